@@ -1,0 +1,37 @@
+# Required: OpenMP, BLAS/LAPACK with LAPACKE, zlib, jansson, Random123. Optional: HDF5, hwloc. Each that is
+# missing is said in one line.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS C)
+find_package(ZLIB REQUIRED)
+find_package(LAPACK REQUIRED)
+pkg_check_modules(LAPACKE REQUIRED IMPORTED_TARGET lapacke)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+find_path(RANDOM123_INCLUDE Random123/philox.h)
+if(NOT RANDOM123_INCLUDE)
+  message(FATAL_ERROR "Random123's headers were not found (Debian: librandom123-dev)")
+endif()
+
+add_library(wisp_deps INTERFACE)
+target_link_libraries(wisp_deps INTERFACE OpenMP::OpenMP_C Threads::Threads ZLIB::ZLIB PkgConfig::LAPACKE
+                                          LAPACK::LAPACK m)
+target_include_directories(wisp_deps SYSTEM INTERFACE ${RANDOM123_INCLUDE})
+
+function(wisp_optional name module package what)
+  if(NOT WISP_${name})
+    message(STATUS "${package}: switched off; ${what}")
+    return()
+  endif()
+  pkg_check_modules(${name} IMPORTED_TARGET ${module})
+  if(${name}_FOUND)
+    set(WISP_HAVE_${name} 1 PARENT_SCOPE)
+    target_link_libraries(wisp_deps INTERFACE PkgConfig::${name})
+    set(WISP_PC_PRIVATE "${WISP_PC_PRIVATE} ${module}" PARENT_SCOPE)
+    set(WISP_PACKAGES ${WISP_PACKAGES} ${name}=${module} PARENT_SCOPE)
+  else()
+    message(STATUS "${package} was not found; ${what}")
+  endif()
+endfunction()
+# Debian's plain "hdf5" can be the MPI build.
+wisp_optional(HDF5 hdf5-serial libhdf5-dev "no HDF5 files (--save, --from, -o FILE.h5)")
+wisp_optional(HWLOC hwloc libhwloc-dev "threads are placed in the system's order of cores")

@@ -1,0 +1,16 @@
+include(CMakePackageConfigHelpers)
+install(TARGETS wisp_shared wisp_static EXPORT wisp-targets)
+install(TARGETS wisp_tool)
+# The static library's private dependencies are named in its export; the shared one hides them.
+install(TARGETS wisp_deps wisp_flags EXPORT wisp-targets)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/wisp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/docs/wisp.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
+set(cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/wisp)
+install(EXPORT wisp-targets NAMESPACE wisp:: DESTINATION ${cmake_dir})
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/wisp-config.cmake.in wisp-config.cmake
+                              INSTALL_DESTINATION ${cmake_dir})
+write_basic_package_version_file(wisp-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/wisp-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/wisp-config-version.cmake
+        DESTINATION ${cmake_dir})
+configure_file(${PROJECT_SOURCE_DIR}/cmake/wisp.pc.in wisp.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/wisp.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,418 @@
+/* wisp: very large sparse spectral problems at the hardware's limit.
+ *
+ * Every function returns a wisp_status, never aborts and never prints; the context keeps the message of
+ * the last failure (wisp_ctx_message). A zeroed options struct always means the defaults. Free functions
+ * accept NULL. Rows and columns are counted from 0 in the user's (natural) order everywhere; how wisp
+ * orders and stores them is invisible. "width" is the number of columns of a block vector, "C" the chunk
+ * height of SELL-C-sigma. Complex numbers are (re, im) pairs, binary compatible with C99 and C++.
+ */
+#ifndef WISP_H
+#define WISP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define WISP_API __attribute__((visibility("default")))
+#define WISP_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define WISP_API
+#define WISP_PRINTF(f, a)
+#endif
+
+/* ---- status ---------------------------------------------------------------------------------- */
+
+#define WISP_STATUS_LIST(X)                               \
+    X(OK, "success")                                      \
+    X(ERR_ARG, "invalid argument")                        \
+    X(ERR_NOMEM, "out of memory")                         \
+    X(ERR_OVERFLOW, "index too large")                    \
+    X(ERR_IO, "input or output failed")                   \
+    X(ERR_FORMAT, "malformed input")                      \
+    X(ERR_UNSUPPORTED, "not supported")                   \
+    X(ERR_MISMATCH, "objects do not fit together")        \
+    X(ERR_CALLBACK, "a callback reported failure")        \
+    X(ERR_CANCELLED, "cancelled")                         \
+    X(ERR_HERMITIAN, "the matrix is not Hermitian")       \
+    X(ERR_BOUNDS, "the spectrum leaves the given bounds") \
+    X(ERR_NUMERIC, "a value is not finite")               \
+    X(ERR_LAPACK, "a LAPACK routine failed")
+
+typedef enum {
+#define WISP_STATUS_ENUM(name, text) WISP_##name,
+    WISP_STATUS_LIST(WISP_STATUS_ENUM)
+#undef WISP_STATUS_ENUM
+} wisp_status;
+
+/* What a status means, in words; never NULL. */
+WISP_API const char *wisp_status_string(wisp_status status);
+/* The library's version, "major.minor.patch". */
+WISP_API const char *wisp_version(void);
+/* The optional parts of this build, such as "hdf5 hwloc". */
+WISP_API const char *wisp_features(void);
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+/* float, double, complex float, complex double; DEFAULT is the type of the matrix at hand. */
+typedef enum { WISP_DEFAULT, WISP_S, WISP_D, WISP_C, WISP_Z } wisp_type;
+typedef struct {
+    double re, im;
+} wisp_scalar; /* every scalar of the interface, whatever the type of the data */
+
+WISP_API size_t wisp_type_size(wisp_type type);      /* bytes; 0 for WISP_DEFAULT */
+WISP_API int wisp_type_is_complex(wisp_type type);   /* 1 or 0 */
+WISP_API const char *wisp_type_name(wisp_type type); /* "single", "complex double", ... */
+
+/* ---- context: where work runs ---------------------------------------------------------------- */
+
+typedef struct wisp_ctx wisp_ctx;
+
+/* PERF tells of a slower path than there could be, once each. */
+typedef enum { WISP_LOG_NONE, WISP_LOG_WARN, WISP_LOG_PERF, WISP_LOG_INFO, WISP_LOG_DEBUG } wisp_log_level;
+typedef void (*wisp_log_fn)(void *arg, wisp_log_level level, const char *message);
+
+/* How far a long call is. A progress function is called from the calling thread, at least once per
+   sweep over the matrix; a non-zero return cancels the call (WISP_ERR_CANCELLED). */
+typedef struct {
+    const char *task; /* "reading", "assembling", "bounds", "moments", ... */
+    double done;      /* in [0, 1] */
+    double flops;     /* floating-point operations done in this task so far; 0 where not counted */
+} wisp_progress;
+typedef int (*wisp_progress_fn)(void *arg, const wisp_progress *progress);
+
+typedef struct {
+    int threads;          /* 0: OMP_NUM_THREADS, else SLURM_CPUS_PER_TASK, else the cores we may use */
+    int no_pin;           /* 1: leave thread placement alone (also when OMP_PROC_BIND is set) */
+    const char *device;   /* NULL or "cpu" */
+    const char *isa;      /* NULL: $WISP_ISA, else the best of this CPU; "generic", "avx2", "avx512" */
+    wisp_log_fn log;      /* NULL: silent */
+    void *log_arg;        /* passed to log */
+    wisp_log_level level; /* messages up to this level; NONE: WARN */
+    wisp_progress_fn progress;
+    void *progress_arg;
+    int64_t index_limit;  /* largest local row or column index; 0: $WISP_INDEX_LIMIT, else 2^31 - 1 */
+    int64_t memory_limit; /* bytes that wisp may hold at once; 0: no limit */
+} wisp_ctx_opts;
+
+/* Makes a context. On failure *ctx is NULL (no message is kept); opts may be NULL. */
+WISP_API wisp_status wisp_ctx_create(wisp_ctx **ctx, const wisp_ctx_opts *opts);
+/* All objects made on it must have been freed before. */
+WISP_API void wisp_ctx_free(wisp_ctx *ctx);
+/* One line on the last failure in this context: what, where, what to do; "" if there was none. */
+WISP_API const char *wisp_ctx_message(const wisp_ctx *ctx);
+WISP_API int wisp_ctx_threads(const wisp_ctx *ctx);
+WISP_API const char *wisp_ctx_isa(const wisp_ctx *ctx);
+/* Bytes held now, and the most that were held at once. */
+WISP_API void wisp_ctx_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak);
+/* Stops the running call (and the next ones) with WISP_ERR_CANCELLED within a fraction of a sweep.
+   May be called from a signal handler or another thread. resume clears it. */
+WISP_API void wisp_ctx_cancel(wisp_ctx *ctx);
+WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
+
+/* For those who write solvers on the ops. fail keeps the message and returns status; step reports
+   progress and returns WISP_ERR_CANCELLED if the user wants to stop; alloc gives 64-byte aligned memory
+   (large arrays on huge pages, counted against the memory limit), all zero. */
+WISP_API wisp_status wisp_ctx_fail(wisp_ctx *ctx, wisp_status status, const char *format, ...) WISP_PRINTF(3, 4);
+WISP_API void wisp_ctx_log(wisp_ctx *ctx, wisp_log_level level, const char *format, ...) WISP_PRINTF(3, 4);
+WISP_API wisp_status wisp_ctx_step(wisp_ctx *ctx, const char *task, double done, double flops);
+WISP_API wisp_status wisp_alloc(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size);
+WISP_API void wisp_free(wisp_ctx *ctx, void *pointer);
+/* In a function with a variable `status` and one clean-up label `out`. */
+#define WISP_TRY(call)                              \
+    do {                                            \
+        if ((status = (call)) != WISP_OK) goto out; \
+    } while (0)
+
+/* ---- matrix sources: a matrix given row by row ----------------------------------------------- */
+
+/* Writes the entries of one row: columns to col, values of the source's type to val, and returns their
+   number; negative aborts (WISP_ERR_CALLBACK). With col = NULL (val too) it only counts. Columns come in any
+   order, duplicates are added. It is called from many threads at once, twice a row, and must return at most
+   the declared maximum. */
+typedef int (*wisp_row_fn)(void *arg, int64_t row, int64_t *col, void *val);
+
+typedef struct {
+    int64_t rows, cols;
+    int64_t max_row; /* the most entries that row() returns */
+    wisp_type type;  /* of the values that row() writes */
+    wisp_row_fn row;
+    void *arg;                /* passed to row() */
+    void (*free_arg)(void *); /* called by wisp_src_close; may be NULL */
+} wisp_src;
+
+/* Opens NAME: a gallery spec ("topi:nx=10,ny=10,nz=4") or a file (.mtx, .mtx.gz, .crs), read into memory. */
+WISP_API wisp_status wisp_src_open(wisp_src *src, wisp_ctx *ctx, const char *name);
+WISP_API wisp_status wisp_src_open_file(wisp_src *src, wisp_ctx *ctx, const char *path);
+WISP_API wisp_status wisp_src_open_gallery(wisp_src *src, wisp_ctx *ctx, const char *spec);
+/* CRS arrays of the user as a source; they are read in place and must stay until the source is closed.
+   rowptr[rows + 1] counts from 0; columns in any order. */
+WISP_API wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t cols,
+                                       const int64_t *rowptr, const int64_t *col, const void *val);
+WISP_API void wisp_src_close(wisp_src *src);
+
+typedef enum { WISP_SYM_GENERAL, WISP_SYM_SYMMETRIC, WISP_SYM_HERMITIAN, WISP_SYM_SKEW } wisp_symmetry;
+typedef struct {
+    wisp_symmetry symmetry; /* .mtx: store one half only; the matrix must have this symmetry exactly */
+    int array;              /* .mtx: dense "array" format instead of "coordinate" */
+    int pattern;            /* .mtx: "pattern" field, without values */
+    const char *comment;    /* .mtx: written as a comment line; may be NULL */
+} wisp_write_opts;
+/* Writes a source to path (.mtx, .mtx.gz or .crs by its name), by way of a temporary file that is synced and
+   renamed, so that an old file survives a failure. opts may be NULL. */
+WISP_API wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const char *path, const wisp_write_opts *opts);
+
+/* The gallery, for listings: entry number i, or NULL past the end. */
+typedef struct {
+    const char *name, *summary;
+    const char *keys; /* one line per key: "key=default  meaning\n" */
+} wisp_gallery_entry;
+WISP_API const wisp_gallery_entry *wisp_gallery_list(int i);
+
+/* ---- map: which rows live where and in which order ------------------------------------------- */
+
+typedef struct wisp_map wisp_map;
+
+/* The natural order of `rows` rows. Maps are reference-counted: objects made on a map keep it alive. */
+WISP_API wisp_status wisp_map_create(wisp_map **map, wisp_ctx *ctx, int64_t rows);
+WISP_API void wisp_map_free(wisp_map *map);
+WISP_API int64_t wisp_map_rows(const wisp_map *map);
+WISP_API int wisp_map_is_natural(const wisp_map *map);
+
+/* ---- matrix ---------------------------------------------------------------------------------- */
+
+typedef struct wisp_mat wisp_mat;
+
+typedef struct {
+    wisp_type type; /* of the stored values; DEFAULT: the source's */
+    int width;      /* the usual block width, from which C is chosen; 0: 1 */
+    int C;          /* chunk height, a power of two up to 128; 0: chosen. SELL-1-1 is CRS */
+    int64_t sigma;  /* rows are sorted by length in windows of sigma, 1 or a multiple of C; 0: chosen */
+    wisp_map *map;  /* put the rows on this map; NULL: a new one (sorting rows as sigma asks) */
+} wisp_mat_opts;
+
+/* Assembles a matrix from a source in two parallel passes. opts may be NULL. A square matrix has one map
+   for rows and columns; a rectangular one has a natural map for its columns. */
+WISP_API wisp_status wisp_mat_create(wisp_mat **A, wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts);
+/* wisp_src_open, wisp_mat_create and wisp_src_close in one. */
+WISP_API wisp_status wisp_mat_open(wisp_mat **A, wisp_ctx *ctx, const char *name, const wisp_mat_opts *opts);
+/* Uses CRS arrays in place as SELL-1-1; they must outlive the matrix. Columns sorted and unique in each row. */
+WISP_API wisp_status wisp_mat_borrow_crs(wisp_mat **A, wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t cols,
+                                         const int64_t *rowptr, const int32_t *col, const void *val);
+/* New values on the same pattern; WISP_ERR_MISMATCH (and values undefined) if a row's pattern differs. */
+WISP_API wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src);
+WISP_API void wisp_mat_free(wisp_mat *A);
+
+typedef struct {
+    int64_t rows, cols, nnz; /* nnz: stored entries, duplicates merged */
+    wisp_type type;
+    int C;
+    int64_t sigma;
+    int64_t bytes; /* of the stored arrays */
+} wisp_mat_info;
+WISP_API void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info);
+WISP_API wisp_map *wisp_mat_map(const wisp_mat *A);     /* rows; borrowed, not to be freed */
+WISP_API wisp_map *wisp_mat_col_map(const wisp_mat *A); /* columns; the same for a square matrix */
+WISP_API wisp_ctx *wisp_mat_ctx(const wisp_mat *A);
+/* Bytes that a matrix of this shape takes once assembled (an estimate from above for `--plan`). */
+WISP_API wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_mat_info *info);
+
+/* Exact properties, found by looking at every entry. */
+typedef struct {
+    int square, pattern_symmetric, symmetric, hermitian, skew; /* 1 or 0 */
+    int64_t bad_row, bad_col;     /* the first entry (in row order) that is not Hermitian; -1 if none */
+    int64_t bandwidth;            /* largest |row - column| */
+    int64_t empty_rows, diagonal; /* rows without entries; entries on the diagonal */
+    int64_t min_row, max_row;     /* shortest and longest row */
+    double row_mean, row_sdev;
+    double gershgorin_min, gershgorin_max; /* the real parts of all eigenvalues lie in here */
+    int64_t nonfinite_row;                 /* first row with a NaN or infinity; -1 if none */
+} wisp_mat_props;
+WISP_API wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props);
+/* hist[i], i < bins: rows with i entries; the last bin holds all longer rows too. */
+WISP_API wisp_status wisp_mat_row_histogram(const wisp_mat *A, int64_t *hist, int bins);
+/* Stored entries with padding over nonzeros, had the matrix this C and sigma; 1 is no fill-in. */
+WISP_API wisp_status wisp_mat_fill_in(const wisp_mat *A, int C, int64_t sigma, double *ratio);
+
+/* ---- block vectors --------------------------------------------------------------------------- */
+
+typedef struct wisp_blk wisp_blk; /* rows x width, row-major, on a map; or a view of one */
+typedef enum { WISP_ROW_MAJOR, WISP_COL_MAJOR } wisp_order;
+typedef enum {
+    WISP_RANDOM_TRACE, /* +1, -1 (real) or 1, i, -1, -i (complex): Philox bits */
+    WISP_RANDOM_GAUSS  /* standard normal; complex: each part with variance 1/2 */
+} wisp_random;
+/* Writes the value at (row, column) of the block's type to val; non-zero aborts. */
+typedef int (*wisp_fill_fn)(void *arg, int64_t row, int column, void *val);
+
+/* A new block of zeros. */
+WISP_API wisp_status wisp_blk_create(wisp_blk **x, wisp_ctx *ctx, wisp_map *map, wisp_type type, int width);
+/* User memory in place: natural maps only; element (i, j) at data[i * stride + j], stride >= width. */
+WISP_API wisp_status wisp_blk_borrow(wisp_blk **x, wisp_ctx *ctx, wisp_map *map, wisp_type type, int width, void *data,
+                                     int64_t stride);
+/* Views: columns first .. first+width-1; rows first .. first+count-1 (natural maps only). A view keeps its
+   parent's memory alive. */
+WISP_API wisp_status wisp_blk_cols(wisp_blk **view, wisp_blk *x, int first, int width);
+WISP_API wisp_status wisp_blk_rows(wisp_blk **view, wisp_blk *x, int64_t first, int64_t count);
+WISP_API void wisp_blk_free(wisp_blk *x);
+
+WISP_API int wisp_blk_width(const wisp_blk *x);
+WISP_API int64_t wisp_blk_nrows(const wisp_blk *x);
+WISP_API wisp_type wisp_blk_type(const wisp_blk *x);
+WISP_API wisp_map *wisp_blk_map_of(const wisp_blk *x);
+WISP_API wisp_ctx *wisp_blk_ctx(const wisp_blk *x);
+
+WISP_API wisp_status wisp_blk_fill(wisp_blk *x, wisp_scalar value);
+WISP_API wisp_status wisp_blk_fill_fn(wisp_blk *x, wisp_fill_fn fn, void *arg);
+/* Column j gets the values of random column `first + j` of (seed, stream): the same numbers in any layout.
+   Philox4x32-10 (Salmon et al. 2011), counter (row, column, stream), key seed. */
+WISP_API wisp_status wisp_blk_fill_random(wisp_blk *x, wisp_random kind, uint64_t seed, uint32_t stream,
+                                          uint32_t first);
+/* Column j becomes the unit vector of row[j] (user's number). */
+WISP_API wisp_status wisp_blk_fill_units(wisp_blk *x, const int64_t *row);
+/* Copies from and to user arrays of the block's type in the natural order; ld is the distance between rows
+   (row-major) or columns (column-major) in elements. */
+WISP_API wisp_status wisp_blk_put(wisp_blk *x, wisp_order order, const void *data, int64_t ld);
+WISP_API wisp_status wisp_blk_get(const wisp_blk *x, wisp_order order, void *data, int64_t ld);
+/* The block's memory on the host, in wisp's own row order, until unmap. */
+WISP_API wisp_status wisp_blk_map(wisp_blk *x, void **data, int64_t *stride);
+WISP_API wisp_status wisp_blk_unmap(wisp_blk *x);
+
+/* ---- ops on blocks (same map, rows, type and width; in place where y is named first) ------------ */
+
+WISP_API wisp_status wisp_copy(wisp_blk *y, const wisp_blk *x);
+/* y += alpha x;  y = alpha x + beta y (beta = 0 never reads y);  x = alpha x */
+WISP_API wisp_status wisp_axpy(wisp_blk *y, wisp_scalar alpha, const wisp_blk *x);
+WISP_API wisp_status wisp_axpby(wisp_blk *y, wisp_scalar alpha, const wisp_blk *x, wisp_scalar beta);
+WISP_API wisp_status wisp_scal(wisp_blk *x, wisp_scalar alpha);
+/* The same with one scalar per column, [width]. */
+WISP_API wisp_status wisp_vaxpy(wisp_blk *y, const wisp_scalar *alpha, const wisp_blk *x);
+WISP_API wisp_status wisp_vaxpby(wisp_blk *y, const wisp_scalar *alpha, const wisp_blk *x, const wisp_scalar *beta);
+WISP_API wisp_status wisp_vscal(wisp_blk *x, const wisp_scalar *alpha);
+/* dot[j] = <x_j, y_j> = sum of conj(x) y;  norm[j] = ||x_j||_2. Bit-identical for any number of threads. */
+WISP_API wisp_status wisp_dot(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot);
+WISP_API wisp_status wisp_norm(const wisp_blk *x, double *norm);
+
+/* ---- the fused op ---------------------------------------------------------------------------- */
+
+enum {
+    WISP_SCALE = 1,     /* alpha is used, else 1 */
+    WISP_SHIFT = 2,     /* shift is used, else 0 */
+    WISP_AXPBY = 4,     /* beta is used, else 0 */
+    WISP_CHAIN = 8,     /* z, delta, eta are used */
+    WISP_DOT_XX = 16,   /* dot[0 * width + j] = <x_j, x_j> */
+    WISP_DOT_XY = 32,   /* dot[1 * width + j] = <x_j, y_j>, y the new one */
+    WISP_DOT_YY = 64,   /* dot[2 * width + j] = <y_j, y_j> */
+    WISP_NOREDUCE = 128 /* leave the dots local to this process */
+};
+
+typedef struct {    /* y = alpha (A - shift_j I) x + beta y;  z = delta z + eta y;  dots */
+    unsigned terms; /* 0: y = A x */
+    wisp_scalar alpha, beta, delta, eta;
+    const wisp_scalar *shift; /* [width], one per column */
+    wisp_blk *z;
+    wisp_scalar *dot; /* [3][width]; rows of terms that are not asked for are left alone */
+} wisp_aug;
+
+/* The augmented sparse matrix times block vector product (Kreutzer et al., KPM paper, fig. 5; GHOST paper,
+   sec. 5.3). x on A's column map, y and z on its row map, all of one type and width; a real matrix also takes
+   complex blocks of its precision. y, z and x must not overlap. beta = 0 never reads y, delta = 0 never reads z.
+   SHIFT and the dots with x need a square matrix. aug may be NULL. */
+WISP_API wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug);
+
+/* ---- spectral bounds ------------------------------------------------------------------------- */
+
+typedef enum { WISP_BOUNDS_LANCZOS, WISP_BOUNDS_GERSHGORIN, WISP_BOUNDS_GIVEN } wisp_bounds_method;
+typedef struct {
+    double center, halfwidth;   /* the spectrum lies in center -+ halfwidth */
+    double failure_probability; /* that it does not; 0 for Gershgorin, NaN when given by the user */
+} wisp_bounds;
+/* Bounds of a Hermitian matrix from four Lanczos runs with Gaussian starts, side by side as one block; their
+   error bound is that of Kuczynski and Wozniakowski (1992). See docs/conventions.md. */
+WISP_API wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds_method method, uint64_t seed);
+
+/* ---- kernel polynomial method ---------------------------------------------------------------- */
+
+typedef enum { WISP_KPM_BLOCKED, WISP_KPM_FUSED, WISP_KPM_NAIVE } wisp_kpm_variant;
+typedef enum { WISP_TRACE_RANDOM, WISP_TRACE_EXACT, WISP_TRACE_SITES } wisp_trace;
+
+typedef struct {
+    int64_t moments;      /* N: mu_0 .. mu_N-1; 0: 512 */
+    int64_t vectors;      /* R random vectors; 0: 32 */
+    int64_t first_vector; /* number of the first random vector, to add to an earlier run */
+    wisp_trace trace;     /* random vectors, all unit vectors, or the unit vectors of sites[] (local DOS) */
+    const int64_t *sites; /* [vectors], for WISP_TRACE_SITES */
+    uint64_t seed;
+    wisp_kpm_variant variant; /* the same moments three ways: figures 5, 4 and 3 of the KPM paper */
+    int width;                /* columns per block (blocked); 0: chosen */
+    int reduce_each_step;     /* 0: one reduction at the very end */
+    wisp_type type;           /* of the block vectors; DEFAULT: the matrix's */
+    wisp_bounds_method bounds_method;
+    wisp_bounds bounds; /* for WISP_BOUNDS_GIVEN */
+} wisp_kpm_opts;
+
+/* Chebyshev moments, and all that is needed to evaluate and to repeat them. mu[v * n + k] is
+   <v|T_k((A - center)/halfwidth)|v> for vector v. For an exact trace vectors = 1 and mu is the trace itself. */
+typedef struct {
+    int64_t rows, nnz, n, vectors;
+    double *mu;
+    wisp_trace trace;
+    int64_t *sites; /* [vectors] for WISP_TRACE_SITES, else NULL */
+    wisp_bounds bounds;
+    wisp_bounds_method bounds_method;
+    uint64_t seed;
+    int64_t first_vector;
+    wisp_type type; /* of the block vectors */
+    wisp_kpm_variant variant;
+    int width, threads;
+    double seconds, flops; /* of the moment loop alone */
+    double bounds_seconds;
+    char *matrix, *command; /* set by the caller with wisp_moments_label; may be NULL */
+    char version[32];       /* of the wisp that made them */
+} wisp_moments;
+
+/* Computes moments. On WISP_ERR_CANCELLED (and only then, of all failures) m holds the vectors that were
+   completed, m->vectors of them, perhaps 0. WISP_ERR_BOUNDS: the guard found a moment above mu_0, the
+   message names the bound. Flops are counted as in the KPM paper, table I. */
+WISP_API wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts);
+/* Bytes that wisp_kpm holds at most beside the matrix. */
+WISP_API int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts);
+WISP_API void wisp_moments_free(wisp_moments *m);
+WISP_API wisp_status wisp_moments_label(wisp_ctx *ctx, wisp_moments *m, const char *matrix, const char *command);
+/* HDF5 file of moments per vector; WISP_ERR_UNSUPPORTED in a build without HDF5. */
+WISP_API wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *path);
+WISP_API wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path);
+/* mean[n]: estimates of tr T_k (of the sum over sites for WISP_TRACE_SITES); error[n]: standard error of the
+   mean, NaN for a single random vector, 0 for exact traces and sites. error may be NULL. */
+WISP_API wisp_status wisp_moments_mean(wisp_ctx *ctx, const wisp_moments *m, double *mean, double *error);
+
+typedef enum { WISP_JACKSON, WISP_LORENTZ, WISP_FEJER, WISP_DIRICHLET } wisp_damping;
+typedef struct {
+    wisp_damping kernel;
+    double lambda; /* Lorentz; 0: 4 */
+    int64_t n;     /* use the first n moments only; 0: all */
+} wisp_eval_opts;
+
+/* Standard deviation of the Jackson kernel at the centre, pi h / N (Weisse et al. 2006, eq. 76). */
+WISP_API double wisp_resolution(double halfwidth, int64_t moments);
+WISP_API int64_t wisp_moments_for(double halfwidth, double resolution); /* the N that reaches it */
+/* Energies of the default grid: points Chebyshev nodes of the whole interval, ascending. */
+WISP_API void wisp_energies(const wisp_bounds *bounds, int64_t points, double *energy);
+/* Density of states per unit of energy at energy[points], with the standard error of the mean (as
+   wisp_moments_mean). vector = -1: the trace; >= 0: that vector (site) alone. Energies outside the bounds give 0.
+   Weisse et al. 2006, eq. 81; every quantity is evaluated per vector. */
+WISP_API wisp_status wisp_dos(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts *opts, int64_t vector,
+                              int64_t points, const double *energy, double *dos, double *error);
+/* Number of eigenvalues in [a, b], likewise. */
+WISP_API wisp_status wisp_count(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts *opts, int64_t vector,
+                                double a, double b, double *count, double *error);
+/* Half width of a 95% bar: Student's t(vectors - 1) for 0.975; NaN for fewer than two vectors. */
+WISP_API double wisp_student95(int64_t vectors);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

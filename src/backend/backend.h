@@ -1,0 +1,62 @@
+/* What a device must offer: memory, kernels by key, launches over a range of work. */
+#ifndef WISP_BACKEND_H
+#define WISP_BACKEND_H
+#include "../base/base.h"
+#include "../comm/comm.h"
+#include "../kernel/params.h"
+#include "../topo/team.h"
+
+/* Matrix value type and block type that one kernel instance is made for. */
+typedef enum { WISP__SS, WISP__DD, WISP__SC, WISP__DZ, WISP__CC, WISP__ZZ, WISP__COMBOS } wisp__combo;
+/* WISP__COMBOS if there is no kernel for the pair. */
+wisp__combo wisp__combo_of(wisp_type matrix, wisp_type block);
+
+/* Names one kernel. */
+typedef struct {
+    wisp__combo combo;
+    int width, log_c;
+    unsigned terms;
+} wisp__key;
+
+/* Work is cut into blocks of chunks, fixed by the layout alone, so that dots do not depend on the number of
+   threads: each block of work has its own partial dots. */
+typedef struct {
+    int64_t blocks, chunks_per_block, chunks;
+    const int64_t *weight; /* [chunks + 1] running weight (the chunk offsets), by which threads share blocks */
+} wisp__grid;
+
+typedef struct wisp__backend {
+    const char *name;
+    wisp_status (*open)(wisp_ctx *ctx);
+    void (*close)(wisp_ctx *ctx);
+    wisp_status (*alloc)(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size);
+    void (*free)(wisp_ctx *ctx, void *pointer);
+    /* The kernel for a key; never NULL for a valid one (a generic one at worst, logged once). */
+    wisp__spmmv_fn (*find_spmmv)(wisp_ctx *ctx, const wisp__key *key);
+    /* Runs it; partial is [grid->blocks][dot_size] and was zeroed, or NULL without dots. */
+    wisp_status (*launch_spmmv)(wisp_ctx *ctx, wisp__spmmv_fn fn, const wisp__spmmv_params *p, const wisp__grid *grid,
+                                double *partial, size_t dot_size);
+    wisp_status (*axpby)(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count);
+    /* As launch_spmmv: partial[blocks][2][period], blocks of `per_block` periods. */
+    wisp_status (*dot)(wisp_ctx *ctx, bool is_double, bool cross, const wisp__dot_params *p, int64_t count,
+                       int64_t per_block, double *partial);
+} wisp__backend;
+
+extern const wisp__backend wisp__backend_cpu;
+
+/* The kernel tables of one instruction set; filled by backend/cpu/, one object per ISA. */
+enum { WISP__MASK_NONE, WISP__MASK_KPM, WISP__MASK_ALL, WISP__MASKS };
+typedef struct {
+    int width; /* 0: any width; ends the list */
+    wisp__spmmv_fn fn[WISP__MASKS];
+    wisp__spmmv_fn chunked; /* width 1 only: vectorised along the chunk, for C of at least chunked_c */
+} wisp__spmmv_entry;
+typedef struct wisp__isa {
+    const char *name;
+    const wisp__spmmv_entry *spmmv[WISP__COMBOS];
+    wisp__axpby_fn axpby[2]; /* float, double */
+    wisp__dot_fn dot[2];
+} wisp__isa;
+/* Picks the table for this CPU or by name. */
+wisp_status wisp__isa_open(wisp_ctx *ctx);
+#endif

@@ -1,0 +1,179 @@
+/* The CPU backend: kernels of the best instruction set, run by the pinned team. */
+#include "backend.h"
+#include <stdlib.h>
+#include <string.h>
+
+wisp__combo wisp__combo_of(wisp_type matrix, wisp_type block)
+{
+    static const wisp__combo combo[5][5] = {
+        {WISP__COMBOS, WISP__COMBOS, WISP__COMBOS, WISP__COMBOS, WISP__COMBOS},
+        {WISP__COMBOS, WISP__SS, WISP__COMBOS, WISP__SC, WISP__COMBOS},
+        {WISP__COMBOS, WISP__COMBOS, WISP__DD, WISP__COMBOS, WISP__DZ},
+        {WISP__COMBOS, WISP__COMBOS, WISP__COMBOS, WISP__CC, WISP__COMBOS},
+        {WISP__COMBOS, WISP__COMBOS, WISP__COMBOS, WISP__COMBOS, WISP__ZZ},
+    };
+    return combo[matrix][block];
+}
+
+/* ---- instruction sets ------------------------------------------------------------------------ */
+
+extern const wisp__isa wisp__isa_generic;
+#ifdef __x86_64__
+extern const wisp__isa wisp__isa_avx2, wisp__isa_avx512;
+#endif
+
+/* Number i of this CPU's instruction sets, best first; NULL past the end. */
+static const wisp__isa *runnable_isa(int i)
+{
+    const wisp__isa *list[4] = {NULL};
+    int n = 0;
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512bw"))
+        list[n++] = &wisp__isa_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) list[n++] = &wisp__isa_avx2;
+#endif
+    list[n++] = &wisp__isa_generic;
+    return i < n ? list[i] : NULL;
+}
+
+wisp_status wisp__isa_open(wisp_ctx *ctx)
+{
+    const char *want = ctx->opts.isa ? ctx->opts.isa : getenv("WISP_ISA");
+    const wisp__isa *isa;
+    for (int i = 0; (isa = runnable_isa(i)); i++)
+        if (!want || !*want || !strcmp(want, isa->name)) {
+            ctx->isa = isa;
+            return WISP_OK;
+        }
+    return wisp_ctx_fail(
+        ctx, WISP_ERR_UNSUPPORTED,
+        "instruction set '%s' is not one this CPU runs (generic, avx2, avx512 are known); unset WISP_ISA", want);
+}
+
+static wisp_status cpu_open(wisp_ctx *ctx)
+{
+    const char *device = ctx->opts.device;
+    if (device && strcmp(device, "cpu"))
+        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "device '%s' is not there yet; the only one is 'cpu'", device);
+    return wisp__isa_open(ctx);
+}
+
+static void cpu_close(wisp_ctx *ctx) { (void)ctx; }
+
+/* ---- spmmv ----------------------------------------------------------------------------------- */
+
+static wisp__spmmv_fn cpu_find_spmmv(wisp_ctx *ctx, const wisp__key *key)
+{
+    enum { CHUNKED_C = 16 }; /* at least one register of single-precision rows in every instruction set */
+    const wisp__spmmv_entry *e = ctx->isa->spmmv[key->combo];
+    while (e->width && e->width != key->width) e++;
+    if (!e->width)
+        wisp__log_once(ctx, WISP__ONCE_WIDTH, WISP_LOG_PERF,
+                       "a block width without a kernel of its own runs in tiles; 1, 2, 4, 8 and 16 are faster");
+    if (e->chunked && (1 << key->log_c) >= CHUNKED_C) return e->chunked;
+    return e->fn[key->terms == 0 ? WISP__MASK_NONE : key->terms == K_MASK_KPM ? WISP__MASK_KPM : WISP__MASK_ALL];
+}
+
+typedef struct {
+    wisp_ctx *ctx;
+    wisp__spmmv_fn fn;
+    const wisp__spmmv_params *p;
+    const wisp__grid *grid;
+    double *partial;
+    size_t dot_size;
+} spmmv_run;
+
+/* First block of a thread's share: the blocks' running weight reaches its fraction of the total. */
+static int64_t first_block(const wisp__grid *g, int thread, int threads)
+{
+    if (thread >= threads) return g->blocks;
+    const int64_t rows_weight = 4; /* a row costs about as much as some entries */
+    const int64_t total = g->weight[g->chunks] + rows_weight * g->chunks;
+    const int64_t target = wisp__split(total, threads, thread);
+    int64_t lo = 0, hi = g->blocks;
+    while (lo < hi) {
+        int64_t mid = (lo + hi) / 2, chunk = WISP__MIN(mid * g->chunks_per_block, g->chunks);
+        if (g->weight[chunk] + rows_weight * chunk < target)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static void spmmv_thread(void *arg, int thread, int threads)
+{
+    const spmmv_run *r = arg;
+    const wisp__grid *g = r->grid;
+    const int64_t end = first_block(g, thread + 1, threads);
+    for (int64_t b = first_block(g, thread, threads); b < end && !wisp__cancelled(r->ctx); b++) {
+        double *dot = r->partial ? r->partial + (size_t)b * r->dot_size : NULL;
+        if (dot) memset(dot, 0, r->dot_size * sizeof *dot);
+        r->fn(r->p, b * g->chunks_per_block, WISP__MIN((b + 1) * g->chunks_per_block, g->chunks), dot);
+    }
+}
+
+static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__spmmv_fn fn, const wisp__spmmv_params *p,
+                                    const wisp__grid *grid, double *partial, size_t dot_size)
+{
+    spmmv_run run = {ctx, fn, p, grid, partial, dot_size};
+    wisp__team_run(ctx, spmmv_thread, &run);
+    return wisp__cancelled(ctx) ? wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled") : WISP_OK;
+}
+
+/* ---- element-wise ops and dots --------------------------------------------------------------- */
+
+typedef struct {
+    wisp__axpby_fn fn;
+    const wisp__axpby_params *p;
+    int64_t count;
+} axpby_run;
+
+static void axpby_thread(void *arg, int thread, int threads)
+{
+    const axpby_run *r = arg;
+    r->fn(r->p, wisp__split(r->count, threads, thread), wisp__split(r->count, threads, thread + 1));
+}
+
+static wisp_status cpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count)
+{
+    axpby_run run = {ctx->isa->axpby[is_double], p, count};
+    wisp__team_run(ctx, axpby_thread, &run);
+    return WISP_OK;
+}
+
+typedef struct {
+    wisp__dot_fn fn;
+    const wisp__dot_params *p;
+    int64_t count, per_block;
+    bool cross;
+    double *partial;
+} dot_run;
+
+static void dot_thread(void *arg, int thread, int threads)
+{
+    const dot_run *r = arg;
+    const int64_t blocks = (r->count + r->per_block - 1) / r->per_block;
+    const size_t period = (size_t)r->p->period;
+    const int64_t end = wisp__split(blocks, threads, thread + 1);
+    for (int64_t b = wisp__split(blocks, threads, thread); b < end; b++) {
+        double *same = r->partial + (size_t)b * 2 * period;
+        memset(same, 0, 2 * period * sizeof *same);
+        r->fn(r->p, b * r->per_block, WISP__MIN((b + 1) * r->per_block, r->count), same,
+              r->cross ? same + period : NULL);
+    }
+}
+
+static wisp_status cpu_dot(wisp_ctx *ctx, bool is_double, bool cross, const wisp__dot_params *p, int64_t count,
+                           int64_t per_block, double *partial)
+{
+    dot_run run = {ctx->isa->dot[is_double], p, count, per_block, cross, partial};
+    wisp__team_run(ctx, dot_thread, &run);
+    return WISP_OK;
+}
+
+const wisp__backend wisp__backend_cpu = {
+    "cpu", cpu_open, cpu_close, wisp__alloc_raw, wisp_free, cpu_find_spmmv, cpu_launch_spmmv, cpu_axpby, cpu_dot,
+};

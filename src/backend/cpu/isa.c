@@ -1,0 +1,24 @@
+/* The kernel tables of one instruction set; compiled once for each. */
+#include "../backend.h"
+
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
+#define STRING_(s) #s
+#define STRING(s) STRING_(s)
+#define SPMMV(combo) PASTE(PASTE(wisp__spmmv_, combo##_), WISP_ISA)
+#define FN(name) PASTE(PASTE(wisp__, name##_), WISP_ISA)
+#define TABLE FN(isa)
+
+extern const wisp__spmmv_entry SPMMV(ss)[], SPMMV(dd)[], SPMMV(sc)[], SPMMV(dz)[], SPMMV(cc)[], SPMMV(zz)[];
+void FN(axpby_s)(const wisp__axpby_params *p, int64_t begin, int64_t end);
+void FN(axpby_d)(const wisp__axpby_params *p, int64_t begin, int64_t end);
+void FN(dot_s)(const wisp__dot_params *p, int64_t begin, int64_t end, double *same, double *cross);
+void FN(dot_d)(const wisp__dot_params *p, int64_t begin, int64_t end, double *same, double *cross);
+
+extern const wisp__isa TABLE;
+const wisp__isa TABLE = {
+    STRING(WISP_ISA),
+    {SPMMV(ss), SPMMV(dd), SPMMV(sc), SPMMV(dz), SPMMV(cc), SPMMV(zz)},
+    {FN(axpby_s), FN(axpby_d)},
+    {FN(dot_s), FN(dot_d)},
+};

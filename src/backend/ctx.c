@@ -1,0 +1,50 @@
+/* Making and ending a context: threads, process, device. */
+#include "backend.h"
+#include <limits.h>
+#include <stdlib.h>
+
+/* A positive number from the environment, or the fallback. */
+static int64_t env_number(const char *name, int64_t fallback)
+{
+    const char *s = getenv(name);
+    long long v = s ? atoll(s) : 0;
+    return v > 0 ? v : fallback;
+}
+
+wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
+{
+    *ctx_out = NULL;
+    wisp_ctx *ctx = calloc(1, sizeof *ctx);
+    if (!ctx) return WISP_ERR_NOMEM;
+    if (opts) ctx->opts = *opts;
+    if (ctx->opts.level == WISP_LOG_NONE) ctx->opts.level = WISP_LOG_WARN;
+    pthread_mutex_init(&ctx->lock, NULL);
+    ctx->index_limit = ctx->opts.index_limit > 0 ? ctx->opts.index_limit : env_number("WISP_INDEX_LIMIT", INT32_MAX);
+    ctx->index_limit = WISP__MIN(ctx->index_limit, INT32_MAX);
+    ctx->alloc_fail_at = (unsigned)env_number("WISP_ALLOC_FAIL_AT", 0);
+    ctx->comm = &wisp__comm_serial;
+    ctx->backend = &wisp__backend_cpu;
+    wisp__team_open(ctx);
+    wisp_status status = ctx->backend->open(ctx);
+    if (status != WISP_OK) {
+        wisp_ctx_log(ctx, WISP_LOG_WARN, "%s", ctx->message);
+        wisp_ctx_free(ctx);
+        return status;
+    }
+    *ctx_out = ctx;
+    return WISP_OK;
+}
+
+void wisp_ctx_free(wisp_ctx *ctx)
+{
+    if (!ctx) return;
+    ctx->backend->close(ctx);
+    wisp_free(ctx, ctx->scratch);
+    wisp__team_close(ctx);
+    pthread_mutex_destroy(&ctx->lock);
+    free(ctx);
+}
+
+int wisp_ctx_threads(const wisp_ctx *ctx) { return ctx->threads; }
+
+const char *wisp_ctx_isa(const wisp_ctx *ctx) { return ctx->isa->name; }

@@ -1,0 +1,113 @@
+/* The one allocator: 64-byte aligned, huge pages for large arrays, counted against the limit. */
+#include "base.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { HEADER = 64, HUGE_PAGE = 2 << 20, LARGE = 4 << 20, PAGE_SHIFTS = 16, SHIFT = 64 * 5 };
+
+typedef struct {
+    void *base; /* what free() takes */
+    size_t bytes;
+} header;
+
+/* Large arrays begin on a huge page plus a few cache lines, different from one array to the next: streams at
+   a power-of-two distance from each other share cache sets and halve a core's bandwidth (limits in
+   docs/performance.md). */
+static char *place(wisp_ctx *ctx, size_t bytes, unsigned number)
+{
+    (void)ctx;
+    void *base = NULL;
+    size_t shift = 0;
+    if (bytes >= LARGE) {
+        shift = (number % PAGE_SHIFTS) * SHIFT;
+        size_t total = bytes + HEADER + shift;
+        if (posix_memalign(&base, HUGE_PAGE, total)) return NULL;
+        madvise(base, total, MADV_HUGEPAGE);
+    } else if (posix_memalign(&base, 64, bytes + HEADER)) {
+        return NULL;
+    }
+    char *p = (char *)base + shift + HEADER;
+    *(header *)(void *)(p - HEADER) = (header){base, bytes};
+    return p;
+}
+
+wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size)
+{
+    void **out = pointer_to_pointer;
+    *out = NULL;
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
+        return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory: an array of %zu times %zu bytes", count, size);
+    if (bytes == 0) bytes = 1;
+    unsigned number = atomic_fetch_add(&ctx->alloc_number, 1u) + 1;
+    long long now = atomic_fetch_add(&ctx->memory_now, (long long)bytes) + (long long)bytes;
+    if (ctx->opts.memory_limit > 0 && now > ctx->opts.memory_limit) {
+        atomic_fetch_sub(&ctx->memory_now, (long long)bytes);
+        return wisp_ctx_fail(ctx, WISP_ERR_NOMEM,
+                             "memory limit: %.3f GB more would make %.3f GB, and the limit is %.3f GB",
+                             (double)bytes / 1e9, (double)now / 1e9, (double)ctx->opts.memory_limit / 1e9);
+    }
+    char *p = number == ctx->alloc_fail_at ? NULL : place(ctx, bytes, number);
+    if (!p) {
+        atomic_fetch_sub(&ctx->memory_now, (long long)bytes);
+        return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory: %.3f GB more were refused with %.3f GB held",
+                             (double)bytes / 1e9, (double)(now - (long long)bytes) / 1e9);
+    }
+    long long peak = atomic_load(&ctx->memory_peak);
+    while (now > peak && !atomic_compare_exchange_weak(&ctx->memory_peak, &peak, now)) {}
+    *out = p;
+    return WISP_OK;
+}
+
+wisp_status wisp_alloc(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size)
+{
+    wisp_status status = wisp__alloc_raw(ctx, pointer_to_pointer, count, size);
+    if (status != WISP_OK) return status;
+    char *p = *(char **)pointer_to_pointer;
+    size_t bytes = count * size;
+    if (bytes < LARGE) {
+        memset(p, 0, bytes);
+        return WISP_OK;
+    }
+    /* First touch by the threads that will compute on the same part (static partition, as in topo/team). */
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+    for (size_t i = 0; i < bytes; i += 65536) memset(p + i, 0, WISP__MIN((size_t)65536, bytes - i));
+    return WISP_OK;
+}
+
+void wisp_free(wisp_ctx *ctx, void *pointer)
+{
+    if (!pointer) return;
+    header *h = (header *)(void *)((char *)pointer - HEADER);
+    atomic_fetch_sub(&ctx->memory_now, (long long)h->bytes);
+    free(h->base);
+}
+
+wisp_status wisp__scratch(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) bytes = SIZE_MAX;
+    if (bytes > ctx->scratch_bytes) {
+        wisp_free(ctx, ctx->scratch);
+        ctx->scratch_bytes = 0;
+        wisp_status status = wisp__alloc_raw(ctx, &ctx->scratch, 1, bytes);
+        if (status != WISP_OK) return status;
+        ctx->scratch_bytes = bytes;
+    }
+    *(void **)pointer_to_pointer = ctx->scratch;
+    return WISP_OK;
+}
+
+void wisp_ctx_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak)
+{
+    if (now) *now = atomic_load(&ctx->memory_now);
+    if (peak) *peak = atomic_load(&ctx->memory_peak);
+}
+
+char *wisp__strdup(wisp_ctx *ctx, const char *s)
+{
+    char *copy = NULL;
+    if (wisp__alloc_raw(ctx, &copy, strlen(s) + 1, 1) == WISP_OK) strcpy(copy, s);
+    return copy;
+}

@@ -1,0 +1,67 @@
+/* What every file of the library may use: the context's inside, allocation, types. */
+#ifndef WISP_BASE_H
+#define WISP_BASE_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <wisp/wisp.h>
+
+struct wisp__backend;
+struct wisp__isa;
+struct wisp__comm;
+
+struct wisp_ctx {
+    wisp_ctx_opts opts;
+    int threads;
+    cpu_set_t allowed_cpus; /* before we pinned the team */
+    bool pinned;
+    int64_t index_limit; /* local rows, and columns with halo, stay at or below this */
+    const struct wisp__comm *comm;
+    const struct wisp__backend *backend;
+    const struct wisp__isa *isa;
+
+    pthread_mutex_t lock; /* message, log, and the list of what was logged once */
+    char message[1024];
+    atomic_bool cancel;
+    atomic_llong memory_now, memory_peak;
+    atomic_uint alloc_number; /* staggers large arrays; counts for failure injection */
+    unsigned alloc_fail_at;   /* $WISP_ALLOC_FAIL_AT: this allocation fails, for tests */
+    void *scratch;            /* of the running op; see wisp__scratch */
+    size_t scratch_bytes;
+    atomic_uint logged_once; /* bits of wisp__once */
+};
+
+/* Performance warnings that are logged once per context. */
+enum { WISP__ONCE_WIDTH = 1 };
+void wisp__log_once(wisp_ctx *ctx, unsigned bit, wisp_log_level level, const char *message);
+
+static inline bool wisp__cancelled(wisp_ctx *ctx) { return atomic_load_explicit(&ctx->cancel, memory_order_relaxed); }
+
+/* Uninitialised memory (wisp_alloc zeroes, on all threads, which also places the pages). */
+wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size);
+/* At least this many bytes, uninitialised, until the next call; kept with the context. */
+wisp_status wisp__scratch(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size);
+char *wisp__strdup(wisp_ctx *ctx, const char *s);
+
+#define WISP__MIN(a, b) ((a) < (b) ? (a) : (b))
+#define WISP__MAX(a, b) ((a) > (b) ? (a) : (b))
+/* Large enough for a value of any type. */
+typedef union {
+    float s;
+    double d;
+    float c[2];
+    double z[2];
+} wisp__value;
+
+static inline bool wisp__type_ok(wisp_type t) { return t >= WISP_S && t <= WISP_Z; }
+static inline bool wisp__type_is_double(wisp_type t) { return t == WISP_D || t == WISP_Z; }
+/* One value of the given type to a scalar and back (the imaginary part is dropped for real types). */
+wisp_scalar wisp__load(wisp_type type, const void *p);
+void wisp__store(wisp_type type, void *p, wisp_scalar v);
+
+#endif

@@ -1,0 +1,47 @@
+/* Messages, progress and cancellation of a context. */
+#include "base.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+wisp_status wisp_ctx_fail(wisp_ctx *ctx, wisp_status status, const char *format, ...)
+{
+    if (!ctx) return status;
+    va_list ap;
+    va_start(ap, format);
+    pthread_mutex_lock(&ctx->lock);
+    vsnprintf(ctx->message, sizeof ctx->message, format, ap);
+    pthread_mutex_unlock(&ctx->lock);
+    va_end(ap);
+    return status;
+}
+
+const char *wisp_ctx_message(const wisp_ctx *ctx) { return ctx ? ctx->message : ""; }
+
+void wisp_ctx_log(wisp_ctx *ctx, wisp_log_level level, const char *format, ...)
+{
+    if (!ctx->opts.log || level > ctx->opts.level) return;
+    char text[1024];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    pthread_mutex_lock(&ctx->lock);
+    ctx->opts.log(ctx->opts.log_arg, level, text);
+    pthread_mutex_unlock(&ctx->lock);
+}
+
+void wisp__log_once(wisp_ctx *ctx, unsigned bit, wisp_log_level level, const char *message)
+{
+    if (!(atomic_fetch_or(&ctx->logged_once, bit) & bit)) wisp_ctx_log(ctx, level, "%s", message);
+}
+
+wisp_status wisp_ctx_step(wisp_ctx *ctx, const char *task, double done, double flops)
+{
+    wisp_progress p = {task, done, flops};
+    if (ctx->opts.progress && ctx->opts.progress(ctx->opts.progress_arg, &p)) wisp_ctx_cancel(ctx);
+    return wisp__cancelled(ctx) ? wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled while %s", task) : WISP_OK;
+}
+
+void wisp_ctx_cancel(wisp_ctx *ctx) { atomic_store_explicit(&ctx->cancel, true, memory_order_relaxed); }
+
+void wisp_ctx_resume(wisp_ctx *ctx) { atomic_store_explicit(&ctx->cancel, false, memory_order_relaxed); }

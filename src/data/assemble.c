@@ -1,0 +1,380 @@
+/* Matrices from sources: a counting pass, an order, a filling pass. */
+#include "rows.h"
+#include <math.h>
+#include <string.h>
+
+enum { PIECE = 1024 }; /* rows of a unit of work; a multiple of every C */
+
+static int log2_of(int c)
+{
+    int l = 0;
+    while ((1 << l) < c) l++;
+    return l;
+}
+
+static wisp_status check_src(wisp_ctx *ctx, const wisp_src *src)
+{
+    if (!src || !src->row || !wisp__type_ok(src->type) || src->rows < 0 || src->cols < 0 || src->max_row < 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a matrix source needs rows, cols, max_row, a type and a row callback");
+    const int64_t most = WISP__MAX(src->rows, src->cols);
+    if (most > ctx->index_limit)
+        return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW,
+                             "%lld rows or columns are more than one process can index (%lld); use more processes",
+                             (long long)most, (long long)ctx->index_limit);
+    if (src->max_row > INT32_MAX)
+        return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "rows of %lld entries are too long; the most is 2^31 - 1",
+                             (long long)src->max_row);
+    return WISP_OK;
+}
+
+/* The shape of a new matrix from the options: type, C, sigma (0: to be found from the row lengths). */
+static wisp_status choose_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *o, wisp_mat *A)
+{
+    A->type = o->type == WISP_DEFAULT ? src->type : o->type;
+    if (!wisp__type_ok(A->type)) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "unknown matrix type %d", (int)o->type);
+    if (wisp_type_is_complex(src->type) && !wisp_type_is_complex(A->type))
+        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "complex values can't be stored in a real matrix");
+    /* Block rows are vectorised along the row and like CRS; single vectors, if real, along the chunk. */
+    int c = o->C ? o->C : o->width > 1 || wisp_type_is_complex(A->type) ? 1 : 16;
+    if (c < 1 || c > K_MAX_C || (c & (c - 1)))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "C = %d: the chunk height is a power of two up to %d", c, K_MAX_C);
+    A->sigma = o->sigma ? o->sigma : c == 1 || o->map ? 1 : 0;
+    if (A->sigma < 0 || (A->sigma > 1 && A->sigma % c))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "sigma = %lld: it is 1 or a multiple of C = %d", (long long)A->sigma,
+                             c);
+    A->log_c = log2_of(c);
+    A->rows = src->rows;
+    A->cols = src->cols;
+    return WISP_OK;
+}
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp_src *src;
+    int32_t *len;
+} count_run;
+
+static wisp_status count_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
+{
+    (void)reader;
+    const count_run *r = arg;
+    for (int64_t i = begin; i < end; i++) {
+        wisp_status status = wisp__count_row(r->ctx, r->src, i, r->len + i);
+        if (status != WISP_OK) return status;
+    }
+    return WISP_OK;
+}
+
+/* Entries with padding when rows in the order of len[] form chunks of 1 << log_c. */
+static int64_t padded_entries(const int32_t *len, int64_t rows, int log_c, int64_t *chunk)
+{
+    int64_t sum = 0;
+    const int64_t c = (int64_t)1 << log_c;
+    for (int64_t i = 0; i < rows; i += c) {
+        int32_t longest = 0;
+        for (int64_t r = i; r < WISP__MIN(rows, i + c); r++) longest = WISP__MAX(longest, len[r]);
+        if (chunk) chunk[i >> log_c] = sum;
+        sum += (int64_t)longest << log_c;
+    }
+    if (chunk) chunk[(rows + c - 1) >> log_c] = sum;
+    return sum;
+}
+
+/* A width-1 matrix with much fill-in gets a sorting window. */
+static int64_t choose_sigma(const int32_t *len, int64_t rows, int log_c)
+{
+    const double worth_it = 1.05;
+    int64_t nnz = 0;
+    for (int64_t i = 0; i < rows; i++) nnz += len[i];
+    return (double)padded_entries(len, rows, log_c, NULL) > worth_it * (double)nnz ? (int64_t)32 << log_c : 1;
+}
+
+static wisp_status make_maps(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const int32_t *len)
+{
+    wisp_ctx *ctx = A->ctx;
+    wisp_status status = WISP_OK;
+    if (A->sigma == 0) A->sigma = choose_sigma(len, A->rows, A->log_c);
+    if (o->map) {
+        if (o->map->rows != src->rows)
+            return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "a matrix of %lld rows on a map of %lld rows",
+                                 (long long)src->rows, (long long)o->map->rows);
+        A->map = wisp__map_retain(o->map);
+    } else if (A->sigma > 1 && A->rows > 0) {
+        WISP_TRY(wisp__map_sorted(&A->map, ctx, A->rows, len, A->sigma));
+    } else {
+        WISP_TRY(wisp_map_create(&A->map, ctx, A->rows));
+    }
+    if (A->rows == A->cols)
+        A->col_map = wisp__map_retain(A->map);
+    else
+        WISP_TRY(wisp_map_create(&A->col_map, ctx, A->cols));
+out:
+    return status;
+}
+
+/* ---- filling --------------------------------------------------------------------------------- */
+
+typedef struct {
+    wisp_mat *A;
+    atomic_llong nnz;
+} fill_run;
+
+static wisp_status fill_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
+{
+    fill_run *r = arg;
+    wisp_mat *A = r->A;
+    wisp__sell *s = &A->local;
+    const size_t size = wisp_type_size(A->type);
+    int64_t nnz = 0;
+    for (int64_t i = begin; i < end; i++) {
+        int n;
+        wisp_status status = wisp__read_row(reader, A->ctx, wisp__map_user(A->map, i), &n);
+        if (status != WISP_OK) return status;
+        const int64_t chunk = i >> A->log_c, width = (s->chunk[chunk + 1] - s->chunk[chunk]) >> A->log_c;
+        if (n > width)
+            return wisp_ctx_fail(A->ctx, WISP_ERR_CALLBACK, "row %lld has more entries than it counted before",
+                                 (long long)wisp__map_user(A->map, i));
+        s->row_len[i] = n;
+        nnz += n;
+        for (int64_t k = 0; k < width; k++) {
+            const int64_t at = wisp__sell_at(s, A->log_c, i, k);
+            /* Padding names a column of this row; no kernel reads it, but it must be a valid one. */
+            s->col[at] = k < n ? reader->merged[k] : n > 0 ? reader->merged[0] : 0;
+            wisp__store(A->type, (char *)s->val + (size_t)at * size, k < n ? reader->sum[k] : (wisp_scalar){0, 0});
+        }
+    }
+    atomic_fetch_add(&r->nnz, nnz);
+    return WISP_OK;
+}
+
+/* Rows that fill the last chunk have entries, too: all padding. */
+static void fill_tail(wisp_mat *A)
+{
+    wisp__sell *s = &A->local;
+    const size_t size = wisp_type_size(A->type);
+    for (int64_t i = A->rows; i < s->chunks << A->log_c; i++)
+        for (int64_t at = wisp__sell_at(s, A->log_c, i, 0); at < s->entries; at += (int64_t)1 << A->log_c) {
+            s->col[at] = 0;
+            memset((char *)s->val + (size_t)at * size, 0, size);
+        }
+}
+
+static void make_grid(wisp_mat *A)
+{
+    const int64_t per = wisp__rows_per_block(A->rows);
+    A->grid = (wisp__grid){.blocks = (A->rows + per - 1) / per,
+                           .chunks_per_block = per >> A->log_c,
+                           .chunks = A->local.chunks,
+                           .weight = A->local.chunk};
+}
+
+static wisp_status build(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o)
+{
+    wisp_ctx *ctx = A->ctx;
+    wisp__sell *s = &A->local;
+    wisp_status status;
+    int32_t *len = NULL, *ordered = NULL;
+    WISP_TRY(wisp_alloc(ctx, &len, (size_t)src->rows, sizeof *len));
+    WISP_TRY(wisp__for_rows(ctx, "counting", src, NULL, src->rows, PIECE, count_rows, &(count_run){ctx, src, len}));
+    WISP_TRY(make_maps(A, src, o, len));
+    if (A->map->user) {
+        WISP_TRY(wisp__alloc_raw(ctx, &ordered, (size_t)src->rows, sizeof *ordered));
+        for (int64_t i = 0; i < A->rows; i++) ordered[i] = len[A->map->user[i]];
+        wisp_free(ctx, len);
+        len = ordered;
+        ordered = NULL;
+    }
+    s->row_len = len; /* filled anew with the merged lengths */
+    len = NULL;
+    s->chunks = (A->rows + (1 << A->log_c) - 1) >> A->log_c;
+    WISP_TRY(wisp__alloc_raw(ctx, &s->chunk, (size_t)s->chunks + 1, sizeof *s->chunk));
+    s->entries = padded_entries(s->row_len, A->rows, A->log_c, s->chunk);
+    WISP_TRY(wisp__alloc_raw(ctx, &s->col, (size_t)s->entries, sizeof *s->col));
+    WISP_TRY(wisp__alloc_raw(ctx, &s->val, (size_t)s->entries, wisp_type_size(A->type)));
+    fill_run run = {A, 0};
+    WISP_TRY(wisp__for_rows(ctx, "assembling", src, A->col_map, A->rows, PIECE, fill_rows, &run));
+    fill_tail(A);
+    s->nnz = atomic_load(&run.nnz);
+    make_grid(A);
+out:
+    wisp_free(ctx, len);
+    wisp_free(ctx, ordered);
+    return status;
+}
+
+wisp_status wisp_mat_create(wisp_mat **out, wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts)
+{
+    const wisp_mat_opts o = opts ? *opts : (wisp_mat_opts){0};
+    wisp_mat *A = NULL;
+    *out = NULL;
+    wisp_status status;
+    WISP_TRY(check_src(ctx, src));
+    WISP_TRY(wisp_alloc(ctx, &A, 1, sizeof *A));
+    A->ctx = ctx;
+    WISP_TRY(choose_shape(ctx, src, &o, A));
+    WISP_TRY(build(A, src, &o));
+    *out = A;
+    A = NULL;
+out:
+    wisp_mat_free(A);
+    return status;
+}
+
+wisp_status wisp_mat_open(wisp_mat **A, wisp_ctx *ctx, const char *name, const wisp_mat_opts *opts)
+{
+    wisp_src src;
+    *A = NULL;
+    wisp_status status = wisp_src_open(&src, ctx, name);
+    if (status != WISP_OK) return status;
+    status = wisp_mat_create(A, ctx, &src, opts);
+    wisp_src_close(&src);
+    return status;
+}
+
+wisp_status wisp_mat_borrow_crs(wisp_mat **out, wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t cols,
+                                const int64_t *rowptr, const int32_t *col, const void *val)
+{
+    *out = NULL;
+    wisp_mat *A = NULL;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &A, 1, sizeof *A));
+    if (!wisp__type_ok(type) || !rowptr || rows < 0 || cols < 0 || rowptr[0] != 0) {
+        status = wisp_ctx_fail(ctx, WISP_ERR_ARG, "CRS in place needs a type and row pointers that begin with 0");
+        goto out;
+    }
+    *A = (wisp_mat){.ctx = ctx, .type = type, .rows = rows, .cols = cols, .sigma = 1};
+    A->local.borrowed = true;
+    WISP_TRY(wisp_map_create(&A->map, ctx, rows));
+    if (rows == cols)
+        A->col_map = wisp__map_retain(A->map);
+    else
+        WISP_TRY(wisp_map_create(&A->col_map, ctx, cols));
+    WISP_TRY(wisp_alloc(ctx, &A->local.row_len, (size_t)rows, sizeof *A->local.row_len));
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t n = rowptr[i + 1] - rowptr[i];
+        bool ok = n >= 0 && n <= INT32_MAX;
+        for (int64_t k = rowptr[i]; ok && k < rowptr[i + 1]; k++)
+            ok = col[k] >= 0 && col[k] < cols && (k == rowptr[i] || col[k] > col[k - 1]);
+        if (!ok) {
+            status =
+                wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                              "row %lld can't be used in place: columns must rise and stay below %lld; copy instead",
+                              (long long)i, (long long)cols);
+            goto out;
+        }
+        A->local.row_len[i] = (int32_t)n;
+    }
+    A->local.chunks = rows;
+    A->local.entries = A->local.nnz = rowptr[rows];
+    /* Never written through: the part is marked as borrowed. */
+    memcpy(&A->local.chunk, &rowptr, sizeof rowptr);
+    memcpy(&A->local.col, &col, sizeof col);
+    memcpy(&A->local.val, &val, sizeof val);
+    make_grid(A);
+    *out = A;
+    A = NULL;
+out:
+    wisp_mat_free(A);
+    return status;
+}
+
+/* ---- new values ------------------------------------------------------------------------------ */
+
+static wisp_status update_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
+{
+    wisp_mat *A = arg;
+    wisp__sell *s = &A->local;
+    const size_t size = wisp_type_size(A->type);
+    for (int64_t i = begin; i < end; i++) {
+        int n;
+        wisp_status status = wisp__read_row(reader, A->ctx, wisp__map_user(A->map, i), &n);
+        if (status != WISP_OK) return status;
+        bool same = n == s->row_len[i];
+        for (int k = 0; same && k < n; k++) same = s->col[wisp__sell_at(s, A->log_c, i, k)] == reader->merged[k];
+        if (!same)
+            return wisp_ctx_fail(A->ctx, WISP_ERR_MISMATCH,
+                                 "row %lld has another pattern than the matrix; make a new matrix",
+                                 (long long)wisp__map_user(A->map, i));
+        for (int k = 0; k < n; k++)
+            wisp__store(A->type, (char *)s->val + (size_t)wisp__sell_at(s, A->log_c, i, k) * size, reader->sum[k]);
+    }
+    return WISP_OK;
+}
+
+wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src)
+{
+    wisp_status status;
+    WISP_TRY(check_src(A->ctx, src));
+    if (src->rows != A->rows || src->cols != A->cols || A->local.borrowed ||
+        (wisp_type_is_complex(src->type) && !wisp_type_is_complex(A->type)))
+        return wisp_ctx_fail(
+            A->ctx, WISP_ERR_MISMATCH,
+            "new values need a source of the matrix's size (%lld x %lld) and kind, and a matrix of its own",
+            (long long)A->rows, (long long)A->cols);
+    WISP_TRY(wisp__for_rows(A->ctx, "updating", src, A->col_map, A->rows, PIECE, update_rows, A));
+out:
+    return status;
+}
+
+/* ---- plan ------------------------------------------------------------------------------------ */
+
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp_src *src;
+    int log_c;
+    int64_t sigma;
+    atomic_llong nnz, entries;
+} plan_run;
+
+/* A piece is a whole number of sorting windows. */
+static wisp_status plan_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
+{
+    (void)reader;
+    plan_run *r = arg;
+    int32_t *len;
+    wisp_map *order = NULL;
+    int64_t nnz = 0;
+    wisp_status status;
+    WISP_TRY(wisp__alloc_raw(r->ctx, &len, (size_t)(end - begin) * 2, sizeof *len));
+    for (int64_t i = begin; i < end; i++) {
+        WISP_TRY(wisp__count_row(r->ctx, r->src, i, len + (i - begin)));
+        nnz += len[i - begin];
+    }
+    int32_t *sorted = len;
+    if (r->sigma > 1) {
+        WISP_TRY(wisp__map_sorted(&order, r->ctx, end - begin, len, r->sigma));
+        sorted = len + (end - begin);
+        for (int64_t i = 0; i < end - begin; i++) sorted[i] = len[order->user[i]];
+    }
+    atomic_fetch_add(&r->nnz, nnz);
+    atomic_fetch_add(&r->entries, padded_entries(sorted, end - begin, r->log_c, NULL));
+out:
+    wisp_map_free(order);
+    wisp_free(r->ctx, len);
+    return status;
+}
+
+wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_mat_info *info)
+{
+    const wisp_mat_opts o = opts ? *opts : (wisp_mat_opts){0};
+    wisp_mat A = {0};
+    wisp_status status;
+    WISP_TRY(check_src(ctx, src));
+    WISP_TRY(choose_shape(ctx, src, &o, &A));
+    plan_run run = {ctx, src, A.log_c, WISP__MAX(A.sigma, 1), 0, 0};
+    const int64_t piece = (PIECE * 16 + run.sigma - 1) / run.sigma * run.sigma;
+    WISP_TRY(wisp__for_rows(ctx, "planning", src, NULL, src->rows, piece, plan_rows, &run));
+    const int64_t entries = atomic_load(&run.entries), c = (int64_t)1 << A.log_c;
+    *info = (wisp_mat_info){.rows = src->rows,
+                            .cols = src->cols,
+                            .nnz = atomic_load(&run.nnz),
+                            .type = A.type,
+                            .C = (int)c,
+                            .sigma = run.sigma};
+    info->bytes = entries * ((int64_t)wisp_type_size(A.type) + 4) + src->rows * 4 + (src->rows / c + 2) * 8 +
+                  (run.sigma > 1 ? src->rows * 8 : 0);
+out:
+    return status;
+}

@@ -1,0 +1,243 @@
+/* Block vectors: memory, views, filling, copies in and out. */
+#include "../base/rng.h"
+#include "data.h"
+#include <string.h>
+
+static wisp_status blk_new(wisp_blk **out, wisp_ctx *ctx, wisp_map *map, wisp_type type, int width)
+{
+    *out = NULL;
+    if (!map || !wisp__type_ok(type) || width < 1)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a block needs a map, a type and a width of at least 1 (it is %d)",
+                             width);
+    wisp_blk *x = NULL;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &x, 1, sizeof *x));
+    WISP_TRY(wisp_alloc(ctx, &x->store, 1, sizeof *x->store));
+    atomic_init(&x->store->refs, 1);
+    x->store->ctx = x->ctx = ctx;
+    x->map = wisp__map_retain(map);
+    x->type = type;
+    x->width = width;
+    x->stride = width;
+    x->nrows = map->local;
+    *out = x;
+    x = NULL;
+out:
+    wisp_free(ctx, x);
+    return status;
+}
+
+wisp_status wisp_blk_create(wisp_blk **out, wisp_ctx *ctx, wisp_map *map, wisp_type type, int width)
+{
+    wisp_status status = blk_new(out, ctx, map, type, width);
+    if (status != WISP_OK) return status;
+    wisp_blk *x = *out;
+    const size_t rows = (size_t)(map->local + map->halo);
+    status = wisp_alloc(ctx, &x->store->data, rows, wisp_type_size(type) * (size_t)width);
+    x->data = x->store->data;
+    if (status != WISP_OK) {
+        wisp_blk_free(x);
+        *out = NULL;
+    }
+    return status;
+}
+
+wisp_status wisp_blk_borrow(wisp_blk **out, wisp_ctx *ctx, wisp_map *map, wisp_type type, int width, void *data,
+                            int64_t stride)
+{
+    *out = NULL;
+    if (map && (map->position || map->halo))
+        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH,
+                             "user memory fits natural maps only; use wisp_blk_put and wisp_blk_get to copy");
+    if (!data || stride < width)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "user memory with a stride of %lld for width %d", (long long)stride,
+                             width);
+    wisp_status status = blk_new(out, ctx, map, type, width);
+    if (status != WISP_OK) return status;
+    (*out)->store->borrowed = true;
+    (*out)->store->data = (*out)->data = data;
+    (*out)->stride = stride;
+    return WISP_OK;
+}
+
+static wisp_status view_of(wisp_blk **out, wisp_blk *x)
+{
+    *out = NULL;
+    wisp_blk *v;
+    wisp_status status = wisp_alloc(x->ctx, &v, 1, sizeof *v);
+    if (status != WISP_OK) return status;
+    *v = *x;
+    wisp__map_retain(v->map);
+    atomic_fetch_add(&v->store->refs, 1);
+    *out = v;
+    return WISP_OK;
+}
+
+wisp_status wisp_blk_cols(wisp_blk **view, wisp_blk *x, int first, int width)
+{
+    *view = NULL;
+    if (first < 0 || width < 1 || first > x->width - width)
+        return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "columns %d to %d of a block of width %d", first, first + width - 1,
+                             x->width);
+    wisp_status status = view_of(view, x);
+    if (status != WISP_OK) return status;
+    (*view)->data += (size_t)first * wisp_type_size(x->type);
+    (*view)->width = width;
+    return WISP_OK;
+}
+
+wisp_status wisp_blk_rows(wisp_blk **view, wisp_blk *x, int64_t first, int64_t count)
+{
+    *view = NULL;
+    if (x->map->position)
+        return wisp_ctx_fail(x->ctx, WISP_ERR_MISMATCH, "a view of rows needs a natural map; this one is permuted");
+    if (first < 0 || count < 0 || first > x->nrows - count)
+        return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "rows %lld to %lld of a block of %lld rows", (long long)first,
+                             (long long)(first + count - 1), (long long)x->nrows);
+    wisp_status status = view_of(view, x);
+    if (status != WISP_OK) return status;
+    (*view)->data += (size_t)(first * x->stride) * wisp_type_size(x->type);
+    (*view)->first_row += first;
+    (*view)->nrows = count;
+    return WISP_OK;
+}
+
+void wisp_blk_free(wisp_blk *x)
+{
+    if (!x) return;
+    wisp_ctx *ctx = x->ctx;
+    if (atomic_fetch_sub(&x->store->refs, 1) == 1) {
+        if (!x->store->borrowed) wisp_free(ctx, x->store->data);
+        wisp_free(ctx, x->store);
+    }
+    wisp_map_free(x->map);
+    wisp_free(ctx, x);
+}
+
+int wisp_blk_width(const wisp_blk *x) { return x->width; }
+
+int64_t wisp_blk_nrows(const wisp_blk *x) { return x->nrows; }
+
+wisp_type wisp_blk_type(const wisp_blk *x) { return x->type; }
+
+wisp_map *wisp_blk_map_of(const wisp_blk *x) { return x->map; }
+
+wisp_ctx *wisp_blk_ctx(const wisp_blk *x) { return x->ctx; }
+
+wisp_status wisp_blk_map(wisp_blk *x, void **data, int64_t *stride)
+{
+    *data = x->data;
+    if (stride) *stride = x->stride;
+    return WISP_OK;
+}
+
+wisp_status wisp_blk_unmap(wisp_blk *x)
+{
+    (void)x;
+    return WISP_OK;
+}
+
+/* ---- filling --------------------------------------------------------------------------------- */
+
+static char *element(const wisp_blk *x, int64_t row, int column)
+{
+    return x->data + (size_t)(row * x->stride + column) * wisp_type_size(x->type);
+}
+
+/* Position of a view's row to the user's row number. */
+static int64_t user_row(const wisp_blk *x, int64_t row) { return wisp__map_user(x->map, x->first_row + row); }
+
+wisp_status wisp_blk_fill(wisp_blk *x, wisp_scalar value)
+{
+    wisp__value v;
+    wisp__store(x->type, &v, value);
+    const size_t size = wisp_type_size(x->type);
+#pragma omp parallel for num_threads(x->ctx->threads) schedule(static)
+    for (int64_t i = 0; i < x->nrows; i++)
+        for (int j = 0; j < x->width; j++) memcpy(element(x, i, j), &v, size);
+    return WISP_OK;
+}
+
+wisp_status wisp_blk_fill_fn(wisp_blk *x, wisp_fill_fn fn, void *arg)
+{
+    int64_t failed = INT64_MAX;
+#pragma omp parallel for num_threads(x->ctx->threads) schedule(static) reduction(min : failed)
+    for (int64_t i = 0; i < x->nrows; i++) {
+        if (failed < INT64_MAX) continue;
+        for (int j = 0; j < x->width; j++)
+            if (fn(arg, user_row(x, i), j, element(x, i, j))) failed = WISP__MIN(failed, user_row(x, i));
+    }
+    if (failed < INT64_MAX)
+        return wisp_ctx_fail(x->ctx, WISP_ERR_CALLBACK, "the fill callback failed at row %lld", (long long)failed);
+    return WISP_OK;
+}
+
+wisp_status wisp_blk_fill_random(wisp_blk *x, wisp_random kind, uint64_t seed, uint32_t stream, uint32_t first)
+{
+    if (kind != WISP_RANDOM_TRACE && kind != WISP_RANDOM_GAUSS)
+        return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "unknown kind of random vector %d", (int)kind);
+    const bool is_complex = wisp_type_is_complex(x->type);
+#pragma omp parallel for num_threads(x->ctx->threads) schedule(static)
+    for (int64_t i = 0; i < x->nrows; i++)
+        for (int j = 0; j < x->width; j++)
+            wisp__store(x->type, element(x, i, j),
+                        wisp__random_value(kind, is_complex, seed, user_row(x, i), first + (uint32_t)j, stream));
+    return WISP_OK;
+}
+
+wisp_status wisp_blk_fill_units(wisp_blk *x, const int64_t *row)
+{
+    for (int j = 0; j < x->width; j++)
+        if (row[j] < 0 || row[j] >= x->map->rows)
+            return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "there is no row %lld; rows are 0 to %lld", (long long)row[j],
+                                 (long long)x->map->rows - 1);
+    wisp_status status = wisp_blk_fill(x, (wisp_scalar){0, 0});
+    for (int j = 0; j < x->width; j++) {
+        const int64_t local = row[j] - x->map->first;
+        if (local < 0 || local >= x->map->local) continue;
+        const int64_t i = (x->map->position ? x->map->position[local] : local) - x->first_row;
+        if (i >= 0 && i < x->nrows) wisp__store(x->type, element(x, i, j), (wisp_scalar){1, 0});
+    }
+    return status;
+}
+
+/* ---- copies ---------------------------------------------------------------------------------- */
+
+static wisp_status check_user_array(const wisp_blk *x, wisp_order order, const void *data, int64_t ld)
+{
+    const int64_t least = order == WISP_ROW_MAJOR ? x->width : x->nrows;
+    if (!data || ld < least)
+        return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "an array with leading dimension %lld; at least %lld is needed",
+                             (long long)ld, (long long)least);
+    return WISP_OK;
+}
+
+/* Where the element of the user's row and column is in a user array; rows count from the view's first. */
+static size_t user_at(const wisp_blk *x, wisp_order order, int64_t row, int column, int64_t ld)
+{
+    const int64_t r = user_row(x, row) - x->map->first - x->first_row;
+    return (size_t)(order == WISP_ROW_MAJOR ? r * ld + column : column * ld + r) * wisp_type_size(x->type);
+}
+
+wisp_status wisp_blk_put(wisp_blk *x, wisp_order order, const void *data, int64_t ld)
+{
+    wisp_status status = check_user_array(x, order, data, ld);
+    if (status != WISP_OK) return status;
+    const size_t size = wisp_type_size(x->type);
+#pragma omp parallel for num_threads(x->ctx->threads) schedule(static)
+    for (int64_t i = 0; i < x->nrows; i++)
+        for (int j = 0; j < x->width; j++)
+            memcpy(element(x, i, j), (const char *)data + user_at(x, order, i, j, ld), size);
+    return WISP_OK;
+}
+
+wisp_status wisp_blk_get(const wisp_blk *x, wisp_order order, void *data, int64_t ld)
+{
+    wisp_status status = check_user_array(x, order, data, ld);
+    if (status != WISP_OK) return status;
+    const size_t size = wisp_type_size(x->type);
+#pragma omp parallel for num_threads(x->ctx->threads) schedule(static)
+    for (int64_t i = 0; i < x->nrows; i++)
+        for (int j = 0; j < x->width; j++) memcpy((char *)data + user_at(x, order, i, j, ld), element(x, i, j), size);
+    return WISP_OK;
+}

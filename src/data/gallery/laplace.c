@@ -1,0 +1,78 @@
+/* Finite-difference Laplacians: 5 points in two dimensions, 7 and 27 in three. */
+#include "gallery.h"
+
+#define KEYS(X)                                                                                           \
+    X(points, "7", WISP__GAL_WORDS("5 7 27"), "size of the stencil: 5 (nx x ny), 7 or 27 (nx x ny x nz)") \
+    X(nx, "10", WISP__GAL_SIZE, "points along x")                                                         \
+    X(ny, "10", WISP__GAL_SIZE, "points along y")                                                         \
+    X(nz, "10", WISP__GAL_SIZE, "points along z; not with points=5")                                      \
+    X(periodic, "none", WISP__GAL_LETTERS_OF("xyz"), "periodic directions, as xy; Dirichlet in the others")
+
+enum { KEYS(WISP__GAL_ENUM) KEY_COUNT };
+static const wisp__gal_key keys[] = {KEYS(WISP__GAL_ROW)};
+
+typedef struct {
+    wisp__gal_box box;
+    double diagonal;
+} laplace;
+
+static int star_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    const laplace *p = arg;
+    return wisp__gal_star(&p->box, row, p->diagonal, -1, col, val);
+}
+
+/* The distances to the up to three points at -1, 0, +1 along d, and which of them is the 0. */
+static int reach(const wisp__gal_box *box, const int64_t at[3], int d, int64_t step[3], int *centre)
+{
+    bool low, high;
+    step[0] = wisp__gal_below(box, at, d, &low);
+    step[low] = 0;
+    step[low + 1] = wisp__gal_above(box, at, d, &high);
+    *centre = low;
+    return low + 1 + high;
+}
+
+/* The whole 3 x 3 x 3 cube. A point that meets itself by periodicity has its -1 beside the 26. */
+static int cube_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    const laplace *p = arg;
+    double *v = val;
+    int64_t at[3], step[3][3];
+    int count[3], centre[3], n = 0;
+    wisp__gal_where(&p->box, row, at);
+    for (int d = 0; d < 3; d++) count[d] = reach(&p->box, at, d, step[d], &centre[d]);
+    if (!col) return count[0] * count[1] * count[2];
+    for (int i = 0; i < count[0]; i++) {
+        for (int j = 0; j < count[1]; j++) {
+            for (int k = 0; k < count[2]; k++) {
+                col[n] = row + step[0][i] + step[1][j] + step[2][k];
+                v[n++] = -1;
+            }
+        }
+    }
+    v[(centre[0] * count[1] + centre[1]) * count[2] + centre[2]] = p->diagonal;
+    return n;
+}
+
+static wisp_status laplace_open(wisp_src *src, wisp_ctx *ctx, const wisp__gal_value *value)
+{
+    static const int sizes[] = {5, 7, 27};
+    int points = sizes[value[KEY_points].i];
+    laplace p = {.diagonal = points - 1};
+    wisp_src shape = {.max_row = points, .type = WISP_D, .row = points == 27 ? cube_row : star_row};
+    if (points == 5 && (value[KEY_nz].given || value[KEY_periodic].i & 4)) {
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                             "laplace: points=5 has two dimensions; leave out nz and z in periodic, or take points=7");
+    }
+    wisp_status status = wisp__gal_box_make(&p.box, ctx, "laplace", value[KEY_nx].i, value[KEY_ny].i,
+                                            points == 5 ? 1 : value[KEY_nz].i, value[KEY_periodic].i, &shape.rows);
+    if (status != WISP_OK) return status;
+    return wisp__gal_source(src, ctx, "laplace", &shape, &p, sizeof p);
+}
+
+const wisp__gal_entry wisp__gal_laplace = {
+    {"laplace", "finite-difference Laplacian: diagonal 4, 6 or 26, off-diagonal -1", KEYS(WISP__GAL_HELP)},
+    keys,
+    KEY_COUNT,
+    laplace_open};

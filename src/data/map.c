@@ -1,0 +1,81 @@
+#include "data.h"
+#include <stdlib.h>
+
+static wisp_status map_new(wisp_map **out, wisp_ctx *ctx, int64_t rows)
+{
+    *out = NULL;
+    if (rows < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a map of %lld rows", (long long)rows);
+    if (rows > ctx->index_limit)
+        return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW,
+                             "%lld rows are more than one process can index (%lld); use more processes",
+                             (long long)rows, (long long)ctx->index_limit);
+    wisp_map *map;
+    wisp_status status = wisp_alloc(ctx, &map, 1, sizeof *map);
+    if (status != WISP_OK) return status;
+    atomic_init(&map->refs, 1);
+    map->ctx = ctx;
+    map->rows = map->local = rows;
+    *out = map;
+    return WISP_OK;
+}
+
+wisp_status wisp_map_create(wisp_map **map, wisp_ctx *ctx, int64_t rows) { return map_new(map, ctx, rows); }
+
+wisp_map *wisp__map_retain(wisp_map *map)
+{
+    atomic_fetch_add(&map->refs, 1);
+    return map;
+}
+
+void wisp_map_free(wisp_map *map)
+{
+    if (!map || atomic_fetch_sub(&map->refs, 1) > 1) return;
+    wisp_free(map->ctx, map->position);
+    wisp_free(map->ctx, map->user);
+    wisp_free(map->ctx, map);
+}
+
+int64_t wisp_map_rows(const wisp_map *map) { return map->rows; }
+
+int wisp_map_is_natural(const wisp_map *map) { return map->position == NULL; }
+
+typedef struct {
+    int32_t len, row;
+} len_row;
+
+static int by_falling_length(const void *a, const void *b)
+{
+    const len_row *x = a, *y = b;
+    if (x->len != y->len) return x->len > y->len ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+wisp_status wisp__map_sorted(wisp_map **out, wisp_ctx *ctx, int64_t rows, const int32_t *row_len, int64_t sigma)
+{
+    wisp_map *map;
+    len_row *order = NULL;
+    wisp_status status = map_new(&map, ctx, rows);
+    if (status != WISP_OK) return status;
+    WISP_TRY(wisp__alloc_raw(ctx, &map->position, (size_t)rows, sizeof *map->position));
+    WISP_TRY(wisp__alloc_raw(ctx, &map->user, (size_t)rows, sizeof *map->user));
+    WISP_TRY(wisp__alloc_raw(ctx, &order, (size_t)rows, sizeof *order));
+    const int64_t windows = (rows + sigma - 1) / sigma;
+#pragma omp parallel for num_threads(ctx->threads) schedule(static)
+    for (int64_t w = 0; w < windows; w++) {
+        const int64_t begin = w * sigma, end = WISP__MIN(rows, begin + sigma);
+        for (int64_t i = begin; i < end; i++) order[i] = (len_row){row_len[i], (int32_t)i};
+        qsort(order + begin, (size_t)(end - begin), sizeof *order, by_falling_length);
+        for (int64_t i = begin; i < end; i++) {
+            map->user[i] = order[i].row;
+            map->position[order[i].row] = (int32_t)i;
+        }
+    }
+out:
+    wisp_free(ctx, order);
+    if (status != WISP_OK) {
+        wisp_map_free(map);
+        map = NULL;
+    }
+    *out = map;
+    return status;
+}

@@ -1,0 +1,216 @@
+/* What a matrix is: shape, exact properties, fill-in. */
+#include "data.h"
+#include <math.h>
+
+void wisp_mat_free(wisp_mat *A)
+{
+    if (!A) return;
+    wisp__sell *part[] = {&A->local, &A->remote};
+    for (int i = 0; i < 2; i++) {
+        wisp_free(A->ctx, part[i]->row_len);
+        if (part[i]->borrowed) continue;
+        wisp_free(A->ctx, part[i]->chunk);
+        wisp_free(A->ctx, part[i]->col);
+        wisp_free(A->ctx, part[i]->val);
+    }
+    wisp_map_free(A->map);
+    wisp_map_free(A->col_map);
+    wisp_free(A->ctx, A);
+}
+
+void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
+{
+    const wisp__sell *s = &A->local;
+    *info = (wisp_mat_info){
+        .rows = A->rows, .cols = A->cols, .nnz = s->nnz, .type = A->type, .C = 1 << A->log_c, .sigma = A->sigma};
+    info->bytes = s->entries * ((int64_t)wisp_type_size(A->type) + 4) + (s->chunks + 1) * 8 + A->rows * 4;
+}
+
+wisp_map *wisp_mat_map(const wisp_mat *A) { return A->map; }
+
+wisp_map *wisp_mat_col_map(const wisp_mat *A) { return A->col_map; }
+
+wisp_ctx *wisp_mat_ctx(const wisp_mat *A) { return A->ctx; }
+
+/* ---- properties ------------------------------------------------------------------------------ */
+
+static wisp_scalar entry_value(const wisp_mat *A, int64_t at)
+{
+    return wisp__load(A->type, (const char *)A->local.val + (size_t)at * wisp_type_size(A->type));
+}
+
+/* The value at (row, col), both positions, by bisection in the sorted row; *found says whether it is stored. */
+static wisp_scalar value_at(const wisp_mat *A, int64_t row, int64_t col, bool *found)
+{
+    const wisp__sell *s = &A->local;
+    int lo = 0, hi = s->row_len[row];
+    while (lo < hi) {
+        const int mid = (lo + hi) / 2;
+        if (s->col[wisp__sell_at(s, A->log_c, row, mid)] < col)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    const int64_t at = wisp__sell_at(s, A->log_c, row, lo);
+    *found = lo < s->row_len[row] && s->col[at] == col;
+    return *found ? entry_value(A, at) : (wisp_scalar){0, 0};
+}
+
+static wisp_mat_props no_props(const wisp_mat *A)
+{
+    const int square = A->rows == A->cols;
+    return (wisp_mat_props){.square = square,
+                            .pattern_symmetric = square,
+                            .symmetric = square,
+                            .hermitian = square,
+                            .skew = square,
+                            .bad_row = INT64_MAX,
+                            .bad_col = INT64_MAX,
+                            .nonfinite_row = INT64_MAX,
+                            .min_row = INT64_MAX,
+                            .gershgorin_min = INFINITY,
+                            .gershgorin_max = -INFINITY};
+}
+
+static void look_at_partner(const wisp_mat *A, wisp_mat_props *p, int64_t row, int64_t col, wisp_scalar v)
+{
+    bool found;
+    const wisp_scalar w = value_at(A, col, row, &found);
+    if (!found) p->pattern_symmetric = 0;
+    if (!(v.re == w.re && v.im == w.im)) p->symmetric = 0;
+    if (!(v.re == -w.re && v.im == -w.im)) p->skew = 0;
+    if (v.re == w.re && v.im == -w.im) return;
+    p->hermitian = 0;
+    const int64_t i = wisp__map_user(A->map, row), j = wisp__map_user(A->map, col);
+    if (i < p->bad_row || (i == p->bad_row && j < p->bad_col)) p->bad_row = i, p->bad_col = j;
+}
+
+static void look_at_row(const wisp_mat *A, wisp_mat_props *p, int64_t row, double *sum2)
+{
+    const wisp__sell *s = &A->local;
+    const int n = s->row_len[row];
+    const int64_t user = wisp__map_user(A->map, row);
+    double center = 0, radius = 0;
+    for (int k = 0; k < n; k++) {
+        const int64_t at = wisp__sell_at(s, A->log_c, row, k), col = s->col[at];
+        const wisp_scalar v = entry_value(A, at);
+        const int64_t distance = user - wisp__map_user(A->col_map, col);
+        if (!isfinite(v.re) || !isfinite(v.im)) p->nonfinite_row = WISP__MIN(p->nonfinite_row, user);
+        if (distance == 0) {
+            p->diagonal++;
+            center += v.re;
+            radius += fabs(v.im);
+        } else {
+            radius += hypot(v.re, v.im);
+        }
+        p->bandwidth = WISP__MAX(p->bandwidth, distance < 0 ? -distance : distance);
+        if (p->square) look_at_partner(A, p, row, col, v);
+    }
+    p->empty_rows += n == 0;
+    p->min_row = WISP__MIN(p->min_row, n);
+    p->max_row = WISP__MAX(p->max_row, n);
+    *sum2 += (double)n * n;
+    /* The sums above were rounded: an ulp a term keeps the discs on the safe side. */
+    radius += (n + 1) * 0x1p-52 * (radius + fabs(center));
+    p->gershgorin_min = fmin(p->gershgorin_min, center - radius);
+    p->gershgorin_max = fmax(p->gershgorin_max, center + radius);
+}
+
+/* The properties of two sets of rows together. */
+static void merge_props(wisp_mat_props *p, const wisp_mat_props *q)
+{
+    p->pattern_symmetric &= q->pattern_symmetric;
+    p->symmetric &= q->symmetric;
+    p->hermitian &= q->hermitian;
+    p->skew &= q->skew;
+    if (q->bad_row < p->bad_row || (q->bad_row == p->bad_row && q->bad_col < p->bad_col))
+        p->bad_row = q->bad_row, p->bad_col = q->bad_col;
+    p->bandwidth = WISP__MAX(p->bandwidth, q->bandwidth);
+    p->empty_rows += q->empty_rows;
+    p->diagonal += q->diagonal;
+    p->min_row = WISP__MIN(p->min_row, q->min_row);
+    p->max_row = WISP__MAX(p->max_row, q->max_row);
+    p->gershgorin_min = fmin(p->gershgorin_min, q->gershgorin_min);
+    p->gershgorin_max = fmax(p->gershgorin_max, q->gershgorin_max);
+    p->nonfinite_row = WISP__MIN(p->nonfinite_row, q->nonfinite_row);
+}
+
+typedef struct {
+    const wisp_mat *A;
+    wisp_mat_props *all;
+    double sum2;
+    pthread_mutex_t lock;
+} props_run;
+
+static void props_thread(void *arg, int thread, int threads)
+{
+    props_run *r = arg;
+    const wisp_mat *A = r->A;
+    wisp_mat_props mine = no_props(A);
+    double sum2 = 0;
+    const int64_t begin = wisp__split(A->rows, threads, thread), end = wisp__split(A->rows, threads, thread + 1);
+    for (int64_t i = begin; i < end; i++) {
+        if ((i & 16383) == 0) {
+            if (thread == 0) wisp_ctx_step(A->ctx, "checking", (double)(i - begin) / (double)(end - begin), 0);
+            if (wisp__cancelled(A->ctx)) break;
+        }
+        look_at_row(A, &mine, i, &sum2);
+    }
+    pthread_mutex_lock(&r->lock);
+    merge_props(r->all, &mine);
+    r->sum2 += sum2; /* of integers: exact in any order */
+    pthread_mutex_unlock(&r->lock);
+}
+
+wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
+{
+    *props = no_props(A);
+    props_run run = {A, props, 0, PTHREAD_MUTEX_INITIALIZER};
+    wisp__team_run(A->ctx, props_thread, &run);
+    if (wisp__cancelled(A->ctx))
+        return wisp_ctx_fail(A->ctx, WISP_ERR_CANCELLED, "cancelled while checking the matrix");
+    if (props->bad_row == INT64_MAX) props->bad_row = props->bad_col = -1;
+    if (props->nonfinite_row == INT64_MAX) props->nonfinite_row = -1;
+    if (A->rows == 0) {
+        props->min_row = 0;
+        props->gershgorin_min = props->gershgorin_max = 0;
+        return WISP_OK;
+    }
+    props->row_mean = (double)A->local.nnz / (double)A->rows;
+    props->row_sdev = sqrt(fmax(0, run.sum2 / (double)A->rows - props->row_mean * props->row_mean));
+    return WISP_OK;
+}
+
+wisp_status wisp_mat_row_histogram(const wisp_mat *A, int64_t *hist, int bins)
+{
+    if (bins < 1) return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "a histogram of %d bins", bins);
+    for (int i = 0; i < bins; i++) hist[i] = 0;
+    for (int64_t i = 0; i < A->rows; i++) hist[WISP__MIN(A->local.row_len[i], bins - 1)]++;
+    return WISP_OK;
+}
+
+wisp_status wisp_mat_fill_in(const wisp_mat *A, int C, int64_t sigma, double *ratio)
+{
+    wisp_ctx *ctx = A->ctx;
+    if (C < 1 || sigma < 1 || (sigma > 1 && sigma % C))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "fill-in for C = %d, sigma = %lld: sigma is 1 or a multiple of C", C,
+                             (long long)sigma);
+    wisp_map *order = NULL;
+    int32_t *len = NULL;
+    wisp_status status;
+    WISP_TRY(wisp__alloc_raw(ctx, &len, (size_t)A->rows, sizeof *len));
+    for (int64_t i = 0; i < A->rows; i++) len[wisp__map_user(A->map, i)] = A->local.row_len[i];
+    if (sigma > 1) WISP_TRY(wisp__map_sorted(&order, ctx, A->rows, len, sigma));
+    int64_t padded = 0;
+    for (int64_t i = 0; i < A->rows; i += C) {
+        int32_t longest = 0;
+        for (int64_t r = i; r < WISP__MIN(A->rows, i + C); r++)
+            longest = WISP__MAX(longest, len[order ? order->user[r] : r]);
+        padded += (int64_t)longest * C;
+    }
+    *ratio = A->local.nnz ? (double)padded / (double)A->local.nnz : 1;
+out:
+    wisp_map_free(order);
+    wisp_free(ctx, len);
+    return status;
+}

@@ -1,0 +1,142 @@
+#include "rows.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+wisp_status wisp__row_reader_open(wisp__row_reader *r, wisp_ctx *ctx, const wisp_src *src, const wisp_map *col_map)
+{
+    const size_t n = (size_t)src->max_row;
+    *r = (wisp__row_reader){.src = src, .col_map = col_map};
+    wisp_status status;
+    WISP_TRY(wisp__alloc_raw(ctx, &r->col, n, sizeof *r->col));
+    WISP_TRY(wisp__alloc_raw(ctx, &r->val, n, wisp_type_size(src->type)));
+    WISP_TRY(wisp__alloc_raw(ctx, &r->entry, n, sizeof *r->entry));
+    WISP_TRY(wisp__alloc_raw(ctx, &r->sum, n, sizeof *r->sum));
+    WISP_TRY(wisp__alloc_raw(ctx, &r->merged, n, sizeof *r->merged));
+out:
+    return status;
+}
+
+void wisp__row_reader_close(wisp__row_reader *r, wisp_ctx *ctx)
+{
+    wisp_free(ctx, r->col);
+    wisp_free(ctx, r->val);
+    wisp_free(ctx, r->entry);
+    wisp_free(ctx, r->sum);
+    wisp_free(ctx, r->merged);
+}
+
+wisp_status wisp__count_row(wisp_ctx *ctx, const wisp_src *src, int64_t row, int32_t *n)
+{
+    *n = src->row(src->arg, row, NULL, NULL);
+    if (*n < 0) return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the row callback failed at row %lld", (long long)row);
+    if (*n > src->max_row)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "row %lld has %d entries, more than the declared maximum of %lld",
+                             (long long)row, *n, (long long)src->max_row);
+    return WISP_OK;
+}
+
+static int by_column(const void *a, const void *b)
+{
+    const wisp__entry *x = a, *y = b;
+    if (x->col != y->col) return x->col < y->col ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at; /* duplicates are added in the order given */
+}
+
+static void sort_entries(wisp__entry *e, int n)
+{
+    enum { SHORT = 48 };
+    if (n > SHORT) {
+        qsort(e, (size_t)n, sizeof *e, by_column);
+        return;
+    }
+    for (int i = 1; i < n; i++) {
+        const wisp__entry x = e[i];
+        int j = i;
+        for (; j > 0 && e[j - 1].col > x.col; j--) e[j] = e[j - 1];
+        e[j] = x;
+    }
+}
+
+wisp_status wisp__read_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int *n_out)
+{
+    const wisp_src *src = r->src;
+    const int n = src->row(src->arg, row, r->col, r->val);
+    if (n < 0 || n > src->max_row)
+        return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the row callback failed at row %lld", (long long)row);
+    for (int k = 0; k < n; k++) {
+        const int64_t col = r->col[k];
+        if (col < 0 || col >= src->cols)
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "row %lld names column %lld; columns are 0 to %lld", (long long)row,
+                                 (long long)col, (long long)src->cols - 1);
+        r->entry[k] = (wisp__entry){r->col_map->position ? r->col_map->position[col] : col, k};
+    }
+    sort_entries(r->entry, n);
+    const size_t size = wisp_type_size(src->type);
+    int m = 0;
+    for (int k = 0; k < n; k++) {
+        const wisp_scalar v = wisp__load(src->type, (char *)r->val + (size_t)r->entry[k].at * size);
+        if (m > 0 && r->merged[m - 1] == r->entry[k].col) {
+            r->sum[m - 1].re += v.re;
+            r->sum[m - 1].im += v.im;
+        } else {
+            r->merged[m] = (int32_t)r->entry[k].col;
+            r->sum[m++] = v;
+        }
+    }
+    *n_out = m;
+    return WISP_OK;
+}
+
+typedef struct {
+    wisp_ctx *ctx;
+    const char *task;
+    const wisp_src *src;
+    const wisp_map *col_map;
+    int64_t n, piece;
+    wisp__rows_fn fn;
+    void *arg;
+    pthread_mutex_t lock;
+    int64_t failed_piece;
+    wisp_status status;
+    char message[1024]; /* of the failure that is kept */
+} rows_run;
+
+/* Keeps the failure of the lowest piece, so that the message does not depend on the threads. */
+static void rows_fail(rows_run *r, int64_t piece, wisp_status status)
+{
+    pthread_mutex_lock(&r->lock);
+    if (piece < r->failed_piece) {
+        r->failed_piece = piece;
+        r->status = status;
+        snprintf(r->message, sizeof r->message, "%s", r->ctx->message);
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void rows_thread(void *arg, int thread, int threads)
+{
+    rows_run *r = arg;
+    wisp__row_reader reader;
+    const int64_t pieces = (r->n + r->piece - 1) / r->piece;
+    const int64_t begin = wisp__split(pieces, threads, thread), end = wisp__split(pieces, threads, thread + 1);
+    wisp_status status = wisp__row_reader_open(&reader, r->ctx, r->src, r->col_map);
+    if (status != WISP_OK) rows_fail(r, -1, status);
+    for (int64_t i = begin; i < end && status == WISP_OK; i++) {
+        if (thread == 0 && (i & 15) == 0)
+            wisp_ctx_step(r->ctx, r->task, (double)(i - begin) / (double)WISP__MAX(end - begin, 1), 0);
+        if (wisp__cancelled(r->ctx)) break;
+        status = r->fn(r->arg, &reader, i * r->piece, WISP__MIN(r->n, (i + 1) * r->piece));
+        if (status != WISP_OK) rows_fail(r, i, status);
+    }
+    wisp__row_reader_close(&reader, r->ctx);
+}
+
+wisp_status wisp__for_rows(wisp_ctx *ctx, const char *task, const wisp_src *src, const wisp_map *col_map, int64_t n,
+                           int64_t piece, wisp__rows_fn fn, void *arg)
+{
+    rows_run r = {ctx, task, src, col_map, n, piece, fn, arg, PTHREAD_MUTEX_INITIALIZER, INT64_MAX, WISP_OK, ""};
+    wisp__team_run(ctx, rows_thread, &r);
+    if (r.status != WISP_OK) return wisp_ctx_fail(ctx, r.status, "%s", r.message);
+    if (wisp__cancelled(ctx)) return wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled while %s", task);
+    return WISP_OK;
+}

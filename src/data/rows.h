@@ -1,0 +1,34 @@
+/* One row at a time from a source: columns mapped to positions, sorted, duplicates added, values converted. */
+#ifndef WISP_ROWS_H
+#define WISP_ROWS_H
+#include "data.h"
+
+typedef struct {
+    int64_t col; /* position */
+    int64_t at;  /* where the source wrote it */
+} wisp__entry;
+
+/* A thread's buffers for reading rows. */
+typedef struct {
+    const wisp_src *src;
+    const wisp_map *col_map;
+    int64_t *col;
+    void *val;
+    wisp__entry *entry;
+    wisp_scalar *sum; /* [n] values of the merged row */
+    int32_t *merged;  /* [n] columns of the merged row */
+} wisp__row_reader;
+
+wisp_status wisp__row_reader_open(wisp__row_reader *r, wisp_ctx *ctx, const wisp_src *src, const wisp_map *col_map);
+void wisp__row_reader_close(wisp__row_reader *r, wisp_ctx *ctx);
+/* Reads a row (user's number) to r->merged and r->sum; *n is its number of distinct columns. */
+wisp_status wisp__read_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int *n);
+/* The number of entries that a source announces for a row, checked. */
+wisp_status wisp__count_row(wisp_ctx *ctx, const wisp_src *src, int64_t row, int32_t *n);
+
+/* Runs fn(arg, reader, begin, end) over [0, n) in parallel, in pieces of `piece` (a static share a thread), with
+   progress and cancellation. The status is that of the piece of lowest number that failed. */
+typedef wisp_status (*wisp__rows_fn)(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end);
+wisp_status wisp__for_rows(wisp_ctx *ctx, const char *task, const wisp_src *src, const wisp_map *col_map, int64_t n,
+                           int64_t piece, wisp__rows_fn fn, void *arg);
+#endif

@@ -1,0 +1,59 @@
+/* Element-wise ops and dots of block vectors. Rows of a compact block are taken several at a time, so that the
+   inner loop (a "period", with its own factor for each element) is long enough for any width. */
+
+void AXPBY(const wisp__axpby_params *p, int64_t begin, int64_t end);
+void DOT(const wisp__dot_params *p, int64_t begin, int64_t end, double *same, double *cross);
+
+void AXPBY(const wisp__axpby_params *p, int64_t begin, int64_t end)
+{
+    const real *a = p->a, *aw = p->aw, *b = p->b, *bw = p->bw;
+    const int n = p->period;
+    for (int64_t i = begin; i < end; i++) {
+        const real *x = (const real *)p->x + i * p->ld_x;
+        real *y = (real *)p->y + i * p->ld_y;
+        if (aw) { /* complex factors; n is even */
+            IVDEP for (int l = 0; l < n; l += 2)
+            {
+                real re = a[l] * x[l] + aw[l] * x[l + 1], im = a[l + 1] * x[l + 1] + aw[l + 1] * x[l];
+                if (b) {
+                    real yr = y[l], yi = y[l + 1];
+                    re += b[l] * yr + bw[l] * yi;
+                    im += b[l + 1] * yi + bw[l + 1] * yr;
+                }
+                y[l] = re, y[l + 1] = im;
+            }
+        } else if (!b) {
+            IVDEP for (int l = 0; l < n; l++) y[l] = a[l] * x[l];
+        } else if (p->ax_only) {
+            IVDEP for (int l = 0; l < n; l++) y[l] += a[l] * x[l];
+        } else {
+            IVDEP for (int l = 0; l < n; l++) y[l] = a[l] * x[l] + b[l] * y[l];
+        }
+    }
+}
+
+/* Adds up to K_STRIP periods in the real type before each sum in double. */
+void DOT(const wisp__dot_params *p, int64_t begin, int64_t end, double *same, double *cross)
+{
+    enum { PANEL = 256 };
+    for (int first = 0; first < p->period; first += PANEL) {
+        const int n = p->period - first < PANEL ? p->period - first : PANEL;
+        for (int64_t strip = begin; strip < end; strip += K_STRIP) {
+            real s[PANEL] = {0}, c[PANEL] = {0};
+            const int64_t strip_end = strip + K_STRIP < end ? strip + K_STRIP : end;
+            for (int64_t i = strip; i < strip_end; i++) {
+                const real *x = (const real *)p->x + i * p->ld_x + first, *y = (const real *)p->y + i * p->ld_y + first;
+                if (cross)
+                    for (int l = 0; l < n; l += 2) {
+                        s[l] += x[l] * y[l], s[l + 1] += x[l + 1] * y[l + 1];
+                        c[l] += x[l] * y[l + 1], c[l + 1] += x[l + 1] * y[l];
+                    }
+                else
+                    for (int l = 0; l < n; l++) s[l] += x[l] * y[l];
+            }
+            for (int l = 0; l < n; l++) same[first + l] += (double)s[l];
+            if (cross)
+                for (int l = 0; l < n; l++) cross[first + l] += (double)c[l];
+        }
+    }
+}

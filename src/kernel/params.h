@@ -1,0 +1,70 @@
+/* What kernels are told. Shared by CPU and GPU kernels: plain numbers and pointers. */
+#ifndef WISP_PARAMS_H
+#define WISP_PARAMS_H
+
+#include <stdint.h>
+
+/* Kernel terms: the public ones of wisp_spmmv plus what the op found out about the scalars. */
+enum {
+    K_SCALE = 1,
+    K_SHIFT = 2,
+    K_AXPBY = 4, /* beta is not zero: y is read */
+    K_CHAIN = 8,
+    K_DOT_XX = 16,
+    K_DOT_XY = 32,
+    K_DOT_YY = 64,
+    K_DOTS = K_DOT_XX | K_DOT_XY | K_DOT_YY,
+    K_DELTA = 128,  /* delta is not zero: z is read */
+    K_COMPLEX = 256 /* some scalar has an imaginary part */
+};
+
+/* The step of the Chebyshev recurrence with its two dots. */
+#define K_MASK_KPM (K_SCALE | K_SHIFT | K_AXPBY | K_DOT_XX | K_DOT_XY)
+
+/* Dots are summed in registers over a strip of rows, then in double over the rows of one kernel call. */
+enum { K_STRIP = 128, K_MAX_C = 128 };
+
+/* y = alpha (A - shift_j) x + beta y;  z = delta z + eta y;  dots. Scalars come as (re, im). Offsets and
+   strides of blocks count scalars of the block's real type (a complex element counts two). */
+typedef struct {
+    int64_t rows;           /* local rows */
+    int log_c;              /* C = 1 << log_c */
+    const int64_t *chunk;   /* [chunks + 1] first entry of each chunk */
+    const int32_t *row_len; /* [rows]; entry k of row r of chunk c is at chunk[c] + (k << log_c) + r */
+    const int32_t *col;
+    const void *val;
+    const void *gather; /* the block that columns point into: x, or the halo of x */
+    const void *x;      /* the block whose rows are this process's own */
+    void *y, *z;
+    int64_t ld_gather, ld_x, ld_y, ld_z;
+    int width;
+    unsigned terms;
+    double alpha[2], beta[2], delta[2], eta[2];
+    const void *shift; /* [2][real elements of a row]: factors of x, and of x with re and im swapped (signed) */
+} wisp__spmmv_params;
+
+/* Rows of chunks [begin, end). Adds the dots to dot[3][width] pairs (re, im): <x,x>, <x,y>, <y,y>. */
+typedef void (*wisp__spmmv_fn)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot);
+
+/* Element-wise ops on flat streams of `period` real elements, `count` times (a row, or several rows of a
+   compact block): y = a x + b y with per-element factors; for complex blocks aw and bw multiply the element
+   with its parts swapped. */
+typedef struct {
+    const void *x;
+    void *y;
+    int64_t ld_x, ld_y; /* distance of periods, in real elements */
+    int period;
+    const void *a, *aw, *b, *bw; /* [period] in the real type; b NULL: y is not read; aw, bw NULL: real factors */
+    int ax_only;                 /* y = a x + y */
+} wisp__axpby_params;
+typedef void (*wisp__axpby_fn)(const wisp__axpby_params *p, int64_t begin, int64_t end);
+
+/* Sums of products over rows [begin, end): same[i] += x_i y_i and cross[i] += x_i y_swapped(i), per real
+   element i of the period; cross only for complex blocks (else NULL). */
+typedef struct {
+    const void *x, *y;
+    int64_t ld_x, ld_y;
+    int period;
+} wisp__dot_params;
+typedef void (*wisp__dot_fn)(const wisp__dot_params *p, int64_t begin, int64_t end, double *same, double *cross);
+#endif

@@ -1,0 +1,220 @@
+/* Element-wise ops and dots of blocks. A compact block is one long stream: several rows form a period of the
+   kernel, so that narrow blocks run as fast as wide ones. */
+#include "op.h"
+#include <math.h>
+#include <string.h>
+
+enum { LEAST_PERIOD = 64 };
+
+static int parts_of(wisp_type type) { return wisp_type_is_complex(type) ? 2 : 1; }
+
+/* How a pass over blocks x, y is cut: `count` periods of `rows` rows, then a tail of single rows. */
+typedef struct {
+    int rows, period;
+    int64_t count, tail; /* tail rows follow the periods */
+} cut;
+
+static cut cut_of(const wisp_blk *x, const wisp_blk *y)
+{
+    const int row = x->width * parts_of(x->type);
+    cut c = {1, row, x->nrows, 0};
+    if (x->stride == x->width && y->stride == y->width && row < LEAST_PERIOD) {
+        /* 16 rows and more make a whole number of registers, whatever the width. */
+        c.rows = row * 16 <= LEAST_PERIOD ? LEAST_PERIOD / row : 16;
+        c.period = row * c.rows;
+        c.count = x->nrows / c.rows;
+        c.tail = x->nrows % c.rows;
+    }
+    return c;
+}
+
+/* Per-element factors of a period: [0] for the element, [1] for its partner in a complex pair. */
+static void spread(wisp_type type, const wisp_scalar *f, int each, int width, int period, char *factor, char *swapped)
+{
+    const int parts = parts_of(type);
+    const wisp_type real_type = wisp__type_is_double(type) ? WISP_D : WISP_S;
+    const size_t size = wisp_type_size(real_type);
+    for (int l = 0; l < period; l++) {
+        const wisp_scalar v = f[each ? l / parts % width : 0];
+        wisp__store(real_type, factor + (size_t)l * size, (wisp_scalar){v.re, 0});
+        /* (a + ib)(x + iy): re gets -b y, im gets +b x */
+        wisp__store(real_type, swapped + (size_t)l * size, (wisp_scalar){l % 2 ? v.im : -v.im, 0});
+    }
+}
+
+static bool all_equal(const wisp_scalar *f, int n, double re, double im)
+{
+    for (int i = 0; i < n; i++)
+        if (!(f[i].re == re && f[i].im == im)) return false;
+    return true;
+}
+
+static bool all_real(const wisp_scalar *f, int n)
+{
+    for (int i = 0; f && i < n; i++)
+        if (f[i].im != 0) return false;
+    return true;
+}
+
+/* y = a x + b y, with one factor for all columns or (each) one per column; b NULL: y = a x. */
+static wisp_status axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b, int each)
+{
+    wisp_ctx *ctx = y->ctx;
+    const int n = each ? y->width : 1;
+    if (!wisp_type_is_complex(y->type) && !(all_real(a, n) && all_real(b, n)))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a complex factor for a real block");
+    if (b && all_equal(b, n, 0, 0)) b = NULL;
+    if (b) /* beta = 0 never reads y, in any column: NaN there must not come through */
+        for (int j = 0; j < n; j++)
+            if (b[j].re == 0 && b[j].im == 0) {
+                for (int k = 0; k < y->width; k++) {
+                    wisp_blk *yk = NULL, *xk = NULL;
+                    wisp_status status = wisp_blk_cols(&yk, y, k, 1);
+                    if (status == WISP_OK) status = wisp_blk_cols(&xk, (wisp_blk *)(uintptr_t)x, k, 1);
+                    if (status == WISP_OK) status = axpby(yk, a + k, xk, b + k, 0);
+                    wisp_blk_free(yk);
+                    wisp_blk_free(xk);
+                    if (status != WISP_OK) return status;
+                }
+                return WISP_OK;
+            }
+    const cut c = cut_of(x, y);
+    const size_t size = wisp_type_size(y->type) / (size_t)parts_of(y->type);
+    char *f;
+    wisp_status status = wisp__scratch(ctx, &f, 4 * (size_t)c.period, size);
+    if (status != WISP_OK) return status;
+    char *part[4];
+    for (int i = 0; i < 4; i++) part[i] = f + (size_t)i * (size_t)c.period * size;
+    spread(y->type, a, each, y->width, c.period, part[0], part[1]);
+    if (b) spread(y->type, b, each, y->width, c.period, part[2], part[3]);
+    const bool complex_factors = !(all_real(a, n) && all_real(b, n));
+    const int parts = parts_of(y->type);
+    wisp__axpby_params p = {.x = x->data,
+                            .y = y->data,
+                            .ld_x = x->stride * parts * c.rows,
+                            .ld_y = y->stride * parts * c.rows,
+                            .period = c.period,
+                            .a = part[0],
+                            .aw = complex_factors ? part[1] : NULL,
+                            .b = b ? part[2] : NULL,
+                            .bw = b && complex_factors ? part[3] : NULL,
+                            .ax_only = b && all_equal(b, n, 1, 0)};
+    const bool is_double = wisp__type_is_double(y->type);
+    status = ctx->backend->axpby(ctx, is_double, &p, c.count);
+    if (status != WISP_OK || c.tail == 0) return status;
+    p.x = x->data + (size_t)(c.count * p.ld_x) * size;
+    p.y = y->data + (size_t)(c.count * p.ld_y) * size;
+    p.period = y->width * parts;
+    p.ld_x = p.ld_y = p.period;
+    return ctx->backend->axpby(ctx, is_double, &p, c.tail);
+}
+
+static wisp_status checked(const char *op, wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b,
+                           int each)
+{
+    wisp_status status = wisp__same_shape(op, y, x);
+    if (status != WISP_OK) return status;
+    if (x != y && wisp__overlap(x, y) && (x->data != y->data || x->stride != y->stride))
+        return wisp_ctx_fail(y->ctx, WISP_ERR_ARG, "%s: the blocks overlap", op);
+    return axpby(y, a, x, b, each);
+}
+
+static const wisp_scalar one = {1, 0};
+
+wisp_status wisp_copy(wisp_blk *y, const wisp_blk *x) { return checked("copy", y, &one, x, NULL, 0); }
+
+wisp_status wisp_axpy(wisp_blk *y, wisp_scalar alpha, const wisp_blk *x)
+{
+    return checked("axpy", y, &alpha, x, &one, 0);
+}
+
+wisp_status wisp_axpby(wisp_blk *y, wisp_scalar alpha, const wisp_blk *x, wisp_scalar beta)
+{
+    return checked("axpby", y, &alpha, x, &beta, 0);
+}
+
+wisp_status wisp_scal(wisp_blk *x, wisp_scalar alpha) { return checked("scal", x, &alpha, x, NULL, 0); }
+
+wisp_status wisp_vaxpy(wisp_blk *y, const wisp_scalar *alpha, const wisp_blk *x)
+{
+    wisp_scalar *ones = NULL;
+    wisp_status status = wisp__alloc_raw(y->ctx, &ones, (size_t)y->width, sizeof *ones);
+    if (status != WISP_OK) return status;
+    for (int j = 0; j < y->width; j++) ones[j] = one;
+    status = checked("vaxpy", y, alpha, x, ones, 1);
+    wisp_free(y->ctx, ones);
+    return status;
+}
+
+wisp_status wisp_vaxpby(wisp_blk *y, const wisp_scalar *alpha, const wisp_blk *x, const wisp_scalar *beta)
+{
+    return checked("vaxpby", y, alpha, x, beta, 1);
+}
+
+wisp_status wisp_vscal(wisp_blk *x, const wisp_scalar *alpha) { return checked("vscal", x, alpha, x, NULL, 1); }
+
+/* ---- dots ------------------------------------------------------------------------------------ */
+
+/* Adds a pass's sums to dot[width]: period element l belongs to column l / parts % width. */
+static void gather_dots(wisp_type type, int width, int period, const double *same, const double *cross,
+                        wisp_scalar *dot)
+{
+    const int parts = parts_of(type);
+    for (int l = 0; l < period; l++) {
+        wisp_scalar *d = dot + l / parts % width;
+        d->re += same[l];
+        if (cross) d->im += l % 2 ? -cross[l] : cross[l]; /* x_re y_im - x_im y_re */
+    }
+}
+
+static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool imaginary, wisp_scalar *dot)
+{
+    wisp_ctx *ctx = x->ctx;
+    const bool is_double = wisp__type_is_double(x->type);
+    const bool cross = imaginary && wisp_type_is_complex(x->type);
+    const cut c = cut_of(x, y);
+    const int parts = parts_of(x->type);
+    const size_t size = wisp_type_size(x->type) / (size_t)parts;
+    memset(dot, 0, (size_t)x->width * sizeof *dot);
+    wisp__dot_params p = {x->data, y->data, x->stride * parts * c.rows, y->stride * parts * c.rows, c.period};
+    for (int pass = 0; pass < 2; pass++) {
+        const int64_t count = pass ? c.tail : c.count, per = wisp__rows_per_block(count);
+        const int64_t blocks = (count + per - 1) / per;
+        if (count == 0) continue;
+        if (pass) {
+            p.x = x->data + (size_t)(c.count * p.ld_x) * size;
+            p.y = y->data + (size_t)(c.count * p.ld_y) * size;
+            p.ld_x = p.ld_y = p.period = x->width * parts;
+        }
+        double *partial;
+        wisp_status status = wisp__scratch(ctx, &partial, (size_t)blocks * 2 * (size_t)p.period, sizeof *partial);
+        if (status == WISP_OK) status = ctx->backend->dot(ctx, is_double, cross, &p, count, per, partial);
+        if (status != WISP_OK) return status;
+        wisp__tree_sum(partial, blocks, 2 * (size_t)p.period);
+        gather_dots(x->type, x->width, p.period, partial, cross ? partial + p.period : NULL, dot);
+    }
+    return WISP_OK;
+}
+
+wisp_status wisp_dot(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot)
+{
+    wisp_status status;
+    WISP_TRY(wisp__same_shape("dot", x, y));
+    WISP_TRY(local_dot(x, y, true, dot));
+    WISP_TRY(x->ctx->comm->sum(x->ctx, &dot->re, 2 * (size_t)x->width));
+out:
+    return status;
+}
+
+wisp_status wisp_norm(const wisp_blk *x, double *norm)
+{
+    wisp_status status;
+    wisp_scalar *dot = NULL;
+    WISP_TRY(wisp__alloc_raw(x->ctx, &dot, (size_t)x->width, sizeof *dot));
+    WISP_TRY(local_dot(x, x, false, dot));
+    WISP_TRY(x->ctx->comm->sum(x->ctx, &dot->re, 2 * (size_t)x->width));
+    for (int j = 0; j < x->width; j++) norm[j] = sqrt(dot[j].re);
+out:
+    wisp_free(x->ctx, dot);
+    return status;
+}

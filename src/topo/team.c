@@ -1,0 +1,99 @@
+#include "team.h"
+#include "config.h"
+#include <dirent.h>
+#include <omp.h>
+#include <stdlib.h>
+#ifdef WISP_HAVE_HWLOC
+#include <hwloc.h>
+#endif
+
+void wisp__team_run(wisp_ctx *ctx, wisp__team_fn fn, void *arg)
+{
+    if (ctx->threads == 1) {
+        fn(arg, 0, 1);
+        return;
+    }
+#pragma omp parallel num_threads(ctx->threads)
+    fn(arg, omp_get_thread_num(), omp_get_num_threads());
+}
+
+/* All that this process may use: what any of its threads may, for another context may have pinned this one. */
+static int allowed_cpus(cpu_set_t *set)
+{
+    CPU_ZERO(set);
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *e; tasks && (e = readdir(tasks));) {
+        cpu_set_t one;
+        int tid = atoi(e->d_name);
+        if (tid > 0 && sched_getaffinity(tid, sizeof one, &one) == 0) CPU_OR(set, set, &one);
+    }
+    if (tasks) closedir(tasks);
+    if (CPU_COUNT(set) == 0 && sched_getaffinity(0, sizeof *set, set)) CPU_SET(0, set);
+    return WISP__MAX(1, CPU_COUNT(set));
+}
+
+/* The allowed processing units in the order in which threads take them: one of each core first. */
+static int cpu_order(const cpu_set_t *allowed, int *cpu, int max)
+{
+    int n = 0;
+#ifdef WISP_HAVE_HWLOC
+    hwloc_topology_t topology;
+    if (hwloc_topology_init(&topology) == 0) {
+        if (hwloc_topology_load(topology) == 0) {
+            int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+            for (unsigned level = 0; level < 8; level++)
+                for (int i = 0; i < cores; i++) {
+                    hwloc_obj_t core = hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, (unsigned)i);
+                    hwloc_obj_t pu = hwloc_get_obj_inside_cpuset_by_type(topology, core->cpuset, HWLOC_OBJ_PU, level);
+                    if (pu && pu->os_index < CPU_SETSIZE && CPU_ISSET(pu->os_index, allowed) && n < max)
+                        cpu[n++] = (int)pu->os_index;
+                }
+        }
+        hwloc_topology_destroy(topology);
+    }
+    if (n > 0) return n;
+#endif
+    for (int i = 0; i < CPU_SETSIZE && n < max; i++)
+        if (CPU_ISSET((size_t)i, allowed)) cpu[n++] = i;
+    return n;
+}
+
+static int threads_wanted(const wisp_ctx *ctx, int cpus)
+{
+    int threads = ctx->opts.threads;
+    const char *env;
+    if (threads <= 0 && (env = getenv("OMP_NUM_THREADS"))) threads = atoi(env);
+    if (threads <= 0 && (env = getenv("SLURM_CPUS_PER_TASK"))) threads = atoi(env);
+    return threads > 0 ? threads : cpus;
+}
+
+void wisp__team_open(wisp_ctx *ctx)
+{
+    int cpus = allowed_cpus(&ctx->allowed_cpus), threads = threads_wanted(ctx, cpus);
+    ctx->threads = threads;
+    if (threads > cpus)
+        wisp_ctx_log(ctx, WISP_LOG_WARN, "%d threads on %d cores: they will wait for each other; use at most %d",
+                     threads, cpus, cpus);
+    if (ctx->opts.no_pin || threads == 1 || threads > cpus || getenv("OMP_PROC_BIND")) return;
+    int *cpu = malloc((size_t)cpus * sizeof *cpu);
+    if (!cpu) return; /* unpinned is slower, not wrong */
+    int n = cpu_order(&ctx->allowed_cpus, cpu, cpus);
+    ctx->pinned = n >= threads;
+    if (ctx->pinned) {
+#pragma omp parallel num_threads(threads)
+        {
+            cpu_set_t one;
+            CPU_ZERO(&one);
+            CPU_SET((size_t)cpu[omp_get_thread_num() % n], &one);
+            sched_setaffinity(0, sizeof one, &one);
+        }
+    }
+    free(cpu);
+}
+
+void wisp__team_close(wisp_ctx *ctx)
+{
+    if (!ctx->pinned) return;
+#pragma omp parallel num_threads(ctx->threads)
+    sched_setaffinity(0, sizeof ctx->allowed_cpus, &ctx->allowed_cpus);
+}

@@ -1,0 +1,15 @@
+/* The pinned thread team: one OpenMP parallel region per call. */
+#ifndef WISP_TEAM_H
+#define WISP_TEAM_H
+#include "../base/base.h"
+
+typedef void (*wisp__team_fn)(void *arg, int thread, int threads);
+void wisp__team_run(wisp_ctx *ctx, wisp__team_fn fn, void *arg);
+
+/* Chooses ctx->threads and pins them, one per core, unless the user or OpenMP placed them. */
+void wisp__team_open(wisp_ctx *ctx);
+void wisp__team_close(wisp_ctx *ctx); /* lets the threads go where they could before */
+
+/* Part `i` of `parts` of [0, n): its begin; its end is the begin of part i + 1. */
+static inline int64_t wisp__split(int64_t n, int parts, int i) { return (int64_t)((__int128)n * i / parts); }
+#endif

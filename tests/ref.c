@@ -1,0 +1,206 @@
+#include "ref.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t ref_next(ref_rng *r)
+{
+    /* splitmix64 */
+    uint64_t z = (r->state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+double ref_uniform(ref_rng *r) { return (double)(ref_next(r) >> 11) * 0x1p-52 - 1; }
+
+int64_t ref_below(ref_rng *r, int64_t n) { return (int64_t)(ref_next(r) % (uint64_t)n); }
+
+static int is_single(wisp_type type) { return type == WISP_S || type == WISP_C; }
+
+cplx ref_value(ref_rng *r, wisp_type type)
+{
+    double re = ref_uniform(r), im = wisp_type_is_complex(type) ? ref_uniform(r) : 0;
+    return is_single(type) ? (double)(float)re + I * (double)(float)im : re + I * im;
+}
+
+ref_mat ref_new(int64_t rows, int64_t cols)
+{
+    ref_mat m = {rows, cols, calloc((size_t)(rows * cols) + 1, sizeof(cplx))};
+    assert_non_null(m.a);
+    return m;
+}
+
+void ref_free(ref_mat m) { free(m.a); }
+
+static void write_value(wisp_type type, void *p, int64_t i, cplx v)
+{
+    switch (type) {
+    case WISP_S: ((float *)p)[i] = (float)creal(v); break;
+    case WISP_D: ((double *)p)[i] = creal(v); break;
+    case WISP_C: ((float *)p)[2 * i] = (float)creal(v), ((float *)p)[2 * i + 1] = (float)cimag(v); break;
+    default: ((double *)p)[2 * i] = creal(v), ((double *)p)[2 * i + 1] = cimag(v);
+    }
+}
+
+static cplx read_value(wisp_type type, const void *p, int64_t i)
+{
+    switch (type) {
+    case WISP_S: return (double)((const float *)p)[i];
+    case WISP_D: return ((const double *)p)[i];
+    case WISP_C: return (double)((const float *)p)[2 * i] + I * (double)((const float *)p)[2 * i + 1];
+    default: return ((const double *)p)[2 * i] + I * ((const double *)p)[2 * i + 1];
+    }
+}
+
+ref_mat ref_dense(const wisp_src *src)
+{
+    ref_mat m = ref_new(src->rows, src->cols);
+    int64_t *col = malloc(sizeof *col * (size_t)(src->max_row + 1));
+    void *val = malloc(wisp_type_size(src->type) * (size_t)(src->max_row + 1));
+    for (int64_t i = 0; i < src->rows; i++) {
+        int n = src->row(src->arg, i, col, val);
+        assert_true(n >= 0 && n <= src->max_row);
+        for (int k = 0; k < n; k++) REF_AT(m, i, col[k]) += read_value(src->type, val, k);
+    }
+    free(col);
+    free(val);
+    return m;
+}
+
+typedef struct {
+    wisp_type type;
+    int64_t *ptr, *col;
+    void *val;
+} crs;
+
+static int crs_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    const crs *c = arg;
+    const int64_t begin = c->ptr[row], n = c->ptr[row + 1] - begin;
+    const size_t size = wisp_type_size(c->type);
+    if (col) {
+        memcpy(col, c->col + begin, (size_t)n * sizeof *col);
+        memcpy(val, (const char *)c->val + (size_t)begin * size, (size_t)n * size);
+    }
+    return (int)n;
+}
+
+static void crs_free(void *arg)
+{
+    crs *c = arg;
+    free(c->ptr);
+    free(c->col);
+    free(c->val);
+    free(c);
+}
+
+static wisp_src crs_src(wisp_type type, int64_t rows, int64_t cols, int64_t max_row, int64_t capacity)
+{
+    crs *c = malloc(sizeof *c);
+    c->type = type;
+    c->ptr = calloc((size_t)rows + 1, sizeof *c->ptr);
+    c->col = calloc((size_t)capacity + 1, sizeof *c->col);
+    c->val = calloc((size_t)capacity + 1, wisp_type_size(type));
+    return (wisp_src){rows, cols, max_row, type, crs_row, c, crs_free};
+}
+
+wisp_src ref_random_src(ref_rng *r, wisp_type type, int64_t rows, int64_t cols, int most)
+{
+    wisp_src src = crs_src(type, rows, cols, most, rows * most);
+    crs *c = src.arg;
+    int64_t at = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t n = cols && ref_below(r, 6) ? ref_below(r, most + 1) : 0;
+        for (int64_t k = 0; k < n; k++, at++) {
+            c->col[at] = k && ref_below(r, 8) == 0 ? c->col[at - 1] : ref_below(r, cols);
+            write_value(type, c->val, at, ref_value(r, type));
+        }
+        c->ptr[i + 1] = at;
+    }
+    return src;
+}
+
+wisp_src ref_dense_src(ref_mat m, wisp_type type)
+{
+    wisp_src src = crs_src(type, m.rows, m.cols, m.cols, m.rows * m.cols);
+    crs *c = src.arg;
+    int64_t at = 0;
+    for (int64_t i = 0; i < m.rows; i++) {
+        for (int64_t j = 0; j < m.cols; j++)
+            if (REF_AT(m, i, j) != 0) {
+                c->col[at] = j;
+                write_value(type, c->val, at++, REF_AT(m, i, j));
+            }
+        c->ptr[i + 1] = at;
+    }
+    return src;
+}
+
+ref_mat ref_random_block(ref_rng *r, wisp_type type, int64_t rows, int width)
+{
+    ref_mat m = ref_new(rows, width);
+    for (int64_t i = 0; i < rows * width; i++) m.a[i] = ref_value(r, type);
+    return m;
+}
+
+void ref_put(wisp_blk *x, ref_mat m)
+{
+    wisp_type type = wisp_blk_type(x);
+    void *data = malloc(wisp_type_size(type) * (size_t)(m.rows * m.cols + 1));
+    for (int64_t i = 0; i < m.rows * m.cols; i++) write_value(type, data, i, m.a[i]);
+    assert_int_equal(wisp_blk_put(x, WISP_ROW_MAJOR, data, m.cols), WISP_OK);
+    free(data);
+}
+
+ref_mat ref_get(const wisp_blk *x)
+{
+    wisp_type type = wisp_blk_type(x);
+    ref_mat m = ref_new(wisp_blk_nrows(x), wisp_blk_width(x));
+    void *data = malloc(wisp_type_size(type) * (size_t)(m.rows * m.cols + 1));
+    assert_int_equal(wisp_blk_get(x, WISP_COL_MAJOR, data, m.rows), WISP_OK);
+    for (int64_t i = 0; i < m.rows; i++)
+        for (int64_t j = 0; j < m.cols; j++) REF_AT(m, i, j) = read_value(type, data, j * m.rows + i);
+    free(data);
+    return m;
+}
+
+void ref_spmmv(ref_mat y, ref_mat A, ref_mat x, ref_mat z, const ref_aug *aug, cplx *dot)
+{
+    const unsigned t = aug->terms;
+    const int64_t w = y.cols;
+    if (dot) memset(dot, 0, 3 * (size_t)w * sizeof *dot);
+    for (int64_t i = 0; i < A.rows; i++)
+        for (int64_t j = 0; j < w; j++) {
+            cplx sum = 0;
+            for (int64_t k = 0; k < A.cols; k++)
+                if (REF_AT(A, i, k) != 0) sum += REF_AT(A, i, k) * REF_AT(x, k, j);
+            if (t & WISP_SHIFT) sum -= aug->shift[j] * REF_AT(x, i, j);
+            if (t & WISP_SCALE) sum *= aug->alpha;
+            if ((t & WISP_AXPBY) && aug->beta != 0) sum += aug->beta * REF_AT(y, i, j);
+            REF_AT(y, i, j) = sum;
+            if (t & WISP_CHAIN) REF_AT(z, i, j) = aug->eta * sum + (aug->delta != 0 ? aug->delta * REF_AT(z, i, j) : 0);
+            if (t & WISP_DOT_XX) dot[j] += conj(REF_AT(x, i, j)) * REF_AT(x, i, j);
+            if (t & WISP_DOT_XY) dot[w + j] += conj(REF_AT(x, i, j)) * sum;
+            if (t & WISP_DOT_YY) dot[2 * w + j] += conj(sum) * sum;
+        }
+}
+
+double ref_eps(wisp_type type) { return is_single(type) ? 1e-5 : 1e-13; }
+
+wisp_scalar ref_scalar(cplx v) { return (wisp_scalar){creal(v), cimag(v)}; }
+
+static void show_log(void *arg, wisp_log_level level, const char *message)
+{
+    (void)arg, (void)level;
+    print_message("wisp: %s\n", message);
+}
+
+wisp_ctx *ref_ctx(const wisp_ctx_opts *opts)
+{
+    wisp_ctx_opts o = opts ? *opts : (wisp_ctx_opts){0};
+    if (!o.log) o.log = show_log;
+    wisp_ctx *ctx;
+    assert_int_equal(wisp_ctx_create(&ctx, &o), WISP_OK);
+    return ctx;
+}

@@ -1,0 +1,335 @@
+/* The gallery against dense constructions: Kronecker products of small matrices, spin operators, sums by hand. */
+#include "gallery_dense.h"
+#include "base/rng.h"
+#include "data/gallery/gallery.h"
+
+static const char *const letters[8] = {"none", "x", "y", "xy", "z", "xz", "yz", "xyz"};
+
+static int make_ctx(void **state) { return wisp_ctx_create((wisp_ctx **)state, NULL) != WISP_OK; }
+static int free_ctx(void **state)
+{
+    wisp_ctx_free(*state);
+    return 0;
+}
+
+/* Sites (x, y, z) -> op on one direction, identity on the others. */
+static dense along(int d, dense op, const int n[3])
+{
+    dense part[3];
+    for (int i = 0; i < 3; i++) part[i] = i == d ? op : dense_eye(n[i]);
+    return kron(kron(part[0], part[1]), part[2]);
+}
+
+static dense topi_clean(const int n[3], int periodic, double t)
+{
+    dense h = dense_zero(4 * n[0] * n[1] * n[2]);
+    for (int j = 0; j < 3; j++) {
+        dense block = kron(pauli(3), pauli(0));
+        add(block, -I, kron(pauli(1), pauli(j + 1)), 0);
+        add(h, -t / 2, kron(along(j, shift(n[j], periodic >> j & 1), n), block), 1);
+    }
+    add(h, 2, kron(dense_eye(h.n / 4), kron(pauli(3), pauli(0))), 0);
+    return h;
+}
+
+static void test_topi_clean(void **state)
+{
+    static const int sizes[][3] = {{1, 1, 1}, {2, 1, 1}, {1, 2, 2}, {2, 2, 2},
+                                   {3, 1, 2}, {3, 3, 3}, {5, 2, 3}, {2, 4, 5}};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const int *n = sizes[s];
+        for (int p = 0; p < 8; p++) {
+            double t = s % 2 ? 1 : 0.7;
+            char spec[128];
+            snprintf(spec, sizeof spec, "topi:nx=%d,ny=%d,nz=%d,periodic=%s,t=%g", n[0], n[1], n[2], letters[p], t);
+            assert_same(spec, expand(*state, spec), topi_clean(n, p, t), 1e-15);
+        }
+    }
+}
+
+static void test_topi_defaults(void **state)
+{
+    /* Periodic in x and y, t = 1; 13 entries a row in the bulk, the zero potential included. */
+    wisp_src src = open_spec(*state, "topi:nx=4,ny=5,nz=3"), def = open_spec(*state, "topi");
+    assert_int_equal(def.rows, 4000);
+    assert_int_equal(src.max_row, 13);
+    assert_int_equal(src.row(src.arg, 4 * ((2 * 5 + 4) * 3 + 1) + 3, NULL, NULL), 13);
+    assert_int_equal(src.row(src.arg, 4 * ((3 * 5 + 2) * 3 + 0) + 1, NULL, NULL), 11);
+    close_src(&src);
+    close_src(&def);
+    assert_same("topi", expand(*state, "topi:nx=4,ny=5,nz=3"), topi_clean((int[]){4, 5, 3}, 3, 1), 1e-15);
+}
+
+/* Is (x, y) in a dot? Looks at all centres. */
+static int in_dot(int x, int y, int span, double radius, double distance)
+{
+    for (int i = 0; i <= span; i++) {
+        for (int j = 0; j <= span; j++) {
+            double dx = x - ((i + 0.5) * distance - 0.5), dy = y - ((j + 0.5) * distance - 0.5);
+            if (sqrt(dx * dx + dy * dy) <= radius && fabs(dx) <= distance / 2 && fabs(dy) <= distance / 2) return 1;
+        }
+    }
+    return 0;
+}
+
+static void test_topi_potential(void **state)
+{
+    static const struct {
+        const char *text;
+        double disorder, dot, radius, distance;
+        int depth;
+        uint64_t seed;
+    } cases[] = {
+        {"disorder=1.5,seed=7", 1.5, 0, 0, 1, 0, 7},
+        {"potential=random,disorder=0.5", 0.5, 0, 0, 1, 0, 1},
+        {"potential=none", 0, 0, 0, 1, 0, 1},
+        {"potential=dots", 0, 0.153, 2.5, 10, 1, 1},
+        {"dot_potential=-3,dot_distance=4,dot_radius=1.2,dot_depth=2", 0, -3, 1.2, 4, 2, 1},
+        {"dot_potential=1,dot_distance=3,dot_radius=1", 0, 1, 1, 3, 1, 1},
+        {"dot_potential=1,dot_distance=3.7,dot_radius=1.1,dot_depth=9", 0, 1, 1.1, 3.7, 9, 1},
+        {"potential=dots,disorder=2,seed=3,dot_distance=5,dot_radius=2", 2, 0.153, 2, 5, 1, 3},
+    };
+    const int n[3] = {9, 5, 2};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char spec[160];
+        snprintf(spec, sizeof spec, "topi:nx=9,ny=5,nz=2,%s", cases[c].text);
+        dense h = topi_clean(n, 3, 1);
+        int inside = 0;
+        for (int i = 0; i < h.n; i++) {
+            int site = i / 4, z = site % 2, y = site / 2 % 5, x = site / 10;
+            double v = cases[c].disorder * (wisp__uniform(cases[c].seed, site, WISP__GAL_STREAM) - 0.5);
+            int dot = z < cases[c].depth && in_dot(x, y, 12, cases[c].radius, cases[c].distance);
+            *at(h, i, i) += v + (dot ? cases[c].dot : 0);
+            inside += dot;
+        }
+        if (cases[c].dot != 0) assert_in_range(inside, 1, h.n - 1);
+        assert_same(spec, expand(*state, spec), h, 1e-15);
+    }
+}
+
+static void add_disorder(dense h, double width, uint64_t seed)
+{
+    for (int i = 0; i < h.n; i++) *at(h, i, i) += width * (wisp__uniform(seed, i, WISP__GAL_STREAM) - 0.5);
+}
+
+static void test_anderson(void **state)
+{
+    static const int sizes[][3] = {{1, 1, 1}, {2, 1, 1}, {7, 1, 1}, {1, 5, 1},
+                                   {3, 4, 1}, {2, 1, 3}, {3, 2, 5}, {2, 2, 2}};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const int *n = sizes[s];
+        for (int p = 0; p < 8; p++) {
+            double w = p % 3, t = p % 2 ? 1 : 0.3;
+            char spec[128];
+            snprintf(spec, sizeof spec, "anderson:nx=%d,ny=%d,nz=%d,periodic=%s,disorder=%g,seed=%d,t=%g", n[0], n[1],
+                     n[2], letters[p], w, p + 5, t);
+            dense h = dense_zero(n[0] * n[1] * n[2]);
+            for (int d = 0; d < 3; d++) {
+                if (n[d] > 1) add(h, -t, along(d, shift(n[d], p >> d & 1), n), 1);
+            }
+            add_disorder(h, w, (uint64_t)(p + 5));
+            assert_same(spec, expand(*state, spec), h, 1e-15);
+        }
+    }
+    wisp_src src = open_spec(*state, "anderson:disorder=0,nx=5");
+    assert_int_equal(src.row(src.arg, 2, NULL, NULL), 3); /* the diagonal is explicit */
+    close_src(&src);
+}
+
+static void test_laplace(void **state)
+{
+    static const int sizes[][3] = {{1, 1, 1}, {2, 1, 3}, {3, 3, 3}, {5, 2, 1}, {2, 2, 2}, {4, 5, 3}, {1, 1, 6}};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const int *n = sizes[s];
+        for (int p = 0; p < 8; p++) {
+            char spec[128];
+            dense seven = dense_zero(n[0] * n[1] * n[2]), part[3];
+            for (int d = 0; d < 3; d++) {
+                add(seven, -1, along(d, shift(n[d], p >> d & 1), n), 1);
+                part[d] = dense_eye(n[d]);
+                add(part[d], 1, shift(n[d], p >> d & 1), 1);
+            }
+            add(seven, 6, dense_eye(seven.n), 0);
+            snprintf(spec, sizeof spec, "laplace:nx=%d,ny=%d,nz=%d,periodic=%s", n[0], n[1], n[2], letters[p]);
+            assert_same(spec, expand(*state, spec), seven, 0);
+            dense cube = dense_zero(n[0] * n[1] * n[2]);
+            add(cube, -1, kron(kron(part[0], part[1]), part[2]), 0);
+            add(cube, 27, dense_eye(cube.n), 0);
+            snprintf(spec, sizeof spec, "laplace:points=27,nx=%d,ny=%d,nz=%d,periodic=%s", n[0], n[1], n[2],
+                     letters[p]);
+            assert_same(spec, expand(*state, spec), cube, 0);
+            if (p >= 4) continue;
+            const int plane[3] = {n[0], n[1], 1};
+            dense five = dense_zero(n[0] * n[1]);
+            for (int d = 0; d < 2; d++) add(five, -1, along(d, shift(n[d], p >> d & 1), plane), 1);
+            add(five, 4, dense_eye(five.n), 0);
+            snprintf(spec, sizeof spec, "laplace:points=5,nx=%d,ny=%d,periodic=%s", n[0], n[1], letters[p]);
+            assert_same(spec, expand(*state, spec), five, 0);
+        }
+    }
+}
+
+static void test_band(void **state)
+{
+    for (int n = 1; n <= 40; n += 13) {
+        for (int width = 1; width <= 63; width += 2) {
+            char spec[64];
+            snprintf(spec, sizeof spec, "band:n=%d,bandwidth=%d,seed=%d", n, width, width);
+            dense h = expand(*state, spec);
+            for (int i = 0; i < n; i++) {
+                for (int j = 0; j < n; j++) {
+                    double v = creal(*at(h, i, j));
+                    assert_int_equal(v != 0, 2 * abs(i - j) < width);
+                    assert_true(v >= -1 && v < 1 && cimag(*at(h, i, j)) == 0);
+                }
+            }
+            free(h.a);
+        }
+    }
+}
+
+/* Graphene from the list of its bonds, in the gauge of the x or the y direction. */
+static dense graphene_bonds(int nx, int ny, int periodic, double t, double flux, int along_y)
+{
+    dense h = dense_zero(2 * nx * ny);
+    for (int x = 0; x < nx; x++) {
+        for (int y = 0; y < ny; y++) {
+            int a = 2 * (x * ny + y), left = (x + nx - 1) % nx, down = (y + ny - 1) % ny;
+            int b[3] = {a + 1, 2 * (left * ny + y) + 1, 2 * (x * ny + down) + 1};
+            int there[3] = {1, x > 0 || (periodic & 1), y > 0 || (periodic & 2)};
+            double angle[3] = {0, along_y ? -flux * y : 0, along_y ? 0 : flux * x};
+            for (int k = 0; k < 3; k++) {
+                cplx v = there[k] ? -t * cexp(2 * M_PI * I * angle[k]) : 0;
+                *at(h, a, b[k]) += v;
+                *at(h, b[k], a) += conj(v);
+            }
+        }
+    }
+    return h;
+}
+
+static void test_graphene(void **state)
+{
+    static const struct {
+        int nx, ny, p;
+        const char *flux;
+        double value;
+        int along_y;
+    } cases[] = {{1, 1, 3, "0", 0, 0},          {2, 1, 3, "0", 0, 0},          {2, 2, 3, "0", 0, 0},
+                 {3, 5, 0, "0", 0, 0},          {3, 3, 1, "0", 0, 0},          {3, 4, 3, "1/3", 1. / 3, 0},
+                 {4, 3, 3, "1/3", 1. / 3, 1},   {5, 2, 3, "0.4", 0.4, 0},      {1, 1, 3, "2", 2, 0},
+                 {1, 6, 3, "-1/6", -1. / 6, 1}, {6, 1, 3, "-1/6", -1. / 6, 0}, {4, 4, 0, "0.123", 0.123, 0},
+                 {4, 4, 1, "0.123", 0.123, 1},  {4, 4, 2, "0.123", 0.123, 0},  {2, 2, 3, "1/2", 0.5, 0}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        for (int w = 0; w < 3; w++) {
+            double t = w == 1 ? 2.7 : 1;
+            char spec[128];
+            snprintf(spec, sizeof spec, "graphene:nx=%d,ny=%d,periodic=%s,flux=%s,disorder=%d,t=%g", cases[c].nx,
+                     cases[c].ny, letters[cases[c].p], cases[c].flux, w, t);
+            dense h = graphene_bonds(cases[c].nx, cases[c].ny, cases[c].p, t, cases[c].value, cases[c].along_y);
+            add_disorder(h, w, 1);
+            assert_same(spec, expand(*state, spec), h, 1e-13);
+            wisp_src src = open_spec(*state, spec);
+            assert_int_equal(src.type, cases[c].value == 0 ? WISP_D : WISP_Z);
+            assert_int_equal(src.max_row, w ? 4 : 3);
+            close_src(&src);
+        }
+    }
+}
+
+/* S_i^k S_j^k on `sites` spins; site 0 is the last factor, "up" is the second state of each. */
+static dense spin_pair(int sites, int i, int j, int k)
+{
+    dense m = dense_eye(1);
+    for (int s = sites - 1; s >= 0; s--) m = kron(m, pauli(s == i || s == j ? k : 0));
+    return m;
+}
+
+static void test_spinchain(void **state)
+{
+    static const double deltas[] = {1, 0, -0.5, 2.25};
+    for (int sites = 2; sites <= 7; sites++) {
+        int ring = sites & 1, rings = sites < 6 ? 2 : 1;
+        for (int r = 0; r < rings; r++, ring = !ring) {
+            dense part[2] = {dense_zero(1 << sites), dense_zero(1 << sites)};
+            for (int i = 0; i < sites - !ring; i++) {
+                for (int k = 1; k <= 3; k++) add(part[k == 3], 0.25, spin_pair(sites, i, (i + 1) % sites, k), 0);
+            }
+            for (int up = 0; up <= sites; up++) {
+                double delta = deltas[(up + sites) % 4];
+                int state_of[128], n = 0;
+                for (int s = 0; s < 1 << sites; s++) {
+                    if (__builtin_popcount((unsigned)s) == up) state_of[n++] = s;
+                }
+                dense h = dense_zero(n);
+                for (int i = 0; i < n * n; i++) {
+                    int a = state_of[i / n], b = state_of[i % n];
+                    h.a[i] = *at(part[0], a, b) + delta * *at(part[1], a, b);
+                }
+                char spec[128];
+                snprintf(spec, sizeof spec, "spinchain:sites=%d,up=%d,delta=%g,periodic=%s", sites, up, delta,
+                         ring ? "x" : "none");
+                assert_same(spec, expand(*state, spec), h, 1e-15);
+            }
+            free(part[0].a);
+            free(part[1].a);
+        }
+    }
+    wisp_src src = open_spec(*state, "spinchain"), half = open_spec(*state, "spinchain:sites=16,up=8,delta=1");
+    assert_int_equal(src.rows, 12870);
+    assert_int_equal(half.rows, 12870);
+    close_src(&src);
+    close_src(&half);
+}
+
+/* Values of the disorder: mean, variance, range, and no correlation between seeds or with the trace vectors. */
+static void test_disorder(void **state)
+{
+    static const char *const specs[] = {
+        "anderson:nx=40000,disorder=3,seed=%d", "graphene:nx=200,ny=100,disorder=3,seed=%d",
+        "topi:nx=100,ny=100,nz=4,disorder=3,seed=%d", "band:n=40000,bandwidth=1,seed=%d"};
+    for (int s = 0; s < 4; s++) {
+        const int count = 40000, step = s == 2 ? 4 : 1;
+        const double width = s == 3 ? 2 : 3, variance = width * width / 12;
+        double *v[2], sum = 0, square = 0, cross = 0, trace = 0;
+        for (int seed = 0; seed < 2; seed++) {
+            char spec[128];
+            snprintf(spec, sizeof spec, specs[s], seed + 1);
+            wisp_src src = open_spec(*state, spec);
+            v[seed] = calloc((size_t)count, sizeof **v);
+            for (int i = 0; i < count; i++) {
+                int64_t col[64];
+                cplx val[64];
+                int n = get_row(&src, (int64_t)i * step, col, val);
+                for (int j = 0; j < n; j++) {
+                    if (col[j] == (int64_t)i * step) v[seed][i] += creal(val[j]) - (s == 2 ? 2 : 0);
+                }
+            }
+            close_src(&src);
+        }
+        for (int i = 0; i < count; i++) {
+            assert_true(v[0][i] >= -width / 2 - 1e-15 && v[0][i] <= width / 2);
+            sum += v[0][i];
+            square += v[0][i] * v[0][i];
+            cross += v[0][i] * v[1][i];
+            trace += v[0][i] * wisp__random_value(WISP_RANDOM_TRACE, 0, 1, (int64_t)i * step, 0, 0).re;
+        }
+        double n = count, deviations = 5;
+        assert_true(fabs(sum / n) < deviations * sqrt(variance / n));
+        /* fourth moment w^4 / 80, so the variance of v^2 is w^4 / 180 */
+        assert_true(fabs(square / n - variance) < deviations * width * width / sqrt(180 * n));
+        assert_true(fabs(cross / n) < deviations * variance / sqrt(n));
+        assert_true(fabs(trace / n) < deviations * sqrt(variance / n));
+        free(v[0]);
+        free(v[1]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_topi_clean), cmocka_unit_test(test_topi_defaults), cmocka_unit_test(test_topi_potential),
+        cmocka_unit_test(test_anderson),   cmocka_unit_test(test_laplace),       cmocka_unit_test(test_band),
+        cmocka_unit_test(test_graphene),   cmocka_unit_test(test_spinchain),     cmocka_unit_test(test_disorder)};
+    return cmocka_run_group_tests(tests, make_ctx, free_ctx);
+}

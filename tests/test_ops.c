@@ -1,0 +1,403 @@
+/* Every kernel against the oracle: types x widths x terms x shapes x instruction sets x threads, views and strides. */
+#include "ref.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const isa_list[] = {"generic", "avx2", "avx512"};
+static const struct {
+    wisp_type mat, blk;
+} combo[] = {{WISP_S, WISP_S}, {WISP_D, WISP_D}, {WISP_S, WISP_C},
+             {WISP_D, WISP_Z}, {WISP_C, WISP_C}, {WISP_Z, WISP_Z}};
+enum { COMBOS = 6, ALL_TERMS = 128 };
+
+static wisp_ctx *isa_ctx(const char *isa, int threads)
+{
+    wisp_ctx *ctx;
+    wisp_ctx_opts o = {.isa = isa, .threads = threads, .no_pin = 1};
+    return wisp_ctx_create(&ctx, &o) == WISP_OK ? ctx : NULL; /* NULL: not an ISA of this CPU */
+}
+
+static double max_abs(ref_mat m)
+{
+    double a = 0;
+    for (int64_t i = 0; i < m.rows * m.cols; i++) a = fmax(a, fmax(fabs(creal(m.a[i])), fabs(cimag(m.a[i]))));
+    return a;
+}
+
+static void assert_close(const char *what, ref_mat a, ref_mat b, double tolerance)
+{
+    const double bound = tolerance * (1 + max_abs(b));
+    for (int64_t i = 0; i < a.rows * a.cols; i++)
+        if (!(fabs(creal(a.a[i] - b.a[i])) <= bound && fabs(cimag(a.a[i] - b.a[i])) <= bound))
+            fail_msg("%s: element (%lld, %lld) is %g%+gi, should be %g%+gi", what, (long long)(i / a.cols),
+                     (long long)(i % a.cols), creal(a.a[i]), cimag(a.a[i]), creal(b.a[i]), cimag(b.a[i]));
+}
+
+/* One call of the op against the oracle, with random factors for the given terms. */
+static void one_case(wisp_ctx *ctx, ref_rng *r, const wisp_mat *A, ref_mat dense, wisp_type mat, wisp_type blk,
+                     int width, unsigned terms, int real_factors)
+{
+    const int square = dense.rows == dense.cols;
+    if (!square) terms &= ~(unsigned)(WISP_SHIFT | WISP_DOT_XX | WISP_DOT_XY);
+    const wisp_type factor = real_factors ? WISP_D : blk;
+    cplx shift[64], dot_ref[3 * 64];
+    wisp_scalar shift_s[64], dot[3 * 64];
+    assert_true(width <= 64);
+    for (int j = 0; j < width; j++) shift[j] = ref_value(r, factor), shift_s[j] = ref_scalar(shift[j]);
+    ref_aug ra = {terms, ref_value(r, factor), ref_value(r, factor), ref_value(r, factor), ref_value(r, factor), shift};
+    const int beta0 = ref_below(r, 4) == 0, delta0 = ref_below(r, 4) == 0;
+    if (beta0) ra.beta = 0;
+    if (delta0) ra.delta = 0;
+    ref_mat x = ref_random_block(r, blk, dense.cols, width), y = ref_random_block(r, blk, dense.rows, width),
+            z = ref_random_block(r, blk, dense.rows, width);
+
+    /* x is a view of some columns of a wider block: strides differ from the width. */
+    wisp_blk *wide, *xb, *yb, *zb;
+    REF_OK(ctx, wisp_blk_create(&wide, ctx, wisp_mat_col_map(A), blk, width + 3));
+    REF_OK(ctx, wisp_blk_cols(&xb, wide, 2, width));
+    REF_OK(ctx, wisp_blk_create(&yb, ctx, wisp_mat_map(A), blk, width));
+    REF_OK(ctx, wisp_blk_create(&zb, ctx, wisp_mat_map(A), blk, width));
+    ref_put(xb, x);
+    ref_put(yb, y);
+    ref_put(zb, z);
+    if (!(terms & WISP_AXPBY) || beta0) wisp_blk_fill(yb, (wisp_scalar){NAN, NAN}); /* must not be read */
+    if (delta0) wisp_blk_fill(zb, (wisp_scalar){NAN, NAN});
+    if (delta0 && !(terms & WISP_CHAIN)) ref_put(zb, z);
+    wisp_aug aug = {
+        terms, ref_scalar(ra.alpha), ref_scalar(ra.beta), ref_scalar(ra.delta), ref_scalar(ra.eta), shift_s, zb, dot};
+    REF_OK(ctx, wisp_spmmv(yb, A, xb, &aug));
+    ref_spmmv(y, dense, x, z, &ra, dot_ref);
+
+    char what[160];
+    snprintf(what, sizeof what, "%s: %s matrix, %s block, %lld x %lld, width %d, terms %u", wisp_ctx_isa(ctx),
+             wisp_type_name(mat), wisp_type_name(blk), (long long)dense.rows, (long long)dense.cols, width, terms);
+    ref_mat got = ref_get(yb), got_z = ref_get(zb);
+    const double eps = ref_eps(blk);
+    assert_close(what, got, y, eps);
+    if (terms & WISP_CHAIN) assert_close(what, got_z, z, eps);
+    static const unsigned bit[3] = {WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY};
+    const double largest = 1 + max_abs(y), scale = 1 + (double)dense.rows * largest * largest;
+    for (int t = 0; t < 3; t++)
+        for (int j = 0; (terms & bit[t]) && j < width; j++) {
+            const cplx d = dot[t * width + j].re + I * dot[t * width + j].im, e = dot_ref[t * width + j];
+            if (!(cabs(d - e) <= eps * scale))
+                fail_msg("%s: dot %d of column %d is %g%+gi, should be %g%+gi", what, t, j, creal(d), cimag(d),
+                         creal(e), cimag(e));
+        }
+    wisp_blk_free(wide);
+    wisp_blk_free(xb);
+    wisp_blk_free(yb);
+    wisp_blk_free(zb);
+    ref_free(x), ref_free(y), ref_free(z), ref_free(got), ref_free(got_z);
+}
+
+static void all_terms_all_kernels(void **state)
+{
+    (void)state;
+    static const int widths[] = {1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 31, 32, 33};
+    static const struct {
+        int c;
+        int64_t sigma;
+    } shape[] = {{1, 1}, {4, 16}, {16, 1}, {32, 64}, {64, 64}};
+    ref_rng r = {1};
+    for (int isa = 0; isa < 3; isa++)
+        for (int k = 0; k < COMBOS; k++)
+            for (int s = 0; s < 5; s++) {
+                wisp_ctx *ctx = isa_ctx(isa_list[isa], 1 + (int)ref_below(&r, 3));
+                if (!ctx) continue;
+                const int64_t n = 1 + ref_below(&r, 60), m = s == 2 ? 1 + ref_below(&r, 60) : n;
+                wisp_src src = ref_random_src(&r, combo[k].mat, n, m, 9);
+                ref_mat dense = ref_dense(&src);
+                wisp_mat_opts o = {.C = shape[s].c, .sigma = shape[s].sigma};
+                wisp_mat *A;
+                REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
+                for (unsigned terms = 0; terms < ALL_TERMS; terms++) {
+                    const int w = widths[ref_below(&r, 13)];
+                    one_case(ctx, &r, A, dense, combo[k].mat, combo[k].blk, w, terms, (int)ref_below(&r, 2));
+                }
+                for (int w = 0; w < 13; w++) {
+                    const unsigned kpm = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY;
+                    one_case(ctx, &r, A, dense, combo[k].mat, combo[k].blk, widths[w], 0, 1);
+                    one_case(ctx, &r, A, dense, combo[k].mat, combo[k].blk, widths[w], kpm, 1);
+                }
+                wisp_mat_free(A);
+                src.free_arg(src.arg);
+                ref_free(dense);
+                wisp_ctx_free(ctx);
+            }
+}
+
+/* More rows than a strip and a block of work: 1000s of rows, several blocks and strips. */
+static void many_rows(void **state)
+{
+    (void)state;
+    ref_rng r = {2};
+    const unsigned terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY;
+    for (int k = 0; k < COMBOS; k++) {
+        wisp_ctx *ctx = isa_ctx(NULL, 2);
+        wisp_src src = ref_random_src(&r, combo[k].mat, 1503, 1503, 7);
+        ref_mat dense = ref_dense(&src);
+        for (int c = 1; c <= 16; c *= 16) {
+            wisp_mat *A;
+            wisp_mat_opts o = {.C = c, .sigma = c == 1 ? 1 : 32};
+            REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
+            for (int w = 1; w <= 16; w *= 4) one_case(ctx, &r, A, dense, combo[k].mat, combo[k].blk, w, terms, 1);
+            wisp_mat_free(A);
+        }
+        ref_free(dense);
+        src.free_arg(src.arg);
+        wisp_ctx_free(ctx);
+    }
+}
+
+/* The same layout gives the same bits for any number of threads; the same columns for any width. */
+static void bits_do_not_depend_on_threads_or_width(void **state)
+{
+    (void)state;
+    enum { N = 5000, W = 33 };
+    const unsigned terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY;
+    for (int k = 0; k < COMBOS; k++) {
+        ref_rng r = {3};
+        wisp_src src = ref_random_src(&r, combo[k].mat, N, N, 11);
+        ref_mat x = ref_random_block(&r, combo[k].blk, N, W), y = ref_random_block(&r, combo[k].blk, N, W);
+        wisp_scalar shift[W], dot0[3 * W] = {{0, 0}}, dot[3 * W] = {{0, 0}}, norm0[2 * W];
+        for (int j = 0; j < W; j++) shift[j] = (wisp_scalar){0.3, 0};
+        ref_mat first = {0};
+        for (int threads = 1; threads <= 5; threads++) {
+            wisp_ctx *ctx = isa_ctx(NULL, threads);
+            wisp_mat *A;
+            wisp_blk *xb, *yb, *xc, *yc;
+            REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.C = 1}));
+            REF_OK(ctx, wisp_blk_create(&xb, ctx, wisp_mat_map(A), combo[k].blk, W));
+            REF_OK(ctx, wisp_blk_create(&yb, ctx, wisp_mat_map(A), combo[k].blk, W));
+            wisp_aug aug = {terms, {1.7, 0}, {-1, 0}, {0, 0}, {0, 0}, shift, NULL, dot};
+            /* All columns at once, or (4, 5 threads) in two parts of other widths. */
+            const int cut[3] = {0, threads >= 4 ? 3 * threads : W, W};
+            ref_put(xb, x);
+            ref_put(yb, y);
+            for (int p = 0; p < 2 && cut[p] < W; p++) {
+                const int w = cut[p + 1] - cut[p];
+                wisp_scalar d[3 * W];
+                REF_OK(ctx, wisp_blk_cols(&xc, xb, cut[p], w));
+                REF_OK(ctx, wisp_blk_cols(&yc, yb, cut[p], w));
+                aug.dot = d;
+                REF_OK(ctx, wisp_spmmv(yc, A, xc, &aug));
+                for (int t = 0; t < 2; t++)
+                    for (int j = 0; j < w; j++) dot[t * W + cut[p] + j] = d[t * w + j];
+                wisp_blk_free(xc);
+                wisp_blk_free(yc);
+            }
+            wisp_scalar norm[2 * W];
+            REF_OK(ctx, wisp_dot(xb, yb, norm));
+            double n2[W];
+            REF_OK(ctx, wisp_norm(yb, n2));
+            for (int j = 0; j < W; j++) norm[W + j] = (wisp_scalar){n2[j], 0};
+            ref_mat got = ref_get(yb);
+            if (threads == 1) {
+                first = got;
+                memcpy(dot0, dot, sizeof dot);
+                memcpy(norm0, norm, sizeof norm);
+            } else {
+                assert_memory_equal(first.a, got.a, sizeof(cplx) * N * W);
+                assert_memory_equal(norm0, norm, sizeof norm);
+                assert_memory_equal(dot0, dot, 2 * W * sizeof *dot);
+                ref_free(got);
+            }
+            wisp_blk_free(xb);
+            wisp_blk_free(yb);
+            wisp_mat_free(A);
+            wisp_ctx_free(ctx);
+        }
+        ref_free(first), ref_free(x), ref_free(y);
+        src.free_arg(src.arg);
+    }
+}
+
+/* Inf and NaN in rows of x that a row does not name stay out of it, whatever the padding. */
+static void padding_does_not_leak(void **state)
+{
+    (void)state;
+    static const int cs[] = {1, 4, 16, 64};
+    ref_mat m = ref_new(21, 21);
+    for (int i = 0; i < 21; i += 2)
+        for (int j = 1; j < 1 + i / 2; j++) REF_AT(m, i, j) = i + j; /* no row names column 0; odd rows are empty */
+    for (int isa = 0; isa < 3; isa++)
+        for (int k = 0; k < COMBOS; k++)
+            for (int c = 0; c < 4; c++)
+                for (int w = 1; w <= 5; w += 4) {
+                    wisp_ctx *ctx = isa_ctx(isa_list[isa], 1);
+                    if (!ctx) continue;
+                    wisp_src src = ref_dense_src(m, combo[k].mat);
+                    wisp_mat *A;
+                    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.C = cs[c]}));
+                    wisp_blk *x, *y;
+                    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), combo[k].blk, w));
+                    REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), combo[k].blk, w));
+                    ref_mat xm = ref_new(21, w);
+                    for (int64_t i = 0; i < 21 * w; i++) xm.a[i] = i < w ? (i % 2 ? INFINITY : NAN) : 1;
+                    ref_put(x, xm);
+                    REF_OK(ctx, wisp_spmmv(y, A, x, NULL));
+                    ref_mat ym = ref_get(y);
+                    for (int64_t i = 0; i < 21 * w; i++)
+                        assert_true(isfinite(creal(ym.a[i])) && isfinite(cimag(ym.a[i])));
+                    ref_free(xm), ref_free(ym);
+                    wisp_blk_free(x);
+                    wisp_blk_free(y);
+                    wisp_mat_free(A);
+                    src.free_arg(src.arg);
+                    wisp_ctx_free(ctx);
+                }
+    ref_free(m);
+}
+
+static void blas1_case(wisp_ctx *ctx, ref_rng *r, wisp_type type, int64_t n, int width, int view)
+{
+    wisp_map *map;
+    wisp_blk *wide_x, *wide_y, *x, *y;
+    REF_OK(ctx, wisp_map_create(&map, ctx, n));
+    REF_OK(ctx, wisp_blk_create(&wide_x, ctx, map, type, width + view));
+    REF_OK(ctx, wisp_blk_create(&wide_y, ctx, map, type, width + view));
+    wisp_map_free(map);
+    REF_OK(ctx, wisp_blk_cols(&x, wide_x, view ? 1 : 0, width));
+    REF_OK(ctx, wisp_blk_cols(&y, wide_y, view ? 1 : 0, width));
+    ref_mat xm = ref_random_block(r, type, n, width), ym = ref_random_block(r, type, n, width);
+    wisp_scalar a[64], b[64];
+    for (int what = 0; what < 8; what++) {
+        const int each = what >= 4;
+        for (int j = 0; j < width; j++) {
+            a[j] = ref_scalar(ref_value(r, what & 1 ? type : WISP_D));
+            b[j] = ref_scalar(what % 4 == 1 && j % 3 == 0 ? 0 : ref_value(r, what & 1 ? type : WISP_D));
+            if (!each) a[j] = a[0], b[j] = b[0];
+        }
+        ref_put(x, xm);
+        ref_put(y, ym);
+        if (what % 4 == 3) {
+            REF_OK(ctx, each ? wisp_vscal(y, a) : wisp_scal(y, a[0]));
+        } else if (what % 4 == 2) {
+            REF_OK(ctx, each ? wisp_vaxpy(y, a, x) : wisp_axpy(y, a[0], x));
+        } else {
+            REF_OK(ctx, each ? wisp_vaxpby(y, a, x, b) : wisp_axpby(y, a[0], x, b[0]));
+        }
+        ref_mat got = ref_get(y), want = ref_new(n, width);
+        for (int64_t i = 0; i < n; i++)
+            for (int j = 0; j < width; j++) {
+                const cplx aj = a[j].re + I * a[j].im, bj = b[j].re + I * b[j].im, xv = REF_AT(xm, i, j),
+                           yv = REF_AT(ym, i, j);
+                REF_AT(want, i, j) = what % 4 == 3 ? aj * yv : what % 4 == 2 ? yv + aj * xv : aj * xv + bj * yv;
+            }
+        assert_close("axpby", got, want, ref_eps(type));
+        ref_free(got), ref_free(want);
+    }
+    ref_put(y, ym);
+    wisp_scalar dot[64];
+    double norm[64];
+    REF_OK(ctx, wisp_dot(x, y, dot));
+    REF_OK(ctx, wisp_norm(x, norm));
+    for (int j = 0; j < width; j++) {
+        cplx d = 0;
+        double n2 = 0;
+        for (int64_t i = 0; i < n; i++) {
+            d += conj(REF_AT(xm, i, j)) * REF_AT(ym, i, j);
+            n2 += creal(conj(REF_AT(xm, i, j)) * REF_AT(xm, i, j));
+        }
+        assert_true(cabs(d - (dot[j].re + I * dot[j].im)) <= ref_eps(type) * (double)(n + 1));
+        assert_true(fabs(sqrt(n2) - norm[j]) <= ref_eps(type) * (double)(n + 1));
+    }
+    /* Copies, and NaN that beta = 0 must not read. */
+    wisp_blk_fill(y, (wisp_scalar){NAN, 0});
+    REF_OK(ctx, wisp_copy(y, x));
+    ref_mat copy = ref_get(y);
+    assert_memory_equal(copy.a, xm.a, sizeof(cplx) * (size_t)(n * width));
+    wisp_blk_fill(y, (wisp_scalar){NAN, 0});
+    REF_OK(ctx, wisp_axpby(y, (wisp_scalar){2, 0}, x, (wisp_scalar){0, 0}));
+    ref_mat twice = ref_get(y);
+    for (int64_t i = 0; i < n * width; i++) assert_true(twice.a[i] == 2 * xm.a[i]);
+    ref_free(copy), ref_free(twice), ref_free(xm), ref_free(ym);
+    wisp_blk_free(x);
+    wisp_blk_free(y);
+    wisp_blk_free(wide_x);
+    wisp_blk_free(wide_y);
+}
+
+static void blas1(void **state)
+{
+    (void)state;
+    static const int widths[] = {1, 2, 3, 4, 7, 8, 16, 33, 64};
+    static const int64_t sizes[] = {0, 1, 15, 64, 129, 3001};
+    ref_rng r = {4};
+    for (int isa = 0; isa < 3; isa++) {
+        wisp_ctx *ctx = isa_ctx(isa_list[isa], 2);
+        if (!ctx) continue;
+        for (wisp_type t = WISP_S; t <= WISP_Z; t++)
+            for (int w = 0; w < 9; w++)
+                for (int s = 0; s < 6; s++)
+                    for (int view = 0; view < 3; view += 2) blas1_case(ctx, &r, t, sizes[s], widths[w], view);
+        wisp_ctx_free(ctx);
+    }
+}
+
+static void misuse_is_refused(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(NULL);
+    ref_rng r = {5};
+    wisp_src src = ref_random_src(&r, WISP_Z, 10, 10, 3), wide = ref_random_src(&r, WISP_D, 10, 12, 3);
+    wisp_mat *A, *B, *other;
+    wisp_blk *x, *y, *z, *d, *v;
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
+    REF_OK(ctx, wisp_mat_create(&other, ctx, &src, NULL));
+    REF_OK(ctx, wisp_mat_create(&B, ctx, &wide, NULL));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_Z, 4));
+    REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_Z, 4));
+    REF_OK(ctx, wisp_blk_create(&z, ctx, wisp_mat_map(other), WISP_Z, 4));
+    REF_OK(ctx, wisp_blk_create(&d, ctx, wisp_mat_map(A), WISP_D, 4));
+    wisp_scalar s[4] = {{0, 1}, {0, 0}, {0, 0}, {0, 0}};
+    REF_FAILS(ctx, wisp_spmmv(z, A, x, NULL), WISP_ERR_MISMATCH, "row map");
+    REF_FAILS(ctx, wisp_spmmv(x, A, x, NULL), WISP_ERR_ARG, "overlap");
+    REF_FAILS(ctx, wisp_spmmv(d, A, d, NULL), WISP_ERR_UNSUPPORTED, "complex double matrix");
+    REF_FAILS(ctx, wisp_spmmv(d, A, x, NULL), WISP_ERR_MISMATCH, "width 4");
+    REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_SHIFT}), WISP_ERR_ARG, "shifts");
+    REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_CHAIN}), WISP_ERR_ARG, "needs z");
+    REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_DOT_YY}), WISP_ERR_ARG, "dots");
+    REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = 1u << 20}), WISP_ERR_ARG, "unknown terms");
+    REF_FAILS(ctx, wisp_axpy(z, s[0], x), WISP_ERR_MISMATCH, "different maps");
+    REF_FAILS(ctx, wisp_scal(d, s[0]), WISP_ERR_ARG, "complex factor");
+    REF_FAILS(ctx, wisp_blk_cols(&v, x, 3, 2), WISP_ERR_ARG, "columns 3 to 4");
+    REF_FAILS(ctx, wisp_blk_rows(&v, x, 5, 6), WISP_ERR_ARG, "rows 5 to 10");
+    REF_OK(ctx, wisp_blk_rows(&v, x, 2, 3));
+    REF_FAILS(ctx, wisp_spmmv(y, A, v, NULL), WISP_ERR_MISMATCH, "view of some rows");
+    wisp_blk_free(v);
+    wisp_blk *bx, *by;
+    wisp_scalar dot[12];
+    REF_OK(ctx, wisp_blk_create(&bx, ctx, wisp_mat_col_map(B), WISP_D, 4));
+    REF_OK(ctx, wisp_blk_create(&by, ctx, wisp_mat_map(B), WISP_D, 4));
+    REF_FAILS(ctx, wisp_spmmv(by, B, bx, &(wisp_aug){.terms = WISP_DOT_XY, .dot = dot}), WISP_ERR_MISMATCH, "square");
+    REF_FAILS(ctx, wisp_spmmv(by, B, bx, &(wisp_aug){.terms = WISP_SCALE, .alpha = {0, 1}}), WISP_ERR_ARG,
+              "complex factor");
+    wisp_blk *all[] = {x, y, z, d, bx, by};
+    for (int i = 0; i < 6; i++) wisp_blk_free(all[i]);
+    wisp_mat_free(A);
+    wisp_mat_free(B);
+    wisp_mat_free(other);
+    src.free_arg(src.arg);
+    wide.free_arg(wide.arg);
+    int64_t now;
+    wisp_ctx_memory(ctx, &now, NULL);
+    assert_true(now < 100000); /* only the context's scratch is left */
+    wisp_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_terms_all_kernels),
+        cmocka_unit_test(many_rows),
+        cmocka_unit_test(bits_do_not_depend_on_threads_or_width),
+        cmocka_unit_test(padding_does_not_leak),
+        cmocka_unit_test(blas1),
+        cmocka_unit_test(misuse_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
