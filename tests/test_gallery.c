@@ -282,7 +282,8 @@ static void test_spinchain(void **state)
     close_src(&half);
 }
 
-/* Values of the disorder: mean, variance, range, and no correlation between seeds or with the trace vectors. */
+/* Values of the disorder: mean, variance, range, and no correlation between seeds or with random vectors of the same
+ * seed. */
 static void test_disorder(void **state)
 {
     static const char *const specs[] = {
@@ -291,7 +292,7 @@ static void test_disorder(void **state)
     for (int s = 0; s < 4; s++) {
         const int count = 40000, step = s == 2 ? 4 : 1;
         const double width = s == 3 ? 2 : 3, variance = width * width / 12;
-        double *v[2], sum = 0, square = 0, cross = 0, trace = 0;
+        double *v[2], sum = 0, square = 0, cross = 0, trace = 0, gauss = 0;
         for (int seed = 0; seed < 2; seed++) {
             char spec[128];
             snprintf(spec, sizeof spec, specs[s], seed + 1);
@@ -313,6 +314,8 @@ static void test_disorder(void **state)
             square += v[0][i] * v[0][i];
             cross += v[0][i] * v[1][i];
             trace += v[0][i] * wisp__random_value(WISP_RANDOM_TRACE, 0, 1, (int64_t)i * step, 0, 0).re;
+            double g = wisp__random_value(WISP_RANDOM_GAUSS, 0, 1, (int64_t)i * step, 0, 0).re;
+            gauss += v[0][i] * (g * g - 1);
         }
         double n = count, deviations = 5;
         assert_true(fabs(sum / n) < deviations * sqrt(variance / n));
@@ -320,6 +323,7 @@ static void test_disorder(void **state)
         assert_true(fabs(square / n - variance) < deviations * width * width / sqrt(180 * n));
         assert_true(fabs(cross / n) < deviations * variance / sqrt(n));
         assert_true(fabs(trace / n) < deviations * sqrt(variance / n));
+        assert_true(fabs(gauss / n) < deviations * sqrt(2 * variance / n));
         free(v[0]);
         free(v[1]);
     }

@@ -162,7 +162,7 @@ static void assert_equal_specs(wisp_ctx *ctx, const char *one, const char *two)
         int n = get_row(&a, row, ca, va);
         assert_int_equal(n, get_row(&b, row, cb, vb));
         assert_memory_equal(ca, cb, (size_t)n * sizeof *ca);
-        assert_memory_equal(va, vb, (size_t)n * sizeof *va);
+        for (int i = 0; i < n; i++) assert_true(va[i] == vb[i]);
     }
     close_src(&a);
     close_src(&b);
@@ -199,7 +199,7 @@ static void test_equivalent(void **state)
                        "topi:potential=dots,dot_radius=3,dot_distance=10,dot_potential=0.153");
     assert_equal_specs(*state, "graphene:flux=0.1", "graphene:flux=1/10");
     assert_equal_specs(*state, "graphene:flux=0.1", "graphene:flux=1e-1");
-    assert_equal_specs(*state, "graphene:flux=1", "graphene:flux=-1e300");
+    assert_equal_specs(*state, "graphene:flux=1", "graphene:flux=-1e308");
     assert_equal_specs(*state, "spinchain:sites=9,up=4,delta=1/2", "spinchain:delta=0.5,up=4,sites=9");
 }
 

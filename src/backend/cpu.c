@@ -119,7 +119,10 @@ static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__spmmv_fn fn, const wisp
                                     const wisp__grid *grid, double *partial, size_t dot_size)
 {
     spmmv_run run = {ctx, fn, p, grid, partial, dot_size};
-    wisp__team_run(ctx, spmmv_thread, &run);
+    if (grid->blocks == 1)
+        spmmv_thread(&run, 0, 1);
+    else
+        wisp__team_run(ctx, spmmv_thread, &run);
     return wisp__cancelled(ctx) ? wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled") : WISP_OK;
 }
 
@@ -140,7 +143,10 @@ static void axpby_thread(void *arg, int thread, int threads)
 static wisp_status cpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count)
 {
     axpby_run run = {ctx->isa->axpby[is_double], p, count};
-    wisp__team_run(ctx, axpby_thread, &run);
+    if (count * p->period < WISP__SMALL)
+        axpby_thread(&run, 0, 1);
+    else
+        wisp__team_run(ctx, axpby_thread, &run);
     return WISP_OK;
 }
 
@@ -170,7 +176,10 @@ static wisp_status cpu_dot(wisp_ctx *ctx, bool is_double, bool cross, const wisp
                            int64_t per_block, double *partial)
 {
     dot_run run = {ctx->isa->dot[is_double], p, count, per_block, cross, partial};
-    wisp__team_run(ctx, dot_thread, &run);
+    if (count * p->period < WISP__SMALL)
+        dot_thread(&run, 0, 1);
+    else
+        wisp__team_run(ctx, dot_thread, &run);
     return WISP_OK;
 }
 

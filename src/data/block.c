@@ -152,7 +152,7 @@ wisp_status wisp_blk_fill(wisp_blk *x, wisp_scalar value)
     wisp__value v;
     wisp__store(x->type, &v, value);
     const size_t size = wisp_type_size(x->type);
-#pragma omp parallel for num_threads(x->ctx->threads) schedule(static)
+#pragma omp parallel for num_threads(x->ctx->threads) schedule(static) if (x->nrows * x->width > WISP__SMALL)
     for (int64_t i = 0; i < x->nrows; i++)
         for (int j = 0; j < x->width; j++) memcpy(element(x, i, j), &v, size);
     return WISP_OK;
@@ -161,7 +161,9 @@ wisp_status wisp_blk_fill(wisp_blk *x, wisp_scalar value)
 wisp_status wisp_blk_fill_fn(wisp_blk *x, wisp_fill_fn fn, void *arg)
 {
     int64_t failed = INT64_MAX;
-#pragma omp parallel for num_threads(x->ctx->threads) schedule(static) reduction(min : failed)
+#pragma omp parallel for num_threads(x->ctx->threads) schedule(static) if (x->nrows * x->width > WISP__SMALL) \
+    reduction(min                                                                                             \
+              : failed)
     for (int64_t i = 0; i < x->nrows; i++) {
         if (failed < INT64_MAX) continue;
         for (int j = 0; j < x->width; j++)
@@ -177,7 +179,7 @@ wisp_status wisp_blk_fill_random(wisp_blk *x, wisp_random kind, uint64_t seed, u
     if (kind != WISP_RANDOM_TRACE && kind != WISP_RANDOM_GAUSS)
         return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "unknown kind of random vector %d", (int)kind);
     const bool is_complex = wisp_type_is_complex(x->type);
-#pragma omp parallel for num_threads(x->ctx->threads) schedule(static)
+#pragma omp parallel for num_threads(x->ctx->threads) schedule(static) if (x->nrows * x->width > WISP__SMALL)
     for (int64_t i = 0; i < x->nrows; i++)
         for (int j = 0; j < x->width; j++)
             wisp__store(x->type, element(x, i, j),
@@ -224,7 +226,7 @@ wisp_status wisp_blk_put(wisp_blk *x, wisp_order order, const void *data, int64_
     wisp_status status = check_user_array(x, order, data, ld);
     if (status != WISP_OK) return status;
     const size_t size = wisp_type_size(x->type);
-#pragma omp parallel for num_threads(x->ctx->threads) schedule(static)
+#pragma omp parallel for num_threads(x->ctx->threads) schedule(static) if (x->nrows * x->width > WISP__SMALL)
     for (int64_t i = 0; i < x->nrows; i++)
         for (int j = 0; j < x->width; j++)
             memcpy(element(x, i, j), (const char *)data + user_at(x, order, i, j, ld), size);
@@ -236,7 +238,7 @@ wisp_status wisp_blk_get(const wisp_blk *x, wisp_order order, void *data, int64_
     wisp_status status = check_user_array(x, order, data, ld);
     if (status != WISP_OK) return status;
     const size_t size = wisp_type_size(x->type);
-#pragma omp parallel for num_threads(x->ctx->threads) schedule(static)
+#pragma omp parallel for num_threads(x->ctx->threads) schedule(static) if (x->nrows * x->width > WISP__SMALL)
     for (int64_t i = 0; i < x->nrows; i++)
         for (int j = 0; j < x->width; j++) memcpy((char *)data + user_at(x, order, i, j, ld), element(x, i, j), size);
     return WISP_OK;

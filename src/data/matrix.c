@@ -166,7 +166,10 @@ wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
 {
     *props = no_props(A);
     props_run run = {A, props, 0, PTHREAD_MUTEX_INITIALIZER};
-    wisp__team_run(A->ctx, props_thread, &run);
+    if (A->local.nnz < WISP__SMALL)
+        props_thread(&run, 0, 1);
+    else
+        wisp__team_run(A->ctx, props_thread, &run);
     if (wisp__cancelled(A->ctx))
         return wisp_ctx_fail(A->ctx, WISP_ERR_CANCELLED, "cancelled while checking the matrix");
     if (props->bad_row == INT64_MAX) props->bad_row = props->bad_col = -1;

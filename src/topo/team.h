@@ -5,6 +5,8 @@
 
 typedef void (*wisp__team_fn)(void *arg, int thread, int threads);
 void wisp__team_run(wisp_ctx *ctx, wisp__team_fn fn, void *arg);
+/* Elements below which waking the team costs more than it saves. */
+enum { WISP__SMALL = 8192 };
 
 /* Chooses ctx->threads and pins them, one per core, unless the user or OpenMP placed them. */
 void wisp__team_open(wisp_ctx *ctx);
