@@ -1,0 +1,49 @@
+#!/bin/sh
+# Installs the Debian packages that are missing from those named on the command line: "build" (to build wisp and
+# run its main job), "test" (to run its tests), "optional" (HDF5, hwloc, gnuplot). Says what it does.
+set -eu
+
+packages=
+for group in "$@"; do
+    case $group in
+    build) packages="$packages gcc cmake ninja-build pkg-config libjansson-dev liblapacke-dev libopenblas-dev
+                     librandom123-dev zlib1g-dev" ;;
+    optional) packages="$packages libhdf5-dev libhwloc-dev gnuplot-nox" ;;
+    test) packages="$packages libcmocka-dev python3-minimal python3-numpy" ;;
+    ci) packages="$packages clang clang-format libomp-dev libclang-rt-dev" ;;
+    *) echo "install-deps.sh: unknown group '$group' (build, optional, test, ci)" >&2; exit 2 ;;
+    esac
+done
+
+missing=
+for p in $packages; do
+    dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"
+done
+if [ -z "$missing" ]; then
+    echo "packages: all there"
+    exit 0
+fi
+command -v apt-get >/dev/null || {
+    echo "install-deps.sh: apt-get was not found; install by hand what these Debian packages hold:$missing" >&2
+    exit 1
+}
+sudo=
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || {
+        echo "install-deps.sh: not root, and no sudo; ask for these packages:$missing" >&2
+        exit 1
+    }
+    sudo=sudo
+fi
+echo "packages: installing$missing"
+began=$(date +%s)
+log=$(mktemp)
+if ! { $sudo apt-get update -qq &&
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing; } >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    echo "install-deps.sh: apt-get failed; its last lines are above" >&2
+    rm -f "$log"
+    exit 1
+fi
+rm -f "$log"
+echo "packages: installed in $(($(date +%s) - began)) s"
