@@ -1,1 +1,246 @@
-int main(void) { return 0; }
+/* The command `wisp`: finds the subcommand, reads its options, runs it. */
+#include "tool.h"
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MATRIX_TEXT                                                                 \
+    "MATRIX is a file (.mtx, .mtx.gz, .crs) or names one of the gallery, such as\n" \
+    "topi:nx=20,ny=20,nz=10 (wisp gen --list shows them all). It must be Hermitian."
+
+static const struct {
+    command_def def;
+    int (*run)(tool *t);
+} commands[] = {
+    {{"dos",
+      CMD_DOS,
+      "MATRIX [options]\n--from FILE.h5 [options]",
+      {"MATRIX"},
+      0,
+      "density of states",
+      "The density of states by the kernel polynomial method: states per unit of energy,\n"
+      "with error bars. " MATRIX_TEXT},
+     cmd_dos},
+    {{"ldos",
+      CMD_LDOS,
+      "MATRIX --sites I,J,.. [options]\n--from FILE.h5 [options]",
+      {"MATRIX"},
+      0,
+      "local density of states at chosen rows",
+      "The local density of states at chosen rows by the kernel polynomial method.\n" MATRIX_TEXT},
+     cmd_dos},
+    {{"count",
+      CMD_COUNT,
+      "MATRIX --interval A,B [options]\n--from FILE.h5 --interval A,B [options]",
+      {"MATRIX"},
+      0,
+      "number of eigenvalues in an interval",
+      "The number of eigenvalues in an interval, with its error, by the kernel polynomial\n"
+      "method. " MATRIX_TEXT},
+     cmd_dos},
+    {{"info",
+      CMD_INFO,
+      "MATRIX [options]",
+      {"MATRIX"},
+      1,
+      "size, row lengths, symmetry and storage of a matrix",
+      "Looks at every entry of a matrix: sizes, row lengths, bandwidth, symmetry, Gershgorin's\n"
+      "interval, and what its storage as SELL-C-sigma costs. MATRIX is a file (.mtx, .mtx.gz,\n"
+      ".crs) or names one of the gallery."},
+     cmd_info},
+    {{"gen",
+      CMD_GEN,
+      "SPEC -o FILE [options]\n--list",
+      {"SPEC"},
+      0,
+      "write a matrix of the gallery to a file",
+      "Writes a matrix of the gallery, such as topi:nx=20,ny=20,nz=10, to a file."},
+     cmd_gen},
+    {{"convert",
+      CMD_CONVERT,
+      "IN OUT [options]",
+      {"IN", "OUT"},
+      2,
+      "write a matrix in another file format",
+      "Reads a matrix and writes it in the format of OUT's name: .mtx and .mtx.gz (Matrix\n"
+      "Market), .crs (binary)."},
+     cmd_convert},
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+static const char *const later_commands[] = {"eig", "solve", "power", "evolve", "bench", "machine", "plan", NULL};
+
+double tool_now(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+static void say(tool *t, const char *format, va_list ap)
+{
+    char text[1600];
+    vsnprintf(text, sizeof text, format, ap);
+    for (char *c = text; *c; c++) /* whatever a file name holds: one line */
+        if (iscntrl((unsigned char)*c)) *c = '?';
+    monitor_error(&t->monitor, text);
+}
+
+int tool_fail(tool *t, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    say(t, format, ap);
+    va_end(ap);
+    return EXIT_FAILED;
+}
+
+int tool_usage(tool *t, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    say(t, format, ap);
+    va_end(ap);
+    return EXIT_USAGE;
+}
+
+int tool_fail_ctx(tool *t)
+{
+    if (caught_signal()) return tool_fail(t, "stopped by %s", caught_signal());
+    const char *message = wisp_ctx_message(t->ctx);
+    return tool_fail(t, "%s", *message ? message : "the library reported a failure without a message");
+}
+
+int tool_start(tool *t)
+{
+    monitor_open(&t->monitor, &t->opt);
+    wisp_ctx_opts o = {.threads = (int)t->opt.threads,
+                       .memory_limit = t->opt.mem_limit,
+                       .log = monitor_log,
+                       .log_arg = &t->monitor,
+                       .level = t->monitor.level,
+                       .progress = monitor_progress,
+                       .progress_arg = &t->monitor};
+    wisp_status status = wisp_ctx_create(&t->ctx, &o);
+    if (status != WISP_OK) return tool_fail(t, "could not start: %s", wisp_status_string(status));
+    catch_signals(t->ctx);
+    return EXIT_FINE;
+}
+
+/* The command line as one could type it again. */
+static char *join_command_line(int argc, char **argv)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    if (!f) return NULL;
+    fputs("wisp", f);
+    for (int i = 1; i < argc; i++) {
+        bool plain = *argv[i] && strspn(argv[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                                 "_-+=:,./@%") == strlen(argv[i]);
+        fputs(plain ? " " : " '", f);
+        for (const char *c = argv[i]; *c; c++) {
+            if (*c == '\'')
+                fputs("'\\''", f);
+            else
+                fputc(iscntrl((unsigned char)*c) ? '?' : *c, f);
+        }
+        if (!plain) fputc('\'', f);
+    }
+    if (fclose(f)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static void print_help(void)
+{
+    puts("Usage: wisp COMMAND ARGUMENTS [options]\n\n"
+         "wisp computes spectral properties of very large sparse matrices.\n");
+    for (int i = 0; i < COMMANDS; i++) printf("  %-10s%s\n", commands[i].def.name, commands[i].def.summary);
+    fputs("\nNot there yet:", stdout);
+    for (int i = 0; later_commands[i]; i++) printf(" %s", later_commands[i]);
+    puts("\n\n"
+         "  -h, --help  this text; wisp COMMAND --help tells all of one command\n"
+         "  --version   version, optional parts, instruction set\n\n"
+         "An example, which draws the density of states of a topological insulator:\n"
+         "  wisp dos topi:nx=20,ny=20,nz=10 --plot dos.svg");
+}
+
+static int print_version(tool *t)
+{
+    wisp_ctx_opts o = {.no_pin = 1};
+    if (wisp_ctx_create(&t->ctx, &o) != WISP_OK) return tool_fail(t, "could not start");
+    const char *features = wisp_features();
+    int length = (int)strlen(features);
+    while (length && features[length - 1] == ' ') length--;
+    printf("wisp %s\nfeatures: %.*s\ninstruction set: %s\n", wisp_version(), length ? length : 4,
+           length ? features : "none", wisp_ctx_isa(t->ctx));
+    return EXIT_FINE;
+}
+
+/* Number of the command that argv[1] names; else negative, and *rc is what to exit with. */
+static int find_command(tool *t, int argc, char **argv, int *rc)
+{
+    const char *names[COMMANDS + sizeof later_commands / sizeof later_commands[0] + 1], *near;
+    *rc = EXIT_FINE;
+    if (argc < 2) {
+        *rc = tool_usage(t, "no command given; see wisp --help");
+    } else if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")) {
+        print_help();
+    } else if (!strcmp(argv[1], "--version")) {
+        *rc = print_version(t);
+    } else {
+        int n = 0;
+        for (int i = 0; i < COMMANDS; i++) {
+            names[n++] = commands[i].def.name;
+            if (!strcmp(argv[1], commands[i].def.name)) return i;
+        }
+        for (int i = 0; (names[n] = later_commands[i]); i++, n++) {
+            if (strcmp(argv[1], later_commands[i])) continue;
+            *rc = tool_usage(t, "the command \"%s\" is not there yet; see wisp --help", argv[1]);
+            return -1;
+        }
+        const char *what = argv[1][0] == '-' ? "option" : "command";
+        if (argv[1][0] != '-' && (near = nearest_name(argv[1], names)))
+            *rc = tool_usage(t, "unknown %s \"%.40s\"; did you mean \"%s\"?", what, argv[1], near);
+        else
+            *rc = tool_usage(t, "unknown %s \"%.40s\"; see wisp --help", what, argv[1]);
+    }
+    return -1;
+}
+
+static int run(tool *t, int argc, char **argv)
+{
+    int rc, i = find_command(t, argc, argv, &rc);
+    if (i < 0) return rc;
+    t->cmd = &commands[i].def;
+    char error[512];
+    if (!options_parse(&t->opt, t->cmd, argc - 2, argv + 2, error, sizeof error)) return tool_usage(t, "%s", error);
+    if (t->opt.help) {
+        options_help(stdout, t->cmd);
+        return EXIT_FINE;
+    }
+    if (t->opt.args < t->cmd->min_args)
+        return tool_usage(t, "%s is missing; see wisp %s --help", t->cmd->args[t->opt.args], t->cmd->name);
+    t->command_line = join_command_line(argc, argv);
+    if (!t->command_line) return tool_fail(t, "out of memory");
+    return commands[i].run(t);
+}
+
+int main(int argc, char **argv)
+{
+    tool t = {.started = tool_now()};
+    int rc = run(&t, argc, argv);
+    monitor_clear(&t.monitor);
+    catch_signals(NULL);
+    wisp_ctx_free(t.ctx);
+    options_free(&t.opt);
+    free(t.command_line);
+    if ((fflush(stdout) || ferror(stdout)) && rc == EXIT_FINE)
+        rc = tool_fail(&t, "cannot write to the standard output: %s", strerror(errno));
+    return rc;
+}

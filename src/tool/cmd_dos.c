@@ -1,0 +1,255 @@
+/* wisp dos, ldos and count: moments are computed (or loaded), kept, and evaluated. */
+#include "tool.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Options that contradict each other; EXIT_USAGE with its line. */
+static int check_options(tool *t)
+{
+    const options *o = &t->opt;
+    const char *name = t->cmd->name, *again = options_new_run(o);
+    if (o->from && o->args) return tool_usage(t, "MATRIX and --from exclude each other");
+    if (!o->from && !o->args) return tool_usage(t, "MATRIX is missing; see wisp %s --help", name);
+    if (o->from && again) return tool_usage(t, "--%s needs a new run, so it does not go with --from", again);
+    if (o->moments && o->resolution > 0) return tool_usage(t, "--moments and --resolution exclude each other");
+    if (t->cmd->bit == CMD_LDOS && !o->from && !o->site_count) return tool_usage(t, "wisp ldos needs --sites I,J,..");
+    if (t->cmd->bit == CMD_COUNT && !option_seen(o, "interval"))
+        return tool_usage(t, "wisp count needs --interval A,B");
+    if (o->trace == WISP_TRACE_EXACT && o->vectors)
+        return tool_usage(t, "--vectors and --trace exact exclude each other");
+    if (o->variant != WISP_KPM_BLOCKED && o->width) return tool_usage(t, "--width is for --variant blocked alone");
+    if (o->output && !has_extension(o->output, "csv|json|h5"))
+        return tool_usage(t, "--output %s: the name must end in .csv, .json or .h5", o->output);
+    if (o->plot && !has_extension(o->plot, "svg|png|pdf"))
+        return tool_usage(t, "--plot %s: the name must end in .svg, .png or .pdf", o->plot);
+    if (o->save && !has_extension(o->save, "h5")) return tool_usage(t, "--save %s: the name must end in .h5", o->save);
+    const char *moments = o->save ? o->save : o->from;
+    if (o->output && moments && !strcmp(o->output, moments))
+        return tool_usage(t, "--output and --%s name the same file", o->save ? "save" : "from");
+    return EXIT_FINE;
+}
+
+/* What could fail after a long run is tried before it. */
+static int check_outputs(tool *t)
+{
+    const options *o = &t->opt;
+    const char *needs = o->save                                       ? "--save"
+                        : o->from                                     ? "--from"
+                        : o->output && has_extension(o->output, "h5") ? "a .h5 file of results"
+                                                                      : NULL;
+    if (needs && !hdf5_available()) return tool_fail(t, "this build of wisp has no HDF5, which %s needs", needs);
+    const char *paths[] = {o->save, o->output, o->plot};
+    for (int i = 0; i < 3 && !o->plan; i++) {
+        int rc = paths[i] ? outfile_check(t, paths[i]) : EXIT_FINE;
+        if (rc) return rc;
+    }
+    return o->plot && !o->plan ? plot_check(t) : EXIT_FINE;
+}
+
+typedef struct {
+    wisp_mat_info matrix;
+    int64_t source, blocks, total; /* bytes */
+    bool moments_unknown;
+} run_plan;
+
+/* The source goes when the matrix stands; the blocks come after that. */
+static int make_plan(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
+{
+    *p = (run_plan){.moments_unknown = t->opt.resolution > 0 && !ko->moments};
+    wisp_ctx_memory(t->ctx, &p->source, NULL);
+    if (wisp_mat_plan(t->ctx, src, mo, &p->matrix)) return tool_fail_ctx(t);
+    p->blocks = wisp_kpm_plan(p->matrix.rows, p->matrix.type, ko);
+    int64_t after = p->source > p->blocks ? p->source : p->blocks;
+    p->total = p->matrix.bytes + after;
+    return EXIT_FINE;
+}
+
+static int print_plan(tool *t, const run_plan *p)
+{
+    const wisp_mat_info *a = &p->matrix;
+    char b[4][TEXT];
+    if (t->opt.json) {
+        json_t *o = json_pack("{s:s, s:s, s:I, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:I}", "command", t->command_line,
+                              "matrix", t->opt.arg[0], "rows", (json_int_t)a->rows, "nnz", (json_int_t)a->nnz, "type",
+                              wisp_type_name(a->type), "C", a->C, "sigma", (json_int_t)a->sigma, "source_bytes",
+                              (json_int_t)p->source, "matrix_bytes", (json_int_t)a->bytes, "blocks_bytes",
+                              (json_int_t)p->blocks, "total_bytes", (json_int_t)p->total);
+        int rc = json_print(t, o);
+        json_decref(o);
+        return rc;
+    }
+    text_line("matrix", "%s", t->opt.arg[0]);
+    text_line("rows", "%s   nonzeros at most %s   %s", text_count(b[0], a->rows), text_count(b[1], a->nnz),
+              wisp_type_name(a->type));
+    if (p->source >= 1000000)
+        text_line("input", "%s while the matrix is assembled", text_bytes(b[0], (double)p->source));
+    text_line("storage", "%s as SELL-%d-%lld", text_bytes(b[0], (double)a->bytes), a->C, (long long)a->sigma);
+    text_line("vectors", "%s%s", text_bytes(b[0], (double)p->blocks),
+              p->moments_unknown ? "   (and the moments, whose number follows from the bounds)" : "");
+    text_line("total", "%s at most at once", text_bytes(b[0], (double)p->total));
+    return EXIT_FINE;
+}
+
+static int check_limit(tool *t, const run_plan *p)
+{
+    char a[TEXT], b[TEXT], c[TEXT], d[TEXT];
+    if (!t->opt.mem_limit || p->total <= t->opt.mem_limit) return EXIT_FINE;
+    return tool_fail(t, "the run would take %s (matrix %s, vectors %s), more than --mem-limit %s",
+                     text_bytes(a, (double)p->total), text_bytes(b, (double)p->matrix.bytes),
+                     text_bytes(c, (double)p->blocks), text_bytes(d, (double)t->opt.mem_limit));
+}
+
+static wisp_type choose_type(const options *o, wisp_type type)
+{
+    if (!option_seen(o, "precision")) return type;
+    if (wisp_type_is_complex(type)) return o->precision ? WISP_Z : WISP_C;
+    return o->precision ? WISP_D : WISP_S;
+}
+
+static void set_kpm_options(const options *o, wisp_kpm_opts *k)
+{
+    *k = (wisp_kpm_opts){.moments = o->moments,
+                         .vectors = o->site_count ? o->site_count : o->vectors,
+                         .trace = o->site_count ? WISP_TRACE_SITES : (wisp_trace)o->trace,
+                         .sites = o->sites,
+                         .seed = (uint64_t)o->seed,
+                         .variant = (wisp_kpm_variant)o->variant,
+                         .width = (int)o->width,
+                         .reduce_each_step = o->reduce,
+                         .bounds_method = (wisp_bounds_method)o->bounds_method};
+    if (k->bounds_method == WISP_BOUNDS_GIVEN)
+        k->bounds = (wisp_bounds){0.5 * (o->bounds[0] + o->bounds[1]), 0.5 * (o->bounds[1] - o->bounds[0]), NAN};
+}
+
+/* The number of moments that --resolution needs, once the halfwidth is known. */
+static int moments_for(tool *t, wisp_kpm_opts *k)
+{
+    k->moments = wisp_moments_for(k->bounds.halfwidth, t->opt.resolution);
+    if (k->moments < 2) k->moments = 2;
+    if (k->moments > 1 << 30)
+        return tool_fail(t, "--resolution %g needs %lld moments on a spectrum of half width %g", t->opt.resolution,
+                         (long long)k->moments, k->bounds.halfwidth);
+    return EXIT_FINE;
+}
+
+/* A run that was stopped: keeps what is done, if it is to be kept. */
+static int stopped(tool *t, wisp_moments *m, int64_t wanted)
+{
+    const char *why = caught_signal() ? caught_signal() : "request";
+    if (wanted == 0) wanted = m->trace == WISP_TRACE_RANDOM ? 32 : 1;
+    if (!t->opt.save || m->vectors == 0)
+        return tool_fail(t, "stopped by %s with %lld of %lld vectors done; nothing was kept%s", why,
+                         (long long)m->vectors, (long long)wanted,
+                         t->opt.save ? "" : " (--save FILE.h5 keeps the vectors that are done)");
+    wisp_ctx_resume(t->ctx);
+    if (wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line) || wisp_moments_save(t->ctx, m, t->opt.save))
+        return tool_fail(t, "stopped by %s, and the vectors done were not kept: %s", why, wisp_ctx_message(t->ctx));
+    return tool_fail(t, "stopped by %s with %lld of %lld vectors done, which are kept: wisp %s --from %s", why,
+                     (long long)m->vectors, (long long)wanted, t->cmd->name, t->opt.save);
+}
+
+/* Bounds first when the number of moments follows from them; then the moments. */
+static int run_moments(tool *t, wisp_mat *A, wisp_kpm_opts *k, run_plan *plan, wisp_moments *m)
+{
+    wisp_bounds_method method = k->bounds_method;
+    wisp_bounds found = k->bounds;
+    double bounds_seconds = 0;
+    if (t->opt.resolution > 0 && method != WISP_BOUNDS_GIVEN) {
+        double start = tool_now();
+        if (wisp_bounds_find(&found, A, method, k->seed)) return tool_fail_ctx(t);
+        bounds_seconds = tool_now() - start;
+        k->bounds = found;
+        k->bounds_method = WISP_BOUNDS_GIVEN;
+        int rc = moments_for(t, k);
+        if (rc) return rc;
+        plan->blocks = wisp_kpm_plan(plan->matrix.rows, plan->matrix.type, k);
+        plan->total = plan->matrix.bytes + plan->blocks;
+        if ((rc = check_limit(t, plan))) return rc;
+    }
+    wisp_status status = wisp_kpm(m, A, k);
+    if (status != WISP_OK && status != WISP_ERR_CANCELLED) return tool_fail_ctx(t);
+    if (bounds_seconds > 0) {
+        m->bounds_method = method;
+        m->bounds = found;
+        m->bounds_seconds = bounds_seconds;
+    }
+    if (status == WISP_ERR_CANCELLED) return stopped(t, m, k->vectors);
+    return wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line) ? tool_fail_ctx(t) : EXIT_FINE;
+}
+
+static int check_sites(tool *t, int64_t rows)
+{
+    for (int64_t i = 0; i < t->opt.site_count; i++)
+        if (t->opt.sites[i] >= rows)
+            return tool_usage(t, "--sites: row %lld is not there; the matrix has rows 0 to %lld",
+                              (long long)t->opt.sites[i], (long long)rows - 1);
+    return EXIT_FINE;
+}
+
+/* Source, plan, matrix, moments. *ran is false when only the plan was wanted. */
+static int compute(tool *t, wisp_moments *m, double *assemble_seconds, bool *ran)
+{
+    wisp_src src = {0};
+    wisp_mat *A = NULL;
+    wisp_kpm_opts k;
+    run_plan plan;
+    double start = tool_now();
+    *ran = false;
+    if (wisp_src_open(&src, t->ctx, t->opt.arg[0])) return tool_fail_ctx(t);
+    set_kpm_options(&t->opt, &k);
+    int64_t columns = k.vectors ? k.vectors : 32;
+    wisp_mat_opts mo = {.type = choose_type(&t->opt, src.type),
+                        .width = k.variant != WISP_KPM_BLOCKED ? 1
+                                 : k.width                     ? k.width
+                                                               : (int)(columns < 32 ? columns : 32)};
+    int rc = check_sites(t, src.rows);
+    if (!rc && t->opt.resolution > 0 && k.bounds_method == WISP_BOUNDS_GIVEN) rc = moments_for(t, &k);
+    if (!rc) rc = make_plan(t, &src, &mo, &k, &plan);
+    if (!rc && t->opt.plan) rc = print_plan(t, &plan);
+    if (!rc) rc = check_limit(t, &plan);
+    if (!rc && !t->opt.plan && wisp_mat_create(&A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
+    wisp_src_close(&src);
+    *assemble_seconds = tool_now() - start;
+    if (!rc && A) {
+        *ran = true;
+        rc = run_moments(t, A, &k, &plan, m);
+    }
+    wisp_mat_free(A);
+    return rc;
+}
+
+int cmd_dos(tool *t)
+{
+    wisp_moments m = {0};
+    results r = {.m = &m};
+    bool ran = true;
+    int rc = check_options(t), save_rc = EXIT_FINE;
+    if (!rc) rc = check_outputs(t);
+    if (!rc) rc = tool_start(t);
+    if (rc) return rc;
+    if (t->opt.from) {
+        if (wisp_moments_load(t->ctx, &m, t->opt.from)) rc = tool_fail_ctx(t);
+    } else {
+        rc = compute(t, &m, &r.assemble_seconds, &ran);
+    }
+    if (rc || !ran) goto out;
+    r.matrix = m.matrix ? m.matrix : "(not named)";
+    /* The moments first: they are what took long. If they cannot be kept, the results are still given. */
+    if (t->opt.save && wisp_moments_save(t->ctx, &m, t->opt.save)) save_rc = tool_fail_ctx(t);
+    double start = tool_now();
+    if ((rc = results_evaluate(t, &r))) goto out;
+    r.evaluate_seconds = tool_now() - start;
+    r.total_seconds = tool_now() - t->started;
+    monitor_clear(&t->monitor);
+    if (!t->opt.json && !t->opt.quiet) {
+        results_summary(t, &r);
+        if (t->opt.save && !save_rc) text_line("moments", "%s", t->opt.save);
+    }
+    rc = results_write(t, &r);
+    if (!rc) rc = save_rc;
+out:
+    results_free(t, &r);
+    wisp_moments_free(&m);
+    return rc;
+}

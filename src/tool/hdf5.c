@@ -1,0 +1,110 @@
+/* Results as an HDF5 file, made in memory from the JSON object: scalars become attributes, arrays data sets,
+   inner objects groups; what is null is left out. */
+#include "tool.h"
+#include "config.h"
+#ifdef WISP_HAVE_HDF5
+#include <hdf5.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool hdf5_available(void) { return true; }
+
+static bool write_attribute(hid_t group, const char *key, json_t *value)
+{
+    double real = json_real_value(value);
+    int64_t integer = json_is_boolean(value) ? json_is_true(value) : json_integer_value(value);
+    const void *data = json_is_real(value) ? (const void *)&real : (const void *)&integer;
+    hid_t type = H5Tcopy(json_is_real(value) ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64);
+    if (json_is_string(value)) {
+        H5Tclose(type);
+        type = H5Tcopy(H5T_C_S1);
+        H5Tset_size(type, json_string_length(value) + 1);
+        H5Tset_cset(type, H5T_CSET_UTF8);
+        data = json_string_value(value);
+    }
+    hid_t space = H5Screate(H5S_SCALAR);
+    hid_t attribute = H5Acreate2(group, key, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    bool ok = attribute >= 0 && H5Awrite(attribute, type, data) >= 0;
+    if (attribute >= 0) H5Aclose(attribute);
+    H5Sclose(space);
+    H5Tclose(type);
+    return ok;
+}
+
+/* One or two dimensions of numbers; all rows are of one length. */
+static bool write_array(hid_t group, const char *key, json_t *array)
+{
+    json_t *first = json_array_get(array, 0);
+    bool matrix = json_is_array(first);
+    hsize_t size[2] = {json_array_size(array), matrix ? json_array_size(first) : 1};
+    bool whole = json_is_integer(matrix ? json_array_get(first, 0) : first);
+    double *data = calloc((size_t)(size[0] * size[1]) + 1, sizeof *data);
+    if (!data) return false;
+    int64_t *numbers = (int64_t *)(void *)data; /* the same place for whole numbers */
+    for (size_t i = 0; i < size[0]; i++) {
+        for (size_t j = 0; j < size[1]; j++) {
+            json_t *row = json_array_get(array, i), *v = matrix ? json_array_get(row, j) : row;
+            size_t k = i * (size_t)size[1] + j;
+            if (whole)
+                numbers[k] = json_integer_value(v);
+            else
+                data[k] = json_number_value(v);
+        }
+    }
+    hid_t type = whole ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, space = H5Screate_simple(matrix ? 2 : 1, size, NULL);
+    hid_t set = H5Dcreate2(group, key, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    bool ok = set >= 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
+    if (set >= 0) H5Dclose(set);
+    H5Sclose(space);
+    free(data);
+    return ok;
+}
+
+static bool write_group(hid_t group, json_t *object)
+{
+    const char *key;
+    json_t *value;
+    bool ok = true;
+    json_object_foreach(object, key, value)
+    {
+        if (json_is_object(value)) {
+            hid_t inner = H5Gcreate2(group, key, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+            ok = ok && inner >= 0 && write_group(inner, value);
+            if (inner >= 0) H5Gclose(inner);
+        } else if (json_is_array(value)) {
+            ok = ok && write_array(group, key, value);
+        } else if (!json_is_null(value)) {
+            ok = ok && write_attribute(group, key, value);
+        }
+    }
+    return ok;
+}
+
+/* Kept in memory by the library's "core" driver, so that the bytes reach the disk as those of all other outputs. */
+int hdf5_make(tool *t, const json_t *object, char **data, size_t *size)
+{
+    *data = NULL;
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS), file = -1;
+    bool ok = access >= 0 && H5Pset_fapl_core(access, 1 << 20, false) >= 0;
+    if (ok) file = H5Fcreate("results.h5", H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    ok = file >= 0 && write_group(file, (json_t *)(uintptr_t)object) && H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0;
+    ssize_t bytes = ok ? H5Fget_file_image(file, NULL, 0) : -1;
+    if (bytes > 0) *data = malloc((size_t)bytes);
+    ok = *data && H5Fget_file_image(file, *data, (size_t)bytes) == bytes;
+    *size = (size_t)(bytes > 0 ? bytes : 0);
+    if (file >= 0) H5Fclose(file);
+    if (access >= 0) H5Pclose(access);
+    return ok ? EXIT_FINE : tool_fail(t, "the HDF5 library could not make the file of results");
+}
+
+#else
+bool hdf5_available(void) { return false; }
+
+int hdf5_make(tool *t, const json_t *object, char **data, size_t *size)
+{
+    (void)object;
+    *data = NULL, *size = 0;
+    return tool_fail(t, "this build of wisp has no HDF5");
+}
+#endif

@@ -1,0 +1,58 @@
+/* JSON on the standard output and in memory. */
+#include "tool.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+json_t *json_number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
+
+json_t *json_numbers(const double *v, int64_t n)
+{
+    json_t *array = json_array();
+    for (int64_t i = 0; array && i < n; i++) {
+        if (!json_array_append_new(array, json_number(v[i]))) continue;
+        json_decref(array);
+        array = NULL;
+    }
+    return array;
+}
+
+char *json_text(const json_t *object)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    if (!f) return NULL;
+    const char *key;
+    json_t *value;
+    const char *before = "{\n  ";
+    int failed = 0;
+    /* Iterating is not const in jansson 2, though it changes nothing. */
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        fprintf(f, "%s\"%s\": ", before, key);
+        failed |= json_dumpf(value, f, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+        before = ",\n  ";
+    }
+    fputs("\n}\n", f);
+    failed |= ferror(f);
+    if (fclose(f) || failed) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+int json_print(tool *t, const json_t *object)
+{
+    char *text = object ? json_text(object) : NULL;
+    if (!text) return tool_fail(t, "out of memory for the results");
+    int rc = EXIT_FINE;
+    if (fputs(text, stdout) == EOF || fflush(stdout)) {
+        rc = tool_fail(t, "cannot write to the standard output: %s", strerror(errno));
+        clearerr(stdout);
+    }
+    free(text);
+    return rc;
+}

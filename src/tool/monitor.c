@@ -1,0 +1,150 @@
+/* Progress, messages and Ctrl-C. */
+#include "tool.h"
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A signal handler has no argument of ours, so these two must be of the file. */
+static wisp_ctx *volatile signal_ctx;
+static volatile sig_atomic_t signal_number;
+
+static void on_signal(int number)
+{
+    signal_number = number;
+    if (signal_ctx) wisp_ctx_cancel(signal_ctx);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+}
+
+void catch_signals(wisp_ctx *ctx)
+{
+    static const int numbers[] = {SIGINT, SIGTERM};
+    signal_ctx = ctx;
+    for (int i = 0; i < 2; i++) {
+        struct sigaction old, new = {.sa_handler = ctx ? on_signal : SIG_DFL};
+        /* One that was ignored from the start (nohup, a shell's background job) stays so. */
+        if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN) sigaction(numbers[i], &new, NULL);
+    }
+}
+
+const char *caught_signal(void)
+{
+    return signal_number == SIGINT ? "Ctrl-C" : signal_number ? "a signal to end" : NULL;
+}
+
+void monitor_open(monitor *mon, const options *o)
+{
+    bool asked = option_seen(o, "log"), terminal = isatty(STDERR_FILENO);
+    *mon = (monitor){.mode = MONITOR_SILENT, .level = WISP_LOG_WARN};
+    if (asked && o->log == 1)
+        mon->mode = MONITOR_JSON;
+    else if (terminal && !o->quiet)
+        mon->mode = MONITOR_BAR;
+    else if (asked)
+        mon->mode = MONITOR_TEXT;
+    if (asked)
+        mon->level = WISP_LOG_INFO;
+    else if (terminal)
+        mon->level = WISP_LOG_PERF;
+}
+
+void monitor_clear(monitor *mon)
+{
+    if (!mon->bar_shown) return;
+    fputs("\r\033[K", stderr);
+    fflush(stderr);
+    mon->bar_shown = false;
+}
+
+/* One JSON object as a line; takes the object. */
+static void json_line(json_t *object)
+{
+    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
+    if (text) fprintf(stderr, "%s\n", text);
+    free(text);
+    json_decref(object);
+}
+
+void monitor_error(monitor *mon, const char *message)
+{
+    monitor_clear(mon);
+    if (mon->mode == MONITOR_JSON)
+        json_line(json_pack("{s:s, s:s}", "event", "error", "message", message));
+    else
+        fprintf(stderr, "wisp: %s\n", message);
+}
+
+void monitor_log(void *arg, wisp_log_level level, const char *message)
+{
+    static const char *const names[] = {"none", "warning", "performance", "info", "debug"};
+    monitor *mon = arg;
+    monitor_clear(mon);
+    if (mon->mode == MONITOR_JSON)
+        json_line(json_pack("{s:s, s:s, s:s}", "event", "log", "level", names[level], "message", message));
+    else
+        fprintf(stderr, "wisp: %s%s%s\n", level == WISP_LOG_INFO ? "" : names[level],
+                level == WISP_LOG_INFO ? "" : ": ", message);
+}
+
+static void print_bar(monitor *mon, const wisp_progress *p, double rate, double left)
+{
+    enum { CELLS = 30 };
+    char bar[CELLS + 1], text[TEXT], rest[2 * TEXT] = "";
+    int full = (int)(p->done * CELLS + 0.5);
+    for (int i = 0; i < CELLS; i++) bar[i] = i < full ? '#' : '.';
+    bar[CELLS] = '\0';
+    if (isfinite(left)) snprintf(rest, sizeof rest, "  %s left", text_seconds(text, left));
+    if (rate > 0) snprintf(rest + strlen(rest), sizeof rest - strlen(rest), "  %.1f Gflop/s", rate);
+    fprintf(stderr, "\r%-10.10s [%s] %3.0f%%%s\033[K", p->task, bar, 100 * p->done, rest);
+    fflush(stderr);
+    mon->bar_shown = true;
+}
+
+static void print_progress(monitor *mon, const wisp_progress *p, double seconds)
+{
+    double rate = p->flops > 0 && seconds > 0.05 ? p->flops / seconds * 1e-9 : 0;
+    double left = p->done > 0.002 && seconds > 0.3 ? seconds * (1 - p->done) / p->done : INFINITY;
+    char text[TEXT];
+    if (mon->mode == MONITOR_BAR) {
+        print_bar(mon, p, rate, left);
+    } else if (mon->mode == MONITOR_TEXT) {
+        fprintf(stderr, "wisp: %s %.0f%%", p->task, 100 * p->done);
+        if (isfinite(left) && p->done < 1) fprintf(stderr, ", %s left", text_seconds(text, left));
+        if (rate > 0) fprintf(stderr, ", %.1f Gflop/s", rate);
+        fputc('\n', stderr);
+    } else {
+        json_t *o = json_pack("{s:s, s:s, s:f, s:f}", "event", "progress", "task", p->task, "done", p->done, "seconds",
+                              seconds);
+        if (o && isfinite(left)) json_object_set_new(o, "seconds_left", json_real(left));
+        if (o && rate > 0) json_object_set_new(o, "gflops", json_real(rate));
+        json_line(o);
+    }
+}
+
+int monitor_progress(void *arg, const wisp_progress *progress)
+{
+    monitor *mon = arg;
+    if (mon->mode == MONITOR_SILENT || !progress->task) return 0;
+    wisp_progress p = *progress;
+    p.done = p.done > 0 ? (p.done < 1 ? p.done : 1) : 0;
+    double now = tool_now();
+    bool new_task = strncmp(mon->task, p.task, sizeof mon->task - 1) != 0 || p.done < mon->printed_done;
+    if (new_task) {
+        snprintf(mon->task, sizeof mon->task, "%s", p.task);
+        mon->started = now;
+        mon->printed = now;
+        mon->printed_done = p.done;
+    }
+    double since = now - mon->printed, more = p.done - mon->printed_done;
+    bool last = p.done >= 1 && (more > 0 || new_task);
+    if (mon->mode == MONITOR_BAR) new_task = last = false; /* a bar for a moment would only flicker */
+    /* Ten times a second; as lines for people, at each tenth or each ten seconds. */
+    bool due = mon->mode == MONITOR_TEXT ? (since >= 1 && more >= 0.1) || since >= 10 : since >= 0.1;
+    if (!new_task && !last && !due) return 0;
+    print_progress(mon, &p, now - mon->started);
+    mon->printed = now;
+    mon->printed_done = p.done;
+    return 0;
+}

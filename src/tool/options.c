@@ -1,0 +1,258 @@
+#include "options.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define KPM (CMD_DOS | CMD_LDOS | CMD_COUNT)
+#define ALL (KPM | CMD_INFO | CMD_GEN | CMD_CONVERT)
+#define WRITE (CMD_GEN | CMD_CONVERT)
+#define AT(field) offsetof(options, field)
+#define FLAG(name, letter, commands, new_run, field, help)                             \
+    {                                                                                  \
+        NULL, name, letter, NULL, parse_flag, commands, new_run, AT(field), 0, 0, help \
+    }
+
+static const option_def table[] = {
+    {"What is computed", "moments", 0, "N", parse_count, KPM, false, AT(moments), 2, 1 << 30,
+     "number of Chebyshev moments (512); with --from at most\nthose of the file"},
+    {NULL, "resolution", 0, "E", parse_positive, KPM, false, AT(resolution), 0, 0,
+     "take as many moments as this resolution needs: standard\ndeviation of the Jackson kernel, in the matrix's units"},
+    {NULL, "vectors", 0, "R", parse_count, CMD_DOS | CMD_COUNT, true, AT(vectors), 1, 1 << 30,
+     "number of random vectors (32)"},
+    {NULL, "trace", 0, "random|exact", parse_choice, CMD_DOS | CMD_COUNT, true, AT(trace), 0, 0,
+     "random vectors, or every unit vector (for small matrices)"},
+    {NULL, "sites", 0, "I,J,..", parse_sites, CMD_LDOS, false, AT(sites), 0, 1000000,
+     "rows (from 0) whose local density of states is wanted;\nranges such as 3-7 count too; with --from a choice of "
+     "its rows"},
+    {NULL, "seed", 0, "S", parse_count, KPM, true, AT(seed), 0, INT64_MAX,
+     "seed of the random vectors and of the Lanczos starts (0)"},
+    {NULL, "bounds", 0, "lanczos|gershgorin|A,B", parse_bounds, KPM, true, AT(bounds_method), 0, 0,
+     "how the interval of the spectrum is found (lanczos), or\nthe interval itself"},
+    {"How it is evaluated", "kernel", 0, "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, KPM, false, AT(kernel), 0,
+     0, "damping of the moments (jackson); L is lambda (4)"},
+    {NULL, "interval", 0, "A,B", parse_pair, KPM, false, AT(interval), 0, 0,
+     "energy window of the output, on a uniform grid;\nof the eigenvalues to count"},
+    {NULL, "points", 0, "P", parse_count, CMD_DOS | CMD_LDOS, false, AT(points), 2, 1 << 30,
+     "number of energies (twice the moments, at least 1024)"},
+    {NULL, "from", 0, "FILE.h5", parse_string, KPM, false, AT(from), 0, 0,
+     "evaluate the moments of an earlier --save; no MATRIX"},
+    {"How it is run", "variant", 0, "blocked|fused|naive", parse_choice, KPM, true, AT(variant), 0, 0,
+     "the same moments in three ways (blocked is fastest)"},
+    {NULL, "width", 0, "W", parse_count, KPM, true, AT(width), 1, 4096, "vectors that are worked on side by side"},
+    {NULL, "precision", 0, "single|double", parse_choice, KPM | CMD_INFO, true, AT(precision), 0, 0,
+     "of matrix and vectors (that of the matrix)"},
+    {NULL, "reduce", 0, "end|step", parse_choice, KPM, true, AT(reduce), 0, 0,
+     "one global reduction at the end, or one each step"},
+    {NULL, "threads", 0, "T", parse_count, ALL, false, AT(threads), 1, 4096,
+     "threads (OMP_NUM_THREADS, else all cores)"},
+    {NULL, "device", 0, "D", parse_device, KPM, true, 0, 0, 0, "cpu"},
+    FLAG("plan", 0, KPM, true, plan, "print the memory that the run would take; run nothing"),
+    {NULL, "mem-limit", 0, "BYTES", parse_bytes, ALL, false, AT(mem_limit), 0, 0,
+     "refuse to take more memory; 8G and 8GiB are 8 times 1024^3,\n8GB is 8 times 10^9"},
+    {"Output", "output", 'o', "FILE", parse_string, KPM | CMD_GEN, false, AT(output), 0, 0, NULL},
+    {NULL, "save", 0, "FILE.h5", parse_string, KPM, true, AT(save), 0, 0,
+     "keep the moments, one set per vector, for --from"},
+    {NULL, "plot", 0, "FILE.svg|.png|.pdf", parse_string, KPM, false, AT(plot), 0, 0,
+     "draw the density of states with its error band (gnuplot)"},
+    {NULL, "symmetry", 0, "general|symmetric|hermitian|skew", parse_choice, WRITE, false, AT(symmetry), 0, 0,
+     ".mtx: store one half of a matrix that has this symmetry"},
+    FLAG("array", 0, WRITE, false, array, ".mtx: dense, all entries in column order"),
+    FLAG("pattern", 0, WRITE, false, pattern, ".mtx: positions without values"),
+    FLAG("list", 0, CMD_GEN, false, list, "list the gallery with all keys and their defaults"),
+    FLAG("json", 0, KPM | CMD_INFO, false, json, "one JSON object on the standard output, nothing else"),
+    {NULL, "log", 0, "text|json", parse_choice, ALL, false, AT(log), 0, 0,
+     "progress and messages on the standard error, also when it\nis no terminal, as text or as one JSON object a line"},
+    FLAG("quiet", 0, ALL, false, quiet, "no summary, no progress bar"),
+    FLAG("help", 'h', ALL, false, help, "this text"),
+    {NULL, "powers", 0, "P", parse_later, KPM, true, 0, 0, 0, NULL},
+    {NULL, "order", 0, "O", parse_later, KPM, true, 0, 0, 0, NULL},
+    {NULL, "format", 0, "F", parse_later, KPM, true, 0, 0, 0, NULL},
+};
+enum { ROWS = sizeof table / sizeof table[0] };
+_Static_assert(ROWS <= 64, "options.seen has one bit per row");
+
+static size_t smallest(size_t a, size_t b) { return a < b ? a : b; }
+
+/* Levenshtein's distance of two short words. */
+static size_t distance(const char *a, const char *b)
+{
+    enum { LONGEST = 40 };
+    size_t n = strlen(a), m = strlen(b), row[LONGEST + 1];
+    if (n > LONGEST || m > LONGEST) return LONGEST;
+    for (size_t j = 0; j <= m; j++) row[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t above = row[j];
+            row[j] = smallest(smallest(above, row[j - 1]) + 1, diagonal + (a[i - 1] != b[j - 1]));
+            diagonal = above;
+        }
+    }
+    return row[m];
+}
+
+const char *nearest_name(const char *word, const char *const *list)
+{
+    const char *best = NULL;
+    size_t least = smallest(3, strlen(word) / 2 + 1);
+    for (; *list; list++) {
+        size_t d = distance(word, *list);
+        if (d < least) least = d, best = *list;
+    }
+    return best;
+}
+
+static int find_row(const char *name, size_t length, unsigned commands)
+{
+    int found = -1;
+    for (int i = 0; i < ROWS; i++) {
+        if (!(table[i].commands & commands) || strncmp(table[i].name, name, length)) continue;
+        if (table[i].name[length] == '\0') return i;
+        found = found == -1 ? i : -2; /* an abbreviation must be the only one */
+    }
+    return found;
+}
+
+static void unknown_option(const command_def *cmd, const char *name, size_t length, char *error, size_t size)
+{
+    const char *known[ROWS + 1], *near;
+    int n = 0;
+    for (int i = 0; i < ROWS; i++)
+        if (table[i].commands & cmd->bit) known[n++] = table[i].name;
+    known[n] = NULL;
+    char word[48];
+    snprintf(word, sizeof word, "%.*s", (int)smallest(length, sizeof word - 1), name);
+    int other = length ? find_row(name, length, ~0u) : -1;
+    if (other >= 0 && strlen(table[other].name) == length)
+        snprintf(error, size, "wisp %s has no option --%s; see wisp %s --help", cmd->name, word, cmd->name);
+    else if ((near = nearest_name(word, known)))
+        snprintf(error, size, "unknown option --%s; did you mean --%s?", word, near);
+    else
+        snprintf(error, size, "unknown option --%s; see wisp %s --help", word, cmd->name);
+}
+
+/* Row of the option that argv[*i] is, with its value, which may be the next argument; -1 is an error. */
+static int match(const command_def *cmd, int argc, char **argv, int *i, const char **value, char *error, size_t size)
+{
+    const char *a = argv[*i];
+    int row = -1;
+    *value = NULL;
+    if (a[1] == '-') {
+        size_t length = strcspn(a + 2, "=");
+        row = length ? find_row(a + 2, length, cmd->bit) : -1;
+        if (a[2 + length] == '=') *value = a + 3 + length;
+        if (row == -2)
+            snprintf(error, size, "%.*s could be one of several options; write it out", (int)smallest(length, 40) + 2,
+                     a);
+        else if (row < 0)
+            unknown_option(cmd, a + 2, length, error, size);
+        if (row < 0) return -1;
+    } else {
+        for (int r = 0; r < ROWS; r++)
+            if ((table[r].commands & cmd->bit) && table[r].letter == a[1]) row = r;
+        if (row < 0) {
+            snprintf(error, size, "unknown option %.40s; see wisp %s --help", a, cmd->name);
+            return -1;
+        }
+        if (a[2]) *value = a[2] == '=' ? a + 3 : a + 2;
+    }
+    const option_def *def = &table[row];
+    if (!def->arg && *value) {
+        snprintf(error, size, "--%s takes no value", def->name);
+        return -1;
+    }
+    if (def->arg && !*value && ++*i < argc) *value = argv[*i];
+    if (def->arg && !*value) {
+        snprintf(error, size, "--%s needs a value: %s", def->name, def->arg);
+        return -1;
+    }
+    return row;
+}
+
+bool options_parse(options *o, const command_def *cmd, int argc, char **argv, char *error, size_t size)
+{
+    bool only_args = false;
+    int max_args = cmd->args[1] ? 2 : cmd->args[0] ? 1 : 0;
+    memset(o, 0, sizeof *o);
+    for (int i = 0; i < argc; i++) {
+        if (!only_args && !strcmp(argv[i], "--")) {
+            only_args = true;
+        } else if (!only_args && argv[i][0] == '-' && argv[i][1]) {
+            const char *value;
+            char why[WHY];
+            int row = match(cmd, argc, argv, &i, &value, error, size);
+            if (row < 0) return false;
+            if (!table[row].parse(&table[row], value, (char *)o + table[row].offset, why)) {
+                snprintf(error, size, "--%s %.60s: %s", table[row].name, value, why);
+                return false;
+            }
+            o->seen |= UINT64_C(1) << row;
+        } else if (o->args < max_args) {
+            o->arg[o->args++] = argv[i];
+        } else {
+            snprintf(error, size, "\"%.60s\" is one argument too many; see wisp %s --help", argv[i], cmd->name);
+            return false;
+        }
+    }
+    return true;
+}
+
+void options_free(options *o)
+{
+    free(o->sites);
+    o->sites = NULL;
+}
+
+bool option_seen(const options *o, const char *name)
+{
+    int row = find_row(name, strlen(name), ~0u);
+    return row >= 0 && (o->seen >> row & 1);
+}
+
+const char *options_new_run(const options *o)
+{
+    for (int i = 0; i < ROWS; i++)
+        if ((o->seen >> i & 1) && table[i].new_run) return table[i].name;
+    return NULL;
+}
+
+static void help_row(FILE *out, const option_def *def, const command_def *cmd)
+{
+    enum { COLUMN = 30 };
+    const char *help = def->help;
+    if (!strcmp(def->name, "output"))
+        help = cmd->bit == CMD_GEN ? "where to write it: .mtx, .mtx.gz or .crs" : "the results: .csv, .json or .h5";
+    int n = def->letter ? fprintf(out, "  -%c, --%s", def->letter, def->name) : fprintf(out, "      --%s", def->name);
+    if (def->arg) n += fprintf(out, " %s", def->arg);
+    if (n > COLUMN - 2) n = 0, fputc('\n', out);
+    fprintf(out, "%*s", COLUMN - n, "");
+    for (; *help; help++) {
+        fputc(*help, out);
+        if (*help == '\n') fprintf(out, "%*s", COLUMN, "");
+    }
+    fputc('\n', out);
+}
+
+void options_help(FILE *out, const command_def *cmd)
+{
+    const char *line = cmd->usage;
+    for (const char *head = "Usage:"; line; head = "      ") {
+        const char *end = strchr(line, '\n');
+        fprintf(out, "%s wisp %s %.*s\n", head, cmd->name, end ? (int)(end - line) : (int)strlen(line), line);
+        line = end ? end + 1 : NULL;
+    }
+    fprintf(out, "\n%s\n", cmd->text);
+    const char *group = NULL, *printed = NULL;
+    for (int i = 0; i < ROWS; i++) {
+        if (table[i].group) group = table[i].group;
+        if (!(table[i].commands & cmd->bit) || table[i].parse == parse_later) continue;
+        if (group != printed) fprintf(out, "\n%s\n", group), printed = group;
+        help_row(out, &table[i], cmd);
+    }
+    if (cmd->bit & KPM) {
+        fputs("\nNot there yet:", out);
+        for (int i = 0; i < ROWS; i++)
+            if (table[i].parse == parse_later) fprintf(out, " --%s", table[i].name);
+        fputc('\n', out);
+    }
+}

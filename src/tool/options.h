@@ -1,0 +1,77 @@
+/* The options of all commands: one table gives the parsing, the --help text and what the man page must name. */
+#ifndef WISP_TOOL_OPTIONS_H
+#define WISP_TOOL_OPTIONS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { CMD_DOS = 1, CMD_LDOS = 2, CMD_COUNT = 4, CMD_INFO = 8, CMD_GEN = 16, CMD_CONVERT = 32 };
+
+/* Choices are kept as the number of the alternative, in the order of the table (and of wisp.h's enums). */
+typedef struct {
+    int64_t moments, vectors, points, width, threads, mem_limit, seed; /* 0: not given */
+    double resolution, interval[2], lambda, bounds[2];
+    int kernel, bounds_method, trace, variant, precision, reduce, log, symmetry;
+    int64_t *sites, site_count;
+    const char *save, *from, *output, *plot;
+    bool json, plan, quiet, help, list, array, pattern;
+    const char *arg[2]; /* what is not an option: MATRIX, or IN and OUT */
+    int args;
+    uint64_t seen; /* one bit per row of the table */
+} options;
+
+typedef struct option_def option_def;
+enum { WHY = 256 }; /* size of the text that says why a value was refused */
+
+/* Reads text into *value; on failure says what was expected. */
+typedef bool (*option_parse_fn)(const option_def *def, const char *text, void *value, char *why);
+
+struct option_def {
+    const char *group; /* heading in --help; NULL: as the row before */
+    const char *name;
+    char letter;
+    const char *arg; /* what --help calls the value; for a choice, its alternatives; NULL: a flag */
+    option_parse_fn parse;
+    unsigned commands; /* that take it: CMD_... */
+    bool new_run;      /* acts on the computation itself, so it does not go with --from */
+    size_t offset;     /* of the value in options */
+    int64_t min, max;
+    const char *help;
+};
+
+typedef struct {
+    const char *name;
+    unsigned bit;        /* CMD_... */
+    const char *usage;   /* after "wisp NAME", one line each */
+    const char *args[2]; /* names of the arguments */
+    int min_args;        /* that must be there */
+    const char *summary; /* one line for `wisp --help` */
+    const char *text;    /* more for --help */
+} command_def;
+
+/* False: `error` holds the one line that tells why. */
+bool options_parse(options *o, const command_def *cmd, int argc, char **argv, char *error, size_t error_size);
+void options_free(options *o);
+/* Whether the option was on the command line. */
+bool option_seen(const options *o, const char *name);
+/* The first option on the command line that needs a new run; NULL if there is none. */
+const char *options_new_run(const options *o);
+void options_help(FILE *out, const command_def *cmd);
+/* The name in list (ended by NULL) that is nearest to `word`, or NULL if none is near. */
+const char *nearest_name(const char *word, const char *const *list);
+
+/* parse.c */
+bool parse_flag(const option_def *def, const char *text, void *value, char *why);
+bool parse_string(const option_def *def, const char *text, void *value, char *why);
+bool parse_count(const option_def *def, const char *text, void *value, char *why);
+bool parse_positive(const option_def *def, const char *text, void *value, char *why);
+bool parse_pair(const option_def *def, const char *text, void *value, char *why);
+bool parse_choice(const option_def *def, const char *text, void *value, char *why);
+bool parse_kernel(const option_def *def, const char *text, void *value, char *why);
+bool parse_bounds(const option_def *def, const char *text, void *value, char *why);
+bool parse_bytes(const option_def *def, const char *text, void *value, char *why);
+bool parse_sites(const option_def *def, const char *text, void *value, char *why);
+bool parse_device(const option_def *def, const char *text, void *value, char *why);
+bool parse_later(const option_def *def, const char *text, void *value, char *why);
+#endif

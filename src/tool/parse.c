@@ -1,0 +1,199 @@
+/* Reads the values of options. */
+#include "options.h"
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool refuse(char *why, const char *text)
+{
+    snprintf(why, WHY, "%s", text);
+    return false;
+}
+
+bool parse_flag(const option_def *def, const char *text, void *value, char *why)
+{
+    (void)def, (void)text, (void)why;
+    *(bool *)value = true;
+    return true;
+}
+
+bool parse_string(const option_def *def, const char *text, void *value, char *why)
+{
+    (void)def;
+    if (!*text) return refuse(why, "the name is empty");
+    *(const char **)value = text;
+    return true;
+}
+
+/* A whole number at *text, which moves behind it. No sign, no blanks. */
+static bool read_whole(const char **text, int64_t *value)
+{
+    if (!isdigit((unsigned char)**text)) return false;
+    char *end;
+    errno = 0;
+    *value = strtoll(*text, &end, 10);
+    *text = end;
+    return errno == 0;
+}
+
+bool parse_count(const option_def *def, const char *text, void *value, char *why)
+{
+    int64_t v;
+    if (read_whole(&text, &v) && !*text && v >= def->min && v <= def->max) {
+        *(int64_t *)value = v;
+        return true;
+    }
+    if (def->max == INT64_MAX)
+        snprintf(why, WHY, "expected a whole number of at least %lld", (long long)def->min);
+    else
+        snprintf(why, WHY, "expected a whole number from %lld to %lld", (long long)def->min, (long long)def->max);
+    return false;
+}
+
+/* A finite number at *text, which moves behind it. */
+static bool read_number(const char **text, double *value)
+{
+    if (isspace((unsigned char)**text)) return false;
+    char *end;
+    *value = strtod(*text, &end);
+    bool any = end != *text;
+    *text = end;
+    return any && isfinite(*value);
+}
+
+bool parse_positive(const option_def *def, const char *text, void *value, char *why)
+{
+    (void)def;
+    double v;
+    if (!read_number(&text, &v) || *text || v <= 0) return refuse(why, "expected a number above 0");
+    *(double *)value = v;
+    return true;
+}
+
+bool parse_pair(const option_def *def, const char *text, void *value, char *why)
+{
+    (void)def;
+    double *v = value, a, b;
+    if (!read_number(&text, &a) || *text++ != ',' || !read_number(&text, &b) || *text)
+        return refuse(why, "expected two numbers with a comma between them, such as -1,0.5");
+    if (!(a < b)) return refuse(why, "the first number must be below the second");
+    if (!isfinite(b - a)) return refuse(why, "the numbers are too far apart");
+    v[0] = a, v[1] = b;
+    return true;
+}
+
+/* Number of the alternative in "one|two|three" that text (up to `length` characters) is, or -1. */
+static int find_choice(const char *choices, const char *text, size_t length)
+{
+    int i = 0;
+    for (const char *c = choices; c; i++) {
+        const char *end = strchr(c, '|');
+        size_t n = end ? (size_t)(end - c) : strlen(c);
+        if (n == length && !strncmp(c, text, n)) return i;
+        c = end ? end + 1 : NULL;
+    }
+    return -1;
+}
+
+bool parse_choice(const option_def *def, const char *text, void *value, char *why)
+{
+    int i = find_choice(def->arg, text, strlen(text));
+    if (i < 0) {
+        snprintf(why, WHY, "expected one of %s", def->arg);
+        return false;
+    }
+    *(int *)value = i;
+    return true;
+}
+
+bool parse_kernel(const option_def *def, const char *text, void *value, char *why)
+{
+    options *o = (options *)(void *)((char *)value - def->offset);
+    size_t length = strcspn(text, ":");
+    int i = find_choice("jackson|lorentz|fejer|dirichlet", text, length);
+    const char *rest = text + length;
+    double lambda = 0;
+    if (i < 0) return refuse(why, "expected jackson, lorentz, lorentz:LAMBDA, fejer or dirichlet");
+    if (*rest++ == ':') {
+        if (i != 1) return refuse(why, "only the Lorentz kernel has a parameter");
+        if (!read_number(&rest, &lambda) || *rest || lambda <= 0)
+            return refuse(why, "expected a number above 0 after \"lorentz:\"");
+    }
+    o->kernel = i;
+    o->lambda = lambda;
+    return true;
+}
+
+bool parse_bounds(const option_def *def, const char *text, void *value, char *why)
+{
+    options *o = (options *)(void *)((char *)value - def->offset);
+    int i = find_choice("lanczos|gershgorin", text, strlen(text));
+    if (i >= 0) {
+        o->bounds_method = i;
+        return true;
+    }
+    if (!strchr(text, ',')) return refuse(why, "expected lanczos, gershgorin, or two numbers such as -5,5");
+    o->bounds_method = 2;
+    return parse_pair(def, text, o->bounds, why);
+}
+
+/* As in GNU programs: K is 1024, kB is 1000, KiB is 1024; a plain number is bytes. */
+bool parse_bytes(const option_def *def, const char *text, void *value, char *why)
+{
+    (void)def;
+    static const char letters[] = "KMGTP";
+    double v, unit = 1;
+    if (!read_number(&text, &v) || v <= 0) return refuse(why, "expected a size such as 8000000000, 8G, 8GB or 8GiB");
+    const char *letter = *text ? strchr(letters, toupper((unsigned char)*text)) : NULL;
+    if (letter) {
+        text++;
+        double step = !strcmp(text, "B") || !strcmp(text, "b") ? 1000 : 1024;
+        unit = pow(step, (double)(letter - letters + 1));
+        if (*text == 'i') text++;
+    }
+    if (*text == 'B' || *text == 'b') text++;
+    if (*text) return refuse(why, "expected a size such as 8000000000, 8G, 8GB or 8GiB");
+    if (v * unit < 1 || v * unit > 9e18) return refuse(why, "this many bytes cannot be");
+    *(int64_t *)value = (int64_t)(v * unit);
+    return true;
+}
+
+/* Row numbers and ranges of them: 5,8,10-14. */
+bool parse_sites(const option_def *def, const char *text, void *value, char *why)
+{
+    options *o = (options *)(void *)((char *)value - def->offset);
+    free(o->sites);
+    o->sites = NULL, o->site_count = 0;
+    for (;;) {
+        int64_t a, b;
+        if (!read_whole(&text, &a)) return refuse(why, "expected row numbers (from 0) such as 5,8,10-14");
+        b = a;
+        if (*text == '-' && (text++, !read_whole(&text, &b)))
+            return refuse(why, "expected row numbers (from 0) such as 5,8,10-14");
+        if (b < a) return refuse(why, "a range must go upwards");
+        if (b - a >= def->max - o->site_count) {
+            snprintf(why, WHY, "at most %lld rows at a time", (long long)def->max);
+            return false;
+        }
+        int64_t *more = realloc(o->sites, (size_t)(o->site_count + b - a + 1) * sizeof *more);
+        if (!more) return refuse(why, "out of memory");
+        o->sites = more;
+        for (int64_t i = a; i <= b; i++) o->sites[o->site_count++] = i;
+        if (!*text) return true;
+        if (*text++ != ',') return refuse(why, "expected row numbers (from 0) such as 5,8,10-14");
+    }
+}
+
+bool parse_device(const option_def *def, const char *text, void *value, char *why)
+{
+    (void)def, (void)value;
+    return !strcmp(text, "cpu") || refuse(why, "devices other than cpu are not there yet");
+}
+
+bool parse_later(const option_def *def, const char *text, void *value, char *why)
+{
+    (void)def, (void)text, (void)value;
+    return refuse(why, "this option is not there yet");
+}

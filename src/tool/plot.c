@@ -1,0 +1,225 @@
+/* Pictures by gnuplot: the script and the picture pass through memory, so gnuplot itself writes no file. */
+#include "tool.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+int plot_check(tool *t)
+{
+    const char *path = getenv("PATH");
+    char program[4096];
+    while (path && *path) {
+        size_t n = strcspn(path, ":");
+        snprintf(program, sizeof program, "%.*s/gnuplot", (int)n, path);
+        if (n && !access(program, X_OK)) return EXIT_FINE;
+        path += n + (path[n] == ':');
+    }
+    return tool_fail(t, "--plot needs gnuplot, which was not found (Debian: gnuplot-nox)");
+}
+
+/* Text in gnuplot's single quotes, without control characters, cut when it is very long. */
+static void quote(FILE *f, const char *text)
+{
+    enum { LONGEST = 100 };
+    size_t length = strlen(text);
+    fputc('\'', f);
+    if (length > LONGEST) fputs("...", f), text += length - LONGEST;
+    while (((unsigned char)*text & 0xc0) == 0x80) text++; /* not from the middle of a UTF-8 character */
+    for (; *text; text++) {
+        if (*text == '\'') fputc('\'', f);
+        fputc((unsigned char)*text < 32 ? '?' : *text, f);
+    }
+    fputc('\'', f);
+}
+
+static const char *file_part(const char *matrix)
+{
+    const char *slash = strrchr(matrix, '/');
+    return slash && slash[1] ? slash + 1 : matrix;
+}
+
+/* Lines of text at the left above the picture: the matrix, then how it was done; the key is at their right. */
+static void write_title(const tool *t, const results *r, FILE *f)
+{
+    const wisp_moments *m = r->m;
+    char n[TEXT], v[TEXT];
+    bool count = t->cmd->bit == CMD_COUNT;
+    fprintf(f, "set tmargin %d\nset label 1 ", count ? 5 : 4);
+    quote(f, file_part(r->matrix));
+    fprintf(f, " at graph 0,1 left offset 0,%.1f\n", count ? 3.4 : 2.2);
+    fprintf(f, "set label 2 '%s moments, resolution %.3g", text_count(n, r->n), r->resolution);
+    if (m->trace == WISP_TRACE_RANDOM)
+        fprintf(f, ", %s random vector%s", text_count(v, m->vectors), m->vectors == 1 ? "" : "s");
+    else if (m->trace == WISP_TRACE_EXACT)
+        fputs(", exact trace", f);
+    fprintf(f, "' at graph 0,1 left offset 0,%.1f textcolor rgb '#505050'\n", count ? 2.2 : 1.0);
+    if (!count) return;
+    bool bar = r->has_error && r->t95 > 0;
+    fprintf(f, "set label 3 '%s",
+            bar ? text_with_error(n, "±", r->count, r->t95 * r->count_error) : text_states(n, r->count));
+    fprintf(f, " eigenvalues from %.6g to %.6g", r->interval[0], r->interval[1]);
+    fputs("' at graph 0,1 left offset 0,1.0 textcolor rgb '#505050'\n", f);
+}
+
+static void write_frame(const tool *t, const results *r, FILE *f, const char *path, int power)
+{
+    static const char *const powers[] = {"", "10³ ", "10⁶ ", "10⁹ ", "10¹² "};
+    if (has_extension(path, "svg"))
+        fputs("set terminal svg size 1000,600 noenhanced font 'Helvetica,Arial,sans-serif,16' background rgb 'white'\n",
+              f);
+    else if (has_extension(path, "png"))
+        fputs("set terminal pngcairo size 1600,960 noenhanced font 'Sans,20' linewidth 1.6\n", f);
+    else
+        fputs("set terminal pdfcairo size 7in,4.2in noenhanced font 'Sans,11'\n", f);
+    fputs("set encoding utf8\nset border 3 lc rgb '#404040'\nset tics nomirror out textcolor rgb '#202020'\n"
+          "set grid lc rgb '#e2e2e2' lt 1 lw 1\nset xlabel 'energy (units of the matrix)'\nset format x '%g'\n"
+          "set key noautotitle ",
+          f);
+    fputs(t->cmd->bit == CMD_LDOS ? "outside right top vertical\n"
+                                  : "at graph 1,1.01 right bottom horizontal samplen 2\n",
+          f);
+    fprintf(f, "set ylabel '%s (%s%s)'\nset format y '%%g'\n",
+            t->cmd->bit == CMD_LDOS ? "local density of states" : "density of states", powers[power],
+            t->cmd->bit == CMD_LDOS ? "1 per energy" : "states per energy");
+    write_title(t, r, f);
+    fprintf(f, "set xrange [%.17g:%.17g] noextend\n", r->energy[0], r->energy[r->points - 1]);
+    if (t->cmd->bit == CMD_COUNT)
+        fprintf(
+            f,
+            "set object 1 rectangle from %.17g, graph 0 to %.17g, graph 1 behind fc rgb '#fbeecb' fs solid noborder\n",
+            r->interval[0], r->interval[1]);
+}
+
+/* Columns: energy, then a curve each, or the density with both ends of its bar. */
+static void write_data(const results *r, FILE *f, double unit, bool band)
+{
+    fputs("$d << EOD\n", f);
+    for (int64_t i = 0; i < r->points; i++) {
+        fprintf(f, "%.10g", r->energy[i]);
+        for (int64_t c = 0; c < r->curves; c++) fprintf(f, " %.7g", r->dos[c * r->points + i] / unit);
+        if (band) {
+            double bar = r->t95 * r->error[i];
+            fprintf(f, " %.7g %.7g", (r->dos[i] - bar) / unit, (r->dos[i] + bar) / unit);
+        }
+        fputc('\n', f);
+    }
+    fputs("EOD\n", f);
+}
+
+/* Largest and least value to be seen. A band counts only inside: at the very ends of the interval, where the
+   density is small, its error can be many times larger. */
+static double find_range(const results *r, bool band, double *least)
+{
+    double most = 0, width = r->energy[r->points - 1] - r->energy[0];
+    *least = 0;
+    for (int64_t i = 0; i < r->points * r->curves; i++) most = fmax(most, r->dos[i]), *least = fmin(*least, r->dos[i]);
+    for (int64_t i = 0; band && i < r->points; i++) {
+        double from_end = fmin(r->energy[i] - r->energy[0], r->energy[r->points - 1] - r->energy[i]);
+        if (from_end > 0.01 * width) most = fmax(most, r->dos[i] + r->t95 * r->error[i]);
+    }
+    return most;
+}
+
+static void write_script(const tool *t, const results *r, FILE *f, const char *path)
+{
+    static const char *const colors[] = {"#1f4e9c", "#d1495b", "#2e8b57", "#e08e0b", "#7b4fa3", "#12939a", "#8c6d46"};
+    enum { COLORS = sizeof colors / sizeof colors[0], MOST_KEYS = 14 };
+    bool band = !r->site && r->has_error && r->t95 > 0;
+    double least, most = find_range(r, band, &least);
+    int power = 0;
+    double unit = 1;
+    while (most / unit >= 1e4 && power < 4) unit *= 1000, power++;
+    write_frame(t, r, f, path, power);
+    /* The kernels but Dirichlet's keep the density positive, and its axis begins at 0. */
+    if (most > 0)
+        fprintf(f, "set yrange [%.7g:%.7g]\n", least < -1e-3 * most ? 1.05 * least / unit : 0, 1.05 * most / unit);
+    write_data(r, f, unit, band);
+    fputs("plot ", f);
+    if (band) fputs("$d using 1:3:4 with filledcurves fc rgb '#a9c3ea' title '95% error band', ", f);
+    for (int64_t c = 0; c < r->curves; c++) {
+        /* Equal curves lie on each other: those below are wider, to be seen. */
+        int64_t above = r->curves - 1 - c < 4 ? r->curves - 1 - c : 4;
+        fprintf(f, "%s$d using 1:%lld with lines lw %.1f lc rgb '%s'", c ? ", " : "", (long long)c + 2,
+                1.5 + 0.9 * (double)above, colors[c % COLORS]);
+        if (r->site && r->curves <= MOST_KEYS) fprintf(f, " title 'row %lld'", (long long)r->site[c]);
+        if (band) fputs(" title 'density of states'", f);
+    }
+    fputc('\n', f);
+}
+
+/* All that an unnamed file holds, ended by a 0. */
+static char *read_all(int fd, size_t *size)
+{
+    off_t end = lseek(fd, 0, SEEK_END);
+    char *data = end < 0 ? NULL : malloc((size_t)end + 1);
+    if (!data) return NULL;
+    *size = 0;
+    while (*size < (size_t)end) {
+        ssize_t n = pread(fd, data + *size, (size_t)end - *size, (off_t)*size);
+        if (n <= 0) break;
+        *size += (size_t)n;
+    }
+    data[*size] = '\0';
+    return data;
+}
+
+/* Runs gnuplot on three files that have no name; its exit status, or -1. */
+static int run_gnuplot(const int fd[3])
+{
+    posix_spawn_file_actions_t actions;
+    pid_t pid;
+    int status = -1;
+    if (posix_spawn_file_actions_init(&actions)) return -1;
+    for (int i = 0; i < 3; i++) posix_spawn_file_actions_adddup2(&actions, fd[i], i);
+    char *const argv[] = {"gnuplot", "-d", NULL};
+    int error = posix_spawnp(&pid, "gnuplot", &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error) return -1;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR) return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* The line of gnuplot's complaint that says most: its last one. */
+static char *complaint(char *text)
+{
+    size_t n = strlen(text);
+    while (n && strchr(" \t\r\n", text[n - 1])) text[--n] = '\0';
+    char *line = strrchr(text, '\n');
+    line = line ? line + 1 : text;
+    return *line ? line : "it gave no reason";
+}
+
+int plot_make(tool *t, const results *r, const char *path, char **data, size_t *size)
+{
+    int fd[3], rc = EXIT_FINE;
+    char *said = NULL;
+    size_t n;
+    *data = NULL;
+    for (int i = 0; i < 3; i++) fd[i] = memfd_create("wisp-plot", MFD_CLOEXEC);
+    FILE *f = fd[0] < 0 ? NULL : fdopen(dup(fd[0]), "w");
+    if (!f || fd[1] < 0 || fd[2] < 0) {
+        rc = tool_fail(t, "cannot draw %s: %s", path, strerror(errno));
+    } else {
+        write_script(t, r, f, path);
+        int failed = fflush(f) || lseek(fd[0], 0, SEEK_SET) < 0;
+        int status = failed ? -1 : run_gnuplot(fd);
+        said = read_all(fd[2], &n);
+        *data = read_all(fd[1], size);
+        if (status || !*data || !*size)
+            rc = tool_fail(t, "gnuplot failed to draw %s: %s", path, said ? complaint(said) : "out of memory");
+    }
+    if (f) fclose(f);
+    for (int i = 0; i < 3; i++)
+        if (fd[i] >= 0) close(fd[i]);
+    free(said);
+    return rc;
+}

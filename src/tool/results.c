@@ -1,0 +1,269 @@
+/* What dos, ldos and count found: as one JSON object, as a summary, as files. */
+#include "tool.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kernel_names[] = {"jackson", "lorentz", "fejer", "dirichlet"};
+static const char *const variant_names[] = {"blocked", "fused", "naive"};
+static const char *const trace_names[] = {"random", "exact", "sites"};
+static const char *const method_names[] = {"lanczos", "gershgorin", "given"};
+
+static double gflops(const wisp_moments *m) { return m->seconds > 0 ? m->flops / m->seconds * 1e-9 : NAN; }
+
+/* A string that need not be there, nor be UTF-8 (file names). */
+static json_t *string_or_null(const char *s)
+{
+    if (!s) return json_null();
+    json_t *j = json_string(s);
+    if (j) return j;
+    char *ascii = strdup(s);
+    for (char *c = ascii; c && *c; c++)
+        if ((unsigned char)*c >= 0x80) *c = '?';
+    j = ascii ? json_string(ascii) : NULL;
+    free(ascii);
+    return j;
+}
+
+static json_t *json_sites(const results *r)
+{
+    json_t *array = json_array();
+    for (int64_t c = 0; array && c < r->curves; c++) json_array_append_new(array, json_integer(r->site[c]));
+    return array;
+}
+
+/* One row per curve, or the only one's numbers. */
+static json_t *json_curves(const results *r, const double *v, int64_t n)
+{
+    if (!r->site) return json_numbers(v, n);
+    json_t *array = json_array();
+    for (int64_t c = 0; array && c < r->curves; c++) json_array_append_new(array, json_numbers(v + c * n, n));
+    return array;
+}
+
+static json_t *site_moments(const results *r, bool errors)
+{
+    json_t *array = json_array();
+    for (int64_t c = 0; array && c < r->curves; c++) {
+        json_t *row = errors ? json_array() : json_numbers(r->m->mu + r->vector[c] * r->m->n, r->n);
+        for (int64_t k = 0; row && errors && k < r->n; k++) json_array_append_new(row, json_real(0));
+        json_array_append_new(array, row);
+    }
+    return array;
+}
+
+static void add_run(json_t *o, tool *t, const results *r)
+{
+    const wisp_moments *m = r->m;
+    json_object_set_new(o, "version", json_string(wisp_version()));
+    json_object_set_new(o, "command", string_or_null(t->command_line));
+    json_object_set_new(o, "quantity", json_string(t->cmd->name));
+    json_object_set_new(o, "matrix", string_or_null(r->matrix));
+    if (t->opt.from) {
+        json_object_set_new(o, "moments_command", string_or_null(m->command));
+        json_object_set_new(o, "moments_version", string_or_null(m->version));
+    }
+    json_object_set_new(o, "completed", json_true());
+    json_object_set_new(o, "rows", json_integer(m->rows));
+    json_object_set_new(o, "nnz", json_integer(m->nnz));
+    json_object_set_new(o, "type", json_string(wisp_type_name(m->type)));
+    json_object_set_new(o, "bounds",
+                        json_pack("{s:f, s:f, s:o, s:s}", "center", m->bounds.center, "halfwidth", m->bounds.halfwidth,
+                                  "failure_probability", json_number(m->bounds.failure_probability), "method",
+                                  method_names[m->bounds_method]));
+    json_object_set_new(o, "trace", json_string(trace_names[m->trace]));
+    json_object_set_new(o, "vectors", json_integer(m->vectors));
+    json_object_set_new(o, "first_vector", json_integer(m->first_vector));
+    json_object_set_new(o, "seed", json_integer((json_int_t)m->seed));
+    json_object_set_new(o, "variant", json_string(variant_names[m->variant]));
+    json_object_set_new(o, "width", json_integer(m->width));
+    json_object_set_new(o, "threads", json_integer(m->threads));
+    json_object_set_new(o, "isa", t->opt.from ? json_null() : json_string(wisp_ctx_isa(t->ctx)));
+    json_object_set_new(o, "seconds", json_number(m->seconds));
+    json_object_set_new(o, "gflops", json_number(gflops(m)));
+    json_object_set_new(o, "bounds_seconds", json_number(m->bounds_seconds));
+    json_object_set_new(o, "assemble_seconds", t->opt.from ? json_null() : json_number(r->assemble_seconds));
+    json_object_set_new(o, "evaluate_seconds", json_number(r->evaluate_seconds));
+    json_object_set_new(o, "total_seconds", json_number(r->total_seconds));
+}
+
+static void add_data(json_t *o, const tool *t, const results *r)
+{
+    bool local = r->site != NULL;
+    json_object_set_new(o, "student95", json_number(r->t95));
+    if (t->cmd->bit == CMD_COUNT) {
+        json_object_set_new(o, "count", json_number(r->count));
+        json_object_set_new(o, "count_error", json_number(r->has_error ? r->count_error : NAN));
+        json_object_set_new(o, "count_95", json_number(r->has_error ? r->t95 * r->count_error : NAN));
+    }
+    if (local) json_object_set_new(o, "sites", json_sites(r));
+    json_object_set_new(o, "moments", local ? site_moments(r, false) : json_numbers(r->mean, r->n));
+    json_object_set_new(o, "moments_error",
+                        !r->has_error ? json_null()
+                        : local       ? site_moments(r, true)
+                                      : json_numbers(r->mean_error, r->n));
+    if (t->cmd->bit == CMD_COUNT) return;
+    json_object_set_new(o, "integral", local ? json_numbers(r->integral, r->curves) : json_number(r->integral[0]));
+    json_object_set_new(o, "energies", json_numbers(r->energy, r->points));
+    json_object_set_new(o, "dos", json_curves(r, r->dos, r->points));
+    json_object_set_new(o, "dos_error", r->has_error ? json_curves(r, r->error, r->points) : json_null());
+}
+
+json_t *results_json(tool *t, const results *r)
+{
+    json_t *o = json_object();
+    if (!o) return NULL;
+    add_run(o, t, r);
+    json_object_set_new(o, "kernel", json_string(kernel_names[r->eval.kernel]));
+    if (r->eval.kernel == WISP_LORENTZ)
+        json_object_set_new(o, "lambda", json_real(r->eval.lambda > 0 ? r->eval.lambda : 4));
+    json_object_set_new(o, "number_of_moments", json_integer(r->n));
+    json_object_set_new(o, "resolution", json_number(r->resolution));
+    json_object_set_new(o, "interval", r->interval_given ? json_numbers(r->interval, 2) : json_null());
+    json_object_set_new(o, "units",
+                        json_pack("{s:s, s:s}", "energy", "units of the matrix", "dos",
+                                  t->cmd->bit == CMD_LDOS ? "probability per energy" : "states per energy"));
+    add_data(o, t, r);
+    return o;
+}
+
+/* ---- the summary for a reader ---- */
+
+static void show_bounds(const wisp_moments *m)
+{
+    const wisp_bounds *b = &m->bounds;
+    double p = b->failure_probability;
+    char how[TEXT] = "given";
+    if (m->bounds_method == WISP_BOUNDS_GERSHGORIN) snprintf(how, sizeof how, "Gershgorin, certain");
+    if (m->bounds_method == WISP_BOUNDS_LANCZOS) {
+        snprintf(how, sizeof how, "Lanczos");
+        if (p > 0) { /* rounded up to one digit */
+            double power = floor(log10(p)), digit = ceil(p / pow(10, power) - 1e-6);
+            if (digit > 9.5) digit = 1, power++;
+            snprintf(how, sizeof how, "Lanczos, fails with probability < %.0fe%.0f", digit, power);
+        } else if (p == 0) {
+            snprintf(how, sizeof how, "Lanczos, certain");
+        }
+    }
+    text_line("bounds", "[%.6g, %.6g]   %s", b->center - b->halfwidth, b->center + b->halfwidth, how);
+}
+
+static void show_run(tool *t, const results *r)
+{
+    const wisp_moments *m = r->m;
+    char b[5][TEXT];
+    if (t->opt.from) {
+        text_line("moments of", "%s   (wisp %s)", t->opt.from, m->version);
+        text_line("time", "%s", text_seconds(b[0], r->total_seconds));
+        return;
+    }
+    text_line("run", "%s, width %d, %d thread%s, %s", variant_names[m->variant], m->width, m->threads,
+              m->threads == 1 ? "" : "s", wisp_ctx_isa(t->ctx));
+    text_line("time", "%s   (assembly %s, bounds %s, moments %s, evaluation %s)", text_seconds(b[0], r->total_seconds),
+              text_seconds(b[1], r->assemble_seconds), text_seconds(b[2], m->bounds_seconds),
+              text_seconds(b[3], m->seconds), text_seconds(b[4], r->evaluate_seconds));
+    if (isfinite(gflops(m))) text_line("rate", "%.3g Gflop/s", gflops(m));
+}
+
+static void show_numbers(const tool *t, const results *r)
+{
+    char a[TEXT], b[TEXT];
+    if (t->cmd->bit == CMD_COUNT) {
+        text_line("interval", "[%.6g, %.6g]", r->interval[0], r->interval[1]);
+        if (!r->has_error)
+            text_line("count", "%s eigenvalues   (one vector: no error bar)", text_states(a, r->count));
+        else if (r->m->trace == WISP_TRACE_EXACT)
+            text_line("count", "%s eigenvalues   (exact trace)", text_states(a, r->count));
+        else
+            text_line("count", "%s eigenvalues   (95%% bar)",
+                      text_with_error(a, "+-", r->count, r->t95 * r->count_error));
+        return;
+    }
+    if (r->interval_given) text_line("interval", "[%.6g, %.6g]", r->interval[0], r->interval[1]);
+    text_line("energies", "%s", text_count(a, r->points));
+    if (r->site) {
+        for (int64_t c = 0; c < r->curves && c < 8; c++)
+            text_line(c ? "" : "integral", "%.6f of row %lld%s", r->integral[c], (long long)r->site[c],
+                      c == 7 && r->curves > 8 ? ", ..." : "");
+        return;
+    }
+    text_line("integral", "%s of %s states", text_states(a, r->integral[0]), text_count(b, r->m->rows));
+    if (r->m->trace == WISP_TRACE_EXACT)
+        text_line("error bar", "none: exact trace");
+    else if (isfinite(r->bar))
+        text_line("error bar", "%.2g%%   (median 95%% bar of the density of states)", 100 * r->bar);
+    else
+        text_line("error bar", "none: one vector");
+}
+
+void results_summary(tool *t, const results *r)
+{
+    const wisp_moments *m = r->m;
+    char a[TEXT], b[TEXT];
+    text_line("matrix", "%s", r->matrix);
+    text_line("rows", "%s   nonzeros %s", text_count(a, m->rows), text_count(b, m->nnz));
+    show_bounds(m);
+    text_line("moments", "%s   resolution %.4g", text_count(a, r->n), r->resolution);
+    text_line("kernel", "%s", kernel_names[r->eval.kernel]);
+    if (m->trace == WISP_TRACE_RANDOM)
+        text_line("vectors", "%s random, seed %llu, %s", text_count(a, m->vectors), (unsigned long long)m->seed,
+                  wisp_type_name(m->type));
+    else
+        text_line("vectors", "%s, %s", m->trace == WISP_TRACE_EXACT ? "exact trace" : "unit vectors of the chosen rows",
+                  wisp_type_name(m->type));
+    show_run(t, r);
+    show_numbers(t, r);
+}
+
+/* ---- files ---- */
+
+static int write_output(tool *t, const results *r, const json_t *object)
+{
+    char *data = NULL;
+    size_t size = 0;
+    int rc;
+    if (has_extension(t->opt.output, "csv")) {
+        rc = csv_make(t, r, object, &data, &size);
+    } else if (has_extension(t->opt.output, "json")) {
+        data = json_text(object);
+        size = data ? strlen(data) : 0;
+        rc = data ? EXIT_FINE : tool_fail(t, "out of memory for the results");
+    } else {
+        rc = hdf5_make(t, object, &data, &size);
+    }
+    if (!rc) rc = outfile_write(t, t->opt.output, data, size);
+    free(data);
+    return rc;
+}
+
+static int write_plot(tool *t, const results *r)
+{
+    char *data = NULL;
+    size_t size = 0;
+    int rc = plot_make(t, r, t->opt.plot, &data, &size);
+    if (!rc) rc = outfile_write(t, t->opt.plot, data, size);
+    free(data);
+    return rc;
+}
+
+/* A failure of one output does not keep the others from being written. */
+int results_write(tool *t, const results *r)
+{
+    bool show = !t->opt.json && !t->opt.quiet;
+    int worst = EXIT_FINE, rc;
+    json_t *object = t->opt.json || t->opt.output ? results_json(t, r) : NULL;
+    if (!object && (t->opt.json || t->opt.output)) worst = tool_fail(t, "out of memory for the results");
+    if (object && t->opt.output) {
+        rc = write_output(t, r, object);
+        if (!rc && show) text_line("results", "%s", t->opt.output);
+        if (rc) worst = rc;
+    }
+    if (t->opt.plot) {
+        rc = write_plot(t, r);
+        if (!rc && show) text_line("plot", "%s", t->opt.plot);
+        if (rc) worst = rc;
+    }
+    if (object && t->opt.json && (rc = json_print(t, object))) worst = rc;
+    json_decref(object);
+    return worst;
+}

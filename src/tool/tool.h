@@ -1,0 +1,113 @@
+/* What the files of the command share. The command uses the public interface of the library alone. */
+#ifndef WISP_TOOL_H
+#define WISP_TOOL_H
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <jansson.h>
+#include <wisp/wisp.h>
+#include "options.h"
+
+enum { EXIT_FINE, EXIT_FAILED, EXIT_USAGE };
+
+/* How a long run shows itself on the standard error. */
+typedef enum { MONITOR_SILENT, MONITOR_BAR, MONITOR_TEXT, MONITOR_JSON } monitor_mode;
+typedef struct {
+    monitor_mode mode;
+    wisp_log_level level;
+    bool bar_shown;
+    char task[32];
+    double started, printed, printed_done; /* of this task: first seen; last line: when, how far */
+} monitor;
+
+typedef struct {
+    const command_def *cmd;
+    options opt;
+    char *command_line;
+    wisp_ctx *ctx;
+    monitor monitor;
+    double started;
+} tool;
+
+/* main.c: one line on the standard error; they return EXIT_FAILED and EXIT_USAGE. */
+int tool_fail(tool *t, const char *format, ...) WISP_PRINTF(2, 3);
+int tool_usage(tool *t, const char *format, ...) WISP_PRINTF(2, 3);
+/* The last failure of the library, after a Ctrl-C in its words. */
+int tool_fail_ctx(tool *t);
+/* Makes t->ctx by the options, with the monitor and Ctrl-C connected to it. */
+int tool_start(tool *t);
+double tool_now(void); /* seconds of a clock that only goes forward */
+
+/* monitor.c */
+void monitor_open(monitor *mon, const options *o);
+void monitor_clear(monitor *mon); /* takes the bar away, to print something else */
+int monitor_progress(void *arg, const wisp_progress *p);
+void monitor_log(void *arg, wisp_log_level level, const char *message);
+void monitor_error(monitor *mon, const char *message);
+/* SIGINT and SIGTERM cancel this context's work; a second one ends the process. NULL: as they were. */
+void catch_signals(wisp_ctx *ctx);
+const char *caught_signal(void); /* in words; NULL if there was none */
+
+/* outfile.c: a whole file at once, by way of a temporary file that is synced and renamed. */
+int outfile_check(tool *t, const char *path); /* before a long run: could it be written? */
+int outfile_write(tool *t, const char *path, const void *data, size_t size);
+bool has_extension(const char *path, const char *extensions); /* "csv|json|h5" */
+
+/* The results of dos, ldos and count. */
+typedef struct {
+    const wisp_moments *m;
+    wisp_eval_opts eval;
+    int64_t n;              /* moments used */
+    double resolution, t95; /* t95 times an error is half of a 95% bar; NaN for a single random vector */
+    bool has_error;         /* errors are numbers: more than one vector, or exact */
+    bool interval_given;
+    double interval[2];
+    int64_t curves, *site, *vector; /* ldos: rows, and which vector of m; else one curve, vector -1 */
+    int64_t points;
+    double *energy, *dos, *error;   /* dos[curve][point] */
+    double *integral;               /* [curves] */
+    double *mean, *mean_error;      /* [n]; not for ldos */
+    double count, count_error, bar; /* bar: typical 95% bar over the DOS; NaN without one */
+    double assemble_seconds, evaluate_seconds, total_seconds;
+    const char *matrix;
+} results;
+
+/* dos_eval.c */
+int results_evaluate(tool *t, results *r);
+void results_free(tool *t, results *r);
+/* results.c: everything as one JSON object; the other outputs are made of it. NULL: out of memory. */
+json_t *results_json(tool *t, const results *r);
+void results_summary(tool *t, const results *r);
+int results_write(tool *t, const results *r); /* all outputs that the options ask for */
+
+/* json.c: the top level a line each, the rest compact; free() the result. */
+char *json_text(const json_t *object);
+json_t *json_number(double v);                    /* null for NaN */
+json_t *json_numbers(const double *v, int64_t n); /* likewise */
+int json_print(tool *t, const json_t *object);    /* to the standard output */
+/* csv.c, hdf5.c, plot.c: the whole file in memory */
+int csv_make(tool *t, const results *r, const json_t *object, char **data, size_t *size);
+int hdf5_make(tool *t, const json_t *object, char **data, size_t *size);
+bool hdf5_available(void);
+int plot_check(tool *t); /* is there a gnuplot? */
+int plot_make(tool *t, const results *r, const char *path, char **data, size_t *size);
+
+/* text.c: numbers for people. `buf` is returned; it has TEXT bytes. */
+enum { TEXT = 64 };
+const char *text_count(char *buf, int64_t n); /* 1,600,000 */
+const char *text_states(char *buf, double v); /* such a number that need not be whole */
+/* A number and its error with the digits that mean something: 1397 +- 61 */
+const char *text_with_error(char *buf, const char *sign, double v, double error);
+const char *text_bytes(char *buf, double bytes); /* 1.23 GB */
+const char *text_seconds(char *buf, double seconds);
+/* One line of an aligned summary: a name and a printf. */
+void text_line(const char *name, const char *format, ...) WISP_PRINTF(2, 3);
+
+int cmd_dos(tool *t); /* dos, ldos and count */
+int cmd_info(tool *t);
+int cmd_gen(tool *t);
+int cmd_convert(tool *t);
+/* Reads or generates `name` and writes it to path, saying what was written. */
+int write_matrix(tool *t, wisp_status (*open)(wisp_src *, wisp_ctx *, const char *), const char *name,
+                 const char *path);
+#endif

@@ -1,0 +1,428 @@
+#!/bin/bash
+# The command: what it prints and writes, what it refuses and how, and that nothing is lost when it is stopped.
+set -u
+wisp=$1 source=$2 dir=$3
+rm -rf "$dir" && mkdir -p "$dir" && cd "$dir" || exit 1
+export OMP_NUM_THREADS=2
+unset WISP_ISA
+checks=0 failed=0
+topi=topi:nx=4,ny=4,nz=3
+long=topi:nx=10,ny=10,nz=10
+
+fail() { echo "FAILED: $*"; failed=$((failed + 1)); }
+check() { # check WHAT COMMAND...: the command must succeed
+    checks=$((checks + 1))
+    "${@:2}" || fail "$1"
+}
+ok() { # ok ARGS...: exit 0, nothing on stderr; stdout is in out
+    checks=$((checks + 1))
+    "$wisp" "$@" >out 2>err
+    local rc=$?
+    [ $rc = 0 ] || fail "wisp $*: exit $rc: $(cat err)"
+    [ -s err ] && [ $rc = 0 ] && fail "wisp $*: on stderr: $(cat err)"
+    return $rc
+}
+refused() { # refused STATUS FRAGMENT ARGS...: that exit status, one line on stderr with the fragment, nothing on stdout
+    checks=$((checks + 1))
+    "$wisp" "${@:3}" >out 2>err
+    local rc=$?
+    [ $rc = "$1" ] || fail "wisp ${*:3}: exit $rc, not $1: $(cat err)"
+    [ "$(wc -l <err)" = 1 ] || fail "wisp ${*:3}: not one line on stderr: $(cat err)"
+    grep -q '^wisp: ' err || fail "wisp ${*:3}: no 'wisp: ' before: $(cat err)"
+    grep -qF -- "$2" err || fail "wisp ${*:3}: no '$2' in: $(cat err)"
+    [ -s out ] && fail "wisp ${*:3}: on stdout: $(head -3 out)"
+}
+has() { "$wisp" --version | grep '^features:' | grep -qw "$1"; }
+
+have_python=0 have_hdf5=0 have_gnuplot=0
+if python3 -c 'import json' 2>/dev/null; then have_python=1; else echo "no python3: JSON is not checked"; fi
+if has hdf5; then have_hdf5=1; else echo "no HDF5 in this build: --save and --from are not checked"; fi
+if command -v gnuplot >/dev/null; then have_gnuplot=1; else echo "no gnuplot: --plot is not checked"; fi
+cat >check.py <<'PY'
+import json, math, sys
+def no_constant(name):
+    raise ValueError(name + " is no JSON")
+def load(name):
+    return json.load(open(name), parse_constant=no_constant)
+def close(a, b, tolerance):
+    return len(a) == len(b) and all(abs(x - y) <= tolerance for x, y in zip(a, b))
+d = load(sys.argv[1])
+e = load(sys.argv[3]) if len(sys.argv) > 3 else None
+if not eval("(" + sys.argv[2] + ")"):
+    sys.exit("not so in %s: %s" % (sys.argv[1], sys.argv[2]))
+PY
+json() { # json FILE EXPRESSION [OTHER]: the expression holds for the object d (and the other, e)
+    [ $have_python = 1 ] || return 0
+    checks=$((checks + 1))
+    python3 check.py "$@" || fail "json $1"
+}
+
+# ---- help, version, man page
+for c in "" dos ldos count info gen convert; do
+    ok $c --help
+    grep -q '^Usage: wisp' out || fail "wisp $c --help does not begin with its usage"
+    grep -oE -- '--[a-z-]+' out | sort -u >>named
+    awk 'length > 95' out | grep . && fail "wisp $c --help has long lines"
+done
+sort -u named -o named
+sed 's/\\-/-/g' "$source/docs/wisp.1" | grep -oE '(Fl|,) -[a-z-]+( , -[a-z-]+)*' | grep -oE -- '-[a-z-]+' |
+    sed 's/^/-/' | sort -u >manual
+check "wisp.1 and --help name the same options: $(diff named manual | tr '\n' ' ')" diff -q named manual
+ok --version
+check "--version names the version" grep -q '^wisp [0-9]' out
+ok dos -h
+
+# ---- dos
+ok dos $topi --moments 64 --vectors 8
+for word in matrix rows bounds moments vectors time integral 'error bar'; do
+    grep -q "^$word" out || fail "no '$word' in the summary"
+done
+grep -qiw nan out && fail "NaN in the summary"
+ok dos $topi --moments 64 --vectors 8 --quiet
+[ -s out ] && fail "--quiet prints"
+ok dos $topi --moments 64 --vectors 8 --json -o dos.json
+check "-o FILE.json gives what --json prints" cmp -s out dos.json
+cp out dos8.json
+for key in rows nnz bounds moments moments_error energies dos dos_error vectors seed variant threads seconds gflops \
+    version matrix command kernel resolution width type trace interval integral units isa bounds_seconds \
+    assemble_seconds total_seconds first_vector completed; do
+    grep -q "^  \"$key\": " out || fail "no key $key in the JSON"
+done
+json out 'd["rows"] == 192 and d["vectors"] == 8 and d["seed"] == 0 and d["variant"] == "blocked" and d["threads"] == 2'
+json out 'len(d["moments"]) == len(d["moments_error"]) == 64 and d["moments"][0] == 192 and d["completed"] is True'
+json out 'abs(d["integral"] - d["rows"]) <= 1e-3 * d["rows"] and len(d["energies"]) == len(d["dos"]) == 1024'
+json out 'd["energies"] == sorted(d["energies"]) and min(d["dos_error"]) >= 0 < max(d["dos_error"])'
+json out 'd["bounds"]["method"] == "lanczos" and 0 <= d["bounds"]["failure_probability"] < 1.001e-8'
+json out 'abs(d["resolution"] - math.pi * d["bounds"]["halfwidth"] / 64) < 1e-12'
+ok dos $topi --moments 64 --vectors 1 --json
+json out 'd["dos_error"] is None and d["moments_error"] is None and d["student95"] is None'
+ok dos $topi --moments 64 --vectors 1
+grep -qiw nan out && fail "NaN in the summary for one vector"
+ok dos $topi --moments 64 --trace exact --bounds=-5,5 --json
+cp out exact.json
+json out 'd["trace"] == "exact" and max(d["dos_error"]) == 0 and abs(d["moments"][0] - 192) < 1e-9'
+for variant in fused naive; do
+    ok dos $topi --moments 64 --trace exact --bounds=-5,5 --variant $variant --reduce step --json
+    json out 'd["variant"] == "'$variant'" and close(d["moments"], e["moments"], 192e-12)' exact.json
+done
+ok dos $topi --moments 64 --trace exact --bounds=-5,5 --precision single --width 3 --threads 1 --json
+json out 'd["type"] == "complex single" and d["width"] == 3 and d["threads"] == 1 and
+          close(d["moments"], e["moments"], 192e-5)' exact.json
+for bounds in gershgorin -9,9; do
+    ok dos $topi --moments 64 --vectors 2 --bounds=$bounds --json
+    json out 'd["bounds"]["method"] in ("gershgorin", "given") and abs(d["integral"] - 192) < 0.2'
+done
+json out 'd["bounds"]["center"] == 0 and d["bounds"]["halfwidth"] == 9 and d["bounds"]["failure_probability"] is None'
+ok dos $topi --resolution 0.2 --vectors 2 --seed 7 --json
+json out 'd["resolution"] <= 0.2 < math.pi * d["bounds"]["halfwidth"] / (len(d["moments"]) - 2) and
+          d["bounds"]["method"] == "lanczos" and d["bounds"]["failure_probability"] is not None and d["seed"] == 7'
+ok dos $topi --moments 64 --vectors 4 --interval=-1,2 --points 31 --kernel lorentz:3 --json
+json out 'len(d["energies"]) == 31 and d["energies"][0] == -1 and d["energies"][-1] == 2 and d["lambda"] == 3 and
+          abs(d["energies"][10]) < 1e-15 and d["interval"] == [-1, 2] and d["kernel"] == "lorentz"'
+for kernel in fejer dirichlet lorentz; do
+    ok dos $topi --moments 64 --vectors 4 --kernel $kernel --json
+    json out 'd["kernel"] == "'$kernel'" and abs(d["integral"] - 192) < 2'
+done
+
+# ---- CSV and HDF5
+ok dos $topi --moments 64 --vectors 8 -o dos.csv --quiet
+for line in '# version: ' '# command: ' '# matrix: topi' '# seed: 0' '# bounds.center: ' '# kernel: jackson' \
+    '# resolution: ' '# units.energy: '; do
+    grep -q "^$line" dos.csv || fail "no '$line' in the CSV file"
+done
+check "columns of the CSV file" grep -q '^energy,dos,dos_error,dos_95$' dos.csv
+check "rows of the CSV file" test "$(grep -vc '^#' dos.csv)" = 1025
+ok dos $topi --moments 64 --vectors 1 -o one.csv --quiet
+check "empty fields without an error" grep -qE '^[^#,]+,[^,]+,,$' one.csv
+grep -qi 'nan\|inf' dos.csv one.csv && fail "NaN or infinity in a CSV file"
+if [ $have_python = 1 ]; then
+    check "the CSV numbers are those of the JSON" python3 - <<'PY'
+import json
+d = json.load(open("dos8.json"))
+rows = [l.strip().split(",") for l in open("dos.csv") if not l.startswith("#")][1:]
+assert [float(r[0]) for r in rows] == d["energies"] and [float(r[1]) for r in rows] == d["dos"]
+assert [float(r[2]) for r in rows] == d["dos_error"]
+PY
+fi
+if [ $have_hdf5 = 1 ]; then
+    ok dos $topi --moments 64 --vectors 8 -o dos.h5 --quiet
+    check "an HDF5 file" test "$(head -c 4 dos.h5 | tail -c 3)" = HDF
+    if command -v h5dump >/dev/null; then
+        check "its data sets" test "$(h5dump -n dos.h5 | grep -cE 'dataset +/(energies|dos|dos_error|moments|moments_error)$')" = 5
+    fi
+else
+    refused 1 "no HDF5" dos $topi -o dos.h5
+    refused 1 "no HDF5" dos $topi --save m.h5
+fi
+
+# ---- ldos and count
+ok ldos $topi --sites 0,5,7-9 --moments 64 --json
+json out 'd["sites"] == [0, 5, 7, 8, 9] and len(d["dos"]) == 5 and len(d["dos"][0]) == len(d["energies"])'
+json out 'close(d["integral"], [1] * 5, 1e-3) and max(map(max, d["dos_error"])) == 0'
+ok ldos $topi --sites 0,5 --moments 64 -o ldos.csv
+check "columns of an ldos file" grep -q '^energy,dos_0,dos_5$' ldos.csv
+ok count $topi --interval=-20,20 --moments 64 --vectors 8 --json -o count.csv
+json out 'abs(d["count"] - 192) < 1e-6 and d["count_95"] >= d["count_error"] >= 0 and d["interval"] == [-20, 20]'
+check "columns of a count file" grep -q '^from,to,count,count_error,count_95$' count.csv
+ok count $topi --interval=-1,1 --moments 64
+check "the count's bar" grep -qE '^count +[0-9.]+ \+- [0-9.]+ eigenvalues' out
+ok count $topi --interval=-1,1 --moments 64 --vectors 1 --json
+json out 'd["count_error"] is None and d["count_95"] is None'
+
+# ---- info, gen, convert
+ok info $topi
+for word in rows nonzeros 'row length' bandwidth symmetry Gershgorin SELL; do
+    grep -q "^$word" out || fail "no '$word' in wisp info"
+done
+ok info $topi --json
+json out 'd["rows"] == d["cols"] == 192 and d["hermitian"] and d["square"] and d["first_not_hermitian"] is None'
+json out 'sum(b["rows"] for b in d["row_lengths"]) == 192 and min(f["ratio"] for f in d["fill_in"]) == 1'
+ok gen --list
+for name in topi graphene anderson laplace band spinchain; do
+    grep -q "^$name" out || fail "no $name in gen --list"
+done
+ok gen $topi -o a.mtx --symmetry hermitian
+ok convert a.mtx b.crs
+ok convert b.crs c.mtx.gz
+ok convert c.mtx.gz d.crs --quiet
+check "a.mtx to .crs to .mtx.gz to .crs" cmp -s b.crs d.crs
+for name in a.mtx b.crs c.mtx.gz; do
+    ok dos $name --moments 64 --vectors 8 --json
+    json out 'close(d["moments"], e["moments"], 192e-12) and d["nnz"] == e["nnz"] and d["matrix"] == "'$name'"' dos8.json
+done
+ok gen $topi -o pattern.mtx --pattern
+check "a pattern" grep -q pattern pattern.mtx
+ok gen laplace:nx=3,ny=3,nz=1 -o dense.mtx --array
+check "a dense file" grep -q array dense.mtx
+
+# ---- plan and limit
+ok dos topi:nx=50,ny=50,nz=20 --plan
+check "--plan gives a total" grep -q '^total' out
+ok dos topi:nx=50,ny=50,nz=20 --plan --json
+json out 'd["rows"] == 200000 and d["total_bytes"] >= d["matrix_bytes"] + d["blocks_bytes"] > 2e6 * 16'
+refused 1 "more than --mem-limit 20 MB" dos topi:nx=50,ny=50,nz=20 --mem-limit 20MB
+ok dos $topi --moments 64 --vectors 2 --mem-limit 1G --quiet
+
+# ---- save and from
+if [ $have_hdf5 = 1 ]; then
+    ok dos $topi --moments 64 --vectors 8 --seed 3 --save m.h5 --json
+    cp out saved.json
+    ok dos --from m.h5 --json
+    json out 'd["dos"] == e["dos"] and d["dos_error"] == e["dos_error"] and d["bounds"] == e["bounds"] and
+              d["moments"] == e["moments"] and d["seed"] == 3 and d["matrix"] == e["matrix"] and
+              d["moments_command"] == e["command"]' saved.json
+    ok dos --from m.h5 --moments 32 --kernel fejer --interval=-1,1 --json
+    json out 'len(d["moments"]) == 32 and d["moments"] == e["moments"][:32]' saved.json
+    ok count --from m.h5 --interval=-1,1
+    ok dos --from m.h5 --resolution 1
+    ok ldos $topi --sites 3-6 --moments 64 --save l.h5 --json
+    cp out lsaved.json
+    ok ldos --from l.h5 --sites 5,3 --json
+    json out 'd["sites"] == [5, 3] and d["dos"] == [e["dos"][2], e["dos"][0]]' lsaved.json
+    refused 1 "no moments of row 8" ldos --from l.h5 --sites 8
+    refused 1 "wisp ldos --from" dos --from l.h5
+    refused 1 "wisp dos --from" ldos --from m.h5
+    refused 1 "64 moments" dos --from m.h5 --moments 65
+    refused 1 "64 moments" dos --from m.h5 --resolution 0.0001
+    refused 2 "exclude each other" dos $topi --from m.h5
+    for option in --vectors=2 --trace=exact --seed=1 --bounds=gershgorin --variant=naive --width=2 --precision=single \
+        --reduce=step --save=x.h5 --plan; do
+        refused 2 "${option%%=*} needs a new run" dos --from m.h5 $option
+    done
+    refused 2 "name the same file" dos --from m.h5 -o m.h5
+    refused 1 "absent.h5" dos --from absent.h5
+    echo nonsense >nonsense.h5
+    refused 1 "nonsense.h5" dos --from nonsense.h5
+fi
+
+# ---- plots
+if [ $have_gnuplot = 1 ]; then
+    ok dos $topi --moments 64 --vectors 8 --plot dos.svg
+    check "the plot is named" grep -q '^plot .*dos.svg' out
+    check "a complete svg" grep -q '</svg>' dos.svg
+    check "axes with units" grep -q 'states per energy' dos.svg
+    check "title with the matrix" grep -q "$topi" dos.svg
+    check "the error band" grep -q '95% error band' dos.svg
+    ok dos $topi --moments 64 --vectors 8 --plot dos.png
+    check "a png" test "$(head -c 4 dos.png | tail -c 3)" = PNG
+    ok dos $topi --moments 64 --vectors 8 --plot dos.pdf
+    check "a pdf" test "$(head -c 4 dos.pdf)" = %PDF
+    ok ldos $topi --sites 0-3 --moments 64 --plot ldos.svg
+    check "a key for each row" grep -q 'row 3' ldos.svg
+    ok count $topi --interval=-1,1 --moments 64 --plot count.svg
+    cp a.mtx "it's \$(odd) \"{name}\".mtx"
+    ok dos "it's \$(odd) \"{name}\".mtx" --moments 16 --vectors 2 --plot odd.svg
+    check "odd names in the title" grep -q "it's \$(odd)" odd.svg
+fi
+mkdir -p bin empty
+printf '#!/bin/sh\ncat >/dev/null\necho "no such terminal" >&2\nexit 3\n' >bin/gnuplot
+chmod +x bin/gnuplot
+echo old >old.svg
+(PATH="$dir/empty" && exec "$wisp" dos $topi --plot x.svg 2>err) && fail "--plot without gnuplot passes"
+check "a missing gnuplot is named" grep -q '^wisp: --plot needs gnuplot' err
+(PATH="$dir/bin:$PATH" "$wisp" dos $topi --moments 16 --vectors 2 --quiet --plot old.svg 2>err) && fail "a failing gnuplot passes"
+check "a failing gnuplot is named" grep -q '^wisp: gnuplot failed.*no such terminal' err
+check "the old plot survives it" grep -qx old old.svg
+
+# ---- refused: usage
+refused 2 "no command"
+refused 2 "did you mean \"dos\"" doss
+refused 2 "unknown command" frobnicate
+refused 2 "unknown option" --frobnicate
+for command in eig solve power evolve bench machine plan; do refused 2 "not there yet" $command; done
+refused 2 "MATRIX is missing" dos
+refused 2 "MATRIX is missing" info
+refused 2 "OUT is missing" convert a.mtx
+refused 2 "SPEC is missing" gen
+refused 2 "-o FILE is missing" gen $topi
+refused 2 "one argument too many" dos $topi a.mtx
+refused 2 "did you mean --moments" dos $topi --momens 5
+refused 2 "unknown option --zzz" dos $topi --zzz
+refused 2 "unknown option -x" dos $topi -x
+refused 2 "one of several options" dos $topi --s 5
+refused 2 "wisp dos has no option --sites" dos $topi --sites 5
+refused 2 "needs a value" dos $topi --moments
+refused 2 "takes no value" dos $topi --json=yes
+for option in powers order format; do refused 2 "not there yet" dos $topi --$option 2; done
+refused 2 "not there yet" dos $topi --device cuda
+for value in 0 1 -5 1.5 x 12x '' ' 12' 99999999999999999999; do refused 2 "expected a whole number" dos $topi --moments "$value"; done
+for option in vectors points width threads; do refused 2 "expected a whole number" dos $topi --$option 0; done
+refused 2 "expected a whole number" dos $topi --seed -1
+for value in 0 -1 nan inf x 1e999 ''; do refused 2 "expected a number above 0" dos $topi --resolution "$value"; done
+refused 2 "exclude each other" dos $topi --resolution 1 --moments 5
+refused 2 "exclude each other" dos $topi --trace exact --vectors 5
+refused 2 "expected one of random|exact" dos $topi --trace both
+refused 2 "expected jackson" dos $topi --kernel gauss
+refused 2 "only the Lorentz kernel" dos $topi --kernel jackson:4
+for value in 0 -1 x '' 3x nan; do refused 2 "above 0" dos $topi --kernel lorentz:"$value"; done
+refused 2 "expected lanczos" dos $topi --bounds magic
+for option in bounds interval; do
+    for value in 1, ,1 1,2,3 a,b nan,1 0,inf; do refused 2 "expected two numbers" dos $topi --$option "$value"; done
+    for value in 3,1 1,1; do refused 2 "below the second" dos $topi --$option $value; done
+done
+for value in '' x -1 1, ,1 1,,2 1-; do refused 2 "expected row numbers" ldos $topi --sites "$value"; done
+refused 2 "upwards" ldos $topi --sites 5-3
+refused 2 "at most" ldos $topi --sites 0-99999999999
+refused 2 "row 192 is not there" ldos $topi --sites 0,192
+refused 2 "needs --sites" ldos $topi
+refused 2 "needs --interval" count $topi
+for value in 0 -5 x 5X 5GBs '' nan; do refused 2 "expected a size" dos $topi --mem-limit "$value"; done
+refused 2 "for --variant blocked" dos $topi --variant naive --width 4
+for name in x x.txt .csv x.csv.gz; do refused 2 "must end in" dos $topi -o $name; done
+refused 2 "must end in" dos $topi --plot x.gif
+refused 2 "must end in" dos $topi --save x.dat
+refused 2 "must end in" gen $topi -o x.txt
+refused 2 "must end in" convert a.mtx x
+refused 2 "for .mtx files" gen $topi -o x.crs --array
+refused 2 "exclude each other" gen $topi -o x.mtx --array --pattern
+refused 2 "same file" convert a.mtx ./a.mtx
+refused 2 "takes no SPEC" gen --list $topi
+
+# ---- refused: input
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n1 2 3\n' >unsymmetric.mtx
+printf '%%%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n' >wide.mtx
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1\n1 9 1\n' >outside.mtx
+printf 'rubbish\n' >rubbish.mtx
+for command in dos info; do
+    refused 1 "absent.mtx" $command absent.mtx
+    refused 1 "outside.mtx" $command outside.mtx
+    refused 1 "rubbish.mtx" $command rubbish.mtx
+    refused 1 "topo" $command topo:nx=3
+    refused 1 "ny" $command topi:nx=3,my=3
+done
+refused 1 "ermitian" dos unsymmetric.mtx
+refused 1 "rectangular" dos wide.mtx
+ok info unsymmetric.mtx
+ok info wide.mtx
+refused 1 "skew" gen $topi -o x.mtx --symmetry skew
+refused 1 "bound" dos $topi --bounds=-0.5,0.5 --moments 64
+[ -e x.mtx ] && fail "a refused gen leaves a file"
+
+# ---- outputs that cannot be written
+refused 1 "cannot write absent/x.csv" dos $long -o absent/x.csv
+refused 1 "cannot write" dos $long --plot absent/x.svg
+[ $have_hdf5 = 1 ] && refused 1 "cannot write" dos $long --save absent/x.h5
+mkdir -p folder.csv
+refused 1 "folder.csv" dos $long -o folder.csv
+if [ -c /dev/full ]; then
+    ln -sf /dev/full full.csv
+    refused 1 "No space left" dos $topi --moments 16 --vectors 2 --quiet -o full.csv
+    check "a device is not replaced" test -c full.csv
+    checks=$((checks + 1))
+    "$wisp" dos $topi --moments 16 --vectors 2 --json 2>err >/dev/full && fail "--json to a full device passes"
+    grep -q '^wisp: .*No space left' err || fail "--json to a full device: $(cat err)"
+    "$wisp" --help 2>err >/dev/full && fail "--help to a full device passes"
+fi
+# A file size limit is a full disk for everyone: an old file survives, and no temporary one stays.
+limited() { # limited FILE ARGS...
+    checks=$((checks + 1))
+    echo old >"$1"
+    (trap '' XFSZ && ulimit -f 2 && "$wisp" "${@:2}" >/dev/null 2>err) && fail "wisp ${*:2} passes on a full disk"
+    [ "$(wc -l <err)" = 1 ] && grep -q "^wisp: .*$1" err || fail "wisp ${*:2} on a full disk: $(cat err)"
+    echo old | cmp -s - "$1" || fail "wisp ${*:2} on a full disk: $1 is lost"
+    [ "$(find . -name "*$1*" | wc -l)" = 1 ] || fail "wisp ${*:2} on a full disk leaves $(find . -name "*$1*" | tr '\n' ' ')"
+}
+limited limit.csv dos $topi --moments 16 --vectors 2 -o limit.csv
+limited limit.json dos $topi --moments 16 --vectors 2 -o limit.json
+limited limit.mtx gen $long -o limit.mtx
+limited limit.crs convert $long limit.crs
+if [ $have_hdf5 = 1 ]; then
+    limited limitr.h5 dos $topi --moments 16 --vectors 2 -o limitr.h5
+    limited limitm.h5 dos $topi --moments 512 --vectors 8 --save limitm.h5
+fi
+
+# ---- progress and messages
+checks=$((checks + 1))
+"$wisp" dos $topi --moments 64 --vectors 2 --quiet --log json 2>log || fail "--log json: exit $?"
+check "progress as JSON lines" grep -q '"event":"progress".*"task":"moments"' log
+[ $have_python = 1 ] && check "each line is an object" python3 -c 'import json; [json.loads(l) for l in open("log")]'
+"$wisp" dos $topi --moments 64 --vectors 2 --quiet --log text 2>log || fail "--log text: exit $?"
+check "progress as text" grep -q '^wisp: moments' log
+"$wisp" dos absent.mtx --log json 2>log && fail "absent.mtx is found"
+check "an error as JSON" grep -q '"event":"error"' log
+
+# ---- Ctrl-C. (Job control: without it the shell lets background jobs ignore it.)
+stop() { # stop SIGNAL ARGS...: the run in the background, stopped when some vectors are done; its exit status
+    set -m
+    "$wisp" "${@:2}" --log json >out 2>log &
+    local pid=$! waited=0 rc
+    set +m
+    until grep -qE '"task":"moments","done":(0\.(0[2-9]|[1-9])|1)' log || [ $waited -ge 600 ]; do
+        kill -0 $pid 2>/dev/null || break
+        sleep 0.1
+        waited=$((waited + 1))
+    done
+    kill -s "$1" $pid 2>/dev/null || fail "wisp ${*:2} ended by itself: $(tail -1 log)"
+    waited=0
+    while kill -0 $pid 2>/dev/null && [ $waited -lt 200 ]; do
+        sleep 0.1
+        waited=$((waited + 1))
+    done
+    kill -s KILL $pid 2>/dev/null && fail "wisp ${*:2} does not stop"
+    wait $pid
+    rc=$?
+    [ $rc = 1 ] || fail "stopped by $1: exit $rc"
+    return 0
+}
+for signal in INT TERM; do
+    checks=$((checks + 1))
+    stop $signal dos $long --moments 1000 --vectors 5000 --width 1
+    tail -1 log | grep -q '"event":"error".*stopped by .* of 5000 vectors done; nothing was kept' || fail "$(tail -1 log)"
+    [ -s out ] && fail "a stopped run prints results"
+done
+if [ $have_hdf5 = 1 ]; then
+    checks=$((checks + 1))
+    stop INT dos $long --moments 1000 --vectors 5000 --width 1 --save part.h5
+    tail -1 log | grep -q '"event":"error".*which are kept: wisp dos --from part.h5' || fail "$(tail -1 log)"
+    ok dos --from part.h5 --json
+    cp out part.json
+    json part.json '1 <= d["vectors"] < 5000'
+    done_vectors=$(sed -n 's/^  "vectors": \([0-9]*\),$/\1/p' part.json)
+    if [ "${done_vectors:-0}" -ge 1 ] && [ "$done_vectors" -le 500 ]; then
+        ok dos $long --moments 1000 --vectors "$done_vectors" --width 1 --json
+        json out 'close(d["moments"], e["moments"], 4000e-12)' part.json
+    fi
+fi
+
+echo "$checks checks, $failed failed"
+[ $failed = 0 ]
