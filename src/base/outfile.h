@@ -1,0 +1,22 @@
+/* Output files that appear whole or not at all: written beside their final name, synced, renamed. */
+#ifndef WISP_OUTFILE_H
+#define WISP_OUTFILE_H
+#include "base.h"
+
+/* Zero it before wisp__out_open. A writer that wants a name rather than a descriptor may open and fill `temp` by
+   itself, between open and commit. */
+typedef struct {
+    wisp_ctx *ctx;
+    char *path; /* the final file; a symbolic link was followed */
+    char *temp; /* what is written until commit; NULL for a device or a pipe, which is written directly */
+    int fd;
+    bool open, made; /* the descriptor; the temporary file */
+} wisp__out;
+
+wisp_status wisp__out_open(wisp__out *out, wisp_ctx *ctx, const char *path);
+wisp_status wisp__out_write(wisp__out *out, const void *data, size_t bytes);
+/* Syncs and renames; on failure the old file stands and the temporary one is gone. */
+wisp_status wisp__out_commit(wisp__out *out);
+/* Removes what was written, unless it was committed; accepts one that was never opened. */
+void wisp__out_abort(wisp__out *out);
+#endif

@@ -1,0 +1,403 @@
+/* Moments files: HDF5, /moments [vectors][n] and /sites [vectors], all else as attributes of the root. */
+#include "../../base/base.h"
+#include "../../base/outfile.h"
+#include "config.h"
+
+#ifndef WISP_HAVE_HDF5
+
+static wisp_status without_hdf5(wisp_ctx *ctx)
+{
+    return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
+                         "this wisp was built without HDF5: install libhdf5-dev and build again");
+}
+
+wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *path)
+{
+    (void)m, (void)path;
+    return without_hdf5(ctx);
+}
+
+wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
+{
+    (void)path;
+    *m = (wisp_moments){0};
+    return without_hdf5(ctx);
+}
+
+#else
+
+#include <errno.h>
+#include <fcntl.h>
+#include <hdf5.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FORMAT_VERSION = 1, MOST_TEXT = 1 << 20 };
+static const char format_name[] = "wisp-moments";
+static const char units[] = "moments: <v|T_n((A - center)/halfwidth)|v>, without unit; center, halfwidth: the matrix's "
+                            "own unit of energy; seconds: s; flops: floating-point operations";
+
+/* ---- the attributes: one table for both directions ------------------------------------------------ */
+
+typedef enum { INTEGER, WHOLE, UNSIGNED, NUMBER, WORD, TEXT } kind; /* int64, int, uint64, double, enum, string */
+typedef struct {
+    const char *name;
+    kind kind;
+    size_t offset;
+    const char *const *words; /* of an enum, in its order; ends with NULL */
+} field;
+
+static const char *const trace_words[] = {"random", "exact", "sites", NULL};
+static const char *const method_words[] = {"lanczos", "gershgorin", "given", NULL};
+static const char *const variant_words[] = {"blocked", "fused", "naive", NULL};
+static const char *const type_words[] = {"default", "single", "double", "complex single", "complex double", NULL};
+
+#define AT(member) offsetof(wisp_moments, member)
+static const field fields[] = {
+    {"rows", INTEGER, AT(rows), NULL},
+    {"nnz", INTEGER, AT(nnz), NULL},
+    {"trace", WORD, AT(trace), trace_words},
+    {"center", NUMBER, AT(bounds.center), NULL},
+    {"halfwidth", NUMBER, AT(bounds.halfwidth), NULL},
+    {"failure_probability", NUMBER, AT(bounds.failure_probability), NULL},
+    {"bounds_method", WORD, AT(bounds_method), method_words},
+    {"bounds_seconds", NUMBER, AT(bounds_seconds), NULL},
+    {"seed", UNSIGNED, AT(seed), NULL},
+    {"first_vector", INTEGER, AT(first_vector), NULL},
+    {"type", WORD, AT(type), type_words},
+    {"variant", WORD, AT(variant), variant_words},
+    {"width", WHOLE, AT(width), NULL},
+    {"threads", WHOLE, AT(threads), NULL},
+    {"seconds", NUMBER, AT(seconds), NULL},
+    {"flops", NUMBER, AT(flops), NULL},
+    {"matrix", TEXT, AT(matrix), NULL},
+    {"command", TEXT, AT(command), NULL},
+};
+#undef AT
+enum { FIELDS = sizeof fields / sizeof fields[0] };
+
+/* HDF5 prints its errors by itself unless told otherwise; the caller's setting comes back afterwards. */
+typedef struct {
+    H5E_auto2_t print;
+    void *arg;
+} quiet;
+
+static quiet be_quiet(void)
+{
+    quiet q = {NULL, NULL};
+    H5Eget_auto2(H5E_DEFAULT, &q.print, &q.arg);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    return q;
+}
+
+static void be_loud(quiet q) { H5Eset_auto2(H5E_DEFAULT, q.print, q.arg); }
+
+/* ---- writing: a file image in memory, which then goes to disk like every other output -------------- */
+
+static int write_attribute(hid_t file, const char *name, hid_t type, const void *value)
+{
+    hid_t space = H5Screate(H5S_SCALAR);
+    hid_t attribute = H5Acreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    int ok = attribute >= 0 && H5Awrite(attribute, type, value) >= 0;
+    if (attribute >= 0) H5Aclose(attribute);
+    if (space >= 0) H5Sclose(space);
+    return ok;
+}
+
+static int write_text(hid_t file, const char *name, const char *text)
+{
+    hid_t type = H5Tcopy(H5T_C_S1);
+    int ok = type >= 0 && H5Tset_size(type, strlen(text) + 1) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0 &&
+             write_attribute(file, name, type, text);
+    if (type >= 0) H5Tclose(type);
+    return ok;
+}
+
+static int write_field(hid_t file, const field *f, const wisp_moments *m)
+{
+    const void *p = (const char *)m + f->offset;
+    const char *text;
+    switch (f->kind) {
+    case INTEGER: return write_attribute(file, f->name, H5T_NATIVE_INT64, p);
+    case WHOLE: return write_attribute(file, f->name, H5T_NATIVE_INT, p);
+    case UNSIGNED: return write_attribute(file, f->name, H5T_NATIVE_UINT64, p);
+    case NUMBER: return write_attribute(file, f->name, H5T_NATIVE_DOUBLE, p);
+    case WORD: return write_text(file, f->name, f->words[*(const int *)p]);
+    case TEXT: text = *(char *const *)p; return !text || write_text(file, f->name, text);
+    }
+    return 0;
+}
+
+static int write_dataset(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims, const void *data)
+{
+    hid_t space = H5Screate_simple(rank, dims, NULL);
+    hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    int ok = set >= 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
+    if (set >= 0) H5Dclose(set);
+    if (space >= 0) H5Sclose(space);
+    return ok;
+}
+
+static int fill_file(hid_t file, const wisp_moments *m)
+{
+    int version = FORMAT_VERSION;
+    hsize_t dims[2] = {(hsize_t)m->vectors, (hsize_t)m->n};
+    int ok = write_text(file, "format", format_name) &&
+             write_attribute(file, "format_version", H5T_NATIVE_INT, &version) && write_text(file, "units", units) &&
+             write_text(file, "version", m->version);
+    for (int i = 0; i < FIELDS && ok; i++) ok = write_field(file, &fields[i], m);
+    ok = ok && write_dataset(file, "moments", H5T_NATIVE_DOUBLE, 2, dims, m->mu);
+    if (m->trace == WISP_TRACE_SITES) ok = ok && write_dataset(file, "sites", H5T_NATIVE_INT64, 1, dims, m->sites);
+    return ok;
+}
+
+/* The whole file in memory, *size bytes from wisp__alloc_raw. */
+static wisp_status make_image(wisp_ctx *ctx, const wisp_moments *m, const char *path, void **image, size_t *size)
+{
+    wisp_status status = WISP_OK;
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS), file = -1;
+    if (access >= 0 && H5Pset_fapl_core(access, 1 << 20, 0) >= 0)
+        file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    ssize_t bytes = -1;
+    if (file >= 0 && fill_file(file, m) && H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0)
+        bytes = H5Fget_file_image(file, NULL, 0);
+    if (bytes <= 0) {
+        status = wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: HDF5 could not make the file", path);
+        goto out;
+    }
+    *size = (size_t)bytes;
+    WISP_TRY(wisp__alloc_raw(ctx, image, *size, 1));
+    if (H5Fget_file_image(file, *image, *size) != bytes)
+        status = wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: HDF5 could not make the file", path);
+out:
+    if (file >= 0) H5Fclose(file);
+    if (access >= 0) H5Pclose(access);
+    return status;
+}
+
+wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *path)
+{
+    wisp_status status = WISP_OK;
+    void *image = NULL;
+    size_t size = 0;
+    wisp__out out_file = {0};
+    if (!m->mu || m->vectors < 1 || m->n < 1)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: there are no moments to save: no vector was completed", path);
+    quiet q = be_quiet();
+    WISP_TRY(make_image(ctx, m, path, &image, &size));
+    WISP_TRY(wisp__out_open(&out_file, ctx, path));
+    WISP_TRY(wisp__out_write(&out_file, image, size));
+    WISP_TRY(wisp__out_commit(&out_file));
+out:
+    wisp__out_abort(&out_file);
+    wisp_free(ctx, image);
+    be_loud(q);
+    return status;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------- */
+
+typedef struct {
+    wisp_ctx *ctx;
+    const char *path;
+    hid_t file;
+} reader;
+
+static wisp_status bad(const reader *r, const char *what, const char *name)
+{
+    return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s: %s %s; is it a moments file of wisp?", r->path, name, what);
+}
+
+/* A scalar attribute as a number of the given HDF5 type. */
+static wisp_status read_attribute(const reader *r, const char *name, hid_t type, void *value)
+{
+    wisp_status status = WISP_OK;
+    hid_t attribute = -1, stored = -1, space = -1;
+    if (H5Aexists(r->file, name) <= 0) return bad(r, "is missing", name);
+    attribute = H5Aopen(r->file, name, H5P_DEFAULT);
+    if (attribute >= 0) stored = H5Aget_type(attribute), space = H5Aget_space(attribute);
+    if (space < 0 || stored < 0 || H5Sget_simple_extent_npoints(space) != 1)
+        status = bad(r, "is not a single value", name);
+    else if (H5Tget_class(stored) != H5Tget_class(type) || H5Aread(attribute, type, value) < 0)
+        status = bad(r, "has the wrong type", name);
+    if (space >= 0) H5Sclose(space);
+    if (stored >= 0) H5Tclose(stored);
+    if (attribute >= 0) H5Aclose(attribute);
+    return status;
+}
+
+/* A string attribute of fixed or of variable length (as h5py writes it) as a new string; not there: *text is NULL. */
+static wisp_status read_text(const reader *r, const char *name, char **text)
+{
+    wisp_status status = WISP_OK;
+    *text = NULL;
+    if (H5Aexists(r->file, name) <= 0) return WISP_OK;
+    hid_t attribute = H5Aopen(r->file, name, H5P_DEFAULT);
+    hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1, space = attribute >= 0 ? H5Aget_space(attribute) : -1;
+    if (type < 0 || space < 0 || H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1) {
+        status = bad(r, "is not a text", name);
+    } else if (H5Tis_variable_str(type) > 0) {
+        char *value = NULL;
+        if (H5Aread(attribute, type, &value) < 0 || !value || !(*text = strdup(value)))
+            status = bad(r, "cannot be read", name);
+        if (value) H5free_memory(value);
+    } else {
+        size_t size = H5Tget_size(type);
+        *text = size <= MOST_TEXT ? calloc(size + 1, 1) : NULL;
+        if (!*text || H5Aread(attribute, type, *text) < 0) status = bad(r, "cannot be read", name);
+    }
+    if (space >= 0) H5Sclose(space);
+    if (type >= 0) H5Tclose(type);
+    if (attribute >= 0) H5Aclose(attribute);
+    return status;
+}
+
+static wisp_status read_word(const reader *r, const field *f, int *value)
+{
+    char *text = NULL;
+    wisp_status status = read_text(r, f->name, &text);
+    if (status == WISP_OK && !text) status = bad(r, "is missing", f->name);
+    int i = 0;
+    while (status == WISP_OK && f->words[i] && strcmp(f->words[i], text)) i++;
+    if (status == WISP_OK && !f->words[i]) status = bad(r, "has an unknown value", f->name);
+    *value = i;
+    free(text);
+    return status;
+}
+
+static wisp_status read_field(const reader *r, const field *f, wisp_moments *m)
+{
+    void *p = (char *)m + f->offset;
+    switch (f->kind) {
+    case INTEGER: return read_attribute(r, f->name, H5T_NATIVE_INT64, p);
+    case WHOLE: return read_attribute(r, f->name, H5T_NATIVE_INT, p);
+    case UNSIGNED: return read_attribute(r, f->name, H5T_NATIVE_UINT64, p);
+    case NUMBER: return read_attribute(r, f->name, H5T_NATIVE_DOUBLE, p);
+    case WORD: return read_word(r, f, p);
+    case TEXT: return read_text(r, f->name, p);
+    }
+    return WISP_OK;
+}
+
+static wisp_status check_format(const reader *r, wisp_moments *m)
+{
+    wisp_status status = WISP_OK;
+    char *text = NULL, *version = NULL;
+    int number = 0;
+    WISP_TRY(read_text(r, "format", &text));
+    if (!text || strcmp(text, format_name)) {
+        status = wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s: an HDF5 file, but not of moments (no format \"%s\")",
+                               r->path, format_name);
+        goto out;
+    }
+    WISP_TRY(read_attribute(r, "format_version", H5T_NATIVE_INT, &number));
+    if (number != FORMAT_VERSION) {
+        status =
+            wisp_ctx_fail(r->ctx, WISP_ERR_UNSUPPORTED, "%s: moments file of format version %d; this wisp reads %d",
+                          r->path, number, FORMAT_VERSION);
+        goto out;
+    }
+    WISP_TRY(read_text(r, "version", &version));
+    if (version) snprintf(m->version, sizeof m->version, "%.31s", version);
+out:
+    free(text);
+    free(version);
+    return status;
+}
+
+/* A dataset of the given rank and class: its dimensions, and its data in new memory. */
+static wisp_status read_dataset(const reader *r, const char *name, int rank, hid_t type, hsize_t *dims, void **data)
+{
+    wisp_status status = WISP_OK;
+    hid_t set = -1, stored = -1, space = -1;
+    size_t bytes = 0, size = H5Tget_size(type);
+    if (H5Lexists(r->file, name, H5P_DEFAULT) <= 0) return bad(r, "(dataset) is missing", name);
+    set = H5Dopen2(r->file, name, H5P_DEFAULT);
+    if (set >= 0) stored = H5Dget_type(set), space = H5Dget_space(set);
+    if (stored < 0 || H5Tget_class(stored) != H5Tget_class(type)) {
+        status = bad(r, "is not a dataset of the right type", name);
+    } else if (H5Sget_simple_extent_ndims(space) != rank || H5Sget_simple_extent_dims(space, dims, NULL) != rank ||
+               dims[0] < 1 || dims[rank - 1] < 1 || __builtin_mul_overflow(dims[0], rank > 1 ? dims[1] : 1, &bytes) ||
+               __builtin_mul_overflow(bytes, size, &bytes) || bytes > PTRDIFF_MAX || H5Dget_storage_size(set) == 0) {
+        status = bad(r, "has the wrong shape", name);
+    } else if (!(*data = malloc(bytes))) {
+        status = wisp_ctx_fail(r->ctx, WISP_ERR_NOMEM, "%s: out of memory for %zu bytes of %s", r->path, bytes, name);
+    } else if (H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *data) < 0) {
+        status = bad(r, "cannot be read (the file is damaged)", name);
+    }
+    if (space >= 0) H5Sclose(space);
+    if (stored >= 0) H5Tclose(stored);
+    if (set >= 0) H5Dclose(set);
+    return status;
+}
+
+static wisp_status check_values(const reader *r, const wisp_moments *m)
+{
+    const wisp_bounds *b = &m->bounds;
+    if (m->rows < 1 || m->nnz < 0) return bad(r, "is out of range", m->rows < 1 ? "rows" : "nnz");
+    if (!isfinite(b->center) || !isfinite(b->halfwidth) || !(b->halfwidth > 0))
+        return bad(r, "are no interval", "center and halfwidth");
+    if (m->type == WISP_DEFAULT) return bad(r, "has an unknown value", "type");
+    if (!(m->seconds >= 0) || !(m->flops >= 0) || !(m->bounds_seconds >= 0))
+        return bad(r, "is out of range", "seconds or flops");
+    return WISP_OK;
+}
+
+static wisp_status read_moments(const reader *r, wisp_moments *m)
+{
+    wisp_status status = WISP_OK;
+    hsize_t dims[2];
+    WISP_TRY(read_dataset(r, "moments", 2, H5T_NATIVE_DOUBLE, dims, (void **)&m->mu));
+    m->vectors = (int64_t)dims[0];
+    m->n = (int64_t)dims[1];
+    if (m->n < 2) return bad(r, "has the wrong shape", "moments");
+    if (m->trace == WISP_TRACE_EXACT && m->vectors != 1) return bad(r, "has more than the one exact trace", "moments");
+    for (int64_t i = 0; i < m->vectors * m->n; i++)
+        if (!isfinite(m->mu[i]))
+            return wisp_ctx_fail(r->ctx, WISP_ERR_NUMERIC, "%s: moment %lld of vector %lld is not finite", r->path,
+                                 (long long)(i % m->n), (long long)(i / m->n));
+    if (m->trace != WISP_TRACE_SITES) goto out;
+    WISP_TRY(read_dataset(r, "sites", 1, H5T_NATIVE_INT64, dims, (void **)&m->sites));
+    if ((int64_t)dims[0] != m->vectors) return bad(r, "and moments differ in their number of vectors", "sites");
+    for (int64_t i = 0; i < m->vectors; i++)
+        if (m->sites[i] < 0 || m->sites[i] >= m->rows)
+            return bad(r, "names a row that the matrix does not have", "sites");
+out:
+    return status;
+}
+
+/* Says why a file cannot be opened, or opens it. */
+static wisp_status open_reader(reader *r)
+{
+    int fd = open(r->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return wisp_ctx_fail(r->ctx, WISP_ERR_IO, "%s: %s", r->path, strerror(errno));
+    close(fd);
+    if (H5Fis_hdf5(r->path) <= 0) return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s: not an HDF5 file", r->path);
+    r->file = H5Fopen(r->path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (r->file < 0)
+        return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s: an HDF5 file that is truncated or damaged", r->path);
+    return WISP_OK;
+}
+
+wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
+{
+    wisp_status status = WISP_OK;
+    reader r = {ctx, path, -1};
+    *m = (wisp_moments){0};
+    quiet q = be_quiet();
+    WISP_TRY(open_reader(&r));
+    WISP_TRY(check_format(&r, m));
+    for (int i = 0; i < FIELDS; i++) WISP_TRY(read_field(&r, &fields[i], m));
+    WISP_TRY(check_values(&r, m));
+    WISP_TRY(read_moments(&r, m));
+out:
+    if (r.file >= 0) H5Fclose(r.file);
+    be_loud(q);
+    if (status != WISP_OK) wisp_moments_free(m);
+    return status;
+}
+
+#endif

@@ -1,0 +1,54 @@
+/* The parts of the Matrix Market reader. */
+#ifndef WISP_MTX_H
+#define WISP_MTX_H
+#include "io.h"
+#include <locale.h>
+
+/* What the head of the file says. */
+typedef struct {
+    const char *path;
+    int64_t rows, cols;
+    int64_t entries; /* that the file must hold */
+    int64_t size_line;
+    wisp_symmetry symmetry;
+    int numbers; /* of one entry: 0 for a pattern, 1, 2 if complex */
+    bool array, integer;
+    locale_t c; /* the C locale, in which a point is a point */
+} wisp__mtx;
+
+/* A word of a line; n = 0 at the end of the line. */
+typedef struct {
+    const char *p;
+    size_t n;
+} wisp__word;
+
+static inline bool wisp__blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+/* Lines end in '\n' always. */
+wisp__word wisp__next_word(const char **p);
+/* A word as messages show it: short and printable. */
+enum { WISP__QUOTE = 40 };
+const char *wisp__quote(char text[WISP__QUOTE], wisp__word w);
+
+/* The banner, and the line of sizes. */
+wisp_status wisp__mtx_banner(wisp_ctx *ctx, wisp__mtx *m, const char *line);
+wisp_status wisp__mtx_sizes(wisp_ctx *ctx, wisp__mtx *m, const char *line, int64_t number);
+
+/* Whole lines of entries, and what came of them. */
+typedef struct {
+    const char *begin, *end;
+    wisp__run run;
+    int64_t lines;
+    const char *bad;   /* the first bad line, number `lines` of this piece; or NULL */
+    int64_t first;     /* entries before this piece */
+    int64_t bad_entry; /* array files: the first entry, counted in this piece, that must not be there; or -1 */
+    wisp_status status;
+} wisp__piece;
+
+void wisp__mtx_parse(wisp_ctx *ctx, const wisp__mtx *m, wisp__piece *piece);
+/* Array files: rows and columns from the place in the file; zeros are dropped. */
+void wisp__mtx_place(const wisp__mtx *m, wisp__piece *piece);
+/* The line of an entry of the piece (both counted from 0); *number counts it from 1. */
+const char *wisp__mtx_line_of(const wisp__piece *piece, int64_t entry, int64_t *number);
+/* Says what is wrong with a line that wisp__mtx_parse or (then it is on the diagonal) wisp__mtx_place did not take. */
+wisp_status wisp__mtx_explain(wisp_ctx *ctx, const wisp__mtx *m, const char *line, int64_t number, bool diagonal);
+#endif

@@ -1,0 +1,254 @@
+/* Matrix Market in: the text comes in batches of whole lines, each is parsed in pieces by all threads while the first
+   thread fetches (and inflates) the next one. Batches and pieces do not depend on the number of threads. */
+#include "feed.h"
+#include "mtx.h"
+#include <string.h>
+
+enum { BATCH = 8 << 20, PIECE = 128 << 10, PIECES = BATCH / PIECE + 1, SLACK = 64 };
+
+/* Text of the feed, with the unfinished line of the buffer before it. */
+typedef struct {
+    char *text;
+    size_t size, whole; /* bytes; those that are whole lines */
+    wisp_status status; /* of the feed, after these bytes */
+} buffer;
+
+typedef struct {
+    wisp_ctx *ctx;
+    wisp__mtx m;
+    wisp__feed feed;
+    buffer buf[2];
+    buffer *now, *then;
+    size_t room;
+    size_t pos;    /* in `now`: the head ends here */
+    int64_t lines; /* before `now`, then before pos */
+    int64_t seen;  /* entries so far */
+    wisp__piece piece[PIECES];
+    int pieces;
+    atomic_int next, stop; /* the next piece to take; none beyond `stop`, for there is an error */
+    wisp__coo coo;
+} reader;
+
+/* Reads on into `then`, behind the rest of `now`. */
+static void fetch(reader *r)
+{
+    buffer *b = r->then;
+    size_t rest = r->now->size - r->now->whole, got;
+    memcpy(b->text, r->now->text + r->now->whole, rest);
+    b->status = wisp__feed_fill(&r->feed, b->text + rest, r->room - rest, &got);
+    b->size = rest + got;
+    memset(b->text + b->size, 0, SLACK);
+    if (r->feed.ended && b->size > 0 && b->text[b->size - 1] != '\n') b->text[b->size++] = '\n';
+    const char *last = memrchr(b->text, '\n', b->size);
+    b->whole = last ? (size_t)(last - b->text) + 1 : 0;
+}
+
+static bool at_end(const reader *r) { return r->feed.ended || r->now->status != WISP_OK; }
+
+/* Makes `then` the buffer at hand, or says why there is none. */
+static wisp_status turn(reader *r)
+{
+    buffer *old = r->now;
+    r->now = r->then;
+    r->then = old;
+    r->pos = 0;
+    if (r->now->whole > 0 || r->now->status != WISP_OK || r->feed.ended) return WISP_OK;
+    return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s:%lld: a line of more than %d bytes (is it a Matrix Market file?)",
+                         r->m.path, (long long)r->lines + 1, BATCH);
+}
+
+static wisp_status feed_failed(reader *r, wisp_status status, int64_t line)
+{
+    return wisp_ctx_fail(r->ctx, status, "%s:%lld: %s", r->m.path, (long long)line, r->feed.what);
+}
+
+/* The next line of the head; NULL at the end of the text. */
+static wisp_status head_line(reader *r, const char **line)
+{
+    wisp_status status;
+    *line = NULL;
+    while (r->pos == r->now->whole) {
+        if (r->now->status != WISP_OK) return feed_failed(r, r->now->status, r->lines + 1);
+        if (r->feed.ended) return WISP_OK;
+        fetch(r);
+        if ((status = turn(r)) != WISP_OK) return status;
+    }
+    *line = r->now->text + r->pos;
+    r->pos = (size_t)((char *)memchr(*line, '\n', r->now->whole - r->pos) - r->now->text) + 1;
+    r->lines++;
+    return WISP_OK;
+}
+
+static wisp_status read_head(reader *r)
+{
+    wisp_status status;
+    const char *line;
+    WISP_TRY(head_line(r, &line));
+    if (!line) return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s:1: the file is empty", r->m.path);
+    WISP_TRY(wisp__mtx_banner(r->ctx, &r->m, line));
+    for (;;) {
+        WISP_TRY(head_line(r, &line));
+        if (!line)
+            return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s:%lld: the file ends before the line of sizes", r->m.path,
+                                 (long long)r->lines);
+        const char *p = line;
+        wisp__word w = wisp__next_word(&p);
+        if (w.n > 0 && *w.p != '%') break;
+    }
+    status = wisp__mtx_sizes(r->ctx, &r->m, line, r->lines);
+out:
+    return status;
+}
+
+static void cut(reader *r)
+{
+    const char *p = r->now->text + r->pos, *end = r->now->text + r->now->whole;
+    for (r->pieces = 0; p < end; r->pieces++) {
+        const char *stop = end - p > PIECE ? (const char *)memchr(p + PIECE, '\n', (size_t)(end - p - PIECE)) + 1 : end;
+        r->piece[r->pieces] = (wisp__piece){.begin = p, .end = stop, .bad_entry = -1};
+        p = stop;
+    }
+    atomic_store(&r->next, 0);
+    atomic_store(&r->stop, PIECES);
+}
+
+static void work(void *arg, int thread, int threads)
+{
+    reader *r = arg;
+    (void)threads;
+    if (thread == 0 && !at_end(r)) fetch(r);
+    for (int i; (i = atomic_fetch_add(&r->next, 1)) < r->pieces && i <= atomic_load(&r->stop);) {
+        wisp__piece *piece = &r->piece[i];
+        if (wisp__cancelled(r->ctx)) return;
+        wisp__mtx_parse(r->ctx, &r->m, piece);
+        if (!piece->bad && piece->status == WISP_OK) continue;
+        int stop = atomic_load(&r->stop);
+        while (i < stop && !atomic_compare_exchange_weak(&r->stop, &stop, i)) {}
+    }
+}
+
+static void place(void *arg, int thread, int threads)
+{
+    reader *r = arg;
+    for (int i = thread; i < r->pieces; i += threads) wisp__mtx_place(&r->m, &r->piece[i]);
+}
+
+/* The text itself may be damaged where its lines make no sense: then that is what the user must know. */
+static wisp_status blame_gzip(reader *r, wisp_status status, int64_t line)
+{
+    size_t got;
+    wisp_status end = r->now->status;
+    if (!r->feed.gzip) return status;
+    if (end == WISP_OK) end = r->then->status;
+    while (end == WISP_OK && !r->feed.ended) end = wisp__feed_fill(&r->feed, r->then->text, r->room, &got);
+    return end == WISP_OK ? status : feed_failed(r, end, line);
+}
+
+/* The first thing in the piece that is wrong, by line. */
+static wisp_status check(reader *r, const wisp__piece *piece, int64_t entries)
+{
+    int64_t spare = r->m.entries - piece->first, line;
+    wisp_status status = WISP_OK;
+    if (piece->status != WISP_OK) return piece->status;
+    if (piece->bad_entry >= 0) {
+        const char *text = wisp__mtx_line_of(piece, piece->bad_entry, &line);
+        status = wisp__mtx_explain(r->ctx, &r->m, text, r->lines + line, true);
+    } else if (entries > spare || (piece->bad && entries == spare)) {
+        line = piece->lines;
+        if (entries > spare) wisp__mtx_line_of(piece, spare, &line);
+        status =
+            wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s:%lld: there is more than the %lld entries of line %lld",
+                          r->m.path, (long long)(r->lines + line), (long long)r->m.entries, (long long)r->m.size_line);
+    } else if (piece->bad) {
+        line = piece->lines;
+        status = wisp__mtx_explain(r->ctx, &r->m, piece->bad, r->lines + line, false);
+    }
+    return status == WISP_OK ? status : blame_gzip(r, status, r->lines + line);
+}
+
+/* Keeps what the pieces of a batch gave, in order, up to the first error. */
+static wisp_status collect(reader *r)
+{
+    wisp_status status = WISP_OK;
+    int64_t entries[PIECES];
+    for (int i = 0; i < r->pieces; i++) {
+        r->piece[i].first = r->seen;
+        entries[i] = r->piece[i].run.count;
+        r->seen += entries[i];
+    }
+    if (r->m.array) wisp__run_some(r->ctx, r->pieces <= 1, place, r);
+    for (int i = 0; i < r->pieces; i++) {
+        wisp__piece *piece = &r->piece[i];
+        if (status == WISP_OK) status = check(r, piece, entries[i]);
+        if (status == WISP_OK)
+            status = wisp__coo_add(r->ctx, &r->coo, piece->run);
+        else
+            wisp_free(r->ctx, piece->run.memory);
+        r->lines += piece->lines;
+    }
+    return status;
+}
+
+static wisp_status read_entries(reader *r)
+{
+    wisp_status status;
+    for (;;) {
+        bool last = at_end(r);
+        cut(r);
+        wisp__run_some(r->ctx, last && r->pieces <= 1, work, r);
+        /* Before the pieces are looked at: a cancelled batch has holes. */
+        wisp_status cancelled = wisp_ctx_step(r->ctx, "reading", 0.9 * wisp__feed_done(&r->feed), 0);
+        status = collect(r);
+        WISP_TRY(cancelled != WISP_OK ? cancelled : status);
+        if (last) break;
+        WISP_TRY(turn(r));
+    }
+    if (r->now->status != WISP_OK) return feed_failed(r, r->now->status, r->lines + 1);
+    if (r->seen < r->m.entries)
+        status = wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s:%lld: the file ends after %lld of %lld entries", r->m.path,
+                               (long long)r->lines, (long long)r->seen, (long long)r->m.entries);
+out:
+    return status;
+}
+
+static wisp_status read_all(reader *r, wisp_src *src)
+{
+    wisp_status status;
+    wisp__crs *crs;
+    size_t most = wisp__feed_most(&r->feed);
+    r->room = most < BATCH ? most + 1 : BATCH; /* so that the end of a small file is seen at once */
+    for (int i = 0; i < 2; i++) WISP_TRY(wisp__alloc_raw(r->ctx, &r->buf[i].text, r->room + 1 + SLACK, 1));
+    r->now = &r->buf[0];
+    r->then = &r->buf[1];
+    WISP_TRY(read_head(r));
+    WISP_TRY(read_entries(r));
+    for (int i = 0; i < 2; i++) {
+        wisp_free(r->ctx, r->buf[i].text);
+        r->buf[i].text = NULL;
+    }
+    WISP_TRY(wisp__crs_build(&crs, r->ctx, &r->coo, r->m.numbers == 2 ? WISP_Z : WISP_D, r->m.rows, r->m.cols,
+                             r->m.symmetry, r->m.path));
+    wisp__crs_source(src, crs);
+out:
+    return status;
+}
+
+wisp_status wisp__read_mtx(wisp_src *src, wisp_ctx *ctx, const wisp__input *in)
+{
+    memset(src, 0, sizeof *src);
+    reader *r;
+    wisp_status status = wisp_alloc(ctx, &r, 1, sizeof *r);
+    if (status != WISP_OK) return status;
+    r->ctx = ctx;
+    r->m.path = in->path;
+    r->m.c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    WISP_TRY(wisp__feed_open(&r->feed, ctx, in));
+    status = read_all(r, src);
+out:
+    wisp__coo_free(ctx, &r->coo);
+    for (int i = 0; i < 2; i++) wisp_free(ctx, r->buf[i].text);
+    wisp__feed_close(&r->feed);
+    if (r->m.c) freelocale(r->m.c);
+    wisp_free(ctx, r);
+    return status;
+}

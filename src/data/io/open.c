@@ -1,0 +1,165 @@
+/* Sources from names: files by their ending (or by what they hold), the gallery, and arrays of the user. */
+#include "../gallery/gallery.h"
+#include "io.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+wisp_status wisp__check_size(wisp_ctx *ctx, const char *path, const char *where, int64_t rows, int64_t cols)
+{
+    int64_t size = WISP__MAX(rows, cols);
+    if (size <= ctx->index_limit) return WISP_OK;
+    return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "%s%s: %lld %s are more than the limit of %lld", path, where,
+                         (long long)size, rows == size ? "rows" : "columns", (long long)ctx->index_limit);
+}
+
+static bool ends_in(const char *path, const char *ending)
+{
+    size_t n = strlen(path), m = strlen(ending);
+    return n >= m && strcmp(path + n - m, ending) == 0;
+}
+
+/* A file without a known name is taken for what it begins with. */
+static wisp_status read_any(wisp_src *src, wisp_ctx *ctx, const wisp__input *in)
+{
+    char begin[16] = "";
+    if (ends_in(in->path, ".crs")) return wisp__read_crs(src, ctx, in);
+    if (ends_in(in->path, ".mtx") || ends_in(in->path, ".gz") || in->size < 0) return wisp__read_mtx(src, ctx, in);
+    ssize_t got = pread(in->fd, begin, sizeof begin - 1, 0);
+    if (got >= 8 && strncmp(begin, "%%Matrix", 8) == 0) return wisp__read_mtx(src, ctx, in);
+    return wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s: unknown kind of file (name it .mtx, .mtx.gz or .crs)", in->path);
+}
+
+wisp_status wisp_src_open_file(wisp_src *src, wisp_ctx *ctx, const char *path)
+{
+    if (!src || !ctx || !path) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_file: an argument is NULL");
+    memset(src, 0, sizeof *src);
+    char text[128];
+    struct stat st;
+    wisp__input in = {.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC), .size = -1};
+    if (in.fd < 0 || fstat(in.fd, &st)) {
+        const char *why = strerror_r(errno, text, sizeof text);
+        if (in.fd >= 0) close(in.fd);
+        return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: cannot open: %s", path, why);
+    }
+    wisp_status status;
+    if (S_ISREG(st.st_mode)) in.size = st.st_size;
+    if (S_ISDIR(st.st_mode))
+        status = wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: this is a directory, not a matrix file", path);
+    else
+        status = read_any(src, ctx, &in);
+    close(in.fd);
+    return status;
+}
+
+static bool in_gallery(const char *name, size_t length)
+{
+    const wisp_gallery_entry *e;
+    for (int i = 0; (e = wisp_gallery_list(i)); i++)
+        if (strlen(e->name) == length && strncmp(e->name, name, length) == 0) return true;
+    return false;
+}
+
+/* Names with a dot or a slash were meant as files. */
+static wisp_status unknown_name(wisp_ctx *ctx, const char *name, size_t length)
+{
+    enum { MANY = 64 };
+    const char *names[MANY];
+    char word[64];
+    int n = 0;
+    for (const wisp_gallery_entry *e; n < MANY && (e = wisp_gallery_list(n)); n++) names[n] = e->name;
+    if (n == 0 || length == 0 || length >= sizeof word || memchr(name, '.', length) || memchr(name, '/', length))
+        return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: neither a file nor a gallery name (wisp gen --list shows those)",
+                             name);
+    snprintf(word, sizeof word, "%.*s", (int)length, name);
+    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: neither a file nor a gallery name (the nearest is %s)", name,
+                         wisp__gal_nearest(word, names, n, sizeof *names));
+}
+
+wisp_status wisp_src_open(wisp_src *src, wisp_ctx *ctx, const char *name)
+{
+    if (!src || !ctx || !name) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open: an argument is NULL");
+    memset(src, 0, sizeof *src);
+    struct stat st;
+    bool missing = stat(name, &st) && (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG);
+    size_t length = strcspn(name, ":");
+    if (in_gallery(name, length) && (missing || S_ISDIR(st.st_mode))) return wisp_src_open_gallery(src, ctx, name);
+    return missing ? unknown_name(ctx, name, length) : wisp_src_open_file(src, ctx, name);
+}
+
+void wisp_src_close(wisp_src *src)
+{
+    if (!src) return;
+    if (src->free_arg) src->free_arg(src->arg);
+    memset(src, 0, sizeof *src);
+}
+
+/* ---- arrays of the user ----------------------------------------------------------------------------- */
+
+typedef struct {
+    wisp_ctx *ctx;
+    size_t size; /* of a value */
+    const int64_t *rowptr, *col;
+    const void *val;
+} user_crs;
+
+static int user_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    const user_crs *u = arg;
+    int64_t begin = u->rowptr[row], n = u->rowptr[row + 1] - begin;
+    if (!col) return (int)n;
+    memcpy(col, u->col + begin, (size_t)n * sizeof *col);
+    memcpy(val, (const char *)u->val + (size_t)begin * u->size, (size_t)n * u->size);
+    return (int)n;
+}
+
+static void user_close(void *arg)
+{
+    user_crs *u = arg;
+    wisp_free(u->ctx, u);
+}
+
+static wisp_status check_user(wisp_ctx *ctx, int64_t rows, int64_t cols, const int64_t *rowptr, const int64_t *col,
+                              int64_t *max_row)
+{
+    *max_row = 0;
+    if (rowptr[0] != 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: rowptr[0] is %lld and must be 0",
+                             (long long)rowptr[0]);
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t n = rowptr[i + 1] - rowptr[i];
+        if (rowptr[i + 1] < rowptr[i] || n > INT32_MAX)
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: rowptr[%lld] is %lld, after %lld",
+                                 (long long)i + 1, (long long)rowptr[i + 1], (long long)rowptr[i]);
+        *max_row = WISP__MAX(*max_row, n);
+        for (int64_t k = rowptr[i]; k < rowptr[i + 1]; k++)
+            if (col[k] < 0 || col[k] >= cols)
+                return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: column %lld in row %lld, of %lld columns",
+                                     (long long)col[k], (long long)i, (long long)cols);
+    }
+    return WISP_OK;
+}
+
+wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t cols,
+                              const int64_t *rowptr, const int64_t *col, const void *val)
+{
+    if (!src || !ctx || !rowptr) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: an argument is NULL");
+    memset(src, 0, sizeof *src);
+    if (!wisp__type_ok(type)) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: a type of values is needed");
+    if (rows < 0 || cols < 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: %lld rows, %lld columns", (long long)rows,
+                             (long long)cols);
+    if (rowptr[rows] > 0 && (!col || !val))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: entries without columns or values");
+    int64_t max_row;
+    wisp_status status = check_user(ctx, rows, cols, rowptr, col, &max_row);
+    user_crs *u;
+    if (status != WISP_OK || (status = wisp__alloc_raw(ctx, &u, 1, sizeof *u)) != WISP_OK) return status;
+    *u = (user_crs){ctx, wisp_type_size(type), rowptr, col, val};
+    *src = (wisp_src){rows, cols, max_row, type, user_row, u, user_close};
+    return WISP_OK;
+}

@@ -1,0 +1,226 @@
+/* Where the spectrum of a Hermitian matrix lies: Lanczos with a margin that holds with known probability, or
+   Gershgorin's circles. */
+#include "solver.h"
+#include <float.h>
+#include <lapacke.h>
+#include <math.h>
+
+/* Four starts, 64 steps: failure has the fourth power of one start's chance. */
+enum { B = WISP__LANCZOS_WIDTH, STEPS = 64 };
+static const double failure_probability = 1e-8;
+
+wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props)
+{
+    wisp_ctx *ctx = wisp_mat_ctx(A);
+    wisp_status status = wisp_mat_get_props(A, props);
+    if (status != WISP_OK) return status;
+    wisp_mat_info info;
+    wisp_mat_get_info(A, &info);
+    if (!props->square)
+        return wisp_ctx_fail(ctx, WISP_ERR_HERMITIAN,
+                             "the matrix is rectangular (%lld x %lld); density of states needs a Hermitian matrix",
+                             (long long)info.rows, (long long)info.cols);
+    if (info.rows < 1) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "the matrix has no rows, and so no spectrum");
+    if (props->nonfinite_row >= 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_NUMERIC, "row %lld of the matrix holds a NaN or an infinity",
+                             (long long)props->nonfinite_row);
+    if (!props->hermitian) {
+        long long i = props->bad_row, j = props->bad_col;
+        if (i == j)
+            return wisp_ctx_fail(ctx, WISP_ERR_HERMITIAN,
+                                 "the matrix is not Hermitian: entry (%lld, %lld) on the diagonal is not real; density "
+                                 "of states needs a Hermitian matrix (rows and columns counted from 0)",
+                                 i, j);
+        return wisp_ctx_fail(ctx, WISP_ERR_HERMITIAN,
+                             "the matrix is not Hermitian: entry (%lld, %lld) is not the conjugate of (%lld, %lld); "
+                             "density of states needs a Hermitian matrix (rows and columns counted from 0)",
+                             i, j, j, i);
+    }
+    return WISP_OK;
+}
+
+/* B Lanczos recurrences of (A - center) / scale side by side. */
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp_mat *A;
+    double center, scale;
+    double tiny;            /* a beta up to this is rounding: the column's Krylov space is complete */
+    wisp_blk *v, *w;        /* v_j, and beta_j-1 v_j-1 where v_j+1 will be */
+    int length[B];          /* steps of each column */
+    double alpha[B][STEPS]; /* the tridiagonal matrices */
+    double beta[B][STEPS];
+} lanczos;
+
+static wisp_status lanczos_start(lanczos *L, uint64_t seed)
+{
+    wisp_status status = WISP_OK;
+    wisp_mat_info info;
+    wisp_mat_get_info(L->A, &info);
+    double norm[B];
+    wisp_scalar inverse[B];
+    WISP_TRY(wisp_blk_create(&L->v, L->ctx, wisp_mat_map(L->A), info.type, B));
+    WISP_TRY(wisp_blk_create(&L->w, L->ctx, wisp_mat_map(L->A), info.type, B));
+    WISP_TRY(wisp_blk_fill_random(L->v, WISP_RANDOM_GAUSS, seed, WISP__STREAM_LANCZOS, 0));
+    WISP_TRY(wisp_norm(L->v, norm));
+    for (int i = 0; i < B; i++) {
+        inverse[i] = wisp__real(norm[i] > 0 ? 1 / norm[i] : 0);
+        L->length[i] = STEPS;
+    }
+    WISP_TRY(wisp_vscal(L->v, inverse));
+out:
+    return status;
+}
+
+/* w -= delta v, and its norm; without another pass over the block (delta is left to the caller then) as long as
+   ||w||^2 - delta^2 keeps its digits. */
+static wisp_status residual(lanczos *L, double *delta, const wisp_scalar *ww, double *norm)
+{
+    wisp_status status = WISP_OK;
+    int cancels = 0;
+    for (int i = 0; i < B; i++) {
+        double square = ww[i].re - delta[i] * delta[i];
+        norm[i] = sqrt(fmax(square, 0));
+        cancels |= square < 0.1 * ww[i].re;
+    }
+    if (!cancels) return WISP_OK;
+    wisp_scalar minus[B];
+    for (int i = 0; i < B; i++) minus[i] = wisp__real(-delta[i]);
+    WISP_TRY(wisp_vaxpy(L->w, minus, L->v));
+    WISP_TRY(wisp_norm(L->w, norm));
+    for (int i = 0; i < B; i++) delta[i] = 0;
+out:
+    return status;
+}
+
+/* Step j: w = A v - beta v_j-1, alpha = <v|w>, w -= alpha v, beta = ||w||, v_j+1 = w / beta. The shift by the
+   last alpha takes most of the present one out of w. A column that is complete goes on as zeros. */
+static wisp_status lanczos_step(lanczos *L, int j)
+{
+    wisp_status status = WISP_OK;
+    wisp_scalar shift[B], dot[3][B], of_v[B], of_w[B], old[B];
+    double delta[B], norm[B];
+    for (int i = 0; i < B; i++) shift[i] = wisp__real(L->center + (j > 0 ? L->alpha[i][j - 1] * L->scale : 0));
+    wisp_aug aug = {.terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XY | WISP_DOT_YY,
+                    .alpha = wisp__real(1 / L->scale),
+                    .beta = wisp__real(j > 0 ? -1 : 0),
+                    .shift = shift,
+                    .dot = dot[0]};
+    WISP_TRY(wisp_spmmv(L->w, L->A, L->v, &aug));
+    for (int i = 0; i < B; i++) {
+        delta[i] = dot[1][i].re;
+        L->alpha[i][j] = (shift[i].re - L->center) / L->scale + delta[i];
+    }
+    WISP_TRY(residual(L, delta, dot[2], norm));
+    for (int i = 0; i < B; i++) {
+        if (j + 1 < L->length[i] && norm[i] <= L->tiny) L->length[i] = j + 1;
+        int goes_on = j + 1 < L->length[i];
+        L->beta[i][j] = goes_on ? norm[i] : 0;
+        of_v[i] = wisp__real(goes_on ? -delta[i] / norm[i] : 0);
+        of_w[i] = wisp__real(goes_on ? 1 / norm[i] : 0);
+        old[i] = wisp__real(L->beta[i][j]);
+    }
+    WISP_TRY(wisp_vaxpby(L->w, of_v, L->v, of_w));
+    WISP_TRY(wisp_vscal(L->v, old));
+    wisp_blk *next = L->w;
+    L->w = L->v;
+    L->v = next;
+out:
+    return status;
+}
+
+/* Lowest and highest Ritz value of all columns, in A's own units. */
+static wisp_status ritz_values(lanczos *L, double *lowest, double *highest)
+{
+    *lowest = HUGE_VAL, *highest = -HUGE_VAL;
+    for (int i = 0; i < B; i++) {
+        int n = L->length[i];
+        if (LAPACKE_dsterf(n, L->alpha[i], L->beta[i]) != 0)
+            return wisp_ctx_fail(L->ctx, WISP_ERR_LAPACK, "dsterf failed on the tridiagonal matrix of the bounds");
+        *lowest = fmin(*lowest, L->center + L->scale * L->alpha[i][0]);
+        *highest = fmax(*highest, L->center + L->scale * L->alpha[i][n - 1]);
+    }
+    return WISP_OK;
+}
+
+/* Kuczynski and Wozniakowski (1992): after k steps from a Gaussian start the Ritz value is off by more than eps
+   times the spread with a chance of at most 1.648 sqrt(N) exp(-(2k - 1) sqrt(eps)), and less for complex
+   matrices. B starts fail together with the B-th power of it; there are two ends. A column whose Krylov space is
+   complete would gain nothing from more steps, so k is STEPS for it too. */
+static double margin_for(int64_t rows, double *probability)
+{
+    double root = log(1.648 * sqrt((double)rows) / pow(failure_probability / 2, 1.0 / B)) / (2 * STEPS - 1);
+    double eps = root * root;
+    *probability = 2 * pow(1.648 * sqrt((double)rows) * exp(-(2 * STEPS - 1) * root), B);
+    return eps / (1 - 2 * eps);
+}
+
+/* Narrows low..high, which Gershgorin gave, to the Ritz values and their margin. */
+static wisp_status narrow(const wisp_mat *A, uint64_t seed, double rounding, double *low, double *high,
+                          double *probability)
+{
+    wisp_status status = WISP_OK;
+    lanczos L = {.ctx = wisp_mat_ctx(A), .A = A, .center = *low / 2 + *high / 2, .scale = *high / 2 - *low / 2};
+    L.tiny = rounding / L.scale;
+    WISP_TRY(lanczos_start(&L, seed));
+    for (int j = 0, going = B; j < STEPS && going > 0; j++) {
+        WISP_TRY(lanczos_step(&L, j));
+        WISP_TRY(wisp_ctx_step(L.ctx, "bounds", (j + 1.0) / STEPS, 0));
+        going = 0;
+        for (int i = 0; i < B; i++) going += j + 1 < L.length[i];
+    }
+    double lowest, highest;
+    WISP_TRY(ritz_values(&L, &lowest, &highest));
+    double margin = margin_for(wisp_map_rows(wisp_mat_map(A)), probability) * (highest - lowest);
+    *low = fmax(*low, lowest - margin);
+    *high = fmin(*high, highest + margin);
+out:
+    wisp_blk_free(L.v);
+    wisp_blk_free(L.w);
+    return status;
+}
+
+static double largest_of(double low, double high) { return fmax(fabs(low), fabs(high)); }
+
+/* The interval as center and halfwidth: widened by rounding, and never so narrow that (A - center) / halfwidth
+   would be rounding alone. */
+static wisp_bounds interval(double low, double high, double eps, double probability)
+{
+    double rounding = 64 * eps * largest_of(low, high);
+    wisp_bounds b = {.center = low / 2 + high / 2, .failure_probability = probability};
+    b.halfwidth = fmax(high / 2 - low / 2 + rounding, 1e-6 * fabs(b.center));
+    return b;
+}
+
+wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds_method method, uint64_t seed)
+{
+    wisp_status status = WISP_OK;
+    wisp_ctx *ctx = wisp_mat_ctx(A);
+    wisp_mat_props props;
+    wisp_mat_info info;
+    *bounds = (wisp_bounds){0};
+    if (method != WISP_BOUNDS_LANCZOS && method != WISP_BOUNDS_GERSHGORIN)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                             "bounds are found by the Lanczos or the Gershgorin method, not by method %d", (int)method);
+    WISP_TRY(wisp__require_hermitian(A, &props));
+    wisp_mat_get_info(A, &info);
+    int single = wisp__is_single(info.type);
+    double eps = single ? FLT_EPSILON : DBL_EPSILON, smallest = single ? FLT_MIN : DBL_MIN;
+
+    /* Gershgorin's sums are rounded too. */
+    double norm = largest_of(props.gershgorin_min, props.gershgorin_max);
+    double sum_rounding = 2 * ((double)props.max_row + 8) * DBL_EPSILON * norm;
+    double low = props.gershgorin_min - sum_rounding, high = props.gershgorin_max + sum_rounding, probability = 0;
+    if (!(norm < (single ? FLT_MAX : DBL_MAX) / 64))
+        return wisp_ctx_fail(ctx, WISP_ERR_NUMERIC,
+                             "the matrix's values are too large for %s: Gershgorin's bounds are %g and %g",
+                             wisp_type_name(info.type), low, high);
+    if (norm < smallest / eps) { /* zero, or so small that 1/halfwidth would overflow */
+        *bounds = (wisp_bounds){.center = 0, .halfwidth = 1};
+        return WISP_OK;
+    }
+    if (method == WISP_BOUNDS_LANCZOS && high - low > 64 * eps * norm)
+        WISP_TRY(narrow(A, seed, eps * norm, &low, &high, &probability));
+    *bounds = interval(low, high, eps, probability);
+out:
+    return status;
+}

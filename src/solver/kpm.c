@@ -1,0 +1,268 @@
+/* Chebyshev moments by the kernel polynomial method: figures 3 to 5 of Kreutzer et al., "Performance engineering
+   of the kernel polynomial method on large-scale CPU-GPU systems". */
+#include "solver.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct kpm {
+    wisp_ctx *ctx;
+    const wisp_mat *A;
+    const wisp_kpm_opts *opts; /* with every default filled in */
+    wisp_bounds bounds;
+    int64_t vectors;     /* of the whole run: random ones, sites, or all unit vectors */
+    wisp_blk *v, *w, *u; /* |nu_m>; |nu_m-1>, which becomes |nu_m+1>; u for the naive variant alone */
+    int width;           /* their columns */
+    wisp_scalar *shift;  /* [width] the center */
+    wisp_scalar *dot;    /* [3][width] of one sweep, as wisp_spmmv gives them */
+    double *eta;         /* [moments][width] all dots of the batch: <nu_m|nu_m> and <nu_m+1|nu_m> in turn */
+    int64_t *row;        /* [width] of the unit vectors */
+    double sweep_flops;  /* of one sweep and vector */
+    double flops;        /* so far */
+    wisp_status (*step)(struct kpm *k, double alpha, double beta);
+} kpm;
+
+/* Figures 4 and 5: |w> = alpha (A - c)|v> + beta |w>  &  <v|v>  &  <w|v>, all in one pass. */
+static wisp_status step_fused(kpm *k, double alpha, double beta)
+{
+    wisp_aug aug = {.terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY,
+                    .alpha = wisp__real(alpha),
+                    .beta = wisp__real(beta),
+                    .shift = k->shift,
+                    .dot = k->dot};
+    if (!k->opts->reduce_each_step) aug.terms |= WISP_NOREDUCE;
+    return wisp_spmmv(k->w, k->A, k->v, &aug);
+}
+
+/* Figure 3: the same by a sparse product and BLAS-1 calls. */
+static wisp_status step_naive(kpm *k, double alpha, double beta)
+{
+    wisp_status status = WISP_OK;
+    WISP_TRY(wisp_spmmv(k->u, k->A, k->v, NULL));                   /* |u> = A |v> */
+    WISP_TRY(wisp_axpy(k->u, wisp__real(-k->bounds.center), k->v)); /* |u> = |u> - c |v> */
+    WISP_TRY(wisp_scal(k->w, wisp__real(beta)));                    /* |w> = -|w> */
+    WISP_TRY(wisp_axpy(k->w, wisp__real(alpha), k->u));             /* |w> = |w> + 2/h |u> */
+    WISP_TRY(wisp_dot(k->v, k->v, k->dot));                         /* <v|v> */
+    WISP_TRY(wisp_dot(k->w, k->v, k->dot + k->width));              /* <w|v> */
+out:
+    return status;
+}
+
+static void swap(kpm *k)
+{
+    wisp_blk *v = k->v;
+    k->v = k->w;
+    k->w = v;
+}
+
+/* Keeps <v|v> or <w|v> of the present sweep as eta_n. */
+static void keep(kpm *k, int64_t n, const wisp_scalar *dot)
+{
+    for (int j = 0; j < k->width; j++) k->eta[n * k->width + j] = dot[j].re;
+}
+
+/* On which side the spectrum leaves the bounds, of column j: beyond the upper one <nu_m+1|nu_m> grows and is
+   positive, beyond the lower one it is negative. The last pair of dots is that of sweep m. */
+static const char *side(const kpm *k, int64_t m, int j)
+{
+    double ratio = k->eta[(2 * m + 1) * k->width + j] / k->eta[2 * m * k->width + j];
+    return ratio > 0.2 ? "above the upper bound" : ratio < -0.2 ? "below the lower bound" : "beyond the bounds";
+}
+
+/* No dot exceeds <nu_0|nu_0> as long as |T_n| <= 1, that is while the spectrum lies within the bounds. Checks
+   eta_n; sweep m made the last pair of dots. Single precision's rounding needs more room. */
+static wisp_status guard(const kpm *k, int64_t first, int64_t n, int64_t m)
+{
+    double allowed = 1 + (wisp__is_single(k->opts->type) ? 1e-4 : 1e-8);
+    for (int j = 0; j < k->width; j++) {
+        double eta_0 = k->eta[j], eta = k->eta[n * k->width + j];
+        if (fabs(eta) <= eta_0 * allowed) continue;
+        return wisp_ctx_fail(
+            k->ctx, WISP_ERR_BOUNDS,
+            "the matrix has eigenvalues %s: bounds %.10g to %.10g, and dot %lld of vector %lld is %.4g "
+            "times the first; take wider bounds, or have them found (--bounds lanczos or gershgorin)",
+            side(k, m, j), k->bounds.center - k->bounds.halfwidth, k->bounds.center + k->bounds.halfwidth, (long long)n,
+            (long long)(first + j), eta / eta_0);
+    }
+    return WISP_OK;
+}
+
+/* |v> = |nu_0>: vector number `first` and those that follow it. */
+static wisp_status start(kpm *k, int64_t first)
+{
+    const wisp_kpm_opts *o = k->opts;
+    if (o->trace == WISP_TRACE_RANDOM)
+        return wisp_blk_fill_random(k->v, WISP_RANDOM_TRACE, o->seed, WISP__STREAM_TRACE,
+                                    (uint32_t)(o->first_vector + first));
+    for (int j = 0; j < k->width; j++) k->row[j] = o->trace == WISP_TRACE_SITES ? o->sites[first + j] : first + j;
+    return wisp_blk_fill_units(k->v, k->row);
+}
+
+/* All dots of one batch of vectors: n/2 sweeps, two dots each. nu_1 = 1/h (A - c) nu_0 begins; if n is odd then the
+   last dot needs no sweep of its own. */
+static wisp_status run_batch(kpm *k, int64_t first)
+{
+    wisp_status status = WISP_OK;
+    int64_t n = k->opts->moments;
+    double a = 1 / k->bounds.halfwidth;
+    WISP_TRY(start(k, first));
+    for (int64_t m = 0; m < n / 2; m++) {
+        double done = ((double)first + k->width * (double)m / (double)(n / 2)) / (double)k->vectors;
+        WISP_TRY(wisp_ctx_step(k->ctx, "moments", done, k->flops));
+        WISP_TRY(m == 0 ? k->step(k, a, 0) : k->step(k, 2 * a, -1)); /* |w> = 2a (A - c)|v> - |w>  &  dots */
+        keep(k, 2 * m, k->dot);                                      /* eta_2m = <v|v> */
+        keep(k, 2 * m + 1, k->dot + k->width);                       /* eta_2m+1 = <w|v> */
+        WISP_TRY(guard(k, first, 2 * m, m));
+        WISP_TRY(guard(k, first, 2 * m + 1, m));
+        swap(k);
+        k->flops += k->sweep_flops * k->width;
+    }
+    if (n % 2) {
+        WISP_TRY(wisp_dot(k->v, k->v, k->dot));
+        keep(k, n - 1, k->dot);
+        WISP_TRY(guard(k, first, n - 1, n / 2 - 1));
+    }
+out:
+    return status;
+}
+
+/* Moments from the dots: mu_2m = 2 <nu_m|nu_m> - mu_0, mu_2m+1 = 2 <nu_m+1|nu_m> - mu_1. An exact trace is the sum
+   over all vectors. */
+static void collect(const kpm *k, int64_t first, wisp_moments *m)
+{
+    for (int j = 0; j < k->width; j++) {
+        double *mu = k->opts->trace == WISP_TRACE_EXACT ? m->mu : m->mu + (first + j) * m->n;
+        const double *eta = k->eta + j;
+        mu[0] += eta[0];
+        mu[1] += eta[k->width];
+        for (int64_t n = 2; n < m->n; n++) mu[n] += 2 * eta[n * k->width] - eta[(n % 2) * k->width];
+    }
+}
+
+static void free_blocks(kpm *k)
+{
+    wisp_blk_free(k->v);
+    wisp_blk_free(k->w);
+    wisp_blk_free(k->u);
+    k->v = k->w = k->u = NULL;
+    k->width = 0;
+}
+
+/* Blocks for a batch; the last one may be narrower. */
+static wisp_status set_width(kpm *k, int width)
+{
+    wisp_status status = WISP_OK;
+    wisp_map *map = wisp_mat_map(k->A);
+    wisp_type type = k->opts->type;
+    if (width == k->width) return WISP_OK;
+    free_blocks(k);
+    WISP_TRY(wisp_blk_create(&k->v, k->ctx, map, type, width));
+    WISP_TRY(wisp_blk_create(&k->w, k->ctx, map, type, width));
+    if (k->opts->variant == WISP_KPM_NAIVE) WISP_TRY(wisp_blk_create(&k->u, k->ctx, map, type, width));
+    for (int j = 0; j < width; j++) k->shift[j] = wisp__real(k->bounds.center);
+    k->width = width;
+out:
+    return status;
+}
+
+/* The kernel polynomial method: batch by batch. m->vectors counts those whose moments are there. */
+static wisp_status run(kpm *k, wisp_moments *m)
+{
+    wisp_status status = WISP_OK;
+    size_t most = (size_t)wisp__kpm_width(k->opts, k->vectors);
+    WISP_TRY(wisp_alloc(k->ctx, &k->shift, most, sizeof *k->shift));
+    WISP_TRY(wisp_alloc(k->ctx, &k->dot, 3 * most, sizeof *k->dot));
+    WISP_TRY(wisp_alloc(k->ctx, &k->row, most, sizeof *k->row));
+    WISP_TRY(wisp_alloc(k->ctx, &k->eta, (size_t)m->n * most, sizeof *k->eta));
+    for (int64_t first = 0; first < k->vectors; first += k->width) {
+        int64_t left = k->vectors - first;
+        WISP_TRY(set_width(k, left < (int64_t)most ? (int)left : (int)most));
+        WISP_TRY(run_batch(k, first));
+        collect(k, first, m);
+        if (m->trace != WISP_TRACE_EXACT) m->vectors = first + k->width;
+    }
+    m->vectors = m->trace == WISP_TRACE_EXACT ? 1 : k->vectors;
+    WISP_TRY(wisp_ctx_step(k->ctx, "moments", 1, k->flops));
+out:
+    free_blocks(k);
+    wisp_free(k->ctx, k->shift);
+    wisp_free(k->ctx, k->dot);
+    wisp_free(k->ctx, k->row);
+    wisp_free(k->ctx, k->eta);
+    return status;
+}
+
+/* Floating-point operations of one sweep and vector: table I of the paper. */
+static double flops_of_sweep(const wisp_mat_info *info, wisp_type type)
+{
+    int complex_matrix = wisp_type_is_complex(info->type), complex_vectors = wisp_type_is_complex(type);
+    double add = complex_vectors ? 2 : 1, multiply = complex_matrix ? 6 : complex_vectors ? 2 : 1;
+    double per_row = complex_vectors ? 7 + 27 : 4 + 5; /* ceil(7 F_a / 2) + ceil(9 F_m / 2) */
+    return (double)info->nnz * (add + multiply) + (double)info->rows * per_row;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* All of m but the moments themselves. They are the caller's, who may keep them longer than the context: plain
+   memory. */
+static wisp_status describe(wisp_moments *m, wisp_ctx *ctx, const wisp_mat_info *info, const wisp_kpm_opts *o)
+{
+    int64_t vectors = wisp__kpm_vectors(o, info->rows);
+    size_t lines = o->trace == WISP_TRACE_EXACT ? 1 : (size_t)vectors;
+    *m = (wisp_moments){.rows = info->rows,
+                        .nnz = info->nnz,
+                        .n = o->moments,
+                        .trace = o->trace,
+                        .seed = o->seed,
+                        .first_vector = o->first_vector,
+                        .type = o->type,
+                        .variant = o->variant,
+                        .bounds_method = o->bounds_method,
+                        .width = wisp__kpm_width(o, vectors),
+                        .threads = wisp_ctx_threads(ctx)};
+    snprintf(m->version, sizeof m->version, "%s", wisp_version());
+    m->mu = calloc(lines, (size_t)m->n * sizeof *m->mu);
+    if (o->trace == WISP_TRACE_SITES) m->sites = calloc(lines, sizeof *m->sites);
+    if (!m->mu || (o->trace == WISP_TRACE_SITES && !m->sites))
+        return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for %lld moments of %zu vectors", (long long)m->n,
+                             lines);
+    if (m->sites) memcpy(m->sites, o->sites, lines * sizeof *m->sites);
+    return WISP_OK;
+}
+
+wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts)
+{
+    wisp_status status = WISP_OK;
+    wisp_ctx *ctx = wisp_mat_ctx(A);
+    wisp_kpm_opts full;
+    wisp_mat_info info;
+    wisp_mat_get_info(A, &info);
+    memset(m, 0, sizeof *m);
+    WISP_TRY(wisp__kpm_options(&full, A, opts));
+    WISP_TRY(describe(m, ctx, &info, &full));
+    double before = now();
+    WISP_TRY(wisp__kpm_bounds(&m->bounds, A, &full));
+    m->bounds_seconds = now() - before;
+
+    kpm k = {.ctx = ctx,
+             .A = A,
+             .opts = &full,
+             .bounds = m->bounds,
+             .vectors = wisp__kpm_vectors(&full, info.rows),
+             .step = full.variant == WISP_KPM_NAIVE ? step_naive : step_fused,
+             .sweep_flops = flops_of_sweep(&info, full.type)};
+    before = now();
+    status = run(&k, m);
+    m->seconds = now() - before;
+    m->flops = k.flops;
+out:
+    if (status != WISP_OK && status != WISP_ERR_CANCELLED) wisp_moments_free(m);
+    return status;
+}

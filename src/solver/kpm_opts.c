@@ -1,0 +1,125 @@
+/* The options of wisp_kpm: defaults, checks, and the memory that a run will take. */
+#include "solver.h"
+#include <math.h>
+
+/* The default width: the matrix's share of the traffic is small by then, and the rows of the block that a sweep
+   comes back to still find room in the cache. */
+enum { DEFAULT_WIDTH = 16, DEFAULT_MOMENTS = 512, DEFAULT_VECTORS = 32 };
+static const int64_t most_moments = (int64_t)1 << 30, random_columns = (int64_t)1 << 32;
+
+static void fill_defaults(wisp_kpm_opts *full, wisp_type matrix_type, const wisp_kpm_opts *opts)
+{
+    *full = opts ? *opts : (wisp_kpm_opts){0};
+    if (full->moments == 0) full->moments = DEFAULT_MOMENTS;
+    if (full->vectors == 0 && full->trace == WISP_TRACE_RANDOM) full->vectors = DEFAULT_VECTORS;
+    if (full->type == WISP_DEFAULT) full->type = matrix_type;
+}
+
+int64_t wisp__kpm_vectors(const wisp_kpm_opts *full, int64_t rows)
+{
+    return full->trace == WISP_TRACE_EXACT ? rows : full->vectors;
+}
+
+int wisp__kpm_width(const wisp_kpm_opts *full, int64_t vectors)
+{
+    if (full->variant != WISP_KPM_BLOCKED) return 1;
+    int width = full->width > 0 ? full->width : DEFAULT_WIDTH;
+    return width < vectors ? width : (int)vectors;
+}
+
+static wisp_status check_trace(wisp_ctx *ctx, const wisp_kpm_opts *o, int64_t rows)
+{
+    long long vectors = o->vectors, first = o->first_vector;
+    switch (o->trace) {
+    case WISP_TRACE_EXACT: return WISP_OK;
+    case WISP_TRACE_RANDOM:
+        if (vectors < 1) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "vectors: %lld, at least 1 is needed", vectors);
+        if (first < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "first_vector: %lld is negative", first);
+        if (vectors > random_columns || first > random_columns - vectors)
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                                 "vectors: %lld from number %lld on; random vectors are numbered up to %lld", vectors,
+                                 first, (long long)random_columns - 1);
+        return WISP_OK;
+    case WISP_TRACE_SITES:
+        if (vectors < 1 || !o->sites)
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "sites: none given; name at least one row");
+        for (int64_t i = 0; i < vectors; i++)
+            if (o->sites[i] < 0 || o->sites[i] >= rows)
+                return wisp_ctx_fail(ctx, WISP_ERR_ARG, "sites: %lld is not a row; they are 0 to %lld",
+                                     (long long)o->sites[i], (long long)rows - 1);
+        return WISP_OK;
+    }
+    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "trace: unknown value %d", (int)o->trace);
+}
+
+static wisp_status check_variant(wisp_ctx *ctx, const wisp_kpm_opts *o)
+{
+    if (o->variant != WISP_KPM_BLOCKED && o->variant != WISP_KPM_FUSED && o->variant != WISP_KPM_NAIVE)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "variant: unknown value %d", (int)o->variant);
+    if (o->width < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "width: %d, at least 1 is needed", o->width);
+    if (o->width > 1 && o->variant != WISP_KPM_BLOCKED)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                             "width: %d is for the blocked variant; naive and fused take one vector at a time",
+                             o->width);
+    return WISP_OK;
+}
+
+/* A real matrix also takes complex vectors of its precision. */
+static wisp_status check_type(wisp_ctx *ctx, wisp_type vectors, wisp_type matrix)
+{
+    int fits = vectors == matrix || (matrix == WISP_S && vectors == WISP_C) || (matrix == WISP_D && vectors == WISP_Z);
+    if (fits) return WISP_OK;
+    return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
+                         "vectors of type %s do not go with a matrix of type %s; assemble the matrix in the precision "
+                         "that is wanted",
+                         wisp_type_name(vectors), wisp_type_name(matrix));
+}
+
+wisp_status wisp__kpm_options(wisp_kpm_opts *full, const wisp_mat *A, const wisp_kpm_opts *opts)
+{
+    wisp_status status = WISP_OK;
+    wisp_ctx *ctx = wisp_mat_ctx(A);
+    wisp_mat_info info;
+    wisp_mat_get_info(A, &info);
+    fill_defaults(full, info.type, opts);
+    if (full->moments < 2 || full->moments > most_moments)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "moments: %lld, it must be 2 to %lld", (long long)full->moments,
+                             (long long)most_moments);
+    WISP_TRY(check_variant(ctx, full));
+    WISP_TRY(check_type(ctx, full->type, info.type));
+    WISP_TRY(check_trace(ctx, full, info.rows));
+out:
+    return status;
+}
+
+wisp_status wisp__kpm_bounds(wisp_bounds *bounds, const wisp_mat *A, const wisp_kpm_opts *full)
+{
+    wisp_status status = WISP_OK;
+    wisp_mat_props props;
+    if (full->bounds_method != WISP_BOUNDS_GIVEN) return wisp_bounds_find(bounds, A, full->bounds_method, full->seed);
+    *bounds = full->bounds;
+    bounds->failure_probability = NAN;
+    if (!isfinite(bounds->center) || !isfinite(bounds->halfwidth) || !(bounds->halfwidth > 0))
+        return wisp_ctx_fail(wisp_mat_ctx(A), WISP_ERR_ARG,
+                             "bounds: center %g and halfwidth %g are no interval; both must be finite, the halfwidth "
+                             "positive",
+                             bounds->center, bounds->halfwidth);
+    WISP_TRY(wisp__require_hermitian(A, &props));
+out:
+    return status;
+}
+
+int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts)
+{
+    wisp_kpm_opts full;
+    fill_defaults(&full, type, opts);
+    int64_t vectors = wisp__kpm_vectors(&full, rows);
+    double n = (double)full.moments, width = wisp__kpm_width(&full, vectors);
+    double blocks = (full.variant == WISP_KPM_NAIVE ? 3 : 2) * width * (double)wisp_type_size(full.type) * (double)rows;
+    double dots = (n + 1) * width * sizeof(double) + 4 * width * sizeof(wisp_scalar);
+    double lanczos = 2 * WISP__LANCZOS_WIDTH * (double)wisp_type_size(type) * (double)rows;
+    double moments = n * sizeof(double) * (full.trace == WISP_TRACE_EXACT ? 1 : (double)vectors);
+    double bytes = blocks + dots;
+    if (full.bounds_method == WISP_BOUNDS_LANCZOS) bytes = fmax(bytes, lanczos);
+    return bytes + moments < 9e18 ? (int64_t)(bytes + moments) : INT64_MAX;
+}

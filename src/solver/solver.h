@@ -1,0 +1,26 @@
+/* What the solvers share. */
+#ifndef WISP_SOLVER_H
+#define WISP_SOLVER_H
+#include <wisp/wisp.h>
+
+/* Random streams: every use of random numbers has its own. */
+enum { WISP__STREAM_TRACE = 0, WISP__STREAM_LANCZOS = 1 };
+
+/* Columns of the Lanczos block, which wisp_kpm_plan counts. */
+enum { WISP__LANCZOS_WIDTH = 4 };
+
+/* The matrix's properties, or a refusal that names the entry: it must be square, finite and exactly Hermitian. */
+wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props);
+
+/* Every default filled in, every option checked against the matrix; all but the bounds, which are found or checked
+   by wisp__kpm_bounds. opts may be NULL. */
+wisp_status wisp__kpm_options(wisp_kpm_opts *full, const wisp_mat *A, const wisp_kpm_opts *opts);
+wisp_status wisp__kpm_bounds(wisp_bounds *bounds, const wisp_mat *A, const wisp_kpm_opts *full);
+/* Vectors of the whole run, and columns of its blocks. */
+int64_t wisp__kpm_vectors(const wisp_kpm_opts *full, int64_t rows);
+int wisp__kpm_width(const wisp_kpm_opts *full, int64_t vectors);
+
+static inline wisp_scalar wisp__real(double x) { return (wisp_scalar){x, 0}; }
+
+static inline int wisp__is_single(wisp_type type) { return type == WISP_S || type == WISP_C; }
+#endif

@@ -1,0 +1,448 @@
+/* Moments of small matrices: against LAPACK and dense recurrences, all variants, widths, types, threads; options,
+   guard, cancelling, memory. */
+#include "kpm_dense.h"
+
+static int make_ctx(void **state)
+{
+    *state = ref_ctx(NULL);
+    return 0;
+}
+static int free_ctx(void **state)
+{
+    wisp_ctx_free(*state);
+    return 0;
+}
+
+/* An exact trace is the sum over the spectrum, for even and odd numbers of moments. */
+static void exact_trace(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const char *const spec[] = {"topi:nx=3,ny=4,nz=2", "laplace:nx=7,ny=6,nz=1", "graphene:nx=4,ny=5,flux=1/4",
+                                       "anderson:nx=5,ny=4,nz=3,disorder=3", "spinchain:sites=8,up=3"};
+    static const int64_t moments[] = {2, 3, 4, 5, 63, 200};
+    for (size_t s = 0; s < sizeof spec / sizeof *spec; s++) {
+        ref_mat dense;
+        wisp_mat *A = mat_of_spec(ctx, spec[s], &dense);
+        double *energy = eigenvalues(dense);
+        for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
+            wisp_moments m;
+            wisp_kpm_opts o = {.moments = moments[i], .trace = WISP_TRACE_EXACT, .width = 5, .seed = i};
+            REF_OK(ctx, wisp_kpm(&m, A, &o));
+            assert_inside(spec[s], &m.bounds, energy[0], energy[dense.rows - 1]);
+            assert_true(m.bounds.failure_probability >= 0 && m.bounds.failure_probability < 1.001e-8);
+            assert_int_equal(m.vectors, 1);
+            assert_int_equal(m.n, moments[i]);
+            assert_true(m.mu[0] == (double)dense.rows);
+            for (int64_t n = 0; n < m.n; n++) {
+                double truth = true_moment(energy, dense.rows, &m.bounds, n);
+                if (!(fabs(m.mu[n] - truth) <= 1e-12 * m.mu[0]))
+                    fail_msg("%s, %lld moments: mu_%lld = %.17g, should be %.17g", spec[s], (long long)m.n,
+                             (long long)n, m.mu[n], truth);
+            }
+            wisp_moments_free(&m);
+        }
+        free(energy);
+        ref_free(dense);
+        wisp_mat_free(A);
+    }
+}
+
+/* <i|T_n|i> by a dense recurrence. */
+static void local_moments(ref_mat H, const wisp_bounds *b, int64_t site, int64_t n, double *mu)
+{
+    int64_t rows = H.rows;
+    cplx *t[3];
+    for (int i = 0; i < 3; i++) t[i] = calloc((size_t)rows, sizeof(cplx));
+    t[0][site] = 1;
+    for (int64_t k = 0; k < n; k++) {
+        mu[k] = creal(t[0][site]);
+        for (int64_t i = 0; i < rows; i++) {
+            cplx sum = -b->center * t[0][i];
+            for (int64_t j = 0; j < rows; j++) sum += REF_AT(H, i, j) * t[0][j];
+            t[2][i] = k == 0 ? sum / b->halfwidth : 2 * sum / b->halfwidth - t[1][i];
+        }
+        cplx *last = t[1];
+        t[1] = t[0], t[0] = t[2], t[2] = last;
+    }
+    for (int i = 0; i < 3; i++) free(t[i]);
+}
+
+static void local_density(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {11};
+    enum { N = 41 };
+    ref_mat H = random_hermitian(&r, WISP_Z, 37, 0.2);
+    wisp_mat *A = mat_of(ctx, H, WISP_Z);
+    int64_t sites[] = {36, 0, 5, 5, 17};
+    wisp_moments m;
+    wisp_kpm_opts o = {.moments = N, .trace = WISP_TRACE_SITES, .sites = sites, .vectors = 5, .width = 2};
+    REF_OK(ctx, wisp_kpm(&m, A, &o));
+    assert_int_equal(m.vectors, 5);
+    assert_memory_equal(m.sites, sites, sizeof sites);
+    for (int v = 0; v < 5; v++) {
+        double mu[N];
+        local_moments(H, &m.bounds, sites[v], N, mu);
+        assert_true(worst_difference(mu, m.mu + v * N, N) < 1e-12);
+    }
+    wisp_moments_free(&m);
+    wisp_mat_free(A);
+    ref_free(H);
+}
+
+/* Every variant and width gives the same moments, vector by vector, for all types. */
+static void variants_and_widths(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const struct {
+        wisp_type mat, blk;
+    } combo[] = {{WISP_Z, WISP_Z}, {WISP_D, WISP_D}, {WISP_D, WISP_Z},
+                 {WISP_S, WISP_S}, {WISP_S, WISP_C}, {WISP_C, WISP_C}};
+    enum { N = 33, R = 33, ROWS = 61 };
+    for (int c = 0; c < 6; c++) {
+        ref_rng r = {(uint64_t)c + 5};
+        ref_mat H = random_hermitian(&r, combo[c].mat, ROWS, 0.15);
+        wisp_mat *A = mat_of(ctx, H, combo[c].mat);
+        int single = combo[c].mat == WISP_S || combo[c].mat == WISP_C;
+        wisp_moments first = {0};
+        for (int width = 1; width <= R + 2; width++) {
+            wisp_kpm_opts o = {.moments = N, .vectors = R, .seed = 3, .width = width, .type = combo[c].blk};
+            if (width > R) o.width = 0, o.variant = width == R + 1 ? WISP_KPM_FUSED : WISP_KPM_NAIVE;
+            if (width % 2) o.reduce_each_step = 1;
+            wisp_moments m;
+            REF_OK(ctx, wisp_kpm(&m, A, &o));
+            assert_int_equal(m.vectors, R);
+            assert_int_equal(m.type, combo[c].blk);
+            for (int v = 0; v < R; v++) assert_true(m.mu[v * N] == ROWS);
+            if (width == 1) {
+                first = m;
+                continue;
+            }
+            double worst = worst_difference(m.mu, first.mu, R * N);
+            if (!(worst <= (single ? 1e-5 : 1e-12) * ROWS))
+                fail_msg("types %d %d, width %d, variant %d: moments differ by %g", combo[c].mat, combo[c].blk, width,
+                         (int)o.variant, worst);
+            wisp_moments_free(&m);
+        }
+        wisp_moments_free(&first);
+        wisp_mat_free(A);
+        ref_free(H);
+    }
+}
+
+/* <v|T_n|v> of random vectors, against the dense recurrence by way of the block's own numbers: mu_1 = <v|H~|v>. */
+static void random_vectors(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {21};
+    ref_mat H = random_hermitian(&r, WISP_Z, 29, 0.3);
+    wisp_mat *A = mat_of(ctx, H, WISP_Z);
+    wisp_kpm_opts o = {.moments = 4, .vectors = 7, .seed = 77, .width = 3, .first_vector = 4};
+    wisp_moments m, all;
+    wisp_blk *v;
+    REF_OK(ctx, wisp_kpm(&m, A, &o));
+    REF_OK(ctx, wisp_blk_create(&v, ctx, wisp_mat_map(A), WISP_Z, 7));
+    REF_OK(ctx, wisp_blk_fill_random(v, WISP_RANDOM_TRACE, 77, 0, 4));
+    ref_mat x = ref_get(v);
+    for (int j = 0; j < 7; j++) {
+        cplx sum = 0;
+        for (int64_t a = 0; a < 29; a++)
+            for (int64_t b = 0; b < 29; b++) sum += conj(REF_AT(x, a, j)) * REF_AT(H, a, b) * REF_AT(x, b, j);
+        double mu_1 = (creal(sum) - 29 * m.bounds.center) / m.bounds.halfwidth;
+        assert_true(fabs(mu_1 - m.mu[j * 4 + 1]) < 1e-12 * 29);
+    }
+    /* A run that begins with vector 4 continues one of vectors 0 to 3. */
+    o.first_vector = 0, o.vectors = 11;
+    REF_OK(ctx, wisp_kpm(&all, A, &o));
+    assert_true(worst_difference(all.mu + 4 * 4, m.mu, 7 * 4) < 1e-12 * 29);
+    assert_true(worst_difference(all.mu, m.mu, 4 * 4) > 1e-3);
+    wisp_moments_free(&m);
+    wisp_moments_free(&all);
+    wisp_blk_free(v);
+    ref_free(x);
+    ref_free(H);
+    wisp_mat_free(A);
+}
+
+static void threads(void **state)
+{
+    (void)state;
+    wisp_moments m[3];
+    for (int v = 0; v < 3; v++) {
+        for (int t = 0; t < 3; t++) {
+            wisp_ctx_opts c = {.threads = t + 1, .no_pin = 1};
+            wisp_ctx *ctx = ref_ctx(&c);
+            wisp_mat *A = mat_of_spec(ctx, "topi:nx=8,ny=8,nz=3", NULL);
+            wisp_kpm_opts o = {.moments = 40, .vectors = 7, .seed = 5, .variant = (wisp_kpm_variant)v};
+            REF_OK(ctx, wisp_kpm(&m[t], A, &o));
+            assert_int_equal(m[t].threads, t + 1);
+            wisp_mat_free(A);
+            wisp_ctx_free(ctx);
+        }
+        for (int t = 1; t < 3; t++) {
+            assert_memory_equal(&m[t].bounds, &m[0].bounds, sizeof m[0].bounds);
+            assert_memory_equal(m[t].mu, m[0].mu, 40 * 7 * sizeof(double));
+        }
+        for (int t = 0; t < 3; t++) wisp_moments_free(&m[t]);
+    }
+}
+
+/* Bounds that are too narrow stop the run, and the message names the side. */
+static void guard(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const struct {
+        double cut_low, cut_high;
+        const char *words;
+    } cases[] = {{0, 0.02, "above the upper bound"},
+                 {0.02, 0, "below the lower bound"},
+                 {0, 0.4, "above the upper bound"},
+                 {0.4, 0, "below the lower bound"},
+                 {0.2, 0.2, "bound"}};
+    static const wisp_type types[] = {WISP_D, WISP_S, WISP_C, WISP_Z};
+    for (int t = 0; t < 4; t++) {
+        ref_rng r = {99};
+        ref_mat H = random_hermitian(&r, types[t], 80, 0.3);
+        wisp_mat *A = mat_of(ctx, H, types[t]);
+        double *energy = eigenvalues(H), low = energy[0], high = energy[79], spread = high - low;
+        for (size_t i = 0; i < 5 * 3; i++) {
+            double a = low + cases[i % 5].cut_low * spread, b = high - cases[i % 5].cut_high * spread;
+            if (cases[i % 5].cut_low == 0) a -= 0.01 * spread;
+            if (cases[i % 5].cut_high == 0) b += 0.01 * spread;
+            wisp_kpm_opts o = {.moments = 401, .vectors = 9, .bounds_method = WISP_BOUNDS_GIVEN};
+            o.variant = (wisp_kpm_variant)(i / 5);
+            o.bounds = (wisp_bounds){a / 2 + b / 2, b / 2 - a / 2, 0};
+            wisp_moments m;
+            memset(&m, 0xff, sizeof m);
+            REF_FAILS(ctx, wisp_kpm(&m, A, &o), WISP_ERR_BOUNDS, cases[i % 5].words);
+            assert_null(m.mu);
+            assert_int_equal(m.vectors, 0);
+        }
+        /* Just wide enough. */
+        wisp_kpm_opts o = {.moments = 401, .vectors = 9, .bounds_method = WISP_BOUNDS_GIVEN};
+        o.bounds = (wisp_bounds){low / 2 + high / 2, 0.500001 * spread, 0};
+        wisp_moments m;
+        REF_OK(ctx, wisp_kpm(&m, A, &o));
+        assert_true(isnan(m.bounds.failure_probability));
+        wisp_moments_free(&m);
+        o.bounds.halfwidth = 1e-30 * spread; /* overflows within a few sweeps */
+        REF_FAILS(ctx, wisp_kpm(&m, A, &o), WISP_ERR_BOUNDS, "bound");
+        free(energy);
+        ref_free(H);
+        wisp_mat_free(A);
+    }
+}
+
+static void bad_options(void **state)
+{
+    wisp_ctx *ctx = *state;
+    wisp_mat *A = mat_of_spec(ctx, "laplace:nx=5,ny=4,nz=1", NULL);
+    int64_t outside[] = {3, 20}, negative[] = {-1};
+    static const wisp_bounds flat = {0, 0, 0}, nan_center = {NAN, 1, 0}, endless = {0, HUGE_VAL, 0};
+    const struct {
+        wisp_kpm_opts o;
+        wisp_status status;
+        const char *words;
+    } table[] = {
+        {{.moments = 1}, WISP_ERR_ARG, "moments: 1, it must be 2 to"},
+        {{.moments = -5}, WISP_ERR_ARG, "moments: -5"},
+        {{.moments = INT64_MAX}, WISP_ERR_ARG, "moments: 9223372036854775807"},
+        {{.vectors = -1}, WISP_ERR_ARG, "vectors: -1, at least 1"},
+        {{.vectors = INT64_MAX}, WISP_ERR_ARG, "vectors: 9223372036854775807"},
+        {{.first_vector = -1}, WISP_ERR_ARG, "first_vector: -1"},
+        {{.first_vector = 4294967290}, WISP_ERR_ARG, "numbered up to 4294967295"},
+        {{.width = -2}, WISP_ERR_ARG, "width: -2"},
+        {{.width = 2, .variant = WISP_KPM_NAIVE}, WISP_ERR_ARG, "width: 2 is for the blocked variant"},
+        {{.variant = (wisp_kpm_variant)7}, WISP_ERR_ARG, "variant: unknown value 7"},
+        {{.trace = (wisp_trace)9}, WISP_ERR_ARG, "trace: unknown value 9"},
+        {{.trace = WISP_TRACE_SITES}, WISP_ERR_ARG, "sites: none given"},
+        {{.trace = WISP_TRACE_SITES, .sites = outside, .vectors = 2},
+         WISP_ERR_ARG,
+         "sites: 20 is not a row; they are 0 to 19"},
+        {{.trace = WISP_TRACE_SITES, .sites = negative, .vectors = 1}, WISP_ERR_ARG, "sites: -1"},
+        {{.type = WISP_S}, WISP_ERR_UNSUPPORTED, "vectors of type single do not go with a matrix of type double"},
+        {{.type = WISP_C}, WISP_ERR_UNSUPPORTED, "complex single"},
+        {{.type = (wisp_type)17}, WISP_ERR_UNSUPPORTED, "vectors of type"},
+        {{.bounds_method = (wisp_bounds_method)5}, WISP_ERR_ARG, "bounds"},
+        {{.bounds_method = WISP_BOUNDS_GIVEN, .bounds = flat}, WISP_ERR_ARG, "halfwidth 0 are no interval"},
+        {{.bounds_method = WISP_BOUNDS_GIVEN, .bounds = nan_center}, WISP_ERR_ARG, "center nan"},
+        {{.bounds_method = WISP_BOUNDS_GIVEN, .bounds = endless}, WISP_ERR_ARG, "halfwidth inf"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        wisp_moments m;
+        REF_FAILS(ctx, wisp_kpm(&m, A, &table[i].o), table[i].status, table[i].words);
+        assert_null(m.mu);
+    }
+    wisp_mat_free(A);
+}
+
+/* Matrices that have no density of states: named by their entry. */
+static void bad_matrices(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const wisp_bounds wide = {0, 100, 0};
+    struct {
+        int64_t rows, cols, i, j;
+        cplx value;
+        wisp_status status;
+        const char *words;
+    } table[] = {
+        {6, 7, 0, 0, 1, WISP_ERR_HERMITIAN, "rectangular (6 x 7)"},
+        {6, 6, 1, 4, 2, WISP_ERR_HERMITIAN, "not Hermitian: entry (1, 4) is not the conjugate of (4, 1)"},
+        {6, 6, 3, 3, 2 + I, WISP_ERR_HERMITIAN, "entry (3, 3) on the diagonal is not real"},
+        {6, 6, 2, 2, NAN, WISP_ERR_NUMERIC, "row 2 of the matrix holds a NaN"},
+        {6, 6, 5, 5, HUGE_VAL, WISP_ERR_NUMERIC, "row 5"},
+        {6, 6, 5, 5, 1e308, WISP_ERR_NUMERIC, "too large"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        ref_mat H = ref_new(table[i].rows, table[i].cols);
+        for (int64_t k = 0; k < 6; k++) REF_AT(H, k, k) = 1;
+        REF_AT(H, table[i].i, table[i].j) = table[i].value;
+        wisp_mat *A = mat_of(ctx, H, WISP_Z);
+        for (int method = 0; method < 3; method++) {
+            wisp_moments m;
+            wisp_kpm_opts o = {.bounds_method = (wisp_bounds_method)method, .bounds = wide};
+            if (method == WISP_BOUNDS_GIVEN && table[i].status == WISP_ERR_NUMERIC && isfinite(creal(table[i].value)))
+                continue;
+            REF_FAILS(ctx, wisp_kpm(&m, A, &o), table[i].status, table[i].words);
+        }
+        ref_free(H);
+        wisp_mat_free(A);
+    }
+}
+
+/* Stops after some steps. */
+typedef struct {
+    int left;
+    double last, flops;
+} stopper;
+static int stop(void *arg, const wisp_progress *p)
+{
+    stopper *s = arg;
+    if (strcmp(p->task, "moments")) return 0;
+    assert_true(p->done >= s->last && p->done <= 1 && p->flops >= s->flops);
+    s->last = p->done;
+    s->flops = p->flops;
+    return --s->left == 0;
+}
+
+static void cancel(void **state)
+{
+    (void)state;
+    stopper s = {-1, 0, 0};
+    wisp_ctx_opts c = {.progress = stop, .progress_arg = &s};
+    wisp_ctx *ctx = ref_ctx(&c);
+    wisp_mat *A = mat_of_spec(ctx, "topi:nx=4,ny=4,nz=2", NULL);
+    wisp_kpm_opts o = {.moments = 20, .vectors = 10, .width = 4, .seed = 2};
+    wisp_moments all, part;
+    REF_OK(ctx, wisp_kpm(&all, A, &o));
+    assert_true(s.last == 1 && s.flops == all.flops);
+    /* 20 moments are 10 sweeps; batches of 4, 4, 2 vectors; one step before each sweep, and one at the end. */
+    static const int64_t kept[] = {0, 4, 8};
+    for (int steps = 1; steps <= 30; steps++) {
+        s = (stopper){steps, 0, 0};
+        REF_FAILS(ctx, wisp_kpm(&part, A, &o), WISP_ERR_CANCELLED, "cancelled");
+        assert_int_equal(part.vectors, kept[(steps - 1) / 10]);
+        if (part.vectors > 0) assert_memory_equal(part.mu, all.mu, (size_t)part.vectors * 20 * sizeof(double));
+        wisp_moments_free(&part);
+        wisp_ctx_resume(ctx);
+    }
+    o.trace = WISP_TRACE_EXACT;
+    s = (stopper){25, 0, 0};
+    REF_FAILS(ctx, wisp_kpm(&part, A, &o), WISP_ERR_CANCELLED, "cancelled");
+    assert_int_equal(part.vectors, 0);
+    double mean[20];
+    REF_FAILS(ctx, wisp_moments_mean(ctx, &part, mean, NULL), WISP_ERR_ARG, "no vector was completed");
+    wisp_moments_free(&part);
+    /* Cancelled before it began. */
+    REF_FAILS(ctx, wisp_kpm(&part, A, &o), WISP_ERR_CANCELLED, "cancelled");
+    wisp_moments_free(&part);
+    wisp_moments_free(&all);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
+/* Flops by table I, and memory as planned. */
+static void costs(void **state)
+{
+    wisp_ctx *ctx = *state;
+    wisp_mat *A = mat_of_spec(ctx, "topi:nx=10,ny=10,nz=20", NULL);
+    wisp_mat_info info;
+    wisp_mat_get_info(A, &info);
+    for (int v = 0; v < 3; v++) {
+        wisp_kpm_opts o = {.moments = 12,
+                           .vectors = 18,
+                           .variant = (wisp_kpm_variant)v,
+                           .bounds_method = v == 1 ? WISP_BOUNDS_GERSHGORIN : WISP_BOUNDS_LANCZOS};
+        wisp_moments m;
+        wisp_mat *again = mat_of_spec(ctx, "topi:nx=10,ny=10,nz=20", NULL);
+        int64_t before, peak;
+        wisp_ctx_memory(ctx, &before, &peak);
+        REF_OK(ctx, wisp_kpm(&m, again, &o));
+        double expected = 6 * 18 * ((double)info.nnz * 8 + (double)info.rows * 34);
+        assert_true(fabs(m.flops - expected) <= 1e-9 * expected);
+        assert_true(m.seconds > 0 && m.bounds_seconds > 0);
+        wisp_moments_free(&m);
+        wisp_mat_free(again);
+    }
+    /* In a context of its own, so that the peak is that of the call. */
+    for (int v = 0; v < 4; v++) {
+        wisp_ctx *own = ref_ctx(NULL);
+        wisp_mat *B = mat_of_spec(own, "laplace:nx=1000,ny=300,nz=1", NULL);
+        wisp_kpm_opts o = {
+            .moments = 6, .vectors = 6, .variant = (wisp_kpm_variant)(v % 3), .type = v == 3 ? WISP_Z : WISP_D};
+        int64_t before, peak, plan = wisp_kpm_plan(300000, WISP_D, &o);
+        wisp_moments m;
+        wisp_ctx_memory(own, &before, &peak);
+        REF_OK(own, wisp_kpm(&m, B, &o));
+        wisp_ctx_memory(own, NULL, &peak);
+        if (!(fabs((double)(peak - before) - (double)plan) < 0.1 * (double)plan))
+            fail_msg("variant %d: peak %lld, planned %lld", v, (long long)(peak - before), (long long)plan);
+        wisp_moments_free(&m);
+        wisp_mat_free(B);
+        wisp_ctx_free(own);
+    }
+    wisp_mat_free(A);
+    assert_true(wisp_kpm_plan(INT64_MAX / 2, WISP_Z, NULL) == INT64_MAX);
+}
+
+/* Every allocation may fail: a clear status, and nothing lost (the sanitizers look). */
+static void failing_memory(void **state)
+{
+    (void)state;
+    int failures = 0;
+    for (int at = 1, done = 0; !done; at++) {
+        char number[16];
+        snprintf(number, sizeof number, "%d", at);
+        setenv("WISP_ALLOC_FAIL_AT", number, 1);
+        wisp_ctx *ctx = NULL;
+        wisp_mat *A = NULL;
+        wisp_src src = {0};
+        wisp_moments m = {0};
+        wisp_kpm_opts o = {.moments = 8, .vectors = 3, .variant = WISP_KPM_NAIVE};
+        wisp_status status = wisp_ctx_create(&ctx, NULL);
+        unsetenv("WISP_ALLOC_FAIL_AT");
+        if (status == WISP_OK) status = wisp_src_open_gallery(&src, ctx, "laplace:nx=6,ny=5,nz=1");
+        if (status == WISP_OK) status = wisp_mat_create(&A, ctx, &src, NULL);
+        if (status == WISP_OK) status = wisp_kpm(&m, A, &o);
+        done = status == WISP_OK;
+        if (!done) assert_int_equal(status, WISP_ERR_NOMEM);
+        failures += !done;
+        wisp_moments_free(&m);
+        wisp_mat_free(A);
+        wisp_src_close(&src);
+        wisp_ctx_free(ctx);
+    }
+    assert_true(failures > 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exact_trace),    cmocka_unit_test(local_density),  cmocka_unit_test(variants_and_widths),
+        cmocka_unit_test(random_vectors), cmocka_unit_test(threads),        cmocka_unit_test(guard),
+        cmocka_unit_test(bad_options),    cmocka_unit_test(bad_matrices),   cmocka_unit_test(cancel),
+        cmocka_unit_test(costs),          cmocka_unit_test(failing_memory),
+    };
+    return cmocka_run_group_tests(tests, make_ctx, free_ctx);
+}

@@ -1,0 +1,318 @@
+/* Moments files: there and back bit for bit, and every kind of damage with its own clear line. */
+#include "kpm_dense.h"
+#include "config.h"
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef WISP_HAVE_HDF5
+
+static void without(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(NULL);
+    wisp_moments m = {0};
+    REF_FAILS(ctx, wisp_moments_save(ctx, &m, "x.h5"), WISP_ERR_UNSUPPORTED, "without HDF5: install libhdf5-dev");
+    REF_FAILS(ctx, wisp_moments_load(ctx, &m, "x.h5"), WISP_ERR_UNSUPPORTED, "without HDF5: install libhdf5-dev");
+    wisp_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(without)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+#include <hdf5.h>
+
+typedef struct {
+    wisp_ctx *ctx;
+    char folder[64], file[96];
+} fixture;
+
+static int set_up(void **state)
+{
+    fixture *f = calloc(1, sizeof *f);
+    snprintf(f->folder, sizeof f->folder, "/tmp/wisp-moments-XXXXXX");
+    f->ctx = ref_ctx(NULL);
+    *state = f;
+    if (!mkdtemp(f->folder)) return 1;
+    snprintf(f->file, sizeof f->file, "%s/m.h5", f->folder);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    unlink(f->file);
+    wisp_ctx_free(f->ctx);
+    int left = rmdir(f->folder); /* fails if a temporary file was left behind */
+    free(f);
+    return left;
+}
+
+static wisp_moments sample(wisp_trace trace, int64_t vectors, int64_t n)
+{
+    wisp_moments m = {.rows = 50,
+                      .nnz = 99,
+                      .n = n,
+                      .vectors = vectors,
+                      .trace = trace,
+                      .type = WISP_C,
+                      .width = 3,
+                      .variant = WISP_KPM_NAIVE,
+                      .threads = 2,
+                      .seconds = 0.125,
+                      .flops = 1e9,
+                      .bounds_seconds = 3,
+                      .seed = UINT64_MAX - 5,
+                      .first_vector = 7,
+                      .bounds = {-1.5, 3.25, 1e-9},
+                      .bounds_method = WISP_BOUNDS_GERSHGORIN,
+                      .version = "0.0.7"};
+    ref_rng r = {12};
+    m.mu = calloc((size_t)(n * vectors), sizeof *m.mu);
+    for (int64_t i = 0; i < n * vectors; i++) m.mu[i] = ref_uniform(&r);
+    if (trace != WISP_TRACE_SITES) return m;
+    m.sites = calloc((size_t)vectors, sizeof *m.sites);
+    for (int64_t v = 0; v < vectors; v++) m.sites[v] = 49 - v;
+    return m;
+}
+
+static void assert_text(const char *a, const char *b)
+{
+    assert_true((a == NULL) == (b == NULL));
+    if (a) assert_string_equal(a, b);
+}
+
+static void assert_same(const wisp_moments *a, const wisp_moments *b)
+{
+    assert_int_equal(a->rows, b->rows);
+    assert_int_equal(a->nnz, b->nnz);
+    assert_int_equal(a->n, b->n);
+    assert_int_equal(a->vectors, b->vectors);
+    assert_memory_equal(a->mu, b->mu, (size_t)(a->n * a->vectors) * sizeof *a->mu);
+    assert_true((a->sites == NULL) == (b->sites == NULL));
+    if (a->sites) assert_memory_equal(a->sites, b->sites, (size_t)a->vectors * sizeof *a->sites);
+    assert_int_equal(a->trace, b->trace);
+    assert_memory_equal(&a->bounds, &b->bounds, 2 * sizeof(double));
+    assert_true(a->bounds.failure_probability == b->bounds.failure_probability ||
+                (isnan(a->bounds.failure_probability) && isnan(b->bounds.failure_probability)));
+    assert_int_equal(a->bounds_method, b->bounds_method);
+    assert_true(a->seed == b->seed && a->first_vector == b->first_vector);
+    assert_int_equal(a->type, b->type);
+    assert_int_equal(a->variant, b->variant);
+    assert_true(a->width == b->width && a->threads == b->threads);
+    assert_true(a->seconds == b->seconds && a->flops == b->flops && a->bounds_seconds == b->bounds_seconds);
+    assert_text(a->matrix, b->matrix);
+    assert_text(a->command, b->command);
+    assert_string_equal(a->version, b->version);
+}
+
+static void there_and_back(void **state)
+{
+    fixture *f = *state;
+    static const char *const label[] = {NULL, "", "topi:nx=3 \xc3\xa4 \"quoted\"\n"};
+    for (int i = 0; i < 9; i++) {
+        wisp_trace trace = (wisp_trace)(i % 3);
+        wisp_moments m = sample(trace, trace == WISP_TRACE_EXACT ? 1 : 5 + i, 2 + 31 * i), back;
+        if (i == 4) m.bounds.failure_probability = NAN;
+        REF_OK(f->ctx, wisp_moments_label(f->ctx, &m, label[i / 3], label[(i + 1) % 3]));
+        REF_OK(f->ctx, wisp_moments_save(f->ctx, &m, f->file)); /* over the one before */
+        REF_OK(f->ctx, wisp_moments_load(f->ctx, &back, f->file));
+        assert_same(&m, &back);
+        wisp_moments_free(&m);
+        wisp_moments_free(&back);
+    }
+}
+
+/* A run, saved and read, is evaluated to the same bits. */
+static void evaluated_anew(void **state)
+{
+    fixture *f = *state;
+    wisp_mat *A = mat_of_spec(f->ctx, "topi:nx=3,ny=3,nz=2", NULL);
+    wisp_moments m, back;
+    wisp_kpm_opts o = {.moments = 50, .vectors = 3};
+    double energy[40], dos[2][40], error[2][40];
+    REF_OK(f->ctx, wisp_kpm(&m, A, &o));
+    REF_OK(f->ctx, wisp_moments_save(f->ctx, &m, f->file));
+    REF_OK(f->ctx, wisp_moments_load(f->ctx, &back, f->file));
+    wisp_energies(&m.bounds, 40, energy);
+    REF_OK(f->ctx, wisp_dos(f->ctx, &m, NULL, -1, 40, energy, dos[0], error[0]));
+    REF_OK(f->ctx, wisp_dos(f->ctx, &back, NULL, -1, 40, energy, dos[1], error[1]));
+    assert_memory_equal(dos[0], dos[1], sizeof dos[0]);
+    assert_memory_equal(error[0], error[1], sizeof error[0]);
+    assert_string_equal(back.version, wisp_version());
+    wisp_moments_free(&m);
+    wisp_moments_free(&back);
+    wisp_mat_free(A);
+}
+
+/* Changes to a good file, one each. */
+static void remove_link(hid_t file, const char *name) { assert_true(H5Ldelete(file, name, H5P_DEFAULT) >= 0); }
+static void put(hid_t file, const char *name, hid_t type, const void *value)
+{
+    H5Adelete(file, name);
+    hid_t space = H5Screate(H5S_SCALAR), a = H5Acreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Awrite(a, type, value) >= 0);
+    H5Aclose(a);
+    H5Sclose(space);
+}
+static void put_text(hid_t file, const char *name, const char *value)
+{
+    hid_t type = H5Tcopy(H5T_C_S1);
+    H5Tset_size(type, H5T_VARIABLE); /* the way of h5py */
+    put(file, name, type, &value);
+    H5Tclose(type);
+}
+static void put_set(hid_t file, const char *name, hid_t type, int rank, hsize_t rows, hsize_t cols, const void *data)
+{
+    hsize_t dims[2] = {rows, cols};
+    remove_link(file, name);
+    hid_t space = H5Screate_simple(rank, dims, NULL);
+    hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    if (data) assert_true(H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
+    H5Dclose(set);
+    H5Sclose(space);
+}
+
+static const double numbers[12] = {1, 2, 3, 4, 5, 6, 7, NAN, 9, 10, 11, 12};
+static const int64_t rows[4] = {0, 1, 2, 50};
+static const double negative = -1, zero = 0, infinity = HUGE_VAL;
+static const int64_t none = 0;
+static const int two = 2;
+
+static void damage(hid_t h, int which)
+{
+    switch (which) {
+    case 0: remove_link(h, "moments"); break;
+    case 1: put_set(h, "moments", H5T_NATIVE_DOUBLE, 1, 12, 1, numbers); break;
+    case 2: put_set(h, "moments", H5T_NATIVE_DOUBLE, 2, 3, 4, numbers); break;
+    case 3: put_set(h, "moments", H5T_NATIVE_INT64, 2, 1, 4, rows); break;
+    case 4: put_set(h, "moments", H5T_NATIVE_DOUBLE, 2, 4, 1, numbers); break;
+    case 5: put_set(h, "moments", H5T_NATIVE_DOUBLE, 2, 1ULL << 40, 1ULL << 40, NULL); break;
+    case 6: put_set(h, "moments", H5T_NATIVE_DOUBLE, 2, 0, 4, NULL); break;
+    case 7: remove_link(h, "sites"); break;
+    case 8: put_set(h, "sites", H5T_NATIVE_INT64, 1, 3, 1, rows); break;
+    case 9: put_set(h, "sites", H5T_NATIVE_INT64, 1, 4, 1, rows); break;
+    case 10: put_set(h, "sites", H5T_NATIVE_DOUBLE, 1, 4, 1, numbers); break;
+    case 11: H5Adelete(h, "format"); break;
+    case 12: put_text(h, "format", "something else"); break;
+    case 13: put(h, "format_version", H5T_NATIVE_INT, &two); break;
+    case 14: H5Adelete(h, "halfwidth"); break;
+    case 15: put(h, "halfwidth", H5T_NATIVE_DOUBLE, &zero); break;
+    case 16: put(h, "center", H5T_NATIVE_DOUBLE, &infinity); break;
+    case 17: put(h, "rows", H5T_NATIVE_INT64, &none); break;
+    case 18: put(h, "rows", H5T_NATIVE_DOUBLE, &negative); break;
+    case 19: put_text(h, "trace", "all"); break;
+    case 20: put_text(h, "trace", "exact"); break;
+    case 21: H5Adelete(h, "variant"); break;
+    case 22: put_text(h, "type", "default"); break;
+    case 23: put(h, "seconds", H5T_NATIVE_DOUBLE, &negative); break;
+    case 24: put(h, "matrix", H5T_NATIVE_DOUBLE, &zero); break;
+    case 25: put(h, "version", H5T_NATIVE_INT, &two); break;
+    default: fail();
+    }
+}
+
+static const struct {
+    wisp_status status;
+    const char *words;
+} expected[] = {
+    {WISP_ERR_FORMAT, "moments (dataset) is missing"},
+    {WISP_ERR_FORMAT, "moments has the wrong shape"},
+    {WISP_ERR_NUMERIC, "moment 3 of vector 1 is not finite"},
+    {WISP_ERR_FORMAT, "moments is not a dataset of the right type"},
+    {WISP_ERR_FORMAT, "moments has the wrong shape"},
+    {WISP_ERR_FORMAT, "moments has the wrong shape"},
+    {WISP_ERR_FORMAT, "moments has the wrong shape"},
+    {WISP_ERR_FORMAT, "sites (dataset) is missing"},
+    {WISP_ERR_FORMAT, "sites and moments differ in their number of vectors"},
+    {WISP_ERR_FORMAT, "sites names a row that the matrix does not have"},
+    {WISP_ERR_FORMAT, "sites is not a dataset of the right type"},
+    {WISP_ERR_FORMAT, "not of moments"},
+    {WISP_ERR_FORMAT, "not of moments"},
+    {WISP_ERR_UNSUPPORTED, "format version 2; this wisp reads 1"},
+    {WISP_ERR_FORMAT, "halfwidth is missing"},
+    {WISP_ERR_FORMAT, "center and halfwidth are no interval"},
+    {WISP_ERR_FORMAT, "center and halfwidth are no interval"},
+    {WISP_ERR_FORMAT, "rows is out of range"},
+    {WISP_ERR_FORMAT, "rows has the wrong type"},
+    {WISP_ERR_FORMAT, "trace has an unknown value"},
+    {WISP_ERR_FORMAT, "more than the one exact trace"},
+    {WISP_ERR_FORMAT, "variant is missing"},
+    {WISP_ERR_FORMAT, "type has an unknown value"},
+    {WISP_ERR_FORMAT, "seconds or flops is out of range"},
+    {WISP_ERR_FORMAT, "matrix is not a text"},
+    {WISP_ERR_FORMAT, "version is not a text"},
+};
+
+static void damaged(void **state)
+{
+    fixture *f = *state;
+    wisp_moments m = sample(WISP_TRACE_SITES, 4, 6), back;
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        REF_OK(f->ctx, wisp_moments_label(f->ctx, &m, "a matrix", "a command"));
+        REF_OK(f->ctx, wisp_moments_save(f->ctx, &m, f->file));
+        hid_t h = H5Fopen(f->file, H5F_ACC_RDWR, H5P_DEFAULT);
+        assert_true(h >= 0);
+        damage(h, (int)i);
+        H5Fclose(h);
+        REF_FAILS(f->ctx, wisp_moments_load(f->ctx, &back, f->file), expected[i].status, expected[i].words);
+        assert_memory_equal(wisp_ctx_message(f->ctx), f->file, strlen(f->file));
+        assert_null(back.mu);
+    }
+    wisp_moments_free(&m);
+}
+
+/* Cut short anywhere: refused. */
+static void truncated(void **state)
+{
+    fixture *f = *state;
+    wisp_moments m = sample(WISP_TRACE_RANDOM, 4, 60), back;
+    struct stat st;
+    REF_OK(f->ctx, wisp_moments_save(f->ctx, &m, f->file));
+    assert_int_equal(stat(f->file, &st), 0);
+    for (off_t size = st.st_size - 1; size >= 0; size -= size > 200 ? 97 : 1) {
+        assert_int_equal(truncate(f->file, size), 0);
+        REF_FAILS(f->ctx, wisp_moments_load(f->ctx, &back, f->file), WISP_ERR_FORMAT, "HDF5 file");
+        REF_OK(f->ctx, wisp_moments_save(f->ctx, &m, f->file));
+    }
+    wisp_moments_free(&m);
+}
+
+static void other_files(void **state)
+{
+    fixture *f = *state;
+    wisp_moments m = sample(WISP_TRACE_RANDOM, 2, 4), back, empty = {0};
+    FILE *text = fopen(f->file, "w");
+    fputs("energy,dos\n0,1\n", text);
+    fclose(text);
+    REF_FAILS(f->ctx, wisp_moments_load(f->ctx, &back, f->file), WISP_ERR_FORMAT, "not an HDF5 file");
+    REF_FAILS(f->ctx, wisp_moments_load(f->ctx, &back, f->folder), WISP_ERR_FORMAT, "not an HDF5 file");
+    REF_FAILS(f->ctx, wisp_moments_load(f->ctx, &back, "/nowhere/m.h5"), WISP_ERR_IO, "/nowhere/m.h5: No such file");
+    REF_FAILS(f->ctx, wisp_moments_save(f->ctx, &m, "/nowhere/m.h5"), WISP_ERR_IO, "/nowhere/m.h5");
+    REF_FAILS(f->ctx, wisp_moments_save(f->ctx, &empty, f->file), WISP_ERR_ARG, "no vector was completed");
+    /* What was there before is still there after failures. */
+    char line[32] = "";
+    text = fopen(f->file, "r");
+    assert_non_null(fgets(line, sizeof line, text));
+    fclose(text);
+    assert_string_equal(line, "energy,dos\n");
+    wisp_moments_free(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(there_and_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(evaluated_anew, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(damaged, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(truncated, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(other_files, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#endif
