@@ -244,7 +244,7 @@ int cmd_dos(tool *t)
     monitor_clear(&t->monitor);
     if (!t->opt.json && !t->opt.quiet) {
         results_summary(t, &r);
-        if (t->opt.save && !save_rc) text_line("moments", "%s", t->opt.save);
+        if (t->opt.save && !save_rc) text_line("saved", "%s", t->opt.save);
     }
     rc = results_write(t, &r);
     if (!rc) rc = save_rc;

@@ -204,7 +204,10 @@ void results_summary(tool *t, const results *r)
     text_line("rows", "%s   nonzeros %s", text_count(a, m->rows), text_count(b, m->nnz));
     show_bounds(m);
     text_line("moments", "%s   resolution %.4g", text_count(a, r->n), r->resolution);
-    text_line("kernel", "%s", kernel_names[r->eval.kernel]);
+    if (r->eval.kernel == WISP_LORENTZ)
+        text_line("kernel", "lorentz, lambda %.4g", r->eval.lambda > 0 ? r->eval.lambda : 4);
+    else
+        text_line("kernel", "%s", kernel_names[r->eval.kernel]);
     if (m->trace == WISP_TRACE_RANDOM)
         text_line("vectors", "%s random, seed %llu, %s", text_count(a, m->vectors), (unsigned long long)m->seed,
                   wisp_type_name(m->type));
