@@ -35,9 +35,10 @@ static inline double *eigenvalues(ref_mat m)
 /* T_n((E - c)/h) summed over all eigenvalues. */
 static inline double true_moment(const double *eigenvalue, int64_t rows, const wisp_bounds *b, int64_t n)
 {
-    double sum = 0;
-    for (int64_t i = 0; i < rows; i++) sum += cos((double)n * acos((eigenvalue[i] - b->center) / b->halfwidth));
-    return sum;
+    long double sum = 0;
+    for (int64_t i = 0; i < rows; i++)
+        sum += cosl((long double)n * acosl(((long double)eigenvalue[i] - b->center) / b->halfwidth));
+    return (double)sum;
 }
 
 static inline double worst_difference(const double *a, const double *b, int64_t count)

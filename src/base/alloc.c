@@ -51,8 +51,8 @@ wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t coun
     char *p = number == ctx->alloc_fail_at ? NULL : place(ctx, bytes, number);
     if (!p) {
         atomic_fetch_sub(&ctx->memory_now, (long long)bytes);
-        return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory: %.3f GB more were refused with %.3f GB held",
-                             (double)bytes / 1e9, (double)(now - (long long)bytes) / 1e9);
+        return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory: %zu more bytes were refused with %.3f GB held", bytes,
+                             (double)(now - (long long)bytes) / 1e9);
     }
     long long peak = atomic_load(&ctx->memory_peak);
     while (now > peak && !atomic_compare_exchange_weak(&ctx->memory_peak, &peak, now)) {}

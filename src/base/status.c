@@ -16,14 +16,15 @@ const char *wisp_version(void) { return WISP_VERSION; }
 
 const char *wisp_features(void)
 {
-    return ""
-#ifdef WISP_HAVE_HDF5
-           "hdf5 "
+#if defined(WISP_HAVE_HDF5) && defined(WISP_HAVE_HWLOC)
+    return "hdf5 hwloc";
+#elif defined(WISP_HAVE_HDF5)
+    return "hdf5";
+#elif defined(WISP_HAVE_HWLOC)
+    return "hwloc";
+#else
+    return "";
 #endif
-#ifdef WISP_HAVE_HWLOC
-           "hwloc "
-#endif
-        ;
 }
 
 size_t wisp_type_size(wisp_type type)

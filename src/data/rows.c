@@ -1,5 +1,4 @@
 #include "rows.h"
-#include <stdio.h>
 #include <stdlib.h>
 
 wisp_status wisp__row_reader_open(wisp__row_reader *r, wisp_ctx *ctx, const wisp_src *src, const wisp_map *col_map)
@@ -98,19 +97,32 @@ typedef struct {
     pthread_mutex_t lock;
     int64_t failed_piece;
     wisp_status status;
-    char message[1024]; /* of the failure that is kept */
 } rows_run;
 
-/* Keeps the failure of the lowest piece, so that the message does not depend on the threads. */
+/* Keeps the failure of the lowest piece, so that what is reported does not depend on the threads. */
 static void rows_fail(rows_run *r, int64_t piece, wisp_status status)
 {
     pthread_mutex_lock(&r->lock);
     if (piece < r->failed_piece) {
         r->failed_piece = piece;
         r->status = status;
-        snprintf(r->message, sizeof r->message, "%s", r->ctx->message);
     }
     pthread_mutex_unlock(&r->lock);
+}
+
+/* Threads that failed together have overwritten each other's message: the lowest piece runs once more, alone. */
+static wisp_status rows_failed(rows_run *r)
+{
+    wisp_ctx *ctx = r->ctx;
+    wisp__row_reader reader;
+    if (r->failed_piece < 0) return wisp_ctx_fail(ctx, r->status, "out of memory for the threads' row buffers");
+    wisp_status status = wisp__row_reader_open(&reader, ctx, r->src, r->col_map);
+    const int64_t begin = r->failed_piece * r->piece;
+    if (status == WISP_OK) status = r->fn(r->arg, &reader, begin, WISP__MIN(r->n, begin + r->piece));
+    wisp__row_reader_close(&reader, ctx);
+    if (status != WISP_OK) return status;
+    return wisp_ctx_fail(ctx, r->status, "%s failed between rows %lld and %lld, though not a second time", r->task,
+                         (long long)begin, (long long)(begin + r->piece));
 }
 
 static void rows_thread(void *arg, int thread, int threads)
@@ -134,12 +146,12 @@ static void rows_thread(void *arg, int thread, int threads)
 wisp_status wisp__for_rows(wisp_ctx *ctx, const char *task, const wisp_src *src, const wisp_map *col_map, int64_t n,
                            int64_t piece, wisp__rows_fn fn, void *arg)
 {
-    rows_run r = {ctx, task, src, col_map, n, piece, fn, arg, PTHREAD_MUTEX_INITIALIZER, INT64_MAX, WISP_OK, ""};
+    rows_run r = {ctx, task, src, col_map, n, piece, fn, arg, PTHREAD_MUTEX_INITIALIZER, INT64_MAX, WISP_OK};
     if (n <= piece)
         rows_thread(&r, 0, 1);
     else
         wisp__team_run(ctx, rows_thread, &r);
-    if (r.status != WISP_OK) return wisp_ctx_fail(ctx, r.status, "%s", r.message);
+    if (r.status != WISP_OK) return rows_failed(&r);
     if (wisp__cancelled(ctx)) return wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled while %s", task);
     return WISP_OK;
 }

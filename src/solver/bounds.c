@@ -9,6 +9,10 @@
 enum { B = WISP__LANCZOS_WIDTH, STEPS = 64 };
 static const double failure_probability = 1e-8;
 
+/* Room, in halfwidths, between the spectrum and the bounds, however exact these are (Weisse et al. 2006, eq. 24): near
+   the edge a Chebyshev recurrence amplifies rounding, and at it the density of states has a pole. */
+static const double room = 0.01;
+
 wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props)
 {
     wisp_ctx *ctx = wisp_mat_ctx(A);
@@ -171,8 +175,9 @@ static wisp_status narrow(const wisp_mat *A, uint64_t seed, double rounding, dou
     double lowest, highest;
     WISP_TRY(ritz_values(&L, &lowest, &highest));
     double margin = margin_for(wisp_map_rows(wisp_mat_map(A)), probability) * (highest - lowest);
-    *low = fmax(*low, lowest - margin);
-    *high = fmin(*high, highest + margin);
+    double clearance = room * (highest - lowest) / 2;
+    *low = fmin(fmax(*low, lowest - margin), lowest - clearance);
+    *high = fmax(fmin(*high, highest + margin), highest + clearance);
 out:
     wisp_blk_free(L.v);
     wisp_blk_free(L.w);
@@ -181,8 +186,8 @@ out:
 
 static double largest_of(double low, double high) { return fmax(fabs(low), fabs(high)); }
 
-/* The interval as center and halfwidth: widened by rounding, and never so narrow that (A - center) / halfwidth
-   would be rounding alone. */
+/* The interval as center and halfwidth: widened by rounding, and never so narrow that (A - center) / halfwidth would
+   be rounding alone. */
 static wisp_bounds interval(double low, double high, double eps, double probability)
 {
     double rounding = 64 * eps * largest_of(low, high);
@@ -218,8 +223,11 @@ wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds
         *bounds = (wisp_bounds){.center = 0, .halfwidth = 1};
         return WISP_OK;
     }
+    double clearance = room * (high - low) / 2;
     if (method == WISP_BOUNDS_LANCZOS && high - low > 64 * eps * norm)
         WISP_TRY(narrow(A, seed, eps * norm, &low, &high, &probability));
+    else
+        low -= clearance, high += clearance;
     *bounds = interval(low, high, eps, probability);
 out:
     return status;
