@@ -39,7 +39,8 @@ static inline cplx naive_complex(double re, double im)
 static inline wisp_ctx *naive_ctx(int threads)
 {
     wisp_ctx *ctx;
-    assert_int_equal(wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = threads, .no_pin = 1}), WISP_OK);
+    assert_int_equal(wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = threads, .no_pin = 1, .index_limit = INT32_MAX}),
+                     WISP_OK);
     return ctx;
 }
 

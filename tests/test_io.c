@@ -95,7 +95,7 @@ static void test_write_pattern(void **state)
 {
     (void)state;
     ref_rng r = {3};
-    wisp_ctx *ctx = ref_ctx(NULL);
+    wisp_ctx *ctx = naive_ctx(2);
     wisp_src src = ref_random_src(&r, WISP_Z, 17, 9, 4);
     REF_OK(ctx, wisp_src_write(&src, ctx, "io_pattern.mtx", &(wisp_write_opts){.pattern = 1}));
     naive_form form;
@@ -133,7 +133,7 @@ static void test_ghost_files(void **state)
 static void test_ghost_header(void **state)
 {
     (void)state;
-    wisp_ctx *ctx = ref_ctx(NULL);
+    wisp_ctx *ctx = naive_ctx(2);
     const int64_t rowptr[] = {0, 1, 3}, col[] = {2, 0, 1};
     const double val[] = {1, 2, 3};
     wisp_src src;
@@ -182,7 +182,7 @@ static void test_data(void **state)
         naive_form form;
         ref_mat expected = naive_read_mtx(path, &form);
         expect_file(path, expected, files[k].type);
-        wisp_ctx *ctx = ref_ctx(NULL);
+        wisp_ctx *ctx = naive_ctx(2);
         wisp_src src;
         REF_OK(ctx, wisp_src_open(&src, ctx, path));
         assert_int_equal(src.rows, files[k].rows);
@@ -228,7 +228,7 @@ static void test_pipe(void **state)
 static void test_few_entries(void **state)
 {
     (void)state;
-    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.memory_limit = 4 << 20});
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.memory_limit = 4 << 20, .index_limit = INT32_MAX});
     wisp_src src;
     naive_put("io_few.mtx",
               "%%MatrixMarket matrix coordinate real symmetric\n2000000000 2000000000 2\n7 7 1\n1999999999 5 2\n");
@@ -248,10 +248,65 @@ static void test_few_entries(void **state)
     wisp_ctx_free(ctx);
 }
 
+static void test_index_limit(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.index_limit = 10});
+    const int64_t rowptr[12] = {0};
+    wisp_src src, again;
+    for (int rows = 10; rows <= 11; rows++) {
+        wisp_ctx *wide = naive_ctx(1);
+        REF_OK(wide, wisp_src_open_crs(&src, wide, WISP_D, rows, 3, rowptr, NULL, NULL));
+        REF_OK(wide, wisp_src_write(&src, wide, "io_limit.mtx", NULL));
+        REF_OK(wide, wisp_src_write(&src, wide, "io_limit.crs", NULL));
+        wisp_src_close(&src);
+        wisp_ctx_free(wide);
+        if (rows == 10) {
+            REF_OK(ctx, wisp_src_open_file(&again, ctx, "io_limit.mtx"));
+            wisp_src_close(&again);
+            REF_OK(ctx, wisp_src_open_file(&again, ctx, "io_limit.crs"));
+            wisp_src_close(&again);
+        } else {
+            REF_FAILS(ctx, wisp_src_open_file(&again, ctx, "io_limit.mtx"), WISP_ERR_OVERFLOW,
+                      "io_limit.mtx:2: 11 rows are more than the limit of 10");
+            REF_FAILS(ctx, wisp_src_open_file(&again, ctx, "io_limit.crs"), WISP_ERR_OVERFLOW,
+                      "io_limit.crs: byte 20: 11 rows are more than the limit of 10");
+        }
+    }
+    unlink("io_limit.mtx");
+    unlink("io_limit.crs");
+    wisp_ctx_free(ctx);
+}
+
+static void test_user_arrays(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = naive_ctx(1);
+    wisp_src src;
+    const int64_t rowptr[] = {0, 2, 3}, falls[] = {0, 2, 1}, begins[] = {1, 2, 3}, col[] = {2, 0, 1},
+                  wide[] = {2, 0, 3};
+    const float val[] = {1, 2, 3};
+    REF_OK(ctx, wisp_src_open_crs(&src, ctx, WISP_S, 2, 3, rowptr, col, val));
+    int64_t j[2];
+    float v[2];
+    assert_int_equal(src.max_row, 2);
+    assert_int_equal(src.row(src.arg, 0, j, v), 2);
+    assert_true(j[0] == 2 && j[1] == 0 && v[0] == 1 && v[1] == 2);
+    wisp_src_close(&src);
+    REF_FAILS(ctx, wisp_src_open_crs(&src, ctx, WISP_S, 2, 3, falls, col, val), WISP_ERR_ARG,
+              "rowptr[2] is 1, after 2");
+    REF_FAILS(ctx, wisp_src_open_crs(&src, ctx, WISP_S, 2, 3, begins, col, val), WISP_ERR_ARG, "rowptr[0] is 1");
+    REF_FAILS(ctx, wisp_src_open_crs(&src, ctx, WISP_S, 2, 3, rowptr, wide, val), WISP_ERR_ARG, "column 3 in row 1");
+    REF_FAILS(ctx, wisp_src_open_crs(&src, ctx, WISP_DEFAULT, 2, 3, rowptr, col, val), WISP_ERR_ARG, "type");
+    REF_FAILS(ctx, wisp_src_open_crs(&src, ctx, WISP_S, 2, 3, rowptr, col, NULL), WISP_ERR_ARG, "without");
+    REF_FAILS(ctx, wisp_src_open_crs(&src, ctx, WISP_S, -1, 3, rowptr, col, val), WISP_ERR_ARG, "-1 rows");
+    wisp_ctx_free(ctx);
+}
+
 static void test_names(void **state)
 {
     (void)state;
-    wisp_ctx *ctx = ref_ctx(NULL);
+    wisp_ctx *ctx = naive_ctx(2);
     wisp_src src;
     REF_OK(ctx, wisp_src_open(&src, ctx, "laplace"));
     wisp_src_close(&src);
@@ -282,6 +337,7 @@ int main(void)
         cmocka_unit_test(test_read),        cmocka_unit_test(test_write),        cmocka_unit_test(test_write_pattern),
         cmocka_unit_test(test_ghost_files), cmocka_unit_test(test_ghost_header), cmocka_unit_test(test_data),
         cmocka_unit_test(test_pipe),        cmocka_unit_test(test_few_entries),  cmocka_unit_test(test_names),
+        cmocka_unit_test(test_index_limit), cmocka_unit_test(test_user_arrays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

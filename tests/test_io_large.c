@@ -145,7 +145,7 @@ static void test_lines(void **state)
     for (int i = 0; i < 9 << 20; i++) fputc('x', f);
     fclose(f);
     REF_FAILS(ctx, wisp_src_open_file(&src, ctx, "io_lines.mtx"), WISP_ERR_FORMAT,
-              "io_lines.mtx:900005: a line of more than 8388608 bytes");
+              "io_lines.mtx:900005: a line of more than 4194304 bytes");
     unlink("io_lines.mtx");
     wisp_ctx_free(ctx);
 }

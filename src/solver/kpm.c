@@ -19,6 +19,7 @@ typedef struct kpm {
     wisp_scalar *dot;    /* [3][width] of one sweep, as wisp_spmmv gives them */
     double *eta;         /* [moments][width] all dots of the batch: <nu_m|nu_m> and <nu_m+1|nu_m> in turn */
     int64_t *row;        /* [width] of the unit vectors */
+    int64_t sweeps;      /* of the present batch that are done */
     double sweep_flops;  /* of one sweep and vector */
     double flops;        /* so far */
     wisp_status (*step)(struct kpm *k, double alpha, double beta);
@@ -107,6 +108,7 @@ static wisp_status run_batch(kpm *k, int64_t first)
     wisp_status status = WISP_OK;
     int64_t n = k->opts->moments;
     double a = 1 / k->bounds.halfwidth;
+    k->sweeps = 0;
     WISP_TRY(start(k, first));
     for (int64_t m = 0; m < n / 2; m++) {
         double done = ((double)first + k->width * (double)m / (double)(n / 2)) / (double)k->vectors;
@@ -117,6 +119,7 @@ static wisp_status run_batch(kpm *k, int64_t first)
         WISP_TRY(guard(k, first, 2 * m, m));
         WISP_TRY(guard(k, first, 2 * m + 1, m));
         swap(k);
+        k->sweeps = m + 1;
         k->flops += k->sweep_flops * k->width;
     }
     if (n % 2) {
@@ -167,6 +170,15 @@ out:
     return status;
 }
 
+/* Cancelled before the first batch was complete: its vectors are kept with the moments they have. */
+static void keep_begun(const kpm *k, wisp_moments *m)
+{
+    if (m->vectors > 0 || m->trace == WISP_TRACE_EXACT || k->sweeps == 0) return;
+    m->n = 2 * k->sweeps;
+    collect(k, 0, m);
+    m->vectors = k->width;
+}
+
 /* The kernel polynomial method: batch by batch. m->vectors counts those whose moments are there. */
 static wisp_status run(kpm *k, wisp_moments *m)
 {
@@ -186,6 +198,7 @@ static wisp_status run(kpm *k, wisp_moments *m)
     m->vectors = m->trace == WISP_TRACE_EXACT ? 1 : k->vectors;
     WISP_TRY(wisp_ctx_step(k->ctx, "moments", 1, k->flops));
 out:
+    if (status == WISP_ERR_CANCELLED) keep_begun(k, m);
     free_blocks(k);
     wisp_free(k->ctx, k->shift);
     wisp_free(k->ctx, k->dot);

@@ -145,8 +145,8 @@ static int stopped(tool *t, wisp_moments *m, int64_t wanted)
     wisp_ctx_resume(t->ctx);
     if (wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line) || wisp_moments_save(t->ctx, m, t->opt.save))
         return tool_fail(t, "stopped by %s, and the vectors done were not kept: %s", why, wisp_ctx_message(t->ctx));
-    return tool_fail(t, "stopped by %s with %lld of %lld vectors done, which are kept: wisp %s --from %s", why,
-                     (long long)m->vectors, (long long)wanted, t->cmd->name, t->opt.save);
+    return tool_fail(t, "stopped by %s; %lld of %lld vectors with %lld moments are kept: wisp %s --from %s", why,
+                     (long long)m->vectors, (long long)wanted, (long long)m->n, t->cmd->name, t->opt.save);
 }
 
 /* Bounds first when the number of moments follows from them; then the moments. */

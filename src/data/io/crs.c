@@ -92,7 +92,12 @@ static inline int64_t slot_of(const wisp__crs *crs, int64_t row)
     return lo < crs->listed && crs->list[lo] == row ? lo : -1;
 }
 
-/* Each thread goes through all entries and handles those of its own rows: no locks, and entries stay in order. */
+typedef struct {
+    int32_t low, high; /* rows of a run, with their mirror images */
+} span;
+
+/* Each thread goes through all runs and handles the entries of its own rows: no locks, and entries stay in order. In
+   a file that is sorted by rows a thread skips most runs. */
 typedef struct {
     wisp__crs *crs;
     const wisp__coo *coo;
@@ -100,13 +105,36 @@ typedef struct {
     int64_t *next; /* [listed]: entries counted so far, then the place of the row's next entry */
     int parts;
     int64_t *part_begin; /* [parts + 1] slots of each part */
+    span *spans;         /* [runs] */
 } builder;
+
+static void find_spans(void *arg, int thread, int threads)
+{
+    const builder *b = arg;
+    for (int64_t i = thread; i < b->coo->runs; i += threads) {
+        const wisp__run *run = &b->coo->run[i];
+        const int32_t *other = b->symmetry == WISP_SYM_GENERAL ? run->row : run->col;
+        int32_t low = INT32_MAX, high = -1;
+        for (int64_t k = 0; k < run->count; k++) {
+            low = WISP__MIN(low, WISP__MIN(run->row[k], other[k]));
+            high = WISP__MAX(high, WISP__MAX(run->row[k], other[k]));
+        }
+        b->spans[i] = (span){low, high};
+    }
+}
+
+/* Whether no entry of the run belongs to these slots. */
+static bool is_elsewhere(const builder *b, int64_t run, int64_t lo, int64_t hi)
+{
+    return b->parts > 1 && !b->crs->list && (b->spans[run].high < lo || b->spans[run].low >= hi);
+}
 
 static void count_part(const builder *b, int64_t lo, int64_t hi)
 {
     bool mirrored = b->symmetry != WISP_SYM_GENERAL;
     for (int64_t i = 0; i < b->coo->runs && !wisp__cancelled(b->crs->ctx); i++) {
         const wisp__run *run = &b->coo->run[i];
+        if (is_elsewhere(b, i, lo, hi)) continue;
         for (int64_t k = 0; k < run->count; k++) {
             int64_t s = slot_of(b->crs, run->row[k]);
             if (s >= lo && s < hi) b->next[s]++;
@@ -133,6 +161,7 @@ static inline __attribute__((always_inline)) void place_part(const builder *b, i
     for (int64_t i = 0; i < b->coo->runs && !wisp__cancelled(b->crs->ctx); i++) {
         const wisp__run *run = &b->coo->run[i];
         const char *from = run->val;
+        if (is_elsewhere(b, i, lo, hi)) continue;
         for (int64_t k = 0; k < run->count; k++, from += size) {
             int64_t s = slot_of(b->crs, run->row[k]);
             if (s >= lo && s < hi) {
@@ -204,8 +233,10 @@ static wisp_status build(builder *b, const char *path)
     bool little = crs->listed + b->coo->entries < LITTLE;
     b->parts = little ? 1 : ctx->threads;
     WISP_TRY(wisp__alloc_raw(ctx, &b->part_begin, (size_t)b->parts + 1, sizeof *b->part_begin));
+    WISP_TRY(wisp__alloc_raw(ctx, &b->spans, (size_t)b->coo->runs, sizeof *b->spans));
     WISP_TRY(wisp_alloc(ctx, &b->next, (size_t)crs->listed, sizeof *b->next));
     WISP_TRY(wisp__alloc_raw(ctx, &crs->rowptr, (size_t)crs->listed + 1, sizeof *crs->rowptr));
+    if (b->parts > 1) wisp__team_run(ctx, find_spans, b);
     wisp__run_some(ctx, little, count_all, b);
     WISP_TRY(wisp_ctx_step(ctx, "sorting", 0.3, 0));
     sum_counts(b);
@@ -221,6 +252,7 @@ static wisp_status build(builder *b, const char *path)
 out:
     wisp_free(ctx, b->next);
     wisp_free(ctx, b->part_begin);
+    wisp_free(ctx, b->spans);
     return status;
 }
 
@@ -252,7 +284,7 @@ static int crs_row(void *arg, int64_t row, int64_t *col, void *val)
     int64_t s = slot_of(crs, row);
     if (s < 0) return 0;
     int64_t begin = crs->rowptr[s], n = crs->rowptr[s + 1] - begin;
-    if (!col) return (int)n;
+    if (!col || n == 0) return (int)n;
     size_t size = wisp_type_size(crs->type);
     for (int64_t k = 0; k < n; k++) col[k] = crs->col[begin + k];
     memcpy(val, (const char *)crs->val + (size_t)begin * size, (size_t)n * size);

@@ -4,7 +4,12 @@
 #include "mtx.h"
 #include <string.h>
 
-enum { BATCH = 8 << 20, PIECE = 128 << 10, PIECES = BATCH / PIECE + 1, SLACK = 64 };
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+enum { BATCH = 1024, PIECE = 32 }; /* seams everywhere */
+#else
+enum { BATCH = 4 << 20, PIECE = 64 << 10 };
+#endif
+enum { PIECES = BATCH / PIECE + 1, SLACK = 64 };
 
 /* Text of the feed, with the unfinished line of the buffer before it. */
 typedef struct {

@@ -100,6 +100,7 @@ static wisp_status verify_row(const verify *v, wisp__row_reader *reader, int64_t
     int n;
     wisp_status status = wisp__read_row(reader, v->m->ctx, i, &n);
     if (status != WISP_OK) return status;
+    v->written[i + 1] = 0;
     size_t size = wisp_type_size(v->t->type);
     int64_t s = wisp__crs_slot(v->t, i), p = s < 0 ? 0 : v->t->rowptr[s], end = s < 0 ? 0 : v->t->rowptr[s + 1];
     for (int64_t k = 0;; k++) {

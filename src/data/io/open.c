@@ -13,8 +13,8 @@ wisp_status wisp__check_size(wisp_ctx *ctx, const char *path, const char *where,
 {
     int64_t size = WISP__MAX(rows, cols);
     if (size <= ctx->index_limit) return WISP_OK;
-    return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "%s%s: %lld %s are more than the limit of %lld", path, where,
-                         (long long)size, rows == size ? "rows" : "columns", (long long)ctx->index_limit);
+    return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "%s%s: %lld %s are more than the limit of %lld of one process", path,
+                         where, (long long)size, rows == size ? "rows" : "columns", (long long)ctx->index_limit);
 }
 
 static bool ends_in(const char *path, const char *ending)
@@ -111,7 +111,7 @@ static int user_row(void *arg, int64_t row, int64_t *col, void *val)
 {
     const user_crs *u = arg;
     int64_t begin = u->rowptr[row], n = u->rowptr[row + 1] - begin;
-    if (!col) return (int)n;
+    if (!col || n == 0) return (int)n;
     memcpy(col, u->col + begin, (size_t)n * sizeof *col);
     memcpy(val, (const char *)u->val + (size_t)begin * u->size, (size_t)n * u->size);
     return (int)n;

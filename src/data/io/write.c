@@ -41,6 +41,7 @@ static wisp_status gather_rows(void *arg, wisp__row_reader *reader, int64_t begi
     gather *g = arg;
     int64_t count = g->before[end] - g->before[begin];
     wisp__run *run = &g->coo.run[begin / PER_PIECE];
+    wisp_free(g->ctx, run->memory); /* a piece that failed is run again, for its message */
     wisp_status status = wisp__run_alloc(g->ctx, run, g->type, count);
     size_t size = wisp_type_size(g->type);
     for (int64_t i = begin; i < end && status == WISP_OK; i++) {
@@ -192,6 +193,16 @@ static int64_t group(rows_job *j, int64_t row)
     return row;
 }
 
+/* Other threads may have failed too and left their message: the first block runs once more, alone. */
+static wisp_status block_failed(rows_job *j, block *b)
+{
+    wisp_status status = make_block(j->w, &j->reader[0], b);
+    if (status != WISP_OK) return status;
+    return wisp_ctx_fail(j->w->ctx, b->status,
+                         "%s: rows %lld to %lld could not be written, though in a second try they could", j->out->path,
+                         (long long)b->begin, (long long)b->end - 1);
+}
+
 static wisp_status run(rows_job *j)
 {
     const wisp__row_writer *w = j->w;
@@ -205,7 +216,7 @@ static wisp_status run(rows_job *j)
         wisp_status status = wisp_ctx_step(w->ctx, "writing", w->done_begin + share * (w->done_end - w->done_begin), 0);
         if (status != WISP_OK || j->written != WISP_OK) return status == WISP_OK ? j->written : status;
         for (int i = 0; i < j->made; i++)
-            if (j->make[i].status != WISP_OK) return j->make[i].status;
+            if (j->make[i].status != WISP_OK) return block_failed(j, &j->make[i]);
         block *made = j->make;
         j->make = j->done;
         j->done = made;
