@@ -115,7 +115,7 @@ static wisp_status rows_failed(rows_run *r)
 {
     wisp_ctx *ctx = r->ctx;
     wisp__row_reader reader;
-    if (r->failed_piece < 0) return wisp_ctx_fail(ctx, r->status, "out of memory for the threads' row buffers");
+    if (r->status == WISP_ERR_NOMEM) return wisp_ctx_fail(ctx, r->status, "out of memory while %s rows", r->task);
     wisp_status status = wisp__row_reader_open(&reader, ctx, r->src, r->col_map);
     const int64_t begin = r->failed_piece * r->piece;
     if (status == WISP_OK) status = r->fn(r->arg, &reader, begin, WISP__MIN(r->n, begin + r->piece));
