@@ -83,6 +83,8 @@ typedef struct {
     const wisp__grid *grid;
     double *partial;
     size_t dot_size;
+    bool side_by_side; /* threads take the next block in turn, else each its own range */
+    atomic_llong next;
 } spmmv_run;
 
 /* First block of a thread's share: the blocks' running weight reaches its fraction of the total. */
@@ -103,22 +105,33 @@ static int64_t first_block(const wisp__grid *g, int thread, int threads)
     return lo;
 }
 
+static void spmmv_block(const spmmv_run *r, int64_t b)
+{
+    const wisp__grid *g = r->grid;
+    double *dot = r->partial ? r->partial + (size_t)b * r->dot_size : NULL;
+    if (dot) memset(dot, 0, r->dot_size * sizeof *dot);
+    r->fn(r->p, b * g->chunks_per_block, WISP__MIN((b + 1) * g->chunks_per_block, g->chunks), dot);
+}
+
 static void spmmv_thread(void *arg, int thread, int threads)
 {
-    const spmmv_run *r = arg;
-    const wisp__grid *g = r->grid;
-    const int64_t end = first_block(g, thread + 1, threads);
-    for (int64_t b = first_block(g, thread, threads); b < end && !wisp__cancelled(r->ctx); b++) {
-        double *dot = r->partial ? r->partial + (size_t)b * r->dot_size : NULL;
-        if (dot) memset(dot, 0, r->dot_size * sizeof *dot);
-        r->fn(r->p, b * g->chunks_per_block, WISP__MIN((b + 1) * g->chunks_per_block, g->chunks), dot);
+    spmmv_run *r = arg;
+    if (r->side_by_side) {
+        for (int64_t b; (b = atomic_fetch_add(&r->next, 1)) < r->grid->blocks && !wisp__cancelled(r->ctx);)
+            spmmv_block(r, b);
+        return;
     }
+    const int64_t end = first_block(r->grid, thread + 1, threads);
+    for (int64_t b = first_block(r->grid, thread, threads); b < end && !wisp__cancelled(r->ctx); b++) spmmv_block(r, b);
 }
 
 static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__spmmv_fn fn, const wisp__spmmv_params *p,
                                     const wisp__grid *grid, double *partial, size_t dot_size)
 {
-    spmmv_run run = {ctx, fn, p, grid, partial, dot_size};
+    /* Threads that share memory and the last cache gather wide block rows from one neighbourhood, not from one
+       each: at width 16 that is worth 15%. Narrow blocks stream the matrix, and long ranges stream better. */
+    enum { WIDE = 8 };
+    spmmv_run run = {ctx, fn, p, grid, partial, dot_size, ctx->one_node && p->width >= WIDE, 0};
     if (grid->blocks == 1)
         spmmv_thread(&run, 0, 1);
     else

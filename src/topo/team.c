@@ -33,13 +33,15 @@ static int allowed_cpus(cpu_set_t *set)
 }
 
 /* The allowed processing units in the order in which threads take them: one of each core first. */
-static int cpu_order(const cpu_set_t *allowed, int *cpu, int max)
+static int cpu_order(const cpu_set_t *allowed, int *cpu, int max, bool *one_node)
 {
     int n = 0;
+    *one_node = false;
 #ifdef WISP_HAVE_HWLOC
     hwloc_topology_t topology;
     if (hwloc_topology_init(&topology) == 0) {
         if (hwloc_topology_load(topology) == 0) {
+            *one_node = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE) == 1;
             int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
             for (unsigned level = 0; level < 8; level++)
                 for (int i = 0; i < cores; i++) {
@@ -74,11 +76,11 @@ void wisp__team_open(wisp_ctx *ctx)
     if (threads > cpus)
         wisp_ctx_log(ctx, WISP_LOG_WARN, "%d threads on %d cores: they will wait for each other; use at most %d",
                      threads, cpus, cpus);
-    if (ctx->opts.no_pin || threads == 1 || threads > cpus || getenv("OMP_PROC_BIND")) return;
     int *cpu = malloc((size_t)cpus * sizeof *cpu);
     if (!cpu) return; /* unpinned is slower, not wrong */
-    int n = cpu_order(&ctx->allowed_cpus, cpu, cpus);
-    ctx->pinned = n >= threads;
+    int n = cpu_order(&ctx->allowed_cpus, cpu, cpus, &ctx->one_node);
+    const bool pin = !(ctx->opts.no_pin || threads == 1 || threads > cpus || getenv("OMP_PROC_BIND"));
+    ctx->pinned = pin && n >= threads;
     if (ctx->pinned) {
 #pragma omp parallel num_threads(threads)
         {
