@@ -423,7 +423,7 @@ done
 if [ $have_hdf5 = 1 ]; then
     checks=$((checks + 1))
     stop INT '(0\.(0[1-9]|[1-9])|1)' dos $long --moments 400 --vectors 400 --width 1 --save part.h5
-    tail -1 log | grep -q '"event":"error".*which are kept: wisp dos --from part.h5' || fail "$(tail -1 log)"
+    tail -1 log | grep -q '"event":"error".*of 400 vectors with 400 moments are kept: wisp dos --from part.h5' || fail "$(tail -1 log)"
     ok dos --from part.h5 --json
     cp out part.json
     json part.json '1 <= d["vectors"] < 400'
@@ -432,6 +432,13 @@ if [ $have_hdf5 = 1 ]; then
         ok dos $long --moments 400 --vectors "$done_vectors" --width 1 --json
         json out 'close(d["moments"], e["moments"], 4000e-12)' part.json
     fi
+    # Stopped in its first batch, a run keeps the vectors at hand with the moments they have.
+    checks=$((checks + 1))
+    stop INT 0 dos $long --moments 1000000 --vectors 4 --width 4 --save begun.h5
+    tail -1 log | grep -q '4 of 4 vectors with [0-9]* moments are kept: wisp dos --from begun.h5' || fail "$(tail -1 log)"
+    ok dos --from begun.h5 --json
+    cp out begun.json
+    json begun.json 'd["vectors"] == 4 and 2 <= len(d["moments"]) < 1000000'
 fi
 
 echo "$checks checks, $failed failed"

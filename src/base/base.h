@@ -20,7 +20,7 @@ struct wisp_ctx {
     int threads;
     cpu_set_t allowed_cpus; /* before we pinned the team */
     bool pinned;
-    bool one_node; /* the threads share one memory node, as far as is known */
+    bool one_node;       /* the threads share one memory node, as far as is known */
     int64_t index_limit; /* local rows, and columns with halo, stay at or below this */
     const struct wisp__comm *comm;
     const struct wisp__backend *backend;
