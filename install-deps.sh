@@ -9,7 +9,7 @@ for group in "$@"; do
     build) packages="$packages gcc cmake ninja-build pkg-config libjansson-dev liblapacke-dev libopenblas-dev
                      librandom123-dev zlib1g-dev" ;;
     optional) packages="$packages libhdf5-dev libhwloc-dev gnuplot-nox" ;;
-    test) packages="$packages libcmocka-dev python3-minimal python3-numpy" ;;
+    test) packages="$packages libcmocka-dev python3 python3-numpy hdf5-tools" ;;
     ci) packages="$packages clang clang-format libomp-dev libclang-rt-dev" ;;
     *) echo "install-deps.sh: unknown group '$group' (build, optional, test, ci)" >&2; exit 2 ;;
     esac

@@ -72,7 +72,7 @@ WISP_API const char *wisp_type_name(wisp_type type); /* "single", "complex doubl
 typedef struct wisp_ctx wisp_ctx;
 
 /* PERF tells of a slower path than there could be, once each. */
-typedef enum { WISP_LOG_NONE, WISP_LOG_WARN, WISP_LOG_PERF, WISP_LOG_INFO, WISP_LOG_DEBUG } wisp_log_level;
+typedef enum { WISP_LOG_DEFAULT, WISP_LOG_WARN, WISP_LOG_PERF, WISP_LOG_INFO, WISP_LOG_DEBUG } wisp_log_level;
 typedef void (*wisp_log_fn)(void *arg, wisp_log_level level, const char *message);
 
 /* How far a long call is. A progress function is called from the calling thread, at least once per
@@ -91,7 +91,7 @@ typedef struct {
     const char *isa;      /* NULL: $WISP_ISA, else the best of this CPU; "generic", "avx2", "avx512" */
     wisp_log_fn log;      /* NULL: silent */
     void *log_arg;        /* passed to log */
-    wisp_log_level level; /* messages up to this level; NONE: WARN */
+    wisp_log_level level; /* messages up to this level; DEFAULT: WARN */
     wisp_progress_fn progress;
     void *progress_arg;
     int64_t index_limit;  /* largest local row or column index; 0: $WISP_INDEX_LIMIT, else 2^31 - 1 */

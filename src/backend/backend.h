@@ -49,7 +49,7 @@ enum { WISP__MASK_NONE, WISP__MASK_KPM, WISP__MASK_ALL, WISP__MASKS };
 typedef struct {
     int width; /* 0: any width; ends the list */
     wisp__spmmv_fn fn[WISP__MASKS];
-    wisp__spmmv_fn chunked; /* width 1 only: vectorised along the chunk, for C of at least chunked_c */
+    wisp__spmmv_fn chunked; /* width 1 only: vectorised along the chunk, for C of at least CHUNKED_C in cpu.c */
 } wisp__spmmv_entry;
 typedef struct wisp__isa {
     const char *name;
@@ -57,6 +57,4 @@ typedef struct wisp__isa {
     wisp__axpby_fn axpby[2]; /* float, double */
     wisp__dot_fn dot[2];
 } wisp__isa;
-/* Picks the table for this CPU or by name. */
-wisp_status wisp__isa_open(wisp_ctx *ctx);
 #endif

@@ -38,7 +38,7 @@ static const wisp__isa *runnable_isa(int i)
     return i < n ? list[i] : NULL;
 }
 
-wisp_status wisp__isa_open(wisp_ctx *ctx)
+static wisp_status isa_open(wisp_ctx *ctx)
 {
     const char *want = ctx->opts.isa ? ctx->opts.isa : getenv("WISP_ISA");
     const wisp__isa *isa;
@@ -57,7 +57,7 @@ static wisp_status cpu_open(wisp_ctx *ctx)
     const char *device = ctx->opts.device;
     if (device && strcmp(device, "cpu"))
         return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "device '%s' is not there yet; the only one is 'cpu'", device);
-    return wisp__isa_open(ctx);
+    return isa_open(ctx);
 }
 
 static void cpu_close(wisp_ctx *ctx) { (void)ctx; }
@@ -132,10 +132,7 @@ static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__spmmv_fn fn, const wisp
        each: at width 16 that is worth 15%. Narrow blocks stream the matrix, and long ranges stream better. */
     enum { WIDE = 8 };
     spmmv_run run = {ctx, fn, p, grid, partial, dot_size, ctx->one_node && p->width >= WIDE, 0};
-    if (grid->blocks == 1)
-        spmmv_thread(&run, 0, 1);
-    else
-        wisp__team_run(ctx, spmmv_thread, &run);
+    wisp__run_some(ctx, grid->blocks == 1, spmmv_thread, &run);
     return wisp__cancelled(ctx) ? wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled") : WISP_OK;
 }
 
@@ -156,10 +153,7 @@ static void axpby_thread(void *arg, int thread, int threads)
 static wisp_status cpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count)
 {
     axpby_run run = {ctx->isa->axpby[is_double], p, count};
-    if (count * p->period < WISP__SMALL)
-        axpby_thread(&run, 0, 1);
-    else
-        wisp__team_run(ctx, axpby_thread, &run);
+    wisp__run_some(ctx, count * p->period < WISP__SMALL, axpby_thread, &run);
     return WISP_OK;
 }
 
@@ -189,10 +183,7 @@ static wisp_status cpu_dot(wisp_ctx *ctx, bool is_double, bool cross, const wisp
                            int64_t per_block, double *partial)
 {
     dot_run run = {ctx->isa->dot[is_double], p, count, per_block, cross, partial};
-    if (count * p->period < WISP__SMALL)
-        dot_thread(&run, 0, 1);
-    else
-        wisp__team_run(ctx, dot_thread, &run);
+    wisp__run_some(ctx, count * p->period < WISP__SMALL, dot_thread, &run);
     return WISP_OK;
 }
 

@@ -17,7 +17,7 @@ wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
     wisp_ctx *ctx = calloc(1, sizeof *ctx);
     if (!ctx) return WISP_ERR_NOMEM;
     if (opts) ctx->opts = *opts;
-    if (ctx->opts.level == WISP_LOG_NONE) ctx->opts.level = WISP_LOG_WARN;
+    if (ctx->opts.level == WISP_LOG_DEFAULT) ctx->opts.level = WISP_LOG_WARN;
     pthread_mutex_init(&ctx->lock, NULL);
     ctx->index_limit = ctx->opts.index_limit > 0 ? ctx->opts.index_limit : env_number("WISP_INDEX_LIMIT", INT32_MAX);
     ctx->index_limit = WISP__MIN(ctx->index_limit, INT32_MAX);

@@ -12,11 +12,10 @@ typedef struct {
 } header;
 
 /* Large arrays begin on a huge page plus a few cache lines, different from one array to the next: streams at
-   a power-of-two distance from each other share cache sets and halve a core's bandwidth (limits in
+   a power-of-two distance from each other share cache sets and halve a core's bandwidth (seen on the machine of
    docs/performance.md). */
-static char *place(wisp_ctx *ctx, size_t bytes, unsigned number)
+static char *place(size_t bytes, unsigned number)
 {
-    (void)ctx;
     void *base = NULL;
     size_t shift = 0;
     if (bytes >= LARGE) {
@@ -48,7 +47,7 @@ wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t coun
                              "memory limit: %.3f GB more would make %.3f GB, and the limit is %.3f GB",
                              (double)bytes / 1e9, (double)now / 1e9, (double)ctx->opts.memory_limit / 1e9);
     }
-    char *p = number == ctx->alloc_fail_at ? NULL : place(ctx, bytes, number);
+    char *p = number == ctx->alloc_fail_at ? NULL : place(bytes, number);
     if (!p) {
         atomic_fetch_sub(&ctx->memory_now, (long long)bytes);
         return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory: %zu more bytes were refused with %.3f GB held", bytes,

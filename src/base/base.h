@@ -34,7 +34,7 @@ struct wisp_ctx {
     unsigned alloc_fail_at;   /* $WISP_ALLOC_FAIL_AT: this allocation fails, for tests */
     void *scratch;            /* of the running op; see wisp__scratch */
     size_t scratch_bytes;
-    atomic_uint logged_once; /* bits of wisp__once */
+    atomic_uint logged_once; /* bits of WISP__ONCE_* */
 };
 
 /* Performance warnings that are logged once per context. */

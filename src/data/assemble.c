@@ -5,13 +5,6 @@
 
 enum { PIECE = 1024 }; /* rows of a unit of work; a multiple of every C */
 
-static int log2_of(int c)
-{
-    int l = 0;
-    while ((1 << l) < c) l++;
-    return l;
-}
-
 static wisp_status check_src(wisp_ctx *ctx, const wisp_src *src)
 {
     if (!src || !src->row || !wisp__type_ok(src->type) || src->rows < 0 || src->cols < 0 || src->max_row < 0)
@@ -42,7 +35,7 @@ static wisp_status choose_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_m
     if (A->sigma < 0 || (A->sigma > 1 && A->sigma % c))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "sigma = %lld: it is 1 or a multiple of C = %d", (long long)A->sigma,
                              c);
-    A->log_c = log2_of(c);
+    A->log_c = __builtin_ctz((unsigned)c);
     A->rows = src->rows;
     A->cols = src->cols;
     return WISP_OK;
@@ -80,6 +73,24 @@ static int64_t padded_entries(const int32_t *len, int64_t rows, int log_c, int64
     }
     if (chunk) chunk[(rows + c - 1) >> log_c] = sum;
     return sum;
+}
+
+wisp_status wisp__padded_sorted(wisp_ctx *ctx, const int32_t *row_len, int64_t rows, int log_c, int64_t sigma,
+                                int64_t *entries)
+{
+    wisp_map *order = NULL;
+    int32_t *sorted = NULL;
+    wisp_status status = WISP_OK;
+    if (sigma > 1) {
+        WISP_TRY(wisp__map_sorted(&order, ctx, rows, row_len, sigma));
+        WISP_TRY(wisp__alloc_raw(ctx, &sorted, (size_t)rows, sizeof *sorted));
+        for (int64_t i = 0; i < rows; i++) sorted[i] = row_len[order->user[i]];
+    }
+    *entries = padded_entries(sorted ? sorted : row_len, rows, log_c, NULL);
+out:
+    wisp_map_free(order);
+    wisp_free(ctx, sorted);
+    return status;
 }
 
 /* A width-1 matrix with much fill-in gets a sorting window. */
@@ -140,8 +151,8 @@ static wisp_status fill_rows(void *arg, wisp__row_reader *reader, int64_t begin,
         nnz += n;
         for (int64_t k = 0; k < width; k++) {
             const int64_t at = wisp__sell_at(s, A->log_c, i, k);
-            /* Padding names a column of this row; no kernel reads it, but it must be a valid one. */
-            s->col[at] = k < n ? reader->merged[k] : n > 0 ? reader->merged[0] : 0;
+            /* No kernel reads padding; it is 0 so that copies and checks find no garbage. */
+            s->col[at] = k < n ? reader->merged[k] : 0;
             wisp__store(A->type, (char *)s->val + (size_t)at * size, k < n ? reader->sum[k] : (wisp_scalar){0, 0});
         }
     }
@@ -334,24 +345,17 @@ static wisp_status plan_rows(void *arg, wisp__row_reader *reader, int64_t begin,
     (void)reader;
     plan_run *r = arg;
     int32_t *len;
-    wisp_map *order = NULL;
-    int64_t nnz = 0;
+    int64_t nnz = 0, entries;
     wisp_status status;
-    WISP_TRY(wisp__alloc_raw(r->ctx, &len, (size_t)(end - begin) * 2, sizeof *len));
+    WISP_TRY(wisp__alloc_raw(r->ctx, &len, (size_t)(end - begin), sizeof *len));
     for (int64_t i = begin; i < end; i++) {
         WISP_TRY(wisp__count_row(r->ctx, r->src, i, len + (i - begin)));
         nnz += len[i - begin];
     }
-    int32_t *sorted = len;
-    if (r->sigma > 1) {
-        WISP_TRY(wisp__map_sorted(&order, r->ctx, end - begin, len, r->sigma));
-        sorted = len + (end - begin);
-        for (int64_t i = 0; i < end - begin; i++) sorted[i] = len[order->user[i]];
-    }
+    WISP_TRY(wisp__padded_sorted(r->ctx, len, end - begin, r->log_c, r->sigma, &entries));
     atomic_fetch_add(&r->nnz, nnz);
-    atomic_fetch_add(&r->entries, padded_entries(sorted, end - begin, r->log_c, NULL));
+    atomic_fetch_add(&r->entries, entries);
 out:
-    wisp_map_free(order);
     wisp_free(r->ctx, len);
     return status;
 }

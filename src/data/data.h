@@ -16,6 +16,9 @@ struct wisp_map {
 
 /* Sorts the rows by falling length in windows of sigma rows (stable). */
 wisp_status wisp__map_sorted(wisp_map **map, wisp_ctx *ctx, int64_t rows, const int32_t *row_len, int64_t sigma);
+/* Entries with padding of rows that are sorted so (sigma > 1) and cut into chunks of 1 << log_c. */
+wisp_status wisp__padded_sorted(wisp_ctx *ctx, const int32_t *row_len, int64_t rows, int log_c, int64_t sigma,
+                                int64_t *entries);
 wisp_map *wisp__map_retain(wisp_map *map);
 static inline int64_t wisp__map_user(const wisp_map *map, int64_t position)
 {

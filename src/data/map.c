@@ -1,7 +1,7 @@
 #include "data.h"
 #include <stdlib.h>
 
-static wisp_status map_new(wisp_map **out, wisp_ctx *ctx, int64_t rows)
+wisp_status wisp_map_create(wisp_map **out, wisp_ctx *ctx, int64_t rows)
 {
     *out = NULL;
     if (rows < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a map of %lld rows", (long long)rows);
@@ -18,8 +18,6 @@ static wisp_status map_new(wisp_map **out, wisp_ctx *ctx, int64_t rows)
     *out = map;
     return WISP_OK;
 }
-
-wisp_status wisp_map_create(wisp_map **map, wisp_ctx *ctx, int64_t rows) { return map_new(map, ctx, rows); }
 
 wisp_map *wisp__map_retain(wisp_map *map)
 {
@@ -54,7 +52,7 @@ wisp_status wisp__map_sorted(wisp_map **out, wisp_ctx *ctx, int64_t rows, const 
 {
     wisp_map *map;
     len_row *order = NULL;
-    wisp_status status = map_new(&map, ctx, rows);
+    wisp_status status = wisp_map_create(&map, ctx, rows);
     if (status != WISP_OK) return status;
     WISP_TRY(wisp__alloc_raw(ctx, &map->position, (size_t)rows, sizeof *map->position));
     WISP_TRY(wisp__alloc_raw(ctx, &map->user, (size_t)rows, sizeof *map->user));

@@ -166,10 +166,7 @@ wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
 {
     *props = no_props(A);
     props_run run = {A, props, 0, PTHREAD_MUTEX_INITIALIZER};
-    if (A->local.nnz < WISP__SMALL)
-        props_thread(&run, 0, 1);
-    else
-        wisp__team_run(A->ctx, props_thread, &run);
+    wisp__run_some(A->ctx, A->local.nnz < WISP__SMALL, props_thread, &run);
     if (wisp__cancelled(A->ctx))
         return wisp_ctx_fail(A->ctx, WISP_ERR_CANCELLED, "cancelled while checking the matrix");
     if (props->bad_row == INT64_MAX) props->bad_row = props->bad_col = -1;
@@ -195,25 +192,18 @@ wisp_status wisp_mat_row_histogram(const wisp_mat *A, int64_t *hist, int bins)
 wisp_status wisp_mat_fill_in(const wisp_mat *A, int C, int64_t sigma, double *ratio)
 {
     wisp_ctx *ctx = A->ctx;
-    if (C < 1 || sigma < 1 || (sigma > 1 && sigma % C))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "fill-in for C = %d, sigma = %lld: sigma is 1 or a multiple of C", C,
+    if (C < 1 || C > K_MAX_C || (C & (C - 1)) || sigma < 1 || (sigma > 1 && sigma % C))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                             "fill-in for C = %d, sigma = %lld: C is a power of two, sigma 1 or a multiple of C", C,
                              (long long)sigma);
-    wisp_map *order = NULL;
     int32_t *len = NULL;
+    int64_t padded = 0;
     wisp_status status;
     WISP_TRY(wisp__alloc_raw(ctx, &len, (size_t)A->rows, sizeof *len));
     for (int64_t i = 0; i < A->rows; i++) len[wisp__map_user(A->map, i)] = A->local.row_len[i];
-    if (sigma > 1) WISP_TRY(wisp__map_sorted(&order, ctx, A->rows, len, sigma));
-    int64_t padded = 0;
-    for (int64_t i = 0; i < A->rows; i += C) {
-        int32_t longest = 0;
-        for (int64_t r = i; r < WISP__MIN(A->rows, i + C); r++)
-            longest = WISP__MAX(longest, len[order ? order->user[r] : r]);
-        padded += (int64_t)longest * C;
-    }
+    WISP_TRY(wisp__padded_sorted(ctx, len, A->rows, __builtin_ctz((unsigned)C), sigma, &padded));
     *ratio = A->local.nnz ? (double)padded / (double)A->local.nnz : 1;
 out:
-    wisp_map_free(order);
     wisp_free(ctx, len);
     return status;
 }

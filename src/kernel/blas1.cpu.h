@@ -24,7 +24,7 @@ void AXPBY(const wisp__axpby_params *p, int64_t begin, int64_t end)
             }
         } else if (!b) {
             IVDEP for (int l = 0; l < n; l++) y[l] = a[l] * x[l];
-        } else if (p->ax_only) {
+        } else if (p->b_is_one) {
             IVDEP for (int l = 0; l < n; l++) y[l] += a[l] * x[l];
         } else {
             IVDEP for (int l = 0; l < n; l++) y[l] = a[l] * x[l] + b[l] * y[l];

@@ -55,7 +55,7 @@ typedef struct {
     int64_t ld_x, ld_y; /* distance of periods, in real elements */
     int period;
     const void *a, *aw, *b, *bw; /* [period] in the real type; b NULL: y is not read; aw, bw NULL: real factors */
-    int ax_only;                 /* y = a x + y */
+    int b_is_one;                /* y += a x */
 } wisp__axpby_params;
 typedef void (*wisp__axpby_fn)(const wisp__axpby_params *p, int64_t begin, int64_t end);
 

@@ -6,8 +6,6 @@
 
 enum { LEAST_PERIOD = 64 };
 
-static int parts_of(wisp_type type) { return wisp_type_is_complex(type) ? 2 : 1; }
-
 /* How a pass over blocks x, y is cut: `count` periods of `rows` rows, then a tail of single rows. */
 typedef struct {
     int rows, period;
@@ -16,7 +14,7 @@ typedef struct {
 
 static cut cut_of(const wisp_blk *x, const wisp_blk *y)
 {
-    const int row = x->width * parts_of(x->type);
+    const int row = x->width * wisp__parts(x->type);
     cut c = {1, row, x->nrows, 0};
     if (x->stride == x->width && y->stride == y->width && row < LEAST_PERIOD) {
         /* 16 rows and more make a whole number of registers, whatever the width. */
@@ -26,20 +24,6 @@ static cut cut_of(const wisp_blk *x, const wisp_blk *y)
         c.tail = x->nrows % c.rows;
     }
     return c;
-}
-
-/* Per-element factors of a period: [0] for the element, [1] for its partner in a complex pair. */
-static void spread(wisp_type type, const wisp_scalar *f, int each, int width, int period, char *factor, char *swapped)
-{
-    const int parts = parts_of(type);
-    const wisp_type real_type = wisp__type_is_double(type) ? WISP_D : WISP_S;
-    const size_t size = wisp_type_size(real_type);
-    for (int l = 0; l < period; l++) {
-        const wisp_scalar v = f[each ? l / parts % width : 0];
-        wisp__store(real_type, factor + (size_t)l * size, (wisp_scalar){v.re, 0});
-        /* (a + ib)(x + iy): re gets -b y, im gets +b x */
-        wisp__store(real_type, swapped + (size_t)l * size, (wisp_scalar){l % 2 ? v.im : -v.im, 0});
-    }
 }
 
 static bool all_equal(const wisp_scalar *f, int n, double re, double im)
@@ -56,39 +40,44 @@ static bool all_real(const wisp_scalar *f, int n)
     return true;
 }
 
-/* y = a x + b y, with one factor for all columns or (each) one per column; b NULL: y = a x. */
-static wisp_status axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b, int each)
+static wisp_status axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b, bool per_column);
+
+/* Column by column: some beta is zero, and beta = 0 never reads y (NaN there must not come through). */
+static wisp_status axpby_columns(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b)
+{
+    wisp_blk yk = *y, xk = *x; /* for the moment of the call: they hold no references */
+    yk.width = xk.width = 1;
+    wisp_status status = WISP_OK;
+    const size_t size = wisp_type_size(y->type);
+    for (int k = 0; k < y->width && status == WISP_OK; k++) {
+        yk.data = y->data + (size_t)k * size;
+        xk.data = x->data + (size_t)k * size;
+        status = axpby(&yk, a + k, &xk, b + k, false);
+    }
+    return status;
+}
+
+/* y = a x + b y, with one factor for all columns or one per column; b NULL: y = a x. */
+static wisp_status axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b, bool per_column)
 {
     wisp_ctx *ctx = y->ctx;
-    const int n = each ? y->width : 1;
+    const int n = per_column ? y->width : 1;
     if (!wisp_type_is_complex(y->type) && !(all_real(a, n) && all_real(b, n)))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a complex factor for a real block");
     if (b && all_equal(b, n, 0, 0)) b = NULL;
-    if (b) /* beta = 0 never reads y, in any column: NaN there must not come through */
-        for (int j = 0; j < n; j++)
-            if (b[j].re == 0 && b[j].im == 0) {
-                for (int k = 0; k < y->width; k++) {
-                    wisp_blk *yk = NULL, *xk = NULL;
-                    wisp_status status = wisp_blk_cols(&yk, y, k, 1);
-                    if (status == WISP_OK) status = wisp_blk_cols(&xk, (wisp_blk *)(uintptr_t)x, k, 1);
-                    if (status == WISP_OK) status = axpby(yk, a + k, xk, b + k, 0);
-                    wisp_blk_free(yk);
-                    wisp_blk_free(xk);
-                    if (status != WISP_OK) return status;
-                }
-                return WISP_OK;
-            }
+    for (int j = 0; b && j < n; j++)
+        if (b[j].re == 0 && b[j].im == 0) return axpby_columns(y, a, x, b);
     const cut c = cut_of(x, y);
-    const size_t size = wisp_type_size(y->type) / (size_t)parts_of(y->type);
+    const size_t size = wisp_type_size(y->type) / (size_t)wisp__parts(y->type);
     char *f;
     wisp_status status = wisp__scratch(ctx, &f, 4 * (size_t)c.period, size);
     if (status != WISP_OK) return status;
     char *part[4];
     for (int i = 0; i < 4; i++) part[i] = f + (size_t)i * (size_t)c.period * size;
-    spread(y->type, a, each, y->width, c.period, part[0], part[1]);
-    if (b) spread(y->type, b, each, y->width, c.period, part[2], part[3]);
+    wisp__spread(y->type, a, per_column, y->width, c.period, part[0], part[1]);
+    if (b) wisp__spread(y->type, b, per_column, y->width, c.period, part[2], part[3]);
     const bool complex_factors = !(all_real(a, n) && all_real(b, n));
-    const int parts = parts_of(y->type);
+    const int parts = wisp__parts(y->type);
     wisp__axpby_params p = {.x = x->data,
                             .y = y->data,
                             .ld_x = x->stride * parts * c.rows,
@@ -98,7 +87,7 @@ static wisp_status axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, c
                             .aw = complex_factors ? part[1] : NULL,
                             .b = b ? part[2] : NULL,
                             .bw = b && complex_factors ? part[3] : NULL,
-                            .ax_only = b && all_equal(b, n, 1, 0)};
+                            .b_is_one = b && all_equal(b, n, 1, 0)};
     const bool is_double = wisp__type_is_double(y->type);
     status = ctx->backend->axpby(ctx, is_double, &p, c.count);
     if (status != WISP_OK || c.tail == 0) return status;
@@ -110,30 +99,30 @@ static wisp_status axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, c
 }
 
 static wisp_status checked(const char *op, wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b,
-                           int each)
+                           bool per_column)
 {
     wisp_status status = wisp__same_shape(op, y, x);
     if (status != WISP_OK) return status;
     if (x != y && wisp__overlap(x, y) && (x->data != y->data || x->stride != y->stride))
         return wisp_ctx_fail(y->ctx, WISP_ERR_ARG, "%s: the blocks overlap", op);
-    return axpby(y, a, x, b, each);
+    return axpby(y, a, x, b, per_column);
 }
 
 static const wisp_scalar one = {1, 0};
 
-wisp_status wisp_copy(wisp_blk *y, const wisp_blk *x) { return checked("copy", y, &one, x, NULL, 0); }
+wisp_status wisp_copy(wisp_blk *y, const wisp_blk *x) { return checked("copy", y, &one, x, NULL, false); }
 
 wisp_status wisp_axpy(wisp_blk *y, wisp_scalar alpha, const wisp_blk *x)
 {
-    return checked("axpy", y, &alpha, x, &one, 0);
+    return checked("axpy", y, &alpha, x, &one, false);
 }
 
 wisp_status wisp_axpby(wisp_blk *y, wisp_scalar alpha, const wisp_blk *x, wisp_scalar beta)
 {
-    return checked("axpby", y, &alpha, x, &beta, 0);
+    return checked("axpby", y, &alpha, x, &beta, false);
 }
 
-wisp_status wisp_scal(wisp_blk *x, wisp_scalar alpha) { return checked("scal", x, &alpha, x, NULL, 0); }
+wisp_status wisp_scal(wisp_blk *x, wisp_scalar alpha) { return checked("scal", x, &alpha, x, NULL, false); }
 
 wisp_status wisp_vaxpy(wisp_blk *y, const wisp_scalar *alpha, const wisp_blk *x)
 {
@@ -141,17 +130,17 @@ wisp_status wisp_vaxpy(wisp_blk *y, const wisp_scalar *alpha, const wisp_blk *x)
     wisp_status status = wisp__alloc_raw(y->ctx, &ones, (size_t)y->width, sizeof *ones);
     if (status != WISP_OK) return status;
     for (int j = 0; j < y->width; j++) ones[j] = one;
-    status = checked("vaxpy", y, alpha, x, ones, 1);
+    status = checked("vaxpy", y, alpha, x, ones, true);
     wisp_free(y->ctx, ones);
     return status;
 }
 
 wisp_status wisp_vaxpby(wisp_blk *y, const wisp_scalar *alpha, const wisp_blk *x, const wisp_scalar *beta)
 {
-    return checked("vaxpby", y, alpha, x, beta, 1);
+    return checked("vaxpby", y, alpha, x, beta, true);
 }
 
-wisp_status wisp_vscal(wisp_blk *x, const wisp_scalar *alpha) { return checked("vscal", x, alpha, x, NULL, 1); }
+wisp_status wisp_vscal(wisp_blk *x, const wisp_scalar *alpha) { return checked("vscal", x, alpha, x, NULL, true); }
 
 /* ---- dots ------------------------------------------------------------------------------------ */
 
@@ -159,7 +148,7 @@ wisp_status wisp_vscal(wisp_blk *x, const wisp_scalar *alpha) { return checked("
 static void gather_dots(wisp_type type, int width, int period, const double *same, const double *cross,
                         wisp_scalar *dot)
 {
-    const int parts = parts_of(type);
+    const int parts = wisp__parts(type);
     for (int l = 0; l < period; l++) {
         wisp_scalar *d = dot + l / parts % width;
         d->re += same[l];
@@ -173,7 +162,7 @@ static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool imaginar
     const bool is_double = wisp__type_is_double(x->type);
     const bool cross = imaginary && wisp_type_is_complex(x->type);
     const cut c = cut_of(x, y);
-    const int parts = parts_of(x->type);
+    const int parts = wisp__parts(x->type);
     const size_t size = wisp_type_size(x->type) / (size_t)parts;
     memset(dot, 0, (size_t)x->width * sizeof *dot);
     wisp__dot_params p = {x->data, y->data, x->stride * parts * c.rows, y->stride * parts * c.rows, c.period};

@@ -36,3 +36,17 @@ bool wisp__overlap(const wisp_blk *x, const wisp_blk *y)
     }
     return true;
 }
+
+void wisp__spread(wisp_type type, const wisp_scalar *f, bool per_column, int width, int period, void *factor,
+                  void *swapped)
+{
+    const int parts = wisp__parts(type);
+    const wisp_type real_type = wisp__type_is_double(type) ? WISP_D : WISP_S;
+    const size_t size = wisp_type_size(real_type);
+    for (int l = 0; l < period; l++) {
+        const wisp_scalar v = f[per_column ? l / parts % width : 0];
+        wisp__store(real_type, (char *)factor + (size_t)l * size, (wisp_scalar){v.re, 0});
+        /* (a + ib)(x + iy): re gets -b y, im gets +b x */
+        wisp__store(real_type, (char *)swapped + (size_t)l * size, (wisp_scalar){l % 2 ? v.im : -v.im, 0});
+    }
+}

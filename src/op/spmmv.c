@@ -74,19 +74,6 @@ static wisp_status set_terms(wisp__spmmv_params *p, const wisp_aug *aug, wisp_ty
     return imaginary && !wisp_type_is_complex(type) ? WISP_ERR_ARG : WISP_OK;
 }
 
-/* Shifts in the kernel's form; see wisp__spmmv_params. */
-static void set_shift(void *to, wisp_type type, const wisp_scalar *shift, int width)
-{
-    const int parts = wisp_type_is_complex(type) ? 2 : 1, n = width * parts;
-    const wisp_type real_type = wisp__type_is_double(type) ? WISP_D : WISP_S;
-    const size_t size = wisp_type_size(real_type);
-    for (int i = 0; i < n; i++) {
-        const wisp_scalar s = shift[i / parts];
-        wisp__store(real_type, (char *)to + (size_t)i * size, (wisp_scalar){s.re, 0});
-        wisp__store(real_type, (char *)to + (size_t)(n + i) * size, (wisp_scalar){i % 2 ? s.im : -s.im, 0});
-    }
-}
-
 static void set_part(wisp__spmmv_params *p, const wisp__sell *s, const void *gather)
 {
     p->chunk = s->chunk;
@@ -130,7 +117,7 @@ wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const 
     const wisp_aug *aug = aug_or_null ? aug_or_null : &plain;
     wisp_ctx *ctx = A->ctx;
     const wisp__combo combo = wisp__combo_of(A->type, x->type);
-    const int parts = wisp_type_is_complex(x->type) ? 2 : 1;
+    const int parts = wisp__parts(x->type), reals = parts * x->width;
     const size_t dot_size = 6 * (size_t)x->width, shift_bytes = 2 * (size_t)x->width * wisp_type_size(x->type);
     char *scratch;
     void *ticket = NULL;
@@ -152,7 +139,8 @@ wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const 
     const size_t dot_bytes = dots ? (size_t)WISP__MAX(A->grid.blocks, 1) * dot_size * sizeof(double) : 0;
     WISP_TRY(wisp__scratch(ctx, &scratch, 1, dot_bytes + shift_bytes));
     if (p.terms & K_SHIFT) {
-        set_shift(scratch + dot_bytes, x->type, aug->shift, x->width);
+        wisp__spread(x->type, aug->shift, true, x->width, reals, scratch + dot_bytes,
+                     scratch + dot_bytes + shift_bytes / 2);
         p.shift = scratch + dot_bytes;
     }
 

@@ -175,10 +175,8 @@ static int print_version(tool *t)
     wisp_ctx_opts o = {.no_pin = 1};
     if (wisp_ctx_create(&t->ctx, &o) != WISP_OK) return tool_fail(t, "could not start");
     const char *features = wisp_features();
-    int length = (int)strlen(features);
-    while (length && features[length - 1] == ' ') length--;
-    printf("wisp %s\nfeatures: %.*s\ninstruction set: %s\n", wisp_version(), length ? length : 4,
-           length ? features : "none", wisp_ctx_isa(t->ctx));
+    printf("wisp %s\nfeatures: %s\ninstruction set: %s\n", wisp_version(), *features ? features : "none",
+           wisp_ctx_isa(t->ctx));
     return EXIT_FINE;
 }
 

@@ -25,14 +25,14 @@ typedef struct option_def option_def;
 enum { WHY = 256 }; /* size of the text that says why a value was refused */
 
 /* Reads text into *value; on failure says what was expected. */
-typedef bool (*option_parse_fn)(const option_def *def, const char *text, void *value, char *why);
+typedef bool option_parse_fn(const option_def *def, const char *text, void *value, char *why);
 
 struct option_def {
     const char *group; /* heading in --help; NULL: as the row before */
     const char *name;
     char letter;
     const char *arg; /* what --help calls the value; for a choice, its alternatives; NULL: a flag */
-    option_parse_fn parse;
+    option_parse_fn *parse;
     unsigned commands; /* that take it: CMD_... */
     bool new_run;      /* acts on the computation itself, so it does not go with --from */
     size_t offset;     /* of the value in options */
@@ -62,16 +62,6 @@ void options_help(FILE *out, const command_def *cmd);
 const char *nearest_name(const char *word, const char *const *list);
 
 /* parse.c */
-bool parse_flag(const option_def *def, const char *text, void *value, char *why);
-bool parse_string(const option_def *def, const char *text, void *value, char *why);
-bool parse_count(const option_def *def, const char *text, void *value, char *why);
-bool parse_positive(const option_def *def, const char *text, void *value, char *why);
-bool parse_pair(const option_def *def, const char *text, void *value, char *why);
-bool parse_choice(const option_def *def, const char *text, void *value, char *why);
-bool parse_kernel(const option_def *def, const char *text, void *value, char *why);
-bool parse_bounds(const option_def *def, const char *text, void *value, char *why);
-bool parse_bytes(const option_def *def, const char *text, void *value, char *why);
-bool parse_sites(const option_def *def, const char *text, void *value, char *why);
-bool parse_device(const option_def *def, const char *text, void *value, char *why);
-bool parse_later(const option_def *def, const char *text, void *value, char *why);
+option_parse_fn parse_flag, parse_string, parse_count, parse_positive, parse_pair, parse_choice, parse_kernel,
+    parse_bounds, parse_bytes, parse_sites, parse_device, parse_later;
 #endif

@@ -7,6 +7,14 @@ typedef void (*wisp__team_fn)(void *arg, int thread, int threads);
 void wisp__team_run(wisp_ctx *ctx, wisp__team_fn fn, void *arg);
 /* Elements below which waking the team costs more than it saves. */
 enum { WISP__SMALL = 8192 };
+/* Little work is done by the calling thread alone. */
+static inline void wisp__run_some(wisp_ctx *ctx, bool little, wisp__team_fn fn, void *arg)
+{
+    if (little)
+        fn(arg, 0, 1);
+    else
+        wisp__team_run(ctx, fn, arg);
+}
 
 /* Chooses ctx->threads and pins them, one per core, unless the user or OpenMP placed them. */
 void wisp__team_open(wisp_ctx *ctx);

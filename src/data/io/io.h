@@ -27,14 +27,10 @@ typedef struct {
     int64_t runs, room, entries;
 } wisp__coo;
 
-/* Little work is done by the calling thread alone: waking a team takes longer. */
-static inline void wisp__run_some(wisp_ctx *ctx, bool little, wisp__team_fn fn, void *arg)
-{
-    if (little)
-        fn(arg, 0, 1);
-    else
-        wisp__team_run(ctx, fn, arg);
-}
+/* Whether a path ends so. */
+bool wisp__ends_in(const char *path, const char *ending);
+/* The words of Matrix Market for each wisp_symmetry; NULL ends the list. */
+extern const char *const wisp__mtx_symmetry[];
 
 /* Room for `count` entries in one run; wisp__coo_add takes it over, also when it fails. */
 wisp_status wisp__run_alloc(wisp_ctx *ctx, wisp__run *run, wisp_type type, int64_t count);

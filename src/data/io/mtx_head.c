@@ -59,11 +59,12 @@ static wisp_status check_words(wisp_ctx *ctx, const wisp__mtx *m)
     return what ? wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s:1: %s", m->path, what) : WISP_OK;
 }
 
+const char *const wisp__mtx_symmetry[] = {"general", "symmetric", "hermitian", "skew-symmetric", NULL};
+
 wisp_status wisp__mtx_banner(wisp_ctx *ctx, wisp__mtx *m, const char *line)
 {
     static const char *const formats[] = {"coordinate", "array", NULL};
     static const char *const fields[] = {"pattern", "real", "complex", "integer", "unsigned-integer", NULL};
-    static const char *const symmetries[] = {"general", "symmetric", "hermitian", "skew-symmetric", NULL};
     const char *p = line;
     wisp__word w = wisp__next_word(&p);
     if (!is_word(w, "%%matrixmarket"))
@@ -75,7 +76,7 @@ wisp_status wisp__mtx_banner(wisp_ctx *ctx, wisp__mtx *m, const char *line)
     if (format < 0) return bad_word(ctx, m, "format", w, "coordinate or array");
     int field = find_word(w = wisp__next_word(&p), fields);
     if (field < 0) return bad_word(ctx, m, "field", w, "real, complex, integer or pattern");
-    int symmetry = find_word(w = wisp__next_word(&p), symmetries);
+    int symmetry = find_word(w = wisp__next_word(&p), wisp__mtx_symmetry);
     if (symmetry < 0) return bad_word(ctx, m, "symmetry", w, "general, symmetric, hermitian or skew-symmetric");
     if (w = wisp__next_word(&p), w.n > 0) return bad_word(ctx, m, "word", w, "the banner ends after the symmetry");
     m->array = format == 1;

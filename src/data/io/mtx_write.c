@@ -82,7 +82,6 @@ static bool is_mirror(const mtx_out *m, wisp_scalar a, wisp_scalar b)
 
 static wisp_status mismatch(const verify *v, int64_t i, int64_t j, const wisp_scalar *a, const wisp_scalar *b)
 {
-    static const char *const words[] = {"general", "symmetric", "hermitian", "skew-symmetric"};
     char text[2][64] = {"missing", "missing"};
     const wisp_scalar *s[2] = {a, b};
     for (int k = 0; k < 2; k++)
@@ -91,7 +90,8 @@ static wisp_status mismatch(const verify *v, int64_t i, int64_t j, const wisp_sc
         v->m->ctx, WISP_ERR_MISMATCH,
         "%s: the matrix is not %s: entry (%lld,%lld) is %s and (%lld,%lld) is %s, counted from 0 (write it "
         "as general)",
-        v->m->path, words[v->m->symmetry], (long long)i, (long long)j, text[0], (long long)j, (long long)i, text[1]);
+        v->m->path, wisp__mtx_symmetry[v->m->symmetry], (long long)i, (long long)j, text[0], (long long)j, (long long)i,
+        text[1]);
 }
 
 /* Row i of the matrix against row i of the transposed one: both are sorted, without duplicates. */
@@ -129,7 +129,6 @@ static wisp_status verify_rows(void *arg, wisp__row_reader *reader, int64_t begi
 
 static wisp_status write_head(wisp__out *out, const mtx_out *m, int64_t entries)
 {
-    static const char *const words[] = {"general", "symmetric", "hermitian", "skew-symmetric"};
     size_t lines = 1, room = 256;
     for (const char *c = m->comment; c && *c; c++) lines += *c == '\n';
     if (m->comment) room += strlen(m->comment) + 2 * lines;
@@ -140,7 +139,7 @@ static wisp_status write_head(wisp__out *out, const mtx_out *m, int64_t entries)
                      m->pattern   ? "pattern"
                      : m->complex ? "complex"
                                   : "real",
-                     words[m->symmetry]);
+                     wisp__mtx_symmetry[m->symmetry]);
     char *to = text + n;
     for (const char *c = m->comment; c; c = strchr(c, '\n') ? strchr(c, '\n') + 1 : NULL) {
         size_t length = strcspn(c, "\n");

@@ -17,7 +17,7 @@ wisp_status wisp__check_size(wisp_ctx *ctx, const char *path, const char *where,
                          where, (long long)size, rows == size ? "rows" : "columns", (long long)ctx->index_limit);
 }
 
-static bool ends_in(const char *path, const char *ending)
+bool wisp__ends_in(const char *path, const char *ending)
 {
     size_t n = strlen(path), m = strlen(ending);
     return n >= m && strcmp(path + n - m, ending) == 0;
@@ -27,8 +27,9 @@ static bool ends_in(const char *path, const char *ending)
 static wisp_status read_any(wisp_src *src, wisp_ctx *ctx, const wisp__input *in)
 {
     char begin[16] = "";
-    if (ends_in(in->path, ".crs")) return wisp__read_crs(src, ctx, in);
-    if (ends_in(in->path, ".mtx") || ends_in(in->path, ".gz") || in->size < 0) return wisp__read_mtx(src, ctx, in);
+    if (wisp__ends_in(in->path, ".crs")) return wisp__read_crs(src, ctx, in);
+    if (wisp__ends_in(in->path, ".mtx") || wisp__ends_in(in->path, ".gz") || in->size < 0)
+        return wisp__read_mtx(src, ctx, in);
     ssize_t got = pread(in->fd, begin, sizeof begin - 1, 0);
     if (got >= 8 && strncmp(begin, "%%Matrix", 8) == 0) return wisp__read_mtx(src, ctx, in);
     return wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s: unknown kind of file (name it .mtx, .mtx.gz or .crs)", in->path);

@@ -251,12 +251,6 @@ out:
 
 /* ---- by name ---------------------------------------------------------------------------------------- */
 
-static bool ends_in(const char *path, const char *ending)
-{
-    size_t n = strlen(path), m = strlen(ending);
-    return n >= m && strcmp(path + n - m, ending) == 0;
-}
-
 wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const char *path, const wisp_write_opts *opts)
 {
     static const wisp_write_opts none;
@@ -267,9 +261,9 @@ wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const char *path,
     struct stat st;
     /* Into a pipe or a device, whose name says nothing, goes text. */
     bool nameless = stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-    if (ends_in(path, ".mtx")) return wisp__write_mtx(src, ctx, path, opts, false);
-    if (ends_in(path, ".mtx.gz")) return wisp__write_mtx(src, ctx, path, opts, true);
-    if (ends_in(path, ".crs")) {
+    if (wisp__ends_in(path, ".mtx")) return wisp__write_mtx(src, ctx, path, opts, false);
+    if (wisp__ends_in(path, ".mtx.gz")) return wisp__write_mtx(src, ctx, path, opts, true);
+    if (wisp__ends_in(path, ".crs")) {
         if (opts->symmetry == WISP_SYM_GENERAL && !opts->array && !opts->pattern)
             return wisp__write_crs(src, ctx, path);
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: symmetry, array and pattern are for .mtx files only", path);
