@@ -492,6 +492,25 @@ static void views_and_copies(void **state)
     wisp_blk_free(x);
     wisp_mat_free(A);
 
+    wisp_mat *opened;
+    REF_OK(ctx, wisp_mat_open(&opened, ctx, "laplace:nx=6,ny=5,points=5", &(wisp_mat_opts){.C = 1}));
+    wisp_mat_info info;
+    wisp_mat_get_info(opened, &info);
+    assert_true(info.rows == 30 && info.nnz == 30 + 2 * (5 * 5 + 6 * 4));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(opened), WISP_D, 2));
+    assert_ptr_equal(wisp_blk_map_of(x), wisp_mat_map(opened));
+    assert_ptr_equal(wisp_blk_ctx(x), ctx);
+    void *memory;
+    int64_t stride;
+    REF_OK(ctx, wisp_blk_map(x, &memory, &stride));
+    for (int i = 0; i < 60; i++) ((double *)memory)[i / 2 * stride + i % 2] = i;
+    REF_OK(ctx, wisp_blk_unmap(x));
+    m = ref_get(x);
+    for (int i = 0; i < 60; i++) assert_true(m.a[i] == i);
+    ref_free(m);
+    wisp_blk_free(x);
+    wisp_mat_free(opened);
+
     /* A view of rows and columns of user memory; the parent may go first. */
     wisp_map *map;
     double data[8 * 10];

@@ -378,8 +378,6 @@ static void costs(void **state)
                            .bounds_method = v == 1 ? WISP_BOUNDS_GERSHGORIN : WISP_BOUNDS_LANCZOS};
         wisp_moments m;
         wisp_mat *again = mat_of_spec(ctx, "topi:nx=10,ny=10,nz=20", NULL);
-        int64_t before, peak;
-        wisp_ctx_memory(ctx, &before, &peak);
         REF_OK(ctx, wisp_kpm(&m, again, &o));
         double expected = 6 * 18 * ((double)info.nnz * 8 + (double)info.rows * 34);
         assert_true(fabs(m.flops - expected) <= 1e-9 * expected);

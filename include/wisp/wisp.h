@@ -113,6 +113,10 @@ WISP_API void wisp_ctx_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak);
 WISP_API void wisp_ctx_cancel(wisp_ctx *ctx);
 WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
 
+/* Processes that share the work; x[n] becomes its sum over them (the dots of WISP_NOREDUCE, at the end). */
+WISP_API int wisp_ctx_processes(const wisp_ctx *ctx);
+WISP_API wisp_status wisp_ctx_sum(wisp_ctx *ctx, double *x, size_t n);
+
 /* For those who write solvers on the ops. fail keeps the message and returns status; step reports
    progress and returns WISP_ERR_CANCELLED if the user wants to stop; alloc gives 64-byte aligned memory
    (large arrays on huge pages, counted against the memory limit), all zero. */

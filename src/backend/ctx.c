@@ -47,4 +47,8 @@ void wisp_ctx_free(wisp_ctx *ctx)
 
 int wisp_ctx_threads(const wisp_ctx *ctx) { return ctx->threads; }
 
+int wisp_ctx_processes(const wisp_ctx *ctx) { return ctx->comm->size(ctx); }
+
+wisp_status wisp_ctx_sum(wisp_ctx *ctx, double *x, size_t n) { return ctx->comm->sum(ctx, x, n); }
+
 const char *wisp_ctx_isa(const wisp_ctx *ctx) { return ctx->isa->name; }

@@ -108,6 +108,9 @@ static wisp_status run_batch(kpm *k, int64_t first)
     wisp_status status = WISP_OK;
     int64_t n = k->opts->moments;
     double a = 1 / k->bounds.halfwidth;
+    /* One reduction at the very end: until then each process has its own part of the dots, of which the guard can
+       only judge the whole. */
+    int whole = k->opts->reduce_each_step || k->opts->variant == WISP_KPM_NAIVE || wisp_ctx_processes(k->ctx) == 1;
     k->sweeps = 0;
     WISP_TRY(start(k, first));
     for (int64_t m = 0; m < n / 2; m++) {
@@ -116,11 +119,15 @@ static wisp_status run_batch(kpm *k, int64_t first)
         WISP_TRY(m == 0 ? k->step(k, a, 0) : k->step(k, 2 * a, -1)); /* |w> = 2a (A - c)|v> - |w>  &  dots */
         keep(k, 2 * m, k->dot);                                      /* eta_2m = <v|v> */
         keep(k, 2 * m + 1, k->dot + k->width);                       /* eta_2m+1 = <w|v> */
-        WISP_TRY(guard(k, first, 2 * m, m));
-        WISP_TRY(guard(k, first, 2 * m + 1, m));
+        if (whole) WISP_TRY(guard(k, first, 2 * m, m));
+        if (whole) WISP_TRY(guard(k, first, 2 * m + 1, m));
         swap(k);
         k->sweeps = m + 1;
         k->flops += k->sweep_flops * k->width;
+    }
+    if (!whole) {
+        WISP_TRY(wisp_ctx_sum(k->ctx, k->eta, (size_t)(n / 2 * 2 * k->width)));
+        for (int64_t i = 0; i < n / 2 * 2; i++) WISP_TRY(guard(k, first, i, i / 2));
     }
     if (n % 2) {
         WISP_TRY(wisp_dot(k->v, k->v, k->dot));
