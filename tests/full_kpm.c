@@ -79,10 +79,10 @@ static void refused(void **state)
     static const struct {
         const char *name, *words;
     } table[] = {{"lp_afiro", "the matrix is rectangular (27 x 51)"},
-                 {"west0479", "the matrix is not Hermitian: entry ("},
-                 {"cage5", "the matrix is not Hermitian: entry ("},
-                 {"olm1000", "the matrix is not Hermitian: entry ("},
-                 {"young1c", "the matrix is not Hermitian: entry ("}};
+                 {"west0479", "the matrix is not Hermitian: entries ("},
+                 {"cage5", "the matrix is not Hermitian: entries ("},
+                 {"olm1000", "the matrix is not Hermitian: entries ("},
+                 {"young1c", "the matrix is not Hermitian: entries ("}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         char path[512];
         wisp_src src;

@@ -120,7 +120,7 @@ static void shapes_and_orders(void **state)
         int64_t nnz = 0; /* a stored zero (sum of duplicates) counts; random values never make one */
         for (int64_t i = 0; i < n * m; i++) nnz += dense.a[i] != 0;
         assert_int_equal(info.nnz, nnz);
-        assert_true(info.rows == n && info.cols == m && info.C == c && info.sigma == (o.sigma));
+        assert_true(info.rows == n && info.cols == m && info.C == c && info.sigma <= o.sigma);
         REF_OK(ctx, wisp_mat_plan(ctx, &src, &o, &plan));
         assert_true(plan.bytes >= info.bytes);
         /* A second matrix on the same map shares its order. */
@@ -138,6 +138,31 @@ static void shapes_and_orders(void **state)
     int64_t now;
     wisp_ctx_memory(ctx, &now, NULL);
     assert_true(now < 1000000);
+    wisp_ctx_free(ctx);
+}
+
+/* "All rows" is a window, too. */
+static void sorted_as_a_whole(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(NULL);
+    ref_rng r = {21};
+    for (int c = 1; c <= 32; c *= 32) {
+        wisp_src src = ref_random_src(&r, WISP_D, 77, 77, 9);
+        ref_mat dense = ref_dense(&src);
+        wisp_mat *A;
+        wisp_mat_info info;
+        double ratio;
+        wisp_mat_opts o = {.C = c, .sigma = c == 1 ? INT64_MAX : INT64_MAX / 32 * 32};
+        REF_OK(ctx, wisp_mat_plan(ctx, &src, &o, &info));
+        REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
+        assert_means(ctx, &r, A, dense, WISP_D);
+        REF_OK(ctx, wisp_mat_fill_in(A, c, o.sigma, &ratio));
+        assert_true(ratio >= 1 && ratio < 2);
+        wisp_mat_free(A);
+        ref_free(dense);
+        wisp_src_close(&src);
+    }
     wisp_ctx_free(ctx);
 }
 
@@ -207,6 +232,12 @@ static void crs_in_place(void **state)
     REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, WISP_D, 3, 3, ptr, bad_col, val), WISP_ERR_ARG, "row 0");
     REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, WISP_D, 3, 3, bad_ptr, col, val), WISP_ERR_ARG, "copy instead");
     REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, WISP_D, 3, 2, ptr, col, val), WISP_ERR_ARG, "below 2");
+    int64_t from_one[] = {1, 3, 3, 6};
+    REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, WISP_D, 3, 3, from_one, col, val), WISP_ERR_ARG, "begin with 0");
+    REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, WISP_D, 3, 3, NULL, col, val), WISP_ERR_ARG, "begin with 0");
+    REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, WISP_D, 3, 3, ptr, NULL, val), WISP_ERR_ARG, "arrays");
+    REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, WISP_DEFAULT, 3, 3, ptr, col, val), WISP_ERR_ARG, "a type");
+    assert_null(A);
     ref_free(m);
     wisp_ctx_free(ctx);
 }
@@ -439,7 +470,7 @@ static void cancel(void **state)
     (void)state;
     int calls = 0;
     wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.progress = cancel_soon, .progress_arg = &calls});
-    wisp_src src = {2000000, 2000000, 1, WISP_D, slow_row, NULL, NULL};
+    wisp_src src = {250000, 250000, 1, WISP_D, slow_row, NULL, NULL};
     wisp_mat *A;
     REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, NULL), WISP_ERR_CANCELLED, "cancelled");
     assert_null(A);
@@ -559,6 +590,7 @@ int main(void)
         cmocka_unit_test(philox_is_the_published_one),
         cmocka_unit_test(random_blocks),
         cmocka_unit_test(shapes_and_orders),
+        cmocka_unit_test(sorted_as_a_whole),
         cmocka_unit_test(stored_types),
         cmocka_unit_test(update_keeps_the_pattern),
         cmocka_unit_test(crs_in_place),

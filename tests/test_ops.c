@@ -304,6 +304,20 @@ static void blas1_case(wisp_ctx *ctx, ref_rng *r, wisp_type type, int64_t n, int
         assert_true(cabs(d - (dot[j].re + I * dot[j].im)) <= ref_eps(type) * (double)(n + 1));
         assert_true(fabs(sqrt(n2) - norm[j]) <= ref_eps(type) * (double)(n + 1));
     }
+    /* The same memory seen with another stride is another block. */
+    if (view && type == WISP_Z && n > 1 && width == 1) {
+        double data[] = {1, 0, 2, 3, 4, 5, 6, 7};
+        wisp_map *two;
+        wisp_blk *near, *far;
+        REF_OK(ctx, wisp_map_create(&two, ctx, 2));
+        REF_OK(ctx, wisp_blk_borrow(&near, ctx, two, type, 1, data, 1));
+        REF_OK(ctx, wisp_blk_borrow(&far, ctx, two, type, 1, data, 2));
+        REF_OK(ctx, wisp_dot(near, far, dot)); /* 1 + (2 - 3i)(4 + 5i) */
+        assert_true(dot[0].re == 24 && dot[0].im == -2);
+        wisp_blk_free(near);
+        wisp_blk_free(far);
+        wisp_map_free(two);
+    }
     /* Copies, and NaN that beta = 0 must not read. */
     wisp_blk_fill(y, (wisp_scalar){NAN, 0});
     REF_OK(ctx, wisp_copy(y, x));

@@ -108,8 +108,8 @@ WISP_API int wisp_ctx_threads(const wisp_ctx *ctx);
 WISP_API const char *wisp_ctx_isa(const wisp_ctx *ctx);
 /* Bytes held now, and the most that were held at once. */
 WISP_API void wisp_ctx_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak);
-/* Stops the running call (and the next ones) with WISP_ERR_CANCELLED within a fraction of a sweep.
-   May be called from a signal handler or another thread. resume clears it. */
+/* Stops what takes long (reading, assembling, spmmv and the solvers; now and from now on) with WISP_ERR_CANCELLED
+   within a fraction of a sweep. May be called from a signal handler or another thread. resume clears it. */
 WISP_API void wisp_ctx_cancel(wisp_ctx *ctx);
 WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
 
@@ -135,8 +135,8 @@ WISP_API void wisp_free(wisp_ctx *ctx, void *pointer);
 
 /* Writes the entries of one row: columns to col, values of the source's type to val, and returns their
    number; negative aborts (WISP_ERR_CALLBACK). With col = NULL (val too) it only counts. Columns come in any
-   order, duplicates are added. It is called from many threads at once, twice a row, and must return at most
-   the declared maximum. */
+   order, duplicates are added. It is called from many threads at once, at least twice a row, with the
+   same answer each time, and must return at most the declared maximum. */
 typedef int (*wisp_row_fn)(void *arg, int64_t row, int64_t *col, void *val);
 
 typedef struct {
@@ -228,6 +228,7 @@ WISP_API wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wis
 typedef struct {
     int square, pattern_symmetric, symmetric, hermitian, skew; /* 1 or 0 */
     int64_t bad_row, bad_col;     /* the first entry (in row order) that is not Hermitian; -1 if none */
+    double asymmetry;             /* largest |a_ij - conj a_ji|; 0 if Hermitian */
     int64_t bandwidth;            /* largest |row - column| */
     int64_t empty_rows, diagonal; /* rows without entries; entries on the diagonal */
     int64_t min_row, max_row;     /* shortest and longest row */
@@ -374,6 +375,7 @@ typedef struct {
     int width, threads;
     double seconds, flops; /* of the moment loop alone */
     double bounds_seconds;
+    int64_t partial;       /* 1: cancelled before all vectors and moments were there */
     char *matrix, *command; /* set by the caller with wisp_moments_label; may be NULL */
     char version[32];       /* of the wisp that made them */
 } wisp_moments;

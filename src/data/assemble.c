@@ -11,8 +11,7 @@ static wisp_status check_src(wisp_ctx *ctx, const wisp_src *src)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a matrix source needs rows, cols, max_row, a type and a row callback");
     const int64_t most = WISP__MAX(src->rows, src->cols);
     if (most > ctx->index_limit)
-        return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW,
-                             "%lld rows or columns are more than one process can index (%lld); use more processes",
+        return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "%lld rows or columns are more than one process can index (%lld)",
                              (long long)most, (long long)ctx->index_limit);
     if (src->max_row > INT32_MAX)
         return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "rows of %lld entries are too long; the most is 2^31 - 1",
@@ -35,6 +34,8 @@ static wisp_status choose_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_m
     if (A->sigma < 0 || (A->sigma > 1 && A->sigma % c))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "sigma = %lld: it is 1 or a multiple of C = %d", (long long)A->sigma,
                              c);
+    /* A window of all rows is the most that means something (and a huge sigma the natural way to ask for it). */
+    A->sigma = WISP__MIN(A->sigma, WISP__MAX(1, (src->rows + c - 1) / c * c));
     A->log_c = __builtin_ctz((unsigned)c);
     A->rows = src->rows;
     A->cols = src->cols;
@@ -250,11 +251,10 @@ wisp_status wisp_mat_borrow_crs(wisp_mat **out, wisp_ctx *ctx, wisp_type type, i
     *out = NULL;
     wisp_mat *A = NULL;
     wisp_status status;
+    if (!wisp__type_ok(type) || !rowptr || rows < 0 || cols < 0 || rowptr[0] != 0 || (rowptr[rows] && (!col || !val)))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                             "CRS in place needs a type, arrays, and row pointers that begin with 0");
     WISP_TRY(wisp_alloc(ctx, &A, 1, sizeof *A));
-    if (!wisp__type_ok(type) || !rowptr || rows < 0 || cols < 0 || rowptr[0] != 0) {
-        status = wisp_ctx_fail(ctx, WISP_ERR_ARG, "CRS in place needs a type and row pointers that begin with 0");
-        goto out;
-    }
     *A = (wisp_mat){.ctx = ctx, .type = type, .rows = rows, .cols = cols, .sigma = 1};
     A->local.borrowed = true;
     WISP_TRY(wisp_map_create(&A->map, ctx, rows));
@@ -377,8 +377,9 @@ wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opt
                             .type = A.type,
                             .C = (int)c,
                             .sigma = run.sigma};
+    const bool may_sort = A.sigma != 1 && !o.map;
     info->bytes = entries * ((int64_t)wisp_type_size(A.type) + 4) + src->rows * 4 + (src->rows / c + 2) * 8 +
-                  (run.sigma > 1 ? src->rows * 8 : 0);
+                  (may_sort ? src->rows * 8 : 0);
 out:
     return status;
 }

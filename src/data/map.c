@@ -6,8 +6,7 @@ wisp_status wisp_map_create(wisp_map **out, wisp_ctx *ctx, int64_t rows)
     *out = NULL;
     if (rows < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a map of %lld rows", (long long)rows);
     if (rows > ctx->index_limit)
-        return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW,
-                             "%lld rows are more than one process can index (%lld); use more processes",
+        return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "%lld rows are more than one process can index (%lld)",
                              (long long)rows, (long long)ctx->index_limit);
     wisp_map *map;
     wisp_status status = wisp_alloc(ctx, &map, 1, sizeof *map);

@@ -81,6 +81,7 @@ static void look_at_partner(const wisp_mat *A, wisp_mat_props *p, int64_t row, i
     if (!(v.re == -w.re && v.im == -w.im)) p->skew = 0;
     if (v.re == w.re && v.im == -w.im) return;
     p->hermitian = 0;
+    p->asymmetry = fmax(p->asymmetry, hypot(v.re - w.re, v.im + w.im));
     const int64_t i = wisp__map_user(A->map, row), j = wisp__map_user(A->map, col);
     if (i < p->bad_row || (i == p->bad_row && j < p->bad_col)) p->bad_row = i, p->bad_col = j;
 }
@@ -125,6 +126,7 @@ static void merge_props(wisp_mat_props *p, const wisp_mat_props *q)
     p->skew &= q->skew;
     if (q->bad_row < p->bad_row || (q->bad_row == p->bad_row && q->bad_col < p->bad_col))
         p->bad_row = q->bad_row, p->bad_col = q->bad_col;
+    p->asymmetry = fmax(p->asymmetry, q->asymmetry);
     p->bandwidth = WISP__MAX(p->bandwidth, q->bandwidth);
     p->empty_rows += q->empty_rows;
     p->diagonal += q->diagonal;
@@ -196,6 +198,7 @@ wisp_status wisp_mat_fill_in(const wisp_mat *A, int C, int64_t sigma, double *ra
         return wisp_ctx_fail(ctx, WISP_ERR_ARG,
                              "fill-in for C = %d, sigma = %lld: C is a power of two, sigma 1 or a multiple of C", C,
                              (long long)sigma);
+    sigma = WISP__MIN(sigma, WISP__MAX(1, (A->rows + C - 1) / C * C));
     int32_t *len = NULL;
     int64_t padded = 0;
     wisp_status status;

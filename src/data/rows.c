@@ -115,12 +115,12 @@ static wisp_status rows_failed(rows_run *r)
 {
     wisp_ctx *ctx = r->ctx;
     wisp__row_reader reader;
-    if (r->status == WISP_ERR_NOMEM) return wisp_ctx_fail(ctx, r->status, "out of memory while %s rows", r->task);
     wisp_status status = wisp__row_reader_open(&reader, ctx, r->src, r->col_map);
-    const int64_t begin = r->failed_piece * r->piece;
+    const int64_t begin = WISP__MAX(r->failed_piece, 0) * r->piece;
     if (status == WISP_OK) status = r->fn(r->arg, &reader, begin, WISP__MIN(r->n, begin + r->piece));
     wisp__row_reader_close(&reader, ctx);
     if (status != WISP_OK) return status;
+    if (r->status == WISP_ERR_NOMEM) return wisp_ctx_fail(ctx, r->status, "out of memory while %s rows", r->task);
     return wisp_ctx_fail(ctx, r->status, "%s failed between rows %lld and %lld, though not a second time", r->task,
                          (long long)begin, (long long)(begin + r->piece));
 }

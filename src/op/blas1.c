@@ -189,7 +189,7 @@ wisp_status wisp_dot(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot)
 {
     wisp_status status;
     WISP_TRY(wisp__same_shape("dot", x, y));
-    WISP_TRY(local_dot(x, y, x->data != y->data, dot)); /* <x, x> is real */
+    WISP_TRY(local_dot(x, y, x->data != y->data || x->stride != y->stride, dot)); /* <x, x> is real */
     WISP_TRY(x->ctx->comm->sum(x->ctx, &dot->re, 2 * (size_t)x->width));
 out:
     return status;

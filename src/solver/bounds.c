@@ -13,6 +13,8 @@ static const double failure_probability = 1e-8;
    the edge a Chebyshev recurrence amplifies rounding, and at it the density of states has a pole. */
 static const double room = 0.01;
 
+static double largest_of(double low, double high) { return fmax(fabs(low), fabs(high)); }
+
 wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props)
 {
     wisp_ctx *ctx = wisp_mat_ctx(A);
@@ -22,23 +24,26 @@ wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props)
     wisp_mat_get_info(A, &info);
     if (!props->square)
         return wisp_ctx_fail(ctx, WISP_ERR_HERMITIAN,
-                             "the matrix is rectangular (%lld x %lld); density of states needs a Hermitian matrix",
+                             "the matrix is rectangular (%lld x %lld), and this needs a Hermitian one",
                              (long long)info.rows, (long long)info.cols);
     if (info.rows < 1) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "the matrix has no rows, and so no spectrum");
     if (props->nonfinite_row >= 0)
         return wisp_ctx_fail(ctx, WISP_ERR_NUMERIC, "row %lld of the matrix holds a NaN or an infinity",
                              (long long)props->nonfinite_row);
     if (!props->hermitian) {
-        long long i = props->bad_row, j = props->bad_col;
-        if (i == j)
+        const char *advice = props->asymmetry <= 1e-10 * largest_of(props->gershgorin_min, props->gershgorin_max)
+                                 ? "if that is rounding, store (H + H^+)/2"
+                                 : "this needs a Hermitian matrix";
+        if (props->bad_row == props->bad_col)
             return wisp_ctx_fail(ctx, WISP_ERR_HERMITIAN,
-                                 "the matrix is not Hermitian: entry (%lld, %lld) on the diagonal is not real; density "
-                                 "of states needs a Hermitian matrix (rows and columns counted from 0)",
-                                 i, j);
-        return wisp_ctx_fail(ctx, WISP_ERR_HERMITIAN,
-                             "the matrix is not Hermitian: entry (%lld, %lld) is not the conjugate of (%lld, %lld); "
-                             "density of states needs a Hermitian matrix (rows and columns counted from 0)",
-                             i, j, j, i);
+                                 "the matrix is not Hermitian: entry (%lld, %lld) on the diagonal is not real: %s",
+                                 (long long)props->bad_row, (long long)props->bad_col, advice);
+        return wisp_ctx_fail(
+            ctx, WISP_ERR_HERMITIAN,
+            "the matrix is not Hermitian: entries (%lld, %lld) and (%lld, %lld), counted from 0, are not "
+            "conjugate; the largest difference is %.3g: %s",
+            (long long)props->bad_row, (long long)props->bad_col, (long long)props->bad_col, (long long)props->bad_row,
+            props->asymmetry, advice);
     }
     return WISP_OK;
 }
@@ -183,8 +188,6 @@ out:
     wisp_blk_free(L.w);
     return status;
 }
-
-static double largest_of(double low, double high) { return fmax(fabs(low), fabs(high)); }
 
 /* The interval as center and halfwidth: widened by rounding, and never so narrow that (A - center) / halfwidth would
    be rounding alone. */

@@ -205,7 +205,8 @@ static wisp_status run(kpm *k, wisp_moments *m)
     m->vectors = m->trace == WISP_TRACE_EXACT ? 1 : k->vectors;
     WISP_TRY(wisp_ctx_step(k->ctx, "moments", 1, k->flops));
 out:
-    if (status == WISP_ERR_CANCELLED) keep_begun(k, m);
+    m->partial = status == WISP_ERR_CANCELLED;
+    if (m->partial) keep_begun(k, m);
     free_blocks(k);
     wisp_free(k->ctx, k->shift);
     wisp_free(k->ctx, k->dot);

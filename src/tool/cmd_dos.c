@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Options that contradict each other; EXIT_USAGE with its line. */
 static int check_options(tool *t)
@@ -25,7 +26,7 @@ static int check_options(tool *t)
         return tool_usage(t, "--plot %s: the name must end in .svg, .png or .pdf", o->plot);
     if (o->save && !has_extension(o->save, "h5")) return tool_usage(t, "--save %s: the name must end in .h5", o->save);
     const char *moments = o->save ? o->save : o->from;
-    if (o->output && moments && !strcmp(o->output, moments))
+    if (o->output && moments && outfile_same(o->output, moments))
         return tool_usage(t, "--output and --%s name the same file", o->save ? "save" : "from");
     return EXIT_FINE;
 }
@@ -70,11 +71,12 @@ static int print_plan(tool *t, const run_plan *p)
     const wisp_mat_info *a = &p->matrix;
     char b[4][TEXT];
     if (t->opt.json) {
-        json_t *o = json_pack("{s:s, s:s, s:I, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:I}", "command", t->command_line,
-                              "matrix", t->opt.arg[0], "rows", (json_int_t)a->rows, "nnz", (json_int_t)a->nnz, "type",
-                              wisp_type_name(a->type), "C", a->C, "sigma", (json_int_t)a->sigma, "source_bytes",
-                              (json_int_t)p->source, "matrix_bytes", (json_int_t)a->bytes, "blocks_bytes",
-                              (json_int_t)p->blocks, "total_bytes", (json_int_t)p->total);
+        json_t *o =
+            json_pack("{s:o, s:o, s:I, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:I}", "command", json_words(t->command_line),
+                      "matrix", json_words(t->opt.arg[0]), "rows", (json_int_t)a->rows, "nnz", (json_int_t)a->nnz,
+                      "type", wisp_type_name(a->type), "C", a->C, "sigma", (json_int_t)a->sigma, "source_bytes",
+                      (json_int_t)p->source, "matrix_bytes", (json_int_t)a->bytes, "blocks_bytes",
+                      (json_int_t)p->blocks, "total_bytes", (json_int_t)p->total);
         int rc = json_print(t, o);
         json_decref(o);
         return rc;
@@ -91,9 +93,17 @@ static int print_plan(tool *t, const run_plan *p)
     return EXIT_FINE;
 }
 
+/* The limit that was given, and the memory of this machine. */
 static int check_limit(tool *t, const run_plan *p)
 {
     char a[TEXT], b[TEXT], c[TEXT], d[TEXT];
+    const double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    if (machine > 0 && (double)p->total > machine && !t->opt.plan)
+        return tool_fail(t,
+                         "the run would take %s (matrix %s, vectors %s), and this machine has %s; a smaller --width or "
+                         "--precision single takes less (--plan shows how much)",
+                         text_bytes(a, (double)p->total), text_bytes(b, (double)p->matrix.bytes),
+                         text_bytes(c, (double)p->blocks), text_bytes(d, machine));
     if (!t->opt.mem_limit || p->total <= t->opt.mem_limit) return EXIT_FINE;
     return tool_fail(t, "the run would take %s (matrix %s, vectors %s), more than --mem-limit %s",
                      text_bytes(a, (double)p->total), text_bytes(b, (double)p->matrix.bytes),
@@ -128,8 +138,9 @@ static int moments_for(tool *t, wisp_kpm_opts *k)
     k->moments = wisp_moments_for(k->bounds.halfwidth, t->opt.resolution);
     if (k->moments < 2) k->moments = 2;
     if (k->moments > 1 << 30)
-        return tool_fail(t, "--resolution %g needs %lld moments on a spectrum of half width %g", t->opt.resolution,
-                         (long long)k->moments, k->bounds.halfwidth);
+        return tool_fail(
+            t, "--resolution %g needs more than 2^30 moments on a spectrum of half width %g; take a coarser one",
+            t->opt.resolution, k->bounds.halfwidth);
     return EXIT_FINE;
 }
 
@@ -138,10 +149,10 @@ static int stopped(tool *t, wisp_moments *m, int64_t wanted)
 {
     const char *why = caught_signal() ? caught_signal() : "request";
     if (wanted == 0) wanted = m->trace == WISP_TRACE_RANDOM ? 32 : 1;
+    if (m->trace == WISP_TRACE_EXACT) return tool_fail(t, "stopped by %s; an exact trace can't be kept in part", why);
     if (!t->opt.save || m->vectors == 0)
-        return tool_fail(t, "stopped by %s with %lld of %lld vectors done; nothing was kept%s", why,
-                         (long long)m->vectors, (long long)wanted,
-                         t->opt.save ? "" : " (--save FILE.h5 keeps the vectors that are done)");
+        return tool_fail(t, "stopped by %s; nothing was kept%s", why,
+                         t->opt.save ? " (no vector had two moments yet)" : " (--save FILE.h5 keeps what is done)");
     wisp_ctx_resume(t->ctx);
     if (wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line) || wisp_moments_save(t->ctx, m, t->opt.save))
         return tool_fail(t, "stopped by %s, and the vectors done were not kept: %s", why, wisp_ctx_message(t->ctx));
@@ -168,6 +179,8 @@ static int run_moments(tool *t, wisp_mat *A, wisp_kpm_opts *k, run_plan *plan, w
         if ((rc = check_limit(t, plan))) return rc;
     }
     wisp_status status = wisp_kpm(m, A, k);
+    if (status == WISP_ERR_HERMITIAN || status == WISP_ERR_NUMERIC)
+        return tool_fail(t, "%s: %s", t->opt.arg[0], wisp_ctx_message(t->ctx));
     if (status != WISP_OK && status != WISP_ERR_CANCELLED) return tool_fail_ctx(t);
     if (bounds_seconds > 0) {
         m->bounds_method = method;

@@ -130,10 +130,10 @@ static json_t *info_json(const tool *t, const findings *f)
 {
     const wisp_mat_info *a = &f->info;
     const wisp_mat_props *p = &f->props;
-    json_t *o = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:i, s:I, s:I}", "version", wisp_version(), "command",
-                          t->command_line, "matrix", t->opt.arg[0], "rows", (json_int_t)a->rows, "cols",
-                          (json_int_t)a->cols, "nnz", (json_int_t)a->nnz, "type", wisp_type_name(a->type), "C", a->C,
-                          "sigma", (json_int_t)a->sigma, "bytes", (json_int_t)a->bytes);
+    json_t *o = json_pack("{s:s, s:o, s:o, s:I, s:I, s:I, s:s, s:i, s:I, s:I}", "version", wisp_version(), "command",
+                          json_words(t->command_line), "matrix", json_words(t->opt.arg[0]), "rows", (json_int_t)a->rows,
+                          "cols", (json_int_t)a->cols, "nnz", (json_int_t)a->nnz, "type", wisp_type_name(a->type), "C",
+                          a->C, "sigma", (json_int_t)a->sigma, "bytes", (json_int_t)a->bytes);
     if (!o) return NULL;
     json_object_set_new(o, "row_length",
                         json_pack("{s:I, s:I, s:o, s:o}", "min", (json_int_t)p->min_row, "max", (json_int_t)p->max_row,

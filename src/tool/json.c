@@ -56,3 +56,17 @@ int json_print(tool *t, const json_t *object)
     free(text);
     return rc;
 }
+
+/* A string that need not be there, nor be UTF-8 (file names). */
+json_t *json_words(const char *s)
+{
+    if (!s) return json_null();
+    json_t *j = json_string(s);
+    if (j) return j;
+    char *ascii = strdup(s);
+    for (char *c = ascii; c && *c; c++)
+        if ((unsigned char)*c >= 0x80) *c = '?';
+    j = ascii ? json_string(ascii) : NULL;
+    free(ascii);
+    return j;
+}

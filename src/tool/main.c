@@ -129,7 +129,8 @@ int tool_start(tool *t)
     return EXIT_FINE;
 }
 
-/* The command line as one could type it again. */
+/* The command line as one could type it again; of one of thousands of sites the first part, for an HDF5 attribute
+   holds 64 KiB. */
 static char *join_command_line(int argc, char **argv)
 {
     char *text = NULL;
@@ -153,6 +154,8 @@ static char *join_command_line(int argc, char **argv)
         free(text);
         return NULL;
     }
+    enum { LONGEST = 32000 };
+    if (strlen(text) > LONGEST) strcpy(text + LONGEST - 4, " ...");
     return text;
 }
 

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* A signal handler has no argument of ours, so these two must be of the file. */
@@ -71,7 +72,7 @@ void monitor_error(monitor *mon, const char *message)
 {
     monitor_clear(mon);
     if (mon->mode == MONITOR_JSON)
-        json_line(json_pack("{s:s, s:s}", "event", "error", "message", message));
+        json_line(json_pack("{s:s, s:o}", "event", "error", "message", json_words(message)));
     else
         fprintf(stderr, "wisp: %s\n", message);
 }
@@ -82,7 +83,7 @@ void monitor_log(void *arg, wisp_log_level level, const char *message)
     monitor *mon = arg;
     monitor_clear(mon);
     if (mon->mode == MONITOR_JSON)
-        json_line(json_pack("{s:s, s:s, s:s}", "event", "log", "level", names[level], "message", message));
+        json_line(json_pack("{s:s, s:s, s:o}", "event", "log", "level", names[level], "message", json_words(message)));
     else
         fprintf(stderr, "wisp: %s%s%s\n", level == WISP_LOG_INFO ? "" : names[level],
                 level == WISP_LOG_INFO ? "" : ": ", message);
@@ -97,7 +98,12 @@ static void print_bar(monitor *mon, const wisp_progress *p, double rate, double 
     bar[CELLS] = '\0';
     if (isfinite(left)) snprintf(rest, sizeof rest, "  %s left", text_seconds(text, left));
     if (rate > 0) snprintf(rest + strlen(rest), sizeof rest - strlen(rest), "  %.1f Gflop/s", rate);
-    fprintf(stderr, "\r%-10.10s [%s] %3.0f%%%s\033[K", p->task, bar, 100 * p->done, rest);
+    /* A line that the terminal would wrap can't be overwritten. */
+    struct winsize size;
+    int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+    char line[256];
+    snprintf(line, sizeof line, "%-10.10s [%s] %3.0f%%%s", p->task, bar, 100 * p->done, rest);
+    fprintf(stderr, "\r%.*s\033[K", columns - 1, line);
     fflush(stderr);
     mon->bar_shown = true;
 }

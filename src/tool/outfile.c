@@ -50,6 +50,23 @@ int outfile_check(tool *t, const char *path)
     return error ? tool_fail(t, "cannot write %s: %s", path, strerror(error)) : EXIT_FINE;
 }
 
+/* The folder through all links, and the name in it; files that are there go by realpath. */
+static bool canonical(const char *path, char *real)
+{
+    char copy[PATH_MAX], folder[PATH_MAX], name[PATH_MAX];
+    if (realpath(path, real)) return true;
+    if (snprintf(copy, sizeof copy, "%s", path) >= PATH_MAX || !realpath(dirname(copy), folder)) return false;
+    snprintf(copy, sizeof copy, "%s", path);
+    snprintf(name, sizeof name, "%s", basename(copy));
+    return snprintf(real, PATH_MAX, "%s/%s", folder, name) < PATH_MAX;
+}
+
+bool outfile_same(const char *a, const char *b)
+{
+    char real[2][PATH_MAX];
+    return !strcmp(a, b) || (canonical(a, real[0]) && canonical(b, real[1]) && !strcmp(real[0], real[1]));
+}
+
 static int write_all(int fd, const char *data, size_t size)
 {
     while (size > 0) {

@@ -11,20 +11,6 @@ static const char *const method_names[] = {"lanczos", "gershgorin", "given"};
 
 static double gflops(const wisp_moments *m) { return m->seconds > 0 ? m->flops / m->seconds * 1e-9 : NAN; }
 
-/* A string that need not be there, nor be UTF-8 (file names). */
-static json_t *string_or_null(const char *s)
-{
-    if (!s) return json_null();
-    json_t *j = json_string(s);
-    if (j) return j;
-    char *ascii = strdup(s);
-    for (char *c = ascii; c && *c; c++)
-        if ((unsigned char)*c >= 0x80) *c = '?';
-    j = ascii ? json_string(ascii) : NULL;
-    free(ascii);
-    return j;
-}
-
 static json_t *json_sites(const results *r)
 {
     json_t *array = json_array();
@@ -56,14 +42,14 @@ static void add_run(json_t *o, tool *t, const results *r)
 {
     const wisp_moments *m = r->m;
     json_object_set_new(o, "version", json_string(wisp_version()));
-    json_object_set_new(o, "command", string_or_null(t->command_line));
+    json_object_set_new(o, "command", json_words(t->command_line));
     json_object_set_new(o, "quantity", json_string(t->cmd->name));
-    json_object_set_new(o, "matrix", string_or_null(r->matrix));
+    json_object_set_new(o, "matrix", json_words(r->matrix));
     if (t->opt.from) {
-        json_object_set_new(o, "moments_command", string_or_null(m->command));
-        json_object_set_new(o, "moments_version", string_or_null(m->version));
+        json_object_set_new(o, "moments_command", json_words(m->command));
+        json_object_set_new(o, "moments_version", json_words(m->version));
     }
-    json_object_set_new(o, "completed", json_true());
+    json_object_set_new(o, "completed", json_boolean(!m->partial));
     json_object_set_new(o, "rows", json_integer(m->rows));
     json_object_set_new(o, "nnz", json_integer(m->nnz));
     json_object_set_new(o, "type", json_string(wisp_type_name(m->type)));
@@ -193,7 +179,7 @@ static void show_numbers(const tool *t, const results *r)
     else if (isfinite(r->bar))
         text_line("error bar", "%.2g%%   (median 95%% bar of the density of states)", 100 * r->bar);
     else
-        text_line("error bar", "none: one vector");
+        text_line("error bar", r->m->vectors > 1 ? "none: there are no states in this window" : "none: one vector");
 }
 
 void results_summary(tool *t, const results *r)

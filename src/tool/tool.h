@@ -49,7 +49,8 @@ void catch_signals(wisp_ctx *ctx);
 const char *caught_signal(void); /* in words; NULL if there was none */
 
 /* outfile.c: a whole file at once, by way of a temporary file that is synced and renamed. */
-int outfile_check(tool *t, const char *path); /* before a long run: could it be written? */
+int outfile_check(tool *t, const char *path);    /* before a long run: could it be written? */
+bool outfile_same(const char *a, const char *b); /* do two names stand for one file? */
 int outfile_write(tool *t, const char *path, const void *data, size_t size);
 bool has_extension(const char *path, const char *extensions); /* "csv|json|h5" */
 
@@ -82,6 +83,7 @@ int results_write(tool *t, const results *r); /* all outputs that the options as
 
 /* json.c: the top level a line each, the rest compact; free() the result. */
 char *json_text(const json_t *object);
+json_t *json_words(const char *s);                /* null for NULL; file names need not be UTF-8 */
 json_t *json_number(double v);                    /* null for NaN */
 json_t *json_numbers(const double *v, int64_t n); /* likewise */
 int json_print(tool *t, const json_t *object);    /* to the standard output */

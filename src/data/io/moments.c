@@ -14,9 +14,18 @@ void wisp_moments_free(wisp_moments *m)
     memset(m, 0, sizeof *m);
 }
 
+/* A copy; of a long text (thousands of sites on a command line) the first part, for an HDF5 attribute holds 64 KiB. */
+static char *label(const char *text)
+{
+    enum { LONGEST = 32000 };
+    char *copy = text ? strndup(text, LONGEST) : NULL;
+    if (copy && strlen(text) > LONGEST) memcpy(copy + LONGEST - 4, " ...", 4);
+    return copy;
+}
+
 wisp_status wisp_moments_label(wisp_ctx *ctx, wisp_moments *m, const char *matrix, const char *command)
 {
-    char *new_matrix = matrix ? strdup(matrix) : NULL, *new_command = command ? strdup(command) : NULL;
+    char *new_matrix = label(matrix), *new_command = label(command);
     if ((matrix && !new_matrix) || (command && !new_command)) {
         free(new_matrix);
         free(new_command);

@@ -73,6 +73,7 @@ static const field fields[] = {
     {"threads", WHOLE, AT(threads), NULL},
     {"seconds", NUMBER, AT(seconds), NULL},
     {"flops", NUMBER, AT(flops), NULL},
+    {"partial", INTEGER, AT(partial), NULL},
     {"matrix", TEXT, AT(matrix), NULL},
     {"command", TEXT, AT(command), NULL},
 };
