@@ -12,5 +12,7 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/wisp-config.cmake.in w
 write_basic_package_version_file(wisp-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/wisp-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/wisp-config-version.cmake
         DESTINATION ${cmake_dir})
+# Found from where it lies, so that an installation can be moved.
+file(RELATIVE_PATH WISP_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(${PROJECT_SOURCE_DIR}/cmake/wisp.pc.in wisp.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/wisp.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
