@@ -375,7 +375,7 @@ typedef struct {
     int width, threads;
     double seconds, flops; /* of the moment loop alone */
     double bounds_seconds;
-    int64_t partial;       /* 1: cancelled before all vectors and moments were there */
+    int64_t partial;        /* 1: cancelled before all vectors and moments were there */
     char *matrix, *command; /* set by the caller with wisp_moments_label; may be NULL */
     char version[32];       /* of the wisp that made them */
 } wisp_moments;
