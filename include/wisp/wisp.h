@@ -301,6 +301,24 @@ WISP_API wisp_status wisp_vscal(wisp_blk *x, const wisp_scalar *alpha);
 WISP_API wisp_status wisp_dot(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot);
 WISP_API wisp_status wisp_norm(const wisp_blk *x, double *norm);
 
+/* ---- products of tall and skinny blocks ------------------------------------------------------- */
+
+enum { WISP_KAHAN = 256 }; /* compensated sums */
+
+/* X = alpha V^H W + beta X; X[i * ldx + j] belongs to column i of V and column j of W, ldx >= width of W. V and W on
+   one map and of one type, of any widths; they may be the same. beta = 0 never reads X. Bit-identical for any number
+   of threads. flags: 0 or WISP_KAHAN: plain FMA sums over at most 128 rows, compensated sums (in double) of these
+   strips over all rows: the error of an element of V^H W is at most (128 u + 2^-52) sum |v_i| |w_i| with each strip's
+   terms, where u is the rounding unit of the type, plus 2^-53 of the result; so what is summed from strips that are
+   exact in themselves is right to the last bit but one. (For a complex element take both parts of v and w.) */
+WISP_API wisp_status wisp_tsm_gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const wisp_blk *V, const wisp_blk *W,
+                                   wisp_scalar beta, unsigned flags);
+/* W = alpha V X + beta W; X[i * ldx + j] as above, rounded with alpha to the blocks' type. beta = 0 never reads W.
+   In place if W and V are the same memory (W may be a view of V's first columns); they must not overlap otherwise.
+   Bit-identical for any number of threads. */
+WISP_API wisp_status wisp_tsm_update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, const wisp_scalar *X,
+                                     int64_t ldx, wisp_scalar beta);
+
 /* ---- the fused op ---------------------------------------------------------------------------- */
 
 enum {

@@ -40,6 +40,11 @@ typedef struct wisp__backend {
     /* As launch_spmmv: partial[blocks][2][period], blocks of `per_block` periods. */
     wisp_status (*dot)(wisp_ctx *ctx, bool is_double, bool cross, const wisp__dot_params *p, int64_t count,
                        int64_t per_block, double *partial);
+    /* As dot: partial[blocks][1 or, compensated, 2][p][q], blocks of per_block rows, a multiple of K_STRIP. */
+    wisp_status (*gram)(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p, int64_t per_block,
+                        double *partial);
+    /* copy: K_UPDATE_ROWS rows of V for each thread, when in place. */
+    wisp_status (*update)(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows, void *copy);
 } wisp__backend;
 
 extern const wisp__backend wisp__backend_cpu;
@@ -56,5 +61,7 @@ typedef struct wisp__isa {
     const wisp__spmmv_entry *spmmv[WISP__COMBOS];
     wisp__axpby_fn axpby[2]; /* float, double */
     wisp__dot_fn dot[2];
+    wisp__gram_fn gram[2];
+    wisp__update_fn update[2];
 } wisp__isa;
 #endif

@@ -187,6 +187,63 @@ static wisp_status cpu_dot(wisp_ctx *ctx, bool is_double, bool cross, const wisp
     return WISP_OK;
 }
 
+/* ---- tall and skinny ------------------------------------------------------------------------- */
+
+typedef struct {
+    wisp__gram_fn fn;
+    const wisp__gram_params *p;
+    int64_t per_block;
+    bool compensated;
+    double *partial;
+} gram_run;
+
+static void gram_thread(void *arg, int thread, int threads)
+{
+    const gram_run *r = arg;
+    const int64_t rows = r->p->rows, blocks = (rows + r->per_block - 1) / r->per_block;
+    const size_t size = (size_t)r->p->p * (size_t)r->p->q, step = r->compensated ? 2 * size : size;
+    const int64_t end = wisp__split(blocks, threads, thread + 1);
+    for (int64_t b = wisp__split(blocks, threads, thread); b < end; b++) {
+        double *sum = r->partial + (size_t)b * step;
+        memset(sum, 0, step * sizeof *sum);
+        r->fn(r->p, b * r->per_block, WISP__MIN((b + 1) * r->per_block, rows), sum, r->compensated ? sum + size : NULL);
+    }
+}
+
+static wisp_status cpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p,
+                            int64_t per_block, double *partial)
+{
+    gram_run run = {ctx->isa->gram[is_double], p, per_block, compensated, partial};
+    wisp__run_some(ctx, p->rows * p->p * p->q < WISP__SMALL, gram_thread, &run);
+    return WISP_OK;
+}
+
+typedef struct {
+    wisp__update_fn fn;
+    const wisp__update_params *p;
+    int64_t rows;
+    char *copy;
+    size_t copy_bytes;
+} update_run;
+
+static void update_thread(void *arg, int thread, int threads)
+{
+    enum { UNIT = 64 }; /* ranges begin at the same tiles of rows for any number of threads */
+    const update_run *r = arg;
+    const int64_t units = (r->rows + UNIT - 1) / UNIT, begin = wisp__split(units, threads, thread) * UNIT,
+                  end = WISP__MIN(wisp__split(units, threads, thread + 1) * UNIT, r->rows);
+    if (begin < end) r->fn(r->p, begin, end, r->copy + (size_t)thread * r->copy_bytes);
+}
+
+static wisp_status cpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows, void *copy)
+{
+    const size_t real = is_double ? sizeof(double) : sizeof(float);
+    update_run run = {ctx->isa->update[is_double], p, rows, copy, K_UPDATE_ROWS * (size_t)p->p * real};
+    wisp__run_some(ctx, rows * p->p * p->q < WISP__SMALL, update_thread, &run);
+    return WISP_OK;
+}
+
 const wisp__backend wisp__backend_cpu = {
-    "cpu", cpu_open, cpu_close, wisp__alloc_raw, wisp_free, cpu_find_spmmv, cpu_launch_spmmv, cpu_axpby, cpu_dot,
+    "cpu",     cpu_open, cpu_close, wisp__alloc_raw, wisp_free, cpu_find_spmmv, cpu_launch_spmmv,
+    cpu_axpby, cpu_dot,  cpu_gram,  cpu_update,
 };

@@ -67,4 +67,31 @@ typedef struct {
     int period;
 } wisp__dot_params;
 typedef void (*wisp__dot_fn)(const wisp__dot_params *p, int64_t begin, int64_t end, double *same, double *cross);
+
+/* Blocks of p and q real columns (a complex one counts two): sums of v_ia w_ib over rows [begin, end), begin a
+   multiple of K_STRIP, are added to sum[p][q] strip by strip; error, if not NULL, takes the rounding errors of these
+   additions up, so that sum + error is the compensated sum. */
+typedef struct {
+    const void *v, *w;
+    int64_t ld_v, ld_w;
+    int64_t rows; /* of all ranges: nothing behind the last element of the last row is read */
+    int p, q;
+} wisp__gram_params;
+typedef void (*wisp__gram_fn)(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error);
+
+/* w_ib = sum over a of v_ia x_ab + beta w_ib, real columns as above; x is in the real type. */
+typedef struct {
+    const void *v;
+    void *w;
+    const void *x; /* [p][ld_x] */
+    int64_t ld_v, ld_w, ld_x;
+    int p, q;
+    double beta[2];
+    int reads_w;  /* beta is not zero */
+    int in_place; /* v and w begin at one address, with one stride */
+    int stream;   /* w is large, and its cache lines are written whole: past the caches, if its place allows */
+} wisp__update_params;
+/* Rows that a kernel may take at a time, and `copy` has room for (of V), when in place. */
+enum { K_UPDATE_ROWS = 8 };
+typedef void (*wisp__update_fn)(const wisp__update_params *p, int64_t begin, int64_t end, void *copy);
 #endif

@@ -14,6 +14,10 @@ void FN(axpby_s)(const wisp__axpby_params *p, int64_t begin, int64_t end);
 void FN(axpby_d)(const wisp__axpby_params *p, int64_t begin, int64_t end);
 void FN(dot_s)(const wisp__dot_params *p, int64_t begin, int64_t end, double *same, double *cross);
 void FN(dot_d)(const wisp__dot_params *p, int64_t begin, int64_t end, double *same, double *cross);
+void FN(gram_s)(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error);
+void FN(gram_d)(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error);
+void FN(update_s)(const wisp__update_params *p, int64_t begin, int64_t end, void *copy);
+void FN(update_d)(const wisp__update_params *p, int64_t begin, int64_t end, void *copy);
 
 extern const wisp__isa TABLE;
 const wisp__isa TABLE = {
@@ -21,4 +25,6 @@ const wisp__isa TABLE = {
     {SPMMV(ss), SPMMV(dd), SPMMV(sc), SPMMV(dz), SPMMV(cc), SPMMV(zz)},
     {FN(axpby_s), FN(axpby_d)},
     {FN(dot_s), FN(dot_d)},
+    {FN(gram_s), FN(gram_d)},
+    {FN(update_s), FN(update_d)},
 };

@@ -1,0 +1,252 @@
+/* Products of tall and skinny blocks, both in real arithmetic: a complex block is one of twice as many real columns,
+   and the small matrix is joined from (gram), or taken apart into (update), its real form by the op. GRAM and UPDATE
+   name the instances; REAL_BYTES is set by the file that includes this.
+
+   gram: a tile of V columns times registers of W columns is summed over a strip of rows in registers: each row costs
+   one load per register of W and one broadcast per column of V. The last register may reach beyond W's columns: what
+   it reads there ends in lanes that are thrown away; only the last rows, behind which the array may end, are copied.
+   update: a tile of rows times registers of W columns; the last register is shifted back to end with the row, so that
+   it overlaps the one before: both write the same values. Rows narrower than a register use a shorter one. */
+
+#include <stdint.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+void GRAM(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error);
+void UPDATE(const wisp__update_params *p, int64_t begin, int64_t end, void *copy);
+
+#define FULL (SIMD_BYTES / REAL_BYTES) /* reals in a register */
+#if SIMD_BYTES == 64
+enum { TILE = 8 }; /* times two registers: 16 accumulators of 32 */
+#else
+enum { TILE = 4 }; /* 8 of 16 */
+#endif
+
+typedef real vec __attribute__((vector_size(SIMD_BYTES)));
+typedef real vec_mem __attribute__((vector_size(SIMD_BYTES), aligned(REAL_BYTES), may_alias));
+
+/* ---- gram ------------------------------------------------------------------------------------ */
+
+enum { OVER = 2 * FULL, PREFETCH_BYTES = 4096 };
+
+/* Part of a strip: rows of V from column a, rows of W from column b. */
+typedef struct {
+    const real *v, *w;
+    int64_t ld_v, ld_w;
+    int64_t ahead_v, ahead_w; /* prefetch distance in reals */
+    int rows, n;              /* n: columns of W that count */
+    int64_t ld;               /* of the sums */
+    double *sum, *error;      /* error: NULL if plain */
+} strip_part;
+
+enum { DOUBLES = SIMD_BYTES / 8 };
+typedef double sums __attribute__((vector_size(SIMD_BYTES)));
+typedef double sums_mem __attribute__((vector_size(SIMD_BYTES), aligned(8), may_alias));
+
+INLINE sums widened(const real *p)
+{
+#if REAL_BYTES == 8
+    return *(const sums_mem *)p;
+#else
+    typedef float half __attribute__((vector_size(SIMD_BYTES / 2), aligned(4), may_alias));
+    return __builtin_convertvector(*(const half *)p, sums);
+#endif
+}
+
+/* The rounding error of s = a + b (Knuth's TwoSum; there is no product here that could be contracted). */
+#define SUM_ERROR(a, b, s) (((a) - ((s) - ((s) - (a)))) + ((b) - ((s) - (a))))
+
+/* sum += acc for one register, and with it the rounding errors of these sums. */
+INLINE void flush(vec acc, const int compensated, double *sum, double *error)
+{
+    real part[FULL] __attribute__((aligned(64)));
+    *(vec *)(void *)part = acc;
+    UNROLL for (int k = 0; k < FULL; k += DOUBLES)
+    {
+        const sums a = *(sums_mem *)(sum + k), b = widened(part + k), s = a + b;
+        *(sums_mem *)(sum + k) = s;
+        if (compensated) *(sums_mem *)(error + k) += SUM_ERROR(a, b, s);
+    }
+}
+
+/* The same for the first n elements. */
+static __attribute__((noinline)) void flush_some(const real *part, int n, double *sum, double *error)
+{
+    for (int k = 0; k < n; k++) {
+        const double a = sum[k], b = (double)part[k], s = a + b;
+        sum[k] = s;
+        if (error) error[k] += SUM_ERROR(a, b, s);
+    }
+}
+
+/* Adds the sums over the rows to s->sum. Small tiles take several rows at a time, each with accumulators of its own:
+   the latency of one would show. */
+INLINE void gram_tile(const int mr, const int nv, const strip_part *s)
+{
+    const int each = mr * nv >= 8 ? 1 : mr * nv >= 4 ? 2 : 4;
+    vec acc[4][TILE][2];
+    UNROLL for (int u = 0; u < each; u++) UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++)
+        acc[u][r][k] = (vec){0};
+    const real *v = s->v, *w = s->w;
+    int i = 0;
+    for (; i + each <= s->rows; i += each) {
+        UNROLL for (int u = 0; u < each; u++)
+        {
+            if (s->ahead_v) __builtin_prefetch(v + s->ahead_v, 0, 2);
+            if (s->ahead_w) UNROLL for (int k = 0; k < nv; k++) __builtin_prefetch(w + s->ahead_w + k * FULL, 0, 2);
+            vec x[2];
+            UNROLL for (int k = 0; k < nv; k++) x[k] = *(const vec_mem *)(w + k * FULL);
+            UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++) acc[u][r][k] += v[r] * x[k];
+            v += s->ld_v;
+            w += s->ld_w;
+        }
+    }
+    for (; i < s->rows; i++, v += s->ld_v, w += s->ld_w)
+        UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++) acc[0][r][k] +=
+            v[r] * *(const vec_mem *)(w + k * FULL);
+    UNROLL for (int u = 1; u < each; u++) UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++)
+        acc[0][r][k] += acc[u][r][k];
+    if (s->n == nv * FULL && s->error) {
+        UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++)
+            flush(acc[0][r][k], 1, s->sum + r * s->ld + k * FULL, s->error + r * s->ld + k * FULL);
+    } else if (s->n == nv * FULL) {
+        UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++)
+            flush(acc[0][r][k], 0, s->sum + r * s->ld + k * FULL, NULL);
+    } else {
+        real part[TILE][OVER];
+        UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++) * (vec_mem *)(part[r] + k * FULL) =
+            acc[0][r][k];
+        for (int r = 0; r < mr; r++)
+            flush_some(part[r], s->n, s->sum + r * s->ld, s->error ? s->error + r * s->ld : NULL);
+    }
+}
+
+#define GRAM_TILES(mr)                                                      \
+    static void gram_##mr##_1(const strip_part *s) { gram_tile(mr, 1, s); } \
+    static void gram_##mr##_2(const strip_part *s) { gram_tile(mr, 2, s); }
+#define GRAM_PAIR(mr)                \
+    {                                \
+        gram_##mr##_1, gram_##mr##_2 \
+    }
+typedef void (*gram_tile_fn)(const strip_part *s);
+GRAM_TILES(1)
+GRAM_TILES(2)
+GRAM_TILES(3)
+GRAM_TILES(4)
+#if SIMD_BYTES == 64
+GRAM_TILES(5)
+GRAM_TILES(6)
+GRAM_TILES(7) GRAM_TILES(8)
+#endif
+    static const gram_tile_fn gram_tiles[TILE][2] = {
+        GRAM_PAIR(1), GRAM_PAIR(2), GRAM_PAIR(3), GRAM_PAIR(4),
+#if SIMD_BYTES == 64
+        GRAM_PAIR(5), GRAM_PAIR(6), GRAM_PAIR(7), GRAM_PAIR(8),
+#endif
+};
+
+/* Columns b .. b + n - 1 of W with all of V, over the rows of one part. */
+static void gram_columns(const wisp__gram_params *p, strip_part s, int b)
+{
+    const int64_t ahead_v = s.ahead_v, ahead_w = s.ahead_w;
+    for (int a = 0; a < p->p; a += TILE) {
+        const int mr = p->p - a < TILE ? p->p - a : TILE;
+        s.ahead_v = b ? 0 : ahead_v; /* each line once */
+        s.ahead_w = a ? 0 : ahead_w;
+        gram_tiles[mr - 1][s.n > FULL](&s);
+        s.v += mr;
+        s.sum += mr * s.ld;
+        if (s.error) s.error += mr * s.ld;
+    }
+}
+
+/* Rows that a strip looks ahead: the next strip where it is walked several times, else a few kilobytes. */
+static int64_t rows_ahead(const wisp__gram_params *p, int64_t ld)
+{
+    if (p->p > TILE || p->q > OVER) return K_STRIP;
+    const int64_t rows = PREFETCH_BYTES / REAL_BYTES / ld;
+    return rows > 1 ? rows : 1;
+}
+
+void GRAM(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error)
+{
+    /* Rows before this one may be read beyond their end by a register. */
+    const int64_t lack = (p->q + FULL - 1) / FULL * FULL - p->q, unsafe = (lack + p->ld_w - 1) / p->ld_w;
+    const int64_t safe = p->rows - unsafe;
+    const int64_t ahead_v = rows_ahead(p, p->ld_v) * p->ld_v, ahead_w = rows_ahead(p, p->ld_w) * p->ld_w;
+    for (int64_t strip = begin; strip < end; strip += K_STRIP) {
+        const int64_t strip_end = strip + K_STRIP < end ? strip + K_STRIP : end;
+        for (int b = 0; b < p->q; b += OVER) {
+            const int n = p->q - b < OVER ? p->q - b : OVER;
+            const int64_t direct = n % FULL == 0 || strip_end <= safe ? strip_end : safe > strip ? safe : strip;
+            const real *v = (const real *)p->v, *w = (const real *)p->w + b;
+            strip_part s = {v + strip * p->ld_v,
+                            w + strip * p->ld_w,
+                            p->ld_v,
+                            p->ld_w,
+                            ahead_v,
+                            ahead_w,
+                            (int)(direct - strip),
+                            n,
+                            p->q,
+                            sum + b,
+                            error ? error + b : NULL};
+            if (direct > strip) gram_columns(p, s, b);
+            if (direct < strip_end) {
+                real copy[FULL * OVER] = {0};
+                for (int64_t i = direct; i < strip_end; i++)
+                    for (int k = 0; k < n; k++) copy[(i - direct) * OVER + k] = w[i * p->ld_w + k];
+                s.v = v + direct * p->ld_v;
+                s.w = copy;
+                s.ld_w = OVER;
+                s.ahead_v = s.ahead_w = 0;
+                s.rows = (int)(strip_end - direct);
+                gram_columns(p, s, b);
+            }
+        }
+    }
+}
+
+/* ---- update ---------------------------------------------------------------------------------- */
+
+#define VL 1
+#include "tsm_update.cpu.h"
+#define VL 2
+#include "tsm_update.cpu.h"
+#if FULL >= 4
+#define VL 4
+#include "tsm_update.cpu.h"
+#endif
+#if FULL >= 8
+#define VL 8
+#include "tsm_update.cpu.h"
+#endif
+#if FULL >= 16
+#define VL 16
+#include "tsm_update.cpu.h"
+#endif
+
+/* The longest register that fits into a row. */
+void UPDATE(const wisp__update_params *p, int64_t begin, int64_t end, void *copy)
+{
+#if FULL >= 16
+    if (p->q >= 16) {
+        update_v16(p, begin, end, copy);
+        return;
+    }
+#endif
+#if FULL >= 8
+    if (p->q >= 8) {
+        update_v8(p, begin, end, copy);
+        return;
+    }
+#endif
+#if FULL >= 4
+    if (p->q >= 4) {
+        update_v4(p, begin, end, copy);
+        return;
+    }
+#endif
+    (p->q >= 2 ? update_v2 : update_v1)(p, begin, end, copy);
+}
