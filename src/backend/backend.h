@@ -56,5 +56,7 @@ typedef struct wisp__isa {
     const wisp__spmmv_entry *spmmv[WISP__COMBOS];
     wisp__axpby_fn axpby[2]; /* float, double */
     wisp__dot_fn dot[2];
+    const wisp__stream_table *stream[2];
+    const wisp__reference_fn *reference[2]; /* real and complex double; widths 1, 2, 4, .. 32 */
 } wisp__isa;
 #endif

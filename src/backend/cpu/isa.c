@@ -14,6 +14,8 @@ void FN(axpby_s)(const wisp__axpby_params *p, int64_t begin, int64_t end);
 void FN(axpby_d)(const wisp__axpby_params *p, int64_t begin, int64_t end);
 void FN(dot_s)(const wisp__dot_params *p, int64_t begin, int64_t end, double *same, double *cross);
 void FN(dot_d)(const wisp__dot_params *p, int64_t begin, int64_t end, double *same, double *cross);
+extern const wisp__stream_table FN(stream_s), FN(stream_d);
+extern const wisp__reference_fn FN(reference_d)[], FN(reference_z)[];
 
 extern const wisp__isa TABLE;
 const wisp__isa TABLE = {
@@ -21,4 +23,6 @@ const wisp__isa TABLE = {
     {SPMMV(ss), SPMMV(dd), SPMMV(sc), SPMMV(dz), SPMMV(cc), SPMMV(zz)},
     {FN(axpby_s), FN(axpby_d)},
     {FN(dot_s), FN(dot_d)},
+    {&FN(stream_s), &FN(stream_d)},
+    {FN(reference_d), FN(reference_z)},
 };
