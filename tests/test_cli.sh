@@ -58,7 +58,7 @@ json() { # json FILE EXPRESSION [OTHER]: the expression holds for the object d (
 }
 
 # ---- help, version, man page
-for c in "" dos ldos count info gen convert; do
+for c in "" dos ldos count info gen convert bench machine; do
     ok $c --help
     grep -q '^Usage: wisp' out || fail "wisp $c --help does not begin with its usage"
     grep -oE -- '--[a-z-]+' out | sort -u >>named
@@ -281,7 +281,7 @@ refused 2 "no command"
 refused 2 "did you mean \"dos\"" doss
 refused 2 "unknown command" frobnicate
 refused 2 "unknown option" --frobnicate
-for command in eig solve power evolve bench machine plan; do refused 2 "not there yet" $command; done
+for command in eig solve power evolve plan; do refused 2 "not there yet" $command; done
 refused 2 "MATRIX is missing" dos
 refused 2 "MATRIX is missing" info
 refused 2 "OUT is missing" convert a.mtx

@@ -346,6 +346,59 @@ typedef struct {    /* y = alpha (A - shift_j I) x + beta y;  z = delta z + eta 
    SHIFT and the dots with x need a square matrix. aug may be NULL. */
 WISP_API wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug);
 
+typedef struct {
+    double bytes; /* least traffic: each array once in each direction it is needed, no write-allocate */
+    double flops; /* as table I of the KPM paper counts them */
+} wisp_cost;
+/* What wisp_spmmv with these terms costs for a block of this type and width. Bytes: the nonzeros with their column
+   numbers and the chunk offsets, x once, y and z once for each direction. */
+WISP_API wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsigned terms, wisp_cost *cost);
+
+/* The yardstick of `wisp bench kpm`: the same step by a plain fused kernel, on CRS in natural order and on small pages,
+   without prefetch. Real and complex double, widths 1, 2, 4, 8, 16, 32, block and matrix of one type. step:
+   w = alpha (A - center) v + beta w with <v,v> and <w,v> in dot[2][width], then v and w change places. */
+typedef struct wisp_reference wisp_reference;
+WISP_API wisp_status wisp_reference_create(wisp_reference **r, wisp_ctx *ctx, const wisp_src *src, int width,
+                                           uint64_t seed);
+WISP_API wisp_status wisp_reference_step(wisp_reference *r, double alpha, double center, double beta, wisp_scalar *dot);
+WISP_API void wisp_reference_free(wisp_reference *r);
+
+/* ---- the machine and what it allows ------------------------------------------------------------ */
+
+typedef enum { WISP_L1, WISP_L2, WISP_L3, WISP_MEMORY, WISP_LEVELS } wisp_level;
+/* load: sum of b; copy: a = b; triad: a = b + s c; update: a = s a. PAST: with stores past the caches. */
+typedef enum {
+    WISP_LOAD,
+    WISP_COPY,
+    WISP_COPY_PAST,
+    WISP_TRIAD,
+    WISP_TRIAD_PAST,
+    WISP_UPDATE,
+    WISP_STREAMS
+} wisp_stream;
+/* LOADS: those from every level alone. */
+enum { WISP_MEASURE_MEMORY = 1, WISP_MEASURE_CACHES = 2, WISP_MEASURE_FMA = 4, WISP_MEASURE_LOADS = 8 };
+
+typedef struct {
+    char cpu[128];                            /* the processor's name */
+    int packages, nodes, cores, cpus;         /* sockets, memory nodes, cores, hardware threads */
+    int64_t memory_bytes;                     /* installed */
+    int64_t cache_bytes[WISP_MEMORY];         /* of one cache of this level; 0: there is none, or it is not known */
+    int cache_cores[WISP_MEMORY];             /* cores that share it */
+    int threads;                              /* of the context */
+    char isa[16];                             /* of its kernels */
+    double gbs[WISP_STREAMS][WISP_LEVELS][2]; /* GB/s with one thread and with all; 0: not measured. Bytes that the */
+                                              /* loop names, without write-allocate */
+    double fma_gflops[2][2];                  /* single, double; one thread, all */
+} wisp_machine;
+/* The topology, and the ceilings that `what` (WISP_MEASURE_...) asks for. Takes a second or two for all. */
+WISP_API wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *machine, unsigned what);
+/* Load bandwidth of memory at this moment with all threads, in 10 to 20 ms. The first call takes a buffer of 256 MB or
+   more, which stays with the context. */
+WISP_API wisp_status wisp_load_bandwidth(wisp_ctx *ctx, double *gbs);
+/* cpu[threads]: the processor that each thread runs on; negative if it may also run elsewhere: -1 - cpu. */
+WISP_API wisp_status wisp_ctx_placement(wisp_ctx *ctx, int *cpu);
+
 /* ---- spectral bounds ------------------------------------------------------------------------- */
 
 typedef enum { WISP_BOUNDS_LANCZOS, WISP_BOUNDS_GERSHGORIN, WISP_BOUNDS_GIVEN } wisp_bounds_method;

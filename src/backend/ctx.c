@@ -40,6 +40,7 @@ void wisp_ctx_free(wisp_ctx *ctx)
     if (!ctx) return;
     ctx->backend->close(ctx);
     wisp_free(ctx, ctx->scratch);
+    wisp_free(ctx, ctx->stream);
     wisp__team_close(ctx);
     pthread_mutex_destroy(&ctx->lock);
     free(ctx);

@@ -34,6 +34,8 @@ struct wisp_ctx {
     unsigned alloc_fail_at;   /* $WISP_ALLOC_FAIL_AT: this allocation fails, for tests */
     void *scratch;            /* of the running op; see wisp__scratch */
     size_t scratch_bytes;
+    void *stream; /* what the bandwidth tests run over; kept with the context */
+    size_t stream_bytes;
     atomic_uint logged_once; /* bits of WISP__ONCE_* */
 };
 

@@ -94,4 +94,30 @@ typedef struct {
 /* Rows that a kernel may take at a time, and `copy` has room for (of V), when in place. */
 enum { K_UPDATE_ROWS = 8 };
 typedef void (*wisp__update_fn)(const wisp__update_params *p, int64_t begin, int64_t end, void *copy);
+/* The plain KPM step on CRS: y = alpha (A - center) x + beta y for rows [begin, end); adds the real parts of <x,x> and
+   <y,x> to dot[2][width]. */
+typedef struct {
+    const int64_t *rowptr;
+    const int32_t *col;
+    const void *val, *x;
+    void *y;
+    double alpha, center, beta;
+} wisp__reference_params;
+typedef void (*wisp__reference_fn)(const wisp__reference_params *p, int64_t begin, int64_t end, double *dot);
+
+/* Loops that measure the machine: a = b, a = b + s c, ... over `bytes` of each array, `passes` times. Arrays lie on
+   cache lines and hold a multiple of K_STREAM_BYTES. PAST: stores past the caches; AHEAD: with prefetch. */
+typedef struct {
+    void *a;
+    const void *b, *c;
+    int64_t bytes, passes;
+    double scale;
+} wisp__stream_params;
+typedef double (*wisp__stream_fn)(const wisp__stream_params *p);
+enum { K_LOAD, K_LOAD_AHEAD, K_COPY, K_COPY_PAST, K_TRIAD, K_TRIAD_PAST, K_UPDATE, K_STREAMS, K_STREAM_BYTES = 512 };
+typedef struct {
+    wisp__stream_fn stream[K_STREAMS];
+    wisp__stream_fn multiply_add;
+    int flops; /* of one pass of multiply_add */
+} wisp__stream_table;
 #endif

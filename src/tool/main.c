@@ -68,9 +68,30 @@ static const struct {
       "Reads a matrix and writes it in the format of OUT's name: .mtx and .mtx.gz (Matrix\n"
       "Market), .crs (binary)."},
      cmd_convert},
+    {{"bench",
+      CMD_BENCH,
+      "spmv|spmmv|kpm MATRIX [options]\nstream [options]",
+      {"OP", "MATRIX"},
+      1,
+      "speed of an operation, and how far it is from the machine's limit",
+      "Times one operation: stream (bandwidths of memory and caches), spmv (sparse matrix times\n"
+      "vector), spmmv (times block vector), kpm (one step of the kernel polynomial method).\n"
+      "Every repetition lies between two measurements of the load bandwidth, with which it is\n"
+      "compared. MATRIX is a file (.mtx, .mtx.gz, .crs) or names one of the gallery."},
+     cmd_bench},
+    {{"machine",
+      CMD_MACHINE,
+      "[options]",
+      {NULL},
+      0,
+      "what this machine is and what it allows",
+      "Processor, placement of the threads, and measured ceilings: bandwidths of memory and\n"
+      "caches, rates of multiply-adds and of the linked BLAS. They are kept in the user's cache\n"
+      "folder and measured anew on demand."},
+     cmd_machine},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
-static const char *const later_commands[] = {"eig", "solve", "power", "evolve", "bench", "machine", "plan", NULL};
+static const char *const later_commands[] = {"eig", "solve", "power", "evolve", "plan", NULL};
 
 double tool_now(void)
 {
@@ -235,6 +256,7 @@ static int run(tool *t, int argc, char **argv)
 int main(int argc, char **argv)
 {
     tool t = {.started = tool_now()};
+    sched_getaffinity(0, sizeof t.cpus, &t.cpus);
     int rc = run(&t, argc, argv);
     monitor_clear(&t.monitor);
     catch_signals(NULL);

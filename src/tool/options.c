@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define KPM (CMD_DOS | CMD_LDOS | CMD_COUNT)
-#define ALL (KPM | CMD_INFO | CMD_GEN | CMD_CONVERT)
+#define ALL (KPM | CMD_INFO | CMD_GEN | CMD_CONVERT | CMD_MACHINE | CMD_BENCH)
 #define WRITE (CMD_GEN | CMD_CONVERT)
 #define AT(field) offsetof(options, field)
 #define FLAG(name, letter, commands, new_run, field, help)                             \
@@ -45,10 +45,22 @@ static const option_def table[] = {
     {NULL, "threads", 0, "T", parse_count, ALL, false, AT(threads), 1, 4096,
      "threads (OMP_NUM_THREADS, else all cores)"},
     {NULL, "device", 0, "D", parse_device, KPM, true, 0, 0, 0, "cpu"},
+    {NULL, "widths", 0, "W,W,..", parse_widths, CMD_BENCH, false, AT(widths), 1, 4096,
+     "block widths, one row each (spmv: 1; else 1,4,8,16,32)"},
+    {NULL, "types", 0, "s,d,c,z", parse_types, CMD_BENCH, false, AT(types), 0, 0,
+     "of the blocks: single, double, complex single, complex\ndouble (that of the matrix)"},
+    {NULL, "variant", 0, "blocked|naive|reference", parse_choice, CMD_BENCH, false, AT(bench_variant), 0, 0,
+     "blocked: the library's best; kpm: naive, with separate\nvector operations, and reference, the plain fused CRS "
+     "kernel"},
+    {NULL, "against", 0, "blocked|naive|reference", parse_choice, CMD_BENCH, false, AT(against), 0, 0,
+     "alternate with this variant, and give the ratio of the\ntimes: how many times faster --variant is"},
+    {NULL, "repeats", 0, "N", parse_count, CMD_BENCH, false, AT(repeats), 7, 10000, "repetitions of each row (9)"},
+    FLAG("measure", 0, CMD_MACHINE, false, measure, "measure anew, even if an earlier result is kept"),
+    FLAG("gemm-child", 0, CMD_MACHINE, false, gemm_child, ""),
     FLAG("plan", 0, KPM, true, plan, "print the memory that the run would take; run nothing"),
     {NULL, "mem-limit", 0, "BYTES", parse_bytes, ALL, false, AT(mem_limit), 0, 0,
      "refuse to take more memory; 8G and 8GiB are 8 times 1024^3,\n8GB is 8 times 10^9"},
-    {"Output", "output", 'o', "FILE", parse_string, KPM | CMD_GEN, false, AT(output), 0, 0, NULL},
+    {"Output", "output", 'o', "FILE", parse_string, KPM | CMD_GEN | CMD_BENCH, false, AT(output), 0, 0, NULL},
     {NULL, "save", 0, "FILE.h5", parse_string, KPM, true, AT(save), 0, 0,
      "keep the moments, one set per vector, for --from"},
     {NULL, "plot", 0, "FILE.svg|.png|.pdf", parse_string, KPM, false, AT(plot), 0, 0,
@@ -58,7 +70,8 @@ static const option_def table[] = {
     FLAG("array", 0, WRITE, false, array, ".mtx: dense, all entries in column order"),
     FLAG("pattern", 0, WRITE, false, pattern, ".mtx: positions without values"),
     FLAG("list", 0, CMD_GEN, false, list, "list the gallery with all keys and their defaults"),
-    FLAG("json", 0, KPM | CMD_INFO, false, json, "one JSON object on the standard output, nothing else"),
+    FLAG("json", 0, KPM | CMD_INFO | CMD_MACHINE | CMD_BENCH, false, json,
+         "one JSON object on the standard output, nothing else"),
     {NULL, "log", 0, "text|json", parse_choice, ALL, false, AT(log), 0, 0,
      "progress and messages on the standard error, also when it\nis no terminal, as text or as one JSON object a line"},
     FLAG("quiet", 0, ALL, false, quiet, "no summary, no progress bar"),
@@ -205,8 +218,9 @@ void options_free(options *o)
 
 bool option_seen(const options *o, const char *name)
 {
-    int row = find_row(name, strlen(name), ~0u);
-    return row >= 0 && (o->seen >> row & 1);
+    for (int i = 0; i < ROWS; i++)
+        if ((o->seen >> i & 1) && !strcmp(table[i].name, name)) return true;
+    return false;
 }
 
 const char *options_new_run(const options *o)
@@ -221,7 +235,9 @@ static void help_row(FILE *out, const option_def *def, const command_def *cmd)
     enum { COLUMN = 30 };
     const char *help = def->help;
     if (!strcmp(def->name, "output"))
-        help = cmd->bit == CMD_GEN ? "where to write it: .mtx, .mtx.gz or .crs" : "the results: .csv, .json or .h5";
+        help = cmd->bit == CMD_GEN     ? "where to write it: .mtx, .mtx.gz or .crs"
+               : cmd->bit == CMD_BENCH ? "the results as JSON"
+                                       : "the results: .csv, .json or .h5";
     int n = def->letter ? fprintf(out, "  -%c, --%s", def->letter, def->name) : fprintf(out, "      --%s", def->name);
     if (def->arg) n += fprintf(out, " %s", def->arg);
     if (n > COLUMN - 2) n = 0, fputc('\n', out);
@@ -246,6 +262,7 @@ void options_help(FILE *out, const command_def *cmd)
     for (int i = 0; i < ROWS; i++) {
         if (table[i].group) group = table[i].group;
         if (!(table[i].commands & cmd->bit) || table[i].parse == parse_later) continue;
+        if (table[i].help && !*table[i].help) continue; /* for wisp itself */
         if (group != printed) fprintf(out, "\n%s\n", group), printed = group;
         help_row(out, &table[i], cmd);
     }

@@ -6,7 +6,18 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { CMD_DOS = 1, CMD_LDOS = 2, CMD_COUNT = 4, CMD_INFO = 8, CMD_GEN = 16, CMD_CONVERT = 32 };
+enum {
+    CMD_DOS = 1,
+    CMD_LDOS = 2,
+    CMD_COUNT = 4,
+    CMD_INFO = 8,
+    CMD_GEN = 16,
+    CMD_CONVERT = 32,
+    CMD_MACHINE = 64,
+    CMD_BENCH = 128
+};
+
+enum { LIST = 33 }; /* one more than a list may have */
 
 /* Choices are kept as the number of the alternative, in the order of the table (and of wisp.h's enums). */
 typedef struct {
@@ -15,6 +26,10 @@ typedef struct {
     int kernel, bounds_method, trace, variant, precision, reduce, log, symmetry;
     int64_t *sites, site_count;
     const char *save, *from, *output, *plot;
+    int bench_variant, against;
+    int64_t repeats;
+    int64_t widths[LIST], types[LIST]; /* lists that end with 0 */
+    bool measure, gemm_child;
     bool json, plan, quiet, help, list, array, pattern;
     const char *arg[2]; /* what is not an option: MATRIX, or IN and OUT */
     int args;
@@ -63,5 +78,5 @@ const char *nearest_name(const char *word, const char *const *list);
 
 /* parse.c */
 option_parse_fn parse_flag, parse_string, parse_count, parse_positive, parse_pair, parse_choice, parse_kernel,
-    parse_bounds, parse_bytes, parse_sites, parse_device, parse_later;
+    parse_bounds, parse_bytes, parse_sites, parse_widths, parse_types, parse_device, parse_later;
 #endif

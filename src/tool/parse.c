@@ -186,6 +186,39 @@ bool parse_sites(const option_def *def, const char *text, void *value, char *why
     }
 }
 
+/* Up to LIST - 1 block widths. */
+bool parse_widths(const option_def *def, const char *text, void *value, char *why)
+{
+    int64_t *list = value;
+    for (int n = 0;; n++) {
+        if (n == LIST - 1) return refuse(why, "at most 32 widths at a time");
+        if (!read_whole(&text, &list[n]) || list[n] < def->min || list[n] > def->max || (*text && *text != ',')) {
+            snprintf(why, WHY, "expected widths from %lld to %lld such as 1,4,8", (long long)def->min,
+                     (long long)def->max);
+            return false;
+        }
+        list[n + 1] = 0;
+        if (!*text++) return true;
+    }
+}
+
+/* Letters of BLAS for the types, kept as in wisp_type. */
+bool parse_types(const option_def *def, const char *text, void *value, char *why)
+{
+    static const char letters[] = "sdcz";
+    int64_t *list = value;
+    (void)def;
+    for (int n = 0; n < LIST - 1; n++) {
+        const char *letter = *text ? strchr(letters, tolower((unsigned char)*text)) : NULL;
+        if (!letter || (text[1] && text[1] != ',')) break;
+        list[n] = letter - letters + 1;
+        list[n + 1] = 0;
+        if (!text[1]) return true;
+        text += 2;
+    }
+    return refuse(why, "expected letters s, d, c, z with commas between them");
+}
+
 bool parse_device(const option_def *def, const char *text, void *value, char *why)
 {
     (void)def, (void)value;

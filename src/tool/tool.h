@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #endif
 #include <jansson.h>
+#include <sched.h>
 #include <wisp/wisp.h>
 #include "options.h"
 
@@ -27,6 +28,7 @@ typedef struct {
     wisp_ctx *ctx;
     monitor monitor;
     double started;
+    cpu_set_t cpus; /* that the process was given, before its threads were placed */
 } tool;
 
 /* main.c: one line on the standard error; they return EXIT_FAILED and EXIT_USAGE. */
@@ -109,6 +111,19 @@ int cmd_dos(tool *t); /* dos, ldos and count */
 int cmd_info(tool *t);
 int cmd_gen(tool *t);
 int cmd_convert(tool *t);
+int cmd_machine(tool *t);
+int cmd_bench(tool *t);
+
+/* gemm.c: Gflop/s of the linked BLAS with the best of its kernels; 0 if they could not be measured. */
+typedef struct {
+    double dgemm, zgemm;
+    const char *coretype; /* OPENBLAS_CORETYPE that was best, or "default" */
+} gemm_rates;
+void gemm_measure(const tool *t, gemm_rates *g);
+int gemm_child(tool *t); /* what the child process does */
+/* cmd_machine.c: both measured, as the bench has them too. */
+int machine_measure(tool *t, wisp_machine *m, gemm_rates *g, unsigned what);
+json_t *machine_json(const wisp_machine *m, const gemm_rates *g);
 /* Reads or generates `name` and writes it to path, saying what was written. */
 int write_matrix(tool *t, wisp_status (*open)(wisp_src *, wisp_ctx *, const char *), const char *name,
                  const char *path);

@@ -18,6 +18,8 @@ void FN(gram_s)(const wisp__gram_params *p, int64_t begin, int64_t end, double *
 void FN(gram_d)(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error);
 void FN(update_s)(const wisp__update_params *p, int64_t begin, int64_t end, void *copy);
 void FN(update_d)(const wisp__update_params *p, int64_t begin, int64_t end, void *copy);
+extern const wisp__stream_table FN(stream_s), FN(stream_d);
+extern const wisp__reference_fn FN(reference_d)[], FN(reference_z)[];
 
 extern const wisp__isa TABLE;
 const wisp__isa TABLE = {
@@ -27,4 +29,6 @@ const wisp__isa TABLE = {
     {FN(dot_s), FN(dot_d)},
     {FN(gram_s), FN(gram_d)},
     {FN(update_s), FN(update_d)},
+    {&FN(stream_s), &FN(stream_d)},
+    {FN(reference_d), FN(reference_z)},
 };

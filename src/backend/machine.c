@@ -1,0 +1,231 @@
+/* The measured ceilings of this machine: bandwidths and the rate of multiply-adds. */
+#include "../topo/machine.h"
+#include "backend.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Neighbouring arrays and threads start a few cache lines off a power of two; see base/alloc.c. */
+enum { SKEW = 37 * 64, MOST_REPEATS = 9, ARRAYS = 3 };
+
+/* Which loops stand for a stream, the best counts; how many arrays it has and how often a byte is moved. */
+static const struct {
+    int kernel[2], arrays;
+    double moves;
+} streams[WISP_STREAMS] = {
+    [WISP_LOAD] = {{K_LOAD, K_LOAD_AHEAD}, 1, 1},
+    [WISP_COPY] = {{K_COPY, K_COPY}, 2, 2},
+    [WISP_COPY_PAST] = {{K_COPY_PAST, K_COPY_PAST}, 2, 2},
+    [WISP_TRIAD] = {{K_TRIAD, K_TRIAD}, 3, 3},
+    [WISP_TRIAD_PAST] = {{K_TRIAD_PAST, K_TRIAD_PAST}, 3, 3},
+    [WISP_UPDATE] = {{K_UPDATE, K_UPDATE}, 1, 2},
+};
+
+typedef struct {
+    wisp__stream_fn fn;
+    char *buffer;
+    int64_t slice; /* of the buffer, for each thread */
+    int64_t bytes; /* of one array of one thread */
+    int arrays;
+    int64_t passes;
+    double *start, *end, *sum; /* [threads] */
+    atomic_int ready;          /* threads that are there: they begin together */
+} stream_run;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void stream_thread(void *arg, int thread, int threads)
+{
+    stream_run *r = arg;
+    char *base = r->buffer + thread * r->slice;
+    const int64_t step = r->bytes + SKEW;
+    const char *b = r->arrays > 1 ? base + step : base, *c = r->arrays > 2 ? b + step : b;
+    const wisp__stream_params p = {base, b, c, r->bytes, r->passes, 0.5};
+    atomic_fetch_add(&r->ready, 1);
+    for (int i = 1; atomic_load(&r->ready) < threads; i++)
+        if (i % 1024 == 0) sched_yield();
+    r->start[thread] = now();
+    r->sum[thread] = r->fn(&p);
+    r->end[thread] = now();
+}
+
+/* Seconds from the first thread's start to the last one's end. */
+static double run_once(wisp_ctx *ctx, stream_run *r, bool all)
+{
+    const int threads = all ? ctx->threads : 1;
+    atomic_store(&r->ready, 0);
+    if (all)
+        wisp__team_run(ctx, stream_thread, r);
+    else
+        stream_thread(r, 0, 1);
+    double start = r->start[0], end = r->end[0];
+    for (int i = 1; i < threads; i++) {
+        start = WISP__MIN(start, r->start[i]);
+        end = WISP__MAX(end, r->end[i]);
+    }
+    return WISP__MAX(end - start, 1e-9);
+}
+
+/* Far more than the last cache holds. */
+static size_t buffer_bytes(const wisp_machine *m)
+{
+    const int sharing = WISP__MAX(m->cache_cores[WISP_L3], 1);
+    const int64_t last = m->cache_bytes[WISP_L3] * ((m->cores + sharing - 1) / sharing);
+    const int64_t wanted = WISP__MAX((int64_t)256 << 20, 4 * last), most = m->memory_bytes / 4;
+    return (size_t)WISP__MAX(WISP__MIN(wanted, most), (int64_t)16 << 20);
+}
+
+/* The context's buffer, made and touched in the first call, and the threads' clocks in front of it. */
+static wisp_status open_run(wisp_ctx *ctx, stream_run *r)
+{
+    const size_t clocks = (size_t)ctx->threads * 3 * sizeof(double), front = (clocks + 4095) / 4096 * 4096;
+    wisp_status status = WISP_OK;
+    if (!ctx->stream) {
+        wisp_machine m = {0};
+        wisp__topology_find(&m);
+        const size_t bytes = buffer_bytes(&m);
+        WISP_TRY(wisp_alloc(ctx, &ctx->stream, 1, front + bytes));
+        ctx->stream_bytes = bytes;
+    }
+    *r = (stream_run){.buffer = (char *)ctx->stream + front, .passes = 1};
+    r->slice = (int64_t)ctx->stream_bytes / ctx->threads / K_STREAM_BYTES * K_STREAM_BYTES;
+    if (r->slice > 1 << 20) r->slice -= SKEW;
+    r->start = ctx->stream;
+    r->end = r->start + ctx->threads;
+    r->sum = r->end + ctx->threads;
+out:
+    return status;
+}
+
+/* Bytes of each of `arrays` arrays that fill `set` together. */
+static void set_arrays(stream_run *r, int64_t set, int arrays)
+{
+    r->arrays = arrays;
+    r->bytes = WISP__MAX(set / arrays / K_STREAM_BYTES, 1) * K_STREAM_BYTES;
+}
+
+wisp_status wisp_load_bandwidth(wisp_ctx *ctx, double *gbs)
+{
+    stream_run r;
+    wisp_status status = WISP_OK;
+    *gbs = 0;
+    WISP_TRY(open_run(ctx, &r));
+    set_arrays(&r, r.slice, 1);
+    for (int k = 0; k < 2; k++) {
+        r.fn = ctx->isa->stream[1]->stream[streams[WISP_LOAD].kernel[k]];
+        const double seconds = run_once(ctx, &r, true);
+        *gbs = WISP__MAX(*gbs, 1e-9 * (double)r.bytes * ctx->threads / seconds);
+    }
+out:
+    return status;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* As many passes as take about two milliseconds. */
+static void set_passes(wisp_ctx *ctx, stream_run *r, bool all)
+{
+    const double wanted = 2e-3;
+    for (r->passes = 1; r->passes < (INT64_C(1) << 40); r->passes *= 4) {
+        double seconds = wanted;
+        for (int i = 0; i < 4; i++) { /* some of them may have been interrupted */
+            const double one = run_once(ctx, r, all);
+            seconds = WISP__MIN(seconds, one);
+        }
+        if (seconds < wanted / 8) continue;
+        r->passes = WISP__MAX((int64_t)((double)r->passes * wanted / seconds), 1);
+        return;
+    }
+}
+
+/* The median of some runs over memory, which drifts; the best of some in a cache or in registers. `amount` is that
+   of one pass of one thread. */
+static double rate(wisp_ctx *ctx, stream_run *r, bool all, bool best, double amount)
+{
+    double found[MOST_REPEATS];
+    const int repeats = best ? 5 : MOST_REPEATS;
+    if (best)
+        set_passes(ctx, r, all);
+    else
+        r->passes = 1;
+    for (int i = 0; i < repeats; i++)
+        found[i] = 1e-9 * amount * (double)r->passes * (all ? ctx->threads : 1) / run_once(ctx, r, all);
+    qsort(found, (size_t)repeats, sizeof *found, by_value);
+    return found[best ? repeats - 1 : repeats / 2];
+}
+
+/* Bytes that one thread works on, so that all its arrays together fill half of its share of a cache. For memory one
+   thread alone takes the whole buffer. */
+static int64_t working_set(const wisp_ctx *ctx, const wisp_machine *m, wisp_level level, bool all, int64_t slice)
+{
+    const int64_t most = (all ? slice : (int64_t)ctx->stream_bytes) - ARRAYS * SKEW;
+    if (level == WISP_MEMORY) return most;
+    const int sharing = WISP__MIN(m->cache_cores[level], all ? ctx->threads : 1);
+    return WISP__MIN(m->cache_bytes[level] / 2 / WISP__MAX(sharing, 1), most);
+}
+
+static wisp_status measure_stream(wisp_ctx *ctx, wisp_machine *m, wisp_stream stream, wisp_level level)
+{
+    stream_run r;
+    wisp_status status = WISP_OK;
+    const bool past = stream == WISP_COPY_PAST || stream == WISP_TRIAD_PAST;
+    if (level != WISP_MEMORY && (past || m->cache_bytes[level] == 0)) goto out;
+    WISP_TRY(open_run(ctx, &r));
+    for (int all = 0; all < 2; all++) {
+        set_arrays(&r, working_set(ctx, m, level, all, r.slice), streams[stream].arrays);
+        double *gbs = &m->gbs[stream][level][all];
+        for (int k = 0; k < 2; k++) {
+            if (k == 1 && streams[stream].kernel[0] == streams[stream].kernel[1]) continue;
+            r.fn = ctx->isa->stream[1]->stream[streams[stream].kernel[k]];
+            const double found = rate(ctx, &r, all, level != WISP_MEMORY, streams[stream].moves * (double)r.bytes);
+            *gbs = WISP__MAX(*gbs, found);
+        }
+    }
+out:
+    return status;
+}
+
+static wisp_status measure_fma(wisp_ctx *ctx, wisp_machine *m)
+{
+    stream_run r;
+    wisp_status status = WISP_OK;
+    WISP_TRY(open_run(ctx, &r));
+    for (int is_double = 0; is_double < 2; is_double++)
+        for (int all = 0; all < 2; all++) {
+            const wisp__stream_table *table = ctx->isa->stream[is_double];
+            r.fn = table->multiply_add;
+            m->fma_gflops[is_double][all] = rate(ctx, &r, all, true, table->flops);
+        }
+out:
+    return status;
+}
+
+wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
+{
+    wisp_status status = WISP_OK;
+    *m = (wisp_machine){.threads = ctx->threads};
+    strncpy(m->isa, ctx->isa->name, sizeof m->isa - 1);
+    wisp__topology_find(m);
+    const int steps = WISP_STREAMS * WISP_LEVELS;
+    for (int i = 0; i < steps; i++) {
+        const wisp_level level = (wisp_level)(i / WISP_STREAMS);
+        unsigned asked = level == WISP_MEMORY ? WISP_MEASURE_MEMORY : WISP_MEASURE_CACHES;
+        if (i % WISP_STREAMS == WISP_LOAD) asked |= WISP_MEASURE_LOADS;
+        if (!(what & asked)) continue;
+        WISP_TRY(wisp_ctx_step(ctx, "measuring", (double)i / steps, 0));
+        WISP_TRY(measure_stream(ctx, m, (wisp_stream)(i % WISP_STREAMS), level));
+    }
+    if (what & WISP_MEASURE_FMA) WISP_TRY(measure_fma(ctx, m));
+    if (what) WISP_TRY(wisp_ctx_step(ctx, "measuring", 1, 0));
+out:
+    return status;
+}

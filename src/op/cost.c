@@ -1,0 +1,38 @@
+/* What an op must move and compute at least. */
+#include "op.h"
+
+/* Floating-point operations per element of a block row, all arithmetic taken as that of the block's type: a sparse
+   product, then axpy, scal, axpy and the dots of figure 3 of the KPM paper, whose sum is its table I. */
+static double flops_per_element(wisp_type type, unsigned terms)
+{
+    const bool complex = wisp_type_is_complex(type);
+    const double add = complex ? 2 : 1, multiply = complex ? 6 : 1, square = complex ? 4 : 2;
+    double flops = 0;
+    if (terms & WISP_SHIFT) flops += add + multiply;
+    if (terms & WISP_SCALE) flops += multiply;
+    if (terms & WISP_AXPBY) flops += add + multiply;
+    if (terms & WISP_CHAIN) flops += add + 2 * multiply;
+    if (terms & WISP_DOT_XX) flops += square;
+    if (terms & WISP_DOT_XY) flops += add + multiply;
+    if (terms & WISP_DOT_YY) flops += square;
+    return flops;
+}
+
+wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsigned terms, wisp_cost *cost)
+{
+    *cost = (wisp_cost){0};
+    if (type == WISP_DEFAULT) type = A->type;
+    if (!wisp__type_ok(type) || wisp__combo_of(A->type, type) == WISP__COMBOS || width < 1)
+        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "cost: no product of a %s matrix with %s blocks of width %d",
+                             wisp_type_name(A->type), wisp_type_name(type), width);
+    const double nnz = (double)(A->local.nnz + A->remote.nnz), columns = width;
+    const double element = (double)wisp_type_size(type), rows = (double)A->map->local, x = (double)A->col_map->local;
+    const double moves = 1 + (terms & WISP_AXPBY ? 1 : 0) + (terms & WISP_CHAIN ? 2 : 0);
+    cost->bytes = nnz * (double)(wisp_type_size(A->type) + sizeof(int32_t)) +
+                  (double)((A->local.chunks + A->remote.chunks) * (int64_t)sizeof(int64_t)) +
+                  (x + moves * rows) * columns * element;
+    const double add = wisp_type_is_complex(type) ? 2 : 1;
+    const double multiply = wisp_type_is_complex(A->type) ? 6 : wisp_type_is_complex(type) ? 2 : 1;
+    cost->flops = columns * (nnz * (add + multiply) + rows * flops_per_element(type, terms));
+    return WISP_OK;
+}

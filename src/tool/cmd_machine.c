@@ -1,0 +1,224 @@
+/* wisp machine: what this machine is, where the threads are, and what was measured. */
+#include "tool.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const level_name[WISP_LEVELS] = {"L1", "L2", "L3", "memory"};
+static const char *const stream_name[WISP_STREAMS] = {"load", "copy", "copy_past", "triad", "triad_past", "update"};
+
+int machine_measure(tool *t, wisp_machine *m, gemm_rates *g, unsigned what)
+{
+    gemm_measure(t, g);
+    return wisp_machine_measure(t->ctx, m, what) ? tool_fail_ctx(t) : EXIT_FINE;
+}
+
+static json_t *measured(double v) { return v > 0 ? json_real(v) : json_null(); }
+static json_t *pair(const double v[2]) { return json_pack("[o, o]", measured(v[0]), measured(v[1])); }
+
+json_t *machine_json(const wisp_machine *m, const gemm_rates *g)
+{
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:I}", "version", wisp_version(), "host", host,
+                          "cpu", m->cpu, "isa", m->isa, "threads", m->threads, "packages", m->packages, "nodes",
+                          m->nodes, "cores", m->cores, "cpus", m->cpus, "memory_bytes", (json_int_t)m->memory_bytes);
+    json_t *caches = json_array(), *bandwidth = json_object();
+    for (int l = 0; l < WISP_MEMORY; l++)
+        if (m->cache_bytes[l] > 0)
+            json_array_append_new(caches, json_pack("{s:s, s:I, s:i}", "level", level_name[l], "bytes",
+                                                    (json_int_t)m->cache_bytes[l], "cores", m->cache_cores[l]));
+    for (int l = WISP_LEVELS - 1; l >= 0; l--) {
+        json_t *level = json_object();
+        for (int s = 0; s < WISP_STREAMS; s++)
+            if (m->gbs[s][l][1] > 0) json_object_set_new(level, stream_name[s], pair(m->gbs[s][l]));
+        json_object_set_new(bandwidth, level_name[l], level);
+    }
+    json_object_set_new(o, "caches", caches);
+    json_object_set_new(o, "load_gbs", measured(m->gbs[WISP_LOAD][WISP_MEMORY][1]));
+    json_object_set_new(o, "bandwidth_gbs", bandwidth);
+    json_object_set_new(o, "fma_gflops",
+                        json_pack("{s:o, s:o}", "single", pair(m->fma_gflops[0]), "double", pair(m->fma_gflops[1])));
+    json_object_set_new(o, "dgemm_gflops", measured(g->dgemm));
+    json_object_set_new(o, "zgemm_gflops", measured(g->zgemm));
+    json_object_set_new(o, "gemm_coretype", json_string(g->coretype));
+    return o;
+}
+
+/* ---- the kept file ----------------------------------------------------------------------------- */
+
+/* $XDG_CACHE_HOME/wisp/machine-HOST.json, else below ~/.cache; false if there is no such place. */
+static bool cache_path(char path[PATH_MAX], bool make)
+{
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char host[256] = "", folder[PATH_MAX - 300];
+    gethostname(host, sizeof host - 1);
+    for (char *c = host; *c; c++)
+        if (*c == '/') *c = '_';
+    int n = base && *base == '/' ? snprintf(folder, sizeof folder, "%s", base)
+            : home && *home      ? snprintf(folder, sizeof folder, "%s/.cache", home)
+                                 : -1;
+    if (n < 0 || n >= (int)sizeof folder - 8) return false;
+    if (make && mkdir(folder, 0700) && errno != EEXIST) return false;
+    strcat(folder, "/wisp");
+    if (make && mkdir(folder, 0755) && errno != EEXIST) return false;
+    snprintf(path, PATH_MAX, "%s/machine-%s.json", folder, host);
+    return !make || access(folder, W_OK | X_OK) == 0;
+}
+
+static bool same_text(const json_t *a, const json_t *b, const char *key)
+{
+    const char *x = json_string_value(json_object_get(a, key)), *y = json_string_value(json_object_get(b, key));
+    return x && y && !strcmp(x, y);
+}
+
+/* What was kept, if it is of this version, processor, instruction set and number of threads. */
+static json_t *kept(const json_t *now)
+{
+    char path[PATH_MAX];
+    json_t *o = cache_path(path, false) ? json_load_file(path, 0, NULL) : NULL;
+    if (o && same_text(o, now, "version") && same_text(o, now, "cpu") && same_text(o, now, "isa") &&
+        json_equal(json_object_get(o, "threads"), json_object_get(now, "threads")) &&
+        json_is_object(json_object_get(o, "bandwidth_gbs")) && json_is_object(json_object_get(o, "fma_gflops")))
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+/* A result that can't be kept is still a result. */
+static void keep(tool *t, const json_t *o)
+{
+    char path[PATH_MAX], *text;
+    if (!cache_path(path, true) || !(text = json_text(o))) return;
+    outfile_write(t, path, text, strlen(text));
+    free(text);
+}
+
+/* ---- the tables -------------------------------------------------------------------------------- */
+
+static void print_number(const json_t *v)
+{
+    if (json_is_number(v))
+        printf("  %9.1f", json_number_value(v));
+    else
+        printf("  %9s", "-");
+}
+
+static void print_topology(const json_t *o)
+{
+    char b[TEXT];
+    size_t i;
+    json_t *c;
+    text_line("processor", "%s", json_string_value(json_object_get(o, "cpu")));
+    long long n[4];
+    static const char *const key[] = {"packages", "cores", "cpus", "nodes"};
+    for (int k = 0; k < 4; k++) n[k] = json_integer_value(json_object_get(o, key[k]));
+    text_line("cores", "%lld in %lld package%s, %lld hardware threads, %lld memory node%s", n[1], n[0],
+              n[0] == 1 ? "" : "s", n[2], n[3], n[3] == 1 ? "" : "s");
+    json_array_foreach(json_object_get(o, "caches"), i, c)
+    {
+        int cores = (int)json_integer_value(json_object_get(c, "cores"));
+        text_line(json_string_value(json_object_get(c, "level")), "%lld KiB for %d core%s",
+                  json_integer_value(json_object_get(c, "bytes")) / 1024, cores, cores == 1 ? "" : "s");
+    }
+    text_line("memory", "%s", text_bytes(b, json_number_value(json_object_get(o, "memory_bytes"))));
+}
+
+static void print_placement(const json_t *o)
+{
+    size_t i;
+    json_t *cpu;
+    printf("%-12s%lld, on processors", "threads", json_integer_value(json_object_get(o, "threads")));
+    json_array_foreach(json_object_get(o, "placement"), i, cpu) printf(" %lld", json_integer_value(cpu));
+    puts(json_is_true(json_object_get(o, "pinned")) ? ", each kept there" : ", free to move");
+    text_line("kernels", "%s", json_string_value(json_object_get(o, "isa")));
+}
+
+static void print_ceilings(const json_t *o)
+{
+    static const char *const heads[WISP_STREAMS] = {"load",  "copy",        "copy, past caches",
+                                                    "triad", "triad, past", "update"};
+    json_t *bandwidth = json_object_get(o, "bandwidth_gbs");
+    printf("\n%-20s", "GB/s, 1 thread, all");
+    for (int l = WISP_LEVELS - 1; l >= 0; l--) printf("  %20s", level_name[l]);
+    putchar('\n');
+    for (int s = 0; s < WISP_STREAMS; s++) {
+        printf("%-20s", heads[s]);
+        for (int l = WISP_LEVELS - 1; l >= 0; l--) {
+            json_t *v = json_object_get(json_object_get(bandwidth, level_name[l]), stream_name[s]);
+            for (size_t k = 0; k < 2; k++) print_number(json_array_get(v, k));
+        }
+        putchar('\n');
+    }
+    printf("\n%-20s  %20s\n", "Gflop/s, 1 thread, all", "");
+    json_t *fma = json_object_get(o, "fma_gflops");
+    for (int p = 1; p >= 0; p--) {
+        printf("multiply-add, %s", p ? "double" : "single");
+        json_t *v = json_object_get(fma, p ? "double" : "single");
+        for (size_t k = 0; k < 2; k++) print_number(json_array_get(v, k));
+        putchar('\n');
+    }
+    for (int p = 0; p < 2; p++) {
+        printf("%-20s  %9s", p ? "ZGEMM" : "DGEMM", "");
+        print_number(json_object_get(o, p ? "zgemm_gflops" : "dgemm_gflops"));
+        printf("   (OPENBLAS_CORETYPE: %s)\n", json_string_value(json_object_get(o, "gemm_coretype")));
+    }
+}
+
+/* Where the threads are in this run. */
+static int add_placement(tool *t, json_t *o)
+{
+    int threads = wisp_ctx_threads(t->ctx), *cpu;
+    bool pinned = true;
+    if (wisp_alloc(t->ctx, &cpu, (size_t)threads, sizeof *cpu)) return tool_fail_ctx(t);
+    int rc = wisp_ctx_placement(t->ctx, cpu) ? tool_fail_ctx(t) : EXIT_FINE;
+    json_t *list = json_array();
+    for (int i = 0; i < threads; i++) {
+        pinned &= cpu[i] >= 0;
+        json_array_append_new(list, json_integer(cpu[i] >= 0 ? cpu[i] : -1 - cpu[i]));
+    }
+    json_object_set_new(o, "placement", list);
+    json_object_set_new(o, "pinned", json_boolean(pinned));
+    wisp_free(t->ctx, cpu);
+    return rc;
+}
+
+/* The kept result, or one measured now; NULL with *rc otherwise. */
+static json_t *find_result(tool *t, int *rc)
+{
+    wisp_machine m;
+    gemm_rates g = {.coretype = "default"};
+    *rc = tool_start(t);
+    if (!*rc && wisp_machine_measure(t->ctx, &m, 0)) *rc = tool_fail_ctx(t);
+    if (*rc) return NULL;
+    json_t *now = machine_json(&m, &g), *o = t->opt.measure ? NULL : kept(now);
+    json_decref(now);
+    if (o) return o;
+    *rc = machine_measure(t, &m, &g, WISP_MEASURE_MEMORY | WISP_MEASURE_CACHES | WISP_MEASURE_FMA);
+    if (*rc) return NULL;
+    o = machine_json(&m, &g);
+    if (o) keep(t, o);
+    return o;
+}
+
+int cmd_machine(tool *t)
+{
+    int rc;
+    if (t->opt.gemm_child) return gemm_child(t);
+    json_t *o = find_result(t, &rc);
+    if (!rc && !o) rc = tool_fail(t, "out of memory for the results");
+    if (!rc) rc = add_placement(t, o);
+    monitor_clear(&t->monitor);
+    if (!rc && t->opt.json) {
+        rc = json_print(t, o);
+    } else if (!rc && !t->opt.quiet) {
+        print_topology(o);
+        print_placement(o);
+        print_ceilings(o);
+    }
+    json_decref(o);
+    return rc;
+}

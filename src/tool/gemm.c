@@ -1,0 +1,149 @@
+/* Rates of the linked BLAS, measured in a child process: OpenBLAS chooses its kernels once, when it is loaded, and
+   takes newer processors for older ones. */
+#include "tool.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+/* Fortran's names are there in every BLAS. */
+void dgemm_(const char *ta, const char *tb, const int *m, const int *n, const int *k, const double *alpha,
+            const double *a, const int *lda, const double *b, const int *ldb, const double *beta, double *c,
+            const int *ldc);
+void zgemm_(const char *ta, const char *tb, const int *m, const int *n, const int *k, const double *alpha,
+            const double *a, const int *lda, const double *b, const int *ldb, const double *beta, double *c,
+            const int *ldc);
+
+enum { SIZE = 1536, REPEATS = 3, LONGEST = 60 };
+
+/* The best of some square products, in Gflop/s. */
+static double gemm_rate(bool complex, double *a, double *b, double *c)
+{
+    const int n = complex ? SIZE * 2 / 3 : SIZE;
+    const double one[2] = {1, 0}, zero[2] = {0, 0};
+    double best = 0;
+    for (int i = 0; i < REPEATS; i++) {
+        double start = tool_now();
+        (complex ? zgemm_ : dgemm_)("N", "N", &n, &n, &n, one, a, &n, b, &n, zero, c, &n);
+        double rate = 1e-9 * (complex ? 8 : 2) * n * n * n / (tool_now() - start);
+        best = rate > best ? rate : best;
+    }
+    return best;
+}
+
+int gemm_child(tool *t)
+{
+    const size_t n = (size_t)SIZE * SIZE;
+    double *a = malloc(3 * n * sizeof *a);
+    if (!a) return tool_fail(t, "out of memory");
+    alarm(LONGEST);
+    for (size_t i = 0; i < 3 * n; i++) a[i] = 1.0 / (double)(1 + i % 7);
+    double dgemm = gemm_rate(false, a, a + n, a + 2 * n), zgemm = gemm_rate(true, a, a + n, a + 2 * n);
+    printf("%.6g %.6g\n", dgemm, zgemm);
+    free(a);
+    return EXIT_FINE;
+}
+
+/* The environment with some variables set anew; the strings are borrowed. */
+static char **environment(char *const *set, int count)
+{
+    int n = 0, k = 0;
+    while (environ[n]) n++;
+    char **e = malloc((size_t)(n + count + 1) * sizeof *e);
+    for (int i = 0; e && i < n; i++) {
+        bool replaced = !strncmp(environ[i], "OMP_PROC_BIND=", 14) || !strncmp(environ[i], "OMP_PLACES=", 11) ||
+                        !strncmp(environ[i], "OPENBLAS_CORETYPE=", 18);
+        for (int j = 0; j < count; j++)
+            replaced |= !strncmp(environ[i], set[j], (size_t)(strchr(set[j], '=') - set[j]) + 1);
+        if (!replaced) e[k++] = environ[i];
+    }
+    for (int j = 0; e && j < count; j++) e[k++] = set[j];
+    if (e) e[k] = NULL;
+    return e;
+}
+
+/* Starts the program on all processors that it was given, not only on this thread's own. */
+static int spawn_unplaced(const tool *t, pid_t *pid, const posix_spawn_file_actions_t *actions, char **argv, char **env)
+{
+    cpu_set_t placed;
+    bool move = sched_getaffinity(0, sizeof placed, &placed) == 0 && CPU_COUNT(&t->cpus) > 0;
+    if (move) sched_setaffinity(0, sizeof t->cpus, &t->cpus);
+    int error = posix_spawn(pid, "/proc/self/exe", actions, NULL, argv, env);
+    if (move) sched_setaffinity(0, sizeof placed, &placed);
+    return error;
+}
+
+/* Starts this program as the child, with its output on *out; 0 or an errno. */
+static int start_child(const tool *t, pid_t *pid, int *out, char *const *set, int count)
+{
+    int ends[2], error = 0;
+    char *argv[] = {"wisp", "machine", "--gemm-child", NULL}, **env = environment(set, count);
+    posix_spawn_file_actions_t actions;
+    if (!env) return ENOMEM;
+    if (pipe2(ends, O_CLOEXEC)) error = errno;
+    if (!error && !(error = posix_spawn_file_actions_init(&actions))) {
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+        error = spawn_unplaced(t, pid, &actions, argv, env);
+        posix_spawn_file_actions_destroy(&actions);
+        close(ends[1]);
+        *out = ends[0];
+        if (error) close(ends[0]);
+    }
+    free(env);
+    return error;
+}
+
+/* Both rates with this core type ("" is the library's own choice); false if the child failed. */
+static bool measure(const tool *t, const char *core, double rate[2])
+{
+    const int threads = wisp_ctx_threads(t->ctx);
+    char a[64], b[64], c[64], text[128];
+    snprintf(a, sizeof a, "OPENBLAS_NUM_THREADS=%d", threads);
+    snprintf(b, sizeof b, "OMP_NUM_THREADS=%d", threads);
+    snprintf(c, sizeof c, "OPENBLAS_CORETYPE=%s", core);
+    char *set[] = {a, b, c};
+    pid_t pid;
+    int fd, status = 0;
+    size_t got = 0;
+    if (start_child(t, &pid, &fd, set, *core ? 3 : 2)) return false;
+    for (ssize_t n; got < sizeof text - 1;) {
+        n = read(fd, text + got, sizeof text - 1 - got);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        got += (size_t)n;
+    }
+    close(fd);
+    text[got] = '\0';
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 && sscanf(text, "%lf %lf", &rate[0], &rate[1]) == 2;
+}
+
+static const char *best_core(void)
+{
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq"))
+        return "SkylakeX";
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
+#endif
+    return "";
+}
+
+void gemm_measure(const tool *t, gemm_rates *g)
+{
+    const char *core[] = {"", best_core()};
+    *g = (gemm_rates){.coretype = "default"};
+    for (int i = 0; i < 2; i++) {
+        double rate[2];
+        if ((i && !*core[i]) || !measure(t, core[i], rate)) continue;
+        if (i && rate[1] > g->zgemm) g->coretype = core[i];
+        g->dgemm = rate[0] > g->dgemm ? rate[0] : g->dgemm;
+        g->zgemm = rate[1] > g->zgemm ? rate[1] : g->zgemm;
+    }
+}

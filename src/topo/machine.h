@@ -1,0 +1,8 @@
+/* What the machine is made of. */
+#ifndef WISP_MACHINE_H
+#define WISP_MACHINE_H
+#include "../base/base.h"
+
+/* Fills in the processor's name, counts and sizes; what is not known stays 0 (counts: 1). */
+void wisp__topology_find(wisp_machine *m);
+#endif

@@ -1,0 +1,149 @@
+/* Topology, placement, ceilings and cost: that they are there and fit together. How fast the machine is can't be
+   asserted. */
+#include "ref.h"
+#include <math.h>
+#include <string.h>
+
+static void topology(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(NULL);
+    wisp_machine m;
+    int cpu[256];
+    REF_OK(ctx, wisp_machine_measure(ctx, &m, 0));
+    assert_true(strlen(m.cpu) > 0);
+    assert_string_equal(m.isa, wisp_ctx_isa(ctx));
+    assert_int_equal(m.threads, wisp_ctx_threads(ctx));
+    assert_true(m.packages >= 1 && m.nodes >= 1 && m.cores >= m.packages && m.cpus >= m.cores);
+    assert_true(m.memory_bytes > 0);
+    for (int l = 1; l < WISP_MEMORY; l++)
+        if (m.cache_bytes[l] > 0) assert_true(m.cache_bytes[l] >= m.cache_bytes[l - 1]);
+    for (int s = 0; s < WISP_STREAMS; s++)
+        for (int l = 0; l < WISP_LEVELS; l++) assert_true(m.gbs[s][l][1] == 0);
+    assert_true(m.threads <= 256);
+    REF_OK(ctx, wisp_ctx_placement(ctx, cpu));
+    for (int i = 0; i < m.threads; i++) assert_true(cpu[i] >= -4096 && cpu[i] < 4096);
+    wisp_ctx_free(ctx);
+}
+
+static void ceilings(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 3; threads += 2) {
+        wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = threads});
+        wisp_machine m;
+        double gbs;
+        REF_OK(ctx, wisp_machine_measure(ctx, &m, WISP_MEASURE_MEMORY | WISP_MEASURE_FMA));
+        for (int s = 0; s < WISP_STREAMS; s++)
+            for (int all = 0; all < 2; all++) {
+                assert_true(isfinite(m.gbs[s][WISP_MEMORY][all]) && m.gbs[s][WISP_MEMORY][all] > 0);
+                assert_true(m.gbs[s][WISP_L1][all] == 0);
+            }
+        for (int i = 0; i < 4; i++) assert_true(m.fma_gflops[i / 2][i % 2] > 0 && isfinite(m.fma_gflops[i / 2][i % 2]));
+        REF_OK(ctx, wisp_load_bandwidth(ctx, &gbs));
+        assert_true(gbs > 0 && isfinite(gbs));
+        wisp_ctx_free(ctx);
+    }
+}
+
+static int cancel(void *arg, const wisp_progress *p)
+{
+    (void)p;
+    return ++*(int *)arg > 2;
+}
+
+static void failures(void **state)
+{
+    (void)state;
+    int calls = 0;
+    wisp_machine m;
+    double gbs;
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.progress = cancel, .progress_arg = &calls});
+    REF_FAILS(ctx, wisp_machine_measure(ctx, &m, WISP_MEASURE_CACHES), WISP_ERR_CANCELLED, "measuring");
+    wisp_ctx_free(ctx);
+    ctx = ref_ctx(&(wisp_ctx_opts){.memory_limit = 1 << 20});
+    REF_FAILS(ctx, wisp_load_bandwidth(ctx, &gbs), WISP_ERR_NOMEM, "memory limit");
+    wisp_ctx_free(ctx);
+}
+
+/* Against the counts of table I of the KPM paper, by hand. */
+static void cost(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(NULL);
+    const unsigned kpm = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY;
+    wisp_mat *A;
+    wisp_mat_info info;
+    wisp_cost c;
+    for (int is_complex = 0; is_complex < 2; is_complex++) {
+        REF_OK(ctx, wisp_mat_open(&A, ctx, is_complex ? "topi:nx=4,ny=4,nz=3" : "laplace:nx=5,ny=4",
+                                  &(wisp_mat_opts){.C = 4, .sigma = 1}));
+        wisp_mat_get_info(A, &info);
+        const double n = (double)info.rows, z = (double)info.nnz, chunks = ceil(n / 4);
+        for (int width = 1; width <= 9; width += 4) {
+            REF_OK(ctx, wisp_spmmv_cost(A, WISP_DEFAULT, width, kpm, &c));
+            const double element = is_complex ? 16 : 8;
+            assert_true(c.flops == width * (is_complex ? 8 * z + 34 * n : 2 * z + 9 * n));
+            assert_true(c.bytes == z * (element + 4) + 8 * chunks + 3 * n * width * element);
+            REF_OK(ctx, wisp_spmmv_cost(A, WISP_DEFAULT, width, 0, &c));
+            assert_true(c.flops == width * z * (is_complex ? 8 : 2));
+            assert_true(c.bytes == z * (element + 4) + 8 * chunks + 2 * n * width * element);
+        }
+        REF_FAILS(ctx, wisp_spmmv_cost(A, WISP_S, 1, 0, &c), WISP_ERR_ARG, "no product");
+        wisp_mat_free(A);
+    }
+    wisp_ctx_free(ctx);
+}
+
+/* The yardstick does the step that the op does. */
+static void reference(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2});
+    const unsigned kpm = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY;
+    for (int i = 0; i < 12; i++) {
+        const int width = 1 << i / 2;
+        wisp_src src;
+        wisp_mat *A;
+        wisp_blk *v, *w;
+        wisp_reference *r;
+        wisp_scalar shift[32], dot[96], same[64];
+        REF_OK(ctx, wisp_src_open(&src, ctx, i % 2 ? "topi:nx=5,ny=4,nz=3" : "anderson:nx=7,ny=5,nz=3,disorder=2"));
+        REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
+        REF_OK(ctx, wisp_reference_create(&r, ctx, &src, width, 5));
+        wisp_src_close(&src);
+        REF_OK(ctx, wisp_blk_create(&v, ctx, wisp_mat_map(A), i % 2 ? WISP_Z : WISP_D, width));
+        REF_OK(ctx, wisp_blk_create(&w, ctx, wisp_mat_map(A), i % 2 ? WISP_Z : WISP_D, width));
+        REF_OK(ctx, wisp_blk_fill_random(v, WISP_RANDOM_TRACE, 5, 0, 0));
+        for (int j = 0; j < width; j++) shift[j] = (wisp_scalar){0.3, 0};
+        for (int step = 0; step < 4; step++) {
+            wisp_aug aug = {.terms = kpm, .alpha = {0.2, 0}, .beta = {-1, 0}, .shift = shift, .dot = dot};
+            REF_OK(ctx, wisp_spmmv(w, A, v, &aug));
+            REF_OK(ctx, wisp_reference_step(r, 0.2, 0.3, -1, same));
+            for (int j = 0; j < 2 * width; j++)
+                assert_true(fabs(dot[j].re - same[j].re) <= 1e-12 * (1 + fabs(dot[j % width].re)));
+            wisp_blk *swap = v;
+            v = w;
+            w = swap;
+        }
+        wisp_reference_free(r);
+        wisp_blk_free(v);
+        wisp_blk_free(w);
+        wisp_mat_free(A);
+    }
+    wisp_src src;
+    wisp_reference *r;
+    REF_OK(ctx, wisp_src_open(&src, ctx, "laplace:nx=4,ny=4"));
+    REF_FAILS(ctx, wisp_reference_create(&r, ctx, &src, 3, 0), WISP_ERR_UNSUPPORTED, "widths 1, 2, 4");
+    wisp_src_close(&src);
+    wisp_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(topology), cmocka_unit_test(ceilings),  cmocka_unit_test(failures),
+        cmocka_unit_test(cost),     cmocka_unit_test(reference),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
