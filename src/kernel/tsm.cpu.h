@@ -137,7 +137,8 @@ GRAM_TILES(4)
 #if SIMD_BYTES == 64
 GRAM_TILES(5)
 GRAM_TILES(6)
-GRAM_TILES(7) GRAM_TILES(8)
+GRAM_TILES(7)
+GRAM_TILES(8)
 #endif
     static const gram_tile_fn gram_tiles[TILE][2] = {
         GRAM_PAIR(1), GRAM_PAIR(2), GRAM_PAIR(3), GRAM_PAIR(4),
