@@ -140,10 +140,10 @@ GRAM_TILES(6)
 GRAM_TILES(7)
 GRAM_TILES(8)
 #endif
-    static const gram_tile_fn gram_tiles[TILE][2] = {
-        GRAM_PAIR(1), GRAM_PAIR(2), GRAM_PAIR(3), GRAM_PAIR(4),
+static const gram_tile_fn gram_tiles[TILE][2] = {
+    GRAM_PAIR(1), GRAM_PAIR(2), GRAM_PAIR(3), GRAM_PAIR(4),
 #if SIMD_BYTES == 64
-        GRAM_PAIR(5), GRAM_PAIR(6), GRAM_PAIR(7), GRAM_PAIR(8),
+    GRAM_PAIR(5), GRAM_PAIR(6), GRAM_PAIR(7), GRAM_PAIR(8),
 #endif
 };
 
