@@ -49,11 +49,12 @@ static wisp_status fill_rows(wisp_reference *r, const wisp_mat *A)
     const size_t size = wisp_type_size(A->type);
     wisp_status status = WISP_OK;
     WISP_TRY(wisp__alloc_raw(ctx, &r->rowptr, (size_t)r->rows + 1, sizeof *r->rowptr));
-    WISP_TRY(alloc_small(ctx, &r->col, s->nnz, sizeof *r->col));
-    WISP_TRY(alloc_small(ctx, &r->val, s->nnz, size));
+    WISP_TRY(alloc_small(ctx, &r->col, s->entries, sizeof *r->col));
+    WISP_TRY(alloc_small(ctx, &r->val, s->entries, size));
     memcpy(r->rowptr, s->chunk, ((size_t)r->rows + 1) * sizeof *r->rowptr);
-    memcpy(r->col, s->col, (size_t)s->nnz * sizeof *r->col);
-    memcpy(r->val, s->val, (size_t)s->nnz * size);
+    /* With the zeros that merged duplicates left behind: the row pointers count them. */
+    memcpy(r->col, s->col, (size_t)s->entries * sizeof *r->col);
+    memcpy(r->val, s->val, (size_t)s->entries * size);
     WISP_TRY(alloc_small(ctx, &r->v, r->rows, size * (size_t)r->width));
     WISP_TRY(alloc_small(ctx, &r->w, r->rows, size * (size_t)r->width));
 out:
