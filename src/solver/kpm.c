@@ -7,6 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+/* What one step of the recurrence does beside the product. */
+enum { KPM_TERMS = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY };
+
 typedef struct kpm {
     wisp_ctx *ctx;
     const wisp_mat *A;
@@ -28,11 +31,8 @@ typedef struct kpm {
 /* Figures 4 and 5: |w> = alpha (A - c)|v> + beta |w>  &  <v|v>  &  <w|v>, all in one pass. */
 static wisp_status step_fused(kpm *k, double alpha, double beta)
 {
-    wisp_aug aug = {.terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY,
-                    .alpha = wisp__real(alpha),
-                    .beta = wisp__real(beta),
-                    .shift = k->shift,
-                    .dot = k->dot};
+    wisp_aug aug = {
+        .terms = KPM_TERMS, .alpha = wisp__real(alpha), .beta = wisp__real(beta), .shift = k->shift, .dot = k->dot};
     if (!k->opts->reduce_each_step) aug.terms |= WISP_NOREDUCE;
     return wisp_spmmv(k->w, k->A, k->v, &aug);
 }
@@ -215,15 +215,6 @@ out:
     return status;
 }
 
-/* Floating-point operations of one sweep and vector: table I of the paper. */
-static double flops_of_sweep(const wisp_mat_info *info, wisp_type type)
-{
-    int complex_matrix = wisp_type_is_complex(info->type), complex_vectors = wisp_type_is_complex(type);
-    double add = complex_vectors ? 2 : 1, multiply = complex_matrix ? 6 : complex_vectors ? 2 : 1;
-    double per_row = complex_vectors ? 7 + 27 : 4 + 5; /* ceil(7 F_a / 2) + ceil(9 F_m / 2) */
-    return (double)info->nnz * (add + multiply) + (double)info->rows * per_row;
-}
-
 static double now(void)
 {
     struct timespec t;
@@ -268,6 +259,8 @@ wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *op
     memset(m, 0, sizeof *m);
     WISP_TRY(wisp__kpm_options(&full, A, opts));
     WISP_TRY(describe(m, ctx, &info, &full));
+    wisp_cost sweep; /* of one vector: table I of the paper, whatever the variant */
+    WISP_TRY(wisp_spmmv_cost(A, full.type, 1, KPM_TERMS, &sweep));
     double before = now();
     WISP_TRY(wisp__kpm_bounds(&m->bounds, A, &full));
     m->bounds_seconds = now() - before;
@@ -278,7 +271,7 @@ wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *op
              .bounds = m->bounds,
              .vectors = wisp__kpm_vectors(&full, info.rows),
              .step = full.variant == WISP_KPM_NAIVE ? step_naive : step_fused,
-             .sweep_flops = flops_of_sweep(&info, full.type)};
+             .sweep_flops = sweep.flops};
     before = now();
     status = run(&k, m);
     m->seconds = now() - before;
