@@ -183,7 +183,7 @@ static void every_kernel(void **state)
 static void large_blocks(void **state)
 {
     (void)state;
-    static const int width[] = {8, 12, 7};
+    static const int width[] = {16, 20, 15};
     ref_rng r = {12};
     for (int isa = 0; isa < 3; isa++) {
         wisp_ctx *ctx = isa_ctx(isa_list[isa], 2);
@@ -198,7 +198,7 @@ static void large_blocks(void **state)
             REF_OK(ctx, wisp_blk_create(&y, ctx, map, WISP_D, w));
             REF_OK(ctx, wisp_blk_fill(y, (wisp_scalar){NAN, 0}));
             REF_OK(ctx, wisp_blk_fill_random(v, WISP_RANDOM_TRACE, 5, 0, 0));
-            wisp_scalar x[12 * 12];
+            wisp_scalar x[20 * 20];
             for (int i = 0; i < w * w; i++) x[i] = (wisp_scalar){(double)ref_below(&r, 100), 0};
             REF_OK(ctx, wisp_tsm_update(y, (wisp_scalar){2, 0}, v, x, w, (wisp_scalar){0, 0}));
             const double *vd, *yd;
