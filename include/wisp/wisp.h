@@ -190,12 +190,21 @@ WISP_API int wisp_map_is_natural(const wisp_map *map);
 
 typedef struct wisp_mat wisp_mat;
 
+/* How rows are put in order in memory, invisible to the user: as they come, reverse Cuthill-McKee, or tiles whose
+   block rows stay in cache until they are gathered again. DEFAULT: what a model of the caches finds best. */
+typedef enum { WISP_ROWS_DEFAULT, WISP_ROWS_NATURAL, WISP_ROWS_RCM, WISP_ROWS_TILES } wisp_row_order;
+/* How entries are stored: SELL-C-sigma as they are; compressed without loss (repeated rows once, repeated values once,
+   short column differences); or one half of a Hermitian matrix. DEFAULT: SELL, or COMPRESSED where that pays. */
+typedef enum { WISP_FORMAT_DEFAULT, WISP_FORMAT_SELL, WISP_FORMAT_COMPRESSED, WISP_FORMAT_HERMITIAN } wisp_format;
+
 typedef struct {
     wisp_type type; /* of the stored values; DEFAULT: the source's */
-    int width;      /* the usual block width, from which C is chosen; 0: 1 */
+    int width;      /* the usual block width, from which order and C are chosen; 0: 1 */
     int C;          /* chunk height, a power of two up to 128; 0: chosen. SELL-1-1 is CRS */
     int64_t sigma;  /* rows are sorted by length in windows of sigma, 1 or a multiple of C; 0: chosen */
-    wisp_map *map;  /* put the rows on this map; NULL: a new one (sorting rows as sigma asks) */
+    wisp_map *map;  /* put the rows on this map; NULL: a new one (in the order that order and sigma ask for) */
+    wisp_row_order order;
+    wisp_format format;
 } wisp_mat_opts;
 
 /* Assembles a matrix from a source in two parallel passes. opts may be NULL. A square matrix has one map
@@ -216,6 +225,8 @@ typedef struct {
     int C;
     int64_t sigma;
     int64_t bytes; /* of the stored arrays */
+    wisp_row_order order;
+    wisp_format format;
 } wisp_mat_info;
 WISP_API void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info);
 WISP_API wisp_map *wisp_mat_map(const wisp_mat *A);     /* rows; borrowed, not to be freed */

@@ -39,6 +39,10 @@ static wisp_status choose_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_m
     A->log_c = __builtin_ctz((unsigned)c);
     A->rows = src->rows;
     A->cols = src->cols;
+    if (o->order > WISP_ROWS_NATURAL || o->format > WISP_FORMAT_SELL)
+        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "this order or format is not there yet");
+    A->order = WISP_ROWS_NATURAL;
+    A->format = WISP_FORMAT_SELL;
     return WISP_OK;
 }
 
@@ -255,7 +259,13 @@ wisp_status wisp_mat_borrow_crs(wisp_mat **out, wisp_ctx *ctx, wisp_type type, i
         return wisp_ctx_fail(ctx, WISP_ERR_ARG,
                              "CRS in place needs a type, arrays, and row pointers that begin with 0");
     WISP_TRY(wisp_alloc(ctx, &A, 1, sizeof *A));
-    *A = (wisp_mat){.ctx = ctx, .type = type, .rows = rows, .cols = cols, .sigma = 1};
+    *A = (wisp_mat){.ctx = ctx,
+                    .type = type,
+                    .rows = rows,
+                    .cols = cols,
+                    .sigma = 1,
+                    .order = WISP_ROWS_NATURAL,
+                    .format = WISP_FORMAT_SELL};
     A->local.borrowed = true;
     WISP_TRY(wisp_map_create(&A->map, ctx, rows));
     if (rows == cols)
@@ -376,7 +386,9 @@ wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opt
                             .nnz = atomic_load(&run.nnz),
                             .type = A.type,
                             .C = (int)c,
-                            .sigma = run.sigma};
+                            .sigma = run.sigma,
+                            .order = A.order,
+                            .format = A.format};
     const bool may_sort = A.sigma != 1 && !o.map;
     info->bytes = entries * ((int64_t)wisp_type_size(A.type) + 4) + src->rows * 4 + (src->rows / c + 2) * 8 +
                   (may_sort ? src->rows * 8 : 0);

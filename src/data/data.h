@@ -41,6 +41,8 @@ struct wisp_mat {
     wisp_type type;
     int64_t rows, cols, sigma;
     int log_c;
+    wisp_row_order order;
+    wisp_format format;
     wisp__sell local, remote; /* remote.chunks = 0: none */
     wisp__grid grid;
 };

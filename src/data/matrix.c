@@ -21,8 +21,14 @@ void wisp_mat_free(wisp_mat *A)
 void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
 {
     const wisp__sell *s = &A->local;
-    *info = (wisp_mat_info){
-        .rows = A->rows, .cols = A->cols, .nnz = s->nnz, .type = A->type, .C = 1 << A->log_c, .sigma = A->sigma};
+    *info = (wisp_mat_info){.rows = A->rows,
+                            .cols = A->cols,
+                            .nnz = s->nnz,
+                            .type = A->type,
+                            .C = 1 << A->log_c,
+                            .sigma = A->sigma,
+                            .order = A->order,
+                            .format = A->format};
     info->bytes = s->entries * ((int64_t)wisp_type_size(A->type) + 4) + (s->chunks + 1) * 8 + A->rows * 4;
 }
 
