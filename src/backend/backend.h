@@ -16,13 +16,15 @@ typedef struct {
     wisp__combo combo;
     int width, log_c;
     unsigned terms;
+    bool coded; /* short columns or codes of values */
 } wisp__key;
 
 /* Work is cut into blocks of chunks, fixed by the layout alone, so that dots do not depend on the number of
    threads: each block of work has its own partial dots. */
 typedef struct {
     int64_t blocks, chunks_per_block, chunks;
-    const int64_t *weight; /* [chunks + 1] running weight (the chunk offsets), by which threads share blocks */
+    const int64_t *weight; /* [chunks + 1] running weight (the chunk offsets), by which threads share blocks; NULL: all
+                              blocks weigh the same */
 } wisp__grid;
 
 typedef struct wisp__backend {

@@ -73,6 +73,7 @@ static wisp__spmmv_fn cpu_find_spmmv(wisp_ctx *ctx, const wisp__key *key)
         wisp__log_once(ctx, WISP__ONCE_WIDTH, WISP_LOG_PERF,
                        "a block width without a kernel of its own runs in tiles; 1, 2, 4, 8 and 16 are faster");
     if (e->chunked && (1 << key->log_c) >= CHUNKED_C) return e->chunked;
+    if (key->coded) return e->fn[WISP__MASK_ALL];
     return e->fn[key->terms == 0 ? WISP__MASK_NONE : key->terms == K_MASK_KPM ? WISP__MASK_KPM : WISP__MASK_ALL];
 }
 
@@ -92,6 +93,7 @@ static int64_t first_block(const wisp__grid *g, int thread, int threads)
 {
     if (thread >= threads) return g->blocks;
     const int64_t rows_weight = 4; /* a row costs about as much as some entries */
+    if (!g->weight) return wisp__split(g->blocks, threads, thread);
     const int64_t total = g->weight[g->chunks] + rows_weight * g->chunks;
     const int64_t target = wisp__split(total, threads, thread);
     int64_t lo = 0, hi = g->blocks;

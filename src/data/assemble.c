@@ -1,5 +1,5 @@
 /* Matrices from sources: a counting pass, an order, a filling pass. */
-#include "rows.h"
+#include "compress.h"
 #include <math.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ static wisp_status choose_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_m
     A->log_c = __builtin_ctz((unsigned)c);
     A->rows = src->rows;
     A->cols = src->cols;
-    if (o->order > WISP_ROWS_NATURAL || o->format > WISP_FORMAT_SELL)
+    if (o->order > WISP_ROWS_NATURAL || o->format > WISP_FORMAT_COMPRESSED)
         return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "this order or format is not there yet");
     A->order = WISP_ROWS_NATURAL;
     A->format = WISP_FORMAT_SELL;
@@ -107,17 +107,21 @@ static int64_t choose_sigma(const int32_t *len, int64_t rows, int log_c)
     return (double)padded_entries(len, rows, log_c, NULL) > worth_it * (double)nnz ? (int64_t)32 << log_c : 1;
 }
 
+/* The maps; len NULL: rows are not sorted by length. A second call replaces those of the first. */
 static wisp_status make_maps(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const int32_t *len)
 {
     wisp_ctx *ctx = A->ctx;
     wisp_status status = WISP_OK;
-    if (A->sigma == 0) A->sigma = choose_sigma(len, A->rows, A->log_c);
+    wisp_map_free(A->map);
+    wisp_map_free(A->col_map);
+    A->map = A->col_map = NULL;
+    if (A->sigma == 0 && len) A->sigma = choose_sigma(len, A->rows, A->log_c);
     if (o->map) {
         if (o->map->rows != src->rows)
             return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "a matrix of %lld rows on a map of %lld rows",
                                  (long long)src->rows, (long long)o->map->rows);
         A->map = wisp__map_retain(o->map);
-    } else if (A->sigma > 1 && A->rows > 0) {
+    } else if (A->sigma > 1 && A->rows > 0 && len) {
         WISP_TRY(wisp__map_sorted(&A->map, ctx, A->rows, len, A->sigma));
     } else {
         WISP_TRY(wisp_map_create(&A->map, ctx, A->rows));
@@ -134,15 +138,39 @@ out:
 
 typedef struct {
     wisp_mat *A;
+    wisp__compression *c;
     atomic_llong nnz;
 } fill_run;
+
+/* Entry k (of n) of row i: what is behind them is padding. No kernel reads that; it is 0 so that copies and checks find
+   no garbage. */
+static void store_entry(const fill_run *r, const wisp__row_reader *reader, int64_t i, int64_t k, int n)
+{
+    wisp_mat *A = r->A;
+    wisp__sell *s = &A->local;
+    const int64_t at = wisp__sell_at(s, A->log_c, i, k);
+    const int32_t col = k < n ? reader->merged[k] : s->short_col ? (int32_t)i : 0;
+    wisp_scalar v = k < n ? reader->sum[k] : (wisp_scalar){0, 0};
+    if (s->diagonal && k < n && col == i) {
+        const wisp_type real = wisp__type_is_double(A->type) ? WISP_D : WISP_S;
+        wisp__store(real, (char *)s->diagonal + (size_t)i * wisp_type_size(real), v);
+        v = (wisp_scalar){0, 0};
+    }
+    if (s->short_col)
+        s->short_col[at] = (int16_t)(col - (int32_t)i);
+    else
+        s->col[at] = col;
+    if (s->code)
+        s->code[at] = k < n ? wisp__compression_code(r->c, A->type, v) : 0;
+    else
+        wisp__store(A->type, (char *)s->val + (size_t)at * wisp_type_size(A->type), v);
+}
 
 static wisp_status fill_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
 {
     fill_run *r = arg;
     wisp_mat *A = r->A;
     wisp__sell *s = &A->local;
-    const size_t size = wisp_type_size(A->type);
     int64_t nnz = 0;
     for (int64_t i = begin; i < end; i++) {
         int n;
@@ -154,12 +182,7 @@ static wisp_status fill_rows(void *arg, wisp__row_reader *reader, int64_t begin,
                                  (long long)wisp__map_user(A->map, i));
         s->row_len[i] = n;
         nnz += n;
-        for (int64_t k = 0; k < width; k++) {
-            const int64_t at = wisp__sell_at(s, A->log_c, i, k);
-            /* No kernel reads padding; it is 0 so that copies and checks find no garbage. */
-            s->col[at] = k < n ? reader->merged[k] : 0;
-            wisp__store(A->type, (char *)s->val + (size_t)at * size, k < n ? reader->sum[k] : (wisp_scalar){0, 0});
-        }
+        for (int64_t k = 0; k < width; k++) store_entry(r, reader, i, k, n);
     }
     atomic_fetch_add(&r->nnz, nnz);
     return WISP_OK;
@@ -172,8 +195,14 @@ static void fill_tail(wisp_mat *A)
     const size_t size = wisp_type_size(A->type);
     for (int64_t i = A->rows; i < s->chunks << A->log_c; i++)
         for (int64_t at = wisp__sell_at(s, A->log_c, i, 0); at < s->entries; at += (int64_t)1 << A->log_c) {
-            s->col[at] = 0;
-            memset((char *)s->val + (size_t)at * size, 0, size);
+            if (s->short_col)
+                s->short_col[at] = 0;
+            else
+                s->col[at] = 0;
+            if (s->code)
+                s->code[at] = 0;
+            else
+                memset((char *)s->val + (size_t)at * size, 0, size);
         }
 }
 
@@ -183,40 +212,102 @@ static void make_grid(wisp_mat *A)
     A->grid = (wisp__grid){.blocks = (A->rows + per - 1) / per,
                            .chunks_per_block = per >> A->log_c,
                            .chunks = A->local.chunks,
-                           .weight = A->local.chunk};
+                           .weight = A->local.pattern ? NULL : A->local.chunk};
+}
+
+/* Memory for what is stored per entry. */
+static wisp_status alloc_entries(wisp_mat *A, const wisp__compression *c)
+{
+    wisp_ctx *ctx = A->ctx;
+    wisp__sell *s = &A->local;
+    const size_t n = (size_t)s->entries, size = wisp_type_size(A->type);
+    wisp_status status;
+    if (c->short_columns)
+        WISP_TRY(wisp__alloc_raw(ctx, &s->short_col, n, sizeof *s->short_col));
+    else
+        WISP_TRY(wisp__alloc_raw(ctx, &s->col, n, sizeof *s->col));
+    s->values = atomic_load(&c->values.strings);
+    if (c->codes) {
+        WISP_TRY(wisp__alloc_raw(ctx, &s->code, n, sizeof *s->code));
+        WISP_TRY(wisp_alloc(ctx, &s->val, (size_t)WISP__MAX(s->values, 1), size));
+        memcpy(s->val, c->values.bytes, (size_t)s->values * size);
+    } else {
+        WISP_TRY(wisp__alloc_raw(ctx, &s->val, n, size));
+    }
+    if (c->apart)
+        WISP_TRY(wisp_alloc(ctx, &s->diagonal, (size_t)A->rows,
+                            wisp__type_is_double(A->type) ? sizeof(double) : sizeof(float)));
+out:
+    return status;
+}
+
+/* Chunks and entries, in SELL or coded; len[] becomes the matrix's. */
+static wisp_status fill(wisp_mat *A, const wisp_src *src, wisp__compression *c, int32_t **len)
+{
+    wisp_ctx *ctx = A->ctx;
+    wisp__sell *s = &A->local;
+    wisp_status status;
+    s->row_len = *len; /* filled anew with the merged lengths */
+    *len = NULL;
+    s->chunks = (A->rows + (1 << A->log_c) - 1) >> A->log_c;
+    WISP_TRY(wisp__alloc_raw(ctx, &s->chunk, (size_t)s->chunks + 1, sizeof *s->chunk));
+    s->entries = padded_entries(s->row_len, A->rows, A->log_c, s->chunk);
+    WISP_TRY(alloc_entries(A, c));
+    fill_run run = {A, c, 0};
+    WISP_TRY(wisp__for_rows(ctx, "assembling", src, A->col_map, A->rows, PIECE, fill_rows, &run));
+    fill_tail(A);
+    s->nnz = atomic_load(&run.nnz);
+out:
+    return status;
+}
+
+/* len[] in the order of the map. */
+static wisp_status order_lengths(const wisp_mat *A, int32_t **len)
+{
+    int32_t *ordered;
+    if (!A->map->user) return WISP_OK;
+    wisp_status status = wisp__alloc_raw(A->ctx, &ordered, (size_t)A->rows, sizeof *ordered);
+    if (status != WISP_OK) return status;
+    for (int64_t i = 0; i < A->rows; i++) ordered[i] = (*len)[A->map->user[i]];
+    wisp_free(A->ctx, *len);
+    *len = ordered;
+    return WISP_OK;
 }
 
 static wisp_status build(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o)
 {
     wisp_ctx *ctx = A->ctx;
-    wisp__sell *s = &A->local;
     wisp_status status;
-    int32_t *len = NULL, *ordered = NULL;
+    wisp__compression c = {0};
+    int32_t *len = NULL;
+    const bool always = o->format == WISP_FORMAT_COMPRESSED;
+    /* Who names C or sigma wants SELL. */
+    const bool compress = (always || (o->format == WISP_FORMAT_DEFAULT && !o->C && !o->sigma)) && A->rows > 0;
+    int64_t nnz = 0;
     WISP_TRY(wisp_alloc(ctx, &len, (size_t)src->rows, sizeof *len));
     WISP_TRY(wisp__for_rows(ctx, "counting", src, NULL, src->rows, PIECE, count_rows, &(count_run){ctx, src, len}));
-    WISP_TRY(make_maps(A, src, o, len));
-    if (A->map->user) {
-        WISP_TRY(wisp__alloc_raw(ctx, &ordered, (size_t)src->rows, sizeof *ordered));
-        for (int64_t i = 0; i < A->rows; i++) ordered[i] = len[A->map->user[i]];
-        wisp_free(ctx, len);
-        len = ordered;
-        ordered = NULL;
+    for (int64_t i = 0; i < A->rows; i++) nnz += len[i];
+    if (compress) { /* rows repeat in the order they come, not sorted by length */
+        WISP_TRY(make_maps(A, src, o, NULL));
+        WISP_TRY(wisp__compression_find_rows(&c, A, src, nnz, always));
     }
-    s->row_len = len; /* filled anew with the merged lengths */
-    len = NULL;
-    s->chunks = (A->rows + (1 << A->log_c) - 1) >> A->log_c;
-    WISP_TRY(wisp__alloc_raw(ctx, &s->chunk, (size_t)s->chunks + 1, sizeof *s->chunk));
-    s->entries = padded_entries(s->row_len, A->rows, A->log_c, s->chunk);
-    WISP_TRY(wisp__alloc_raw(ctx, &s->col, (size_t)s->entries, sizeof *s->col));
-    WISP_TRY(wisp__alloc_raw(ctx, &s->val, (size_t)s->entries, wisp_type_size(A->type)));
-    fill_run run = {A, 0};
-    WISP_TRY(wisp__for_rows(ctx, "assembling", src, A->col_map, A->rows, PIECE, fill_rows, &run));
-    fill_tail(A);
-    s->nnz = atomic_load(&run.nnz);
+    if (c.pattern) {
+        WISP_TRY(wisp__compression_take_rows(&c, A));
+        A->sigma = 1;
+    } else {
+        WISP_TRY(make_maps(A, src, o, len));
+        WISP_TRY(order_lengths(A, &len));
+        if (compress) WISP_TRY(wisp__compression_find_values(&c, A, src, nnz, always));
+        WISP_TRY(fill(A, src, &c, &len));
+    }
+    if (A->local.pattern || A->local.code || A->local.short_col) A->format = WISP_FORMAT_COMPRESSED;
+    if (always && A->format != WISP_FORMAT_COMPRESSED && A->rows > 0)
+        status = wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
+                               "this matrix can't be compressed: its rows and values do not repeat; use SELL");
     make_grid(A);
 out:
+    wisp__compression_free(&c, ctx);
     wisp_free(ctx, len);
-    wisp_free(ctx, ordered);
     return status;
 }
 
@@ -312,16 +403,35 @@ static wisp_status update_rows(void *arg, wisp__row_reader *reader, int64_t begi
         int n;
         wisp_status status = wisp__read_row(reader, A->ctx, wisp__map_user(A->map, i), &n);
         if (status != WISP_OK) return status;
-        bool same = n == s->row_len[i];
-        for (int k = 0; same && k < n; k++) same = s->col[wisp__sell_at(s, A->log_c, i, k)] == reader->merged[k];
+        bool same = n == wisp__row_len(s, i);
+        for (int k = 0; same && k < n; k++) same = wisp__entry_col(A, i, k) == reader->merged[k];
         if (!same)
             return wisp_ctx_fail(A->ctx, WISP_ERR_MISMATCH,
                                  "row %lld has another pattern than the matrix; make a new matrix",
                                  (long long)wisp__map_user(A->map, i));
-        for (int k = 0; k < n; k++)
+        for (int k = 0; A->format == WISP_FORMAT_SELL && k < n; k++)
             wisp__store(A->type, (char *)s->val + (size_t)wisp__sell_at(s, A->log_c, i, k) * size, reader->sum[k]);
     }
     return WISP_OK;
+}
+
+/* Other values repeat in another way: the entries are made anew, on the same maps. */
+static wisp_status renew(wisp_mat *A, const wisp_src *src)
+{
+    wisp_mat *B = NULL;
+    wisp_status status;
+    const wisp_mat_opts o = {.type = A->type, .width = A->log_c ? 1 : 2, .map = A->map};
+    WISP_TRY(wisp_mat_create(&B, A->ctx, src, &o));
+    const wisp__sell old = A->local;
+    A->local = B->local;
+    A->format = B->format;
+    A->log_c = B->log_c;
+    A->sigma = B->sigma;
+    A->grid = B->grid;
+    B->local = old;
+out:
+    wisp_mat_free(B);
+    return status;
 }
 
 wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src)
@@ -335,6 +445,7 @@ wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src)
             "new values need a source of the matrix's size (%lld x %lld) and kind, and a matrix of its own",
             (long long)A->rows, (long long)A->cols);
     WISP_TRY(wisp__for_rows(A->ctx, "updating", src, A->col_map, A->rows, PIECE, update_rows, A));
+    if (A->format != WISP_FORMAT_SELL) WISP_TRY(renew(A, src));
 out:
     return status;
 }

@@ -25,14 +25,20 @@ static inline int64_t wisp__map_user(const wisp_map *map, int64_t position)
     return map->first + (map->user ? map->user[position] : position);
 }
 
-/* One part of a matrix, with columns into the local rows (or, for the remote part, into the halo). */
+/* One part of a matrix, with columns into the local rows (or, for the remote part, into the halo). Entries are stored
+   as in SELL, coded or as patterns of rows; which arrays are there says how (kernel/params.h). */
 typedef struct {
-    int64_t chunks, entries, nnz; /* entries: with padding */
-    int64_t *chunk;               /* [chunks + 1] */
+    int64_t chunks, entries, nnz; /* entries: with padding; of all patterns */
+    int64_t *chunk;               /* [chunks + 1]; [patterns + 1] */
     int32_t *row_len;             /* [rows] */
     int32_t *col;                 /* [entries] */
-    void *val;                    /* [entries] */
+    void *val;                    /* [entries]; [values] with codes */
     bool borrowed;                /* chunk, col and val are the user's */
+    int16_t *short_col;           /* [entries] */
+    uint8_t *code;                /* [entries] */
+    uint16_t *pattern;            /* [rows] */
+    void *diagonal;               /* [rows], real; the entries' diagonal is 0 then */
+    int64_t patterns, values;
 } wisp__sell;
 
 struct wisp_mat {
@@ -50,8 +56,25 @@ struct wisp_mat {
 /* Where entry k of local row r is. */
 static inline int64_t wisp__sell_at(const wisp__sell *s, int log_c, int64_t row, int64_t k)
 {
+    if (s->pattern) return s->chunk[s->pattern[row]] + k;
     return s->chunk[row >> log_c] + (k << log_c) + (row & ((1 << log_c) - 1));
 }
+static inline int wisp__row_len(const wisp__sell *s, int64_t row)
+{
+    return s->pattern ? (int)(s->chunk[s->pattern[row] + 1] - s->chunk[s->pattern[row]]) : s->row_len[row];
+}
+/* Position and value of entry k of a row, however it is stored. */
+static inline int64_t wisp__entry_col(const wisp_mat *A, int64_t row, int64_t k)
+{
+    const wisp__sell *s = &A->local;
+    const int64_t at = wisp__sell_at(s, A->log_c, row, k);
+    return s->short_col ? row + s->short_col[at] : s->pattern ? row + s->col[at] : s->col[at];
+}
+wisp_scalar wisp__entry_value(const wisp_mat *A, int64_t row, int64_t k);
+/* Bytes of the arrays that a sweep reads; `all`: with those that it could do without. */
+int64_t wisp__sell_bytes(const wisp_mat *A, const wisp__sell *s, bool all);
+void wisp__sell_free(wisp_ctx *ctx, wisp__sell *s);
+
 /* Memory that blocks share with their views. */
 typedef struct {
     atomic_int refs;

@@ -2,34 +2,52 @@
 #include "data.h"
 #include <math.h>
 
+void wisp__sell_free(wisp_ctx *ctx, wisp__sell *s)
+{
+    void *own[] = {s->row_len, s->short_col, s->code, s->pattern, s->diagonal};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) wisp_free(ctx, own[i]);
+    if (!s->borrowed) {
+        wisp_free(ctx, s->chunk);
+        wisp_free(ctx, s->col);
+        wisp_free(ctx, s->val);
+    }
+    *s = (wisp__sell){0};
+}
+
 void wisp_mat_free(wisp_mat *A)
 {
     if (!A) return;
-    wisp__sell *part[] = {&A->local, &A->remote};
-    for (int i = 0; i < 2; i++) {
-        wisp_free(A->ctx, part[i]->row_len);
-        if (part[i]->borrowed) continue;
-        wisp_free(A->ctx, part[i]->chunk);
-        wisp_free(A->ctx, part[i]->col);
-        wisp_free(A->ctx, part[i]->val);
-    }
+    wisp__sell_free(A->ctx, &A->local);
+    wisp__sell_free(A->ctx, &A->remote);
     wisp_map_free(A->map);
     wisp_map_free(A->col_map);
     wisp_free(A->ctx, A);
 }
 
+int64_t wisp__sell_bytes(const wisp_mat *A, const wisp__sell *s, bool all)
+{
+    const int64_t size = (int64_t)wisp_type_size(A->type), real = wisp__type_is_double(A->type) ? 8 : 4;
+    const int64_t entries = all || s->pattern ? s->entries : s->nnz, rows = A->rows;
+    int64_t bytes = entries * (s->short_col ? 2 : 4);
+    bytes += s->code ? entries + s->values * size : entries * size;
+    bytes += ((s->pattern ? s->patterns : s->chunks) + 1) * 8;
+    if (s->pattern) bytes += rows * 2;
+    if (s->diagonal) bytes += rows * real;
+    if (all && s->row_len) bytes += rows * 4;
+    return bytes;
+}
+
 void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
 {
-    const wisp__sell *s = &A->local;
     *info = (wisp_mat_info){.rows = A->rows,
                             .cols = A->cols,
-                            .nnz = s->nnz,
+                            .nnz = A->local.nnz,
                             .type = A->type,
                             .C = 1 << A->log_c,
                             .sigma = A->sigma,
+                            .bytes = wisp__sell_bytes(A, &A->local, true),
                             .order = A->order,
                             .format = A->format};
-    info->bytes = s->entries * ((int64_t)wisp_type_size(A->type) + 4) + (s->chunks + 1) * 8 + A->rows * 4;
 }
 
 wisp_map *wisp_mat_map(const wisp_mat *A) { return A->map; }
@@ -40,26 +58,32 @@ wisp_ctx *wisp_mat_ctx(const wisp_mat *A) { return A->ctx; }
 
 /* ---- properties ------------------------------------------------------------------------------ */
 
-static wisp_scalar entry_value(const wisp_mat *A, int64_t at)
+wisp_scalar wisp__entry_value(const wisp_mat *A, int64_t row, int64_t k)
 {
-    return wisp__load(A->type, (const char *)A->local.val + (size_t)at * wisp_type_size(A->type));
+    const wisp__sell *s = &A->local;
+    int64_t at = wisp__sell_at(s, A->log_c, row, k);
+    if (s->diagonal && wisp__entry_col(A, row, k) == row) {
+        const wisp_type real = wisp__type_is_double(A->type) ? WISP_D : WISP_S;
+        return wisp__load(real, (const char *)s->diagonal + (size_t)row * wisp_type_size(real));
+    }
+    if (s->code) at = s->code[at];
+    return wisp__load(A->type, (const char *)s->val + (size_t)at * wisp_type_size(A->type));
 }
 
 /* The value at (row, col), both positions, by bisection in the sorted row; *found says whether it is stored. */
 static wisp_scalar value_at(const wisp_mat *A, int64_t row, int64_t col, bool *found)
 {
-    const wisp__sell *s = &A->local;
-    int lo = 0, hi = s->row_len[row];
+    const int n = wisp__row_len(&A->local, row);
+    int lo = 0, hi = n;
     while (lo < hi) {
         const int mid = (lo + hi) / 2;
-        if (s->col[wisp__sell_at(s, A->log_c, row, mid)] < col)
+        if (wisp__entry_col(A, row, mid) < col)
             lo = mid + 1;
         else
             hi = mid;
     }
-    const int64_t at = wisp__sell_at(s, A->log_c, row, lo);
-    *found = lo < s->row_len[row] && s->col[at] == col;
-    return *found ? entry_value(A, at) : (wisp_scalar){0, 0};
+    *found = lo < n && wisp__entry_col(A, row, lo) == col;
+    return *found ? wisp__entry_value(A, row, lo) : (wisp_scalar){0, 0};
 }
 
 static wisp_mat_props no_props(const wisp_mat *A)
@@ -94,13 +118,12 @@ static void look_at_partner(const wisp_mat *A, wisp_mat_props *p, int64_t row, i
 
 static void look_at_row(const wisp_mat *A, wisp_mat_props *p, int64_t row, double *sum2)
 {
-    const wisp__sell *s = &A->local;
-    const int n = s->row_len[row];
+    const int n = wisp__row_len(&A->local, row);
     const int64_t user = wisp__map_user(A->map, row);
     double center = 0, radius = 0;
     for (int k = 0; k < n; k++) {
-        const int64_t at = wisp__sell_at(s, A->log_c, row, k), col = s->col[at];
-        const wisp_scalar v = entry_value(A, at);
+        const int64_t col = wisp__entry_col(A, row, k);
+        const wisp_scalar v = wisp__entry_value(A, row, k);
         const int64_t distance = user - wisp__map_user(A->col_map, col);
         if (!isfinite(v.re) || !isfinite(v.im)) p->nonfinite_row = WISP__MIN(p->nonfinite_row, user);
         if (distance == 0) {
@@ -193,7 +216,7 @@ wisp_status wisp_mat_row_histogram(const wisp_mat *A, int64_t *hist, int bins)
 {
     if (bins < 1) return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "a histogram of %d bins", bins);
     for (int i = 0; i < bins; i++) hist[i] = 0;
-    for (int64_t i = 0; i < A->rows; i++) hist[WISP__MIN(A->local.row_len[i], bins - 1)]++;
+    for (int64_t i = 0; i < A->rows; i++) hist[WISP__MIN(wisp__row_len(&A->local, i), bins - 1)]++;
     return WISP_OK;
 }
 
@@ -209,7 +232,7 @@ wisp_status wisp_mat_fill_in(const wisp_mat *A, int C, int64_t sigma, double *ra
     int64_t padded = 0;
     wisp_status status;
     WISP_TRY(wisp__alloc_raw(ctx, &len, (size_t)A->rows, sizeof *len));
-    for (int64_t i = 0; i < A->rows; i++) len[wisp__map_user(A->map, i)] = A->local.row_len[i];
+    for (int64_t i = 0; i < A->rows; i++) len[wisp__map_user(A->map, i)] = wisp__row_len(&A->local, i);
     WISP_TRY(wisp__padded_sorted(ctx, len, A->rows, __builtin_ctz((unsigned)C), sigma, &padded));
     *ratio = A->local.nnz ? (double)padded / (double)A->local.nnz : 1;
 out:

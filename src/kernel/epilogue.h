@@ -12,7 +12,7 @@ INLINE void FN(epilogue)(const wisp__spmmv_params *p, unsigned terms, int64_t ro
     const real *x = (const real *)p->x + row * p->ld_x + at;
     real *y = (real *)p->y + row * p->ld_y + at;
     const int c = !!(terms & K_COMPLEX);
-    vec xv[NV];
+    vec xv[NV] = {0};
     if (terms & (K_SHIFT | K_DOT_XX | K_DOT_XY)) UNROLL for (int v = 0; v < NV; v++) xv[v] = FN(load)(x + v * VL);
     if (terms & K_SHIFT) {
         const real *shift = (const real *)p->shift + at, *swapped = shift + p->width * PARTS;
@@ -21,7 +21,7 @@ INLINE void FN(epilogue)(const wisp__spmmv_params *p, unsigned terms, int64_t ro
     }
     if (terms & K_SCALE) UNROLL for (int v = 0; v < NV; v++) ax[v] = FN(cmul)(p->alpha, c, ax[v]);
     if (terms & K_AXPBY) UNROLL for (int v = 0; v < NV; v++) ax[v] += FN(cmul)(p->beta, c, FN(load)(y + v * VL));
-    UNROLL for (int v = 0; v < NV; v++) FN(store)(y + v * VL, ax[v]);
+    FN(store_row)(p, terms, y, ax);
     if (terms & K_CHAIN) {
         real *z = (real *)p->z + row * p->ld_z + at;
         UNROLL for (int v = 0; v < NV; v++)

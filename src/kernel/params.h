@@ -2,6 +2,7 @@
 #ifndef WISP_PARAMS_H
 #define WISP_PARAMS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Kernel terms: the public ones of wisp_spmmv plus what the op found out about the scalars. */
@@ -25,16 +26,25 @@ enum {
 enum { K_STRIP = 128, K_MAX_C = 128 };
 
 /* y = alpha (A - shift_j) x + beta y;  z = delta z + eta y;  dots. Scalars come as (re, im). Offsets and
-   strides of blocks count scalars of the block's real type (a complex element counts two). */
+   strides of blocks count scalars of the block's real type (a complex element counts two).
+
+   Entries are stored in one of three ways. SELL: entry k of row r of chunk c is at chunk[c] + (k << log_c) + r.
+   Coded: likewise, with a short column (relative to the row), a code of the value, or both, in place of col and val.
+   Patterns: row r is entries chunk[i] .. chunk[i + 1] - 1, i = pattern[r], with columns relative to r. */
 typedef struct {
     int64_t rows;           /* local rows */
     int log_c;              /* C = 1 << log_c */
-    const int64_t *chunk;   /* [chunks + 1] first entry of each chunk */
-    const int32_t *row_len; /* [rows]; entry k of row r of chunk c is at chunk[c] + (k << log_c) + r */
-    const int32_t *col;
-    const void *val;
-    const void *gather; /* the block that columns point into: x, or the halo of x */
-    const void *x;      /* the block whose rows are this process's own */
+    const int64_t *chunk;   /* [chunks + 1] first entry of each chunk (of each pattern) */
+    const int32_t *row_len; /* [rows]; NULL with patterns */
+    const int32_t *col;     /* NULL with short columns */
+    const int16_t *short_col;
+    const void *val;         /* with codes: the values that they stand for */
+    const uint8_t *code;     /* NULL: val has a value per entry */
+    const uint16_t *pattern; /* [rows]; NULL: rows have entries of their own */
+    const void *diagonal;    /* [rows] real parts to be added to the (real) diagonal of the entries; NULL: none */
+    bool past;               /* y is large and not read soon: written past the caches where whole lines are */
+    const void *gather;      /* the block that columns point into: x, or the halo of x */
+    const void *x;           /* the block whose rows are this process's own */
     void *y, *z;
     int64_t ld_gather, ld_x, ld_y, ld_z;
     int width;

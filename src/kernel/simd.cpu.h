@@ -2,6 +2,9 @@
    includes this sets REAL_BYTES (4 or 8). */
 #include "params.h"
 #include <stddef.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 #if defined(WISP_ISA_avx512)
 #define SIMD_BYTES 64
@@ -39,3 +42,52 @@ typedef float real;
 /* The signs of i (re, im) = (-im, re) after a swap. */
 static const real simd_sign[16]
     __attribute__((aligned(64), unused)) = {-1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1};
+
+/* A register to memory past the caches, where the instruction set can; p is aligned to the register. */
+typedef real simd_vec __attribute__((vector_size(SIMD_BYTES)));
+INLINE void simd_store_past(real *p, simd_vec v)
+{
+#if defined(__clang__)
+    __builtin_nontemporal_store(v, (simd_vec *)p);
+#elif defined(__x86_64__) && SIMD_BYTES == 64
+    _mm512_stream_si512((__m512i *)p, (__m512i)v);
+#elif defined(__x86_64__) && SIMD_BYTES == 32
+    _mm256_stream_si256((__m256i *)p, (__m256i)v);
+#elif defined(__x86_64__)
+    _mm_stream_si128((__m128i *)p, (__m128i)v);
+#else
+    *(simd_vec *)p = v;
+#endif
+}
+/* Before what was written past the caches is read by another thread. */
+INLINE void simd_fence(void)
+{
+#ifdef __x86_64__
+    __builtin_ia32_sfence();
+#endif
+}
+
+/* Registers from parts: two halves side by side, and elements given by AT(0), AT(1), ... (compilers build them from
+   single elements one after the other, which takes as long as there are elements). */
+typedef real simd_2 __attribute__((vector_size(2 * REAL_BYTES)));
+typedef real simd_4 __attribute__((vector_size(4 * REAL_BYTES)));
+#define JOIN_2(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3)
+#define JOIN_4(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
+#define JOIN_8(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#define EACH_2(l) ((simd_2){AT(l), AT(l + 1)})
+#if REAL_BYTES == 8
+#define EACH_4(l) JOIN_2(EACH_2(l), EACH_2(l + 2))
+#else
+#define EACH_4(l) ((simd_4){AT(l), AT(l + 1), AT(l + 2), AT(l + 3)})
+#endif
+#define EACH_8(l) JOIN_4(EACH_4(l), EACH_4(l + 4))
+#define EACH_16(l) JOIN_8(EACH_8(l), EACH_8(l + 8))
+#if SIMD_BYTES / REAL_BYTES == 2
+#define SIMD_EACH EACH_2(0)
+#elif SIMD_BYTES / REAL_BYTES == 4
+#define SIMD_EACH EACH_4(0)
+#elif SIMD_BYTES / REAL_BYTES == 8
+#define SIMD_EACH EACH_8(0)
+#else
+#define SIMD_EACH EACH_16(0)
+#endif

@@ -1,55 +1,194 @@
-/* Width 1 on SELL-C with C of at least one register: vectorised along the chunk, so that the matrix streams in
-   full registers. Rows of a chunk advance together to the length of its shortest row, and alone from there: no
-   padding is read. For real blocks; complex ones fill half a register or more with a single element. */
+/* Width 1, real, on compact vectors: vectorised along the rows, so that the matrix streams in full registers. Rows of a
+   chunk advance together to the length of the shortest, and alone from there: no padding is read. Rows that follow
+   one another with the same pattern need no gather: their columns are next to each other. */
 
-enum { CHUNK_VL = SIMD_BYTES / REAL_BYTES };
+enum { CHUNK_VL = SIMD_BYTES / REAL_BYTES, CHUNK_REGS = 2, CHUNK_RUN = 4 };
 typedef real chunk_vec __attribute__((vector_size(SIMD_BYTES)));
-typedef real chunk_vec_mem __attribute__((vector_size(SIMD_BYTES), aligned(REAL_BYTES), may_alias));
+typedef real chunk_mem __attribute__((vector_size(SIMD_BYTES), aligned(REAL_BYTES), may_alias));
+typedef struct {
+    chunk_vec xx, xy, yy;
+} chunk_sums;
 
-/* Rows row .. row + CHUNK_VL - 1, whose first entries are at e, e + 1, ... */
-INLINE void chunk_group(const wisp__spmmv_params *p, unsigned terms, int64_t row, int64_t e, sums_w1 *s)
+INLINE chunk_vec chunk_load(const real *p) { return *(const chunk_mem *)p; }
+INLINE void chunk_store(real *p, chunk_vec v) { *(chunk_mem *)p = v; }
+
+/* As FN(epilogue), for CHUNK_VL rows. */
+INLINE void chunk_epilogue(const wisp__spmmv_params *p, unsigned terms, int64_t row, chunk_vec ax, chunk_sums *s)
+{
+    real *y = (real *)p->y + row;
+    const real *x = (const real *)p->x + row;
+    chunk_vec xv = {0};
+    if (p->diagonal || (terms & (K_SHIFT | K_DOT_XX | K_DOT_XY))) xv = chunk_load(x);
+    if (p->diagonal) ax += chunk_load((const real *)p->diagonal + row) * xv;
+    if (terms & K_SHIFT) ax -= *(const real *)p->shift * xv;
+    if (terms & K_SCALE) ax *= (real)p->alpha[0];
+    if (terms & K_AXPBY) ax += (real)p->beta[0] * chunk_load(y);
+    if (terms == 0 && p->past && (uintptr_t)y % SIMD_BYTES == 0)
+        simd_store_past(y, ax);
+    else
+        chunk_store(y, ax);
+    if (terms & K_CHAIN) {
+        real *z = (real *)p->z + row;
+        chunk_vec zv = (real)p->eta[0] * ax;
+        if (terms & K_DELTA) zv += (real)p->delta[0] * chunk_load(z);
+        chunk_store(z, zv);
+    }
+    if (terms & K_DOT_XX) s->xx += xv * xv;
+    if (terms & K_DOT_XY) s->xy += xv * ax;
+    if (terms & K_DOT_YY) s->yy += ax * ax;
+}
+
+INLINE void chunk_flush(const chunk_sums *s, unsigned terms, double *dot)
+{
+    for (int l = 0; l < CHUNK_VL; l++) {
+        if (terms & K_DOT_XX) dot[0] += (double)s->xx[l];
+        if (terms & K_DOT_XY) dot[2] += (double)s->xy[l];
+        if (terms & K_DOT_YY) dot[4] += (double)s->yy[l];
+    }
+}
+
+/* Entry `at` of CHUNK_VL rows from `row`: their values times what they gather. */
+INLINE chunk_vec chunk_product(const wisp__spmmv_params *p, const unsigned coded, int64_t row, int64_t at)
+{
+    const real *val = (const real *)p->val, *x = (const real *)p->gather;
+    chunk_vec xv, av;
+    if (coded & SHORT_COLS) {
+#define AT(l) x[row + p->short_col[at + (l)]]
+        xv = SIMD_EACH;
+#undef AT
+    } else {
+#define AT(l) x[p->col[at + (l)]]
+        xv = SIMD_EACH;
+#undef AT
+    }
+    if (coded & CODES) {
+#define AT(l) val[p->code[at + (l)]]
+        av = SIMD_EACH;
+#undef AT
+    } else {
+        av = chunk_load(val + at);
+    }
+    return av * xv;
+}
+
+/* `regs` registers of rows, whose first entries are at e, e + 1, ... */
+INLINE void chunk_group(const wisp__spmmv_params *p, unsigned terms, const unsigned coded, const int regs, int64_t row,
+                        int64_t e, chunk_sums *s)
 {
     const real *val = (const real *)p->val, *x = (const real *)p->gather;
     const int32_t *len = p->row_len + row;
-    const int64_t ld = p->ld_gather;
-    int shortest = len[0];
-    for (int l = 1; l < CHUNK_VL; l++) shortest = len[l] < shortest ? len[l] : shortest;
-    chunk_vec sum = {0};
+    int shortest = len[0], differ = 0;
+    for (int l = 1; l < regs * CHUNK_VL; l++) differ |= len[l] ^ len[0];
+    for (int l = 1; differ && l < regs * CHUNK_VL; l++) shortest = len[l] < shortest ? len[l] : shortest;
+    chunk_vec sum[CHUNK_REGS] = {{0}};
     for (int k = 0; k < shortest; k++) {
         const int64_t at = e + ((int64_t)k << p->log_c);
-        chunk_vec xv;
-        UNROLL for (int l = 0; l < CHUNK_VL; l++) xv[l] = x[p->col[at + l] * ld];
-        sum += *(const chunk_vec_mem *)(val + at) * xv;
+        if (!(coded & CODES))
+            UNROLL for (int i = 0; i < regs * SIMD_BYTES; i += 64)
+                __builtin_prefetch((const char *)(val + at) + STREAM_AHEAD + i);
+        if (!(coded & SHORT_COLS)) __builtin_prefetch((const char *)(p->col + at) + STREAM_AHEAD);
+        UNROLL for (int v = 0; v < regs; v++) sum[v] += chunk_product(p, coded, row + v * CHUNK_VL, at + v * CHUNK_VL);
     }
-    for (int l = 0; l < CHUNK_VL; l++) {
-        vec_w1 ax[1] = {{sum[l]}};
+    for (int l = 0; differ && l < regs * CHUNK_VL; l++)
         for (int k = shortest; k < len[l]; k++) {
             const int64_t at = e + l + ((int64_t)k << p->log_c);
-            ax[0] += val[at] * load_w1(x + p->col[at] * ld);
+            const int64_t c = coded & SHORT_COLS ? row + l + p->short_col[at] : p->col[at];
+            sum[l / CHUNK_VL][l % CHUNK_VL] += val[coded & CODES ? p->code[at] : at] * x[c];
         }
-        epilogue_w1(p, terms, row + l, 0, ax, s);
+    UNROLL for (int v = 0; v < regs; v++) chunk_epilogue(p, terms, row + v * CHUNK_VL, sum[v], s);
+}
+
+/* `regs` registers of rows of one pattern. */
+INLINE void chunk_run(const wisp__spmmv_params *p, unsigned terms, const int regs, int64_t row, chunk_sums *s)
+{
+    const row_entries r = entries_of(p, row);
+    const real *val = (const real *)p->val + r.first, *x = (const real *)p->gather + row;
+    const int32_t *col = p->col + r.first;
+    chunk_vec sum[CHUNK_RUN] = {{0}};
+    for (int k = 0; k < r.len; k++)
+        UNROLL for (int v = 0; v < regs; v++) sum[v] += val[k] * chunk_load(x + col[k] + v * CHUNK_VL);
+    UNROLL for (int v = 0; v < regs; v++) chunk_epilogue(p, terms, row + v * CHUNK_VL, sum[v], s);
+}
+
+/* The rows from `row`, `most` at most, that have its pattern. */
+INLINE int chunk_run_length(const wisp__spmmv_params *p, int64_t row, int most)
+{
+    int n = 1;
+    while (n < most && p->pattern[row + n] == p->pattern[row]) n++;
+    return n;
+}
+
+/* Rows [row, end) of a strip: as many as go in registers; the number of the first that is left. */
+INLINE int64_t chunk_rows(const wisp__spmmv_params *p, unsigned terms, const unsigned coded, int64_t row, int64_t end,
+                          chunk_sums *s)
+{
+    const int64_t c = (int64_t)1 << p->log_c;
+    const int wide = c >= CHUNK_REGS * CHUNK_VL;
+    for (; wide && row + CHUNK_REGS * CHUNK_VL <= end; row += CHUNK_REGS * CHUNK_VL)
+        chunk_group(p, terms, coded, CHUNK_REGS, row, p->chunk[row >> p->log_c] + (row & (c - 1)), s);
+    for (; row + CHUNK_VL <= end; row += CHUNK_VL)
+        chunk_group(p, terms, coded, 1, row, p->chunk[row >> p->log_c] + (row & (c - 1)), s);
+    return row;
+}
+
+/* Likewise with patterns: the longest runs first, single rows where none is as long as a register. */
+INLINE int64_t chunk_pattern_rows(const wisp__spmmv_params *p, unsigned terms, int64_t row, int64_t end, chunk_sums *s,
+                                  sums_w1 *single)
+{
+    while (row < end) {
+        const int64_t left = end - row;
+        const int run = chunk_run_length(p, row, left < CHUNK_RUN * CHUNK_VL ? (int)left : CHUNK_RUN * CHUNK_VL);
+        if (run == CHUNK_RUN * CHUNK_VL) {
+            chunk_run(p, terms, CHUNK_RUN, row, s);
+            row += run;
+        } else if (run >= CHUNK_VL) {
+            chunk_run(p, terms, 1, row, s);
+            row += CHUNK_VL;
+        } else {
+            tile_w1(p, terms, 1, row, entries_of(p, row), 0, single);
+            row++;
+        }
     }
+    return row;
 }
 
 INLINE void chunk_range(const wisp__spmmv_params *p, unsigned terms, int64_t begin, int64_t end, double *dot)
 {
-    const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows, c = (int64_t)1 << p->log_c;
+    const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
     for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
-        sums_w1 s = {.xx = {{0}}, .xy = {{0}}, .xy_cross = {{0}}, .yy = {{0}}};
+        sums_w1 single;
+        __builtin_memset(&single, 0, sizeof single);
+        chunk_sums s = {{0}, {0}, {0}};
         const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
         int64_t row = strip;
-        for (; row + CHUNK_VL <= strip_end; row += CHUNK_VL)
-            chunk_group(p, terms, row, p->chunk[row >> p->log_c] + (row & (c - 1)), &s);
-        for (; row < strip_end; row++)
-            tile_w1(p, terms, row, p->chunk[row >> p->log_c] + (row & (c - 1)), p->row_len[row], 0, &s);
-        if (terms & K_DOTS) flush_w1(&s, terms, 1, 0, dot);
+        if (p->pattern)
+            row = chunk_pattern_rows(p, terms, row, strip_end, &s, &single);
+        else if (!p->code && !p->short_col)
+            row = chunk_rows(p, terms, 0, row, strip_end, &s);
+        else if (p->code && p->short_col)
+            row = chunk_rows(p, terms, SHORT_COLS | CODES, row, strip_end, &s);
+        else if (p->code)
+            row = chunk_rows(p, terms, CODES, row, strip_end, &s);
+        else
+            row = chunk_rows(p, terms, SHORT_COLS, row, strip_end, &s);
+        for (; row < strip_end; row++) tile_w1(p, terms, 0, row, entries_of(p, row), 0, &single);
+        if (terms & K_DOTS) {
+            chunk_flush(&s, terms, dot);
+            flush_w1(&single, terms, 1, 0, dot);
+        }
     }
+    if (terms == 0 && p->past) simd_fence();
 }
 
 static void chunked(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
 {
-    if (p->terms == 0)
+    const int compact = p->ld_gather == 1 && p->ld_x == 1 && p->ld_y == 1 && (!(p->terms & K_CHAIN) || p->ld_z == 1);
+    if (!compact)
+        range_w1(p, p->terms, 0, begin, end, dot);
+    else if (p->terms == 0)
         chunk_range(p, 0, begin, end, dot);
+    else if (p->terms == K_MASK_KPM)
+        chunk_range(p, K_MASK_KPM, begin, end, dot);
     else
         chunk_range(p, p->terms, begin, end, dot);
 }

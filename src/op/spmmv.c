@@ -79,8 +79,20 @@ static void set_part(wisp__spmmv_params *p, const wisp__sell *s, const void *gat
     p->chunk = s->chunk;
     p->row_len = s->row_len;
     p->col = s->col;
+    p->short_col = s->short_col;
     p->val = s->val;
+    p->code = s->code;
+    p->pattern = s->pattern;
+    p->diagonal = s->diagonal;
     p->gather = gather;
+}
+
+/* Whether y is better written past the caches: too large to be found there again, and in whole cache lines. */
+static bool writes_past(const wisp_blk *y)
+{
+    enum { LINE = 64, LARGE = 64 << 20 };
+    const int64_t size = (int64_t)wisp_type_size(y->type), row = y->stride * size;
+    return y->nrows * row >= LARGE && (row % LINE == 0 || y->stride == 1) && (uintptr_t)y->data % LINE == 0;
 }
 
 /* One part of the matrix: finds the kernel and runs it on all chunks. */
@@ -88,7 +100,7 @@ static wisp_status launch(const wisp_mat *A, wisp__combo combo, const wisp__spmm
                           size_t dot_size)
 {
     const wisp__backend *backend = A->ctx->backend;
-    const wisp__key key = {combo, p->width, A->log_c, p->terms};
+    const wisp__key key = {combo, p->width, A->log_c, p->terms, p->code || p->short_col};
     wisp__spmmv_fn fn = backend->find_spmmv(A->ctx, &key);
     return backend->launch_spmmv(A->ctx, fn, p, &A->grid, p->terms & K_DOTS ? partial : NULL, dot_size);
 }
@@ -145,6 +157,7 @@ wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const 
     }
 
     WISP_TRY(ctx->comm->halo_start(ctx, A->col_map->plan, x->data, &ticket));
+    p.past = writes_past(y);
     const bool remote = A->remote.chunks > 0;
     const unsigned terms = p.terms, last = terms & (K_CHAIN | K_DELTA | K_DOTS); /* what needs the finished y */
     set_part(&p, &A->local, x->data);

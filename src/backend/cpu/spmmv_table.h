@@ -3,7 +3,10 @@
 #include "../backend.h"
 #include "../../kernel/simd.cpu.h"
 
-enum { PREFETCH_ROWS = 4 };
+#include "../../kernel/spmmv_rows.cpu.h"
+
+/* Rows ahead whose gathered block rows are prefetched; bytes ahead in the matrix, where it is most of the traffic. */
+enum { PREFETCH_ROWS = 4, STREAM_AHEAD = 4096 };
 
 #define WIDTH 1
 #include "../../kernel/spmmv.cpu.h"

@@ -1,0 +1,286 @@
+/* Which repetition a matrix has, and what it may be stored without. Rows of lattices and stencils repeat as a whole:
+   their offsets from the diagonal and their values. A disordered one differs in its diagonal alone. Else values may be
+   few, and columns near the diagonal. Everything is kept bit by bit. */
+#include "compress.h"
+#include <string.h>
+
+enum {
+    PIECE = 1024,
+    ROW_BYTES = 128 << 10, /* of all patterns: they stay in the second-level cache beside what streams */
+    CODES = 256
+};
+
+/* ---- strings ----------------------------------------------------------------------------------- */
+
+static wisp_status strings_open(wisp__strings *s, wisp_ctx *ctx, int64_t max_strings, int64_t max_bytes)
+{
+    wisp_status status;
+    *s = (wisp__strings){
+        .ctx = ctx, .lock = PTHREAD_MUTEX_INITIALIZER, .max_strings = max_strings, .max_bytes = max_bytes};
+    for (s->slots = 64; s->slots < 2 * max_strings;) s->slots *= 2;
+    WISP_TRY(wisp_alloc(ctx, &s->begin, (size_t)max_strings + 1, sizeof *s->begin));
+    WISP_TRY(wisp_alloc(ctx, &s->bytes, (size_t)max_bytes, 1));
+    WISP_TRY(wisp_alloc(ctx, &s->slot, (size_t)s->slots, sizeof *s->slot));
+out:
+    return status;
+}
+
+static void strings_close(wisp__strings *s, wisp_ctx *ctx)
+{
+    wisp_free(ctx, s->begin);
+    wisp_free(ctx, s->bytes);
+    wisp_free(ctx, (void *)s->slot);
+    s->begin = NULL, s->bytes = NULL, s->slot = NULL;
+}
+
+static bool strings_full(wisp__strings *s) { return atomic_load(&s->strings) > s->max_strings; }
+
+/* FNV-1a by words of four bytes, which all strings consist of, with a final mix. */
+static uint64_t hash(const char *p, size_t n)
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < n; i += 4) {
+        uint32_t word;
+        memcpy(&word, p + i, 4);
+        h = (h ^ word) * UINT64_C(0x100000001b3);
+    }
+    return h ^ h >> 32;
+}
+
+/* The string's number, or -1; *slot is where it is or would be. */
+static int find(const wisp__strings *s, const char *p, size_t n, int64_t *slot)
+{
+    for (*slot = (int64_t)(hash(p, n) & (uint64_t)(s->slots - 1));; *slot = (*slot + 1) & (s->slots - 1)) {
+        const int i = atomic_load_explicit(&s->slot[*slot], memory_order_acquire) - 1;
+        if (i < 0) return -1;
+        if ((size_t)(s->begin[i + 1] - s->begin[i]) == n && !memcmp(s->bytes + s->begin[i], p, n)) return i;
+    }
+}
+
+/* As find; a new string is added, or the set becomes full. */
+static int intern(wisp__strings *s, const char *p, size_t n)
+{
+    int64_t slot;
+    int i = find(s, p, n, &slot);
+    if (i >= 0 || strings_full(s)) return i;
+    pthread_mutex_lock(&s->lock);
+    i = find(s, p, n, &slot);
+    const int64_t count = atomic_load(&s->strings);
+    if (i < 0 && (count >= s->max_strings || s->begin[count] + (int64_t)n > s->max_bytes)) {
+        atomic_store(&s->strings, s->max_strings + 1);
+    } else if (i < 0) {
+        memcpy(s->bytes + s->begin[count], p, n);
+        s->begin[count + 1] = s->begin[count] + (int64_t)n;
+        atomic_store(&s->strings, count + 1);
+        atomic_store_explicit(&s->slot[slot], (int)count + 1, memory_order_release);
+        i = (int)count;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return i;
+}
+
+/* ---- rows that repeat -------------------------------------------------------------------------- */
+
+typedef struct {
+    const wisp_mat *A;
+    wisp__compression *c;
+    atomic_bool no_use; /* what is looked for is not there */
+    bool short_columns_too;
+    atomic_bool far; /* a column does not fit into 16 bits */
+} search;
+
+static size_t row_string_bytes(wisp_type type, int n) { return (size_t)n * (sizeof(int32_t) + wisp_type_size(type)); }
+
+/* Offsets, then values; the diagonal's value goes apart. False if it can't: it is complex. */
+static bool row_string(const search *s, const wisp__row_reader *reader, int64_t row, int n, char *string)
+{
+    const wisp_type type = s->A->type;
+    const size_t size = wisp_type_size(type);
+    char *value = string + (size_t)n * sizeof(int32_t);
+    for (int k = 0; k < n; k++, value += size) {
+        const int32_t offset = reader->merged[k] - (int32_t)row;
+        wisp_scalar v = reader->sum[k];
+        memcpy(string + (size_t)k * sizeof offset, &offset, sizeof offset);
+        if (s->c->apart && offset == 0) {
+            const wisp_type real = wisp__type_is_double(type) ? WISP_D : WISP_S;
+            if (v.im != 0) return false;
+            wisp__store(real, (char *)s->c->diagonal + (size_t)row * wisp_type_size(real), v);
+            v = (wisp_scalar){0, 0};
+        }
+        wisp__store(type, value, v);
+    }
+    return true;
+}
+
+static wisp_status search_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
+{
+    search *s = arg;
+    const wisp_mat *A = s->A;
+    char *string = NULL;
+    int room = 0;
+    wisp_status status = WISP_OK;
+    for (int64_t i = begin; i < end && !atomic_load(&s->no_use); i++) {
+        int n;
+        WISP_TRY(wisp__read_row(reader, A->ctx, wisp__map_user(A->map, i), &n));
+        if (n > room) {
+            wisp_free(A->ctx, string);
+            room = n + n / 2;
+            WISP_TRY(wisp__alloc_raw(A->ctx, &string, row_string_bytes(A->type, room), 1));
+        }
+        const int id =
+            row_string(s, reader, i, n, string) ? intern(&s->c->rows, string, row_string_bytes(A->type, n)) : -1;
+        if (id < 0)
+            atomic_store(&s->no_use, true);
+        else
+            s->c->pattern[i] = (uint16_t)id;
+    }
+out:
+    wisp_free(A->ctx, string);
+    return status;
+}
+
+/* Looks for row patterns; c->pattern is NULL if there are none. */
+static wisp_status find_rows(wisp__compression *c, const wisp_mat *A, const wisp_src *src, bool apart)
+{
+    wisp_ctx *ctx = A->ctx;
+    search s = {.A = A, .c = c};
+    wisp_status status;
+    const size_t real = wisp__type_is_double(A->type) ? sizeof(double) : sizeof(float);
+    c->apart = apart;
+    WISP_TRY(strings_open(&c->rows, ctx, UINT16_MAX, ROW_BYTES));
+    WISP_TRY(wisp_alloc(ctx, &c->pattern, (size_t)A->rows, sizeof *c->pattern));
+    if (apart) WISP_TRY(wisp_alloc(ctx, &c->diagonal, (size_t)A->rows, real));
+    WISP_TRY(wisp__for_rows(ctx, "comparing", src, A->col_map, A->rows, PIECE, search_rows, &s));
+out:
+    if (status != WISP_OK || atomic_load(&s.no_use)) wisp__compression_free(c, ctx);
+    return status;
+}
+
+/* ---- values that repeat, columns near the diagonal ---------------------------------------------- */
+
+static wisp_status search_values(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
+{
+    search *s = arg;
+    const wisp_mat *A = s->A;
+    const size_t size = wisp_type_size(A->type);
+    for (int64_t i = begin; i < end && !atomic_load(&s->no_use); i++) {
+        int n;
+        wisp_status status = wisp__read_row(reader, A->ctx, wisp__map_user(A->map, i), &n);
+        if (status != WISP_OK) return status;
+        for (int k = 0; k < n; k++) {
+            const int64_t offset = reader->merged[k] - i;
+            if (offset < INT16_MIN || offset > INT16_MAX) atomic_store(&s->far, true);
+            wisp_scalar v = reader->sum[k];
+            if (s->c->apart && offset == 0) {
+                if (v.im != 0) atomic_store(&s->no_use, true);
+                v = (wisp_scalar){0, 0};
+            }
+            wisp__value bytes;
+            wisp__store(A->type, &bytes, v);
+            intern(&s->c->values, (const char *)&bytes, size);
+        }
+        if (strings_full(&s->c->values) && (!s->short_columns_too || atomic_load(&s->far)))
+            atomic_store(&s->no_use, true);
+    }
+    return WISP_OK;
+}
+
+static wisp_status find_values(wisp__compression *c, const wisp_mat *A, const wisp_src *src, bool apart)
+{
+    wisp_ctx *ctx = A->ctx;
+    /* Short columns alone are worth a pass only when nothing else may follow. */
+    search s = {.A = A, .c = c, .short_columns_too = apart || A->rows != A->cols};
+    wisp_status status;
+    c->apart = apart;
+    WISP_TRY(strings_open(&c->values, ctx, CODES, (int64_t)CODES * (int64_t)wisp_type_size(A->type)));
+    WISP_TRY(wisp__for_rows(ctx, "comparing", src, A->col_map, A->rows, PIECE, search_values, &s));
+    c->codes = !strings_full(&c->values);
+    c->short_columns = !atomic_load(&s.far);
+    if (!c->codes) c->apart = false;
+out:
+    if (status != WISP_OK || atomic_load(&s.no_use) || !(c->codes || c->short_columns)) wisp__compression_free(c, ctx);
+    return status;
+}
+
+uint8_t wisp__compression_code(wisp__compression *c, wisp_type type, wisp_scalar value)
+{
+    wisp__value bytes;
+    wisp__store(type, &bytes, value);
+    return (uint8_t)intern(&c->values, (const char *)&bytes, wisp_type_size(type));
+}
+
+/* ---- the choice --------------------------------------------------------------------------------- */
+
+/* Bytes of the matrix in what was found. */
+static int64_t bytes_of(const wisp__compression *c, const wisp_mat *A, int64_t entries)
+{
+    const int64_t size = (int64_t)wisp_type_size(A->type), real = wisp__type_is_double(A->type) ? 8 : 4;
+    const int64_t diagonal = c->apart ? A->rows * real : 0;
+    if (c->pattern) return A->rows * 2 + diagonal;
+    return entries * ((c->codes ? 1 : size) + (c->short_columns ? 2 : 4)) + diagonal;
+}
+
+static void drop_if_little(wisp__compression *c, const wisp_mat *A, int64_t entries, bool always)
+{
+    const double worth_it = 0.8;
+    const int64_t sell = entries * ((int64_t)wisp_type_size(A->type) + 4);
+    if (!always && (double)bytes_of(c, A, entries) > worth_it * (double)sell) wisp__compression_free(c, A->ctx);
+}
+
+wisp_status wisp__compression_find_rows(wisp__compression *c, const wisp_mat *A, const wisp_src *src, int64_t entries,
+                                        bool always)
+{
+    wisp_status status;
+    WISP_TRY(find_rows(c, A, src, false));
+    if (!c->pattern && A->map == A->col_map) WISP_TRY(find_rows(c, A, src, true));
+    if (c->pattern) drop_if_little(c, A, entries, always);
+out:
+    return status;
+}
+
+wisp_status wisp__compression_find_values(wisp__compression *c, const wisp_mat *A, const wisp_src *src, int64_t entries,
+                                          bool always)
+{
+    wisp_status status;
+    WISP_TRY(find_values(c, A, src, false));
+    if (!c->codes && !c->short_columns && A->map == A->col_map) WISP_TRY(find_values(c, A, src, true));
+    drop_if_little(c, A, entries, always);
+out:
+    return status;
+}
+
+void wisp__compression_free(wisp__compression *c, wisp_ctx *ctx)
+{
+    strings_close(&c->rows, ctx);
+    strings_close(&c->values, ctx);
+    wisp_free(ctx, c->pattern);
+    wisp_free(ctx, c->diagonal);
+    *c = (wisp__compression){0};
+}
+
+wisp_status wisp__compression_take_rows(wisp__compression *c, wisp_mat *A)
+{
+    wisp__sell *s = &A->local;
+    const wisp__strings *r = &c->rows;
+    const size_t size = wisp_type_size(A->type), entry = sizeof(int32_t) + size;
+    wisp_status status;
+    wisp__sell_free(A->ctx, s);
+    s->patterns = atomic_load(&c->rows.strings);
+    s->entries = r->begin[s->patterns] / (int64_t)entry;
+    s->chunks = (A->rows + (1 << A->log_c) - 1) >> A->log_c;
+    WISP_TRY(wisp__alloc_raw(A->ctx, &s->chunk, (size_t)s->patterns + 1, sizeof *s->chunk));
+    WISP_TRY(wisp__alloc_raw(A->ctx, &s->col, (size_t)s->entries, sizeof *s->col));
+    WISP_TRY(wisp__alloc_raw(A->ctx, &s->val, (size_t)s->entries, size));
+    for (int64_t i = 0; i <= s->patterns; i++) s->chunk[i] = r->begin[i] / (int64_t)entry;
+    for (int64_t i = 0; i < s->patterns; i++) {
+        const size_t first = (size_t)s->chunk[i], n = (size_t)s->chunk[i + 1] - first;
+        const char *string = r->bytes + r->begin[i];
+        memcpy(s->col + first, string, n * sizeof(int32_t));
+        memcpy((char *)s->val + first * size, string + n * sizeof(int32_t), n * size);
+    }
+    s->pattern = c->pattern, c->pattern = NULL;
+    s->diagonal = c->diagonal, c->diagonal = NULL;
+    for (int64_t i = 0; i < A->rows; i++) s->nnz += wisp__row_len(s, i);
+out:
+    return status;
+}

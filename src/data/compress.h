@@ -1,0 +1,37 @@
+/* Matrices without repetition. */
+#ifndef WISP_COMPRESS_H
+#define WISP_COMPRESS_H
+#include "rows.h"
+
+/* A set of byte strings, numbered as they come; reading it needs no lock. */
+typedef struct {
+    wisp_ctx *ctx;
+    pthread_mutex_t lock;
+    int64_t max_strings, max_bytes, slots;
+    atomic_llong strings; /* so far; over max_strings: one more came than it can hold */
+    int64_t *begin;       /* [max_strings + 1] of each string in bytes[] */
+    char *bytes;
+    atomic_int *slot; /* [slots] number + 1 */
+} wisp__strings;
+
+/* How a matrix is best stored, found by reading it: nothing, row patterns, or codes. */
+typedef struct {
+    wisp__strings rows, values;
+    uint16_t *pattern; /* of each row, if its rows repeat */
+    void *diagonal;    /* kept apart, if it is what differs */
+    bool codes, short_columns, apart;
+} wisp__compression;
+
+/* Look at the source in the order of A's maps, for rows that repeat (c->pattern), and for values that do or columns
+   near the diagonal (c->codes, c->short_columns). `entries` would be stored without; `always`: even if it saves little.
+ */
+wisp_status wisp__compression_find_rows(wisp__compression *c, const wisp_mat *A, const wisp_src *src, int64_t entries,
+                                        bool always);
+wisp_status wisp__compression_find_values(wisp__compression *c, const wisp_mat *A, const wisp_src *src, int64_t entries,
+                                          bool always);
+void wisp__compression_free(wisp__compression *c, wisp_ctx *ctx);
+/* Takes the patterns over; the entries of A are complete then. */
+wisp_status wisp__compression_take_rows(wisp__compression *c, wisp_mat *A);
+/* The code of a value that was met before. */
+uint8_t wisp__compression_code(wisp__compression *c, wisp_type type, wisp_scalar value);
+#endif

@@ -1,0 +1,247 @@
+/* Storage without repetition against the oracle and against SELL: which way is taken, products with all terms, what a
+   matrix says of itself, new values. */
+#include "ref.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const isa_list[] = {"generic", "avx2", "avx512"};
+
+static wisp_ctx *isa_ctx(const char *isa, int threads)
+{
+    wisp_ctx *ctx;
+    wisp_ctx_opts o = {.isa = isa, .threads = threads, .no_pin = 1};
+    return wisp_ctx_create(&ctx, &o) == WISP_OK ? ctx : NULL;
+}
+
+/* A matrix with some kind of repetition, of any type. */
+enum { CLEAN, DISORDERED, FEW_VALUES, FEW_VALUES_FAR, NEAR, KINDS };
+static const char *const kind_name[] = {"clean lattice", "disordered lattice", "few values, near", "few values, far",
+                                        "near columns"};
+
+static ref_mat make(ref_rng *r, int kind, wisp_type type, int64_t n)
+{
+    ref_mat m = ref_new(n, n);
+    static const int offset[] = {0, 1, 2, 7, 9};
+    cplx few[5];
+    for (int i = 0; i < 5; i++) few[i] = ref_value(r, type);
+    for (int64_t i = 0; i < n; i++) {
+        if (kind <= DISORDERED) {
+            for (int k = 0; k < 5; k++) REF_AT(m, i, (i + offset[k]) % n) = few[(k + (i % 24 == 0)) % 5];
+            if (kind == DISORDERED) REF_AT(m, i, i) = ref_uniform(r);
+            if (kind == DISORDERED && (type == WISP_S || type == WISP_C))
+                REF_AT(m, i, i) = (float)creal(REF_AT(m, i, i));
+            continue;
+        }
+        const int64_t entries = ref_below(r, 12);
+        for (int k = 0; k < entries; k++) {
+            const int64_t reach = kind == FEW_VALUES_FAR ? n : 200, j = (i + ref_below(r, reach)) % n;
+            REF_AT(m, i, kind == NEAR && labs(j - i) > 200 ? i : j) =
+                kind == NEAR ? ref_value(r, type) : few[ref_below(r, 5)];
+        }
+    }
+    return m;
+}
+
+/* One product with these terms: what comes out of A against the oracle. */
+static void check_product(wisp_ctx *ctx, ref_rng *r, const wisp_mat *A, ref_mat dense, wisp_type type, int width,
+                          unsigned terms, int strided, const char *what)
+{
+    const int64_t n = dense.rows;
+    const wisp_type factor = type == WISP_S ? WISP_D : type == WISP_C ? WISP_Z : type;
+    cplx shift[40], want_dot[120];
+    wisp_scalar shift_s[40], dot[120];
+    for (int j = 0; j < width; j++) shift[j] = ref_value(r, factor), shift_s[j] = ref_scalar(shift[j]);
+    const ref_aug ra = {terms, ref_value(r, factor), ref_value(r, factor), ref_value(r, factor), ref_value(r, factor),
+                        shift};
+    ref_mat x = ref_random_block(r, type, n, width), y = ref_random_block(r, type, n, width),
+            z = ref_random_block(r, type, n, width);
+    wisp_blk *all[3], *b[3];
+    for (int i = 0; i < 3; i++) {
+        REF_OK(ctx, wisp_blk_create(&all[i], ctx, wisp_mat_map(A), type, width + 2 * strided));
+        REF_OK(ctx, wisp_blk_cols(&b[i], all[i], strided, width));
+    }
+    ref_put(b[0], x), ref_put(b[1], y), ref_put(b[2], z);
+    const wisp_aug aug = {
+        terms, ref_scalar(ra.alpha), ref_scalar(ra.beta), ref_scalar(ra.delta), ref_scalar(ra.eta), shift_s, b[2], dot};
+    REF_OK(ctx, wisp_spmmv(b[1], A, b[0], &aug));
+    ref_spmmv(y, dense, x, z, &ra, want_dot);
+    ref_mat got[2] = {ref_get(b[1]), ref_get(b[2])}, want[2] = {y, z};
+    double largest = 1;
+    for (int64_t i = 0; i < n * width; i++) largest = fmax(largest, fmax(cabs(y.a[i]), cabs(z.a[i])));
+    for (int k = 0; k < (terms & WISP_CHAIN ? 2 : 1); k++)
+        for (int64_t i = 0; i < n * width; i++)
+            if (!(cabs(got[k].a[i] - want[k].a[i]) <= ref_eps(type) * largest))
+                fail_msg("%s, width %d, terms %u, stride %d: element (%lld, %lld) is %g%+gi, should be %g%+gi", what,
+                         width, terms, strided, (long long)(i / width), (long long)(i % width), creal(got[k].a[i]),
+                         cimag(got[k].a[i]), creal(want[k].a[i]), cimag(want[k].a[i]));
+    static const unsigned bit[3] = {WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY};
+    for (int t = 0; t < 3; t++)
+        for (int j = 0; (terms & bit[t]) && j < width; j++) {
+            const cplx d = dot[t * width + j].re + I * dot[t * width + j].im;
+            if (!(cabs(d - want_dot[t * width + j]) <= ref_eps(type) * (double)n * largest * largest))
+                fail_msg("%s, width %d, terms %u: dot %d of column %d is %g, should be %g", what, width, terms, t, j,
+                         creal(d), creal(want_dot[t * width + j]));
+        }
+    for (int i = 0; i < 3; i++) wisp_blk_free(b[i]), wisp_blk_free(all[i]);
+    ref_free(x), ref_free(y), ref_free(z), ref_free(got[0]), ref_free(got[1]);
+}
+
+static void products(void **state)
+{
+    (void)state;
+    static const int widths[] = {1, 2, 3, 4, 8, 16, 33};
+    ref_rng r = {5};
+    for (int isa = 0; isa < 3; isa++)
+        for (wisp_type type = WISP_S; type <= WISP_Z; type++)
+            for (int kind = 0; kind < KINDS; kind++) {
+                wisp_ctx *ctx = isa_ctx(isa_list[isa], 1 + (int)ref_below(&r, 3));
+                if (!ctx) continue;
+                ref_mat dense = make(&r, kind, type, 230 + ref_below(&r, 60));
+                wisp_src src = ref_dense_src(dense, type);
+                for (int w = 0; w < 7; w++) {
+                    wisp_mat *A;
+                    wisp_mat_info info;
+                    char what[120];
+                    const wisp_mat_opts o = {.width = widths[w], .format = WISP_FORMAT_COMPRESSED};
+                    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
+                    wisp_mat_get_info(A, &info);
+                    assert_int_equal(info.format, WISP_FORMAT_COMPRESSED);
+                    snprintf(what, sizeof what, "%s: %s, %s", isa_list[isa], kind_name[kind], wisp_type_name(type));
+                    for (int i = 0; i < 8; i++)
+                        check_product(ctx, &r, A, dense, type, widths[w], i ? (unsigned)ref_below(&r, 128) : 0,
+                                      i % 4 == 3, what);
+                    check_product(ctx, &r, A, dense, type, widths[w],
+                                  WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY, 0, what);
+                    wisp_mat_free(A);
+                }
+                wisp_ctx_free(ctx);
+                src.free_arg(src.arg), ref_free(dense);
+            }
+}
+
+/* A lattice takes a few bytes a row; where nothing repeats, SELL is taken, or asking for more is refused. */
+static void choice(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(NULL);
+    static const struct {
+        const char *spec;
+        double most; /* bytes per row */
+        wisp_format format;
+    } cases[] = {
+        {"laplace:points=7,nx=20,ny=20,nz=20", 3, WISP_FORMAT_COMPRESSED},
+        {"topi:nx=12,ny=12,nz=12", 11, WISP_FORMAT_COMPRESSED},
+        {"anderson:nx=16,ny=16,nz=16,disorder=2", 12, WISP_FORMAT_COMPRESSED},
+        {"spinchain:sites=14,up=7", 90, WISP_FORMAT_COMPRESSED},
+        {"band:n=20000,bandwidth=9", 1e9, WISP_FORMAT_SELL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (int width = 1; width <= 8; width += 7) {
+            wisp_mat *A, *B;
+            wisp_mat_info a, b;
+            wisp_mat_props p, q;
+            int64_t h[30], k[30];
+            REF_OK(ctx,
+                   wisp_mat_open(&A, ctx, cases[i].spec, &(wisp_mat_opts){.width = width, .order = WISP_ROWS_NATURAL}));
+            REF_OK(ctx,
+                   wisp_mat_open(&B, ctx, cases[i].spec, &(wisp_mat_opts){.width = width, .format = WISP_FORMAT_SELL}));
+            wisp_mat_get_info(A, &a), wisp_mat_get_info(B, &b);
+            if (a.format != cases[i].format || (double)a.bytes > cases[i].most * (double)a.rows)
+                fail_msg("%s: format %d, %.1f bytes a row", cases[i].spec, (int)a.format,
+                         (double)a.bytes / (double)a.rows);
+            assert_int_equal(b.format, WISP_FORMAT_SELL);
+            assert_int_equal(a.nnz, b.nnz);
+            REF_OK(ctx, wisp_mat_get_props(A, &p));
+            REF_OK(ctx, wisp_mat_get_props(B, &q));
+            assert_memory_equal(&p, &q, sizeof p);
+            REF_OK(ctx, wisp_mat_row_histogram(A, h, 30));
+            REF_OK(ctx, wisp_mat_row_histogram(B, k, 30));
+            assert_memory_equal(h, k, sizeof h);
+            wisp_mat_free(A), wisp_mat_free(B);
+        }
+    wisp_mat *A;
+    wisp_src src;
+    REF_OK(ctx, wisp_src_open(&src, ctx, "band:n=70000,bandwidth=65537"));
+    wisp_src_close(&src);
+    ref_rng r = {6};
+    src = ref_random_src(&r, WISP_D, 66000, 66000, 9);
+    REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.format = WISP_FORMAT_COMPRESSED}),
+              WISP_ERR_UNSUPPORTED, "compressed");
+    src.free_arg(src.arg);
+    wisp_ctx_free(ctx);
+}
+
+/* New values, which repeat in another way or not at all. */
+static void new_values(void **state)
+{
+    (void)state;
+    ref_rng r = {7};
+    wisp_ctx *ctx = ref_ctx(NULL);
+    for (wisp_type type = WISP_S; type <= WISP_Z; type++)
+        for (int width = 1; width <= 4; width += 3) {
+            ref_mat clean = make(&r, CLEAN, type, 250), other = make(&r, DISORDERED, type, 250),
+                    all = ref_new(250, 250);
+            for (int64_t i = 0; i < 250 * 250; i++) all.a[i] = clean.a[i] != 0 ? ref_value(&r, type) : 0;
+            ref_mat step[] = {clean, other, all, clean};
+            wisp_mat *A;
+            wisp_src src = ref_dense_src(clean, type);
+            REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.width = width}));
+            src.free_arg(src.arg);
+            for (int i = 1; i < 4; i++) {
+                src = ref_dense_src(step[i], type);
+                REF_OK(ctx, wisp_mat_update(A, &src));
+                src.free_arg(src.arg);
+                check_product(ctx, &r, A, step[i], type, width, WISP_SHIFT | WISP_DOT_XY, 0, "new values");
+            }
+            REF_AT(clean, 3, 100) = 1;
+            src = ref_dense_src(clean, type);
+            REF_FAILS(ctx, wisp_mat_update(A, &src), WISP_ERR_MISMATCH, "row 3");
+            src.free_arg(src.arg);
+            wisp_mat_free(A);
+            ref_free(clean), ref_free(other), ref_free(all);
+        }
+    wisp_ctx_free(ctx);
+}
+
+/* Bit-identical for any number of threads. */
+static void threads(void **state)
+{
+    (void)state;
+    double first[6] = {0};
+    for (int t = 1; t <= 3; t++)
+        for (int k = 0; k < 2; k++) {
+            wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = t, .no_pin = 1});
+            wisp_mat *A;
+            wisp_blk *x, *y;
+            wisp_scalar dot[3];
+            const wisp_aug aug = {.terms = WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY, .dot = dot};
+            REF_OK(ctx,
+                   wisp_mat_open(&A, ctx,
+                                 k ? "laplace:points=7,nx=40,ny=40,nz=40" : "topi:nx=20,ny=20,nz=20,disorder=1", NULL));
+            wisp_mat_info info;
+            wisp_mat_get_info(A, &info);
+            assert_int_equal(info.format, WISP_FORMAT_COMPRESSED);
+            REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), info.type, 1));
+            REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), info.type, 1));
+            REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, 1, 0, 0));
+            REF_OK(ctx, wisp_spmmv(y, A, x, &aug));
+            for (int i = 0; i < 3; i++) {
+                if (t == 1) first[3 * k + i] = dot[i].re;
+                assert_true(first[3 * k + i] == dot[i].re);
+            }
+            wisp_blk_free(x), wisp_blk_free(y), wisp_mat_free(A), wisp_ctx_free(ctx);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products),
+        cmocka_unit_test(choice),
+        cmocka_unit_test(new_values),
+        cmocka_unit_test(threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
