@@ -3,6 +3,7 @@
 #include "params.h"
 #include <stddef.h>
 
+/* SIMD_SUMS: accumulators that a kernel may keep, so that room is left for what is added to them. */
 #if defined(WISP_ISA_avx512)
 #define SIMD_BYTES 64
 #elif defined(WISP_ISA_avx2)
@@ -10,11 +11,25 @@
 #else
 #define SIMD_BYTES 16
 #endif
+#ifndef SIMD_SUMS
+#if SIMD_BYTES == 64 || defined(WISP_ISA_neon)
+#define SIMD_SUMS 16 /* of 32 registers */
+#else
+#define SIMD_SUMS 12 /* of 16 */
+#endif
+#endif
 
 #if REAL_BYTES == 8
 typedef double real;
 #else
 typedef float real;
+#endif
+
+/* A part of a matrix value, where the matrix's precision is another than the block's. */
+#if defined(MAT_BYTES) && MAT_BYTES == 4
+typedef float mat_real;
+#else
+typedef real mat_real;
 #endif
 
 #define INLINE static inline __attribute__((always_inline, unused))

@@ -1,21 +1,60 @@
 /* The augmented SpMMV for one block width, vectorised along the block row: y_row = sum over the row's entries
    of a value times a block row of x. An include-template: the file that includes it defines
 
-     REAL_BYTES (by simd.cpu.h), MAT_COMPLEX, PARTS (reals in a block element: 1 or 2), WIDTH (a power of two).
+     REAL_BYTES (by simd.cpu.h), MAT_BYTES (of a matrix value's parts: widened when they are loaded), MAT_COMPLEX,
+     PARTS (reals in a block element: 1 or 2), WIDTH.
 
+   A row is cut into full registers; where its length is no multiple of one, the last register is shifted back to end
+   with the row, so that it overlaps the one before: both hold and write the same values. A row of more registers than
+   the CPU has accumulators for goes in panels of equal width, one after the other over the row's entries.
    A complex matrix entry meets the block row twice, once with its real and once with its imaginary part, in
    separate accumulators that are joined after the row: no shuffle in the inner loop. Sums run over the entries
    in their order whatever the width, so that columns come out bit-identical in every width. */
 
 #define FN(name) PASTE(PASTE(name, _w), WIDTH)
-#define ROW_REALS (WIDTH * PARTS)
-#if ROW_REALS * REAL_BYTES < SIMD_BYTES
-#define VL ROW_REALS
+#define ROW_LINES ((WIDTH * PARTS * REAL_BYTES + 63) / 64)
+
+/* Panels: as few as fit; a width without a fitting divisor (a large prime) goes in one, with accumulators in memory. */
+#define FITS(panels)        \
+    (WIDTH % panels == 0 && \
+     (WIDTH / panels * PARTS * REAL_BYTES + SIMD_BYTES - 1) / SIMD_BYTES * (1 + MAT_COMPLEX) <= SIMD_SUMS)
+#if FITS(1)
+#define PANELS 1
+#elif FITS(2)
+#define PANELS 2
+#elif FITS(3)
+#define PANELS 3
+#elif FITS(4)
+#define PANELS 4
+#elif FITS(5)
+#define PANELS 5
+#elif FITS(6)
+#define PANELS 6
+#elif FITS(7)
+#define PANELS 7
+#elif FITS(8)
+#define PANELS 8
 #else
-#define VL (SIMD_BYTES / REAL_BYTES)
+#define PANELS 1
 #endif
-#define NV (ROW_REALS / VL)
-#define ROW_LINES ((ROW_REALS * REAL_BYTES + 63) / 64)
+#define COLUMNS (WIDTH / PANELS)
+#define REALS (COLUMNS * PARTS)
+
+/* Reals in a register, registers in a panel, where register v begins, and where real r is kept among them. */
+#if REALS * REAL_BYTES >= SIMD_BYTES
+#define VL (SIMD_BYTES / REAL_BYTES)
+#elif REALS >= 8
+#define VL 8
+#elif REALS >= 4
+#define VL 4
+#elif REALS >= 2
+#define VL 2
+#else
+#define VL 1
+#endif
+#define NV ((REALS + VL - 1) / VL)
+#define AT(v) ((v) < NV - 1 ? (v)*VL : REALS - VL)
+#define KEPT(r) ((r) < (NV - 1) * VL ? (r) : (r) + NV * VL - REALS)
 
 typedef real FN(vec) __attribute__((vector_size(VL * REAL_BYTES)));
 typedef real FN(vec_mem) __attribute__((vector_size(VL * REAL_BYTES), aligned(REAL_BYTES), may_alias));
@@ -47,28 +86,43 @@ INLINE vec FN(cmul)(const double f[2], int c, vec v)
 
 #include "epilogue.h"
 
-/* Columns at/PARTS .. + WIDTH - 1 of one row, whose entry k is at col[k << log_c] and val[k << log_c]. */
-INLINE void FN(tile)(const wisp__spmmv_params *p, unsigned terms, int64_t row, int64_t first_entry, int len, int64_t at,
-                     FN(sums) *restrict s)
+/* Columns at/PARTS .. + COLUMNS - 1 of one row, whose entry k is at col[k << log_c] and val[k << log_c]. */
+INLINE void FN(panel)(const wisp__spmmv_params *p, unsigned terms, int64_t row, int64_t first_entry, int len,
+                      int64_t at, FN(sums) *restrict s)
 {
-    const real *gather = (const real *)p->gather + at, *val = (const real *)p->val;
+    const real *gather = (const real *)p->gather + at;
+    const mat_real *val = (const mat_real *)p->val;
     const int64_t ld = p->ld_gather;
     vec ar[NV] = {0}, ai[NV] = {0};
     for (int k = 0; k < len; k++) {
         const int64_t e = first_entry + ((int64_t)k << p->log_c);
         const real *x = gather + p->col[e] * ld;
-        const real a = val[e * (1 + MAT_COMPLEX)];
-        UNROLL for (int v = 0; v < NV; v++) ar[v] += a * FN(load)(x + v * VL);
+        const real a = (real)val[e * (1 + MAT_COMPLEX)];
+        UNROLL for (int v = 0; v < NV; v++) ar[v] += a * FN(load)(x + AT(v));
         if (MAT_COMPLEX) {
-            const real b = val[2 * e + MAT_COMPLEX];
-            UNROLL for (int v = 0; v < NV; v++) ai[v] += b * FN(load)(x + v * VL);
+            const real b = (real)val[2 * e + MAT_COMPLEX];
+            UNROLL for (int v = 0; v < NV; v++) ai[v] += b * FN(load)(x + AT(v));
         }
     }
     if (MAT_COMPLEX) UNROLL for (int v = 0; v < NV; v++) ar[v] += FN(times_i)(ai[v]);
     FN(epilogue)(p, terms, row, at, ar, s);
 }
 
-#if ROW_REALS * REAL_BYTES >= 64
+/* The same for columns at/PARTS .. + WIDTH - 1. */
+typedef FN(sums) FN(tile_sums)[PANELS];
+INLINE void FN(tile)(const wisp__spmmv_params *p, unsigned terms, int64_t row, int64_t first_entry, int len, int64_t at,
+                     FN(sums) s[PANELS])
+{
+    UNROLL for (int i = 0; i < PANELS; i++) FN(panel)(p, terms, row, first_entry, len, at + i * REALS, s + i);
+}
+
+/* Adds a strip's sums for columns first .. first + WIDTH - 1 to dot[3][width] pairs. */
+INLINE void FN(flush)(const FN(sums) s[PANELS], unsigned terms, int width, int first, double *dot)
+{
+    for (int i = 0; i < PANELS; i++) FN(flush_panel)(s + i, terms, width, first + i * COLUMNS, dot);
+}
+
+#if WIDTH * PARTS * REAL_BYTES >= 64
 /* The block rows that a row some rows ahead will gather: the hardware can't guess them. */
 INLINE void FN(prefetch)(const wisp__spmmv_params *p, int64_t row)
 {
@@ -87,15 +141,15 @@ INLINE void FN(range)(const wisp__spmmv_params *p, unsigned terms, int64_t begin
 {
     const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
     for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
-        FN(sums) s = {.xx = {{0}}, .xy = {{0}}, .xy_cross = {{0}}, .yy = {{0}}};
+        FN(tile_sums) s = {{.xx = {{0}}}};
         const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
         for (int64_t row = strip; row < strip_end; row++) {
 #ifndef NO_PREFETCH
             FN(prefetch)(p, row + PREFETCH_ROWS);
 #endif
-            FN(tile)(p, terms, row, p->chunk[row >> p->log_c] + (row & ((1 << p->log_c) - 1)), p->row_len[row], 0, &s);
+            FN(tile)(p, terms, row, p->chunk[row >> p->log_c] + (row & ((1 << p->log_c) - 1)), p->row_len[row], 0, s);
         }
-        if (terms & K_DOTS) FN(flush)(&s, terms, WIDTH, 0, dot);
+        if (terms & K_DOTS) FN(flush)(s, terms, WIDTH, 0, dot);
     }
 }
 
@@ -114,10 +168,15 @@ static void FN(all)(const wisp__spmmv_params *p, int64_t begin, int64_t end, dou
 }
 
 #undef FN
-#undef ROW_REALS
 #undef ROW_LINES
+#undef FITS
+#undef PANELS
+#undef COLUMNS
+#undef REALS
 #undef VL
 #undef NV
+#undef AT
+#undef KEPT
 #undef SWAP
 #undef vec
 

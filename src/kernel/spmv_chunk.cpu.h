@@ -4,12 +4,13 @@
 
 enum { CHUNK_VL = SIMD_BYTES / REAL_BYTES };
 typedef real chunk_vec __attribute__((vector_size(SIMD_BYTES)));
-typedef real chunk_vec_mem __attribute__((vector_size(SIMD_BYTES), aligned(REAL_BYTES), may_alias));
+typedef mat_real chunk_values __attribute__((vector_size(CHUNK_VL * MAT_BYTES), aligned(MAT_BYTES), may_alias));
 
 /* Rows row .. row + CHUNK_VL - 1, whose first entries are at e, e + 1, ... */
 INLINE void chunk_group(const wisp__spmmv_params *p, unsigned terms, int64_t row, int64_t e, sums_w1 *s)
 {
-    const real *val = (const real *)p->val, *x = (const real *)p->gather;
+    const mat_real *val = (const mat_real *)p->val;
+    const real *x = (const real *)p->gather;
     const int32_t *len = p->row_len + row;
     const int64_t ld = p->ld_gather;
     int shortest = len[0];
@@ -19,13 +20,13 @@ INLINE void chunk_group(const wisp__spmmv_params *p, unsigned terms, int64_t row
         const int64_t at = e + ((int64_t)k << p->log_c);
         chunk_vec xv;
         UNROLL for (int l = 0; l < CHUNK_VL; l++) xv[l] = x[p->col[at + l] * ld];
-        sum += *(const chunk_vec_mem *)(val + at) * xv;
+        sum += __builtin_convertvector(*(const chunk_values *)(val + at), chunk_vec) * xv;
     }
     for (int l = 0; l < CHUNK_VL; l++) {
         vec_w1 ax[1] = {{sum[l]}};
         for (int k = shortest; k < len[l]; k++) {
             const int64_t at = e + l + ((int64_t)k << p->log_c);
-            ax[0] += val[at] * load_w1(x + p->col[at] * ld);
+            ax[0] += (real)val[at] * load_w1(x + p->col[at] * ld);
         }
         epilogue_w1(p, terms, row + l, 0, ax, s);
     }
