@@ -278,8 +278,8 @@ static void bits_do_not_depend_on_threads_or_width(void **state)
             REF_OK(ctx, wisp_blk_create(&xb, ctx, wisp_mat_map(A), combo[k].blk, W));
             REF_OK(ctx, wisp_blk_create(&yb, ctx, wisp_mat_map(A), combo[k].blk, W));
             wisp_aug aug = {terms, {1.7, 0}, {-1, 0}, {0, 0}, {0, 0}, shift, NULL, dot};
-            /* All columns at once, or (4, 5 threads) in two parts of other widths. */
-            const int cut[3] = {0, threads >= 4 ? 3 * threads : W, W};
+            /* All columns at once, or (4, 5 threads) in two parts, one of a width with a kernel of its own. */
+            const int cut[3] = {0, threads == 4 ? 16 : threads == 5 ? 8 : W, W};
             ref_put(xb, x);
             ref_put(yb, y);
             for (int p = 0; p < 2 && cut[p] < W; p++) {

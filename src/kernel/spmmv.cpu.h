@@ -76,10 +76,11 @@ INLINE vec FN(load)(const real *p) { return *(const FN(vec_mem) *)p; }
 INLINE void FN(store)(real *p, vec v) { *(FN(vec_mem) *)p = v; }
 /* i v: (re, im) -> (-im, re) */
 INLINE vec FN(times_i)(vec v) { return FN(load)(simd_sign) * SWAP(v); }
-/* f v, f = (re, im); c says whether im counts. */
+/* f v, f = (re, im); c says whether im counts. (+ 0: else a compiler may fuse the product with a sum that follows, in
+   some kernels and not in others, and columns would differ in their last bit.) */
 INLINE vec FN(cmul)(const double f[2], int c, vec v)
 {
-    vec r = (real)f[0] * v;
+    vec r = (real)f[0] * v + (vec){0};
     if (PARTS == 2 && c) r += (real)f[1] * FN(times_i)(v);
     return r;
 }
