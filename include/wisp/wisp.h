@@ -88,7 +88,7 @@ typedef struct {
     int threads;          /* 0: OMP_NUM_THREADS, else SLURM_CPUS_PER_TASK, else the cores we may use */
     int no_pin;           /* 1: leave thread placement alone (also when OMP_PROC_BIND is set) */
     const char *device;   /* NULL or "cpu" */
-    const char *isa;      /* NULL: $WISP_ISA, else the best of this CPU; "generic", "avx2", "avx512" */
+    const char *isa;      /* NULL: $WISP_ISA, else the best of this CPU; "generic", "avx2", "avx512", "neon" */
     wisp_log_fn log;      /* NULL: silent */
     void *log_arg;        /* passed to log */
     wisp_log_level level; /* messages up to this level; DEFAULT: WARN */
