@@ -436,7 +436,7 @@ typedef struct {
     wisp_kpm_variant variant; /* the same moments three ways: figures 5, 4 and 3 of the KPM paper */
     int width;                /* columns per block (blocked); 0: chosen */
     int reduce_each_step;     /* 0: one reduction at the very end */
-    wisp_type type;           /* of the block vectors; DEFAULT: the matrix's */
+    wisp_type type; /* of the block vectors; DEFAULT: the matrix's; complex or double also for a real or single one */
     wisp_bounds_method bounds_method;
     wisp_bounds bounds; /* for WISP_BOUNDS_GIVEN */
 } wisp_kpm_opts;
