@@ -68,6 +68,12 @@ ref_mat ref_dense(const wisp_src *src)
     return m;
 }
 
+void ref_round(ref_mat m, wisp_type type)
+{
+    for (int64_t i = 0; i < m.rows * m.cols; i++)
+        if (is_single(type)) m.a[i] = (double)(float)creal(m.a[i]) + I * (double)(float)cimag(m.a[i]);
+}
+
 typedef struct {
     wisp_type type;
     int64_t *ptr, *col;
@@ -169,12 +175,14 @@ void ref_spmmv(ref_mat y, ref_mat A, ref_mat x, ref_mat z, const ref_aug *aug, c
 {
     const unsigned t = aug->terms;
     const int64_t w = y.cols;
+    ref_mat product = ref_new(1, w);
     if (dot) memset(dot, 0, 3 * (size_t)w * sizeof *dot);
-    for (int64_t i = 0; i < A.rows; i++)
+    for (int64_t i = 0; i < A.rows; i++) {
+        memset(product.a, 0, (size_t)w * sizeof *product.a);
+        for (int64_t k = 0; k < A.cols; k++)
+            for (int64_t j = 0; REF_AT(A, i, k) != 0 && j < w; j++) product.a[j] += REF_AT(A, i, k) * REF_AT(x, k, j);
         for (int64_t j = 0; j < w; j++) {
-            cplx sum = 0;
-            for (int64_t k = 0; k < A.cols; k++)
-                if (REF_AT(A, i, k) != 0) sum += REF_AT(A, i, k) * REF_AT(x, k, j);
+            cplx sum = product.a[j];
             if (t & WISP_SHIFT) sum -= aug->shift[j] * REF_AT(x, i, j);
             if (t & WISP_SCALE) sum *= aug->alpha;
             if ((t & WISP_AXPBY) && aug->beta != 0) sum += aug->beta * REF_AT(y, i, j);
@@ -184,6 +192,8 @@ void ref_spmmv(ref_mat y, ref_mat A, ref_mat x, ref_mat z, const ref_aug *aug, c
             if (t & WISP_DOT_XY) dot[w + j] += conj(REF_AT(x, i, j)) * sum;
             if (t & WISP_DOT_YY) dot[2 * w + j] += conj(sum) * sum;
         }
+    }
+    ref_free(product);
 }
 
 double ref_eps(wisp_type type) { return is_single(type) ? 1e-5 : 1e-13; }

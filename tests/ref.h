@@ -30,6 +30,8 @@ ref_mat ref_new(int64_t rows, int64_t cols);
 void ref_free(ref_mat m);
 /* What a source describes, duplicates added. */
 ref_mat ref_dense(const wisp_src *src);
+/* Rounds every element to a type, as a matrix of that type stores it. */
+void ref_round(ref_mat m, wisp_type type);
 
 /* A random sparse source in CRS arrays of its own: rows of 0 to most entries, some empty, some with duplicates. */
 wisp_src ref_random_src(ref_rng *r, wisp_type type, int64_t rows, int64_t cols, int most);

@@ -178,7 +178,7 @@ ok info $topi --json
 json out 'd["rows"] == d["cols"] == 192 and d["hermitian"] and d["square"] and d["first_not_hermitian"] is None'
 json out 'sum(b["rows"] for b in d["row_lengths"]) == 192 and min(f["ratio"] for f in d["fill_in"]) == 1'
 ok gen --list
-for name in topi graphene anderson laplace band spinchain; do
+for name in topi graphene anderson laplace hpcg band spinchain; do
     grep -q "^$name" out || fail "no $name in gen --list"
 done
 ok gen $topi -o a.mtx --symmetry hermitian

@@ -169,6 +169,40 @@ static void test_laplace(void **state)
     }
 }
 
+/* HPCG's GenerateProblem_ref, loop by loop: row by row, entries by rising column. */
+static void test_hpcg(void **state)
+{
+    static const int sizes[][3] = {{1, 1, 1}, {2, 3, 4}, {4, 3, 2}, {5, 1, 3}, {1, 6, 1}, {3, 3, 3}, {7, 2, 5}};
+    for (size_t c = 0; c < sizeof sizes / sizeof *sizes; c++) {
+        const int nx = sizes[c][0], ny = sizes[c][1], nz = sizes[c][2];
+        char spec[128];
+        snprintf(spec, sizeof spec, "hpcg:nx=%d,ny=%d,nz=%d", nx, ny, nz);
+        wisp_src src = open_spec(*state, spec);
+        assert_int_equal(src.rows, nx * ny * nz);
+        assert_int_equal(src.type, WISP_D);
+        for (int iz = 0; iz < nz; iz++)
+            for (int iy = 0; iy < ny; iy++)
+                for (int ix = 0; ix < nx; ix++) {
+                    const int row = iz * nx * ny + iy * nx + ix;
+                    int64_t col[64];
+                    cplx val[64];
+                    int got = get_row(&src, row, col, val), n = 0;
+                    for (int sz = -1; sz <= 1; sz++)
+                        for (int sy = -1; sy <= 1; sy++)
+                            for (int sx = -1; sx <= 1; sx++) {
+                                if (iz + sz < 0 || iz + sz >= nz || iy + sy < 0 || iy + sy >= ny || ix + sx < 0 ||
+                                    ix + sx >= nx)
+                                    continue;
+                                const int other = row + sz * nx * ny + sy * nx + sx;
+                                assert_true(n < got && col[n] == other && val[n] == (other == row ? 26. : -1.));
+                                n++;
+                            }
+                    assert_int_equal(n, got);
+                }
+        close_src(&src);
+    }
+}
+
 static void test_band(void **state)
 {
     for (int n = 1; n <= 40; n += 13) {
@@ -331,9 +365,10 @@ static void test_disorder(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_topi_clean), cmocka_unit_test(test_topi_defaults), cmocka_unit_test(test_topi_potential),
-        cmocka_unit_test(test_anderson),   cmocka_unit_test(test_laplace),       cmocka_unit_test(test_band),
-        cmocka_unit_test(test_graphene),   cmocka_unit_test(test_spinchain),     cmocka_unit_test(test_disorder)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_topi_clean),     cmocka_unit_test(test_topi_defaults),
+                                       cmocka_unit_test(test_topi_potential), cmocka_unit_test(test_anderson),
+                                       cmocka_unit_test(test_laplace),        cmocka_unit_test(test_hpcg),
+                                       cmocka_unit_test(test_band),           cmocka_unit_test(test_graphene),
+                                       cmocka_unit_test(test_spinchain),      cmocka_unit_test(test_disorder)};
     return cmocka_run_group_tests(tests, make_ctx, free_ctx);
 }

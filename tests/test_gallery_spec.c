@@ -15,7 +15,7 @@ static const struct {
     wisp_status status;
     const char *message;
 } refused[] = {
-#define NAMES "(there are: topi, graphene, anderson, laplace, band, spinchain)"
+#define NAMES "(there are: topi, graphene, anderson, laplace, hpcg, band, spinchain)"
     {"", WISP_ERR_ARG, "unknown gallery matrix ''; the nearest is 'topi' " NAMES},
     {":nx=3", WISP_ERR_ARG, "unknown gallery matrix ''; the nearest is 'topi' " NAMES},
     {"topo:nx=3", WISP_ERR_ARG, "unknown gallery matrix 'topo'; the nearest is 'topi' " NAMES},
@@ -170,10 +170,10 @@ static void assert_equal_specs(wisp_ctx *ctx, const char *one, const char *two)
 
 static void test_listing(void **state)
 {
-    static const char *const names[] = {"topi", "graphene", "anderson", "laplace", "band", "spinchain"};
+    static const char *const names[] = {"topi", "graphene", "anderson", "laplace", "hpcg", "band", "spinchain"};
     assert_null(wisp_gallery_list(-1));
-    assert_null(wisp_gallery_list(6));
-    for (int i = 0; i < 6; i++) {
+    assert_null(wisp_gallery_list(7));
+    for (int i = 0; i < 7; i++) {
         const wisp_gallery_entry *e = wisp_gallery_list(i);
         assert_string_equal(e->name, names[i]);
         assert_true(strlen(e->summary) > 10);

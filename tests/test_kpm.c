@@ -96,14 +96,14 @@ static void variants_and_widths(void **state)
     wisp_ctx *ctx = *state;
     static const struct {
         wisp_type mat, blk;
-    } combo[] = {{WISP_Z, WISP_Z}, {WISP_D, WISP_D}, {WISP_D, WISP_Z},
-                 {WISP_S, WISP_S}, {WISP_S, WISP_C}, {WISP_C, WISP_C}};
+    } combo[] = {{WISP_Z, WISP_Z}, {WISP_D, WISP_D}, {WISP_D, WISP_Z}, {WISP_S, WISP_S}, {WISP_S, WISP_C},
+                 {WISP_C, WISP_C}, {WISP_S, WISP_D}, {WISP_S, WISP_Z}, {WISP_C, WISP_Z}};
     enum { N = 33, R = 33, ROWS = 61 };
-    for (int c = 0; c < 6; c++) {
+    for (int c = 0; c < 9; c++) {
         ref_rng r = {(uint64_t)c + 5};
         ref_mat H = random_hermitian(&r, combo[c].mat, ROWS, 0.15);
         wisp_mat *A = mat_of(ctx, H, combo[c].mat);
-        int single = combo[c].mat == WISP_S || combo[c].mat == WISP_C;
+        int single = combo[c].blk == WISP_S || combo[c].blk == WISP_C;
         wisp_moments first = {0};
         for (int width = 1; width <= R + 2; width++) {
             wisp_kpm_opts o = {.moments = N, .vectors = R, .seed = 3, .width = width, .type = combo[c].blk};

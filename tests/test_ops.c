@@ -1,16 +1,19 @@
 /* Every kernel against the oracle: types x widths x terms x shapes x instruction sets x threads, views and strides. */
 #include "ref.h"
+#include "config.h"
+#include "data/data.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const isa_list[] = {"generic", "avx2", "avx512"};
+static const char *const isa_list[] = {"generic", "avx2", "avx512", "neon"};
+enum { ISAS = 4 };
 static const struct {
     wisp_type mat, blk;
-} combo[] = {{WISP_S, WISP_S}, {WISP_D, WISP_D}, {WISP_S, WISP_C},
-             {WISP_D, WISP_Z}, {WISP_C, WISP_C}, {WISP_Z, WISP_Z}};
-enum { COMBOS = 6, ALL_TERMS = 128 };
+} combo[] = {{WISP_S, WISP_S}, {WISP_D, WISP_D}, {WISP_S, WISP_C}, {WISP_D, WISP_Z}, {WISP_C, WISP_C},
+             {WISP_Z, WISP_Z}, {WISP_S, WISP_D}, {WISP_S, WISP_Z}, {WISP_C, WISP_Z}};
+enum { COMBOS = 9, ALL_TERMS = 128, MOST = 128 };
 
 static wisp_ctx *isa_ctx(const char *isa, int threads)
 {
@@ -42,9 +45,9 @@ static void one_case(wisp_ctx *ctx, ref_rng *r, const wisp_mat *A, ref_mat dense
     const int square = dense.rows == dense.cols;
     if (!square) terms &= ~(unsigned)(WISP_SHIFT | WISP_DOT_XX | WISP_DOT_XY);
     const wisp_type factor = real_factors ? WISP_D : blk;
-    cplx shift[64], dot_ref[3 * 64];
-    wisp_scalar shift_s[64], dot[3 * 64];
-    assert_true(width <= 64);
+    cplx shift[MOST], dot_ref[3 * MOST];
+    wisp_scalar shift_s[MOST], dot[3 * MOST];
+    assert_true(width <= MOST);
     for (int j = 0; j < width; j++) shift[j] = ref_value(r, factor), shift_s[j] = ref_scalar(shift[j]);
     ref_aug ra = {terms, ref_value(r, factor), ref_value(r, factor), ref_value(r, factor), ref_value(r, factor), shift};
     const int beta0 = ref_below(r, 4) == 0, delta0 = ref_below(r, 4) == 0;
@@ -92,16 +95,86 @@ static void one_case(wisp_ctx *ctx, ref_rng *r, const wisp_mat *A, ref_mat dense
     ref_free(x), ref_free(y), ref_free(z), ref_free(got), ref_free(got_z);
 }
 
+/* Widths to try: every one with a kernel of its own, and some that are put together. */
+static int widths_of(const wisp_ctx *ctx, int k, int widths[MOST + 8])
+{
+    static const int tiled[] = {3, 5, 7, 13, 17, 31, 33, 70};
+    int n = 0;
+    for (const wisp__spmmv_entry *e = ctx->isa->spmmv[wisp__combo_of(combo[k].mat, combo[k].blk)]; e->width; e++)
+        widths[n++] = e->width;
+    for (int i = 0; i < 8; i++) widths[n++] = tiled[i];
+    return n;
+}
+
+/* The kernel table: every width of the build in every instruction set but the generic one, which has some. */
+static void kernels_are_those_that_were_asked_for(void **state)
+{
+    (void)state;
+    for (int isa = 0; isa < ISAS; isa++) {
+        wisp_ctx *ctx = isa_ctx(isa_list[isa], 1);
+        for (int k = 0; ctx && k < WISP__COMBOS; k++) {
+            const wisp__spmmv_entry *e = ctx->isa->spmmv[k];
+            for (const char *list = isa ? WISP_WIDTHS : "1, 2, 4, 8, 16"; *list; e++) {
+                char *rest;
+                assert_int_equal(strtol(list, &rest, 10), e->width);
+                list = rest + strspn(rest, ", ");
+                for (int m = 0; m < WISP__MASKS; m++) assert_true(e->fn[m] && e->fn[m] != e[1].fn[m]);
+            }
+            assert_int_equal(e->width, 0);
+            for (int m = 0; m < WISP__MASKS; m++) assert_non_null(e->fn[m]);
+        }
+        if (ctx) wisp_ctx_free(ctx);
+    }
+    for (int m = WISP_DEFAULT; m <= WISP_Z; m++)
+        for (int b = WISP_DEFAULT; b <= WISP_Z; b++) {
+            bool known = false;
+            for (int k = 0; k < COMBOS; k++) known |= combo[k].mat == (wisp_type)m && combo[k].blk == (wisp_type)b;
+            assert_int_equal(wisp__combo_of((wisp_type)m, (wisp_type)b) != WISP__COMBOS, known);
+        }
+}
+
+static void keep_message(void *arg, wisp_log_level level, const char *message)
+{
+    char *kept = arg; /* [2][256] */
+    assert_int_equal(level, WISP_LOG_PERF);
+    snprintf(kept + (*kept ? 256 : 0), 256, "%s", message);
+}
+
+/* A width without a kernel is said once, with those that have one. */
+static void fall_back_is_said_once(void **state)
+{
+    (void)state;
+    char kept[2][256] = {"", ""};
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){
+        .isa = "generic", .threads = 1, .no_pin = 1, .level = WISP_LOG_PERF, .log = keep_message, .log_arg = kept});
+    wisp_mat *A;
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=3,ny=2,nz=1", NULL));
+    for (int w = 16; w <= 18; w++) {
+        wisp_blk *x, *y;
+        REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, w));
+        REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, w));
+        REF_OK(ctx, wisp_spmmv(y, A, x, NULL));
+        assert_int_equal(kept[0][0] != 0, w > 16);
+        wisp_blk_free(x);
+        wisp_blk_free(y);
+    }
+    assert_non_null(strstr(kept[0], "width 17 "));
+    assert_non_null(strstr(kept[0], " generic "));
+    assert_non_null(strstr(kept[0], " 1, 2, 4, 8, 16 "));
+    assert_int_equal(kept[1][0], 0);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
 static void all_terms_all_kernels(void **state)
 {
     (void)state;
-    static const int widths[] = {1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 31, 32, 33};
     static const struct {
         int c;
         int64_t sigma;
     } shape[] = {{1, 1}, {4, 16}, {16, 1}, {32, 64}, {64, 64}};
     ref_rng r = {1};
-    for (int isa = 0; isa < 3; isa++)
+    for (int isa = 0; isa < ISAS; isa++)
         for (int k = 0; k < COMBOS; k++)
             for (int s = 0; s < 5; s++) {
                 wisp_ctx *ctx = isa_ctx(isa_list[isa], 1 + (int)ref_below(&r, 3));
@@ -109,14 +182,17 @@ static void all_terms_all_kernels(void **state)
                 const int64_t n = 1 + ref_below(&r, 60), m = s == 2 ? 1 + ref_below(&r, 60) : n;
                 wisp_src src = ref_random_src(&r, combo[k].mat, n, m, 9);
                 ref_mat dense = ref_dense(&src);
+                ref_round(dense, combo[k].mat);
                 wisp_mat_opts o = {.C = shape[s].c, .sigma = shape[s].sigma};
                 wisp_mat *A;
                 REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
+                int widths[MOST + 8];
+                const int count = widths_of(ctx, k, widths);
                 for (unsigned terms = 0; terms < ALL_TERMS; terms++) {
-                    const int w = widths[ref_below(&r, 13)];
+                    const int w = widths[ref_below(&r, count)];
                     one_case(ctx, &r, A, dense, combo[k].mat, combo[k].blk, w, terms, (int)ref_below(&r, 2));
                 }
-                for (int w = 0; w < 13; w++) {
+                for (int w = 0; w < count; w++) {
                     const unsigned kpm = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY;
                     one_case(ctx, &r, A, dense, combo[k].mat, combo[k].blk, widths[w], 0, 1);
                     one_case(ctx, &r, A, dense, combo[k].mat, combo[k].blk, widths[w], kpm, 1);
@@ -126,6 +202,35 @@ static void all_terms_all_kernels(void **state)
                 ref_free(dense);
                 wisp_ctx_free(ctx);
             }
+}
+
+/* A matrix can be stored in another precision than its source's, and multiplied with blocks of either. */
+static void precisions_mix(void **state)
+{
+    (void)state;
+    ref_rng r = {6};
+    wisp_ctx *ctx = isa_ctx(NULL, 2);
+    for (int k = 0; k < COMBOS; k++) {
+        const bool is_complex = wisp_type_is_complex(combo[k].mat);
+        wisp_src src = ref_random_src(&r, is_complex ? WISP_Z : WISP_D, 200, 200, 12);
+        ref_mat dense = ref_dense(&src);
+        ref_round(dense, combo[k].mat);
+        wisp_mat *A;
+        wisp_mat_info info;
+        wisp_cost cost;
+        REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.type = combo[k].mat, .C = 1}));
+        for (int w = 1; w <= 8; w += 7) one_case(ctx, &r, A, dense, combo[k].mat, combo[k].blk, w, WISP_DOT_YY, 1);
+        wisp_mat_get_info(A, &info);
+        REF_OK(ctx, wisp_spmmv_cost(A, combo[k].blk, 8, 0, &cost));
+        const double mat = combo[k].mat == WISP_S ? 4 : combo[k].mat == WISP_Z ? 16 : 8;
+        const double blk = combo[k].blk == WISP_S ? 4 : combo[k].blk == WISP_Z ? 16 : 8, nnz = (double)info.nnz;
+        assert_true(cost.bytes == nnz * (mat + 4) + 8 * 200 + 2 * 8 * 200 * blk);
+        assert_true(cost.flops == 8 * nnz * (is_complex ? 8 : wisp_type_is_complex(combo[k].blk) ? 4 : 2));
+        wisp_mat_free(A);
+        src.free_arg(src.arg);
+        ref_free(dense);
+    }
+    wisp_ctx_free(ctx);
 }
 
 /* More rows than a strip and a block of work: 1000s of rows, several blocks and strips. */
@@ -138,6 +243,7 @@ static void many_rows(void **state)
         wisp_ctx *ctx = isa_ctx(NULL, 2);
         wisp_src src = ref_random_src(&r, combo[k].mat, 1503, 1503, 7);
         ref_mat dense = ref_dense(&src);
+        ref_round(dense, combo[k].mat);
         for (int c = 1; c <= 16; c *= 16) {
             wisp_mat *A;
             wisp_mat_opts o = {.C = c, .sigma = c == 1 ? 1 : 32};
@@ -172,8 +278,8 @@ static void bits_do_not_depend_on_threads(void **state)
             REF_OK(ctx, wisp_blk_create(&xb, ctx, wisp_mat_map(A), combo[k].blk, W));
             REF_OK(ctx, wisp_blk_create(&yb, ctx, wisp_mat_map(A), combo[k].blk, W));
             wisp_aug aug = {terms, {1.7, 0}, {-1, 0}, {0, 0}, {0, 0}, shift, NULL, dot};
-            /* All columns at once, or (4, 5 threads) in two parts of other widths. */
-            const int cut[3] = {0, threads >= 4 ? 3 * threads : W, W};
+            /* All columns at once, or (4, 5 threads) in two parts, one of a width with a kernel of its own. */
+            const int cut[3] = {0, threads == 4 ? 16 : threads == 5 ? 8 : W, W};
             ref_put(xb, x);
             ref_put(yb, y);
             for (int p = 0; p < 2 && cut[p] < W; p++) {
@@ -228,7 +334,7 @@ static void padding_does_not_leak(void **state)
     ref_mat m = ref_new(21, 21);
     for (int i = 0; i < 21; i += 2)
         for (int j = 1; j < 1 + i / 2; j++) REF_AT(m, i, j) = i + j; /* no row names column 0; odd rows are empty */
-    for (int isa = 0; isa < 3; isa++)
+    for (int isa = 0; isa < ISAS; isa++)
         for (int k = 0; k < COMBOS; k++)
             for (int c = 0; c < 4; c++)
                 for (int w = 1; w <= 5; w += 4) {
@@ -346,7 +452,7 @@ static void blas1(void **state)
     static const int widths[] = {1, 2, 3, 4, 7, 8, 16, 33, 64};
     static const int64_t sizes[] = {0, 1, 15, 64, 129, 3001};
     ref_rng r = {4};
-    for (int isa = 0; isa < 3; isa++) {
+    for (int isa = 0; isa < ISAS; isa++) {
         wisp_ctx *ctx = isa_ctx(isa_list[isa], 2);
         if (!ctx) continue;
         for (wisp_type t = WISP_S; t <= WISP_Z; t++)
@@ -411,7 +517,10 @@ static void misuse_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_are_those_that_were_asked_for),
+        cmocka_unit_test(fall_back_is_said_once),
         cmocka_unit_test(all_terms_all_kernels),
+        cmocka_unit_test(precisions_mix),
         cmocka_unit_test(many_rows),
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(padding_does_not_leak),

@@ -88,7 +88,7 @@ typedef struct {
     int threads;          /* 0: OMP_NUM_THREADS, else SLURM_CPUS_PER_TASK, else the cores we may use */
     int no_pin;           /* 1: leave thread placement alone (also when OMP_PROC_BIND is set) */
     const char *device;   /* NULL or "cpu" */
-    const char *isa;      /* NULL: $WISP_ISA, else the best of this CPU; "generic", "avx2", "avx512" */
+    const char *isa;      /* NULL: $WISP_ISA, else the best of this CPU; "generic", "avx2", "avx512", "neon" */
     wisp_log_fn log;      /* NULL: silent */
     void *log_arg;        /* passed to log */
     wisp_log_level level; /* messages up to this level; DEFAULT: WARN */
@@ -436,7 +436,7 @@ typedef struct {
     wisp_kpm_variant variant; /* the same moments three ways: figures 5, 4 and 3 of the KPM paper */
     int width;                /* columns per block (blocked); 0: chosen */
     int reduce_each_step;     /* 0: one reduction at the very end */
-    wisp_type type;           /* of the block vectors; DEFAULT: the matrix's */
+    wisp_type type; /* of the block vectors; DEFAULT: the matrix's; complex or double also for a real or single one */
     wisp_bounds_method bounds_method;
     wisp_bounds bounds; /* for WISP_BOUNDS_GIVEN */
 } wisp_kpm_opts;

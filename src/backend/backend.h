@@ -3,11 +3,9 @@
 #define WISP_BACKEND_H
 #include "../base/base.h"
 #include "../comm/comm.h"
-#include "../kernel/params.h"
 #include "../topo/team.h"
+#include "kernels.h"
 
-/* Matrix value type and block type that one kernel instance is made for. */
-typedef enum { WISP__SS, WISP__DD, WISP__SC, WISP__DZ, WISP__CC, WISP__ZZ, WISP__COMBOS } wisp__combo;
 /* WISP__COMBOS if there is no kernel for the pair. */
 wisp__combo wisp__combo_of(wisp_type matrix, wisp_type block);
 
@@ -50,22 +48,4 @@ typedef struct wisp__backend {
 } wisp__backend;
 
 extern const wisp__backend wisp__backend_cpu;
-
-/* The kernel tables of one instruction set; filled by backend/cpu/, one object per ISA. */
-enum { WISP__MASK_NONE, WISP__MASK_KPM, WISP__MASK_ALL, WISP__MASKS };
-typedef struct {
-    int width; /* 0: any width; ends the list */
-    wisp__spmmv_fn fn[WISP__MASKS];
-    wisp__spmmv_fn chunked; /* width 1 only: vectorised along the chunk, for C of at least CHUNKED_C in cpu.c */
-} wisp__spmmv_entry;
-typedef struct wisp__isa {
-    const char *name;
-    const wisp__spmmv_entry *spmmv[WISP__COMBOS];
-    wisp__axpby_fn axpby[2]; /* float, double */
-    wisp__dot_fn dot[2];
-    wisp__gram_fn gram[2];
-    wisp__update_fn update[2];
-    const wisp__stream_table *stream[2];
-    const wisp__reference_fn *reference[2]; /* real and complex double; widths 1, 2, 4, .. 32 */
-} wisp__isa;
 #endif

@@ -1,18 +1,21 @@
 /* The CPU backend: kernels of the best instruction set, run by the pinned team. */
 #include "backend.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 wisp__combo wisp__combo_of(wisp_type matrix, wisp_type block)
 {
-    static const wisp__combo combo[5][5] = {
-        {WISP__COMBOS, WISP__COMBOS, WISP__COMBOS, WISP__COMBOS, WISP__COMBOS},
-        {WISP__COMBOS, WISP__SS, WISP__COMBOS, WISP__SC, WISP__COMBOS},
-        {WISP__COMBOS, WISP__COMBOS, WISP__DD, WISP__COMBOS, WISP__DZ},
-        {WISP__COMBOS, WISP__COMBOS, WISP__COMBOS, WISP__CC, WISP__COMBOS},
-        {WISP__COMBOS, WISP__COMBOS, WISP__COMBOS, WISP__COMBOS, WISP__ZZ},
+    static const struct {
+        wisp_type matrix, block;
+    } pair[] = {
+#define PAIR(name, matrix, block) {WISP_##matrix, WISP_##block},
+        WISP__COMBO_LIST(PAIR)
+#undef PAIR
     };
-    return combo[matrix][block];
+    int k = 0;
+    while (k < WISP__COMBOS && (pair[k].matrix != matrix || pair[k].block != block)) k++;
+    return (wisp__combo)k;
 }
 
 /* ---- instruction sets ------------------------------------------------------------------------ */
@@ -20,6 +23,8 @@ wisp__combo wisp__combo_of(wisp_type matrix, wisp_type block)
 extern const wisp__isa wisp__isa_generic;
 #ifdef __x86_64__
 extern const wisp__isa wisp__isa_avx2, wisp__isa_avx512;
+#elif defined(__aarch64__)
+extern const wisp__isa wisp__isa_neon;
 #endif
 
 /* Number i of this CPU's instruction sets, best first; NULL past the end. */
@@ -33,6 +38,8 @@ static const wisp__isa *runnable_isa(int i)
         __builtin_cpu_supports("avx512bw"))
         list[n++] = &wisp__isa_avx512;
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) list[n++] = &wisp__isa_avx2;
+#elif defined(__aarch64__)
+    list[n++] = &wisp__isa_neon; /* a part of every such CPU */
 #endif
     list[n++] = &wisp__isa_generic;
     return i < n ? list[i] : NULL;
@@ -49,7 +56,7 @@ static wisp_status isa_open(wisp_ctx *ctx)
         }
     return wisp_ctx_fail(
         ctx, WISP_ERR_UNSUPPORTED,
-        "instruction set '%s' is not one this CPU runs (generic, avx2, avx512 are known); unset WISP_ISA", want);
+        "instruction set '%s' is not one this CPU runs (generic, avx2, avx512, neon are known); unset WISP_ISA", want);
 }
 
 static wisp_status cpu_open(wisp_ctx *ctx)
@@ -64,14 +71,26 @@ static void cpu_close(wisp_ctx *ctx) { (void)ctx; }
 
 /* ---- spmmv ----------------------------------------------------------------------------------- */
 
+/* Once: what kernels there are instead. */
+static void say_no_kernel(wisp_ctx *ctx, const wisp__key *key)
+{
+    if (atomic_load(&ctx->logged_once) & WISP__ONCE_WIDTH) return;
+    char text[512];
+    const wisp__spmmv_entry *first = ctx->isa->spmmv[key->combo], *e = first;
+    size_t used = (size_t)snprintf(text, sizeof text, "block width %d has no %s kernel of its own; those of the widths",
+                                   key->width, ctx->isa->name);
+    for (; e->width && used < sizeof text; e++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s %d", e == first ? "" : ",", e->width);
+    if (used < sizeof text) snprintf(text + used, sizeof text - used, " are faster than its tiles");
+    wisp__log_once(ctx, WISP__ONCE_WIDTH, WISP_LOG_PERF, text);
+}
+
 static wisp__spmmv_fn cpu_find_spmmv(wisp_ctx *ctx, const wisp__key *key)
 {
     enum { CHUNKED_C = 16 }; /* at least one register of single-precision rows in every instruction set */
     const wisp__spmmv_entry *e = ctx->isa->spmmv[key->combo];
     while (e->width && e->width != key->width) e++;
-    if (!e->width)
-        wisp__log_once(ctx, WISP__ONCE_WIDTH, WISP_LOG_PERF,
-                       "a block width without a kernel of its own runs in tiles; 1, 2, 4, 8 and 16 are faster");
+    if (!e->width) say_no_kernel(ctx, key);
     if (e->chunked && (1 << key->log_c) >= CHUNKED_C) return e->chunked;
     if (key->coded) return e->fn[WISP__MASK_ALL];
     return e->fn[key->terms == 0 ? WISP__MASK_NONE : key->terms == K_MASK_KPM ? WISP__MASK_KPM : WISP__MASK_ALL];

@@ -1,5 +1,5 @@
 /* What happens to a row after A x: shift, scale, axpby, chain, dots. Included by the template of a row tile
-   (spmmv.cpu.h), which defines vec, NV, VL and the helpers FN(load), FN(store), FN(cmul). */
+   (spmmv.cpu.h), which defines vec, NV, VL, AT, KEPT, COLUMNS and the helpers FN(load), FN(store), FN(cmul). */
 
 /* The sums of a strip of rows; see K_STRIP. same: products of equal parts, cross: of swapped parts. */
 typedef struct {
@@ -13,23 +13,24 @@ INLINE void FN(epilogue)(const wisp__spmmv_params *p, unsigned terms, int64_t ro
     real *y = (real *)p->y + row * p->ld_y + at;
     const int c = !!(terms & K_COMPLEX);
     vec xv[NV] = {0};
-    if (terms & (K_SHIFT | K_DOT_XX | K_DOT_XY)) UNROLL for (int v = 0; v < NV; v++) xv[v] = FN(load)(x + v * VL);
+    if (terms & (K_SHIFT | K_DOT_XX | K_DOT_XY)) UNROLL for (int v = 0; v < NV; v++) xv[v] = FN(load)(x + AT(v));
     if (terms & K_SHIFT) {
         const real *shift = (const real *)p->shift + at, *swapped = shift + p->width * PARTS;
-        UNROLL for (int v = 0; v < NV; v++) ax[v] -= FN(load)(shift + v * VL) * xv[v];
-        if (c) UNROLL for (int v = 0; v < NV; v++) ax[v] -= FN(load)(swapped + v * VL) * SWAP(xv[v]);
+        UNROLL for (int v = 0; v < NV; v++) ax[v] -= FN(load)(shift + AT(v)) * xv[v];
+        if (c) UNROLL for (int v = 0; v < NV; v++) ax[v] -= FN(load)(swapped + AT(v)) * SWAP(xv[v]);
     }
     if (terms & K_SCALE) UNROLL for (int v = 0; v < NV; v++) ax[v] = FN(cmul)(p->alpha, c, ax[v]);
-    if (terms & K_AXPBY) UNROLL for (int v = 0; v < NV; v++) ax[v] += FN(cmul)(p->beta, c, FN(load)(y + v * VL));
+    if (terms & K_AXPBY) UNROLL for (int v = 0; v < NV; v++) ax[v] += FN(cmul)(p->beta, c, FN(load)(y + AT(v)));
     FN(store_row)(p, terms, y, ax);
     if (terms & K_CHAIN) {
         real *z = (real *)p->z + row * p->ld_z + at;
+        vec zv[NV]; /* all of it before anything is stored: the last two registers may overlap */
         UNROLL for (int v = 0; v < NV; v++)
         {
-            vec zv = FN(cmul)(p->eta, c, ax[v]);
-            if (terms & K_DELTA) zv += FN(cmul)(p->delta, c, FN(load)(z + v * VL));
-            FN(store)(z + v * VL, zv);
+            zv[v] = FN(cmul)(p->eta, c, ax[v]);
+            if (terms & K_DELTA) zv[v] += FN(cmul)(p->delta, c, FN(load)(z + AT(v)));
         }
+        UNROLL for (int v = 0; v < NV; v++) FN(store)(z + AT(v), zv[v]);
     }
     if (terms & K_DOT_XX) UNROLL for (int v = 0; v < NV; v++) s->xx[v] += xv[v] * xv[v];
     if (terms & K_DOT_XY) UNROLL for (int v = 0; v < NV; v++)
@@ -40,25 +41,26 @@ INLINE void FN(epilogue)(const wisp__spmmv_params *p, unsigned terms, int64_t ro
     if (terms & K_DOT_YY) UNROLL for (int v = 0; v < NV; v++) s->yy[v] += ax[v] * ax[v];
 }
 
-/* Adds a strip's sums for columns first .. first + WIDTH - 1 to dot[3][width] pairs. */
-INLINE void FN(flush)(const FN(sums) * s, unsigned terms, int width, int first, double *dot)
+/* Adds a strip's sums for columns first .. first + COLUMNS - 1 to dot[3][width] pairs. */
+INLINE void FN(flush_panel)(const FN(sums) * s, unsigned terms, int width, int first, double *dot)
 {
     const real *xx = (const real *)s->xx, *xy = (const real *)s->xy, *xc = (const real *)s->xy_cross,
                *yy = (const real *)s->yy;
-    for (int j = 0; j < WIDTH; j++) {
+    for (int j = 0; j < COLUMNS; j++) {
+        const int re = KEPT(PARTS * j), im = re + PARTS - 1;
         double *d = dot + 2 * (first + j);
         int64_t next = 2 * (int64_t)width;
         if (PARTS == 2) {
-            if (terms & K_DOT_XX) d[0] += (double)xx[2 * j] + (double)xx[2 * j + 1];
+            if (terms & K_DOT_XX) d[0] += (double)xx[re] + (double)xx[im];
             if (terms & K_DOT_XY) {
-                d[next] += (double)xy[2 * j] + (double)xy[2 * j + 1];
-                d[next + 1] += (double)xc[2 * j] - (double)xc[2 * j + 1];
+                d[next] += (double)xy[re] + (double)xy[im];
+                d[next + 1] += (double)xc[re] - (double)xc[im];
             }
-            if (terms & K_DOT_YY) d[2 * next] += (double)yy[2 * j] + (double)yy[2 * j + 1];
+            if (terms & K_DOT_YY) d[2 * next] += (double)yy[re] + (double)yy[im];
         } else {
-            if (terms & K_DOT_XX) d[0] += (double)xx[j];
-            if (terms & K_DOT_XY) d[next] += (double)xy[j];
-            if (terms & K_DOT_YY) d[2 * next] += (double)yy[j];
+            if (terms & K_DOT_XX) d[0] += (double)xx[re];
+            if (terms & K_DOT_XY) d[next] += (double)xy[re];
+            if (terms & K_DOT_YY) d[2 * next] += (double)yy[re];
         }
     }
 }

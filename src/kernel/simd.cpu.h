@@ -6,6 +6,7 @@
 #include <immintrin.h>
 #endif
 
+/* SIMD_SUMS: accumulators that a kernel may keep, so that room is left for what is added to them. */
 #if defined(WISP_ISA_avx512)
 #define SIMD_BYTES 64
 #elif defined(WISP_ISA_avx2)
@@ -13,11 +14,25 @@
 #else
 #define SIMD_BYTES 16
 #endif
+#ifndef SIMD_SUMS
+#if SIMD_BYTES == 64 || defined(WISP_ISA_neon)
+#define SIMD_SUMS 16 /* of 32 registers */
+#else
+#define SIMD_SUMS 12 /* of 16 */
+#endif
+#endif
 
 #if REAL_BYTES == 8
 typedef double real;
 #else
 typedef float real;
+#endif
+
+/* A part of a matrix value, where the matrix's precision is another than the block's. */
+#if defined(MAT_BYTES) && MAT_BYTES == 4
+typedef float mat_real;
+#else
+typedef real mat_real;
 #endif
 
 #define INLINE static inline __attribute__((always_inline, unused))
@@ -67,18 +82,18 @@ INLINE void simd_fence(void)
 #endif
 }
 
-/* Registers from parts: two halves side by side, and elements given by AT(0), AT(1), ... (compilers build them from
-   single elements one after the other, which takes as long as there are elements). */
+/* Registers from parts: two halves side by side, and elements given by ELEMENT(0), ELEMENT(1), ... (compilers build
+   them from single elements one after the other, which takes as long as there are elements). */
 typedef real simd_2 __attribute__((vector_size(2 * REAL_BYTES)));
 typedef real simd_4 __attribute__((vector_size(4 * REAL_BYTES)));
 #define JOIN_2(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3)
 #define JOIN_4(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
 #define JOIN_8(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
-#define EACH_2(l) ((simd_2){AT(l), AT(l + 1)})
+#define EACH_2(l) ((simd_2){ELEMENT(l), ELEMENT(l + 1)})
 #if REAL_BYTES == 8
 #define EACH_4(l) JOIN_2(EACH_2(l), EACH_2(l + 2))
 #else
-#define EACH_4(l) ((simd_4){AT(l), AT(l + 1), AT(l + 2), AT(l + 3)})
+#define EACH_4(l) ((simd_4){ELEMENT(l), ELEMENT(l + 1), ELEMENT(l + 2), ELEMENT(l + 3)})
 #endif
 #define EACH_8(l) JOIN_4(EACH_4(l), EACH_4(l + 4))
 #define EACH_16(l) JOIN_8(EACH_8(l), EACH_8(l + 8))

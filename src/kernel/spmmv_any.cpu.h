@@ -4,31 +4,31 @@ enum { PANEL = 64 };
 
 /* Room for the sums of all tiles of a panel. */
 typedef struct {
-    sums_w16 w16[PANEL / 16];
-    sums_w8 w8;
-    sums_w4 w4;
-    sums_w2 w2;
-    sums_w1 w1;
+    tile_sums_w16 w16[PANEL / 16];
+    tile_sums_w8 w8;
+    tile_sums_w4 w4;
+    tile_sums_w2 w2;
+    tile_sums_w1 w1;
 } panel_sums;
 
 /* Calls STEP(width, column, sums) for each tile of columns first .. last - 1. */
-#define FOR_TILES(first, last, s, STEP)                                \
-    do {                                                               \
-        int j = first, t = 0;                                          \
-        for (; last - j >= 16; j += 16, t++) STEP(16, j, &(s).w16[t]); \
-        if (last - j >= 8) {                                           \
-            STEP(8, j, &(s).w8);                                       \
-            j += 8;                                                    \
-        }                                                              \
-        if (last - j >= 4) {                                           \
-            STEP(4, j, &(s).w4);                                       \
-            j += 4;                                                    \
-        }                                                              \
-        if (last - j >= 2) {                                           \
-            STEP(2, j, &(s).w2);                                       \
-            j += 2;                                                    \
-        }                                                              \
-        if (last - j >= 1) STEP(1, j, &(s).w1);                        \
+#define FOR_TILES(first, last, s, STEP)                               \
+    do {                                                              \
+        int j = first, t = 0;                                         \
+        for (; last - j >= 16; j += 16, t++) STEP(16, j, (s).w16[t]); \
+        if (last - j >= 8) {                                          \
+            STEP(8, j, (s).w8);                                       \
+            j += 8;                                                   \
+        }                                                             \
+        if (last - j >= 4) {                                          \
+            STEP(4, j, (s).w4);                                       \
+            j += 4;                                                   \
+        }                                                             \
+        if (last - j >= 2) {                                          \
+            STEP(2, j, (s).w2);                                       \
+            j += 2;                                                   \
+        }                                                             \
+        if (last - j >= 1) STEP(1, j, (s).w1);                        \
     } while (0)
 
 static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)

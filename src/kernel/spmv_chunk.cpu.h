@@ -5,11 +5,14 @@
 enum { CHUNK_VL = SIMD_BYTES / REAL_BYTES, CHUNK_REGS = 2, CHUNK_RUN = 4 };
 typedef real chunk_vec __attribute__((vector_size(SIMD_BYTES)));
 typedef real chunk_mem __attribute__((vector_size(SIMD_BYTES), aligned(REAL_BYTES), may_alias));
+typedef mat_real chunk_stored __attribute__((vector_size(CHUNK_VL * MAT_BYTES), aligned(MAT_BYTES), may_alias));
 typedef struct {
     chunk_vec xx, xy, yy;
 } chunk_sums;
 
 INLINE chunk_vec chunk_load(const real *p) { return *(const chunk_mem *)p; }
+/* Values of the matrix. */
+INLINE chunk_vec chunk_widen(const mat_real *p) { return __builtin_convertvector(*(const chunk_stored *)p, chunk_vec); }
 INLINE void chunk_store(real *p, chunk_vec v) { *(chunk_mem *)p = v; }
 
 /* As FN(epilogue), for CHUNK_VL rows. */
@@ -19,7 +22,7 @@ INLINE void chunk_epilogue(const wisp__spmmv_params *p, unsigned terms, int64_t 
     const real *x = (const real *)p->x + row;
     chunk_vec xv = {0};
     if (p->diagonal || (terms & (K_SHIFT | K_DOT_XX | K_DOT_XY))) xv = chunk_load(x);
-    if (p->diagonal) ax += chunk_load((const real *)p->diagonal + row) * xv;
+    if (p->diagonal) ax += chunk_widen((const mat_real *)p->diagonal + row) * xv;
     if (terms & K_SHIFT) ax -= *(const real *)p->shift * xv;
     if (terms & K_SCALE) ax *= (real)p->alpha[0];
     if (terms & K_AXPBY) ax += (real)p->beta[0] * chunk_load(y);
@@ -50,23 +53,24 @@ INLINE void chunk_flush(const chunk_sums *s, unsigned terms, double *dot)
 /* Entry `at` of CHUNK_VL rows from `row`: their values times what they gather. */
 INLINE chunk_vec chunk_product(const wisp__spmmv_params *p, const unsigned coded, int64_t row, int64_t at)
 {
-    const real *val = (const real *)p->val, *x = (const real *)p->gather;
+    const mat_real *val = (const mat_real *)p->val;
+    const real *x = (const real *)p->gather;
     chunk_vec xv, av;
     if (coded & SHORT_COLS) {
-#define AT(l) x[row + p->short_col[at + (l)]]
+#define ELEMENT(l) x[row + p->short_col[at + (l)]]
         xv = SIMD_EACH;
-#undef AT
+#undef ELEMENT
     } else {
-#define AT(l) x[p->col[at + (l)]]
+#define ELEMENT(l) x[p->col[at + (l)]]
         xv = SIMD_EACH;
-#undef AT
+#undef ELEMENT
     }
     if (coded & CODES) {
-#define AT(l) val[p->code[at + (l)]]
+#define ELEMENT(l) (real) val[p->code[at + (l)]]
         av = SIMD_EACH;
-#undef AT
+#undef ELEMENT
     } else {
-        av = chunk_load(val + at);
+        av = chunk_widen(val + at);
     }
     return av * xv;
 }
@@ -75,7 +79,8 @@ INLINE chunk_vec chunk_product(const wisp__spmmv_params *p, const unsigned coded
 INLINE void chunk_group(const wisp__spmmv_params *p, unsigned terms, const unsigned coded, const int regs, int64_t row,
                         int64_t e, chunk_sums *s)
 {
-    const real *val = (const real *)p->val, *x = (const real *)p->gather;
+    const mat_real *val = (const mat_real *)p->val;
+    const real *x = (const real *)p->gather;
     const int32_t *len = p->row_len + row;
     int shortest = len[0], differ = 0;
     for (int l = 1; l < regs * CHUNK_VL; l++) differ |= len[l] ^ len[0];
@@ -84,7 +89,7 @@ INLINE void chunk_group(const wisp__spmmv_params *p, unsigned terms, const unsig
     for (int k = 0; k < shortest; k++) {
         const int64_t at = e + ((int64_t)k << p->log_c);
         if (!(coded & CODES))
-            UNROLL for (int i = 0; i < regs * SIMD_BYTES; i += 64)
+            UNROLL for (int i = 0; i < regs * CHUNK_VL * MAT_BYTES; i += 64)
                 __builtin_prefetch((const char *)(val + at) + STREAM_AHEAD + i);
         if (!(coded & SHORT_COLS)) __builtin_prefetch((const char *)(p->col + at) + STREAM_AHEAD);
         UNROLL for (int v = 0; v < regs; v++) sum[v] += chunk_product(p, coded, row + v * CHUNK_VL, at + v * CHUNK_VL);
@@ -93,7 +98,7 @@ INLINE void chunk_group(const wisp__spmmv_params *p, unsigned terms, const unsig
         for (int k = shortest; k < len[l]; k++) {
             const int64_t at = e + l + ((int64_t)k << p->log_c);
             const int64_t c = coded & SHORT_COLS ? row + l + p->short_col[at] : p->col[at];
-            sum[l / CHUNK_VL][l % CHUNK_VL] += val[coded & CODES ? p->code[at] : at] * x[c];
+            sum[l / CHUNK_VL][l % CHUNK_VL] += (real)val[coded & CODES ? p->code[at] : at] * x[c];
         }
     UNROLL for (int v = 0; v < regs; v++) chunk_epilogue(p, terms, row + v * CHUNK_VL, sum[v], s);
 }
@@ -102,11 +107,12 @@ INLINE void chunk_group(const wisp__spmmv_params *p, unsigned terms, const unsig
 INLINE void chunk_run(const wisp__spmmv_params *p, unsigned terms, const int regs, int64_t row, chunk_sums *s)
 {
     const row_entries r = entries_of(p, row);
-    const real *val = (const real *)p->val + r.first, *x = (const real *)p->gather + row;
+    const mat_real *val = (const mat_real *)p->val + r.first;
+    const real *x = (const real *)p->gather + row;
     const int32_t *col = p->col + r.first;
     chunk_vec sum[CHUNK_RUN] = {{0}};
     for (int k = 0; k < r.len; k++)
-        UNROLL for (int v = 0; v < regs; v++) sum[v] += val[k] * chunk_load(x + col[k] + v * CHUNK_VL);
+        UNROLL for (int v = 0; v < regs; v++) sum[v] += (real)val[k] * chunk_load(x + col[k] + v * CHUNK_VL);
     UNROLL for (int v = 0; v < regs; v++) chunk_epilogue(p, terms, row + v * CHUNK_VL, sum[v], s);
 }
 
@@ -156,13 +162,13 @@ INLINE void chunk_range(const wisp__spmmv_params *p, unsigned terms, int64_t beg
 {
     const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
     for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
-        sums_w1 single;
+        tile_sums_w1 single;
         __builtin_memset(&single, 0, sizeof single);
         chunk_sums s = {{0}, {0}, {0}};
         const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
         int64_t row = strip;
         if (p->pattern)
-            row = chunk_pattern_rows(p, terms, row, strip_end, &s, &single);
+            row = chunk_pattern_rows(p, terms, row, strip_end, &s, single);
         else if (!p->code && !p->short_col)
             row = chunk_rows(p, terms, 0, row, strip_end, &s);
         else if (p->code && p->short_col)
@@ -171,10 +177,10 @@ INLINE void chunk_range(const wisp__spmmv_params *p, unsigned terms, int64_t beg
             row = chunk_rows(p, terms, CODES, row, strip_end, &s);
         else
             row = chunk_rows(p, terms, SHORT_COLS, row, strip_end, &s);
-        for (; row < strip_end; row++) tile_w1(p, terms, 0, row, entries_of(p, row), 0, &single);
+        for (; row < strip_end; row++) tile_w1(p, terms, 0, row, entries_of(p, row), 0, single);
         if (terms & K_DOTS) {
             chunk_flush(&s, terms, dot);
-            flush_w1(&single, terms, 1, 0, dot);
+            flush_w1(single, terms, 1, 0, dot);
         }
     }
     if (terms == 0 && p->past) simd_fence();

@@ -64,11 +64,13 @@ static wisp_status check_variant(wisp_ctx *ctx, const wisp_kpm_opts *o)
     return WISP_OK;
 }
 
-/* A real matrix also takes complex vectors of its precision. */
+/* A real matrix takes complex vectors too, and a single-precision matrix double ones. */
 static wisp_status check_type(wisp_ctx *ctx, wisp_type vectors, wisp_type matrix)
 {
-    int fits = vectors == matrix || (matrix == WISP_S && vectors == WISP_C) || (matrix == WISP_D && vectors == WISP_Z);
-    if (fits) return WISP_OK;
+    const int known = vectors >= WISP_S && vectors <= WISP_Z;
+    if (known && wisp_type_is_complex(vectors) >= wisp_type_is_complex(matrix) &&
+        wisp__is_single(vectors) <= wisp__is_single(matrix))
+        return WISP_OK;
     return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
                          "vectors of type %s do not go with a matrix of type %s; assemble the matrix in the precision "
                          "that is wanted",

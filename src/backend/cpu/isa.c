@@ -1,5 +1,5 @@
 /* The kernel tables of one instruction set; compiled once for each. */
-#include "../backend.h"
+#include "../kernels.h"
 
 #define PASTE_(a, b) a##b
 #define PASTE(a, b) PASTE_(a, b)
@@ -9,7 +9,8 @@
 #define FN(name) PASTE(PASTE(wisp__, name##_), WISP_ISA)
 #define TABLE FN(isa)
 
-extern const wisp__spmmv_entry SPMMV(ss)[], SPMMV(dd)[], SPMMV(sc)[], SPMMV(dz)[], SPMMV(cc)[], SPMMV(zz)[];
+#define DECLARE(combo, matrix, block) extern const wisp__spmmv_entry SPMMV(combo)[];
+WISP__COMBO_LIST(DECLARE)
 void FN(axpby_s)(const wisp__axpby_params *p, int64_t begin, int64_t end);
 void FN(axpby_d)(const wisp__axpby_params *p, int64_t begin, int64_t end);
 void FN(dot_s)(const wisp__dot_params *p, int64_t begin, int64_t end, double *same, double *cross);
@@ -21,10 +22,11 @@ void FN(update_d)(const wisp__update_params *p, int64_t begin, int64_t end, void
 extern const wisp__stream_table FN(stream_s), FN(stream_d);
 extern const wisp__reference_fn FN(reference_d)[], FN(reference_z)[];
 
+#define POINT(combo, matrix, block) SPMMV(combo),
 extern const wisp__isa TABLE;
 const wisp__isa TABLE = {
     STRING(WISP_ISA),
-    {SPMMV(ss), SPMMV(dd), SPMMV(sc), SPMMV(dz), SPMMV(cc), SPMMV(zz)},
+    {WISP__COMBO_LIST(POINT)},
     {FN(axpby_s), FN(axpby_d)},
     {FN(dot_s), FN(dot_d)},
     {FN(gram_s), FN(gram_d)},

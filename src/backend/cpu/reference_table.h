@@ -1,5 +1,5 @@
 /* The reference kernels of one type. Included by reference_X.c, which sets TABLE, REAL_BYTES and PARTS. */
-#include "../backend.h"
+#include "../kernels.h"
 #include "../../kernel/simd.cpu.h"
 
 #define WIDTH 1

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const wisp__gal_entry *const entries[] = {&wisp__gal_topi,    &wisp__gal_graphene, &wisp__gal_anderson,
-                                                 &wisp__gal_laplace, &wisp__gal_band,     &wisp__gal_spinchain};
+static const wisp__gal_entry *const entries[] = {&wisp__gal_topi,     &wisp__gal_graphene, &wisp__gal_anderson,
+                                                 &wisp__gal_laplace,  &wisp__gal_hpcg,     &wisp__gal_band,
+                                                 &wisp__gal_spinchain};
 enum { ENTRIES = (int)(sizeof entries / sizeof *entries) };
 
 const wisp_gallery_entry *wisp_gallery_list(int i) { return i >= 0 && i < ENTRIES ? &entries[i]->text : NULL; }
@@ -84,4 +85,34 @@ wisp_status wisp__gal_box_make(wisp__gal_box *box, wisp_ctx *ctx, const char *na
     box->stride[1] = nz;
     box->stride[2] = 1;
     return WISP_OK;
+}
+
+/* The distances to the up to three points at -1, 0, +1 along d, and which of them is the 0. */
+static int reach(const wisp__gal_box *box, const int64_t at[3], int d, int64_t step[3], int *centre)
+{
+    bool low, high;
+    step[0] = wisp__gal_below(box, at, d, &low);
+    step[low] = 0;
+    step[low + 1] = wisp__gal_above(box, at, d, &high);
+    *centre = low;
+    return low + 1 + high;
+}
+
+int wisp__gal_cube(const wisp__gal_box *b, int64_t site, double diagonal, double neighbour, int64_t *col, double *val)
+{
+    int64_t at[3], step[3][3];
+    int count[3], centre[3], n = 0;
+    wisp__gal_where(b, site, at);
+    for (int d = 0; d < 3; d++) count[d] = reach(b, at, d, step[d], &centre[d]);
+    if (!col) return count[0] * count[1] * count[2];
+    for (int i = 0; i < count[0]; i++) {
+        for (int j = 0; j < count[1]; j++) {
+            for (int k = 0; k < count[2]; k++) {
+                col[n] = site + step[0][i] + step[1][j] + step[2][k];
+                val[n++] = neighbour;
+            }
+        }
+    }
+    val[(centre[0] * count[1] + centre[1]) * count[2] + centre[2]] = diagonal;
+    return n;
 }

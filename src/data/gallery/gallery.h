@@ -44,8 +44,8 @@ enum { WISP__GAL_MAX_KEYS = 16 };
 #define WISP__GAL_SIZE WISP__GAL_INTEGER(1, INT64_MAX)
 #define WISP__GAL_SEED WISP__GAL_INTEGER(0, INT64_MAX)
 
-extern const wisp__gal_entry wisp__gal_topi, wisp__gal_graphene, wisp__gal_anderson, wisp__gal_laplace, wisp__gal_band,
-    wisp__gal_spinchain;
+extern const wisp__gal_entry wisp__gal_topi, wisp__gal_graphene, wisp__gal_anderson, wisp__gal_laplace, wisp__gal_hpcg,
+    wisp__gal_band, wisp__gal_spinchain;
 
 /* Reads "key=value,key=value" (what stands after "name:", perhaps nothing) into value[key_count]. */
 wisp_status wisp__gal_parse(wisp_ctx *ctx, const wisp__gal_entry *entry, const char *text, wisp__gal_value *value);
@@ -125,6 +125,9 @@ static inline int wisp__gal_star(const wisp__gal_box *b, int64_t site, double di
     }
     return n;
 }
+/* A row of the whole 3 x 3 x 3 cube of neighbours. A point that meets itself by periodicity has its neighbour's value
+   beside the diagonal. */
+int wisp__gal_cube(const wisp__gal_box *b, int64_t site, double diagonal, double neighbour, int64_t *col, double *val);
 /* Makes a box of nx x ny x nz sites and counts them. */
 wisp_status wisp__gal_box_make(wisp__gal_box *box, wisp_ctx *ctx, const char *name, int64_t nx, int64_t ny, int64_t nz,
                                int64_t periodic, int64_t *sites);

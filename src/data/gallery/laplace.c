@@ -22,37 +22,10 @@ static int star_row(void *arg, int64_t row, int64_t *col, void *val)
     return wisp__gal_star(&p->box, row, p->diagonal, -1, col, val);
 }
 
-/* The distances to the up to three points at -1, 0, +1 along d, and which of them is the 0. */
-static int reach(const wisp__gal_box *box, const int64_t at[3], int d, int64_t step[3], int *centre)
-{
-    bool low, high;
-    step[0] = wisp__gal_below(box, at, d, &low);
-    step[low] = 0;
-    step[low + 1] = wisp__gal_above(box, at, d, &high);
-    *centre = low;
-    return low + 1 + high;
-}
-
-/* The whole 3 x 3 x 3 cube. A point that meets itself by periodicity has its -1 beside the 26. */
 static int cube_row(void *arg, int64_t row, int64_t *col, void *val)
 {
     const laplace *p = arg;
-    double *v = val;
-    int64_t at[3], step[3][3];
-    int count[3], centre[3], n = 0;
-    wisp__gal_where(&p->box, row, at);
-    for (int d = 0; d < 3; d++) count[d] = reach(&p->box, at, d, step[d], &centre[d]);
-    if (!col) return count[0] * count[1] * count[2];
-    for (int i = 0; i < count[0]; i++) {
-        for (int j = 0; j < count[1]; j++) {
-            for (int k = 0; k < count[2]; k++) {
-                col[n] = row + step[0][i] + step[1][j] + step[2][k];
-                v[n++] = -1;
-            }
-        }
-    }
-    v[(centre[0] * count[1] + centre[1]) * count[2] + centre[2]] = p->diagonal;
-    return n;
+    return wisp__gal_cube(&p->box, row, p->diagonal, -1, col, val);
 }
 
 static wisp_status laplace_open(wisp_src *src, wisp_ctx *ctx, const wisp__gal_value *value)

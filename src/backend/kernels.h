@@ -1,0 +1,41 @@
+/* The list of kernels: the pairs of types that spmmv is made for, and the tables that backend/cpu/ fills, one object
+   per instruction set. Which block widths an instruction set has is said in CMake (src/kernels.cmake). Kernel files
+   include this and need no C library, so that they compile for any target. */
+#ifndef WISP_KERNELS_H
+#define WISP_KERNELS_H
+#include "../kernel/params.h"
+
+/* Matrix value type and block type that one kernel instance is made for: backend/cpu/spmmv_NAME.c. The accuracy is
+   the block's: a real matrix takes complex blocks, and a single-precision matrix double ones. */
+#define WISP__COMBO_LIST(X) \
+    X(ss, S, S)             \
+    X(dd, D, D)             \
+    X(sc, S, C)             \
+    X(dz, D, Z)             \
+    X(cc, C, C)             \
+    X(zz, Z, Z)             \
+    X(sd, S, D)             \
+    X(sz, S, Z)             \
+    X(cz, C, Z)
+#define WISP__COMBO(name, matrix, block) WISP__COMBO_##name,
+typedef enum { WISP__COMBO_LIST(WISP__COMBO) WISP__COMBOS } wisp__combo;
+#undef WISP__COMBO
+
+enum { WISP__MASK_NONE, WISP__MASK_KPM, WISP__MASK_ALL, WISP__MASKS };
+typedef struct {
+    int width; /* 0: any width; ends the list */
+    wisp__spmmv_fn fn[WISP__MASKS];
+    wisp__spmmv_fn chunked; /* width 1 only: vectorised along the chunk, for C of at least CHUNKED_C in cpu.c */
+} wisp__spmmv_entry;
+
+typedef struct wisp__isa {
+    const char *name;
+    const wisp__spmmv_entry *spmmv[WISP__COMBOS];
+    wisp__axpby_fn axpby[2]; /* float, double */
+    wisp__dot_fn dot[2];
+    wisp__gram_fn gram[2];
+    wisp__update_fn update[2];
+    const wisp__stream_table *stream[2];
+    const wisp__reference_fn *reference[2]; /* real and complex double; widths 1, 2, 4, .. 32 */
+} wisp__isa;
+#endif

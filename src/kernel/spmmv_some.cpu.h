@@ -1,0 +1,64 @@
+/* Rows of a block that fill a part of a register only: several entries at a time, as many as fill one, where their
+   values follow one another. Included by spmmv.cpu.h; FN(some) returns how many entries it took. */
+
+/* The matrix streams past faster than the hardware asks for it. */
+INLINE void FN(stream_ahead)(const wisp__spmmv_params *p, int64_t e)
+{
+    if (p->pattern) return;
+    __builtin_prefetch((const char *)p->val + e * (1 + MAT_COMPLEX) * MAT_BYTES + STREAM_AHEAD);
+    __builtin_prefetch((const char *)(p->col + e) + STREAM_AHEAD);
+}
+
+#if REALS == 2
+INLINE int FN(some)(const wisp__spmmv_params *p, row_entries r, int64_t at, vec *ar, vec *ai)
+{
+    typedef real eight __attribute__((vector_size(8 * REAL_BYTES)));
+    typedef real values __attribute__((vector_size(4 * (1 + MAT_COMPLEX) * REAL_BYTES)));
+    typedef mat_real stored
+        __attribute__((vector_size(4 * (1 + MAT_COMPLEX) * MAT_BYTES), aligned(MAT_BYTES), may_alias));
+    const real *x = (const real *)p->gather + r.base * p->ld_gather + at;
+    eight re = {0}, im = {0};
+    int k = 0;
+    for (; k + 4 <= r.len; k += 4) {
+        const int64_t e = r.first + k;
+        const int32_t *col = p->col + e;
+        FN(stream_ahead)(p, e);
+#define X(i) FN(load)(x + col[i] * p->ld_gather)
+        const eight xv = JOIN_4(JOIN_2(X(0), X(1)), JOIN_2(X(2), X(3)));
+#undef X
+        const stored raw = *(const stored *)((const mat_real *)p->val + e * (1 + MAT_COMPLEX));
+        const values a = __builtin_convertvector(raw, values);
+#if MAT_COMPLEX
+        re += __builtin_shufflevector(a, a, 0, 0, 2, 2, 4, 4, 6, 6) * xv;
+        im += __builtin_shufflevector(a, a, 1, 1, 3, 3, 5, 5, 7, 7) * xv;
+#else
+        re += __builtin_shufflevector(a, a, 0, 0, 1, 1, 2, 2, 3, 3) * xv;
+#endif
+    }
+    const simd_4 re4 = __builtin_shufflevector(re, re, 0, 1, 2, 3) + __builtin_shufflevector(re, re, 4, 5, 6, 7);
+    const simd_4 im4 = __builtin_shufflevector(im, im, 0, 1, 2, 3) + __builtin_shufflevector(im, im, 4, 5, 6, 7);
+    *ar = __builtin_shufflevector(re4, re4, 0, 1) + __builtin_shufflevector(re4, re4, 2, 3);
+    *ai = __builtin_shufflevector(im4, im4, 0, 1) + __builtin_shufflevector(im4, im4, 2, 3);
+    return k;
+}
+#else
+INLINE int FN(some)(const wisp__spmmv_params *p, row_entries r, int64_t at, vec *ar, vec *ai)
+{
+    enum { N = SIMD_BYTES / REAL_BYTES };
+    typedef mat_real stored __attribute__((vector_size(N * MAT_BYTES), aligned(MAT_BYTES), may_alias));
+    const real *x = (const real *)p->gather + r.base * p->ld_gather + at;
+    simd_vec sum = {0};
+    int k = 0;
+    for (; k + N <= r.len; k += N) {
+        const int64_t e = r.first + k;
+        const int32_t *col = p->col + e;
+        FN(stream_ahead)(p, e);
+#define ELEMENT(l) x[col[l] * p->ld_gather]
+        sum += __builtin_convertvector(*(const stored *)((const mat_real *)p->val + e), simd_vec) * SIMD_EACH;
+#undef ELEMENT
+    }
+    for (int l = 0; k && l < N; l++) *ar += sum[l];
+    (void)ai;
+    return k;
+}
+#endif
