@@ -5,6 +5,7 @@
 void wisp_mat_free(wisp_mat *A)
 {
     if (!A) return;
+    wisp__half_free(A);
     wisp__sell *part[] = {&A->local, &A->remote};
     for (int i = 0; i < 2; i++) {
         wisp_free(A->ctx, part[i]->row_len);
@@ -29,7 +30,7 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
                             .sigma = A->sigma,
                             .order = A->order,
                             .format = A->format};
-    info->bytes = s->entries * ((int64_t)wisp_type_size(A->type) + 4) + (s->chunks + 1) * 8 + A->rows * 4;
+    info->bytes = A->half ? wisp__half_bytes(A) : s->entries * ((int64_t)wisp_type_size(A->type) + 4) + (s->chunks + 1) * 8 + A->rows * 4;
 }
 
 wisp_map *wisp_mat_map(const wisp_mat *A) { return A->map; }
@@ -172,6 +173,10 @@ static void props_thread(void *arg, int thread, int threads)
 
 wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
 {
+    if (A->half) {
+        *props = A->half->props;
+        return WISP_OK;
+    }
     *props = no_props(A);
     props_run run = {A, props, 0, PTHREAD_MUTEX_INITIALIZER};
     wisp__run_some(A->ctx, A->local.nnz < WISP__SMALL, props_thread, &run);

@@ -12,7 +12,7 @@ INLINE void FN(epilogue)(const wisp__spmmv_params *p, unsigned terms, int64_t ro
     const real *x = (const real *)p->x + row * p->ld_x + at;
     real *y = (real *)p->y + row * p->ld_y + at;
     const int c = !!(terms & K_COMPLEX);
-    vec xv[NV];
+    vec xv[NV] = {0};
     if (terms & (K_SHIFT | K_DOT_XX | K_DOT_XY)) UNROLL for (int v = 0; v < NV; v++) xv[v] = FN(load)(x + v * VL);
     if (terms & K_SHIFT) {
         const real *shift = (const real *)p->shift + at, *swapped = shift + p->width * PARTS;

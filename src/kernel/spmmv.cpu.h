@@ -7,45 +7,7 @@
    separate accumulators that are joined after the row: no shuffle in the inner loop. Sums run over the entries
    in their order whatever the width, so that columns come out bit-identical in every width. */
 
-#define FN(name) PASTE(PASTE(name, _w), WIDTH)
-#define ROW_REALS (WIDTH * PARTS)
-#if ROW_REALS * REAL_BYTES < SIMD_BYTES
-#define VL ROW_REALS
-#else
-#define VL (SIMD_BYTES / REAL_BYTES)
-#endif
-#define NV (ROW_REALS / VL)
-#define ROW_LINES ((ROW_REALS * REAL_BYTES + 63) / 64)
-
-typedef real FN(vec) __attribute__((vector_size(VL * REAL_BYTES)));
-typedef real FN(vec_mem) __attribute__((vector_size(VL * REAL_BYTES), aligned(REAL_BYTES), may_alias));
-#define vec FN(vec)
-
-#if PARTS == 1
-#define SWAP(v) (v)
-#elif VL == 2
-#define SWAP(v) SWAP_2(v)
-#elif VL == 4
-#define SWAP(v) SWAP_4(v)
-#elif VL == 8
-#define SWAP(v) SWAP_8(v)
-#else
-#define SWAP(v) SWAP_16(v)
-#endif
-
-INLINE vec FN(load)(const real *p) { return *(const FN(vec_mem) *)p; }
-INLINE void FN(store)(real *p, vec v) { *(FN(vec_mem) *)p = v; }
-/* i v: (re, im) -> (-im, re) */
-INLINE vec FN(times_i)(vec v) { return FN(load)(simd_sign) * SWAP(v); }
-/* f v, f = (re, im); c says whether im counts. */
-INLINE vec FN(cmul)(const double f[2], int c, vec v)
-{
-    vec r = (real)f[0] * v;
-    if (PARTS == 2 && c) r += (real)f[1] * FN(times_i)(v);
-    return r;
-}
-
-#include "epilogue.h"
+#include "row.cpu.h"
 
 /* Columns at/PARTS .. + WIDTH - 1 of one row, whose entry k is at col[k << log_c] and val[k << log_c]. */
 INLINE void FN(tile)(const wisp__spmmv_params *p, unsigned terms, int64_t row, int64_t first_entry, int len, int64_t at,

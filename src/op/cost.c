@@ -28,9 +28,10 @@ wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsign
     const double nnz = (double)(A->local.nnz + A->remote.nnz), columns = width;
     const double element = (double)wisp_type_size(type), rows = (double)A->map->local, x = (double)A->col_map->local;
     const double moves = 1 + (terms & WISP_AXPBY ? 1 : 0) + (terms & WISP_CHAIN ? 2 : 0);
-    cost->bytes = nnz * (double)(wisp_type_size(A->type) + sizeof(int32_t)) +
-                  (double)((A->local.chunks + A->remote.chunks) * (int64_t)sizeof(int64_t)) +
-                  (x + moves * rows) * columns * element;
+    const double stored = A->half ? (double)A->half->h.row[A->rows] : nnz;
+    const int64_t offsets = A->half ? A->rows : A->local.chunks + A->remote.chunks;
+    cost->bytes = stored * (double)(wisp_type_size(A->type) + sizeof(int32_t)) +
+                  (double)(offsets * (int64_t)sizeof(int64_t)) + (x + moves * rows) * columns * element;
     const double add = wisp_type_is_complex(type) ? 2 : 1;
     const double multiply = wisp_type_is_complex(A->type) ? 6 : wisp_type_is_complex(type) ? 2 : 1;
     cost->flops = columns * (nnz * (add + multiply) + rows * flops_per_element(type, terms));

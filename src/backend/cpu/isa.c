@@ -6,10 +6,12 @@
 #define STRING_(s) #s
 #define STRING(s) STRING_(s)
 #define SPMMV(combo) PASTE(PASTE(wisp__spmmv_, combo##_), WISP_ISA)
+#define HALF(combo) PASTE(PASTE(wisp__half_, combo##_), WISP_ISA)
 #define FN(name) PASTE(PASTE(wisp__, name##_), WISP_ISA)
 #define TABLE FN(isa)
 
 extern const wisp__spmmv_entry SPMMV(ss)[], SPMMV(dd)[], SPMMV(sc)[], SPMMV(dz)[], SPMMV(cc)[], SPMMV(zz)[];
+extern const wisp__half_entry HALF(ss)[], HALF(dd)[], HALF(sc)[], HALF(dz)[], HALF(cc)[], HALF(zz)[];
 void FN(axpby_s)(const wisp__axpby_params *p, int64_t begin, int64_t end);
 void FN(axpby_d)(const wisp__axpby_params *p, int64_t begin, int64_t end);
 void FN(dot_s)(const wisp__dot_params *p, int64_t begin, int64_t end, double *same, double *cross);
@@ -25,6 +27,7 @@ extern const wisp__isa TABLE;
 const wisp__isa TABLE = {
     STRING(WISP_ISA),
     {SPMMV(ss), SPMMV(dd), SPMMV(sc), SPMMV(dz), SPMMV(cc), SPMMV(zz)},
+    {HALF(ss), HALF(dd), HALF(sc), HALF(dz), HALF(cc), HALF(zz)},
     {FN(axpby_s), FN(axpby_d)},
     {FN(dot_s), FN(dot_d)},
     {FN(gram_s), FN(gram_d)},

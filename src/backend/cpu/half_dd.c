@@ -1,0 +1,5 @@
+#define TABLE dd
+#define REAL_BYTES 8
+#define MAT_COMPLEX 0
+#define PARTS 1
+#include "half_table.h"
