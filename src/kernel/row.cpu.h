@@ -19,8 +19,13 @@
 #define NV (ROW_REALS / VL)
 #define ROW_LINES ((ROW_REALS * REAL_BYTES + 63) / 64)
 
+#if VL == 1 /* gcc sends vectors of one element through memory */
+typedef real FN(vec);
+typedef real FN(vec_mem) __attribute__((may_alias));
+#else
 typedef real FN(vec) __attribute__((vector_size(VL * REAL_BYTES)));
 typedef real FN(vec_mem) __attribute__((vector_size(VL * REAL_BYTES), aligned(REAL_BYTES), may_alias));
+#endif
 #define vec FN(vec)
 
 #if PARTS == 1

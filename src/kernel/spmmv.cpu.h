@@ -49,7 +49,7 @@ INLINE void FN(range)(const wisp__spmmv_params *p, unsigned terms, int64_t begin
 {
     const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
     for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
-        FN(sums) s = {.xx = {{0}}, .xy = {{0}}, .xy_cross = {{0}}, .yy = {{0}}};
+        FN(sums) s = {};
         const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
         for (int64_t row = strip; row < strip_end; row++) {
 #ifndef NO_PREFETCH

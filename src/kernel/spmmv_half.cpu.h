@@ -54,7 +54,7 @@ INLINE void FN(half_row)(const wisp__half_params *h, unsigned terms, int64_t row
     const wisp__half *m = h->half;
     const real *gather = (const real *)p->gather + at, *val = (const real *)m->val;
     real *y = (real *)p->y + at, *spill = (real *)h->spill + at;
-    const int32_t *col = m->col;
+    const int32_t *col = m->col, *slot = m->slot;
     const int64_t ld_x = p->ld_gather, ld_y = p->ld_y, ld_spill = h->ld_spill;
     int64_t e = m->row[row];
     const int64_t inside_end = e + m->inside[row], end = m->row[row + 1];
@@ -78,7 +78,7 @@ INLINE void FN(half_row)(const wisp__half_params *h, unsigned terms, int64_t row
     }
     for (; e < end; e++, outside++)
         FN(pair)
-        (val + e * (1 + MAT_COMPLEX), gather + col[e] * ld_x, spill + m->slot[outside] * ld_spill, &own, ar, ai);
+        (val + e * (1 + MAT_COMPLEX), gather + col[e] * ld_x, spill + slot[outside] * ld_spill, &own, ar, ai);
     if (MAT_COMPLEX) UNROLL for (int v = 0; v < NV; v++) ar[v] += FN(times_i)(ai[v]);
     FN(epilogue)(p, terms, row, at, ar, s);
 }
@@ -102,7 +102,7 @@ INLINE void FN(half_strip)(const wisp__half_params *h, unsigned terms, int64_t s
     const wisp__half *m = h->half;
     const int64_t at = (int64_t)column * PARTS, last = (strip + 1) * K_STRIP < m->rows ? (strip + 1) * K_STRIP : m->rows;
     FN(begin)(h, begin, m->reach[strip], at);
-    FN(sums) s = {.xx = {{0}}, .xy = {{0}}, .xy_cross = {{0}}, .yy = {{0}}};
+    FN(sums) s = {};
     int64_t outside = m->outside[strip];
     for (int64_t row = strip * K_STRIP; row < last; row++) {
 #ifndef FN_NO_PREFETCH
@@ -141,7 +141,7 @@ static void FN(half_finish)(const wisp__half_params *h, int64_t strip, int64_t b
         UNROLL for (int v = 0; v < NV; v++) FN(store)(to + v * VL, FN(load)(to + v * VL) + FN(load)(from + v * VL));
     }
     if (!(terms & (K_CHAIN | K_DOTS))) return;
-    FN(sums) s = {.xx = {{0}}, .xy = {{0}}, .xy_cross = {{0}}, .yy = {{0}}};
+    FN(sums) s = {};
     for (int64_t row = strip * K_STRIP; row < last; row++) {
         vec none[NV] = {0};
         FN(epilogue)(&h->p, terms, row, at, none, &s);

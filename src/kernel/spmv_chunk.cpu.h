@@ -22,7 +22,7 @@ INLINE void chunk_group(const wisp__spmmv_params *p, unsigned terms, int64_t row
         sum += *(const chunk_vec_mem *)(val + at) * xv;
     }
     for (int l = 0; l < CHUNK_VL; l++) {
-        vec_w1 ax[1] = {{sum[l]}};
+        vec_w1 ax[1] = {sum[l]};
         for (int k = shortest; k < len[l]; k++) {
             const int64_t at = e + l + ((int64_t)k << p->log_c);
             ax[0] += val[at] * load_w1(x + p->col[at] * ld);
@@ -35,7 +35,7 @@ INLINE void chunk_range(const wisp__spmmv_params *p, unsigned terms, int64_t beg
 {
     const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows, c = (int64_t)1 << p->log_c;
     for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
-        sums_w1 s = {.xx = {{0}}, .xy = {{0}}, .xy_cross = {{0}}, .yy = {{0}}};
+        sums_w1 s = {};
         const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
         int64_t row = strip;
         for (; row + CHUNK_VL <= strip_end; row += CHUNK_VL)
