@@ -25,8 +25,8 @@ static int64_t first_block(const wisp__half *h, int thread, int threads)
     if (thread >= threads) return h->blocks;
     /* The border that is nearest to the target. */
     while (b < h->blocks) {
-        const int64_t mid = (h->row[h->first[b]] + h->row[h->first[b + 1]]) / 2 +
-                            rows_weight * ((h->first[b] + h->first[b + 1]) / 2);
+        const int64_t mid =
+            (h->row[h->first[b]] + h->row[h->first[b + 1]]) / 2 + rows_weight * ((h->first[b] + h->first[b + 1]) / 2);
         if (mid >= target) break;
         b++;
     }

@@ -412,7 +412,8 @@ wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opt
     info->bytes = entries * ((int64_t)wisp_type_size(A.type) + 4) + src->rows * 4 + (src->rows / c + 2) * 8 +
                   (may_sort ? src->rows * 8 : 0);
     if (A.format == WISP_FORMAT_HERMITIAN) {
-        const int64_t lists = 32 * 1024, row = 8 + 4 + 4 + 2; /* rows that cross blocks are an eighth at most, usually */
+        const int64_t lists = 32 * 1024,
+                      row = 8 + 4 + 4 + 2; /* rows that cross blocks are an eighth at most, usually */
         info->bytes = (info->nnz + src->rows) / 2 * ((int64_t)wisp_type_size(A.type) + 4) + src->rows * row + lists;
     }
 out:

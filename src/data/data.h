@@ -50,7 +50,7 @@ struct wisp_mat {
     wisp_row_order order;
     wisp_format format;
     wisp__sell local, remote; /* remote.chunks = 0: none */
-    wisp__half_mat *half; /* not NULL: of local only row_len (of whole rows) and nnz are left */
+    wisp__half_mat *half;     /* not NULL: of local only row_len (of whole rows) and nnz are left */
     wisp__grid grid;
 };
 

@@ -1,5 +1,6 @@
 /* Half of a Hermitian matrix, made from the whole one: the rows are cut at the diagonal, then into blocks that threads
-   take side by side, then what each block has for rows of others is numbered. All of it is fixed by the matrix alone. */
+   take side by side, then what each block has for rows of others is numbered. All of it is fixed by the matrix alone.
+ */
 #include "data.h"
 #include <omp.h>
 #include <string.h>
@@ -69,8 +70,7 @@ static wisp_status take_upper(wisp_mat *A)
     h->rows = A->rows;
     WISP_TRY(wisp__alloc_raw(ctx, &h->row, (size_t)A->rows + 1, sizeof *h->row));
     h->row[0] = 0;
-    for (int64_t i = 0; i < A->rows; i++)
-        h->row[i + 1] = h->row[i] + s->chunk[i] + s->row_len[i] - upper_begin(s, i);
+    for (int64_t i = 0; i < A->rows; i++) h->row[i + 1] = h->row[i] + s->chunk[i] + s->row_len[i] - upper_begin(s, i);
     WISP_TRY(wisp__alloc_raw(ctx, &h->col, (size_t)h->row[A->rows], sizeof *h->col));
     WISP_TRY(wisp__alloc_raw(ctx, &h->val, (size_t)h->row[A->rows], wisp_type_size(A->type)));
     wisp__run_some(ctx, s->nnz < WISP__SMALL, fill_thread, A);
@@ -127,8 +127,7 @@ static int64_t find_spill(const wisp__half *h, int64_t block, row_set *set, int6
 
 static void clear(row_set *set, int64_t word_begin, int64_t word_end)
 {
-    if (word_end > word_begin)
-        memset(set->word + word_begin, 0, (size_t)(word_end - word_begin) * sizeof *set->word);
+    if (word_end > word_begin) memset(set->word + word_begin, 0, (size_t)(word_end - word_begin) * sizeof *set->word);
 }
 
 /* Rows of spill of each block, as running numbers. */

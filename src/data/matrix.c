@@ -30,7 +30,8 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
                             .sigma = A->sigma,
                             .order = A->order,
                             .format = A->format};
-    info->bytes = A->half ? wisp__half_bytes(A) : s->entries * ((int64_t)wisp_type_size(A->type) + 4) + (s->chunks + 1) * 8 + A->rows * 4;
+    info->bytes = A->half ? wisp__half_bytes(A)
+                          : s->entries * ((int64_t)wisp_type_size(A->type) + 4) + (s->chunks + 1) * 8 + A->rows * 4;
 }
 
 wisp_map *wisp_mat_map(const wisp_mat *A) { return A->map; }

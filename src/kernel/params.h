@@ -47,9 +47,9 @@ typedef struct {
 typedef void (*wisp__spmmv_fn)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot);
 
 /* One half of a Hermitian matrix: the diagonal and what is right of it, row by row. An entry (i, j) also stands for its
-   partner (j, i), so that a row of y is added to by its own row and by rows above it. Rows are cut into blocks that threads
-   take side by side; what a block has for rows of later blocks it sums up in rows of its own (spill), from which the later
-   block takes it. */
+   partner (j, i), so that a row of y is added to by its own row and by rows above it. Rows are cut into blocks that
+   threads take side by side; what a block has for rows of later blocks it sums up in rows of its own (spill), from
+   which the later block takes it. */
 typedef struct {
     int64_t rows, blocks, slots;
     int64_t *first;  /* [blocks + 1] first row of each block, a multiple of K_STRIP */

@@ -21,7 +21,7 @@
 
 #if VL == 1 /* gcc sends vectors of one element through memory */
 typedef real FN(vec);
-typedef real FN(vec_mem) __attribute__((may_alias));
+typedef real FN(vec_mem);
 #else
 typedef real FN(vec) __attribute__((vector_size(VL * REAL_BYTES)));
 typedef real FN(vec_mem) __attribute__((vector_size(VL * REAL_BYTES), aligned(REAL_BYTES), may_alias));

@@ -72,14 +72,20 @@ INLINE void FN(half_row)(const wisp__half_params *h, unsigned terms, int64_t row
         UNROLL for (int v = 0; v < NV; v++) ar[v] = val[e * (1 + MAT_COMPLEX)] * FN(load)(x + v * VL);
         e++;
     }
-    for (; e < inside_end; e++) {
-        const int64_t j = col[e];
-        FN(pair)(val + e * (1 + MAT_COMPLEX), gather + j * ld_x, y + j * ld_y, &own, ar, ai);
+    /* Of a real matrix every other entry has the second accumulator: two chains of additions. */
+    vec *odd = MAT_COMPLEX ? ar : ai;
+#define PAIR(e, to, sum) FN(pair)(val + (e) * (1 + MAT_COMPLEX), gather + col[e] * ld_x, to, &own, sum, ai)
+    for (; e + 1 < inside_end; e += 2) {
+        PAIR(e, y + col[e] * ld_y, ar);
+        PAIR(e + 1, y + col[e + 1] * ld_y, odd);
     }
-    for (; e < end; e++, outside++)
-        FN(pair)
-        (val + e * (1 + MAT_COMPLEX), gather + col[e] * ld_x, spill + slot[outside] * ld_spill, &own, ar, ai);
-    if (MAT_COMPLEX) UNROLL for (int v = 0; v < NV; v++) ar[v] += FN(times_i)(ai[v]);
+    if (e < inside_end) {
+        PAIR(e, y + col[e] * ld_y, ar);
+        e++;
+    }
+    for (; e < end; e++, outside++) PAIR(e, spill + slot[outside] * ld_spill, ar);
+#undef PAIR
+    UNROLL for (int v = 0; v < NV; v++) ar[v] += MAT_COMPLEX ? FN(times_i)(ai[v]) : ai[v];
     FN(epilogue)(p, terms, row, at, ar, s);
 }
 
@@ -89,8 +95,7 @@ INLINE void FN(begin)(const wisp__half_params *h, int64_t row, int64_t end, int6
     const int c = !!(h->p.terms & K_COMPLEX);
     for (; row < end; row++, y += h->p.ld_y) {
         if (h->reads_y)
-            UNROLL for (int v = 0; v < NV; v++)
-            FN(store)(y + v * VL, FN(cmul)(h->beta, c, FN(load)(y + v * VL)));
+            UNROLL for (int v = 0; v < NV; v++) FN(store)(y + v * VL, FN(cmul)(h->beta, c, FN(load)(y + v * VL)));
         else
             UNROLL for (int v = 0; v < NV; v++) FN(store)(y + v * VL, (vec){0});
     }
@@ -100,7 +105,8 @@ INLINE void FN(half_strip)(const wisp__half_params *h, unsigned terms, int64_t s
                            double *dot)
 {
     const wisp__half *m = h->half;
-    const int64_t at = (int64_t)column * PARTS, last = (strip + 1) * K_STRIP < m->rows ? (strip + 1) * K_STRIP : m->rows;
+    const int64_t at = (int64_t)column * PARTS,
+                  last = (strip + 1) * K_STRIP < m->rows ? (strip + 1) * K_STRIP : m->rows;
     FN(begin)(h, begin, m->reach[strip], at);
     FN(sums) s = {};
     int64_t outside = m->outside[strip];
@@ -132,7 +138,8 @@ static void FN(half_finish)(const wisp__half_params *h, int64_t strip, int64_t b
     (void)begin;
     const wisp__half *m = h->half;
     const unsigned terms = h->p.terms & (K_AXPBY | K_CHAIN | K_DELTA | K_DOTS | K_COMPLEX);
-    const int64_t at = (int64_t)column * PARTS, last = (strip + 1) * K_STRIP < m->rows ? (strip + 1) * K_STRIP : m->rows;
+    const int64_t at = (int64_t)column * PARTS,
+                  last = (strip + 1) * K_STRIP < m->rows ? (strip + 1) * K_STRIP : m->rows;
     real *y = (real *)h->p.y + at;
     const real *spill = (const real *)h->spill + at;
     for (int64_t k = m->incoming[strip]; k < m->incoming[strip + 1]; k++) {

@@ -16,8 +16,8 @@ enum { PREFETCH_ROWS = 4 };
 #define WIDTH 16
 #include "../../kernel/spmmv_half.cpu.h"
 
-#define KERNELS(w)                                                           \
-    {                                                                        \
+#define KERNELS(w)                                                          \
+    {                                                                       \
         w, {half_none_w##w, half_kpm_w##w, half_all_w##w}, half_finish_w##w \
     }
 #define TABLE_NAME(isa) PASTE(PASTE(wisp__half_, PASTE(TABLE, _)), isa)
