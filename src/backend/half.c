@@ -7,13 +7,18 @@
 #include <string.h>
 
 typedef struct {
+    atomic_bool done;
+    int64_t left; /* the first strip that is still to be finished */
+} block_state;
+
+typedef struct {
     wisp_ctx *ctx;
     const wisp__half *half;
     const wisp__half_entry *kernels;
     wisp__half_params whole, first; /* all terms; those of a strip that is not finished by its own block */
     double *partial;                /* of each block: strips that it finishes as it goes, and the others */
     size_t dot_size, row_bytes;
-    atomic_uchar *done; /* [blocks] */
+    block_state *state; /* [blocks] */
 } half_run;
 
 /* Part i of the parts into which threads cut the blocks, by entries. */
@@ -50,7 +55,7 @@ static bool ready(const half_run *r, int64_t block)
 {
     const wisp__half *h = r->half;
     for (int64_t k = h->source_at[block]; k < h->source_at[block + 1]; k++)
-        if (!atomic_load_explicit(&r->done[h->source[k]], memory_order_acquire)) return false;
+        if (!atomic_load_explicit(&r->state[h->source[k]].done, memory_order_acquire)) return false;
     return true;
 }
 
@@ -61,8 +66,7 @@ static double *dots_of(const half_run *r, int64_t block, int which)
 
 static bool is_late(const wisp__half *h, int64_t strip) { return h->incoming[strip + 1] > h->incoming[strip]; }
 
-/* One block; returns the first strip that is left to be finished. */
-static int64_t do_block(const half_run *r, int64_t block)
+static void do_block(const half_run *r, int64_t block)
 {
     const wisp__half *h = r->half;
     const int64_t begin = h->first[block] / K_STRIP, end = (h->first[block + 1] + K_STRIP - 1) / K_STRIP;
@@ -79,8 +83,8 @@ static int64_t do_block(const half_run *r, int64_t block)
         else
             left = s;
     }
-    atomic_store_explicit(&r->done[block], 1, memory_order_release);
-    return left;
+    r->state[block].left = left;
+    atomic_store_explicit(&r->state[block].done, true, memory_order_release);
 }
 
 /* Waits for the blocks that spill into this one; false if the call was cancelled. */
@@ -99,15 +103,14 @@ static void half_thread(void *arg, int thread, int threads)
     const half_run *r = arg;
     const wisp__half *h = r->half;
     const int64_t begin = first_block(h, thread, threads), end = first_block(h, thread + 1, threads);
-    int64_t left[end - begin + 1];
     for (int64_t b = begin; b < end; b++) {
         if (wisp__cancelled(r->ctx)) return;
-        left[b - begin] = do_block(r, b);
+        do_block(r, b);
     }
     for (int64_t b = begin; b < end; b++) {
         const int64_t strips = (h->first[b + 1] + K_STRIP - 1) / K_STRIP;
-        if (left[b - begin] < strips && !wait_for(r, b)) return;
-        for (int64_t s = left[b - begin]; s < strips; s++)
+        if (r->state[b].left < strips && !wait_for(r, b)) return;
+        for (int64_t s = r->state[b].left; s < strips; s++)
             if (is_late(h, s)) do_strip(r, &r->whole, true, s, 0, dots_of(r, b, 1));
     }
 }
@@ -133,9 +136,9 @@ wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, wisp__combo combo, const wisp__
     run.whole.p.beta[0] = 1, run.whole.p.beta[1] = 0;
     run.first = run.whole;
     run.first.p.terms &= ~(unsigned)(K_CHAIN | K_DELTA | K_DOTS);
-    wisp_status status = wisp_alloc(ctx, &run.done, (size_t)half->blocks, sizeof *run.done);
+    wisp_status status = wisp_alloc(ctx, &run.state, (size_t)half->blocks, sizeof *run.state);
     if (status != WISP_OK) return status;
     wisp__run_some(ctx, half->blocks <= 1, half_thread, &run);
-    wisp_free(ctx, run.done);
+    wisp_free(ctx, run.state);
     return wisp__cancelled(ctx) ? wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled") : WISP_OK;
 }
