@@ -129,13 +129,13 @@ static void choice(void **state)
     static const struct {
         const char *spec;
         double most; /* bytes per row */
-        wisp_format format;
+        wisp_format format, ask;
     } cases[] = {
-        {"laplace:points=7,nx=20,ny=20,nz=20", 3, WISP_FORMAT_COMPRESSED},
-        {"topi:nx=12,ny=12,nz=12", 11, WISP_FORMAT_COMPRESSED},
-        {"anderson:nx=16,ny=16,nz=16,disorder=2", 12, WISP_FORMAT_COMPRESSED},
-        {"spinchain:sites=14,up=7", 90, WISP_FORMAT_COMPRESSED},
-        {"band:n=20000,bandwidth=9", 1e9, WISP_FORMAT_SELL},
+        {"laplace:points=7,nx=20,ny=20,nz=20", 3, WISP_FORMAT_COMPRESSED, WISP_FORMAT_DEFAULT},
+        {"topi:nx=12,ny=12,nz=12", 11, WISP_FORMAT_COMPRESSED, WISP_FORMAT_DEFAULT},
+        {"anderson:nx=16,ny=16,nz=16,disorder=2", 12, WISP_FORMAT_COMPRESSED, WISP_FORMAT_DEFAULT},
+        {"spinchain:sites=14,up=7", 90, WISP_FORMAT_COMPRESSED, WISP_FORMAT_COMPRESSED},
+        {"band:n=20000,bandwidth=9", 1e9, WISP_FORMAT_SELL, WISP_FORMAT_DEFAULT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         for (int width = 1; width <= 8; width += 7) {
@@ -144,7 +144,8 @@ static void choice(void **state)
             wisp_mat_props p, q;
             int64_t h[30], k[30];
             REF_OK(ctx,
-                   wisp_mat_open(&A, ctx, cases[i].spec, &(wisp_mat_opts){.width = width, .order = WISP_ROWS_NATURAL}));
+                   wisp_mat_open(&A, ctx, cases[i].spec,
+                                 &(wisp_mat_opts){.width = width, .order = WISP_ROWS_NATURAL, .format = cases[i].ask}));
             REF_OK(ctx,
                    wisp_mat_open(&B, ctx, cases[i].spec, &(wisp_mat_opts){.width = width, .format = WISP_FORMAT_SELL}));
             wisp_mat_get_info(A, &a), wisp_mat_get_info(B, &b);

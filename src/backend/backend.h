@@ -36,6 +36,10 @@ typedef struct wisp__backend {
     /* Runs it; partial is [grid->blocks][dot_size] and was zeroed, or NULL without dots. */
     wisp_status (*launch_spmmv)(wisp_ctx *ctx, wisp__spmmv_fn fn, const wisp__spmmv_params *p, const wisp__grid *grid,
                                 double *partial, size_t dot_size);
+    /* The same with half of a Hermitian matrix: partial is [2 blocks][dot_size], spill has room for half->slots block
+       rows of ld_spill real numbers. */
+    wisp_status (*launch_half)(wisp_ctx *ctx, wisp__combo combo, const wisp__spmmv_params *p, const wisp__half *half,
+                               double *partial, size_t dot_size, void *spill, int64_t ld_spill);
     wisp_status (*axpby)(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count);
     /* As launch_spmmv: partial[blocks][2][period], blocks of `per_block` periods. */
     wisp_status (*dot)(wisp_ctx *ctx, bool is_double, bool cross, const wisp__dot_params *p, int64_t count,
@@ -48,4 +52,6 @@ typedef struct wisp__backend {
 } wisp__backend;
 
 extern const wisp__backend wisp__backend_cpu;
+wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, wisp__combo combo, const wisp__spmmv_params *p, const wisp__half *half,
+                                  double *partial, size_t dot_size, void *spill, int64_t ld_spill);
 #endif

@@ -28,9 +28,15 @@ typedef struct {
     wisp__spmmv_fn chunked; /* width 1 only: vectorised along the chunk, for C of at least CHUNKED_C in cpu.c */
 } wisp__spmmv_entry;
 
+typedef struct {
+    int width; /* the last one is 1 */
+    wisp__half_fn multiply[WISP__MASKS], finish;
+} wisp__half_entry;
+
 typedef struct wisp__isa {
     const char *name;
     const wisp__spmmv_entry *spmmv[WISP__COMBOS];
+    const wisp__half_entry *half[WISP__COMBOS];
     wisp__axpby_fn axpby[2]; /* float, double */
     wisp__dot_fn dot[2];
     wisp__gram_fn gram[2];

@@ -27,9 +27,13 @@ static wisp_status choose_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_m
     if (wisp_type_is_complex(src->type) && !wisp_type_is_complex(A->type))
         return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "complex values can't be stored in a real matrix");
     /* Block rows are vectorised along the row and like CRS; single vectors, if real, along the chunk. */
-    int c = o->C ? o->C : o->width > 1 || wisp_type_is_complex(A->type) ? 1 : 16;
+    const bool half = o->format == WISP_FORMAT_HERMITIAN;
+    int c = o->C ? o->C : o->width > 1 || wisp_type_is_complex(A->type) || half ? 1 : 16;
     if (c < 1 || c > K_MAX_C || (c & (c - 1)))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "C = %d: the chunk height is a power of two up to %d", c, K_MAX_C);
+    if (half && (c != 1 || src->rows != src->cols))
+        return wisp_ctx_fail(ctx, c != 1 ? WISP_ERR_ARG : WISP_ERR_HERMITIAN,
+                             "half of a Hermitian matrix is stored row by row: it must be square, and C is 1");
     A->sigma = o->sigma ? o->sigma : c == 1 || o->map ? 1 : 0;
     if (A->sigma < 0 || (A->sigma > 1 && A->sigma % c))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "sigma = %lld: it is 1 or a multiple of C = %d", (long long)A->sigma,
@@ -39,10 +43,10 @@ static wisp_status choose_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_m
     A->log_c = __builtin_ctz((unsigned)c);
     A->rows = src->rows;
     A->cols = src->cols;
-    if (o->order > WISP_ROWS_NATURAL || o->format > WISP_FORMAT_COMPRESSED)
+    if (o->order > WISP_ROWS_NATURAL)
         return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "this order or format is not there yet");
     A->order = WISP_ROWS_NATURAL;
-    A->format = WISP_FORMAT_SELL;
+    A->format = o->format == WISP_FORMAT_HERMITIAN ? WISP_FORMAT_HERMITIAN : WISP_FORMAT_SELL;
     return WISP_OK;
 }
 
@@ -274,6 +278,13 @@ static wisp_status order_lengths(const wisp_mat *A, int32_t **len)
     return WISP_OK;
 }
 
+/* Codes cost the kernel time, which only a matrix that is most of the traffic from memory gives back. */
+static bool codes_may_pay(const wisp_mat *A, const wisp_mat_opts *o, int64_t nnz)
+{
+    enum { LARGE = 32 << 20, NARROW = 2 };
+    return o->width <= NARROW && nnz * ((int64_t)wisp_type_size(A->type) + 4) > LARGE;
+}
+
 static wisp_status build(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o)
 {
     wisp_ctx *ctx = A->ctx;
@@ -297,7 +308,8 @@ static wisp_status build(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *
     } else {
         WISP_TRY(make_maps(A, src, o, len));
         WISP_TRY(order_lengths(A, &len));
-        if (compress) WISP_TRY(wisp__compression_find_values(&c, A, src, nnz, always));
+        if (always || (compress && codes_may_pay(A, o, nnz)))
+            WISP_TRY(wisp__compression_find_values(&c, A, src, nnz, always));
         WISP_TRY(fill(A, src, &c, &len));
     }
     if (A->local.pattern || A->local.code || A->local.short_col) A->format = WISP_FORMAT_COMPRESSED;
@@ -322,6 +334,7 @@ wisp_status wisp_mat_create(wisp_mat **out, wisp_ctx *ctx, const wisp_src *src, 
     A->ctx = ctx;
     WISP_TRY(choose_shape(ctx, src, &o, A));
     WISP_TRY(build(A, src, &o));
+    if (A->format == WISP_FORMAT_HERMITIAN) WISP_TRY(wisp__half_build(A));
     *out = A;
     A = NULL;
 out:
@@ -434,6 +447,19 @@ out:
     return status;
 }
 
+/* The partners of what is stored must be looked at, too: a new matrix in the old order. */
+static wisp_status update_half(wisp_mat *A, const wisp_src *src)
+{
+    const wisp_mat_opts o = {.type = A->type, .C = 1, .map = A->map, .format = WISP_FORMAT_HERMITIAN};
+    wisp_mat *B;
+    wisp_status status;
+    WISP_TRY(wisp_mat_create(&B, A->ctx, src, &o));
+    status = wisp__half_take(A, B);
+out:
+    wisp_mat_free(B);
+    return status;
+}
+
 wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src)
 {
     wisp_status status;
@@ -444,6 +470,7 @@ wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src)
             A->ctx, WISP_ERR_MISMATCH,
             "new values need a source of the matrix's size (%lld x %lld) and kind, and a matrix of its own",
             (long long)A->rows, (long long)A->cols);
+    if (A->half) return update_half(A, src);
     WISP_TRY(wisp__for_rows(A->ctx, "updating", src, A->col_map, A->rows, PIECE, update_rows, A));
     if (A->format != WISP_FORMAT_SELL) WISP_TRY(renew(A, src));
 out:
@@ -503,6 +530,11 @@ wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opt
     const bool may_sort = A.sigma != 1 && !o.map;
     info->bytes = entries * ((int64_t)wisp_type_size(A.type) + 4) + src->rows * 4 + (src->rows / c + 2) * 8 +
                   (may_sort ? src->rows * 8 : 0);
+    if (A.format == WISP_FORMAT_HERMITIAN) {
+        const int64_t lists = 32 * 1024,
+                      row = 8 + 4 + 4 + 2; /* rows that cross blocks are an eighth at most, usually */
+        info->bytes = (info->nnz + src->rows) / 2 * ((int64_t)wisp_type_size(A.type) + 4) + src->rows * row + lists;
+    }
 out:
     return status;
 }

@@ -41,6 +41,12 @@ typedef struct {
     int64_t patterns, values;
 } wisp__sell;
 
+/* What a matrix has instead of its local part when half of it is stored: made from the whole one. */
+typedef struct {
+    wisp__half h;
+    wisp_mat_props props; /* of the whole matrix */
+} wisp__half_mat;
+
 struct wisp_mat {
     wisp_ctx *ctx;
     wisp_map *map, *col_map;
@@ -50,8 +56,16 @@ struct wisp_mat {
     wisp_row_order order;
     wisp_format format;
     wisp__sell local, remote; /* remote.chunks = 0: none */
+    wisp__half_mat *half;     /* not NULL: of local only row_len (of whole rows) and nnz are left */
     wisp__grid grid;
 };
+
+/* Cuts a matrix of chunk height 1 down to its half; WISP_ERR_HERMITIAN if it is not Hermitian. */
+wisp_status wisp__half_build(wisp_mat *A);
+/* New values: B is a matrix of the same rows in the same order, whose half A takes over if it has the same pattern. */
+wisp_status wisp__half_take(wisp_mat *A, wisp_mat *B);
+int64_t wisp__half_bytes(const wisp_mat *A, bool all);
+void wisp__half_free(wisp_mat *A);
 
 /* Where entry k of local row r is. */
 static inline int64_t wisp__sell_at(const wisp__sell *s, int log_c, int64_t row, int64_t k)
@@ -72,7 +86,7 @@ static inline int64_t wisp__entry_col(const wisp_mat *A, int64_t row, int64_t k)
 }
 wisp_scalar wisp__entry_value(const wisp_mat *A, int64_t row, int64_t k);
 /* Bytes of the arrays that a sweep reads; `all`: with those that it could do without. */
-int64_t wisp__sell_bytes(const wisp_mat *A, const wisp__sell *s, bool all);
+int64_t wisp__mat_bytes(const wisp_mat *A, bool all);
 void wisp__sell_free(wisp_ctx *ctx, wisp__sell *s);
 
 /* Memory that blocks share with their views. */

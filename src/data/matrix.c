@@ -17,6 +17,7 @@ void wisp__sell_free(wisp_ctx *ctx, wisp__sell *s)
 void wisp_mat_free(wisp_mat *A)
 {
     if (!A) return;
+    wisp__half_free(A);
     wisp__sell_free(A->ctx, &A->local);
     wisp__sell_free(A->ctx, &A->remote);
     wisp_map_free(A->map);
@@ -24,17 +25,24 @@ void wisp_mat_free(wisp_mat *A)
     wisp_free(A->ctx, A);
 }
 
-int64_t wisp__sell_bytes(const wisp_mat *A, const wisp__sell *s, bool all)
+static int64_t sell_bytes(const wisp_mat *A, const wisp__sell *s, bool all)
 {
     const int64_t size = (int64_t)wisp_type_size(A->type), real = wisp__type_is_double(A->type) ? 8 : 4;
+    if (s->chunks == 0) return 0;
     const int64_t entries = all || s->pattern ? s->entries : s->nnz, rows = A->rows;
     int64_t bytes = entries * (s->short_col ? 2 : 4);
     bytes += s->code ? entries + s->values * size : entries * size;
-    bytes += ((s->pattern ? s->patterns : s->chunks) + 1) * 8;
+    bytes += ((s->pattern ? s->patterns : s->chunks) + all) * 8;
     if (s->pattern) bytes += rows * 2;
     if (s->diagonal) bytes += rows * real;
     if (all && s->row_len) bytes += rows * 4;
     return bytes;
+}
+
+int64_t wisp__mat_bytes(const wisp_mat *A, bool all)
+{
+    if (A->half) return wisp__half_bytes(A, all);
+    return sell_bytes(A, &A->local, all) + sell_bytes(A, &A->remote, all);
 }
 
 void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
@@ -45,7 +53,7 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
                             .type = A->type,
                             .C = 1 << A->log_c,
                             .sigma = A->sigma,
-                            .bytes = wisp__sell_bytes(A, &A->local, true),
+                            .bytes = wisp__mat_bytes(A, true),
                             .order = A->order,
                             .format = A->format};
 }
@@ -195,6 +203,10 @@ static void props_thread(void *arg, int thread, int threads)
 
 wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
 {
+    if (A->half) {
+        *props = A->half->props;
+        return WISP_OK;
+    }
     *props = no_props(A);
     props_run run = {A, props, 0, PTHREAD_MUTEX_INITIALIZER};
     wisp__run_some(A->ctx, A->local.nnz < WISP__SMALL, props_thread, &run);

@@ -56,6 +56,42 @@ typedef struct {
 /* Rows of chunks [begin, end). Adds the dots to dot[3][width] pairs (re, im): <x,x>, <x,y>, <y,y>. */
 typedef void (*wisp__spmmv_fn)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot);
 
+/* One half of a Hermitian matrix: the diagonal and what is right of it, row by row. An entry (i, j) also stands for its
+   partner (j, i), so that a row of y is added to by its own row and by rows above it. Rows are cut into blocks that
+   threads take side by side; what a block has for rows of later blocks it sums up in rows of its own (spill), from
+   which the later block takes it. */
+typedef struct {
+    int64_t rows, blocks, slots;
+    int64_t *first;  /* [blocks + 1] first row of each block, a multiple of K_STRIP */
+    int64_t *row;    /* [rows + 1] first entry; columns rise, so a diagonal is first */
+    int32_t *inside; /* [rows] entries with columns of the row's own block: these come before the others */
+    int32_t *col;
+    void *val;
+    /* Of each strip of K_STRIP rows: */
+    int64_t *outside;   /* [strips + 1] running number of the entries that are not inside */
+    int32_t *reach;     /* [strips] end of the rows of y that its block has touched so far */
+    int64_t *incoming;  /* [strips + 1] first row of spill that is added to this strip, in into[] and from[] */
+    int32_t *slot;      /* [outside] the row of spill for each entry that is not inside */
+    int32_t *into;      /* [slots] row of y */
+    int32_t *from;      /* [slots] row of spill, those of earlier blocks first */
+    int64_t *spill;     /* [blocks + 1] first row of spill of each block */
+    int64_t *source_at; /* [blocks + 1] blocks whose spill a block takes, in source[] */
+    int32_t *source;
+} wisp__half;
+
+typedef struct {
+    wisp__spmmv_params p; /* with K_AXPBY and beta = 1: rows are added to a y that has begun */
+    const wisp__half *half;
+    double beta[2]; /* y begins as beta y, or as 0 */
+    int reads_y;
+    void *spill; /* [slots] rows of ld_spill reals */
+    int64_t ld_spill;
+} wisp__half_params;
+
+/* A strip and some columns from column `at` on. First y begins from row `begin` to the strip's reach, then the strip's
+   rows are multiplied; or what other blocks had for the strip is added, and its rows are finished. */
+typedef void (*wisp__half_fn)(const wisp__half_params *h, int64_t strip, int64_t begin, int at, double *dot);
+
 /* Element-wise ops on flat streams of `period` real elements, `count` times (a row, or several rows of a
    compact block): y = a x + b y with per-element factors; for complex blocks aw and bw multiply the element
    with its parts swapped. */

@@ -28,8 +28,7 @@ wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsign
     const double nnz = (double)(A->local.nnz + A->remote.nnz), columns = width;
     const double element = (double)wisp_type_size(type), rows = (double)A->map->local, x = (double)A->col_map->local;
     const double moves = 1 + (terms & WISP_AXPBY ? 1 : 0) + (terms & WISP_CHAIN ? 2 : 0);
-    cost->bytes = (double)(wisp__sell_bytes(A, &A->local, false) + wisp__sell_bytes(A, &A->remote, false)) +
-                  (x + moves * rows) * columns * element;
+    cost->bytes = (double)wisp__mat_bytes(A, false) + (x + moves * rows) * columns * element;
     const double add = wisp_type_is_complex(type) ? 2 : 1;
     const double multiply = wisp_type_is_complex(A->type) ? 6 : wisp_type_is_complex(type) ? 2 : 1;
     cost->flops = columns * (nnz * (add + multiply) + rows * flops_per_element(type, terms));

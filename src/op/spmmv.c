@@ -97,9 +97,12 @@ static bool writes_past(const wisp_blk *y)
 
 /* One part of the matrix: finds the kernel and runs it on all chunks. */
 static wisp_status launch(const wisp_mat *A, wisp__combo combo, const wisp__spmmv_params *p, double *partial,
-                          size_t dot_size)
+                          size_t dot_size, void *spill, int64_t ld_spill)
 {
     const wisp__backend *backend = A->ctx->backend;
+    if (A->half)
+        return backend->launch_half(A->ctx, combo, p, &A->half->h, p->terms & K_DOTS ? partial : NULL, dot_size, spill,
+                                    ld_spill);
     const wisp__key key = {combo, p->width, A->log_c, p->terms, p->code || p->short_col};
     wisp__spmmv_fn fn = backend->find_spmmv(A->ctx, &key);
     return backend->launch_spmmv(A->ctx, fn, p, &A->grid, p->terms & K_DOTS ? partial : NULL, dot_size);
@@ -149,7 +152,10 @@ wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const 
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: a complex factor for a real block");
     const bool dots = p.terms & K_DOTS;
     const size_t dot_bytes = dots ? (size_t)WISP__MAX(A->grid.blocks, 1) * dot_size * sizeof(double) : 0;
-    WISP_TRY(wisp__scratch(ctx, &scratch, 1, dot_bytes + shift_bytes));
+    /* Sums of blocks of rows for one another, when half of the matrix is stored: rows on cache lines of their own. */
+    const size_t spill_at = (dot_bytes + shift_bytes + 63) / 64 * 64;
+    const size_t spill_bytes = A->half ? (size_t)(A->half->h.slots * x->width) * wisp_type_size(x->type) : 0;
+    WISP_TRY(wisp__scratch(ctx, &scratch, 1, spill_at + spill_bytes));
     if (p.terms & K_SHIFT) {
         wisp__spread(x->type, aug->shift, true, x->width, reals, scratch + dot_bytes,
                      scratch + dot_bytes + shift_bytes / 2);
@@ -157,19 +163,19 @@ wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const 
     }
 
     WISP_TRY(ctx->comm->halo_start(ctx, A->col_map->plan, x->data, &ticket));
-    p.past = writes_past(y);
+    p.past = !A->half && writes_past(y);
     const bool remote = A->remote.chunks > 0;
     const unsigned terms = p.terms, last = terms & (K_CHAIN | K_DELTA | K_DOTS); /* what needs the finished y */
     set_part(&p, &A->local, x->data);
     if (remote) p.terms &= ~last;
-    status = launch(A, combo, &p, (double *)(void *)scratch, dot_size);
+    status = launch(A, combo, &p, (double *)(void *)scratch, dot_size, scratch + spill_at, reals);
     wisp_status arrived = ctx->comm->halo_wait(ctx, ticket);
     if (status == WISP_OK) status = arrived;
     if (status == WISP_OK && remote) {
         set_part(&p, &A->remote, x->data + (size_t)(A->col_map->local * x->stride) * wisp_type_size(x->type));
         p.terms = last | (terms & (K_SCALE | K_COMPLEX)) | K_AXPBY;
         p.beta[0] = 1, p.beta[1] = 0;
-        status = launch(A, combo, &p, (double *)(void *)scratch, dot_size);
+        status = launch(A, combo, &p, (double *)(void *)scratch, dot_size, scratch + spill_at, reals);
     }
     if (status == WISP_OK && dots) status = reduce(A, aug, (double *)(void *)scratch, x->width);
 out:

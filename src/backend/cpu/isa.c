@@ -9,7 +9,10 @@
 #define FN(name) PASTE(PASTE(wisp__, name##_), WISP_ISA)
 #define TABLE FN(isa)
 
-#define DECLARE(combo, matrix, block) extern const wisp__spmmv_entry SPMMV(combo)[];
+#define HALF(combo) PASTE(PASTE(wisp__half_, combo##_), WISP_ISA)
+#define DECLARE(combo, matrix, block)              \
+    extern const wisp__spmmv_entry SPMMV(combo)[]; \
+    extern const wisp__half_entry HALF(combo)[];
 WISP__COMBO_LIST(DECLARE)
 void FN(axpby_s)(const wisp__axpby_params *p, int64_t begin, int64_t end);
 void FN(axpby_d)(const wisp__axpby_params *p, int64_t begin, int64_t end);
@@ -23,10 +26,12 @@ extern const wisp__stream_table FN(stream_s), FN(stream_d);
 extern const wisp__reference_fn FN(reference_d)[], FN(reference_z)[];
 
 #define POINT(combo, matrix, block) SPMMV(combo),
+#define POINT_HALF(combo, matrix, block) HALF(combo),
 extern const wisp__isa TABLE;
 const wisp__isa TABLE = {
     STRING(WISP_ISA),
     {WISP__COMBO_LIST(POINT)},
+    {WISP__COMBO_LIST(POINT_HALF)},
     {FN(axpby_s), FN(axpby_d)},
     {FN(dot_s), FN(dot_d)},
     {FN(gram_s), FN(gram_d)},

@@ -1,0 +1,6 @@
+#define TABLE cz
+#define REAL_BYTES 8
+#define MAT_BYTES 4
+#define MAT_COMPLEX 1
+#define PARTS 2
+#include "half_table.h"

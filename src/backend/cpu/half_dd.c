@@ -1,0 +1,6 @@
+#define TABLE dd
+#define REAL_BYTES 8
+#define MAT_BYTES 8
+#define MAT_COMPLEX 0
+#define PARTS 1
+#include "half_table.h"

@@ -1,0 +1,147 @@
+/* Half of a Hermitian matrix on the CPU's team. Threads take ranges of blocks, in order. A strip that other blocks have
+   sums for is finished when those blocks are through: at once if they are by then, else at the end of the thread's own
+   blocks, which never waits on a thread that waits. Either way the sums are added in one order, so that the result does
+   not depend on the number of threads. */
+#include "backend.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    atomic_bool done;
+    int64_t left; /* the first strip that is still to be finished */
+} block_state;
+
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp__half *half;
+    const wisp__half_entry *kernels;
+    wisp__half_params whole, first; /* all terms; those of a strip that is not finished by its own block */
+    double *partial;                /* of each block: strips that it finishes as it goes, and the others */
+    size_t dot_size, row_bytes;
+    block_state *state; /* [blocks] */
+} half_run;
+
+/* Part i of the parts into which threads cut the blocks, by entries. */
+static int64_t first_block(const wisp__half *h, int thread, int threads)
+{
+    const int64_t rows_weight = 4; /* as for whole matrices */
+    const int64_t target = wisp__split(h->row[h->rows] + rows_weight * h->rows, threads, thread);
+    int64_t b = 0;
+    if (thread >= threads) return h->blocks;
+    /* The border that is nearest to the target. */
+    while (b < h->blocks) {
+        const int64_t mid =
+            (h->row[h->first[b]] + h->row[h->first[b + 1]]) / 2 + rows_weight * ((h->first[b] + h->first[b + 1]) / 2);
+        if (mid >= target) break;
+        b++;
+    }
+    return b;
+}
+
+/* All columns of a strip, in tiles of the kernels' widths. */
+static void do_strip(const half_run *r, const wisp__half_params *p, bool finish, int64_t strip, int64_t begin,
+                     double *dot)
+{
+    const wisp__half_entry *k = r->kernels;
+    const unsigned terms = p->p.terms;
+    const int mask = terms == K_AXPBY ? WISP__MASK_NONE : terms == K_MASK_KPM ? WISP__MASK_KPM : WISP__MASK_ALL;
+    for (int at = 0; at < p->p.width; at += k->width) {
+        while (k->width > p->p.width - at) k++;
+        (finish ? k->finish : k->multiply[mask])(p, strip, begin, at, dot);
+    }
+}
+
+static bool ready(const half_run *r, int64_t block)
+{
+    const wisp__half *h = r->half;
+    for (int64_t k = h->source_at[block]; k < h->source_at[block + 1]; k++)
+        if (!atomic_load_explicit(&r->state[h->source[k]].done, memory_order_acquire)) return false;
+    return true;
+}
+
+static double *dots_of(const half_run *r, int64_t block, int which)
+{
+    return r->partial ? r->partial + (size_t)(2 * block + which) * r->dot_size : NULL;
+}
+
+static bool is_late(const wisp__half *h, int64_t strip) { return h->incoming[strip + 1] > h->incoming[strip]; }
+
+static void do_block(const half_run *r, int64_t block)
+{
+    const wisp__half *h = r->half;
+    const int64_t begin = h->first[block] / K_STRIP, end = (h->first[block + 1] + K_STRIP - 1) / K_STRIP;
+    int64_t reach = h->first[block], left = end;
+    if (r->partial) memset(dots_of(r, block, 0), 0, 2 * r->dot_size * sizeof(double));
+    memset((char *)r->whole.spill + (size_t)h->spill[block] * r->row_bytes, 0,
+           (size_t)(h->spill[block + 1] - h->spill[block]) * r->row_bytes);
+    for (int64_t s = begin; s < end; reach = h->reach[s++]) {
+        const bool late = is_late(h, s);
+        do_strip(r, late ? &r->first : &r->whole, false, s, reach, dots_of(r, block, 0));
+        if (!late || left < end) continue;
+        if (ready(r, block))
+            do_strip(r, &r->whole, true, s, 0, dots_of(r, block, 1));
+        else
+            left = s;
+    }
+    r->state[block].left = left;
+    atomic_store_explicit(&r->state[block].done, true, memory_order_release);
+}
+
+/* Waits for the blocks that spill into this one; false if the call was cancelled. */
+static bool wait_for(const half_run *r, int64_t block)
+{
+    enum { SPINS = 4096 };
+    for (int n = 0; !ready(r, block); n++) {
+        if (wisp__cancelled(r->ctx)) return false;
+        if (n >= SPINS) sched_yield(); /* more threads than cores */
+    }
+    return true;
+}
+
+static void half_thread(void *arg, int thread, int threads)
+{
+    const half_run *r = arg;
+    const wisp__half *h = r->half;
+    const int64_t begin = first_block(h, thread, threads), end = first_block(h, thread + 1, threads);
+    for (int64_t b = begin; b < end; b++) {
+        if (wisp__cancelled(r->ctx)) return;
+        do_block(r, b);
+    }
+    for (int64_t b = begin; b < end; b++) {
+        const int64_t strips = (h->first[b + 1] + K_STRIP - 1) / K_STRIP;
+        if (r->state[b].left < strips && !wait_for(r, b)) return;
+        for (int64_t s = r->state[b].left; s < strips; s++)
+            if (is_late(h, s)) do_strip(r, &r->whole, true, s, 0, dots_of(r, b, 1));
+    }
+}
+
+wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, wisp__combo combo, const wisp__spmmv_params *p, const wisp__half *half,
+                                  double *partial, size_t dot_size, void *spill, int64_t ld_spill)
+{
+#define BLOCK(name, matrix, block) WISP_##block,
+    static const wisp_type block[] = {WISP__COMBO_LIST(BLOCK)};
+#undef BLOCK
+    const bool is_double = wisp__type_is_double(block[combo]);
+    const wisp__half_params whole = {.p = *p,
+                                     .half = half,
+                                     .beta = {p->beta[0], p->beta[1]},
+                                     .reads_y = !!(p->terms & K_AXPBY),
+                                     .spill = spill,
+                                     .ld_spill = ld_spill};
+    half_run run = {.ctx = ctx,
+                    .half = half,
+                    .kernels = ctx->isa->half[combo],
+                    .whole = whole,
+                    .partial = partial,
+                    .dot_size = dot_size,
+                    .row_bytes = (size_t)ld_spill * (is_double ? sizeof(double) : sizeof(float))};
+    run.whole.p.terms |= K_AXPBY;
+    run.whole.p.beta[0] = 1, run.whole.p.beta[1] = 0;
+    run.first = run.whole;
+    run.first.p.terms &= ~(unsigned)(K_CHAIN | K_DELTA | K_DOTS);
+    wisp_status status = wisp_alloc(ctx, &run.state, (size_t)half->blocks, sizeof *run.state);
+    if (status != WISP_OK) return status;
+    wisp__run_some(ctx, half->blocks <= 1, half_thread, &run);
+    wisp_free(ctx, run.state);
+    return wisp__cancelled(ctx) ? wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled") : WISP_OK;
+}

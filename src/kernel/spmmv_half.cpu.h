@@ -1,0 +1,163 @@
+/* The augmented SpMMV with half of a Hermitian matrix, for some columns of a block, vectorised along the block row. An
+   include-template: as spmmv.cpu.h. Each entry a of row i and column j is used twice while it is in registers:
+   row i gathers a x_j, and a_conj alpha x_i is scattered to row j of y, or to the block's spill. Rows come in order, so
+   that all a block has for a row is in it when the row itself is added. */
+#define ONE_PANEL
+#include "row.cpu.h"
+
+/* y_j += conj(a) alpha x_i: the scaled row, and i times it. */
+typedef struct {
+    vec x[NV], ix[NV];
+} FN(own);
+
+INLINE void FN(pair)(const mat_real *restrict a, const real *restrict x, real *restrict y, const FN(own) * own,
+                     vec ar[NV], vec ai[NV])
+{
+    UNROLL for (int v = 0; v < NV; v++)
+    {
+        const vec xv = FN(load)(x + v * VL);
+        vec yv = FN(load)(y + v * VL);
+        ar[v] += (real)a[0] * xv;
+        yv += (real)a[0] * own->x[v];
+        if (MAT_COMPLEX) {
+            ai[v] += (real)a[MAT_COMPLEX] * xv;
+            yv -= (real)a[MAT_COMPLEX] * own->ix[v];
+        }
+        FN(store)(y + v * VL, yv);
+    }
+}
+
+#if REALS * REAL_BYTES >= 64
+/* The block rows that a row some rows ahead gathers and scatters to. */
+INLINE void FN(prefetch_pairs)(const wisp__half_params *h, int64_t row, int64_t at)
+{
+    const wisp__half *m = h->half;
+    if (row >= m->rows) return;
+    const int64_t begin = m->row[row], inside = begin + m->inside[row], end = m->row[row + 1];
+    const real *x = (const real *)h->p.gather + at, *y = (const real *)h->p.y + at;
+    for (int64_t e = begin; e < end; e++) {
+        UNROLL for (int l = 0; l < ROW_LINES; l++)
+        {
+            __builtin_prefetch((const char *)(x + m->col[e] * h->p.ld_gather) + 64 * l);
+            if (e < inside) __builtin_prefetch((const char *)(y + m->col[e] * h->p.ld_y) + 64 * l, 1);
+        }
+    }
+}
+#else
+#define FN_NO_PREFETCH
+#endif
+
+/* One row, whose first entry outside its block has the number `outside`. */
+INLINE void FN(half_row)(const wisp__half_params *h, unsigned terms, int64_t row, int64_t outside, int64_t at,
+                         FN(sums) *restrict s)
+{
+    const wisp__spmmv_params *p = &h->p;
+    const wisp__half *m = h->half;
+    const real *gather = (const real *)p->gather + at;
+    const mat_real *val = (const mat_real *)m->val;
+    real *y = (real *)p->y + at, *spill = (real *)h->spill + at;
+    const int32_t *col = m->col, *slot = m->slot;
+    const int64_t ld_x = p->ld_gather, ld_y = p->ld_y, ld_spill = h->ld_spill;
+    int64_t e = m->row[row];
+    const int64_t inside_end = e + m->inside[row], end = m->row[row + 1];
+    const real *x_row = (const real *)p->x + row * p->ld_x + at;
+    FN(own) own;
+    UNROLL for (int v = 0; v < NV; v++)
+    {
+        own.x[v] = FN(load)(x_row + v * VL);
+        if (terms & K_SCALE) own.x[v] = FN(cmul)(p->alpha, !!(terms & K_COMPLEX), own.x[v]);
+        if (MAT_COMPLEX) own.ix[v] = FN(times_i)(own.x[v]);
+    }
+    vec ar[NV] = {0}, ai[NV] = {0};
+    if (e < inside_end && col[e] == row) {
+        const real *x = gather + row * ld_x;
+        UNROLL for (int v = 0; v < NV; v++) ar[v] = (real)val[e * (1 + MAT_COMPLEX)] * FN(load)(x + v * VL);
+        e++;
+    }
+    /* Of a real matrix every other entry has the second accumulator: two chains of additions. */
+    vec *odd = MAT_COMPLEX ? ar : ai;
+#define PAIR(e, to, sum) FN(pair)(val + (e) * (1 + MAT_COMPLEX), gather + col[e] * ld_x, to, &own, sum, ai)
+    for (; e + 1 < inside_end; e += 2) {
+        PAIR(e, y + col[e] * ld_y, ar);
+        PAIR(e + 1, y + col[e + 1] * ld_y, odd);
+    }
+    if (e < inside_end) {
+        PAIR(e, y + col[e] * ld_y, ar);
+        e++;
+    }
+    for (; e < end; e++, outside++) PAIR(e, spill + slot[outside] * ld_spill, ar);
+#undef PAIR
+    UNROLL for (int v = 0; v < NV; v++) ar[v] += MAT_COMPLEX ? FN(times_i)(ai[v]) : ai[v];
+    FN(epilogue)(p, terms, row, at, ar, s);
+}
+
+INLINE void FN(begin)(const wisp__half_params *h, int64_t row, int64_t end, int64_t at)
+{
+    real *y = (real *)h->p.y + row * h->p.ld_y + at;
+    const int c = !!(h->p.terms & K_COMPLEX);
+    for (; row < end; row++, y += h->p.ld_y) {
+        if (h->reads_y)
+            UNROLL for (int v = 0; v < NV; v++) FN(store)(y + v * VL, FN(cmul)(h->beta, c, FN(load)(y + v * VL)));
+        else
+            UNROLL for (int v = 0; v < NV; v++) FN(store)(y + v * VL, (vec){0});
+    }
+}
+
+INLINE void FN(half_strip)(const wisp__half_params *h, unsigned terms, int64_t strip, int64_t begin, int column,
+                           double *dot)
+{
+    const wisp__half *m = h->half;
+    const int64_t at = (int64_t)column * PARTS,
+                  last = (strip + 1) * K_STRIP < m->rows ? (strip + 1) * K_STRIP : m->rows;
+    FN(begin)(h, begin, m->reach[strip], at);
+    FN(sums) s;
+    __builtin_memset(&s, 0, sizeof s);
+    int64_t outside = m->outside[strip];
+    for (int64_t row = strip * K_STRIP; row < last; row++) {
+#ifndef FN_NO_PREFETCH
+        FN(prefetch_pairs)(h, row + PREFETCH_ROWS, at);
+#endif
+        FN(half_row)(h, terms, row, outside, at, &s);
+        outside += m->row[row + 1] - m->row[row] - m->inside[row];
+    }
+    if (terms & K_DOTS) FN(flush_panel)(&s, terms, h->p.width, column, dot);
+}
+
+static void FN(half_none)(const wisp__half_params *h, int64_t strip, int64_t begin, int at, double *dot)
+{
+    FN(half_strip)(h, K_AXPBY, strip, begin, at, dot);
+}
+static void FN(half_kpm)(const wisp__half_params *h, int64_t strip, int64_t begin, int at, double *dot)
+{
+    FN(half_strip)(h, K_MASK_KPM, strip, begin, at, dot);
+}
+static void FN(half_all)(const wisp__half_params *h, int64_t strip, int64_t begin, int at, double *dot)
+{
+    FN(half_strip)(h, h->p.terms, strip, begin, at, dot);
+}
+
+static void FN(half_finish)(const wisp__half_params *h, int64_t strip, int64_t begin, int column, double *dot)
+{
+    (void)begin;
+    const wisp__half *m = h->half;
+    const unsigned terms = h->p.terms & (K_AXPBY | K_CHAIN | K_DELTA | K_DOTS | K_COMPLEX);
+    const int64_t at = (int64_t)column * PARTS,
+                  last = (strip + 1) * K_STRIP < m->rows ? (strip + 1) * K_STRIP : m->rows;
+    real *y = (real *)h->p.y + at;
+    const real *spill = (const real *)h->spill + at;
+    for (int64_t k = m->incoming[strip]; k < m->incoming[strip + 1]; k++) {
+        real *to = y + m->into[k] * h->p.ld_y;
+        const real *from = spill + m->from[k] * h->ld_spill;
+        UNROLL for (int v = 0; v < NV; v++) FN(store)(to + v * VL, FN(load)(to + v * VL) + FN(load)(from + v * VL));
+    }
+    if (!(terms & (K_CHAIN | K_DOTS))) return;
+    FN(sums) s;
+    __builtin_memset(&s, 0, sizeof s);
+    for (int64_t row = strip * K_STRIP; row < last; row++) {
+        vec none[NV] = {0};
+        FN(epilogue)(&h->p, terms, row, at, none, &s);
+    }
+    if (terms & K_DOTS) FN(flush_panel)(&s, terms, h->p.width, column, dot);
+}
+#undef FN_NO_PREFETCH
+#undef WIDTH
