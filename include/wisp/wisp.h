@@ -312,6 +312,13 @@ WISP_API wisp_status wisp_vscal(wisp_blk *x, const wisp_scalar *alpha);
 /* dot[j] = <x_j, y_j> = sum of conj(x) y;  norm[j] = ||x_j||_2. Bit-identical for any number of threads. */
 WISP_API wisp_status wisp_dot(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot);
 WISP_API wisp_status wisp_norm(const wisp_blk *x, double *norm);
+/* The same with compensated sums: plain FMA sums over at most 128 rows each, and sums (in double) of these with their
+   rounding errors over all rows, threads and processes. The error of a dot is at most (128 u + 2^-52) sum |x_i| |y_i|,
+   where u is the rounding unit of the type, plus 2^-53 of the result; where the plain sums are exact, it is right to
+   the last bit but one. (For complex blocks: of each part of the dot, |x_i| |y_i| with both parts of x and y.) The
+   relative error of a norm is at most 64 u + 2^-52. */
+WISP_API wisp_status wisp_dot_kahan(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot);
+WISP_API wisp_status wisp_norm_kahan(const wisp_blk *x, double *norm);
 
 /* ---- products of tall and skinny blocks ------------------------------------------------------- */
 

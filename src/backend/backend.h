@@ -41,9 +41,10 @@ typedef struct wisp__backend {
     wisp_status (*launch_half)(wisp_ctx *ctx, wisp__combo combo, const wisp__spmmv_params *p, const wisp__half *half,
                                double *partial, size_t dot_size, void *spill, int64_t ld_spill);
     wisp_status (*axpby)(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count);
-    /* As launch_spmmv: partial[blocks][2][period], blocks of `per_block` periods. */
-    wisp_status (*dot)(wisp_ctx *ctx, bool is_double, bool cross, const wisp__dot_params *p, int64_t count,
-                       int64_t per_block, double *partial);
+    /* partial[blocks][1 or, compensated, 2][1 or, with cross, 2][period], blocks of per_block periods, a multiple of
+       K_STRIP. */
+    wisp_status (*dot)(wisp_ctx *ctx, bool is_double, bool cross, bool compensated, const wisp__dot_params *p,
+                       int64_t count, int64_t per_block, double *partial);
     /* As dot: partial[blocks][1 or, compensated, 2][p][q], blocks of per_block rows, a multiple of K_STRIP. */
     wisp_status (*gram)(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p, int64_t per_block,
                         double *partial);

@@ -182,7 +182,7 @@ typedef struct {
     wisp__dot_fn fn;
     const wisp__dot_params *p;
     int64_t count, per_block;
-    bool cross;
+    bool cross, compensated;
     double *partial;
 } dot_run;
 
@@ -190,20 +190,20 @@ static void dot_thread(void *arg, int thread, int threads)
 {
     const dot_run *r = arg;
     const int64_t blocks = (r->count + r->per_block - 1) / r->per_block;
-    const size_t period = (size_t)r->p->period;
+    const size_t sums = (size_t)r->p->period * (r->cross ? 2 : 1), step = r->compensated ? 2 * sums : sums;
     const int64_t end = wisp__split(blocks, threads, thread + 1);
     for (int64_t b = wisp__split(blocks, threads, thread); b < end; b++) {
-        double *same = r->partial + (size_t)b * 2 * period;
-        memset(same, 0, 2 * period * sizeof *same);
-        r->fn(r->p, b * r->per_block, WISP__MIN((b + 1) * r->per_block, r->count), same,
-              r->cross ? same + period : NULL);
+        double *sum = r->partial + (size_t)b * step;
+        memset(sum, 0, step * sizeof *sum);
+        r->fn(r->p, b * r->per_block, WISP__MIN((b + 1) * r->per_block, r->count), r->cross, sum,
+              r->compensated ? sum + sums : NULL);
     }
 }
 
-static wisp_status cpu_dot(wisp_ctx *ctx, bool is_double, bool cross, const wisp__dot_params *p, int64_t count,
-                           int64_t per_block, double *partial)
+static wisp_status cpu_dot(wisp_ctx *ctx, bool is_double, bool cross, bool compensated, const wisp__dot_params *p,
+                           int64_t count, int64_t per_block, double *partial)
 {
-    dot_run run = {ctx->isa->dot[is_double], p, count, per_block, cross, partial};
+    dot_run run = {ctx->isa->dot[is_double], p, count, per_block, cross, compensated, partial};
     wisp__run_some(ctx, count * p->period < WISP__SMALL, dot_thread, &run);
     return WISP_OK;
 }

@@ -1,8 +1,10 @@
 /* Element-wise ops and dots of block vectors. Rows of a compact block are taken several at a time, so that the
    inner loop (a "period", with its own factor for each element) is long enough for any width. */
 
+#include <string.h>
+
 void AXPBY(const wisp__axpby_params *p, int64_t begin, int64_t end);
-void DOT(const wisp__dot_params *p, int64_t begin, int64_t end, double *same, double *cross);
+void DOT(const wisp__dot_params *p, int64_t begin, int64_t end, int cross, double *sum, double *error);
 
 void AXPBY(const wisp__axpby_params *p, int64_t begin, int64_t end)
 {
@@ -32,14 +34,28 @@ void AXPBY(const wisp__axpby_params *p, int64_t begin, int64_t end)
     }
 }
 
+/* sum += strip, and with it the rounding errors of these sums. */
+INLINE void add_strip(int n, const real *strip, double *sum, double *error)
+{
+    if (error) IVDEP for (int l = 0; l < n; l++)
+        {
+            const double a = sum[l], b = (double)strip[l], s = a + b;
+            sum[l] = s;
+            error[l] += SUM_ERROR(a, b, s);
+        }
+    else
+        IVDEP for (int l = 0; l < n; l++) sum[l] += (double)strip[l];
+}
+
 /* Adds up to K_STRIP periods in the real type before each sum in double. */
-void DOT(const wisp__dot_params *p, int64_t begin, int64_t end, double *same, double *cross)
+void DOT(const wisp__dot_params *p, int64_t begin, int64_t end, int cross, double *sum, double *error)
 {
     enum { PANEL = 256 };
     for (int first = 0; first < p->period; first += PANEL) {
         const int n = p->period - first < PANEL ? p->period - first : PANEL;
         for (int64_t strip = begin; strip < end; strip += K_STRIP) {
-            real s[PANEL] = {0}, c[PANEL] = {0};
+            real s[PANEL] = {0}, c[PANEL];
+            if (cross) memset(c, 0, sizeof c);
             const int64_t strip_end = strip + K_STRIP < end ? strip + K_STRIP : end;
             for (int64_t i = strip; i < strip_end; i++) {
                 const real *x = (const real *)p->x + i * p->ld_x + first, *y = (const real *)p->y + i * p->ld_y + first;
@@ -51,9 +67,10 @@ void DOT(const wisp__dot_params *p, int64_t begin, int64_t end, double *same, do
                 else
                     for (int l = 0; l < n; l++) s[l] += x[l] * y[l];
             }
-            for (int l = 0; l < n; l++) same[first + l] += (double)s[l];
-            if (cross)
-                for (int l = 0; l < n; l++) cross[first + l] += (double)c[l];
+            add_strip(n, s, sum + first, error ? error + first : NULL);
+            if (!cross) continue;
+            const int behind = p->period + first;
+            add_strip(n, c, sum + behind, error ? error + behind : NULL);
         }
     }
 }

@@ -105,14 +105,16 @@ typedef struct {
 } wisp__axpby_params;
 typedef void (*wisp__axpby_fn)(const wisp__axpby_params *p, int64_t begin, int64_t end);
 
-/* Sums of products over rows [begin, end): same[i] += x_i y_i and cross[i] += x_i y_swapped(i), per real
-   element i of the period; cross only for complex blocks (else NULL). */
+/* Sums of products over periods [begin, end): sum[i] += x_i y_i per real element i of the period and, with cross (for
+   complex blocks), sum[period + i] += x_i y_swapped(i); strip by strip of K_STRIP periods. error, if not NULL, takes
+   the rounding errors of these additions up, as for gram. */
 typedef struct {
     const void *x, *y;
     int64_t ld_x, ld_y;
     int period;
 } wisp__dot_params;
-typedef void (*wisp__dot_fn)(const wisp__dot_params *p, int64_t begin, int64_t end, double *same, double *cross);
+typedef void (*wisp__dot_fn)(const wisp__dot_params *p, int64_t begin, int64_t end, int cross, double *sum,
+                             double *error);
 
 /* Blocks of p and q real columns (a complex one counts two): sums of v_ia w_ib over rows [begin, end), begin a
    multiple of K_STRIP, are added to sum[p][q] strip by strip; error, if not NULL, takes the rounding errors of these

@@ -48,6 +48,9 @@ typedef real mat_real;
 #define IVDEP _Pragma("GCC ivdep")
 #endif
 
+/* The rounding error of s = a + b (Knuth's TwoSum; there is no product here that could be contracted). */
+#define SUM_ERROR(a, b, s) (((a) - ((s) - ((s) - (a)))) + ((b) - ((s) - (a))))
+
 /* (re, im) -> (im, re) in each pair of a register of n elements. */
 #define SWAP_2(v) __builtin_shufflevector(v, v, 1, 0)
 #define SWAP_4(v) __builtin_shufflevector(v, v, 1, 0, 3, 2)

@@ -28,16 +28,31 @@ typedef real vec_mem __attribute__((vector_size(SIMD_BYTES), aligned(REAL_BYTES)
 
 /* ---- gram ------------------------------------------------------------------------------------ */
 
-enum { OVER = 2 * FULL, PREFETCH_BYTES = 4096 };
+enum { OVER = 2 * FULL, PREFETCH_BYTES = 4096, LINE_BYTES = 64 };
+
+/* Rows to fetch ahead, whole and in order as memory likes it. */
+typedef struct {
+    const char *at;
+    int64_t ld;
+    int lines;
+} fetch;
+
+INLINE void fetch_row(fetch *f)
+{
+    for (int l = 0; l < f->lines; l++) __builtin_prefetch(f->at + l * LINE_BYTES, 0, 2);
+    f->at += f->ld;
+}
 
 /* Part of a strip: rows of V from column a, rows of W from column b. */
 typedef struct {
     const real *v, *w;
     int64_t ld_v, ld_w;
-    int64_t ahead_v, ahead_w; /* prefetch distance in reals */
-    int rows, n;              /* n: columns of W that count */
-    int64_t ld;               /* of the sums */
-    double *sum, *error;      /* error: NULL if plain */
+    int rows, n;         /* n: columns of W that count */
+    int64_t ld;          /* of the sums */
+    double *sum, *error; /* error: NULL if plain */
+    fetch far_v, far_w;
+    int64_t share; /* rows that a tile fetches ahead */
+    int every;     /* once in as many rows; 1: the only tile looks ahead itself */
 } strip_part;
 
 enum { DOUBLES = SIMD_BYTES / 8 };
@@ -53,9 +68,6 @@ INLINE sums widened(const real *p)
     return __builtin_convertvector(*(const half *)p, sums);
 #endif
 }
-
-/* The rounding error of s = a + b (Knuth's TwoSum; there is no product here that could be contracted). */
-#define SUM_ERROR(a, b, s) (((a) - ((s) - ((s) - (a)))) + ((b) - ((s) - (a))))
 
 /* sum += acc for one register, and with it the rounding errors of these sums. */
 INLINE void flush(vec acc, const int compensated, double *sum, double *error)
@@ -89,17 +101,26 @@ INLINE void gram_tile(const int mr, const int nv, const strip_part *s)
     UNROLL for (int u = 0; u < each; u++) UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++)
         acc[u][r][k] = (vec){0};
     const real *v = s->v, *w = s->w;
+    fetch far_v = s->far_v, far_w = s->far_w;
+    const int64_t near_v = s->every == 1 ? far_v.at - (const char *)v : 0,
+                  near_w = s->every == 1 ? far_w.at - (const char *)w : 0;
     int i = 0;
-    for (; i + each <= s->rows; i += each) {
-        UNROLL for (int u = 0; u < each; u++)
-        {
-            if (s->ahead_v) __builtin_prefetch(v + s->ahead_v, 0, 2);
-            if (s->ahead_w) UNROLL for (int k = 0; k < nv; k++) __builtin_prefetch(w + s->ahead_w + k * FULL, 0, 2);
-            vec x[2];
-            UNROLL for (int k = 0; k < nv; k++) x[k] = *(const vec_mem *)(w + k * FULL);
-            UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++) acc[u][r][k] += v[r] * x[k];
-            v += s->ld_v;
-            w += s->ld_w;
+    while (i + each <= s->rows) {
+        const int stop = s->every == 1 || s->rows - i < s->every * each ? s->rows : i + s->every * each;
+        if (s->every > 1) UNROLL for (int u = 0; u < each; u++) fetch_row(&far_v), fetch_row(&far_w);
+        for (; i + each <= stop; i += each) {
+            UNROLL for (int u = 0; u < each; u++)
+            {
+                if (near_v) {
+                    __builtin_prefetch((const char *)v + near_v, 0, 2);
+                    UNROLL for (int k = 0; k < nv; k++) __builtin_prefetch((const char *)(w + k * FULL) + near_w, 0, 2);
+                }
+                vec x[2];
+                UNROLL for (int k = 0; k < nv; k++) x[k] = *(const vec_mem *)(w + k * FULL);
+                UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++) acc[u][r][k] += v[r] * x[k];
+                v += s->ld_v;
+                w += s->ld_w;
+            }
         }
     }
     for (; i < s->rows; i++, v += s->ld_v, w += s->ld_w)
@@ -147,27 +168,46 @@ static const gram_tile_fn gram_tiles[TILE][2] = {
 #endif
 };
 
-/* Columns b .. b + n - 1 of W with all of V, over the rows of one part. */
-static void gram_columns(const wisp__gram_params *p, strip_part s, int b)
+/* Columns b .. b + n - 1 of W with all of V, over the rows of one part; each tile fetches its share of the rows ahead,
+   so that memory is busy all the time. */
+static void gram_columns(const wisp__gram_params *p, strip_part s)
 {
-    const int64_t ahead_v = s.ahead_v, ahead_w = s.ahead_w;
     for (int a = 0; a < p->p; a += TILE) {
         const int mr = p->p - a < TILE ? p->p - a : TILE;
-        s.ahead_v = b ? 0 : ahead_v; /* each line once */
-        s.ahead_w = a ? 0 : ahead_w;
         gram_tiles[mr - 1][s.n > FULL](&s);
         s.v += mr;
         s.sum += mr * s.ld;
         if (s.error) s.error += mr * s.ld;
+        s.far_v.at += s.share * s.far_v.ld;
+        s.far_w.at += s.share * s.far_w.ld;
     }
 }
 
-/* Rows that a strip looks ahead: the next strip where it is walked several times, else a few kilobytes. */
-static int64_t rows_ahead(const wisp__gram_params *p, int64_t ld)
+/* Bytes to look ahead: the next strip where it is walked several times, else a few kilobytes. */
+static int64_t bytes_ahead(const wisp__gram_params *p, int64_t ld)
 {
-    if (p->p > TILE || p->q > OVER) return K_STRIP;
+    if (p->p > TILE || p->q > OVER) return K_STRIP * ld * REAL_BYTES;
     const int64_t rows = PREFETCH_BYTES / REAL_BYTES / ld;
-    return rows > 1 ? rows : 1;
+    return (rows > 1 ? rows : 1) * ld * REAL_BYTES;
+}
+
+static fetch fetch_from(const real *row, int64_t ld, int reals, const wisp__gram_params *p)
+{
+    return (fetch){(const char *)row + bytes_ahead(p, ld), ld * REAL_BYTES,
+                   (reals * REAL_BYTES + LINE_BYTES - 1) / LINE_BYTES};
+}
+
+/* The last rows of a strip, behind which the array may end. */
+static void gram_copied(const wisp__gram_params *p, strip_part s)
+{
+    real copy[FULL * OVER] = {0};
+    for (int64_t i = 0; i < s.rows; i++)
+        for (int k = 0; k < s.n; k++) copy[i * OVER + k] = s.w[i * s.ld_w + k];
+    s.w = copy;
+    s.ld_w = OVER;
+    s.every = K_STRIP; /* nothing is fetched */
+    s.far_v.lines = s.far_w.lines = 0;
+    gram_columns(p, s);
 }
 
 void GRAM(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error)
@@ -175,36 +215,34 @@ void GRAM(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, d
     /* Rows before this one may be read beyond their end by a register. */
     const int64_t lack = (p->q + FULL - 1) / FULL * FULL - p->q, unsafe = (lack + p->ld_w - 1) / p->ld_w;
     const int64_t safe = p->rows - unsafe;
-    const int64_t ahead_v = rows_ahead(p, p->ld_v) * p->ld_v, ahead_w = rows_ahead(p, p->ld_w) * p->ld_w;
+    const int across = (p->p + TILE - 1) / TILE, tiles = across * ((p->q + OVER - 1) / OVER);
     for (int64_t strip = begin; strip < end; strip += K_STRIP) {
         const int64_t strip_end = strip + K_STRIP < end ? strip + K_STRIP : end;
+        const real *v = (const real *)p->v + strip * p->ld_v, *w = (const real *)p->w + strip * p->ld_w;
+        strip_part s = {.v = v,
+                        .ld_v = p->ld_v,
+                        .ld_w = p->ld_w,
+                        .ld = p->q,
+                        .far_v = fetch_from(v, p->ld_v, p->p, p),
+                        .far_w = fetch_from(w, p->ld_w, p->q, p),
+                        .share = (K_STRIP + tiles - 1) / tiles,
+                        .every = tiles};
         for (int b = 0; b < p->q; b += OVER) {
-            const int n = p->q - b < OVER ? p->q - b : OVER;
-            const int64_t direct = n % FULL == 0 || strip_end <= safe ? strip_end : safe > strip ? safe : strip;
-            const real *v = (const real *)p->v, *w = (const real *)p->w + b;
-            strip_part s = {v + strip * p->ld_v,
-                            w + strip * p->ld_w,
-                            p->ld_v,
-                            p->ld_w,
-                            ahead_v,
-                            ahead_w,
-                            (int)(direct - strip),
-                            n,
-                            p->q,
-                            sum + b,
-                            error ? error + b : NULL};
-            if (direct > strip) gram_columns(p, s, b);
-            if (direct < strip_end) {
-                real copy[FULL * OVER] = {0};
-                for (int64_t i = direct; i < strip_end; i++)
-                    for (int k = 0; k < n; k++) copy[(i - direct) * OVER + k] = w[i * p->ld_w + k];
-                s.v = v + direct * p->ld_v;
-                s.w = copy;
-                s.ld_w = OVER;
-                s.ahead_v = s.ahead_w = 0;
-                s.rows = (int)(strip_end - direct);
-                gram_columns(p, s, b);
-            }
+            s.n = p->q - b < OVER ? p->q - b : OVER;
+            const int64_t direct = s.n % FULL == 0 || strip_end <= safe ? strip_end : safe > strip ? safe : strip;
+            s.w = w + b;
+            s.sum = sum + b;
+            s.error = error ? error + b : NULL;
+            s.rows = (int)(direct - strip);
+            if (direct > strip) gram_columns(p, s);
+            s.far_v.at += across * s.share * s.far_v.ld;
+            s.far_w.at += across * s.share * s.far_w.ld;
+            if (direct == strip_end) continue;
+            strip_part last = s;
+            last.v += (direct - strip) * s.ld_v;
+            last.w += (direct - strip) * s.ld_w;
+            last.rows = (int)(strip_end - direct);
+            gram_copied(p, last);
         }
     }
 }

@@ -144,66 +144,102 @@ wisp_status wisp_vscal(wisp_blk *x, const wisp_scalar *alpha) { return checked("
 
 /* ---- dots ------------------------------------------------------------------------------------ */
 
-/* Adds a pass's sums to dot[width]: period element l belongs to column l / parts % width. */
-static void gather_dots(wisp_type type, int width, int period, const double *same, const double *cross,
-                        wisp_scalar *dot)
+/* Adds a pass's sums to dot[width]: period element l belongs to column l / parts % width. Errors as in wisp__add. */
+static void gather_dots(const wisp_blk *x, int period, bool cross, const double *sum, const double *sum_error,
+                        wisp_scalar *dot, double *error)
 {
-    const int parts = wisp__parts(type);
-    for (int l = 0; l < period; l++) {
-        wisp_scalar *d = dot + l / parts % width;
-        d->re += same[l];
-        if (cross) d->im += l % 2 ? -cross[l] : cross[l]; /* x_re y_im - x_im y_re */
+    const int parts = wisp__parts(x->type);
+    for (int l = 0; l < (cross ? 2 : 1) * period; l++) {
+        const int im = l >= period, j = 2 * (l % period / parts % x->width) + im;
+        const double sign = im && l % 2 != period % 2 ? -1 : 1; /* x_re y_im - x_im y_re */
+        wisp__add(&dot->re + j, error ? error + j : NULL, sign * sum[l], error ? sign * sum_error[l] : 0);
     }
 }
 
-static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool imaginary, wisp_scalar *dot)
+/* The dots of this process; compensated with their errors, error[2 width], if that is not NULL. */
+static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, wisp_scalar *dot, double *error)
 {
+    enum { SUMS = 1 << 15 };
     wisp_ctx *ctx = x->ctx;
     const bool is_double = wisp__type_is_double(x->type);
-    const bool cross = imaginary && wisp_type_is_complex(x->type);
     const cut c = cut_of(x, y);
     const int parts = wisp__parts(x->type);
     const size_t size = wisp_type_size(x->type) / (size_t)parts;
     memset(dot, 0, (size_t)x->width * sizeof *dot);
+    if (error) memset(error, 0, 2 * (size_t)x->width * sizeof *error);
     wisp__dot_params p = {x->data, y->data, x->stride * parts * c.rows, y->stride * parts * c.rows, c.period};
     for (int pass = 0; pass < 2; pass++) {
-        const int64_t count = pass ? c.tail : c.count, per = wisp__rows_per_block(count);
-        const int64_t blocks = (count + per - 1) / per;
-        if (count == 0) continue;
         if (pass) {
             p.x = x->data + (size_t)(c.count * p.ld_x) * size;
             p.y = y->data + (size_t)(c.count * p.ld_y) * size;
             p.ld_x = p.ld_y = p.period = x->width * parts;
         }
+        const size_t sums = (size_t)p.period * (cross ? 2 : 1), step = error ? 2 * sums : sums;
+        const int64_t count = pass ? c.tail : c.count, per = wisp__rows_per_sum(count, step, SUMS, 1);
+        const int64_t blocks = (count + per - 1) / per;
+        if (count == 0) continue;
         double *partial;
-        wisp_status status = wisp__scratch(ctx, &partial, (size_t)blocks * 2 * (size_t)p.period, sizeof *partial);
-        if (status == WISP_OK) status = ctx->backend->dot(ctx, is_double, cross, &p, count, per, partial);
+        wisp_status status = wisp__scratch(ctx, &partial, (size_t)blocks * step, sizeof *partial);
+        if (status == WISP_OK) status = ctx->backend->dot(ctx, is_double, cross, error, &p, count, per, partial);
         if (status != WISP_OK) return status;
-        wisp__tree_sum(partial, blocks, 2 * (size_t)p.period);
-        gather_dots(x->type, x->width, p.period, partial, cross ? partial + p.period : NULL, dot);
+        (error ? wisp__tree_sum_compensated : wisp__tree_sum)(partial, blocks, sums);
+        gather_dots(x, p.period, cross, partial, partial + sums, dot, error);
     }
     return WISP_OK;
 }
 
-wisp_status wisp_dot(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot)
+static wisp_status plain_dot(const wisp_blk *x, const wisp_blk *y, bool cross, wisp_scalar *dot)
 {
+    wisp_status status = local_dot(x, y, cross, dot, NULL);
+    return status == WISP_OK ? x->ctx->comm->sum(x->ctx, &dot->re, 2 * (size_t)x->width) : status;
+}
+
+static wisp_status kahan_dot(const wisp_blk *x, const wisp_blk *y, bool cross, wisp_scalar *dot)
+{
+    const size_t n = 2 * (size_t)x->width;
     wisp_status status;
-    WISP_TRY(wisp__same_shape("dot", x, y));
-    WISP_TRY(local_dot(x, y, x->data != y->data || x->stride != y->stride, dot)); /* <x, x> is real */
-    WISP_TRY(x->ctx->comm->sum(x->ctx, &dot->re, 2 * (size_t)x->width));
+    double *error = NULL;
+    WISP_TRY(wisp__alloc_raw(x->ctx, &error, n, sizeof *error));
+    WISP_TRY(local_dot(x, y, cross, dot, error));
+    WISP_TRY(wisp__sum_compensated(x->ctx, &dot->re, error, n));
+    for (size_t i = 0; i < n; i++) (&dot->re)[i] += error[i];
 out:
+    wisp_free(x->ctx, error);
     return status;
 }
 
-wisp_status wisp_norm(const wisp_blk *x, double *norm)
+typedef wisp_status (*dot_fn)(const wisp_blk *x, const wisp_blk *y, bool cross, wisp_scalar *dot);
+
+static wisp_status checked_dot(const wisp_blk *x, const wisp_blk *y, dot_fn fn, wisp_scalar *dot)
+{
+    wisp_status status = wisp__same_shape("dot", x, y);
+    if (status != WISP_OK) return status;
+    const bool same = x->data == y->data && x->stride == y->stride; /* <x, x> is real */
+    return fn(x, y, wisp_type_is_complex(x->type) && !same, dot);
+}
+
+wisp_status wisp_dot(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot)
+{
+    return checked_dot(x, y, plain_dot, dot);
+}
+
+wisp_status wisp_dot_kahan(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot)
+{
+    return checked_dot(x, y, kahan_dot, dot);
+}
+
+static wisp_status norms(const wisp_blk *x, dot_fn fn, double *norm)
 {
     wisp_status status;
     wisp_scalar *dot = NULL;
     WISP_TRY(wisp__alloc_raw(x->ctx, &dot, (size_t)x->width, sizeof *dot));
-    WISP_TRY(local_dot(x, x, false, dot));
-    WISP_TRY(x->ctx->comm->sum(x->ctx, &dot->re, 2 * (size_t)x->width));
+    WISP_TRY(fn(x, x, false, dot));
     for (int j = 0; j < x->width; j++) norm[j] = sqrt(dot[j].re);
 out:
     wisp_free(x->ctx, dot);
     return status;
 }
+
+wisp_status wisp_norm(const wisp_blk *x, double *norm) { return norms(x, plain_dot, norm); }
+
+wisp_status wisp_norm_kahan(const wisp_blk *x, double *norm) { return norms(x, kahan_dot, norm); }

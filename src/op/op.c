@@ -1,4 +1,5 @@
 #include "op.h"
+#include <string.h>
 
 void wisp__tree_sum(double *partial, int64_t blocks, size_t size)
 {
@@ -8,6 +9,48 @@ void wisp__tree_sum(double *partial, int64_t blocks, size_t size)
             const double *from = partial + (size_t)(b + step) * size;
             for (size_t i = 0; i < size; i++) into[i] += from[i];
         }
+}
+
+void wisp__tree_sum_compensated(double *partial, int64_t blocks, size_t size)
+{
+    for (int64_t step = 1; step < blocks; step *= 2)
+        for (int64_t b = 0; b + step < blocks; b += 2 * step) {
+            double *into = partial + (size_t)b * 2 * size;
+            const double *from = partial + (size_t)(b + step) * 2 * size;
+            for (size_t i = 0; i < size; i++) wisp__add(into + i, into + size + i, from[i], from[size + i]);
+        }
+}
+
+/* Each process has a place of its own, so that the communicator's sum is exact. */
+wisp_status wisp__sum_compensated(wisp_ctx *ctx, double *sum, double *error, size_t n)
+{
+    enum { AT_ONCE = 1 << 16 };
+    const size_t ranks = (size_t)ctx->comm->size(ctx), rank = (size_t)ctx->comm->rank(ctx);
+    const size_t most = WISP__MAX(AT_ONCE / ranks, 1);
+    wisp_status status = WISP_OK;
+    double *places;
+    WISP_TRY(wisp__alloc_raw(ctx, &places, ranks * 2 * WISP__MIN(most, n), sizeof *places));
+    for (size_t done = 0; done < n; done += most) {
+        const size_t m = WISP__MIN(most, n - done);
+        memset(places, 0, ranks * 2 * m * sizeof *places);
+        memcpy(places + rank * 2 * m, sum + done, m * sizeof *places);
+        memcpy(places + rank * 2 * m + m, error + done, m * sizeof *places);
+        WISP_TRY(ctx->comm->sum(ctx, places, ranks * 2 * m));
+        wisp__tree_sum_compensated(places, (int64_t)ranks, m);
+        memcpy(sum + done, places, m * sizeof *places);
+        memcpy(error + done, places + m, m * sizeof *places);
+    }
+out:
+    wisp_free(ctx, places);
+    return status;
+}
+
+int64_t wisp__rows_per_sum(int64_t rows, size_t size, size_t most, int strips)
+{
+    enum { LEAST = 64, MOST = 1024 };
+    const int64_t blocks = WISP__MIN(WISP__MAX((int64_t)(most / size), LEAST), MOST);
+    const int64_t per = (rows + blocks - 1) / blocks;
+    return WISP__MAX((per + K_STRIP - 1) / K_STRIP, strips) * K_STRIP;
 }
 
 wisp_status wisp__same_shape(const char *op, const wisp_blk *y, const wisp_blk *x)

@@ -22,36 +22,12 @@ static wisp_status check(const char *op, const wisp_blk *V, const wisp_blk *W, c
 
 /* ---- gram ------------------------------------------------------------------------------------ */
 
-/* a += b for sums with their errors. */
-static void add_compensated(double a[2], const double b[2])
-{
-    const double s = a[0] + b[0], bb = s - a[0];
-    a[1] += b[1] + ((a[0] - (s - bb)) + (b[0] - bb));
-    a[0] = s;
-}
-
-/* wisp__tree_sum of sums, errors following each block's sums. */
-static void tree_sum_compensated(double *partial, int64_t blocks, size_t size)
-{
-    for (int64_t step = 1; step < blocks; step *= 2)
-        for (int64_t b = 0; b + step < blocks; b += 2 * step) {
-            double *into = partial + (size_t)b * 2 * size;
-            const double *from = partial + (size_t)(b + step) * 2 * size;
-            for (size_t i = 0; i < size; i++) {
-                double sum[2] = {into[i], into[size + i]};
-                add_compensated(sum, (const double[2]){from[i], from[size + i]});
-                into[i] = sum[0];
-                into[size + i] = sum[1];
-            }
-        }
-}
-
 /* One element of the real product, or the sum (difference) of two. */
 static double joined(const double *sum, const double *error, size_t one, size_t two, double sign)
 {
-    double a[2] = {sum[one], error ? error[one] : 0};
-    if (sign != 0) add_compensated(a, (const double[2]){sign * sum[two], error ? sign * error[two] : 0});
-    return error ? a[0] + a[1] : a[0];
+    double a = sum[one], a_error = error ? error[one] : 0;
+    if (sign != 0) wisp__add(&a, error ? &a_error : NULL, sign * sum[two], error ? sign * error[two] : 0);
+    return a + a_error;
 }
 
 /* X = alpha G + beta X from the real product's sums. */
@@ -76,18 +52,10 @@ static void join(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, wisp_scalar bet
         }
 }
 
-/* As wisp__rows_per_block, with fewer blocks where the sums are many. */
-static int64_t gram_rows_per_block(int64_t rows, size_t size)
-{
-    enum { SUMS = 1 << 18, LEAST = 64, MOST = 1024 };
-    const int64_t blocks = WISP__MIN(WISP__MAX((int64_t)(SUMS / size), LEAST), MOST);
-    const int64_t per = (rows + blocks - 1) / blocks;
-    return WISP__MAX((per + K_STRIP - 1) / K_STRIP, 1) * K_STRIP;
-}
-
 wisp_status wisp_tsm_gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const wisp_blk *V, const wisp_blk *W,
                           wisp_scalar beta, unsigned flags)
 {
+    enum { SUMS = 1 << 18, FEW = 64, STRIPS = 4 };
     wisp_ctx *ctx = V->ctx;
     wisp_status status;
     if (flags & ~(unsigned)WISP_KAHAN)
@@ -98,17 +66,20 @@ wisp_status wisp_tsm_gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const 
     const wisp__gram_params p = {V->data,  W->data,          V->stride * parts, W->stride * parts,
                                  V->nrows, V->width * parts, W->width * parts};
     const size_t size = (size_t)p.p * (size_t)p.q, step = compensated ? 2 * size : size;
-    const int64_t per = gram_rows_per_block(V->nrows, size), blocks = (V->nrows + per - 1) / per;
+    const int64_t per = wisp__rows_per_sum(V->nrows, size, SUMS, size < FEW ? 1 : STRIPS);
+    const int64_t blocks = (V->nrows + per - 1) / per;
     double *partial;
     WISP_TRY(wisp__scratch(ctx, &partial, (size_t)WISP__MAX(blocks, 1) * step, sizeof *partial));
     if (blocks == 0)
         for (size_t i = 0; i < step; i++) partial[i] = 0;
     WISP_TRY(ctx->backend->gram(ctx, wisp__type_is_double(V->type), compensated, &p, per, partial));
-    if (compensated)
-        tree_sum_compensated(partial, blocks, size);
-    else
+    if (compensated) {
+        wisp__tree_sum_compensated(partial, blocks, size);
+        WISP_TRY(wisp__sum_compensated(ctx, partial, partial + size, size));
+    } else {
         wisp__tree_sum(partial, blocks, size);
-    WISP_TRY(ctx->comm->sum(ctx, partial, step));
+        WISP_TRY(ctx->comm->sum(ctx, partial, size));
+    }
     join(X, ldx, alpha, beta, V, W, partial, compensated ? partial + size : NULL);
 out:
     return status;

@@ -16,8 +16,8 @@
 WISP__COMBO_LIST(DECLARE)
 void FN(axpby_s)(const wisp__axpby_params *p, int64_t begin, int64_t end);
 void FN(axpby_d)(const wisp__axpby_params *p, int64_t begin, int64_t end);
-void FN(dot_s)(const wisp__dot_params *p, int64_t begin, int64_t end, double *same, double *cross);
-void FN(dot_d)(const wisp__dot_params *p, int64_t begin, int64_t end, double *same, double *cross);
+void FN(dot_s)(const wisp__dot_params *p, int64_t begin, int64_t end, int cross, double *sum, double *error);
+void FN(dot_d)(const wisp__dot_params *p, int64_t begin, int64_t end, int cross, double *sum, double *error);
 void FN(gram_s)(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error);
 void FN(gram_d)(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error);
 void FN(update_s)(const wisp__update_params *p, int64_t begin, int64_t end, void *copy);
