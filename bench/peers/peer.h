@@ -81,7 +81,7 @@ static inline void peer_narrow(int fd, int32_t *to, int64_t count, int64_t at, i
 #endif
     for (int64_t k = 0; k < count; k += SOME) {
         int64_t some[SOME];
-        const int64_t n = count - k < SOME ? count - k : SOME;
+        const int64_t n = count - k < SOME ? count - k : (int64_t)SOME;
         peer_read_at(fd, some, (size_t)n * 8, at + 8 * k);
         for (int64_t i = 0; i < n; i++) to[k + i] = (int32_t)(some[i] - base);
     }
@@ -117,7 +117,7 @@ static inline peer_matrix peer_read(const char *path, int rank, int ranks)
 #pragma omp parallel for schedule(static)
 #endif
     for (int64_t k = 0; k < n * m.reals; k += SOME) {
-        const int64_t some = n * m.reals - k < SOME ? n * m.reals - k : SOME;
+        const int64_t some = n * m.reals - k < SOME ? n * m.reals - k : (int64_t)SOME;
         peer_read_at(fd, m.val + k, (size_t)some * 8, vals + 8 * (ends[0] * m.reals + k));
     }
     close(fd);
