@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that are missing from those named on the command line: "build" (to build wisp and
-# run its main job), "test" (to run its tests), "optional" (HDF5, hwloc, gnuplot). Says what it does.
+# run its main job), "test" (to run its tests), "optional" (HDF5, hwloc, gnuplot), "ci", and for bench/peers "petsc",
+# "eigen", "mkl" (what PyPI's mkl needs). Says what it does.
 set -eu
 
 packages=
@@ -11,7 +12,10 @@ for group in "$@"; do
     optional) packages="$packages libhdf5-dev libhwloc-dev gnuplot-nox" ;;
     test) packages="$packages libcmocka-dev python3 python3-numpy hdf5-tools" ;;
     ci) packages="$packages clang clang-format libomp-dev libclang-rt-dev" ;;
-    *) echo "install-deps.sh: unknown group '$group' (build, optional, test, ci)" >&2; exit 2 ;;
+    petsc) packages="$packages libpetsc-real-dev libpetsc-complex-dev" ;;
+    eigen) packages="$packages libeigen3-dev g++" ;;
+    mkl) packages="$packages python3-venv" ;;
+    *) echo "install-deps.sh: unknown group '$group' (see $0)" >&2; exit 2 ;;
     esac
 done
 
