@@ -94,6 +94,13 @@ int csv_make(tool *t, const results *r, const json_t *object, char **data, size_
 int hdf5_make(tool *t, const json_t *object, char **data, size_t *size);
 bool hdf5_available(void);
 int plot_check(tool *t); /* is there a gnuplot? */
+/* The head of a script for the kind of picture that path names; its size in multiples of the usual one. */
+void plot_begin(FILE *f, const char *path, double wide, double high);
+void plot_quote(FILE *f, const char *text); /* as a string of gnuplot */
+const char *plot_name(const char *matrix);  /* without the folders */
+/* The picture of a script that write() writes; free(*data). */
+typedef void plot_script_fn(const tool *t, const void *arg, FILE *f, const char *path);
+int plot_run(tool *t, plot_script_fn *write, const void *arg, const char *path, char **data, size_t *size);
 int plot_make(tool *t, const results *r, const char *path, char **data, size_t *size);
 
 /* text.c: numbers for people. `buf` is returned; it has TEXT bytes. */
@@ -104,6 +111,8 @@ const char *text_states(char *buf, double v); /* such a number that need not be 
 const char *text_with_error(char *buf, const char *sign, double v, double error);
 const char *text_bytes(char *buf, double bytes); /* 1.23 GB */
 const char *text_seconds(char *buf, double seconds);
+const char *text_order(wisp_row_order order);
+const char *text_format(wisp_format format);
 /* One line of an aligned summary: a name and a printf. */
 void text_line(const char *name, const char *format, ...) WISP_PRINTF(2, 3);
 
