@@ -177,15 +177,12 @@ static bool can_skip(wisp_status status) { return status == WISP_ERR_UNSUPPORTED
 
 static wisp_status open_timing(const tool *t, const bench *b, timing *s, double *all)
 {
-    const wisp_machine *m = &b->machine;
     for (int i = 0; i < SERIES; i++) s->series[i] = all + i * t->opt.repeats;
     s->run.center = b->center;
     s->run.halfwidth = b->halfwidth;
     wisp_status status = bench_open(&s->run, t->ctx, &b->src);
-    if (status == WISP_OK && b->op != BENCH_TSM) {
-        const int64_t cache = m->cache_bytes[WISP_L3] > 0 ? m->cache_bytes[WISP_L3] : m->cache_bytes[WISP_L2];
-        status = bench_piece_open(&s->piece, &s->run, t->ctx, &b->src, cache > 0 ? 0.25 * (double)cache : 4e6);
-    }
+    if (status == WISP_OK && b->op != BENCH_TSM)
+        status = bench_piece_open(&s->piece, &s->run, t->ctx, &b->src, bench_piece_bytes(&b->machine));
     return status;
 }
 

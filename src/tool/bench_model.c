@@ -57,6 +57,12 @@ static double bytes_per_row(const bench_case *c, const wisp_src *src)
            (double)(c->variant == VARIANT_NAIVE ? 3 : 2) * c->width * (double)wisp_type_size(c->type);
 }
 
+double bench_piece_bytes(const wisp_machine *m)
+{
+    const int64_t cache = m->cache_bytes[WISP_L3] > 0 ? m->cache_bytes[WISP_L3] : m->cache_bytes[WISP_L2];
+    return cache > 0 ? 0.25 * (double)cache : 4e6;
+}
+
 wisp_status bench_piece_open(bench_piece *p, const bench_runner *like, wisp_ctx *ctx, const wisp_src *src,
                              double cache_bytes)
 {
@@ -86,6 +92,19 @@ wisp_status bench_piece_time(bench_piece *p, double *seconds)
 }
 
 void bench_piece_close(bench_piece *p) { bench_close(&p->run); }
+
+bench_runner bench_piece_whole(const bench_piece *p)
+{
+    const bench_runner *r = &p->run;
+    bench_runner whole = {.what = r->what, .stores_past = r->stores_past, .info = r->info};
+    whole.cost.bytes = p->scale * r->cost.bytes;
+    whole.cost.flops = p->scale * r->cost.flops;
+    whole.read_bytes = p->scale * r->read_bytes;
+    whole.gather_bytes = p->scale * r->gather_bytes;
+    whole.write_bytes = p->scale * r->write_bytes;
+    whole.working_bytes = p->scale * r->working_bytes;
+    return whole;
+}
 
 /* ---- the model ----------------------------------------------------------------------------------- */
 

@@ -73,7 +73,18 @@ typedef struct {
     double count, count_error, bar; /* bar: typical 95% bar over the DOS; NaN without one */
     double assemble_seconds, evaluate_seconds, total_seconds;
     const char *matrix;
+    wisp_mat_info stored; /* not with --from */
 } results;
+
+/* dos_plan.c: what a run takes. */
+typedef struct {
+    wisp_mat_info matrix;
+    int64_t source, blocks, total; /* bytes */
+    bool moments_unknown;
+} run_plan;
+int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p);
+int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, const run_plan *p);
+int plan_check_limit(tool *t, const run_plan *p); /* --mem-limit, and the memory of this machine */
 
 /* dos_eval.c */
 int results_evaluate(tool *t, results *r);
@@ -133,6 +144,8 @@ int gemm_child(tool *t); /* what the child process does */
 /* cmd_machine.c: both measured, as the bench has them too. */
 int machine_measure(tool *t, wisp_machine *m, gemm_rates *g, unsigned what);
 json_t *machine_json(const wisp_machine *m, const gemm_rates *g);
+/* The topology, with the loads and multiply-adds that `wisp machine` kept; false: nothing was kept, *m has none. */
+bool machine_kept(tool *t, wisp_machine *m);
 /* Reads or generates `name` and writes it to path, saying what was written. */
 int write_matrix(tool *t, wisp_status (*open)(wisp_src *, wisp_ctx *, const char *), const char *name,
                  const char *path);
