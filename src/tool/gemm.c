@@ -18,7 +18,7 @@ void zgemm_(const char *ta, const char *tb, const int *m, const int *n, const in
             const double *a, const int *lda, const double *b, const int *ldb, const double *beta, double *c,
             const int *ldc);
 
-enum { SIZE = 1152, REPEATS = 9, LONGEST = 60 };
+enum { SIZE = 960, REPEATS = 7, LONGEST = 60 };
 
 /* The rate of one square product, in Gflop/s. */
 static double gemm_rate(bool complex, double *a, double *b, double *c)
