@@ -176,6 +176,13 @@ for word in rows nonzeros 'row length' bandwidth symmetry Gershgorin SELL; do
 done
 ok info $topi --json
 json out 'd["rows"] == d["cols"] == 192 and d["hermitian"] and d["square"] and d["first_not_hermitian"] is None'
+json out 'abs(d["bytes_per_nonzero"] * d["nnz"] / d["bytes"] - 1) < 1e-12 and d["order"] in ("natural", "rcm", "tiles") and
+          d["format"] in ("sell", "compressed", "hermitian")'
+ok info $topi --order natural --format sell --json
+json out 'd["order"] == "natural" and d["format"] == "sell"'
+ok dos $topi --moments 64 --vectors 8 --order natural --format sell --json
+json out 'd["order"] == "natural" and d["format"] == "sell" and close(d["moments"], e["moments"], 192e-12)' dos8.json
+ok info $topi --json
 json out 'sum(b["rows"] for b in d["row_lengths"]) == 192 and min(f["ratio"] for f in d["fill_in"]) == 1'
 ok gen --list
 for name in topi graphene anderson laplace band spinchain; do

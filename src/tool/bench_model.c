@@ -70,10 +70,13 @@ wisp_status bench_piece_open(bench_piece *p, const bench_runner *like, wisp_ctx 
     int64_t rows = (int64_t)(cache_bytes / bytes_per_row(&like->what, src)) | 1;
     if (rows < LEAST) rows = LEAST;
     if (rows > (src->rows + 1) / 2) rows = (src->rows + 1) / 2;
-    piece_rows piece = {src, (src->rows - rows) / 2 / LEAST * LEAST, rows, like->what.format != WISP_FORMAT_HERMITIAN};
+    piece_rows piece = {src, (src->rows - rows) / 2 / LEAST * LEAST, rows,
+                        like->info.format != WISP_FORMAT_HERMITIAN && like->what.format != WISP_FORMAT_HERMITIAN};
     const wisp_src small = {
         .rows = rows, .cols = rows, .max_row = src->max_row, .type = src->type, .row = piece_row, .arg = &piece};
     *p = (bench_piece){.run = {.what = like->what, .center = like->center, .halfwidth = like->halfwidth}};
+    p->run.what.order = WISP_ROWS_NATURAL; /* any is as good in cache */
+    if (like->info.format != WISP_FORMAT_DEFAULT) p->run.what.format = like->info.format;
     wisp_status status;
     WISP_TRY(bench_open(&p->run, ctx, &small));
     p->scale = (double)src->rows / (double)(rows > 0 ? rows : 1);
