@@ -12,8 +12,9 @@ static const char *const stream_name[WISP_STREAMS] = {"load", "copy", "copy_past
 
 int machine_measure(tool *t, wisp_machine *m, gemm_rates *g, unsigned what)
 {
-    gemm_measure(t, g);
-    return wisp_machine_measure(t->ctx, m, what) ? tool_fail_ctx(t) : EXIT_FINE;
+    if (wisp_machine_measure(t->ctx, m, what)) return tool_fail_ctx(t);
+    gemm_measure(t, g, m->fma_gflops[1][1]);
+    return EXIT_FINE;
 }
 
 static json_t *measured(double v) { return v > 0 ? json_real(v) : json_null(); }

@@ -135,15 +135,27 @@ static const char *best_core(void)
     return "";
 }
 
-void gemm_measure(const tool *t, gemm_rates *g)
+/* Both kinds of kernels; what is better than before counts. */
+static void measure_cores(const tool *t, gemm_rates *g)
 {
     const char *core[] = {"", best_core()};
-    *g = (gemm_rates){.coretype = "default"};
     for (int i = 0; i < 2; i++) {
         double rate[2];
         if ((i && !*core[i]) || !measure(t, core[i], rate)) continue;
         if (i && rate[1] > g->zgemm) g->coretype = core[i];
         g->dgemm = rate[0] > g->dgemm ? rate[0] : g->dgemm;
         g->zgemm = rate[1] > g->zgemm ? rate[1] : g->zgemm;
+    }
+}
+
+/* Again if a core was away meanwhile, which shows in a rate far from the peak; not if that takes long. */
+void gemm_measure(const tool *t, gemm_rates *g, double peak_gflops)
+{
+    enum { TRIES = 3 };
+    const double start = tool_now(), enough = 0.6 * peak_gflops, longest = 2;
+    *g = (gemm_rates){.coretype = "default"};
+    for (int i = 0; i < TRIES && (i == 0 || g->zgemm < enough || g->dgemm < enough); i++) {
+        measure_cores(t, g);
+        if (tool_now() - start > longest) break;
     }
 }

@@ -139,7 +139,7 @@ typedef struct {
     double dgemm, zgemm;
     const char *coretype; /* OPENBLAS_CORETYPE that was best, or "default" */
 } gemm_rates;
-void gemm_measure(const tool *t, gemm_rates *g);
+void gemm_measure(const tool *t, gemm_rates *g, double peak_gflops);
 int gemm_child(tool *t); /* what the child process does */
 /* cmd_machine.c: both measured, as the bench has them too. */
 int machine_measure(tool *t, wisp_machine *m, gemm_rates *g, unsigned what);
