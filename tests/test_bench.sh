@@ -39,9 +39,15 @@ def machine(m):
             and all(positive(dict(enumerate(v)), 0, 1) for l in m["bandwidth_gbs"].values() for v in l.values())
             and m["isa"] in ("generic", "avx2", "avx512", "neon") and m["gemm_coretype"] and m["host"] and m["cpu"])
 def row(r, op, matrix):
-    return (r["op"] == op and r["matrix"] == matrix and r["powers"] == 1 and r["order"] == "natural"
-            and r["format"] in ("sell", "crs") and r["device"] == "cpu" and r["threads"] == 2
-            and r["limit"] in ("memory", "L3", "L2", "L1", "fma")
+    return (r["op"] == op and r["matrix"] == matrix and r["powers"] == 1
+            and r["order"] in ((None,) if op == "tsm" else ("natural", "rcm", "tiles"))
+            and r["format"] in ((None,) if op == "tsm" else ("sell", "compressed", "hermitian", "crs"))
+            and r["device"] == "cpu" and r["threads"] in (1, 2)
+            and r["limit"] in ("memory", "cache", "core", "gemm", "fma")
+            and (op not in ("kpm", "tsm") or positive(r, "gemm_fraction"))
+            and (op == "tsm" or positive(r, "core_seconds") and r["gather_excess"] >= 1)
+            and ("against" in r) == ("ratio" in r)
+            and 0 < r["measured_over_model_q1"] <= r["measured_over_model"] <= r["measured_over_model_q3"]
             and r["seconds_q1"] <= r["seconds"] <= r["seconds_q3"]
             and positive(r, "seconds", "seconds_q1", "gflops", "min_bytes", "load_gbs", "paired_fraction",
                          "model_seconds", "width", "steps", "repeats")
@@ -56,7 +62,11 @@ json() { # json FILE EXPRESSION
     python3 check.py "$@" || fail "json $1"
 }
 
-# ---- machine: measured once, then kept
+# ---- machine: measured once, though there is a file that means nothing; then kept
+ok machine --help
+host=$(uname -n)
+mkdir -p "$XDG_CACHE_HOME/wisp"
+echo '{"version": 3}' >"$XDG_CACHE_HOME/wisp/machine-$host.json"
 ok machine
 for word in processor cores threads kernels load triad multiply-add DGEMM ZGEMM; do
     grep -q "^$word" out || fail "no '$word' from wisp machine"
@@ -68,25 +78,44 @@ ok machine --json
 json out 'machine(d) and len(d["placement"]) == 2 and len(d["bandwidth_gbs"]["memory"]) == 6'
 [ "$before" = "$(cksum <"${kept[0]}")" ] || fail "measured anew without --measure"
 json "${kept[0]}" 'machine(d)'
-echo '{"version": 3}' >"${kept[0]}"
-ok machine --json
-json out 'machine(d)'
-json "${kept[0]}" 'machine(d)'
 
 # ---- bench
-ok bench spmv laplace:nx=9,ny=8,nz=7 --types s,d,c,z --json
+have_gnuplot=0
+if command -v gnuplot >/dev/null; then have_gnuplot=1; else echo "no gnuplot: --plot is not checked"; fi
+draw() { [ $have_gnuplot = 1 ] && echo "--plot $1"; }
+drawn() { # drawn FILE WORD..: a complete picture with these words
+    [ $have_gnuplot = 1 ] || return 0
+    checks=$((checks + 1))
+    grep -q '</svg>' "$1" || fail "no picture in $1"
+    for word in "${@:2}"; do grep -qF -- "$word" "$1" || fail "no '$word' in $1"; done
+}
+ok bench spmv laplace:nx=9,ny=8,nz=7 --types s,z --order natural --format sell --threads 1,2 --repeats 7 --json
 json out 'machine(d["machine"]) and len(rows) == 4 and all(row(r, "spmv", "laplace:nx=9,ny=8,nz=7") for r in rows)'
-json out '[r["type"] for r in rows] == ["single", "double", "complex single", "complex double"]'
+json out '[r["type"] for r in rows] == ["single", "complex double"] * 2'
 json out 'all("ratio" not in r and r["width"] == 1 and r["variant"] == "blocked" for r in rows)'
-ok bench kpm $topi --widths 3,8 --variant blocked --against naive --repeats 7 -o k.json
+json out 'all(r["order"] == "natural" and r["format"] == "sell" and positive(r, "bytes_per_nonzero") for r in rows)'
+json out '[r["threads"] for r in rows] == [1, 1, 2, 2] and [m["threads"] for m in d["machines"]] == [1, 2]'
+ok bench kpm $topi --widths 2,8 --variant reference --against naive --repeats 7 -o k.json $(draw k.svg)
 grep -q '^variant' out || fail "no table"
+drawn k.svg roofline "flops per byte" "memory" "multiply-add" "block width" model naive ZGEMM
 json k.json "len(rows) == 4 and all(row(r, 'kpm', '$topi') for r in rows)"
-json k.json '[r["variant"] for r in rows] == ["blocked", "naive"] * 2 and [r["width"] for r in rows] == [3, 3, 8, 8]'
+json k.json '[r["variant"] for r in rows] == ["reference", "naive"] * 2 and [r["width"] for r in rows] == [2, 2, 8, 8]'
 json k.json 'all("ratio" in r and 0 < r["ratio_q1"] <= r["ratio"] <= r["ratio_q3"] for r in rows[::2])'
+json k.json 'all(r["format"] == "crs" and r["order"] == "natural" and r["against"] == "naive" for r in rows[::2])'
 json k.json 'all("ratio" not in r and r["min_bytes"] > s["min_bytes"] and r["flops"] == s["flops"] for s, r in zip(rows[::2], rows[1::2]))'
-ok bench kpm $topi --widths 2 --variant reference --against blocked --json --quiet
-json out 'rows[0]["format"] == "crs" and rows[0]["against"] == "blocked"'
-ok bench stream --json
+# All orders: what the matrix can't have is left out with a note; a row that is the other one itself has no ratio.
+ok bench spmmv $topi --widths 3 --order all --format sell --against order=natural --repeats 7 -o all.json
+json all.json 'all(row(r, "spmmv", r["matrix"]) for r in rows) and rows[0]["order"] == "natural" and "ratio" not in rows[0]'
+json all.json '{r["order"] for r in rows} | {s["order"] for s in d.get("skipped", [])} == {"natural", "rcm", "tiles"}'
+json all.json 'all(s["reason"] and s["width"] == 3 and s["format"] == "sell" for s in d.get("skipped", []))'
+json all.json 'all(r["against"] == "order=natural" for r in rows if "ratio" in r)'
+ok bench tsm --rows 3001 --widths 3 --types z --repeats 7 -o t.json $(draw t.svg)
+json t.json '[r["variant"] for r in rows] == ["gram", "gram_kahan", "update", "update_beta", "update_in_place"]'
+json t.json 'all(row(r, "tsm", None) and r["flops"] == 3001 * 3 * 3 * 8 for r in rows)'
+json t.json '[r["min_bytes"] for r in rows] == [3001 * 3 * 16 * n for n in (2, 2, 2, 3, 2)]'
+drawn t.svg "gram kahan" "update in place" ZGEMM
+ok bench stream --json $(draw s.svg)
+drawn s.svg "GB/s" memory L2 "past caches"
 json out 'machine(d["machine"]) and all(r["op"] == "stream" and positive(r, "gbs", "threads") for r in rows) and len(rows) >= 12'
 
 # ---- refused
@@ -94,6 +123,25 @@ refused 2 "OP is missing" bench
 refused 2 "is no operation" bench spmx $topi
 refused 2 "MATRIX is missing" bench spmv
 refused 2 "takes no MATRIX" bench stream $topi
+refused 2 "takes no MATRIX" bench tsm $topi
+refused 2 "takes no --order" bench tsm --order natural
+refused 2 "takes no --rows" bench stream --rows 5
+refused 2 "--rows is there for wisp bench tsm" bench spmv $topi --rows 5
+refused 2 "has no variant naive" bench tsm --variant naive
+refused 2 "for wisp bench tsm alone" bench kpm $topi --variant gram
+refused 2 "for wisp bench tsm alone" bench kpm $topi --against gram_kahan
+refused 2 "--against needs --variant" bench tsm --against gram
+refused 2 "--against names a variant" bench tsm --variant gram --against order=natural
+refused 2 "widths to 1024" bench tsm --widths 2000
+refused 2 "names the variant itself" bench spmv $topi --order natural --against order=natural
+refused 2 "names the variant itself" bench spmv $topi --format sell --against format=sell
+refused 2 "its own order and format" bench kpm $topi --variant reference --order rcm
+refused 2 "expected one of auto|natural|rcm|tiles after" bench spmv $topi --against order=best
+refused 2 "expected one of auto|sell|compressed|hermitian after" bench spmv $topi --against format=
+refused 2 "expected one of auto|natural|rcm|tiles|all" bench spmv $topi --order best
+refused 2 "expected one of auto|sell|compressed|hermitian|all" bench spmv $topi --format crs
+refused 2 "must end in .svg, .png or .pdf" bench spmv $topi --plot x.gif
+for value in 0 1,,2 5000 x; do refused 2 "expected threads" bench spmv $topi --threads "$value"; done
 refused 2 "takes no --widths" bench stream --widths 4
 refused 2 "has width 1" bench spmv $topi --widths 4
 refused 2 "for wisp bench kpm alone" bench spmv $topi --variant naive

@@ -176,6 +176,13 @@ for word in rows nonzeros 'row length' bandwidth symmetry Gershgorin SELL; do
 done
 ok info $topi --json
 json out 'd["rows"] == d["cols"] == 192 and d["hermitian"] and d["square"] and d["first_not_hermitian"] is None'
+json out 'abs(d["bytes_per_nonzero"] * d["nnz"] / d["bytes"] - 1) < 1e-12 and d["order"] in ("natural", "rcm", "tiles") and
+          d["format"] in ("sell", "compressed", "hermitian")'
+ok info $topi --order natural --format sell --json
+json out 'd["order"] == "natural" and d["format"] == "sell"'
+ok dos $topi --moments 64 --vectors 8 --order natural --format sell --json
+json out 'd["order"] == "natural" and d["format"] == "sell" and close(d["moments"], e["moments"], 192e-12)' dos8.json
+ok info $topi --json
 json out 'sum(b["rows"] for b in d["row_lengths"]) == 192 and min(f["ratio"] for f in d["fill_in"]) == 1'
 ok gen --list
 for name in topi graphene anderson laplace hpcg band spinchain; do
@@ -200,6 +207,12 @@ ok dos topi:nx=50,ny=50,nz=20 --plan
 check "--plan gives a total" grep -q '^total' out
 ok dos topi:nx=50,ny=50,nz=20 --plan --json
 json out 'd["rows"] == 200000 and d["total_bytes"] >= d["matrix_bytes"] + d["blocks_bytes"] > 2e6 * 16'
+json out 'd["total_seconds"] > d["seconds"] > 0 and d["bounds_seconds"] > 0 and d["assemble_seconds"] > 0 and
+          d["load_gbs"] > 0 and d["ceilings"] in ("kept", "now") and d["limit"]'
+ok dos topi:nx=50,ny=50,nz=20 --plan --variant naive --bounds=-5,5 --vectors 3
+check "--plan gives a time" grep -q '^time .*about' out
+ok dos $topi --plan --resolution 0.1
+grep -q '^time' out && fail "--plan tells a time though the number of moments is not known"
 refused 1 "more than --mem-limit 20 MB" dos topi:nx=50,ny=50,nz=20 --mem-limit 20MB
 ok dos $topi --moments 64 --vectors 2 --mem-limit 1G --quiet
 
@@ -295,7 +308,11 @@ refused 2 "one of several options" dos $topi --s 5
 refused 2 "wisp dos has no option --sites" dos $topi --sites 5
 refused 2 "needs a value" dos $topi --moments
 refused 2 "takes no value" dos $topi --json=yes
-for option in powers order format; do refused 2 "not there yet" dos $topi --$option 2; done
+refused 2 "not there yet" dos $topi --powers 2
+for command in dos info; do
+    refused 2 "expected one of auto|natural|rcm|tiles" $command $topi --order all
+    refused 2 "expected one of auto|sell|compressed|hermitian" $command $topi --format crs
+done
 refused 2 "not there yet" dos $topi --device cuda
 for value in 0 1 -5 1.5 x 12x '' ' 12' 99999999999999999999; do refused 2 "expected a whole number" dos $topi --moments "$value"; done
 for option in vectors points width threads; do refused 2 "expected a whole number" dos $topi --$option 0; done

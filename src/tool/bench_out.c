@@ -1,60 +1,78 @@
 /* The results of `wisp bench`, as rows of a table and of JSON. */
 #include "bench.h"
 
-static const char *const op_name[] = {"spmv", "spmmv", "kpm"};
 static const char *const level_name[WISP_LEVELS] = {"L1", "L2", "L3", "memory"};
 static const char *const stream_name[WISP_STREAMS] = {"load", "copy", "copy_past", "triad", "triad_past", "update"};
 
-json_t *bench_row_json(const tool *t, const bench_row *r)
+static json_t *text_or_null(const char *s) { return s ? json_words(s) : json_null(); }
+
+/* The rate as a fraction of that of square matrix products. */
+static double gemm_fraction(const bench_row *r) { return 1e-9 * r->cost.flops / r->seconds.median / r->gemm_gflops; }
+
+json_t *bench_row_json(const bench_row *r)
 {
-    const bool reference = r->variant == VARIANT_REFERENCE;
-    json_t *o =
-        json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:s, s:s, s:s, s:s, s:i, s:I}", "op", op_name[r->op], "matrix",
-                  t->opt.arg[1], "type", wisp_type_name(r->type), "width", r->width, "powers", 1, "threads", r->threads,
-                  "variant", bench_variant_name[r->variant], "order", "natural", "format", reference ? "crs" : "sell",
-                  "device", "cpu", "repeats", (int)t->opt.repeats, "steps", (json_int_t)r->steps);
+    const bench_case *c = &r->what;
+    json_t *o = json_pack("{s:s, s:o, s:s, s:i, s:i, s:i, s:s, s:o, s:o, s:s, s:I, s:I}", "op", bench_op_name[c->op],
+                          "matrix", text_or_null(r->matrix), "type", wisp_type_name(c->type), "width", c->width,
+                          "powers", 1, "threads", r->threads, "variant", bench_variant_name[c->variant], "order",
+                          text_or_null(r->order), "format", text_or_null(r->format), "device", "cpu", "repeats",
+                          (json_int_t)r->repeats, "steps", (json_int_t)r->steps);
     if (!o) return NULL;
     const struct {
         const char *key;
         double value;
-    } numbers[] = {{"seconds", r->seconds.median},
-                   {"seconds_q1", r->seconds.q1},
-                   {"seconds_q3", r->seconds.q3},
-                   {"flops", r->cost.flops},
-                   {"gflops", 1e-9 * r->cost.flops / r->seconds.median},
-                   {"min_bytes", r->cost.bytes},
-                   {"effective_gbs", 1e-9 * r->cost.bytes / r->seconds.median},
-                   {"load_gbs", r->load.median},
-                   {"paired_fraction", r->fraction.median},
-                   {"paired_fraction_q1", r->fraction.q1},
-                   {"paired_fraction_q3", r->fraction.q3},
-                   {"model_seconds", r->model_seconds},
-                   {"measured_over_model", r->seconds.median / r->model_seconds},
-                   {"ratio", r->ratio.median},
-                   {"ratio_q1", r->ratio.q1},
-                   {"ratio_q3", r->ratio.q3}};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] - (r->has_ratio ? 0 : 3); i++)
-        json_object_set_new(o, numbers[i].key, json_number(numbers[i].value));
+        bool there;
+    } numbers[] = {{"seconds", r->seconds.median, true},
+                   {"seconds_q1", r->seconds.q1, true},
+                   {"seconds_q3", r->seconds.q3, true},
+                   {"flops", r->cost.flops, true},
+                   {"gflops", 1e-9 * r->cost.flops / r->seconds.median, true},
+                   {"min_bytes", r->cost.bytes, true},
+                   {"effective_gbs", 1e-9 * r->cost.bytes / r->seconds.median, true},
+                   {"load_gbs", r->load.median, true},
+                   {"paired_fraction", r->fraction.median, true},
+                   {"paired_fraction_q1", r->fraction.q1, true},
+                   {"paired_fraction_q3", r->fraction.q3, true},
+                   {"gemm_fraction", gemm_fraction(r), r->gemm_gflops > 0},
+                   {"bytes_per_nonzero", r->bytes_per_nonzero, r->bytes_per_nonzero > 0},
+                   {"gather_excess", r->gather_excess, r->matrix},
+                   {"core_seconds", r->core.median, r->core.median > 0},
+                   {"model_seconds", r->model.median, true},
+                   {"measured_over_model", r->of_model.median, true},
+                   {"measured_over_model_q1", r->of_model.q1, true},
+                   {"measured_over_model_q3", r->of_model.q3, true},
+                   {"ratio", r->ratio.median, *r->against},
+                   {"ratio_q1", r->ratio.q1, *r->against},
+                   {"ratio_q3", r->ratio.q3, *r->against}};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (numbers[i].there) json_object_set_new(o, numbers[i].key, json_number(numbers[i].value));
     json_object_set_new(o, "limit", json_string(r->limit));
-    if (r->has_ratio) json_object_set_new(o, "against", json_string(bench_variant_name[t->opt.against]));
+    if (*r->against) json_object_set_new(o, "against", json_string(r->against));
     return o;
 }
 
 void bench_table_head(const bench_row *r)
 {
-    printf("%-9s  %5s  %-14s  %9s  %17s  %7s  %9s  %6s  %6s  %8s  %9s  %8s  %-6s%s\n", "variant", "width", "type", "ms",
-           "quartiles", "Gflop/s", "min. MB", "GB/s", "load", "fraction", "model ms", "of model", "limit",
-           r->has_ratio ? "  ratio (quartiles)" : "");
+    printf("%-15s  %5s  %-14s  ", "variant", "width", "type");
+    if (r->matrix) printf("%-7s  %-10s  ", "order", "format");
+    printf("%9s  %17s  %7s  %8s  %6s  %6s  %8s  ", "ms", "quartiles", "Gflop/s", "min. MB", "GB/s", "load", "fraction");
+    if (r->gemm_gflops > 0) printf("%7s  ", "of gemm");
+    printf("%9s  %8s  %-6s%s\n", "model ms", "of model", "limit", *r->against ? "  ratio (quartiles)" : "");
 }
 
 void bench_table_row(const bench_row *r)
 {
+    const bench_case *c = &r->what;
     const double ms = 1e3 * r->seconds.median;
-    printf("%-9s  %5d  %-14s  %9.4g  %8.4g-%-8.4g  %7.2f  %9.4g  %6.1f  %6.1f  %8.2f  %9.4g  %8.2f  %-6s",
-           bench_variant_name[r->variant], r->width, wisp_type_name(r->type), ms, 1e3 * r->seconds.q1,
-           1e3 * r->seconds.q3, 1e-6 * r->cost.flops / ms, 1e-6 * r->cost.bytes, 1e-6 * r->cost.bytes / ms,
-           r->load.median, r->fraction.median, 1e3 * r->model_seconds, r->seconds.median / r->model_seconds, r->limit);
-    if (r->has_ratio) printf("  %.2f (%.2f-%.2f)", r->ratio.median, r->ratio.q1, r->ratio.q3);
+    char quartiles[TEXT];
+    snprintf(quartiles, sizeof quartiles, "%.4g-%.4g", 1e3 * r->seconds.q1, 1e3 * r->seconds.q3);
+    printf("%-15s  %5d  %-14s  ", bench_variant_name[c->variant], c->width, wisp_type_name(c->type));
+    if (r->matrix) printf("%-7s  %-10s  ", r->order, r->format);
+    printf("%9.4g  %17s  %7.2f  %8.4g  %6.1f  %6.1f  %8.2f  ", ms, quartiles, 1e-6 * r->cost.flops / ms,
+           1e-6 * r->cost.bytes, 1e-6 * r->cost.bytes / ms, r->load.median, r->fraction.median);
+    if (r->gemm_gflops > 0) printf("%7.2f  ", gemm_fraction(r));
+    printf("%9.4g  %8.2f  %-6s", 1e3 * r->model.median, r->of_model.median, r->limit);
+    if (*r->against) printf("  %.2f (%.2f-%.2f)", r->ratio.median, r->ratio.q1, r->ratio.q3);
     putchar('\n');
     fflush(stdout);
 }

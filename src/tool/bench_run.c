@@ -1,19 +1,22 @@
 /* The steps that `wisp bench` times. */
 #include "bench.h"
 #include <stdlib.h>
+#include <string.h>
 
-const char *const bench_variant_name[] = {"blocked", "naive", "reference"};
+const char *const bench_op_name[] = {"spmv", "spmmv", "kpm", "tsm", "stream", NULL};
+const char *const bench_variant_name[] = {"blocked",    "naive",  "reference",   "gram",
+                                          "gram_kahan", "update", "update_beta", "update_in_place"};
+static const unsigned kpm_terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY;
 
 static wisp_scalar real(double x) { return (wisp_scalar){x, 0}; }
+
+/* ---- the steps ----------------------------------------------------------------------------------- */
 
 /* Figure 5 of the KPM paper: all in one pass. */
 static wisp_status step_blocked(bench_runner *r)
 {
-    wisp_aug aug = {.terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY,
-                    .alpha = real(2 / r->halfwidth),
-                    .beta = real(-1),
-                    .shift = r->shift,
-                    .dot = r->dot};
+    wisp_aug aug = {
+        .terms = kpm_terms, .alpha = real(2 / r->halfwidth), .beta = real(-1), .shift = r->shift, .dot = r->dot};
     return wisp_spmmv(r->w, r->A, r->v, &aug);
 }
 
@@ -26,63 +29,96 @@ static wisp_status step_naive(bench_runner *r)
     WISP_TRY(wisp_scal(r->w, real(-1)));
     WISP_TRY(wisp_axpy(r->w, real(2 / r->halfwidth), r->u));
     WISP_TRY(wisp_dot(r->v, r->v, r->dot));
-    WISP_TRY(wisp_dot(r->w, r->v, r->dot + r->width));
+    WISP_TRY(wisp_dot(r->w, r->v, r->dot + r->what.width));
 out:
     return status;
 }
 
+static wisp_status step_tsm(bench_runner *r)
+{
+    const int width = r->what.width;
+    switch (r->what.variant) {
+    case VARIANT_GRAM: return wisp_tsm_gram(r->dot, width, real(1), r->v, r->w, real(0), 0);
+    case VARIANT_GRAM_KAHAN: return wisp_tsm_gram(r->dot, width, real(1), r->v, r->w, real(0), WISP_KAHAN);
+    case VARIANT_UPDATE_BETA: return wisp_tsm_update(r->w, real(1), r->v, r->X, width, real(0.5));
+    case VARIANT_UPDATE_IN_PLACE: return wisp_tsm_update(r->v, real(1), r->v, r->X, width, real(0));
+    default: return wisp_tsm_update(r->w, real(1), r->v, r->X, width, real(0));
+    }
+}
+
 wisp_status bench_step(bench_runner *r)
 {
-    if (r->op != BENCH_KPM) return wisp_spmmv(r->w, r->A, r->v, NULL);
-    if (r->variant == VARIANT_REFERENCE)
+    if (r->what.op == BENCH_TSM) return step_tsm(r);
+    if (r->what.op != BENCH_KPM) return wisp_spmmv(r->w, r->A, r->v, NULL);
+    if (r->what.variant == VARIANT_REFERENCE)
         return wisp_reference_step(r->reference, 2 / r->halfwidth, r->center, -1, r->dot);
-    wisp_status status = r->variant == VARIANT_NAIVE ? step_naive(r) : step_blocked(r);
+    wisp_status status = r->what.variant == VARIANT_NAIVE ? step_naive(r) : step_blocked(r);
     wisp_blk *v = r->v;
     r->v = r->w;
     r->w = v;
     return status;
 }
 
-/* Bounds that are certain, so that a long series of steps stays bounded. */
-static int find_bounds(tool *t, bench_runner *r)
+wisp_status bench_time(bench_runner *r, int64_t steps, double *seconds)
 {
-    wisp_mat_props p;
-    if (wisp_mat_get_props(r->A, &p)) return tool_fail_ctx(t);
-    if (!p.hermitian) return tool_fail(t, "wisp bench kpm needs a Hermitian matrix, which %s is not", t->opt.arg[1]);
-    r->center = 0.5 * (p.gershgorin_min + p.gershgorin_max);
-    r->halfwidth = 0.505 * (p.gershgorin_max - p.gershgorin_min);
-    if (!(r->halfwidth > 0)) r->halfwidth = 1;
-    for (int j = 0; j < r->width; j++) r->shift[j] = real(r->center);
-    return EXIT_FINE;
+    const double start = tool_now();
+    for (int64_t i = 0; i < steps; i++) {
+        wisp_status status = bench_step(r);
+        if (status != WISP_OK) return status;
+    }
+    *seconds = (tool_now() - start) / (double)steps;
+    return WISP_OK;
 }
 
-/* Least traffic and operations of one step; the naive one goes over its vectors thirteen times (table I). */
-static int find_cost(tool *t, bench_runner *r)
+wisp_status bench_find_steps(bench_runner *r, double wanted, int64_t *steps)
 {
-    const unsigned kpm = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY;
-    wisp_mat_info info;
-    wisp_mat_get_info(r->A, &info);
-    const double block = (double)info.rows * r->width * (double)wisp_type_size(r->type);
-    if (wisp_spmmv_cost(r->A, r->type, r->width, r->op == BENCH_KPM ? kpm : 0, &r->cost)) return tool_fail_ctx(t);
-    r->working_bytes = (double)info.bytes + block * (r->u ? 3 : 2);
-    if (r->op == BENCH_KPM && r->variant == VARIANT_NAIVE) r->cost.bytes += (13 - 3) * block;
-    return EXIT_FINE;
-}
-
-static wisp_status make_blocks(bench_runner *r)
-{
-    wisp_status status = WISP_OK;
-    wisp_map *rows = wisp_mat_map(r->A), *cols = wisp_mat_col_map(r->A);
-    WISP_TRY(wisp_alloc(r->ctx, &r->shift, (size_t)r->width, sizeof *r->shift));
-    WISP_TRY(wisp_alloc(r->ctx, &r->dot, 3 * (size_t)r->width, sizeof *r->dot));
-    if (r->variant == VARIANT_REFERENCE) goto out;
-    WISP_TRY(wisp_blk_create(&r->v, r->ctx, cols, r->type, r->width));
-    WISP_TRY(wisp_blk_create(&r->w, r->ctx, rows, r->type, r->width));
-    if (r->variant == VARIANT_NAIVE) WISP_TRY(wisp_blk_create(&r->u, r->ctx, rows, r->type, r->width));
-    WISP_TRY(wisp_blk_fill_random(r->v, WISP_RANDOM_TRACE, 1, 0, 0));
-out:
+    enum { MOST = 1 << 20 };
+    double seconds;
+    wisp_status status = bench_time(r, 1, &seconds);
+    *steps = 1;
+    for (; status == WISP_OK && *steps < MOST; *steps *= 2) {
+        status = bench_time(r, *steps, &seconds);
+        if (seconds * (double)*steps >= wanted) break;
+    }
     return status;
 }
+
+/* ---- what a step needs --------------------------------------------------------------------------- */
+
+/* Least traffic and operations of one step; the naive one goes over its vectors thirteen times (table I). What is
+   written without having been read is read, too, unless it is stored past the caches, as the update does. */
+static wisp_status find_cost(bench_runner *r)
+{
+    const bench_case *c = &r->what;
+    const bool kpm = c->op == BENCH_KPM;
+    const double block = (double)r->info.rows * c->width * (double)wisp_type_size(c->type);
+    wisp_status status = wisp_spmmv_cost(r->A, c->type, c->width, kpm ? kpm_terms : 0, &r->cost);
+    r->working_bytes = (double)r->info.bytes + block * (c->variant == VARIANT_NAIVE ? 3 : 2);
+    r->gather_bytes = (double)r->info.cols * c->width * (double)wisp_type_size(c->type);
+    r->write_bytes = block;
+    if (kpm && c->variant == VARIANT_NAIVE) {
+        r->cost.bytes += (13 - 3) * block;
+        r->write_bytes += 3 * block;
+    }
+    r->read_bytes = r->cost.bytes - r->write_bytes;
+    if (!kpm || c->variant == VARIANT_NAIVE) r->read_bytes += block;
+    return status;
+}
+
+static void find_tsm_cost(bench_runner *r)
+{
+    const bench_case *c = &r->what;
+    const bool gram = c->variant == VARIANT_GRAM || c->variant == VARIANT_GRAM_KAHAN;
+    const double block = (double)c->rows * c->width * (double)wisp_type_size(c->type);
+    r->read_bytes = gram || c->variant == VARIANT_UPDATE_BETA ? 2 * block : block;
+    r->write_bytes = gram ? 0 : block;
+    r->cost.bytes = r->read_bytes + r->write_bytes;
+    r->stores_past = c->variant == VARIANT_UPDATE;
+    r->cost.flops = (wisp_type_is_complex(c->type) ? 8.0 : 2.0) * (double)c->rows * c->width * c->width;
+    r->working_bytes = c->variant == VARIANT_UPDATE_IN_PLACE ? block : 2 * block;
+}
+
+/* ---- matrix and blocks --------------------------------------------------------------------------- */
 
 /* The matrix's type that goes with the blocks'. */
 static wisp_type matrix_type(wisp_type source, wisp_type block)
@@ -92,37 +128,69 @@ static wisp_type matrix_type(wisp_type source, wisp_type block)
     return is_double ? WISP_D : WISP_S;
 }
 
-/* What would fail later is refused before anything is measured. */
-int bench_check(tool *t, const wisp_src *src, bench_op op, bench_variant variant)
+static wisp_status make_blocks(bench_runner *r, wisp_map *rows, wisp_map *cols)
 {
-    const options *o = &t->opt;
-    if (op == BENCH_KPM && src->rows != src->cols) return tool_fail(t, "wisp bench kpm needs a square matrix");
-    for (int i = 0; o->types[i]; i++) {
-        const wisp_type type = (wisp_type)o->types[i];
-        if (wisp_type_is_complex(src->type) && !wisp_type_is_complex(type))
-            return tool_fail(t, "a complex matrix needs complex blocks: --types c or z");
-        if (variant == VARIANT_REFERENCE && type != src->type)
-            return tool_fail(t, "the reference takes blocks of the matrix's type alone");
-    }
-    for (int j = 0; variant == VARIANT_REFERENCE && o->widths[j]; j++)
-        if (o->widths[j] > 32 || (o->widths[j] & (o->widths[j] - 1)))
-            return tool_fail(t, "the reference is there for the widths 1, 2, 4, 8, 16, 32 alone");
-    return EXIT_FINE;
+    wisp_status status = WISP_OK;
+    const bench_case *c = &r->what;
+    WISP_TRY(wisp_blk_create(&r->v, r->ctx, cols, c->type, c->width));
+    WISP_TRY(wisp_blk_create(&r->w, r->ctx, rows, c->type, c->width));
+    if (c->variant == VARIANT_NAIVE) WISP_TRY(wisp_blk_create(&r->u, r->ctx, rows, c->type, c->width));
+    WISP_TRY(wisp_blk_fill_random(r->v, WISP_RANDOM_TRACE, 1, 0, 0));
+out:
+    return status;
 }
 
-int bench_open(tool *t, bench_runner *r, const wisp_src *src)
+static wisp_status open_tsm(bench_runner *r)
 {
-    const wisp_mat_opts mo = {.type = matrix_type(src->type, r->type), .width = r->width};
-    r->ctx = t->ctx;
-    if (wisp_mat_create(&r->A, t->ctx, src, &mo) || make_blocks(r)) return tool_fail_ctx(t);
-    int rc = r->op == BENCH_KPM ? find_bounds(t, r) : EXIT_FINE;
-    if (!rc) rc = find_cost(t, r);
-    if (!rc && r->variant == VARIANT_REFERENCE) {
+    wisp_status status = WISP_OK;
+    wisp_map *map = NULL;
+    const int width = r->what.width;
+    WISP_TRY(wisp_map_create(&map, r->ctx, r->what.rows));
+    WISP_TRY(make_blocks(r, map, map));
+    WISP_TRY(wisp_blk_fill_random(r->w, WISP_RANDOM_TRACE, 1, 1, 0));
+    WISP_TRY(wisp_alloc(r->ctx, &r->X, (size_t)width * (size_t)width, sizeof *r->X));
+    for (int i = 0; i < width * width; i++) r->X[i] = real(1.0 / width); /* steps in place stay bounded */
+    find_tsm_cost(r);
+out:
+    wisp_map_free(map);
+    return status;
+}
+
+/* The reference's CRS matrix is its own; the costs are those of the same matrix here. */
+static wisp_status open_matrix(bench_runner *r, const wisp_src *src)
+{
+    wisp_status status = WISP_OK;
+    const bench_case *c = &r->what;
+    const bool reference = c->variant == VARIANT_REFERENCE;
+    const wisp_mat_opts mo = {.type = matrix_type(src->type, c->type),
+                              .width = c->width,
+                              .order = reference ? WISP_ROWS_NATURAL : c->order,
+                              .format = reference ? WISP_FORMAT_SELL : c->format};
+    WISP_TRY(wisp_mat_create(&r->A, r->ctx, src, &mo));
+    wisp_mat_get_info(r->A, &r->info);
+    WISP_TRY(find_cost(r));
+    if (reference) {
         wisp_mat_free(r->A);
         r->A = NULL;
-        if (wisp_reference_create(&r->reference, t->ctx, src, r->width, 1)) rc = tool_fail_ctx(t);
+        WISP_TRY(wisp_reference_create(&r->reference, r->ctx, src, c->width, 1));
+    } else {
+        WISP_TRY(make_blocks(r, wisp_mat_map(r->A), wisp_mat_col_map(r->A)));
     }
-    return rc;
+out:
+    return status;
+}
+
+wisp_status bench_open(bench_runner *r, wisp_ctx *ctx, const wisp_src *src)
+{
+    wisp_status status = WISP_OK;
+    const size_t width = (size_t)r->what.width;
+    r->ctx = ctx;
+    WISP_TRY(wisp_alloc(ctx, &r->shift, width, sizeof *r->shift));
+    WISP_TRY(wisp_alloc(ctx, &r->dot, (width > 3 ? width : 3) * width, sizeof *r->dot));
+    for (size_t j = 0; j < width; j++) r->shift[j] = real(r->center);
+    WISP_TRY(r->what.op == BENCH_TSM ? open_tsm(r) : open_matrix(r, src));
+out:
+    return status;
 }
 
 void bench_close(bench_runner *r)
@@ -134,27 +202,8 @@ void bench_close(bench_runner *r)
     if (r->ctx) {
         wisp_free(r->ctx, r->shift);
         wisp_free(r->ctx, r->dot);
+        wisp_free(r->ctx, r->X);
     }
     wisp_mat_free(r->A);
     *r = (bench_runner){0};
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Between two values in proportion. */
-static double quantile(const double *v, int n, double q)
-{
-    const double at = q * (n - 1);
-    const int i = (int)at;
-    return i + 1 < n ? v[i] + (at - i) * (v[i + 1] - v[i]) : v[n - 1];
-}
-
-bench_quartiles bench_quartiles_of(double *v, int n)
-{
-    qsort(v, (size_t)n, sizeof *v, by_value);
-    return (bench_quartiles){quantile(v, n, 0.25), quantile(v, n, 0.5), quantile(v, n, 0.75)};
 }

@@ -3,201 +3,201 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const ops[] = {"spmv", "spmmv", "kpm", "stream", NULL};
-enum { STREAM = 3 };
+enum { ALL_ORDERS = WISP_ROWS_TILES + 1, ALL_FORMATS = WISP_FORMAT_HERMITIAN + 1 };
 
-typedef struct {
-    bench_op op;
-    wisp_machine machine;
-    gemm_rates gemm;
-    wisp_src src;
-    json_t *rows;
-    int row_count, row;
-} bench;
+/* ---- options ------------------------------------------------------------------------------------- */
 
-/* Options that contradict each other; the number of the op in *op. */
-static int check_options(tool *t, int *op)
+static bool is_tsm_variant(int v) { return v >= VARIANT_GRAM; }
+
+static int check_variants(tool *t, bench_op op)
+{
+    const options *o = &t->opt;
+    const bool against = option_seen(o, "against"), variant = option_seen(o, "variant");
+    const int list[] = {variant ? o->bench_variant : -1,
+                        against && o->against_what == AGAINST_VARIANT ? o->against : -1};
+    for (int i = 0; i < 2; i++) {
+        if (list[i] < 0) continue;
+        const char *name = bench_variant_name[list[i]];
+        if (op == BENCH_TSM && !is_tsm_variant(list[i])) return tool_usage(t, "wisp bench tsm has no variant %s", name);
+        if (op != BENCH_TSM && is_tsm_variant(list[i]))
+            return tool_usage(t, "the variant %s is there for wisp bench tsm alone", name);
+        if (op != BENCH_KPM && op != BENCH_TSM && list[i] != VARIANT_BLOCKED)
+            return tool_usage(t, "other variants are there for wisp bench kpm alone");
+    }
+    if (!against) return EXIT_FINE;
+    if (op == BENCH_TSM && o->against_what != AGAINST_VARIANT)
+        return tool_usage(t, "wisp bench tsm has no matrix, so --against names a variant");
+    if (op == BENCH_TSM && !variant) return tool_usage(t, "--against needs --variant here");
+    if ((o->against_what == AGAINST_VARIANT && o->against == o->bench_variant) ||
+        (o->against_what == AGAINST_ORDER && o->against == o->order) ||
+        (o->against_what == AGAINST_FORMAT && o->against == o->format))
+        return tool_usage(t, "--against names the variant itself");
+    return EXIT_FINE;
+}
+
+/* Options that do not go with the op. */
+static int check_op(tool *t, bench_op op)
+{
+    const options *o = &t->opt;
+    static const char *const not_for_stream[] = {"widths", "types",  "variant", "against", "repeats",
+                                                 "order",  "format", "rows",    NULL};
+    static const char *const not_for_tsm[] = {"order", "format", NULL};
+    const bool alone = op == BENCH_STREAM || op == BENCH_TSM;
+    const char *name = bench_op_name[op];
+    if (alone && o->args > 1) return tool_usage(t, "wisp bench %s takes no MATRIX", name);
+    if (!alone && o->args < 2) return tool_usage(t, "MATRIX is missing; see wisp bench --help");
+    const char *const *list = op == BENCH_STREAM ? not_for_stream : op == BENCH_TSM ? not_for_tsm : NULL;
+    for (; list && *list; list++)
+        if (option_seen(o, *list)) return tool_usage(t, "wisp bench %s takes no --%s", name, *list);
+    if (!alone && option_seen(o, "rows")) return tool_usage(t, "--rows is there for wisp bench tsm alone");
+    for (int i = 0; op == BENCH_SPMV && o->widths[i]; i++)
+        if (o->widths[i] != 1) return tool_usage(t, "wisp bench spmv has width 1; use spmmv");
+    for (int i = 0; op == BENCH_TSM && o->widths[i]; i++)
+        if (o->widths[i] > 1024) return tool_usage(t, "wisp bench tsm takes widths to 1024");
+    if (o->bench_variant == VARIANT_REFERENCE && (o->order || o->format))
+        return tool_usage(t, "the reference has its own order and format");
+    return EXIT_FINE;
+}
+
+/* Options that contradict each other; the op in *op. */
+static int check_options(tool *t, bench_op *op)
 {
     options *o = &t->opt;
-    for (*op = 0; ops[*op] && strcmp(ops[*op], o->arg[0]);) ++*op;
-    if (!ops[*op]) return tool_usage(t, "\"%.40s\" is no operation; expected spmv, spmmv, kpm or stream", o->arg[0]);
-    if (*op == STREAM && o->args > 1) return tool_usage(t, "wisp bench stream takes no MATRIX");
-    if (*op != STREAM && o->args < 2) return tool_usage(t, "MATRIX is missing; see wisp bench --help");
-    if (*op == STREAM &&
-        (o->widths[0] || o->types[0] || option_seen(o, "variant") || option_seen(o, "against") || o->repeats))
-        return tool_usage(t, "wisp bench stream takes no --widths, --types, --variant, --against or --repeats");
-    if (*op != BENCH_KPM && *op != STREAM && (o->bench_variant || option_seen(o, "against")))
-        return tool_usage(t, "other variants are there for wisp bench kpm alone");
-    if (option_seen(o, "against") && o->against == o->bench_variant)
-        return tool_usage(t, "--against names the variant itself");
-    for (int i = 0; *op == BENCH_SPMV && o->widths[i]; i++)
-        if (o->widths[i] != 1) return tool_usage(t, "wisp bench spmv has width 1; use spmmv");
+    int i = 0;
+    while (bench_op_name[i] && strcmp(bench_op_name[i], o->arg[0])) i++;
+    if (!bench_op_name[i])
+        return tool_usage(t, "\"%.40s\" is no operation; expected spmv, spmmv, kpm, tsm or stream", o->arg[0]);
+    *op = (bench_op)i;
+    int rc = check_op(t, *op);
+    if (!rc) rc = check_variants(t, *op);
+    if (rc) return rc;
     if (o->output && !has_extension(o->output, "json"))
         return tool_usage(t, "--output %s: the name must end in .json", o->output);
+    if (o->plot && !has_extension(o->plot, "svg|png|pdf"))
+        return tool_usage(t, "--plot %s: the name must end in .svg, .png or .pdf", o->plot);
     if (!o->repeats) o->repeats = 9;
     return EXIT_FINE;
 }
 
-static void set_widths(options *o, bench_op op)
+static void set_lists(options *o, bench_op op)
 {
     static const int64_t usual[] = {1, 4, 8, 16, 32, 0};
-    if (o->widths[0]) return;
-    memcpy(o->widths, usual, sizeof usual);
+    if (!o->widths[0]) memcpy(o->widths, op == BENCH_TSM ? usual + 1 : usual, op == BENCH_TSM ? 5 * 8 : sizeof usual);
     if (op == BENCH_SPMV) o->widths[1] = 0;
+    if (!o->types[0] && op == BENCH_TSM) o->types[0] = WISP_D, o->types[1] = WISP_Z, o->types[2] = 0;
 }
 
-/* ---- the model --------------------------------------------------------------------------------- */
-
-/* The slower of the traffic and the arithmetic. The traffic is that of the level which holds matrix and blocks. */
-static void set_model(const bench *b, const bench_runner *r, bench_row *row)
-{
-    static const char *const name[WISP_LEVELS] = {"L1", "L2", "L3", "memory"};
-    const wisp_machine *m = &b->machine;
-    const bool is_double = r->type == WISP_D || r->type == WISP_Z;
-    int level = WISP_MEMORY;
-    for (int l = WISP_L3; l >= WISP_L2; l--) {
-        const int sharing = m->cache_cores[l] > 0 ? m->cache_cores[l] : 1;
-        const double caches = (double)((m->threads + sharing - 1) / sharing);
-        if (m->gbs[WISP_LOAD][l][1] > 0 && r->working_bytes < 0.8 * caches * (double)m->cache_bytes[l]) level = l;
-    }
-    const double gbs = level == WISP_MEMORY ? row->load.median : m->gbs[WISP_LOAD][level][1];
-    const double traffic = 1e-9 * r->cost.bytes / gbs, fma = 1e-9 * r->cost.flops / m->fma_gflops[is_double][1];
-    row->model_seconds = traffic > fma ? traffic : fma;
-    row->limit = traffic > fma ? name[level] : "fma";
-}
-
-/* ---- timing ------------------------------------------------------------------------------------ */
-
-/* Series of one runner's repetitions. */
-typedef struct {
-    double *seconds, *load, *fraction;
-    int64_t steps;
-} series;
-
-/* Steps that take some milliseconds together. */
-static int find_steps(tool *t, bench_runner *r, int64_t *steps)
-{
-    const double wanted = 10e-3;
-    double start = tool_now();
-    if (bench_step(r)) return tool_fail_ctx(t); /* touches everything once */
-    double seconds = tool_now() - start;
-    for (*steps = 1; seconds < wanted && *steps < 1 << 20; *steps *= 2) {
-        start = tool_now();
-        for (int64_t i = 0; i < *steps; i++)
-            if (bench_step(r)) return tool_fail_ctx(t);
-        seconds = tool_now() - start;
-        if (seconds >= wanted) break;
-    }
-    return EXIT_FINE;
-}
-
-/* One repetition between two load measurements, the first of which is *load and the second of which replaces it.
-   Small sets come back into the caches by a step that is not timed. */
-static int repeat(tool *t, bench_runner *r, series *s, int i, double *load)
-{
-    if (s->steps > 1 && bench_step(r)) return tool_fail_ctx(t);
-    double before = *load, start = tool_now();
-    for (int64_t k = 0; k < s->steps; k++)
-        if (bench_step(r)) return tool_fail_ctx(t);
-    s->seconds[i] = (tool_now() - start) / (double)s->steps;
-    if (wisp_load_bandwidth(t->ctx, load)) return tool_fail_ctx(t);
-    s->load[i] = 0.5 * (before + *load);
-    s->fraction[i] = 1e-9 * r->cost.bytes / s->seconds[i] / s->load[i];
-    return EXIT_FINE;
-}
-
-/* All repetitions of the runners, in turn. */
-static int measure(tool *t, bench *b, bench_runner *r, series *s, int count)
-{
-    double load;
-    int rc = EXIT_FINE;
-    const int repeats = (int)t->opt.repeats;
-    for (int k = 0; k < count && !rc; k++) rc = find_steps(t, &r[k], &s[k].steps);
-    if (!rc && wisp_load_bandwidth(t->ctx, &load)) rc = tool_fail_ctx(t);
-    for (int i = 0; i < repeats && !rc; i++) {
-        const double done = (b->row + (double)i / repeats) / b->row_count;
-        if (wisp_ctx_step(t->ctx, "timing", done, 0)) rc = tool_fail_ctx(t);
-        for (int k = 0; k < count && !rc; k++) rc = repeat(t, &r[k], &s[k], i, &load);
-    }
-    return rc;
-}
-
-/* ---- rows -------------------------------------------------------------------------------------- */
-
-static int add_row(tool *t, bench *b, const bench_runner *r, series *s, double *ratio)
-{
-    const int n = (int)t->opt.repeats;
-    bench_row row = {.op = r->op,
-                     .variant = r->variant,
-                     .type = r->type,
-                     .width = r->width,
-                     .threads = wisp_ctx_threads(t->ctx),
-                     .steps = s->steps,
-                     .cost = r->cost,
-                     .has_ratio = ratio != NULL};
-    if (ratio) row.ratio = bench_quartiles_of(ratio, n);
-    row.seconds = bench_quartiles_of(s->seconds, n);
-    row.load = bench_quartiles_of(s->load, n);
-    row.fraction = bench_quartiles_of(s->fraction, n);
-    set_model(b, r, &row);
-    monitor_clear(&t->monitor);
-    if (!t->opt.json && !t->opt.quiet) {
-        if (json_array_size(b->rows) == 0) bench_table_head(&row);
-        bench_table_row(&row);
-    }
-    return json_array_append_new(b->rows, bench_row_json(t, &row)) ? tool_fail(t, "out of memory for the results")
-                                                                   : EXIT_FINE;
-}
-
-/* The rows of one type and width: of the variant, and of the one it is compared with. */
-static int run_rows(tool *t, bench *b, wisp_type type, int width)
-{
-    const int count = option_seen(&t->opt, "against") ? 2 : 1, n = (int)t->opt.repeats;
-    bench_runner r[2] = {{.op = b->op, .variant = (bench_variant)t->opt.bench_variant, .type = type, .width = width},
-                         {.op = b->op, .variant = (bench_variant)t->opt.against, .type = type, .width = width}};
-    series s[2];
-    double *all;
-    if (wisp_alloc(t->ctx, &all, 7 * (size_t)n, sizeof *all)) return tool_fail_ctx(t);
-    int rc = EXIT_FINE;
-    for (int k = 0; k < count && !rc; k++) {
-        double *own = all + (1 + 3 * k) * n;
-        s[k] = (series){own, own + n, own + 2 * n, 1};
-        rc = bench_open(t, &r[k], &b->src);
-    }
-    if (!rc) rc = measure(t, b, r, s, count);
-    for (int i = 0; i < n && !rc && count > 1; i++) all[i] = s[1].seconds[i] / s[0].seconds[i];
-    for (int k = 0; k < count && !rc; k++) rc = add_row(t, b, &r[k], &s[k], k == 0 && count > 1 ? all : NULL);
-    for (int k = 0; k < 2; k++) bench_close(&r[k]);
-    wisp_free(t->ctx, all);
-    return rc;
-}
-
-static int open_source(tool *t, bench *b)
-{
-    options *o = &t->opt;
-    if (wisp_src_open(&b->src, t->ctx, o->arg[1])) return tool_fail_ctx(t);
-    set_widths(o, b->op);
-    if (!o->types[0]) o->types[0] = b->src.type;
-    int rc = bench_check(t, &b->src, b->op, (bench_variant)o->bench_variant);
-    if (!rc && option_seen(o, "against")) rc = bench_check(t, &b->src, b->op, (bench_variant)o->against);
-    return rc;
-}
-
-static int run_all(tool *t, bench *b)
+/* What would fail later is refused before anything is measured. */
+static int check_source(tool *t, const bench *b)
 {
     const options *o = &t->opt;
-    for (int i = 0; o->types[i]; i++)
-        for (int j = 0; o->widths[j]; j++) b->row_count++;
+    const bool reference =
+        o->bench_variant == VARIANT_REFERENCE ||
+        (option_seen(o, "against") && o->against_what == AGAINST_VARIANT && o->against == VARIANT_REFERENCE);
+    if (b->op == BENCH_KPM && b->src.rows != b->src.cols) return tool_fail(t, "wisp bench kpm needs a square matrix");
+    for (int i = 0; o->types[i]; i++) {
+        const wisp_type type = (wisp_type)o->types[i];
+        if (wisp_type_is_complex(b->src.type) && !wisp_type_is_complex(type))
+            return tool_fail(t, "a complex matrix needs complex blocks: --types c or z");
+        if (reference && type != b->src.type)
+            return tool_fail(t, "the reference takes blocks of the matrix's type alone");
+    }
+    for (int j = 0; reference && o->widths[j]; j++)
+        if (o->widths[j] > 32 || (o->widths[j] & (o->widths[j] - 1)))
+            return tool_fail(t, "the reference is there for the widths 1, 2, 4, 8, 16, 32 alone");
+    return EXIT_FINE;
+}
+
+/* ---- the cases ----------------------------------------------------------------------------------- */
+
+/* Bounds that are certain, so that a long series of steps stays bounded. */
+static int find_bounds(tool *t, bench *b)
+{
+    const wisp_mat_opts mo = {.order = WISP_ROWS_NATURAL, .format = WISP_FORMAT_SELL};
+    wisp_mat *A = NULL;
+    wisp_mat_props p;
     int rc = EXIT_FINE;
-    for (int i = 0; o->types[i] && !rc; i++)
-        for (int j = 0; o->widths[j] && !rc; j++, b->row++)
-            rc = run_rows(t, b, (wisp_type)o->types[i], (int)o->widths[j]);
+    if (wisp_mat_create(&A, t->ctx, &b->src, &mo) || wisp_mat_get_props(A, &p))
+        rc = tool_fail_ctx(t);
+    else if (!p.hermitian)
+        rc = tool_fail(t, "wisp bench kpm needs a Hermitian matrix, which %s is not", t->opt.arg[1]);
+    wisp_mat_free(A);
+    if (rc) return rc;
+    b->center = 0.5 * (p.gershgorin_min + p.gershgorin_max);
+    b->halfwidth = 0.505 * (p.gershgorin_max - p.gershgorin_min);
+    if (!(b->halfwidth > 0)) b->halfwidth = 1;
+    return EXIT_FINE;
+}
+
+/* Alternatives 1 .. all - 1 if all are asked for, else the one. */
+static int first_of(int asked, int all) { return asked == all ? 1 : asked; }
+static int last_of(int asked, int all) { return asked == all ? all - 1 : asked; }
+
+static bool same_case(const bench_case *a, const bench_case *b)
+{
+    return a->variant == b->variant && a->order == b->order && a->format == b->format;
+}
+
+static int run_case(tool *t, bench *b, const bench_case *c)
+{
+    const options *o = &t->opt;
+    bench_case other = *c;
+    if (o->against_what == AGAINST_ORDER)
+        other.order = (wisp_row_order)o->against;
+    else if (o->against_what == AGAINST_FORMAT)
+        other.format = (wisp_format)o->against;
+    else
+        other.variant = (bench_variant)o->against;
+    const bool alternate = option_seen(o, "against") && !same_case(c, &other);
+    const bool optional = o->order == ALL_ORDERS || o->format == ALL_FORMATS;
+    int rc = bench_measure(t, b, c, alternate ? &other : NULL, optional);
+    b->row++;
     return rc;
 }
+
+/* All variants, orders and formats of one type and width. */
+static int run_width(tool *t, bench *b, wisp_type type, int width, bool count_only)
+{
+    const options *o = &t->opt;
+    const bool all = b->op == BENCH_TSM && !option_seen(o, "variant");
+    const int first = all ? VARIANT_GRAM : o->bench_variant, last = all ? VARIANTS - 1 : o->bench_variant;
+    int rc = EXIT_FINE;
+    for (int v = first; v <= last; v++)
+        for (int r = first_of(o->order, ALL_ORDERS); r <= last_of(o->order, ALL_ORDERS); r++)
+            for (int f = first_of(o->format, ALL_FORMATS); f <= last_of(o->format, ALL_FORMATS) && !rc; f++) {
+                const bench_case c = {.op = b->op,
+                                      .variant = (bench_variant)v,
+                                      .type = type,
+                                      .width = width,
+                                      .order = (wisp_row_order)r,
+                                      .format = (wisp_format)f,
+                                      .rows = o->rows                      ? o->rows
+                                              : wisp_type_is_complex(type) ? 2000000
+                                                                           : 4000000};
+                if (count_only)
+                    b->row_count++;
+                else
+                    rc = run_case(t, b, &c);
+            }
+    return rc;
+}
+
+static int run_cases(tool *t, bench *b, bool count_only)
+{
+    const options *o = &t->opt;
+    int rc = EXIT_FINE;
+    for (int i = 0; (o->types[i] || (i == 0 && count_only)) && !rc; i++) /* the matrix's type may not be known yet */
+        for (int j = 0; o->widths[j] && !rc; j++)
+            rc = run_width(t, b, (wisp_type)o->types[i], (int)o->widths[j], count_only);
+    return rc;
+}
+
+/* ---- the run ------------------------------------------------------------------------------------- */
 
 static void print_head(const tool *t, const bench *b)
 {
     const wisp_machine *m = &b->machine;
+    if (json_array_size(b->machines) > 1) putchar('\n');
     text_line("machine", "%s, %d thread%s, %s", m->cpu, m->threads, m->threads == 1 ? "" : "s", m->isa);
     text_line("ceilings", "load %.1f GB/s, multiply-add %.1f Gflop/s, ZGEMM %.1f, DGEMM %.1f",
               m->gbs[WISP_LOAD][WISP_MEMORY][1], m->fma_gflops[1][1], b->gemm.zgemm, b->gemm.dgemm);
@@ -205,45 +205,87 @@ static void print_head(const tool *t, const bench *b)
     putchar('\n');
 }
 
+/* All rows with the context's number of threads. */
+static int run_threads(tool *t, bench *b)
+{
+    options *o = &t->opt;
+    const bool stream = b->op == BENCH_STREAM, matrix = o->args > 1;
+    const unsigned what = stream ? WISP_MEASURE_MEMORY | WISP_MEASURE_CACHES : WISP_MEASURE_LOADS;
+    int rc = EXIT_FINE;
+    if (matrix && wisp_src_open(&b->src, t->ctx, o->arg[1])) return tool_fail_ctx(t);
+    if (matrix && !o->types[0]) o->types[0] = b->src.type;
+    if (matrix) rc = check_source(t, b);
+    if (!rc) rc = machine_measure(t, &b->machine, &b->gemm, what | WISP_MEASURE_FMA);
+    if (!rc && b->op == BENCH_KPM) rc = find_bounds(t, b);
+    if (rc) return rc;
+    json_array_append_new(b->machines, machine_json(&b->machine, &b->gemm));
+    monitor_clear(&t->monitor);
+    const bool table = !o->json && !o->quiet;
+    if (table) print_head(t, b);
+    if (stream) {
+        bench_stream_rows(b->rows, &b->machine);
+        if (table) bench_stream_table(&b->machine);
+    } else {
+        rc = run_cases(t, b, false);
+    }
+    return rc;
+}
+
+/* One context after the other, for pinned threads belong to a context. */
+static int run_all(tool *t, bench *b)
+{
+    options *o = &t->opt;
+    int runs = 1;
+    while (o->thread_counts[runs - 1] && o->thread_counts[runs]) runs++;
+    b->row_count *= runs;
+    int rc = EXIT_FINE;
+    for (int i = 0; i < runs && !rc; i++) {
+        catch_signals(NULL);
+        wisp_ctx_free(t->ctx);
+        t->ctx = NULL;
+        o->threads = o->thread_counts[i];
+        rc = tool_start(t);
+        if (!rc) rc = run_threads(t, b);
+        wisp_src_close(&b->src);
+    }
+    return rc;
+}
+
 static int write_results(tool *t, const bench *b)
 {
-    json_t *o = json_pack("{s:s, s:s, s:o, s:O}", "version", wisp_version(), "command", t->command_line, "machine",
-                          machine_json(&b->machine, &b->gemm), "rows", b->rows);
+    json_t *machine = json_array_get(b->machines, 0);
+    json_t *o = json_pack("{s:s, s:o, s:O, s:O}", "version", wisp_version(), "command", json_words(t->command_line),
+                          "machine", machine, "rows", b->rows);
     int rc = o ? EXIT_FINE : tool_fail(t, "out of memory for the results");
+    if (!rc && json_array_size(b->machines) > 1) json_object_set(o, "machines", b->machines);
+    if (!rc && json_array_size(b->skipped) > 0) json_object_set(o, "skipped", b->skipped);
     if (!rc && t->opt.json) rc = json_print(t, o);
     if (!rc && t->opt.output) {
         char *text = json_text(o);
         rc = text ? outfile_write(t, t->opt.output, text, strlen(text)) : tool_fail(t, "out of memory for the results");
         free(text);
     }
+    if (!rc && t->opt.plot) rc = bench_plot(t, o, t->opt.plot);
     json_decref(o);
     return rc;
 }
 
 int cmd_bench(tool *t)
 {
-    bench b = {.rows = json_array()};
-    int op, rc = check_options(t, &op);
-    const unsigned what = op == STREAM ? WISP_MEASURE_MEMORY | WISP_MEASURE_CACHES : WISP_MEASURE_LOADS;
+    bench b = {.machines = json_array(), .rows = json_array(), .skipped = json_array()};
+    int rc = check_options(t, &b.op);
     if (!rc && t->opt.output) rc = outfile_check(t, t->opt.output);
-    if (!rc) rc = tool_start(t);
-    b.op = (bench_op)op;
-    if (!rc && op != STREAM) rc = open_source(t, &b);
-    if (!rc) rc = machine_measure(t, &b.machine, &b.gemm, what | WISP_MEASURE_FMA);
-    if (rc) goto out;
-    monitor_clear(&t->monitor);
-    if (!t->opt.json && !t->opt.quiet) print_head(t, &b);
-    b.op = (bench_op)op;
-    if (op != STREAM) {
+    if (!rc && t->opt.plot) rc = outfile_check(t, t->opt.plot);
+    if (!rc && t->opt.plot) rc = plot_check(t);
+    if (!rc) {
+        set_lists(&t->opt, b.op);
+        run_cases(t, &b, true);
         rc = run_all(t, &b);
-    } else {
-        bench_stream_rows(b.rows, &b.machine);
-        if (!t->opt.json && !t->opt.quiet) bench_stream_table(&b.machine);
     }
     monitor_clear(&t->monitor);
     if (!rc) rc = write_results(t, &b);
-out:
-    wisp_src_close(&b.src);
+    json_decref(b.machines);
     json_decref(b.rows);
+    json_decref(b.skipped);
     return rc;
 }

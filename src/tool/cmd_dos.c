@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Options that contradict each other; EXIT_USAGE with its line. */
 static int check_options(tool *t)
@@ -46,68 +45,6 @@ static int check_outputs(tool *t)
         if (rc) return rc;
     }
     return o->plot && !o->plan ? plot_check(t) : EXIT_FINE;
-}
-
-typedef struct {
-    wisp_mat_info matrix;
-    int64_t source, blocks, total; /* bytes */
-    bool moments_unknown;
-} run_plan;
-
-/* The source goes when the matrix stands; the blocks come after that. */
-static int make_plan(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
-{
-    *p = (run_plan){.moments_unknown = t->opt.resolution > 0 && !ko->moments};
-    wisp_ctx_memory(t->ctx, &p->source, NULL);
-    if (wisp_mat_plan(t->ctx, src, mo, &p->matrix)) return tool_fail_ctx(t);
-    p->blocks = wisp_kpm_plan(p->matrix.rows, p->matrix.type, ko);
-    int64_t after = p->source > p->blocks ? p->source : p->blocks;
-    p->total = p->matrix.bytes + after;
-    return EXIT_FINE;
-}
-
-static int print_plan(tool *t, const run_plan *p)
-{
-    const wisp_mat_info *a = &p->matrix;
-    char b[4][TEXT];
-    if (t->opt.json) {
-        json_t *o =
-            json_pack("{s:o, s:o, s:I, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:I}", "command", json_words(t->command_line),
-                      "matrix", json_words(t->opt.arg[0]), "rows", (json_int_t)a->rows, "nnz", (json_int_t)a->nnz,
-                      "type", wisp_type_name(a->type), "C", a->C, "sigma", (json_int_t)a->sigma, "source_bytes",
-                      (json_int_t)p->source, "matrix_bytes", (json_int_t)a->bytes, "blocks_bytes",
-                      (json_int_t)p->blocks, "total_bytes", (json_int_t)p->total);
-        int rc = json_print(t, o);
-        json_decref(o);
-        return rc;
-    }
-    text_line("matrix", "%s", t->opt.arg[0]);
-    text_line("rows", "%s   nonzeros at most %s   %s", text_count(b[0], a->rows), text_count(b[1], a->nnz),
-              wisp_type_name(a->type));
-    if (p->source >= 1000000)
-        text_line("input", "%s while the matrix is assembled", text_bytes(b[0], (double)p->source));
-    text_line("storage", "%s as SELL-%d-%lld", text_bytes(b[0], (double)a->bytes), a->C, (long long)a->sigma);
-    text_line("vectors", "%s%s", text_bytes(b[0], (double)p->blocks),
-              p->moments_unknown ? "   (and the moments, whose number follows from the bounds)" : "");
-    text_line("total", "%s at most at once", text_bytes(b[0], (double)p->total));
-    return EXIT_FINE;
-}
-
-/* The limit that was given, and the memory of this machine. */
-static int check_limit(tool *t, const run_plan *p)
-{
-    char a[TEXT], b[TEXT], c[TEXT], d[TEXT];
-    const double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    if (machine > 0 && (double)p->total > machine && !t->opt.plan)
-        return tool_fail(t,
-                         "the run would take %s (matrix %s, vectors %s), and this machine has %s; a smaller --width or "
-                         "--precision single takes less (--plan shows how much)",
-                         text_bytes(a, (double)p->total), text_bytes(b, (double)p->matrix.bytes),
-                         text_bytes(c, (double)p->blocks), text_bytes(d, machine));
-    if (!t->opt.mem_limit || p->total <= t->opt.mem_limit) return EXIT_FINE;
-    return tool_fail(t, "the run would take %s (matrix %s, vectors %s), more than --mem-limit %s",
-                     text_bytes(a, (double)p->total), text_bytes(b, (double)p->matrix.bytes),
-                     text_bytes(c, (double)p->blocks), text_bytes(d, (double)t->opt.mem_limit));
 }
 
 static wisp_type choose_type(const options *o, wisp_type type)
@@ -176,7 +113,7 @@ static int run_moments(tool *t, wisp_mat *A, wisp_kpm_opts *k, run_plan *plan, w
         if (rc) return rc;
         plan->blocks = wisp_kpm_plan(plan->matrix.rows, plan->matrix.type, k);
         plan->total = plan->matrix.bytes + plan->blocks;
-        if ((rc = check_limit(t, plan))) return rc;
+        if ((rc = plan_check_limit(t, plan))) return rc;
     }
     wisp_status status = wisp_kpm(m, A, k);
     if (status == WISP_ERR_HERMITIAN || status == WISP_ERR_NUMERIC)
@@ -200,32 +137,42 @@ static int check_sites(tool *t, int64_t rows)
     return EXIT_FINE;
 }
 
+static void set_matrix_options(const options *o, const wisp_kpm_opts *k, wisp_type type, wisp_mat_opts *mo)
+{
+    enum { USUAL = 16 }; /* the width that wisp_kpm chooses */
+    const int64_t columns = k->vectors ? k->vectors : 32;
+    *mo = (wisp_mat_opts){.type = choose_type(o, type),
+                          .width = k->variant != WISP_KPM_BLOCKED ? 1
+                                   : k->width                     ? k->width
+                                                                  : (int)(columns < USUAL ? columns : USUAL),
+                          .order = (wisp_row_order)o->order,
+                          .format = (wisp_format)o->format};
+}
+
 /* Source, plan, matrix, moments. *ran is false when only the plan was wanted. */
-static int compute(tool *t, wisp_moments *m, double *assemble_seconds, bool *ran)
+static int compute(tool *t, results *r, wisp_moments *m, bool *ran)
 {
     wisp_src src = {0};
     wisp_mat *A = NULL;
     wisp_kpm_opts k;
+    wisp_mat_opts mo;
     run_plan plan;
     double start = tool_now();
     *ran = false;
     if (wisp_src_open(&src, t->ctx, t->opt.arg[0])) return tool_fail_ctx(t);
     set_kpm_options(&t->opt, &k);
-    int64_t columns = k.vectors ? k.vectors : 32;
-    wisp_mat_opts mo = {.type = choose_type(&t->opt, src.type),
-                        .width = k.variant != WISP_KPM_BLOCKED ? 1
-                                 : k.width                     ? k.width
-                                                               : (int)(columns < 32 ? columns : 32)};
+    set_matrix_options(&t->opt, &k, src.type, &mo);
     int rc = check_sites(t, src.rows);
     if (!rc && t->opt.resolution > 0 && k.bounds_method == WISP_BOUNDS_GIVEN) rc = moments_for(t, &k);
-    if (!rc) rc = make_plan(t, &src, &mo, &k, &plan);
-    if (!rc && t->opt.plan) rc = print_plan(t, &plan);
-    if (!rc) rc = check_limit(t, &plan);
+    if (!rc) rc = plan_make(t, &src, &mo, &k, &plan);
+    if (!rc && t->opt.plan) rc = plan_show(t, &src, &mo, &k, &plan);
+    if (!rc) rc = plan_check_limit(t, &plan);
     if (!rc && !t->opt.plan && wisp_mat_create(&A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
     wisp_src_close(&src);
-    *assemble_seconds = tool_now() - start;
+    r->assemble_seconds = tool_now() - start;
     if (!rc && A) {
         *ran = true;
+        wisp_mat_get_info(A, &r->stored);
         rc = run_moments(t, A, &k, &plan, m);
     }
     wisp_mat_free(A);
@@ -244,7 +191,7 @@ int cmd_dos(tool *t)
     if (t->opt.from) {
         if (wisp_moments_load(t->ctx, &m, t->opt.from)) rc = tool_fail_ctx(t);
     } else {
-        rc = compute(t, &m, &r.assemble_seconds, &ran);
+        rc = compute(t, &r, &m, &ran);
     }
     if (rc || !ran) goto out;
     r.matrix = m.matrix ? m.matrix : "(not named)";

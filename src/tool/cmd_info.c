@@ -111,7 +111,9 @@ static void print_text(const tool *t, const findings *f)
     text_line("matrix", "%s", t->opt.arg[0]);
     text_line("rows", "%s   columns %s", text_count(b[0], a->rows), text_count(b[1], a->cols));
     text_line("nonzeros", "%s   %s", text_count(b[0], a->nnz), wisp_type_name(a->type));
-    text_line("stored", "%s as SELL-%d-%lld", text_bytes(b[0], (double)a->bytes), a->C, (long long)a->sigma);
+    text_line("stored", "%s as SELL-%d-%lld, format %s, order %s", text_bytes(b[0], (double)a->bytes), a->C,
+              (long long)a->sigma, text_format(a->format), text_order(a->order));
+    if (a->nnz > 0) text_line("", "%.3g bytes per nonzero", (double)a->bytes / (double)a->nnz);
     text_line("row length", "%lld to %lld, mean %.4g, standard deviation %.3g", (long long)p->min_row,
               (long long)p->max_row, p->row_mean, p->row_sdev);
     text_line("empty rows", "%s", text_count(b[0], p->empty_rows));
@@ -138,6 +140,10 @@ static json_t *info_json(const tool *t, const findings *f)
     json_object_set_new(o, "row_length",
                         json_pack("{s:I, s:I, s:o, s:o}", "min", (json_int_t)p->min_row, "max", (json_int_t)p->max_row,
                                   "mean", json_number(p->row_mean), "sdev", json_number(p->row_sdev)));
+    json_object_set_new(o, "bytes_per_nonzero",
+                        a->nnz > 0 ? json_real((double)a->bytes / (double)a->nnz) : json_null());
+    json_object_set_new(o, "order", json_string(text_order(a->order)));
+    json_object_set_new(o, "format", json_string(text_format(a->format)));
     json_object_set_new(o, "empty_rows", json_integer(p->empty_rows));
     json_object_set_new(o, "diagonal", json_integer(p->diagonal));
     json_object_set_new(o, "bandwidth", json_integer(p->bandwidth));
@@ -179,7 +185,7 @@ int cmd_info(tool *t)
     int rc = tool_start(t);
     if (rc) return rc;
     if (wisp_src_open(&src, t->ctx, t->opt.arg[0])) return tool_fail_ctx(t);
-    wisp_mat_opts mo = {.type = src.type};
+    wisp_mat_opts mo = {.type = src.type, .order = (wisp_row_order)t->opt.order, .format = (wisp_format)t->opt.format};
     if (option_seen(&t->opt, "precision"))
         mo.type = wisp_type_is_complex(src.type) ? (t->opt.precision ? WISP_Z : WISP_C)
                                                  : (t->opt.precision ? WISP_D : WISP_S);

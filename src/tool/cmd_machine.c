@@ -12,8 +12,9 @@ static const char *const stream_name[WISP_STREAMS] = {"load", "copy", "copy_past
 
 int machine_measure(tool *t, wisp_machine *m, gemm_rates *g, unsigned what)
 {
-    gemm_measure(t, g);
-    return wisp_machine_measure(t->ctx, m, what) ? tool_fail_ctx(t) : EXIT_FINE;
+    if (wisp_machine_measure(t->ctx, m, what)) return tool_fail_ctx(t);
+    gemm_measure(t, g, m->fma_gflops[1][1]);
+    return EXIT_FINE;
 }
 
 static json_t *measured(double v) { return v > 0 ? json_real(v) : json_null(); }
@@ -86,6 +87,26 @@ static json_t *kept(const json_t *now)
         return o;
     json_decref(o);
     return NULL;
+}
+
+static void read_pair(const json_t *v, double pair[2])
+{
+    for (size_t i = 0; i < 2; i++) pair[i] = json_number_value(json_array_get(v, i));
+}
+
+bool machine_kept(tool *t, wisp_machine *m)
+{
+    gemm_rates g = {.coretype = "default"};
+    if (wisp_machine_measure(t->ctx, m, 0)) return false;
+    json_t *now = machine_json(m, &g), *o = now ? kept(now) : NULL, *bandwidth = json_object_get(o, "bandwidth_gbs");
+    for (int l = 0; l < WISP_LEVELS; l++)
+        read_pair(json_object_get(json_object_get(bandwidth, level_name[l]), "load"), m->gbs[WISP_LOAD][l]);
+    json_t *fma = json_object_get(o, "fma_gflops");
+    read_pair(json_object_get(fma, "single"), m->fma_gflops[0]);
+    read_pair(json_object_get(fma, "double"), m->fma_gflops[1]);
+    json_decref(now);
+    json_decref(o);
+    return m->gbs[WISP_LOAD][WISP_MEMORY][1] > 0 && m->fma_gflops[0][1] > 0 && m->fma_gflops[1][1] > 0;
 }
 
 /* A result that can't be kept is still a result. */

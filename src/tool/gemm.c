@@ -18,21 +18,16 @@ void zgemm_(const char *ta, const char *tb, const int *m, const int *n, const in
             const double *a, const int *lda, const double *b, const int *ldb, const double *beta, double *c,
             const int *ldc);
 
-enum { SIZE = 1536, REPEATS = 3, LONGEST = 60 };
+enum { SIZE = 960, REPEATS = 7, LONGEST = 60 };
 
-/* The best of some square products, in Gflop/s. */
+/* The rate of one square product, in Gflop/s. */
 static double gemm_rate(bool complex, double *a, double *b, double *c)
 {
     const int n = complex ? SIZE * 2 / 3 : SIZE;
     const double one[2] = {1, 0}, zero[2] = {0, 0};
-    double best = 0;
-    for (int i = 0; i < REPEATS; i++) {
-        double start = tool_now();
-        (complex ? zgemm_ : dgemm_)("N", "N", &n, &n, &n, one, a, &n, b, &n, zero, c, &n);
-        double rate = 1e-9 * (complex ? 8 : 2) * n * n * n / (tool_now() - start);
-        best = rate > best ? rate : best;
-    }
-    return best;
+    const double start = tool_now();
+    (complex ? zgemm_ : dgemm_)("N", "N", &n, &n, &n, one, a, &n, b, &n, zero, c, &n);
+    return 1e-9 * (complex ? 8 : 2) * n * n * n / (tool_now() - start);
 }
 
 int gemm_child(tool *t)
@@ -42,8 +37,13 @@ int gemm_child(tool *t)
     if (!a) return tool_fail(t, "out of memory");
     alarm(LONGEST);
     for (size_t i = 0; i < 3 * n; i++) a[i] = 1.0 / (double)(1 + i % 7);
-    double dgemm = gemm_rate(false, a, a + n, a + 2 * n), zgemm = gemm_rate(true, a, a + n, a + 2 * n);
-    printf("%.6g %.6g\n", dgemm, zgemm);
+    /* The best of many short ones, in turn: other work on the machine takes its part of most. */
+    double best[2] = {0, 0};
+    for (int i = 0; i < 2 * REPEATS; i++) {
+        const double rate = gemm_rate(i % 2, a, a + n, a + 2 * n);
+        if (rate > best[i % 2]) best[i % 2] = rate;
+    }
+    printf("%.6g %.6g\n", best[0], best[1]);
     free(a);
     return EXIT_FINE;
 }
@@ -135,15 +135,27 @@ static const char *best_core(void)
     return "";
 }
 
-void gemm_measure(const tool *t, gemm_rates *g)
+/* Both kinds of kernels; what is better than before counts. */
+static void measure_cores(const tool *t, gemm_rates *g)
 {
     const char *core[] = {"", best_core()};
-    *g = (gemm_rates){.coretype = "default"};
     for (int i = 0; i < 2; i++) {
         double rate[2];
         if ((i && !*core[i]) || !measure(t, core[i], rate)) continue;
         if (i && rate[1] > g->zgemm) g->coretype = core[i];
         g->dgemm = rate[0] > g->dgemm ? rate[0] : g->dgemm;
         g->zgemm = rate[1] > g->zgemm ? rate[1] : g->zgemm;
+    }
+}
+
+/* Again if a core was away meanwhile, which shows in a rate far from the peak; not if that takes long. */
+void gemm_measure(const tool *t, gemm_rates *g, double peak_gflops)
+{
+    enum { TRIES = 3 };
+    const double start = tool_now(), enough = 0.6 * peak_gflops, longest = 1;
+    *g = (gemm_rates){.coretype = "default"};
+    for (int i = 0; i < TRIES && (i == 0 || g->zgemm < enough || g->dgemm < enough); i++) {
+        measure_cores(t, g);
+        if (tool_now() - start > longest) break;
     }
 }

@@ -42,29 +42,42 @@ static const option_def table[] = {
      "of matrix and vectors (that of the matrix)"},
     {NULL, "reduce", 0, "end|step", parse_choice, KPM, true, AT(reduce), 0, 0,
      "one global reduction at the end, or one each step"},
-    {NULL, "threads", 0, "T", parse_count, ALL, false, AT(threads), 1, 4096,
+    {NULL, "threads", 0, "T", parse_count, ALL & ~(unsigned)CMD_BENCH, false, AT(threads), 1, 4096,
      "threads (OMP_NUM_THREADS, else all cores)"},
+    {NULL, "threads", 0, "T,T,..", parse_list, CMD_BENCH, false, AT(thread_counts), 1, 4096,
+     "numbers of threads, with rows of their own\n(OMP_NUM_THREADS, else all cores)"},
     {NULL, "device", 0, "D", parse_device, KPM, true, 0, 0, 0, "cpu"},
-    {NULL, "widths", 0, "W,W,..", parse_widths, CMD_BENCH, false, AT(widths), 1, 4096,
-     "block widths, one row each (spmv: 1; else 1,4,8,16,32)"},
+    {NULL, "order", 0, "auto|natural|rcm|tiles", parse_choice, KPM | CMD_INFO, true, AT(order), 0, 0,
+     "of the rows in memory: as they come, reverse Cuthill-McKee,\nor in tiles that stay in cache (what a model finds "
+     "best)"},
+    {NULL, "order", 0, "auto|natural|rcm|tiles|all", parse_choice, CMD_BENCH, false, AT(order), 0, 0,
+     "of the rows in memory (what the library chooses); all: a row\nfor each"},
+    {NULL, "format", 0, "auto|sell|compressed|hermitian", parse_choice, KPM | CMD_INFO, true, AT(format), 0, 0,
+     "of the stored matrix: as it is, compressed without loss, or\none half of it (compressed where that pays)"},
+    {NULL, "format", 0, "auto|sell|compressed|hermitian|all", parse_choice, CMD_BENCH, false, AT(format), 0, 0,
+     "of the stored matrix (what the library chooses); all: a row\nfor each that it can have"},
+    {NULL, "widths", 0, "W,W,..", parse_list, CMD_BENCH, false, AT(widths), 1, 4096,
+     "block widths, one row each (spmv: 1; tsm: 4,8,16,32; else\n1,4,8,16,32)"},
     {NULL, "types", 0, "s,d,c,z", parse_types, CMD_BENCH, false, AT(types), 0, 0,
-     "of the blocks: single, double, complex single, complex\ndouble (that of the matrix)"},
-    {NULL, "variant", 0, "blocked|naive|reference", parse_choice, CMD_BENCH, false, AT(bench_variant), 0, 0,
+     "of the blocks: single, double, complex single, complex\ndouble (that of the matrix; tsm: d,z)"},
+    {NULL, "rows", 0, "N", parse_count, CMD_BENCH, false, AT(rows), 1, INT32_MAX,
+     "tsm: rows of the blocks (4000000, complex: 2000000)"},
+    {NULL, "variant", 0, BENCH_VARIANTS, parse_choice, CMD_BENCH, false, AT(bench_variant), 0, 0,
      "blocked: the library's best; kpm: naive, with separate\nvector operations, and reference, the plain fused CRS "
-     "kernel"},
-    {NULL, "against", 0, "blocked|naive|reference", parse_choice, CMD_BENCH, false, AT(against), 0, 0,
-     "alternate with this variant, and give the ratio of the\ntimes: how many times faster --variant is"},
+     "kernel;\ntsm: the others (all of them)"},
+    {NULL, "against", 0, "VARIANT|order=O|format=F", parse_against, CMD_BENCH, false, 0, 0, 0,
+     "alternate with this variant, or with the same one in another\norder or format, and give the ratio of the times: "
+     "how many\ntimes faster the row is"},
     {NULL, "repeats", 0, "N", parse_count, CMD_BENCH, false, AT(repeats), 7, 10000, "repetitions of each row (9)"},
     FLAG("measure", 0, CMD_MACHINE, false, measure, "measure anew, even if an earlier result is kept"),
     FLAG("gemm-child", 0, CMD_MACHINE, false, gemm_child, ""),
-    FLAG("plan", 0, KPM, true, plan, "print the memory that the run would take; run nothing"),
+    FLAG("plan", 0, KPM, true, plan, "print the memory and the time that the run would take"),
     {NULL, "mem-limit", 0, "BYTES", parse_bytes, ALL, false, AT(mem_limit), 0, 0,
      "refuse to take more memory; 8G and 8GiB are 8 times 1024^3,\n8GB is 8 times 10^9"},
     {"Output", "output", 'o', "FILE", parse_string, KPM | CMD_GEN | CMD_BENCH, false, AT(output), 0, 0, NULL},
     {NULL, "save", 0, "FILE.h5", parse_string, KPM, true, AT(save), 0, 0,
      "keep the moments, one set per vector, for --from"},
-    {NULL, "plot", 0, "FILE.svg|.png|.pdf", parse_string, KPM, false, AT(plot), 0, 0,
-     "draw the density of states with its error band (gnuplot)"},
+    {NULL, "plot", 0, "FILE.svg|.png|.pdf", parse_string, KPM | CMD_BENCH, false, AT(plot), 0, 0, NULL},
     {NULL, "symmetry", 0, "general|symmetric|hermitian|skew", parse_choice, WRITE, false, AT(symmetry), 0, 0,
      ".mtx: store one half of a matrix that has this symmetry"},
     FLAG("array", 0, WRITE, false, array, ".mtx: dense, all entries in column order"),
@@ -77,8 +90,6 @@ static const option_def table[] = {
     FLAG("quiet", 0, ALL, false, quiet, "no summary, no progress bar"),
     FLAG("help", 'h', ALL, false, help, "this text"),
     {NULL, "powers", 0, "P", parse_later, KPM, true, 0, 0, 0, NULL},
-    {NULL, "order", 0, "O", parse_later, KPM, true, 0, 0, 0, NULL},
-    {NULL, "format", 0, "F", parse_later, KPM, true, 0, 0, 0, NULL},
 };
 enum { ROWS = sizeof table / sizeof table[0] };
 _Static_assert(ROWS <= 64, "options.seen has one bit per row");
@@ -234,13 +245,19 @@ static void help_row(FILE *out, const option_def *def, const command_def *cmd)
 {
     enum { COLUMN = 30 };
     const char *help = def->help;
+    if (!strcmp(def->name, "plot"))
+        help = cmd->bit == CMD_BENCH ? "draw the roofline and the rates over the width (gnuplot)"
+                                     : "draw the density of states with its error band (gnuplot)";
     if (!strcmp(def->name, "output"))
         help = cmd->bit == CMD_GEN     ? "where to write it: .mtx, .mtx.gz or .crs"
                : cmd->bit == CMD_BENCH ? "the results as JSON"
                                        : "the results: .csv, .json or .h5";
     int n = def->letter ? fprintf(out, "  -%c, --%s", def->letter, def->name) : fprintf(out, "      --%s", def->name);
     if (def->arg) n += fprintf(out, " %s", def->arg);
-    if (n > COLUMN - 2) n = 0, fputc('\n', out);
+    if (n > COLUMN - 2) {
+        n = 0;
+        fputc('\n', out);
+    }
     fprintf(out, "%*s", COLUMN - n, "");
     for (; *help; help++) {
         fputc(*help, out);

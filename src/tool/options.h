@@ -18,6 +18,8 @@ enum {
 };
 
 enum { LIST = 33 }; /* one more than a list may have */
+#define BENCH_VARIANTS "blocked|naive|reference|gram|gram_kahan|update|update_beta|update_in_place"
+enum { AGAINST_VARIANT, AGAINST_ORDER, AGAINST_FORMAT };
 
 /* Choices are kept as the number of the alternative, in the order of the table (and of wisp.h's enums). */
 typedef struct {
@@ -26,9 +28,10 @@ typedef struct {
     int kernel, bounds_method, trace, variant, precision, reduce, log, symmetry;
     int64_t *sites, site_count;
     const char *save, *from, *output, *plot;
-    int bench_variant, against;
-    int64_t repeats;
-    int64_t widths[LIST], types[LIST]; /* lists that end with 0 */
+    int order, format;                        /* those of wisp.h; one more: all */
+    int bench_variant, against_what, against; /* the latter: the number of the variant, order or format */
+    int64_t repeats, rows;
+    int64_t widths[LIST], types[LIST], thread_counts[LIST]; /* lists that end with 0 */
     bool measure, gemm_child;
     bool json, plan, quiet, help, list, array, pattern;
     const char *arg[2]; /* what is not an option: MATRIX, or IN and OUT */
@@ -78,5 +81,5 @@ const char *nearest_name(const char *word, const char *const *list);
 
 /* parse.c */
 option_parse_fn parse_flag, parse_string, parse_count, parse_positive, parse_pair, parse_choice, parse_kernel,
-    parse_bounds, parse_bytes, parse_sites, parse_widths, parse_types, parse_device, parse_later;
+    parse_bounds, parse_bytes, parse_sites, parse_list, parse_types, parse_against, parse_device, parse_later;
 #endif

@@ -186,14 +186,17 @@ bool parse_sites(const option_def *def, const char *text, void *value, char *why
     }
 }
 
-/* Up to LIST - 1 block widths. */
-bool parse_widths(const option_def *def, const char *text, void *value, char *why)
+/* Up to LIST - 1 numbers; the option's name says of what. */
+bool parse_list(const option_def *def, const char *text, void *value, char *why)
 {
     int64_t *list = value;
     for (int n = 0;; n++) {
-        if (n == LIST - 1) return refuse(why, "at most 32 widths at a time");
+        if (n == LIST - 1) {
+            snprintf(why, WHY, "at most %d %s at a time", LIST - 1, def->name);
+            return false;
+        }
         if (!read_whole(&text, &list[n]) || list[n] < def->min || list[n] > def->max || (*text && *text != ',')) {
-            snprintf(why, WHY, "expected widths from %lld to %lld such as 1,4,8", (long long)def->min,
+            snprintf(why, WHY, "expected %s from %lld to %lld such as 1,4,8", def->name, (long long)def->min,
                      (long long)def->max);
             return false;
         }
@@ -217,6 +220,30 @@ bool parse_types(const option_def *def, const char *text, void *value, char *why
         text += 2;
     }
     return refuse(why, "expected letters s, d, c, z with commas between them");
+}
+
+/* A variant, or another order or format; they are kept apart from each other by what comes before. */
+bool parse_against(const option_def *def, const char *text, void *value, char *why)
+{
+    static const char orders[] = "auto|natural|rcm|tiles", formats[] = "auto|sell|compressed|hermitian";
+    options *o = (options *)(void *)((char *)value - def->offset);
+    const char *choices = BENCH_VARIANTS;
+    o->against_what = AGAINST_VARIANT;
+    if (!strncmp(text, "order=", 6)) {
+        o->against_what = AGAINST_ORDER;
+        choices = orders;
+        text += 6;
+    } else if (!strncmp(text, "format=", 7)) {
+        o->against_what = AGAINST_FORMAT;
+        choices = formats;
+        text += 7;
+    }
+    o->against = find_choice(choices, text, strlen(text));
+    if (o->against >= 0) return true;
+    if (o->against_what == AGAINST_VARIANT)
+        return refuse(why, "expected one of " BENCH_VARIANTS ", order=O or format=F");
+    snprintf(why, WHY, "expected one of %s after the =", choices);
+    return false;
 }
 
 bool parse_device(const option_def *def, const char *text, void *value, char *why)

@@ -26,7 +26,7 @@ int plot_check(tool *t)
 }
 
 /* Text in gnuplot's single quotes, without control characters, cut when it is very long. */
-static void quote(FILE *f, const char *text)
+void plot_quote(FILE *f, const char *text)
 {
     enum { LONGEST = 100 };
     size_t length = strlen(text);
@@ -40,7 +40,7 @@ static void quote(FILE *f, const char *text)
     fputc('\'', f);
 }
 
-static const char *file_part(const char *matrix)
+const char *plot_name(const char *matrix)
 {
     const char *slash = strrchr(matrix, '/');
     return slash && slash[1] ? slash + 1 : matrix;
@@ -53,7 +53,7 @@ static void write_title(const tool *t, const results *r, FILE *f)
     char n[TEXT], v[TEXT];
     bool count = t->cmd->bit == CMD_COUNT;
     fprintf(f, "set tmargin %d\nset label 1 ", count ? 5 : 4);
-    quote(f, file_part(r->matrix));
+    plot_quote(f, plot_name(r->matrix));
     fprintf(f, " at graph 0,1 left offset 0,%.1f\n", count ? 3.4 : 2.2);
     fprintf(f, "set label 2 '%s moments, resolution %.3g", text_count(n, r->n), r->resolution);
     if (m->trace == WISP_TRACE_RANDOM)
@@ -69,20 +69,28 @@ static void write_title(const tool *t, const results *r, FILE *f)
     fputs("' at graph 0,1 left offset 0,1.0 textcolor rgb '#505050'\n", f);
 }
 
+void plot_begin(FILE *f, const char *path, double wide, double high)
+{
+    if (has_extension(path, "svg"))
+        fprintf(f,
+                "set terminal svg size %.0f,%.0f noenhanced font 'Helvetica,Arial,sans-serif,16' background rgb "
+                "'white'\n",
+                1000 * wide, 600 * high);
+    else if (has_extension(path, "png"))
+        fprintf(f, "set terminal pngcairo size %.0f,%.0f noenhanced font 'Sans,20' linewidth 1.6\n", 1600 * wide,
+                960 * high);
+    else
+        fprintf(f, "set terminal pdfcairo size %.3gin,%.3gin noenhanced font 'Sans,11'\n", 7 * wide, 4.2 * high);
+    fputs("set encoding utf8\nset border 3 lc rgb '#404040'\nset tics nomirror out textcolor rgb '#202020'\n"
+          "set grid lc rgb '#e2e2e2' lt 1 lw 1\nset key noautotitle\n",
+          f);
+}
+
 static void write_frame(const tool *t, const results *r, FILE *f, const char *path, int power)
 {
     static const char *const powers[] = {"", "10³ ", "10⁶ ", "10⁹ ", "10¹² "};
-    if (has_extension(path, "svg"))
-        fputs("set terminal svg size 1000,600 noenhanced font 'Helvetica,Arial,sans-serif,16' background rgb 'white'\n",
-              f);
-    else if (has_extension(path, "png"))
-        fputs("set terminal pngcairo size 1600,960 noenhanced font 'Sans,20' linewidth 1.6\n", f);
-    else
-        fputs("set terminal pdfcairo size 7in,4.2in noenhanced font 'Sans,11'\n", f);
-    fputs("set encoding utf8\nset border 3 lc rgb '#404040'\nset tics nomirror out textcolor rgb '#202020'\n"
-          "set grid lc rgb '#e2e2e2' lt 1 lw 1\nset xlabel 'energy (units of the matrix)'\nset format x '%g'\n"
-          "set key noautotitle ",
-          f);
+    plot_begin(f, path, 1, 1);
+    fputs("set xlabel 'energy (units of the matrix)'\nset format x '%g'\nset key ", f);
     fputs(t->cmd->bit == CMD_LDOS ? "outside right top vertical\n"
                                   : "at graph 1,1.01 right bottom horizontal samplen 2\n",
           f);
@@ -128,8 +136,9 @@ static double find_range(const results *r, bool band, double *least)
     return most;
 }
 
-static void write_script(const tool *t, const results *r, FILE *f, const char *path)
+static void write_script(const tool *t, const void *arg, FILE *f, const char *path)
 {
+    const results *r = arg;
     static const char *const colors[] = {"#1f4e9c", "#d1495b", "#2e8b57", "#e08e0b", "#7b4fa3", "#12939a", "#8c6d46"};
     enum { COLORS = sizeof colors / sizeof colors[0], MOST_KEYS = 14 };
     bool band = !r->site && r->has_error && r->t95 > 0;
@@ -198,7 +207,7 @@ static char *complaint(char *text)
     return *line ? line : "it gave no reason";
 }
 
-int plot_make(tool *t, const results *r, const char *path, char **data, size_t *size)
+int plot_run(tool *t, plot_script_fn *write, const void *arg, const char *path, char **data, size_t *size)
 {
     int fd[3], rc = EXIT_FINE;
     char *said = NULL;
@@ -209,7 +218,7 @@ int plot_make(tool *t, const results *r, const char *path, char **data, size_t *
     if (!f || fd[1] < 0 || fd[2] < 0) {
         rc = tool_fail(t, "cannot draw %s: %s", path, strerror(errno));
     } else {
-        write_script(t, r, f, path);
+        write(t, arg, f, path);
         int failed = fflush(f) || lseek(fd[0], 0, SEEK_SET) < 0;
         int status = failed ? -1 : run_gnuplot(fd);
         said = read_all(fd[2], &n);
@@ -222,4 +231,9 @@ int plot_make(tool *t, const results *r, const char *path, char **data, size_t *
         if (fd[i] >= 0) close(fd[i]);
     free(said);
     return rc;
+}
+
+int plot_make(tool *t, const results *r, const char *path, char **data, size_t *size)
+{
+    return plot_run(t, write_script, r, path, data, size);
 }

@@ -66,3 +66,15 @@ void text_line(const char *name, const char *format, ...)
     putchar('\n');
     va_end(ap);
 }
+
+const char *text_order(wisp_row_order order)
+{
+    static const char *const name[] = {"auto", "natural", "rcm", "tiles"};
+    return name[order];
+}
+
+const char *text_format(wisp_format format)
+{
+    static const char *const name[] = {"auto", "sell", "compressed", "hermitian"};
+    return name[format];
+}

@@ -73,7 +73,18 @@ typedef struct {
     double count, count_error, bar; /* bar: typical 95% bar over the DOS; NaN without one */
     double assemble_seconds, evaluate_seconds, total_seconds;
     const char *matrix;
+    wisp_mat_info stored; /* not with --from */
 } results;
+
+/* dos_plan.c: what a run takes. */
+typedef struct {
+    wisp_mat_info matrix;
+    int64_t source, blocks, total; /* bytes */
+    bool moments_unknown;
+} run_plan;
+int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p);
+int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, const run_plan *p);
+int plan_check_limit(tool *t, const run_plan *p); /* --mem-limit, and the memory of this machine */
 
 /* dos_eval.c */
 int results_evaluate(tool *t, results *r);
@@ -94,6 +105,13 @@ int csv_make(tool *t, const results *r, const json_t *object, char **data, size_
 int hdf5_make(tool *t, const json_t *object, char **data, size_t *size);
 bool hdf5_available(void);
 int plot_check(tool *t); /* is there a gnuplot? */
+/* The head of a script for the kind of picture that path names; its size in multiples of the usual one. */
+void plot_begin(FILE *f, const char *path, double wide, double high);
+void plot_quote(FILE *f, const char *text); /* as a string of gnuplot */
+const char *plot_name(const char *matrix);  /* without the folders */
+/* The picture of a script that write() writes; free(*data). */
+typedef void plot_script_fn(const tool *t, const void *arg, FILE *f, const char *path);
+int plot_run(tool *t, plot_script_fn *write, const void *arg, const char *path, char **data, size_t *size);
 int plot_make(tool *t, const results *r, const char *path, char **data, size_t *size);
 
 /* text.c: numbers for people. `buf` is returned; it has TEXT bytes. */
@@ -104,6 +122,8 @@ const char *text_states(char *buf, double v); /* such a number that need not be 
 const char *text_with_error(char *buf, const char *sign, double v, double error);
 const char *text_bytes(char *buf, double bytes); /* 1.23 GB */
 const char *text_seconds(char *buf, double seconds);
+const char *text_order(wisp_row_order order);
+const char *text_format(wisp_format format);
 /* One line of an aligned summary: a name and a printf. */
 void text_line(const char *name, const char *format, ...) WISP_PRINTF(2, 3);
 
@@ -119,11 +139,13 @@ typedef struct {
     double dgemm, zgemm;
     const char *coretype; /* OPENBLAS_CORETYPE that was best, or "default" */
 } gemm_rates;
-void gemm_measure(const tool *t, gemm_rates *g);
+void gemm_measure(const tool *t, gemm_rates *g, double peak_gflops);
 int gemm_child(tool *t); /* what the child process does */
 /* cmd_machine.c: both measured, as the bench has them too. */
 int machine_measure(tool *t, wisp_machine *m, gemm_rates *g, unsigned what);
 json_t *machine_json(const wisp_machine *m, const gemm_rates *g);
+/* The topology, with the loads and multiply-adds that `wisp machine` kept; false: nothing was kept, *m has none. */
+bool machine_kept(tool *t, wisp_machine *m);
 /* Reads or generates `name` and writes it to path, saying what was written. */
 int write_matrix(tool *t, wisp_status (*open)(wisp_src *, wisp_ctx *, const char *), const char *name,
                  const char *path);

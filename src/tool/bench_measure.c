@@ -1,0 +1,221 @@
+/* Repetitions of one case, or of two in turn, each between two measurements of the load bandwidth. */
+#include "bench.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* One runner's repetitions. */
+enum { SECONDS, LOAD, FRACTION, CORE, MODEL, OF_MODEL, RATIO, SERIES };
+typedef struct {
+    bench_runner run;
+    bench_piece piece;
+    double *series[SERIES];
+    const char **limit; /* of each repetition */
+    int64_t steps;
+    bool has_ratio;
+} timing;
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Between two values in proportion. */
+static double quantile(const double *v, int n, double q)
+{
+    const double at = q * (n - 1);
+    const int i = (int)at;
+    return i + 1 < n ? v[i] + (at - i) * (v[i + 1] - v[i]) : v[n - 1];
+}
+
+bench_quartiles bench_quartiles_of(double *v, int n)
+{
+    qsort(v, (size_t)n, sizeof *v, by_value);
+    return (bench_quartiles){quantile(v, n, 0.25), quantile(v, n, 0.5), quantile(v, n, 0.75)};
+}
+
+/* ---- timing ------------------------------------------------------------------------------------ */
+
+static double gemm_of(const bench *b, wisp_type type)
+{
+    const double of_double = wisp_type_is_complex(type) ? b->gemm.zgemm : b->gemm.dgemm;
+    return type == WISP_S || type == WISP_C ? 2 * of_double : of_double;
+}
+
+/* What the model says of this repetition. */
+static void predict(const bench *b, timing *s, int i)
+{
+    const bench_runner *r = &s->run;
+    const bool is_double = r->what.type == WISP_D || r->what.type == WISP_Z, tsm = r->what.op == BENCH_TSM;
+    const bench_limits limits = {.load_gbs = s->series[LOAD][i],
+                                 .core_seconds = tsm ? 0 : s->series[CORE][i],
+                                 .gemm_gflops = tsm ? gemm_of(b, r->what.type) : 0,
+                                 .fma_gflops = b->machine.fma_gflops[is_double][1],
+                                 .cache_gbs = bench_cache_gbs(&b->machine, r->working_bytes)};
+    const bench_prediction p = bench_predict(r, &limits);
+    s->series[MODEL][i] = p.seconds;
+    s->series[OF_MODEL][i] = s->series[SECONDS][i] / p.seconds;
+    s->limit[i] = p.limit;
+}
+
+/* One repetition between two load measurements, the first of which is *load and the second of which replaces it.
+   Small sets come back into the caches by a step that is not timed. */
+static wisp_status repeat(const bench *b, timing *s, int i, double *load)
+{
+    wisp_status status = WISP_OK;
+    const double before = *load;
+    double core = 0;
+    if (s->steps > 1) WISP_TRY(bench_step(&s->run));
+    WISP_TRY(bench_time(&s->run, s->steps, &s->series[SECONDS][i]));
+    WISP_TRY(wisp_load_bandwidth(s->run.ctx, load));
+    if (s->piece.steps) WISP_TRY(bench_piece_time(&s->piece, &core));
+    s->series[CORE][i] = core;
+    s->series[LOAD][i] = 0.5 * (before + *load);
+    s->series[FRACTION][i] = 1e-9 * s->run.cost.bytes / s->series[SECONDS][i] / s->series[LOAD][i];
+    predict(b, s, i);
+out:
+    return status;
+}
+
+/* All repetitions of the runners, in turn. */
+static int repeat_all(tool *t, const bench *b, timing *s, int count)
+{
+    double load;
+    wisp_status status = WISP_OK;
+    const int repeats = (int)t->opt.repeats;
+    for (int k = 0; k < count; k++) WISP_TRY(bench_find_steps(&s[k].run, 10e-3, &s[k].steps));
+    WISP_TRY(wisp_load_bandwidth(t->ctx, &load));
+    for (int i = 0; i < repeats; i++) {
+        WISP_TRY(wisp_ctx_step(t->ctx, "timing", (b->row + (double)i / repeats) / b->row_count, 0));
+        for (int k = 0; k < count; k++) WISP_TRY(repeat(b, &s[k], i, &load));
+        for (int k = 0; k + 1 < count; k++) s[k].series[RATIO][i] = s[1].series[SECONDS][i] / s[k].series[SECONDS][i];
+    }
+out:
+    return status == WISP_OK ? EXIT_FINE : tool_fail_ctx(t);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------- */
+
+/* The limit that most repetitions had. */
+static const char *usual_limit(const char *const *limit, int n)
+{
+    const char *best = limit[0];
+    int most = 0;
+    for (int i = 0; i < n; i++) {
+        int same = 0;
+        for (int j = 0; j < n; j++) same += !strcmp(limit[i], limit[j]);
+        if (same > most) best = limit[i], most = same;
+    }
+    return best;
+}
+
+static void name_against(const tool *t, char text[32])
+{
+    const options *o = &t->opt;
+    snprintf(text, 32, "%s%s",
+             o->against_what == AGAINST_ORDER    ? "order="
+             : o->against_what == AGAINST_FORMAT ? "format="
+                                                 : "",
+             o->against_what == AGAINST_ORDER    ? text_order((wisp_row_order)o->against)
+             : o->against_what == AGAINST_FORMAT ? text_format((wisp_format)o->against)
+                                                 : bench_variant_name[o->against]);
+}
+
+static int add_row(tool *t, bench *b, timing *s)
+{
+    const int n = (int)t->opt.repeats;
+    const bench_runner *r = &s->run;
+    const bool tsm = b->op == BENCH_TSM, reference = r->what.variant == VARIANT_REFERENCE;
+    bench_row row = {.what = r->what,
+                     .matrix = tsm ? NULL : t->opt.arg[1],
+                     .order = tsm ? NULL : text_order(r->info.order),
+                     .format = tsm         ? NULL
+                               : reference ? "crs"
+                                           : text_format(r->info.format),
+                     .threads = wisp_ctx_threads(t->ctx),
+                     .repeats = n,
+                     .steps = s->steps,
+                     .cost = r->cost,
+                     .gather_excess = bench_gather_excess(&r->info),
+                     .limit = usual_limit(s->limit, n)};
+    if (tsm || b->op == BENCH_KPM) row.gemm_gflops = gemm_of(b, r->what.type);
+    if (!tsm && !reference && r->info.nnz > 0) row.bytes_per_nonzero = (double)r->info.bytes / (double)r->info.nnz;
+    row.seconds = bench_quartiles_of(s->series[SECONDS], n);
+    row.load = bench_quartiles_of(s->series[LOAD], n);
+    row.fraction = bench_quartiles_of(s->series[FRACTION], n);
+    row.core = bench_quartiles_of(s->series[CORE], n);
+    row.model = bench_quartiles_of(s->series[MODEL], n);
+    row.of_model = bench_quartiles_of(s->series[OF_MODEL], n);
+    if (s->has_ratio) {
+        row.ratio = bench_quartiles_of(s->series[RATIO], n);
+        name_against(t, row.against);
+    }
+    monitor_clear(&t->monitor);
+    if (!t->opt.json && !t->opt.quiet) {
+        if (json_array_size(b->rows) == 0) bench_table_head(&row);
+        bench_table_row(&row);
+    }
+    return json_array_append_new(b->rows, bench_row_json(&row)) ? tool_fail(t, "out of memory for the results")
+                                                                : EXIT_FINE;
+}
+
+/* A case that the matrix can't have: the note of it. */
+static int skip(tool *t, bench *b, const bench_case *what)
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s, width %d, order %s, format %s is left out: %s", wisp_type_name(what->type),
+             what->width, text_order(what->order), text_format(what->format), wisp_ctx_message(t->ctx));
+    monitor_clear(&t->monitor);
+    if (!t->opt.json && !t->opt.quiet) printf("%s\n", text);
+    json_array_append_new(b->skipped, json_pack("{s:s, s:i, s:s, s:s, s:s}", "type", wisp_type_name(what->type),
+                                                "width", what->width, "order", text_order(what->order), "format",
+                                                text_format(what->format), "reason", wisp_ctx_message(t->ctx)));
+    return EXIT_FINE;
+}
+
+static bool can_skip(wisp_status status) { return status == WISP_ERR_UNSUPPORTED || status == WISP_ERR_HERMITIAN; }
+
+static wisp_status open_timing(const tool *t, const bench *b, timing *s, double *all)
+{
+    for (int i = 0; i < SERIES; i++) s->series[i] = all + i * t->opt.repeats;
+    s->run.center = b->center;
+    s->run.halfwidth = b->halfwidth;
+    wisp_status status = bench_open(&s->run, t->ctx, &b->src);
+    if (status != WISP_OK || b->op == BENCH_TSM) return status;
+    status = bench_piece_open(&s->piece, &s->run, t->ctx, &b->src, bench_piece_bytes(&b->machine));
+    if (can_skip(status)) { /* a piece need not be what the whole is: then without its ceiling */
+        bench_piece_close(&s->piece);
+        s->piece.steps = 0;
+        status = WISP_OK;
+    }
+    return status;
+}
+
+int bench_measure(tool *t, bench *b, const bench_case *what, const bench_case *against, bool optional)
+{
+    const int count = against ? 2 : 1, n = (int)t->opt.repeats;
+    timing s[2] = {{.run.what = *what, .has_ratio = against != NULL}, {.run.what = against ? *against : *what}};
+    double *all = NULL;
+    const char **limit = NULL;
+    int rc = EXIT_FINE, open = 0;
+    if (wisp_alloc(t->ctx, &all, 2 * SERIES * (size_t)n, sizeof *all) ||
+        wisp_alloc(t->ctx, &limit, 2 * (size_t)n, sizeof *limit))
+        rc = tool_fail_ctx(t);
+    for (; open < count && !rc; open++) {
+        s[open].limit = limit + open * n;
+        wisp_status status = open_timing(t, b, &s[open], all + open * SERIES * n);
+        if (status == WISP_OK) continue;
+        rc = optional && can_skip(status) ? skip(t, b, &s[open].run.what) : tool_fail_ctx(t);
+        goto out;
+    }
+    if (!rc) rc = repeat_all(t, b, s, count);
+    for (int k = 0; k < count && !rc; k++) rc = add_row(t, b, &s[k]);
+out:
+    for (int k = 0; k < 2; k++) {
+        bench_piece_close(&s[k].piece);
+        bench_close(&s[k].run);
+    }
+    wisp_free(t->ctx, limit);
+    wisp_free(t->ctx, all);
+    return rc;
+}
