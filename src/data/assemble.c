@@ -39,9 +39,10 @@ static wisp_status choose_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_m
     A->log_c = __builtin_ctz((unsigned)c);
     A->rows = src->rows;
     A->cols = src->cols;
-    if (o->order > WISP_ROWS_NATURAL || o->format > WISP_FORMAT_SELL)
-        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "this order or format is not there yet");
-    A->order = WISP_ROWS_NATURAL;
+    if ((unsigned)o->order > WISP_ROWS_TILES)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "unknown order of rows %d", (int)o->order);
+    if (o->format > WISP_FORMAT_SELL) return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "this format is not there yet");
+    A->order = o->map ? o->map->order : A->rows == A->cols ? o->order : WISP_ROWS_NATURAL;
     A->format = WISP_FORMAT_SELL;
     return WISP_OK;
 }
@@ -65,14 +66,14 @@ static wisp_status count_rows(void *arg, wisp__row_reader *reader, int64_t begin
     return WISP_OK;
 }
 
-/* Entries with padding when rows in the order of len[] form chunks of 1 << log_c. */
-static int64_t padded_entries(const int32_t *len, int64_t rows, int log_c, int64_t *chunk)
+/* Entries with padding when the rows with these lengths, row user[i] at place i, form chunks of 1 << log_c. */
+static int64_t padded_entries(const int32_t *len, const int32_t *user, int64_t rows, int log_c, int64_t *chunk)
 {
     int64_t sum = 0;
     const int64_t c = (int64_t)1 << log_c;
     for (int64_t i = 0; i < rows; i += c) {
         int32_t longest = 0;
-        for (int64_t r = i; r < WISP__MIN(rows, i + c); r++) longest = WISP__MAX(longest, len[r]);
+        for (int64_t r = i; r < WISP__MIN(rows, i + c); r++) longest = WISP__MAX(longest, len[user ? user[r] : r]);
         if (chunk) chunk[i >> log_c] = sum;
         sum += (int64_t)longest << log_c;
     }
@@ -84,44 +85,46 @@ wisp_status wisp__padded_sorted(wisp_ctx *ctx, const int32_t *row_len, int64_t r
                                 int64_t *entries)
 {
     wisp_map *order = NULL;
-    int32_t *sorted = NULL;
     wisp_status status = WISP_OK;
     if (sigma > 1) {
-        WISP_TRY(wisp__map_sorted(&order, ctx, rows, row_len, sigma));
-        WISP_TRY(wisp__alloc_raw(ctx, &sorted, (size_t)rows, sizeof *sorted));
-        for (int64_t i = 0; i < rows; i++) sorted[i] = row_len[order->user[i]];
+        WISP_TRY(wisp_map_create(&order, ctx, rows));
+        WISP_TRY(wisp__map_sort(order, row_len, sigma));
     }
-    *entries = padded_entries(sorted ? sorted : row_len, rows, log_c, NULL);
+    *entries = padded_entries(row_len, order ? order->user : NULL, rows, log_c, NULL);
 out:
     wisp_map_free(order);
-    wisp_free(ctx, sorted);
     return status;
 }
 
 /* A width-1 matrix with much fill-in gets a sorting window. */
-static int64_t choose_sigma(const int32_t *len, int64_t rows, int log_c)
+static int64_t choose_sigma(const int32_t *len, const wisp_map *map, int log_c)
 {
     const double worth_it = 1.05;
     int64_t nnz = 0;
-    for (int64_t i = 0; i < rows; i++) nnz += len[i];
-    return (double)padded_entries(len, rows, log_c, NULL) > worth_it * (double)nnz ? (int64_t)32 << log_c : 1;
+    for (int64_t i = 0; i < map->local; i++) nnz += len[i];
+    return (double)padded_entries(len, map->user, map->local, log_c, NULL) > worth_it * (double)nnz
+               ? (int64_t)32 << log_c
+               : 1;
 }
 
 static wisp_status make_maps(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const int32_t *len)
 {
     wisp_ctx *ctx = A->ctx;
     wisp_status status = WISP_OK;
-    if (A->sigma == 0) A->sigma = choose_sigma(len, A->rows, A->log_c);
     if (o->map) {
         if (o->map->rows != src->rows)
             return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "a matrix of %lld rows on a map of %lld rows",
                                  (long long)src->rows, (long long)o->map->rows);
         A->map = wisp__map_retain(o->map);
-    } else if (A->sigma > 1 && A->rows > 0) {
-        WISP_TRY(wisp__map_sorted(&A->map, ctx, A->rows, len, A->sigma));
     } else {
-        WISP_TRY(wisp_map_create(&A->map, ctx, A->rows));
+        if (A->rows == A->cols)
+            WISP_TRY(wisp__map_ordered(&A->map, ctx, src, len, A->order, A->type, WISP__MAX(o->width, 1)));
+        else
+            WISP_TRY(wisp_map_create(&A->map, ctx, A->rows));
+        if (A->sigma == 0) A->sigma = choose_sigma(len, A->map, A->log_c);
+        if (A->sigma > 1 && A->rows > 0) WISP_TRY(wisp__map_sort(A->map, len, A->sigma));
     }
+    A->order = A->map->order;
     if (A->rows == A->cols)
         A->col_map = wisp__map_retain(A->map);
     else
@@ -206,7 +209,7 @@ static wisp_status build(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *
     len = NULL;
     s->chunks = (A->rows + (1 << A->log_c) - 1) >> A->log_c;
     WISP_TRY(wisp__alloc_raw(ctx, &s->chunk, (size_t)s->chunks + 1, sizeof *s->chunk));
-    s->entries = padded_entries(s->row_len, A->rows, A->log_c, s->chunk);
+    s->entries = padded_entries(s->row_len, NULL, A->rows, A->log_c, s->chunk);
     WISP_TRY(wisp__alloc_raw(ctx, &s->col, (size_t)s->entries, sizeof *s->col));
     WISP_TRY(wisp__alloc_raw(ctx, &s->val, (size_t)s->entries, wisp_type_size(A->type)));
     fill_run run = {A, 0};
@@ -389,7 +392,7 @@ wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opt
                             .sigma = run.sigma,
                             .order = A.order,
                             .format = A.format};
-    const bool may_sort = A.sigma != 1 && !o.map;
+    const bool may_sort = (A.sigma != 1 || A.order != WISP_ROWS_NATURAL) && !o.map;
     info->bytes = entries * ((int64_t)wisp_type_size(A.type) + 4) + src->rows * 4 + (src->rows / c + 2) * 8 +
                   (may_sort ? src->rows * 8 : 0);
 out:

@@ -12,10 +12,17 @@ struct wisp_map {
     struct wisp_halo *plan;
     int32_t *position; /* [local] user's local row -> where it is stored; NULL: natural */
     int32_t *user;     /* [local] the inverse */
+    wisp_row_order order;
+    int64_t tiles, *tile; /* [tiles + 1] where each tile begins; 0: no tiles */
 };
 
-/* Sorts the rows by falling length in windows of sigma rows (stable). */
-wisp_status wisp__map_sorted(wisp_map **map, wisp_ctx *ctx, int64_t rows, const int32_t *row_len, int64_t sigma);
+/* Sorts the rows of a map that nobody else has yet by falling length, in windows of sigma rows of its order that
+   stay within a tile (stable). row_len is in the user's order. */
+wisp_status wisp__map_sort(wisp_map *map, const int32_t *row_len, int64_t sigma);
+/* A map for a square matrix with rows of these lengths: in the order asked for, or in the one that a model of the
+   caches finds best for blocks of this width and type. */
+wisp_status wisp__map_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src, const int32_t *row_len,
+                              wisp_row_order order, wisp_type type, int width);
 /* Entries with padding of rows that are sorted so (sigma > 1) and cut into chunks of 1 << log_c. */
 wisp_status wisp__padded_sorted(wisp_ctx *ctx, const int32_t *row_len, int64_t rows, int log_c, int64_t sigma,
                                 int64_t *entries);

@@ -84,7 +84,7 @@ wisp_status wisp_reference_create(wisp_reference **out, wisp_ctx *ctx, const wis
         return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
                              "the reference is for square matrices in double precision and widths 1, 2, 4, 8, 16, 32");
     WISP_TRY(wisp_alloc(ctx, &r, 1, sizeof *r));
-    WISP_TRY(wisp_mat_create(&A, ctx, src, &(wisp_mat_opts){.C = 1, .sigma = 1}));
+    WISP_TRY(wisp_mat_create(&A, ctx, src, &(wisp_mat_opts){.C = 1, .sigma = 1, .order = WISP_ROWS_NATURAL}));
     r->ctx = ctx;
     r->rows = A->rows;
     r->width = width;
