@@ -66,6 +66,15 @@ static wisp_status count_rows(void *arg, wisp__row_reader *reader, int64_t begin
     return WISP_OK;
 }
 
+static wisp_status count_all(wisp_ctx *ctx, const wisp_src *src, int32_t **len)
+{
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, len, (size_t)src->rows, sizeof **len));
+    WISP_TRY(wisp__for_rows(ctx, "counting", src, NULL, src->rows, PIECE, count_rows, &(count_run){ctx, src, *len}));
+out:
+    return status;
+}
+
 /* Entries with padding when the rows with these lengths, row user[i] at place i, form chunks of 1 << log_c. */
 static int64_t padded_entries(const int32_t *len, const int32_t *user, int64_t rows, int log_c, int64_t *chunk)
 {
@@ -133,6 +142,25 @@ out:
     return status;
 }
 
+wisp_status wisp_map_create_ordered(wisp_map **out, wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts)
+{
+    const wisp_mat_opts o = opts ? *opts : (wisp_mat_opts){0};
+    wisp_mat A = {.ctx = ctx};
+    int32_t *len = NULL;
+    wisp_status status;
+    *out = NULL;
+    WISP_TRY(check_src(ctx, src));
+    WISP_TRY(choose_shape(ctx, src, &o, &A));
+    WISP_TRY(count_all(ctx, src, &len));
+    WISP_TRY(make_maps(&A, src, &o, len));
+    *out = wisp__map_retain(A.map);
+out:
+    wisp_free(ctx, len);
+    wisp_map_free(A.map);
+    wisp_map_free(A.col_map);
+    return status;
+}
+
 /* ---- filling --------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -195,8 +223,7 @@ static wisp_status build(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *
     wisp__sell *s = &A->local;
     wisp_status status;
     int32_t *len = NULL, *ordered = NULL;
-    WISP_TRY(wisp_alloc(ctx, &len, (size_t)src->rows, sizeof *len));
-    WISP_TRY(wisp__for_rows(ctx, "counting", src, NULL, src->rows, PIECE, count_rows, &(count_run){ctx, src, len}));
+    WISP_TRY(count_all(ctx, src, &len));
     WISP_TRY(make_maps(A, src, o, len));
     if (A->map->user) {
         WISP_TRY(wisp__alloc_raw(ctx, &ordered, (size_t)src->rows, sizeof *ordered));

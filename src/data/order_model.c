@@ -133,3 +133,22 @@ void wisp__band_traffic(int64_t reach, int64_t row_bytes, double matrix_bytes, c
     if (fetched > c->l3) t->again = 2 * row, t->from_l3 = 0, t->excess = 3;
     t->cost = t->stream + t->again + t->from_l3 / L3_SPEED;
 }
+
+wisp_status wisp_mat_gather(const wisp_mat *A, wisp_type type, int width, wisp_gather *g)
+{
+    wisp__caches caches;
+    wisp__traffic t;
+    const wisp__sweep w = {.s = &A->local,
+                           .log_c = A->log_c,
+                           .rows = A->rows,
+                           .cols = A->cols,
+                           .row_bytes = (int64_t)wisp_type_size(type) * width,
+                           .entry_bytes = 4 + (int64_t)wisp_type_size(A->type)};
+    *g = (wisp_gather){1, 0};
+    if (!wisp__type_ok(type) || width < 1)
+        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "a sweep over a block of type %d and width %d", (int)type, width);
+    wisp__caches_find(A->ctx, width, &caches);
+    wisp_status status = wisp__sweep_traffic(A->ctx, &w, &caches, &t);
+    if (status == WISP_OK) *g = (wisp_gather){t.excess, t.from_l3 * (double)A->rows};
+    return status;
+}
