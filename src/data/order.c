@@ -5,7 +5,7 @@
 
 /* Another order must save this part of a sweep's time over the natural one: what the model sees only roughly (streams
    that run longer, gathered rows that the hardware foresees) speaks for the natural one. */
-static const double worth_it = 0.08;
+static const double worth_it = 0.06;
 /* As much over the least traffic makes a search from scratch worthwhile. */
 static const double bad = 0.2;
 
@@ -132,7 +132,7 @@ typedef struct {
     wisp_ctx *ctx;
     wisp_row_order want;
     int64_t rows, row_bytes, entry_bytes, reach;
-    double matrix_bytes; /* of a row */
+    double entries; /* of a row */
     wisp__caches caches;
     wisp__sell graph;
     wisp__levels levels[2]; /* of the natural order, and breadth first */
@@ -214,7 +214,8 @@ static void add(search *s, wisp_row_order order, int from, int shift)
 static wisp_status add_tiles(search *s, int from)
 {
     const wisp__levels *v = &s->levels[from];
-    const double bytes = 2 * (2 * (double)s->row_bytes + s->matrix_bytes); /* fetched until a level's rows come again */
+    const double matrix = s->entries * (double)s->entry_bytes + 12;
+    const double bytes = 2 * (2 * (double)s->row_bytes + matrix); /* fetched until a level's rows come again */
     const double least = WISP__MAX(0.5 * s->caches.l2 / bytes, 1), most = s->caches.l3 / bytes;
     const double wanted = (double)v->widest / least;
     wisp_status status;
@@ -224,7 +225,7 @@ static wisp_status add_tiles(search *s, int from)
     WISP_TRY(wisp__alloc_raw(s->ctx, &s->label[from], (size_t)s->rows, sizeof *s->label[from]));
     WISP_TRY(wisp__tiles_label(s->ctx, &s->graph, v, s->pieces[from], s->label[from]));
     add(s, WISP_ROWS_TILES, from, 0);
-    for (int shift = 1; (s->pieces[from] - 1) >> shift > 0 && least * (1 << shift) < 1.5 * most; shift++)
+    for (int shift = 1; (s->pieces[from] - 1) >> shift > 0 && least * (1 << shift) < most; shift++)
         add(s, WISP_ROWS_TILES, from, shift);
 out:
     return status;
@@ -255,7 +256,8 @@ static wisp_status search_orders(search *s)
     }
     if (choose) WISP_TRY(judge_all(s, 0));
     const int judged = choose ? s->n : 0;
-    if (choose ? best(s)->traffic.cost > (1 + bad) * s->list[0].traffic.stream : !tiles || !banded) {
+    if (choose ? best(s)->traffic.cost > (1 + bad) * (s->list[0].traffic.stream + s->list[0].traffic.core)
+               : !tiles || !banded) {
         WISP_TRY(wisp__levels_rcm(s->ctx, &s->graph, s->rows, &s->levels[1]));
         if (choose || !tiles) add(s, WISP_ROWS_RCM, 1, 0);
         if (tiles) WISP_TRY(add_tiles(s, 1));
@@ -320,8 +322,8 @@ static wisp_status natural_will_do(search *s, const wisp_src *src, bool *yes)
     *yes = (double)(s->rows * s->row_bytes) <= 0.5 * s->caches.l2;
     if (*yes && s->want == WISP_ROWS_DEFAULT) return status;
     WISP_TRY(find_reach(s->ctx, src, &s->reach));
-    wisp__band_traffic(s->reach, s->row_bytes, s->matrix_bytes, &s->caches, &t);
-    *yes = t.cost < (1 + worth_it) * t.stream;
+    wisp__band_traffic(s->reach, s->row_bytes, s->entries, s->entry_bytes, &s->caches, &t);
+    *yes = (1 - worth_it) * t.cost < t.stream + t.core;
     if (*yes && s->want == WISP_ROWS_DEFAULT)
         wisp_ctx_log(s->ctx, WISP_LOG_INFO, "row order: natural; most entries are within %lld rows of the diagonal",
                      (long long)s->reach);
@@ -342,7 +344,7 @@ wisp_status wisp__map_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src
     if (natural) return wisp_map_create(map, ctx, rows);
     for (int64_t i = 0; i < rows; i++) nnz += row_len[i];
     s.row_bytes = (int64_t)wisp_type_size(type) * width;
-    s.matrix_bytes = (double)(nnz * s.entry_bytes) / (double)rows + 12;
+    s.entries = (double)nnz / (double)rows;
     wisp__caches_find(ctx, width, &s.caches);
     WISP_TRY(natural_will_do(&s, src, &natural));
     if (!natural) {

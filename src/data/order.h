@@ -25,12 +25,14 @@ typedef struct {
    that come again from memory, or from the last cache. */
 typedef struct {
     double stream, again, from_l3;
+    double core;   /* what the gathering itself takes, in bytes as cost */
     double excess; /* block rows of x loaded from memory, over x once */
     double cost;   /* in bytes from memory: time times bandwidth */
 } wisp__traffic;
 wisp_status wisp__sweep_traffic(wisp_ctx *ctx, const wisp__sweep *sweep, const wisp__caches *c, wisp__traffic *t);
 /* The same, worked out for a band in which the rows of a sweep reach `reach` rows far. */
-void wisp__band_traffic(int64_t reach, int64_t row_bytes, double matrix_bytes, const wisp__caches *c, wisp__traffic *t);
+void wisp__band_traffic(int64_t reach, int64_t row_bytes, double entries, int64_t entry_bytes, const wisp__caches *c,
+                        wisp__traffic *t);
 
 /* ---- level structures ------------------------------------------------------------------------ */
 

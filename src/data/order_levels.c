@@ -10,13 +10,10 @@ void wisp__levels_free(wisp_ctx *ctx, wisp__levels *v)
     *v = (wisp__levels){0};
 }
 
-/* Levels with less rows than this are not worth a barrier. */
-static int64_t least_rows(int64_t rows) { return WISP__MAX(1, WISP__MIN(1024, rows / 16)); }
-
 wisp_status wisp__levels_natural(wisp_ctx *ctx, int64_t rows, int64_t reach, wisp__levels *v)
 {
     *v = (wisp__levels){0};
-    v->widest = WISP__MAX(reach, least_rows(rows));
+    v->widest = WISP__MAX(reach, 1);
     v->levels = (rows + v->widest - 1) / v->widest;
     wisp_status status = wisp__alloc_raw(ctx, &v->begin, (size_t)v->levels + 1, sizeof *v->begin);
     if (status != WISP_OK) return status;
@@ -30,8 +27,8 @@ typedef struct {
     const wisp__sell *g;
     int32_t *queue; /* rows in the order in which they were found */
     uint8_t *found; /* [rows] */
-    int64_t *begin; /* of levels, in the queue; merged while they are short */
-    int64_t levels, least;
+    int64_t *begin; /* of levels, in the queue */
+    int64_t levels;
 } search;
 
 /* Appends the new neighbours of queue[i]; the new end. */
@@ -100,7 +97,7 @@ static int64_t walk(search *s, int32_t root, int64_t at)
     s->queue[at] = root;
     s->found[root] = 1;
     while (begin < end) {
-        if (begin - s->begin[s->levels] >= s->least) s->begin[++s->levels] = begin;
+        s->begin[s->levels++] = begin;
         int64_t tail = end;
         for (int64_t i = begin; i < end; i++) {
             const int64_t before = tail;
@@ -116,7 +113,7 @@ static int64_t walk(search *s, int32_t root, int64_t at)
 /* Turns the order round, levels and all. */
 static void reverse(search *s, int64_t rows, wisp__levels *v)
 {
-    v->levels = rows ? s->levels + 1 : 0;
+    v->levels = s->levels;
     s->begin[v->levels] = rows;
     for (int64_t i = 0, j = rows - 1; i < j; i++, j--) {
         const int32_t t = v->row[i];
@@ -134,18 +131,21 @@ static void reverse(search *s, int64_t rows, wisp__levels *v)
 
 wisp_status wisp__levels_rcm(wisp_ctx *ctx, const wisp__sell *graph, int64_t rows, wisp__levels *v)
 {
-    search s = {.g = graph, .least = least_rows(rows)};
+    search s = {.g = graph};
     wisp_status status;
     *v = (wisp__levels){0};
     WISP_TRY(wisp__alloc_raw(ctx, &v->row, (size_t)rows, sizeof *v->row));
     WISP_TRY(wisp__alloc_raw(ctx, &v->place, (size_t)rows, sizeof *v->place));
-    WISP_TRY(wisp_alloc(ctx, &v->begin, (size_t)(rows / s.least) + 2, sizeof *v->begin));
+    WISP_TRY(wisp_alloc(ctx, &v->begin, (size_t)rows + 1, sizeof *v->begin));
     WISP_TRY(wisp_alloc(ctx, &s.found, (size_t)rows, sizeof *s.found));
     s.queue = v->row;
     s.begin = v->begin;
     int64_t at = 0;
-    for (int64_t r = 0; r < rows && !wisp__cancelled(ctx); r++)
+    for (int64_t r = 0; r < rows && !wisp__cancelled(ctx); r++) {
         if (!s.found[r]) at = walk(&s, peripheral(&s, (int32_t)r, at), at);
+        /* In an unsymmetric pattern what a row leads to need not lead back. */
+        if (!s.found[r]) at = walk(&s, (int32_t)r, at);
+    }
     if (at < rows)
         status = wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled while ordering");
     else

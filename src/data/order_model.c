@@ -7,8 +7,10 @@ enum {
     LINE = 64,
     UNIT = 16,         /* bytes; traffic is counted in these, so that 32 bits take what a cache holds */
     SAMPLE = 16 << 20, /* entries that are followed at most, in WINDOWS ranges of rows */
-    WINDOWS = 8,
-    L3_SPEED = 5 /* of the last cache against memory, in bandwidth */
+    WINDOWS = 4,
+    /* Bandwidths against that of memory: of the last cache, and of what gathers rows that are near the core. */
+    L3_SPEED = 5,
+    CORE_SPEED = 4
 };
 
 void wisp__caches_find(wisp_ctx *ctx, int width, wisp__caches *c)
@@ -17,12 +19,10 @@ void wisp__caches_find(wisp_ctx *ctx, int width, wisp__caches *c)
     wisp__topology_find(&m);
     const double l2 = (double)WISP__MAX(m.cache_bytes[WISP_L2], 256 << 10);
     const double l3 = (double)WISP__MAX(m.cache_bytes[WISP_L3], m.cache_bytes[WISP_L2]);
-    /* Streams and neighbours leave about half of the last cache. */
-    const double usable = 0.5;
     const int sharing = WISP__MAX(1, WISP__MIN(m.cache_cores[WISP_L3], ctx->threads));
     const bool together = wisp__side_by_side(ctx, width);
     c->l2 = together ? l2 * ctx->threads : l2;
-    c->l3 = usable * (together ? l3 : l3 / sharing);
+    c->l3 = together ? l3 : l3 / sharing;
     c->l3 = WISP__MAX(c->l3, c->l2);
 }
 
@@ -38,17 +38,22 @@ typedef struct {
     uint32_t units;      /* of a block row, or of a line */
     uint32_t cap2, cap3; /* what the caches hold */
     uint32_t now2, now3;
-    int64_t rows, from_l3, from_memory; /* counted */
-    int64_t stream;                     /* units */
+    uint32_t dice;
+    int64_t rows, gathered, from_l3, from_memory; /* counted */
+    int64_t stream;                               /* units */
     bool count;
 } clock_state;
 
-/* First in, first out: a block row is still there if less than the cache holds was fetched since. */
+/* First in, first out: a block row is still there if less than the cache holds was fetched since. Real caches are not
+   that sharp: what counts as full lies between half and 1.25 of the last one's size, evenly by the golden ratio. */
 static inline void gather(clock_state *k, int64_t column)
 {
     stamp *t = k->when + column;
+    k->gathered += k->count;
     if (k->now2 - t->l2 < k->cap2) return;
-    if (k->now3 - t->l3 < k->cap3) {
+    k->dice += 0x9e3779b9u;
+    const uint32_t full = k->cap3 / 2 + (uint32_t)(((uint64_t)k->cap3 * k->dice >> 32) * 3 / 4);
+    if (k->now3 - t->l3 < full) {
         k->from_l3 += k->count;
     } else {
         k->from_memory += k->count;
@@ -100,7 +105,7 @@ wisp_status wisp__sweep_traffic(wisp_ctx *ctx, const wisp__sweep *w, const wisp_
     WISP_TRY(wisp_alloc(ctx, &k.when, (size_t)(w->cols / k.per_line + 1), sizeof *k.when));
     const double entries = (double)WISP__MAX(w->s->entries, 1) / (double)w->rows;
     const double row_units = ((double)w->row_bytes * 2 + entries * (double)w->entry_bytes) / UNIT;
-    const int64_t window = (int64_t)WISP__MAX(SAMPLE / WINDOWS / entries, 4 * k.cap3 / row_units);
+    const int64_t window = (int64_t)WISP__MAX(SAMPLE / WINDOWS / entries, 3 * k.cap3 / row_units);
     if (window * WINDOWS >= w->rows) {
         follow_rows(&k, 0, w->rows, false);
     } else {
@@ -119,19 +124,23 @@ wisp_status wisp__sweep_traffic(wisp_ctx *ctx, const wisp__sweep *w, const wisp_
     t->again = WISP__MAX(loaded - once, 0);
     t->from_l3 = unit * (double)k.from_l3 / rows;
     t->excess = WISP__MAX(loaded / once, 1);
-    t->cost = t->stream + t->again + t->from_l3 / L3_SPEED;
+    t->core = (double)w->row_bytes * (double)k.gathered / rows / CORE_SPEED;
+    t->cost = t->stream + t->again + t->from_l3 / L3_SPEED + t->core;
 out:
     wisp_free(ctx, k.when);
     return status;
 }
 
-void wisp__band_traffic(int64_t reach, int64_t row_bytes, double matrix_bytes, const wisp__caches *c, wisp__traffic *t)
+void wisp__band_traffic(int64_t reach, int64_t row_bytes, double entries, int64_t entry_bytes, const wisp__caches *c,
+                        wisp__traffic *t)
 {
+    const double matrix_bytes = entries * (double)entry_bytes + 12;
     const double row = (double)row_bytes, fetched = 2 * (double)reach * (2 * row + matrix_bytes);
     *t = (wisp__traffic){.stream = matrix_bytes + 3 * row, .excess = 1};
     if (fetched > c->l2) t->from_l3 = 2 * row;
-    if (fetched > c->l3) t->again = 2 * row, t->from_l3 = 0, t->excess = 3;
-    t->cost = t->stream + t->again + t->from_l3 / L3_SPEED;
+    if (2 * fetched > c->l3) t->again = 2 * row, t->from_l3 = 0, t->excess = 3;
+    t->core = row * entries / CORE_SPEED;
+    t->cost = t->stream + t->again + t->from_l3 / L3_SPEED + t->core;
 }
 
 wisp_status wisp_mat_gather(const wisp_mat *A, wisp_type type, int width, wisp_gather *g)

@@ -78,17 +78,19 @@ static void carry(carrier *c, int64_t from, int64_t to)
 wisp_status wisp__tiles_label(wisp_ctx *ctx, const wisp__sell *graph, const wisp__levels *v, int32_t pieces,
                               int32_t *label)
 {
+    enum { WORTH_A_TEAM = 1024 }; /* rows of a level, for there is a barrier after each */
     carrier c = {graph, v, pieces, label, NULL, 0};
     wisp_status status;
     int64_t start = 0;
+    const int threads = v->widest < WORTH_A_TEAM ? 1 : ctx->threads;
     WISP_TRY(wisp_alloc(ctx, &c.size, (size_t)pieces, sizeof *c.size));
     while (start < v->levels && v->begin[start + 1] - v->begin[start] < v->widest) start++;
     if (start == v->levels) goto out;
     cut_level(&c, v->begin[start], v->begin[start + 1]);
-#pragma omp parallel num_threads(ctx->threads)
+#pragma omp parallel num_threads(threads)
     for (int64_t l = start + 1; l < v->levels; l++) carry(&c, l - 1, l);
     cut_level(&c, v->begin[start], v->begin[start + 1]); /* the same again, for its sizes */
-#pragma omp parallel num_threads(ctx->threads)
+#pragma omp parallel num_threads(threads)
     for (int64_t l = start - 1; l >= 0; l--) carry(&c, l + 1, l);
 out:
     wisp_free(ctx, c.size);
