@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Another order must save this part of a sweep's time over the natural one: what the model sees only roughly (streams
+/* An order must save this part of a sweep's time over a plainer one: what the model sees only roughly (streams
    that run longer, gathered rows that the hardware foresees) speaks for the natural one. */
 static const double worth_it = 0.06;
 /* As much over the least traffic makes a search from scratch worthwhile. */
@@ -231,15 +231,16 @@ out:
     return status;
 }
 
+/* The least cost; of orders that cost hardly more, the plainest (natural, RCM, tiles). */
 static const candidate *best(const search *s)
 {
-    const candidate *b = NULL;
+    const candidate *least = s->list;
+    for (int i = 1; i < s->n; i++)
+        if (s->list[i].traffic.cost < least->traffic.cost) least = &s->list[i];
+    const candidate *b = least;
     for (int i = 0; i < s->n; i++) {
         const candidate *c = &s->list[i];
-        const double wins = b && b->order == WISP_ROWS_NATURAL ? (1 - worth_it) * b->traffic.cost
-                            : b                                ? b->traffic.cost
-                                                               : 0;
-        if (!b || c->traffic.cost < wins) b = c;
+        if (c->order < b->order && (1 - worth_it) * c->traffic.cost <= least->traffic.cost) b = c;
     }
     return b;
 }
