@@ -211,6 +211,10 @@ typedef struct {
 /* Assembles a matrix from a source in two parallel passes. opts may be NULL. A square matrix has one map
    for rows and columns; a rectangular one has a natural map for its columns. */
 WISP_API wisp_status wisp_mat_create(wisp_mat **A, wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts);
+/* The map that wisp_mat_create would give the rows of this source with these options: for blocks and matrices that
+   share it (opts.map), or to make it once. */
+WISP_API wisp_status wisp_map_create_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src,
+                                             const wisp_mat_opts *opts);
 /* wisp_src_open, wisp_mat_create and wisp_src_close in one. */
 WISP_API wisp_status wisp_mat_open(wisp_mat **A, wisp_ctx *ctx, const char *name, const wisp_mat_opts *opts);
 /* Uses CRS arrays in place as SELL-1-1; they must outlive the matrix. Columns sorted and unique in each row. */
@@ -235,6 +239,14 @@ WISP_API wisp_map *wisp_mat_col_map(const wisp_mat *A); /* columns; the same for
 WISP_API wisp_ctx *wisp_mat_ctx(const wisp_mat *A);
 /* Bytes that a matrix of this shape takes once assembled (an estimate from above for `--plan`). */
 WISP_API wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_mat_info *info);
+
+/* What a sweep (wisp_spmmv with AXPBY and dots with x) over a block of this type and width moves, by a model of the
+   caches that follows the entries in their order; with C and sigma as they are, bytes for the whole matrix. */
+typedef struct {
+    double excess;  /* block rows of x from memory, over x once (the KPM paper's Omega, of x alone) */
+    double from_l3; /* bytes of x from the last cache, beside what comes from memory */
+} wisp_gather;
+WISP_API wisp_status wisp_mat_gather(const wisp_mat *A, wisp_type type, int width, wisp_gather *gather);
 
 /* Exact properties, found by looking at every entry. */
 typedef struct {

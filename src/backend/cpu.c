@@ -149,10 +149,7 @@ static void spmmv_thread(void *arg, int thread, int threads)
 static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__spmmv_fn fn, const wisp__spmmv_params *p,
                                     const wisp__grid *grid, double *partial, size_t dot_size)
 {
-    /* Threads that share memory and the last cache gather wide block rows from one neighbourhood, not from one
-       each: at width 16 that is worth 15%. Narrow blocks stream the matrix, and long ranges stream better. */
-    enum { WIDE = 8 };
-    spmmv_run run = {ctx, fn, p, grid, partial, dot_size, ctx->one_node && p->width >= WIDE, 0};
+    spmmv_run run = {ctx, fn, p, grid, partial, dot_size, wisp__side_by_side(ctx, p->width), 0};
     wisp__run_some(ctx, grid->blocks == 1, spmmv_thread, &run);
     return wisp__cancelled(ctx) ? wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled") : WISP_OK;
 }

@@ -43,10 +43,10 @@ static wisp_status choose_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_m
     A->log_c = __builtin_ctz((unsigned)c);
     A->rows = src->rows;
     A->cols = src->cols;
-    if (o->order > WISP_ROWS_NATURAL)
-        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "this order or format is not there yet");
-    A->order = WISP_ROWS_NATURAL;
-    A->format = o->format == WISP_FORMAT_HERMITIAN ? WISP_FORMAT_HERMITIAN : WISP_FORMAT_SELL;
+    if ((unsigned)o->order > WISP_ROWS_TILES || (unsigned)o->format > WISP_FORMAT_HERMITIAN)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "unknown order of rows %d or format %d", (int)o->order, (int)o->format);
+    A->order = o->map ? o->map->order : A->rows == A->cols ? o->order : WISP_ROWS_NATURAL;
+    A->format = half ? WISP_FORMAT_HERMITIAN : WISP_FORMAT_SELL;
     return WISP_OK;
 }
 
@@ -69,14 +69,23 @@ static wisp_status count_rows(void *arg, wisp__row_reader *reader, int64_t begin
     return WISP_OK;
 }
 
-/* Entries with padding when rows in the order of len[] form chunks of 1 << log_c. */
-static int64_t padded_entries(const int32_t *len, int64_t rows, int log_c, int64_t *chunk)
+static wisp_status count_all(wisp_ctx *ctx, const wisp_src *src, int32_t **len)
+{
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, len, (size_t)src->rows, sizeof **len));
+    WISP_TRY(wisp__for_rows(ctx, "counting", src, NULL, src->rows, PIECE, count_rows, &(count_run){ctx, src, *len}));
+out:
+    return status;
+}
+
+/* Entries with padding when the rows with these lengths, row user[i] at place i, form chunks of 1 << log_c. */
+static int64_t padded_entries(const int32_t *len, const int32_t *user, int64_t rows, int log_c, int64_t *chunk)
 {
     int64_t sum = 0;
     const int64_t c = (int64_t)1 << log_c;
     for (int64_t i = 0; i < rows; i += c) {
         int32_t longest = 0;
-        for (int64_t r = i; r < WISP__MIN(rows, i + c); r++) longest = WISP__MAX(longest, len[r]);
+        for (int64_t r = i; r < WISP__MIN(rows, i + c); r++) longest = WISP__MAX(longest, len[user ? user[r] : r]);
         if (chunk) chunk[i >> log_c] = sum;
         sum += (int64_t)longest << log_c;
     }
@@ -88,54 +97,77 @@ wisp_status wisp__padded_sorted(wisp_ctx *ctx, const int32_t *row_len, int64_t r
                                 int64_t *entries)
 {
     wisp_map *order = NULL;
-    int32_t *sorted = NULL;
     wisp_status status = WISP_OK;
     if (sigma > 1) {
-        WISP_TRY(wisp__map_sorted(&order, ctx, rows, row_len, sigma));
-        WISP_TRY(wisp__alloc_raw(ctx, &sorted, (size_t)rows, sizeof *sorted));
-        for (int64_t i = 0; i < rows; i++) sorted[i] = row_len[order->user[i]];
+        WISP_TRY(wisp_map_create(&order, ctx, rows));
+        WISP_TRY(wisp__map_sort(order, row_len, sigma));
     }
-    *entries = padded_entries(sorted ? sorted : row_len, rows, log_c, NULL);
+    *entries = padded_entries(row_len, order ? order->user : NULL, rows, log_c, NULL);
 out:
     wisp_map_free(order);
-    wisp_free(ctx, sorted);
     return status;
 }
 
 /* A width-1 matrix with much fill-in gets a sorting window. */
-static int64_t choose_sigma(const int32_t *len, int64_t rows, int log_c)
+static int64_t choose_sigma(const int32_t *len, const wisp_map *map, int log_c)
 {
     const double worth_it = 1.05;
     int64_t nnz = 0;
-    for (int64_t i = 0; i < rows; i++) nnz += len[i];
-    return (double)padded_entries(len, rows, log_c, NULL) > worth_it * (double)nnz ? (int64_t)32 << log_c : 1;
+    for (int64_t i = 0; i < map->local; i++) nnz += len[i];
+    return (double)padded_entries(len, map->user, map->local, log_c, NULL) > worth_it * (double)nnz
+               ? (int64_t)32 << log_c
+               : 1;
 }
 
-/* The maps; len NULL: rows are not sorted by length. A second call replaces those of the first. */
 static wisp_status make_maps(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const int32_t *len)
 {
     wisp_ctx *ctx = A->ctx;
     wisp_status status = WISP_OK;
-    wisp_map_free(A->map);
-    wisp_map_free(A->col_map);
-    A->map = A->col_map = NULL;
-    if (A->sigma == 0 && len) A->sigma = choose_sigma(len, A->rows, A->log_c);
     if (o->map) {
         if (o->map->rows != src->rows)
             return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "a matrix of %lld rows on a map of %lld rows",
                                  (long long)src->rows, (long long)o->map->rows);
         A->map = wisp__map_retain(o->map);
-    } else if (A->sigma > 1 && A->rows > 0 && len) {
-        WISP_TRY(wisp__map_sorted(&A->map, ctx, A->rows, len, A->sigma));
     } else {
-        WISP_TRY(wisp_map_create(&A->map, ctx, A->rows));
+        if (A->rows == A->cols)
+            WISP_TRY(wisp__map_ordered(&A->map, ctx, src, len, A->order, A->type, WISP__MAX(o->width, 1)));
+        else
+            WISP_TRY(wisp_map_create(&A->map, ctx, A->rows));
     }
+    A->order = A->map->order;
     if (A->rows == A->cols)
         A->col_map = wisp__map_retain(A->map);
     else
         WISP_TRY(wisp_map_create(&A->col_map, ctx, A->cols));
 out:
     return status;
+}
+
+wisp_status wisp_map_create_ordered(wisp_map **out, wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts)
+{
+    const wisp_mat_opts o = opts ? *opts : (wisp_mat_opts){0};
+    wisp_mat A = {.ctx = ctx};
+    int32_t *len = NULL;
+    wisp_status status;
+    *out = NULL;
+    WISP_TRY(check_src(ctx, src));
+    WISP_TRY(choose_shape(ctx, src, &o, &A));
+    WISP_TRY(count_all(ctx, src, &len));
+    WISP_TRY(make_maps(&A, src, &o, len));
+    *out = wisp__map_retain(A.map);
+out:
+    wisp_free(ctx, len);
+    wisp_map_free(A.map);
+    wisp_map_free(A.col_map);
+    return status;
+}
+
+/* Sorts rows by length, where that was asked for or spares padding. */
+static wisp_status sort_rows(wisp_mat *A, const wisp_mat_opts *o, const int32_t *len)
+{
+    if (o->map) return WISP_OK;
+    if (A->sigma == 0) A->sigma = choose_sigma(len, A->map, A->log_c);
+    return A->sigma > 1 && A->rows > 0 ? wisp__map_sort(A->map, len, A->sigma) : WISP_OK;
 }
 
 /* ---- filling --------------------------------------------------------------------------------- */
@@ -255,7 +287,7 @@ static wisp_status fill(wisp_mat *A, const wisp_src *src, wisp__compression *c, 
     *len = NULL;
     s->chunks = (A->rows + (1 << A->log_c) - 1) >> A->log_c;
     WISP_TRY(wisp__alloc_raw(ctx, &s->chunk, (size_t)s->chunks + 1, sizeof *s->chunk));
-    s->entries = padded_entries(s->row_len, A->rows, A->log_c, s->chunk);
+    s->entries = padded_entries(s->row_len, NULL, A->rows, A->log_c, s->chunk);
     WISP_TRY(alloc_entries(A, c));
     fill_run run = {A, c, 0};
     WISP_TRY(wisp__for_rows(ctx, "assembling", src, A->col_map, A->rows, PIECE, fill_rows, &run));
@@ -295,18 +327,15 @@ static wisp_status build(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *
     /* Who names C or sigma wants SELL. */
     const bool compress = (always || (o->format == WISP_FORMAT_DEFAULT && !o->C && !o->sigma)) && A->rows > 0;
     int64_t nnz = 0;
-    WISP_TRY(wisp_alloc(ctx, &len, (size_t)src->rows, sizeof *len));
-    WISP_TRY(wisp__for_rows(ctx, "counting", src, NULL, src->rows, PIECE, count_rows, &(count_run){ctx, src, len}));
+    WISP_TRY(count_all(ctx, src, &len));
     for (int64_t i = 0; i < A->rows; i++) nnz += len[i];
-    if (compress) { /* rows repeat in the order they come, not sorted by length */
-        WISP_TRY(make_maps(A, src, o, NULL));
-        WISP_TRY(wisp__compression_find_rows(&c, A, src, nnz, always));
-    }
+    WISP_TRY(make_maps(A, src, o, len));
+    if (compress) WISP_TRY(wisp__compression_find_rows(&c, A, src, nnz, always)); /* before rows are sorted by length */
     if (c.pattern) {
         WISP_TRY(wisp__compression_take_rows(&c, A));
         A->sigma = 1;
     } else {
-        WISP_TRY(make_maps(A, src, o, len));
+        WISP_TRY(sort_rows(A, o, len));
         WISP_TRY(order_lengths(A, &len));
         if (always || (compress && codes_may_pay(A, o, nnz)))
             WISP_TRY(wisp__compression_find_values(&c, A, src, nnz, always));
@@ -527,7 +556,7 @@ wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opt
                             .sigma = run.sigma,
                             .order = A.order,
                             .format = A.format};
-    const bool may_sort = A.sigma != 1 && !o.map;
+    const bool may_sort = (A.sigma != 1 || A.order != WISP_ROWS_NATURAL) && !o.map;
     info->bytes = entries * ((int64_t)wisp_type_size(A.type) + 4) + src->rows * 4 + (src->rows / c + 2) * 8 +
                   (may_sort ? src->rows * 8 : 0);
     if (A.format == WISP_FORMAT_HERMITIAN) {

@@ -12,10 +12,17 @@ struct wisp_map {
     struct wisp_halo *plan;
     int32_t *position; /* [local] user's local row -> where it is stored; NULL: natural */
     int32_t *user;     /* [local] the inverse */
+    wisp_row_order order;
+    int64_t tiles, *tile; /* [tiles + 1] where each tile begins; 0: no tiles */
 };
 
-/* Sorts the rows by falling length in windows of sigma rows (stable). */
-wisp_status wisp__map_sorted(wisp_map **map, wisp_ctx *ctx, int64_t rows, const int32_t *row_len, int64_t sigma);
+/* Sorts the rows of a map that nobody else has yet by falling length, in windows of sigma rows of its order that
+   stay within a tile (stable). row_len is in the user's order. */
+wisp_status wisp__map_sort(wisp_map *map, const int32_t *row_len, int64_t sigma);
+/* A map for a square matrix with rows of these lengths: in the order asked for, or in the one that a model of the
+   caches finds best for blocks of this width and type. */
+wisp_status wisp__map_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src, const int32_t *row_len,
+                              wisp_row_order order, wisp_type type, int width);
 /* Entries with padding of rows that are sorted so (sigma > 1) and cut into chunks of 1 << log_c. */
 wisp_status wisp__padded_sorted(wisp_ctx *ctx, const int32_t *row_len, int64_t rows, int log_c, int64_t sigma,
                                 int64_t *entries);
@@ -78,11 +85,14 @@ static inline int wisp__row_len(const wisp__sell *s, int64_t row)
     return s->pattern ? (int)(s->chunk[s->pattern[row] + 1] - s->chunk[s->pattern[row]]) : s->row_len[row];
 }
 /* Position and value of entry k of a row, however it is stored. */
+static inline int64_t wisp__sell_col(const wisp__sell *s, int log_c, int64_t row, int64_t k)
+{
+    const int64_t at = wisp__sell_at(s, log_c, row, k);
+    return s->short_col ? row + s->short_col[at] : s->pattern ? row + s->col[at] : s->col[at];
+}
 static inline int64_t wisp__entry_col(const wisp_mat *A, int64_t row, int64_t k)
 {
-    const wisp__sell *s = &A->local;
-    const int64_t at = wisp__sell_at(s, A->log_c, row, k);
-    return s->short_col ? row + s->short_col[at] : s->pattern ? row + s->col[at] : s->col[at];
+    return wisp__sell_col(&A->local, A->log_c, row, k);
 }
 wisp_scalar wisp__entry_value(const wisp_mat *A, int64_t row, int64_t k);
 /* Bytes of the arrays that a sweep reads; `all`: with those that it could do without. */

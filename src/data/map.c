@@ -14,6 +14,7 @@ wisp_status wisp_map_create(wisp_map **out, wisp_ctx *ctx, int64_t rows)
     atomic_init(&map->refs, 1);
     map->ctx = ctx;
     map->rows = map->local = rows;
+    map->order = WISP_ROWS_NATURAL;
     *out = map;
     return WISP_OK;
 }
@@ -29,6 +30,7 @@ void wisp_map_free(wisp_map *map)
     if (!map || atomic_fetch_sub(&map->refs, 1) > 1) return;
     wisp_free(map->ctx, map->position);
     wisp_free(map->ctx, map->user);
+    wisp_free(map->ctx, map->tile);
     wisp_free(map->ctx, map);
 }
 
@@ -47,21 +49,50 @@ static int by_falling_length(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-wisp_status wisp__map_sorted(wisp_map **out, wisp_ctx *ctx, int64_t rows, const int32_t *row_len, int64_t sigma)
+static wisp_status map_arrays(wisp_map *map)
 {
-    wisp_map *map;
+    wisp_status status = WISP_OK;
+    if (map->user) return status;
+    WISP_TRY(wisp__alloc_raw(map->ctx, &map->position, (size_t)map->local, sizeof *map->position));
+    WISP_TRY(wisp__alloc_raw(map->ctx, &map->user, (size_t)map->local, sizeof *map->user));
+#pragma omp parallel for num_threads(map->ctx->threads) schedule(static)
+    for (int64_t i = 0; i < map->local; i++) map->position[i] = map->user[i] = (int32_t)i;
+out:
+    return status;
+}
+
+/* Where the tile of a place ends; the end of all rows without tiles. */
+static int64_t tile_end(const wisp_map *map, int64_t place)
+{
+    int64_t lo = 0, hi = map->tiles;
+    if (hi == 0) return map->local;
+    while (hi - lo > 1) {
+        const int64_t mid = (lo + hi) / 2;
+        if (map->tile[mid] <= place)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return map->tile[lo + 1];
+}
+
+wisp_status wisp__map_sort(wisp_map *map, const int32_t *row_len, int64_t sigma)
+{
     len_row *order = NULL;
-    wisp_status status = wisp_map_create(&map, ctx, rows);
-    if (status != WISP_OK) return status;
-    WISP_TRY(wisp__alloc_raw(ctx, &map->position, (size_t)rows, sizeof *map->position));
-    WISP_TRY(wisp__alloc_raw(ctx, &map->user, (size_t)rows, sizeof *map->user));
+    wisp_ctx *ctx = map->ctx;
+    wisp_status status = WISP_OK;
+    const int64_t rows = map->local, windows = (rows + sigma - 1) / sigma;
+    WISP_TRY(map_arrays(map));
     WISP_TRY(wisp__alloc_raw(ctx, &order, (size_t)rows, sizeof *order));
-    const int64_t windows = (rows + sigma - 1) / sigma;
 #pragma omp parallel for num_threads(ctx->threads) schedule(static)
     for (int64_t w = 0; w < windows; w++) {
         const int64_t begin = w * sigma, end = WISP__MIN(rows, begin + sigma);
-        for (int64_t i = begin; i < end; i++) order[i] = (len_row){row_len[i], (int32_t)i};
-        qsort(order + begin, (size_t)(end - begin), sizeof *order, by_falling_length);
+        for (int64_t i = begin; i < end; i++) order[i] = (len_row){row_len[map->user[i]], (int32_t)i};
+        for (int64_t i = begin, stop; i < end; i = stop) {
+            stop = WISP__MIN(end, tile_end(map, i));
+            qsort(order + i, (size_t)(stop - i), sizeof *order, by_falling_length);
+        }
+        for (int64_t i = begin; i < end; i++) order[i].row = map->user[order[i].row];
         for (int64_t i = begin; i < end; i++) {
             map->user[i] = order[i].row;
             map->position[order[i].row] = (int32_t)i;
@@ -69,10 +100,5 @@ wisp_status wisp__map_sorted(wisp_map **out, wisp_ctx *ctx, int64_t rows, const 
     }
 out:
     wisp_free(ctx, order);
-    if (status != WISP_OK) {
-        wisp_map_free(map);
-        map = NULL;
-    }
-    *out = map;
     return status;
 }

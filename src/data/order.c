@@ -1,0 +1,367 @@
+/* Which order the rows of a new matrix get: candidates from its pattern, judged by a model of the caches. */
+#include "order.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* An order must save this part of a sweep's time over a plainer one: what the model sees only roughly (streams
+   that run longer, gathered rows that the hardware foresees) speaks for the natural one. */
+static const double worth_it = 0.06;
+/* As much over the least traffic makes a search from scratch worthwhile. */
+static const double bad = 0.2;
+
+enum { PIECE = 1024, SAMPLES = 4096, SLOTS = 16, FEWEST_LEVELS = 8, MOST = 24 };
+
+static const char *const order_name[] = {"", "natural", "RCM", "tiles"};
+
+/* ---- the pattern ----------------------------------------------------------------------------- */
+
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp_src *src;
+    wisp__sell *graph;
+    int32_t *distance; /* [SAMPLES][SLOTS] */
+} pattern_run;
+
+static wisp_status read_columns(const pattern_run *r, wisp__row_reader *reader, int64_t row, int *n)
+{
+    *n = r->src->row(r->src->arg, row, reader->col, reader->val);
+    if (*n < 0 || *n > r->src->max_row)
+        return wisp_ctx_fail(r->ctx, WISP_ERR_CALLBACK, "the row callback failed at row %lld", (long long)row);
+    for (int e = 0; e < *n; e++)
+        if (reader->col[e] < 0 || reader->col[e] >= r->src->cols)
+            return wisp_ctx_fail(r->ctx, WISP_ERR_ARG, "row %lld names column %lld; columns are 0 to %lld",
+                                 (long long)row, (long long)reader->col[e], (long long)r->src->cols - 1);
+    return WISP_OK;
+}
+
+static wisp_status read_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
+{
+    const pattern_run *r = arg;
+    for (int64_t i = begin; i < end; i++) {
+        int n;
+        wisp_status status = read_columns(r, reader, i, &n);
+        if (status != WISP_OK) return status;
+        if (n != r->graph->row_len[i])
+            return wisp_ctx_fail(r->ctx, WISP_ERR_CALLBACK, "row %lld has another number of entries than before",
+                                 (long long)i);
+        int32_t *col = r->graph->col + r->graph->chunk[i];
+        for (int e = 0; e < n; e++) col[e] = (int32_t)reader->col[e];
+    }
+    return WISP_OK;
+}
+
+static void graph_free(wisp_ctx *ctx, wisp__sell *g)
+{
+    wisp_free(ctx, g->chunk);
+    wisp_free(ctx, g->row_len);
+    wisp_free(ctx, g->col);
+    *g = (wisp__sell){0};
+}
+
+static wisp_status graph_read(wisp_ctx *ctx, const wisp_src *src, const int32_t *len, wisp__sell *g)
+{
+    const int64_t rows = src->rows;
+    wisp_status status;
+    WISP_TRY(wisp__alloc_raw(ctx, &g->chunk, (size_t)rows + 1, sizeof *g->chunk));
+    WISP_TRY(wisp__alloc_raw(ctx, &g->row_len, (size_t)rows, sizeof *g->row_len));
+    memcpy(g->row_len, len, (size_t)rows * sizeof *len);
+    g->chunk[0] = 0;
+    for (int64_t i = 0; i < rows; i++) g->chunk[i + 1] = g->chunk[i] + len[i];
+    g->chunks = rows;
+    g->entries = g->nnz = g->chunk[rows];
+    WISP_TRY(wisp__alloc_raw(ctx, &g->col, (size_t)g->entries, sizeof *g->col));
+    pattern_run run = {ctx, src, g, NULL};
+    WISP_TRY(wisp__for_rows(ctx, "ordering", src, NULL, rows, PIECE, read_rows, &run));
+out:
+    return status;
+}
+
+static wisp_status sample_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
+{
+    const pattern_run *r = arg;
+    const int64_t rows = r->src->rows, step = WISP__MAX(rows / SAMPLES, 1);
+    for (int64_t i = begin; i < end; i++) {
+        int n;
+        const int64_t row = WISP__MIN(i * step + i * 7919 % step, rows - 1);
+        wisp_status status = read_columns(r, reader, row, &n);
+        if (status != WISP_OK) return status;
+        int32_t *d = r->distance + i * SLOTS;
+        for (int k = 0; k < SLOTS; k++) {
+            const int e = n > SLOTS ? (int)((int64_t)k * n / SLOTS) : k;
+            d[k] = e < n ? (int32_t)llabs((long long)(reader->col[e] - row)) : -1;
+        }
+    }
+    return WISP_OK;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The distance from the diagonal within which nearly all entries are; those that wrap around stay outside. */
+static wisp_status find_reach(wisp_ctx *ctx, const wisp_src *src, int64_t *reach)
+{
+    const double nearly_all = 0.98;
+    const int64_t n = WISP__MIN(src->rows, SAMPLES), slots = n * SLOTS;
+    pattern_run run = {.ctx = ctx, .src = src};
+    wisp_status status;
+    WISP_TRY(wisp__alloc_raw(ctx, &run.distance, (size_t)slots, sizeof *run.distance));
+    WISP_TRY(wisp__for_rows(ctx, "ordering", src, NULL, n, 64, sample_rows, &run));
+    qsort(run.distance, (size_t)slots, sizeof *run.distance, by_value);
+    int64_t first = 0;
+    while (first < slots && run.distance[first] < 0) first++;
+    *reach = first < slots ? run.distance[first + (int64_t)(nearly_all * (double)(slots - 1 - first))] : 0;
+out:
+    wisp_free(ctx, run.distance);
+    return status;
+}
+
+/* ---- candidates ------------------------------------------------------------------------------ */
+
+typedef struct {
+    wisp_row_order order;
+    int from; /* which levels */
+    int shift;
+    wisp__traffic traffic;
+    wisp_status status;
+} candidate;
+
+typedef struct {
+    wisp_ctx *ctx;
+    wisp_row_order want;
+    int64_t rows, row_bytes, entry_bytes, reach;
+    double entries; /* of a row */
+    wisp__caches caches;
+    wisp__sell graph;
+    wisp__levels levels[2]; /* of the natural order, and breadth first */
+    int32_t *label[2], pieces[2];
+    candidate list[MOST];
+    int n;
+} search;
+
+/* A tile's order: rows, and the first row of each tile. */
+static wisp_status tiles_make(const search *s, const candidate *c, int32_t **user, int64_t **begin, int64_t *tiles)
+{
+    wisp_status status;
+    const int32_t pieces = s->pieces[c->from];
+    *tiles = ((pieces - 1) >> c->shift) + 1;
+    *begin = NULL;
+    WISP_TRY(wisp__alloc_raw(s->ctx, user, (size_t)s->rows, sizeof **user));
+    WISP_TRY(wisp__alloc_raw(s->ctx, begin, (size_t)*tiles + 1, sizeof **begin));
+    wisp__tiles_sort(s->rows, &s->levels[c->from], s->label[c->from], pieces, c->shift, *user, *begin);
+out:
+    return status;
+}
+
+static void invert(const int32_t *user, int64_t rows, int32_t *place)
+{
+    for (int64_t i = 0; i < rows; i++) place[user[i]] = (int32_t)i;
+}
+
+static wisp_status judge(const search *s, candidate *c)
+{
+    enum { LINE = 64 };
+    wisp__sweep w = {&s->graph, 0, s->rows, s->rows, NULL, NULL, s->row_bytes, s->entry_bytes};
+    int32_t *user = NULL, *place = NULL;
+    int64_t *begin = NULL, tiles;
+    wisp_status status = WISP_OK;
+    if (c->order == WISP_ROWS_RCM) {
+        w.user = s->levels[c->from].row;
+        w.place = s->levels[c->from].place;
+    } else if (c->order == WISP_ROWS_TILES) {
+        WISP_TRY(tiles_make(s, c, &user, &begin, &tiles));
+        w.user = user;
+        if (s->row_bytes < LINE) { /* else the model does not ask */
+            WISP_TRY(wisp__alloc_raw(s->ctx, &place, (size_t)s->rows, sizeof *place));
+            invert(user, s->rows, place);
+            w.place = place;
+        }
+    }
+    WISP_TRY(wisp__sweep_traffic(s->ctx, &w, &s->caches, &c->traffic));
+out:
+    wisp_free(s->ctx, user);
+    wisp_free(s->ctx, place);
+    wisp_free(s->ctx, begin);
+    return status;
+}
+
+/* Judges the candidates from number `first` on. */
+static wisp_status judge_all(search *s, int first)
+{
+    enum { AT_ONCE = 4 }; /* each takes memory */
+#pragma omp parallel for schedule(dynamic) num_threads(WISP__MIN(s->ctx->threads, AT_ONCE))
+    for (int i = first; i < s->n; i++) s->list[i].status = judge(s, &s->list[i]);
+    for (int i = first; i < s->n; i++) {
+        const candidate *c = &s->list[i];
+        if (c->status != WISP_OK) return c->status;
+        wisp_ctx_log(s->ctx, WISP_LOG_DEBUG,
+                     "order %s from %s, %d pieces: %.0f bytes a row, %.2f times x from memory, %.0f bytes from L3",
+                     order_name[c->order], c->from ? "levels" : "rows",
+                     c->order == WISP_ROWS_TILES ? ((s->pieces[c->from] - 1) >> c->shift) + 1 : 1, c->traffic.cost,
+                     c->traffic.excess, c->traffic.from_l3);
+    }
+    return wisp__cancelled(s->ctx) ? wisp_ctx_fail(s->ctx, WISP_ERR_CANCELLED, "cancelled while ordering") : WISP_OK;
+}
+
+static void add(search *s, wisp_row_order order, int from, int shift)
+{
+    if (s->n < MOST) s->list[s->n++] = (candidate){.order = order, .from = from, .shift = shift};
+}
+
+/* Tiles from pieces of which three levels just fit half of L2 up to those that fit the last cache. */
+static wisp_status add_tiles(search *s, int from)
+{
+    const wisp__levels *v = &s->levels[from];
+    const double matrix = s->entries * (double)s->entry_bytes + 12;
+    const double bytes = 2 * (2 * (double)s->row_bytes + matrix); /* fetched until a level's rows come again */
+    const double least = WISP__MAX(0.5 * s->caches.l2 / bytes, 1), most = s->caches.l3 / bytes;
+    const double wanted = (double)v->widest / least;
+    wisp_status status;
+    if (wanted <= 1 && s->want == WISP_ROWS_DEFAULT) return WISP_OK;
+    const int64_t most_pieces = WISP__MIN(v->widest, 1 << 20);
+    s->pieces[from] = (int32_t)WISP__MIN((int64_t)WISP__MAX(wanted, 2), most_pieces);
+    WISP_TRY(wisp__alloc_raw(s->ctx, &s->label[from], (size_t)s->rows, sizeof *s->label[from]));
+    WISP_TRY(wisp__tiles_label(s->ctx, &s->graph, v, s->pieces[from], s->label[from]));
+    add(s, WISP_ROWS_TILES, from, 0);
+    for (int shift = 1; (s->pieces[from] - 1) >> shift > 0 && least * (1 << shift) < most; shift++)
+        add(s, WISP_ROWS_TILES, from, shift);
+out:
+    return status;
+}
+
+/* The least cost; of orders that cost hardly more, the plainest (natural, RCM, tiles). */
+static const candidate *best(const search *s)
+{
+    const candidate *least = s->list;
+    for (int i = 1; i < s->n; i++)
+        if (s->list[i].traffic.cost < least->traffic.cost) least = &s->list[i];
+    const candidate *b = least;
+    for (int i = 0; i < s->n; i++) {
+        const candidate *c = &s->list[i];
+        if (c->order < b->order && (1 - worth_it) * c->traffic.cost <= least->traffic.cost) b = c;
+    }
+    return b;
+}
+
+static wisp_status search_orders(search *s)
+{
+    const bool choose = s->want == WISP_ROWS_DEFAULT, tiles = s->want != WISP_ROWS_RCM;
+    const bool banded = s->reach < s->rows / FEWEST_LEVELS;
+    wisp_status status = WISP_OK;
+    if (choose) add(s, WISP_ROWS_NATURAL, 0, 0);
+    if (tiles && banded) {
+        WISP_TRY(wisp__levels_natural(s->ctx, s->rows, s->reach, &s->levels[0]));
+        WISP_TRY(add_tiles(s, 0));
+    }
+    if (choose) WISP_TRY(judge_all(s, 0));
+    const int judged = choose ? s->n : 0;
+    if (choose ? best(s)->traffic.cost > (1 + bad) * (s->list[0].traffic.stream + s->list[0].traffic.core)
+               : !tiles || !banded) {
+        WISP_TRY(wisp__levels_rcm(s->ctx, &s->graph, s->rows, &s->levels[1]));
+        if (choose || !tiles) add(s, WISP_ROWS_RCM, 1, 0);
+        if (tiles) WISP_TRY(add_tiles(s, 1));
+    }
+    if (s->n - judged > 0 && s->n > 1) WISP_TRY(judge_all(s, judged));
+out:
+    return status;
+}
+
+/* ---- the map --------------------------------------------------------------------------------- */
+
+static wisp_status make_map(search *s, const candidate *c, wisp_map **out)
+{
+    wisp_map *map;
+    wisp_status status;
+    WISP_TRY(wisp_map_create(&map, s->ctx, s->rows));
+    map->order = c->order;
+    if (c->order == WISP_ROWS_RCM) {
+        map->user = s->levels[c->from].row;
+        map->position = s->levels[c->from].place;
+        s->levels[c->from].row = s->levels[c->from].place = NULL;
+    } else if (c->order == WISP_ROWS_TILES) {
+        WISP_TRY(tiles_make(s, c, &map->user, &map->tile, &map->tiles));
+        WISP_TRY(wisp__alloc_raw(s->ctx, &map->position, (size_t)s->rows, sizeof *map->position));
+        invert(map->user, s->rows, map->position);
+    }
+out:
+    if (status != WISP_OK) {
+        wisp_map_free(map);
+        map = NULL;
+    }
+    *out = map;
+    return status;
+}
+
+static void search_close(search *s)
+{
+    for (int i = 0; i < 2; i++) {
+        wisp__levels_free(s->ctx, &s->levels[i]);
+        wisp_free(s->ctx, s->label[i]);
+    }
+    graph_free(s->ctx, &s->graph);
+}
+
+static void tell(const search *s, const candidate *c)
+{
+    const wisp__traffic *t = &c->traffic, *n = &s->list[0].traffic;
+    if (s->want != WISP_ROWS_DEFAULT)
+        wisp_ctx_log(s->ctx, WISP_LOG_INFO, "row order: %s, as asked for", order_name[c->order]);
+    else
+        wisp_ctx_log(s->ctx, WISP_LOG_INFO,
+                     "row order: %s (%d tried); per row %.0f bytes in all, x %.2f times from memory; natural order: "
+                     "%.0f bytes, %.2f times",
+                     order_name[c->order], s->n, t->cost, t->excess, n->cost, n->excess);
+}
+
+/* Whether it is plain without the whole pattern that no order is much better than the natural one. */
+static wisp_status natural_will_do(search *s, const wisp_src *src, bool *yes)
+{
+    wisp_status status = WISP_OK;
+    wisp__traffic t;
+    *yes = (double)(s->rows * s->row_bytes) <= 0.5 * s->caches.l2;
+    if (*yes && s->want == WISP_ROWS_DEFAULT) return status;
+    WISP_TRY(find_reach(s->ctx, src, &s->reach));
+    wisp__band_traffic(s->reach, s->row_bytes, s->entries, s->entry_bytes, &s->caches, &t);
+    *yes = (1 - worth_it) * t.cost < t.stream + t.core;
+    if (*yes && s->want == WISP_ROWS_DEFAULT)
+        wisp_ctx_log(s->ctx, WISP_LOG_INFO, "row order: natural; most entries are within %lld rows of the diagonal",
+                     (long long)s->reach);
+out:
+    *yes = *yes && s->want == WISP_ROWS_DEFAULT;
+    return status;
+}
+
+wisp_status wisp__map_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src, const int32_t *row_len,
+                              wisp_row_order order, wisp_type type, int width)
+{
+    const int64_t rows = src->rows;
+    search s = {.ctx = ctx, .want = order, .rows = rows, .entry_bytes = 4 + (int64_t)wisp_type_size(type)};
+    bool natural = order == WISP_ROWS_NATURAL || rows < 2;
+    wisp_status status = WISP_OK;
+    int64_t nnz = 0;
+    *map = NULL;
+    if (natural) return wisp_map_create(map, ctx, rows);
+    for (int64_t i = 0; i < rows; i++) nnz += row_len[i];
+    s.row_bytes = (int64_t)wisp_type_size(type) * width;
+    s.entries = (double)nnz / (double)rows;
+    wisp__caches_find(ctx, width, &s.caches);
+    WISP_TRY(natural_will_do(&s, src, &natural));
+    if (!natural) {
+        WISP_TRY(graph_read(ctx, src, row_len, &s.graph));
+        WISP_TRY(search_orders(&s));
+        const candidate *c = best(&s);
+        tell(&s, c);
+        WISP_TRY(make_map(&s, c, map));
+    }
+out:
+    search_close(&s);
+    /* An order is a gain, not a need. */
+    if (status == WISP_ERR_NOMEM && order == WISP_ROWS_DEFAULT) {
+        wisp_ctx_log(ctx, WISP_LOG_PERF, "no memory to look for an order of the rows; they stay as they are");
+        natural = true;
+        status = WISP_OK;
+    }
+    return status == WISP_OK && natural ? wisp_map_create(map, ctx, rows) : status;
+}

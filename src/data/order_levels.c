@@ -1,0 +1,156 @@
+/* Level structures: consecutive rows of a band, or breadth first (Cuthill and McKee 1969; George and Liu 1979). */
+#include "order.h"
+#include <string.h>
+
+void wisp__levels_free(wisp_ctx *ctx, wisp__levels *v)
+{
+    wisp_free(ctx, v->row);
+    wisp_free(ctx, v->place);
+    wisp_free(ctx, v->begin);
+    *v = (wisp__levels){0};
+}
+
+wisp_status wisp__levels_natural(wisp_ctx *ctx, int64_t rows, int64_t reach, wisp__levels *v)
+{
+    *v = (wisp__levels){0};
+    v->widest = WISP__MAX(reach, 1);
+    v->levels = (rows + v->widest - 1) / v->widest;
+    wisp_status status = wisp__alloc_raw(ctx, &v->begin, (size_t)v->levels + 1, sizeof *v->begin);
+    if (status != WISP_OK) return status;
+    for (int64_t l = 0; l <= v->levels; l++) v->begin[l] = WISP__MIN(rows, l * v->widest);
+    return status;
+}
+
+/* ---- breadth first --------------------------------------------------------------------------- */
+
+typedef struct {
+    const wisp__sell *g;
+    int32_t *queue; /* rows in the order in which they were found */
+    uint8_t *found; /* [rows] */
+    int64_t *begin; /* of levels, in the queue */
+    int64_t levels;
+} search;
+
+/* Appends the new neighbours of queue[i]; the new end. */
+static int64_t visit(search *s, int64_t i, int64_t tail)
+{
+    const int64_t row = s->queue[i], first = s->g->chunk[row];
+    for (int32_t e = 0; e < s->g->row_len[row]; e++) {
+        const int32_t to = s->g->col[first + e];
+        if (s->found[to]) continue;
+        s->found[to] = 1;
+        s->queue[tail++] = to;
+    }
+    return tail;
+}
+
+/* The row with the fewest entries in the last level seen from root, and how far that is; unmarks all. */
+static int32_t farthest(search *s, int32_t root, int64_t at, int64_t *depth)
+{
+    int64_t begin = at, end = at + 1;
+    s->queue[at] = root;
+    s->found[root] = 1;
+    for (*depth = 0;; ++*depth) {
+        int64_t tail = end;
+        for (int64_t i = begin; i < end; i++) tail = visit(s, i, tail);
+        if (tail == end) break;
+        begin = end;
+        end = tail;
+    }
+    int32_t best = s->queue[begin];
+    for (int64_t i = begin; i < end; i++)
+        if (s->g->row_len[s->queue[i]] < s->g->row_len[best]) best = s->queue[i];
+    for (int64_t i = at; i < end; i++) s->found[s->queue[i]] = 0;
+    return best;
+}
+
+static int32_t peripheral(search *s, int32_t root, int64_t at)
+{
+    enum { TRIES = 3 };
+    int64_t depth, deeper;
+    if (s->g->row_len[root] == 0) return root;
+    int32_t end = farthest(s, root, at, &depth);
+    for (int i = 0; i < TRIES; i++) {
+        const int32_t other = farthest(s, end, at, &deeper);
+        if (deeper <= depth) break;
+        depth = deeper;
+        end = other;
+    }
+    return end;
+}
+
+/* Neighbours found from one row stand by rising length. */
+static void by_length(const search *s, int64_t begin, int64_t end)
+{
+    for (int64_t i = begin + 1; i < end; i++) {
+        const int32_t row = s->queue[i], n = s->g->row_len[row];
+        int64_t j = i;
+        for (; j > begin && s->g->row_len[s->queue[j - 1]] > n; j--) s->queue[j] = s->queue[j - 1];
+        s->queue[j] = row;
+    }
+}
+
+/* Cuthill-McKee over one component, whose first row goes to queue[at]; where the next one goes. */
+static int64_t walk(search *s, int32_t root, int64_t at)
+{
+    int64_t begin = at, end = at + 1;
+    s->queue[at] = root;
+    s->found[root] = 1;
+    while (begin < end) {
+        s->begin[s->levels++] = begin;
+        int64_t tail = end;
+        for (int64_t i = begin; i < end; i++) {
+            const int64_t before = tail;
+            tail = visit(s, i, tail);
+            by_length(s, before, tail);
+        }
+        begin = end;
+        end = tail;
+    }
+    return end;
+}
+
+/* Turns the order round, levels and all. */
+static void reverse(search *s, int64_t rows, wisp__levels *v)
+{
+    v->levels = s->levels;
+    s->begin[v->levels] = rows;
+    for (int64_t i = 0, j = rows - 1; i < j; i++, j--) {
+        const int32_t t = v->row[i];
+        v->row[i] = v->row[j];
+        v->row[j] = t;
+    }
+    for (int64_t i = 0, j = v->levels; i <= j; i++, j--) {
+        const int64_t t = rows - s->begin[i];
+        s->begin[i] = rows - s->begin[j];
+        s->begin[j] = t;
+    }
+    for (int64_t i = 0; i < rows; i++) v->place[v->row[i]] = (int32_t)i;
+    for (int64_t l = 0; l < v->levels; l++) v->widest = WISP__MAX(v->widest, s->begin[l + 1] - s->begin[l]);
+}
+
+wisp_status wisp__levels_rcm(wisp_ctx *ctx, const wisp__sell *graph, int64_t rows, wisp__levels *v)
+{
+    search s = {.g = graph};
+    wisp_status status;
+    *v = (wisp__levels){0};
+    WISP_TRY(wisp__alloc_raw(ctx, &v->row, (size_t)rows, sizeof *v->row));
+    WISP_TRY(wisp__alloc_raw(ctx, &v->place, (size_t)rows, sizeof *v->place));
+    WISP_TRY(wisp_alloc(ctx, &v->begin, (size_t)rows + 1, sizeof *v->begin));
+    WISP_TRY(wisp_alloc(ctx, &s.found, (size_t)rows, sizeof *s.found));
+    s.queue = v->row;
+    s.begin = v->begin;
+    int64_t at = 0;
+    for (int64_t r = 0; r < rows && !wisp__cancelled(ctx); r++) {
+        if (!s.found[r]) at = walk(&s, peripheral(&s, (int32_t)r, at), at);
+        /* In an unsymmetric pattern what a row leads to need not lead back. */
+        if (!s.found[r]) at = walk(&s, (int32_t)r, at);
+    }
+    if (at < rows)
+        status = wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled while ordering");
+    else
+        reverse(&s, rows, v);
+out:
+    wisp_free(ctx, s.found);
+    return status;
+}
