@@ -176,16 +176,17 @@ typedef struct {
     wisp_mat *A;
     wisp__compression *c;
     atomic_llong nnz;
+    atomic_bool empty_rows;
 } fill_run;
 
-/* Entry k (of n) of row i: what is behind them is padding. No kernel reads that; it is 0 so that copies and checks find
-   no garbage. */
+/* Entry k (of n) of row i: what is behind them is padding, zero times the row's own last column, so that kernels may
+   run over it and nothing from elsewhere leaks in. */
 static void store_entry(const fill_run *r, const wisp__row_reader *reader, int64_t i, int64_t k, int n)
 {
     wisp_mat *A = r->A;
     wisp__sell *s = &A->local;
     const int64_t at = wisp__sell_at(s, A->log_c, i, k);
-    const int32_t col = k < n ? reader->merged[k] : s->short_col ? (int32_t)i : 0;
+    const int32_t col = n ? reader->merged[k < n ? k : n - 1] : s->short_col ? (int32_t)i : 0;
     wisp_scalar v = k < n ? reader->sum[k] : (wisp_scalar){0, 0};
     if (s->diagonal && k < n && col == i) {
         const wisp_type real = wisp__type_is_double(A->type) ? WISP_D : WISP_S;
@@ -197,7 +198,7 @@ static void store_entry(const fill_run *r, const wisp__row_reader *reader, int64
     else
         s->col[at] = col;
     if (s->code)
-        s->code[at] = k < n ? wisp__compression_code(r->c, A->type, v) : 0;
+        s->code[at] = wisp__compression_code(r->c, A->type, v);
     else
         wisp__store(A->type, (char *)s->val + (size_t)at * wisp_type_size(A->type), v);
 }
@@ -212,6 +213,7 @@ static wisp_status fill_rows(void *arg, wisp__row_reader *reader, int64_t begin,
         int n;
         wisp_status status = wisp__read_row(reader, A->ctx, wisp__map_user(A->map, i), &n);
         if (status != WISP_OK) return status;
+        if (n == 0) atomic_store(&r->empty_rows, true);
         const int64_t chunk = i >> A->log_c, width = (s->chunk[chunk + 1] - s->chunk[chunk]) >> A->log_c;
         if (n > width)
             return wisp_ctx_fail(A->ctx, WISP_ERR_CALLBACK, "row %lld has more entries than it counted before",
@@ -289,10 +291,11 @@ static wisp_status fill(wisp_mat *A, const wisp_src *src, wisp__compression *c, 
     WISP_TRY(wisp__alloc_raw(ctx, &s->chunk, (size_t)s->chunks + 1, sizeof *s->chunk));
     s->entries = padded_entries(s->row_len, NULL, A->rows, A->log_c, s->chunk);
     WISP_TRY(alloc_entries(A, c));
-    fill_run run = {A, c, 0};
+    fill_run run = {.A = A, .c = c};
     WISP_TRY(wisp__for_rows(ctx, "assembling", src, A->col_map, A->rows, PIECE, fill_rows, &run));
     fill_tail(A);
     s->nnz = atomic_load(&run.nnz);
+    s->padded = !atomic_load(&run.empty_rows);
 out:
     return status;
 }

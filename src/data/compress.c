@@ -6,7 +6,7 @@
 
 enum {
     PIECE = 1024,
-    ROW_BYTES = 128 << 10, /* of all patterns: they stay in the second-level cache beside what streams */
+    ROW_BYTES = 256 << 10, /* of all patterns; the few that most rows have stay in the first-level cache */
     CODES = 256
 };
 
@@ -193,6 +193,7 @@ static wisp_status find_values(wisp__compression *c, const wisp_mat *A, const wi
     wisp_status status;
     c->apart = apart;
     WISP_TRY(strings_open(&c->values, ctx, CODES, (int64_t)CODES * (int64_t)wisp_type_size(A->type)));
+    wisp__compression_code(c, A->type, (wisp_scalar){0, 0}); /* of padding */
     WISP_TRY(wisp__for_rows(ctx, "comparing", src, A->col_map, A->rows, PIECE, search_values, &s));
     c->codes = !strings_full(&c->values);
     c->short_columns = !atomic_load(&s.far);

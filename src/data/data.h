@@ -41,6 +41,7 @@ typedef struct {
     int32_t *col;                 /* [entries] */
     void *val;                    /* [entries]; [values] with codes */
     bool borrowed;                /* chunk, col and val are the user's */
+    bool padded;                  /* see kernel/params.h */
     int16_t *short_col;           /* [entries] */
     uint8_t *code;                /* [entries] */
     uint16_t *pattern;            /* [rows] */

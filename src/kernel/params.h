@@ -36,7 +36,9 @@ typedef struct {
     int log_c;              /* C = 1 << log_c */
     const int64_t *chunk;   /* [chunks + 1] first entry of each chunk (of each pattern) */
     const int32_t *row_len; /* [rows]; NULL with patterns */
-    const int32_t *col;     /* NULL with short columns */
+    bool padded;            /* SELL: no row is empty, and padding is 0 times a column of its row: it may be read */
+    int64_t entries;
+    const int32_t *col; /* NULL with short columns */
     const int16_t *short_col;
     const void *val;         /* with codes: the values that they stand for */
     const uint8_t *code;     /* NULL: val has a value per entry */

@@ -8,6 +8,7 @@
 
 #undef FN
 #undef ROW_LINES
+#undef ROWS_AHEAD
 #undef FITS
 #undef PANELS
 #undef COLUMNS
@@ -21,6 +22,8 @@
 
 #define FN(name) PASTE(PASTE(name, _w), WIDTH)
 #define ROW_LINES ((WIDTH * PARTS * REAL_BYTES + 63) / 64)
+/* Rows ahead whose gathered block rows are prefetched: what they gather stays in the second-level cache till then. */
+#define ROWS_AHEAD (ROW_LINES < 8 ? 16 : 8)
 
 /* Panels: as few as fit; a width without a fitting divisor (a large prime) goes in one, with accumulators in memory. */
 #define FITS(panels)        \

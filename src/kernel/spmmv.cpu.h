@@ -105,7 +105,7 @@ INLINE void FN(range)(const wisp__spmmv_params *p, unsigned terms, const int pla
         const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
         for (int64_t row = strip; row < strip_end; row++) {
 #ifndef NO_PREFETCH
-            FN(prefetch)(p, row + PREFETCH_ROWS);
+            FN(prefetch)(p, row + ROWS_AHEAD);
 #endif
             FN(tile)(p, terms, plain, row, entries_of(p, row), 0, s);
         }

@@ -115,7 +115,7 @@ INLINE void FN(half_strip)(const wisp__half_params *h, unsigned terms, int64_t s
     int64_t outside = m->outside[strip];
     for (int64_t row = strip * K_STRIP; row < last; row++) {
 #ifndef FN_NO_PREFETCH
-        FN(prefetch_pairs)(h, row + PREFETCH_ROWS, at);
+        FN(prefetch_pairs)(h, row + ROWS_AHEAD, at);
 #endif
         FN(half_row)(h, terms, row, outside, at, &s);
         outside += m->row[row + 1] - m->row[row] - m->inside[row];

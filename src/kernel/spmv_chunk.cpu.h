@@ -1,5 +1,5 @@
 /* Width 1, real, on compact vectors: vectorised along the rows, so that the matrix streams in full registers. Rows of a
-   chunk advance together to the length of the shortest, and alone from there: no padding is read. Rows that follow
+   chunk advance together; where some are empty, to the length of the shortest, and alone from there. Rows that follow
    one another with the same pattern need no gather: their columns are next to each other. */
 
 enum { CHUNK_VL = SIMD_BYTES / REAL_BYTES, CHUNK_REGS = 2, CHUNK_RUN = 4 };
@@ -75,31 +75,59 @@ INLINE chunk_vec chunk_product(const wisp__spmmv_params *p, const unsigned coded
     return av * xv;
 }
 
-/* `regs` registers of rows, whose first entries are at e, e + 1, ... */
+/* The matrix streams past faster than the hardware asks for it, and what its columns name some chunks later comes from
+   as many places as a row has entries: more than the hardware follows. */
+INLINE void chunk_ahead(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t at)
+{
+    if (!(coded & CODES))
+        UNROLL for (int i = 0; i < regs * CHUNK_VL * MAT_BYTES; i += 64)
+            __builtin_prefetch((const char *)p->val + at * MAT_BYTES + STREAM_AHEAD + i);
+    if (coded & SHORT_COLS) return;
+    __builtin_prefetch((const char *)(p->col + at) + STREAM_AHEAD);
+    if (at + GATHER_AHEAD < p->entries)
+        UNROLL for (int v = 0; v < regs; v++)
+            __builtin_prefetch((const real *)p->gather + p->col[at + GATHER_AHEAD + v * CHUNK_VL]);
+}
+
+/* `regs` registers of rows, whose first entries are at e, e + 1, ...; their first `n` entries. */
+INLINE void chunk_columns(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t row, int64_t e,
+                          int n, chunk_vec sum[CHUNK_REGS])
+{
+    for (int k = 0; k < n; k++) {
+        const int64_t at = e + ((int64_t)k << p->log_c);
+        chunk_ahead(p, coded, regs, at);
+        UNROLL for (int v = 0; v < regs; v++) sum[v] += chunk_product(p, coded, row + v * CHUNK_VL, at + v * CHUNK_VL);
+    }
+}
+
+/* The entries that are left of rows of different lengths, some of them empty. */
+INLINE void chunk_rest(const wisp__spmmv_params *p, const unsigned coded, const int rows, int64_t row, int64_t e,
+                       int begin, chunk_vec sum[CHUNK_REGS])
+{
+    const real *x = (const real *)p->gather;
+    for (int l = 0; l < rows; l++)
+        for (int k = begin; k < p->row_len[row + l]; k++) {
+            const int64_t at = e + l + ((int64_t)k << p->log_c);
+            const int64_t c = coded & SHORT_COLS ? row + l + p->short_col[at] : p->col[at];
+            sum[l / CHUNK_VL][l % CHUNK_VL] +=
+                (real)((const mat_real *)p->val)[coded & CODES ? p->code[at] : at] * x[c];
+        }
+}
+
 INLINE void chunk_group(const wisp__spmmv_params *p, unsigned terms, const unsigned coded, const int regs, int64_t row,
                         int64_t e, chunk_sums *s)
 {
-    const mat_real *val = (const mat_real *)p->val;
-    const real *x = (const real *)p->gather;
-    const int32_t *len = p->row_len + row;
-    int shortest = len[0], differ = 0;
-    for (int l = 1; l < regs * CHUNK_VL; l++) differ |= len[l] ^ len[0];
-    for (int l = 1; differ && l < regs * CHUNK_VL; l++) shortest = len[l] < shortest ? len[l] : shortest;
     chunk_vec sum[CHUNK_REGS] = {{0}};
-    for (int k = 0; k < shortest; k++) {
-        const int64_t at = e + ((int64_t)k << p->log_c);
-        if (!(coded & CODES))
-            UNROLL for (int i = 0; i < regs * CHUNK_VL * MAT_BYTES; i += 64)
-                __builtin_prefetch((const char *)(val + at) + STREAM_AHEAD + i);
-        if (!(coded & SHORT_COLS)) __builtin_prefetch((const char *)(p->col + at) + STREAM_AHEAD);
-        UNROLL for (int v = 0; v < regs; v++) sum[v] += chunk_product(p, coded, row + v * CHUNK_VL, at + v * CHUNK_VL);
+    if (p->padded) {
+        const int64_t *chunk = p->chunk + (row >> p->log_c);
+        chunk_columns(p, coded, regs, row, e, (int)((chunk[1] - chunk[0]) >> p->log_c), sum);
+    } else {
+        const int32_t *len = p->row_len + row;
+        int shortest = len[0];
+        for (int l = 1; l < regs * CHUNK_VL; l++) shortest = len[l] < shortest ? len[l] : shortest;
+        chunk_columns(p, coded, regs, row, e, shortest, sum);
+        chunk_rest(p, coded, regs * CHUNK_VL, row, e, shortest, sum);
     }
-    for (int l = 0; differ && l < regs * CHUNK_VL; l++)
-        for (int k = shortest; k < len[l]; k++) {
-            const int64_t at = e + l + ((int64_t)k << p->log_c);
-            const int64_t c = coded & SHORT_COLS ? row + l + p->short_col[at] : p->col[at];
-            sum[l / CHUNK_VL][l % CHUNK_VL] += (real)val[coded & CODES ? p->code[at] : at] * x[c];
-        }
     UNROLL for (int v = 0; v < regs; v++) chunk_epilogue(p, terms, row + v * CHUNK_VL, sum[v], s);
 }
 

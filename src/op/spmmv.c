@@ -78,6 +78,8 @@ static void set_part(wisp__spmmv_params *p, const wisp__sell *s, const void *gat
 {
     p->chunk = s->chunk;
     p->row_len = s->row_len;
+    p->padded = s->padded;
+    p->entries = s->entries;
     p->col = s->col;
     p->short_col = s->short_col;
     p->val = s->val;

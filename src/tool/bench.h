@@ -44,6 +44,7 @@ typedef struct {
     double read_bytes, gather_bytes,
         write_bytes;      /* of it; of the read ones, those of the block that is gathered from */
     bool stores_past;     /* the caches */
+    double gather_excess; /* how often the gathered block comes from memory in a sweep; 0: once */
     double working_bytes; /* matrix and blocks */
 } bench_runner;
 
@@ -87,8 +88,6 @@ typedef struct {
     const char *limit;
 } bench_prediction;
 bench_prediction bench_predict(const bench_runner *r, const bench_limits *l);
-/* How often the block that is gathered from comes from memory in a sweep; at least 1. */
-double bench_gather_excess(const wisp_mat_info *info);
 /* Bandwidth of the cache that holds this many bytes; 0 if none does. */
 double bench_cache_gbs(const wisp_machine *m, double bytes);
 

@@ -136,7 +136,7 @@ static int add_row(tool *t, bench *b, timing *s)
                      .repeats = n,
                      .steps = s->steps,
                      .cost = r->cost,
-                     .gather_excess = bench_gather_excess(&r->info),
+                     .gather_excess = r->gather_excess,
                      .limit = usual_limit(s->limit, n)};
     if (tsm || b->op == BENCH_KPM) row.gemm_gflops = gemm_of(b, r->what.type);
     if (!tsm && !reference && r->info.nnz > 0) row.bytes_per_nonzero = (double)r->info.bytes / (double)r->info.nnz;

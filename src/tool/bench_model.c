@@ -111,12 +111,6 @@ bench_runner bench_piece_whole(const bench_piece *p)
 
 /* ---- the model ----------------------------------------------------------------------------------- */
 
-double bench_gather_excess(const wisp_mat_info *info)
-{
-    (void)info;
-    return 1;
-}
-
 double bench_cache_gbs(const wisp_machine *m, double bytes)
 {
     for (int l = WISP_L2; l <= WISP_L3; l++) {
@@ -144,7 +138,8 @@ static double overlapped(double memory, double core)
 
 bench_prediction bench_predict(const bench_runner *r, const bench_limits *l)
 {
-    const double reads = r->read_bytes + (bench_gather_excess(&r->info) - 1) * r->gather_bytes;
+    const double again = r->gather_excess > 1 ? r->gather_excess - 1 : 0;
+    const double reads = r->read_bytes + again * r->gather_bytes;
     const double memory = 1e-9 * (reads + (r->stores_past ? written_past : written) * r->write_bytes) / l->load_gbs;
     const bool in_cache = l->cache_gbs > 0;
     const struct {

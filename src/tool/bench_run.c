@@ -87,6 +87,14 @@ wisp_status bench_find_steps(bench_runner *r, double wanted, int64_t *steps)
 
 /* Least traffic and operations of one step; the naive one goes over its vectors thirteen times (table I). What is
    written without having been read is read, too, unless it is stored past the caches, as the update does. */
+/* Whether a plain product writes y past the caches: large, in whole cache lines (or single real columns). */
+static bool product_stores_past(const bench_runner *r, double block)
+{
+    const size_t row = (size_t)r->what.width * wisp_type_size(r->what.type);
+    const bool single = r->what.width == 1 && !wisp_type_is_complex(r->what.type);
+    return block >= 64 << 20 && (row % 64 == 0 || single) && r->info.format != WISP_FORMAT_HERMITIAN;
+}
+
 static wisp_status find_cost(bench_runner *r)
 {
     const bench_case *c = &r->what;
@@ -101,7 +109,11 @@ static wisp_status find_cost(bench_runner *r)
         r->write_bytes += 3 * block;
     }
     r->read_bytes = r->cost.bytes - r->write_bytes;
-    if (!kpm || c->variant == VARIANT_NAIVE) r->read_bytes += block;
+    r->stores_past = !kpm && product_stores_past(r, block);
+    if ((!kpm && !r->stores_past) || c->variant == VARIANT_NAIVE) r->read_bytes += block;
+    wisp_gather gather = {1, 0};
+    if (status == WISP_OK) status = wisp_mat_gather(r->A, c->type, c->width, &gather);
+    r->gather_excess = gather.excess;
     return status;
 }
 

@@ -4,8 +4,6 @@
 #include "../kernels.h"
 #include "../../kernel/simd.cpu.h"
 
-enum { PREFETCH_ROWS = 4 };
-
 #define WIDTH 1
 #include "../../kernel/spmmv_half.cpu.h"
 #define WIDTH 2

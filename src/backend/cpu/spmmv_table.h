@@ -4,8 +4,9 @@
 #include "../../kernel/simd.cpu.h"
 #include "../../kernel/spmmv_rows.cpu.h"
 
-/* Rows ahead whose gathered block rows are prefetched; bytes ahead in the matrix, where it is most of the traffic. */
-enum { PREFETCH_ROWS = 4, STREAM_AHEAD = 4096 };
+/* Bytes ahead that are prefetched in the matrix, where it is most of the traffic; entries ahead whose columns are
+   looked at there, for what they will gather. */
+enum { STREAM_AHEAD = 4096, GATHER_AHEAD = 512 };
 
 #include "widths.h" /* written by CMake: the kernels of each width, and their list */
 #include "../../kernel/spmmv_any.cpu.h"
