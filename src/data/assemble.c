@@ -1,11 +1,10 @@
 /* Matrices from sources: a counting pass, an order, a filling pass. */
+#include "assemble.h"
 #include "compress.h"
 #include <math.h>
 #include <string.h>
 
-enum { PIECE = 1024 }; /* rows of a unit of work; a multiple of every C */
-
-static wisp_status check_src(wisp_ctx *ctx, const wisp_src *src)
+wisp_status wisp__src_check(wisp_ctx *ctx, const wisp_src *src)
 {
     if (!src || !src->row || !wisp__type_ok(src->type) || src->rows < 0 || src->cols < 0 || src->max_row < 0)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a matrix source needs rows, cols, max_row, a type and a row callback");
@@ -19,8 +18,7 @@ static wisp_status check_src(wisp_ctx *ctx, const wisp_src *src)
     return WISP_OK;
 }
 
-/* The shape of a new matrix from the options: type, C, sigma (0: to be found from the row lengths). */
-static wisp_status choose_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *o, wisp_mat *A)
+wisp_status wisp__mat_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *o, wisp_mat *A)
 {
     A->type = o->type == WISP_DEFAULT ? src->type : o->type;
     if (!wisp__type_ok(A->type)) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "unknown matrix type %d", (int)o->type);
@@ -73,7 +71,8 @@ static wisp_status count_all(wisp_ctx *ctx, const wisp_src *src, int32_t **len)
 {
     wisp_status status;
     WISP_TRY(wisp_alloc(ctx, len, (size_t)src->rows, sizeof **len));
-    WISP_TRY(wisp__for_rows(ctx, "counting", src, NULL, src->rows, PIECE, count_rows, &(count_run){ctx, src, *len}));
+    WISP_TRY(
+        wisp__for_rows(ctx, "counting", src, NULL, src->rows, WISP__PIECE, count_rows, &(count_run){ctx, src, *len}));
 out:
     return status;
 }
@@ -150,8 +149,8 @@ wisp_status wisp_map_create_ordered(wisp_map **out, wisp_ctx *ctx, const wisp_sr
     int32_t *len = NULL;
     wisp_status status;
     *out = NULL;
-    WISP_TRY(check_src(ctx, src));
-    WISP_TRY(choose_shape(ctx, src, &o, &A));
+    WISP_TRY(wisp__src_check(ctx, src));
+    WISP_TRY(wisp__mat_shape(ctx, src, &o, &A));
     WISP_TRY(count_all(ctx, src, &len));
     WISP_TRY(make_maps(&A, src, &o, len));
     *out = wisp__map_retain(A.map);
@@ -292,7 +291,7 @@ static wisp_status fill(wisp_mat *A, const wisp_src *src, wisp__compression *c, 
     s->entries = padded_entries(s->row_len, NULL, A->rows, A->log_c, s->chunk);
     WISP_TRY(alloc_entries(A, c));
     fill_run run = {.A = A, .c = c};
-    WISP_TRY(wisp__for_rows(ctx, "assembling", src, A->col_map, A->rows, PIECE, fill_rows, &run));
+    WISP_TRY(wisp__for_rows(ctx, "assembling", src, A->col_map, A->rows, WISP__PIECE, fill_rows, &run));
     fill_tail(A);
     s->nnz = atomic_load(&run.nnz);
     s->padded = !atomic_load(&run.empty_rows);
@@ -361,10 +360,10 @@ wisp_status wisp_mat_create(wisp_mat **out, wisp_ctx *ctx, const wisp_src *src, 
     wisp_mat *A = NULL;
     *out = NULL;
     wisp_status status;
-    WISP_TRY(check_src(ctx, src));
+    WISP_TRY(wisp__src_check(ctx, src));
     WISP_TRY(wisp_alloc(ctx, &A, 1, sizeof *A));
     A->ctx = ctx;
-    WISP_TRY(choose_shape(ctx, src, &o, A));
+    WISP_TRY(wisp__mat_shape(ctx, src, &o, A));
     WISP_TRY(build(A, src, &o));
     if (A->format == WISP_FORMAT_HERMITIAN) WISP_TRY(wisp__half_build(A));
     *out = A;
@@ -434,139 +433,5 @@ wisp_status wisp_mat_borrow_crs(wisp_mat **out, wisp_ctx *ctx, wisp_type type, i
     A = NULL;
 out:
     wisp_mat_free(A);
-    return status;
-}
-
-/* ---- new values ------------------------------------------------------------------------------ */
-
-static wisp_status update_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
-{
-    wisp_mat *A = arg;
-    wisp__sell *s = &A->local;
-    const size_t size = wisp_type_size(A->type);
-    for (int64_t i = begin; i < end; i++) {
-        int n;
-        wisp_status status = wisp__read_row(reader, A->ctx, wisp__map_user(A->map, i), &n);
-        if (status != WISP_OK) return status;
-        bool same = n == wisp__row_len(s, i);
-        for (int k = 0; same && k < n; k++) same = wisp__entry_col(A, i, k) == reader->merged[k];
-        if (!same)
-            return wisp_ctx_fail(A->ctx, WISP_ERR_MISMATCH,
-                                 "row %lld has another pattern than the matrix; make a new matrix",
-                                 (long long)wisp__map_user(A->map, i));
-        for (int k = 0; A->format == WISP_FORMAT_SELL && k < n; k++)
-            wisp__store(A->type, (char *)s->val + (size_t)wisp__sell_at(s, A->log_c, i, k) * size, reader->sum[k]);
-    }
-    return WISP_OK;
-}
-
-/* Other values repeat in another way: the entries are made anew, on the same maps. */
-static wisp_status renew(wisp_mat *A, const wisp_src *src)
-{
-    wisp_mat *B = NULL;
-    wisp_status status;
-    const wisp_mat_opts o = {.type = A->type, .width = A->log_c ? 1 : 2, .map = A->map};
-    WISP_TRY(wisp_mat_create(&B, A->ctx, src, &o));
-    const wisp__sell old = A->local;
-    A->local = B->local;
-    A->format = B->format;
-    A->log_c = B->log_c;
-    A->sigma = B->sigma;
-    A->grid = B->grid;
-    B->local = old;
-out:
-    wisp_mat_free(B);
-    return status;
-}
-
-/* The partners of what is stored must be looked at, too: a new matrix in the old order. */
-static wisp_status update_half(wisp_mat *A, const wisp_src *src)
-{
-    const wisp_mat_opts o = {.type = A->type, .C = 1, .map = A->map, .format = WISP_FORMAT_HERMITIAN};
-    wisp_mat *B;
-    wisp_status status;
-    WISP_TRY(wisp_mat_create(&B, A->ctx, src, &o));
-    status = wisp__half_take(A, B);
-out:
-    wisp_mat_free(B);
-    return status;
-}
-
-wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src)
-{
-    wisp_status status;
-    WISP_TRY(check_src(A->ctx, src));
-    if (src->rows != A->rows || src->cols != A->cols || A->local.borrowed ||
-        (wisp_type_is_complex(src->type) && !wisp_type_is_complex(A->type)))
-        return wisp_ctx_fail(
-            A->ctx, WISP_ERR_MISMATCH,
-            "new values need a source of the matrix's size (%lld x %lld) and kind, and a matrix of its own",
-            (long long)A->rows, (long long)A->cols);
-    if (A->half) return update_half(A, src);
-    WISP_TRY(wisp__for_rows(A->ctx, "updating", src, A->col_map, A->rows, PIECE, update_rows, A));
-    if (A->format != WISP_FORMAT_SELL) WISP_TRY(renew(A, src));
-out:
-    return status;
-}
-
-/* ---- plan ------------------------------------------------------------------------------------ */
-
-typedef struct {
-    wisp_ctx *ctx;
-    const wisp_src *src;
-    int log_c;
-    int64_t sigma;
-    atomic_llong nnz, entries;
-} plan_run;
-
-/* A piece is a whole number of sorting windows. */
-static wisp_status plan_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
-{
-    (void)reader;
-    plan_run *r = arg;
-    int32_t *len;
-    int64_t nnz = 0, entries;
-    wisp_status status;
-    WISP_TRY(wisp__alloc_raw(r->ctx, &len, (size_t)(end - begin), sizeof *len));
-    for (int64_t i = begin; i < end; i++) {
-        WISP_TRY(wisp__count_row(r->ctx, r->src, i, len + (i - begin)));
-        nnz += len[i - begin];
-    }
-    WISP_TRY(wisp__padded_sorted(r->ctx, len, end - begin, r->log_c, r->sigma, &entries));
-    atomic_fetch_add(&r->nnz, nnz);
-    atomic_fetch_add(&r->entries, entries);
-out:
-    wisp_free(r->ctx, len);
-    return status;
-}
-
-wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_mat_info *info)
-{
-    const wisp_mat_opts o = opts ? *opts : (wisp_mat_opts){0};
-    wisp_mat A = {0};
-    wisp_status status;
-    WISP_TRY(check_src(ctx, src));
-    WISP_TRY(choose_shape(ctx, src, &o, &A));
-    plan_run run = {ctx, src, A.log_c, WISP__MAX(A.sigma, 1), 0, 0};
-    const int64_t piece = (PIECE * 16 + run.sigma - 1) / run.sigma * run.sigma;
-    WISP_TRY(wisp__for_rows(ctx, "planning", src, NULL, src->rows, piece, plan_rows, &run));
-    const int64_t entries = atomic_load(&run.entries), c = (int64_t)1 << A.log_c;
-    *info = (wisp_mat_info){.rows = src->rows,
-                            .cols = src->cols,
-                            .nnz = atomic_load(&run.nnz),
-                            .type = A.type,
-                            .C = (int)c,
-                            .sigma = run.sigma,
-                            .order = A.order,
-                            .format = A.format};
-    const bool may_sort = (A.sigma != 1 || A.order != WISP_ROWS_NATURAL) && !o.map;
-    info->bytes = entries * ((int64_t)wisp_type_size(A.type) + 4) + src->rows * 4 + (src->rows / c + 2) * 8 +
-                  (may_sort ? src->rows * 8 : 0);
-    if (A.format == WISP_FORMAT_HERMITIAN) {
-        const int64_t lists = 32 * 1024,
-                      row = 8 + 4 + 4 + 2; /* rows that cross blocks are an eighth at most, usually */
-        info->bytes = (info->nnz + src->rows) / 2 * ((int64_t)wisp_type_size(A.type) + 4) + src->rows * row + lists;
-    }
-out:
     return status;
 }

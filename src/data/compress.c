@@ -5,7 +5,6 @@
 #include <string.h>
 
 enum {
-    PIECE = 1024,
     ROW_BYTES = 256 << 10, /* of all patterns; the few that most rows have stay in the first-level cache */
     CODES = 256
 };
@@ -150,7 +149,7 @@ static wisp_status find_rows(wisp__compression *c, const wisp_mat *A, const wisp
     WISP_TRY(strings_open(&c->rows, ctx, UINT16_MAX, ROW_BYTES));
     WISP_TRY(wisp_alloc(ctx, &c->pattern, (size_t)A->rows, sizeof *c->pattern));
     if (apart) WISP_TRY(wisp_alloc(ctx, &c->diagonal, (size_t)A->rows, real));
-    WISP_TRY(wisp__for_rows(ctx, "comparing", src, A->col_map, A->rows, PIECE, search_rows, &s));
+    WISP_TRY(wisp__for_rows(ctx, "comparing", src, A->col_map, A->rows, WISP__PIECE, search_rows, &s));
 out:
     if (status != WISP_OK || atomic_load(&s.no_use)) wisp__compression_free(c, ctx);
     return status;
@@ -194,7 +193,7 @@ static wisp_status find_values(wisp__compression *c, const wisp_mat *A, const wi
     c->apart = apart;
     WISP_TRY(strings_open(&c->values, ctx, CODES, (int64_t)CODES * (int64_t)wisp_type_size(A->type)));
     wisp__compression_code(c, A->type, (wisp_scalar){0, 0}); /* of padding */
-    WISP_TRY(wisp__for_rows(ctx, "comparing", src, A->col_map, A->rows, PIECE, search_values, &s));
+    WISP_TRY(wisp__for_rows(ctx, "comparing", src, A->col_map, A->rows, WISP__PIECE, search_values, &s));
     c->codes = !strings_full(&c->values);
     c->short_columns = !atomic_load(&s.far);
     if (!c->codes) c->apart = false;

@@ -9,7 +9,7 @@ static const double worth_it = 0.06;
 /* As much over the least traffic makes a search from scratch worthwhile. */
 static const double bad = 0.2;
 
-enum { PIECE = 1024, SAMPLES = 4096, SLOTS = 16, FEWEST_LEVELS = 8, MOST = 24 };
+enum { SAMPLES = 4096, SLOTS = 16, FEWEST_LEVELS = 8, MOST = 24 };
 
 static const char *const order_name[] = {"", "natural", "RCM", "tiles"};
 
@@ -71,7 +71,7 @@ static wisp_status graph_read(wisp_ctx *ctx, const wisp_src *src, const int32_t 
     g->entries = g->nnz = g->chunk[rows];
     WISP_TRY(wisp__alloc_raw(ctx, &g->col, (size_t)g->entries, sizeof *g->col));
     pattern_run run = {ctx, src, g, NULL};
-    WISP_TRY(wisp__for_rows(ctx, "ordering", src, NULL, rows, PIECE, read_rows, &run));
+    WISP_TRY(wisp__for_rows(ctx, "ordering", src, NULL, rows, WISP__PIECE, read_rows, &run));
 out:
     return status;
 }

@@ -26,6 +26,7 @@ wisp_status wisp__read_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int 
 /* The number of entries that a source announces for a row, checked. */
 wisp_status wisp__count_row(wisp_ctx *ctx, const wisp_src *src, int64_t row, int32_t *n);
 
+enum { WISP__PIECE = 1024 }; /* rows of a unit of work, usually; a multiple of every C */
 /* Runs fn(arg, reader, begin, end) over [0, n) in parallel, in pieces of `piece` (a static share a thread), with
    progress and cancellation. The status is that of the piece of lowest number that failed. */
 typedef wisp_status (*wisp__rows_fn)(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end);

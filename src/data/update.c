@@ -1,0 +1,72 @@
+/* New values on the pattern of a matrix. */
+#include "assemble.h"
+
+static wisp_status update_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
+{
+    wisp_mat *A = arg;
+    wisp__sell *s = &A->local;
+    const size_t size = wisp_type_size(A->type);
+    for (int64_t i = begin; i < end; i++) {
+        int n;
+        wisp_status status = wisp__read_row(reader, A->ctx, wisp__map_user(A->map, i), &n);
+        if (status != WISP_OK) return status;
+        bool same = n == wisp__row_len(s, i);
+        for (int k = 0; same && k < n; k++) same = wisp__entry_col(A, i, k) == reader->merged[k];
+        if (!same)
+            return wisp_ctx_fail(A->ctx, WISP_ERR_MISMATCH,
+                                 "row %lld has another pattern than the matrix; make a new matrix",
+                                 (long long)wisp__map_user(A->map, i));
+        for (int k = 0; A->format == WISP_FORMAT_SELL && k < n; k++)
+            wisp__store(A->type, (char *)s->val + (size_t)wisp__sell_at(s, A->log_c, i, k) * size, reader->sum[k]);
+    }
+    return WISP_OK;
+}
+
+/* Other values repeat in another way: the entries are made anew, on the same maps. */
+static wisp_status renew(wisp_mat *A, const wisp_src *src)
+{
+    wisp_mat *B = NULL;
+    wisp_status status;
+    const wisp_mat_opts o = {.type = A->type, .width = A->log_c ? 1 : 2, .map = A->map};
+    WISP_TRY(wisp_mat_create(&B, A->ctx, src, &o));
+    const wisp__sell old = A->local;
+    A->local = B->local;
+    A->format = B->format;
+    A->log_c = B->log_c;
+    A->sigma = B->sigma;
+    A->grid = B->grid;
+    B->local = old;
+out:
+    wisp_mat_free(B);
+    return status;
+}
+
+/* The partners of what is stored must be looked at, too: a new matrix in the old order. */
+static wisp_status update_half(wisp_mat *A, const wisp_src *src)
+{
+    const wisp_mat_opts o = {.type = A->type, .C = 1, .map = A->map, .format = WISP_FORMAT_HERMITIAN};
+    wisp_mat *B;
+    wisp_status status;
+    WISP_TRY(wisp_mat_create(&B, A->ctx, src, &o));
+    status = wisp__half_take(A, B);
+out:
+    wisp_mat_free(B);
+    return status;
+}
+
+wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src)
+{
+    wisp_status status;
+    WISP_TRY(wisp__src_check(A->ctx, src));
+    if (src->rows != A->rows || src->cols != A->cols || A->local.borrowed ||
+        (wisp_type_is_complex(src->type) && !wisp_type_is_complex(A->type)))
+        return wisp_ctx_fail(
+            A->ctx, WISP_ERR_MISMATCH,
+            "new values need a source of the matrix's size (%lld x %lld) and kind, and a matrix of its own",
+            (long long)A->rows, (long long)A->cols);
+    if (A->half) return update_half(A, src);
+    WISP_TRY(wisp__for_rows(A->ctx, "updating", src, A->col_map, A->rows, WISP__PIECE, update_rows, A));
+    if (A->format != WISP_FORMAT_SELL) WISP_TRY(renew(A, src));
+out:
+    return status;
+}
