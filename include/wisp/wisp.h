@@ -194,8 +194,9 @@ typedef struct wisp_mat wisp_mat;
    block rows stay in cache until they are gathered again. DEFAULT: what a model of the caches finds best. */
 typedef enum { WISP_ROWS_DEFAULT, WISP_ROWS_NATURAL, WISP_ROWS_RCM, WISP_ROWS_TILES } wisp_row_order;
 /* How entries are stored: SELL-C-sigma as they are; compressed without loss (repeated rows once, repeated values once,
-   short column differences); or one half of a Hermitian matrix (on request alone; C = 1; WISP_ERR_HERMITIAN if it is
-   not exactly that; while it is made, the whole one is there, too). DEFAULT: SELL, or COMPRESSED where that pays. */
+   short column differences; WISP_ERR_UNSUPPORTED if there is none of that); or one half of a Hermitian matrix (on
+   request alone; C = 1; WISP_ERR_HERMITIAN if it is not exactly that; while it is made, the whole one is there, too).
+   DEFAULT: SELL, or COMPRESSED where that pays and neither C nor sigma is named. */
 typedef enum { WISP_FORMAT_DEFAULT, WISP_FORMAT_SELL, WISP_FORMAT_COMPRESSED, WISP_FORMAT_HERMITIAN } wisp_format;
 
 typedef struct {
@@ -220,7 +221,8 @@ WISP_API wisp_status wisp_mat_open(wisp_mat **A, wisp_ctx *ctx, const char *name
 /* Uses CRS arrays in place as SELL-1-1; they must outlive the matrix. Columns sorted and unique in each row. */
 WISP_API wisp_status wisp_mat_borrow_crs(wisp_mat **A, wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t cols,
                                          const int64_t *rowptr, const int32_t *col, const void *val);
-/* New values on the same pattern; WISP_ERR_MISMATCH (and values undefined) if a row's pattern differs. */
+/* New values on the same pattern; WISP_ERR_MISMATCH (and values undefined) if a row's pattern differs. A compressed
+   matrix is stored anew as DEFAULT would: it may become SELL. */
 WISP_API wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src);
 WISP_API void wisp_mat_free(wisp_mat *A);
 
@@ -237,7 +239,7 @@ WISP_API void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info);
 WISP_API wisp_map *wisp_mat_map(const wisp_mat *A);     /* rows; borrowed, not to be freed */
 WISP_API wisp_map *wisp_mat_col_map(const wisp_mat *A); /* columns; the same for a square matrix */
 WISP_API wisp_ctx *wisp_mat_ctx(const wisp_mat *A);
-/* Bytes that a matrix of this shape takes once assembled (an estimate from above for `--plan`). */
+/* Bytes that a matrix of this shape takes once assembled, uncompressed (an estimate from above for `--plan`). */
 WISP_API wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_mat_info *info);
 
 /* What a sweep (wisp_spmmv with AXPBY and dots with x) over a block of this type and width moves, by a model of the
@@ -372,17 +374,17 @@ typedef struct {    /* y = alpha (A - shift_j I) x + beta y;  z = delta z + eta 
 } wisp_aug;
 
 /* The augmented sparse matrix times block vector product (Kreutzer et al., KPM paper, fig. 5; GHOST paper,
-   sec. 5.3). x on A's column map, y and z on its row map, all of one type and width; a real matrix also takes
-   complex blocks of its precision. y, z and x must not overlap. beta = 0 never reads y, delta = 0 never reads z.
-   SHIFT and the dots with x need a square matrix. aug may be NULL. */
+   sec. 5.3). x on A's column map, y and z on its row map, all of one width and of one type: that of the matrix; a real
+   matrix also takes complex blocks, a single-precision one also double blocks. y, z and x must not overlap. beta = 0
+   never reads y, delta = 0 never reads z. SHIFT and the dots with x need a square matrix. aug may be NULL. */
 WISP_API wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug);
 
 typedef struct {
     double bytes; /* least traffic: each array once in each direction it is needed, no write-allocate */
     double flops; /* as table I of the KPM paper counts them */
 } wisp_cost;
-/* What wisp_spmmv with these terms costs for a block of this type and width. Bytes: the nonzeros with their column
-   numbers and the chunk offsets, x once, y and z once for each direction. */
+/* What wisp_spmmv with these terms costs for a block of this type and width. Bytes: the matrix as it is stored (without
+   padding and row lengths), x once, y and z once for each direction. */
 WISP_API wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsigned terms, wisp_cost *cost);
 
 /* The yardstick of `wisp bench kpm`: the same step by a plain fused kernel, on CRS in natural order and on small pages,
