@@ -25,6 +25,17 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   list(APPEND isa_list neon) # its flags are those of every such CPU
 endif()
 
+set(WISP_ISAS "${isa_list}" CACHE STRING "Instruction sets that have kernels, generic among them")
+foreach(isa ${WISP_ISAS})
+  if(NOT isa IN_LIST isa_list)
+    message(FATAL_ERROR "WISP_ISAS: '${isa}' is not an instruction set of this processor (${isa_list})")
+  endif()
+endforeach()
+if(NOT generic IN_LIST WISP_ISAS)
+  message(FATAL_ERROR "WISP_ISAS: generic must be one of them")
+endif()
+set(isa_list ${WISP_ISAS})
+
 # ISA/widths.h: WIDTH_LIST(X), and the template of a width once for each.
 foreach(isa generic avx2 avx512 neon) # all of them: .ci/aarch64 compiles for another CPU than this one
   if(NOT DEFINED widths_${isa})

@@ -21,11 +21,7 @@ wisp__combo wisp__combo_of(wisp_type matrix, wisp_type block)
 /* ---- instruction sets ------------------------------------------------------------------------ */
 
 extern const wisp__isa wisp__isa_generic;
-#ifdef __x86_64__
-extern const wisp__isa wisp__isa_avx2, wisp__isa_avx512;
-#elif defined(__aarch64__)
-extern const wisp__isa wisp__isa_neon;
-#endif
+extern const wisp__isa wisp__isa_avx2, wisp__isa_avx512, wisp__isa_neon;
 
 /* Number i of this CPU's instruction sets, best first; NULL past the end. */
 static const wisp__isa *runnable_isa(int i)
@@ -34,11 +30,16 @@ static const wisp__isa *runnable_isa(int i)
     int n = 0;
 #ifdef __x86_64__
     __builtin_cpu_init();
+#endif
+#ifdef WISP_WITH_avx512
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512bw"))
         list[n++] = &wisp__isa_avx512;
+#endif
+#ifdef WISP_WITH_avx2
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) list[n++] = &wisp__isa_avx2;
-#elif defined(__aarch64__)
+#endif
+#ifdef WISP_WITH_neon
     list[n++] = &wisp__isa_neon; /* a part of every such CPU */
 #endif
     list[n++] = &wisp__isa_generic;

@@ -41,6 +41,7 @@ wisp_status wisp__mat_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_o
     A->log_c = __builtin_ctz((unsigned)c);
     A->rows = src->rows;
     A->cols = src->cols;
+    A->width = o->width;
     if ((unsigned)o->order > WISP_ROWS_TILES || (unsigned)o->format > WISP_FORMAT_HERMITIAN)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "unknown order of rows %d or format %d", (int)o->order, (int)o->format);
     A->order = o->map ? o->map->order : A->rows == A->cols ? o->order : WISP_ROWS_NATURAL;

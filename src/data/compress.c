@@ -212,11 +212,11 @@ uint8_t wisp__compression_code(wisp__compression *c, wisp_type type, wisp_scalar
 /* ---- the choice --------------------------------------------------------------------------------- */
 
 /* Bytes of the matrix in what was found. */
-static int64_t bytes_of(const wisp__compression *c, const wisp_mat *A, int64_t entries)
+static int64_t bytes_of(wisp__compression *c, const wisp_mat *A, int64_t entries)
 {
     const int64_t size = (int64_t)wisp_type_size(A->type), real = wisp__type_is_double(A->type) ? 8 : 4;
     const int64_t diagonal = c->apart ? A->rows * real : 0;
-    if (c->pattern) return A->rows * 2 + diagonal;
+    if (c->pattern) return A->rows * 2 + c->rows.begin[atomic_load(&c->rows.strings)] + diagonal;
     return entries * ((c->codes ? 1 : size) + (c->short_columns ? 2 : 4)) + diagonal;
 }
 

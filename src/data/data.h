@@ -60,7 +60,7 @@ struct wisp_mat {
     wisp_map *map, *col_map;
     wisp_type type;
     int64_t rows, cols, sigma;
-    int log_c;
+    int log_c, width; /* width: of the blocks it was made for */
     wisp_row_order order;
     wisp_format format;
     wisp__sell local, remote; /* remote.chunks = 0: none */

@@ -27,7 +27,7 @@ static wisp_status renew(wisp_mat *A, const wisp_src *src)
 {
     wisp_mat *B = NULL;
     wisp_status status;
-    const wisp_mat_opts o = {.type = A->type, .width = A->log_c ? 1 : 2, .map = A->map};
+    const wisp_mat_opts o = {.type = A->type, .width = A->width, .map = A->map};
     WISP_TRY(wisp_mat_create(&B, A->ctx, src, &o));
     const wisp__sell old = A->local;
     A->local = B->local;

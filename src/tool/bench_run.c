@@ -85,8 +85,6 @@ wisp_status bench_find_steps(bench_runner *r, double wanted, int64_t *steps)
 
 /* ---- what a step needs --------------------------------------------------------------------------- */
 
-/* Least traffic and operations of one step; the naive one goes over its vectors thirteen times (table I). What is
-   written without having been read is read, too, unless it is stored past the caches, as the update does. */
 /* Whether a plain product writes y past the caches: large, in whole cache lines (or single real columns). */
 static bool product_stores_past(const bench_runner *r, double block)
 {
@@ -95,6 +93,8 @@ static bool product_stores_past(const bench_runner *r, double block)
     return block >= 64 << 20 && (row % 64 == 0 || single) && r->info.format != WISP_FORMAT_HERMITIAN;
 }
 
+/* Least traffic and operations of one step; the naive one goes over its vectors thirteen times (table I). What is
+   written without having been read is read, too, unless it is stored past the caches, as the update does. */
 static wisp_status find_cost(bench_runner *r)
 {
     const bench_case *c = &r->what;
