@@ -69,7 +69,9 @@ static bool is_late(const wisp__half *h, int64_t strip) { return h->incoming[str
 static void do_block(const half_run *r, int64_t block)
 {
     const wisp__half *h = r->half;
-    const int64_t begin = h->first[block] / K_STRIP, end = (h->first[block + 1] + K_STRIP - 1) / K_STRIP;
+    /* Both rounded up: an empty block at the end may begin behind a strip that is not whole. */
+    const int64_t begin = (h->first[block] + K_STRIP - 1) / K_STRIP,
+                  end = (h->first[block + 1] + K_STRIP - 1) / K_STRIP;
     int64_t reach = h->first[block], left = end;
     if (r->partial) memset(dots_of(r, block, 0), 0, 2 * r->dot_size * sizeof(double));
     memset((char *)r->whole.spill + (size_t)h->spill[block] * r->row_bytes, 0,
