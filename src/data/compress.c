@@ -86,7 +86,8 @@ typedef struct {
     wisp__compression *c;
     atomic_bool no_use; /* what is looked for is not there */
     bool short_columns_too;
-    atomic_bool far; /* a column does not fit into 16 bits */
+    atomic_bool far;              /* a column does not fit into 16 bits */
+    atomic_bool complex_diagonal; /* which can't be kept apart */
 } search;
 
 static size_t row_string_bytes(wisp_type type, int n) { return (size_t)n * (sizeof(int32_t) + wisp_type_size(type)); }
@@ -158,6 +159,8 @@ out:
 
 /* ---- values that repeat, columns near the diagonal ---------------------------------------------- */
 
+static bool no_codes(search *s) { return strings_full(&s->c->values) || atomic_load(&s->complex_diagonal); }
+
 static wisp_status search_values(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
 {
     search *s = arg;
@@ -172,15 +175,14 @@ static wisp_status search_values(void *arg, wisp__row_reader *reader, int64_t be
             if (offset < INT16_MIN || offset > INT16_MAX) atomic_store(&s->far, true);
             wisp_scalar v = reader->sum[k];
             if (s->c->apart && offset == 0) {
-                if (v.im != 0) atomic_store(&s->no_use, true);
+                if (v.im != 0) atomic_store(&s->complex_diagonal, true);
                 v = (wisp_scalar){0, 0};
             }
             wisp__value bytes;
             wisp__store(A->type, &bytes, v);
             intern(&s->c->values, (const char *)&bytes, size);
         }
-        if (strings_full(&s->c->values) && (!s->short_columns_too || atomic_load(&s->far)))
-            atomic_store(&s->no_use, true);
+        if (no_codes(s) && (!s->short_columns_too || atomic_load(&s->far))) atomic_store(&s->no_use, true);
     }
     return WISP_OK;
 }
@@ -195,7 +197,7 @@ static wisp_status find_values(wisp__compression *c, const wisp_mat *A, const wi
     WISP_TRY(strings_open(&c->values, ctx, CODES, (int64_t)CODES * (int64_t)wisp_type_size(A->type)));
     wisp__compression_code(c, A->type, (wisp_scalar){0, 0}); /* of padding */
     WISP_TRY(wisp__for_rows(ctx, "comparing", src, A->col_map, A->rows, PIECE, search_values, &s));
-    c->codes = !strings_full(&c->values);
+    c->codes = !no_codes(&s);
     c->short_columns = !atomic_load(&s.far);
     if (!c->codes) c->apart = false;
 out:
