@@ -123,7 +123,7 @@ static wisp_status search_rows(void *arg, wisp__row_reader *reader, int64_t begi
     for (int64_t i = begin; i < end && !atomic_load(&s->no_use); i++) {
         int n;
         WISP_TRY(wisp__read_row(reader, A->ctx, wisp__map_user(A->map, i), &n));
-        if (n > room) {
+        if (n > room || !string) {
             wisp_free(A->ctx, string);
             room = n + n / 2;
             WISP_TRY(wisp__alloc_raw(A->ctx, &string, row_string_bytes(A->type, room), 1));
@@ -141,14 +141,16 @@ out:
 }
 
 /* Looks for row patterns; c->pattern is NULL if there are none. */
-static wisp_status find_rows(wisp__compression *c, const wisp_mat *A, const wisp_src *src, bool apart)
+static wisp_status find_rows(wisp__compression *c, const wisp_mat *A, const wisp_src *src, int64_t entries, bool apart)
 {
     wisp_ctx *ctx = A->ctx;
     search s = {.A = A, .c = c};
     wisp_status status;
     const size_t real = wisp__type_is_double(A->type) ? sizeof(double) : sizeof(float);
     c->apart = apart;
-    WISP_TRY(strings_open(&c->rows, ctx, UINT16_MAX, ROW_BYTES));
+    /* No more than there can be: a small matrix takes little memory while it is made, too. */
+    WISP_TRY(strings_open(&c->rows, ctx, WISP__MIN(UINT16_MAX, A->rows),
+                          WISP__MIN(ROW_BYTES, entries * (int64_t)row_string_bytes(A->type, 1))));
     WISP_TRY(wisp_alloc(ctx, &c->pattern, (size_t)A->rows, sizeof *c->pattern));
     if (apart) WISP_TRY(wisp_alloc(ctx, &c->diagonal, (size_t)A->rows, real));
     WISP_TRY(wisp__for_rows(ctx, "comparing", src, A->col_map, A->rows, PIECE, search_rows, &s));
@@ -230,15 +232,23 @@ static void drop_if_little(wisp__compression *c, const wisp_mat *A, int64_t entr
     if (!always && (double)bytes_of(c, A, entries) > worth_it * (double)sell) wisp__compression_free(c, A->ctx);
 }
 
+/* To need less memory is a gain, not a need. */
+static wisp_status or_without(wisp_ctx *ctx, wisp_status status, bool always)
+{
+    if (status != WISP_ERR_NOMEM || always) return status;
+    wisp_ctx_log(ctx, WISP_LOG_PERF, "no memory to look for repetition in the matrix; it is stored as it is");
+    return WISP_OK;
+}
+
 wisp_status wisp__compression_find_rows(wisp__compression *c, const wisp_mat *A, const wisp_src *src, int64_t entries,
                                         bool always)
 {
     wisp_status status;
-    WISP_TRY(find_rows(c, A, src, false));
-    if (!c->pattern && A->map == A->col_map) WISP_TRY(find_rows(c, A, src, true));
+    WISP_TRY(find_rows(c, A, src, entries, false));
+    if (!c->pattern && A->map == A->col_map) WISP_TRY(find_rows(c, A, src, entries, true));
     if (c->pattern) drop_if_little(c, A, entries, always);
 out:
-    return status;
+    return or_without(A->ctx, status, always);
 }
 
 wisp_status wisp__compression_find_values(wisp__compression *c, const wisp_mat *A, const wisp_src *src, int64_t entries,
@@ -249,7 +259,7 @@ wisp_status wisp__compression_find_values(wisp__compression *c, const wisp_mat *
     if (!c->codes && !c->short_columns && A->map == A->col_map) WISP_TRY(find_values(c, A, src, true));
     drop_if_little(c, A, entries, always);
 out:
-    return status;
+    return or_without(A->ctx, status, always);
 }
 
 void wisp__compression_free(wisp__compression *c, wisp_ctx *ctx)
