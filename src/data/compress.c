@@ -221,7 +221,7 @@ static int64_t bytes_of(const wisp__compression *c, const wisp_mat *A, int64_t e
 {
     const int64_t size = (int64_t)wisp_type_size(A->type), real = wisp__type_is_double(A->type) ? 8 : 4;
     const int64_t diagonal = c->apart ? A->rows * real : 0;
-    if (c->pattern) return A->rows * 2 + diagonal;
+    if (c->pattern) return A->rows * 2 + diagonal + c->rows.begin[atomic_load(&c->rows.strings)];
     return entries * ((c->codes ? 1 : size) + (c->short_columns ? 2 : 4)) + diagonal;
 }
 
