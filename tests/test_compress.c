@@ -121,6 +121,85 @@ static void products(void **state)
             }
 }
 
+/* Rows of which there are too many kinds for patterns: their values are few, or their columns near, or both. */
+typedef struct {
+    int64_t rows;
+    wisp_type type;
+    int few, near;
+    int shortest; /* row */
+} coded;
+
+static int coded_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    const coded *c = arg;
+    ref_rng r = {(uint64_t)row + 1};
+    const int n = c->shortest + (int)ref_below(&r, 5);
+    for (int k = 0; col && k < n; k++) {
+        const int64_t reach = c->near ? 20000 : c->rows, j = row + ref_below(&r, reach) - reach / 2;
+        const cplx a = c->few ? (double)(1 + ref_below(&r, 9)) : ref_value(&r, c->type);
+        const int64_t many = (j + c->rows) % c->rows;
+        col[k] = c->near && llabs((long long)(many - row)) > 20000 ? row : many;
+        if (wisp_type_is_complex(c->type))
+            ((cplx *)val)[k] = a;
+        else
+            ((double *)val)[k] = creal(a);
+    }
+    return n;
+}
+
+/* The same products as SELL, whatever the chunk height. */
+static void coded_products(void **state)
+{
+    (void)state;
+    static const int widths[] = {1, 2, 33};
+    ref_rng r = {8};
+    for (int isa = 0; isa < 3; isa++)
+        for (int kind = 0; kind < 4 * 3; kind++) {
+            const wisp_type type = WISP_S + kind % 4;
+            coded rows = {40007, type, kind / 4 < 2, kind / 4 > 0, (int)ref_below(&r, 2)};
+            const wisp_src src = {.rows = rows.rows,
+                                  .cols = rows.rows,
+                                  .max_row = 8,
+                                  .type = wisp_type_is_complex(type) ? WISP_Z : WISP_D,
+                                  .row = coded_row,
+                                  .arg = &rows};
+            wisp_ctx *ctx = isa_ctx(isa_list[isa], 1 + (int)ref_below(&r, 3));
+            if (!ctx) continue;
+            for (int w = 0; w < 3; w++) {
+                wisp_mat *A[2];
+                wisp_blk *x[2], *y[2];
+                ref_mat got[2];
+                wisp_scalar dot[2][3 * 33];
+                for (int k = 0; k < 2; k++) {
+                    const wisp_mat_opts o = {.type = type,
+                                             .width = widths[w],
+                                             .order = WISP_ROWS_NATURAL,
+                                             .format = k ? WISP_FORMAT_SELL : WISP_FORMAT_COMPRESSED};
+                    wisp_mat_info info;
+                    const wisp_aug aug = {.terms = w % 2 ? 0 : WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY, .dot = dot[k]};
+                    REF_OK(ctx, wisp_mat_create(&A[k], ctx, &src, &o));
+                    wisp_mat_get_info(A[k], &info);
+                    assert_int_equal(info.format, o.format);
+                    REF_OK(ctx, wisp_blk_create(&x[k], ctx, wisp_mat_map(A[k]), type, widths[w]));
+                    REF_OK(ctx, wisp_blk_create(&y[k], ctx, wisp_mat_map(A[k]), type, widths[w]));
+                    REF_OK(ctx, wisp_blk_fill_random(x[k], WISP_RANDOM_GAUSS, 3, 0, 0));
+                    REF_OK(ctx, wisp_spmmv(y[k], A[k], x[k], &aug));
+                    got[k] = ref_get(y[k]);
+                }
+                for (int64_t i = 0; i < rows.rows * widths[w]; i++)
+                    if (!(cabs(got[0].a[i] - got[1].a[i]) <= 100 * ref_eps(type)))
+                        fail_msg("%s, kind %d, width %d: element %lld is %g%+gi, should be %g%+gi", isa_list[isa], kind,
+                                 widths[w], (long long)i, creal(got[0].a[i]), cimag(got[0].a[i]), creal(got[1].a[i]),
+                                 cimag(got[1].a[i]));
+                for (int j = 0; w % 2 == 0 && j < 3 * widths[w]; j++)
+                    assert_true(fabs(dot[0][j].re - dot[1][j].re) <= 100 * ref_eps(type) * (double)rows.rows);
+                for (int k = 0; k < 2; k++)
+                    wisp_blk_free(x[k]), wisp_blk_free(y[k]), wisp_mat_free(A[k]), ref_free(got[k]);
+            }
+            wisp_ctx_free(ctx);
+        }
+}
+
 /* A lattice takes a few bytes a row; where nothing repeats, SELL is taken, or asking for more is refused. */
 static void choice(void **state)
 {
@@ -239,10 +318,8 @@ static void threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),
-        cmocka_unit_test(choice),
-        cmocka_unit_test(new_values),
-        cmocka_unit_test(threads),
+        cmocka_unit_test(products),   cmocka_unit_test(coded_products), cmocka_unit_test(choice),
+        cmocka_unit_test(new_values), cmocka_unit_test(threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

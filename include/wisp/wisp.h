@@ -234,6 +234,7 @@ typedef struct {
     int64_t bytes; /* of the stored arrays */
     wisp_row_order order;
     wisp_format format;
+    int64_t assembly_bytes; /* wisp_mat_plan: the most that is held while it is made; else 0 */
 } wisp_mat_info;
 WISP_API void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info);
 WISP_API wisp_map *wisp_mat_map(const wisp_mat *A);     /* rows; borrowed, not to be freed */

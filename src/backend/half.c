@@ -18,7 +18,8 @@ typedef struct {
     wisp__half_params whole, first; /* all terms; those of a strip that is not finished by its own block */
     double *partial;                /* of each block: strips that it finishes as it goes, and the others */
     size_t dot_size, row_bytes;
-    block_state *state; /* [blocks] */
+    block_state *state;  /* [blocks] */
+    atomic_bool stopped; /* some block will never be done: the call was cancelled, and may have been resumed since */
 } half_run;
 
 /* Part i of the parts into which threads cut the blocks, by entries. */
@@ -69,7 +70,9 @@ static bool is_late(const wisp__half *h, int64_t strip) { return h->incoming[str
 static void do_block(const half_run *r, int64_t block)
 {
     const wisp__half *h = r->half;
-    const int64_t begin = h->first[block] / K_STRIP, end = (h->first[block + 1] + K_STRIP - 1) / K_STRIP;
+    /* Both rounded up: an empty block at the end may begin behind a strip that is not whole. */
+    const int64_t begin = (h->first[block] + K_STRIP - 1) / K_STRIP,
+                  end = (h->first[block + 1] + K_STRIP - 1) / K_STRIP;
     int64_t reach = h->first[block], left = end;
     if (r->partial) memset(dots_of(r, block, 0), 0, 2 * r->dot_size * sizeof(double));
     memset((char *)r->whole.spill + (size_t)h->spill[block] * r->row_bytes, 0,
@@ -88,11 +91,12 @@ static void do_block(const half_run *r, int64_t block)
 }
 
 /* Waits for the blocks that spill into this one; false if the call was cancelled. */
-static bool wait_for(const half_run *r, int64_t block)
+static bool wait_for(half_run *r, int64_t block)
 {
     enum { SPINS = 4096 };
     for (int n = 0; !ready(r, block); n++) {
-        if (wisp__cancelled(r->ctx)) return false;
+        if (wisp__cancelled(r->ctx)) atomic_store(&r->stopped, true);
+        if (atomic_load(&r->stopped)) return false;
         if (n >= SPINS) sched_yield(); /* more threads than cores */
     }
     return true;
@@ -100,11 +104,14 @@ static bool wait_for(const half_run *r, int64_t block)
 
 static void half_thread(void *arg, int thread, int threads)
 {
-    const half_run *r = arg;
+    half_run *r = arg;
     const wisp__half *h = r->half;
     const int64_t begin = first_block(h, thread, threads), end = first_block(h, thread + 1, threads);
     for (int64_t b = begin; b < end; b++) {
-        if (wisp__cancelled(r->ctx)) return;
+        if (wisp__cancelled(r->ctx)) {
+            atomic_store(&r->stopped, true);
+            return;
+        }
         do_block(r, b);
     }
     for (int64_t b = begin; b < end; b++) {
@@ -143,5 +150,6 @@ wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, wisp__combo combo, const wisp__
     if (status != WISP_OK) return status;
     wisp__run_some(ctx, half->blocks <= 1, half_thread, &run);
     wisp_free(ctx, run.state);
-    return wisp__cancelled(ctx) ? wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled") : WISP_OK;
+    return atomic_load(&run.stopped) || wisp__cancelled(ctx) ? wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled")
+                                                             : WISP_OK;
 }

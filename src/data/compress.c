@@ -85,7 +85,8 @@ typedef struct {
     wisp__compression *c;
     atomic_bool no_use; /* what is looked for is not there */
     bool short_columns_too;
-    atomic_bool far; /* a column does not fit into 16 bits */
+    atomic_bool far;              /* a column does not fit into 16 bits */
+    atomic_bool complex_diagonal; /* which can't be kept apart */
 } search;
 
 static size_t row_string_bytes(wisp_type type, int n) { return (size_t)n * (sizeof(int32_t) + wisp_type_size(type)); }
@@ -106,7 +107,9 @@ static bool row_string(const search *s, const wisp__row_reader *reader, int64_t 
             wisp__store(real, (char *)s->c->diagonal + (size_t)row * wisp_type_size(real), v);
             v = (wisp_scalar){0, 0};
         }
-        wisp__store(type, value, v);
+        wisp__value bytes; /* `value` may lie between doubles */
+        wisp__store(type, &bytes, v);
+        memcpy(value, &bytes, size);
     }
     return true;
 }
@@ -121,7 +124,7 @@ static wisp_status search_rows(void *arg, wisp__row_reader *reader, int64_t begi
     for (int64_t i = begin; i < end && !atomic_load(&s->no_use); i++) {
         int n;
         WISP_TRY(wisp__read_row(reader, A->ctx, wisp__map_user(A->map, i), &n));
-        if (n > room) {
+        if (n > room || !string) {
             wisp_free(A->ctx, string);
             room = n + n / 2;
             WISP_TRY(wisp__alloc_raw(A->ctx, &string, row_string_bytes(A->type, room), 1));
@@ -139,14 +142,16 @@ out:
 }
 
 /* Looks for row patterns; c->pattern is NULL if there are none. */
-static wisp_status find_rows(wisp__compression *c, const wisp_mat *A, const wisp_src *src, bool apart)
+static wisp_status find_rows(wisp__compression *c, const wisp_mat *A, const wisp_src *src, int64_t entries, bool apart)
 {
     wisp_ctx *ctx = A->ctx;
     search s = {.A = A, .c = c};
     wisp_status status;
     const size_t real = wisp__type_is_double(A->type) ? sizeof(double) : sizeof(float);
     c->apart = apart;
-    WISP_TRY(strings_open(&c->rows, ctx, UINT16_MAX, ROW_BYTES));
+    /* No more than there can be: a small matrix takes little memory while it is made, too. */
+    WISP_TRY(strings_open(&c->rows, ctx, WISP__MIN(UINT16_MAX, A->rows),
+                          WISP__MIN(ROW_BYTES, entries * (int64_t)row_string_bytes(A->type, 1))));
     WISP_TRY(wisp_alloc(ctx, &c->pattern, (size_t)A->rows, sizeof *c->pattern));
     if (apart) WISP_TRY(wisp_alloc(ctx, &c->diagonal, (size_t)A->rows, real));
     WISP_TRY(wisp__for_rows(ctx, "comparing", src, A->col_map, A->rows, WISP__PIECE, search_rows, &s));
@@ -156,6 +161,8 @@ out:
 }
 
 /* ---- values that repeat, columns near the diagonal ---------------------------------------------- */
+
+static bool no_codes(search *s) { return strings_full(&s->c->values) || atomic_load(&s->complex_diagonal); }
 
 static wisp_status search_values(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
 {
@@ -171,15 +178,14 @@ static wisp_status search_values(void *arg, wisp__row_reader *reader, int64_t be
             if (offset < INT16_MIN || offset > INT16_MAX) atomic_store(&s->far, true);
             wisp_scalar v = reader->sum[k];
             if (s->c->apart && offset == 0) {
-                if (v.im != 0) atomic_store(&s->no_use, true);
+                if (v.im != 0) atomic_store(&s->complex_diagonal, true);
                 v = (wisp_scalar){0, 0};
             }
             wisp__value bytes;
             wisp__store(A->type, &bytes, v);
             intern(&s->c->values, (const char *)&bytes, size);
         }
-        if (strings_full(&s->c->values) && (!s->short_columns_too || atomic_load(&s->far)))
-            atomic_store(&s->no_use, true);
+        if (no_codes(s) && (!s->short_columns_too || atomic_load(&s->far))) atomic_store(&s->no_use, true);
     }
     return WISP_OK;
 }
@@ -194,7 +200,7 @@ static wisp_status find_values(wisp__compression *c, const wisp_mat *A, const wi
     WISP_TRY(strings_open(&c->values, ctx, CODES, (int64_t)CODES * (int64_t)wisp_type_size(A->type)));
     wisp__compression_code(c, A->type, (wisp_scalar){0, 0}); /* of padding */
     WISP_TRY(wisp__for_rows(ctx, "comparing", src, A->col_map, A->rows, WISP__PIECE, search_values, &s));
-    c->codes = !strings_full(&c->values);
+    c->codes = !no_codes(&s);
     c->short_columns = !atomic_load(&s.far);
     if (!c->codes) c->apart = false;
 out:
@@ -216,7 +222,7 @@ static int64_t bytes_of(wisp__compression *c, const wisp_mat *A, int64_t entries
 {
     const int64_t size = (int64_t)wisp_type_size(A->type), real = wisp__type_is_double(A->type) ? 8 : 4;
     const int64_t diagonal = c->apart ? A->rows * real : 0;
-    if (c->pattern) return A->rows * 2 + c->rows.begin[atomic_load(&c->rows.strings)] + diagonal;
+    if (c->pattern) return A->rows * 2 + diagonal + c->rows.begin[atomic_load(&c->rows.strings)];
     return entries * ((c->codes ? 1 : size) + (c->short_columns ? 2 : 4)) + diagonal;
 }
 
@@ -227,15 +233,23 @@ static void drop_if_little(wisp__compression *c, const wisp_mat *A, int64_t entr
     if (!always && (double)bytes_of(c, A, entries) > worth_it * (double)sell) wisp__compression_free(c, A->ctx);
 }
 
+/* To need less memory is a gain, not a need. */
+static wisp_status or_without(wisp_ctx *ctx, wisp_status status, bool always)
+{
+    if (status != WISP_ERR_NOMEM || always) return status;
+    wisp_ctx_log(ctx, WISP_LOG_PERF, "no memory to look for repetition in the matrix; it is stored as it is");
+    return WISP_OK;
+}
+
 wisp_status wisp__compression_find_rows(wisp__compression *c, const wisp_mat *A, const wisp_src *src, int64_t entries,
                                         bool always)
 {
     wisp_status status;
-    WISP_TRY(find_rows(c, A, src, false));
-    if (!c->pattern && A->map == A->col_map) WISP_TRY(find_rows(c, A, src, true));
+    WISP_TRY(find_rows(c, A, src, entries, false));
+    if (!c->pattern && A->map == A->col_map) WISP_TRY(find_rows(c, A, src, entries, true));
     if (c->pattern) drop_if_little(c, A, entries, always);
 out:
-    return status;
+    return or_without(A->ctx, status, always);
 }
 
 wisp_status wisp__compression_find_values(wisp__compression *c, const wisp_mat *A, const wisp_src *src, int64_t entries,
@@ -246,7 +260,7 @@ wisp_status wisp__compression_find_values(wisp__compression *c, const wisp_mat *
     if (!c->codes && !c->short_columns && A->map == A->col_map) WISP_TRY(find_values(c, A, src, true));
     drop_if_little(c, A, entries, always);
 out:
-    return status;
+    return or_without(A->ctx, status, always);
 }
 
 void wisp__compression_free(wisp__compression *c, wisp_ctx *ctx)

@@ -160,9 +160,10 @@ static void invert(const int32_t *user, int64_t rows, int32_t *place)
     for (int64_t i = 0; i < rows; i++) place[user[i]] = (int32_t)i;
 }
 
+enum { LINE = 64, AT_ONCE = 4 }; /* judges; each takes memory */
+
 static wisp_status judge(const search *s, candidate *c)
 {
-    enum { LINE = 64 };
     wisp__sweep w = {&s->graph, 0, s->rows, s->rows, NULL, NULL, s->row_bytes, s->entry_bytes};
     int32_t *user = NULL, *place = NULL;
     int64_t *begin = NULL, tiles;
@@ -190,7 +191,6 @@ out:
 /* Judges the candidates from number `first` on. */
 static wisp_status judge_all(search *s, int first)
 {
-    enum { AT_ONCE = 4 }; /* each takes memory */
 #pragma omp parallel for schedule(dynamic) num_threads(WISP__MIN(s->ctx->threads, AT_ONCE))
     for (int i = first; i < s->n; i++) s->list[i].status = judge(s, &s->list[i]);
     for (int i = first; i < s->n; i++) {
@@ -315,12 +315,31 @@ static void tell(const search *s, const candidate *c)
                      order_name[c->order], s->n, t->cost, t->excess, n->cost, n->excess);
 }
 
+/* Small enough to stay in the second-level cache. */
+static bool near_core(const wisp__caches *c, int64_t rows, int64_t row_bytes)
+{
+    return (double)(rows * row_bytes) <= 0.5 * c->l2;
+}
+
+int64_t wisp__order_bytes(wisp_ctx *ctx, int64_t rows, int64_t nnz, wisp_row_order order, wisp_type type, int width)
+{
+    const int64_t row_bytes = (int64_t)wisp_type_size(type) * width, per_line = WISP__MAX(LINE / row_bytes, 1);
+    wisp__caches caches;
+    if (order == WISP_ROWS_NATURAL || rows < 2) return 0;
+    wisp__caches_find(ctx, width, &caches);
+    if (order == WISP_ROWS_DEFAULT && near_core(&caches, rows, row_bytes)) return 0;
+    const int64_t graph = 4 * nnz + (8 + 4) * rows, tile = WISP__MIN(8 * rows, 8 << 20);
+    const int64_t levels = (8 + 4) * rows + (4 + 4 + 8 + 1 + 4) * rows; /* natural and breadth first, with labels */
+    const int64_t judges = WISP__MIN(ctx->threads, AT_ONCE) * ((4 + 4 + 8 / per_line) * rows + tile);
+    return graph + levels + judges + SAMPLES * SLOTS * 4;
+}
+
 /* Whether it is plain without the whole pattern that no order is much better than the natural one. */
 static wisp_status natural_will_do(search *s, const wisp_src *src, bool *yes)
 {
     wisp_status status = WISP_OK;
     wisp__traffic t;
-    *yes = (double)(s->rows * s->row_bytes) <= 0.5 * s->caches.l2;
+    *yes = near_core(&s->caches, s->rows, s->row_bytes);
     if (*yes && s->want == WISP_ROWS_DEFAULT) return status;
     WISP_TRY(find_reach(s->ctx, src, &s->reach));
     wisp__band_traffic(s->reach, s->row_bytes, s->entries, s->entry_bytes, &s->caches, &t);

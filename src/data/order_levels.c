@@ -79,14 +79,45 @@ static int32_t peripheral(search *s, int32_t root, int64_t at)
     return end;
 }
 
-/* Neighbours found from one row stand by rising length. */
+static bool shorter(const search *s, int32_t a, int32_t b)
+{
+    const int32_t *len = s->g->row_len;
+    return len[a] != len[b] ? len[a] < len[b] : a < b;
+}
+
+/* Sinks row[i] of a heap of n rows with the longest on top. */
+static void sink(const search *s, int32_t *row, int64_t i, int64_t n)
+{
+    const int32_t own = row[i];
+    for (int64_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && shorter(s, row[child], row[child + 1])) child++;
+        if (!shorter(s, own, row[child])) break;
+        row[i] = row[child];
+    }
+    row[i] = own;
+}
+
+/* Neighbours found from one row stand by rising length; the many of a hub are sorted by a heap. */
 static void by_length(const search *s, int64_t begin, int64_t end)
 {
-    for (int64_t i = begin + 1; i < end; i++) {
-        const int32_t row = s->queue[i], n = s->g->row_len[row];
-        int64_t j = i;
-        for (; j > begin && s->g->row_len[s->queue[j - 1]] > n; j--) s->queue[j] = s->queue[j - 1];
-        s->queue[j] = row;
+    enum { FEW = 64 };
+    int32_t *row = s->queue + begin;
+    const int64_t n = end - begin;
+    if (n <= FEW) {
+        for (int64_t i = 1; i < n; i++) {
+            const int32_t own = row[i];
+            int64_t j = i;
+            for (; j > 0 && s->g->row_len[row[j - 1]] > s->g->row_len[own]; j--) row[j] = row[j - 1];
+            row[j] = own;
+        }
+        return;
+    }
+    for (int64_t i = n / 2; i-- > 0;) sink(s, row, i, n);
+    for (int64_t last = n - 1; last > 0; last--) {
+        const int32_t longest = row[0];
+        row[0] = row[last];
+        row[last] = longest;
+        sink(s, row, 0, last);
     }
 }
 

@@ -1,5 +1,6 @@
 /* What a matrix will take. */
 #include "assemble.h"
+#include "order.h"
 
 typedef struct {
     wisp_ctx *ctx;
@@ -30,6 +31,24 @@ out:
     return status;
 }
 
+/* The most that is held on the way to a matrix of that many bytes: lengths of rows, each thread's row, and the search
+   for an order, or for repetition, before its arrays are there; the whole matrix beside its half. */
+static int64_t assembly_bytes(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *o, const wisp_mat_info *info)
+{
+    enum { TABLES = 2560 << 10, READER = 52, LITTLE = 4 << 10 };
+    const int64_t rows = src->rows, entry = (int64_t)wisp_type_size(info->type) + 4;
+    const int64_t readers = ctx->threads * src->max_row * READER, map = 12 * rows;
+    const bool search = rows == src->cols && !o->map;
+    const int64_t order =
+        search ? wisp__order_bytes(ctx, rows, info->nnz, info->order, info->type, WISP__MAX(o->width, 1)) : 0;
+    /* Tables, and the patterns that are copied from them. */
+    const int64_t repetition = WISP__MIN(TABLES, 40 * rows + 2 * info->nnz * entry) + (2 + 8) * rows + map;
+    int64_t bytes = info->bytes + map;
+    if (info->format == WISP_FORMAT_HERMITIAN) bytes += info->nnz * entry + 12 * rows;
+    bytes = WISP__MAX(bytes, WISP__MAX(order, repetition) + 4 * rows);
+    return bytes + readers + LITTLE;
+}
+
 wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_mat_info *info)
 {
     const wisp_mat_opts o = opts ? *opts : (wisp_mat_opts){0};
@@ -55,8 +74,10 @@ wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opt
     if (A.format == WISP_FORMAT_HERMITIAN) {
         const int64_t lists = 32 * 1024,
                       row = 8 + 4 + 4 + 2; /* rows that cross blocks are an eighth at most, usually */
-        info->bytes = (info->nnz + src->rows) / 2 * ((int64_t)wisp_type_size(A.type) + 4) + src->rows * row + lists;
+        /* An entry has its column and, outside of its block, a row of spill. */
+        info->bytes = (info->nnz + src->rows) / 2 * ((int64_t)wisp_type_size(A.type) + 8) + src->rows * row + lists;
     }
+    info->assembly_bytes = assembly_bytes(ctx, src, &o, info);
 out:
     return status;
 }

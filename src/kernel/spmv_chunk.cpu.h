@@ -57,7 +57,7 @@ INLINE chunk_vec chunk_product(const wisp__spmmv_params *p, const unsigned coded
     const real *x = (const real *)p->gather;
     chunk_vec xv, av;
     if (coded & SHORT_COLS) {
-#define ELEMENT(l) x[row + p->short_col[at + (l)]]
+#define ELEMENT(l) x[row + (l) + p->short_col[at + (l)]]
         xv = SIMD_EACH;
 #undef ELEMENT
     } else {

@@ -13,8 +13,8 @@ int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_
     wisp_ctx_memory(t->ctx, &p->source, NULL);
     if (wisp_mat_plan(t->ctx, src, mo, &p->matrix)) return tool_fail_ctx(t);
     p->blocks = wisp_kpm_plan(p->matrix.rows, p->matrix.type, ko);
-    int64_t after = p->source > p->blocks ? p->source : p->blocks;
-    p->total = p->matrix.bytes + after;
+    const int64_t before = p->matrix.assembly_bytes + p->source, after = p->matrix.bytes + p->blocks;
+    p->total = before > after ? before : after;
     return EXIT_FINE;
 }
 
