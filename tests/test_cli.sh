@@ -277,17 +277,20 @@ check "a missing gnuplot is named" grep -q '^wisp: --plot needs gnuplot' err
 check "a failing gnuplot is named" grep -q '^wisp: gnuplot failed.*no such terminal' err
 check "the old plot survives it" grep -qx old old.svg
 
-# ---- memory that is refused somewhere: one line, never a crash
-for ((n = 1; n < 1000; n++)); do
+# ---- memory that is refused somewhere: one line, never a crash. (What a matrix can do without may be refused; the run
+# goes on then. Past the last allocation it always does.)
+failures=0 passes=0
+for ((n = 1; n < 1000 && passes < 40; n++)); do
     checks=$((checks + 1))
     WISP_ALLOC_FAIL_AT=$n "$wisp" dos $topi --moments 16 --vectors 2 --json >out 2>err
     rc=$?
-    [ $rc = 0 ] && break
+    passes=$((rc == 0 ? passes + 1 : 0)) failures=$((rc == 0 ? failures : failures + 1))
+    [ $rc = 0 ] && continue
     { [ $rc = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^wisp: ' err; } ||
         fail "allocation $n refused: exit $rc: $(cat err)"
 done
 checks=$((checks + 1))
-[ $n -gt 40 ] && [ $n -lt 1000 ] || fail "the run passes when allocation $n is refused"
+[ $failures -gt 30 ] && [ $n -lt 1000 ] || fail "of refused allocations $failures failed, up to number $n"
 
 # ---- refused: usage
 refused 2 "no command"
