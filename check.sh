@@ -12,4 +12,4 @@ esac
 ./install-deps.sh build optional test
 cmake -S . -B build -G Ninja -DWISP_TESTS=ON >/dev/null
 cmake --build build
-exec ctest --test-dir build --output-on-failure ${label:+-L "$label"}
+exec ctest --test-dir build -j 2 --output-on-failure ${label:+-L "$label"}

@@ -155,7 +155,7 @@ static void coded_products(void **state)
     ref_rng r = {8};
     for (int isa = 0; isa < 3; isa++)
         for (int kind = 0; kind < 4 * 3; kind++) {
-            const wisp_type type = WISP_S + kind % 4;
+            const wisp_type type = (wisp_type)(WISP_S + kind % 4);
             coded rows = {40007, type, kind / 4 < 2, kind / 4 > 0, (int)ref_below(&r, 2)};
             const wisp_src src = {.rows = rows.rows,
                                   .cols = rows.rows,
