@@ -214,3 +214,10 @@ wisp_ctx *ref_ctx(const wisp_ctx_opts *opts)
     assert_int_equal(wisp_ctx_create(&ctx, &o), WISP_OK);
     return ctx;
 }
+
+void ref_same_props(const wisp_mat_props *a, const wisp_mat_props *b)
+{
+    enum { FLAGS = offsetof(wisp_mat_props, skew) + sizeof a->skew, REST = offsetof(wisp_mat_props, bad_row) };
+    assert_memory_equal(a, b, FLAGS);
+    assert_memory_equal((const char *)a + REST, (const char *)b + REST, sizeof *a - REST);
+}

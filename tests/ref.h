@@ -51,6 +51,9 @@ typedef struct {
 } ref_aug;
 void ref_spmmv(ref_mat y, ref_mat A, ref_mat x, ref_mat z, const ref_aug *aug, cplx *dot);
 
+/* Fails unless two matrices have the same properties. (The struct has padding: not to be compared as bytes.) */
+void ref_same_props(const wisp_mat_props *a, const wisp_mat_props *b);
+
 /* Rounding unit of a type, with room for a few dozen operations. */
 double ref_eps(wisp_type type);
 wisp_scalar ref_scalar(cplx v);
