@@ -1,8 +1,6 @@
 /* Element-wise ops and dots of block vectors. Rows of a compact block are taken several at a time, so that the
    inner loop (a "period", with its own factor for each element) is long enough for any width. */
 
-#include <string.h>
-
 void AXPBY(const wisp__axpby_params *p, int64_t begin, int64_t end);
 void DOT(const wisp__dot_params *p, int64_t begin, int64_t end, int cross, double *sum, double *error);
 
@@ -55,7 +53,7 @@ void DOT(const wisp__dot_params *p, int64_t begin, int64_t end, int cross, doubl
         const int n = p->period - first < PANEL ? p->period - first : PANEL;
         for (int64_t strip = begin; strip < end; strip += K_STRIP) {
             real s[PANEL] = {0}, c[PANEL];
-            if (cross) memset(c, 0, sizeof c);
+            if (cross) __builtin_memset(c, 0, sizeof c);
             const int64_t strip_end = strip + K_STRIP < end ? strip + K_STRIP : end;
             for (int64_t i = strip; i < strip_end; i++) {
                 const real *x = (const real *)p->x + i * p->ld_x + first, *y = (const real *)p->y + i * p->ld_y + first;
