@@ -221,3 +221,12 @@ void ref_same_props(const wisp_mat_props *a, const wisp_mat_props *b)
     assert_memory_equal(a, b, FLAGS);
     assert_memory_equal((const char *)a + REST, (const char *)b + REST, sizeof *a - REST);
 }
+
+const char *const ref_isa[REF_ISAS] = {"generic", "avx2", "avx512", "neon"};
+
+wisp_ctx *ref_isa_ctx(const char *isa, int threads)
+{
+    wisp_ctx *ctx;
+    const wisp_ctx_opts o = {.isa = isa, .threads = threads, .no_pin = 1};
+    return wisp_ctx_create(&ctx, &o) == WISP_OK ? ctx : NULL;
+}

@@ -58,6 +58,11 @@ void ref_same_props(const wisp_mat_props *a, const wisp_mat_props *b);
 double ref_eps(wisp_type type);
 wisp_scalar ref_scalar(cplx v);
 
+/* Instruction sets by name, and a context on one of them (NULL: on the best), unpinned; NULL if this CPU does not run
+   it or the library was built without it. */
+enum { REF_ISAS = 4 };
+extern const char *const ref_isa[REF_ISAS];
+wisp_ctx *ref_isa_ctx(const char *isa, int threads);
 /* A context that logs to the test's output; fails the test if it can't be made. */
 wisp_ctx *ref_ctx(const wisp_ctx_opts *opts);
 /* Asserts success and shows the context's message otherwise. */

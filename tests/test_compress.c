@@ -6,15 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const isa_list[] = {"generic", "avx2", "avx512"};
-
-static wisp_ctx *isa_ctx(const char *isa, int threads)
-{
-    wisp_ctx *ctx;
-    wisp_ctx_opts o = {.isa = isa, .threads = threads, .no_pin = 1};
-    return wisp_ctx_create(&ctx, &o) == WISP_OK ? ctx : NULL;
-}
-
 /* A matrix with some kind of repetition, of any type. */
 enum { CLEAN, DISORDERED, FEW_VALUES, FEW_VALUES_FAR, NEAR, KINDS };
 static const char *const kind_name[] = {"clean lattice", "disordered lattice", "few values, near", "few values, far",
@@ -93,10 +84,10 @@ static void products(void **state)
     (void)state;
     static const int widths[] = {1, 2, 3, 4, 8, 16, 33};
     ref_rng r = {5};
-    for (int isa = 0; isa < 3; isa++)
+    for (int isa = 0; isa < REF_ISAS; isa++)
         for (wisp_type type = WISP_S; type <= WISP_Z; type++)
             for (int kind = 0; kind < KINDS; kind++) {
-                wisp_ctx *ctx = isa_ctx(isa_list[isa], 1 + (int)ref_below(&r, 3));
+                wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 1 + (int)ref_below(&r, 3));
                 if (!ctx) continue;
                 ref_mat dense = make(&r, kind, type, 230 + ref_below(&r, 60));
                 wisp_src src = ref_dense_src(dense, type);
@@ -108,7 +99,7 @@ static void products(void **state)
                     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
                     wisp_mat_get_info(A, &info);
                     assert_int_equal(info.format, WISP_FORMAT_COMPRESSED);
-                    snprintf(what, sizeof what, "%s: %s, %s", isa_list[isa], kind_name[kind], wisp_type_name(type));
+                    snprintf(what, sizeof what, "%s: %s, %s", ref_isa[isa], kind_name[kind], wisp_type_name(type));
                     for (int i = 0; i < 8; i++)
                         check_product(ctx, &r, A, dense, type, widths[w], i ? (unsigned)ref_below(&r, 128) : 0,
                                       i % 4 == 3, what);
@@ -153,7 +144,7 @@ static void coded_products(void **state)
     (void)state;
     static const int widths[] = {1, 2, 33};
     ref_rng r = {8};
-    for (int isa = 0; isa < 3; isa++)
+    for (int isa = 0; isa < REF_ISAS; isa++)
         for (int kind = 0; kind < 4 * 3; kind++) {
             const wisp_type type = (wisp_type)(WISP_S + kind % 4);
             coded rows = {40007, type, kind / 4 < 2, kind / 4 > 0, (int)ref_below(&r, 2)};
@@ -163,7 +154,7 @@ static void coded_products(void **state)
                                   .type = wisp_type_is_complex(type) ? WISP_Z : WISP_D,
                                   .row = coded_row,
                                   .arg = &rows};
-            wisp_ctx *ctx = isa_ctx(isa_list[isa], 1 + (int)ref_below(&r, 3));
+            wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 1 + (int)ref_below(&r, 3));
             if (!ctx) continue;
             for (int w = 0; w < 3; w++) {
                 wisp_mat *A[2];
@@ -188,7 +179,7 @@ static void coded_products(void **state)
                 }
                 for (int64_t i = 0; i < rows.rows * widths[w]; i++)
                     if (!(cabs(got[0].a[i] - got[1].a[i]) <= 100 * ref_eps(type)))
-                        fail_msg("%s, kind %d, width %d: element %lld is %g%+gi, should be %g%+gi", isa_list[isa], kind,
+                        fail_msg("%s, kind %d, width %d: element %lld is %g%+gi, should be %g%+gi", ref_isa[isa], kind,
                                  widths[w], (long long)i, creal(got[0].a[i]), cimag(got[0].a[i]), creal(got[1].a[i]),
                                  cimag(got[1].a[i]));
                 for (int j = 0; w % 2 == 0 && j < 3 * widths[w]; j++)

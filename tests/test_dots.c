@@ -5,15 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const isa_list[] = {"generic", "avx2", "avx512"};
 static const wisp_type types[] = {WISP_S, WISP_D, WISP_C, WISP_Z};
-
-static wisp_ctx *isa_ctx(const char *isa, int threads)
-{
-    wisp_ctx *ctx;
-    wisp_ctx_opts o = {.isa = isa, .threads = threads, .no_pin = 1};
-    return wisp_ctx_create(&ctx, &o) == WISP_OK ? ctx : NULL; /* NULL: not an ISA of this CPU */
-}
 
 /* The columns before .. before + width - 1 of a wider block (compact if both margins are zero). */
 typedef struct {
@@ -75,9 +67,9 @@ static void against_naive_sums(void **state)
     (void)state;
     static const int64_t many[] = {0, 1, 127, 128, 129, 2050, 4099};
     ref_rng r = {21};
-    for (int isa = 0; isa < 3; isa++)
+    for (int isa = 0; isa < REF_ISAS; isa++)
         for (int t = 0; t < 4; t++) {
-            wisp_ctx *ctx = isa_ctx(isa_list[isa], 1 + (int)ref_below(&r, 3));
+            wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 1 + (int)ref_below(&r, 3));
             if (!ctx) continue;
             for (int w = 1; w <= 33; w++) random_case(ctx, &r, types[t], many[w % 7], w);
             random_case(ctx, &r, types[t], 300, 150); /* a row longer than the kernel's panel */
@@ -116,9 +108,9 @@ static double hard_rows(ref_mat x, ref_mat y, int is_complex)
 static void cancelling_sums(void **state)
 {
     (void)state;
-    for (int isa = 0; isa < 3; isa++)
+    for (int isa = 0; isa < REF_ISAS; isa++)
         for (int t = 0; t < 4; t++) {
-            wisp_ctx *ctx = isa_ctx(isa_list[isa], 2);
+            wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 2);
             if (!ctx) continue;
             const int is_complex = wisp_type_is_complex(types[t]), width = (isa + t) % 2 ? 1 : 3;
             ref_mat x = ref_new(ROWS, width), y = ref_new(ROWS, width);
@@ -133,7 +125,7 @@ static void cancelling_sums(void **state)
             for (int j = 0; j < width; j++) {
                 const double want = sum * (j + 1), bound = 0x1p-52 * fabs(want);
                 if (!(fabs(kahan[j].re - want) <= bound))
-                    fail_msg("%s %s width %d: %.17g, should be %.17g", isa_list[isa], wisp_type_name(types[t]), width,
+                    fail_msg("%s %s width %d: %.17g, should be %.17g", ref_isa[isa], wisp_type_name(types[t]), width,
                              kahan[j].re, want);
                 assert_true(fabs(kahan[j].im + (is_complex ? want : 0)) <= bound);
                 assert_true(fabs(plain[j].re - want) > 1e3 * bound);
@@ -152,7 +144,7 @@ static void bits_do_not_depend_on_threads(void **state)
         wisp_scalar first[W] = {{0, 0}};
         double first_norm[W] = {0};
         for (int threads = 1; threads <= 3; threads++) {
-            wisp_ctx *ctx = isa_ctx(NULL, threads);
+            wisp_ctx *ctx = ref_isa_ctx(NULL, threads);
             wisp_map *map;
             wisp_blk *x, *y;
             wisp_scalar dot[W];
@@ -175,7 +167,7 @@ static void bits_do_not_depend_on_threads(void **state)
 static void misuse(void **state)
 {
     (void)state;
-    wisp_ctx *ctx = isa_ctx(NULL, 1);
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 1);
     wisp_map *map;
     wisp_blk *x, *y;
     wisp_scalar dot[4];

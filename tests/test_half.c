@@ -5,19 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const isa_list[] = {"generic", "avx2", "avx512"};
 static const struct {
     wisp_type mat, blk;
 } combo[] = {{WISP_S, WISP_S}, {WISP_D, WISP_D}, {WISP_S, WISP_C},
              {WISP_D, WISP_Z}, {WISP_C, WISP_C}, {WISP_Z, WISP_Z}};
 enum { COMBOS = 6, ALL_TERMS = 128, MOST_WIDTH = 33 };
-
-static wisp_ctx *isa_ctx(const char *isa, int threads)
-{
-    wisp_ctx *ctx;
-    wisp_ctx_opts o = {.isa = isa, .threads = threads, .no_pin = 1};
-    return wisp_ctx_create(&ctx, &o) == WISP_OK ? ctx : NULL; /* NULL: not an ISA of this CPU */
-}
 
 /* ---- Hermitian matrices as lists of their entries -------------------------------------------- */
 
@@ -305,16 +297,16 @@ static void all_terms_all_kernels(void **state)
     (void)state;
     static const int64_t rows[] = {1, 2, 3, 63, 127, 128, 129, 200};
     ref_rng r = {11};
-    for (int isa = 0; isa < 3; isa++)
+    for (int isa = 0; isa < REF_ISAS; isa++)
         for (int k = 0; k < COMBOS; k++)
             for (int pattern = 0; pattern < PATTERNS; pattern++) {
-                wisp_ctx *ctx = isa_ctx(isa_list[isa], 1 + (int)ref_below(&r, 3));
+                wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 1 + (int)ref_below(&r, 3));
                 if (!ctx) continue;
                 const int size = pattern == DENSE_END ? 7 : (int)ref_below(&r, pattern == DENSE ? 4 : 8);
                 herm h = herm_new(&r, combo[k].mat, rows[size], pattern);
                 wisp_mat *A = half_of(ctx, &h, combo[k].mat);
                 char what[100];
-                snprintf(what, sizeof what, "%s: %lld rows, %s", isa_list[isa], (long long)h.rows,
+                snprintf(what, sizeof what, "%s: %lld rows, %s", ref_isa[isa], (long long)h.rows,
                          pattern_name[pattern]);
                 for (unsigned terms = (unsigned)pattern; terms < ALL_TERMS; terms += PATTERNS) {
                     const int width = 1 + (int)ref_below(&r, ref_below(&r, 4) ? 5 : MOST_WIDTH);
@@ -340,7 +332,7 @@ static void many_blocks(void **state)
     ref_rng r = {12};
     for (int k = 0; k < COMBOS; k++)
         for (int p = 0; p < 6; p++) {
-            wisp_ctx *ctx = isa_ctx(isa_list[p % 3], 1 + p % 4);
+            wisp_ctx *ctx = ref_isa_ctx(ref_isa[p % 3], 1 + p % 4);
             if (!ctx) continue;
             herm h = herm_new(&r, combo[k].mat, 1100 + 37 * p, patterns[p]);
             wisp_mat *A = half_of(ctx, &h, combo[k].mat);
@@ -372,7 +364,7 @@ static void bits_do_not_depend_on_threads(void **state)
                 call c = random_call(&r, combo[k].blk, h.rows, widths[w], ALL_TERMS - 1, 1);
                 result first = {0};
                 for (int threads = 1; threads <= 4; threads++) {
-                    wisp_ctx *ctx = isa_ctx(NULL, threads);
+                    wisp_ctx *ctx = ref_isa_ctx(NULL, threads);
                     wisp_mat *A = half_of(ctx, &h, combo[k].mat);
                     for (int again = 0; again < 2; again++) {
                         result got = run(ctx, A, &c);
@@ -401,7 +393,7 @@ static void sorted_rows(void **state)
 {
     (void)state;
     ref_rng r = {14};
-    wisp_ctx *ctx = isa_ctx(NULL, 2);
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
     herm h = herm_new(&r, WISP_Z, 700, SPARSE);
     wisp_src src = herm_src(&h, WISP_Z);
     wisp_mat *A;
@@ -422,7 +414,7 @@ static void same_properties(void **state)
 {
     (void)state;
     ref_rng r = {15};
-    wisp_ctx *ctx = isa_ctx(NULL, 2);
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
     for (int pattern = 0; pattern < PATTERNS; pattern++) {
         herm h = herm_new(&r, WISP_Z, pattern == DENSE ? 50 : 400, pattern);
         wisp_src src = herm_src(&h, WISP_Z);
@@ -471,7 +463,7 @@ static void same_properties(void **state)
 static void half_the_bytes(void **state)
 {
     (void)state;
-    wisp_ctx *ctx = isa_ctx(NULL, 2);
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
     wisp_mat *A, *B;
     wisp_mat_info a, b;
     const char *name = "laplace:nx=30,ny=30,nz=60,points=27";
@@ -489,7 +481,7 @@ static void new_values(void **state)
 {
     (void)state;
     ref_rng r = {16};
-    wisp_ctx *ctx = isa_ctx(NULL, 2);
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
     herm h = herm_new(&r, WISP_Z, 900, LATTICE), other = herm_new(&r, WISP_Z, 900, BAND);
     wisp_mat *A = half_of(ctx, &h, WISP_Z);
     for (int64_t k = 0; k < h.n; k++) h.e[k].a *= 3;
@@ -516,7 +508,7 @@ static void refused(void **state)
     (void)state;
     static const wisp_mat_opts half = {.format = WISP_FORMAT_HERMITIAN};
     ref_rng r = {17};
-    wisp_ctx *ctx = isa_ctx(NULL, 2);
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
     wisp_mat *A;
     herm h = herm_new(&r, WISP_Z, 300, BAND);
     wisp_src src = herm_src(&h, WISP_Z);
@@ -566,7 +558,7 @@ static void no_memory(void **state)
         char number[16];
         snprintf(number, sizeof number, "%d", at);
         setenv("WISP_ALLOC_FAIL_AT", number, 1);
-        wisp_ctx *ctx = isa_ctx(NULL, 1);
+        wisp_ctx *ctx = ref_isa_ctx(NULL, 1);
         unsetenv("WISP_ALLOC_FAIL_AT");
         if (!ctx) continue;
         wisp_mat *A;
@@ -588,7 +580,7 @@ static void tiny(void **state)
 {
     (void)state;
     ref_rng r = {19};
-    wisp_ctx *ctx = isa_ctx(NULL, 3);
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 3);
     for (int64_t rows = 0; rows < 4; rows++)
         for (int pattern = 0; pattern < PATTERNS; pattern++) {
             if (rows == 0 && pattern) continue;

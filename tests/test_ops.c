@@ -7,20 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const isa_list[] = {"generic", "avx2", "avx512", "neon"};
-enum { ISAS = 4 };
 static const struct {
     wisp_type mat, blk;
 } combo[] = {{WISP_S, WISP_S}, {WISP_D, WISP_D}, {WISP_S, WISP_C}, {WISP_D, WISP_Z}, {WISP_C, WISP_C},
              {WISP_Z, WISP_Z}, {WISP_S, WISP_D}, {WISP_S, WISP_Z}, {WISP_C, WISP_Z}};
 enum { COMBOS = 9, ALL_TERMS = 128, MOST = 128 };
-
-static wisp_ctx *isa_ctx(const char *isa, int threads)
-{
-    wisp_ctx *ctx;
-    wisp_ctx_opts o = {.isa = isa, .threads = threads, .no_pin = 1};
-    return wisp_ctx_create(&ctx, &o) == WISP_OK ? ctx : NULL; /* NULL: not an ISA of this CPU */
-}
 
 static double max_abs(ref_mat m)
 {
@@ -110,8 +101,8 @@ static int widths_of(const wisp_ctx *ctx, int k, int widths[MOST + 8])
 static void kernels_are_those_that_were_asked_for(void **state)
 {
     (void)state;
-    for (int isa = 0; isa < ISAS; isa++) {
-        wisp_ctx *ctx = isa_ctx(isa_list[isa], 1);
+    for (int isa = 0; isa < REF_ISAS; isa++) {
+        wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 1);
         for (int k = 0; ctx && k < WISP__COMBOS; k++) {
             const wisp__spmmv_entry *e = ctx->isa->spmmv[k];
             for (const char *list = isa ? WISP_WIDTHS : "1, 2, 4, 8, 16"; *list; e++) {
@@ -174,10 +165,10 @@ static void all_terms_all_kernels(void **state)
         int64_t sigma;
     } shape[] = {{1, 1}, {4, 16}, {16, 1}, {32, 64}, {64, 64}};
     ref_rng r = {1};
-    for (int isa = 0; isa < ISAS; isa++)
+    for (int isa = 0; isa < REF_ISAS; isa++)
         for (int k = 0; k < COMBOS; k++)
             for (int s = 0; s < 5; s++) {
-                wisp_ctx *ctx = isa_ctx(isa_list[isa], 1 + (int)ref_below(&r, 3));
+                wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 1 + (int)ref_below(&r, 3));
                 if (!ctx) continue;
                 const int64_t n = 1 + ref_below(&r, 60), m = s == 2 ? 1 + ref_below(&r, 60) : n;
                 wisp_src src = ref_random_src(&r, combo[k].mat, n, m, 9);
@@ -209,7 +200,7 @@ static void precisions_mix(void **state)
 {
     (void)state;
     ref_rng r = {6};
-    wisp_ctx *ctx = isa_ctx(NULL, 2);
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
     for (int k = 0; k < COMBOS; k++) {
         const bool is_complex = wisp_type_is_complex(combo[k].mat);
         wisp_src src = ref_random_src(&r, is_complex ? WISP_Z : WISP_D, 200, 200, 12);
@@ -240,7 +231,7 @@ static void many_rows(void **state)
     ref_rng r = {2};
     const unsigned terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY;
     for (int k = 0; k < COMBOS; k++) {
-        wisp_ctx *ctx = isa_ctx(NULL, 2);
+        wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
         wisp_src src = ref_random_src(&r, combo[k].mat, 1503, 1503, 7);
         ref_mat dense = ref_dense(&src);
         ref_round(dense, combo[k].mat);
@@ -271,7 +262,7 @@ static void bits_do_not_depend_on_threads(void **state)
         for (int j = 0; j < W; j++) shift[j] = (wisp_scalar){0.3, 0};
         ref_mat first = {0};
         for (int threads = 1; threads <= 5; threads++) {
-            wisp_ctx *ctx = isa_ctx(NULL, threads);
+            wisp_ctx *ctx = ref_isa_ctx(NULL, threads);
             wisp_mat *A;
             wisp_blk *xb, *yb, *xc, *yc;
             REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.C = 1}));
@@ -338,12 +329,12 @@ static void padding_does_not_leak(void **state)
     for (int i = 0; i < 21; i++)
         for (int j = 1; j < 2 + i % 5; j++) REF_AT(full, i, j) = i + j;
     const ref_mat both[] = {m, full};
-    for (int isa = 0; isa < ISAS; isa++)
+    for (int isa = 0; isa < REF_ISAS; isa++)
         for (int k = 0; k < COMBOS; k++)
             for (int c = 0; c < 4; c++)
                 for (int i = 0; i < 4; i++) {
                     const int w = i % 2 ? 5 : 1;
-                    wisp_ctx *ctx = isa_ctx(isa_list[isa], 1);
+                    wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 1);
                     if (!ctx) continue;
                     wisp_src src = ref_dense_src(both[i / 2], combo[k].mat);
                     wisp_mat *A;
@@ -457,8 +448,8 @@ static void blas1(void **state)
     static const int widths[] = {1, 2, 3, 4, 7, 8, 16, 33, 64};
     static const int64_t sizes[] = {0, 1, 15, 64, 129, 3001};
     ref_rng r = {4};
-    for (int isa = 0; isa < ISAS; isa++) {
-        wisp_ctx *ctx = isa_ctx(isa_list[isa], 2);
+    for (int isa = 0; isa < REF_ISAS; isa++) {
+        wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 2);
         if (!ctx) continue;
         for (wisp_type t = WISP_S; t <= WISP_Z; t++)
             for (int w = 0; w < 9; w++)

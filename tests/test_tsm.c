@@ -6,15 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const isa_list[] = {"generic", "avx2", "avx512"};
 static const wisp_type types[] = {WISP_S, WISP_D, WISP_C, WISP_Z};
-
-static wisp_ctx *isa_ctx(const char *isa, int threads)
-{
-    wisp_ctx *ctx;
-    wisp_ctx_opts o = {.isa = isa, .threads = threads, .no_pin = 1};
-    return wisp_ctx_create(&ctx, &o) == WISP_OK ? ctx : NULL; /* NULL: not an ISA of this CPU */
-}
 
 static int random_width(ref_rng *r)
 {
@@ -156,9 +148,9 @@ static void every_kernel(void **state)
     (void)state;
     static const int64_t many[] = {0, 1, 127, 128, 129, 3001};
     ref_rng r = {11};
-    for (int isa = 0; isa < 3; isa++)
+    for (int isa = 0; isa < REF_ISAS; isa++)
         for (int t = 0; t < 4; t++) {
-            wisp_ctx *ctx = isa_ctx(isa_list[isa], 1 + (int)ref_below(&r, 3));
+            wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 1 + (int)ref_below(&r, 3));
             if (!ctx) continue;
             for (int w = 1; w <= 33; w++) { /* each width on each side, with few rows */
                 const int64_t rows = 1 + ref_below(&r, 40);
@@ -185,8 +177,8 @@ static void large_blocks(void **state)
     (void)state;
     static const int width[] = {16, 20, 15};
     ref_rng r = {12};
-    for (int isa = 0; isa < 3; isa++) {
-        wisp_ctx *ctx = isa_ctx(isa_list[isa], 2);
+    for (int isa = 0; isa < REF_ISAS; isa++) {
+        wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 2);
         if (!ctx) continue;
         for (int k = 0; k < 3; k++) {
             const int w = width[k];
@@ -229,7 +221,7 @@ static void bits_do_not_depend_on_threads(void **state)
             void *first_w = NULL;
             const size_t bytes = (size_t)rows[k] * N * wisp_type_size(types[t]);
             for (int threads = 1; threads <= 3; threads++) {
-                wisp_ctx *ctx = isa_ctx(NULL, threads);
+                wisp_ctx *ctx = ref_isa_ctx(NULL, threads);
                 wisp_map *map;
                 wisp_blk *v, *w;
                 wisp_scalar x[M * N];
@@ -268,9 +260,9 @@ static void compensated_sums(void **state)
 {
     (void)state;
     enum { ROWS = 128 * 200, W = 3 };
-    for (int isa = 0; isa < 3; isa++)
+    for (int isa = 0; isa < REF_ISAS; isa++)
         for (int t = 0; t < 4; t++) {
-            wisp_ctx *ctx = isa_ctx(isa_list[isa], 2);
+            wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 2);
             if (!ctx) continue;
             const int is_complex = wisp_type_is_complex(types[t]);
             ref_mat v = ref_new(ROWS, W), w = ref_new(ROWS, W);
@@ -306,7 +298,7 @@ static void compensated_sums(void **state)
                 for (int j = 0; j < W; j++) {
                     const double want = sum * (j + 1), bound = 0x1p-52 * fabs(want);
                     if (!(fabs(kahan[i * W + j].re - want) <= bound))
-                        fail_msg("%s %s: compensated %.17g, should be %.17g", isa_list[isa], wisp_type_name(types[t]),
+                        fail_msg("%s %s: compensated %.17g, should be %.17g", ref_isa[isa], wisp_type_name(types[t]),
                                  kahan[i * W + j].re, want);
                     if (is_complex) assert_true(fabs(kahan[i * W + j].im + want) <= bound);
                     assert_true(fabs(plain[i * W + j].re - want) > 1e3 * bound);
@@ -319,7 +311,7 @@ static void compensated_sums(void **state)
 static void misuse(void **state)
 {
     (void)state;
-    wisp_ctx *ctx = isa_ctx(NULL, 1);
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 1);
     wisp_map *map, *other;
     wisp_blk *v, *w, *z, *far, *cols, *rows;
     wisp_scalar x[64] = {{0, 0}};

@@ -63,6 +63,8 @@ typedef union {
 
 static inline bool wisp__type_ok(wisp_type t) { return t >= WISP_S && t <= WISP_Z; }
 static inline bool wisp__type_is_double(wisp_type t) { return t == WISP_D || t == WISP_Z; }
+/* The type of its real and imaginary parts. */
+static inline wisp_type wisp__real_type(wisp_type t) { return wisp__type_is_double(t) ? WISP_D : WISP_S; }
 /* One value of the given type to a scalar and back (the imaginary part is dropped for real types). */
 wisp_scalar wisp__load(wisp_type type, const void *p);
 void wisp__store(wisp_type type, void *p, wisp_scalar v);

@@ -189,7 +189,7 @@ static void store_entry(const fill_run *r, const wisp__row_reader *reader, int64
     const int32_t col = n ? reader->merged[k < n ? k : n - 1] : s->short_col ? (int32_t)i : 0;
     wisp_scalar v = k < n ? reader->sum[k] : (wisp_scalar){0, 0};
     if (s->diagonal && k < n && col == i) {
-        const wisp_type real = wisp__type_is_double(A->type) ? WISP_D : WISP_S;
+        const wisp_type real = wisp__real_type(A->type);
         wisp__store(real, (char *)s->diagonal + (size_t)i * wisp_type_size(real), v);
         v = (wisp_scalar){0, 0};
     }
@@ -272,9 +272,7 @@ static wisp_status alloc_entries(wisp_mat *A, const wisp__compression *c)
     } else {
         WISP_TRY(wisp__alloc_raw(ctx, &s->val, n, size));
     }
-    if (c->apart)
-        WISP_TRY(wisp_alloc(ctx, &s->diagonal, (size_t)A->rows,
-                            wisp__type_is_double(A->type) ? sizeof(double) : sizeof(float)));
+    if (c->apart) WISP_TRY(wisp_alloc(ctx, &s->diagonal, (size_t)A->rows, wisp_type_size(wisp__real_type(A->type))));
 out:
     return status;
 }

@@ -102,7 +102,7 @@ static bool row_string(const search *s, const wisp__row_reader *reader, int64_t 
         wisp_scalar v = reader->sum[k];
         memcpy(string + (size_t)k * sizeof offset, &offset, sizeof offset);
         if (s->c->apart && offset == 0) {
-            const wisp_type real = wisp__type_is_double(type) ? WISP_D : WISP_S;
+            const wisp_type real = wisp__real_type(type);
             if (v.im != 0) return false;
             wisp__store(real, (char *)s->c->diagonal + (size_t)row * wisp_type_size(real), v);
             v = (wisp_scalar){0, 0};
@@ -147,7 +147,7 @@ static wisp_status find_rows(wisp__compression *c, const wisp_mat *A, const wisp
     wisp_ctx *ctx = A->ctx;
     search s = {.A = A, .c = c};
     wisp_status status;
-    const size_t real = wisp__type_is_double(A->type) ? sizeof(double) : sizeof(float);
+    const size_t real = wisp_type_size(wisp__real_type(A->type));
     c->apart = apart;
     /* No more than there can be: a small matrix takes little memory while it is made, too. */
     WISP_TRY(strings_open(&c->rows, ctx, WISP__MIN(UINT16_MAX, A->rows),
@@ -220,7 +220,7 @@ uint8_t wisp__compression_code(wisp__compression *c, wisp_type type, wisp_scalar
 /* Bytes of the matrix in what was found. */
 static int64_t bytes_of(wisp__compression *c, const wisp_mat *A, int64_t entries)
 {
-    const int64_t size = (int64_t)wisp_type_size(A->type), real = wisp__type_is_double(A->type) ? 8 : 4;
+    const int64_t size = (int64_t)wisp_type_size(A->type), real = (int64_t)wisp_type_size(wisp__real_type(A->type));
     const int64_t diagonal = c->apart ? A->rows * real : 0;
     if (c->pattern) return A->rows * 2 + diagonal + c->rows.begin[atomic_load(&c->rows.strings)];
     return entries * ((c->codes ? 1 : size) + (c->short_columns ? 2 : 4)) + diagonal;

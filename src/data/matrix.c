@@ -27,7 +27,7 @@ void wisp_mat_free(wisp_mat *A)
 
 static int64_t sell_bytes(const wisp_mat *A, const wisp__sell *s, bool all)
 {
-    const int64_t size = (int64_t)wisp_type_size(A->type), real = wisp__type_is_double(A->type) ? 8 : 4;
+    const int64_t size = (int64_t)wisp_type_size(A->type), real = (int64_t)wisp_type_size(wisp__real_type(A->type));
     if (s->chunks == 0) return 0;
     const int64_t entries = all || s->pattern ? s->entries : s->nnz, rows = A->rows;
     int64_t bytes = entries * (s->short_col ? 2 : 4);
@@ -71,7 +71,7 @@ wisp_scalar wisp__entry_value(const wisp_mat *A, int64_t row, int64_t k)
     const wisp__sell *s = &A->local;
     int64_t at = wisp__sell_at(s, A->log_c, row, k);
     if (s->diagonal && wisp__entry_col(A, row, k) == row) {
-        const wisp_type real = wisp__type_is_double(A->type) ? WISP_D : WISP_S;
+        const wisp_type real = wisp__real_type(A->type);
         return wisp__load(real, (const char *)s->diagonal + (size_t)row * wisp_type_size(real));
     }
     if (s->code) at = s->code[at];

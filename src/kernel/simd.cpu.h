@@ -61,21 +61,20 @@ typedef real mat_real;
 static const real simd_sign[16]
     __attribute__((aligned(64), unused)) = {-1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1};
 
-/* A register to memory past the caches, where the instruction set can; p is aligned to the register. */
 typedef real simd_vec __attribute__((vector_size(SIMD_BYTES)));
-INLINE void simd_store_past(real *p, simd_vec v)
+/* A register of so many bytes to memory past the caches, where the instruction set can; p is aligned to it. */
+INLINE void simd_store_past(void *p, const void *v, const int bytes)
 {
-#if defined(__clang__)
-    __builtin_nontemporal_store(v, (simd_vec *)p);
-#elif defined(__x86_64__) && SIMD_BYTES == 64
-    _mm512_stream_si512((__m512i *)p, (__m512i)v);
-#elif defined(__x86_64__) && SIMD_BYTES == 32
-    _mm256_stream_si256((__m256i *)p, (__m256i)v);
-#elif defined(__x86_64__)
-    _mm_stream_si128((__m128i *)p, (__m128i)v);
-#else
-    *(simd_vec *)p = v;
+#ifdef __AVX512F__
+    if (bytes == 64) return _mm512_stream_si512(p, _mm512_loadu_si512(v));
 #endif
+#ifdef __AVX__
+    if (bytes == 32) return _mm256_stream_si256(p, _mm256_loadu_si256(v));
+#endif
+#ifdef __SSE2__
+    if (bytes == 16) return _mm_stream_si128(p, _mm_loadu_si128(v));
+#endif
+    __builtin_memcpy(p, v, (size_t)bytes);
 }
 /* Before what was written past the caches is read by another thread. */
 INLINE void simd_fence(void)

@@ -27,7 +27,7 @@ INLINE void chunk_epilogue(const wisp__spmmv_params *p, unsigned terms, int64_t 
     if (terms & K_SCALE) ax *= (real)p->alpha[0];
     if (terms & K_AXPBY) ax += (real)p->beta[0] * chunk_load(y);
     if (terms == 0 && p->past && (uintptr_t)y % SIMD_BYTES == 0)
-        simd_store_past(y, ax);
+        simd_store_past(y, &ax, SIMD_BYTES);
     else
         chunk_store(y, ax);
     if (terms & K_CHAIN) {

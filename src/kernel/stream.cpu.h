@@ -1,34 +1,13 @@
 /* What the machine allows: bandwidth of plain loops over memory or a cache, and the rate of multiply-adds. The
    including file sets REAL_BYTES (by simd.cpu.h) and STREAM_TABLE, the name of the table. */
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
 
 typedef real stream_vec __attribute__((vector_size(SIMD_BYTES), may_alias));
 enum { STEP = 8 /* registers per turn: more than the latency of an addition */, CHAINS = 12 };
 
-/* Past the caches, where the instruction set can. */
-INLINE void store_past(stream_vec *p, stream_vec v)
-{
-#if defined(__x86_64__) && SIMD_BYTES == 64
-    _mm512_stream_si512((__m512i *)p, (__m512i)v);
-#elif defined(__x86_64__) && SIMD_BYTES == 32
-    _mm256_stream_si256((__m256i *)p, (__m256i)v);
-#elif defined(__x86_64__)
-    _mm_stream_si128((__m128i *)p, (__m128i)v);
-#else
-    *p = v;
-#endif
-}
-
 /* Stores are done, and the next pass is one of its own. */
 INLINE void end_of_pass(int past)
 {
-#ifdef __x86_64__
-    if (past) _mm_sfence();
-#else
-    (void)past;
-#endif
+    if (past) simd_fence();
     __asm__ volatile("" ::: "memory");
 }
 
@@ -60,7 +39,7 @@ INLINE double copy_to(const wisp__stream_params *p, int past)
         const stream_vec *b = p->b;
         stream_vec *a = p->a;
         for (int64_t i = 0; i < n; i += STEP, a += STEP, b += STEP) {
-            UNROLL for (int v = 0; v < STEP; v++) if (past) store_past(a + v, b[v]);
+            UNROLL for (int v = 0; v < STEP; v++) if (past) simd_store_past(a + v, &b[v], SIMD_BYTES);
             else a[v] = b[v];
         }
         end_of_pass(past);
@@ -80,8 +59,14 @@ INLINE double triad_to(const wisp__stream_params *p, int past)
         const stream_vec *b = p->b, *c = p->c;
         stream_vec *a = p->a;
         for (int64_t i = 0; i < n; i += STEP, a += STEP, b += STEP, c += STEP) {
-            UNROLL for (int v = 0; v < STEP; v++) if (past) store_past(a + v, b[v] + s * c[v]);
-            else a[v] = b[v] + s * c[v];
+            UNROLL for (int v = 0; v < STEP; v++)
+            {
+                const stream_vec sum = b[v] + s * c[v];
+                if (past)
+                    simd_store_past(a + v, &sum, SIMD_BYTES);
+                else
+                    a[v] = sum;
+            }
         }
         end_of_pass(past);
     }

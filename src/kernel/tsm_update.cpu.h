@@ -17,22 +17,6 @@ INLINE UN(vec) UN(times_i)(UN(vec) v)
 #endif
 }
 
-/* Past the caches; p is aligned to the register. */
-INLINE void UN(stream)(real *p, UN(vec) v)
-{
-#if defined(__clang__)
-    __builtin_nontemporal_store(v, (UN(vec) *)p);
-#elif defined(__x86_64__) && VL * REAL_BYTES == 64
-    _mm512_stream_ps((float *)p, (__m512)v);
-#elif defined(__x86_64__) && VL * REAL_BYTES == 32
-    _mm256_stream_ps((float *)p, (__m256)v);
-#elif defined(__x86_64__) && VL * REAL_BYTES == 16
-    _mm_stream_ps((float *)p, (__m128)v);
-#else
-    *(UN(vec_mem) *)p = v;
-#endif
-}
-
 /* mr rows and nv registers of a row, the second `second` reals behind the first. */
 INLINE void UN(tile)(const int mr, const int nv, const wisp__update_params *p, const real *v, int64_t ld_v, real *w,
                      const real *x, int64_t second, int stream)
@@ -56,7 +40,7 @@ INLINE void UN(tile)(const int mr, const int nv, const wisp__update_params *p, c
     }
     if (stream)
         UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++)
-            UN(stream)(w + r * ld_w + k * second, acc[r][k]);
+            simd_store_past(w + r * ld_w + k * second, &acc[r][k], VEC_BYTES);
     else
         UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++) *
             (UN(vec_mem) *)(w + r * ld_w + k * second) = acc[r][k];
@@ -108,9 +92,7 @@ static void UN(update)(const wisp__update_params *p, int64_t begin, int64_t end,
             UN(rows)(1, p, v, ld, w, stream);
         i += mr;
     }
-#ifdef __x86_64__
-    if (stream) __builtin_ia32_sfence();
-#endif
+    if (stream) simd_fence();
 }
 
 #undef UN

@@ -84,7 +84,7 @@ void wisp__spread(wisp_type type, const wisp_scalar *f, bool per_column, int wid
                   void *swapped)
 {
     const int parts = wisp__parts(type);
-    const wisp_type real_type = wisp__type_is_double(type) ? WISP_D : WISP_S;
+    const wisp_type real_type = wisp__real_type(type);
     const size_t size = wisp_type_size(real_type);
     for (int l = 0; l < period; l++) {
         const wisp_scalar v = f[per_column ? l / parts % width : 0];

@@ -92,7 +92,7 @@ static void take_apart(char *to, int64_t ld, wisp_type type, const wisp_scalar *
                        int rows, int columns)
 {
     const int parts = wisp__parts(type);
-    const wisp_type real_type = wisp__type_is_double(type) ? WISP_D : WISP_S;
+    const wisp_type real_type = wisp__real_type(type);
     const size_t size = wisp_type_size(real_type);
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < columns; j++) {
