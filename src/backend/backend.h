@@ -23,6 +23,7 @@ typedef struct {
     int64_t blocks, chunks_per_block, chunks;
     const int64_t *weight; /* [chunks + 1] running weight (the chunk offsets), by which threads share blocks; NULL: all
                               blocks weigh the same */
+    const int32_t *order;  /* [blocks] in which they are taken; NULL: as they come */
 } wisp__grid;
 
 /* Threads that share memory and the last cache take neighbouring blocks of rows in turn, and gather wide block rows

@@ -1,6 +1,7 @@
 /* Matrices from sources: a counting pass, an order, a filling pass. */
 #include "assemble.h"
 #include "compress.h"
+#include "order.h"
 #include <math.h>
 #include <string.h>
 
@@ -246,11 +247,13 @@ static void fill_tail(wisp_mat *A)
 
 static void make_grid(wisp_mat *A)
 {
-    const int64_t per = wisp__rows_per_block(A->rows);
+    const wisp_map *map = A->map;
+    const int64_t per = map->visit ? map->visit_rows : wisp__rows_per_block(A->rows);
     A->grid = (wisp__grid){.blocks = (A->rows + per - 1) / per,
                            .chunks_per_block = per >> A->log_c,
                            .chunks = A->local.chunks,
-                           .weight = A->local.pattern ? NULL : A->local.chunk};
+                           .weight = A->local.pattern ? NULL : A->local.chunk,
+                           .order = map->visit};
 }
 
 /* Memory for what is stored per entry. */
@@ -347,6 +350,7 @@ static wisp_status build(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *
         status = wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
                                "this matrix can't be compressed: its rows and values do not repeat; use SELL");
     make_grid(A);
+    if (status == WISP_OK) status = wisp__find_fresh(A, wisp__near_bytes());
 out:
     wisp__compression_free(&c, ctx);
     wisp_free(ctx, len);

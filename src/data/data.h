@@ -13,11 +13,12 @@ struct wisp_map {
     int32_t *position; /* [local] user's local row -> where it is stored; NULL: natural */
     int32_t *user;     /* [local] the inverse */
     wisp_row_order order;
-    int64_t tiles, *tile; /* [tiles + 1] where each tile begins; 0: no tiles */
+    int32_t *visit; /* [visits] the order in which a sweep takes blocks of visit_rows rows; NULL: as they come */
+    int64_t visits, visit_rows; /* a multiple of K_STRIP */
 };
 
-/* Sorts the rows of a map that nobody else has yet by falling length, in windows of sigma rows of its order that
-   stay within a tile (stable). row_len is in the user's order. */
+/* Sorts the rows of a map that nobody else has yet by falling length, in windows of sigma rows of its order (stable).
+   row_len is in the user's order. */
 wisp_status wisp__map_sort(wisp_map *map, const int32_t *row_len, int64_t sigma);
 /* A map for a square matrix with rows of these lengths: in the order asked for, or in the one that a model of the
    caches finds best for blocks of this width and type. */
@@ -47,6 +48,7 @@ typedef struct {
     int16_t *short_col;           /* [entries] */
     uint8_t *code;                /* [entries] */
     uint16_t *pattern;            /* [rows] */
+    uint32_t *fresh;              /* [rows], [patterns]: see kernel/params.h; NULL: not known */
     void *diagonal;               /* [rows], real; the entries' diagonal is 0 then */
     int64_t patterns, values;
 } wisp__sell;

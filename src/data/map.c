@@ -30,7 +30,7 @@ void wisp_map_free(wisp_map *map)
     if (!map || atomic_fetch_sub(&map->refs, 1) > 1) return;
     wisp_free(map->ctx, map->position);
     wisp_free(map->ctx, map->user);
-    wisp_free(map->ctx, map->tile);
+    wisp_free(map->ctx, map->visit);
     wisp_free(map->ctx, map);
 }
 
@@ -61,21 +61,6 @@ out:
     return status;
 }
 
-/* Where the tile of a place ends; the end of all rows without tiles. */
-static int64_t tile_end(const wisp_map *map, int64_t place)
-{
-    int64_t lo = 0, hi = map->tiles;
-    if (hi == 0) return map->local;
-    while (hi - lo > 1) {
-        const int64_t mid = (lo + hi) / 2;
-        if (map->tile[mid] <= place)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    return map->tile[lo + 1];
-}
-
 wisp_status wisp__map_sort(wisp_map *map, const int32_t *row_len, int64_t sigma)
 {
     len_row *order = NULL;
@@ -88,10 +73,7 @@ wisp_status wisp__map_sort(wisp_map *map, const int32_t *row_len, int64_t sigma)
     for (int64_t w = 0; w < windows; w++) {
         const int64_t begin = w * sigma, end = WISP__MIN(rows, begin + sigma);
         for (int64_t i = begin; i < end; i++) order[i] = (len_row){row_len[map->user[i]], (int32_t)i};
-        for (int64_t i = begin, stop; i < end; i = stop) {
-            stop = WISP__MIN(end, tile_end(map, i));
-            qsort(order + i, (size_t)(stop - i), sizeof *order, by_falling_length);
-        }
+        qsort(order + begin, (size_t)(end - begin), sizeof *order, by_falling_length);
         for (int64_t i = begin; i < end; i++) order[i].row = map->user[order[i].row];
         for (int64_t i = begin; i < end; i++) {
             map->user[i] = order[i].row;

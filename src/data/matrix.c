@@ -4,7 +4,7 @@
 
 void wisp__sell_free(wisp_ctx *ctx, wisp__sell *s)
 {
-    void *own[] = {s->row_len, s->short_col, s->code, s->pattern, s->diagonal};
+    void *own[] = {s->row_len, s->short_col, s->code, s->pattern, s->diagonal, s->fresh};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) wisp_free(ctx, own[i]);
     if (!s->borrowed) {
         wisp_free(ctx, s->chunk);
@@ -36,6 +36,7 @@ static int64_t sell_bytes(const wisp_mat *A, const wisp__sell *s, bool all)
     if (s->pattern) bytes += rows * 2;
     if (s->diagonal) bytes += rows * real;
     if (all && s->row_len) bytes += rows * 4;
+    if (all && s->fresh) bytes += (s->pattern ? s->patterns : rows) * 4;
     return bytes;
 }
 

@@ -123,7 +123,7 @@ out:
 typedef struct {
     wisp_row_order order;
     int from; /* which levels */
-    int shift;
+    int64_t tiles;
     wisp__traffic traffic;
     wisp_status status;
 } candidate;
@@ -136,55 +136,41 @@ typedef struct {
     wisp__caches caches;
     wisp__sell graph;
     wisp__levels levels[2]; /* of the natural order, and breadth first */
-    int32_t *label[2], pieces[2];
     candidate list[MOST];
     int n;
 } search;
 
-/* A tile's order: rows, and the first row of each tile. */
-static wisp_status tiles_make(const search *s, const candidate *c, int32_t **user, int64_t **begin, int64_t *tiles)
+/* In which order blocks of rows are taken: some to each slice of a level. */
+static wisp_status tiles_make(const search *s, const candidate *c, int32_t **visit, int64_t *visits,
+                              int64_t *visit_rows)
 {
+    enum { PER_SLICE = 4 };
+    const wisp__levels *v = &s->levels[c->from];
+    const int64_t strips = v->widest / (c->tiles * PER_SLICE * K_STRIP);
+    *visit_rows = WISP__MIN(WISP__MAX(strips, 1) * K_STRIP, wisp__rows_per_block(s->rows));
+    *visits = (s->rows + *visit_rows - 1) / *visit_rows;
     wisp_status status;
-    const int32_t pieces = s->pieces[c->from];
-    *tiles = ((pieces - 1) >> c->shift) + 1;
-    *begin = NULL;
-    WISP_TRY(wisp__alloc_raw(s->ctx, user, (size_t)s->rows, sizeof **user));
-    WISP_TRY(wisp__alloc_raw(s->ctx, begin, (size_t)*tiles + 1, sizeof **begin));
-    wisp__tiles_sort(s->rows, &s->levels[c->from], s->label[c->from], pieces, c->shift, *user, *begin);
+    WISP_TRY(wisp__alloc_raw(s->ctx, visit, (size_t)*visits, sizeof **visit));
+    WISP_TRY(wisp__tiles_visit(s->ctx, v, s->rows, c->tiles, *visit_rows, *visit));
 out:
     return status;
-}
-
-static void invert(const int32_t *user, int64_t rows, int32_t *place)
-{
-    for (int64_t i = 0; i < rows; i++) place[user[i]] = (int32_t)i;
 }
 
 enum { LINE = 64, AT_ONCE = 4 }; /* judges; each takes memory */
 
 static wisp_status judge(const search *s, candidate *c)
 {
-    wisp__sweep w = {&s->graph, 0, s->rows, s->rows, NULL, NULL, s->row_bytes, s->entry_bytes};
-    int32_t *user = NULL, *place = NULL;
-    int64_t *begin = NULL, tiles;
+    const wisp__levels *v = &s->levels[c->from];
+    wisp__sweep w = {
+        .s = &s->graph, .rows = s->rows, .cols = s->rows, .row_bytes = s->row_bytes, .entry_bytes = s->entry_bytes};
+    int32_t *visit = NULL;
     wisp_status status = WISP_OK;
-    if (c->order == WISP_ROWS_RCM) {
-        w.user = s->levels[c->from].row;
-        w.place = s->levels[c->from].place;
-    } else if (c->order == WISP_ROWS_TILES) {
-        WISP_TRY(tiles_make(s, c, &user, &begin, &tiles));
-        w.user = user;
-        if (s->row_bytes < LINE) { /* else the model does not ask */
-            WISP_TRY(wisp__alloc_raw(s->ctx, &place, (size_t)s->rows, sizeof *place));
-            invert(user, s->rows, place);
-            w.place = place;
-        }
-    }
+    if (c->order != WISP_ROWS_NATURAL) w.user = v->row, w.place = v->place;
+    if (c->order == WISP_ROWS_TILES) WISP_TRY(tiles_make(s, c, &visit, &w.visits, &w.visit_rows));
+    w.visit = visit;
     WISP_TRY(wisp__sweep_traffic(s->ctx, &w, &s->caches, &c->traffic));
 out:
-    wisp_free(s->ctx, user);
-    wisp_free(s->ctx, place);
-    wisp_free(s->ctx, begin);
+    wisp_free(s->ctx, visit);
     return status;
 }
 
@@ -197,38 +183,30 @@ static wisp_status judge_all(search *s, int first)
         const candidate *c = &s->list[i];
         if (c->status != WISP_OK) return c->status;
         wisp_ctx_log(s->ctx, WISP_LOG_DEBUG,
-                     "order %s from %s, %d pieces: %.0f bytes a row, %.2f times x from memory, %.0f bytes from L3",
-                     order_name[c->order], c->from ? "levels" : "rows",
-                     c->order == WISP_ROWS_TILES ? ((s->pieces[c->from] - 1) >> c->shift) + 1 : 1, c->traffic.cost,
-                     c->traffic.excess, c->traffic.from_l3);
+                     "order %s from %s, %lld slices: %.0f bytes a row, %.2f times x from memory, %.0f bytes from L3",
+                     order_name[c->order], c->from ? "levels" : "rows", (long long)WISP__MAX(c->tiles, 1),
+                     c->traffic.cost, c->traffic.excess, c->traffic.from_l3);
     }
     return wisp__cancelled(s->ctx) ? wisp_ctx_fail(s->ctx, WISP_ERR_CANCELLED, "cancelled while ordering") : WISP_OK;
 }
 
-static void add(search *s, wisp_row_order order, int from, int shift)
+static void add(search *s, wisp_row_order order, int from, int64_t tiles)
 {
-    if (s->n < MOST) s->list[s->n++] = (candidate){.order = order, .from = from, .shift = shift};
+    if (s->n < MOST) s->list[s->n++] = (candidate){.order = order, .from = from, .tiles = tiles};
 }
 
-/* Tiles from pieces of which three levels just fit half of L2 up to those that fit the last cache. */
-static wisp_status add_tiles(search *s, int from)
+/* Tiles from slices of which three levels just fit half of L2 up to those that fit the last cache. */
+static void add_tiles(search *s, int from)
 {
     const wisp__levels *v = &s->levels[from];
     const double matrix = s->entries * (double)s->entry_bytes + 12;
     const double bytes = 2 * (2 * (double)s->row_bytes + matrix); /* fetched until a level's rows come again */
-    const double least = WISP__MAX(0.5 * s->caches.l2 / bytes, 1), most = s->caches.l3 / bytes;
+    const double least = WISP__MAX(0.5 * s->caches.l2 / bytes, K_STRIP), most = s->caches.l3 / bytes;
     const double wanted = (double)v->widest / least;
-    wisp_status status;
-    if (wanted <= 1 && s->want == WISP_ROWS_DEFAULT) return WISP_OK;
-    const int64_t most_pieces = WISP__MIN(v->widest, 1 << 20);
-    s->pieces[from] = (int32_t)WISP__MIN((int64_t)WISP__MAX(wanted, 2), most_pieces);
-    WISP_TRY(wisp__alloc_raw(s->ctx, &s->label[from], (size_t)s->rows, sizeof *s->label[from]));
-    WISP_TRY(wisp__tiles_label(s->ctx, &s->graph, v, s->pieces[from], s->label[from]));
-    add(s, WISP_ROWS_TILES, from, 0);
-    for (int shift = 1; (s->pieces[from] - 1) >> shift > 0 && least * (1 << shift) < most; shift++)
-        add(s, WISP_ROWS_TILES, from, shift);
-out:
-    return status;
+    if (wanted <= 1 && s->want == WISP_ROWS_DEFAULT) return;
+    int64_t tiles = WISP__MAX((int64_t)wanted, 2);
+    do add(s, WISP_ROWS_TILES, from, tiles);
+    while ((tiles /= 2) > 1 && (double)v->widest / (double)tiles < most);
 }
 
 /* The least cost; of orders that cost hardly more, the plainest (natural, RCM, tiles). */
@@ -253,7 +231,7 @@ static wisp_status search_orders(search *s)
     if (choose) add(s, WISP_ROWS_NATURAL, 0, 0);
     if (tiles && banded) {
         WISP_TRY(wisp__levels_natural(s->ctx, s->rows, s->reach, &s->levels[0]));
-        WISP_TRY(add_tiles(s, 0));
+        add_tiles(s, 0);
     }
     if (choose) WISP_TRY(judge_all(s, 0));
     const int judged = choose ? s->n : 0;
@@ -261,7 +239,7 @@ static wisp_status search_orders(search *s)
                : !tiles || !banded) {
         WISP_TRY(wisp__levels_rcm(s->ctx, &s->graph, s->rows, &s->levels[1]));
         if (choose || !tiles) add(s, WISP_ROWS_RCM, 1, 0);
-        if (tiles) WISP_TRY(add_tiles(s, 1));
+        if (tiles) add_tiles(s, 1);
     }
     if (s->n - judged > 0 && s->n > 1) WISP_TRY(judge_all(s, judged));
 out:
@@ -276,15 +254,10 @@ static wisp_status make_map(search *s, const candidate *c, wisp_map **out)
     wisp_status status;
     WISP_TRY(wisp_map_create(&map, s->ctx, s->rows));
     map->order = c->order;
-    if (c->order == WISP_ROWS_RCM) {
-        map->user = s->levels[c->from].row;
-        map->position = s->levels[c->from].place;
-        s->levels[c->from].row = s->levels[c->from].place = NULL;
-    } else if (c->order == WISP_ROWS_TILES) {
-        WISP_TRY(tiles_make(s, c, &map->user, &map->tile, &map->tiles));
-        WISP_TRY(wisp__alloc_raw(s->ctx, &map->position, (size_t)s->rows, sizeof *map->position));
-        invert(map->user, s->rows, map->position);
-    }
+    map->user = s->levels[c->from].row;
+    map->position = s->levels[c->from].place;
+    s->levels[c->from].row = s->levels[c->from].place = NULL;
+    if (c->order == WISP_ROWS_TILES) WISP_TRY(tiles_make(s, c, &map->visit, &map->visits, &map->visit_rows));
 out:
     if (status != WISP_OK) {
         wisp_map_free(map);
@@ -296,10 +269,7 @@ out:
 
 static void search_close(search *s)
 {
-    for (int i = 0; i < 2; i++) {
-        wisp__levels_free(s->ctx, &s->levels[i]);
-        wisp_free(s->ctx, s->label[i]);
-    }
+    for (int i = 0; i < 2; i++) wisp__levels_free(s->ctx, &s->levels[i]);
     graph_free(s->ctx, &s->graph);
 }
 
@@ -328,9 +298,9 @@ int64_t wisp__order_bytes(wisp_ctx *ctx, int64_t rows, int64_t nnz, wisp_row_ord
     if (order == WISP_ROWS_NATURAL || rows < 2) return 0;
     wisp__caches_find(ctx, width, &caches);
     if (order == WISP_ROWS_DEFAULT && near_core(&caches, rows, row_bytes)) return 0;
-    const int64_t graph = 4 * nnz + (8 + 4) * rows, tile = WISP__MIN(8 * rows, 8 << 20);
-    const int64_t levels = (8 + 4) * rows + (4 + 4 + 8 + 1 + 4) * rows; /* natural and breadth first, with labels */
-    const int64_t judges = WISP__MIN(ctx->threads, AT_ONCE) * ((4 + 4 + 8 / per_line) * rows + tile);
+    const int64_t graph = 4 * nnz + (8 + 4) * rows;
+    const int64_t levels = 8 * rows + (4 + 4 + 8 + 1) * rows; /* natural and breadth first */
+    const int64_t judges = WISP__MIN(ctx->threads, AT_ONCE) * (8 * rows / per_line + rows / K_STRIP * 8);
     return graph + levels + judges + SAMPLES * SLOTS * 4;
 }
 

@@ -11,12 +11,14 @@ typedef struct {
 } wisp__caches;
 void wisp__caches_find(wisp_ctx *ctx, int width, wisp__caches *c);
 
-/* A pattern in some order: place i holds row user[i] of s, and column j of s is at place[j] (NULL: as they are). */
+/* A pattern in some order: place i holds row user[i] of s, and column j of s is at place[j] (NULL: as they are); blocks
+   of visit_rows places are taken in the order visit[visits] (NULL: as they come). */
 typedef struct {
     const wisp__sell *s;
     int log_c;
     int64_t rows, cols;
-    const int32_t *user, *place;
+    const int32_t *user, *place, *visit;
+    int64_t visits, visit_rows;
     int64_t row_bytes;   /* of a block row */
     int64_t entry_bytes; /* of a matrix entry */
 } wisp__sweep;
@@ -34,6 +36,11 @@ wisp_status wisp__sweep_traffic(wisp_ctx *ctx, const wisp__sweep *sweep, const w
 void wisp__band_traffic(int64_t reach, int64_t row_bytes, double entries, int64_t entry_bytes, const wisp__caches *c,
                         wisp__traffic *t);
 
+/* Which entries of a matrix that is else complete gather from afar, for blocks of its usual width (local.fresh): block
+   rows that were not met while so many bytes were fetched. */
+wisp_status wisp__find_fresh(wisp_mat *A, int64_t near_bytes);
+int64_t wisp__near_bytes(void); /* half of the second-level cache of a core */
+
 /* ---- level structures ------------------------------------------------------------------------ */
 
 /* Rows in levels: neighbours of a row are in its level or in the two beside it (all but a few). */
@@ -50,10 +57,8 @@ wisp_status wisp__levels_rcm(wisp_ctx *ctx, const wisp__sell *graph, int64_t row
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
-/* Cuts the widest level into `pieces` and carries the pieces' numbers through the levels: label[row]. */
-wisp_status wisp__tiles_label(wisp_ctx *ctx, const wisp__sell *graph, const wisp__levels *v, int32_t pieces,
-                              int32_t *label);
-/* Rows by label >> shift, then by level. begin[(pieces - 1 >> shift) + 2] takes the first row of each tile. */
-void wisp__tiles_sort(int64_t rows, const wisp__levels *v, const int32_t *label, int32_t pieces, int shift,
-                      int32_t *user, int64_t *begin);
+/* Levels in slices of `tiles` equal parts, one after the other: the order visit[visits] of the blocks of visit_rows
+   rows (visits = rows / visit_rows, rounded up). */
+wisp_status wisp__tiles_visit(wisp_ctx *ctx, const wisp__levels *v, int64_t rows, int64_t tiles, int64_t visit_rows,
+                              int32_t *visit);
 #endif

@@ -78,7 +78,9 @@ static void follow_rows(clock_state *k, int64_t begin, int64_t end, bool warm)
     const uint32_t start = k->now3;
     k->count = !warm;
     for (int64_t i = begin; i < end; i++) {
-        const int64_t row = w->user ? w->user[i] : i;
+        const int64_t place = w->visit ? w->visit[i / w->visit_rows] * w->visit_rows + i % w->visit_rows : i;
+        if (place >= w->rows) continue; /* behind a short last block */
+        const int64_t row = w->user ? w->user[place] : place;
         const int n = wisp__row_len(s, row);
         for (int e = 0; e < n; e++) gather(k, slot(k, wisp__sell_col(s, w->log_c, row, e)));
         if (w->rows == w->cols) gather(k, slot(k, row)); /* the dots and the shift want it */
@@ -105,12 +107,13 @@ wisp_status wisp__sweep_traffic(wisp_ctx *ctx, const wisp__sweep *w, const wisp_
     WISP_TRY(wisp_alloc(ctx, &k.when, (size_t)(w->cols / k.per_line + 1), sizeof *k.when));
     const double entries = (double)WISP__MAX(w->s->pattern ? w->s->nnz : w->s->entries, 1) / (double)w->rows;
     const double row_units = ((double)w->row_bytes * 2 + entries * (double)w->entry_bytes) / UNIT;
+    const int64_t places = w->visit ? w->visits * w->visit_rows : w->rows;
     const int64_t window = (int64_t)WISP__MAX(SAMPLE / WINDOWS / entries, 3 * k.cap3 / row_units);
-    if (window * WINDOWS >= w->rows) {
-        follow_rows(&k, 0, w->rows, false);
+    if (window * WINDOWS >= places) {
+        follow_rows(&k, 0, places, false);
     } else {
         for (int64_t i = 0; i < WINDOWS; i++) {
-            const int64_t begin = (w->rows - window) / (WINDOWS - 1) * i;
+            const int64_t begin = (places - window) / (WINDOWS - 1) * i;
             follow_rows(&k, begin, begin + window, i > 0);
             k.now2 += 1u << 30; /* all of it is long ago */
             k.now3 += 1u << 30;
@@ -151,6 +154,9 @@ wisp_status wisp_mat_gather(const wisp_mat *A, wisp_type type, int width, wisp_g
                            .log_c = A->log_c,
                            .rows = A->rows,
                            .cols = A->cols,
+                           .visit = A->grid.order,
+                           .visits = A->grid.blocks,
+                           .visit_rows = A->grid.chunks_per_block << A->log_c,
                            .row_bytes = (int64_t)wisp_type_size(type) * width,
                            .entry_bytes = wisp__mat_bytes(A, false) / WISP__MAX(A->local.nnz, 1)};
     *g = (wisp_gather){1, 0};

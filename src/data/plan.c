@@ -70,7 +70,7 @@ wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opt
                             .format = A.format};
     const bool may_sort = (A.sigma != 1 || A.order != WISP_ROWS_NATURAL) && !o.map;
     info->bytes = entries * ((int64_t)wisp_type_size(A.type) + 4) + src->rows * 4 + (src->rows / c + 2) * 8 +
-                  (may_sort ? src->rows * 8 : 0);
+                  (may_sort ? src->rows * 8 : 0) + src->rows * 4;
     if (A.format == WISP_FORMAT_HERMITIAN) {
         const int64_t lists = 32 * 1024,
                       row = 8 + 4 + 4 + 2; /* rows that cross blocks are an eighth at most, usually */

@@ -43,10 +43,11 @@ typedef struct {
     const void *val;         /* with codes: the values that they stand for */
     const uint8_t *code;     /* NULL: val has a value per entry */
     const uint16_t *pattern; /* [rows]; NULL: rows have entries of their own */
-    const void *diagonal;    /* [rows] real parts to be added to the (real) diagonal of the entries; NULL: none */
-    bool past;               /* y is large and not read soon: written past the caches where whole lines are */
-    const void *gather;      /* the block that columns point into: x, or the halo of x */
-    const void *x;           /* the block whose rows are this process's own */
+    const uint32_t *fresh; /* [rows] (of each pattern) bit k: entry k gathers from afar; later entries do; NULL: all */
+    const void *diagonal;  /* [rows] real parts to be added to the (real) diagonal of the entries; NULL: none */
+    bool past;             /* y is large and not read soon: written past the caches where whole lines are */
+    const void *gather;    /* the block that columns point into: x, or the halo of x */
+    const void *x;         /* the block whose rows are this process's own */
     void *y, *z;
     int64_t ld_gather, ld_x, ld_y, ld_z;
     int width;

@@ -79,23 +79,29 @@ INLINE void FN(flush)(const FN(sums) s[PANELS], unsigned terms, int width, int f
 }
 
 #if WIDTH * PARTS * REAL_BYTES >= 64
-/* The block rows that a row some rows ahead will gather: the hardware can't guess them. */
-INLINE void FN(prefetch)(const wisp__spmmv_params *p, int64_t row)
+/* The block rows that a row some rows ahead will gather from afar: the hardware can't guess them. Those that rows
+   nearby have gathered are still in the second-level cache, and asking for them would cost more than half of what
+   the core can do. */
+INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t row)
 {
     if (row >= p->rows) return;
-    const row_entries r = entries_of(p, row);
+    const row_entries r = entries_of(p, stored, row);
     const real *gather = (const real *)p->gather + r.base * p->ld_gather;
-    for (int k = 0; k < r.len; k++) {
+    uint32_t fresh = fresh_of(p, stored, row, r.len);
+    for (int k = fresh ? __builtin_ctz(fresh) : 32; k < r.len;) {
         const int64_t e = r.first + ((int64_t)k << r.log_step);
-        const char *x = (const char *)(gather + (p->col ? p->col[e] : p->short_col[e]) * p->ld_gather);
+        const int64_t col = stored != ROWS_ANY || p->col ? p->col[e] : p->short_col[e];
+        const char *x = (const char *)(gather + col * p->ld_gather);
         UNROLL for (int l = 0; l < ROW_LINES; l++) __builtin_prefetch(x + 64 * l);
+        fresh &= fresh - 1;
+        k = fresh ? __builtin_ctz(fresh) : k < 32 ? 32 : k + 1;
     }
 }
 #else
 #define NO_PREFETCH
 #endif
 
-INLINE void FN(range)(const wisp__spmmv_params *p, unsigned terms, const int plain, int64_t begin, int64_t end,
+INLINE void FN(range)(const wisp__spmmv_params *p, unsigned terms, const int stored, int64_t begin, int64_t end,
                       double *dot)
 {
     const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
@@ -105,27 +111,49 @@ INLINE void FN(range)(const wisp__spmmv_params *p, unsigned terms, const int pla
         const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
         for (int64_t row = strip; row < strip_end; row++) {
 #ifndef NO_PREFETCH
-            FN(prefetch)(p, row + ROWS_AHEAD);
+            FN(prefetch)(p, stored, row + ROWS_AHEAD);
 #endif
-            FN(tile)(p, terms, plain, row, entries_of(p, row), 0, s);
+            FN(tile)(p, terms, stored != ROWS_ANY, row, entries_of(p, stored, row), 0, s);
         }
         if (terms & K_DOTS) FN(flush)(s, terms, WIDTH, 0, dot);
     }
     if (terms == 0 && p->past) simd_fence();
 }
 
-/* The compiled masks: none, the KPM step (real factors), and whatever p->terms says, with coded entries too. */
+/* Whatever p says. */
+static void FN(all)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
+{
+    FN(range)(p, p->terms, ROWS_ANY, begin, end, dot);
+}
+
+/* The common case with its constants compiled in: uncoded rows, one after the other or as patterns, and blocks without
+   gaps. */
+INLINE void FN(compact)(const wisp__spmmv_params *p, const unsigned terms, int64_t begin, int64_t end, double *dot)
+{
+    enum { LD = WIDTH * PARTS };
+    const bool compact = p->ld_gather == LD && p->ld_x == LD && p->ld_y == LD;
+    if (!compact || p->log_c || p->code || p->short_col) {
+        FN(all)(p, begin, end, dot);
+        return;
+    }
+    wisp__spmmv_params q = *p;
+    q.log_c = 0;
+    q.width = WIDTH;
+    q.ld_gather = q.ld_x = q.ld_y = LD;
+    if (p->pattern) {
+        FN(range)(&q, terms, ROWS_PATTERNS, begin, end, dot);
+    } else {
+        q.diagonal = NULL;
+        FN(range)(&q, terms, ROWS_CRS, begin, end, dot);
+    }
+}
 static void FN(none)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
 {
-    FN(range)(p, 0, 1, begin, end, dot);
+    FN(compact)(p, 0, begin, end, dot);
 }
 static void FN(kpm)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
 {
-    FN(range)(p, K_MASK_KPM, 1, begin, end, dot);
-}
-static void FN(all)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
-{
-    FN(range)(p, p->terms, 0, begin, end, dot);
+    FN(compact)(p, K_MASK_KPM, begin, end, dot);
 }
 
 #undef NO_PREFETCH

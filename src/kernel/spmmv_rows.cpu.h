@@ -7,12 +7,24 @@ typedef struct {
 /* What is coded. */
 enum { SHORT_COLS = 1, CODES = 2 };
 
-INLINE row_entries entries_of(const wisp__spmmv_params *p, int64_t row)
+/* What a kernel is compiled for: rows stored in any way, one after the other (CRS), or as patterns. */
+enum { ROWS_ANY, ROWS_CRS, ROWS_PATTERNS };
+
+INLINE row_entries entries_of(const wisp__spmmv_params *p, const int stored, int64_t row)
 {
-    if (p->pattern) {
+    if (stored == ROWS_PATTERNS || (stored == ROWS_ANY && p->pattern)) {
         const int64_t *first = p->chunk + p->pattern[row];
         return (row_entries){first[0], row, (int)(first[1] - first[0]), 0};
     }
+    if (stored == ROWS_CRS) return (row_entries){p->chunk[row], 0, (int)(p->chunk[row + 1] - p->chunk[row]), 0};
     return (row_entries){p->chunk[row >> p->log_c] + (row & ((1 << p->log_c) - 1)), p->short_col ? row : 0,
                          p->row_len[row], p->log_c};
+}
+
+/* The entries among a row's first 32 whose block rows are worth a prefetch. */
+INLINE uint32_t fresh_of(const wisp__spmmv_params *p, const int stored, int64_t row, int len)
+{
+    if (p->fresh)
+        return p->fresh[stored == ROWS_PATTERNS || (stored == ROWS_ANY && p->pattern) ? p->pattern[row] : row];
+    return len < 32 ? (1u << len) - 1 : ~0u;
 }

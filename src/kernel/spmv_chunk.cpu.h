@@ -134,7 +134,7 @@ INLINE void chunk_group(const wisp__spmmv_params *p, unsigned terms, const unsig
 /* `regs` registers of rows of one pattern. */
 INLINE void chunk_run(const wisp__spmmv_params *p, unsigned terms, const int regs, int64_t row, chunk_sums *s)
 {
-    const row_entries r = entries_of(p, row);
+    const row_entries r = entries_of(p, ROWS_PATTERNS, row);
     const mat_real *val = (const mat_real *)p->val + r.first;
     const real *x = (const real *)p->gather + row;
     const int32_t *col = p->col + r.first;
@@ -179,7 +179,7 @@ INLINE int64_t chunk_pattern_rows(const wisp__spmmv_params *p, unsigned terms, i
             chunk_run(p, terms, 1, row, s);
             row += CHUNK_VL;
         } else {
-            tile_w1(p, terms, 1, row, entries_of(p, row), 0, single);
+            tile_w1(p, terms, 1, row, entries_of(p, ROWS_PATTERNS, row), 0, single);
             row++;
         }
     }
@@ -205,7 +205,7 @@ INLINE void chunk_range(const wisp__spmmv_params *p, unsigned terms, int64_t beg
             row = chunk_rows(p, terms, CODES, row, strip_end, &s);
         else
             row = chunk_rows(p, terms, SHORT_COLS, row, strip_end, &s);
-        for (; row < strip_end; row++) tile_w1(p, terms, 0, row, entries_of(p, row), 0, single);
+        for (; row < strip_end; row++) tile_w1(p, terms, 0, row, entries_of(p, ROWS_ANY, row), 0, single);
         if (terms & K_DOTS) {
             chunk_flush(&s, terms, dot);
             flush_w1(single, terms, 1, 0, dot);

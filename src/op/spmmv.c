@@ -85,6 +85,7 @@ static void set_part(wisp__spmmv_params *p, const wisp__sell *s, const void *gat
     p->val = s->val;
     p->code = s->code;
     p->pattern = s->pattern;
+    p->fresh = s->fresh;
     p->diagonal = s->diagonal;
     p->gather = gather;
 }

@@ -1,0 +1,134 @@
+/* Which entries gather a block row that no row nearby has gathered: those are worth a prefetch. */
+#include "../topo/machine.h"
+#include "order.h"
+#include <string.h>
+
+enum {
+    LINE = 64,
+    UNIT = 16,    /* bytes; the clock counts what was fetched in these */
+    FEW = 16,     /* an entry of a pattern is prefetched if one in so many of its rows needs it */
+    MASK = 32,    /* entries of a row that have a bit */
+    SEARCHES = 4, /* threads at most: each has a clock for every column */
+    SAMPLE = 1 << 20
+};
+
+typedef struct {
+    const wisp_mat *A;
+    int64_t row_bytes, entry_bytes;
+    uint32_t near;   /* units: block rows fetched less than this ago are in the second-level cache */
+    uint32_t *votes; /* [patterns][MASK] rows in which an entry was fresh */
+    uint32_t *heard; /* [patterns] rows */
+} fresh_run;
+
+/* Follows the rows of blocks [begin, end), in the order in which they are taken, from an empty cache. */
+static void follow(const fresh_run *r, int64_t begin, int64_t end, uint32_t *when)
+{
+    const wisp_mat *A = r->A;
+    const wisp__sell *s = &A->local;
+    const int64_t per = A->grid.chunks_per_block << A->log_c;
+    const uint32_t units = (uint32_t)(r->row_bytes / UNIT);
+    uint32_t now = 1u << 31;
+    for (int64_t b = begin; b < end; b++) {
+        const int64_t first = (A->grid.order ? A->grid.order[b] : b) * per, last = WISP__MIN(A->rows, first + per);
+        for (int64_t row = first; row < last; row++) {
+            const int n = wisp__row_len(s, row);
+            uint32_t fresh = 0;
+            for (int k = 0; k < n; k++) {
+                const int64_t col = wisp__sell_col(s, A->log_c, row, k);
+                if (now - when[col] >= r->near) {
+                    now += units;
+                    if (k < MASK) fresh |= 1u << k;
+                }
+                when[col] = now;
+            }
+            now += (uint32_t)((r->row_bytes + n * r->entry_bytes) / UNIT); /* y, and the matrix */
+            if (!s->pattern) {
+                s->fresh[row] = fresh;
+                continue;
+            }
+            uint32_t *votes = r->votes + (int64_t)s->pattern[row] * MASK;
+#pragma omp atomic
+            r->heard[s->pattern[row]]++;
+            for (; fresh; fresh &= fresh - 1) {
+#pragma omp atomic
+                votes[__builtin_ctz(fresh)]++;
+            }
+        }
+    }
+}
+
+/* Patterns that were not met keep all bits. */
+static void count_votes(const fresh_run *r)
+{
+    const wisp__sell *s = &r->A->local;
+    for (int64_t i = 0; i < s->patterns; i++) {
+        s->fresh[i] = 0;
+        for (int k = 0; k < MASK; k++)
+            if (r->votes[i * MASK + k] * FEW >= r->heard[i]) s->fresh[i] |= 1u << k;
+        const int64_t n = s->chunk[i + 1] - s->chunk[i];
+        if (n < MASK) s->fresh[i] &= (1u << n) - 1;
+    }
+}
+
+/* Some ranges of blocks are enough to know the patterns; the bits of single rows need all. */
+static wisp_status follow_all(const fresh_run *r)
+{
+    enum { WINDOWS = 8 };
+    const wisp_mat *A = r->A;
+    const int64_t blocks = A->grid.blocks, per = A->grid.chunks_per_block << A->log_c;
+    const int threads = WISP__MIN(A->ctx->threads, SEARCHES);
+    const bool sample = A->local.pattern && A->rows > 2 * SAMPLE;
+    const int64_t parts = sample ? WINDOWS : threads;
+    atomic_int failed = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+    for (int64_t i = 0; i < parts; i++) {
+        uint32_t *when;
+        const int64_t begin = wisp__split(blocks, (int)parts, (int)i);
+        int64_t end = wisp__split(blocks, (int)parts, (int)i + 1);
+        if (sample) end = WISP__MIN(end, begin + SAMPLE / WINDOWS / per + 1);
+        if (wisp_alloc(A->ctx, &when, (size_t)A->cols, sizeof *when) != WISP_OK) {
+            atomic_store(&failed, 1);
+            continue;
+        }
+        follow(r, begin, end, when);
+        wisp_free(A->ctx, when);
+    }
+    return atomic_load(&failed) ? WISP_ERR_NOMEM : WISP_OK;
+}
+
+int64_t wisp__near_bytes(void)
+{
+    wisp_machine m = {0};
+    wisp__topology_find(&m);
+    return WISP__MIN(WISP__MAX(m.cache_bytes[WISP_L2], 256 << 10) / 2, (int64_t)1 << 30);
+}
+
+wisp_status wisp__find_fresh(wisp_mat *A, int64_t near_bytes)
+{
+    wisp_ctx *ctx = A->ctx;
+    wisp__sell *s = &A->local;
+    fresh_run r = {.A = A,
+                   .row_bytes = (int64_t)wisp_type_size(A->type) * WISP__MAX(A->width, 1),
+                   .near = (uint32_t)(near_bytes / UNIT)};
+    const int64_t n = s->pattern ? s->patterns : A->rows;
+    wisp_status status = WISP_OK;
+    if (r.row_bytes < LINE || A->rows == 0 || A->format == WISP_FORMAT_HERMITIAN) return WISP_OK;
+    r.entry_bytes = s->pattern ? 0 : 4 + (int64_t)wisp_type_size(A->type);
+    if (!s->fresh) WISP_TRY(wisp_alloc(ctx, &s->fresh, (size_t)n, sizeof *s->fresh));
+    if (A->cols * r.row_bytes <= near_bytes) return WISP_OK; /* all of it stays near */
+    if (s->pattern) {
+        WISP_TRY(wisp_alloc(ctx, &r.votes, (size_t)n * MASK, sizeof *r.votes));
+        WISP_TRY(wisp_alloc(ctx, &r.heard, (size_t)n, sizeof *r.heard));
+    }
+    WISP_TRY(follow_all(&r));
+    if (s->pattern) count_votes(&r);
+out:
+    wisp_free(ctx, r.votes);
+    wisp_free(ctx, r.heard);
+    if (status == WISP_ERR_NOMEM) { /* it is a gain, not a need */
+        wisp_free(ctx, s->fresh);
+        s->fresh = NULL;
+        status = WISP_OK;
+    }
+    return status;
+}
