@@ -452,37 +452,6 @@ static void memory_limit_and_failures(void **state)
     src.free_arg(src.arg);
 }
 
-static int cancel_soon(void *arg, const wisp_progress *p)
-{
-    (void)p;
-    return ++*(int *)arg >= 2;
-}
-
-static int slow_row(void *arg, int64_t row, int64_t *col, void *val)
-{
-    (void)arg;
-    if (col) col[0] = row, *(double *)val = 1;
-    return 1;
-}
-
-static void cancel(void **state)
-{
-    (void)state;
-    int calls = 0;
-    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.progress = cancel_soon, .progress_arg = &calls});
-    wisp_src src = {250000, 250000, 1, WISP_D, slow_row, NULL, NULL};
-    wisp_mat *A;
-    REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, NULL), WISP_ERR_CANCELLED, "cancelled");
-    assert_null(A);
-    src.rows = src.cols = 100;
-    REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, NULL), WISP_ERR_CANCELLED, "cancelled"); /* stays so */
-    wisp_ctx_resume(ctx);
-    calls = -1000000;
-    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
-    wisp_mat_free(A);
-    wisp_ctx_free(ctx);
-}
-
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
 static int number_it(void *arg, int64_t row, int column, void *val)
@@ -599,7 +568,6 @@ int main(void)
         cmocka_unit_test(bad_sources),
         cmocka_unit_test(index_limit),
         cmocka_unit_test(memory_limit_and_failures),
-        cmocka_unit_test(cancel),
         cmocka_unit_test(views_and_copies),
         cmocka_unit_test(contexts),
     };

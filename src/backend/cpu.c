@@ -151,8 +151,7 @@ static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__spmmv_fn fn, const wisp
                                     const wisp__grid *grid, double *partial, size_t dot_size)
 {
     spmmv_run run = {ctx, fn, p, grid, partial, dot_size, wisp__side_by_side(ctx, p->width), 0};
-    wisp__run_some(ctx, grid->blocks == 1, spmmv_thread, &run);
-    return wisp__cancelled(ctx) ? wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled") : WISP_OK;
+    return wisp__whole(ctx, "multiplying", wisp__run_some(ctx, grid->blocks == 1, spmmv_thread, &run));
 }
 
 /* ---- element-wise ops and dots --------------------------------------------------------------- */

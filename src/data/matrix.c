@@ -209,9 +209,9 @@ wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
     }
     *props = no_props(A);
     props_run run = {A, props, 0, PTHREAD_MUTEX_INITIALIZER};
-    wisp__run_some(A->ctx, A->local.nnz < WISP__SMALL, props_thread, &run);
-    if (wisp__cancelled(A->ctx))
-        return wisp_ctx_fail(A->ctx, WISP_ERR_CANCELLED, "cancelled while checking the matrix");
+    const bool whole = wisp__run_some(A->ctx, A->local.nnz < WISP__SMALL, props_thread, &run);
+    const wisp_status status = wisp__whole(A->ctx, "checking the matrix", whole);
+    if (status != WISP_OK) return status;
     if (props->bad_row == INT64_MAX) props->bad_row = props->bad_col = -1;
     if (props->nonfinite_row == INT64_MAX) props->nonfinite_row = -1;
     if (A->rows == 0) {
