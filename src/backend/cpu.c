@@ -50,14 +50,19 @@ static wisp_status isa_open(wisp_ctx *ctx)
 {
     const char *want = ctx->opts.isa ? ctx->opts.isa : getenv("WISP_ISA");
     const wisp__isa *isa;
+    char list[64] = "";
+    size_t used = 0;
     for (int i = 0; (isa = runnable_isa(i)); i++)
         if (!want || !*want || !strcmp(want, isa->name)) {
             ctx->isa = isa;
             return WISP_OK;
         }
+    for (int i = 0; used < sizeof list && (isa = runnable_isa(i)); i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", isa->name);
     return wisp_ctx_fail(
         ctx, WISP_ERR_UNSUPPORTED,
-        "instruction set '%s' is not one this CPU runs (generic, avx2, avx512, neon are known); unset WISP_ISA", want);
+        "instruction set '%s' is not one that this CPU runs and this build has (%s); take one of these%s", want, list,
+        ctx->opts.isa ? "" : ", or unset WISP_ISA");
 }
 
 static wisp_status cpu_open(wisp_ctx *ctx)

@@ -17,6 +17,9 @@ typedef struct {
     monitor_mode mode;
     wisp_log_level level;
     bool bar_shown;
+    bool holding; /* while a context is made: the last message is kept, for it may be why there is none */
+    wisp_log_level held_level;
+    char held[1024];
     char task[32];
     double started, printed, printed_done; /* of this task: first seen; last line: when, how far */
 } monitor;
@@ -46,6 +49,7 @@ void monitor_clear(monitor *mon); /* takes the bar away, to print something else
 int monitor_progress(void *arg, const wisp_progress *p);
 void monitor_log(void *arg, wisp_log_level level, const char *message);
 void monitor_error(monitor *mon, const char *message);
+void monitor_release(monitor *mon); /* prints what was held */
 /* SIGINT and SIGTERM cancel this context's work; a second one ends the process. NULL: as they were. */
 void catch_signals(wisp_ctx *ctx);
 const char *caught_signal(void); /* in words; NULL if there was none */
