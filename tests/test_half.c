@@ -495,7 +495,7 @@ static void new_values(void **state)
     int64_t k = 0;
     while (h.e[k].row <= h.e[k].col) k++;
     h.e[k].a += 1;
-    REF_FAILS(ctx, wisp_mat_update(A, &src), WISP_ERR_HERMITIAN, "conjugate of its partner");
+    REF_FAILS(ctx, wisp_mat_update(A, &src), WISP_ERR_HERMITIAN, "are not conjugate; take another format");
     call_free(&c);
     wisp_mat_free(A);
     herm_free(&h);
@@ -517,7 +517,7 @@ static void refused(void **state)
     const cplx old = h.e[at].a;
     char words[80];
     /* The entry below the diagonal was changed; the first that fails is its partner above. */
-    snprintf(words, sizeof words, "entry (%lld, %lld)", (long long)h.e[at].col, (long long)h.e[at].row);
+    snprintf(words, sizeof words, "entries (%lld, %lld) and", (long long)h.e[at].col, (long long)h.e[at].row);
     const cplx wrong[] = {old + 1e-15, conj(old), 0, NAN};
     for (int i = 0; i < 4; i++) {
         h.e[at].a = wrong[i];
@@ -532,7 +532,7 @@ static void refused(void **state)
     at = 0;
     while (h.e[at].row != h.e[at].col) at++;
     h.e[at].a = 1 + I;
-    snprintf(words, sizeof words, "entry (%lld, %lld)", (long long)h.e[at].row, (long long)h.e[at].row);
+    snprintf(words, sizeof words, "entries (%lld, %lld) and", (long long)h.e[at].row, (long long)h.e[at].row);
     REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, &half), WISP_ERR_HERMITIAN, words);
     REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.format = WISP_FORMAT_HERMITIAN, .C = 4}),
               WISP_ERR_ARG, "C is 1");
