@@ -54,6 +54,7 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
                             .C = 1 << A->log_c,
                             .sigma = A->sigma,
                             .bytes = wisp__mat_bytes(A, true),
+                            .spill_bytes = A->half ? A->half->h.slots * (int64_t)wisp_type_size(A->type) : 0,
                             .order = A->order,
                             .format = A->format};
 }

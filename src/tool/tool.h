@@ -83,7 +83,7 @@ typedef struct {
 /* dos_plan.c: what a run takes. */
 typedef struct {
     wisp_mat_info matrix;
-    int64_t source, blocks, total; /* bytes */
+    int64_t source, blocks, spill, total; /* bytes; the spill of half storage is a part of the blocks' */
     bool moments_unknown;
 } run_plan;
 int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p);
