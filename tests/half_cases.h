@@ -246,22 +246,6 @@ static inline void expect(const herm *h, const call *c, result *want, cplx dot[3
     ref_free(ax);
 }
 
-static inline double largest(ref_mat m)
-{
-    double a = 0;
-    for (int64_t i = 0; i < m.rows * m.cols; i++) a = fmax(a, cabs(m.a[i]));
-    return a;
-}
-
-static inline void assert_close(const char *what, const char *part, ref_mat got, ref_mat want, double eps)
-{
-    const double bound = eps * (1 + largest(want));
-    for (int64_t i = 0; i < got.rows * got.cols; i++)
-        if (!(cabs(got.a[i] - want.a[i]) <= bound))
-            fail_msg("%s: %s (%lld, %lld) is %g%+gi, should be %g%+gi", what, part, (long long)(i / got.cols),
-                     (long long)(i % got.cols), creal(got.a[i]), cimag(got.a[i]), creal(want.a[i]), cimag(want.a[i]));
-}
-
 static inline void check_call(const char *what, const herm *h, const call *c, const result *got)
 {
     static const unsigned bit[3] = {WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY};
@@ -270,9 +254,9 @@ static inline void check_call(const char *what, const herm *h, const call *c, co
     char text[200];
     snprintf(text, sizeof text, "%s, %s block, width %d, terms %u", what, wisp_type_name(c->blk), c->width, c->terms);
     expect(h, c, &want, dot);
-    const double eps = ref_eps(c->blk) * (1 + 0.01 * (double)h->rows), big = 1 + largest(want.y);
-    assert_close(text, "y", got->y, want.y, eps);
-    assert_close(text, "z", got->z, want.z, c->terms & WISP_CHAIN ? eps : 0);
+    const double eps = ref_eps(c->blk) * (1 + 0.01 * (double)h->rows), big = 1 + ref_largest(want.y);
+    ref_assert_close(text, got->y, want.y, eps);
+    ref_assert_close(text, got->z, want.z, c->terms & WISP_CHAIN ? eps : 0);
     for (int t = 0; t < 3; t++)
         for (int j = 0; (c->terms & bit[t]) && j < c->width; j++) {
             const cplx d = got->dot[t * c->width + j].re + I * got->dot[t * c->width + j].im;
