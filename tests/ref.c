@@ -1,5 +1,6 @@
 #include "ref.h"
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,6 +195,22 @@ void ref_spmmv(ref_mat y, ref_mat A, ref_mat x, ref_mat z, const ref_aug *aug, c
         }
     }
     ref_free(product);
+}
+
+double ref_largest(ref_mat m)
+{
+    double a = 0;
+    for (int64_t i = 0; i < m.rows * m.cols; i++) a = fmax(a, cabs(m.a[i]));
+    return a;
+}
+
+void ref_assert_close(const char *what, ref_mat got, ref_mat want, double tolerance)
+{
+    const double bound = tolerance * (1 + ref_largest(want));
+    for (int64_t i = 0; i < got.rows * got.cols; i++)
+        if (!(cabs(got.a[i] - want.a[i]) <= bound))
+            fail_msg("%s: element (%lld, %lld) is %g%+gi, should be %g%+gi", what, (long long)(i / got.cols),
+                     (long long)(i % got.cols), creal(got.a[i]), cimag(got.a[i]), creal(want.a[i]), cimag(want.a[i]));
 }
 
 double ref_eps(wisp_type type) { return is_single(type) ? 1e-5 : 1e-13; }

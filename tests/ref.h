@@ -54,6 +54,10 @@ void ref_spmmv(ref_mat y, ref_mat A, ref_mat x, ref_mat z, const ref_aug *aug, c
 /* Fails unless two matrices have the same properties. (The struct has padding: not to be compared as bytes.) */
 void ref_same_props(const wisp_mat_props *a, const wisp_mat_props *b);
 
+/* Fails unless the matrices agree to `tolerance` times one more than the largest element wanted. */
+double ref_largest(ref_mat m);
+void ref_assert_close(const char *what, ref_mat got, ref_mat want, double tolerance);
+
 /* Rounding unit of a type, with room for a few dozen operations. */
 double ref_eps(wisp_type type);
 wisp_scalar ref_scalar(cplx v);

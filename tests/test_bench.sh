@@ -127,14 +127,14 @@ refused 2 "takes no MATRIX" bench tsm $topi
 refused 2 "takes no --order" bench tsm --order natural
 refused 2 "takes no --rows" bench stream --rows 5
 refused 2 "--rows is there for wisp bench tsm" bench spmv $topi --rows 5
-refused 2 "has no variant naive" bench tsm --variant naive
-refused 2 "for wisp bench tsm alone" bench kpm $topi --variant gram
-refused 2 "for wisp bench tsm alone" bench kpm $topi --against gram_kahan
+refused 2 "has no variant naive; it has gram, gram_kahan, update, update_beta, update_in_place" bench tsm --variant naive
+refused 2 "wisp bench kpm has no variant gram; it has blocked, naive, reference" bench kpm $topi --variant gram
+refused 2 "has no variant gram_kahan" bench kpm $topi --against gram_kahan
 refused 2 "--against needs --variant" bench tsm --against gram
 refused 2 "--against names a variant" bench tsm --variant gram --against order=natural
 refused 2 "widths to 1024" bench tsm --widths 2000
-refused 2 "names the variant itself" bench spmv $topi --order natural --against order=natural
-refused 2 "names the variant itself" bench spmv $topi --format sell --against format=sell
+refused 2 "names what the rows are already" bench spmv $topi --order natural --against order=natural
+refused 2 "names what the rows are already" bench spmv $topi --format sell --against format=sell
 refused 2 "its own order and format" bench kpm $topi --variant reference --order rcm
 refused 2 "expected one of auto|natural|rcm|tiles after" bench spmv $topi --against order=best
 refused 2 "expected one of auto|sell|compressed|hermitian after" bench spmv $topi --against format=
@@ -144,8 +144,8 @@ refused 2 "must end in .svg, .png or .pdf" bench spmv $topi --plot x.gif
 for value in 0 1,,2 5000 x; do refused 2 "expected threads" bench spmv $topi --threads "$value"; done
 refused 2 "takes no --widths" bench stream --widths 4
 refused 2 "has width 1" bench spmv $topi --widths 4
-refused 2 "for wisp bench kpm alone" bench spmv $topi --variant naive
-refused 2 "names the variant itself" bench kpm $topi --against blocked
+refused 2 "wisp bench spmv has no variant naive; it has blocked alone" bench spmv $topi --variant naive
+refused 2 "names what the rows are already" bench kpm $topi --against blocked
 refused 2 "must end in .json" bench kpm $topi -o x.csv
 for value in 0 -1 4, ,4 4,,8 x 5000 ''; do refused 2 "expected widths" bench kpm $topi --widths "$value"; done
 for value in x zz d, ,d ''; do refused 2 "expected letters" bench kpm $topi --types "$value"; done

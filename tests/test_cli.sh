@@ -71,6 +71,11 @@ check "wisp.1 and --help name the same options: $(diff named manual | tr '\n' ' 
 ok --version
 check "--version names the version" grep -q '^wisp [0-9]' out
 ok dos -h
+export WISP_ISA=sse9
+for command in "info $topi" --version; do
+    refused 1 "instruction set 'sse9' is not one that this CPU runs" $command
+done
+unset WISP_ISA
 
 # ---- dos
 ok dos $topi --moments 64 --vectors 8

@@ -276,6 +276,70 @@ static void new_values(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* A band whose diagonal alone has many values, and which one row may lack. */
+typedef struct {
+    int64_t rows, hole;
+    int rows_repeat; /* else values do */
+} disordered;
+
+static int disordered_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    static const int offset[] = {-7, -3, 0, 1, 4};
+    const disordered *d = arg;
+    double *v = val;
+    int n = 0;
+    for (int k = 0; k < 5; k++) {
+        const int64_t j = row + offset[k];
+        if (j < 0 || j >= d->rows || (j == row && row == d->hole)) continue;
+        if (col) {
+            col[n] = j;
+            v[n] = j == row         ? 1 + 1e-3 * (double)row
+                   : d->rows_repeat ? -1 - k
+                                    : (double)(1 + (row * 2654435761 >> (k + 7)) % 50);
+        }
+        n++;
+    }
+    return n;
+}
+
+/* NaN in an element of x that a row does not name stays out of it, also where diagonals are kept apart. */
+static void no_diagonal_no_leak(void **state)
+{
+    (void)state;
+    enum { ROWS = 20000, HOLE = 7777 };
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
+    for (int kind = 0; kind < 2; kind++)
+        for (int width = 1; width <= 4; width += 3) {
+            wisp_mat_info info[2];
+            for (int hole = 0; hole < 2; hole++) {
+                disordered d = {ROWS, hole ? HOLE : -1, kind};
+                const wisp_src src = {ROWS, ROWS, 5, WISP_D, disordered_row, &d, NULL};
+                wisp_mat *A;
+                wisp_blk *x, *y;
+                double *data = malloc(ROWS * 4 * sizeof *data), val[5], want = 0;
+                int64_t col[5];
+                REF_OK(ctx, wisp_mat_create(&A, ctx, &src,
+                                            &(wisp_mat_opts){.width = width, .format = WISP_FORMAT_COMPRESSED}));
+                wisp_mat_get_info(A, &info[hole]);
+                REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, width));
+                REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, width));
+                for (int i = 0; i < ROWS * width; i++) data[i] = i / width == HOLE ? NAN : 1;
+                REF_OK(ctx, wisp_blk_put(x, WISP_ROW_MAJOR, data, width));
+                REF_OK(ctx, wisp_spmmv(y, A, x, NULL));
+                REF_OK(ctx, wisp_blk_get(y, WISP_ROW_MAJOR, data, width));
+                for (int k = disordered_row(&d, HOLE, col, val) - 1; k >= 0; k--) want += val[k];
+                for (int j = 0; j < width; j++) {
+                    const double got = data[HOLE * width + j];
+                    assert_true(hole ? fabs(got - want) <= 1e-12 * want || got == want : isnan(got));
+                }
+                wisp_blk_free(x), wisp_blk_free(y), wisp_mat_free(A);
+                free(data);
+            }
+            assert_true(info[0].bytes < info[1].bytes); /* with all of it, the diagonal is apart */
+        }
+    wisp_ctx_free(ctx);
+}
+
 /* Bit-identical for any number of threads. */
 static void threads(void **state)
 {
@@ -309,8 +373,8 @@ static void threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),   cmocka_unit_test(coded_products), cmocka_unit_test(choice),
-        cmocka_unit_test(new_values), cmocka_unit_test(threads),
+        cmocka_unit_test(products),   cmocka_unit_test(coded_products),      cmocka_unit_test(choice),
+        cmocka_unit_test(new_values), cmocka_unit_test(no_diagonal_no_leak), cmocka_unit_test(threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,7 +109,8 @@ WISP_API const char *wisp_ctx_isa(const wisp_ctx *ctx);
 /* Bytes held now, and the most that were held at once. */
 WISP_API void wisp_ctx_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak);
 /* Stops what takes long (reading, assembling, spmmv and the solvers; now and from now on) with WISP_ERR_CANCELLED
-   within a fraction of a sweep. May be called from a signal handler or another thread. resume clears it. */
+   within a fraction of a sweep. May be called from a signal handler or another thread. resume clears it; a call that
+   stopped early tells so even then. */
 WISP_API void wisp_ctx_cancel(wisp_ctx *ctx);
 WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
 
@@ -191,7 +192,8 @@ WISP_API int wisp_map_is_natural(const wisp_map *map);
 typedef struct wisp_mat wisp_mat;
 
 /* How rows are put in order in memory, invisible to the user: as they come, reverse Cuthill-McKee, or tiles whose
-   block rows stay in cache until they are gathered again. DEFAULT: what a model of the caches finds best. */
+   block rows stay in cache until they are gathered again. DEFAULT: what a model of the caches finds best, for this
+   machine and number of threads: who wants the same bits with another number names the order. */
 typedef enum { WISP_ROWS_DEFAULT, WISP_ROWS_NATURAL, WISP_ROWS_RCM, WISP_ROWS_TILES } wisp_row_order;
 /* How entries are stored: SELL-C-sigma as they are; compressed without loss (repeated rows once, repeated values once,
    short column differences; WISP_ERR_UNSUPPORTED if there is none of that); or one half of a Hermitian matrix (on
@@ -234,13 +236,15 @@ typedef struct {
     int64_t bytes; /* of the stored arrays */
     wisp_row_order order;
     wisp_format format;
+    int64_t spill_bytes;    /* half storage: what wisp_spmmv holds beside it, per column of a block of its type */
     int64_t assembly_bytes; /* wisp_mat_plan: the most that is held while it is made; else 0 */
 } wisp_mat_info;
 WISP_API void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info);
 WISP_API wisp_map *wisp_mat_map(const wisp_mat *A);     /* rows; borrowed, not to be freed */
 WISP_API wisp_map *wisp_mat_col_map(const wisp_mat *A); /* columns; the same for a square matrix */
 WISP_API wisp_ctx *wisp_mat_ctx(const wisp_mat *A);
-/* Bytes that a matrix of this shape takes once assembled, uncompressed (an estimate from above for `--plan`). */
+/* Bytes that a matrix of this shape takes once assembled, uncompressed (an estimate from above for `--plan`; the spill
+   is that of lattices and bands, which a matrix without any order may exceed). */
 WISP_API wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_mat_info *info);
 
 /* What a sweep (wisp_spmmv with AXPBY and dots with x) over a block of this type and width moves, by a model of the
@@ -490,7 +494,7 @@ typedef struct {
    m->n; or none. WISP_ERR_BOUNDS: the guard found a moment above mu_0, the message names the bound. Flops are counted
    as in the KPM paper, table I. */
 WISP_API wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts);
-/* Bytes that wisp_kpm holds at most beside the matrix. */
+/* Bytes that wisp_kpm holds at most beside the matrix (and the spill of its blocks, see wisp_mat_info). */
 WISP_API int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts);
 WISP_API void wisp_moments_free(wisp_moments *m);
 WISP_API wisp_status wisp_moments_label(wisp_ctx *ctx, wisp_moments *m, const char *matrix, const char *command);

@@ -50,14 +50,19 @@ static wisp_status isa_open(wisp_ctx *ctx)
 {
     const char *want = ctx->opts.isa ? ctx->opts.isa : getenv("WISP_ISA");
     const wisp__isa *isa;
+    char list[64] = "";
+    size_t used = 0;
     for (int i = 0; (isa = runnable_isa(i)); i++)
         if (!want || !*want || !strcmp(want, isa->name)) {
             ctx->isa = isa;
             return WISP_OK;
         }
+    for (int i = 0; used < sizeof list && (isa = runnable_isa(i)); i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", isa->name);
     return wisp_ctx_fail(
         ctx, WISP_ERR_UNSUPPORTED,
-        "instruction set '%s' is not one this CPU runs (generic, avx2, avx512, neon are known); unset WISP_ISA", want);
+        "instruction set '%s' is not one that this CPU runs and this build has (%s); take one of these%s", want, list,
+        ctx->opts.isa ? "" : ", or unset WISP_ISA");
 }
 
 static wisp_status cpu_open(wisp_ctx *ctx)
@@ -152,8 +157,7 @@ static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__spmmv_fn fn, const wisp
                                     const wisp__grid *grid, double *partial, size_t dot_size)
 {
     spmmv_run run = {ctx, fn, p, grid, partial, dot_size, wisp__side_by_side(ctx, p->width), 0};
-    wisp__run_some(ctx, grid->blocks == 1, spmmv_thread, &run);
-    return wisp__cancelled(ctx) ? wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled") : WISP_OK;
+    return wisp__whole(ctx, "multiplying", wisp__run_some(ctx, grid->blocks == 1, spmmv_thread, &run));
 }
 
 /* ---- element-wise ops and dots --------------------------------------------------------------- */

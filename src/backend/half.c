@@ -19,7 +19,7 @@ typedef struct {
     double *partial;                /* of each block: strips that it finishes as it goes, and the others */
     size_t dot_size, row_bytes;
     block_state *state;  /* [blocks] */
-    atomic_bool stopped; /* some block will never be done: the call was cancelled, and may have been resumed since */
+    atomic_bool stopped; /* some block will never be done: nobody shall wait for it, even if the call is resumed */
 } half_run;
 
 /* Part i of the parts into which threads cut the blocks, by entries. */
@@ -148,8 +148,7 @@ wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, wisp__combo combo, const wisp__
     run.first.p.terms &= ~(unsigned)(K_CHAIN | K_DELTA | K_DOTS);
     wisp_status status = wisp_alloc(ctx, &run.state, (size_t)half->blocks, sizeof *run.state);
     if (status != WISP_OK) return status;
-    wisp__run_some(ctx, half->blocks <= 1, half_thread, &run);
+    status = wisp__whole(ctx, "multiplying", wisp__run_some(ctx, half->blocks <= 1, half_thread, &run));
     wisp_free(ctx, run.state);
-    return atomic_load(&run.stopped) || wisp__cancelled(ctx) ? wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled")
-                                                             : WISP_OK;
+    return status;
 }

@@ -28,7 +28,7 @@ struct wisp_ctx {
 
     pthread_mutex_t lock; /* message, log, and the list of what was logged once */
     char message[1024];
-    atomic_bool cancel;
+    atomic_uint cancel; /* odd: cancelled; it only grows, so that a run sees a cancel that was resumed since */
     atomic_llong memory_now, memory_peak;
     atomic_uint alloc_number; /* staggers large arrays; counts for failure injection */
     unsigned alloc_fail_at;   /* $WISP_ALLOC_FAIL_AT: this allocation fails, for tests */
@@ -43,7 +43,14 @@ struct wisp_ctx {
 enum { WISP__ONCE_WIDTH = 1 };
 void wisp__log_once(wisp_ctx *ctx, unsigned bit, wisp_log_level level, const char *message);
 
-static inline bool wisp__cancelled(wisp_ctx *ctx) { return atomic_load_explicit(&ctx->cancel, memory_order_relaxed); }
+/* For threads that may stop early: whether work shall end now. That it did is what the end of the run tells
+   (wisp__team_run): asked a second time the answer may be another, for a cancel may be resumed at any time. */
+static inline bool wisp__cancelled(wisp_ctx *ctx)
+{
+    return atomic_load_explicit(&ctx->cancel, memory_order_relaxed) & 1;
+}
+/* WISP_ERR_CANCELLED if a run is not whole. */
+wisp_status wisp__whole(wisp_ctx *ctx, const char *task, bool whole);
 
 /* Uninitialised memory (wisp_alloc zeroes, on all threads, which also places the pages). */
 wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size);

@@ -39,9 +39,19 @@ wisp_status wisp_ctx_step(wisp_ctx *ctx, const char *task, double done, double f
 {
     wisp_progress p = {task, done, flops};
     if (ctx->opts.progress && ctx->opts.progress(ctx->opts.progress_arg, &p)) wisp_ctx_cancel(ctx);
-    return wisp__cancelled(ctx) ? wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled while %s", task) : WISP_OK;
+    return wisp__whole(ctx, task, !wisp__cancelled(ctx));
 }
 
-void wisp_ctx_cancel(wisp_ctx *ctx) { atomic_store_explicit(&ctx->cancel, true, memory_order_relaxed); }
+wisp_status wisp__whole(wisp_ctx *ctx, const char *task, bool whole)
+{
+    return whole ? WISP_OK : wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled while %s", task);
+}
 
-void wisp_ctx_resume(wisp_ctx *ctx) { atomic_store_explicit(&ctx->cancel, false, memory_order_relaxed); }
+void wisp_ctx_cancel(wisp_ctx *ctx) { atomic_fetch_or_explicit(&ctx->cancel, 1, memory_order_relaxed); }
+
+void wisp_ctx_resume(wisp_ctx *ctx)
+{
+    unsigned now = atomic_load_explicit(&ctx->cancel, memory_order_relaxed);
+    /* If it fails, another thread resumed just now. */
+    if (now & 1) atomic_compare_exchange_strong(&ctx->cancel, &now, now + 1);
+}

@@ -31,8 +31,11 @@ wisp_status wisp__mat_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_o
     if (c < 1 || c > K_MAX_C || (c & (c - 1)))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "C = %d: the chunk height is a power of two up to %d", c, K_MAX_C);
     if (half && (c != 1 || src->rows != src->cols))
-        return wisp_ctx_fail(ctx, c != 1 ? WISP_ERR_ARG : WISP_ERR_HERMITIAN,
-                             "half of a Hermitian matrix is stored row by row: it must be square, and C is 1");
+        return wisp_ctx_fail(
+            ctx, c != 1 ? WISP_ERR_ARG : WISP_ERR_HERMITIAN,
+            "half of a matrix of %lld x %lld with C = %d can't be stored: it must be square and Hermitian, "
+            "and C is 1; take another format",
+            (long long)src->rows, (long long)src->cols, c);
     A->sigma = o->sigma ? o->sigma : c == 1 || o->map ? 1 : 0;
     if (A->sigma < 0 || (A->sigma > 1 && A->sigma % c))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "sigma = %lld: it is 1 or a multiple of C = %d", (long long)A->sigma,

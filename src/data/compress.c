@@ -85,18 +85,20 @@ typedef struct {
     wisp__compression *c;
     atomic_bool no_use; /* what is looked for is not there */
     bool short_columns_too;
-    atomic_bool far;              /* a column does not fit into 16 bits */
-    atomic_bool complex_diagonal; /* which can't be kept apart */
+    atomic_bool far;  /* a column does not fit into 16 bits */
+    atomic_bool kept; /* a diagonal can't be apart */
 } search;
 
 static size_t row_string_bytes(wisp_type type, int n) { return (size_t)n * (sizeof(int32_t) + wisp_type_size(type)); }
 
-/* Offsets, then values; the diagonal's value goes apart. False if it can't: it is complex. */
+/* Offsets, then values; the diagonal's value goes apart. False if it can't: it is complex, or the row has none, and
+   what is not finite in x would reach it. */
 static bool row_string(const search *s, const wisp__row_reader *reader, int64_t row, int n, char *string)
 {
     const wisp_type type = s->A->type;
     const size_t size = wisp_type_size(type);
     char *value = string + (size_t)n * sizeof(int32_t);
+    bool kept = s->c->apart;
     for (int k = 0; k < n; k++, value += size) {
         const int32_t offset = reader->merged[k] - (int32_t)row;
         wisp_scalar v = reader->sum[k];
@@ -106,12 +108,13 @@ static bool row_string(const search *s, const wisp__row_reader *reader, int64_t 
             if (v.im != 0) return false;
             wisp__store(real, (char *)s->c->diagonal + (size_t)row * wisp_type_size(real), v);
             v = (wisp_scalar){0, 0};
+            kept = false;
         }
         wisp__value bytes; /* `value` may lie between doubles */
         wisp__store(type, &bytes, v);
         memcpy(value, &bytes, size);
     }
-    return true;
+    return !kept;
 }
 
 static wisp_status search_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
@@ -162,7 +165,7 @@ out:
 
 /* ---- values that repeat, columns near the diagonal ---------------------------------------------- */
 
-static bool no_codes(search *s) { return strings_full(&s->c->values) || atomic_load(&s->complex_diagonal); }
+static bool no_codes(search *s) { return strings_full(&s->c->values) || atomic_load(&s->kept); }
 
 static wisp_status search_values(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
 {
@@ -173,18 +176,20 @@ static wisp_status search_values(void *arg, wisp__row_reader *reader, int64_t be
         int n;
         wisp_status status = wisp__read_row(reader, A->ctx, wisp__map_user(A->map, i), &n);
         if (status != WISP_OK) return status;
+        bool kept = s->c->apart;
         for (int k = 0; k < n; k++) {
             const int64_t offset = reader->merged[k] - i;
             if (offset < INT16_MIN || offset > INT16_MAX) atomic_store(&s->far, true);
             wisp_scalar v = reader->sum[k];
             if (s->c->apart && offset == 0) {
-                if (v.im != 0) atomic_store(&s->complex_diagonal, true);
+                kept = v.im != 0;
                 v = (wisp_scalar){0, 0};
             }
             wisp__value bytes;
             wisp__store(A->type, &bytes, v);
             intern(&s->c->values, (const char *)&bytes, size);
         }
+        if (kept) atomic_store(&s->kept, true);
         if (no_codes(s) && (!s->short_columns_too || atomic_load(&s->far))) atomic_store(&s->no_use, true);
     }
     return WISP_OK;

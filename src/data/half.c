@@ -324,10 +324,12 @@ wisp_status wisp__half_build(wisp_mat *A)
     wisp_mat_props props;
     wisp_status status;
     WISP_TRY(wisp_mat_get_props(A, &props));
+    const long long row = props.bad_row, col = props.bad_col;
     if (!props.hermitian)
         return wisp_ctx_fail(ctx, WISP_ERR_HERMITIAN,
-                             "entry (%lld, %lld) is not the conjugate of its partner: store the whole matrix",
-                             (long long)props.bad_row, (long long)props.bad_col);
+                             "half of the matrix can't be stored, for it is not Hermitian: entries (%lld, %lld) and "
+                             "(%lld, %lld), counted from 0, are not conjugate; take another format",
+                             row, col, col, row);
     WISP_TRY(wisp_alloc(ctx, &A->half, 1, sizeof *A->half));
     A->half->props = props;
     WISP_TRY(take_upper(A));

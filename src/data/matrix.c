@@ -55,6 +55,7 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
                             .C = 1 << A->log_c,
                             .sigma = A->sigma,
                             .bytes = wisp__mat_bytes(A, true),
+                            .spill_bytes = A->half ? A->half->h.slots * (int64_t)wisp_type_size(A->type) : 0,
                             .order = A->order,
                             .format = A->format};
 }
@@ -210,9 +211,9 @@ wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
     }
     *props = no_props(A);
     props_run run = {A, props, 0, PTHREAD_MUTEX_INITIALIZER};
-    wisp__run_some(A->ctx, A->local.nnz < WISP__SMALL, props_thread, &run);
-    if (wisp__cancelled(A->ctx))
-        return wisp_ctx_fail(A->ctx, WISP_ERR_CANCELLED, "cancelled while checking the matrix");
+    const bool whole = wisp__run_some(A->ctx, A->local.nnz < WISP__SMALL, props_thread, &run);
+    const wisp_status status = wisp__whole(A->ctx, "checking the matrix", whole);
+    if (status != WISP_OK) return status;
     if (props->bad_row == INT64_MAX) props->bad_row = props->bad_col = -1;
     if (props->nonfinite_row == INT64_MAX) props->nonfinite_row = -1;
     if (A->rows == 0) {

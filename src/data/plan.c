@@ -75,6 +75,7 @@ wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opt
         const int64_t lists = 32 * 1024,
                       row = 8 + 4 + 4 + 2; /* rows that cross blocks are an eighth at most, usually */
         /* An entry has its column and, outside of its block, a row of spill. */
+        info->spill_bytes = src->rows / 8 * (int64_t)wisp_type_size(A.type);
         info->bytes = (info->nnz + src->rows) / 2 * ((int64_t)wisp_type_size(A.type) + 8) + src->rows * row + lists;
     }
     info->assembly_bytes = assembly_bytes(ctx, src, &o, info);

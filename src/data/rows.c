@@ -147,8 +147,6 @@ wisp_status wisp__for_rows(wisp_ctx *ctx, const char *task, const wisp_src *src,
                            int64_t piece, wisp__rows_fn fn, void *arg)
 {
     rows_run r = {ctx, task, src, col_map, n, piece, fn, arg, PTHREAD_MUTEX_INITIALIZER, INT64_MAX, WISP_OK};
-    wisp__run_some(ctx, n <= piece, rows_thread, &r);
-    if (r.status != WISP_OK) return rows_failed(&r);
-    if (wisp__cancelled(ctx)) return wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled while %s", task);
-    return WISP_OK;
+    const bool whole = wisp__run_some(ctx, n <= piece, rows_thread, &r);
+    return r.status != WISP_OK ? rows_failed(&r) : wisp__whole(ctx, task, whole);
 }

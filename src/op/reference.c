@@ -114,14 +114,14 @@ static void step_thread(void *arg, int thread, int threads)
 wisp_status wisp_reference_step(wisp_reference *r, double alpha, double center, double beta, wisp_scalar *dot)
 {
     r->p = (wisp__reference_params){r->rowptr, r->col, r->val, r->v, r->w, alpha, center, beta};
-    wisp__team_run(r->ctx, step_thread, r);
+    const bool whole = wisp__team_run(r->ctx, step_thread, r);
     memset(dot, 0, 2 * (size_t)r->width * sizeof *dot);
     for (int t = 0; t < r->ctx->threads; t++)
         for (int j = 0; j < 2 * r->width; j++) dot[j].re += r->partial[(size_t)t * r->partial_size + (size_t)j];
     void *v = r->v;
     r->v = r->w;
     r->w = v;
-    return wisp__cancelled(r->ctx) ? wisp_ctx_fail(r->ctx, WISP_ERR_CANCELLED, "cancelled") : WISP_OK;
+    return wisp__whole(r->ctx, "multiplying", whole);
 }
 
 void wisp_reference_free(wisp_reference *r)

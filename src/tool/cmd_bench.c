@@ -17,21 +17,25 @@ static int check_variants(tool *t, bench_op op)
                         against && o->against_what == AGAINST_VARIANT ? o->against : -1};
     for (int i = 0; i < 2; i++) {
         if (list[i] < 0) continue;
-        const char *name = bench_variant_name[list[i]];
-        if (op == BENCH_TSM && !is_tsm_variant(list[i])) return tool_usage(t, "wisp bench tsm has no variant %s", name);
-        if (op != BENCH_TSM && is_tsm_variant(list[i]))
-            return tool_usage(t, "the variant %s is there for wisp bench tsm alone", name);
-        if (op != BENCH_KPM && op != BENCH_TSM && list[i] != VARIANT_BLOCKED)
-            return tool_usage(t, "other variants are there for wisp bench kpm alone");
+        const bool known = op == BENCH_TSM   ? is_tsm_variant(list[i])
+                           : op == BENCH_KPM ? !is_tsm_variant(list[i])
+                                             : list[i] == VARIANT_BLOCKED;
+        if (!known)
+            return tool_usage(t, "wisp bench %s has no variant %s; it has %s", bench_op_name[op],
+                              bench_variant_name[list[i]],
+                              op == BENCH_TSM   ? "gram, gram_kahan, update, update_beta, update_in_place"
+                              : op == BENCH_KPM ? "blocked, naive, reference"
+                                                : "blocked alone");
     }
     if (!against) return EXIT_FINE;
     if (op == BENCH_TSM && o->against_what != AGAINST_VARIANT)
         return tool_usage(t, "wisp bench tsm has no matrix, so --against names a variant");
-    if (op == BENCH_TSM && !variant) return tool_usage(t, "--against needs --variant here");
+    if (op == BENCH_TSM && !variant)
+        return tool_usage(t, "--against needs --variant for wisp bench tsm: which of its operations is compared");
     if ((o->against_what == AGAINST_VARIANT && o->against == o->bench_variant) ||
         (o->against_what == AGAINST_ORDER && o->against == o->order) ||
         (o->against_what == AGAINST_FORMAT && o->against == o->format))
-        return tool_usage(t, "--against names the variant itself");
+        return tool_usage(t, "--against names what the rows are already; name another variant, order or format");
     return EXIT_FINE;
 }
 

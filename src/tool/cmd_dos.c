@@ -111,7 +111,7 @@ static int run_moments(tool *t, wisp_mat *A, wisp_kpm_opts *k, run_plan *plan, w
         k->bounds_method = WISP_BOUNDS_GIVEN;
         int rc = moments_for(t, k);
         if (rc) return rc;
-        plan->blocks = wisp_kpm_plan(plan->matrix.rows, plan->matrix.type, k);
+        plan->blocks = wisp_kpm_plan(plan->matrix.rows, plan->matrix.type, k) + plan->spill;
         plan->total = plan->matrix.bytes + plan->blocks;
         if ((rc = plan_check_limit(t, plan))) return rc;
     }

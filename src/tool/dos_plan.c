@@ -6,13 +6,16 @@
 
 /* ---- memory -------------------------------------------------------------------------------------- */
 
+enum { LANCZOS_WIDTH = 4, LANCZOS_STEPS = 64 }; /* of the bounds: docs/conventions.md */
+
 /* The source goes when the matrix stands; the blocks come after that. */
 int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
 {
     *p = (run_plan){.moments_unknown = t->opt.resolution > 0 && !ko->moments};
     wisp_ctx_memory(t->ctx, &p->source, NULL);
     if (wisp_mat_plan(t->ctx, src, mo, &p->matrix)) return tool_fail_ctx(t);
-    p->blocks = wisp_kpm_plan(p->matrix.rows, p->matrix.type, ko);
+    p->spill = p->matrix.spill_bytes * (mo->width > LANCZOS_WIDTH ? mo->width : LANCZOS_WIDTH);
+    p->blocks = wisp_kpm_plan(p->matrix.rows, p->matrix.type, ko) + p->spill;
     const int64_t before = p->matrix.assembly_bytes + p->source, after = p->matrix.bytes + p->blocks;
     p->total = before > after ? before : after;
     return EXIT_FINE;
@@ -114,7 +117,7 @@ out:
 static wisp_status find_time(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko,
                              const run_plan *plan, run_time *time)
 {
-    enum { LANCZOS_STEPS = 64, LANCZOS_WIDTH = 4, PASSES = 5 }; /* bounds: passes over the block beside the sweep */
+    enum { PASSES = 5 }; /* bounds: over the block, beside the sweep */
     wisp_machine m;
     bench_prediction step, lanczos = {0, NULL};
     wisp_status status = WISP_OK;
@@ -175,7 +178,8 @@ static void show_text(const tool *t, const run_plan *p, const run_time *time)
               wisp_type_name(a->type));
     if (p->source >= 1000000)
         text_line("input", "%s while the matrix is assembled", text_bytes(b[0], (double)p->source));
-    text_line("storage", "%s as SELL-%d-%lld", text_bytes(b[0], (double)a->bytes), a->C, (long long)a->sigma);
+    text_line("storage", "%s as %sSELL-%d-%lld", text_bytes(b[0], (double)a->bytes),
+              a->format == WISP_FORMAT_HERMITIAN ? "half of " : "", a->C, (long long)a->sigma);
     text_line("vectors", "%s%s", text_bytes(b[0], (double)p->blocks),
               p->moments_unknown ? "   (and the moments, whose number follows from the bounds)" : "");
     text_line("total", "%s at most at once", text_bytes(b[0], (double)p->total));

@@ -135,20 +135,32 @@ int tool_fail_ctx(tool *t)
     return tool_fail(t, "%s", *message ? message : "the library reported a failure without a message");
 }
 
-int tool_start(tool *t)
+/* What the library logs last is why it can't start: then it is the one line of the failure. */
+static int make_context(tool *t, bool no_pin)
 {
-    monitor_open(&t->monitor, &t->opt);
+    monitor *mon = &t->monitor;
+    monitor_open(mon, &t->opt);
     wisp_ctx_opts o = {.threads = (int)t->opt.threads,
+                       .no_pin = no_pin,
                        .memory_limit = t->opt.mem_limit,
                        .log = monitor_log,
-                       .log_arg = &t->monitor,
-                       .level = t->monitor.level,
+                       .log_arg = mon,
+                       .level = mon->level,
                        .progress = monitor_progress,
-                       .progress_arg = &t->monitor};
-    wisp_status status = wisp_ctx_create(&t->ctx, &o);
-    if (status != WISP_OK) return tool_fail(t, "could not start: %s", wisp_status_string(status));
-    catch_signals(t->ctx);
+                       .progress_arg = mon};
+    mon->holding = true;
+    const wisp_status status = wisp_ctx_create(&t->ctx, &o);
+    mon->holding = false;
+    if (status != WISP_OK) return tool_fail(t, "%s", *mon->held ? mon->held : wisp_status_string(status));
+    monitor_release(mon);
     return EXIT_FINE;
+}
+
+int tool_start(tool *t)
+{
+    const int rc = make_context(t, false);
+    if (!rc) catch_signals(t->ctx);
+    return rc;
 }
 
 /* The command line as one could type it again; of one of thousands of sites the first part, for an HDF5 attribute
@@ -197,8 +209,8 @@ static void print_help(void)
 
 static int print_version(tool *t)
 {
-    wisp_ctx_opts o = {.no_pin = 1};
-    if (wisp_ctx_create(&t->ctx, &o) != WISP_OK) return tool_fail(t, "could not start");
+    const int rc = make_context(t, true);
+    if (rc) return rc;
     const char *features = wisp_features();
     printf("wisp %s\nfeatures: %s\ninstruction set: %s\n", wisp_version(), *features ? features : "none",
            wisp_ctx_isa(t->ctx));

@@ -77,16 +77,33 @@ void monitor_error(monitor *mon, const char *message)
         fprintf(stderr, "wisp: %s\n", message);
 }
 
-void monitor_log(void *arg, wisp_log_level level, const char *message)
+static void print_message(monitor *mon, wisp_log_level level, const char *message)
 {
     static const char *const names[] = {"none", "warning", "performance", "info", "debug"};
-    monitor *mon = arg;
     monitor_clear(mon);
     if (mon->mode == MONITOR_JSON)
         json_line(json_pack("{s:s, s:s, s:o}", "event", "log", "level", names[level], "message", json_words(message)));
     else
         fprintf(stderr, "wisp: %s%s%s\n", level == WISP_LOG_INFO ? "" : names[level],
                 level == WISP_LOG_INFO ? "" : ": ", message);
+}
+
+void monitor_release(monitor *mon)
+{
+    if (*mon->held) print_message(mon, mon->held_level, mon->held);
+    *mon->held = '\0';
+}
+
+void monitor_log(void *arg, wisp_log_level level, const char *message)
+{
+    monitor *mon = arg;
+    if (!mon->holding) {
+        print_message(mon, level, message);
+        return;
+    }
+    monitor_release(mon);
+    mon->held_level = level;
+    snprintf(mon->held, sizeof mon->held, "%s", message);
 }
 
 static void print_bar(monitor *mon, const wisp_progress *p, double rate, double left)

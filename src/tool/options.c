@@ -29,15 +29,17 @@ static const option_def table[] = {
      "how the interval of the spectrum is found (lanczos), or\nthe interval itself"},
     {"How it is evaluated", "kernel", 0, "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, KPM, false, AT(kernel), 0,
      0, "damping of the moments (jackson); L is lambda (4)"},
-    {NULL, "interval", 0, "A,B", parse_pair, KPM, false, AT(interval), 0, 0,
-     "energy window of the output, on a uniform grid;\nof the eigenvalues to count"},
+    {NULL, "interval", 0, "A,B", parse_pair, CMD_DOS | CMD_LDOS, false, AT(interval), 0, 0,
+     "energy window of the output, on a uniform grid that includes\nboth ends (all energies)"},
+    {NULL, "interval", 0, "A,B", parse_pair, CMD_COUNT, false, AT(interval), 0, 0,
+     "where eigenvalues are counted; A must be below B"},
     {NULL, "points", 0, "P", parse_count, CMD_DOS | CMD_LDOS, false, AT(points), 2, 1 << 30,
      "number of energies (twice the moments, at least 1024)"},
     {NULL, "from", 0, "FILE.h5", parse_string, KPM, false, AT(from), 0, 0,
      "evaluate the moments of an earlier --save; no MATRIX"},
     {"How it is run", "variant", 0, "blocked|fused|naive", parse_choice, KPM, true, AT(variant), 0, 0,
      "the same moments in three ways (blocked is fastest)"},
-    {NULL, "width", 0, "W", parse_count, KPM, true, AT(width), 1, 4096, "vectors that are worked on side by side"},
+    {NULL, "width", 0, "W", parse_count, KPM, true, AT(width), 1, 4096, "vectors that are worked on side by side (16)"},
     {NULL, "precision", 0, "single|double", parse_choice, KPM | CMD_INFO, true, AT(precision), 0, 0,
      "of matrix and vectors (that of the matrix)"},
     {NULL, "reduce", 0, "end|step", parse_choice, KPM, true, AT(reduce), 0, 0,
@@ -46,7 +48,7 @@ static const option_def table[] = {
      "threads (OMP_NUM_THREADS, else all cores)"},
     {NULL, "threads", 0, "T,T,..", parse_list, CMD_BENCH, false, AT(thread_counts), 1, 4096,
      "numbers of threads, with rows of their own\n(OMP_NUM_THREADS, else all cores)"},
-    {NULL, "device", 0, "D", parse_device, KPM, true, 0, 0, 0, "cpu"},
+    {NULL, "device", 0, "D", parse_device, KPM, true, 0, 0, 0, "where it runs; cpu is the only one so far (cpu)"},
     {NULL, "order", 0, "auto|natural|rcm|tiles", parse_choice, KPM | CMD_INFO, true, AT(order), 0, 0,
      "of the rows in memory: as they come, reverse Cuthill-McKee,\nor in tiles that stay in cache (what a model finds "
      "best)"},
@@ -63,8 +65,8 @@ static const option_def table[] = {
     {NULL, "rows", 0, "N", parse_count, CMD_BENCH, false, AT(rows), 1, INT32_MAX,
      "tsm: rows of the blocks (4000000, complex: 2000000)"},
     {NULL, "variant", 0, BENCH_VARIANTS, parse_choice, CMD_BENCH, false, AT(bench_variant), 0, 0,
-     "blocked: the library's best; kpm: naive, with separate\nvector operations, and reference, the plain fused CRS "
-     "kernel;\ntsm: the others (all of them)"},
+     "kpm: blocked, naive (separate vector operations), reference\n(a plain fused CRS kernel); spmv, spmmv: blocked "
+     "alone;\ntsm: the others (blocked; tsm: all of them)"},
     {NULL, "against", 0, "VARIANT|order=O|format=F", parse_against, CMD_BENCH, false, 0, 0, 0,
      "alternate with this variant, or with the same one in another\norder or format, and give the ratio of the times: "
      "how many\ntimes faster the row is"},
@@ -187,7 +189,7 @@ static int match(const command_def *cmd, int argc, char **argv, int *i, const ch
     }
     if (def->arg && !*value && ++*i < argc) *value = argv[*i];
     if (def->arg && !*value) {
-        snprintf(error, size, "--%s needs a value: %s", def->name, def->arg);
+        snprintf(error, size, "--%s needs a value: --%s %s", def->name, def->name, def->arg);
         return -1;
     }
     return row;

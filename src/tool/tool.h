@@ -17,6 +17,9 @@ typedef struct {
     monitor_mode mode;
     wisp_log_level level;
     bool bar_shown;
+    bool holding; /* while a context is made: the last message is kept, for it may be why there is none */
+    wisp_log_level held_level;
+    char held[1024];
     char task[32];
     double started, printed, printed_done; /* of this task: first seen; last line: when, how far */
 } monitor;
@@ -46,6 +49,7 @@ void monitor_clear(monitor *mon); /* takes the bar away, to print something else
 int monitor_progress(void *arg, const wisp_progress *p);
 void monitor_log(void *arg, wisp_log_level level, const char *message);
 void monitor_error(monitor *mon, const char *message);
+void monitor_release(monitor *mon); /* prints what was held */
 /* SIGINT and SIGTERM cancel this context's work; a second one ends the process. NULL: as they were. */
 void catch_signals(wisp_ctx *ctx);
 const char *caught_signal(void); /* in words; NULL if there was none */
@@ -79,7 +83,7 @@ typedef struct {
 /* dos_plan.c: what a run takes. */
 typedef struct {
     wisp_mat_info matrix;
-    int64_t source, blocks, total; /* bytes */
+    int64_t source, blocks, spill, total; /* bytes; the spill of half storage is a part of the blocks' */
     bool moments_unknown;
 } run_plan;
 int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p);

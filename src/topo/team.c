@@ -7,14 +7,23 @@
 #include <hwloc.h>
 #endif
 
-void wisp__team_run(wisp_ctx *ctx, wisp__team_fn fn, void *arg)
+/* Whether no cancel came, and none was on, since `before`. */
+static bool undisturbed(wisp_ctx *ctx, unsigned before) { return !(before & 1) && atomic_load(&ctx->cancel) == before; }
+
+bool wisp__alone_run(wisp_ctx *ctx, wisp__team_fn fn, void *arg)
 {
-    if (ctx->threads == 1) {
-        fn(arg, 0, 1);
-        return;
-    }
+    const unsigned before = atomic_load(&ctx->cancel);
+    fn(arg, 0, 1);
+    return undisturbed(ctx, before);
+}
+
+bool wisp__team_run(wisp_ctx *ctx, wisp__team_fn fn, void *arg)
+{
+    if (ctx->threads == 1) return wisp__alone_run(ctx, fn, arg);
+    const unsigned before = atomic_load(&ctx->cancel);
 #pragma omp parallel num_threads(ctx->threads)
     fn(arg, omp_get_thread_num(), omp_get_num_threads());
+    return undisturbed(ctx, before);
 }
 
 /* All that this process may use: what any of its threads may, for another context may have pinned this one. */

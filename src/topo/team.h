@@ -4,16 +4,16 @@
 #include "../base/base.h"
 
 typedef void (*wisp__team_fn)(void *arg, int thread, int threads);
-void wisp__team_run(wisp_ctx *ctx, wisp__team_fn fn, void *arg);
+/* False if it was cancelled meanwhile, even if it has been resumed since: threads may have stopped early. Those that
+   never stop may ignore it. */
+bool wisp__team_run(wisp_ctx *ctx, wisp__team_fn fn, void *arg);
+bool wisp__alone_run(wisp_ctx *ctx, wisp__team_fn fn, void *arg); /* by the calling thread */
 /* Elements below which waking the team costs more than it saves. */
 enum { WISP__SMALL = 8192 };
 /* Little work is done by the calling thread alone. */
-static inline void wisp__run_some(wisp_ctx *ctx, bool little, wisp__team_fn fn, void *arg)
+static inline bool wisp__run_some(wisp_ctx *ctx, bool little, wisp__team_fn fn, void *arg)
 {
-    if (little)
-        fn(arg, 0, 1);
-    else
-        wisp__team_run(ctx, fn, arg);
+    return little ? wisp__alone_run(ctx, fn, arg) : wisp__team_run(ctx, fn, arg);
 }
 
 /* Chooses ctx->threads and pins them, one per core, unless the user or OpenMP placed them. */

@@ -24,8 +24,9 @@ static wisp_status unknown_name(wisp_ctx *ctx, const char *spec, int length)
     for (char *c = word; *c; c++) {
         if ((unsigned char)*c < ' ') *c = '?';
     }
-    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "unknown gallery matrix '%s'; the nearest is '%s' (there are: %s)", word,
-                         wisp__gal_nearest(word, names, ENTRIES, sizeof *names), list);
+    const char *near = wisp__gal_nearest(word, names, ENTRIES, sizeof *names);
+    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "unknown gallery matrix '%s'%s%s%s (there are: %s)", word,
+                         near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "", list);
 }
 
 wisp_status wisp_src_open_gallery(wisp_src *src, wisp_ctx *ctx, const char *spec)

@@ -49,7 +49,8 @@ extern const wisp__gal_entry wisp__gal_topi, wisp__gal_graphene, wisp__gal_ander
 
 /* Reads "key=value,key=value" (what stands after "name:", perhaps nothing) into value[key_count]. */
 wisp_status wisp__gal_parse(wisp_ctx *ctx, const wisp__gal_entry *entry, const char *text, wisp__gal_value *value);
-/* Of count names, `stride` bytes apart, the one that takes the fewest edits to get from `word`. */
+/* Of count names, `stride` bytes apart, the one that takes the fewest edits to get from `word`, if these are no more
+   than half of its letters; else NULL. */
 const char *wisp__gal_nearest(const char *word, const char *const *name, int count, size_t stride);
 
 /* The product of count sizes; WISP_ERR_OVERFLOW with a message if it does not fit. */

@@ -29,12 +29,12 @@ static int edits(const char *a, const char *b)
 
 const char *wisp__gal_nearest(const char *word, const char *const *name, int count, size_t stride)
 {
-    const char *best = "";
+    const char *best = NULL;
     int least = INT32_MAX;
     for (int i = 0; i < count; i++) {
         const char *candidate = *(const char *const *)((const char *)name + (size_t)i * stride);
-        int d = edits(word, candidate);
-        if (d < least) {
+        const int d = edits(word, candidate), letters = (int)WISP__MAX(strlen(word), strlen(candidate));
+        if (d < least && 2 * d <= letters) {
             least = d;
             best = candidate;
         }
@@ -156,9 +156,9 @@ static wisp_status unknown_key(wisp_ctx *ctx, const wisp__gal_entry *entry, cons
     for (int i = 0; i < entry->key_count; i++) {
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", entry->keys[i].name);
     }
-    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: unknown key '%s'; the nearest is '%s' (there are: %s)",
-                         entry->text.name, word,
-                         wisp__gal_nearest(word, &entry->keys->name, entry->key_count, sizeof *entry->keys), list);
+    const char *near = wisp__gal_nearest(word, &entry->keys->name, entry->key_count, sizeof *entry->keys);
+    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: unknown key '%s'%s%s%s (there are: %s)", entry->text.name, word,
+                         near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "", list);
 }
 
 /* One "key=value". */

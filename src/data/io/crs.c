@@ -237,7 +237,7 @@ static wisp_status build(builder *b, const char *path)
     WISP_TRY(wisp_alloc(ctx, &b->next, (size_t)crs->listed, sizeof *b->next));
     WISP_TRY(wisp__alloc_raw(ctx, &crs->rowptr, (size_t)crs->listed + 1, sizeof *crs->rowptr));
     if (b->parts > 1) wisp__team_run(ctx, find_spans, b);
-    wisp__run_some(ctx, little, count_all, b);
+    WISP_TRY(wisp__whole(ctx, "sorting", wisp__run_some(ctx, little, count_all, b)));
     WISP_TRY(wisp_ctx_step(ctx, "sorting", 0.3, 0));
     sum_counts(b);
     if (crs->max_row > INT_MAX) {
@@ -247,7 +247,7 @@ static wisp_status build(builder *b, const char *path)
     }
     WISP_TRY(wisp__alloc_raw(ctx, &crs->col, (size_t)crs->nnz, sizeof *crs->col));
     WISP_TRY(wisp__alloc_raw(ctx, &crs->val, (size_t)crs->nnz, wisp_type_size(crs->type)));
-    wisp__run_some(ctx, little, place_all, b);
+    WISP_TRY(wisp__whole(ctx, "sorting", wisp__run_some(ctx, little, place_all, b)));
     status = wisp_ctx_step(ctx, "sorting", 1, 0);
 out:
     wisp_free(ctx, b->next);

@@ -200,9 +200,10 @@ static wisp_status read_entries(reader *r)
     for (;;) {
         bool last = at_end(r);
         cut(r);
-        wisp__run_some(r->ctx, last && r->pieces <= 1, work, r);
+        const bool whole = wisp__run_some(r->ctx, last && r->pieces <= 1, work, r);
         /* Before the pieces are looked at: a cancelled batch has holes. */
         wisp_status cancelled = wisp_ctx_step(r->ctx, "reading", 0.9 * wisp__feed_done(&r->feed), 0);
+        if (cancelled == WISP_OK) cancelled = wisp__whole(r->ctx, "reading", whole);
         status = collect(r);
         WISP_TRY(cancelled != WISP_OK ? cancelled : status);
         if (last) break;

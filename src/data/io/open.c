@@ -73,12 +73,13 @@ static wisp_status unknown_name(wisp_ctx *ctx, const char *name, size_t length)
     char word[64];
     int n = 0;
     for (const wisp_gallery_entry *e; n < MANY && (e = wisp_gallery_list(n)); n++) names[n] = e->name;
-    if (n == 0 || length == 0 || length >= sizeof word || memchr(name, '.', length) || memchr(name, '/', length))
-        return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: neither a file nor a gallery name (wisp gen --list shows those)",
-                             name);
-    snprintf(word, sizeof word, "%.*s", (int)length, name);
-    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: neither a file nor a gallery name (the nearest is %s)", name,
-                         wisp__gal_nearest(word, names, n, sizeof *names));
+    const bool path = length == 0 || length >= sizeof word || memchr(name, '.', length) || memchr(name, '/', length);
+    snprintf(word, sizeof word, "%.*s", (int)WISP__MIN(length, sizeof word - 1), name);
+    const char *near = path ? NULL : wisp__gal_nearest(word, names, n, sizeof *names);
+    if (!near)
+        return wisp_ctx_fail(ctx, path ? WISP_ERR_IO : WISP_ERR_ARG,
+                             "%s: neither a file nor a gallery name (wisp gen --list shows those)", name);
+    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: neither a file nor a gallery name (the nearest is %s)", name, near);
 }
 
 wisp_status wisp_src_open(wisp_src *src, wisp_ctx *ctx, const char *name)

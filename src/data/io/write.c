@@ -211,9 +211,10 @@ static wisp_status run(rows_job *j)
         row = group(j, row);
         if (j->made == 0 && j->ready == 0) return WISP_OK;
         atomic_store(&j->next, 0);
-        wisp__run_some(w->ctx, j->made <= 1, work, j);
+        const bool whole = wisp__run_some(w->ctx, j->made <= 1, work, j);
         double share = (double)row / (double)rows;
         wisp_status status = wisp_ctx_step(w->ctx, "writing", w->done_begin + share * (w->done_end - w->done_begin), 0);
+        if (status == WISP_OK) status = wisp__whole(w->ctx, "writing", whole);
         if (status != WISP_OK || j->written != WISP_OK) return status == WISP_OK ? j->written : status;
         for (int i = 0; i < j->made; i++)
             if (j->make[i].status != WISP_OK) return block_failed(j, &j->make[i]);

@@ -1,0 +1,156 @@
+/* Calls that are cancelled, and resumed: from a callback, from another thread. What is told to be done is done. */
+#include "ref.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int cancel_soon(void *arg, const wisp_progress *p)
+{
+    (void)p;
+    return ++*(int *)arg >= 2;
+}
+
+static int one_entry(void *arg, int64_t row, int64_t *col, void *val)
+{
+    (void)arg;
+    if (col) col[0] = row, *(double *)val = 1;
+    return 1;
+}
+
+static void by_progress(void **state)
+{
+    (void)state;
+    int calls = 0;
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.progress = cancel_soon, .progress_arg = &calls});
+    wisp_src src = {250000, 250000, 1, WISP_D, one_entry, NULL, NULL};
+    wisp_mat *A;
+    REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, NULL), WISP_ERR_CANCELLED, "cancelled");
+    assert_null(A);
+    src.rows = src.cols = 100;
+    REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, NULL), WISP_ERR_CANCELLED, "cancelled"); /* stays so */
+    wisp_ctx_resume(ctx);
+    calls = -1000000;
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
+/* ---- resumed while the call runs ------------------------------------------------------------- */
+
+enum { ROWS = 200000 };
+
+static void nap(long ns) { nanosleep(&(struct timespec){.tv_nsec = ns}, NULL); }
+
+typedef struct {
+    wisp_ctx *ctx;
+    atomic_int cancelled;
+} trap;
+
+/* The first row cancels, gives the thread of the second half time to see it, and resumes. */
+static int trap_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    trap *t = arg;
+    if (row == 0 && !atomic_load(&t->cancelled)) {
+        wisp_ctx_cancel(t->ctx);
+        atomic_store(&t->cancelled, 1);
+        nap(20000000);
+        wisp_ctx_resume(t->ctx);
+    }
+    while (row >= ROWS / 2 && !atomic_load(&t->cancelled)) nap(1000);
+    return one_entry(NULL, row, col, val);
+}
+
+static void resumed_by_a_row(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2, .no_pin = 1});
+    trap t = {.ctx = ctx};
+    wisp_src src = {ROWS, ROWS, 1, WISP_D, trap_row, &t, NULL};
+    wisp_mat *A;
+    REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, NULL), WISP_ERR_CANCELLED, "cancelled");
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
+typedef struct {
+    wisp_ctx *ctx;
+    atomic_int stop;
+} toggler;
+
+/* Cancels and resumes at once, at intervals of about the length of a call. */
+static void *toggle(void *arg)
+{
+    toggler *t = arg;
+    ref_rng r = {5};
+    while (!atomic_load(&t->stop)) {
+        wisp_ctx_cancel(t->ctx);
+        for (int64_t i = ref_below(&r, 20000); i > 0 && !atomic_load(&t->stop); i--) {}
+        wisp_ctx_resume(t->ctx);
+        nap(ref_below(&r, 2000000));
+    }
+    return NULL;
+}
+
+static int tridiagonal_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    (void)arg;
+    int n = 0;
+    double v[3];
+    for (int64_t j = row - 1; j <= row + 1; j++)
+        if (j >= 0 && j < ROWS) {
+            if (col) col[n] = j;
+            v[n++] = j == row ? 2 + (double)(row % 7) : -1;
+        }
+    if (col) memcpy(val, v, (size_t)n * sizeof *v);
+    return n;
+}
+
+/* A product that is told to be done has all rows. */
+static void resumed_by_a_thread(void **state)
+{
+    (void)state;
+    enum { WIDTH = 4, CALLS = 40 };
+    static const wisp_format format[] = {WISP_FORMAT_SELL, WISP_FORMAT_HERMITIAN};
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2, .no_pin = 1});
+    const wisp_src src = {ROWS, ROWS, 3, WISP_D, tridiagonal_row, NULL, NULL};
+    double *want = malloc(ROWS * WIDTH * sizeof *want), *got = malloc(ROWS * WIDTH * sizeof *got);
+    for (int f = 0; f < 2; f++) {
+        wisp_mat *A;
+        wisp_blk *x, *y;
+        toggler t = {.ctx = ctx};
+        pthread_t thread;
+        REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.format = format[f], .width = WIDTH}));
+        REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, WIDTH));
+        REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, WIDTH));
+        REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_TRACE, 1, 0, 0));
+        REF_OK(ctx, wisp_spmmv(y, A, x, NULL));
+        REF_OK(ctx, wisp_blk_get(y, WISP_ROW_MAJOR, want, WIDTH));
+        assert_int_equal(pthread_create(&thread, NULL, toggle, &t), 0);
+        for (int i = 0; i < CALLS; i++) {
+            REF_OK(ctx, wisp_blk_fill(y, (wisp_scalar){0.5, 0}));
+            const wisp_status status = wisp_spmmv(y, A, x, NULL);
+            assert_true(status == WISP_OK || status == WISP_ERR_CANCELLED);
+            REF_OK(ctx, wisp_blk_get(y, WISP_ROW_MAJOR, got, WIDTH));
+            if (status == WISP_OK) assert_memory_equal(got, want, ROWS * WIDTH * sizeof *want);
+        }
+        atomic_store(&t.stop, 1);
+        pthread_join(thread, NULL);
+        REF_OK(ctx, wisp_spmmv(y, A, x, NULL));
+        wisp_blk_free(x);
+        wisp_blk_free(y);
+        wisp_mat_free(A);
+    }
+    free(want);
+    free(got);
+    wisp_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_progress), cmocka_unit_test(resumed_by_a_row),
+                                       cmocka_unit_test(resumed_by_a_thread)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
