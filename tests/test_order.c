@@ -322,7 +322,7 @@ static void new_gathers(void **state)
 {
     (void)state;
     const int nx = 60, ny = 100;
-    enum { W = 32 };
+    enum { W = 16 };
     wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 1, .no_pin = 1});
     for (int patterns = 0; patterns < 2; patterns++) {
         lattice l;
