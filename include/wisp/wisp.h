@@ -380,6 +380,26 @@ typedef struct {    /* y = alpha (A - shift_j I) x + beta y;  z = delta z + eta 
    never reads y, delta = 0 never reads z. SHIFT and the dots with x need a square matrix. aug may be NULL. */
 WISP_API wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug);
 
+typedef struct { /* v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1], k < steps;  z_i += eta_ik v[k+1];  dots */
+    int steps;
+    const wisp_scalar *alpha, *beta, *gamma; /* [steps]; NULL: 1, 0, 0 */
+    unsigned terms;                          /* of WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY (x = v[k], y = v[k+1]), */
+    wisp_scalar *dot;                        /* WISP_NOREDUCE; dot[steps][3][width]: dot[k] as in wisp_aug */
+    int sums;
+    wisp_blk *const *z;     /* [sums] */
+    const wisp_scalar *eta; /* [sums][steps]; where eta is 0, z is not touched */
+} wisp_mpk_opts;
+
+/* Steps of a three-term recurrence with a square matrix: matrix powers, Chebyshev and Newton bases are settings of the
+   coefficients (level-based blocking: Alappat et al. 2022; the fused step: Kreutzer et al., KPM paper,
+   fig. 5). v_-1 and v_0 are given; v_i is stored in v[(i + 1) % stored], stored >= 2. With 2 blocks v[k+1] takes the
+   place of v[k-1] (Chebyshev); with steps + 2 all are kept. beta_k = 0 never reads v[k-1]: so with beta_0 = 0 v_-1 is
+   not read, and v[0] may be NULL if all are kept. A call is continued by another one that is given the last two blocks.
+   Each step is what wisp_spmmv does, bit by bit, with SCALE where there is alpha, SHIFT where there is gamma, and so
+   are types, maps and refusals; no two blocks of v and z may overlap. After a failure or a cancel the blocks hold
+   anything. */
+WISP_API wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wisp_mpk_opts *opts);
+
 typedef struct {
     double bytes; /* least traffic: each array once in each direction it is needed, no write-allocate */
     double flops; /* as table I of the KPM paper counts them */
