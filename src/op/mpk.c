@@ -49,31 +49,30 @@ static wisp_status check_options(const mpk *m)
     return WISP_OK;
 }
 
-/* Number i of all blocks that take part: those of v that are used, then z. NULL: not used. */
-static const wisp_blk *member(const mpk *m, int i, int used)
+/* v_-1 is neither read nor written. */
+static bool starts_anew(const mpk *m)
 {
-    if (i >= used) return m->o->z[i - used];
-    if (i == 0 && used == m->o->steps + 2 && is_zero(factor(m->o->beta, 0, 0))) return NULL;
-    return m->v[i];
+    return m->stored >= m->o->steps + 2 && (m->o->steps == 0 || is_zero(factor(m->o->beta, 0, 0)));
 }
 
+/* Blocks that take part: those of v that are used, then z. */
 static wisp_status check_blocks(const mpk *m)
 {
     wisp_ctx *ctx = m->A->ctx;
     wisp_status status = WISP_OK;
     const int used = WISP__MIN(m->stored, m->o->steps + 2), all = used + m->o->sums;
-    for (int i = 0; i < all; i++) {
-        const wisp_blk *b = member(m, i, used);
-        if (!b && i == 0) continue;
-        if (!b)
+    const int first = starts_anew(m) ? 1 : 0;
+    for (int i = first; i < all; i++) {
+        if (!(i < used ? m->v[i] : m->o->z[i - used]))
             return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: there is no block %s[%d]", i < used ? "v" : "z",
                                  i < used ? i : i - used);
+    }
+    for (int i = first; i < all; i++) {
+        const wisp_blk *b = i < used ? m->v[i] : m->o->z[i - used];
         WISP_TRY(wisp__sweep_check("mpk", m->A, b, block(m, 0), NULL));
-        for (int j = 0; j < i; j++) {
-            const wisp_blk *c = member(m, j, used);
-            if (c && wisp__overlap(b, c))
+        for (int j = first; j < i; j++)
+            if (wisp__overlap(b, j < used ? m->v[j] : m->o->z[j - used]))
                 return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: the blocks of v and z must not overlap");
-        }
     }
 out:
     return status;
