@@ -76,7 +76,8 @@ typedef enum { WISP_LOG_DEFAULT, WISP_LOG_WARN, WISP_LOG_PERF, WISP_LOG_INFO, WI
 typedef void (*wisp_log_fn)(void *arg, wisp_log_level level, const char *message);
 
 /* How far a long call is. A progress function is called from the calling thread, at least once per
-   sweep over the matrix; a non-zero return cancels the call (WISP_ERR_CANCELLED). */
+   sweep over the matrix (with powers: per call of wisp_mpk); a non-zero return cancels the call (WISP_ERR_CANCELLED).
+ */
 typedef struct {
     const char *task; /* "reading", "assembling", "bounds", "moments", ... */
     double done;      /* in [0, 1] */
@@ -478,6 +479,7 @@ typedef struct {
     uint64_t seed;
     wisp_kpm_variant variant; /* the same moments three ways: figures 5, 4 and 3 of the KPM paper */
     int width;                /* columns per block (blocked); 0: chosen */
+    int powers;               /* steps of the recurrence per call of wisp_mpk (blocked, fused); 0: chosen */
     int reduce_each_step;     /* 0: one reduction at the very end */
     wisp_type type; /* of the block vectors; DEFAULT: the matrix's; complex or double also for a real or single one */
     wisp_bounds_method bounds_method;
@@ -497,7 +499,7 @@ typedef struct {
     int64_t first_vector;
     wisp_type type; /* of the block vectors */
     wisp_kpm_variant variant;
-    int width, threads;
+    int width, powers, threads;
     double seconds, flops; /* of the moment loop alone */
     double bounds_seconds;
     int64_t partial;        /* 1: cancelled before all vectors and moments were there */

@@ -19,6 +19,8 @@ static int check_options(tool *t)
     if (o->trace == WISP_TRACE_EXACT && o->vectors)
         return tool_usage(t, "--vectors and --trace exact exclude each other");
     if (o->variant != WISP_KPM_BLOCKED && o->width) return tool_usage(t, "--width is for --variant blocked alone");
+    if (o->variant == WISP_KPM_NAIVE && o->powers > 1)
+        return tool_usage(t, "--powers is not for --variant naive, which takes one step at a time");
     if (o->output && !has_extension(o->output, "csv|json|h5"))
         return tool_usage(t, "--output %s: the name must end in .csv, .json or .h5", o->output);
     if (o->plot && !has_extension(o->plot, "svg|png|pdf"))
@@ -63,6 +65,7 @@ static void set_kpm_options(const options *o, wisp_kpm_opts *k)
                          .seed = (uint64_t)o->seed,
                          .variant = (wisp_kpm_variant)o->variant,
                          .width = (int)o->width,
+                         .powers = (int)o->powers,
                          .reduce_each_step = o->reduce,
                          .bounds_method = (wisp_bounds_method)o->bounds_method};
     if (k->bounds_method == WISP_BOUNDS_GIVEN)

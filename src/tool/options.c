@@ -38,6 +38,8 @@ static const option_def table[] = {
     {"How it is run", "variant", 0, "blocked|fused|naive", parse_choice, KPM, true, AT(variant), 0, 0,
      "the same moments in three ways (blocked is fastest)"},
     {NULL, "width", 0, "W", parse_count, KPM, true, AT(width), 1, 4096, "vectors that are worked on side by side"},
+    {NULL, "powers", 0, "P", parse_count, KPM, true, AT(powers), 1, 1 << 20,
+     "steps of the recurrence that are handed over at once (1)"},
     {NULL, "precision", 0, "single|double", parse_choice, KPM | CMD_INFO, true, AT(precision), 0, 0,
      "of matrix and vectors (that of the matrix)"},
     {NULL, "reduce", 0, "end|step", parse_choice, KPM, true, AT(reduce), 0, 0,
@@ -89,7 +91,6 @@ static const option_def table[] = {
      "progress and messages on the standard error, also when it\nis no terminal, as text or as one JSON object a line"},
     FLAG("quiet", 0, ALL, false, quiet, "no summary, no progress bar"),
     FLAG("help", 'h', ALL, false, help, "this text"),
-    {NULL, "powers", 0, "P", parse_later, KPM, true, 0, 0, 0, NULL},
 };
 enum { ROWS = sizeof table / sizeof table[0] };
 _Static_assert(ROWS <= 64, "options.seen has one bit per row");
@@ -278,15 +279,9 @@ void options_help(FILE *out, const command_def *cmd)
     const char *group = NULL, *printed = NULL;
     for (int i = 0; i < ROWS; i++) {
         if (table[i].group) group = table[i].group;
-        if (!(table[i].commands & cmd->bit) || table[i].parse == parse_later) continue;
+        if (!(table[i].commands & cmd->bit)) continue;
         if (table[i].help && !*table[i].help) continue; /* for wisp itself */
         if (group != printed) fprintf(out, "\n%s\n", group), printed = group;
         help_row(out, &table[i], cmd);
-    }
-    if (cmd->bit & KPM) {
-        fputs("\nNot there yet:", out);
-        for (int i = 0; i < ROWS; i++)
-            if (table[i].parse == parse_later) fprintf(out, " --%s", table[i].name);
-        fputc('\n', out);
     }
 }

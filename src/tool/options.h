@@ -23,7 +23,7 @@ enum { AGAINST_VARIANT, AGAINST_ORDER, AGAINST_FORMAT };
 
 /* Choices are kept as the number of the alternative, in the order of the table (and of wisp.h's enums). */
 typedef struct {
-    int64_t moments, vectors, points, width, threads, mem_limit, seed; /* 0: not given */
+    int64_t moments, vectors, points, width, powers, threads, mem_limit, seed; /* 0: not given */
     double resolution, interval[2], lambda, bounds[2];
     int kernel, bounds_method, trace, variant, precision, reduce, log, symmetry;
     int64_t *sites, site_count;
@@ -81,5 +81,5 @@ const char *nearest_name(const char *word, const char *const *list);
 
 /* parse.c */
 option_parse_fn parse_flag, parse_string, parse_count, parse_positive, parse_pair, parse_choice, parse_kernel,
-    parse_bounds, parse_bytes, parse_sites, parse_list, parse_types, parse_against, parse_device, parse_later;
+    parse_bounds, parse_bytes, parse_sites, parse_list, parse_types, parse_against, parse_device;
 #endif

@@ -251,9 +251,3 @@ bool parse_device(const option_def *def, const char *text, void *value, char *wh
     (void)def, (void)value;
     return !strcmp(text, "cpu") || refuse(why, "devices other than cpu are not there yet");
 }
-
-bool parse_later(const option_def *def, const char *text, void *value, char *why)
-{
-    (void)def, (void)text, (void)value;
-    return refuse(why, "this option is not there yet");
-}
