@@ -546,6 +546,38 @@ WISP_API wisp_status wisp_count(wisp_ctx *ctx, const wisp_moments *m, const wisp
 /* Half width of a 95% bar: Student's t(vectors - 1) for 0.975; NaN for fewer than two vectors. */
 WISP_API double wisp_student95(int64_t vectors);
 
+/* ---- time evolution -------------------------------------------------------------------------- */
+
+typedef struct {
+    double tolerance; /* of ||psi(t) - exact|| / ||psi(0)||, column by column; 0: 1e-10, 1e-4 in single precision */
+    int powers;       /* steps of the recurrence per call of wisp_mpk; 0: chosen */
+    int at_once;      /* times that share one sequence of vectors, each with a block of its own, 1 to 8; 0: chosen */
+    uint64_t seed;    /* of the Lanczos starts */
+    wisp_bounds_method bounds_method;
+    wisp_bounds bounds; /* for WISP_BOUNDS_GIVEN */
+} wisp_evolve_opts;
+
+typedef struct {
+    wisp_bounds bounds;
+    int64_t done;              /* times that were reached */
+    int64_t sequences, sweeps; /* over the matrix */
+    double seconds, flops;     /* of the evolution alone */
+    double bounds_seconds;
+} wisp_evolution;
+
+/* Called from the calling thread at each time, in their order: psi(time[i]), and its norm[width]. Non-zero stops
+   (WISP_ERR_CALLBACK). */
+typedef int (*wisp_evolve_fn)(void *arg, int64_t i, const wisp_blk *psi, const double *norm);
+
+/* psi(t) = exp(-i A t) psi(0) of a Hermitian matrix, time in units of 1/A (hbar = 1), at time[times], finite, in any
+   order; psi, which must be complex (also for a real matrix), is psi(0) and becomes psi at the last time. By Chebyshev
+   polynomials (Tal-Ezer and Kosloff 1984); the number of terms follows from the tolerance, of which each sequence has
+   its share. WISP_ERR_ARG if rounding alone would exceed it. WISP_ERR_BOUNDS: the norm was not kept, so that
+   eigenvalues lie outside the bounds. On any failure psi holds anything; e->done times have been observed. e, opts,
+   observe may be NULL. Takes 1 + at_once blocks like psi. */
+WISP_API wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times, const double *time,
+                                 const wisp_evolve_opts *opts, wisp_evolve_fn observe, void *arg);
+
 #ifdef __cplusplus
 }
 #endif
