@@ -49,7 +49,7 @@ static int check_outputs(tool *t)
     return o->plot && !o->plan ? plot_check(t) : EXIT_FINE;
 }
 
-static wisp_type choose_type(const options *o, wisp_type type)
+wisp_type tool_type(const options *o, wisp_type type)
 {
     if (!option_seen(o, "precision")) return type;
     if (wisp_type_is_complex(type)) return o->precision ? WISP_Z : WISP_C;
@@ -144,7 +144,7 @@ static void set_matrix_options(const options *o, const wisp_kpm_opts *k, wisp_ty
 {
     enum { USUAL = 16 }; /* the width that wisp_kpm chooses */
     const int64_t columns = k->vectors ? k->vectors : 32;
-    *mo = (wisp_mat_opts){.type = choose_type(o, type),
+    *mo = (wisp_mat_opts){.type = tool_type(o, type),
                           .width = k->variant != WISP_KPM_BLOCKED ? 1
                                    : k->width                     ? k->width
                                                                   : (int)(columns < USUAL ? columns : USUAL),
