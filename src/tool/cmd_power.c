@@ -210,9 +210,8 @@ static void show(const tool *t, const powers *p)
     text_line("run", "%d thread%s, %s, order %s, format %s", wisp_ctx_threads(t->ctx),
               wisp_ctx_threads(t->ctx) == 1 ? "" : "s", wisp_ctx_isa(t->ctx), text_order(p->info.order),
               text_format(p->info.format));
-    text_line("time", "%s a power   (assembly %s, all powers %s, %.3g Gflop/s)",
-              text_seconds(a, p->seconds / (double)p->n), text_seconds(b, p->assemble_seconds),
-              text_seconds((char[TEXT]){0}, p->seconds), p->flops / p->seconds * 1e-9);
+    text_line("time", "%.3g ms a power   (assembly %s, all powers %s, %.3g Gflop/s)", p->seconds / (double)p->n * 1e3,
+              text_seconds(a, p->assemble_seconds), text_seconds(b, p->seconds), p->flops / p->seconds * 1e-9);
     text_line("power", "norm%s", p->width > 1 ? " of vector 0, and largest of all" : "");
     for (int64_t k = 0; k <= p->n; k++) {
         if (k == ENDS && p->n > 2 * ENDS) {
