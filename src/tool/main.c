@@ -57,7 +57,7 @@ static const struct {
       1,
       "time evolution of a quantum state",
       "psi(t) = exp(-i H t) psi(0) by Chebyshev polynomials, to a tolerance: its norm, which must\n"
-      "stay 1, and densities |psi_i|^2 over time. psi(0) is normalised. " MATRIX_TEXT},
+      "stay 1, and densities |psi_i|^2 over time. psi(0) is normalised.\n" MATRIX_TEXT},
      cmd_evolve},
     {{"info",
       CMD_INFO,
