@@ -1,64 +1,11 @@
 #!/bin/bash
 # The command: what it prints and writes, what it refuses and how, and that nothing is lost when it is stopped.
-set -u
-wisp=$1 source=$2 dir=$3
-rm -rf "$dir" && mkdir -p "$dir" && cd "$dir" || exit 1
-export OMP_NUM_THREADS=2
-unset WISP_ISA
-checks=0 failed=0
+. "$2/tests/cli.sh"
 topi=topi:nx=4,ny=4,nz=3
 long=topi:nx=10,ny=10,nz=10
 
-fail() { echo "FAILED: $*"; failed=$((failed + 1)); }
-check() { # check WHAT COMMAND...: the command must succeed
-    checks=$((checks + 1))
-    "${@:2}" || fail "$1"
-}
-ok() { # ok ARGS...: exit 0, nothing on stderr; stdout is in out
-    checks=$((checks + 1))
-    "$wisp" "$@" >out 2>err
-    local rc=$?
-    [ $rc = 0 ] || fail "wisp $*: exit $rc: $(cat err)"
-    [ -s err ] && [ $rc = 0 ] && fail "wisp $*: on stderr: $(cat err)"
-    return $rc
-}
-refused() { # refused STATUS FRAGMENT ARGS...: that exit status, one line on stderr with the fragment, nothing on stdout
-    checks=$((checks + 1))
-    "$wisp" "${@:3}" >out 2>err
-    local rc=$?
-    [ $rc = "$1" ] || fail "wisp ${*:3}: exit $rc, not $1: $(cat err)"
-    [ "$(wc -l <err)" = 1 ] || fail "wisp ${*:3}: not one line on stderr: $(cat err)"
-    grep -q '^wisp: ' err || fail "wisp ${*:3}: no 'wisp: ' before: $(cat err)"
-    grep -qF -- "$2" err || fail "wisp ${*:3}: no '$2' in: $(cat err)"
-    [ -s out ] && fail "wisp ${*:3}: on stdout: $(head -3 out)"
-}
-has() { "$wisp" --version | grep '^features:' | grep -qw "$1"; }
-
-have_python=0 have_hdf5=0 have_gnuplot=0
-if python3 -c 'import json' 2>/dev/null; then have_python=1; else echo "no python3: JSON is not checked"; fi
-if has hdf5; then have_hdf5=1; else echo "no HDF5 in this build: --save and --from are not checked"; fi
-if command -v gnuplot >/dev/null; then have_gnuplot=1; else echo "no gnuplot: --plot is not checked"; fi
-cat >check.py <<'PY'
-import json, math, sys
-def no_constant(name):
-    raise ValueError(name + " is no JSON")
-def load(name):
-    return json.load(open(name), parse_constant=no_constant)
-def close(a, b, tolerance):
-    return len(a) == len(b) and all(abs(x - y) <= tolerance for x, y in zip(a, b))
-d = load(sys.argv[1])
-e = load(sys.argv[3]) if len(sys.argv) > 3 else None
-if not eval("(" + sys.argv[2] + ")"):
-    sys.exit("not so in %s: %s" % (sys.argv[1], sys.argv[2]))
-PY
-json() { # json FILE EXPRESSION [OTHER]: the expression holds for the object d (and the other, e)
-    [ $have_python = 1 ] || return 0
-    checks=$((checks + 1))
-    python3 check.py "$@" || fail "json $1"
-}
-
 # ---- help, version, man page
-for c in "" dos ldos count info gen convert bench machine; do
+for c in "" dos ldos count power evolve info gen convert bench machine; do
     ok $c --help
     grep -q '^Usage: wisp' out || fail "wisp $c --help does not begin with its usage"
     grep -oE -- '--[a-z-]+' out | sort -u >>named
@@ -302,7 +249,7 @@ refused 2 "no command"
 refused 2 "did you mean \"dos\"" doss
 refused 2 "unknown command" frobnicate
 refused 2 "unknown option" --frobnicate
-for command in eig solve power evolve plan; do refused 2 "not there yet" $command; done
+for command in eig solve plan; do refused 2 "not there yet" $command; done
 refused 2 "MATRIX is missing" dos
 refused 2 "MATRIX is missing" info
 refused 2 "OUT is missing" convert a.mtx
@@ -316,14 +263,14 @@ refused 2 "one of several options" dos $topi --s 5
 refused 2 "wisp dos has no option --sites" dos $topi --sites 5
 refused 2 "needs a value" dos $topi --moments
 refused 2 "takes no value" dos $topi --json=yes
-refused 2 "not there yet" dos $topi --powers 2
+refused 2 "takes one step at a time" dos $topi --powers 2 --variant naive
 for command in dos info; do
     refused 2 "expected one of auto|natural|rcm|tiles" $command $topi --order all
     refused 2 "expected one of auto|sell|compressed|hermitian" $command $topi --format crs
 done
 refused 2 "not there yet" dos $topi --device cuda
 for value in 0 1 -5 1.5 x 12x '' ' 12' 99999999999999999999; do refused 2 "expected a whole number" dos $topi --moments "$value"; done
-for option in vectors points width threads; do refused 2 "expected a whole number" dos $topi --$option 0; done
+for option in vectors points width powers threads; do refused 2 "expected a whole number" dos $topi --$option 0; done
 refused 2 "expected a whole number" dos $topi --seed -1
 for value in 0 -1 nan inf x 1e999 ''; do refused 2 "expected a number above 0" dos $topi --resolution "$value"; done
 refused 2 "exclude each other" dos $topi --resolution 1 --moments 5
@@ -418,39 +365,16 @@ check "progress as text" grep -q '^wisp: moments' log
 "$wisp" dos absent.mtx --log json 2>log && fail "absent.mtx is found"
 check "an error as JSON" grep -q '"event":"error"' log
 
-# ---- Ctrl-C. (Job control: without it the shell lets background jobs ignore it.)
-stop() { # stop SIGNAL DONE ARGS...: the run in the background, stopped when the moments' progress fits the pattern DONE
-    : >log
-    set -m
-    "$wisp" "${@:3}" --log json >out 2>log &
-    local pid=$! waited=0 rc
-    set +m
-    until grep -qE "\"task\":\"moments\",\"done\":$2" log || [ $waited -ge 600 ]; do
-        kill -0 $pid 2>/dev/null || break
-        sleep 0.1
-        waited=$((waited + 1))
-    done
-    kill -s "$1" $pid 2>/dev/null || fail "wisp ${*:3} ended by itself: $(tail -1 log)"
-    waited=0
-    while kill -0 $pid 2>/dev/null && [ $waited -lt 200 ]; do
-        sleep 0.1
-        waited=$((waited + 1))
-    done
-    kill -s KILL $pid 2>/dev/null && fail "wisp ${*:3} does not stop"
-    wait $pid
-    rc=$?
-    [ $rc = 1 ] || fail "stopped by $1: exit $rc"
-    return 0
-}
+# ---- Ctrl-C
 for signal in INT TERM; do
     checks=$((checks + 1))
-    stop $signal 0 dos $long --moments 1000 --vectors 5000 --width 1
+    stop moments $signal 0 dos $long --moments 1000 --vectors 5000 --width 1
     tail -1 log | grep -q '"event":"error".*stopped by .*; nothing was kept' || fail "$(tail -1 log)"
     [ -s out ] && fail "a stopped run prints results"
 done
 if [ $have_hdf5 = 1 ]; then
     checks=$((checks + 1))
-    stop INT '(0\.(0[1-9]|[1-9])|1)' dos $long --moments 400 --vectors 400 --width 1 --save part.h5
+    stop moments INT '(0\.(0[1-9]|[1-9])|1)' dos $long --moments 400 --vectors 400 --width 1 --save part.h5
     tail -1 log | grep -q '"event":"error".*of 400 vectors with 400 moments are kept: wisp dos --from part.h5' || fail "$(tail -1 log)"
     ok dos --from part.h5 --json
     cp out part.json
@@ -462,7 +386,7 @@ if [ $have_hdf5 = 1 ]; then
     fi
     # Stopped in its first batch, a run keeps the vectors at hand with the moments they have.
     checks=$((checks + 1))
-    stop INT 0 dos $long --moments 1000000 --vectors 4 --width 4 --save begun.h5
+    stop moments INT 0 dos $long --moments 1000000 --vectors 4 --width 4 --save begun.h5
     tail -1 log | grep -q '4 of 4 vectors with [0-9]* moments are kept: wisp dos --from begun.h5' || fail "$(tail -1 log)"
     ok dos --from begun.h5 --json
     cp out begun.json
@@ -482,5 +406,4 @@ if [ $have_hdf5 = 1 ]; then
     ok ldos --from sites.h5 --sites 21999 --json
 fi
 
-echo "$checks checks, $failed failed"
-[ $failed = 0 ]
+finish

@@ -130,6 +130,39 @@ static void variants_and_widths(void **state)
     }
 }
 
+/* Several steps per call change no bit. */
+static void powers(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {91};
+    ref_mat H = random_hermitian(&r, WISP_Z, 150, 0.05);
+    wisp_mat *A = mat_of(ctx, H, WISP_Z);
+    enum { N = 23, R = 7 };
+    for (int reduce = 0; reduce < 2; reduce++)
+        for (int variant = 0; variant < 2; variant++) {
+            wisp_kpm_opts o = {.moments = N, .vectors = R, .width = variant ? 0 : 3, .reduce_each_step = reduce};
+            o.variant = variant ? WISP_KPM_FUSED : WISP_KPM_BLOCKED;
+            wisp_moments one, m;
+            REF_OK(ctx, wisp_kpm(&one, A, &o));
+            assert_int_equal(one.powers, 1);
+            for (o.powers = 2; o.powers < 14; o.powers++) {
+                REF_OK(ctx, wisp_kpm(&m, A, &o));
+                assert_int_equal(m.powers, o.powers < N / 2 ? o.powers : N / 2);
+                assert_memory_equal(m.mu, one.mu, R * N * sizeof *m.mu);
+                assert_true(m.flops == one.flops);
+                wisp_moments_free(&m);
+            }
+            /* The guard looks at every step of a call. */
+            o.bounds_method = WISP_BOUNDS_GIVEN;
+            o.bounds = (wisp_bounds){one.bounds.center + one.bounds.halfwidth / 2, one.bounds.halfwidth / 2, 0};
+            o.powers = 5;
+            REF_FAILS(ctx, wisp_kpm(&m, A, &o), WISP_ERR_BOUNDS, "below the lower bound");
+            wisp_moments_free(&one);
+        }
+    wisp_mat_free(A);
+    ref_free(H);
+}
+
 /* <v|T_n|v> of random vectors, against the dense recurrence by way of the block's own numbers: mu_1 = <v|H~|v>. */
 static void random_vectors(void **state)
 {
@@ -441,9 +474,11 @@ static void failing_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_trace),    cmocka_unit_test(local_density),  cmocka_unit_test(variants_and_widths),
-        cmocka_unit_test(random_vectors), cmocka_unit_test(threads),        cmocka_unit_test(guard),
-        cmocka_unit_test(bad_options),    cmocka_unit_test(bad_matrices),   cmocka_unit_test(cancel),
+        cmocka_unit_test(exact_trace),    cmocka_unit_test(local_density),
+        cmocka_unit_test(powers),         cmocka_unit_test(variants_and_widths),
+        cmocka_unit_test(random_vectors), cmocka_unit_test(threads),
+        cmocka_unit_test(guard),          cmocka_unit_test(bad_options),
+        cmocka_unit_test(bad_matrices),   cmocka_unit_test(cancel),
         cmocka_unit_test(costs),          cmocka_unit_test(failing_memory),
     };
     return cmocka_run_group_tests(tests, make_ctx, free_ctx);

@@ -242,7 +242,7 @@ static void model_counts(void **state)
     wisp__traffic t;
     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = WISP_ROWS_NATURAL, .C = 1}));
     const wisp__sell g = graph_of(A);
-    const wisp__sweep w = {.s = &g, .rows = A->rows, .cols = A->rows, .row_bytes = row, .entry_bytes = entry};
+    const wisp__walk w = {.s = &g, .rows = A->rows, .cols = A->rows, .row_bytes = row, .entry_bytes = entry};
     const double need = two_lines(ny, row, entry);
     REF_OK(ctx, wisp__sweep_traffic(ctx, &w, &(wisp__caches){1.2 * need, 10 * need}, &t));
     assert_true(t.excess == 1 && t.again == 0 && t.from_l3 == 0);
@@ -290,15 +290,15 @@ static void tiles_save_traffic(void **state)
         assert_int_equal(v.begin[v.levels], A->rows);
         for (int slices = 12; slices >= 6; slices /= 2) {
             REF_OK(ctx, wisp__tiles_visit(ctx, &v, A->rows, slices, per, visit));
-            const wisp__sweep w = {.s = &g,
-                                   .rows = A->rows,
-                                   .cols = A->rows,
-                                   .user = v.row,
-                                   .visit = visit,
-                                   .visits = blocks,
-                                   .visit_rows = per,
-                                   .row_bytes = row,
-                                   .entry_bytes = entry};
+            const wisp__walk w = {.s = &g,
+                                  .rows = A->rows,
+                                  .cols = A->rows,
+                                  .user = v.row,
+                                  .visit = visit,
+                                  .visits = blocks,
+                                  .visit_rows = per,
+                                  .row_bytes = row,
+                                  .entry_bytes = entry};
             const double cache = 3 * two_lines(ny / slices, row, entry);
             REF_OK(ctx, wisp__sweep_traffic(ctx, &w, &(wisp__caches){cache, cache}, &t));
             const double expect = 1 + 2.0 * (slices - 1) / ny;

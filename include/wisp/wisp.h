@@ -76,7 +76,8 @@ typedef enum { WISP_LOG_DEFAULT, WISP_LOG_WARN, WISP_LOG_PERF, WISP_LOG_INFO, WI
 typedef void (*wisp_log_fn)(void *arg, wisp_log_level level, const char *message);
 
 /* How far a long call is. A progress function is called from the calling thread, at least once per
-   sweep over the matrix; a non-zero return cancels the call (WISP_ERR_CANCELLED). */
+   sweep over the matrix (with powers: per call of wisp_mpk); a non-zero return cancels the call (WISP_ERR_CANCELLED).
+ */
 typedef struct {
     const char *task; /* "reading", "assembling", "bounds", "moments", ... */
     double done;      /* in [0, 1] */
@@ -384,6 +385,26 @@ typedef struct {    /* y = alpha (A - shift_j I) x + beta y;  z = delta z + eta 
    never reads y, delta = 0 never reads z. SHIFT and the dots with x need a square matrix. aug may be NULL. */
 WISP_API wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug);
 
+typedef struct { /* v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1], k < steps;  z_i += eta_ik v[k+1];  dots */
+    int steps;
+    const wisp_scalar *alpha, *beta, *gamma; /* [steps]; NULL: 1, 0, 0 */
+    unsigned terms;                          /* of WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY (x = v[k], y = v[k+1]), */
+    wisp_scalar *dot;                        /* WISP_NOREDUCE; dot[steps][3][width]: dot[k] as in wisp_aug */
+    int sums;
+    wisp_blk *const *z;     /* [sums] */
+    const wisp_scalar *eta; /* [sums][steps]; where eta is 0, z is not touched */
+} wisp_mpk_opts;
+
+/* Steps of a three-term recurrence with a square matrix: matrix powers, Chebyshev and Newton bases are settings of the
+   coefficients (level-based blocking: Alappat et al. 2022; the fused step: Kreutzer et al., KPM paper,
+   fig. 5). v_-1 and v_0 are given; v_i is stored in v[(i + 1) % stored], stored >= 2. With 2 blocks v[k+1] takes the
+   place of v[k-1] (Chebyshev); with steps + 2 all are kept. beta_k = 0 never reads v[k-1]: so with beta_0 = 0 v_-1 is
+   not read, and v[0] may be NULL if all are kept. A call is continued by another one that is given the last two blocks.
+   Each step is what wisp_spmmv does, bit by bit, with SCALE where there is alpha, SHIFT where there is gamma, and so
+   are types, maps and refusals; no two blocks of v and z may overlap. After a failure or a cancel the blocks hold
+   anything. */
+WISP_API wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wisp_mpk_opts *opts);
+
 typedef struct {
     double bytes; /* least traffic: each array once in each direction it is needed, no write-allocate */
     double flops; /* as table I of the KPM paper counts them */
@@ -462,6 +483,7 @@ typedef struct {
     uint64_t seed;
     wisp_kpm_variant variant; /* the same moments three ways: figures 5, 4 and 3 of the KPM paper */
     int width;                /* columns per block (blocked); 0: chosen */
+    int powers;               /* steps of the recurrence per call of wisp_mpk (blocked, fused); 0: chosen */
     int reduce_each_step;     /* 0: one reduction at the very end */
     wisp_type type; /* of the block vectors; DEFAULT: the matrix's; complex or double also for a real or single one */
     wisp_bounds_method bounds_method;
@@ -481,7 +503,7 @@ typedef struct {
     int64_t first_vector;
     wisp_type type; /* of the block vectors */
     wisp_kpm_variant variant;
-    int width, threads;
+    int width, powers, threads;
     double seconds, flops; /* of the moment loop alone */
     double bounds_seconds;
     int64_t partial;        /* 1: cancelled before all vectors and moments were there */
@@ -527,6 +549,38 @@ WISP_API wisp_status wisp_count(wisp_ctx *ctx, const wisp_moments *m, const wisp
                                 double a, double b, double *count, double *error);
 /* Half width of a 95% bar: Student's t(vectors - 1) for 0.975; NaN for fewer than two vectors. */
 WISP_API double wisp_student95(int64_t vectors);
+
+/* ---- time evolution -------------------------------------------------------------------------- */
+
+typedef struct {
+    double tolerance; /* of ||psi(t) - exact|| / ||psi(0)||, column by column; 0: 1e-10, 1e-4 in single precision */
+    int powers;       /* steps of the recurrence per call of wisp_mpk; 0: chosen */
+    int at_once;      /* times that share one sequence of vectors, each with a block of its own, 1 to 8; 0: chosen */
+    uint64_t seed;    /* of the Lanczos starts */
+    wisp_bounds_method bounds_method;
+    wisp_bounds bounds; /* for WISP_BOUNDS_GIVEN */
+} wisp_evolve_opts;
+
+typedef struct {
+    wisp_bounds bounds;
+    int64_t done;              /* times that were reached */
+    int64_t sequences, sweeps; /* over the matrix */
+    double seconds, flops;     /* of the evolution alone */
+    double bounds_seconds;
+} wisp_evolution;
+
+/* Called from the calling thread at each time, in their order: psi(time[i]), and its norm[width]. Non-zero stops
+   (WISP_ERR_CALLBACK). */
+typedef int (*wisp_evolve_fn)(void *arg, int64_t i, const wisp_blk *psi, const double *norm);
+
+/* psi(t) = exp(-i A t) psi(0) of a Hermitian matrix, time in units of 1/A (hbar = 1), at time[times], finite, in any
+   order; psi, which must be complex (also for a real matrix), is psi(0) and becomes psi at the last time. By Chebyshev
+   polynomials (Tal-Ezer and Kosloff 1984); the number of terms follows from the tolerance, of which each sequence has
+   its share. WISP_ERR_ARG if rounding alone would exceed it. WISP_ERR_BOUNDS: the norm was not kept, so that
+   eigenvalues lie outside the bounds. On any failure psi holds anything; e->done times have been observed. e, opts,
+   observe may be NULL. Takes 1 + at_once blocks like psi. */
+WISP_API wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times, const double *time,
+                                 const wisp_evolve_opts *opts, wisp_evolve_fn observe, void *arg);
 
 #ifdef __cplusplus
 }

@@ -132,7 +132,7 @@ wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, wisp__combo combo, const wisp__
     const wisp__half_params whole = {.p = *p,
                                      .half = half,
                                      .beta = {p->beta[0], p->beta[1]},
-                                     .reads_y = !!(p->terms & K_AXPBY),
+                                     .reads_prev = !!(p->terms & K_AXPBY),
                                      .spill = spill,
                                      .ld_spill = ld_spill};
     half_run run = {.ctx = ctx,
@@ -142,7 +142,7 @@ wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, wisp__combo combo, const wisp__
                     .partial = partial,
                     .dot_size = dot_size,
                     .row_bytes = (size_t)ld_spill * (is_double ? sizeof(double) : sizeof(float))};
-    run.whole.p.terms |= K_AXPBY;
+    run.whole.p.terms = (p->terms | K_AXPBY) & ~(unsigned)K_PREV; /* prev is in y once it has begun */
     run.whole.p.beta[0] = 1, run.whole.p.beta[1] = 0;
     run.first = run.whole;
     run.first.p.terms &= ~(unsigned)(K_CHAIN | K_DELTA | K_DOTS);

@@ -161,7 +161,7 @@ enum { LINE = 64, AT_ONCE = 4 }; /* judges; each takes memory */
 static wisp_status judge(const search *s, candidate *c)
 {
     const wisp__levels *v = &s->levels[c->from];
-    wisp__sweep w = {
+    wisp__walk w = {
         .s = &s->graph, .rows = s->rows, .cols = s->rows, .row_bytes = s->row_bytes, .entry_bytes = s->entry_bytes};
     int32_t *visit = NULL;
     wisp_status status = WISP_OK;

@@ -21,7 +21,7 @@ typedef struct {
     int64_t visits, visit_rows;
     int64_t row_bytes;   /* of a block row */
     int64_t entry_bytes; /* of a matrix entry */
-} wisp__sweep;
+} wisp__walk;
 
 /* Bytes per row that one sweep of the fused step moves: the streams (matrix, y in and out, x once), and block rows of x
    that come again from memory, or from the last cache. */
@@ -31,7 +31,7 @@ typedef struct {
     double excess; /* block rows of x loaded from memory, over x once */
     double cost;   /* in bytes from memory: time times bandwidth */
 } wisp__traffic;
-wisp_status wisp__sweep_traffic(wisp_ctx *ctx, const wisp__sweep *sweep, const wisp__caches *c, wisp__traffic *t);
+wisp_status wisp__sweep_traffic(wisp_ctx *ctx, const wisp__walk *sweep, const wisp__caches *c, wisp__traffic *t);
 /* The same, worked out for a band in which the rows of a sweep reach `reach` rows far. */
 void wisp__band_traffic(int64_t reach, int64_t row_bytes, double entries, int64_t entry_bytes, const wisp__caches *c,
                         wisp__traffic *t);

@@ -32,7 +32,7 @@ typedef struct {
 } stamp;
 
 typedef struct {
-    const wisp__sweep *w;
+    const wisp__walk *w;
     stamp *when;
     int per_line;        /* block rows of a line */
     uint32_t units;      /* of a block row, or of a line */
@@ -72,7 +72,7 @@ static inline int64_t slot(const clock_state *k, int64_t column)
 
 static void follow_rows(clock_state *k, int64_t begin, int64_t end, bool warm)
 {
-    const wisp__sweep *w = k->w;
+    const wisp__walk *w = k->w;
     const wisp__sell *s = w->s;
     const int64_t other = 12 + w->row_bytes; /* length, offset and y */
     const uint32_t start = k->now3;
@@ -93,7 +93,7 @@ static void follow_rows(clock_state *k, int64_t begin, int64_t end, bool warm)
     }
 }
 
-wisp_status wisp__sweep_traffic(wisp_ctx *ctx, const wisp__sweep *w, const wisp__caches *c, wisp__traffic *t)
+wisp_status wisp__sweep_traffic(wisp_ctx *ctx, const wisp__walk *w, const wisp__caches *c, wisp__traffic *t)
 {
     clock_state k = {.w = w};
     wisp_status status = WISP_OK;
@@ -150,15 +150,15 @@ wisp_status wisp_mat_gather(const wisp_mat *A, wisp_type type, int width, wisp_g
 {
     wisp__caches caches;
     wisp__traffic t;
-    const wisp__sweep w = {.s = &A->local,
-                           .log_c = A->log_c,
-                           .rows = A->rows,
-                           .cols = A->cols,
-                           .visit = A->grid.order,
-                           .visits = A->grid.blocks,
-                           .visit_rows = A->grid.chunks_per_block << A->log_c,
-                           .row_bytes = (int64_t)wisp_type_size(type) * width,
-                           .entry_bytes = wisp__mat_bytes(A, false) / WISP__MAX(A->local.nnz, 1)};
+    const wisp__walk w = {.s = &A->local,
+                          .log_c = A->log_c,
+                          .rows = A->rows,
+                          .cols = A->cols,
+                          .visit = A->grid.order,
+                          .visits = A->grid.blocks,
+                          .visit_rows = A->grid.chunks_per_block << A->log_c,
+                          .row_bytes = (int64_t)wisp_type_size(type) * width,
+                          .entry_bytes = wisp__mat_bytes(A, false) / WISP__MAX(A->local.nnz, 1)};
     *g = (wisp_gather){1, 0};
     if (!wisp__type_ok(type) || width < 1)
         return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "a sweep over a block of type %d and width %d", (int)type, width);

@@ -1,4 +1,4 @@
-/* What happens to a row after A x: shift, scale, axpby, chain, dots. Included by the template of a row tile
+/* What happens to a row after A x: shift, scale, axpby, chains, dots. Included by the template of a row tile
    (spmmv.cpu.h), which defines vec, NV, VL, AT, KEPT, COLUMNS and the helpers FN(load), FN(store), FN(cmul). */
 
 /* The sums of a strip of rows; see K_STRIP. same: products of equal parts, cross: of swapped parts. */
@@ -20,14 +20,17 @@ INLINE void FN(epilogue)(const wisp__spmmv_params *p, unsigned terms, int64_t ro
         if (c) UNROLL for (int v = 0; v < NV; v++) ax[v] -= FN(load)(swapped + AT(v)) * SWAP(xv[v]);
     }
     if (terms & K_SCALE) UNROLL for (int v = 0; v < NV; v++) ax[v] = FN(cmul)(p->alpha, c, ax[v]);
-    if (terms & K_AXPBY) UNROLL for (int v = 0; v < NV; v++) ax[v] += FN(cmul)(p->beta, c, FN(load)(y + AT(v)));
+    if (terms & K_AXPBY) {
+        const real *prev = terms & K_PREV ? (const real *)p->prev + row * p->ld_prev + at : y;
+        UNROLL for (int v = 0; v < NV; v++) ax[v] += FN(cmul)(p->beta, c, FN(load)(prev + AT(v)));
+    }
     FN(store_row)(p, terms, y, ax);
-    if (terms & K_CHAIN) {
-        real *z = (real *)p->z + row * p->ld_z + at;
+    for (int i = 0; (terms & K_CHAIN) && i < p->chains; i++) {
+        real *z = (real *)p->chain[i].z + row * p->chain[i].ld + at;
         vec zv[NV]; /* all of it before anything is stored: the last two registers may overlap */
         UNROLL for (int v = 0; v < NV; v++)
         {
-            zv[v] = FN(cmul)(p->eta, c, ax[v]);
+            zv[v] = FN(cmul)(p->chain[i].eta, c, ax[v]);
             if (terms & K_DELTA) zv[v] += FN(cmul)(p->delta, c, FN(load)(z + AT(v)));
         }
         UNROLL for (int v = 0; v < NV; v++) FN(store)(z + AT(v), zv[v]);

@@ -9,14 +9,15 @@
 enum {
     K_SCALE = 1,
     K_SHIFT = 2,
-    K_AXPBY = 4, /* beta is not zero: y is read */
+    K_AXPBY = 4, /* beta is not zero: prev is read */
     K_CHAIN = 8,
     K_DOT_XX = 16,
     K_DOT_XY = 32,
     K_DOT_YY = 64,
     K_DOTS = K_DOT_XX | K_DOT_XY | K_DOT_YY,
-    K_DELTA = 128,  /* delta is not zero: z is read */
-    K_COMPLEX = 256 /* some scalar has an imaginary part */
+    K_DELTA = 128,   /* delta is not zero: z is read */
+    K_COMPLEX = 256, /* some scalar has an imaginary part */
+    K_PREV = 512     /* with AXPBY: prev is another block than y */
 };
 
 /* The step of the Chebyshev recurrence with its two dots. */
@@ -25,7 +26,14 @@ enum {
 /* Dots are summed in registers over a strip of rows, then in double over the rows of one kernel call. */
 enum { K_STRIP = 128, K_MAX_C = 128 };
 
-/* y = alpha (A - shift_j) x + beta y;  z = delta z + eta y;  dots. Scalars come as (re, im). Offsets and
+/* A block that y is added to. */
+typedef struct {
+    void *z;
+    int64_t ld;
+    double eta[2];
+} wisp__chain;
+
+/* y = alpha (A - shift_j) x + beta prev;  z_i = delta z_i + eta_i y;  dots. Scalars come as (re, im). Offsets and
    strides of blocks count scalars of the block's real type (a complex element counts two).
 
    Entries are stored in one of three ways. SELL: entry k of row r of chunk c is at chunk[c] + (k << log_c) + r.
@@ -48,11 +56,14 @@ typedef struct {
     bool past;             /* y is large and not read soon: written past the caches where whole lines are */
     const void *gather;    /* the block that columns point into: x, or the halo of x */
     const void *x;         /* the block whose rows are this process's own */
-    void *y, *z;
-    int64_t ld_gather, ld_x, ld_y, ld_z;
+    void *y;
+    const void *prev; /* y itself, or a block apart from it */
+    int64_t ld_gather, ld_x, ld_y, ld_prev;
     int width;
     unsigned terms;
-    double alpha[2], beta[2], delta[2], eta[2];
+    double alpha[2], beta[2], delta[2];
+    const wisp__chain *chain; /* [chains] */
+    int chains;
     const void *shift; /* [2][real elements of a row]: factors of x, and of x with re and im swapped (signed) */
 } wisp__spmmv_params;
 
@@ -85,14 +96,14 @@ typedef struct {
 typedef struct {
     wisp__spmmv_params p; /* with K_AXPBY and beta = 1: rows are added to a y that has begun */
     const wisp__half *half;
-    double beta[2]; /* y begins as beta y, or as 0 */
-    int reads_y;
+    double beta[2]; /* y begins as beta prev, or as 0 */
+    int reads_prev;
     void *spill; /* [slots] rows of ld_spill reals */
     int64_t ld_spill;
 } wisp__half_params;
 
-/* A strip and some columns from column `at` on. First y begins from row `begin` to the strip's reach, then the strip's
-   rows are multiplied; or what other blocks had for the strip is added, and its rows are finished. */
+/* A strip and some columns from column `at` on. First y begins (reading prev) from row `begin` to the strip's reach,
+   then the strip's rows are multiplied; or what other blocks had for the strip is added, and its rows are finished. */
 typedef void (*wisp__half_fn)(const wisp__half_params *h, int64_t strip, int64_t begin, int at, double *dot);
 
 /* Element-wise ops on flat streams of `period` real elements, `count` times (a row, or several rows of a

@@ -94,10 +94,11 @@ INLINE void FN(half_row)(const wisp__half_params *h, unsigned terms, int64_t row
 INLINE void FN(begin)(const wisp__half_params *h, int64_t row, int64_t end, int64_t at)
 {
     real *y = (real *)h->p.y + row * h->p.ld_y + at;
+    const real *prev = (const real *)h->p.prev + row * h->p.ld_prev + at;
     const int c = !!(h->p.terms & K_COMPLEX);
-    for (; row < end; row++, y += h->p.ld_y) {
-        if (h->reads_y)
-            UNROLL for (int v = 0; v < NV; v++) FN(store)(y + v * VL, FN(cmul)(h->beta, c, FN(load)(y + v * VL)));
+    for (; row < end; row++, y += h->p.ld_y, prev += h->p.ld_prev) {
+        if (h->reads_prev)
+            UNROLL for (int v = 0; v < NV; v++) FN(store)(y + v * VL, FN(cmul)(h->beta, c, FN(load)(prev + v * VL)));
         else
             UNROLL for (int v = 0; v < NV; v++) FN(store)(y + v * VL, (vec){0});
     }

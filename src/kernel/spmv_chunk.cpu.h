@@ -15,7 +15,7 @@ INLINE chunk_vec chunk_load(const real *p) { return *(const chunk_mem *)p; }
 INLINE chunk_vec chunk_widen(const mat_real *p) { return __builtin_convertvector(*(const chunk_stored *)p, chunk_vec); }
 INLINE void chunk_store(real *p, chunk_vec v) { *(chunk_mem *)p = v; }
 
-/* As FN(epilogue), for CHUNK_VL rows. */
+/* As FN(epilogue), for CHUNK_VL rows. (+ 0: as in FN(cmul).) */
 INLINE void chunk_epilogue(const wisp__spmmv_params *p, unsigned terms, int64_t row, chunk_vec ax, chunk_sums *s)
 {
     real *y = (real *)p->y + row;
@@ -24,15 +24,15 @@ INLINE void chunk_epilogue(const wisp__spmmv_params *p, unsigned terms, int64_t 
     if (p->diagonal || (terms & (K_SHIFT | K_DOT_XX | K_DOT_XY))) xv = chunk_load(x);
     if (p->diagonal) ax += chunk_widen((const mat_real *)p->diagonal + row) * xv;
     if (terms & K_SHIFT) ax -= *(const real *)p->shift * xv;
-    if (terms & K_SCALE) ax *= (real)p->alpha[0];
-    if (terms & K_AXPBY) ax += (real)p->beta[0] * chunk_load(y);
+    if (terms & K_SCALE) ax = ax * (real)p->alpha[0] + (chunk_vec){0};
+    if (terms & K_AXPBY) ax += (real)p->beta[0] * chunk_load(terms & K_PREV ? (const real *)p->prev + row : y);
     if (terms == 0 && p->past && (uintptr_t)y % SIMD_BYTES == 0)
         simd_store_past(y, &ax, SIMD_BYTES);
     else
         chunk_store(y, ax);
-    if (terms & K_CHAIN) {
-        real *z = (real *)p->z + row;
-        chunk_vec zv = (real)p->eta[0] * ax;
+    for (int i = 0; (terms & K_CHAIN) && i < p->chains; i++) {
+        real *z = (real *)p->chain[i].z + row;
+        chunk_vec zv = (real)p->chain[i].eta[0] * ax + (chunk_vec){0};
         if (terms & K_DELTA) zv += (real)p->delta[0] * chunk_load(z);
         chunk_store(z, zv);
     }
@@ -216,7 +216,8 @@ INLINE void chunk_range(const wisp__spmmv_params *p, unsigned terms, int64_t beg
 
 static void chunked(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
 {
-    const int compact = p->ld_gather == 1 && p->ld_x == 1 && p->ld_y == 1 && (!(p->terms & K_CHAIN) || p->ld_z == 1);
+    int compact = p->ld_gather == 1 && p->ld_x == 1 && p->ld_y == 1 && (!(p->terms & K_PREV) || p->ld_prev == 1);
+    for (int i = 0; (p->terms & K_CHAIN) && i < p->chains; i++) compact &= p->chain[i].ld == 1;
     if (!compact)
         range_w1(p, p->terms, 0, begin, end, dot);
     else if (p->terms == 0)

@@ -29,4 +29,37 @@ void wisp__spread(wisp_type type, const wisp_scalar *f, bool per_column, int wid
                   void *swapped);
 /* Whether two blocks share an element. */
 bool wisp__overlap(const wisp_blk *x, const wisp_blk *y);
+
+/* ---- sweep.c: one fused sweep ---- */
+
+enum { WISP__DOTS = WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY };
+
+/* y = alpha (A - shift_j I) x + beta prev, and all that goes with it. */
+typedef struct {
+    const wisp_mat *A;
+    const wisp_blk *x;
+    wisp__combo combo;
+    wisp__spmmv_params p; /* all but the entries, which sweep_run puts in */
+} wisp__sweep;
+
+/* The blocks fit the matrix, and each other in width and type; z may be NULL. */
+wisp_status wisp__sweep_check(const char *op, const wisp_mat *A, const wisp_blk *y, const wisp_blk *x,
+                              const wisp_blk *z);
+wisp__chain wisp__chain_of(const wisp_blk *z, wisp_scalar eta);
+/* Fills s in. prev is y, or another block that beta reads; aug's z and eta are those of chain[chains]; shift has room
+   for wisp__shift_bytes. Both stay until the sweep is done. */
+wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, const wisp_blk *y, const wisp_blk *x,
+                            const wisp_blk *prev, const wisp_aug *aug, const wisp__chain *chain, int chains,
+                            void *shift);
+size_t wisp__shift_bytes(const wisp_blk *x);
+/* Exchange, local part, remote part. partial has wisp__partial_bytes (NULL without dots), spill wisp__spill_bytes: the
+   sums of blocks of rows for one another, when half of the matrix is stored. */
+wisp_status wisp__sweep_run(const wisp__sweep *s, double *partial, void *spill);
+size_t wisp__partial_bytes(const wisp_mat *A, const wisp_blk *x);
+size_t wisp__spill_bytes(const wisp_mat *A, const wisp_blk *x);
+/* The dots of all blocks of work become one set of wisp__dot_size numbers, at the front. */
+void wisp__sweep_add_up(const wisp__sweep *s, double *partial);
+size_t wisp__dot_size(const wisp_blk *x);
+/* Such a set to dot[3][width]; what terms do not ask for is left alone. */
+void wisp__dots_out(unsigned terms, int width, const double *sum, wisp_scalar *dot);
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-/* What one step of the recurrence does beside the product. */
+/* What one step of the recurrence does beside the product, for its cost. */
 enum { KPM_TERMS = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY };
 
 typedef struct kpm {
@@ -18,44 +18,63 @@ typedef struct kpm {
     int64_t vectors;     /* of the whole run: random ones, sites, or all unit vectors */
     wisp_blk *v, *w, *u; /* |nu_m>; |nu_m-1>, which becomes |nu_m+1>; u for the naive variant alone */
     int width;           /* their columns */
-    wisp_scalar *shift;  /* [width] the center */
-    wisp_scalar *dot;    /* [3][width] of one sweep, as wisp_spmmv gives them */
+    int powers;          /* steps per call */
+    wisp_scalar *factor; /* [3][powers]: alpha, beta, gamma of these steps */
+    wisp_scalar *dot;    /* [powers][3][width] of one call, as wisp_mpk gives them */
     double *eta;         /* [moments][width] all dots of the batch: <nu_m|nu_m> and <nu_m+1|nu_m> in turn */
     int64_t *row;        /* [width] of the unit vectors */
     int64_t sweeps;      /* of the present batch that are done */
     double sweep_flops;  /* of one sweep and vector */
     double flops;        /* so far */
-    wisp_status (*step)(struct kpm *k, double alpha, double beta);
+    wisp_status (*steps)(struct kpm *k, int64_t first, int count);
 } kpm;
 
-/* Figures 4 and 5: |w> = alpha (A - c)|v> + beta |w>  &  <v|v>  &  <w|v>, all in one pass. */
-static wisp_status step_fused(kpm *k, double alpha, double beta)
-{
-    wisp_aug aug = {
-        .terms = KPM_TERMS, .alpha = wisp__real(alpha), .beta = wisp__real(beta), .shift = k->shift, .dot = k->dot};
-    if (!k->opts->reduce_each_step) aug.terms |= WISP_NOREDUCE;
-    return wisp_spmmv(k->w, k->A, k->v, &aug);
-}
-
-/* Figure 3: the same by a sparse product and BLAS-1 calls. */
-static wisp_status step_naive(kpm *k, double alpha, double beta)
-{
-    wisp_status status = WISP_OK;
-    WISP_TRY(wisp_spmmv(k->u, k->A, k->v, NULL));                   /* |u> = A |v> */
-    WISP_TRY(wisp_axpy(k->u, wisp__real(-k->bounds.center), k->v)); /* |u> = |u> - c |v> */
-    WISP_TRY(wisp_scal(k->w, wisp__real(beta)));                    /* |w> = -|w> */
-    WISP_TRY(wisp_axpy(k->w, wisp__real(alpha), k->u));             /* |w> = |w> + 2/h |u> */
-    WISP_TRY(wisp_dot(k->v, k->v, k->dot));                         /* <v|v> */
-    WISP_TRY(wisp_dot(k->w, k->v, k->dot + k->width));              /* <w|v> */
-out:
-    return status;
-}
+/* Step m takes |nu_m> to |nu_m+1>: |w> = a (A - c)|v> begins, then |w> = 2a (A - c)|v> - |w>, a = 1/h. */
+static double alpha_of(const kpm *k, int64_t m) { return (m == 0 ? 1 : 2) / k->bounds.halfwidth; }
+static double beta_of(int64_t m) { return m == 0 ? 0 : -1; }
 
 static void swap(kpm *k)
 {
     wisp_blk *v = k->v;
     k->v = k->w;
     k->w = v;
+}
+
+/* Figures 4 and 5: |w> = alpha (A - c)|v> + beta |w>  &  <v|v>  &  <w|v>, each step in one pass. */
+static wisp_status steps_fused(kpm *k, int64_t first, int count)
+{
+    wisp_scalar *alpha = k->factor, *beta = alpha + k->powers, *gamma = beta + k->powers;
+    for (int i = 0; i < count; i++) {
+        alpha[i] = wisp__real(alpha_of(k, first + i));
+        beta[i] = wisp__real(beta_of(first + i));
+        gamma[i] = wisp__real(k->bounds.center);
+    }
+    wisp_mpk_opts o = {.steps = count,
+                       .alpha = alpha,
+                       .beta = beta,
+                       .gamma = gamma,
+                       .terms = WISP_DOT_XX | WISP_DOT_XY,
+                       .dot = k->dot};
+    if (!k->opts->reduce_each_step) o.terms |= WISP_NOREDUCE;
+    wisp_status status = wisp_mpk((wisp_blk *[]){k->w, k->v}, 2, k->A, &o);
+    if (count % 2) swap(k);
+    return status;
+}
+
+/* Figure 3: one step by a sparse product and BLAS-1 calls. */
+static wisp_status step_naive(kpm *k, int64_t m, int count)
+{
+    wisp_status status = WISP_OK;
+    (void)count;
+    WISP_TRY(wisp_spmmv(k->u, k->A, k->v, NULL));                   /* |u> = A |v> */
+    WISP_TRY(wisp_axpy(k->u, wisp__real(-k->bounds.center), k->v)); /* |u> = |u> - c |v> */
+    WISP_TRY(wisp_scal(k->w, wisp__real(beta_of(m))));              /* |w> = -|w> */
+    WISP_TRY(wisp_axpy(k->w, wisp__real(alpha_of(k, m)), k->u));    /* |w> = |w> + 2/h |u> */
+    WISP_TRY(wisp_dot(k->v, k->v, k->dot));                         /* <v|v> */
+    WISP_TRY(wisp_dot(k->w, k->v, k->dot + k->width));              /* <w|v> */
+    swap(k);
+out:
+    return status;
 }
 
 /* Keeps <v|v> or <w|v> of the present sweep as eta_n. */
@@ -101,38 +120,49 @@ static wisp_status start(kpm *k, int64_t first)
     return wisp_blk_fill_units(k->v, k->row);
 }
 
+/* Keeps the dots of steps `m` and following: eta_2m = <v|v>, eta_2m+1 = <w|v>. */
+static wisp_status take_dots(kpm *k, int64_t first, int64_t m, int count, int whole)
+{
+    wisp_status status = WISP_OK;
+    for (int i = 0; i < count; i++) {
+        const wisp_scalar *dot = k->dot + 3 * i * k->width;
+        keep(k, 2 * (m + i), dot);
+        keep(k, 2 * (m + i) + 1, dot + k->width);
+        if (whole) WISP_TRY(guard(k, first, 2 * (m + i), m + i));
+        if (whole) WISP_TRY(guard(k, first, 2 * (m + i) + 1, m + i));
+    }
+out:
+    return status;
+}
+
 /* All dots of one batch of vectors: n/2 sweeps, two dots each. nu_1 = 1/h (A - c) nu_0 begins; if n is odd then the
    last dot needs no sweep of its own. */
 static wisp_status run_batch(kpm *k, int64_t first)
 {
     wisp_status status = WISP_OK;
-    int64_t n = k->opts->moments;
-    double a = 1 / k->bounds.halfwidth;
+    const int64_t n = k->opts->moments, sweeps = n / 2;
     /* One reduction at the very end: until then each process has its own part of the dots, of which the guard can
        only judge the whole. */
     int whole = k->opts->reduce_each_step || k->opts->variant == WISP_KPM_NAIVE || wisp_ctx_processes(k->ctx) == 1;
     k->sweeps = 0;
     WISP_TRY(start(k, first));
-    for (int64_t m = 0; m < n / 2; m++) {
-        double done = ((double)first + k->width * (double)m / (double)(n / 2)) / (double)k->vectors;
+    for (int64_t first_step = 0; first_step < sweeps; first_step = k->sweeps) {
+        const int count = sweeps - first_step < k->powers ? (int)(sweeps - first_step) : k->powers;
+        double done = ((double)first + k->width * (double)first_step / (double)sweeps) / (double)k->vectors;
         WISP_TRY(wisp_ctx_step(k->ctx, "moments", done, k->flops));
-        WISP_TRY(m == 0 ? k->step(k, a, 0) : k->step(k, 2 * a, -1)); /* |w> = 2a (A - c)|v> - |w>  &  dots */
-        keep(k, 2 * m, k->dot);                                      /* eta_2m = <v|v> */
-        keep(k, 2 * m + 1, k->dot + k->width);                       /* eta_2m+1 = <w|v> */
-        if (whole) WISP_TRY(guard(k, first, 2 * m, m));
-        if (whole) WISP_TRY(guard(k, first, 2 * m + 1, m));
-        swap(k);
-        k->sweeps = m + 1;
-        k->flops += k->sweep_flops * k->width;
+        WISP_TRY(k->steps(k, first_step, count));
+        WISP_TRY(take_dots(k, first, first_step, count, whole));
+        k->sweeps = first_step + count;
+        k->flops += k->sweep_flops * k->width * count;
     }
     if (!whole) {
-        WISP_TRY(wisp_ctx_sum(k->ctx, k->eta, (size_t)(n / 2 * 2 * k->width)));
-        for (int64_t i = 0; i < n / 2 * 2; i++) WISP_TRY(guard(k, first, i, i / 2));
+        WISP_TRY(wisp_ctx_sum(k->ctx, k->eta, (size_t)(2 * sweeps * k->width)));
+        for (int64_t i = 0; i < 2 * sweeps; i++) WISP_TRY(guard(k, first, i, i / 2));
     }
     if (n % 2) {
         WISP_TRY(wisp_dot(k->v, k->v, k->dot));
         keep(k, n - 1, k->dot);
-        WISP_TRY(guard(k, first, n - 1, n / 2 - 1));
+        WISP_TRY(guard(k, first, n - 1, sweeps - 1));
     }
 out:
     return status;
@@ -171,7 +201,6 @@ static wisp_status set_width(kpm *k, int width)
     WISP_TRY(wisp_blk_create(&k->v, k->ctx, map, type, width));
     WISP_TRY(wisp_blk_create(&k->w, k->ctx, map, type, width));
     if (k->opts->variant == WISP_KPM_NAIVE) WISP_TRY(wisp_blk_create(&k->u, k->ctx, map, type, width));
-    for (int j = 0; j < width; j++) k->shift[j] = wisp__real(k->bounds.center);
     k->width = width;
 out:
     return status;
@@ -191,8 +220,8 @@ static wisp_status run(kpm *k, wisp_moments *m)
 {
     wisp_status status = WISP_OK;
     size_t most = (size_t)wisp__kpm_width(k->opts, k->vectors);
-    WISP_TRY(wisp_alloc(k->ctx, &k->shift, most, sizeof *k->shift));
-    WISP_TRY(wisp_alloc(k->ctx, &k->dot, 3 * most, sizeof *k->dot));
+    WISP_TRY(wisp_alloc(k->ctx, &k->factor, 3 * (size_t)k->powers, sizeof *k->factor));
+    WISP_TRY(wisp_alloc(k->ctx, &k->dot, 3 * (size_t)k->powers * most, sizeof *k->dot));
     WISP_TRY(wisp_alloc(k->ctx, &k->row, most, sizeof *k->row));
     WISP_TRY(wisp_alloc(k->ctx, &k->eta, (size_t)m->n * most, sizeof *k->eta));
     for (int64_t first = 0; first < k->vectors; first += k->width) {
@@ -208,7 +237,7 @@ out:
     m->partial = status == WISP_ERR_CANCELLED;
     if (m->partial) keep_begun(k, m);
     free_blocks(k);
-    wisp_free(k->ctx, k->shift);
+    wisp_free(k->ctx, k->factor);
     wisp_free(k->ctx, k->dot);
     wisp_free(k->ctx, k->row);
     wisp_free(k->ctx, k->eta);
@@ -238,6 +267,7 @@ static wisp_status describe(wisp_moments *m, wisp_ctx *ctx, const wisp_mat_info 
                         .variant = o->variant,
                         .bounds_method = o->bounds_method,
                         .width = wisp__kpm_width(o, vectors),
+                        .powers = wisp__kpm_powers(o),
                         .threads = wisp_ctx_threads(ctx)};
     snprintf(m->version, sizeof m->version, "%s", wisp_version());
     m->mu = calloc(lines, (size_t)m->n * sizeof *m->mu);
@@ -270,7 +300,8 @@ wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *op
              .opts = &full,
              .bounds = m->bounds,
              .vectors = wisp__kpm_vectors(&full, info.rows),
-             .step = full.variant == WISP_KPM_NAIVE ? step_naive : step_fused,
+             .powers = wisp__kpm_powers(&full),
+             .steps = full.variant == WISP_KPM_NAIVE ? step_naive : steps_fused,
              .sweep_flops = sweep.flops};
     before = now();
     status = run(&k, m);

@@ -27,6 +27,13 @@ int wisp__kpm_width(const wisp_kpm_opts *full, int64_t vectors)
     return width < vectors ? width : (int)vectors;
 }
 
+int wisp__kpm_powers(const wisp_kpm_opts *full)
+{
+    if (full->variant == WISP_KPM_NAIVE || full->powers == 0) return 1;
+    const int64_t sweeps = full->moments / 2;
+    return full->powers < sweeps ? full->powers : (int)sweeps;
+}
+
 static wisp_status check_trace(wisp_ctx *ctx, const wisp_kpm_opts *o, int64_t rows)
 {
     long long vectors = o->vectors, first = o->first_vector;
@@ -61,6 +68,9 @@ static wisp_status check_variant(wisp_ctx *ctx, const wisp_kpm_opts *o)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG,
                              "width: %d is for the blocked variant; naive and fused take one vector at a time",
                              o->width);
+    if (o->powers < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "powers: %d, at least 1 is needed", o->powers);
+    if (o->powers > 1 && o->variant == WISP_KPM_NAIVE)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "powers: %d; the naive variant takes one step at a time", o->powers);
     return WISP_OK;
 }
 
@@ -118,7 +128,8 @@ int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts)
     int64_t vectors = wisp__kpm_vectors(&full, rows);
     double n = (double)full.moments, width = wisp__kpm_width(&full, vectors);
     double blocks = (full.variant == WISP_KPM_NAIVE ? 3 : 2) * width * (double)wisp_type_size(full.type) * (double)rows;
-    double dots = (n + 1) * width * sizeof(double) + 4 * width * sizeof(wisp_scalar);
+    double powers = wisp__kpm_powers(&full);
+    double dots = (n + 1) * width * sizeof(double) + (3 * width + 3) * powers * sizeof(wisp_scalar);
     double lanczos = 2 * WISP__LANCZOS_WIDTH * (double)wisp_type_size(type) * (double)rows;
     double moments = n * sizeof(double) * (full.trace == WISP_TRACE_EXACT ? 1 : (double)vectors);
     double bytes = blocks + dots;

@@ -19,6 +19,14 @@ wisp_status wisp__kpm_bounds(wisp_bounds *bounds, const wisp_mat *A, const wisp_
 /* Vectors of the whole run, and columns of its blocks. */
 int64_t wisp__kpm_vectors(const wisp_kpm_opts *full, int64_t rows);
 int wisp__kpm_width(const wisp_kpm_opts *full, int64_t vectors);
+/* Steps per call of wisp_mpk. */
+int wisp__kpm_powers(const wisp_kpm_opts *full);
+
+/* Least n for which the terms from n on of the Chebyshev series of exp(-i x E), |E| <= 1, are together at most
+   tolerance; at least 1. */
+int64_t wisp__chebyshev_terms(double x, double tolerance);
+/* J[k] = J_k(x), k < n: absolute errors of a few rounding units. */
+void wisp__bessel(double x, int64_t n, double *J);
 
 static inline wisp_scalar wisp__real(double x) { return (wisp_scalar){x, 0}; }
 

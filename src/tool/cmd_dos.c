@@ -19,6 +19,8 @@ static int check_options(tool *t)
     if (o->trace == WISP_TRACE_EXACT && o->vectors)
         return tool_usage(t, "--vectors and --trace exact exclude each other");
     if (o->variant != WISP_KPM_BLOCKED && o->width) return tool_usage(t, "--width is for --variant blocked alone");
+    if (o->variant == WISP_KPM_NAIVE && o->powers > 1)
+        return tool_usage(t, "--powers is not for --variant naive, which takes one step at a time");
     if (o->output && !has_extension(o->output, "csv|json|h5"))
         return tool_usage(t, "--output %s: the name must end in .csv, .json or .h5", o->output);
     if (o->plot && !has_extension(o->plot, "svg|png|pdf"))
@@ -47,7 +49,7 @@ static int check_outputs(tool *t)
     return o->plot && !o->plan ? plot_check(t) : EXIT_FINE;
 }
 
-static wisp_type choose_type(const options *o, wisp_type type)
+wisp_type tool_type(const options *o, wisp_type type)
 {
     if (!option_seen(o, "precision")) return type;
     if (wisp_type_is_complex(type)) return o->precision ? WISP_Z : WISP_C;
@@ -63,6 +65,7 @@ static void set_kpm_options(const options *o, wisp_kpm_opts *k)
                          .seed = (uint64_t)o->seed,
                          .variant = (wisp_kpm_variant)o->variant,
                          .width = (int)o->width,
+                         .powers = (int)o->powers,
                          .reduce_each_step = o->reduce,
                          .bounds_method = (wisp_bounds_method)o->bounds_method};
     if (k->bounds_method == WISP_BOUNDS_GIVEN)
@@ -141,7 +144,7 @@ static void set_matrix_options(const options *o, const wisp_kpm_opts *k, wisp_ty
 {
     enum { USUAL = 16 }; /* the width that wisp_kpm chooses */
     const int64_t columns = k->vectors ? k->vectors : 32;
-    *mo = (wisp_mat_opts){.type = choose_type(o, type),
+    *mo = (wisp_mat_opts){.type = tool_type(o, type),
                           .width = k->variant != WISP_KPM_BLOCKED ? 1
                                    : k->width                     ? k->width
                                                                   : (int)(columns < USUAL ? columns : USUAL),

@@ -26,21 +26,22 @@ static void write_comments(FILE *f, const char *prefix, json_t *object)
 }
 
 /* A number that reads back as the same one; nothing for what is none. */
-static void write_field(FILE *f, const char *before, double v)
+void csv_field(FILE *f, const char *before, double v)
 {
     fputs(before, f);
     if (isfinite(v)) fprintf(f, "%.17g", v);
 }
 
-static void write_table(const tool *t, const results *r, FILE *f)
+static void write_table(const tool *t, const void *arg, FILE *f)
 {
+    const results *r = arg;
     if (t->cmd->bit == CMD_COUNT) {
         fputs("from,to,count,count_error,count_95\n", f);
-        write_field(f, "", r->interval[0]);
-        write_field(f, ",", r->interval[1]);
-        write_field(f, ",", r->count);
-        write_field(f, ",", r->has_error ? r->count_error : NAN);
-        write_field(f, ",", r->has_error ? r->t95 * r->count_error : NAN);
+        csv_field(f, "", r->interval[0]);
+        csv_field(f, ",", r->interval[1]);
+        csv_field(f, ",", r->count);
+        csv_field(f, ",", r->has_error ? r->count_error : NAN);
+        csv_field(f, ",", r->has_error ? r->t95 * r->count_error : NAN);
         fputc('\n', f);
         return;
     }
@@ -51,24 +52,29 @@ static void write_table(const tool *t, const results *r, FILE *f)
         fputs(",dos,dos_error,dos_95", f);
     fputc('\n', f);
     for (int64_t i = 0; i < r->points; i++) {
-        write_field(f, "", r->energy[i]);
-        for (int64_t c = 0; c < r->curves; c++) write_field(f, ",", r->dos[c * r->points + i]);
+        csv_field(f, "", r->energy[i]);
+        for (int64_t c = 0; c < r->curves; c++) csv_field(f, ",", r->dos[c * r->points + i]);
         if (!r->site) {
-            write_field(f, ",", r->has_error ? r->error[i] : NAN);
-            write_field(f, ",", r->has_error ? r->t95 * r->error[i] : NAN);
+            csv_field(f, ",", r->has_error ? r->error[i] : NAN);
+            csv_field(f, ",", r->has_error ? r->t95 * r->error[i] : NAN);
         }
         fputc('\n', f);
     }
 }
 
-int csv_make(tool *t, const results *r, const json_t *object, char **data, size_t *size)
+int csv_make_table(tool *t, csv_table_fn *table, const void *arg, const json_t *object, char **data, size_t *size)
 {
     *data = NULL;
     FILE *f = open_memstream(data, size);
     if (!f) return tool_fail(t, "out of memory for the results");
     write_comments(f, "", (json_t *)(uintptr_t)object);
-    write_table(t, r, f);
+    table(t, arg, f);
     int failed = ferror(f);
     if (fclose(f) || failed) return tool_fail(t, "out of memory for the results");
     return EXIT_FINE;
+}
+
+int csv_make(tool *t, const results *r, const json_t *object, char **data, size_t *size)
+{
+    return csv_make_table(t, write_table, r, object, data, size);
 }

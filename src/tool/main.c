@@ -41,6 +41,24 @@ static const struct {
       "The number of eigenvalues in an interval, with its error, by the kernel polynomial\n"
       "method. " MATRIX_TEXT},
      cmd_dos},
+    {{"power",
+      CMD_POWER,
+      "MATRIX -p N [options]",
+      {"MATRIX"},
+      1,
+      "powers of a matrix times a vector",
+      "Applies a square matrix N times to a random or given vector (or to several side by side),\n"
+      "and prints the norms. MATRIX is a file (.mtx, .mtx.gz, .crs) or names one of the gallery."},
+     cmd_power},
+    {{"evolve",
+      CMD_EVOLVE,
+      "MATRIX --time T --site I|--random|--start FILE [options]",
+      {"MATRIX"},
+      1,
+      "time evolution of a quantum state",
+      "psi(t) = exp(-i H t) psi(0) by Chebyshev polynomials, to a tolerance: its norm, which must\n"
+      "stay 1, and densities |psi_i|^2 over time. psi(0) is normalised.\n" MATRIX_TEXT},
+     cmd_evolve},
     {{"info",
       CMD_INFO,
       "MATRIX [options]",
@@ -92,7 +110,7 @@ static const struct {
      cmd_machine},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
-static const char *const later_commands[] = {"eig", "solve", "power", "evolve", "plan", NULL};
+static const char *const later_commands[] = {"eig", "solve", "plan", NULL};
 
 double tool_now(void)
 {

@@ -3,7 +3,8 @@
 #include <string.h>
 
 #define KPM (CMD_DOS | CMD_LDOS | CMD_COUNT)
-#define ALL (KPM | CMD_INFO | CMD_GEN | CMD_CONVERT | CMD_MACHINE | CMD_BENCH)
+#define VECTORS (CMD_POWER | CMD_EVOLVE)
+#define ALL (KPM | VECTORS | CMD_INFO | CMD_GEN | CMD_CONVERT | CMD_MACHINE | CMD_BENCH)
 #define WRITE (CMD_GEN | CMD_CONVERT)
 #define AT(field) offsetof(options, field)
 #define FLAG(name, letter, commands, new_run, field, help)                             \
@@ -20,12 +21,28 @@ static const option_def table[] = {
      "number of random vectors (32)"},
     {NULL, "trace", 0, "random|exact", parse_choice, CMD_DOS | CMD_COUNT, true, AT(trace), 0, 0,
      "random vectors, or every unit vector (for small matrices)"},
+    {NULL, "powers", 'p', "N", parse_count, CMD_POWER, false, AT(powers), 1, 1 << 20,
+     "how many powers: v_k = (S A)^k v_0 for k up to N (needed)"},
+    {NULL, "scale", 0, "S", parse_positive, CMD_POWER, false, AT(scale), 0, 0, "factor of the matrix in each step (1)"},
+    {NULL, "time", 0, "T", parse_positive, CMD_EVOLVE, false, AT(time), 0, 0,
+     "how long, in 1/unit of the matrix (needed)"},
+    {NULL, "steps", 0, "M", parse_count, CMD_EVOLVE, false, AT(steps), 1, 1000000,
+     "times at which results are wanted, T/M apart (100)"},
+    {NULL, "site", 0, "I,J,..", parse_sites, CMD_EVOLVE, false, AT(sites), 0, 1000000,
+     "start on this row, on several with equal amplitudes"},
+    FLAG("random", 0, CMD_EVOLVE, false, random, "start from a random vector"),
+    {NULL, "start", 0, "FILE", parse_string, VECTORS, false, AT(start), 0, 0,
+     "start from the vector in a file (.mtx, .mtx.gz, .crs)"},
+    {NULL, "watch", 0, "I,J,..", parse_watch, CMD_EVOLVE, false, AT(watch), 0, 10000,
+     "rows whose density |psi_i|^2 is wanted (with --site: these)"},
+    {NULL, "tolerance", 0, "E", parse_positive, CMD_EVOLVE, false, AT(tolerance), 0, 0,
+     "of the norm of the error (1e-10; in single precision 1e-4)"},
     {NULL, "sites", 0, "I,J,..", parse_sites, CMD_LDOS, false, AT(sites), 0, 1000000,
      "rows (from 0) whose local density of states is wanted;\nranges such as 3-7 count too; with --from a choice of "
      "its rows"},
-    {NULL, "seed", 0, "S", parse_count, KPM, true, AT(seed), 0, INT64_MAX,
+    {NULL, "seed", 0, "S", parse_count, KPM | VECTORS, true, AT(seed), 0, INT64_MAX,
      "seed of the random vectors and of the Lanczos starts (0)"},
-    {NULL, "bounds", 0, "lanczos|gershgorin|A,B", parse_bounds, KPM, true, AT(bounds_method), 0, 0,
+    {NULL, "bounds", 0, "lanczos|gershgorin|A,B", parse_bounds, KPM | CMD_EVOLVE, true, AT(bounds_method), 0, 0,
      "how the interval of the spectrum is found (lanczos), or\nthe interval itself"},
     {"How it is evaluated", "kernel", 0, "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, KPM, false, AT(kernel), 0,
      0, "damping of the moments (jackson); L is lambda (4)"},
@@ -40,7 +57,11 @@ static const option_def table[] = {
     {"How it is run", "variant", 0, "blocked|fused|naive", parse_choice, KPM, true, AT(variant), 0, 0,
      "the same moments in three ways (blocked is fastest)"},
     {NULL, "width", 0, "W", parse_count, KPM, true, AT(width), 1, 4096, "vectors that are worked on side by side (16)"},
-    {NULL, "precision", 0, "single|double", parse_choice, KPM | CMD_INFO, true, AT(precision), 0, 0,
+    {NULL, "width", 0, "W", parse_count, CMD_POWER, true, AT(width), 1, 4096,
+     "vectors that are worked on side by side (1)"},
+    {NULL, "powers", 0, "P", parse_count, KPM | CMD_EVOLVE, true, AT(powers), 1, 1 << 20,
+     "steps of the recurrence that are handed over at once (1)"},
+    {NULL, "precision", 0, "single|double", parse_choice, KPM | VECTORS | CMD_INFO, true, AT(precision), 0, 0,
      "of matrix and vectors (that of the matrix)"},
     {NULL, "reduce", 0, "end|step", parse_choice, KPM, true, AT(reduce), 0, 0,
      "one global reduction at the end, or one each step"},
@@ -48,14 +69,15 @@ static const option_def table[] = {
      "threads (OMP_NUM_THREADS, else all cores)"},
     {NULL, "threads", 0, "T,T,..", parse_list, CMD_BENCH, false, AT(thread_counts), 1, 4096,
      "numbers of threads, with rows of their own\n(OMP_NUM_THREADS, else all cores)"},
-    {NULL, "device", 0, "D", parse_device, KPM, true, 0, 0, 0, "where it runs; cpu is the only one so far (cpu)"},
-    {NULL, "order", 0, "auto|natural|rcm|tiles", parse_choice, KPM | CMD_INFO, true, AT(order), 0, 0,
+    {NULL, "device", 0, "D", parse_device, KPM | VECTORS, true, 0, 0, 0,
+     "where it runs; cpu is the only one so far (cpu)"},
+    {NULL, "order", 0, "auto|natural|rcm|tiles", parse_choice, KPM | VECTORS | CMD_INFO, true, AT(order), 0, 0,
      "of the rows in memory: as they come, reverse Cuthill-McKee,\nor in tiles that stay in cache (what a model finds "
      "best)"},
     {NULL, "order", 0, "auto|natural|rcm|tiles|all", parse_choice, CMD_BENCH, false, AT(order), 0, 0,
      "of the rows in memory (what the library chooses); all: a row\nfor each"},
-    {NULL, "format", 0, "auto|sell|compressed|hermitian", parse_choice, KPM | CMD_INFO, true, AT(format), 0, 0,
-     "of the stored matrix: as it is, compressed without loss, or\none half of it (compressed where that pays)"},
+    {NULL, "format", 0, "auto|sell|compressed|hermitian", parse_choice, KPM | VECTORS | CMD_INFO, true, AT(format), 0,
+     0, "of the stored matrix: as it is, compressed without loss, or\none half of it (compressed where that pays)"},
     {NULL, "format", 0, "auto|sell|compressed|hermitian|all", parse_choice, CMD_BENCH, false, AT(format), 0, 0,
      "of the stored matrix (what the library chooses); all: a row\nfor each that it can have"},
     {NULL, "widths", 0, "W,W,..", parse_list, CMD_BENCH, false, AT(widths), 1, 4096,
@@ -76,22 +98,22 @@ static const option_def table[] = {
     FLAG("plan", 0, KPM, true, plan, "print the memory and the time that the run would take"),
     {NULL, "mem-limit", 0, "BYTES", parse_bytes, ALL, false, AT(mem_limit), 0, 0,
      "refuse to take more memory; 8G and 8GiB are 8 times 1024^3,\n8GB is 8 times 10^9"},
-    {"Output", "output", 'o', "FILE", parse_string, KPM | CMD_GEN | CMD_BENCH, false, AT(output), 0, 0, NULL},
+    {"Output", "output", 'o', "FILE", parse_string, KPM | VECTORS | CMD_GEN | CMD_BENCH, false, AT(output), 0, 0, NULL},
     {NULL, "save", 0, "FILE.h5", parse_string, KPM, true, AT(save), 0, 0,
      "keep the moments, one set per vector, for --from"},
-    {NULL, "plot", 0, "FILE.svg|.png|.pdf", parse_string, KPM | CMD_BENCH, false, AT(plot), 0, 0, NULL},
+    {NULL, "plot", 0, "FILE.svg|.png|.pdf", parse_string, KPM | CMD_EVOLVE | CMD_BENCH, false, AT(plot), 0, 0, NULL},
     {NULL, "symmetry", 0, "general|symmetric|hermitian|skew", parse_choice, WRITE, false, AT(symmetry), 0, 0,
      ".mtx: store one half of a matrix that has this symmetry"},
+    FLAG("all", 0, CMD_POWER, false, all, "keep and write all powers, not the last one alone"),
     FLAG("array", 0, WRITE, false, array, ".mtx: dense, all entries in column order"),
     FLAG("pattern", 0, WRITE, false, pattern, ".mtx: positions without values"),
     FLAG("list", 0, CMD_GEN, false, list, "list the gallery with all keys and their defaults"),
-    FLAG("json", 0, KPM | CMD_INFO | CMD_MACHINE | CMD_BENCH, false, json,
+    FLAG("json", 0, KPM | VECTORS | CMD_INFO | CMD_MACHINE | CMD_BENCH, false, json,
          "one JSON object on the standard output, nothing else"),
     {NULL, "log", 0, "text|json", parse_choice, ALL, false, AT(log), 0, 0,
      "progress and messages on the standard error, also when it\nis no terminal, as text or as one JSON object a line"},
     FLAG("quiet", 0, ALL, false, quiet, "no summary, no progress bar"),
     FLAG("help", 'h', ALL, false, help, "this text"),
-    {NULL, "powers", 0, "P", parse_later, KPM, true, 0, 0, 0, NULL},
 };
 enum { ROWS = sizeof table / sizeof table[0] };
 _Static_assert(ROWS <= 64, "options.seen has one bit per row");
@@ -226,7 +248,8 @@ bool options_parse(options *o, const command_def *cmd, int argc, char **argv, ch
 void options_free(options *o)
 {
     free(o->sites);
-    o->sites = NULL;
+    free(o->watch);
+    o->sites = o->watch = NULL;
 }
 
 bool option_seen(const options *o, const char *name)
@@ -248,11 +271,13 @@ static void help_row(FILE *out, const option_def *def, const command_def *cmd)
     enum { COLUMN = 30 };
     const char *help = def->help;
     if (!strcmp(def->name, "plot"))
-        help = cmd->bit == CMD_BENCH ? "draw the roofline and the rates over the width (gnuplot)"
-                                     : "draw the density of states with its error band (gnuplot)";
+        help = cmd->bit == CMD_BENCH    ? "draw the roofline and the rates over the width (gnuplot)"
+               : cmd->bit == CMD_EVOLVE ? "draw the densities of the rows over time (gnuplot)"
+                                        : "draw the density of states with its error band (gnuplot)";
     if (!strcmp(def->name, "output"))
         help = cmd->bit == CMD_GEN     ? "where to write it: .mtx, .mtx.gz or .crs"
                : cmd->bit == CMD_BENCH ? "the results as JSON"
+               : cmd->bit == CMD_POWER ? "the last power, as the columns of a dense .mtx or .mtx.gz"
                                        : "the results: .csv, .json or .h5";
     int n = def->letter ? fprintf(out, "  -%c, --%s", def->letter, def->name) : fprintf(out, "      --%s", def->name);
     if (def->arg) n += fprintf(out, " %s", def->arg);
@@ -280,15 +305,9 @@ void options_help(FILE *out, const command_def *cmd)
     const char *group = NULL, *printed = NULL;
     for (int i = 0; i < ROWS; i++) {
         if (table[i].group) group = table[i].group;
-        if (!(table[i].commands & cmd->bit) || table[i].parse == parse_later) continue;
+        if (!(table[i].commands & cmd->bit)) continue;
         if (table[i].help && !*table[i].help) continue; /* for wisp itself */
         if (group != printed) fprintf(out, "\n%s\n", group), printed = group;
         help_row(out, &table[i], cmd);
-    }
-    if (cmd->bit & KPM) {
-        fputs("\nNot there yet:", out);
-        for (int i = 0; i < ROWS; i++)
-            if (table[i].parse == parse_later) fprintf(out, " --%s", table[i].name);
-        fputc('\n', out);
     }
 }

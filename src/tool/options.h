@@ -14,7 +14,9 @@ enum {
     CMD_GEN = 16,
     CMD_CONVERT = 32,
     CMD_MACHINE = 64,
-    CMD_BENCH = 128
+    CMD_BENCH = 128,
+    CMD_POWER = 256,
+    CMD_EVOLVE = 512
 };
 
 enum { LIST = 33 }; /* one more than a list may have */
@@ -23,17 +25,17 @@ enum { AGAINST_VARIANT, AGAINST_ORDER, AGAINST_FORMAT };
 
 /* Choices are kept as the number of the alternative, in the order of the table (and of wisp.h's enums). */
 typedef struct {
-    int64_t moments, vectors, points, width, threads, mem_limit, seed; /* 0: not given */
-    double resolution, interval[2], lambda, bounds[2];
+    int64_t moments, vectors, points, width, powers, threads, mem_limit, seed; /* 0: not given */
+    double resolution, interval[2], lambda, bounds[2], time, tolerance, scale;
     int kernel, bounds_method, trace, variant, precision, reduce, log, symmetry;
-    int64_t *sites, site_count;
-    const char *save, *from, *output, *plot;
+    int64_t *sites, site_count, *watch, watch_count, steps;
+    const char *save, *from, *output, *plot, *start;
     int order, format;                        /* those of wisp.h; one more: all */
     int bench_variant, against_what, against; /* the latter: the number of the variant, order or format */
     int64_t repeats, rows;
     int64_t widths[LIST], types[LIST], thread_counts[LIST]; /* lists that end with 0 */
     bool measure, gemm_child;
-    bool json, plan, quiet, help, list, array, pattern;
+    bool json, plan, quiet, help, list, array, pattern, random, all;
     const char *arg[2]; /* what is not an option: MATRIX, or IN and OUT */
     int args;
     uint64_t seen; /* one bit per row of the table */
@@ -81,5 +83,5 @@ const char *nearest_name(const char *word, const char *const *list);
 
 /* parse.c */
 option_parse_fn parse_flag, parse_string, parse_count, parse_positive, parse_pair, parse_choice, parse_kernel,
-    parse_bounds, parse_bytes, parse_sites, parse_list, parse_types, parse_against, parse_device, parse_later;
+    parse_bounds, parse_bytes, parse_sites, parse_watch, parse_list, parse_types, parse_against, parse_device;
 #endif

@@ -161,11 +161,10 @@ bool parse_bytes(const option_def *def, const char *text, void *value, char *why
 }
 
 /* Row numbers and ranges of them: 5,8,10-14. */
-bool parse_sites(const option_def *def, const char *text, void *value, char *why)
+static bool read_rows(const option_def *def, const char *text, int64_t **rows, int64_t *count, char *why)
 {
-    options *o = (options *)(void *)((char *)value - def->offset);
-    free(o->sites);
-    o->sites = NULL, o->site_count = 0;
+    free(*rows);
+    *rows = NULL, *count = 0;
     for (;;) {
         int64_t a, b;
         if (!read_whole(&text, &a)) return refuse(why, "expected row numbers (from 0) such as 5,8,10-14");
@@ -173,17 +172,29 @@ bool parse_sites(const option_def *def, const char *text, void *value, char *why
         if (*text == '-' && (text++, !read_whole(&text, &b)))
             return refuse(why, "expected row numbers (from 0) such as 5,8,10-14");
         if (b < a) return refuse(why, "a range must go upwards");
-        if (b - a >= def->max - o->site_count) {
+        if (b - a >= def->max - *count) {
             snprintf(why, WHY, "at most %lld rows at a time", (long long)def->max);
             return false;
         }
-        int64_t *more = realloc(o->sites, (size_t)(o->site_count + b - a + 1) * sizeof *more);
+        int64_t *more = realloc(*rows, (size_t)(*count + b - a + 1) * sizeof *more);
         if (!more) return refuse(why, "out of memory");
-        o->sites = more;
-        for (int64_t i = a; i <= b; i++) o->sites[o->site_count++] = i;
+        *rows = more;
+        for (int64_t i = a; i <= b; i++) more[(*count)++] = i;
         if (!*text) return true;
         if (*text++ != ',') return refuse(why, "expected row numbers (from 0) such as 5,8,10-14");
     }
+}
+
+bool parse_sites(const option_def *def, const char *text, void *value, char *why)
+{
+    options *o = (options *)(void *)((char *)value - def->offset);
+    return read_rows(def, text, &o->sites, &o->site_count, why);
+}
+
+bool parse_watch(const option_def *def, const char *text, void *value, char *why)
+{
+    options *o = (options *)(void *)((char *)value - def->offset);
+    return read_rows(def, text, &o->watch, &o->watch_count, why);
 }
 
 /* Up to LIST - 1 numbers; the option's name says of what. */
@@ -250,10 +261,4 @@ bool parse_device(const option_def *def, const char *text, void *value, char *wh
 {
     (void)def, (void)value;
     return !strcmp(text, "cpu") || refuse(why, "devices other than cpu are not there yet");
-}
-
-bool parse_later(const option_def *def, const char *text, void *value, char *why)
-{
-    (void)def, (void)text, (void)value;
-    return refuse(why, "this option is not there yet");
 }

@@ -136,11 +136,16 @@ static double find_range(const results *r, bool band, double *least)
     return most;
 }
 
+const char *plot_color(int64_t i)
+{
+    static const char *const colors[] = {"#1f4e9c", "#d1495b", "#2e8b57", "#e08e0b", "#7b4fa3", "#12939a", "#8c6d46"};
+    return colors[i % (int64_t)(sizeof colors / sizeof colors[0])];
+}
+
 static void write_script(const tool *t, const void *arg, FILE *f, const char *path)
 {
     const results *r = arg;
-    static const char *const colors[] = {"#1f4e9c", "#d1495b", "#2e8b57", "#e08e0b", "#7b4fa3", "#12939a", "#8c6d46"};
-    enum { COLORS = sizeof colors / sizeof colors[0], MOST_KEYS = 14 };
+    enum { MOST_KEYS = 14 };
     bool band = !r->site && r->has_error && r->t95 > 0;
     double least, most = find_range(r, band, &least);
     int power = 0;
@@ -157,7 +162,7 @@ static void write_script(const tool *t, const void *arg, FILE *f, const char *pa
         /* Equal curves lie on each other: those below are wider, to be seen. */
         int64_t above = r->curves - 1 - c < 4 ? r->curves - 1 - c : 4;
         fprintf(f, "%s$d using 1:%lld with lines lw %.1f lc rgb '%s'", c ? ", " : "", (long long)c + 2,
-                1.5 + 0.9 * (double)above, colors[c % COLORS]);
+                1.5 + 0.9 * (double)above, plot_color(c));
         if (r->site && r->curves <= MOST_KEYS) fprintf(f, " title 'row %lld'", (long long)r->site[c]);
         if (band) fputs(" title 'density of states'", f);
     }

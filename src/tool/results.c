@@ -63,6 +63,7 @@ static void add_run(json_t *o, tool *t, const results *r)
     json_object_set_new(o, "seed", json_integer((json_int_t)m->seed));
     json_object_set_new(o, "variant", json_string(variant_names[m->variant]));
     json_object_set_new(o, "width", json_integer(m->width));
+    json_object_set_new(o, "powers", json_integer(m->powers));
     json_object_set_new(o, "order", t->opt.from ? json_null() : json_string(text_order(r->stored.order)));
     json_object_set_new(o, "format", t->opt.from ? json_null() : json_string(text_format(r->stored.format)));
     json_object_set_new(o, "threads", json_integer(m->threads));
@@ -145,9 +146,9 @@ static void show_run(tool *t, const results *r)
         text_line("time", "%s", text_seconds(b[0], r->total_seconds));
         return;
     }
-    text_line("run", "%s, width %d, %d thread%s, %s, order %s, format %s", variant_names[m->variant], m->width,
-              m->threads, m->threads == 1 ? "" : "s", wisp_ctx_isa(t->ctx), text_order(r->stored.order),
-              text_format(r->stored.format));
+    text_line("run", "%s, width %d, powers %d, %d thread%s, %s, order %s, format %s", variant_names[m->variant],
+              m->width, m->powers, m->threads, m->threads == 1 ? "" : "s", wisp_ctx_isa(t->ctx),
+              text_order(r->stored.order), text_format(r->stored.format));
     text_line("time", "%s   (assembly %s, bounds %s, moments %s, evaluation %s)", text_seconds(b[0], r->total_seconds),
               text_seconds(b[1], r->assemble_seconds), text_seconds(b[2], m->bounds_seconds),
               text_seconds(b[3], m->seconds), text_seconds(b[4], r->evaluate_seconds));

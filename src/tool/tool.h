@@ -80,6 +80,18 @@ typedef struct {
     wisp_mat_info stored; /* not with --from */
 } results;
 
+/* The type that --precision asks for. */
+wisp_type tool_type(const options *o, wisp_type type);
+
+/* start.c: vectors to begin with. */
+enum { STREAM_START = 2 }; /* of random numbers; the library has 0 and 1 */
+/* Opens FILE of --start: `rows` rows; columns count as vectors. */
+int start_open(tool *t, wisp_src *src, int64_t rows);
+int start_from_file(tool *t, wisp_blk *x, const wisp_src *src);
+int start_from_sites(tool *t, wisp_blk *x); /* --site */
+/* Columns of norm 1; one that is zero or not finite is an error. */
+int start_normalise(tool *t, wisp_blk *x);
+
 /* dos_plan.c: what a run takes. */
 typedef struct {
     wisp_mat_info matrix;
@@ -106,6 +118,10 @@ json_t *json_numbers(const double *v, int64_t n); /* likewise */
 int json_print(tool *t, const json_t *object);    /* to the standard output */
 /* csv.c, hdf5.c, plot.c: the whole file in memory */
 int csv_make(tool *t, const results *r, const json_t *object, char **data, size_t *size);
+/* The comments for an object and then what table() writes. */
+typedef void csv_table_fn(const tool *t, const void *arg, FILE *f);
+int csv_make_table(tool *t, csv_table_fn *table, const void *arg, const json_t *object, char **data, size_t *size);
+void csv_field(FILE *f, const char *before, double v); /* nothing for NaN */
 int hdf5_make(tool *t, const json_t *object, char **data, size_t *size);
 bool hdf5_available(void);
 int plot_check(tool *t); /* is there a gnuplot? */
@@ -113,6 +129,7 @@ int plot_check(tool *t); /* is there a gnuplot? */
 void plot_begin(FILE *f, const char *path, double wide, double high);
 void plot_quote(FILE *f, const char *text); /* as a string of gnuplot */
 const char *plot_name(const char *matrix);  /* without the folders */
+const char *plot_color(int64_t i);          /* of curve i */
 /* The picture of a script that write() writes; free(*data). */
 typedef void plot_script_fn(const tool *t, const void *arg, FILE *f, const char *path);
 int plot_run(tool *t, plot_script_fn *write, const void *arg, const char *path, char **data, size_t *size);
@@ -133,6 +150,8 @@ void text_line(const char *name, const char *format, ...) WISP_PRINTF(2, 3);
 
 int cmd_dos(tool *t); /* dos, ldos and count */
 int cmd_info(tool *t);
+int cmd_power(tool *t);
+int cmd_evolve(tool *t);
 int cmd_gen(tool *t);
 int cmd_convert(tool *t);
 int cmd_machine(tool *t);

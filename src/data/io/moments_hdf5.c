@@ -42,7 +42,8 @@ static const char units[] = "moments: <v|T_n((A - center)/halfwidth)|v>, without
 
 /* ---- the attributes: one table for both directions ------------------------------------------------ */
 
-typedef enum { INTEGER, WHOLE, UNSIGNED, NUMBER, WORD, TEXT } kind; /* int64, int, uint64, double, enum, string */
+/* int64, int, int that is 1 where it is missing, uint64, double, enum, string */
+typedef enum { INTEGER, WHOLE, WHOLE_OR_1, UNSIGNED, NUMBER, WORD, TEXT } kind;
 typedef struct {
     const char *name;
     kind kind;
@@ -70,6 +71,7 @@ static const field fields[] = {
     {"type", WORD, AT(type), type_words},
     {"variant", WORD, AT(variant), variant_words},
     {"width", WHOLE, AT(width), NULL},
+    {"powers", WHOLE_OR_1, AT(powers), NULL},
     {"threads", WHOLE, AT(threads), NULL},
     {"seconds", NUMBER, AT(seconds), NULL},
     {"flops", NUMBER, AT(flops), NULL},
@@ -123,7 +125,8 @@ static int write_field(hid_t file, const field *f, const wisp_moments *m)
     const char *text;
     switch (f->kind) {
     case INTEGER: return write_attribute(file, f->name, H5T_NATIVE_INT64, p);
-    case WHOLE: return write_attribute(file, f->name, H5T_NATIVE_INT, p);
+    case WHOLE:
+    case WHOLE_OR_1: return write_attribute(file, f->name, H5T_NATIVE_INT, p);
     case UNSIGNED: return write_attribute(file, f->name, H5T_NATIVE_UINT64, p);
     case NUMBER: return write_attribute(file, f->name, H5T_NATIVE_DOUBLE, p);
     case WORD: return write_text(file, f->name, f->words[*(const int *)p]);
@@ -274,6 +277,10 @@ static wisp_status read_field(const reader *r, const field *f, wisp_moments *m)
     void *p = (char *)m + f->offset;
     switch (f->kind) {
     case INTEGER: return read_attribute(r, f->name, H5T_NATIVE_INT64, p);
+    case WHOLE_OR_1:
+        *(int *)p = 1;
+        if (H5Aexists(r->file, f->name) <= 0) return WISP_OK;
+        return read_attribute(r, f->name, H5T_NATIVE_INT, p);
     case WHOLE: return read_attribute(r, f->name, H5T_NATIVE_INT, p);
     case UNSIGNED: return read_attribute(r, f->name, H5T_NATIVE_UINT64, p);
     case NUMBER: return read_attribute(r, f->name, H5T_NATIVE_DOUBLE, p);

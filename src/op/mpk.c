@@ -1,0 +1,197 @@
+/* Steps of a three-term recurrence: v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1], with dots, and sums
+   z_i += eta_ik v[k+1]. Check; each step as a sweep of its own (its kernel's parameters); a schedule that runs the
+   steps; reduction. */
+#include "op.h"
+#include <string.h>
+
+typedef struct {
+    const wisp_mat *A;
+    wisp_blk *const *v;
+    int stored;
+    const wisp_mpk_opts *o;
+    /* Of the steps that are scheduled together, `depth` at most: */
+    int depth;
+    wisp__sweep *sweep;
+    wisp__chain *chain; /* [depth][sums] */
+    char *shift;        /* [depth] */
+    char *partial;      /* [depth], each partial_bytes */
+    size_t shift_bytes, partial_bytes;
+    void *spill;
+    double *sum; /* [steps][dot_size]: the dots */
+} mpk;
+
+/* v_i; i = -1 .. steps. */
+static wisp_blk *block(const mpk *m, int i) { return m->v[(i + 1) % m->stored]; }
+
+static wisp_scalar factor(const wisp_scalar *f, int k, double otherwise)
+{
+    return f ? f[k] : (wisp_scalar){otherwise, 0};
+}
+static bool is_zero(wisp_scalar s) { return s.re == 0 && s.im == 0; }
+
+/* ---- check ----------------------------------------------------------------------------------- */
+
+static wisp_status check_options(const mpk *m)
+{
+    const wisp_mpk_opts *o = m->o;
+    wisp_ctx *ctx = m->A->ctx;
+    const unsigned known = WISP__DOTS | WISP_NOREDUCE;
+    if (o->steps < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: %d steps", o->steps);
+    if (o->terms & ~known) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: unknown terms 0x%x", o->terms & ~known);
+    if (m->stored < 2)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: %d stored blocks; at least 2 are needed", m->stored);
+    if (o->sums < 0 || (o->sums > 0 && (!o->z || !o->eta)))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: %d sums need as many blocks z and factors eta", o->sums);
+    if ((o->terms & WISP__DOTS) && !o->dot) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: nowhere to put the dots");
+    if (m->A->map != m->A->col_map)
+        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "mpk: powers of a matrix that is not square (%lld x %lld)",
+                             (long long)m->A->rows, (long long)m->A->cols);
+    return WISP_OK;
+}
+
+/* v_-1 is neither read nor written. */
+static bool starts_anew(const mpk *m)
+{
+    return m->stored >= m->o->steps + 2 && (m->o->steps == 0 || is_zero(factor(m->o->beta, 0, 0)));
+}
+
+/* Blocks that take part: those of v that are used, then z. */
+static wisp_status check_blocks(const mpk *m)
+{
+    wisp_ctx *ctx = m->A->ctx;
+    wisp_status status = WISP_OK;
+    const int used = WISP__MIN(m->stored, m->o->steps + 2), all = used + m->o->sums;
+    const int first = starts_anew(m) ? 1 : 0;
+    for (int i = first; i < all; i++) {
+        if (!(i < used ? m->v[i] : m->o->z[i - used]))
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: there is no block %s[%d]", i < used ? "v" : "z",
+                                 i < used ? i : i - used);
+    }
+    for (int i = first; i < all; i++) {
+        const wisp_blk *b = i < used ? m->v[i] : m->o->z[i - used];
+        WISP_TRY(wisp__sweep_check("mpk", m->A, b, block(m, 0), NULL));
+        for (int j = first; j < i; j++)
+            if (wisp__overlap(b, j < used ? m->v[j] : m->o->z[j - used]))
+                return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: the blocks of v and z must not overlap");
+    }
+out:
+    return status;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+/* Step k, as number i of those that are scheduled together. */
+static wisp_status set_step(mpk *m, int k, int i)
+{
+    const wisp_mpk_opts *o = m->o;
+    const wisp_blk *x = block(m, 0);
+    wisp__chain *chain = m->chain + (size_t)i * (size_t)o->sums;
+    wisp_scalar *gamma = NULL;
+    wisp_status status = WISP_OK;
+    wisp_aug aug = {.terms = o->terms & WISP__DOTS,
+                    .alpha = factor(o->alpha, k, 1),
+                    .beta = factor(o->beta, k, 0),
+                    .delta = {1, 0}};
+    int chains = 0;
+    for (int s = 0; s < o->sums; s++) {
+        const wisp_scalar eta = o->eta[(size_t)s * (size_t)o->steps + (size_t)k];
+        if (!is_zero(eta)) chain[chains++] = wisp__chain_of(o->z[s], eta);
+    }
+    if (o->alpha) aug.terms |= WISP_SCALE;
+    if (!is_zero(aug.beta)) aug.terms |= WISP_AXPBY;
+    if (o->gamma) {
+        aug.terms |= WISP_SHIFT;
+        WISP_TRY(wisp_alloc(m->A->ctx, &gamma, (size_t)x->width, sizeof *gamma));
+        for (int j = 0; j < x->width; j++) gamma[j] = o->gamma[k];
+        aug.shift = gamma;
+    }
+    const wisp_blk *y = block(m, k + 1), *prev = aug.terms & WISP_AXPBY ? block(m, k - 1) : y;
+    WISP_TRY(wisp__sweep_set(&m->sweep[i], "mpk", m->A, y, block(m, k), prev, &aug, chain, chains,
+                             m->shift + (size_t)i * m->shift_bytes));
+out:
+    wisp_free(m->A->ctx, gamma);
+    return status;
+}
+
+static double *partial_of(const mpk *m, int i) { return (double *)(void *)(m->partial + (size_t)i * m->partial_bytes); }
+
+/* ---- schedules: run steps 0 .. count - 1 of those that are set, and fill in their partial dots ---- */
+
+/* One sweep after the other. */
+static wisp_status schedule_plain(const mpk *m, int count)
+{
+    wisp_status status = WISP_OK;
+    for (int i = 0; i < count; i++) WISP_TRY(wisp__sweep_run(&m->sweep[i], partial_of(m, i), m->spill));
+out:
+    return status;
+}
+
+/* ---- all together ---------------------------------------------------------------------------- */
+
+/* Memory for `depth` steps at a time, and for the dots of all: cut from one piece. */
+static wisp_status reserve(mpk *m)
+{
+    enum { PIECES = 6 };
+    const wisp_mpk_opts *o = m->o;
+    const wisp_blk *x = block(m, 0);
+    const bool dots = o->terms & WISP__DOTS;
+    const size_t depth = (size_t)m->depth;
+    m->shift_bytes = o->gamma ? (wisp__shift_bytes(x) + 63) / 64 * 64 : 0;
+    m->partial_bytes = dots ? wisp__partial_bytes(m->A, x) : 0;
+    const size_t bytes[PIECES] = {
+        depth * sizeof *m->sweep,   depth * (size_t)o->sums * sizeof *m->chain,
+        depth * m->shift_bytes,     depth * m->partial_bytes,
+        wisp__spill_bytes(m->A, x), dots ? (size_t)o->steps * wisp__dot_size(x) * sizeof *m->sum : 0};
+    size_t at[PIECES], end = 0;
+    char *memory;
+    for (int i = 0; i < PIECES; i++) {
+        at[i] = end;
+        end += (bytes[i] + 63) / 64 * 64;
+    }
+    wisp_status status = wisp__scratch(m->A->ctx, &memory, 1, end);
+    if (status != WISP_OK) return status;
+    m->sweep = (wisp__sweep *)(void *)(memory + at[0]);
+    m->chain = (wisp__chain *)(void *)(memory + at[1]);
+    m->shift = memory + at[2];
+    m->partial = memory + at[3];
+    m->spill = memory + at[4];
+    m->sum = (double *)(void *)(memory + at[5]);
+    return WISP_OK;
+}
+
+static wisp_status reduce(const mpk *m)
+{
+    const wisp_mpk_opts *o = m->o;
+    wisp_ctx *ctx = m->A->ctx;
+    const int width = block(m, 0)->width;
+    const size_t size = wisp__dot_size(block(m, 0));
+    wisp_status status = WISP_OK;
+    if (!(o->terms & WISP_NOREDUCE)) WISP_TRY(ctx->comm->sum(ctx, m->sum, (size_t)o->steps * size));
+    for (int k = 0; k < o->steps; k++)
+        wisp__dots_out(o->terms, width, m->sum + (size_t)k * size, o->dot + 3 * (size_t)k * (size_t)width);
+out:
+    return status;
+}
+
+wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wisp_mpk_opts *opts)
+{
+    mpk m = {.A = A, .v = v, .stored = stored, .o = opts, .depth = 1};
+    const bool dots = opts->terms & WISP__DOTS;
+    wisp_status status;
+    WISP_TRY(check_options(&m));
+    WISP_TRY(check_blocks(&m));
+    WISP_TRY(reserve(&m));
+    for (int first = 0; first < opts->steps; first += m.depth) {
+        const int count = WISP__MIN(m.depth, opts->steps - first);
+        for (int i = 0; i < count; i++) WISP_TRY(set_step(&m, first + i, i));
+        WISP_TRY(schedule_plain(&m, count));
+        for (int i = 0; dots && i < count; i++) {
+            const size_t size = wisp__dot_size(block(&m, 0));
+            wisp__sweep_add_up(&m.sweep[i], partial_of(&m, i));
+            memcpy(m.sum + (size_t)(first + i) * size, partial_of(&m, i), size * sizeof *m.sum);
+        }
+    }
+    if (dots) status = reduce(&m);
+out:
+    return status;
+}

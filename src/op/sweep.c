@@ -1,0 +1,193 @@
+/* One fused sweep over the matrix, as spmmv makes it alone and mpk one after the other: exchange, local part, remote
+   part; and what its dots become. */
+#include "op.h"
+#include <string.h>
+
+wisp_status wisp__sweep_check(const char *op, const wisp_mat *A, const wisp_blk *y, const wisp_blk *x,
+                              const wisp_blk *z)
+{
+    wisp_ctx *ctx = A->ctx;
+    if (x->map != A->col_map || y->map != A->map || (z && z->map != A->map))
+        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "%s: x must be on the matrix's column map, y and z on its row map",
+                             op);
+    if (x->nrows != A->col_map->local || y->nrows != A->map->local || (z && z->nrows != A->map->local))
+        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "%s: a view of some rows can't be multiplied", op);
+    if (x->width != y->width || x->type != y->type || (z && (z->width != x->width || z->type != x->type)))
+        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "%s: x is %s of width %d, y %s of width %d%s", op,
+                             wisp_type_name(x->type), x->width, wisp_type_name(y->type), y->width,
+                             z ? ", z another" : "");
+    if (wisp__combo_of(A->type, x->type) == WISP__COMBOS)
+        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "%s: a %s matrix can't be multiplied with a %s block", op,
+                             wisp_type_name(A->type), wisp_type_name(x->type));
+    return WISP_OK;
+}
+
+/* Takes a scalar over; true if it has an imaginary part that counts. */
+static bool take(double to[2], wisp_scalar from)
+{
+    to[0] = from.re;
+    to[1] = from.im;
+    return from.im != 0;
+}
+
+/* The kernel's terms and scalars: zero beta and delta become terms that are left out. */
+static wisp_status set_terms(wisp__spmmv_params *p, const wisp_aug *aug, wisp_type type)
+{
+    bool imaginary = false;
+    const unsigned t = aug->terms;
+    p->terms = 0;
+    if (t & WISP_SCALE) {
+        p->terms |= K_SCALE;
+        imaginary |= take(p->alpha, aug->alpha);
+    }
+    if (t & WISP_SHIFT) {
+        p->terms |= K_SHIFT;
+        for (int j = 0; j < p->width; j++) imaginary |= aug->shift[j].im != 0;
+    }
+    if ((t & WISP_AXPBY) && (aug->beta.re != 0 || aug->beta.im != 0)) {
+        p->terms |= p->prev == p->y ? K_AXPBY : K_AXPBY | K_PREV;
+        imaginary |= take(p->beta, aug->beta);
+    }
+    if (p->chains > 0) {
+        p->terms |= K_CHAIN;
+        for (int i = 0; i < p->chains; i++) imaginary |= p->chain[i].eta[1] != 0;
+        if (aug->delta.re != 0 || aug->delta.im != 0) {
+            p->terms |= K_DELTA;
+            imaginary |= take(p->delta, aug->delta);
+        }
+    }
+    if (t & WISP_DOT_XX) p->terms |= K_DOT_XX;
+    if (t & WISP_DOT_XY) p->terms |= K_DOT_XY;
+    if (t & WISP_DOT_YY) p->terms |= K_DOT_YY;
+    if (imaginary) p->terms |= K_COMPLEX;
+    return imaginary && !wisp_type_is_complex(type) ? WISP_ERR_ARG : WISP_OK;
+}
+
+/* Whether y is better written past the caches: too large to be found there again, and in whole cache lines. */
+static bool writes_past(const wisp_blk *y)
+{
+    enum { LINE = 64, LARGE = 64 << 20 };
+    const int64_t size = (int64_t)wisp_type_size(y->type), row = y->stride * size;
+    return y->nrows * row >= LARGE && (row % LINE == 0 || y->stride == 1) && (uintptr_t)y->data % LINE == 0;
+}
+
+size_t wisp__shift_bytes(const wisp_blk *x) { return 2 * (size_t)x->width * wisp_type_size(x->type); }
+
+wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, const wisp_blk *y, const wisp_blk *x,
+                            const wisp_blk *prev, const wisp_aug *aug, const wisp__chain *chain, int chains,
+                            void *shift)
+{
+    const int parts = wisp__parts(x->type), reals = parts * x->width;
+    *s = (wisp__sweep){.A = A, .x = x, .combo = wisp__combo_of(A->type, x->type)};
+    s->p = (wisp__spmmv_params){.rows = A->map->local,
+                                .log_c = A->log_c,
+                                .x = x->data,
+                                .y = y->data,
+                                .prev = prev->data,
+                                .ld_gather = x->stride * parts,
+                                .ld_x = x->stride * parts,
+                                .ld_y = y->stride * parts,
+                                .ld_prev = prev->stride * parts,
+                                .width = x->width,
+                                .chain = chain,
+                                .chains = chains,
+                                .past = !A->half && writes_past(y)};
+    if (set_terms(&s->p, aug, x->type) != WISP_OK)
+        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "%s: a complex factor for a real block", op);
+    if (s->p.terms & K_SHIFT) {
+        wisp__spread(x->type, aug->shift, true, x->width, reals, shift, (char *)shift + wisp__shift_bytes(x) / 2);
+        s->p.shift = shift;
+    }
+    return WISP_OK;
+}
+
+wisp__chain wisp__chain_of(const wisp_blk *z, wisp_scalar eta)
+{
+    return (wisp__chain){z->data, z->stride * wisp__parts(z->type), {eta.re, eta.im}};
+}
+
+static void set_part(wisp__spmmv_params *p, const wisp__sell *s, const void *gather)
+{
+    p->chunk = s->chunk;
+    p->row_len = s->row_len;
+    p->padded = s->padded;
+    p->entries = s->entries;
+    p->col = s->col;
+    p->short_col = s->short_col;
+    p->val = s->val;
+    p->code = s->code;
+    p->pattern = s->pattern;
+    p->fresh = s->fresh;
+    p->diagonal = s->diagonal;
+    p->gather = gather;
+}
+
+size_t wisp__dot_size(const wisp_blk *x) { return 6 * (size_t)x->width; }
+
+size_t wisp__spill_bytes(const wisp_mat *A, const wisp_blk *x)
+{
+    return A->half ? (size_t)(A->half->h.slots * x->width) * wisp_type_size(x->type) : 0;
+}
+
+/* One part of the matrix: finds the kernel and runs it on all chunks. */
+static wisp_status launch(const wisp__sweep *s, const wisp__spmmv_params *p, double *partial, void *spill)
+{
+    const wisp_mat *A = s->A;
+    const wisp__backend *backend = A->ctx->backend;
+    const size_t dot_size = wisp__dot_size(s->x);
+    if (!(p->terms & K_DOTS)) partial = NULL;
+    if (A->half)
+        return backend->launch_half(A->ctx, s->combo, p, &A->half->h, partial, dot_size, spill,
+                                    wisp__parts(s->x->type) * s->x->width);
+    const wisp__key key = {s->combo, p->width, A->log_c, p->terms, p->code || p->short_col};
+    wisp__spmmv_fn fn = backend->find_spmmv(A->ctx, &key);
+    return backend->launch_spmmv(A->ctx, fn, p, &A->grid, partial, dot_size);
+}
+
+wisp_status wisp__sweep_run(const wisp__sweep *s, double *partial, void *spill)
+{
+    const wisp_mat *A = s->A;
+    const wisp_blk *x = s->x;
+    wisp_ctx *ctx = A->ctx;
+    wisp__spmmv_params p = s->p;
+    void *ticket = NULL;
+    wisp_status status;
+    WISP_TRY(ctx->comm->halo_start(ctx, A->col_map->plan, x->data, &ticket));
+    const bool remote = A->remote.chunks > 0;
+    const unsigned terms = p.terms, last = terms & (K_CHAIN | K_DELTA | K_DOTS); /* what needs the finished y */
+    set_part(&p, &A->local, x->data);
+    if (remote) p.terms &= ~last;
+    status = launch(s, &p, partial, spill);
+    wisp_status arrived = ctx->comm->halo_wait(ctx, ticket);
+    if (status == WISP_OK) status = arrived;
+    if (status == WISP_OK && remote) {
+        set_part(&p, &A->remote, x->data + (size_t)(A->col_map->local * x->stride) * wisp_type_size(x->type));
+        p.terms = last | (terms & (K_SCALE | K_COMPLEX)) | K_AXPBY;
+        p.beta[0] = 1, p.beta[1] = 0;
+        status = launch(s, &p, partial, spill);
+    }
+out:
+    return status;
+}
+
+size_t wisp__partial_bytes(const wisp_mat *A, const wisp_blk *x)
+{
+    return (size_t)WISP__MAX(A->grid.blocks, 1) * wisp__dot_size(x) * sizeof(double);
+}
+
+void wisp__sweep_add_up(const wisp__sweep *s, double *partial)
+{
+    const size_t size = wisp__dot_size(s->x);
+    if (s->A->grid.blocks == 0) memset(partial, 0, size * sizeof *partial);
+    wisp__tree_sum(partial, s->A->grid.blocks, size);
+}
+
+void wisp__dots_out(unsigned terms, int width, const double *sum, wisp_scalar *dot)
+{
+    static const unsigned term[3] = {WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY};
+    for (int t = 0; t < 3; t++)
+        for (int j = 0; (terms & term[t]) && j < width; j++) {
+            const double *d = sum + 2 * (t * width + j);
+            dot[t * width + j] = (wisp_scalar){d[0], d[1]};
+        }
+}

@@ -1,0 +1,298 @@
+/* Time evolution by the Chebyshev series of the propagator: H. Tal-Ezer and R. Kosloff, J. Chem. Phys. 81, 3967 (1984).
+   With the spectrum of H in c -+ h and H~ = (H - c)/h,
+
+     exp(-i H t) = exp(-i c t) sum over k of (2 - delta_k0) (-i)^k J_k(h t) T_k(H~).
+
+   The vectors T_k(H~) psi do not depend on t: several times share one sequence of them, and each takes its own sum. */
+#include "solver.h"
+#include <float.h>
+#include <math.h>
+#include <time.h>
+
+enum { MOST_AT_ONCE = 8, EVOLVE_TERMS = WISP_SCALE | WISP_SHIFT | WISP_AXPBY };
+
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp_mat *A;
+    wisp_evolve_opts o; /* with every default filled in */
+    wisp_evolution *e;
+    int64_t times;
+    const double *time;
+    wisp_blk *psi, *w;         /* psi at the base time, then T_k psi; T_k-1 psi */
+    wisp_blk *z[MOST_AT_ONCE]; /* psi at the times of a group */
+    int made;                  /* blocks z that are there */
+    double base;               /* the time of psi */
+    double tolerance;          /* of one sequence */
+    double rounding;           /* what is left to it in the end, at least */
+    double *start_norm, *norm; /* [width] */
+    double sweep_bytes, z_bytes, sweep_flops, z_flops;
+    wisp_scalar *factor; /* [3][powers] alpha, beta, gamma */
+    wisp_scalar *eta;    /* [z][powers] */
+} evolution;
+
+/* The times that share one sequence. */
+typedef struct {
+    int count;
+    int64_t first;               /* number of the first time */
+    int64_t terms[MOST_AT_ONCE]; /* of the series of each */
+    int64_t most;
+    double *J[MOST_AT_ONCE];
+    wisp_scalar phase[MOST_AT_ONCE];
+} group;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static wisp_status check(evolution *s)
+{
+    wisp_ctx *ctx = s->ctx;
+    const wisp_type type = wisp_blk_type(s->psi);
+    wisp_evolve_opts *o = &s->o;
+    if (!wisp_type_is_complex(type))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: psi is %s; it must be complex, also with a real matrix",
+                             wisp_type_name(type));
+    if (s->times < 0 || (s->times > 0 && !s->time)) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: no times given");
+    for (int64_t i = 0; i < s->times; i++)
+        if (!isfinite(s->time[i]))
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: time %lld is %g", (long long)i, s->time[i]);
+    if (o->tolerance == 0) o->tolerance = wisp__is_single(type) ? 1e-4 : 1e-10;
+    if (!(o->tolerance > 0) || !(o->tolerance < 1))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: tolerance %g, it must lie between 0 and 1", o->tolerance);
+    if (o->powers < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: powers %d, at least 1 is needed", o->powers);
+    if (o->at_once < 0 || o->at_once > MOST_AT_ONCE)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: %d times at once; it is 1 to %d", o->at_once, MOST_AT_ONCE);
+    if (o->powers == 0) o->powers = 1;
+    s->tolerance = o->tolerance / (double)(s->times > 1 ? s->times : 1);
+    return WISP_OK;
+}
+
+/* What rounding does, in all: the matrix itself is known to its rounding only, and so are the phases h t and c t. */
+static wisp_status check_rounding(evolution *s)
+{
+    const double eps = wisp__is_single(wisp_blk_type(s->psi)) ? FLT_EPSILON : DBL_EPSILON;
+    const double largest = s->e->bounds.halfwidth + fabs(s->e->bounds.center);
+    double path = 0, base = 0;
+    for (int64_t i = 0; i < s->times; i++) {
+        path += fabs(s->time[i] - base);
+        base = s->time[i];
+    }
+    s->rounding = eps * (4 + largest * path);
+    if (s->o.tolerance >= s->rounding) return WISP_OK;
+    return wisp_ctx_fail(s->ctx, WISP_ERR_ARG,
+                         "evolve: tolerance %g can't be met: over this time rounding alone makes about %.1g in %s",
+                         s->o.tolerance, s->rounding, wisp_type_name(wisp_blk_type(s->psi)));
+}
+
+/* ---- groups of times ------------------------------------------------------------------------- */
+
+/* As many of the next times as make the bytes per time least: a longer sequence, but for all of them. */
+static void choose_group(const evolution *s, int64_t first, group *g)
+{
+    const int64_t left = s->times - first;
+    const int most = s->o.at_once ? s->o.at_once : MOST_AT_ONCE;
+    double sums = 0, best = HUGE_VAL;
+    int64_t longest = 0;
+    *g = (group){.first = first};
+    for (int n = 0; n < most && n < left; n++) {
+        g->terms[n] = wisp__chebyshev_terms(s->e->bounds.halfwidth * (s->time[first + n] - s->base), s->tolerance);
+        if (g->terms[n] > longest) longest = g->terms[n];
+        sums += (double)g->terms[n];
+        const double bytes = ((double)longest * s->sweep_bytes + sums * s->z_bytes) / (n + 1);
+        if (bytes >= best && !s->o.at_once) continue;
+        best = bytes;
+        g->count = n + 1;
+        g->most = longest;
+    }
+}
+
+static wisp_status fill_group(evolution *s, group *g)
+{
+    wisp_status status = WISP_OK;
+    for (int i = 0; i < g->count; i++) {
+        const double t = s->time[g->first + i] - s->base;
+        WISP_TRY(wisp_alloc(s->ctx, &g->J[i], (size_t)g->terms[i], sizeof *g->J[i]));
+        wisp__bessel(s->e->bounds.halfwidth * t, g->terms[i], g->J[i]);
+        g->phase[i] = (wisp_scalar){cos(s->e->bounds.center * t), -sin(s->e->bounds.center * t)};
+    }
+    for (; s->made < g->count; s->made++)
+        WISP_TRY(
+            wisp_blk_create(&s->z[s->made], s->ctx, wisp_mat_map(s->A), wisp_blk_type(s->psi), wisp_blk_width(s->psi)));
+out:
+    return status;
+}
+
+/* Coefficient k of time i; 0 behind the last one. */
+static wisp_scalar coefficient(const group *g, int i, int64_t k)
+{
+    if (k >= g->terms[i]) return (wisp_scalar){0, 0};
+    const double f = (k == 0 ? 1 : 2) * g->J[i][k], re = f * g->phase[i].re, im = f * g->phase[i].im;
+    switch (k % 4) { /* times (-i)^k */
+    case 0: return (wisp_scalar){re, im};
+    case 1: return (wisp_scalar){im, -re};
+    case 2: return (wisp_scalar){-re, -im};
+    default: return (wisp_scalar){-im, re};
+    }
+}
+
+/* ---- one sequence ---------------------------------------------------------------------------- */
+
+/* Steps k .. k + count - 1, the first of which makes T_k+1 psi. */
+static wisp_status steps(evolution *s, const group *g, int64_t k, int count)
+{
+    const wisp_bounds *b = &s->e->bounds;
+    wisp_scalar *alpha = s->factor, *beta = alpha + s->o.powers, *gamma = beta + s->o.powers;
+    for (int j = 0; j < count; j++) {
+        alpha[j] = wisp__real((k + j == 0 ? 1 : 2) / b->halfwidth);
+        beta[j] = wisp__real(k + j == 0 ? 0 : -1);
+        gamma[j] = wisp__real(b->center);
+        for (int i = 0; i < g->count; i++) s->eta[i * count + j] = coefficient(g, i, k + j + 1);
+    }
+    const wisp_mpk_opts o = {
+        .steps = count, .alpha = alpha, .beta = beta, .gamma = gamma, .sums = g->count, .z = s->z, .eta = s->eta};
+    wisp_status status = wisp_mpk((wisp_blk *[]){s->w, s->psi}, 2, s->A, &o);
+    if (count % 2) {
+        wisp_blk *v = s->psi;
+        s->psi = s->w;
+        s->w = v;
+    }
+    return status;
+}
+
+static wisp_status run_group(evolution *s, group *g)
+{
+    wisp_status status = WISP_OK;
+    for (int i = 0; i < g->count; i++) WISP_TRY(wisp_axpby(s->z[i], coefficient(g, i, 0), s->psi, wisp__real(0)));
+    for (int64_t k = 0; k + 1 < g->most;) {
+        const int64_t left = g->most - 1 - k;
+        const int count = left < s->o.powers ? (int)left : s->o.powers;
+        const double part = (double)g->count * (double)k / (double)g->most;
+        WISP_TRY(wisp_ctx_step(s->ctx, "evolution", ((double)g->first + part) / (double)s->times, s->e->flops));
+        WISP_TRY(steps(s, g, k, count));
+        k += count;
+        s->e->sweeps += count;
+        s->e->flops += count * s->sweep_flops;
+    }
+    for (int i = 0; i < g->count; i++) s->e->flops += (double)g->terms[i] * s->z_flops;
+    s->e->sequences++;
+out:
+    return status;
+}
+
+/* The evolution is unitary: if the norm changes then the spectrum leaves the bounds. */
+static wisp_status check_norm(const evolution *s, int64_t i)
+{
+    const double allowed = 10 * (s->o.tolerance + s->rounding);
+    for (int j = 0; j < wisp_blk_width(s->psi); j++) {
+        const double change = fabs(s->norm[j] - s->start_norm[j]);
+        if (change <= allowed * s->start_norm[j]) continue;
+        const wisp_bounds *b = &s->e->bounds;
+        return wisp_ctx_fail(
+            s->ctx, WISP_ERR_BOUNDS,
+            "the norm of vector %d goes from %.6g to %.6g at time %g: the matrix has eigenvalues beyond "
+            "the bounds %.10g to %.10g; take wider ones, or have them found",
+            j, s->start_norm[j], s->norm[j], s->time[i], b->center - b->halfwidth, b->center + b->halfwidth);
+    }
+    return WISP_OK;
+}
+
+static wisp_status observe_group(evolution *s, const group *g, wisp_evolve_fn observe, void *arg)
+{
+    wisp_status status = WISP_OK;
+    for (int i = 0; i < g->count; i++) {
+        const int64_t number = g->first + i;
+        WISP_TRY(wisp_norm(s->z[i], s->norm));
+        WISP_TRY(check_norm(s, number));
+        s->e->done = number + 1;
+        if (observe && observe(arg, number, s->z[i], s->norm))
+            return wisp_ctx_fail(s->ctx, WISP_ERR_CALLBACK, "evolve: the observer reported failure at time %g",
+                                 s->time[number]);
+    }
+    WISP_TRY(wisp_copy(s->psi, s->z[g->count - 1]));
+    s->base = s->time[g->first + g->count - 1];
+out:
+    return status;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static wisp_status prepare(evolution *s)
+{
+    wisp_status status = WISP_OK;
+    wisp_cost cost;
+    wisp_mat_info info;
+    const wisp_type type = wisp_blk_type(s->psi);
+    const int width = wisp_blk_width(s->psi);
+    const size_t powers = (size_t)s->o.powers;
+    wisp_mat_get_info(s->A, &info);
+    WISP_TRY(wisp_spmmv_cost(s->A, type, width, EVOLVE_TERMS, &cost));
+    s->sweep_bytes = cost.bytes;
+    s->sweep_flops = cost.flops;
+    s->z_bytes = 2 * (double)info.rows * width * (double)wisp_type_size(type);
+    s->z_flops = 8 * (double)info.rows * width;
+    WISP_TRY(wisp_alloc(s->ctx, &s->factor, 3 * powers, sizeof *s->factor));
+    WISP_TRY(wisp_alloc(s->ctx, &s->eta, MOST_AT_ONCE * powers, sizeof *s->eta));
+    WISP_TRY(wisp_alloc(s->ctx, &s->start_norm, 2 * (size_t)width, sizeof *s->norm));
+    s->norm = s->start_norm + width;
+    WISP_TRY(wisp_norm(s->psi, s->start_norm));
+    for (int j = 0; j < width; j++)
+        if (!isfinite(s->start_norm[j]))
+            return wisp_ctx_fail(s->ctx, WISP_ERR_NUMERIC, "evolve: psi has a NaN or an infinity in column %d", j);
+    WISP_TRY(wisp_blk_create(&s->w, s->ctx, wisp_mat_map(s->A), type, width));
+out:
+    return status;
+}
+
+static wisp_status run(evolution *s, wisp_evolve_fn observe, void *arg)
+{
+    wisp_status status = WISP_OK;
+    for (group g = {0}; s->e->done < s->times && status == WISP_OK;) {
+        choose_group(s, s->e->done, &g);
+        status = fill_group(s, &g);
+        if (status == WISP_OK) status = run_group(s, &g);
+        if (status == WISP_OK) status = observe_group(s, &g, observe, arg);
+        for (int i = 0; i < g.count; i++) wisp_free(s->ctx, g.J[i]);
+    }
+    if (status == WISP_OK) status = wisp_ctx_step(s->ctx, "evolution", 1, s->e->flops);
+    return status;
+}
+
+wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times, const double *time,
+                        const wisp_evolve_opts *opts, wisp_evolve_fn observe, void *arg)
+{
+    wisp_status status = WISP_OK;
+    wisp_evolution unused;
+    wisp_ctx *ctx = wisp_mat_ctx(A);
+    evolution s = {.ctx = ctx, .A = A, .o = opts ? *opts : (wisp_evolve_opts){0}, .e = e ? e : &unused};
+    *s.e = (wisp_evolution){0};
+    s.times = times, s.time = time, s.psi = psi;
+    WISP_TRY(check(&s));
+    double before = now();
+    const wisp_kpm_opts as_kpm = {.bounds_method = s.o.bounds_method, .bounds = s.o.bounds, .seed = s.o.seed};
+    WISP_TRY(wisp__kpm_bounds(&s.e->bounds, A, &as_kpm));
+    s.e->bounds_seconds = now() - before;
+    WISP_TRY(check_rounding(&s));
+    before = now();
+    WISP_TRY(prepare(&s));
+    status = run(&s, observe, arg);
+    /* The caller's block is one of the two that change places. */
+    if (s.psi != psi) {
+        wisp_blk *own = s.psi;
+        s.psi = psi;
+        s.w = own;
+        if (status == WISP_OK) status = wisp_copy(psi, own);
+    }
+    s.e->seconds = now() - before;
+out:
+    wisp_blk_free(s.w);
+    for (int i = 0; i < s.made; i++) wisp_blk_free(s.z[i]);
+    wisp_free(ctx, s.factor);
+    wisp_free(ctx, s.eta);
+    wisp_free(ctx, s.start_norm);
+    return status;
+}

@@ -1,0 +1,190 @@
+/* wisp evolve: psi(t) = exp(-i H t) psi(0). */
+#include "evolve.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int check_options(tool *t)
+{
+    const options *o = &t->opt;
+    const int starts = (o->site_count > 0) + o->random + (o->start != NULL);
+    if (!option_seen(o, "time")) return tool_usage(t, "--time T is missing; see wisp evolve --help");
+    if (starts == 0) return tool_usage(t, "where to start is missing: --site I, --random or --start FILE");
+    if (starts > 1) return tool_usage(t, "--site, --random and --start exclude each other");
+    if (o->tolerance >= 1) return tool_usage(t, "--tolerance %g: it must be below 1", o->tolerance);
+    if (o->output && !has_extension(o->output, "csv|json|h5"))
+        return tool_usage(t, "--output %s: the name must end in .csv, .json or .h5", o->output);
+    if (o->plot && !has_extension(o->plot, "svg|png|pdf"))
+        return tool_usage(t, "--plot %s: the name must end in .svg, .png or .pdf", o->plot);
+    if (o->start && o->output && outfile_same(o->start, o->output))
+        return tool_usage(t, "--output and --start name the same file");
+    if (o->output && has_extension(o->output, "h5") && !hdf5_available())
+        return tool_fail(t, "this build of wisp has no HDF5, which a .h5 file of results needs");
+    const char *paths[] = {o->output, o->plot};
+    for (int i = 0; i < 2; i++) {
+        int rc = paths[i] ? outfile_check(t, paths[i]) : EXIT_FINE;
+        if (rc) return rc;
+    }
+    return o->plot ? plot_check(t) : EXIT_FINE;
+}
+
+static int check_rows(tool *t, const char *option, const int64_t *row, int64_t count, int64_t rows)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (row[i] >= rows)
+            return tool_usage(t, "--%s: row %lld is not there; the matrix has rows 0 to %lld", option,
+                              (long long)row[i], (long long)rows - 1);
+    return EXIT_FINE;
+}
+
+typedef struct {
+    tool *t;
+    evolve_results *r;
+    char *copy; /* [rows] psi in the user's order; NULL: nothing is watched */
+} observer;
+
+static int take(observer *o, const wisp_blk *psi, double norm)
+{
+    evolve_results *r = o->r;
+    r->norm[r->done] = norm;
+    r->deviation = fmax(r->deviation, fabs(norm - 1));
+    if (o->copy && wisp_blk_get(psi, WISP_ROW_MAJOR, o->copy, 1)) return tool_fail_ctx(o->t);
+    for (int64_t w = 0; w < r->watched; w++) {
+        const double *z = (const double *)(void *)o->copy + 2 * r->watch[w];
+        const float *c = (const float *)(void *)o->copy + 2 * r->watch[w];
+        r->density[w * r->times + r->done] =
+            r->type == WISP_Z ? z[0] * z[0] + z[1] * z[1] : (double)c[0] * (double)c[0] + (double)c[1] * (double)c[1];
+    }
+    r->done++;
+    return EXIT_FINE;
+}
+
+static int observe(void *arg, int64_t i, const wisp_blk *psi, const double *norm)
+{
+    (void)i;
+    return take(arg, psi, norm[0]);
+}
+
+/* psi(0), normalised. */
+static int begin(tool *t, wisp_blk *psi, const wisp_src *start)
+{
+    int rc = EXIT_FINE;
+    if (t->opt.start)
+        rc = start_from_file(t, psi, start);
+    else if (t->opt.site_count)
+        rc = start_from_sites(t, psi);
+    else if (wisp_blk_fill_random(psi, WISP_RANDOM_GAUSS, (uint64_t)t->opt.seed, STREAM_START, 0))
+        rc = tool_fail_ctx(t);
+    return rc ? rc : start_normalise(t, psi);
+}
+
+static int reserve(tool *t, evolve_results *r, observer *o)
+{
+    const double T = t->opt.time;
+    const int64_t steps = r->times - 1;
+    if (wisp_alloc(t->ctx, &r->time, (size_t)r->times, sizeof *r->time) ||
+        wisp_alloc(t->ctx, &r->norm, (size_t)r->times, sizeof *r->norm) ||
+        wisp_alloc(t->ctx, &r->density, (size_t)(r->times * r->watched), sizeof *r->density) ||
+        (r->watched && wisp_alloc(t->ctx, &o->copy, (size_t)r->info.rows, wisp_type_size(r->type))))
+        return tool_fail_ctx(t);
+    for (int64_t i = 0; i < r->times; i++) r->time[i] = i == steps ? T : T * ((double)i / (double)steps);
+    return EXIT_FINE;
+}
+
+/* Stopped: the times that are done are kept. */
+static int stopped(tool *t, const evolve_results *r)
+{
+    const char *why = caught_signal() ? caught_signal() : "request";
+    if (!t->opt.output || r->done < 2)
+        return tool_fail(t, "stopped by %s; nothing was kept%s", why,
+                         t->opt.output ? " (no time was reached yet)" : " (-o FILE keeps what is done)");
+    wisp_ctx_resume(t->ctx);
+    const bool json = t->opt.json, quiet = t->opt.quiet;
+    t->opt.json = false, t->opt.quiet = true;
+    const int rc = evolve_write(t, r);
+    t->opt.json = json, t->opt.quiet = quiet;
+    if (rc) return rc;
+    return tool_fail(t, "stopped by %s; %lld of %lld times are kept in %s", why, (long long)r->done - 1,
+                     (long long)r->times - 1, t->opt.output);
+}
+
+static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer *o)
+{
+    const options *opt = &t->opt;
+    wisp_evolve_opts eo = {.tolerance = r->tolerance,
+                           .powers = (int)opt->powers,
+                           .seed = (uint64_t)opt->seed,
+                           .bounds_method = (wisp_bounds_method)opt->bounds_method};
+    if (eo.bounds_method == WISP_BOUNDS_GIVEN)
+        eo.bounds =
+            (wisp_bounds){0.5 * (opt->bounds[0] + opt->bounds[1]), 0.5 * (opt->bounds[1] - opt->bounds[0]), NAN};
+    double norm;
+    if (wisp_norm(psi, &norm)) return tool_fail_ctx(t);
+    int rc = take(o, psi, norm);
+    if (rc) return rc;
+    const wisp_status status = wisp_evolve(&r->e, A, psi, r->times - 1, r->time + 1, &eo, observe, o);
+    if (status == WISP_ERR_CANCELLED) return stopped(t, r);
+    if (status == WISP_ERR_CALLBACK) return EXIT_FAILED; /* it has said why */
+    if (status == WISP_ERR_HERMITIAN || status == WISP_ERR_NUMERIC)
+        return tool_fail(t, "%s: %s", opt->arg[0], wisp_ctx_message(t->ctx));
+    return status ? tool_fail_ctx(t) : EXIT_FINE;
+}
+
+/* The matrix, psi(0), and the rows that are looked at. */
+static int open_all(tool *t, evolve_results *r, wisp_mat **A, wisp_blk **psi)
+{
+    wisp_src src = {0}, start = {0};
+    const double started = tool_now();
+    const options *o = &t->opt;
+    if (wisp_src_open(&src, t->ctx, o->arg[0])) return tool_fail_ctx(t);
+    int rc = check_rows(t, "site", o->sites, o->site_count, src.rows);
+    if (!rc) rc = check_rows(t, "watch", o->watch, o->watch_count, src.rows);
+    if (!rc && o->start) rc = start_open(t, &start, src.rows);
+    if (!rc && o->start && start.cols != 1)
+        rc = tool_fail(t, "%s has %lld columns; a state is one column", o->start, (long long)start.cols);
+    const wisp_mat_opts mo = {.type = tool_type(o, src.type),
+                              .width = 1,
+                              .order = (wisp_row_order)o->order,
+                              .format = (wisp_format)o->format};
+    r->type = mo.type == WISP_S || mo.type == WISP_C ? WISP_C : WISP_Z;
+    if (!rc && src.rows != src.cols)
+        rc = tool_fail(t, "%s is %lld x %lld, and a Hamiltonian is square", o->arg[0], (long long)src.rows,
+                       (long long)src.cols);
+    if (!rc && src.rows == 0) rc = tool_fail(t, "%s has no rows", o->arg[0]);
+    if (!rc && wisp_mat_create(A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
+    wisp_src_close(&src);
+    r->assemble_seconds = tool_now() - started;
+    if (!rc) wisp_mat_get_info(*A, &r->info);
+    if (!rc && wisp_blk_create(psi, t->ctx, wisp_mat_map(*A), r->type, 1)) rc = tool_fail_ctx(t);
+    if (!rc) rc = begin(t, *psi, &start);
+    wisp_src_close(&start);
+    return rc;
+}
+
+int cmd_evolve(tool *t)
+{
+    const options *o = &t->opt;
+    evolve_results r = {.times = (o->steps ? o->steps : 100) + 1,
+                        .watch = o->watch_count ? o->watch : o->sites,
+                        .watched = o->watch_count ? o->watch_count : o->site_count};
+    observer obs = {.t = t, .r = &r};
+    wisp_mat *A = NULL;
+    wisp_blk *psi = NULL;
+    int rc = check_options(t);
+    if (!rc) rc = tool_start(t);
+    if (rc) return rc;
+    rc = open_all(t, &r, &A, &psi);
+    r.tolerance = o->tolerance > 0 ? o->tolerance : r.type == WISP_Z ? 1e-10 : 1e-4;
+    if (!rc) rc = reserve(t, &r, &obs);
+    if (!rc) rc = run(t, A, psi, &r, &obs);
+    monitor_clear(&t->monitor);
+    if (!rc && !o->json && !o->quiet) evolve_summary(t, &r);
+    if (!rc) rc = evolve_write(t, &r);
+    wisp_blk_free(psi);
+    wisp_mat_free(A);
+    wisp_free(t->ctx, obs.copy);
+    wisp_free(t->ctx, r.time);
+    wisp_free(t->ctx, r.norm);
+    wisp_free(t->ctx, r.density);
+    return rc;
+}

@@ -1,0 +1,257 @@
+/* wisp power: v_k = (S A)^k v_0, timed, checked, and written. */
+#include "tool.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Steps that are handed over at once, between two looks at the norms. */
+enum { AT_ONCE = 16 };
+
+typedef struct {
+    int64_t n; /* powers */
+    int width, stored;
+    double scale;
+    wisp_mat *A;
+    wisp_mat_info info;
+    wisp_type type;
+    wisp_blk **v;      /* [stored] v_i in v[(i + 1) % stored] */
+    double *norm;      /* [n + 1][width] */
+    wisp_scalar *work; /* of a call: alpha[AT_ONCE], then dots */
+    double assemble_seconds, seconds, flops;
+} powers;
+
+static int check_options(tool *t)
+{
+    const options *o = &t->opt;
+    if (!option_seen(o, "powers")) return tool_usage(t, "-p N is missing; see wisp power --help");
+    if (o->all && !o->output) return tool_usage(t, "--all needs -o FILE");
+    if (o->output && !has_extension(o->output, "mtx|mtx.gz"))
+        return tool_usage(t, "--output %s: the name must end in .mtx or .mtx.gz", o->output);
+    if (o->start && o->width) return tool_usage(t, "--width and --start exclude each other: the file has the vectors");
+    if (o->start && o->output && outfile_same(o->start, o->output))
+        return tool_usage(t, "--output and --start name the same file");
+    return o->output ? outfile_check(t, o->output) : EXIT_FINE;
+}
+
+static wisp_blk *block(const powers *p, int64_t i) { return p->v[(i + 1) % p->stored]; }
+
+/* The matrix, the blocks, and v_0. */
+static int open_all(tool *t, powers *p)
+{
+    wisp_src src = {0}, start = {0};
+    const double begin = tool_now();
+    if (wisp_src_open(&src, t->ctx, t->opt.arg[0])) return tool_fail_ctx(t);
+    int rc = EXIT_FINE;
+    if (src.rows != src.cols)
+        rc = tool_fail(t, "%s is %lld x %lld, and powers need a square matrix", t->opt.arg[0], (long long)src.rows,
+                       (long long)src.cols);
+    if (!rc && src.rows == 0) rc = tool_fail(t, "%s has no rows", t->opt.arg[0]);
+    if (!rc && t->opt.start) rc = start_open(t, &start, src.rows);
+    p->width = t->opt.start ? (int)start.cols : t->opt.width ? (int)t->opt.width : 1;
+    const wisp_mat_opts mo = {.type = tool_type(&t->opt, src.type),
+                              .width = p->width,
+                              .order = (wisp_row_order)t->opt.order,
+                              .format = (wisp_format)t->opt.format};
+    p->type = mo.type;
+    if (start.row && wisp_type_is_complex(start.type))
+        p->type = mo.type == WISP_S || mo.type == WISP_C ? WISP_C : WISP_Z;
+    if (!rc && wisp_mat_create(&p->A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
+    wisp_src_close(&src);
+    p->assemble_seconds = tool_now() - begin;
+    if (!rc) wisp_mat_get_info(p->A, &p->info);
+    if (!rc && wisp_alloc(t->ctx, &p->v, (size_t)p->stored, sizeof(wisp_blk *))) rc = tool_fail_ctx(t);
+    for (int i = t->opt.all ? 1 : 0; i < p->stored && !rc; i++) /* with all of them v_-1 is not needed */
+        if (wisp_blk_create(&p->v[i], t->ctx, wisp_mat_map(p->A), p->type, p->width)) rc = tool_fail_ctx(t);
+    if (!rc && t->opt.start) {
+        rc = start_from_file(t, block(p, 0), &start);
+    } else if (!rc) {
+        if (wisp_blk_fill_random(block(p, 0), WISP_RANDOM_GAUSS, (uint64_t)t->opt.seed, STREAM_START, 0))
+            rc = tool_fail_ctx(t);
+        if (!rc) rc = start_normalise(t, block(p, 0));
+    }
+    wisp_src_close(&start);
+    return rc;
+}
+
+/* Norms of v_k; the last one that was finite says by how much they grow. */
+static int check_finite(tool *t, const powers *p, int64_t k)
+{
+    for (int j = 0; j < p->width; j++) {
+        const double *norm = p->norm + k * p->width + j;
+        if (isfinite(*norm)) continue;
+        if (k < 2)
+            return tool_fail(t, "v_%lld is not finite: look for NaN or very large numbers in the matrix and the start",
+                             (long long)k);
+        const double growth = norm[-p->width] / norm[-2 * p->width];
+        return tool_fail(t,
+                         "v_%lld overflows in %s: the norm grows about %.3g times a step; --scale %.2g keeps it where "
+                         "it is",
+                         (long long)k, wisp_type_name(p->type), growth, p->scale / growth);
+    }
+    return EXIT_FINE;
+}
+
+/* Steps k .. k + count - 1. */
+static int some_steps(tool *t, powers *p, int64_t k, int count)
+{
+    wisp_scalar *dot = p->work + AT_ONCE;
+    const wisp_mpk_opts o = {
+        .steps = count, .alpha = p->scale != 1 ? p->work : NULL, .terms = WISP_DOT_XX | WISP_DOT_YY, .dot = dot};
+    wisp_blk *turned[2] = {block(p, k - 1), block(p, k)};
+    wisp_status status = t->opt.all ? wisp_mpk(p->v + k, count + 2, p->A, &o) : wisp_mpk(turned, 2, p->A, &o);
+    if (status) return tool_fail_ctx(t);
+    int rc = EXIT_FINE;
+    for (int i = 0; i <= count && !rc; i++) {
+        const wisp_scalar *d = i < count ? dot + 3 * i * p->width : dot + (3 * (count - 1) + 2) * p->width;
+        for (int j = 0; j < p->width; j++) p->norm[(k + i) * p->width + j] = sqrt(d[j].re);
+        rc = check_finite(t, p, k + i);
+    }
+    return rc;
+}
+
+static int run(tool *t, powers *p)
+{
+    wisp_cost cost;
+    if (wisp_alloc(t->ctx, &p->norm, (size_t)((p->n + 1) * p->width), sizeof *p->norm) ||
+        wisp_alloc(t->ctx, &p->work, (size_t)(AT_ONCE + 3 * AT_ONCE * p->width), sizeof *p->work) ||
+        wisp_spmmv_cost(p->A, p->type, p->width, p->scale != 1 ? WISP_SCALE : 0, &cost))
+        return tool_fail_ctx(t);
+    for (int i = 0; i < AT_ONCE; i++) p->work[i] = (wisp_scalar){p->scale, 0};
+    const double begin = tool_now();
+    for (int64_t k = 0; k < p->n; k += AT_ONCE) {
+        const int count = p->n - k < AT_ONCE ? (int)(p->n - k) : AT_ONCE;
+        if (wisp_ctx_step(t->ctx, "powers", (double)k / (double)p->n, p->flops)) return tool_fail_ctx(t);
+        int rc = some_steps(t, p, k, count);
+        if (rc) return rc;
+        p->flops += cost.flops * count;
+    }
+    p->seconds = tool_now() - begin;
+    return EXIT_FINE;
+}
+
+/* ---- output ---------------------------------------------------------------------------------- */
+
+/* A dense matrix whose columns are those of some blocks, kept side by side as the user's rows. */
+typedef struct {
+    char *data; /* [blocks][rows][width] */
+    int64_t rows, blocks;
+    int width;
+    size_t size;
+} columns;
+
+static int columns_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    const columns *c = arg;
+    const size_t part = (size_t)c->width * c->size;
+    for (int64_t b = 0; col && b < c->blocks; b++) {
+        memcpy((char *)val + (size_t)b * part, c->data + (size_t)(b * c->rows + row) * part, part);
+        for (int j = 0; j < c->width; j++) col[b * c->width + j] = b * c->width + j;
+    }
+    return (int)c->blocks * c->width;
+}
+
+static int write_vectors(tool *t, const powers *p)
+{
+    columns c = {.rows = p->info.rows, .blocks = t->opt.all ? p->n + 1 : 1, .width = p->width};
+    c.size = wisp_type_size(p->type);
+    const int64_t first = t->opt.all ? 0 : p->n, cols = c.blocks * c.width;
+    const size_t each = (size_t)c.rows * (size_t)c.width * c.size;
+    char *comment = NULL;
+    int rc = EXIT_FINE;
+    if (wisp_alloc(t->ctx, &c.data, (size_t)c.blocks, each)) return tool_fail_ctx(t);
+    for (int64_t b = 0; b < c.blocks && !rc; b++)
+        if (wisp_blk_get(block(p, first + b), WISP_ROW_MAJOR, c.data + (size_t)b * each, c.width))
+            rc = tool_fail_ctx(t);
+    const wisp_src src = {c.rows, cols, cols, p->type, columns_row, &c, NULL};
+    if (!rc && asprintf(&comment, "wisp %s: %s", wisp_version(), t->command_line) < 0) comment = NULL;
+    const wisp_write_opts wo = {.array = 1, .comment = comment};
+    if (!rc && wisp_src_write(&src, t->ctx, t->opt.output, &wo)) rc = tool_fail_ctx(t);
+    free(comment);
+    wisp_free(t->ctx, c.data);
+    return rc;
+}
+
+static json_t *result_json(tool *t, const powers *p)
+{
+    json_t *o = json_object(), *norms = json_array();
+    if (!o || !norms) return NULL;
+    json_object_set_new(o, "version", json_string(wisp_version()));
+    json_object_set_new(o, "command", json_words(t->command_line));
+    json_object_set_new(o, "matrix", json_words(t->opt.arg[0]));
+    json_object_set_new(o, "start", t->opt.start ? json_words(t->opt.start) : json_string("random"));
+    json_object_set_new(o, "seed", json_integer((json_int_t)t->opt.seed));
+    json_object_set_new(o, "rows", json_integer(p->info.rows));
+    json_object_set_new(o, "nnz", json_integer(p->info.nnz));
+    json_object_set_new(o, "type", json_string(wisp_type_name(p->type)));
+    json_object_set_new(o, "powers", json_integer(p->n));
+    json_object_set_new(o, "width", json_integer(p->width));
+    json_object_set_new(o, "scale", json_real(p->scale));
+    json_object_set_new(o, "order", json_string(text_order(p->info.order)));
+    json_object_set_new(o, "format", json_string(text_format(p->info.format)));
+    json_object_set_new(o, "threads", json_integer(wisp_ctx_threads(t->ctx)));
+    json_object_set_new(o, "isa", json_string(wisp_ctx_isa(t->ctx)));
+    json_object_set_new(o, "assemble_seconds", json_number(p->assemble_seconds));
+    json_object_set_new(o, "seconds", json_number(p->seconds));
+    json_object_set_new(o, "gflops", json_number(p->flops / p->seconds * 1e-9));
+    for (int64_t k = 0; k <= p->n; k++) json_array_append_new(norms, json_numbers(p->norm + k * p->width, p->width));
+    json_object_set_new(o, "norms", norms);
+    return o;
+}
+
+/* The first powers and the last ones. */
+static void show(const tool *t, const powers *p)
+{
+    enum { ENDS = 8 };
+    char a[TEXT], b[TEXT];
+    text_line("matrix", "%s", t->opt.arg[0]);
+    text_line("rows", "%s   nonzeros %s", text_count(a, p->info.rows), text_count(b, p->info.nnz));
+    text_line("start", "%s, %d vector%s, %s", t->opt.start ? t->opt.start : "random", p->width,
+              p->width == 1 ? "" : "s", wisp_type_name(p->type));
+    text_line("run", "%d thread%s, %s, order %s, format %s", wisp_ctx_threads(t->ctx),
+              wisp_ctx_threads(t->ctx) == 1 ? "" : "s", wisp_ctx_isa(t->ctx), text_order(p->info.order),
+              text_format(p->info.format));
+    text_line("time", "%.3g ms a power   (assembly %s, all powers %s, %.3g Gflop/s)", p->seconds / (double)p->n * 1e3,
+              text_seconds(a, p->assemble_seconds), text_seconds(b, p->seconds), p->flops / p->seconds * 1e-9);
+    text_line("power", "norm%s", p->width > 1 ? " of vector 0, and largest of all" : "");
+    for (int64_t k = 0; k <= p->n; k++) {
+        if (k == ENDS && p->n > 2 * ENDS) {
+            puts("...");
+            k = p->n - ENDS + 1;
+        }
+        const double *norm = p->norm + k * p->width;
+        double largest = 0;
+        for (int j = 0; j < p->width; j++) largest = fmax(largest, norm[j]);
+        snprintf(a, sizeof a, "%lld", (long long)k);
+        if (p->width > 1)
+            text_line(a, "%-12.6g %.6g", norm[0], largest);
+        else
+            text_line(a, "%.6g", norm[0]);
+    }
+}
+
+int cmd_power(tool *t)
+{
+    powers p = {.n = t->opt.powers, .scale = option_seen(&t->opt, "scale") ? t->opt.scale : 1};
+    p.stored = t->opt.all ? (int)p.n + 2 : 2;
+    int rc = check_options(t);
+    if (!rc) rc = tool_start(t);
+    if (rc) return rc;
+    rc = open_all(t, &p);
+    if (!rc) rc = run(t, &p);
+    if (!rc && t->opt.output) rc = write_vectors(t, &p);
+    monitor_clear(&t->monitor);
+    if (!rc && t->opt.json) {
+        json_t *o = result_json(t, &p);
+        rc = json_print(t, o);
+        json_decref(o);
+    } else if (!rc && !t->opt.quiet) {
+        show(t, &p);
+        if (t->opt.output) text_line("written", "%s", t->opt.output);
+    }
+    for (int i = 0; p.v && i < p.stored; i++) wisp_blk_free(p.v[i]);
+    wisp_free(t->ctx, p.v);
+    wisp_free(t->ctx, p.norm);
+    wisp_free(t->ctx, p.work);
+    wisp_mat_free(p.A);
+    return rc;
+}

@@ -1,0 +1,179 @@
+/* The results of wisp evolve: JSON, a summary, files, a picture. */
+#include "evolve.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double gflops(const evolve_results *r) { return r->e.seconds > 0 ? r->e.flops / r->e.seconds * 1e-9 : NAN; }
+
+/* How psi(0) came about. */
+static const char *start_name(const tool *t) { return t->opt.start ? t->opt.start : t->opt.random ? "random" : "site"; }
+
+static json_t *json_rows(const int64_t *row, int64_t count)
+{
+    json_t *array = json_array();
+    for (int64_t i = 0; array && i < count; i++) json_array_append_new(array, json_integer(row[i]));
+    return array;
+}
+
+static json_t *make_json(tool *t, const evolve_results *r)
+{
+    static const char *const methods[] = {"lanczos", "gershgorin", "given"};
+    const wisp_bounds *b = &r->e.bounds;
+    json_t *o = json_object(), *density = json_array();
+    if (!o || !density) return NULL;
+    json_object_set_new(o, "version", json_string(wisp_version()));
+    json_object_set_new(o, "command", json_words(t->command_line));
+    json_object_set_new(o, "matrix", json_words(t->opt.arg[0]));
+    json_object_set_new(o, "completed", json_boolean(r->done == r->times));
+    json_object_set_new(o, "rows", json_integer(r->info.rows));
+    json_object_set_new(o, "nnz", json_integer(r->info.nnz));
+    json_object_set_new(o, "type", json_string(wisp_type_name(r->type)));
+    json_object_set_new(o, "bounds",
+                        json_pack("{s:f, s:f, s:o, s:s}", "center", b->center, "halfwidth", b->halfwidth,
+                                  "failure_probability", json_number(b->failure_probability), "method",
+                                  methods[t->opt.bounds_method]));
+    json_object_set_new(o, "start", json_words(start_name(t)));
+    json_object_set_new(o, "start_sites", t->opt.site_count ? json_rows(t->opt.sites, t->opt.site_count) : json_null());
+    json_object_set_new(o, "seed", json_integer((json_int_t)t->opt.seed));
+    json_object_set_new(o, "tolerance", json_real(r->tolerance));
+    json_object_set_new(o, "norm_deviation", json_real(r->deviation));
+    json_object_set_new(o, "sweeps", json_integer(r->e.sweeps));
+    json_object_set_new(o, "sequences", json_integer(r->e.sequences));
+    json_object_set_new(o, "powers", json_integer(t->opt.powers ? t->opt.powers : 1));
+    json_object_set_new(o, "order", json_string(text_order(r->info.order)));
+    json_object_set_new(o, "format", json_string(text_format(r->info.format)));
+    json_object_set_new(o, "threads", json_integer(wisp_ctx_threads(t->ctx)));
+    json_object_set_new(o, "isa", json_string(wisp_ctx_isa(t->ctx)));
+    json_object_set_new(o, "seconds", json_number(r->e.seconds));
+    json_object_set_new(o, "gflops", json_number(gflops(r)));
+    json_object_set_new(o, "bounds_seconds", json_number(r->e.bounds_seconds));
+    json_object_set_new(o, "assemble_seconds", json_number(r->assemble_seconds));
+    json_object_set_new(o, "units",
+                        json_pack("{s:s, s:s}", "time", "1 / unit of the matrix", "density", "probability"));
+    json_object_set_new(o, "times", json_numbers(r->time, r->done));
+    json_object_set_new(o, "norm", json_numbers(r->norm, r->done));
+    json_object_set_new(o, "sites", r->watched ? json_rows(r->watch, r->watched) : json_null());
+    for (int64_t w = 0; w < r->watched; w++)
+        json_array_append_new(density, json_numbers(r->density + w * r->times, r->done));
+    json_object_set(o, "density", r->watched ? density : json_null());
+    json_decref(density);
+    return o;
+}
+
+void evolve_summary(tool *t, const evolve_results *r)
+{
+    const wisp_bounds *b = &r->e.bounds;
+    char x[3][TEXT];
+    text_line("matrix", "%s", t->opt.arg[0]);
+    text_line("rows", "%s   nonzeros %s", text_count(x[0], r->info.rows), text_count(x[1], r->info.nnz));
+    text_line("bounds", "[%.6g, %.6g]", b->center - b->halfwidth, b->center + b->halfwidth);
+    if (t->opt.site_count == 1)
+        text_line("start", "row %lld, %s", (long long)t->opt.sites[0], wisp_type_name(r->type));
+    else
+        text_line("start", "%s, %s", t->opt.site_count ? "several rows" : start_name(t), wisp_type_name(r->type));
+    text_line("times", "0 to %.6g in %s steps, tolerance %.3g", r->time[r->times - 1], text_count(x[0], r->times - 1),
+              r->tolerance);
+    text_line("run", "%s sweeps, %d thread%s, %s, order %s, format %s", text_count(x[0], r->e.sweeps),
+              wisp_ctx_threads(t->ctx), wisp_ctx_threads(t->ctx) == 1 ? "" : "s", wisp_ctx_isa(t->ctx),
+              text_order(r->info.order), text_format(r->info.format));
+    text_line("time", "%s   (assembly %s, bounds %s)", text_seconds(x[0], r->e.seconds),
+              text_seconds(x[1], r->assemble_seconds), text_seconds(x[2], r->e.bounds_seconds));
+    if (isfinite(gflops(r))) text_line("rate", "%.3g Gflop/s", gflops(r));
+    text_line("norm", "1 to within %.2g at all times", r->deviation);
+    for (int64_t w = 0; w < r->watched && w < 8; w++)
+        text_line(w ? "" : "density", "%.6g of row %lld at the end%s", r->density[w * r->times + r->done - 1],
+                  (long long)r->watch[w], w == 7 && r->watched > 8 ? ", ..." : "");
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static void write_table(const tool *t, const void *arg, FILE *f)
+{
+    const evolve_results *r = arg;
+    (void)t;
+    fputs("time,norm", f);
+    for (int64_t w = 0; w < r->watched; w++) fprintf(f, ",density_%lld", (long long)r->watch[w]);
+    fputc('\n', f);
+    for (int64_t i = 0; i < r->done; i++) {
+        csv_field(f, "", r->time[i]);
+        csv_field(f, ",", r->norm[i]);
+        for (int64_t w = 0; w < r->watched; w++) csv_field(f, ",", r->density[w * r->times + i]);
+        fputc('\n', f);
+    }
+}
+
+static int write_output(tool *t, const evolve_results *r, const json_t *object)
+{
+    char *data = NULL;
+    size_t size = 0;
+    int rc;
+    if (has_extension(t->opt.output, "csv")) {
+        rc = csv_make_table(t, write_table, r, object, &data, &size);
+    } else if (has_extension(t->opt.output, "json")) {
+        data = json_text(object);
+        size = data ? strlen(data) : 0;
+        rc = data ? EXIT_FINE : tool_fail(t, "out of memory for the results");
+    } else {
+        rc = hdf5_make(t, object, &data, &size);
+    }
+    if (!rc) rc = outfile_write(t, t->opt.output, data, size);
+    free(data);
+    return rc;
+}
+
+/* Densities of rows; without rows, by how much the norm is off. */
+static void write_script(const tool *t, const void *arg, FILE *f, const char *path)
+{
+    enum { MOST_KEYS = 14 };
+    const evolve_results *r = arg;
+    plot_begin(f, path, 1, 1);
+    fputs("set tmargin 4\nset label 1 ", f);
+    plot_quote(f, plot_name(t->opt.arg[0]));
+    fputs(" at graph 0,1 left offset 0,2.2\n", f);
+    fprintf(f,
+            "set label 2 'tolerance %.3g, norm 1 to within %.2g' at graph 0,1 left offset 0,1.0 textcolor rgb "
+            "'#505050'\n",
+            r->tolerance, r->deviation);
+    fputs("set xlabel 'time (1 / unit of the matrix)'\nset format x '%g'\nset format y '%g'\n", f);
+    fprintf(f, "set xrange [0:%.17g] noextend\nset key outside right top vertical\n", r->time[r->done - 1]);
+    fprintf(f, "set ylabel '%s'\nset yrange [0:*]\n$d << EOD\n", r->watched ? "density |ψ|²" : "|norm − 1|");
+    for (int64_t i = 0; i < r->done; i++) {
+        fprintf(f, "%.10g", r->time[i]);
+        if (!r->watched) fprintf(f, " %.7g", fabs(r->norm[i] - 1));
+        for (int64_t w = 0; w < r->watched; w++) fprintf(f, " %.7g", r->density[w * r->times + i]);
+        fputc('\n', f);
+    }
+    fputs("EOD\nplot ", f);
+    for (int64_t w = 0; w < (r->watched ? r->watched : 1); w++) {
+        fprintf(f, "%s$d using 1:%lld with lines lw 1.5 lc rgb '%s'", w ? ", " : "", (long long)w + 2, plot_color(w));
+        if (r->watched && r->watched <= MOST_KEYS) fprintf(f, " title 'row %lld'", (long long)r->watch[w]);
+    }
+    fputc('\n', f);
+}
+
+/* A failure of one output does not keep the others from being written. */
+int evolve_write(tool *t, const evolve_results *r)
+{
+    const bool show = !t->opt.json && !t->opt.quiet;
+    int worst = EXIT_FINE, rc;
+    json_t *object = t->opt.json || t->opt.output ? make_json(t, r) : NULL;
+    if (!object && (t->opt.json || t->opt.output)) worst = tool_fail(t, "out of memory for the results");
+    if (object && t->opt.output) {
+        rc = write_output(t, r, object);
+        if (!rc && show) text_line("results", "%s", t->opt.output);
+        if (rc) worst = rc;
+    }
+    if (t->opt.plot) {
+        char *data = NULL;
+        size_t size = 0;
+        rc = plot_run(t, write_script, r, t->opt.plot, &data, &size);
+        if (!rc) rc = outfile_write(t, t->opt.plot, data, size);
+        free(data);
+        if (!rc && show) text_line("plot", "%s", t->opt.plot);
+        if (rc) worst = rc;
+    }
+    if (object && t->opt.json && (rc = json_print(t, object))) worst = rc;
+    json_decref(object);
+    return worst;
+}

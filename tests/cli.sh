@@ -1,0 +1,84 @@
+# What the tests of the command share: sourced with the command, the source folder and a scratch folder as $1, $2, $3.
+set -u
+wisp=$1 source=$2 dir=$3
+rm -rf "$dir" && mkdir -p "$dir" && cd "$dir" || exit 1
+export OMP_NUM_THREADS=2
+unset WISP_ISA
+checks=0 failed=0
+
+fail() { echo "FAILED: $*"; failed=$((failed + 1)); }
+check() { # check WHAT COMMAND...: the command must succeed
+    checks=$((checks + 1))
+    "${@:2}" || fail "$1"
+}
+ok() { # ok ARGS...: exit 0, nothing on stderr; stdout is in out
+    checks=$((checks + 1))
+    "$wisp" "$@" >out 2>err
+    local rc=$?
+    [ $rc = 0 ] || fail "wisp $*: exit $rc: $(cat err)"
+    [ -s err ] && [ $rc = 0 ] && fail "wisp $*: on stderr: $(cat err)"
+    return $rc
+}
+refused() { # refused STATUS FRAGMENT ARGS...: that exit status, one line on stderr with the fragment, nothing on stdout
+    checks=$((checks + 1))
+    "$wisp" "${@:3}" >out 2>err
+    local rc=$?
+    [ $rc = "$1" ] || fail "wisp ${*:3}: exit $rc, not $1: $(cat err)"
+    [ "$(wc -l <err)" = 1 ] || fail "wisp ${*:3}: not one line on stderr: $(cat err)"
+    grep -q '^wisp: ' err || fail "wisp ${*:3}: no 'wisp: ' before: $(cat err)"
+    grep -qF -- "$2" err || fail "wisp ${*:3}: no '$2' in: $(cat err)"
+    [ -s out ] && fail "wisp ${*:3}: on stdout: $(head -3 out)"
+}
+has() { "$wisp" --version | grep '^features:' | grep -qw "$1"; }
+
+have_python=0 have_hdf5=0 have_gnuplot=0
+if python3 -c 'import json' 2>/dev/null; then have_python=1; else echo "no python3: JSON is not checked"; fi
+if has hdf5; then have_hdf5=1; else echo "no HDF5 in this build: --save and --from are not checked"; fi
+if command -v gnuplot >/dev/null; then have_gnuplot=1; else echo "no gnuplot: --plot is not checked"; fi
+cat >check.py <<'PY'
+import json, math, sys
+def no_constant(name):
+    raise ValueError(name + " is no JSON")
+def load(name):
+    return json.load(open(name), parse_constant=no_constant)
+def close(a, b, tolerance):
+    return len(a) == len(b) and all(abs(x - y) <= tolerance for x, y in zip(a, b))
+d = load(sys.argv[1])
+e = load(sys.argv[3]) if len(sys.argv) > 3 else None
+if not eval("(" + sys.argv[2] + ")"):
+    sys.exit("not so in %s: %s" % (sys.argv[1], sys.argv[2]))
+PY
+json() { # json FILE EXPRESSION [OTHER]: the expression holds for the object d (and the other, e)
+    [ $have_python = 1 ] || return 0
+    checks=$((checks + 1))
+    python3 check.py "$@" || fail "json $1"
+}
+
+# (Job control: without it the shell lets background jobs ignore signals.)
+stop() { # stop TASK SIGNAL DONE ARGS...: a run in the background, stopped when the task's progress fits the pattern DONE
+    : >log
+    set -m
+    "$wisp" "${@:4}" --log json >out 2>log &
+    local pid=$! waited=0 rc
+    set +m
+    until grep -qE "\"task\":\"$1\",\"done\":$3" log || [ $waited -ge 600 ]; do
+        kill -0 $pid 2>/dev/null || break
+        sleep 0.1
+        waited=$((waited + 1))
+    done
+    kill -s "$2" $pid 2>/dev/null || fail "wisp ${*:4} ended by itself: $(tail -1 log)"
+    waited=0
+    while kill -0 $pid 2>/dev/null && [ $waited -lt 200 ]; do
+        sleep 0.1
+        waited=$((waited + 1))
+    done
+    kill -s KILL $pid 2>/dev/null && fail "wisp ${*:4} does not stop"
+    wait $pid
+    rc=$?
+    [ $rc = 1 ] || fail "stopped by $2: exit $rc"
+    return 0
+}
+finish() {
+    echo "$checks checks, $failed failed"
+    exit $((failed > 0))
+}

@@ -1,0 +1,410 @@
+/* Time evolution: against eigenvectors by LAPACK, closed forms of bonds and chains, tolerances, bounds, refusals. */
+#include "kpm_dense.h"
+#include <stdbool.h>
+#include "solver/solver.h"
+
+static const cplx i_unit = I;
+
+/* ---- Bessel functions and where their series is cut ------------------------------------------------ */
+
+static void bessel_functions(void **state)
+{
+    (void)state;
+    static const double xs[] = {0, 1e-300, 1e-9, 9e-7, 2e-6, 1e-3, 0.5, 1, 3, 10, 77.7, 400, -0.3, -25};
+    enum { N = 500 };
+    double J[N];
+    for (size_t i = 0; i < sizeof xs / sizeof xs[0]; i++)
+        for (int n = 1; n <= N; n = 2 * n + 3) {
+            wisp__bessel(xs[i], n, J);
+            for (int k = 0; k < n; k++)
+                if (!(fabs(J[k] - jn(k, xs[i])) <= 2e-14))
+                    fail_msg("J_%d(%g) of %d is %.17g, should be %.17g", k, xs[i], n, J[k], jn(k, xs[i]));
+        }
+    /* The tail is within the tolerance, and not cut much later than it must be. */
+    for (double x = 1e-6; x < 3e3; x *= 3.7)
+        for (double tolerance = 1e-2; tolerance > 1e-15; tolerance *= 1e-2) {
+            const int64_t n = wisp__chebyshev_terms(x, tolerance);
+            double tail = 0, *all = calloc((size_t)n + 400, sizeof *all);
+            wisp__bessel(x, n + 400, all);
+            for (int64_t k = n; k < n + 400; k++) tail += 2 * fabs(all[k]);
+            if (!(tail <= tolerance * 1.001)) fail_msg("x = %g, tolerance %g: the tail is %g", x, tolerance, tail);
+            for (int64_t k = n - 1; k >= 0 && k > n - 4 - n / 8; k--) tail += 2 * fabs(all[k]);
+            if (!(tail > tolerance))
+                fail_msg("x = %g, tolerance %g: %lld terms are too many", x, tolerance, (long long)n);
+            free(all);
+        }
+    assert_int_equal(wisp__chebyshev_terms(0, 1e-3), 1);
+    assert_int_equal(wisp__chebyshev_terms(-30, 1e-9), wisp__chebyshev_terms(30, 1e-9));
+}
+
+/* ---- what was seen ----------------------------------------------------------------------------- */
+
+enum { MOST_TIMES = 24 };
+typedef struct {
+    ref_mat psi[MOST_TIMES];
+    double norm[MOST_TIMES][8];
+    int64_t seen;
+} record;
+
+static int keep(void *arg, int64_t i, const wisp_blk *psi, const double *norm)
+{
+    record *r = arg;
+    assert_int_equal(i, r->seen++);
+    r->psi[i] = ref_get(psi);
+    memcpy(r->norm[i], norm, (size_t)wisp_blk_width(psi) * sizeof *norm);
+    return 0;
+}
+
+static void forget(record *r)
+{
+    for (int64_t i = 0; i < r->seen; i++) ref_free(r->psi[i]);
+    *r = (record){.seen = 0};
+}
+
+/* ||a - b|| / ||b|| of the worst column. */
+static double relative_error(ref_mat a, ref_mat b)
+{
+    double worst = 0;
+    for (int64_t j = 0; j < a.cols; j++) {
+        double difference = 0, size = 0;
+        for (int64_t i = 0; i < a.rows; i++) {
+            difference += pow(cabs(REF_AT(a, i, j) - REF_AT(b, i, j)), 2);
+            size += pow(cabs(REF_AT(b, i, j)), 2);
+        }
+        worst = fmax(worst, sqrt(difference / size));
+    }
+    return worst;
+}
+
+/* ---- random matrices, by eigenvectors ------------------------------------------------------------ */
+
+/* exp(-i H t) psi: as a real matrix, [Re H, -Im H; Im H, Re H] (see eigenvalues()). */
+static ref_mat propagate(ref_mat H, ref_mat psi, double t)
+{
+    const int64_t n = H.rows, size = 2 * n;
+    double *q = calloc((size_t)(size * size), sizeof *q), *E = calloc((size_t)size, sizeof *E);
+    for (int64_t i = 0; i < size; i++)
+        for (int64_t j = 0; j < size; j++) {
+            const cplx v = REF_AT(H, i % n, j % n);
+            q[j * size + i] = i / n == j / n ? creal(v) : i < n ? -cimag(v) : cimag(v);
+        }
+    assert_int_equal(LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'U', (int)size, q, (int)size, E), 0);
+    ref_mat out = ref_new(n, psi.cols);
+    for (int64_t c = 0; c < psi.cols; c++)
+        for (int64_t k = 0; k < size; k++) {
+            double overlap = 0;
+            for (int64_t i = 0; i < n; i++)
+                overlap += q[k * size + i] * creal(REF_AT(psi, i, c)) + q[k * size + n + i] * cimag(REF_AT(psi, i, c));
+            const cplx factor = overlap * cexp(-i_unit * E[k] * t);
+            for (int64_t i = 0; i < n; i++)
+                REF_AT(out, i, c) += factor * (q[k * size + i] + i_unit * q[k * size + n + i]);
+        }
+    free(q);
+    free(E);
+    return out;
+}
+
+static void random_matrices(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const struct {
+        wisp_type mat, blk;
+    } combo[] = {{WISP_Z, WISP_Z}, {WISP_D, WISP_Z}, {WISP_C, WISP_C},
+                 {WISP_S, WISP_C}, {WISP_S, WISP_Z}, {WISP_C, WISP_Z}};
+    static const double time[] = {0, 0.2, 0.4, 0.6, -1, -1, 3, 11};
+    enum { TIMES = 8 };
+    ref_rng r = {5};
+    for (int c = 0; c < 6; c++)
+        for (int at_once = 0; at_once <= 8; at_once += 4)
+            for (int width = 1; width < 5; width += 2) {
+                ref_mat H = random_hermitian(&r, combo[c].mat, 1 + ref_below(&r, 40), 0.2);
+                ref_mat start = ref_random_block(&r, combo[c].blk, H.rows, width);
+                wisp_mat *A = mat_of(ctx, H, combo[c].mat);
+                wisp_blk *psi;
+                REF_OK(ctx, wisp_blk_create(&psi, ctx, wisp_mat_map(A), combo[c].blk, width));
+                ref_put(psi, start);
+                record seen = {.seen = 0};
+                wisp_evolution e;
+                const wisp_evolve_opts o = {.at_once = at_once, .powers = width == 3 ? 5 : 0};
+                REF_OK(ctx, wisp_evolve(&e, A, psi, TIMES, time, &o, keep, &seen));
+                assert_int_equal(seen.seen, TIMES);
+                assert_int_equal(e.done, TIMES);
+                assert_true(e.sequences >= TIMES / 8 && e.sequences <= TIMES && e.flops > 0);
+                if (at_once) assert_int_equal(e.sequences, TIMES / at_once);
+                const double tolerance = combo[c].blk == WISP_C ? 1e-4 : 1e-10;
+                for (int i = 0; i < TIMES; i++) {
+                    ref_mat should = propagate(H, start, time[i]);
+                    const double error = relative_error(seen.psi[i], should);
+                    if (!(error <= tolerance)) fail_msg("types %d, time %g: off by %g", c, time[i], error);
+                    for (int j = 0; j < width; j++) {
+                        double square = 0;
+                        for (int64_t k = 0; k < H.rows; k++) square += pow(cabs(REF_AT(start, k, j)), 2);
+                        assert_true(fabs(seen.norm[i][j] - sqrt(square)) <= tolerance * sqrt(square));
+                    }
+                    ref_free(should);
+                }
+                ref_mat last = ref_get(psi);
+                assert_memory_equal(last.a, seen.psi[TIMES - 1].a, (size_t)(last.rows * width) * sizeof *last.a);
+                ref_free(last);
+                forget(&seen);
+                wisp_blk_free(psi);
+                wisp_mat_free(A);
+                ref_free(H), ref_free(start);
+            }
+}
+
+/* ---- chains ------------------------------------------------------------------------------------ */
+
+/* Hopping `hop` along n sites, energy `on` at each. */
+static ref_mat chain(int64_t n, double hop, double on)
+{
+    ref_mat m = ref_new(n, n);
+    for (int64_t i = 0; i < n; i++) {
+        REF_AT(m, i, i) = on;
+        if (i + 1 < n) REF_AT(m, i, i + 1) = REF_AT(m, i + 1, i) = hop;
+    }
+    return m;
+}
+
+static wisp_blk *at_site(wisp_ctx *ctx, const wisp_mat *A, int64_t site)
+{
+    wisp_blk *psi;
+    REF_OK(ctx, wisp_blk_create(&psi, ctx, wisp_mat_map(A), WISP_Z, 1));
+    REF_OK(ctx, wisp_blk_fill_units(psi, &site));
+    return psi;
+}
+
+/* One bond: |psi_1|^2 = sin^2(hop t). An infinite chain: psi_n = (-i)^n J_n(2 hop t), as long as the front is inside.
+ */
+static void bond_and_chain(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const double time[] = {0.1, 0.5, 1, 2, 4, 8, 16, 30};
+    enum { TIMES = 8, LONG = 201, MIDDLE = 100 };
+    for (int bond = 0; bond < 2; bond++) {
+        ref_mat H = bond ? chain(2, 0.7, 0) : chain(LONG, 1, 0);
+        wisp_mat *A = mat_of(ctx, H, WISP_D);
+        wisp_blk *psi = at_site(ctx, A, bond ? 0 : MIDDLE);
+        record seen = {.seen = 0};
+        REF_OK(ctx, wisp_evolve(NULL, A, psi, TIMES, time, NULL, keep, &seen));
+        for (int i = 0; i < TIMES; i++) {
+            assert_true(fabs(seen.norm[i][0] - 1) < 1e-10);
+            for (int64_t site = 0; site < H.rows; site++) {
+                const cplx v = seen.psi[i].a[site];
+                const int n = (int)llabs(site - MIDDLE);
+                const cplx turn[4] = {1, -i_unit, -1, i_unit};
+                const cplx should = !bond       ? turn[n % 4] * jn(n, 2 * time[i])
+                                    : site == 0 ? cos(0.7 * time[i])
+                                                : -i_unit * sin(0.7 * time[i]);
+                if (!(cabs(v - should) < 1e-9))
+                    fail_msg("time %g, site %lld: %g%+gi, should be %g%+gi", time[i], (long long)site, creal(v),
+                             cimag(v), creal(should), cimag(should));
+            }
+        }
+        forget(&seen);
+        wisp_blk_free(psi);
+        wisp_mat_free(A);
+        ref_free(H);
+    }
+}
+
+/* A chain of n sites from its closed form, in extended precision: what the tolerance is measured with. */
+static ref_mat exact_chain(int64_t n, int64_t start, long double hop, long double on, long double t)
+{
+    ref_mat out = ref_new(n, 1);
+    const long double pi = acosl(-1);
+    for (int64_t i = 0; i < n; i++) {
+        long double re = 0, im = 0;
+        for (int64_t k = 1; k <= n; k++) {
+            const long double q = pi * (long double)k / (long double)(n + 1), E = on + 2 * hop * cosl(q);
+            const long double w =
+                2 / (long double)(n + 1) * sinl(q * (long double)(start + 1)) * sinl(q * (long double)(i + 1));
+            re += w * cosl(E * t);
+            im -= w * sinl(E * t);
+        }
+        out.a[i] = (double)re + i_unit * (double)im;
+    }
+    return out;
+}
+
+static void tolerances_are_met(void **state)
+{
+    wisp_ctx *ctx = *state;
+    enum { N = 40, START = 7 };
+    static const double spans[] = {1e-3, 0.1, 2, 40, 1e3};
+    ref_mat H = chain(N, 1, 0.375);
+    wisp_mat *A = mat_of(ctx, H, WISP_D);
+    for (int s = 0; s < 5; s++)
+        for (double tolerance = 1e-3; tolerance > 5e-13; tolerance *= 1e-3)
+            for (int times = 1; times <= 9; times += 8) {
+                double time[9];
+                for (int i = 0; i < times; i++) time[i] = spans[s] * (i + 1) / times;
+                wisp_blk *psi = at_site(ctx, A, START);
+                wisp_evolution e;
+                const wisp_evolve_opts o = {.tolerance = tolerance, .at_once = times == 9 ? 3 : 0};
+                REF_OK(ctx, wisp_evolve(&e, A, psi, times, time, &o, NULL, NULL));
+                ref_mat got = ref_get(psi), should = exact_chain(N, START, 1, 0.375L, (long double)spans[s]);
+                const double error = relative_error(got, should);
+                if (!(error <= tolerance))
+                    fail_msg("time %g in %d parts, tolerance %g: off by %g", spans[s], times, tolerance, error);
+                /* Each sequence is as short as its share of the tolerance allows. */
+                const int64_t terms = wisp__chebyshev_terms(e.bounds.halfwidth * spans[s], tolerance);
+                if (times == 1) assert_int_equal(e.sweeps, terms - 1);
+                ref_free(got), ref_free(should);
+                wisp_blk_free(psi);
+            }
+    wisp_blk *psi = at_site(ctx, A, START);
+    const double late = 1e5;
+    const wisp_evolve_opts o = {.tolerance = 1e-12};
+    REF_FAILS(ctx, wisp_evolve(NULL, A, psi, 1, &late, &o, NULL, NULL), WISP_ERR_ARG, "rounding alone");
+    wisp_blk_free(psi);
+    wisp_mat_free(A);
+    ref_free(H);
+}
+
+/* ---- what goes wrong ------------------------------------------------------------------------------ */
+
+static int stop_at_2(void *arg, int64_t i, const wisp_blk *psi, const double *norm)
+{
+    (void)arg, (void)psi, (void)norm;
+    return i == 2;
+}
+
+static int cancel_late(void *arg, const wisp_progress *p)
+{
+    return !strcmp(p->task, "evolution") && p->done > *(const double *)arg;
+}
+
+static void refusals(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_mat H = chain(30, 1, 0), G = chain(30, 1, 0);
+    REF_AT(G, 3, 4) = 1.25;
+    wisp_mat *A = mat_of(ctx, H, WISP_D), *B = mat_of(ctx, G, WISP_D);
+    wisp_blk *psi = at_site(ctx, A, 3), *real, *of_b = at_site(ctx, B, 3);
+    REF_OK(ctx, wisp_blk_create(&real, ctx, wisp_mat_map(A), WISP_D, 1));
+    double time[5] = {1, 2, 3, 4, 5};
+    wisp_evolve_opts o = {0};
+    wisp_evolution e;
+#define REFUSED(mat, block, status, words) \
+    REF_FAILS(ctx, wisp_evolve(&e, mat, block, 5, time, &o, stop_at_2, NULL), WISP_ERR_##status, words)
+    REFUSED(A, real, ARG, "must be complex");
+    REFUSED(B, of_b, HERMITIAN, "(3, 4)");
+    REFUSED(A, of_b, MISMATCH, "map");
+    REFUSED(A, psi, CALLBACK, "at time 3");
+    assert_int_equal(e.done, 3);
+    time[1] = NAN;
+    REFUSED(A, psi, ARG, "time 1 is nan");
+    time[1] = 2;
+    for (int i = 0; i < 3; i++) {
+        o.tolerance = (double[]){-1, 1, NAN}[i];
+        REFUSED(A, psi, ARG, "between 0 and 1");
+    }
+    o.tolerance = 1e-17;
+    REFUSED(A, psi, ARG, "rounding alone");
+    o.tolerance = 0;
+    o.powers = -1;
+    REFUSED(A, psi, ARG, "powers");
+    o.powers = 0;
+    o.at_once = 9;
+    REFUSED(A, psi, ARG, "1 to 8");
+    o.at_once = 1;
+    o.bounds_method = WISP_BOUNDS_GIVEN;
+    REFUSED(A, psi, ARG, "no interval");
+    const int64_t site = 3;
+    for (int high = 0; high < 2; high++) {
+        o.bounds = (wisp_bounds){high ? -0.4 : 0.4, 1.6, 0};
+        REF_OK(ctx, wisp_blk_fill_units(psi, &site));
+        time[0] = 20;
+        REFUSED(A, psi, BOUNDS, "beyond the bounds");
+        assert_int_equal(e.done, 0);
+        time[0] = 1;
+    }
+    o = (wisp_evolve_opts){.at_once = 1};
+    REF_OK(ctx, wisp_blk_fill(psi, (wisp_scalar){INFINITY, 0}));
+    REFUSED(A, psi, NUMERIC, "psi has a NaN");
+    /* Zero stays zero; no times: nothing is done. */
+    REF_OK(ctx, wisp_blk_fill(psi, (wisp_scalar){0, 0}));
+    REF_OK(ctx, wisp_evolve(NULL, A, psi, 5, time, NULL, NULL, NULL));
+    REF_OK(ctx, wisp_evolve(&e, A, psi, 0, NULL, NULL, NULL, NULL));
+    assert_int_equal(e.sweeps, 0);
+    wisp_blk_free(psi), wisp_blk_free(real), wisp_blk_free(of_b);
+    wisp_mat_free(A), wisp_mat_free(B);
+    ref_free(H), ref_free(G);
+}
+
+/* What was reached before a cancel is known. */
+static void cancelled(void **state)
+{
+    (void)state;
+    double when = 0.5, time[10];
+    for (int i = 0; i < 10; i++) time[i] = 10 * (i + 1);
+    const wisp_ctx_opts co = {.threads = 2, .no_pin = 1, .progress = cancel_late, .progress_arg = &when};
+    wisp_ctx *ctx = ref_ctx(&co);
+    ref_mat H = chain(30, 1, 0);
+    wisp_mat *A = mat_of(ctx, H, WISP_D);
+    wisp_blk *psi = at_site(ctx, A, 3);
+    wisp_evolution e;
+    const wisp_evolve_opts o = {.at_once = 2};
+    record seen = {.seen = 0};
+    assert_int_equal(wisp_evolve(&e, A, psi, 10, time, &o, keep, &seen), WISP_ERR_CANCELLED);
+    assert_int_equal(e.done, 4);
+    assert_int_equal(seen.seen, 4);
+    forget(&seen);
+    wisp_blk_free(psi);
+    wisp_mat_free(A);
+    ref_free(H);
+    wisp_ctx_free(ctx);
+}
+
+/* Each allocation fails once: a clean error, and nothing is lost (the sanitizers would tell). */
+static void failing_memory(void **state)
+{
+    (void)state;
+    static const double time[] = {1, 2, 3};
+    int failures = 0;
+    for (int at = 1; at < 200; at++) {
+        char text[16];
+        snprintf(text, sizeof text, "%d", at);
+        setenv("WISP_ALLOC_FAIL_AT", text, 1);
+        wisp_ctx *ctx;
+        wisp_mat *A = NULL;
+        wisp_blk *psi = NULL;
+        const wisp_ctx_opts co = {.threads = 1, .no_pin = 1};
+        if (wisp_ctx_create(&ctx, &co) != WISP_OK) continue;
+        wisp_status status = wisp_mat_open(&A, ctx, "graphene:nx=6,ny=6", NULL);
+        if (status == WISP_OK) status = wisp_blk_create(&psi, ctx, wisp_mat_map(A), WISP_Z, 2);
+        if (status == WISP_OK) status = wisp_blk_fill(psi, (wisp_scalar){1, 0});
+        if (status == WISP_OK) status = wisp_evolve(NULL, A, psi, 3, time, NULL, NULL, NULL);
+        if (status != WISP_OK) {
+            assert_int_equal(status, WISP_ERR_NOMEM);
+            failures++;
+        }
+        wisp_blk_free(psi);
+        wisp_mat_free(A);
+        wisp_ctx_free(ctx);
+    }
+    unsetenv("WISP_ALLOC_FAIL_AT");
+    assert_true(failures > 20);
+}
+
+static int setup(void **state)
+{
+    *state = ref_isa_ctx(NULL, 2);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    wisp_ctx_free(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bessel_functions), cmocka_unit_test(random_matrices),
+                                       cmocka_unit_test(bond_and_chain),   cmocka_unit_test(tolerances_are_met),
+                                       cmocka_unit_test(refusals),         cmocka_unit_test(cancelled),
+                                       cmocka_unit_test(failing_memory)};
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
