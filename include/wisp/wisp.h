@@ -393,6 +393,8 @@ typedef struct { /* v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1], k < s
     int sums;
     wisp_blk *const *z;     /* [sums] */
     const wisp_scalar *eta; /* [sums][steps]; where eta is 0, z is not touched */
+    int depth; /* steps that are interleaved, so that rows are met again in cache; 0: chosen by a model of */
+               /* the cache; 1: one sweep after the other. The results are the same, bit by bit. */
 } wisp_mpk_opts;
 
 /* Steps of a three-term recurrence with a square matrix: matrix powers, Chebyshev and Newton bases are settings of the
@@ -404,6 +406,8 @@ typedef struct { /* v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1], k < s
    are types, maps and refusals; no two blocks of v and z may overlap. After a failure or a cancel the blocks hold
    anything. */
 WISP_API wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wisp_mpk_opts *opts);
+/* Bytes that wisp_mpk with dots holds at most beside matrix and blocks, for a matrix that was made for this width. */
+WISP_API int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth);
 
 typedef struct {
     double bytes; /* least traffic: each array once in each direction it is needed, no write-allocate */

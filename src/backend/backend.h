@@ -26,6 +26,22 @@ typedef struct {
     const int32_t *order;  /* [blocks] in which they are taken; NULL: as they come */
 } wisp__grid;
 
+/* Steps of a recurrence in an order of their own: task i is one step of one group of rows (group_blocks blocks of the
+   grid; the last group may have fewer). It begins when every thread has done its part of task `after`, and so of those
+   before it; -1: at once. */
+typedef struct {
+    int32_t group, step, after;
+} wisp__task;
+typedef struct {
+    const wisp__task *task;
+    int64_t tasks, group_blocks;
+} wisp__schedule;
+typedef struct {
+    wisp__spmmv_fn fn;
+    const wisp__spmmv_params *p;
+    double *partial; /* [grid->blocks][dot_size]; NULL without dots */
+} wisp__step;
+
 /* Threads that share memory and the last cache take neighbouring blocks of rows in turn, and gather wide block rows
    from one neighbourhood, not from one each: at width 16 that is worth 15%. Narrow blocks stream the matrix, and long
    ranges stream better. */
@@ -42,8 +58,11 @@ typedef struct wisp__backend {
     /* Runs it; partial is [grid->blocks][dot_size] and was zeroed, or NULL without dots. */
     wisp_status (*launch_spmmv)(wisp_ctx *ctx, wisp__spmmv_fn fn, const wisp__spmmv_params *p, const wisp__grid *grid,
                                 double *partial, size_t dot_size);
-    /* The same with half of a Hermitian matrix: partial is [2 blocks][dot_size], spill has room for half->slots block
-       rows of ld_spill real numbers. */
+    /* Steps whose tasks are interleaved. */
+    wisp_status (*launch_steps)(wisp_ctx *ctx, const wisp__step *step, const wisp__schedule *schedule,
+                                const wisp__grid *grid, size_t dot_size);
+    /* The same as launch_spmmv with half of a Hermitian matrix: partial is [2 blocks][dot_size], spill has room for
+       half->slots block rows of ld_spill real numbers. */
     wisp_status (*launch_half)(wisp_ctx *ctx, wisp__combo combo, const wisp__spmmv_params *p, const wisp__half *half,
                                double *partial, size_t dot_size, void *spill, int64_t ld_spill);
     wisp_status (*axpby)(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count);
@@ -59,6 +78,8 @@ typedef struct wisp__backend {
 } wisp__backend;
 
 extern const wisp__backend wisp__backend_cpu;
+wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, const wisp__schedule *schedule,
+                                   const wisp__grid *grid, size_t dot_size);
 wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, wisp__combo combo, const wisp__spmmv_params *p, const wisp__half *half,
                                   double *partial, size_t dot_size, void *spill, int64_t ld_spill);
 #endif

@@ -268,6 +268,17 @@ static wisp_status cpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_
 }
 
 const wisp__backend wisp__backend_cpu = {
-    "cpu",     cpu_open, cpu_close, wisp__alloc_raw, wisp_free, cpu_find_spmmv, cpu_launch_spmmv, wisp__cpu_launch_half,
-    cpu_axpby, cpu_dot,  cpu_gram,  cpu_update,
+    "cpu",
+    cpu_open,
+    cpu_close,
+    wisp__alloc_raw,
+    wisp_free,
+    cpu_find_spmmv,
+    cpu_launch_spmmv,
+    wisp__cpu_launch_steps,
+    wisp__cpu_launch_half,
+    cpu_axpby,
+    cpu_dot,
+    cpu_gram,
+    cpu_update,
 };

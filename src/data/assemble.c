@@ -251,7 +251,8 @@ static void fill_tail(wisp_mat *A)
 static void make_grid(wisp_mat *A)
 {
     const wisp_map *map = A->map;
-    const int64_t per = map->visit ? map->visit_rows : wisp__rows_per_block(A->rows);
+    const int64_t row_bytes = (int64_t)wisp_type_size(A->type) * WISP__MAX(A->width, 1);
+    const int64_t per = map->visit ? map->visit_rows : wisp__rows_per_wide_block(A->rows, row_bytes);
     A->grid = (wisp__grid){.blocks = (A->rows + per - 1) / per,
                            .chunks_per_block = per >> A->log_c,
                            .chunks = A->local.chunks,
@@ -370,6 +371,7 @@ wisp_status wisp_mat_create(wisp_mat **out, wisp_ctx *ctx, const wisp_src *src, 
     WISP_TRY(wisp_alloc(ctx, &A, 1, sizeof *A));
     A->ctx = ctx;
     WISP_TRY(wisp__mat_shape(ctx, src, &o, A));
+    WISP_TRY(wisp__cascades_open(A));
     WISP_TRY(build(A, src, &o));
     if (A->format == WISP_FORMAT_HERMITIAN) WISP_TRY(wisp__half_build(A));
     *out = A;
@@ -408,6 +410,7 @@ wisp_status wisp_mat_borrow_crs(wisp_mat **out, wisp_ctx *ctx, wisp_type type, i
                     .order = WISP_ROWS_NATURAL,
                     .format = WISP_FORMAT_SELL};
     A->local.borrowed = true;
+    WISP_TRY(wisp__cascades_open(A));
     WISP_TRY(wisp_map_create(&A->map, ctx, rows));
     if (rows == cols)
         A->col_map = wisp__map_retain(A->map);

@@ -67,8 +67,9 @@ struct wisp_mat {
     int log_c, width; /* width: of the blocks it was made for */
     wisp_row_order order;
     wisp_format format;
-    wisp__sell local, remote; /* remote.chunks = 0: none */
-    wisp__half_mat *half;     /* not NULL: of local only row_len (of whole rows) and nnz are left */
+    wisp__sell local, remote;        /* remote.chunks = 0: none */
+    struct wisp__cascades *cascades; /* see cascade.c */
+    wisp__half_mat *half;            /* not NULL: of local only row_len (of whole rows) and nnz are left */
     wisp__grid grid;
 };
 
@@ -78,6 +79,10 @@ wisp_status wisp__half_build(wisp_mat *A);
 wisp_status wisp__half_take(wisp_mat *A, wisp_mat *B);
 int64_t wisp__half_bytes(const wisp_mat *A, bool all);
 void wisp__half_free(wisp_mat *A);
+
+/* What cascade.c keeps with a matrix: orders of steps, made when they are first asked for. */
+wisp_status wisp__cascades_open(wisp_mat *A);
+void wisp__cascades_free(wisp_mat *A);
 
 /* Where entry k of local row r is. */
 static inline int64_t wisp__sell_at(const wisp__sell *s, int log_c, int64_t row, int64_t k)
@@ -128,5 +133,13 @@ static inline int64_t wisp__rows_per_block(int64_t rows)
 {
     int64_t per = (rows + 1023) / 1024;
     return WISP__MAX((per + K_STRIP - 1) / K_STRIP, 1) * K_STRIP;
+}
+/* The same for block rows of that many bytes: no more than a part of the second-level cache holds twice, so that a few
+   blocks make a group of rows that stays there from step to step. */
+static inline int64_t wisp__rows_per_wide_block(int64_t rows, int64_t row_bytes)
+{
+    enum { BYTES = 128 << 10, LEAST = 2 };
+    const int64_t strips = WISP__MAX(BYTES / (2 * row_bytes * K_STRIP), LEAST);
+    return WISP__MIN(wisp__rows_per_block(rows), strips * K_STRIP);
 }
 #endif

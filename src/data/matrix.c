@@ -18,6 +18,7 @@ void wisp_mat_free(wisp_mat *A)
 {
     if (!A) return;
     wisp__half_free(A);
+    wisp__cascades_free(A);
     wisp__sell_free(A->ctx, &A->local);
     wisp__sell_free(A->ctx, &A->remote);
     wisp_map_free(A->map);

@@ -1,6 +1,7 @@
 /* Steps of a three-term recurrence: v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1], with dots, and sums
    z_i += eta_ik v[k+1]. Check; each step as a sweep of its own (its kernel's parameters); a schedule that runs the
    steps; reduction. */
+#include "../data/cascade.h"
 #include "op.h"
 #include <string.h>
 
@@ -11,6 +12,8 @@ typedef struct {
     const wisp_mpk_opts *o;
     /* Of the steps that are scheduled together, `depth` at most: */
     int depth;
+    const wisp__cascade *cascade; /* for `depth` steps; NULL: one sweep after the other */
+    wisp__step *step;             /* [depth] */
     wisp__sweep *sweep;
     wisp__chain *chain; /* [depth][sums] */
     char *shift;        /* [depth] */
@@ -37,6 +40,7 @@ static wisp_status check_options(const mpk *m)
     wisp_ctx *ctx = m->A->ctx;
     const unsigned known = WISP__DOTS | WISP_NOREDUCE;
     if (o->steps < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: %d steps", o->steps);
+    if (o->depth < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: a depth of %d steps", o->depth);
     if (o->terms & ~known) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: unknown terms 0x%x", o->terms & ~known);
     if (m->stored < 2)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: %d stored blocks; at least 2 are needed", m->stored);
@@ -126,22 +130,61 @@ out:
     return status;
 }
 
+/* All of them interleaved. */
+static wisp_status schedule_cascade(const mpk *m, int count)
+{
+    const wisp_mat *A = m->A;
+    for (int i = 0; i < count; i++) m->step[i] = wisp__sweep_as_step(&m->sweep[i], partial_of(m, i));
+    return A->ctx->backend->launch_steps(A->ctx, m->step, &m->cascade->schedule, &A->grid, wisp__dot_size(block(m, 0)));
+}
+
+/* How many steps are interleaved: the depth asked for; else the one that moves least, if that is worth it. */
+static wisp_status choose_depth(mpk *m)
+{
+    static const int depths[] = {16, 12, 8, 6, 4, 3, 2};
+    const wisp_mpk_opts *o = m->o;
+    const wisp_blk *x = block(m, 0);
+    const int64_t row_bytes = x->width * (int64_t)wisp_type_size(x->type);
+    const wisp__cascade *c;
+    wisp_status status = WISP_OK;
+    m->depth = 1;
+    if (o->depth > 1) {
+        const int depth = WISP__MIN(o->depth, o->steps);
+        WISP_TRY(wisp__cascade_find(m->A, row_bytes, depth, &m->cascade));
+        if (m->cascade) m->depth = depth;
+        return status;
+    }
+    for (size_t i = 0; o->depth == 0 && i < sizeof depths / sizeof depths[0]; i++) {
+        if (depths[i] > o->steps) continue;
+        WISP_TRY(wisp__cascade_find(m->A, row_bytes, depths[i], &c));
+        if (!c) break;
+        if (!c->useful || (m->cascade && c->bytes > 0.95 * m->cascade->bytes)) continue;
+        m->cascade = c;
+        m->depth = depths[i];
+    }
+out:
+    return status;
+}
+
 /* ---- all together ---------------------------------------------------------------------------- */
 
 /* Memory for `depth` steps at a time, and for the dots of all: cut from one piece. */
 static wisp_status reserve(mpk *m)
 {
-    enum { PIECES = 6 };
+    enum { PIECES = 7 };
     const wisp_mpk_opts *o = m->o;
     const wisp_blk *x = block(m, 0);
     const bool dots = o->terms & WISP__DOTS;
     const size_t depth = (size_t)m->depth;
     m->shift_bytes = o->gamma ? (wisp__shift_bytes(x) + 63) / 64 * 64 : 0;
     m->partial_bytes = dots ? wisp__partial_bytes(m->A, x) : 0;
-    const size_t bytes[PIECES] = {
-        depth * sizeof *m->sweep,   depth * (size_t)o->sums * sizeof *m->chain,
-        depth * m->shift_bytes,     depth * m->partial_bytes,
-        wisp__spill_bytes(m->A, x), dots ? (size_t)o->steps * wisp__dot_size(x) * sizeof *m->sum : 0};
+    const size_t bytes[PIECES] = {depth * sizeof *m->sweep,
+                                  depth * sizeof *m->step,
+                                  depth * (size_t)o->sums * sizeof *m->chain,
+                                  depth * m->shift_bytes,
+                                  depth * m->partial_bytes,
+                                  wisp__spill_bytes(m->A, x),
+                                  dots ? (size_t)o->steps * wisp__dot_size(x) * sizeof *m->sum : 0};
     size_t at[PIECES], end = 0;
     char *memory;
     for (int i = 0; i < PIECES; i++) {
@@ -151,11 +194,12 @@ static wisp_status reserve(mpk *m)
     wisp_status status = wisp__scratch(m->A->ctx, &memory, 1, end);
     if (status != WISP_OK) return status;
     m->sweep = (wisp__sweep *)(void *)(memory + at[0]);
-    m->chain = (wisp__chain *)(void *)(memory + at[1]);
-    m->shift = memory + at[2];
-    m->partial = memory + at[3];
-    m->spill = memory + at[4];
-    m->sum = (double *)(void *)(memory + at[5]);
+    m->step = (wisp__step *)(void *)(memory + at[1]);
+    m->chain = (wisp__chain *)(void *)(memory + at[2]);
+    m->shift = memory + at[3];
+    m->partial = memory + at[4];
+    m->spill = memory + at[5];
+    m->sum = (double *)(void *)(memory + at[6]);
     return WISP_OK;
 }
 
@@ -180,11 +224,13 @@ wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wi
     wisp_status status;
     WISP_TRY(check_options(&m));
     WISP_TRY(check_blocks(&m));
+    WISP_TRY(choose_depth(&m));
     WISP_TRY(reserve(&m));
     for (int first = 0; first < opts->steps; first += m.depth) {
         const int count = WISP__MIN(m.depth, opts->steps - first);
         for (int i = 0; i < count; i++) WISP_TRY(set_step(&m, first + i, i));
-        WISP_TRY(schedule_plain(&m, count));
+        const bool whole = m.cascade && count == m.depth;
+        WISP_TRY(whole ? schedule_cascade(&m, count) : schedule_plain(&m, count));
         for (int i = 0; dots && i < count; i++) {
             const size_t size = wisp__dot_size(block(&m, 0));
             wisp__sweep_add_up(&m.sweep[i], partial_of(&m, i));
@@ -194,4 +240,12 @@ wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wi
     if (dots) status = reduce(&m);
 out:
     return status;
+}
+
+int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth)
+{
+    enum { DOTS = 6, GRAPH = 400 }; /* numbers of a column; bytes of a block in graph and orders */
+    const int64_t per = wisp__rows_per_wide_block(rows, (int64_t)wisp_type_size(type) * width);
+    const int64_t blocks = (rows + per - 1) / per;
+    return blocks * (depth * DOTS * width * (int64_t)sizeof(double) + (depth > 1 ? GRAPH : 0));
 }

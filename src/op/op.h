@@ -55,6 +55,8 @@ size_t wisp__shift_bytes(const wisp_blk *x);
 /* Exchange, local part, remote part. partial has wisp__partial_bytes (NULL without dots), spill wisp__spill_bytes: the
    sums of blocks of rows for one another, when half of the matrix is stored. */
 wisp_status wisp__sweep_run(const wisp__sweep *s, double *partial, void *spill);
+/* For a schedule of several steps on a matrix without a remote part. */
+wisp__step wisp__sweep_as_step(wisp__sweep *s, double *partial);
 size_t wisp__partial_bytes(const wisp_mat *A, const wisp_blk *x);
 size_t wisp__spill_bytes(const wisp_mat *A, const wisp_blk *x);
 /* The dots of all blocks of work become one set of wisp__dot_size numbers, at the front. */

@@ -129,6 +129,12 @@ size_t wisp__spill_bytes(const wisp_mat *A, const wisp_blk *x)
     return A->half ? (size_t)(A->half->h.slots * x->width) * wisp_type_size(x->type) : 0;
 }
 
+static wisp__spmmv_fn find(const wisp__sweep *s, const wisp__spmmv_params *p)
+{
+    const wisp__key key = {s->combo, p->width, s->A->log_c, p->terms, p->code || p->short_col};
+    return s->A->ctx->backend->find_spmmv(s->A->ctx, &key);
+}
+
 /* One part of the matrix: finds the kernel and runs it on all chunks. */
 static wisp_status launch(const wisp__sweep *s, const wisp__spmmv_params *p, double *partial, void *spill)
 {
@@ -139,9 +145,14 @@ static wisp_status launch(const wisp__sweep *s, const wisp__spmmv_params *p, dou
     if (A->half)
         return backend->launch_half(A->ctx, s->combo, p, &A->half->h, partial, dot_size, spill,
                                     wisp__parts(s->x->type) * s->x->width);
-    const wisp__key key = {s->combo, p->width, A->log_c, p->terms, p->code || p->short_col};
-    wisp__spmmv_fn fn = backend->find_spmmv(A->ctx, &key);
-    return backend->launch_spmmv(A->ctx, fn, p, &A->grid, partial, dot_size);
+    return backend->launch_spmmv(A->ctx, find(s, p), p, &A->grid, partial, dot_size);
+}
+
+wisp__step wisp__sweep_as_step(wisp__sweep *s, double *partial)
+{
+    set_part(&s->p, &s->A->local, s->x->data);
+    s->p.past = false; /* it is read soon */
+    return (wisp__step){find(s, &s->p), &s->p, s->p.terms & K_DOTS ? partial : NULL};
 }
 
 wisp_status wisp__sweep_run(const wisp__sweep *s, double *partial, void *spill)

@@ -1,0 +1,73 @@
+/* Steps of a recurrence on the CPU, interleaved: every thread goes through all tasks in their order and does its own
+   part of each group, always the same rows, so that they stay in its caches; it waits only where a task needs what
+   other threads have not done yet. */
+#include "backend.h"
+#include <sched.h>
+#include <string.h>
+
+/* Tasks that a thread has done its part of; on a cache line of its own. */
+typedef struct {
+    _Alignas(64) atomic_llong done;
+} progress;
+
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp__step *step;
+    const wisp__schedule *schedule;
+    const wisp__grid *grid;
+    size_t dot_size;
+    progress *progress; /* [threads] */
+    atomic_bool stopped;
+} steps_run;
+
+static bool stop(steps_run *r)
+{
+    if (wisp__cancelled(r->ctx)) atomic_store(&r->stopped, true);
+    return atomic_load_explicit(&r->stopped, memory_order_relaxed);
+}
+
+/* False if the call was cancelled. */
+static bool wait_for(steps_run *r, int64_t after, int thread, int threads)
+{
+    enum { SPINS = 4096 };
+    for (int t = 0; t < threads; t++) {
+        if (t == thread) continue;
+        for (int n = 0; atomic_load_explicit(&r->progress[t].done, memory_order_acquire) <= after; n++) {
+            if (n < SPINS) continue;
+            if (stop(r)) return false;
+            sched_yield(); /* more threads than cores */
+        }
+    }
+    return true;
+}
+
+static void steps_thread(void *arg, int thread, int threads)
+{
+    steps_run *r = arg;
+    const wisp__schedule *s = r->schedule;
+    const wisp__grid *g = r->grid;
+    for (int64_t i = 0; i < s->tasks; i++) {
+        const wisp__task task = s->task[i];
+        const wisp__step *step = r->step + task.step;
+        const int64_t first = task.group * s->group_blocks, n = WISP__MIN(g->blocks - first, s->group_blocks);
+        const int64_t end = first + wisp__split(n, threads, thread + 1);
+        if (stop(r) || !wait_for(r, task.after, thread, threads)) return;
+        for (int64_t b = first + wisp__split(n, threads, thread); b < end; b++) {
+            double *dot = step->partial ? step->partial + (size_t)b * r->dot_size : NULL;
+            if (dot) memset(dot, 0, r->dot_size * sizeof *dot);
+            step->fn(step->p, b * g->chunks_per_block, WISP__MIN((b + 1) * g->chunks_per_block, g->chunks), dot);
+        }
+        atomic_store_explicit(&r->progress[thread].done, i + 1, memory_order_release);
+    }
+}
+
+wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, const wisp__schedule *schedule,
+                                   const wisp__grid *grid, size_t dot_size)
+{
+    steps_run run = {.ctx = ctx, .step = step, .schedule = schedule, .grid = grid, .dot_size = dot_size};
+    wisp_status status = wisp_alloc(ctx, &run.progress, (size_t)ctx->threads, sizeof *run.progress);
+    if (status != WISP_OK) return status;
+    status = wisp__whole(ctx, "multiplying", wisp__team_run(ctx, steps_thread, &run));
+    wisp_free(ctx, run.progress);
+    return status;
+}
