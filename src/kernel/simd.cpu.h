@@ -76,6 +76,16 @@ INLINE void simd_store_past(void *p, const void *v, const int bytes)
 #endif
     __builtin_memcpy(p, v, (size_t)bytes);
 }
+/* A value that the compiler must take as it is in its register. */
+#if defined(__AVX512F__)
+#define SIMD_KEEP(x) __asm__("" : "+v"(x))
+#elif defined(__x86_64__)
+#define SIMD_KEEP(x) __asm__("" : "+x"(x))
+#elif defined(__aarch64__)
+#define SIMD_KEEP(x) __asm__("" : "+w"(x))
+#else
+#define SIMD_KEEP(x) ((void)(x))
+#endif
 /* Before what was written past the caches is read by another thread. */
 INLINE void simd_fence(void)
 {

@@ -11,6 +11,16 @@
 
 #include "row.cpu.h"
 
+/* Sums begin as registers, not as a constant that gcc would move to and fro in every turn of the loop. */
+INLINE void FN(begin)(vec ar[NV], vec ai[NV])
+{
+#if VL * REAL_BYTES >= 16 && VL * REAL_BYTES <= SIMD_BYTES
+    UNROLL for (int v = 0; v < NV; v++) SIMD_KEEP(ar[v]);
+    if (MAT_COMPLEX) UNROLL for (int v = 0; v < NV; v++) SIMD_KEEP(ai[v]);
+#endif
+    (void)ar, (void)ai;
+}
+
 /* Adds a row's entries times the columns at/PARTS .. + COLUMNS - 1 of what they gather. */
 INLINE void FN(multiply)(const wisp__spmmv_params *p, const unsigned coded, row_entries r, int64_t at, vec ar[NV],
                          vec ai[NV])
@@ -18,6 +28,7 @@ INLINE void FN(multiply)(const wisp__spmmv_params *p, const unsigned coded, row_
     const int64_t ld = p->ld_gather;
     const real *gather = (const real *)p->gather + r.base * ld + at;
     const mat_real *val = (const mat_real *)p->val;
+    FN(begin)(ar, ai);
     for (int k = 0; k < r.len; k++) {
         const int64_t e = r.first + ((int64_t)k << r.log_step);
         const real *x = gather + (coded & SHORT_COLS ? p->short_col[e] : p->col[e]) * ld;
