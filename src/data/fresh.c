@@ -10,8 +10,10 @@ enum {
     MASK = 32,    /* entries of a row that have a bit */
     SEARCHES = 4, /* threads at most: each has a clock for every column */
     /* Rows of many lines from memory fill all the room for pending loads, and a prefetch that finds none is lost: there
-       it pays to ask for all entries, which asks again. (topi 100x100x40, width 16: 105 against 92 Gflop/s.) */
-    SHORT = 2 * LINE,
+       it pays to ask for all entries, which asks again, unless that is as much work as the sums (real matrices). (topi
+       100x100x40, width 16: 105 against 92 Gflop/s; 27-point stencil, width 32: 28 against 46.) */
+    SHORT_REAL = 4 * LINE,
+    SHORT_COMPLEX = 2 * LINE,
     SMALL = 4, /* times what is near */
     SAMPLE = 1 << 20
 };
@@ -118,7 +120,8 @@ wisp_status wisp__find_fresh(wisp_mat *A, int64_t near_bytes)
     wisp_status status = WISP_OK;
     const int64_t bytes = A->cols * r.row_bytes;
     if (r.row_bytes < LINE || A->rows == 0 || A->format == WISP_FORMAT_HERMITIAN) return WISP_OK;
-    if (r.row_bytes > SHORT && bytes > SMALL * near_bytes) return WISP_OK;
+    if (r.row_bytes > (wisp_type_is_complex(A->type) ? SHORT_COMPLEX : SHORT_REAL) && bytes > SMALL * near_bytes)
+        return WISP_OK;
     r.entry_bytes = s->pattern ? 0 : 4 + (int64_t)wisp_type_size(A->type);
     if (!s->fresh) WISP_TRY(wisp_alloc(ctx, &s->fresh, (size_t)n, sizeof *s->fresh));
     if (bytes <= near_bytes) return WISP_OK; /* all of it stays near */
