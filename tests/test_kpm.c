@@ -163,6 +163,25 @@ static void powers(void **state)
     ref_free(H);
 }
 
+/* A long run tries several depths while it works: no bit tells. */
+static void tuning(void **state)
+{
+    wisp_ctx *ctx = *state;
+    enum { N = 131, R = 10 };
+    wisp_mat *A;
+    wisp_moments tuned, plain;
+    wisp_kpm_opts o = {.moments = N, .vectors = R, .width = 4};
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "topi:nx=30,ny=5,nz=10", &(wisp_mat_opts){.width = 4}));
+    REF_OK(ctx, wisp_kpm(&tuned, A, &o));
+    assert_true(tuned.powers == 1 || tuned.powers == 2 || tuned.powers == 4 || tuned.powers == 8);
+    o.powers = 1;
+    REF_OK(ctx, wisp_kpm(&plain, A, &o));
+    assert_memory_equal(tuned.mu, plain.mu, R * N * sizeof *plain.mu);
+    wisp_moments_free(&tuned);
+    wisp_moments_free(&plain);
+    wisp_mat_free(A);
+}
+
 /* <v|T_n|v> of random vectors, against the dense recurrence by way of the block's own numbers: mu_1 = <v|H~|v>. */
 static void random_vectors(void **state)
 {
@@ -474,12 +493,19 @@ static void failing_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_trace),    cmocka_unit_test(local_density),
-        cmocka_unit_test(powers),         cmocka_unit_test(variants_and_widths),
-        cmocka_unit_test(random_vectors), cmocka_unit_test(threads),
-        cmocka_unit_test(guard),          cmocka_unit_test(bad_options),
-        cmocka_unit_test(bad_matrices),   cmocka_unit_test(cancel),
-        cmocka_unit_test(costs),          cmocka_unit_test(failing_memory),
+        cmocka_unit_test(exact_trace),
+        cmocka_unit_test(local_density),
+        cmocka_unit_test(powers),
+        cmocka_unit_test(tuning),
+        cmocka_unit_test(variants_and_widths),
+        cmocka_unit_test(random_vectors),
+        cmocka_unit_test(threads),
+        cmocka_unit_test(guard),
+        cmocka_unit_test(bad_options),
+        cmocka_unit_test(bad_matrices),
+        cmocka_unit_test(cancel),
+        cmocka_unit_test(costs),
+        cmocka_unit_test(failing_memory),
     };
     return cmocka_run_group_tests(tests, make_ctx, free_ctx);
 }

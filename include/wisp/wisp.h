@@ -487,7 +487,8 @@ typedef struct {
     uint64_t seed;
     wisp_kpm_variant variant; /* the same moments three ways: figures 5, 4 and 3 of the KPM paper */
     int width;                /* columns per block (blocked); 0: chosen */
-    int powers;               /* steps of the recurrence per call of wisp_mpk (blocked, fused); 0: chosen */
+    int powers;               /* steps of the recurrence that wisp_mpk is given at once, and interleaves (blocked, */
+                              /* fused); 0: chosen: a long blocked run tries some while it works */
     int reduce_each_step;     /* 0: one reduction at the very end */
     wisp_type type; /* of the block vectors; DEFAULT: the matrix's; complex or double also for a real or single one */
     wisp_bounds_method bounds_method;
@@ -507,8 +508,8 @@ typedef struct {
     int64_t first_vector;
     wisp_type type; /* of the block vectors */
     wisp_kpm_variant variant;
-    int width, powers, threads;
-    double seconds, flops; /* of the moment loop alone */
+    int width, powers, threads; /* powers: that were interleaved at last */
+    double seconds, flops;      /* of the moment loop alone */
     double bounds_seconds;
     int64_t partial;        /* 1: cancelled before all vectors and moments were there */
     char *matrix, *command; /* set by the caller with wisp_moments_label; may be NULL */
@@ -556,9 +557,11 @@ WISP_API double wisp_student95(int64_t vectors);
 
 /* ---- time evolution -------------------------------------------------------------------------- */
 
+enum { WISP_EVOLVE_POWERS = 8 };
 typedef struct {
     double tolerance; /* of ||psi(t) - exact|| / ||psi(0)||, column by column; 0: 1e-10, 1e-4 in single precision */
-    int powers;       /* steps of the recurrence per call of wisp_mpk; 0: chosen */
+    int powers;       /* steps of the recurrence per call of wisp_mpk, interleaved; 0: WISP_EVOLVE_POWERS per call, */
+                      /* interleaved where a model of the cache finds it useful */
     int at_once;      /* times that share one sequence of vectors, each with a block of its own, 1 to 8; 0: chosen */
     uint64_t seed;    /* of the Lanczos starts */
     wisp_bounds_method bounds_method;

@@ -141,7 +141,7 @@ static wisp_status schedule_cascade(const mpk *m, int count)
 /* How many steps are interleaved: the depth asked for; else the one that moves least, if that is worth it. */
 static wisp_status choose_depth(mpk *m)
 {
-    static const int depths[] = {16, 12, 8, 6, 4, 3, 2};
+    static const int depths[] = {16, 8, 4, 2};
     const wisp_mpk_opts *o = m->o;
     const wisp_blk *x = block(m, 0);
     const int64_t row_bytes = x->width * (int64_t)wisp_type_size(x->type);

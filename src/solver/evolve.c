@@ -26,6 +26,7 @@ typedef struct {
     double rounding;           /* what is left to it in the end, at least */
     double *start_norm, *norm; /* [width] */
     double sweep_bytes, z_bytes, sweep_flops, z_flops;
+    int depth;           /* of the steps that are interleaved */
     wisp_scalar *factor; /* [3][powers] alpha, beta, gamma */
     wisp_scalar *eta;    /* [z][powers] */
 } evolution;
@@ -67,7 +68,8 @@ static wisp_status check(evolution *s)
     if (o->powers < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: powers %d, at least 1 is needed", o->powers);
     if (o->at_once < 0 || o->at_once > MOST_AT_ONCE)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: %d times at once; it is 1 to %d", o->at_once, MOST_AT_ONCE);
-    if (o->powers == 0) o->powers = 1;
+    s->depth = o->powers; /* 0: chosen */
+    if (o->powers == 0) o->powers = WISP_EVOLVE_POWERS;
     s->tolerance = o->tolerance / (double)(s->times > 1 ? s->times : 1);
     return WISP_OK;
 }
@@ -153,8 +155,14 @@ static wisp_status steps(evolution *s, const group *g, int64_t k, int count)
         gamma[j] = wisp__real(b->center);
         for (int i = 0; i < g->count; i++) s->eta[i * count + j] = coefficient(g, i, k + j + 1);
     }
-    const wisp_mpk_opts o = {
-        .steps = count, .alpha = alpha, .beta = beta, .gamma = gamma, .sums = g->count, .z = s->z, .eta = s->eta};
+    const wisp_mpk_opts o = {.steps = count,
+                             .alpha = alpha,
+                             .beta = beta,
+                             .gamma = gamma,
+                             .sums = g->count,
+                             .z = s->z,
+                             .eta = s->eta,
+                             .depth = s->depth};
     wisp_status status = wisp_mpk((wisp_blk *[]){s->w, s->psi}, 2, s->A, &o);
     if (count % 2) {
         wisp_blk *v = s->psi;

@@ -10,6 +10,14 @@
 /* What one step of the recurrence does beside the product, for its cost. */
 enum { KPM_TERMS = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY };
 
+/* Depths that are tried in turn, whatever comes out is the same: the machine's state decides. */
+enum { KPM_TRIALS = 4, KPM_ROUNDS = 3 };
+static const int kpm_depth[KPM_TRIALS] = {1, 2, 4, WISP__KPM_DEPTH};
+typedef struct {
+    int calls;
+    double seconds; /* of the fastest call */
+} kpm_trial;
+
 typedef struct kpm {
     wisp_ctx *ctx;
     const wisp_mat *A;
@@ -19,6 +27,9 @@ typedef struct kpm {
     wisp_blk *v, *w, *u; /* |nu_m>; |nu_m-1>, which becomes |nu_m+1>; u for the naive variant alone */
     int width;           /* their columns */
     int powers;          /* steps per call */
+    int depth;           /* of them that are interleaved */
+    bool tunes;          /* which is found out by trying */
+    kpm_trial trial[KPM_TRIALS];
     wisp_scalar *factor; /* [3][powers]: alpha, beta, gamma of these steps */
     wisp_scalar *dot;    /* [powers][3][width] of one call, as wisp_mpk gives them */
     double *eta;         /* [moments][width] all dots of the batch: <nu_m|nu_m> and <nu_m+1|nu_m> in turn */
@@ -28,6 +39,13 @@ typedef struct kpm {
     double flops;        /* so far */
     wisp_status (*steps)(struct kpm *k, int64_t first, int count);
 } kpm;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /* Step m takes |nu_m> to |nu_m+1>: |w> = a (A - c)|v> begins, then |w> = 2a (A - c)|v> - |w>, a = 1/h. */
 static double alpha_of(const kpm *k, int64_t m) { return (m == 0 ? 1 : 2) / k->bounds.halfwidth; }
@@ -54,7 +72,8 @@ static wisp_status steps_fused(kpm *k, int64_t first, int count)
                        .beta = beta,
                        .gamma = gamma,
                        .terms = WISP_DOT_XX | WISP_DOT_XY,
-                       .dot = k->dot};
+                       .dot = k->dot,
+                       .depth = k->depth};
     if (!k->opts->reduce_each_step) o.terms |= WISP_NOREDUCE;
     wisp_status status = wisp_mpk((wisp_blk *[]){k->w, k->v}, 2, k->A, &o);
     if (count % 2) swap(k);
@@ -135,6 +154,32 @@ out:
     return status;
 }
 
+/* The trial that is next; the best one when all have had their rounds. */
+static int next_trial(const kpm *k)
+{
+    int next = 0, best = 0;
+    for (int i = 1; i < KPM_TRIALS; i++) {
+        if (k->trial[i].calls < k->trial[next].calls) next = i;
+        if (k->trial[i].seconds < k->trial[best].seconds) best = i;
+    }
+    return k->trial[next].calls < KPM_ROUNDS ? next : best;
+}
+
+/* Steps first .. first + count - 1. The first call for a matrix and a depth also makes the order of its tasks: it is
+   not counted. */
+static wisp_status some_steps(kpm *k, int64_t first, int count)
+{
+    if (!k->tunes || count < WISP__KPM_DEPTH) return k->steps(k, first, count);
+    const int i = next_trial(k);
+    kpm_trial *t = &k->trial[i];
+    const double before = now();
+    k->depth = kpm_depth[i];
+    wisp_status status = k->steps(k, first, count);
+    const double seconds = now() - before;
+    if (t->calls++ == 0 || seconds < t->seconds) t->seconds = t->calls == 1 ? INFINITY : seconds;
+    return status;
+}
+
 /* All dots of one batch of vectors: n/2 sweeps, two dots each. nu_1 = 1/h (A - c) nu_0 begins; if n is odd then the
    last dot needs no sweep of its own. */
 static wisp_status run_batch(kpm *k, int64_t first)
@@ -150,7 +195,7 @@ static wisp_status run_batch(kpm *k, int64_t first)
         const int count = sweeps - first_step < k->powers ? (int)(sweeps - first_step) : k->powers;
         double done = ((double)first + k->width * (double)first_step / (double)sweeps) / (double)k->vectors;
         WISP_TRY(wisp_ctx_step(k->ctx, "moments", done, k->flops));
-        WISP_TRY(k->steps(k, first_step, count));
+        WISP_TRY(some_steps(k, first_step, count));
         WISP_TRY(take_dots(k, first, first_step, count, whole));
         k->sweeps = first_step + count;
         k->flops += k->sweep_flops * k->width * count;
@@ -202,6 +247,7 @@ static wisp_status set_width(kpm *k, int width)
     WISP_TRY(wisp_blk_create(&k->w, k->ctx, map, type, width));
     if (k->opts->variant == WISP_KPM_NAIVE) WISP_TRY(wisp_blk_create(&k->u, k->ctx, map, type, width));
     k->width = width;
+    memset(k->trial, 0, sizeof k->trial);
 out:
     return status;
 }
@@ -244,13 +290,6 @@ out:
     return status;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* All of m but the moments themselves. They are the caller's, who may keep them longer than the context: plain
    memory. */
 static wisp_status describe(wisp_moments *m, wisp_ctx *ctx, const wisp_mat_info *info, const wisp_kpm_opts *o)
@@ -267,7 +306,7 @@ static wisp_status describe(wisp_moments *m, wisp_ctx *ctx, const wisp_mat_info 
                         .variant = o->variant,
                         .bounds_method = o->bounds_method,
                         .width = wisp__kpm_width(o, vectors),
-                        .powers = wisp__kpm_powers(o),
+                        .powers = wisp__kpm_powers(o, vectors),
                         .threads = wisp_ctx_threads(ctx)};
     snprintf(m->version, sizeof m->version, "%s", wisp_version());
     m->mu = calloc(lines, (size_t)m->n * sizeof *m->mu);
@@ -300,13 +339,16 @@ wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *op
              .opts = &full,
              .bounds = m->bounds,
              .vectors = wisp__kpm_vectors(&full, info.rows),
-             .powers = wisp__kpm_powers(&full),
+             .powers = m->powers,
+             .depth = m->powers,
+             .tunes = wisp__kpm_tunes(&full, wisp__kpm_vectors(&full, info.rows)),
              .steps = full.variant == WISP_KPM_NAIVE ? step_naive : steps_fused,
              .sweep_flops = sweep.flops};
     before = now();
     status = run(&k, m);
     m->seconds = now() - before;
     m->flops = k.flops;
+    m->powers = k.depth;
 out:
     if (status != WISP_OK && status != WISP_ERR_CANCELLED) wisp_moments_free(m);
     return status;

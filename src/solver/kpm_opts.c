@@ -27,8 +27,16 @@ int wisp__kpm_width(const wisp_kpm_opts *full, int64_t vectors)
     return width < vectors ? width : (int)vectors;
 }
 
-int wisp__kpm_powers(const wisp_kpm_opts *full)
+bool wisp__kpm_tunes(const wisp_kpm_opts *full, int64_t vectors)
 {
+    const int64_t width = wisp__kpm_width(full, vectors), calls = full->moments / 2 / WISP__KPM_DEPTH;
+    return full->variant == WISP_KPM_BLOCKED && full->powers == 0 && !full->reduce_each_step &&
+           calls * (vectors / width) >= WISP__KPM_CALLS;
+}
+
+int wisp__kpm_powers(const wisp_kpm_opts *full, int64_t vectors)
+{
+    if (wisp__kpm_tunes(full, vectors)) return WISP__KPM_DEPTH;
     if (full->variant == WISP_KPM_NAIVE || full->powers == 0) return 1;
     const int64_t sweeps = full->moments / 2;
     return full->powers < sweeps ? full->powers : (int)sweeps;
@@ -128,11 +136,11 @@ int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts)
     int64_t vectors = wisp__kpm_vectors(&full, rows);
     double n = (double)full.moments, width = wisp__kpm_width(&full, vectors);
     double blocks = (full.variant == WISP_KPM_NAIVE ? 3 : 2) * width * (double)wisp_type_size(full.type) * (double)rows;
-    double powers = wisp__kpm_powers(&full);
+    const int powers = wisp__kpm_powers(&full, vectors);
     double dots = (n + 1) * width * sizeof(double) + (3 * width + 3) * powers * sizeof(wisp_scalar);
     double lanczos = 2 * WISP__LANCZOS_WIDTH * (double)wisp_type_size(type) * (double)rows;
     double moments = n * sizeof(double) * (full.trace == WISP_TRACE_EXACT ? 1 : (double)vectors);
-    double bytes = blocks + dots;
+    double bytes = blocks + dots + (double)wisp_mpk_plan(rows, full.type, (int)width, powers);
     if (full.bounds_method == WISP_BOUNDS_LANCZOS) bytes = fmax(bytes, lanczos);
     return bytes + moments < 9e18 ? (int64_t)(bytes + moments) : INT64_MAX;
 }

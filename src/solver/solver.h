@@ -1,6 +1,7 @@
 /* What the solvers share. */
 #ifndef WISP_SOLVER_H
 #define WISP_SOLVER_H
+#include <stdbool.h>
 #include <wisp/wisp.h>
 
 /* Random streams: every use of random numbers has its own. */
@@ -20,7 +21,11 @@ wisp_status wisp__kpm_bounds(wisp_bounds *bounds, const wisp_mat *A, const wisp_
 int64_t wisp__kpm_vectors(const wisp_kpm_opts *full, int64_t rows);
 int wisp__kpm_width(const wisp_kpm_opts *full, int64_t vectors);
 /* Steps per call of wisp_mpk. */
-int wisp__kpm_powers(const wisp_kpm_opts *full);
+int wisp__kpm_powers(const wisp_kpm_opts *full, int64_t vectors);
+/* Whether the run is long enough to find out by itself how many steps are best interleaved: up to KPM_DEPTH, in
+   KPM_CALLS calls at least. */
+enum { WISP__KPM_DEPTH = 8, WISP__KPM_CALLS = 12 };
+bool wisp__kpm_tunes(const wisp_kpm_opts *full, int64_t vectors);
 
 /* Least n for which the terms from n on of the Chebyshev series of exp(-i x E), |E| <= 1, are together at most
    tolerance; at least 1. */

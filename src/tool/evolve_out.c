@@ -40,7 +40,7 @@ static json_t *make_json(tool *t, const evolve_results *r)
     json_object_set_new(o, "norm_deviation", json_real(r->deviation));
     json_object_set_new(o, "sweeps", json_integer(r->e.sweeps));
     json_object_set_new(o, "sequences", json_integer(r->e.sequences));
-    json_object_set_new(o, "powers", json_integer(t->opt.powers ? t->opt.powers : 1));
+    json_object_set_new(o, "powers", json_integer(t->opt.powers ? t->opt.powers : WISP_EVOLVE_POWERS));
     json_object_set_new(o, "order", json_string(text_order(r->info.order)));
     json_object_set_new(o, "format", json_string(text_format(r->info.format)));
     json_object_set_new(o, "threads", json_integer(wisp_ctx_threads(t->ctx)));

@@ -60,7 +60,8 @@ static const option_def table[] = {
     {NULL, "width", 0, "W", parse_count, CMD_POWER, true, AT(width), 1, 4096,
      "vectors that are worked on side by side (1)"},
     {NULL, "powers", 0, "P", parse_count, KPM | CMD_EVOLVE, true, AT(powers), 1, 1 << 20,
-     "steps of the recurrence that are handed over at once (1)"},
+     "steps of the recurrence that are interleaved, so that rows are\nmet again in cache (what is found best while it "
+     "runs)"},
     {NULL, "precision", 0, "single|double", parse_choice, KPM | VECTORS | CMD_INFO, true, AT(precision), 0, 0,
      "of matrix and vectors (that of the matrix)"},
     {NULL, "reduce", 0, "end|step", parse_choice, KPM, true, AT(reduce), 0, 0,
