@@ -39,12 +39,12 @@ def machine(m):
             and all(positive(dict(enumerate(v)), 0, 1) for l in m["bandwidth_gbs"].values() for v in l.values())
             and m["isa"] in ("generic", "avx2", "avx512", "neon") and m["gemm_coretype"] and m["host"] and m["cpu"])
 def row(r, op, matrix):
-    return (r["op"] == op and r["matrix"] == matrix and r["powers"] == 1
+    return (r["op"] == op and r["matrix"] == matrix and (op == "mpk" or r["powers"] == 1)
             and r["order"] in ((None,) if op == "tsm" else ("natural", "rcm", "tiles"))
             and r["format"] in ((None,) if op == "tsm" else ("sell", "compressed", "hermitian", "crs"))
             and r["device"] == "cpu" and r["threads"] in (1, 2)
             and r["limit"] in ("memory", "cache", "core", "gemm", "fma")
-            and (op not in ("kpm", "tsm") or positive(r, "gemm_fraction"))
+            and (op not in ("kpm", "mpk", "tsm") or positive(r, "gemm_fraction"))
             and (op == "tsm" or positive(r, "core_seconds") and r["gather_excess"] >= 1)
             and ("against" in r) == ("ratio" in r)
             and 0 < r["measured_over_model_q1"] <= r["measured_over_model"] <= r["measured_over_model_q3"]
@@ -109,6 +109,24 @@ json all.json 'all(row(r, "spmmv", r["matrix"]) for r in rows) and rows[0]["orde
 json all.json '{r["order"] for r in rows} | {s["order"] for s in d.get("skipped", [])} == {"natural", "rcm", "tiles"}'
 json all.json 'all(s["reason"] and s["width"] == 3 and s["format"] == "sell" for s in d.get("skipped", []))'
 json all.json 'all(r["against"] == "order=natural" for r in rows if "ratio" in r)'
+# Several steps at a time: what one of them must move is less than alone, what it computes is not.
+ok bench mpk $topi --widths 2,3 --powers 1,3,4 --against plain --format sell --repeats 7 -o m.json $(draw m.svg)
+grep -q '^variant *width *powers .*ratio' out || fail "no table of powers"
+drawn m.svg roofline "interleaved steps" "chebyshev, width 2" "chebyshev, width 3" model ZGEMM
+json m.json "all(row(r, 'mpk', '$topi') and r['variant'] == 'chebyshev' for r in rows)"
+json m.json '[(r["width"], r["powers"]) for r in rows] == [(w, p) for w in (2, 3) for p in (1, 3, 1, 4, 1)]'
+json m.json 'all((r["powers"] > 1) == ("ratio" in r) and r.get("against", "plain") == "plain" for r in rows)'
+json m.json 'all(r["flops"] == rows[5 * (i // 5)]["flops"] for i, r in enumerate(rows))'
+json m.json 'all(abs(r["powers"] * r["min_bytes"] - rows[5 * (i // 5)]["min_bytes"] - (r["powers"] > 1) * 192 * 16 * r["width"]) < 1 for i, r in enumerate(rows))'
+json m.json 'all(r["steps"] % r["powers"] == 0 for r in rows)'
+# All powers are written; any square matrix.
+ok bench mpk $topi --variant powers --against chebyshev --widths 1 --powers 1,5 --types z --format sell --repeats 7 -o p.json
+json p.json 'all(row(r, "mpk", r["matrix"]) for r in rows) and [r["variant"] for r in rows] == ["powers", "chebyshev"] * 2'
+json p.json '[r["powers"] for r in rows] == [1, 1, 5, 5] and [r.get("against") for r in rows] == ["chebyshev", None] * 2'
+json p.json 'abs(5 * rows[2]["min_bytes"] - rows[0]["min_bytes"] - 4 * 192 * 16) < 1 and rows[0]["flops"] == rows[2]["flops"]'
+printf '%s\n' '%%MatrixMarket matrix coordinate real general' '3 3 4' '1 1 2' '1 2 1' '2 2 1' '3 3 1' >general.mtx
+ok bench mpk general.mtx --variant powers --widths 1 --repeats 7 --json
+json out '[r["powers"] for r in rows] == [1, 2, 4, 8, 16]'
 ok bench tsm --rows 3001 --widths 3 --types z --repeats 7 -o t.json $(draw t.svg)
 json t.json '[r["variant"] for r in rows] == ["gram", "gram_kahan", "update", "update_beta", "update_in_place"]'
 json t.json 'all(row(r, "tsm", None) and r["flops"] == 3001 * 3 * 3 * 8 for r in rows)'
@@ -128,6 +146,15 @@ refused 2 "takes no --order" bench tsm --order natural
 refused 2 "takes no --rows" bench stream --rows 5
 refused 2 "--rows is there for wisp bench tsm" bench spmv $topi --rows 5
 refused 2 "has no variant naive; it has gram, gram_kahan, update, update_beta, update_in_place" bench tsm --variant naive
+refused 2 "--powers is there for wisp bench mpk" bench kpm $topi --powers 4
+refused 2 "--against plain is there for wisp bench mpk" bench kpm $topi --against plain
+refused 2 "names what the rows are already" bench mpk $topi --powers 1 --against plain
+refused 2 "names what the rows are already" bench mpk $topi --against chebyshev
+refused 2 "wisp bench mpk has no variant blocked; it has chebyshev, powers" bench mpk $topi --variant blocked
+refused 2 "wisp bench kpm has no variant chebyshev" bench kpm $topi --variant chebyshev
+refused 2 "wisp bench tsm has no variant powers" bench tsm --variant powers
+for value in 0 1,,2 300 x; do refused 2 "expected powers" bench mpk $topi --powers "$value"; done
+refused 1 "--variant powers takes any square one" bench mpk general.mtx --quiet
 refused 2 "wisp bench kpm has no variant gram; it has blocked, naive, reference" bench kpm $topi --variant gram
 refused 2 "has no variant gram_kahan" bench kpm $topi --against gram_kahan
 refused 2 "--against needs --variant" bench tsm --against gram

@@ -3,7 +3,7 @@
 #define WISP_TOOL_BENCH_H
 #include "tool.h"
 
-typedef enum { BENCH_SPMV, BENCH_SPMMV, BENCH_KPM, BENCH_TSM, BENCH_STREAM } bench_op;
+typedef enum { BENCH_SPMV, BENCH_SPMMV, BENCH_KPM, BENCH_MPK, BENCH_TSM, BENCH_STREAM } bench_op;
 /* In the order of BENCH_VARIANTS. */
 typedef enum {
     VARIANT_BLOCKED,
@@ -14,6 +14,8 @@ typedef enum {
     VARIANT_UPDATE,
     VARIANT_UPDATE_BETA,
     VARIANT_UPDATE_IN_PLACE,
+    VARIANT_CHEBYSHEV,
+    VARIANT_POWERS,
     VARIANTS
 } bench_variant;
 extern const char *const bench_op_name[], *const bench_variant_name[];
@@ -22,8 +24,8 @@ extern const char *const bench_op_name[], *const bench_variant_name[];
 typedef struct {
     bench_op op;
     bench_variant variant;
-    wisp_type type; /* of the blocks */
-    int width;
+    wisp_type type;       /* of the blocks */
+    int width, powers;    /* steps of a call that are interleaved; 1 for all but mpk */
     wisp_row_order order; /* as asked for */
     wisp_format format;
     int64_t rows; /* tsm */
@@ -34,13 +36,15 @@ typedef struct {
 typedef struct {
     wisp_ctx *ctx;
     bench_case what;
-    double center, halfwidth; /* kpm: set before bench_open */
+    double center, halfwidth; /* kpm and mpk: set before bench_open */
     wisp_mat *A;
     wisp_mat_info info; /* of A */
     wisp_blk *v, *w, *u;
+    wisp_blk **list; /* mpk: [powers + 2], v and w and, if all powers are kept, the others */
     wisp_reference *reference;
-    wisp_scalar *shift, *dot, *X; /* X[width][width]: tsm */
-    wisp_cost cost;               /* of one step */
+    wisp_scalar *shift, *dot, *X; /* X[width][width]: tsm; mpk: alpha, beta, gamma of each step */
+    wisp_cost cost;               /* of one step, as a sweep of its own */
+    double least_bytes;           /* of one step, if what `powers` of them need is moved once */
     double read_bytes, gather_bytes,
         write_bytes;      /* of it; of the read ones, those of the block that is gathered from */
     bool stores_past;     /* the caches */
@@ -50,9 +54,9 @@ typedef struct {
 
 /* Not WISP_OK: the context has the message. */
 wisp_status bench_open(bench_runner *r, wisp_ctx *ctx, const wisp_src *src);
-wisp_status bench_step(bench_runner *r);
+wisp_status bench_step(bench_runner *r); /* mpk: `powers` steps */
 void bench_close(bench_runner *r);
-/* Seconds of `steps` steps, one step's worth. */
+/* Seconds of `steps` calls of bench_step, one step's worth. */
 wisp_status bench_time(bench_runner *r, int64_t steps, double *seconds);
 /* As many steps as take `wanted` seconds; at least one. Everything was touched then. */
 wisp_status bench_find_steps(bench_runner *r, double wanted, int64_t *steps);
@@ -102,7 +106,7 @@ typedef struct {
     bench_case what;
     const char *matrix, *order, *format; /* the last two as they are */
     int threads;
-    int64_t repeats, steps; /* of each repetition */
+    int64_t repeats, steps; /* of each repetition, one by one */
     bench_quartiles seconds, load, fraction, model, of_model, core, ratio;
     char against[32]; /* "": no ratio */
     wisp_cost cost;
@@ -128,7 +132,7 @@ int bench_measure(tool *t, bench *b, const bench_case *what, const bench_case *a
 
 /* bench_out.c */
 json_t *bench_row_json(const bench_row *r);
-void bench_table_head(const bench_row *r);
+void bench_table_head(const bench_row *r, bool ratio);
 void bench_table_row(const bench_row *r);
 void bench_stream_table(const wisp_machine *m);
 void bench_stream_rows(json_t *rows, const wisp_machine *m);

@@ -71,7 +71,7 @@ static wisp_status repeat(const bench *b, timing *s, int i, double *load)
     if (s->piece.steps) WISP_TRY(bench_piece_time(&s->piece, &core));
     s->series[CORE][i] = core;
     s->series[LOAD][i] = 0.5 * (before + *load);
-    s->series[FRACTION][i] = 1e-9 * s->run.cost.bytes / s->series[SECONDS][i] / s->series[LOAD][i];
+    s->series[FRACTION][i] = 1e-9 * s->run.least_bytes / s->series[SECONDS][i] / s->series[LOAD][i];
     predict(b, s, i);
 out:
     return status;
@@ -118,6 +118,7 @@ static void name_against(const tool *t, char text[32])
                                                  : "",
              o->against_what == AGAINST_ORDER    ? text_order((wisp_row_order)o->against)
              : o->against_what == AGAINST_FORMAT ? text_format((wisp_format)o->against)
+             : o->against_what == AGAINST_PLAIN  ? "plain"
                                                  : bench_variant_name[o->against]);
 }
 
@@ -134,11 +135,12 @@ static int add_row(tool *t, bench *b, timing *s)
                                            : text_format(r->info.format),
                      .threads = wisp_ctx_threads(t->ctx),
                      .repeats = n,
-                     .steps = s->steps,
+                     .steps = s->steps * r->what.powers,
                      .cost = r->cost,
                      .gather_excess = r->gather_excess,
                      .limit = usual_limit(s->limit, n)};
-    if (tsm || b->op == BENCH_KPM) row.gemm_gflops = gemm_of(b, r->what.type);
+    row.cost.bytes = r->least_bytes;
+    if (tsm || b->op == BENCH_KPM || b->op == BENCH_MPK) row.gemm_gflops = gemm_of(b, r->what.type);
     if (!tsm && !reference && r->info.nnz > 0) row.bytes_per_nonzero = (double)r->info.bytes / (double)r->info.nnz;
     row.seconds = bench_quartiles_of(s->series[SECONDS], n);
     row.load = bench_quartiles_of(s->series[LOAD], n);
@@ -152,7 +154,7 @@ static int add_row(tool *t, bench *b, timing *s)
     }
     monitor_clear(&t->monitor);
     if (!t->opt.json && !t->opt.quiet) {
-        if (json_array_size(b->rows) == 0) bench_table_head(&row);
+        if (json_array_size(b->rows) == 0) bench_table_head(&row, option_seen(&t->opt, "against"));
         bench_table_row(&row);
     }
     return json_array_append_new(b->rows, bench_row_json(&row)) ? tool_fail(t, "out of memory for the results")

@@ -14,9 +14,9 @@ json_t *bench_row_json(const bench_row *r)
     const bench_case *c = &r->what;
     json_t *o = json_pack("{s:s, s:o, s:s, s:i, s:i, s:i, s:s, s:o, s:o, s:s, s:I, s:I}", "op", bench_op_name[c->op],
                           "matrix", text_or_null(r->matrix), "type", wisp_type_name(c->type), "width", c->width,
-                          "powers", 1, "threads", r->threads, "variant", bench_variant_name[c->variant], "order",
-                          text_or_null(r->order), "format", text_or_null(r->format), "device", "cpu", "repeats",
-                          (json_int_t)r->repeats, "steps", (json_int_t)r->steps);
+                          "powers", c->powers, "threads", r->threads, "variant", bench_variant_name[c->variant],
+                          "order", text_or_null(r->order), "format", text_or_null(r->format), "device", "cpu",
+                          "repeats", (json_int_t)r->repeats, "steps", (json_int_t)r->steps);
     if (!o) return NULL;
     const struct {
         const char *key;
@@ -51,13 +51,15 @@ json_t *bench_row_json(const bench_row *r)
     return o;
 }
 
-void bench_table_head(const bench_row *r)
+void bench_table_head(const bench_row *r, bool ratio)
 {
-    printf("%-15s  %5s  %-14s  ", "variant", "width", "type");
+    printf("%-15s  %5s  ", "variant", "width");
+    if (r->what.op == BENCH_MPK) printf("%6s  ", "powers");
+    printf("%-14s  ", "type");
     if (r->matrix) printf("%-7s  %-10s  ", "order", "format");
     printf("%9s  %17s  %7s  %8s  %6s  %6s  %8s  ", "ms", "quartiles", "Gflop/s", "min. MB", "GB/s", "load", "fraction");
     if (r->gemm_gflops > 0) printf("%7s  ", "of gemm");
-    printf("%9s  %8s  %-6s%s\n", "model ms", "of model", "limit", *r->against ? "  ratio (quartiles)" : "");
+    printf("%9s  %8s  %-6s%s\n", "model ms", "of model", "limit", ratio ? "  ratio (quartiles)" : "");
 }
 
 void bench_table_row(const bench_row *r)
@@ -66,7 +68,9 @@ void bench_table_row(const bench_row *r)
     const double ms = 1e3 * r->seconds.median;
     char quartiles[TEXT];
     snprintf(quartiles, sizeof quartiles, "%.4g-%.4g", 1e3 * r->seconds.q1, 1e3 * r->seconds.q3);
-    printf("%-15s  %5d  %-14s  ", bench_variant_name[c->variant], c->width, wisp_type_name(c->type));
+    printf("%-15s  %5d  ", bench_variant_name[c->variant], c->width);
+    if (c->op == BENCH_MPK) printf("%6d  ", c->powers);
+    printf("%-14s  ", wisp_type_name(c->type));
     if (r->matrix) printf("%-7s  %-10s  ", r->order, r->format);
     printf("%9.4g  %17s  %7.2f  %8.4g  %6.1f  %6.1f  %8.2f  ", ms, quartiles, 1e-6 * r->cost.flops / ms,
            1e-6 * r->cost.bytes, 1e-6 * r->cost.bytes / ms, r->load.median, r->fraction.median);

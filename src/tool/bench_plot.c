@@ -1,4 +1,4 @@
-/* The pictures of `wisp bench`, drawn from its JSON: roofline and width sweep, or the bandwidths. */
+/* The pictures of `wisp bench`, drawn from its JSON: roofline and sweep over widths or powers, or the bandwidths. */
 #include "bench.h"
 #include <math.h>
 #include <stdlib.h>
@@ -7,14 +7,15 @@
 static const char *const colors[] = {"#1f4e9c", "#d1495b", "#2e8b57", "#e08e0b", "#7b4fa3", "#12939a", "#8c6d46"};
 enum { COLORS = sizeof colors / sizeof colors[0], MOST_SERIES = 24, NAME = 128 };
 
-/* Rows that differ in their width alone. */
-static const char *const series_keys[] = {"type", "threads", "variant", "order", "format"};
+/* A series: rows that differ in one of these alone, which the sweep is over. */
+static const char *const series_keys[] = {"type", "threads", "variant", "order", "format", "width", "powers"};
 enum { KEYS = sizeof series_keys / sizeof series_keys[0] };
 
 typedef struct {
     json_t *o, *rows;
     json_t *first[MOST_SERIES]; /* row of each series */
-    int count, widths;          /* series; different widths */
+    const char *sweep;          /* key of series_keys */
+    int count, places;          /* series; different values of that key */
     bool differs[KEYS];         /* among the series: what their names say */
     double x[2], y[2];          /* range of the roofline */
     double most;                /* of the rates and the model's */
@@ -22,10 +23,12 @@ typedef struct {
 
 static double number(const json_t *o, const char *key) { return json_number_value(json_object_get(o, key)); }
 
-static bool same_series(const json_t *a, const json_t *b)
+static bool same_series(const picture *p, const json_t *a, const json_t *b)
 {
     for (int k = 0; k < KEYS; k++)
-        if (!json_equal(json_object_get(a, series_keys[k]), json_object_get(b, series_keys[k]))) return false;
+        if (strcmp(series_keys[k], p->sweep) != 0 &&
+            !json_equal(json_object_get(a, series_keys[k]), json_object_get(b, series_keys[k])))
+            return false;
     return true;
 }
 
@@ -40,11 +43,12 @@ static void find_series(picture *p)
     json_array_foreach(p->rows, i, row)
     {
         int s = 0;
-        while (s < p->count && !same_series(row, p->first[s])) s++;
+        while (s < p->count && !same_series(p, row, p->first[s])) s++;
         if (s == p->count && s < MOST_SERIES) p->first[p->count++] = row;
-        bool new_width = true;
-        for (size_t j = 0; j < i; j++) new_width &= number(json_array_get(p->rows, j), "width") != number(row, "width");
-        p->widths += new_width;
+        bool new_place = true;
+        for (size_t j = 0; j < i; j++)
+            new_place &= number(json_array_get(p->rows, j), p->sweep) != number(row, p->sweep);
+        p->places += new_place;
         for (int k = 0; k < KEYS; k++)
             p->differs[k] |=
                 !json_equal(json_object_get(row, series_keys[k]), json_object_get(p->first[0], series_keys[k]));
@@ -56,34 +60,42 @@ static void find_series(picture *p)
     }
 }
 
+/* As it stands in a series' name. */
+static int key_text(char *text, size_t size, const char *gap, const char *key, const json_t *v)
+{
+    const int n = (int)json_integer_value(v);
+    if (!json_is_integer(v)) return snprintf(text, size, "%s%s", gap, json_string_value(v));
+    if (strcmp(key, "threads") != 0) return snprintf(text, size, "%s%s %d", gap, key, n);
+    return snprintf(text, size, "%s%d thread%s", gap, n, n == 1 ? "" : "s");
+}
+
 static void series_name(const picture *p, int s, char name[NAME])
 {
     size_t n = 0;
     name[0] = '\0';
     for (int k = 0; k < KEYS; k++) {
         const json_t *v = json_object_get(p->first[s], series_keys[k]);
-        const bool threads = json_is_integer(v);
-        if (json_is_null(v) || (!p->differs[k] && strcmp(series_keys[k], "variant") != 0)) continue;
-        const char *gap = n ? ", " : "";
-        if (threads)
-            n += (size_t)snprintf(name + n, NAME - n, "%s%d thread%s", gap, (int)json_integer_value(v),
-                                  json_integer_value(v) == 1 ? "" : "s");
-        else
-            n += (size_t)snprintf(name + n, NAME - n, "%s%s", gap, json_string_value(v));
+        if (json_is_null(v) || !strcmp(series_keys[k], p->sweep)) continue;
+        if (!p->differs[k] && strcmp(series_keys[k], "variant") != 0) continue;
+        n += (size_t)key_text(name + n, NAME - n, n ? ", " : "", series_keys[k], v);
         for (char *c = name; *c; c++) *c = *c == '_' ? ' ' : *c;
         if (n >= NAME) return;
     }
 }
 
-/* Columns of block s: width, rate, the model's rate, flops per byte. */
+/* Columns of block s: width or powers, rate, the model's rate, flops per byte. */
 static void write_data(const picture *p, FILE *f)
 {
     for (int s = 0; s < p->count; s++) {
         size_t i;
         json_t *row;
         fprintf(f, "$s%d << EOD\n", s);
-        json_array_foreach(p->rows, i, row) if (same_series(row, p->first[s])) fprintf(
-            f, "%.0f %.6g %.6g %.6g\n", number(row, "width"), number(row, "gflops"), model_gflops(row), intensity(row));
+        json_array_foreach(p->rows, i, row)
+        {
+            if (!same_series(p, row, p->first[s])) continue;
+            fprintf(f, "%.0f %.6g %.6g %.6g\n", number(row, p->sweep), number(row, "gflops"), model_gflops(row),
+                    intensity(row));
+        }
         fputs("EOD\n", f);
     }
 }
@@ -139,11 +151,11 @@ static void write_roofline(const picture *p, FILE *f)
         char name[NAME];
         series_name(p, s, name);
         fprintf(f, ", $s%d using 4:2 with points pt %d ps 1.2 lc rgb '%s' ", s, point_of(s), colors[s % COLORS]);
-        if (p->widths == 1) {
+        if (p->places == 1) {
             fputs("title ", f);
             plot_quote(f, name);
         }
-        if (p->widths > 1 && p->count <= 2)
+        if (p->places > 1 && p->count <= 2)
             fprintf(f, ", $s%d using 4:2:(sprintf('%%d',$1)) with labels %s tc rgb '%s'", s,
                     s ? "left offset 0.7,-0.3" : "right offset -0.7,0.3", colors[s % COLORS]);
     }
@@ -152,30 +164,32 @@ static void write_roofline(const picture *p, FILE *f)
 
 static void write_sweep(const picture *p, FILE *f)
 {
-    fputs("set title 'rate over block width' offset 0,-0.5\nset logscale x 2\nset xrange [*:*]\nset autoscale x\n"
-          "set offsets graph 0.06, graph 0.06, 0, 0\nset xlabel 'block width'\nset xtics (",
-          f);
+    const char *name_of_x = strcmp(p->sweep, "width") != 0 ? "interleaved steps" : "block width";
+    fprintf(f,
+            "set title 'rate over %s' offset 0,-0.5\nset logscale x 2\nset xrange [*:*]\nset autoscale x\n"
+            "set offsets graph 0.06, graph 0.06, 0, 0\nset xlabel '%s'\nset xtics (",
+            name_of_x, name_of_x);
     size_t i;
     json_t *row;
     double shown[64];
     int n = 0;
     json_array_foreach(p->rows, i, row)
     {
-        const double width = number(row, "width");
+        const double x = number(row, p->sweep);
         bool is_new = n < 64;
-        for (int j = 0; j < n; j++) is_new &= shown[j] != width;
+        for (int j = 0; j < n; j++) is_new &= shown[j] != x;
         if (!is_new) continue;
-        fprintf(f, "%s%.0f", n ? "," : "", width);
-        shown[n++] = width;
+        fprintf(f, "%s%.0f", n ? "," : "", x);
+        shown[n++] = x;
     }
     fprintf(f, ")\nset yrange [0:%.6g]\nplot ", 1.1 * p->most);
     for (int s = 0; s < p->count; s++) {
         char name[NAME];
         series_name(p, s, name);
-        fprintf(f, "%s$s%d using 1:2 with linespoints lw 2 pt %d ps 1.1 lc rgb '%s' title ", s ? ", " : "", s,
-                point_of(s), colors[s % COLORS]);
+        fprintf(f, "%s$s%d using 1:2 smooth unique with linespoints lw 2 pt %d ps 1.1 lc rgb '%s' title ",
+                s ? ", " : "", s, point_of(s), colors[s % COLORS]);
         plot_quote(f, name);
-        fprintf(f, ", $s%d using 1:3 with lines lw 1.4 dt 2 lc rgb '%s'", s, colors[s % COLORS]);
+        fprintf(f, ", $s%d using 1:3 smooth unique with lines lw 1.4 dt 2 lc rgb '%s'", s, colors[s % COLORS]);
     }
     fputs(", NaN with lines lw 1.4 dt 2 lc rgb '#404040' title 'model'\n", f);
 }
@@ -185,7 +199,7 @@ static void write_op(const tool *t, const void *arg, FILE *f, const char *path)
     const picture *p = arg;
     json_t *m = json_object_get(p->o, "machine"), *row = json_array_get(p->rows, 0);
     const char *matrix = json_string_value(json_object_get(row, "matrix"));
-    const bool sweep = p->widths > 1;
+    const bool sweep = p->places > 1;
     char title[512];
     (void)t;
     snprintf(title, sizeof title, "%s%s%s: %s, %s%lld thread%s, %s", json_string_value(json_object_get(row, "op")),
@@ -261,12 +275,13 @@ int bench_plot(tool *t, const json_t *o, const char *path)
 {
     /* Reading from it is not const in jansson 2, though it changes nothing. */
     json_t *object = (json_t *)(uintptr_t)o;
-    picture p = {.o = object, .rows = json_object_get(object, "rows")};
+    picture p = {.o = object, .rows = json_object_get(object, "rows"), .sweep = "width"};
     const char *op = json_string_value(json_object_get(json_array_get(p.rows, 0), "op"));
     const bool stream = op && !strcmp(op, "stream");
     char *data;
     size_t size;
     if (!op) return tool_fail(t, "there is no row to draw in %s", path);
+    if (!strcmp(op, "mpk")) p.sweep = "powers";
     if (!stream) find_series(&p);
     int rc = plot_run(t, stream ? write_stream : write_op, &p, path, &data, &size);
     if (!rc) rc = outfile_write(t, path, data, size);

@@ -3,10 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const bench_op_name[] = {"spmv", "spmmv", "kpm", "tsm", "stream", NULL};
-const char *const bench_variant_name[] = {"blocked",    "naive",  "reference",   "gram",
-                                          "gram_kahan", "update", "update_beta", "update_in_place"};
+const char *const bench_op_name[] = {"spmv", "spmmv", "kpm", "mpk", "tsm", "stream", NULL};
+const char *const bench_variant_name[] = {"blocked", "naive",       "reference",       "gram",      "gram_kahan",
+                                          "update",  "update_beta", "update_in_place", "chebyshev", "powers"};
 static const unsigned kpm_terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY;
+
+/* The step of Figure 5, by itself or as one of several. */
+static bool is_fused(const bench_case *c) { return c->op == BENCH_KPM || c->variant == VARIANT_CHEBYSHEV; }
 
 static wisp_scalar real(double x) { return (wisp_scalar){x, 0}; }
 
@@ -34,6 +37,26 @@ out:
     return status;
 }
 
+/* Chebyshev steps go on where the call before has stopped; powers start anew. */
+static wisp_status step_mpk(bench_runner *r)
+{
+    const int powers = r->what.powers;
+    wisp_mpk_opts o = {.steps = powers, .depth = powers};
+    if (!is_fused(&r->what)) return wisp_mpk(r->list, powers + 2, r->A, &o);
+    o.alpha = r->X;
+    o.beta = r->X + powers;
+    o.gamma = r->X + 2 * powers;
+    o.terms = kpm_terms & (WISP_DOT_XX | WISP_DOT_XY);
+    o.dot = r->dot;
+    wisp_status status = wisp_mpk(r->list, 2, r->A, &o);
+    if (powers % 2) {
+        wisp_blk *last = r->list[0];
+        r->list[0] = r->list[1];
+        r->list[1] = last;
+    }
+    return status;
+}
+
 static wisp_status step_tsm(bench_runner *r)
 {
     const int width = r->what.width;
@@ -49,6 +72,7 @@ static wisp_status step_tsm(bench_runner *r)
 wisp_status bench_step(bench_runner *r)
 {
     if (r->what.op == BENCH_TSM) return step_tsm(r);
+    if (r->what.op == BENCH_MPK) return step_mpk(r);
     if (r->what.op != BENCH_KPM) return wisp_spmmv(r->w, r->A, r->v, NULL);
     if (r->what.variant == VARIANT_REFERENCE)
         return wisp_reference_step(r->reference, 2 / r->halfwidth, r->center, -1, r->dot);
@@ -66,7 +90,7 @@ wisp_status bench_time(bench_runner *r, int64_t steps, double *seconds)
         wisp_status status = bench_step(r);
         if (status != WISP_OK) return status;
     }
-    *seconds = (tool_now() - start) / (double)steps;
+    *seconds = (tool_now() - start) / (double)(steps * r->what.powers);
     return WISP_OK;
 }
 
@@ -78,7 +102,7 @@ wisp_status bench_find_steps(bench_runner *r, double wanted, int64_t *steps)
     *steps = 1;
     for (; status == WISP_OK && *steps < MOST; *steps *= 2) {
         status = bench_time(r, *steps, &seconds);
-        if (seconds * (double)*steps >= wanted) break;
+        if (seconds * (double)(*steps * r->what.powers) >= wanted) break;
     }
     return status;
 }
@@ -93,24 +117,33 @@ static bool product_stores_past(const bench_runner *r, double block)
     return block >= 64 << 20 && (row % 64 == 0 || single) && r->info.format != WISP_FORMAT_HERMITIAN;
 }
 
+/* Of one step, if the matrix and what is there at the start come from memory once for all steps of a call, and what
+   stays goes back: the last two vectors, or all. */
+static double least_bytes(const bench_runner *r, double block)
+{
+    const int powers = r->what.powers, more = powers < 2 ? 0 : r->what.variant == VARIANT_POWERS ? powers - 1 : 1;
+    return (r->cost.bytes + more * block) / powers;
+}
+
 /* Least traffic and operations of one step; the naive one goes over its vectors thirteen times (table I). What is
    written without having been read is read, too, unless it is stored past the caches, as the update does. */
 static wisp_status find_cost(bench_runner *r)
 {
     const bench_case *c = &r->what;
-    const bool kpm = c->op == BENCH_KPM;
+    const bool fused = is_fused(c), kept = c->variant == VARIANT_POWERS;
     const double block = (double)r->info.rows * c->width * (double)wisp_type_size(c->type);
-    wisp_status status = wisp_spmmv_cost(r->A, c->type, c->width, kpm ? kpm_terms : 0, &r->cost);
-    r->working_bytes = (double)r->info.bytes + block * (c->variant == VARIANT_NAIVE ? 3 : 2);
+    wisp_status status = wisp_spmmv_cost(r->A, c->type, c->width, fused ? kpm_terms : 0, &r->cost);
+    r->working_bytes = (double)r->info.bytes + block * (c->variant == VARIANT_NAIVE ? 3 : kept ? c->powers + 1 : 2);
     r->gather_bytes = (double)r->info.cols * c->width * (double)wisp_type_size(c->type);
     r->write_bytes = block;
-    if (kpm && c->variant == VARIANT_NAIVE) {
+    if (c->variant == VARIANT_NAIVE) {
         r->cost.bytes += (13 - 3) * block;
         r->write_bytes += 3 * block;
     }
     r->read_bytes = r->cost.bytes - r->write_bytes;
-    r->stores_past = !kpm && product_stores_past(r, block);
-    if ((!kpm && !r->stores_past) || c->variant == VARIANT_NAIVE) r->read_bytes += block;
+    r->least_bytes = least_bytes(r, block);
+    r->stores_past = !fused && product_stores_past(r, block);
+    if ((!fused && !r->stores_past) || c->variant == VARIANT_NAIVE) r->read_bytes += block;
     wisp_gather gather = {1, 0};
     if (status == WISP_OK) status = wisp_mat_gather(r->A, c->type, c->width, &gather);
     r->gather_excess = gather.excess;
@@ -124,7 +157,7 @@ static void find_tsm_cost(bench_runner *r)
     const double block = (double)c->rows * c->width * (double)wisp_type_size(c->type);
     r->read_bytes = gram || c->variant == VARIANT_UPDATE_BETA ? 2 * block : block;
     r->write_bytes = gram ? 0 : block;
-    r->cost.bytes = r->read_bytes + r->write_bytes;
+    r->cost.bytes = r->least_bytes = r->read_bytes + r->write_bytes;
     r->stores_past = c->variant == VARIANT_UPDATE;
     r->cost.flops = (wisp_type_is_complex(c->type) ? 8.0 : 2.0) * (double)c->rows * c->width * c->width;
     r->working_bytes = c->variant == VARIANT_UPDATE_IN_PLACE ? block : 2 * block;
@@ -148,6 +181,26 @@ static wisp_status make_blocks(bench_runner *r, wisp_map *rows, wisp_map *cols)
     WISP_TRY(wisp_blk_create(&r->w, r->ctx, rows, c->type, c->width));
     if (c->variant == VARIANT_NAIVE) WISP_TRY(wisp_blk_create(&r->u, r->ctx, rows, c->type, c->width));
     WISP_TRY(wisp_blk_fill_random(r->v, WISP_RANDOM_TRACE, 1, 0, 0));
+out:
+    return status;
+}
+
+static wisp_status open_mpk(bench_runner *r)
+{
+    wisp_status status = WISP_OK;
+    const int powers = r->what.powers;
+    const bool kept = r->what.variant == VARIANT_POWERS;
+    WISP_TRY(wisp_alloc(r->ctx, &r->list, (size_t)powers + 2, sizeof *r->list));
+    r->list[kept ? 2 : 0] = r->w;
+    r->list[1] = r->v;
+    for (int k = 2; kept && k <= powers; k++)
+        WISP_TRY(wisp_blk_create(&r->list[k + 1], r->ctx, wisp_mat_map(r->A), r->what.type, r->what.width));
+    WISP_TRY(wisp_alloc(r->ctx, &r->X, 3 * (size_t)powers, sizeof *r->X));
+    for (int k = 0; k < powers; k++) {
+        r->X[k] = real(2 / r->halfwidth);
+        r->X[powers + k] = real(-1);
+        r->X[2 * powers + k] = real(r->center);
+    }
 out:
     return status;
 }
@@ -187,6 +240,7 @@ static wisp_status open_matrix(bench_runner *r, const wisp_src *src)
         WISP_TRY(wisp_reference_create(&r->reference, r->ctx, src, c->width, 1));
     } else {
         WISP_TRY(make_blocks(r, wisp_mat_map(r->A), wisp_mat_col_map(r->A)));
+        if (c->op == BENCH_MPK) WISP_TRY(open_mpk(r));
     }
 out:
     return status;
@@ -195,10 +249,10 @@ out:
 wisp_status bench_open(bench_runner *r, wisp_ctx *ctx, const wisp_src *src)
 {
     wisp_status status = WISP_OK;
-    const size_t width = (size_t)r->what.width;
+    const size_t width = (size_t)r->what.width, dots = 3 * (size_t)r->what.powers;
     r->ctx = ctx;
     WISP_TRY(wisp_alloc(ctx, &r->shift, width, sizeof *r->shift));
-    WISP_TRY(wisp_alloc(ctx, &r->dot, (width > 3 ? width : 3) * width, sizeof *r->dot));
+    WISP_TRY(wisp_alloc(ctx, &r->dot, (width > dots ? width : dots) * width, sizeof *r->dot));
     for (size_t j = 0; j < width; j++) r->shift[j] = real(r->center);
     WISP_TRY(r->what.op == BENCH_TSM ? open_tsm(r) : open_matrix(r, src));
 out:
@@ -210,11 +264,14 @@ void bench_close(bench_runner *r)
     wisp_blk_free(r->v);
     wisp_blk_free(r->w);
     wisp_blk_free(r->u);
+    for (int k = 2; r->list && r->what.variant == VARIANT_POWERS && k <= r->what.powers; k++)
+        wisp_blk_free(r->list[k + 1]);
     wisp_reference_free(r->reference);
     if (r->ctx) {
         wisp_free(r->ctx, r->shift);
         wisp_free(r->ctx, r->dot);
         wisp_free(r->ctx, r->X);
+        wisp_free(r->ctx, r->list);
     }
     wisp_mat_free(r->A);
     *r = (bench_runner){0};

@@ -7,32 +7,47 @@ enum { ALL_ORDERS = WISP_ROWS_TILES + 1, ALL_FORMATS = WISP_FORMAT_HERMITIAN + 1
 
 /* ---- options ------------------------------------------------------------------------------------- */
 
-static bool is_tsm_variant(int v) { return v >= VARIANT_GRAM; }
+/* From the first one, which most ops take by default, to the last one. */
+static const struct {
+    bench_variant first, last;
+    const char *names;
+} variants_of[] = {
+    [BENCH_SPMV] = {VARIANT_BLOCKED, VARIANT_BLOCKED, "blocked alone"},
+    [BENCH_SPMMV] = {VARIANT_BLOCKED, VARIANT_BLOCKED, "blocked alone"},
+    [BENCH_KPM] = {VARIANT_BLOCKED, VARIANT_REFERENCE, "blocked, naive, reference"},
+    [BENCH_MPK] = {VARIANT_CHEBYSHEV, VARIANT_POWERS, "chebyshev, powers"},
+    [BENCH_TSM] = {VARIANT_GRAM, VARIANT_UPDATE_IN_PLACE, "gram, gram_kahan, update, update_beta, update_in_place"},
+    [BENCH_STREAM] = {VARIANT_BLOCKED, VARIANT_BLOCKED, "blocked alone"},
+};
+
+/* Whether the rows, or those that they are compared with, are of this variant. */
+static bool has_variant(const options *o, bench_variant v)
+{
+    const bool against = option_seen(o, "against") && o->against_what == AGAINST_VARIANT;
+    return o->bench_variant == (int)v || (against && o->against == (int)v);
+}
 
 static int check_variants(tool *t, bench_op op)
 {
-    const options *o = &t->opt;
+    options *o = &t->opt;
     const bool against = option_seen(o, "against"), variant = option_seen(o, "variant");
     const int list[] = {variant ? o->bench_variant : -1,
                         against && o->against_what == AGAINST_VARIANT ? o->against : -1};
     for (int i = 0; i < 2; i++) {
         if (list[i] < 0) continue;
-        const bool known = op == BENCH_TSM   ? is_tsm_variant(list[i])
-                           : op == BENCH_KPM ? !is_tsm_variant(list[i])
-                                             : list[i] == VARIANT_BLOCKED;
-        if (!known)
+        if (list[i] < (int)variants_of[op].first || list[i] > (int)variants_of[op].last)
             return tool_usage(t, "wisp bench %s has no variant %s; it has %s", bench_op_name[op],
-                              bench_variant_name[list[i]],
-                              op == BENCH_TSM   ? "gram, gram_kahan, update, update_beta, update_in_place"
-                              : op == BENCH_KPM ? "blocked, naive, reference"
-                                                : "blocked alone");
+                              bench_variant_name[list[i]], variants_of[op].names);
     }
+    if (op == BENCH_MPK && !variant) o->bench_variant = VARIANT_CHEBYSHEV;
     if (!against) return EXIT_FINE;
     if (op == BENCH_TSM && o->against_what != AGAINST_VARIANT)
         return tool_usage(t, "wisp bench tsm has no matrix, so --against names a variant");
     if (op == BENCH_TSM && !variant)
         return tool_usage(t, "--against needs --variant for wisp bench tsm: which of its operations is compared");
-    if ((o->against_what == AGAINST_VARIANT && o->against == o->bench_variant) ||
+    const bool plain = o->against_what == AGAINST_PLAIN, only_plain = o->depths[0] == 1 && !o->depths[1];
+    if (plain && op != BENCH_MPK) return tool_usage(t, "--against plain is there for wisp bench mpk alone");
+    if ((plain && only_plain) || (o->against_what == AGAINST_VARIANT && o->against == o->bench_variant) ||
         (o->against_what == AGAINST_ORDER && o->against == o->order) ||
         (o->against_what == AGAINST_FORMAT && o->against == o->format))
         return tool_usage(t, "--against names what the rows are already; name another variant, order or format");
@@ -54,6 +69,7 @@ static int check_op(tool *t, bench_op op)
     for (; list && *list; list++)
         if (option_seen(o, *list)) return tool_usage(t, "wisp bench %s takes no --%s", name, *list);
     if (!alone && option_seen(o, "rows")) return tool_usage(t, "--rows is there for wisp bench tsm alone");
+    if (op != BENCH_MPK && option_seen(o, "powers")) return tool_usage(t, "--powers is there for wisp bench mpk alone");
     for (int i = 0; op == BENCH_SPMV && o->widths[i]; i++)
         if (o->widths[i] != 1) return tool_usage(t, "wisp bench spmv has width 1; use spmmv");
     for (int i = 0; op == BENCH_TSM && o->widths[i]; i++)
@@ -70,7 +86,7 @@ static int check_options(tool *t, bench_op *op)
     int i = 0;
     while (bench_op_name[i] && strcmp(bench_op_name[i], o->arg[0])) i++;
     if (!bench_op_name[i])
-        return tool_usage(t, "\"%.40s\" is no operation; expected spmv, spmmv, kpm, tsm or stream", o->arg[0]);
+        return tool_usage(t, "\"%.40s\" is no operation; expected spmv, spmmv, kpm, mpk, tsm or stream", o->arg[0]);
     *op = (bench_op)i;
     int rc = check_op(t, *op);
     if (!rc) rc = check_variants(t, *op);
@@ -85,9 +101,11 @@ static int check_options(tool *t, bench_op *op)
 
 static void set_lists(options *o, bench_op op)
 {
-    static const int64_t usual[] = {1, 4, 8, 16, 32, 0};
+    static const int64_t usual[] = {1, 4, 8, 16, 32, 0}, depths[] = {1, 2, 4, 8, 16, 0};
     if (!o->widths[0]) memcpy(o->widths, op == BENCH_TSM ? usual + 1 : usual, op == BENCH_TSM ? 5 * 8 : sizeof usual);
     if (op == BENCH_SPMV) o->widths[1] = 0;
+    if (op != BENCH_MPK) o->depths[0] = 1;
+    if (!o->depths[0]) memcpy(o->depths, depths, sizeof depths);
     if (!o->types[0] && op == BENCH_TSM) o->types[0] = WISP_D, o->types[1] = WISP_Z, o->types[2] = 0;
 }
 
@@ -95,10 +113,9 @@ static void set_lists(options *o, bench_op op)
 static int check_source(tool *t, const bench *b)
 {
     const options *o = &t->opt;
-    const bool reference =
-        o->bench_variant == VARIANT_REFERENCE ||
-        (option_seen(o, "against") && o->against_what == AGAINST_VARIANT && o->against == VARIANT_REFERENCE);
-    if (b->op == BENCH_KPM && b->src.rows != b->src.cols) return tool_fail(t, "wisp bench kpm needs a square matrix");
+    const bool reference = has_variant(o, VARIANT_REFERENCE);
+    if ((b->op == BENCH_KPM || b->op == BENCH_MPK) && b->src.rows != b->src.cols)
+        return tool_fail(t, "wisp bench %s needs a square matrix", bench_op_name[b->op]);
     for (int i = 0; o->types[i]; i++) {
         const wisp_type type = (wisp_type)o->types[i];
         if (wisp_type_is_complex(b->src.type) && !wisp_type_is_complex(type))
@@ -124,7 +141,8 @@ static int find_bounds(tool *t, bench *b)
     if (wisp_mat_create(&A, t->ctx, &b->src, &mo) || wisp_mat_get_props(A, &p))
         rc = tool_fail_ctx(t);
     else if (!p.hermitian)
-        rc = tool_fail(t, "wisp bench kpm needs a Hermitian matrix, which %s is not", t->opt.arg[1]);
+        rc = tool_fail(t, "wisp bench %s needs a Hermitian matrix, which %s is not%s", bench_op_name[b->op],
+                       t->opt.arg[1], b->op == BENCH_MPK ? "; --variant powers takes any square one" : "");
     wisp_mat_free(A);
     if (rc) return rc;
     b->center = 0.5 * (p.gershgorin_min + p.gershgorin_max);
@@ -139,7 +157,7 @@ static int last_of(int asked, int all) { return asked == all ? all - 1 : asked; 
 
 static bool same_case(const bench_case *a, const bench_case *b)
 {
-    return a->variant == b->variant && a->order == b->order && a->format == b->format;
+    return a->variant == b->variant && a->order == b->order && a->format == b->format && a->powers == b->powers;
 }
 
 static int run_case(tool *t, bench *b, const bench_case *c)
@@ -150,6 +168,8 @@ static int run_case(tool *t, bench *b, const bench_case *c)
         other.order = (wisp_row_order)o->against;
     else if (o->against_what == AGAINST_FORMAT)
         other.format = (wisp_format)o->against;
+    else if (o->against_what == AGAINST_PLAIN)
+        other.powers = 1;
     else
         other.variant = (bench_variant)o->against;
     const bool alternate = option_seen(o, "against") && !same_case(c, &other);
@@ -159,12 +179,12 @@ static int run_case(tool *t, bench *b, const bench_case *c)
     return rc;
 }
 
-/* All variants, orders and formats of one type and width. */
-static int run_width(tool *t, bench *b, wisp_type type, int width, bool count_only)
+/* All variants, orders and formats of one type, width and number of steps at a time. */
+static int run_width(tool *t, bench *b, wisp_type type, int width, int powers, bool count_only)
 {
     const options *o = &t->opt;
     const bool all = b->op == BENCH_TSM && !option_seen(o, "variant");
-    const int first = all ? VARIANT_GRAM : o->bench_variant, last = all ? VARIANTS - 1 : o->bench_variant;
+    const int first = all ? VARIANT_GRAM : o->bench_variant, last = all ? VARIANT_UPDATE_IN_PLACE : o->bench_variant;
     int rc = EXIT_FINE;
     for (int v = first; v <= last; v++)
         for (int r = first_of(o->order, ALL_ORDERS); r <= last_of(o->order, ALL_ORDERS); r++)
@@ -173,6 +193,7 @@ static int run_width(tool *t, bench *b, wisp_type type, int width, bool count_on
                                       .variant = (bench_variant)v,
                                       .type = type,
                                       .width = width,
+                                      .powers = powers,
                                       .order = (wisp_row_order)r,
                                       .format = (wisp_format)f,
                                       .rows = o->rows                      ? o->rows
@@ -192,7 +213,8 @@ static int run_cases(tool *t, bench *b, bool count_only)
     int rc = EXIT_FINE;
     for (int i = 0; (o->types[i] || (i == 0 && count_only)) && !rc; i++) /* the matrix's type may not be known yet */
         for (int j = 0; o->widths[j] && !rc; j++)
-            rc = run_width(t, b, (wisp_type)o->types[i], (int)o->widths[j], count_only);
+            for (int k = 0; o->depths[k] && !rc; k++)
+                rc = run_width(t, b, (wisp_type)o->types[i], (int)o->widths[j], (int)o->depths[k], count_only);
     return rc;
 }
 
@@ -220,7 +242,7 @@ static int run_threads(tool *t, bench *b)
     if (matrix && !o->types[0]) o->types[0] = b->src.type;
     if (matrix) rc = check_source(t, b);
     if (!rc) rc = machine_measure(t, &b->machine, &b->gemm, what | WISP_MEASURE_FMA);
-    if (!rc && b->op == BENCH_KPM) rc = find_bounds(t, b);
+    if (!rc && (b->op == BENCH_KPM || has_variant(o, VARIANT_CHEBYSHEV))) rc = find_bounds(t, b);
     if (rc) return rc;
     json_array_append_new(b->machines, machine_json(&b->machine, &b->gemm));
     monitor_clear(&t->monitor);

@@ -72,6 +72,7 @@ static wisp_status step_seconds(tool *t, const wisp_machine *m, const wisp_src *
                                         .variant = variant,
                                         .type = mo->type,
                                         .width = width,
+                                        .powers = 1,
                                         .order = mo->order,
                                         .format = mo->format},
                                .halfwidth = 1e100};

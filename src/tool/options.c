@@ -85,14 +85,19 @@ static const option_def table[] = {
      "block widths, one row each (spmv: 1; tsm: 4,8,16,32; else\n1,4,8,16,32)"},
     {NULL, "types", 0, "s,d,c,z", parse_types, CMD_BENCH, false, AT(types), 0, 0,
      "of the blocks: single, double, complex single, complex\ndouble (that of the matrix; tsm: d,z)"},
+    {NULL, "powers", 0, "P,P,..", parse_list, CMD_BENCH, false, AT(depths), 1, 256,
+     "mpk: steps that are interleaved, one row each; 1: one sweep\nafter the other (1,2,4,8,16)"},
     {NULL, "rows", 0, "N", parse_count, CMD_BENCH, false, AT(rows), 1, INT32_MAX,
      "tsm: rows of the blocks (4000000, complex: 2000000)"},
     {NULL, "variant", 0, BENCH_VARIANTS, parse_choice, CMD_BENCH, false, AT(bench_variant), 0, 0,
-     "kpm: blocked, naive (separate vector operations), reference\n(a plain fused CRS kernel); spmv, spmmv: blocked "
-     "alone;\ntsm: the others (blocked; tsm: all of them)"},
-    {NULL, "against", 0, "VARIANT|order=O|format=F", parse_against, CMD_BENCH, false, 0, 0, 0,
-     "alternate with this variant, or with the same one in another\norder or format, and give the ratio of the times: "
-     "how many\ntimes faster the row is"},
+     "spmv, spmmv: blocked alone; kpm: blocked, naive (separate\nvector operations), reference (a plain fused CRS "
+     "kernel);\n"
+     "mpk: chebyshev (with dots, two blocks), powers (all kept);\ntsm: gram, gram_kahan, update, update_beta, "
+     "update_in_place\n(blocked; mpk: chebyshev; tsm: all of them)"},
+    {NULL, "against", 0, "VARIANT|order=O|format=F|plain", parse_against, CMD_BENCH, false, 0, 0, 0,
+     "alternate with this variant, or with the same one in another\norder or format or (mpk) by plain sweeps, and give "
+     "the\n"
+     "ratio of the times: how many times faster the row is"},
     {NULL, "repeats", 0, "N", parse_count, CMD_BENCH, false, AT(repeats), 7, 10000, "repetitions of each row (9)"},
     FLAG("measure", 0, CMD_MACHINE, false, measure, "measure anew, even if an earlier result is kept"),
     FLAG("gemm-child", 0, CMD_MACHINE, false, gemm_child, ""),
@@ -270,9 +275,10 @@ const char *options_new_run(const options *o)
 static void help_row(FILE *out, const option_def *def, const command_def *cmd)
 {
     enum { COLUMN = 30 };
-    const char *help = def->help;
+    const char *help = def->help, *arg = def->arg;
+    if (!strcmp(def->name, "variant") && cmd->bit == CMD_BENCH) arg = "VARIANT"; /* too many for a line */
     if (!strcmp(def->name, "plot"))
-        help = cmd->bit == CMD_BENCH    ? "draw the roofline and the rates over the width (gnuplot)"
+        help = cmd->bit == CMD_BENCH    ? "draw the roofline and the rates over width or powers (gnuplot)"
                : cmd->bit == CMD_EVOLVE ? "draw the densities of the rows over time (gnuplot)"
                                         : "draw the density of states with its error band (gnuplot)";
     if (!strcmp(def->name, "output"))
@@ -281,7 +287,7 @@ static void help_row(FILE *out, const option_def *def, const command_def *cmd)
                : cmd->bit == CMD_POWER ? "the last power, as the columns of a dense .mtx or .mtx.gz"
                                        : "the results: .csv, .json or .h5";
     int n = def->letter ? fprintf(out, "  -%c, --%s", def->letter, def->name) : fprintf(out, "      --%s", def->name);
-    if (def->arg) n += fprintf(out, " %s", def->arg);
+    if (arg) n += fprintf(out, " %s", arg);
     if (n > COLUMN - 2) {
         n = 0;
         fputc('\n', out);

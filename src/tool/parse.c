@@ -233,13 +233,17 @@ bool parse_types(const option_def *def, const char *text, void *value, char *why
     return refuse(why, "expected letters s, d, c, z with commas between them");
 }
 
-/* A variant, or another order or format; they are kept apart from each other by what comes before. */
+/* A variant, another order or format, or plain sweeps; they are kept apart from each other by what comes before. */
 bool parse_against(const option_def *def, const char *text, void *value, char *why)
 {
     static const char orders[] = "auto|natural|rcm|tiles", formats[] = "auto|sell|compressed|hermitian";
     options *o = (options *)(void *)((char *)value - def->offset);
     const char *choices = BENCH_VARIANTS;
     o->against_what = AGAINST_VARIANT;
+    if (!strcmp(text, "plain")) {
+        o->against_what = AGAINST_PLAIN;
+        return true;
+    }
     if (!strncmp(text, "order=", 6)) {
         o->against_what = AGAINST_ORDER;
         choices = orders;
@@ -252,7 +256,7 @@ bool parse_against(const option_def *def, const char *text, void *value, char *w
     o->against = find_choice(choices, text, strlen(text));
     if (o->against >= 0) return true;
     if (o->against_what == AGAINST_VARIANT)
-        return refuse(why, "expected one of " BENCH_VARIANTS ", order=O or format=F");
+        return refuse(why, "expected one of " BENCH_VARIANTS ", order=O, format=F or plain");
     snprintf(why, WHY, "expected one of %s after the =", choices);
     return false;
 }
