@@ -1,6 +1,6 @@
 # What the tests of the command share: sourced with the command, the source folder and a scratch folder as $1, $2, $3.
 set -u
-wisp=$1 source=$2 dir=$3
+wisp=$1 source=$2 dir=${3:?a scratch folder, which is made anew}
 rm -rf "$dir" && mkdir -p "$dir" && cd "$dir" || exit 1
 export OMP_NUM_THREADS=2
 unset WISP_ISA

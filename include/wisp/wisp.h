@@ -194,7 +194,8 @@ typedef struct wisp_mat wisp_mat;
 
 /* How rows are put in order in memory, invisible to the user: as they come, reverse Cuthill-McKee, or tiles whose
    block rows stay in cache until they are gathered again. DEFAULT: what a model of the caches finds best, for this
-   machine and number of threads: who wants the same bits with another number names the order. */
+   machine and number of threads: who wants the same bits with another number names the natural order or RCM, or shares
+   a map. */
 typedef enum { WISP_ROWS_DEFAULT, WISP_ROWS_NATURAL, WISP_ROWS_RCM, WISP_ROWS_TILES } wisp_row_order;
 /* How entries are stored: SELL-C-sigma as they are; compressed without loss (repeated rows once, repeated values once,
    short column differences; WISP_ERR_UNSUPPORTED if there is none of that); or one half of a Hermitian matrix (on
@@ -406,7 +407,7 @@ typedef struct { /* v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1], k < s
    are types, maps and refusals; no two blocks of v and z may overlap. After a failure or a cancel the blocks hold
    anything. */
 WISP_API wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wisp_mpk_opts *opts);
-/* Bytes that wisp_mpk with dots holds at most beside matrix and blocks, for a matrix that was made for this width. */
+/* Bytes, about, that wisp_mpk with dots holds beside matrix and blocks, for a matrix that was made for this width. */
 WISP_API int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth);
 
 typedef struct {

@@ -5,6 +5,7 @@
 #include "../comm/comm.h"
 #include "../topo/team.h"
 #include "kernels.h"
+#include <string.h>
 
 /* WISP__COMBOS if there is no kernel for the pair. */
 wisp__combo wisp__combo_of(wisp_type matrix, wisp_type block);
@@ -25,6 +26,15 @@ typedef struct {
                               blocks weigh the same */
     const int32_t *order;  /* [blocks] in which they are taken; NULL: as they come */
 } wisp__grid;
+
+/* Runs a kernel on one block; partial[blocks][dot_size] takes its dots, if it is not NULL. */
+static inline void wisp__run_block(wisp__spmmv_fn fn, const wisp__spmmv_params *p, const wisp__grid *g, int64_t block,
+                                   double *partial, size_t dot_size)
+{
+    double *dot = partial ? partial + (size_t)block * dot_size : NULL;
+    if (dot) memset(dot, 0, dot_size * sizeof *dot);
+    fn(p, block * g->chunks_per_block, WISP__MIN((block + 1) * g->chunks_per_block, g->chunks), dot);
+}
 
 /* Steps of a recurrence in an order of their own: task i is one step of one group of rows (group_blocks blocks of the
    grid; the last group may have fewer). It begins when every thread has done its part of task `after`, and so of those

@@ -118,7 +118,7 @@ static int64_t first_block(const wisp__grid *g, int thread, int threads)
 {
     if (thread >= threads) return g->blocks;
     const int64_t rows_weight = 4; /* a row costs about as much as some entries */
-    if (!g->weight || g->order) return wisp__split(g->blocks, threads, thread);
+    if (!g->weight) return wisp__split(g->blocks, threads, thread);
     const int64_t total = g->weight[g->chunks] + rows_weight * g->chunks;
     const int64_t target = wisp__split(total, threads, thread);
     int64_t lo = 0, hi = g->blocks;
@@ -135,10 +135,7 @@ static int64_t first_block(const wisp__grid *g, int thread, int threads)
 static void spmmv_block(const spmmv_run *r, int64_t turn)
 {
     const wisp__grid *g = r->grid;
-    const int64_t b = g->order ? g->order[turn] : turn;
-    double *dot = r->partial ? r->partial + (size_t)b * r->dot_size : NULL;
-    if (dot) memset(dot, 0, r->dot_size * sizeof *dot);
-    r->fn(r->p, b * g->chunks_per_block, WISP__MIN((b + 1) * g->chunks_per_block, g->chunks), dot);
+    wisp__run_block(r->fn, r->p, g, g->order ? g->order[turn] : turn, r->partial, r->dot_size);
 }
 
 static void spmmv_thread(void *arg, int thread, int threads)

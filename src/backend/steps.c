@@ -3,7 +3,6 @@
    other threads have not done yet. */
 #include "backend.h"
 #include <sched.h>
-#include <string.h>
 
 /* Tasks that a thread has done its part of; on a cache line of its own. */
 typedef struct {
@@ -32,8 +31,9 @@ static bool wait_for(steps_run *r, int64_t after, int thread, int threads)
     enum { SPINS = 4096 };
     for (int t = 0; t < threads; t++) {
         if (t == thread) continue;
-        for (int n = 0; atomic_load_explicit(&r->progress[t].done, memory_order_acquire) <= after; n++) {
-            if (n < SPINS) continue;
+        for (int n = 0; atomic_load_explicit(&r->progress[t].done, memory_order_acquire) <= after;) {
+            if (n++ < SPINS) continue;
+            n = SPINS;
             if (stop(r)) return false;
             sched_yield(); /* more threads than cores */
         }
@@ -52,11 +52,8 @@ static void steps_thread(void *arg, int thread, int threads)
         const int64_t first = task.group * s->group_blocks, n = WISP__MIN(g->blocks - first, s->group_blocks);
         const int64_t end = first + wisp__split(n, threads, thread + 1);
         if (stop(r) || !wait_for(r, task.after, thread, threads)) return;
-        for (int64_t b = first + wisp__split(n, threads, thread); b < end; b++) {
-            double *dot = step->partial ? step->partial + (size_t)b * r->dot_size : NULL;
-            if (dot) memset(dot, 0, r->dot_size * sizeof *dot);
-            step->fn(step->p, b * g->chunks_per_block, WISP__MIN((b + 1) * g->chunks_per_block, g->chunks), dot);
-        }
+        for (int64_t b = first + wisp__split(n, threads, thread); b < end; b++)
+            wisp__run_block(step->fn, step->p, g, b, step->partial, r->dot_size);
         atomic_store_explicit(&r->progress[thread].done, i + 1, memory_order_release);
     }
 }

@@ -256,7 +256,7 @@ static void make_grid(wisp_mat *A)
     A->grid = (wisp__grid){.blocks = (A->rows + per - 1) / per,
                            .chunks_per_block = per >> A->log_c,
                            .chunks = A->local.chunks,
-                           .weight = A->local.pattern ? NULL : A->local.chunk,
+                           .weight = A->local.pattern || map->visit ? NULL : A->local.chunk,
                            .order = map->visit};
 }
 

@@ -124,14 +124,14 @@ static wisp_status find_graph(const wisp_mat *A, struct wisp__cascades *s)
     WISP_TRY(wisp_alloc(ctx, &r.mark, (size_t)(ctx->threads * blocks), sizeof *r.mark));
     wisp__team_run(ctx, look_at_blocks, &r);
     for (int64_t i = 0; i < blocks; i++) r.begin[i + 1] += r.begin[i];
-    s->far = r.begin[blocks] > MOST_NEIGHBOURS * blocks;
-    s->known = true;
+    s->far = s->known = r.begin[blocks] > MOST_NEIGHBOURS * blocks;
     if (s->far) goto out;
     WISP_TRY(wisp__alloc_raw(ctx, &r.neighbour, (size_t)WISP__MAX(r.begin[blocks], 1), sizeof *r.neighbour));
     memset(r.mark, 0, (size_t)(ctx->threads * blocks) * sizeof *r.mark);
     r.fill = true;
     wisp__team_run(ctx, look_at_blocks, &r);
     WISP_TRY(add_transposed(A, &r.begin, &r.neighbour));
+    s->known = true;
     s->begin = r.begin;
     s->neighbour = r.neighbour;
     r.begin = NULL;
@@ -431,5 +431,9 @@ wisp_status wisp__cascade_find(const wisp_mat *A, int64_t row_bytes, int steps, 
     if (c->schedule.tasks > 0) *out = c;
 out:
     pthread_mutex_unlock(&s->lock);
+    if (status == WISP_ERR_NOMEM) { /* it is a gain, not a need */
+        wisp_ctx_log(A->ctx, WISP_LOG_PERF, "no memory to interleave steps; one sweep follows the other");
+        status = WISP_OK;
+    }
     return status;
 }

@@ -15,6 +15,7 @@ typedef struct wisp__cascade {
 } wisp__cascade;
 
 /* The order for `steps` steps with blocks of that many bytes a row, from the graph of the matrix; *c is NULL if there
-   is none: rows reach too far, or half of the matrix is stored. */
+   is none: rows reach too far or are too few, half of the matrix is stored, threads are on several memory nodes, or
+   there is no memory for it. */
 wisp_status wisp__cascade_find(const wisp_mat *A, int64_t row_bytes, int steps, const wisp__cascade **c);
 #endif

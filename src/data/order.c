@@ -300,7 +300,7 @@ int64_t wisp__order_bytes(wisp_ctx *ctx, int64_t rows, int64_t nnz, wisp_row_ord
     if (order == WISP_ROWS_DEFAULT && near_core(&caches, rows, row_bytes)) return 0;
     const int64_t graph = 4 * nnz + (8 + 4) * rows;
     const int64_t levels = 8 * rows + (4 + 4 + 8 + 1) * rows; /* natural and breadth first */
-    const int64_t judges = WISP__MIN(ctx->threads, AT_ONCE) * (8 * rows / per_line + rows / K_STRIP * 8);
+    const int64_t judges = WISP__MIN(ctx->threads, AT_ONCE) * (8 * rows / per_line + rows / K_STRIP * 4);
     return graph + levels + judges + SAMPLES * SLOTS * 4;
 }
 

@@ -16,7 +16,7 @@ INLINE row_entries entries_of(const wisp__spmmv_params *p, const int stored, int
         const int64_t *first = p->chunk + p->pattern[row];
         return (row_entries){first[0], row, (int)(first[1] - first[0]), 0};
     }
-    if (stored == ROWS_CRS) return (row_entries){p->chunk[row], 0, (int)(p->chunk[row + 1] - p->chunk[row]), 0};
+    if (stored == ROWS_CRS) return (row_entries){p->chunk[row], 0, p->row_len[row], 0};
     return (row_entries){p->chunk[row >> p->log_c] + (row & ((1 << p->log_c) - 1)), p->short_col ? row : 0,
                          p->row_len[row], p->log_c};
 }

@@ -225,7 +225,13 @@ wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wi
     WISP_TRY(check_options(&m));
     WISP_TRY(check_blocks(&m));
     WISP_TRY(choose_depth(&m));
-    WISP_TRY(reserve(&m));
+    status = reserve(&m);
+    if (status == WISP_ERR_NOMEM && m.depth > 1) { /* the partial dots of several steps */
+        m.cascade = NULL;
+        m.depth = 1;
+        status = reserve(&m);
+    }
+    WISP_TRY(status);
     for (int first = 0; first < opts->steps; first += m.depth) {
         const int count = WISP__MIN(m.depth, opts->steps - first);
         for (int i = 0; i < count; i++) WISP_TRY(set_step(&m, first + i, i));
@@ -245,6 +251,7 @@ out:
 int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth)
 {
     enum { DOTS = 6, GRAPH = 400 }; /* numbers of a column; bytes of a block in graph and orders */
+    if (width < 1 || !wisp__type_ok(type)) return 0;
     const int64_t per = wisp__rows_per_wide_block(rows, (int64_t)wisp_type_size(type) * width);
     const int64_t blocks = (rows + per - 1) / per;
     return blocks * (depth * DOTS * width * (int64_t)sizeof(double) + (depth > 1 ? GRAPH : 0));

@@ -247,7 +247,6 @@ static wisp_status set_width(kpm *k, int width)
     WISP_TRY(wisp_blk_create(&k->w, k->ctx, map, type, width));
     if (k->opts->variant == WISP_KPM_NAIVE) WISP_TRY(wisp_blk_create(&k->u, k->ctx, map, type, width));
     k->width = width;
-    memset(k->trial, 0, sizeof k->trial);
 out:
     return status;
 }

@@ -30,7 +30,7 @@ int wisp__kpm_width(const wisp_kpm_opts *full, int64_t vectors)
 bool wisp__kpm_tunes(const wisp_kpm_opts *full, int64_t vectors)
 {
     const int64_t width = wisp__kpm_width(full, vectors), calls = full->moments / 2 / WISP__KPM_DEPTH;
-    return full->variant == WISP_KPM_BLOCKED && full->powers == 0 && !full->reduce_each_step &&
+    return full->variant == WISP_KPM_BLOCKED && full->powers == 0 && !full->reduce_each_step && width > 0 &&
            calls * (vectors / width) >= WISP__KPM_CALLS;
 }
 
