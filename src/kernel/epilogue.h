@@ -6,6 +6,15 @@ typedef struct {
     vec xx[NV], xy[NV], xy_cross[NV], yy[NV];
 } FN(sums);
 
+/* A factor of a dot (a pair of floats is no operand of its own for clang). */
+INLINE vec FN(here)(vec x)
+{
+#if VL == 1 || VL * REAL_BYTES >= 16
+    SIMD_HERE(x);
+#endif
+    return x;
+}
+
 INLINE void FN(epilogue)(const wisp__spmmv_params *p, unsigned terms, int64_t row, int64_t at, vec ax[NV],
                          FN(sums) *restrict s)
 {
@@ -35,13 +44,14 @@ INLINE void FN(epilogue)(const wisp__spmmv_params *p, unsigned terms, int64_t ro
         }
         UNROLL for (int v = 0; v < NV; v++) FN(store)(z + AT(v), zv[v]);
     }
-    if (terms & K_DOT_XX) UNROLL for (int v = 0; v < NV; v++) s->xx[v] += xv[v] * xv[v];
+    if (terms & K_DOT_XX) UNROLL for (int v = 0; v < NV; v++) s->xx[v] += FN(here)(xv[v]) * xv[v];
     if (terms & K_DOT_XY) UNROLL for (int v = 0; v < NV; v++)
         {
-            s->xy[v] += xv[v] * ax[v];
-            if (PARTS == 2) s->xy_cross[v] += xv[v] * SWAP(ax[v]);
+            const vec f = FN(here)(xv[v]);
+            s->xy[v] += f * ax[v];
+            if (PARTS == 2) s->xy_cross[v] += f * SWAP(ax[v]);
         }
-    if (terms & K_DOT_YY) UNROLL for (int v = 0; v < NV; v++) s->yy[v] += ax[v] * ax[v];
+    if (terms & K_DOT_YY) UNROLL for (int v = 0; v < NV; v++) s->yy[v] += FN(here)(ax[v]) * ax[v];
 }
 
 /* Adds a strip's sums for columns first .. first + COLUMNS - 1 to dot[3][width] pairs. */

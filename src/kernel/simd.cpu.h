@@ -86,6 +86,14 @@ INLINE void simd_store_past(void *p, const void *v, const int bytes)
 #else
 #define SIMD_KEEP(x) ((void)(x))
 #endif
+/* clang else turns "if (c) sum += a * b" into "sum += c ? a * b : 0", which is not fused, where it does not split the
+   loop by c: then the last bit of a dot depends on what else is asked for. A factor that is made opaque behind the
+   branch keeps the branch. */
+#ifdef __clang__
+#define SIMD_HERE(x) SIMD_KEEP(x)
+#else
+#define SIMD_HERE(x) ((void)(x))
+#endif
 /* Before what was written past the caches is read by another thread. */
 INLINE void simd_fence(void)
 {

@@ -15,6 +15,13 @@ INLINE chunk_vec chunk_load(const real *p) { return *(const chunk_mem *)p; }
 INLINE chunk_vec chunk_widen(const mat_real *p) { return __builtin_convertvector(*(const chunk_stored *)p, chunk_vec); }
 INLINE void chunk_store(real *p, chunk_vec v) { *(chunk_mem *)p = v; }
 
+/* A factor of a dot. */
+INLINE chunk_vec chunk_here(chunk_vec x)
+{
+    SIMD_HERE(x);
+    return x;
+}
+
 /* As FN(epilogue), for CHUNK_VL rows. (+ 0: as in FN(cmul).) */
 INLINE void chunk_epilogue(const wisp__spmmv_params *p, unsigned terms, int64_t row, chunk_vec ax, chunk_sums *s)
 {
@@ -36,9 +43,9 @@ INLINE void chunk_epilogue(const wisp__spmmv_params *p, unsigned terms, int64_t 
         if (terms & K_DELTA) zv += (real)p->delta[0] * chunk_load(z);
         chunk_store(z, zv);
     }
-    if (terms & K_DOT_XX) s->xx += xv * xv;
-    if (terms & K_DOT_XY) s->xy += xv * ax;
-    if (terms & K_DOT_YY) s->yy += ax * ax;
+    if (terms & K_DOT_XX) s->xx += chunk_here(xv) * xv;
+    if (terms & K_DOT_XY) s->xy += chunk_here(xv) * ax;
+    if (terms & K_DOT_YY) s->yy += chunk_here(ax) * ax;
 }
 
 INLINE void chunk_flush(const chunk_sums *s, unsigned terms, double *dot)
