@@ -254,5 +254,7 @@ int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth)
     if (width < 1 || !wisp__type_ok(type)) return 0;
     const int64_t per = wisp__rows_per_wide_block(rows, (int64_t)wisp_type_size(type) * width);
     const int64_t blocks = (rows + per - 1) / per;
-    return blocks * (depth * DOTS * width * (int64_t)sizeof(double) + (depth > 1 ? GRAPH : 0));
+    const int64_t each = (int64_t)depth * DOTS * width * (int64_t)sizeof(double) + (depth > 1 ? GRAPH : 0);
+    int64_t bytes;
+    return __builtin_mul_overflow(blocks, each, &bytes) ? INT64_MAX : bytes;
 }
