@@ -1,6 +1,14 @@
-/* The coefficients of the Chebyshev series of exp(-i x E): Bessel functions, and where their tail may be cut. */
+/* Chebyshev polynomials of a matrix, step by step; and the coefficients of the series of exp(-i x E): Bessel functions,
+   and where their tail may be cut. */
 #include "solver.h"
 #include <math.h>
+
+void wisp__chebyshev_step(const wisp_bounds *b, int64_t m, wisp_scalar *alpha, wisp_scalar *beta, wisp_scalar *gamma)
+{
+    *alpha = wisp__real((m == 0 ? 1 : 2) / b->halfwidth);
+    *beta = wisp__real(m == 0 ? 0 : -1);
+    *gamma = wisp__real(b->center);
+}
 
 /* Kapteyn's inequality, for n > x > 0: J_n(x) <= exp(-n (a - tanh a)), x = n / cosh a; the logarithm falls by more than
    a from n to n + 1, so that the tail is a geometric series at most. */

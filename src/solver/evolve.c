@@ -7,7 +7,6 @@
 #include "solver.h"
 #include <float.h>
 #include <math.h>
-#include <time.h>
 
 enum { MOST_AT_ONCE = 8, EVOLVE_TERMS = WISP_SCALE | WISP_SHIFT | WISP_AXPBY };
 
@@ -40,13 +39,6 @@ typedef struct {
     double *J[MOST_AT_ONCE];
     wisp_scalar phase[MOST_AT_ONCE];
 } group;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -147,12 +139,9 @@ static wisp_scalar coefficient(const group *g, int i, int64_t k)
 /* Steps k .. k + count - 1, the first of which makes T_k+1 psi. */
 static wisp_status steps(evolution *s, const group *g, int64_t k, int count)
 {
-    const wisp_bounds *b = &s->e->bounds;
     wisp_scalar *alpha = s->factor, *beta = alpha + s->o.powers, *gamma = beta + s->o.powers;
     for (int j = 0; j < count; j++) {
-        alpha[j] = wisp__real((k + j == 0 ? 1 : 2) / b->halfwidth);
-        beta[j] = wisp__real(k + j == 0 ? 0 : -1);
-        gamma[j] = wisp__real(b->center);
+        wisp__chebyshev_step(&s->e->bounds, k + j, alpha + j, beta + j, gamma + j);
         for (int i = 0; i < g->count; i++) s->eta[i * count + j] = coefficient(g, i, k + j + 1);
     }
     const wisp_mpk_opts o = {.steps = count,
@@ -280,12 +269,12 @@ wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int
     *s.e = (wisp_evolution){0};
     s.times = times, s.time = time, s.psi = psi;
     WISP_TRY(check(&s));
-    double before = now();
+    double before = wisp__now();
     const wisp_kpm_opts as_kpm = {.bounds_method = s.o.bounds_method, .bounds = s.o.bounds, .seed = s.o.seed};
     WISP_TRY(wisp__kpm_bounds(&s.e->bounds, A, &as_kpm));
-    s.e->bounds_seconds = now() - before;
+    s.e->bounds_seconds = wisp__now() - before;
     WISP_TRY(check_rounding(&s));
-    before = now();
+    before = wisp__now();
     WISP_TRY(prepare(&s));
     status = run(&s, observe, arg);
     /* The caller's block is one of the two that change places. */
@@ -295,7 +284,7 @@ wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int
         s.w = own;
         if (status == WISP_OK) status = wisp_copy(psi, own);
     }
-    s.e->seconds = now() - before;
+    s.e->seconds = wisp__now() - before;
 out:
     wisp_blk_free(s.w);
     for (int i = 0; i < s.made; i++) wisp_blk_free(s.z[i]);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* What one step of the recurrence does beside the product, for its cost. */
 enum { KPM_TERMS = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY };
@@ -40,17 +39,6 @@ typedef struct kpm {
     wisp_status (*steps)(struct kpm *k, int64_t first, int count);
 } kpm;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Step m takes |nu_m> to |nu_m+1>: |w> = a (A - c)|v> begins, then |w> = 2a (A - c)|v> - |w>, a = 1/h. */
-static double alpha_of(const kpm *k, int64_t m) { return (m == 0 ? 1 : 2) / k->bounds.halfwidth; }
-static double beta_of(int64_t m) { return m == 0 ? 0 : -1; }
-
 static void swap(kpm *k)
 {
     wisp_blk *v = k->v;
@@ -62,11 +50,7 @@ static void swap(kpm *k)
 static wisp_status steps_fused(kpm *k, int64_t first, int count)
 {
     wisp_scalar *alpha = k->factor, *beta = alpha + k->powers, *gamma = beta + k->powers;
-    for (int i = 0; i < count; i++) {
-        alpha[i] = wisp__real(alpha_of(k, first + i));
-        beta[i] = wisp__real(beta_of(first + i));
-        gamma[i] = wisp__real(k->bounds.center);
-    }
+    for (int i = 0; i < count; i++) wisp__chebyshev_step(&k->bounds, first + i, alpha + i, beta + i, gamma + i);
     wisp_mpk_opts o = {.steps = count,
                        .alpha = alpha,
                        .beta = beta,
@@ -84,11 +68,13 @@ static wisp_status steps_fused(kpm *k, int64_t first, int count)
 static wisp_status step_naive(kpm *k, int64_t m, int count)
 {
     wisp_status status = WISP_OK;
+    wisp_scalar alpha, beta, gamma;
     (void)count;
+    wisp__chebyshev_step(&k->bounds, m, &alpha, &beta, &gamma);
     WISP_TRY(wisp_spmmv(k->u, k->A, k->v, NULL));                   /* |u> = A |v> */
     WISP_TRY(wisp_axpy(k->u, wisp__real(-k->bounds.center), k->v)); /* |u> = |u> - c |v> */
-    WISP_TRY(wisp_scal(k->w, wisp__real(beta_of(m))));              /* |w> = -|w> */
-    WISP_TRY(wisp_axpy(k->w, wisp__real(alpha_of(k, m)), k->u));    /* |w> = |w> + 2/h |u> */
+    WISP_TRY(wisp_scal(k->w, beta));                                /* |w> = -|w> */
+    WISP_TRY(wisp_axpy(k->w, alpha, k->u));                         /* |w> = |w> + 2/h |u> */
     WISP_TRY(wisp_dot(k->v, k->v, k->dot));                         /* <v|v> */
     WISP_TRY(wisp_dot(k->w, k->v, k->dot + k->width));              /* <w|v> */
     swap(k);
@@ -172,10 +158,10 @@ static wisp_status some_steps(kpm *k, int64_t first, int count)
     if (!k->tunes || count < WISP__KPM_DEPTH) return k->steps(k, first, count);
     const int i = next_trial(k);
     kpm_trial *t = &k->trial[i];
-    const double before = now();
+    const double before = wisp__now();
     k->depth = kpm_depth[i];
     wisp_status status = k->steps(k, first, count);
-    const double seconds = now() - before;
+    const double seconds = wisp__now() - before;
     if (t->calls++ == 0 || seconds < t->seconds) t->seconds = t->calls == 1 ? INFINITY : seconds;
     return status;
 }
@@ -329,9 +315,9 @@ wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *op
     WISP_TRY(describe(m, ctx, &info, &full));
     wisp_cost sweep; /* of one vector: table I of the paper, whatever the variant */
     WISP_TRY(wisp_spmmv_cost(A, full.type, 1, KPM_TERMS, &sweep));
-    double before = now();
+    double before = wisp__now();
     WISP_TRY(wisp__kpm_bounds(&m->bounds, A, &full));
-    m->bounds_seconds = now() - before;
+    m->bounds_seconds = wisp__now() - before;
 
     kpm k = {.ctx = ctx,
              .A = A,
@@ -343,9 +329,9 @@ wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *op
              .tunes = wisp__kpm_tunes(&full, wisp__kpm_vectors(&full, info.rows)),
              .steps = full.variant == WISP_KPM_NAIVE ? step_naive : steps_fused,
              .sweep_flops = sweep.flops};
-    before = now();
+    before = wisp__now();
     status = run(&k, m);
-    m->seconds = now() - before;
+    m->seconds = wisp__now() - before;
     m->flops = k.flops;
     m->powers = k.depth;
 out:

@@ -2,7 +2,16 @@
 #ifndef WISP_SOLVER_H
 #define WISP_SOLVER_H
 #include <stdbool.h>
+#include <time.h>
 #include <wisp/wisp.h>
+
+/* Seconds of a clock that only runs forward. */
+static inline double wisp__now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /* Random streams: every use of random numbers has its own. */
 enum { WISP__STREAM_TRACE = 0, WISP__STREAM_LANCZOS = 1 };
@@ -27,6 +36,8 @@ int wisp__kpm_powers(const wisp_kpm_opts *full, int64_t vectors);
 enum { WISP__KPM_DEPTH = 8, WISP__KPM_CALLS = 12 };
 bool wisp__kpm_tunes(const wisp_kpm_opts *full, int64_t vectors);
 
+/* Factors of step m, from T_m to T_m+1 of (A - c)/h: a (A - c) v begins, then 2a (A - c) v - w, a = 1/h. */
+void wisp__chebyshev_step(const wisp_bounds *b, int64_t m, wisp_scalar *alpha, wisp_scalar *beta, wisp_scalar *gamma);
 /* Least n for which the terms from n on of the Chebyshev series of exp(-i x E), |E| <= 1, are together at most
    tolerance; at least 1. */
 int64_t wisp__chebyshev_terms(double x, double tolerance);
