@@ -32,7 +32,7 @@ void csv_field(FILE *f, const char *before, double v)
     if (isfinite(v)) fprintf(f, "%.17g", v);
 }
 
-static void write_table(const tool *t, const void *arg, FILE *f)
+void results_table(const tool *t, const void *arg, FILE *f)
 {
     const results *r = arg;
     if (t->cmd->bit == CMD_COUNT) {
@@ -72,9 +72,4 @@ int csv_make_table(tool *t, csv_table_fn *table, const void *arg, const json_t *
     int failed = ferror(f);
     if (fclose(f) || failed) return tool_fail(t, "out of memory for the results");
     return EXIT_FINE;
-}
-
-int csv_make(tool *t, const results *r, const json_t *object, char **data, size_t *size)
-{
-    return csv_make_table(t, write_table, r, object, data, size);
 }

@@ -103,25 +103,6 @@ static void write_table(const tool *t, const void *arg, FILE *f)
     }
 }
 
-static int write_output(tool *t, const evolve_results *r, const json_t *object)
-{
-    char *data = NULL;
-    size_t size = 0;
-    int rc;
-    if (has_extension(t->opt.output, "csv")) {
-        rc = csv_make_table(t, write_table, r, object, &data, &size);
-    } else if (has_extension(t->opt.output, "json")) {
-        data = json_text(object);
-        size = data ? strlen(data) : 0;
-        rc = data ? EXIT_FINE : tool_fail(t, "out of memory for the results");
-    } else {
-        rc = hdf5_make(t, object, &data, &size);
-    }
-    if (!rc) rc = outfile_write(t, t->opt.output, data, size);
-    free(data);
-    return rc;
-}
-
 /* Densities of rows; without rows, by how much the norm is off. */
 static void write_script(const tool *t, const void *arg, FILE *f, const char *path)
 {
@@ -152,28 +133,8 @@ static void write_script(const tool *t, const void *arg, FILE *f, const char *pa
     fputc('\n', f);
 }
 
-/* A failure of one output does not keep the others from being written. */
 int evolve_write(tool *t, const evolve_results *r)
 {
-    const bool show = !t->opt.json && !t->opt.quiet;
-    int worst = EXIT_FINE, rc;
     json_t *object = t->opt.json || t->opt.output ? make_json(t, r) : NULL;
-    if (!object && (t->opt.json || t->opt.output)) worst = tool_fail(t, "out of memory for the results");
-    if (object && t->opt.output) {
-        rc = write_output(t, r, object);
-        if (!rc && show) text_line("results", "%s", t->opt.output);
-        if (rc) worst = rc;
-    }
-    if (t->opt.plot) {
-        char *data = NULL;
-        size_t size = 0;
-        rc = plot_run(t, write_script, r, t->opt.plot, &data, &size);
-        if (!rc) rc = outfile_write(t, t->opt.plot, data, size);
-        free(data);
-        if (!rc && show) text_line("plot", "%s", t->opt.plot);
-        if (rc) worst = rc;
-    }
-    if (object && t->opt.json && (rc = json_print(t, object))) worst = rc;
-    json_decref(object);
-    return worst;
+    return outputs_write(t, object, write_table, write_script, r);
 }

@@ -142,7 +142,7 @@ const char *plot_color(int64_t i)
     return colors[i % (int64_t)(sizeof colors / sizeof colors[0])];
 }
 
-static void write_script(const tool *t, const void *arg, FILE *f, const char *path)
+void results_script(const tool *t, const void *arg, FILE *f, const char *path)
 {
     const results *r = arg;
     enum { MOST_KEYS = 14 };
@@ -236,9 +236,4 @@ int plot_run(tool *t, plot_script_fn *write, const void *arg, const char *path, 
         if (fd[i] >= 0) close(fd[i]);
     free(said);
     return rc;
-}
-
-int plot_make(tool *t, const results *r, const char *path, char **data, size_t *size)
-{
-    return plot_run(t, write_script, r, path, data, size);
 }

@@ -208,55 +208,8 @@ void results_summary(tool *t, const results *r)
     show_numbers(t, r);
 }
 
-/* ---- files ---- */
-
-static int write_output(tool *t, const results *r, const json_t *object)
-{
-    char *data = NULL;
-    size_t size = 0;
-    int rc;
-    if (has_extension(t->opt.output, "csv")) {
-        rc = csv_make(t, r, object, &data, &size);
-    } else if (has_extension(t->opt.output, "json")) {
-        data = json_text(object);
-        size = data ? strlen(data) : 0;
-        rc = data ? EXIT_FINE : tool_fail(t, "out of memory for the results");
-    } else {
-        rc = hdf5_make(t, object, &data, &size);
-    }
-    if (!rc) rc = outfile_write(t, t->opt.output, data, size);
-    free(data);
-    return rc;
-}
-
-static int write_plot(tool *t, const results *r)
-{
-    char *data = NULL;
-    size_t size = 0;
-    int rc = plot_make(t, r, t->opt.plot, &data, &size);
-    if (!rc) rc = outfile_write(t, t->opt.plot, data, size);
-    free(data);
-    return rc;
-}
-
-/* A failure of one output does not keep the others from being written. */
 int results_write(tool *t, const results *r)
 {
-    bool show = !t->opt.json && !t->opt.quiet;
-    int worst = EXIT_FINE, rc;
     json_t *object = t->opt.json || t->opt.output ? results_json(t, r) : NULL;
-    if (!object && (t->opt.json || t->opt.output)) worst = tool_fail(t, "out of memory for the results");
-    if (object && t->opt.output) {
-        rc = write_output(t, r, object);
-        if (!rc && show) text_line("results", "%s", t->opt.output);
-        if (rc) worst = rc;
-    }
-    if (t->opt.plot) {
-        rc = write_plot(t, r);
-        if (!rc && show) text_line("plot", "%s", t->opt.plot);
-        if (rc) worst = rc;
-    }
-    if (object && t->opt.json && (rc = json_print(t, object))) worst = rc;
-    json_decref(object);
-    return worst;
+    return outputs_write(t, object, results_table, results_script, r);
 }

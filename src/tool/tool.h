@@ -117,7 +117,6 @@ json_t *json_number(double v);                    /* null for NaN */
 json_t *json_numbers(const double *v, int64_t n); /* likewise */
 int json_print(tool *t, const json_t *object);    /* to the standard output */
 /* csv.c, hdf5.c, plot.c: the whole file in memory */
-int csv_make(tool *t, const results *r, const json_t *object, char **data, size_t *size);
 /* The comments for an object and then what table() writes. */
 typedef void csv_table_fn(const tool *t, const void *arg, FILE *f);
 int csv_make_table(tool *t, csv_table_fn *table, const void *arg, const json_t *object, char **data, size_t *size);
@@ -133,7 +132,11 @@ const char *plot_color(int64_t i);          /* of curve i */
 /* The picture of a script that write() writes; free(*data). */
 typedef void plot_script_fn(const tool *t, const void *arg, FILE *f, const char *path);
 int plot_run(tool *t, plot_script_fn *write, const void *arg, const char *path, char **data, size_t *size);
-int plot_make(tool *t, const results *r, const char *path, char **data, size_t *size);
+/* outputs.c: what -o, --plot and --json ask for, from one object (which is freed; NULL: there was no memory for it, or
+   none is needed) and its table and picture. A failure of one output does not keep the others from being written. */
+int outputs_write(tool *t, json_t *object, csv_table_fn *table, plot_script_fn *script, const void *arg);
+csv_table_fn results_table;    /* of results */
+plot_script_fn results_script; /* likewise */
 
 /* text.c: numbers for people. `buf` is returned; it has TEXT bytes. */
 enum { TEXT = 64 };

@@ -1,0 +1,53 @@
+/* All outputs that the options ask for: -o, --plot, --json. */
+#include "tool.h"
+#include <stdlib.h>
+#include <string.h>
+
+static int write_results(tool *t, const json_t *object, csv_table_fn *table, const void *arg)
+{
+    char *data = NULL;
+    size_t size = 0;
+    int rc;
+    if (has_extension(t->opt.output, "csv")) {
+        rc = csv_make_table(t, table, arg, object, &data, &size);
+    } else if (has_extension(t->opt.output, "json")) {
+        data = json_text(object);
+        size = data ? strlen(data) : 0;
+        rc = data ? EXIT_FINE : tool_fail(t, "out of memory for the results");
+    } else {
+        rc = hdf5_make(t, object, &data, &size);
+    }
+    if (!rc) rc = outfile_write(t, t->opt.output, data, size);
+    free(data);
+    return rc;
+}
+
+static int write_plot(tool *t, plot_script_fn *script, const void *arg)
+{
+    char *data = NULL;
+    size_t size = 0;
+    int rc = plot_run(t, script, arg, t->opt.plot, &data, &size);
+    if (!rc) rc = outfile_write(t, t->opt.plot, data, size);
+    free(data);
+    return rc;
+}
+
+int outputs_write(tool *t, json_t *object, csv_table_fn *table, plot_script_fn *script, const void *arg)
+{
+    const bool show = !t->opt.json && !t->opt.quiet;
+    int worst = EXIT_FINE, rc;
+    if (!object && (t->opt.json || t->opt.output)) worst = tool_fail(t, "out of memory for the results");
+    if (object && t->opt.output) {
+        rc = write_results(t, object, table, arg);
+        if (!rc && show) text_line("results", "%s", t->opt.output);
+        if (rc) worst = rc;
+    }
+    if (t->opt.plot) {
+        rc = write_plot(t, script, arg);
+        if (!rc && show) text_line("plot", "%s", t->opt.plot);
+        if (rc) worst = rc;
+    }
+    if (object && t->opt.json && (rc = json_print(t, object))) worst = rc;
+    json_decref(object);
+    return worst;
+}
