@@ -114,11 +114,12 @@ static void check_order(const wisp_mat *A, const wisp__cascade *c)
 static void orders(void **state)
 {
     (void)state;
-    int made = 0;
+    int made = 0, wanted = 0;
     for (int threads = 1; threads <= 4; threads += threads)
         for (int graph = 0; graph < GRAPHS; graph++) {
             wisp_ctx *ctx = ref_isa_ctx(NULL, threads);
             pattern p = {graph, WISP_D};
+            if ((threads == 1 || ctx->one_node) && graph != RANDOM) wanted += 3;
             wisp_mat *A = make(ctx, &p, 64, WISP_FORMAT_DEFAULT);
             for (int steps = 2; steps <= 40; steps = steps * 2 + 1) {
                 const wisp__cascade *c, *again;
@@ -133,7 +134,7 @@ static void orders(void **state)
             wisp_mat_free(A);
             wisp_ctx_free(ctx);
         }
-    assert_true(made > 3 * (GRAPHS - 1) * 3); /* of all but some of the random ones */
+    assert_true(made > wanted); /* of all but some of the random ones */
 }
 
 enum { STEPS = 7, SUMS = 2, MOST_WIDTH = 33 };

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <omp.h>
 #include <stdlib.h>
+#include <unistd.h>
 #ifdef WISP_HAVE_HWLOC
 #include <hwloc.h>
 #endif
@@ -64,6 +65,7 @@ static int cpu_order(const cpu_set_t *allowed, int *cpu, int max, bool *one_node
     }
     if (n > 0) return n;
 #endif
+    *one_node = !access("/sys/devices/system/node/node0", F_OK) && access("/sys/devices/system/node/node1", F_OK);
     for (int i = 0; i < CPU_SETSIZE && n < max; i++)
         if (CPU_ISSET((size_t)i, allowed)) cpu[n++] = i;
     return n;
