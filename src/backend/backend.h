@@ -15,7 +15,8 @@ typedef struct {
     wisp__combo combo;
     int width, log_c;
     unsigned terms;
-    bool coded; /* short columns or codes of values */
+    bool coded;   /* short columns or codes of values */
+    bool bundled; /* rows in bundles */
 } wisp__key;
 
 /* Work is cut into blocks of chunks, fixed by the layout alone, so that dots do not depend on the number of

@@ -97,6 +97,7 @@ static wisp__spmmv_fn cpu_find_spmmv(wisp_ctx *ctx, const wisp__key *key)
     const wisp__spmmv_entry *e = ctx->isa->spmmv[key->combo];
     while (e->width && e->width != key->width) e++;
     if (!e->width) say_no_kernel(ctx, key);
+    if (e->bundled && key->bundled) return e->bundled;
     if (e->chunked && (1 << key->log_c) >= CHUNKED_C) return e->chunked;
     if (key->coded) return e->fn[WISP__MASK_ALL];
     return e->fn[key->terms == 0 ? WISP__MASK_NONE : key->terms == K_MASK_KPM ? WISP__MASK_KPM : WISP__MASK_ALL];

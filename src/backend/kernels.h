@@ -25,7 +25,8 @@ enum { WISP__MASK_NONE, WISP__MASK_KPM, WISP__MASK_ALL, WISP__MASKS };
 typedef struct {
     int width; /* 0: any width; ends the list */
     wisp__spmmv_fn fn[WISP__MASKS];
-    wisp__spmmv_fn chunked; /* width 1 only: vectorised along the chunk, for C of at least CHUNKED_C in cpu.c */
+    /* Width 1 only, or NULL: vectorised along the chunk, for C of at least CHUNKED_C in cpu.c; for rows in bundles. */
+    wisp__spmmv_fn chunked, bundled;
 } wisp__spmmv_entry;
 
 typedef struct {
@@ -35,6 +36,7 @@ typedef struct {
 
 typedef struct wisp__isa {
     const char *name;
+    int bundle_bytes; /* of a bundle of rows, where the instruction set has kernels for them, else 0 */
     const wisp__spmmv_entry *spmmv[WISP__COMBOS];
     const wisp__half_entry *half[WISP__COMBOS];
     wisp__axpby_fn axpby[2]; /* float, double */

@@ -1,5 +1,6 @@
 /* Matrices from sources: a counting pass, an order, a filling pass. */
 #include "assemble.h"
+#include "bundles.h"
 #include "compress.h"
 #include "order.h"
 #include <math.h>
@@ -355,6 +356,7 @@ static wisp_status build(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *
                                "this matrix can't be compressed: its rows and values do not repeat; use SELL");
     make_grid(A);
     if (status == WISP_OK) status = wisp__find_fresh(A, wisp__near_bytes());
+    if (status == WISP_OK) status = wisp__bundles_find(A);
 out:
     wisp__compression_free(&c, ctx);
     wisp_free(ctx, len);

@@ -9,75 +9,6 @@ enum {
     CODES = 256
 };
 
-/* ---- strings ----------------------------------------------------------------------------------- */
-
-static wisp_status strings_open(wisp__strings *s, wisp_ctx *ctx, int64_t max_strings, int64_t max_bytes)
-{
-    wisp_status status;
-    *s = (wisp__strings){
-        .ctx = ctx, .lock = PTHREAD_MUTEX_INITIALIZER, .max_strings = max_strings, .max_bytes = max_bytes};
-    for (s->slots = 64; s->slots < 2 * max_strings;) s->slots *= 2;
-    WISP_TRY(wisp_alloc(ctx, &s->begin, (size_t)max_strings + 1, sizeof *s->begin));
-    WISP_TRY(wisp_alloc(ctx, &s->bytes, (size_t)max_bytes, 1));
-    WISP_TRY(wisp_alloc(ctx, &s->slot, (size_t)s->slots, sizeof *s->slot));
-out:
-    return status;
-}
-
-static void strings_close(wisp__strings *s, wisp_ctx *ctx)
-{
-    wisp_free(ctx, s->begin);
-    wisp_free(ctx, s->bytes);
-    wisp_free(ctx, (void *)s->slot);
-    s->begin = NULL, s->bytes = NULL, s->slot = NULL;
-}
-
-static bool strings_full(wisp__strings *s) { return atomic_load(&s->strings) > s->max_strings; }
-
-/* FNV-1a by words of four bytes, which all strings consist of, with a final mix. */
-static uint64_t hash(const char *p, size_t n)
-{
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < n; i += 4) {
-        uint32_t word;
-        memcpy(&word, p + i, 4);
-        h = (h ^ word) * UINT64_C(0x100000001b3);
-    }
-    return h ^ h >> 32;
-}
-
-/* The string's number, or -1; *slot is where it is or would be. */
-static int find(const wisp__strings *s, const char *p, size_t n, int64_t *slot)
-{
-    for (*slot = (int64_t)(hash(p, n) & (uint64_t)(s->slots - 1));; *slot = (*slot + 1) & (s->slots - 1)) {
-        const int i = atomic_load_explicit(&s->slot[*slot], memory_order_acquire) - 1;
-        if (i < 0) return -1;
-        if ((size_t)(s->begin[i + 1] - s->begin[i]) == n && !memcmp(s->bytes + s->begin[i], p, n)) return i;
-    }
-}
-
-/* As find; a new string is added, or the set becomes full. */
-static int intern(wisp__strings *s, const char *p, size_t n)
-{
-    int64_t slot;
-    int i = find(s, p, n, &slot);
-    if (i >= 0 || strings_full(s)) return i;
-    pthread_mutex_lock(&s->lock);
-    i = find(s, p, n, &slot);
-    const int64_t count = atomic_load(&s->strings);
-    if (i < 0 && (count >= s->max_strings || s->begin[count] + (int64_t)n > s->max_bytes)) {
-        atomic_store(&s->strings, s->max_strings + 1);
-    } else if (i < 0) {
-        memcpy(s->bytes + s->begin[count], p, n);
-        s->begin[count + 1] = s->begin[count] + (int64_t)n;
-        atomic_store(&s->strings, count + 1);
-        atomic_store_explicit(&s->slot[slot], (int)count + 1, memory_order_release);
-        i = (int)count;
-    }
-    pthread_mutex_unlock(&s->lock);
-    return i;
-}
-
 /* ---- rows that repeat -------------------------------------------------------------------------- */
 
 typedef struct {
@@ -132,8 +63,9 @@ static wisp_status search_rows(void *arg, wisp__row_reader *reader, int64_t begi
             room = n + n / 2;
             WISP_TRY(wisp__alloc_raw(A->ctx, &string, row_string_bytes(A->type, room), 1));
         }
-        const int id =
-            row_string(s, reader, i, n, string) ? intern(&s->c->rows, string, row_string_bytes(A->type, n)) : -1;
+        const int id = row_string(s, reader, i, n, string)
+                           ? wisp__strings_add(&s->c->rows, string, row_string_bytes(A->type, n))
+                           : -1;
         if (id < 0)
             atomic_store(&s->no_use, true);
         else
@@ -153,8 +85,8 @@ static wisp_status find_rows(wisp__compression *c, const wisp_mat *A, const wisp
     const size_t real = wisp_type_size(wisp__real_type(A->type));
     c->apart = apart;
     /* No more than there can be: a small matrix takes little memory while it is made, too. */
-    WISP_TRY(strings_open(&c->rows, ctx, WISP__MIN(UINT16_MAX, A->rows),
-                          WISP__MIN(ROW_BYTES, entries * (int64_t)row_string_bytes(A->type, 1))));
+    WISP_TRY(wisp__strings_open(&c->rows, ctx, WISP__MIN(UINT16_MAX, A->rows),
+                                WISP__MIN(ROW_BYTES, entries * (int64_t)row_string_bytes(A->type, 1))));
     WISP_TRY(wisp_alloc(ctx, &c->pattern, (size_t)A->rows, sizeof *c->pattern));
     if (apart) WISP_TRY(wisp_alloc(ctx, &c->diagonal, (size_t)A->rows, real));
     WISP_TRY(wisp__for_rows(ctx, "comparing", src, A->col_map, A->rows, WISP__PIECE, search_rows, &s));
@@ -165,7 +97,7 @@ out:
 
 /* ---- values that repeat, columns near the diagonal ---------------------------------------------- */
 
-static bool no_codes(search *s) { return strings_full(&s->c->values) || atomic_load(&s->kept); }
+static bool no_codes(search *s) { return wisp__strings_full(&s->c->values) || atomic_load(&s->kept); }
 
 static wisp_status search_values(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
 {
@@ -187,7 +119,7 @@ static wisp_status search_values(void *arg, wisp__row_reader *reader, int64_t be
             }
             wisp__value bytes;
             wisp__store(A->type, &bytes, v);
-            intern(&s->c->values, (const char *)&bytes, size);
+            wisp__strings_add(&s->c->values, (const char *)&bytes, size);
         }
         if (kept) atomic_store(&s->kept, true);
         if (no_codes(s) && (!s->short_columns_too || atomic_load(&s->far))) atomic_store(&s->no_use, true);
@@ -202,7 +134,7 @@ static wisp_status find_values(wisp__compression *c, const wisp_mat *A, const wi
     search s = {.A = A, .c = c, .short_columns_too = apart || A->rows != A->cols};
     wisp_status status;
     c->apart = apart;
-    WISP_TRY(strings_open(&c->values, ctx, CODES, (int64_t)CODES * (int64_t)wisp_type_size(A->type)));
+    WISP_TRY(wisp__strings_open(&c->values, ctx, CODES, (int64_t)CODES * (int64_t)wisp_type_size(A->type)));
     wisp__compression_code(c, A->type, (wisp_scalar){0, 0}); /* of padding */
     WISP_TRY(wisp__for_rows(ctx, "comparing", src, A->col_map, A->rows, WISP__PIECE, search_values, &s));
     c->codes = !no_codes(&s);
@@ -217,7 +149,7 @@ uint8_t wisp__compression_code(wisp__compression *c, wisp_type type, wisp_scalar
 {
     wisp__value bytes;
     wisp__store(type, &bytes, value);
-    return (uint8_t)intern(&c->values, (const char *)&bytes, wisp_type_size(type));
+    return (uint8_t)wisp__strings_add(&c->values, (const char *)&bytes, wisp_type_size(type));
 }
 
 /* ---- the choice --------------------------------------------------------------------------------- */
@@ -270,8 +202,8 @@ out:
 
 void wisp__compression_free(wisp__compression *c, wisp_ctx *ctx)
 {
-    strings_close(&c->rows, ctx);
-    strings_close(&c->values, ctx);
+    wisp__strings_close(&c->rows, ctx);
+    wisp__strings_close(&c->values, ctx);
     wisp_free(ctx, c->pattern);
     wisp_free(ctx, c->diagonal);
     *c = (wisp__compression){0};

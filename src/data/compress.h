@@ -2,17 +2,7 @@
 #ifndef WISP_COMPRESS_H
 #define WISP_COMPRESS_H
 #include "rows.h"
-
-/* A set of byte strings, numbered as they come; reading it needs no lock. */
-typedef struct {
-    wisp_ctx *ctx;
-    pthread_mutex_t lock;
-    int64_t max_strings, max_bytes, slots;
-    atomic_llong strings; /* so far; over max_strings: one more came than it can hold */
-    int64_t *begin;       /* [max_strings + 1] of each string in bytes[] */
-    char *bytes;
-    atomic_int *slot; /* [slots] number + 1 */
-} wisp__strings;
+#include "strings.h"
 
 /* How a matrix is best stored, found by reading it: nothing, row patterns, or codes. */
 typedef struct {

@@ -6,6 +6,7 @@ void wisp__sell_free(wisp_ctx *ctx, wisp__sell *s)
 {
     void *own[] = {s->row_len, s->short_col, s->code, s->pattern, s->diagonal, s->fresh};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) wisp_free(ctx, own[i]);
+    wisp__bundles_free(ctx, s->bundles);
     if (!s->borrowed) {
         wisp_free(ctx, s->chunk);
         wisp_free(ctx, s->col);
@@ -34,7 +35,9 @@ static int64_t sell_bytes(const wisp_mat *A, const wisp__sell *s, bool all)
     int64_t bytes = entries * (s->short_col ? 2 : 4);
     bytes += s->code ? entries + s->values * size : entries * size;
     bytes += ((s->pattern ? s->patterns : s->chunks) + all) * 8;
-    if (s->pattern) bytes += rows * 2;
+    const int64_t others = s->bundles ? s->bundles->rows : 1; /* that share a number */
+    if (s->pattern) bytes += (all ? rows : rows / others) * 2;
+    if (all && s->bundles) bytes += wisp__bundles_bytes(A, s->bundles);
     if (s->diagonal) bytes += rows * real;
     if (all && s->row_len) bytes += rows * 4;
     if (all && s->fresh) bytes += (s->pattern ? s->patterns : rows) * 4;

@@ -5,6 +5,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Rows that repeat, `rows` at a time: what so many that follow one another have in common with others. A bundle's sum
+   is one of terms: a register of x, which begins `offset` elements from the bundle's first row, with its parts of four
+   bytes where `take` has them, times a register of factors. */
+enum { K_ALONE = 0xffff }; /* no kind: rows of their own */
+typedef struct {
+    int rows;
+    int64_t kinds;
+    uint16_t *kind;  /* [bundles] of each rows of the matrix, or K_ALONE */
+    int64_t *first;  /* [kinds + 1] first term of each kind */
+    int32_t *offset; /* [terms] */
+    int32_t *take;   /* [terms][register bytes / 4] the part of x to be taken, with the sign bit; without: zero */
+    void *factor;    /* [terms][register] */
+} wisp__bundles;
+
 /* Kernel terms: the public ones of wisp_spmmv plus what the op found out about the scalars. */
 enum {
     K_SCALE = 1,
@@ -48,9 +62,10 @@ typedef struct {
     int64_t entries;
     const int32_t *col; /* NULL with short columns */
     const int16_t *short_col;
-    const void *val;         /* with codes: the values that they stand for */
-    const uint8_t *code;     /* NULL: val has a value per entry */
-    const uint16_t *pattern; /* [rows]; NULL: rows have entries of their own */
+    const void *val;              /* with codes: the values that they stand for */
+    const uint8_t *code;          /* NULL: val has a value per entry */
+    const uint16_t *pattern;      /* [rows]; NULL: rows have entries of their own */
+    const wisp__bundles *bundles; /* of rows with patterns, for width 1 and blocks of the matrix's type; or NULL */
     const uint32_t *fresh; /* [rows] (of each pattern) bit k: entry k gathers from afar; later entries do; NULL: all */
     const void *diagonal;  /* [rows] real parts to be added to the (real) diagonal of the entries; NULL: none */
     bool past;             /* y is large and not read soon: written past the caches where whole lines are */

@@ -76,6 +76,24 @@ INLINE void simd_store_past(void *p, const void *v, const int bytes)
 #endif
     __builtin_memcpy(p, v, (size_t)bytes);
 }
+/* SIMD_TAKE: the parts of four bytes of a register that from[] names (by number, with the sign bit), zero where it
+   names none. */
+#if defined(__AVX512DQ__)
+#define SIMD_TAKE
+INLINE simd_vec simd_take(simd_vec v, const int32_t *from)
+{
+    const __m512i f = _mm512_loadu_si512(from);
+    return (simd_vec)_mm512_maskz_permutexvar_ps(_mm512_movepi32_mask(f), f, (__m512)v);
+}
+#elif defined(__AVX2__)
+#define SIMD_TAKE
+INLINE simd_vec simd_take(simd_vec v, const int32_t *from)
+{
+    const __m256i f = _mm256_loadu_si256((const __m256i_u *)from);
+    const __m256 taken = _mm256_permutevar8x32_ps((__m256)v, f);
+    return (simd_vec)_mm256_and_ps(taken, (__m256)_mm256_srai_epi32(f, 31));
+}
+#endif
 /* A value that the compiler must take as it is in its register. */
 #if defined(__AVX512F__)
 #define SIMD_KEEP(x) __asm__("" : "+v"(x))

@@ -118,6 +118,7 @@ static void set_part(wisp__spmmv_params *p, const wisp__sell *s, const void *gat
     p->code = s->code;
     p->pattern = s->pattern;
     p->fresh = s->fresh;
+    p->bundles = s->bundles;
     p->diagonal = s->diagonal;
     p->gather = gather;
 }
@@ -131,7 +132,7 @@ size_t wisp__spill_bytes(const wisp_mat *A, const wisp_blk *x)
 
 static wisp__spmmv_fn find(const wisp__sweep *s, const wisp__spmmv_params *p)
 {
-    const wisp__key key = {s->combo, p->width, s->A->log_c, p->terms, p->code || p->short_col};
+    const wisp__key key = {s->combo, p->width, s->A->log_c, p->terms, p->code || p->short_col, p->bundles};
     return s->A->ctx->backend->find_spmmv(s->A->ctx, &key);
 }
 

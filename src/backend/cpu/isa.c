@@ -1,8 +1,8 @@
 /* The kernel tables of one instruction set; compiled once for each. */
 #include "../kernels.h"
+#define REAL_BYTES 8 /* any: the registers' length is asked for */
+#include "../../kernel/simd.cpu.h"
 
-#define PASTE_(a, b) a##b
-#define PASTE(a, b) PASTE_(a, b)
 #define STRING_(s) #s
 #define STRING(s) STRING_(s)
 #define SPMMV(combo) PASTE(PASTE(wisp__spmmv_, combo##_), WISP_ISA)
@@ -25,11 +25,17 @@ void FN(update_d)(const wisp__update_params *p, int64_t begin, int64_t end, void
 extern const wisp__stream_table FN(stream_s), FN(stream_d);
 extern const wisp__reference_fn FN(reference_d)[], FN(reference_z)[];
 
+#ifdef SIMD_TAKE
+#define BUNDLE_BYTES SIMD_BYTES
+#else
+#define BUNDLE_BYTES 0
+#endif
 #define POINT(combo, matrix, block) SPMMV(combo),
 #define POINT_HALF(combo, matrix, block) HALF(combo),
 extern const wisp__isa TABLE;
 const wisp__isa TABLE = {
     STRING(WISP_ISA),
+    BUNDLE_BYTES,
     {WISP__COMBO_LIST(POINT)},
     {WISP__COMBO_LIST(POINT_HALF)},
     {FN(axpby_s), FN(axpby_d)},

@@ -17,7 +17,15 @@ enum { STREAM_AHEAD = 4096, GATHER_AHEAD = 512 };
 #define CHUNKED(w) NULL
 #endif
 
-#define KERNELS(w) {w, {none_w##w, kpm_w##w, all_w##w}, CHUNKED(w)},
+#if defined(SIMD_TAKE) && MAT_BYTES == REAL_BYTES && MAT_COMPLEX == PARTS - 1
+#include "../../kernel/spmv_bundle.cpu.h"
+#define BUNDLED(w) (w == 1 ? bundled : NULL)
+#else
+#define BUNDLED(w) NULL
+#endif
+
+#define KERNELS(w) {w, {none_w##w, kpm_w##w, all_w##w}, CHUNKED(w), BUNDLED(w)},
 #define TABLE_NAME(isa) PASTE(PASTE(wisp__spmmv_, PASTE(TABLE, _)), isa)
 extern const wisp__spmmv_entry TABLE_NAME(WISP_ISA)[];
-const wisp__spmmv_entry TABLE_NAME(WISP_ISA)[] = {WIDTH_LIST(KERNELS){0, {any_width, any_width, any_width}, NULL}};
+const wisp__spmmv_entry TABLE_NAME(WISP_ISA)[] = {
+    WIDTH_LIST(KERNELS){0, {any_width, any_width, any_width}, NULL, NULL}};

@@ -1,0 +1,290 @@
+/* Rows that repeat, as many as fill a register: which follow one another with the same patterns, and what is to be
+   loaded and multiplied for them (kernel/spmv_bundle.cpu.h). */
+#include "bundles.h"
+#include "strings.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ROWS = 16, MOST_KINDS = 4096, MOST_TERMS = 4096 };
+
+typedef struct {
+    const wisp_mat *A;
+    wisp__bundles *b;
+    wisp__strings *kinds; /* the patterns of their rows */
+    int parts, lanes;     /* reals of an element, parts of four bytes of a register */
+} bundle_run;
+
+/* What lane `row` takes from column `col`, both counted from the first row of the bundle: the real part of a value is a
+   factor of x, the imaginary one of i x. */
+typedef struct {
+    int32_t col;
+    int row;
+    bool swapped;
+    double factor[2];
+} piece;
+
+void wisp__bundles_free(wisp_ctx *ctx, wisp__bundles *b)
+{
+    if (!b) return;
+    void *own[] = {b->kind, b->first, b->offset, b->take, b->factor, b};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) wisp_free(ctx, own[i]);
+}
+
+/* ---- the terms of a kind --------------------------------------------------------------------- */
+
+static int by_place(const void *a, const void *b)
+{
+    const piece *x = a, *y = b;
+    if (x->col != y->col) return x->col < y->col ? -1 : 1;
+    return x->row != y->row ? (x->row > y->row) - (x->row < y->row) : (int)x->swapped - (int)y->swapped;
+}
+
+/* The pieces of a bundle whose rows have these patterns; NULL: only how many. */
+static int64_t pieces_of(const bundle_run *r, const uint16_t *pattern, piece *out)
+{
+    const wisp__sell *s = &r->A->local;
+    const size_t size = wisp_type_size(r->A->type);
+    int64_t n = 0;
+    for (int row = 0; row < r->b->rows; row++)
+        for (int64_t e = s->chunk[pattern[row]]; e < s->chunk[pattern[row] + 1]; e++) {
+            const wisp_scalar v = wisp__load(r->A->type, (const char *)s->val + (size_t)e * size);
+            if (s->diagonal && s->col[e] == 0) continue;
+            const piece re = {row + s->col[e], row, false, {v.re, v.re}}, im = {re.col, row, true, {-v.im, v.im}};
+            const bool both = v.re != 0 && v.im != 0;
+            if (out) out[n] = v.im != 0 ? im : re;
+            n++;
+            if (out && both) out[n] = re;
+            n += both;
+        }
+    if (out) qsort(out, (size_t)n, sizeof *out, by_place);
+    return n;
+}
+
+static size_t term_bytes(const bundle_run *r) { return (size_t)r->lanes * 4; }
+
+static void clear_term(const bundle_run *r, int64_t term, int32_t offset)
+{
+    const size_t bytes = term_bytes(r);
+    r->b->offset[term] = offset;
+    memset(r->b->take + term * r->lanes, 0, bytes);
+    memset((char *)r->b->factor + (size_t)term * bytes, 0, bytes);
+}
+
+static void set_lane(const bundle_run *r, int64_t term, const piece *p, int32_t begin)
+{
+    const wisp_type real = wisp__real_type(r->A->type);
+    const int size = (int)wisp_type_size(real), words = size / 4, lane = p->row * r->parts,
+              from = (p->col - begin) * r->parts;
+    for (int i = 0; i < r->parts; i++) {
+        const int source = from + (p->swapped ? 1 - i : i);
+        for (int w = 0; w < words; w++)
+            r->b->take[term * r->lanes + (lane + i) * words + w] = (source * words + w) | INT32_MIN;
+        wisp__store(real, (char *)r->b->factor + (size_t)((term * r->b->rows * r->parts + lane + i) * size),
+                    (wisp_scalar){p->factor[i], 0});
+    }
+}
+
+/* Terms for a kind's pieces behind those of the kind before: registers of x begin with the first column that is left,
+   and are taken as often as the row needs it that has most there. How many; -1: there is no room. */
+static int make_terms(const bundle_run *r, const piece *p, int64_t n, int64_t first)
+{
+    int64_t term = first;
+    for (int64_t i = 0, end; i < n; i = end) {
+        int used[MOST_ROWS] = {0}, most = 0;
+        for (end = i; end < n && p[end].col < p[i].col + r->b->rows; end++) {
+            const int k = used[p[end].row]++;
+            if (term + k == MOST_TERMS) return -1;
+            if (k == most) clear_term(r, term + most++, p[i].col);
+            set_lane(r, term + k, p + end, p[i].col);
+        }
+        term += most;
+    }
+    return (int)(term - first);
+}
+
+/* ---- which rows are of which kind ------------------------------------------------------------ */
+
+static void number_kinds(void *arg, int thread, int threads)
+{
+    const bundle_run *r = arg;
+    const int rows = r->b->rows;
+    const int64_t bundles = r->A->rows / rows, end = wisp__split(bundles, threads, thread + 1);
+    for (int64_t i = wisp__split(bundles, threads, thread); i < end && !wisp__strings_full(r->kinds); i++) {
+        const uint16_t *pattern = r->A->local.pattern + i * rows;
+        r->b->kind[i] = (uint16_t)wisp__strings_add(r->kinds, (const char *)pattern, (size_t)rows * sizeof *pattern);
+    }
+}
+
+/* The patterns of a kind's rows. */
+static void patterns_of(const bundle_run *r, int64_t kind, uint16_t *pattern)
+{
+    memcpy(pattern, r->kinds->bytes + r->kinds->begin[kind], (size_t)r->b->rows * sizeof *pattern);
+}
+
+/* Where registers of x begin and end, from a bundle's first row; begin > end: rows of the kind are better alone, since
+   each term serves few of them. */
+typedef struct {
+    int32_t begin, end;
+} reach;
+
+static bool alone(reach r) { return r.begin > r.end; }
+
+static reach reach_of(const wisp__bundles *b, int64_t kind)
+{
+    reach r = {0, 0};
+    for (int64_t t = b->first[kind]; t < b->first[kind + 1]; t++) {
+        r.begin = WISP__MIN(r.begin, b->offset[t]);
+        r.end = WISP__MAX(r.end, b->offset[t] + b->rows);
+    }
+    return r;
+}
+
+/* False: there is no room for them all. */
+static wisp_status make_kinds(const bundle_run *r, reach *reaches, bool *fit)
+{
+    enum { LEAST = 2 }; /* rows that a term serves, on average */
+    wisp_ctx *ctx = r->A->ctx;
+    wisp__bundles *b = r->b;
+    piece *p = NULL;
+    uint16_t pattern[MOST_ROWS];
+    int64_t most = 1;
+    wisp_status status = WISP_OK;
+    for (int64_t i = 0; i < b->kinds; i++) {
+        patterns_of(r, i, pattern);
+        const int64_t n = pieces_of(r, pattern, NULL);
+        most = WISP__MAX(most, n);
+    }
+    WISP_TRY(wisp__alloc_raw(ctx, &p, (size_t)most, sizeof *p));
+    for (int64_t i = 0; i < b->kinds && *fit; i++) {
+        patterns_of(r, i, pattern);
+        const int64_t n = pieces_of(r, pattern, p);
+        int terms = make_terms(r, p, n, b->first[i]);
+        *fit = terms >= 0;
+        const bool few = n < LEAST * terms;
+        if (few) terms = 0; /* the next kind's take their place */
+        b->first[i + 1] = b->first[i] + terms;
+        reaches[i] = few ? (reach){1, 0} : reach_of(b, i);
+    }
+out:
+    wisp_free(ctx, p);
+    return status;
+}
+
+/* Leaves alone what would read beyond x, and what pays less than other ways; the rows of the others. */
+static int64_t settle(const bundle_run *r, const reach *reaches)
+{
+    wisp__bundles *b = r->b;
+    const wisp_mat *A = r->A;
+    int64_t rows = 0;
+    for (int64_t i = 0; i < A->rows / b->rows; i++) {
+        const int64_t row = i * b->rows;
+        const reach at = reaches[b->kind[i]];
+        if (alone(at) || row + at.begin < 0 || row + at.end > A->cols || row + b->rows > A->cols)
+            b->kind[i] = K_ALONE;
+        else
+            rows += b->rows;
+    }
+    return rows;
+}
+
+/* Rows of one pattern, one after the other: a real matrix has a kernel for these that needs no bundles. */
+static int64_t rows_in_runs(const bundle_run *r)
+{
+    const wisp_mat *A = r->A;
+    int64_t rows = 0;
+    for (int64_t i = 0; r->parts == 1 && i < A->rows / r->b->rows; i++) {
+        const uint16_t *pattern = A->local.pattern + i * r->b->rows;
+        rows += memcmp(pattern, pattern + 1, (size_t)(r->b->rows - 1) * sizeof *pattern) ? 0 : r->b->rows;
+    }
+    return rows;
+}
+
+static wisp_status open_run(bundle_run *r, wisp_mat *A)
+{
+    const int64_t size = (int64_t)wisp_type_size(A->type), words = A->ctx->isa->bundle_bytes / 4;
+    wisp__bundles *b;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(A->ctx, &r->b, 1, sizeof *r->b));
+    b = r->b;
+    b->rows = (int)(A->ctx->isa->bundle_bytes / size);
+    r->lanes = (int)words;
+    WISP_TRY(wisp__strings_open(r->kinds, A->ctx, MOST_KINDS, MOST_KINDS * b->rows * (int64_t)sizeof(uint16_t)));
+    WISP_TRY(wisp__alloc_raw(A->ctx, &b->kind, (size_t)(A->rows / b->rows), sizeof *b->kind));
+    WISP_TRY(wisp_alloc(A->ctx, &b->offset, MOST_TERMS, sizeof *b->offset));
+    WISP_TRY(wisp_alloc(A->ctx, &b->take, MOST_TERMS * (size_t)words, sizeof *b->take));
+    WISP_TRY(wisp_alloc(A->ctx, &b->factor, MOST_TERMS * (size_t)words, 4));
+out:
+    return status;
+}
+
+/* Cuts an array down to what is used of it. */
+static wisp_status trim(wisp_ctx *ctx, void *pointer_to_pointer, size_t bytes)
+{
+    void *all, *used = NULL;
+    memcpy(&all, pointer_to_pointer, sizeof all);
+    const wisp_status status = wisp__alloc_raw(ctx, &used, WISP__MAX(bytes, 1), 1);
+    if (status != WISP_OK) return status;
+    memcpy(used, all, bytes);
+    memcpy(pointer_to_pointer, &used, sizeof used);
+    wisp_free(ctx, all);
+    return WISP_OK;
+}
+
+static wisp_status trim_terms(const bundle_run *r)
+{
+    wisp__bundles *b = r->b;
+    wisp_ctx *ctx = r->A->ctx;
+    const size_t terms = (size_t)b->first[b->kinds];
+    wisp_status status;
+    WISP_TRY(trim(ctx, &b->offset, terms * sizeof *b->offset));
+    WISP_TRY(trim(ctx, &b->take, terms * term_bytes(r)));
+    WISP_TRY(trim(ctx, &b->factor, terms * term_bytes(r)));
+out:
+    return status;
+}
+
+static wisp_status find(bundle_run *r, wisp_mat *A)
+{
+    wisp_ctx *ctx = A->ctx;
+    reach *reaches = NULL;
+    bool fit = true;
+    wisp_status status;
+    WISP_TRY(open_run(r, A));
+    if (2 * rows_in_runs(r) > A->rows) goto out;
+    wisp__team_run(ctx, number_kinds, r);
+    if (wisp__strings_full(r->kinds)) goto out;
+    r->b->kinds = atomic_load(&r->kinds->strings);
+    WISP_TRY(wisp_alloc(ctx, &r->b->first, (size_t)r->b->kinds + 1, sizeof *r->b->first));
+    WISP_TRY(wisp__alloc_raw(ctx, &reaches, (size_t)r->b->kinds, sizeof *reaches));
+    WISP_TRY(make_kinds(r, reaches, &fit));
+    if (!fit || 2 * settle(r, reaches) < A->rows) goto out;
+    wisp_ctx_log(ctx, WISP_LOG_DEBUG, "single columns take %d rows at a time, of %lld kinds with %lld terms in all",
+                 r->b->rows, (long long)r->b->kinds, (long long)r->b->first[r->b->kinds]);
+    WISP_TRY(trim_terms(r));
+    A->local.bundles = r->b;
+    r->b = NULL;
+out:
+    wisp_free(ctx, reaches);
+    return status;
+}
+
+wisp_status wisp__bundles_find(wisp_mat *A)
+{
+    wisp__strings kinds = {0};
+    bundle_run r = {.A = A, .kinds = &kinds, .parts = wisp_type_is_complex(A->type) ? 2 : 1};
+    const int rows = A->ctx->isa->bundle_bytes / (int)wisp_type_size(A->type);
+    if (!A->local.pattern || A->width > 1 || rows < 2 || A->rows < rows) return WISP_OK;
+    const wisp_status status = find(&r, A);
+    wisp__strings_close(&kinds, A->ctx);
+    wisp__bundles_free(A->ctx, r.b);
+    if (status != WISP_ERR_NOMEM) return status;
+    wisp_ctx_log(A->ctx, WISP_LOG_PERF, "no memory for rows in bundles; single columns go row by row");
+    return WISP_OK;
+}
+
+int64_t wisp__bundles_bytes(const wisp_mat *A, const wisp__bundles *b)
+{
+    const int64_t words = A->ctx->isa->bundle_bytes / 4;
+    return A->rows / b->rows * (int64_t)sizeof *b->kind + (b->kinds + 1) * (int64_t)sizeof *b->first +
+           b->first[b->kinds] * ((int64_t)sizeof *b->offset + words * 8);
+}

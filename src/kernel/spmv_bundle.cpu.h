@@ -1,0 +1,132 @@
+/* Width 1 on compact vectors, of rows that repeat: as many rows as fill a register at a time. A term of theirs is a
+   register of x, with each of its parts where the row that has an entry there wants it, times a register of values: no
+   value is looked up and nothing gathered row by row. The rest is what the template of the width that fills a register
+   does, for which BUNDLE rows of one element are one row. */
+
+#undef vec /* the template's of the width before */
+#if SIMD_BYTES == 2 * PARTS * REAL_BYTES
+#define BUNDLE 2
+#elif SIMD_BYTES == 4 * PARTS * REAL_BYTES
+#define BUNDLE 4
+#elif SIMD_BYTES == 8 * PARTS * REAL_BYTES
+#define BUNDLE 8
+#else
+#define BUNDLE 16
+#endif
+#define B(name) PASTE(PASTE(name, _w), BUNDLE)
+enum { BUNDLE_REGS = 2, BUNDLE_REALS = BUNDLE * PARTS, BUNDLE_LANES = SIMD_BYTES / 4, BUNDLE_CHAINS = 8 };
+
+/* A X of `regs` bundles of one kind, one after the other. */
+INLINE void bundle_product(const wisp__spmmv_params *p, const int regs, int64_t row, int kind, B(vec) sum[BUNDLE_REGS])
+{
+    const wisp__bundles *b = p->bundles;
+    const real *x = (const real *)p->gather + row * PARTS;
+    for (int64_t t = b->first[kind]; t < b->first[kind + 1]; t++) {
+        const int32_t *take = b->take + t * BUNDLE_LANES;
+        const B(vec) factor = B(load)((const real *)b->factor + t * BUNDLE_REALS);
+        UNROLL for (int v = 0; v < regs; v++)
+        {
+            const B(vec) xv = B(load)(x + (b->offset[t] + v * BUNDLE) * PARTS);
+            sum[v] += factor * (B(vec))simd_take((simd_vec)xv, take);
+        }
+    }
+}
+
+/* The diagonal that is stored apart: one real number a row. */
+INLINE B(vec) bundle_diagonal(const wisp__spmmv_params *p, int64_t row)
+{
+    const real *d = (const real *)p->diagonal + row;
+    B(vec) v;
+    UNROLL for (int l = 0; l < BUNDLE_REALS; l++) v[l] = d[l / PARTS];
+    return v * B(load)((const real *)p->x + row * PARTS);
+}
+
+INLINE void bundle_rows(const wisp__spmmv_params *p, const wisp__spmmv_params *wide, unsigned terms, const int regs,
+                        int64_t row, int kind, B(sums) *restrict s)
+{
+    B(vec) sum[BUNDLE_REGS] = {{0}};
+    bundle_product(p, regs, row, kind, sum);
+    UNROLL for (int v = 0; v < regs; v++)
+    {
+        if (p->diagonal) sum[v] += bundle_diagonal(p, row + v * BUNDLE);
+        B(epilogue)(wide, terms, row / BUNDLE + v, 0, sum + v, s);
+    }
+}
+
+/* Sums of the columns of wide rows, which are one column. */
+INLINE void bundle_flush(const B(sums) * s, unsigned terms, double *dot)
+{
+    double wide[6 * BUNDLE] = {0};
+    B(flush)(s, terms, BUNDLE, 0, wide);
+    for (int t = 0; t < 3; t++)
+        for (int j = 0; j < BUNDLE; j++)
+            UNROLL for (int i = 0; i < 2; i++) dot[2 * t + i] += wide[2 * (t * BUNDLE + j) + i];
+}
+
+INLINE void bundle_strip(const wisp__spmmv_params *p, const wisp__spmmv_params *wide, unsigned terms, int64_t row,
+                         int64_t end, B(sums) *restrict s, sums_w1 *single)
+{
+    const uint16_t *kind = p->bundles->kind;
+    while (row < end) {
+        const int k = row + BUNDLE <= end ? kind[row / BUNDLE] : K_ALONE;
+        if (k == K_ALONE) {
+            const int64_t last = row + BUNDLE < end ? row + BUNDLE : end;
+            for (; row < last; row++) tile_w1(p, terms, 1, row, entries_of(p, ROWS_PATTERNS, row), 0, single);
+        } else if (row + 2 * BUNDLE <= end && kind[row / BUNDLE + 1] == k) {
+            bundle_rows(p, wide, terms, 2, row, k, s);
+            row += 2 * BUNDLE;
+        } else {
+            bundle_rows(p, wide, terms, 1, row, k, s);
+            row += BUNDLE;
+        }
+    }
+}
+
+INLINE void bundle_range(const wisp__spmmv_params *p, const wisp__spmmv_params *wide, const unsigned terms,
+                         int64_t begin, int64_t end, double *dot)
+{
+    const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
+    for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
+        tile_sums_w1 single;
+        B(tile_sums) s;
+        __builtin_memset(&single, 0, sizeof single);
+        __builtin_memset(&s, 0, sizeof s);
+        bundle_strip(p, wide, terms, strip, strip + K_STRIP < row_end ? strip + K_STRIP : row_end, s, single);
+        if (terms & K_DOTS) {
+            bundle_flush(s, terms, dot);
+            flush_w1(single, terms, 1, 0, dot);
+        }
+    }
+    if (terms == 0 && p->past) simd_fence();
+}
+
+static void bundled(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
+{
+    int compact = p->ld_gather == PARTS && p->ld_x == PARTS && p->ld_y == PARTS && p->chains <= BUNDLE_CHAINS &&
+                  (!(p->terms & K_PREV) || p->ld_prev == PARTS);
+    for (int i = 0; (p->terms & K_CHAIN) && i < p->chains; i++) compact &= p->chain[i].ld == PARTS;
+    if (!compact) {
+        range_w1(p, p->terms, 0, begin, end, dot);
+        return;
+    }
+    wisp__spmmv_params wide = *p;
+    wisp__chain chain[BUNDLE_CHAINS];
+    real shift[2 * BUNDLE_REALS];
+    wide.width = BUNDLE;
+    wide.ld_gather = wide.ld_x = wide.ld_y = wide.ld_prev = BUNDLE_REALS;
+    wide.chain = chain;
+    wide.shift = shift;
+    for (int i = 0; (p->terms & K_CHAIN) && i < p->chains; i++) {
+        chain[i] = p->chain[i];
+        chain[i].ld = BUNDLE_REALS;
+    }
+    for (int i = 0; (p->terms & K_SHIFT) && i < 2 * BUNDLE_REALS; i++)
+        shift[i] = ((const real *)p->shift)[i / BUNDLE_REALS * PARTS + i % PARTS];
+    if (p->terms == 0)
+        bundle_range(p, &wide, 0, begin, end, dot);
+    else if (p->terms == K_MASK_KPM)
+        bundle_range(p, &wide, K_MASK_KPM, begin, end, dot);
+    else
+        bundle_range(p, &wide, p->terms, begin, end, dot);
+}
+#undef B
