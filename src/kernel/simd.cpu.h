@@ -57,6 +57,11 @@ typedef real mat_real;
 #define SWAP_8(v) __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6)
 #define SWAP_16(v) __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14)
 
+/* Each of n elements twice: a register of half the length to a full one. */
+#define TWICE_2(v) __builtin_shufflevector(v, v, 0, 0, 1, 1)
+#define TWICE_4(v) __builtin_shufflevector(v, v, 0, 0, 1, 1, 2, 2, 3, 3)
+#define TWICE_8(v) __builtin_shufflevector(v, v, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7)
+
 /* The signs of i (re, im) = (-im, re) after a swap. */
 static const real simd_sign[16]
     __attribute__((aligned(64), unused)) = {-1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1};

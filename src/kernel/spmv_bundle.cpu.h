@@ -14,16 +14,20 @@
 #define BUNDLE 16
 #endif
 #define B(name) PASTE(PASTE(name, _w), BUNDLE)
-enum { BUNDLE_REGS = 2, BUNDLE_REALS = BUNDLE * PARTS, BUNDLE_LANES = SIMD_BYTES / 4, BUNDLE_CHAINS = 8 };
+enum { BUNDLE_REGS = 4, BUNDLE_REALS = BUNDLE * PARTS, BUNDLE_LANES = SIMD_BYTES / 4, BUNDLE_CHAINS = 8 };
+
+typedef real bundle_half __attribute__((vector_size(SIMD_BYTES / 2), aligned(REAL_BYTES), may_alias));
 
 /* A X of `regs` bundles of one kind, one after the other. */
 INLINE void bundle_product(const wisp__spmmv_params *p, const int regs, int64_t row, int kind, B(vec) sum[BUNDLE_REGS])
 {
     const wisp__bundles *b = p->bundles;
     const real *x = (const real *)p->gather + row * PARTS;
+    UNROLL for (int v = 0; v < regs; v++) SIMD_KEEP(sum[v]);
     for (int64_t t = b->first[kind]; t < b->first[kind + 1]; t++) {
         const int32_t *take = b->take + t * BUNDLE_LANES;
-        const B(vec) factor = B(load)((const real *)b->factor + t * BUNDLE_REALS);
+        B(vec) factor = B(load)((const real *)b->factor + t * BUNDLE_REALS);
+        SIMD_KEEP(factor);
         UNROLL for (int v = 0; v < regs; v++)
         {
             const B(vec) xv = B(load)(x + (b->offset[t] + v * BUNDLE) * PARTS);
@@ -36,8 +40,12 @@ INLINE void bundle_product(const wisp__spmmv_params *p, const int regs, int64_t 
 INLINE B(vec) bundle_diagonal(const wisp__spmmv_params *p, int64_t row)
 {
     const real *d = (const real *)p->diagonal + row;
-    B(vec) v;
-    UNROLL for (int l = 0; l < BUNDLE_REALS; l++) v[l] = d[l / PARTS];
+#if PARTS == 1
+    const B(vec) v = B(load)(d);
+#else
+    const bundle_half half = *(const bundle_half *)d;
+    const B(vec) v = PASTE(TWICE_, BUNDLE)(half);
+#endif
     return v * B(load)((const real *)p->x + row * PARTS);
 }
 
@@ -63,6 +71,14 @@ INLINE void bundle_flush(const B(sums) * s, unsigned terms, double *dot)
             UNROLL for (int i = 0; i < 2; i++) dot[2 * t + i] += wide[2 * (t * BUNDLE + j) + i];
 }
 
+/* Whether the next ones are of one kind. */
+INLINE int bundle_run(const uint16_t *kind)
+{
+    int same = 1;
+    for (int i = 1; i < BUNDLE_REGS; i++) same &= kind[i] == kind[0];
+    return same;
+}
+
 INLINE void bundle_strip(const wisp__spmmv_params *p, const wisp__spmmv_params *wide, unsigned terms, int64_t row,
                          int64_t end, B(sums) *restrict s, sums_w1 *single)
 {
@@ -72,9 +88,9 @@ INLINE void bundle_strip(const wisp__spmmv_params *p, const wisp__spmmv_params *
         if (k == K_ALONE) {
             const int64_t last = row + BUNDLE < end ? row + BUNDLE : end;
             for (; row < last; row++) tile_w1(p, terms, 1, row, entries_of(p, ROWS_PATTERNS, row), 0, single);
-        } else if (row + 2 * BUNDLE <= end && kind[row / BUNDLE + 1] == k) {
-            bundle_rows(p, wide, terms, 2, row, k, s);
-            row += 2 * BUNDLE;
+        } else if (row + BUNDLE_REGS * BUNDLE <= end && bundle_run(kind + row / BUNDLE)) {
+            bundle_rows(p, wide, terms, BUNDLE_REGS, row, k, s);
+            row += BUNDLE_REGS * BUNDLE;
         } else {
             bundle_rows(p, wide, terms, 1, row, k, s);
             row += BUNDLE;
