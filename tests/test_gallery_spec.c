@@ -15,7 +15,9 @@ static const struct {
     wisp_status status;
     const char *message;
 } refused[] = {
-#define NAMES "(there are: topi, graphene, anderson, laplace, hpcg, band, spinchain)"
+#define NAMES                                                                          \
+    "(there are: topi, graphene, anderson, laplace, hpcg, band, spinchain, delaunay, " \
+    "tetrahedra)"
     {"", WISP_ERR_ARG, "unknown gallery matrix '' " NAMES},
     {":nx=3", WISP_ERR_ARG, "unknown gallery matrix '' " NAMES},
     {"topo:nx=3", WISP_ERR_ARG, "unknown gallery matrix 'topo'; the nearest is 'topi' " NAMES},
@@ -98,6 +100,19 @@ static const struct {
     {"spinchain:sites=64", WISP_ERR_OVERFLOW, "spinchain: sites=64 is too large for 64 bits; at most 62"},
     {"spinchain:sites=62", WISP_ERR_OVERFLOW,
      "spinchain: the number of nonzeros does not fit in 64 bits; take a smaller size"},
+    {"delaunay:jitter=1.01", WISP_ERR_ARG,
+     "delaunay: jitter=1.01 is out of range; it must be at least 0 and at most 1"},
+    {"tetrahedra:jitter=-0.1", WISP_ERR_ARG,
+     "tetrahedra: jitter=-0.1 is out of range; it must be at least 0 and at most 1"},
+    {"delaunay:shuffle=2", WISP_ERR_ARG, "delaunay: shuffle=2 is out of range; it must be at least 0 and at most 1"},
+    {"delaunay:nz=2", WISP_ERR_ARG,
+     "delaunay: unknown key 'nz'; the nearest is 'nx' (there are: nx, ny, jitter, sigma, shuffle, seed)"},
+    {"delaunay:nx=2147483648", WISP_ERR_ARG,
+     "delaunay: nx=2147483648 is out of range; it must be at least 1 and at most 2147483647"},
+    {"delaunay:nx=2000000000,ny=2000000000", WISP_ERR_OVERFLOW,
+     "delaunay: the number of nonzeros does not fit in 64 bits; take a smaller size"},
+    {"tetrahedra:nx=2000000000,ny=2000000000,nz=2000000000", WISP_ERR_OVERFLOW,
+     "tetrahedra: the number of rows does not fit in 64 bits; take a smaller size"},
     {"topi:potential=dot", WISP_ERR_ARG, "topi: potential=dot is none of: none random dots"},
     {"topi:potential=random", WISP_ERR_ARG, "topi: potential=random needs its strength, disorder=..."},
     {"topi:potential=none,disorder=1", WISP_ERR_ARG, "topi: disorder needs potential=random or potential=dots"},
@@ -171,10 +186,11 @@ static void assert_equal_specs(wisp_ctx *ctx, const char *one, const char *two)
 
 static void test_listing(void **state)
 {
-    static const char *const names[] = {"topi", "graphene", "anderson", "laplace", "hpcg", "band", "spinchain"};
+    static const char *const names[] = {"topi", "graphene",  "anderson", "laplace",   "hpcg",
+                                        "band", "spinchain", "delaunay", "tetrahedra"};
     assert_null(wisp_gallery_list(-1));
-    assert_null(wisp_gallery_list(7));
-    for (int i = 0; i < 7; i++) {
+    assert_null(wisp_gallery_list(9));
+    for (int i = 0; i < 9; i++) {
         const wisp_gallery_entry *e = wisp_gallery_list(i);
         assert_string_equal(e->name, names[i]);
         assert_true(strlen(e->summary) > 10);
@@ -223,6 +239,10 @@ static void test_large(void **state)
         {"laplace:points=5,nx=1000000000,ny=1000000001", 1000000001000000000},
         {"laplace:nx=1000000,ny=1000000,nz=1000000", 1000000000000000000},
         {"band:n=100000000000000000,bandwidth=63", 100000000000000000},
+        {"delaunay:nx=400000000,ny=400000000,sigma=1", 160000000000000000},
+        {"delaunay:nx=2147483647,ny=70000000,shuffle=0", 150323855290000000},
+        {"tetrahedra:nx=600000,ny=700000,nz=800000,sigma=1", 336000000000000000},
+        {"tetrahedra:nx=2147483647,ny=7,nz=20000000,shuffle=0", 300647710580000000},
         {"spinchain:sites=60,periodic=x", 118264581564861424},
         {"spinchain:sites=62,up=20", 9206478467454345},
         {"spinchain:sites=62,up=61,periodic=x", 62},
