@@ -49,6 +49,7 @@ typedef struct {
     uint8_t *code;                /* [entries] */
     uint16_t *pattern;            /* [rows] */
     uint32_t *fresh;              /* [rows], [patterns]: see kernel/params.h; NULL: not known */
+    wisp__pieces *pieces;         /* of a complex matrix with patterns; NULL: entries are taken as they are */
     wisp__bundles *bundles;       /* of a matrix with patterns and width 1; NULL: none */
     void *diagonal;               /* [rows], real; the entries' diagonal is 0 then */
     int64_t patterns, values;
@@ -108,6 +109,9 @@ static inline int64_t wisp__entry_col(const wisp_mat *A, int64_t row, int64_t k)
 wisp_scalar wisp__entry_value(const wisp_mat *A, int64_t row, int64_t k);
 /* Bytes of the arrays that a sweep reads; `all`: with those that it could do without. */
 int64_t wisp__mat_bytes(const wisp_mat *A, bool all);
+/* Makes local.pieces of a complex matrix with patterns, where it pays; otherwise nothing. */
+wisp_status wisp__pieces_find(wisp_mat *A);
+void wisp__pieces_free(wisp_ctx *ctx, wisp__pieces *p);
 void wisp__bundles_free(wisp_ctx *ctx, wisp__bundles *b);
 int64_t wisp__bundles_bytes(const wisp_mat *A, const wisp__bundles *b);
 void wisp__sell_free(wisp_ctx *ctx, wisp__sell *s);

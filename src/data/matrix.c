@@ -6,6 +6,7 @@ void wisp__sell_free(wisp_ctx *ctx, wisp__sell *s)
 {
     void *own[] = {s->row_len, s->short_col, s->code, s->pattern, s->diagonal, s->fresh};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) wisp_free(ctx, own[i]);
+    wisp__pieces_free(ctx, s->pieces);
     wisp__bundles_free(ctx, s->bundles);
     if (!s->borrowed) {
         wisp_free(ctx, s->chunk);
@@ -37,6 +38,7 @@ static int64_t sell_bytes(const wisp_mat *A, const wisp__sell *s, bool all)
     bytes += ((s->pattern ? s->patterns : s->chunks) + all) * 8;
     const int64_t others = s->bundles ? s->bundles->rows : 1; /* that share a number */
     if (s->pattern) bytes += (all ? rows : rows / others) * 2;
+    if (all && s->pieces) bytes += (2 * s->patterns + 1) * 8 + s->pieces->first[2 * s->patterns] * (4 + real);
     if (all && s->bundles) bytes += wisp__bundles_bytes(A, s->bundles);
     if (s->diagonal) bytes += rows * real;
     if (all && s->row_len) bytes += rows * 4;

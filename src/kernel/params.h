@@ -5,6 +5,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The patterns of a complex matrix whose entries are, most of them, real or imaginary: the real parts that are not
+   zero, then the imaginary ones. */
+typedef struct {
+    int64_t *first; /* [2 patterns + 1] of the real parts of pattern i: first[2 i]; of the imaginary ones: the next */
+    int32_t *col;   /* relative to the row */
+    void *val;      /* real */
+} wisp__pieces;
+
 /* Rows that repeat, `rows` at a time: what so many that follow one another have in common with others. A bundle's sum
    is one of terms: a register of x, which begins `offset` elements from the bundle's first row, with its parts of four
    bytes where `take` has them, times a register of factors. */
@@ -65,6 +73,7 @@ typedef struct {
     const void *val;              /* with codes: the values that they stand for */
     const uint8_t *code;          /* NULL: val has a value per entry */
     const uint16_t *pattern;      /* [rows]; NULL: rows have entries of their own */
+    const wisp__pieces *pieces;   /* of the patterns; or NULL */
     const wisp__bundles *bundles; /* of rows with patterns, for width 1 and blocks of the matrix's type; or NULL */
     const uint32_t *fresh; /* [rows] (of each pattern) bit k: entry k gathers from afar; later entries do; NULL: all */
     const void *diagonal;  /* [rows] real parts to be added to the (real) diagonal of the entries; NULL: none */

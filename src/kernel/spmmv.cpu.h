@@ -47,10 +47,28 @@ INLINE void FN(multiply)(const wisp__spmmv_params *p, const unsigned coded, row_
 #include "spmmv_some.cpu.h"
 #endif
 
-/* One panel of a row. Where `plain` is set, entries are not coded. */
-INLINE void FN(panel)(const wisp__spmmv_params *p, unsigned terms, const int plain, int64_t row, row_entries r,
+#if MAT_COMPLEX
+/* The same for a row with pieces, half as many products where entries are real or imaginary. What is left out is zero,
+   so that sums are those of whole entries bit by bit. */
+INLINE void FN(multiply_pieces)(const wisp__spmmv_params *p, int64_t row, int64_t at, vec ar[NV], vec ai[NV])
+{
+    const int64_t ld = p->ld_gather, *first = p->pieces->first + 2 * (int64_t)p->pattern[row];
+    const real *gather = (const real *)p->gather + row * ld + at;
+    const mat_real *val = (const mat_real *)p->pieces->val;
+    const int32_t *col = p->pieces->col;
+    FN(begin)(ar, ai);
+    for (int64_t e = first[0]; e < first[1]; e++)
+        UNROLL for (int v = 0; v < NV; v++) ar[v] += (real)val[e] * FN(load)(gather + col[e] * ld + AT(v));
+    for (int64_t e = first[1]; e < first[2]; e++)
+        UNROLL for (int v = 0; v < NV; v++) ai[v] += (real)val[e] * FN(load)(gather + col[e] * ld + AT(v));
+}
+#endif
+
+/* One panel of a row. */
+INLINE void FN(panel)(const wisp__spmmv_params *p, unsigned terms, const int stored, int64_t row, row_entries r,
                       int64_t at, FN(sums) *restrict s)
 {
+    const int plain = stored != ROWS_ANY;
     vec ar[NV] = {0}, ai[NV] = {0};
 #ifdef SOME
     if ((plain || !(p->code || p->short_col)) && r.log_step == 0) {
@@ -59,7 +77,12 @@ INLINE void FN(panel)(const wisp__spmmv_params *p, unsigned terms, const int pla
         r.len -= done;
     }
 #endif
-    if (plain || !(p->code || p->short_col))
+#if MAT_COMPLEX && !defined(SOME)
+    if (stored == ROWS_PIECES || (stored == ROWS_ANY && p->pieces))
+        FN(multiply_pieces)(p, row, at, ar, ai);
+    else
+#endif
+        if (plain || !(p->code || p->short_col))
         FN(multiply)(p, 0, r, at, ar, ai);
     else if (p->code && p->short_col)
         FN(multiply)(p, SHORT_COLS | CODES, r, at, ar, ai);
@@ -77,10 +100,10 @@ INLINE void FN(panel)(const wisp__spmmv_params *p, unsigned terms, const int pla
 
 /* The same for columns at/PARTS .. + WIDTH - 1. */
 typedef FN(sums) FN(tile_sums)[PANELS];
-INLINE void FN(tile)(const wisp__spmmv_params *p, unsigned terms, const int plain, int64_t row, row_entries r,
+INLINE void FN(tile)(const wisp__spmmv_params *p, unsigned terms, const int stored, int64_t row, row_entries r,
                      int64_t at, FN(sums) s[PANELS])
 {
-    UNROLL for (int i = 0; i < PANELS; i++) FN(panel)(p, terms, plain, row, r, at + i * REALS, s + i);
+    UNROLL for (int i = 0; i < PANELS; i++) FN(panel)(p, terms, stored, row, r, at + i * REALS, s + i);
 }
 
 /* Adds a strip's sums for columns first .. first + WIDTH - 1 to dot[3][width] pairs. */
@@ -124,7 +147,7 @@ INLINE void FN(range)(const wisp__spmmv_params *p, unsigned terms, const int sto
 #ifndef NO_PREFETCH
             FN(prefetch)(p, stored, row + ROWS_AHEAD);
 #endif
-            FN(tile)(p, terms, stored != ROWS_ANY, row, entries_of(p, stored, row), 0, s);
+            FN(tile)(p, terms, stored, row, entries_of(p, stored, row), 0, s);
         }
         if (terms & K_DOTS) FN(flush)(s, terms, WIDTH, 0, dot);
     }
@@ -151,7 +174,9 @@ INLINE void FN(compact)(const wisp__spmmv_params *p, const unsigned terms, int64
     q.log_c = 0;
     q.width = WIDTH;
     q.ld_gather = q.ld_x = q.ld_y = LD;
-    if (p->pattern) {
+    if (MAT_COMPLEX && p->pieces) {
+        FN(range)(&q, terms, ROWS_PIECES, begin, end, dot);
+    } else if (p->pattern) {
         FN(range)(&q, terms, ROWS_PATTERNS, begin, end, dot);
     } else {
         q.diagonal = NULL;

@@ -43,7 +43,7 @@ static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, d
             const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
             for (int64_t row = strip; row < strip_end; row++) {
                 const row_entries r = entries_of(p, ROWS_ANY, row);
-#define TILE(w, j, sums) tile_w##w(p, terms, 0, row, r, (int64_t)(j)*PARTS, sums)
+#define TILE(w, j, sums) tile_w##w(p, terms, ROWS_ANY, row, r, (int64_t)(j)*PARTS, sums)
                 FOR_TILES(first, last, s, TILE);
 #undef TILE
             }

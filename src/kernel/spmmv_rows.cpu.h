@@ -7,12 +7,18 @@ typedef struct {
 /* What is coded. */
 enum { SHORT_COLS = 1, CODES = 2 };
 
-/* What a kernel is compiled for: rows stored in any way, one after the other (CRS), or as patterns. */
-enum { ROWS_ANY, ROWS_CRS, ROWS_PATTERNS };
+/* What a kernel is compiled for: rows stored in any way, one after the other (CRS), as patterns, or as patterns that
+   have pieces. */
+enum { ROWS_ANY, ROWS_CRS, ROWS_PATTERNS, ROWS_PIECES };
+
+INLINE int has_patterns(const wisp__spmmv_params *p, const int stored)
+{
+    return stored == ROWS_PATTERNS || stored == ROWS_PIECES || (stored == ROWS_ANY && p->pattern);
+}
 
 INLINE row_entries entries_of(const wisp__spmmv_params *p, const int stored, int64_t row)
 {
-    if (stored == ROWS_PATTERNS || (stored == ROWS_ANY && p->pattern)) {
+    if (has_patterns(p, stored)) {
         const int64_t *first = p->chunk + p->pattern[row];
         return (row_entries){first[0], row, (int)(first[1] - first[0]), 0};
     }
@@ -24,7 +30,6 @@ INLINE row_entries entries_of(const wisp__spmmv_params *p, const int stored, int
 /* The entries among a row's first 32 whose block rows are worth a prefetch. */
 INLINE uint32_t fresh_of(const wisp__spmmv_params *p, const int stored, int64_t row, int len)
 {
-    if (p->fresh)
-        return p->fresh[stored == ROWS_PATTERNS || (stored == ROWS_ANY && p->pattern) ? p->pattern[row] : row];
+    if (p->fresh) return p->fresh[has_patterns(p, stored) ? p->pattern[row] : row];
     return len < 32 ? (1u << len) - 1 : ~0u;
 }

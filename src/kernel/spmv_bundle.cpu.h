@@ -87,7 +87,8 @@ INLINE void bundle_strip(const wisp__spmmv_params *p, const wisp__spmmv_params *
         const int k = row + BUNDLE <= end ? kind[row / BUNDLE] : K_ALONE;
         if (k == K_ALONE) {
             const int64_t last = row + BUNDLE < end ? row + BUNDLE : end;
-            for (; row < last; row++) tile_w1(p, terms, 1, row, entries_of(p, ROWS_PATTERNS, row), 0, single);
+            for (; row < last; row++)
+                tile_w1(p, terms, ROWS_PATTERNS, row, entries_of(p, ROWS_PATTERNS, row), 0, single);
         } else if (row + BUNDLE_REGS * BUNDLE <= end && bundle_run(kind + row / BUNDLE)) {
             bundle_rows(p, wide, terms, BUNDLE_REGS, row, k, s);
             row += BUNDLE_REGS * BUNDLE;
@@ -122,7 +123,7 @@ static void bundled(const wisp__spmmv_params *p, int64_t begin, int64_t end, dou
                   (!(p->terms & K_PREV) || p->ld_prev == PARTS);
     for (int i = 0; (p->terms & K_CHAIN) && i < p->chains; i++) compact &= p->chain[i].ld == PARTS;
     if (!compact) {
-        range_w1(p, p->terms, 0, begin, end, dot);
+        range_w1(p, p->terms, ROWS_ANY, begin, end, dot);
         return;
     }
     wisp__spmmv_params wide = *p;

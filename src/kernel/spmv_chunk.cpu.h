@@ -186,7 +186,7 @@ INLINE int64_t chunk_pattern_rows(const wisp__spmmv_params *p, unsigned terms, i
             chunk_run(p, terms, 1, row, s);
             row += CHUNK_VL;
         } else {
-            tile_w1(p, terms, 1, row, entries_of(p, ROWS_PATTERNS, row), 0, single);
+            tile_w1(p, terms, ROWS_PATTERNS, row, entries_of(p, ROWS_PATTERNS, row), 0, single);
             row++;
         }
     }
@@ -212,7 +212,7 @@ INLINE void chunk_range(const wisp__spmmv_params *p, unsigned terms, int64_t beg
             row = chunk_rows(p, terms, CODES, row, strip_end, &s);
         else
             row = chunk_rows(p, terms, SHORT_COLS, row, strip_end, &s);
-        for (; row < strip_end; row++) tile_w1(p, terms, 0, row, entries_of(p, ROWS_ANY, row), 0, single);
+        for (; row < strip_end; row++) tile_w1(p, terms, ROWS_ANY, row, entries_of(p, ROWS_ANY, row), 0, single);
         if (terms & K_DOTS) {
             chunk_flush(&s, terms, dot);
             flush_w1(single, terms, 1, 0, dot);
@@ -226,7 +226,7 @@ static void chunked(const wisp__spmmv_params *p, int64_t begin, int64_t end, dou
     int compact = p->ld_gather == 1 && p->ld_x == 1 && p->ld_y == 1 && (!(p->terms & K_PREV) || p->ld_prev == 1);
     for (int i = 0; (p->terms & K_CHAIN) && i < p->chains; i++) compact &= p->chain[i].ld == 1;
     if (!compact)
-        range_w1(p, p->terms, 0, begin, end, dot);
+        range_w1(p, p->terms, ROWS_ANY, begin, end, dot);
     else if (p->terms == 0)
         chunk_range(p, 0, begin, end, dot);
     else if (p->terms == K_MASK_KPM)

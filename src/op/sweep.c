@@ -118,6 +118,7 @@ static void set_part(wisp__spmmv_params *p, const wisp__sell *s, const void *gat
     p->code = s->code;
     p->pattern = s->pattern;
     p->fresh = s->fresh;
+    p->pieces = s->pieces;
     p->bundles = s->bundles;
     p->diagonal = s->diagonal;
     p->gather = gather;

@@ -1,0 +1,74 @@
+/* Real and imaginary parts of patterns, without those that are zero: kernel/spmmv.cpu.h. */
+#include "data.h"
+
+/* Whether an entry's part (0: real) has a piece: it is not zero, or it is all there is of the entry. The diagonal that
+   is stored apart is no part of the pattern. */
+static bool has_piece(const wisp__sell *s, int64_t entry, wisp_scalar v, int part)
+{
+    if (s->diagonal && s->col[entry] == 0) return false;
+    return part ? v.im != 0 : v.re != 0 || v.im == 0;
+}
+
+static wisp_scalar value_of(const wisp_mat *A, int64_t entry)
+{
+    return wisp__load(A->type, (const char *)A->local.val + (size_t)entry * wisp_type_size(A->type));
+}
+
+static int64_t count(const wisp_mat *A)
+{
+    int64_t n = 0;
+    for (int64_t e = 0; e < A->local.entries; e++)
+        for (int part = 0; part < 2; part++) n += has_piece(&A->local, e, value_of(A, e), part);
+    return n;
+}
+
+static void fill(const wisp_mat *A, wisp__pieces *p)
+{
+    const wisp__sell *s = &A->local;
+    const wisp_type real = wisp__real_type(A->type);
+    int64_t n = 0;
+    for (int64_t i = 0; i < s->patterns; i++)
+        for (int part = 0; part < 2; part++) {
+            p->first[2 * i + part] = n;
+            for (int64_t e = s->chunk[i]; e < s->chunk[i + 1]; e++) {
+                const wisp_scalar v = value_of(A, e);
+                if (!has_piece(s, e, v, part)) continue;
+                p->col[n] = s->col[e];
+                wisp__store(real, (char *)p->val + (size_t)n * wisp_type_size(real),
+                            (wisp_scalar){part ? v.im : v.re, 0});
+                n++;
+            }
+        }
+    p->first[2 * s->patterns] = n;
+}
+
+void wisp__pieces_free(wisp_ctx *ctx, wisp__pieces *p)
+{
+    if (!p) return;
+    wisp_free(ctx, p->first);
+    wisp_free(ctx, p->col);
+    wisp_free(ctx, p->val);
+    wisp_free(ctx, p);
+}
+
+wisp_status wisp__pieces_find(wisp_mat *A)
+{
+    const double most = 1.5; /* pieces of an entry: each loads a part of x */
+    wisp_ctx *ctx = A->ctx;
+    const wisp__sell *s = &A->local;
+    wisp__pieces *p = NULL;
+    wisp_status status;
+    if (!s->pattern || !wisp_type_is_complex(A->type)) return WISP_OK;
+    const int64_t n = count(A);
+    if ((double)n > most * (double)s->entries) return WISP_OK;
+    WISP_TRY(wisp_alloc(ctx, &p, 1, sizeof *p));
+    WISP_TRY(wisp__alloc_raw(ctx, &p->first, 2 * (size_t)s->patterns + 1, sizeof *p->first));
+    WISP_TRY(wisp__alloc_raw(ctx, &p->col, (size_t)WISP__MAX(n, 1), sizeof *p->col));
+    WISP_TRY(wisp__alloc_raw(ctx, &p->val, (size_t)WISP__MAX(n, 1), wisp_type_size(wisp__real_type(A->type))));
+    fill(A, p);
+    A->local.pieces = p;
+    p = NULL;
+out:
+    wisp__pieces_free(ctx, p);
+    return status;
+}
