@@ -1,6 +1,6 @@
 /* Matrices from sources: a counting pass, an order, a filling pass. */
 #include "assemble.h"
-#include "bundles.h"
+#include "patterns.h"
 #include "compress.h"
 #include "order.h"
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Rows that repeat, as many as fill a register: which follow one another with the same patterns, and what is to be
    loaded and multiplied for them (kernel/spmv_bundle.cpu.h). */
-#include "bundles.h"
+#include "patterns.h"
 #include "strings.h"
 #include <stdlib.h>
 #include <string.h>
@@ -43,18 +43,15 @@ static int by_place(const void *a, const void *b)
 static int64_t pieces_of(const bundle_run *r, const uint16_t *pattern, piece *out)
 {
     const wisp__sell *s = &r->A->local;
-    const size_t size = wisp_type_size(r->A->type);
     int64_t n = 0;
     for (int row = 0; row < r->b->rows; row++)
         for (int64_t e = s->chunk[pattern[row]]; e < s->chunk[pattern[row] + 1]; e++) {
-            const wisp_scalar v = wisp__load(r->A->type, (const char *)s->val + (size_t)e * size);
-            if (s->diagonal && s->col[e] == 0) continue;
-            const piece re = {row + s->col[e], row, false, {v.re, v.re}}, im = {re.col, row, true, {-v.im, v.im}};
-            const bool both = v.re != 0 && v.im != 0;
-            if (out) out[n] = v.im != 0 ? im : re;
-            n++;
-            if (out && both) out[n] = re;
-            n += both;
+            const wisp_scalar v = wisp__pattern_value(r->A, e);
+            for (int part = 0; part < 2; part++) {
+                if (!wisp__is_piece(s, e, v, part)) continue;
+                if (out) out[n] = (piece){row + s->col[e], row, part, {part ? -v.im : v.re, part ? v.im : v.re}};
+                n++;
+            }
         }
     if (out) qsort(out, (size_t)n, sizeof *out, by_place);
     return n;
@@ -282,8 +279,10 @@ wisp_status wisp__bundles_find(wisp_mat *A)
     return WISP_OK;
 }
 
-int64_t wisp__bundles_bytes(const wisp_mat *A, const wisp__bundles *b)
+int64_t wisp__bundles_bytes(const wisp_mat *A)
 {
+    const wisp__bundles *b = A->local.bundles;
+    if (!b) return 0;
     const int64_t words = A->ctx->isa->bundle_bytes / 4;
     return A->rows / b->rows * (int64_t)sizeof *b->kind + (b->kinds + 1) * (int64_t)sizeof *b->first +
            b->first[b->kinds] * ((int64_t)sizeof *b->offset + words * 8);

@@ -109,11 +109,6 @@ static inline int64_t wisp__entry_col(const wisp_mat *A, int64_t row, int64_t k)
 wisp_scalar wisp__entry_value(const wisp_mat *A, int64_t row, int64_t k);
 /* Bytes of the arrays that a sweep reads; `all`: with those that it could do without. */
 int64_t wisp__mat_bytes(const wisp_mat *A, bool all);
-/* Makes local.pieces of a complex matrix with patterns, where it pays; otherwise nothing. */
-wisp_status wisp__pieces_find(wisp_mat *A);
-void wisp__pieces_free(wisp_ctx *ctx, wisp__pieces *p);
-void wisp__bundles_free(wisp_ctx *ctx, wisp__bundles *b);
-int64_t wisp__bundles_bytes(const wisp_mat *A, const wisp__bundles *b);
 void wisp__sell_free(wisp_ctx *ctx, wisp__sell *s);
 
 /* Memory that blocks share with their views. */

@@ -1,5 +1,5 @@
 /* What a matrix is: shape, exact properties, fill-in. */
-#include "data.h"
+#include "patterns.h"
 #include <math.h>
 
 void wisp__sell_free(wisp_ctx *ctx, wisp__sell *s)
@@ -38,8 +38,6 @@ static int64_t sell_bytes(const wisp_mat *A, const wisp__sell *s, bool all)
     bytes += ((s->pattern ? s->patterns : s->chunks) + all) * 8;
     const int64_t others = s->bundles ? s->bundles->rows : 1; /* that share a number */
     if (s->pattern) bytes += (all ? rows : rows / others) * 2;
-    if (all && s->pieces) bytes += (2 * s->patterns + 1) * 8 + s->pieces->first[2 * s->patterns] * (4 + real);
-    if (all && s->bundles) bytes += wisp__bundles_bytes(A, s->bundles);
     if (s->diagonal) bytes += rows * real;
     if (all && s->row_len) bytes += rows * 4;
     if (all && s->fresh) bytes += (s->pattern ? s->patterns : rows) * 4;
@@ -49,7 +47,8 @@ static int64_t sell_bytes(const wisp_mat *A, const wisp__sell *s, bool all)
 int64_t wisp__mat_bytes(const wisp_mat *A, bool all)
 {
     if (A->half) return wisp__half_bytes(A, all);
-    return sell_bytes(A, &A->local, all) + sell_bytes(A, &A->remote, all);
+    const int64_t beside = all ? wisp__pieces_bytes(A) + wisp__bundles_bytes(A) : 0;
+    return sell_bytes(A, &A->local, all) + sell_bytes(A, &A->remote, all) + beside;
 }
 
 void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)

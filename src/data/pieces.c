@@ -1,24 +1,11 @@
 /* Real and imaginary parts of patterns, without those that are zero: kernel/spmmv.cpu.h. */
-#include "data.h"
-
-/* Whether an entry's part (0: real) has a piece: it is not zero, or it is all there is of the entry. The diagonal that
-   is stored apart is no part of the pattern. */
-static bool has_piece(const wisp__sell *s, int64_t entry, wisp_scalar v, int part)
-{
-    if (s->diagonal && s->col[entry] == 0) return false;
-    return part ? v.im != 0 : v.re != 0 || v.im == 0;
-}
-
-static wisp_scalar value_of(const wisp_mat *A, int64_t entry)
-{
-    return wisp__load(A->type, (const char *)A->local.val + (size_t)entry * wisp_type_size(A->type));
-}
+#include "patterns.h"
 
 static int64_t count(const wisp_mat *A)
 {
     int64_t n = 0;
     for (int64_t e = 0; e < A->local.entries; e++)
-        for (int part = 0; part < 2; part++) n += has_piece(&A->local, e, value_of(A, e), part);
+        for (int part = 0; part < 2; part++) n += wisp__is_piece(&A->local, e, wisp__pattern_value(A, e), part);
     return n;
 }
 
@@ -31,8 +18,8 @@ static void fill(const wisp_mat *A, wisp__pieces *p)
         for (int part = 0; part < 2; part++) {
             p->first[2 * i + part] = n;
             for (int64_t e = s->chunk[i]; e < s->chunk[i + 1]; e++) {
-                const wisp_scalar v = value_of(A, e);
-                if (!has_piece(s, e, v, part)) continue;
+                const wisp_scalar v = wisp__pattern_value(A, e);
+                if (!wisp__is_piece(s, e, v, part)) continue;
                 p->col[n] = s->col[e];
                 wisp__store(real, (char *)p->val + (size_t)n * wisp_type_size(real),
                             (wisp_scalar){part ? v.im : v.re, 0});
@@ -71,4 +58,12 @@ wisp_status wisp__pieces_find(wisp_mat *A)
 out:
     wisp__pieces_free(ctx, p);
     return status;
+}
+
+int64_t wisp__pieces_bytes(const wisp_mat *A)
+{
+    const wisp__sell *s = &A->local;
+    if (!s->pieces) return 0;
+    const int64_t real = (int64_t)wisp_type_size(wisp__real_type(A->type)), first = 2 * s->patterns + 1;
+    return first * (int64_t)sizeof *s->pieces->first + s->pieces->first[first - 1] * (4 + real);
 }

@@ -1,0 +1,26 @@
+/* What kernels find beside the patterns of a matrix whose rows repeat: pieces and bundles (kernel/params.h). */
+#ifndef WISP_PATTERNS_H
+#define WISP_PATTERNS_H
+#include "data.h"
+
+/* Whether a part (0: real, 1: imaginary) of an entry of a pattern, with this value, is a product of its own: it is not
+   zero, or is all there is of the entry. The diagonal that is stored apart is no part of the pattern. */
+static inline bool wisp__is_piece(const wisp__sell *s, int64_t entry, wisp_scalar v, int part)
+{
+    if (s->diagonal && s->col[entry] == 0) return false;
+    return part ? v.im != 0 : v.re != 0 || v.im == 0;
+}
+static inline wisp_scalar wisp__pattern_value(const wisp_mat *A, int64_t entry)
+{
+    return wisp__load(A->type, (const char *)A->local.val + (size_t)entry * wisp_type_size(A->type));
+}
+
+/* Make local.pieces (of a complex matrix) and local.bundles (of one for blocks of width 1) of a matrix with patterns
+   that is else complete, where they pay; otherwise nothing. */
+wisp_status wisp__pieces_find(wisp_mat *A);
+wisp_status wisp__bundles_find(wisp_mat *A);
+void wisp__pieces_free(wisp_ctx *ctx, wisp__pieces *p);
+void wisp__bundles_free(wisp_ctx *ctx, wisp__bundles *b);
+int64_t wisp__pieces_bytes(const wisp_mat *A);
+int64_t wisp__bundles_bytes(const wisp_mat *A);
+#endif
