@@ -78,7 +78,7 @@ static void spill_is_counted(void **state)
     for (int i = 0; i < 2; i++) {
         wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
         const wisp_mat_opts o = {.format = WISP_FORMAT_HERMITIAN, .width = WIDTH};
-        const wisp_kpm_opts k = {.moments = 4, .vectors = WIDTH};
+        const wisp_kpm_opts k = {.moments = 4, .vectors = WIDTH, .width = WIDTH};
         wisp_src src;
         wisp_mat *A;
         wisp_mat_info plan, info;

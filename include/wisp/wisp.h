@@ -487,7 +487,7 @@ typedef struct {
     const int64_t *sites; /* [vectors], for WISP_TRACE_SITES */
     uint64_t seed;
     wisp_kpm_variant variant; /* the same moments three ways: figures 5, 4 and 3 of the KPM paper */
-    int width;                /* columns per block (blocked); 0: chosen */
+    int width;                /* columns per block (blocked); 0: see wisp_kpm_width */
     int powers;               /* steps of the recurrence that wisp_mpk is given at once, and interleaves (blocked, */
                               /* fused); 0: chosen: a long blocked run tries some while it works */
     int reduce_each_step;     /* 0: one reduction at the very end */
@@ -522,6 +522,9 @@ typedef struct {
    m->n; or none. WISP_ERR_BOUNDS: the guard found a moment above mu_0, the message names the bound. Flops are counted
    as in the KPM paper, table I. */
 WISP_API wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts);
+/* The width of its blocks for a matrix of this type and size, to make the matrix for (wisp_mat_opts): by default that
+   of block rows of 128 bytes, or one a vector if there are fewer. */
+WISP_API int wisp_kpm_width(wisp_type type, int64_t rows, const wisp_kpm_opts *opts);
 /* Bytes that wisp_kpm holds at most beside the matrix (and the spill of its blocks, see wisp_mat_info). */
 WISP_API int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts);
 WISP_API void wisp_moments_free(wisp_moments *m);

@@ -140,14 +140,11 @@ static int check_sites(tool *t, int64_t rows)
     return EXIT_FINE;
 }
 
-static void set_matrix_options(const options *o, const wisp_kpm_opts *k, wisp_type type, wisp_mat_opts *mo)
+static void set_matrix_options(const options *o, const wisp_kpm_opts *k, const wisp_src *src, wisp_mat_opts *mo)
 {
-    enum { USUAL = 16 }; /* the width that wisp_kpm chooses */
-    const int64_t columns = k->vectors ? k->vectors : 32;
-    *mo = (wisp_mat_opts){.type = tool_type(o, type),
-                          .width = k->variant != WISP_KPM_BLOCKED ? 1
-                                   : k->width                     ? k->width
-                                                                  : (int)(columns < USUAL ? columns : USUAL),
+    const wisp_type type = tool_type(o, src->type);
+    *mo = (wisp_mat_opts){.type = type,
+                          .width = wisp_kpm_width(type, src->rows, k),
                           .order = (wisp_row_order)o->order,
                           .format = (wisp_format)o->format};
 }
@@ -164,7 +161,7 @@ static int compute(tool *t, results *r, wisp_moments *m, bool *ran)
     *ran = false;
     if (wisp_src_open(&src, t->ctx, t->opt.arg[0])) return tool_fail_ctx(t);
     set_kpm_options(&t->opt, &k);
-    set_matrix_options(&t->opt, &k, src.type, &mo);
+    set_matrix_options(&t->opt, &k, &src, &mo);
     int rc = check_sites(t, src.rows);
     if (!rc && t->opt.resolution > 0 && k.bounds_method == WISP_BOUNDS_GIVEN) rc = moments_for(t, &k);
     if (!rc) rc = plan_make(t, &src, &mo, &k, &plan);
