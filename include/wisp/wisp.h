@@ -107,6 +107,11 @@ WISP_API void wisp_ctx_free(wisp_ctx *ctx);
 WISP_API const char *wisp_ctx_message(const wisp_ctx *ctx);
 WISP_API int wisp_ctx_threads(const wisp_ctx *ctx);
 WISP_API const char *wisp_ctx_isa(const wisp_ctx *ctx);
+/* Bytes of the last cache that all threads together really keep, for what the library chooses by it: as
+   wisp_machine_measure found (it sets them too), now or in an earlier run. 0: not known, 0.6 of the cache is assumed.
+ */
+WISP_API void wisp_ctx_set_cache(wisp_ctx *ctx, int64_t kept_bytes);
+WISP_API int64_t wisp_ctx_cache(const wisp_ctx *ctx);
 /* Bytes held now, and the most that were held at once. */
 WISP_API void wisp_ctx_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak);
 /* Stops what takes long (reading, assembling, spmmv and the solvers; now and from now on) with WISP_ERR_CANCELLED
@@ -394,8 +399,11 @@ typedef struct { /* v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1], k < s
     int sums;
     wisp_blk *const *z;     /* [sums] */
     const wisp_scalar *eta; /* [sums][steps]; where eta is 0, z is not touched */
-    int depth; /* steps that are interleaved, so that rows are met again in cache; 0: chosen by a model of */
-               /* the cache; 1: one sweep after the other. The results are the same, bit by bit. */
+    int depth;            /* steps that are interleaved, so that rows are met again in cache; 0: chosen by a model of */
+                          /* the cache; 1: one sweep after the other. The results are the same, bit by bit. */
+    int64_t cache_budget; /* bytes of the last cache that the steps may count on; 0: those of the context, see */
+                          /* wisp_ctx_set_cache */
+    int *interleaved;     /* gets the depth that was used: 1 where steps can't be interleaved; may be NULL */
 } wisp_mpk_opts;
 
 /* Steps of a three-term recurrence with a square matrix: matrix powers, Chebyshev and Newton bases are settings of the
