@@ -36,6 +36,7 @@ def machine(m):
     return (positive(m, "load_gbs", "dgemm_gflops", "zgemm_gflops", "threads", "cores", "cpus", "memory_bytes")
             and all(positive(dict(enumerate(v)), 0, 1) for v in m["fma_gflops"].values())
             and len(m["bandwidth_gbs"]["memory"]) in (1, 6)
+            and (m["cache_kept_bytes"] is None or positive(m, "cache_kept_bytes"))
             and all(positive(dict(enumerate(v)), 0, 1) for l in m["bandwidth_gbs"].values() for v in l.values())
             and m["isa"] in ("generic", "avx2", "avx512", "neon") and m["gemm_coretype"] and m["host"] and m["cpu"])
 def row(r, op, matrix):

@@ -53,7 +53,3 @@ int wisp_ctx_processes(const wisp_ctx *ctx) { return ctx->comm->size(ctx); }
 wisp_status wisp_ctx_sum(wisp_ctx *ctx, double *x, size_t n) { return ctx->comm->sum(ctx, x, n); }
 
 const char *wisp_ctx_isa(const wisp_ctx *ctx) { return ctx->isa->name; }
-
-void wisp_ctx_set_cache(wisp_ctx *ctx, int64_t kept_bytes) { atomic_store(&ctx->cache_kept, WISP__MAX(kept_bytes, 0)); }
-
-int64_t wisp_ctx_cache(const wisp_ctx *ctx) { return atomic_load(&ctx->cache_kept); }

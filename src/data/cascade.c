@@ -1,6 +1,5 @@
 /* The orders that a matrix keeps, and the graph of its blocks of rows that they are made from. */
 #include "cascade.h"
-#include "order.h"
 #include <string.h>
 
 /* Orders are few: some widths, depths and budgets. Beyond that, the one that was used longest ago goes. */
@@ -9,7 +8,6 @@ enum { MOST_KEPT = 16 };
 struct wisp__cascades {
     pthread_mutex_t lock;
     wisp__block_graph graph;
-    double assumed_budget; /* 0: not yet looked up */
     int64_t finds;
     const char *told; /* why there was none, or none of use, last time */
     wisp__cascade *first;
@@ -144,23 +142,6 @@ out:
 
 /* ---- what is kept ---------------------------------------------------------------------------- */
 
-/* As measured, or else a part of the last cache that others leave as a rule. */
-static double budget_of(const wisp_mat *A, int64_t asked)
-{
-    const double assumed = 0.6;
-    struct wisp__cascades *s = A->cascades;
-    wisp_ctx *ctx = A->ctx;
-    wisp__caches caches;
-    const int64_t kept = atomic_load(&ctx->cache_kept);
-    if (asked > 0) return (double)asked;
-    if (kept > 0) return (double)kept;
-    if (s->assumed_budget == 0) {
-        wisp__caches_find(ctx, ctx->threads > 1 ? 64 : 1, &caches); /* threads work side by side */
-        s->assumed_budget = assumed * caches.l3;
-    }
-    return s->assumed_budget;
-}
-
 static const char *cannot(const wisp_mat *A)
 {
     if (A->half) return "half of the matrix is stored";
@@ -172,7 +153,9 @@ static const char *cannot(const wisp_mat *A)
 static void tell(const wisp_mat *A, const wisp__cascade *c, int64_t asked)
 {
     wisp_ctx *ctx = A->ctx;
-    const char *budget = asked > 0 ? "asked for" : atomic_load(&ctx->cache_kept) > 0 ? "measured" : "assumed";
+    int measured;
+    wisp_ctx_cache(ctx, &measured);
+    const char *budget = asked > 0 ? "asked for" : measured ? "measured" : "assumed";
     if (c->schedule.tasks > 0)
         wisp_ctx_log(ctx, WISP_LOG_DEBUG,
                      "cascade of %d steps: %.0f MB from memory for each, %.0f MB by sweeps; cache budget %.1f MB (%s)",
@@ -224,7 +207,10 @@ wisp_status wisp__cascade_find(const wisp_mat *A, int64_t row_bytes, int steps, 
     *out = NULL;
     if (steps < 2) return status;
     pthread_mutex_lock(&s->lock);
-    const wisp__cascade like = {.steps = steps, .row_bytes = row_bytes, .budget = budget_of(A, cache_budget)};
+    const wisp__cascade like = {.steps = steps,
+                                .row_bytes = row_bytes,
+                                .budget =
+                                    cache_budget > 0 ? (double)cache_budget : (double)wisp_ctx_cache(A->ctx, NULL)};
     wisp__cascade *c = s->first;
     while (c && (c->steps != steps || c->row_bytes != row_bytes || c->budget != like.budget)) c = c->next;
     if (!c) status = add(A, &like, cache_budget, &c);
