@@ -133,7 +133,7 @@ static int by_value(const void *a, const void *b)
 
 /* ---- what a cache really keeps --------------------------------------------------------------- */
 
-/* Sets from a quarter of one last cache to half more than all of them, each a little larger than the one before. */
+/* Sets from a quarter of one last cache to all of them, each a little larger than the one before. */
 enum { MOST_SETS = 128, ROUNDS = 9, USUAL = 6 };
 
 static int kept_sets(const wisp_ctx *ctx, const wisp_machine *m, int64_t set[MOST_SETS])
@@ -144,7 +144,7 @@ static int kept_sets(const wisp_ctx *ctx, const wisp_machine *m, int64_t set[MOS
     const double step = 1.06;
     int n = 0;
     for (double b = (double)WISP__MAX(cache / 4, 2 * ctx->threads * m->cache_bytes[WISP_L2]);
-         b < 1.5 * (double)last && n < MOST_SETS; b *= step)
+         b < (double)last && n < MOST_SETS; b *= step)
         set[n++] = (int64_t)b;
     return n;
 }

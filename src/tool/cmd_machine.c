@@ -117,11 +117,16 @@ int machine_cache(tool *t, int64_t asked, int64_t *budget)
     wisp_machine m;
     machine_kept(t, &m);
     if (m.kept_bytes > 0) wisp_ctx_set_cache(t->ctx, m.kept_bytes);
+    return machine_budget(t, &m, asked, budget);
+}
+
+int machine_budget(tool *t, const wisp_machine *m, int64_t asked, int64_t *budget)
+{
     *budget = asked;
     if (asked >= 0) return EXIT_FINE;
-    const int level = m.cache_bytes[WISP_L3] > 0 ? WISP_L3 : WISP_L2, sharing = m.cache_cores[level];
-    const int caches = sharing > 0 ? (m.threads + sharing - 1) / sharing : 0; /* at least so many are used */
-    *budget = (int64_t)(-1e-5 * (double)asked * (double)m.cache_bytes[level] * caches);
+    const int level = m->cache_bytes[WISP_L3] > 0 ? WISP_L3 : WISP_L2, sharing = m->cache_cores[level];
+    const int caches = sharing > 0 ? (m->threads + sharing - 1) / sharing : 0; /* at least so many are used */
+    *budget = (int64_t)(-1e-5 * (double)asked * (double)m->cache_bytes[level] * caches);
     return *budget > 0 ? EXIT_FINE
                        : tool_fail(t, "the size of the last cache is not known; give --cache-budget in bytes");
 }

@@ -230,7 +230,7 @@ static int match(const command_def *cmd, int argc, char **argv, int *i, const ch
 bool options_parse(options *o, const command_def *cmd, int argc, char **argv, char *error, size_t size)
 {
     bool only_args = false;
-    int max_args = cmd->args[1] ? 2 : cmd->args[0] ? 1 : 0;
+    const int max_args = cmd->bit == CMD_BENCH ? LIST : cmd->args[1] ? 2 : cmd->args[0] ? 1 : 0;
     memset(o, 0, sizeof *o);
     for (int i = 0; i < argc; i++) {
         if (!only_args && !strcmp(argv[i], "--")) {

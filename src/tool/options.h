@@ -37,7 +37,7 @@ typedef struct {
     int64_t budgets[LIST]; /* likewise: bytes of cache, or below 0 thousandths of a percent */
     bool measure, gemm_child;
     bool json, plan, quiet, help, list, array, pattern, random, all;
-    const char *arg[2]; /* what is not an option: MATRIX, or IN and OUT */
+    const char *arg[LIST]; /* what is not an option: MATRIX, or IN and OUT; OP and one MATRIX or more */
     int args;
     uint64_t seen; /* one bit per row of the table */
 } options;
