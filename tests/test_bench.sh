@@ -36,6 +36,7 @@ def machine(m):
     return (positive(m, "load_gbs", "dgemm_gflops", "zgemm_gflops", "threads", "cores", "cpus", "memory_bytes")
             and all(positive(dict(enumerate(v)), 0, 1) for v in m["fma_gflops"].values())
             and len(m["bandwidth_gbs"]["memory"]) in (1, 6)
+            and (m["cache_kept_bytes"] is None or positive(m, "cache_kept_bytes"))
             and all(positive(dict(enumerate(v)), 0, 1) for l in m["bandwidth_gbs"].values() for v in l.values())
             and m["isa"] in ("generic", "avx2", "avx512", "neon") and m["gemm_coretype"] and m["host"] and m["cpu"])
 def row(r, op, matrix):
@@ -45,6 +46,8 @@ def row(r, op, matrix):
             and r["device"] == "cpu" and r["threads"] in (1, 2)
             and r["limit"] in ("memory", "cache", "core", "gemm", "fma")
             and (op not in ("kpm", "mpk", "tsm") or positive(r, "gemm_fraction"))
+            and (op != "mpk" or positive(r, "cache_budget") and 1 <= r["interleaved"] <= r["powers"])
+            and (op == "tsm" or positive(r, "matrix_bytes"))
             and (op == "tsm" or positive(r, "core_seconds") and r["gather_excess"] >= 1)
             and ("against" in r) == ("ratio" in r)
             and 0 < r["measured_over_model_q1"] <= r["measured_over_model"] <= r["measured_over_model_q3"]
@@ -120,6 +123,15 @@ json m.json 'all(r["flops"] == rows[5 * (i // 5)]["flops"] for i, r in enumerate
 json m.json 'all(abs(r["powers"] * r["min_bytes"] - rows[5 * (i // 5)]["min_bytes"] - (r["powers"] > 1) * 192 * 16 * r["width"]) < 1 for i, r in enumerate(rows))'
 json m.json 'all(r["steps"] % r["powers"] == 0 for r in rows)'
 # All powers are written; any square matrix.
+ok bench mpk topi:nx=16,ny=16,nz=8 --widths 8 --powers 1,3 --cache-budget 1M,2MB --repeats 7 -o c.json $(draw c.svg)
+json c.json 'all(row(r, "mpk", r["matrix"]) for r in rows)'
+json c.json '[(r["powers"], r["cache_budget"]) for r in rows] == [(1, 2**20), (3, 2**20), (3, 2000000)]'
+json c.json '[r["interleaved"] for r in rows] == [1, 3, 3]'
+drawn c.svg "cache budget in MB"
+ok bench mpk $topi laplace:nx=40,ny=5,nz=5 $topi --widths 1 --powers 2 --against plain --cache-budget 50% --threads 1,2 --repeats 7 -o s.json $(draw s.svg)
+json s.json 'len(rows) == 12 and all(row(r, "mpk", r["matrix"]) for r in rows)'
+json s.json '[r["type"] for r in rows] == (["complex double"] * 2 + ["double"] * 2 + ["complex double"] * 2) * 2'
+drawn s.svg "matrix size in MB"
 ok bench mpk $topi --variant powers --against chebyshev --widths 1 --powers 1,5 --types z --format sell --repeats 7 -o p.json
 json p.json 'all(row(r, "mpk", r["matrix"]) for r in rows) and [r["variant"] for r in rows] == ["powers", "chebyshev"] * 2'
 json p.json '[r["powers"] for r in rows] == [1, 1, 5, 5] and [r.get("against") for r in rows] == ["chebyshev", None] * 2'
@@ -147,6 +159,10 @@ refused 2 "takes no --rows" bench stream --rows 5
 refused 2 "--rows is there for wisp bench tsm" bench spmv $topi --rows 5
 refused 2 "has no variant naive; it has gram, gram_kahan, update, update_beta, update_in_place" bench tsm --variant naive
 refused 2 "--powers is there for wisp bench mpk" bench kpm $topi --powers 4
+refused 2 "--cache-budget is there for wisp bench mpk" bench kpm $topi --cache-budget 1M
+refused 2 "a percentage must be" bench mpk $topi --cache-budget -5%
+for value in 0 x 1M,,2M 20%%; do refused 2 "expected a size such as 20M" bench mpk $topi --cache-budget "$value"; done
+refused 1 "absent.mtx" bench mpk $topi absent.mtx --widths 1 --powers 1 --repeats 7 --quiet
 refused 2 "--against plain is there for wisp bench mpk" bench kpm $topi --against plain
 refused 2 "names what the rows are already" bench mpk $topi --powers 1 --against plain
 refused 2 "names what the rows are already" bench mpk $topi --against chebyshev

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 12000, MOST_ROW = 8, GRAPHS = 10 };
-enum { CHAIN, PERIODIC, LATTICE, TORUS, ONE_WAY, HALVES, STAR, CLIQUES, FAR_LINKS, RANDOM };
-static const char *const graph_name[GRAPHS] = {"chain",  "periodic chain", "lattice", "torus",     "one-way band",
-                                               "halves", "star",           "cliques", "far links", "random"};
+enum { ROWS = 12000, MOST_ROW = 8, GRAPHS = 11, PART = 256 };
+enum { CHAIN, PERIODIC, LATTICE, TORUS, ONE_WAY, HALVES, STAR, CLIQUES, FAR_LINKS, SHUFFLED, RANDOM };
+static const char *const graph_name[GRAPHS] = {"chain",        "periodic chain", "lattice", "torus",
+                                               "one-way band", "halves",         "star",    "cliques",
+                                               "far links",    "shuffled chain", "random"};
 
 typedef struct {
     int graph;
@@ -32,6 +33,13 @@ static int add(int64_t *col, int n, int64_t to)
     return n + 1;
 }
 
+/* Row i of a chain whose parts of PART rows stand in another order, all but the last one; and back. */
+static int64_t shuffled(int64_t i, int64_t by)
+{
+    const int64_t parts = ROWS / PART;
+    return i >= parts * PART || i < 0 ? i : i / PART * by % parts * PART + i % PART;
+}
+
 /* Some rows are empty in every graph. */
 static int columns(int graph, int64_t i, int64_t *col)
 {
@@ -52,6 +60,9 @@ static int columns(int graph, int64_t i, int64_t *col)
     case FAR_LINKS:
         if (i % 997 == 0) n = add(col, n, (int64_t)(hash((uint64_t)i, 7) % ROWS));
         break;
+    case SHUFFLED: /* 46 parts; 17 and 19 are inverse to each other modulo 46 */
+        n = add(col, n, i), n = add(col, n, shuffled(shuffled(i, 19) - 1, 17));
+        return add(col, n, shuffled(shuffled(i, 19) + 1, 17));
     case RANDOM:
         for (uint64_t k = 0; k < 4; k++) n = add(col, n, (int64_t)(hash((uint64_t)i, k) % ROWS));
         break;
@@ -111,6 +122,22 @@ static void check_order(const wisp_mat *A, const wisp__cascade *c)
     free(at);
 }
 
+/* Where every group is a level it is the diagonal wavefront: step k of group g once step k - 1 of group g + 1 is done.
+ */
+static void check_wavefront(const wisp__cascade *c)
+{
+    const wisp__schedule *s = &c->schedule;
+    const int32_t last = (int32_t)(s->tasks / c->steps) - 1;
+    const bool upwards = s->task[0].group == 0;
+    int64_t i = 0;
+    for (int32_t front = 0; front < last + c->steps; front++)
+        for (int32_t k = WISP__MAX(0, front - last); k < c->steps && k <= front; k++, i++) {
+            assert_int_equal(s->task[i].step, k);
+            assert_int_equal(s->task[i].group, upwards ? front - k : last - (front - k));
+        }
+    assert_int_equal(i, s->tasks);
+}
+
 static void orders(void **state)
 {
     (void)state;
@@ -123,18 +150,126 @@ static void orders(void **state)
             wisp_mat *A = make(ctx, &p, 64, WISP_FORMAT_DEFAULT);
             for (int steps = 2; steps <= 40; steps = steps * 2 + 1) {
                 const wisp__cascade *c, *again;
-                REF_OK(ctx, wisp__cascade_find(A, 512, steps, &c));
-                REF_OK(ctx, wisp__cascade_find(A, 512, steps, &again));
+                REF_OK(ctx, wisp__cascade_find(A, 512, steps, 0, &c));
+                REF_OK(ctx, wisp__cascade_find(A, 512, steps, 0, &again));
                 assert_ptr_equal(c, again);
                 if (!c) continue;
                 check_order(A, c);
                 made++;
                 if (graph == CHAIN && threads == 1) assert_true(c->bytes < 1.3 * c->plain_bytes / steps + 2e6);
+                if (graph == CHAIN) check_wavefront(c);
+                wisp__cascade_release(A, c);
+                wisp__cascade_release(A, again);
             }
             wisp_mat_free(A);
             wisp_ctx_free(ctx);
         }
     assert_true(made > wanted); /* of all but some of the random ones */
+}
+
+/* With little cache: levels are found where rows in their order are of no use; and what fits needs no order. */
+static void budgets(void **state)
+{
+    (void)state;
+    enum { STEPS = 4, ROW_BYTES = 512 };
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 1);
+    pattern p = {SHUFFLED, WISP_D};
+    wisp_mat *A;
+    wisp_src src = {.rows = ROWS, .cols = ROWS, .max_row = MOST_ROW, .type = p.type, .row = row, .arg = &p};
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.width = 64, .order = WISP_ROWS_NATURAL}));
+    const wisp__cascade *small, *large, *c;
+    REF_OK(ctx, wisp__cascade_find(A, ROW_BYTES, STEPS, (STEPS + 4) * 3 * PART * ROW_BYTES, &small));
+    REF_OK(ctx, wisp__cascade_find(A, ROW_BYTES, STEPS, 1 << 30, &large));
+    check_order(A, small);
+    check_order(A, large);
+    assert_null(small->why);
+    assert_true(small->bytes < 0.5 * small->plain_bytes);
+    assert_non_null(strstr(large->why, "fit the cache"));
+    wisp_ctx_set_cache(ctx, 1 << 30); /* the same as if it was asked for */
+    REF_OK(ctx, wisp__cascade_find(A, ROW_BYTES, STEPS, 0, &c));
+    assert_ptr_equal(c, large);
+    wisp__cascade_release(A, c);
+    wisp__cascade_release(A, large);
+    /* Many more do not drop the one that is in use, and it is found again. */
+    for (int i = 1; i < 50; i++) {
+        REF_OK(ctx, wisp__cascade_find(A, ROW_BYTES, 2, 1000000 * i, &c));
+        check_order(A, c);
+        wisp__cascade_release(A, c);
+    }
+    check_order(A, small);
+    REF_OK(ctx, wisp__cascade_find(A, ROW_BYTES, STEPS, (int64_t)small->budget, &c));
+    assert_ptr_equal(c, small);
+    wisp__cascade_release(A, c);
+    wisp__cascade_release(A, small);
+    wisp_ctx_cancel(ctx);
+    REF_FAILS(ctx, wisp__cascade_find(A, ROW_BYTES, 5, 0, &c), WISP_ERR_CANCELLED, "ordering");
+    assert_null(c);
+    wisp_ctx_resume(ctx);
+    REF_OK(ctx, wisp__cascade_find(A, ROW_BYTES, 5, 0, &c));
+    check_order(A, c);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
+/* ---- walks through graphs of groups ---- */
+
+enum { GROUPS = 400, SIDE = 20, CUT = GROUPS / 3 };
+enum { A_LATTICE, A_STAR, A_CLIQUE, A_RANDOM, PIECES, NOTHING, SHAPES };
+
+static bool next_to(int shape, int i, int j)
+{
+    const int a = i < j ? i : j, b = i < j ? j : i;
+    switch (shape) {
+    case A_STAR: return a == 0;
+    case A_CLIQUE: return true;
+    case A_RANDOM: return hash((uint64_t)a, (uint64_t)b) % 150 == 0;
+    case PIECES: return b == a + 1 && b % CUT && b % 7; /* of several sizes */
+    case NOTHING: return false;
+    default: return b == a + SIDE || (b == a + 1 && b % SIDE);
+    }
+}
+
+static void walks(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 1);
+    int64_t *begin = malloc((GROUPS + 1) * sizeof *begin);
+    int32_t *neighbour = malloc((size_t)GROUPS * GROUPS * sizeof *neighbour), walk[GROUPS];
+    for (int shape = 0; shape < SHAPES; shape++)
+        for (int steps = 2; steps <= 64; steps *= 4) {
+            wisp__groups p = {.ctx = ctx,
+                              .groups = GROUPS,
+                              .begin = begin,
+                              .neighbour = neighbour,
+                              .vector_bytes = 1,
+                              .matrix_bytes = 1,
+                              .steps = steps,
+                              .budget = 200,
+                              .walk = walk};
+            wisp__walk_way way[WISP__WALK_WAYS];
+            int64_t n = 0, parts, most = 0;
+            int ways, visited[GROUPS];
+            for (int i = 0; i < GROUPS; i++) {
+                begin[i] = n;
+                neighbour[n++] = i;
+                for (int j = 0; j < GROUPS; j++)
+                    if (j != i && next_to(shape, i, j)) neighbour[n++] = j;
+            }
+            begin[GROUPS] = n;
+            REF_OK(ctx, wisp__walk_ways(&p, way, &ways));
+            for (int w = 0; w < ways; w++) {
+                REF_OK(ctx, wisp__walk_make(&p, &way[w], &parts));
+                memset(visited, 0, sizeof visited);
+                for (int i = 0; i < GROUPS; i++) visited[walk[i]]++;
+                for (int i = 0; i < GROUPS; i++) assert_int_equal(visited[i], 1);
+                most = way[w].by_levels && parts > most ? parts : most;
+            }
+            if (shape == A_LATTICE) assert_true(most >= 4); /* 4 levels of 20 groups of 3 bytes are too much for 200 */
+            if (shape == A_CLIQUE || shape == NOTHING) assert_true(most <= 32);
+        }
+    free(begin);
+    free(neighbour);
+    wisp_ctx_free(ctx);
 }
 
 enum { STEPS = 7, SUMS = 2, MOST_WIDTH = 33 };
@@ -240,7 +375,7 @@ static void half_is_plain(void **state)
     const wisp__cascade *c;
     REF_OK(ctx, wisp_mat_open(&A, ctx, "graphene:nx=40,ny=50",
                               &(wisp_mat_opts){.format = WISP_FORMAT_HERMITIAN, .width = 8}));
-    REF_OK(ctx, wisp__cascade_find(A, 64, 4, &c));
+    REF_OK(ctx, wisp__cascade_find(A, 64, 4, 0, &c));
     assert_null(c);
     compare(ctx, A, WISP_D, 8, 2, "half");
     wisp_mat_free(A);
@@ -249,7 +384,8 @@ static void half_is_plain(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(orders), cmocka_unit_test(results), cmocka_unit_test(narrow),
-                                       cmocka_unit_test(half_is_plain)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(orders), cmocka_unit_test(budgets),
+                                       cmocka_unit_test(walks),  cmocka_unit_test(results),
+                                       cmocka_unit_test(narrow), cmocka_unit_test(half_is_plain)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

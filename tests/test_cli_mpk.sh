@@ -13,11 +13,29 @@ python() { # python WHAT PROGRAM ARGS...
 ok dos $topi --moments 33 --vectors 5 --json
 cp out one.json
 ok dos $topi --moments 33 --vectors 5 --powers 7 --json
-json out 'd["moments"] == e["moments"] and d["powers"] == 7 and e["powers"] == 1' one.json
+json out 'd["moments"] == e["moments"] and d["powers"] == 1 and e["powers"] == 1' one.json # too few rows
+large="topi:nx=16,ny=16,nz=16 --threads 1 --width 8 --vectors 8 --moments 33 --json"
+ok dos $large --powers 1
+cp out one.json
+for args in "--powers 7" "--powers 7 --cache-budget 1MB" "--powers 20 --cache-budget 0.5%"; do
+    ok dos $large $args
+    json out 'd["moments"] == e["moments"] and d["powers"] in (7, 16) and e["powers"] == 1 and d["cache_budget"] > 0' one.json
+done
+ok dos $large --powers 2 --cache-budget 20M
+json out 'd["cache_budget"] == 20 * 2**20 and d["powers"] == 2'
+check "the log says why there is nothing to gain" grep -q "gain nothing: matrix and blocks fit the cache" <(
+    "$wisp" dos $large --powers 2 --cache-budget 1G --log text 2>&1 >/dev/null)
+check "the log says why steps are not interleaved" grep -q "are not to be had: the matrix has too few rows" <(
+    "$wisp" dos $topi --powers 2 --log text 2>&1 >/dev/null)
+for value in 0 -1 x 20%% 1M,2M 0% 1MX "" %; do
+    refused 2 "--cache-budget" dos $topi --cache-budget "$value"
+done
+refused 2 "one size such as" power $topi -p 3 --cache-budget 1M,2M
+refused 2 "naive" dos $topi --variant naive --cache-budget 5%
 if [ $have_hdf5 = 1 ]; then
     ok dos $topi --moments 33 --vectors 5 --powers 7 --save m.h5 --json
     ok dos --from m.h5 --json
-    json out 'd["powers"] == 7'
+    json out 'd["powers"] == 1 and d["cache_budget"] is None'
 fi
 
 # ---- power: a matrix whose powers are known
@@ -40,6 +58,10 @@ for args in "--width 3" "--precision single" "--order rcm" "--format sell" "--th
         grep -q "^  \"$key\": " out || fail "no key $key in the JSON of power"
     done
 done
+ok power topi:nx=16,ny=16,nz=16 -p 18 --threads 1 --width 8 --cache-budget 3000000 --json
+json out 'd["interleaved"] > 1 and d["cache_budget"] == 3000000'
+ok power topi:nx=16,ny=16,nz=16 -p 18 --threads 1 --width 8 --cache-budget 1G --json
+json out 'd["interleaved"] == 1 and d["powers"] == 18'
 # A random start is the same in any order, and --all changes nothing.
 ok power $topi -p 35 --json --order natural
 cp out natural.json

@@ -147,7 +147,7 @@ static void powers(void **state)
             assert_int_equal(one.powers, 1);
             for (o.powers = 2; o.powers < 14; o.powers++) {
                 REF_OK(ctx, wisp_kpm(&m, A, &o));
-                assert_int_equal(m.powers, o.powers < N / 2 ? o.powers : N / 2);
+                assert_int_equal(m.powers, 1); /* so few rows are not interleaved */
                 assert_memory_equal(m.mu, one.mu, R * N * sizeof *m.mu);
                 assert_true(m.flops == one.flops);
                 wisp_moments_free(&m);

@@ -46,6 +46,30 @@ static void ceilings(void **state)
     }
 }
 
+/* What is measured is counted on until something else is set. */
+static void kept(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2});
+    wisp_machine m;
+    int measured;
+    const int64_t assumed = wisp_ctx_cache(ctx, &measured);
+    assert_true(assumed > 0);
+    assert_false(measured);
+    REF_OK(ctx, wisp_machine_measure(ctx, &m, WISP_MEASURE_KEPT));
+    assert_true(m.kept_bytes >= 0 && m.kept_bytes <= 3 * m.cache_bytes[WISP_L3]);
+    assert_true(m.gbs[WISP_LOAD][WISP_MEMORY][1] == 0);
+    assert_int_equal(wisp_ctx_cache(ctx, &measured), m.kept_bytes > 0 ? m.kept_bytes : assumed);
+    assert_int_equal(measured, m.kept_bytes > 0);
+    wisp_ctx_set_cache(ctx, 12345678);
+    assert_int_equal(wisp_ctx_cache(ctx, &measured), 12345678);
+    assert_true(measured);
+    wisp_ctx_set_cache(ctx, 0);
+    assert_int_equal(wisp_ctx_cache(ctx, &measured), assumed);
+    assert_false(measured);
+    wisp_ctx_free(ctx);
+}
+
 static int cancel(void *arg, const wisp_progress *p)
 {
     (void)p;
@@ -142,8 +166,8 @@ static void reference(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(topology), cmocka_unit_test(ceilings),  cmocka_unit_test(failures),
-        cmocka_unit_test(cost),     cmocka_unit_test(reference),
+        cmocka_unit_test(topology), cmocka_unit_test(ceilings), cmocka_unit_test(kept),
+        cmocka_unit_test(failures), cmocka_unit_test(cost),     cmocka_unit_test(reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

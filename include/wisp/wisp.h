@@ -107,6 +107,12 @@ WISP_API void wisp_ctx_free(wisp_ctx *ctx);
 WISP_API const char *wisp_ctx_message(const wisp_ctx *ctx);
 WISP_API int wisp_ctx_threads(const wisp_ctx *ctx);
 WISP_API const char *wisp_ctx_isa(const wisp_ctx *ctx);
+/* Bytes of the last cache that all threads together really keep, for what the library chooses by it: as
+   wisp_machine_measure found (it sets them too), now or in an earlier run. 0: not known, 0.6 of the cache is assumed.
+ */
+WISP_API void wisp_ctx_set_cache(wisp_ctx *ctx, int64_t kept_bytes);
+/* What is counted on. *measured, which may be NULL: whether it was set. */
+WISP_API int64_t wisp_ctx_cache(wisp_ctx *ctx, int *measured);
 /* Bytes held now, and the most that were held at once. */
 WISP_API void wisp_ctx_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak);
 /* Stops what takes long (reading, assembling, spmmv and the solvers; now and from now on) with WISP_ERR_CANCELLED
@@ -394,8 +400,11 @@ typedef struct { /* v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1], k < s
     int sums;
     wisp_blk *const *z;     /* [sums] */
     const wisp_scalar *eta; /* [sums][steps]; where eta is 0, z is not touched */
-    int depth; /* steps that are interleaved, so that rows are met again in cache; 0: chosen by a model of */
-               /* the cache; 1: one sweep after the other. The results are the same, bit by bit. */
+    int depth;            /* steps that are interleaved, so that rows are met again in cache; 0: chosen by a model of */
+                          /* the cache; 1: one sweep after the other. The results are the same, bit by bit. */
+    int64_t cache_budget; /* bytes of the last cache that the steps may count on; 0: those of the context, see */
+                          /* wisp_ctx_set_cache */
+    int *interleaved;     /* gets the depth that was used: 1 where steps can't be interleaved; may be NULL */
 } wisp_mpk_opts;
 
 /* Steps of a three-term recurrence with a square matrix: matrix powers, Chebyshev and Newton bases are settings of the
@@ -440,8 +449,14 @@ typedef enum {
     WISP_UPDATE,
     WISP_STREAMS
 } wisp_stream;
-/* LOADS: those from every level alone. */
-enum { WISP_MEASURE_MEMORY = 1, WISP_MEASURE_CACHES = 2, WISP_MEASURE_FMA = 4, WISP_MEASURE_LOADS = 8 };
+/* LOADS: those from every level alone. KEPT: kept_bytes. */
+enum {
+    WISP_MEASURE_MEMORY = 1,
+    WISP_MEASURE_CACHES = 2,
+    WISP_MEASURE_FMA = 4,
+    WISP_MEASURE_LOADS = 8,
+    WISP_MEASURE_KEPT = 16
+};
 
 typedef struct {
     char cpu[128];                            /* the processor's name */
@@ -454,6 +469,9 @@ typedef struct {
     double gbs[WISP_STREAMS][WISP_LEVELS][2]; /* GB/s with one thread and with all; 0: not measured. Bytes that the */
                                               /* loop names, without write-allocate */
     double fma_gflops[2][2];                  /* single, double; one thread, all */
+    int64_t
+        kept_bytes; /* of the last cache: the largest set that all threads together find there, four fifths of it, */
+                    /* time and again; 0: not measured, or there is no such cache */
 } wisp_machine;
 /* The topology, and the ceilings that `what` (WISP_MEASURE_...) asks for. Takes a second or two for all. */
 WISP_API wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *machine, unsigned what);
@@ -490,6 +508,7 @@ typedef struct {
     int width;                /* columns per block (blocked); 0: see wisp_kpm_width */
     int powers;               /* steps of the recurrence that wisp_mpk is given at once, and interleaves (blocked, */
                               /* fused); 0: chosen: a long blocked run tries some while it works */
+    int64_t cache_budget;     /* as in wisp_mpk_opts */
     int reduce_each_step;     /* 0: one reduction at the very end */
     wisp_type type; /* of the block vectors; DEFAULT: the matrix's; complex or double also for a real or single one */
     wisp_bounds_method bounds_method;
@@ -509,7 +528,7 @@ typedef struct {
     int64_t first_vector;
     wisp_type type; /* of the block vectors */
     wisp_kpm_variant variant;
-    int width, powers, threads; /* powers: that were interleaved at last */
+    int width, powers, threads; /* powers: that were interleaved at last, 1 where they could not be */
     double seconds, flops;      /* of the moment loop alone */
     double bounds_seconds;
     int64_t partial;        /* 1: cancelled before all vectors and moments were there */
@@ -567,7 +586,8 @@ typedef struct {
     int powers;       /* steps of the recurrence per call of wisp_mpk, interleaved; 0: WISP_EVOLVE_POWERS per call, */
                       /* interleaved where a model of the cache finds it useful */
     int at_once;      /* times that share one sequence of vectors, each with a block of its own, 1 to 8; 0: chosen */
-    uint64_t seed;    /* of the Lanczos starts */
+    int64_t cache_budget; /* as in wisp_mpk_opts */
+    uint64_t seed;        /* of the Lanczos starts */
     wisp_bounds_method bounds_method;
     wisp_bounds bounds; /* for WISP_BOUNDS_GIVEN */
 } wisp_evolve_opts;
@@ -576,6 +596,7 @@ typedef struct {
     wisp_bounds bounds;
     int64_t done;              /* times that were reached */
     int64_t sequences, sweeps; /* over the matrix */
+    int powers;                /* that were interleaved; 1: one sweep after the other */
     double seconds, flops;     /* of the evolution alone */
     double bounds_seconds;
 } wisp_evolution;

@@ -131,6 +131,88 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* ---- what a cache really keeps --------------------------------------------------------------- */
+
+/* Sets from a quarter of one last cache to all of them, each a little larger than the one before. */
+enum { MOST_SETS = 128, ROUNDS = 9, USUAL = 6 };
+
+static int kept_sets(const wisp_ctx *ctx, const wisp_machine *m, int64_t set[MOST_SETS])
+{
+    const int64_t cache = m->cache_bytes[WISP_L3];
+    const int caches = (m->cores + m->cache_cores[WISP_L3] - 1) / m->cache_cores[WISP_L3];
+    const int64_t last = cache * WISP__MIN(caches, ctx->threads);
+    const double step = 1.06;
+    int n = 0;
+    for (double b = (double)WISP__MAX(cache / 4, 2 * ctx->threads * m->cache_bytes[WISP_L2]);
+         b < (double)last && n < MOST_SETS; b *= step)
+        set[n++] = (int64_t)b;
+    return n;
+}
+
+/* Bandwidth of one set, all threads together, after one pass that brings it into the cache. */
+static double set_bandwidth(wisp_ctx *ctx, stream_run *r, int64_t set)
+{
+    enum { ABOUT = 128 << 20 }; /* bytes in all passes */
+    set_arrays(r, WISP__MIN(set / ctx->threads, r->slice), 1);
+    r->passes = 1;
+    run_once(ctx, r, true);
+    r->passes = WISP__MAX(ABOUT / set, 1);
+    return (double)r->bytes * ctx->threads * (double)r->passes / run_once(ctx, r, true);
+}
+
+/* The largest set that, as all smaller ones, is loaded at three quarters of the fastest one's rate or more: hardly any
+   of it comes from memory. (Memory itself is no part of this: runs over it are long, and on a busy machine interrupted
+   more often.) Sizes take turns, for neighbours on the machine come and go, and threads are interrupted: so the third
+   best of nine counts, and one set that seems slow does not. */
+static wisp_status measure_kept(wisp_ctx *ctx, wisp_machine *m)
+{
+    const double nearly_all = 0.75;
+    stream_run r;
+    int64_t set[MOST_SETS];
+    double found[MOST_SETS][ROUNDS], fastest = 0;
+    wisp_status status = WISP_OK;
+    if (m->cache_bytes[WISP_L3] == 0) goto out;
+    WISP_TRY(open_run(ctx, &r));
+    r.fn = ctx->isa->stream[1]->stream[K_LOAD];
+    const int n = kept_sets(ctx, m, set);
+    for (int i = 0; i < ROUNDS; i++) {
+        WISP_TRY(wisp_ctx_step(ctx, "measuring the cache", (double)i / ROUNDS, 0));
+        for (int k = 0; k < n; k++) found[k][i] = set_bandwidth(ctx, &r, set[k]);
+    }
+    for (int k = 0; k < n; k++) {
+        qsort(found[k], ROUNDS, sizeof found[k][0], by_value);
+        fastest = WISP__MAX(fastest, found[k][USUAL]);
+    }
+    for (int k = 0, slow = 0; k < n && slow < 2; k++) {
+        const bool kept = found[k][USUAL] >= nearly_all * fastest;
+        slow = kept ? 0 : slow + 1;
+        if (kept) m->kept_bytes = set[k];
+    }
+    wisp_ctx_set_cache(ctx, m->kept_bytes);
+out:
+    return status;
+}
+
+void wisp_ctx_set_cache(wisp_ctx *ctx, int64_t kept_bytes) { atomic_store(&ctx->cache_kept, WISP__MAX(kept_bytes, 0)); }
+
+int64_t wisp_ctx_cache(wisp_ctx *ctx, int *measured)
+{
+    const double left_by_others = 0.6; /* as a rule */
+    const int64_t kept = atomic_load(&ctx->cache_kept);
+    if (measured) *measured = kept > 0;
+    if (kept > 0) return kept;
+    if (atomic_load(&ctx->cache_assumed) == 0) {
+        enum { LEAST = 1 << 20 };
+        wisp_machine m = {0};
+        wisp__topology_find(&m);
+        const int64_t last = WISP__MAX(m.cache_bytes[WISP_L3], ctx->threads * m.cache_bytes[WISP_L2]);
+        atomic_store(&ctx->cache_assumed, WISP__MAX((int64_t)(left_by_others * (double)last), LEAST));
+    }
+    return atomic_load(&ctx->cache_assumed);
+}
+
+/* ---- ceilings -------------------------------------------------------------------------------- */
+
 /* As many passes as take about two milliseconds. */
 static void set_passes(wisp_ctx *ctx, stream_run *r, bool all)
 {
@@ -224,6 +306,7 @@ wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
         WISP_TRY(wisp_ctx_step(ctx, "measuring", (double)i / steps, 0));
         WISP_TRY(measure_stream(ctx, m, (wisp_stream)(i % WISP_STREAMS), level));
     }
+    if (what & WISP_MEASURE_KEPT) WISP_TRY(measure_kept(ctx, m));
     if (what & WISP_MEASURE_FMA) WISP_TRY(measure_fma(ctx, m));
     if (what) WISP_TRY(wisp_ctx_step(ctx, "measuring", 1, 0));
 out:

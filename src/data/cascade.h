@@ -5,17 +5,66 @@
 
 /* One order, kept with the matrix. */
 typedef struct wisp__cascade {
-    wisp__schedule schedule;
+    wisp__schedule schedule; /* without tasks: there is none */
+    const char *why;         /* there is none, or it is of no use; NULL: it is */
     int steps;
     int64_t row_bytes;  /* of the blocks it was made for */
+    double budget;      /* of the cache, in bytes */
     double bytes;       /* from and to memory, for each step, by a model */
     double plain_bytes; /* the same for one sweep after the other */
-    bool useful;        /* it saves enough */
+    int users;          /* who have found and not yet released it */
+    int64_t last_use;   /* counted in finds */
     struct wisp__cascade *next;
 } wisp__cascade;
 
-/* The order for `steps` steps with blocks of that many bytes a row, from the graph of the matrix; *c is NULL if there
-   is none: rows reach too far or are too few, half of the matrix is stored, threads are on several memory nodes, or
-   there is no memory for it. */
-wisp_status wisp__cascade_find(const wisp_mat *A, int64_t row_bytes, int steps, const wisp__cascade **c);
+/* The order for `steps` steps with blocks of that many bytes a row, from the graph of the matrix and for so many bytes
+   of cache (0: those of the context), until it is released. *c is NULL if there is none: rows reach too far or are too
+   few, half of the matrix is stored, threads are on several memory nodes, or there is no memory for it; the log says
+   which when that is found out. */
+wisp_status wisp__cascade_find(const wisp_mat *A, int64_t row_bytes, int steps, int64_t cache_budget,
+                               const wisp__cascade **c);
+/* c may be NULL. */
+void wisp__cascade_release(const wisp_mat *A, const wisp__cascade *c);
+
+/* ---- for the files of the cascade alone -------------------------------------------------------- */
+
+/* Which blocks of rows are next to each other, in both directions, some twice. */
+typedef struct {
+    int64_t *begin; /* [blocks + 1] */
+    int32_t *neighbour;
+    bool known, far; /* it was made; it has too many entries, and is not kept */
+} wisp__block_graph;
+
+/* Groups of blocks, and what is needed to make an order of their steps and to follow it. */
+typedef struct {
+    wisp_ctx *ctx;
+    int64_t groups, group_blocks, group_rows;
+    int64_t *begin; /* [groups + 1] neighbours, the group itself first */
+    int32_t *neighbour;
+    double vector_bytes, matrix_bytes; /* of a group */
+    double budget;                     /* of the cache */
+    int steps;
+    int32_t *walk, *stack, *step, *done; /* done[groups][steps]: the task that did it */
+    int32_t *newer, *older;              /* [3 groups + 1] what the cache holds, see cascade_make.c */
+    bool *dirty;                         /* [3 groups] */
+} wisp__groups;
+
+/* cascade_make.c: an order for c->steps, c->row_bytes and c->budget; without tasks, and c->why, if there is none. */
+wisp_status wisp__cascade_make(const wisp_mat *A, const wisp__block_graph *g, wisp__cascade *c);
+
+/* cascade_walk.c: in which order the groups begin. By rows: as they are stored, in slices through levels of `reach`
+   consecutive groups, which nearly all neighbours are within. By levels: breadth first from a pseudo-peripheral group,
+   component by component; where steps + 2 levels are more than `most` bytes, cut by levels of another direction into up
+   to `pieces` pieces at once, each of which is walked by levels of its own, and so on. */
+typedef struct {
+    bool by_levels;
+    int64_t reach, slices;
+    double most;
+    int pieces;
+} wisp__walk_way;
+enum { WISP__WALK_WAYS = 10 };
+/* Ways that are worth a look; *n of them. */
+wisp_status wisp__walk_ways(const wisp__groups *p, wisp__walk_way way[WISP__WALK_WAYS], int *n);
+/* Fills p->walk; *parts: slices, or pieces that were not cut again. */
+wisp_status wisp__walk_make(const wisp__groups *p, const wisp__walk_way *way, int64_t *parts);
 #endif

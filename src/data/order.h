@@ -55,6 +55,21 @@ wisp_status wisp__levels_natural(wisp_ctx *ctx, int64_t rows, int64_t reach, wis
 /* Reverse Cuthill-McKee from a pseudo-peripheral row in each component. */
 wisp_status wisp__levels_rcm(wisp_ctx *ctx, const wisp__sell *graph, int64_t rows, wisp__levels *v);
 
+/* Breadth-first levels of a part of a graph, for those who cut it again and again. */
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp__sell *graph;
+    uint8_t *found; /* [rows] all 1 between searches */
+    int64_t *begin; /* [levels + 1] of the levels in what was found last */
+    int64_t levels;
+    int32_t *queue; /* where that is */
+} wisp__level_search;
+wisp_status wisp__level_search_open(wisp_ctx *ctx, const wisp__sell *graph, int64_t rows, wisp__level_search *s);
+void wisp__level_search_close(wisp__level_search *s);
+/* Puts the rows part[n] (NULL: all n) into row[n], which is memory of its own, level by level: from row `start`, then
+   component by component from pseudo-peripheral rows; start = -1: these alone. */
+wisp_status wisp__level_search_run(wisp__level_search *s, const int32_t *part, int64_t n, int64_t start, int32_t *row);
+
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
 /* Levels in slices of `tiles` equal parts, one after the other: the order visit[visits] of the blocks of visit_rows

@@ -23,20 +23,32 @@ wisp_status wisp__levels_natural(wisp_ctx *ctx, int64_t rows, int64_t reach, wis
 
 /* ---- breadth first --------------------------------------------------------------------------- */
 
-typedef struct {
-    const wisp__sell *g;
-    int32_t *queue; /* rows in the order in which they were found */
-    uint8_t *found; /* [rows] */
-    int64_t *begin; /* of levels, in the queue */
-    int64_t levels;
-} search;
+typedef wisp__level_search search;
+
+wisp_status wisp__level_search_open(wisp_ctx *ctx, const wisp__sell *graph, int64_t rows, search *s)
+{
+    *s = (search){.ctx = ctx, .graph = graph};
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &s->begin, (size_t)rows + 1, sizeof *s->begin));
+    WISP_TRY(wisp__alloc_raw(ctx, &s->found, (size_t)rows, sizeof *s->found));
+    memset(s->found, 1, (size_t)rows);
+out:
+    return status;
+}
+
+void wisp__level_search_close(search *s)
+{
+    if (!s->ctx) return;
+    wisp_free(s->ctx, s->begin);
+    wisp_free(s->ctx, s->found);
+}
 
 /* Appends the new neighbours of queue[i]; the new end. */
 static int64_t visit(search *s, int64_t i, int64_t tail)
 {
-    const int64_t row = s->queue[i], first = s->g->chunk[row];
-    for (int32_t e = 0; e < s->g->row_len[row]; e++) {
-        const int32_t to = s->g->col[first + e];
+    const int64_t row = s->queue[i], first = s->graph->chunk[row];
+    for (int32_t e = 0; e < s->graph->row_len[row]; e++) {
+        const int32_t to = s->graph->col[first + e];
         if (s->found[to]) continue;
         s->found[to] = 1;
         s->queue[tail++] = to;
@@ -50,7 +62,7 @@ static int32_t farthest(search *s, int32_t root, int64_t at, int64_t *depth)
     int64_t begin = at, end = at + 1;
     s->queue[at] = root;
     s->found[root] = 1;
-    for (*depth = 0;; ++*depth) {
+    for (*depth = 0; !wisp__cancelled(s->ctx); ++*depth) {
         int64_t tail = end;
         for (int64_t i = begin; i < end; i++) tail = visit(s, i, tail);
         if (tail == end) break;
@@ -59,7 +71,7 @@ static int32_t farthest(search *s, int32_t root, int64_t at, int64_t *depth)
     }
     int32_t best = s->queue[begin];
     for (int64_t i = begin; i < end; i++)
-        if (s->g->row_len[s->queue[i]] < s->g->row_len[best]) best = s->queue[i];
+        if (s->graph->row_len[s->queue[i]] < s->graph->row_len[best]) best = s->queue[i];
     for (int64_t i = at; i < end; i++) s->found[s->queue[i]] = 0;
     return best;
 }
@@ -68,7 +80,7 @@ static int32_t peripheral(search *s, int32_t root, int64_t at)
 {
     enum { TRIES = 3 };
     int64_t depth, deeper;
-    if (s->g->row_len[root] == 0) return root;
+    if (s->graph->row_len[root] == 0) return root;
     int32_t end = farthest(s, root, at, &depth);
     for (int i = 0; i < TRIES; i++) {
         const int32_t other = farthest(s, end, at, &deeper);
@@ -81,7 +93,7 @@ static int32_t peripheral(search *s, int32_t root, int64_t at)
 
 static bool shorter(const search *s, int32_t a, int32_t b)
 {
-    const int32_t *len = s->g->row_len;
+    const int32_t *len = s->graph->row_len;
     return len[a] != len[b] ? len[a] < len[b] : a < b;
 }
 
@@ -107,7 +119,7 @@ static void by_length(const search *s, int64_t begin, int64_t end)
         for (int64_t i = 1; i < n; i++) {
             const int32_t own = row[i];
             int64_t j = i;
-            for (; j > 0 && s->g->row_len[row[j - 1]] > s->g->row_len[own]; j--) row[j] = row[j - 1];
+            for (; j > 0 && s->graph->row_len[row[j - 1]] > s->graph->row_len[own]; j--) row[j] = row[j - 1];
             row[j] = own;
         }
         return;
@@ -127,7 +139,7 @@ static int64_t walk(search *s, int32_t root, int64_t at)
     int64_t begin = at, end = at + 1;
     s->queue[at] = root;
     s->found[root] = 1;
-    while (begin < end) {
+    while (begin < end && !wisp__cancelled(s->ctx)) {
         s->begin[s->levels++] = begin;
         int64_t tail = end;
         for (int64_t i = begin; i < end; i++) {
@@ -141,11 +153,27 @@ static int64_t walk(search *s, int32_t root, int64_t at)
     return end;
 }
 
+wisp_status wisp__level_search_run(search *s, const int32_t *part, int64_t n, int64_t start, int32_t *row)
+{
+    int64_t at = 0;
+    s->queue = row;
+    s->levels = 0;
+    for (int64_t i = 0; i < n; i++) s->found[part ? part[i] : i] = 0;
+    if (start >= 0) at = walk(s, (int32_t)start, at);
+    for (int64_t i = 0; i < n && !wisp__cancelled(s->ctx); i++) {
+        const int32_t r = part ? part[i] : (int32_t)i;
+        if (!s->found[r]) at = walk(s, peripheral(s, r, at), at);
+        /* In an unsymmetric pattern what a row leads to need not lead back. */
+        if (!s->found[r]) at = walk(s, r, at);
+    }
+    s->begin[s->levels] = at;
+    return wisp__whole(s->ctx, "ordering", at == n);
+}
+
 /* Turns the order round, levels and all. */
 static void reverse(search *s, int64_t rows, wisp__levels *v)
 {
     v->levels = s->levels;
-    s->begin[v->levels] = rows;
     for (int64_t i = 0, j = rows - 1; i < j; i++, j--) {
         const int32_t t = v->row[i];
         v->row[i] = v->row[j];
@@ -162,26 +190,17 @@ static void reverse(search *s, int64_t rows, wisp__levels *v)
 
 wisp_status wisp__levels_rcm(wisp_ctx *ctx, const wisp__sell *graph, int64_t rows, wisp__levels *v)
 {
-    search s = {.g = graph};
+    search s;
     wisp_status status;
     *v = (wisp__levels){0};
+    WISP_TRY(wisp__level_search_open(ctx, graph, rows, &s));
     WISP_TRY(wisp__alloc_raw(ctx, &v->row, (size_t)rows, sizeof *v->row));
     WISP_TRY(wisp__alloc_raw(ctx, &v->place, (size_t)rows, sizeof *v->place));
-    WISP_TRY(wisp_alloc(ctx, &v->begin, (size_t)rows + 1, sizeof *v->begin));
-    WISP_TRY(wisp_alloc(ctx, &s.found, (size_t)rows, sizeof *s.found));
-    s.queue = v->row;
-    s.begin = v->begin;
-    int64_t at = 0;
-    for (int64_t r = 0; r < rows && !wisp__cancelled(ctx); r++) {
-        if (!s.found[r]) at = walk(&s, peripheral(&s, (int32_t)r, at), at);
-        /* In an unsymmetric pattern what a row leads to need not lead back. */
-        if (!s.found[r]) at = walk(&s, (int32_t)r, at);
-    }
-    if (at < rows)
-        status = wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled while ordering");
-    else
-        reverse(&s, rows, v);
+    WISP_TRY(wisp__level_search_run(&s, NULL, rows, -1, v->row));
+    v->begin = s.begin;
+    reverse(&s, rows, v);
+    s.begin = NULL;
 out:
-    wisp_free(ctx, s.found);
+    wisp__level_search_close(&s);
     return status;
 }

@@ -32,6 +32,7 @@ typedef struct {
 } stamp;
 
 typedef struct {
+    wisp_ctx *ctx;
     const wisp__walk *w;
     stamp *when;
     int per_line;        /* block rows of a line */
@@ -41,7 +42,7 @@ typedef struct {
     uint32_t dice;
     int64_t rows, gathered, from_l3, from_memory; /* counted */
     int64_t stream;                               /* units */
-    bool count;
+    bool count, stopped;
 } clock_state;
 
 /* First in, first out: a block row is still there if less than the cache holds was fetched since. Real caches are not
@@ -78,6 +79,10 @@ static void follow_rows(clock_state *k, int64_t begin, int64_t end, bool warm)
     const uint32_t start = k->now3;
     k->count = !warm;
     for (int64_t i = begin; i < end; i++) {
+        if (i % 4096 == 0 && wisp__cancelled(k->ctx)) {
+            k->stopped = true;
+            return;
+        }
         const int64_t place = w->visit ? w->visit[i / w->visit_rows] * w->visit_rows + i % w->visit_rows : i;
         if (place >= w->rows) continue; /* behind a short last block */
         const int64_t row = w->user ? w->user[place] : place;
@@ -95,7 +100,7 @@ static void follow_rows(clock_state *k, int64_t begin, int64_t end, bool warm)
 
 wisp_status wisp__sweep_traffic(wisp_ctx *ctx, const wisp__walk *w, const wisp__caches *c, wisp__traffic *t)
 {
-    clock_state k = {.w = w};
+    clock_state k = {.ctx = ctx, .w = w};
     wisp_status status = WISP_OK;
     *t = (wisp__traffic){.excess = 1};
     if (w->rows == 0) return status;
@@ -129,6 +134,7 @@ wisp_status wisp__sweep_traffic(wisp_ctx *ctx, const wisp__walk *w, const wisp__
     t->excess = WISP__MAX(loaded / once, 1);
     t->core = (double)w->row_bytes * (double)k.gathered / rows / CORE_SPEED;
     t->cost = t->stream + t->again + t->from_l3 / L3_SPEED + t->core;
+    status = wisp__whole(ctx, "ordering", !k.stopped);
 out:
     wisp_free(ctx, k.when);
     return status;

@@ -41,6 +41,8 @@ static wisp_status check_options(const mpk *m)
     const unsigned known = WISP__DOTS | WISP_NOREDUCE;
     if (o->steps < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: %d steps", o->steps);
     if (o->depth < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: a depth of %d steps", o->depth);
+    if (o->cache_budget < 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: a cache budget of %lld bytes", (long long)o->cache_budget);
     if (o->terms & ~known) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: unknown terms 0x%x", o->terms & ~known);
     if (m->stored < 2)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: %d stored blocks; at least 2 are needed", m->stored);
@@ -147,22 +149,18 @@ static wisp_status choose_depth(mpk *m)
     const int64_t row_bytes = x->width * (int64_t)wisp_type_size(x->type);
     const wisp__cascade *c;
     wisp_status status = WISP_OK;
-    m->depth = 1;
-    if (o->depth > 1) {
-        const int depth = WISP__MIN(o->depth, o->steps);
-        WISP_TRY(wisp__cascade_find(m->A, row_bytes, depth, &m->cascade));
-        if (m->cascade) m->depth = depth;
-        return status;
-    }
+    if (o->depth > 1)
+        WISP_TRY(wisp__cascade_find(m->A, row_bytes, WISP__MIN(o->depth, o->steps), o->cache_budget, &m->cascade));
     for (size_t i = 0; o->depth == 0 && i < sizeof depths / sizeof depths[0]; i++) {
         if (depths[i] > o->steps) continue;
-        WISP_TRY(wisp__cascade_find(m->A, row_bytes, depths[i], &c));
+        WISP_TRY(wisp__cascade_find(m->A, row_bytes, depths[i], o->cache_budget, &c));
         if (!c) break;
-        if (!c->useful || (m->cascade && c->bytes > 0.95 * m->cascade->bytes)) continue;
-        m->cascade = c;
-        m->depth = depths[i];
+        const bool better = !c->why && (!m->cascade || c->bytes <= 0.95 * m->cascade->bytes);
+        wisp__cascade_release(m->A, better ? m->cascade : c);
+        if (better) m->cascade = c;
     }
 out:
+    m->depth = m->cascade ? m->cascade->steps : 1;
     return status;
 }
 
@@ -227,11 +225,13 @@ wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wi
     WISP_TRY(choose_depth(&m));
     status = reserve(&m);
     if (status == WISP_ERR_NOMEM && m.depth > 1) { /* the partial dots of several steps */
+        wisp__cascade_release(A, m.cascade);
         m.cascade = NULL;
         m.depth = 1;
         status = reserve(&m);
     }
     WISP_TRY(status);
+    if (opts->interleaved) *opts->interleaved = m.depth;
     for (int first = 0; first < opts->steps; first += m.depth) {
         const int count = WISP__MIN(m.depth, opts->steps - first);
         for (int i = 0; i < count; i++) WISP_TRY(set_step(&m, first + i, i));
@@ -245,6 +245,7 @@ wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wi
     }
     if (dots) status = reduce(&m);
 out:
+    wisp__cascade_release(A, m.cascade);
     return status;
 }
 

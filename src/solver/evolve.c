@@ -140,6 +140,7 @@ static wisp_scalar coefficient(const group *g, int i, int64_t k)
 static wisp_status steps(evolution *s, const group *g, int64_t k, int count)
 {
     wisp_scalar *alpha = s->factor, *beta = alpha + s->o.powers, *gamma = beta + s->o.powers;
+    int interleaved = 1;
     for (int j = 0; j < count; j++) {
         wisp__chebyshev_step(&s->e->bounds, k + j, alpha + j, beta + j, gamma + j);
         for (int i = 0; i < g->count; i++) s->eta[i * count + j] = coefficient(g, i, k + j + 1);
@@ -151,8 +152,11 @@ static wisp_status steps(evolution *s, const group *g, int64_t k, int count)
                              .sums = g->count,
                              .z = s->z,
                              .eta = s->eta,
-                             .depth = s->depth};
+                             .depth = s->depth,
+                             .cache_budget = s->o.cache_budget,
+                             .interleaved = &interleaved};
     wisp_status status = wisp_mpk((wisp_blk *[]){s->w, s->psi}, 2, s->A, &o);
+    if (interleaved > s->e->powers) s->e->powers = interleaved; /* the last steps of a sequence may be fewer */
     if (count % 2) {
         wisp_blk *v = s->psi;
         s->psi = s->w;
@@ -266,7 +270,7 @@ wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int
     wisp_evolution unused;
     wisp_ctx *ctx = wisp_mat_ctx(A);
     evolution s = {.ctx = ctx, .A = A, .o = opts ? *opts : (wisp_evolve_opts){0}, .e = e ? e : &unused};
-    *s.e = (wisp_evolution){0};
+    *s.e = (wisp_evolution){.powers = 1};
     s.times = times, s.time = time, s.psi = psi;
     WISP_TRY(check(&s));
     double before = wisp__now();

@@ -26,7 +26,8 @@ typedef struct kpm {
     wisp_blk *v, *w, *u; /* |nu_m>; |nu_m-1>, which becomes |nu_m+1>; u for the naive variant alone */
     int width;           /* their columns */
     int powers;          /* steps per call */
-    int depth;           /* of them that are interleaved */
+    int depth;           /* of them that are to be interleaved */
+    int interleaved;     /* that were, in the last whole call */
     bool tunes;          /* which is found out by trying */
     kpm_trial trial[KPM_TRIALS];
     wisp_scalar *factor; /* [3][powers]: alpha, beta, gamma of these steps */
@@ -57,7 +58,9 @@ static wisp_status steps_fused(kpm *k, int64_t first, int count)
                        .gamma = gamma,
                        .terms = WISP_DOT_XX | WISP_DOT_XY,
                        .dot = k->dot,
-                       .depth = k->depth};
+                       .depth = k->depth,
+                       .cache_budget = k->opts->cache_budget,
+                       .interleaved = count == k->powers ? &k->interleaved : NULL};
     if (!k->opts->reduce_each_step) o.terms |= WISP_NOREDUCE;
     wisp_status status = wisp_mpk((wisp_blk *[]){k->w, k->v}, 2, k->A, &o);
     if (count % 2) swap(k);
@@ -326,6 +329,7 @@ wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *op
              .vectors = wisp__kpm_vectors(&full, info.rows),
              .powers = m->powers,
              .depth = m->powers,
+             .interleaved = 1,
              .tunes = wisp__kpm_tunes(&full, wisp__kpm_vectors(&full, info.rows)),
              .steps = full.variant == WISP_KPM_NAIVE ? step_naive : steps_fused,
              .sweep_flops = sweep.flops};
@@ -333,7 +337,7 @@ wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *op
     status = run(&k, m);
     m->seconds = wisp__now() - before;
     m->flops = k.flops;
-    m->powers = k.depth;
+    m->powers = k.interleaved;
 out:
     if (status != WISP_OK && status != WISP_ERR_CANCELLED) wisp_moments_free(m);
     return status;

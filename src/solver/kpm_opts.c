@@ -86,6 +86,8 @@ static wisp_status check_variant(wisp_ctx *ctx, const wisp_kpm_opts *o)
                              "width: %d is for the blocked variant; naive and fused take one vector at a time",
                              o->width);
     if (o->powers < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "powers: %d, at least 1 is needed", o->powers);
+    if (o->cache_budget < 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "cache budget: %lld bytes", (long long)o->cache_budget);
     if (o->powers > 1 && o->variant == WISP_KPM_NAIVE)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "powers: %d; the naive variant takes one step at a time", o->powers);
     return WISP_OK;

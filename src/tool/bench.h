@@ -28,7 +28,8 @@ typedef struct {
     int width, powers;    /* steps of a call that are interleaved; 1 for all but mpk */
     wisp_row_order order; /* as asked for */
     wisp_format format;
-    int64_t rows; /* tsm */
+    int64_t rows;         /* tsm */
+    int64_t cache_budget; /* mpk: bytes; 0: the context's */
 } bench_case;
 
 /* ---- bench_run.c: a case with its own matrix and blocks ------------------------------------------ */
@@ -41,6 +42,7 @@ typedef struct {
     wisp_mat_info info; /* of A */
     wisp_blk *v, *w, *u;
     wisp_blk **list; /* mpk: [powers + 2], v and w and, if all powers are kept, the others */
+    int interleaved; /* mpk: steps of the last call that were */
     wisp_reference *reference;
     wisp_scalar *shift, *dot, *X; /* X[width][width]: tsm; mpk: alpha, beta, gamma of each step */
     wisp_cost cost;               /* of one step, as a sweep of its own */
@@ -105,8 +107,9 @@ bench_quartiles bench_quartiles_of(double *v, int n); /* sorts v */
 typedef struct {
     bench_case what;
     const char *matrix, *order, *format; /* the last two as they are */
-    int threads;
-    int64_t repeats, steps; /* of each repetition, one by one */
+    int threads, interleaved;
+    int64_t cache_budget, matrix_bytes; /* mpk; as stored */
+    int64_t repeats, steps;             /* of each repetition, one by one */
     bench_quartiles seconds, load, fraction, model, of_model, core, ratio;
     char against[32]; /* "": no ratio */
     wisp_cost cost;
@@ -120,6 +123,8 @@ typedef struct {
     bench_op op;
     wisp_machine machine; /* of the context's number of threads */
     gemm_rates gemm;
+    const char *matrix; /* NULL: none */
+    bool any_type;      /* blocks are of each matrix's type */
     wisp_src src;
     double center, halfwidth;
     json_t *machines, *rows, *skipped;

@@ -128,7 +128,7 @@ static int add_row(tool *t, bench *b, timing *s)
     const bench_runner *r = &s->run;
     const bool tsm = b->op == BENCH_TSM, reference = r->what.variant == VARIANT_REFERENCE;
     bench_row row = {.what = r->what,
-                     .matrix = tsm ? NULL : t->opt.arg[1],
+                     .matrix = b->matrix,
                      .order = tsm ? NULL : text_order(r->info.order),
                      .format = tsm         ? NULL
                                : reference ? "crs"
@@ -140,6 +140,9 @@ static int add_row(tool *t, bench *b, timing *s)
                      .gather_excess = r->gather_excess,
                      .limit = usual_limit(s->limit, n)};
     row.cost.bytes = r->least_bytes;
+    row.matrix_bytes = r->info.bytes;
+    row.interleaved = r->interleaved;
+    row.cache_budget = r->what.cache_budget ? r->what.cache_budget : wisp_ctx_cache(t->ctx, NULL);
     if (tsm || b->op == BENCH_KPM || b->op == BENCH_MPK) row.gemm_gflops = gemm_of(b, r->what.type);
     if (!tsm && !reference && r->info.nnz > 0) row.bytes_per_nonzero = (double)r->info.bytes / (double)r->info.nnz;
     row.seconds = bench_quartiles_of(s->series[SECONDS], n);

@@ -18,6 +18,11 @@ json_t *bench_row_json(const bench_row *r)
                           "order", text_or_null(r->order), "format", text_or_null(r->format), "device", "cpu",
                           "repeats", (json_int_t)r->repeats, "steps", (json_int_t)r->steps);
     if (!o) return NULL;
+    if (r->matrix) json_object_set_new(o, "matrix_bytes", json_integer(r->matrix_bytes));
+    if (c->op == BENCH_MPK) {
+        json_object_set_new(o, "interleaved", json_integer(r->interleaved));
+        json_object_set_new(o, "cache_budget", json_integer(r->cache_budget));
+    }
     const struct {
         const char *key;
         double value;
@@ -54,7 +59,7 @@ json_t *bench_row_json(const bench_row *r)
 void bench_table_head(const bench_row *r, bool ratio)
 {
     printf("%-15s  %5s  ", "variant", "width");
-    if (r->what.op == BENCH_MPK) printf("%6s  ", "powers");
+    if (r->what.op == BENCH_MPK) printf("%6s  %9s  ", "powers", "cache MB");
     printf("%-14s  ", "type");
     if (r->matrix) printf("%-7s  %-10s  ", "order", "format");
     printf("%9s  %17s  %7s  %8s  %6s  %6s  %8s  ", "ms", "quartiles", "Gflop/s", "min. MB", "GB/s", "load", "fraction");
@@ -69,7 +74,10 @@ void bench_table_row(const bench_row *r)
     char quartiles[TEXT];
     snprintf(quartiles, sizeof quartiles, "%.4g-%.4g", 1e3 * r->seconds.q1, 1e3 * r->seconds.q3);
     printf("%-15s  %5d  ", bench_variant_name[c->variant], c->width);
-    if (c->op == BENCH_MPK) printf("%6d  ", c->powers);
+    if (c->op == BENCH_MPK && r->interleaved > 1)
+        printf("%6d  %9.4g  ", c->powers, 1e-6 * (double)r->cache_budget);
+    else if (c->op == BENCH_MPK) /* and the steps were not interleaved */
+        printf("%6d  %9s  ", c->powers, "-");
     printf("%-14s  ", wisp_type_name(c->type));
     if (r->matrix) printf("%-7s  %-10s  ", r->order, r->format);
     printf("%9.4g  %17s  %7.2f  %8.4g  %6.1f  %6.1f  %8.2f  ", ms, quartiles, 1e-6 * r->cost.flops / ms,

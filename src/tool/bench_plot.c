@@ -1,4 +1,5 @@
-/* The pictures of `wisp bench`, drawn from its JSON: roofline and sweep over widths or powers, or the bandwidths. */
+/* The pictures of `wisp bench`, drawn from its JSON: roofline and sweep over widths, powers, cache budgets or matrices,
+   or the bandwidths. */
 #include "bench.h"
 #include <math.h>
 #include <stdlib.h>
@@ -8,13 +9,15 @@ static const char *const colors[] = {"#1f4e9c", "#d1495b", "#2e8b57", "#e08e0b",
 enum { COLORS = sizeof colors / sizeof colors[0], MOST_SERIES = 24, NAME = 128 };
 
 /* A series: rows that differ in one of these alone, which the sweep is over. */
-static const char *const series_keys[] = {"type", "threads", "variant", "order", "format", "width", "powers"};
+static const char *const series_keys[] = {"type",   "threads", "variant", "order",
+                                          "format", "width",   "powers",  "cache_budget"};
 enum { KEYS = sizeof series_keys / sizeof series_keys[0] };
 
 typedef struct {
     json_t *o, *rows;
     json_t *first[MOST_SERIES]; /* row of each series */
-    const char *sweep;          /* key of series_keys */
+    const char *sweep;          /* key of rows */
+    bool bytes;                 /* of which values are shown as MB */
     int count, places;          /* series; different values of that key */
     bool differs[KEYS];         /* among the series: what their names say */
     double x[2], y[2];          /* range of the roofline */
@@ -23,14 +26,21 @@ typedef struct {
 
 static double number(const json_t *o, const char *key) { return json_number_value(json_object_get(o, key)); }
 
+static bool same_value(const json_t *a, const json_t *b, const char *key)
+{
+    const json_t *x = json_object_get(a, key), *y = json_object_get(b, key);
+    return (!x && !y) || json_equal(x, y);
+}
+
 static bool same_series(const picture *p, const json_t *a, const json_t *b)
 {
     for (int k = 0; k < KEYS; k++)
-        if (strcmp(series_keys[k], p->sweep) != 0 &&
-            !json_equal(json_object_get(a, series_keys[k]), json_object_get(b, series_keys[k])))
-            return false;
+        if (strcmp(series_keys[k], p->sweep) != 0 && !same_value(a, b, series_keys[k])) return false;
     return true;
 }
+
+/* Where a row is in the sweep: bytes as MB. */
+static double place(const picture *p, const json_t *row) { return (p->bytes ? 1e-6 : 1) * number(row, p->sweep); }
 
 static double intensity(const json_t *row) { return number(row, "flops") / number(row, "min_bytes"); }
 
@@ -49,9 +59,7 @@ static void find_series(picture *p)
         for (size_t j = 0; j < i; j++)
             new_place &= number(json_array_get(p->rows, j), p->sweep) != number(row, p->sweep);
         p->places += new_place;
-        for (int k = 0; k < KEYS; k++)
-            p->differs[k] |=
-                !json_equal(json_object_get(row, series_keys[k]), json_object_get(p->first[0], series_keys[k]));
+        for (int k = 0; k < KEYS; k++) p->differs[k] |= !same_value(row, p->first[0], series_keys[k]);
         const double x = intensity(row), y = number(row, "gflops");
         p->x[0] = i ? fmin(p->x[0], x) : x;
         p->x[1] = i ? fmax(p->x[1], x) : x;
@@ -64,6 +72,7 @@ static void find_series(picture *p)
 static int key_text(char *text, size_t size, const char *gap, const char *key, const json_t *v)
 {
     const int n = (int)json_integer_value(v);
+    if (!strcmp(key, "cache_budget")) return snprintf(text, size, "%scache %.3g MB", gap, 1e-6 * json_number_value(v));
     if (!json_is_integer(v)) return snprintf(text, size, "%s%s", gap, json_string_value(v));
     if (strcmp(key, "threads") != 0) return snprintf(text, size, "%s%s %d", gap, key, n);
     return snprintf(text, size, "%s%d thread%s", gap, n, n == 1 ? "" : "s");
@@ -83,7 +92,7 @@ static void series_name(const picture *p, int s, char name[NAME])
     }
 }
 
-/* Columns of block s: width or powers, rate, the model's rate, flops per byte. */
+/* Columns of block s: place in the sweep, rate, the model's rate, flops per byte. */
 static void write_data(const picture *p, FILE *f)
 {
     for (int s = 0; s < p->count; s++) {
@@ -93,7 +102,7 @@ static void write_data(const picture *p, FILE *f)
         json_array_foreach(p->rows, i, row)
         {
             if (!same_series(p, row, p->first[s])) continue;
-            fprintf(f, "%.0f %.6g %.6g %.6g\n", number(row, p->sweep), number(row, "gflops"), model_gflops(row),
+            fprintf(f, "%.6g %.6g %.6g %.6g\n", place(p, row), number(row, "gflops"), model_gflops(row),
                     intensity(row));
         }
         fputs("EOD\n", f);
@@ -155,34 +164,68 @@ static void write_roofline(const picture *p, FILE *f)
             fputs("title ", f);
             plot_quote(f, name);
         }
-        if (p->places > 1 && p->count <= 2)
+        if (p->places > 1 && p->count <= 2 && !p->bytes)
             fprintf(f, ", $s%d using 4:2:(sprintf('%%d',$1)) with labels %s tc rgb '%s'", s,
                     s ? "left offset 0.7,-0.3" : "right offset -0.7,0.3", colors[s % COLORS]);
     }
     fputs("\nunset logscale\nset ytics auto\n", f);
 }
 
-static void write_sweep(const picture *p, FILE *f)
+/* Sizes of the caches that the threads have, where the sweep is over bytes and reaches them. */
+static void write_caches(const picture *p, FILE *f)
 {
-    const char *name_of_x = strcmp(p->sweep, "width") != 0 ? "interleaved steps" : "block width";
-    fprintf(f,
-            "set title 'rate over %s' offset 0,-0.5\nset logscale x 2\nset xrange [*:*]\nset autoscale x\n"
-            "set offsets graph 0.06, graph 0.06, 0, 0\nset xlabel '%s'\nset xtics (",
-            name_of_x, name_of_x);
+    json_t *m = json_object_get(p->o, "machine"), *c, *row;
+    double from = INFINITY, to = 0;
+    size_t i;
+    json_array_foreach(p->rows, i, row) from = fmin(from, place(p, row)), to = fmax(to, place(p, row));
+    json_array_foreach(json_object_get(m, "caches"), i, c)
+    {
+        const double mb = 1e-6 * number(c, "bytes") * ceil(number(m, "threads") / fmax(number(c, "cores"), 1));
+        if (mb < from || mb > to) continue;
+        fprintf(f,
+                "set arrow from %.6g,graph 0 to %.6g,graph 1 nohead lc rgb '#a0a0a0' dt 3\n"
+                "set label '%s' at %.6g,graph 0.03 right offset -0.3,0 tc rgb '#707070'\n",
+                mb, mb, json_string_value(json_object_get(c, "level")), mb);
+    }
+}
+
+/* A tick for each place; where bytes may be close to each other, as gnuplot likes. */
+static void write_ticks(const picture *p, FILE *f)
+{
     size_t i;
     json_t *row;
     double shown[64];
     int n = 0;
+    if (p->bytes) {
+        fputs("set xtics auto\n", f);
+        write_caches(p, f);
+        return;
+    }
+    fputs("set xtics (", f);
     json_array_foreach(p->rows, i, row)
     {
-        const double x = number(row, p->sweep);
+        const double x = place(p, row);
         bool is_new = n < 64;
         for (int j = 0; j < n; j++) is_new &= shown[j] != x;
         if (!is_new) continue;
         fprintf(f, "%s%.0f", n ? "," : "", x);
         shown[n++] = x;
     }
-    fprintf(f, ")\nset yrange [0:%.6g]\nplot ", 1.1 * p->most);
+    fputs(")\n", f);
+}
+
+static void write_sweep(const picture *p, FILE *f)
+{
+    const char *name_of_x = !strcmp(p->sweep, "width")          ? "block width"
+                            : !strcmp(p->sweep, "cache_budget") ? "cache budget in MB"
+                            : p->bytes                          ? "matrix size in MB"
+                                                                : "interleaved steps";
+    fprintf(f,
+            "set title 'rate over %s' offset 0,-0.5\nset logscale x 2\nset xrange [*:*]\nset autoscale x\n"
+            "set offsets graph 0.06, graph 0.06, 0, 0\nset xlabel '%s'\n",
+            name_of_x, name_of_x);
+    write_ticks(p, f);
+    fprintf(f, "set yrange [0:%.6g]\nplot ", 1.1 * p->most);
     for (int s = 0; s < p->count; s++) {
         char name[NAME];
         series_name(p, s, name);
@@ -198,7 +241,8 @@ static void write_op(const tool *t, const void *arg, FILE *f, const char *path)
 {
     const picture *p = arg;
     json_t *m = json_object_get(p->o, "machine"), *row = json_array_get(p->rows, 0);
-    const char *matrix = json_string_value(json_object_get(row, "matrix"));
+    const char *matrix =
+        strcmp(p->sweep, "matrix_bytes") != 0 ? json_string_value(json_object_get(row, "matrix")) : NULL;
     const bool sweep = p->places > 1;
     char title[512];
     (void)t;
@@ -271,6 +315,14 @@ static void write_stream(const tool *t, const void *arg, FILE *f, const char *pa
     fputc('\n', f);
 }
 
+/* Whether rows differ in this. */
+static bool differ(const json_t *rows, const char *key)
+{
+    for (size_t i = 1; i < json_array_size(rows); i++)
+        if (!same_value(json_array_get(rows, i), json_array_get(rows, 0), key)) return true;
+    return false;
+}
+
 int bench_plot(tool *t, const json_t *o, const char *path)
 {
     /* Reading from it is not const in jansson 2, though it changes nothing. */
@@ -281,7 +333,9 @@ int bench_plot(tool *t, const json_t *o, const char *path)
     char *data;
     size_t size;
     if (!op) return tool_fail(t, "there is no row to draw in %s", path);
-    if (!strcmp(op, "mpk")) p.sweep = "powers";
+    if (!strcmp(op, "mpk")) p.sweep = differ(p.rows, "cache_budget") ? "cache_budget" : "powers";
+    if (differ(p.rows, "matrix")) p.sweep = "matrix_bytes";
+    p.bytes = !strcmp(p.sweep, "cache_budget") || !strcmp(p.sweep, "matrix_bytes");
     if (!stream) find_series(&p);
     int rc = plot_run(t, stream ? write_stream : write_op, &p, path, &data, &size);
     if (!rc) rc = outfile_write(t, path, data, size);

@@ -69,6 +69,7 @@ static int check_op(tool *t, bench_op op)
     for (; list && *list; list++)
         if (option_seen(o, *list)) return tool_usage(t, "wisp bench %s takes no --%s", name, *list);
     if (!alone && option_seen(o, "rows")) return tool_usage(t, "--rows is there for wisp bench tsm alone");
+    if (op != BENCH_MPK && o->budgets[0]) return tool_usage(t, "--cache-budget is there for wisp bench mpk alone");
     if (op != BENCH_MPK && option_seen(o, "powers")) return tool_usage(t, "--powers is there for wisp bench mpk alone");
     for (int i = 0; op == BENCH_SPMV && o->widths[i]; i++)
         if (o->widths[i] != 1) return tool_usage(t, "wisp bench spmv has width 1; use spmmv");
@@ -141,8 +142,8 @@ static int find_bounds(tool *t, bench *b)
     if (wisp_mat_create(&A, t->ctx, &b->src, &mo) || wisp_mat_get_props(A, &p))
         rc = tool_fail_ctx(t);
     else if (!p.hermitian)
-        rc = tool_fail(t, "wisp bench %s needs a Hermitian matrix, which %s is not%s", bench_op_name[b->op],
-                       t->opt.arg[1], b->op == BENCH_MPK ? "; --variant powers takes any square one" : "");
+        rc = tool_fail(t, "wisp bench %s needs a Hermitian matrix, which %s is not%s", bench_op_name[b->op], b->matrix,
+                       b->op == BENCH_MPK ? "; --variant powers takes any square one" : "");
     wisp_mat_free(A);
     if (rc) return rc;
     b->center = 0.5 * (p.gershgorin_min + p.gershgorin_max);
@@ -157,7 +158,8 @@ static int last_of(int asked, int all) { return asked == all ? all - 1 : asked; 
 
 static bool same_case(const bench_case *a, const bench_case *b)
 {
-    return a->variant == b->variant && a->order == b->order && a->format == b->format && a->powers == b->powers;
+    return a->variant == b->variant && a->order == b->order && a->format == b->format && a->powers == b->powers &&
+           a->cache_budget == b->cache_budget;
 }
 
 static int run_case(tool *t, bench *b, const bench_case *c)
@@ -179,8 +181,8 @@ static int run_case(tool *t, bench *b, const bench_case *c)
     return rc;
 }
 
-/* All variants, orders and formats of one type, width and number of steps at a time. */
-static int run_width(tool *t, bench *b, wisp_type type, int width, int powers, bool count_only)
+/* All variants, orders and formats of one type, width, number of steps at a time, and cache budget. */
+static int run_width(tool *t, bench *b, wisp_type type, int width, int powers, int64_t budget, bool count_only)
 {
     const options *o = &t->opt;
     const bool all = b->op == BENCH_TSM && !option_seen(o, "variant");
@@ -196,6 +198,7 @@ static int run_width(tool *t, bench *b, wisp_type type, int width, int powers, b
                                       .powers = powers,
                                       .order = (wisp_row_order)r,
                                       .format = (wisp_format)f,
+                                      .cache_budget = budget,
                                       .rows = o->rows                      ? o->rows
                                               : wisp_type_is_complex(type) ? 2000000
                                                                            : 4000000};
@@ -214,7 +217,13 @@ static int run_cases(tool *t, bench *b, bool count_only)
     for (int i = 0; (o->types[i] || (i == 0 && count_only)) && !rc; i++) /* the matrix's type may not be known yet */
         for (int j = 0; o->widths[j] && !rc; j++)
             for (int k = 0; o->depths[k] && !rc; k++)
-                rc = run_width(t, b, (wisp_type)o->types[i], (int)o->widths[j], (int)o->depths[k], count_only);
+                for (int l = 0; (l == 0 || (o->depths[k] > 1 && o->budgets[l])) && !rc; l++) {
+                    int64_t budget = 0;
+                    if (!count_only) rc = machine_budget(t, &b->machine, o->budgets[l], &budget);
+                    if (!rc)
+                        rc = run_width(t, b, (wisp_type)o->types[i], (int)o->widths[j], (int)o->depths[k], budget,
+                                       count_only);
+                }
     return rc;
 }
 
@@ -227,32 +236,58 @@ static void print_head(const tool *t, const bench *b)
     text_line("machine", "%s, %d thread%s, %s", m->cpu, m->threads, m->threads == 1 ? "" : "s", m->isa);
     text_line("ceilings", "load %.1f GB/s, multiply-add %.1f Gflop/s, ZGEMM %.1f, DGEMM %.1f",
               m->gbs[WISP_LOAD][WISP_MEMORY][1], m->fma_gflops[1][1], b->gemm.zgemm, b->gemm.dgemm);
-    if (t->opt.args > 1) text_line("matrix", "%s", t->opt.arg[1]);
-    putchar('\n');
+    if (b->op == BENCH_MPK)
+        text_line("cache", "%.4g MB stay for interleaved steps", 1e-6 * (double)wisp_ctx_cache(t->ctx, NULL));
+    if (b->op == BENCH_STREAM || b->op == BENCH_TSM) putchar('\n');
+}
+
+/* Opens matrix i of the command line, which stays open until its rows are there. */
+static int open_matrix(tool *t, bench *b, int i)
+{
+    b->matrix = t->opt.arg[i];
+    if (wisp_src_open(&b->src, t->ctx, b->matrix)) return tool_fail_ctx(t);
+    if (b->any_type) t->opt.types[0] = b->src.type, t->opt.types[1] = 0;
+    return check_source(t, b);
+}
+
+/* All rows of it. */
+static int run_matrix(tool *t, bench *b, bool first)
+{
+    int rc = b->op == BENCH_KPM || has_variant(&t->opt, VARIANT_CHEBYSHEV) ? find_bounds(t, b) : EXIT_FINE;
+    monitor_clear(&t->monitor);
+    if (!rc && !t->opt.json && !t->opt.quiet) {
+        if (!first) putchar('\n');
+        text_line("matrix", "%s", b->matrix);
+        putchar('\n');
+    }
+    if (!rc) rc = run_cases(t, b, false);
+    wisp_src_close(&b->src);
+    return rc;
 }
 
 /* All rows with the context's number of threads. */
 static int run_threads(tool *t, bench *b)
 {
-    options *o = &t->opt;
-    const bool stream = b->op == BENCH_STREAM, matrix = o->args > 1;
-    const unsigned what = stream ? WISP_MEASURE_MEMORY | WISP_MEASURE_CACHES : WISP_MEASURE_LOADS;
+    const options *o = &t->opt;
+    const bool stream = b->op == BENCH_STREAM, table = !o->json && !o->quiet;
+    const unsigned what = (stream ? WISP_MEASURE_MEMORY | WISP_MEASURE_CACHES : WISP_MEASURE_LOADS) |
+                          (b->op == BENCH_MPK ? WISP_MEASURE_KEPT : 0) | WISP_MEASURE_FMA;
     int rc = EXIT_FINE;
-    if (matrix && wisp_src_open(&b->src, t->ctx, o->arg[1])) return tool_fail_ctx(t);
-    if (matrix && !o->types[0]) o->types[0] = b->src.type;
-    if (matrix) rc = check_source(t, b);
-    if (!rc) rc = machine_measure(t, &b->machine, &b->gemm, what | WISP_MEASURE_FMA);
-    if (!rc && (b->op == BENCH_KPM || has_variant(o, VARIANT_CHEBYSHEV))) rc = find_bounds(t, b);
+    if (o->args > 1) rc = open_matrix(t, b, 1); /* what is refused is refused at once */
+    if (!rc) rc = machine_measure(t, &b->machine, &b->gemm, what);
     if (rc) return rc;
     json_array_append_new(b->machines, machine_json(&b->machine, &b->gemm));
     monitor_clear(&t->monitor);
-    const bool table = !o->json && !o->quiet;
     if (table) print_head(t, b);
     if (stream) {
         bench_stream_rows(b->rows, &b->machine);
         if (table) bench_stream_table(&b->machine);
-    } else {
+    } else if (o->args < 2) {
         rc = run_cases(t, b, false);
+    }
+    for (int i = 1; i < o->args && !rc; i++) {
+        if (i > 1) rc = open_matrix(t, b, i);
+        if (!rc) rc = run_matrix(t, b, i == 1);
     }
     return rc;
 }
@@ -263,7 +298,7 @@ static int run_all(tool *t, bench *b)
     options *o = &t->opt;
     int runs = 1;
     while (o->thread_counts[runs - 1] && o->thread_counts[runs]) runs++;
-    b->row_count *= runs;
+    b->row_count *= o->args > 2 ? runs * (o->args - 1) : runs;
     int rc = EXIT_FINE;
     for (int i = 0; i < runs && !rc; i++) {
         catch_signals(NULL);
@@ -304,6 +339,7 @@ int cmd_bench(tool *t)
     if (!rc && t->opt.plot) rc = outfile_check(t, t->opt.plot);
     if (!rc && t->opt.plot) rc = plot_check(t);
     if (!rc) {
+        b.any_type = !t->opt.types[0];
         set_lists(&t->opt, b.op);
         run_cases(t, &b, true);
         rc = run_all(t, &b);

@@ -21,6 +21,8 @@ static int check_options(tool *t)
     if (o->variant != WISP_KPM_BLOCKED && o->width) return tool_usage(t, "--width is for --variant blocked alone");
     if (o->variant == WISP_KPM_NAIVE && o->powers > 1)
         return tool_usage(t, "--powers is not for --variant naive, which takes one step at a time");
+    if (o->variant == WISP_KPM_NAIVE && o->budgets[0])
+        return tool_usage(t, "--cache-budget is not for --variant naive, which takes one step at a time");
     if (o->output && !has_extension(o->output, "csv|json|h5"))
         return tool_usage(t, "--output %s: the name must end in .csv, .json or .h5", o->output);
     if (o->plot && !has_extension(o->plot, "svg|png|pdf"))
@@ -167,12 +169,14 @@ static int compute(tool *t, results *r, wisp_moments *m, bool *ran)
     if (!rc) rc = plan_make(t, &src, &mo, &k, &plan);
     if (!rc && t->opt.plan) rc = plan_show(t, &src, &mo, &k, &plan);
     if (!rc) rc = plan_check_limit(t, &plan);
+    if (!rc && !t->opt.plan) rc = machine_cache(t, t->opt.budgets[0], &k.cache_budget);
     if (!rc && !t->opt.plan && wisp_mat_create(&A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
     wisp_src_close(&src);
     r->assemble_seconds = tool_now() - start;
     if (!rc && A) {
         *ran = true;
         wisp_mat_get_info(A, &r->stored);
+        r->cache_budget = k.cache_budget ? k.cache_budget : wisp_ctx_cache(t->ctx, NULL);
         rc = run_moments(t, A, &k, &plan, m);
     }
     wisp_mat_free(A);

@@ -119,9 +119,11 @@ static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer 
         eo.bounds =
             (wisp_bounds){0.5 * (opt->bounds[0] + opt->bounds[1]), 0.5 * (opt->bounds[1] - opt->bounds[0]), NAN};
     double norm;
-    if (wisp_norm(psi, &norm)) return tool_fail_ctx(t);
-    int rc = take(o, psi, norm);
+    int rc = machine_cache(t, opt->budgets[0], &eo.cache_budget);
     if (rc) return rc;
+    r->cache_budget = eo.cache_budget ? eo.cache_budget : wisp_ctx_cache(t->ctx, NULL);
+    if (wisp_norm(psi, &norm)) return tool_fail_ctx(t);
+    if ((rc = take(o, psi, norm))) return rc;
     const wisp_status status = wisp_evolve(&r->e, A, psi, r->times - 1, r->time + 1, &eo, observe, o);
     if (status == WISP_ERR_CANCELLED) return stopped(t, r);
     if (status == WISP_ERR_CALLBACK) return EXIT_FAILED; /* it has said why */

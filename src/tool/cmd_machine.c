@@ -39,6 +39,7 @@ json_t *machine_json(const wisp_machine *m, const gemm_rates *g)
         json_object_set_new(bandwidth, level_name[l], level);
     }
     json_object_set_new(o, "caches", caches);
+    json_object_set_new(o, "cache_kept_bytes", m->kept_bytes > 0 ? json_integer(m->kept_bytes) : json_null());
     json_object_set_new(o, "load_gbs", measured(m->gbs[WISP_LOAD][WISP_MEMORY][1]));
     json_object_set_new(o, "bandwidth_gbs", bandwidth);
     json_object_set_new(o, "fma_gflops",
@@ -83,7 +84,8 @@ static json_t *kept(const json_t *now)
     json_t *o = cache_path(path, false) ? json_load_file(path, 0, NULL) : NULL;
     if (o && same_text(o, now, "version") && same_text(o, now, "cpu") && same_text(o, now, "isa") &&
         json_equal(json_object_get(o, "threads"), json_object_get(now, "threads")) &&
-        json_is_object(json_object_get(o, "bandwidth_gbs")) && json_is_object(json_object_get(o, "fma_gflops")))
+        json_object_get(o, "cache_kept_bytes") && json_is_object(json_object_get(o, "bandwidth_gbs")) &&
+        json_is_object(json_object_get(o, "fma_gflops")))
         return o;
     json_decref(o);
     return NULL;
@@ -104,9 +106,29 @@ bool machine_kept(tool *t, wisp_machine *m)
     json_t *fma = json_object_get(o, "fma_gflops");
     read_pair(json_object_get(fma, "single"), m->fma_gflops[0]);
     read_pair(json_object_get(fma, "double"), m->fma_gflops[1]);
+    m->kept_bytes = json_integer_value(json_object_get(o, "cache_kept_bytes"));
     json_decref(now);
     json_decref(o);
     return m->gbs[WISP_LOAD][WISP_MEMORY][1] > 0 && m->fma_gflops[0][1] > 0 && m->fma_gflops[1][1] > 0;
+}
+
+int machine_cache(tool *t, int64_t asked, int64_t *budget)
+{
+    wisp_machine m;
+    machine_kept(t, &m);
+    if (m.kept_bytes > 0) wisp_ctx_set_cache(t->ctx, m.kept_bytes);
+    return machine_budget(t, &m, asked, budget);
+}
+
+int machine_budget(tool *t, const wisp_machine *m, int64_t asked, int64_t *budget)
+{
+    *budget = asked;
+    if (asked >= 0) return EXIT_FINE;
+    const int level = m->cache_bytes[WISP_L3] > 0 ? WISP_L3 : WISP_L2, sharing = m->cache_cores[level];
+    const int caches = sharing > 0 ? (m->threads + sharing - 1) / sharing : 0; /* at least so many are used */
+    *budget = (int64_t)(-1e-5 * (double)asked * (double)m->cache_bytes[level] * caches);
+    return *budget > 0 ? EXIT_FINE
+                       : tool_fail(t, "the size of the last cache is not known; give --cache-budget in bytes");
 }
 
 /* A result that can't be kept is still a result. */
@@ -145,6 +167,10 @@ static void print_topology(const json_t *o)
         text_line(json_string_value(json_object_get(c, "level")), "%lld KiB for %d core%s",
                   json_integer_value(json_object_get(c, "bytes")) / 1024, cores, cores == 1 ? "" : "s");
     }
+    json_t *cache = json_object_get(o, "cache_kept_bytes");
+    if (json_is_integer(cache))
+        text_line("cache", "%s of the last one stay for the threads in use: the budget of interleaved steps",
+                  text_bytes(b, json_number_value(cache)));
     text_line("memory", "%s", text_bytes(b, json_number_value(json_object_get(o, "memory_bytes"))));
 }
 
@@ -218,7 +244,7 @@ static json_t *find_result(tool *t, int *rc)
     json_t *now = machine_json(&m, &g), *o = t->opt.measure ? NULL : kept(now);
     json_decref(now);
     if (o) return o;
-    *rc = machine_measure(t, &m, &g, WISP_MEASURE_MEMORY | WISP_MEASURE_CACHES | WISP_MEASURE_FMA);
+    *rc = machine_measure(t, &m, &g, WISP_MEASURE_MEMORY | WISP_MEASURE_CACHES | WISP_MEASURE_KEPT | WISP_MEASURE_FMA);
     if (*rc) return NULL;
     o = machine_json(&m, &g);
     if (o) keep(t, o);

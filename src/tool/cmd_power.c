@@ -14,9 +14,11 @@ typedef struct {
     wisp_mat *A;
     wisp_mat_info info;
     wisp_type type;
-    wisp_blk **v;      /* [stored] v_i in v[(i + 1) % stored] */
-    double *norm;      /* [n + 1][width] */
-    wisp_scalar *work; /* of a call: alpha[AT_ONCE], then dots */
+    wisp_blk **v;         /* [stored] v_i in v[(i + 1) % stored] */
+    double *norm;         /* [n + 1][width] */
+    wisp_scalar *work;    /* of a call: alpha[AT_ONCE], then dots */
+    int64_t cache_budget; /* 0: the context's */
+    int interleaved;      /* steps at once */
     double assemble_seconds, seconds, flops;
 } powers;
 
@@ -55,6 +57,7 @@ static int open_all(tool *t, powers *p)
     p->type = mo.type;
     if (start.row && wisp_type_is_complex(start.type))
         p->type = mo.type == WISP_S || mo.type == WISP_C ? WISP_C : WISP_Z;
+    if (!rc) rc = machine_cache(t, t->opt.budgets[0], &p->cache_budget);
     if (!rc && wisp_mat_create(&p->A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
     wisp_src_close(&src);
     p->assemble_seconds = tool_now() - begin;
@@ -95,11 +98,17 @@ static int check_finite(tool *t, const powers *p, int64_t k)
 static int some_steps(tool *t, powers *p, int64_t k, int count)
 {
     wisp_scalar *dot = p->work + AT_ONCE;
-    const wisp_mpk_opts o = {
-        .steps = count, .alpha = p->scale != 1 ? p->work : NULL, .terms = WISP_DOT_XX | WISP_DOT_YY, .dot = dot};
+    int interleaved = 1;
+    const wisp_mpk_opts o = {.steps = count,
+                             .alpha = p->scale != 1 ? p->work : NULL,
+                             .terms = WISP_DOT_XX | WISP_DOT_YY,
+                             .dot = dot,
+                             .cache_budget = p->cache_budget,
+                             .interleaved = &interleaved};
     wisp_blk *turned[2] = {block(p, k - 1), block(p, k)};
     wisp_status status = t->opt.all ? wisp_mpk(p->v + k, count + 2, p->A, &o) : wisp_mpk(turned, 2, p->A, &o);
     if (status) return tool_fail_ctx(t);
+    if (interleaved > p->interleaved) p->interleaved = interleaved; /* the last steps may be fewer */
     int rc = EXIT_FINE;
     for (int i = 0; i <= count && !rc; i++) {
         const wisp_scalar *d = i < count ? dot + 3 * i * p->width : dot + (3 * (count - 1) + 2) * p->width;
@@ -185,6 +194,9 @@ static json_t *result_json(tool *t, const powers *p)
     json_object_set_new(o, "type", json_string(wisp_type_name(p->type)));
     json_object_set_new(o, "powers", json_integer(p->n));
     json_object_set_new(o, "width", json_integer(p->width));
+    json_object_set_new(o, "interleaved", json_integer(p->interleaved));
+    json_object_set_new(o, "cache_budget",
+                        json_integer(p->cache_budget ? p->cache_budget : wisp_ctx_cache(t->ctx, NULL)));
     json_object_set_new(o, "scale", json_real(p->scale));
     json_object_set_new(o, "order", json_string(text_order(p->info.order)));
     json_object_set_new(o, "format", json_string(text_format(p->info.format)));
@@ -207,9 +219,9 @@ static void show(const tool *t, const powers *p)
     text_line("rows", "%s   nonzeros %s", text_count(a, p->info.rows), text_count(b, p->info.nnz));
     text_line("start", "%s, %d vector%s, %s", t->opt.start ? t->opt.start : "random", p->width,
               p->width == 1 ? "" : "s", wisp_type_name(p->type));
-    text_line("run", "%d thread%s, %s, order %s, format %s", wisp_ctx_threads(t->ctx),
-              wisp_ctx_threads(t->ctx) == 1 ? "" : "s", wisp_ctx_isa(t->ctx), text_order(p->info.order),
-              text_format(p->info.format));
+    text_line("run", "%d step%s at a time, %d thread%s, %s, order %s, format %s", p->interleaved,
+              p->interleaved == 1 ? "" : "s", wisp_ctx_threads(t->ctx), wisp_ctx_threads(t->ctx) == 1 ? "" : "s",
+              wisp_ctx_isa(t->ctx), text_order(p->info.order), text_format(p->info.format));
     text_line("time", "%.3g ms a power   (assembly %s, all powers %s, %.3g Gflop/s)", p->seconds / (double)p->n * 1e3,
               text_seconds(a, p->assemble_seconds), text_seconds(b, p->seconds), p->flops / p->seconds * 1e-9);
     text_line("power", "norm%s", p->width > 1 ? " of vector 0, and largest of all" : "");
@@ -231,7 +243,7 @@ static void show(const tool *t, const powers *p)
 
 int cmd_power(tool *t)
 {
-    powers p = {.n = t->opt.powers, .scale = option_seen(&t->opt, "scale") ? t->opt.scale : 1};
+    powers p = {.n = t->opt.powers, .interleaved = 1, .scale = option_seen(&t->opt, "scale") ? t->opt.scale : 1};
     p.stored = t->opt.all ? (int)p.n + 2 : 2;
     int rc = check_options(t);
     if (!rc) rc = tool_start(t);

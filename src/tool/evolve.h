@@ -14,6 +14,7 @@ typedef struct {
     wisp_evolution e;
     wisp_mat_info info;
     wisp_type type; /* of psi */
+    int64_t cache_budget;
     double assemble_seconds;
 } evolve_results;
 

@@ -40,7 +40,8 @@ static json_t *make_json(tool *t, const evolve_results *r)
     json_object_set_new(o, "norm_deviation", json_real(r->deviation));
     json_object_set_new(o, "sweeps", json_integer(r->e.sweeps));
     json_object_set_new(o, "sequences", json_integer(r->e.sequences));
-    json_object_set_new(o, "powers", json_integer(t->opt.powers ? t->opt.powers : WISP_EVOLVE_POWERS));
+    json_object_set_new(o, "powers", json_integer(r->e.powers));
+    json_object_set_new(o, "cache_budget", json_integer(r->cache_budget));
     json_object_set_new(o, "order", json_string(text_order(r->info.order)));
     json_object_set_new(o, "format", json_string(text_format(r->info.format)));
     json_object_set_new(o, "threads", json_integer(wisp_ctx_threads(t->ctx)));
@@ -74,8 +75,8 @@ void evolve_summary(tool *t, const evolve_results *r)
         text_line("start", "%s, %s", t->opt.site_count ? "several rows" : start_name(t), wisp_type_name(r->type));
     text_line("times", "0 to %.6g in %s steps, tolerance %.3g", r->time[r->times - 1], text_count(x[0], r->times - 1),
               r->tolerance);
-    text_line("run", "%s sweeps, %d thread%s, %s, order %s, format %s", text_count(x[0], r->e.sweeps),
-              wisp_ctx_threads(t->ctx), wisp_ctx_threads(t->ctx) == 1 ? "" : "s", wisp_ctx_isa(t->ctx),
+    text_line("run", "%s sweeps, powers %d, %d thread%s, %s, order %s, format %s", text_count(x[0], r->e.sweeps),
+              r->e.powers, wisp_ctx_threads(t->ctx), wisp_ctx_threads(t->ctx) == 1 ? "" : "s", wisp_ctx_isa(t->ctx),
               text_order(r->info.order), text_format(r->info.format));
     text_line("time", "%s   (assembly %s, bounds %s)", text_seconds(x[0], r->e.seconds),
               text_seconds(x[1], r->assemble_seconds), text_seconds(x[2], r->e.bounds_seconds));

@@ -88,7 +88,7 @@ static const struct {
      cmd_convert},
     {{"bench",
       CMD_BENCH,
-      "spmv|spmmv|kpm|mpk MATRIX [options]\ntsm|stream [options]",
+      "spmv|spmmv|kpm|mpk MATRIX.. [options]\ntsm|stream [options]",
       {"OP", "MATRIX"},
       1,
       "speed of an operation, and how far it is from the machine's limit",
@@ -96,7 +96,8 @@ static const struct {
       "vector), spmmv (times block vector), kpm (one step of the kernel polynomial method),\n"
       "mpk (steps of a recurrence, interleaved), tsm (products of tall and skinny blocks).\n"
       "Every repetition lies between two measurements of the load bandwidth, with which it is\n"
-      "compared. MATRIX is a file (.mtx, .mtx.gz, .crs) or names one of the gallery."},
+      "compared. MATRIX is a file (.mtx, .mtx.gz, .crs) or names one of the gallery; several\n"
+      "have rows of their own each."},
      cmd_bench},
     {{"machine",
       CMD_MACHINE,

@@ -62,6 +62,8 @@ static const option_def table[] = {
     {NULL, "powers", 0, "P", parse_count, KPM | CMD_EVOLVE, true, AT(powers), 1, 1 << 20,
      "steps of the recurrence that are interleaved, so that rows are\nmet again in cache (what is found best while it "
      "runs)"},
+    {NULL, "cache-budget", 0, "BYTES|P%", parse_budgets, KPM | VECTORS, true, AT(budgets), 0, 1,
+     "what interleaved steps may count on of the last cache (what\nwisp machine measured, else 60%)"},
     {NULL, "precision", 0, "single|double", parse_choice, KPM | VECTORS | CMD_INFO, true, AT(precision), 0, 0,
      "of matrix and vectors (that of the matrix)"},
     {NULL, "reduce", 0, "end|step", parse_choice, KPM, true, AT(reduce), 0, 0,
@@ -87,6 +89,8 @@ static const option_def table[] = {
      "of the blocks: single, double, complex single, complex\ndouble (that of the matrix; tsm: d,z)"},
     {NULL, "powers", 0, "P,P,..", parse_list, CMD_BENCH, false, AT(depths), 1, 256,
      "mpk: steps that are interleaved, one row each; 1: one sweep\nafter the other (1,2,4,8,16)"},
+    {NULL, "cache-budget", 0, "B,B,..", parse_budgets, CMD_BENCH, false, AT(budgets), 0, LIST - 1,
+     "mpk: bytes or P% of the last cache on which interleaved steps\nmay count, one row each (what is measured first)"},
     {NULL, "rows", 0, "N", parse_count, CMD_BENCH, false, AT(rows), 1, INT32_MAX,
      "tsm: rows of the blocks (4000000, complex: 2000000)"},
     {NULL, "variant", 0, BENCH_VARIANTS, parse_choice, CMD_BENCH, false, AT(bench_variant), 0, 0,
@@ -226,7 +230,7 @@ static int match(const command_def *cmd, int argc, char **argv, int *i, const ch
 bool options_parse(options *o, const command_def *cmd, int argc, char **argv, char *error, size_t size)
 {
     bool only_args = false;
-    int max_args = cmd->args[1] ? 2 : cmd->args[0] ? 1 : 0;
+    const int max_args = cmd->bit == CMD_BENCH ? LIST : cmd->args[1] ? 2 : cmd->args[0] ? 1 : 0;
     memset(o, 0, sizeof *o);
     for (int i = 0; i < argc; i++) {
         if (!only_args && !strcmp(argv[i], "--")) {

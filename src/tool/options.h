@@ -34,9 +34,10 @@ typedef struct {
     int bench_variant, against_what, against; /* the latter: the number of the variant, order or format */
     int64_t repeats, rows;
     int64_t widths[LIST], types[LIST], thread_counts[LIST], depths[LIST]; /* lists that end with 0 */
+    int64_t budgets[LIST]; /* likewise: bytes of cache, or below 0 thousandths of a percent */
     bool measure, gemm_child;
     bool json, plan, quiet, help, list, array, pattern, random, all;
-    const char *arg[2]; /* what is not an option: MATRIX, or IN and OUT */
+    const char *arg[LIST]; /* what is not an option: MATRIX, or IN and OUT; OP and one MATRIX or more */
     int args;
     uint64_t seen; /* one bit per row of the table */
 } options;
@@ -83,5 +84,6 @@ const char *nearest_name(const char *word, const char *const *list);
 
 /* parse.c */
 option_parse_fn parse_flag, parse_string, parse_count, parse_positive, parse_pair, parse_choice, parse_kernel,
-    parse_bounds, parse_bytes, parse_sites, parse_watch, parse_list, parse_types, parse_against, parse_device;
+    parse_bounds, parse_bytes, parse_sites, parse_watch, parse_list, parse_budgets, parse_types, parse_against,
+    parse_device;
 #endif

@@ -139,25 +139,56 @@ bool parse_bounds(const option_def *def, const char *text, void *value, char *wh
     return parse_pair(def, text, o->bounds, why);
 }
 
-/* As in GNU programs: K is 1024, kB is 1000, KiB is 1024; a plain number is bytes. */
+/* As in GNU programs: K is 1024, kB is 1000, KiB is 1024; a plain number is bytes. At *text, which moves behind it. */
+static bool read_bytes(const char **text, int64_t *bytes, char *why)
+{
+    static const char letters[] = "KMGTP";
+    double v, unit = 1;
+    if (!read_number(text, &v) || v <= 0) return refuse(why, "expected a size such as 8000000000, 8G, 8GB or 8GiB");
+    const char *letter = **text ? strchr(letters, toupper((unsigned char)**text)) : NULL;
+    if (letter) {
+        ++*text;
+        const bool decimal = (**text == 'B' || **text == 'b') && ((*text)[1] == '\0' || (*text)[1] == ',');
+        unit = pow(decimal ? 1000 : 1024, (double)(letter - letters + 1));
+        if (**text == 'i') ++*text;
+    }
+    if (**text == 'B' || **text == 'b') ++*text;
+    if (v * unit < 1 || v * unit > 9e18) return refuse(why, "this many bytes cannot be");
+    *bytes = (int64_t)(v * unit);
+    return true;
+}
+
 bool parse_bytes(const option_def *def, const char *text, void *value, char *why)
 {
     (void)def;
-    static const char letters[] = "KMGTP";
-    double v, unit = 1;
-    if (!read_number(&text, &v) || v <= 0) return refuse(why, "expected a size such as 8000000000, 8G, 8GB or 8GiB");
-    const char *letter = *text ? strchr(letters, toupper((unsigned char)*text)) : NULL;
-    if (letter) {
-        text++;
-        double step = !strcmp(text, "B") || !strcmp(text, "b") ? 1000 : 1024;
-        unit = pow(step, (double)(letter - letters + 1));
-        if (*text == 'i') text++;
-    }
-    if (*text == 'B' || *text == 'b') text++;
+    int64_t bytes;
+    if (!read_bytes(&text, &bytes, why)) return false;
     if (*text) return refuse(why, "expected a size such as 8000000000, 8G, 8GB or 8GiB");
-    if (v * unit < 1 || v * unit > 9e18) return refuse(why, "this many bytes cannot be");
-    *(int64_t *)value = (int64_t)(v * unit);
+    *(int64_t *)value = bytes;
     return true;
+}
+
+/* Sizes, or percentages of the last cache: up to def->max of them. */
+bool parse_budgets(const option_def *def, const char *text, void *value, char *why)
+{
+    int64_t *list = value;
+    for (int64_t n = 0; n < def->max; n++) {
+        const char *end = text;
+        double percent;
+        if (read_number(&end, &percent) && *end == '%') {
+            if (percent < 0.001 || percent > 10000) return refuse(why, "a percentage must be 0.001 to 10000");
+            list[n] = -(int64_t)(1000 * percent + 0.5);
+            text = end + 1;
+        } else if (!read_bytes(&text, &list[n], why)) {
+            return refuse(why, "expected a size such as 20M or 20MiB, or 60% of the last cache");
+        }
+        list[n + 1] = 0;
+        if (!*text) return true;
+        if (*text++ != ',') return refuse(why, "expected a size such as 20M or 20MiB, or 60% of the last cache");
+    }
+    if (def->max == 1) return refuse(why, "expected one size such as 20M or 20MiB, or 60% of the last cache");
+    snprintf(why, WHY, "at most %lld sizes at a time", (long long)def->max);
+    return false;
 }
 
 /* Row numbers and ranges of them: 5,8,10-14. */

@@ -64,6 +64,7 @@ static void add_run(json_t *o, tool *t, const results *r)
     json_object_set_new(o, "variant", json_string(variant_names[m->variant]));
     json_object_set_new(o, "width", json_integer(m->width));
     json_object_set_new(o, "powers", json_integer(m->powers));
+    json_object_set_new(o, "cache_budget", t->opt.from ? json_null() : json_integer(r->cache_budget));
     json_object_set_new(o, "order", t->opt.from ? json_null() : json_string(text_order(r->stored.order)));
     json_object_set_new(o, "format", t->opt.from ? json_null() : json_string(text_format(r->stored.format)));
     json_object_set_new(o, "threads", json_integer(m->threads));

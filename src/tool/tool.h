@@ -78,6 +78,7 @@ typedef struct {
     double assemble_seconds, evaluate_seconds, total_seconds;
     const char *matrix;
     wisp_mat_info stored; /* not with --from */
+    int64_t cache_budget; /* likewise */
 } results;
 
 /* The type that --precision asks for. */
@@ -172,6 +173,10 @@ int machine_measure(tool *t, wisp_machine *m, gemm_rates *g, unsigned what);
 json_t *machine_json(const wisp_machine *m, const gemm_rates *g);
 /* The topology, with the loads and multiply-adds that `wisp machine` kept; false: nothing was kept, *m has none. */
 bool machine_kept(tool *t, wisp_machine *m);
+/* Tells the context how much cache `wisp machine` found it to keep, and gives *budget the bytes that an element of
+   opt.budgets stands for; 0: those of the context. */
+int machine_cache(tool *t, int64_t asked, int64_t *budget);
+int machine_budget(tool *t, const wisp_machine *m, int64_t asked, int64_t *budget); /* the latter alone */
 /* Reads or generates `name` and writes it to path, saying what was written. */
 int write_matrix(tool *t, wisp_status (*open)(wisp_src *, wisp_ctx *, const char *), const char *name,
                  const char *path);
