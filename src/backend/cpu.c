@@ -249,7 +249,7 @@ typedef struct {
 
 static void update_thread(void *arg, int thread, int threads)
 {
-    enum { UNIT = 64 }; /* ranges begin at the same tiles of rows for any number of threads */
+    enum { UNIT = K_UPDATE_ROWS }; /* ranges begin at the same strips of rows for any number of threads */
     const update_run *r = arg;
     const int64_t units = (r->rows + UNIT - 1) / UNIT, begin = wisp__split(units, threads, thread) * UNIT,
                   end = WISP__MIN(wisp__split(units, threads, thread + 1) * UNIT, r->rows);

@@ -153,8 +153,9 @@ typedef struct {
     int in_place; /* v and w begin at one address, with one stride */
     int stream;   /* w is large, and its cache lines are written whole: past the caches, if its place allows */
 } wisp__update_params;
-/* Rows that a kernel may take at a time, and `copy` has room for (of V), when in place. */
-enum { K_UPDATE_ROWS = 8 };
+/* Rows of a strip, which a kernel goes through once for each panel of columns; `copy` has room for them (of V), when in
+   place. */
+enum { K_UPDATE_ROWS = 64 };
 typedef void (*wisp__update_fn)(const wisp__update_params *p, int64_t begin, int64_t end, void *copy);
 /* The plain KPM step on CRS: y = alpha (A - center) x + beta y for rows [begin, end); adds the real parts of <x,x> and
    <y,x> to dot[2][width]. */
