@@ -81,6 +81,8 @@ typedef struct wisp__backend {
        K_STRIP. */
     wisp_status (*dot)(wisp_ctx *ctx, bool is_double, bool cross, bool compensated, const wisp__dot_params *p,
                        int64_t count, int64_t per_block, double *partial);
+    /* Adds partial[blocks][1 or, compensated, 2][size] up in a fixed tree; the sum is in partial[0]. */
+    void (*sum)(wisp_ctx *ctx, bool compensated, double *partial, int64_t blocks, size_t size);
     /* As dot: partial[blocks][1 or, compensated, 2][p][q], blocks of per_block rows, a multiple of K_STRIP. */
     wisp_status (*gram)(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p, int64_t per_block,
                         double *partial);

@@ -209,6 +209,29 @@ static wisp_status cpu_dot(wisp_ctx *ctx, bool is_double, bool cross, bool compe
     return WISP_OK;
 }
 
+typedef struct {
+    wisp__sum_fn fn;
+    double *partial;
+    int64_t blocks;
+    size_t size;
+    bool compensated;
+} sum_run;
+
+static void sum_thread(void *arg, int thread, int threads)
+{
+    enum { UNIT = 8 }; /* whole cache lines */
+    const sum_run *r = arg;
+    const int64_t units = ((int64_t)r->size + UNIT - 1) / UNIT, begin = wisp__split(units, threads, thread) * UNIT,
+                  end = WISP__MIN(wisp__split(units, threads, thread + 1) * UNIT, (int64_t)r->size);
+    if (begin < end) r->fn(r->partial, r->blocks, r->size, (size_t)begin, (size_t)end, r->compensated);
+}
+
+static void cpu_sum(wisp_ctx *ctx, bool compensated, double *partial, int64_t blocks, size_t size)
+{
+    sum_run run = {ctx->isa->sum, partial, blocks, size, compensated};
+    wisp__run_some(ctx, blocks * (int64_t)size < WISP__SMALL, sum_thread, &run);
+}
+
 /* ---- tall and skinny ------------------------------------------------------------------------- */
 
 typedef struct {
@@ -250,7 +273,7 @@ typedef struct {
 
 static void update_thread(void *arg, int thread, int threads)
 {
-    enum { UNIT = 64 }; /* ranges begin at the same tiles of rows for any number of threads */
+    enum { UNIT = K_UPDATE_ROWS }; /* ranges begin at the same strips of rows for any number of threads */
     const update_run *r = arg;
     const int64_t units = (r->rows + UNIT - 1) / UNIT, begin = wisp__split(units, threads, thread) * UNIT,
                   end = WISP__MIN(wisp__split(units, threads, thread + 1) * UNIT, r->rows);
@@ -277,6 +300,7 @@ const wisp__backend wisp__backend_cpu = {
     wisp__cpu_launch_half,
     cpu_axpby,
     cpu_dot,
+    cpu_sum,
     cpu_gram,
     cpu_update,
 };

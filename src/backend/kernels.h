@@ -41,6 +41,7 @@ typedef struct wisp__isa {
     const wisp__half_entry *half[WISP__COMBOS];
     wisp__axpby_fn axpby[2]; /* float, double */
     wisp__dot_fn dot[2];
+    wisp__sum_fn sum;
     wisp__gram_fn gram[2];
     wisp__update_fn update[2];
     const wisp__stream_table *stream[2];

@@ -32,6 +32,17 @@ void AXPBY(const wisp__axpby_params *p, int64_t begin, int64_t end)
     }
 }
 
+/* sum += more, and with it the rounding errors of these sums. */
+INLINE void add_sums(int n, const double *more, const double *more_error, double *sum, double *error)
+{
+    IVDEP for (int l = 0; l < n; l++)
+    {
+        const double a = sum[l], b = more[l], s = a + b;
+        sum[l] = s;
+        error[l] += more_error[l] + SUM_ERROR(a, b, s);
+    }
+}
+
 /* sum += strip, and with it the rounding errors of these sums. */
 INLINE void add_strip(int n, const real *strip, double *sum, double *error)
 {
@@ -44,6 +55,26 @@ INLINE void add_strip(int n, const real *strip, double *sum, double *error)
     else
         IVDEP for (int l = 0; l < n; l++) sum[l] += (double)strip[l];
 }
+
+#ifdef SUM
+void SUM(double *partial, int64_t blocks, size_t size, size_t begin, size_t end, int compensated)
+{
+    enum { AT_ONCE = 64 }; /* the blocks' pieces of so many elements stay in cache */
+    const size_t step = compensated ? 2 * size : size;
+    for (; begin < end; begin += AT_ONCE) {
+        const int n = end - begin < AT_ONCE ? (int)(end - begin) : AT_ONCE;
+        for (int64_t apart = 1; apart < blocks; apart *= 2)
+            for (int64_t b = 0; b + apart < blocks; b += 2 * apart) {
+                double *into = partial + (size_t)b * step + begin;
+                const double *from = into + (size_t)apart * step;
+                if (compensated)
+                    add_sums(n, from, from + size, into, into + size);
+                else
+                    IVDEP for (int l = 0; l < n; l++) into[l] += from[l];
+            }
+    }
+}
+#endif
 
 /* Adds up to K_STRIP periods in the real type before each sum in double. */
 void DOT(const wisp__dot_params *p, int64_t begin, int64_t end, int cross, double *sum, double *error)

@@ -3,6 +3,7 @@
 #define WISP_PARAMS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The patterns of a complex matrix whose entries are, most of them, real or imaginary: the real parts that are not
@@ -151,6 +152,9 @@ typedef struct {
     int64_t ld_x, ld_y;
     int period;
 } wisp__dot_params;
+/* partial[blocks][1 or, compensated, 2][size], elements [begin, end): all blocks are added up in the order of a tree, with
+   the rounding errors if compensated; the sum is in partial[0]. */
+typedef void (*wisp__sum_fn)(double *partial, int64_t blocks, size_t size, size_t begin, size_t end, int compensated);
 typedef void (*wisp__dot_fn)(const wisp__dot_params *p, int64_t begin, int64_t end, int cross, double *sum,
                              double *error);
 
@@ -177,8 +181,9 @@ typedef struct {
     int in_place; /* v and w begin at one address, with one stride */
     int stream;   /* w is large, and its cache lines are written whole: past the caches, if its place allows */
 } wisp__update_params;
-/* Rows that a kernel may take at a time, and `copy` has room for (of V), when in place. */
-enum { K_UPDATE_ROWS = 8 };
+/* Rows of a strip, which a kernel goes through once for each panel of columns; `copy` has room for them (of V), when in
+   place. */
+enum { K_UPDATE_ROWS = 64 };
 typedef void (*wisp__update_fn)(const wisp__update_params *p, int64_t begin, int64_t end, void *copy);
 /* The plain KPM step on CRS: y = alpha (A - center) x + beta y for rows [begin, end); adds the real parts of <x,x> and
    <y,x> to dot[2][width]. */

@@ -5,8 +5,9 @@
    gram: a tile of V columns times registers of W columns is summed over a strip of rows in registers: each row costs
    one load per register of W and one broadcast per column of V. The last register may reach beyond W's columns: what
    it reads there ends in lanes that are thrown away; only the last rows, behind which the array may end, are copied.
-   update: a tile of rows times registers of W columns; the last register is shifted back to end with the row, so that
-   it overlaps the one before: both write the same values. Rows narrower than a register use a shorter one. */
+   update: a tile of rows times registers of W columns, strip by strip, all rows of a strip with one panel of columns
+   after the other; the last register is shifted back to end with the row, so that it overlaps the one before: both
+   write the same values. Rows narrower than a register use a shorter one. */
 
 #include <stdint.h>
 #ifdef __x86_64__
@@ -26,6 +27,11 @@ enum { TILE = 4 }; /* 8 of 16 */
 typedef real vec __attribute__((vector_size(SIMD_BYTES)));
 typedef real vec_mem __attribute__((vector_size(SIMD_BYTES), aligned(REAL_BYTES), may_alias));
 
+/* Loops over a tile, whose size is a constant of the caller: clang unrolls before it knows that. */
+#define EACH_ROW(r) UNROLL for (int r = 0; r < TILE; r++) if (r < mr)
+#define EACH_REG(k) UNROLL for (int k = 0; k < 2; k++) if (k < nv)
+#define EACH_SUM(u) UNROLL for (int u = 0; u < 4; u++) if (u < each)
+
 /* ---- gram ------------------------------------------------------------------------------------ */
 
 enum { OVER = 2 * FULL, PREFETCH_BYTES = 4096, LINE_BYTES = 64 };
@@ -41,6 +47,29 @@ INLINE void fetch_row(fetch *f)
 {
     for (int l = 0; l < f->lines; l++) __builtin_prefetch(f->at + l * LINE_BYTES, 0, 2);
     f->at += f->ld;
+}
+
+/* So many with each tile. */
+typedef struct {
+    fetch next;
+    int rows;
+} fetches;
+
+INLINE void fetch_rows(fetches *f)
+{
+    for (int r = 0; r < f->rows; r++) fetch_row(&f->next);
+}
+
+/* A tile's share of the rows one strip ahead (and at least a few kilobytes), if a strip is gone through in so many
+   panels; lines instead of rows where the rows have no gaps. Narrow rows are left to the hardware. */
+INLINE fetches fetches_of(const real *row, int64_t ld, int reals, int panels)
+{
+    const int bytes = reals * REAL_BYTES, lines = TILE * bytes / LINE_BYTES / panels;
+    const int64_t least = PREFETCH_BYTES / REAL_BYTES / ld;
+    const char *at = (const char *)(row + (least > K_UPDATE_ROWS ? least : K_UPDATE_ROWS) * ld);
+    if (bytes < LINE_BYTES) return (fetches){{NULL, 0, 0}, 0};
+    if (ld == reals && lines) return (fetches){{at, lines * LINE_BYTES, lines}, 1};
+    return (fetches){{at, ld * REAL_BYTES, (bytes + LINE_BYTES - 1) / LINE_BYTES}, panels < TILE ? TILE / panels : 1};
 }
 
 /* Part of a strip: rows of V from column a, rows of W from column b. */
@@ -98,8 +127,7 @@ INLINE void gram_tile(const int mr, const int nv, const strip_part *s)
 {
     const int each = mr * nv >= 8 ? 1 : mr * nv >= 4 ? 2 : 4;
     vec acc[4][TILE][2];
-    UNROLL for (int u = 0; u < each; u++) UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++)
-        acc[u][r][k] = (vec){0};
+    EACH_SUM(u) EACH_ROW(r) EACH_REG(k) acc[u][r][k] = (vec){0};
     const real *v = s->v, *w = s->w;
     fetch far_v = s->far_v, far_w = s->far_w;
     const int64_t near_v = s->every == 1 ? far_v.at - (const char *)v : 0,
@@ -107,37 +135,32 @@ INLINE void gram_tile(const int mr, const int nv, const strip_part *s)
     int i = 0;
     while (i + each <= s->rows) {
         const int stop = s->every == 1 || s->rows - i < s->every * each ? s->rows : i + s->every * each;
-        if (s->every > 1) UNROLL for (int u = 0; u < each; u++) fetch_row(&far_v), fetch_row(&far_w);
+        if (s->every > 1) EACH_SUM(u) fetch_row(&far_v), fetch_row(&far_w);
         for (; i + each <= stop; i += each) {
-            UNROLL for (int u = 0; u < each; u++)
+            EACH_SUM(u)
             {
                 if (near_v) {
                     __builtin_prefetch((const char *)v + near_v, 0, 2);
-                    UNROLL for (int k = 0; k < nv; k++) __builtin_prefetch((const char *)(w + k * FULL) + near_w, 0, 2);
+                    EACH_REG(k) __builtin_prefetch((const char *)(w + k * FULL) + near_w, 0, 2);
                 }
                 vec x[2];
-                UNROLL for (int k = 0; k < nv; k++) x[k] = *(const vec_mem *)(w + k * FULL);
-                UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++) acc[u][r][k] += v[r] * x[k];
+                EACH_REG(k) x[k] = *(const vec_mem *)(w + k * FULL);
+                EACH_ROW(r) EACH_REG(k) acc[u][r][k] += v[r] * x[k];
                 v += s->ld_v;
                 w += s->ld_w;
             }
         }
     }
     for (; i < s->rows; i++, v += s->ld_v, w += s->ld_w)
-        UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++) acc[0][r][k] +=
-            v[r] * *(const vec_mem *)(w + k * FULL);
-    UNROLL for (int u = 1; u < each; u++) UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++)
-        acc[0][r][k] += acc[u][r][k];
+        EACH_ROW(r) EACH_REG(k) acc[0][r][k] += v[r] * *(const vec_mem *)(w + k * FULL);
+    UNROLL for (int u = 1; u < each; u++) EACH_ROW(r) EACH_REG(k) acc[0][r][k] += acc[u][r][k];
     if (s->n == nv * FULL && s->error) {
-        UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++)
-            flush(acc[0][r][k], 1, s->sum + r * s->ld + k * FULL, s->error + r * s->ld + k * FULL);
+        EACH_ROW(r) EACH_REG(k) flush(acc[0][r][k], 1, s->sum + r * s->ld + k * FULL, s->error + r * s->ld + k * FULL);
     } else if (s->n == nv * FULL) {
-        UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++)
-            flush(acc[0][r][k], 0, s->sum + r * s->ld + k * FULL, NULL);
+        EACH_ROW(r) EACH_REG(k) flush(acc[0][r][k], 0, s->sum + r * s->ld + k * FULL, NULL);
     } else {
         real part[TILE][OVER];
-        UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++) * (vec_mem *)(part[r] + k * FULL) =
-            acc[0][r][k];
+        EACH_ROW(r) EACH_REG(k) * (vec_mem *)(part[r] + k * FULL) = acc[0][r][k];
         for (int r = 0; r < mr; r++)
             flush_some(part[r], s->n, s->sum + r * s->ld, s->error ? s->error + r * s->ld : NULL);
     }
@@ -248,6 +271,16 @@ void GRAM(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, d
 }
 
 /* ---- update ---------------------------------------------------------------------------------- */
+
+/* Rows of a strip, and some of their columns. */
+typedef struct {
+    const wisp__update_params *p;
+    const real *v, *x;
+    real *w;
+    int64_t ld_v, second; /* second: the second register's distance from the first */
+    int rows, stream;
+    fetches far_v, far_w;
+} update_part;
 
 #define VL 1
 #include "tsm_update.cpu.h"

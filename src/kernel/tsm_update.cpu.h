@@ -17,80 +17,96 @@ INLINE UN(vec) UN(times_i)(UN(vec) v)
 #endif
 }
 
-/* mr rows and nv registers of a row, the second `second` reals behind the first. */
-INLINE void UN(tile)(const int mr, const int nv, const wisp__update_params *p, const real *v, int64_t ld_v, real *w,
-                     const real *x, int64_t second, int stream)
+/* mr rows at a time, nv registers of each: all of a tile is read before anything of it is stored, for the registers
+   may overlap. */
+INLINE void UN(tiles)(const int mr, const int nv, const update_part *s)
 {
-    const int64_t ld_w = p->ld_w, ld_x = p->ld_x;
-    UN(vec) acc[TILE][2];
-    UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++) acc[r][k] = (UN(vec)){0};
-    for (int c = 0; c < p->p; c++, x += ld_x) {
-        UN(vec) xv[2];
-        UNROLL for (int k = 0; k < nv; k++) xv[k] = UN(load)(x + k * second);
-        UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++) acc[r][k] += v[r * ld_v + c] * xv[k];
-    }
-    if (p->reads_w) { /* all of it before anything is stored: the registers may overlap */
-        const real re = (real)p->beta[0], im = (real)p->beta[1];
-        UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++)
+    const wisp__update_params *p = s->p;
+    const int64_t ld_v = s->ld_v, ld_w = p->ld_w, ld_x = p->ld_x, second = s->second;
+    const int n = p->p;
+    const real *v = s->v, re = (real)p->beta[0], im = (real)p->beta[1];
+    real *w = s->w;
+    fetches far_v = s->far_v, far_w = s->far_w;
+    for (int i = 0; i + mr <= s->rows; i += mr, v += mr * ld_v, w += mr * ld_w) {
+        fetch_rows(&far_v);
+        fetch_rows(&far_w);
+        UN(vec) acc[TILE][2];
+        EACH_ROW(r) EACH_REG(k) acc[r][k] = (UN(vec)){0};
+        const real *x = s->x;
+        for (int c = 0; c < n; c++, x += ld_x) {
+            UN(vec) xv[2];
+            EACH_REG(k) xv[k] = UN(load)(x + k * second);
+            EACH_ROW(r) EACH_REG(k) acc[r][k] += v[r * ld_v + c] * xv[k];
+        }
+        if (p->reads_w) {
+            EACH_ROW(r) EACH_REG(k)
+            {
+                const UN(vec) old = UN(load)(w + r * ld_w + k * second);
+                acc[r][k] += re * old;
+                if (im != 0) acc[r][k] += im * UN(times_i)(old);
+            }
+        }
+        EACH_ROW(r) EACH_REG(k)
         {
-            const UN(vec) old = UN(load)(w + r * ld_w + k * second);
-            acc[r][k] += re * old;
-            if (im != 0) acc[r][k] += im * UN(times_i)(old);
+            const UN(vec) sum = acc[r][k]; /* acc itself has no address: gcc would move it about */
+            if (s->stream)
+                simd_store_past(w + r * ld_w + k * second, &sum, VEC_BYTES);
+            else
+                *(UN(vec_mem) *)(w + r * ld_w + k * second) = sum;
         }
     }
-    if (stream)
-        UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++)
-            simd_store_past(w + r * ld_w + k * second, &acc[r][k], VEC_BYTES);
-    else
-        UNROLL for (int r = 0; r < mr; r++) UNROLL for (int k = 0; k < nv; k++) *
-            (UN(vec_mem) *)(w + r * ld_w + k * second) = acc[r][k];
 }
 
-/* All columns of mr rows: one register where their number is odd, then pairs, the last of which may overlap. */
-INLINE void UN(rows)(const int mr, const wisp__update_params *p, const real *v, int64_t ld_v, real *w, int stream)
+/* Functions of their own: with all in one, gcc runs out of registers. */
+static __attribute__((noinline)) void UN(tiles_1)(const update_part *s) { UN(tiles)(TILE, 1, s); }
+static __attribute__((noinline)) void UN(tiles_2)(const update_part *s) { UN(tiles)(TILE, 2, s); }
+static __attribute__((noinline)) void UN(rows_1)(const update_part *s) { UN(tiles)(1, 1, s); }
+static __attribute__((noinline)) void UN(rows_2)(const update_part *s) { UN(tiles)(1, 2, s); }
+
+/* nv registers from column b on of all rows of a strip. */
+INLINE void UN(columns)(const int nv, int b, update_part s)
 {
-    const real *x = p->x;
-    int b = 0;
-    if ((p->q + VL - 1) / VL % 2) {
-        UN(tile)(mr, 1, p, v, ld_v, w, x, 0, stream);
-        b = VL;
-    }
-    for (; b < p->q; b += 2 * VL)
-        UN(tile)(mr, 2, p, v, ld_v, w + b, x + b, p->q - b < 2 * VL ? p->q - b - VL : VL, stream);
+    const int whole = s.rows / TILE * TILE, left = s.p->q - b, panel = (b / VL + 1) / 2;
+    s.w += b;
+    s.x = (const real *)s.p->x + b;
+    s.second = left < 2 * VL ? left - VL : VL;
+    s.far_v.next.at += panel * (K_UPDATE_ROWS / TILE) * s.far_v.rows * s.far_v.next.ld;
+    s.far_w.next.at += panel * (K_UPDATE_ROWS / TILE) * s.far_w.rows * s.far_w.next.ld;
+    if (whole) (nv == 1 ? UN(tiles_1) : UN(tiles_2))(&s);
+    if (whole == s.rows) return;
+    s.v += whole * s.ld_v;
+    s.w += whole * s.p->ld_w;
+    s.rows -= whole;
+    s.far_v.rows = s.far_w.rows = 0;
+    (nv == 1 ? UN(rows_1) : UN(rows_2))(&s);
 }
 
-/* The lines of some rows, to the second level of cache. */
-INLINE void UN(prefetch)(const real *row, int64_t ld, int reals, int rows)
-{
-    for (int r = 0; r < rows; r++, row += ld)
-        for (int l = 0; l < reals; l += 64 / REAL_BYTES) __builtin_prefetch(row + l, 0, 2);
-}
-
+/* Strip by strip, whose rows then come from the first level of cache for all columns but the first. */
 static void UN(update)(const wisp__update_params *p, int64_t begin, int64_t end, real *copy)
 {
-    const int64_t ld_v = p->ld_v, ld_w = p->ld_w;
     const int stream = p->stream && VEC_BYTES >= 16 && p->q % VL == 0 && (uintptr_t)p->w % VEC_BYTES == 0 &&
-                       (size_t)ld_w * REAL_BYTES % VEC_BYTES == 0;
+                       (size_t)p->ld_w * REAL_BYTES % VEC_BYTES == 0;
     const int copies = p->in_place && p->q > 2 * VL; /* later columns need V as it was */
-    const int64_t least = PREFETCH_BYTES / REAL_BYTES / ld_v, ahead = least > TILE ? least : TILE;
-    for (int64_t i = begin; i < end;) {
-        const int mr = end - i >= TILE ? TILE : 1;
-        const real *v = (const real *)p->v + i * ld_v;
-        real *w = (real *)p->w + i * ld_w;
-        int64_t ld = ld_v;
-        UN(prefetch)(v + ahead * ld_v, ld_v, p->p, mr);
-        if (p->reads_w && !p->in_place) UN(prefetch)(w + ahead * ld_w, ld_w, p->q, mr);
+    const int registers = (p->q + VL - 1) / VL, panels = (registers + 1) / 2;
+    for (int64_t i = begin; i < end; i += K_UPDATE_ROWS) {
+        const real *v = (const real *)p->v + i * p->ld_v;
+        real *w = (real *)p->w + i * p->ld_w;
+        update_part s = {p, v, NULL, w, p->ld_v, 0, (int)(end - i < K_UPDATE_ROWS ? end - i : K_UPDATE_ROWS), stream};
+        s.far_v = fetches_of(v, p->ld_v, p->p, panels);
+        if (p->reads_w && !p->in_place) s.far_w = fetches_of(w, p->ld_w, p->q, panels);
         if (copies) {
-            for (int r = 0; r < mr; r++)
-                for (int c = 0; c < p->p; c++) copy[r * p->p + c] = v[r * ld_v + c];
-            v = copy;
-            ld = p->p;
+            for (int r = 0; r < s.rows; r++)
+                for (int c = 0; c < p->p; c++) copy[r * p->p + c] = v[r * p->ld_v + c];
+            s.v = copy;
+            s.ld_v = p->p;
         }
-        if (mr == TILE)
-            UN(rows)(TILE, p, v, ld, w, stream);
-        else
-            UN(rows)(1, p, v, ld, w, stream);
-        i += mr;
+        /* One register where their number is odd, then pairs, the last of which may overlap. */
+        int b = 0;
+        if (registers % 2) {
+            UN(columns)(1, b, s);
+            b = VL;
+        }
+        for (; b < p->q; b += 2 * VL) UN(columns)(2, b, s);
     }
     if (stream) simd_fence();
 }

@@ -182,7 +182,7 @@ static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, w
         wisp_status status = wisp__scratch(ctx, &partial, (size_t)blocks * step, sizeof *partial);
         if (status == WISP_OK) status = ctx->backend->dot(ctx, is_double, cross, error, &p, count, per, partial);
         if (status != WISP_OK) return status;
-        (error ? wisp__tree_sum_compensated : wisp__tree_sum)(partial, blocks, sums);
+        ctx->backend->sum(ctx, error, partial, blocks, sums);
         gather_dots(x, p.period, cross, partial, partial + sums, dot, error);
     }
     return WISP_OK;

@@ -1,26 +1,6 @@
 #include "op.h"
 #include <string.h>
 
-void wisp__tree_sum(double *partial, int64_t blocks, size_t size)
-{
-    for (int64_t step = 1; step < blocks; step *= 2)
-        for (int64_t b = 0; b + step < blocks; b += 2 * step) {
-            double *into = partial + (size_t)b * size;
-            const double *from = partial + (size_t)(b + step) * size;
-            for (size_t i = 0; i < size; i++) into[i] += from[i];
-        }
-}
-
-void wisp__tree_sum_compensated(double *partial, int64_t blocks, size_t size)
-{
-    for (int64_t step = 1; step < blocks; step *= 2)
-        for (int64_t b = 0; b + step < blocks; b += 2 * step) {
-            double *into = partial + (size_t)b * 2 * size;
-            const double *from = partial + (size_t)(b + step) * 2 * size;
-            for (size_t i = 0; i < size; i++) wisp__add(into + i, into + size + i, from[i], from[size + i]);
-        }
-}
-
 /* Each process has a place of its own, so that the communicator's sum is exact. */
 wisp_status wisp__sum_compensated(wisp_ctx *ctx, double *sum, double *error, size_t n)
 {
@@ -29,6 +9,7 @@ wisp_status wisp__sum_compensated(wisp_ctx *ctx, double *sum, double *error, siz
     const size_t most = WISP__MAX(AT_ONCE / ranks, 1);
     wisp_status status = WISP_OK;
     double *places;
+    if (ranks == 1) return WISP_OK;
     WISP_TRY(wisp__alloc_raw(ctx, &places, ranks * 2 * WISP__MIN(most, n), sizeof *places));
     for (size_t done = 0; done < n; done += most) {
         const size_t m = WISP__MIN(most, n - done);
@@ -36,7 +17,7 @@ wisp_status wisp__sum_compensated(wisp_ctx *ctx, double *sum, double *error, siz
         memcpy(places + rank * 2 * m, sum + done, m * sizeof *places);
         memcpy(places + rank * 2 * m + m, error + done, m * sizeof *places);
         WISP_TRY(ctx->comm->sum(ctx, places, ranks * 2 * m));
-        wisp__tree_sum_compensated(places, (int64_t)ranks, m);
+        ctx->backend->sum(ctx, true, places, (int64_t)ranks, m);
         memcpy(sum + done, places, m * sizeof *places);
         memcpy(error + done, places + m, m * sizeof *places);
     }

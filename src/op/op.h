@@ -3,10 +3,6 @@
 #define WISP_OP_H
 #include "../data/data.h"
 
-/* Adds partial[blocks][size] up in a fixed tree; the sum is in partial[0]. */
-void wisp__tree_sum(double *partial, int64_t blocks, size_t size);
-/* The same of sums with their rounding errors, partial[blocks][2][size]. */
-void wisp__tree_sum_compensated(double *partial, int64_t blocks, size_t size);
 /* a += b, compensated if error (that of a) is not NULL; b_error belongs to b. */
 static inline void wisp__add(double *a, double *error, double b, double b_error)
 {

@@ -192,7 +192,7 @@ void wisp__sweep_add_up(const wisp__sweep *s, double *partial)
 {
     const size_t size = wisp__dot_size(s->x);
     if (s->A->grid.blocks == 0) memset(partial, 0, size * sizeof *partial);
-    wisp__tree_sum(partial, s->A->grid.blocks, size);
+    s->A->ctx->backend->sum(s->A->ctx, false, partial, s->A->grid.blocks, size);
 }
 
 void wisp__dots_out(unsigned terms, int width, const double *sum, wisp_scalar *dot)

@@ -73,11 +73,10 @@ wisp_status wisp_tsm_gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const 
     if (blocks == 0)
         for (size_t i = 0; i < step; i++) partial[i] = 0;
     WISP_TRY(ctx->backend->gram(ctx, wisp__type_is_double(V->type), compensated, &p, per, partial));
+    ctx->backend->sum(ctx, compensated, partial, blocks, size);
     if (compensated) {
-        wisp__tree_sum_compensated(partial, blocks, size);
         WISP_TRY(wisp__sum_compensated(ctx, partial, partial + size, size));
     } else {
-        wisp__tree_sum(partial, blocks, size);
         WISP_TRY(ctx->comm->sum(ctx, partial, size));
     }
     join(X, ldx, alpha, beta, V, W, partial, compensated ? partial + size : NULL);

@@ -22,6 +22,7 @@ void FN(gram_s)(const wisp__gram_params *p, int64_t begin, int64_t end, double *
 void FN(gram_d)(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error);
 void FN(update_s)(const wisp__update_params *p, int64_t begin, int64_t end, void *copy);
 void FN(update_d)(const wisp__update_params *p, int64_t begin, int64_t end, void *copy);
+void FN(sum)(double *partial, int64_t blocks, size_t size, size_t begin, size_t end, int compensated);
 extern const wisp__stream_table FN(stream_s), FN(stream_d);
 extern const wisp__reference_fn FN(reference_d)[], FN(reference_z)[];
 
@@ -40,6 +41,7 @@ const wisp__isa TABLE = {
     {WISP__COMBO_LIST(POINT_HALF)},
     {FN(axpby_s), FN(axpby_d)},
     {FN(dot_s), FN(dot_d)},
+    FN(sum),
     {FN(gram_s), FN(gram_d)},
     {FN(update_s), FN(update_d)},
     {&FN(stream_s), &FN(stream_d)},
