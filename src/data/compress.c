@@ -165,7 +165,7 @@ static int64_t bytes_of(wisp__compression *c, const wisp_mat *A, int64_t entries
 
 static void drop_if_little(wisp__compression *c, const wisp_mat *A, int64_t entries, bool always)
 {
-    const double worth_it = 0.8;
+    const double worth_it = 0.85; /* short columns beside double values: band, 27 entries a row: 1.2 times as fast */
     const int64_t sell = entries * ((int64_t)wisp_type_size(A->type) + 4);
     if (!always && (double)bytes_of(c, A, entries) > worth_it * (double)sell) wisp__compression_free(c, A->ctx);
 }
