@@ -143,6 +143,17 @@ ok bench tsm --rows 3001 --widths 3 --types z --repeats 7 -o t.json $(draw t.svg
 json t.json '[r["variant"] for r in rows] == ["gram", "gram_kahan", "update", "update_beta", "update_in_place"]'
 json t.json 'all(row(r, "tsm", None) and r["flops"] == 3001 * 3 * 3 * 8 for r in rows)'
 json t.json '[r["min_bytes"] for r in rows] == [3001 * 3 * 16 * n for n in (2, 2, 2, 3, 2)]'
+# The BLAS on the same shapes, in a process of its own; dots.
+for pair in "gram gram_blas 2" "update update_blas 2" "update_beta update_beta_blas 3"; do
+    read -r variant blas blocks <<<"$pair"
+    ok bench tsm --rows 501 --widths 2 --types s,d,c,z --variant $variant --against $blas --repeats 7 -o b.json
+    json b.json "[r['variant'] for r in rows] == ['$variant', '$blas'] * 4 and all(row(r, 'tsm', None) for r in rows)"
+    json b.json "all(r['min_bytes'] == $blocks * 501 * 2 * {'single': 4, 'double': 8, 'complex single': 8}.get(r['type'], 16) for r in rows)"
+    json b.json 'all(("ratio" in r) == (not r["variant"].endswith("_blas")) for r in rows)'
+done
+ok bench tsm --rows 3001 --widths 1,3 --types d --variant dot_kahan --against dot --repeats 7 --json
+json out '[r["variant"] for r in rows] == ["dot_kahan", "dot"] * 2 and all(row(r, "tsm", None) for r in rows)'
+json out '[(r["flops"], r["min_bytes"]) for r in rows] == [(3001 * 2 * w, 3001 * 16 * w) for w in (1, 1, 3, 3)]'
 drawn t.svg "gram kahan" "update in place" ZGEMM
 ok bench stream --json $(draw s.svg)
 drawn s.svg "GB/s" memory L2 "past caches"
@@ -157,7 +168,7 @@ refused 2 "takes no MATRIX" bench tsm $topi
 refused 2 "takes no --order" bench tsm --order natural
 refused 2 "takes no --rows" bench stream --rows 5
 refused 2 "--rows is there for wisp bench tsm" bench spmv $topi --rows 5
-refused 2 "has no variant naive; it has gram, gram_kahan, update, update_beta, update_in_place" bench tsm --variant naive
+refused 2 "has no variant naive; it has gram, gram_kahan, update, update_beta, update_in_place, dot, dot_kahan, gram_blas, update_blas, update_beta_blas" bench tsm --variant naive
 refused 2 "--powers is there for wisp bench mpk" bench kpm $topi --powers 4
 refused 2 "--cache-budget is there for wisp bench mpk" bench kpm $topi --cache-budget 1M
 refused 2 "a percentage must be" bench mpk $topi --cache-budget -5%

@@ -152,8 +152,8 @@ typedef struct {
     int64_t ld_x, ld_y;
     int period;
 } wisp__dot_params;
-/* partial[blocks][1 or, compensated, 2][size], elements [begin, end): all blocks are added up in the order of a tree, with
-   the rounding errors if compensated; the sum is in partial[0]. */
+/* partial[blocks][1 or, compensated, 2][size], elements [begin, end): all blocks are added up in the order of a tree,
+   with the rounding errors if compensated; the sum is in partial[0]. */
 typedef void (*wisp__sum_fn)(double *partial, int64_t blocks, size_t size, size_t begin, size_t end, int compensated);
 typedef void (*wisp__dot_fn)(const wisp__dot_params *p, int64_t begin, int64_t end, int cross, double *sum,
                              double *error);

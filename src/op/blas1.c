@@ -144,15 +144,31 @@ wisp_status wisp_vscal(wisp_blk *x, const wisp_scalar *alpha) { return checked("
 
 /* ---- dots ------------------------------------------------------------------------------------ */
 
-/* Adds a pass's sums to dot[width]: period element l belongs to column l / parts % width. Errors as in wisp__add. */
-static void gather_dots(const wisp_blk *x, int period, bool cross, const double *sum, const double *sum_error,
-                        wisp_scalar *dot, double *error)
+/* The sums of all rows of a period, `row` numbers each, go into the first row: half of them at a time, for one after
+   the other would take longer than a short dot itself. */
+static void add_rows(int rows, int row, double *sum, double *error)
 {
-    const int parts = wisp__parts(x->type);
-    for (int l = 0; l < (cross ? 2 : 1) * period; l++) {
-        const int im = l >= period, j = 2 * (l % period / parts % x->width) + im;
-        const double sign = im && l % 2 != period % 2 ? -1 : 1; /* x_re y_im - x_im y_re */
-        wisp__add(&dot->re + j, error ? error + j : NULL, sign * sum[l], error ? sign * sum_error[l] : 0);
+    while (rows > 1) {
+        const int half = (rows + 1) / 2, from = half * row, n = (rows - half) * row;
+        for (int l = 0; l < n; l++)
+            wisp__add(sum + l, error ? error + l : NULL, sum[from + l], error ? error[from + l] : 0);
+        rows = half;
+    }
+}
+
+/* Adds a pass's sums to dot[width]: period element l belongs to column l / parts % width. Errors as in wisp__add. */
+static void gather_dots(const wisp_blk *x, int period, bool cross, double *sum, double *sum_error, wisp_scalar *dot,
+                        double *error)
+{
+    const int parts = wisp__parts(x->type), row = x->width * parts;
+    for (int im = 0; im <= cross; im++) {
+        double *s = sum + im * period, *e = error ? sum_error + im * period : NULL;
+        add_rows(period / row, row, s, e);
+        for (int l = 0; l < row; l++) {
+            const int j = 2 * (l / parts) + im;
+            const double sign = im && l % 2 ? -1 : 1; /* x_re y_im - x_im y_re */
+            wisp__add(&dot->re + j, error ? error + j : NULL, sign * s[l], e ? sign * e[l] : 0);
+        }
     }
 }
 
@@ -196,15 +212,17 @@ static wisp_status plain_dot(const wisp_blk *x, const wisp_blk *y, bool cross, w
 
 static wisp_status kahan_dot(const wisp_blk *x, const wisp_blk *y, bool cross, wisp_scalar *dot)
 {
+    enum { FEW = 64 }; /* a short dot takes less time than an allocation */
     const size_t n = 2 * (size_t)x->width;
     wisp_status status;
-    double *error = NULL;
-    WISP_TRY(wisp__alloc_raw(x->ctx, &error, n, sizeof *error));
+    double few[FEW], *many = NULL, *error = few;
+    if (n > FEW) WISP_TRY(wisp__alloc_raw(x->ctx, &many, n, sizeof *many));
+    if (many) error = many;
     WISP_TRY(local_dot(x, y, cross, dot, error));
     WISP_TRY(wisp__sum_compensated(x->ctx, &dot->re, error, n));
     for (size_t i = 0; i < n; i++) (&dot->re)[i] += error[i];
 out:
-    wisp_free(x->ctx, error);
+    wisp_free(x->ctx, many);
     return status;
 }
 

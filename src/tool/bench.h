@@ -9,13 +9,18 @@ typedef enum {
     VARIANT_BLOCKED,
     VARIANT_NAIVE,
     VARIANT_REFERENCE,
+    VARIANT_CHEBYSHEV,
+    VARIANT_POWERS,
     VARIANT_GRAM,
     VARIANT_GRAM_KAHAN,
     VARIANT_UPDATE,
     VARIANT_UPDATE_BETA,
     VARIANT_UPDATE_IN_PLACE,
-    VARIANT_CHEBYSHEV,
-    VARIANT_POWERS,
+    VARIANT_DOT,
+    VARIANT_DOT_KAHAN,
+    VARIANT_GRAM_BLAS,
+    VARIANT_UPDATE_BLAS,
+    VARIANT_UPDATE_BETA_BLAS,
     VARIANTS
 } bench_variant;
 extern const char *const bench_op_name[], *const bench_variant_name[];
@@ -44,6 +49,7 @@ typedef struct {
     wisp_blk **list; /* mpk: [powers + 2], v and w and, if all powers are kept, the others */
     int interleaved; /* mpk: steps of the last call that were */
     wisp_reference *reference;
+    blas_process blas;
     wisp_scalar *shift, *dot, *X; /* X[width][width]: tsm; mpk: alpha, beta, gamma of each step */
     wisp_cost cost;               /* of one step, as a sweep of its own */
     double least_bytes;           /* of one step, if what `powers` of them need is moved once */
@@ -62,6 +68,12 @@ void bench_close(bench_runner *r);
 wisp_status bench_time(bench_runner *r, int64_t steps, double *seconds);
 /* As many steps as take `wanted` seconds; at least one. Everything was touched then. */
 wisp_status bench_find_steps(bench_runner *r, double wanted, int64_t *steps);
+
+/* bench_blas.c: a case of the BLAS in a process of its own, which has the blocks. */
+bool bench_is_blas(bench_variant v);
+wisp_status bench_blas_open(const tool *t, bench_runner *r, const char *coretype);
+wisp_status bench_blas_time(bench_runner *r, int64_t steps, double *seconds);
+void bench_blas_close(bench_runner *r);
 
 /* ---- bench_model.c: the time that a step should take --------------------------------------------- */
 

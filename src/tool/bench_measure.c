@@ -186,6 +186,8 @@ static wisp_status open_timing(const tool *t, const bench *b, timing *s, double 
     s->run.center = b->center;
     s->run.halfwidth = b->halfwidth;
     wisp_status status = bench_open(&s->run, t->ctx, &b->src);
+    if (status == WISP_OK && bench_is_blas(s->run.what.variant))
+        status = bench_blas_open(t, &s->run, strcmp(b->gemm.coretype, "default") ? b->gemm.coretype : "");
     if (status != WISP_OK || b->op == BENCH_TSM) return status;
     status = bench_piece_open(&s->piece, &s->run, t->ctx, &b->src, bench_piece_bytes(&b->machine));
     if (can_skip(status)) { /* a piece need not be what the whole is: then without its ceiling */

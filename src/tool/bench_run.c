@@ -4,8 +4,9 @@
 #include <string.h>
 
 const char *const bench_op_name[] = {"spmv", "spmmv", "kpm", "mpk", "tsm", "stream", NULL};
-const char *const bench_variant_name[] = {"blocked", "naive",       "reference",       "gram",      "gram_kahan",
-                                          "update",  "update_beta", "update_in_place", "chebyshev", "powers"};
+const char *const bench_variant_name[] = {"blocked", "naive",      "reference", "chebyshev",   "powers",
+                                          "gram",    "gram_kahan", "update",    "update_beta", "update_in_place",
+                                          "dot",     "dot_kahan",  "gram_blas", "update_blas", "update_beta_blas"};
 static const unsigned kpm_terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY;
 
 /* The step of Figure 5, by itself or as one of several. */
@@ -66,12 +67,16 @@ static wisp_status step_tsm(bench_runner *r)
     case VARIANT_GRAM_KAHAN: return wisp_tsm_gram(r->dot, width, real(1), r->v, r->w, real(0), WISP_KAHAN);
     case VARIANT_UPDATE_BETA: return wisp_tsm_update(r->w, real(1), r->v, r->X, width, real(0.5));
     case VARIANT_UPDATE_IN_PLACE: return wisp_tsm_update(r->v, real(1), r->v, r->X, width, real(0));
+    case VARIANT_DOT: return wisp_dot(r->v, r->w, r->dot);
+    case VARIANT_DOT_KAHAN: return wisp_dot_kahan(r->v, r->w, r->dot);
     default: return wisp_tsm_update(r->w, real(1), r->v, r->X, width, real(0));
     }
 }
 
 wisp_status bench_step(bench_runner *r)
 {
+    double seconds;
+    if (r->blas.pid) return bench_blas_time(r, 1, &seconds);
     if (r->what.op == BENCH_TSM) return step_tsm(r);
     if (r->what.op == BENCH_MPK) return step_mpk(r);
     if (r->what.op != BENCH_KPM) return wisp_spmmv(r->w, r->A, r->v, NULL);
@@ -86,6 +91,7 @@ wisp_status bench_step(bench_runner *r)
 
 wisp_status bench_time(bench_runner *r, int64_t steps, double *seconds)
 {
+    if (r->blas.pid) return bench_blas_time(r, steps, seconds);
     const double start = tool_now();
     for (int64_t i = 0; i < steps; i++) {
         wisp_status status = bench_step(r);
@@ -154,13 +160,17 @@ static wisp_status find_cost(bench_runner *r)
 static void find_tsm_cost(bench_runner *r)
 {
     const bench_case *c = &r->what;
-    const bool gram = c->variant == VARIANT_GRAM || c->variant == VARIANT_GRAM_KAHAN;
+    const bool dot = c->variant == VARIANT_DOT || c->variant == VARIANT_DOT_KAHAN;
+    const bool gram =
+        dot || c->variant == VARIANT_GRAM || c->variant == VARIANT_GRAM_KAHAN || c->variant == VARIANT_GRAM_BLAS;
+    const bool beta = c->variant == VARIANT_UPDATE_BETA || c->variant == VARIANT_UPDATE_BETA_BLAS;
     const double block = (double)c->rows * c->width * (double)wisp_type_size(c->type);
-    r->read_bytes = gram || c->variant == VARIANT_UPDATE_BETA ? 2 * block : block;
+    r->read_bytes = gram || beta ? 2 * block : block;
     r->write_bytes = gram ? 0 : block;
     r->cost.bytes = r->least_bytes = r->read_bytes + r->write_bytes;
     r->stores_past = c->variant == VARIANT_UPDATE;
-    r->cost.flops = (wisp_type_is_complex(c->type) ? 8.0 : 2.0) * (double)c->rows * c->width * c->width;
+    if (c->variant == VARIANT_UPDATE_BLAS) r->read_bytes += block;
+    r->cost.flops = (wisp_type_is_complex(c->type) ? 8.0 : 2.0) * (double)c->rows * c->width * (dot ? 1 : c->width);
     r->working_bytes = c->variant == VARIANT_UPDATE_IN_PLACE ? block : 2 * block;
 }
 
@@ -212,11 +222,12 @@ static wisp_status open_tsm(bench_runner *r)
     wisp_map *map = NULL;
     const int width = r->what.width;
     WISP_TRY(wisp_map_create(&map, r->ctx, r->what.rows));
+    find_tsm_cost(r);
+    if (bench_is_blas(r->what.variant)) goto out;
     WISP_TRY(make_blocks(r, map, map));
     WISP_TRY(wisp_blk_fill_random(r->w, WISP_RANDOM_TRACE, 1, 1, 0));
     WISP_TRY(wisp_alloc(r->ctx, &r->X, (size_t)width * (size_t)width, sizeof *r->X));
     for (int i = 0; i < width * width; i++) r->X[i] = real(1.0 / width); /* steps in place stay bounded */
-    find_tsm_cost(r);
 out:
     wisp_map_free(map);
     return status;
@@ -268,6 +279,7 @@ void bench_close(bench_runner *r)
     for (int k = 2; r->list && r->what.variant == VARIANT_POWERS && k <= r->what.powers; k++)
         wisp_blk_free(r->list[k + 1]);
     wisp_reference_free(r->reference);
+    bench_blas_close(r);
     if (r->ctx) {
         wisp_free(r->ctx, r->shift);
         wisp_free(r->ctx, r->dot);

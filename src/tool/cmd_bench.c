@@ -16,7 +16,9 @@ static const struct {
     [BENCH_SPMMV] = {VARIANT_BLOCKED, VARIANT_BLOCKED, "blocked alone"},
     [BENCH_KPM] = {VARIANT_BLOCKED, VARIANT_REFERENCE, "blocked, naive, reference"},
     [BENCH_MPK] = {VARIANT_CHEBYSHEV, VARIANT_POWERS, "chebyshev, powers"},
-    [BENCH_TSM] = {VARIANT_GRAM, VARIANT_UPDATE_IN_PLACE, "gram, gram_kahan, update, update_beta, update_in_place"},
+    [BENCH_TSM] = {VARIANT_GRAM, VARIANT_UPDATE_BETA_BLAS,
+                   "gram, gram_kahan, update, update_beta, update_in_place, dot, dot_kahan, gram_blas, update_blas, "
+                   "update_beta_blas"},
     [BENCH_STREAM] = {VARIANT_BLOCKED, VARIANT_BLOCKED, "blocked alone"},
 };
 

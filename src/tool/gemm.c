@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,49 +78,56 @@ static int spawn_unplaced(const tool *t, pid_t *pid, const posix_spawn_file_acti
     return error;
 }
 
-/* Starts this program as the child, with its output on *out; 0 or an errno. */
-static int start_child(const tool *t, pid_t *pid, int *out, char *const *set, int count)
+/* Starts this program with a socket as its input and output; 0 or an errno. */
+static int start_child(const tool *t, const char *flag, blas_process *child, char *const *set, int count)
 {
     int ends[2], error = 0;
-    char *argv[] = {"wisp", "machine", "--gemm-child", NULL}, **env = environment(set, count);
+    char *argv[] = {"wisp", "machine", (char *)(uintptr_t)flag, NULL}, **env = environment(set, count);
     posix_spawn_file_actions_t actions;
     if (!env) return ENOMEM;
-    if (pipe2(ends, O_CLOEXEC)) error = errno;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) error = errno;
     if (!error && !(error = posix_spawn_file_actions_init(&actions))) {
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
         posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-        error = spawn_unplaced(t, pid, &actions, argv, env);
+        error = spawn_unplaced(t, &child->pid, &actions, argv, env);
         posix_spawn_file_actions_destroy(&actions);
         close(ends[1]);
-        *out = ends[0];
+        child->fd = ends[0];
         if (error) close(ends[0]);
     }
     free(env);
     return error;
 }
 
-/* Both rates with this core type ("" is the library's own choice); false if the child failed. */
-static bool measure(const tool *t, const char *core, double rate[2])
+bool blas_start(const tool *t, const char *flag, const char *core, blas_process *child)
 {
     const int threads = wisp_ctx_threads(t->ctx);
-    char a[64], b[64], c[64], text[128];
+    char a[64], b[64], c[64];
     snprintf(a, sizeof a, "OPENBLAS_NUM_THREADS=%d", threads);
     snprintf(b, sizeof b, "OMP_NUM_THREADS=%d", threads);
     snprintf(c, sizeof c, "OPENBLAS_CORETYPE=%s", core);
-    char *set[] = {a, b, c};
-    pid_t pid;
-    int fd, status = 0;
+    char *set[] = {a, b, "OPENBLAS_THREAD_TIMEOUT=16", c}; /* threads that wait go to sleep soon */
+    return start_child(t, flag, child, set, *core ? 4 : 3) == 0;
+}
+
+/* Both rates with this core type ("" is the library's own choice); false if the child failed. */
+static bool measure(const tool *t, const char *core, double rate[2])
+{
+    char text[128];
+    blas_process child;
+    int status = 0;
     size_t got = 0;
-    if (start_child(t, &pid, &fd, set, *core ? 3 : 2)) return false;
+    if (!blas_start(t, "--gemm-child", core, &child)) return false;
     for (ssize_t n; got < sizeof text - 1;) {
-        n = read(fd, text + got, sizeof text - 1 - got);
+        n = read(child.fd, text + got, sizeof text - 1 - got);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) break;
         got += (size_t)n;
     }
-    close(fd);
+    close(child.fd);
     text[got] = '\0';
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+    while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {}
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 && sscanf(text, "%lf %lf", &rate[0], &rate[1]) == 2;
 }
 

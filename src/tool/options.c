@@ -97,7 +97,10 @@ static const option_def table[] = {
      "spmv, spmmv: blocked alone; kpm: blocked, naive (separate\nvector operations), reference (a plain fused CRS "
      "kernel);\n"
      "mpk: chebyshev (with dots, two blocks), powers (all kept);\ntsm: gram, gram_kahan, update, update_beta, "
-     "update_in_place\n(blocked; mpk: chebyshev; tsm: all of them)"},
+     "update_in_place,\n"
+     "dot, dot_kahan, and by the BLAS (in a process of its own)\ngram_blas, update_blas, update_beta_blas\n(blocked; "
+     "mpk: "
+     "chebyshev; tsm: the first five)"},
     {NULL, "against", 0, "VARIANT|order=O|format=F|plain", parse_against, CMD_BENCH, false, 0, 0, 0,
      "alternate with this variant, or with the same one in another\norder or format or (mpk) by plain sweeps, and give "
      "the\n"
@@ -105,6 +108,7 @@ static const option_def table[] = {
     {NULL, "repeats", 0, "N", parse_count, CMD_BENCH, false, AT(repeats), 7, 10000, "repetitions of each row (9)"},
     FLAG("measure", 0, CMD_MACHINE, false, measure, "measure anew, even if an earlier result is kept"),
     FLAG("gemm-child", 0, CMD_MACHINE, false, gemm_child, ""),
+    FLAG("blas-child", 0, CMD_MACHINE, false, blas_child, ""),
     FLAG("plan", 0, KPM, true, plan, "print the memory and the time that the run would take"),
     {NULL, "mem-limit", 0, "BYTES", parse_bytes, ALL, false, AT(mem_limit), 0, 0,
      "refuse to take more memory; 8G and 8GiB are 8 times 1024^3,\n8GB is 8 times 10^9"},

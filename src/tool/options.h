@@ -20,7 +20,9 @@ enum {
 };
 
 enum { LIST = 33 }; /* one more than a list may have */
-#define BENCH_VARIANTS "blocked|naive|reference|gram|gram_kahan|update|update_beta|update_in_place|chebyshev|powers"
+#define BENCH_VARIANTS                                                                                           \
+    "blocked|naive|reference|chebyshev|powers|gram|gram_kahan|update|update_beta|update_in_place|dot|dot_kahan|" \
+    "gram_blas|update_blas|update_beta_blas"
 enum { AGAINST_VARIANT, AGAINST_ORDER, AGAINST_FORMAT, AGAINST_PLAIN };
 
 /* Choices are kept as the number of the alternative, in the order of the table (and of wisp.h's enums). */
@@ -35,7 +37,7 @@ typedef struct {
     int64_t repeats, rows;
     int64_t widths[LIST], types[LIST], thread_counts[LIST], depths[LIST]; /* lists that end with 0 */
     int64_t budgets[LIST]; /* likewise: bytes of cache, or below 0 thousandths of a percent */
-    bool measure, gemm_child;
+    bool measure, gemm_child, blas_child;
     bool json, plan, quiet, help, list, array, pattern, random, all;
     const char *arg[LIST]; /* what is not an option: MATRIX, or IN and OUT; OP and one MATRIX or more */
     int args;

@@ -168,6 +168,14 @@ typedef struct {
 } gemm_rates;
 void gemm_measure(const tool *t, gemm_rates *g, double peak_gflops);
 int gemm_child(tool *t); /* what the child process does */
+/* A process of this program: what it prints is read from fd, what is written there it reads. */
+typedef struct {
+    pid_t pid;
+    int fd;
+} blas_process;
+/* Starts `wisp machine FLAG` with the BLAS's kernels for this core type ("": its own choice), on all processors. */
+bool blas_start(const tool *t, const char *flag, const char *core, blas_process *child);
+int blas_child(tool *t); /* bench_blas.c: what another one does */
 /* cmd_machine.c: both measured, as the bench has them too. */
 int machine_measure(tool *t, wisp_machine *m, gemm_rates *g, unsigned what);
 json_t *machine_json(const wisp_machine *m, const gemm_rates *g);
