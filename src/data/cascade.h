@@ -45,8 +45,7 @@ typedef struct {
     double budget;                     /* of the cache */
     int steps;
     int32_t *walk, *stack, *step, *done; /* done[groups][steps]: the task that did it */
-    int32_t *newer, *older;              /* [3 groups + 1] what the cache holds, see cascade_make.c */
-    bool *dirty;                         /* [3 groups] */
+    double *when;                        /* [3][groups]: v of even and odd steps, matrix */
 } wisp__groups;
 
 /* cascade_make.c: an order for c->steps, c->row_bytes and c->budget; without tasks, and c->why, if there is none. */
