@@ -119,8 +119,10 @@ static void products(void **state)
                     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
                     wisp_mat_get_info(A, &info);
                     assert_int_equal(info.format, WISP_FORMAT_COMPRESSED);
-                    if (widths[w] == 1 && (kind == CELLS || kind == DISORDERED_CELLS))
-                        assert_int_equal(!A->local.bundles, (int)wisp_type_size(type) * 2 > ctx->isa->bundle_bytes);
+                    /* Where a bundle is but two rows, half of the disordered cells' are alone: either may be. */
+                    const int fit = ctx->isa->bundle_bytes / (int)wisp_type_size(type);
+                    if (widths[w] == 1 && (kind == CELLS || (kind == DISORDERED_CELLS && fit != 2)))
+                        assert_int_equal(!A->local.bundles, fit < 2);
                     snprintf(what, sizeof what, "%s: %s, %s", ref_isa[isa], kind_name[kind], wisp_type_name(type));
                     for (int i = 0; i < 8; i++)
                         check_product(ctx, &r, A, dense, type, widths[w], i ? (unsigned)ref_below(&r, 128) : 0,
