@@ -429,13 +429,57 @@ static void threads(void **state)
         }
 }
 
+/* Blocks of rows of two patterns in turn, each block with patterns of its own, and one block, the first or the last,
+   whose rows have nothing in common. */
+enum { BLOCK = 16, BLOCKS = 64, SHARED = 64, ALONE = 40, APART = 1000 };
+typedef struct {
+    int64_t loner; /* the block */
+} crowd;
+
+static int crowd_row(void *arg, int64_t i, int64_t *col, void *val)
+{
+    const crowd *c = arg;
+    double *v = val;
+    const int64_t block = i / BLOCK, r = i % BLOCK;
+    const int n = block == c->loner ? ALONE : SHARED;
+    for (int k = 0; col && k < n; k++) {
+        col[k] = i + 20 * k + (block == c->loner ? r * APART : 0);
+        v[k] = block == c->loner ? 1 : (double)(2 * block + r % 2 + 2);
+    }
+    return n;
+}
+
+/* Rows that are better alone take no room from others, whichever are met first: threads number kinds as they come. */
+static void full_of_kinds(void **state)
+{
+    (void)state;
+    for (int isa = 0; isa < REF_ISAS; isa++)
+        for (int last = 0; last < 2; last++) {
+            wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 1);
+            if (!ctx) continue;
+            crowd c = {last ? BLOCKS - 1 : 0};
+            wisp_src src = {.rows = BLOCKS * BLOCK,
+                            .cols = BLOCKS * BLOCK + BLOCK * APART,
+                            .max_row = SHARED,
+                            .type = WISP_D,
+                            .row = crowd_row,
+                            .arg = &c};
+            const wisp_mat_opts o = {.width = 1, .format = WISP_FORMAT_COMPRESSED};
+            wisp_mat *A;
+            REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
+            if (!A->local.bundles != !ctx->isa->bundle_bytes) fail_msg("%s, last %d", ref_isa[isa], last);
+            wisp_mat_free(A);
+            wisp_ctx_free(ctx);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),       cmocka_unit_test(only_where_entries_are),
         cmocka_unit_test(coded_products), cmocka_unit_test(choice),
         cmocka_unit_test(new_values),     cmocka_unit_test(no_diagonal_no_leak),
-        cmocka_unit_test(threads),
+        cmocka_unit_test(threads),        cmocka_unit_test(full_of_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
