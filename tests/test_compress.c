@@ -473,6 +473,59 @@ static void full_of_kinds(void **state)
         }
 }
 
+/* A step with many sums is that with one, bit by bit. */
+static void many_sums(void **state)
+{
+    (void)state;
+    enum { N = 263, SUMS = 11 };
+    ref_rng r = {10};
+    for (int isa = 0; isa < REF_ISAS; isa++)
+        for (wisp_type type = WISP_S; type <= WISP_Z; type++) {
+            wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 1);
+            if (!ctx) continue;
+            ref_mat dense = make(&r, DISORDERED_CELLS, type, N), want, got;
+            wisp_src src = ref_dense_src(dense, type);
+            wisp_mat *A;
+            wisp_blk *v[3], *y, *z[SUMS], *one;
+            wisp_scalar dot[3], again[3], eta[SUMS];
+            const unsigned dots = WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY;
+            REF_OK(ctx, wisp_mat_create(&A, ctx, &src,
+                                        &(wisp_mat_opts){
+                                            .width = 1, .order = WISP_ROWS_NATURAL, .format = WISP_FORMAT_COMPRESSED}));
+            wisp_blk **const all[] = {&v[0], &v[1], &v[2], &y, &one};
+            for (int i = 0; i < 5; i++) REF_OK(ctx, wisp_blk_create(all[i], ctx, wisp_mat_map(A), type, 1));
+            for (int i = 0; i < SUMS; i++) {
+                REF_OK(ctx, wisp_blk_create(&z[i], ctx, wisp_mat_map(A), type, 1));
+                REF_OK(ctx, wisp_blk_fill_random(z[i], WISP_RANDOM_GAUSS, 3, 0, 0));
+                eta[i] = (wisp_scalar){0.7, 0};
+            }
+            REF_OK(ctx, wisp_blk_fill_random(one, WISP_RANDOM_GAUSS, 3, 0, 0));
+            REF_OK(ctx, wisp_blk_fill_random(v[1], WISP_RANDOM_GAUSS, 4, 0, 0));
+            REF_OK(ctx,
+                   wisp_mpk(v, 3, A,
+                            &(wisp_mpk_opts){.steps = 1, .terms = dots, .dot = dot, .sums = SUMS, .z = z, .eta = eta}));
+            REF_OK(ctx,
+                   wisp_spmmv(y, A, v[1],
+                              &(wisp_aug){
+                                  .terms = dots | WISP_CHAIN, .delta = {1, 0}, .eta = eta[0], .z = one, .dot = again}));
+            want = ref_get(y), got = ref_get(v[2]);
+            assert_memory_equal(want.a, got.a, N * sizeof *want.a);
+            assert_memory_equal(dot, again, sizeof dot);
+            ref_free(want), ref_free(got);
+            want = ref_get(one);
+            for (int i = 0; i < SUMS; i++) {
+                got = ref_get(z[i]);
+                assert_memory_equal(want.a, got.a, N * sizeof *want.a);
+                ref_free(got), wisp_blk_free(z[i]);
+            }
+            for (int i = 0; i < 5; i++) wisp_blk_free(*all[i]);
+            ref_free(want), ref_free(dense);
+            src.free_arg(src.arg);
+            wisp_mat_free(A);
+            wisp_ctx_free(ctx);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -480,6 +533,7 @@ int main(void)
         cmocka_unit_test(coded_products), cmocka_unit_test(choice),
         cmocka_unit_test(new_values),     cmocka_unit_test(no_diagonal_no_leak),
         cmocka_unit_test(threads),        cmocka_unit_test(full_of_kinds),
+        cmocka_unit_test(many_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
