@@ -82,21 +82,26 @@ static void set_lane(const bundle_run *r, int64_t term, const piece *p, int32_t 
 }
 
 /* Terms for a kind's pieces behind those of the kind before: registers of x begin with the first column that is left,
-   and are taken as often as the row needs it that has most there. How many; -1: there is no room. */
-static int make_terms(const bundle_run *r, const piece *p, int64_t n, int64_t first)
+   and are taken as often as the row needs it that has most there. How many, those included for which there is no room.
+ */
+static int64_t make_terms(const bundle_run *r, const piece *p, int64_t n, int64_t first)
 {
     int64_t term = first;
     for (int64_t i = 0, end; i < n; i = end) {
         int used[MOST_ROWS] = {0}, most = 0;
-        for (end = i; end < n && p[end].col < p[i].col + r->b->rows; end++) {
+        const int64_t beyond = (int64_t)p[i].col + r->b->rows;
+        for (end = i; end < n && p[end].col < beyond; end++) {
             const int k = used[p[end].row]++;
-            if (term + k == MOST_TERMS) return -1;
-            if (k == most) clear_term(r, term + most++, p[i].col);
-            set_lane(r, term + k, p + end, p[i].col);
+            const bool room = term + k < MOST_TERMS;
+            if (k == most) {
+                if (room) clear_term(r, term + k, p[i].col);
+                most++;
+            }
+            if (room) set_lane(r, term + k, p + end, p[i].col);
         }
         term += most;
     }
-    return (int)(term - first);
+    return term - first;
 }
 
 /* ---- which rows are of which kind ------------------------------------------------------------ */
@@ -121,7 +126,7 @@ static void patterns_of(const bundle_run *r, int64_t kind, uint16_t *pattern)
 /* Where registers of x begin and end, from a bundle's first row; begin > end: rows of the kind are better alone, since
    each term serves few of them. */
 typedef struct {
-    int32_t begin, end;
+    int64_t begin, end;
 } reach;
 
 static bool alone(reach r) { return r.begin > r.end; }
@@ -131,7 +136,7 @@ static reach reach_of(const wisp__bundles *b, int64_t kind)
     reach r = {0, 0};
     for (int64_t t = b->first[kind]; t < b->first[kind + 1]; t++) {
         r.begin = WISP__MIN(r.begin, b->offset[t]);
-        r.end = WISP__MAX(r.end, b->offset[t] + b->rows);
+        r.end = WISP__MAX(r.end, (int64_t)b->offset[t] + b->rows);
     }
     return r;
 }
@@ -155,11 +160,12 @@ static wisp_status make_kinds(const bundle_run *r, reach *reaches, bool *fit)
     for (int64_t i = 0; i < b->kinds && *fit; i++) {
         patterns_of(r, i, pattern);
         const int64_t n = pieces_of(r, pattern, p);
-        int terms = make_terms(r, p, n, b->first[i]);
-        *fit = terms >= 0;
+        int64_t terms = make_terms(r, p, n, b->first[i]);
         const bool few = n < LEAST * terms;
         if (few) terms = 0; /* the next kind's take their place */
         b->first[i + 1] = b->first[i] + terms;
+        *fit = b->first[i + 1] <= MOST_TERMS; /* whatever the order of the kinds, which threads number as they come */
+        if (!*fit) break;
         reaches[i] = few ? (reach){1, 0} : reach_of(b, i);
     }
 out:

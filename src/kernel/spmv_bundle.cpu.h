@@ -1,7 +1,7 @@
 /* Width 1 on compact vectors, of rows that repeat: as many rows as fill a register at a time. A term of theirs is a
    register of x, with each of its parts where the row that has an entry there wants it, times a register of values: no
    value is looked up and nothing gathered row by row. The rest is what the template of the width that fills a register
-   does, for which BUNDLE rows of one element are one row. */
+   does, for which BUNDLE rows of one element, one after the other, are one row. */
 
 #undef vec /* the template's of the width before */
 #if SIMD_BYTES == 2 * PARTS * REAL_BYTES
@@ -14,7 +14,7 @@
 #define BUNDLE 16
 #endif
 #define B(name) PASTE(PASTE(name, _w), BUNDLE)
-enum { BUNDLE_REGS = 4, BUNDLE_REALS = BUNDLE * PARTS, BUNDLE_LANES = SIMD_BYTES / 4, BUNDLE_CHAINS = 8 };
+enum { BUNDLE_REGS = 4, BUNDLE_REALS = BUNDLE * PARTS, BUNDLE_LANES = SIMD_BYTES / 4 };
 
 typedef real bundle_half __attribute__((vector_size(SIMD_BYTES / 2), aligned(REAL_BYTES), may_alias));
 
@@ -30,7 +30,7 @@ INLINE void bundle_product(const wisp__spmmv_params *p, const int regs, int64_t 
         SIMD_KEEP(factor);
         UNROLL for (int v = 0; v < regs; v++)
         {
-            const B(vec) xv = B(load)(x + (b->offset[t] + v * BUNDLE) * PARTS);
+            const B(vec) xv = B(load)(x + ((int64_t)b->offset[t] + v * BUNDLE) * PARTS);
             sum[v] += factor * (B(vec))simd_take((simd_vec)xv, take);
         }
     }
@@ -57,7 +57,7 @@ INLINE void bundle_rows(const wisp__spmmv_params *p, const wisp__spmmv_params *w
     UNROLL for (int v = 0; v < regs; v++)
     {
         if (p->diagonal) sum[v] += bundle_diagonal(p, row + v * BUNDLE);
-        B(epilogue)(wide, terms, row / BUNDLE + v, 0, sum + v, s);
+        B(epilogue)(wide, terms, row + v * BUNDLE, 0, sum + v, s);
     }
 }
 
@@ -119,24 +119,18 @@ INLINE void bundle_range(const wisp__spmmv_params *p, const wisp__spmmv_params *
 
 static void bundled(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
 {
-    int compact = p->ld_gather == PARTS && p->ld_x == PARTS && p->ld_y == PARTS && p->chains <= BUNDLE_CHAINS &&
-                  (!(p->terms & K_PREV) || p->ld_prev == PARTS);
+    int compact =
+        p->ld_gather == PARTS && p->ld_x == PARTS && p->ld_y == PARTS && (!(p->terms & K_PREV) || p->ld_prev == PARTS);
     for (int i = 0; (p->terms & K_CHAIN) && i < p->chains; i++) compact &= p->chain[i].ld == PARTS;
     if (!compact) {
         range_w1(p, p->terms, ROWS_ANY, begin, end, dot);
         return;
     }
     wisp__spmmv_params wide = *p;
-    wisp__chain chain[BUNDLE_CHAINS];
     real shift[2 * BUNDLE_REALS];
     wide.width = BUNDLE;
-    wide.ld_gather = wide.ld_x = wide.ld_y = wide.ld_prev = BUNDLE_REALS;
-    wide.chain = chain;
+    wide.ld_gather = wide.ld_x = wide.ld_y = wide.ld_prev = PARTS;
     wide.shift = shift;
-    for (int i = 0; (p->terms & K_CHAIN) && i < p->chains; i++) {
-        chain[i] = p->chain[i];
-        chain[i].ld = BUNDLE_REALS;
-    }
     for (int i = 0; (p->terms & K_SHIFT) && i < 2 * BUNDLE_REALS; i++)
         shift[i] = ((const real *)p->shift)[i / BUNDLE_REALS * PARTS + i % PARTS];
     if (p->terms == 0)

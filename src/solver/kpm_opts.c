@@ -25,7 +25,8 @@ int64_t wisp__kpm_vectors(const wisp_kpm_opts *full, int64_t rows)
 int wisp__kpm_width(const wisp_kpm_opts *full, int64_t vectors)
 {
     if (full->variant != WISP_KPM_BLOCKED) return 1;
-    const int width = full->width > 0 ? full->width : DEFAULT_ROW_BYTES / (int)wisp_type_size(full->type);
+    const int size = (int)wisp_type_size(full->type), by_default = size > 0 ? DEFAULT_ROW_BYTES / size : 1;
+    const int width = full->width > 0 ? full->width : by_default;
     return width < vectors ? width : (int)vectors;
 }
 
