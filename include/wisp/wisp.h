@@ -107,9 +107,8 @@ WISP_API void wisp_ctx_free(wisp_ctx *ctx);
 WISP_API const char *wisp_ctx_message(const wisp_ctx *ctx);
 WISP_API int wisp_ctx_threads(const wisp_ctx *ctx);
 WISP_API const char *wisp_ctx_isa(const wisp_ctx *ctx);
-/* Bytes of the last cache that all threads together really keep, for what the library chooses by it: as
-   wisp_machine_measure found (it sets them too), now or in an earlier run. 0: not known, 0.6 of the cache is assumed.
- */
+/* Bytes of the last cache that all threads together really keep, as wisp_machine_measure found in an earlier run (what
+   it finds now it sets by itself). 0: not known, 0.6 of the cache is assumed. */
 WISP_API void wisp_ctx_set_cache(wisp_ctx *ctx, int64_t kept_bytes);
 /* What is counted on. *measured, which may be NULL: whether it was set. */
 WISP_API int64_t wisp_ctx_cache(wisp_ctx *ctx, int *measured);
@@ -469,9 +468,8 @@ typedef struct {
     double gbs[WISP_STREAMS][WISP_LEVELS][2]; /* GB/s with one thread and with all; 0: not measured. Bytes that the */
                                               /* loop names, without write-allocate */
     double fma_gflops[2][2];                  /* single, double; one thread, all */
-    int64_t
-        kept_bytes; /* of the last cache: the largest set that all threads together find there, four fifths of it, */
-                    /* time and again; 0: not measured, or there is no such cache */
+    int64_t kept_bytes; /* of the last cache: the largest set that all threads together load again and again at */
+                        /* 3/4 or more of the rate of small ones; 0: not measured, or there is no such cache */
 } wisp_machine;
 /* The topology, and the ceilings that `what` (WISP_MEASURE_...) asks for. Takes a second or two for all. */
 WISP_API wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *machine, unsigned what);

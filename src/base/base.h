@@ -36,9 +36,8 @@ struct wisp_ctx {
     size_t scratch_bytes;
     void *stream; /* what the bandwidth tests run over; kept with the context */
     size_t stream_bytes;
-    atomic_llong cache_kept,
-        cache_assumed;       /* bytes of the last cache that the threads keep; 0: not measured, not yet */
-                             /* looked up */
+    /* Bytes of the last cache that the threads keep; 0: not measured, not looked up yet. */
+    atomic_llong cache_kept, cache_assumed;
     atomic_uint logged_once; /* bits of WISP__ONCE_* */
 };
 

@@ -13,7 +13,7 @@ static inline void wisp__add(double *a, double *error, double b, double b_error)
 /* sum[n] with its errors becomes the compensated sum over the processes. */
 wisp_status wisp__sum_compensated(wisp_ctx *ctx, double *sum, double *error, size_t n);
 /* How sums over rows are cut into blocks: as wisp__rows_per_block, but all blocks' sums, `size` each, are not much more
-   than `most` (one thread adds them up), and a block is at least some strips. */
+   than `most` (adding them up is work, too), and a block is at least some strips. */
 int64_t wisp__rows_per_sum(int64_t rows, size_t size, size_t most, int strips);
 /* Both blocks have one map, shape and type. */
 wisp_status wisp__same_shape(const char *op, const wisp_blk *y, const wisp_blk *x);

@@ -106,8 +106,8 @@ static const struct {
       0,
       "what this machine is and what it allows",
       "Processor, placement of the threads, and measured ceilings: bandwidths of memory and\n"
-      "caches, rates of multiply-adds and of the linked BLAS. They are kept in the user's cache\n"
-      "folder and measured anew on demand."},
+      "caches, rates of multiply-adds and of the linked BLAS, and how much of the last cache the\n"
+      "threads really keep. They are kept in the user's cache folder and measured anew on demand."},
      cmd_machine},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };

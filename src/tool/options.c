@@ -61,8 +61,7 @@ static const option_def table[] = {
     {NULL, "width", 0, "W", parse_count, CMD_POWER, true, AT(width), 1, 4096,
      "vectors that are worked on side by side (1)"},
     {NULL, "powers", 0, "P", parse_count, KPM | CMD_EVOLVE, true, AT(powers), 1, 1 << 20,
-     "steps of the recurrence that are interleaved, so that rows are\nmet again in cache (what is found best while it "
-     "runs)"},
+     "steps of the recurrence that are interleaved, so that rows are\nmet again in cache (what is found best)"},
     {NULL, "cache-budget", 0, "BYTES|P%", parse_budgets, KPM | VECTORS, true, AT(budgets), 0, 1,
      "what interleaved steps may count on of the last cache (what\nwisp machine measured, else 60%)"},
     {NULL, "precision", 0, "single|double", parse_choice, KPM | VECTORS | CMD_INFO, true, AT(precision), 0, 0,
@@ -287,7 +286,8 @@ static void help_row(FILE *out, const option_def *def, const command_def *cmd)
     const char *help = def->help, *arg = def->arg;
     if (!strcmp(def->name, "variant") && cmd->bit == CMD_BENCH) arg = "VARIANT"; /* too many for a line */
     if (!strcmp(def->name, "plot"))
-        help = cmd->bit == CMD_BENCH    ? "draw the roofline and the rates over width or powers (gnuplot)"
+        help = cmd->bit == CMD_BENCH
+                   ? "draw the roofline, and rates over widths, powers, budgets or\nmatrices (gnuplot)"
                : cmd->bit == CMD_EVOLVE ? "draw the densities of the rows over time (gnuplot)"
                                         : "draw the density of states with its error band (gnuplot)";
     if (!strcmp(def->name, "output"))
