@@ -190,12 +190,13 @@ static int64_t settle(const bundle_run *r, const reach *reaches)
     return rows;
 }
 
-/* Rows of one pattern, one after the other: a real matrix has a kernel for these that needs no bundles. */
+/* Rows of one pattern, one after the other: real ones in chunks have a kernel for these that needs no bundles. */
 static int64_t rows_in_runs(const bundle_run *r)
 {
     const wisp_mat *A = r->A;
     int64_t rows = 0;
-    for (int64_t i = 0; r->parts == 1 && i < A->rows / r->b->rows; i++) {
+    const bool in_chunks = r->parts == 1 && A->log_c > 0;
+    for (int64_t i = 0; in_chunks && i < A->rows / r->b->rows; i++) {
         const uint16_t *pattern = A->local.pattern + i * r->b->rows;
         rows += memcmp(pattern, pattern + 1, (size_t)(r->b->rows - 1) * sizeof *pattern) ? 0 : r->b->rows;
     }
@@ -211,7 +212,8 @@ static wisp_status open_run(bundle_run *r, wisp_mat *A)
     b = r->b;
     b->rows = (int)(A->ctx->isa->bundle_bytes / size);
     r->lanes = (int)words;
-    WISP_TRY(wisp__strings_open(r->kinds, A->ctx, MOST_KINDS, MOST_KINDS * b->rows * (int64_t)sizeof(uint16_t)));
+    const int64_t kinds = WISP__MIN(MOST_KINDS, A->rows / b->rows);
+    WISP_TRY(wisp__strings_open(r->kinds, A->ctx, kinds, kinds * b->rows * (int64_t)sizeof(uint16_t)));
     WISP_TRY(wisp__alloc_raw(A->ctx, &b->kind, (size_t)(A->rows / b->rows), sizeof *b->kind));
     WISP_TRY(wisp_alloc(A->ctx, &b->offset, MOST_TERMS, sizeof *b->offset));
     WISP_TRY(wisp_alloc(A->ctx, &b->take, MOST_TERMS * (size_t)words, sizeof *b->take));
@@ -283,6 +285,14 @@ wisp_status wisp__bundles_find(wisp_mat *A)
     if (status != WISP_ERR_NOMEM) return status;
     wisp_ctx_log(A->ctx, WISP_LOG_PERF, "no memory for rows in bundles; single columns go row by row");
     return WISP_OK;
+}
+
+int64_t wisp__bundles_most(const wisp_ctx *ctx, wisp_type type, int64_t rows)
+{
+    const int64_t bytes = ctx->isa->bundle_bytes, size = (int64_t)wisp_type_size(type);
+    if (bytes < 2 * size) return 0;
+    enum { KIND = 64 }; /* bytes of its tables */
+    return rows / (bytes / size) * 2 + MOST_KINDS * KIND + 2 * MOST_TERMS * (4 + 2 * bytes);
 }
 
 int64_t wisp__bundles_bytes(const wisp_mat *A)

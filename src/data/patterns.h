@@ -23,4 +23,6 @@ void wisp__pieces_free(wisp_ctx *ctx, wisp__pieces *p);
 void wisp__bundles_free(wisp_ctx *ctx, wisp__bundles *b);
 int64_t wisp__pieces_bytes(const wisp_mat *A);
 int64_t wisp__bundles_bytes(const wisp_mat *A);
+/* The most that bundles of a matrix of so many rows may take, while they are made, too. */
+int64_t wisp__bundles_most(const wisp_ctx *ctx, wisp_type type, int64_t rows);
 #endif

@@ -38,14 +38,13 @@ void wisp__pieces_free(wisp_ctx *ctx, wisp__pieces *p)
     wisp_free(ctx, p);
 }
 
-wisp_status wisp__pieces_find(wisp_mat *A)
+static wisp_status find(wisp_mat *A)
 {
     const double most = 1.5; /* pieces of an entry: each loads a part of x */
     wisp_ctx *ctx = A->ctx;
     const wisp__sell *s = &A->local;
     wisp__pieces *p = NULL;
     wisp_status status;
-    if (!s->pattern || !wisp_type_is_complex(A->type)) return WISP_OK;
     const int64_t n = count(A);
     if ((double)n > most * (double)s->entries) return WISP_OK;
     WISP_TRY(wisp_alloc(ctx, &p, 1, sizeof *p));
@@ -58,6 +57,15 @@ wisp_status wisp__pieces_find(wisp_mat *A)
 out:
     wisp__pieces_free(ctx, p);
     return status;
+}
+
+wisp_status wisp__pieces_find(wisp_mat *A)
+{
+    if (!A->local.pattern || !wisp_type_is_complex(A->type)) return WISP_OK;
+    const wisp_status status = find(A);
+    if (status != WISP_ERR_NOMEM) return status;
+    wisp_ctx_log(A->ctx, WISP_LOG_PERF, "no memory for the pieces of entries; they are taken as they are");
+    return WISP_OK;
 }
 
 int64_t wisp__pieces_bytes(const wisp_mat *A)

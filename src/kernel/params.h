@@ -152,11 +152,12 @@ typedef struct {
     int64_t ld_x, ld_y;
     int period;
 } wisp__dot_params;
+typedef void (*wisp__dot_fn)(const wisp__dot_params *p, int64_t begin, int64_t end, int cross, double *sum,
+                             double *error);
+
 /* partial[blocks][1 or, compensated, 2][size], elements [begin, end): all blocks are added up in the order of a tree,
    with the rounding errors if compensated; the sum is in partial[0]. */
 typedef void (*wisp__sum_fn)(double *partial, int64_t blocks, size_t size, size_t begin, size_t end, int compensated);
-typedef void (*wisp__dot_fn)(const wisp__dot_params *p, int64_t begin, int64_t end, int cross, double *sum,
-                             double *error);
 
 /* Blocks of p and q real columns (a complex one counts two): sums of v_ia w_ib over rows [begin, end), begin a
    multiple of K_STRIP, are added to sum[p][q] strip by strip; error, if not NULL, takes the rounding errors of these
