@@ -91,7 +91,8 @@ static void UN(update)(const wisp__update_params *p, int64_t begin, int64_t end,
     for (int64_t i = begin; i < end; i += K_UPDATE_ROWS) {
         const real *v = (const real *)p->v + i * p->ld_v;
         real *w = (real *)p->w + i * p->ld_w;
-        update_part s = {p, v, NULL, w, p->ld_v, 0, (int)(end - i < K_UPDATE_ROWS ? end - i : K_UPDATE_ROWS), stream};
+        update_part s = {.p = p, .v = v, .w = w, .ld_v = p->ld_v, .stream = stream};
+        s.rows = (int)(end - i < K_UPDATE_ROWS ? end - i : K_UPDATE_ROWS);
         s.far_v = fetches_of(v, p->ld_v, p->p, panels);
         if (p->reads_w && !p->in_place) s.far_w = fetches_of(w, p->ld_w, p->q, panels);
         if (copies) {
