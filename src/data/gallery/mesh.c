@@ -15,41 +15,29 @@ static inline uint64_t mixed(uint64_t x, uint64_t key, uint64_t range)
     return (x >> 32) * range >> 32;
 }
 
-/* Numbers of at least `rows` are sent on until they fall below: a bijection of 0 .. rows - 1. The sides' product is at
-   most rows + sqrt(rows) + 1, so that hardly any are. */
-int64_t wisp__gal_mesh_row(const wisp__gal_mesh *m, int64_t cell)
+/* The rounds of the network, or back through them. Numbers of at least `rows` are sent on until they fall below: a
+   bijection of 0 .. rows - 1. The sides' product is at most rows + sqrt(rows) + 1, so that hardly any are. */
+static inline int64_t renumbered(const wisp__gal_mesh *m, int64_t number, bool back)
 {
-    if (!m->side[0]) return cell;
-    uint64_t i = (uint64_t)cell, half[2];
+    if (!m->side[0]) return number;
+    uint64_t i = (uint64_t)number, half[2];
     do {
         half[0] = i / m->side[1];
         half[1] = i % m->side[1];
-        for (int k = 0; k < ROUNDS; k++) {
+        for (int n = 0; n < ROUNDS; n++) {
+            const int k = back ? ROUNDS - 1 - n : n;
+            const uint64_t side = m->side[k & 1], add = mixed(half[~k & 1], m->key[k], side);
             uint64_t *h = &half[k & 1];
-            *h += mixed(half[~k & 1], m->key[k], m->side[k & 1]);
-            if (*h >= m->side[k & 1]) *h -= m->side[k & 1];
+            *h += back ? side - add : add;
+            if (*h >= side) *h -= side;
         }
         i = half[0] * m->side[1] + half[1];
     } while (i >= m->rows);
     return (int64_t)i;
 }
 
-int64_t wisp__gal_mesh_cell(const wisp__gal_mesh *m, int64_t row)
-{
-    if (!m->side[0]) return row;
-    uint64_t i = (uint64_t)row, half[2];
-    do {
-        half[0] = i / m->side[1];
-        half[1] = i % m->side[1];
-        for (int k = ROUNDS - 1; k >= 0; k--) {
-            uint64_t *h = &half[k & 1];
-            *h += m->side[k & 1] - mixed(half[~k & 1], m->key[k], m->side[k & 1]);
-            if (*h >= m->side[k & 1]) *h -= m->side[k & 1];
-        }
-        i = half[0] * m->side[1] + half[1];
-    } while (i >= m->rows);
-    return (int64_t)i;
-}
+int64_t wisp__gal_mesh_row(const wisp__gal_mesh *m, int64_t cell) { return renumbered(m, cell, false); }
+int64_t wisp__gal_mesh_cell(const wisp__gal_mesh *m, int64_t row) { return renumbered(m, row, true); }
 
 void wisp__gal_mesh_random(const wisp__gal_mesh *m, int64_t x, int64_t y, int64_t z, int64_t out[4])
 {
