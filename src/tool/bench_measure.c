@@ -142,7 +142,7 @@ static int add_row(tool *t, bench *b, timing *s)
     row.cost.bytes = r->least_bytes;
     row.matrix_bytes = r->info.bytes;
     row.interleaved = r->interleaved;
-    row.cache_budget = r->what.cache_budget ? r->what.cache_budget : wisp_ctx_cache(t->ctx, NULL);
+    row.cache_budget = machine_counted(t, r->what.cache_budget);
     if (tsm || b->op == BENCH_KPM || b->op == BENCH_MPK) row.gemm_gflops = gemm_of(b, r->what.type);
     if (!tsm && !reference && r->info.nnz > 0) row.bytes_per_nonzero = (double)r->info.bytes / (double)r->info.nnz;
     row.seconds = bench_quartiles_of(s->series[SECONDS], n);

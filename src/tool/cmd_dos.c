@@ -176,7 +176,7 @@ static int compute(tool *t, results *r, wisp_moments *m, bool *ran)
     if (!rc && A) {
         *ran = true;
         wisp_mat_get_info(A, &r->stored);
-        r->cache_budget = k.cache_budget ? k.cache_budget : wisp_ctx_cache(t->ctx, NULL);
+        r->cache_budget = machine_counted(t, k.cache_budget);
         rc = run_moments(t, A, &k, &plan, m);
     }
     wisp_mat_free(A);

@@ -121,7 +121,7 @@ static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer 
     double norm;
     int rc = machine_cache(t, opt->budgets[0], &eo.cache_budget);
     if (rc) return rc;
-    r->cache_budget = eo.cache_budget ? eo.cache_budget : wisp_ctx_cache(t->ctx, NULL);
+    r->cache_budget = machine_counted(t, eo.cache_budget);
     if (wisp_norm(psi, &norm)) return tool_fail_ctx(t);
     if ((rc = take(o, psi, norm))) return rc;
     const wisp_status status = wisp_evolve(&r->e, A, psi, r->times - 1, r->time + 1, &eo, observe, o);

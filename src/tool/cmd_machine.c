@@ -131,6 +131,8 @@ int machine_budget(tool *t, const wisp_machine *m, int64_t asked, int64_t *budge
                        : tool_fail(t, "the size of the last cache is not known; give --cache-budget in bytes");
 }
 
+int64_t machine_counted(tool *t, int64_t budget) { return budget ? budget : wisp_ctx_cache(t->ctx, NULL); }
+
 /* A result that can't be kept is still a result. */
 static void keep(tool *t, const json_t *o)
 {

@@ -195,8 +195,7 @@ static json_t *result_json(tool *t, const powers *p)
     json_object_set_new(o, "powers", json_integer(p->n));
     json_object_set_new(o, "width", json_integer(p->width));
     json_object_set_new(o, "interleaved", json_integer(p->interleaved));
-    json_object_set_new(o, "cache_budget",
-                        json_integer(p->cache_budget ? p->cache_budget : wisp_ctx_cache(t->ctx, NULL)));
+    json_object_set_new(o, "cache_budget", json_integer(machine_counted(t, p->cache_budget)));
     json_object_set_new(o, "scale", json_real(p->scale));
     json_object_set_new(o, "order", json_string(text_order(p->info.order)));
     json_object_set_new(o, "format", json_string(text_format(p->info.format)));

@@ -185,6 +185,8 @@ bool machine_kept(tool *t, wisp_machine *m);
    opt.budgets stands for; 0: those of the context. */
 int machine_cache(tool *t, int64_t asked, int64_t *budget);
 int machine_budget(tool *t, const wisp_machine *m, int64_t asked, int64_t *budget); /* the latter alone */
+/* The bytes that such a budget counts on. */
+int64_t machine_counted(tool *t, int64_t budget);
 /* Reads or generates `name` and writes it to path, saying what was written. */
 int write_matrix(tool *t, wisp_status (*open)(wisp_src *, wisp_ctx *, const char *), const char *name,
                  const char *path);
