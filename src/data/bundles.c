@@ -39,7 +39,7 @@ static int by_place(const void *a, const void *b)
     return x->row != y->row ? (x->row > y->row) - (x->row < y->row) : (int)x->swapped - (int)y->swapped;
 }
 
-/* The pieces of a bundle whose rows have these patterns; NULL: only how many. */
+/* The pieces of a bundle whose rows have these patterns: how many. */
 static int64_t pieces_of(const bundle_run *r, const uint16_t *pattern, piece *out)
 {
     const wisp__sell *s = &r->A->local;
@@ -49,11 +49,10 @@ static int64_t pieces_of(const bundle_run *r, const uint16_t *pattern, piece *ou
             const wisp_scalar v = wisp__pattern_value(r->A, e);
             for (int part = 0; part < 2; part++) {
                 if (!wisp__is_piece(s, e, v, part)) continue;
-                if (out) out[n] = (piece){row + s->col[e], row, part, {part ? -v.im : v.re, part ? v.im : v.re}};
-                n++;
+                out[n++] = (piece){row + s->col[e], row, part, {part ? -v.im : v.re, part ? v.im : v.re}};
             }
         }
-    if (out) qsort(out, (size_t)n, sizeof *out, by_place);
+    qsort(out, (size_t)n, sizeof *out, by_place);
     return n;
 }
 
@@ -123,17 +122,15 @@ static void patterns_of(const bundle_run *r, int64_t kind, uint16_t *pattern)
     memcpy(pattern, r->kinds->bytes + r->kinds->begin[kind], (size_t)r->b->rows * sizeof *pattern);
 }
 
-/* Where registers of x begin and end, from a bundle's first row; begin > end: rows of the kind are better alone, since
-   each term serves few of them. */
+/* Where registers of x begin and end, from a bundle's first row. */
 typedef struct {
     int64_t begin, end;
+    bool alone; /* rows of the kind are better taken alone, since each term serves few of them */
 } reach;
-
-static bool alone(reach r) { return r.begin > r.end; }
 
 static reach reach_of(const wisp__bundles *b, int64_t kind)
 {
-    reach r = {0, 0};
+    reach r = {0};
     for (int64_t t = b->first[kind]; t < b->first[kind + 1]; t++) {
         r.begin = WISP__MIN(r.begin, b->offset[t]);
         r.end = WISP__MAX(r.end, (int64_t)b->offset[t] + b->rows);
@@ -149,14 +146,11 @@ static wisp_status make_kinds(const bundle_run *r, reach *reaches, bool *fit)
     wisp__bundles *b = r->b;
     piece *p = NULL;
     uint16_t pattern[MOST_ROWS];
-    int64_t most = 1;
-    wisp_status status = WISP_OK;
-    for (int64_t i = 0; i < b->kinds; i++) {
-        patterns_of(r, i, pattern);
-        const int64_t n = pieces_of(r, pattern, NULL);
-        most = WISP__MAX(most, n);
-    }
-    WISP_TRY(wisp__alloc_raw(ctx, &p, (size_t)most, sizeof *p));
+    const wisp__sell *s = &r->A->local;
+    int64_t longest = 1;
+    wisp_status status;
+    for (int64_t i = 0; i < s->patterns; i++) longest = WISP__MAX(longest, s->chunk[i + 1] - s->chunk[i]);
+    WISP_TRY(wisp__alloc_raw(ctx, &p, (size_t)(longest * b->rows * r->parts), sizeof *p));
     for (int64_t i = 0; i < b->kinds && *fit; i++) {
         patterns_of(r, i, pattern);
         const int64_t n = pieces_of(r, pattern, p);
@@ -166,7 +160,7 @@ static wisp_status make_kinds(const bundle_run *r, reach *reaches, bool *fit)
         b->first[i + 1] = b->first[i] + terms;
         *fit = b->first[i + 1] <= MOST_TERMS; /* whatever the order of the kinds, which threads number as they come */
         if (!*fit) break;
-        reaches[i] = few ? (reach){1, 0} : reach_of(b, i);
+        reaches[i] = few ? (reach){.alone = true} : reach_of(b, i);
     }
 out:
     wisp_free(ctx, p);
@@ -182,7 +176,7 @@ static int64_t settle(const bundle_run *r, const reach *reaches)
     for (int64_t i = 0; i < A->rows / b->rows; i++) {
         const int64_t row = i * b->rows;
         const reach at = reaches[b->kind[i]];
-        if (alone(at) || row + at.begin < 0 || row + at.end > A->cols || row + b->rows > A->cols)
+        if (at.alone || row + at.begin < 0 || row + at.end > A->cols || row + b->rows > A->cols)
             b->kind[i] = K_ALONE;
         else
             rows += b->rows;
@@ -203,21 +197,22 @@ static int64_t rows_in_runs(const bundle_run *r)
     return rows;
 }
 
+/* Rows in a bundle: less than 2 if the instruction set has none for this type. */
+static int rows_of(const wisp_ctx *ctx, wisp_type type) { return ctx->isa->bundle_bytes / (int)wisp_type_size(type); }
+
 static wisp_status open_run(bundle_run *r, wisp_mat *A)
 {
-    const int64_t size = (int64_t)wisp_type_size(A->type), words = A->ctx->isa->bundle_bytes / 4;
     wisp__bundles *b;
     wisp_status status;
     WISP_TRY(wisp_alloc(A->ctx, &r->b, 1, sizeof *r->b));
     b = r->b;
-    b->rows = (int)(A->ctx->isa->bundle_bytes / size);
-    r->lanes = (int)words;
+    b->rows = rows_of(A->ctx, A->type);
     const int64_t kinds = WISP__MIN(MOST_KINDS, A->rows / b->rows);
     WISP_TRY(wisp__strings_open(r->kinds, A->ctx, kinds, kinds * b->rows * (int64_t)sizeof(uint16_t)));
     WISP_TRY(wisp__alloc_raw(A->ctx, &b->kind, (size_t)(A->rows / b->rows), sizeof *b->kind));
     WISP_TRY(wisp_alloc(A->ctx, &b->offset, MOST_TERMS, sizeof *b->offset));
-    WISP_TRY(wisp_alloc(A->ctx, &b->take, MOST_TERMS * (size_t)words, sizeof *b->take));
-    WISP_TRY(wisp_alloc(A->ctx, &b->factor, MOST_TERMS * (size_t)words, 4));
+    WISP_TRY(wisp_alloc(A->ctx, &b->take, MOST_TERMS, term_bytes(r)));
+    WISP_TRY(wisp_alloc(A->ctx, &b->factor, MOST_TERMS, term_bytes(r)));
 out:
     return status;
 }
@@ -276,8 +271,11 @@ out:
 wisp_status wisp__bundles_find(wisp_mat *A)
 {
     wisp__strings kinds = {0};
-    bundle_run r = {.A = A, .kinds = &kinds, .parts = wisp_type_is_complex(A->type) ? 2 : 1};
-    const int rows = A->ctx->isa->bundle_bytes / (int)wisp_type_size(A->type);
+    bundle_run r = {.A = A,
+                    .kinds = &kinds,
+                    .parts = wisp_type_is_complex(A->type) ? 2 : 1,
+                    .lanes = A->ctx->isa->bundle_bytes / 4};
+    const int rows = rows_of(A->ctx, A->type);
     if (!A->local.pattern || A->width > 1 || rows < 2 || A->rows < rows) return WISP_OK;
     const wisp_status status = find(&r, A);
     wisp__strings_close(&kinds, A->ctx);
@@ -289,17 +287,17 @@ wisp_status wisp__bundles_find(wisp_mat *A)
 
 int64_t wisp__bundles_most(const wisp_ctx *ctx, wisp_type type, int64_t rows)
 {
-    const int64_t bytes = ctx->isa->bundle_bytes, size = (int64_t)wisp_type_size(type);
-    if (bytes < 2 * size) return 0;
     enum { KIND = 64 }; /* bytes of its tables */
-    return rows / (bytes / size) * 2 + MOST_KINDS * KIND + 2 * MOST_TERMS * (4 + 2 * bytes);
+    const int64_t bytes = ctx->isa->bundle_bytes, in_one = rows_of(ctx, type);
+    if (in_one < 2) return 0;
+    return rows / in_one * 2 + MOST_KINDS * KIND + 2 * MOST_TERMS * (4 + 2 * bytes);
 }
 
 int64_t wisp__bundles_bytes(const wisp_mat *A)
 {
     const wisp__bundles *b = A->local.bundles;
     if (!b) return 0;
-    const int64_t words = A->ctx->isa->bundle_bytes / 4;
+    const int64_t bytes = A->ctx->isa->bundle_bytes;
     return A->rows / b->rows * (int64_t)sizeof *b->kind + (b->kinds + 1) * (int64_t)sizeof *b->first +
-           b->first[b->kinds] * ((int64_t)sizeof *b->offset + words * 8);
+           b->first[b->kinds] * ((int64_t)sizeof *b->offset + 2 * bytes);
 }
