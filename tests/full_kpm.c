@@ -1,17 +1,6 @@
 /* The kernel polynomial method at length: 512 moments of whole spectra, error bars that cover, 10,000 bounds. */
 #include "bounds_cases.h"
 
-static int make_ctx(void **state)
-{
-    *state = ref_ctx(NULL);
-    return 0;
-}
-static int free_ctx(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 /* 512 moments of the exact trace against LAPACK's spectrum, with bounds found. */
 static void against_lapack(wisp_ctx *ctx, const char *name, wisp_src *src)
 {

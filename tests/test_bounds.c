@@ -1,17 +1,6 @@
 /* Spectral bounds: LAPACK's extremes inside, tight enough to be of use, and the same on every run. */
 #include "bounds_cases.h"
 
-static int make_ctx(void **state)
-{
-    *state = ref_ctx(NULL);
-    return 0;
-}
-static int free_ctx(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 static void random_matrices(void **state) { check_bounds(*state, 500, 1); }
 
 /* The zero matrix, multiples of the identity, one row. */

@@ -1,5 +1,6 @@
 /* Calls that are cancelled, and resumed: from a callback, from another thread. What is told to be done is done. */
 #include "ref.h"
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -148,9 +149,64 @@ static void resumed_by_a_thread(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* ---- cancelled by a thread ------------------------------------------------------------------- */
+
+typedef struct {
+    wisp_ctx *ctx;
+    long ns;
+} canceller;
+
+static void *cancel_later(void *arg)
+{
+    const canceller *c = arg;
+    nap(c->ns);
+    wisp_ctx_cancel(c->ctx);
+    return NULL;
+}
+
+/* Filling a block with random numbers ends early: some of it is as it was. */
+static void random_numbers(void **state)
+{
+    (void)state;
+    enum { WIDTH = 16, TRIES = 100, SIZE = ROWS * WIDTH };
+    ref_rng r = {3};
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2, .no_pin = 1});
+    wisp_map *map;
+    wisp_blk *x;
+    double *got = malloc(SIZE * sizeof *got);
+    assert_non_null(got);
+    REF_OK(ctx, wisp_map_create(&map, ctx, ROWS));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, map, WISP_D, WIDTH));
+    int left = 0;
+    for (int i = 0; i < TRIES && (left == 0 || left == SIZE); i++) {
+        pthread_t thread;
+        canceller c = {ctx, ref_below(&r, 8000000)};
+        REF_OK(ctx, wisp_blk_fill(x, (wisp_scalar){7, 0}));
+        assert_int_equal(pthread_create(&thread, NULL, cancel_later, &c), 0);
+        const wisp_status status = wisp_blk_fill_random(x, WISP_RANDOM_TRACE, 1, 0, 0);
+        pthread_join(thread, NULL);
+        wisp_ctx_resume(ctx);
+        REF_OK(ctx, wisp_blk_get(x, WISP_ROW_MAJOR, got, WIDTH));
+        left = 0;
+        for (int k = 0; k < SIZE; k++) left += got[k] == 7;
+        assert_true(status == WISP_ERR_CANCELLED || (status == WISP_OK && left == 0));
+    }
+    assert_in_range(left, 1, SIZE - 1);
+    wisp_ctx_cancel(ctx);
+    REF_FAILS(ctx, wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, 1, 0, 0), WISP_ERR_CANCELLED, "filling");
+    wisp_ctx_resume(ctx);
+    REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_TRACE, 1, 0, 0));
+    REF_OK(ctx, wisp_blk_get(x, WISP_ROW_MAJOR, got, WIDTH));
+    for (int k = 0; k < SIZE; k++) assert_true(fabs(got[k]) == 1);
+    free(got);
+    wisp_blk_free(x);
+    wisp_map_free(map);
+    wisp_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(by_progress), cmocka_unit_test(resumed_by_a_row),
-                                       cmocka_unit_test(resumed_by_a_thread)};
+                                       cmocka_unit_test(resumed_by_a_thread), cmocka_unit_test(random_numbers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

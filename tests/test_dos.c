@@ -1,17 +1,6 @@
 /* Evaluation of moments: damping kernels, density of states, counts, error bars, against direct sums. */
 #include "kpm_dense.h"
 
-static int make_ctx(void **state)
-{
-    *state = ref_ctx(NULL);
-    return 0;
-}
-static int free_ctx(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
-
 /* Moments of `vectors` vectors with random weights on random levels; the context is not asked. */
 static wisp_moments synthetic(ref_rng *r, int64_t n, int64_t vectors, wisp_trace trace)
 {

@@ -1,17 +1,6 @@
-/* Moments of small matrices: against LAPACK and dense recurrences, all variants, widths, types, threads; options,
-   guard, cancelling, memory. */
+/* Moments of small matrices: against LAPACK and dense recurrences, all variants, widths, types, threads;
+   costs. */
 #include "kpm_dense.h"
-
-static int make_ctx(void **state)
-{
-    *state = ref_ctx(NULL);
-    return 0;
-}
-static int free_ctx(void **state)
-{
-    wisp_ctx_free(*state);
-    return 0;
-}
 
 /* An exact trace is the sum over the spectrum, for even and odd numbers of moments. */
 static void exact_trace(void **state)
@@ -239,183 +228,6 @@ static void threads(void **state)
     }
 }
 
-/* Bounds that are too narrow stop the run, and the message names the side. */
-static void guard(void **state)
-{
-    wisp_ctx *ctx = *state;
-    static const struct {
-        double cut_low, cut_high;
-        const char *words;
-    } cases[] = {{0, 0.02, "above the upper bound"},
-                 {0.02, 0, "below the lower bound"},
-                 {0, 0.4, "above the upper bound"},
-                 {0.4, 0, "below the lower bound"},
-                 {0.2, 0.2, "bound"}};
-    static const wisp_type types[] = {WISP_D, WISP_S, WISP_C, WISP_Z};
-    for (int t = 0; t < 4; t++) {
-        ref_rng r = {99};
-        ref_mat H = random_hermitian(&r, types[t], 80, 0.3);
-        wisp_mat *A = mat_of(ctx, H, types[t]);
-        double *energy = eigenvalues(H), low = energy[0], high = energy[79], spread = high - low;
-        for (size_t i = 0; i < 5 * 3; i++) {
-            double a = low + cases[i % 5].cut_low * spread, b = high - cases[i % 5].cut_high * spread;
-            if (cases[i % 5].cut_low == 0) a -= 0.01 * spread;
-            if (cases[i % 5].cut_high == 0) b += 0.01 * spread;
-            wisp_kpm_opts o = {.moments = 401, .vectors = 9, .bounds_method = WISP_BOUNDS_GIVEN};
-            o.variant = (wisp_kpm_variant)(i / 5);
-            o.bounds = (wisp_bounds){a / 2 + b / 2, b / 2 - a / 2, 0};
-            wisp_moments m;
-            memset(&m, 0xff, sizeof m);
-            REF_FAILS(ctx, wisp_kpm(&m, A, &o), WISP_ERR_BOUNDS, cases[i % 5].words);
-            assert_null(m.mu);
-            assert_int_equal(m.vectors, 0);
-        }
-        /* Just wide enough. */
-        wisp_kpm_opts o = {.moments = 401, .vectors = 9, .bounds_method = WISP_BOUNDS_GIVEN};
-        o.bounds = (wisp_bounds){low / 2 + high / 2, 0.500001 * spread, 0};
-        wisp_moments m;
-        REF_OK(ctx, wisp_kpm(&m, A, &o));
-        assert_true(isnan(m.bounds.failure_probability));
-        wisp_moments_free(&m);
-        o.bounds.halfwidth = 1e-30 * spread; /* overflows within a few sweeps */
-        REF_FAILS(ctx, wisp_kpm(&m, A, &o), WISP_ERR_BOUNDS, "bound");
-        free(energy);
-        ref_free(H);
-        wisp_mat_free(A);
-    }
-}
-
-static void bad_options(void **state)
-{
-    wisp_ctx *ctx = *state;
-    wisp_mat *A = mat_of_spec(ctx, "laplace:nx=5,ny=4,nz=1", NULL);
-    int64_t outside[] = {3, 20}, negative[] = {-1};
-    static const wisp_bounds flat = {0, 0, 0}, nan_center = {NAN, 1, 0}, endless = {0, HUGE_VAL, 0};
-    const struct {
-        wisp_kpm_opts o;
-        wisp_status status;
-        const char *words;
-    } table[] = {
-        {{.moments = 1}, WISP_ERR_ARG, "moments: 1, it must be 2 to"},
-        {{.moments = -5}, WISP_ERR_ARG, "moments: -5"},
-        {{.moments = INT64_MAX}, WISP_ERR_ARG, "moments: 9223372036854775807"},
-        {{.vectors = -1}, WISP_ERR_ARG, "vectors: -1, at least 1"},
-        {{.vectors = INT64_MAX}, WISP_ERR_ARG, "vectors: 9223372036854775807"},
-        {{.first_vector = -1}, WISP_ERR_ARG, "first_vector: -1"},
-        {{.first_vector = 4294967290}, WISP_ERR_ARG, "numbered up to 4294967295"},
-        {{.width = -2}, WISP_ERR_ARG, "width: -2"},
-        {{.width = 2, .variant = WISP_KPM_NAIVE}, WISP_ERR_ARG, "width: 2 is for the blocked variant"},
-        {{.variant = (wisp_kpm_variant)7}, WISP_ERR_ARG, "variant: unknown value 7"},
-        {{.trace = (wisp_trace)9}, WISP_ERR_ARG, "trace: unknown value 9"},
-        {{.trace = WISP_TRACE_SITES}, WISP_ERR_ARG, "sites: none given"},
-        {{.trace = WISP_TRACE_SITES, .sites = outside, .vectors = 2},
-         WISP_ERR_ARG,
-         "sites: 20 is not a row; they are 0 to 19"},
-        {{.trace = WISP_TRACE_SITES, .sites = negative, .vectors = 1}, WISP_ERR_ARG, "sites: -1"},
-        {{.type = WISP_S}, WISP_ERR_UNSUPPORTED, "vectors of type single do not go with a matrix of type double"},
-        {{.type = WISP_C}, WISP_ERR_UNSUPPORTED, "complex single"},
-        {{.type = (wisp_type)17}, WISP_ERR_UNSUPPORTED, "vectors of type"},
-        {{.bounds_method = (wisp_bounds_method)5}, WISP_ERR_ARG, "bounds"},
-        {{.bounds_method = WISP_BOUNDS_GIVEN, .bounds = flat}, WISP_ERR_ARG, "halfwidth 0 are no interval"},
-        {{.bounds_method = WISP_BOUNDS_GIVEN, .bounds = nan_center}, WISP_ERR_ARG, "center nan"},
-        {{.bounds_method = WISP_BOUNDS_GIVEN, .bounds = endless}, WISP_ERR_ARG, "halfwidth inf"},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        wisp_moments m;
-        REF_FAILS(ctx, wisp_kpm(&m, A, &table[i].o), table[i].status, table[i].words);
-        assert_null(m.mu);
-    }
-    wisp_mat_free(A);
-}
-
-/* Matrices that have no density of states: named by their entry. */
-static void bad_matrices(void **state)
-{
-    wisp_ctx *ctx = *state;
-    static const wisp_bounds wide = {0, 100, 0};
-    struct {
-        int64_t rows, cols, i, j;
-        cplx value;
-        wisp_status status;
-        const char *words;
-    } table[] = {
-        {6, 7, 0, 0, 1, WISP_ERR_HERMITIAN, "rectangular (6 x 7)"},
-        {6, 6, 1, 4, 2, WISP_ERR_HERMITIAN, "not Hermitian: entries (1, 4) and (4, 1)"},
-        {6, 6, 3, 3, 2 + I, WISP_ERR_HERMITIAN, "entry (3, 3) on the diagonal is not real"},
-        {6, 6, 2, 2, NAN, WISP_ERR_NUMERIC, "row 2 of the matrix holds a NaN"},
-        {6, 6, 5, 5, HUGE_VAL, WISP_ERR_NUMERIC, "row 5"},
-        {6, 6, 5, 5, 1e308, WISP_ERR_NUMERIC, "too large"},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        ref_mat H = ref_new(table[i].rows, table[i].cols);
-        for (int64_t k = 0; k < 6; k++) REF_AT(H, k, k) = 1;
-        REF_AT(H, table[i].i, table[i].j) = table[i].value;
-        wisp_mat *A = mat_of(ctx, H, WISP_Z);
-        for (int method = 0; method < 3; method++) {
-            wisp_moments m;
-            wisp_kpm_opts o = {.bounds_method = (wisp_bounds_method)method, .bounds = wide};
-            if (method == WISP_BOUNDS_GIVEN && table[i].status == WISP_ERR_NUMERIC && isfinite(creal(table[i].value)))
-                continue;
-            REF_FAILS(ctx, wisp_kpm(&m, A, &o), table[i].status, table[i].words);
-        }
-        ref_free(H);
-        wisp_mat_free(A);
-    }
-}
-
-/* Stops after some steps. */
-typedef struct {
-    int left;
-    double last, flops;
-} stopper;
-static int stop(void *arg, const wisp_progress *p)
-{
-    stopper *s = arg;
-    if (strcmp(p->task, "moments")) return 0;
-    assert_true(p->done >= s->last && p->done <= 1 && p->flops >= s->flops);
-    s->last = p->done;
-    s->flops = p->flops;
-    return --s->left == 0;
-}
-
-static void cancel(void **state)
-{
-    (void)state;
-    stopper s = {-1, 0, 0};
-    wisp_ctx_opts c = {.progress = stop, .progress_arg = &s};
-    wisp_ctx *ctx = ref_ctx(&c);
-    wisp_mat *A = mat_of_spec(ctx, "topi:nx=4,ny=4,nz=2", NULL);
-    wisp_kpm_opts o = {.moments = 20, .vectors = 10, .width = 4, .seed = 2};
-    wisp_moments all, part;
-    REF_OK(ctx, wisp_kpm(&all, A, &o));
-    assert_true(s.last == 1 && s.flops == all.flops);
-    /* 20 moments are 10 sweeps; batches of 4, 4, 2 vectors; one step before each sweep, and one at the end. */
-    static const int64_t kept[] = {4, 4, 8};
-    for (int steps = 1; steps <= 30; steps++) {
-        s = (stopper){steps, 0, 0};
-        REF_FAILS(ctx, wisp_kpm(&part, A, &o), WISP_ERR_CANCELLED, "cancelled");
-        assert_int_equal(part.vectors, steps == 1 ? 0 : kept[(steps - 1) / 10]);
-        if (steps > 1) assert_int_equal(part.n, steps <= 10 ? 2 * (steps - 1) : 20);
-        for (int64_t v = 0; v < part.vectors; v++)
-            assert_memory_equal(part.mu + v * part.n, all.mu + v * 20, (size_t)part.n * sizeof(double));
-        wisp_moments_free(&part);
-        wisp_ctx_resume(ctx);
-    }
-    o.trace = WISP_TRACE_EXACT;
-    s = (stopper){25, 0, 0};
-    REF_FAILS(ctx, wisp_kpm(&part, A, &o), WISP_ERR_CANCELLED, "cancelled");
-    assert_int_equal(part.vectors, 0);
-    double mean[20];
-    REF_FAILS(ctx, wisp_moments_mean(ctx, &part, mean, NULL), WISP_ERR_ARG, "no vector was completed");
-    wisp_moments_free(&part);
-    /* Cancelled before it began. */
-    REF_FAILS(ctx, wisp_kpm(&part, A, &o), WISP_ERR_CANCELLED, "cancelled");
-    wisp_moments_free(&part);
-    wisp_moments_free(&all);
-    wisp_mat_free(A);
-    wisp_ctx_free(ctx);
-}
-
 /* Flops by table I, and memory as planned. */
 static void costs(void **state)
 {
@@ -460,38 +272,6 @@ static void costs(void **state)
     assert_true(wisp_kpm_plan(1000, WISP_DEFAULT, NULL) >= 0);
 }
 
-/* Every allocation may fail: a clear status, and nothing lost (the sanitizers look). */
-static void failing_memory(void **state)
-{
-    (void)state;
-    int failures = 0, passes = 0;
-    /* What a matrix can do without may be refused; past the last allocation all runs pass. */
-    for (int at = 1, done; passes < 40; at++) {
-        char number[16];
-        snprintf(number, sizeof number, "%d", at);
-        setenv("WISP_ALLOC_FAIL_AT", number, 1);
-        wisp_ctx *ctx = NULL;
-        wisp_mat *A = NULL;
-        wisp_src src = {0};
-        wisp_moments m = {0};
-        wisp_kpm_opts o = {.moments = 8, .vectors = 3, .variant = WISP_KPM_NAIVE};
-        wisp_status status = wisp_ctx_create(&ctx, NULL);
-        unsetenv("WISP_ALLOC_FAIL_AT");
-        if (status == WISP_OK) status = wisp_src_open_gallery(&src, ctx, "laplace:nx=6,ny=5,nz=1");
-        if (status == WISP_OK) status = wisp_mat_create(&A, ctx, &src, NULL);
-        if (status == WISP_OK) status = wisp_kpm(&m, A, &o);
-        done = status == WISP_OK;
-        if (!done) assert_int_equal(status, WISP_ERR_NOMEM);
-        failures += !done;
-        passes = done ? passes + 1 : 0;
-        wisp_moments_free(&m);
-        wisp_mat_free(A);
-        wisp_src_close(&src);
-        wisp_ctx_free(ctx);
-    }
-    assert_true(failures > 10);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -502,12 +282,7 @@ int main(void)
         cmocka_unit_test(variants_and_widths),
         cmocka_unit_test(random_vectors),
         cmocka_unit_test(threads),
-        cmocka_unit_test(guard),
-        cmocka_unit_test(bad_options),
-        cmocka_unit_test(bad_matrices),
-        cmocka_unit_test(cancel),
         cmocka_unit_test(costs),
-        cmocka_unit_test(failing_memory),
     };
     return cmocka_run_group_tests(tests, make_ctx, free_ctx);
 }

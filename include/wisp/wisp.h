@@ -114,9 +114,9 @@ WISP_API void wisp_ctx_set_cache(wisp_ctx *ctx, int64_t kept_bytes);
 WISP_API int64_t wisp_ctx_cache(wisp_ctx *ctx, int *measured);
 /* Bytes held now, and the most that were held at once. */
 WISP_API void wisp_ctx_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak);
-/* Stops what takes long (reading, assembling, spmmv and the solvers; now and from now on) with WISP_ERR_CANCELLED
-   within a fraction of a sweep. May be called from a signal handler or another thread. resume clears it; a call that
-   stopped early tells so even then. */
+/* Stops what takes long (reading, assembling, random numbers, spmmv and the solvers; now and from now on) with
+   WISP_ERR_CANCELLED within a fraction of a sweep. May be called from a signal handler or another thread. resume clears
+   it; a call that stopped early tells so even then. */
 WISP_API void wisp_ctx_cancel(wisp_ctx *ctx);
 WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
 

@@ -174,17 +174,34 @@ wisp_status wisp_blk_fill_fn(wisp_blk *x, wisp_fill_fn fn, void *arg)
     return WISP_OK;
 }
 
+typedef struct {
+    wisp_blk *x;
+    wisp_random kind;
+    uint64_t seed;
+    uint32_t stream, first;
+} random_run;
+
+/* A number takes some ten nanoseconds, a large block a second: so a look at the cancel flag with each row. */
+static void random_thread(void *arg, int thread, int threads)
+{
+    const random_run *r = arg;
+    wisp_blk *x = r->x;
+    const bool is_complex = wisp_type_is_complex(x->type);
+    const int64_t end = wisp__split(x->nrows, threads, thread + 1);
+    for (int64_t i = wisp__split(x->nrows, threads, thread); i < end && !wisp__cancelled(x->ctx); i++)
+        for (int j = 0; j < x->width; j++)
+            wisp__store(
+                x->type, element(x, i, j),
+                wisp__random_value(r->kind, is_complex, r->seed, user_row(x, i), r->first + (uint32_t)j, r->stream));
+}
+
 wisp_status wisp_blk_fill_random(wisp_blk *x, wisp_random kind, uint64_t seed, uint32_t stream, uint32_t first)
 {
     if (kind != WISP_RANDOM_TRACE && kind != WISP_RANDOM_GAUSS)
         return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "unknown kind of random vector %d", (int)kind);
-    const bool is_complex = wisp_type_is_complex(x->type);
-#pragma omp parallel for num_threads(x->ctx->threads) schedule(static) if (x->nrows * x->width > WISP__SMALL)
-    for (int64_t i = 0; i < x->nrows; i++)
-        for (int j = 0; j < x->width; j++)
-            wisp__store(x->type, element(x, i, j),
-                        wisp__random_value(kind, is_complex, seed, user_row(x, i), first + (uint32_t)j, stream));
-    return WISP_OK;
+    random_run r = {x, kind, seed, stream, first};
+    const bool little = x->nrows * x->width <= WISP__SMALL;
+    return wisp__whole(x->ctx, "filling a block", wisp__run_some(x->ctx, little, random_thread, &r));
 }
 
 wisp_status wisp_blk_fill_units(wisp_blk *x, const int64_t *row)

@@ -106,7 +106,11 @@ INLINE void FN(store_row)(const wisp__spmmv_params *p, unsigned terms, real *y, 
 {
 #if VL * REAL_BYTES == SIMD_BYTES && REALS * REAL_BYTES % 64 == 0
     if (terms == 0 && p->past) {
-        UNROLL for (int i = 0; i < NV; i++) simd_store_past(y + i * VL, &v[i], SIMD_BYTES);
+        UNROLL for (int i = 0; i < NV; i++)
+        {
+            const vec sum = v[i]; /* v itself has no address: gcc would move it about */
+            simd_store_past(y + i * VL, &sum, SIMD_BYTES);
+        }
         return;
     }
 #endif

@@ -1,0 +1,141 @@
+/* The model that orders of rows are chosen by, against closed forms, and what is worth a prefetch. */
+#include "data/order.h"
+#include "lattice.h"
+#include <math.h>
+
+static wisp__sell graph_of(const wisp_mat *A) { return A->local; }
+
+/* Bytes fetched until a row of an nx x ny lattice comes up for the last time: two lines of ny rows. */
+static double two_lines(int ny, int64_t row_bytes, int64_t entry_bytes)
+{
+    return 2.0 * ny * (2.0 * (double)row_bytes + 5.0 * (double)entry_bytes + 12);
+}
+
+/* Closed forms: a lattice in natural order needs two lines in the cache; without them each row comes three times. */
+static void model_counts(void **state)
+{
+    (void)state;
+    const int nx = 60, ny = 100;
+    const int64_t row = 256, entry = 12;
+    lattice l;
+    wisp_src src = lattice_open(&l, nx, ny, 1, 0);
+    wisp_ctx *ctx = ref_ctx(NULL);
+    wisp_mat *A;
+    wisp__traffic t;
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = WISP_ROWS_NATURAL, .C = 1}));
+    const wisp__sell g = graph_of(A);
+    const wisp__walk w = {.s = &g, .rows = A->rows, .cols = A->rows, .row_bytes = row, .entry_bytes = entry};
+    const double need = two_lines(ny, row, entry);
+    REF_OK(ctx, wisp__sweep_traffic(ctx, &w, &(wisp__caches){1.2 * need, 10 * need}, &t));
+    assert_true(t.excess == 1 && t.again == 0 && t.from_l3 == 0);
+    REF_OK(ctx, wisp__sweep_traffic(ctx, &w, &(wisp__caches){0.1 * need, 2.5 * need}, &t));
+    assert_true(t.excess == 1 && t.again == 0);
+    const double twice = 2 * (double)row * (nx - 2) / nx; /* the first and last line come twice in all */
+    assert_true(fabs(t.from_l3 - twice) < 0.05 * twice);
+    REF_OK(ctx, wisp__sweep_traffic(ctx, &w, &(wisp__caches){0.1 * need, 0.1 * need}, &t));
+    assert_true(fabs(t.excess - 3) < 0.1);
+    assert_true(fabs(t.again - twice) < 0.05 * twice);
+    /* Streams: matrix, y in and out, x once. */
+    const double stream = (double)g.entries / (double)A->rows * (double)entry + 12 + 3 * (double)row;
+    assert_true(fabs(t.stream - stream) < 16);
+    wisp_gather gather;
+    REF_OK(ctx, wisp_mat_gather(A, WISP_D, 1, &gather)); /* 48 KB fit any second-level cache */
+    assert_true(gather.excess == 1 && gather.from_l3 == 0);
+    REF_FAILS(ctx, wisp_mat_gather(A, WISP_D, 0, &gather), WISP_ERR_ARG, "width 0");
+    wisp_mat_free(A);
+    lattice_close(&l);
+    wisp_ctx_free(ctx);
+}
+
+/* Slices of p rows in a line leave an excess of 2/p where the natural order has 2. */
+static void tiles_save_traffic(void **state)
+{
+    (void)state;
+    const int nx = 100, ny = 264, per = 11; /* rows of a block */
+    const int64_t row = 256, entry = 12;
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2, .no_pin = 1});
+    for (int scrambled = 0; scrambled < 2; scrambled++) {
+        lattice l;
+        wisp_src src = lattice_open(&l, nx, ny, 1, (uint64_t)scrambled);
+        wisp_mat *A;
+        wisp__levels v;
+        wisp__traffic t;
+        REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = WISP_ROWS_NATURAL, .C = 1}));
+        const wisp__sell g = graph_of(A);
+        const int64_t blocks = (A->rows + per - 1) / per;
+        int32_t *visit = malloc((size_t)blocks * sizeof *visit);
+        if (scrambled)
+            REF_OK(ctx, wisp__levels_rcm(ctx, &g, A->rows, &v));
+        else
+            REF_OK(ctx, wisp__levels_natural(ctx, A->rows, ny, &v));
+        assert_int_equal(v.begin[0], 0);
+        assert_int_equal(v.begin[v.levels], A->rows);
+        for (int slices = 12; slices >= 6; slices /= 2) {
+            REF_OK(ctx, wisp__tiles_visit(ctx, &v, A->rows, slices, per, visit));
+            const wisp__walk w = {.s = &g,
+                                  .rows = A->rows,
+                                  .cols = A->rows,
+                                  .user = v.row,
+                                  .visit = visit,
+                                  .visits = blocks,
+                                  .visit_rows = per,
+                                  .row_bytes = row,
+                                  .entry_bytes = entry};
+            const double cache = 3 * two_lines(ny / slices, row, entry);
+            REF_OK(ctx, wisp__sweep_traffic(ctx, &w, &(wisp__caches){cache, cache}, &t));
+            const double expect = 1 + 2.0 * (slices - 1) / ny;
+            if (scrambled)
+                assert_true(t.excess <
+                            (slices == 12 ? 1.9 : 1.6)); /* blocks are wider than slices, levels uneven; else 3 */
+            else
+                assert_true(fabs(t.excess - expect) < 0.02);
+        }
+        wisp__levels_free(ctx, &v);
+        free(visit);
+        wisp_mat_free(A);
+        lattice_close(&l);
+    }
+    wisp_ctx_free(ctx);
+}
+
+/* Of a lattice's five entries the one a line ahead is new; where no line stays near, those of the three lines; where
+   nothing does, all. The same if the rows are stored as patterns. */
+static void new_gathers(void **state)
+{
+    (void)state;
+    const int nx = 60, ny = 100;
+    enum { W = 16 };
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 1, .no_pin = 1});
+    for (int patterns = 0; patterns < 2; patterns++) {
+        lattice l;
+        wisp_src src = lattice_open(&l, nx, ny, 1, 0);
+        wisp_mat *A;
+        const wisp_format format = patterns ? WISP_FORMAT_COMPRESSED : WISP_FORMAT_SELL;
+        REF_OK(ctx, wisp_mat_create(&A, ctx, &src,
+                                    &(wisp_mat_opts){.order = WISP_ROWS_NATURAL, .width = W, .format = format}));
+        assert_int_equal(!!A->local.pattern, patterns);
+        const int64_t line = 2 * ny * W * 8;                                       /* of x and y */
+        static const unsigned want[] = {1u << 4, 1u << 4 | 1u << 3 | 1u << 0, 31}; /* -ny, -1, 0, 1, ny */
+        const int64_t near[] = {4 * line, line / 4, 1};
+        for (int i = 0; i < 3; i++) {
+            REF_OK(ctx, wisp__find_fresh(A, near[i]));
+            int64_t right = 0, rows = 0;
+            for (int64_t row = 5 * ny; row < (nx - 5) * ny; row++) {
+                if (row % ny < 2 || row % ny > ny - 3) continue;
+                right += A->local.fresh[patterns ? A->local.pattern[row] : row] == want[i];
+                rows++;
+            }
+            assert_true(right >= rows * 98 / 100);
+        }
+        wisp_mat_free(A);
+        lattice_close(&l);
+    }
+    wisp_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(model_counts), cmocka_unit_test(tiles_save_traffic),
+                                       cmocka_unit_test(new_gathers)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
