@@ -215,20 +215,13 @@ static void gram_copied(const wisp__gram_params *p, strip_part s, int b)
     gram_columns(p, s, NULL, b);
 }
 
-/* Rows of a strip: fewer where those and the next ones then fit the first level of cache together. */
-static int strip_rows(const wisp__gram_params *p, int tiles)
-{
-    enum { FEWER = K_STRIP / 2, NEAR = 16 << 10 };
-    const int bytes = (p->p + p->q) * REAL_BYTES;
-    return tiles > 1 && K_STRIP * bytes > NEAR && FEWER * bytes <= NEAR ? FEWER : K_STRIP;
-}
-
 void GRAM(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error)
 {
     /* Rows before this one may be read beyond their end by a register. */
     const int64_t lack = (p->q + FULL - 1) / FULL * FULL - p->q, unsafe = (lack + p->ld_w - 1) / p->ld_w;
     const int64_t safe = p->rows - unsafe;
-    const int tiles = (p->p + TILE - 1) / TILE * ((p->q + OVER - 1) / OVER), rows = strip_rows(p, tiles);
+    /* What several tiles read comes ahead into the first level of cache, which holds few rows. */
+    const int tiles = (p->p + TILE - 1) / TILE * ((p->q + OVER - 1) / OVER), rows = tiles > 1 ? K_STRIP / 2 : K_STRIP;
     gram_rows from = {NULL, NULL, ahead_of(p->ld_v, p->p, rows, tiles, 1), ahead_of(p->ld_w, p->q, rows, tiles, 2)};
     for (int64_t strip = begin; strip < end; strip += rows) {
         const int64_t strip_end = strip + rows < end ? strip + rows : end;
