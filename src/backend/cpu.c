@@ -180,6 +180,7 @@ static wisp_status cpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_pa
 }
 
 typedef struct {
+    const wisp__isa *isa;
     wisp__dot_fn fn;
     const wisp__dot_params *p;
     int64_t count, per_block;
@@ -187,24 +188,36 @@ typedef struct {
     double *partial;
 } dot_run;
 
+/* The sums of a block, one row of them; its sums of a period stay with the thread. */
+static void dot_block(const dot_run *r, int64_t block, double *sum)
+{
+    const wisp__dot_params *p = r->p;
+    const int kinds = r->cross ? 2 : 1, parts = r->compensated ? 2 : 1, row = p->period / p->rows;
+    const int64_t begin = block * r->per_block, end = WISP__MIN(begin + r->per_block, r->count);
+    const size_t sums = (size_t)(kinds * p->period), bytes = (size_t)row * sizeof *sum;
+    double period[4 * K_DOT_PERIOD], *work = p->rows > 1 ? period : sum;
+    memset(work, 0, (size_t)parts * sums * sizeof *work);
+    r->fn(p, begin, end, r->cross, work, r->compensated ? work + sums : NULL);
+    for (int k = 0; k < kinds && p->rows > 1; k++) {
+        double *s = work + k * p->period, *error = r->compensated ? s + sums : NULL;
+        r->isa->fold(p->rows, row, s, error);
+        memcpy(sum + k * row, s, bytes);
+        if (error) memcpy(sum + (kinds + k) * row, error, bytes);
+    }
+}
+
 static void dot_thread(void *arg, int thread, int threads)
 {
     const dot_run *r = arg;
-    const int64_t blocks = (r->count + r->per_block - 1) / r->per_block;
-    const size_t sums = (size_t)r->p->period * (r->cross ? 2 : 1), step = r->compensated ? 2 * sums : sums;
-    const int64_t end = wisp__split(blocks, threads, thread + 1);
-    for (int64_t b = wisp__split(blocks, threads, thread); b < end; b++) {
-        double *sum = r->partial + (size_t)b * step;
-        memset(sum, 0, step * sizeof *sum);
-        r->fn(r->p, b * r->per_block, WISP__MIN((b + 1) * r->per_block, r->count), r->cross, sum,
-              r->compensated ? sum + sums : NULL);
-    }
+    const int64_t blocks = (r->count + r->per_block - 1) / r->per_block, end = wisp__split(blocks, threads, thread + 1);
+    const int64_t step = r->p->period / r->p->rows * (r->cross ? 2 : 1) * (r->compensated ? 2 : 1);
+    for (int64_t b = wisp__split(blocks, threads, thread); b < end; b++) dot_block(r, b, r->partial + b * step);
 }
 
 static wisp_status cpu_dot(wisp_ctx *ctx, bool is_double, bool cross, bool compensated, const wisp__dot_params *p,
                            int64_t count, int64_t per_block, double *partial)
 {
-    dot_run run = {ctx->isa->dot[is_double], p, count, per_block, cross, compensated, partial};
+    dot_run run = {ctx->isa, ctx->isa->dot[is_double], p, count, per_block, cross, compensated, partial};
     wisp__run_some(ctx, count * p->period < WISP__SMALL, dot_thread, &run);
     return WISP_OK;
 }

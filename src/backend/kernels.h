@@ -42,6 +42,7 @@ typedef struct wisp__isa {
     wisp__axpby_fn axpby[2]; /* float, double */
     wisp__dot_fn dot[2];
     wisp__sum_fn sum;
+    wisp__fold_fn fold;
     wisp__gram_fn gram[2];
     wisp__update_fn update[2];
     const wisp__stream_table *stream[2];

@@ -74,6 +74,19 @@ void SUM(double *partial, int64_t blocks, size_t size, size_t begin, size_t end,
             }
     }
 }
+
+/* Half of the rows at a time: one after the other would take longer than a short dot itself. */
+void FOLD(int rows, int row, double *sum, double *error)
+{
+    for (int half; rows > 1; rows = half) {
+        half = (rows + 1) / 2;
+        const int from = half * row, n = (rows - half) * row;
+        if (error)
+            add_sums(n, sum + from, error + from, sum, error);
+        else
+            IVDEP for (int l = 0; l < n; l++) sum[l] += sum[from + l];
+    }
+}
 #endif
 
 /* Adds up to K_STRIP periods in the real type before each sum in double. */

@@ -150,14 +150,18 @@ typedef void (*wisp__axpby_fn)(const wisp__axpby_params *p, int64_t begin, int64
 typedef struct {
     const void *x, *y;
     int64_t ld_x, ld_y;
-    int period;
+    int period, rows; /* rows in a period */
 } wisp__dot_params;
+/* Periods of several rows have fewer elements. */
+enum { K_DOT_PERIOD = 1024 };
 typedef void (*wisp__dot_fn)(const wisp__dot_params *p, int64_t begin, int64_t end, int cross, double *sum,
                              double *error);
 
 /* partial[blocks][1 or, compensated, 2][size], elements [begin, end): all blocks are added up in the order of a tree,
    with the rounding errors if compensated; the sum is in partial[0]. */
 typedef void (*wisp__sum_fn)(double *partial, int64_t blocks, size_t size, size_t begin, size_t end, int compensated);
+/* The sums of so many rows, `row` numbers each, go into the first row; with their errors if that is not NULL. */
+typedef void (*wisp__fold_fn)(int rows, int row, double *sum, double *error);
 
 /* Blocks of p and q real columns (a complex one counts two): sums of v_ia w_ib over rows [begin, end), begin a
    multiple of K_STRIP, are added to sum[p][q] strip by strip; error, if not NULL, takes the rounding errors of these

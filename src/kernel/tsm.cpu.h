@@ -36,52 +36,16 @@ typedef real vec_mem __attribute__((vector_size(SIMD_BYTES), aligned(REAL_BYTES)
 
 enum { OVER = 2 * FULL, PREFETCH_BYTES = 4096, LINE_BYTES = 64 };
 
-/* Rows to fetch ahead, whole and in order as memory likes it. */
-typedef struct {
-    const char *at;
-    int64_t ld;
-    int lines;
-} fetch;
-
-INLINE void fetch_row(fetch *f)
-{
-    for (int l = 0; l < f->lines; l++) __builtin_prefetch(f->at + l * LINE_BYTES, 0, 2);
-    f->at += f->ld;
-}
-
-/* So many with each tile. */
-typedef struct {
-    fetch next;
-    int rows;
-} fetches;
-
-INLINE void fetch_rows(fetches *f)
-{
-    for (int r = 0; r < f->rows; r++) fetch_row(&f->next);
-}
-
-/* A tile's share of the rows one strip ahead (and at least a few kilobytes), if a strip is gone through in so many
-   panels; lines instead of rows where the rows have no gaps. Narrow rows are left to the hardware. */
-INLINE fetches fetches_of(const real *row, int64_t ld, int reals, int panels)
-{
-    const int bytes = reals * REAL_BYTES, lines = TILE * bytes / LINE_BYTES / panels;
-    const int64_t least = PREFETCH_BYTES / REAL_BYTES / ld;
-    const char *at = (const char *)(row + (least > K_UPDATE_ROWS ? least : K_UPDATE_ROWS) * ld);
-    if (bytes < LINE_BYTES) return (fetches){{NULL, 0, 0}, 0};
-    if (ld == reals && lines) return (fetches){{at, lines * LINE_BYTES, lines}, 1};
-    return (fetches){{at, ld * REAL_BYTES, (bytes + LINE_BYTES - 1) / LINE_BYTES}, panels < TILE ? TILE / panels : 1};
-}
-
 /* Part of a strip: rows of V from column a, rows of W from column b. */
 typedef struct {
     const real *v, *w;
     int64_t ld_v, ld_w;
-    int rows, n;         /* n: columns of W that count */
-    int64_t ld;          /* of the sums */
-    double *sum, *error; /* error: NULL if plain */
-    fetch far_v, far_w;
-    int64_t share; /* rows that a tile fetches ahead */
-    int every;     /* once in as many rows; 1: the only tile looks ahead itself */
+    int rows, n;               /* n: columns of W that count */
+    int64_t ld;                /* of the sums */
+    double *sum, *error;       /* error: NULL if plain */
+    const char *far_v, *far_w; /* what is fetched with the first row, and how far from there with the next */
+    int64_t step_v, step_w;
+    int lines; /* of W that a row fetches, 1 or 2, with one of V; 0: nothing is fetched */
 } strip_part;
 
 enum { DOUBLES = SIMD_BYTES / 8 };
@@ -129,26 +93,28 @@ INLINE void gram_tile(const int mr, const int nv, const strip_part *s)
     vec acc[4][TILE][2];
     EACH_SUM(u) EACH_ROW(r) EACH_REG(k) acc[u][r][k] = (vec){0};
     const real *v = s->v, *w = s->w;
-    fetch far_v = s->far_v, far_w = s->far_w;
-    const int64_t near_v = s->every == 1 ? far_v.at - (const char *)v : 0,
-                  near_w = s->every == 1 ? far_w.at - (const char *)w : 0;
+    const char *far_v = s->far_v, *far_w = s->far_w;
+    const int lines = s->lines;
+    /* The rows of a turn may share a line. */
+    const int once = each * (s->step_v > s->step_w ? s->step_v : s->step_w) <= LINE_BYTES;
+    const int64_t step_v = once ? each * s->step_v : s->step_v, step_w = once ? each * s->step_w : s->step_w;
     int i = 0;
-    while (i + each <= s->rows) {
-        const int stop = s->every == 1 || s->rows - i < s->every * each ? s->rows : i + s->every * each;
-        if (s->every > 1) EACH_SUM(u) fetch_row(&far_v), fetch_row(&far_w);
-        for (; i + each <= stop; i += each) {
-            EACH_SUM(u)
+    for (; i + each <= s->rows; i += each) {
+        if (lines) EACH_SUM(u) if (u == 0 || !once)
             {
-                if (near_v) {
-                    __builtin_prefetch((const char *)v + near_v, 0, 2);
-                    EACH_REG(k) __builtin_prefetch((const char *)(w + k * FULL) + near_w, 0, 2);
-                }
-                vec x[2];
-                EACH_REG(k) x[k] = *(const vec_mem *)(w + k * FULL);
-                EACH_ROW(r) EACH_REG(k) acc[u][r][k] += v[r] * x[k];
-                v += s->ld_v;
-                w += s->ld_w;
+                __builtin_prefetch(far_v);
+                __builtin_prefetch(far_w);
+                if (lines > 1) __builtin_prefetch(far_w + LINE_BYTES);
+                far_v += step_v;
+                far_w += step_w;
             }
+        EACH_SUM(u)
+        {
+            vec x[2];
+            EACH_REG(k) x[k] = *(const vec_mem *)(w + k * FULL);
+            EACH_ROW(r) EACH_REG(k) acc[u][r][k] += v[r] * x[k];
+            v += s->ld_v;
+            w += s->ld_w;
         }
     }
     for (; i < s->rows; i++, v += s->ld_v, w += s->ld_w)
@@ -191,46 +157,62 @@ static const gram_tile_fn gram_tiles[TILE][2] = {
 #endif
 };
 
-/* Columns b .. b + n - 1 of W with all of V, over the rows of one part; each tile fetches its share of the rows ahead,
-   so that memory is busy all the time. */
-static void gram_columns(const wisp__gram_params *p, strip_part s)
+/* How a block's next rows are fetched while a strip is gone through, tile by tile: each tile has its part of them,
+   whole and in order as memory likes it; or its columns, if there are gaps between rows. */
+typedef struct {
+    int64_t ahead, step, tile; /* bytes to the first line, from row to row, from tile to tile */
+    int tiles;                 /* so many have a part */
+} gram_ahead;
+
+static gram_ahead ahead_of(int64_t ld, int reals, int rows, int tiles, int lines)
 {
-    for (int a = 0; a < p->p; a += TILE) {
+    const int64_t least = PREFETCH_BYTES / REAL_BYTES / ld, first = tiles > 1 ? rows : least > 1 ? least : 1;
+    const int64_t row = ld * REAL_BYTES, part = (row + tiles - 1) / tiles;
+    if (ld == reals) return (gram_ahead){first * row, part, part * rows, tiles};
+    return (gram_ahead){first * row, row, lines * LINE_BYTES,
+                        (reals * REAL_BYTES + lines * LINE_BYTES - 1) / (lines * LINE_BYTES)};
+}
+
+/* Where tile t begins; nothing new if it has no part. */
+static const char *fetch_from(const gram_ahead *f, int t, const real *row, int64_t *step)
+{
+    *step = t < f->tiles ? f->step : 0;
+    return (const char *)row + (t < f->tiles ? f->ahead + t * f->tile : 0);
+}
+
+/* Rows of V and W from the beginning of a strip, and what comes ahead of them. */
+typedef struct {
+    const real *v, *w;
+    gram_ahead far_v, far_w;
+} gram_rows;
+
+/* Columns b .. b + n - 1 of W with all of V, over the rows of one part; from: NULL if nothing shall be fetched. */
+static void gram_columns(const wisp__gram_params *p, strip_part s, const gram_rows *from, int b)
+{
+    int t = b / OVER * ((p->p + TILE - 1) / TILE);
+    for (int a = 0; a < p->p; a += TILE, t++) {
         const int mr = p->p - a < TILE ? p->p - a : TILE;
+        if (from) {
+            s.far_v = fetch_from(&from->far_v, t, from->v, &s.step_v);
+            s.far_w = fetch_from(&from->far_w, t, from->w, &s.step_w);
+            s.lines = s.step_w > LINE_BYTES ? 2 : 1;
+        }
         gram_tiles[mr - 1][s.n > FULL](&s);
         s.v += mr;
         s.sum += mr * s.ld;
         if (s.error) s.error += mr * s.ld;
-        s.far_v.at += s.share * s.far_v.ld;
-        s.far_w.at += s.share * s.far_w.ld;
     }
 }
 
-/* Bytes to look ahead: the next strip where it is walked several times, else a few kilobytes. */
-static int64_t bytes_ahead(const wisp__gram_params *p, int64_t ld)
-{
-    if (p->p > TILE || p->q > OVER) return K_STRIP * ld * REAL_BYTES;
-    const int64_t rows = PREFETCH_BYTES / REAL_BYTES / ld;
-    return (rows > 1 ? rows : 1) * ld * REAL_BYTES;
-}
-
-static fetch fetch_from(const real *row, int64_t ld, int reals, const wisp__gram_params *p)
-{
-    return (fetch){(const char *)row + bytes_ahead(p, ld), ld * REAL_BYTES,
-                   (reals * REAL_BYTES + LINE_BYTES - 1) / LINE_BYTES};
-}
-
 /* The last rows of a strip, behind which the array may end. */
-static void gram_copied(const wisp__gram_params *p, strip_part s)
+static void gram_copied(const wisp__gram_params *p, strip_part s, int b)
 {
     real copy[FULL * OVER] = {0};
     for (int64_t i = 0; i < s.rows; i++)
         for (int k = 0; k < s.n; k++) copy[i * OVER + k] = s.w[i * s.ld_w + k];
     s.w = copy;
     s.ld_w = OVER;
-    s.every = K_STRIP; /* nothing is fetched */
-    s.far_v.lines = s.far_w.lines = 0;
-    gram_columns(p, s);
+    gram_columns(p, s, NULL, b);
 }
 
 void GRAM(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error)
@@ -238,39 +220,69 @@ void GRAM(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, d
     /* Rows before this one may be read beyond their end by a register. */
     const int64_t lack = (p->q + FULL - 1) / FULL * FULL - p->q, unsafe = (lack + p->ld_w - 1) / p->ld_w;
     const int64_t safe = p->rows - unsafe;
-    const int across = (p->p + TILE - 1) / TILE, tiles = across * ((p->q + OVER - 1) / OVER);
-    for (int64_t strip = begin; strip < end; strip += K_STRIP) {
-        const int64_t strip_end = strip + K_STRIP < end ? strip + K_STRIP : end;
-        const real *v = (const real *)p->v + strip * p->ld_v, *w = (const real *)p->w + strip * p->ld_w;
-        strip_part s = {.v = v,
-                        .ld_v = p->ld_v,
-                        .ld_w = p->ld_w,
-                        .ld = p->q,
-                        .far_v = fetch_from(v, p->ld_v, p->p, p),
-                        .far_w = fetch_from(w, p->ld_w, p->q, p),
-                        .share = (K_STRIP + tiles - 1) / tiles,
-                        .every = tiles};
+    /* What several tiles read comes ahead into the first level of cache, which holds few rows. */
+    const int tiles = (p->p + TILE - 1) / TILE * ((p->q + OVER - 1) / OVER), rows = tiles > 1 ? K_STRIP / 2 : K_STRIP;
+    gram_rows from = {NULL, NULL, ahead_of(p->ld_v, p->p, rows, tiles, 1), ahead_of(p->ld_w, p->q, rows, tiles, 2)};
+    for (int64_t strip = begin; strip < end; strip += rows) {
+        const int64_t strip_end = strip + rows < end ? strip + rows : end;
+        from.v = (const real *)p->v + strip * p->ld_v;
+        from.w = (const real *)p->w + strip * p->ld_w;
+        strip_part s = {.v = from.v, .ld_v = p->ld_v, .ld_w = p->ld_w, .ld = p->q};
         for (int b = 0; b < p->q; b += OVER) {
             s.n = p->q - b < OVER ? p->q - b : OVER;
             const int64_t direct = s.n % FULL == 0 || strip_end <= safe ? strip_end : safe > strip ? safe : strip;
-            s.w = w + b;
+            s.w = from.w + b;
             s.sum = sum + b;
             s.error = error ? error + b : NULL;
             s.rows = (int)(direct - strip);
-            if (direct > strip) gram_columns(p, s);
-            s.far_v.at += across * s.share * s.far_v.ld;
-            s.far_w.at += across * s.share * s.far_w.ld;
+            if (direct > strip) gram_columns(p, s, &from, b);
             if (direct == strip_end) continue;
             strip_part last = s;
             last.v += (direct - strip) * s.ld_v;
             last.w += (direct - strip) * s.ld_w;
             last.rows = (int)(strip_end - direct);
-            gram_copied(p, last);
+            gram_copied(p, last, b);
         }
     }
 }
 
 /* ---- update ---------------------------------------------------------------------------------- */
+
+/* Rows to fetch ahead, whole and in order as memory likes it. */
+typedef struct {
+    const char *at;
+    int64_t ld;
+    int lines;
+} fetch;
+
+INLINE void fetch_row(fetch *f)
+{
+    for (int l = 0; l < f->lines; l++) __builtin_prefetch(f->at + l * LINE_BYTES, 0, 2);
+    f->at += f->ld;
+}
+
+/* So many with each tile. */
+typedef struct {
+    fetch next;
+    int rows;
+} fetches;
+
+INLINE void fetch_rows(fetches *f)
+{
+    for (int r = 0; r < f->rows; r++) fetch_row(&f->next);
+}
+
+/* A tile's share of the rows one strip ahead (and at least a few kilobytes), if a strip is gone through in so many
+   panels; lines instead of rows where the rows have no gaps. Narrow rows are left to the hardware. */
+INLINE fetches fetches_of(const real *row, int64_t ld, int reals, int panels)
+{
+    const int bytes = reals * REAL_BYTES, lines = TILE * bytes / LINE_BYTES / panels;
+    const int64_t least = PREFETCH_BYTES / REAL_BYTES / ld;
+    const char *at = (const char *)(row + (least > K_UPDATE_ROWS ? least : K_UPDATE_ROWS) * ld);
+    if (bytes < LINE_BYTES) return (fetches){{NULL, 0, 0}, 0};
+    if (ld == reals && lines) return (fetches){{at, lines * LINE_BYTES, lines}, 1};
+    return (fetches){{at, ld * REAL_BYTES, (bytes + LINE_BYTES - 1) / LINE_BYTES}, panels < TILE ? TILE / panels : 1};
+}
 
 /* Rows of a strip, and some of their columns. */
 typedef struct {

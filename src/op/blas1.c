@@ -144,32 +144,17 @@ wisp_status wisp_vscal(wisp_blk *x, const wisp_scalar *alpha) { return checked("
 
 /* ---- dots ------------------------------------------------------------------------------------ */
 
-/* The sums of all rows of a period, `row` numbers each, go into the first row: half of them at a time, for one after
-   the other would take longer than a short dot itself. */
-static void add_rows(int rows, int row, double *sum, double *error)
-{
-    while (rows > 1) {
-        const int half = (rows + 1) / 2, from = half * row, n = (rows - half) * row;
-        for (int l = 0; l < n; l++)
-            wisp__add(sum + l, error ? error + l : NULL, sum[from + l], error ? error[from + l] : 0);
-        rows = half;
-    }
-}
-
-/* Adds a pass's sums to dot[width]: period element l belongs to column l / parts % width. Errors as in wisp__add. */
-static void gather_dots(const wisp_blk *x, int period, bool cross, double *sum, double *sum_error, wisp_scalar *dot,
+/* Adds a pass's sums to dot[width]: real element l belongs to column l / parts. Errors as in wisp__add. */
+static void gather_dots(const wisp_blk *x, bool cross, const double *sum, const double *sum_error, wisp_scalar *dot,
                         double *error)
 {
     const int parts = wisp__parts(x->type), row = x->width * parts;
-    for (int im = 0; im <= cross; im++) {
-        double *s = sum + im * period, *e = error ? sum_error + im * period : NULL;
-        add_rows(period / row, row, s, e);
+    for (int im = 0; im <= cross; im++)
         for (int l = 0; l < row; l++) {
-            const int j = 2 * (l / parts) + im;
+            const int j = 2 * (l / parts) + im, from = im * row + l;
             const double sign = im && l % 2 ? -1 : 1; /* x_re y_im - x_im y_re */
-            wisp__add(&dot->re + j, error ? error + j : NULL, sign * s[l], e ? sign * e[l] : 0);
+            wisp__add(&dot->re + j, error ? error + j : NULL, sign * sum[from], error ? sign * sum_error[from] : 0);
         }
-    }
 }
 
 /* The dots of this process; compensated with their errors, error[2 width], if that is not NULL. */
@@ -183,15 +168,17 @@ static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, w
     const size_t size = wisp_type_size(x->type) / (size_t)parts;
     memset(dot, 0, (size_t)x->width * sizeof *dot);
     if (error) memset(error, 0, 2 * (size_t)x->width * sizeof *error);
-    wisp__dot_params p = {x->data, y->data, x->stride * parts * c.rows, y->stride * parts * c.rows, c.period};
+    wisp__dot_params p = {x->data, y->data, x->stride * parts * c.rows, y->stride * parts * c.rows, c.period, c.rows};
     for (int pass = 0; pass < 2; pass++) {
         if (pass) {
             p.x = x->data + (size_t)(c.count * p.ld_x) * size;
             p.y = y->data + (size_t)(c.count * p.ld_y) * size;
             p.ld_x = p.ld_y = p.period = x->width * parts;
+            p.rows = 1;
         }
-        const size_t sums = (size_t)p.period * (cross ? 2 : 1), step = error ? 2 * sums : sums;
-        const int64_t count = pass ? c.tail : c.count, per = wisp__rows_per_sum(count, step, SUMS, 1);
+        const size_t sums = (size_t)(x->width * parts * (cross ? 2 : 1)), step = error ? 2 * sums : sums;
+        const int64_t count = pass ? c.tail : c.count;
+        const int64_t per = wisp__rows_per_sum(count, step * (size_t)p.rows, SUMS, 1);
         const int64_t blocks = (count + per - 1) / per;
         if (count == 0) continue;
         double *partial;
@@ -199,7 +186,7 @@ static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, w
         if (status == WISP_OK) status = ctx->backend->dot(ctx, is_double, cross, error, &p, count, per, partial);
         if (status != WISP_OK) return status;
         ctx->backend->sum(ctx, error, partial, blocks, sums);
-        gather_dots(x, p.period, cross, partial, partial + sums, dot, error);
+        gather_dots(x, cross, partial, partial + sums, dot, error);
     }
     return WISP_OK;
 }

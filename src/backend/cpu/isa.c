@@ -23,6 +23,7 @@ void FN(gram_d)(const wisp__gram_params *p, int64_t begin, int64_t end, double *
 void FN(update_s)(const wisp__update_params *p, int64_t begin, int64_t end, void *copy);
 void FN(update_d)(const wisp__update_params *p, int64_t begin, int64_t end, void *copy);
 void FN(sum)(double *partial, int64_t blocks, size_t size, size_t begin, size_t end, int compensated);
+void FN(fold)(int rows, int row, double *sum, double *error);
 extern const wisp__stream_table FN(stream_s), FN(stream_d);
 extern const wisp__reference_fn FN(reference_d)[], FN(reference_z)[];
 
@@ -42,6 +43,7 @@ const wisp__isa TABLE = {
     {FN(axpby_s), FN(axpby_d)},
     {FN(dot_s), FN(dot_d)},
     FN(sum),
+    FN(fold),
     {FN(gram_s), FN(gram_d)},
     {FN(update_s), FN(update_d)},
     {&FN(stream_s), &FN(stream_d)},
