@@ -8,6 +8,7 @@
    in slices it is time skewing.
    Which walk is best is found by following the groups through a model of the cache. */
 #include "cascade.h"
+#include <math.h>
 #include <string.h>
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -65,10 +66,10 @@ static void append(const plan *p, order *o, int32_t g, int32_t after)
 
 /* What became ready by the task before is put off for another one, if there is any: else every task would wait for the
    slowest thread of the one before. `task`: where it was pushed, which is when it became ready; these rise. */
-static int64_t pick(const order *o, const int32_t *became, int64_t top)
+static int64_t pick(const plan *p, const order *o, const int32_t *became)
 {
-    int64_t i = top;
-    while (i > 0 && became[i - 1] == o->tasks - 1) i--;
+    int64_t i = o->top;
+    while (p->ctx->threads > 1 && i > 0 && became[i - 1] == o->tasks - 1) i--;
     return i - 1;
 }
 
@@ -86,7 +87,7 @@ static void advance(const plan *p, order *o, int32_t g, bool end)
             became[o->top] = (int32_t)o->tasks - 1;
             p->stack[o->top++] = h;
         }
-        int64_t i = pick(o, became, o->top);
+        int64_t i = pick(p, o, became);
         if (i < 0 && end) i = o->top - 1;
         if (i < 0) return;
         now = p->stack[i];
@@ -113,24 +114,17 @@ typedef struct {
     double budget;
 } cache;
 
-/* How much of a group comes from memory, by how much was fetched since it was met: nothing, if that is a small part of
-   what the cache holds, and all, if it is more than that; in between some, for others use the cache, too, and sets of
-   lines fill unevenly. (Evicting what was used longest ago, exactly, was tried instead: group by group it falls off a
-   cliff that real caches do not have, and cuts the walks into slices where one slice is faster.) `times`: 2 if it goes
-   back, too. */
+/* How much of what was met before comes from memory, by how much was fetched since: as if whatever is fetched took the
+   place of any line with equal chance. So traffic grows smoothly with what the steps in flight hold, well before that
+   is all the cache. (Evicting what was used longest ago, exactly, was tried instead: group by group it falls off a
+   cliff that real caches do not have; with a clock that moves with what is fetched alone nothing is ever lost from a
+   front that is larger than the cache.) `times`: 2 if it goes back, too. */
 static void touch(cache *c, double *when, double bytes, double times)
 {
-    const double stays = 0.3, past = (c->now - *when) / c->budget;
-    const double missed = WISP__MIN(WISP__MAX((past - stays) / (1 - stays), 0), 1);
+    const double missed = -expm1((*when - c->now) / c->budget);
     c->bytes += times * bytes * missed;
     c->now += bytes * missed;
     *when = c->now;
-}
-
-static void forget(const plan *p, cache *c)
-{
-    c->now = c->bytes = 0;
-    for (int64_t i = 0; i < 3 * p->groups; i++) p->when[i] = -2 * c->budget;
 }
 
 /* One task; the share of what it reads but y that comes from memory. */
@@ -146,24 +140,17 @@ static double meet(const plan *p, cache *c, wisp__task t)
     return missed / ((double)(end - begin) * p->vector_bytes + p->matrix_bytes);
 }
 
-/* Bytes from and to memory for each step. */
-static double follow(const plan *p, const order *o)
+/* Bytes from and to memory for each step. Tasks that find nearly all in the cache are marked: these run without
+   prefetch, which costs the core much and them nothing. (Depth 8 of a bar, width 8: 1.66 times plain sweeps so, 1.32
+   with prefetch. topi 100x100x40, where more comes from afar, width 16, depth 4: 0.64 with no prefetch at all, 0.95
+   with it everywhere in one run; 1.16 so in another.) */
+static double follow(const plan *p, order *o)
 {
+    const double nearly_none = 0.1;
     cache c = {.budget = p->budget};
-    forget(p, &c);
-    for (int64_t i = 0; i < o->tasks; i++) meet(p, &c, o->task[i]);
-    return c.bytes / p->steps;
-}
-
-/* Which tasks find nearly all in the part of the cache that is sure to be there: these run without prefetch. (Width 8,
-   depth 8 of a bar: 1.66 times plain sweeps so, 1.32 with it; topi 100x100x40, where much comes from farther, depth 4
-   at width 16: 0.62 with no prefetch at all, 0.95 with it, 1.08 so.) */
-static void mark_near(const plan *p, order *o)
-{
-    const double sure = 0.6, nearly_none = 0.1;
-    cache c = {.budget = sure * p->budget};
-    forget(p, &c);
+    for (int64_t i = 0; i < 3 * p->groups; i++) p->when[i] = -INFINITY;
     for (int64_t i = 0; i < o->tasks; i++) o->task[i].near = meet(p, &c, o->task[i]) <= nearly_none;
+    return c.bytes / p->steps;
 }
 
 /* ---- the choice ------------------------------------------------------------------------------ */
@@ -233,14 +220,16 @@ static void plan_close(plan *p)
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) wisp_free(p->ctx, own[i]);
 }
 
-/* Groups of as many blocks as a part of the threads' second-level caches holds. (topi 100x100x40, width 8, depth 4:
-   1.23 times plain sweeps with 128 KB, 1.31 with 256 KB, 1.33 with 512 KB; width 16: 0.67, 0.99, 0.94.) */
+/* Groups of as many blocks as a part of the threads' second-level caches holds, about, with their rows of the matrix.
+   (topi 100x100x40, width 8, depth 4: 1.23 times plain sweeps with 128 KB, 1.31 with 256 KB, 1.33 with 512 KB. Powers
+   with 27 points, depth 4: 1.39; 1.27 with 2 MB; 1.07 with 5.5 MB.) */
 static void cut_groups(plan *p, const wisp_mat *A, int64_t row_bytes)
 {
     enum { PART = 256 << 10 };
     wisp_ctx *ctx = A->ctx;
     const int64_t per = A->grid.chunks_per_block << A->log_c;
-    p->group_blocks = ctx->threads * WISP__MAX(PART / (2 * row_bytes * per), 1);
+    const int64_t matrix_row = wisp__mat_bytes(A, false) / WISP__MAX(A->rows, 1);
+    p->group_blocks = ctx->threads * WISP__MAX((PART + row_bytes * per) / ((2 * row_bytes + matrix_row) * per), 1);
     p->group_rows = p->group_blocks * per;
     p->groups = (A->grid.blocks + p->group_blocks - 1) / p->group_blocks;
     p->vector_bytes = (double)(p->group_rows * row_bytes);
@@ -280,7 +269,6 @@ wisp_status wisp__cascade_make(const wisp_mat *A, const wisp__block_graph *g, wi
     else if (c->bytes >= worth_it * c->plain_bytes)
         c->why = "rows reach too far for the cache";
     WISP_TRY(wisp__whole(ctx, "ordering", !wisp__cancelled(ctx)));
-    mark_near(&p, &o);
     c->schedule = (wisp__schedule){o.task, o.tasks, p.group_blocks};
     o.task = NULL;
 out:
