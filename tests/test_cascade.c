@@ -358,7 +358,7 @@ static void results(void **state)
         wisp_ctx *ctx = ref_isa_ctx(NULL, 1 + graph % 4);
         pattern p = {graph, graph % 2 ? WISP_Z : WISP_D};
         char what[100];
-        snprintf(what, sizeof what, "%s, %d threads", graph_name[graph], 1 + graph % 4);
+        snprintf(what, sizeof what, "%s, %d threads", graph_name[graph], 1 + graph % 5);
         wisp_mat *A = make(ctx, &p, widths[i], formats[graph / 2 % 2]);
         compare(ctx, A, graph % 4 == 2 ? WISP_Z : p.type, widths[i], stored[graph / 3 % 3], what);
         wisp_mat_free(A);

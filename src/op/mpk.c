@@ -145,7 +145,7 @@ static wisp_status schedule_cascade(const mpk *m, int count)
 static wisp_status choose_depth(mpk *m)
 {
     static const int depths[] = {2, 4, 8, 16};
-    const double worth_it = 0.9; /* of the bytes: what more steps hold is in the way of others that use the cache */
+    const double worth_it = 0.97; /* of the bytes: what more steps hold is in the way of others that use the cache */
     const wisp_mpk_opts *o = m->o;
     const wisp_blk *x = block(m, 0);
     const int64_t row_bytes = x->width * (int64_t)wisp_type_size(x->type);
