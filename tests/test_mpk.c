@@ -349,7 +349,7 @@ static void threads_change_nothing(void **state)
     static const char spec[] = "graphene:nx=60,ny=50";
     wisp_scalar dot[2][STEPS * 3 * WIDTH], beta[STEPS] = {{0, 0}, {-1, 0}, {-1, 0}, {0.5, 0}};
     ref_mat first = {0};
-    for (int threads = 1; threads <= 4; threads++) {
+    for (int threads = 1; threads <= 5; threads++) {
         wisp_ctx *ctx = ref_isa_ctx(NULL, threads);
         wisp_mat *A;
         wisp_blk *v[STORED];

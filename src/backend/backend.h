@@ -42,6 +42,7 @@ static inline void wisp__run_block(wisp__spmmv_fn fn, const wisp__spmmv_params *
    before it; -1: at once. */
 typedef struct {
     int32_t group, step, after;
+    bool near; /* what it gathers has been met so lately that it is in the caches */
 } wisp__task;
 typedef struct {
     const wisp__task *task;

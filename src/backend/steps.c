@@ -1,6 +1,7 @@
 /* Steps of a recurrence on the CPU, interleaved: every thread goes through all tasks in their order and does its own
-   part of each group, always the same rows, so that they stay in its caches; it waits only where a task needs what
-   other threads have not done yet. */
+   part of each group, the same rows in all steps, so that they stay in its caches, and what other threads have not
+   begun of theirs when that is done: cores are not equally fast from moment to moment. It waits only where a task needs
+   what other threads have not done yet. */
 #include "backend.h"
 #include <sched.h>
 
@@ -16,6 +17,7 @@ typedef struct {
     const wisp__grid *grid;
     size_t dot_size;
     progress *progress; /* [threads] */
+    atomic_int *taken;  /* [threads][tasks] blocks of a thread's part that were begun, by whomever */
     atomic_bool stopped;
 } steps_run;
 
@@ -41,6 +43,18 @@ static bool wait_for(steps_run *r, int64_t after, int thread, int threads)
     return true;
 }
 
+/* The next block of n that make up a task's group: of this thread's part, then of the others'; n: there is none. */
+static int64_t next_block(const steps_run *r, int64_t task, int64_t n, int thread, int threads)
+{
+    for (int i = 0; i < threads; i++) {
+        const int owner = (thread + i) % threads;
+        atomic_int *taken = r->taken + owner * r->schedule->tasks + task;
+        const int64_t b = wisp__split(n, threads, owner) + atomic_fetch_add_explicit(taken, 1, memory_order_relaxed);
+        if (b < wisp__split(n, threads, owner + 1)) return b;
+    }
+    return n;
+}
+
 static void steps_thread(void *arg, int thread, int threads)
 {
     steps_run *r = arg;
@@ -50,10 +64,11 @@ static void steps_thread(void *arg, int thread, int threads)
         const wisp__task task = s->task[i];
         const wisp__step *step = r->step + task.step;
         const int64_t first = task.group * s->group_blocks, n = WISP__MIN(g->blocks - first, s->group_blocks);
-        const int64_t end = first + wisp__split(n, threads, thread + 1);
+        wisp__spmmv_params p = *step->p;
+        p.near = task.near;
         if (stop(r) || !wait_for(r, task.after, thread, threads)) return;
-        for (int64_t b = first + wisp__split(n, threads, thread); b < end; b++)
-            wisp__run_block(step->fn, step->p, g, b, step->partial, r->dot_size);
+        for (int64_t b; (b = next_block(r, i, n, thread, threads)) < n;)
+            wisp__run_block(step->fn, &p, g, first + b, step->partial, r->dot_size);
         atomic_store_explicit(&r->progress[thread].done, i + 1, memory_order_release);
     }
 }
@@ -62,9 +77,12 @@ wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, const 
                                    const wisp__grid *grid, size_t dot_size)
 {
     steps_run run = {.ctx = ctx, .step = step, .schedule = schedule, .grid = grid, .dot_size = dot_size};
-    wisp_status status = wisp_alloc(ctx, &run.progress, (size_t)ctx->threads, sizeof *run.progress);
-    if (status != WISP_OK) return status;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &run.progress, (size_t)ctx->threads, sizeof *run.progress));
+    WISP_TRY(wisp_alloc(ctx, &run.taken, (size_t)(ctx->threads * schedule->tasks), sizeof *run.taken));
     status = wisp__whole(ctx, "multiplying", wisp__team_run(ctx, steps_thread, &run));
+out:
     wisp_free(ctx, run.progress);
+    wisp_free(ctx, run.taken);
     return status;
 }

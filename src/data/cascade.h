@@ -44,8 +44,9 @@ typedef struct {
     double vector_bytes, matrix_bytes; /* of a group */
     double budget;                     /* of the cache */
     int steps;
-    int32_t *walk, *stack, *step, *done; /* done[groups][steps]: the task that did it */
-    double *when;                        /* [3][groups]: v of even and odd steps, matrix */
+    int32_t *walk, *step;
+    int32_t *stack; /* [3][groups]: ready; whether a group is among them; the task by which it became that */
+    double *when;   /* [3][groups]: v of even and odd steps, matrix */
 } wisp__groups;
 
 /* cascade_make.c: an order for c->steps, c->row_bytes and c->budget; without tasks, and c->why, if there is none. */

@@ -8,6 +8,7 @@
    in slices it is time skewing.
    Which walk is best is found by following the groups through a model of the cache. */
 #include "cascade.h"
+#include <math.h>
 #include <string.h>
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -46,6 +47,7 @@ out:
 typedef struct {
     wisp__task *task; /* [groups * steps] */
     int64_t tasks;
+    int64_t top; /* of the stack of groups that are ready for their next step */
 } order;
 
 static bool ready(const plan *p, int32_t g)
@@ -56,43 +58,53 @@ static bool ready(const plan *p, int32_t g)
     return true;
 }
 
-static void append(const plan *p, order *o, int32_t g)
+/* The next step of g; what it waited for last was task `after`. */
+static void append(const plan *p, order *o, int32_t g, int32_t after)
 {
-    const int32_t k = p->step[g];
-    int32_t after = -1;
-    for (int64_t e = p->begin[g]; k > 0 && e < p->begin[g + 1]; e++) {
-        const int32_t done = p->done[(int64_t)p->neighbour[e] * p->steps + k - 1];
-        after = WISP__MAX(after, done);
-    }
-    p->done[(int64_t)g * p->steps + k] = (int32_t)o->tasks;
-    o->task[o->tasks++] = (wisp__task){g, k, after};
-    p->step[g]++;
+    o->task[o->tasks++] = (wisp__task){.group = g, .step = p->step[g]++, .after = after};
 }
 
-/* Does the next step of g, and whatever becomes ready by it. */
-static void advance(const plan *p, order *o, int32_t g)
+/* What became ready by the task before is put off for another one, if there is any: else every task would wait for the
+   slowest thread of the one before. `task`: where it was pushed, which is when it became ready; these rise. */
+static int64_t pick(const plan *p, const order *o, const int32_t *became)
 {
-    int64_t top = 0;
-    int32_t *waiting = p->stack + p->groups; /* [groups] whether it is on the stack */
-    for (p->stack[top++] = g; top > 0;) {
-        const int32_t now = p->stack[--top];
+    int64_t i = o->top;
+    while (p->ctx->threads > 1 && i > 0 && became[i - 1] == o->tasks - 1) i--;
+    return i - 1;
+}
+
+/* Does the first step of g, and whatever has become ready; at the end of the walk, all of it. */
+static void advance(const plan *p, order *o, int32_t g, bool end)
+{
+    int32_t *waiting = p->stack + p->groups, *became = waiting + p->groups;
+    for (int32_t now = g, after = -1;;) {
+        append(p, o, now, after);
         waiting[now] = 0;
-        append(p, o, now);
         for (int64_t e = p->begin[now]; e < p->begin[now + 1]; e++) {
             const int32_t h = p->neighbour[e];
             if (waiting[h] || !ready(p, h)) continue;
             waiting[h] = 1;
-            p->stack[top++] = h;
+            became[o->top] = (int32_t)o->tasks - 1;
+            p->stack[o->top++] = h;
+        }
+        int64_t i = pick(p, o, became);
+        if (i < 0 && end) i = o->top - 1;
+        if (i < 0) return;
+        now = p->stack[i];
+        after = became[i];
+        for (o->top--; i < o->top; i++) {
+            p->stack[i] = p->stack[i + 1];
+            became[i] = became[i + 1];
         }
     }
 }
 
 static void make_order(const plan *p, order *o)
 {
-    o->tasks = 0;
+    o->tasks = o->top = 0;
     memset(p->step, 0, (size_t)p->groups * sizeof *p->step);
-    memset(p->stack, 0, 2 * (size_t)p->groups * sizeof *p->stack);
-    for (int64_t i = 0; i < p->groups && !wisp__cancelled(p->ctx); i++) advance(p, o, p->walk[i]);
+    memset(p->stack, 0, 3 * (size_t)p->groups * sizeof *p->stack);
+    for (int64_t i = 0; i < p->groups && !wisp__cancelled(p->ctx); i++) advance(p, o, p->walk[i], i == p->groups - 1);
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -102,32 +114,42 @@ typedef struct {
     double budget;
 } cache;
 
-/* (Evicting what was used longest ago, exactly, was tried instead: group by group it falls off a cliff that real caches
-   do not have. Powers of 7-point 160^3, depth 8: it took levels in pieces, 1.27 to 1.31 times plain sweeps in one run;
-   the order by rows that this model takes, 1.42 and 1.43.) What was not met while so much was fetched as the cache
-   holds comes from memory. `times`: 2 if it goes back, too. */
+/* How much of what was met before comes from memory, by how much was fetched since: as if whatever is fetched took the
+   place of any line with equal chance. So traffic grows smoothly with what the steps in flight hold, well before that
+   is all the cache. (Evicting what was used longest ago, exactly, was tried instead: group by group it falls off a
+   cliff that real caches do not have; with a clock that moves with what is fetched alone nothing is ever lost from a
+   front that is larger than the cache.) `times`: 2 if it goes back, too. */
 static void touch(cache *c, double *when, double bytes, double times)
 {
-    if (c->now - *when > c->budget) {
-        c->bytes += times * bytes;
-        c->now += bytes;
-    }
+    const double missed = -expm1((*when - c->now) / c->budget);
+    c->bytes += times * bytes * missed;
+    c->now += bytes * missed;
     *when = c->now;
 }
 
-/* Bytes from and to memory for each step. */
-static double follow(const plan *p, const order *o)
+/* One task; the share of what it reads but y that comes from memory. */
+static double meet(const plan *p, cache *c, wisp__task t)
 {
+    double *x = p->when + (t.step & 1) * p->groups, *y = p->when + (~t.step & 1) * p->groups;
+    const double before = c->bytes;
+    const int64_t begin = p->begin[t.group], end = p->begin[t.group + 1];
+    for (int64_t e = begin; e < end; e++) touch(c, x + p->neighbour[e], p->vector_bytes, 1);
+    touch(c, p->when + 2 * p->groups + t.group, p->matrix_bytes, 1);
+    const double missed = c->bytes - before;
+    touch(c, y + t.group, p->vector_bytes, 2);
+    return missed / ((double)(end - begin) * p->vector_bytes + p->matrix_bytes);
+}
+
+/* Bytes from and to memory for each step. Tasks that find nearly all in the cache are marked: these run without
+   prefetch, which costs the core much and them nothing. (Depth 8 of a bar, width 8: 1.66 times plain sweeps so, 1.32
+   with prefetch. topi 100x100x40, where more comes from afar, width 16, depth 4: 0.64 with no prefetch at all, 0.95
+   with it everywhere in one run; 1.16 so in another.) */
+static double follow(const plan *p, order *o)
+{
+    const double nearly_none = 0.1;
     cache c = {.budget = p->budget};
-    for (int64_t i = 0; i < 3 * p->groups; i++) p->when[i] = -2 * p->budget;
-    for (int64_t i = 0; i < o->tasks; i++) {
-        const wisp__task t = o->task[i];
-        double *x = p->when + (t.step & 1) * p->groups, *y = p->when + (~t.step & 1) * p->groups;
-        for (int64_t e = p->begin[t.group]; e < p->begin[t.group + 1]; e++)
-            touch(&c, x + p->neighbour[e], p->vector_bytes, 1);
-        touch(&c, y + t.group, p->vector_bytes, 2);
-        touch(&c, p->when + 2 * p->groups + t.group, p->matrix_bytes, 1);
-    }
+    for (int64_t i = 0; i < 3 * p->groups; i++) p->when[i] = -INFINITY;
+    for (int64_t i = 0; i < o->tasks; i++) o->task[i].near = meet(p, &c, o->task[i]) <= nearly_none;
     return c.bytes / p->steps;
 }
 
@@ -185,9 +207,8 @@ static wisp_status plan_open(plan *p, const wisp_mat *A, const wisp__block_graph
     wisp_status status;
     WISP_TRY(merge_blocks(p, A, s));
     WISP_TRY(wisp__alloc_raw(p->ctx, &p->walk, n, sizeof *p->walk));
-    WISP_TRY(wisp__alloc_raw(p->ctx, &p->stack, 2 * n, sizeof *p->stack));
+    WISP_TRY(wisp__alloc_raw(p->ctx, &p->stack, 3 * n, sizeof *p->stack));
     WISP_TRY(wisp__alloc_raw(p->ctx, &p->step, n, sizeof *p->step));
-    WISP_TRY(wisp__alloc_raw(p->ctx, &p->done, n * (size_t)p->steps, sizeof *p->done));
     WISP_TRY(wisp__alloc_raw(p->ctx, &p->when, 3 * n, sizeof *p->when));
 out:
     return status;
@@ -195,18 +216,20 @@ out:
 
 static void plan_close(plan *p)
 {
-    void *own[] = {p->begin, p->neighbour, p->walk, p->stack, p->step, p->done, p->when};
+    void *own[] = {p->begin, p->neighbour, p->walk, p->stack, p->step, p->when};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) wisp_free(p->ctx, own[i]);
 }
 
-/* Groups of as many blocks as a part of the threads' second-level caches holds. (topi 100x100x40, width 8, depth 4:
-   1.23 times plain sweeps with 128 KB, 1.31 with 256 KB, 1.33 with 512 KB; width 16: 0.67, 0.99, 0.94.) */
+/* Groups of as many blocks as a part of the threads' second-level caches holds, about, with their rows of the matrix.
+   (topi 100x100x40, width 8, depth 4: 1.23 times plain sweeps with 128 KB, 1.31 with 256 KB, 1.33 with 512 KB. Powers
+   with 27 points, depth 4: 1.39; 1.27 with 2 MB; 1.07 with 5.5 MB.) */
 static void cut_groups(plan *p, const wisp_mat *A, int64_t row_bytes)
 {
     enum { PART = 256 << 10 };
     wisp_ctx *ctx = A->ctx;
     const int64_t per = A->grid.chunks_per_block << A->log_c;
-    p->group_blocks = ctx->threads * WISP__MAX(PART / (2 * row_bytes * per), 1);
+    const int64_t matrix_row = wisp__mat_bytes(A, false) / WISP__MAX(A->rows, 1);
+    p->group_blocks = ctx->threads * WISP__MAX((PART + row_bytes * per) / ((2 * row_bytes + matrix_row) * per), 1);
     p->group_rows = p->group_blocks * per;
     p->groups = (A->grid.blocks + p->group_blocks - 1) / p->group_blocks;
     p->vector_bytes = (double)(p->group_rows * row_bytes);

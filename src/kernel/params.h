@@ -79,6 +79,7 @@ typedef struct {
     const uint32_t *fresh; /* [rows] (of each pattern) bit k: entry k gathers from afar; later entries do; NULL: all */
     const void *diagonal;  /* [rows] real parts to be added to the (real) diagonal of the entries; NULL: none */
     bool past;             /* y is large and not read soon: written past the caches where whole lines are */
+    bool near;             /* all comes from caches near by: nothing is prefetched */
     const void *gather;    /* the block that columns point into: x, or the halo of x */
     const void *x;         /* the block whose rows are this process's own */
     void *y;

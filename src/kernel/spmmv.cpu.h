@@ -145,7 +145,7 @@ INLINE void FN(range)(const wisp__spmmv_params *p, unsigned terms, const int sto
         const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
         for (int64_t row = strip; row < strip_end; row++) {
 #ifndef NO_PREFETCH
-            FN(prefetch)(p, stored, row + ROWS_AHEAD);
+            if (!p->near) FN(prefetch)(p, stored, row + ROWS_AHEAD);
 #endif
             FN(tile)(p, terms, stored, row, entries_of(p, stored, row), 0, s);
         }

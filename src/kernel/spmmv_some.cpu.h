@@ -4,7 +4,7 @@
 /* The matrix streams past faster than the hardware asks for it. */
 INLINE void FN(stream_ahead)(const wisp__spmmv_params *p, int64_t e)
 {
-    if (p->pattern) return;
+    if (p->pattern || p->near) return;
     __builtin_prefetch((const char *)p->val + e * (1 + MAT_COMPLEX) * MAT_BYTES + STREAM_AHEAD);
     __builtin_prefetch((const char *)(p->col + e) + STREAM_AHEAD);
 }

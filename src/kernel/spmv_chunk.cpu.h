@@ -102,7 +102,7 @@ INLINE void chunk_columns(const wisp__spmmv_params *p, const unsigned coded, con
 {
     for (int k = 0; k < n; k++) {
         const int64_t at = e + ((int64_t)k << p->log_c);
-        chunk_ahead(p, coded, regs, at);
+        if (!p->near) chunk_ahead(p, coded, regs, at);
         UNROLL for (int v = 0; v < regs; v++) sum[v] += chunk_product(p, coded, row + v * CHUNK_VL, at + v * CHUNK_VL);
     }
 }
