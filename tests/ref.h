@@ -51,6 +51,11 @@ typedef struct {
 } ref_aug;
 void ref_spmmv(ref_mat y, ref_mat A, ref_mat x, ref_mat z, const ref_aug *aug, cplx *dot);
 
+/* One product with random blocks of this type and these terms, which may be strided: what comes out of A against the
+   oracle; what the matrix is, is said when it fails. */
+void ref_check_product(wisp_ctx *ctx, ref_rng *r, const wisp_mat *A, ref_mat dense, wisp_type type, int width,
+                       unsigned terms, int strided, const char *what);
+
 /* Fails unless two matrices have the same properties. (The struct has padding: not to be compared as bytes.) */
 void ref_same_props(const wisp_mat_props *a, const wisp_mat_props *b);
 

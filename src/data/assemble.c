@@ -200,7 +200,7 @@ static void store_entry(const fill_run *r, const wisp__row_reader *reader, int64
     }
     if (s->short_col)
         s->short_col[at] = (int16_t)(col - (int32_t)i);
-    else
+    else if (!s->list)
         s->col[at] = col;
     if (s->code)
         s->code[at] = wisp__compression_code(r->c, A->type, v);
@@ -220,8 +220,8 @@ static wisp_status fill_rows(void *arg, wisp__row_reader *reader, int64_t begin,
         if (status != WISP_OK) return status;
         if (n == 0) atomic_store(&r->empty_rows, true);
         const int64_t chunk = i >> A->log_c, width = (s->chunk[chunk + 1] - s->chunk[chunk]) >> A->log_c;
-        if (n > width)
-            return wisp_ctx_fail(A->ctx, WISP_ERR_CALLBACK, "row %lld has more entries than it counted before",
+        if (n > width || (s->list && n != s->list_first[s->list[i] + 1] - s->list_first[s->list[i]]))
+            return wisp_ctx_fail(A->ctx, WISP_ERR_CALLBACK, "row %lld has other entries than it counted before",
                                  (long long)wisp__map_user(A->map, i));
         s->row_len[i] = n;
         nnz += n;
@@ -240,7 +240,7 @@ static void fill_tail(wisp_mat *A)
         for (int64_t at = wisp__sell_at(s, A->log_c, i, 0); at < s->entries; at += (int64_t)1 << A->log_c) {
             if (s->short_col)
                 s->short_col[at] = 0;
-            else
+            else if (!s->list)
                 s->col[at] = 0;
             if (s->code)
                 s->code[at] = 0;
@@ -262,13 +262,15 @@ static void make_grid(wisp_mat *A)
 }
 
 /* Memory for what is stored per entry. */
-static wisp_status alloc_entries(wisp_mat *A, const wisp__compression *c)
+static wisp_status alloc_entries(wisp_mat *A, wisp__compression *c)
 {
     wisp_ctx *ctx = A->ctx;
     wisp__sell *s = &A->local;
     const size_t n = (size_t)s->entries, size = wisp_type_size(A->type);
     wisp_status status;
-    if (c->short_columns)
+    if (c->list)
+        WISP_TRY(wisp__compression_take_lists(c, A));
+    else if (c->short_columns)
         WISP_TRY(wisp__alloc_raw(ctx, &s->short_col, n, sizeof *s->short_col));
     else
         WISP_TRY(wisp__alloc_raw(ctx, &s->col, n, sizeof *s->col));
@@ -344,13 +346,17 @@ static wisp_status build(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *
         WISP_TRY(wisp__compression_take_rows(&c, A));
         A->sigma = 1;
     } else {
-        WISP_TRY(sort_rows(A, o, len));
+        if (c.list && !always && choose_sigma(len, A->map, A->log_c) > 1) wisp__compression_free(&c, ctx);
+        if (c.list)
+            A->sigma = 1;
+        else
+            WISP_TRY(sort_rows(A, o, len));
         WISP_TRY(order_lengths(A, &len));
         if (always || (compress && codes_may_pay(A, o, nnz)))
             WISP_TRY(wisp__compression_find_values(&c, A, src, nnz, always));
         WISP_TRY(fill(A, src, &c, &len));
     }
-    if (A->local.pattern || A->local.code || A->local.short_col) A->format = WISP_FORMAT_COMPRESSED;
+    if (A->local.pattern || A->local.code || A->local.short_col || A->local.list) A->format = WISP_FORMAT_COMPRESSED;
     if (always && A->format != WISP_FORMAT_COMPRESSED && A->rows > 0)
         status = wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
                                "this matrix can't be compressed: its rows and values do not repeat; use SELL");

@@ -14,26 +14,29 @@ enum {
 typedef struct {
     const wisp_mat *A;
     wisp__compression *c;
+    uint16_t *id;       /* of each row */
+    size_t value_bytes; /* of an entry in a row's string */
     atomic_bool no_use; /* what is looked for is not there */
     bool short_columns_too;
     atomic_bool far;  /* a column does not fit into 16 bits */
     atomic_bool kept; /* a diagonal can't be apart */
 } search;
 
-static size_t row_string_bytes(wisp_type type, int n) { return (size_t)n * (sizeof(int32_t) + wisp_type_size(type)); }
+static size_t row_string_bytes(const search *s, int n) { return (size_t)n * (sizeof(int32_t) + s->value_bytes); }
 
-/* Offsets, then values; the diagonal's value goes apart. False if it can't: it is complex, or the row has none, and
-   what is not finite in x would reach it. */
+/* Offsets, then values, if these count; the diagonal's value goes apart. False if it can't: it is complex, or the row
+   has none, and what is not finite in x would reach it. */
 static bool row_string(const search *s, const wisp__row_reader *reader, int64_t row, int n, char *string)
 {
     const wisp_type type = s->A->type;
-    const size_t size = wisp_type_size(type);
+    const size_t size = s->value_bytes;
     char *value = string + (size_t)n * sizeof(int32_t);
     bool kept = s->c->apart;
     for (int k = 0; k < n; k++, value += size) {
         const int32_t offset = reader->merged[k] - (int32_t)row;
         wisp_scalar v = reader->sum[k];
         memcpy(string + (size_t)k * sizeof offset, &offset, sizeof offset);
+        if (!size) continue;
         if (s->c->apart && offset == 0) {
             const wisp_type real = wisp__real_type(type);
             if (v.im != 0) return false;
@@ -61,41 +64,50 @@ static wisp_status search_rows(void *arg, wisp__row_reader *reader, int64_t begi
         if (n > room || !string) {
             wisp_free(A->ctx, string);
             room = n + n / 2;
-            WISP_TRY(wisp__alloc_raw(A->ctx, &string, row_string_bytes(A->type, room), 1));
+            WISP_TRY(wisp__alloc_raw(A->ctx, &string, WISP__MAX(row_string_bytes(s, room), 1), 1));
         }
-        const int id = row_string(s, reader, i, n, string)
-                           ? wisp__strings_add(&s->c->rows, string, row_string_bytes(A->type, n))
-                           : -1;
+        const int id =
+            row_string(s, reader, i, n, string) ? wisp__strings_add(&s->c->rows, string, row_string_bytes(s, n)) : -1;
         if (id < 0)
             atomic_store(&s->no_use, true);
         else
-            s->c->pattern[i] = (uint16_t)id;
+            s->id[i] = (uint16_t)id;
     }
 out:
     wisp_free(A->ctx, string);
     return status;
 }
 
-/* Looks for row patterns; c->pattern is NULL if there are none. */
-static wisp_status find_rows(wisp__compression *c, const wisp_mat *A, const wisp_src *src, int64_t entries, bool apart)
+/* Looks for rows that repeat, with values of so many bytes; *id, c->pattern or c->list, is NULL if they do not. */
+static wisp_status find_rows(wisp__compression *c, const wisp_mat *A, const wisp_src *src, int64_t entries,
+                             size_t value_bytes, bool apart, uint16_t **id)
 {
     wisp_ctx *ctx = A->ctx;
-    search s = {.A = A, .c = c};
+    search s = {.A = A, .c = c, .value_bytes = value_bytes};
     wisp_status status;
     const size_t real = wisp_type_size(wisp__real_type(A->type));
     c->apart = apart;
     /* No more than there can be: a small matrix takes little memory while it is made, too. */
     WISP_TRY(wisp__strings_open(&c->rows, ctx, WISP__MIN(UINT16_MAX, A->rows),
-                                WISP__MIN(ROW_BYTES, entries * (int64_t)row_string_bytes(A->type, 1))));
-    WISP_TRY(wisp_alloc(ctx, &c->pattern, (size_t)A->rows, sizeof *c->pattern));
+                                WISP__MIN(ROW_BYTES, entries * (int64_t)row_string_bytes(&s, 1))));
+    WISP_TRY(wisp_alloc(ctx, id, (size_t)A->rows, sizeof **id));
+    s.id = *id;
     if (apart) WISP_TRY(wisp_alloc(ctx, &c->diagonal, (size_t)A->rows, real));
     WISP_TRY(wisp__for_rows(ctx, "comparing", src, A->col_map, A->rows, WISP__PIECE, search_rows, &s));
 out:
-    if (status != WISP_OK || atomic_load(&s.no_use)) wisp__compression_free(c, ctx);
+    /* Patterns of single rows are no repetition; those of a small matrix all have room. */
+    const bool alone = value_bytes && 2 * atomic_load(&c->rows.strings) > A->rows;
+    if (status != WISP_OK || atomic_load(&s.no_use) || alone) wisp__compression_free(c, ctx);
     return status;
 }
 
 /* ---- values that repeat, columns near the diagonal ---------------------------------------------- */
+
+static void no_values(wisp__compression *c, wisp_ctx *ctx)
+{
+    wisp__strings_close(&c->values, ctx);
+    c->codes = c->short_columns = c->apart = false;
+}
 
 static bool no_codes(search *s) { return wisp__strings_full(&s->c->values) || atomic_load(&s->kept); }
 
@@ -131,17 +143,17 @@ static wisp_status find_values(wisp__compression *c, const wisp_mat *A, const wi
 {
     wisp_ctx *ctx = A->ctx;
     /* Short columns alone are worth a pass only when nothing else may follow. */
-    search s = {.A = A, .c = c, .short_columns_too = apart || A->rows != A->cols};
+    search s = {.A = A, .c = c, .short_columns_too = !c->list && (apart || A->rows != A->cols)};
     wisp_status status;
     c->apart = apart;
     WISP_TRY(wisp__strings_open(&c->values, ctx, CODES, (int64_t)CODES * (int64_t)wisp_type_size(A->type)));
     wisp__compression_code(c, A->type, (wisp_scalar){0, 0}); /* of padding */
     WISP_TRY(wisp__for_rows(ctx, "comparing", src, A->col_map, A->rows, WISP__PIECE, search_values, &s));
     c->codes = !no_codes(&s);
-    c->short_columns = !atomic_load(&s.far);
+    c->short_columns = !c->list && !atomic_load(&s.far);
     if (!c->codes) c->apart = false;
 out:
-    if (status != WISP_OK || atomic_load(&s.no_use) || !(c->codes || c->short_columns)) wisp__compression_free(c, ctx);
+    if (status != WISP_OK || atomic_load(&s.no_use) || !(c->codes || c->short_columns)) no_values(c, ctx);
     return status;
 }
 
@@ -154,13 +166,20 @@ uint8_t wisp__compression_code(wisp__compression *c, wisp_type type, wisp_scalar
 
 /* ---- the choice --------------------------------------------------------------------------------- */
 
+static int64_t rows_bytes(wisp__compression *c, const wisp_mat *A)
+{
+    const int64_t strings = atomic_load(&c->rows.strings);
+    return A->rows * 2 + strings * 8 + c->rows.begin[strings];
+}
+
 /* Bytes of the matrix in what was found. */
 static int64_t bytes_of(wisp__compression *c, const wisp_mat *A, int64_t entries)
 {
     const int64_t size = (int64_t)wisp_type_size(A->type), real = (int64_t)wisp_type_size(wisp__real_type(A->type));
     const int64_t diagonal = c->apart ? A->rows * real : 0;
-    if (c->pattern) return A->rows * 2 + diagonal + c->rows.begin[atomic_load(&c->rows.strings)];
-    return entries * ((c->codes ? 1 : size) + (c->short_columns ? 2 : 4)) + diagonal;
+    if (c->pattern) return rows_bytes(c, A) + diagonal;
+    const int64_t columns = c->list ? rows_bytes(c, A) : entries * (c->short_columns ? 2 : 4);
+    return entries * (c->codes ? 1 : size) + columns + diagonal;
 }
 
 static void drop_if_little(wisp__compression *c, const wisp_mat *A, int64_t entries, bool always)
@@ -168,6 +187,19 @@ static void drop_if_little(wisp__compression *c, const wisp_mat *A, int64_t entr
     const double worth_it = 0.85; /* short columns beside double values: band, 27 entries a row: 1.2 times as fast */
     const int64_t sell = entries * ((int64_t)wisp_type_size(A->type) + 4);
     if (!always && (double)bytes_of(c, A, entries) > worth_it * (double)sell) wisp__compression_free(c, A->ctx);
+}
+
+/* Lists that hardly repeat are more than short columns would be. By default rows of one list must follow one another:
+   kernels along chunks have nothing from lists but where these fill registers (of a 7-point lattice with lines of 128
+   rows an eighth does not, and that takes 1.2 times as long as SELL on one thread), and narrow block rows go faster
+   side by side only. */
+static bool lists_pay(wisp__compression *c, const wisp_mat *A, int64_t entries, bool always)
+{
+    enum { IN_CHUNKS = 128, NARROW = 8 };
+    const int64_t run = A->log_c ? IN_CHUNKS : A->width <= 2 ? NARROW : 0;
+    int64_t runs = 0;
+    for (int64_t i = 1; i < A->rows; i++) runs += c->list[i] != c->list[i - 1];
+    return rows_bytes(c, A) <= entries * (int64_t)sizeof(int16_t) && (always || runs * run <= A->rows);
 }
 
 /* To need less memory is a gain, not a need. */
@@ -182,9 +214,13 @@ wisp_status wisp__compression_find_rows(wisp__compression *c, const wisp_mat *A,
                                         bool always)
 {
     wisp_status status;
-    WISP_TRY(find_rows(c, A, src, entries, false));
-    if (!c->pattern && A->map == A->col_map) WISP_TRY(find_rows(c, A, src, entries, true));
+    const size_t size = wisp_type_size(A->type);
+    WISP_TRY(find_rows(c, A, src, entries, size, false, &c->pattern));
+    if (!c->pattern && A->map == A->col_map) WISP_TRY(find_rows(c, A, src, entries, size, true, &c->pattern));
     if (c->pattern) drop_if_little(c, A, entries, always);
+    if (!c->pattern) WISP_TRY(find_rows(c, A, src, entries, 0, false, &c->list));
+    if (c->list && !lists_pay(c, A, entries, always)) wisp__compression_free(c, A->ctx);
+    if (c->list) drop_if_little(c, A, entries, always);
 out:
     return or_without(A->ctx, status, always);
 }
@@ -205,6 +241,7 @@ void wisp__compression_free(wisp__compression *c, wisp_ctx *ctx)
     wisp__strings_close(&c->rows, ctx);
     wisp__strings_close(&c->values, ctx);
     wisp_free(ctx, c->pattern);
+    wisp_free(ctx, c->list);
     wisp_free(ctx, c->diagonal);
     *c = (wisp__compression){0};
 }
@@ -232,6 +269,23 @@ wisp_status wisp__compression_take_rows(wisp__compression *c, wisp_mat *A)
     s->pattern = c->pattern, c->pattern = NULL;
     s->diagonal = c->diagonal, c->diagonal = NULL;
     for (int64_t i = 0; i < A->rows; i++) s->nnz += wisp__row_len(s, i);
+out:
+    return status;
+}
+
+wisp_status wisp__compression_take_lists(wisp__compression *c, wisp_mat *A)
+{
+    wisp__sell *s = &A->local;
+    const wisp__strings *r = &c->rows;
+    const int64_t size = sizeof *s->col;
+    wisp_status status;
+    s->lists = atomic_load(&r->strings);
+    WISP_TRY(wisp__alloc_raw(A->ctx, &s->list_first, (size_t)s->lists + 1, sizeof *s->list_first));
+    WISP_TRY(wisp__alloc_raw(A->ctx, &s->col, (size_t)WISP__MAX(r->begin[s->lists], size), 1));
+    for (int64_t i = 0; i <= s->lists; i++) s->list_first[i] = r->begin[i] / size;
+    memcpy(s->col, r->bytes, (size_t)r->begin[s->lists]);
+    s->list = c->list, c->list = NULL;
+    wisp__strings_close(&c->rows, A->ctx);
 out:
     return status;
 }

@@ -36,23 +36,26 @@ static inline int64_t wisp__map_user(const wisp_map *map, int64_t position)
 }
 
 /* One part of a matrix, with columns into the local rows (or, for the remote part, into the halo). Entries are stored
-   as in SELL, coded or as patterns of rows; which arrays are there says how (kernel/params.h). */
+   as in SELL, coded, with lists of columns, or as patterns of rows; which arrays are there says how (kernel/params.h).
+ */
 typedef struct {
     int64_t chunks, entries, nnz; /* entries: with padding; of all patterns */
     int64_t *chunk;               /* [chunks + 1]; [patterns + 1] */
     int32_t *row_len;             /* [rows] */
-    int32_t *col;                 /* [entries] */
+    int32_t *col;                 /* [entries]; of all lists */
     void *val;                    /* [entries]; [values] with codes */
     bool borrowed;                /* chunk, col and val are the user's */
     bool padded;                  /* see kernel/params.h */
     int16_t *short_col;           /* [entries] */
     uint8_t *code;                /* [entries] */
+    uint16_t *list;               /* [rows] */
+    int64_t *list_first;          /* [lists + 1] */
     uint16_t *pattern;            /* [rows] */
     uint32_t *fresh;              /* [rows], [patterns]: see kernel/params.h; NULL: not known */
     wisp__pieces *pieces;         /* of a complex matrix with patterns; NULL: entries are taken as they are */
     wisp__bundles *bundles;       /* of a matrix with patterns and width 1; NULL: none */
     void *diagonal;               /* [rows], real; the entries' diagonal is 0 then */
-    int64_t patterns, values;
+    int64_t patterns, lists, values;
 } wisp__sell;
 
 /* What a matrix has instead of its local part when half of it is stored: made from the whole one. */
@@ -99,6 +102,7 @@ static inline int wisp__row_len(const wisp__sell *s, int64_t row)
 /* Position and value of entry k of a row, however it is stored. */
 static inline int64_t wisp__sell_col(const wisp__sell *s, int log_c, int64_t row, int64_t k)
 {
+    if (s->list) return row + s->col[s->list_first[s->list[row]] + k];
     const int64_t at = wisp__sell_at(s, log_c, row, k);
     return s->short_col ? row + s->short_col[at] : s->pattern ? row + s->col[at] : s->col[at];
 }

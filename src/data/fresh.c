@@ -122,7 +122,7 @@ wisp_status wisp__find_fresh(wisp_mat *A, int64_t near_bytes)
     if (r.row_bytes < LINE || A->rows == 0 || A->format == WISP_FORMAT_HERMITIAN) return WISP_OK;
     if (r.row_bytes > (wisp_type_is_complex(A->type) ? SHORT_COMPLEX : SHORT_REAL) && bytes > SMALL * near_bytes)
         return WISP_OK;
-    r.entry_bytes = s->pattern ? 0 : 4 + (int64_t)wisp_type_size(A->type);
+    r.entry_bytes = s->pattern ? 0 : (s->list ? 0 : 4) + (int64_t)wisp_type_size(A->type);
     if (!s->fresh) WISP_TRY(wisp_alloc(ctx, &s->fresh, (size_t)n, sizeof *s->fresh));
     if (bytes <= near_bytes) return WISP_OK; /* all of it stays near */
     if (s->pattern) {

@@ -4,7 +4,7 @@
 
 void wisp__sell_free(wisp_ctx *ctx, wisp__sell *s)
 {
-    void *own[] = {s->row_len, s->short_col, s->code, s->pattern, s->diagonal, s->fresh};
+    void *own[] = {s->row_len, s->short_col, s->code, s->list, s->list_first, s->pattern, s->diagonal, s->fresh};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) wisp_free(ctx, own[i]);
     wisp__pieces_free(ctx, s->pieces);
     wisp__bundles_free(ctx, s->bundles);
@@ -33,7 +33,7 @@ static int64_t sell_bytes(const wisp_mat *A, const wisp__sell *s, bool all)
     const int64_t size = (int64_t)wisp_type_size(A->type), real = (int64_t)wisp_type_size(wisp__real_type(A->type));
     if (s->chunks == 0) return 0;
     const int64_t entries = all || s->pattern ? s->entries : s->nnz, rows = A->rows;
-    int64_t bytes = entries * (s->short_col ? 2 : 4);
+    int64_t bytes = s->list ? rows * 2 + s->lists * 8 + s->list_first[s->lists] * 4 : entries * (s->short_col ? 2 : 4);
     bytes += s->code ? entries + s->values * size : entries * size;
     bytes += ((s->pattern ? s->patterns : s->chunks) + all) * 8;
     const int64_t others = s->bundles ? s->bundles->rows : 1; /* that share a number */

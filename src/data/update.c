@@ -1,6 +1,9 @@
 /* New values on the pattern of a matrix. */
 #include "assemble.h"
 
+/* Whether each entry has a value of its own. */
+static bool in_place(const wisp__sell *s) { return !s->pattern && !s->code; }
+
 static wisp_status update_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
 {
     wisp_mat *A = arg;
@@ -16,7 +19,7 @@ static wisp_status update_rows(void *arg, wisp__row_reader *reader, int64_t begi
             return wisp_ctx_fail(A->ctx, WISP_ERR_MISMATCH,
                                  "row %lld has another pattern than the matrix; make a new matrix",
                                  (long long)wisp__map_user(A->map, i));
-        for (int k = 0; A->format == WISP_FORMAT_SELL && k < n; k++)
+        for (int k = 0; in_place(s) && k < n; k++)
             wisp__store(A->type, (char *)s->val + (size_t)wisp__sell_at(s, A->log_c, i, k) * size, reader->sum[k]);
     }
     return WISP_OK;
@@ -66,7 +69,7 @@ wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src)
             (long long)A->rows, (long long)A->cols);
     if (A->half) return update_half(A, src);
     WISP_TRY(wisp__for_rows(A->ctx, "updating", src, A->col_map, A->rows, WISP__PIECE, update_rows, A));
-    if (A->format != WISP_FORMAT_SELL) WISP_TRY(renew(A, src));
+    if (!in_place(&A->local)) WISP_TRY(renew(A, src));
 out:
     return status;
 }

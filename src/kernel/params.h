@@ -59,8 +59,9 @@ typedef struct {
 /* y = alpha (A - shift_j) x + beta prev;  z_i = delta z_i + eta_i y;  dots. Scalars come as (re, im). Offsets and
    strides of blocks count scalars of the block's real type (a complex element counts two).
 
-   Entries are stored in one of three ways. SELL: entry k of row r of chunk c is at chunk[c] + (k << log_c) + r.
+   Entries are stored in one of four ways. SELL: entry k of row r of chunk c is at chunk[c] + (k << log_c) + r.
    Coded: likewise, with a short column (relative to the row), a code of the value, or both, in place of col and val.
+   Lists: as SELL, or with codes, but columns relative to row r are list_first[i] .. list_first[i + 1] - 1, i = list[r].
    Patterns: row r is entries chunk[i] .. chunk[i + 1] - 1, i = pattern[r], with columns relative to r. */
 typedef struct {
     int64_t rows;           /* local rows */
@@ -69,8 +70,10 @@ typedef struct {
     const int32_t *row_len; /* [rows]; NULL with patterns */
     bool padded;            /* SELL: no row is empty, and padding is 0 times a column of its row: it may be read */
     int64_t entries;
-    const int32_t *col; /* NULL with short columns */
+    const int32_t *col; /* [entries], [of all lists]; NULL with short columns */
     const int16_t *short_col;
+    const uint16_t *list; /* [rows]; NULL: columns are stored for each entry, or with patterns */
+    const int64_t *list_first;
     const void *val;              /* with codes: the values that they stand for */
     const uint8_t *code;          /* NULL: val has a value per entry */
     const uint16_t *pattern;      /* [rows]; NULL: rows have entries of their own */
@@ -78,6 +81,7 @@ typedef struct {
     const wisp__bundles *bundles; /* of rows with patterns, for width 1 and blocks of the matrix's type; or NULL */
     const uint32_t *fresh; /* [rows] (of each pattern) bit k: entry k gathers from afar; later entries do; NULL: all */
     const void *diagonal;  /* [rows] real parts to be added to the (real) diagonal of the entries; NULL: none */
+    bool streams;          /* the matrix is large: it comes from memory */
     bool past;             /* y is large and not read soon: written past the caches where whole lines are */
     bool near;             /* all comes from caches near by: nothing is prefetched */
     const void *gather;    /* the block that columns point into: x, or the halo of x */

@@ -30,8 +30,8 @@ INLINE void FN(multiply)(const wisp__spmmv_params *p, const unsigned coded, row_
     const mat_real *val = (const mat_real *)p->val;
     FN(begin)(ar, ai);
     for (int k = 0; k < r.len; k++) {
-        const int64_t e = r.first + ((int64_t)k << r.log_step);
-        const real *x = gather + (coded & SHORT_COLS ? p->short_col[e] : p->col[e]) * ld;
+        const int64_t e = r.first + ((int64_t)k << r.log_step), c = r.cols + ((int64_t)k << r.col_step);
+        const real *x = gather + (coded & SHORT_COLS ? p->short_col[c] : p->col[c]) * ld;
         const int64_t i = (coded & CODES ? p->code[e] : e) * (1 + MAT_COMPLEX);
         const real a = (real)val[i];
         UNROLL for (int v = 0; v < NV; v++) ar[v] += a * FN(load)(x + AT(v));
@@ -74,6 +74,7 @@ INLINE void FN(panel)(const wisp__spmmv_params *p, unsigned terms, const int sto
     if ((plain || !(p->code || p->short_col)) && r.log_step == 0) {
         const int done = FN(some)(p, r, at, ar, ai);
         r.first += done;
+        r.cols += (int64_t)done << r.col_step;
         r.len -= done;
     }
 #endif
@@ -112,19 +113,79 @@ INLINE void FN(flush)(const FN(sums) s[PANELS], unsigned terms, int width, int f
     for (int i = 0; i < PANELS; i++) FN(flush_panel)(s + i, terms, width, first + i * COLUMNS, dot);
 }
 
+/* The matrix streams past faster than the hardware asks for it: what lies ahead of n entries, the first of them e. */
+INLINE void FN(matrix_ahead)(const wisp__spmmv_params *p, const int stored, int64_t e, int64_t n)
+{
+    enum { VALUE = (1 + MAT_COMPLEX) * MAT_BYTES };
+    const char *val = (const char *)p->val + e * VALUE + STREAM_AHEAD, *col = (const char *)(p->col + e) + STREAM_AHEAD;
+    for (int64_t i = 0; i < n * VALUE; i += 64) __builtin_prefetch(val + i);
+    for (int64_t i = 0; stored == ROWS_CRS && i < n * 4; i += 64) __builtin_prefetch(col + i);
+}
+
+/* Rows of one list that go side by side, as many as there are accumulators for: their columns are looked up once, and
+   their sums do not wait for each other. */
+#define SIDE_FITS(rows) (PANELS == 1 && rows * NV * (1 + MAT_COMPLEX) <= SIMD_SUMS)
+#if SIDE_FITS(4)
+#define SIDE 4
+#elif SIDE_FITS(2)
+#define SIDE 2
+#else
+#define SIDE 1
+#endif
+
+INLINE void FN(side_by_side)(const wisp__spmmv_params *p, unsigned terms, int64_t row, FN(sums) *restrict s)
+{
+    const int64_t *first = p->list_first + p->list[row], ld = p->ld_gather;
+    const int32_t *col = p->col + first[0];
+    const int n = (int)(first[1] - first[0]);
+    const real *gather = (const real *)p->gather + row * ld;
+    const mat_real *val[SIDE];
+    vec ar[SIDE][NV], ai[SIDE][NV];
+    UNROLL for (int i = 0; i < SIDE; i++)
+    {
+        val[i] = (const mat_real *)p->val + p->chunk[row + i] * (1 + MAT_COMPLEX);
+        UNROLL for (int v = 0; v < NV; v++) ar[i][v] = ai[i][v] = (vec){0};
+        FN(begin)(ar[i], ai[i]);
+    }
+    if (p->streams) FN(matrix_ahead)(p, ROWS_LISTS, p->chunk[row], SIDE * n);
+    for (int k = 0; k < n; k++) {
+        const real *x = gather + col[k] * ld;
+        UNROLL for (int i = 0; i < SIDE; i++)
+        {
+            const mat_real *a = val[i] + k * (1 + MAT_COMPLEX);
+            UNROLL for (int v = 0; v < NV; v++) ar[i][v] += (real)a[0] * FN(load)(x + i * ld + AT(v));
+            if (MAT_COMPLEX)
+                UNROLL for (int v = 0; v < NV; v++) ai[i][v] += (real)a[MAT_COMPLEX] * FN(load)(x + i * ld + AT(v));
+        }
+    }
+    UNROLL for (int i = 0; i < SIDE; i++)
+    {
+        if (MAT_COMPLEX) UNROLL for (int v = 0; v < NV; v++) ar[i][v] += FN(times_i)(ai[i][v]);
+        FN(epilogue)(p, terms, row + i, 0, ar[i], s);
+    }
+}
+
+/* Whether they have one. */
+INLINE int FN(one_list)(const uint16_t *list)
+{
+    int differ = 0;
+    UNROLL for (int i = 1; i < SIDE; i++) differ |= list[i] ^ list[0];
+    return !differ;
+}
+
 #if WIDTH * PARTS * REAL_BYTES >= 64
 /* The block rows that a row some rows ahead will gather from afar: the hardware can't guess them. Those that rows
    nearby have gathered are still in the second-level cache, and asking for them would cost more than half of what
    the core can do. */
 INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t row)
 {
-    if (row >= p->rows) return;
+    if (p->near || row >= p->rows) return;
     const row_entries r = entries_of(p, stored, row);
     const real *gather = (const real *)p->gather + r.base * p->ld_gather;
     uint32_t fresh = fresh_of(p, stored, row, r.len);
     for (int k = fresh ? __builtin_ctz(fresh) : 32; k < r.len;) {
-        const int64_t e = r.first + ((int64_t)k << r.log_step);
-        const int64_t col = stored != ROWS_ANY || p->col ? p->col[e] : p->short_col[e];
+        const int64_t c = r.cols + ((int64_t)k << r.col_step);
+        const int64_t col = stored != ROWS_ANY || p->col ? p->col[c] : p->short_col[c];
         const char *x = (const char *)(gather + col * p->ld_gather);
         UNROLL for (int l = 0; l < ROW_LINES; l++) __builtin_prefetch(x + 64 * l);
         fresh &= fresh - 1;
@@ -144,10 +205,22 @@ INLINE void FN(range)(const wisp__spmmv_params *p, unsigned terms, const int sto
         __builtin_memset(&s, 0, sizeof s);
         const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
         for (int64_t row = strip; row < strip_end; row++) {
+            if (SIDE > 1 && stored == ROWS_LISTS && row + SIDE <= strip_end && FN(one_list)(p->list + row)) {
 #ifndef NO_PREFETCH
-            if (!p->near) FN(prefetch)(p, stored, row + ROWS_AHEAD);
+                UNROLL for (int i = 0; i < SIDE; i++) FN(prefetch)(p, stored, row + i + ROWS_AHEAD);
 #endif
-            FN(tile)(p, terms, stored, row, entries_of(p, stored, row), 0, s);
+                FN(side_by_side)(p, terms, row, s);
+                row += SIDE - 1;
+                continue;
+            }
+#ifndef NO_PREFETCH
+            FN(prefetch)(p, stored, row + ROWS_AHEAD);
+#endif
+            const row_entries r = entries_of(p, stored, row);
+#ifndef SOME /* which asks itself */
+            if ((stored == ROWS_CRS || stored == ROWS_LISTS) && p->streams) FN(matrix_ahead)(p, stored, r.first, r.len);
+#endif
+            FN(tile)(p, terms, stored, row, r, 0, s);
         }
         if (terms & K_DOTS) FN(flush)(s, terms, WIDTH, 0, dot);
     }
@@ -178,6 +251,9 @@ INLINE void FN(compact)(const wisp__spmmv_params *p, const unsigned terms, int64
         FN(range)(&q, terms, ROWS_PIECES, begin, end, dot);
     } else if (p->pattern) {
         FN(range)(&q, terms, ROWS_PATTERNS, begin, end, dot);
+    } else if (p->list) {
+        q.diagonal = NULL;
+        FN(range)(&q, terms, ROWS_LISTS, begin, end, dot);
     } else {
         q.diagonal = NULL;
         FN(range)(&q, terms, ROWS_CRS, begin, end, dot);
@@ -193,5 +269,7 @@ static void FN(kpm)(const wisp__spmmv_params *p, int64_t begin, int64_t end, dou
 }
 
 #undef NO_PREFETCH
+#undef SIDE
+#undef SIDE_FITS
 #undef SOME
 #undef WIDTH

@@ -1,15 +1,15 @@
 /* Where the entries of a row are, in each of the ways to store them (params.h). */
 typedef struct {
-    int64_t first, base; /* base is added to the columns */
-    int len, log_step;
+    int64_t first, cols, base; /* first value, first column; base is added to the columns */
+    int len, log_step, col_step;
 } row_entries;
 
-/* What is coded. */
-enum { SHORT_COLS = 1, CODES = 2 };
+/* What is not stored as it is: columns, values. */
+enum { SHORT_COLS = 1, CODES = 2, LISTS = 4 };
 
-/* What a kernel is compiled for: rows stored in any way, one after the other (CRS), as patterns, or as patterns that
-   have pieces. */
-enum { ROWS_ANY, ROWS_CRS, ROWS_PATTERNS, ROWS_PIECES };
+/* What a kernel is compiled for: rows stored in any way, one after the other (CRS) with columns or with lists of these,
+   as patterns, or as patterns that have pieces. */
+enum { ROWS_ANY, ROWS_CRS, ROWS_LISTS, ROWS_PATTERNS, ROWS_PIECES };
 
 INLINE int has_patterns(const wisp__spmmv_params *p, const int stored)
 {
@@ -20,11 +20,15 @@ INLINE row_entries entries_of(const wisp__spmmv_params *p, const int stored, int
 {
     if (has_patterns(p, stored)) {
         const int64_t *first = p->chunk + p->pattern[row];
-        return (row_entries){first[0], row, (int)(first[1] - first[0]), 0};
+        return (row_entries){first[0], first[0], row, (int)(first[1] - first[0]), 0, 0};
     }
-    if (stored == ROWS_CRS) return (row_entries){p->chunk[row], 0, p->row_len[row], 0};
-    return (row_entries){p->chunk[row >> p->log_c] + (row & ((1 << p->log_c) - 1)), p->short_col ? row : 0,
-                         p->row_len[row], p->log_c};
+    if (stored == ROWS_CRS) return (row_entries){p->chunk[row], p->chunk[row], 0, p->row_len[row], 0, 0};
+    const int64_t begin = p->chunk[row >> p->log_c] + (row & ((1 << p->log_c) - 1));
+    if (stored == ROWS_LISTS || p->list) {
+        const int64_t *first = p->list_first + p->list[row];
+        return (row_entries){begin, first[0], row, (int)(first[1] - first[0]), p->log_c, 0};
+    }
+    return (row_entries){begin, begin, p->short_col ? row : 0, p->row_len[row], p->log_c, p->log_c};
 }
 
 /* The entries among a row's first 32 whose block rows are worth a prefetch. */

@@ -57,12 +57,21 @@ INLINE void chunk_flush(const chunk_sums *s, unsigned terms, double *dot)
     }
 }
 
+/* Values `at` of CHUNK_VL rows. */
+INLINE chunk_vec chunk_values(const wisp__spmmv_params *p, const unsigned coded, int64_t at)
+{
+    const mat_real *val = (const mat_real *)p->val;
+    if (!(coded & CODES)) return chunk_widen(val + at);
+#define ELEMENT(l) (real) val[p->code[at + (l)]]
+    return SIMD_EACH;
+#undef ELEMENT
+}
+
 /* Entry `at` of CHUNK_VL rows from `row`: their values times what they gather. */
 INLINE chunk_vec chunk_product(const wisp__spmmv_params *p, const unsigned coded, int64_t row, int64_t at)
 {
-    const mat_real *val = (const mat_real *)p->val;
     const real *x = (const real *)p->gather;
-    chunk_vec xv, av;
+    chunk_vec xv;
     if (coded & SHORT_COLS) {
 #define ELEMENT(l) x[row + (l) + p->short_col[at + (l)]]
         xv = SIMD_EACH;
@@ -72,28 +81,46 @@ INLINE chunk_vec chunk_product(const wisp__spmmv_params *p, const unsigned coded
         xv = SIMD_EACH;
 #undef ELEMENT
     }
-    if (coded & CODES) {
-#define ELEMENT(l) (real) val[p->code[at + (l)]]
-        av = SIMD_EACH;
-#undef ELEMENT
-    } else {
-        av = chunk_widen(val + at);
-    }
-    return av * xv;
+    return chunk_values(p, coded, at) * xv;
 }
 
 /* The matrix streams past faster than the hardware asks for it, and what its columns name some chunks later comes from
    as many places as a row has entries: more than the hardware follows. */
 INLINE void chunk_ahead(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t at)
 {
+    if (p->near) return;
     if (!(coded & CODES))
         UNROLL for (int i = 0; i < regs * CHUNK_VL * MAT_BYTES; i += 64)
             __builtin_prefetch((const char *)p->val + at * MAT_BYTES + STREAM_AHEAD + i);
-    if (coded & SHORT_COLS) return;
+    if (coded & (SHORT_COLS | LISTS)) return;
     __builtin_prefetch((const char *)(p->col + at) + STREAM_AHEAD);
     if (at + GATHER_AHEAD < p->entries)
         UNROLL for (int v = 0; v < regs; v++)
             __builtin_prefetch((const real *)p->gather + p->col[at + GATHER_AHEAD + v * CHUNK_VL]);
+}
+
+/* `regs` registers of rows of one list, whose first entries are at e, e + 1, ... */
+INLINE void chunk_list(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t row, int64_t e,
+                       chunk_vec sum[CHUNK_REGS])
+{
+    const int64_t *first = p->list_first + p->list[row];
+    const int32_t *col = p->col + first[0];
+    const int n = (int)(first[1] - first[0]);
+    const real *x = (const real *)p->gather + row;
+    for (int k = 0; k < n; k++) {
+        const int64_t at = e + ((int64_t)k << p->log_c);
+        chunk_ahead(p, coded, regs, at);
+        UNROLL for (int v = 0; v < regs; v++) sum[v] +=
+            chunk_values(p, coded, at + v * CHUNK_VL) * chunk_load(x + col[k] + v * CHUNK_VL);
+    }
+}
+
+/* Whether the rows have one list. */
+INLINE int chunk_one_list(const uint16_t *list, const int rows)
+{
+    int differ = 0;
+    UNROLL for (int l = 1; l < rows; l++) differ |= list[l] ^ list[0];
+    return !differ;
 }
 
 /* `regs` registers of rows, whose first entries are at e, e + 1, ...; their first `n` entries. */
@@ -102,7 +129,7 @@ INLINE void chunk_columns(const wisp__spmmv_params *p, const unsigned coded, con
 {
     for (int k = 0; k < n; k++) {
         const int64_t at = e + ((int64_t)k << p->log_c);
-        if (!p->near) chunk_ahead(p, coded, regs, at);
+        chunk_ahead(p, coded, regs, at);
         UNROLL for (int v = 0; v < regs; v++) sum[v] += chunk_product(p, coded, row + v * CHUNK_VL, at + v * CHUNK_VL);
     }
 }
@@ -115,17 +142,58 @@ INLINE void chunk_rest(const wisp__spmmv_params *p, const unsigned coded, const 
     for (int l = 0; l < rows; l++)
         for (int k = begin; k < p->row_len[row + l]; k++) {
             const int64_t at = e + l + ((int64_t)k << p->log_c);
-            const int64_t c = coded & SHORT_COLS ? row + l + p->short_col[at] : p->col[at];
+            const int64_t c = coded & LISTS        ? row + l + p->col[p->list_first[p->list[row + l]] + k]
+                              : coded & SHORT_COLS ? row + l + p->short_col[at]
+                                                   : p->col[at];
             sum[l / CHUNK_VL][l % CHUNK_VL] +=
                 (real)((const mat_real *)p->val)[coded & CODES ? p->code[at] : at] * x[c];
         }
+}
+
+/* A register of rows of different lists. */
+INLINE void chunk_mixed(const wisp__spmmv_params *p, const unsigned coded, int64_t row, int64_t e, chunk_vec *sum)
+{
+    const real *x = (const real *)p->gather + row;
+    const int32_t *col[CHUNK_VL];
+    int shortest = INT32_MAX;
+    for (int l = 0; l < CHUNK_VL; l++) {
+        const int64_t *first = p->list_first + p->list[row + l];
+        const int n = (int)(first[1] - first[0]);
+        col[l] = p->col + first[0];
+        shortest = n < shortest ? n : shortest;
+    }
+    for (int k = 0; k < shortest; k++) {
+        const int64_t at = e + ((int64_t)k << p->log_c);
+        chunk_ahead(p, coded, 1, at);
+#define ELEMENT(l) x[(l) + col[l][k]]
+        sum[0] += chunk_values(p, coded, at) * SIMD_EACH;
+#undef ELEMENT
+    }
+    chunk_rest(p, coded, CHUNK_VL, row, e, shortest, sum);
+}
+
+/* Registers of rows with lists: all at once, or one by one where these differ. */
+INLINE void chunk_lists(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t row, int64_t e,
+                        chunk_vec sum[CHUNK_REGS])
+{
+    if (chunk_one_list(p->list + row, regs * CHUNK_VL)) {
+        chunk_list(p, coded, regs, row, e, sum);
+        return;
+    }
+    for (int v = 0; v < regs * CHUNK_VL; v += CHUNK_VL)
+        if (regs > 1 && chunk_one_list(p->list + row + v, CHUNK_VL))
+            chunk_list(p, coded, 1, row + v, e + v, sum + v / CHUNK_VL);
+        else
+            chunk_mixed(p, coded, row + v, e + v, sum + v / CHUNK_VL);
 }
 
 INLINE void chunk_group(const wisp__spmmv_params *p, unsigned terms, const unsigned coded, const int regs, int64_t row,
                         int64_t e, chunk_sums *s)
 {
     chunk_vec sum[CHUNK_REGS] = {{0}};
-    if (p->padded) {
+    if (coded & LISTS) {
+        chunk_lists(p, coded, regs, row, e, sum);
+    } else if (p->padded) {
         const int64_t *chunk = p->chunk + (row >> p->log_c);
         chunk_columns(p, coded, regs, row, e, (int)((chunk[1] - chunk[0]) >> p->log_c), sum);
     } else {
@@ -172,6 +240,12 @@ INLINE int64_t chunk_rows(const wisp__spmmv_params *p, unsigned terms, const uns
     return row;
 }
 
+INLINE int64_t chunk_uncoded_rows(const wisp__spmmv_params *p, unsigned terms, int64_t row, int64_t end, chunk_sums *s)
+{
+    if (p->list) return chunk_rows(p, terms, LISTS, row, end, s);
+    return p->short_col ? chunk_rows(p, terms, SHORT_COLS, row, end, s) : chunk_rows(p, terms, 0, row, end, s);
+}
+
 /* Likewise with patterns: the longest runs first, single rows where none is as long as a register. */
 INLINE int64_t chunk_pattern_rows(const wisp__spmmv_params *p, unsigned terms, int64_t row, int64_t end, chunk_sums *s,
                                   sums_w1 *single)
@@ -204,14 +278,14 @@ INLINE void chunk_range(const wisp__spmmv_params *p, unsigned terms, int64_t beg
         int64_t row = strip;
         if (p->pattern)
             row = chunk_pattern_rows(p, terms, row, strip_end, &s, single);
-        else if (!p->code && !p->short_col)
-            row = chunk_rows(p, terms, 0, row, strip_end, &s);
-        else if (p->code && p->short_col)
+        else if (!p->code)
+            row = chunk_uncoded_rows(p, terms, row, strip_end, &s);
+        else if (p->list)
+            row = chunk_rows(p, terms, LISTS | CODES, row, strip_end, &s);
+        else if (p->short_col)
             row = chunk_rows(p, terms, SHORT_COLS | CODES, row, strip_end, &s);
-        else if (p->code)
-            row = chunk_rows(p, terms, CODES, row, strip_end, &s);
         else
-            row = chunk_rows(p, terms, SHORT_COLS, row, strip_end, &s);
+            row = chunk_rows(p, terms, CODES, row, strip_end, &s);
         for (; row < strip_end; row++) tile_w1(p, terms, ROWS_ANY, row, entries_of(p, ROWS_ANY, row), 0, single);
         if (terms & K_DOTS) {
             chunk_flush(&s, terms, dot);

@@ -106,14 +106,18 @@ wisp__chain wisp__chain_of(const wisp_blk *z, wisp_scalar eta)
     return (wisp__chain){z->data, z->stride * wisp__parts(z->type), {eta.re, eta.im}};
 }
 
-static void set_part(wisp__spmmv_params *p, const wisp__sell *s, const void *gather)
+static void set_part(wisp__spmmv_params *p, const wisp_mat *A, const wisp__sell *s, const void *gather)
 {
+    enum { LARGE = 32 << 20 };
+    p->streams = s->entries * (int64_t)wisp_type_size(A->type) > LARGE;
     p->chunk = s->chunk;
     p->row_len = s->row_len;
     p->padded = s->padded;
     p->entries = s->entries;
     p->col = s->col;
     p->short_col = s->short_col;
+    p->list = s->list;
+    p->list_first = s->list_first;
     p->val = s->val;
     p->code = s->code;
     p->pattern = s->pattern;
@@ -152,8 +156,8 @@ static wisp_status launch(const wisp__sweep *s, const wisp__spmmv_params *p, dou
 
 wisp__step wisp__sweep_as_step(wisp__sweep *s, double *partial)
 {
-    set_part(&s->p, &s->A->local, s->x->data);
-    s->p.past = false; /* it is read soon */
+    set_part(&s->p, s->A, &s->A->local, s->x->data);
+    s->p.past = s->p.streams = false; /* they are read again soon */
     return (wisp__step){find(s, &s->p), &s->p, s->p.terms & K_DOTS ? partial : NULL};
 }
 
@@ -168,13 +172,13 @@ wisp_status wisp__sweep_run(const wisp__sweep *s, double *partial, void *spill)
     WISP_TRY(ctx->comm->halo_start(ctx, A->col_map->plan, x->data, &ticket));
     const bool remote = A->remote.chunks > 0;
     const unsigned terms = p.terms, last = terms & (K_CHAIN | K_DELTA | K_DOTS); /* what needs the finished y */
-    set_part(&p, &A->local, x->data);
+    set_part(&p, A, &A->local, x->data);
     if (remote) p.terms &= ~last;
     status = launch(s, &p, partial, spill);
     wisp_status arrived = ctx->comm->halo_wait(ctx, ticket);
     if (status == WISP_OK) status = arrived;
     if (status == WISP_OK && remote) {
-        set_part(&p, &A->remote, x->data + (size_t)(A->col_map->local * x->stride) * wisp_type_size(x->type));
+        set_part(&p, A, &A->remote, x->data + (size_t)(A->col_map->local * x->stride) * wisp_type_size(x->type));
         p.terms = last | (terms & (K_SCALE | K_COMPLEX)) | K_AXPBY;
         p.beta[0] = 1, p.beta[1] = 0;
         status = launch(s, &p, partial, spill);

@@ -1,0 +1,227 @@
+/* Columns as lists of offsets that rows share, with values of their own, against the oracle. */
+#include "data/data.h"
+#include "ref.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows that repeat but for their values: one list, lines of a lattice with ends, two lists in turn, and a lattice some
+   of whose rows are empty or miss an entry; with few values, these may be codes. */
+enum { BAND, LATTICE, TURNS, HOLES, SHAPES };
+static const char *const shape_name[] = {"band", "lattice", "two in turn", "lattice with holes"};
+
+static int offsets_of(int shape, int64_t i, int64_t n, int64_t offset[8])
+{
+    enum { LINE = 41 };
+    static const int64_t turn[2][4] = {{-37, -1, 0, 1}, {-1, 0, 1, 37}};
+    int m = 0;
+    if (shape == HOLES && i % 50 == 7) return 0;
+    for (int k = 0; k < 7; k++) {
+        if (shape == BAND) offset[m] = k - 3;
+        if (shape == TURNS) offset[m] = turn[i % 2][k % 4];
+        if (shape == LATTICE || shape == HOLES) {
+            static const int64_t step[] = {-3 * LINE, -LINE, -1, 0, 1, LINE, 3 * LINE};
+            offset[m] = step[k];
+            if ((k == 2 && i % LINE == 0) || (k == 4 && i % LINE == LINE - 1)) continue;
+            if (shape == HOLES && k == 3 && i % 64 == 9) continue;
+        }
+        if ((shape == TURNS && k >= 4) || i + offset[m] < 0 || i + offset[m] >= n) continue;
+        m++;
+    }
+    return m;
+}
+
+static ref_mat make(ref_rng *r, int shape, wisp_type type, bool few, int64_t rows, int64_t cols)
+{
+    ref_mat a = ref_new(rows, cols);
+    cplx value[6];
+    for (int i = 0; i < 6; i++) value[i] = ref_value(r, type);
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t offset[8];
+        for (int k = offsets_of(shape, i, cols, offset) - 1; k >= 0; k--)
+            REF_AT(a, i, i + offset[k]) = few ? value[ref_below(r, 6)] : ref_value(r, type);
+    }
+    return a;
+}
+
+static wisp_mat *open_lists(wisp_ctx *ctx, ref_mat dense, wisp_type type, int width, int C)
+{
+    wisp_mat *A;
+    wisp_mat_info info;
+    wisp_src src = ref_dense_src(dense, type);
+    REF_OK(ctx,
+           wisp_mat_create(
+               &A, ctx, &src,
+               &(wisp_mat_opts){.width = width, .C = C, .order = WISP_ROWS_NATURAL, .format = WISP_FORMAT_COMPRESSED}));
+    src.free_arg(src.arg);
+    wisp_mat_get_info(A, &info);
+    assert_int_equal(info.format, WISP_FORMAT_COMPRESSED);
+    assert_non_null(A->local.list);
+    assert_null(A->local.short_col);
+    return A;
+}
+
+/* Every instruction set, type, way to store the values and chunk height, in blocks of the matrix's precision or of
+   more. */
+static void products(void **state)
+{
+    (void)state;
+    static const int widths[] = {1, 2, 3, 4, 8, 16, 33}, heights[] = {0, 0, 1, 4, 32};
+    static const wisp_type wider[] = {[WISP_S] = WISP_D, [WISP_D] = WISP_Z, [WISP_C] = WISP_Z, [WISP_Z] = WISP_Z};
+    ref_rng r = {21};
+    for (int isa = 0; isa < REF_ISAS; isa++)
+        for (wisp_type type = WISP_S; type <= WISP_Z; type++)
+            for (int shape = 0; shape < 2 * SHAPES; shape++) {
+                wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 1 + (int)ref_below(&r, 3));
+                if (!ctx) continue;
+                const bool few = shape >= SHAPES;
+                const int64_t n = 270 + ref_below(&r, 40);
+                ref_mat dense = make(&r, shape % SHAPES, type, few, n, n);
+                for (int w = 0; w < 7; w++) {
+                    char what[120];
+                    wisp_mat *A = open_lists(ctx, dense, type, widths[w], heights[ref_below(&r, 5)]);
+                    assert_int_equal(!A->local.code, !few);
+                    snprintf(what, sizeof what, "%s: %s%s, %s, C = %d", ref_isa[isa], shape_name[shape % SHAPES],
+                             few ? ", few values" : "", wisp_type_name(type), 1 << A->log_c);
+                    for (int i = 0; i < 4; i++)
+                        ref_check_product(ctx, &r, A, dense, i == 3 ? wider[type] : type, widths[w],
+                                          i ? (unsigned)ref_below(&r, 128) : 0, i == 2, what);
+                    ref_check_product(ctx, &r, A, dense, type, widths[w],
+                                      WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY, 0, what);
+                    wisp_mat_free(A);
+                }
+                wisp_ctx_free(ctx);
+                ref_free(dense);
+            }
+}
+
+/* More columns than rows, and fewer. */
+static void rectangles(void **state)
+{
+    (void)state;
+    ref_rng r = {22};
+    wisp_ctx *ctx = ref_ctx(NULL);
+    for (int wide = 0; wide < 2; wide++)
+        for (int width = 1; width <= 4; width += 3) {
+            ref_mat dense = make(&r, BAND, WISP_D, false, wide ? 200 : 300, wide ? 300 : 200);
+            wisp_mat *A = open_lists(ctx, dense, WISP_D, width, 0);
+            ref_check_product(ctx, &r, A, dense, WISP_D, width, 0, 0, "rectangle");
+            ref_check_product(ctx, &r, A, dense, WISP_D, width, WISP_SCALE | WISP_AXPBY, 1, "rectangle");
+            wisp_mat_free(A);
+            ref_free(dense);
+        }
+    wisp_ctx_free(ctx);
+}
+
+/* What is not finite in x reaches the rows that have an entry there, and no other. */
+static void only_where_entries_are(void **state)
+{
+    (void)state;
+    ref_rng r = {23};
+    wisp_ctx *ctx = ref_ctx(NULL);
+    for (int i = 0; i < 120; i++) {
+        const int shape = i % SHAPES, width = i / SHAPES % 2 ? 4 : 1;
+        const wisp_type type = i % 3 ? WISP_D : WISP_Z;
+        ref_mat dense = make(&r, shape, type, false, 263, 263), in = ref_random_block(&r, type, 263, width);
+        const int64_t bad = ref_below(&r, 263);
+        wisp_mat *A = open_lists(ctx, dense, type, width, 0);
+        wisp_blk *x, *y;
+        in.a[bad * width] = i % 5 ? INFINITY : NAN;
+        REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), type, width));
+        REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), type, width));
+        ref_put(x, in);
+        REF_OK(ctx, wisp_spmmv(y, A, x, NULL));
+        ref_mat out = ref_get(y);
+        for (int64_t row = 0; row < 263; row++) {
+            const cplx v = out.a[row * width];
+            if ((isfinite(creal(v)) && isfinite(cimag(v))) != (REF_AT(dense, row, bad) == 0))
+                fail_msg("%s, %s, width %d: row %lld, bad %lld", shape_name[shape], wisp_type_name(type), width,
+                         (long long)row, (long long)bad);
+        }
+        wisp_blk_free(x), wisp_blk_free(y), wisp_mat_free(A);
+        ref_free(dense), ref_free(in), ref_free(out);
+    }
+    wisp_ctx_free(ctx);
+}
+
+/* By default, of lines long enough for the width; new values take the place of the old ones. */
+static void choice(void **state)
+{
+    (void)state;
+    ref_rng r = {24};
+    wisp_ctx *ctx = ref_ctx(NULL);
+    for (int shape = 0; shape < SHAPES; shape++)
+        for (int width = 1; width <= 4; width += 3) {
+            ref_mat dense = make(&r, shape, WISP_D, false, 2000, 2000);
+            wisp_mat *A;
+            wisp_src src = ref_dense_src(dense, WISP_D);
+            REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.width = width, .order = WISP_ROWS_NATURAL}));
+            src.free_arg(src.arg);
+            if (!A->local.list != (width == 1 && shape != BAND)) fail_msg("%s, width %d", shape_name[shape], width);
+            for (int64_t i = 0; i < 2000 * 2000; i++)
+                if (dense.a[i] != 0) dense.a[i] = ref_value(&r, WISP_D);
+            const void *list = A->local.list;
+            src = ref_dense_src(dense, WISP_D);
+            REF_OK(ctx, wisp_mat_update(A, &src));
+            src.free_arg(src.arg);
+            assert_ptr_equal(A->local.list, list);
+            ref_check_product(ctx, &r, A, dense, WISP_D, width, WISP_DOT_YY, 0, "new values");
+            REF_AT(dense, 3, 1000) = 1;
+            src = ref_dense_src(dense, WISP_D);
+            REF_FAILS(ctx, wisp_mat_update(A, &src), WISP_ERR_MISMATCH, "row 3");
+            src.free_arg(src.arg);
+            wisp_mat_free(A);
+            ref_free(dense);
+        }
+    wisp_ctx_free(ctx);
+}
+
+/* A large band, which comes from memory: as SELL, and the same for any number of threads. */
+static void large(void **state)
+{
+    (void)state;
+    double first[2] = {0};
+    for (int t = 1; t <= 3; t++)
+        for (int k = 0; k < 2; k++) {
+            const int width = k ? 8 : 1;
+            wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = t, .no_pin = 1});
+            wisp_mat *A[2];
+            wisp_blk *x, *y[2];
+            wisp_scalar dot[3 * 8];
+            wisp_mat_info info;
+            for (int i = 0; i < 2; i++)
+                REF_OK(ctx, wisp_mat_open(&A[i], ctx, "band:n=250000,bandwidth=17",
+                                          &(wisp_mat_opts){.width = width,
+                                                           .order = WISP_ROWS_NATURAL,
+                                                           .format = i ? WISP_FORMAT_SELL : WISP_FORMAT_DEFAULT}));
+            wisp_mat_get_info(A[0], &info);
+            assert_non_null(A[0]->local.list);
+            assert_true((double)info.bytes < 9.3 * (double)info.nnz);
+            REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A[0]), WISP_D, width));
+            REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, 1, 0, 0));
+            REF_OK(ctx, wisp_blk_create(&y[0], ctx, wisp_mat_map(A[0]), WISP_D, width));
+            REF_OK(ctx, wisp_spmmv(y[0], A[0], x, &(wisp_aug){.terms = WISP_DOT_YY, .dot = dot}));
+            if (t == 1) first[k] = dot[2 * width].re;
+            assert_true(first[k] == dot[2 * width].re);
+            ref_mat in = ref_get(x), got = ref_get(y[0]), want;
+            wisp_blk_free(x);
+            REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A[1]), WISP_D, width));
+            REF_OK(ctx, wisp_blk_create(&y[1], ctx, wisp_mat_map(A[1]), WISP_D, width));
+            ref_put(x, in);
+            REF_OK(ctx, wisp_spmmv(y[1], A[1], x, NULL));
+            want = ref_get(y[1]);
+            ref_assert_close("band", got, want, 1e-14);
+            ref_free(in), ref_free(got), ref_free(want);
+            for (int i = 0; i < 2; i++) wisp_blk_free(y[i]), wisp_mat_free(A[i]);
+            wisp_blk_free(x), wisp_ctx_free(ctx);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(rectangles),
+                                       cmocka_unit_test(only_where_entries_are), cmocka_unit_test(choice),
+                                       cmocka_unit_test(large)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
