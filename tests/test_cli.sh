@@ -232,7 +232,7 @@ check "the old plot survives it" grep -qx old old.svg
 # ---- memory that is refused somewhere: one line, never a crash. (What a matrix can do without may be refused; the run
 # goes on then. Past the last allocation it always does.)
 failures=0 passes=0
-for ((n = 1; n < 1000 && passes < 25; n++)); do
+for ((n = 1; n < 1000 && passes < 60; n++)); do
     checks=$((checks + 1))
     WISP_ALLOC_FAIL_AT=$n "$wisp" dos $topi --moments 16 --vectors 2 --json >out 2>err
     rc=$?

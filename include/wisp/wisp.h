@@ -202,8 +202,8 @@ typedef struct wisp_mat wisp_mat;
    machine and number of threads: who wants the same bits with another number names the natural order or RCM, or shares
    a map. */
 typedef enum { WISP_ROWS_DEFAULT, WISP_ROWS_NATURAL, WISP_ROWS_RCM, WISP_ROWS_TILES } wisp_row_order;
-/* How entries are stored: SELL-C-sigma as they are; compressed without loss (repeated rows once, repeated values once,
-   short column differences; WISP_ERR_UNSUPPORTED if there is none of that); or one half of a Hermitian matrix (on
+/* How entries are stored: SELL-C-sigma as they are; compressed without loss (repeated rows once, lists of columns that
+   rows share once, repeated values once, short column differences; WISP_ERR_UNSUPPORTED if there is none of that); or one half of a Hermitian matrix (on
    request alone; C = 1; WISP_ERR_HERMITIAN if it is not exactly that; while it is made, the whole one is there, too).
    DEFAULT: SELL, or COMPRESSED where that pays and neither C nor sigma is named. */
 typedef enum { WISP_FORMAT_DEFAULT, WISP_FORMAT_SELL, WISP_FORMAT_COMPRESSED, WISP_FORMAT_HERMITIAN } wisp_format;
@@ -230,8 +230,8 @@ WISP_API wisp_status wisp_mat_open(wisp_mat **A, wisp_ctx *ctx, const char *name
 /* Uses CRS arrays in place as SELL-1-1; they must outlive the matrix. Columns sorted and unique in each row. */
 WISP_API wisp_status wisp_mat_borrow_crs(wisp_mat **A, wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t cols,
                                          const int64_t *rowptr, const int32_t *col, const void *val);
-/* New values on the same pattern; WISP_ERR_MISMATCH (and values undefined) if a row's pattern differs. A compressed
-   matrix is stored anew as DEFAULT would: it may become SELL. */
+/* New values on the same pattern; WISP_ERR_MISMATCH (and values undefined) if a row's pattern differs. A matrix
+   whose values are compressed is stored anew as DEFAULT would: it may become SELL. */
 WISP_API wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src);
 WISP_API void wisp_mat_free(wisp_mat *A);
 

@@ -96,8 +96,8 @@ static wisp_status find_rows(wisp__compression *c, const wisp_mat *A, const wisp
     WISP_TRY(wisp__for_rows(ctx, "comparing", src, A->col_map, A->rows, WISP__PIECE, search_rows, &s));
 out:
     /* Patterns of single rows are no repetition; those of a small matrix all have room. */
-    const bool alone = value_bytes && 2 * atomic_load(&c->rows.strings) > A->rows;
-    if (status != WISP_OK || atomic_load(&s.no_use) || alone) wisp__compression_free(c, ctx);
+    if (status != WISP_OK || atomic_load(&s.no_use) || (value_bytes && 2 * atomic_load(&c->rows.strings) > A->rows))
+        wisp__compression_free(c, ctx);
     return status;
 }
 
