@@ -248,8 +248,8 @@ static double follow_plain(plan *p, order *o)
 wisp_status wisp__cascade_make(const wisp_mat *A, const wisp__block_graph *g, wisp__cascade *c)
 {
     enum { FEWEST = 4 };
-    /* Of the bytes: where memory is fast, the core is what plain sweeps wait for, too. (Powers, the mesh tetrahedra 126^3,
-       0.64 of the bytes: 0.85 to 1.0 of plain sweeps; 7-point 256^3, 0.67: 0.97.) */
+    /* Of the bytes: where memory is fast, the core is what plain sweeps wait for, too. (Powers, the mesh tetrahedra
+       126^3, 0.64 of the bytes: 0.85 to 1.0 of plain sweeps; 7-point 256^3, 0.67: 0.97.) */
     const double worth_it = 0.6;
     wisp_ctx *ctx = A->ctx;
     plan p = {.ctx = ctx, .steps = c->steps, .budget = c->budget};
