@@ -78,8 +78,8 @@ typedef struct wisp__backend {
     wisp_status (*launch_half)(wisp_ctx *ctx, wisp__combo combo, const wisp__spmmv_params *p, const wisp__half *half,
                                double *partial, size_t dot_size, void *spill, int64_t ld_spill);
     wisp_status (*axpby)(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count);
-    /* partial[blocks][1 or, compensated, 2][1 or, with cross, 2][a row's reals], blocks of per_block periods, a multiple
-       of K_STRIP. */
+    /* partial[blocks][1 or, compensated, 2][1 or, with cross, 2][a row's reals], blocks of per_block periods, a
+       multiple of K_STRIP. */
     wisp_status (*dot)(wisp_ctx *ctx, bool is_double, bool cross, bool compensated, const wisp__dot_params *p,
                        int64_t count, int64_t per_block, double *partial);
     /* Adds partial[blocks][1 or, compensated, 2][size] up in a fixed tree; the sum is in partial[0]. */
