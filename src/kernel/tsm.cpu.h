@@ -215,13 +215,21 @@ static void gram_copied(const wisp__gram_params *p, strip_part s, int b)
     gram_columns(p, s, NULL, b);
 }
 
+/* What several tiles read comes ahead into the first level of cache, which holds few rows; but sums are added up after
+   each strip, which takes longer if compensated. */
+static int strip_rows(const wisp__gram_params *p, int tiles, int compensated)
+{
+    enum { HALF = K_STRIP / 2, FEW = K_STRIP / 4, NEAR = 16 << 10 };
+    if (tiles == 1) return K_STRIP;
+    return !compensated && FEW * (p->p + p->q) * REAL_BYTES <= NEAR ? FEW : HALF;
+}
+
 void GRAM(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error)
 {
     /* Rows before this one may be read beyond their end by a register. */
     const int64_t lack = (p->q + FULL - 1) / FULL * FULL - p->q, unsafe = (lack + p->ld_w - 1) / p->ld_w;
     const int64_t safe = p->rows - unsafe;
-    /* What several tiles read comes ahead into the first level of cache, which holds few rows. */
-    const int tiles = (p->p + TILE - 1) / TILE * ((p->q + OVER - 1) / OVER), rows = tiles > 1 ? K_STRIP / 2 : K_STRIP;
+    const int tiles = (p->p + TILE - 1) / TILE * ((p->q + OVER - 1) / OVER), rows = strip_rows(p, tiles, error != NULL);
     gram_rows from = {NULL, NULL, ahead_of(p->ld_v, p->p, rows, tiles, 1), ahead_of(p->ld_w, p->q, rows, tiles, 2)};
     for (int64_t strip = begin; strip < end; strip += rows) {
         const int64_t strip_end = strip + rows < end ? strip + rows : end;
