@@ -203,9 +203,9 @@ typedef struct wisp_mat wisp_mat;
    a map. */
 typedef enum { WISP_ROWS_DEFAULT, WISP_ROWS_NATURAL, WISP_ROWS_RCM, WISP_ROWS_TILES } wisp_row_order;
 /* How entries are stored: SELL-C-sigma as they are; compressed without loss (repeated rows once, lists of columns that
-   rows share once, repeated values once, short column differences; WISP_ERR_UNSUPPORTED if there is none of that); or one half of a Hermitian matrix (on
-   request alone; C = 1; WISP_ERR_HERMITIAN if it is not exactly that; while it is made, the whole one is there, too).
-   DEFAULT: SELL, or COMPRESSED where that pays and neither C nor sigma is named. */
+   rows share once, repeated values once, short column differences; WISP_ERR_UNSUPPORTED if there is none of that); or
+   one half of a Hermitian matrix (on request alone; C = 1; WISP_ERR_HERMITIAN if it is not exactly that; while it is
+   made, the whole one is there, too). DEFAULT: SELL, or COMPRESSED where that pays and neither C nor sigma is named. */
 typedef enum { WISP_FORMAT_DEFAULT, WISP_FORMAT_SELL, WISP_FORMAT_COMPRESSED, WISP_FORMAT_HERMITIAN } wisp_format;
 
 typedef struct {
