@@ -354,11 +354,11 @@ static void results(void **state)
     static const int widths[] = {33, 8, 16}, stored[] = {2, 3, STEPS + 2};
     static const wisp_format formats[] = {WISP_FORMAT_SELL, WISP_FORMAT_DEFAULT};
     for (int graph = 0; graph < GRAPHS; graph++) {
-        const int i = graph % 3;
-        wisp_ctx *ctx = ref_isa_ctx(NULL, 1 + graph % 4);
+        const int i = graph % 3, threads = 1 + graph % 5;
+        wisp_ctx *ctx = ref_isa_ctx(NULL, threads);
         pattern p = {graph, graph % 2 ? WISP_Z : WISP_D};
         char what[100];
-        snprintf(what, sizeof what, "%s, %d threads", graph_name[graph], 1 + graph % 5);
+        snprintf(what, sizeof what, "%s, %d threads", graph_name[graph], threads);
         wisp_mat *A = make(ctx, &p, widths[i], formats[graph / 2 % 2]);
         compare(ctx, A, graph % 4 == 2 ? WISP_Z : p.type, widths[i], stored[graph / 3 % 3], what);
         wisp_mat_free(A);

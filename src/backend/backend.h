@@ -38,8 +38,8 @@ static inline void wisp__run_block(wisp__spmmv_fn fn, const wisp__spmmv_params *
 }
 
 /* Steps of a recurrence in an order of their own: task i is one step of one group of rows (group_blocks blocks of the
-   grid; the last group may have fewer). It begins when every thread has done its part of task `after`, and so of those
-   before it; -1: at once. */
+   grid; the last group may have fewer). It begins when task `after` is done, and so are those before it: every
+   thread has found no block of them left to begin, and finished those that it began; -1: at once. */
 typedef struct {
     int32_t group, step, after;
     bool near; /* what it gathers has been met so lately that it is in the caches */

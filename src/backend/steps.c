@@ -5,7 +5,8 @@
 #include "backend.h"
 #include <sched.h>
 
-/* Tasks that a thread has done its part of; on a cache line of its own. */
+/* Tasks of which a thread has found no block left to begin, and has finished those it began; on a cache line of its
+   own. */
 typedef struct {
     _Alignas(64) atomic_llong done;
 } progress;
@@ -49,8 +50,10 @@ static int64_t next_block(const steps_run *r, int64_t task, int64_t n, int threa
     for (int i = 0; i < threads; i++) {
         const int owner = (thread + i) % threads;
         atomic_int *taken = r->taken + owner * r->schedule->tasks + task;
-        const int64_t b = wisp__split(n, threads, owner) + atomic_fetch_add_explicit(taken, 1, memory_order_relaxed);
-        if (b < wisp__split(n, threads, owner + 1)) return b;
+        const int64_t begin = wisp__split(n, threads, owner), end = wisp__split(n, threads, owner + 1);
+        if (begin + atomic_load_explicit(taken, memory_order_relaxed) >= end) continue;
+        const int64_t b = begin + atomic_fetch_add_explicit(taken, 1, memory_order_relaxed);
+        if (b < end) return b;
     }
     return n;
 }

@@ -1,12 +1,12 @@
 /* An order of (group of rows, step) for one matrix, width and number of steps. A group may do step k + 1 when it and
    all its neighbours have done step k: then what it reads is there, and what it overwrites (the vector before) has been
    read. So groups are walked in an order that suits the caches, doing their first step, and after each task whatever
-   neighbour has become ready goes on, last in, first out: rows are used again while they are near. Nothing is asked of
-   the graph. Where each level of it is a group and levels are walked one after the other this is, task by task, the
-   diagonal wavefront of level-based blocking (Alappat et al. 2022): step 0 of level l, step 1 of level l - 1, and so
-   on. On finer groups the front is the same, but a level need not be whole before its neighbours go on. On a stencil
-   in slices it is time skewing.
-   Which walk is best is found by following the groups through a model of the cache. */
+   neighbour has become ready goes on, last in, first out (with several threads, one task later): rows are used again
+   while they are near. Nothing is asked of the graph. Where each level of it is a group and levels are walked one after
+   the other this is, task by task with one thread, the diagonal wavefront of level-based blocking (Alappat et al.
+   2022): step 0 of level l, step 1 of level l - 1, and so on. On finer groups the front is the same, but a level need
+   not be whole before its neighbours go on. On a stencil in slices it is time skewing. Which walk is best is found by
+   following the groups through a model of the cache. */
 #include "cascade.h"
 #include <math.h>
 #include <string.h>
@@ -65,7 +65,7 @@ static void append(const plan *p, order *o, int32_t g, int32_t after)
 }
 
 /* What became ready by the task before is put off for another one, if there is any: else every task would wait for the
-   slowest thread of the one before. `task`: where it was pushed, which is when it became ready; these rise. */
+   slowest thread of the one before. became[]: the tasks that made them ready; these rise. */
 static int64_t pick(const plan *p, const order *o, const int32_t *became)
 {
     int64_t i = o->top;
@@ -167,7 +167,7 @@ static wisp_status try_way(const plan *p, order *o, const wisp__walk_way *way, i
     WISP_TRY(wisp__walk_make(p, way, parts));
     make_order(p, o);
     *bytes = follow(p, o);
-    status = wisp__whole(p->ctx, "ordering", !wisp__cancelled(p->ctx));
+    status = wisp__whole(p->ctx, "ordering", o->tasks == p->groups * p->steps);
 out:
     return status;
 }
@@ -270,7 +270,7 @@ wisp_status wisp__cascade_make(const wisp_mat *A, const wisp__block_graph *g, wi
         c->why = "matrix and blocks fit the cache";
     else if (c->bytes >= worth_it * c->plain_bytes)
         c->why = "rows reach too far for the cache";
-    WISP_TRY(wisp__whole(ctx, "ordering", !wisp__cancelled(ctx)));
+    WISP_TRY(wisp__whole(ctx, "ordering", plain.tasks == p.groups));
     c->schedule = (wisp__schedule){o.task, o.tasks, p.group_blocks};
     o.task = NULL;
 out:

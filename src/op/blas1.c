@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEAST_PERIOD = 64 };
+enum { LEAST_PERIOD = 64, MOST_ROWS = 16 };
+_Static_assert((LEAST_PERIOD - 1) * MOST_ROWS <= K_DOT_PERIOD, "kernels keep a period's sums");
 
 /* How a pass over blocks x, y is cut: `count` periods of `rows` rows, then a tail of single rows. */
 typedef struct {
@@ -18,7 +19,7 @@ static cut cut_of(const wisp_blk *x, const wisp_blk *y)
     cut c = {1, row, x->nrows, 0};
     if (x->stride == x->width && y->stride == y->width && row < LEAST_PERIOD) {
         /* 16 rows and more make a whole number of registers, whatever the width. */
-        c.rows = row * 16 <= LEAST_PERIOD ? LEAST_PERIOD / row : 16;
+        c.rows = row * MOST_ROWS <= LEAST_PERIOD ? LEAST_PERIOD / row : MOST_ROWS;
         c.period = row * c.rows;
         c.count = x->nrows / c.rows;
         c.tail = x->nrows % c.rows;
