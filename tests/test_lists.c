@@ -18,7 +18,7 @@ static int offsets_of(int shape, int64_t i, int64_t n, int64_t offset[8])
     int m = 0;
     if (shape == HOLES && i % 50 == 7) return 0;
     for (int k = 0; k < 7; k++) {
-        if (shape == BAND) offset[m] = k - 3;
+        offset[m] = k - 3; /* of the band */
         if (shape == TURNS) offset[m] = turn[i % 2][k % 4];
         if (shape == LATTICE || shape == HOLES) {
             static const int64_t step[] = {-3 * LINE, -LINE, -1, 0, 1, LINE, 3 * LINE};
@@ -53,7 +53,8 @@ static wisp_mat *open_lists(wisp_ctx *ctx, ref_mat dense, wisp_type type, int wi
     REF_OK(ctx,
            wisp_mat_create(
                &A, ctx, &src,
-               &(wisp_mat_opts){.width = width, .C = C, .order = WISP_ROWS_NATURAL, .format = WISP_FORMAT_COMPRESSED}));
+               &(wisp_mat_opts){
+                   .width = width, .C = C, .sigma = 1, .order = WISP_ROWS_NATURAL, .format = WISP_FORMAT_COMPRESSED}));
     src.free_arg(src.arg);
     wisp_mat_get_info(A, &info);
     assert_int_equal(info.format, WISP_FORMAT_COMPRESSED);
@@ -78,7 +79,7 @@ static void products(void **state)
                 const bool few = shape >= SHAPES;
                 const int64_t n = 270 + ref_below(&r, 40);
                 ref_mat dense = make(&r, shape % SHAPES, type, few, n, n);
-                for (int w = 0; w < 7; w++) {
+                for (int w = isa % 2; w < 7; w += 2) {
                     char what[120];
                     wisp_mat *A = open_lists(ctx, dense, type, widths[w], heights[ref_below(&r, 5)]);
                     assert_int_equal(!A->local.code, !few);
@@ -143,6 +144,69 @@ static void only_where_entries_are(void **state)
         ref_free(dense), ref_free(in), ref_free(out);
     }
     wisp_ctx_free(ctx);
+}
+
+/* Sums go entry by entry, whatever else is asked for, and in views, too. */
+static void bits(void **state)
+{
+    (void)state;
+    static const int widths[] = {1, 2, 3, 4, 8, 33};
+    ref_rng r = {25};
+    for (int isa = 0; isa < REF_ISAS; isa++)
+        for (int i = 0; i < 4 * SHAPES * 6; i++) {
+            const wisp_type type = WISP_S + i % 4;
+            const int shape = i / 4 % SHAPES, width = widths[i / 4 / SHAPES];
+            wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 2);
+            if (!ctx) continue;
+            ref_mat dense = make(&r, shape, type, false, 263, 263), in = ref_random_block(&r, type, 263, width), out[3];
+            wisp_mat *A = open_lists(ctx, dense, type, width, i % 3 ? 1 : 0);
+            wisp_blk *wide, *x[3], *y;
+            wisp_scalar dot[3 * 33];
+            REF_OK(ctx, wisp_blk_create(&wide, ctx, wisp_mat_map(A), type, width + 3));
+            REF_OK(ctx, wisp_blk_cols(&x[2], wide, 1, width));
+            REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), type, width));
+            for (int k = 0; k < 3; k++) {
+                if (k < 2) REF_OK(ctx, wisp_blk_create(&x[k], ctx, wisp_mat_map(A), type, width));
+                ref_put(x[k], in);
+                REF_OK(ctx, wisp_spmmv(y, A, x[k], &(wisp_aug){.terms = k == 1 ? WISP_DOT_YY : 0, .dot = dot}));
+                out[k] = ref_get(y);
+                wisp_blk_free(x[k]);
+                if (memcmp(out[k].a, out[0].a, (size_t)(263 * width) * sizeof *out[k].a))
+                    fail_msg("%s: %s, %s, width %d, C = %d, %s", ref_isa[isa], shape_name[shape], wisp_type_name(type),
+                             width, 1 << A->log_c, k == 1 ? "with a dot" : "a view");
+            }
+            for (int k = 0; k < 3; k++) ref_free(out[k]);
+            wisp_blk_free(y), wisp_blk_free(wide), wisp_mat_free(A), wisp_ctx_free(ctx);
+            ref_free(dense), ref_free(in);
+        }
+}
+
+/* A matrix whose rows are worth sorting by length has no lists, which keep rows in their order. */
+static void sorted(void **state)
+{
+    (void)state;
+    enum { ROWS = 960 };
+    ref_rng r = {26};
+    wisp_ctx *ctx = ref_ctx(NULL);
+    ref_mat dense = ref_new(ROWS, ROWS);
+    for (int64_t i = 0; i < ROWS; i++)
+        for (int64_t k = 0; k < (i % 8 ? 2 : 40); k++) REF_AT(dense, i, (i + k) % ROWS) = ref_value(&r, WISP_D);
+    for (int named = 0; named < 2; named++) {
+        wisp_mat *A;
+        wisp_mat_info info;
+        wisp_src src = ref_dense_src(dense, WISP_D);
+        const wisp_mat_opts o = {.C = 16, .sigma = named ? 512 : 0, .format = WISP_FORMAT_COMPRESSED};
+        REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
+        src.free_arg(src.arg);
+        wisp_mat_get_info(A, &info);
+        assert_null(A->local.list);
+        assert_int_equal(info.sigma, 512);
+        assert_true(info.bytes < 12 * info.nnz);
+        ref_check_product(ctx, &r, A, dense, WISP_D, 1, WISP_DOT_YY, 0, "sorted");
+        wisp_mat_free(A);
+    }
+    wisp_ctx_free(ctx);
+    ref_free(dense);
 }
 
 /* By default, of lines long enough for the width; new values take the place of the old ones. */
@@ -220,8 +284,9 @@ static void large(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(rectangles),
-                                       cmocka_unit_test(only_where_entries_are), cmocka_unit_test(choice),
-                                       cmocka_unit_test(large)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products), cmocka_unit_test(rectangles), cmocka_unit_test(only_where_entries_are),
+        cmocka_unit_test(choice),   cmocka_unit_test(large),      cmocka_unit_test(bits),
+        cmocka_unit_test(sorted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -167,12 +167,12 @@ out:
     return status;
 }
 
-/* Sorts rows by length, where that was asked for or spares padding. */
-static wisp_status sort_rows(wisp_mat *A, const wisp_mat_opts *o, const int32_t *len)
+/* Whether rows are sorted by length: that was asked for, or spares padding. */
+static bool to_be_sorted(wisp_mat *A, const wisp_mat_opts *o, const int32_t *len)
 {
-    if (o->map) return WISP_OK;
+    if (o->map) return false;
     if (A->sigma == 0) A->sigma = choose_sigma(len, A->map, A->log_c);
-    return A->sigma > 1 && A->rows > 0 ? wisp__map_sort(A->map, len, A->sigma) : WISP_OK;
+    return A->sigma > 1 && A->rows > 0;
 }
 
 /* ---- filling --------------------------------------------------------------------------------- */
@@ -346,11 +346,10 @@ static wisp_status build(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *
         WISP_TRY(wisp__compression_take_rows(&c, A));
         A->sigma = 1;
     } else {
-        if (c.list && !always && choose_sigma(len, A->map, A->log_c) > 1) wisp__compression_free(&c, ctx);
-        if (c.list)
-            A->sigma = 1;
-        else
-            WISP_TRY(sort_rows(A, o, len));
+        if (to_be_sorted(A, o, len)) {
+            wisp__compression_free(&c, ctx); /* lists are of rows in their order */
+            WISP_TRY(wisp__map_sort(A->map, len, A->sigma));
+        }
         WISP_TRY(order_lengths(A, &len));
         if (always || (compress && codes_may_pay(A, o, nnz)))
             WISP_TRY(wisp__compression_find_values(&c, A, src, nnz, always));

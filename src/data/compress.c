@@ -1,11 +1,11 @@
 /* Which repetition a matrix has, and what it may be stored without. Rows of lattices and stencils repeat as a whole:
-   their offsets from the diagonal and their values. A disordered one differs in its diagonal alone. Else values may be
-   few, and columns near the diagonal. Everything is kept bit by bit. */
+   their offsets from the diagonal and their values. A disordered one differs in its diagonal alone, or repeats in its
+   offsets alone (lists). Else values may be few, and columns near the diagonal. Everything is kept bit by bit. */
 #include "compress.h"
 #include <string.h>
 
 enum {
-    ROW_BYTES = 256 << 10, /* of all patterns; the few that most rows have stay in the first-level cache */
+    ROW_BYTES = 256 << 10, /* of all patterns or lists; the few that most rows have stay in the first-level cache */
     CODES = 256
 };
 
@@ -228,9 +228,12 @@ out:
 wisp_status wisp__compression_find_values(wisp__compression *c, const wisp_mat *A, const wisp_src *src, int64_t entries,
                                           bool always)
 {
+    const int64_t size = (int64_t)wisp_type_size(A->type);
     wisp_status status;
     WISP_TRY(find_values(c, A, src, false));
     if (!c->codes && !c->short_columns && A->map == A->col_map) WISP_TRY(find_values(c, A, src, true));
+    /* With a diagonal apart, codes may be more than what lists leave. */
+    if (c->list && c->codes && bytes_of(c, A, entries) >= entries * size + rows_bytes(c, A)) no_values(c, A->ctx);
     drop_if_little(c, A, entries, always);
 out:
     return or_without(A->ctx, status, always);

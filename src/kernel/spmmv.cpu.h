@@ -71,10 +71,10 @@ INLINE void FN(panel)(const wisp__spmmv_params *p, unsigned terms, const int sto
     const int plain = stored != ROWS_ANY;
     vec ar[NV] = {0}, ai[NV] = {0};
 #ifdef SOME
-    if ((plain || !(p->code || p->short_col)) && r.log_step == 0) {
+    if ((plain || !(p->code || p->short_col)) && !p->list && r.log_step == 0) { /* lists go side by side */
         const int done = FN(some)(p, r, at, ar, ai);
         r.first += done;
-        r.cols += (int64_t)done << r.col_step;
+        r.cols += done;
         r.len -= done;
     }
 #endif
@@ -165,12 +165,10 @@ INLINE void FN(side_by_side)(const wisp__spmmv_params *p, unsigned terms, int64_
     }
 }
 
-/* Whether they have one. */
-INLINE int FN(one_list)(const uint16_t *list)
+/* Whether rows may go so, if they have one list. */
+INLINE int FN(sides)(const wisp__spmmv_params *p, const int stored)
 {
-    int differ = 0;
-    UNROLL for (int i = 1; i < SIDE; i++) differ |= list[i] ^ list[0];
-    return !differ;
+    return SIDE > 1 && (stored == ROWS_LISTS || (stored == ROWS_ANY && p->list && !p->code && p->log_c == 0));
 }
 
 #if WIDTH * PARTS * REAL_BYTES >= 64
@@ -205,7 +203,7 @@ INLINE void FN(range)(const wisp__spmmv_params *p, unsigned terms, const int sto
         __builtin_memset(&s, 0, sizeof s);
         const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
         for (int64_t row = strip; row < strip_end; row++) {
-            if (SIDE > 1 && stored == ROWS_LISTS && row + SIDE <= strip_end && FN(one_list)(p->list + row)) {
+            if (FN(sides)(p, stored) && row + SIDE <= strip_end && one_list(p->list + row, SIDE)) {
 #ifndef NO_PREFETCH
                 UNROLL for (int i = 0; i < SIDE; i++) FN(prefetch)(p, stored, row + i + ROWS_AHEAD);
 #endif
@@ -233,8 +231,8 @@ static void FN(all)(const wisp__spmmv_params *p, int64_t begin, int64_t end, dou
     FN(range)(p, p->terms, ROWS_ANY, begin, end, dot);
 }
 
-/* The common case with its constants compiled in: uncoded rows, one after the other or as patterns, and blocks without
-   gaps. */
+/* The common case with its constants compiled in: uncoded rows, one after the other, with lists or as patterns, and
+   blocks without gaps. */
 INLINE void FN(compact)(const wisp__spmmv_params *p, const unsigned terms, int64_t begin, int64_t end, double *dot)
 {
     enum { LD = WIDTH * PARTS };

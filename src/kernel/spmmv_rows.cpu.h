@@ -31,6 +31,14 @@ INLINE row_entries entries_of(const wisp__spmmv_params *p, const int stored, int
     return (row_entries){begin, begin, p->short_col ? row : 0, p->row_len[row], p->log_c, p->log_c};
 }
 
+/* Whether rows have one list of columns. */
+INLINE int one_list(const uint16_t *list, const int rows)
+{
+    int differ = 0;
+    UNROLL for (int i = 1; i < rows; i++) differ |= list[i] ^ list[0];
+    return !differ;
+}
+
 /* The entries among a row's first 32 whose block rows are worth a prefetch. */
 INLINE uint32_t fresh_of(const wisp__spmmv_params *p, const int stored, int64_t row, int len)
 {

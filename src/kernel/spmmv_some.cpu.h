@@ -6,7 +6,7 @@ INLINE void FN(stream_ahead)(const wisp__spmmv_params *p, int64_t e)
 {
     if (p->pattern || p->near) return;
     __builtin_prefetch((const char *)p->val + e * (1 + MAT_COMPLEX) * MAT_BYTES + STREAM_AHEAD);
-    if (!p->list) __builtin_prefetch((const char *)(p->col + e) + STREAM_AHEAD);
+    __builtin_prefetch((const char *)(p->col + e) + STREAM_AHEAD);
 }
 
 #if REALS == 2
@@ -21,7 +21,7 @@ INLINE int FN(some)(const wisp__spmmv_params *p, row_entries r, int64_t at, vec 
     int k = 0;
     for (; k + 4 <= r.len; k += 4) {
         const int64_t e = r.first + k;
-        const int32_t *col = p->col + r.cols + k;
+        const int32_t *col = p->col + e;
         FN(stream_ahead)(p, e);
 #define X(i) FN(load)(x + col[i] * p->ld_gather)
         const eight xv = JOIN_4(JOIN_2(X(0), X(1)), JOIN_2(X(2), X(3)));
@@ -51,7 +51,7 @@ INLINE int FN(some)(const wisp__spmmv_params *p, row_entries r, int64_t at, vec 
     int k = 0;
     for (; k + N <= r.len; k += N) {
         const int64_t e = r.first + k;
-        const int32_t *col = p->col + r.cols + k;
+        const int32_t *col = p->col + e;
         FN(stream_ahead)(p, e);
 #define ELEMENT(l) x[col[l] * p->ld_gather]
         sum += __builtin_convertvector(*(const stored *)((const mat_real *)p->val + e), simd_vec) * SIMD_EACH;

@@ -1,6 +1,6 @@
 /* Width 1, real, on compact vectors: vectorised along the rows, so that the matrix streams in full registers. Rows of a
    chunk advance together; where some are empty, to the length of the shortest, and alone from there. Rows that follow
-   one another with the same pattern need no gather: their columns are next to each other. */
+   one another with the same pattern or list need no gather: their columns are next to each other. */
 
 enum { CHUNK_VL = SIMD_BYTES / REAL_BYTES, CHUNK_REGS = 2, CHUNK_RUN = 4 };
 typedef real chunk_vec __attribute__((vector_size(SIMD_BYTES)));
@@ -115,14 +115,6 @@ INLINE void chunk_list(const wisp__spmmv_params *p, const unsigned coded, const 
     }
 }
 
-/* Whether the rows have one list. */
-INLINE int chunk_one_list(const uint16_t *list, const int rows)
-{
-    int differ = 0;
-    UNROLL for (int l = 1; l < rows; l++) differ |= list[l] ^ list[0];
-    return !differ;
-}
-
 /* `regs` registers of rows, whose first entries are at e, e + 1, ...; their first `n` entries. */
 INLINE void chunk_columns(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t row, int64_t e,
                           int n, chunk_vec sum[CHUNK_REGS])
@@ -176,12 +168,12 @@ INLINE void chunk_mixed(const wisp__spmmv_params *p, const unsigned coded, int64
 INLINE void chunk_lists(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t row, int64_t e,
                         chunk_vec sum[CHUNK_REGS])
 {
-    if (chunk_one_list(p->list + row, regs * CHUNK_VL)) {
+    if (one_list(p->list + row, regs * CHUNK_VL)) {
         chunk_list(p, coded, regs, row, e, sum);
         return;
     }
     for (int v = 0; v < regs * CHUNK_VL; v += CHUNK_VL)
-        if (regs > 1 && chunk_one_list(p->list + row + v, CHUNK_VL))
+        if (regs > 1 && one_list(p->list + row + v, CHUNK_VL))
             chunk_list(p, coded, 1, row + v, e + v, sum + v / CHUNK_VL);
         else
             chunk_mixed(p, coded, row + v, e + v, sum + v / CHUNK_VL);
