@@ -21,6 +21,16 @@ INLINE void FN(begin)(vec ar[NV], vec ai[NV])
     (void)ar, (void)ai;
 }
 
+/* A factor of the sum. Where an element is one number, gcc else multiplies several entries at once in some loops, not
+   in others, and adds them up one by one, which is not fused: the last bit would depend on what else is asked for. */
+INLINE real FN(factor)(real a)
+{
+#if REALS == 1
+    SIMD_KEEP(a);
+#endif
+    return a;
+}
+
 /* Adds a row's entries times the columns at/PARTS .. + COLUMNS - 1 of what they gather. */
 INLINE void FN(multiply)(const wisp__spmmv_params *p, const unsigned coded, row_entries r, int64_t at, vec ar[NV],
                          vec ai[NV])
@@ -33,7 +43,7 @@ INLINE void FN(multiply)(const wisp__spmmv_params *p, const unsigned coded, row_
         const int64_t e = r.first + ((int64_t)k << r.log_step), c = r.cols + ((int64_t)k << r.col_step);
         const real *x = gather + (coded & SHORT_COLS ? p->short_col[c] : p->col[c]) * ld;
         const int64_t i = (coded & CODES ? p->code[e] : e) * (1 + MAT_COMPLEX);
-        const real a = (real)val[i];
+        const real a = FN(factor)((real)val[i]);
         UNROLL for (int v = 0; v < NV; v++) ar[v] += a * FN(load)(x + AT(v));
         if (MAT_COMPLEX) {
             const real b = (real)val[i + MAT_COMPLEX];
@@ -153,7 +163,8 @@ INLINE void FN(side_by_side)(const wisp__spmmv_params *p, unsigned terms, int64_
         UNROLL for (int i = 0; i < SIDE; i++)
         {
             const mat_real *a = val[i] + k * (1 + MAT_COMPLEX);
-            UNROLL for (int v = 0; v < NV; v++) ar[i][v] += (real)a[0] * FN(load)(x + i * ld + AT(v));
+            const real f = FN(factor)((real)a[0]);
+            UNROLL for (int v = 0; v < NV; v++) ar[i][v] += f * FN(load)(x + i * ld + AT(v));
             if (MAT_COMPLEX)
                 UNROLL for (int v = 0; v < NV; v++) ai[i][v] += (real)a[MAT_COMPLEX] * FN(load)(x + i * ld + AT(v));
         }
