@@ -154,7 +154,7 @@ static void bits(void **state)
     ref_rng r = {25};
     for (int isa = 0; isa < REF_ISAS; isa++)
         for (int i = 0; i < 4 * SHAPES * 6; i++) {
-            const wisp_type type = WISP_S + i % 4;
+            const wisp_type type = (wisp_type)(WISP_S + i % 4);
             const int shape = i / 4 % SHAPES, width = widths[i / 4 / SHAPES];
             wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 2);
             if (!ctx) continue;
