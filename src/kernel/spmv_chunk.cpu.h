@@ -232,10 +232,17 @@ INLINE int64_t chunk_rows(const wisp__spmmv_params *p, unsigned terms, const uns
     return row;
 }
 
-INLINE int64_t chunk_uncoded_rows(const wisp__spmmv_params *p, unsigned terms, int64_t row, int64_t end, chunk_sums *s)
+/* The same, compiled for each way in which columns and values are stored. */
+INLINE int64_t chunk_stored_rows(const wisp__spmmv_params *p, unsigned terms, int64_t row, int64_t end, chunk_sums *s)
 {
-    if (p->list) return chunk_rows(p, terms, LISTS, row, end, s);
-    return p->short_col ? chunk_rows(p, terms, SHORT_COLS, row, end, s) : chunk_rows(p, terms, 0, row, end, s);
+    switch ((p->list ? LISTS : p->short_col ? SHORT_COLS : 0) | (p->code ? CODES : 0)) {
+    case LISTS: return chunk_rows(p, terms, LISTS, row, end, s);
+    case LISTS | CODES: return chunk_rows(p, terms, LISTS | CODES, row, end, s);
+    case SHORT_COLS: return chunk_rows(p, terms, SHORT_COLS, row, end, s);
+    case SHORT_COLS | CODES: return chunk_rows(p, terms, SHORT_COLS | CODES, row, end, s);
+    case CODES: return chunk_rows(p, terms, CODES, row, end, s);
+    default: return chunk_rows(p, terms, 0, row, end, s);
+    }
 }
 
 /* Likewise with patterns: the longest runs first, single rows where none is as long as a register. */
@@ -267,17 +274,8 @@ INLINE void chunk_range(const wisp__spmmv_params *p, unsigned terms, int64_t beg
         __builtin_memset(&single, 0, sizeof single);
         chunk_sums s = {{0}, {0}, {0}};
         const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
-        int64_t row = strip;
-        if (p->pattern)
-            row = chunk_pattern_rows(p, terms, row, strip_end, &s, single);
-        else if (!p->code)
-            row = chunk_uncoded_rows(p, terms, row, strip_end, &s);
-        else if (p->list)
-            row = chunk_rows(p, terms, LISTS | CODES, row, strip_end, &s);
-        else if (p->short_col)
-            row = chunk_rows(p, terms, SHORT_COLS | CODES, row, strip_end, &s);
-        else
-            row = chunk_rows(p, terms, CODES, row, strip_end, &s);
+        int64_t row = p->pattern ? chunk_pattern_rows(p, terms, strip, strip_end, &s, single)
+                                 : chunk_stored_rows(p, terms, strip, strip_end, &s);
         for (; row < strip_end; row++) tile_w1(p, terms, ROWS_ANY, row, entries_of(p, ROWS_ANY, row), 0, single);
         if (terms & K_DOTS) {
             chunk_flush(&s, terms, dot);
