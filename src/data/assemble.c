@@ -167,14 +167,6 @@ out:
     return status;
 }
 
-/* Whether rows are sorted by length: that was asked for, or spares padding. */
-static bool to_be_sorted(wisp_mat *A, const wisp_mat_opts *o, const int32_t *len)
-{
-    if (o->map) return false;
-    if (A->sigma == 0) A->sigma = choose_sigma(len, A->map, A->log_c);
-    return A->sigma > 1 && A->rows > 0;
-}
-
 /* ---- filling --------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -346,9 +338,12 @@ static wisp_status build(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *
         WISP_TRY(wisp__compression_take_rows(&c, A));
         A->sigma = 1;
     } else {
-        if (to_be_sorted(A, o, len)) {
+        if (A->sigma == 0) A->sigma = choose_sigma(len, A->map, A->log_c);
+        if (A->sigma > 1 && A->rows > 0 && !o->map) {
             wisp__compression_free(&c, ctx); /* lists are of rows in their order */
             WISP_TRY(wisp__map_sort(A->map, len, A->sigma));
+        } else if (c.list) {
+            A->sigma = 1;
         }
         WISP_TRY(order_lengths(A, &len));
         if (always || (compress && codes_may_pay(A, o, nnz)))
