@@ -291,3 +291,30 @@ void ref_check_product(wisp_ctx *ctx, ref_rng *r, const wisp_mat *A, ref_mat den
     for (int i = 0; i < 3; i++) wisp_blk_free(b[i]), wisp_blk_free(all[i]);
     ref_free(x), ref_free(y), ref_free(z), ref_free(got[0]), ref_free(got[1]);
 }
+
+void ref_check_bits(wisp_ctx *ctx, ref_rng *r, const wisp_mat *A, wisp_type type, int width, const char *what)
+{
+    const int64_t n = wisp_map_rows(wisp_mat_map(A));
+    wisp_blk *x[2], *y[2], *wide[2];
+    wisp_scalar dot[3][3 * 40];
+    ref_mat in = ref_random_block(r, type, n, width), out[3];
+    for (int i = 0; i < 2; i++) {
+        wisp_blk **const block = i ? y : x;
+        REF_OK(ctx, wisp_blk_create(&wide[i], ctx, wisp_mat_map(A), type, width + 3));
+        REF_OK(ctx, wisp_blk_create(&block[0], ctx, wisp_mat_map(A), type, width));
+        REF_OK(ctx, wisp_blk_cols(&block[1], wide[i], 1, width));
+    }
+    ref_put(x[0], in), ref_put(x[1], in);
+    for (int k = 0; k < 3; k++) {
+        const int view = k == 2;
+        REF_OK(ctx, wisp_spmmv(y[view], A, x[view], &(wisp_aug){.terms = k ? WISP_DOT_YY : 0, .dot = dot[k]}));
+        out[k] = ref_get(y[view]);
+        if (memcmp(out[k].a, out[0].a, (size_t)(n * width) * sizeof *in.a))
+            fail_msg("%s: other bits %s", what, view ? "in a view" : "with a dot");
+    }
+    for (int j = 0; j < width && width > 2; j++) /* single columns add up their dots otherwise */
+        if (dot[1][2 * width + j].re != dot[2][2 * width + j].re) fail_msg("%s: another dot in a view", what);
+    for (int i = 0; i < 2; i++) wisp_blk_free(x[i]), wisp_blk_free(y[i]), wisp_blk_free(wide[i]);
+    for (int k = 0; k < 3; k++) ref_free(out[k]);
+    ref_free(in);
+}

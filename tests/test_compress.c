@@ -430,6 +430,33 @@ static void full_of_kinds(void **state)
         }
 }
 
+/* Rows of one pattern that go side by side have the sums of single ones; so has each column in blocks of any width. */
+static void bits(void **state)
+{
+    (void)state;
+    static const int widths[] = {4, 8, 16, 32, 33};
+    ref_rng r = {11};
+    for (int isa = 0; isa < REF_ISAS; isa++)
+        for (int i = 0; i < 4 * 2 * 5; i++) {
+            const wisp_type type = (wisp_type)(WISP_S + i % 4);
+            const int kind = i / 4 % 2 ? DISORDERED : CLEAN, width = widths[i / 8];
+            wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 2);
+            if (!ctx) continue;
+            ref_mat dense = make(&r, kind, type, 263);
+            wisp_src src = ref_dense_src(dense, type);
+            wisp_mat *A;
+            char what[120];
+            snprintf(what, sizeof what, "%s: %s, %s, width %d", ref_isa[isa], kind_name[kind], wisp_type_name(type),
+                     width);
+            REF_OK(ctx,
+                   wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.width = width, .format = WISP_FORMAT_COMPRESSED}));
+            assert_non_null(A->local.pattern);
+            ref_check_bits(ctx, &r, A, type, width, what);
+            wisp_mat_free(A), wisp_ctx_free(ctx);
+            src.free_arg(src.arg), ref_free(dense);
+        }
+}
+
 /* A step with many sums is that with one, bit by bit. */
 static void many_sums(void **state)
 {
@@ -490,7 +517,7 @@ int main(void)
         cmocka_unit_test(coded_products), cmocka_unit_test(choice),
         cmocka_unit_test(new_values),     cmocka_unit_test(no_diagonal_no_leak),
         cmocka_unit_test(threads),        cmocka_unit_test(full_of_kinds),
-        cmocka_unit_test(many_sums),
+        cmocka_unit_test(many_sums),      cmocka_unit_test(bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,6 +74,18 @@ INLINE void FN(multiply_pieces)(const wisp__spmmv_params *p, int64_t row, int64_
 }
 #endif
 
+/* What follows a row's sums. */
+INLINE void FN(finish)(const wisp__spmmv_params *p, unsigned terms, int64_t row, int64_t at, vec ar[NV], vec ai[NV],
+                       FN(sums) *restrict s)
+{
+    if (MAT_COMPLEX) UNROLL for (int v = 0; v < NV; v++) ar[v] += FN(times_i)(ai[v]);
+    if (p->diagonal) {
+        const real d = (real)((const mat_real *)p->diagonal)[row], *x = (const real *)p->x + row * p->ld_x + at;
+        UNROLL for (int v = 0; v < NV; v++) ar[v] += d * FN(load)(x + AT(v));
+    }
+    FN(epilogue)(p, terms, row, at, ar, s);
+}
+
 /* One panel of a row. */
 INLINE void FN(panel)(const wisp__spmmv_params *p, unsigned terms, const int stored, int64_t row, row_entries r,
                       int64_t at, FN(sums) *restrict s)
@@ -101,12 +113,7 @@ INLINE void FN(panel)(const wisp__spmmv_params *p, unsigned terms, const int sto
         FN(multiply)(p, CODES, r, at, ar, ai);
     else
         FN(multiply)(p, SHORT_COLS, r, at, ar, ai);
-    if (MAT_COMPLEX) UNROLL for (int v = 0; v < NV; v++) ar[v] += FN(times_i)(ai[v]);
-    if (p->diagonal) {
-        const real d = (real)((const mat_real *)p->diagonal)[row], *x = (const real *)p->x + row * p->ld_x + at;
-        UNROLL for (int v = 0; v < NV; v++) ar[v] += d * FN(load)(x + AT(v));
-    }
-    FN(epilogue)(p, terms, row, at, ar, s);
+    FN(finish)(p, terms, row, at, ar, ai, s);
 }
 
 /* The same for columns at/PARTS .. + WIDTH - 1. */
@@ -132,8 +139,8 @@ INLINE void FN(matrix_ahead)(const wisp__spmmv_params *p, const int stored, int6
     for (int64_t i = 0; stored == ROWS_CRS && i < n * 4; i += 64) __builtin_prefetch(col + i);
 }
 
-/* Rows of one list that go side by side, as many as there are accumulators for: their columns are looked up once, and
-   their sums do not wait for each other. */
+/* Rows of one list or pattern that go side by side, as many as there are accumulators for: their columns, and values
+   of a pattern, are looked up once, and their sums do not wait for each other. */
 #define SIDE_FITS(rows) (PANELS == 1 && rows * NV * (1 + MAT_COMPLEX) <= SIMD_SUMS)
 #if SIDE_FITS(4)
 #define SIDE 4
@@ -143,9 +150,11 @@ INLINE void FN(matrix_ahead)(const wisp__spmmv_params *p, const int stored, int6
 #define SIDE 1
 #endif
 
-INLINE void FN(side_by_side)(const wisp__spmmv_params *p, unsigned terms, int64_t row, FN(sums) *restrict s)
+INLINE void FN(side_by_side)(const wisp__spmmv_params *p, unsigned terms, const int stored, int64_t row,
+                             FN(sums) *restrict s)
 {
-    const int64_t *first = p->list_first + p->list[row], ld = p->ld_gather;
+    const int patterns = stored == ROWS_PATTERNS;
+    const int64_t *first = patterns ? p->chunk + p->pattern[row] : p->list_first + p->list[row], ld = p->ld_gather;
     const int32_t *col = p->col + first[0];
     const int n = (int)(first[1] - first[0]);
     const real *gather = (const real *)p->gather + row * ld;
@@ -153,11 +162,11 @@ INLINE void FN(side_by_side)(const wisp__spmmv_params *p, unsigned terms, int64_
     vec ar[SIDE][NV], ai[SIDE][NV];
     UNROLL for (int i = 0; i < SIDE; i++)
     {
-        val[i] = (const mat_real *)p->val + p->chunk[row + i] * (1 + MAT_COMPLEX);
+        val[i] = (const mat_real *)p->val + (patterns ? first[0] : p->chunk[row + i]) * (1 + MAT_COMPLEX);
         UNROLL for (int v = 0; v < NV; v++) ar[i][v] = ai[i][v] = (vec){0};
         FN(begin)(ar[i], ai[i]);
     }
-    if (p->streams) FN(matrix_ahead)(p, ROWS_LISTS, p->chunk[row], SIDE * n);
+    if (!patterns && p->streams) FN(matrix_ahead)(p, ROWS_LISTS, p->chunk[row], SIDE * n);
     for (int k = 0; k < n; k++) {
         const real *x = gather + col[k] * ld;
         UNROLL for (int i = 0; i < SIDE; i++)
@@ -169,34 +178,41 @@ INLINE void FN(side_by_side)(const wisp__spmmv_params *p, unsigned terms, int64_
                 UNROLL for (int v = 0; v < NV; v++) ai[i][v] += (real)a[MAT_COMPLEX] * FN(load)(x + i * ld + AT(v));
         }
     }
-    UNROLL for (int i = 0; i < SIDE; i++)
-    {
-        if (MAT_COMPLEX) UNROLL for (int v = 0; v < NV; v++) ar[i][v] += FN(times_i)(ai[i][v]);
-        FN(epilogue)(p, terms, row + i, 0, ar[i], s);
-    }
+    UNROLL for (int i = 0; i < SIDE; i++) FN(finish)(p, terms, row + i, 0, ar[i], ai[i], s);
 }
 
-/* Whether rows may go so, if they have one list. */
-INLINE int FN(sides)(const wisp__spmmv_params *p, const int stored)
+/* Whether the next rows go so. */
+INLINE int FN(sides)(const wisp__spmmv_params *p, const int stored, int64_t row, int64_t end)
 {
-    return SIDE > 1 && (stored == ROWS_LISTS || (stored == ROWS_ANY && p->list && !p->code && p->log_c == 0));
+    if (SIDE == 1 || row + SIDE > end) return 0;
+#ifndef SOME /* which takes several entries of a row at once */
+    if (stored == ROWS_PATTERNS) return alike(p->pattern + row, SIDE);
+#endif
+    const int lists = stored == ROWS_LISTS || (stored == ROWS_ANY && p->list && !p->code && p->log_c == 0);
+    return lists && alike(p->list + row, SIDE);
 }
 
 #if WIDTH * PARTS * REAL_BYTES >= 64
-/* The block rows that a row some rows ahead will gather from afar: the hardware can't guess them. Those that rows
-   nearby have gathered are still in the second-level cache, and asking for them would cost more than half of what
-   the core can do. */
-INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t row)
+INLINE void FN(ask)(const real *row)
+{
+    UNROLL for (int l = 0; l < ROW_LINES; l++) __builtin_prefetch((const char *)row + 64 * l);
+}
+
+/* The row of y that is read and written some rows ahead: between what is gathered the hardware does not see a stream.
+   And the block rows that are gathered from afar then, which it can't guess. Those that rows nearby have gathered are
+   still in the second-level cache, and asking for them would cost more than half of what the core can do. */
+INLINE void FN(prefetch)(const wisp__spmmv_params *p, unsigned terms, const int stored, int64_t row)
 {
     if (p->near || row >= p->rows) return;
+    if (terms || !p->past) FN(ask)((const real *)p->y + row * p->ld_y);
+    if (terms & K_PREV) FN(ask)((const real *)p->prev + row * p->ld_prev);
     const row_entries r = entries_of(p, stored, row);
     const real *gather = (const real *)p->gather + r.base * p->ld_gather;
     uint32_t fresh = fresh_of(p, stored, row, r.len);
     for (int k = fresh ? __builtin_ctz(fresh) : 32; k < r.len;) {
         const int64_t c = r.cols + ((int64_t)k << r.col_step);
         const int64_t col = stored != ROWS_ANY || p->col ? p->col[c] : p->short_col[c];
-        const char *x = (const char *)(gather + col * p->ld_gather);
-        UNROLL for (int l = 0; l < ROW_LINES; l++) __builtin_prefetch(x + 64 * l);
+        FN(ask)(gather + col * p->ld_gather);
         fresh &= fresh - 1;
         k = fresh ? __builtin_ctz(fresh) : k < 32 ? 32 : k + 1;
     }
@@ -214,16 +230,16 @@ INLINE void FN(range)(const wisp__spmmv_params *p, unsigned terms, const int sto
         __builtin_memset(&s, 0, sizeof s);
         const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
         for (int64_t row = strip; row < strip_end; row++) {
-            if (FN(sides)(p, stored) && row + SIDE <= strip_end && one_list(p->list + row, SIDE)) {
+            if (FN(sides)(p, stored, row, strip_end)) {
 #ifndef NO_PREFETCH
-                UNROLL for (int i = 0; i < SIDE; i++) FN(prefetch)(p, stored, row + i + ROWS_AHEAD);
+                UNROLL for (int i = 0; i < SIDE; i++) FN(prefetch)(p, terms, stored, row + i + ROWS_AHEAD);
 #endif
-                FN(side_by_side)(p, terms, row, s);
+                FN(side_by_side)(p, terms, stored, row, s);
                 row += SIDE - 1;
                 continue;
             }
 #ifndef NO_PREFETCH
-            FN(prefetch)(p, stored, row + ROWS_AHEAD);
+            FN(prefetch)(p, terms, stored, row + ROWS_AHEAD);
 #endif
             const row_entries r = entries_of(p, stored, row);
 #ifndef SOME /* which asks itself */

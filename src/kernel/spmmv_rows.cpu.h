@@ -31,11 +31,11 @@ INLINE row_entries entries_of(const wisp__spmmv_params *p, const int stored, int
     return (row_entries){begin, begin, p->short_col ? row : 0, p->row_len[row], p->log_c, p->log_c};
 }
 
-/* Whether rows have one list of columns. */
-INLINE int one_list(const uint16_t *list, const int rows)
+/* Whether rows have one list of columns, or one pattern. */
+INLINE int alike(const uint16_t *id, const int rows)
 {
     int differ = 0;
-    UNROLL for (int i = 1; i < rows; i++) differ |= list[i] ^ list[0];
+    UNROLL for (int i = 1; i < rows; i++) differ |= id[i] ^ id[0];
     return !differ;
 }
 
