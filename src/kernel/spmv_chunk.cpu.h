@@ -101,12 +101,12 @@ INLINE chunk_vec chunk_product(const wisp__spmmv_params *p, const unsigned coded
 
 /* The matrix streams past faster than the hardware asks for it, and what its columns name some chunks later comes from
    as many places as a row has entries: more than the hardware follows. Asking that finds too many loads pending is
-   dropped, so a matrix from memory is asked for twice. */
+   dropped, so a thread that has the memory for itself asks twice. */
 INLINE void chunk_ahead(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t at)
 {
     if (p->near) return;
     const char *val = (const char *)p->val + at * MAT_BYTES, *col = (const char *)(p->col + at);
-    const int twice = p->streams && !(coded & LISTS);
+    const int twice = p->streams && p->alone && !(coded & LISTS);
     if (!(coded & CODES)) UNROLL for (int i = 0; i < regs * CHUNK_VL * MAT_BYTES; i += 64)
         {
             __builtin_prefetch(val + STREAM_AHEAD + i);
