@@ -82,6 +82,7 @@ typedef struct {
     const uint32_t *fresh; /* [rows] (of each pattern) bit k: entry k gathers from afar; later entries do; NULL: all */
     const void *diagonal;  /* [rows] real parts to be added to the (real) diagonal of the entries; NULL: none */
     bool streams;          /* the matrix is large: it comes from memory */
+    bool alone;            /* one thread, which by itself can't have all of the memory's bandwidth */
     bool past;             /* y is large and not read soon: written past the caches where whole lines are */
     bool near;             /* all comes from caches near by: nothing is prefetched */
     const void *gather;    /* the block that columns point into: x, or the halo of x */

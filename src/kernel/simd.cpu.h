@@ -99,6 +99,16 @@ INLINE simd_vec simd_take(simd_vec v, const int32_t *from)
     return (simd_vec)_mm256_and_ps(taken, (__m256)_mm256_srai_epi32(f, 31));
 }
 #endif
+/* SIMD_ANY: whether any bit is set of as many integers of four bytes as a register has reals. */
+#if defined(__AVX512VL__) && REAL_BYTES == 8
+#define SIMD_ANY(v) (_mm256_test_epi32_mask((__m256i)(v), (__m256i)(v)) != 0)
+#elif defined(__AVX512VL__)
+#define SIMD_ANY(v) (_mm512_test_epi32_mask((__m512i)(v), (__m512i)(v)) != 0)
+#elif defined(__AVX2__) && REAL_BYTES == 8
+#define SIMD_ANY(v) (!_mm_testz_si128((__m128i)(v), (__m128i)(v)))
+#elif defined(__AVX2__)
+#define SIMD_ANY(v) (!_mm256_testz_si256((__m256i)(v), (__m256i)(v)))
+#endif
 /* A value that the compiler must take as it is in its register. */
 #if defined(__AVX512F__)
 #define SIMD_KEEP(x) __asm__("" : "+v"(x))

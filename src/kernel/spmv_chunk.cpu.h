@@ -67,6 +67,21 @@ INLINE chunk_vec chunk_values(const wisp__spmmv_params *p, const unsigned coded,
 #undef ELEMENT
 }
 
+/* Whether the columns `at` of CHUNK_VL rows follow one another, so that what they gather is a register as it lies. */
+INLINE int chunk_follow(const wisp__spmmv_params *p, int64_t at)
+{
+#ifdef SIMD_ANY
+    typedef int32_t cols __attribute__((vector_size(CHUNK_VL * 4)));
+    typedef int32_t cols_mem __attribute__((vector_size(CHUNK_VL * 4), aligned(4), may_alias));
+    cols lane = {0};
+    UNROLL for (int l = 0; l < CHUNK_VL; l++) lane[l] = l;
+    const cols differ = *(const cols_mem *)(p->col + at) ^ (lane + p->col[at]);
+    return !SIMD_ANY(differ);
+#else
+    return (void)p, (void)at, 0;
+#endif
+}
+
 /* Entry `at` of CHUNK_VL rows from `row`: their values times what they gather. */
 INLINE chunk_vec chunk_product(const wisp__spmmv_params *p, const unsigned coded, int64_t row, int64_t at)
 {
@@ -85,15 +100,20 @@ INLINE chunk_vec chunk_product(const wisp__spmmv_params *p, const unsigned coded
 }
 
 /* The matrix streams past faster than the hardware asks for it, and what its columns name some chunks later comes from
-   as many places as a row has entries: more than the hardware follows. */
+   as many places as a row has entries: more than the hardware follows. Asking that finds too many loads pending is
+   dropped, so a thread that has the memory for itself asks twice. */
 INLINE void chunk_ahead(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t at)
 {
     if (p->near) return;
-    if (!(coded & CODES))
-        UNROLL for (int i = 0; i < regs * CHUNK_VL * MAT_BYTES; i += 64)
-            __builtin_prefetch((const char *)p->val + at * MAT_BYTES + STREAM_AHEAD + i);
+    const char *val = (const char *)p->val + at * MAT_BYTES, *col = (const char *)(p->col + at);
+    const int twice = p->streams && p->alone && !(coded & LISTS);
+    if (!(coded & CODES)) UNROLL for (int i = 0; i < regs * CHUNK_VL * MAT_BYTES; i += 64)
+        {
+            __builtin_prefetch(val + STREAM_AHEAD + i);
+            if (twice) __builtin_prefetch(val + 2 * STREAM_AHEAD + i);
+        }
     if (coded & (SHORT_COLS | LISTS)) return;
-    __builtin_prefetch((const char *)(p->col + at) + STREAM_AHEAD);
+    __builtin_prefetch(col + STREAM_AHEAD);
     if (at + GATHER_AHEAD < p->entries)
         UNROLL for (int v = 0; v < regs; v++)
             __builtin_prefetch((const real *)p->gather + p->col[at + GATHER_AHEAD + v * CHUNK_VL]);
@@ -115,15 +135,57 @@ INLINE void chunk_list(const wisp__spmmv_params *p, const unsigned coded, const 
     }
 }
 
-/* `regs` registers of rows, whose first entries are at e, e + 1, ...; their first `n` entries. */
-INLINE void chunk_columns(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t row, int64_t e,
-                          int n, chunk_vec sum[CHUNK_REGS])
+/* `regs` registers of rows, whose first entries are at e, e + c, ... before end. */
+INLINE void chunk_gather(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t row, int64_t e,
+                         int64_t end, int64_t c, chunk_vec sum[CHUNK_REGS])
 {
-    for (int k = 0; k < n; k++) {
-        const int64_t at = e + ((int64_t)k << p->log_c);
+    for (int64_t at = e; at < end; at += c) {
         chunk_ahead(p, coded, regs, at);
         UNROLL for (int v = 0; v < regs; v++) sum[v] += chunk_product(p, coded, row + v * CHUNK_VL, at + v * CHUNK_VL);
     }
+}
+
+/* The same where many columns follow one another. */
+INLINE void chunk_load_or_gather(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t row,
+                                 int64_t e, int64_t end, int64_t c, chunk_vec sum[CHUNK_REGS])
+{
+    const real *x = (const real *)p->gather;
+    for (int64_t at = e; at < end; at += c) {
+        chunk_ahead(p, coded, regs, at);
+        UNROLL for (int v = 0; v < regs; v++)
+        {
+            const int64_t i = at + v * CHUNK_VL;
+            if (chunk_follow(p, i))
+                sum[v] += chunk_values(p, coded, i) * chunk_load(x + p->col[i]);
+            else
+                sum[v] += chunk_product(p, coded, row + v * CHUNK_VL, i);
+        }
+    }
+}
+
+/* Their first `n` entries. What comes from memory waits for that, and does best with few entries on the way: so columns
+   are looked at only elsewhere, and where those in the middle of the rows follow one another. */
+INLINE void chunk_columns(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t row, int64_t e,
+                          int n, chunk_vec sum[CHUNK_REGS])
+{
+    const int64_t c = (int64_t)1 << p->log_c, middle = e + n / 2 * c, end = e + n * c;
+    int follow = 0;
+    if (!(coded & SHORT_COLS) && !p->streams && n > 0)
+        UNROLL for (int v = 0; v < regs; v++) follow |= chunk_follow(p, middle + v * CHUNK_VL);
+    if (follow)
+        chunk_load_or_gather(p, coded, regs, row, e, end, c, sum);
+    else
+        chunk_gather(p, coded, regs, row, e, end, c, sum);
+}
+
+/* The most usual case, in a function of its own: within the loops over rows, compilers keep addresses in vector
+   registers or in memory. */
+static __attribute__((noinline, unused)) void chunk_plain(const wisp__spmmv_params *p, int64_t e, int n,
+                                                          chunk_vec sum[CHUNK_REGS])
+{
+    chunk_vec s[CHUNK_REGS] = {{0}};
+    chunk_columns(p, 0, CHUNK_REGS, 0, e, n, s);
+    UNROLL for (int v = 0; v < CHUNK_REGS; v++) sum[v] = s[v];
 }
 
 /* The entries that are left of rows of different lengths, some of them empty. */
@@ -179,21 +241,32 @@ INLINE void chunk_lists(const wisp__spmmv_params *p, const unsigned coded, const
             chunk_mixed(p, coded, row + v, e + v, sum + v / CHUNK_VL);
 }
 
+/* Entries that each of `regs` registers of rows has. */
+INLINE int chunk_shared(const wisp__spmmv_params *p, const int regs, int64_t row)
+{
+    if (p->padded) {
+        const int64_t *chunk = p->chunk + (row >> p->log_c);
+        return (int)((chunk[1] - chunk[0]) >> p->log_c);
+    }
+    const int32_t *len = p->row_len + row;
+    int shortest = len[0];
+    for (int l = 1; l < regs * CHUNK_VL; l++) shortest = len[l] < shortest ? len[l] : shortest;
+    return shortest;
+}
+
 INLINE void chunk_group(const wisp__spmmv_params *p, unsigned terms, const unsigned coded, const int regs, int64_t row,
                         int64_t e, chunk_sums *s)
 {
     chunk_vec sum[CHUNK_REGS] = {{0}};
     if (coded & LISTS) {
         chunk_lists(p, coded, regs, row, e, sum);
-    } else if (p->padded) {
-        const int64_t *chunk = p->chunk + (row >> p->log_c);
-        chunk_columns(p, coded, regs, row, e, (int)((chunk[1] - chunk[0]) >> p->log_c), sum);
     } else {
-        const int32_t *len = p->row_len + row;
-        int shortest = len[0];
-        for (int l = 1; l < regs * CHUNK_VL; l++) shortest = len[l] < shortest ? len[l] : shortest;
-        chunk_columns(p, coded, regs, row, e, shortest, sum);
-        chunk_rest(p, coded, regs * CHUNK_VL, row, e, shortest, sum);
+        const int n = chunk_shared(p, regs, row);
+        if (!coded && regs == CHUNK_REGS)
+            chunk_plain(p, e, n, sum);
+        else
+            chunk_columns(p, coded, regs, row, e, n, sum);
+        if (!p->padded) chunk_rest(p, coded, regs * CHUNK_VL, row, e, n, sum);
     }
     UNROLL for (int v = 0; v < regs; v++) chunk_epilogue(p, terms, row + v * CHUNK_VL, sum[v], s);
 }

@@ -91,6 +91,7 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, c
                                 .width = x->width,
                                 .chain = chain,
                                 .chains = chains,
+                                .alone = A->ctx->threads == 1,
                                 .past = !A->half && writes_past(y)};
     if (set_terms(&s->p, aug, x->type) != WISP_OK)
         return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "%s: a complex factor for a real block", op);

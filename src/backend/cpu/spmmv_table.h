@@ -6,7 +6,7 @@
 
 /* Bytes ahead that are prefetched in the matrix, where it is most of the traffic; entries ahead whose columns are
    looked at there, for what they will gather. */
-enum { STREAM_AHEAD = 4096, GATHER_AHEAD = 512 };
+enum { STREAM_AHEAD = 4096, GATHER_AHEAD = 256 };
 
 #include "widths.h" /* written by CMake: the kernels of each width, and their list */
 #include "../../kernel/spmmv_any.cpu.h"
