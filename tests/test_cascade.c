@@ -292,7 +292,9 @@ static void core_work(void **state)
     const wisp__rates r = {.memory = 10e9, .l3 = 40e9, .exchange = 20e9, .l2 = 100e9, .loads = 1e9};
     pattern p = {CHAIN, WISP_D};
     wisp_src src = {.rows = ROWS, .cols = ROWS, .max_row = MOST_ROW, .type = p.type, .row = row, .arg = &p};
-    for (int width = 1; width <= 64; width *= 8) {
+    static const int widths[] = {1, 5, 8, 64};
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        const int width = widths[i];
         const wisp_mat_opts o = {.C = 1, .width = width, .order = WISP_ROWS_NATURAL, .format = WISP_FORMAT_SELL};
         wisp_mat *A;
         REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LINE = 64, NEAR = 32 << 10, MOST_SLOTS = NEAR / LINE };
+enum { LINE = 64, NEAR = 32 << 10, MOST_SLOTS = NEAR / (LINE / 2) };
 
 /* Lines of narrow block rows, or wide block rows, that a first-level cache holds: each has one place in it, which does
    not depend on powers of two. */
@@ -26,7 +26,7 @@ static void meet_row(near_rows *n, int64_t col)
 /* Of what the entries gather, the part that does not come from the first-level cache: from some windows of rows. */
 static double part_from_afar(const wisp_mat *A, int64_t row_bytes, int64_t unit)
 {
-    enum { WINDOWS = 64, ROWS = 256, BEFORE = 64 };
+    enum { WINDOWS = 16, ROWS = 256, BEFORE = 64 };
     near_rows n = {.slots = WISP__MAX(NEAR / unit, 1), .per_line = unit / row_bytes};
     for (int64_t w = 0; w < WINDOWS; w++) {
         const int64_t begin = WISP__MAX(A->rows - ROWS, 0) * w / (WINDOWS - 1);
