@@ -42,9 +42,10 @@ static double part_from_afar(const wisp_mat *A, int64_t row_bytes, int64_t unit)
 }
 
 /* In loads of a register: an entry takes its value and where it points, and for each register of the block row a load
-   and a product; single columns of real matrices go along chunks, element by element (about three loads in all), or a
-   register of rows at a time where rows repeat; a row's own part is about four times its registers. (topi in cache,
-   complex, widths 4 to 32: 0.9 to 1.05 of what was measured; 7 points, 27 and the band, width 1: 1.0 to 1.15.) */
+   and a product; single columns go element by element (about three loads in all), or a register of rows at a time where
+   rows repeat; a row's own part is about four times its registers. (topi in cache,
+   complex, widths 4 to 32: 0.9 to 1.05 of what was measured; 7 points, 27, the band and graphene, width 1: 1.0
+   to 1.15.) */
 wisp__core_work wisp__core_work_find(const wisp_mat *A, int64_t row_bytes)
 {
     const wisp__sell *s = &A->local;
@@ -54,7 +55,7 @@ wisp__core_work wisp__core_work_find(const wisp_mat *A, int64_t row_bytes)
     const bool single = row_bytes == element, chunks = single && A->log_c > 0 && !wisp_type_is_complex(A->type);
     wisp__core_work w = {.ahead = single && (double)wisp__mat_bytes(A, false) > rows * (double)row_bytes};
     double each = 2 + 2 * registers, own = 4 * registers;
-    if (chunks && !s->pattern) each = 3;
+    if (single && !s->pattern) each = 3;
     if (s->pattern && single && (chunks || s->bundles)) {
         const double together = WISP__MAX((double)(reg / element), 1);
         each /= together;
