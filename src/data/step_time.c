@@ -71,9 +71,9 @@ double wisp__core_seconds(const wisp__core_work *w, const wisp__rates *r)
     return w->loads / r->loads + w->far / r->l2;
 }
 
+/* What other threads have written is gathered, which the core waits for. */
 double wisp__step_seconds(const wisp__step_cost *c, const wisp__core_work *w, const wisp__rates *r)
 {
-    const double traffic = wisp_model_memory(c->read, c->written, false, 1e-9 * r->memory) + c->from_l3 / r->l3 +
-                           c->from_others / r->exchange;
-    return wisp_model_overlap(traffic, wisp__core_seconds(w, r), w->ahead);
+    const double traffic = wisp_model_memory(c->read, c->written, false, 1e-9 * r->memory) + c->from_l3 / r->l3;
+    return wisp_model_overlap(traffic, wisp__core_seconds(w, r) + c->from_others / r->exchange, w->ahead);
 }
