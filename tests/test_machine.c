@@ -90,6 +90,20 @@ static void failures(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* What threads have from each other; one thread has nothing. */
+static void exchange(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 3; threads++) {
+        wisp_machine m;
+        wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = threads, .no_pin = 1});
+        REF_OK(ctx, wisp_machine_measure(ctx, &m, WISP_MEASURE_EXCHANGE));
+        assert_true(threads == 1 ? m.exchange_gbs == 0 : m.exchange_gbs > 0 && isfinite(m.exchange_gbs));
+        assert_true(m.gbs[WISP_LOAD][WISP_MEMORY][1] == 0);
+        wisp_ctx_free(ctx);
+    }
+}
+
 /* Against the counts of table I of the KPM paper, by hand. */
 static void cost(void **state)
 {
@@ -166,8 +180,8 @@ static void reference(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(topology), cmocka_unit_test(ceilings), cmocka_unit_test(kept),
-        cmocka_unit_test(failures), cmocka_unit_test(cost),     cmocka_unit_test(reference),
+        cmocka_unit_test(topology), cmocka_unit_test(ceilings), cmocka_unit_test(kept),      cmocka_unit_test(failures),
+        cmocka_unit_test(exchange), cmocka_unit_test(cost),     cmocka_unit_test(reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -448,13 +448,14 @@ typedef enum {
     WISP_UPDATE,
     WISP_STREAMS
 } wisp_stream;
-/* LOADS: those from every level alone. KEPT: kept_bytes. */
+/* LOADS: those from every level alone. KEPT: kept_bytes. EXCHANGE: exchange_gbs. */
 enum {
     WISP_MEASURE_MEMORY = 1,
     WISP_MEASURE_CACHES = 2,
     WISP_MEASURE_FMA = 4,
     WISP_MEASURE_LOADS = 8,
-    WISP_MEASURE_KEPT = 16
+    WISP_MEASURE_KEPT = 16,
+    WISP_MEASURE_EXCHANGE = 32
 };
 
 typedef struct {
@@ -468,14 +469,25 @@ typedef struct {
     double gbs[WISP_STREAMS][WISP_LEVELS][2]; /* GB/s with one thread and with all; 0: not measured. Bytes that the */
                                               /* loop names, without write-allocate */
     double fma_gflops[2][2];                  /* single, double; one thread, all */
-    int64_t kept_bytes; /* of the last cache: the largest set that all threads together load again and again at */
-                        /* 3/4 or more of the rate of small ones; 0: not measured, or there is no such cache */
+    int64_t kept_bytes;  /* of the last cache: the largest set that all threads together load again and again at */
+                         /* 3/4 or more of the rate of small ones; 0: not measured, or there is no such cache */
+    double exchange_gbs; /* at which all threads load what another one has just written, from its caches; 0: not */
+                         /* measured, or one thread */
 } wisp_machine;
 /* The topology, and the ceilings that `what` (WISP_MEASURE_...) asks for. Takes a second or two for all. */
 WISP_API wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *machine, unsigned what);
+/* What it found in an earlier run with as many threads, for those who choose by it (how many steps are interleaved):
+   loads with all threads, and what the last cache keeps. What it finds now it sets by itself; of what is 0 nothing
+   changes, and what was never set is assumed. */
+WISP_API void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *machine);
 /* Load bandwidth of memory at this moment with all threads, in 10 to 20 ms. The first call takes a buffer of 256 MB or
    more, which stays with the context. */
 WISP_API wisp_status wisp_load_bandwidth(wisp_ctx *ctx, double *gbs);
+/* The model of time: the refined roofline of the KPM paper, section V. Seconds for so many bytes from memory and to it
+   (written past the caches, or of lines that were read); and of a step whose traffic and arithmetic take so long, one
+   by one, and overlap in part: nearly all where kernels ask for what they stream ahead. */
+WISP_API double wisp_model_memory(double read, double written, int past, double load_gbs);
+WISP_API double wisp_model_overlap(double traffic, double core, int ahead);
 /* cpu[threads]: the processor that each thread runs on; negative if it may also run elsewhere: -1 - cpu. */
 WISP_API wisp_status wisp_ctx_placement(wisp_ctx *ctx, int *cpu);
 

@@ -54,6 +54,9 @@ typedef struct {
     double *partial; /* [grid->blocks][dot_size]; NULL without dots */
 } wisp__step;
 
+/* What the context's threads do at most. */
+void wisp__rates_find(wisp_ctx *ctx, wisp__rates *r);
+
 /* Threads that share memory and the last cache take neighbouring blocks of rows in turn, and gather wide block rows
    from one neighbourhood, not from one each: at width 16 that is worth 15%. Narrow blocks stream the matrix, and long
    ranges stream better. */

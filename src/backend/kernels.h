@@ -36,6 +36,7 @@ typedef struct {
 
 typedef struct wisp__isa {
     const char *name;
+    int register_bytes;
     int bundle_bytes; /* of a bundle of rows, where the instruction set has kernels for them, else 0 */
     const wisp__spmmv_entry *spmmv[WISP__COMBOS];
     const wisp__half_entry *half[WISP__COMBOS];

@@ -188,7 +188,6 @@ static wisp_status measure_kept(wisp_ctx *ctx, wisp_machine *m)
         slow = kept ? 0 : slow + 1;
         if (kept) m->kept_bytes = set[k];
     }
-    wisp_ctx_set_cache(ctx, m->kept_bytes);
 out:
     return status;
 }
@@ -209,6 +208,78 @@ int64_t wisp_ctx_cache(wisp_ctx *ctx, int *measured)
         atomic_store(&ctx->cache_assumed, WISP__MAX((int64_t)(left_by_others * (double)last), LEAST));
     }
     return atomic_load(&ctx->cache_assumed);
+}
+
+/* ---- what threads have from each other ------------------------------------------------------ */
+
+/* All write a part of their second-level caches, then load what the next one has written. */
+typedef struct {
+    stream_run *r;
+    wisp__stream_fn write;
+    int rounds;
+    atomic_int here;
+} exchange_run;
+
+static void all_here(exchange_run *e, int *turn, int threads)
+{
+    atomic_fetch_add(&e->here, 1);
+    for (++*turn; atomic_load(&e->here) < *turn * threads;) sched_yield();
+}
+
+/* A number from each of `lines` cache lines (a power of two), not in their order, as entries of a matrix gather:
+   nothing but the core foresees it. */
+static double gather_lines(const char *from, int64_t lines)
+{
+    enum { LINE = 64, NEXT = 1237 };
+    double sum[4] = {0};
+    for (int64_t i = 0; i < lines; i += 4)
+        for (int64_t k = 0; k < 4; k++)
+            sum[k] += *(const double *)(const void *)(from + LINE * ((i + k) * NEXT & (lines - 1)));
+    return sum[0] + sum[1] + sum[2] + sum[3];
+}
+
+static void exchange_thread(void *arg, int thread, int threads)
+{
+    exchange_run *e = arg;
+    stream_run *r = e->r;
+    char *own = r->buffer + thread * r->slice, *next = r->buffer + (thread + 1) % threads * r->slice;
+    const wisp__stream_params write = {own, own, own, r->bytes, 1, 0.5};
+    double seconds = 0;
+    int turn = 0;
+    for (int i = 0; i < e->rounds; i++) {
+        e->write(&write);
+        all_here(e, &turn, threads);
+        const double start = now();
+        r->sum[thread] = gather_lines(next, r->bytes / 64);
+        seconds += now() - start;
+        all_here(e, &turn, threads);
+    }
+    r->start[thread] = 0;
+    r->end[thread] = seconds;
+}
+
+/* The median, for threads may be moved nearer to each other or further away, as they are in other runs. */
+static wisp_status measure_exchange(wisp_ctx *ctx, wisp_machine *m)
+{
+    enum { TURNS = 9, BYTES = 256 << 10 };
+    stream_run r;
+    double found[TURNS];
+    wisp_status status = WISP_OK;
+    if (ctx->threads == 1) goto out;
+    WISP_TRY(open_run(ctx, &r));
+    if (r.slice < BYTES) goto out;
+    set_arrays(&r, BYTES, 1);
+    for (int i = 0; i < TURNS; i++) {
+        exchange_run e = {.r = &r, .write = ctx->isa->stream[1]->stream[K_UPDATE], .rounds = 20};
+        wisp__team_run(ctx, exchange_thread, &e);
+        double most = 1e-9;
+        for (int t = 0; t < ctx->threads; t++) most = WISP__MAX(most, r.end[t]);
+        found[i] = 1e-9 * (double)r.bytes * e.rounds * ctx->threads / most;
+    }
+    qsort(found, TURNS, sizeof found[0], by_value);
+    m->exchange_gbs = found[TURNS / 2];
+out:
+    return status;
 }
 
 /* ---- ceilings -------------------------------------------------------------------------------- */
@@ -307,7 +378,9 @@ wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
         WISP_TRY(measure_stream(ctx, m, (wisp_stream)(i % WISP_STREAMS), level));
     }
     if (what & WISP_MEASURE_KEPT) WISP_TRY(measure_kept(ctx, m));
+    if (what & WISP_MEASURE_EXCHANGE) WISP_TRY(measure_exchange(ctx, m));
     if (what & WISP_MEASURE_FMA) WISP_TRY(measure_fma(ctx, m));
+    wisp_ctx_set_machine(ctx, m);
     if (what) WISP_TRY(wisp_ctx_step(ctx, "measuring", 1, 0));
 out:
     return status;

@@ -15,6 +15,14 @@ struct wisp__backend;
 struct wisp__isa;
 struct wisp__comm;
 
+/* What all threads of a context do together at most, as measured, else assumed. */
+typedef struct {
+    double memory, l3, l2; /* bytes a second */
+    double exchange;       /* the same, of what another thread has written */
+    double loads;          /* registers a second from the first-level cache */
+    double l2_bytes;       /* of the second-level caches together */
+} wisp__rates;
+
 struct wisp_ctx {
     wisp_ctx_opts opts;
     int threads;
@@ -38,6 +46,7 @@ struct wisp_ctx {
     size_t stream_bytes;
     /* Bytes of the last cache that the threads keep; 0: not measured, not looked up yet. */
     atomic_llong cache_kept, cache_assumed;
+    wisp__rates rates;       /* guarded by lock; 0: not measured, not looked up yet */
     atomic_uint logged_once; /* bits of WISP__ONCE_* */
 };
 

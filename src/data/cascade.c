@@ -158,11 +158,16 @@ static void tell(const wisp_mat *A, const wisp__cascade *c, int64_t asked)
     const char *budget = asked > 0 ? "asked for" : measured ? "measured" : "assumed";
     if (c->schedule.tasks > 0)
         wisp_ctx_log(ctx, WISP_LOG_DEBUG,
-                     "cascade of %d steps: %.0f MB from memory for each, %.0f MB by sweeps; cache budget %.1f MB (%s)",
-                     c->steps, 1e-6 * c->bytes, 1e-6 * c->plain_bytes, 1e-6 * c->budget, budget);
-    if (c->why)
-        wisp_ctx_log(ctx, c->why == A->cascades->told ? WISP_LOG_DEBUG : WISP_LOG_INFO, "%d interleaved steps %s: %s",
-                     c->steps, c->schedule.tasks > 0 ? "gain nothing" : "are not to be had", c->why);
+                     "cascade of %d steps: %.0f MB from and to memory for each, %.0f MB by sweeps; cache budget %.1f "
+                     "MB (%s); %.2f ms, %.2f ms by sweeps, at %.1f GB/s",
+                     c->steps, 1e-6 * (c->step.read + c->step.written), 1e-6 * (c->plain.read + c->plain.written),
+                     1e-6 * c->budget, budget, 1e3 * c->step.seconds, 1e3 * c->plain.seconds, 1e-9 * c->rates.memory);
+    const wisp_log_level level = c->why == A->cascades->told ? WISP_LOG_DEBUG : WISP_LOG_INFO;
+    if (c->why && c->schedule.tasks > 0)
+        wisp_ctx_log(ctx, level, "%d interleaved steps gain nothing: %s (%.0f%% of the time of sweeps by the model)",
+                     c->steps, c->why, 100 * c->step.seconds / c->plain.seconds);
+    else if (c->why)
+        wisp_ctx_log(ctx, level, "%d interleaved steps are not to be had: %s", c->steps, c->why);
     A->cascades->told = c->why;
 }
 
@@ -199,20 +204,29 @@ out:
     return status;
 }
 
+static bool same(const wisp__cascade *a, const wisp__cascade *b)
+{
+    return a->steps == b->steps && a->row_bytes == b->row_bytes && a->budget == b->budget &&
+           !memcmp(&a->rates, &b->rates, sizeof a->rates);
+}
+
 wisp_status wisp__cascade_find(const wisp_mat *A, int64_t row_bytes, int steps, int64_t cache_budget,
                                const wisp__cascade **out)
 {
     struct wisp__cascades *s = A->cascades;
     wisp_status status = WISP_OK;
+    wisp__rates rates;
     *out = NULL;
     if (steps < 2) return status;
+    wisp__rates_find(A->ctx, &rates);
     pthread_mutex_lock(&s->lock);
     const wisp__cascade like = {.steps = steps,
                                 .row_bytes = row_bytes,
                                 .budget =
-                                    cache_budget > 0 ? (double)cache_budget : (double)wisp_ctx_cache(A->ctx, NULL)};
+                                    cache_budget > 0 ? (double)cache_budget : (double)wisp_ctx_cache(A->ctx, NULL),
+                                .rates = rates};
     wisp__cascade *c = s->first;
-    while (c && (c->steps != steps || c->row_bytes != row_bytes || c->budget != like.budget)) c = c->next;
+    while (c && !same(c, &like)) c = c->next;
     if (!c) status = add(A, &like, cache_budget, &c);
     if (c) c->last_use = ++s->finds;
     if (c && c->schedule.tasks > 0) {

@@ -3,17 +3,25 @@
 #define WISP_CASCADE_H
 #include "data.h"
 
+/* What a step moves, and how long it takes, by a model. */
+typedef struct {
+    double read, written; /* bytes from memory and to it */
+    double from_l3;       /* bytes that come from the last cache alone */
+    double from_others;   /* and from other threads' caches */
+    double seconds;
+} wisp__step_cost;
+
 /* One order, kept with the matrix. */
 typedef struct wisp__cascade {
     wisp__schedule schedule; /* without tasks: there is none */
     const char *why;         /* there is none, or it is of no use; NULL: it is */
     int steps;
-    int64_t row_bytes;  /* of the blocks it was made for */
-    double budget;      /* of the cache, in bytes */
-    double bytes;       /* from and to memory, for each step, by a model */
-    double plain_bytes; /* the same for one sweep after the other */
-    int users;          /* who have found and not yet released it */
-    int64_t last_use;   /* counted in finds */
+    int64_t row_bytes;           /* of the blocks it was made for */
+    double budget;               /* of the cache, in bytes */
+    wisp__rates rates;           /* of the machine, by which its time was worked out */
+    wisp__step_cost step, plain; /* each of its steps; the same for one sweep after the other */
+    int users;                   /* who have found and not yet released it */
+    int64_t last_use;            /* counted in finds */
     struct wisp__cascade *next;
 } wisp__cascade;
 
@@ -46,8 +54,18 @@ typedef struct {
     int steps;
     int32_t *walk, *step;
     int32_t *stack; /* [3][groups]: ready; whether a group is among them; the task by which it became that */
-    double *when;   /* [3][groups]: v of even and odd steps, matrix */
+    double *when; /* [2][3][groups]: v of even and odd steps, matrix; in the last cache, and in the second-level ones */
 } wisp__groups;
+
+/* step_time.c: what a step asks of the cores, and the seconds it takes with that. */
+typedef struct {
+    double loads; /* registers loaded, and what takes as long */
+    double far;   /* bytes of block rows that the first-level cache does not hold */
+    bool ahead;   /* kernels ask for most of what they stream ahead */
+} wisp__core_work;
+wisp__core_work wisp__core_work_find(const wisp_mat *A, int64_t row_bytes);
+double wisp__core_seconds(const wisp__core_work *w, const wisp__rates *r);
+double wisp__step_seconds(const wisp__step_cost *c, const wisp__core_work *w, const wisp__rates *r);
 
 /* cascade_make.c: an order for c->steps, c->row_bytes and c->budget; without tasks, and c->why, if there is none. */
 wisp_status wisp__cascade_make(const wisp_mat *A, const wisp__block_graph *g, wisp__cascade *c);

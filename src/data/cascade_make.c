@@ -118,39 +118,67 @@ typedef struct {
    place of any line with equal chance. So traffic grows smoothly with what the steps in flight hold, well before that
    is all the cache. (Evicting what was used longest ago, exactly, was tried instead: group by group it falls off a
    cliff that real caches do not have; with a clock that moves with what is fetched alone nothing is ever lost from a
-   front that is larger than the cache.) `times`: 2 if it goes back, too. */
-static void touch(cache *c, double *when, double bytes, double times)
+   front that is larger than the cache.) Returns the bytes that were. */
+static double touch(cache *c, double *when, double bytes)
 {
-    const double missed = -expm1((*when - c->now) / c->budget);
-    c->bytes += times * bytes * missed;
-    c->now += bytes * missed;
+    const double missed = -bytes * expm1((*when - c->now) / c->budget);
+    c->bytes += missed;
+    c->now += missed;
     *when = c->now;
+    return missed;
 }
 
-/* One task; the share of what it reads but y that comes from memory. */
-static double meet(const plan *p, cache *c, wisp__task t)
+/* One task: what it reads, of which *gathered is of the vector that its entries name, and the vector that it
+ *overwrites; written has what of that will go back. Returns what was not there of what it reads but the latter. */
+static double meet(const plan *p, double *when, cache *c, wisp__task t, double *gathered, double *written)
 {
-    double *x = p->when + (t.step & 1) * p->groups, *y = p->when + (~t.step & 1) * p->groups;
+    double *x = when + (t.step & 1) * p->groups, *y = when + (~t.step & 1) * p->groups;
     const double before = c->bytes;
     const int64_t begin = p->begin[t.group], end = p->begin[t.group + 1];
-    for (int64_t e = begin; e < end; e++) touch(c, x + p->neighbour[e], p->vector_bytes, 1);
-    touch(c, p->when + 2 * p->groups + t.group, p->matrix_bytes, 1);
+    for (int64_t e = begin; e < end; e++) touch(c, x + p->neighbour[e], p->vector_bytes);
+    *gathered += c->bytes - before;
+    touch(c, when + 2 * p->groups + t.group, p->matrix_bytes);
     const double missed = c->bytes - before;
-    touch(c, y + t.group, p->vector_bytes, 2);
-    return missed / ((double)(end - begin) * p->vector_bytes + p->matrix_bytes);
+    *written += touch(c, y + t.group, p->vector_bytes);
+    return missed;
+}
+
+static void forget(const plan *p, double *when)
+{
+    for (int64_t i = 0; i < 3 * p->groups; i++) when[i] = -INFINITY;
 }
 
 /* Bytes from and to memory for each step. Tasks that find nearly all in the cache are marked: these run without
    prefetch, which costs the core much and them nothing. (Depth 8 of a bar, width 8: 1.66 times plain sweeps so, 1.32
    with prefetch. topi 100x100x40, where more comes from afar, width 16, depth 4: 0.64 with no prefetch at all, 0.95
    with it everywhere in one run; 1.16 so in another.) */
-static double follow(const plan *p, order *o)
+static wisp__step_cost follow(const plan *p, order *o)
 {
     const double nearly_none = 0.08;
     cache c = {.budget = p->budget};
-    for (int64_t i = 0; i < 3 * p->groups; i++) p->when[i] = -INFINITY;
-    for (int64_t i = 0; i < o->tasks; i++) o->task[i].near = meet(p, &c, o->task[i]) <= nearly_none;
-    return c.bytes / p->steps;
+    double written = 0, gathered = 0;
+    forget(p, p->when);
+    for (int64_t i = 0; i < o->tasks; i++) {
+        const int32_t g = o->task[i].group;
+        const double reads = (double)(p->begin[g + 1] - p->begin[g]) * p->vector_bytes + p->matrix_bytes;
+        o->task[i].near = meet(p, p->when, &c, o->task[i], &gathered, &written) <= nearly_none * reads;
+    }
+    return (wisp__step_cost){.read = c.bytes / p->steps, .written = written / p->steps};
+}
+
+/* What comes from the last cache besides, or from other threads: what the second-level ones have lost by then. Tasks
+   that jump from step to step and place to place find less there than a sweep does, whose neighbours are those of the
+   rows before; and a group's neighbours were written by all threads, each its part, but in a sweep of long ranges. */
+static void follow_near(const plan *p, const order *o, const wisp__rates *r, bool ranges, wisp__step_cost *cost)
+{
+    cache c = {.budget = r->l2_bytes};
+    double written = 0, gathered = 0;
+    double *when = p->when + 3 * p->groups;
+    forget(p, when);
+    for (int64_t i = 0; i < o->tasks; i++) meet(p, when, &c, o->task[i], &gathered, &written);
+    cost->from_l3 = WISP__MAX(c.bytes / p->steps - cost->read, 0);
+    if (!ranges) cost->from_others = WISP__MIN(gathered / p->steps * (1 - 1.0 / p->ctx->threads), cost->from_l3);
+    cost->from_l3 -= cost->from_others;
 }
 
 /* ---- the choice ------------------------------------------------------------------------------ */
@@ -161,19 +189,21 @@ static double least_bytes(const plan *p)
     return (double)p->groups * (3 * p->vector_bytes + p->matrix_bytes) / p->steps;
 }
 
-static wisp_status try_way(const plan *p, order *o, const wisp__walk_way *way, int64_t *parts, double *bytes)
+static double moved(const wisp__step_cost *c) { return c->read + c->written; }
+
+static wisp_status try_way(const plan *p, order *o, const wisp__walk_way *way, int64_t *parts, wisp__step_cost *cost)
 {
     wisp_status status;
     WISP_TRY(wisp__walk_make(p, way, parts));
     make_order(p, o);
-    *bytes = follow(p, o);
+    *cost = follow(p, o);
     status = wisp__whole(p->ctx, "ordering", o->tasks == p->groups * p->steps);
 out:
     return status;
 }
 
 /* The way that moves least, of which the first ones are the plainest; good enough ends the search. */
-static wisp_status best_order(const plan *p, order *o, double *bytes)
+static wisp_status best_order(const plan *p, order *o, wisp__step_cost *cost)
 {
     const double worth_it = 0.97, good_enough = 1.1;
     wisp__walk_way way[WISP__WALK_WAYS];
@@ -181,18 +211,18 @@ static wisp_status best_order(const plan *p, order *o, double *bytes)
     int64_t parts, best_parts = 0;
     wisp_status status;
     WISP_TRY(wisp__walk_ways(p, way, &ways));
-    for (int i = 0; i < ways && (i == 0 || *bytes > good_enough * least_bytes(p)); i++) {
-        double b;
-        WISP_TRY(try_way(p, o, &way[i], &parts, &b));
+    for (int i = 0; i < ways && (i == 0 || moved(cost) > good_enough * least_bytes(p)); i++) {
+        wisp__step_cost c;
+        WISP_TRY(try_way(p, o, &way[i], &parts, &c));
         wisp_ctx_log(p->ctx, WISP_LOG_DEBUG, "cascade of %d steps by %s, %lld parts: %.1f MB a step", p->steps,
-                     way[i].by_levels ? "levels" : "rows", (long long)parts, 1e-6 * b);
+                     way[i].by_levels ? "levels" : "rows", (long long)parts, 1e-6 * moved(&c));
         last = i;
-        if (i > 0 && b >= worth_it * *bytes) continue;
-        *bytes = b;
+        if (i > 0 && moved(&c) >= worth_it * moved(cost)) continue;
+        *cost = c;
         best = i;
         best_parts = parts;
     }
-    if (best != last) WISP_TRY(try_way(p, o, &way[best], &parts, bytes));
+    if (best != last) WISP_TRY(try_way(p, o, &way[best], &parts, cost));
     wisp_ctx_log(p->ctx, WISP_LOG_DEBUG,
                  "cascade of %d steps: %lld groups of %lld rows, by %s in %lld parts (%d ways tried); cache %.1f MB",
                  p->steps, (long long)p->groups, (long long)p->group_rows, way[best].by_levels ? "levels" : "rows",
@@ -209,7 +239,7 @@ static wisp_status plan_open(plan *p, const wisp_mat *A, const wisp__block_graph
     WISP_TRY(wisp__alloc_raw(p->ctx, &p->walk, n, sizeof *p->walk));
     WISP_TRY(wisp__alloc_raw(p->ctx, &p->stack, 3 * n, sizeof *p->stack));
     WISP_TRY(wisp__alloc_raw(p->ctx, &p->step, n, sizeof *p->step));
-    WISP_TRY(wisp__alloc_raw(p->ctx, &p->when, 3 * n, sizeof *p->when));
+    WISP_TRY(wisp__alloc_raw(p->ctx, &p->when, 6 * n, sizeof *p->when));
 out:
     return status;
 }
@@ -236,21 +266,35 @@ static void cut_groups(plan *p, const wisp_mat *A, int64_t row_bytes)
     p->matrix_bytes = (double)wisp__mat_bytes(A, false) / (double)WISP__MAX(A->rows, 1) * (double)p->group_rows;
 }
 
-/* Bytes of each of sweeps one after the other. */
-static double follow_plain(plan *p, order *o)
+/* Each of sweeps one after the other. */
+static wisp__step_cost follow_plain(plan *p, order *o, const wisp__rates *r, int width)
 {
     p->steps = 1;
     for (int64_t g = 0; g < p->groups; g++) p->walk[g] = (int32_t)g;
     make_order(p, o);
-    return follow(p, o);
+    wisp__step_cost cost = follow(p, o);
+    follow_near(p, o, r, !wisp__side_by_side(p->ctx, width), &cost);
+    return cost;
+}
+
+/* Times, and why the order is of no use, if so: it must save a part of the time, for what the model does not see
+   (waiting for each other, what else uses the cache) is in its way alone. */
+static const char *judge(const wisp_mat *A, const plan *p, wisp__cascade *c)
+{
+    const double worth_it = 0.92, less = 0.95;
+    const wisp__core_work core = wisp__core_work_find(A, c->row_bytes);
+    c->step.seconds = wisp__step_seconds(&c->step, &core, &c->rates);
+    c->plain.seconds = wisp__step_seconds(&c->plain, &core, &c->rates);
+    if ((double)p->groups * (2 * p->vector_bytes + p->matrix_bytes) <= p->budget)
+        return "matrix and blocks fit the cache";
+    if (c->step.seconds < worth_it * c->plain.seconds) return NULL;
+    return moved(&c->step) < less * moved(&c->plain) ? "the cores and what comes from the cache take the time"
+                                                     : "rows reach too far for the cache";
 }
 
 wisp_status wisp__cascade_make(const wisp_mat *A, const wisp__block_graph *g, wisp__cascade *c)
 {
     enum { FEWEST = 4 };
-    /* Of the bytes: where memory is fast, the core is what plain sweeps wait for, too. (Powers, the mesh tetrahedra
-       126^3, 0.64 of the bytes: 0.85 to 1.0 of plain sweeps; 7-point 256^3, 0.67: 0.97.) */
-    const double worth_it = 0.6;
     wisp_ctx *ctx = A->ctx;
     plan p = {.ctx = ctx, .steps = c->steps, .budget = c->budget};
     order o = {0}, plain = {0};
@@ -263,14 +307,12 @@ wisp_status wisp__cascade_make(const wisp_mat *A, const wisp__block_graph *g, wi
     if (c->why) return status;
     WISP_TRY(plan_open(&p, A, g));
     WISP_TRY(wisp__alloc_raw(ctx, &o.task, (size_t)(p.groups * p.steps), sizeof *o.task));
-    WISP_TRY(best_order(&p, &o, &c->bytes));
+    WISP_TRY(best_order(&p, &o, &c->step));
+    follow_near(&p, &o, &c->rates, false, &c->step);
     WISP_TRY(wisp__alloc_raw(ctx, &plain.task, (size_t)p.groups, sizeof *plain.task));
-    c->plain_bytes = follow_plain(&p, &plain);
-    if ((double)p.groups * (2 * p.vector_bytes + p.matrix_bytes) <= p.budget)
-        c->why = "matrix and blocks fit the cache";
-    else if (c->bytes >= worth_it * c->plain_bytes)
-        c->why = "rows reach too far for the cache";
+    c->plain = follow_plain(&p, &plain, &c->rates, (int)(c->row_bytes / (int64_t)wisp_type_size(A->type)));
     WISP_TRY(wisp__whole(ctx, "ordering", plain.tasks == p.groups));
+    c->why = judge(A, &p, c);
     c->schedule = (wisp__schedule){o.task, o.tasks, p.group_blocks};
     o.task = NULL;
 out:

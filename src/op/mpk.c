@@ -140,12 +140,12 @@ static wisp_status schedule_cascade(const mpk *m, int count)
     return A->ctx->backend->launch_steps(A->ctx, m->step, &m->cascade->schedule, &A->grid, wisp__dot_size(block(m, 0)));
 }
 
-/* How many steps are interleaved: the depth asked for; else as many as more of them move clearly less, if that is worth
-   it. */
+/* How many steps are interleaved: the depth asked for; else as many as more of them take clearly less time by the
+   model, if that is worth it. */
 static wisp_status choose_depth(mpk *m)
 {
     static const int depths[] = {2, 4, 8, 16};
-    const double worth_it = 0.97; /* of the bytes: what more steps hold is in the way of others that use the cache */
+    const double worth_it = 0.97; /* of the time: what more steps hold is in the way of others that use the cache */
     const wisp_mpk_opts *o = m->o;
     const wisp_blk *x = block(m, 0);
     const int64_t row_bytes = x->width * (int64_t)wisp_type_size(x->type);
@@ -157,7 +157,7 @@ static wisp_status choose_depth(mpk *m)
         if (depths[i] > o->steps) continue;
         WISP_TRY(wisp__cascade_find(m->A, row_bytes, depths[i], o->cache_budget, &c));
         if (!c) break;
-        const bool better = !c->why && (!m->cascade || c->bytes <= worth_it * m->cascade->bytes);
+        const bool better = !c->why && (!m->cascade || c->step.seconds <= worth_it * m->cascade->step.seconds);
         const bool done = m->cascade && !better;
         wisp__cascade_release(m->A, better ? m->cascade : c);
         if (better) m->cascade = c;

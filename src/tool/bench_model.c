@@ -2,7 +2,6 @@
    memory's, for the bytes that must come from there, and the cache's, which is the measured speed of the same kernel
    on a matrix so small that all is in cache. */
 #include "bench.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,18 +129,10 @@ double bench_cache_gbs(const wisp_machine *m, double bytes)
     return 0;
 }
 
-/* Costs of moving a byte, in those of loading one: writing back a line that was loaded; storing past the caches. The
-   memory of today has a way of its own for writes. (Measured against loads in alternation: 0.34 to 0.40, 0.63 to 0.70.)
- */
-static const double written = 0.37, written_past = 0.65;
-
-/* Traffic and arithmetic overlap in part: neither is waited for in full, as in the larger of the two (an exponent of
-   infinity), nor do they follow each other, as in their sum (1). Kernels that prefetch what they stream overlap more.
- */
-static double overlapped(double memory, double core)
+/* Whether the kernel asks for the matrix ahead, which is most of what it streams. */
+static bool asks_ahead(const bench_runner *r)
 {
-    static const double exponent = 1.7;
-    return pow(pow(memory, exponent) + pow(core, exponent), 1 / exponent);
+    return r->what.width == 1 && r->info.format != WISP_FORMAT_HERMITIAN && (double)r->info.bytes > r->write_bytes;
 }
 
 /* One step, as a sweep of its own. */
@@ -149,7 +140,7 @@ static bench_prediction predict_sweep(const bench_runner *r, const bench_limits 
 {
     const double again = r->gather_excess > 1 ? r->gather_excess - 1 : 0;
     const double reads = r->read_bytes + again * r->gather_bytes;
-    const double memory = 1e-9 * (reads + (r->stores_past ? written_past : written) * r->write_bytes) / l->load_gbs;
+    const double memory = wisp_model_memory(reads, r->write_bytes, r->stores_past, l->load_gbs);
     const bool in_cache = l->cache_gbs > 0;
     const struct {
         const char *limit;
@@ -164,7 +155,7 @@ static bench_prediction predict_sweep(const bench_runner *r, const bench_limits 
     bench_prediction best = {0, "memory"};
     for (size_t i = 0; i < sizeof ceilings / sizeof ceilings[0]; i++)
         if (ceilings[i].seconds > best.seconds) best = (bench_prediction){ceilings[i].seconds, ceilings[i].limit};
-    if (!in_cache && l->core_seconds > 0) best.seconds = overlapped(memory, l->core_seconds);
+    if (!in_cache && l->core_seconds > 0) best.seconds = wisp_model_overlap(memory, l->core_seconds, asks_ahead(r));
     return best;
 }
 

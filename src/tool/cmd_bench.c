@@ -273,7 +273,7 @@ static int run_threads(tool *t, bench *b)
     const options *o = &t->opt;
     const bool stream = b->op == BENCH_STREAM, table = !o->json && !o->quiet;
     const unsigned what = (stream ? WISP_MEASURE_MEMORY | WISP_MEASURE_CACHES : WISP_MEASURE_LOADS) |
-                          (b->op == BENCH_MPK ? WISP_MEASURE_KEPT : 0) | WISP_MEASURE_FMA;
+                          (b->op == BENCH_MPK ? WISP_MEASURE_KEPT | WISP_MEASURE_EXCHANGE : 0) | WISP_MEASURE_FMA;
     int rc = EXIT_FINE;
     if (o->args > 1) rc = open_matrix(t, b, 1); /* what is refused is refused at once */
     if (!rc) rc = machine_measure(t, &b->machine, &b->gemm, what);

@@ -40,6 +40,7 @@ json_t *machine_json(const wisp_machine *m, const gemm_rates *g)
     }
     json_object_set_new(o, "caches", caches);
     json_object_set_new(o, "cache_kept_bytes", m->kept_bytes > 0 ? json_integer(m->kept_bytes) : json_null());
+    json_object_set_new(o, "exchange_gbs", measured(m->exchange_gbs));
     json_object_set_new(o, "load_gbs", measured(m->gbs[WISP_LOAD][WISP_MEMORY][1]));
     json_object_set_new(o, "bandwidth_gbs", bandwidth);
     json_object_set_new(o, "fma_gflops",
@@ -84,8 +85,8 @@ static json_t *kept(const json_t *now)
     json_t *o = cache_path(path, false) ? json_load_file(path, 0, NULL) : NULL;
     if (o && same_text(o, now, "version") && same_text(o, now, "cpu") && same_text(o, now, "isa") &&
         json_equal(json_object_get(o, "threads"), json_object_get(now, "threads")) &&
-        json_object_get(o, "cache_kept_bytes") && json_is_object(json_object_get(o, "bandwidth_gbs")) &&
-        json_is_object(json_object_get(o, "fma_gflops")))
+        json_object_get(o, "cache_kept_bytes") && json_object_get(o, "exchange_gbs") &&
+        json_is_object(json_object_get(o, "bandwidth_gbs")) && json_is_object(json_object_get(o, "fma_gflops")))
         return o;
     json_decref(o);
     return NULL;
@@ -107,6 +108,7 @@ bool machine_kept(tool *t, wisp_machine *m)
     read_pair(json_object_get(fma, "single"), m->fma_gflops[0]);
     read_pair(json_object_get(fma, "double"), m->fma_gflops[1]);
     m->kept_bytes = json_integer_value(json_object_get(o, "cache_kept_bytes"));
+    m->exchange_gbs = json_number_value(json_object_get(o, "exchange_gbs"));
     json_decref(now);
     json_decref(o);
     return m->gbs[WISP_LOAD][WISP_MEMORY][1] > 0 && m->fma_gflops[0][1] > 0 && m->fma_gflops[1][1] > 0;
@@ -116,7 +118,7 @@ int machine_cache(tool *t, int64_t asked, int64_t *budget)
 {
     wisp_machine m;
     machine_kept(t, &m);
-    if (m.kept_bytes > 0) wisp_ctx_set_cache(t->ctx, m.kept_bytes);
+    wisp_ctx_set_machine(t->ctx, &m);
     return machine_budget(t, &m, asked, budget);
 }
 
@@ -202,7 +204,9 @@ static void print_ceilings(const json_t *o)
         }
         putchar('\n');
     }
-    printf("\n%-20s  %20s\n", "Gflop/s, 1 thread, all", "");
+    printf("%-20s  %9s", "from other threads", "");
+    print_number(json_object_get(o, "exchange_gbs"));
+    printf("   (what another one has just written)\n\n%-20s  %20s\n", "Gflop/s, 1 thread, all", "");
     json_t *fma = json_object_get(o, "fma_gflops");
     for (int p = 1; p >= 0; p--) {
         printf("multiply-add, %s", p ? "double" : "single");
@@ -246,7 +250,9 @@ static json_t *find_result(tool *t, int *rc)
     json_t *now = machine_json(&m, &g), *o = t->opt.measure ? NULL : kept(now);
     json_decref(now);
     if (o) return o;
-    *rc = machine_measure(t, &m, &g, WISP_MEASURE_MEMORY | WISP_MEASURE_CACHES | WISP_MEASURE_KEPT | WISP_MEASURE_FMA);
+    *rc = machine_measure(t, &m, &g,
+                          WISP_MEASURE_MEMORY | WISP_MEASURE_CACHES | WISP_MEASURE_KEPT | WISP_MEASURE_EXCHANGE |
+                              WISP_MEASURE_FMA);
     if (*rc) return NULL;
     o = machine_json(&m, &g);
     if (o) keep(t, o);

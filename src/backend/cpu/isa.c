@@ -37,6 +37,7 @@ extern const wisp__reference_fn FN(reference_d)[], FN(reference_z)[];
 extern const wisp__isa TABLE;
 const wisp__isa TABLE = {
     STRING(WISP_ISA),
+    SIMD_BYTES,
     BUNDLE_BYTES,
     {WISP__COMBO_LIST(POINT)},
     {WISP__COMBO_LIST(POINT_HALF)},
