@@ -55,8 +55,8 @@ void ref_spmmv(ref_mat y, ref_mat A, ref_mat x, ref_mat z, const ref_aug *aug, c
    oracle; what the matrix is, is said when it fails. */
 void ref_check_product(wisp_ctx *ctx, ref_rng *r, const wisp_mat *A, ref_mat dense, wisp_type type, int width,
                        unsigned terms, int strided, const char *what);
-/* Checks that A times a random block is the same bit by bit with and without a dot, and in a view, where the dot is,
-   too. */
+/* Checks that A times a random block is the same bit by bit with and without a dot, and in a view; and so a whole step
+   of KPM, with its dots. */
 void ref_check_bits(wisp_ctx *ctx, ref_rng *r, const wisp_mat *A, wisp_type type, int width, const char *what);
 
 /* Fails unless two matrices have the same properties. (The struct has padding: not to be compared as bytes.) */

@@ -37,6 +37,7 @@ def machine(m):
             and all(positive(dict(enumerate(v)), 0, 1) for v in m["fma_gflops"].values())
             and len(m["bandwidth_gbs"]["memory"]) in (1, 6)
             and (m["cache_kept_bytes"] is None or positive(m, "cache_kept_bytes"))
+            and (m["exchange_gbs"] is None or (m["threads"] > 1 and positive(m, "exchange_gbs")))
             and all(positive(dict(enumerate(v)), 0, 1) for l in m["bandwidth_gbs"].values() for v in l.values())
             and m["isa"] in ("generic", "avx2", "avx512", "neon") and m["gemm_coretype"] and m["host"] and m["cpu"])
 def row(r, op, matrix):

@@ -164,8 +164,8 @@ static void orders(void **state)
             wisp_mat *A = make(ctx, &p, 64, WISP_FORMAT_DEFAULT);
             for (int steps = 2; steps <= 40; steps = steps * 2 + 1) {
                 const wisp__cascade *c, *again;
-                REF_OK(ctx, wisp__cascade_find(A, 512, steps, 0, &c));
-                REF_OK(ctx, wisp__cascade_find(A, 512, steps, 0, &again));
+                REF_OK(ctx, wisp__cascade_find(A, WISP_D, 64, steps, 0, &c));
+                REF_OK(ctx, wisp__cascade_find(A, WISP_D, 64, steps, 0, &again));
                 assert_ptr_equal(c, again);
                 if (!c) continue;
                 check_order(A, c);
@@ -193,34 +193,34 @@ static void budgets(void **state)
     wisp_src src = {.rows = ROWS, .cols = ROWS, .max_row = MOST_ROW, .type = p.type, .row = row, .arg = &p};
     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.width = 64, .order = WISP_ROWS_NATURAL}));
     const wisp__cascade *small, *large, *c;
-    REF_OK(ctx, wisp__cascade_find(A, ROW_BYTES, STEPS, (STEPS + 4) * 3 * PART * ROW_BYTES, &small));
-    REF_OK(ctx, wisp__cascade_find(A, ROW_BYTES, STEPS, 1 << 30, &large));
+    REF_OK(ctx, wisp__cascade_find(A, WISP_D, ROW_BYTES / 8, STEPS, (STEPS + 4) * 3 * PART * ROW_BYTES, &small));
+    REF_OK(ctx, wisp__cascade_find(A, WISP_D, ROW_BYTES / 8, STEPS, 1 << 30, &large));
     check_order(A, small);
     check_order(A, large);
     assert_null(small->why);
     assert_true(moved(&small->step) < 0.5 * moved(&small->plain));
     assert_non_null(strstr(large->why, "fit the cache"));
     wisp_ctx_set_cache(ctx, 1 << 30); /* the same as if it was asked for */
-    REF_OK(ctx, wisp__cascade_find(A, ROW_BYTES, STEPS, 0, &c));
+    REF_OK(ctx, wisp__cascade_find(A, WISP_D, ROW_BYTES / 8, STEPS, 0, &c));
     assert_ptr_equal(c, large);
     wisp__cascade_release(A, c);
     wisp__cascade_release(A, large);
     /* Many more do not drop the one that is in use, and it is found again. */
     for (int i = 1; i < 50; i++) {
-        REF_OK(ctx, wisp__cascade_find(A, ROW_BYTES, 2, 1000000 * i, &c));
+        REF_OK(ctx, wisp__cascade_find(A, WISP_D, ROW_BYTES / 8, 2, 1000000 * i, &c));
         check_order(A, c);
         wisp__cascade_release(A, c);
     }
     check_order(A, small);
-    REF_OK(ctx, wisp__cascade_find(A, ROW_BYTES, STEPS, (int64_t)small->budget, &c));
+    REF_OK(ctx, wisp__cascade_find(A, WISP_D, ROW_BYTES / 8, STEPS, (int64_t)small->budget, &c));
     assert_ptr_equal(c, small);
     wisp__cascade_release(A, c);
     wisp__cascade_release(A, small);
     wisp_ctx_cancel(ctx);
-    REF_FAILS(ctx, wisp__cascade_find(A, ROW_BYTES, 5, 0, &c), WISP_ERR_CANCELLED, "ordering");
+    REF_FAILS(ctx, wisp__cascade_find(A, WISP_D, ROW_BYTES / 8, 5, 0, &c), WISP_ERR_CANCELLED, "ordering");
     assert_null(c);
     wisp_ctx_resume(ctx);
-    REF_OK(ctx, wisp__cascade_find(A, ROW_BYTES, 5, 0, &c));
+    REF_OK(ctx, wisp__cascade_find(A, WISP_D, ROW_BYTES / 8, 5, 0, &c));
     check_order(A, c);
     wisp_mat_free(A);
     wisp_ctx_free(ctx);
@@ -269,7 +269,7 @@ static void choices(void **state)
                 const wisp__cascade *c;
                 set_rates(ctx, cases[i].memory, cases[i].exchange, cases[i].caches);
                 assert_in_range(chosen(ctx, A, WIDTH, BUDGET), cases[i].least, cases[i].most);
-                REF_OK(ctx, wisp__cascade_find(A, 8 * WIDTH, 4, BUDGET, &c));
+                REF_OK(ctx, wisp__cascade_find(A, WISP_D, WIDTH, 4, BUDGET, &c));
                 assert_true(!c->why == !cases[i].why && (!c->why || strstr(c->why, cases[i].why)));
                 assert_true(!c->why == (c->step.seconds < 0.92 * c->plain.seconds));
                 wisp__cascade_release(A, c);
@@ -298,7 +298,7 @@ static void core_work(void **state)
         const wisp_mat_opts o = {.C = 1, .width = width, .order = WISP_ROWS_NATURAL, .format = WISP_FORMAT_SELL};
         wisp_mat *A;
         REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
-        const wisp__core_work w = wisp__core_work_find(A, 8 * width);
+        const wisp__core_work w = wisp__core_work_find(A, WISP_D, width);
         const double registers = (double)((8 * width + ctx->isa->register_bytes - 1) / ctx->isa->register_bytes);
         const double nnz = (double)A->local.nnz, x = 8.0 * ROWS * width;
         assert_true(w.loads == nnz * (width == 1 ? 3 : 2 + 2 * registers) + ROWS * 4 * registers);
@@ -483,7 +483,7 @@ static void half_is_plain(void **state)
     const wisp__cascade *c;
     REF_OK(ctx, wisp_mat_open(&A, ctx, "graphene:nx=40,ny=50",
                               &(wisp_mat_opts){.format = WISP_FORMAT_HERMITIAN, .width = 8}));
-    REF_OK(ctx, wisp__cascade_find(A, 64, 4, 0, &c));
+    REF_OK(ctx, wisp__cascade_find(A, WISP_D, 8, 4, 0, &c));
     assert_null(c);
     compare(ctx, A, WISP_D, 8, 2, "half");
     wisp_mat_free(A);

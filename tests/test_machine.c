@@ -1,5 +1,6 @@
 /* Topology, placement, ceilings and cost: that they are there and fit together. How fast the machine is can't be
    asserted. */
+#include "backend/backend.h"
 #include "ref.h"
 #include <math.h>
 #include <string.h>
@@ -104,6 +105,35 @@ static void exchange(void **state)
     }
 }
 
+/* What was measured is taken whether or not something was assumed before it; what is not sound, or of another number of
+   threads, is not. */
+static void rates(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx[2];
+    wisp__rates found[2], assumed;
+    wisp_machine m = {.threads = 2};
+    for (int l = 0; l < WISP_LEVELS; l++) m.gbs[WISP_LOAD][l][1] = 100.0 * (1 + l);
+    for (int i = 0; i < 2; i++) {
+        ctx[i] = ref_ctx(&(wisp_ctx_opts){.threads = 2, .no_pin = 1});
+        if (i) wisp__rates_find(ctx[i], &assumed);
+        wisp_ctx_set_machine(ctx[i], &m);
+        wisp__rates_find(ctx[i], &found[i]);
+    }
+    assert_memory_equal(&found[0], &found[1], sizeof found[0]);
+    assert_true(found[0].memory == 100e9 * (1 + WISP_MEMORY) && found[0].l3 == 100e9 * (1 + WISP_L3));
+    assert_true(found[0].exchange == found[0].l3 / 2 && assumed.exchange == assumed.l3 / 2);
+    for (int i = 0; i < 4; i++) {
+        static const double bad[] = {NAN, -1, 1e308, 7};
+        for (int l = 0; l < WISP_LEVELS; l++) m.gbs[WISP_LOAD][l][1] = bad[i];
+        m.threads = i == 3 ? 3 : 2;
+        wisp_ctx_set_machine(ctx[0], &m);
+        wisp__rates_find(ctx[0], &found[1]);
+        assert_memory_equal(&found[0], &found[1], sizeof found[0]);
+    }
+    for (int i = 0; i < 2; i++) wisp_ctx_free(ctx[i]);
+}
+
 /* Against the counts of table I of the KPM paper, by hand. */
 static void cost(void **state)
 {
@@ -180,8 +210,8 @@ static void reference(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(topology), cmocka_unit_test(ceilings), cmocka_unit_test(kept),      cmocka_unit_test(failures),
-        cmocka_unit_test(exchange), cmocka_unit_test(cost),     cmocka_unit_test(reference),
+        cmocka_unit_test(topology), cmocka_unit_test(ceilings), cmocka_unit_test(kept), cmocka_unit_test(failures),
+        cmocka_unit_test(exchange), cmocka_unit_test(rates),    cmocka_unit_test(cost), cmocka_unit_test(reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

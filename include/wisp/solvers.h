@@ -112,7 +112,7 @@ enum { WISP_EVOLVE_POWERS = 8 };
 typedef struct {
     double tolerance; /* of ||psi(t) - exact|| / ||psi(0)||, column by column; 0: 1e-10, 1e-4 in single precision */
     int powers;       /* steps of the recurrence per call of wisp_mpk, interleaved; 0: WISP_EVOLVE_POWERS per call, */
-                      /* interleaved where a model of the cache finds it useful */
+                      /* interleaved where a model of time finds it useful */
     int at_once;      /* times that share one sequence of vectors, each with a block of its own, 1 to 8; 0: chosen */
     int64_t cache_budget; /* as in wisp_mpk_opts */
     uint64_t seed;        /* of the Lanczos starts */

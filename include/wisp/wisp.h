@@ -400,7 +400,7 @@ typedef struct { /* v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1], k < s
     wisp_blk *const *z;     /* [sums] */
     const wisp_scalar *eta; /* [sums][steps]; where eta is 0, z is not touched */
     int depth;            /* steps that are interleaved, so that rows are met again in cache; 0: chosen by a model of */
-                          /* the cache; 1: one sweep after the other. The results are the same, bit by bit. */
+                          /* time (wisp_ctx_set_machine); 1: one sweep after the other. The same results, bit by bit */
     int64_t cache_budget; /* bytes of the last cache that the steps may count on; 0: those of the context, see */
                           /* wisp_ctx_set_cache */
     int *interleaved;     /* gets the depth that was used: 1 where steps can't be interleaved; may be NULL */
@@ -477,8 +477,8 @@ typedef struct {
 /* The topology, and the ceilings that `what` (WISP_MEASURE_...) asks for. Takes a second or two for all. */
 WISP_API wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *machine, unsigned what);
 /* What it found in an earlier run with as many threads, for those who choose by it (how many steps are interleaved):
-   loads with all threads, and what the last cache keeps. What it finds now it sets by itself; of what is 0 nothing
-   changes, and what was never set is assumed. */
+   loads with all threads, and what the last cache keeps (as wisp_ctx_set_cache). What it finds now it sets by itself;
+   of what is 0 nothing changes, nor if it is of other threads or kernels; what was never set is assumed. */
 WISP_API void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *machine);
 /* Load bandwidth of memory at this moment with all threads, in 10 to 20 ms. The first call takes a buffer of 256 MB or
    more, which stays with the context. */

@@ -254,7 +254,6 @@ static void exchange_thread(void *arg, int thread, int threads)
         seconds += now() - start;
         all_here(e, &turn, threads);
     }
-    r->start[thread] = 0;
     r->end[thread] = seconds;
 }
 
@@ -380,8 +379,8 @@ wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
     if (what & WISP_MEASURE_KEPT) WISP_TRY(measure_kept(ctx, m));
     if (what & WISP_MEASURE_EXCHANGE) WISP_TRY(measure_exchange(ctx, m));
     if (what & WISP_MEASURE_FMA) WISP_TRY(measure_fma(ctx, m));
-    wisp_ctx_set_machine(ctx, m);
     if (what) WISP_TRY(wisp_ctx_step(ctx, "measuring", 1, 0));
+    wisp_ctx_set_machine(ctx, m);
 out:
     return status;
 }

@@ -2,19 +2,26 @@
 #include "../topo/machine.h"
 #include "backend.h"
 #include <math.h>
+#include <string.h>
+
+/* GB/s that were measured, and no nonsense, in units of so many bytes. */
+static void take(double *rate, double gbs, int unit)
+{
+    const double least = 1e-3, most = 1e6;
+    if (gbs >= least && gbs <= most) *rate = 1e9 * gbs / unit;
+}
 
 void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *m)
 {
+    if ((m->threads && m->threads != ctx->threads) || (m->isa[0] && strcmp(m->isa, ctx->isa->name))) return;
     if (m->kept_bytes > 0) wisp_ctx_set_cache(ctx, m->kept_bytes);
-    const double *load[WISP_LEVELS];
-    for (int l = 0; l < WISP_LEVELS; l++) load[l] = &m->gbs[WISP_LOAD][l][1];
     pthread_mutex_lock(&ctx->lock);
     wisp__rates *r = &ctx->rates;
-    if (*load[WISP_MEMORY] > 0) r->memory = 1e9 * *load[WISP_MEMORY];
-    if (*load[WISP_L3] > 0) r->l3 = 1e9 * *load[WISP_L3];
-    if (m->exchange_gbs > 0) r->exchange = 1e9 * m->exchange_gbs;
-    if (*load[WISP_L2] > 0) r->l2 = 1e9 * *load[WISP_L2];
-    if (*load[WISP_L1] > 0) r->loads = 1e9 * *load[WISP_L1] / ctx->isa->register_bytes;
+    take(&r->memory, m->gbs[WISP_LOAD][WISP_MEMORY][1], 1);
+    take(&r->l3, m->gbs[WISP_LOAD][WISP_L3][1], 1);
+    take(&r->exchange, m->exchange_gbs, 1);
+    take(&r->l2, m->gbs[WISP_LOAD][WISP_L2][1], 1);
+    take(&r->loads, m->gbs[WISP_LOAD][WISP_L1][1], ctx->isa->register_bytes);
     pthread_mutex_unlock(&ctx->lock);
 }
 
@@ -25,19 +32,19 @@ void wisp__rates_find(wisp_ctx *ctx, wisp__rates *out)
     const double clock = 3e9, line = 64, memory = 20e9, most = 200e9;
     const double threads = ctx->threads;
     pthread_mutex_lock(&ctx->lock);
-    wisp__rates *r = &ctx->rates;
+    if (ctx->rates.l2_bytes == 0) {
+        wisp_machine m = {0};
+        wisp__topology_find(&m);
+        ctx->rates.l2_bytes = threads * (double)WISP__MAX(m.cache_bytes[WISP_L2], 256 << 10);
+    }
+    *out = ctx->rates;
+    pthread_mutex_unlock(&ctx->lock);
+    wisp__rates *r = out;
     if (r->loads == 0) r->loads = 2 * clock * threads;
     if (r->l2 == 0) r->l2 = line / 2 * clock * threads;
     if (r->l3 == 0) r->l3 = line / 4 * clock * threads;
     if (r->exchange == 0) r->exchange = r->l3 / 2;
     if (r->memory == 0) r->memory = WISP__MIN(memory * threads, most);
-    if (r->l2_bytes == 0) {
-        wisp_machine m = {0};
-        wisp__topology_find(&m);
-        r->l2_bytes = threads * (double)WISP__MAX(m.cache_bytes[WISP_L2], 256 << 10);
-    }
-    *out = *r;
-    pthread_mutex_unlock(&ctx->lock);
 }
 
 double wisp_model_memory(double read, double written, int past, double load_gbs)

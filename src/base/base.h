@@ -34,7 +34,7 @@ struct wisp_ctx {
     const struct wisp__backend *backend;
     const struct wisp__isa *isa;
 
-    pthread_mutex_t lock; /* message, log, and the list of what was logged once */
+    pthread_mutex_t lock; /* message, log, the list of what was logged once, rates */
     char message[1024];
     atomic_uint cancel; /* odd: cancelled; it only grows, so that a run sees a cancel that was resumed since */
     atomic_llong memory_now, memory_peak;
@@ -46,7 +46,7 @@ struct wisp_ctx {
     size_t stream_bytes;
     /* Bytes of the last cache that the threads keep; 0: not measured, not looked up yet. */
     atomic_llong cache_kept, cache_assumed;
-    wisp__rates rates;       /* guarded by lock; 0: not measured, not looked up yet */
+    wisp__rates rates;       /* 0: not measured, not looked up yet */
     atomic_uint logged_once; /* bits of WISP__ONCE_* */
 };
 

@@ -206,11 +206,11 @@ out:
 
 static bool same(const wisp__cascade *a, const wisp__cascade *b)
 {
-    return a->steps == b->steps && a->row_bytes == b->row_bytes && a->budget == b->budget &&
+    return a->steps == b->steps && a->type == b->type && a->width == b->width && a->budget == b->budget &&
            !memcmp(&a->rates, &b->rates, sizeof a->rates);
 }
 
-wisp_status wisp__cascade_find(const wisp_mat *A, int64_t row_bytes, int steps, int64_t cache_budget,
+wisp_status wisp__cascade_find(const wisp_mat *A, wisp_type type, int width, int steps, int64_t cache_budget,
                                const wisp__cascade **out)
 {
     struct wisp__cascades *s = A->cascades;
@@ -221,7 +221,9 @@ wisp_status wisp__cascade_find(const wisp_mat *A, int64_t row_bytes, int steps, 
     wisp__rates_find(A->ctx, &rates);
     pthread_mutex_lock(&s->lock);
     const wisp__cascade like = {.steps = steps,
-                                .row_bytes = row_bytes,
+                                .type = type,
+                                .width = width,
+                                .row_bytes = width * (int64_t)wisp_type_size(type),
                                 .budget =
                                     cache_budget > 0 ? (double)cache_budget : (double)wisp_ctx_cache(A->ctx, NULL),
                                 .rates = rates};

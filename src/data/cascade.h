@@ -16,7 +16,9 @@ typedef struct wisp__cascade {
     wisp__schedule schedule; /* without tasks: there is none */
     const char *why;         /* there is none, or it is of no use; NULL: it is */
     int steps;
-    int64_t row_bytes;           /* of the blocks it was made for */
+    wisp_type type; /* of the blocks it was made for */
+    int width;
+    int64_t row_bytes;           /* of them */
     double budget;               /* of the cache, in bytes */
     wisp__rates rates;           /* of the machine, by which its time was worked out */
     wisp__step_cost step, plain; /* each of its steps; the same for one sweep after the other */
@@ -25,11 +27,11 @@ typedef struct wisp__cascade {
     struct wisp__cascade *next;
 } wisp__cascade;
 
-/* The order for `steps` steps with blocks of that many bytes a row, from the graph of the matrix and for so many bytes
+/* The order for `steps` steps with blocks of that type and width, from the graph of the matrix and for so many bytes
    of cache (0: those of the context), until it is released. *c is NULL if there is none: rows reach too far or are too
    few, half of the matrix is stored, threads are on several memory nodes, or there is no memory for it; the log says
    which when that is found out. */
-wisp_status wisp__cascade_find(const wisp_mat *A, int64_t row_bytes, int steps, int64_t cache_budget,
+wisp_status wisp__cascade_find(const wisp_mat *A, wisp_type type, int width, int steps, int64_t cache_budget,
                                const wisp__cascade **c);
 /* c may be NULL. */
 void wisp__cascade_release(const wisp_mat *A, const wisp__cascade *c);
@@ -63,7 +65,7 @@ typedef struct {
     double far;   /* bytes of block rows that the first-level cache does not hold */
     bool ahead;   /* kernels ask for most of what they stream ahead */
 } wisp__core_work;
-wisp__core_work wisp__core_work_find(const wisp_mat *A, int64_t row_bytes);
+wisp__core_work wisp__core_work_find(const wisp_mat *A, wisp_type type, int width);
 double wisp__core_seconds(const wisp__core_work *w, const wisp__rates *r);
 double wisp__step_seconds(const wisp__step_cost *c, const wisp__core_work *w, const wisp__rates *r);
 

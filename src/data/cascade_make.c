@@ -128,8 +128,8 @@ static double touch(cache *c, double *when, double bytes)
     return missed;
 }
 
-/* One task: what it reads, of which *gathered is of the vector that its entries name, and the vector that it
- *overwrites; written has what of that will go back. Returns what was not there of what it reads but the latter. */
+/* One task: *gathered grows by what is not there of the vector that its entries name, *written by what is not there of
+   the vector that it overwrites, and that will go back. Returns the former with what is not there of the matrix. */
 static double meet(const plan *p, double *when, cache *c, wisp__task t, double *gathered, double *written)
 {
     double *x = when + (t.step & 1) * p->groups, *y = when + (~t.step & 1) * p->groups;
@@ -282,7 +282,7 @@ static wisp__step_cost follow_plain(plan *p, order *o, const wisp__rates *r, int
 static const char *judge(const wisp_mat *A, const plan *p, wisp__cascade *c)
 {
     const double worth_it = 0.92, less = 0.95;
-    const wisp__core_work core = wisp__core_work_find(A, c->row_bytes);
+    const wisp__core_work core = wisp__core_work_find(A, c->type, c->width);
     c->step.seconds = wisp__step_seconds(&c->step, &core, &c->rates);
     c->plain.seconds = wisp__step_seconds(&c->plain, &core, &c->rates);
     if ((double)p->groups * (2 * p->vector_bytes + p->matrix_bytes) <= p->budget)
@@ -310,7 +310,7 @@ wisp_status wisp__cascade_make(const wisp_mat *A, const wisp__block_graph *g, wi
     WISP_TRY(best_order(&p, &o, &c->step));
     follow_near(&p, &o, &c->rates, false, &c->step);
     WISP_TRY(wisp__alloc_raw(ctx, &plain.task, (size_t)p.groups, sizeof *plain.task));
-    c->plain = follow_plain(&p, &plain, &c->rates, (int)(c->row_bytes / (int64_t)wisp_type_size(A->type)));
+    c->plain = follow_plain(&p, &plain, &c->rates, c->width);
     WISP_TRY(wisp__whole(ctx, "ordering", plain.tasks == p.groups));
     c->why = judge(A, &p, c);
     c->schedule = (wisp__schedule){o.task, o.tasks, p.group_blocks};

@@ -41,22 +41,23 @@ static double part_from_afar(const wisp_mat *A, int64_t row_bytes, int64_t unit)
     return (double)n.missed / (double)WISP__MAX(n.met, 1);
 }
 
-/* In loads of a register: an entry takes its value and where it points, and for each register of the block row a load
+/* (Whether kernels ask for the matrix ahead counts for single columns, which hardly do anything else.)
+   In loads of a register: an entry takes its value and where it points, and for each register of the block row a load
    and a product; single columns go element by element (about three loads in all), or a register of rows at a time where
    rows repeat; a row's own part is about four times its registers. (topi in cache,
    complex, widths 4 to 32: 0.9 to 1.05 of what was measured; 7 points, 27, the band and graphene, width 1: 1.0
    to 1.15.) */
-wisp__core_work wisp__core_work_find(const wisp_mat *A, int64_t row_bytes)
+wisp__core_work wisp__core_work_find(const wisp_mat *A, wisp_type type, int width)
 {
     const wisp__sell *s = &A->local;
+    const int64_t element = (int64_t)wisp_type_size(type), row_bytes = width * element;
     const int64_t reg = A->ctx->isa->register_bytes, unit = WISP__MAX(LINE / row_bytes, 1) * row_bytes;
-    const int64_t element = (int64_t)wisp_type_size(A->type);
     const double registers = (double)((row_bytes + reg - 1) / reg), entries = (double)s->nnz, rows = (double)A->rows;
-    const bool single = row_bytes == element, chunks = single && A->log_c > 0 && !wisp_type_is_complex(A->type);
+    const bool single = width == 1, chunks = single && A->log_c > 0 && !wisp_type_is_complex(type);
     wisp__core_work w = {.ahead = single && (double)wisp__mat_bytes(A, false) > rows * (double)row_bytes};
     double each = 2 + 2 * registers, own = 4 * registers;
     if (single && !s->pattern) each = 3;
-    if (s->pattern && single && (chunks || s->bundles)) {
+    if (s->pattern && single && (chunks || (s->bundles && type == A->type))) {
         const double together = WISP__MAX((double)(reg / element), 1);
         each /= together;
         own /= together;

@@ -83,14 +83,14 @@ INLINE void simd_store_past(void *p, const void *v, const int bytes)
 }
 /* SIMD_TAKE: the parts of four bytes of a register that from[] names (by number, with the sign bit), zero where it
    names none. */
-#if defined(__AVX512DQ__)
+#if SIMD_BYTES == 64 && defined(__AVX512DQ__)
 #define SIMD_TAKE
 INLINE simd_vec simd_take(simd_vec v, const int32_t *from)
 {
     const __m512i f = _mm512_loadu_si512(from);
     return (simd_vec)_mm512_maskz_permutexvar_ps(_mm512_movepi32_mask(f), f, (__m512)v);
 }
-#elif defined(__AVX2__)
+#elif SIMD_BYTES == 32 && defined(__AVX2__)
 #define SIMD_TAKE
 INLINE simd_vec simd_take(simd_vec v, const int32_t *from)
 {
@@ -100,13 +100,13 @@ INLINE simd_vec simd_take(simd_vec v, const int32_t *from)
 }
 #endif
 /* SIMD_ANY: whether any bit is set of as many integers of four bytes as a register has reals. */
-#if defined(__AVX512VL__) && REAL_BYTES == 8
+#if SIMD_BYTES == 64 && defined(__AVX512VL__) && REAL_BYTES == 8
 #define SIMD_ANY(v) (_mm256_test_epi32_mask((__m256i)(v), (__m256i)(v)) != 0)
-#elif defined(__AVX512VL__)
+#elif SIMD_BYTES == 64 && defined(__AVX512VL__)
 #define SIMD_ANY(v) (_mm512_test_epi32_mask((__m512i)(v), (__m512i)(v)) != 0)
-#elif defined(__AVX2__) && REAL_BYTES == 8
+#elif SIMD_BYTES == 32 && defined(__AVX2__) && REAL_BYTES == 8
 #define SIMD_ANY(v) (!_mm_testz_si128((__m128i)(v), (__m128i)(v)))
-#elif defined(__AVX2__)
+#elif SIMD_BYTES == 32 && defined(__AVX2__)
 #define SIMD_ANY(v) (!_mm256_testz_si256((__m256i)(v), (__m256i)(v)))
 #endif
 /* A value that the compiler must take as it is in its register. */

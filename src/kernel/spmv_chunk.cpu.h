@@ -71,11 +71,11 @@ INLINE chunk_vec chunk_values(const wisp__spmmv_params *p, const unsigned coded,
 INLINE int chunk_follow(const wisp__spmmv_params *p, int64_t at)
 {
 #ifdef SIMD_ANY
-    typedef int32_t cols __attribute__((vector_size(CHUNK_VL * 4)));
-    typedef int32_t cols_mem __attribute__((vector_size(CHUNK_VL * 4), aligned(4), may_alias));
+    typedef uint32_t cols __attribute__((vector_size(CHUNK_VL * 4)));
+    typedef uint32_t cols_mem __attribute__((vector_size(CHUNK_VL * 4), aligned(4), may_alias));
     cols lane = {0};
-    UNROLL for (int l = 0; l < CHUNK_VL; l++) lane[l] = l;
-    const cols differ = *(const cols_mem *)(p->col + at) ^ (lane + p->col[at]);
+    UNROLL for (int l = 0; l < CHUNK_VL; l++) lane[l] = (uint32_t)l;
+    const cols differ = *(const cols_mem *)(p->col + at) ^ (lane + (uint32_t)p->col[at]);
     return !SIMD_ANY(differ);
 #else
     return (void)p, (void)at, 0;

@@ -148,14 +148,14 @@ static wisp_status choose_depth(mpk *m)
     const double worth_it = 0.97; /* of the time: what more steps hold is in the way of others that use the cache */
     const wisp_mpk_opts *o = m->o;
     const wisp_blk *x = block(m, 0);
-    const int64_t row_bytes = x->width * (int64_t)wisp_type_size(x->type);
     const wisp__cascade *c;
     wisp_status status = WISP_OK;
     if (o->depth > 1)
-        WISP_TRY(wisp__cascade_find(m->A, row_bytes, WISP__MIN(o->depth, o->steps), o->cache_budget, &m->cascade));
+        WISP_TRY(
+            wisp__cascade_find(m->A, x->type, x->width, WISP__MIN(o->depth, o->steps), o->cache_budget, &m->cascade));
     for (size_t i = 0; o->depth == 0 && i < sizeof depths / sizeof depths[0]; i++) {
         if (depths[i] > o->steps) continue;
-        WISP_TRY(wisp__cascade_find(m->A, row_bytes, depths[i], o->cache_budget, &c));
+        WISP_TRY(wisp__cascade_find(m->A, x->type, x->width, depths[i], o->cache_budget, &c));
         if (!c) break;
         const bool better = !c->why && (!m->cascade || c->step.seconds <= worth_it * m->cascade->step.seconds);
         const bool done = m->cascade && !better;

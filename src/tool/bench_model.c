@@ -132,7 +132,8 @@ double bench_cache_gbs(const wisp_machine *m, double bytes)
 /* Whether the kernel asks for the matrix ahead, which is most of what it streams. */
 static bool asks_ahead(const bench_runner *r)
 {
-    return r->what.width == 1 && r->info.format != WISP_FORMAT_HERMITIAN && (double)r->info.bytes > r->write_bytes;
+    return r->what.variant != VARIANT_REFERENCE && r->what.variant != VARIANT_NAIVE && r->what.width == 1 &&
+           r->info.format != WISP_FORMAT_HERMITIAN && (double)r->info.bytes > r->write_bytes;
 }
 
 /* One step, as a sweep of its own. */
