@@ -476,16 +476,17 @@ typedef struct {
 } wisp_machine;
 /* The topology, and the ceilings that `what` (WISP_MEASURE_...) asks for. Takes a second or two for all. */
 WISP_API wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *machine, unsigned what);
-/* What it found in an earlier run with as many threads, for those who choose by it (how many steps are interleaved):
-   loads with all threads, and what the last cache keeps (as wisp_ctx_set_cache). What it finds now it sets by itself;
-   of what is 0 nothing changes, nor if it is of other threads or kernels; what was never set is assumed. */
+/* What it found in an earlier run with as many threads (0: any), for those who choose by it (how many steps are
+   interleaved): loads with all threads, and what the last cache keeps (as wisp_ctx_set_cache). What it finds now it
+   sets by itself; of what is 0 nothing changes, nor if it is of other threads or kernels; what was never set is
+   assumed. */
 WISP_API void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *machine);
 /* Load bandwidth of memory at this moment with all threads, in 10 to 20 ms. The first call takes a buffer of 256 MB or
    more, which stays with the context. */
 WISP_API wisp_status wisp_load_bandwidth(wisp_ctx *ctx, double *gbs);
 /* The model of time: the refined roofline of the KPM paper, section V. Seconds for so many bytes from memory and to it
    (written past the caches, or of lines that were read); and of a step whose traffic and arithmetic take so long, one
-   by one, and overlap in part: nearly all where kernels ask for what they stream ahead. */
+   by one, and overlap in part (load_gbs > 0): nearly all where kernels ask for what they stream ahead. */
 WISP_API double wisp_model_memory(double read, double written, int past, double load_gbs);
 WISP_API double wisp_model_overlap(double traffic, double core, int ahead);
 /* cpu[threads]: the processor that each thread runs on; negative if it may also run elsewhere: -1 - cpu. */

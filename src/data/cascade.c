@@ -2,7 +2,8 @@
 #include "cascade.h"
 #include <string.h>
 
-/* Orders are few: some widths, depths and budgets. Beyond that, the one that was used longest ago goes. */
+/* Orders are few: some types and widths, depths, budgets and ceilings. Beyond that, the one that was used longest ago
+ * goes. */
 enum { MOST_KEPT = 16 };
 
 struct wisp__cascades {
@@ -163,11 +164,9 @@ static void tell(const wisp_mat *A, const wisp__cascade *c, int64_t asked)
                      c->steps, 1e-6 * (c->step.read + c->step.written), 1e-6 * (c->plain.read + c->plain.written),
                      1e-6 * c->budget, budget, 1e3 * c->step.seconds, 1e3 * c->plain.seconds, 1e-9 * c->rates.memory);
     const wisp_log_level level = c->why == A->cascades->told ? WISP_LOG_DEBUG : WISP_LOG_INFO;
-    if (c->why && c->schedule.tasks > 0)
-        wisp_ctx_log(ctx, level, "%d interleaved steps gain nothing: %s (%.0f%% of the time of sweeps by the model)",
-                     c->steps, c->why, 100 * c->step.seconds / c->plain.seconds);
-    else if (c->why)
-        wisp_ctx_log(ctx, level, "%d interleaved steps are not to be had: %s", c->steps, c->why);
+    if (c->why)
+        wisp_ctx_log(ctx, level, "%d interleaved steps %s: %s", c->steps,
+                     c->schedule.tasks > 0 ? "gain nothing" : "are not to be had", c->why);
     A->cascades->told = c->why;
 }
 

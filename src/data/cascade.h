@@ -69,7 +69,8 @@ wisp__core_work wisp__core_work_find(const wisp_mat *A, wisp_type type, int widt
 double wisp__core_seconds(const wisp__core_work *w, const wisp__rates *r);
 double wisp__step_seconds(const wisp__step_cost *c, const wisp__core_work *w, const wisp__rates *r);
 
-/* cascade_make.c: an order for c->steps, c->row_bytes and c->budget; without tasks, and c->why, if there is none. */
+/* cascade_make.c: an order for c->steps, c->row_bytes and c->budget, and by c->rates what its steps cost and c->why
+   they gain nothing; without tasks if there is none. */
 wisp_status wisp__cascade_make(const wisp_mat *A, const wisp__block_graph *g, wisp__cascade *c);
 
 /* cascade_walk.c: in which order the groups begin. By rows: as they are stored, in slices through levels of `reach`

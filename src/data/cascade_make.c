@@ -118,7 +118,7 @@ typedef struct {
    place of any line with equal chance. So traffic grows smoothly with what the steps in flight hold, well before that
    is all the cache. (Evicting what was used longest ago, exactly, was tried instead: group by group it falls off a
    cliff that real caches do not have; with a clock that moves with what is fetched alone nothing is ever lost from a
-   front that is larger than the cache.) Returns the bytes that were. */
+   front that is larger than the cache.) Returns the bytes that were fetched. */
 static double touch(cache *c, double *when, double bytes)
 {
     const double missed = -bytes * expm1((*when - c->now) / c->budget);

@@ -41,12 +41,11 @@ static double part_from_afar(const wisp_mat *A, int64_t row_bytes, int64_t unit)
     return (double)n.missed / (double)WISP__MAX(n.met, 1);
 }
 
-/* (Whether kernels ask for the matrix ahead counts for single columns, which hardly do anything else.)
-   In loads of a register: an entry takes its value and where it points, and for each register of the block row a load
+/* In loads of a register: an entry takes its value and where it points, and for each register of the block row a load
    and a product; single columns go element by element (about three loads in all), or a register of rows at a time where
-   rows repeat; a row's own part is about four times its registers. (topi in cache,
-   complex, widths 4 to 32: 0.9 to 1.05 of what was measured; 7 points, 27, the band and graphene, width 1: 1.0
-   to 1.15.) */
+   rows repeat; a row's own part is about four times its registers. (topi in cache, complex, widths 4 to 32: 0.9 to 1.05
+   of what was measured; 7 points, 27, the band and graphene, width 1: 1.0 to 1.15.) That kernels ask for the matrix
+   ahead counts for single columns, which hardly do anything else. */
 wisp__core_work wisp__core_work_find(const wisp_mat *A, wisp_type type, int width)
 {
     const wisp__sell *s = &A->local;
