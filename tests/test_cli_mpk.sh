@@ -58,8 +58,13 @@ for args in "--width 3" "--precision single" "--order rcm" "--format sell" "--th
         grep -q "^  \"$key\": " out || fail "no key $key in the JSON of power"
     done
 done
-ok power topi:nx=16,ny=16,nz=16 -p 18 --threads 1 --width 8 --cache-budget 3000000 --json
-json out 'd["interleaved"] > 1 and d["cache_budget"] == 3000000'
+# Whether memory or the core is what these kernels wait for depends on the instruction set: the log says which.
+small_cache="power topi:nx=16,ny=16,nz=16 -p 18 --threads 1 --width 8 --cache-budget 3000000"
+ok $small_cache --json
+json out 'd["interleaved"] >= 1 and d["cache_budget"] == 3000000'
+if grep -q '"interleaved": 1,' out; then
+    check "the log says that cores take the time" grep -q "gain nothing: the cores" <("$wisp" $small_cache --log text 2>&1)
+fi
 ok power topi:nx=16,ny=16,nz=16 -p 18 --threads 1 --width 8 --cache-budget 1G --json
 json out 'd["interleaved"] == 1 and d["powers"] == 18'
 # A random start is the same in any order, and --all changes nothing.
