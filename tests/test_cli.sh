@@ -386,7 +386,7 @@ if [ $have_hdf5 = 1 ]; then
     fi
     # Stopped in its first batch, a run keeps the vectors at hand with the moments they have.
     checks=$((checks + 1))
-    stop moments INT 0 dos $long --moments 1000000 --vectors 4 --width 4 --save begun.h5
+    stop moments INT '(0\.[0-9]*[1-9]|[1-9][0-9.]*e-[0-9]+)' dos $long --moments 1000000 --vectors 4 --width 4 --save begun.h5
     tail -1 log | grep -q '4 of 4 vectors with [0-9]* moments are kept: wisp dos --from begun.h5' || fail "$(tail -1 log)"
     ok dos --from begun.h5 --json
     cp out begun.json
