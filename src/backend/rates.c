@@ -27,7 +27,7 @@ void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *m)
 
 /* What was not measured is that of a common core: two loads of a register in each turn of a clock of 3 GHz, half a
    cache line from the second level, a quarter from the third, and a part of what a socket loads from memory. */
-void wisp__rates_find(wisp_ctx *ctx, wisp__rates *out)
+void wisp__rates_find(wisp_ctx *ctx, wisp__rates *r)
 {
     const double clock = 3e9, line = 64, memory = 20e9, most = 200e9;
     const double threads = ctx->threads;
@@ -40,9 +40,8 @@ void wisp__rates_find(wisp_ctx *ctx, wisp__rates *out)
         const int caches = (cores + sharing - 1) / sharing;
         ctx->rates.l2_bytes = caches * (double)WISP__MAX(m.cache_bytes[WISP_L2], 256 << 10);
     }
-    *out = ctx->rates;
+    *r = ctx->rates;
     pthread_mutex_unlock(&ctx->lock);
-    wisp__rates *r = out;
     if (r->loads == 0) r->loads = 2 * clock * threads;
     if (r->l2 == 0) r->l2 = line / 2 * clock * threads;
     if (r->l3 == 0) r->l3 = line / 4 * clock * threads;

@@ -2,8 +2,7 @@
 #include "cascade.h"
 #include <string.h>
 
-/* Orders are few: some types and widths, depths, budgets and ceilings. Beyond that, the one that was used longest ago
- * goes. */
+/* Orders are few: some types and widths, depths, budgets, ceilings. Beyond that, the one used longest ago goes. */
 enum { MOST_KEPT = 16 };
 
 struct wisp__cascades {

@@ -135,19 +135,10 @@ INLINE void chunk_list(const wisp__spmmv_params *p, const unsigned coded, const 
     }
 }
 
-/* `regs` registers of rows, whose first entries are at e, e + c, ... before end. */
-INLINE void chunk_gather(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t row, int64_t e,
-                         int64_t end, int64_t c, chunk_vec sum[CHUNK_REGS])
-{
-    for (int64_t at = e; at < end; at += c) {
-        chunk_ahead(p, coded, regs, at);
-        UNROLL for (int v = 0; v < regs; v++) sum[v] += chunk_product(p, coded, row + v * CHUNK_VL, at + v * CHUNK_VL);
-    }
-}
-
-/* The same where many columns follow one another. */
-INLINE void chunk_load_or_gather(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t row,
-                                 int64_t e, int64_t end, int64_t c, chunk_vec sum[CHUNK_REGS])
+/* `regs` registers of rows, whose first entries are at e, e + c, ... before end; runs: whether to look for columns that
+   follow one another. */
+INLINE void chunk_entries(const wisp__spmmv_params *p, const unsigned coded, const int runs, const int regs,
+                          int64_t row, int64_t e, int64_t end, int64_t c, chunk_vec sum[CHUNK_REGS])
 {
     const real *x = (const real *)p->gather;
     for (int64_t at = e; at < end; at += c) {
@@ -155,7 +146,7 @@ INLINE void chunk_load_or_gather(const wisp__spmmv_params *p, const unsigned cod
         UNROLL for (int v = 0; v < regs; v++)
         {
             const int64_t i = at + v * CHUNK_VL;
-            if (chunk_follow(p, i))
+            if (runs && chunk_follow(p, i))
                 sum[v] += chunk_values(p, coded, i) * chunk_load(x + p->col[i]);
             else
                 sum[v] += chunk_product(p, coded, row + v * CHUNK_VL, i);
@@ -173,9 +164,9 @@ INLINE void chunk_columns(const wisp__spmmv_params *p, const unsigned coded, con
     if (!(coded & SHORT_COLS) && !p->streams && n > 0)
         UNROLL for (int v = 0; v < regs; v++) follow |= chunk_follow(p, middle + v * CHUNK_VL);
     if (follow)
-        chunk_load_or_gather(p, coded, regs, row, e, end, c, sum);
+        chunk_entries(p, coded, 1, regs, row, e, end, c, sum);
     else
-        chunk_gather(p, coded, regs, row, e, end, c, sum);
+        chunk_entries(p, coded, 0, regs, row, e, end, c, sum);
 }
 
 /* The most usual case, in a function of its own: within the loops over rows, compilers keep addresses in vector
