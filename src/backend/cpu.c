@@ -110,18 +110,17 @@ typedef struct {
     const wisp__grid *grid;
     double *partial;
     size_t dot_size;
-    bool side_by_side; /* threads take the next block in turn, else each its own range */
-    atomic_llong next;
+    int parts;
 } spmmv_run;
 
-/* First block of a thread's share: the blocks' running weight reaches its fraction of the total. */
-static int64_t first_block(const wisp__grid *g, int thread, int threads)
+/* First block of a part: the blocks' running weight reaches its fraction of the total. */
+static int64_t first_block(const wisp__grid *g, int part, int parts)
 {
-    if (thread >= threads) return g->blocks;
+    if (part >= parts) return g->blocks;
     const int64_t rows_weight = 4; /* a row costs about as much as some entries */
-    if (!g->weight) return wisp__split(g->blocks, threads, thread);
+    if (!g->weight) return wisp__split(g->blocks, parts, part);
     const int64_t total = g->weight[g->chunks] + rows_weight * g->chunks;
-    const int64_t target = wisp__split(total, threads, thread);
+    const int64_t target = wisp__split(total, parts, part);
     int64_t lo = 0, hi = g->blocks;
     while (lo < hi) {
         int64_t mid = (lo + hi) / 2, chunk = WISP__MIN(mid * g->chunks_per_block, g->chunks);
@@ -133,29 +132,24 @@ static int64_t first_block(const wisp__grid *g, int thread, int threads)
     return lo;
 }
 
-static void spmmv_block(const spmmv_run *r, int64_t turn)
-{
-    const wisp__grid *g = r->grid;
-    wisp__run_block(r->fn, r->p, g, g->order ? g->order[turn] : turn, r->partial, r->dot_size);
-}
-
 static void spmmv_thread(void *arg, int thread, int threads)
 {
-    spmmv_run *r = arg;
-    if (r->side_by_side) {
-        for (int64_t b; (b = atomic_fetch_add(&r->next, 1)) < r->grid->blocks && !wisp__cancelled(r->ctx);)
-            spmmv_block(r, b);
-        return;
-    }
-    const int64_t end = first_block(r->grid, thread + 1, threads);
-    for (int64_t b = first_block(r->grid, thread, threads); b < end && !wisp__cancelled(r->ctx); b++) spmmv_block(r, b);
+    const spmmv_run *r = arg;
+    const wisp__grid *g = r->grid;
+    (void)threads;
+    for (int64_t i; (i = wisp__part_next(r->ctx, r->parts, thread)) >= 0 && !wisp__cancelled(r->ctx);)
+        wisp__run_block(r->fn, r->p, g, g->order ? g->order[i] : i, r->partial, r->dot_size);
 }
 
 static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__spmmv_fn fn, const wisp__spmmv_params *p,
                                     const wisp__grid *grid, double *partial, size_t dot_size)
 {
-    spmmv_run run = {ctx, fn, p, grid, partial, dot_size, wisp__side_by_side(ctx, p->width), 0};
-    return wisp__whole(ctx, "multiplying", wisp__run_some(ctx, grid->blocks == 1, spmmv_thread, &run));
+    const bool little = grid->blocks == 1;
+    const int parts = little || wisp__side_by_side(ctx, p->width) ? 1 : ctx->threads;
+    spmmv_run run = {ctx, fn, p, grid, partial, dot_size, parts};
+    for (int i = 0; i < parts; i++)
+        wisp__part_set(ctx, i, first_block(grid, i, parts), first_block(grid, i + 1, parts));
+    return wisp__whole(ctx, "multiplying", wisp__run_some(ctx, little, spmmv_thread, &run));
 }
 
 /* ---- element-wise ops and dots --------------------------------------------------------------- */
