@@ -63,12 +63,13 @@ static wisp_status set_terms(wisp__spmmv_params *p, const wisp_aug *aug, wisp_ty
     return imaginary && !wisp_type_is_complex(type) ? WISP_ERR_ARG : WISP_OK;
 }
 
-/* Whether y is better written past the caches: too large to be found there again, and in whole cache lines. */
-static bool writes_past(const wisp_blk *y)
+/* Whether y is better written past the caches: it and the matrix that streams by are too large for it to be found there
+   again, and it is in whole cache lines. */
+static bool writes_past(const wisp_mat *A, const wisp_blk *y)
 {
     enum { LINE = 64, LARGE = 64 << 20 };
     const int64_t size = (int64_t)wisp_type_size(y->type), row = y->stride * size;
-    return y->nrows * row >= LARGE && (row % LINE == 0 || y->stride == 1) && (uintptr_t)y->data % LINE == 0;
+    return !A->half && wisp__mat_bytes(A, false) + y->nrows * row >= LARGE && (row % LINE == 0 || y->stride == 1) && (uintptr_t)y->data % LINE == 0;
 }
 
 size_t wisp__shift_bytes(const wisp_blk *x) { return 2 * (size_t)x->width * wisp_type_size(x->type); }
@@ -92,7 +93,7 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, c
                                 .chain = chain,
                                 .chains = chains,
                                 .alone = A->ctx->threads == 1,
-                                .past = !A->half && writes_past(y)};
+                                .past = writes_past(A, y)};
     if (set_terms(&s->p, aug, x->type) != WISP_OK)
         return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "%s: a complex factor for a real block", op);
     if (s->p.terms & K_SHIFT) {
@@ -117,6 +118,7 @@ static void set_part(wisp__spmmv_params *p, const wisp_mat *A, const wisp__sell 
     p->entries = s->entries;
     p->col = s->col;
     p->short_col = s->short_col;
+    p->follow = s->follow;
     p->list = s->list;
     p->list_first = s->list_first;
     p->val = s->val;
