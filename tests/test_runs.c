@@ -37,6 +37,20 @@ static ref_mat make(ref_rng *r, int way, wisp_type type)
     return a;
 }
 
+/* Of rows 32 i .. 32 i + 31 row 32 i + i is off, and so is the one that it exchanged an entry with. */
+static void check_follow(const wisp_mat *A, int way)
+{
+    const uint8_t *follow = A->local.follow;
+    assert_int_equal(follow != NULL, 1 << A->log_c >= K_FOLLOW_ROWS);
+    for (int64_t row = 0; follow && row + 8 <= ROWS / 32 * 32 && way < SHORTER; row += 8) {
+        const int64_t off = row / 32, first = row % 32;
+        bool good = way == NOTHING || off < first || off >= first + 8;
+        if (way == EXCHANGED && off + 1 == first) good = false;
+        const int which = row / 8 % 2 ? K_FOLLOW_SECOND : K_FOLLOW_FIRST;
+        assert_int_equal((follow[row / K_FOLLOW_ROWS] & which) != 0, good);
+    }
+}
+
 /* Every instruction set, real type, chunk height; blocks of the matrix's precision or of more. */
 static void products(void **state)
 {
@@ -59,6 +73,7 @@ static void products(void **state)
                     assert_int_equal(1 << A->log_c, heights[c]);
                     assert_non_null(A->local.col);
                     assert_int_equal(A->local.padded, way != EMPTY && way != ANY);
+                    check_follow(A, way);
                     snprintf(what, sizeof what, "%s: %s, %s, C = %d", ref_isa[isa], way_name[way], wisp_type_name(type),
                              heights[c]);
                     ref_check_product(ctx, &r, A, dense, type, 1, 0, 0, what);

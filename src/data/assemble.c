@@ -355,6 +355,7 @@ static wisp_status build(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *
         status = wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
                                "this matrix can't be compressed: its rows and values do not repeat; use SELL");
     make_grid(A);
+    if (status == WISP_OK) status = wisp__find_follow(A);
     if (status == WISP_OK) status = wisp__find_fresh(A, wisp__near_bytes());
     if (status == WISP_OK) status = wisp__pieces_find(A);
     if (status == WISP_OK) status = wisp__bundles_find(A);

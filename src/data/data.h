@@ -47,6 +47,7 @@ typedef struct {
     bool borrowed;                /* chunk, col and val are the user's */
     bool padded;                  /* see kernel/params.h */
     int16_t *short_col;           /* [entries] */
+    uint8_t *follow;              /* [rows / K_FOLLOW_ROWS]: see kernel/params.h; NULL: none */
     uint8_t *code;                /* [entries] */
     uint16_t *list;               /* [rows] */
     int64_t *list_first;          /* [lists + 1] */

@@ -4,7 +4,7 @@
 
 void wisp__sell_free(wisp_ctx *ctx, wisp__sell *s)
 {
-    void *own[] = {s->row_len, s->short_col, s->code, s->list, s->list_first, s->pattern, s->diagonal, s->fresh};
+    void *own[] = {s->row_len, s->short_col, s->follow, s->code, s->list, s->list_first, s->pattern, s->diagonal, s->fresh};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) wisp_free(ctx, own[i]);
     wisp__pieces_free(ctx, s->pieces);
     wisp__bundles_free(ctx, s->bundles);
@@ -40,6 +40,7 @@ static int64_t sell_bytes(const wisp_mat *A, const wisp__sell *s, bool all)
     if (s->pattern) bytes += (all ? rows : rows / others) * 2;
     if (s->diagonal) bytes += rows * real;
     if (all && s->row_len) bytes += rows * 4;
+    if (all && s->follow) bytes += (rows + K_FOLLOW_ROWS - 1) / K_FOLLOW_ROWS;
     if (all && s->fresh) bytes += (s->pattern ? s->patterns : rows) * 4;
     return bytes;
 }

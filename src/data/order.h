@@ -36,6 +36,8 @@ wisp_status wisp__sweep_traffic(wisp_ctx *ctx, const wisp__walk *sweep, const wi
 void wisp__band_traffic(int64_t reach, int64_t row_bytes, double entries, int64_t entry_bytes, const wisp__caches *c,
                         wisp__traffic *t);
 
+/* Which rows of a matrix that is else complete have columns that follow one another (local.follow). */
+wisp_status wisp__find_follow(wisp_mat *A);
 /* Which entries of a matrix that is else complete gather from afar, for blocks of its usual width (local.fresh): block
    rows that were not met while so many bytes were fetched. */
 wisp_status wisp__find_fresh(wisp_mat *A, int64_t near_bytes);

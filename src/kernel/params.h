@@ -49,6 +49,9 @@ enum {
 /* Dots are summed in registers over a strip of rows, then in double over the rows of one kernel call. */
 enum { K_STRIP = 128, K_MAX_C = 128 };
 
+/* Of so many rows: whether the columns of the first half, the second, all of them follow one another in each entry. */
+enum { K_FOLLOW_ROWS = 16, K_FOLLOW_FIRST = 1, K_FOLLOW_SECOND = 2, K_FOLLOW_ALL = 4 };
+
 /* A block that y is added to. */
 typedef struct {
     void *z;
@@ -72,7 +75,8 @@ typedef struct {
     int64_t entries;
     const int32_t *col; /* [entries], [of all lists]; NULL with short columns */
     const int16_t *short_col;
-    const uint16_t *list; /* [rows]; NULL: columns are stored for each entry, or with patterns */
+    const uint8_t *follow; /* [rows / K_FOLLOW_ROWS] SELL, C >= K_FOLLOW_ROWS: bits of K_FOLLOW_*; NULL: none is set */
+    const uint16_t *list;  /* [rows]; NULL: columns are stored for each entry, or with patterns */
     const int64_t *list_first;
     const void *val;              /* with codes: the values that they stand for */
     const uint8_t *code;          /* NULL: val has a value per entry */

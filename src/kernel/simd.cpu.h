@@ -99,16 +99,6 @@ INLINE simd_vec simd_take(simd_vec v, const int32_t *from)
     return (simd_vec)_mm256_and_ps(taken, (__m256)_mm256_srai_epi32(f, 31));
 }
 #endif
-/* SIMD_ANY: whether any bit is set of as many integers of four bytes as a register has reals. */
-#if SIMD_BYTES == 64 && defined(__AVX512VL__) && REAL_BYTES == 8
-#define SIMD_ANY(v) (_mm256_test_epi32_mask((__m256i)(v), (__m256i)(v)) != 0)
-#elif SIMD_BYTES == 64 && defined(__AVX512VL__)
-#define SIMD_ANY(v) (_mm512_test_epi32_mask((__m512i)(v), (__m512i)(v)) != 0)
-#elif SIMD_BYTES == 32 && defined(__AVX2__) && REAL_BYTES == 8
-#define SIMD_ANY(v) (!_mm_testz_si128((__m128i)(v), (__m128i)(v)))
-#elif SIMD_BYTES == 32 && defined(__AVX2__)
-#define SIMD_ANY(v) (!_mm256_testz_si256((__m256i)(v), (__m256i)(v)))
-#endif
 /* A value that the compiler must take as it is in its register. */
 #if defined(__AVX512F__)
 #define SIMD_KEEP(x) __asm__("" : "+v"(x))
@@ -136,12 +126,35 @@ INLINE void simd_fence(void)
 }
 
 /* Registers from parts: two halves side by side, and elements given by ELEMENT(0), ELEMENT(1), ... (compilers build
-   them from single elements one after the other, which takes as long as there are elements). */
+   them from single elements one after the other, which takes as long as there are elements; and gcc puts halves
+   together by a shuffle of full registers, with moves that clear what is beside them). */
 typedef real simd_2 __attribute__((vector_size(2 * REAL_BYTES)));
 typedef real simd_4 __attribute__((vector_size(4 * REAL_BYTES)));
+typedef real simd_8 __attribute__((vector_size(8 * REAL_BYTES)));
+typedef real simd_16 __attribute__((vector_size(16 * REAL_BYTES)));
 #define JOIN_2(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3)
 #define JOIN_4(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
 #define JOIN_8(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+#ifdef __AVX__
+#define JOIN_16_BYTES(a, b) _mm256_insertf128_ps(_mm256_castps128_ps256((__m128)(a)), (__m128)(b), 1)
+#if REAL_BYTES == 8
+#undef JOIN_2
+#define JOIN_2(a, b) ((simd_4)JOIN_16_BYTES(a, b))
+#else
+#undef JOIN_4
+#define JOIN_4(a, b) ((simd_8)JOIN_16_BYTES(a, b))
+#endif
+#endif
+#ifdef __AVX512F__
+#define JOIN_32_BYTES(a, b) _mm512_insertf64x4(_mm512_castpd256_pd512((__m256d)(a)), (__m256d)(b), 1)
+#if REAL_BYTES == 8
+#undef JOIN_4
+#define JOIN_4(a, b) ((simd_8)JOIN_32_BYTES(a, b))
+#else
+#undef JOIN_8
+#define JOIN_8(a, b) ((simd_16)JOIN_32_BYTES(a, b))
+#endif
+#endif
 #define EACH_2(l) ((simd_2){ELEMENT(l), ELEMENT(l + 1)})
 #if REAL_BYTES == 8
 #define EACH_4(l) JOIN_2(EACH_2(l), EACH_2(l + 2))

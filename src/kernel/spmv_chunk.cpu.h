@@ -67,19 +67,21 @@ INLINE chunk_vec chunk_values(const wisp__spmmv_params *p, const unsigned coded,
 #undef ELEMENT
 }
 
-/* Whether the columns `at` of CHUNK_VL rows follow one another, so that what they gather is a register as it lies. */
-INLINE int chunk_follow(const wisp__spmmv_params *p, int64_t at)
+/* Which of `regs` registers of rows have columns that follow one another, so that what they gather is a register as it
+   lies: bit v for register v. */
+INLINE unsigned chunk_follow(const wisp__spmmv_params *p, const int regs, int64_t row)
 {
-#ifdef SIMD_ANY
-    typedef uint32_t cols __attribute__((vector_size(CHUNK_VL * 4)));
-    typedef uint32_t cols_mem __attribute__((vector_size(CHUNK_VL * 4), aligned(4), may_alias));
-    cols lane = {0};
-    UNROLL for (int l = 0; l < CHUNK_VL; l++) lane[l] = (uint32_t)l;
-    const cols differ = *(const cols_mem *)(p->col + at) ^ (lane + (uint32_t)p->col[at]);
-    return !SIMD_ANY(differ);
-#else
-    return (void)p, (void)at, 0;
-#endif
+    enum { HALF = K_FOLLOW_ROWS / 2 };
+    if (!p->follow) return 0;
+    const uint8_t *f = p->follow + row / K_FOLLOW_ROWS;
+    unsigned bits = 0;
+    UNROLL for (int v = 0; v < regs; v++)
+    {
+        const int64_t at = row % K_FOLLOW_ROWS + v * CHUNK_VL, half = at % K_FOLLOW_ROWS / HALF;
+        const int which = CHUNK_VL > (int)HALF ? K_FOLLOW_ALL : half ? K_FOLLOW_SECOND : K_FOLLOW_FIRST;
+        bits |= (f[at / K_FOLLOW_ROWS] & which ? 1u : 0u) << v;
+    }
+    return bits;
 }
 
 /* Entry `at` of CHUNK_VL rows from `row`: their values times what they gather. */
@@ -135,18 +137,18 @@ INLINE void chunk_list(const wisp__spmmv_params *p, const unsigned coded, const 
     }
 }
 
-/* `regs` registers of rows, whose first entries are at e, e + c, ... before end; runs: whether to look for columns that
-   follow one another. */
-INLINE void chunk_entries(const wisp__spmmv_params *p, const unsigned coded, const int runs, const int regs,
-                          int64_t row, int64_t e, int64_t end, int64_t c, chunk_vec sum[CHUNK_REGS])
+/* The first `n` entries of `regs` registers of rows, those of `follow` without gathering. */
+INLINE void chunk_entries(const wisp__spmmv_params *p, const unsigned coded, const unsigned follow, const int regs,
+                          int64_t row, int64_t e, int n, chunk_vec sum[CHUNK_REGS])
 {
+    const int64_t c = (int64_t)1 << p->log_c, end = e + n * c;
     const real *x = (const real *)p->gather;
     for (int64_t at = e; at < end; at += c) {
         chunk_ahead(p, coded, regs, at);
         UNROLL for (int v = 0; v < regs; v++)
         {
             const int64_t i = at + v * CHUNK_VL;
-            if (runs && chunk_follow(p, i))
+            if (follow >> v & 1)
                 sum[v] += chunk_values(p, coded, i) * chunk_load(x + p->col[i]);
             else
                 sum[v] += chunk_product(p, coded, row + v * CHUNK_VL, i);
@@ -154,28 +156,24 @@ INLINE void chunk_entries(const wisp__spmmv_params *p, const unsigned coded, con
     }
 }
 
-/* Their first `n` entries. What comes from memory waits for that, and does best with few entries on the way: so columns
-   are looked at only elsewhere, and where those in the middle of the rows follow one another. */
 INLINE void chunk_columns(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t row, int64_t e,
                           int n, chunk_vec sum[CHUNK_REGS])
 {
-    const int64_t c = (int64_t)1 << p->log_c, middle = e + n / 2 * c, end = e + n * c;
-    int follow = 0;
-    if (!(coded & SHORT_COLS) && !p->streams && n > 0)
-        UNROLL for (int v = 0; v < regs; v++) follow |= chunk_follow(p, middle + v * CHUNK_VL);
-    if (follow)
-        chunk_entries(p, coded, 1, regs, row, e, end, c, sum);
-    else
-        chunk_entries(p, coded, 0, regs, row, e, end, c, sum);
+    switch (coded & SHORT_COLS || p->streams ? 0 : chunk_follow(p, regs, row)) {
+    case 0: chunk_entries(p, coded, 0, regs, row, e, n, sum); break;
+    case 1: chunk_entries(p, coded, 1, regs, row, e, n, sum); break;
+    case 2: chunk_entries(p, coded, 2, regs, row, e, n, sum); break;
+    default: chunk_entries(p, coded, 3, regs, row, e, n, sum);
+    }
 }
 
 /* The most usual case, in a function of its own: within the loops over rows, compilers keep addresses in vector
    registers or in memory. */
-static __attribute__((noinline, unused)) void chunk_plain(const wisp__spmmv_params *p, int64_t e, int n,
+static __attribute__((noinline, unused)) void chunk_plain(const wisp__spmmv_params *p, int64_t row, int64_t e, int n,
                                                           chunk_vec sum[CHUNK_REGS])
 {
     chunk_vec s[CHUNK_REGS] = {{0}};
-    chunk_columns(p, 0, CHUNK_REGS, 0, e, n, s);
+    chunk_columns(p, 0, CHUNK_REGS, row, e, n, s);
     UNROLL for (int v = 0; v < CHUNK_REGS; v++) sum[v] = s[v];
 }
 
@@ -254,7 +252,7 @@ INLINE void chunk_group(const wisp__spmmv_params *p, unsigned terms, const unsig
     } else {
         const int n = chunk_shared(p, regs, row);
         if (!coded && regs == CHUNK_REGS)
-            chunk_plain(p, e, n, sum);
+            chunk_plain(p, row, e, n, sum);
         else
             chunk_columns(p, coded, regs, row, e, n, sum);
         if (!p->padded) chunk_rest(p, coded, regs * CHUNK_VL, row, e, n, sum);

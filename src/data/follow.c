@@ -1,0 +1,46 @@
+/* Rows of SELL whose columns follow one another: what a register of them gathers is a register as it lies. */
+#include "order.h"
+
+/* Whether the columns of `rows` rows from `row` do, in each entry of their chunk. */
+static bool follow(const wisp_mat *A, int64_t row, int rows)
+{
+    const wisp__sell *s = &A->local;
+    const int64_t c = (int64_t)1 << A->log_c, chunk = row >> A->log_c;
+    const int64_t n = (s->chunk[chunk + 1] - s->chunk[chunk]) >> A->log_c;
+    if (n == 0 || row + rows > A->rows) return false;
+    for (int i = 0; i < rows; i++)
+        if (s->row_len[row + i] != n) return false;
+    for (int64_t at = wisp__sell_at(s, A->log_c, row, 0); at < s->chunk[chunk + 1]; at += c) {
+        int32_t differ = 0;
+        for (int i = 1; i < rows; i++) differ |= s->col[at + i] ^ (s->col[at] + i);
+        if (differ) return false;
+    }
+    return true;
+}
+
+wisp_status wisp__find_follow(wisp_mat *A)
+{
+    enum { HALF = K_FOLLOW_ROWS / 2 };
+    wisp_ctx *ctx = A->ctx;
+    wisp__sell *s = &A->local;
+    wisp_status status;
+    int64_t found = 0;
+    if (!s->col || s->list || s->pattern || 1 << A->log_c < K_FOLLOW_ROWS || wisp_type_is_complex(A->type))
+        return WISP_OK;
+    const int64_t units = (A->rows + K_FOLLOW_ROWS - 1) / K_FOLLOW_ROWS;
+    WISP_TRY(wisp__alloc_raw(ctx, &s->follow, (size_t)WISP__MAX(units, 1), sizeof *s->follow));
+#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(+ : found)
+    for (int64_t u = 0; u < units; u++) {
+        const int64_t row = u * K_FOLLOW_ROWS;
+        const bool first = follow(A, row, HALF), second = follow(A, row + HALF, HALF);
+        const bool all = first && second && follow(A, row, K_FOLLOW_ROWS);
+        s->follow[u] = (uint8_t)(first * K_FOLLOW_FIRST | second * K_FOLLOW_SECOND | all * K_FOLLOW_ALL);
+        found += first || second;
+    }
+    if (found == 0) {
+        wisp_free(ctx, s->follow);
+        s->follow = NULL;
+    }
+out:
+    return status;
+}
