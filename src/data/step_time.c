@@ -41,11 +41,23 @@ static double part_from_afar(const wisp_mat *A, int64_t row_bytes, int64_t unit)
     return (double)n.missed / (double)WISP__MAX(n.met, 1);
 }
 
+/* Of rows that go a register at a time, the part that does not gather. */
+static double part_that_follows(const wisp__sell *s, int64_t rows)
+{
+    const int64_t units = (rows + K_FOLLOW_ROWS - 1) / K_FOLLOW_ROWS;
+    int64_t halves = 0;
+    if (s->list) return 1;
+    for (int64_t i = 0; s->follow && i < units; i++)
+        halves += __builtin_popcount(s->follow[i] & (K_FOLLOW_FIRST | K_FOLLOW_SECOND));
+    return (double)halves / (double)WISP__MAX(2 * units, 1);
+}
+
 /* In loads of a register: an entry takes its value and where it points, and for each register of the block row a load
    and a product; single columns go element by element (about three loads in all), or a register of rows at a time where
-   rows repeat; a row's own part is about four times its registers. (topi in cache, complex, widths 4 to 32: 0.9 to 1.05
-   of what was measured; 7 points, 27, the band and graphene, width 1: 1.0 to 1.15.) That kernels ask for the matrix
-   ahead counts for single columns, which hardly do anything else. */
+   rows repeat, or are real: two loads an entry if these gather, else as many as instructions, six a register; a row's
+   own part is about four times its registers. (topi in cache, complex, widths 4 to 32: 0.9 to 1.05 of what was
+   measured; 7 points, the band, width 1: 0.9 to 1.2, on one thread and two.) That kernels ask for the matrix ahead
+   counts for single columns, which hardly do anything else. */
 wisp__core_work wisp__core_work_find(const wisp_mat *A, wisp_type type, int width)
 {
     const wisp__sell *s = &A->local;
@@ -56,6 +68,10 @@ wisp__core_work wisp__core_work_find(const wisp_mat *A, wisp_type type, int widt
     wisp__core_work w = {.ahead = single && (double)wisp__mat_bytes(A, false) > rows * (double)row_bytes};
     double each = 2 + 2 * registers, own = 4 * registers;
     if (single && !s->pattern) each = 3;
+    if (chunks && !s->pattern) {
+        const double follow = part_that_follows(s, A->rows);
+        each = 2.1 * (1 - follow) + 6 * follow * (double)element / (double)reg;
+    }
     if (s->pattern && single && (chunks || (s->bundles && type == A->type))) {
         const double together = WISP__MAX((double)(reg / element), 1);
         each /= together;

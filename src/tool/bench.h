@@ -30,7 +30,8 @@ typedef struct {
     bench_op op;
     bench_variant variant;
     wisp_type type;       /* of the blocks */
-    int width, powers;    /* steps of a call that are interleaved; 1 for all but mpk */
+    int width, powers;    /* powers: steps of a call; 1 for all but mpk */
+    int depth;            /* of these, how many are interleaved at a time; 0: as the library chooses */
     wisp_row_order order; /* as asked for */
     wisp_format format;
     int64_t rows;         /* tsm */

@@ -59,7 +59,7 @@ json_t *bench_row_json(const bench_row *r)
 void bench_table_head(const bench_row *r, bool ratio)
 {
     printf("%-15s  %5s  ", "variant", "width");
-    if (r->what.op == BENCH_MPK) printf("%6s  %9s  ", "powers", "cache MB");
+    if (r->what.op == BENCH_MPK) printf("%6s  %5s  %9s  ", "powers", "depth", "cache MB");
     printf("%-14s  ", "type");
     if (r->matrix) printf("%-7s  %-10s  ", "order", "format");
     printf("%9s  %17s  %7s  %8s  %6s  %6s  %8s  ", "ms", "quartiles", "Gflop/s", "min. MB", "GB/s", "load", "fraction");
@@ -75,9 +75,9 @@ void bench_table_row(const bench_row *r)
     snprintf(quartiles, sizeof quartiles, "%.4g-%.4g", 1e3 * r->seconds.q1, 1e3 * r->seconds.q3);
     printf("%-15s  %5d  ", bench_variant_name[c->variant], c->width);
     if (c->op == BENCH_MPK && r->interleaved > 1)
-        printf("%6d  %9.4g  ", c->powers, 1e-6 * (double)r->cache_budget);
+        printf("%6d  %5d  %9.4g  ", c->powers, r->interleaved, 1e-6 * (double)r->cache_budget);
     else if (c->op == BENCH_MPK) /* and the steps were not interleaved */
-        printf("%6d  %9s  ", c->powers, "-");
+        printf("%6d  %5s  %9s  ", c->powers, "-", "-");
     printf("%-14s  ", wisp_type_name(c->type));
     if (r->matrix) printf("%-7s  %-10s  ", r->order, r->format);
     printf("%9.4g  %17s  %7.2f  %8.4g  %6.1f  %6.1f  %8.2f  ", ms, quartiles, 1e-6 * r->cost.flops / ms,

@@ -73,6 +73,7 @@ static int check_op(tool *t, bench_op op)
     if (!alone && option_seen(o, "rows")) return tool_usage(t, "--rows is there for wisp bench tsm alone");
     if (op != BENCH_MPK && o->budgets[0]) return tool_usage(t, "--cache-budget is there for wisp bench mpk alone");
     if (op != BENCH_MPK && option_seen(o, "powers")) return tool_usage(t, "--powers is there for wisp bench mpk alone");
+    if (op != BENCH_MPK && option_seen(o, "depth")) return tool_usage(t, "--depth is there for wisp bench mpk alone");
     for (int i = 0; op == BENCH_SPMV && o->widths[i]; i++)
         if (o->widths[i] != 1) return tool_usage(t, "wisp bench spmv has width 1; use spmmv");
     for (int i = 0; op == BENCH_TSM && o->widths[i]; i++)
@@ -198,6 +199,7 @@ static int run_width(tool *t, bench *b, wisp_type type, int width, int powers, i
                                       .type = type,
                                       .width = width,
                                       .powers = powers,
+                                      .depth = option_seen(o, "depth") ? (int)o->depth : powers,
                                       .order = (wisp_row_order)r,
                                       .format = (wisp_format)f,
                                       .cache_budget = budget,

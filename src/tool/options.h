@@ -34,7 +34,7 @@ typedef struct {
     const char *save, *from, *output, *plot, *start;
     int order, format;                        /* those of wisp.h; one more: all */
     int bench_variant, against_what, against; /* the latter: the number of the variant, order or format */
-    int64_t repeats, rows;
+    int64_t repeats, rows, depth;
     int64_t widths[LIST], types[LIST], thread_counts[LIST], depths[LIST]; /* lists that end with 0 */
     int64_t budgets[LIST]; /* likewise: bytes of cache, or below 0 thousandths of a percent */
     bool measure, gemm_child, blas_child;
