@@ -32,13 +32,6 @@ typedef struct {
     atomic_int ready;          /* threads that are there: they begin together */
 } stream_run;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void stream_thread(void *arg, int thread, int threads)
 {
     stream_run *r = arg;
@@ -49,9 +42,9 @@ static void stream_thread(void *arg, int thread, int threads)
     atomic_fetch_add(&r->ready, 1);
     for (int i = 1; atomic_load(&r->ready) < threads; i++)
         if (i % 1024 == 0) sched_yield();
-    r->start[thread] = now();
+    r->start[thread] = wisp__now();
     r->sum[thread] = r->fn(&p);
-    r->end[thread] = now();
+    r->end[thread] = wisp__now();
 }
 
 /* Seconds from the first thread's start to the last one's end. */
@@ -249,9 +242,9 @@ static void exchange_thread(void *arg, int thread, int threads)
     for (int i = 0; i < e->rounds; i++) {
         e->write(&write);
         all_here(e, &turn, threads);
-        const double start = now();
+        const double start = wisp__now();
         r->sum[thread] = gather_lines(next, r->bytes / 64);
-        seconds += now() - start;
+        seconds += wisp__now() - start;
         all_here(e, &turn, threads);
     }
     r->end[thread] = seconds;

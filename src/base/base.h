@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <time.h>
 #include <wisp/wisp.h>
 
 struct wisp__backend;
@@ -75,6 +76,14 @@ wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t coun
 /* At least this many bytes, uninitialised, until the next call; kept with the context. */
 wisp_status wisp__scratch(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size);
 char *wisp__strdup(wisp_ctx *ctx, const char *s);
+
+/* Seconds of a clock that only runs forward. */
+static inline double wisp__now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 #define WISP__MIN(a, b) ((a) < (b) ? (a) : (b))
 #define WISP__MAX(a, b) ((a) > (b) ? (a) : (b))

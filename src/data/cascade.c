@@ -5,18 +5,12 @@
 /* Orders are few: some types and widths, depths, budgets, ceilings. Beyond that, the one used longest ago goes. */
 enum { MOST_KEPT = 16 };
 
-struct wisp__cascades {
-    pthread_mutex_t lock;
-    wisp__block_graph graph;
-    int64_t finds;
-    const char *told; /* why there was none, or none of use, last time */
-    wisp__cascade *first;
-};
-
 wisp_status wisp__cascades_open(wisp_mat *A)
 {
     wisp_status status = wisp_alloc(A->ctx, &A->cascades, 1, sizeof *A->cascades);
-    if (status == WISP_OK) pthread_mutex_init(&A->cascades->lock, NULL);
+    if (status != WISP_OK) return status;
+    pthread_mutex_init(&A->cascades->lock, NULL);
+    pthread_mutex_init(&A->cascades->tuning_lock, NULL);
     return status;
 }
 
@@ -40,6 +34,7 @@ void wisp__cascades_free(wisp_mat *A)
     wisp_free(A->ctx, s->graph.begin);
     wisp_free(A->ctx, s->graph.neighbour);
     pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->tuning_lock);
     wisp_free(A->ctx, s);
 }
 

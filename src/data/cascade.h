@@ -36,6 +36,38 @@ wisp_status wisp__cascade_find(const wisp_mat *A, wisp_type type, int width, int
 /* c may be NULL. */
 void wisp__cascade_release(const wisp_mat *A, const wisp__cascade *c);
 
+/* ---- depth.c: how many steps are interleaved, where that is left to the library ----------------- */
+
+/* Runs of steps that are alike. */
+typedef struct {
+    wisp_type type;
+    int width, sums;
+    unsigned terms;
+    int64_t cache_budget; /* 0: that of the context */
+} wisp__steps_like;
+
+/* What is known of depths 1, 2, 4, .. for them. */
+enum { WISP__DEPTHS = 5 };
+typedef struct {
+    wisp__steps_like like;
+    wisp__rates rates; /* by which the model chose */
+    int known;         /* depths that are candidates; 0: this place is free */
+    bool ended;        /* there are no more */
+    int best;
+    int tries[WISP__DEPTHS];
+    double ratio[WISP__DEPTHS]; /* of the time of a step to that of the best depth just before, as lately tried */
+    double seconds;             /* of a step of the best one, if that was the last turn; else 0 */
+    int64_t turns, next, challenges, last_use;
+} wisp__tuning;
+
+/* The depth of the next `steps` steps, and the order for it (NULL: one sweep after the other), to be released. */
+wisp_status wisp__depth_take(const wisp_mat *A, const wisp__steps_like *like, int steps, const wisp__cascade **c);
+/* How long each of them took. */
+void wisp__depth_tell(const wisp_mat *A, const wisp__steps_like *like, int depth, double seconds);
+/* The largest that there is, and the one that is best by now, for so many steps; 1 if nothing is known. */
+int wisp__depth_most(const wisp_mat *A, const wisp__steps_like *like, int steps);
+int wisp__depth_best(const wisp_mat *A, const wisp__steps_like *like, int steps);
+
 /* ---- for the files of the cascade alone -------------------------------------------------------- */
 
 /* Which blocks of rows are next to each other, in both directions, some twice. */
@@ -44,6 +76,19 @@ typedef struct {
     int32_t *neighbour;
     bool known, far; /* it was made; it has too many entries, and is not kept */
 } wisp__block_graph;
+
+/* What is kept with a matrix. */
+enum { WISP__TUNINGS = 4 };
+struct wisp__cascades {
+    pthread_mutex_t lock;
+    wisp__block_graph graph;
+    int64_t finds;
+    const char *told; /* why there was none, or none of use, last time */
+    wisp__cascade *first;
+    pthread_mutex_t tuning_lock; /* taken before the other */
+    int64_t takes;
+    wisp__tuning tuning[WISP__TUNINGS];
+};
 
 /* Groups of blocks, and what is needed to make an order of their steps and to follow it. */
 typedef struct {

@@ -4,7 +4,8 @@
 
 void wisp__sell_free(wisp_ctx *ctx, wisp__sell *s)
 {
-    void *own[] = {s->row_len, s->short_col, s->follow, s->code, s->list, s->list_first, s->pattern, s->diagonal, s->fresh};
+    void *own[] = {s->row_len,    s->short_col, s->follow,   s->code, s->list,
+                   s->list_first, s->pattern,   s->diagonal, s->fresh};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) wisp_free(ctx, own[i]);
     wisp__pieces_free(ctx, s->pieces);
     wisp__bundles_free(ctx, s->bundles);

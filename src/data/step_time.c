@@ -64,7 +64,7 @@ wisp__core_work wisp__core_work_find(const wisp_mat *A, wisp_type type, int widt
     const int64_t element = (int64_t)wisp_type_size(type), row_bytes = width * element;
     const int64_t reg = A->ctx->isa->register_bytes, unit = WISP__MAX(LINE / row_bytes, 1) * row_bytes;
     const double registers = (double)((row_bytes + reg - 1) / reg), entries = (double)s->nnz, rows = (double)A->rows;
-    const bool single = width == 1, chunks = single && A->log_c > 0 && !wisp_type_is_complex(type);
+    const bool single = width == 1, chunks = single && 1 << A->log_c >= K_FOLLOW_ROWS && !wisp_type_is_complex(type);
     wisp__core_work w = {.ahead = single && (double)wisp__mat_bytes(A, false) > rows * (double)row_bytes};
     double each = 2 + 2 * registers, own = 4 * registers;
     if (single && !s->pattern) each = 3;

@@ -10,14 +10,14 @@ typedef struct {
     wisp_blk *const *v;
     int stored;
     const wisp_mpk_opts *o;
-    /* Of the steps that are scheduled together, `depth` at most: */
-    int depth;
+    int most;                     /* steps that may be scheduled together */
+    int depth;                    /* of these, the number that is: */
     const wisp__cascade *cascade; /* for `depth` steps; NULL: one sweep after the other */
-    wisp__step *step;             /* [depth] */
+    wisp__step *step;             /* [most] */
     wisp__sweep *sweep;
-    wisp__chain *chain; /* [depth][sums] */
-    char *shift;        /* [depth] */
-    char *partial;      /* [depth], each partial_bytes */
+    wisp__chain *chain; /* [most][sums] */
+    char *shift;        /* [most] */
+    char *partial;      /* [most], each partial_bytes */
     size_t shift_bytes, partial_bytes;
     void *spill;
     double *sum; /* [steps][dot_size]: the dots */
@@ -140,51 +140,49 @@ static wisp_status schedule_cascade(const mpk *m, int count)
     return A->ctx->backend->launch_steps(A->ctx, m->step, &m->cascade->schedule, &A->grid, wisp__dot_size(block(m, 0)));
 }
 
-/* How many steps are interleaved: the depth asked for; else as many as more of them take clearly less time by the
-   model, if that is worth it. */
-static wisp_status choose_depth(mpk *m)
+/* ---- depth ----------------------------------------------------------------------------------- */
+
+static wisp__steps_like like(const mpk *m)
 {
-    static const int depths[] = {2, 4, 8, 16};
-    const double worth_it = 0.97; /* of the time: what more steps hold is in the way of others that use the cache */
     const wisp_mpk_opts *o = m->o;
     const wisp_blk *x = block(m, 0);
-    const wisp__cascade *c;
+    return (wisp__steps_like){x->type, x->width, o->sums, o->terms, o->cache_budget};
+}
+
+/* How many of the next `steps` steps are interleaved at a time: the depth asked for, or what is found best. */
+static wisp_status choose_depth(mpk *m, int steps)
+{
+    const wisp_mpk_opts *o = m->o;
+    const wisp_blk *x = block(m, 0);
+    const wisp__steps_like l = like(m);
     wisp_status status = WISP_OK;
+    wisp__cascade_release(m->A, m->cascade);
+    m->cascade = NULL;
     if (o->depth > 1)
-        WISP_TRY(
-            wisp__cascade_find(m->A, x->type, x->width, WISP__MIN(o->depth, o->steps), o->cache_budget, &m->cascade));
-    for (size_t i = 0; o->depth == 0 && i < sizeof depths / sizeof depths[0]; i++) {
-        if (depths[i] > o->steps) continue;
-        WISP_TRY(wisp__cascade_find(m->A, x->type, x->width, depths[i], o->cache_budget, &c));
-        if (!c) break;
-        const bool better = !c->why && (!m->cascade || c->step.seconds <= worth_it * m->cascade->step.seconds);
-        const bool done = m->cascade && !better;
-        wisp__cascade_release(m->A, better ? m->cascade : c);
-        if (better) m->cascade = c;
-        if (done) break;
-    }
-out:
+        status = wisp__cascade_find(m->A, x->type, x->width, WISP__MIN(o->depth, steps), o->cache_budget, &m->cascade);
+    else if (o->depth == 0)
+        status = wisp__depth_take(m->A, &l, steps, &m->cascade);
     m->depth = m->cascade ? m->cascade->steps : 1;
     return status;
 }
 
 /* ---- all together ---------------------------------------------------------------------------- */
 
-/* Memory for `depth` steps at a time, and for the dots of all: cut from one piece. */
+/* Memory for m->most steps at a time, and for the dots of all: cut from one piece. */
 static wisp_status reserve(mpk *m)
 {
     enum { PIECES = 7 };
     const wisp_mpk_opts *o = m->o;
     const wisp_blk *x = block(m, 0);
     const bool dots = o->terms & WISP__DOTS;
-    const size_t depth = (size_t)m->depth;
+    const size_t most = (size_t)m->most;
     m->shift_bytes = o->gamma ? (wisp__shift_bytes(x) + 63) / 64 * 64 : 0;
     m->partial_bytes = dots ? wisp__partial_bytes(m->A, x) : 0;
-    const size_t bytes[PIECES] = {depth * sizeof *m->sweep,
-                                  depth * sizeof *m->step,
-                                  depth * (size_t)o->sums * sizeof *m->chain,
-                                  depth * m->shift_bytes,
-                                  depth * m->partial_bytes,
+    const size_t bytes[PIECES] = {most * sizeof *m->sweep,
+                                  most * sizeof *m->step,
+                                  most * (size_t)o->sums * sizeof *m->chain,
+                                  most * m->shift_bytes,
+                                  most * m->partial_bytes,
                                   wisp__spill_bytes(m->A, x),
                                   dots ? (size_t)o->steps * wisp__dot_size(x) * sizeof *m->sum : 0};
     size_t at[PIECES], end = 0;
@@ -219,35 +217,58 @@ out:
     return status;
 }
 
+/* Steps first .. first + count - 1, m->depth at a time; seconds: of each, 0 if some were left over. */
+static wisp_status run(mpk *m, int first, int count, double *seconds)
+{
+    const bool dots = m->o->terms & WISP__DOTS;
+    const size_t size = wisp__dot_size(block(m, 0));
+    const double begin = wisp__now();
+    wisp_status status = WISP_OK;
+    for (int k = first, left = count; left > 0; k += m->depth, left -= m->depth) {
+        const int n = WISP__MIN(m->depth, left);
+        const bool whole = m->cascade && n == m->depth;
+        for (int i = 0; i < n; i++) WISP_TRY(set_step(m, k + i, i));
+        WISP_TRY(whole ? schedule_cascade(m, n) : schedule_plain(m, n));
+        for (int i = 0; dots && i < n; i++) {
+            wisp__sweep_add_up(&m->sweep[i], partial_of(m, i));
+            memcpy(m->sum + (size_t)(k + i) * size, partial_of(m, i), size * sizeof *m->sum);
+        }
+    }
+    *seconds = count % m->depth == 0 ? (wisp__now() - begin) / count : 0;
+out:
+    return status;
+}
+
 wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wisp_mpk_opts *opts)
 {
+    enum { TURN = 1 << (WISP__DEPTHS - 1) }; /* steps between two choices of depth */
     mpk m = {.A = A, .v = v, .stored = stored, .o = opts, .depth = 1};
-    const bool dots = opts->terms & WISP__DOTS;
+    const int steps = opts->steps;
+    bool chosen = opts->depth == 0;
     wisp_status status;
     WISP_TRY(check_options(&m));
     WISP_TRY(check_blocks(&m));
-    WISP_TRY(choose_depth(&m));
+    WISP_TRY(choose_depth(&m, chosen ? WISP__MIN(TURN, steps) : steps));
+    const wisp__steps_like l = like(&m);
+    m.most = chosen ? wisp__depth_most(A, &l, steps) : m.depth;
     status = reserve(&m);
-    if (status == WISP_ERR_NOMEM && m.depth > 1) { /* the partial dots of several steps */
+    if (status == WISP_ERR_NOMEM && m.most > 1) { /* the partial dots of several steps */
         wisp__cascade_release(A, m.cascade);
         m.cascade = NULL;
-        m.depth = 1;
+        m.most = m.depth = 1;
+        chosen = false;
         status = reserve(&m);
     }
     WISP_TRY(status);
-    if (opts->interleaved) *opts->interleaved = m.depth;
-    for (int first = 0; first < opts->steps; first += m.depth) {
-        const int count = WISP__MIN(m.depth, opts->steps - first);
-        for (int i = 0; i < count; i++) WISP_TRY(set_step(&m, first + i, i));
-        const bool whole = m.cascade && count == m.depth;
-        WISP_TRY(whole ? schedule_cascade(&m, count) : schedule_plain(&m, count));
-        for (int i = 0; dots && i < count; i++) {
-            const size_t size = wisp__dot_size(block(&m, 0));
-            wisp__sweep_add_up(&m.sweep[i], partial_of(&m, i));
-            memcpy(m.sum + (size_t)(first + i) * size, partial_of(&m, i), size * sizeof *m.sum);
-        }
+    for (int first = 0, count; first < steps; first += count) {
+        double seconds;
+        count = chosen ? WISP__MIN(TURN, steps - first) : steps;
+        if (chosen && first > 0) WISP_TRY(choose_depth(&m, count));
+        WISP_TRY(run(&m, first, count, &seconds));
+        if (chosen) wisp__depth_tell(A, &l, m.depth, seconds);
     }
-    if (dots) status = reduce(&m);
+    if (opts->interleaved) *opts->interleaved = chosen ? wisp__depth_best(A, &l, steps) : m.depth;
+    if (opts->terms & WISP__DOTS) status = reduce(&m);
 out:
     wisp__cascade_release(A, m.cascade);
     return status;

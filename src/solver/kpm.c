@@ -9,14 +9,6 @@
 /* What one step of the recurrence does beside the product, for its cost. */
 enum { KPM_TERMS = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY };
 
-/* Depths that are tried in turn, whatever comes out is the same: the machine's state decides. */
-enum { KPM_TRIALS = 4, KPM_ROUNDS = 3 };
-static const int kpm_depth[KPM_TRIALS] = {1, 2, 4, WISP__KPM_DEPTH};
-typedef struct {
-    int calls;
-    double seconds; /* of the fastest call */
-} kpm_trial;
-
 typedef struct kpm {
     wisp_ctx *ctx;
     const wisp_mat *A;
@@ -26,10 +18,8 @@ typedef struct kpm {
     wisp_blk *v, *w, *u; /* |nu_m>; |nu_m-1>, which becomes |nu_m+1>; u for the naive variant alone */
     int width;           /* their columns */
     int powers;          /* steps per call */
-    int depth;           /* of them that are to be interleaved */
+    int depth;           /* of them that are to be interleaved; 0: as it is found best */
     int interleaved;     /* that were, in the last whole call */
-    bool tunes;          /* which is found out by trying */
-    kpm_trial trial[KPM_TRIALS];
     wisp_scalar *factor; /* [3][powers]: alpha, beta, gamma of these steps */
     wisp_scalar *dot;    /* [powers][3][width] of one call, as wisp_mpk gives them */
     double *eta;         /* [moments][width] all dots of the batch: <nu_m|nu_m> and <nu_m+1|nu_m> in turn */
@@ -143,32 +133,6 @@ out:
     return status;
 }
 
-/* The trial that is next; the best one when all have had their rounds. */
-static int next_trial(const kpm *k)
-{
-    int next = 0, best = 0;
-    for (int i = 1; i < KPM_TRIALS; i++) {
-        if (k->trial[i].calls < k->trial[next].calls) next = i;
-        if (k->trial[i].seconds < k->trial[best].seconds) best = i;
-    }
-    return k->trial[next].calls < KPM_ROUNDS ? next : best;
-}
-
-/* Steps first .. first + count - 1. The first call for a matrix and a depth also makes the order of its tasks: it is
-   not counted. */
-static wisp_status some_steps(kpm *k, int64_t first, int count)
-{
-    if (!k->tunes || count < WISP__KPM_DEPTH) return k->steps(k, first, count);
-    const int i = next_trial(k);
-    kpm_trial *t = &k->trial[i];
-    const double before = wisp__now();
-    k->depth = kpm_depth[i];
-    wisp_status status = k->steps(k, first, count);
-    const double seconds = wisp__now() - before;
-    if (t->calls++ == 0 || seconds < t->seconds) t->seconds = t->calls == 1 ? INFINITY : seconds;
-    return status;
-}
-
 /* All dots of one batch of vectors: n/2 sweeps, two dots each. nu_1 = 1/h (A - c) nu_0 begins; if n is odd then the
    last dot needs no sweep of its own. */
 static wisp_status run_batch(kpm *k, int64_t first)
@@ -184,7 +148,7 @@ static wisp_status run_batch(kpm *k, int64_t first)
         const int count = sweeps - first_step < k->powers ? (int)(sweeps - first_step) : k->powers;
         double done = ((double)first + k->width * (double)first_step / (double)sweeps) / (double)k->vectors;
         WISP_TRY(wisp_ctx_step(k->ctx, "moments", done, k->flops));
-        WISP_TRY(some_steps(k, first_step, count));
+        WISP_TRY(k->steps(k, first_step, count));
         WISP_TRY(take_dots(k, first, first_step, count, whole));
         k->sweeps = first_step + count;
         k->flops += k->sweep_flops * k->width * count;
@@ -328,9 +292,8 @@ wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *op
              .bounds = m->bounds,
              .vectors = wisp__kpm_vectors(&full, info.rows),
              .powers = m->powers,
-             .depth = m->powers,
+             .depth = wisp__kpm_tunes(&full, wisp__kpm_vectors(&full, info.rows)) ? 0 : m->powers,
              .interleaved = 1,
-             .tunes = wisp__kpm_tunes(&full, wisp__kpm_vectors(&full, info.rows)),
              .steps = full.variant == WISP_KPM_NAIVE ? step_naive : steps_fused,
              .sweep_flops = sweep.flops};
     before = wisp__now();
