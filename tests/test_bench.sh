@@ -124,11 +124,15 @@ json m.json 'all(r["flops"] == rows[5 * (i // 5)]["flops"] for i, r in enumerate
 json m.json 'all(abs(r["powers"] * r["min_bytes"] - rows[5 * (i // 5)]["min_bytes"] - (r["powers"] > 1) * 192 * 16 * r["width"]) < 1 for i, r in enumerate(rows))'
 json m.json 'all(r["steps"] % r["powers"] == 0 for r in rows)'
 # All powers are written; any square matrix.
-ok bench mpk topi:nx=16,ny=16,nz=8 --widths 8 --powers 1,3 --cache-budget 1M,2MB --repeats 7 -o c.json $(draw c.svg)
+ok bench mpk topi:nx=16,ny=16,nz=8 --widths 8 --powers 1,3 --depth 3 --cache-budget 1M,2MB --repeats 7 -o c.json $(draw c.svg)
 json c.json 'all(row(r, "mpk", r["matrix"]) for r in rows)'
 json c.json '[(r["powers"], r["cache_budget"]) for r in rows] == [(1, 2**20), (3, 2**20), (3, 2000000)]'
 json c.json '[r["interleaved"] for r in rows] == [1, 3, 3]'
 drawn c.svg "cache budget in MB"
+ok bench mpk topi:nx=16,ny=16,nz=8 --widths 8 --powers 1,7,8 --depth 4 --cache-budget 2MB --repeats 7 --against plain --json
+json out '[(r["powers"], r["interleaved"]) for r in rows] == [(1, 1), (7, 4), (1, 1), (8, 4), (1, 1)]'
+ok bench mpk topi:nx=16,ny=16,nz=8 --widths 8 --powers 7 --cache-budget 2MB --repeats 7 --json
+json out 'rows[0]["interleaved"] in (1, 2, 4)'
 ok bench mpk $topi laplace:nx=40,ny=5,nz=5 $topi --widths 1 --powers 2 --against plain --cache-budget 50% --threads 1,2 --repeats 7 -o s.json $(draw s.svg)
 json s.json 'len(rows) == 12 and all(row(r, "mpk", r["matrix"]) for r in rows)'
 json s.json '[r["type"] for r in rows] == (["complex double"] * 2 + ["double"] * 2 + ["complex double"] * 2) * 2'
@@ -171,6 +175,7 @@ refused 2 "takes no --rows" bench stream --rows 5
 refused 2 "--rows is there for wisp bench tsm" bench spmv $topi --rows 5
 refused 2 "has no variant naive; it has gram, gram_kahan, update, update_beta, update_in_place, dot, dot_kahan, gram_blas, update_blas, update_beta_blas" bench tsm --variant naive
 refused 2 "--powers is there for wisp bench mpk" bench kpm $topi --powers 4
+refused 2 "--depth is there for wisp bench mpk" bench kpm $topi --depth 4
 refused 2 "--cache-budget is there for wisp bench mpk" bench kpm $topi --cache-budget 1M
 refused 2 "a percentage must be" bench mpk $topi --cache-budget -5%
 for value in 0 x 1M,,2M 20%%; do refused 2 "expected a size such as 20M" bench mpk $topi --cache-budget "$value"; done

@@ -313,13 +313,13 @@ static void core_work(void **state)
         assert_true(fabs(wisp_model_overlap(traffic, core, w.ahead) / seconds - 1) < 1e-12);
         wisp_mat_free(A);
     }
-    /* Nearly all rows of a chain follow one another: its single columns are loaded a register at a time. */
+    /* One row in 50 is empty, so about 0.85 of the eights of rows follow one another: they go by whole registers. */
     const wisp_mat_opts o = {.C = 16, .sigma = 1, .width = 1, .order = WISP_ROWS_NATURAL, .format = WISP_FORMAT_SELL};
     wisp_mat *A;
     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
-    const double loads = wisp__core_work_find(A, WISP_D, 1).loads - ROWS * 4, nnz = (double)A->local.nnz,
-                 all = nnz * 6 * 8 / ctx->isa->register_bytes;
-    assert_true(loads >= all && loads < 0.95 * all + 0.05 * nnz * 2.1);
+    const double loads = wisp__core_work_find(A, WISP_D, 1).loads - ROWS * 4, gathered = 2.1 * (double)A->local.nnz,
+                 whole = 6 * 8 * (double)A->local.nnz / ctx->isa->register_bytes;
+    assert_true(fabs(loads - (0.85 * whole + 0.15 * gathered)) <= 0.05 * fabs(gathered - whole));
     wisp_mat_free(A);
     assert_true(wisp_model_memory(3e9, 0, 0, 2) == 1.5);
     assert_true(wisp_model_memory(3e9, 1e9, 1, 2) > wisp_model_memory(3e9, 1e9, 0, 2));

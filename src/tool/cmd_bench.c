@@ -199,7 +199,7 @@ static int run_width(tool *t, bench *b, wisp_type type, int width, int powers, i
                                       .type = type,
                                       .width = width,
                                       .powers = powers,
-                                      .depth = option_seen(o, "depth") ? (int)o->depth : powers,
+                                      .depth = (int)o->depth,
                                       .order = (wisp_row_order)r,
                                       .format = (wisp_format)f,
                                       .cache_budget = budget,

@@ -90,7 +90,7 @@ static const option_def table[] = {
     {NULL, "powers", 0, "P,P,..", parse_list, CMD_BENCH, false, AT(depths), 1, 256,
      "mpk: steps of a call, one row each; 1: one sweep after the\nother (1,2,4,8,16)"},
     {NULL, "depth", 0, "N", parse_count, CMD_BENCH, false, AT(depth), 0, 256,
-     "mpk: of these, how many are interleaved at a time; 0: as the\nlibrary chooses (all)"},
+     "mpk: of these, how many are interleaved at a time, at most all\n(as the library chooses: 0)"},
     {NULL, "cache-budget", 0, "B,B,..", parse_budgets, CMD_BENCH, false, AT(budgets), 0, LIST - 1,
      "mpk: bytes or P% of the last cache on which interleaved steps\nmay count, one row each (what is measured first)"},
     {NULL, "rows", 0, "N", parse_count, CMD_BENCH, false, AT(rows), 1, INT32_MAX,
