@@ -33,7 +33,7 @@ typedef struct {
 struct wisp_ctx {
     wisp_ctx_opts opts;
     int threads;
-    wisp__part *part; /* [threads] */
+    wisp__part *part;       /* [threads] */
     cpu_set_t allowed_cpus; /* before we pinned the team */
     bool pinned;
     bool one_node;       /* the threads share one memory node, as far as is known */

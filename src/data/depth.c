@@ -122,6 +122,7 @@ static void compare(wisp__tuning *t, int i, double seconds)
     const double ratio = seconds / t->seconds;
     t->ratio[i] = t->tries[i]++ == 0 ? ratio : sqrt(t->ratio[i] * ratio);
     t->seconds = 0;
+    if (ratio > hopeless) t->tries[i] = TRIES;
     if (t->tries[i] >= TRIES && t->ratio[i] < clearly) promote(t, i);
     for (int j = 0; j < t->known; j++)
         if (j != t->best && t->tries[j] < TRIES) t->next = t->turns;
