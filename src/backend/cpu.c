@@ -93,12 +93,11 @@ static void say_no_kernel(wisp_ctx *ctx, const wisp__key *key)
 
 static wisp__spmmv_fn cpu_find_spmmv(wisp_ctx *ctx, const wisp__key *key)
 {
-    enum { CHUNKED_C = 16 }; /* at least one register of single-precision rows in every instruction set */
     const wisp__spmmv_entry *e = ctx->isa->spmmv[key->combo];
     while (e->width && e->width != key->width) e++;
     if (!e->width) say_no_kernel(ctx, key);
     if (e->bundled && key->bundled) return e->bundled;
-    if (e->chunked && (1 << key->log_c) >= CHUNKED_C) return e->chunked;
+    if (e->chunked && (1 << key->log_c) >= K_CHUNKED_C) return e->chunked;
     if (key->coded) return e->fn[WISP__MASK_ALL];
     return e->fn[key->terms == 0 ? WISP__MASK_NONE : key->terms == K_MASK_KPM ? WISP__MASK_KPM : WISP__MASK_ALL];
 }
@@ -110,7 +109,6 @@ typedef struct {
     const wisp__grid *grid;
     double *partial;
     size_t dot_size;
-    int parts;
 } spmmv_run;
 
 /* First block of a part: the blocks' running weight reaches its fraction of the total. */
@@ -137,7 +135,7 @@ static void spmmv_thread(void *arg, int thread, int threads)
     const spmmv_run *r = arg;
     const wisp__grid *g = r->grid;
     (void)threads;
-    for (int64_t i; (i = wisp__part_next(r->ctx, r->parts, thread)) >= 0 && !wisp__cancelled(r->ctx);)
+    for (int64_t i; (i = wisp__part_next(r->ctx, thread)) >= 0 && !wisp__cancelled(r->ctx);)
         wisp__run_block(r->fn, r->p, g, g->order ? g->order[i] : i, r->partial, r->dot_size);
 }
 
@@ -145,10 +143,10 @@ static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__spmmv_fn fn, const wisp
                                     const wisp__grid *grid, double *partial, size_t dot_size)
 {
     const bool little = grid->blocks == 1;
-    const int parts = little || wisp__side_by_side(ctx, p->width) ? 1 : ctx->threads;
-    spmmv_run run = {ctx, fn, p, grid, partial, dot_size, parts};
-    for (int i = 0; i < parts; i++)
-        wisp__part_set(ctx, i, first_block(grid, i, parts), first_block(grid, i + 1, parts));
+    spmmv_run run = {ctx, fn, p, grid, partial, dot_size};
+    ctx->parts = little || wisp__side_by_side(ctx, p->width) ? 1 : ctx->threads;
+    for (int i = 0; i < ctx->parts; i++)
+        wisp__part_set(ctx, i, first_block(grid, i, ctx->parts), first_block(grid, i + 1, ctx->parts));
     return wisp__whole(ctx, "multiplying", wisp__run_some(ctx, little, spmmv_thread, &run));
 }
 

@@ -23,12 +23,12 @@ typedef struct {
 } half_run;
 
 /* Part i of the parts into which threads cut the blocks, by entries. */
-static int64_t first_block(const wisp__half *h, int thread, int threads)
+static int64_t first_block(const wisp__half *h, int part, int parts)
 {
     const int64_t rows_weight = 4; /* as for whole matrices */
-    const int64_t target = wisp__split(h->row[h->rows] + rows_weight * h->rows, threads, thread);
+    const int64_t target = wisp__split(h->row[h->rows] + rows_weight * h->rows, parts, part);
     int64_t b = 0;
-    if (thread >= threads) return h->blocks;
+    if (part >= parts) return h->blocks;
     /* The border that is nearest to the target. */
     while (b < h->blocks) {
         const int64_t mid =

@@ -25,7 +25,7 @@ enum { WISP__MASK_NONE, WISP__MASK_KPM, WISP__MASK_ALL, WISP__MASKS };
 typedef struct {
     int width; /* 0: any width; ends the list */
     wisp__spmmv_fn fn[WISP__MASKS];
-    /* Width 1 only, or NULL: vectorised along the chunk, for C of at least CHUNKED_C in cpu.c; for rows in bundles. */
+    /* Width 1 only, or NULL: vectorised along the chunk, for C of at least K_CHUNKED_C; for rows in bundles. */
     wisp__spmmv_fn chunked, bundled;
 } wisp__spmmv_entry;
 

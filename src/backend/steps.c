@@ -1,7 +1,6 @@
 /* Steps of a recurrence on the CPU, interleaved: every thread goes through all tasks in their order and does its own
    part of each group, the same rows in all steps, so that they stay in its caches, and what other threads have not
-   begun of theirs when that is done: cores are not equally fast from moment to moment. It waits only where a task needs
-   what other threads have not done yet. */
+   begun of theirs when that is done. It waits only where a task needs what other threads have not done yet. */
 #include "backend.h"
 #include <sched.h>
 
@@ -44,18 +43,16 @@ static bool wait_for(steps_run *r, int64_t after, int thread, int threads)
     return true;
 }
 
-/* The next block of n that make up a task's group: of this thread's part, then of the others'; n: there is none. */
+/* The next block of n that make up a task's group: of this thread's part, then of the others'; -1: there is none. */
 static int64_t next_block(const steps_run *r, int64_t task, int64_t n, int thread, int threads)
 {
-    for (int i = 0; i < threads; i++) {
+    int64_t block = -1;
+    for (int i = 0; i < threads && block < 0; i++) {
         const int owner = (thread + i) % threads;
-        atomic_int *taken = r->taken + owner * r->schedule->tasks + task;
-        const int64_t begin = wisp__split(n, threads, owner), end = wisp__split(n, threads, owner + 1);
-        if (begin + atomic_load_explicit(taken, memory_order_relaxed) >= end) continue;
-        const int64_t b = begin + atomic_fetch_add_explicit(taken, 1, memory_order_relaxed);
-        if (b < end) return b;
+        block = wisp__take(r->taken + owner * r->schedule->tasks + task, wisp__split(n, threads, owner),
+                           wisp__split(n, threads, owner + 1));
     }
-    return n;
+    return block;
 }
 
 static void steps_thread(void *arg, int thread, int threads)
@@ -70,7 +67,7 @@ static void steps_thread(void *arg, int thread, int threads)
         wisp__spmmv_params p = *step->p;
         p.near = task.near;
         if (stop(r) || !wait_for(r, task.after, thread, threads)) return;
-        for (int64_t b; (b = next_block(r, i, n, thread, threads)) < n;)
+        for (int64_t b; (b = next_block(r, i, n, thread, threads)) >= 0;)
             wisp__run_block(step->fn, &p, g, first + b, step->partial, r->dot_size);
         atomic_store_explicit(&r->progress[thread].done, i + 1, memory_order_release);
     }

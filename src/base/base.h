@@ -26,14 +26,15 @@ typedef struct {
 
 /* A thread's part of the blocks of work of the running op; see wisp__part_next. On a cache line of its own. */
 typedef struct {
-    _Alignas(64) atomic_llong next;
-    int64_t end;
+    _Alignas(64) atomic_int taken;
+    int64_t begin, end;
 } wisp__part;
 
 struct wisp_ctx {
     wisp_ctx_opts opts;
     int threads;
-    wisp__part *part;       /* [threads] */
+    wisp__part *part; /* [threads], of which there are */
+    int parts;
     cpu_set_t allowed_cpus; /* before we pinned the team */
     bool pinned;
     bool one_node;       /* the threads share one memory node, as far as is known */

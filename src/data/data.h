@@ -47,7 +47,7 @@ typedef struct {
     bool borrowed;                /* chunk, col and val are the user's */
     bool padded;                  /* see kernel/params.h */
     int16_t *short_col;           /* [entries] */
-    uint8_t *follow;              /* [rows / K_FOLLOW_ROWS]: see kernel/params.h; NULL: none */
+    uint8_t *follow;              /* [wisp__follow_bytes(rows)]: see kernel/params.h; NULL: none */
     uint8_t *code;                /* [entries] */
     uint16_t *list;               /* [rows] */
     int64_t *list_first;          /* [lists + 1] */
@@ -89,6 +89,9 @@ void wisp__half_free(wisp_mat *A);
 /* What cascade.c keeps with a matrix: orders of steps, made when they are first asked for. */
 wisp_status wisp__cascades_open(wisp_mat *A);
 void wisp__cascades_free(wisp_mat *A);
+
+/* Bytes of follow[]. */
+static inline int64_t wisp__follow_bytes(int64_t rows) { return (rows + K_FOLLOW_ROWS - 1) / K_FOLLOW_ROWS; }
 
 /* Where entry k of local row r is. */
 static inline int64_t wisp__sell_at(const wisp__sell *s, int log_c, int64_t row, int64_t k)

@@ -25,9 +25,9 @@ wisp_status wisp__find_follow(wisp_mat *A)
     wisp__sell *s = &A->local;
     wisp_status status;
     int64_t found = 0;
-    if (!s->col || s->list || s->pattern || 1 << A->log_c < K_FOLLOW_ROWS || wisp_type_is_complex(A->type))
+    if (!s->col || s->list || s->pattern || 1 << A->log_c < K_CHUNKED_C || wisp_type_is_complex(A->type))
         return WISP_OK;
-    const int64_t units = (A->rows + K_FOLLOW_ROWS - 1) / K_FOLLOW_ROWS;
+    const int64_t units = wisp__follow_bytes(A->rows);
     WISP_TRY(wisp__alloc_raw(ctx, &s->follow, (size_t)WISP__MAX(units, 1), sizeof *s->follow));
 #pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(+ : found)
     for (int64_t u = 0; u < units; u++) {

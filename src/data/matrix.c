@@ -41,7 +41,7 @@ static int64_t sell_bytes(const wisp_mat *A, const wisp__sell *s, bool all)
     if (s->pattern) bytes += (all ? rows : rows / others) * 2;
     if (s->diagonal) bytes += rows * real;
     if (all && s->row_len) bytes += rows * 4;
-    if (all && s->follow) bytes += (rows + K_FOLLOW_ROWS - 1) / K_FOLLOW_ROWS;
+    if (all && s->follow) bytes += wisp__follow_bytes(rows);
     if (all && s->fresh) bytes += (s->pattern ? s->patterns : rows) * 4;
     return bytes;
 }

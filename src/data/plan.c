@@ -71,7 +71,7 @@ wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opt
                             .format = A.format};
     const bool may_sort = (A.sigma != 1 || A.order != WISP_ROWS_NATURAL) && !o.map;
     info->bytes = entries * ((int64_t)wisp_type_size(A.type) + 4) + src->rows * 4 + (src->rows / c + 2) * 8 +
-                  (may_sort ? src->rows * 8 : 0) + src->rows * 4 + src->rows / K_FOLLOW_ROWS + 1;
+                  (may_sort ? src->rows * 8 : 0) + src->rows * 4 + wisp__follow_bytes(src->rows);
     const bool may_repeat = o.format == WISP_FORMAT_COMPRESSED || (o.format == WISP_FORMAT_DEFAULT && !o.C && !o.sigma);
     if (may_repeat && o.width <= 1) info->bytes += wisp__bundles_most(ctx, A.type, src->rows);
     if (A.format == WISP_FORMAT_HERMITIAN) {

@@ -44,7 +44,7 @@ static double part_from_afar(const wisp_mat *A, int64_t row_bytes, int64_t unit)
 /* Of rows that go a register at a time, the part that does not gather. */
 static double part_that_follows(const wisp__sell *s, int64_t rows)
 {
-    const int64_t units = (rows + K_FOLLOW_ROWS - 1) / K_FOLLOW_ROWS;
+    const int64_t units = wisp__follow_bytes(rows);
     int64_t halves = 0;
     if (s->list) return 1;
     for (int64_t i = 0; s->follow && i < units; i++)
@@ -54,7 +54,7 @@ static double part_that_follows(const wisp__sell *s, int64_t rows)
 
 /* In loads of a register: an entry takes its value and where it points, and for each register of the block row a load
    and a product; single columns go element by element (about three loads in all), or a register of rows at a time where
-   rows repeat, or are real: two loads an entry if these gather, else as many as instructions, six a register; a row's
+   rows repeat, or are real: 2.1 loads an entry if these gather, else as many as instructions, six a register; a row's
    own part is about four times its registers. (topi in cache, complex, widths 4 to 32: 0.9 to 1.05 of what was
    measured; 7 points, the band, width 1: 0.9 to 1.2, on one thread and two.) That kernels ask for the matrix ahead
    counts for single columns, which hardly do anything else. */
@@ -64,7 +64,7 @@ wisp__core_work wisp__core_work_find(const wisp_mat *A, wisp_type type, int widt
     const int64_t element = (int64_t)wisp_type_size(type), row_bytes = width * element;
     const int64_t reg = A->ctx->isa->register_bytes, unit = WISP__MAX(LINE / row_bytes, 1) * row_bytes;
     const double registers = (double)((row_bytes + reg - 1) / reg), entries = (double)s->nnz, rows = (double)A->rows;
-    const bool single = width == 1, chunks = single && 1 << A->log_c >= K_FOLLOW_ROWS && !wisp_type_is_complex(type);
+    const bool single = width == 1, chunks = single && 1 << A->log_c >= K_CHUNKED_C && !wisp_type_is_complex(type);
     wisp__core_work w = {.ahead = single && (double)wisp__mat_bytes(A, false) > rows * (double)row_bytes};
     double each = 2 + 2 * registers, own = 4 * registers;
     if (single && !s->pattern) each = 3;

@@ -50,7 +50,8 @@ enum {
 enum { K_STRIP = 128, K_MAX_C = 128 };
 
 /* Of so many rows: whether the columns of the first half, the second, all of them follow one another in each entry. */
-enum { K_FOLLOW_ROWS = 16, K_FOLLOW_FIRST = 1, K_FOLLOW_SECOND = 2, K_FOLLOW_ALL = 4 };
+enum { K_CHUNKED_C = 16 }; /* the least C of the kernels along chunks: a register of them in every instruction set */
+enum { K_FOLLOW_ROWS = K_CHUNKED_C, K_FOLLOW_FIRST = 1, K_FOLLOW_SECOND = 2, K_FOLLOW_ALL = 4 };
 
 /* A block that y is added to. */
 typedef struct {
@@ -75,7 +76,7 @@ typedef struct {
     int64_t entries;
     const int32_t *col; /* [entries], [of all lists]; NULL with short columns */
     const int16_t *short_col;
-    const uint8_t *follow; /* [rows / K_FOLLOW_ROWS] SELL, C >= K_FOLLOW_ROWS: bits of K_FOLLOW_*; NULL: none is set */
+    const uint8_t *follow; /* [rows / K_FOLLOW_ROWS, rounded up] SELL along chunks: bits of K_FOLLOW_*; NULL: none */
     const uint16_t *list;  /* [rows]; NULL: columns are stored for each entry, or with patterns */
     const int64_t *list_first;
     const void *val;              /* with codes: the values that they stand for */
@@ -87,7 +88,7 @@ typedef struct {
     const void *diagonal;  /* [rows] real parts to be added to the (real) diagonal of the entries; NULL: none */
     bool streams;          /* the matrix is large: it comes from memory */
     bool alone;            /* one thread, which by itself can't have all of the memory's bandwidth */
-    bool past;             /* y is large and not read soon: written past the caches where whole lines are */
+    bool past;             /* y will not be found in the caches again: written past them where whole lines are */
     bool near;             /* all comes from caches near by: nothing is prefetched */
     const void *gather;    /* the block that columns point into: x, or the halo of x */
     const void *x;         /* the block whose rows are this process's own */

@@ -132,28 +132,28 @@ typedef real simd_2 __attribute__((vector_size(2 * REAL_BYTES)));
 typedef real simd_4 __attribute__((vector_size(4 * REAL_BYTES)));
 typedef real simd_8 __attribute__((vector_size(8 * REAL_BYTES)));
 typedef real simd_16 __attribute__((vector_size(16 * REAL_BYTES)));
-#define JOIN_2(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3)
-#define JOIN_4(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
-#define JOIN_8(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #ifdef __AVX__
 #define JOIN_16_BYTES(a, b) _mm256_insertf128_ps(_mm256_castps128_ps256((__m128)(a)), (__m128)(b), 1)
-#if REAL_BYTES == 8
-#undef JOIN_2
-#define JOIN_2(a, b) ((simd_4)JOIN_16_BYTES(a, b))
-#else
-#undef JOIN_4
-#define JOIN_4(a, b) ((simd_8)JOIN_16_BYTES(a, b))
-#endif
 #endif
 #ifdef __AVX512F__
 #define JOIN_32_BYTES(a, b) _mm512_insertf64x4(_mm512_castpd256_pd512((__m256d)(a)), (__m256d)(b), 1)
-#if REAL_BYTES == 8
-#undef JOIN_4
-#define JOIN_4(a, b) ((simd_8)JOIN_32_BYTES(a, b))
-#else
-#undef JOIN_8
-#define JOIN_8(a, b) ((simd_16)JOIN_32_BYTES(a, b))
 #endif
+#if defined(JOIN_16_BYTES) && REAL_BYTES == 8
+#define JOIN_2(a, b) ((simd_4)JOIN_16_BYTES(a, b))
+#else
+#define JOIN_2(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3)
+#endif
+#if defined(JOIN_32_BYTES) && REAL_BYTES == 8
+#define JOIN_4(a, b) ((simd_8)JOIN_32_BYTES(a, b))
+#elif defined(JOIN_16_BYTES) && REAL_BYTES == 4
+#define JOIN_4(a, b) ((simd_8)JOIN_16_BYTES(a, b))
+#else
+#define JOIN_4(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
+#endif
+#if defined(JOIN_32_BYTES) && REAL_BYTES == 4
+#define JOIN_8(a, b) ((simd_16)JOIN_32_BYTES(a, b))
+#else
+#define JOIN_8(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 #endif
 #define EACH_2(l) ((simd_2){ELEMENT(l), ELEMENT(l + 1)})
 #if REAL_BYTES == 8

@@ -156,9 +156,12 @@ INLINE void chunk_entries(const wisp__spmmv_params *p, const unsigned coded, con
     }
 }
 
+/* Each case has its loop, so that nothing is asked inside. What comes from memory waits for that, and does best with no
+   more cases than one: there all is gathered. */
 INLINE void chunk_columns(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t row, int64_t e,
                           int n, chunk_vec sum[CHUNK_REGS])
 {
+    _Static_assert(CHUNK_REGS == 2, "a case for each set of registers");
     switch (coded & SHORT_COLS || p->streams ? 0 : chunk_follow(p, regs, row)) {
     case 0: chunk_entries(p, coded, 0, regs, row, e, n, sum); break;
     case 1: chunk_entries(p, coded, 1, regs, row, e, n, sum); break;

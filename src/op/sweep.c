@@ -69,7 +69,9 @@ static bool writes_past(const wisp_mat *A, const wisp_blk *y)
 {
     enum { LINE = 64, LARGE = 64 << 20 };
     const int64_t size = (int64_t)wisp_type_size(y->type), row = y->stride * size;
-    return !A->half && wisp__mat_bytes(A, false) + y->nrows * row >= LARGE && (row % LINE == 0 || y->stride == 1) && (uintptr_t)y->data % LINE == 0;
+    if (A->half) return false;
+    const bool large = wisp__mat_bytes(A, false) + y->nrows * row >= LARGE;
+    return large && (row % LINE == 0 || y->stride == 1) && (uintptr_t)y->data % LINE == 0;
 }
 
 size_t wisp__shift_bytes(const wisp_blk *x) { return 2 * (size_t)x->width * wisp_type_size(x->type); }

@@ -23,27 +23,30 @@ void wisp__team_close(wisp_ctx *ctx); /* lets the threads go where they could be
 /* Part `i` of `parts` of [0, n): its begin; its end is the begin of part i + 1. */
 static inline int64_t wisp__split(int64_t n, int parts, int i) { return (int64_t)((__int128)n * i / parts); }
 
-/* Blocks of work are cut into parts, one for each thread. Before the run each part is set; in it every thread takes
-   blocks until there are none (-1): of its own part, then what others have not begun of theirs, for cores are not
-   equally fast from moment to moment. With a single part all threads take the next block in turn. */
+/* The next of [begin, end) that nobody has begun; -1: there is none. */
+static inline int64_t wisp__take(atomic_int *taken, int64_t begin, int64_t end)
+{
+    if (begin + atomic_load_explicit(taken, memory_order_relaxed) >= end) return -1;
+    const int64_t i = begin + atomic_fetch_add_explicit(taken, 1, memory_order_relaxed);
+    return i < end ? i : -1;
+}
+
+/* Blocks of work are cut into ctx->parts, one for each thread or one for all, which are set before the run. In it every
+   thread takes blocks until there are none (-1): of its own part, then what others have not begun of theirs, for cores
+   are not equally fast from moment to moment. */
 static inline void wisp__part_set(wisp_ctx *ctx, int i, int64_t begin, int64_t end)
 {
-    atomic_store_explicit(&ctx->part[i].next, begin, memory_order_relaxed);
+    atomic_store_explicit(&ctx->part[i].taken, 0, memory_order_relaxed);
+    ctx->part[i].begin = begin;
     ctx->part[i].end = end;
 }
-static inline void wisp__parts_even(wisp_ctx *ctx, int parts, int64_t blocks)
+static inline int64_t wisp__part_next(wisp_ctx *ctx, int thread)
 {
-    for (int i = 0; i < parts; i++)
-        wisp__part_set(ctx, i, wisp__split(blocks, parts, i), wisp__split(blocks, parts, i + 1));
-}
-static inline int64_t wisp__part_next(wisp_ctx *ctx, int parts, int thread)
-{
-    for (int i = 0; i < parts; i++) {
-        wisp__part *p = ctx->part + (thread + i) % parts;
-        if (atomic_load_explicit(&p->next, memory_order_relaxed) >= p->end) continue;
-        const int64_t b = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
-        if (b < p->end) return b;
+    int64_t block = -1;
+    for (int i = 0; i < ctx->parts && block < 0; i++) {
+        wisp__part *p = ctx->part + (thread + i) % ctx->parts;
+        block = wisp__take(&p->taken, p->begin, p->end);
     }
-    return -1;
+    return block;
 }
 #endif
