@@ -38,35 +38,37 @@ void wisp__cascade_release(const wisp_mat *A, const wisp__cascade *c);
 
 /* ---- depth.c: how many steps are interleaved, where that is left to the library ----------------- */
 
-/* Runs of steps that are alike. */
+/* Runs of steps that are alike. Without padding, as they are compared whole. */
 typedef struct {
     wisp_type type;
     int width, sums;
     unsigned terms;
     int64_t cache_budget; /* 0: that of the context */
+    wisp__rates rates;    /* by which the model chooses */
 } wisp__steps_like;
 
 /* What is known of depths 1, 2, 4, .. for them. */
 enum { WISP__DEPTHS = 5 };
 typedef struct {
     wisp__steps_like like;
-    wisp__rates rates; /* by which the model chose */
-    int known;         /* depths that are candidates; 0: this place is free */
-    bool ended;        /* there are no more */
+    int candidates; /* depths; 0: this place is free */
+    bool ended;     /* there are no more */
     int best;
     int tries[WISP__DEPTHS];
     double ratio[WISP__DEPTHS]; /* of the time of a step to that of the best depth just before, as lately tried */
     double seconds;             /* of a step of the best one, if that was the last turn; else 0 */
-    int64_t turns, next, challenges, last_use;
+    int64_t turns;              /* so far */
+    int64_t next;               /* the turn from which on another depth is due */
+    int64_t challenges;         /* turns of other depths */
+    int64_t last_use;           /* counted in takes */
 } wisp__tuning;
 
-/* The depth of the next `steps` steps, and the order for it (NULL: one sweep after the other), to be released. */
+/* The depth of the next `steps` steps, as an order for it (NULL: one sweep after the other), to be released. */
 wisp_status wisp__depth_take(const wisp_mat *A, const wisp__steps_like *like, int steps, const wisp__cascade **c);
-/* How long each of them took. */
+/* How long each of them took; 0: not known. */
 void wisp__depth_tell(const wisp_mat *A, const wisp__steps_like *like, int depth, double seconds);
-/* The largest that there is, and the one that is best by now, for so many steps; 1 if nothing is known. */
-int wisp__depth_most(const wisp_mat *A, const wisp__steps_like *like, int steps);
-int wisp__depth_best(const wisp_mat *A, const wisp__steps_like *like, int steps);
+/* The largest depth that there is for so many steps, and the one that is best by now; 1 if nothing is known. */
+void wisp__depth_known(const wisp_mat *A, const wisp__steps_like *like, int steps, int *most, int *best);
 
 /* ---- for the files of the cascade alone -------------------------------------------------------- */
 

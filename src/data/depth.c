@@ -6,43 +6,42 @@
 #include <math.h>
 #include <string.h>
 
-enum { TRIES = 2, PATIENCE = 2, EVERY = 32, SELDOM = 4 };
+enum {
+    TRIES = 2,    /* that a depth has before it is judged */
+    PATIENCE = 2, /* turns of the first choice before another depth has one */
+    EVERY = 32,   /* turns between challenges later on */
+    SELDOM = 7    /* a hopeless depth has a turn at every so many only: with no factor of the number of depths */
+};
 static const double clearly = 0.97; /* more steps hold more of the cache, which others use as well */
-static const double hopeless = 1.3; /* such a depth is tried at every SELDOM-th challenge only */
+static const double hopeless = 1.3;
 
-static wisp__tuning *find(struct wisp__cascades *s, const wisp__steps_like *like, const wisp__rates *rates)
+static wisp__tuning *find(struct wisp__cascades *s, const wisp__steps_like *like)
 {
-    for (int i = 0; i < WISP__TUNINGS; i++) {
-        wisp__tuning *t = &s->tuning[i];
-        const wisp__steps_like *l = &t->like;
-        if (t->known > 0 && l->type == like->type && l->width == like->width && l->sums == like->sums &&
-            l->terms == like->terms && l->cache_budget == like->cache_budget &&
-            !memcmp(&t->rates, rates, sizeof *rates))
-            return t;
-    }
+    for (int i = 0; i < WISP__TUNINGS; i++)
+        if (s->tuning[i].candidates > 0 && !memcmp(&s->tuning[i].like, like, sizeof *like)) return &s->tuning[i];
     return NULL;
 }
 
 /* In the place of the one that was not used for longest. */
-static wisp__tuning *begin(struct wisp__cascades *s, const wisp__steps_like *like, const wisp__rates *rates)
+static wisp__tuning *begin(struct wisp__cascades *s, const wisp__steps_like *like)
 {
     wisp__tuning *t = s->tuning;
     for (int i = 1; i < WISP__TUNINGS; i++)
         if (s->tuning[i].last_use < t->last_use) t = &s->tuning[i];
-    *t = (wisp__tuning){.like = *like, .rates = *rates, .known = 1, .next = PATIENCE};
+    *t = (wisp__tuning){.like = *like, .candidates = 1, .next = PATIENCE};
     return t;
 }
 
 /* Deeper candidates, as long as the model finds more steps to take clearly less time; the first that does not is the
    last one. Until others have had their turns the best is that of the model. */
-static wisp_status look(const wisp_mat *A, wisp__tuning *t, int steps)
+static wisp_status add_candidates(const wisp_mat *A, wisp__tuning *t, int steps)
 {
     const wisp__steps_like *l = &t->like;
     const wisp__cascade *c, *best = NULL;
     wisp_status status = WISP_OK;
     if (t->best > 0) WISP_TRY(wisp__cascade_find(A, l->type, l->width, 1 << t->best, l->cache_budget, &best));
-    while (!t->ended && t->known < WISP__DEPTHS && 1 << t->known <= steps) {
-        WISP_TRY(wisp__cascade_find(A, l->type, l->width, 1 << t->known, l->cache_budget, &c));
+    while (!t->ended && t->candidates < WISP__DEPTHS && 1 << t->candidates <= steps) {
+        WISP_TRY(wisp__cascade_find(A, l->type, l->width, 1 << t->candidates, l->cache_budget, &c));
         t->ended = !c;
         if (!c) break;
         const bool better = !c->why && (!best || c->step.seconds <= clearly * best->step.seconds);
@@ -50,22 +49,22 @@ static wisp_status look(const wisp_mat *A, wisp__tuning *t, int steps)
         wisp__cascade_release(A, better ? best : c);
         if (better) {
             best = c;
-            if (t->challenges == 0) t->best = t->known;
+            if (t->challenges == 0) t->best = t->candidates, t->seconds = 0;
         }
-        t->known++;
+        t->candidates++;
     }
 out:
     wisp__cascade_release(A, best);
     return status;
 }
 
-/* Another depth than the best one: one that had few tries, or the one that the last challenge came before. */
+/* Another depth than the best one: one that had few tries, else all in turn. */
 static int challenger(const wisp__tuning *t, int steps)
 {
-    for (int i = 0; i < t->known; i++)
+    for (int i = 0; i < t->candidates; i++)
         if (i != t->best && 1 << i <= steps && t->tries[i] < TRIES) return i;
-    for (int n = 1; n <= t->known; n++) {
-        const int i = (int)((t->challenges + n) % t->known);
+    for (int n = 1; n <= t->candidates; n++) {
+        const int i = (int)((t->challenges + n) % t->candidates);
         if (i != t->best && 1 << i <= steps && (t->ratio[i] < hopeless || t->challenges % SELDOM == 0)) return i;
     }
     return t->best;
@@ -81,8 +80,8 @@ static int fitting(int i, int steps)
 static int choose(wisp__tuning *t, int steps)
 {
     int i = fitting(t->best, steps);
-    if (i < t->best || 1 << (t->known - 1) > steps) return i; /* what is left over at the end tells nothing */
-    if (t->turns++ < t->next || t->seconds == 0 || t->known == 1) return i;
+    if (i < t->best || 1 << (t->candidates - 1) > steps) return i; /* what is left over at the end tells nothing */
+    if (t->turns++ < t->next || t->seconds == 0 || t->candidates == 1) return i;
     i = challenger(t, steps);
     t->challenges++;
     t->next = t->turns + EVERY;
@@ -93,14 +92,12 @@ wisp_status wisp__depth_take(const wisp_mat *A, const wisp__steps_like *like, in
 {
     struct wisp__cascades *s = A->cascades;
     wisp_status status;
-    wisp__rates rates;
     *c = NULL;
-    wisp__rates_find(A->ctx, &rates);
     pthread_mutex_lock(&s->tuning_lock);
-    wisp__tuning *t = find(s, like, &rates);
-    if (!t) t = begin(s, like, &rates);
+    wisp__tuning *t = find(s, like);
+    if (!t) t = begin(s, like);
     t->last_use = ++s->takes;
-    WISP_TRY(look(A, t, steps));
+    WISP_TRY(add_candidates(A, t, steps));
     WISP_TRY(wisp__cascade_find(A, like->type, like->width, 1 << choose(t, steps), like->cache_budget, c));
 out:
     pthread_mutex_unlock(&s->tuning_lock);
@@ -111,7 +108,7 @@ out:
 static void promote(wisp__tuning *t, int i)
 {
     const double ratio = t->ratio[i];
-    for (int j = 0; j < t->known; j++) t->ratio[j] /= ratio;
+    for (int j = 0; j < t->candidates; j++) t->ratio[j] /= ratio;
     t->ratio[t->best] = 1 / ratio;
     t->tries[t->best] = 0;
     t->best = i;
@@ -124,44 +121,29 @@ static void compare(wisp__tuning *t, int i, double seconds)
     t->seconds = 0;
     if (ratio > hopeless) t->tries[i] = TRIES;
     if (t->tries[i] >= TRIES && t->ratio[i] < clearly) promote(t, i);
-    for (int j = 0; j < t->known; j++)
+    for (int j = 0; j < t->candidates; j++)
         if (j != t->best && t->tries[j] < TRIES) t->next = t->turns;
 }
 
 void wisp__depth_tell(const wisp_mat *A, const wisp__steps_like *like, int depth, double seconds)
 {
     struct wisp__cascades *s = A->cascades;
-    wisp__rates rates;
-    wisp__rates_find(A->ctx, &rates);
+    const int i = __builtin_ctz((unsigned)depth);
     pthread_mutex_lock(&s->tuning_lock);
-    wisp__tuning *t = find(s, like, &rates);
-    int i = 0;
-    while (1 << i < depth) i++;
+    wisp__tuning *t = find(s, like);
     if (t && i == t->best)
         t->seconds = seconds;
-    else if (t && i < t->known && t->seconds > 0 && seconds > 0)
+    else if (t && i < t->candidates && t->seconds > 0 && seconds > 0)
         compare(t, i, seconds);
     pthread_mutex_unlock(&s->tuning_lock);
 }
 
-static int number(const wisp_mat *A, const wisp__steps_like *like, int steps, bool most)
+void wisp__depth_known(const wisp_mat *A, const wisp__steps_like *like, int steps, int *most, int *best)
 {
     struct wisp__cascades *s = A->cascades;
-    wisp__rates rates;
-    wisp__rates_find(A->ctx, &rates);
     pthread_mutex_lock(&s->tuning_lock);
-    const wisp__tuning *t = find(s, like, &rates);
-    const int i = !t ? 0 : fitting(most ? t->known - 1 : t->best, steps);
+    const wisp__tuning *t = find(s, like);
+    *most = t ? 1 << fitting(t->candidates - 1, steps) : 1;
+    *best = t ? 1 << fitting(t->best, steps) : 1;
     pthread_mutex_unlock(&s->tuning_lock);
-    return 1 << i;
-}
-
-int wisp__depth_most(const wisp_mat *A, const wisp__steps_like *like, int steps)
-{
-    return number(A, like, steps, true);
-}
-
-int wisp__depth_best(const wisp_mat *A, const wisp__steps_like *like, int steps)
-{
-    return number(A, like, steps, false);
 }

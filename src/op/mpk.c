@@ -10,8 +10,10 @@ typedef struct {
     wisp_blk *const *v;
     int stored;
     const wisp_mpk_opts *o;
+    bool tunes; /* the depth is left to the library, for steps like these: */
+    wisp__steps_like like;
     int most;                     /* steps that may be scheduled together */
-    int depth;                    /* of these, the number that is: */
+    int depth;                    /* steps that are interleaved now: */
     const wisp__cascade *cascade; /* for `depth` steps; NULL: one sweep after the other */
     wisp__step *step;             /* [most] */
     wisp__sweep *sweep;
@@ -142,26 +144,25 @@ static wisp_status schedule_cascade(const mpk *m, int count)
 
 /* ---- depth ----------------------------------------------------------------------------------- */
 
-static wisp__steps_like like(const mpk *m)
+static void set_like(mpk *m)
 {
     const wisp_mpk_opts *o = m->o;
     const wisp_blk *x = block(m, 0);
-    return (wisp__steps_like){x->type, x->width, o->sums, o->terms, o->cache_budget};
+    m->tunes = o->depth == 0 && o->steps > 1;
+    m->like = (wisp__steps_like){
+        .type = x->type, .width = x->width, .sums = o->sums, .terms = o->terms, .cache_budget = o->cache_budget};
+    wisp__rates_find(m->A->ctx, &m->like.rates);
 }
 
 /* How many of the next `steps` steps are interleaved at a time: the depth asked for, or what is found best. */
 static wisp_status choose_depth(mpk *m, int steps)
 {
-    const wisp_mpk_opts *o = m->o;
-    const wisp_blk *x = block(m, 0);
-    const wisp__steps_like l = like(m);
-    wisp_status status = WISP_OK;
+    const wisp__steps_like *l = &m->like;
     wisp__cascade_release(m->A, m->cascade);
     m->cascade = NULL;
-    if (o->depth > 1)
-        status = wisp__cascade_find(m->A, x->type, x->width, WISP__MIN(o->depth, steps), o->cache_budget, &m->cascade);
-    else if (o->depth == 0)
-        status = wisp__depth_take(m->A, &l, steps, &m->cascade);
+    const wisp_status status = m->tunes ? wisp__depth_take(m->A, l, steps, &m->cascade)
+                                        : wisp__cascade_find(m->A, l->type, l->width, WISP__MIN(m->o->depth, steps),
+                                                             l->cache_budget, &m->cascade);
     m->depth = m->cascade ? m->cascade->steps : 1;
     return status;
 }
@@ -244,30 +245,32 @@ wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wi
     enum { TURN = 1 << (WISP__DEPTHS - 1) }; /* steps between two choices of depth */
     mpk m = {.A = A, .v = v, .stored = stored, .o = opts, .depth = 1};
     const int steps = opts->steps;
-    bool chosen = opts->depth == 0;
     wisp_status status;
     WISP_TRY(check_options(&m));
     WISP_TRY(check_blocks(&m));
-    WISP_TRY(choose_depth(&m, chosen ? WISP__MIN(TURN, steps) : steps));
-    const wisp__steps_like l = like(&m);
-    m.most = chosen ? wisp__depth_most(A, &l, steps) : m.depth;
+    set_like(&m);
+    const int turn = m.tunes ? TURN : steps;
+    int most, best;
+    WISP_TRY(choose_depth(&m, WISP__MIN(turn, steps)));
+    wisp__depth_known(A, &m.like, steps, &most, &best);
+    m.most = m.tunes ? most : m.depth;
     status = reserve(&m);
     if (status == WISP_ERR_NOMEM && m.most > 1) { /* the partial dots of several steps */
-        wisp__cascade_release(A, m.cascade);
-        m.cascade = NULL;
-        m.most = m.depth = 1;
-        chosen = false;
+        m.tunes = false;
+        m.most = 1;
+        WISP_TRY(choose_depth(&m, 1));
         status = reserve(&m);
     }
     WISP_TRY(status);
     for (int first = 0, count; first < steps; first += count) {
         double seconds;
-        count = chosen ? WISP__MIN(TURN, steps - first) : steps;
-        if (chosen && first > 0) WISP_TRY(choose_depth(&m, count));
+        count = m.tunes ? WISP__MIN(turn, steps - first) : steps;
+        if (m.tunes && first > 0) WISP_TRY(choose_depth(&m, count));
         WISP_TRY(run(&m, first, count, &seconds));
-        if (chosen) wisp__depth_tell(A, &l, m.depth, seconds);
+        if (m.tunes) wisp__depth_tell(A, &m.like, m.depth, seconds);
     }
-    if (opts->interleaved) *opts->interleaved = chosen ? wisp__depth_best(A, &l, steps) : m.depth;
+    wisp__depth_known(A, &m.like, steps, &most, &best);
+    if (opts->interleaved) *opts->interleaved = m.tunes ? best : m.depth;
     if (opts->terms & WISP__DOTS) status = reduce(&m);
 out:
     wisp__cascade_release(A, m.cascade);

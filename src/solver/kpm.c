@@ -18,8 +18,7 @@ typedef struct kpm {
     wisp_blk *v, *w, *u; /* |nu_m>; |nu_m-1>, which becomes |nu_m+1>; u for the naive variant alone */
     int width;           /* their columns */
     int powers;          /* steps per call */
-    int depth;           /* of them that are to be interleaved; 0: as it is found best */
-    int interleaved;     /* that were, in the last whole call */
+    int interleaved;     /* of them that were, mostly, as of the last whole call */
     wisp_scalar *factor; /* [3][powers]: alpha, beta, gamma of these steps */
     wisp_scalar *dot;    /* [powers][3][width] of one call, as wisp_mpk gives them */
     double *eta;         /* [moments][width] all dots of the batch: <nu_m|nu_m> and <nu_m+1|nu_m> in turn */
@@ -48,7 +47,7 @@ static wisp_status steps_fused(kpm *k, int64_t first, int count)
                        .gamma = gamma,
                        .terms = WISP_DOT_XX | WISP_DOT_XY,
                        .dot = k->dot,
-                       .depth = k->depth,
+                       .depth = k->opts->powers, /* 0: left to wisp_mpk */
                        .cache_budget = k->opts->cache_budget,
                        .interleaved = count == k->powers ? &k->interleaved : NULL};
     if (!k->opts->reduce_each_step) o.terms |= WISP_NOREDUCE;
@@ -292,7 +291,6 @@ wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *op
              .bounds = m->bounds,
              .vectors = wisp__kpm_vectors(&full, info.rows),
              .powers = m->powers,
-             .depth = wisp__kpm_tunes(&full, wisp__kpm_vectors(&full, info.rows)) ? 0 : m->powers,
              .interleaved = 1,
              .steps = full.variant == WISP_KPM_NAIVE ? step_naive : steps_fused,
              .sweep_flops = sweep.flops};

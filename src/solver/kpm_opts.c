@@ -37,16 +37,19 @@ int wisp_kpm_width(wisp_type matrix_type, int64_t rows, const wisp_kpm_opts *opt
     return wisp__kpm_width(&full, wisp__kpm_vectors(&full, rows));
 }
 
-bool wisp__kpm_tunes(const wisp_kpm_opts *full, int64_t vectors)
+/* Steps of a call, of which as many are interleaved as wisp_mpk finds best, if that has so many calls at least to find
+   out in; a shorter run does not make orders of interleaved steps. */
+enum { LONG_POWERS = 8, LONG_CALLS = 12 };
+static bool is_long(const wisp_kpm_opts *full, int64_t vectors)
 {
-    const int64_t width = wisp__kpm_width(full, vectors), calls = full->moments / 2 / WISP__KPM_DEPTH;
+    const int64_t width = wisp__kpm_width(full, vectors), calls = full->moments / 2 / LONG_POWERS;
     return full->variant == WISP_KPM_BLOCKED && full->powers == 0 && !full->reduce_each_step && width > 0 &&
-           calls * (vectors / width) >= WISP__KPM_CALLS;
+           calls * (vectors / width) >= LONG_CALLS;
 }
 
 int wisp__kpm_powers(const wisp_kpm_opts *full, int64_t vectors)
 {
-    if (wisp__kpm_tunes(full, vectors)) return WISP__KPM_DEPTH;
+    if (is_long(full, vectors)) return LONG_POWERS;
     if (full->variant == WISP_KPM_NAIVE || full->powers == 0) return 1;
     const int64_t sweeps = full->moments / 2;
     return full->powers < sweeps ? full->powers : (int)sweeps;

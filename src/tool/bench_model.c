@@ -160,8 +160,8 @@ static bench_prediction predict_sweep(const bench_runner *r, const bench_limits 
     return best;
 }
 
-/* Of p interleaved steps one has its data from memory, the others from cache: 1/P = (1/p)/P_memory + (1 - 1/p)/P_cache
-   (Panzlaff 2024, eq. 4.8, whose text lost the first factor). */
+/* Of p interleaved steps (of a call of more, maybe) one has its data from memory, the others from cache: 1/P =
+   (1/p)/P_memory + (1 - 1/p)/P_cache (Panzlaff 2024, eq. 4.8, whose text lost the first factor). */
 bench_prediction bench_predict(const bench_runner *r, const bench_limits *l)
 {
     const bench_prediction sweep = predict_sweep(r, l);

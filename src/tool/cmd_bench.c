@@ -47,7 +47,7 @@ static int check_variants(tool *t, bench_op op)
         return tool_usage(t, "wisp bench tsm has no matrix, so --against names a variant");
     if (op == BENCH_TSM && !variant)
         return tool_usage(t, "--against needs --variant for wisp bench tsm: which of its operations is compared");
-    const bool plain = o->against_what == AGAINST_PLAIN, only_plain = o->depths[0] == 1 && !o->depths[1];
+    const bool plain = o->against_what == AGAINST_PLAIN, only_plain = o->powers_list[0] == 1 && !o->powers_list[1];
     if (plain && op != BENCH_MPK) return tool_usage(t, "--against plain is there for wisp bench mpk alone");
     if ((plain && only_plain) || (o->against_what == AGAINST_VARIANT && o->against == o->bench_variant) ||
         (o->against_what == AGAINST_ORDER && o->against == o->order) ||
@@ -105,11 +105,11 @@ static int check_options(tool *t, bench_op *op)
 
 static void set_lists(options *o, bench_op op)
 {
-    static const int64_t usual[] = {1, 4, 8, 16, 32, 0}, depths[] = {1, 2, 4, 8, 16, 0};
+    static const int64_t usual[] = {1, 4, 8, 16, 32, 0}, powers_list[] = {1, 2, 4, 8, 16, 0};
     if (!o->widths[0]) memcpy(o->widths, op == BENCH_TSM ? usual + 1 : usual, op == BENCH_TSM ? 5 * 8 : sizeof usual);
     if (op == BENCH_SPMV) o->widths[1] = 0;
-    if (op != BENCH_MPK) o->depths[0] = 1;
-    if (!o->depths[0]) memcpy(o->depths, depths, sizeof depths);
+    if (op != BENCH_MPK) o->powers_list[0] = 1;
+    if (!o->powers_list[0]) memcpy(o->powers_list, powers_list, sizeof powers_list);
     if (!o->types[0] && op == BENCH_TSM) o->types[0] = WISP_D, o->types[1] = WISP_Z, o->types[2] = 0;
 }
 
@@ -220,12 +220,12 @@ static int run_cases(tool *t, bench *b, bool count_only)
     int rc = EXIT_FINE;
     for (int i = 0; (o->types[i] || (i == 0 && count_only)) && !rc; i++) /* the matrix's type may not be known yet */
         for (int j = 0; o->widths[j] && !rc; j++)
-            for (int k = 0; o->depths[k] && !rc; k++)
-                for (int l = 0; (l == 0 || (o->depths[k] > 1 && o->budgets[l])) && !rc; l++) {
+            for (int k = 0; o->powers_list[k] && !rc; k++)
+                for (int l = 0; (l == 0 || (o->powers_list[k] > 1 && o->budgets[l])) && !rc; l++) {
                     int64_t budget = 0;
                     if (!count_only) rc = machine_budget(t, &b->machine, o->budgets[l], &budget);
                     if (!rc)
-                        rc = run_width(t, b, (wisp_type)o->types[i], (int)o->widths[j], (int)o->depths[k], budget,
+                        rc = run_width(t, b, (wisp_type)o->types[i], (int)o->widths[j], (int)o->powers_list[k], budget,
                                        count_only);
                 }
     return rc;

@@ -87,7 +87,7 @@ static const option_def table[] = {
      "block widths, one row each (spmv: 1; tsm: 4,8,16,32; else\n1,4,8,16,32)"},
     {NULL, "types", 0, "s,d,c,z", parse_types, CMD_BENCH, false, AT(types), 0, 0,
      "of the blocks: single, double, complex single, complex\ndouble (that of the matrix; tsm: d,z)"},
-    {NULL, "powers", 0, "P,P,..", parse_list, CMD_BENCH, false, AT(depths), 1, 256,
+    {NULL, "powers", 0, "P,P,..", parse_list, CMD_BENCH, false, AT(powers_list), 1, 256,
      "mpk: steps of a call, one row each; 1: one sweep after the\nother (1,2,4,8,16)"},
     {NULL, "depth", 0, "N", parse_count, CMD_BENCH, false, AT(depth), 0, 256,
      "mpk: of these, how many are interleaved at a time, at most all\n(as the library chooses: 0)"},

@@ -35,7 +35,7 @@ typedef struct {
     int order, format;                        /* those of wisp.h; one more: all */
     int bench_variant, against_what, against; /* the latter: the number of the variant, order or format */
     int64_t repeats, rows, depth;
-    int64_t widths[LIST], types[LIST], thread_counts[LIST], depths[LIST]; /* lists that end with 0 */
+    int64_t widths[LIST], types[LIST], thread_counts[LIST], powers_list[LIST]; /* lists that end with 0 */
     int64_t budgets[LIST]; /* likewise: bytes of cache, or below 0 thousandths of a percent */
     bool measure, gemm_child, blas_child;
     bool json, plan, quiet, help, list, array, pattern, random, all;
