@@ -116,7 +116,7 @@ json all.json 'all(r["against"] == "order=natural" for r in rows if "ratio" in r
 # Several steps at a time: what one of them must move is less than alone, what it computes is not.
 ok bench mpk $topi --widths 2,3 --powers 1,3,4 --against plain --format sell --repeats 7 -o m.json $(draw m.svg)
 grep -q '^variant *width *powers .*ratio' out || fail "no table of powers"
-drawn m.svg roofline "interleaved steps" "chebyshev, width 2" "chebyshev, width 3" model ZGEMM
+drawn m.svg roofline "steps of a call" "chebyshev, width 2" "chebyshev, width 3" model ZGEMM
 json m.json "all(row(r, 'mpk', '$topi') and r['variant'] == 'chebyshev' for r in rows)"
 json m.json '[(r["width"], r["powers"]) for r in rows] == [(w, p) for w in (2, 3) for p in (1, 3, 1, 4, 1)]'
 json m.json 'all((r["powers"] > 1) == ("ratio" in r) and r.get("against", "plain") == "plain" for r in rows)'

@@ -35,7 +35,7 @@ typedef struct {
     wisp_kpm_variant variant; /* the same moments three ways: figures 5, 4 and 3 of the KPM paper */
     int width;                /* columns per block (blocked); 0: see wisp_kpm_width */
     int powers;               /* steps of the recurrence that wisp_mpk is given at once, and interleaves (blocked, */
-                              /* fused); 0: chosen: a long blocked run tries some while it works */
+                              /* fused); 0: chosen: a long blocked run leaves it to wisp_mpk, others take 1 */
     int64_t cache_budget;     /* as in wisp_mpk_opts */
     int reduce_each_step;     /* 0: one reduction at the very end */
     wisp_type type; /* of the block vectors; DEFAULT: the matrix's; complex or double also for a real or single one */
@@ -112,7 +112,7 @@ enum { WISP_EVOLVE_POWERS = 8 };
 typedef struct {
     double tolerance; /* of ||psi(t) - exact|| / ||psi(0)||, column by column; 0: 1e-10, 1e-4 in single precision */
     int powers;       /* steps of the recurrence per call of wisp_mpk, interleaved; 0: WISP_EVOLVE_POWERS per call, */
-                      /* interleaved where a model of time finds it useful */
+                      /* interleaved as wisp_mpk finds best */
     int at_once;      /* times that share one sequence of vectors, each with a block of its own, 1 to 8; 0: chosen */
     int64_t cache_budget; /* as in wisp_mpk_opts */
     uint64_t seed;        /* of the Lanczos starts */

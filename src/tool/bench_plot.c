@@ -219,7 +219,7 @@ static void write_sweep(const picture *p, FILE *f)
     const char *name_of_x = !strcmp(p->sweep, "width")          ? "block width"
                             : !strcmp(p->sweep, "cache_budget") ? "cache budget in MB"
                             : p->bytes                          ? "matrix size in MB"
-                                                                : "interleaved steps";
+                                                                : "steps of a call";
     fprintf(f,
             "set title 'rate over %s' offset 0,-0.5\nset logscale x 2\nset xrange [*:*]\nset autoscale x\n"
             "set offsets graph 0.06, graph 0.06, 0, 0\nset xlabel '%s'\n",
