@@ -52,7 +52,7 @@ static int turn(fixture *f, const double seconds[WISP__DEPTHS])
     REF_OK(f->ctx, wisp__depth_take(f->A, &f->like, STEPS, &c));
     const int depth = c ? c->steps : 1;
     wisp__cascade_release(f->A, c);
-    wisp__depth_tell(f->A, &f->like, depth, seconds[__builtin_ctz((unsigned)depth)]);
+    wisp__depth_tell(f->A, &f->like, STEPS, depth, seconds[__builtin_ctz((unsigned)depth)]);
     f->turns[depth]++;
     return depth;
 }
@@ -121,6 +121,12 @@ static void few_steps(void **state)
             wisp__cascade_release(f.A, c);
         }
     const int before = best(&f);
+    for (int i = 0; i < 100; i++) { /* what is left over of longer runs */
+        REF_OK(f.ctx, wisp__depth_take(f.A, &f.like, deepest - 1, &c));
+        wisp__depth_tell(f.A, &f.like, deepest - 1, c ? c->steps : 1, 1e-9);
+        wisp__cascade_release(f.A, c);
+    }
+    assert_int_equal(best(&f), before);
     for (int width = 1; width <= 8; width++) { /* more than are kept */
         wisp__steps_like other = f.like;
         other.width = width;

@@ -417,7 +417,8 @@ typedef struct { /* v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1], k < s
    are types, maps and refusals; no two blocks of v and z may overlap. After a failure or a cancel the blocks hold
    anything. */
 WISP_API wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wisp_mpk_opts *opts);
-/* Bytes, about, that wisp_mpk with dots holds beside matrix and blocks, for a matrix that was made for this width. */
+/* Bytes, about, that wisp_mpk with dots holds beside matrix and blocks, for a matrix that was made for this width; */
+/* depth as in wisp_mpk_opts. */
 WISP_API int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth);
 
 typedef struct {

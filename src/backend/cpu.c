@@ -109,6 +109,7 @@ typedef struct {
     const wisp__grid *grid;
     double *partial;
     size_t dot_size;
+    wisp__shares shares;
 } spmmv_run;
 
 /* First block of a part: the blocks' running weight reaches its fraction of the total. */
@@ -132,10 +133,10 @@ static int64_t first_block(const wisp__grid *g, int part, int parts)
 
 static void spmmv_thread(void *arg, int thread, int threads)
 {
-    const spmmv_run *r = arg;
+    spmmv_run *r = arg;
     const wisp__grid *g = r->grid;
     (void)threads;
-    for (int64_t i; (i = wisp__part_next(r->ctx, thread)) >= 0 && !wisp__cancelled(r->ctx);)
+    for (int64_t i; (i = wisp__share_next(&r->shares, thread)) >= 0 && !wisp__cancelled(r->ctx);)
         wisp__run_block(r->fn, r->p, g, g->order ? g->order[i] : i, r->partial, r->dot_size);
 }
 
@@ -143,10 +144,12 @@ static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__spmmv_fn fn, const wisp
                                     const wisp__grid *grid, double *partial, size_t dot_size)
 {
     const bool little = grid->blocks == 1;
-    spmmv_run run = {ctx, fn, p, grid, partial, dot_size};
-    ctx->parts = little || wisp__side_by_side(ctx, p->width) ? 1 : ctx->threads;
-    for (int i = 0; i < ctx->parts; i++)
-        wisp__part_set(ctx, i, first_block(grid, i, ctx->parts), first_block(grid, i + 1, ctx->parts));
+    const int shares = little || wisp__side_by_side(ctx, p->width) ? 1 : WISP__MIN(ctx->threads, WISP__MOST_SHARES);
+    spmmv_run run; /* the shares in use are set */
+    run.ctx = ctx, run.fn = fn, run.p = p, run.grid = grid, run.partial = partial, run.dot_size = dot_size;
+    run.shares.count = shares;
+    for (int i = 0; i < shares; i++)
+        wisp__share_set(&run.shares, i, first_block(grid, i, shares), first_block(grid, i + 1, shares));
     return wisp__whole(ctx, "multiplying", wisp__run_some(ctx, little, spmmv_thread, &run));
 }
 

@@ -25,9 +25,7 @@ wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
     ctx->comm = &wisp__comm_serial;
     ctx->backend = &wisp__backend_cpu;
     wisp__team_open(ctx);
-    ctx->part = aligned_alloc(_Alignof(wisp__part), (size_t)ctx->threads * sizeof *ctx->part);
-    wisp_status status = ctx->part ? ctx->backend->open(ctx)
-                                   : wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for %d threads", ctx->threads);
+    wisp_status status = ctx->backend->open(ctx);
     if (status != WISP_OK) {
         wisp_ctx_log(ctx, WISP_LOG_WARN, "%s", ctx->message);
         wisp_ctx_free(ctx);
@@ -44,7 +42,6 @@ void wisp_ctx_free(wisp_ctx *ctx)
     wisp_free(ctx, ctx->scratch);
     wisp_free(ctx, ctx->stream);
     wisp__team_close(ctx);
-    free(ctx->part);
     pthread_mutex_destroy(&ctx->lock);
     free(ctx);
 }

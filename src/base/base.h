@@ -24,17 +24,9 @@ typedef struct {
     double l2_bytes;       /* of the second-level caches together */
 } wisp__rates;
 
-/* A thread's part of the blocks of work of the running op; see wisp__part_next. On a cache line of its own. */
-typedef struct {
-    _Alignas(64) atomic_int taken;
-    int64_t begin, end;
-} wisp__part;
-
 struct wisp_ctx {
     wisp_ctx_opts opts;
     int threads;
-    wisp__part *part; /* [threads], of which there are */
-    int parts;
     cpu_set_t allowed_cpus; /* before we pinned the team */
     bool pinned;
     bool one_node;       /* the threads share one memory node, as far as is known */

@@ -43,7 +43,8 @@ typedef struct {
     wisp_type type;
     int width, sums;
     unsigned terms;
-    int64_t cache_budget; /* 0: that of the context */
+    int64_t cache_budget; /* asked for; 0: that of the context */
+    int64_t cache;        /* what that is */
     wisp__rates rates;    /* by which the model chooses */
 } wisp__steps_like;
 
@@ -65,8 +66,8 @@ typedef struct {
 
 /* The depth of the next `steps` steps, as an order for it (NULL: one sweep after the other), to be released. */
 wisp_status wisp__depth_take(const wisp_mat *A, const wisp__steps_like *like, int steps, const wisp__cascade **c);
-/* How long each of them took; 0: not known. */
-void wisp__depth_tell(const wisp_mat *A, const wisp__steps_like *like, int depth, double seconds);
+/* How long each of them took, with that depth; 0: not known. */
+void wisp__depth_tell(const wisp_mat *A, const wisp__steps_like *like, int steps, int depth, double seconds);
 /* The largest depth that there is for so many steps, and the one that is best by now; 1 if nothing is known. */
 void wisp__depth_known(const wisp_mat *A, const wisp__steps_like *like, int steps, int *most, int *best);
 

@@ -42,8 +42,7 @@ static wisp_status add_candidates(const wisp_mat *A, wisp__tuning *t, int steps)
     if (t->best > 0) WISP_TRY(wisp__cascade_find(A, l->type, l->width, 1 << t->best, l->cache_budget, &best));
     while (!t->ended && t->candidates < WISP__DEPTHS && 1 << t->candidates <= steps) {
         WISP_TRY(wisp__cascade_find(A, l->type, l->width, 1 << t->candidates, l->cache_budget, &c));
-        t->ended = !c;
-        if (!c) break;
+        if (!c) break; /* there is none, or no memory for it now */
         const bool better = !c->why && (!best || c->step.seconds <= clearly * best->step.seconds);
         t->ended = best && !better;
         wisp__cascade_release(A, better ? best : c);
@@ -77,10 +76,13 @@ static int fitting(int i, int steps)
     return i;
 }
 
+/* What is left over at the end of a run tells nothing. */
+static bool is_turn(const wisp__tuning *t, int steps) { return 1 << (t->candidates - 1) <= steps; }
+
 static int choose(wisp__tuning *t, int steps)
 {
     int i = fitting(t->best, steps);
-    if (i < t->best || 1 << (t->candidates - 1) > steps) return i; /* what is left over at the end tells nothing */
+    if (!is_turn(t, steps)) return i;
     if (t->turns++ < t->next || t->seconds == 0 || t->candidates == 1) return i;
     i = challenger(t, steps);
     t->challenges++;
@@ -125,12 +127,13 @@ static void compare(wisp__tuning *t, int i, double seconds)
         if (j != t->best && t->tries[j] < TRIES) t->next = t->turns;
 }
 
-void wisp__depth_tell(const wisp_mat *A, const wisp__steps_like *like, int depth, double seconds)
+void wisp__depth_tell(const wisp_mat *A, const wisp__steps_like *like, int steps, int depth, double seconds)
 {
     struct wisp__cascades *s = A->cascades;
     const int i = __builtin_ctz((unsigned)depth);
     pthread_mutex_lock(&s->tuning_lock);
     wisp__tuning *t = find(s, like);
+    if (t && !is_turn(t, steps)) t = NULL;
     if (t && i == t->best)
         t->seconds = seconds;
     else if (t && i < t->candidates && t->seconds > 0 && seconds > 0)

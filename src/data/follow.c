@@ -11,8 +11,8 @@ static bool follow(const wisp_mat *A, int64_t row, int rows)
     for (int i = 0; i < rows; i++)
         if (s->row_len[row + i] != n) return false;
     for (int64_t at = wisp__sell_at(s, A->log_c, row, 0); at < s->chunk[chunk + 1]; at += c) {
-        int32_t differ = 0;
-        for (int i = 1; i < rows; i++) differ |= s->col[at + i] ^ (s->col[at] + i);
+        uint32_t differ = 0;
+        for (int i = 1; i < rows; i++) differ |= (uint32_t)s->col[at + i] ^ ((uint32_t)s->col[at] + (uint32_t)i);
         if (differ) return false;
     }
     return true;

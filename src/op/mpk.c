@@ -5,6 +5,8 @@
 #include "op.h"
 #include <string.h>
 
+enum { TURN = 1 << (WISP__DEPTHS - 1) }; /* steps between two choices of depth */
+
 typedef struct {
     const wisp_mat *A;
     wisp_blk *const *v;
@@ -149,8 +151,12 @@ static void set_like(mpk *m)
     const wisp_mpk_opts *o = m->o;
     const wisp_blk *x = block(m, 0);
     m->tunes = o->depth == 0 && o->steps > 1;
-    m->like = (wisp__steps_like){
-        .type = x->type, .width = x->width, .sums = o->sums, .terms = o->terms, .cache_budget = o->cache_budget};
+    m->like = (wisp__steps_like){.type = x->type,
+                                 .width = x->width,
+                                 .sums = o->sums,
+                                 .terms = o->terms,
+                                 .cache_budget = o->cache_budget,
+                                 .cache = wisp_ctx_cache(m->A->ctx, NULL)};
     wisp__rates_find(m->A->ctx, &m->like.rates);
 }
 
@@ -242,7 +248,6 @@ out:
 
 wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wisp_mpk_opts *opts)
 {
-    enum { TURN = 1 << (WISP__DEPTHS - 1) }; /* steps between two choices of depth */
     mpk m = {.A = A, .v = v, .stored = stored, .o = opts, .depth = 1};
     const int steps = opts->steps;
     wisp_status status;
@@ -267,7 +272,7 @@ wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wi
         count = m.tunes ? WISP__MIN(turn, steps - first) : steps;
         if (m.tunes && first > 0) WISP_TRY(choose_depth(&m, count));
         WISP_TRY(run(&m, first, count, &seconds));
-        if (m.tunes) wisp__depth_tell(A, &m.like, m.depth, seconds);
+        if (m.tunes) wisp__depth_tell(A, &m.like, count, m.depth, seconds);
     }
     wisp__depth_known(A, &m.like, steps, &most, &best);
     if (opts->interleaved) *opts->interleaved = m.tunes ? best : m.depth;
@@ -281,6 +286,7 @@ int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth)
 {
     enum { DOTS = 6, GRAPH = 400 }; /* numbers of a column; bytes of a block in graph and orders */
     if (width < 1 || !wisp__type_ok(type)) return 0;
+    if (depth == 0) depth = TURN;
     const int64_t per = wisp__rows_per_wide_block(rows, (int64_t)wisp_type_size(type) * width);
     const int64_t blocks = (rows + per - 1) / per;
     const int64_t each = (int64_t)depth * DOTS * width * (int64_t)sizeof(double) + (depth > 1 ? GRAPH : 0);

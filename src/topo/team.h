@@ -31,21 +31,30 @@ static inline int64_t wisp__take(atomic_int *taken, int64_t begin, int64_t end)
     return i < end ? i : -1;
 }
 
-/* Blocks of work are cut into ctx->parts, one for each thread or one for all, which are set before the run. In it every
-   thread takes blocks until there are none (-1): of its own part, then what others have not begun of theirs, for cores
-   are not equally fast from moment to moment. */
-static inline void wisp__part_set(wisp_ctx *ctx, int i, int64_t begin, int64_t end)
+/* Blocks of work in shares, one for each thread (some of very many threads have one together) or one for all, which are
+   set before a run. In it every thread takes blocks until there are none (-1): of its own share, then what others have
+   not begun of theirs, for cores are not equally fast from moment to moment. */
+enum { WISP__MOST_SHARES = 64 };
+typedef struct {
+    int count;
+    struct {
+        _Alignas(64) atomic_int taken;
+        int64_t begin, end;
+    } share[WISP__MOST_SHARES];
+} wisp__shares;
+
+static inline void wisp__share_set(wisp__shares *s, int i, int64_t begin, int64_t end)
 {
-    atomic_store_explicit(&ctx->part[i].taken, 0, memory_order_relaxed);
-    ctx->part[i].begin = begin;
-    ctx->part[i].end = end;
+    atomic_init(&s->share[i].taken, 0);
+    s->share[i].begin = begin;
+    s->share[i].end = end;
 }
-static inline int64_t wisp__part_next(wisp_ctx *ctx, int thread)
+static inline int64_t wisp__share_next(wisp__shares *s, int thread)
 {
     int64_t block = -1;
-    for (int i = 0; i < ctx->parts && block < 0; i++) {
-        wisp__part *p = ctx->part + (thread + i) % ctx->parts;
-        block = wisp__take(&p->taken, p->begin, p->end);
+    for (int k = 0; k < s->count && block < 0; k++) {
+        const int i = (thread + k) % s->count;
+        block = wisp__take(&s->share[i].taken, s->share[i].begin, s->share[i].end);
     }
     return block;
 }
