@@ -3,7 +3,6 @@
 #include "backend.h"
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Neighbouring arrays and threads start a few cache lines off a power of two; see base/alloc.c. */
 enum { SKEW = 37 * 64, MOST_REPEATS = 9, ARRAYS = 3 };

@@ -58,13 +58,13 @@ out:
 }
 
 /* Another depth than the best one: one that had few tries, else all in turn. */
-static int challenger(const wisp__tuning *t, int steps)
+static int challenger(const wisp__tuning *t)
 {
     for (int i = 0; i < t->candidates; i++)
-        if (i != t->best && 1 << i <= steps && t->tries[i] < TRIES) return i;
+        if (i != t->best && t->tries[i] < TRIES) return i;
     for (int n = 1; n <= t->candidates; n++) {
         const int i = (int)((t->challenges + n) % t->candidates);
-        if (i != t->best && 1 << i <= steps && (t->ratio[i] < hopeless || t->challenges % SELDOM == 0)) return i;
+        if (i != t->best && (t->ratio[i] < hopeless || t->challenges % SELDOM == 0)) return i;
     }
     return t->best;
 }
@@ -81,10 +81,9 @@ static bool is_turn(const wisp__tuning *t, int steps) { return 1 << (t->candidat
 
 static int choose(wisp__tuning *t, int steps)
 {
-    int i = fitting(t->best, steps);
-    if (!is_turn(t, steps)) return i;
-    if (t->turns++ < t->next || t->seconds == 0 || t->candidates == 1) return i;
-    i = challenger(t, steps);
+    if (!is_turn(t, steps)) return fitting(t->best, steps);
+    if (t->turns++ < t->next || t->seconds == 0 || t->candidates == 1) return t->best;
+    const int i = challenger(t);
     t->challenges++;
     t->next = t->turns + EVERY;
     return i;

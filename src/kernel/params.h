@@ -49,8 +49,10 @@ enum {
 /* Dots are summed in registers over a strip of rows, then in double over the rows of one kernel call. */
 enum { K_STRIP = 128, K_MAX_C = 128 };
 
+/* The least C of the kernels along chunks: a register of single-precision rows in every instruction set. */
+enum { K_CHUNKED_C = 16 };
+
 /* Of so many rows: whether the columns of the first half, the second, all of them follow one another in each entry. */
-enum { K_CHUNKED_C = 16 }; /* the least C of the kernels along chunks: a register of them in every instruction set */
 enum { K_FOLLOW_ROWS = K_CHUNKED_C, K_FOLLOW_FIRST = 1, K_FOLLOW_SECOND = 2, K_FOLLOW_ALL = 4 };
 
 /* A block that y is added to. */

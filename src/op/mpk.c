@@ -14,7 +14,7 @@ typedef struct {
     const wisp_mpk_opts *o;
     bool tunes; /* the depth is left to the library, for steps like these: */
     wisp__steps_like like;
-    int most;                     /* steps that may be scheduled together */
+    int most;                     /* steps that may be scheduled together; 0: not settled yet */
     int depth;                    /* steps that are interleaved now: */
     const wisp__cascade *cascade; /* for `depth` steps; NULL: one sweep after the other */
     wisp__step *step;             /* [most] */
@@ -151,12 +151,10 @@ static void set_like(mpk *m)
     const wisp_mpk_opts *o = m->o;
     const wisp_blk *x = block(m, 0);
     m->tunes = o->depth == 0 && o->steps > 1;
-    m->like = (wisp__steps_like){.type = x->type,
-                                 .width = x->width,
-                                 .sums = o->sums,
-                                 .terms = o->terms,
-                                 .cache_budget = o->cache_budget,
-                                 .cache = wisp_ctx_cache(m->A->ctx, NULL)};
+    m->like = (wisp__steps_like){
+        .type = x->type, .width = x->width, .sums = o->sums, .terms = o->terms, .cache_budget = o->cache_budget};
+    if (!m->tunes) return; /* the rest is looked up in the machine */
+    m->like.cache = wisp_ctx_cache(m->A->ctx, NULL);
     wisp__rates_find(m->A->ctx, &m->like.rates);
 }
 
@@ -169,6 +167,10 @@ static wisp_status choose_depth(mpk *m, int steps)
     const wisp_status status = m->tunes ? wisp__depth_take(m->A, l, steps, &m->cascade)
                                         : wisp__cascade_find(m->A, l->type, l->width, WISP__MIN(m->o->depth, steps),
                                                              l->cache_budget, &m->cascade);
+    if (m->cascade && m->most > 0 && m->cascade->steps > m->most) { /* found meanwhile, by another context */
+        wisp__cascade_release(m->A, m->cascade);
+        m->cascade = NULL;
+    }
     m->depth = m->cascade ? m->cascade->steps : 1;
     return status;
 }
@@ -255,10 +257,10 @@ wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wi
     WISP_TRY(check_blocks(&m));
     set_like(&m);
     const int turn = m.tunes ? TURN : steps;
-    int most, best;
+    int best;
     WISP_TRY(choose_depth(&m, WISP__MIN(turn, steps)));
-    wisp__depth_known(A, &m.like, steps, &most, &best);
-    m.most = m.tunes ? most : m.depth;
+    if (m.tunes) wisp__depth_known(A, &m.like, steps, &m.most, &best);
+    m.most = WISP__MAX(m.most, m.depth);
     status = reserve(&m);
     if (status == WISP_ERR_NOMEM && m.most > 1) { /* the partial dots of several steps */
         m.tunes = false;
@@ -269,13 +271,14 @@ wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wi
     WISP_TRY(status);
     for (int first = 0, count; first < steps; first += count) {
         double seconds;
-        count = m.tunes ? WISP__MIN(turn, steps - first) : steps;
+        count = WISP__MIN(turn, steps - first);
         if (m.tunes && first > 0) WISP_TRY(choose_depth(&m, count));
         WISP_TRY(run(&m, first, count, &seconds));
         if (m.tunes) wisp__depth_tell(A, &m.like, count, m.depth, seconds);
     }
-    wisp__depth_known(A, &m.like, steps, &most, &best);
-    if (opts->interleaved) *opts->interleaved = m.tunes ? best : m.depth;
+    best = m.depth;
+    if (m.tunes) wisp__depth_known(A, &m.like, steps, &m.most, &best);
+    if (opts->interleaved) *opts->interleaved = best;
     if (opts->terms & WISP__DOTS) status = reduce(&m);
 out:
     wisp__cascade_release(A, m.cascade);
