@@ -1,4 +1,4 @@
-/* Hermitian matrices as lists of their entries, and calls of the op on their halves against sums over these lists. */
+/* Hermitian matrices as lists of their entries, and their halves. */
 #ifndef HALF_CASES_H
 #define HALF_CASES_H
 #include "ref.h"
@@ -6,12 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct {
-    wisp_type mat, blk;
-} combo[] = {{WISP_S, WISP_S}, {WISP_D, WISP_D}, {WISP_S, WISP_C},
-             {WISP_D, WISP_Z}, {WISP_C, WISP_C}, {WISP_Z, WISP_Z}};
-enum { COMBOS = 6, ALL_TERMS = 128, MOST_WIDTH = 33 };
 
 /* ---- Hermitian matrices as lists of their entries -------------------------------------------- */
 
@@ -150,121 +144,11 @@ static inline void herm_free(herm *h)
     free(h->ptr);
 }
 
-/* y = A x by entries: the oracle for the product alone, without a dense matrix. */
-static inline ref_mat herm_times(const herm *h, ref_mat x)
+/* The oracle's. */
+static inline ref_sparse herm_sparse(herm *h, wisp_type type)
 {
-    ref_mat y = ref_new(h->rows, x.cols);
-    for (int64_t k = 0; k < h->n; k++)
-        for (int64_t j = 0; j < x.cols; j++) REF_AT(y, h->e[k].row, j) += h->e[k].a * REF_AT(x, h->e[k].col, j);
-    return y;
-}
-
-/* ---- one call -------------------------------------------------------------------------------- */
-
-typedef struct {
-    ref_mat y, z;
-    wisp_scalar dot[3 * MOST_WIDTH];
-} result;
-
-typedef struct {
-    wisp_type blk;
-    int width;
-    unsigned terms;
-    ref_aug f;
-    cplx shift[MOST_WIDTH];
-    ref_mat x, y, z;
-} call;
-
-static inline call random_call(ref_rng *r, wisp_type blk, int64_t rows, int width, unsigned terms, int real_factors)
-{
-    const wisp_type factor = real_factors ? WISP_D : blk;
-    call c = {.blk = blk, .width = width, .terms = terms};
-    c.f =
-        (ref_aug){terms, ref_value(r, factor), ref_value(r, factor), ref_value(r, factor), ref_value(r, factor), NULL};
-    if (ref_below(r, 4) == 0) c.f.beta = 0;
-    if (ref_below(r, 4) == 0) c.f.delta = 0;
-    for (int j = 0; j < width; j++) c.shift[j] = ref_value(r, factor);
-    c.x = ref_random_block(r, blk, rows, width);
-    c.y = ref_random_block(r, blk, rows, width);
-    c.z = ref_random_block(r, blk, rows, width);
-    return c;
-}
-
-static inline void call_free(call *c) { ref_free(c->x), ref_free(c->y), ref_free(c->z); }
-static inline void result_free(result *s) { ref_free(s->y), ref_free(s->z); }
-
-/* x and y are views of some columns of wider blocks: strides differ from the width. */
-static inline result run(wisp_ctx *ctx, const wisp_mat *A, const call *c)
-{
-    result s = {0};
-    wisp_blk *wide, *tall, *x, *y, *z;
-    wisp_scalar shift[MOST_WIDTH];
-    for (int j = 0; j < c->width; j++) shift[j] = ref_scalar(c->shift[j]);
-    REF_OK(ctx, wisp_blk_create(&wide, ctx, wisp_mat_map(A), c->blk, c->width + 3));
-    REF_OK(ctx, wisp_blk_create(&tall, ctx, wisp_mat_map(A), c->blk, c->width + 1));
-    REF_OK(ctx, wisp_blk_cols(&x, wide, 2, c->width));
-    REF_OK(ctx, wisp_blk_cols(&y, tall, 1, c->width));
-    REF_OK(ctx, wisp_blk_create(&z, ctx, wisp_mat_map(A), c->blk, c->width));
-    ref_put(x, c->x);
-    ref_put(y, c->y);
-    ref_put(z, c->z);
-    if (!(c->terms & WISP_AXPBY) || c->f.beta == 0) wisp_blk_fill(y, (wisp_scalar){NAN, NAN}); /* must not be read */
-    if (c->f.delta == 0 && (c->terms & WISP_CHAIN)) wisp_blk_fill(z, (wisp_scalar){NAN, NAN});
-    wisp_aug aug = {
-        c->terms, ref_scalar(c->f.alpha), ref_scalar(c->f.beta), ref_scalar(c->f.delta), ref_scalar(c->f.eta), shift, z,
-        s.dot};
-    REF_OK(ctx, wisp_spmmv(y, A, x, &aug));
-    s.y = ref_get(y);
-    s.z = ref_get(z);
-    wisp_blk_free(x), wisp_blk_free(y), wisp_blk_free(z), wisp_blk_free(wide), wisp_blk_free(tall);
-    return s;
-}
-
-/* What must come out: as ref_spmmv, from entries instead of a dense matrix. */
-static inline void expect(const herm *h, const call *c, result *want, cplx dot[3 * MOST_WIDTH])
-{
-    ref_mat ax = herm_times(h, c->x);
-    const unsigned t = c->terms;
-    memset(dot, 0, 3 * MOST_WIDTH * sizeof *dot);
-    want->y = ref_new(h->rows, c->width);
-    want->z = ref_new(h->rows, c->width);
-    for (int64_t i = 0; i < h->rows; i++)
-        for (int j = 0; j < c->width; j++) {
-            const cplx x = REF_AT(c->x, i, j);
-            cplx s = REF_AT(ax, i, j);
-            if (t & WISP_SHIFT) s -= c->shift[j] * x;
-            if (t & WISP_SCALE) s *= c->f.alpha;
-            if ((t & WISP_AXPBY) && c->f.beta != 0) s += c->f.beta * REF_AT(c->y, i, j);
-            REF_AT(want->y, i, j) = s;
-            cplx z = REF_AT(c->z, i, j);
-            if (t & WISP_CHAIN) z = c->f.eta * s + (c->f.delta != 0 ? c->f.delta * z : 0);
-            REF_AT(want->z, i, j) = z;
-            dot[j] += conj(x) * x;
-            dot[c->width + j] += conj(x) * s;
-            dot[2 * c->width + j] += conj(s) * s;
-        }
-    ref_free(ax);
-}
-
-static inline void check_call(const char *what, const herm *h, const call *c, const result *got)
-{
-    static const unsigned bit[3] = {WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY};
-    result want;
-    cplx dot[3 * MOST_WIDTH];
-    char text[200];
-    snprintf(text, sizeof text, "%s, %s block, width %d, terms %u", what, wisp_type_name(c->blk), c->width, c->terms);
-    expect(h, c, &want, dot);
-    const double eps = ref_eps(c->blk) * (1 + 0.01 * (double)h->rows), big = 1 + ref_largest(want.y);
-    ref_assert_close(text, got->y, want.y, eps);
-    ref_assert_close(text, got->z, want.z, c->terms & WISP_CHAIN ? eps : 0);
-    for (int t = 0; t < 3; t++)
-        for (int j = 0; (c->terms & bit[t]) && j < c->width; j++) {
-            const cplx d = got->dot[t * c->width + j].re + I * got->dot[t * c->width + j].im;
-            if (!(cabs(d - dot[t * c->width + j]) <= ref_eps(c->blk) * (1 + (double)h->rows * big * big)))
-                fail_msg("%s: dot %d of column %d is %g%+gi, should be %g%+gi", text, t, j, creal(d), cimag(d),
-                         creal(dot[t * c->width + j]), cimag(dot[t * c->width + j]));
-        }
-    result_free(&want);
+    wisp_src src = herm_src(h, type);
+    return ref_sparse_of(&src, type);
 }
 
 static inline wisp_mat *half_of(wisp_ctx *ctx, herm *h, wisp_type type)

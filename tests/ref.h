@@ -30,10 +30,21 @@ ref_mat ref_new(int64_t rows, int64_t cols);
 void ref_free(ref_mat m);
 /* What a source describes, duplicates added. */
 ref_mat ref_dense(const wisp_src *src);
+/* The same by entries, rounded to a type. */
+typedef struct {
+    int64_t rows, cols, longest; /* row */
+    int64_t *first, *col;
+    cplx *val;
+} ref_sparse;
+ref_sparse ref_sparse_of(const wisp_src *src, wisp_type type);
+void ref_sparse_free(ref_sparse s);
 /* Rounds every element to a type, as a matrix of that type stores it. */
 void ref_round(ref_mat m, wisp_type type);
 
-/* A random sparse source in CRS arrays of its own: rows of 0 to most entries, some empty, some with duplicates. */
+/* A source in CRS arrays of its own, of rows of `most` entries at most that are made one by one. */
+typedef int ref_row_fn(void *arg, int64_t i, int64_t *col, cplx *val);
+wisp_src ref_rows_src(wisp_type type, int64_t rows, int64_t cols, int64_t most, ref_row_fn *row, void *arg);
+/* A random sparse source: rows of 0 to most entries, some empty, some with duplicates. */
 wisp_src ref_random_src(ref_rng *r, wisp_type type, int64_t rows, int64_t cols, int most);
 /* A dense matrix as a source (zeros left out). */
 wisp_src ref_dense_src(ref_mat m, wisp_type type);
@@ -51,8 +62,46 @@ typedef struct {
 } ref_aug;
 void ref_spmmv(ref_mat y, ref_mat A, ref_mat x, ref_mat z, const ref_aug *aug, cplx *dot);
 
-/* One product with random blocks of this type and these terms, which may be strided: what comes out of A against the
-   oracle; what the matrix is, is said when it fails. */
+/* Pairs of matrix and block types that can be multiplied. */
+enum { REF_PAIRS = 9 };
+typedef struct {
+    wisp_type mat, blk;
+} ref_types;
+extern const ref_types ref_pair[REF_PAIRS];
+
+/* Block widths to try: those that the library was built with, and some that are put together. */
+enum { REF_MOST_WIDTHS = 160 };
+int ref_widths(int width[REF_MOST_WIDTHS]);
+
+/* One call of the op: random blocks and factors, and what must come out. Factors are real, or of the block's type; beta
+   and delta are sometimes 0, but not of REF_KPM, so that it goes by the kernels that are made for it. */
+#define REF_KPM (WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY)
+enum { REF_ALL_TERMS = 128 }; /* one more than all of them */
+typedef struct {
+    wisp_type type;
+    int width;
+    ref_aug f;
+    cplx *shift;
+    ref_mat x, y, z, want_y, want_z;
+    cplx *want_dot;
+    double eps; /* of the sums */
+} ref_call;
+typedef struct {
+    ref_mat y, z;
+    wisp_scalar *dot;
+} ref_result;
+ref_call ref_call_new(ref_rng *r, const ref_sparse *A, wisp_type type, int width, unsigned terms, int real_factors);
+void ref_call_free(ref_call *c);
+/* views: bits 1, 2 and 4 say that x, y and z are views of wider blocks, each with another stride; else they are blocks
+   without gaps. Fails if x or what is beside a view is written to. */
+enum { REF_COMPACT, REF_VIEWS = 7 };
+ref_result ref_run(wisp_ctx *ctx, const wisp_mat *A, const ref_call *c, int views);
+void ref_result_free(ref_result *s);
+/* Fails unless that came out; what the matrix is, is said then. */
+void ref_check(const ref_call *c, const ref_result *got, const char *what);
+/* Runs the call and checks it. */
+void ref_check_call(wisp_ctx *ctx, const wisp_mat *A, const ref_call *c, int views, const char *what);
+/* The same with a random call, and blocks that are compact or all views. */
 void ref_check_product(wisp_ctx *ctx, ref_rng *r, const wisp_mat *A, ref_mat dense, wisp_type type, int width,
                        unsigned terms, int strided, const char *what);
 /* Checks that A times a random block is the same bit by bit with and without a dot, and in a view; and so a whole step
@@ -77,6 +126,8 @@ extern const char *const ref_isa[REF_ISAS];
 wisp_ctx *ref_isa_ctx(const char *isa, int threads);
 /* A context that logs to the test's output; fails the test if it can't be made. */
 wisp_ctx *ref_ctx(const wisp_ctx_opts *opts);
+/* Exit status of a test that leaves out what it is for: ctest says then that it was skipped. */
+enum { REF_SKIPPED = 77 };
 /* Asserts success and shows the context's message otherwise. */
 #define REF_OK(ctx, call)                                                                                           \
     do {                                                                                                            \

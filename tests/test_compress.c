@@ -1,108 +1,26 @@
-/* Storage without repetition against the oracle and against SELL: which way is taken, products with all terms, what a
-   matrix says of itself, new values. */
+/* Storage without repetition: which way is taken, what a matrix says of itself, new values, bits. (Products:
+   test_products.c.) */
 #include "data/data.h"
-#include "ref.h"
+#include "storage.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A matrix with some kind of repetition, of any type. */
-enum { CLEAN, DISORDERED, CELLS, DISORDERED_CELLS, FEW_VALUES, FEW_VALUES_FAR, NEAR, KINDS };
-static const char *const kind_name[] = {"clean lattice",    "disordered lattice", "lattice of cells",
-                                        "disordered cells", "few values, near",   "few values, far",
-                                        "near columns"};
-
-/* An open lattice of four rows a cell; the links between cells differ from row to row, and some are imaginary. */
-static void fill_cells(ref_rng *r, ref_mat m, wisp_type type, const cplx few[5], bool disordered)
-{
-    static const int to[] = {-7, -1, 1, 7};
-    for (int64_t i = 0; i < m.rows; i++) {
-        const int64_t orbital = i % 4;
-        for (int k = 0; k < 4; k++)
-            for (int way = 0; way < 2; way++) {
-                const int64_t cell = i / 4 + to[k], j = 4 * cell + (way ? orbital ^ 1 : 3 - orbital);
-                const cplx phase = wisp_type_is_complex(type) && way ? I : 1;
-                if (cell >= 0 && j < m.rows) REF_AT(m, i, j) = phase * creal(few[k]);
-            }
-        if (orbital == 0 && i + 9 < m.rows) REF_AT(m, i, i + 9) = few[4];
-        REF_AT(m, i, i) = disordered ? (type == WISP_S || type == WISP_C ? (float)ref_uniform(r) : ref_uniform(r)) : 1;
-    }
-}
-
-static ref_mat make(ref_rng *r, int kind, wisp_type type, int64_t n)
-{
-    ref_mat m = ref_new(n, n);
-    static const int offset[] = {0, 1, 2, 7, 9};
-    cplx few[5];
-    for (int i = 0; i < 5; i++) few[i] = ref_value(r, type);
-    if (kind == CELLS || kind == DISORDERED_CELLS) fill_cells(r, m, type, few, kind == DISORDERED_CELLS);
-    for (int64_t i = 0; i < n && kind != CELLS && kind != DISORDERED_CELLS; i++) {
-        if (kind <= DISORDERED) {
-            for (int k = 0; k < 5; k++) REF_AT(m, i, (i + offset[k]) % n) = few[(k + (i % 24 == 0)) % 5];
-            if (kind == DISORDERED) REF_AT(m, i, i) = ref_uniform(r);
-            if (kind == DISORDERED && (type == WISP_S || type == WISP_C))
-                REF_AT(m, i, i) = (float)creal(REF_AT(m, i, i));
-            continue;
-        }
-        const int64_t entries = ref_below(r, 12);
-        for (int k = 0; k < entries; k++) {
-            const int64_t reach = kind == FEW_VALUES_FAR ? n : 200, j = (i + ref_below(r, reach)) % n;
-            REF_AT(m, i, kind == NEAR && labs(j - i) > 200 ? i : j) =
-                kind == NEAR ? ref_value(r, type) : few[ref_below(r, 5)];
-        }
-    }
-    return m;
-}
-
-static void products(void **state)
-{
-    (void)state;
-    static const int widths[] = {1, 2, 3, 4, 8, 16, 33};
-    ref_rng r = {5};
-    for (int isa = 0; isa < REF_ISAS; isa++)
-        for (wisp_type type = WISP_S; type <= WISP_Z; type++)
-            for (int kind = 0; kind < KINDS; kind++) {
-                wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 1 + (int)ref_below(&r, 3));
-                if (!ctx) continue;
-                ref_mat dense = make(&r, kind, type, 230 + ref_below(&r, 60));
-                wisp_src src = ref_dense_src(dense, type);
-                for (int w = 0; w < 7; w++) {
-                    wisp_mat *A;
-                    wisp_mat_info info;
-                    char what[120];
-                    const wisp_mat_opts o = {.width = widths[w], .format = WISP_FORMAT_COMPRESSED};
-                    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
-                    wisp_mat_get_info(A, &info);
-                    assert_int_equal(info.format, WISP_FORMAT_COMPRESSED);
-                    /* Where a bundle is but two rows, half of the disordered cells' are alone: either may be. */
-                    const int fit = ctx->isa->bundle_bytes / (int)wisp_type_size(type);
-                    if (widths[w] == 1 && (kind == CELLS || (kind == DISORDERED_CELLS && fit != 2)))
-                        assert_int_equal(!A->local.bundles, fit < 2);
-                    snprintf(what, sizeof what, "%s: %s, %s", ref_isa[isa], kind_name[kind], wisp_type_name(type));
-                    for (int i = 0; i < 8; i++)
-                        ref_check_product(ctx, &r, A, dense, type, widths[w], i ? (unsigned)ref_below(&r, 128) : 0,
-                                          i % 4 == 3, what);
-                    ref_check_product(ctx, &r, A, dense, type, widths[w],
-                                      WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY, 0, what);
-                    wisp_mat_free(A);
-                }
-                wisp_ctx_free(ctx);
-                src.free_arg(src.arg), ref_free(dense);
-            }
-}
+static const shape kinds[] = {SHAPE_CLEAN, SHAPE_DISORDERED, SHAPE_CELLS, SHAPE_DISORDERED_CELLS};
 
 /* What is not finite in x reaches the rows that have an entry there, and no other. */
 static void only_where_entries_are(void **state)
 {
     (void)state;
     ref_rng r = {9};
-    for (int kind = 0; kind <= DISORDERED_CELLS; kind++)
+    for (int kind = 0; kind < 4; kind++)
         for (wisp_type type = WISP_S; type <= WISP_Z; type++) {
             wisp_ctx *ctx = ref_ctx(NULL);
             wisp_mat *A;
             wisp_blk *x, *y;
-            ref_mat dense = make(&r, kind, type, 263), in = ref_random_block(&r, type, 263, 1);
+            ref_mat dense = shape_dense(&r, kinds[kind], type, false, 263, 263),
+                    in = ref_random_block(&r, type, 263, 1);
             wisp_src src = ref_dense_src(dense, type);
             const int64_t bad = ref_below(&r, 263);
             in.a[bad] = INFINITY;
@@ -117,90 +35,11 @@ static void only_where_entries_are(void **state)
             for (int64_t i = 0; i < 263; i++) {
                 const bool finite = isfinite(creal(out.a[i])) && isfinite(cimag(out.a[i]));
                 if (finite != (REF_AT(dense, i, bad) == 0))
-                    fail_msg("%s, %s: row %lld, bad %lld", kind_name[kind], wisp_type_name(type), (long long)i,
+                    fail_msg("%s, %s: row %lld, bad %lld", shape_name[kinds[kind]], wisp_type_name(type), (long long)i,
                              (long long)bad);
             }
             wisp_blk_free(x), wisp_blk_free(y), wisp_mat_free(A), wisp_ctx_free(ctx);
             src.free_arg(src.arg), ref_free(dense), ref_free(in), ref_free(out);
-        }
-}
-
-/* Rows of which there are too many kinds for patterns: their values are few, or their columns near, or both. */
-typedef struct {
-    int64_t rows;
-    wisp_type type;
-    int few, near;
-    int shortest; /* row */
-} coded;
-
-static int coded_row(void *arg, int64_t row, int64_t *col, void *val)
-{
-    const coded *c = arg;
-    ref_rng r = {(uint64_t)row + 1};
-    const int n = c->shortest + (int)ref_below(&r, 5);
-    for (int k = 0; col && k < n; k++) {
-        const int64_t reach = c->near ? 20000 : c->rows, j = row + ref_below(&r, reach) - reach / 2;
-        const cplx a = c->few ? (double)(1 + ref_below(&r, 9)) : ref_value(&r, c->type);
-        const int64_t many = (j + c->rows) % c->rows;
-        col[k] = c->near && llabs((long long)(many - row)) > 20000 ? row : many;
-        if (wisp_type_is_complex(c->type))
-            ((cplx *)val)[k] = a;
-        else
-            ((double *)val)[k] = creal(a);
-    }
-    return n;
-}
-
-/* The same products as SELL, whatever the chunk height. */
-static void coded_products(void **state)
-{
-    (void)state;
-    static const int widths[] = {1, 2, 33};
-    ref_rng r = {8};
-    for (int isa = 0; isa < REF_ISAS; isa++)
-        for (int kind = 0; kind < 4 * 3; kind++) {
-            const wisp_type type = (wisp_type)(WISP_S + kind % 4);
-            coded rows = {40007, type, kind / 4 < 2, kind / 4 > 0, (int)ref_below(&r, 2)};
-            const wisp_src src = {.rows = rows.rows,
-                                  .cols = rows.rows,
-                                  .max_row = 8,
-                                  .type = wisp_type_is_complex(type) ? WISP_Z : WISP_D,
-                                  .row = coded_row,
-                                  .arg = &rows};
-            wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 1 + (int)ref_below(&r, 3));
-            if (!ctx) continue;
-            for (int w = 0; w < 3; w++) {
-                wisp_mat *A[2];
-                wisp_blk *x[2], *y[2];
-                ref_mat got[2];
-                wisp_scalar dot[2][3 * 33];
-                for (int k = 0; k < 2; k++) {
-                    const wisp_mat_opts o = {.type = type,
-                                             .width = widths[w],
-                                             .order = WISP_ROWS_NATURAL,
-                                             .format = k ? WISP_FORMAT_SELL : WISP_FORMAT_COMPRESSED};
-                    wisp_mat_info info;
-                    const wisp_aug aug = {.terms = w % 2 ? 0 : WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY, .dot = dot[k]};
-                    REF_OK(ctx, wisp_mat_create(&A[k], ctx, &src, &o));
-                    wisp_mat_get_info(A[k], &info);
-                    assert_int_equal(info.format, o.format);
-                    REF_OK(ctx, wisp_blk_create(&x[k], ctx, wisp_mat_map(A[k]), type, widths[w]));
-                    REF_OK(ctx, wisp_blk_create(&y[k], ctx, wisp_mat_map(A[k]), type, widths[w]));
-                    REF_OK(ctx, wisp_blk_fill_random(x[k], WISP_RANDOM_GAUSS, 3, 0, 0));
-                    REF_OK(ctx, wisp_spmmv(y[k], A[k], x[k], &aug));
-                    got[k] = ref_get(y[k]);
-                }
-                for (int64_t i = 0; i < rows.rows * widths[w]; i++)
-                    if (!(cabs(got[0].a[i] - got[1].a[i]) <= 100 * ref_eps(type)))
-                        fail_msg("%s, kind %d, width %d: element %lld is %g%+gi, should be %g%+gi", ref_isa[isa], kind,
-                                 widths[w], (long long)i, creal(got[0].a[i]), cimag(got[0].a[i]), creal(got[1].a[i]),
-                                 cimag(got[1].a[i]));
-                for (int j = 0; w % 2 == 0 && j < 3 * widths[w]; j++)
-                    assert_true(fabs(dot[0][j].re - dot[1][j].re) <= 100 * ref_eps(type) * (double)rows.rows);
-                for (int k = 0; k < 2; k++)
-                    wisp_blk_free(x[k]), wisp_blk_free(y[k]), wisp_mat_free(A[k]), ref_free(got[k]);
-            }
-            wisp_ctx_free(ctx);
         }
 }
 
@@ -268,8 +107,8 @@ static void new_values(void **state)
     wisp_ctx *ctx = ref_ctx(NULL);
     for (wisp_type type = WISP_S; type <= WISP_Z; type++)
         for (int width = 1; width <= 4; width += 3) {
-            ref_mat clean = make(&r, CLEAN, type, 250), other = make(&r, DISORDERED, type, 250),
-                    all = ref_new(250, 250);
+            ref_mat clean = shape_dense(&r, SHAPE_CLEAN, type, false, 250, 250),
+                    other = shape_dense(&r, SHAPE_DISORDERED, type, false, 250, 250), all = ref_new(250, 250);
             for (int64_t i = 0; i < 250 * 250; i++) all.a[i] = clean.a[i] != 0 ? ref_value(&r, type) : 0;
             ref_mat step[] = {clean, other, all, clean};
             wisp_mat *A;
@@ -439,15 +278,15 @@ static void bits(void **state)
     for (int isa = 0; isa < REF_ISAS; isa++)
         for (int i = 0; i < 4 * 2 * 5; i++) {
             const wisp_type type = (wisp_type)(WISP_S + i % 4);
-            const int kind = i / 4 % 2 ? DISORDERED : CLEAN, width = widths[i / 8];
+            const int kind = i / 4 % 2, width = widths[i / 8];
             wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 2);
             if (!ctx) continue;
-            ref_mat dense = make(&r, kind, type, 263);
+            ref_mat dense = shape_dense(&r, kinds[kind], type, false, 263, 263);
             wisp_src src = ref_dense_src(dense, type);
             wisp_mat *A;
             char what[120];
-            snprintf(what, sizeof what, "%s: %s, %s, width %d", ref_isa[isa], kind_name[kind], wisp_type_name(type),
-                     width);
+            snprintf(what, sizeof what, "%s: %s, %s, width %d", ref_isa[isa], shape_name[kinds[kind]],
+                     wisp_type_name(type), width);
             REF_OK(ctx,
                    wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.width = width, .format = WISP_FORMAT_COMPRESSED}));
             assert_non_null(A->local.pattern);
@@ -467,7 +306,7 @@ static void many_sums(void **state)
         for (wisp_type type = WISP_S; type <= WISP_Z; type++) {
             wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 1);
             if (!ctx) continue;
-            ref_mat dense = make(&r, DISORDERED_CELLS, type, N), want, got;
+            ref_mat dense = shape_dense(&r, SHAPE_DISORDERED_CELLS, type, false, N, N), want, got;
             wisp_src src = ref_dense_src(dense, type);
             wisp_mat *A;
             wisp_blk *v[3], *y, *z[SUMS], *one;
@@ -513,11 +352,14 @@ static void many_sums(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),       cmocka_unit_test(only_where_entries_are),
-        cmocka_unit_test(coded_products), cmocka_unit_test(choice),
-        cmocka_unit_test(new_values),     cmocka_unit_test(no_diagonal_no_leak),
-        cmocka_unit_test(threads),        cmocka_unit_test(full_of_kinds),
-        cmocka_unit_test(many_sums),      cmocka_unit_test(bits),
+        cmocka_unit_test(only_where_entries_are),
+        cmocka_unit_test(choice),
+        cmocka_unit_test(new_values),
+        cmocka_unit_test(no_diagonal_no_leak),
+        cmocka_unit_test(threads),
+        cmocka_unit_test(full_of_kinds),
+        cmocka_unit_test(many_sums),
+        cmocka_unit_test(bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
    threads. */
 #include "half_cases.h"
 
+enum { MOST_WIDTH = 33 };
+
 /* Each mask with each type and instruction set; the patterns share the masks. */
 static void all_terms_all_kernels(void **state)
 {
@@ -9,25 +11,24 @@ static void all_terms_all_kernels(void **state)
     static const int64_t rows[] = {1, 2, 3, 63, 127, 128, 129, 200};
     ref_rng r = {11};
     for (int isa = 0; isa < REF_ISAS; isa++)
-        for (int k = 0; k < COMBOS; k++)
+        for (int k = 0; k < REF_PAIRS; k++)
             for (int pattern = 0; pattern < PATTERNS; pattern++) {
                 wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 1 + (int)ref_below(&r, 3));
                 if (!ctx) continue;
                 const int size = pattern == DENSE_END ? 7 : (int)ref_below(&r, pattern == DENSE ? 4 : 8);
-                herm h = herm_new(&r, combo[k].mat, rows[size], pattern);
-                wisp_mat *A = half_of(ctx, &h, combo[k].mat);
+                herm h = herm_new(&r, ref_pair[k].mat, rows[size], pattern);
+                ref_sparse s = herm_sparse(&h, ref_pair[k].mat);
+                wisp_mat *A = half_of(ctx, &h, ref_pair[k].mat);
                 char what[100];
-                snprintf(what, sizeof what, "%s: %lld rows, %s", ref_isa[isa], (long long)h.rows,
-                         pattern_name[pattern]);
-                for (unsigned terms = (unsigned)pattern; terms < ALL_TERMS; terms += PATTERNS) {
+                snprintf(what, sizeof what, "half of %lld rows, %s", (long long)h.rows, pattern_name[pattern]);
+                for (unsigned terms = (unsigned)pattern; terms < REF_ALL_TERMS; terms += PATTERNS) {
                     const int width = 1 + (int)ref_below(&r, ref_below(&r, 4) ? 5 : MOST_WIDTH);
-                    call c = random_call(&r, combo[k].blk, h.rows, width, terms, (int)ref_below(&r, 2));
-                    result got = run(ctx, A, &c);
-                    check_call(what, &h, &c, &got);
-                    result_free(&got);
-                    call_free(&c);
+                    ref_call c = ref_call_new(&r, &s, ref_pair[k].blk, width, terms, (int)ref_below(&r, 2));
+                    ref_check_call(ctx, A, &c, (int)ref_below(&r, REF_VIEWS + 1), what);
+                    ref_call_free(&c);
                 }
                 wisp_mat_free(A);
+                ref_sparse_free(s);
                 herm_free(&h);
                 wisp_ctx_free(ctx);
             }
@@ -37,25 +38,24 @@ static void all_terms_all_kernels(void **state)
 static void many_blocks(void **state)
 {
     (void)state;
-    static const unsigned terms[] = {0, WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY, ALL_TERMS - 1,
-                                     WISP_CHAIN | WISP_AXPBY};
+    static const unsigned terms[] = {0, REF_KPM, REF_ALL_TERMS - 1, WISP_CHAIN | WISP_AXPBY};
     static const int patterns[] = {SPARSE, BAND, RING, ARROW, LAST_DENSE, LATTICE};
     ref_rng r = {12};
-    for (int k = 0; k < COMBOS; k++)
+    for (int k = 0; k < REF_PAIRS; k++)
         for (int p = 0; p < 6; p++) {
             wisp_ctx *ctx = ref_isa_ctx(ref_isa[p % 3], 1 + p % 4);
-            if (!ctx) continue;
-            herm h = herm_new(&r, combo[k].mat, 1100 + 37 * p, patterns[p]);
-            wisp_mat *A = half_of(ctx, &h, combo[k].mat);
+            if (!ctx) ctx = ref_isa_ctx(NULL, 1 + p % 4);
+            herm h = herm_new(&r, ref_pair[k].mat, 1100 + 37 * p, patterns[p]);
+            ref_sparse s = herm_sparse(&h, ref_pair[k].mat);
+            wisp_mat *A = half_of(ctx, &h, ref_pair[k].mat);
             for (int width = 1; width <= MOST_WIDTH; width += p == 1 ? 3 : 8)
                 for (int t = 0; t < 4; t++) {
-                    call c = random_call(&r, combo[k].blk, h.rows, width, terms[t], t < 2);
-                    result got = run(ctx, A, &c);
-                    check_call(pattern_name[patterns[p]], &h, &c, &got);
-                    result_free(&got);
-                    call_free(&c);
+                    ref_call c = ref_call_new(&r, &s, ref_pair[k].blk, width, terms[t], t < 2);
+                    ref_check_call(ctx, A, &c, width % 2 ? REF_VIEWS : REF_COMPACT, pattern_name[patterns[p]]);
+                    ref_call_free(&c);
                 }
             wisp_mat_free(A);
+            ref_sparse_free(s);
             herm_free(&h);
             wisp_ctx_free(ctx);
         }
@@ -67,18 +67,19 @@ static void bits_do_not_depend_on_threads(void **state)
     (void)state;
     static const int patterns[] = {BAND, LATTICE, SPARSE, LAST_DENSE};
     static const int widths[] = {1, 3, 8};
-    for (int k = 0; k < COMBOS; k++)
+    for (int k = 0; k < REF_PAIRS; k++)
         for (int p = 0; p < 4; p++)
             for (int w = 0; w < 3; w++) {
                 ref_rng r = {13 + (uint64_t)p};
-                herm h = herm_new(&r, combo[k].mat, 1800, patterns[p]);
-                call c = random_call(&r, combo[k].blk, h.rows, widths[w], ALL_TERMS - 1, 1);
-                result first = {0};
+                herm h = herm_new(&r, ref_pair[k].mat, 1800, patterns[p]);
+                ref_sparse s = herm_sparse(&h, ref_pair[k].mat);
+                ref_call c = ref_call_new(&r, &s, ref_pair[k].blk, widths[w], REF_ALL_TERMS - 1, 1);
+                ref_result first = {0};
                 for (int threads = 1; threads <= 4; threads++) {
                     wisp_ctx *ctx = ref_isa_ctx(NULL, threads);
-                    wisp_mat *A = half_of(ctx, &h, combo[k].mat);
+                    wisp_mat *A = half_of(ctx, &h, ref_pair[k].mat);
                     for (int again = 0; again < 2; again++) {
-                        result got = run(ctx, A, &c);
+                        ref_result got = ref_run(ctx, A, &c, REF_VIEWS);
                         if (!first.y.a) {
                             first = got;
                             continue;
@@ -87,14 +88,15 @@ static void bits_do_not_depend_on_threads(void **state)
                         assert_memory_equal(first.y.a, got.y.a, bytes);
                         assert_memory_equal(first.z.a, got.z.a, bytes);
                         assert_memory_equal(first.dot, got.dot, 3 * (size_t)c.width * sizeof *got.dot);
-                        result_free(&got);
+                        ref_result_free(&got);
                     }
                     wisp_mat_free(A);
                     wisp_ctx_free(ctx);
                 }
-                check_call("any threads", &h, &c, &first);
-                result_free(&first);
-                call_free(&c);
+                ref_check(&c, &first, "any threads");
+                ref_result_free(&first);
+                ref_call_free(&c);
+                ref_sparse_free(s);
                 herm_free(&h);
             }
 }
@@ -110,11 +112,11 @@ static void sorted_rows(void **state)
     wisp_mat *A;
     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.format = WISP_FORMAT_HERMITIAN, .C = 1, .sigma = 50}));
     assert_false(wisp_map_is_natural(wisp_mat_map(A)));
-    call c = random_call(&r, WISP_Z, h.rows, 3, ALL_TERMS - 1, 0);
-    result got = run(ctx, A, &c);
-    check_call("sorted", &h, &c, &got);
-    result_free(&got);
-    call_free(&c);
+    ref_sparse s = herm_sparse(&h, WISP_Z);
+    ref_call c = ref_call_new(&r, &s, WISP_Z, 3, REF_ALL_TERMS - 1, 0);
+    ref_check_call(ctx, A, &c, REF_VIEWS, "sorted");
+    ref_call_free(&c);
+    ref_sparse_free(s);
     wisp_mat_free(A);
     herm_free(&h);
     wisp_ctx_free(ctx);
@@ -131,11 +133,11 @@ static void tiny(void **state)
             if (rows == 0 && pattern) continue;
             herm h = herm_new(&r, WISP_D, rows, pattern);
             wisp_mat *A = half_of(ctx, &h, WISP_D);
-            call c = random_call(&r, WISP_Z, rows, 5, ALL_TERMS - 1, 0);
-            result got = run(ctx, A, &c);
-            check_call("tiny", &h, &c, &got);
-            result_free(&got);
-            call_free(&c);
+            ref_sparse s = herm_sparse(&h, WISP_D);
+            ref_call c = ref_call_new(&r, &s, WISP_Z, 5, REF_ALL_TERMS - 1, 0);
+            ref_check_call(ctx, A, &c, (int)ref_below(&r, REF_VIEWS + 1), "tiny");
+            ref_call_free(&c);
+            ref_sparse_free(s);
             wisp_mat_free(A);
             herm_free(&h);
         }

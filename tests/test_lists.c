@@ -1,49 +1,14 @@
-/* Columns as lists of offsets that rows share, with values of their own, against the oracle. */
+/* Columns as lists of offsets that rows share, with values of their own, against the oracle. (More products:
+   test_products.c.) */
 #include "data/data.h"
-#include "ref.h"
+#include "storage.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows that repeat but for their values: one list, lines of a lattice with ends, two lists in turn, and a lattice some
-   of whose rows are empty or miss an entry; with few values, these may be codes. */
-enum { BAND, LATTICE, TURNS, HOLES, SHAPES };
-static const char *const shape_name[] = {"band", "lattice", "two in turn", "lattice with holes"};
-
-static int offsets_of(int shape, int64_t i, int64_t n, int64_t offset[8])
-{
-    enum { LINE = 41 };
-    static const int64_t turn[2][4] = {{-37, -1, 0, 1}, {-1, 0, 1, 37}};
-    int m = 0;
-    if (shape == HOLES && i % 50 == 7) return 0;
-    for (int k = 0; k < 7; k++) {
-        offset[m] = k - 3; /* of the band */
-        if (shape == TURNS) offset[m] = turn[i % 2][k % 4];
-        if (shape == LATTICE || shape == HOLES) {
-            static const int64_t step[] = {-3 * LINE, -LINE, -1, 0, 1, LINE, 3 * LINE};
-            offset[m] = step[k];
-            if ((k == 2 && i % LINE == 0) || (k == 4 && i % LINE == LINE - 1)) continue;
-            if (shape == HOLES && k == 3 && i % 64 == 9) continue;
-        }
-        if ((shape == TURNS && k >= 4) || i + offset[m] < 0 || i + offset[m] >= n) continue;
-        m++;
-    }
-    return m;
-}
-
-static ref_mat make(ref_rng *r, int shape, wisp_type type, bool few, int64_t rows, int64_t cols)
-{
-    ref_mat a = ref_new(rows, cols);
-    cplx value[6];
-    for (int i = 0; i < 6; i++) value[i] = ref_value(r, type);
-    for (int64_t i = 0; i < rows; i++) {
-        int64_t offset[8];
-        for (int k = offsets_of(shape, i, cols, offset) - 1; k >= 0; k--)
-            REF_AT(a, i, i + offset[k]) = few ? value[ref_below(r, 6)] : ref_value(r, type);
-    }
-    return a;
-}
+enum { LISTS = 4 };
+static const shape shapes[LISTS] = {SHAPE_BAND, SHAPE_LINES, SHAPE_TURNS, SHAPE_HOLES};
 
 static wisp_mat *open_lists(wisp_ctx *ctx, ref_mat dense, wisp_type type, int width, int C)
 {
@@ -63,40 +28,6 @@ static wisp_mat *open_lists(wisp_ctx *ctx, ref_mat dense, wisp_type type, int wi
     return A;
 }
 
-/* Every instruction set, type, way to store the values and chunk height, in blocks of the matrix's precision or of
-   more. */
-static void products(void **state)
-{
-    (void)state;
-    static const int widths[] = {1, 2, 3, 4, 8, 16, 33}, heights[] = {0, 0, 1, 4, 32};
-    static const wisp_type wider[] = {[WISP_S] = WISP_D, [WISP_D] = WISP_Z, [WISP_C] = WISP_Z, [WISP_Z] = WISP_Z};
-    ref_rng r = {21};
-    for (int isa = 0; isa < REF_ISAS; isa++)
-        for (wisp_type type = WISP_S; type <= WISP_Z; type++)
-            for (int shape = 0; shape < 2 * SHAPES; shape++) {
-                wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 1 + (int)ref_below(&r, 3));
-                if (!ctx) continue;
-                const bool few = shape >= SHAPES;
-                const int64_t n = 270 + ref_below(&r, 40);
-                ref_mat dense = make(&r, shape % SHAPES, type, few, n, n);
-                for (int w = isa % 2; w < 7; w += 2) {
-                    char what[120];
-                    wisp_mat *A = open_lists(ctx, dense, type, widths[w], heights[ref_below(&r, 5)]);
-                    assert_int_equal(!A->local.code, !few);
-                    snprintf(what, sizeof what, "%s: %s%s, %s, C = %d", ref_isa[isa], shape_name[shape % SHAPES],
-                             few ? ", few values" : "", wisp_type_name(type), 1 << A->log_c);
-                    for (int i = 0; i < 4; i++)
-                        ref_check_product(ctx, &r, A, dense, i == 3 ? wider[type] : type, widths[w],
-                                          i ? (unsigned)ref_below(&r, 128) : 0, i == 2, what);
-                    ref_check_product(ctx, &r, A, dense, type, widths[w],
-                                      WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY, 0, what);
-                    wisp_mat_free(A);
-                }
-                wisp_ctx_free(ctx);
-                ref_free(dense);
-            }
-}
-
 /* More columns than rows, and fewer. */
 static void rectangles(void **state)
 {
@@ -105,7 +36,7 @@ static void rectangles(void **state)
     wisp_ctx *ctx = ref_ctx(NULL);
     for (int wide = 0; wide < 2; wide++)
         for (int width = 1; width <= 4; width += 3) {
-            ref_mat dense = make(&r, BAND, WISP_D, false, wide ? 200 : 300, wide ? 300 : 200);
+            ref_mat dense = shape_dense(&r, SHAPE_BAND, WISP_D, false, wide ? 200 : 300, wide ? 300 : 200);
             wisp_mat *A = open_lists(ctx, dense, WISP_D, width, 0);
             ref_check_product(ctx, &r, A, dense, WISP_D, width, 0, 0, "rectangle");
             ref_check_product(ctx, &r, A, dense, WISP_D, width, WISP_SCALE | WISP_AXPBY, 1, "rectangle");
@@ -122,9 +53,10 @@ static void only_where_entries_are(void **state)
     ref_rng r = {23};
     wisp_ctx *ctx = ref_ctx(NULL);
     for (int i = 0; i < 120; i++) {
-        const int shape = i % SHAPES, width = i / SHAPES % 2 ? 4 : 1;
+        const shape kind = shapes[i % LISTS];
+        const int width = i / LISTS % 2 ? 4 : 1;
         const wisp_type type = i % 3 ? WISP_D : WISP_Z;
-        ref_mat dense = make(&r, shape, type, false, 263, 263), in = ref_random_block(&r, type, 263, width);
+        ref_mat dense = shape_dense(&r, kind, type, false, 263, 263), in = ref_random_block(&r, type, 263, width);
         const int64_t bad = ref_below(&r, 263);
         wisp_mat *A = open_lists(ctx, dense, type, width, 0);
         wisp_blk *x, *y;
@@ -137,7 +69,7 @@ static void only_where_entries_are(void **state)
         for (int64_t row = 0; row < 263; row++) {
             const cplx v = out.a[row * width];
             if ((isfinite(creal(v)) && isfinite(cimag(v))) != (REF_AT(dense, row, bad) == 0))
-                fail_msg("%s, %s, width %d: row %lld, bad %lld", shape_name[shape], wisp_type_name(type), width,
+                fail_msg("%s, %s, width %d: row %lld, bad %lld", shape_name[kind], wisp_type_name(type), width,
                          (long long)row, (long long)bad);
         }
         wisp_blk_free(x), wisp_blk_free(y), wisp_mat_free(A);
@@ -153,15 +85,16 @@ static void bits(void **state)
     static const int widths[] = {1, 2, 3, 4, 8, 33};
     ref_rng r = {25};
     for (int isa = 0; isa < REF_ISAS; isa++)
-        for (int i = 0; i < 4 * SHAPES * 6; i++) {
+        for (int i = 0; i < 4 * LISTS * 6; i++) {
             const wisp_type type = (wisp_type)(WISP_S + i % 4);
-            const int shape = i / 4 % SHAPES, width = widths[i / 4 / SHAPES];
+            const shape kind = shapes[i / 4 % LISTS];
+            const int width = widths[i / 4 / LISTS];
             wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 2);
             if (!ctx) continue;
-            ref_mat dense = make(&r, shape, type, false, 263, 263);
+            ref_mat dense = shape_dense(&r, kind, type, false, 263, 263);
             wisp_mat *A = open_lists(ctx, dense, type, width, i % 3 ? 1 : 0);
             char what[120];
-            snprintf(what, sizeof what, "%s: %s, %s, width %d, C = %d", ref_isa[isa], shape_name[shape],
+            snprintf(what, sizeof what, "%s: %s, %s, width %d, C = %d", ref_isa[isa], shape_name[kind],
                      wisp_type_name(type), width, 1 << A->log_c);
             ref_check_bits(ctx, &r, A, type, width, what);
             wisp_mat_free(A), wisp_ctx_free(ctx);
@@ -203,14 +136,15 @@ static void choice(void **state)
     (void)state;
     ref_rng r = {24};
     wisp_ctx *ctx = ref_ctx(NULL);
-    for (int shape = 0; shape < SHAPES; shape++)
+    for (int l = 0; l < LISTS; l++)
         for (int width = 1; width <= 4; width += 3) {
-            ref_mat dense = make(&r, shape, WISP_D, false, 2000, 2000);
+            const shape kind = shapes[l];
+            ref_mat dense = shape_dense(&r, kind, WISP_D, false, 2000, 2000);
             wisp_mat *A;
             wisp_src src = ref_dense_src(dense, WISP_D);
             REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.width = width, .order = WISP_ROWS_NATURAL}));
             src.free_arg(src.arg);
-            if (!A->local.list != (width == 1 && shape != BAND)) fail_msg("%s, width %d", shape_name[shape], width);
+            if (!A->local.list != (width == 1 && kind != SHAPE_BAND)) fail_msg("%s, width %d", shape_name[kind], width);
             for (int64_t i = 0; i < 2000 * 2000; i++)
                 if (dense.a[i] != 0) dense.a[i] = ref_value(&r, WISP_D);
             const void *list = A->local.list;
@@ -272,9 +206,8 @@ static void large(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products), cmocka_unit_test(rectangles), cmocka_unit_test(only_where_entries_are),
-        cmocka_unit_test(choice),   cmocka_unit_test(large),      cmocka_unit_test(bits),
-        cmocka_unit_test(sorted)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rectangles), cmocka_unit_test(only_where_entries_are),
+                                       cmocka_unit_test(choice),     cmocka_unit_test(large),
+                                       cmocka_unit_test(bits),       cmocka_unit_test(sorted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Every kernel against the oracle: types x widths x terms x shapes x instruction sets x threads, views and strides. */
+/* The op: which kernels there are, all sets of terms on small matrices of odd shapes, what it promises and refuses.
+   (Every way to store a matrix: test_products.c.) */
 #include "ref.h"
 #include "config.h"
 #include "data/data.h"
@@ -6,80 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct {
-    wisp_type mat, blk;
-} combo[] = {{WISP_S, WISP_S}, {WISP_D, WISP_D}, {WISP_S, WISP_C}, {WISP_D, WISP_Z}, {WISP_C, WISP_C},
-             {WISP_Z, WISP_Z}, {WISP_S, WISP_D}, {WISP_S, WISP_Z}, {WISP_C, WISP_Z}};
-enum { COMBOS = 9, ALL_TERMS = 128, MOST = 128 };
-
-/* One call of the op against the oracle, with random factors for the given terms. */
-static void one_case(wisp_ctx *ctx, ref_rng *r, const wisp_mat *A, ref_mat dense, wisp_type mat, wisp_type blk,
-                     int width, unsigned terms, int real_factors)
-{
-    const int square = dense.rows == dense.cols;
-    if (!square) terms &= ~(unsigned)(WISP_SHIFT | WISP_DOT_XX | WISP_DOT_XY);
-    const wisp_type factor = real_factors ? WISP_D : blk;
-    cplx shift[MOST], dot_ref[3 * MOST];
-    wisp_scalar shift_s[MOST], dot[3 * MOST];
-    assert_true(width <= MOST);
-    for (int j = 0; j < width; j++) shift[j] = ref_value(r, factor), shift_s[j] = ref_scalar(shift[j]);
-    ref_aug ra = {terms, ref_value(r, factor), ref_value(r, factor), ref_value(r, factor), ref_value(r, factor), shift};
-    const int beta0 = ref_below(r, 4) == 0, delta0 = ref_below(r, 4) == 0;
-    if (beta0) ra.beta = 0;
-    if (delta0) ra.delta = 0;
-    ref_mat x = ref_random_block(r, blk, dense.cols, width), y = ref_random_block(r, blk, dense.rows, width),
-            z = ref_random_block(r, blk, dense.rows, width);
-
-    /* x is a view of some columns of a wider block: strides differ from the width. */
-    wisp_blk *wide, *xb, *yb, *zb;
-    REF_OK(ctx, wisp_blk_create(&wide, ctx, wisp_mat_col_map(A), blk, width + 3));
-    REF_OK(ctx, wisp_blk_cols(&xb, wide, 2, width));
-    REF_OK(ctx, wisp_blk_create(&yb, ctx, wisp_mat_map(A), blk, width));
-    REF_OK(ctx, wisp_blk_create(&zb, ctx, wisp_mat_map(A), blk, width));
-    ref_put(xb, x);
-    ref_put(yb, y);
-    ref_put(zb, z);
-    if (!(terms & WISP_AXPBY) || beta0) wisp_blk_fill(yb, (wisp_scalar){NAN, NAN}); /* must not be read */
-    if (delta0 && (terms & WISP_CHAIN)) wisp_blk_fill(zb, (wisp_scalar){NAN, NAN});
-    wisp_aug aug = {
-        terms, ref_scalar(ra.alpha), ref_scalar(ra.beta), ref_scalar(ra.delta), ref_scalar(ra.eta), shift_s, zb, dot};
-    REF_OK(ctx, wisp_spmmv(yb, A, xb, &aug));
-    ref_spmmv(y, dense, x, z, &ra, dot_ref);
-
-    char what[160];
-    snprintf(what, sizeof what, "%s: %s matrix, %s block, %lld x %lld, width %d, terms %u", wisp_ctx_isa(ctx),
-             wisp_type_name(mat), wisp_type_name(blk), (long long)dense.rows, (long long)dense.cols, width, terms);
-    ref_mat got = ref_get(yb), got_z = ref_get(zb);
-    const double eps = ref_eps(blk);
-    ref_assert_close(what, got, y, eps);
-    ref_assert_close(what, got_z, z, terms & WISP_CHAIN ? eps : 0);
-    static const unsigned bit[3] = {WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY};
-    const double largest = 1 + ref_largest(y), scale = 1 + (double)dense.rows * largest * largest;
-    for (int t = 0; t < 3; t++)
-        for (int j = 0; (terms & bit[t]) && j < width; j++) {
-            const cplx d = dot[t * width + j].re + I * dot[t * width + j].im, e = dot_ref[t * width + j];
-            if (!(cabs(d - e) <= eps * scale))
-                fail_msg("%s: dot %d of column %d is %g%+gi, should be %g%+gi", what, t, j, creal(d), cimag(d),
-                         creal(e), cimag(e));
-        }
-    wisp_blk_free(wide);
-    wisp_blk_free(xb);
-    wisp_blk_free(yb);
-    wisp_blk_free(zb);
-    ref_free(x), ref_free(y), ref_free(z), ref_free(got), ref_free(got_z);
-}
-
-/* Widths to try: every one with a kernel of its own, and some that are put together. */
-static int widths_of(const wisp_ctx *ctx, int k, int widths[MOST + 8])
-{
-    static const int tiled[] = {3, 5, 7, 13, 17, 31, 33, 70};
-    int n = 0;
-    for (const wisp__spmmv_entry *e = ctx->isa->spmmv[wisp__combo_of(combo[k].mat, combo[k].blk)]; e->width; e++)
-        widths[n++] = e->width;
-    for (int i = 0; i < 8; i++) widths[n++] = tiled[i];
-    return n;
-}
 
 /* The kernel table: every width of the build in every instruction set but the generic one, which has some. */
 static void kernels_are_those_that_were_asked_for(void **state)
@@ -103,7 +30,8 @@ static void kernels_are_those_that_were_asked_for(void **state)
     for (int m = WISP_DEFAULT; m <= WISP_Z; m++)
         for (int b = WISP_DEFAULT; b <= WISP_Z; b++) {
             bool known = false;
-            for (int k = 0; k < COMBOS; k++) known |= combo[k].mat == (wisp_type)m && combo[k].blk == (wisp_type)b;
+            for (int k = 0; k < REF_PAIRS; k++)
+                known |= ref_pair[k].mat == (wisp_type)m && ref_pair[k].blk == (wisp_type)b;
             assert_int_equal(wisp__combo_of((wisp_type)m, (wisp_type)b) != WISP__COMBOS, known);
         }
 }
@@ -148,33 +76,32 @@ static void all_terms_all_kernels(void **state)
         int c;
         int64_t sigma;
     } shape[] = {{1, 1}, {4, 16}, {16, 1}, {32, 64}, {64, 64}};
+    int width[REF_MOST_WIDTHS];
+    const int widths = ref_widths(width);
     ref_rng r = {1};
     for (int isa = 0; isa < REF_ISAS; isa++)
-        for (int k = 0; k < COMBOS; k++)
+        for (int k = 0; k < REF_PAIRS; k++)
             for (int s = 0; s < 5; s++) {
                 wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 1 + (int)ref_below(&r, 3));
                 if (!ctx) continue;
                 const int64_t n = 1 + ref_below(&r, 60), m = s == 2 ? 1 + ref_below(&r, 60) : n;
-                wisp_src src = ref_random_src(&r, combo[k].mat, n, m, 9);
-                ref_mat dense = ref_dense(&src);
-                ref_round(dense, combo[k].mat);
+                wisp_src src = ref_random_src(&r, ref_pair[k].mat, n, m, 9);
+                ref_sparse sparse = ref_sparse_of(&src, ref_pair[k].mat);
+                char what[80];
+                snprintf(what, sizeof what, "%s matrix, %lld x %lld, C = %d", wisp_type_name(ref_pair[k].mat),
+                         (long long)n, (long long)m, shape[s].c);
                 wisp_mat_opts o = {.C = shape[s].c, .sigma = shape[s].sigma};
                 wisp_mat *A;
                 REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
-                int widths[MOST + 8];
-                const int count = widths_of(ctx, k, widths);
-                for (unsigned terms = 0; terms < ALL_TERMS; terms++) {
-                    const int w = widths[ref_below(&r, count)];
-                    one_case(ctx, &r, A, dense, combo[k].mat, combo[k].blk, w, terms, (int)ref_below(&r, 2));
-                }
-                for (int w = 0; w < count; w++) {
-                    const unsigned kpm = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY;
-                    one_case(ctx, &r, A, dense, combo[k].mat, combo[k].blk, widths[w], 0, 1);
-                    one_case(ctx, &r, A, dense, combo[k].mat, combo[k].blk, widths[w], kpm, 1);
+                for (unsigned terms = 0; terms < REF_ALL_TERMS; terms++) {
+                    ref_call c = ref_call_new(&r, &sparse, ref_pair[k].blk, width[ref_below(&r, widths)], terms,
+                                              (int)ref_below(&r, 2));
+                    ref_check_call(ctx, A, &c, (int)ref_below(&r, REF_VIEWS + 1), what);
+                    ref_call_free(&c);
                 }
                 wisp_mat_free(A);
                 src.free_arg(src.arg);
-                ref_free(dense);
+                ref_sparse_free(sparse);
                 wisp_ctx_free(ctx);
             }
 }
@@ -185,51 +112,30 @@ static void precisions_mix(void **state)
     (void)state;
     ref_rng r = {6};
     wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
-    for (int k = 0; k < COMBOS; k++) {
-        const bool is_complex = wisp_type_is_complex(combo[k].mat);
+    for (int k = 0; k < REF_PAIRS; k++) {
+        const bool is_complex = wisp_type_is_complex(ref_pair[k].mat);
         wisp_src src = ref_random_src(&r, is_complex ? WISP_Z : WISP_D, 200, 200, 12);
-        ref_mat dense = ref_dense(&src);
-        ref_round(dense, combo[k].mat);
+        ref_sparse sparse = ref_sparse_of(&src, ref_pair[k].mat);
         wisp_mat *A;
         wisp_mat_info info;
         wisp_cost cost;
-        REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.type = combo[k].mat, .C = 1}));
-        for (int w = 1; w <= 8; w += 7) one_case(ctx, &r, A, dense, combo[k].mat, combo[k].blk, w, WISP_DOT_YY, 1);
+        REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.type = ref_pair[k].mat, .C = 1}));
+        for (int w = 1; w <= 8; w += 7) {
+            ref_call c = ref_call_new(&r, &sparse, ref_pair[k].blk, w, WISP_DOT_YY, 1);
+            ref_check_call(ctx, A, &c, w == 1 ? REF_COMPACT : REF_VIEWS, "of other precision");
+            ref_call_free(&c);
+        }
         wisp_mat_get_info(A, &info);
-        REF_OK(ctx, wisp_spmmv_cost(A, combo[k].blk, 8, 0, &cost));
-        const double mat = combo[k].mat == WISP_S ? 4 : combo[k].mat == WISP_Z ? 16 : 8;
-        const double blk = combo[k].blk == WISP_S ? 4 : combo[k].blk == WISP_Z ? 16 : 8, nnz = (double)info.nnz;
+        REF_OK(ctx, wisp_spmmv_cost(A, ref_pair[k].blk, 8, 0, &cost));
+        const double mat = ref_pair[k].mat == WISP_S ? 4 : ref_pair[k].mat == WISP_Z ? 16 : 8;
+        const double blk = ref_pair[k].blk == WISP_S ? 4 : ref_pair[k].blk == WISP_Z ? 16 : 8, nnz = (double)info.nnz;
         assert_true(cost.bytes == nnz * (mat + 4) + 8 * 200 + 2 * 8 * 200 * blk);
-        assert_true(cost.flops == 8 * nnz * (is_complex ? 8 : wisp_type_is_complex(combo[k].blk) ? 4 : 2));
+        assert_true(cost.flops == 8 * nnz * (is_complex ? 8 : wisp_type_is_complex(ref_pair[k].blk) ? 4 : 2));
         wisp_mat_free(A);
         src.free_arg(src.arg);
-        ref_free(dense);
+        ref_sparse_free(sparse);
     }
     wisp_ctx_free(ctx);
-}
-
-/* More rows than a strip and a block of work: 1000s of rows, several blocks and strips. */
-static void many_rows(void **state)
-{
-    (void)state;
-    ref_rng r = {2};
-    const unsigned terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY;
-    for (int k = 0; k < COMBOS; k++) {
-        wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
-        wisp_src src = ref_random_src(&r, combo[k].mat, 1503, 1503, 7);
-        ref_mat dense = ref_dense(&src);
-        ref_round(dense, combo[k].mat);
-        for (int c = 1; c <= 16; c *= 16) {
-            wisp_mat *A;
-            wisp_mat_opts o = {.C = c, .sigma = c == 1 ? 1 : 32};
-            REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
-            for (int w = 1; w <= 16; w *= 4) one_case(ctx, &r, A, dense, combo[k].mat, combo[k].blk, w, terms, 1);
-            wisp_mat_free(A);
-        }
-        ref_free(dense);
-        src.free_arg(src.arg);
-        wisp_ctx_free(ctx);
-    }
 }
 
 /* The same layout gives the same bits for any number of threads; the same columns for any width. */
@@ -238,10 +144,10 @@ static void bits_do_not_depend_on_threads(void **state)
     (void)state;
     enum { N = 5000, W = 33 };
     const unsigned terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY;
-    for (int k = 0; k < COMBOS; k++) {
+    for (int k = 0; k < REF_PAIRS; k++) {
         ref_rng r = {3};
-        wisp_src src = ref_random_src(&r, combo[k].mat, N, N, 11);
-        ref_mat x = ref_random_block(&r, combo[k].blk, N, W), y = ref_random_block(&r, combo[k].blk, N, W);
+        wisp_src src = ref_random_src(&r, ref_pair[k].mat, N, N, 11);
+        ref_mat x = ref_random_block(&r, ref_pair[k].blk, N, W), y = ref_random_block(&r, ref_pair[k].blk, N, W);
         wisp_scalar shift[W], dot0[3 * W] = {{0, 0}}, dot[3 * W] = {{0, 0}}, norm0[2 * W];
         for (int j = 0; j < W; j++) shift[j] = (wisp_scalar){0.3, 0};
         ref_mat first = {0};
@@ -250,8 +156,8 @@ static void bits_do_not_depend_on_threads(void **state)
             wisp_mat *A;
             wisp_blk *xb, *yb, *xc, *yc;
             REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.C = 1}));
-            REF_OK(ctx, wisp_blk_create(&xb, ctx, wisp_mat_map(A), combo[k].blk, W));
-            REF_OK(ctx, wisp_blk_create(&yb, ctx, wisp_mat_map(A), combo[k].blk, W));
+            REF_OK(ctx, wisp_blk_create(&xb, ctx, wisp_mat_map(A), ref_pair[k].blk, W));
+            REF_OK(ctx, wisp_blk_create(&yb, ctx, wisp_mat_map(A), ref_pair[k].blk, W));
             wisp_aug aug = {terms, {1.7, 0}, {-1, 0}, {0, 0}, {0, 0}, shift, NULL, dot};
             /* All columns at once, or (4, 5 threads) in two parts, one of a width with a kernel of its own. */
             const int cut[3] = {0, threads == 4 ? 16 : threads == 5 ? 8 : W, W};
@@ -285,10 +191,10 @@ static void bits_do_not_depend_on_threads(void **state)
                 assert_memory_equal(dot0, dot, 2 * W * sizeof *dot);
                 ref_free(got);
             } else { /* another width is another layout */
-                ref_assert_close("another width", got, first, ref_eps(combo[k].blk));
+                ref_assert_close("another width", got, first, ref_eps(ref_pair[k].blk));
                 for (int j = 0; j < 2 * W; j++)
                     assert_true(hypot(dot[j].re - dot0[j].re, dot[j].im - dot0[j].im) <=
-                                ref_eps(combo[k].blk) * N * ref_largest(first));
+                                ref_eps(ref_pair[k].blk) * N * ref_largest(first));
                 ref_free(got);
             }
             wisp_blk_free(xb);
@@ -314,18 +220,18 @@ static void padding_does_not_leak(void **state)
         for (int j = 1; j < 2 + i % 5; j++) REF_AT(full, i, j) = i + j;
     const ref_mat both[] = {m, full};
     for (int isa = 0; isa < REF_ISAS; isa++)
-        for (int k = 0; k < COMBOS; k++)
+        for (int k = 0; k < REF_PAIRS; k++)
             for (int c = 0; c < 4; c++)
                 for (int i = 0; i < 4; i++) {
                     const int w = i % 2 ? 5 : 1;
                     wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 1);
                     if (!ctx) continue;
-                    wisp_src src = ref_dense_src(both[i / 2], combo[k].mat);
+                    wisp_src src = ref_dense_src(both[i / 2], ref_pair[k].mat);
                     wisp_mat *A;
                     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.C = cs[c]}));
                     wisp_blk *x, *y;
-                    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), combo[k].blk, w));
-                    REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), combo[k].blk, w));
+                    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), ref_pair[k].blk, w));
+                    REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), ref_pair[k].blk, w));
                     ref_mat xm = ref_new(21, w);
                     for (int64_t l = 0; l < 21 * w; l++) xm.a[l] = l < w ? (l % 2 ? INFINITY : NAN) : 1;
                     ref_put(x, xm);
@@ -401,7 +307,6 @@ int main(void)
         cmocka_unit_test(fall_back_is_said_once),
         cmocka_unit_test(all_terms_all_kernels),
         cmocka_unit_test(precisions_mix),
-        cmocka_unit_test(many_rows),
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(padding_does_not_leak),
         cmocka_unit_test(misuse_is_refused),
