@@ -4,7 +4,12 @@ cd "${1:-$(dirname "$0")/..}" || exit 2
 bad=0
 # deny FOLDER PATTERN: no quoted include in FOLDER may match.
 deny() {
-    found=$(grep -rnE "^[[:space:]]*#[[:space:]]*include[[:space:]]+[<\"]$2" "src/$1" --include='*.[ch]') || return 0
+    found=$(grep -rnE "^[[:space:]]*#[[:space:]]*include[[:space:]]+[<\"]$2" "src/$1" --include='*.[ch]')
+    case $? in
+    0) ;;
+    1) return ;;
+    *) exit 2 ;; # no such folder
+    esac
     echo "layering: src/$1 must not include:"
     echo "$found"
     bad=1
@@ -18,8 +23,13 @@ deny op '(\.\./)+(solver|tool)/'
 deny kernel '\.\./'
 deny solver '\.\./'
 deny tool '\.\./'
-if grep -rnE '#[[:space:]]*include[[:space:]]+"' examples --include='*.c'; then
+grep -rnE '#[[:space:]]*include[[:space:]]+"' examples --include='*.c'
+case $? in
+0)
     echo "layering: examples include public headers only"
     bad=1
-fi
+    ;;
+1) ;;
+*) exit 2 ;;
+esac
 exit $bad

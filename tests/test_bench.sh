@@ -1,29 +1,9 @@
 #!/bin/bash
 # wisp machine and wisp bench: what they print, keep and refuse. Times are looked at for being there, not for being short.
-set -u
-wisp=$1 dir=$3
-rm -rf "$dir" && mkdir -p "$dir" && cd "$dir" || exit 1
-export OMP_NUM_THREADS=2 XDG_CACHE_HOME=$dir/cache
-unset WISP_ISA
-checks=0 failed=0
+. "$2/tests/cli.sh"
+export XDG_CACHE_HOME=$dir/cache
 topi=topi:nx=4,ny=4,nz=3
 
-fail() { echo "FAILED: $*"; failed=$((failed + 1)); }
-ok() { # ok ARGS...: exit 0; stdout is in out
-    checks=$((checks + 1))
-    "$wisp" "$@" >out 2>err || fail "wisp $*: exit $?: $(cat err)"
-    [ -s err ] && fail "wisp $*: on stderr: $(cat err)"
-}
-refused() { # refused STATUS FRAGMENT ARGS...: that exit status, one line on stderr with the fragment
-    checks=$((checks + 1))
-    "$wisp" "${@:3}" >out 2>err
-    local rc=$?
-    [ $rc = "$1" ] || fail "wisp ${*:3}: exit $rc, not $1: $(cat err)"
-    [ "$(wc -l <err)" = 1 ] || fail "wisp ${*:3}: not one line on stderr: $(cat err)"
-    grep -qF -- "$2" err || fail "wisp ${*:3}: no '$2' in: $(cat err)"
-}
-have_python=0
-if python3 -c 'import json' 2>/dev/null; then have_python=1; else echo "no python3: JSON is not checked"; fi
 cat >check.py <<'PY'
 import json, math, sys
 def no_constant(name):
@@ -60,12 +40,6 @@ def row(r, op, matrix):
 if not eval("(" + sys.argv[2] + ")"):
     sys.exit("not so in %s: %s" % (sys.argv[1], sys.argv[2]))
 PY
-json() { # json FILE EXPRESSION
-    [ $have_python = 1 ] || return 0
-    checks=$((checks + 1))
-    python3 check.py "$@" || fail "json $1"
-}
-
 # ---- machine: measured once, though there is a file that means nothing; then kept
 ok machine --help
 host=$(uname -n)
@@ -84,8 +58,6 @@ json out 'machine(d) and len(d["placement"]) == 2 and len(d["bandwidth_gbs"]["me
 json "${kept[0]}" 'machine(d)'
 
 # ---- bench
-have_gnuplot=0
-if command -v gnuplot >/dev/null; then have_gnuplot=1; else echo "no gnuplot: --plot is not checked"; fi
 draw() { [ $have_gnuplot = 1 ] && echo "--plot $1"; }
 drawn() { # drawn FILE WORD..: a complete picture with these words
     [ $have_gnuplot = 1 ] || return 0
@@ -217,5 +189,4 @@ refused 1 "complex matrix needs complex" bench spmv $topi --types d --quiet
 refused 1 "widths 1, 2, 4" bench kpm $topi --variant reference --widths 5 --quiet
 refused 1 "type alone" bench kpm anderson:nx=4,ny=4,nz=4 --types z --variant reference --quiet
 
-echo "$checks checks, $failed failed"
-[ $failed = 0 ]
+finish

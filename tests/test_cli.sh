@@ -101,6 +101,8 @@ if [ $have_hdf5 = 1 ]; then
     check "an HDF5 file" test "$(head -c 4 dos.h5 | tail -c 3)" = HDF
     if command -v h5dump >/dev/null; then
         check "its data sets" test "$(h5dump -n dos.h5 | grep -cE 'dataset +/(energies|dos|dos_error|moments|moments_error)$')" = 5
+    else
+        leave_out "what is in HDF5 files, for there is no h5dump"
     fi
 else
     refused 1 "no HDF5" dos $topi -o dos.h5
@@ -336,6 +338,8 @@ if [ -c /dev/full ]; then
     "$wisp" dos $topi --moments 16 --vectors 2 --json 2>err >/dev/full && fail "--json to a full device passes"
     grep -q '^wisp: .*No space left' err || fail "--json to a full device: $(cat err)"
     "$wisp" --help 2>err >/dev/full && fail "--help to a full device passes"
+else
+    leave_out "a full device, for there is no /dev/full"
 fi
 # A file size limit is a full disk for everyone: an old file survives, and no temporary one stays.
 limited() { # limited FILE ARGS...
@@ -380,10 +384,8 @@ if [ $have_hdf5 = 1 ]; then
     cp out part.json
     json part.json '1 <= d["vectors"] < 400'
     done_vectors=$(sed -n 's/^  "vectors": \([0-9]*\),$/\1/p' part.json)
-    if [ "${done_vectors:-0}" -ge 1 ] && [ "$done_vectors" -le 60 ]; then
-        ok dos $long --moments 400 --vectors "$done_vectors" --width 1 --json
-        json out 'close(d["moments"], e["moments"], 4000e-12)' part.json
-    fi
+    ok dos $long --moments 400 --vectors "$done_vectors" --width 1 --json
+    json out 'close(d["moments"], e["moments"], 4000e-12)' part.json
     # Stopped in its first batch, a run keeps the vectors at hand with the moments they have.
     checks=$((checks + 1))
     stop moments INT '(0\.[0-9]*[1-9]|[1-9][0-9.]*e-[0-9]+)' dos $long --moments 1000000 --vectors 4 --width 4 --save begun.h5

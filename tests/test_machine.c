@@ -3,6 +3,8 @@
 #include "backend/backend.h"
 #include "ref.h"
 #include <math.h>
+#include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void topology(void **state)
@@ -10,7 +12,6 @@ static void topology(void **state)
     (void)state;
     wisp_ctx *ctx = ref_ctx(NULL);
     wisp_machine m;
-    int cpu[256];
     REF_OK(ctx, wisp_machine_measure(ctx, &m, 0));
     assert_true(strlen(m.cpu) > 0);
     assert_string_equal(m.isa, wisp_ctx_isa(ctx));
@@ -21,10 +22,34 @@ static void topology(void **state)
         if (m.cache_bytes[l] > 0) assert_true(m.cache_bytes[l] >= m.cache_bytes[l - 1]);
     for (int s = 0; s < WISP_STREAMS; s++)
         for (int l = 0; l < WISP_LEVELS; l++) assert_true(m.gbs[s][l][1] == 0);
-    assert_true(m.threads <= 256);
-    REF_OK(ctx, wisp_ctx_placement(ctx, cpu));
-    for (int i = 0; i < m.threads; i++) assert_true(cpu[i] >= -4096 && cpu[i] < 4096);
     wisp_ctx_free(ctx);
+}
+
+/* Threads run where the process may: pinned, each on a processor of its own; else, on any of several. */
+static void placement(void **state)
+{
+    (void)state;
+    cpu_set_t allowed;
+    int cpu[CPU_SETSIZE];
+    assert_int_equal(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    const int cpus = CPU_COUNT(&allowed);
+    assert_null(getenv("OMP_PROC_BIND")); /* which would pin */
+    for (int pin = 0; pin < 2; pin++)
+        for (int threads = 1; threads <= cpus; threads++) {
+            wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = threads, .no_pin = !pin});
+            const bool fixed = cpus == 1 || (pin && threads > 1);
+            cpu_set_t taken;
+            CPU_ZERO(&taken);
+            REF_OK(ctx, wisp_ctx_placement(ctx, cpu));
+            for (int i = 0; i < threads; i++) {
+                assert_int_equal(cpu[i] >= 0, fixed);
+                const size_t place = (size_t)(fixed ? cpu[i] : -1 - cpu[i]);
+                assert_true(CPU_ISSET(place, &allowed));
+                assert_false(fixed && CPU_ISSET(place, &taken));
+                CPU_SET(place, &taken);
+            }
+            wisp_ctx_free(ctx);
+        }
 }
 
 static void ceilings(void **state)
@@ -210,8 +235,9 @@ static void reference(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(topology), cmocka_unit_test(ceilings), cmocka_unit_test(kept), cmocka_unit_test(failures),
-        cmocka_unit_test(exchange), cmocka_unit_test(rates),    cmocka_unit_test(cost), cmocka_unit_test(reference),
+        cmocka_unit_test(topology), cmocka_unit_test(placement), cmocka_unit_test(ceilings),
+        cmocka_unit_test(kept),     cmocka_unit_test(failures),  cmocka_unit_test(exchange),
+        cmocka_unit_test(rates),    cmocka_unit_test(cost),      cmocka_unit_test(reference),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,9 @@ static void without(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(without)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    print_message("left out, for this build has no HDF5: all about files that are there\n");
+    return failed ? failed : REF_SKIPPED;
 }
 
 #else
