@@ -8,22 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The kernel table: every width of the build in every instruction set but the generic one, which has some. */
+/* The kernel table: every width of the build, widest first; few in the generic set, and where matrix and block differ in
+   precision. */
 static void kernels_are_those_that_were_asked_for(void **state)
 {
     (void)state;
     for (int isa = 0; isa < REF_ISAS; isa++) {
         wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 1);
         for (int k = 0; ctx && k < WISP__COMBOS; k++) {
+            const bool few = isa == 0 || k == WISP__COMBO_sd || k == WISP__COMBO_cz;
             const wisp__spmmv_entry *e = ctx->isa->spmmv[k];
-            for (const char *list = isa ? WISP_WIDTHS : "1, 2, 4, 8, 16"; *list; e++) {
+            for (const char *list = few ? "8, 4, 2, 1" : WISP_WIDTHS; *list; e++) {
                 char *rest;
                 assert_int_equal(strtol(list, &rest, 10), e->width);
                 list = rest + strspn(rest, ", ");
-                for (int m = 0; m < WISP__MASKS; m++) assert_true(e->fn[m] && e->fn[m] != e[1].fn[m]);
+                assert_non_null(e->fn);
             }
             assert_int_equal(e->width, 0);
-            for (int m = 0; m < WISP__MASKS; m++) assert_non_null(e->fn[m]);
+            assert_non_null(e->fn);
         }
         if (ctx) wisp_ctx_free(ctx);
     }
@@ -52,18 +54,18 @@ static void fall_back_is_said_once(void **state)
         .isa = "generic", .threads = 1, .no_pin = 1, .level = WISP_LOG_PERF, .log = keep_message, .log_arg = kept});
     wisp_mat *A;
     REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=3,ny=2,nz=1", NULL));
-    for (int w = 16; w <= 18; w++) {
+    for (int w = 8; w <= 10; w++) {
         wisp_blk *x, *y;
         REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, w));
         REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, w));
         REF_OK(ctx, wisp_spmmv(y, A, x, NULL));
-        assert_int_equal(kept[0][0] != 0, w > 16);
+        assert_int_equal(kept[0][0] != 0, w > 8);
         wisp_blk_free(x);
         wisp_blk_free(y);
     }
-    assert_non_null(strstr(kept[0], "width 17 "));
+    assert_non_null(strstr(kept[0], "width 9 "));
     assert_non_null(strstr(kept[0], " generic "));
-    assert_non_null(strstr(kept[0], " 1, 2, 4, 8, 16 "));
+    assert_non_null(strstr(kept[0], " 8, 4, 2, 1 "));
     assert_int_equal(kept[1][0], 0);
     wisp_mat_free(A);
     wisp_ctx_free(ctx);

@@ -13,10 +13,9 @@ wisp__combo wisp__combo_of(wisp_type matrix, wisp_type block);
 /* Names one kernel. */
 typedef struct {
     wisp__combo combo;
-    int width, log_c;
-    unsigned terms;
-    bool coded;   /* short columns or codes of values */
-    bool bundled; /* rows in bundles */
+    int width, log_c; /* columns of the matrix's kind, real or complex */
+    bool pairs;       /* these are the parts of complex columns */
+    bool bundled;     /* rows in bundles */
 } wisp__key;
 
 /* Work is cut into blocks of chunks, fixed by the layout alone, so that dots do not depend on the number of

@@ -13,55 +13,85 @@ wisp__combo wisp__combo_of(wisp_type matrix, wisp_type block)
         WISP__COMBO_LIST(PAIR)
 #undef PAIR
     };
+    const bool pairs = wisp__type_ok(block) && !wisp_type_is_complex(matrix);
+    const wisp_type like = pairs ? wisp__real_type(block) : block;
     int k = 0;
-    while (k < WISP__COMBOS && (pair[k].matrix != matrix || pair[k].block != block)) k++;
+    while (k < WISP__COMBOS && (pair[k].matrix != matrix || pair[k].block != like)) k++;
     return (wisp__combo)k;
 }
 
 /* ---- instruction sets ------------------------------------------------------------------------ */
 
-extern const wisp__isa wisp__isa_generic;
-extern const wisp__isa wisp__isa_avx2, wisp__isa_avx512, wisp__isa_neon;
+extern const wisp__isa wisp__isa_generic, wisp__isa_avx2, wisp__isa_avx512, wisp__isa_neon;
 
-/* Number i of this CPU's instruction sets, best first; NULL past the end. */
-static const wisp__isa *runnable_isa(int i)
+typedef struct {
+    const char *name;
+    bool runs;                /* on this CPU */
+    const wisp__isa *kernels; /* NULL: not in this build */
+} isa_choice;
+
+#ifdef WISP_WITH_avx512
+#define AVX512 &wisp__isa_avx512
+#else
+#define AVX512 NULL
+#endif
+#ifdef WISP_WITH_avx2
+#define AVX2 &wisp__isa_avx2
+#else
+#define AVX2 NULL
+#endif
+#ifdef WISP_WITH_neon
+#define NEON &wisp__isa_neon
+#else
+#define NEON NULL
+#endif
+
+/* The instruction sets of this kind of CPU, best first. */
+enum { ISAS = 3 };
+static int list_isas(isa_choice list[ISAS])
 {
-    const wisp__isa *list[4] = {NULL};
     int n = 0;
 #ifdef __x86_64__
     __builtin_cpu_init();
+    const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    list[n++] = (isa_choice){"avx512", avx512, AVX512};
+    list[n++] = (isa_choice){"avx2", avx2, AVX2};
 #endif
-#ifdef WISP_WITH_avx512
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512bw"))
-        list[n++] = &wisp__isa_avx512;
+#ifdef __aarch64__
+    list[n++] = (isa_choice){"neon", true, NEON};
 #endif
-#ifdef WISP_WITH_avx2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) list[n++] = &wisp__isa_avx2;
-#endif
-#ifdef WISP_WITH_neon
-    list[n++] = &wisp__isa_neon; /* a part of every such CPU */
-#endif
-    list[n++] = &wisp__isa_generic;
-    return i < n ? list[i] : NULL;
+    list[n++] = (isa_choice){"generic", true, &wisp__isa_generic};
+    return n;
 }
 
 static wisp_status isa_open(wisp_ctx *ctx)
 {
+    isa_choice list[ISAS];
+    const int n = list_isas(list);
     const char *want = ctx->opts.isa ? ctx->opts.isa : getenv("WISP_ISA");
-    const wisp__isa *isa;
-    char list[64] = "";
-    size_t used = 0;
-    for (int i = 0; (isa = runnable_isa(i)); i++)
-        if (!want || !*want || !strcmp(want, isa->name)) {
-            ctx->isa = isa;
-            return WISP_OK;
-        }
-    for (int i = 0; used < sizeof list && (isa = runnable_isa(i)); i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", isa->name);
+    const bool any = !want || !*want;
+    for (int i = 0; i < n; i++) {
+        if (!list[i].runs || !list[i].kernels || !(any || !strcmp(want, list[i].name))) continue;
+        ctx->isa = list[i].kernels;
+        int best = 0;
+        while (!list[best].runs) best++;
+        if (!any || best == i) return WISP_OK;
+        char text[160];
+        snprintf(text, sizeof text,
+                 "this CPU runs %s, but this build has %s kernels: build with -DWISP_ISAS=native or all",
+                 list[best].name, list[i].name);
+        wisp__log_once(ctx, WISP__ONCE_ISA, WISP_LOG_PERF, text);
+        return WISP_OK;
+    }
+    char names[64] = "";
+    for (int i = 0; i < n; i++)
+        if (list[i].runs && list[i].kernels)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", list[i].name);
     return wisp_ctx_fail(
         ctx, WISP_ERR_UNSUPPORTED,
-        "instruction set '%s' is not one that this CPU runs and this build has (%s); take one of these%s", want, list,
+        "instruction set '%s' is not one that this CPU runs and this build has (%s); take one of these%s", want, names,
         ctx->opts.isa ? "" : ", or unset WISP_ISA");
 }
 
@@ -77,17 +107,21 @@ static void cpu_close(wisp_ctx *ctx) { (void)ctx; }
 
 /* ---- spmmv ----------------------------------------------------------------------------------- */
 
-/* Once: what kernels there are instead. */
+/* Once: what kernels there are instead; in columns of the block. */
 static void say_no_kernel(wisp_ctx *ctx, const wisp__key *key)
 {
     if (atomic_load(&ctx->logged_once) & WISP__ONCE_WIDTH) return;
     char text[512];
-    const wisp__spmmv_entry *first = ctx->isa->spmmv[key->combo], *e = first;
+    const int parts = key->pairs ? 2 : 1;
+    const char *between = "";
     size_t used = (size_t)snprintf(text, sizeof text, "block width %d has no %s kernel of its own; those of the widths",
-                                   key->width, ctx->isa->name);
-    for (; e->width && used < sizeof text; e++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s %d", e == first ? "" : ",", e->width);
-    if (used < sizeof text) snprintf(text + used, sizeof text - used, " are faster than its tiles");
+                                   key->width / parts, ctx->isa->name);
+    for (const wisp__spmmv_entry *e = ctx->isa->spmmv[key->combo]; e->width && used < sizeof text; e++) {
+        if (e->width % parts) continue;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s %d", between, e->width / parts);
+        between = ",";
+    }
+    if (used < sizeof text) snprintf(text + used, sizeof text - used, " are faster");
     wisp__log_once(ctx, WISP__ONCE_WIDTH, WISP_LOG_PERF, text);
 }
 
@@ -98,8 +132,7 @@ static wisp__spmmv_fn cpu_find_spmmv(wisp_ctx *ctx, const wisp__key *key)
     if (!e->width) say_no_kernel(ctx, key);
     if (e->bundled && key->bundled) return e->bundled;
     if (e->chunked && (1 << key->log_c) >= K_CHUNKED_C) return e->chunked;
-    if (key->coded) return e->fn[WISP__MASK_ALL];
-    return e->fn[key->terms == 0 ? WISP__MASK_NONE : key->terms == K_MASK_KPM ? WISP__MASK_KPM : WISP__MASK_ALL];
+    return e->fn;
 }
 
 typedef struct {

@@ -15,6 +15,7 @@ typedef struct {
     wisp_ctx *ctx;
     const wisp__half *half;
     const wisp__half_entry *kernels;
+    int columns;                    /* of the matrix's kind, real or complex */
     wisp__half_params whole, first; /* all terms; those of a strip that is not finished by its own block */
     double *partial;                /* of each block: strips that it finishes as it goes, and the others */
     size_t dot_size, row_bytes;
@@ -39,16 +40,14 @@ static int64_t first_block(const wisp__half *h, int part, int parts)
     return b;
 }
 
-/* All columns of a strip, in tiles of the kernels' widths. */
+/* All columns of a strip, by the widest kernels that fit; a complex column of two reals stays whole. */
 static void do_strip(const half_run *r, const wisp__half_params *p, bool finish, int64_t strip, int64_t begin,
                      double *dot)
 {
     const wisp__half_entry *k = r->kernels;
-    const unsigned terms = p->p.terms;
-    const int mask = terms == K_AXPBY ? WISP__MASK_NONE : terms == K_MASK_KPM ? WISP__MASK_KPM : WISP__MASK_ALL;
-    for (int at = 0; at < p->p.width; at += k->width) {
-        while (k->width > p->p.width - at) k++;
-        (finish ? k->finish : k->multiply[mask])(p, strip, begin, at, dot);
+    for (int at = 0; at < r->columns; at += k->width) {
+        while (k->width > r->columns - at || ((p->p.terms & K_PAIRS) && k->width % 2)) k++;
+        (finish ? k->finish : k->multiply)(p, strip, begin, at, dot);
     }
 }
 
@@ -126,7 +125,7 @@ wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, wisp__combo combo, const wisp__
                                   double *partial, size_t dot_size, void *spill, int64_t ld_spill)
 {
 #define BLOCK(name, matrix, block) WISP_##block,
-    static const wisp_type block[] = {WISP__COMBO_LIST(BLOCK)};
+    static const wisp_type block[] = {WISP__COMBO_LIST(BLOCK)}; /* complex if the matrix is */
 #undef BLOCK
     const bool is_double = wisp__type_is_double(block[combo]);
     const wisp__half_params whole = {.p = *p,
@@ -138,6 +137,7 @@ wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, wisp__combo combo, const wisp__
     half_run run = {.ctx = ctx,
                     .half = half,
                     .kernels = ctx->isa->half[combo],
+                    .columns = (int)(wisp_type_is_complex(block[combo]) ? p->reals / 2 : p->reals),
                     .whole = whole,
                     .partial = partial,
                     .dot_size = dot_size,

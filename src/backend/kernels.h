@@ -5,33 +5,31 @@
 #define WISP_KERNELS_H
 #include "../kernel/params.h"
 
-/* Matrix value type and block type that one kernel instance is made for: backend/cpu/spmmv_NAME.c. The accuracy is
-   the block's: a real matrix takes complex blocks, and a single-precision matrix double ones. */
+/* Matrix value type and precision of the block that one kernel instance is made for: backend/cpu/spmmv_NAME.c. The
+   accuracy is the block's: a single-precision matrix takes double blocks. To a real matrix a complex block is a real
+   one of twice the width. */
 #define WISP__COMBO_LIST(X) \
     X(ss, S, S)             \
     X(dd, D, D)             \
-    X(sc, S, C)             \
-    X(dz, D, Z)             \
     X(cc, C, C)             \
     X(zz, Z, Z)             \
     X(sd, S, D)             \
-    X(sz, S, Z)             \
     X(cz, C, Z)
 #define WISP__COMBO(name, matrix, block) WISP__COMBO_##name,
 typedef enum { WISP__COMBO_LIST(WISP__COMBO) WISP__COMBOS } wisp__combo;
 #undef WISP__COMBO
 
-enum { WISP__MASK_NONE, WISP__MASK_KPM, WISP__MASK_ALL, WISP__MASKS };
+/* Widest first. Widths count columns of the matrix's kind, real or complex. */
 typedef struct {
     int width; /* 0: any width; ends the list */
-    wisp__spmmv_fn fn[WISP__MASKS];
+    wisp__spmmv_fn fn;
     /* Width 1 only, or NULL: vectorised along the chunk, for C of at least K_CHUNKED_C; for rows in bundles. */
     wisp__spmmv_fn chunked, bundled;
 } wisp__spmmv_entry;
 
 typedef struct {
     int width; /* the last one is 1 */
-    wisp__half_fn multiply[WISP__MASKS], finish;
+    wisp__half_fn multiply, finish;
 } wisp__half_entry;
 
 typedef struct wisp__isa {

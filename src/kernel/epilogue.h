@@ -24,7 +24,7 @@ INLINE void FN(epilogue)(const wisp__spmmv_params *p, unsigned terms, int64_t ro
     vec xv[NV] = {0};
     if (terms & (K_SHIFT | K_DOT_XX | K_DOT_XY)) UNROLL for (int v = 0; v < NV; v++) xv[v] = FN(load)(x + AT(v));
     if (terms & K_SHIFT) {
-        const real *shift = (const real *)p->shift + at, *swapped = shift + p->width * PARTS;
+        const real *shift = (const real *)p->shift + at, *swapped = shift + p->reals;
         UNROLL for (int v = 0; v < NV; v++) ax[v] -= FN(load)(shift + AT(v)) * xv[v];
         if (c) UNROLL for (int v = 0; v < NV; v++) ax[v] -= FN(load)(swapped + AT(v)) * SWAP(xv[v]);
     }
@@ -33,7 +33,7 @@ INLINE void FN(epilogue)(const wisp__spmmv_params *p, unsigned terms, int64_t ro
         const real *prev = terms & K_PREV ? (const real *)p->prev + row * p->ld_prev + at : y;
         UNROLL for (int v = 0; v < NV; v++) ax[v] += FN(cmul)(p->beta, c, FN(load)(prev + AT(v)));
     }
-    FN(store_row)(p, terms, y, ax);
+    FN(store_row)(p, y, ax);
     for (int i = 0; (terms & K_CHAIN) && i < p->chains; i++) {
         real *z = (real *)p->chain[i].z + row * p->chain[i].ld + at;
         vec zv[NV]; /* all of it before anything is stored: the last two registers may overlap */
@@ -49,31 +49,27 @@ INLINE void FN(epilogue)(const wisp__spmmv_params *p, unsigned terms, int64_t ro
         {
             const vec f = FN(here)(xv[v]);
             s->xy[v] += f * ax[v];
-            if (PARTS == 2) s->xy_cross[v] += f * SWAP(ax[v]);
+            if (PARTS == 2 || (terms & K_PAIRS)) s->xy_cross[v] += f * SWAP(ax[v]);
         }
     if (terms & K_DOT_YY) UNROLL for (int v = 0; v < NV; v++) s->yy[v] += FN(here)(ax[v]) * ax[v];
 }
 
-/* Adds a strip's sums for columns first .. first + COLUMNS - 1 to dot[3][width] pairs. */
-INLINE void FN(flush_panel)(const FN(sums) * s, unsigned terms, int width, int first, double *dot)
+/* Adds a strip's sums for reals first .. first + REALS - 1 of a block row to dot[3][columns] pairs. Where columns are
+   pairs of reals the imaginary part of <x,y> is the difference of the crossed products. */
+INLINE void FN(flush_panel)(const FN(sums) * s, unsigned terms, int64_t reals, int64_t first, double *dot)
 {
     const real *xx = (const real *)s->xx, *xy = (const real *)s->xy, *xc = (const real *)s->xy_cross,
                *yy = (const real *)s->yy;
-    for (int j = 0; j < COLUMNS; j++) {
-        const int re = KEPT(PARTS * j), im = re + PARTS - 1;
-        double *d = dot + 2 * (first + j);
-        int64_t next = 2 * (int64_t)width;
-        if (PARTS == 2) {
-            if (terms & K_DOT_XX) d[0] += (double)xx[re] + (double)xx[im];
-            if (terms & K_DOT_XY) {
-                d[next] += (double)xy[re] + (double)xy[im];
-                d[next + 1] += (double)xc[re] - (double)xc[im];
-            }
-            if (terms & K_DOT_YY) d[2 * next] += (double)yy[re] + (double)yy[im];
-        } else {
-            if (terms & K_DOT_XX) d[0] += (double)xx[re];
-            if (terms & K_DOT_XY) d[next] += (double)xy[re];
-            if (terms & K_DOT_YY) d[2 * next] += (double)yy[re];
+    const int pairs = PARTS == 2 || (terms & K_PAIRS);
+    const int64_t next = 2 * (reals >> pairs);
+    for (int r = 0; r < REALS; r++) {
+        const int i = KEPT(r);
+        double *d = dot + 2 * ((first + r) >> pairs);
+        if (terms & K_DOT_XX) d[0] += (double)xx[i];
+        if (terms & K_DOT_XY) {
+            d[next] += (double)xy[i];
+            if (pairs) d[next + 1] += r % 2 ? -(double)xc[i] : (double)xc[i];
         }
+        if (terms & K_DOT_YY) d[2 * next] += (double)yy[i];
     }
 }

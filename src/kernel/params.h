@@ -40,7 +40,8 @@ enum {
     K_DOTS = K_DOT_XX | K_DOT_XY | K_DOT_YY,
     K_DELTA = 128,   /* delta is not zero: z is read */
     K_COMPLEX = 256, /* some scalar has an imaginary part */
-    K_PREV = 512     /* with AXPBY: prev is another block than y */
+    K_PREV = 512,    /* with AXPBY: prev is another block than y */
+    K_PAIRS = 1024   /* a real matrix, and a block of complex columns: each is two real ones side by side */
 };
 
 /* The step of the Chebyshev recurrence with its two dots. */
@@ -97,7 +98,9 @@ typedef struct {
     void *y;
     const void *prev; /* y itself, or a block apart from it */
     int64_t ld_gather, ld_x, ld_y, ld_prev;
-    int width;
+    int width;     /* columns of the block */
+    int64_t reals; /* numbers in a block row */
+    int64_t first; /* real number of a row with which a kernel of fewer columns begins */
     unsigned terms;
     double alpha[2], beta[2], delta[2];
     const wisp__chain *chain; /* [chains] */

@@ -1,5 +1,5 @@
 /* Registers over one row of a block and what is done to them, for the templates of row kernels. The file that includes
-   it defines REAL_BYTES (by simd.cpu.h), MAT_BYTES, MAT_COMPLEX, PARTS (reals in a block element: 1 or 2) and WIDTH;
+   it defines REAL_BYTES (by simd.cpu.h), MAT_BYTES, MAT_COMPLEX and WIDTH (of columns of 1 + MAT_COMPLEX numbers);
    ONE_PANEL, if rows are not to be cut.
 
    A row is cut into full registers; where its length is no multiple of one, the last register is shifted back to end
@@ -76,8 +76,8 @@ typedef real FN(vec_mem) __attribute__((vector_size(VL * REAL_BYTES), aligned(RE
 #endif
 #define vec FN(vec)
 
-#if PARTS == 1
-#define SWAP(v) (v)
+#if VL == 1
+#define SWAP(v) (v) /* of no use */
 #elif VL == 2
 #define SWAP(v) SWAP_2(v)
 #elif VL == 4
@@ -97,15 +97,15 @@ INLINE vec FN(times_i)(vec v) { return FN(load)(simd_sign) * SWAP(v); }
 INLINE vec FN(cmul)(const double f[2], int c, vec v)
 {
     vec r = (real)f[0] * v + (vec){0};
-    if (PARTS == 2 && c) r += (real)f[1] * FN(times_i)(v);
+    if (c) r += (real)f[1] * FN(times_i)(v);
     return r;
 }
 
 /* A row of y; past the caches if p says so, which it does where its lines are whole. */
-INLINE void FN(store_row)(const wisp__spmmv_params *p, unsigned terms, real *y, vec v[NV])
+INLINE void FN(store_row)(const wisp__spmmv_params *p, real *y, vec v[NV])
 {
 #if VL * REAL_BYTES == SIMD_BYTES && REALS * REAL_BYTES % 64 == 0
-    if (terms == 0 && p->past) {
+    if (p->terms == 0 && p->past) {
         UNROLL for (int i = 0; i < NV; i++)
         {
             const vec sum = v[i]; /* v itself has no address: gcc would move it about */
@@ -114,7 +114,7 @@ INLINE void FN(store_row)(const wisp__spmmv_params *p, unsigned terms, real *y, 
         return;
     }
 #endif
-    (void)p, (void)terms;
+    (void)p;
     UNROLL for (int i = 0; i < NV; i++) FN(store)(y + AT(i), v[i]);
 }
 

@@ -28,6 +28,11 @@ typedef double real;
 typedef float real;
 #endif
 
+/* Real numbers in a column of a block: to a real matrix a complex column is two real ones. */
+#ifdef MAT_COMPLEX
+#define PARTS (1 + MAT_COMPLEX)
+#endif
+
 /* A part of a matrix value, where the matrix's precision is another than the block's. */
 #if defined(MAT_BYTES) && MAT_BYTES == 4
 typedef float mat_real;

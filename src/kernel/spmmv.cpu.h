@@ -2,9 +2,10 @@
    of a value times a block row of x. An include-template: the file that includes it defines
 
      REAL_BYTES (by simd.cpu.h), MAT_BYTES (of a matrix value's parts: widened when they are loaded), MAT_COMPLEX,
-     PARTS (reals in a block element: 1 or 2), WIDTH.
+   WIDTH; RUN_TIME_ONLY, if nothing shall be compiled in for the common case.
 
-   A complex matrix entry meets the block row twice, once with its real and once with its imaginary part, in
+   To a real matrix a complex block is a real one of twice the width, of which the epilogue is told (K_PAIRS). A complex
+   matrix entry meets the block row twice, once with its real and once with its imaginary part, in
    separate accumulators that are joined after the row: no shuffle in the inner loop. Sums run over the entries
    in their order whatever the width, so that columns come out bit-identical in every width but the narrowest, which
    take several entries at a time (spmmv_some.cpu.h). */
@@ -21,9 +22,10 @@ INLINE void FN(begin)(vec ar[NV], vec ai[NV])
     (void)ar, (void)ai;
 }
 
-/* A factor of the sum. Where an element is one number, gcc else multiplies several entries at once in some loops, not
-   in others, and adds them up one by one, which is not fused: the last bit would depend on what else is asked for. */
-INLINE real FN(factor)(real a)
+/* Where an element is one number, gcc else multiplies several entries, or rows, at once in some loops, not in others,
+   and adds them up one by one, which is not fused: the last bit would depend on what else is asked for. So factors and
+   sums are taken one by one. */
+INLINE real FN(alone)(real a)
 {
 #if REALS == 1
     SIMD_KEEP(a);
@@ -43,7 +45,7 @@ INLINE void FN(multiply)(const wisp__spmmv_params *p, const unsigned coded, row_
         const int64_t e = r.first + ((int64_t)k << r.log_step), c = r.cols + ((int64_t)k << r.col_step);
         const real *x = gather + (coded & SHORT_COLS ? p->short_col[c] : p->col[c]) * ld;
         const int64_t i = (coded & CODES ? p->code[e] : e) * (1 + MAT_COMPLEX);
-        const real a = FN(factor)((real)val[i]);
+        const real a = FN(alone)((real)val[i]);
         UNROLL for (int v = 0; v < NV; v++) ar[v] += a * FN(load)(x + AT(v));
         if (MAT_COMPLEX) {
             const real b = (real)val[i + MAT_COMPLEX];
@@ -74,26 +76,23 @@ INLINE void FN(multiply_pieces)(const wisp__spmmv_params *p, int64_t row, int64_
 }
 #endif
 
-/* What follows a row's sums. */
-INLINE void FN(finish)(const wisp__spmmv_params *p, unsigned terms, int64_t row, int64_t at, vec ar[NV], vec ai[NV],
-                       FN(sums) *restrict s)
+/* The two accumulators become one, and the diagonal that is stored apart is added. */
+INLINE void FN(join)(const wisp__spmmv_params *p, int64_t row, int64_t at, vec ar[NV], vec ai[NV])
 {
     if (MAT_COMPLEX) UNROLL for (int v = 0; v < NV; v++) ar[v] += FN(times_i)(ai[v]);
-    if (p->diagonal) {
-        const real d = (real)((const mat_real *)p->diagonal)[row], *x = (const real *)p->x + row * p->ld_x + at;
-        UNROLL for (int v = 0; v < NV; v++) ar[v] += d * FN(load)(x + AT(v));
-    }
-    FN(epilogue)(p, terms, row, at, ar, s);
+    if (!p->diagonal) return;
+    const real d = (real)((const mat_real *)p->diagonal)[row], *x = (const real *)p->x + row * p->ld_x + at;
+    UNROLL for (int v = 0; v < NV; v++) ar[v] += d * FN(load)(x + AT(v));
 }
 
-/* One panel of a row. */
-INLINE void FN(panel)(const wisp__spmmv_params *p, unsigned terms, const int stored, int64_t row, row_entries r,
-                      int64_t at, FN(sums) *restrict s)
+/* What A has in a row, times x: one panel. */
+INLINE void FN(product)(const wisp__spmmv_params *p, const int stored, int64_t row, row_entries r, int64_t at,
+                        vec ar[NV])
 {
-    const int plain = stored != ROWS_ANY;
-    vec ar[NV] = {0}, ai[NV] = {0};
+    const int uncoded = stored != ROWS_ANY || !(p->code || p->short_col);
+    vec ai[NV] = {0};
 #ifdef SOME
-    if ((plain || !(p->code || p->short_col)) && !p->list && r.log_step == 0) { /* lists go side by side */
+    if (uncoded && !p->list && r.log_step == 0) { /* lists go side by side */
         const int done = FN(some)(p, r, at, ar, ai);
         r.first += done;
         r.cols += done;
@@ -105,7 +104,7 @@ INLINE void FN(panel)(const wisp__spmmv_params *p, unsigned terms, const int sto
         FN(multiply_pieces)(p, row, at, ar, ai);
     else
 #endif
-        if (plain || !(p->code || p->short_col))
+        if (uncoded)
         FN(multiply)(p, 0, r, at, ar, ai);
     else if (p->code && p->short_col)
         FN(multiply)(p, SHORT_COLS | CODES, r, at, ar, ai);
@@ -113,30 +112,50 @@ INLINE void FN(panel)(const wisp__spmmv_params *p, unsigned terms, const int sto
         FN(multiply)(p, CODES, r, at, ar, ai);
     else
         FN(multiply)(p, SHORT_COLS, r, at, ar, ai);
-    FN(finish)(p, terms, row, at, ar, ai, s);
+    FN(join)(p, row, at, ar, ai);
 }
 
-/* The same for columns at/PARTS .. + WIDTH - 1. */
-typedef FN(sums) FN(tile_sums)[PANELS];
-INLINE void FN(tile)(const wisp__spmmv_params *p, unsigned terms, const int stored, int64_t row, row_entries r,
-                     int64_t at, FN(sums) s[PANELS])
-{
-    UNROLL for (int i = 0; i < PANELS; i++) FN(panel)(p, terms, stored, row, r, at + i * REALS, s + i);
-}
+/* Where rows with epilogues of their own keep what A x is, before these. */
+enum {
+    FN(BATCH) = 4096 / (WIDTH * PARTS * REAL_BYTES) < 8             ? 8
+                : 4096 / (WIDTH * PARTS * REAL_BYTES) > K_STRIP / 4 ? K_STRIP / 4
+                                                                    : 4096 / (WIDTH * PARTS * REAL_BYTES)
+};
 
-/* Adds a strip's sums for columns first .. first + WIDTH - 1 to dot[3][width] pairs. */
-INLINE void FN(flush)(const FN(sums) s[PANELS], unsigned terms, int width, int first, double *dot)
+/* Where rows go: the common epilogues follow at once, in registers; else they are written (to y itself if nothing
+   follows). */
+typedef struct {
+    FN(sums) * sums; /* of the common epilogues */
+    real *out;       /* the first row */
+    int64_t ld, row; /* of out; which row that is */
+} FN(sink);
+
+/* What follows a row's product. */
+INLINE void FN(finish)(const wisp__spmmv_params *p, const int stored, int64_t row, int panel, vec ar[NV],
+                       const FN(sink) * to)
 {
-    for (int i = 0; i < PANELS; i++) FN(flush_panel)(s + i, terms, width, first + i * COLUMNS, dot);
+    if (stored == ROWS_ANY)
+        FN(store_row)(p, to->out + (row - to->row) * to->ld + panel * REALS, ar);
+    else if (p->terms == 0)
+        FN(epilogue)(p, 0, row, panel * REALS, ar, to->sums + panel);
+    else
+        FN(epilogue)(p, K_MASK_KPM, row, panel * REALS, ar, to->sums + panel);
 }
 
 /* The matrix streams past faster than the hardware asks for it: what lies ahead of n entries, the first of them e. */
-INLINE void FN(matrix_ahead)(const wisp__spmmv_params *p, const int stored, int64_t e, int64_t n)
+INLINE void FN(matrix_ahead)(const wisp__spmmv_params *p, int64_t e, int64_t n)
 {
     enum { VALUE = (1 + MAT_COMPLEX) * MAT_BYTES };
     const char *val = (const char *)p->val + e * VALUE + STREAM_AHEAD, *col = (const char *)(p->col + e) + STREAM_AHEAD;
     for (int64_t i = 0; i < n * VALUE; i += 64) __builtin_prefetch(val + i);
-    for (int64_t i = 0; stored == ROWS_CRS && i < n * 4; i += 64) __builtin_prefetch(col + i);
+    for (int64_t i = 0; !p->list && i < n * 4; i += 64) __builtin_prefetch(col + i);
+}
+
+/* Whether it does: rows are one after the other, and no other columns of the block have asked for it. */
+INLINE int FN(asks)(const wisp__spmmv_params *p, const int stored)
+{
+    if (stored == ROWS_PIECES || !p->streams || p->pattern) return 0;
+    return stored == ROWS_PLAIN || (p->log_c == 0 && !p->code && !p->short_col && p->first == 0);
 }
 
 /* Rows of one list or pattern that go side by side, as many as there are accumulators for: their columns, and values
@@ -150,14 +169,14 @@ INLINE void FN(matrix_ahead)(const wisp__spmmv_params *p, const int stored, int6
 #define SIDE 1
 #endif
 
-INLINE void FN(side_by_side)(const wisp__spmmv_params *p, unsigned terms, const int stored, int64_t row,
-                             FN(sums) *restrict s)
+INLINE void FN(side_by_side)(const wisp__spmmv_params *p, const int stored, int64_t row, const FN(sink) * to)
 {
-    const int patterns = stored == ROWS_PATTERNS;
+    const int patterns = p->pattern != NULL;
     const int64_t *first = patterns ? p->chunk + p->pattern[row] : p->list_first + p->list[row], ld = p->ld_gather;
+    const int64_t at = stored == ROWS_ANY ? p->first : 0;
     const int32_t *col = p->col + first[0];
     const int n = (int)(first[1] - first[0]);
-    const real *gather = (const real *)p->gather + row * ld;
+    const real *gather = (const real *)p->gather + row * ld + at;
     const mat_real *val[SIDE];
     vec ar[SIDE][NV], ai[SIDE][NV];
     UNROLL for (int i = 0; i < SIDE; i++)
@@ -166,30 +185,37 @@ INLINE void FN(side_by_side)(const wisp__spmmv_params *p, unsigned terms, const 
         UNROLL for (int v = 0; v < NV; v++) ar[i][v] = ai[i][v] = (vec){0};
         FN(begin)(ar[i], ai[i]);
     }
-    if (!patterns && p->streams) FN(matrix_ahead)(p, ROWS_LISTS, p->chunk[row], SIDE * n);
+    if (FN(asks)(p, stored)) FN(matrix_ahead)(p, p->chunk[row], SIDE * n);
     for (int k = 0; k < n; k++) {
         const real *x = gather + col[k] * ld;
         UNROLL for (int i = 0; i < SIDE; i++)
         {
             const mat_real *a = val[i] + k * (1 + MAT_COMPLEX);
-            const real f = FN(factor)((real)a[0]);
+            const real f = FN(alone)((real)a[0]);
             UNROLL for (int v = 0; v < NV; v++) ar[i][v] += f * FN(load)(x + i * ld + AT(v));
             if (MAT_COMPLEX)
                 UNROLL for (int v = 0; v < NV; v++) ai[i][v] += (real)a[MAT_COMPLEX] * FN(load)(x + i * ld + AT(v));
         }
     }
-    UNROLL for (int i = 0; i < SIDE; i++) FN(finish)(p, terms, row + i, 0, ar[i], ai[i], s);
+    UNROLL for (int i = 0; i < SIDE; i++)
+    {
+#if REALS == 1
+        ar[i][0] = FN(alone)(ar[i][0]);
+#endif
+        FN(join)(p, row + i, at, ar[i], ai[i]);
+        FN(finish)(p, stored, row + i, 0, ar[i], to);
+    }
 }
 
 /* Whether the next rows go so. */
 INLINE int FN(sides)(const wisp__spmmv_params *p, const int stored, int64_t row, int64_t end)
 {
-    if (SIDE == 1 || row + SIDE > end) return 0;
+    if (SIDE == 1 || stored == ROWS_PIECES || row + SIDE > end) return 0;
 #ifndef SOME /* which takes several entries of a row at once */
-    if (stored == ROWS_PATTERNS) return alike(p->pattern + row, SIDE);
+    if (p->pattern) return !(stored == ROWS_ANY && p->pieces) && alike(p->pattern + row, SIDE);
 #endif
-    const int lists = stored == ROWS_LISTS || (stored == ROWS_ANY && p->list && !p->code && p->log_c == 0);
-    return lists && alike(p->list + row, SIDE);
+    if (stored == ROWS_ANY && (p->code || p->log_c)) return 0;
+    return p->list && alike(p->list + row, SIDE);
 }
 
 #if WIDTH * PARTS * REAL_BYTES >= 64
@@ -201,14 +227,15 @@ INLINE void FN(ask)(const real *row)
 /* The row of y that is read and written some rows ahead: between what is gathered the hardware does not see a stream.
    And the block rows that are gathered from afar then, which it can't guess. Those that rows nearby have gathered are
    still in the second-level cache, and asking for them would cost more than half of what the core can do. */
-INLINE void FN(prefetch)(const wisp__spmmv_params *p, unsigned terms, const int stored, int64_t row)
+INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t row)
 {
     if (p->near || row >= p->rows) return;
-    if (terms || !p->past) FN(ask)((const real *)p->y + row * p->ld_y);
-    if (terms & K_PREV) FN(ask)((const real *)p->prev + row * p->ld_prev);
+    const int64_t at = stored == ROWS_ANY ? p->first : 0;
+    if (p->terms || !p->past) FN(ask)((const real *)p->y + row * p->ld_y + at);
+    if (p->terms & K_PREV) FN(ask)((const real *)p->prev + row * p->ld_prev + at);
     const row_entries r = entries_of(p, stored, row);
-    const real *gather = (const real *)p->gather + r.base * p->ld_gather;
-    uint32_t fresh = fresh_of(p, stored, row, r.len);
+    const real *gather = (const real *)p->gather + r.base * p->ld_gather + at;
+    uint32_t fresh = fresh_of(p, row, r.len);
     for (int k = fresh ? __builtin_ctz(fresh) : 32; k < r.len;) {
         const int64_t c = r.cols + ((int64_t)k << r.col_step);
         const int64_t col = stored != ROWS_ANY || p->col ? p->col[c] : p->short_col[c];
@@ -218,82 +245,121 @@ INLINE void FN(prefetch)(const wisp__spmmv_params *p, unsigned terms, const int 
     }
 }
 #else
-#define NO_PREFETCH
+INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t row)
+{
+    (void)p, (void)stored, (void)row;
+}
 #endif
 
-INLINE void FN(range)(const wisp__spmmv_params *p, unsigned terms, const int stored, int64_t begin, int64_t end,
-                      double *dot)
+/* Rows [row, end). */
+INLINE void FN(rows)(const wisp__spmmv_params *p, const int stored, int64_t row, int64_t end, const FN(sink) * to)
 {
-    const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
-    for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
-        FN(tile_sums) s;
-        __builtin_memset(&s, 0, sizeof s);
-        const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
-        for (int64_t row = strip; row < strip_end; row++) {
-            if (FN(sides)(p, stored, row, strip_end)) {
-#ifndef NO_PREFETCH
-                UNROLL for (int i = 0; i < SIDE; i++) FN(prefetch)(p, terms, stored, row + i + ROWS_AHEAD);
-#endif
-                FN(side_by_side)(p, terms, stored, row, s);
-                row += SIDE - 1;
-                continue;
-            }
-#ifndef NO_PREFETCH
-            FN(prefetch)(p, terms, stored, row + ROWS_AHEAD);
-#endif
-            const row_entries r = entries_of(p, stored, row);
-#ifndef SOME /* which asks itself */
-            if ((stored == ROWS_CRS || stored == ROWS_LISTS) && p->streams) FN(matrix_ahead)(p, stored, r.first, r.len);
-#endif
-            FN(tile)(p, terms, stored, row, r, 0, s);
+    while (row < end) {
+        if (FN(sides)(p, stored, row, end)) {
+            UNROLL for (int i = 0; i < SIDE; i++) FN(prefetch)(p, stored, row + i + ROWS_AHEAD);
+            FN(side_by_side)(p, stored, row, to);
+            row += SIDE;
+            continue;
         }
-        if (terms & K_DOTS) FN(flush)(s, terms, WIDTH, 0, dot);
+        FN(prefetch)(p, stored, row + ROWS_AHEAD);
+        const row_entries r = entries_of(p, stored, row);
+#ifndef SOME /* which asks itself */
+        if (FN(asks)(p, stored)) FN(matrix_ahead)(p, r.first, r.len);
+#endif
+        UNROLL for (int i = 0; i < PANELS; i++)
+        {
+            vec ar[NV] = {0};
+            FN(product)(p, stored, row, r, (stored == ROWS_ANY ? p->first : 0) + i * REALS, ar);
+            FN(finish)(p, stored, row, i, ar, to);
+        }
+        row++;
     }
-    if (terms == 0 && p->past) simd_fence();
 }
 
-/* Whatever p says. */
-static void FN(all)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
+typedef FN(sums) FN(strip_sums)[PANELS];
+
+/* The epilogues of rows whose product is in ax[rows][WIDTH], whatever the terms. */
+static void FN(epilogues)(const wisp__spmmv_params *p, int64_t row, int rows, const real *ax, FN(sums) * s)
 {
-    FN(range)(p, p->terms, ROWS_ANY, begin, end, dot);
+    for (int r = 0; r < rows; r++, ax += WIDTH * PARTS)
+        for (int i = 0; i < PANELS; i++) {
+            vec v[NV];
+            UNROLL for (int k = 0; k < NV; k++) v[k] = FN(load)(ax + i * REALS + AT(k));
+            FN(epilogue)(p, p->terms, row + r, p->first + i * REALS, v, s + i);
+        }
 }
 
-/* The common case with its constants compiled in: uncoded rows, one after the other, with lists or as patterns, and
-   blocks without gaps. */
-INLINE void FN(compact)(const wisp__spmmv_params *p, const unsigned terms, int64_t begin, int64_t end, double *dot)
+/* Rows [row, end) of a strip, whatever p says. */
+static void FN(any_rows)(const wisp__spmmv_params *p, int64_t row, int64_t end, FN(strip_sums) s)
 {
-    enum { LD = WIDTH * PARTS };
-    const bool compact = p->ld_gather == LD && p->ld_x == LD && p->ld_y == LD;
-    if (!compact || p->log_c || p->code || p->short_col) {
-        FN(all)(p, begin, end, dot);
+    real ax[FN(BATCH) * WIDTH * PARTS];
+    FN(sink) to = {.out = ax, .ld = WIDTH * PARTS};
+    if (p->terms == 0) {
+        to = (FN(sink)){.out = (real *)p->y + row * p->ld_y + p->first, .ld = p->ld_y, .row = row};
+        FN(rows)(p, ROWS_ANY, row, end, &to);
         return;
     }
-    wisp__spmmv_params q = *p;
-    q.log_c = 0;
-    q.width = WIDTH;
-    q.ld_gather = q.ld_x = q.ld_y = LD;
-    if (MAT_COMPLEX && p->pieces) {
-        FN(range)(&q, terms, ROWS_PIECES, begin, end, dot);
-    } else if (p->pattern) {
-        FN(range)(&q, terms, ROWS_PATTERNS, begin, end, dot);
-    } else if (p->list) {
-        q.diagonal = NULL;
-        FN(range)(&q, terms, ROWS_LISTS, begin, end, dot);
-    } else {
-        q.diagonal = NULL;
-        FN(range)(&q, terms, ROWS_CRS, begin, end, dot);
+    for (int64_t next; row < end; row = next) {
+        next = row + FN(BATCH) < end ? row + FN(BATCH) : end;
+        to.row = row;
+        FN(rows)(p, ROWS_ANY, row, next, &to);
+        FN(epilogues)(p, row, (int)(next - row), ax, s);
     }
 }
-static void FN(none)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
+
+/* Adds a strip's sums to dot[3][columns] pairs. */
+INLINE void FN(flush)(const FN(strip_sums) s, const wisp__spmmv_params *p, double *dot)
 {
-    FN(compact)(p, 0, begin, end, dot);
-}
-static void FN(kpm)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
-{
-    FN(compact)(p, K_MASK_KPM, begin, end, dot);
+    for (int i = 0; (p->terms & K_DOTS) && i < PANELS; i++)
+        FN(flush_panel)(s + i, p->terms, p->reals, p->first + i * REALS, dot);
 }
 
-#undef NO_PREFETCH
+#ifndef RUN_TIME_ONLY
+/* The common cases with their constants compiled in: uncoded rows, one after the other, with lists or as patterns,
+   blocks without gaps, and the usual terms. */
+INLINE void FN(compact_rows)(const wisp__spmmv_params *p, const int stored, int64_t begin, int64_t end, double *dot)
+{
+    for (int64_t strip = begin; strip < end; strip += K_STRIP) {
+        FN(strip_sums) s;
+        const FN(sink) to = {.sums = s};
+        __builtin_memset(&s, 0, sizeof s);
+        FN(rows)(p, stored, strip, strip + K_STRIP < end ? strip + K_STRIP : end, &to);
+        FN(flush)(s, p, dot);
+    }
+}
+
+INLINE int FN(compact)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
+{
+    enum { LD = WIDTH * PARTS };
+    if (p->ld_gather != LD || p->ld_x != LD || p->ld_y != LD || p->reals != LD) return 0;
+    if (p->log_c || p->code || p->short_col || (p->terms != 0 && p->terms != K_MASK_KPM)) return 0;
+    wisp__spmmv_params q = *p;
+    q.first = 0;
+    q.ld_gather = q.ld_x = q.ld_y = q.reals = LD;
+    if (end > q.rows) end = q.rows;
+    if (MAT_COMPLEX && p->pieces)
+        FN(compact_rows)(&q, ROWS_PIECES, begin, end, dot);
+    else
+        FN(compact_rows)(&q, ROWS_PLAIN, begin, end, dot);
+    return 1;
+}
+#endif
+
+static void FN(kernel)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
+{
+    const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
+#ifndef RUN_TIME_ONLY
+    if (!FN(compact)(p, begin, end, dot))
+#endif
+        for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
+            FN(strip_sums) s;
+            __builtin_memset(&s, 0, sizeof s);
+            FN(any_rows)(p, strip, strip + K_STRIP < row_end ? strip + K_STRIP : row_end, s);
+            FN(flush)(s, p, dot);
+        }
+    if (p->terms == 0 && p->past) simd_fence();
+}
+
 #undef SIDE
 #undef SIDE_FITS
 #undef SOME

@@ -91,7 +91,7 @@ INLINE void FN(half_row)(const wisp__half_params *h, unsigned terms, int64_t row
     FN(epilogue)(p, terms, row, at, ar, s);
 }
 
-INLINE void FN(begin)(const wisp__half_params *h, int64_t row, int64_t end, int64_t at)
+INLINE void FN(begin_rows)(const wisp__half_params *h, int64_t row, int64_t end, int64_t at)
 {
     real *y = (real *)h->p.y + row * h->p.ld_y + at;
     const real *prev = (const real *)h->p.prev + row * h->p.ld_prev + at;
@@ -104,13 +104,13 @@ INLINE void FN(begin)(const wisp__half_params *h, int64_t row, int64_t end, int6
     }
 }
 
-INLINE void FN(half_strip)(const wisp__half_params *h, unsigned terms, int64_t strip, int64_t begin, int column,
-                           double *dot)
+static void FN(half_multiply)(const wisp__half_params *h, int64_t strip, int64_t begin, int column, double *dot)
 {
     const wisp__half *m = h->half;
+    const unsigned terms = h->p.terms;
     const int64_t at = (int64_t)column * PARTS,
                   last = (strip + 1) * K_STRIP < m->rows ? (strip + 1) * K_STRIP : m->rows;
-    FN(begin)(h, begin, m->reach[strip], at);
+    FN(begin_rows)(h, begin, m->reach[strip], at);
     FN(sums) s;
     __builtin_memset(&s, 0, sizeof s);
     int64_t outside = m->outside[strip];
@@ -121,27 +121,14 @@ INLINE void FN(half_strip)(const wisp__half_params *h, unsigned terms, int64_t s
         FN(half_row)(h, terms, row, outside, at, &s);
         outside += m->row[row + 1] - m->row[row] - m->inside[row];
     }
-    if (terms & K_DOTS) FN(flush_panel)(&s, terms, h->p.width, column, dot);
-}
-
-static void FN(half_none)(const wisp__half_params *h, int64_t strip, int64_t begin, int at, double *dot)
-{
-    FN(half_strip)(h, K_AXPBY, strip, begin, at, dot);
-}
-static void FN(half_kpm)(const wisp__half_params *h, int64_t strip, int64_t begin, int at, double *dot)
-{
-    FN(half_strip)(h, K_MASK_KPM, strip, begin, at, dot);
-}
-static void FN(half_all)(const wisp__half_params *h, int64_t strip, int64_t begin, int at, double *dot)
-{
-    FN(half_strip)(h, h->p.terms, strip, begin, at, dot);
+    if (terms & K_DOTS) FN(flush_panel)(&s, terms, h->p.reals, at, dot);
 }
 
 static void FN(half_finish)(const wisp__half_params *h, int64_t strip, int64_t begin, int column, double *dot)
 {
     (void)begin;
     const wisp__half *m = h->half;
-    const unsigned terms = h->p.terms & (K_AXPBY | K_CHAIN | K_DELTA | K_DOTS | K_COMPLEX);
+    const unsigned terms = h->p.terms & (K_AXPBY | K_CHAIN | K_DELTA | K_DOTS | K_COMPLEX | K_PAIRS);
     const int64_t at = (int64_t)column * PARTS,
                   last = (strip + 1) * K_STRIP < m->rows ? (strip + 1) * K_STRIP : m->rows;
     real *y = (real *)h->p.y + at;
@@ -158,7 +145,7 @@ static void FN(half_finish)(const wisp__half_params *h, int64_t strip, int64_t b
         vec none[NV] = {0};
         FN(epilogue)(&h->p, terms, row, at, none, &s);
     }
-    if (terms & K_DOTS) FN(flush_panel)(&s, terms, h->p.width, column, dot);
+    if (terms & K_DOTS) FN(flush_panel)(&s, terms, h->p.reals, at, dot);
 }
 #undef FN_NO_PREFETCH
 #undef WIDTH

@@ -85,7 +85,7 @@ INLINE unsigned chunk_follow(const wisp__spmmv_params *p, const int regs, int64_
 }
 
 /* Entry `at` of CHUNK_VL rows from `row`: their values times what they gather. */
-INLINE chunk_vec chunk_product(const wisp__spmmv_params *p, const unsigned coded, int64_t row, int64_t at)
+INLINE chunk_vec chunk_gathered(const wisp__spmmv_params *p, const unsigned coded, int64_t row, int64_t at)
 {
     const real *x = (const real *)p->gather;
     chunk_vec xv;
@@ -129,12 +129,14 @@ INLINE void chunk_list(const wisp__spmmv_params *p, const unsigned coded, const 
     const int32_t *col = p->col + first[0];
     const int n = (int)(first[1] - first[0]);
     const real *x = (const real *)p->gather + row;
+    chunk_vec s[CHUNK_REGS] = {{0}};
     for (int k = 0; k < n; k++) {
         const int64_t at = e + ((int64_t)k << p->log_c);
         chunk_ahead(p, coded, regs, at);
-        UNROLL for (int v = 0; v < regs; v++) sum[v] +=
+        UNROLL for (int v = 0; v < regs; v++) s[v] +=
             chunk_values(p, coded, at + v * CHUNK_VL) * chunk_load(x + col[k] + v * CHUNK_VL);
     }
+    UNROLL for (int v = 0; v < regs; v++) sum[v] = s[v];
 }
 
 /* The first `n` entries of `regs` registers of rows, those of `follow` without gathering. */
@@ -143,17 +145,19 @@ INLINE void chunk_entries(const wisp__spmmv_params *p, const unsigned coded, con
 {
     const int64_t c = (int64_t)1 << p->log_c, end = e + n * c;
     const real *x = (const real *)p->gather;
+    chunk_vec s[CHUNK_REGS] = {{0}};
     for (int64_t at = e; at < end; at += c) {
         chunk_ahead(p, coded, regs, at);
         UNROLL for (int v = 0; v < regs; v++)
         {
             const int64_t i = at + v * CHUNK_VL;
             if (follow >> v & 1)
-                sum[v] += chunk_values(p, coded, i) * chunk_load(x + p->col[i]);
+                s[v] += chunk_values(p, coded, i) * chunk_load(x + p->col[i]);
             else
-                sum[v] += chunk_product(p, coded, row + v * CHUNK_VL, i);
+                s[v] += chunk_gathered(p, coded, row + v * CHUNK_VL, i);
         }
     }
+    UNROLL for (int v = 0; v < regs; v++) sum[v] = s[v];
 }
 
 /* Each case has its loop, so that nothing is asked inside. What comes from memory waits for that, and does best with no
@@ -162,22 +166,15 @@ INLINE void chunk_columns(const wisp__spmmv_params *p, const unsigned coded, con
                           int n, chunk_vec sum[CHUNK_REGS])
 {
     _Static_assert(CHUNK_REGS == 2, "a case for each set of registers");
-    switch (coded & SHORT_COLS || p->streams ? 0 : chunk_follow(p, regs, row)) {
-    case 0: chunk_entries(p, coded, 0, regs, row, e, n, sum); break;
-    case 1: chunk_entries(p, coded, 1, regs, row, e, n, sum); break;
-    case 2: chunk_entries(p, coded, 2, regs, row, e, n, sum); break;
-    default: chunk_entries(p, coded, 3, regs, row, e, n, sum);
-    }
-}
-
-/* The most usual case, in a function of its own: within the loops over rows, compilers keep addresses in vector
-   registers or in memory. */
-static __attribute__((noinline, unused)) void chunk_plain(const wisp__spmmv_params *p, int64_t row, int64_t e, int n,
-                                                          chunk_vec sum[CHUNK_REGS])
-{
-    chunk_vec s[CHUNK_REGS] = {{0}};
-    chunk_columns(p, 0, CHUNK_REGS, row, e, n, s);
-    UNROLL for (int v = 0; v < CHUNK_REGS; v++) sum[v] = s[v];
+    const unsigned follow = coded & SHORT_COLS || p->streams ? 0 : chunk_follow(p, regs, row);
+    if (follow == 0)
+        chunk_entries(p, coded, 0, regs, row, e, n, sum);
+    else if (follow == (1u << regs) - 1)
+        chunk_entries(p, coded, 3, regs, row, e, n, sum);
+    else if (follow == 1)
+        chunk_entries(p, coded, 1, regs, row, e, n, sum);
+    else
+        chunk_entries(p, coded, 2, regs, row, e, n, sum);
 }
 
 /* The entries that are left of rows of different lengths, some of them empty. */
@@ -208,13 +205,15 @@ INLINE void chunk_mixed(const wisp__spmmv_params *p, const unsigned coded, int64
         col[l] = p->col + first[0];
         shortest = n < shortest ? n : shortest;
     }
+    chunk_vec s = {0};
     for (int k = 0; k < shortest; k++) {
         const int64_t at = e + ((int64_t)k << p->log_c);
         chunk_ahead(p, coded, 1, at);
 #define ELEMENT(l) x[(l) + col[l][k]]
-        sum[0] += chunk_values(p, coded, at) * SIMD_EACH;
+        s += chunk_values(p, coded, at) * SIMD_EACH;
 #undef ELEMENT
     }
+    *sum = s;
     chunk_rest(p, coded, CHUNK_VL, row, e, shortest, sum);
 }
 
@@ -246,34 +245,65 @@ INLINE int chunk_shared(const wisp__spmmv_params *p, const int regs, int64_t row
     return shortest;
 }
 
-INLINE void chunk_group(const wisp__spmmv_params *p, unsigned terms, const unsigned coded, const int regs, int64_t row,
-                        int64_t e, chunk_sums *s)
+/* A x of `regs` registers of rows whose first entries are at e, e + 1, ...: functions of their own, since within the
+   loops over rows compilers keep addresses in vector registers or in memory. */
+INLINE void chunk_product(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t row,
+                          chunk_vec sum[CHUNK_REGS])
 {
-    chunk_vec sum[CHUNK_REGS] = {{0}};
+    const int64_t e = p->chunk[row >> p->log_c] + (row & (((int64_t)1 << p->log_c) - 1));
     if (coded & LISTS) {
         chunk_lists(p, coded, regs, row, e, sum);
-    } else {
-        const int n = chunk_shared(p, regs, row);
-        if (!coded && regs == CHUNK_REGS)
-            chunk_plain(p, row, e, n, sum);
-        else
-            chunk_columns(p, coded, regs, row, e, n, sum);
-        if (!p->padded) chunk_rest(p, coded, regs * CHUNK_VL, row, e, n, sum);
+        return;
     }
-    UNROLL for (int v = 0; v < regs; v++) chunk_epilogue(p, terms, row + v * CHUNK_VL, sum[v], s);
+    const int n = chunk_shared(p, regs, row);
+    chunk_columns(p, coded, regs, row, e, n, sum);
+    if (!p->padded) chunk_rest(p, coded, regs * CHUNK_VL, row, e, n, sum);
+}
+
+/* One for each way in which columns and values are stored, for two registers and for one. */
+typedef void chunk_product_fn(const wisp__spmmv_params *p, int64_t row, chunk_vec sum[CHUNK_REGS]);
+#define CHUNK_PRODUCTS(name, coded)                                                                        \
+    static __attribute__((noinline)) void name##_2(const wisp__spmmv_params *p, int64_t row, chunk_vec *s) \
+    {                                                                                                      \
+        chunk_product(p, coded, 2, row, s);                                                                \
+    }                                                                                                      \
+    static __attribute__((noinline)) void name##_1(const wisp__spmmv_params *p, int64_t row, chunk_vec *s) \
+    {                                                                                                      \
+        chunk_product(p, coded, 1, row, s);                                                                \
+    }
+CHUNK_PRODUCTS(chunk_plain, 0)
+CHUNK_PRODUCTS(chunk_short, SHORT_COLS)
+CHUNK_PRODUCTS(chunk_codes, CODES)
+CHUNK_PRODUCTS(chunk_short_codes, SHORT_COLS | CODES)
+CHUNK_PRODUCTS(chunk_listed, LISTS)
+CHUNK_PRODUCTS(chunk_listed_codes, LISTS | CODES)
+static chunk_product_fn *const chunk_products[6][2] = {
+    {chunk_plain_1, chunk_plain_2},   {chunk_short_1, chunk_short_2},
+    {chunk_codes_1, chunk_codes_2},   {chunk_short_codes_1, chunk_short_codes_2},
+    {chunk_listed_1, chunk_listed_2}, {chunk_listed_codes_1, chunk_listed_codes_2}};
+
+/* What follows: the usual terms with their constants. */
+INLINE void chunk_finish(const wisp__spmmv_params *p, const int regs, int64_t row, const chunk_vec *sum, chunk_sums *s)
+{
+    if (p->terms == 0)
+        UNROLL for (int v = 0; v < regs; v++) chunk_epilogue(p, 0, row + v * CHUNK_VL, sum[v], s);
+    else if (p->terms == K_MASK_KPM)
+        UNROLL for (int v = 0; v < regs; v++) chunk_epilogue(p, K_MASK_KPM, row + v * CHUNK_VL, sum[v], s);
+    else
+        for (int v = 0; v < regs; v++) chunk_epilogue(p, p->terms, row + v * CHUNK_VL, sum[v], s);
 }
 
 /* `regs` registers of rows of one pattern. */
-INLINE void chunk_run(const wisp__spmmv_params *p, unsigned terms, const int regs, int64_t row, chunk_sums *s)
+INLINE void chunk_run(const wisp__spmmv_params *p, const int regs, int64_t row, chunk_sums *s)
 {
-    const row_entries r = entries_of(p, ROWS_PATTERNS, row);
+    const row_entries r = entries_of(p, ROWS_PLAIN, row);
     const mat_real *val = (const mat_real *)p->val + r.first;
     const real *x = (const real *)p->gather + row;
     const int32_t *col = p->col + r.first;
     chunk_vec sum[CHUNK_RUN] = {{0}};
     for (int k = 0; k < r.len; k++)
         UNROLL for (int v = 0; v < regs; v++) sum[v] += (real)val[k] * chunk_load(x + col[k] + v * CHUNK_VL);
-    UNROLL for (int v = 0; v < regs; v++) chunk_epilogue(p, terms, row + v * CHUNK_VL, sum[v], s);
+    chunk_finish(p, regs, row, sum, s);
 }
 
 /* The rows from `row`, `most` at most, that have its pattern. */
@@ -285,81 +315,64 @@ INLINE int chunk_run_length(const wisp__spmmv_params *p, int64_t row, int most)
 }
 
 /* Rows [row, end) of a strip: as many as go in registers; the number of the first that is left. */
-INLINE int64_t chunk_rows(const wisp__spmmv_params *p, unsigned terms, const unsigned coded, int64_t row, int64_t end,
-                          chunk_sums *s)
+INLINE int64_t chunk_stored_rows(const wisp__spmmv_params *p, chunk_product_fn *const product[2], int64_t row,
+                                 int64_t end, chunk_sums *s)
 {
-    const int64_t c = (int64_t)1 << p->log_c;
-    const int wide = c >= CHUNK_REGS * CHUNK_VL;
-    for (; wide && row + CHUNK_REGS * CHUNK_VL <= end; row += CHUNK_REGS * CHUNK_VL)
-        chunk_group(p, terms, coded, CHUNK_REGS, row, p->chunk[row >> p->log_c] + (row & (c - 1)), s);
-    for (; row + CHUNK_VL <= end; row += CHUNK_VL)
-        chunk_group(p, terms, coded, 1, row, p->chunk[row >> p->log_c] + (row & (c - 1)), s);
+    chunk_vec sum[CHUNK_REGS];
+    for (; 1 << p->log_c >= CHUNK_REGS * CHUNK_VL && row + CHUNK_REGS * CHUNK_VL <= end; row += CHUNK_REGS * CHUNK_VL) {
+        product[1](p, row, sum);
+        chunk_finish(p, CHUNK_REGS, row, sum, s);
+    }
+    for (; row + CHUNK_VL <= end; row += CHUNK_VL) {
+        product[0](p, row, sum);
+        chunk_finish(p, 1, row, sum, s);
+    }
     return row;
 }
 
-/* The same, compiled for each way in which columns and values are stored. */
-INLINE int64_t chunk_stored_rows(const wisp__spmmv_params *p, unsigned terms, int64_t row, int64_t end, chunk_sums *s)
-{
-    switch ((p->list ? LISTS : p->short_col ? SHORT_COLS : 0) | (p->code ? CODES : 0)) {
-    case LISTS: return chunk_rows(p, terms, LISTS, row, end, s);
-    case LISTS | CODES: return chunk_rows(p, terms, LISTS | CODES, row, end, s);
-    case SHORT_COLS: return chunk_rows(p, terms, SHORT_COLS, row, end, s);
-    case SHORT_COLS | CODES: return chunk_rows(p, terms, SHORT_COLS | CODES, row, end, s);
-    case CODES: return chunk_rows(p, terms, CODES, row, end, s);
-    default: return chunk_rows(p, terms, 0, row, end, s);
-    }
-}
-
 /* Likewise with patterns: the longest runs first, single rows where none is as long as a register. */
-INLINE int64_t chunk_pattern_rows(const wisp__spmmv_params *p, unsigned terms, int64_t row, int64_t end, chunk_sums *s,
-                                  sums_w1 *single)
+INLINE int64_t chunk_pattern_rows(const wisp__spmmv_params *p, int64_t row, int64_t end, chunk_sums *s,
+                                  strip_sums_w1 single)
 {
     while (row < end) {
         const int64_t left = end - row;
         const int run = chunk_run_length(p, row, left < CHUNK_RUN * CHUNK_VL ? (int)left : CHUNK_RUN * CHUNK_VL);
         if (run == CHUNK_RUN * CHUNK_VL) {
-            chunk_run(p, terms, CHUNK_RUN, row, s);
+            chunk_run(p, CHUNK_RUN, row, s);
             row += run;
         } else if (run >= CHUNK_VL) {
-            chunk_run(p, terms, 1, row, s);
+            chunk_run(p, 1, row, s);
             row += CHUNK_VL;
         } else {
-            tile_w1(p, terms, ROWS_PATTERNS, row, entries_of(p, ROWS_PATTERNS, row), 0, single);
-            row++;
+            any_rows_w1(p, row, row + run, single);
+            row += run;
         }
     }
     return row;
-}
-
-INLINE void chunk_range(const wisp__spmmv_params *p, unsigned terms, int64_t begin, int64_t end, double *dot)
-{
-    const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
-    for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
-        tile_sums_w1 single;
-        __builtin_memset(&single, 0, sizeof single);
-        chunk_sums s = {{0}, {0}, {0}};
-        const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
-        int64_t row = p->pattern ? chunk_pattern_rows(p, terms, strip, strip_end, &s, single)
-                                 : chunk_stored_rows(p, terms, strip, strip_end, &s);
-        for (; row < strip_end; row++) tile_w1(p, terms, ROWS_ANY, row, entries_of(p, ROWS_ANY, row), 0, single);
-        if (terms & K_DOTS) {
-            chunk_flush(&s, terms, dot);
-            flush_w1(single, terms, 1, 0, dot);
-        }
-    }
-    if (terms == 0 && p->past) simd_fence();
 }
 
 static void chunked(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
 {
     int compact = p->ld_gather == 1 && p->ld_x == 1 && p->ld_y == 1 && (!(p->terms & K_PREV) || p->ld_prev == 1);
     for (int i = 0; (p->terms & K_CHAIN) && i < p->chains; i++) compact &= p->chain[i].ld == 1;
-    if (!compact)
-        range_w1(p, p->terms, ROWS_ANY, begin, end, dot);
-    else if (p->terms == 0)
-        chunk_range(p, 0, begin, end, dot);
-    else if (p->terms == K_MASK_KPM)
-        chunk_range(p, K_MASK_KPM, begin, end, dot);
-    else
-        chunk_range(p, p->terms, begin, end, dot);
+    if (!compact) {
+        kernel_w1(p, begin, end, dot);
+        return;
+    }
+    const int lists = p->list != NULL, way = (lists ? 4 : p->short_col ? 1 : 0) + (p->code ? lists ? 1 : 2 : 0);
+    const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
+    for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
+        strip_sums_w1 single;
+        __builtin_memset(&single, 0, sizeof single);
+        chunk_sums s = {{0}, {0}, {0}};
+        const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
+        const int64_t row = p->pattern ? chunk_pattern_rows(p, strip, strip_end, &s, single)
+                                       : chunk_stored_rows(p, chunk_products[way], strip, strip_end, &s);
+        if (row < strip_end) any_rows_w1(p, row, strip_end, single);
+        if (p->terms & K_DOTS) {
+            chunk_flush(&s, p->terms, dot);
+            flush_w1(single, p, dot);
+        }
+    }
+    if (p->terms == 0 && p->past) simd_fence();
 }

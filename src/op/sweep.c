@@ -31,8 +31,9 @@ static bool take(double to[2], wisp_scalar from)
 }
 
 /* The kernel's terms and scalars: zero beta and delta become terms that are left out. */
-static wisp_status set_terms(wisp__spmmv_params *p, const wisp_aug *aug, wisp_type type)
+static wisp_status set_terms(wisp__spmmv_params *p, const wisp_aug *aug, wisp_type matrix, wisp_type type)
 {
+    const bool pairs = wisp_type_is_complex(type) && !wisp_type_is_complex(matrix);
     bool imaginary = false;
     const unsigned t = aug->terms;
     p->terms = 0;
@@ -60,6 +61,7 @@ static wisp_status set_terms(wisp__spmmv_params *p, const wisp_aug *aug, wisp_ty
     if (t & WISP_DOT_XY) p->terms |= K_DOT_XY;
     if (t & WISP_DOT_YY) p->terms |= K_DOT_YY;
     if (imaginary) p->terms |= K_COMPLEX;
+    if (pairs && (p->terms & (K_DOTS | K_COMPLEX))) p->terms |= K_PAIRS;
     return imaginary && !wisp_type_is_complex(type) ? WISP_ERR_ARG : WISP_OK;
 }
 
@@ -92,11 +94,12 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, c
                                 .ld_y = y->stride * parts,
                                 .ld_prev = prev->stride * parts,
                                 .width = x->width,
+                                .reals = reals,
                                 .chain = chain,
                                 .chains = chains,
                                 .alone = A->ctx->threads == 1,
                                 .past = writes_past(A, y)};
-    if (set_terms(&s->p, aug, x->type) != WISP_OK)
+    if (set_terms(&s->p, aug, A->type, x->type) != WISP_OK)
         return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "%s: a complex factor for a real block", op);
     if (s->p.terms & K_SHIFT) {
         wisp__spread(x->type, aug->shift, true, x->width, reals, shift, (char *)shift + wisp__shift_bytes(x) / 2);
@@ -142,7 +145,8 @@ size_t wisp__spill_bytes(const wisp_mat *A, const wisp_blk *x)
 
 static wisp__spmmv_fn find(const wisp__sweep *s, const wisp__spmmv_params *p)
 {
-    const wisp__key key = {s->combo, p->width, s->A->log_c, p->terms, p->code || p->short_col, p->bundles};
+    const int width = (int)p->reals / wisp__parts(s->A->type);
+    const wisp__key key = {s->combo, width, s->A->log_c, width != p->width, p->bundles};
     return s->A->ctx->backend->find_spmmv(s->A->ctx, &key);
 }
 
@@ -184,7 +188,7 @@ wisp_status wisp__sweep_run(const wisp__sweep *s, double *partial, void *spill)
     if (status == WISP_OK) status = arrived;
     if (status == WISP_OK && remote) {
         set_part(&p, A, &A->remote, x->data + (size_t)(A->col_map->local * x->stride) * wisp_type_size(x->type));
-        p.terms = last | (terms & (K_SCALE | K_COMPLEX)) | K_AXPBY;
+        p.terms = last | (terms & (K_SCALE | K_COMPLEX | K_PAIRS)) | K_AXPBY;
         p.beta[0] = 1, p.beta[1] = 0;
         status = launch(s, &p, partial, spill);
     }

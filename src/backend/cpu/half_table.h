@@ -1,6 +1,6 @@
-/* The kernels for half of a Hermitian matrix, of one matrix and block type for one instruction set. Included by
-   half_XX.c, which sets TABLE, REAL_BYTES, MAT_BYTES, MAT_COMPLEX and PARTS. Any width is made of these, widest first.
- */
+/* The kernels for half of a Hermitian matrix, of one matrix type and precision of blocks for one instruction set.
+   Included by half_XX.c, which sets TABLE, REAL_BYTES, MAT_BYTES and MAT_COMPLEX. Any width is made of these, widest
+   first. */
 #include "../kernels.h"
 #include "../../kernel/simd.cpu.h"
 
@@ -10,15 +10,13 @@
 #include "../../kernel/spmmv_half.cpu.h"
 #define WIDTH 4
 #include "../../kernel/spmmv_half.cpu.h"
-#define WIDTH 8
-#include "../../kernel/spmmv_half.cpu.h"
 #define WIDTH 16
 #include "../../kernel/spmmv_half.cpu.h"
 
-#define KERNELS(w)                                                          \
-    {                                                                       \
-        w, {half_none_w##w, half_kpm_w##w, half_all_w##w}, half_finish_w##w \
+#define KERNELS(w)                              \
+    {                                           \
+        w, half_multiply_w##w, half_finish_w##w \
     }
 #define TABLE_NAME(isa) PASTE(PASTE(wisp__half_, PASTE(TABLE, _)), isa)
 extern const wisp__half_entry TABLE_NAME(WISP_ISA)[];
-const wisp__half_entry TABLE_NAME(WISP_ISA)[] = {KERNELS(16), KERNELS(8), KERNELS(4), KERNELS(2), KERNELS(1)};
+const wisp__half_entry TABLE_NAME(WISP_ISA)[] = {KERNELS(16), KERNELS(4), KERNELS(2), KERNELS(1)};

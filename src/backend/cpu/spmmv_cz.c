@@ -2,5 +2,4 @@
 #define REAL_BYTES 8
 #define MAT_BYTES 4
 #define MAT_COMPLEX 1
-#define PARTS 2
 #include "spmmv_table.h"

@@ -2,5 +2,4 @@
 #define REAL_BYTES 8
 #define MAT_BYTES 8
 #define MAT_COMPLEX 0
-#define PARTS 1
 #include "spmmv_table.h"

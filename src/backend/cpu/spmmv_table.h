@@ -1,5 +1,5 @@
-/* All kernels of one matrix and block type for one instruction set. Included by spmmv_XX.c, which sets TABLE,
-   REAL_BYTES (of a block element's parts), MAT_BYTES (of a matrix value's), MAT_COMPLEX and PARTS. */
+/* All kernels of one matrix type and precision of blocks for one instruction set. Included by spmmv_XX.c, which sets
+   TABLE, REAL_BYTES (of a block element's parts), MAT_BYTES (of a matrix value's) and MAT_COMPLEX. */
 #include "../kernels.h"
 #include "../../kernel/simd.cpu.h"
 #include "../../kernel/spmmv_rows.cpu.h"
@@ -8,24 +8,38 @@
    looked at there, for what they will gather. */
 enum { STREAM_AHEAD = 4096, GATHER_AHEAD = 256 };
 
+#if defined(WISP_ISA_generic) || MAT_BYTES != REAL_BYTES /* rarely met: few widths, and nothing compiled in */
+#define RUN_TIME_ONLY
+#define WIDTH_LIST(X) X(16) X(4) X(2) X(1)
+#define WIDTH 1
+#include "../../kernel/spmmv.cpu.h"
+#define WIDTH 2
+#include "../../kernel/spmmv.cpu.h"
+#define WIDTH 4
+#include "../../kernel/spmmv.cpu.h"
+#define WIDTH 16
+#include "../../kernel/spmmv.cpu.h"
+#else
 #include "widths.h" /* written by CMake: the kernels of each width, and their list */
-#include "../../kernel/spmmv_any.cpu.h"
-#if PARTS == 1
+#endif
+
+#if !MAT_COMPLEX
 #include "../../kernel/spmv_chunk.cpu.h"
 #define CHUNKED(w) (w == 1 ? chunked : NULL)
 #else
 #define CHUNKED(w) NULL
 #endif
 
-#if defined(SIMD_TAKE) && MAT_BYTES == REAL_BYTES && MAT_COMPLEX == PARTS - 1
+#if defined(SIMD_TAKE) && !defined(RUN_TIME_ONLY)
 #include "../../kernel/spmv_bundle.cpu.h"
 #define BUNDLED(w) (w == 1 ? bundled : NULL)
 #else
 #define BUNDLED(w) NULL
 #endif
 
-#define KERNELS(w) {w, {none_w##w, kpm_w##w, all_w##w}, CHUNKED(w), BUNDLED(w)},
-#define TABLE_NAME(isa) PASTE(PASTE(wisp__spmmv_, PASTE(TABLE, _)), isa)
-extern const wisp__spmmv_entry TABLE_NAME(WISP_ISA)[];
-const wisp__spmmv_entry TABLE_NAME(WISP_ISA)[] = {
-    WIDTH_LIST(KERNELS){0, {any_width, any_width, any_width}, NULL, NULL}};
+static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot);
+#define KERNELS(w) {w, kernel_w##w, CHUNKED(w), BUNDLED(w)},
+#define kernels PASTE(PASTE(wisp__spmmv_, PASTE(TABLE, _)), WISP_ISA)
+extern const wisp__spmmv_entry kernels[];
+const wisp__spmmv_entry kernels[] = {WIDTH_LIST(KERNELS){0, any_width, NULL, NULL}};
+#include "../../kernel/spmmv_any.cpu.h"

@@ -1,6 +1,0 @@
-#define TABLE dz
-#define REAL_BYTES 8
-#define MAT_BYTES 8
-#define MAT_COMPLEX 0
-#define PARTS 2
-#include "spmmv_table.h"

@@ -1,6 +1,0 @@
-#define TABLE sc
-#define REAL_BYTES 4
-#define MAT_BYTES 4
-#define MAT_COMPLEX 0
-#define PARTS 2
-#include "spmmv_table.h"
