@@ -33,7 +33,7 @@ INLINE void FN(epilogue)(const wisp__spmmv_params *p, unsigned terms, int64_t ro
         const real *prev = terms & K_PREV ? (const real *)p->prev + row * p->ld_prev + at : y;
         UNROLL for (int v = 0; v < NV; v++) ax[v] += FN(cmul)(p->beta, c, FN(load)(prev + AT(v)));
     }
-    FN(store_row)(p, y, ax);
+    FN(store_row)(p, terms, y, ax);
     for (int i = 0; (terms & K_CHAIN) && i < p->chains; i++) {
         real *z = (real *)p->chain[i].z + row * p->chain[i].ld + at;
         vec zv[NV]; /* all of it before anything is stored: the last two registers may overlap */

@@ -102,10 +102,10 @@ INLINE vec FN(cmul)(const double f[2], int c, vec v)
 }
 
 /* A row of y; past the caches if p says so, which it does where its lines are whole. */
-INLINE void FN(store_row)(const wisp__spmmv_params *p, real *y, vec v[NV])
+INLINE void FN(store_row)(const wisp__spmmv_params *p, unsigned terms, real *y, vec v[NV])
 {
 #if VL * REAL_BYTES == SIMD_BYTES && REALS * REAL_BYTES % 64 == 0
-    if (p->terms == 0 && p->past) {
+    if (terms == 0 && p->past) {
         UNROLL for (int i = 0; i < NV; i++)
         {
             const vec sum = v[i]; /* v itself has no address: gcc would move it about */
@@ -114,7 +114,7 @@ INLINE void FN(store_row)(const wisp__spmmv_params *p, real *y, vec v[NV])
         return;
     }
 #endif
-    (void)p;
+    (void)p, (void)terms;
     UNROLL for (int i = 0; i < NV; i++) FN(store)(y + AT(i), v[i]);
 }
 

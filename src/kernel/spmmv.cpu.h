@@ -92,7 +92,8 @@ INLINE void FN(product)(const wisp__spmmv_params *p, const int stored, int64_t r
     const int uncoded = stored != ROWS_ANY || !(p->code || p->short_col);
     vec ai[NV] = {0};
 #ifdef SOME
-    if (uncoded && !p->list && r.log_step == 0) { /* lists go side by side */
+    if (uncoded && (stored != ROWS_ANY ? stored != ROWS_LISTS : !p->list) &&
+        r.log_step == 0) { /* lists go side by side */
         const int done = FN(some)(p, r, at, ar, ai);
         r.first += done;
         r.cols += done;
@@ -135,27 +136,28 @@ INLINE void FN(finish)(const wisp__spmmv_params *p, const int stored, int64_t ro
                        const FN(sink) * to)
 {
     if (stored == ROWS_ANY)
-        FN(store_row)(p, to->out + (row - to->row) * to->ld + panel * REALS, ar);
-    else if (p->terms == 0)
-        FN(epilogue)(p, 0, row, panel * REALS, ar, to->sums + panel);
-    else
-        FN(epilogue)(p, K_MASK_KPM, row, panel * REALS, ar, to->sums + panel);
+        FN(store_row)(p, p->terms, to->out + (row - to->row) * to->ld + panel * REALS, ar);
+    else {
+        if (stored == ROWS_CRS && NV == 4) __asm__("" : "+m"(to->sums[panel]));
+        FN(epilogue)(p, p->terms, row, panel * REALS, ar, to->sums + panel);
+    }
 }
 
 /* The matrix streams past faster than the hardware asks for it: what lies ahead of n entries, the first of them e. */
-INLINE void FN(matrix_ahead)(const wisp__spmmv_params *p, int64_t e, int64_t n)
+INLINE void FN(matrix_ahead)(const wisp__spmmv_params *p, const int stored, int64_t e, int64_t n)
 {
     enum { VALUE = (1 + MAT_COMPLEX) * MAT_BYTES };
     const char *val = (const char *)p->val + e * VALUE + STREAM_AHEAD, *col = (const char *)(p->col + e) + STREAM_AHEAD;
     for (int64_t i = 0; i < n * VALUE; i += 64) __builtin_prefetch(val + i);
-    for (int64_t i = 0; !p->list && i < n * 4; i += 64) __builtin_prefetch(col + i);
+    const int lists = stored == ROWS_LISTS || (stored == ROWS_ANY && p->list);
+    for (int64_t i = 0; !lists && i < n * 4; i += 64) __builtin_prefetch(col + i);
 }
 
 /* Whether it does: rows are one after the other, and no other columns of the block have asked for it. */
 INLINE int FN(asks)(const wisp__spmmv_params *p, const int stored)
 {
-    if (stored == ROWS_PIECES || !p->streams || p->pattern) return 0;
-    return stored == ROWS_PLAIN || (p->log_c == 0 && !p->code && !p->short_col && p->first == 0);
+    if (!p->streams || has_patterns(p, stored)) return 0;
+    return stored != ROWS_ANY || (p->log_c == 0 && !p->code && !p->short_col && p->first == 0);
 }
 
 /* Rows of one list or pattern that go side by side, as many as there are accumulators for: their columns, and values
@@ -171,7 +173,7 @@ INLINE int FN(asks)(const wisp__spmmv_params *p, const int stored)
 
 INLINE void FN(side_by_side)(const wisp__spmmv_params *p, const int stored, int64_t row, const FN(sink) * to)
 {
-    const int patterns = p->pattern != NULL;
+    const int patterns = has_patterns(p, stored);
     const int64_t *first = patterns ? p->chunk + p->pattern[row] : p->list_first + p->list[row], ld = p->ld_gather;
     const int64_t at = stored == ROWS_ANY ? p->first : 0;
     const int32_t *col = p->col + first[0];
@@ -185,7 +187,7 @@ INLINE void FN(side_by_side)(const wisp__spmmv_params *p, const int stored, int6
         UNROLL for (int v = 0; v < NV; v++) ar[i][v] = ai[i][v] = (vec){0};
         FN(begin)(ar[i], ai[i]);
     }
-    if (FN(asks)(p, stored)) FN(matrix_ahead)(p, p->chunk[row], SIDE * n);
+    if (FN(asks)(p, stored)) FN(matrix_ahead)(p, stored, p->chunk[row], SIDE * n);
     for (int k = 0; k < n; k++) {
         const real *x = gather + col[k] * ld;
         UNROLL for (int i = 0; i < SIDE; i++)
@@ -210,12 +212,15 @@ INLINE void FN(side_by_side)(const wisp__spmmv_params *p, const int stored, int6
 /* Whether the next rows go so. */
 INLINE int FN(sides)(const wisp__spmmv_params *p, const int stored, int64_t row, int64_t end)
 {
-    if (SIDE == 1 || stored == ROWS_PIECES || row + SIDE > end) return 0;
-#ifndef SOME /* which takes several entries of a row at once */
-    if (p->pattern) return !(stored == ROWS_ANY && p->pieces) && alike(p->pattern + row, SIDE);
+    if (SIDE == 1 || stored == ROWS_CRS || stored == ROWS_PIECES || row + SIDE > end) return 0;
+#ifdef SOME /* which takes several entries of a row at once */
+    const int takes_patterns = 0;
+#else
+    const int takes_patterns = stored == ROWS_PATTERNS || !p->pieces;
 #endif
-    if (stored == ROWS_ANY && (p->code || p->log_c)) return 0;
-    return p->list && alike(p->list + row, SIDE);
+    if (has_patterns(p, stored)) return takes_patterns && alike(p->pattern + row, SIDE);
+    if (stored == ROWS_ANY && (!p->list || p->code || p->log_c)) return 0;
+    return alike(p->list + row, SIDE);
 }
 
 #if WIDTH * PARTS * REAL_BYTES >= 64
@@ -235,7 +240,7 @@ INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t 
     if (p->terms & K_PREV) FN(ask)((const real *)p->prev + row * p->ld_prev + at);
     const row_entries r = entries_of(p, stored, row);
     const real *gather = (const real *)p->gather + r.base * p->ld_gather + at;
-    uint32_t fresh = fresh_of(p, row, r.len);
+    uint32_t fresh = fresh_of(p, stored, row, r.len);
     for (int k = fresh ? __builtin_ctz(fresh) : 32; k < r.len;) {
         const int64_t c = r.cols + ((int64_t)k << r.col_step);
         const int64_t col = stored != ROWS_ANY || p->col ? p->col[c] : p->short_col[c];
@@ -264,7 +269,7 @@ INLINE void FN(rows)(const wisp__spmmv_params *p, const int stored, int64_t row,
         FN(prefetch)(p, stored, row + ROWS_AHEAD);
         const row_entries r = entries_of(p, stored, row);
 #ifndef SOME /* which asks itself */
-        if (FN(asks)(p, stored)) FN(matrix_ahead)(p, r.first, r.len);
+        if (FN(asks)(p, stored)) FN(matrix_ahead)(p, stored, r.first, r.len);
 #endif
         UNROLL for (int i = 0; i < PANELS; i++)
         {
@@ -315,48 +320,74 @@ INLINE void FN(flush)(const FN(strip_sums) s, const wisp__spmmv_params *p, doubl
 }
 
 #ifndef RUN_TIME_ONLY
-/* The common cases with their constants compiled in: uncoded rows, one after the other, with lists or as patterns,
-   blocks without gaps, and the usual terms. */
-INLINE void FN(compact_rows)(const wisp__spmmv_params *p, const int stored, int64_t begin, int64_t end, double *dot)
+/* The common cases with their constants compiled in: uncoded rows, one after the other, blocks without gaps, and the
+   usual terms. Functions of their own: in one, compilers keep the addresses of each in vector registers. */
+INLINE void FN(compact_rows)(const wisp__spmmv_params *p, const int stored, const unsigned terms, int64_t begin,
+                             int64_t end, double *dot)
 {
+    wisp__spmmv_params q = *p;
+    q.terms = terms;
+    q.log_c = 0;
+    q.ld_gather = q.ld_x = q.ld_y = q.reals = WIDTH * PARTS;
+    if (stored == ROWS_CRS || stored == ROWS_LISTS) q.diagonal = NULL;
     for (int64_t strip = begin; strip < end; strip += K_STRIP) {
         FN(strip_sums) s;
         const FN(sink) to = {.sums = s};
         __builtin_memset(&s, 0, sizeof s);
-        FN(rows)(p, stored, strip, strip + K_STRIP < end ? strip + K_STRIP : end, &to);
-        FN(flush)(s, p, dot);
+        FN(rows)(&q, stored, strip, strip + K_STRIP < end ? strip + K_STRIP : end, &to);
+        FN(flush)(s, &q, dot);
     }
 }
 
-INLINE int FN(compact)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
+#define COMPACT(name, stored, terms)                                                                        \
+    static __attribute__((noinline)) void FN(name)(const wisp__spmmv_params *p, int64_t begin, int64_t end, \
+                                                   double *dot)                                             \
+    {                                                                                                       \
+        FN(compact_rows)(p, stored, terms, begin, end, dot);                                                \
+    }
+COMPACT(crs_none, ROWS_CRS, 0)
+COMPACT(crs_kpm, ROWS_CRS, K_MASK_KPM)
+COMPACT(lists_none, ROWS_LISTS, 0)
+COMPACT(lists_kpm, ROWS_LISTS, K_MASK_KPM)
+COMPACT(patterns_none, ROWS_PATTERNS, 0)
+COMPACT(patterns_kpm, ROWS_PATTERNS, K_MASK_KPM)
+#if MAT_COMPLEX
+COMPACT(pieces_none, ROWS_PIECES, 0)
+COMPACT(pieces_kpm, ROWS_PIECES, K_MASK_KPM)
+#endif
+#undef COMPACT
+
+/* The one that does what p says; or NULL. */
+INLINE wisp__spmmv_fn FN(compact)(const wisp__spmmv_params *p)
 {
     enum { LD = WIDTH * PARTS };
-    if (p->ld_gather != LD || p->ld_x != LD || p->ld_y != LD || p->reals != LD) return 0;
-    if (p->log_c || p->code || p->short_col || (p->terms != 0 && p->terms != K_MASK_KPM)) return 0;
-    wisp__spmmv_params q = *p;
-    q.first = 0;
-    q.ld_gather = q.ld_x = q.ld_y = q.reals = LD;
-    if (end > q.rows) end = q.rows;
-    if (MAT_COMPLEX && p->pieces)
-        FN(compact_rows)(&q, ROWS_PIECES, begin, end, dot);
-    else
-        FN(compact_rows)(&q, ROWS_PLAIN, begin, end, dot);
-    return 1;
+    const int kpm = p->terms == K_MASK_KPM;
+    if (p->ld_gather != LD || p->ld_x != LD || p->ld_y != LD || p->reals != LD) return NULL;
+    if (p->log_c || p->code || p->short_col || (p->terms != 0 && !kpm)) return NULL;
+#if MAT_COMPLEX
+    if (p->pieces) return kpm ? FN(pieces_kpm) : FN(pieces_none);
+#endif
+    if (p->pattern) return kpm ? FN(patterns_kpm) : FN(patterns_none);
+    if (p->list) return kpm ? FN(lists_kpm) : FN(lists_none);
+    return kpm ? FN(crs_kpm) : FN(crs_none);
 }
 #endif
 
 static void FN(kernel)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
 {
     const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
-#ifndef RUN_TIME_ONLY
-    if (!FN(compact)(p, begin, end, dot))
+#ifdef RUN_TIME_ONLY
+    const wisp__spmmv_fn compact = NULL;
+#else
+    const wisp__spmmv_fn compact = FN(compact)(p);
 #endif
-        for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
-            FN(strip_sums) s;
-            __builtin_memset(&s, 0, sizeof s);
-            FN(any_rows)(p, strip, strip + K_STRIP < row_end ? strip + K_STRIP : row_end, s);
-            FN(flush)(s, p, dot);
-        }
+    if (compact) compact(p, begin, row_end, dot);
+    for (int64_t strip = begin << p->log_c; !compact && strip < row_end; strip += K_STRIP) {
+        FN(strip_sums) s;
+        __builtin_memset(&s, 0, sizeof s);
+        FN(any_rows)(p, strip, strip + K_STRIP < row_end ? strip + K_STRIP : row_end, s);
+        FN(flush)(s, p, dot);
+    }
     if (p->terms == 0 && p->past) simd_fence();
 }
 

@@ -7,19 +7,25 @@ typedef struct {
 /* What is not stored as it is: columns, values. */
 enum { SHORT_COLS = 1, CODES = 2, LISTS = 4 };
 
-/* What rows are compiled for: any way in which p says that they are stored, and blocks with gaps; or uncoded rows, one
-   after the other, with lists or as patterns, and compact blocks: as they are, or patterns that have pieces. */
-enum { ROWS_ANY, ROWS_PLAIN, ROWS_PIECES };
+/* What rows are compiled for: any way in which p says that they are stored, and blocks with gaps; or compact blocks and
+   uncoded rows, one after the other, with columns of their own (CRS) or with lists of these, as patterns, or as
+   patterns that have pieces. */
+enum { ROWS_ANY, ROWS_CRS, ROWS_LISTS, ROWS_PATTERNS, ROWS_PIECES };
+
+INLINE int has_patterns(const wisp__spmmv_params *p, const int stored)
+{
+    return stored == ROWS_PATTERNS || stored == ROWS_PIECES || (stored == ROWS_ANY && p->pattern);
+}
 
 INLINE row_entries entries_of(const wisp__spmmv_params *p, const int stored, int64_t row)
 {
-    if (p->pattern) {
+    if (has_patterns(p, stored)) {
         const int64_t *first = p->chunk + p->pattern[row];
         return (row_entries){first[0], first[0], row, (int)(first[1] - first[0]), 0, 0};
     }
     const int log_c = stored == ROWS_ANY ? p->log_c : 0;
     const int64_t begin = p->chunk[row >> log_c] + (row & ((1 << log_c) - 1));
-    if (p->list) {
+    if (stored == ROWS_LISTS || (stored == ROWS_ANY && p->list)) {
         const int64_t *first = p->list_first + p->list[row];
         return (row_entries){begin, first[0], row, (int)(first[1] - first[0]), log_c, 0};
     }
@@ -36,8 +42,8 @@ INLINE int alike(const uint16_t *id, const int rows)
 }
 
 /* The entries among a row's first 32 whose block rows are worth a prefetch. */
-INLINE uint32_t fresh_of(const wisp__spmmv_params *p, int64_t row, int len)
+INLINE uint32_t fresh_of(const wisp__spmmv_params *p, const int stored, int64_t row, int len)
 {
-    if (p->fresh) return p->fresh[p->pattern ? p->pattern[row] : row];
+    if (p->fresh) return p->fresh[has_patterns(p, stored) ? p->pattern[row] : row];
     return len < 32 ? (1u << len) - 1 : ~0u;
 }

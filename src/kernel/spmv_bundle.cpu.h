@@ -49,8 +49,8 @@ INLINE B(vec) bundle_diagonal(const wisp__spmmv_params *p, int64_t row)
     return v * B(load)((const real *)p->x + row * PARTS);
 }
 
-INLINE void bundle_rows(const wisp__spmmv_params *p, const wisp__spmmv_params *wide, const int regs, int64_t row,
-                        int kind, B(strip_sums) s)
+INLINE void bundle_rows(const wisp__spmmv_params *p, const wisp__spmmv_params *wide, const unsigned terms,
+                        const int regs, int64_t row, int kind, B(strip_sums) s)
 {
     B(vec) sum[BUNDLE_REGS] = {{0}};
     bundle_product(p, regs, row, kind, sum);
@@ -58,10 +58,8 @@ INLINE void bundle_rows(const wisp__spmmv_params *p, const wisp__spmmv_params *w
     {
         const int64_t at = row + v * BUNDLE;
         if (p->diagonal) sum[v] += bundle_diagonal(p, at);
-        if (p->terms == 0) {
-            B(epilogue)(wide, 0, at, 0, sum + v, s);
-        } else if (p->terms == K_MASK_KPM) {
-            B(epilogue)(wide, K_MASK_KPM, at, 0, sum + v, s);
+        if (terms == 0 || terms == K_MASK_KPM) {
+            B(epilogue)(wide, terms, at, 0, sum + v, s);
         } else {
             const B(vec) ax = sum[v]; /* the sums themselves have no address: they stay in registers */
             B(epilogues)(wide, at, 1, (const real *)&ax, s);
@@ -87,24 +85,48 @@ INLINE int bundle_run(const uint16_t *kind)
     return same;
 }
 
-INLINE void bundle_strip(const wisp__spmmv_params *p, const wisp__spmmv_params *wide, int64_t row, int64_t end,
-                         B(strip_sums) s, strip_sums_w1 single)
+INLINE void bundle_strip(const wisp__spmmv_params *p, const wisp__spmmv_params *wide, const unsigned terms, int64_t row,
+                         int64_t end, B(strip_sums) s, strip_sums_w1 single)
 {
     const uint16_t *kind = p->bundles->kind;
     while (row < end) {
         const int k = row + BUNDLE <= end ? kind[row / BUNDLE] : K_ALONE;
         if (k == K_ALONE) {
             const int64_t last = row + BUNDLE < end ? row + BUNDLE : end;
-            any_rows_w1(p, row, last, single);
+            if (terms == 0 || terms == K_MASK_KPM)
+                rows_w1(p, ROWS_PATTERNS, row, last, &(sink_w1){.sums = single});
+            else
+                any_rows_w1(p, row, last, single);
             row = last;
         } else if (row + BUNDLE_REGS * BUNDLE <= end && bundle_run(kind + row / BUNDLE)) {
-            bundle_rows(p, wide, BUNDLE_REGS, row, k, s);
+            bundle_rows(p, wide, terms, BUNDLE_REGS, row, k, s);
             row += BUNDLE_REGS * BUNDLE;
         } else {
-            bundle_rows(p, wide, 1, row, k, s);
+            bundle_rows(p, wide, terms, 1, row, k, s);
             row += BUNDLE;
         }
     }
+}
+
+INLINE void bundle_range(const wisp__spmmv_params *params, const wisp__spmmv_params *wide, const unsigned terms,
+                         int64_t begin, int64_t end, double *dot)
+{
+    wisp__spmmv_params same = *params;
+    const wisp__spmmv_params *p = &same;
+    same.terms = terms;
+    const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
+    for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
+        strip_sums_w1 single;
+        B(strip_sums) s;
+        __builtin_memset(&single, 0, sizeof single);
+        __builtin_memset(&s, 0, sizeof s);
+        bundle_strip(p, wide, terms, strip, strip + K_STRIP < row_end ? strip + K_STRIP : row_end, s, single);
+        if (terms & K_DOTS) {
+            bundle_flush(s, wide, dot);
+            flush_w1(single, p, dot);
+        }
+    }
+    if (terms == 0 && p->past) simd_fence();
 }
 
 static void bundled(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
@@ -123,18 +145,11 @@ static void bundled(const wisp__spmmv_params *p, int64_t begin, int64_t end, dou
     wide.shift = shift;
     for (int i = 0; (p->terms & K_SHIFT) && i < 2 * BUNDLE_REALS; i++)
         shift[i] = ((const real *)p->shift)[i / BUNDLE_REALS * PARTS + i % PARTS];
-    const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
-    for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
-        strip_sums_w1 single;
-        B(strip_sums) s;
-        __builtin_memset(&single, 0, sizeof single);
-        __builtin_memset(&s, 0, sizeof s);
-        bundle_strip(p, &wide, strip, strip + K_STRIP < row_end ? strip + K_STRIP : row_end, s, single);
-        if (p->terms & K_DOTS) {
-            bundle_flush(s, &wide, dot);
-            flush_w1(single, p, dot);
-        }
-    }
-    if (p->terms == 0 && p->past) simd_fence();
+    if (p->terms == 0)
+        bundle_range(p, &wide, 0, begin, end, dot);
+    else if (p->terms == K_MASK_KPM)
+        bundle_range(p, &wide, K_MASK_KPM, begin, end, dot);
+    else
+        bundle_range(p, &wide, p->terms, begin, end, dot);
 }
 #undef B

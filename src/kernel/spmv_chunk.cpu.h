@@ -296,7 +296,7 @@ INLINE void chunk_finish(const wisp__spmmv_params *p, const int regs, int64_t ro
 /* `regs` registers of rows of one pattern. */
 INLINE void chunk_run(const wisp__spmmv_params *p, const int regs, int64_t row, chunk_sums *s)
 {
-    const row_entries r = entries_of(p, ROWS_PLAIN, row);
+    const row_entries r = entries_of(p, ROWS_PATTERNS, row);
     const mat_real *val = (const mat_real *)p->val + r.first;
     const real *x = (const real *)p->gather + row;
     const int32_t *col = p->col + r.first;
