@@ -33,8 +33,8 @@ INLINE real FN(alone)(real a)
     return a;
 }
 
-/* Adds a row's entries times the columns at/PARTS .. + COLUMNS - 1 of what they gather. */
-INLINE void FN(multiply)(const wisp__spmmv_params *p, const unsigned coded, row_entries r, int64_t at, vec ar[NV],
+/* Adds a row's entries times the columns at/PARTS .. + COLUMNS - 1 of what they gather; coded: p says how. */
+INLINE void FN(multiply)(const wisp__spmmv_params *p, const int coded, row_entries r, int64_t at, vec ar[NV],
                          vec ai[NV])
 {
     const int64_t ld = p->ld_gather;
@@ -43,8 +43,8 @@ INLINE void FN(multiply)(const wisp__spmmv_params *p, const unsigned coded, row_
     FN(begin)(ar, ai);
     for (int k = 0; k < r.len; k++) {
         const int64_t e = r.first + ((int64_t)k << r.log_step), c = r.cols + ((int64_t)k << r.col_step);
-        const real *x = gather + (coded & SHORT_COLS ? p->short_col[c] : p->col[c]) * ld;
-        const int64_t i = (coded & CODES ? p->code[e] : e) * (1 + MAT_COMPLEX);
+        const real *x = gather + (coded && p->short_col ? p->short_col[c] : p->col[c]) * ld;
+        const int64_t i = (coded && p->code ? p->code[e] : e) * (1 + MAT_COMPLEX);
         const real a = FN(alone)((real)val[i]);
         UNROLL for (int v = 0; v < NV; v++) ar[v] += a * FN(load)(x + AT(v));
         if (MAT_COMPLEX) {
@@ -101,18 +101,14 @@ INLINE void FN(product)(const wisp__spmmv_params *p, const int stored, int64_t r
     }
 #endif
 #if MAT_COMPLEX && !defined(SOME)
-    if (stored == ROWS_PIECES || (stored == ROWS_ANY && p->pieces))
+    if (stored == ROWS_PIECES)
         FN(multiply_pieces)(p, row, at, ar, ai);
     else
 #endif
         if (uncoded)
         FN(multiply)(p, 0, r, at, ar, ai);
-    else if (p->code && p->short_col)
-        FN(multiply)(p, SHORT_COLS | CODES, r, at, ar, ai);
-    else if (p->code)
-        FN(multiply)(p, CODES, r, at, ar, ai);
     else
-        FN(multiply)(p, SHORT_COLS, r, at, ar, ai);
+        FN(multiply)(p, 1, r, at, ar, ai);
     FN(join)(p, row, at, ar, ai);
 }
 
@@ -214,11 +210,10 @@ INLINE int FN(sides)(const wisp__spmmv_params *p, const int stored, int64_t row,
 {
     if (SIDE == 1 || stored == ROWS_CRS || stored == ROWS_PIECES || row + SIDE > end) return 0;
 #ifdef SOME /* which takes several entries of a row at once */
-    const int takes_patterns = 0;
+    if (has_patterns(p, stored)) return 0;
 #else
-    const int takes_patterns = stored == ROWS_PATTERNS || !p->pieces;
+    if (has_patterns(p, stored)) return alike(p->pattern + row, SIDE);
 #endif
-    if (has_patterns(p, stored)) return takes_patterns && alike(p->pattern + row, SIDE);
     if (stored == ROWS_ANY && (!p->list || p->code || p->log_c)) return 0;
     return alike(p->list + row, SIDE);
 }
@@ -284,7 +279,8 @@ INLINE void FN(rows)(const wisp__spmmv_params *p, const int stored, int64_t row,
 typedef FN(sums) FN(strip_sums)[PANELS];
 
 /* The epilogues of rows whose product is in ax[rows][WIDTH], whatever the terms. */
-static void FN(epilogues)(const wisp__spmmv_params *p, int64_t row, int rows, const real *ax, FN(sums) * s)
+static __attribute__((unused)) void FN(epilogues)(const wisp__spmmv_params *p, int64_t row, int rows, const real *ax,
+                                                  FN(sums) * s)
 {
     for (int r = 0; r < rows; r++, ax += WIDTH * PARTS)
         for (int i = 0; i < PANELS; i++) {
@@ -294,6 +290,14 @@ static void FN(epilogues)(const wisp__spmmv_params *p, int64_t row, int rows, co
         }
 }
 
+/* Adds a strip's sums to dot[3][columns] pairs. */
+INLINE void FN(flush)(const FN(strip_sums) s, const wisp__spmmv_params *p, double *dot)
+{
+    for (int i = 0; (p->terms & K_DOTS) && i < PANELS; i++)
+        FN(flush_panel)(s + i, p->terms, p->reals, p->first + i * REALS, dot);
+}
+
+#if WIDTH == 1 || WIDTH == 2 || WIDTH == 4 || WIDTH == 8
 /* Rows [row, end) of a strip, whatever p says. */
 static void FN(any_rows)(const wisp__spmmv_params *p, int64_t row, int64_t end, FN(strip_sums) s)
 {
@@ -312,14 +316,18 @@ static void FN(any_rows)(const wisp__spmmv_params *p, int64_t row, int64_t end, 
     }
 }
 
-/* Adds a strip's sums to dot[3][columns] pairs. */
-INLINE void FN(flush)(const FN(strip_sums) s, const wisp__spmmv_params *p, double *dot)
+static void FN(any)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
 {
-    for (int i = 0; (p->terms & K_DOTS) && i < PANELS; i++)
-        FN(flush_panel)(s + i, p->terms, p->reals, p->first + i * REALS, dot);
+    for (int64_t strip = begin; strip < end; strip += K_STRIP) {
+        FN(strip_sums) s;
+        __builtin_memset(&s, 0, sizeof s);
+        FN(any_rows)(p, strip, strip + K_STRIP < end ? strip + K_STRIP : end, s);
+        FN(flush)(s, p, dot);
+    }
 }
+#endif
 
-#ifndef RUN_TIME_ONLY
+#ifdef COMPACT
 /* The common cases with their constants compiled in: uncoded rows, one after the other, blocks without gaps, and the
    usual terms. Functions of their own: in one, compilers keep the addresses of each in vector registers. */
 INLINE void FN(compact_rows)(const wisp__spmmv_params *p, const int stored, const unsigned terms, int64_t begin,
@@ -339,23 +347,24 @@ INLINE void FN(compact_rows)(const wisp__spmmv_params *p, const int stored, cons
     }
 }
 
-#define COMPACT(name, stored, terms)                                                                        \
+#define COMPACT_KERNEL(name, stored, terms)                                                                 \
     static __attribute__((noinline)) void FN(name)(const wisp__spmmv_params *p, int64_t begin, int64_t end, \
                                                    double *dot)                                             \
     {                                                                                                       \
         FN(compact_rows)(p, stored, terms, begin, end, dot);                                                \
     }
-COMPACT(crs_none, ROWS_CRS, 0)
-COMPACT(crs_kpm, ROWS_CRS, K_MASK_KPM)
-COMPACT(lists_none, ROWS_LISTS, 0)
-COMPACT(lists_kpm, ROWS_LISTS, K_MASK_KPM)
-COMPACT(patterns_none, ROWS_PATTERNS, 0)
-COMPACT(patterns_kpm, ROWS_PATTERNS, K_MASK_KPM)
-#if MAT_COMPLEX
-COMPACT(pieces_none, ROWS_PIECES, 0)
-COMPACT(pieces_kpm, ROWS_PIECES, K_MASK_KPM)
+COMPACT_KERNEL(crs_none, ROWS_CRS, 0)
+COMPACT_KERNEL(crs_kpm, ROWS_CRS, K_MASK_KPM)
+COMPACT_KERNEL(patterns_none, ROWS_PATTERNS, 0)
+COMPACT_KERNEL(patterns_kpm, ROWS_PATTERNS, K_MASK_KPM)
+#if !MAT_COMPLEX /* complex lattices without repeating values are rare */
+COMPACT_KERNEL(lists_none, ROWS_LISTS, 0)
+COMPACT_KERNEL(lists_kpm, ROWS_LISTS, K_MASK_KPM)
+#else
+COMPACT_KERNEL(pieces_none, ROWS_PIECES, 0)
+COMPACT_KERNEL(pieces_kpm, ROWS_PIECES, K_MASK_KPM)
 #endif
-#undef COMPACT
+#undef COMPACT_KERNEL
 
 /* The one that does what p says; or NULL. */
 INLINE wisp__spmmv_fn FN(compact)(const wisp__spmmv_params *p)
@@ -368,28 +377,27 @@ INLINE wisp__spmmv_fn FN(compact)(const wisp__spmmv_params *p)
     if (p->pieces) return kpm ? FN(pieces_kpm) : FN(pieces_none);
 #endif
     if (p->pattern) return kpm ? FN(patterns_kpm) : FN(patterns_none);
+#if MAT_COMPLEX
+    if (p->list) return NULL;
+#else
     if (p->list) return kpm ? FN(lists_kpm) : FN(lists_none);
+#endif
     return kpm ? FN(crs_kpm) : FN(crs_none);
 }
 #endif
 
+#ifdef COMPACT
 static void FN(kernel)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
 {
-    const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
-#ifdef RUN_TIME_ONLY
-    const wisp__spmmv_fn compact = NULL;
-#else
     const wisp__spmmv_fn compact = FN(compact)(p);
-#endif
-    if (compact) compact(p, begin, row_end, dot);
-    for (int64_t strip = begin << p->log_c; !compact && strip < row_end; strip += K_STRIP) {
-        FN(strip_sums) s;
-        __builtin_memset(&s, 0, sizeof s);
-        FN(any_rows)(p, strip, strip + K_STRIP < row_end ? strip + K_STRIP : row_end, s);
-        FN(flush)(s, p, dot);
+    if (!compact) {
+        any_width(p, begin, end, dot);
+        return;
     }
+    compact(p, begin, end < p->rows ? end : p->rows, dot);
     if (p->terms == 0 && p->past) simd_fence();
 }
+#endif
 
 #undef SIDE
 #undef SIDE_FITS

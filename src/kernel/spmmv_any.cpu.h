@@ -1,16 +1,22 @@
-/* The augmented SpMMV for any width: strip by strip, columns in turn by the widest kernels that fit. What a strip reads
-   of the matrix is still in cache for the next columns then. */
+/* The augmented SpMMV for any width, any way to store rows, and any terms: strip by strip, columns in turn by the
+   widest kernels that fit. What a strip reads of the matrix is still in cache for the next columns then. */
+
+/* Rows begin .. end - 1 of the columns from number q->first on; the number of the first that is left. */
+INLINE int64_t any_columns(const wisp__spmmv_params *q, int64_t begin, int64_t end, double *dot)
+{
+    const int64_t left = (q->reals - q->first) / PARTS;
+    const int width = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+    (width == 8 ? any_w8 : width == 4 ? any_w4 : width == 2 ? any_w2 : any_w1)(q, begin, end, dot);
+    return q->first + width * PARTS;
+}
+
 static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
 {
-    const int64_t strip = (K_STRIP + ((int64_t)1 << p->log_c) - 1) >> p->log_c;
-    for (int64_t next; begin < end; begin = next) {
-        next = begin + strip < end ? begin + strip : end;
+    const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
+    const int64_t columns = p->reals / PARTS, step = columns & (columns - 1) || columns > 8 ? K_STRIP : row_end;
+    for (int64_t row = begin << p->log_c; row < row_end; row += step) {
         wisp__spmmv_params q = *p;
-        for (const wisp__spmmv_entry *e = kernels; (q.first < p->reals); q.first += e->width * PARTS) {
-            /* A complex column of two reals stays whole. */
-            while (e->width * PARTS > p->reals - q.first || ((p->terms & K_PAIRS) && e->width % 2)) e++;
-            q.past = p->past && q.first * REAL_BYTES % 64 == 0;
-            e->fn(&q, begin, next, dot);
-        }
+        while (q.first < q.reals) q.first = any_columns(&q, row, row + step < row_end ? row + step : row_end, dot);
     }
+    if (p->terms == 0 && p->past) simd_fence();
 }

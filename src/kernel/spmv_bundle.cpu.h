@@ -135,7 +135,7 @@ static void bundled(const wisp__spmmv_params *p, int64_t begin, int64_t end, dou
         p->ld_gather == PARTS && p->ld_x == PARTS && p->ld_y == PARTS && (!(p->terms & K_PREV) || p->ld_prev == PARTS);
     for (int i = 0; (p->terms & K_CHAIN) && i < p->chains; i++) compact &= p->chain[i].ld == PARTS;
     if (!compact) {
-        kernel_w1(p, begin, end, dot);
+        any_width(p, begin, end, dot);
         return;
     }
     wisp__spmmv_params wide = *p;

@@ -356,7 +356,7 @@ static void chunked(const wisp__spmmv_params *p, int64_t begin, int64_t end, dou
     int compact = p->ld_gather == 1 && p->ld_x == 1 && p->ld_y == 1 && (!(p->terms & K_PREV) || p->ld_prev == 1);
     for (int i = 0; (p->terms & K_CHAIN) && i < p->chains; i++) compact &= p->chain[i].ld == 1;
     if (!compact) {
-        kernel_w1(p, begin, end, dot);
+        any_width(p, begin, end, dot);
         return;
     }
     const int lists = p->list != NULL, way = (lists ? 4 : p->short_col ? 1 : 0) + (p->code ? lists ? 1 : 2 : 0);

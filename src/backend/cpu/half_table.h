@@ -10,7 +10,7 @@
 #include "../../kernel/spmmv_half.cpu.h"
 #define WIDTH 4
 #include "../../kernel/spmmv_half.cpu.h"
-#define WIDTH 16
+#define WIDTH 8
 #include "../../kernel/spmmv_half.cpu.h"
 
 #define KERNELS(w)                              \
@@ -19,4 +19,4 @@
     }
 #define TABLE_NAME(isa) PASTE(PASTE(wisp__half_, PASTE(TABLE, _)), isa)
 extern const wisp__half_entry TABLE_NAME(WISP_ISA)[];
-const wisp__half_entry TABLE_NAME(WISP_ISA)[] = {KERNELS(16), KERNELS(4), KERNELS(2), KERNELS(1)};
+const wisp__half_entry TABLE_NAME(WISP_ISA)[] = {KERNELS(8), KERNELS(4), KERNELS(2), KERNELS(1)};

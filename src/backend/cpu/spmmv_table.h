@@ -8,20 +8,24 @@
    looked at there, for what they will gather. */
 enum { STREAM_AHEAD = 4096, GATHER_AHEAD = 256 };
 
-#if defined(WISP_ISA_generic) || MAT_BYTES != REAL_BYTES /* rarely met: few widths, and nothing compiled in */
-#define RUN_TIME_ONLY
-#define WIDTH_LIST(X) X(16) X(4) X(2) X(1)
-#define WIDTH 1
-#include "../../kernel/spmmv.cpu.h"
-#define WIDTH 2
+static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot);
+#if defined(WISP_ISA_generic) || MAT_BYTES != REAL_BYTES /* rarely met: nothing is compiled in */
+#define WIDTH_LIST(X) X(8) X(4) X(2) X(1)
+#define WIDTH 8
 #include "../../kernel/spmmv.cpu.h"
 #define WIDTH 4
 #include "../../kernel/spmmv.cpu.h"
-#define WIDTH 16
+#define WIDTH 2
 #include "../../kernel/spmmv.cpu.h"
+#define WIDTH 1
+#include "../../kernel/spmmv.cpu.h"
+#define KERNEL(w) any_width
 #else
+#define COMPACT
 #include "widths.h" /* written by CMake: the kernels of each width, and their list */
+#define KERNEL(w) kernel_w##w
 #endif
+#include "../../kernel/spmmv_any.cpu.h"
 
 #if !MAT_COMPLEX
 #include "../../kernel/spmv_chunk.cpu.h"
@@ -30,16 +34,14 @@ enum { STREAM_AHEAD = 4096, GATHER_AHEAD = 256 };
 #define CHUNKED(w) NULL
 #endif
 
-#if defined(SIMD_TAKE) && !defined(RUN_TIME_ONLY)
+#if defined(SIMD_TAKE) && defined(COMPACT)
 #include "../../kernel/spmv_bundle.cpu.h"
 #define BUNDLED(w) (w == 1 ? bundled : NULL)
 #else
 #define BUNDLED(w) NULL
 #endif
 
-static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot);
-#define KERNELS(w) {w, kernel_w##w, CHUNKED(w), BUNDLED(w)},
-#define kernels PASTE(PASTE(wisp__spmmv_, PASTE(TABLE, _)), WISP_ISA)
-extern const wisp__spmmv_entry kernels[];
-const wisp__spmmv_entry kernels[] = {WIDTH_LIST(KERNELS){0, any_width, NULL, NULL}};
-#include "../../kernel/spmmv_any.cpu.h"
+#define ENTRY(w) {w, KERNEL(w), CHUNKED(w), BUNDLED(w)},
+#define TABLE_NAME(isa) PASTE(PASTE(wisp__spmmv_, PASTE(TABLE, _)), isa)
+extern const wisp__spmmv_entry TABLE_NAME(WISP_ISA)[];
+const wisp__spmmv_entry TABLE_NAME(WISP_ISA)[] = {WIDTH_LIST(ENTRY){0, any_width, NULL, NULL}};
