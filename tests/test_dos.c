@@ -215,6 +215,41 @@ static void student(void **state)
     assert_true(fabs(wisp_student95(INT64_MAX) - 1.959963984540) < 1e-9);
 }
 
+/* Bars of nonnegative quantities: Student's where the values scatter little, those of chi-square (printed tables) where
+   they scatter as a single state's do, Student's for what can be negative; none where there is nothing random. */
+static void bars(void **state)
+{
+    (void)state;
+    wisp_moments m = {.vectors = 8, .trace = WISP_TRACE_RANDOM, .type = WISP_D};
+    wisp_eval_opts dirichlet = {.kernel = WISP_DIRICHLET};
+    double low[4], high[4], t = wisp_student95(8);
+    const double value[4] = {1000, 3, 2, 0}, error[4] = {0.1, 3, 1e-14, 0};
+    wisp_bars95(&m, NULL, 4, value, error, low, high);
+    assert_true(fabs(low[0] - (1000 - t * 0.1)) < 2e-3 && fabs(high[0] - (1000 + t * 0.1)) < 2e-3);
+    assert_true(fabs(low[1] * 17.535 / 24 - 1) < 0.02 && fabs(high[1] * 2.180 / 24 - 1) < 0.02);
+    assert_true(low[2] == 2 && high[2] == 2 && low[3] == 0 && high[3] == 0);
+    m.type = WISP_C;
+    wisp_bars95(&m, NULL, 4, value, error, low, high);
+    assert_true(fabs(low[1] * 28.845 / 48 - 1) < 0.01 && fabs(high[1] * 6.908 / 48 - 1) < 0.01);
+    wisp_bars95(&m, &dirichlet, 2, value, error, low, high);
+    assert_true(fabs(low[1] - (3 - 3 * t)) < 1e-12 && fabs(high[1] - (3 + 3 * t)) < 1e-12);
+    wisp_bars95(&m, NULL, 1, (double[]){-1e-9}, (double[]){2e-9}, low, high);
+    assert_true(fabs(low[0] + 1e-9 + t * 2e-9) < 1e-15 && fabs(high[0] + 1e-9 - t * 2e-9) < 1e-15);
+    m.vectors = 2;
+    for (int i = 1; i <= 100; i++) { /* the bar is about the value, and grows with the error */
+        double before[2] = {low[0], high[0]};
+        wisp_bars95(&m, NULL, 1, (double[]){5}, (double[]){0.05 * i}, low, high);
+        assert_true(low[0] > 0 && low[0] < 5 && high[0] > 5 && isfinite(high[0]));
+        assert_true(i == 1 || (low[0] <= before[0] && high[0] >= before[1]));
+    }
+    m.vectors = 1;
+    wisp_bars95(&m, NULL, 1, value, (double[]){NAN}, low, high);
+    assert_true(isnan(low[0]) && isnan(high[0]));
+    m.trace = WISP_TRACE_EXACT;
+    wisp_bars95(&m, NULL, 1, value, (double[]){0}, low, high);
+    assert_true(low[0] == 1000 && high[0] == 1000);
+}
+
 static void means(void **state)
 {
     wisp_ctx *ctx = *state;
@@ -270,7 +305,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(densities), cmocka_unit_test(integrals),
                                        cmocka_unit_test(counts),    cmocka_unit_test(resolution),
-                                       cmocka_unit_test(student),   cmocka_unit_test(means),
-                                       cmocka_unit_test(refusals)};
+                                       cmocka_unit_test(student),   cmocka_unit_test(bars),
+                                       cmocka_unit_test(means),     cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, make_ctx, free_ctx);
 }

@@ -103,8 +103,15 @@ WISP_API wisp_status wisp_dos(wisp_ctx *ctx, const wisp_moments *m, const wisp_e
 /* Number of eigenvalues in [a, b], likewise. */
 WISP_API wisp_status wisp_count(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts *opts, int64_t vector,
                                 double a, double b, double *count, double *error);
-/* Half width of a 95% bar: Student's t(vectors - 1) for 0.975; NaN for fewer than two vectors. */
+/* Half width of a 95% bar over the standard error, for quantities of either sign, such as moments: Student's t(vectors
+   - 1) for 0.975; NaN for fewer than two vectors. */
 WISP_API double wisp_student95(int64_t vectors);
+/* 95% bars of `count` densities, or counts, and their standard errors from the calls above, with the same m and opts:
+   low[i] <= value[i] <= high[i]. As these quantities are not negative, the bar reaches farther up than down where few
+   states make them up, and holds there too (docs/conventions.md). Student's for WISP_DIRICHLET. low = high = value
+   for exact traces and sites, and where all vectors agree; NaN for a single random vector. */
+WISP_API void wisp_bars95(const wisp_moments *m, const wisp_eval_opts *opts, int64_t count, const double *value,
+                          const double *error, double *low, double *high);
 
 /* ---- time evolution -------------------------------------------------------------------------- */
 

@@ -276,14 +276,22 @@ static double student_within(int64_t f, double theta)
     return f % 2 ? 2 / pi * (theta + s * sum) : s * sum;
 }
 
+/* Its quantile for 0.975 and any f, expanded about the normal distribution's (Abramowitz and Stegun 26.7.5): within 1%
+   from f = 2.5 on. */
+static const double normal95 = 1.959963984540054;
+
+static double student_expanded(double f)
+{
+    const double z = normal95, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
+    return z + (z3 + z) / (4 * f) + (5 * z5 + 16 * z3 + 3 * z) / (96 * f * f) +
+           (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * f * f * f);
+}
+
 double wisp_student95(int64_t vectors)
 {
     if (vectors < 2) return (double)NAN;
     int64_t f = vectors - 1;
-    if (f > 1000) { /* Abramowitz and Stegun 26.7.5 about the normal distribution */
-        double z = 1.959963984540054, n = (double)f;
-        return z + (z * z * z + z) / (4 * n) + (5 * pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * n * n);
-    }
+    if (f > 1000) return student_expanded((double)f);
     double low = 0, high = pi / 2;
     for (int i = 0; i < 60; i++) {
         double middle = (low + high) / 2;
@@ -293,4 +301,45 @@ double wisp_student95(int64_t vectors)
             high = middle;
     }
     return sqrt((double)f) * tan(low);
+}
+
+/* Quantile of chi-square with f degrees of freedom over f, at z of the normal distribution (Wilson and Hilferty
+   1931). */
+static double chi_square(double f, double z)
+{
+    double variance = 2 / (9 * f), root = 1 - variance + z * sqrt(variance);
+    return root * root * root;
+}
+
+/* The bar of a mean of R values <v|K|v>, where K has no negative eigenvalue. Such a value is about chi-square times a
+   constant, with twice as many degrees of freedom as its shape, mean^2 / variance. The shape is taken from the sample;
+   - 1/R, for the mean's own scatter makes the relative variance look small. How uncertain the shape is then widens the
+   bar, by Student's t with the degrees of freedom that the relative variance of such a sample has. But the degrees of
+   freedom of the mean are at least R, or 2R for complex vectors: the variance is at most twice (once) mean^2. */
+static void positive_bar(double mean, double error, double R, double most_variance, double *low, double *high)
+{
+    double relative = error / mean, shape = fmax(0, (1 / (relative * relative) - 1) / R);
+    double variance = shape * most_variance > 1 ? 1 / shape : most_variance;
+    double wider = student_expanded(1 / (1 / (R - 1) + variance / R)) / normal95;
+    double f = fmax(2 * R * shape / (wider * wider), 2 * R / most_variance);
+    *low = mean / chi_square(f, normal95);
+    *high = mean / chi_square(f, -normal95);
+}
+
+void wisp_bars95(const wisp_moments *m, const wisp_eval_opts *opts, int64_t count, const double *value,
+                 const double *error, double *low, double *high)
+{
+    const double R = (double)m->vectors, t95 = wisp_student95(m->vectors);
+    const bool is_random = m->trace == WISP_TRACE_RANDOM, positive = !opts || opts->kernel != WISP_DIRICHLET;
+    const double equal = wisp__is_single(m->type) ? 1e-6 : 1e-12;
+    for (int64_t i = 0; i < count; i++) {
+        double v = value[i], e = error[i];
+        low[i] = high[i] = is_random && isnan(e) ? e : v;
+        if (!is_random || !(e > equal * fabs(v))) continue;
+        /* Of values none of which is negative, the error is at most the mean: else there is rounding alone. */
+        if (positive && v > 0.99 * e)
+            positive_bar(v, e, R, wisp_type_is_complex(m->type) ? 1 : 2, low + i, high + i);
+        else
+            low[i] = v - t95 * e, high[i] = v + t95 * e;
+    }
 }
