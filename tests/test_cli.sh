@@ -44,15 +44,17 @@ json out 'd["rows"] == 192 and d["vectors"] == 8 and d["seed"] == 0 and d["varia
 json out 'len(d["moments"]) == len(d["moments_error"]) == 64 and d["moments"][0] == 192 and d["completed"] is True'
 json out 'abs(d["integral"] - d["rows"]) <= 1e-3 * d["rows"] and len(d["energies"]) == len(d["dos"]) == 1024'
 json out 'd["energies"] == sorted(d["energies"]) and min(d["dos_error"]) >= 0 < max(d["dos_error"])'
+json out 'all(0 < l < v < h for l, v, h in zip(d["dos_low"], d["dos"], d["dos_high"])) and d["energies_without_bar"] == 0'
 json out 'd["bounds"]["method"] == "lanczos" and 0 <= d["bounds"]["failure_probability"] < 1.001e-8'
 json out 'abs(d["resolution"] - math.pi * d["bounds"]["halfwidth"] / 64) < 1e-12'
 ok dos $topi --moments 64 --vectors 1 --json
-json out 'd["dos_error"] is None and d["moments_error"] is None and d["student95"] is None'
+json out 'd["dos_error"] is None and d["moments_error"] is None and d["student95"] is None and d["dos_low"] is None'
 ok dos $topi --moments 64 --vectors 1
 grep -qiw nan out && fail "NaN in the summary for one vector"
 ok dos $topi --moments 64 --trace exact --bounds=-5,5 --json
 cp out exact.json
-json out 'd["trace"] == "exact" and max(d["dos_error"]) == 0 and abs(d["moments"][0] - 192) < 1e-9'
+json out 'd["trace"] == "exact" and max(d["dos_error"]) == 0 and d["dos_low"] == d["dos"] == d["dos_high"]'
+json out 'abs(d["moments"][0] - 192) < 1e-9'
 for variant in fused naive; do
     ok dos $topi --moments 64 --trace exact --bounds=-5,5 --variant $variant --reduce step --json
     json out 'd["variant"] == "'$variant'" and close(d["moments"], e["moments"], 192e-12)' exact.json
@@ -82,10 +84,10 @@ for line in '# version: ' '# command: ' '# matrix: topi' '# seed: 0' '# bounds.c
     '# resolution: ' '# units.energy: '; do
     grep -q "^$line" dos.csv || fail "no '$line' in the CSV file"
 done
-check "columns of the CSV file" grep -q '^energy,dos,dos_error,dos_95$' dos.csv
+check "columns of the CSV file" grep -q '^energy,dos,dos_error,dos_95,dos_low,dos_high$' dos.csv
 check "rows of the CSV file" test "$(grep -vc '^#' dos.csv)" = 1025
 ok dos $topi --moments 64 --vectors 1 -o one.csv --quiet
-check "empty fields without an error" grep -qE '^[^#,]+,[^,]+,,$' one.csv
+check "empty fields without an error" grep -qE '^[^#,]+,[^,]+,,,,$' one.csv
 grep -qi 'nan\|inf' dos.csv one.csv && fail "NaN or infinity in a CSV file"
 if [ $have_python = 1 ]; then
     check "the CSV numbers are those of the JSON" python3 - <<'PY'
@@ -94,6 +96,8 @@ d = json.load(open("dos8.json"))
 rows = [l.strip().split(",") for l in open("dos.csv") if not l.startswith("#")][1:]
 assert [float(r[0]) for r in rows] == d["energies"] and [float(r[1]) for r in rows] == d["dos"]
 assert [float(r[2]) for r in rows] == d["dos_error"]
+assert [float(r[4]) for r in rows] == d["dos_low"] and [float(r[5]) for r in rows] == d["dos_high"]
+assert all(float(r[3]) == max(float(r[1]) - float(r[4]), float(r[5]) - float(r[1])) for r in rows)
 PY
 fi
 if [ $have_hdf5 = 1 ]; then
@@ -117,11 +121,51 @@ ok ldos $topi --sites 0,5 --moments 64 -o ldos.csv
 check "columns of an ldos file" grep -q '^energy,dos_0,dos_5$' ldos.csv
 ok count $topi --interval=-20,20 --moments 64 --vectors 8 --json -o count.csv
 json out 'abs(d["count"] - 192) < 1e-6 and d["count_95"] >= d["count_error"] >= 0 and d["interval"] == [-20, 20]'
-check "columns of a count file" grep -q '^from,to,count,count_error,count_95$' count.csv
+json out 'd["count_smearing"] < 1e-9 and d["count_low"] == d["count"] == d["count_high"] and d["count_95"] == 0'
+check "columns of a count file" \
+    grep -q '^from,to,count,count_error,count_95,count_low,count_high,count_smearing$' count.csv
 ok count $topi --interval=-1,1 --moments 64
-check "the count's bar" grep -qE '^count +[0-9.]+ \+- [0-9.]+ eigenvalues' out
+check "the count's bar" grep -qE '^count +[0-9]+ (\+- [0-9.]+|\+[0-9.]+ -[0-9.]+) eigenvalues' out
+check "and its smearing" grep -qE '^smearing +[0-9]+ states within one resolution of an end' out
 ok count $topi --interval=-1,1 --moments 64 --vectors 1 --json
-json out 'd["count_error"] is None and d["count_95"] is None'
+json out 'd["count_error"] is None and d["count_95"] is None and d["count_low"] is None and d["count_smearing"] > 1'
+ok count $topi --interval=-9,9 --moments 64 --trace exact
+check "a count without an end in the spectrum" grep -qE '^count +192.000 eigenvalues +\(exact trace' out
+check "and without smearing" grep -qE '^smearing +less than 0.01 states' out
+# Digits follow the larger error; the smearing bounds what the kernel does to levels that are known.
+for spec in "graphene:nx=60,ny=50 --moments 64 --interval=-2,1.5" "graphene:nx=60,ny=50 --moments 2048 --interval=-2,1.5" \
+    "laplace:points=5,nx=50,ny=1 --moments 100 --trace exact --interval 3.1,4.7" \
+    "laplace:points=5,nx=50,ny=1 --moments 1000 --trace exact --interval 2.5,2.6" \
+    "laplace:points=5,nx=50,ny=1 --moments 40 --trace exact --interval 1.99,3.5" \
+    "laplace:points=5,nx=50,ny=1 --moments 64 --vectors 8 --interval 2.1,5.98"; do
+    ok count $spec
+    cp out count.txt
+    ok count $spec --json
+    [ $have_python = 1 ] || continue
+    check "digits of wisp count $spec" python3 - <<'PY'
+import json, math
+d = json.load(open("out"))
+line = [l.split() for l in open("count.txt") if l.startswith("count")][0]
+halves = (d["count"] - d["count_low"], d["count_high"] - d["count"])
+error = max(d["count_smearing"], min(halves), 0.01)
+unit = 10.0 ** (int(("%.1e" % error).split("e")[1]) - 1)
+shown = line[1].replace(",", "")
+assert abs(float(shown) - d["count"]) <= 0.5001 * unit, (line, d["count"], unit)
+assert len(shown.partition(".")[2]) == max(0, -round(math.log10(unit))), (line, unit)
+assert unit < 1 or float(shown) % unit == 0, (line, unit)
+assert (max(halves) == 0) == (d["trace"] == "exact") and min(halves) >= 0
+if d["matrix"].startswith("laplace"):
+    levels = [4 - 2 * math.cos(k * math.pi / 51) for k in range(1, 51)]
+    truth = sum(d["interval"][0] <= x <= d["interval"][1] for x in levels)
+    assert d["trace"] != "exact" or abs(d["count"] - truth) <= d["count_smearing"], (d["count"], truth)
+PY
+done
+# A diagonal matrix: its states are on single rows, the vectors agree, and that is said.
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n4 4 4\n1 1 1\n2 2 2\n3 3 3\n4 4 4\n' >diagonal.mtx
+ok dos diagonal.mtx --moments 64 --vectors 8
+check "energies without a bar" grep -qE '^ +none at 1,024 energies, where all vectors agree' out
+ok count diagonal.mtx --moments 64 --vectors 8 --interval 1.5,3.5
+check "a count without a bar" grep -qE '^count +2.* eigenvalues +\(all vectors agree: no error bar\)' out
 
 # ---- info, gen, convert
 ok info $topi

@@ -46,6 +46,8 @@ static int make_grid(tool *t, results *r)
     if (wisp_alloc(t->ctx, &r->energy, (size_t)r->points, sizeof(double)) ||
         wisp_alloc(t->ctx, &r->dos, (size_t)r->points, (size_t)r->curves * sizeof(double)) ||
         wisp_alloc(t->ctx, &r->error, (size_t)r->points, (size_t)r->curves * sizeof(double)) ||
+        wisp_alloc(t->ctx, &r->low, (size_t)r->points, (size_t)r->curves * sizeof(double)) ||
+        wisp_alloc(t->ctx, &r->high, (size_t)r->points, (size_t)r->curves * sizeof(double)) ||
         wisp_alloc(t->ctx, &r->integral, (size_t)r->curves, sizeof(double)))
         return tool_fail_ctx(t);
     /* A count is drawn with the whole spectrum around it. */
@@ -72,7 +74,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Median of the 95% bar over the value, where the density is above a twentieth of its maximum. */
+/* Median of half of the 95% bar over the value, where the density is above a twentieth of its maximum. */
 static double typical_bar(tool *t, const results *r)
 {
     double *bars, most = 0, median = NAN;
@@ -80,7 +82,7 @@ static double typical_bar(tool *t, const results *r)
     if (r->site || !r->has_error || wisp_alloc(t->ctx, &bars, (size_t)r->points, sizeof *bars)) return NAN;
     for (int64_t i = 0; i < r->points; i++) most = fmax(most, r->dos[i]);
     for (int64_t i = 0; i < r->points; i++)
-        if (r->dos[i] > 0.05 * most) bars[n++] = r->t95 * r->error[i] / r->dos[i];
+        if (r->dos[i] > 0.05 * most) bars[n++] = 0.5 * (r->high[i] - r->low[i]) / r->dos[i];
     if (n > 0) {
         qsort(bars, (size_t)n, sizeof *bars, by_value);
         median = bars[n / 2];
@@ -98,9 +100,34 @@ static int evaluate_dos(tool *t, results *r)
         if (wisp_dos(t->ctx, r->m, &r->eval, r->site ? r->vector[c] : -1, r->points, r->energy, r->dos + at,
                      r->error + at))
             return tool_fail_ctx(t);
+        wisp_bars95(r->m, &r->eval, r->points, r->dos + at, r->error + at, r->low + at, r->high + at);
         r->integral[c] = trapezoid(r->points, r->energy, r->dos + at);
     }
     r->bar = typical_bar(t, r);
+    for (int64_t i = 0; i < r->points && r->m->trace == WISP_TRACE_RANDOM && r->has_error; i++)
+        r->agreed += r->dos[i] > 0 && r->low[i] == r->high[i];
+    return EXIT_FINE;
+}
+
+/* The count with its bar, that of the states outside if those are fewer; and the smearing, the states within a
+   resolution of the ends. A state at a distance of x resolutions from an end is by Phi(-x) on the wrong side of it
+   (Phi: the normal distribution's), and counts Phi(1 - x) - Phi(-1 - x) for the smearing, which is more. */
+static int evaluate_count(tool *t, results *r)
+{
+    const double resolution = r->resolution, rows = (double)r->m->rows;
+    double a = r->interval[0], b = r->interval[1], near[2], outside, low, high;
+    if (wisp_count(t->ctx, r->m, &r->eval, -1, a, b, &r->count, &r->count_error)) return tool_fail_ctx(t);
+    wisp_bars95(r->m, &r->eval, 1, &r->count, &r->count_error, &r->count_low, &r->count_high);
+    if (r->count > 0.5 * rows && r->count_high > r->count_low) {
+        outside = rows - r->count;
+        wisp_bars95(r->m, &r->eval, 1, &outside, &r->count_error, &low, &high);
+        r->count_low = rows - high, r->count_high = rows - low;
+    }
+    for (int i = 0; i < 2; i++)
+        if (wisp_count(t->ctx, r->m, &r->eval, -1, r->interval[i] - resolution, r->interval[i] + resolution, &near[i],
+                       NULL))
+            return tool_fail_ctx(t);
+    r->count_smearing = fmax(0, near[0]) + fmax(0, near[1]);
     return EXIT_FINE;
 }
 
@@ -128,14 +155,13 @@ int results_evaluate(tool *t, results *r)
                wisp_moments_mean(t->ctx, m, r->mean, r->mean_error)) {
         return tool_fail_ctx(t);
     }
-    if (t->cmd->bit == CMD_COUNT &&
-        wisp_count(t->ctx, m, &r->eval, -1, r->interval[0], r->interval[1], &r->count, &r->count_error))
-        return tool_fail_ctx(t);
+    if (t->cmd->bit == CMD_COUNT && (rc = evaluate_count(t, r))) return rc;
     return t->cmd->bit != CMD_COUNT || t->opt.plot ? evaluate_dos(t, r) : EXIT_FINE;
 }
 
 void results_free(tool *t, results *r)
 {
-    void *arrays[] = {r->site, r->vector, r->energy, r->dos, r->error, r->integral, r->mean, r->mean_error};
+    void *arrays[] = {r->site, r->vector, r->energy,   r->dos,  r->error,
+                      r->low,  r->high,   r->integral, r->mean, r->mean_error};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) wisp_free(t->ctx, arrays[i]);
 }

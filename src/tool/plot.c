@@ -50,7 +50,7 @@ const char *plot_name(const char *matrix)
 static void write_title(const tool *t, const results *r, FILE *f)
 {
     const wisp_moments *m = r->m;
-    char n[TEXT], v[TEXT];
+    char n[TEXT_BAR], v[TEXT];
     bool count = t->cmd->bit == CMD_COUNT;
     fprintf(f, "set tmargin %d\nset label 1 ", count ? 5 : 4);
     plot_quote(f, plot_name(r->matrix));
@@ -62,10 +62,9 @@ static void write_title(const tool *t, const results *r, FILE *f)
         fputs(", exact trace", f);
     fprintf(f, "' at graph 0,1 left offset 0,%.1f textcolor rgb '#505050'\n", count ? 2.2 : 1.0);
     if (!count) return;
-    bool bar = r->has_error && r->t95 > 0;
-    fprintf(f, "set label 3 '%s",
-            bar ? text_with_error(n, "±", r->count, r->t95 * r->count_error) : text_states(n, r->count));
-    fprintf(f, " eigenvalues from %.6g to %.6g", r->interval[0], r->interval[1]);
+    fprintf(f, "set label 3 '%s eigenvalues from %.6g to %.6g", results_count(n, r, "±"), r->interval[0],
+            r->interval[1]);
+    fprintf(f, ", %s at the ends in part", results_smearing(v, r));
     fputs("' at graph 0,1 left offset 0,1.0 textcolor rgb '#505050'\n", f);
 }
 
@@ -113,10 +112,7 @@ static void write_data(const results *r, FILE *f, double unit, bool band)
     for (int64_t i = 0; i < r->points; i++) {
         fprintf(f, "%.10g", r->energy[i]);
         for (int64_t c = 0; c < r->curves; c++) fprintf(f, " %.7g", r->dos[c * r->points + i] / unit);
-        if (band) {
-            double bar = r->t95 * r->error[i];
-            fprintf(f, " %.7g %.7g", (r->dos[i] - bar) / unit, (r->dos[i] + bar) / unit);
-        }
+        if (band) fprintf(f, " %.7g %.7g", r->low[i] / unit, r->high[i] / unit);
         fputc('\n', f);
     }
     fputs("EOD\n", f);
@@ -131,7 +127,7 @@ static double find_range(const results *r, bool band, double *least)
     for (int64_t i = 0; i < r->points * r->curves; i++) most = fmax(most, r->dos[i]), *least = fmin(*least, r->dos[i]);
     for (int64_t i = 0; band && i < r->points; i++) {
         double from_end = fmin(r->energy[i] - r->energy[0], r->energy[r->points - 1] - r->energy[i]);
-        if (from_end > 0.01 * width) most = fmax(most, r->dos[i] + r->t95 * r->error[i]);
+        if (from_end > 0.01 * width) most = fmax(most, r->high[i]);
     }
     return most;
 }

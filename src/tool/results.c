@@ -84,7 +84,10 @@ static void add_data(json_t *o, const tool *t, const results *r)
     if (t->cmd->bit == CMD_COUNT) {
         json_object_set_new(o, "count", json_number(r->count));
         json_object_set_new(o, "count_error", json_number(r->has_error ? r->count_error : NAN));
-        json_object_set_new(o, "count_95", json_number(r->has_error ? r->t95 * r->count_error : NAN));
+        json_object_set_new(o, "count_95", json_number(longer_half(r->count, r->count_low, r->count_high)));
+        json_object_set_new(o, "count_low", json_number(r->count_low));
+        json_object_set_new(o, "count_high", json_number(r->count_high));
+        json_object_set_new(o, "count_smearing", json_number(r->count_smearing));
     }
     if (local) json_object_set_new(o, "sites", json_sites(r));
     json_object_set_new(o, "moments", local ? site_moments(r, false) : json_numbers(r->mean, r->n));
@@ -97,6 +100,9 @@ static void add_data(json_t *o, const tool *t, const results *r)
     json_object_set_new(o, "energies", json_numbers(r->energy, r->points));
     json_object_set_new(o, "dos", json_curves(r, r->dos, r->points));
     json_object_set_new(o, "dos_error", r->has_error ? json_curves(r, r->error, r->points) : json_null());
+    json_object_set_new(o, "dos_low", r->has_error ? json_curves(r, r->low, r->points) : json_null());
+    json_object_set_new(o, "dos_high", r->has_error ? json_curves(r, r->high, r->points) : json_null());
+    json_object_set_new(o, "energies_without_bar", local || !r->has_error ? json_null() : json_integer(r->agreed));
 }
 
 json_t *results_json(tool *t, const results *r)
@@ -118,6 +124,24 @@ json_t *results_json(tool *t, const results *r)
 }
 
 /* ---- the summary for a reader ---- */
+
+static const double least_smearing = 0.01; /* less is not told */
+
+const char *results_smearing(char *buf, const results *r)
+{
+    if (r->count_smearing < least_smearing)
+        snprintf(buf, TEXT, "less than %g", least_smearing);
+    else
+        text_rounded(buf, r->count_smearing, r->count_smearing);
+    return buf;
+}
+
+const char *results_count(char *buf, const results *r, const char *sign)
+{
+    if (r->count_high > r->count_low)
+        return text_with_bar(buf, sign, r->count, r->count_low, r->count_high, fmax(r->count_smearing, least_smearing));
+    return text_rounded(buf, r->count, fmax(r->count_smearing, least_smearing));
+}
 
 static void show_bounds(const wisp_moments *m)
 {
@@ -156,18 +180,40 @@ static void show_run(tool *t, const results *r)
     if (isfinite(gflops(m))) text_line("rate", "%.3g Gflop/s", gflops(m));
 }
 
+static void show_count(const results *r)
+{
+    char a[TEXT_BAR];
+    text_line("interval", "[%.6g, %.6g]", r->interval[0], r->interval[1]);
+    if (r->count_high > r->count_low)
+        text_line("count", "%s eigenvalues   (95%% bar of the random vectors)", results_count(a, r, "+-"));
+    else
+        text_line("count", "%s eigenvalues   (%s)", results_count(a, r, "+-"),
+                  !r->has_error                     ? "one vector: no error bar"
+                  : r->m->trace == WISP_TRACE_EXACT ? "exact trace: no statistical error"
+                                                    : "all vectors agree: no error bar");
+    text_line("smearing", "%s states within one resolution of an end, which count in part", results_smearing(a, r));
+}
+
+static void show_dos_bar(const results *r)
+{
+    char a[TEXT];
+    if (r->m->trace == WISP_TRACE_EXACT)
+        text_line("error bar", "none: exact trace");
+    else if (isfinite(r->bar))
+        text_line("error bar", "%s%%   (half of the median 95%% bar of the density of states)",
+                  text_rounded(a, 100 * r->bar, 100 * r->bar));
+    else
+        text_line("error bar", r->m->vectors > 1 ? "none: there are no states in this window" : "none: one vector");
+    if (r->agreed)
+        text_line("", "none at %s energies, where all vectors agree: states on single rows, or on very few",
+                  text_count(a, r->agreed));
+}
+
 static void show_numbers(const tool *t, const results *r)
 {
     char a[TEXT], b[TEXT];
     if (t->cmd->bit == CMD_COUNT) {
-        text_line("interval", "[%.6g, %.6g]", r->interval[0], r->interval[1]);
-        if (!r->has_error)
-            text_line("count", "%s eigenvalues   (one vector: no error bar)", text_states(a, r->count));
-        else if (r->m->trace == WISP_TRACE_EXACT)
-            text_line("count", "%s eigenvalues   (exact trace)", text_states(a, r->count));
-        else
-            text_line("count", "%s eigenvalues   (95%% bar)",
-                      text_with_error(a, "+-", r->count, r->t95 * r->count_error));
+        show_count(r);
         return;
     }
     if (r->interval_given) text_line("interval", "[%.6g, %.6g]", r->interval[0], r->interval[1]);
@@ -179,12 +225,7 @@ static void show_numbers(const tool *t, const results *r)
         return;
     }
     text_line("integral", "%s of %s states", text_states(a, r->integral[0]), text_count(b, r->m->rows));
-    if (r->m->trace == WISP_TRACE_EXACT)
-        text_line("error bar", "none: exact trace");
-    else if (isfinite(r->bar))
-        text_line("error bar", "%.2g%%   (median 95%% bar of the density of states)", 100 * r->bar);
-    else
-        text_line("error bar", r->m->vectors > 1 ? "none: there are no states in this window" : "none: one vector");
+    show_dos_bar(r);
 }
 
 void results_summary(tool *t, const results *r)

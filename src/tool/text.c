@@ -2,6 +2,7 @@
 #include "tool.h"
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *text_count(char *buf, int64_t n)
@@ -26,12 +27,32 @@ const char *text_states(char *buf, double v)
     return buf;
 }
 
-const char *text_with_error(char *buf, const char *sign, double v, double error)
+const char *text_rounded(char *buf, double v, double error)
 {
-    int decimals = error > 0 ? 1 - (int)floor(log10(error)) : 0;
-    if (decimals < 0) decimals = 0;
+    if (!(error > 0) || !isfinite(error)) return text_states(buf, v);
+    char two[TEXT]; /* the error itself can round up to one digit more: 0.0999 to 0.10 */
+    snprintf(two, sizeof two, "%.1e", error);
+    int decimals = 1 - atoi(strchr(two, 'e') + 1);
     if (decimals > 12) decimals = 12;
-    snprintf(buf, TEXT, "%.*f %s %.*f", decimals, v, sign, decimals, error);
+    if (decimals <= 0) {
+        double unit = pow(10, -decimals);
+        return text_states(buf, round(v / unit) * unit);
+    }
+    snprintf(buf, TEXT, "%.*f", decimals, v);
+    return buf;
+}
+
+const char *text_with_bar(char *buf, const char *sign, double v, double low, double high, double also)
+{
+    char value[TEXT], up[TEXT], down[TEXT];
+    double least = fmin(v - low, high - v);
+    text_rounded(value, v, fmax(least, also));
+    text_rounded(up, high - v, least);
+    text_rounded(down, v - low, least);
+    if (strcmp(up, down) == 0)
+        snprintf(buf, TEXT_BAR, "%s %s %s", value, sign, up);
+    else
+        snprintf(buf, TEXT_BAR, "%s +%s -%s", value, up, down);
     return buf;
 }
 

@@ -65,16 +65,20 @@ typedef struct {
     const wisp_moments *m;
     wisp_eval_opts eval;
     int64_t n;              /* moments used */
-    double resolution, t95; /* t95 times an error is half of a 95% bar; NaN for a single random vector */
+    double resolution, t95; /* t95 times a moment's error is half of its 95% bar; NaN for a single random vector */
     bool has_error;         /* errors are numbers: more than one vector, or exact */
     bool interval_given;
     double interval[2];
     int64_t curves, *site, *vector; /* ldos: rows, and which vector of m; else one curve, vector -1 */
     int64_t points;
     double *energy, *dos, *error;   /* dos[curve][point] */
+    double *low, *high;             /* the ends of its 95% bar, likewise */
     double *integral;               /* [curves] */
     double *mean, *mean_error;      /* [n]; not for ldos */
-    double count, count_error, bar; /* bar: typical 95% bar over the DOS; NaN without one */
+    double count, count_error, bar; /* bar: half of a typical 95% bar, over the DOS; NaN without one */
+    double count_low, count_high;   /* its 95% bar */
+    double count_smearing;          /* states within one resolution of an end of the interval */
+    int64_t agreed;                 /* energies at which all random vectors agree: a bar of 0 */
     double assemble_seconds, evaluate_seconds, total_seconds;
     const char *matrix;
     wisp_mat_info stored; /* not with --from */
@@ -106,8 +110,13 @@ int plan_check_limit(tool *t, const run_plan *p); /* --mem-limit, and the memory
 /* dos_eval.c */
 int results_evaluate(tool *t, results *r);
 void results_free(tool *t, results *r);
+/* The longer half of a bar; NaN without one. */
+static inline double longer_half(double v, double low, double high) { return v - low > high - v ? v - low : high - v; }
 /* results.c: everything as one JSON object; the other outputs are made of it. NULL: out of memory. */
 json_t *results_json(tool *t, const results *r);
+/* The count and its bar, with the digits that the bar and the kernel's smearing leave; TEXT_BAR bytes. */
+const char *results_count(char *buf, const results *r, const char *sign);
+const char *results_smearing(char *buf, const results *r);
 void results_summary(tool *t, const results *r);
 int results_write(tool *t, const results *r); /* all outputs that the options ask for */
 
@@ -140,11 +149,14 @@ csv_table_fn results_table;    /* of results */
 plot_script_fn results_script; /* likewise */
 
 /* text.c: numbers for people. `buf` is returned; it has TEXT bytes. */
-enum { TEXT = 64 };
+enum { TEXT = 64, TEXT_BAR = 4 * TEXT };
 const char *text_count(char *buf, int64_t n); /* 1,600,000 */
 const char *text_states(char *buf, double v); /* such a number that need not be whole */
-/* A number and its error with the digits that mean something: 1397 +- 61 */
-const char *text_with_error(char *buf, const char *sign, double v, double error);
+/* A number with the digits that an error of this size leaves: two of the error's. 0: as text_states */
+const char *text_rounded(char *buf, double v, double error);
+/* A number and its bar, so: 1397 +- 61, or 5.2 +4.1 -1.9; the digits of v as an error of `also` leaves them, if that is
+   larger. TEXT_BAR bytes. */
+const char *text_with_bar(char *buf, const char *sign, double v, double low, double high, double also);
 const char *text_bytes(char *buf, double bytes); /* 1.23 GB */
 const char *text_seconds(char *buf, double seconds);
 const char *text_order(wisp_row_order order);
