@@ -111,7 +111,8 @@ static int evaluate_dos(tool *t, results *r)
 
 /* The count with its bar, that of the states outside if those are fewer; and the smearing, the states within a
    resolution of the ends. A state at a distance of x resolutions from an end is by Phi(-x) on the wrong side of it
-   (Phi: the normal distribution's), and counts Phi(1 - x) - Phi(-1 - x) for the smearing, which is more. */
+   (Phi: the normal distribution's), and counts Phi(1 - x) - Phi(-1 - x) for the smearing, which is more (but for 1e-4
+   in the far tail). */
 static int evaluate_count(tool *t, results *r)
 {
     const double resolution = r->resolution, rows = (double)r->m->rows;
