@@ -175,6 +175,12 @@ typedef struct {
 /* Writes a source to path (.mtx, .mtx.gz or .crs by its name), by way of a temporary file that is synced and
    renamed, so that an old file survives a failure. opts may be NULL. */
 WISP_API wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const char *path, const wisp_write_opts *opts);
+/* Any other file in the same way. A symbolic link is followed, also to a file that is not there yet; a device or a pipe
+   is written in place. */
+WISP_API wisp_status wisp_file_write(wisp_ctx *ctx, const char *path, const void *data, size_t bytes);
+/* Whether a file could be written so, to know before a long run. */
+WISP_API wisp_status wisp_file_check(wisp_ctx *ctx, const char *path);
+WISP_API int wisp_file_same(const char *a, const char *b); /* 1: both names stand for one file; it need not be there */
 
 /* The gallery, for listings: entry number i, or NULL past the end. */
 typedef struct {

@@ -1,6 +1,7 @@
 #include "outfile.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,11 +9,82 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static wisp_status fail(wisp__out *out, const char *what, int error)
+static wisp_status refuse(wisp_ctx *ctx, const char *name, int error)
 {
     char text[128];
-    return wisp_ctx_fail(out->ctx, WISP_ERR_IO, "%s: %s: %s", out->path, what, strerror_r(error, text, sizeof text));
+    return wisp_ctx_fail(ctx, WISP_ERR_IO, "cannot write %s: %s", name, strerror_r(error, text, sizeof text));
 }
+
+static wisp_status fail(wisp__out *out, int error) { return refuse(out->ctx, out->name, error); }
+
+/* ---- which file a name stands for ---------------------------------------------------------------- */
+
+/* Through all links, also one to a file that is not there yet; 0 or an errno. */
+static int follow(const char *name, char real[PATH_MAX])
+{
+    enum { MOST_LINKS = 40 };
+    char target[PATH_MAX];
+    if (realpath(name, real)) return 0;
+    if (errno != ENOENT) return errno;
+    if (snprintf(real, PATH_MAX, "%s", name) >= PATH_MAX) return ENAMETOOLONG;
+    for (int i = 0; i < MOST_LINKS; i++) {
+        const ssize_t n = readlink(real, target, sizeof target - 1);
+        if (n < 0) return 0; /* no link: this one is to be made */
+        target[n] = '\0';
+        const char *slash = strrchr(real, '/');
+        const size_t folder = *target != '/' && slash ? (size_t)(slash - real) + 1 : 0;
+        if (folder + (size_t)n >= PATH_MAX) return ENAMETOOLONG;
+        memcpy(real + folder, target, (size_t)n + 1);
+    }
+    return ELOOP;
+}
+
+/* The folder through all links, and the name in it. */
+static bool whole_name(const char *name, char whole[PATH_MAX])
+{
+    char real[PATH_MAX], folder[PATH_MAX], copy[PATH_MAX];
+    if (follow(name, real)) return false;
+    if (realpath(real, whole)) return true;
+    strcpy(copy, real);
+    if (!realpath(dirname(copy), folder)) return false;
+    return snprintf(whole, PATH_MAX, "%s/%s", folder, basename(real)) < PATH_MAX;
+}
+
+int wisp_file_same(const char *a, const char *b)
+{
+    char whole[2][PATH_MAX];
+    return !strcmp(a, b) || (whole_name(a, whole[0]) && whole_name(b, whole[1]) && !strcmp(whole[0], whole[1]));
+}
+
+/* The same with what is there: whether it is written in place, for a device or a pipe is not to be replaced. */
+static wisp_status resolve(wisp_ctx *ctx, const char *name, char real[PATH_MAX], struct stat *st, bool *there,
+                           bool *in_place)
+{
+    char folder[PATH_MAX];
+    int error = follow(name, real);
+    *there = !error && stat(real, st) == 0;
+    *in_place = *there && !S_ISREG(st->st_mode);
+    if (*there && S_ISDIR(st->st_mode)) error = EISDIR;
+    if (error) return refuse(ctx, name, error);
+    strcpy(folder, real);
+    if (!*there && strcmp(name, real) && access(dirname(folder), F_OK))
+        return wisp_ctx_fail(ctx, WISP_ERR_IO, "cannot write %s: it is a link to %s, whose folder is not there", name,
+                             real);
+    return WISP_OK;
+}
+
+wisp_status wisp_file_check(wisp_ctx *ctx, const char *path)
+{
+    char real[PATH_MAX];
+    struct stat st;
+    bool there, in_place;
+    wisp_status status = resolve(ctx, path, real, &st, &there, &in_place);
+    if (status == WISP_OK && access(in_place ? real : dirname(real), in_place ? W_OK : W_OK | X_OK))
+        status = refuse(ctx, path, errno);
+    return status;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------- */
 
 /* A new file beside the final one, with the permissions of the old one or those of any new file. (mkstemp would
    hide it from others.) */
@@ -27,18 +99,18 @@ static wisp_status open_temp(wisp__out *out, const struct stat *old)
         out->fd = open(out->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (out->fd >= 0) {
             out->open = out->made = true;
-            if (old && fchmod(out->fd, old->st_mode & 07777)) return fail(out, "cannot set its permissions", errno);
+            if (old && fchmod(out->fd, old->st_mode & 07777)) return fail(out, errno);
             return WISP_OK;
         }
         if (errno != EEXIST) break;
     }
-    return fail(out, "cannot make a temporary file beside it", errno);
+    return fail(out, errno);
 }
 
 static wisp_status open_direct(wisp__out *out)
 {
     out->fd = open(out->path, O_WRONLY | O_CLOEXEC);
-    if (out->fd < 0) return fail(out, "cannot open for writing", errno);
+    if (out->fd < 0) return fail(out, errno);
     out->open = true;
     return WISP_OK;
 }
@@ -47,19 +119,17 @@ wisp_status wisp__out_open(wisp__out *out, wisp_ctx *ctx, const char *path)
 {
     memset(out, 0, sizeof *out);
     out->ctx = ctx;
-    char full[PATH_MAX];
-    /* The file that a link points to is replaced, not the link. */
-    out->path = wisp__strdup(ctx, realpath(path, full) ? full : path);
-    if (!out->path) return WISP_ERR_NOMEM;
+    char real[PATH_MAX];
     struct stat st;
-    bool exists = stat(path, &st) == 0;
-    wisp_status status;
-    if (exists && S_ISDIR(st.st_mode))
-        status = fail(out, "cannot write", EISDIR);
-    else if (exists && !S_ISREG(st.st_mode))
-        status = open_direct(out);
+    bool there, in_place;
+    wisp_status status = resolve(ctx, path, real, &st, &there, &in_place);
+    if (status != WISP_OK) return status;
+    out->path = wisp__strdup(ctx, real);
+    out->name = wisp__strdup(ctx, path);
+    if (!out->path || !out->name)
+        status = WISP_ERR_NOMEM;
     else
-        status = open_temp(out, exists ? &st : NULL);
+        status = in_place ? open_direct(out) : open_temp(out, there ? &st : NULL);
     if (status != WISP_OK) wisp__out_abort(out);
     return status;
 }
@@ -72,7 +142,7 @@ wisp_status wisp__out_write(wisp__out *out, const void *data, size_t bytes)
         if (n < 0) {
             if (errno == EINTR && !wisp__cancelled(out->ctx)) continue;
             if (errno == EINTR) return wisp_ctx_fail(out->ctx, WISP_ERR_CANCELLED, "cancelled while writing");
-            return fail(out, "cannot write", errno);
+            return fail(out, errno);
         }
         p += n;
         bytes -= (size_t)n;
@@ -83,12 +153,12 @@ wisp_status wisp__out_write(wisp__out *out, const void *data, size_t bytes)
 wisp_status wisp__out_commit(wisp__out *out)
 {
     wisp_status status = WISP_OK;
-    if (out->temp && fsync(out->fd)) status = fail(out, "cannot write", errno);
+    if (out->temp && fsync(out->fd)) status = fail(out, errno);
     out->open = false;
-    if (close(out->fd) && status == WISP_OK) status = fail(out, "cannot write", errno);
+    if (close(out->fd) && status == WISP_OK) status = fail(out, errno);
     if (status == WISP_OK && out->temp) {
         if (rename(out->temp, out->path)) {
-            status = fail(out, "cannot rename the finished file", errno);
+            status = fail(out, errno);
         }
         out->made = status != WISP_OK;
     }
@@ -103,6 +173,17 @@ void wisp__out_abort(wisp__out *out)
     if (out->ctx) {
         wisp_free(out->ctx, out->temp);
         wisp_free(out->ctx, out->path);
+        wisp_free(out->ctx, out->name);
     }
     memset(out, 0, sizeof *out);
+}
+
+wisp_status wisp_file_write(wisp_ctx *ctx, const char *path, const void *data, size_t bytes)
+{
+    wisp__out out;
+    wisp_status status = wisp__out_open(&out, ctx, path);
+    if (status == WISP_OK) status = wisp__out_write(&out, data, bytes);
+    if (status == WISP_OK) status = wisp__out_commit(&out);
+    wisp__out_abort(&out);
+    return status;
 }

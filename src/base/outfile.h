@@ -7,6 +7,7 @@
    itself, between open and commit. */
 typedef struct {
     wisp_ctx *ctx;
+    char *name; /* as the user gave it */
     char *path; /* the final file; a symbolic link was followed */
     char *temp; /* what is written until commit; NULL for a device or a pipe, which is written directly */
     int fd;

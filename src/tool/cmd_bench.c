@@ -296,6 +296,15 @@ static int run_threads(tool *t, bench *b)
     return rc;
 }
 
+/* What could fail after a long run is tried before it. */
+static int check_outputs(tool *t)
+{
+    int rc = t->opt.output ? outfile_check(t, t->opt.output) : EXIT_FINE;
+    if (!rc && t->opt.plot) rc = outfile_check(t, t->opt.plot);
+    if (!rc && t->opt.plot) rc = plot_check(t);
+    return rc;
+}
+
 /* One context after the other, for pinned threads belong to a context. */
 static int run_all(tool *t, bench *b)
 {
@@ -310,6 +319,7 @@ static int run_all(tool *t, bench *b)
         t->ctx = NULL;
         o->threads = o->thread_counts[i];
         rc = tool_start(t);
+        if (!rc && i == 0) rc = check_outputs(t);
         if (!rc) rc = run_threads(t, b);
         wisp_src_close(&b->src);
     }
@@ -339,9 +349,6 @@ int cmd_bench(tool *t)
 {
     bench b = {.machines = json_array(), .rows = json_array(), .skipped = json_array()};
     int rc = check_options(t, &b.op);
-    if (!rc && t->opt.output) rc = outfile_check(t, t->opt.output);
-    if (!rc && t->opt.plot) rc = outfile_check(t, t->opt.plot);
-    if (!rc && t->opt.plot) rc = plot_check(t);
     if (!rc) {
         b.any_type = !t->opt.types[0];
         set_lists(&t->opt, b.op);

@@ -33,12 +33,15 @@ int write_matrix(tool *t, wisp_status (*open)(wisp_src *, wisp_ctx *, const char
     struct stat st;
     char *comment = make_comment(t), a[TEXT], b[TEXT], c[TEXT];
     int rc = check_names(t, name, path);
-    if (!rc) rc = outfile_check(t, path);
     if (!rc) rc = tool_start(t);
+    if (!rc) rc = outfile_check(t, path);
     if (!rc && open(&src, t->ctx, name)) rc = tool_fail_ctx(t);
     if (!rc) {
         wisp_write_opts wo = {(wisp_symmetry)t->opt.symmetry, t->opt.array, t->opt.pattern, comment};
-        if (wisp_src_write(&src, t->ctx, path, &wo)) rc = tool_fail_ctx(t);
+        if (wisp_src_write(&src, t->ctx, path, &wo))
+            rc = tool_fail_ctx(t);
+        else
+            outfile_done(t, path);
     }
     if (!rc && !t->opt.quiet) {
         monitor_clear(&t->monitor);

@@ -29,7 +29,7 @@ static int check_options(tool *t)
         return tool_usage(t, "--plot %s: the name must end in .svg, .png or .pdf", o->plot);
     if (o->save && !has_extension(o->save, "h5")) return tool_usage(t, "--save %s: the name must end in .h5", o->save);
     const char *moments = o->save ? o->save : o->from;
-    if (o->output && moments && outfile_same(o->output, moments))
+    if (o->output && moments && wisp_file_same(o->output, moments))
         return tool_usage(t, "--output and --%s name the same file", o->save ? "save" : "from");
     return EXIT_FINE;
 }
@@ -189,8 +189,8 @@ int cmd_dos(tool *t)
     results r = {.m = &m};
     bool ran = true;
     int rc = check_options(t), save_rc = EXIT_FINE;
-    if (!rc) rc = check_outputs(t);
     if (!rc) rc = tool_start(t);
+    if (!rc) rc = check_outputs(t);
     if (rc) return rc;
     if (t->opt.from) {
         if (wisp_moments_load(t->ctx, &m, t->opt.from)) rc = tool_fail_ctx(t);
@@ -200,7 +200,10 @@ int cmd_dos(tool *t)
     if (rc || !ran) goto out;
     r.matrix = m.matrix ? m.matrix : "(not named)";
     /* The moments first: they are what took long. If they cannot be kept, the results are still given. */
-    if (t->opt.save && wisp_moments_save(t->ctx, &m, t->opt.save)) save_rc = tool_fail_ctx(t);
+    if (t->opt.save && wisp_moments_save(t->ctx, &m, t->opt.save))
+        save_rc = tool_fail_ctx(t);
+    else if (t->opt.save)
+        outfile_done(t, t->opt.save);
     double start = tool_now();
     if ((rc = results_evaluate(t, &r))) goto out;
     r.evaluate_seconds = tool_now() - start;

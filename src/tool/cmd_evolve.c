@@ -16,8 +16,15 @@ static int check_options(tool *t)
         return tool_usage(t, "--output %s: the name must end in .csv, .json or .h5", o->output);
     if (o->plot && !has_extension(o->plot, "svg|png|pdf"))
         return tool_usage(t, "--plot %s: the name must end in .svg, .png or .pdf", o->plot);
-    if (o->start && o->output && outfile_same(o->start, o->output))
+    if (o->start && o->output && wisp_file_same(o->start, o->output))
         return tool_usage(t, "--output and --start name the same file");
+    return EXIT_FINE;
+}
+
+/* What could fail after a long run is tried before it. */
+static int check_outputs(tool *t)
+{
+    const options *o = &t->opt;
     if (o->output && has_extension(o->output, "h5") && !hdf5_available())
         return tool_fail(t, "this build of wisp has no HDF5, which a .h5 file of results needs");
     const char *paths[] = {o->output, o->plot};
@@ -100,7 +107,7 @@ static int stopped(tool *t, const evolve_results *r)
                          t->opt.output ? " (no time was reached yet)" : " (-o FILE keeps what is done)");
     wisp_ctx_resume(t->ctx);
     const bool json = t->opt.json, quiet = t->opt.quiet;
-    t->opt.json = false, t->opt.quiet = true;
+    t->opt.json = false, t->opt.quiet = true, t->keeping = true;
     const int rc = evolve_write(t, r);
     t->opt.json = json, t->opt.quiet = quiet;
     if (rc) return rc;
@@ -174,6 +181,7 @@ int cmd_evolve(tool *t)
     wisp_blk *psi = NULL;
     int rc = check_options(t);
     if (!rc) rc = tool_start(t);
+    if (!rc) rc = check_outputs(t);
     if (rc) return rc;
     rc = open_all(t, &r, &A, &psi);
     r.tolerance = o->tolerance > 0 ? o->tolerance : r.type == WISP_Z ? 1e-10 : 1e-4;

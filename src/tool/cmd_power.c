@@ -30,9 +30,9 @@ static int check_options(tool *t)
     if (o->output && !has_extension(o->output, "mtx|mtx.gz"))
         return tool_usage(t, "--output %s: the name must end in .mtx or .mtx.gz", o->output);
     if (o->start && o->width) return tool_usage(t, "--width and --start exclude each other: the file has the vectors");
-    if (o->start && o->output && outfile_same(o->start, o->output))
+    if (o->start && o->output && wisp_file_same(o->start, o->output))
         return tool_usage(t, "--output and --start name the same file");
-    return o->output ? outfile_check(t, o->output) : EXIT_FINE;
+    return EXIT_FINE;
 }
 
 static wisp_blk *block(const powers *p, int64_t i) { return p->v[(i + 1) % p->stored]; }
@@ -175,6 +175,7 @@ static int write_vectors(tool *t, const powers *p)
     if (!rc && asprintf(&comment, "wisp %s: %s", wisp_version(), t->command_line) < 0) comment = NULL;
     const wisp_write_opts wo = {.array = 1, .comment = comment};
     if (!rc && wisp_src_write(&src, t->ctx, t->opt.output, &wo)) rc = tool_fail_ctx(t);
+    if (!rc) outfile_done(t, t->opt.output);
     free(comment);
     wisp_free(t->ctx, c.data);
     return rc;
@@ -246,6 +247,7 @@ int cmd_power(tool *t)
     p.stored = t->opt.all ? (int)p.n + 2 : 2;
     int rc = check_options(t);
     if (!rc) rc = tool_start(t);
+    if (!rc && t->opt.output) rc = outfile_check(t, t->opt.output);
     if (rc) return rc;
     rc = open_all(t, &p);
     if (!rc) rc = run(t, &p);

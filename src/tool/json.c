@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 json_t *json_number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
 
@@ -44,17 +45,27 @@ char *json_text(const json_t *object)
     return text;
 }
 
+/* 0 or an errno; ends early when the run is stopped: stdio would go on, into a pipe that nobody may empty any more. */
+static int print(const tool *t, const char *text)
+{
+    size_t left = strlen(text);
+    if (fflush(stdout)) return errno;
+    while (left > 0 && !tool_is_stopped(t)) {
+        const ssize_t n = write(STDOUT_FILENO, text, left);
+        if (n < 0 && errno != EINTR) return errno;
+        if (n > 0) text += n, left -= (size_t)n;
+    }
+    return 0;
+}
+
 int json_print(tool *t, const json_t *object)
 {
     char *text = object ? json_text(object) : NULL;
     if (!text) return tool_fail(t, "out of memory for the results");
-    int rc = EXIT_FINE;
-    if (fputs(text, stdout) == EOF || fflush(stdout)) {
-        rc = tool_fail(t, "cannot write to the standard output: %s", strerror(errno));
-        clearerr(stdout);
-    }
+    const int error = print(t, text);
     free(text);
-    return rc;
+    if (tool_is_stopped(t)) return tool_stopped(t);
+    return error ? tool_fail(t, "cannot write to the standard output: %s", strerror(error)) : EXIT_FINE;
 }
 
 /* A string that need not be there, nor be UTF-8 (file names). */

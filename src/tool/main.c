@@ -2,6 +2,7 @@
 #include "tool.h"
 #include <ctype.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +107,7 @@ static const struct {
       0,
       "what this machine is and what it allows",
       "Processor, placement of the threads, and measured ceilings: bandwidths of memory and\n"
-      "caches, rates of multiply-adds and of the linked BLAS, and how much of the last cache the\n"
+      "caches, rates of multiply-adds and of the BLAS, and how much of the last cache the\n"
       "threads really keep. They are kept in the user's cache folder and measured anew on demand."},
      cmd_machine},
 };
@@ -149,9 +150,17 @@ int tool_usage(tool *t, const char *format, ...)
 
 int tool_fail_ctx(tool *t)
 {
-    if (caught_signal()) return tool_fail(t, "stopped by %s", caught_signal());
+    if (tool_is_stopped(t)) return tool_stopped(t);
     const char *message = wisp_ctx_message(t->ctx);
     return tool_fail(t, "%s", *message ? message : "the library reported a failure without a message");
+}
+
+bool tool_is_stopped(const tool *t) { return caught_signal() && !t->keeping; }
+
+int tool_stopped(tool *t)
+{
+    if (!t->done) return tool_fail(t, "stopped by %s; nothing was kept", caught_signal());
+    return tool_fail(t, "stopped by %s; complete and kept: %s", caught_signal(), t->done);
 }
 
 /* What the library logs last is why it can't start: then it is the one line of the failure. */
@@ -289,13 +298,19 @@ int main(int argc, char **argv)
 {
     tool t = {.started = tool_now()};
     sched_getaffinity(0, sizeof t.cpus, &t.cpus);
+    signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error of writing, which is told */
     int rc = run(&t, argc, argv);
     monitor_clear(&t.monitor);
+    const bool unwritten = fflush(stdout) || ferror(stdout);
+    const int error = errno;
     catch_signals(NULL);
+    if (rc == EXIT_FINE && tool_is_stopped(&t))
+        rc = tool_stopped(&t);
+    else if (rc == EXIT_FINE && unwritten)
+        rc = tool_fail(&t, "cannot write to the standard output: %s", strerror(error));
     wisp_ctx_free(t.ctx);
     options_free(&t.opt);
     free(t.command_line);
-    if ((fflush(stdout) || ferror(stdout)) && rc == EXIT_FINE)
-        rc = tool_fail(&t, "cannot write to the standard output: %s", strerror(errno));
+    free(t.done);
     return rc;
 }

@@ -17,13 +17,14 @@ static void on_signal(int number)
     if (signal_ctx) wisp_ctx_cancel(signal_ctx);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
+    signal(SIGHUP, SIG_IGN); /* of a terminal that ends it comes twice: from the system and from the shell */
 }
 
 void catch_signals(wisp_ctx *ctx)
 {
-    static const int numbers[] = {SIGINT, SIGTERM};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     signal_ctx = ctx;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         struct sigaction old, new = {.sa_handler = ctx ? on_signal : SIG_DFL};
         /* One that was ignored from the start (nohup, a shell's background job) stays so. */
         if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN) sigaction(numbers[i], &new, NULL);
@@ -32,7 +33,12 @@ void catch_signals(wisp_ctx *ctx)
 
 const char *caught_signal(void)
 {
-    return signal_number == SIGINT ? "Ctrl-C" : signal_number ? "a signal to end" : NULL;
+    switch (signal_number) {
+    case 0: return NULL;
+    case SIGINT: return "Ctrl-C";
+    case SIGHUP: return "the end of its terminal";
+    default: return "a signal to end";
+    }
 }
 
 void monitor_open(monitor *mon, const options *o)

@@ -47,7 +47,7 @@ int outputs_write(tool *t, json_t *object, csv_table_fn *table, plot_script_fn *
         if (!rc && show) text_line("plot", "%s", t->opt.plot);
         if (rc) worst = rc;
     }
-    if (object && t->opt.json && (rc = json_print(t, object))) worst = rc;
+    if (object && t->opt.json && !(worst && tool_is_stopped(t)) && (rc = json_print(t, object))) worst = rc;
     json_decref(object);
     return worst;
 }

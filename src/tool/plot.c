@@ -3,11 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -181,21 +183,41 @@ static char *read_all(int fd, size_t *size)
     return data;
 }
 
-/* Runs gnuplot on three files that have no name; its exit status, or -1. */
-static int run_gnuplot(const int fd[3])
+/* Starts gnuplot on three files that have no name; 0 or an errno. A limit of file sizes, which is no signal to us, ends
+   it: by its exit status alone a picture that was cut could pass. */
+static int start_gnuplot(const int fd[3], pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
-    pid_t pid;
-    int status = -1;
-    if (posix_spawn_file_actions_init(&actions)) return -1;
-    for (int i = 0; i < 3; i++) posix_spawn_file_actions_adddup2(&actions, fd[i], i);
+    posix_spawnattr_t how;
+    sigset_t usual;
     char *const argv[] = {"gnuplot", "-d", NULL};
-    int error = posix_spawnp(&pid, "gnuplot", &actions, NULL, argv, environ);
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error) return error;
+    if (!(error = posix_spawnattr_init(&how))) {
+        sigemptyset(&usual);
+        sigaddset(&usual, SIGXFSZ);
+        posix_spawnattr_setsigdefault(&how, &usual);
+        posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGDEF);
+        for (int i = 0; i < 3; i++) posix_spawn_file_actions_adddup2(&actions, fd[i], i);
+        error = posix_spawnp(pid, "gnuplot", &actions, &how, argv, environ);
+        posix_spawnattr_destroy(&how);
+    }
     posix_spawn_file_actions_destroy(&actions);
-    if (error) return -1;
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR) return -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return error;
+}
+
+/* Its exit status, or -1. It is ended when the run is stopped. (A wait without end could miss a signal that comes just
+   before it.) */
+static int run_gnuplot(const tool *t, const int fd[3])
+{
+    pid_t pid, ended;
+    int status = -1;
+    if (start_gnuplot(fd, &pid)) return -1;
+    while ((ended = waitpid(pid, &status, WNOHANG)) == 0) {
+        if (tool_is_stopped(t)) kill(pid, SIGKILL);
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+    return ended == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 /* The line of gnuplot's complaint that says most: its last one. */
@@ -214,17 +236,22 @@ int plot_run(tool *t, plot_script_fn *write, const void *arg, const char *path, 
     char *said = NULL;
     size_t n;
     *data = NULL;
+    if (tool_is_stopped(t)) return tool_stopped(t);
     for (int i = 0; i < 3; i++) fd[i] = memfd_create("wisp-plot", MFD_CLOEXEC);
     FILE *f = fd[0] < 0 ? NULL : fdopen(dup(fd[0]), "w");
     if (!f || fd[1] < 0 || fd[2] < 0) {
         rc = tool_fail(t, "cannot draw %s: %s", path, strerror(errno));
     } else {
         write(t, arg, f, path);
-        int failed = fflush(f) || lseek(fd[0], 0, SEEK_SET) < 0;
-        int status = failed ? -1 : run_gnuplot(fd);
+        const int error = fflush(f) || lseek(fd[0], 0, SEEK_SET) < 0 ? errno : 0;
+        const int status = error ? -1 : run_gnuplot(t, fd);
         said = read_all(fd[2], &n);
         *data = read_all(fd[1], size);
-        if (status || !*data || !*size)
+        if (tool_is_stopped(t))
+            rc = tool_stopped(t);
+        else if (error)
+            rc = tool_fail(t, "cannot draw %s: %s", path, strerror(error));
+        else if (status || !*data || !*size)
             rc = tool_fail(t, "gnuplot failed to draw %s: %s", path, said ? complaint(said) : "out of memory");
     }
     if (f) fclose(f);

@@ -32,6 +32,8 @@ typedef struct {
     monitor monitor;
     double started;
     cpu_set_t cpus; /* that the process was given, before its threads were placed */
+    char *done;     /* names of the output files that are complete; NULL: none */
+    bool keeping;   /* the run was stopped, and what it has is being written */
 } tool;
 
 /* main.c: one line on the standard error; they return EXIT_FAILED and EXIT_USAGE. */
@@ -39,6 +41,9 @@ int tool_fail(tool *t, const char *format, ...) WISP_PRINTF(2, 3);
 int tool_usage(tool *t, const char *format, ...) WISP_PRINTF(2, 3);
 /* The last failure of the library, after a Ctrl-C in its words. */
 int tool_fail_ctx(tool *t);
+/* After a Ctrl-C that still holds (a run that keeps what it has goes on after it). */
+bool tool_is_stopped(const tool *t);
+int tool_stopped(tool *t); /* says so, and what was kept; returns EXIT_FAILED */
 /* Makes t->ctx by the options, with the monitor and Ctrl-C connected to it. */
 int tool_start(tool *t);
 double tool_now(void); /* seconds of a clock that only goes forward */
@@ -50,14 +55,14 @@ int monitor_progress(void *arg, const wisp_progress *p);
 void monitor_log(void *arg, wisp_log_level level, const char *message);
 void monitor_error(monitor *mon, const char *message);
 void monitor_release(monitor *mon); /* prints what was held */
-/* SIGINT and SIGTERM cancel this context's work; a second one ends the process. NULL: as they were. */
+/* SIGINT, SIGTERM and SIGHUP cancel this context's work; a second one ends the process. NULL: as they were. */
 void catch_signals(wisp_ctx *ctx);
 const char *caught_signal(void); /* in words; NULL if there was none */
 
-/* outfile.c: a whole file at once, by way of a temporary file that is synced and renamed. */
-int outfile_check(tool *t, const char *path);    /* before a long run: could it be written? */
-bool outfile_same(const char *a, const char *b); /* do two names stand for one file? */
+/* outfile.c: a whole file at once; the context must be there. */
+int outfile_check(tool *t, const char *path); /* before a long run: could it be written? */
 int outfile_write(tool *t, const char *path, const void *data, size_t size);
+void outfile_done(tool *t, const char *path);                 /* it is complete, and stays if the run is stopped */
 bool has_extension(const char *path, const char *extensions); /* "csv|json|h5" */
 
 /* The results of dos, ldos and count. */

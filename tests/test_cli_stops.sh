@@ -1,0 +1,117 @@
+#!/bin/bash
+# What stays when the command is stopped late, by a hangup, or by a limit of file sizes; and outputs through links.
+. "$2/tests/cli.sh"
+topi=topi:nx=4,ny=4,nz=3
+long=topi:nx=10,ny=10,nz=10
+command=$wisp
+# A caller may ignore signals (nohup); the command would go on ignoring them.
+usual=$dir/usual.sh
+printf '#!/bin/sh\nexec env --default-signal=INT,TERM,HUP,XFSZ "%s" "$@"\n' "$command" >usual.sh
+chmod +x usual.sh
+wisp=$usual
+
+# late SIGNAL WHEN ARGS...: started in the background, stopped as soon as the shell command WHEN succeeds; exit 1.
+late() {
+    checks=$((checks + 1))
+    set -m
+    "$wisp" "${@:3}" >"${out:-out}" 2>err &
+    local pid=$! waited=0 rc
+    set +m
+    until eval "$2" || [ $waited -ge 600 ]; do sleep 0.05; waited=$((waited + 1)); done
+    kill -s "$1" $pid 2>/dev/null || fail "wisp ${*:3} ended by itself: $(cat err)"
+    waited=0
+    while kill -0 $pid 2>/dev/null && [ $waited -lt 400 ]; do sleep 0.05; waited=$((waited + 1)); done
+    kill -s KILL $pid 2>/dev/null && fail "wisp ${*:3} does not stop"
+    wait $pid
+    rc=$?
+    [ $rc = 1 ] || fail "wisp ${*:3}, stopped by $1: exit $rc: $(cat err)"
+    [ "$(wc -l <err)" = 1 ] || fail "wisp ${*:3}, stopped by $1: not one line: $(cat err)"
+}
+told() { check "'$1' in: $(cat err)" grep -qF -- "$1" err; }
+whole() { check "no temporary file is left: $(echo ./*.tmp*)" test -z "$(find . -name '*.tmp*')"; }
+
+# ---- a hangup is a signal to end, like the others
+if [ $have_hdf5 = 1 ]; then
+    checks=$((checks + 1))
+    stop moments HUP '(0\.[0-9]*[1-9]|[1-9][0-9.]*e-[0-9]+)' dos $long --moments 1000000 --vectors 4 --width 4 --save hup.h5
+    tail -1 log | grep -q 'stopped by the end of its terminal; 4 of 4 vectors .* are kept' || fail "$(tail -1 log)"
+    ok dos --from hup.h5 --quiet
+fi
+
+# ---- a limit of file sizes is a full disk, whatever its signal does
+limited() { # limited FILE ARGS...
+    checks=$((checks + 1))
+    echo old >"$1"
+    (ulimit -f 2 && "$wisp" "${@:2}" >/dev/null 2>err) && fail "wisp ${*:2} passes beyond the limit"
+    [ "$(wc -l <err)" = 1 ] && grep -q "^wisp: .*$1.*File too large" err || fail "wisp ${*:2} beyond the limit: $(cat err)"
+    echo old | cmp -s - "$1" || fail "wisp ${*:2} beyond the limit: $1 is lost"
+    whole
+}
+limited limit.csv dos $topi --moments 16 --vectors 2 --quiet -o limit.csv
+limited limit.mtx gen $long -o limit.mtx
+[ $have_hdf5 = 1 ] && limited limit.h5 dos $topi --moments 512 --vectors 8 --quiet --save limit.h5
+
+# ---- stopped while gnuplot draws, and when all but the printing is done
+mkdir -p bin
+printf '#!/bin/sh\necho $$ >drawing\nexec sleep 100\n' >bin/gnuplot
+chmod +x bin/gnuplot
+save= kept=drawn.csv
+[ $have_hdf5 = 1 ] && save="--save drawn.h5" kept="drawn.h5, drawn.csv"
+for signal in INT TERM HUP; do
+    rm -f drawing drawn.* && echo old >drawn.svg
+    PATH="$dir/bin:$PATH" late $signal '[ -s drawing ]' dos $topi --moments 16 --vectors 2 --quiet $save -o drawn.csv --plot drawn.svg
+    told "; complete and kept: $kept"
+    check "an old plot survives $signal" grep -qx old drawn.svg
+    check "the results survive $signal" grep -q '^energy,' drawn.csv
+    check "gnuplot is ended by $signal" test ! -e "/proc/$(cat drawing)"
+    whole
+done
+[ $have_hdf5 = 1 ] && ok dos --from drawn.h5 --quiet
+rm -f drawing
+PATH="$dir/bin:$PATH" late TERM '[ -s drawing ]' evolve $topi --time 1 --site 0 --quiet -o drawn.json --plot drawn.svg
+told "stopped by a signal to end; complete and kept: drawn.json"
+rm -f drawing
+PATH="$dir/bin:$PATH" late TERM '[ -s drawing ]' dos $topi --moments 16 --vectors 2 --plot drawn.svg
+told "stopped by a signal to end; nothing was kept"
+
+# What is printed goes to a pipe that nobody empties.
+mkfifo pipe
+sleep 100 <>pipe &
+holder=$!
+out=pipe late INT '[ -s printed.csv ] && sleep 0.5' dos $topi --moments 4096 --vectors 2 --json -o printed.csv
+told "stopped by Ctrl-C; complete and kept: printed.csv"
+kill $holder
+
+# ---- links: what they name is written, also when it is not there yet
+linked() { # linked NAME ARGS...: NAME is the end of ARGS' output, link.NAME
+    rm -rf far && mkdir far
+    ln -sfn "far/here.$1" "middle.$1"
+    ln -sfn "$dir/middle.$1" "link.$1"
+    for turn in new old; do
+        ok "${@:2}"
+        check "link.$1 stays a link ($turn)" test -L "link.$1"
+        check "middle.$1 stays a link ($turn)" test -L "middle.$1"
+        check "what link.$1 names is written ($turn)" test -f "far/here.$1" -a -s "far/here.$1" -a ! -L "far/here.$1"
+        check "nothing else is left beside it" test "$(ls far)" = "here.$1"
+        whole
+    done
+    rm -rf far
+    refused 1 "cannot write link.$1: it is a link to $dir/far/here.$1, whose folder is not there" "${@:2}"
+    check "link.$1 survives a refusal" test -L "link.$1"
+}
+quick="$topi --moments 16 --vectors 2 --quiet"
+linked csv dos $quick -o link.csv
+linked json dos $quick -o link.json
+[ $have_gnuplot = 1 ] && linked svg dos $quick --plot link.svg
+[ $have_hdf5 = 1 ] && linked h5 dos $quick --save link.h5
+linked mtx gen $topi --quiet -o link.mtx
+linked crs convert $topi link.crs --quiet
+linked mtx.gz power $topi -p 2 --quiet -o link.mtx.gz
+ln -sfn turn.csv round.csv && ln -sfn round.csv turn.csv
+refused 1 "cannot write round.csv: Too many levels" dos $quick -o round.csv
+if [ $have_hdf5 = 1 ]; then
+    ln -sfn same.h5 alias.h5
+    refused 2 "same file" dos $quick --save alias.h5 -o same.h5
+fi
+
+finish
