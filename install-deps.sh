@@ -7,10 +7,10 @@ set -eu
 packages=
 for group in "$@"; do
     case $group in
-    build) packages="$packages gcc cmake ninja-build pkg-config libjansson-dev liblapacke-dev libopenblas-dev
-                     librandom123-dev zlib1g-dev" ;;
+    build) packages="$packages gcc cmake ninja-build pkg-config libjansson-dev libopenblas-dev librandom123-dev
+                     zlib1g-dev" ;;
     optional) packages="$packages libhdf5-dev libhwloc-dev gnuplot-nox" ;;
-    test) packages="$packages libcmocka-dev python3 python3-numpy hdf5-tools" ;;
+    test) packages="$packages libcmocka-dev liblapacke-dev python3 python3-numpy hdf5-tools" ;;
     ci) packages="$packages clang clang-format libomp-dev libclang-rt-dev" ;;
     petsc) packages="$packages libpetsc-real-dev libpetsc-complex-dev" ;;
     eigen) packages="$packages libeigen3-dev g++" ;;

@@ -1,11 +1,10 @@
-# Required: OpenMP, BLAS/LAPACK with LAPACKE, zlib, jansson, Random123. Optional: HDF5, hwloc. Each that is
-# missing is said in one line.
+# Required: OpenMP, BLAS (of wisp-blas alone), zlib, jansson, Random123; LAPACK with LAPACKE for the tests. Optional:
+# HDF5, hwloc. Each that is missing is said in one line.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS C)
 find_package(ZLIB REQUIRED)
-find_package(LAPACK REQUIRED)
-pkg_check_modules(LAPACKE REQUIRED IMPORTED_TARGET lapacke)
+find_package(BLAS REQUIRED)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 find_path(RANDOM123_INCLUDE Random123/philox.h)
 if(NOT RANDOM123_INCLUDE)
@@ -13,8 +12,7 @@ if(NOT RANDOM123_INCLUDE)
 endif()
 
 add_library(wisp_deps INTERFACE)
-target_link_libraries(wisp_deps INTERFACE OpenMP::OpenMP_C Threads::Threads ZLIB::ZLIB PkgConfig::LAPACKE
-                                          LAPACK::LAPACK m)
+target_link_libraries(wisp_deps INTERFACE OpenMP::OpenMP_C Threads::Threads ZLIB::ZLIB m)
 target_include_directories(wisp_deps SYSTEM INTERFACE ${RANDOM123_INCLUDE})
 
 function(wisp_optional name module package what)

@@ -1,6 +1,7 @@
 include(CMakePackageConfigHelpers)
 install(TARGETS wisp_shared wisp_static EXPORT wisp-targets)
 install(TARGETS wisp_tool)
+install(TARGETS wisp_blas DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/wisp)
 # The static library's private dependencies are named in its export; the shared one hides them.
 install(TARGETS wisp_deps wisp_flags EXPORT wisp-targets)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/wisp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -2,7 +2,6 @@
    Gershgorin's circles. */
 #include "solver.h"
 #include <float.h>
-#include <lapacke.h>
 #include <math.h>
 
 /* Four starts, 64 steps: failure has the fourth power of one start's chance. */
@@ -137,16 +136,50 @@ out:
     return status;
 }
 
+/* How many eigenvalues of a symmetric tridiagonal matrix are below x: the negative pivots of its factors L D L^T. */
+static int count_below(int n, const double *diagonal, const double *beside, double x)
+{
+    int count = 0;
+    double pivot = 1;
+    for (int i = 0; i < n; i++) {
+        pivot = diagonal[i] - x - (i > 0 ? beside[i - 1] * (beside[i - 1] / pivot) : 0);
+        if (fabs(pivot) < DBL_MIN) pivot = -DBL_MIN;
+        count += pivot < 0;
+    }
+    return count;
+}
+
+/* Its lowest eigenvalue, or its highest, to the rounding of its norm, by bisection. (LAPACK's dsterf does as well, but
+   a BLAS starts threads in the process of everyone who links it, for a matrix of 64 rows.) */
+static double edge(int n, const double *diagonal, const double *beside, int highest)
+{
+    double norm = 0;
+    for (int i = 0; i < n; i++)
+        norm = fmax(norm, fabs(diagonal[i]) + (i > 0 ? fabs(beside[i - 1]) : 0) + (i + 1 < n ? fabs(beside[i]) : 0));
+    double low = -norm, high = norm;
+    while (high - low > DBL_EPSILON * norm) {
+        const double middle = low / 2 + high / 2;
+        if (middle <= low || middle >= high) break;
+        if (count_below(n, diagonal, beside, middle) < (highest ? n : 1))
+            low = middle;
+        else
+            high = middle;
+    }
+    return low / 2 + high / 2;
+}
+
 /* Lowest and highest Ritz value of all columns, in A's own units. */
 static wisp_status ritz_values(lanczos *L, double *lowest, double *highest)
 {
     *lowest = HUGE_VAL, *highest = -HUGE_VAL;
     for (int i = 0; i < B; i++) {
-        int n = L->length[i];
-        if (LAPACKE_dsterf(n, L->alpha[i], L->beta[i]) != 0)
-            return wisp_ctx_fail(L->ctx, WISP_ERR_LAPACK, "dsterf failed on the tridiagonal matrix of the bounds");
-        *lowest = fmin(*lowest, L->center + L->scale * L->alpha[i][0]);
-        *highest = fmax(*highest, L->center + L->scale * L->alpha[i][n - 1]);
+        const int n = L->length[i];
+        for (int j = 0; j < n; j++)
+            if (!isfinite(L->alpha[i][j]) || !isfinite(L->beta[i][j]))
+                return wisp_ctx_fail(L->ctx, WISP_ERR_NUMERIC,
+                                     "a number of the Lanczos runs for the bounds is not finite");
+        *lowest = fmin(*lowest, L->center + L->scale * edge(n, L->alpha[i], L->beta[i], 0));
+        *highest = fmax(*highest, L->center + L->scale * edge(n, L->alpha[i], L->beta[i], 1));
     }
     return WISP_OK;
 }

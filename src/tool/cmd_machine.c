@@ -262,8 +262,6 @@ static json_t *find_result(tool *t, int *rc)
 int cmd_machine(tool *t)
 {
     int rc;
-    if (t->opt.gemm_child) return gemm_child(t);
-    if (t->opt.blas_child) return blas_child(t);
     json_t *o = find_result(t, &rc);
     if (!rc && !o) rc = tool_fail(t, "out of memory for the results");
     if (!rc) rc = add_placement(t, o);

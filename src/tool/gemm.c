@@ -1,8 +1,10 @@
-/* Rates of the linked BLAS, measured in a child process: OpenBLAS chooses its kernels once, when it is loaded, and
-   takes newer processors for older ones. */
+/* Rates of the BLAS, measured by wisp-blas, a process of its own, as often as there are kernels to try: OpenBLAS
+   chooses its kernels once, when it is loaded, and takes newer processors for older ones. */
 #include "tool.h"
+#include "config.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,43 +13,6 @@
 #include <unistd.h>
 
 extern char **environ;
-/* Fortran's names are there in every BLAS. */
-void dgemm_(const char *ta, const char *tb, const int *m, const int *n, const int *k, const double *alpha,
-            const double *a, const int *lda, const double *b, const int *ldb, const double *beta, double *c,
-            const int *ldc);
-void zgemm_(const char *ta, const char *tb, const int *m, const int *n, const int *k, const double *alpha,
-            const double *a, const int *lda, const double *b, const int *ldb, const double *beta, double *c,
-            const int *ldc);
-
-enum { SIZE = 960, REPEATS = 7, LONGEST = 60 };
-
-/* The rate of one square product, in Gflop/s. */
-static double gemm_rate(bool complex, double *a, double *b, double *c)
-{
-    const int n = complex ? SIZE * 2 / 3 : SIZE;
-    const double one[2] = {1, 0}, zero[2] = {0, 0};
-    const double start = tool_now();
-    (complex ? zgemm_ : dgemm_)("N", "N", &n, &n, &n, one, a, &n, b, &n, zero, c, &n);
-    return 1e-9 * (complex ? 8 : 2) * n * n * n / (tool_now() - start);
-}
-
-int gemm_child(tool *t)
-{
-    const size_t n = (size_t)SIZE * SIZE;
-    double *a = malloc(3 * n * sizeof *a);
-    if (!a) return tool_fail(t, "out of memory");
-    alarm(LONGEST);
-    for (size_t i = 0; i < 3 * n; i++) a[i] = 1.0 / (double)(1 + i % 7);
-    /* The best of many short ones, in turn: other work on the machine takes its part of most. */
-    double best[2] = {0, 0};
-    for (int i = 0; i < 2 * REPEATS; i++) {
-        const double rate = gemm_rate(i % 2, a, a + n, a + 2 * n);
-        if (rate > best[i % 2]) best[i % 2] = rate;
-    }
-    printf("%.6g %.6g\n", best[0], best[1]);
-    free(a);
-    return EXIT_FINE;
-}
 
 /* The environment with some variables set anew; the strings are borrowed. */
 static char **environment(char *const *set, int count)
@@ -67,30 +32,47 @@ static char **environment(char *const *set, int count)
     return e;
 }
 
-/* Starts the program on all processors that it was given, not only on this thread's own. */
-static int spawn_unplaced(const tool *t, pid_t *pid, const posix_spawn_file_actions_t *actions, char **argv, char **env)
+/* wisp-blas beside this program, or where it is installed. */
+static bool find_program(char path[PATH_MAX])
+{
+    static const char *const places[] = {"wisp-blas", WISP_BLAS_FROM_BIN};
+    char self[PATH_MAX];
+    const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0) return false;
+    self[n] = '\0';
+    *(strrchr(self, '/') + 1) = '\0';
+    for (int i = 0; i < 2; i++)
+        if (snprintf(path, PATH_MAX, "%s%s", self, places[i]) < PATH_MAX && !access(path, X_OK)) return true;
+    return false;
+}
+
+/* Starts the program on all processors that this one was given, not only on this thread's own. */
+static int spawn_unplaced(const tool *t, const char *path, pid_t *pid, const posix_spawn_file_actions_t *actions,
+                          char **argv, char **env)
 {
     cpu_set_t placed;
     bool move = sched_getaffinity(0, sizeof placed, &placed) == 0 && CPU_COUNT(&t->cpus) > 0;
     if (move) sched_setaffinity(0, sizeof t->cpus, &t->cpus);
-    int error = posix_spawn(pid, "/proc/self/exe", actions, NULL, argv, env);
+    int error = posix_spawn(pid, path, actions, NULL, argv, env);
     if (move) sched_setaffinity(0, sizeof placed, &placed);
     return error;
 }
 
-/* Starts this program with a socket as its input and output; 0 or an errno. */
-static int start_child(const tool *t, const char *flag, blas_process *child, char *const *set, int count)
+/* Starts it with a socket as its input and output; 0 or an errno. */
+static int start_child(const tool *t, const char *what, blas_process *child, char *const *set, int count)
 {
     int ends[2], error = 0;
-    char *argv[] = {"wisp", "machine", (char *)(uintptr_t)flag, NULL}, **env = environment(set, count);
+    char path[PATH_MAX], *argv[] = {"wisp-blas", (char *)(uintptr_t)what, NULL};
     posix_spawn_file_actions_t actions;
+    if (!find_program(path)) return ENOENT;
+    char **env = environment(set, count);
     if (!env) return ENOMEM;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) error = errno;
     if (!error && !(error = posix_spawn_file_actions_init(&actions))) {
         posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
         posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-        error = spawn_unplaced(t, &child->pid, &actions, argv, env);
+        error = spawn_unplaced(t, path, &child->pid, &actions, argv, env);
         posix_spawn_file_actions_destroy(&actions);
         close(ends[1]);
         child->fd = ends[0];
@@ -100,7 +82,7 @@ static int start_child(const tool *t, const char *flag, blas_process *child, cha
     return error;
 }
 
-bool blas_start(const tool *t, const char *flag, const char *core, blas_process *child)
+bool blas_start(const tool *t, const char *what, const char *core, blas_process *child)
 {
     const int threads = wisp_ctx_threads(t->ctx);
     char a[64], b[64], c[64];
@@ -108,7 +90,7 @@ bool blas_start(const tool *t, const char *flag, const char *core, blas_process 
     snprintf(b, sizeof b, "OMP_NUM_THREADS=%d", threads);
     snprintf(c, sizeof c, "OPENBLAS_CORETYPE=%s", core);
     char *set[] = {a, b, "OPENBLAS_THREAD_TIMEOUT=16", c}; /* threads that wait go to sleep soon */
-    return start_child(t, flag, child, set, *core ? 4 : 3) == 0;
+    return start_child(t, what, child, set, *core ? 4 : 3) == 0;
 }
 
 /* Both rates with this core type ("" is the library's own choice); false if the child failed. */
@@ -118,7 +100,7 @@ static bool measure(const tool *t, const char *core, double rate[2])
     blas_process child;
     int status = 0;
     size_t got = 0;
-    if (!blas_start(t, "--gemm-child", core, &child)) return false;
+    if (!blas_start(t, "gemm", core, &child)) return false;
     for (ssize_t n; got < sizeof text - 1;) {
         n = read(child.fd, text + got, sizeof text - 1 - got);
         if (n < 0 && errno == EINTR) continue;
@@ -166,4 +148,6 @@ void gemm_measure(const tool *t, gemm_rates *g, double peak_gflops)
         measure_cores(t, g);
         if (tool_now() - start > longest) break;
     }
+    if (!(g->zgemm > 0))
+        wisp_ctx_log(t->ctx, WISP_LOG_WARN, "no rates of DGEMM and ZGEMM: wisp-blas, which measures them, did not run");
 }

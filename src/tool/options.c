@@ -109,8 +109,6 @@ static const option_def table[] = {
      "ratio of the times: how many times faster the row is"},
     {NULL, "repeats", 0, "N", parse_count, CMD_BENCH, false, AT(repeats), 7, 10000, "repetitions of each row (9)"},
     FLAG("measure", 0, CMD_MACHINE, false, measure, "measure anew, even if an earlier result is kept"),
-    FLAG("gemm-child", 0, CMD_MACHINE, false, gemm_child, ""),
-    FLAG("blas-child", 0, CMD_MACHINE, false, blas_child, ""),
     FLAG("plan", 0, KPM, true, plan, "print the memory and the time that the run would take"),
     {NULL, "mem-limit", 0, "BYTES", parse_bytes, ALL, false, AT(mem_limit), 0, 0,
      "refuse to take more memory; 8G and 8GiB are 8 times 1024^3,\n8GB is 8 times 10^9"},
@@ -324,7 +322,6 @@ void options_help(FILE *out, const command_def *cmd)
     for (int i = 0; i < ROWS; i++) {
         if (table[i].group) group = table[i].group;
         if (!(table[i].commands & cmd->bit)) continue;
-        if (table[i].help && !*table[i].help) continue; /* for wisp itself */
         if (group != printed) fprintf(out, "\n%s\n", group), printed = group;
         help_row(out, &table[i], cmd);
     }

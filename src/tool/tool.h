@@ -178,21 +178,19 @@ int cmd_convert(tool *t);
 int cmd_machine(tool *t);
 int cmd_bench(tool *t);
 
-/* gemm.c: Gflop/s of the linked BLAS with the best of its kernels; 0 if they could not be measured. */
+/* gemm.c: Gflop/s of the BLAS with the best of its kernels; 0 if they could not be measured. */
 typedef struct {
     double dgemm, zgemm;
     const char *coretype; /* OPENBLAS_CORETYPE that was best, or "default" */
 } gemm_rates;
 void gemm_measure(const tool *t, gemm_rates *g, double peak_gflops);
-int gemm_child(tool *t); /* what the child process does */
-/* A process of this program: what it prints is read from fd, what is written there it reads. */
+/* A process of wisp-blas: what it prints is read from fd, what is written there it reads. */
 typedef struct {
     pid_t pid;
     int fd;
 } blas_process;
-/* Starts `wisp machine FLAG` with the BLAS's kernels for this core type ("": its own choice), on all processors. */
-bool blas_start(const tool *t, const char *flag, const char *core, blas_process *child);
-int blas_child(tool *t); /* bench_blas.c: what another one does */
+/* Starts `wisp-blas WHAT` with the BLAS's kernels for this core type ("": its own choice), on all processors. */
+bool blas_start(const tool *t, const char *what, const char *core, blas_process *child);
 /* cmd_machine.c: both measured, as the bench has them too. */
 int machine_measure(tool *t, wisp_machine *m, gemm_rates *g, unsigned what);
 json_t *machine_json(const wisp_machine *m, const gemm_rates *g);
