@@ -22,16 +22,63 @@ if [ -z "$python" ]; then
 fi
 PYTHONPATH="$source/examples" "$python" - <<'PY'
 import numpy as np
-from types import SimpleNamespace
 from write_crs import write_crs
+
+
+class Sparse:
+    """As much of scipy's sparse matrices as the recipe uses."""
+
+    def __init__(self, dense, format="csr", index=np.int32, room=0):
+        rows = dense if format == "csr" else dense.T
+        where = [np.flatnonzero(row) for row in rows]
+        self.dense, self.format, self.index, self.dtype, self.shape = dense, format, index, dense.dtype, dense.shape
+        self.indptr = np.cumsum([0] + [len(w) for w in where]).astype(index)
+        self.nnz = int(self.indptr[-1])
+        self.indices = np.concatenate(where + [np.full(room, 7)]).astype(index)
+        self.data = np.concatenate([row[w] for row, w in zip(rows, where)] + [np.full(room, 7)]).astype(dense.dtype)
+
+    def tocsr(self):
+        return self if self.format == "csr" else Sparse(self.dense, "csr", self.index)
+
+    def astype(self, type):
+        return Sparse(self.dense.astype(type), self.format, self.index)
+
+
 n = 60
-rows = [[(i - 1) % n, (i + 1) % n] for i in range(n)]
+H = np.zeros((n, n), complex)
 t = 0.6 + 0.8j
-data = np.array([[t, t.conjugate()] for i in range(n)], dtype=complex).ravel()
-H = SimpleNamespace(dtype=data.dtype, shape=(n, n), nnz=2 * n, data=data,
-                    indptr=np.arange(0, 2 * n + 1, 2, dtype=np.int32), indices=np.array(rows, dtype=np.int32).ravel())
-write_crs("ring.crs", H)
+for i in range(n):
+    H[i, (i - 1) % n] = t
+    H[i, (i + 1) % n] = t.conjugate()
+write_crs("ring.crs", Sparse(H))
+# Not symmetric, so that columns taken for rows would show.
+A = np.array([[0, 5, 0, 1], [0, 0, 7, 0], [2, 0, 3, 0]], float)
+write_crs("csr.crs", Sparse(A))
+write_crs("csc.crs", Sparse(A, "csc"))
+write_crs("int64.crs", Sparse(A, "csc", np.int64))
+write_crs("whole.crs", Sparse(A.astype(np.int64), "csr", np.int64))
+write_crs("room.crs", Sparse(A, "csr", np.int64, room=3))
+try:
+    import scipy.sparse
+except ImportError:
+    print("no scipy: its place is taken")
+else:
+    for name in ("csr", "csc", "coo"):
+        H = scipy.sparse.csr_matrix(A).asformat(name)
+        if name != "coo":
+            H.indices, H.indptr = H.indices.astype(np.int64), H.indptr.astype(np.int64)
+        write_crs("scipy-" + name + ".crs", H)
 PY
+"$wisp" convert csr.crs csr.mtx --quiet
+grep -v '^%' csr.mtx >entries
+printf '3 4 5\n1 2 5\n1 4 1\n2 3 7\n3 1 2\n3 3 3\n' | cmp - entries
+for name in csc int64 whole room scipy-csr scipy-csc scipy-coo; do
+    case $name in scipy*) [ -e $name.crs ] || continue ;; esac
+    cmp csr.crs $name.crs
+done
+# The README's copy is this one.
+sed -n '/^```python$/,/^```$/p' "$source/README.md" | sed '1d;$d' >readme.py
+sed -n '/^import numpy/,$p' "$source/examples/write_crs.py" | cmp - readme.py
 "$wisp" dos ring.crs --trace exact --moments 64 --bounds -2.5,2.5 --json >ring.json
 "$python" - <<'PY'
 import json

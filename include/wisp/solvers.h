@@ -53,8 +53,8 @@ typedef struct {
     wisp_bounds bounds;
     wisp_bounds_method bounds_method;
     uint64_t seed;
-    int64_t first_vector;
-    wisp_type type; /* of the block vectors */
+    int64_t first_vector; /* -1: vectors of several runs (wisp_moments_merge), seed is that of the first */
+    wisp_type type;       /* of the block vectors */
     wisp_kpm_variant variant;
     int width, powers, threads; /* powers: that were interleaved at last, 1 where they could not be */
     double seconds, flops;      /* of the moment loop alone */
@@ -79,6 +79,12 @@ WISP_API wisp_status wisp_moments_label(wisp_ctx *ctx, wisp_moments *m, const ch
 /* HDF5 file of moments per vector; WISP_ERR_UNSUPPORTED in a build without HDF5. */
 WISP_API wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *path);
 WISP_API wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path);
+/* Takes the random vectors of several runs on one matrix together: m is as if all had been of one run, with the error
+   bars of so many vectors. WISP_ERR_MISMATCH and why not, if any two do not fit. */
+WISP_API wisp_status wisp_moments_merge(wisp_ctx *ctx, wisp_moments *m, const wisp_moments *runs, int64_t count);
+/* Whether two runs can be taken together: the same matrix (rows, entries, name without folders if there is one), type,
+   number of moments and bounds (to rounding), and no vector in both: another seed, or other numbers of vectors. */
+WISP_API wisp_status wisp_moments_fit(wisp_ctx *ctx, const wisp_moments *a, const wisp_moments *b);
 /* mean[n]: estimates of tr T_k (of the sum over sites for WISP_TRACE_SITES); error[n]: standard error of the
    mean, NaN for a single random vector, 0 for exact traces and sites. error may be NULL. */
 WISP_API wisp_status wisp_moments_mean(wisp_ctx *ctx, const wisp_moments *m, double *mean, double *error);

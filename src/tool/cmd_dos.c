@@ -28,9 +28,11 @@ static int check_options(tool *t)
     if (o->plot && !has_extension(o->plot, "svg|png|pdf"))
         return tool_usage(t, "--plot %s: the name must end in .svg, .png or .pdf", o->plot);
     if (o->save && !has_extension(o->save, "h5")) return tool_usage(t, "--save %s: the name must end in .h5", o->save);
-    const char *moments = o->save ? o->save : o->from;
-    if (o->output && moments && wisp_file_same(o->output, moments))
-        return tool_usage(t, "--output and --%s name the same file", o->save ? "save" : "from");
+    if (o->output && o->save && wisp_file_same(o->output, o->save))
+        return tool_usage(t, "--output and --save name the same file");
+    for (int i = 0; i < o->froms; i++)
+        if (o->output && wisp_file_same(o->output, o->from_list[i]))
+            return tool_usage(t, "--output and --from name the same file");
     return EXIT_FINE;
 }
 
@@ -64,7 +66,7 @@ static void set_kpm_options(const options *o, wisp_kpm_opts *k)
                          .vectors = o->site_count ? o->site_count : o->vectors,
                          .trace = o->site_count ? WISP_TRACE_SITES : (wisp_trace)o->trace,
                          .sites = o->sites,
-                         .seed = (uint64_t)o->seed,
+                         .seed = o->seed,
                          .variant = (wisp_kpm_variant)o->variant,
                          .width = (int)o->width,
                          .powers = (int)o->powers,
@@ -183,6 +185,34 @@ static int compute(tool *t, results *r, wisp_moments *m, bool *ran)
     return rc;
 }
 
+/* Files that fit are taken together; those that do not are named. */
+static int merge_runs(tool *t, wisp_moments *m, const wisp_moments *runs, int count)
+{
+    for (int i = 1; i < count; i++)
+        for (int j = 0; j < i; j++)
+            if (wisp_moments_fit(t->ctx, &runs[j], &runs[i]))
+                return tool_fail(t, "%s and %s cannot be taken together: %s", t->opt.from_list[j], t->opt.from_list[i],
+                                 wisp_ctx_message(t->ctx));
+    return wisp_moments_merge(t->ctx, m, runs, count) ? tool_fail_ctx(t) : EXIT_FINE;
+}
+
+static int load_moments(tool *t, wisp_moments *m, results *r)
+{
+    wisp_moments runs[LIST] = {0};
+    int rc = EXIT_FINE;
+    for (int i = 0; i < t->opt.froms && !rc; i++) {
+        if (wisp_moments_load(t->ctx, &runs[i], t->opt.from_list[i])) rc = tool_fail_ctx(t);
+        r->seed[r->runs++] = runs[i].seed;
+    }
+    if (!rc && r->runs == 1) {
+        *m = runs[0];
+        return EXIT_FINE;
+    }
+    if (!rc) rc = merge_runs(t, m, runs, r->runs);
+    for (int i = 0; i < r->runs; i++) wisp_moments_free(&runs[i]);
+    return rc;
+}
+
 int cmd_dos(tool *t)
 {
     wisp_moments m = {0};
@@ -193,7 +223,7 @@ int cmd_dos(tool *t)
     if (!rc) rc = check_outputs(t);
     if (rc) return rc;
     if (t->opt.from) {
-        if (wisp_moments_load(t->ctx, &m, t->opt.from)) rc = tool_fail_ctx(t);
+        rc = load_moments(t, &m, &r);
     } else {
         rc = compute(t, &r, &m, &ran);
     }

@@ -80,7 +80,7 @@ static int begin(tool *t, wisp_blk *psi, const wisp_src *start)
         rc = start_from_file(t, psi, start);
     else if (t->opt.site_count)
         rc = start_from_sites(t, psi);
-    else if (wisp_blk_fill_random(psi, WISP_RANDOM_GAUSS, (uint64_t)t->opt.seed, STREAM_START, 0))
+    else if (wisp_blk_fill_random(psi, WISP_RANDOM_GAUSS, t->opt.seed, STREAM_START, 0))
         rc = tool_fail_ctx(t);
     return rc ? rc : start_normalise(t, psi);
 }
@@ -120,7 +120,7 @@ static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer 
     const options *opt = &t->opt;
     wisp_evolve_opts eo = {.tolerance = r->tolerance,
                            .powers = (int)opt->powers,
-                           .seed = (uint64_t)opt->seed,
+                           .seed = opt->seed,
                            .bounds_method = (wisp_bounds_method)opt->bounds_method};
     if (eo.bounds_method == WISP_BOUNDS_GIVEN)
         eo.bounds =

@@ -162,7 +162,9 @@ static json_t *info_json(const tool *t, const findings *f)
                                        : json_pack("[I, I]", (json_int_t)p->bad_row, (json_int_t)p->bad_col));
     json_object_set_new(o, "nonfinite_row", p->nonfinite_row < 0 ? json_null() : json_integer(p->nonfinite_row));
     json_object_set_new(o, "gershgorin",
-                        p->square ? json_numbers((double[]){p->gershgorin_min, p->gershgorin_max}, 2) : json_null());
+                        p->square && p->nonfinite_row < 0
+                            ? json_numbers((double[]){p->gershgorin_min, p->gershgorin_max}, 2)
+                            : json_null());
     json_t *bars = json_array(), *fill = json_array();
     for (int i = 0; i < f->bar_count; i++)
         json_array_append_new(bars, json_pack("{s:I, s:I, s:I}", "from", (json_int_t)f->bars[i].from, "to",

@@ -68,8 +68,7 @@ static int open_all(tool *t, powers *p)
     if (!rc && t->opt.start) {
         rc = start_from_file(t, block(p, 0), &start);
     } else if (!rc) {
-        if (wisp_blk_fill_random(block(p, 0), WISP_RANDOM_GAUSS, (uint64_t)t->opt.seed, STREAM_START, 0))
-            rc = tool_fail_ctx(t);
+        if (wisp_blk_fill_random(block(p, 0), WISP_RANDOM_GAUSS, t->opt.seed, STREAM_START, 0)) rc = tool_fail_ctx(t);
         if (!rc) rc = start_normalise(t, block(p, 0));
     }
     wisp_src_close(&start);
@@ -189,7 +188,7 @@ static json_t *result_json(tool *t, const powers *p)
     json_object_set_new(o, "command", json_words(t->command_line));
     json_object_set_new(o, "matrix", json_words(t->opt.arg[0]));
     json_object_set_new(o, "start", t->opt.start ? json_words(t->opt.start) : json_string("random"));
-    json_object_set_new(o, "seed", json_integer((json_int_t)t->opt.seed));
+    json_object_set_new(o, "seed", json_seed(t->opt.seed));
     json_object_set_new(o, "rows", json_integer(p->info.rows));
     json_object_set_new(o, "nnz", json_integer(p->info.nnz));
     json_object_set_new(o, "type", json_string(wisp_type_name(p->type)));

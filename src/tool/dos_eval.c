@@ -106,6 +106,13 @@ static int evaluate_dos(tool *t, results *r)
     r->bar = typical_bar(t, r);
     for (int64_t i = 0; i < r->points && r->m->trace == WISP_TRACE_RANDOM && r->has_error; i++)
         r->agreed += r->dos[i] > 0 && r->low[i] == r->high[i];
+    for (int64_t i = 1; i < r->points; i++) r->spacing = fmax(r->spacing, r->energy[i] - r->energy[i - 1]);
+    if (r->spacing > r->resolution && t->cmd->bit != CMD_COUNT)
+        wisp_ctx_log(
+            t->ctx, WISP_LOG_WARN,
+            "energies are up to %.3g apart, more than the resolution of %.3g: peaks may lie between them, and the "
+            "integral means nothing; --points gives more",
+            r->spacing, r->resolution);
     return EXIT_FINE;
 }
 
@@ -124,10 +131,12 @@ static int evaluate_count(tool *t, results *r)
         wisp_bars95(r->m, &r->eval, 1, &outside, &r->count_error, &low, &high);
         r->count_low = rows - high, r->count_high = rows - low;
     }
-    for (int i = 0; i < 2; i++)
-        if (wisp_count(t->ctx, r->m, &r->eval, -1, r->interval[i] - resolution, r->interval[i] + resolution, &near[i],
-                       NULL))
+    for (int i = 0; i < 2; i++) {
+        near[i] = 0;
+        if (isfinite(r->interval[i]) && wisp_count(t->ctx, r->m, &r->eval, -1, r->interval[i] - resolution,
+                                                   r->interval[i] + resolution, &near[i], NULL))
             return tool_fail_ctx(t);
+    }
     r->count_smearing = fmax(0, near[0]) + fmax(0, near[1]);
     return EXIT_FINE;
 }

@@ -35,7 +35,7 @@ static json_t *make_json(tool *t, const evolve_results *r)
                                   methods[t->opt.bounds_method]));
     json_object_set_new(o, "start", json_words(start_name(t)));
     json_object_set_new(o, "start_sites", t->opt.site_count ? json_rows(t->opt.sites, t->opt.site_count) : json_null());
-    json_object_set_new(o, "seed", json_integer((json_int_t)t->opt.seed));
+    json_object_set_new(o, "seed", json_seed(t->opt.seed));
     json_object_set_new(o, "tolerance", json_real(r->tolerance));
     json_object_set_new(o, "norm_deviation", json_real(r->deviation));
     json_object_set_new(o, "sweeps", json_integer(r->e.sweeps));

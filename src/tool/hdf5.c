@@ -4,6 +4,7 @@
 #include "config.h"
 #ifdef WISP_HAVE_HDF5
 #include <hdf5.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +49,7 @@ static bool write_array(hid_t group, const char *key, json_t *array)
             if (whole)
                 numbers[k] = json_integer_value(v);
             else
-                data[k] = json_number_value(v);
+                data[k] = json_is_null(v) ? NAN : json_number_value(v);
         }
     }
     hid_t type = whole ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, space = H5Screate_simple(matrix ? 2 : 1, size, NULL);

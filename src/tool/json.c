@@ -8,6 +8,14 @@
 
 json_t *json_number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
 
+json_t *json_seed(uint64_t seed)
+{
+    char text[TEXT];
+    if (seed <= INT64_MAX) return json_integer((json_int_t)seed);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
+    return json_string(text);
+}
+
 json_t *json_numbers(const double *v, int64_t n)
 {
     json_t *array = json_array();

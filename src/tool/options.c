@@ -1,4 +1,5 @@
 #include "options.h"
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,20 +41,21 @@ static const option_def table[] = {
     {NULL, "sites", 0, "I,J,..", parse_sites, CMD_LDOS, false, AT(sites), 0, 1000000,
      "rows (from 0) whose local density of states is wanted;\nranges such as 3-7 count too; with --from a choice of "
      "its rows"},
-    {NULL, "seed", 0, "S", parse_count, KPM | VECTORS, true, AT(seed), 0, INT64_MAX,
+    {NULL, "seed", 0, "S", parse_seed, KPM | VECTORS, true, AT(seed), 0, 0,
      "seed of the random vectors and of the Lanczos starts (0)"},
     {NULL, "bounds", 0, "lanczos|gershgorin|A,B", parse_bounds, KPM | CMD_EVOLVE, true, AT(bounds_method), 0, 0,
-     "how the interval of the spectrum is found (lanczos), or\nthe interval itself"},
+     "how the interval of the spectrum is found (lanczos), or\nthe interval itself. Eigenvalues outside stop the run; "
+     "but if\nthey are outside by little, few moments do not show it"},
     {"How it is evaluated", "kernel", 0, "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, KPM, false, AT(kernel), 0,
      0, "damping of the moments (jackson); L is lambda (4)"},
     {NULL, "interval", 0, "A,B", parse_pair, CMD_DOS | CMD_LDOS, false, AT(interval), 0, 0,
      "energy window of the output, on a uniform grid that includes\nboth ends (all energies)"},
-    {NULL, "interval", 0, "A,B", parse_pair, CMD_COUNT, false, AT(interval), 0, 0,
-     "where eigenvalues are counted; A must be below B"},
+    {NULL, "interval", 0, "A,B", parse_window, CMD_COUNT, false, AT(interval), 0, 0,
+     "where eigenvalues are counted; A must be below B; -inf,B and\nA,inf have one end"},
     {NULL, "points", 0, "P", parse_count, CMD_DOS | CMD_LDOS, false, AT(points), 2, 1 << 30,
      "number of energies (twice the moments, at least 1024)"},
-    {NULL, "from", 0, "FILE.h5", parse_string, KPM, false, AT(from), 0, 0,
-     "evaluate the moments of an earlier --save; no MATRIX"},
+    {NULL, "from", 0, "FILE.h5", parse_from, KPM, false, AT(from), 0, 0,
+     "evaluate the moments of an earlier --save; no MATRIX. Given\nseveral times: of runs with other seeds together"},
     {"How it is run", "variant", 0, "blocked|fused|naive", parse_choice, KPM, true, AT(variant), 0, 0,
      "the same moments in three ways (blocked is fastest)"},
     {NULL, "width", 0, "W", parse_count, KPM, true, AT(width), 1, 4096,
@@ -175,6 +177,76 @@ static int find_row(const char *name, size_t length, unsigned commands)
     return found;
 }
 
+/* Names that users of Kwant, scipy and other programs would type, by the option that does it here. */
+static const struct {
+    const char *ours, *theirs;
+} other_names[] = {
+    {"moments", "expansion-order chebyshev-order cheb-order polynomials degree ncheb"},
+    {"vectors", "samples realizations nvec nvecs nrandom num-random n-random"},
+    {"resolution", "broadening smearing eta sigma fwhm linewidth"},
+    {"interval", "energies energy energy-range energy-window erange emin emax range window limits"},
+    {"points", "grid bins num-energies n-energies nenergies"},
+    {"bounds", "eps spectrum spectral-range"},
+    {"kernel", "damping"},
+    {"seed", "rng random-state"},
+    {"sites", "where index indices orbital orbitals atoms positions"},
+    {"threads", "ncores cores nproc num-procs jobs workers"},
+    {"precision", "dtype float"},
+    {"mem-limit", "memory max-memory maxmem memory-limit ram"},
+    {"from", "load input restart resume"},
+    {"save", "checkpoint store keep"},
+    {"output", "filename file csv"},
+    {"plot", "figure fig image draw svg png pdf"},
+    {"log", "verbose debug"},
+    {"quiet", "silent"},
+    {"device", "gpu cuda"},
+    {"time", "tmax t-max t-end duration final-time"},
+    {"steps", "nt times num-times"},
+    {"start", "psi0 v0 initial initial-state"},
+    {"tolerance", "tol rtol atol accuracy"},
+};
+
+/* Whether a list with blanks between its words has this one. */
+static bool has_word(const char *list, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = list; length > 0 && (at = strstr(at, word)); at += length)
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || !at[length])) return true;
+    return false;
+}
+
+/* The option that a word with a dash before it or after it names, or its singular or plural: resolution in
+   energy-resolution. */
+static const char *named_inside(const char *word, const char *const *known)
+{
+    const char *best = NULL, *at = word;
+    for (size_t n; *at; at += n + (at[n] == '-')) {
+        n = strcspn(at, "-");
+        for (int i = 0; known[i]; i++) {
+            const size_t length = strlen(known[i]), same = smallest(n, length);
+            const bool fits = !strncmp(at, known[i], same) && (n == same || (n == same + 1 && at[same] == 's')) &&
+                              (length == same || (length == same + 1 && known[i][same] == 's'));
+            if (fits && same > 2) best = known[i];
+        }
+    }
+    return best;
+}
+
+/* What was meant by an option that is not there, or NULL. */
+static const char *suggest(const char *name, const char *const *known)
+{
+    char word[48];
+    snprintf(word, sizeof word, "%s", name);
+    for (char *c = word; *c; c++) *c = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
+    for (size_t i = 0; i < sizeof other_names / sizeof other_names[0]; i++)
+        for (int k = 0; known[k]; k++)
+            if (!strcmp(known[k], other_names[i].ours) && has_word(other_names[i].theirs, word)) return known[k];
+    for (int k = 0; known[k]; k++)
+        if (!strcmp(known[k], word)) return known[k];
+    const char *inside = named_inside(word, known);
+    return inside ? inside : nearest_name(word, known);
+}
+
 static void unknown_option(const command_def *cmd, const char *name, size_t length, char *error, size_t size)
 {
     const char *known[ROWS + 1], *near;
@@ -187,7 +259,7 @@ static void unknown_option(const command_def *cmd, const char *name, size_t leng
     int other = length ? find_row(name, length, ~0u) : -1;
     if (other >= 0 && strlen(table[other].name) == length)
         snprintf(error, size, "wisp %s has no option --%s; see wisp %s --help", cmd->name, word, cmd->name);
-    else if ((near = nearest_name(word, known)))
+    else if ((near = suggest(word, known)))
         snprintf(error, size, "unknown option --%s; did you mean --%s?", word, near);
     else
         snprintf(error, size, "unknown option --%s; see wisp %s --help", word, cmd->name);
@@ -231,6 +303,20 @@ static int match(const command_def *cmd, int argc, char **argv, int *i, const ch
     return row;
 }
 
+static bool is_number(const char *text)
+{
+    char *end;
+    strtod(text, &end);
+    return end != text && !*end;
+}
+
+/* Two numbers as two words are common elsewhere, so the line says how to write them here. */
+static bool two_words(const option_def *def, const char *value, const char *next)
+{
+    const bool pair = def->parse == parse_pair || def->parse == parse_window || def->parse == parse_bounds;
+    return pair && next && is_number(value) && is_number(next);
+}
+
 bool options_parse(options *o, const command_def *cmd, int argc, char **argv, char *error, size_t size)
 {
     bool only_args = false;
@@ -245,7 +331,12 @@ bool options_parse(options *o, const command_def *cmd, int argc, char **argv, ch
             int row = match(cmd, argc, argv, &i, &value, error, size);
             if (row < 0) return false;
             if (!table[row].parse(&table[row], value, (char *)o + table[row].offset, why)) {
-                snprintf(error, size, "--%s %.60s: %s", table[row].name, value, why);
+                const char *next = i + 1 < argc ? argv[i + 1] : NULL;
+                if (two_words(&table[row], value, next))
+                    snprintf(error, size, "--%s %.60s %.60s: write it with a comma and no blank: --%s %.60s,%.60s",
+                             table[row].name, value, next, table[row].name, value, next);
+                else
+                    snprintf(error, size, "--%s %.60s: %s", table[row].name, value, why);
                 return false;
             }
             o->seen |= UINT64_C(1) << row;

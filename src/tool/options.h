@@ -27,11 +27,14 @@ enum { AGAINST_VARIANT, AGAINST_ORDER, AGAINST_FORMAT, AGAINST_PLAIN };
 
 /* Choices are kept as the number of the alternative, in the order of the table (and of wisp.h's enums). */
 typedef struct {
-    int64_t moments, vectors, points, width, powers, threads, mem_limit, seed; /* 0: not given */
+    int64_t moments, vectors, points, width, powers, threads, mem_limit; /* 0: not given */
+    uint64_t seed;
     double resolution, interval[2], lambda, bounds[2], time, tolerance, scale;
     int kernel, bounds_method, trace, variant, precision, reduce, log, symmetry;
     int64_t *sites, site_count, *watch, watch_count, steps;
-    const char *save, *from, *output, *plot, *start;
+    const char *save, *from, *output, *plot, *start; /* from: the first of from_list */
+    const char *from_list[LIST];
+    int froms;
     int order, format;                        /* those of wisp.h; one more: all */
     int bench_variant, against_what, against; /* the latter: the number of the variant, order or format */
     int64_t repeats, rows, depth;
@@ -87,5 +90,5 @@ const char *nearest_name(const char *word, const char *const *list);
 /* parse.c */
 option_parse_fn parse_flag, parse_string, parse_count, parse_positive, parse_pair, parse_choice, parse_kernel,
     parse_bounds, parse_bytes, parse_sites, parse_watch, parse_list, parse_budgets, parse_types, parse_against,
-    parse_device;
+    parse_device, parse_seed, parse_window, parse_from;
 #endif

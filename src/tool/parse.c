@@ -27,6 +27,17 @@ bool parse_string(const option_def *def, const char *text, void *value, char *wh
     return true;
 }
 
+/* One more file of moments. */
+bool parse_from(const option_def *def, const char *text, void *value, char *why)
+{
+    options *o = (options *)(void *)((char *)value - def->offset);
+    if (o->froms == LIST - 1) return refuse(why, "too many files");
+    if (!parse_string(def, text, &o->from_list[o->froms], why)) return false;
+    o->froms++;
+    o->from = o->from_list[0];
+    return true;
+}
+
 /* A whole number at *text, which moves behind it. No sign, no blanks. */
 static bool read_whole(const char **text, int64_t *value)
 {
@@ -50,6 +61,19 @@ bool parse_count(const option_def *def, const char *text, void *value, char *why
     else
         snprintf(why, WHY, "expected a whole number from %lld to %lld", (long long)def->min, (long long)def->max);
     return false;
+}
+
+/* All that the random numbers can take. */
+bool parse_seed(const option_def *def, const char *text, void *value, char *why)
+{
+    char *end;
+    (void)def;
+    errno = 0;
+    const unsigned long long v = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || errno)
+        return refuse(why, "expected a whole number from 0 to 18446744073709551615");
+    *(uint64_t *)value = v;
+    return true;
 }
 
 /* A finite number at *text, which moves behind it. */
@@ -80,6 +104,23 @@ bool parse_pair(const option_def *def, const char *text, void *value, char *why)
         return refuse(why, "expected two numbers with a comma between them, such as -1,0.5");
     if (!(a < b)) return refuse(why, "the first number must be below the second");
     if (!isfinite(b - a)) return refuse(why, "the numbers are too far apart");
+    v[0] = a, v[1] = b;
+    return true;
+}
+
+/* Likewise, but an end may be infinite. */
+bool parse_window(const option_def *def, const char *text, void *value, char *why)
+{
+    double *v = value, a, b;
+    char *end;
+    (void)def;
+    a = strtod(text, &end);
+    bool well = end != text && *end == ',' && !isspace((unsigned char)*text) && !isspace((unsigned char)end[1]);
+    text = well ? end + 1 : text;
+    b = strtod(text, &end);
+    if (!well || end == text || *end || isnan(a) || isnan(b))
+        return refuse(why, "expected two numbers with a comma between them, such as -1,0.5 or -inf,0.5");
+    if (!(a < b)) return refuse(why, "the first number must be below the second");
     v[0] = a, v[1] = b;
     return true;
 }

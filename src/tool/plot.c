@@ -64,8 +64,14 @@ static void write_title(const tool *t, const results *r, FILE *f)
         fputs(", exact trace", f);
     fprintf(f, "' at graph 0,1 left offset 0,%.1f textcolor rgb '#505050'\n", count ? 2.2 : 1.0);
     if (!count) return;
-    fprintf(f, "set label 3 '%s eigenvalues from %.6g to %.6g", results_count(n, r, "±"), r->interval[0],
-            r->interval[1]);
+    fprintf(f, "set label 3 '%s", results_count(n, r, "±"));
+    if (isinf(r->interval[0]) && isinf(r->interval[1]))
+        fputs(" eigenvalues", f);
+    else if (isinf(r->interval[0]) || isinf(r->interval[1]))
+        fprintf(f, " eigenvalues %s %.6g", isinf(r->interval[0]) ? "below" : "above",
+                isinf(r->interval[0]) ? r->interval[1] : r->interval[0]);
+    else
+        fprintf(f, " eigenvalues from %.6g to %.6g", r->interval[0], r->interval[1]);
     fprintf(f, ", %s at the ends in part", results_smearing(v, r));
     fputs("' at graph 0,1 left offset 0,1.0 textcolor rgb '#505050'\n", f);
 }
@@ -104,7 +110,7 @@ static void write_frame(const tool *t, const results *r, FILE *f, const char *pa
         fprintf(
             f,
             "set object 1 rectangle from %.17g, graph 0 to %.17g, graph 1 behind fc rgb '#fbeecb' fs solid noborder\n",
-            r->interval[0], r->interval[1]);
+            fmax(r->interval[0], r->energy[0]), fmin(r->interval[1], r->energy[r->points - 1]));
 }
 
 /* Columns: energy, then a curve each, or the density with both ends of its bar. */

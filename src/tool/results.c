@@ -59,8 +59,11 @@ static void add_run(json_t *o, tool *t, const results *r)
                                   method_names[m->bounds_method]));
     json_object_set_new(o, "trace", json_string(trace_names[m->trace]));
     json_object_set_new(o, "vectors", json_integer(m->vectors));
-    json_object_set_new(o, "first_vector", json_integer(m->first_vector));
-    json_object_set_new(o, "seed", json_integer((json_int_t)m->seed));
+    json_object_set_new(o, "first_vector", m->first_vector < 0 ? json_null() : json_integer(m->first_vector));
+    json_object_set_new(o, "seed", r->runs > 1 ? json_null() : json_seed(m->seed));
+    json_t *seeds = r->runs > 1 ? json_array() : NULL;
+    for (int i = 0; seeds && i < r->runs; i++) json_array_append_new(seeds, json_seed(r->seed[i]));
+    if (seeds) json_object_set_new(o, "seeds", seeds);
     json_object_set_new(o, "variant", json_string(variant_names[m->variant]));
     json_object_set_new(o, "width", json_integer(m->width));
     json_object_set_new(o, "powers", json_integer(m->powers));
@@ -97,6 +100,7 @@ static void add_data(json_t *o, const tool *t, const results *r)
                                       : json_numbers(r->mean_error, r->n));
     if (t->cmd->bit == CMD_COUNT) return;
     json_object_set_new(o, "integral", local ? json_numbers(r->integral, r->curves) : json_number(r->integral[0]));
+    json_object_set_new(o, "coarse_grid", json_boolean(r->spacing > r->resolution));
     json_object_set_new(o, "energies", json_numbers(r->energy, r->points));
     json_object_set_new(o, "dos", json_curves(r, r->dos, r->points));
     json_object_set_new(o, "dos_error", r->has_error ? json_curves(r, r->error, r->points) : json_null());
@@ -168,6 +172,7 @@ static void show_run(tool *t, const results *r)
     char b[5][TEXT];
     if (t->opt.from) {
         text_line("moments of", "%s   (wisp %s)", t->opt.from, m->version);
+        for (int i = 1; i < t->opt.froms; i++) text_line("", "%s", t->opt.from_list[i]);
         text_line("time", "%s", text_seconds(b[0], r->total_seconds));
         return;
     }
@@ -240,7 +245,9 @@ void results_summary(tool *t, const results *r)
         text_line("kernel", "lorentz, lambda %.4g", r->eval.lambda > 0 ? r->eval.lambda : 4);
     else
         text_line("kernel", "%s", kernel_names[r->eval.kernel]);
-    if (m->trace == WISP_TRACE_RANDOM)
+    if (r->runs > 1)
+        text_line("vectors", "%s random of %d runs, %s", text_count(a, m->vectors), r->runs, wisp_type_name(m->type));
+    else if (m->trace == WISP_TRACE_RANDOM)
         text_line("vectors", "%s random, seed %llu, %s", text_count(a, m->vectors), (unsigned long long)m->seed,
                   wisp_type_name(m->type));
     else

@@ -78,6 +78,7 @@ typedef struct {
     int64_t points;
     double *energy, *dos, *error;   /* dos[curve][point] */
     double *low, *high;             /* the ends of its 95% bar, likewise */
+    double spacing;                 /* the largest between two energies */
     double *integral;               /* [curves] */
     double *mean, *mean_error;      /* [n]; not for ldos */
     double count, count_error, bar; /* bar: half of a typical 95% bar, over the DOS; NaN without one */
@@ -86,6 +87,8 @@ typedef struct {
     int64_t agreed;                 /* energies at which all random vectors agree: a bar of 0 */
     double assemble_seconds, evaluate_seconds, total_seconds;
     const char *matrix;
+    int runs; /* of --from; seed of each: */
+    uint64_t seed[LIST];
     wisp_mat_info stored; /* not with --from */
     int64_t cache_budget; /* likewise */
 } results;
@@ -128,6 +131,7 @@ int results_write(tool *t, const results *r); /* all outputs that the options as
 /* json.c: the top level a line each, the rest compact; free() the result. */
 char *json_text(const json_t *object);
 json_t *json_words(const char *s);                /* null for NULL; file names need not be UTF-8 */
+json_t *json_seed(uint64_t seed);                 /* beyond jansson's numbers (2^63 - 1): its digits as text */
 json_t *json_number(double v);                    /* null for NaN */
 json_t *json_numbers(const double *v, int64_t n); /* likewise */
 int json_print(tool *t, const json_t *object);    /* to the standard output */
