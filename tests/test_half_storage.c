@@ -37,7 +37,7 @@ static void same_properties(void **state)
         wisp_mat_get_info(B, &ib);
         assert_int_equal(ia.nnz, ib.nnz);
         assert_int_equal(ia.format, WISP_FORMAT_HERMITIAN);
-        REF_OK(ctx, wisp_mat_plan(ctx, &src, &(wisp_mat_opts){.format = WISP_FORMAT_HERMITIAN}, &plan));
+        REF_OK(ctx, wisp_mat_bound(ctx, &src, &(wisp_mat_opts){.format = WISP_FORMAT_HERMITIAN}, &plan));
         assert_true(plan.bytes >= ia.bytes && plan.format == WISP_FORMAT_HERMITIAN);
         wisp_cost ca, cb;
         REF_OK(ctx, wisp_spmmv_cost(A, WISP_Z, 2, WISP_AXPBY, &ca));
@@ -85,7 +85,7 @@ static void spill_is_counted(void **state)
         wisp_moments m;
         int64_t before, peak;
         REF_OK(ctx, wisp_src_open(&src, ctx, name[i]));
-        REF_OK(ctx, wisp_mat_plan(ctx, &src, &o, &plan));
+        REF_OK(ctx, wisp_mat_bound(ctx, &src, &o, &plan));
         REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
         wisp_ctx_memory(ctx, &before, &peak);
         assert_true(peak <= plan.assembly_bytes);

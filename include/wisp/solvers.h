@@ -72,8 +72,10 @@ WISP_API wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm
 /* The width of its blocks for a matrix of this type and size, to make the matrix for (wisp_mat_opts): by default that
    of block rows of 128 bytes, or one a vector if there are fewer. */
 WISP_API int wisp_kpm_width(wisp_type type, int64_t rows, const wisp_kpm_opts *opts);
-/* Bytes that wisp_kpm holds at most beside the matrix (and the spill of its blocks, see wisp_mat_info). */
+/* Bytes that wisp_kpm holds beside the matrix: about, but for the spill of its blocks (see wisp_mat_info); and at most,
+   with that, for a matrix of which this is known (from wisp_mat_bound or wisp_mat_get_info). */
 WISP_API int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts);
+WISP_API int64_t wisp_kpm_bound(const wisp_ctx *ctx, const wisp_mat_info *A, const wisp_kpm_opts *opts);
 WISP_API void wisp_moments_free(wisp_moments *m);
 WISP_API wisp_status wisp_moments_label(wisp_ctx *ctx, wisp_moments *m, const char *matrix, const char *command);
 /* HDF5 file of moments per vector; WISP_ERR_UNSUPPORTED in a build without HDF5. */

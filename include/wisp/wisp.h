@@ -250,15 +250,19 @@ typedef struct {
     wisp_row_order order;
     wisp_format format;
     int64_t spill_bytes;    /* half storage: what wisp_spmmv holds beside it, per column of a block of its type */
-    int64_t assembly_bytes; /* wisp_mat_plan: the most that is held while it is made; else 0 */
+    int64_t assembly_bytes; /* wisp_mat_plan, wisp_mat_bound: the most that is held while it is made; else 0 */
+    int64_t work_blocks;    /* of rows, each of which has dots of its own in a sweep */
 } wisp_mat_info;
 WISP_API void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info);
 WISP_API wisp_map *wisp_mat_map(const wisp_mat *A);     /* rows; borrowed, not to be freed */
 WISP_API wisp_map *wisp_mat_col_map(const wisp_mat *A); /* columns; the same for a square matrix */
 WISP_API wisp_ctx *wisp_mat_ctx(const wisp_mat *A);
-/* Bytes that a matrix of this shape takes once assembled, uncompressed (an estimate from above for `--plan`; the spill
-   is that of lattices and bands, which a matrix without any order may exceed). */
+/* What wisp_mat_create would make of this source, and the bytes that it would take with its maps: about (plan), in the
+   storage that is likely to be chosen, for which a million rows are read as when the matrix is made; and at most
+   (bound), whatever is chosen, for which all rows are counted (nnz with duplicates, then). The spill of the first is
+   that of lattices and bands. */
 WISP_API wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_mat_info *info);
+WISP_API wisp_status wisp_mat_bound(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_mat_info *info);
 
 /* What a sweep (wisp_spmmv with AXPBY and dots with x) over a block of this type and width moves, by a model of the
    caches that follows the entries in their order; with C and sigma as they are, bytes for the whole matrix. */
@@ -424,8 +428,11 @@ typedef struct { /* v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1], k < s
    anything. */
 WISP_API wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wisp_mpk_opts *opts);
 /* Bytes, about, that wisp_mpk with dots holds beside matrix and blocks, for a matrix that was made for this width; */
-/* depth as in wisp_mpk_opts. */
+/* depth as in wisp_mpk_opts. And at most, for calls of so many steps with a matrix of which this is known (from */
+/* wisp_mat_bound or wisp_mat_get_info). */
 WISP_API int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth);
+WISP_API int64_t wisp_mpk_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width, int depth,
+                                int64_t steps);
 
 typedef struct {
     double bytes; /* least traffic: each array once in each direction it is needed, no write-allocate */

@@ -1,5 +1,6 @@
 /* The one allocator: 64-byte aligned, huge pages for large arrays, counted against the limit. */
 #include "base.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -31,6 +32,29 @@ static char *place(size_t bytes, unsigned number)
     return p;
 }
 
+enum { SIZE_TEXT = 24 };
+
+/* A size with four digits, in the unit that leaves the fewest before the point. */
+static const char *size_text(char text[SIZE_TEXT], double bytes)
+{
+    static const char *const unit[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+    int i = 0;
+    while (bytes >= 999.95 && i < 6) bytes /= 1000, i++;
+    snprintf(text, SIZE_TEXT, "%.4g %s", bytes, unit[i]);
+    return text;
+}
+
+/* `more` bytes are refused with so many held. */
+static wisp_status refuse(wisp_ctx *ctx, size_t more, long long held, bool limit)
+{
+    char a[SIZE_TEXT], b[SIZE_TEXT], c[SIZE_TEXT];
+    size_text(a, (double)more);
+    size_text(b, (double)held);
+    if (!limit) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory: %s more were refused with %s held", a, b);
+    return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "memory limit: %s more, with %s held, would pass the limit of %s", a, b,
+                         size_text(c, (double)ctx->opts.memory_limit));
+}
+
 wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size)
 {
     void **out = pointer_to_pointer;
@@ -43,15 +67,12 @@ wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t coun
     long long now = atomic_fetch_add(&ctx->memory_now, (long long)bytes) + (long long)bytes;
     if (ctx->opts.memory_limit > 0 && now > ctx->opts.memory_limit) {
         atomic_fetch_sub(&ctx->memory_now, (long long)bytes);
-        return wisp_ctx_fail(ctx, WISP_ERR_NOMEM,
-                             "memory limit: %.3f GB more would make %.3f GB, and the limit is %.3f GB",
-                             (double)bytes / 1e9, (double)now / 1e9, (double)ctx->opts.memory_limit / 1e9);
+        return refuse(ctx, bytes, now - (long long)bytes, true);
     }
     char *p = number == ctx->alloc_fail_at ? NULL : place(bytes, number);
     if (!p) {
         atomic_fetch_sub(&ctx->memory_now, (long long)bytes);
-        return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory: %zu more bytes were refused with %.3f GB held", bytes,
-                             (double)(now - (long long)bytes) / 1e9);
+        return refuse(ctx, bytes, now - (long long)bytes, false);
     }
     long long peak = atomic_load(&ctx->memory_peak);
     while (now > peak && !atomic_compare_exchange_weak(&ctx->memory_peak, &peak, now)) {}

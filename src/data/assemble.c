@@ -113,18 +113,13 @@ out:
     return status;
 }
 
-/* A width-1 matrix with much fill-in gets a sorting window. */
-static int64_t choose_sigma(const int32_t *len, const wisp_map *map, int log_c)
+int64_t wisp__window_for(int64_t entries, int64_t nnz, int log_c)
 {
     const double worth_it = 1.05;
-    int64_t nnz = 0;
-    for (int64_t i = 0; i < map->local; i++) nnz += len[i];
-    return (double)padded_entries(len, map->user, map->local, log_c, NULL) > worth_it * (double)nnz
-               ? (int64_t)32 << log_c
-               : 1;
+    return (double)entries > worth_it * (double)nnz ? (int64_t)32 << log_c : 1;
 }
 
-static wisp_status make_maps(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const int32_t *len)
+wisp_status wisp__make_maps(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const int32_t *len)
 {
     wisp_ctx *ctx = A->ctx;
     wisp_status status = WISP_OK;
@@ -158,7 +153,7 @@ wisp_status wisp_map_create_ordered(wisp_map **out, wisp_ctx *ctx, const wisp_sr
     WISP_TRY(wisp__src_check(ctx, src));
     WISP_TRY(wisp__mat_shape(ctx, src, &o, &A));
     WISP_TRY(count_all(ctx, src, &len));
-    WISP_TRY(make_maps(&A, src, &o, len));
+    WISP_TRY(wisp__make_maps(&A, src, &o, len));
     *out = wisp__map_retain(A.map);
 out:
     wisp_free(ctx, len);
@@ -300,8 +295,7 @@ out:
     return status;
 }
 
-/* len[] in the order of the map. */
-static wisp_status order_lengths(const wisp_mat *A, int32_t **len)
+wisp_status wisp__order_lengths(const wisp_mat *A, int32_t **len)
 {
     int32_t *ordered;
     if (!A->map->user) return WISP_OK;
@@ -320,38 +314,64 @@ static bool codes_may_pay(const wisp_mat *A, const wisp_mat_opts *o, int64_t nnz
     return o->width <= NARROW && nnz * ((int64_t)wisp_type_size(A->type) + 4) > LARGE;
 }
 
+static bool is_asked_for(const wisp_mat_opts *o) { return o->format == WISP_FORMAT_COMPRESSED; }
+
+bool wisp__may_compress(const wisp_mat_opts *o)
+{
+    /* Who names C or sigma wants SELL. */
+    return is_asked_for(o) || (o->format == WISP_FORMAT_DEFAULT && !o->C && !o->sigma);
+}
+
+bool wisp__is_sorted(const wisp_mat *A, const wisp_mat_opts *o) { return A->sigma > 1 && A->rows > 0 && !o->map; }
+
+wisp_status wisp__choose_rows(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const wisp__look *look,
+                              const int32_t *len, wisp__compression *c)
+{
+    const int32_t *user = look->rows == A->rows ? A->map->user : NULL;
+    int64_t nnz = 0;
+    wisp_status status = WISP_OK;
+    for (int64_t i = 0; i < look->rows; i++) nnz += len[i];
+    if (wisp__may_compress(o) && A->rows > 0)
+        WISP_TRY(wisp__compression_find_rows(c, A, src, look, nnz, is_asked_for(o)));
+    if (A->sigma == 0 && !c->pattern)
+        A->sigma = wisp__window_for(padded_entries(len, user, look->rows, A->log_c, NULL), nnz, A->log_c);
+    if (c->pattern || (c->list && !wisp__is_sorted(A, o)))
+        A->sigma = 1;
+    else if (c->list) /* lists are of rows in their order */
+        wisp__compression_free(c, A->ctx);
+out:
+    return status;
+}
+
+wisp_status wisp__choose_values(const wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const wisp__look *look,
+                                int64_t nnz, int64_t entries, wisp__compression *c)
+{
+    if (!is_asked_for(o) && !(wisp__may_compress(o) && A->rows > 0 && codes_may_pay(A, o, nnz))) return WISP_OK;
+    return wisp__compression_find_values(c, A, src, look, entries, is_asked_for(o));
+}
+
 static wisp_status build(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o)
 {
     wisp_ctx *ctx = A->ctx;
     wisp_status status;
     wisp__compression c = {0};
     int32_t *len = NULL;
-    const bool always = o->format == WISP_FORMAT_COMPRESSED;
-    /* Who names C or sigma wants SELL. */
-    const bool compress = (always || (o->format == WISP_FORMAT_DEFAULT && !o->C && !o->sigma)) && A->rows > 0;
+    const wisp__look all = wisp__look_at_all(A->rows);
     int64_t nnz = 0;
     WISP_TRY(count_all(ctx, src, &len));
     for (int64_t i = 0; i < A->rows; i++) nnz += len[i];
-    WISP_TRY(make_maps(A, src, o, len));
-    if (compress) WISP_TRY(wisp__compression_find_rows(&c, A, src, nnz, always)); /* before rows are sorted by length */
+    WISP_TRY(wisp__make_maps(A, src, o, len));
+    WISP_TRY(wisp__choose_rows(A, src, o, &all, len, &c)); /* before rows are sorted by length */
     if (c.pattern) {
         WISP_TRY(wisp__compression_take_rows(&c, A));
-        A->sigma = 1;
     } else {
-        if (A->sigma == 0) A->sigma = choose_sigma(len, A->map, A->log_c);
-        if (A->sigma > 1 && A->rows > 0 && !o->map) {
-            wisp__compression_free(&c, ctx); /* lists are of rows in their order */
-            WISP_TRY(wisp__map_sort(A->map, len, A->sigma));
-        } else if (c.list) {
-            A->sigma = 1;
-        }
-        WISP_TRY(order_lengths(A, &len));
-        if (always || (compress && codes_may_pay(A, o, nnz)))
-            WISP_TRY(wisp__compression_find_values(&c, A, src, nnz, always));
+        if (wisp__is_sorted(A, o)) WISP_TRY(wisp__map_sort(A->map, len, A->sigma));
+        WISP_TRY(wisp__order_lengths(A, &len));
+        WISP_TRY(wisp__choose_values(A, src, o, &all, nnz, nnz, &c));
         WISP_TRY(fill(A, src, &c, &len));
     }
     if (A->local.pattern || A->local.code || A->local.short_col || A->local.list) A->format = WISP_FORMAT_COMPRESSED;
-    if (always && A->format != WISP_FORMAT_COMPRESSED && A->rows > 0)
+    if (is_asked_for(o) && A->format != WISP_FORMAT_COMPRESSED && A->rows > 0)
         status = wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
                                "this matrix can't be compressed: its rows and values do not repeat; use SELL");
     make_grid(A);

@@ -1,10 +1,30 @@
 /* What the making of matrices, their renewal and its plan share. */
 #ifndef WISP_ASSEMBLE_H
 #define WISP_ASSEMBLE_H
-#include "rows.h"
+#include "compress.h"
 
 /* Refuses a source that can't be a matrix here. */
 wisp_status wisp__src_check(wisp_ctx *ctx, const wisp_src *src);
 /* The shape of a new matrix from the options: type, C, sigma (0: to be found from the row lengths), order, format. */
 wisp_status wisp__mat_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *o, wisp_mat *A);
+
+/* The steps of a new matrix from its shape on; len[]: the lengths of rows. First the maps, by len[] in the user's
+ * order.
+ */
+wisp_status wisp__make_maps(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const int32_t *len);
+/* Then what of its rows repeats, and A->sigma if that is 0: by the rows that are looked at. len[] is over these: of all
+   in the user's order. */
+wisp_status wisp__choose_rows(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const wisp__look *look,
+                              const int32_t *len, wisp__compression *c);
+/* Without patterns, then what of its values and columns: nnz entries in all, `entries` of the rows looked at. */
+wisp_status wisp__choose_values(const wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const wisp__look *look,
+                                int64_t nnz, int64_t entries, wisp__compression *c);
+/* len[] comes into the order of the map. */
+wisp_status wisp__order_lengths(const wisp_mat *A, int32_t **len);
+/* Whether its rows may be compressed, and are sorted by length. */
+bool wisp__may_compress(const wisp_mat_opts *o);
+bool wisp__is_sorted(const wisp_mat *A, const wisp_mat_opts *o);
+/* The window in which rows are sorted, where none is asked for: a matrix for single columns with much fill-in has one.
+ */
+int64_t wisp__window_for(int64_t entries, int64_t nnz, int log_c);
 #endif

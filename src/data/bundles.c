@@ -285,12 +285,18 @@ wisp_status wisp__bundles_find(wisp_mat *A)
     return WISP_OK;
 }
 
-int64_t wisp__bundles_most(const wisp_ctx *ctx, wisp_type type, int64_t rows)
+int64_t wisp__bundles_plan(const wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t longest, int64_t *making)
 {
-    enum { KIND = 64 }; /* bytes of its tables */
-    const int64_t bytes = ctx->isa->bundle_bytes, in_one = rows_of(ctx, type);
-    if (in_one < 2) return 0;
-    return rows / in_one * 2 + MOST_KINDS * KIND + 2 * MOST_TERMS * (4 + 2 * bytes);
+    const wisp__bundles *b = NULL;
+    const int64_t bytes = ctx->isa->bundle_bytes, in_one = rows_of(ctx, type),
+                  parts = wisp_type_is_complex(type) ? 2 : 1;
+    *making = 0;
+    if (in_one < 2 || rows < in_one) return 0;
+    const int64_t kinds = WISP__MIN(MOST_KINDS, rows / in_one), term = (int64_t)sizeof *b->offset + 2 * bytes;
+    const int64_t tables = wisp__strings_most(kinds, kinds * in_one * (int64_t)sizeof(uint16_t));
+    const int64_t each = (int64_t)(sizeof(reach) + sizeof *b->first);
+    *making = tables + (kinds + 1) * each + longest * in_one * parts * (int64_t)sizeof(piece) + 2 * MOST_TERMS * term;
+    return rows / in_one * (int64_t)sizeof *b->kind;
 }
 
 int64_t wisp__bundles_bytes(const wisp_mat *A)

@@ -14,6 +14,7 @@ enum {
 typedef struct {
     const wisp_mat *A;
     wisp__compression *c;
+    const wisp__look *look;
     uint16_t *id;       /* of each row */
     size_t value_bytes; /* of an entry in a row's string */
     atomic_bool no_use; /* what is looked for is not there */
@@ -24,10 +25,11 @@ typedef struct {
 
 static size_t row_string_bytes(const search *s, int n) { return (size_t)n * (sizeof(int32_t) + s->value_bytes); }
 
-/* Offsets, then values, if these count; the diagonal's value goes apart. False if it can't: it is complex, or the row
-   has none, and what is not finite in x would reach it. */
-static bool row_string(const search *s, const wisp__row_reader *reader, int64_t row, int n, char *string)
+/* Of row number i of those looked at: offsets, then values, if these count; the diagonal's value goes apart. False if
+   it can't: it is complex, or the row has none, and what is not finite in x would reach it. */
+static bool row_string(const search *s, const wisp__row_reader *reader, int64_t i, int n, char *string)
 {
+    const int64_t row = wisp__look_place(s->look, i);
     const wisp_type type = s->A->type;
     const size_t size = s->value_bytes;
     char *value = string + (size_t)n * sizeof(int32_t);
@@ -40,7 +42,7 @@ static bool row_string(const search *s, const wisp__row_reader *reader, int64_t 
         if (s->c->apart && offset == 0) {
             const wisp_type real = wisp__real_type(type);
             if (v.im != 0) return false;
-            wisp__store(real, (char *)s->c->diagonal + (size_t)row * wisp_type_size(real), v);
+            wisp__store(real, (char *)s->c->diagonal + (size_t)i * wisp_type_size(real), v);
             v = (wisp_scalar){0, 0};
             kept = false;
         }
@@ -60,7 +62,7 @@ static wisp_status search_rows(void *arg, wisp__row_reader *reader, int64_t begi
     wisp_status status = WISP_OK;
     for (int64_t i = begin; i < end && !atomic_load(&s->no_use); i++) {
         int n;
-        WISP_TRY(wisp__read_row(reader, A->ctx, wisp__map_user(A->map, i), &n));
+        WISP_TRY(wisp__read_row(reader, A->ctx, wisp__map_user(A->map, wisp__look_place(s->look, i)), &n));
         if (n > room || !string) {
             wisp_free(A->ctx, string);
             room = n + n / 2;
@@ -79,24 +81,25 @@ out:
 }
 
 /* Looks for rows that repeat, with values of so many bytes; *id, c->pattern or c->list, is NULL if they do not. */
-static wisp_status find_rows(wisp__compression *c, const wisp_mat *A, const wisp_src *src, int64_t entries,
-                             size_t value_bytes, bool apart, uint16_t **id)
+static wisp_status find_rows(wisp__compression *c, const wisp_mat *A, const wisp_src *src, const wisp__look *look,
+                             int64_t entries, size_t value_bytes, bool apart, uint16_t **id)
 {
     wisp_ctx *ctx = A->ctx;
-    search s = {.A = A, .c = c, .value_bytes = value_bytes};
+    search s = {.A = A, .c = c, .look = look, .value_bytes = value_bytes};
+    const int64_t rows = look->rows;
     wisp_status status;
     const size_t real = wisp_type_size(wisp__real_type(A->type));
     c->apart = apart;
     /* No more than there can be: a small matrix takes little memory while it is made, too. */
-    WISP_TRY(wisp__strings_open(&c->rows, ctx, WISP__MIN(UINT16_MAX, A->rows),
+    WISP_TRY(wisp__strings_open(&c->rows, ctx, WISP__MIN(UINT16_MAX, rows),
                                 WISP__MIN(ROW_BYTES, entries * (int64_t)row_string_bytes(&s, 1))));
-    WISP_TRY(wisp_alloc(ctx, id, (size_t)A->rows, sizeof **id));
+    WISP_TRY(wisp_alloc(ctx, id, (size_t)rows, sizeof **id));
     s.id = *id;
-    if (apart) WISP_TRY(wisp_alloc(ctx, &c->diagonal, (size_t)A->rows, real));
-    WISP_TRY(wisp__for_rows(ctx, "comparing", src, A->col_map, A->rows, WISP__PIECE, search_rows, &s));
+    if (apart) WISP_TRY(wisp_alloc(ctx, &c->diagonal, (size_t)rows, real));
+    WISP_TRY(wisp__for_rows(ctx, "comparing", src, A->col_map, rows, WISP__PIECE, search_rows, &s));
 out:
     /* Patterns of single rows are no repetition; those of a small matrix all have room. */
-    if (status != WISP_OK || atomic_load(&s.no_use) || (value_bytes && 2 * atomic_load(&c->rows.strings) > A->rows))
+    if (status != WISP_OK || atomic_load(&s.no_use) || (value_bytes && 2 * atomic_load(&c->rows.strings) > rows))
         wisp__compression_free(c, ctx);
     return status;
 }
@@ -118,11 +121,12 @@ static wisp_status search_values(void *arg, wisp__row_reader *reader, int64_t be
     const size_t size = wisp_type_size(A->type);
     for (int64_t i = begin; i < end && !atomic_load(&s->no_use); i++) {
         int n;
-        wisp_status status = wisp__read_row(reader, A->ctx, wisp__map_user(A->map, i), &n);
+        const int64_t row = wisp__look_place(s->look, i);
+        wisp_status status = wisp__read_row(reader, A->ctx, wisp__map_user(A->map, row), &n);
         if (status != WISP_OK) return status;
         bool kept = s->c->apart;
         for (int k = 0; k < n; k++) {
-            const int64_t offset = reader->merged[k] - i;
+            const int64_t offset = reader->merged[k] - row;
             if (offset < INT16_MIN || offset > INT16_MAX) atomic_store(&s->far, true);
             wisp_scalar v = reader->sum[k];
             if (s->c->apart && offset == 0) {
@@ -139,16 +143,17 @@ static wisp_status search_values(void *arg, wisp__row_reader *reader, int64_t be
     return WISP_OK;
 }
 
-static wisp_status find_values(wisp__compression *c, const wisp_mat *A, const wisp_src *src, bool apart)
+static wisp_status find_values(wisp__compression *c, const wisp_mat *A, const wisp_src *src, const wisp__look *look,
+                               bool apart)
 {
     wisp_ctx *ctx = A->ctx;
     /* Short columns alone are worth a pass only when nothing else may follow. */
-    search s = {.A = A, .c = c, .short_columns_too = !c->list && (apart || A->rows != A->cols)};
+    search s = {.A = A, .c = c, .look = look, .short_columns_too = !c->list && (apart || A->rows != A->cols)};
     wisp_status status;
     c->apart = apart;
     WISP_TRY(wisp__strings_open(&c->values, ctx, CODES, (int64_t)CODES * (int64_t)wisp_type_size(A->type)));
     wisp__compression_code(c, A->type, (wisp_scalar){0, 0}); /* of padding */
-    WISP_TRY(wisp__for_rows(ctx, "comparing", src, A->col_map, A->rows, WISP__PIECE, search_values, &s));
+    WISP_TRY(wisp__for_rows(ctx, "comparing", src, A->col_map, look->rows, WISP__PIECE, search_values, &s));
     c->codes = !no_codes(&s);
     c->short_columns = !c->list && !atomic_load(&s.far);
     if (!c->codes) c->apart = false;
@@ -166,40 +171,40 @@ uint8_t wisp__compression_code(wisp__compression *c, wisp_type type, wisp_scalar
 
 /* ---- the choice --------------------------------------------------------------------------------- */
 
-static int64_t rows_bytes(wisp__compression *c, const wisp_mat *A)
+static int64_t rows_bytes(wisp__compression *c, int64_t rows)
 {
     const int64_t strings = atomic_load(&c->rows.strings);
-    return A->rows * 2 + strings * 8 + c->rows.begin[strings];
+    return rows * 2 + strings * 8 + c->rows.begin[strings];
 }
 
-/* Bytes of the matrix in what was found. */
-static int64_t bytes_of(wisp__compression *c, const wisp_mat *A, int64_t entries)
+/* Bytes of the rows looked at, in what was found. */
+static int64_t bytes_of(wisp__compression *c, const wisp_mat *A, int64_t rows, int64_t entries)
 {
     const int64_t size = (int64_t)wisp_type_size(A->type), real = (int64_t)wisp_type_size(wisp__real_type(A->type));
-    const int64_t diagonal = c->apart ? A->rows * real : 0;
-    if (c->pattern) return rows_bytes(c, A) + diagonal;
-    const int64_t columns = c->list ? rows_bytes(c, A) : entries * (c->short_columns ? 2 : 4);
+    const int64_t diagonal = c->apart ? rows * real : 0;
+    if (c->pattern) return rows_bytes(c, rows) + diagonal;
+    const int64_t columns = c->list ? rows_bytes(c, rows) : entries * (c->short_columns ? 2 : 4);
     return entries * (c->codes ? 1 : size) + columns + diagonal;
 }
 
-static void drop_if_little(wisp__compression *c, const wisp_mat *A, int64_t entries, bool always)
+static void drop_if_little(wisp__compression *c, const wisp_mat *A, int64_t rows, int64_t entries, bool always)
 {
     const double worth_it = 0.85; /* short columns beside double values: band, 27 entries a row: 1.2 times as fast */
     const int64_t sell = entries * ((int64_t)wisp_type_size(A->type) + 4);
-    if (!always && (double)bytes_of(c, A, entries) > worth_it * (double)sell) wisp__compression_free(c, A->ctx);
+    if (!always && (double)bytes_of(c, A, rows, entries) > worth_it * (double)sell) wisp__compression_free(c, A->ctx);
 }
 
 /* Lists that hardly repeat are more than short columns would be. By default rows of one list must follow one another:
    kernels along chunks have nothing from lists but where these fill registers (of a 7-point lattice with lines of 128
    rows an eighth does not, and that takes 1.2 times as long as SELL on one thread), and narrow block rows go faster
    side by side only. */
-static bool lists_pay(wisp__compression *c, const wisp_mat *A, int64_t entries, bool always)
+static bool lists_pay(wisp__compression *c, const wisp_mat *A, int64_t rows, int64_t entries, bool always)
 {
     enum { IN_CHUNKS = 128, NARROW = 8 };
     const int64_t run = A->log_c ? IN_CHUNKS : A->width <= 2 ? NARROW : 0;
     int64_t runs = 0;
-    for (int64_t i = 1; i < A->rows; i++) runs += c->list[i] != c->list[i - 1];
-    return rows_bytes(c, A) <= entries * (int64_t)sizeof(int16_t) && (always || runs * run <= A->rows);
+    for (int64_t i = 1; i < rows; i++) runs += c->list[i] != c->list[i - 1];
+    return rows_bytes(c, rows) <= entries * (int64_t)sizeof(int16_t) && (always || runs * run <= rows);
 }
 
 /* To need less memory is a gain, not a need. */
@@ -210,33 +215,51 @@ static wisp_status or_without(wisp_ctx *ctx, wisp_status status, bool always)
     return WISP_OK;
 }
 
-wisp_status wisp__compression_find_rows(wisp__compression *c, const wisp_mat *A, const wisp_src *src, int64_t entries,
-                                        bool always)
+wisp_status wisp__compression_find_rows(wisp__compression *c, const wisp_mat *A, const wisp_src *src,
+                                        const wisp__look *look, int64_t entries, bool always)
 {
     wisp_status status;
     const size_t size = wisp_type_size(A->type);
-    WISP_TRY(find_rows(c, A, src, entries, size, false, &c->pattern));
-    if (!c->pattern && A->map == A->col_map) WISP_TRY(find_rows(c, A, src, entries, size, true, &c->pattern));
-    if (c->pattern) drop_if_little(c, A, entries, always);
-    if (!c->pattern) WISP_TRY(find_rows(c, A, src, entries, 0, false, &c->list));
-    if (c->list && !lists_pay(c, A, entries, always)) wisp__compression_free(c, A->ctx);
-    if (c->list) drop_if_little(c, A, entries, always);
+    const int64_t rows = look->rows;
+    WISP_TRY(find_rows(c, A, src, look, entries, size, false, &c->pattern));
+    if (!c->pattern && A->map == A->col_map) WISP_TRY(find_rows(c, A, src, look, entries, size, true, &c->pattern));
+    if (c->pattern) drop_if_little(c, A, rows, entries, always);
+    if (!c->pattern) WISP_TRY(find_rows(c, A, src, look, entries, 0, false, &c->list));
+    if (c->list && !lists_pay(c, A, rows, entries, always)) wisp__compression_free(c, A->ctx);
+    if (c->list) drop_if_little(c, A, rows, entries, always);
 out:
     return or_without(A->ctx, status, always);
 }
 
-wisp_status wisp__compression_find_values(wisp__compression *c, const wisp_mat *A, const wisp_src *src, int64_t entries,
-                                          bool always)
+wisp_status wisp__compression_find_values(wisp__compression *c, const wisp_mat *A, const wisp_src *src,
+                                          const wisp__look *look, int64_t entries, bool always)
 {
-    const int64_t size = (int64_t)wisp_type_size(A->type);
+    const int64_t size = (int64_t)wisp_type_size(A->type), rows = look->rows;
     wisp_status status;
-    WISP_TRY(find_values(c, A, src, false));
-    if (!c->codes && !c->short_columns && A->map == A->col_map) WISP_TRY(find_values(c, A, src, true));
+    WISP_TRY(find_values(c, A, src, look, false));
+    if (!c->codes && !c->short_columns && A->map == A->col_map) WISP_TRY(find_values(c, A, src, look, true));
     /* With a diagonal apart, codes may be more than what lists leave. */
-    if (c->list && c->codes && bytes_of(c, A, entries) >= entries * size + rows_bytes(c, A)) no_values(c, A->ctx);
-    drop_if_little(c, A, entries, always);
+    if (c->list && c->codes && bytes_of(c, A, rows, entries) >= entries * size + rows_bytes(c, rows))
+        no_values(c, A->ctx);
+    drop_if_little(c, A, rows, entries, always);
 out:
     return or_without(A->ctx, status, always);
+}
+
+void wisp__compression_most(const wisp_mat *A, int64_t entries, int64_t *strings, int64_t *bytes)
+{
+    *strings = WISP__MIN(UINT16_MAX, A->rows);
+    *bytes = WISP__MIN(ROW_BYTES, entries * (int64_t)(sizeof(int32_t) + wisp_type_size(A->type)));
+}
+
+int64_t wisp__compression_search_bytes(const wisp_mat *A, int64_t entries, int64_t max_row, bool apart)
+{
+    int64_t strings, bytes;
+    wisp__compression_most(A, entries, &strings, &bytes);
+    const search s = {.value_bytes = wisp_type_size(A->type)};
+    const int64_t diagonal = apart ? A->rows * (int64_t)wisp_type_size(wisp__real_type(A->type)) : 0;
+    const int64_t row = (int64_t)row_string_bytes(&s, 1) * (max_row + max_row / 2); /* each thread's */
+    return A->rows * (int64_t)sizeof(uint16_t) + diagonal + wisp__strings_most(strings, bytes) + A->ctx->threads * row;
 }
 
 void wisp__compression_free(wisp__compression *c, wisp_ctx *ctx)

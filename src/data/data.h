@@ -24,8 +24,6 @@ wisp_status wisp__map_sort(wisp_map *map, const int32_t *row_len, int64_t sigma)
    caches finds best for blocks of this width and type. */
 wisp_status wisp__map_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src, const int32_t *row_len,
                               wisp_row_order order, wisp_type type, int width);
-/* Bytes that the search for an order of the rows holds at most; 0 where none is made. */
-int64_t wisp__order_bytes(wisp_ctx *ctx, int64_t rows, int64_t nnz, wisp_row_order order, wisp_type type, int width);
 /* Entries with padding of rows that are sorted so (sigma > 1) and cut into chunks of 1 << log_c. */
 wisp_status wisp__padded_sorted(wisp_ctx *ctx, const int32_t *row_len, int64_t rows, int log_c, int64_t sigma,
                                 int64_t *entries);

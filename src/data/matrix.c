@@ -64,7 +64,8 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
                             .bytes = wisp__mat_bytes(A, true),
                             .spill_bytes = A->half ? A->half->h.slots * (int64_t)wisp_type_size(A->type) : 0,
                             .order = A->order,
-                            .format = A->format};
+                            .format = A->format,
+                            .work_blocks = A->grid.blocks};
 }
 
 wisp_map *wisp_mat_map(const wisp_mat *A) { return A->map; }

@@ -131,7 +131,8 @@ typedef struct {
 typedef struct {
     wisp_ctx *ctx;
     wisp_row_order want;
-    int64_t rows, row_bytes, entry_bytes, reach;
+    int64_t rows, row_bytes, entry_bytes;
+    int64_t reach;  /* -1: not known */
     double entries; /* of a row */
     wisp__caches caches;
     wisp__sell graph;
@@ -223,10 +224,12 @@ static const candidate *best(const search *s)
     return b;
 }
 
+static bool is_banded(const search *s) { return s->reach < s->rows / FEWEST_LEVELS; }
+
 static wisp_status search_orders(search *s)
 {
     const bool choose = s->want == WISP_ROWS_DEFAULT, tiles = s->want != WISP_ROWS_RCM;
-    const bool banded = s->reach < s->rows / FEWEST_LEVELS;
+    const bool banded = is_banded(s);
     wisp_status status = WISP_OK;
     if (choose) add(s, WISP_ROWS_NATURAL, 0, 0);
     if (tiles && banded) {
@@ -291,19 +294,6 @@ static bool near_core(const wisp__caches *c, int64_t rows, int64_t row_bytes)
     return (double)(rows * row_bytes) <= 0.5 * c->l2;
 }
 
-int64_t wisp__order_bytes(wisp_ctx *ctx, int64_t rows, int64_t nnz, wisp_row_order order, wisp_type type, int width)
-{
-    const int64_t row_bytes = (int64_t)wisp_type_size(type) * width, per_line = WISP__MAX(LINE / row_bytes, 1);
-    wisp__caches caches;
-    if (order == WISP_ROWS_NATURAL || rows < 2) return 0;
-    wisp__caches_find(ctx, width, &caches);
-    if (order == WISP_ROWS_DEFAULT && near_core(&caches, rows, row_bytes)) return 0;
-    const int64_t graph = 4 * nnz + (8 + 4) * rows;
-    const int64_t levels = 8 * rows + (4 + 4 + 8 + 1) * rows; /* natural and breadth first */
-    const int64_t judges = WISP__MIN(ctx->threads, AT_ONCE) * (8 * rows / per_line + rows / K_STRIP * 4);
-    return graph + levels + judges + SAMPLES * SLOTS * 4;
-}
-
 /* Whether it is plain without the whole pattern that no order is much better than the natural one. */
 static wisp_status natural_will_do(search *s, const wisp_src *src, bool *yes)
 {
@@ -314,11 +304,47 @@ static wisp_status natural_will_do(search *s, const wisp_src *src, bool *yes)
     WISP_TRY(find_reach(s->ctx, src, &s->reach));
     wisp__band_traffic(s->reach, s->row_bytes, s->entries, s->entry_bytes, &s->caches, &t);
     *yes = (1 - worth_it) * t.cost < t.stream + t.core;
-    if (*yes && s->want == WISP_ROWS_DEFAULT)
-        wisp_ctx_log(s->ctx, WISP_LOG_INFO, "row order: natural; most entries are within %lld rows of the diagonal",
-                     (long long)s->reach);
 out:
     *yes = *yes && s->want == WISP_ROWS_DEFAULT;
+    return status;
+}
+
+static void search_open(search *s, wisp_ctx *ctx, int64_t rows, int64_t nnz, wisp_row_order order, wisp_type type,
+                        int width)
+{
+    *s = (search){.ctx = ctx,
+                  .want = order,
+                  .rows = rows,
+                  .row_bytes = (int64_t)wisp_type_size(type) * width,
+                  .entry_bytes = 4 + (int64_t)wisp_type_size(type),
+                  .entries = (double)nnz / (double)rows,
+                  .reach = -1};
+    wisp__caches_find(ctx, width, &s->caches);
+}
+
+wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_src *src, int64_t nnz,
+                                wisp_row_order order, wisp_type type, int width)
+{
+    const int64_t rows = src->rows, blocks = rows / K_STRIP + 2; /* of a visit, and slices, at most */
+    search s;
+    bool natural;
+    wisp_status status = WISP_OK;
+    *p = (wisp__order_plan){0};
+    if (order == WISP_ROWS_NATURAL || rows < 2) return status;
+    search_open(&s, ctx, rows, nnz, order, type, width);
+    WISP_TRY(natural_will_do(&s, src, &natural));
+    if (s.reach >= 0) p->bytes = p->likely = WISP__MIN(rows, SAMPLES) * SLOTS * (int64_t)sizeof(int32_t);
+    if (natural) return status;
+    const int64_t graph = 4 * nnz + (8 + 4) * (rows + 1), breadth_first = (8 + 4 + 4 + 1) * (rows + 1);
+    const int64_t lines = rows / WISP__MAX(LINE / s.row_bytes, 1) + 1;
+    const int64_t judges = WISP__MIN(ctx->threads, AT_ONCE) * (8 * lines + 2 * 4 * blocks);
+    p->looks = true;
+    p->banded = is_banded(&s);
+    p->likely = WISP__MAX(p->likely, graph + judges);
+    if (p->banded) p->likely += 8 * (rows / WISP__MAX(s.reach, 1) + 2);
+    p->bytes = p->likely + breadth_first;
+    if (!p->banded || order == WISP_ROWS_RCM) p->likely = p->bytes;
+out:
     return status;
 }
 
@@ -326,17 +352,18 @@ wisp_status wisp__map_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src
                               wisp_row_order order, wisp_type type, int width)
 {
     const int64_t rows = src->rows;
-    search s = {.ctx = ctx, .want = order, .rows = rows, .entry_bytes = 4 + (int64_t)wisp_type_size(type)};
+    search s;
     bool natural = order == WISP_ROWS_NATURAL || rows < 2;
     wisp_status status = WISP_OK;
     int64_t nnz = 0;
     *map = NULL;
     if (natural) return wisp_map_create(map, ctx, rows);
     for (int64_t i = 0; i < rows; i++) nnz += row_len[i];
-    s.row_bytes = (int64_t)wisp_type_size(type) * width;
-    s.entries = (double)nnz / (double)rows;
-    wisp__caches_find(ctx, width, &s.caches);
+    search_open(&s, ctx, rows, nnz, order, type, width);
     WISP_TRY(natural_will_do(&s, src, &natural));
+    if (natural && s.reach >= 0)
+        wisp_ctx_log(ctx, WISP_LOG_INFO, "row order: natural; most entries are within %lld rows of the diagonal",
+                     (long long)s.reach);
     if (!natural) {
         WISP_TRY(graph_read(ctx, src, row_len, &s.graph));
         WISP_TRY(search_orders(&s));

@@ -11,6 +11,15 @@ typedef struct {
 } wisp__caches;
 void wisp__caches_find(wisp_ctx *ctx, int width, wisp__caches *c);
 
+/* What wisp__map_ordered will do with a square source of nnz entries. */
+typedef struct {
+    bool looks;            /* it looks at the whole pattern; else rows stay as they come */
+    bool banded;           /* rows reach a small part of the matrix: tiles need no other order */
+    int64_t bytes, likely; /* that it holds at most while it looks, beside the lengths of rows; as a rule */
+} wisp__order_plan;
+wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_src *src, int64_t nnz,
+                                wisp_row_order order, wisp_type type, int width);
+
 /* A pattern in some order: place i holds row user[i] of s, and column j of s is at place[j] (NULL: as they are); blocks
    of visit_rows places are taken in the order visit[visits] (NULL: as they come). */
 typedef struct {
@@ -41,6 +50,9 @@ wisp_status wisp__find_follow(wisp_mat *A);
 /* Which entries of a matrix that is else complete gather from afar, for blocks of its usual width (local.fresh): block
    rows that were not met while so many bytes were fetched. */
 wisp_status wisp__find_fresh(wisp_mat *A, int64_t near_bytes);
+/* Bytes of that for a matrix of this shape with so many patterns (0: none), and what is held besides while it is made;
+   both 0 where it is not. */
+void wisp__fresh_bytes(const wisp_mat *A, int64_t patterns, int64_t near_bytes, int64_t *kept, int64_t *making);
 int64_t wisp__near_bytes(void); /* half of the second-level cache of a core */
 
 /* ---- level structures ------------------------------------------------------------------------ */

@@ -22,7 +22,10 @@ wisp_status wisp__bundles_find(wisp_mat *A);
 void wisp__pieces_free(wisp_ctx *ctx, wisp__pieces *p);
 void wisp__bundles_free(wisp_ctx *ctx, wisp__bundles *b);
 int64_t wisp__pieces_bytes(const wisp_mat *A);
+/* The most that pieces take, of so many patterns with so many entries in all. */
+int64_t wisp__pieces_most(wisp_type type, int64_t patterns, int64_t entries);
 int64_t wisp__bundles_bytes(const wisp_mat *A);
-/* The most that bundles of a matrix of so many rows may take, while they are made, too. */
-int64_t wisp__bundles_most(const wisp_ctx *ctx, wisp_type type, int64_t rows);
+/* What bundles of a matrix of so many rows take, about (0: there are none of this type); and what is held besides, at
+   most, while they are made and rows have at most `longest` entries. */
+int64_t wisp__bundles_plan(const wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t longest, int64_t *making);
 #endif

@@ -1,6 +1,8 @@
 /* Real and imaginary parts of patterns, without those that are zero: kernel/spmmv.cpu.h. */
 #include "patterns.h"
 
+static const double most = 1.5; /* pieces of an entry: each loads a part of x */
+
 static int64_t count(const wisp_mat *A)
 {
     int64_t n = 0;
@@ -40,7 +42,6 @@ void wisp__pieces_free(wisp_ctx *ctx, wisp__pieces *p)
 
 static wisp_status find(wisp_mat *A)
 {
-    const double most = 1.5; /* pieces of an entry: each loads a part of x */
     wisp_ctx *ctx = A->ctx;
     const wisp__sell *s = &A->local;
     wisp__pieces *p = NULL;
@@ -74,4 +75,11 @@ int64_t wisp__pieces_bytes(const wisp_mat *A)
     if (!s->pieces) return 0;
     const int64_t real = (int64_t)wisp_type_size(wisp__real_type(A->type)), first = 2 * s->patterns + 1;
     return first * (int64_t)sizeof *s->pieces->first + s->pieces->first[first - 1] * (4 + real);
+}
+
+int64_t wisp__pieces_most(wisp_type type, int64_t patterns, int64_t entries)
+{
+    const int64_t real = (int64_t)wisp_type_size(wisp__real_type(type)), n = (int64_t)(most * (double)entries);
+    if (!wisp_type_is_complex(type)) return 0;
+    return (2 * patterns + 1) * (int64_t)sizeof(int64_t) + n * (4 + real) + (int64_t)sizeof(wisp__pieces);
 }

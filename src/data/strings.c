@@ -1,17 +1,33 @@
 #include "strings.h"
 #include <string.h>
 
+static int64_t slots_for(int64_t max_strings)
+{
+    int64_t slots = 64;
+    while (slots < 2 * max_strings) slots *= 2;
+    return slots;
+}
+
 wisp_status wisp__strings_open(wisp__strings *s, wisp_ctx *ctx, int64_t max_strings, int64_t max_bytes)
 {
     wisp_status status;
-    *s = (wisp__strings){
-        .ctx = ctx, .lock = PTHREAD_MUTEX_INITIALIZER, .max_strings = max_strings, .max_bytes = max_bytes};
-    for (s->slots = 64; s->slots < 2 * max_strings;) s->slots *= 2;
+    *s = (wisp__strings){.ctx = ctx,
+                         .lock = PTHREAD_MUTEX_INITIALIZER,
+                         .max_strings = max_strings,
+                         .max_bytes = max_bytes,
+                         .slots = slots_for(max_strings)};
     WISP_TRY(wisp_alloc(ctx, &s->begin, (size_t)max_strings + 1, sizeof *s->begin));
     WISP_TRY(wisp_alloc(ctx, &s->bytes, (size_t)max_bytes, 1));
     WISP_TRY(wisp_alloc(ctx, &s->slot, (size_t)s->slots, sizeof *s->slot));
 out:
     return status;
+}
+
+int64_t wisp__strings_most(int64_t max_strings, int64_t max_bytes)
+{
+    const wisp__strings *s = NULL;
+    return (max_strings + 1) * (int64_t)sizeof *s->begin + max_bytes +
+           slots_for(max_strings) * (int64_t)sizeof *s->slot;
 }
 
 void wisp__strings_close(wisp__strings *s, wisp_ctx *ctx)

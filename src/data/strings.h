@@ -16,6 +16,8 @@ typedef struct {
 } wisp__strings;
 
 wisp_status wisp__strings_open(wisp__strings *s, wisp_ctx *ctx, int64_t max_strings, int64_t max_bytes);
+/* Bytes that it holds then. */
+int64_t wisp__strings_most(int64_t max_strings, int64_t max_bytes);
 void wisp__strings_close(wisp__strings *s, wisp_ctx *ctx);
 /* Whether more came than it can hold. */
 bool wisp__strings_full(wisp__strings *s);

@@ -3,6 +3,7 @@
    steps; reduction. */
 #include "../data/cascade.h"
 #include "op.h"
+#include <math.h>
 #include <string.h>
 
 enum { TURN = 1 << (WISP__DEPTHS - 1) }; /* steps between two choices of depth */
@@ -295,4 +296,25 @@ int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth)
     const int64_t each = (int64_t)depth * DOTS * width * (int64_t)sizeof(double) + (depth > 1 ? GRAPH : 0);
     int64_t bytes;
     return __builtin_mul_overflow(blocks, each, &bytes) ? INT64_MAX : bytes;
+}
+
+/* Numbers of dots of a block of rows, in each step, and of a step in all. The graph of the blocks and what an order is
+   made with (cascade.c, cascade_make.c, cascade_walk.c), for each block of rows; orders are kept for two widths, and,
+   where the depth is chosen, for half, a quarter, .. of the steps. */
+int64_t wisp_mpk_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width, int depth, int64_t steps)
+{
+    enum { DOTS = 6, NEIGHBOURS = 96, ORDERS = 4, MAKING = 256, LITTLE = 1024 };
+    if (width < 1 || !wisp__type_ok(type)) return 0;
+    const double most = (double)(depth == 0 ? TURN : depth), blocks = (double)WISP__MAX(A->work_blocks, 1);
+    const double each = (double)(sizeof(wisp__sweep) + sizeof(wisp__step)) + 4.0 * width * (double)wisp_type_size(type);
+    const double dots = DOTS * (double)width * sizeof(double);
+    double bytes =
+        LITTLE + most * (each + 64 + blocks * dots) + (double)steps * dots + width * (double)sizeof(wisp_scalar);
+    if (most > 1) {
+        const double neighbours = 16 * fmin(NEIGHBOURS, blocks) + 4.0 * ctx->threads;
+        const double tasks = most * ((ORDERS + 1) * (double)sizeof(wisp__task) + sizeof(atomic_int));
+        bytes += blocks * (neighbours + MAKING + tasks) + ctx->threads * (64 + most * (double)sizeof(atomic_int)) +
+                 16 * (double)sizeof(wisp__cascade);
+    }
+    return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }

@@ -144,18 +144,51 @@ out:
     return status;
 }
 
+/* The parts of what a run holds. */
+typedef struct {
+    double blocks, dots, moments; /* moments: the caller's */
+    double lanczos;               /* its blocks */
+    int width, powers;
+} parts;
+
+static parts parts_of(const wisp_kpm_opts *full, int64_t rows, wisp_type type)
+{
+    const int64_t vectors = wisp__kpm_vectors(full, rows);
+    const double n = (double)full->moments, width = wisp__kpm_width(full, vectors);
+    parts p = {.width = (int)width, .powers = wisp__kpm_powers(full, vectors)};
+    p.blocks = (full->variant == WISP_KPM_NAIVE ? 3 : 2) * width * (double)wisp_type_size(full->type) * (double)rows;
+    p.dots = (n + 1) * width * sizeof(double) + (3 * width + 3) * p.powers * sizeof(wisp_scalar);
+    p.moments = n * sizeof(double) * (full->trace == WISP_TRACE_EXACT ? 1 : (double)vectors);
+    if (full->bounds_method == WISP_BOUNDS_LANCZOS)
+        p.lanczos = 2 * WISP__LANCZOS_WIDTH * (double)wisp_type_size(type) * (double)rows;
+    return p;
+}
+
+static int64_t whole(double bytes) { return bytes < 9e18 ? (int64_t)bytes : INT64_MAX; }
+
 int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts)
 {
     wisp_kpm_opts full;
     fill_defaults(&full, type, opts);
-    int64_t vectors = wisp__kpm_vectors(&full, rows);
-    double n = (double)full.moments, width = wisp__kpm_width(&full, vectors);
-    double blocks = (full.variant == WISP_KPM_NAIVE ? 3 : 2) * width * (double)wisp_type_size(full.type) * (double)rows;
-    const int powers = wisp__kpm_powers(&full, vectors);
-    double dots = (n + 1) * width * sizeof(double) + (3 * width + 3) * powers * sizeof(wisp_scalar);
-    double lanczos = 2 * WISP__LANCZOS_WIDTH * (double)wisp_type_size(type) * (double)rows;
-    double moments = n * sizeof(double) * (full.trace == WISP_TRACE_EXACT ? 1 : (double)vectors);
-    double bytes = blocks + dots + (double)wisp_mpk_plan(rows, full.type, (int)width, powers);
-    if (full.bounds_method == WISP_BOUNDS_LANCZOS) bytes = fmax(bytes, lanczos);
-    return bytes + moments < 9e18 ? (int64_t)(bytes + moments) : INT64_MAX;
+    const parts p = parts_of(&full, rows, type);
+    const double bytes = p.blocks + p.dots + (double)wisp_mpk_plan(rows, full.type, p.width, p.powers);
+    return whole(fmax(bytes, p.lanczos) + p.moments);
+}
+
+/* The scratch memory of the bounds stays for the moments. */
+int64_t wisp_kpm_bound(const wisp_ctx *ctx, const wisp_mat_info *A, const wisp_kpm_opts *opts)
+{
+    enum { LITTLE = 16 << 10, SUMS = 1024, EACH = 32 }; /* of a dot: blocks of rows at most, bytes of a column */
+    wisp_kpm_opts full;
+    fill_defaults(&full, A->type, opts);
+    const parts p = parts_of(&full, A->rows, A->type);
+    const double rows = (double)A->rows, widest = fmax(p.width, WISP__LANCZOS_WIDTH);
+    const double wider = (double)wisp_type_size(full.type) / (double)wisp_type_size(A->type);
+    const double lanczos_spill = p.lanczos > 0 ? WISP__LANCZOS_WIDTH : 0;
+    const double spill = (double)A->spill_bytes * fmax(wider * p.width, lanczos_spill);
+    const double steps = (double)wisp_mpk_bound(ctx, A, full.type, p.width, p.powers, p.powers);
+    const double step = (double)wisp_mpk_bound(ctx, A, A->type, WISP__LANCZOS_WIDTH, 1, 1);
+    const double sums = fmin(rows, SUMS) * EACH * widest;
+    const double states = 16 * (double)A->work_blocks; /* of half storage's blocks */
+    return whole(fmax(p.blocks + p.dots, p.lanczos) + fmax(steps, step) + spill + sums + states + p.moments + LITTLE);
 }

@@ -105,7 +105,7 @@ static int stopped(tool *t, wisp_moments *m, int64_t wanted)
 }
 
 /* Bounds first when the number of moments follows from them; then the moments. */
-static int run_moments(tool *t, wisp_mat *A, wisp_kpm_opts *k, run_plan *plan, wisp_moments *m)
+static int run_moments(tool *t, wisp_mat *A, wisp_kpm_opts *k, wisp_moments *m)
 {
     wisp_bounds_method method = k->bounds_method;
     wisp_bounds found = k->bounds;
@@ -117,10 +117,8 @@ static int run_moments(tool *t, wisp_mat *A, wisp_kpm_opts *k, run_plan *plan, w
         k->bounds = found;
         k->bounds_method = WISP_BOUNDS_GIVEN;
         int rc = moments_for(t, k);
+        if (!rc) rc = plan_check_blocks(t, A, k);
         if (rc) return rc;
-        plan->blocks = wisp_kpm_plan(plan->matrix.rows, plan->matrix.type, k) + plan->spill;
-        plan->total = plan->matrix.bytes + plan->blocks;
-        if ((rc = plan_check_limit(t, plan))) return rc;
     }
     wisp_status status = wisp_kpm(m, A, k);
     if (status == WISP_ERR_HERMITIAN || status == WISP_ERR_NUMERIC)
@@ -170,7 +168,7 @@ static int compute(tool *t, results *r, wisp_moments *m, bool *ran)
     if (!rc && t->opt.resolution > 0 && k.bounds_method == WISP_BOUNDS_GIVEN) rc = moments_for(t, &k);
     if (!rc) rc = plan_make(t, &src, &mo, &k, &plan);
     if (!rc && t->opt.plan) rc = plan_show(t, &src, &mo, &k, &plan);
-    if (!rc) rc = plan_check_limit(t, &plan);
+    if (!rc) rc = plan_check_limit(t, &src, &mo, &k, &plan);
     if (!rc && !t->opt.plan) rc = machine_cache(t, t->opt.budgets[0], &k.cache_budget);
     if (!rc && !t->opt.plan && wisp_mat_create(&A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
     wisp_src_close(&src);
@@ -179,7 +177,7 @@ static int compute(tool *t, results *r, wisp_moments *m, bool *ran)
         *ran = true;
         wisp_mat_get_info(A, &r->stored);
         r->cache_budget = machine_counted(t, k.cache_budget);
-        rc = run_moments(t, A, &k, &plan, m);
+        rc = run_moments(t, A, &k, m);
     }
     wisp_mat_free(A);
     return rc;

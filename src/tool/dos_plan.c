@@ -8,33 +8,98 @@
 
 enum { LANCZOS_WIDTH = 4, LANCZOS_STEPS = 64 }; /* of the bounds: docs/conventions.md */
 
+static int64_t vectors_of(const wisp_kpm_opts *ko, int64_t rows)
+{
+    return ko->trace == WISP_TRACE_EXACT ? rows : ko->vectors ? ko->vectors : 32;
+}
+
+static int64_t moments_of(const wisp_kpm_opts *ko) { return ko->moments ? ko->moments : 512; }
+
+/* What dos_eval.c holds at most, and before it a file of moments; the matrix has gone. */
+static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t rows)
+{
+    enum { LANES = 16, FILE_HEAD = 64 << 10 }; /* energies that are worked on side by side */
+    const double n = (double)moments_of(ko), vectors = (double)vectors_of(ko, rows);
+    const double points = t->opt.points ? (double)t->opt.points : fmax(2 * n, 1024);
+    const bool local = ko->trace == WISP_TRACE_SITES, exact = ko->trace == WISP_TRACE_EXACT;
+    const double kept = exact ? 1 : vectors, curves = local ? vectors : 1;
+    const double image = t->opt.save ? FILE_HEAD + 8 * kept * (n + 1) : 0;
+    const double curve_bytes = points * (2 + 2 * curves) + 3 * curves, mean = 3 * n;
+    const double sums = wisp_ctx_threads(t->ctx) * (local ? 1 : kept) * LANES;
+    return (int64_t)fmin(8 * (n * kept + curve_bytes + mean + sums) + image + 4096, 9e18);
+}
+
 /* The source goes when the matrix stands; the blocks come after that. */
+static void add_up(const tool *t, const run_plan *p, const wisp_kpm_opts *ko, run_bytes *r)
+{
+    const int64_t parts[] = {p->reading, p->source + r->matrix.assembly_bytes, r->matrix.bytes + r->blocks,
+                             evaluation_bytes(t, ko, r->matrix.rows)};
+    r->total = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (parts[i] > r->total) r->total = parts[i];
+}
+
+/* With the spill of half storage, which the bounds have for a block of their own. */
+static int64_t blocks_bytes(const wisp_mat_info *A, const wisp_kpm_opts *ko)
+{
+    const int width = wisp_kpm_width(A->type, A->rows, ko);
+    return wisp_kpm_plan(A->rows, A->type, ko) + A->spill_bytes * (width > LANCZOS_WIDTH ? width : LANCZOS_WIDTH);
+}
+
 int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
 {
     *p = (run_plan){.moments_unknown = t->opt.resolution > 0 && !ko->moments};
-    wisp_ctx_memory(t->ctx, &p->source, NULL);
-    if (wisp_mat_plan(t->ctx, src, mo, &p->matrix)) return tool_fail_ctx(t);
-    p->spill = p->matrix.spill_bytes * (mo->width > LANCZOS_WIDTH ? mo->width : LANCZOS_WIDTH);
-    p->blocks = wisp_kpm_plan(p->matrix.rows, p->matrix.type, ko) + p->spill;
-    const int64_t before = p->matrix.assembly_bytes + p->source, after = p->matrix.bytes + p->blocks;
-    p->total = before > after ? before : after;
+    wisp_ctx_memory(t->ctx, &p->source, &p->reading);
+    if (wisp_mat_bound(t->ctx, src, mo, &p->most.matrix)) return tool_fail_ctx(t);
+    p->most.blocks = wisp_kpm_bound(t->ctx, &p->most.matrix, ko);
+    add_up(t, p, ko, &p->most);
     return EXIT_FINE;
 }
 
-int plan_check_limit(tool *t, const run_plan *p)
+int plan_estimate(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
+{
+    if (wisp_mat_plan(t->ctx, src, mo, &p->about.matrix)) return tool_fail_ctx(t);
+    p->about.blocks = blocks_bytes(&p->about.matrix, ko);
+    add_up(t, p, ko, &p->about);
+    return EXIT_FINE;
+}
+
+/* Who gives a limit is taken at his word: then this machine's memory is not asked about. */
+static int64_t limit_of(const tool *t)
+{
+    return t->opt.mem_limit ? t->opt.mem_limit : (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
+}
+
+static int refuse(tool *t, const run_bytes *r)
 {
     char a[TEXT], b[TEXT], c[TEXT], d[TEXT];
-    const double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    if (machine > 0 && (double)p->total > machine && !t->opt.plan)
-        return tool_fail(t,
-                         "the run would take %s (matrix %s, vectors %s), and this machine has %s; a smaller --width or "
-                         "--precision single takes less (--plan shows how much)",
-                         text_bytes(a, (double)p->total), text_bytes(b, (double)p->matrix.bytes),
-                         text_bytes(c, (double)p->blocks), text_bytes(d, machine));
-    if (!t->opt.mem_limit || p->total <= t->opt.mem_limit) return EXIT_FINE;
-    return tool_fail(t, "the run would take %s (matrix %s, vectors %s), more than --mem-limit %s",
-                     text_bytes(a, (double)p->total), text_bytes(b, (double)p->matrix.bytes),
-                     text_bytes(c, (double)p->blocks), text_bytes(d, (double)t->opt.mem_limit));
+    text_bytes(a, (double)r->total);
+    text_bytes(b, (double)r->matrix.bytes);
+    text_bytes(c, (double)r->blocks);
+    text_bytes(d, (double)limit_of(t));
+    if (t->opt.mem_limit)
+        return tool_fail(t, "the run would take about %s (matrix %s, vectors %s), more than --mem-limit %s", a, b, c,
+                         d);
+    return tool_fail(t,
+                     "the run would take about %s (matrix %s, vectors %s), and this machine has %s; a smaller --width "
+                     "or --precision single takes less (--plan shows how much), and --mem-limit %s starts it anyway",
+                     a, b, c, d, text_bytes_up(a, (double)r->total));
+}
+
+int plan_check_limit(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
+{
+    if (p->most.total <= limit_of(t) || (t->opt.plan && !t->opt.mem_limit)) return EXIT_FINE;
+    const int rc = p->about.total ? EXIT_FINE : plan_estimate(t, src, mo, ko, p);
+    return rc || p->about.total <= limit_of(t) ? rc : refuse(t, &p->about);
+}
+
+int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko)
+{
+    run_plan p = {0};
+    wisp_mat_get_info(A, &p.about.matrix);
+    p.about.blocks = blocks_bytes(&p.about.matrix, ko);
+    add_up(t, &p, ko, &p.about);
+    return p.about.total <= limit_of(t) ? EXIT_FINE : refuse(t, &p.about);
 }
 
 /* ---- time ---------------------------------------------------------------------------------------- */
@@ -44,6 +109,7 @@ typedef struct {
     double load_gbs;                                 /* of them */
     double source, assembly, bounds, moments, total; /* seconds */
     const char *limit;                               /* of the moments */
+    bool known;
 } run_time;
 
 /* What was kept; else the load bandwidth alone, of now. */
@@ -83,7 +149,7 @@ static wisp_status step_seconds(tool *t, const wisp_machine *m, const wisp_src *
     if (status == WISP_OK) status = bench_piece_time(&piece, &limits.core_seconds);
     if (status == WISP_OK) {
         bench_runner whole = bench_piece_whole(&piece);
-        whole.info = plan->matrix;
+        whole.info = plan->about.matrix;
         limits.cache_gbs = bench_cache_gbs(m, whole.working_bytes);
         *found = bench_predict(&whole, &limits);
     }
@@ -125,9 +191,9 @@ static wisp_status find_time(tool *t, const wisp_src *src, const wisp_mat_opts *
     time->source = tool_now() - t->started;
     WISP_TRY(find_ceilings(t, &m, time));
     WISP_TRY(assembly_seconds(t, src, mo, &time->assembly));
-    const int64_t vectors = ko->trace == WISP_TRACE_EXACT ? src->rows : ko->vectors ? ko->vectors : 32;
+    const int64_t vectors = vectors_of(ko, src->rows);
     const int64_t width = mo->width < vectors ? mo->width : vectors;
-    const double moments = (double)(ko->moments ? ko->moments : 512), sweeps = floor(moments / 2);
+    const double sweeps = floor((double)moments_of(ko) / 2);
     const bench_variant variant = ko->variant == WISP_KPM_NAIVE ? VARIANT_NAIVE : VARIANT_BLOCKED;
     WISP_TRY(step_seconds(t, &m, src, mo, plan, width > 0 ? (int)width : 1, variant, &step));
     time->moments = sweeps * ceil((double)vectors / (double)(width > 0 ? width : 1)) * step.seconds;
@@ -146,13 +212,14 @@ out:
 
 static int show_json(tool *t, const run_plan *p, const run_time *time)
 {
-    const wisp_mat_info *a = &p->matrix;
-    json_t *o =
-        json_pack("{s:o, s:o, s:I, s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:I}", "command", json_words(t->command_line),
-                  "matrix", json_words(t->opt.arg[0]), "rows", (json_int_t)a->rows, "nnz", (json_int_t)a->nnz, "type",
-                  wisp_type_name(a->type), "C", a->C, "sigma", (json_int_t)a->sigma, "source_bytes",
-                  (json_int_t)p->source, "matrix_bytes", (json_int_t)a->bytes, "blocks_bytes", (json_int_t)p->blocks,
-                  "total_bytes", (json_int_t)p->total);
+    const wisp_mat_info *a = &p->about.matrix;
+    json_t *o = json_pack("{s:o, s:o, s:I, s:I, s:s, s:i, s:I, s:s, s:I, s:I, s:I, s:I, s:I}", "command",
+                          json_words(t->command_line), "matrix", json_words(t->opt.arg[0]), "rows", (json_int_t)a->rows,
+                          "nnz", (json_int_t)p->most.matrix.nnz, "type", wisp_type_name(a->type), "C", a->C, "sigma",
+                          (json_int_t)a->sigma, "format", text_format(a->format), "source_bytes", (json_int_t)p->source,
+                          "matrix_bytes", (json_int_t)a->bytes, "blocks_bytes", (json_int_t)p->about.blocks,
+                          "total_bytes", (json_int_t)p->about.total, "bound_bytes",
+                          p->moments_unknown ? (json_int_t)0 : (json_int_t)p->most.total);
     const struct {
         const char *key;
         double value;
@@ -162,41 +229,59 @@ static int show_json(tool *t, const run_plan *p, const run_time *time)
                    {"seconds", time->moments},
                    {"load_gbs", time->load_gbs}};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        json_object_set_new(o, numbers[i].key, p->moments_unknown ? json_null() : json_number(numbers[i].value));
-    json_object_set_new(o, "ceilings", p->moments_unknown ? json_null() : json_string(time->kept ? "kept" : "now"));
-    json_object_set_new(o, "limit", p->moments_unknown ? json_null() : json_string(time->limit));
+        json_object_set_new(o, numbers[i].key, time->known ? json_number(numbers[i].value) : json_null());
+    json_object_set_new(o, "ceilings", time->known ? json_string(time->kept ? "kept" : "now") : json_null());
+    json_object_set_new(o, "limit", time->known ? json_string(time->limit) : json_null());
+    if (p->moments_unknown) json_object_set_new(o, "bound_bytes", json_null());
     int rc = json_print(t, o);
     json_decref(o);
     return rc;
 }
 
-static void show_text(const tool *t, const run_plan *p, const run_time *time)
+static void show_memory(const tool *t, const run_plan *p)
 {
-    const wisp_mat_info *a = &p->matrix;
-    char b[4][TEXT];
+    const wisp_mat_info *a = &p->about.matrix;
+    char b[4][TEXT], shape[TEXT];
+    snprintf(shape, sizeof shape, "%sSELL-%d-%lld", a->format == WISP_FORMAT_HERMITIAN ? "half of " : "", a->C,
+             (long long)a->sigma);
     text_line("matrix", "%s", t->opt.arg[0]);
-    text_line("rows", "%s   nonzeros at most %s   %s", text_count(b[0], a->rows), text_count(b[1], a->nnz),
+    text_line("rows", "%s   nonzeros at most %s   %s", text_count(b[0], a->rows), text_count(b[1], p->most.matrix.nnz),
               wisp_type_name(a->type));
-    if (p->source >= 1000000)
-        text_line("input", "%s while the matrix is assembled", text_bytes(b[0], (double)p->source));
-    text_line("storage", "%s as %sSELL-%d-%lld", text_bytes(b[0], (double)a->bytes),
-              a->format == WISP_FORMAT_HERMITIAN ? "half of " : "", a->C, (long long)a->sigma);
-    text_line("vectors", "%s%s", text_bytes(b[0], (double)p->blocks),
-              p->moments_unknown ? "   (and the moments, whose number follows from the bounds)" : "");
-    text_line("total", "%s at most at once", text_bytes(b[0], (double)p->total));
-    if (p->moments_unknown) return;
+    if (p->reading >= 1000000)
+        text_line("input", "%s while it is read, %s while the matrix is assembled",
+                  text_bytes(b[0], (double)p->reading), text_bytes(b[1], (double)p->source));
+    text_line("storage", "about %s, %s   (at most %s)", text_bytes(b[0], (double)a->bytes),
+              a->format == WISP_FORMAT_COMPRESSED ? "compressed" : shape,
+              text_bytes_up(b[1], (double)p->most.matrix.bytes));
+    text_line("vectors", "about %s   (at most %s)%s", text_bytes(b[0], (double)p->about.blocks),
+              text_bytes_up(b[1], (double)p->most.blocks),
+              p->moments_unknown ? " and the moments, whose number follows from the bounds" : "");
+    text_line("total", "about %s at once   (at most %s)", text_bytes(b[0], (double)p->about.total),
+              text_bytes_up(b[1], (double)p->most.total));
+}
+
+static void show_time(const run_time *time)
+{
+    char b[4][TEXT];
     text_line("time", "about %s   (assembly %s, bounds %s, moments %s)", text_seconds(b[0], time->total),
               text_seconds(b[1], time->assembly), text_seconds(b[2], time->bounds), text_seconds(b[3], time->moments));
     text_line("", "by the model, limit %s, at a load bandwidth of %.1f GB/s %s", time->limit, time->load_gbs,
               time->kept ? "kept by wisp machine" : "of now");
 }
 
-int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, const run_plan *p)
+int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
 {
     run_time time = {0};
-    if (!p->moments_unknown && find_time(t, src, mo, ko, p, &time)) return tool_fail_ctx(t);
+    int rc = plan_estimate(t, src, mo, ko, p);
+    if (rc) return rc;
+    const wisp_status status = p->moments_unknown ? WISP_OK : find_time(t, src, mo, ko, p, &time);
+    /* What is measured for the time may take more memory than the run. */
+    if (status != WISP_OK && !(status == WISP_ERR_NOMEM && t->opt.mem_limit)) return tool_fail_ctx(t);
+    time.known = status == WISP_OK && !p->moments_unknown;
     monitor_clear(&t->monitor);
     if (t->opt.json) return show_json(t, p, &time);
-    show_text(t, p, &time);
+    show_memory(t, p);
+    if (time.known) show_time(&time);
+    if (status != WISP_OK) text_line("time", "not known: to measure it takes more memory than --mem-limit");
     return EXIT_FINE;
 }

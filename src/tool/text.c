@@ -65,6 +65,15 @@ const char *text_bytes(char *buf, double bytes)
     return buf;
 }
 
+const char *text_bytes_up(char *buf, double bytes)
+{
+    double unit = 1;
+    while (bytes > 999 * unit && unit < 1e18) unit *= 1000;
+    double step = unit / 100;
+    while (bytes > 999 * step) step *= 10;
+    return text_bytes(buf, bytes > 999 ? ceil(bytes / step) * step : bytes);
+}
+
 const char *text_seconds(char *buf, double s)
 {
     if (s < 9.995)

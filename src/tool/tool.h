@@ -108,12 +108,19 @@ int start_normalise(tool *t, wisp_blk *x);
 /* dos_plan.c: what a run takes. */
 typedef struct {
     wisp_mat_info matrix;
-    int64_t source, blocks, spill, total; /* bytes; the spill of half storage is a part of the blocks' */
+    int64_t blocks, total; /* bytes: of vectors, dots, moments; of all that is held at once */
+} run_bytes;
+typedef struct {
+    run_bytes most, about;   /* about: total is 0 until it is estimated */
+    int64_t source, reading; /* bytes: that the source holds, and at most while it was read */
     bool moments_unknown;
 } run_plan;
 int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p);
-int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, const run_plan *p);
-int plan_check_limit(tool *t, const run_plan *p); /* --mem-limit, and the memory of this machine */
+int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p);
+/* Refuses what would not fit in --mem-limit, or else in the memory of this machine, by the estimate; that is made only
+   if the run may take more. And when the number of moments is known at last. */
+int plan_check_limit(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p);
+int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko);
 
 /* dos_eval.c */
 int results_evaluate(tool *t, results *r);
@@ -166,7 +173,8 @@ const char *text_rounded(char *buf, double v, double error);
 /* A number and its bar, so: 1397 +- 61, or 5.2 +4.1 -1.9; the digits of v as an error of `also` leaves them, if that is
    larger. TEXT_BAR bytes. */
 const char *text_with_bar(char *buf, const char *sign, double v, double low, double high, double also);
-const char *text_bytes(char *buf, double bytes); /* 1.23 GB */
+const char *text_bytes(char *buf, double bytes);    /* 1.23 GB */
+const char *text_bytes_up(char *buf, double bytes); /* never less than it is */
 const char *text_seconds(char *buf, double seconds);
 const char *text_order(wisp_row_order order);
 const char *text_format(wisp_format format);
