@@ -37,7 +37,7 @@ check "-o FILE.json gives what --json prints" cmp -s out dos.json
 cp out dos8.json
 for key in rows nnz bounds moments moments_error energies dos dos_error vectors seed variant threads seconds gflops \
     version matrix command kernel resolution width type trace interval integral units isa bounds_seconds \
-    assemble_seconds total_seconds first_vector completed; do
+    assemble_seconds total_seconds memory_bytes first_vector completed; do
     grep -q "^  \"$key\": " out || fail "no key $key in the JSON"
 done
 json out 'd["rows"] == 192 and d["vectors"] == 8 and d["seed"] == 0 and d["variant"] == "blocked" and d["threads"] == 2'
@@ -205,6 +205,7 @@ ok dos topi:nx=50,ny=50,nz=20 --plan
 check "--plan gives a total" grep -q '^total' out
 ok dos topi:nx=50,ny=50,nz=20 --plan --json
 json out 'd["rows"] == 200000 and d["total_bytes"] >= d["matrix_bytes"] + d["blocks_bytes"] > 2e6 * 16'
+json out 'd["bound_bytes"] >= d["total_bytes"] and d["format"] == "compressed"'
 json out 'd["total_seconds"] > d["seconds"] > 0 and d["bounds_seconds"] > 0 and d["assemble_seconds"] > 0 and
           d["load_gbs"] > 0 and d["ceilings"] in ("kept", "now") and d["limit"]'
 ok dos topi:nx=50,ny=50,nz=20 --plan --variant naive --bounds=-5,5 --vectors 3

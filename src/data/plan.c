@@ -141,24 +141,27 @@ static wisp_status count_rows(void *arg, wisp__row_reader *reader, int64_t begin
     (void)reader;
     count_run *r = arg;
     int32_t *len;
-    int64_t nnz = 0, entries;
+    int64_t nnz = 0, rows[LENGTHS] = {0}, longer_rows = 0, in_longer = 0, entries;
     wisp_status status;
     WISP_TRY(wisp__alloc_raw(r->ctx, &len, (size_t)(end - begin), sizeof *len));
     for (int64_t i = begin; i < end; i++) {
         WISP_TRY(wisp__count_row(r->ctx, r->src, i, len + (i - begin)));
         const int32_t n = len[i - begin];
         nnz += n;
-        if (r->log_c == 0) continue;
         if (n < LENGTHS) {
-            atomic_fetch_add_explicit(&r->rows[n], 1, memory_order_relaxed);
+            rows[n]++;
         } else {
-            atomic_fetch_add(&r->longer_rows, 1);
-            atomic_fetch_add(&r->in_longer, n);
+            longer_rows++;
+            in_longer += n;
         }
     }
     WISP_TRY(wisp__padded_sorted(r->ctx, len, end - begin, r->log_c, r->sigma, &entries));
     atomic_fetch_add(&r->nnz, nnz);
     atomic_fetch_add(&r->entries, entries);
+    for (int n = 0; n < LENGTHS; n++)
+        if (rows[n]) atomic_fetch_add(&r->rows[n], rows[n]);
+    atomic_fetch_add(&r->longer_rows, longer_rows);
+    atomic_fetch_add(&r->in_longer, in_longer);
 out:
     wisp_free(r->ctx, len);
     return status;
@@ -202,10 +205,18 @@ static wisp_status foresee_order(wisp__order_plan *p, const wisp_mat *A, const w
     return wisp__order_foresee(p, A->ctx, src, nnz, A->order, A->type, WISP__MAX(o->width, 1));
 }
 
-/* The way that takes most. Rows that repeat take less than others, but where rows have hardly any entries. */
-static void at_most(way *w, const wisp_mat_opts *o, const wisp__order_plan *order, wisp_mat_info *info)
+static void or_more(const way *w, wisp_mat_info *info)
 {
     wisp_mat_info other;
+    tell(w, info->work_blocks, &other);
+    info->bytes = WISP__MAX(info->bytes, other.bytes);
+    info->assembly_bytes = WISP__MAX(info->assembly_bytes, other.assembly_bytes);
+}
+
+/* The ways that take most: entries as they are, and, where rows have hardly any, patterns or codes with the diagonal
+   apart. */
+static void at_most(way *w, const wisp_mat_opts *o, const wisp__order_plan *order, wisp_mat_info *info)
+{
     const bool square = w->A->rows == w->A->cols;
     w->most = true;
     w->order_bytes = order->bytes;
@@ -215,15 +226,15 @@ static void at_most(way *w, const wisp_mat_opts *o, const wisp__order_plan *orde
     w->tried_apart = square;
     w->outside = upper(w);
     w->slots = WISP__MIN(upper(w), 7 * w->A->rows); /* eight blocks; with more of them there is little spill */
-    const int64_t blocks = most_blocks(w->A, order->looks);
-    tell(w, blocks, info);
+    tell(w, most_blocks(w->A, order->looks || (o->map && o->map->visits)), info);
     if (!w->compared) return;
+    w->apart = square;
+    w->codes = true;
+    w->values = UINT8_MAX + 1;
+    or_more(w, info);
     wisp__compression_most(w->A, w->nnz, &w->strings, &w->string_bytes);
     w->pattern = true;
-    w->apart = square;
-    tell(w, blocks, &other);
-    info->bytes = WISP__MAX(info->bytes, other.bytes);
-    info->assembly_bytes = WISP__MAX(info->assembly_bytes, other.assembly_bytes);
+    or_more(w, info);
 }
 
 wisp_status wisp_mat_bound(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_mat_info *info)
@@ -363,7 +374,7 @@ wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opt
     w.order_bytes = g.order.likely;
     w.slots = src->rows / 8; /* as a rule */
     w.outside = upper(&w) / 8;
-    tell(&w, w.visits ? w.visits : most_blocks(&g.A, false), info);
+    tell(&w, g.A.map->visits ? g.A.map->visits : most_blocks(&g.A, false), info);
 out:
     wisp_free(ctx, g.len);
     wisp_map_free(g.A.map);

@@ -70,8 +70,9 @@ static int64_t limit_of(const tool *t)
     return t->opt.mem_limit ? t->opt.mem_limit : (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
 }
 
-static int refuse(tool *t, const run_bytes *r)
+static int refuse(tool *t, const wisp_kpm_opts *ko, const run_bytes *r)
 {
+    const bool lanczos = ko->bounds_method == WISP_BOUNDS_LANCZOS; /* whose blocks may be the larger ones */
     char a[TEXT], b[TEXT], c[TEXT], d[TEXT];
     text_bytes(a, (double)r->total);
     text_bytes(b, (double)r->matrix.bytes);
@@ -80,17 +81,18 @@ static int refuse(tool *t, const run_bytes *r)
     if (t->opt.mem_limit)
         return tool_fail(t, "the run would take about %s (matrix %s, vectors %s), more than --mem-limit %s", a, b, c,
                          d);
-    return tool_fail(t,
-                     "the run would take about %s (matrix %s, vectors %s), and this machine has %s; a smaller --width "
-                     "or --precision single takes less (--plan shows how much), and --mem-limit %s starts it anyway",
-                     a, b, c, d, text_bytes_up(a, (double)r->total));
+    return tool_fail(
+        t,
+        "the run would take about %s (matrix %s, vectors %s), and this machine has %s; a smaller --width%s "
+        "or --precision single takes less (--plan shows how much), and --mem-limit BYTES starts it anyway",
+        a, b, c, d, lanczos ? ", --bounds gershgorin" : "");
 }
 
 int plan_check_limit(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
 {
     if (p->most.total <= limit_of(t) || (t->opt.plan && !t->opt.mem_limit)) return EXIT_FINE;
     const int rc = p->about.total ? EXIT_FINE : plan_estimate(t, src, mo, ko, p);
-    return rc || p->about.total <= limit_of(t) ? rc : refuse(t, &p->about);
+    return rc || p->about.total <= limit_of(t) ? rc : refuse(t, ko, &p->about);
 }
 
 int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko)
@@ -99,7 +101,7 @@ int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko)
     wisp_mat_get_info(A, &p.about.matrix);
     p.about.blocks = blocks_bytes(&p.about.matrix, ko);
     add_up(t, &p, ko, &p.about);
-    return p.about.total <= limit_of(t) ? EXIT_FINE : refuse(t, &p.about);
+    return p.about.total <= limit_of(t) ? EXIT_FINE : refuse(t, ko, &p.about);
 }
 
 /* ---- time ---------------------------------------------------------------------------------------- */

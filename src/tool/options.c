@@ -113,7 +113,8 @@ static const option_def table[] = {
     FLAG("measure", 0, CMD_MACHINE, false, measure, "measure anew, even if an earlier result is kept"),
     FLAG("plan", 0, KPM, true, plan, "print the memory and the time that the run would take"),
     {NULL, "mem-limit", 0, "BYTES", parse_bytes, ALL, false, AT(mem_limit), 0, 0,
-     "refuse to take more memory; 8G and 8GiB are 8 times 1024^3,\n8GB is 8 times 10^9"},
+     "take no more memory, and do not ask how much the machine has;\n8G and 8GiB are 8 times 1024^3, 8GB is 8 times "
+     "10^9"},
     {"Output", "output", 'o', "FILE", parse_string, KPM | VECTORS | CMD_GEN | CMD_BENCH, false, AT(output), 0, 0, NULL},
     {NULL, "save", 0, "FILE.h5", parse_string, KPM, true, AT(save), 0, 0,
      "keep the moments, one set per vector, for --from"},

@@ -72,6 +72,9 @@ static void add_run(json_t *o, tool *t, const results *r)
     json_object_set_new(o, "format", t->opt.from ? json_null() : json_string(text_format(r->stored.format)));
     json_object_set_new(o, "threads", json_integer(m->threads));
     json_object_set_new(o, "isa", t->opt.from ? json_null() : json_string(wisp_ctx_isa(t->ctx)));
+    int64_t held;
+    wisp_ctx_memory(t->ctx, NULL, &held);
+    json_object_set_new(o, "memory_bytes", t->opt.from ? json_null() : json_integer(held));
     json_object_set_new(o, "seconds", json_number(m->seconds));
     json_object_set_new(o, "gflops", json_number(gflops(m)));
     json_object_set_new(o, "bounds_seconds", json_number(m->bounds_seconds));

@@ -1,0 +1,69 @@
+# Runs of the command with no more memory than --plan says they take at most, and what they took beside both numbers.
+. "$(dirname "$0")/cli.sh"
+
+# planned COMMAND MATRIX OPTIONS...: bound and estimate against the run (the plan's limit leaves no room to measure the
+# speed of memory, which takes longer than all the rest)
+planned() {
+    ok "$@" --plan --json --mem-limit 200MB || return
+    cp out plan.json
+    local bound
+    bound=$(sed -n 's/^.*"bound_bytes": \([0-9]*\).*$/\1/p' plan.json)
+    [ -n "$bound" ] || { fail "wisp $*: no bound in the plan"; return; }
+    ok "$@" --json --mem-limit "$bound" || return
+    json out '0 < d["memory_bytes"] <= e["bound_bytes"]' plan.json
+    [ "${only_bound:-}" ] || json out 'd["memory_bytes"] < 4e6 or abs(e["total_bytes"] / d["memory_bytes"] - 1) <= 0.2' plan.json
+    json out 'd["format"] == e["format"]' plan.json
+    [ $have_python = 0 ] || python3 -c '
+import json, sys
+p, r = json.load(open("plan.json")), json.load(open("out"))
+print("%s: %.2f MB, planned %.2f of it, bound %.2f" % (" ".join(sys.argv[1:]), r["memory_bytes"] / 1e6,
+      p["total_bytes"] / r["memory_bytes"], p["bound_bytes"] / r["memory_bytes"]))' "$@"
+}
+
+short="--moments 16 --vectors 4"
+ok gen anderson:nx=30,ny=30,nz=30,disorder=2 -o general.mtx
+ok gen anderson:nx=30,ny=30,nz=30,disorder=2 -o symmetric.mtx --symmetry symmetric
+ok gen topi:nx=12,ny=12,nz=12 -o hermitian.mtx.gz --symmetry hermitian
+ok gen delaunay:nx=100,ny=100,shuffle=1 -o mesh.mtx.gz
+ok gen laplace:nx=100,ny=100,nz=1 -o pattern.mtx --pattern
+ok gen tetrahedra:nx=20,ny=20,nz=20 -o mesh.crs
+for file in general.mtx symmetric.mtx hermitian.mtx.gz mesh.mtx.gz pattern.mtx mesh.crs; do
+    planned dos $file $short
+done
+for file in general.mtx mesh.crs; do
+    planned dos $file $short --threads 1 --format sell --order rcm --bounds gershgorin
+    planned count $file --moments 8 --vectors 1 --interval=-1,1 --precision single
+done
+planned dos general.mtx $short --format hermitian
+planned ldos hermitian.mtx.gz --moments 8 --sites 0-9 --points 20000
+planned dos general.mtx --moments 8 --vectors 64 --width 64 --points 5000
+planned dos topi:nx=16,ny=16,nz=16 --moments 32
+planned dos topi:nx=16,ny=16,nz=16 $short --format hermitian --width 2
+planned dos graphene:nx=300,ny=300,disorder=1 --moments 8 --vectors 1 --precision single --bounds gershgorin
+planned dos graphene:nx=1000,ny=1000,disorder=1 --moments 4 --vectors 1 --precision single --bounds=-6,6
+planned dos laplace:nx=40,ny=40,nz=40,points=27 --moments 8 --vectors 1 --variant naive
+planned dos spinchain:sites=16,up=8 --moments 8 --order rcm
+planned dos spinchain:sites=16,up=8 --moments 200 --vectors 2 --powers 8
+planned dos band:n=50000,bandwidth=9 --bounds=-40,40 --resolution 2 --vectors 2
+planned count delaunay:nx=100,ny=100 --moments 8 --interval 1,2 --order tiles
+planned dos anderson:nx=6,ny=6,nz=6 --trace exact --moments 32
+planned dos laplace:nx=1,ny=1,nz=1 --moments 4
+# Moments are the caller's: in the plan, but not counted.
+[ $have_hdf5 = 0 ] || only_bound=1 planned dos anderson:nx=4,ny=4,nz=4 --moments 3000 --vectors 400 --width 1 --save m.h5
+
+# ---- in words
+ok dos general.mtx $short --plan
+check "estimate and bound" grep -q '^total  *about .* at once   (at most ' out
+check "what reading takes" grep -q '^input .* while it is read, ' out
+bound=$(sed -n 's/^total .*(at most \(.*\) \([kMG]B\))$/\1\2/p' out)
+ok dos general.mtx $short --mem-limit "$bound" --quiet # as printed, it is rounded up
+ok dos general.mtx $short --plan --mem-limit "$bound"
+
+# ---- who gives a limit is taken at his word: only what can't be is refused at once, the rest by the allocator
+refused 1 "more than --mem-limit 2 MB" dos topi:nx=20,ny=20,nz=20 $short --mem-limit 2MB
+huge="laplace:nx=10000,ny=3000,nz=1 --moments 2 --vectors 4000 --width 4000"
+refused 1 "and this machine has" dos $huge
+refused 1 "--bounds gershgorin or --precision single takes less" dos $huge
+refused 1 "would pass the limit of 60 kB" dos topi:nx=20,ny=20,nz=20 $short --mem-limit 60kB
+refused 1 "would pass the limit of 60 kB" info topi:nx=20,ny=20,nz=20 --mem-limit 60kB
+finish
