@@ -8,9 +8,7 @@ wisp_status wisp__src_check(wisp_ctx *ctx, const wisp_src *src);
 /* The shape of a new matrix from the options: type, C, sigma (0: to be found from the row lengths), order, format. */
 wisp_status wisp__mat_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *o, wisp_mat *A);
 
-/* The steps of a new matrix from its shape on; len[]: the lengths of rows. First the maps, by len[] in the user's
- * order.
- */
+/* The steps of a new matrix from its shape on. First the maps, by the lengths of rows, in the user's order. */
 wisp_status wisp__make_maps(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const int32_t *len);
 /* Then what of its rows repeats, and A->sigma if that is 0: by the rows that are looked at. len[] is over these: of all
    in the user's order. */
@@ -24,7 +22,6 @@ wisp_status wisp__order_lengths(const wisp_mat *A, int32_t **len);
 /* Whether its rows may be compressed, and are sorted by length. */
 bool wisp__may_compress(const wisp_mat_opts *o);
 bool wisp__is_sorted(const wisp_mat *A, const wisp_mat_opts *o);
-/* The window in which rows are sorted, where none is asked for: a matrix for single columns with much fill-in has one.
- */
+/* The window in which rows are sorted, where none is asked for: with much fill-in there is one. */
 int64_t wisp__window_for(int64_t entries, int64_t nnz, int log_c);
 #endif

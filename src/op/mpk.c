@@ -298,9 +298,9 @@ int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth)
     return __builtin_mul_overflow(blocks, each, &bytes) ? INT64_MAX : bytes;
 }
 
-/* Numbers of dots of a block of rows, in each step, and of a step in all. The graph of the blocks and what an order is
-   made with (cascade.c, cascade_make.c, cascade_walk.c), for each block of rows; orders are kept for two widths, and,
-   where the depth is chosen, for half, a quarter, .. of the steps. */
+/* Dots of each block of rows and of all, for each step; the graph of the blocks and what orders are made with
+   (cascade.c, cascade_make.c, cascade_walk.c), for each block. Orders are kept for two widths, and for fewer steps:
+   those that are left over at the end, or half, a quarter, .. of them where the depth is chosen. */
 int64_t wisp_mpk_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width, int depth, int64_t steps)
 {
     enum { DOTS = 6, NEIGHBOURS = 96, ORDERS = 4, MAKING = 256, LITTLE = 1024 };
