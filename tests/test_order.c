@@ -316,7 +316,8 @@ static void bad_sources(void **state)
         src.row = far_column;
         REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, &opts), WISP_ERR_ARG, "row 40 names column 1000");
         src.row = other_count;
-        REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, &opts), WISP_ERR_CALLBACK, "row 50 has another number");
+        REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, &opts), WISP_ERR_CALLBACK,
+                  "row 50: the row callback gave 0 entries, and 1");
         src.row = fails_late;
         REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, &opts), WISP_ERR_CALLBACK, "failed at row 60");
     }

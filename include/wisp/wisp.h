@@ -2,9 +2,10 @@
  *
  * Every function returns a wisp_status, never aborts and never prints; the context keeps the message of
  * the last failure (wisp_ctx_message). A zeroed options struct always means the defaults. Free functions
- * accept NULL. Rows and columns are counted from 0 in the user's (natural) order everywhere; how wisp
- * orders and stores them is invisible. "width" is the number of columns of a block vector, "C" the chunk
- * height of SELL-C-sigma. Complex numbers are (re, im) pairs, binary compatible with C99 and C++.
+ * accept NULL; so do queries, which answer 0 or NULL; elsewhere NULL is WISP_ERR_ARG unless it is said to be
+ * allowed, and so are negative sizes and limits. Rows and columns are counted from 0 in the user's (natural) order
+ * everywhere; how wisp orders and stores them is invisible. "width" is the number of columns of a block vector, "C" the
+ * chunk height of SELL-C-sigma. Complex numbers are (re, im) pairs, binary compatible with C99 and C++.
  */
 #ifndef WISP_H
 #define WISP_H
@@ -86,7 +87,7 @@ typedef struct {
 typedef int (*wisp_progress_fn)(void *arg, const wisp_progress *progress);
 
 typedef struct {
-    int threads;          /* 0: OMP_NUM_THREADS, else SLURM_CPUS_PER_TASK, else the cores we may use */
+    int threads;          /* up to 4096; 0: OMP_NUM_THREADS, else SLURM_CPUS_PER_TASK, else the cores we may use */
     int no_pin;           /* 1: leave thread placement alone (also when OMP_PROC_BIND is set) */
     const char *device;   /* NULL or "cpu" */
     const char *isa;      /* NULL: $WISP_ISA, else the best of this CPU; "generic", "avx2", "avx512", "neon" */
@@ -132,6 +133,11 @@ WISP_API void wisp_ctx_log(wisp_ctx *ctx, wisp_log_level level, const char *form
 WISP_API wisp_status wisp_ctx_step(wisp_ctx *ctx, const char *task, double done, double flops);
 WISP_API wisp_status wisp_alloc(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size);
 WISP_API void wisp_free(wisp_ctx *ctx, void *pointer);
+/* At the beginning of a function: refuses a pointer that is NULL. ctx (which may be NULL) keeps the message. */
+#define WISP_NEED(ctx, pointer)                                                                        \
+    do {                                                                                               \
+        if (!(pointer)) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: %s is NULL", __func__, #pointer); \
+    } while (0)
 /* In a function with a variable `status` and one clean-up label `out`. */
 #define WISP_TRY(call)                              \
     do {                                            \
@@ -143,7 +149,7 @@ WISP_API void wisp_free(wisp_ctx *ctx, void *pointer);
 /* Writes the entries of one row: columns to col, values of the source's type to val, and returns their
    number; negative aborts (WISP_ERR_CALLBACK). With col = NULL (val too) it only counts. Columns come in any
    order, duplicates are added. It is called from many threads at once, at least twice a row, with the
-   same answer each time, and must return at most the declared maximum. */
+   same answer each time (another number is WISP_ERR_CALLBACK), and must return at most the declared maximum. */
 typedef int (*wisp_row_fn)(void *arg, int64_t row, int64_t *col, void *val);
 
 typedef struct {

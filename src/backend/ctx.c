@@ -11,8 +11,21 @@ static int64_t env_number(const char *name, int64_t fallback)
     return v > 0 ? v : fallback;
 }
 
+static wisp_status check_options(wisp_ctx *ctx)
+{
+    const wisp_ctx_opts *o = &ctx->opts;
+    if (o->index_limit < 0 || o->memory_limit < 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                             "a context with an index limit of %lld and a memory limit of %lld bytes",
+                             (long long)o->index_limit, (long long)o->memory_limit);
+    if ((unsigned)o->level > WISP_LOG_DEBUG)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "unknown level of log messages %d", (int)o->level);
+    return WISP_OK;
+}
+
 wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
 {
+    WISP_NEED(NULL, ctx_out);
     *ctx_out = NULL;
     wisp_ctx *ctx = calloc(1, sizeof *ctx);
     if (!ctx) return WISP_ERR_NOMEM;
@@ -24,15 +37,16 @@ wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
     ctx->alloc_fail_at = (unsigned)env_number("WISP_ALLOC_FAIL_AT", 0);
     ctx->comm = &wisp__comm_serial;
     ctx->backend = &wisp__backend_cpu;
-    wisp__team_open(ctx);
-    wisp_status status = ctx->backend->open(ctx);
-    if (status != WISP_OK) {
-        wisp_ctx_log(ctx, WISP_LOG_WARN, "%s", ctx->message);
-        wisp_ctx_free(ctx);
-        return status;
-    }
+    wisp_status status;
+    WISP_TRY(check_options(ctx));
+    WISP_TRY(wisp__team_open(ctx));
+    WISP_TRY(ctx->backend->open(ctx));
     *ctx_out = ctx;
     return WISP_OK;
+out:
+    wisp_ctx_log(ctx, WISP_LOG_WARN, "%s", ctx->message);
+    wisp_ctx_free(ctx);
+    return status;
 }
 
 void wisp_ctx_free(wisp_ctx *ctx)
@@ -46,10 +60,15 @@ void wisp_ctx_free(wisp_ctx *ctx)
     free(ctx);
 }
 
-int wisp_ctx_threads(const wisp_ctx *ctx) { return ctx->threads; }
+int wisp_ctx_threads(const wisp_ctx *ctx) { return ctx ? ctx->threads : 0; }
 
-int wisp_ctx_processes(const wisp_ctx *ctx) { return ctx->comm->size(ctx); }
+int wisp_ctx_processes(const wisp_ctx *ctx) { return ctx ? ctx->comm->size(ctx) : 0; }
 
-wisp_status wisp_ctx_sum(wisp_ctx *ctx, double *x, size_t n) { return ctx->comm->sum(ctx, x, n); }
+wisp_status wisp_ctx_sum(wisp_ctx *ctx, double *x, size_t n)
+{
+    WISP_NEED(NULL, ctx);
+    if (n > 0) WISP_NEED(ctx, x);
+    return ctx->comm->sum(ctx, x, n);
+}
 
-const char *wisp_ctx_isa(const wisp_ctx *ctx) { return ctx->isa->name; }
+const char *wisp_ctx_isa(const wisp_ctx *ctx) { return ctx ? ctx->isa->name : NULL; }

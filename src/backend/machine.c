@@ -103,9 +103,11 @@ static void set_arrays(stream_run *r, int64_t set, int arrays)
 
 wisp_status wisp_load_bandwidth(wisp_ctx *ctx, double *gbs)
 {
+    WISP_NEED(ctx, gbs);
+    *gbs = 0;
+    WISP_NEED(NULL, ctx);
     stream_run r;
     wisp_status status = WISP_OK;
-    *gbs = 0;
     WISP_TRY(open_run(ctx, &r));
     set_arrays(&r, r.slice, 1);
     for (int k = 0; k < 2; k++) {
@@ -184,14 +186,17 @@ out:
     return status;
 }
 
-void wisp_ctx_set_cache(wisp_ctx *ctx, int64_t kept_bytes) { atomic_store(&ctx->cache_kept, WISP__MAX(kept_bytes, 0)); }
+void wisp_ctx_set_cache(wisp_ctx *ctx, int64_t kept_bytes)
+{
+    if (ctx) atomic_store(&ctx->cache_kept, WISP__MAX(kept_bytes, 0));
+}
 
 int64_t wisp_ctx_cache(wisp_ctx *ctx, int *measured)
 {
     const double left_by_others = 0.6; /* as a rule */
-    const int64_t kept = atomic_load(&ctx->cache_kept);
+    const int64_t kept = ctx ? atomic_load(&ctx->cache_kept) : 0;
     if (measured) *measured = kept > 0;
-    if (kept > 0) return kept;
+    if (kept > 0 || !ctx) return kept;
     if (atomic_load(&ctx->cache_assumed) == 0) {
         enum { LEAST = 1 << 20 };
         wisp_machine m = {0};
@@ -355,6 +360,8 @@ out:
 
 wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
 {
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, m);
     wisp_status status = WISP_OK;
     *m = (wisp_machine){.threads = ctx->threads};
     strncpy(m->isa, ctx->isa->name, sizeof m->isa - 1);

@@ -13,6 +13,7 @@ static void take(double *rate, double gbs, int unit)
 
 void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *m)
 {
+    if (!ctx || !m) return;
     if ((m->threads && m->threads != ctx->threads) || (m->isa[0] && strcmp(m->isa, ctx->isa->name))) return;
     if (m->kept_bytes > 0) wisp_ctx_set_cache(ctx, m->kept_bytes);
     pthread_mutex_lock(&ctx->lock);

@@ -82,6 +82,9 @@ wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t coun
 
 wisp_status wisp_alloc(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size)
 {
+    WISP_NEED(ctx, pointer_to_pointer);
+    *(void **)pointer_to_pointer = NULL;
+    WISP_NEED(NULL, ctx);
     wisp_status status = wisp__alloc_raw(ctx, pointer_to_pointer, count, size);
     if (status != WISP_OK) return status;
     char *p = *(char **)pointer_to_pointer;
@@ -100,7 +103,7 @@ void wisp_free(wisp_ctx *ctx, void *pointer)
 {
     if (!pointer) return;
     header *h = (header *)(void *)((char *)pointer - HEADER);
-    atomic_fetch_sub(&ctx->memory_now, (long long)h->bytes);
+    if (ctx) atomic_fetch_sub(&ctx->memory_now, (long long)h->bytes);
     free(h->base);
 }
 
@@ -121,8 +124,8 @@ wisp_status wisp__scratch(wisp_ctx *ctx, void *pointer_to_pointer, size_t count,
 
 void wisp_ctx_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak)
 {
-    if (now) *now = atomic_load(&ctx->memory_now);
-    if (peak) *peak = atomic_load(&ctx->memory_peak);
+    if (now) *now = ctx ? atomic_load(&ctx->memory_now) : 0;
+    if (peak) *peak = ctx ? atomic_load(&ctx->memory_peak) : 0;
 }
 
 char *wisp__strdup(wisp_ctx *ctx, const char *s)

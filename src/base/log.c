@@ -9,7 +9,7 @@ wisp_status wisp_ctx_fail(wisp_ctx *ctx, wisp_status status, const char *format,
     va_list ap;
     va_start(ap, format);
     pthread_mutex_lock(&ctx->lock);
-    vsnprintf(ctx->message, sizeof ctx->message, format, ap);
+    vsnprintf(ctx->message, sizeof ctx->message, format ? format : "", ap);
     pthread_mutex_unlock(&ctx->lock);
     va_end(ap);
     return status;
@@ -19,7 +19,7 @@ const char *wisp_ctx_message(const wisp_ctx *ctx) { return ctx ? ctx->message : 
 
 void wisp_ctx_log(wisp_ctx *ctx, wisp_log_level level, const char *format, ...)
 {
-    if (!ctx->opts.log || level > ctx->opts.level) return;
+    if (!ctx || !format || !ctx->opts.log || level > ctx->opts.level) return;
     char text[1024];
     va_list ap;
     va_start(ap, format);
@@ -37,6 +37,8 @@ void wisp__log_once(wisp_ctx *ctx, unsigned bit, wisp_log_level level, const cha
 
 wisp_status wisp_ctx_step(wisp_ctx *ctx, const char *task, double done, double flops)
 {
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, task);
     wisp_progress p = {task, done, flops};
     if (ctx->opts.progress && ctx->opts.progress(ctx->opts.progress_arg, &p)) wisp_ctx_cancel(ctx);
     return wisp__whole(ctx, task, !wisp__cancelled(ctx));
@@ -47,10 +49,14 @@ wisp_status wisp__whole(wisp_ctx *ctx, const char *task, bool whole)
     return whole ? WISP_OK : wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "cancelled while %s", task);
 }
 
-void wisp_ctx_cancel(wisp_ctx *ctx) { atomic_fetch_or_explicit(&ctx->cancel, 1, memory_order_relaxed); }
+void wisp_ctx_cancel(wisp_ctx *ctx)
+{
+    if (ctx) atomic_fetch_or_explicit(&ctx->cancel, 1, memory_order_relaxed);
+}
 
 void wisp_ctx_resume(wisp_ctx *ctx)
 {
+    if (!ctx) return;
     unsigned now = atomic_load_explicit(&ctx->cancel, memory_order_relaxed);
     /* If it fails, another thread resumed just now. */
     if (now & 1) atomic_compare_exchange_strong(&ctx->cancel, &now, now + 1);

@@ -8,7 +8,7 @@
 
 wisp_status wisp__src_check(wisp_ctx *ctx, const wisp_src *src)
 {
-    if (!src || !src->row || !wisp__type_ok(src->type) || src->rows < 0 || src->cols < 0 || src->max_row < 0)
+    if (!src->row || !wisp__type_ok(src->type) || src->rows < 0 || src->cols < 0 || src->max_row < 0)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a matrix source needs rows, cols, max_row, a type and a row callback");
     const int64_t most = WISP__MAX(src->rows, src->cols);
     if (most > ctx->index_limit)
@@ -47,6 +47,7 @@ wisp_status wisp__mat_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_o
     A->rows = src->rows;
     A->cols = src->cols;
     A->width = o->width;
+    if (o->width < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a matrix for blocks of width %d", o->width);
     if ((unsigned)o->order > WISP_ROWS_TILES || (unsigned)o->format > WISP_FORMAT_HERMITIAN)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "unknown order of rows %d or format %d", (int)o->order, (int)o->format);
     A->order = o->map ? o->map->order : A->rows == A->cols ? o->order : WISP_ROWS_NATURAL;
@@ -145,11 +146,14 @@ out:
 
 wisp_status wisp_map_create_ordered(wisp_map **out, wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts)
 {
+    WISP_NEED(ctx, out);
     const wisp_mat_opts o = opts ? *opts : (wisp_mat_opts){0};
     wisp_mat A = {.ctx = ctx};
     int32_t *len = NULL;
     wisp_status status;
     *out = NULL;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, src);
     WISP_TRY(wisp__src_check(ctx, src));
     WISP_TRY(wisp__mat_shape(ctx, src, &o, &A));
     WISP_TRY(count_all(ctx, src, &len));
@@ -201,21 +205,25 @@ static wisp_status fill_rows(void *arg, wisp__row_reader *reader, int64_t begin,
     wisp_mat *A = r->A;
     wisp__sell *s = &A->local;
     int64_t nnz = 0;
+    int32_t merged[WISP__PIECE]; /* counted lengths stay until all is well: a piece that failed is run again */
+    wisp_status status = WISP_OK;
     for (int64_t i = begin; i < end; i++) {
         int n;
-        wisp_status status = wisp__read_row(reader, A->ctx, wisp__map_user(A->map, i), &n);
-        if (status != WISP_OK) return status;
+        WISP_TRY(wisp__read_row(reader, A->ctx, wisp__map_user(A->map, i), &n));
+        WISP_TRY(wisp__same_count(A->ctx, wisp__map_user(A->map, i), reader->raw, s->row_len[i]));
         if (n == 0) atomic_store(&r->empty_rows, true);
         const int64_t chunk = i >> A->log_c, width = (s->chunk[chunk + 1] - s->chunk[chunk]) >> A->log_c;
         if (n > width || (s->list && n != s->list_first[s->list[i] + 1] - s->list_first[s->list[i]]))
             return wisp_ctx_fail(A->ctx, WISP_ERR_CALLBACK, "row %lld has other entries than it counted before",
                                  (long long)wisp__map_user(A->map, i));
-        s->row_len[i] = n;
+        merged[i - begin] = n;
         nnz += n;
         for (int64_t k = 0; k < width; k++) store_entry(r, reader, i, k, n);
     }
+    memcpy(s->row_len + begin, merged, (size_t)(end - begin) * sizeof *merged);
     atomic_fetch_add(&r->nnz, nnz);
-    return WISP_OK;
+out:
+    return status;
 }
 
 /* Rows that fill the last chunk have entries, too: all padding. */
@@ -356,11 +364,12 @@ static wisp_status build(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *
     wisp_status status;
     wisp__compression c = {0};
     int32_t *len = NULL;
-    const wisp__look all = wisp__look_at_all(A->rows);
+    wisp__look all = wisp__look_at_all(A->rows);
     int64_t nnz = 0;
     WISP_TRY(count_all(ctx, src, &len));
     for (int64_t i = 0; i < A->rows; i++) nnz += len[i];
     WISP_TRY(wisp__make_maps(A, src, o, len));
+    all.len = len;
     WISP_TRY(wisp__choose_rows(A, src, o, &all, len, &c)); /* before rows are sorted by length */
     if (c.pattern) {
         WISP_TRY(wisp__compression_take_rows(&c, A));
@@ -387,10 +396,13 @@ out:
 
 wisp_status wisp_mat_create(wisp_mat **out, wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts)
 {
+    WISP_NEED(ctx, out);
     const wisp_mat_opts o = opts ? *opts : (wisp_mat_opts){0};
     wisp_mat *A = NULL;
-    *out = NULL;
     wisp_status status;
+    *out = NULL;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, src);
     WISP_TRY(wisp__src_check(ctx, src));
     WISP_TRY(wisp_alloc(ctx, &A, 1, sizeof *A));
     A->ctx = ctx;
@@ -407,8 +419,11 @@ out:
 
 wisp_status wisp_mat_open(wisp_mat **A, wisp_ctx *ctx, const char *name, const wisp_mat_opts *opts)
 {
+    WISP_NEED(ctx, A);
     wisp_src src;
     *A = NULL;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, name);
     wisp_status status = wisp_src_open(&src, ctx, name);
     if (status != WISP_OK) return status;
     status = wisp_mat_create(A, ctx, &src, opts);
@@ -419,12 +434,19 @@ wisp_status wisp_mat_open(wisp_mat **A, wisp_ctx *ctx, const char *name, const w
 wisp_status wisp_mat_borrow_crs(wisp_mat **out, wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t cols,
                                 const int64_t *rowptr, const int32_t *col, const void *val)
 {
+    WISP_NEED(ctx, out);
     *out = NULL;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, rowptr);
     wisp_mat *A = NULL;
     wisp_status status;
-    if (!wisp__type_ok(type) || !rowptr || rows < 0 || cols < 0 || rowptr[0] != 0 || (rowptr[rows] && (!col || !val)))
+    if (!wisp__type_ok(type) || rows < 0 || cols < 0 || rowptr[0] != 0)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG,
                              "CRS in place needs a type, arrays, and row pointers that begin with 0");
+    if (rowptr[rows] > 0) {
+        WISP_NEED(ctx, col);
+        WISP_NEED(ctx, val);
+    }
     WISP_TRY(wisp_alloc(ctx, &A, 1, sizeof *A));
     *A = (wisp_mat){.ctx = ctx,
                     .type = type,

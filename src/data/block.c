@@ -5,10 +5,8 @@
 
 static wisp_status blk_new(wisp_blk **out, wisp_ctx *ctx, wisp_map *map, wisp_type type, int width)
 {
-    *out = NULL;
-    if (!map || !wisp__type_ok(type) || width < 1)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a block needs a map, a type and a width of at least 1 (it is %d)",
-                             width);
+    if (!wisp__type_ok(type) || width < 1)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a block needs a type and a width of at least 1 (it is %d)", width);
     wisp_blk *x = NULL;
     wisp_status status;
     WISP_TRY(wisp_alloc(ctx, &x, 1, sizeof *x));
@@ -29,6 +27,10 @@ out:
 
 wisp_status wisp_blk_create(wisp_blk **out, wisp_ctx *ctx, wisp_map *map, wisp_type type, int width)
 {
+    WISP_NEED(ctx, out);
+    *out = NULL;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, map);
     wisp_status status = blk_new(out, ctx, map, type, width);
     if (status != WISP_OK) return status;
     wisp_blk *x = *out;
@@ -45,11 +47,15 @@ wisp_status wisp_blk_create(wisp_blk **out, wisp_ctx *ctx, wisp_map *map, wisp_t
 wisp_status wisp_blk_borrow(wisp_blk **out, wisp_ctx *ctx, wisp_map *map, wisp_type type, int width, void *data,
                             int64_t stride)
 {
+    WISP_NEED(ctx, out);
     *out = NULL;
-    if (map && (map->position || map->halo))
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, map);
+    WISP_NEED(ctx, data);
+    if (map->position || map->halo)
         return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH,
                              "user memory fits natural maps only; use wisp_blk_put and wisp_blk_get to copy");
-    if (!data || stride < width)
+    if (stride < width)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "user memory with a stride of %lld for width %d", (long long)stride,
                              width);
     wisp_status status = blk_new(out, ctx, map, type, width);
@@ -75,7 +81,9 @@ static wisp_status view_of(wisp_blk **out, wisp_blk *x)
 
 wisp_status wisp_blk_cols(wisp_blk **view, wisp_blk *x, int first, int width)
 {
+    WISP_NEED(wisp_blk_ctx(x), view);
     *view = NULL;
+    WISP_NEED(NULL, x);
     if (first < 0 || width < 1 || first > x->width - width)
         return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "columns %d to %d of a block of width %d", first, first + width - 1,
                              x->width);
@@ -88,7 +96,9 @@ wisp_status wisp_blk_cols(wisp_blk **view, wisp_blk *x, int first, int width)
 
 wisp_status wisp_blk_rows(wisp_blk **view, wisp_blk *x, int64_t first, int64_t count)
 {
+    WISP_NEED(wisp_blk_ctx(x), view);
     *view = NULL;
+    WISP_NEED(NULL, x);
     if (x->map->position)
         return wisp_ctx_fail(x->ctx, WISP_ERR_MISMATCH, "a view of rows needs a natural map; this one is permuted");
     if (first < 0 || count < 0 || first > x->nrows - count)
@@ -114,18 +124,20 @@ void wisp_blk_free(wisp_blk *x)
     wisp_free(ctx, x);
 }
 
-int wisp_blk_width(const wisp_blk *x) { return x->width; }
+int wisp_blk_width(const wisp_blk *x) { return x ? x->width : 0; }
 
-int64_t wisp_blk_nrows(const wisp_blk *x) { return x->nrows; }
+int64_t wisp_blk_nrows(const wisp_blk *x) { return x ? x->nrows : 0; }
 
-wisp_type wisp_blk_type(const wisp_blk *x) { return x->type; }
+wisp_type wisp_blk_type(const wisp_blk *x) { return x ? x->type : WISP_DEFAULT; }
 
-wisp_map *wisp_blk_map_of(const wisp_blk *x) { return x->map; }
+wisp_map *wisp_blk_map_of(const wisp_blk *x) { return x ? x->map : NULL; }
 
-wisp_ctx *wisp_blk_ctx(const wisp_blk *x) { return x->ctx; }
+wisp_ctx *wisp_blk_ctx(const wisp_blk *x) { return x ? x->ctx : NULL; }
 
 wisp_status wisp_blk_map(wisp_blk *x, void **data, int64_t *stride)
 {
+    WISP_NEED(NULL, x);
+    WISP_NEED(x->ctx, data);
     *data = x->data;
     if (stride) *stride = x->stride;
     return WISP_OK;
@@ -133,7 +145,7 @@ wisp_status wisp_blk_map(wisp_blk *x, void **data, int64_t *stride)
 
 wisp_status wisp_blk_unmap(wisp_blk *x)
 {
-    (void)x;
+    WISP_NEED(NULL, x);
     return WISP_OK;
 }
 
@@ -149,6 +161,7 @@ static int64_t user_row(const wisp_blk *x, int64_t row) { return wisp__map_user(
 
 wisp_status wisp_blk_fill(wisp_blk *x, wisp_scalar value)
 {
+    WISP_NEED(NULL, x);
     wisp__value v;
     wisp__store(x->type, &v, value);
     const size_t size = wisp_type_size(x->type);
@@ -160,6 +173,8 @@ wisp_status wisp_blk_fill(wisp_blk *x, wisp_scalar value)
 
 wisp_status wisp_blk_fill_fn(wisp_blk *x, wisp_fill_fn fn, void *arg)
 {
+    WISP_NEED(NULL, x);
+    WISP_NEED(x->ctx, fn);
     int64_t failed = INT64_MAX;
 #pragma omp parallel for num_threads(x->ctx->threads) schedule(static) if (x->nrows * x->width > WISP__SMALL) \
     reduction(min                                                                                             \
@@ -197,6 +212,7 @@ static void random_thread(void *arg, int thread, int threads)
 
 wisp_status wisp_blk_fill_random(wisp_blk *x, wisp_random kind, uint64_t seed, uint32_t stream, uint32_t first)
 {
+    WISP_NEED(NULL, x);
     if (kind != WISP_RANDOM_TRACE && kind != WISP_RANDOM_GAUSS)
         return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "unknown kind of random vector %d", (int)kind);
     random_run r = {x, kind, seed, stream, first};
@@ -206,6 +222,8 @@ wisp_status wisp_blk_fill_random(wisp_blk *x, wisp_random kind, uint64_t seed, u
 
 wisp_status wisp_blk_fill_units(wisp_blk *x, const int64_t *row)
 {
+    WISP_NEED(NULL, x);
+    WISP_NEED(x->ctx, row);
     for (int j = 0; j < x->width; j++)
         if (row[j] < 0 || row[j] >= x->map->rows)
             return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "there is no row %lld; rows are 0 to %lld", (long long)row[j],
@@ -222,10 +240,10 @@ wisp_status wisp_blk_fill_units(wisp_blk *x, const int64_t *row)
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-static wisp_status check_user_array(const wisp_blk *x, wisp_order order, const void *data, int64_t ld)
+static wisp_status check_user_array(const wisp_blk *x, wisp_order order, int64_t ld)
 {
     const int64_t least = order == WISP_ROW_MAJOR ? x->width : x->nrows;
-    if (!data || ld < least)
+    if (ld < least)
         return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "an array with leading dimension %lld; at least %lld is needed",
                              (long long)ld, (long long)least);
     return WISP_OK;
@@ -240,7 +258,9 @@ static size_t user_at(const wisp_blk *x, wisp_order order, int64_t row, int colu
 
 wisp_status wisp_blk_put(wisp_blk *x, wisp_order order, const void *data, int64_t ld)
 {
-    wisp_status status = check_user_array(x, order, data, ld);
+    WISP_NEED(NULL, x);
+    WISP_NEED(x->ctx, data);
+    wisp_status status = check_user_array(x, order, ld);
     if (status != WISP_OK) return status;
     const size_t size = wisp_type_size(x->type);
 #pragma omp parallel for num_threads(x->ctx->threads) schedule(static) if (x->nrows * x->width > WISP__SMALL)
@@ -252,7 +272,9 @@ wisp_status wisp_blk_put(wisp_blk *x, wisp_order order, const void *data, int64_
 
 wisp_status wisp_blk_get(const wisp_blk *x, wisp_order order, void *data, int64_t ld)
 {
-    wisp_status status = check_user_array(x, order, data, ld);
+    WISP_NEED(NULL, x);
+    WISP_NEED(x->ctx, data);
+    wisp_status status = check_user_array(x, order, ld);
     if (status != WISP_OK) return status;
     const size_t size = wisp_type_size(x->type);
 #pragma omp parallel for num_threads(x->ctx->threads) schedule(static) if (x->nrows * x->width > WISP__SMALL)

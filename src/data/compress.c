@@ -62,7 +62,9 @@ static wisp_status search_rows(void *arg, wisp__row_reader *reader, int64_t begi
     wisp_status status = WISP_OK;
     for (int64_t i = begin; i < end && !atomic_load(&s->no_use); i++) {
         int n;
-        WISP_TRY(wisp__read_row(reader, A->ctx, wisp__map_user(A->map, wisp__look_place(s->look, i)), &n));
+        const int64_t user = wisp__map_user(A->map, wisp__look_place(s->look, i));
+        WISP_TRY(wisp__read_row(reader, A->ctx, user, &n));
+        if (s->look->len) WISP_TRY(wisp__same_count(A->ctx, user, reader->raw, s->look->len[user]));
         if (n > room || !string) {
             wisp_free(A->ctx, string);
             room = n + n / 2;

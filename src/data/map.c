@@ -3,7 +3,9 @@
 
 wisp_status wisp_map_create(wisp_map **out, wisp_ctx *ctx, int64_t rows)
 {
+    WISP_NEED(ctx, out);
     *out = NULL;
+    WISP_NEED(NULL, ctx);
     if (rows < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a map of %lld rows", (long long)rows);
     if (rows > ctx->index_limit)
         return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "%lld rows are more than one process can index (%lld)",
@@ -34,9 +36,9 @@ void wisp_map_free(wisp_map *map)
     wisp_free(map->ctx, map);
 }
 
-int64_t wisp_map_rows(const wisp_map *map) { return map->rows; }
+int64_t wisp_map_rows(const wisp_map *map) { return map ? map->rows : 0; }
 
-int wisp_map_is_natural(const wisp_map *map) { return map->position == NULL; }
+int wisp_map_is_natural(const wisp_map *map) { return map && map->position == NULL; }
 
 typedef struct {
     int32_t len, row;

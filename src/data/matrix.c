@@ -55,6 +55,9 @@ int64_t wisp__mat_bytes(const wisp_mat *A, bool all)
 
 void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
 {
+    if (!info) return;
+    *info = (wisp_mat_info){0};
+    if (!A) return;
     *info = (wisp_mat_info){.rows = A->rows,
                             .cols = A->cols,
                             .nnz = A->local.nnz,
@@ -68,11 +71,11 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
                             .work_blocks = A->grid.blocks};
 }
 
-wisp_map *wisp_mat_map(const wisp_mat *A) { return A->map; }
+wisp_map *wisp_mat_map(const wisp_mat *A) { return A ? A->map : NULL; }
 
-wisp_map *wisp_mat_col_map(const wisp_mat *A) { return A->col_map; }
+wisp_map *wisp_mat_col_map(const wisp_mat *A) { return A ? A->col_map : NULL; }
 
-wisp_ctx *wisp_mat_ctx(const wisp_mat *A) { return A->ctx; }
+wisp_ctx *wisp_mat_ctx(const wisp_mat *A) { return A ? A->ctx : NULL; }
 
 /* ---- properties ------------------------------------------------------------------------------ */
 
@@ -213,6 +216,8 @@ static void props_thread(void *arg, int thread, int threads)
 
 wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
 {
+    WISP_NEED(NULL, A);
+    WISP_NEED(A->ctx, props);
     if (A->half) {
         *props = A->half->props;
         return WISP_OK;
@@ -236,6 +241,8 @@ wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
 
 wisp_status wisp_mat_row_histogram(const wisp_mat *A, int64_t *hist, int bins)
 {
+    WISP_NEED(NULL, A);
+    WISP_NEED(A->ctx, hist);
     if (bins < 1) return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "a histogram of %d bins", bins);
     for (int i = 0; i < bins; i++) hist[i] = 0;
     for (int64_t i = 0; i < A->rows; i++) hist[WISP__MIN(wisp__row_len(&A->local, i), bins - 1)]++;
@@ -244,6 +251,8 @@ wisp_status wisp_mat_row_histogram(const wisp_mat *A, int64_t *hist, int bins)
 
 wisp_status wisp_mat_fill_in(const wisp_mat *A, int C, int64_t sigma, double *ratio)
 {
+    WISP_NEED(NULL, A);
+    WISP_NEED(A->ctx, ratio);
     wisp_ctx *ctx = A->ctx;
     if (C < 1 || C > K_MAX_C || (C & (C - 1)) || sigma < 1 || (sigma > 1 && sigma % C))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG,

@@ -41,9 +41,7 @@ static wisp_status read_rows(void *arg, wisp__row_reader *reader, int64_t begin,
         int n;
         wisp_status status = read_columns(r, reader, i, &n);
         if (status != WISP_OK) return status;
-        if (n != r->graph->row_len[i])
-            return wisp_ctx_fail(r->ctx, WISP_ERR_CALLBACK, "row %lld has another number of entries than before",
-                                 (long long)i);
+        if ((status = wisp__same_count(r->ctx, i, n, r->graph->row_len[i])) != WISP_OK) return status;
         int32_t *col = r->graph->col + r->graph->chunk[i];
         for (int e = 0; e < n; e++) col[e] = (int32_t)reader->col[e];
     }

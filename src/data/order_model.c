@@ -154,6 +154,8 @@ void wisp__band_traffic(int64_t reach, int64_t row_bytes, double entries, int64_
 
 wisp_status wisp_mat_gather(const wisp_mat *A, wisp_type type, int width, wisp_gather *g)
 {
+    WISP_NEED(NULL, A);
+    WISP_NEED(A->ctx, g);
     wisp__caches caches;
     wisp__traffic t;
     const wisp__walk w = {.s = &A->local,

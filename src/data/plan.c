@@ -270,7 +270,7 @@ enum { ROWS = 1 << 20, RUN = 1 << 12, ENTRIES = 1 << 24 };
 static wisp__look choose_look(int64_t rows)
 {
     if (rows <= ROWS) return wisp__look_at_all(rows);
-    return (wisp__look){ROWS, RUN, (rows - RUN) / (ROWS / RUN - 1)};
+    return (wisp__look){ROWS, RUN, (rows - RUN) / (ROWS / RUN - 1), NULL};
 }
 
 typedef struct {
@@ -363,10 +363,13 @@ out:
 
 wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_mat_info *info)
 {
+    WISP_NEED(ctx, info);
     const wisp_mat_opts o = opts ? *opts : (wisp_mat_opts){0};
     guess g = {.A = {.ctx = ctx}, .o = &o};
     way w = {.A = &g.A, .src = src};
     wisp_status status;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, src);
     WISP_TRY(wisp__src_check(ctx, src));
     WISP_TRY(wisp__mat_shape(ctx, src, &o, &g.A));
     WISP_TRY(begin(&g, &w));

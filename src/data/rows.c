@@ -34,6 +34,15 @@ wisp_status wisp__count_row(wisp_ctx *ctx, const wisp_src *src, int64_t row, int
     return WISP_OK;
 }
 
+wisp_status wisp__same_count(wisp_ctx *ctx, int64_t row, int raw, int32_t counted)
+{
+    if (raw == counted) return WISP_OK;
+    return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK,
+                         "row %lld: the row callback gave %d entries, and %d when it counted them; each call must give "
+                         "the same row",
+                         (long long)row, raw, counted);
+}
+
 static int by_column(const void *a, const void *b)
 {
     const wisp__entry *x = a, *y = b;
@@ -59,7 +68,7 @@ static void sort_entries(wisp__entry *e, int n)
 wisp_status wisp__read_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int *n_out)
 {
     const wisp_src *src = r->src;
-    const int n = src->row(src->arg, row, r->col, r->val);
+    const int n = r->raw = src->row(src->arg, row, r->col, r->val);
     if (n < 0 || n > src->max_row)
         return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the row callback failed at row %lld", (long long)row);
     for (int k = 0; k < n; k++) {

@@ -17,6 +17,7 @@ typedef struct {
     wisp__entry *entry;
     wisp_scalar *sum; /* [n] values of the merged row */
     int32_t *merged;  /* [n] columns of the merged row */
+    int raw;          /* entries of the row as the source gave it, duplicates too */
 } wisp__row_reader;
 
 wisp_status wisp__row_reader_open(wisp__row_reader *r, wisp_ctx *ctx, const wisp_src *src, const wisp_map *col_map);
@@ -25,6 +26,8 @@ void wisp__row_reader_close(wisp__row_reader *r, wisp_ctx *ctx);
 wisp_status wisp__read_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int *n);
 /* The number of entries that a source announces for a row, checked. */
 wisp_status wisp__count_row(wisp_ctx *ctx, const wisp_src *src, int64_t row, int32_t *n);
+/* Refuses a row that has another number of entries (duplicates count) than when it was counted. */
+wisp_status wisp__same_count(wisp_ctx *ctx, int64_t row, int raw, int32_t counted);
 
 enum { WISP__PIECE = 1024 }; /* rows of a unit of work, usually; a multiple of every C */
 /* Runs fn(arg, reader, begin, end) over [0, n) in parallel, in pieces of `piece` (a static share a thread), with

@@ -59,6 +59,8 @@ out:
 
 wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src)
 {
+    WISP_NEED(NULL, A);
+    WISP_NEED(A->ctx, src);
     wisp_status status;
     WISP_TRY(wisp__src_check(A->ctx, src));
     if (src->rows != A->rows || src->cols != A->cols || A->local.borrowed ||

@@ -111,22 +111,38 @@ static wisp_status checked(const char *op, wisp_blk *y, const wisp_scalar *a, co
 
 static const wisp_scalar one = {1, 0};
 
-wisp_status wisp_copy(wisp_blk *y, const wisp_blk *x) { return checked("copy", y, &one, x, NULL, false); }
+wisp_status wisp_copy(wisp_blk *y, const wisp_blk *x)
+{
+    WISP_NEED(wisp_blk_ctx(x), y);
+    WISP_NEED(y->ctx, x);
+    return checked("copy", y, &one, x, NULL, false);
+}
 
 wisp_status wisp_axpy(wisp_blk *y, wisp_scalar alpha, const wisp_blk *x)
 {
+    WISP_NEED(wisp_blk_ctx(x), y);
+    WISP_NEED(y->ctx, x);
     return checked("axpy", y, &alpha, x, &one, false);
 }
 
 wisp_status wisp_axpby(wisp_blk *y, wisp_scalar alpha, const wisp_blk *x, wisp_scalar beta)
 {
+    WISP_NEED(wisp_blk_ctx(x), y);
+    WISP_NEED(y->ctx, x);
     return checked("axpby", y, &alpha, x, &beta, false);
 }
 
-wisp_status wisp_scal(wisp_blk *x, wisp_scalar alpha) { return checked("scal", x, &alpha, x, NULL, false); }
+wisp_status wisp_scal(wisp_blk *x, wisp_scalar alpha)
+{
+    WISP_NEED(NULL, x);
+    return checked("scal", x, &alpha, x, NULL, false);
+}
 
 wisp_status wisp_vaxpy(wisp_blk *y, const wisp_scalar *alpha, const wisp_blk *x)
 {
+    WISP_NEED(wisp_blk_ctx(x), y);
+    WISP_NEED(y->ctx, x);
+    WISP_NEED(y->ctx, alpha);
     wisp_scalar *ones = NULL;
     wisp_status status = wisp__alloc_raw(y->ctx, &ones, (size_t)y->width, sizeof *ones);
     if (status != WISP_OK) return status;
@@ -138,10 +154,19 @@ wisp_status wisp_vaxpy(wisp_blk *y, const wisp_scalar *alpha, const wisp_blk *x)
 
 wisp_status wisp_vaxpby(wisp_blk *y, const wisp_scalar *alpha, const wisp_blk *x, const wisp_scalar *beta)
 {
+    WISP_NEED(wisp_blk_ctx(x), y);
+    WISP_NEED(y->ctx, x);
+    WISP_NEED(y->ctx, alpha);
+    WISP_NEED(y->ctx, beta);
     return checked("vaxpby", y, alpha, x, beta, true);
 }
 
-wisp_status wisp_vscal(wisp_blk *x, const wisp_scalar *alpha) { return checked("vscal", x, alpha, x, NULL, true); }
+wisp_status wisp_vscal(wisp_blk *x, const wisp_scalar *alpha)
+{
+    WISP_NEED(NULL, x);
+    WISP_NEED(x->ctx, alpha);
+    return checked("vscal", x, alpha, x, NULL, true);
+}
 
 /* ---- dots ------------------------------------------------------------------------------------ */
 
@@ -226,11 +251,17 @@ static wisp_status checked_dot(const wisp_blk *x, const wisp_blk *y, dot_fn fn, 
 
 wisp_status wisp_dot(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot)
 {
+    WISP_NEED(wisp_blk_ctx(y), x);
+    WISP_NEED(x->ctx, y);
+    WISP_NEED(x->ctx, dot);
     return checked_dot(x, y, plain_dot, dot);
 }
 
 wisp_status wisp_dot_kahan(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot)
 {
+    WISP_NEED(wisp_blk_ctx(y), x);
+    WISP_NEED(x->ctx, y);
+    WISP_NEED(x->ctx, dot);
     return checked_dot(x, y, kahan_dot, dot);
 }
 
@@ -246,6 +277,16 @@ out:
     return status;
 }
 
-wisp_status wisp_norm(const wisp_blk *x, double *norm) { return norms(x, plain_dot, norm); }
+wisp_status wisp_norm(const wisp_blk *x, double *norm)
+{
+    WISP_NEED(NULL, x);
+    WISP_NEED(x->ctx, norm);
+    return norms(x, plain_dot, norm);
+}
 
-wisp_status wisp_norm_kahan(const wisp_blk *x, double *norm) { return norms(x, kahan_dot, norm); }
+wisp_status wisp_norm_kahan(const wisp_blk *x, double *norm)
+{
+    WISP_NEED(NULL, x);
+    WISP_NEED(x->ctx, norm);
+    return norms(x, kahan_dot, norm);
+}

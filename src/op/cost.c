@@ -20,7 +20,9 @@ static double flops_per_element(wisp_type type, unsigned terms)
 
 wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsigned terms, wisp_cost *cost)
 {
+    WISP_NEED(wisp_mat_ctx(A), cost);
     *cost = (wisp_cost){0};
+    WISP_NEED(NULL, A);
     if (type == WISP_DEFAULT) type = A->type;
     if (!wisp__type_ok(type) || wisp__combo_of(A->type, type) == WISP__COMBOS || width < 1)
         return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "cost: no product of a %s matrix with %s blocks of width %d",

@@ -251,6 +251,9 @@ out:
 
 wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wisp_mpk_opts *opts)
 {
+    WISP_NEED(wisp_mat_ctx(A), v);
+    WISP_NEED(NULL, A);
+    WISP_NEED(A->ctx, opts);
     mpk m = {.A = A, .v = v, .stored = stored, .o = opts, .depth = 1};
     const int steps = opts->steps;
     wisp_status status;
@@ -289,7 +292,7 @@ out:
 int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth)
 {
     enum { DOTS = 6, GRAPH = 400 }; /* numbers of a column; bytes of a block in graph and orders */
-    if (width < 1 || !wisp__type_ok(type)) return 0;
+    if (rows < 0 || width < 1 || depth < 0 || !wisp__type_ok(type)) return 0;
     if (depth == 0) depth = TURN;
     const int64_t per = wisp__rows_per_wide_block(rows, (int64_t)wisp_type_size(type) * width);
     const int64_t blocks = (rows + per - 1) / per;

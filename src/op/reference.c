@@ -78,7 +78,10 @@ wisp_status wisp_reference_create(wisp_reference **out, wisp_ctx *ctx, const wis
     wisp_mat *A = NULL;
     wisp_status status;
     int n = 0;
+    WISP_NEED(ctx, out);
     *out = NULL;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, src);
     while (n < 6 && 1 << n != width) n++;
     if (n == 6 || !wisp__type_is_double(src->type) || src->rows != src->cols)
         return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
@@ -113,6 +116,8 @@ static void step_thread(void *arg, int thread, int threads)
 
 wisp_status wisp_reference_step(wisp_reference *r, double alpha, double center, double beta, wisp_scalar *dot)
 {
+    WISP_NEED(NULL, r);
+    WISP_NEED(r->ctx, dot);
     r->p = (wisp__reference_params){r->rowptr, r->col, r->val, r->v, r->w, alpha, center, beta};
     const bool whole = wisp__team_run(r->ctx, step_thread, r);
     memset(dot, 0, 2 * (size_t)r->width * sizeof *dot);

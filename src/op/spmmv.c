@@ -27,6 +27,9 @@ wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const 
 {
     static const wisp_aug plain = {0};
     const wisp_aug *aug = aug_or_null ? aug_or_null : &plain;
+    WISP_NEED(wisp_mat_ctx(A), y);
+    WISP_NEED(wisp_blk_ctx(y), A);
+    WISP_NEED(A->ctx, x);
     wisp_ctx *ctx = A->ctx;
     char *scratch;
     wisp__chain chain;

@@ -3,8 +3,8 @@
    of the blocks' parts has all four sums. For V X, a row of X becomes two real rows, x and i x. */
 #include "op.h"
 
-static wisp_status check(const char *op, const wisp_blk *V, const wisp_blk *W, const wisp_scalar *X, int64_t ldx,
-                         wisp_scalar alpha, wisp_scalar beta)
+static wisp_status check(const char *op, const wisp_blk *V, const wisp_blk *W, int64_t ldx, wisp_scalar alpha,
+                         wisp_scalar beta)
 {
     wisp_ctx *ctx = V->ctx;
     if (V->map != W->map || V->type != W->type || V->nrows != W->nrows || V->first_row != W->first_row)
@@ -12,7 +12,7 @@ static wisp_status check(const char *op, const wisp_blk *V, const wisp_blk *W, c
                              "%s: blocks of %lld %s and %lld %s rows%s must have one map, type and rows", op,
                              (long long)V->nrows, wisp_type_name(V->type), (long long)W->nrows, wisp_type_name(W->type),
                              V->map == W->map ? "" : " on different maps");
-    if (!X || ldx < W->width)
+    if (ldx < W->width)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: X with a leading dimension of %lld; at least %d is needed", op,
                              (long long)ldx, W->width);
     if (!wisp_type_is_complex(V->type) && (alpha.im != 0 || beta.im != 0))
@@ -56,11 +56,14 @@ wisp_status wisp_tsm_gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const 
                           wisp_scalar beta, unsigned flags)
 {
     enum { SUMS = 1 << 18, FEW = 64, STRIPS = 4 };
+    WISP_NEED(wisp_blk_ctx(W), V);
+    WISP_NEED(V->ctx, W);
+    WISP_NEED(V->ctx, X);
     wisp_ctx *ctx = V->ctx;
     wisp_status status;
     if (flags & ~(unsigned)WISP_KAHAN)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "tsm_gram: unknown flags 0x%x", flags & ~(unsigned)WISP_KAHAN);
-    WISP_TRY(check("tsm_gram", V, W, X, ldx, alpha, beta));
+    WISP_TRY(check("tsm_gram", V, W, ldx, alpha, beta));
     const bool compensated = flags & WISP_KAHAN;
     const int parts = wisp__parts(V->type);
     const wisp__gram_params p = {V->data,  W->data,          V->stride * parts, W->stride * parts,
@@ -122,9 +125,12 @@ wisp_status wisp_tsm_update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, c
                             wisp_scalar beta)
 {
     enum { LINE_REALS = 16 };
+    WISP_NEED(wisp_blk_ctx(V), W);
+    WISP_NEED(W->ctx, V);
+    WISP_NEED(W->ctx, X);
     wisp_ctx *ctx = W->ctx;
     wisp_status status;
-    WISP_TRY(check("tsm_update", V, W, X, ldx, alpha, beta));
+    WISP_TRY(check("tsm_update", V, W, ldx, alpha, beta));
     const bool in_place = W->data == V->data && W->stride == V->stride && W->width <= V->width;
     if (!wisp_type_is_complex(V->type))
         for (int i = 0; i < V->width; i++)

@@ -238,7 +238,9 @@ wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds
     wisp_ctx *ctx = wisp_mat_ctx(A);
     wisp_mat_props props;
     wisp_mat_info info;
+    WISP_NEED(ctx, bounds);
     *bounds = (wisp_bounds){0};
+    WISP_NEED(NULL, A);
     if (method != WISP_BOUNDS_LANCZOS && method != WISP_BOUNDS_GERSHGORIN)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG,
                              "bounds are found by the Lanczos or the Gershgorin method, not by method %d", (int)method);

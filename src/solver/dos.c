@@ -95,6 +95,9 @@ static double combine(const choice *c, const double *value, int64_t stride, doub
 wisp_status wisp_moments_mean(wisp_ctx *ctx, const wisp_moments *m, double *mean, double *error)
 {
     wisp_eval_opts full;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, m);
+    WISP_NEED(ctx, mean);
     wisp_status status = check(ctx, m, NULL, -1, &full);
     if (status != WISP_OK) return status;
     choice all = choose(m, -1);
@@ -202,6 +205,13 @@ wisp_status wisp_dos(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts 
     wisp_status status = WISP_OK;
     wisp_eval_opts full;
     double *g = NULL;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, m);
+    if (points < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a density of states at %lld points", (long long)points);
+    if (points > 0) {
+        WISP_NEED(ctx, energy);
+        WISP_NEED(ctx, dos);
+    }
     WISP_TRY(check(ctx, m, opts, vector, &full));
     for (int64_t i = 0; i < points; i++)
         if (isnan(energy[i])) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "energy number %lld is NaN", (long long)i);
@@ -229,6 +239,9 @@ wisp_status wisp_count(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opt
     wisp_status status = WISP_OK;
     wisp_eval_opts full;
     double *g = NULL, *value = NULL;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, m);
+    WISP_NEED(ctx, count);
     WISP_TRY(check(ctx, m, opts, vector, &full));
     if (!(a <= b)) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "interval: %g to %g is empty", a, b);
     choice chosen = choose(m, vector);
@@ -260,6 +273,7 @@ int64_t wisp_moments_for(double halfwidth, double resolution)
 
 void wisp_energies(const wisp_bounds *bounds, int64_t points, double *energy)
 {
+    if (!bounds || !energy) return;
     for (int64_t i = 0; i < points; i++)
         energy[i] = bounds->center - bounds->halfwidth * cos(pi * ((double)i + 0.5) / (double)points);
 }

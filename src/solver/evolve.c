@@ -50,7 +50,7 @@ static wisp_status check(evolution *s)
     if (!wisp_type_is_complex(type))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: psi is %s; it must be complex, also with a real matrix",
                              wisp_type_name(type));
-    if (s->times < 0 || (s->times > 0 && !s->time)) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: no times given");
+    if (s->times < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: %lld times", (long long)s->times);
     for (int64_t i = 0; i < s->times; i++)
         if (!isfinite(s->time[i]))
             return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: time %lld is %g", (long long)i, s->time[i]);
@@ -58,6 +58,8 @@ static wisp_status check(evolution *s)
     if (!(o->tolerance > 0) || !(o->tolerance < 1))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: tolerance %g, it must lie between 0 and 1", o->tolerance);
     if (o->powers < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: powers %d, at least 1 is needed", o->powers);
+    if (o->cache_budget < 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: a cache budget of %lld bytes", (long long)o->cache_budget);
     if (o->at_once < 0 || o->at_once > MOST_AT_ONCE)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: %d times at once; it is 1 to %d", o->at_once, MOST_AT_ONCE);
     s->depth = o->powers; /* 0: chosen */
@@ -268,9 +270,12 @@ wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int
 {
     wisp_status status = WISP_OK;
     wisp_evolution unused;
+    WISP_NEED(wisp_blk_ctx(psi), A);
     wisp_ctx *ctx = wisp_mat_ctx(A);
+    WISP_NEED(ctx, psi);
     evolution s = {.ctx = ctx, .A = A, .o = opts ? *opts : (wisp_evolve_opts){0}, .e = e ? e : &unused};
     *s.e = (wisp_evolution){.powers = 1};
+    if (times > 0) WISP_NEED(ctx, time);
     s.times = times, s.time = time, s.psi = psi;
     WISP_TRY(check(&s));
     double before = wisp__now();

@@ -275,8 +275,10 @@ wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *op
     wisp_ctx *ctx = wisp_mat_ctx(A);
     wisp_kpm_opts full;
     wisp_mat_info info;
-    wisp_mat_get_info(A, &info);
+    WISP_NEED(ctx, m);
     memset(m, 0, sizeof *m);
+    WISP_NEED(NULL, A);
+    wisp_mat_get_info(A, &info);
     WISP_TRY(wisp__kpm_options(&full, A, opts));
     WISP_TRY(describe(m, ctx, &info, &full));
     wisp_cost sweep; /* of one vector: table I of the paper, whatever the variant */

@@ -34,7 +34,8 @@ int wisp_kpm_width(wisp_type matrix_type, int64_t rows, const wisp_kpm_opts *opt
 {
     wisp_kpm_opts full;
     fill_defaults(&full, matrix_type, opts);
-    return wisp__kpm_width(&full, wisp__kpm_vectors(&full, rows));
+    const int width = wisp__kpm_width(&full, wisp__kpm_vectors(&full, rows));
+    return width > 0 ? width : 1;
 }
 
 /* Steps of a call, of which as many are interleaved as wisp_mpk finds best, if that has so many calls at least to find

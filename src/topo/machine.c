@@ -127,6 +127,8 @@ static void place_thread(void *arg, int thread, int threads)
 
 wisp_status wisp_ctx_placement(wisp_ctx *ctx, int *cpu)
 {
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, cpu);
     for (int i = 0; i < ctx->threads; i++) cpu[i] = -1;
     wisp__team_run(ctx, place_thread, cpu);
     return WISP_OK;

@@ -71,24 +71,36 @@ static int cpu_order(const cpu_set_t *allowed, int *cpu, int max, bool *one_node
     return n;
 }
 
-static int threads_wanted(const wisp_ctx *ctx, int cpus)
+/* More than machines have, and as many as a process may well start. */
+enum { MOST_THREADS = 4096 };
+
+/* The first number above 0: of the options, then of the environment. */
+static wisp_status threads_wanted(wisp_ctx *ctx, int cpus, int *threads)
 {
-    int threads = ctx->opts.threads;
-    const char *env;
-    if (threads <= 0 && (env = getenv("OMP_NUM_THREADS"))) threads = atoi(env);
-    if (threads <= 0 && (env = getenv("SLURM_CPUS_PER_TASK"))) threads = atoi(env);
-    return threads > 0 ? threads : cpus;
+    static const char *const variable[] = {"OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"};
+    long wanted = ctx->opts.threads;
+    const char *env, *from = "";
+    if (wanted < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%ld threads; 0 is for as many as there are cores", wanted);
+    for (size_t i = 0; i < sizeof variable / sizeof *variable && wanted <= 0; i++)
+        if ((env = getenv(variable[i]))) wanted = strtol(env, NULL, 10), from = variable[i];
+    if (wanted > MOST_THREADS)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s%s%ld threads are too many; take at most %d, or one for each core",
+                             from, *from ? ": " : "", wanted, MOST_THREADS);
+    *threads = wanted > 0 ? (int)wanted : cpus;
+    return WISP_OK;
 }
 
-void wisp__team_open(wisp_ctx *ctx)
+wisp_status wisp__team_open(wisp_ctx *ctx)
 {
-    int cpus = allowed_cpus(&ctx->allowed_cpus), threads = threads_wanted(ctx, cpus);
+    int cpus = allowed_cpus(&ctx->allowed_cpus), threads = 0;
+    const wisp_status status = threads_wanted(ctx, cpus, &threads);
+    if (status != WISP_OK) return status;
     ctx->threads = threads;
     if (threads > cpus)
         wisp_ctx_log(ctx, WISP_LOG_WARN, "%d threads on %d cores: they will wait for each other; use at most %d",
                      threads, cpus, cpus);
     int *cpu = malloc((size_t)cpus * sizeof *cpu);
-    if (!cpu) return; /* unpinned is slower, not wrong */
+    if (!cpu) return WISP_OK; /* unpinned is slower, not wrong */
     int n = cpu_order(&ctx->allowed_cpus, cpu, cpus, &ctx->one_node);
     const bool pin = !(ctx->opts.no_pin || threads == 1 || threads > cpus || getenv("OMP_PROC_BIND"));
     ctx->pinned = pin && n >= threads;
@@ -102,6 +114,7 @@ void wisp__team_open(wisp_ctx *ctx)
         }
     }
     free(cpu);
+    return WISP_OK;
 }
 
 void wisp__team_close(wisp_ctx *ctx)

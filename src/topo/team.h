@@ -17,7 +17,7 @@ static inline bool wisp__run_some(wisp_ctx *ctx, bool little, wisp__team_fn fn, 
 }
 
 /* Chooses ctx->threads and pins them, one per core, unless the user or OpenMP placed them. */
-void wisp__team_open(wisp_ctx *ctx);
+wisp_status wisp__team_open(wisp_ctx *ctx);
 void wisp__team_close(wisp_ctx *ctx); /* lets the threads go where they could before */
 
 /* Part `i` of `parts` of [0, n): its begin; its end is the begin of part i + 1. */

@@ -31,9 +31,10 @@ static wisp_status unknown_name(wisp_ctx *ctx, const char *spec, int length)
 
 wisp_status wisp_src_open_gallery(wisp_src *src, wisp_ctx *ctx, const char *spec)
 {
-    if (!ctx) return WISP_ERR_ARG;
-    if (!src || !spec) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_gallery: src and spec must not be NULL");
+    WISP_NEED(ctx, src);
     *src = (wisp_src){0};
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, spec);
     size_t length = strcspn(spec, ":");
     for (int i = 0; i < ENTRIES; i++) {
         const wisp__gal_entry *e = entries[i];

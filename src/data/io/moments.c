@@ -25,6 +25,8 @@ static char *label(const char *text)
 
 wisp_status wisp_moments_label(wisp_ctx *ctx, wisp_moments *m, const char *matrix, const char *command)
 {
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, m);
     char *new_matrix = label(matrix), *new_command = label(command);
     if ((matrix && !new_matrix) || (command && !new_command)) {
         free(new_matrix);

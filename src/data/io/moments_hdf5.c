@@ -20,6 +20,7 @@ wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *
 wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
 {
     (void)path;
+    WISP_NEED(ctx, m);
     *m = (wisp_moments){0};
     return without_hdf5(ctx);
 }
@@ -188,6 +189,9 @@ wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *
     void *image = NULL;
     size_t size = 0;
     wisp__out out_file = {0};
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, m);
+    WISP_NEED(ctx, path);
     if (!m->mu || m->vectors < 1 || m->n < 1)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: there are no moments to save: no vector was completed", path);
     quiet q = be_quiet();
@@ -394,7 +398,10 @@ wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
 {
     wisp_status status = WISP_OK;
     reader r = {ctx, path, -1};
+    WISP_NEED(ctx, m);
     *m = (wisp_moments){0};
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, path);
     quiet q = be_quiet();
     WISP_TRY(open_reader(&r));
     WISP_TRY(check_format(&r, m));

@@ -37,8 +37,10 @@ static wisp_status read_any(wisp_src *src, wisp_ctx *ctx, const wisp__input *in)
 
 wisp_status wisp_src_open_file(wisp_src *src, wisp_ctx *ctx, const char *path)
 {
-    if (!src || !ctx || !path) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_file: an argument is NULL");
+    WISP_NEED(ctx, src);
     memset(src, 0, sizeof *src);
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, path);
     char text[128];
     struct stat st;
     wisp__input in = {.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC), .size = -1};
@@ -84,8 +86,10 @@ static wisp_status unknown_name(wisp_ctx *ctx, const char *name, size_t length)
 
 wisp_status wisp_src_open(wisp_src *src, wisp_ctx *ctx, const char *name)
 {
-    if (!src || !ctx || !name) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open: an argument is NULL");
+    WISP_NEED(ctx, src);
     memset(src, 0, sizeof *src);
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, name);
     struct stat st;
     bool missing = stat(name, &st) && (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG);
     size_t length = strcspn(name, ":");
@@ -149,14 +153,18 @@ static wisp_status check_user(wisp_ctx *ctx, int64_t rows, int64_t cols, const i
 wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t cols,
                               const int64_t *rowptr, const int64_t *col, const void *val)
 {
-    if (!src || !ctx || !rowptr) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: an argument is NULL");
+    WISP_NEED(ctx, src);
     memset(src, 0, sizeof *src);
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, rowptr);
     if (!wisp__type_ok(type)) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: a type of values is needed");
     if (rows < 0 || cols < 0)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: %lld rows, %lld columns", (long long)rows,
                              (long long)cols);
-    if (rowptr[rows] > 0 && (!col || !val))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: entries without columns or values");
+    if (rowptr[rows] > 0) {
+        WISP_NEED(ctx, col);
+        WISP_NEED(ctx, val);
+    }
     int64_t max_row;
     wisp_status status = check_user(ctx, rows, cols, rowptr, col, &max_row);
     user_crs *u;

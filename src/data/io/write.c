@@ -255,8 +255,10 @@ out:
 wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const char *path, const wisp_write_opts *opts)
 {
     static const wisp_write_opts none;
-    if (!src || !ctx || !path || !src->row)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_write: an argument is NULL");
+    WISP_NEED(ctx, src);
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, path);
+    WISP_NEED(ctx, src->row);
     if (!wisp__type_ok(src->type)) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_write: the source has no type");
     if (!opts) opts = &none;
     struct stat st;
