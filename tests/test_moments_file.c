@@ -77,7 +77,8 @@ static wisp_moments sample(wisp_trace trace, int64_t vectors, int64_t n)
                       .version = "0.0.7"};
     ref_rng r = {12};
     m.mu = calloc((size_t)(n * vectors), sizeof *m.mu);
-    for (int64_t i = 0; i < n * vectors; i++) m.mu[i] = ref_uniform(&r);
+    for (int64_t i = 0; i < n * vectors; i++)
+        m.mu[i] = i % n ? ref_uniform(&r) : trace == WISP_TRACE_SITES ? 1 : (double)m.rows; /* mu_0 is exact */
     if (trace != WISP_TRACE_SITES) return m;
     m.sites = calloc((size_t)vectors, sizeof *m.sites);
     for (int64_t v = 0; v < vectors; v++) m.sites[v] = 49 - v;
@@ -181,11 +182,11 @@ static void put_set(hid_t file, const char *name, hid_t type, int rank, hsize_t 
     H5Sclose(space);
 }
 
-static const double numbers[12] = {1, 2, 3, 4, 5, 6, 7, NAN, 9, 10, 11, 12};
+static const double numbers[12] = {1, 0.2, 0.3, 0.4, 1, 0.6, 0.7, NAN, 1, 0.1, 0.1, 0.2};
 static const int64_t rows[4] = {0, 1, 2, 50};
 static const double negative = -1, zero = 0, infinity = HUGE_VAL;
 static const int64_t none = 0;
-static const int two = 2;
+static const int two = 2, three = 3;
 
 static void damage(hid_t h, int which)
 {
@@ -203,7 +204,7 @@ static void damage(hid_t h, int which)
     case 10: put_set(h, "sites", H5T_NATIVE_DOUBLE, 1, 4, 1, numbers); break;
     case 11: H5Adelete(h, "format"); break;
     case 12: put_text(h, "format", "something else"); break;
-    case 13: put(h, "format_version", H5T_NATIVE_INT, &two); break;
+    case 13: put(h, "format_version", H5T_NATIVE_INT, &three); break;
     case 14: H5Adelete(h, "halfwidth"); break;
     case 15: put(h, "halfwidth", H5T_NATIVE_DOUBLE, &zero); break;
     case 16: put(h, "center", H5T_NATIVE_DOUBLE, &infinity); break;
@@ -233,21 +234,21 @@ static const struct {
     {WISP_ERR_FORMAT, "moments has the wrong shape"},
     {WISP_ERR_FORMAT, "sites (dataset) is missing"},
     {WISP_ERR_FORMAT, "sites and moments differ in their number of vectors"},
-    {WISP_ERR_FORMAT, "sites names a row that the matrix does not have"},
+    {WISP_ERR_FORMAT, "sites names row 50; the matrix has rows 0 to 49"},
     {WISP_ERR_FORMAT, "sites is not a dataset of the right type"},
     {WISP_ERR_FORMAT, "not of moments"},
     {WISP_ERR_FORMAT, "not of moments"},
-    {WISP_ERR_UNSUPPORTED, "format version 2; this wisp reads 1"},
+    {WISP_ERR_UNSUPPORTED, "format version 3; this wisp reads 1 and 2"},
     {WISP_ERR_FORMAT, "halfwidth is missing"},
-    {WISP_ERR_FORMAT, "center and halfwidth are no interval"},
-    {WISP_ERR_FORMAT, "center and halfwidth are no interval"},
+    {WISP_ERR_FORMAT, "center or halfwidth is out of range"},
+    {WISP_ERR_FORMAT, "center or halfwidth is out of range"},
     {WISP_ERR_FORMAT, "rows is out of range"},
     {WISP_ERR_FORMAT, "rows has the wrong type"},
     {WISP_ERR_FORMAT, "trace has an unknown value"},
-    {WISP_ERR_FORMAT, "more than the one exact trace"},
+    {WISP_ERR_FORMAT, "4 vectors, and an exact trace is one"},
     {WISP_ERR_FORMAT, "variant is missing"},
-    {WISP_ERR_FORMAT, "type has an unknown value"},
-    {WISP_ERR_FORMAT, "seconds or flops is out of range"},
+    {WISP_ERR_FORMAT, "type is out of range"},
+    {WISP_ERR_FORMAT, "seconds or bounds_seconds is out of range"},
     {WISP_ERR_FORMAT, "matrix is not a text"},
     {WISP_ERR_FORMAT, "version is not a text"},
 };

@@ -1,6 +1,6 @@
 /* Moments files: HDF5, /moments [vectors][n] and /sites [vectors], all else as attributes of the root. */
-#include "../../base/base.h"
 #include "../../base/outfile.h"
+#include "moments.h"
 #include "config.h"
 
 #ifndef WISP_HAVE_HDF5
@@ -27,16 +27,18 @@ wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
 
 #else
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <hdf5.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
-enum { FORMAT_VERSION = 1, MOST_TEXT = 1 << 20 };
+/* Version 1 had no checksum. */
+enum { FORMAT_VERSION = 2, WITHOUT_CHECKSUM = 1, MOST_TEXT = 1 << 20 };
 static const char format_name[] = "wisp-moments";
 static const char units[] = "moments: <v|T_n((A - center)/halfwidth)|v>, without unit; center, halfwidth: the matrix's "
                             "own unit of energy; seconds: s; flops: floating-point operations";
@@ -83,21 +85,91 @@ static const field fields[] = {
 #undef AT
 enum { FIELDS = sizeof fields / sizeof fields[0] };
 
-/* HDF5 prints its errors by itself unless told otherwise; the caller's setting comes back afterwards. */
+/* ---- the checksum ----------------------------------------------------------------------------------- */
+
+/* CRC-32 (zlib's) of all that is read, in one form for every machine and HDF5: of each attribute of the table its name,
+   then its value; then version, vectors, n, moments, sites. Texts end with a zero byte, numbers are 8 bytes, little
+   endian: two's complement or IEEE double. A text that is missing is the byte 255. */
+static uLong add_text(uLong crc, const char *text)
+{
+    return text ? crc32_z(crc, (const Bytef *)text, strlen(text) + 1) : crc32_z(crc, (const Bytef *)"\xff", 1);
+}
+
+static uLong add_numbers(uLong crc, const void *number, int64_t count)
+{
+    enum { AT_ONCE = 512 };
+    uint64_t some[AT_ONCE];
+    for (int64_t done = 0; done < count; done += AT_ONCE) {
+        const size_t n = (size_t)WISP__MIN(count - done, AT_ONCE);
+        memcpy(some, (const char *)number + done * 8, n * sizeof *some);
+        for (size_t i = 0; i < n; i++) some[i] = htole64(some[i]);
+        crc = crc32_z(crc, (const Bytef *)some, n * sizeof *some);
+    }
+    return crc;
+}
+
+static uLong add_field(uLong crc, const field *f, const wisp_moments *m)
+{
+    const void *p = (const char *)m + f->offset;
+    crc = add_text(crc, f->name);
+    switch (f->kind) {
+    case INTEGER:
+    case UNSIGNED:
+    case NUMBER: return add_numbers(crc, p, 1);
+    case WHOLE:
+    case WHOLE_OR_1: return add_numbers(crc, &(int64_t){*(const int *)p}, 1);
+    case WORD: return add_text(crc, f->words[*(const int *)p]);
+    case TEXT: return add_text(crc, *(char *const *)p);
+    }
+    return crc;
+}
+
+static uint32_t checksum(const wisp_moments *m)
+{
+    uLong crc = crc32_z(0, NULL, 0);
+    for (int i = 0; i < FIELDS; i++) crc = add_field(crc, &fields[i], m);
+    crc = add_text(crc, m->version);
+    crc = add_numbers(crc, &m->vectors, 1);
+    crc = add_numbers(crc, &m->n, 1);
+    crc = add_numbers(crc, m->mu, m->vectors * m->n);
+    if (m->trace == WISP_TRACE_SITES) crc = add_numbers(crc, m->sites, m->vectors);
+    return (uint32_t)crc;
+}
+
+/* ---- HDF5's messages -------------------------------------------------------------------------------- */
+
+/* HDF5 prints its errors by itself unless told otherwise; the caller's setting comes back afterwards. That setting is
+   the process's (or, in some builds of HDF5, the thread's), and HDF5 need not bear several threads: one at a time. */
 typedef struct {
     H5E_auto2_t print;
     void *arg;
 } quiet;
 
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
 static quiet be_quiet(void)
 {
     quiet q = {NULL, NULL};
+    pthread_mutex_lock(&one_at_a_time);
     H5Eget_auto2(H5E_DEFAULT, &q.print, &q.arg);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     return q;
 }
 
-static void be_loud(quiet q) { H5Eset_auto2(H5E_DEFAULT, q.print, q.arg); }
+static void be_loud(quiet q)
+{
+    H5Eset_auto2(H5E_DEFAULT, q.print, q.arg);
+    pthread_mutex_unlock(&one_at_a_time);
+}
+
+static void end_quietly(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
+
+/* What HDF5 could not close of a damaged file it prints when the process ends: unless that is the setting then. */
+static void after_damage(void)
+{
+    static bool told;
+    if (!told) told = !atexit(end_quietly);
+}
 
 /* ---- writing: a file image in memory, which then goes to disk like every other output -------------- */
 
@@ -148,11 +220,12 @@ static int write_dataset(hid_t file, const char *name, hid_t type, int rank, con
 
 static int fill_file(hid_t file, const wisp_moments *m)
 {
-    int version = FORMAT_VERSION;
+    const int version = FORMAT_VERSION;
+    const uint32_t sum = checksum(m);
     hsize_t dims[2] = {(hsize_t)m->vectors, (hsize_t)m->n};
     int ok = write_text(file, "format", format_name) &&
              write_attribute(file, "format_version", H5T_NATIVE_INT, &version) && write_text(file, "units", units) &&
-             write_text(file, "version", m->version);
+             write_text(file, "version", m->version) && write_attribute(file, "checksum", H5T_NATIVE_UINT32, &sum);
     for (int i = 0; i < FIELDS && ok; i++) ok = write_field(file, &fields[i], m);
     ok = ok && write_dataset(file, "moments", H5T_NATIVE_DOUBLE, 2, dims, m->mu);
     if (m->trace == WISP_TRACE_SITES) ok = ok && write_dataset(file, "sites", H5T_NATIVE_INT64, 1, dims, m->sites);
@@ -294,22 +367,21 @@ static wisp_status read_field(const reader *r, const field *f, wisp_moments *m)
     return WISP_OK;
 }
 
-static wisp_status check_format(const reader *r, wisp_moments *m)
+static wisp_status check_format(const reader *r, wisp_moments *m, int *number)
 {
     wisp_status status = WISP_OK;
     char *text = NULL, *version = NULL;
-    int number = 0;
     WISP_TRY(read_text(r, "format", &text));
     if (!text || strcmp(text, format_name)) {
         status = wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s: an HDF5 file, but not of moments (no format \"%s\")",
                                r->path, format_name);
         goto out;
     }
-    WISP_TRY(read_attribute(r, "format_version", H5T_NATIVE_INT, &number));
-    if (number != FORMAT_VERSION) {
-        status =
-            wisp_ctx_fail(r->ctx, WISP_ERR_UNSUPPORTED, "%s: moments file of format version %d; this wisp reads %d",
-                          r->path, number, FORMAT_VERSION);
+    WISP_TRY(read_attribute(r, "format_version", H5T_NATIVE_INT, number));
+    if (*number != FORMAT_VERSION && *number != WITHOUT_CHECKSUM) {
+        status = wisp_ctx_fail(r->ctx, WISP_ERR_UNSUPPORTED,
+                               "%s: moments file of format version %d; this wisp reads %d and %d", r->path, *number,
+                               WITHOUT_CHECKSUM, FORMAT_VERSION);
         goto out;
     }
     WISP_TRY(read_text(r, "version", &version));
@@ -346,18 +418,6 @@ static wisp_status read_dataset(const reader *r, const char *name, int rank, hid
     return status;
 }
 
-static wisp_status check_values(const reader *r, const wisp_moments *m)
-{
-    const wisp_bounds *b = &m->bounds;
-    if (m->rows < 1 || m->nnz < 0) return bad(r, "is out of range", m->rows < 1 ? "rows" : "nnz");
-    if (!isfinite(b->center) || !isfinite(b->halfwidth) || !(b->halfwidth > 0))
-        return bad(r, "are no interval", "center and halfwidth");
-    if (m->type == WISP_DEFAULT) return bad(r, "has an unknown value", "type");
-    if (!(m->seconds >= 0) || !(m->flops >= 0) || !(m->bounds_seconds >= 0))
-        return bad(r, "is out of range", "seconds or flops");
-    return WISP_OK;
-}
-
 static wisp_status read_moments(const reader *r, wisp_moments *m)
 {
     wisp_status status = WISP_OK;
@@ -366,19 +426,28 @@ static wisp_status read_moments(const reader *r, wisp_moments *m)
     m->vectors = (int64_t)dims[0];
     m->n = (int64_t)dims[1];
     if (m->n < 2) return bad(r, "has the wrong shape", "moments");
-    if (m->trace == WISP_TRACE_EXACT && m->vectors != 1) return bad(r, "has more than the one exact trace", "moments");
-    for (int64_t i = 0; i < m->vectors * m->n; i++)
-        if (!isfinite(m->mu[i]))
-            return wisp_ctx_fail(r->ctx, WISP_ERR_NUMERIC, "%s: moment %lld of vector %lld is not finite", r->path,
-                                 (long long)(i % m->n), (long long)(i / m->n));
     if (m->trace != WISP_TRACE_SITES) goto out;
     WISP_TRY(read_dataset(r, "sites", 1, H5T_NATIVE_INT64, dims, (void **)&m->sites));
     if ((int64_t)dims[0] != m->vectors) return bad(r, "and moments differ in their number of vectors", "sites");
-    for (int64_t i = 0; i < m->vectors; i++)
-        if (m->sites[i] < 0 || m->sites[i] >= m->rows)
-            return bad(r, "names a row that the matrix does not have", "sites");
 out:
     return status;
+}
+
+static wisp_status check_sum(const reader *r, const wisp_moments *m, int version)
+{
+    uint32_t sum;
+    if (version == WITHOUT_CHECKSUM && H5Aexists(r->file, "checksum") <= 0) {
+        wisp_ctx_log(r->ctx, WISP_LOG_WARN,
+                     "%s: this moments file of an older wisp has no checksum; its numbers are in range, but could be "
+                     "damaged",
+                     r->path);
+        return WISP_OK;
+    }
+    const wisp_status status = read_attribute(r, "checksum", H5T_NATIVE_UINT32, &sum);
+    if (status != WISP_OK || sum == checksum(m)) return status;
+    return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT,
+                         "%s: the checksum does not fit: the file is damaged, or was changed; compute the moments anew",
+                         r->path);
 }
 
 /* Says why a file cannot be opened, or opens it. */
@@ -398,18 +467,21 @@ wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
 {
     wisp_status status = WISP_OK;
     reader r = {ctx, path, -1};
+    int version = 0;
     WISP_NEED(ctx, m);
     *m = (wisp_moments){0};
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, path);
     quiet q = be_quiet();
     WISP_TRY(open_reader(&r));
-    WISP_TRY(check_format(&r, m));
+    WISP_TRY(check_format(&r, m, &version));
     for (int i = 0; i < FIELDS; i++) WISP_TRY(read_field(&r, &fields[i], m));
-    WISP_TRY(check_values(&r, m));
     WISP_TRY(read_moments(&r, m));
+    WISP_TRY(wisp__moments_check(ctx, m, path));
+    WISP_TRY(check_sum(&r, m, version));
 out:
     if (r.file >= 0) H5Fclose(r.file);
+    if (status != WISP_OK) after_damage();
     be_loud(q);
     if (status != WISP_OK) wisp_moments_free(m);
     return status;
