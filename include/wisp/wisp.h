@@ -169,6 +169,10 @@ WISP_API wisp_status wisp_src_open_gallery(wisp_src *src, wisp_ctx *ctx, const c
    rowptr[rows + 1] counts from 0; columns in any order. */
 WISP_API wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t cols,
                                        const int64_t *rowptr, const int64_t *col, const void *val);
+/* (A + A^H)/2 of a square source, which may be closed afterwards, held in memory: for a matrix that is Hermitian up to
+   rounding, and exactly Hermitian. *change, which may be NULL: by how much entries change at most, over the largest
+   |a_ij|; above 1e-10 the log has a warning. */
+WISP_API wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, double *change);
 WISP_API void wisp_src_close(wisp_src *src);
 
 typedef enum { WISP_SYM_GENERAL, WISP_SYM_SYMMETRIC, WISP_SYM_HERMITIAN, WISP_SYM_SKEW } wisp_symmetry;
@@ -289,6 +293,7 @@ typedef struct {
     double row_mean, row_sdev;
     double gershgorin_min, gershgorin_max; /* the real parts of all eigenvalues lie in here */
     int64_t nonfinite_row;                 /* first row with a NaN or infinity; -1 if none */
+    double largest;                        /* |a_ij| */
 } wisp_mat_props;
 WISP_API wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props);
 /* hist[i], i < bins: rows with i entries; the last bin holds all longer rows too. */

@@ -328,7 +328,8 @@ wisp_status wisp__half_build(wisp_mat *A)
     if (!props.hermitian)
         return wisp_ctx_fail(ctx, WISP_ERR_HERMITIAN,
                              "half of the matrix can't be stored, for it is not Hermitian: entries (%lld, %lld) and "
-                             "(%lld, %lld), counted from 0, are not conjugate; take another format",
+                             "(%lld, %lld), counted from 0, are not conjugate; take another format, or, if that is "
+                             "rounding, the Hermitian part (--hermitian-part, wisp_src_hermitian_part)",
                              row, col, col, row);
     WISP_TRY(wisp_alloc(ctx, &A->half, 1, sizeof *A->half));
     A->half->props = props;

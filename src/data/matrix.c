@@ -145,6 +145,7 @@ static void look_at_row(const wisp_mat *A, wisp_mat_props *p, int64_t row, doubl
     for (int k = 0; k < n; k++) {
         const int64_t col = wisp__entry_col(A, row, k);
         const wisp_scalar v = wisp__entry_value(A, row, k);
+        const double size = hypot(v.re, v.im);
         const int64_t distance = user - wisp__map_user(A->col_map, col);
         if (!isfinite(v.re) || !isfinite(v.im)) p->nonfinite_row = WISP__MIN(p->nonfinite_row, user);
         if (distance == 0) {
@@ -152,8 +153,9 @@ static void look_at_row(const wisp_mat *A, wisp_mat_props *p, int64_t row, doubl
             center += v.re;
             radius += fabs(v.im);
         } else {
-            radius += hypot(v.re, v.im);
+            radius += size;
         }
+        p->largest = fmax(p->largest, size);
         p->bandwidth = WISP__MAX(p->bandwidth, distance < 0 ? -distance : distance);
         if (p->square) look_at_partner(A, p, row, col, v);
     }
@@ -177,6 +179,7 @@ static void merge_props(wisp_mat_props *p, const wisp_mat_props *q)
     if (q->bad_row < p->bad_row || (q->bad_row == p->bad_row && q->bad_col < p->bad_col))
         p->bad_row = q->bad_row, p->bad_col = q->bad_col;
     p->asymmetry = fmax(p->asymmetry, q->asymmetry);
+    p->largest = fmax(p->largest, q->largest);
     p->bandwidth = WISP__MAX(p->bandwidth, q->bandwidth);
     p->empty_rows += q->empty_rows;
     p->diagonal += q->diagonal;

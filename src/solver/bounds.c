@@ -30,8 +30,9 @@ wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props)
         return wisp_ctx_fail(ctx, WISP_ERR_NUMERIC, "row %lld of the matrix holds a NaN or an infinity",
                              (long long)props->nonfinite_row);
     if (!props->hermitian) {
-        const char *advice = props->asymmetry <= 1e-10 * largest_of(props->gershgorin_min, props->gershgorin_max)
-                                 ? "if that is rounding, store (H + H^+)/2"
+        const char *advice = props->asymmetry <= 1e-10 * props->largest
+                                 ? "if that is rounding, take the Hermitian part (--hermitian-part, "
+                                   "wisp_src_hermitian_part)"
                                  : "this needs a Hermitian matrix";
         if (props->bad_row == props->bad_col)
             return wisp_ctx_fail(ctx, WISP_ERR_HERMITIAN,
@@ -51,6 +52,7 @@ wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props)
 typedef struct {
     wisp_ctx *ctx;
     const wisp_mat *A;
+    wisp_type type; /* of the vectors */
     double center, scale;
     double tiny;            /* a beta up to this is rounding: the column's Krylov space is complete */
     wisp_blk *v, *w;        /* v_j, and beta_j-1 v_j-1 where v_j+1 will be */
@@ -62,12 +64,10 @@ typedef struct {
 static wisp_status lanczos_start(lanczos *L, uint64_t seed)
 {
     wisp_status status = WISP_OK;
-    wisp_mat_info info;
-    wisp_mat_get_info(L->A, &info);
     double norm[B];
     wisp_scalar inverse[B];
-    WISP_TRY(wisp_blk_create(&L->v, L->ctx, wisp_mat_map(L->A), info.type, B));
-    WISP_TRY(wisp_blk_create(&L->w, L->ctx, wisp_mat_map(L->A), info.type, B));
+    WISP_TRY(wisp_blk_create(&L->v, L->ctx, wisp_mat_map(L->A), L->type, B));
+    WISP_TRY(wisp_blk_create(&L->w, L->ctx, wisp_mat_map(L->A), L->type, B));
     WISP_TRY(wisp_blk_fill_random(L->v, WISP_RANDOM_GAUSS, seed, WISP__STREAM_LANCZOS, 0));
     WISP_TRY(wisp_norm(L->v, norm));
     for (int i = 0; i < B; i++) {
@@ -196,13 +196,32 @@ static double margin_for(int64_t rows, double *probability)
     return eps / (1 - 2 * eps);
 }
 
+wisp_status wisp__check_scale(wisp_ctx *ctx, wisp_type type, double halfwidth)
+{
+    if (wisp__scale_fits(type, halfwidth)) return WISP_OK;
+    return wisp_ctx_fail(
+        ctx, WISP_ERR_NUMERIC,
+        "the spectrum is %.3g wide, and 1/%.3g is beyond %s: scale the matrix by 1e%+.0f or so%s", 2 * halfwidth,
+        halfwidth, wisp_type_name(type), -floor(log10(halfwidth)),
+        wisp__is_single(type) && wisp__scale_fits(WISP_D, halfwidth) ? ", or take vectors in double precision" : "");
+}
+
+/* The matrix's type; if 1/scale is too large for that, double: what a single matrix holds may be far smaller. */
+static wisp_type lanczos_type(wisp_type matrix, double scale)
+{
+    if (wisp__scale_fits(matrix, scale)) return matrix;
+    return wisp_type_is_complex(matrix) ? WISP_Z : WISP_D;
+}
+
 /* Narrows low..high, which Gershgorin gave, to the Ritz values and their margin. */
-static wisp_status narrow(const wisp_mat *A, uint64_t seed, double rounding, double *low, double *high,
+static wisp_status narrow(const wisp_mat *A, wisp_type type, uint64_t seed, double rounding, double *low, double *high,
                           double *probability)
 {
     wisp_status status = WISP_OK;
     lanczos L = {.ctx = wisp_mat_ctx(A), .A = A, .center = *low / 2 + *high / 2, .scale = *high / 2 - *low / 2};
     L.tiny = rounding / L.scale;
+    L.type = lanczos_type(type, L.scale);
+    WISP_TRY(wisp__check_scale(L.ctx, L.type, L.scale));
     WISP_TRY(lanczos_start(&L, seed));
     for (int j = 0, going = B; j < STEPS && going > 0; j++) {
         WISP_TRY(lanczos_step(&L, j));
@@ -229,6 +248,7 @@ static wisp_bounds interval(double low, double high, double eps, double probabil
     double rounding = 64 * eps * largest_of(low, high);
     wisp_bounds b = {.center = low / 2 + high / 2, .failure_probability = probability};
     b.halfwidth = fmax(high / 2 - low / 2 + rounding, 1e-6 * fabs(b.center));
+    if (b.halfwidth == 0) b.halfwidth = largest_of(low, high); /* of the smallest denormals */
     return b;
 }
 
@@ -247,7 +267,7 @@ wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds
     WISP_TRY(wisp__require_hermitian(A, &props));
     wisp_mat_get_info(A, &info);
     int single = wisp__is_single(info.type);
-    double eps = single ? FLT_EPSILON : DBL_EPSILON, smallest = single ? FLT_MIN : DBL_MIN;
+    double eps = single ? FLT_EPSILON : DBL_EPSILON;
 
     /* Gershgorin's sums are rounded too. */
     double norm = largest_of(props.gershgorin_min, props.gershgorin_max);
@@ -257,13 +277,13 @@ wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds
         return wisp_ctx_fail(ctx, WISP_ERR_NUMERIC,
                              "the matrix's values are too large for %s: Gershgorin's bounds are %g and %g",
                              wisp_type_name(info.type), low, high);
-    if (norm < smallest / eps) { /* zero, or so small that 1/halfwidth would overflow */
+    if (norm == 0) {
         *bounds = (wisp_bounds){.center = 0, .halfwidth = 1};
         return WISP_OK;
     }
     double clearance = room * (high - low) / 2;
     if (method == WISP_BOUNDS_LANCZOS && high - low > 64 * eps * norm)
-        WISP_TRY(narrow(A, seed, eps * norm, &low, &high, &probability));
+        WISP_TRY(narrow(A, info.type, seed, eps * norm, &low, &high, &probability));
     else
         low -= clearance, high += clearance;
     *bounds = interval(low, high, eps, probability);

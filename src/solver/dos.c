@@ -219,6 +219,12 @@ wisp_status wisp_dos(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts 
     damping(&full, g);
     density d = {m, choose(m, vector), full.n, g, points, energy, dos, error};
     WISP_TRY(evaluate_all(ctx, &d));
+    for (int64_t i = 0; i < points; i++)
+        if (isinf(dos[i]) || (error && isinf(error[i])))
+            status = wisp_ctx_fail(ctx, WISP_ERR_NUMERIC,
+                                   "the density at energy %g is beyond double precision: the spectrum is %.3g wide; "
+                                   "scale the matrix",
+                                   energy[i], 2 * m->bounds.halfwidth);
 out:
     wisp_free(ctx, g);
     return status;

@@ -281,6 +281,7 @@ wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int
     double before = wisp__now();
     const wisp_kpm_opts as_kpm = {.bounds_method = s.o.bounds_method, .bounds = s.o.bounds, .seed = s.o.seed};
     WISP_TRY(wisp__kpm_bounds(&s.e->bounds, A, &as_kpm));
+    WISP_TRY(wisp__check_scale(ctx, wisp_blk_type(psi), s.e->bounds.halfwidth));
     s.e->bounds_seconds = wisp__now() - before;
     WISP_TRY(check_rounding(&s));
     before = wisp__now();

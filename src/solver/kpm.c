@@ -285,6 +285,7 @@ wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *op
     WISP_TRY(wisp_spmmv_cost(A, full.type, 1, KPM_TERMS, &sweep));
     double before = wisp__now();
     WISP_TRY(wisp__kpm_bounds(&m->bounds, A, &full));
+    WISP_TRY(wisp__check_scale(ctx, full.type, m->bounds.halfwidth));
     m->bounds_seconds = wisp__now() - before;
 
     kpm k = {.ctx = ctx,

@@ -1,6 +1,7 @@
 /* What the solvers share. */
 #ifndef WISP_SOLVER_H
 #define WISP_SOLVER_H
+#include <float.h>
 #include <stdbool.h>
 #include <time.h>
 #include <wisp/wisp.h>
@@ -21,6 +22,14 @@ enum { WISP__LANCZOS_WIDTH = 4 };
 
 /* The matrix's properties, or a refusal that names the entry: it must be square, finite and exactly Hermitian. */
 wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props);
+
+/* Whether steps with a factor of 2/halfwidth can be taken in vectors of this type; the refusal if they can't. */
+static inline bool wisp__scale_fits(wisp_type type, double halfwidth)
+{
+    const double most = type == WISP_S || type == WISP_C ? FLT_MAX : DBL_MAX;
+    return halfwidth >= 64 / most;
+}
+wisp_status wisp__check_scale(wisp_ctx *ctx, wisp_type type, double halfwidth);
 
 /* Every default filled in, every option checked against the matrix; all but the bounds, which are found or checked
    by wisp__kpm_bounds. opts may be NULL. */

@@ -161,10 +161,11 @@ static int compute(tool *t, results *r, wisp_moments *m, bool *ran)
     run_plan plan;
     double start = tool_now();
     *ran = false;
-    if (wisp_src_open(&src, t->ctx, t->opt.arg[0])) return tool_fail_ctx(t);
+    int rc = source_open(t, &src);
+    if (rc) return rc;
     set_kpm_options(&t->opt, &k);
     set_matrix_options(&t->opt, &k, &src, &mo);
-    int rc = check_sites(t, src.rows);
+    rc = check_sites(t, src.rows);
     if (!rc && t->opt.resolution > 0 && k.bounds_method == WISP_BOUNDS_GIVEN) rc = moments_for(t, &k);
     if (!rc) rc = plan_make(t, &src, &mo, &k, &plan);
     if (!rc && t->opt.plan) rc = plan_show(t, &src, &mo, &k, &plan);

@@ -145,8 +145,8 @@ static int open_all(tool *t, evolve_results *r, wisp_mat **A, wisp_blk **psi)
     wisp_src src = {0}, start = {0};
     const double started = tool_now();
     const options *o = &t->opt;
-    if (wisp_src_open(&src, t->ctx, o->arg[0])) return tool_fail_ctx(t);
-    int rc = check_rows(t, "site", o->sites, o->site_count, src.rows);
+    int rc = source_open(t, &src);
+    if (!rc) rc = check_rows(t, "site", o->sites, o->site_count, src.rows);
     if (!rc) rc = check_rows(t, "watch", o->watch, o->watch_count, src.rows);
     if (!rc && o->start) rc = start_open(t, &start, src.rows);
     if (!rc && o->start && start.cols != 1)

@@ -68,6 +68,10 @@ static void print_symmetry(const findings *f)
                                                   : "none";
         text_line("symmetry", "%s   (first seen at row %lld, column %lld)", kind, (long long)p->bad_row,
                   (long long)p->bad_col);
+        if (p->nonfinite_row < 0)
+            text_line("", "|a_ij - conj a_ji| up to %.3g, %.2g of the largest entry%s", p->asymmetry,
+                      p->asymmetry / p->largest,
+                      p->asymmetry <= 1e-10 * p->largest ? "   (rounding? see --hermitian-part of dos)" : "");
     }
 }
 
@@ -160,6 +164,8 @@ static json_t *info_json(const tool *t, const findings *f)
     json_object_set_new(o, "first_not_hermitian",
                         p->bad_row < 0 ? json_null()
                                        : json_pack("[I, I]", (json_int_t)p->bad_row, (json_int_t)p->bad_col));
+    json_object_set_new(o, "asymmetry", p->square ? json_number(p->asymmetry) : json_null());
+    json_object_set_new(o, "largest", json_number(p->largest));
     json_object_set_new(o, "nonfinite_row", p->nonfinite_row < 0 ? json_null() : json_integer(p->nonfinite_row));
     json_object_set_new(o, "gershgorin",
                         p->square && p->nonfinite_row < 0

@@ -33,6 +33,7 @@ static json_t *make_json(tool *t, const evolve_results *r)
                         json_pack("{s:f, s:f, s:o, s:s}", "center", b->center, "halfwidth", b->halfwidth,
                                   "failure_probability", json_number(b->failure_probability), "method",
                                   methods[t->opt.bounds_method]));
+    json_object_set_new(o, "hermitian_change", json_number(t->hermitian_change));
     json_object_set_new(o, "start", json_words(start_name(t)));
     json_object_set_new(o, "start_sites", t->opt.site_count ? json_rows(t->opt.sites, t->opt.site_count) : json_null());
     json_object_set_new(o, "seed", json_seed(t->opt.seed));
@@ -68,6 +69,7 @@ void evolve_summary(tool *t, const evolve_results *r)
     char x[3][TEXT];
     text_line("matrix", "%s", t->opt.arg[0]);
     text_line("rows", "%s   nonzeros %s", text_count(x[0], r->info.rows), text_count(x[1], r->info.nnz));
+    source_summary(t);
     text_line("bounds", "[%.6g, %.6g]", b->center - b->halfwidth, b->center + b->halfwidth);
     if (t->opt.site_count == 1)
         text_line("start", "row %lld, %s", (long long)t->opt.sites[0], wisp_type_name(r->type));

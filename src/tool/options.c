@@ -46,6 +46,8 @@ static const option_def table[] = {
     {NULL, "bounds", 0, "lanczos|gershgorin|A,B", parse_bounds, KPM | CMD_EVOLVE, true, AT(bounds_method), 0, 0,
      "how the interval of the spectrum is found (lanczos), or\nthe interval itself. Eigenvalues outside stop the run; "
      "but if\nthey are outside by little, few moments do not show it"},
+    FLAG("hermitian-part", 0, KPM | CMD_EVOLVE, true, hermitian_part,
+         "take (A + A^H)/2 of a matrix A that is Hermitian up to rounding,\nand tell by how much that changes it"),
     {"How it is evaluated", "kernel", 0, "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, KPM, false, AT(kernel), 0,
      0, "damping of the moments (jackson); L is lambda (4)"},
     {NULL, "interval", 0, "A,B", parse_pair, CMD_DOS | CMD_LDOS, false, AT(interval), 0, 0,

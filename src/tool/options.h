@@ -41,7 +41,7 @@ typedef struct {
     int64_t widths[LIST], types[LIST], thread_counts[LIST], powers_list[LIST]; /* lists that end with 0 */
     int64_t budgets[LIST]; /* likewise: bytes of cache, or below 0 thousandths of a percent */
     bool measure;
-    bool json, plan, quiet, help, list, array, pattern, random, all;
+    bool json, plan, quiet, help, list, array, pattern, random, all, hermitian_part;
     const char *arg[LIST]; /* what is not an option: MATRIX, or IN and OUT; OP and one MATRIX or more */
     int args;
     uint64_t seen; /* one bit per row of the table */

@@ -57,6 +57,7 @@ static void add_run(json_t *o, tool *t, const results *r)
                         json_pack("{s:f, s:f, s:o, s:s}", "center", m->bounds.center, "halfwidth", m->bounds.halfwidth,
                                   "failure_probability", json_number(m->bounds.failure_probability), "method",
                                   method_names[m->bounds_method]));
+    json_object_set_new(o, "hermitian_change", t->opt.from ? json_null() : json_number(t->hermitian_change));
     json_object_set_new(o, "trace", json_string(trace_names[m->trace]));
     json_object_set_new(o, "vectors", json_integer(m->vectors));
     json_object_set_new(o, "first_vector", m->first_vector < 0 ? json_null() : json_integer(m->first_vector));
@@ -242,6 +243,7 @@ void results_summary(tool *t, const results *r)
     char a[TEXT], b[TEXT];
     text_line("matrix", "%s", r->matrix);
     text_line("rows", "%s   nonzeros %s", text_count(a, m->rows), text_count(b, m->nnz));
+    source_summary(t);
     show_bounds(m);
     text_line("moments", "%s   resolution %.4g", text_count(a, r->n), r->resolution);
     if (r->eval.kernel == WISP_LORENTZ)

@@ -34,6 +34,7 @@ typedef struct {
     cpu_set_t cpus; /* that the process was given, before its threads were placed */
     char *done;     /* names of the output files that are complete; NULL: none */
     bool keeping;   /* the run was stopped, and what it has is being written */
+    double hermitian_change; /* by --hermitian-part, see wisp_src_hermitian_part; NaN: not asked for */
 } tool;
 
 /* main.c: one line on the standard error; they return EXIT_FAILED and EXIT_USAGE. */
@@ -95,6 +96,10 @@ typedef struct {
 
 /* The type that --precision asks for. */
 wisp_type tool_type(const options *o, wisp_type type);
+
+/* source.c: MATRIX of dos, ldos, count, evolve. */
+int source_open(tool *t, wisp_src *src);
+void source_summary(const tool *t);
 
 /* start.c: vectors to begin with. */
 enum { STREAM_START = 2 }; /* of random numbers; the library has 0 and 1 */
