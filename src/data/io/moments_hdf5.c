@@ -158,6 +158,7 @@ static quiet be_quiet(void)
 
 static void be_loud(quiet q)
 {
+    H5Eclear2(H5E_DEFAULT); /* a thread that ends would leak it */
     H5Eset_auto2(H5E_DEFAULT, q.print, q.arg);
     pthread_mutex_unlock(&one_at_a_time);
 }
@@ -262,6 +263,7 @@ wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *
     void *image = NULL;
     size_t size = 0;
     wisp__out out_file = {0};
+    char seal[WISP__SEAL + 1];
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, m);
     WISP_NEED(ctx, path);
@@ -271,6 +273,8 @@ wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *
     WISP_TRY(make_image(ctx, m, path, &image, &size));
     WISP_TRY(wisp__out_open(&out_file, ctx, path));
     WISP_TRY(wisp__out_write(&out_file, image, size));
+    wisp__seal_make(seal, image, size);
+    WISP_TRY(wisp__out_write(&out_file, seal, WISP__SEAL));
     WISP_TRY(wisp__out_commit(&out_file));
 out:
     wisp__out_abort(&out_file);
@@ -392,6 +396,14 @@ out:
     return status;
 }
 
+/* Whether so many bytes can be in the file, compressed or not: of damaged dimensions no memory is asked for. */
+static bool can_hold(hid_t file, size_t bytes)
+{
+    const size_t deflate_at_most = 1032;
+    hsize_t size;
+    return H5Fget_filesize(file, &size) >= 0 && bytes / deflate_at_most <= size && bytes <= PTRDIFF_MAX;
+}
+
 /* A dataset of the given rank and class: its dimensions, and its data in new memory. */
 static wisp_status read_dataset(const reader *r, const char *name, int rank, hid_t type, hsize_t *dims, void **data)
 {
@@ -405,7 +417,8 @@ static wisp_status read_dataset(const reader *r, const char *name, int rank, hid
         status = bad(r, "is not a dataset of the right type", name);
     } else if (H5Sget_simple_extent_ndims(space) != rank || H5Sget_simple_extent_dims(space, dims, NULL) != rank ||
                dims[0] < 1 || dims[rank - 1] < 1 || __builtin_mul_overflow(dims[0], rank > 1 ? dims[1] : 1, &bytes) ||
-               __builtin_mul_overflow(bytes, size, &bytes) || bytes > PTRDIFF_MAX || H5Dget_storage_size(set) == 0) {
+               __builtin_mul_overflow(bytes, size, &bytes) || !can_hold(r->file, bytes) ||
+               H5Dget_storage_size(set) == 0) {
         status = bad(r, "has the wrong shape", name);
     } else if (!(*data = malloc(bytes))) {
         status = wisp_ctx_fail(r->ctx, WISP_ERR_NOMEM, "%s: out of memory for %zu bytes of %s", r->path, bytes, name);
@@ -455,7 +468,9 @@ static wisp_status open_reader(reader *r)
 {
     int fd = open(r->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return wisp_ctx_fail(r->ctx, WISP_ERR_IO, "%s: %s", r->path, strerror(errno));
+    const wisp_status status = wisp__seal_check(r->ctx, fd, r->path);
     close(fd);
+    if (status != WISP_OK) return status;
     if (H5Fis_hdf5(r->path) <= 0) return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s: not an HDF5 file", r->path);
     r->file = H5Fopen(r->path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (r->file < 0)
