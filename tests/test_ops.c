@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The kernel table: every width of the build, widest first; few in the generic set, and where matrix and block differ in
-   precision. */
+/* The kernel table: every width of the build, widest first; few in the generic set, and where matrix and block differ
+   in precision. */
 static void kernels_are_those_that_were_asked_for(void **state)
 {
     (void)state;

@@ -78,8 +78,8 @@ WISP_API int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts
 WISP_API int64_t wisp_kpm_bound(const wisp_ctx *ctx, const wisp_mat_info *A, const wisp_kpm_opts *opts);
 WISP_API void wisp_moments_free(wisp_moments *m);
 WISP_API wisp_status wisp_moments_label(wisp_ctx *ctx, wisp_moments *m, const char *matrix, const char *command);
-/* HDF5 file of moments per vector, with a checksum; WISP_ERR_UNSUPPORTED in a build without HDF5. load refuses a damaged
-   one (WISP_ERR_FORMAT). */
+/* HDF5 file of moments per vector, with a checksum; WISP_ERR_UNSUPPORTED in a build without HDF5. load refuses a
+   damaged one (WISP_ERR_FORMAT). */
 WISP_API wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *path);
 WISP_API wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path);
 /* Takes the random vectors of several runs on one matrix together: m is as if all had been of one run, with the error
