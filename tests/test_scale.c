@@ -37,7 +37,7 @@ static ref_mat scaled(ref_mat m, int exponent)
 {
     ref_mat s = ref_new(m.rows, m.cols);
     for (int64_t i = 0; i < m.rows * m.cols; i++)
-        s.a[i] = CMPLX(ldexp(creal(m.a[i]), exponent), ldexp(cimag(m.a[i]), exponent));
+        s.a[i] = ldexp(creal(m.a[i]), exponent) + I * ldexp(cimag(m.a[i]), exponent);
     return s;
 }
 

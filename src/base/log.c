@@ -9,7 +9,7 @@ wisp_status wisp_ctx_fail(wisp_ctx *ctx, wisp_status status, const char *format,
     va_list ap;
     va_start(ap, format);
     pthread_mutex_lock(&ctx->lock);
-    vsnprintf(ctx->message, sizeof ctx->message, format ? format : "", ap);
+    vsnprintf(ctx->message, sizeof ctx->message, format ? format : "(no words)", ap);
     pthread_mutex_unlock(&ctx->lock);
     va_end(ap);
     return status;
