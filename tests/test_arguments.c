@@ -17,6 +17,7 @@ typedef struct {
     wisp_mat *A;
     wisp_blk *x, *y, *psi;
     wisp_moments m;
+    wisp_mat_info info;
     wisp_reference *r;
     char folder[64], mtx[96], h5[96];
 } fixture;
@@ -42,6 +43,7 @@ static void open_fixture(fixture *f)
     REF_OK(f->ctx, wisp_src_open_crs(&f->src, f->ctx, WISP_D, ROWS, ROWS, rowptr, col, val));
     REF_OK(f->ctx, wisp_mat_create(&f->A, f->ctx, &f->src, &(wisp_mat_opts){.C = 1, .order = WISP_ROWS_NATURAL}));
     f->map = wisp_mat_map(f->A);
+    wisp_mat_get_info(f->A, &f->info);
     REF_OK(f->ctx, wisp_blk_create(&f->x, f->ctx, f->map, WISP_D, WIDTH));
     REF_OK(f->ctx, wisp_blk_create(&f->y, f->ctx, f->map, WISP_D, WIDTH));
     REF_OK(f->ctx, wisp_blk_create(&f->psi, f->ctx, f->map, WISP_Z, 1));
@@ -202,6 +204,7 @@ CALL(wisp_mat_get_info)
 QUERY(wisp_mat_map, P(0, f->A))
 QUERY(wisp_mat_col_map, P(0, f->A))
 QUERY(wisp_mat_ctx, P(0, f->A))
+PLAIN(wisp_mat_bound, P(0, f->ctx), P(1, &f->src), P(2, &(wisp_mat_opts){0}), P(3, &(wisp_mat_info){0}))
 PLAIN(wisp_mat_plan, P(0, f->ctx), P(1, &f->src), P(2, &(wisp_mat_opts){0}), P(3, &(wisp_mat_info){0}))
 PLAIN(wisp_mat_gather, P(0, f->A), WISP_D, WIDTH, P(1, &(wisp_gather){0}))
 PLAIN(wisp_mat_get_props, P(0, f->A), P(1, &(wisp_mat_props){0}))
@@ -243,6 +246,7 @@ PLAIN(wisp_tsm_gram, P(0, (wisp_scalar[WIDTH * WIDTH]){{0}}), WIDTH, ONE, P(1, f
 PLAIN(wisp_tsm_update, P(0, f->y), ONE, P(1, f->x), P(2, (wisp_scalar[WIDTH * WIDTH]){{0}}), WIDTH, ONE)
 PLAIN(wisp_spmmv, P(0, f->y), P(1, f->A), P(2, f->x), P(3, &(wisp_aug){0}))
 PLAIN(wisp_mpk, P(0, ((wisp_blk *[]){f->x, f->y})), 2, P(1, f->A), P(2, &(wisp_mpk_opts){.steps = 1}))
+QUERY(wisp_mpk_bound, P(0, f->ctx), P(1, &f->info), WISP_D, WIDTH, 1, 1)
 PLAIN(wisp_spmmv_cost, P(0, f->A), WISP_D, WIDTH, 0, P(1, &(wisp_cost){0}))
 MAKES(wisp_reference_create, wisp_reference, wisp_reference_free, P(0, &made), P(1, f->ctx), P(2, &f->src), 1, 0)
 PLAIN(wisp_reference_step, P(0, f->r), 1, 0, 0, P(1, (wisp_scalar[2]){{0}}))
@@ -260,9 +264,28 @@ CALL(wisp_kpm)
     return status;
 }
 QUERY(wisp_kpm_width, WISP_D, ROWS, P(0, &(wisp_kpm_opts){0}))
+QUERY(wisp_kpm_bound, P(0, f->ctx), P(1, &f->info), P(2, &(wisp_kpm_opts){.moments = MOMENTS}))
 QUERY(wisp_kpm_plan, ROWS, WISP_D, P(0, &(wisp_kpm_opts){0}))
 PROCEDURE(wisp_moments_free, P(0, &(wisp_moments){0}))
 PLAIN(wisp_moments_label, P(0, f->ctx), P(1, &f->m), P(2, "matrix"), P(3, "command"))
+PLAIN(wisp_file_check, P(0, f->ctx), P(1, f->mtx))
+QUERY(wisp_file_same, P(0, f->mtx), P(1, f->mtx))
+CALL(wisp_moments_merge)
+{
+    wisp_moments m = {.mu = val};
+    const wisp_status status = wisp_moments_merge(P(0, f->ctx), P(1, &m), P(2, &f->m), 1);
+    if (null != 1) wisp_moments_free(&m);
+    return status;
+}
+CALL(wisp_moments_fit)
+{
+    wisp_moments other = f->m;
+    other.seed++;
+    return wisp_moments_fit(P(0, f->ctx), P(1, &f->m), P(2, &other));
+}
+PROCEDURE(wisp_bars95, P(0, &f->m), P(1, &(wisp_eval_opts){0}), 1, P(2, val), P(3, val), P(4, &(double){0}),
+          P(5, &(double){0}))
+PLAIN(wisp_file_write, P(0, f->ctx), P(1, f->mtx), P(2, "text"), 4)
 PLAIN(wisp_moments_mean, P(0, f->ctx), P(1, &f->m), P(2, (double[MOMENTS]){0}), P(3, (double[MOMENTS]){0}))
 #ifdef WISP_HAVE_HDF5
 PLAIN(wisp_moments_save, P(0, f->ctx), P(1, &f->m), P(2, f->h5))
@@ -343,6 +366,7 @@ static const struct {
     ROW(wisp_mat_map, 1, 0, ALL),
     ROW(wisp_mat_col_map, 1, 0, ALL),
     ROW(wisp_mat_ctx, 1, 0, ALL),
+    ROW(wisp_mat_bound, 4, 4, 1),
     ROW(wisp_mat_plan, 4, 4, 1),
     ROW(wisp_mat_gather, 2, 0, 1),
     ROW(wisp_mat_get_props, 2, 0, 1),
@@ -381,6 +405,7 @@ static const struct {
     ROW(wisp_tsm_update, 3, 0, 0),
     ROW(wisp_spmmv, 4, 8, 0),
     ROW(wisp_mpk, 3, 0, 2),
+    ROW(wisp_mpk_bound, 2, 0, ALL),
     ROW(wisp_spmmv_cost, 2, 0, 1),
     ROW(wisp_reference_create, 3, 0, 2),
     ROW(wisp_reference_step, 2, 0, 1),
@@ -388,9 +413,16 @@ static const struct {
     ROW(wisp_bounds_find, 2, 0, 2),
     ROW(wisp_kpm, 3, 4, 2),
     ROW(wisp_kpm_width, 1, 1, 0),
+    ROW(wisp_kpm_bound, 3, 4, ALL),
     ROW(wisp_kpm_plan, 1, 1, 0),
     ROW(wisp_moments_free, 1, 0, ALL),
     ROW(wisp_moments_label, 4, 12, 1),
+    ROW(wisp_file_write, 3, 0, 1),
+    ROW(wisp_file_check, 2, 0, 1),
+    ROW(wisp_file_same, 2, 0, ALL),
+    ROW(wisp_moments_merge, 3, 0, 1),
+    ROW(wisp_moments_fit, 3, 0, 1),
+    ROW(wisp_bars95, 6, 2, ALL),
     ROW(wisp_moments_mean, 4, 8, 1),
 #ifdef WISP_HAVE_HDF5
     ROW(wisp_moments_save, 3, 0, 1),

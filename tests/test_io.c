@@ -298,7 +298,7 @@ static void test_user_arrays(void **state)
     REF_FAILS(ctx, wisp_src_open_crs(&src, ctx, WISP_S, 2, 3, begins, col, val), WISP_ERR_ARG, "rowptr[0] is 1");
     REF_FAILS(ctx, wisp_src_open_crs(&src, ctx, WISP_S, 2, 3, rowptr, wide, val), WISP_ERR_ARG, "column 3 in row 1");
     REF_FAILS(ctx, wisp_src_open_crs(&src, ctx, WISP_DEFAULT, 2, 3, rowptr, col, val), WISP_ERR_ARG, "type");
-    REF_FAILS(ctx, wisp_src_open_crs(&src, ctx, WISP_S, 2, 3, rowptr, col, NULL), WISP_ERR_ARG, "without");
+    REF_FAILS(ctx, wisp_src_open_crs(&src, ctx, WISP_S, 2, 3, rowptr, col, NULL), WISP_ERR_ARG, "val is NULL");
     REF_FAILS(ctx, wisp_src_open_crs(&src, ctx, WISP_S, -1, 3, rowptr, col, val), WISP_ERR_ARG, "-1 rows");
     wisp_ctx_free(ctx);
 }

@@ -53,6 +53,7 @@ static bool whole_name(const char *name, char whole[PATH_MAX])
 int wisp_file_same(const char *a, const char *b)
 {
     char whole[2][PATH_MAX];
+    if (!a || !b) return 0;
     return !strcmp(a, b) || (whole_name(a, whole[0]) && whole_name(b, whole[1]) && !strcmp(whole[0], whole[1]));
 }
 
@@ -78,6 +79,8 @@ wisp_status wisp_file_check(wisp_ctx *ctx, const char *path)
     char real[PATH_MAX];
     struct stat st;
     bool there, in_place;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, path);
     wisp_status status = resolve(ctx, path, real, &st, &there, &in_place);
     if (status == WISP_OK && access(in_place ? real : dirname(real), in_place ? W_OK : W_OK | X_OK))
         status = refuse(ctx, path, errno);
@@ -181,6 +184,9 @@ void wisp__out_abort(wisp__out *out)
 wisp_status wisp_file_write(wisp_ctx *ctx, const char *path, const void *data, size_t bytes)
 {
     wisp__out out;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, path);
+    WISP_NEED(ctx, data);
     wisp_status status = wisp__out_open(&out, ctx, path);
     if (status == WISP_OK) status = wisp__out_write(&out, data, bytes);
     if (status == WISP_OK) status = wisp__out_commit(&out);

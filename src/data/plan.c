@@ -244,6 +244,9 @@ wisp_status wisp_mat_bound(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_op
     wisp__order_plan order;
     count_run *run = NULL;
     wisp_status status;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, src);
+    WISP_NEED(ctx, info);
     WISP_TRY(wisp__src_check(ctx, src));
     WISP_TRY(wisp__mat_shape(ctx, src, &o, &A));
     WISP_TRY(wisp_alloc(ctx, &run, 1, sizeof *run));

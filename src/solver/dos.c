@@ -349,6 +349,7 @@ static void positive_bar(double mean, double error, double R, double most_varian
 void wisp_bars95(const wisp_moments *m, const wisp_eval_opts *opts, int64_t count, const double *value,
                  const double *error, double *low, double *high)
 {
+    if (!m || !value || !error || !low || !high) return;
     const double R = (double)m->vectors, t95 = wisp_student95(m->vectors);
     const bool is_random = m->trace == WISP_TRACE_RANDOM, positive = !opts || opts->kernel != WISP_DIRICHLET;
     const double equal = wisp__is_single(m->type) ? 1e-6 : 1e-12;

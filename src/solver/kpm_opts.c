@@ -181,6 +181,7 @@ int64_t wisp_kpm_bound(const wisp_ctx *ctx, const wisp_mat_info *A, const wisp_k
 {
     enum { LITTLE = 16 << 10, SUMS = 1024, EACH = 32 }; /* of a dot: blocks of rows at most, bytes of a column */
     wisp_kpm_opts full;
+    if (!ctx || !A) return 0;
     fill_defaults(&full, A->type, opts);
     const parts p = parts_of(&full, A->rows, A->type);
     const double rows = (double)A->rows, widest = fmax(p.width, WISP__LANCZOS_WIDTH);

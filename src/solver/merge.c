@@ -23,6 +23,9 @@ static wisp_status no_fit(wisp_ctx *ctx, const char *why) { return wisp_ctx_fail
 
 wisp_status wisp_moments_fit(wisp_ctx *ctx, const wisp_moments *a, const wisp_moments *b)
 {
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, a);
+    WISP_NEED(ctx, b);
     if (!a->mu || !b->mu || a->vectors < 1 || b->vectors < 1)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "there are no moments: no vector was completed");
     if (a->trace != WISP_TRACE_RANDOM || b->trace != WISP_TRACE_RANDOM)
@@ -69,6 +72,9 @@ wisp_status wisp_moments_merge(wisp_ctx *ctx, wisp_moments *m, const wisp_moment
 {
     wisp_status status = WISP_OK;
     int64_t vectors = 0;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, m);
+    WISP_NEED(ctx, runs);
     *m = (wisp_moments){0};
     if (count < 1) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "there are no runs to take together");
     for (int64_t i = 0; i < count; i++) {
