@@ -268,6 +268,7 @@ QUERY(wisp_kpm_bound, P(0, f->ctx), P(1, &f->info), P(2, &(wisp_kpm_opts){.momen
 QUERY(wisp_kpm_plan, ROWS, WISP_D, P(0, &(wisp_kpm_opts){0}))
 PROCEDURE(wisp_moments_free, P(0, &(wisp_moments){0}))
 PLAIN(wisp_moments_label, P(0, f->ctx), P(1, &f->m), P(2, "matrix"), P(3, "command"))
+PLAIN(wisp_file_write, P(0, f->ctx), P(1, f->mtx), P(2, "text"), 4)
 PLAIN(wisp_file_check, P(0, f->ctx), P(1, f->mtx))
 QUERY(wisp_file_same, P(0, f->mtx), P(1, f->mtx))
 CALL(wisp_moments_merge)
@@ -283,9 +284,12 @@ CALL(wisp_moments_fit)
     other.seed++;
     return wisp_moments_fit(P(0, f->ctx), P(1, &f->m), P(2, &other));
 }
-PROCEDURE(wisp_bars95, P(0, &f->m), P(1, &(wisp_eval_opts){0}), 1, P(2, val), P(3, val), P(4, &(double){0}),
-          P(5, &(double){0}))
-PLAIN(wisp_file_write, P(0, f->ctx), P(1, f->mtx), P(2, "text"), 4)
+CALL(wisp_bars95)
+{
+    double low = 0, high = 0;
+    wisp_bars95(P(0, &f->m), P(1, &(wisp_eval_opts){0}), 1, P(2, val), P(3, val), P(4, &low), P(5, &high));
+    return high > 0 ? WISP_OK : WISP_ERR_ARG;
+}
 PLAIN(wisp_moments_mean, P(0, f->ctx), P(1, &f->m), P(2, (double[MOMENTS]){0}), P(3, (double[MOMENTS]){0}))
 #ifdef WISP_HAVE_HDF5
 PLAIN(wisp_moments_save, P(0, f->ctx), P(1, &f->m), P(2, f->h5))

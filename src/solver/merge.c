@@ -72,10 +72,10 @@ wisp_status wisp_moments_merge(wisp_ctx *ctx, wisp_moments *m, const wisp_moment
 {
     wisp_status status = WISP_OK;
     int64_t vectors = 0;
-    WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, m);
-    WISP_NEED(ctx, runs);
     *m = (wisp_moments){0};
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, runs);
     if (count < 1) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "there are no runs to take together");
     for (int64_t i = 0; i < count; i++) {
         for (int64_t j = 0; j < i; j++) WISP_TRY(wisp_moments_fit(ctx, &runs[j], &runs[i]));
