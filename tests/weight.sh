@@ -1,0 +1,16 @@
+#!/bin/bash
+# The weight of a build of all instruction sets: kernel instances (functions in the kernels' objects) and bytes of the
+# library. Fails where they are beyond the budget; who adds a capability may raise it by 10%, and says so.
+# usage: tests/weight.sh BUILD-FOLDER
+set -euo pipefail
+instances_most=1100
+bytes_most=2750000
+
+shopt -s nullglob
+objects=("$1"/src/CMakeFiles/wisp_kernels_*.dir/backend/cpu/*.o)
+[ "${#objects[@]}" -gt 0 ] || { echo "weight.sh: $1 holds no kernels; name the folder of a build" >&2; exit 2; }
+sets=$(printf '%s\n' "${objects[@]}" | sed 's/.*wisp_kernels_\([a-z0-9]*\).*/\1/' | sort -u | tr '\n' ' ')
+instances=$(nm "${objects[@]}" | grep -c ' [tT] ')
+bytes=$(stat -L -c %s "$1/src/libwisp.so")
+echo "kernels for ${sets}: $instances functions (at most $instances_most); libwisp.so: $bytes bytes (at most $bytes_most)"
+[ "$instances" -le "$instances_most" ] && [ "$bytes" -le "$bytes_most" ]
