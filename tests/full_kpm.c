@@ -176,8 +176,7 @@ static void coverage(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(gallery),  cmocka_unit_test(files),
-                                       cmocka_unit_test(refused),  cmocka_unit_test(widths),
-                                       cmocka_unit_test(coverage)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(gallery), cmocka_unit_test(files), cmocka_unit_test(refused),
+                                       cmocka_unit_test(widths), cmocka_unit_test(coverage)};
     return cmocka_run_group_tests(tests, make_ctx, free_ctx);
 }
