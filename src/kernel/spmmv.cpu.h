@@ -2,10 +2,11 @@
    of a value times a block row of x. An include-template: the file that includes it defines
 
      REAL_BYTES (by simd.cpu.h), MAT_BYTES (of a matrix value's parts: widened when they are loaded), MAT_COMPLEX,
-   WIDTH; RUN_TIME_ONLY, if nothing shall be compiled in for the common case.
+     WIDTH; COMPACT, if the common cases shall be compiled in.
 
-   To a real matrix a complex block is a real one of twice the width, of which the epilogue is told (K_PAIRS). A complex
-   matrix entry meets the block row twice, once with its real and once with its imaginary part, in
+   The widths 1, 2, 4 and 8 do whatever p says, and all that is not compiled in is put together from these
+   (spmmv_any.cpu.h). To a real matrix a complex block is a real one of twice the width, of which the epilogue is told
+   (K_PAIRS). A complex matrix entry meets the block row twice, once with its real and once with its imaginary part, in
    separate accumulators that are joined after the row: no shuffle in the inner loop. Sums run over the entries
    in their order whatever the width, so that columns come out bit-identical in every width but the narrowest, which
    take several entries at a time (spmmv_some.cpu.h). */
@@ -127,13 +128,14 @@ typedef struct {
     int64_t ld, row; /* of out; which row that is */
 } FN(sink);
 
-/* What follows a row's product. */
+/* What follows a row's product. The sums of four registers a row must lie in memory beside CRS: in registers, they
+   leave gcc 12 too few for the loop over entries, which then goes through memory (docs/performance.md). */
 INLINE void FN(finish)(const wisp__spmmv_params *p, const int stored, int64_t row, int panel, vec ar[NV],
                        const FN(sink) * to)
 {
-    if (stored == ROWS_ANY)
+    if (stored == ROWS_ANY) {
         FN(store_row)(p, p->terms, to->out + (row - to->row) * to->ld + panel * REALS, ar);
-    else {
+    } else {
         if (stored == ROWS_CRS && NV == 4) __asm__("" : "+m"(to->sums[panel]));
         FN(epilogue)(p, p->terms, row, panel * REALS, ar, to->sums + panel);
     }
