@@ -10,7 +10,7 @@ static void special(void **state)
     static const struct {
         int64_t n;
         double diagonal, center, halfwidth;
-    } table[] = {{5, 0, 0, 1}, {1, 0, 0, 1}, {7, 2, 2, 2e-6}, {1, -3e5, -3e5, 0.3}};
+    } table[] = {{5, 0, 0, 1}, {1, 0, 0, 1}, {7, 2, 2, 2e-6}, {1, -3e5, -3e5, 0.3}, {4, 1e-300, 1e-300, 1e-306}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         ref_mat m = ref_new(table[i].n, table[i].n);
         for (int64_t k = 0; k < table[i].n; k++) REF_AT(m, k, k) = table[i].diagonal;
