@@ -34,6 +34,7 @@ wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
     pthread_mutex_init(&ctx->lock, NULL);
     ctx->index_limit = ctx->opts.index_limit > 0 ? ctx->opts.index_limit : env_number("WISP_INDEX_LIMIT", INT32_MAX);
     ctx->index_limit = WISP__MIN(ctx->index_limit, INT32_MAX);
+    ctx->stream_limit = env_number("WISP_STREAM_LIMIT", INT64_MAX);
     ctx->alloc_fail_at = (unsigned)env_number("WISP_ALLOC_FAIL_AT", 0);
     ctx->comm = &wisp__comm_serial;
     ctx->backend = &wisp__backend_cpu;

@@ -64,11 +64,11 @@ static double run_once(wisp_ctx *ctx, stream_run *r, bool all)
 }
 
 /* Far more than the last cache holds. */
-static size_t buffer_bytes(const wisp_machine *m)
+static size_t buffer_bytes(const wisp_machine *m, int64_t limit)
 {
     const int sharing = WISP__MAX(m->cache_cores[WISP_L3], 1);
     const int64_t last = m->cache_bytes[WISP_L3] * ((m->cores + sharing - 1) / sharing);
-    const int64_t wanted = WISP__MAX((int64_t)256 << 20, 4 * last), most = m->memory_bytes / 4;
+    const int64_t wanted = WISP__MAX((int64_t)256 << 20, 4 * last), most = WISP__MIN(m->memory_bytes / 4, limit);
     return (size_t)WISP__MAX(WISP__MIN(wanted, most), (int64_t)16 << 20);
 }
 
@@ -80,7 +80,7 @@ static wisp_status open_run(wisp_ctx *ctx, stream_run *r)
     if (!ctx->stream) {
         wisp_machine m = {0};
         wisp__topology_find(&m);
-        const size_t bytes = buffer_bytes(&m);
+        const size_t bytes = buffer_bytes(&m, ctx->stream_limit);
         WISP_TRY(wisp_alloc(ctx, &ctx->stream, 1, front + bytes));
         ctx->stream_bytes = bytes;
     }

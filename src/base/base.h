@@ -45,6 +45,7 @@ struct wisp_ctx {
     size_t scratch_bytes;
     void *stream; /* what the bandwidth tests run over; kept with the context */
     size_t stream_bytes;
+    int64_t stream_limit; /* $WISP_STREAM_LIMIT: they run over so many bytes at most, for tests */
     /* Bytes of the last cache that the threads keep; 0: not measured, not looked up yet. */
     atomic_llong cache_kept, cache_assumed;
     wisp__rates rates;       /* 0: not measured, not looked up yet */
