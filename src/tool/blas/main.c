@@ -128,8 +128,8 @@ static int time_shape(void)
 {
     shape s = {0};
     long long steps;
-    if (!read_shape(&s)) return 1;
-    while (scanf("%lld", &steps) == 1) {
+    const bool there = read_shape(&s);
+    while (there && scanf("%lld", &steps) == 1) {
         nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
         if (steps > 1) multiply(&s);
         const double start = now();
@@ -137,7 +137,8 @@ static int time_shape(void)
         printf("%.9g\n", (now() - start) / (double)steps);
         fflush(stdout);
     }
-    return 0;
+    free(s.v), free(s.w), free(s.x);
+    return there ? 0 : 1;
 }
 
 int main(int argc, char **argv)
