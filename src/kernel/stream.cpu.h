@@ -1,6 +1,8 @@
 /* What the machine allows: bandwidth of plain loops over memory or a cache, and the rate of multiply-adds. The
    including file sets REAL_BYTES (by simd.cpu.h) and STREAM_TABLE, the name of the table. */
 
+#include "simd_x86.cpu.h"
+
 typedef real stream_vec __attribute__((vector_size(SIMD_BYTES), may_alias));
 enum { STEP = 8 /* registers per turn: more than the latency of an addition */, CHAINS = 12 };
 

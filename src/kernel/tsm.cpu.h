@@ -9,10 +9,8 @@
    after the other; the last register is shifted back to end with the row, so that it overlaps the one before: both
    write the same values. Rows narrower than a register use a shorter one. */
 
+#include "simd_x86.cpu.h"
 #include <stdint.h>
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
 
 void GRAM(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error);
 void UPDATE(const wisp__update_params *p, int64_t begin, int64_t end, void *copy);

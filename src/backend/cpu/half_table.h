@@ -3,6 +3,7 @@
    first. */
 #include "../kernels.h"
 #include "../../kernel/simd.cpu.h"
+#include "../../kernel/simd_x86.cpu.h"
 
 #define WIDTH 1
 #include "../../kernel/spmmv_half.cpu.h"

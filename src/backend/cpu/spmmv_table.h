@@ -2,6 +2,7 @@
    TABLE, REAL_BYTES (of a block element's parts), MAT_BYTES (of a matrix value's) and MAT_COMPLEX. */
 #include "../kernels.h"
 #include "../../kernel/simd.cpu.h"
+#include "../../kernel/simd_x86.cpu.h"
 #include "../../kernel/spmmv_rows.cpu.h"
 
 /* Bytes ahead that are prefetched in the matrix, where it is most of the traffic; entries ahead whose columns are
