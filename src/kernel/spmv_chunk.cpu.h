@@ -330,9 +330,9 @@ INLINE int64_t chunk_stored_rows(const wisp__spmmv_params *p, chunk_product_fn *
     return row;
 }
 
-/* Likewise with patterns: the longest runs first, single rows where none is as long as a register. */
-INLINE int64_t chunk_pattern_rows(const wisp__spmmv_params *p, int64_t row, int64_t end, chunk_sums *s,
-                                  strip_sums_w1 single)
+/* Likewise with patterns, all of them: the longest runs first, single rows where none is as long as a register. */
+INLINE void chunk_pattern_rows(const wisp__spmmv_params *p, int64_t row, int64_t end, chunk_sums *s,
+                               strip_sums_w1 single)
 {
     while (row < end) {
         const int64_t left = end - row;
@@ -344,11 +344,42 @@ INLINE int64_t chunk_pattern_rows(const wisp__spmmv_params *p, int64_t row, int6
             chunk_run(p, 1, row, s);
             row += CHUNK_VL;
         } else {
-            any_rows_w1(p, row, row + run, single);
+            rows_w1(p, ROWS_PATTERNS, row, row + run, &(sink_w1){.sums = single});
             row += run;
         }
     }
-    return row;
+}
+
+INLINE void chunk_range(const wisp__spmmv_params *p, const int patterns, int64_t begin, int64_t end, double *dot)
+{
+    const int lists = p->list != NULL, way = (lists ? 4 : p->short_col ? 1 : 0) + (p->code ? lists ? 1 : 2 : 0);
+    const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
+    for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
+        strip_sums_w1 single;
+        __builtin_memset(&single, 0, sizeof single);
+        chunk_sums s = {{0}, {0}, {0}};
+        const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
+        if (patterns) {
+            chunk_pattern_rows(p, strip, strip_end, &s, single);
+        } else {
+            const int64_t row = chunk_stored_rows(p, chunk_products[way], strip, strip_end, &s);
+            if (row < strip_end) any_rows_w1(p, row, strip_end, single);
+        }
+        if (p->terms & K_DOTS) {
+            chunk_flush(&s, p->terms, dot);
+            flush_w1(single, p, dot);
+        }
+    }
+    if (p->terms == 0 && p->past) simd_fence();
+}
+
+/* Rows with patterns have so little to do each that what follows is compiled with its terms. */
+INLINE void chunk_pattern_range(const wisp__spmmv_params *p, const unsigned terms, int64_t begin, int64_t end,
+                                double *dot)
+{
+    wisp__spmmv_params same = *p;
+    same.terms = terms;
+    chunk_range(&same, 1, begin, end, dot);
 }
 
 static void chunked(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
@@ -359,20 +390,12 @@ static void chunked(const wisp__spmmv_params *p, int64_t begin, int64_t end, dou
         any_width(p, begin, end, dot);
         return;
     }
-    const int lists = p->list != NULL, way = (lists ? 4 : p->short_col ? 1 : 0) + (p->code ? lists ? 1 : 2 : 0);
-    const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
-    for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
-        strip_sums_w1 single;
-        __builtin_memset(&single, 0, sizeof single);
-        chunk_sums s = {{0}, {0}, {0}};
-        const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
-        const int64_t row = p->pattern ? chunk_pattern_rows(p, strip, strip_end, &s, single)
-                                       : chunk_stored_rows(p, chunk_products[way], strip, strip_end, &s);
-        if (row < strip_end) any_rows_w1(p, row, strip_end, single);
-        if (p->terms & K_DOTS) {
-            chunk_flush(&s, p->terms, dot);
-            flush_w1(single, p, dot);
-        }
-    }
-    if (p->terms == 0 && p->past) simd_fence();
+    if (!p->pattern)
+        chunk_range(p, 0, begin, end, dot);
+    else if (p->terms == 0)
+        chunk_pattern_range(p, 0, begin, end, dot);
+    else if (p->terms == K_MASK_KPM)
+        chunk_pattern_range(p, K_MASK_KPM, begin, end, dot);
+    else
+        chunk_pattern_range(p, p->terms, begin, end, dot);
 }
