@@ -386,9 +386,7 @@ INLINE wisp__spmmv_fn FN(compact)(const wisp__spmmv_params *p)
 #endif
     return kpm ? FN(crs_kpm) : FN(crs_none);
 }
-#endif
 
-#ifdef COMPACT
 static void FN(kernel)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
 {
     const wisp__spmmv_fn compact = FN(compact)(p);

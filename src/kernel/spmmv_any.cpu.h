@@ -10,6 +10,7 @@ INLINE int64_t any_columns(const wisp__spmmv_params *q, int64_t begin, int64_t e
     return q->first + width * PARTS;
 }
 
+/* Columns that one kernel takes all at once need no strips. */
 static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
 {
     const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;

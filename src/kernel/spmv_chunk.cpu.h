@@ -178,8 +178,8 @@ INLINE void chunk_columns(const wisp__spmmv_params *p, const unsigned coded, con
 }
 
 /* The entries that are left of rows of different lengths, some of them empty. */
-INLINE void chunk_rest(const wisp__spmmv_params *p, const unsigned coded, const int rows, int64_t row, int64_t e,
-                       int begin, chunk_vec sum[CHUNK_REGS])
+INLINE void chunk_rest(const wisp__spmmv_params *p, const unsigned coded, int rows, int64_t row, int64_t e, int begin,
+                       chunk_vec sum[CHUNK_REGS])
 {
     const real *x = (const real *)p->gather;
     for (int l = 0; l < rows; l++)
@@ -191,6 +191,12 @@ INLINE void chunk_rest(const wisp__spmmv_params *p, const unsigned coded, const 
             sum[l / CHUNK_VL][l % CHUNK_VL] +=
                 (real)((const mat_real *)p->val)[coded & CODES ? p->code[at] : at] * x[c];
         }
+}
+
+static __attribute__((noinline)) void chunk_rest_any(const wisp__spmmv_params *p, int rows, int64_t row, int64_t e,
+                                                     int begin, chunk_vec *sum)
+{
+    chunk_rest(p, (p->short_col ? SHORT_COLS : 0) | (p->code ? CODES : 0), rows, row, e, begin, sum);
 }
 
 /* A register of rows of different lists. */
@@ -245,31 +251,30 @@ INLINE int chunk_shared(const wisp__spmmv_params *p, const int regs, int64_t row
     return shortest;
 }
 
-/* A x of `regs` registers of rows whose first entries are at e, e + 1, ...: functions of their own, since within the
-   loops over rows compilers keep addresses in vector registers or in memory. */
-INLINE void chunk_product(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t row,
-                          chunk_vec sum[CHUNK_REGS])
+/* A x of `regs` registers of rows whose first entries are at e, e + 1, ..., with columns of their own: of the first n
+   of each row. Functions of their own, since within the loops over rows compilers keep addresses in vector registers
+   or in memory. */
+INLINE void chunk_product(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t row, int64_t e,
+                          int n, chunk_vec sum[CHUNK_REGS])
 {
-    const int64_t e = p->chunk[row >> p->log_c] + (row & (((int64_t)1 << p->log_c) - 1));
-    if (coded & LISTS) {
+    if (coded & LISTS)
         chunk_lists(p, coded, regs, row, e, sum);
-        return;
-    }
-    const int n = chunk_shared(p, regs, row);
-    chunk_columns(p, coded, regs, row, e, n, sum);
-    if (!p->padded) chunk_rest(p, coded, regs * CHUNK_VL, row, e, n, sum);
+    else
+        chunk_columns(p, coded, regs, row, e, n, sum);
 }
 
 /* One for each way in which columns and values are stored, for two registers and for one. */
-typedef void chunk_product_fn(const wisp__spmmv_params *p, int64_t row, chunk_vec sum[CHUNK_REGS]);
-#define CHUNK_PRODUCTS(name, coded)                                                                        \
-    static __attribute__((noinline)) void name##_2(const wisp__spmmv_params *p, int64_t row, chunk_vec *s) \
-    {                                                                                                      \
-        chunk_product(p, coded, 2, row, s);                                                                \
-    }                                                                                                      \
-    static __attribute__((noinline)) void name##_1(const wisp__spmmv_params *p, int64_t row, chunk_vec *s) \
-    {                                                                                                      \
-        chunk_product(p, coded, 1, row, s);                                                                \
+typedef void chunk_product_fn(const wisp__spmmv_params *p, int64_t row, int64_t e, int n, chunk_vec sum[CHUNK_REGS]);
+#define CHUNK_PRODUCTS(name, coded)                                                                            \
+    static __attribute__((noinline)) void name##_2(const wisp__spmmv_params *p, int64_t row, int64_t e, int n, \
+                                                   chunk_vec *s)                                               \
+    {                                                                                                          \
+        chunk_product(p, coded, 2, row, e, n, s);                                                              \
+    }                                                                                                          \
+    static __attribute__((noinline)) void name##_1(const wisp__spmmv_params *p, int64_t row, int64_t e, int n, \
+                                                   chunk_vec *s)                                               \
+    {                                                                                                          \
+        chunk_product(p, coded, 1, row, e, n, s);                                                              \
     }
 CHUNK_PRODUCTS(chunk_plain, 0)
 CHUNK_PRODUCTS(chunk_short, SHORT_COLS)
@@ -314,19 +319,26 @@ INLINE int chunk_run_length(const wisp__spmmv_params *p, int64_t row, int most)
     return n;
 }
 
+/* The next `regs` registers of rows. */
+INLINE void chunk_group(const wisp__spmmv_params *p, chunk_product_fn *product, const int regs, int64_t row,
+                        chunk_sums *s)
+{
+    chunk_vec sum[CHUNK_REGS];
+    const int64_t e = p->chunk[row >> p->log_c] + (row & (((int64_t)1 << p->log_c) - 1));
+    const int n = p->list ? 0 : chunk_shared(p, regs, row);
+    product(p, row, e, n, sum);
+    if (!p->list && !p->padded) chunk_rest_any(p, regs * CHUNK_VL, row, e, n, sum);
+    chunk_finish(p, regs, row, sum, s);
+}
+
 /* Rows [row, end) of a strip: as many as go in registers; the number of the first that is left. */
 INLINE int64_t chunk_stored_rows(const wisp__spmmv_params *p, chunk_product_fn *const product[2], int64_t row,
                                  int64_t end, chunk_sums *s)
 {
-    chunk_vec sum[CHUNK_REGS];
-    for (; 1 << p->log_c >= CHUNK_REGS * CHUNK_VL && row + CHUNK_REGS * CHUNK_VL <= end; row += CHUNK_REGS * CHUNK_VL) {
-        product[1](p, row, sum);
-        chunk_finish(p, CHUNK_REGS, row, sum, s);
-    }
-    for (; row + CHUNK_VL <= end; row += CHUNK_VL) {
-        product[0](p, row, sum);
-        chunk_finish(p, 1, row, sum, s);
-    }
+    const int wide = 1 << p->log_c >= CHUNK_REGS * CHUNK_VL;
+    for (; wide && row + CHUNK_REGS * CHUNK_VL <= end; row += CHUNK_REGS * CHUNK_VL)
+        chunk_group(p, product[1], CHUNK_REGS, row, s);
+    for (; row + CHUNK_VL <= end; row += CHUNK_VL) chunk_group(p, product[0], 1, row, s);
     return row;
 }
 
