@@ -271,6 +271,31 @@ static void test_graphene(void **state)
     }
 }
 
+/* With vacancies: rows and columns of the whole lattice taken out. Disorder goes by the site. */
+static void test_graphene_vacancies(void **state)
+{
+    static const double shares[] = {0.01, 0.3, 0.9};
+    for (int s = 0; s < 3; s++) {
+        for (int seed = 1; seed < 4; seed++) {
+            enum { NX = 18, NY = 17, SITES = 2 * NX * NY }; /* more than a group of 512 */
+            char spec[160];
+            int kept[SITES], rows = 0;
+            snprintf(spec, sizeof spec, "graphene:nx=%d,ny=%d,flux=1/18,disorder=2,vacancies=%g,seed=%d", NX, NY,
+                     shares[s], seed);
+            dense whole = graphene_bonds(NX, NY, 3, 1, 1. / 18, 0);
+            add_disorder(whole, 2, (uint64_t)seed);
+            for (int i = 0; i < SITES; i++)
+                if (wisp__uniform((uint64_t)seed, i, WISP__GAL_STREAM_VACANCIES) >= shares[s]) kept[rows++] = i;
+            assert_true(fabs(rows - SITES * (1 - shares[s])) < 4 * sqrt(SITES * shares[s] * (1 - shares[s])));
+            dense h = dense_zero(rows);
+            for (int i = 0; i < rows; i++)
+                for (int j = 0; j < rows; j++) *at(h, i, j) = *at(whole, kept[i], kept[j]);
+            assert_same(spec, expand(*state, spec), h, 1e-13);
+            free(whole.a);
+        }
+    }
+}
+
 /* S_i^k S_j^k on `sites` spins; site 0 is the last factor, "up" is the second state of each. */
 static dense spin_pair(int sites, int i, int j, int k)
 {
@@ -365,10 +390,16 @@ static void test_disorder(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_topi_clean),     cmocka_unit_test(test_topi_defaults),
-                                       cmocka_unit_test(test_topi_potential), cmocka_unit_test(test_anderson),
-                                       cmocka_unit_test(test_laplace),        cmocka_unit_test(test_hpcg),
-                                       cmocka_unit_test(test_band),           cmocka_unit_test(test_graphene),
-                                       cmocka_unit_test(test_spinchain),      cmocka_unit_test(test_disorder)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_topi_clean),
+                                       cmocka_unit_test(test_topi_defaults),
+                                       cmocka_unit_test(test_topi_potential),
+                                       cmocka_unit_test(test_anderson),
+                                       cmocka_unit_test(test_laplace),
+                                       cmocka_unit_test(test_hpcg),
+                                       cmocka_unit_test(test_band),
+                                       cmocka_unit_test(test_graphene),
+                                       cmocka_unit_test(test_graphene_vacancies),
+                                       cmocka_unit_test(test_spinchain),
+                                       cmocka_unit_test(test_disorder)};
     return cmocka_run_group_tests(tests, make_ctx, free_ctx);
 }

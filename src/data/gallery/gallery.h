@@ -35,6 +35,7 @@ enum { WISP__GAL_MAX_KEYS = 16 };
    and the help text all come from that list. */
 #define WISP__GAL_INTEGER(min, max) .kind = WISP__GAL_INT, .lo = (min), .hi = (max)
 #define WISP__GAL_REAL_FROM(min) .kind = WISP__GAL_REAL, .lo = (min), .hi = INT64_MAX
+#define WISP__GAL_REAL_BETWEEN(min, max) .kind = WISP__GAL_REAL, .lo = (min), .hi = (max)
 #define WISP__GAL_INTEGER_COMPUTED(min, max) WISP__GAL_INTEGER(min, max), .computed = true
 #define WISP__GAL_WORDS(list) .kind = WISP__GAL_WORD, .choices = (list)
 #define WISP__GAL_LETTERS_OF(list) .kind = WISP__GAL_LETTERS, .choices = (list)
@@ -61,11 +62,21 @@ wisp_status wisp__gal_source(wisp_src *src, wisp_ctx *ctx, const char *name, con
 
 /* Uniform in [-width/2, width/2) for a site. The streams are the gallery's own, so that disorder and random
    vectors of equal seeds have nothing in common. */
-enum { WISP__GAL_STREAM = 0x67616c, WISP__GAL_STREAM_BAND = 0x40000000 };
+enum { WISP__GAL_STREAM = 0x67616c, WISP__GAL_STREAM_VACANCIES = 0x766163, WISP__GAL_STREAM_BAND = 0x40000000 };
 static inline double wisp__gal_disorder(double width, uint64_t seed, int64_t site)
 {
     return width * (wisp__uniform(seed, site, WISP__GAL_STREAM) - 0.5);
 }
+
+/* The sites of a lattice that are left when some are taken out at random, each with the chance `vacancies`: a bit for
+   each site, so that a site's row and a row's site take one look-up. The head of a block of wisp__gal_kept_bytes. */
+typedef struct {
+    int64_t sites, rows; /* before; left */
+} wisp__gal_kept;
+size_t wisp__gal_kept_bytes(int64_t sites);
+void wisp__gal_kept_draw(wisp__gal_kept *k, int64_t sites, double vacancies, uint64_t seed);
+int64_t wisp__gal_kept_row(const wisp__gal_kept *k, int64_t site); /* -1: it was taken out */
+int64_t wisp__gal_kept_site(const wisp__gal_kept *k, int64_t row);
 
 /* a / b and a % b of numbers >= 0; the 32-bit division is several times faster on many CPUs. */
 static inline int64_t wisp__gal_divide(int64_t a, int64_t b, int64_t *rest)

@@ -1,18 +1,20 @@
-/* Graphene: nearest-neighbour hopping on the honeycomb, in a magnetic field, with disorder.
+/* Graphene: nearest-neighbour hopping on the honeycomb, in a magnetic field, with disorder and vacancies.
  *
  * Cell (x, y) has the sites A and B. A(x, y) is bound to B(x, y), B(x-1, y) and B(x, y-1). In Landau's gauge the last
  * of these bonds has the phase 2 pi flux x; every hexagon then carries `flux`. Turned by a direction, the second has
- * the phase -2 pi flux y. */
+ * the phase -2 pi flux y. Sites that are vacant have no row; disorder goes by the site, vacant ones counted. */
 #include "gallery.h"
 #include <math.h>
+#include <stdlib.h>
 
-#define KEYS(X)                                                                                       \
-    X(nx, "10", WISP__GAL_SIZE, "cells along x, two sites each")                                      \
-    X(ny, "10", WISP__GAL_SIZE, "cells along y")                                                      \
-    X(t, "1", WISP__GAL_REAL_FROM(INT64_MIN), "hopping: -t between neighbours")                       \
-    X(flux, "0", WISP__GAL_REAL_FROM(INT64_MIN), "magnetic flux per hexagon in flux quanta, as 1/10") \
-    X(disorder, "0", WISP__GAL_REAL_FROM(0), "W: potential of each site, uniform in [-W/2, W/2]")     \
-    X(seed, "1", WISP__GAL_SEED, "of the disorder")                                                   \
+#define KEYS(X)                                                                                             \
+    X(nx, "10", WISP__GAL_SIZE, "cells along x, two sites each")                                            \
+    X(ny, "10", WISP__GAL_SIZE, "cells along y")                                                            \
+    X(t, "1", WISP__GAL_REAL_FROM(INT64_MIN), "hopping: -t between neighbours")                             \
+    X(flux, "0", WISP__GAL_REAL_FROM(INT64_MIN), "magnetic flux per hexagon in flux quanta, as 1/10")       \
+    X(disorder, "0", WISP__GAL_REAL_FROM(0), "W: potential of each site, uniform in [-W/2, W/2]")           \
+    X(vacancies, "0", WISP__GAL_REAL_BETWEEN(0, 1), "chance of each site to be vacant: it has no row then") \
+    X(seed, "1", WISP__GAL_SEED, "of disorder and vacancies")                                               \
     X(periodic, "xy", WISP__GAL_LETTERS_OF("xy"), "periodic directions, or none; xy needs flux nx or flux ny integer")
 
 enum { KEYS(WISP__GAL_ENUM) KEY_COUNT };
@@ -23,7 +25,13 @@ typedef struct {
     double hop, flux, disorder;
     uint64_t seed;
     bool complex_values, along_y; /* along_y: the phase depends on y */
+    bool some;                    /* are vacant: `kept` follows */
 } graphene;
+
+static wisp__gal_kept *kept_of(const graphene *p) { return (wisp__gal_kept *)(uintptr_t)(p + 1); }
+
+static int64_t site_of(const graphene *p, int64_t row) { return p->some ? wisp__gal_kept_site(kept_of(p), row) : row; }
+static int64_t row_of(const graphene *p, int64_t site) { return p->some ? wisp__gal_kept_row(kept_of(p), site) : site; }
 
 /* Not inlined: both ends of a bond must find the same bits. */
 static __attribute__((noinline)) wisp_scalar phase(const graphene *p, const int64_t at[3])
@@ -45,27 +53,33 @@ static void put(const graphene *p, void *val, int i, wisp_scalar v)
 static int graphene_row(void *arg, int64_t row, int64_t *col, void *val)
 {
     const graphene *p = arg;
-    int64_t at[3], step[3] = {0};
-    bool is_b = row & 1, exists[3] = {true};
+    const int64_t site = site_of(p, row);
+    int64_t at[3], step[3] = {0}, neighbour[3];
+    bool is_b = site & 1, exists[3] = {true};
     int n = 0;
-    wisp__gal_where(&p->box, row >> 1, at);
+    wisp__gal_where(&p->box, site >> 1, at);
     for (int d = 0; d < 2; d++) {
         step[d + 1] =
             is_b ? wisp__gal_above(&p->box, at, d, &exists[d + 1]) : wisp__gal_below(&p->box, at, d, &exists[d + 1]);
     }
-    if (!col) return 1 + exists[1] + exists[2] + (p->disorder > 0);
-    wisp_scalar turn = p->complex_values ? phase(p, at) : (wisp_scalar){1, 0};
     for (int d = 0; d < 3; d++) {
-        if (!exists[d]) continue;
+        neighbour[d] = exists[d] ? row_of(p, (site ^ 1) + 2 * step[d]) : -1;
+        n += neighbour[d] >= 0;
+    }
+    if (!col) return n + (p->disorder > 0);
+    wisp_scalar turn = p->complex_values ? phase(p, at) : (wisp_scalar){1, 0};
+    n = 0;
+    for (int d = 0; d < 3; d++) {
+        if (neighbour[d] < 0) continue;
         bool turned = d == (p->along_y ? 1 : 2);
         wisp_scalar v = {p->hop, 0};
         if (turned) v = (wisp_scalar){p->hop * turn.re, p->hop * (is_b ? -turn.im : turn.im)};
-        col[n] = (row ^ 1) + 2 * step[d];
+        col[n] = neighbour[d];
         put(p, val, n++, v);
     }
     if (p->disorder > 0) {
         col[n] = row;
-        put(p, val, n++, (wisp_scalar){wisp__gal_disorder(p->disorder, p->seed, row), 0});
+        put(p, val, n++, (wisp_scalar){wisp__gal_disorder(p->disorder, p->seed, site), 0});
     }
     return n;
 }
@@ -74,6 +88,25 @@ static bool commensurate(double flux, int64_t n)
 {
     double turns = flux * (double)n;
     return fabs(turns - rint(turns)) < 1e-9;
+}
+
+/* With the sites that are left behind the parameters. */
+static wisp_status open_kept(wisp_src *src, wisp_ctx *ctx, wisp_src *shape, graphene *p, double vacancies)
+{
+    const size_t bytes = sizeof *p + wisp__gal_kept_bytes(shape->rows);
+    graphene *all = malloc(bytes);
+    if (!all)
+        return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "graphene: no memory for the list of its sites (%zu bytes)", bytes);
+    p->some = true;
+    *all = *p;
+    wisp__gal_kept_draw(kept_of(all), shape->rows, vacancies, p->seed);
+    shape->rows = kept_of(all)->rows;
+    const wisp_status status = shape->rows > 0
+                                   ? wisp__gal_source(src, ctx, "graphene", shape, all, bytes)
+                                   : wisp_ctx_fail(ctx, WISP_ERR_ARG, "graphene: vacancies=%g leave no site of %lld",
+                                                   vacancies, (long long)kept_of(all)->sites);
+    free(all);
+    return status;
 }
 
 static wisp_status graphene_open(wisp_src *src, wisp_ctx *ctx, const wisp__gal_value *value)
@@ -100,11 +133,13 @@ static wisp_status graphene_open(wisp_src *src, wisp_ctx *ctx, const wisp__gal_v
     if (status != WISP_OK) return status;
     status = wisp__gal_product(ctx, "graphene", (int64_t[]){2, sites}, 2, &shape.rows);
     if (status != WISP_OK) return status;
-    return wisp__gal_source(src, ctx, "graphene", &shape, &p, sizeof p);
+    if (value[KEY_vacancies].real == 0) return wisp__gal_source(src, ctx, "graphene", &shape, &p, sizeof p);
+    return open_kept(src, ctx, &shape, &p, value[KEY_vacancies].real);
 }
 
 const wisp__gal_entry wisp__gal_graphene = {
-    {"graphene", "honeycomb lattice with magnetic flux and disorder; complex with flux, a diagonal only with disorder",
+    {"graphene",
+     "honeycomb lattice with magnetic flux, disorder and vacancies; complex with flux, a diagonal only with disorder",
      KEYS(WISP__GAL_HELP)},
     keys,
     KEY_COUNT,
