@@ -60,16 +60,22 @@ INLINE void FN(flush_panel)(const FN(sums) * s, unsigned terms, int64_t reals, i
 {
     const real *xx = (const real *)s->xx, *xy = (const real *)s->xy, *xc = (const real *)s->xy_cross,
                *yy = (const real *)s->yy;
-    const int pairs = PARTS == 2 || (terms & K_PAIRS);
-    const int64_t next = 2 * (reals >> pairs);
-    for (int r = 0; r < REALS; r++) {
-        const int i = KEPT(r);
-        double *d = dot + 2 * ((first + r) >> pairs);
-        if (terms & K_DOT_XX) d[0] += (double)xx[i];
-        if (terms & K_DOT_XY) {
-            d[next] += (double)xy[i];
-            if (pairs) d[next + 1] += r % 2 ? -(double)xc[i] : (double)xc[i];
+    const int parts = REALS > 1 && (PARTS == 2 || (terms & K_PAIRS)) ? 2 : 1;
+    const int64_t next = 2 * (reals / parts);
+    for (int r = 0; r < REALS; r += parts) {
+        const int re = KEPT(r), im = KEPT((r + parts - 1));
+        double *d = dot + 2 * ((first + r) / parts);
+        if (parts == 2) {
+            if (terms & K_DOT_XX) d[0] += (double)xx[re] + (double)xx[im];
+            if (terms & K_DOT_XY) {
+                d[next] += (double)xy[re] + (double)xy[im];
+                d[next + 1] += (double)xc[re] - (double)xc[im];
+            }
+            if (terms & K_DOT_YY) d[2 * next] += (double)yy[re] + (double)yy[im];
+        } else {
+            if (terms & K_DOT_XX) d[0] += (double)xx[re];
+            if (terms & K_DOT_XY) d[next] += (double)xy[re];
+            if (terms & K_DOT_YY) d[2 * next] += (double)yy[re];
         }
-        if (terms & K_DOT_YY) d[2 * next] += (double)yy[i];
     }
 }

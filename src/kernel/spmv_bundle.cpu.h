@@ -68,10 +68,10 @@ INLINE void bundle_rows(const wisp__spmmv_params *p, const wisp__spmmv_params *w
 }
 
 /* Sums of the columns of wide rows, which are one column. */
-INLINE void bundle_flush(const B(strip_sums) s, const wisp__spmmv_params *wide, double *dot)
+INLINE void bundle_flush(const B(strip_sums) s, const unsigned terms, double *dot)
 {
     double columns[6 * BUNDLE] = {0};
-    B(flush)(s, wide, columns);
+    B(flush_panel)(s, terms, BUNDLE_REALS, 0, columns);
     for (int t = 0; t < 3; t++)
         for (int j = 0; j < BUNDLE; j++)
             UNROLL for (int i = 0; i < 2; i++) dot[2 * t + i] += columns[2 * (t * BUNDLE + j) + i];
@@ -85,6 +85,14 @@ INLINE int bundle_run(const uint16_t *kind)
     return same;
 }
 
+/* A row that is in no bundle. */
+INLINE void bundle_alone(const wisp__spmmv_params *p, const unsigned terms, int64_t row, strip_sums_w1 single)
+{
+    vec_w1 ax[1] = {0};
+    product_w1(p, ROWS_PATTERNS, row, entries_of(p, ROWS_PATTERNS, row), 0, ax);
+    epilogue_w1(p, terms, row, 0, ax, single);
+}
+
 INLINE void bundle_strip(const wisp__spmmv_params *p, const wisp__spmmv_params *wide, const unsigned terms, int64_t row,
                          int64_t end, B(strip_sums) s, strip_sums_w1 single)
 {
@@ -93,11 +101,7 @@ INLINE void bundle_strip(const wisp__spmmv_params *p, const wisp__spmmv_params *
         const int k = row + BUNDLE <= end ? kind[row / BUNDLE] : K_ALONE;
         if (k == K_ALONE) {
             const int64_t last = row + BUNDLE < end ? row + BUNDLE : end;
-            if (terms == 0 || terms == K_MASK_KPM)
-                rows_w1(p, ROWS_PATTERNS, row, last, &(sink_w1){.sums = single});
-            else
-                any_rows_w1(p, row, last, single);
-            row = last;
+            for (; row < last; row++) bundle_alone(p, terms, row, single);
         } else if (row + BUNDLE_REGS * BUNDLE <= end && bundle_run(kind + row / BUNDLE)) {
             bundle_rows(p, wide, terms, BUNDLE_REGS, row, k, s);
             row += BUNDLE_REGS * BUNDLE;
@@ -108,12 +112,9 @@ INLINE void bundle_strip(const wisp__spmmv_params *p, const wisp__spmmv_params *
     }
 }
 
-INLINE void bundle_range(const wisp__spmmv_params *params, const wisp__spmmv_params *wide, const unsigned terms,
+INLINE void bundle_range(const wisp__spmmv_params *p, const wisp__spmmv_params *wide, const unsigned terms,
                          int64_t begin, int64_t end, double *dot)
 {
-    wisp__spmmv_params same = *params;
-    const wisp__spmmv_params *p = &same;
-    same.terms = terms;
     const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
     for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
         strip_sums_w1 single;
@@ -122,8 +123,8 @@ INLINE void bundle_range(const wisp__spmmv_params *params, const wisp__spmmv_par
         __builtin_memset(&s, 0, sizeof s);
         bundle_strip(p, wide, terms, strip, strip + K_STRIP < row_end ? strip + K_STRIP : row_end, s, single);
         if (terms & K_DOTS) {
-            bundle_flush(s, wide, dot);
-            flush_w1(single, p, dot);
+            bundle_flush(s, terms, dot);
+            flush_panel_w1(single, terms, PARTS, 0, dot);
         }
     }
     if (terms == 0 && p->past) simd_fence();
