@@ -110,6 +110,9 @@ static void cpu_close(wisp_ctx *ctx) { (void)ctx; }
 /* Once: what kernels there are instead; in columns of the block. */
 static void say_no_kernel(wisp_ctx *ctx, const wisp__key *key)
 {
+    const wisp__spmmv_entry *last = ctx->isa->spmmv[key->combo];
+    while (last->width) last++;
+    if (ctx->isa->spmmv[key->combo]->fn == last->fn) return; /* no width has: the generic set, mixed precision */
     if (atomic_load(&ctx->logged_once) & WISP__ONCE_WIDTH) return;
     char text[512];
     const int parts = key->pairs ? 2 : 1;
@@ -177,7 +180,7 @@ static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__spmmv_fn fn, const wisp
                                     const wisp__grid *grid, double *partial, size_t dot_size)
 {
     const bool little = grid->blocks == 1;
-    const int shares = little || wisp__side_by_side(ctx, p->width) ? 1 : WISP__MIN(ctx->threads, WISP__MOST_SHARES);
+    const int shares = little || p->in_turn ? 1 : WISP__MIN(ctx->threads, WISP__MOST_SHARES);
     spmmv_run run; /* the shares in use are set */
     run.ctx = ctx, run.fn = fn, run.p = p, run.grid = grid, run.partial = partial, run.dot_size = dot_size;
     run.shares.count = shares;

@@ -30,6 +30,7 @@ struct wisp_ctx {
     cpu_set_t allowed_cpus; /* before we pinned the team */
     bool pinned;
     bool one_node;       /* the threads share one memory node, as far as is known */
+    int64_t last_caches; /* bytes of the last caches that they have together */
     int64_t index_limit; /* local rows, and columns with halo, stay at or below this */
     const struct wisp__comm *comm;
     const struct wisp__backend *backend;
@@ -91,6 +92,8 @@ typedef union {
 
 static inline bool wisp__type_ok(wisp_type t) { return t >= WISP_S && t <= WISP_Z; }
 static inline bool wisp__type_is_double(wisp_type t) { return t == WISP_D || t == WISP_Z; }
+/* How far from Hermitian rounding alone may take a matrix, over its largest entry. */
+static inline double wisp__rounding(wisp_type t) { return wisp__type_is_double(t) ? 1e-10 : 1e-6; }
 /* The type of its real and imaginary parts. */
 static inline wisp_type wisp__real_type(wisp_type t) { return wisp__type_is_double(t) ? WISP_D : WISP_S; }
 /* One value of the given type to a scalar and back (the imaginary part is dropped for real types). */

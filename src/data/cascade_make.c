@@ -273,7 +273,7 @@ static wisp__step_cost follow_plain(plan *p, order *o, const wisp__rates *r, int
     for (int64_t g = 0; g < p->groups; g++) p->walk[g] = (int32_t)g;
     make_order(p, o);
     wisp__step_cost cost = follow(p, o);
-    follow_near(p, o, r, !wisp__side_by_side(p->ctx, width), &cost);
+    follow_near(p, o, r, !wisp__side_by_side(p->ctx, width, 2 * (double)p->groups * p->vector_bytes), &cost);
     return cost;
 }
 

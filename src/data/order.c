@@ -317,7 +317,7 @@ static void search_open(search *s, wisp_ctx *ctx, int64_t rows, int64_t nnz, wis
                   .entry_bytes = 4 + (int64_t)wisp_type_size(type),
                   .entries = (double)nnz / (double)rows,
                   .reach = -1};
-    wisp__caches_find(ctx, width, &s->caches);
+    wisp__caches_find(ctx, width, 2.0 * (double)s->row_bytes * (double)rows, &s->caches);
 }
 
 wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_src *src, int64_t nnz,

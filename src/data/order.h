@@ -5,11 +5,11 @@
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-/* What the threads of a context have together while they sweep over rows for blocks of some width. */
+/* What the threads of a context have together while they sweep over two blocks of some width and size. */
 typedef struct {
     double l2, l3; /* bytes that a sweep can keep */
 } wisp__caches;
-void wisp__caches_find(wisp_ctx *ctx, int width, wisp__caches *c);
+void wisp__caches_find(wisp_ctx *ctx, int width, double block_bytes, wisp__caches *c);
 
 /* What wisp__map_ordered will do with a square source of nnz entries. */
 typedef struct {

@@ -13,14 +13,14 @@ enum {
     CORE_SPEED = 4
 };
 
-void wisp__caches_find(wisp_ctx *ctx, int width, wisp__caches *c)
+void wisp__caches_find(wisp_ctx *ctx, int width, double block_bytes, wisp__caches *c)
 {
     wisp_machine m = {0};
     wisp__topology_find(&m);
     const double l2 = (double)WISP__MAX(m.cache_bytes[WISP_L2], 256 << 10);
     const double l3 = (double)WISP__MAX(m.cache_bytes[WISP_L3], m.cache_bytes[WISP_L2]);
     const int sharing = WISP__MAX(1, WISP__MIN(m.cache_cores[WISP_L3], ctx->threads));
-    const bool together = wisp__side_by_side(ctx, width);
+    const bool together = wisp__side_by_side(ctx, width, block_bytes);
     c->l2 = together ? l2 * ctx->threads : l2;
     c->l3 = together ? l3 : l3 / sharing;
     c->l3 = WISP__MAX(c->l3, c->l2);
@@ -171,7 +171,7 @@ wisp_status wisp_mat_gather(const wisp_mat *A, wisp_type type, int width, wisp_g
     if (!wisp__type_ok(type) || width < 1)
         return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "a sweep over a block of type %d and width %d", (int)type, width);
     if (A->half) return WISP_OK; /* what is scattered is not modelled */
-    wisp__caches_find(A->ctx, width, &caches);
+    wisp__caches_find(A->ctx, width, 2.0 * (double)w.row_bytes * (double)A->rows, &caches);
     wisp_status status = wisp__sweep_traffic(A->ctx, &w, &caches, &t);
     if (status == WISP_OK) *g = (wisp_gather){t.excess, t.from_l3 * (double)A->rows};
     return status;

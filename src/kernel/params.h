@@ -93,6 +93,7 @@ typedef struct {
     bool alone;            /* one thread, which by itself can't have all of the memory's bandwidth */
     bool past;             /* y will not be found in the caches again: written past them where whole lines are */
     bool near;             /* all comes from caches near by: nothing is prefetched */
+    bool in_turn;          /* threads take neighbouring blocks of rows in turn, not ranges of their own */
     const void *gather;    /* the block that columns point into: x, or the halo of x */
     const void *x;         /* the block whose rows are this process's own */
     void *y;

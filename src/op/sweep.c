@@ -76,6 +76,12 @@ static bool writes_past(const wisp_mat *A, const wisp_blk *y)
     return large && (row % LINE == 0 || y->stride == 1) && (uintptr_t)y->data % LINE == 0;
 }
 
+static double both_bytes(const wisp_blk *x, const wisp_blk *y)
+{
+    const double size = (double)wisp_type_size(y->type);
+    return size * ((double)x->nrows * (double)x->stride + (double)y->nrows * (double)y->stride);
+}
+
 size_t wisp__shift_bytes(const wisp_blk *x) { return 2 * (size_t)x->width * wisp_type_size(x->type); }
 
 wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, const wisp_blk *y, const wisp_blk *x,
@@ -98,7 +104,8 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, c
                                 .chain = chain,
                                 .chains = chains,
                                 .alone = A->ctx->threads == 1,
-                                .past = writes_past(A, y)};
+                                .past = writes_past(A, y),
+                                .in_turn = wisp__side_by_side(A->ctx, x->width, both_bytes(x, y))};
     if (set_terms(&s->p, aug, A->type, x->type) != WISP_OK)
         return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "%s: a complex factor for a real block", op);
     if (s->p.terms & K_SHIFT) {
