@@ -2,7 +2,7 @@
 # (The pairs of types are listed in backend/kernels.h.)
 set(WISP_WIDTHS "1;2;4;8;16;32" CACHE STRING "Block widths with kernels of their own, each 1 to 128")
 
-# Other widths are put together from these, which are always there.
+# Always there: 1 to 8 make up every other width, and a bundle of rows is like a block row of up to 16.
 set(base_widths 1 2 4 8 16)
 set(widths ${base_widths} ${WISP_WIDTHS})
 foreach(width ${widths})

@@ -47,7 +47,7 @@ static void denormal(void **state)
         REF_OK(ctx, wisp_bounds_find(&b, A, (wisp_bounds_method)method, 0));
         assert_true(b.center - b.halfwidth <= 1e-320 && b.center + b.halfwidth >= 1e-320 && b.halfwidth < 1e-300);
         const wisp_kpm_opts o = {.moments = 30, .bounds_method = (wisp_bounds_method)method};
-        REF_FAILS(ctx, wisp_kpm(&mu, A, &o), WISP_ERR_NUMERIC, "scale the matrix");
+        REF_FAILS(ctx, wisp_kpm(&mu, A, &o), WISP_ERR_NUMERIC, "multiply the matrix");
     }
     wisp_mat_free(A);
     ref_free(m);

@@ -386,23 +386,6 @@ if [ -c /dev/full ]; then
 else
     leave_out "a full device, for there is no /dev/full"
 fi
-# A file size limit is a full disk for everyone: an old file survives, and no temporary one stays.
-limited() { # limited FILE ARGS...
-    checks=$((checks + 1))
-    echo old >"$1"
-    (trap '' XFSZ && ulimit -f 2 && "$wisp" "${@:2}" >/dev/null 2>err) && fail "wisp ${*:2} passes on a full disk"
-    [ "$(wc -l <err)" = 1 ] && grep -q "^wisp: .*$1" err || fail "wisp ${*:2} on a full disk: $(cat err)"
-    echo old | cmp -s - "$1" || fail "wisp ${*:2} on a full disk: $1 is lost"
-    [ "$(find . -name "*$1*" | wc -l)" = 1 ] || fail "wisp ${*:2} on a full disk leaves $(find . -name "*$1*" | tr '\n' ' ')"
-}
-limited limit.csv dos $topi --moments 16 --vectors 2 -o limit.csv
-limited limit.json dos $topi --moments 16 --vectors 2 -o limit.json
-limited limit.mtx gen $long -o limit.mtx
-limited limit.crs convert $long limit.crs
-if [ $have_hdf5 = 1 ]; then
-    limited limitr.h5 dos $topi --moments 16 --vectors 2 -o limitr.h5
-    limited limitm.h5 dos $topi --moments 512 --vectors 8 --save limitm.h5
-fi
 
 # ---- progress and messages
 checks=$((checks + 1))

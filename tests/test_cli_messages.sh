@@ -106,7 +106,7 @@ coarse no dos $topi --moments 256 --vectors 2 --points 300
 coarse no dos $topi --moments 256 --vectors 2 --interval -1,1 --points 200
 coarse no ldos $topi --moments 1000 --sites 0,1
 ok dos --help
-check "what few moments do not show" grep -q 'few moments do not show' out
+check "what few moments do not show" grep -q 'few moments one just outside may go unnoticed' out
 
 # ---- runs taken together
 if [ $have_hdf5 = 1 ]; then
@@ -141,7 +141,12 @@ PY
     check "the files" test "$(grep -cE '(a|b|c)\.h5' out)" = 3
     ok dos --from a.h5 --from c.h5 --json
     json out 'd["seeds"] == [1, "18446744073709551615"]'
-    ok dos --from a.h5 --from b.h5 --moments 32 --quiet -o ab.csv
+    ok dos --from a.h5 --from c.h5 --moments 32 --quiet -o ac.csv
+    check "seeds in the comments" grep -qxF '# seeds: [1,"18446744073709551615"]' ac.csv
+    ok dos --from a.h5 --from c.h5 --quiet -o ac.h5
+    if command -v h5dump >/dev/null; then
+        check "seeds in HDF5" sh -c 'h5dump -d /seeds ac.h5 | grep -q "1, 18446744073709551615"'
+    fi
     cp a.h5 again.h5
     refused 1 "a.h5 and again.h5 cannot be taken together: both have vectors of seed 1" dos --from a.h5 --from b.h5 --from again.h5
     ok dos $topi --moments 32 --bounds -6,6 --seed 3 --quiet --save few.h5

@@ -38,6 +38,12 @@ planned dos general.mtx $short --format hermitian
 planned ldos hermitian.mtx.gz --moments 8 --sites 0-9 --points 20000
 planned dos general.mtx --moments 8 --vectors 64 --width 64 --points 5000
 planned dos topi:nx=16,ny=16,nz=16 --moments 32
+# A count needs no grid of energies, but for a plot.
+ok count mesh.crs --interval=0,1 --vectors 1 --moments 1000000 --bounds=-1,9 --plan --json --mem-limit 200MB
+json out 'd["total_bytes"] < 60e6'
+# How many moments a resolution takes is not known before the bounds are, nor what they take at most.
+ok dos mesh.crs --resolution 0.01 --plan
+check "no bound without moments" sh -c 'grep -q "^total .*, and the moments" out && ! grep "^total\|^vectors" out | grep -q "at most"'
 planned dos topi:nx=16,ny=16,nz=16 $short --format hermitian --width 2
 planned dos graphene:nx=300,ny=300,disorder=1 --moments 8 --vectors 1 --precision single --bounds gershgorin
 planned dos graphene:nx=1000,ny=1000,disorder=1 --moments 4 --vectors 1 --precision single --bounds=-6,6

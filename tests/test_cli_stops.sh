@@ -48,8 +48,19 @@ limited() { # limited FILE ARGS...
     whole
 }
 limited limit.csv dos $topi --moments 16 --vectors 2 --quiet -o limit.csv
+limited limit.json dos $topi --moments 16 --vectors 2 --quiet -o limit.json
 limited limit.mtx gen $long -o limit.mtx
-[ $have_hdf5 = 1 ] && limited limit.h5 dos $topi --moments 512 --vectors 8 --quiet --save limit.h5
+limited limit.crs convert $long limit.crs
+if [ $have_hdf5 = 1 ]; then
+    limited limitr.h5 dos $topi --moments 16 --vectors 2 --quiet -o limitr.h5
+    limited limitm.h5 dos $topi --moments 512 --vectors 8 --quiet --save limitm.h5
+fi
+(
+    trap '' XFSZ # as a caller may
+    wisp=$command failed=0
+    limited ignored.mtx gen $long -o ignored.mtx
+    exit $failed
+) || fail "with XFSZ ignored"
 
 # ---- stopped while gnuplot draws, and when all but the printing is done
 mkdir -p bin

@@ -130,7 +130,17 @@ static void up_to_rounding(void **state)
     REF_FAILS(ctx, wisp_kpm(&m, A, &o), WISP_ERR_HERMITIAN, "--hermitian-part");
     REF_OK(ctx, wisp_mat_get_props(A, &props));
     assert_true(!props.hermitian && props.largest > 1 && props.asymmetry > 1e-13 && props.asymmetry < 1e-11);
+    assert_true(props.nearly_hermitian);
     wisp_mat_free(A);
+    /* Single precision rounds earlier. */
+    s.noise = 3e-7;
+    for (int single = 0; single < 2; single++) {
+        REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.type = single ? WISP_C : WISP_Z}));
+        REF_OK(ctx, wisp_mat_get_props(A, &props));
+        assert_true(!props.hermitian && props.nearly_hermitian == single);
+        wisp_mat_free(A);
+    }
+    s.noise = 1e-12;
     REF_OK(ctx, wisp_src_hermitian_part(&part, ctx, &src, &change));
     assert_true(change > 1e-14 && change < 2e-12);
     REF_OK(ctx, wisp_mat_create(&A, ctx, &part, &(wisp_mat_opts){.format = WISP_FORMAT_HERMITIAN}));
@@ -144,7 +154,7 @@ static void up_to_rounding(void **state)
     wisp_moments_free(&want);
     wisp_mat_free(A);
     wisp_mat_free(clean);
-    /* What is no rounding gets other advice. */
+    /* A larger difference gets other advice. */
     s.noise = 1e-3;
     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
     REF_FAILS(ctx, wisp_kpm(&m, A, &o), WISP_ERR_HERMITIAN, "this needs a Hermitian matrix");

@@ -125,6 +125,29 @@ static void bad_matrices(void **state)
     }
 }
 
+/* Odd moments are told by the guard where no dot is larger than the first yet: all that is saved can be loaded. Of
+   eigenvalues 1.1 and 0, with bounds -1 to 1, mu_3 = 2 * 0.78 - 0.55. */
+static void odd_moment(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_mat H = ref_new(2, 2);
+    for (int k = 0; k < 4; k++) H.a[k] = 0.55;
+    wisp_mat *A = mat_of(ctx, H, WISP_D);
+    wisp_moments m;
+    wisp_kpm_opts o = {.moments = 4,
+                       .trace = WISP_TRACE_SITES,
+                       .vectors = 1,
+                       .sites = (int64_t[]){0},
+                       .bounds_method = WISP_BOUNDS_GIVEN,
+                       .bounds = {0, 1, 0}};
+    REF_FAILS(ctx, wisp_kpm(&m, A, &o), WISP_ERR_BOUNDS, "above the upper bound");
+    o.moments = 3;
+    REF_OK(ctx, wisp_kpm(&m, A, &o));
+    wisp_moments_free(&m);
+    ref_free(H);
+    wisp_mat_free(A);
+}
+
 /* Stops after some steps. */
 typedef struct {
     int left;
@@ -212,8 +235,8 @@ static void failing_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(guard),  cmocka_unit_test(bad_options),    cmocka_unit_test(bad_matrices),
-        cmocka_unit_test(cancel), cmocka_unit_test(failing_memory),
+        cmocka_unit_test(guard),      cmocka_unit_test(bad_options), cmocka_unit_test(bad_matrices),
+        cmocka_unit_test(odd_moment), cmocka_unit_test(cancel),      cmocka_unit_test(failing_memory),
     };
     return cmocka_run_group_tests(tests, make_ctx, free_ctx);
 }

@@ -120,6 +120,11 @@ static void refusals(void **state)
     }
     REF_FAILS(ctx, wisp_moments_merge(ctx, &m, runs, 0), WISP_ERR_ARG, "no runs");
     runs[1] = good;
+    runs[1].trace = WISP_TRACE_SITES; /* alone, too */
+    REF_FAILS(ctx, wisp_moments_merge(ctx, &m, &runs[1], 1), WISP_ERR_MISMATCH, "random vectors");
+    runs[1].trace = WISP_TRACE_RANDOM, runs[1].vectors = 0;
+    REF_FAILS(ctx, wisp_moments_merge(ctx, &m, &runs[1], 1), WISP_ERR_ARG, "no vector was completed");
+    runs[1] = good;
     for (int i = 0; i < 2; i++) wisp_moments_free(&runs[i]);
 }
 

@@ -13,7 +13,11 @@
 #include <unistd.h>
 
 #ifndef WISP_HAVE_HDF5
-int main(void) { return 0; }
+int main(void)
+{
+    print_message("left out, for this build has no HDF5: all\n");
+    return REF_SKIPPED;
+}
 #else
 #include <hdf5.h>
 
@@ -304,7 +308,7 @@ static void old_version(void **state)
     static const change changes[] = {
         {.name = "rows", .words = "moment 0 of vector 0 is 24 and must be 25", .integer = 25, .kind = 1},
         {.name = "nnz", .words = "nnz is out of range", .integer = 24 * 25, .kind = 1},
-        {.name = "first_vector", .words = "first_vector is out of range", .integer = -1, .kind = 1},
+        {.name = "first_vector", .words = "first_vector is out of range", .integer = -2, .kind = 1},
         {.name = "first_vector", .words = "first_vector is out of range", .integer = 1LL << 32, .kind = 1},
         {.name = "partial", .words = "partial is out of range", .integer = 2, .kind = 1},
         {.name = "width", .words = "width is out of range", .integer = 0, .kind = 2},

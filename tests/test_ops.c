@@ -45,27 +45,30 @@ static void keep_message(void *arg, wisp_log_level level, const char *message)
     snprintf(kept + (*kept ? 256 : 0), 256, "%s", message);
 }
 
-/* A width without a kernel is said once, with those that have one. */
+/* A width without a kernel is said once, with those that have one; not where none has, in the generic set. */
 static void fall_back_is_said_once(void **state)
 {
     (void)state;
     char kept[2][256] = {"", ""};
-    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){
-        .isa = "generic", .threads = 1, .no_pin = 1, .level = WISP_LOG_PERF, .log = keep_message, .log_arg = kept});
+    wisp_ctx *ctx = ref_ctx(
+        &(wisp_ctx_opts){.threads = 1, .no_pin = 1, .level = WISP_LOG_PERF, .log = keep_message, .log_arg = kept});
     wisp_mat *A;
+    const bool generic = !strcmp(wisp_ctx_isa(ctx), "generic");
     REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=3,ny=2,nz=1", NULL));
     for (int w = 8; w <= 10; w++) {
         wisp_blk *x, *y;
         REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, w));
         REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, w));
         REF_OK(ctx, wisp_spmmv(y, A, x, NULL));
-        assert_int_equal(kept[0][0] != 0, w > 8);
+        assert_int_equal(kept[0][0] != 0, w > 8 && !generic);
         wisp_blk_free(x);
         wisp_blk_free(y);
     }
-    assert_non_null(strstr(kept[0], "width 9 "));
-    assert_non_null(strstr(kept[0], " generic "));
-    assert_non_null(strstr(kept[0], " 8, 4, 2, 1 "));
+    if (!generic) {
+        assert_non_null(strstr(kept[0], "width 9 "));
+        assert_non_null(strstr(kept[0], wisp_ctx_isa(ctx)));
+        assert_non_null(strstr(kept[0], " 16, 8, 4, 2, 1 "));
+    }
     assert_int_equal(kept[1][0], 0);
     wisp_mat_free(A);
     wisp_ctx_free(ctx);

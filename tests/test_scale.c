@@ -19,9 +19,9 @@ static const scale_case cases[] = {
     {WISP_S, WISP_D, -133, 1e-12, NULL}, /* 1e-40: denormal in single precision */
     {WISP_C, WISP_Z, -133, 1e-12, NULL},
     {WISP_S, WISP_S, -133, 0, "or take vectors in double precision"},
-    {WISP_D, WISP_D, -1030, 0, "scale the matrix by 1e+3"}, /* 1e-310 */
-    {WISP_Z, WISP_Z, -1030, 0, "scale the matrix by 1e+3"},
-    {WISP_D, WISP_D, -1073, 0, "scale the matrix by 1e+3"}, /* the smallest denormals */
+    {WISP_D, WISP_D, -1030, 0, "multiply the matrix by about 1e+3"}, /* 1e-310 */
+    {WISP_Z, WISP_Z, -1030, 0, "multiply the matrix by about 1e+3"},
+    {WISP_D, WISP_D, -1073, 0, "multiply the matrix by about 1e+3"}, /* the smallest denormals */
 };
 
 /* The matrix as it is stored, times 2^-exponent. */
@@ -119,13 +119,13 @@ static void beyond(void **state)
     wisp_blk *psi;
     double mu[2] = {1e9, 0}, energy = 0, dos, time = 1;
     const wisp_moments m = {.rows = 1000000000, .n = 2, .vectors = 1, .mu = mu, .bounds = {0, 1e-300, 0}};
-    REF_FAILS(ctx, wisp_dos(ctx, &m, NULL, -1, 1, &energy, &dos, NULL), WISP_ERR_NUMERIC, "scale the matrix");
+    REF_FAILS(ctx, wisp_dos(ctx, &m, NULL, -1, 1, &energy, &dos, NULL), WISP_ERR_NUMERIC, "multiply the matrix");
     ref_mat one = ref_new(2, 2);
     REF_AT(one, 0, 0) = 1e-310, REF_AT(one, 1, 1) = -1e-310;
     A = mat_of(ctx, one, WISP_D);
     REF_OK(ctx, wisp_blk_create(&psi, ctx, wisp_mat_map(A), WISP_Z, 1));
     REF_OK(ctx, wisp_blk_fill(psi, (wisp_scalar){1, 0}));
-    REF_FAILS(ctx, wisp_evolve(NULL, A, psi, 1, &time, NULL, NULL, NULL), WISP_ERR_NUMERIC, "scale the matrix");
+    REF_FAILS(ctx, wisp_evolve(NULL, A, psi, 1, &time, NULL, NULL, NULL), WISP_ERR_NUMERIC, "multiply the matrix");
     wisp_blk_free(psi);
     wisp_mat_free(A);
     ref_free(one);

@@ -2,8 +2,8 @@
  *
  * Every function returns a wisp_status, never aborts and never prints; the context keeps the message of
  * the last failure (wisp_ctx_message). A zeroed options struct always means the defaults. Free functions
- * accept NULL; so do queries, which answer 0 or NULL; elsewhere NULL is WISP_ERR_ARG unless it is said to be
- * allowed, and so are negative sizes and limits. Rows and columns are counted from 0 in the user's (natural) order
+ * accept NULL; so do queries, which answer 0 or NULL. Elsewhere NULL is WISP_ERR_ARG unless the comment allows it;
+ * negative sizes and limits are WISP_ERR_ARG too. Rows and columns are counted from 0 in the user's (natural) order
  * everywhere; how wisp orders and stores them is invisible. "width" is the number of columns of a block vector, "C" the
  * chunk height of SELL-C-sigma. Complex numbers are (re, im) pairs, binary compatible with C99 and C++.
  */
@@ -40,8 +40,7 @@ extern "C" {
     X(ERR_CANCELLED, "cancelled")                         \
     X(ERR_HERMITIAN, "the matrix is not Hermitian")       \
     X(ERR_BOUNDS, "the spectrum leaves the given bounds") \
-    X(ERR_NUMERIC, "a value is not finite")               \
-    X(ERR_LAPACK, "a LAPACK routine failed")
+    X(ERR_NUMERIC, "a value is not finite")
 
 typedef enum {
 #define WISP_STATUS_ENUM(name, text) WISP_##name,
@@ -171,7 +170,7 @@ WISP_API wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, wisp_type t
                                        const int64_t *rowptr, const int64_t *col, const void *val);
 /* (A + A^H)/2 of a square source, which may be closed afterwards, held in memory: for a matrix that is Hermitian up to
    rounding, and exactly Hermitian. *change, which may be NULL: by how much entries change at most, over the largest
-   |a_ij|; above 1e-10 the log has a warning. */
+   |a_ij|; above 1e-10 (single precision: 1e-6) the log has a warning. */
 WISP_API wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, double *change);
 WISP_API void wisp_src_close(wisp_src *src);
 
@@ -287,6 +286,7 @@ typedef struct {
     int square, pattern_symmetric, symmetric, hermitian, skew; /* 1 or 0 */
     int64_t bad_row, bad_col;     /* the first entry (in row order) that is not Hermitian; -1 if none */
     double asymmetry;             /* largest |a_ij - conj a_ji|; 0 if Hermitian */
+    int nearly_hermitian;         /* asymmetry is at most 1e-10 (single precision: 1e-6) of the largest |a_ij| */
     int64_t bandwidth;            /* largest |row - column| */
     int64_t empty_rows, diagonal; /* rows without entries; entries on the diagonal */
     int64_t min_row, max_row;     /* shortest and longest row */
@@ -438,9 +438,9 @@ typedef struct { /* v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1], k < s
    are types, maps and refusals; no two blocks of v and z may overlap. After a failure or a cancel the blocks hold
    anything. */
 WISP_API wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wisp_mpk_opts *opts);
-/* Bytes, about, that wisp_mpk with dots holds beside matrix and blocks, for a matrix that was made for this width; */
-/* depth as in wisp_mpk_opts. And at most, for calls of so many steps with a matrix of which this is known (from */
-/* wisp_mat_bound or wisp_mat_get_info). */
+/* Bytes, about, that wisp_mpk with dots holds beside matrix and blocks, for a matrix that was made for this width;
+   depth as in wisp_mpk_opts. And at most, for calls of so many steps with a matrix of which this is known (from
+   wisp_mat_bound or wisp_mat_get_info). */
 WISP_API int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth);
 WISP_API int64_t wisp_mpk_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width, int depth,
                                 int64_t steps);

@@ -57,7 +57,8 @@ int wisp_file_same(const char *a, const char *b)
     return !strcmp(a, b) || (whole_name(a, whole[0]) && whole_name(b, whole[1]) && !strcmp(whole[0], whole[1]));
 }
 
-/* The same with what is there: whether it is written in place, for a device or a pipe is not to be replaced. */
+/* Follows links to the file's real name, and tells what is there. A device or pipe is written in place, not
+   replaced. */
 static wisp_status resolve(wisp_ctx *ctx, const char *name, char real[PATH_MAX], struct stat *st, bool *there,
                            bool *in_place)
 {

@@ -232,6 +232,7 @@ wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
     if (status != WISP_OK) return status;
     if (props->bad_row == INT64_MAX) props->bad_row = props->bad_col = -1;
     if (props->nonfinite_row == INT64_MAX) props->nonfinite_row = -1;
+    props->nearly_hermitian = props->square && props->asymmetry <= wisp__rounding(A->type) * props->largest;
     if (A->rows == 0) {
         props->min_row = 0;
         props->gershgorin_min = props->gershgorin_max = 0;

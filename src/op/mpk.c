@@ -307,7 +307,7 @@ int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth)
 int64_t wisp_mpk_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width, int depth, int64_t steps)
 {
     enum { DOTS = 6, NEIGHBOURS = 96, ORDERS = 4, MAKING = 256, LITTLE = 1024 };
-    if (!ctx || !A || width < 1 || !wisp__type_ok(type)) return 0;
+    if (!ctx || !A || width < 1 || depth < 0 || steps < 0 || !wisp__type_ok(type)) return 0;
     const double most = (double)(depth == 0 ? TURN : depth), blocks = (double)WISP__MAX(A->work_blocks, 1);
     const double each = (double)(sizeof(wisp__sweep) + sizeof(wisp__step)) + 4.0 * width * (double)wisp_type_size(type);
     const double dots = DOTS * (double)width * sizeof(double);

@@ -30,7 +30,7 @@ wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props)
         return wisp_ctx_fail(ctx, WISP_ERR_NUMERIC, "row %lld of the matrix holds a NaN or an infinity",
                              (long long)props->nonfinite_row);
     if (!props->hermitian) {
-        const char *advice = props->asymmetry <= 1e-10 * props->largest
+        const char *advice = props->nearly_hermitian
                                  ? "if that is rounding, take the Hermitian part (--hermitian-part, "
                                    "wisp_src_hermitian_part)"
                                  : "this needs a Hermitian matrix";
@@ -201,8 +201,8 @@ wisp_status wisp__check_scale(wisp_ctx *ctx, wisp_type type, double halfwidth)
     if (wisp__scale_fits(type, halfwidth)) return WISP_OK;
     return wisp_ctx_fail(
         ctx, WISP_ERR_NUMERIC,
-        "the spectrum is %.3g wide, and 1/%.3g is beyond %s: scale the matrix by 1e%+.0f or so%s", 2 * halfwidth,
-        halfwidth, wisp_type_name(type), -floor(log10(halfwidth)),
+        "the spectrum is only %.3g wide, too narrow for %s arithmetic: multiply the matrix by about 1e%+.0f%s",
+        2 * halfwidth, wisp_type_name(type), -floor(log10(halfwidth)),
         wisp__is_single(type) && wisp__scale_fits(WISP_D, halfwidth) ? ", or take vectors in double precision" : "");
 }
 

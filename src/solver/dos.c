@@ -223,7 +223,7 @@ wisp_status wisp_dos(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts 
         if (isinf(dos[i]) || (error && isinf(error[i])))
             status = wisp_ctx_fail(ctx, WISP_ERR_NUMERIC,
                                    "the density at energy %g is beyond double precision: the spectrum is %.3g wide; "
-                                   "scale the matrix",
+                                   "multiply the matrix by a large number",
                                    energy[i], 2 * m->bounds.halfwidth);
 out:
     wisp_free(ctx, g);

@@ -21,15 +21,23 @@ static int same_bounds(const wisp_bounds *a, const wisp_bounds *b)
 
 static wisp_status no_fit(wisp_ctx *ctx, const char *why) { return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "%s", why); }
 
+/* Whether a run can be taken together with any other. */
+static wisp_status check_run(wisp_ctx *ctx, const wisp_moments *run)
+{
+    if (!run->mu || run->vectors < 1 || run->n < 1)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "there are no moments: no vector was completed");
+    if (run->trace != WISP_TRACE_RANDOM)
+        return no_fit(ctx, "only the moments of random vectors can be taken together, not exact traces or rows");
+    return WISP_OK;
+}
+
 wisp_status wisp_moments_fit(wisp_ctx *ctx, const wisp_moments *a, const wisp_moments *b)
 {
+    wisp_status status;
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, a);
     WISP_NEED(ctx, b);
-    if (!a->mu || !b->mu || a->vectors < 1 || b->vectors < 1)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "there are no moments: no vector was completed");
-    if (a->trace != WISP_TRACE_RANDOM || b->trace != WISP_TRACE_RANDOM)
-        return no_fit(ctx, "only the moments of random vectors can be taken together, not exact traces or rows");
+    if ((status = check_run(ctx, a)) != WISP_OK || (status = check_run(ctx, b)) != WISP_OK) return status;
     if (a->rows != b->rows || a->nnz != b->nnz)
         return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH,
                              "their matrices differ: %lld rows with %lld entries, and %lld with %lld",
@@ -78,6 +86,7 @@ wisp_status wisp_moments_merge(wisp_ctx *ctx, wisp_moments *m, const wisp_moment
     WISP_NEED(ctx, runs);
     if (count < 1) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "there are no runs to take together");
     for (int64_t i = 0; i < count; i++) {
+        WISP_TRY(check_run(ctx, &runs[i]));
         for (int64_t j = 0; j < i; j++) WISP_TRY(wisp_moments_fit(ctx, &runs[j], &runs[i]));
         vectors += runs[i].vectors;
     }

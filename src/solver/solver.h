@@ -23,10 +23,12 @@ enum { WISP__LANCZOS_WIDTH = 4 };
 /* The matrix's properties, or a refusal that names the entry: it must be square, finite and exactly Hermitian. */
 wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props);
 
+static inline int wisp__is_single(wisp_type type) { return type == WISP_S || type == WISP_C; }
+
 /* Whether steps with a factor of 2/halfwidth can be taken in vectors of this type; the refusal if they can't. */
 static inline bool wisp__scale_fits(wisp_type type, double halfwidth)
 {
-    const double most = type == WISP_S || type == WISP_C ? FLT_MAX : DBL_MAX;
+    const double most = wisp__is_single(type) ? FLT_MAX : DBL_MAX;
     return halfwidth >= 64 / most;
 }
 wisp_status wisp__check_scale(wisp_ctx *ctx, wisp_type type, double halfwidth);
@@ -50,6 +52,4 @@ int64_t wisp__chebyshev_terms(double x, double tolerance);
 void wisp__bessel(double x, int64_t n, double *J);
 
 static inline wisp_scalar wisp__real(double x) { return (wisp_scalar){x, 0}; }
-
-static inline int wisp__is_single(wisp_type type) { return type == WISP_S || type == WISP_C; }
 #endif

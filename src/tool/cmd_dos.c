@@ -187,12 +187,13 @@ static int compute(tool *t, results *r, wisp_moments *m, bool *ran)
 /* Files that fit are taken together; those that do not are named. */
 static int merge_runs(tool *t, wisp_moments *m, const wisp_moments *runs, int count)
 {
+    if (wisp_moments_merge(t->ctx, m, runs, count) == WISP_OK) return EXIT_FINE;
     for (int i = 1; i < count; i++)
         for (int j = 0; j < i; j++)
             if (wisp_moments_fit(t->ctx, &runs[j], &runs[i]))
                 return tool_fail(t, "%s and %s cannot be taken together: %s", t->opt.from_list[j], t->opt.from_list[i],
                                  wisp_ctx_message(t->ctx));
-    return wisp_moments_merge(t->ctx, m, runs, count) ? tool_fail_ctx(t) : EXIT_FINE;
+    return tool_fail_ctx(t); /* for want of memory */
 }
 
 static int load_moments(tool *t, wisp_moments *m, results *r)

@@ -71,7 +71,7 @@ static void print_symmetry(const findings *f)
         if (p->nonfinite_row < 0)
             text_line("", "|a_ij - conj a_ji| up to %.3g, %.2g of the largest entry%s", p->asymmetry,
                       p->asymmetry / p->largest,
-                      p->asymmetry <= 1e-10 * p->largest ? "   (rounding? see --hermitian-part of dos)" : "");
+                      p->nearly_hermitian ? "   (rounding? see --hermitian-part of dos)" : "");
     }
 }
 

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Every scalar of the object as a comment "# key: value", those of inner objects as "key.inner". */
+/* Every scalar of the object as a comment "# key: value", those of inner objects as "key.inner"; and the seeds of
+   several runs. */
 static void write_comments(FILE *f, const char *prefix, json_t *object)
 {
     const char *key;
@@ -17,9 +18,9 @@ static void write_comments(FILE *f, const char *prefix, json_t *object)
             write_comments(f, name, value);
         } else if (json_is_string(value)) {
             fprintf(f, "# %s: %s\n", name, json_string_value(value));
-        } else if (!json_is_array(value) && !json_is_null(value)) {
+        } else if ((!json_is_array(value) || !strcmp(key, "seeds")) && !json_is_null(value)) {
             fprintf(f, "# %s: ", name);
-            json_dumpf(value, f, JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+            json_dumpf(value, f, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(17));
             fputc('\n', f);
         }
     }

@@ -20,7 +20,8 @@ static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t 
 {
     enum { LANES = 16, FILE_HEAD = 64 << 10 }; /* energies that are worked on side by side */
     const double n = (double)moments_of(ko), vectors = (double)vectors_of(ko, rows);
-    const double points = t->opt.points ? (double)t->opt.points : fmax(2 * n, 1024);
+    const bool grid = t->cmd->bit != CMD_COUNT || t->opt.plot;
+    const double points = !grid ? 0 : t->opt.points ? (double)t->opt.points : fmax(2 * n, 1024);
     const bool local = ko->trace == WISP_TRACE_SITES, exact = ko->trace == WISP_TRACE_EXACT;
     const double kept = exact ? 1 : vectors, curves = local ? vectors : 1;
     const double image = t->opt.save ? FILE_HEAD + 8 * kept * (n + 1) : 0;
@@ -56,7 +57,7 @@ int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_
     return EXIT_FINE;
 }
 
-int plan_estimate(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
+static int plan_estimate(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
 {
     if (wisp_mat_plan(t->ctx, src, mo, &p->about.matrix)) return tool_fail_ctx(t);
     p->about.blocks = blocks_bytes(&p->about.matrix, ko);
@@ -215,13 +216,13 @@ out:
 static int show_json(tool *t, const run_plan *p, const run_time *time)
 {
     const wisp_mat_info *a = &p->about.matrix;
-    json_t *o = json_pack("{s:o, s:o, s:I, s:I, s:s, s:i, s:I, s:s, s:I, s:I, s:I, s:I, s:I}", "command",
+    json_t *o = json_pack("{s:o, s:o, s:I, s:I, s:s, s:i, s:I, s:s, s:I, s:I, s:I, s:I, s:o}", "command",
                           json_words(t->command_line), "matrix", json_words(t->opt.arg[0]), "rows", (json_int_t)a->rows,
                           "nnz", (json_int_t)p->most.matrix.nnz, "type", wisp_type_name(a->type), "C", a->C, "sigma",
                           (json_int_t)a->sigma, "format", text_format(a->format), "source_bytes", (json_int_t)p->source,
                           "matrix_bytes", (json_int_t)a->bytes, "blocks_bytes", (json_int_t)p->about.blocks,
                           "total_bytes", (json_int_t)p->about.total, "bound_bytes",
-                          p->moments_unknown ? (json_int_t)0 : (json_int_t)p->most.total);
+                          p->moments_unknown ? json_null() : json_integer(p->most.total));
     const struct {
         const char *key;
         double value;
@@ -234,7 +235,6 @@ static int show_json(tool *t, const run_plan *p, const run_time *time)
         json_object_set_new(o, numbers[i].key, time->known ? json_number(numbers[i].value) : json_null());
     json_object_set_new(o, "ceilings", time->known ? json_string(time->kept ? "kept" : "now") : json_null());
     json_object_set_new(o, "limit", time->known ? json_string(time->limit) : json_null());
-    if (p->moments_unknown) json_object_set_new(o, "bound_bytes", json_null());
     int rc = json_print(t, o);
     json_decref(o);
     return rc;
@@ -255,9 +255,14 @@ static void show_memory(const tool *t, const run_plan *p)
     text_line("storage", "about %s, %s   (at most %s)", text_bytes(b[0], (double)a->bytes),
               a->format == WISP_FORMAT_COMPRESSED ? "compressed" : shape,
               text_bytes_up(b[1], (double)p->most.matrix.bytes));
-    text_line("vectors", "about %s   (at most %s)%s", text_bytes(b[0], (double)p->about.blocks),
-              text_bytes_up(b[1], (double)p->most.blocks),
-              p->moments_unknown ? " and the moments, whose number follows from the bounds" : "");
+    if (p->moments_unknown) { /* nor is there a bound then */
+        text_line("vectors", "about %s, and the moments, whose number follows from the bounds",
+                  text_bytes(b[0], (double)p->about.blocks));
+        text_line("total", "about %s at once, and the moments", text_bytes(b[0], (double)p->about.total));
+        return;
+    }
+    text_line("vectors", "about %s   (at most %s)", text_bytes(b[0], (double)p->about.blocks),
+              text_bytes_up(b[1], (double)p->most.blocks));
     text_line("total", "about %s at once   (at most %s)", text_bytes(b[0], (double)p->about.total),
               text_bytes_up(b[1], (double)p->most.total));
 }

@@ -32,27 +32,34 @@ static bool write_attribute(hid_t group, const char *key, json_t *value)
     return ok;
 }
 
-/* One or two dimensions of numbers; all rows are of one length. */
+/* One or two dimensions of numbers; all rows are of one length. Whole numbers too large for JSON's own are texts. */
 static bool write_array(hid_t group, const char *key, json_t *array)
 {
     json_t *first = json_array_get(array, 0);
     bool matrix = json_is_array(first);
     hsize_t size[2] = {json_array_size(array), matrix ? json_array_size(first) : 1};
-    bool whole = json_is_integer(matrix ? json_array_get(first, 0) : first);
+    json_t *one = matrix ? json_array_get(first, 0) : first;
+    bool whole = json_is_integer(one) || json_is_string(one);
     double *data = calloc((size_t)(size[0] * size[1]) + 1, sizeof *data);
     if (!data) return false;
-    int64_t *numbers = (int64_t *)(void *)data; /* the same place for whole numbers */
+    uint64_t *numbers = (uint64_t *)(void *)data; /* the same place for whole numbers */
+    bool large = false;
     for (size_t i = 0; i < size[0]; i++) {
         for (size_t j = 0; j < size[1]; j++) {
             json_t *row = json_array_get(array, i), *v = matrix ? json_array_get(row, j) : row;
             size_t k = i * (size_t)size[1] + j;
-            if (whole)
-                numbers[k] = json_integer_value(v);
+            if (json_is_string(v))
+                numbers[k] = strtoull(json_string_value(v), NULL, 10), large = true;
+            else if (whole)
+                numbers[k] = (uint64_t)json_integer_value(v);
             else
                 data[k] = json_is_null(v) ? NAN : json_number_value(v);
         }
     }
-    hid_t type = whole ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, space = H5Screate_simple(matrix ? 2 : 1, size, NULL);
+    hid_t type = large   ? H5T_NATIVE_UINT64
+                 : whole ? H5T_NATIVE_INT64
+                         : H5T_NATIVE_DOUBLE,
+          space = H5Screate_simple(matrix ? 2 : 1, size, NULL);
     hid_t set = H5Dcreate2(group, key, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     bool ok = set >= 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
     if (set >= 0) H5Dclose(set);

@@ -45,7 +45,7 @@ static const option_def table[] = {
      "seed of the random vectors and of the Lanczos starts (0)"},
     {NULL, "bounds", 0, "lanczos|gershgorin|A,B", parse_bounds, KPM | CMD_EVOLVE, true, AT(bounds_method), 0, 0,
      "how the interval of the spectrum is found (lanczos), or\nthe interval itself. Eigenvalues outside stop the run; "
-     "but if\nthey are outside by little, few moments do not show it"},
+     "but with\nfew moments one just outside may go unnoticed"},
     FLAG("hermitian-part", 0, KPM | CMD_EVOLVE, true, hermitian_part,
          "take (A + A^H)/2 of a matrix A that is Hermitian up to rounding,\nand tell by how much that changes it"),
     {"How it is evaluated", "kernel", 0, "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, KPM, false, AT(kernel), 0,
@@ -57,7 +57,8 @@ static const option_def table[] = {
     {NULL, "points", 0, "P", parse_count, CMD_DOS | CMD_LDOS, false, AT(points), 2, 1 << 30,
      "number of energies (twice the moments, at least 1024)"},
     {NULL, "from", 0, "FILE.h5", parse_from, KPM, false, AT(from), 0, 0,
-     "evaluate the moments of an earlier --save; no MATRIX. Given\nseveral times: of runs with other seeds together"},
+     "evaluate the moments of an earlier --save; no MATRIX. Give\nit several times to combine runs with different "
+     "seeds"},
     {"How it is run", "variant", 0, "blocked|fused|naive", parse_choice, KPM, true, AT(variant), 0, 0,
      "the same moments in three ways (blocked is fastest)"},
     {NULL, "width", 0, "W", parse_count, KPM, true, AT(width), 1, 4096,
@@ -115,8 +116,8 @@ static const option_def table[] = {
     FLAG("measure", 0, CMD_MACHINE, false, measure, "measure anew, even if an earlier result is kept"),
     FLAG("plan", 0, KPM, true, plan, "print the memory and the time that the run would take"),
     {NULL, "mem-limit", 0, "BYTES", parse_bytes, ALL, false, AT(mem_limit), 0, 0,
-     "take no more memory, and do not ask how much the machine has;\n8G and 8GiB are 8 times 1024^3, 8GB is 8 times "
-     "10^9"},
+     "limit the library's arrays to this; the machine's own memory\nis then not looked at; 8G and 8GiB are 8 times "
+     "1024^3,\n8GB is 8 times 10^9"},
     {"Output", "output", 'o', "FILE", parse_string, KPM | VECTORS | CMD_GEN | CMD_BENCH, false, AT(output), 0, 0, NULL},
     {NULL, "save", 0, "FILE.h5", parse_string, KPM, true, AT(save), 0, 0,
      "keep the moments, one set per vector, for --from"},

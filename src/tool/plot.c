@@ -72,7 +72,7 @@ static void write_title(const tool *t, const results *r, FILE *f)
                 isinf(r->interval[0]) ? r->interval[1] : r->interval[0]);
     else
         fprintf(f, " eigenvalues from %.6g to %.6g", r->interval[0], r->interval[1]);
-    fprintf(f, ", %s at the ends in part", results_smearing(v, r));
+    fprintf(f, ", %s of them near an end, in part", results_smearing(v, r));
     fputs("' at graph 0,1 left offset 0,1.0 textcolor rgb '#505050'\n", f);
 }
 

@@ -61,7 +61,7 @@ static void add_run(json_t *o, tool *t, const results *r)
     json_object_set_new(o, "trace", json_string(trace_names[m->trace]));
     json_object_set_new(o, "vectors", json_integer(m->vectors));
     json_object_set_new(o, "first_vector", m->first_vector < 0 ? json_null() : json_integer(m->first_vector));
-    json_object_set_new(o, "seed", r->runs > 1 ? json_null() : json_seed(m->seed));
+    json_object_set_new(o, "seed", r->runs > 1 || m->first_vector < 0 ? json_null() : json_seed(m->seed));
     json_t *seeds = r->runs > 1 ? json_array() : NULL;
     for (int i = 0; seeds && i < r->runs; i++) json_array_append_new(seeds, json_seed(r->seed[i]));
     if (seeds) json_object_set_new(o, "seeds", seeds);
@@ -252,6 +252,8 @@ void results_summary(tool *t, const results *r)
         text_line("kernel", "%s", kernel_names[r->eval.kernel]);
     if (r->runs > 1)
         text_line("vectors", "%s random of %d runs, %s", text_count(a, m->vectors), r->runs, wisp_type_name(m->type));
+    else if (m->first_vector < 0)
+        text_line("vectors", "%s random of several runs, %s", text_count(a, m->vectors), wisp_type_name(m->type));
     else if (m->trace == WISP_TRACE_RANDOM)
         text_line("vectors", "%s random, seed %llu, %s", text_count(a, m->vectors), (unsigned long long)m->seed,
                   wisp_type_name(m->type));

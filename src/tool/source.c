@@ -17,5 +17,5 @@ int source_open(tool *t, wisp_src *src)
 void source_summary(const tool *t)
 {
     if (!t->opt.hermitian_part) return;
-    text_line("changed", "to its Hermitian part: entries by at most %.2g of the largest one", t->hermitian_change);
+    text_line("Hermitian", "part is taken: entries change by at most %.2g of the largest one", t->hermitian_change);
 }

@@ -99,7 +99,6 @@ out:
 
 wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, double *change)
 {
-    const double rounding = 1e-10;
     wisp_map *cols = NULL;
     wisp__crs *t = NULL;
     int64_t *before = NULL;
@@ -124,9 +123,10 @@ wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src
     r.t = t;
     WISP_TRY(merge_all(&r, other, cols));
     const double relative = r.largest > 0 ? r.change / r.largest : 0;
-    wisp_ctx_log(ctx, relative > rounding ? WISP_LOG_WARN : WISP_LOG_INFO,
+    const bool more = relative > wisp__rounding(other->type);
+    wisp_ctx_log(ctx, more ? WISP_LOG_WARN : WISP_LOG_INFO,
                  "the Hermitian part is taken: entries change by at most %.3g of the largest one%s", relative,
-                 relative > rounding ? ", which is no rounding" : "");
+                 more ? ", more than rounding explains" : "");
     if (change) *change = relative;
     wisp__crs_source(src, r.h);
     r.h = NULL;

@@ -56,7 +56,8 @@ static const char *out_of_range(const wisp_moments *m)
     if (!isfinite(b->center) || !isfinite(b->halfwidth) || !(b->halfwidth > 0)) return "center or halfwidth";
     if (!isnan(b->failure_probability) && !(b->failure_probability >= 0 && b->failure_probability <= 1))
         return "failure_probability";
-    if (m->first_vector < 0 || (random && m->first_vector > numbers - m->vectors)) return "first_vector";
+    if (m->first_vector < (random ? -1 : 0) || (random && m->first_vector > numbers - m->vectors))
+        return "first_vector";
     if (m->type == WISP_DEFAULT) return "type";
     if (m->width < 1) return "width";
     if (m->powers < 1) return "powers";

@@ -43,6 +43,7 @@ wisp_status wisp__seal_check(wisp_ctx *ctx, int fd, const char *path)
     uLong crc = crc32_z(0, NULL, 0);
     for (int64_t at = 0; at < end; at += PIECE) {
         const size_t n = (size_t)WISP__MIN(end - at, PIECE);
+        errno = EIO; /* it became shorter meanwhile */
         if (!read_whole(fd, piece, n, at)) return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: %s", path, strerror(errno));
         crc = crc32_z(crc, (const Bytef *)piece, n);
     }
