@@ -283,10 +283,11 @@ WISP_API wisp_status wisp_mat_gather(const wisp_mat *A, wisp_type type, int widt
 
 /* Exact properties, found by looking at every entry. */
 typedef struct {
-    int square, pattern_symmetric, symmetric, hermitian, skew; /* 1 or 0 */
+    int square, pattern_symmetric, symmetric, hermitian; /* 1 or 0 */
+    int nearly_hermitian; /* asymmetry is at most 1e-10 (single precision: 1e-6) of the largest |a_ij| */
+    int skew;
     int64_t bad_row, bad_col;     /* the first entry (in row order) that is not Hermitian; -1 if none */
     double asymmetry;             /* largest |a_ij - conj a_ji|; 0 if Hermitian */
-    int nearly_hermitian;         /* asymmetry is at most 1e-10 (single precision: 1e-6) of the largest |a_ij| */
     int64_t bandwidth;            /* largest |row - column| */
     int64_t empty_rows, diagonal; /* rows without entries; entries on the diagonal */
     int64_t min_row, max_row;     /* shortest and longest row */
