@@ -56,13 +56,16 @@ typedef struct {
 /* What the context's threads do at most. */
 void wisp__rates_find(wisp_ctx *ctx, wisp__rates *r);
 
+/* Bytes of the last caches that the context's threads have together; looked up in the first call. */
+int64_t wisp__last_caches(wisp_ctx *ctx);
+
 /* Threads that share memory and the last cache take neighbouring blocks of rows in turn, and gather wide block rows
    from one neighbourhood that the cache holds, not from one each. Not where it holds the whole blocks, of so many
    bytes: rows that a thread wrote in the last sweep are nearest to itself. Narrow blocks stream the matrix, and long
    ranges stream better. (docs/performance.md) */
-static inline bool wisp__side_by_side(const wisp_ctx *ctx, int width, double block_bytes)
+static inline bool wisp__side_by_side(wisp_ctx *ctx, int width, double block_bytes)
 {
-    return ctx->one_node && width >= 8 && block_bytes > (double)ctx->last_caches;
+    return ctx->one_node && width >= 8 && block_bytes > (double)wisp__last_caches(ctx);
 }
 
 typedef struct wisp__backend {

@@ -66,8 +66,7 @@ static double run_once(wisp_ctx *ctx, stream_run *r, bool all)
 /* Far more than the last cache holds. */
 static size_t buffer_bytes(const wisp_machine *m, int64_t limit)
 {
-    const int sharing = WISP__MAX(m->cache_cores[WISP_L3], 1);
-    const int64_t last = m->cache_bytes[WISP_L3] * ((m->cores + sharing - 1) / sharing);
+    const int64_t last = m->cache_bytes[WISP_L3] * wisp__cache_count(m, WISP_L3, m->cores);
     const int64_t wanted = WISP__MAX((int64_t)256 << 20, 4 * last), most = WISP__MIN(m->memory_bytes / 4, limit);
     return (size_t)WISP__MAX(WISP__MIN(wanted, most), (int64_t)16 << 20);
 }
@@ -205,6 +204,17 @@ int64_t wisp_ctx_cache(wisp_ctx *ctx, int *measured)
         atomic_store(&ctx->cache_assumed, WISP__MAX((int64_t)(left_by_others * (double)last), LEAST));
     }
     return atomic_load(&ctx->cache_assumed);
+}
+
+int64_t wisp__last_caches(wisp_ctx *ctx)
+{
+    if (atomic_load(&ctx->last_caches) == 0) {
+        wisp_machine m = {0};
+        wisp__topology_find(&m);
+        const wisp_level last = m.cache_bytes[WISP_L3] > 0 ? WISP_L3 : WISP_L2;
+        atomic_store(&ctx->last_caches, m.cache_bytes[last] * wisp__cache_count(&m, last, ctx->threads) + 1);
+    }
+    return atomic_load(&ctx->last_caches) - 1;
 }
 
 /* ---- what threads have from each other ------------------------------------------------------ */

@@ -36,10 +36,8 @@ void wisp__rates_find(wisp_ctx *ctx, wisp__rates *r)
     if (ctx->rates.l2_bytes == 0) {
         wisp_machine m = {0};
         wisp__topology_find(&m);
-        const int sharing = WISP__MAX(m.cache_cores[WISP_L2], 1),
-                  cores = WISP__MIN(ctx->threads, WISP__MAX(m.cores, 1));
-        const int caches = (cores + sharing - 1) / sharing;
-        ctx->rates.l2_bytes = caches * (double)WISP__MAX(m.cache_bytes[WISP_L2], 256 << 10);
+        ctx->rates.l2_bytes =
+            wisp__cache_count(&m, WISP_L2, ctx->threads) * (double)WISP__MAX(m.cache_bytes[WISP_L2], 256 << 10);
     }
     *r = ctx->rates;
     pthread_mutex_unlock(&ctx->lock);

@@ -30,7 +30,6 @@ struct wisp_ctx {
     cpu_set_t allowed_cpus; /* before we pinned the team */
     bool pinned;
     bool one_node;       /* the threads share one memory node, as far as is known */
-    int64_t last_caches; /* bytes of the last caches that they have together */
     int64_t index_limit; /* local rows, and columns with halo, stay at or below this */
     const struct wisp__comm *comm;
     const struct wisp__backend *backend;
@@ -49,7 +48,9 @@ struct wisp_ctx {
     int64_t stream_limit; /* $WISP_STREAM_LIMIT: they run over so many bytes at most, for tests */
     /* Bytes of the last cache that the threads keep; 0: not measured, not looked up yet. */
     atomic_llong cache_kept, cache_assumed;
-    wisp__rates rates;       /* 0: not measured, not looked up yet */
+    atomic_llong
+        last_caches;   /* bytes of the last caches that the threads have together, and one; 0: not looked up yet */
+    wisp__rates rates; /* 0: not measured, not looked up yet */
     atomic_uint logged_once; /* bits of WISP__ONCE_* */
 };
 

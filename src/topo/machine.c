@@ -116,6 +116,12 @@ void wisp__topology_find(wisp_machine *m)
         if (m->cache_bytes[l] > 0) m->cache_cores[l] = WISP__MAX(m->cache_cores[l], 1);
 }
 
+int wisp__cache_count(const wisp_machine *m, wisp_level level, int threads)
+{
+    const int sharing = WISP__MAX(m->cache_cores[level], 1), cores = WISP__MIN(threads, WISP__MAX(m->cores, 1));
+    return (cores + sharing - 1) / sharing;
+}
+
 static void place_thread(void *arg, int thread, int threads)
 {
     int *cpu = arg, here = sched_getcpu();

@@ -5,4 +5,6 @@
 
 /* Fills in the processor's name, counts and sizes; what is not known stays 0 (counts: 1). */
 void wisp__topology_find(wisp_machine *m);
+/* How many caches of this level so many threads have together, one on each core as long as there are cores. */
+int wisp__cache_count(const wisp_machine *m, wisp_level level, int threads);
 #endif

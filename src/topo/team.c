@@ -1,5 +1,4 @@
 #include "team.h"
-#include "machine.h"
 #include "config.h"
 #include <dirent.h>
 #include <omp.h>
@@ -91,21 +90,12 @@ static wisp_status threads_wanted(wisp_ctx *ctx, int cpus, int *threads)
     return WISP_OK;
 }
 
-static int64_t last_caches(int threads)
-{
-    wisp_machine m = {0};
-    wisp__topology_find(&m);
-    const int level = m.cache_bytes[WISP_L3] > 0 ? WISP_L3 : WISP_L2, sharing = WISP__MAX(m.cache_cores[level], 1);
-    return m.cache_bytes[level] * ((WISP__MIN(threads, WISP__MAX(m.cores, 1)) + sharing - 1) / sharing);
-}
-
 wisp_status wisp__team_open(wisp_ctx *ctx)
 {
     int cpus = allowed_cpus(&ctx->allowed_cpus), threads = 0;
     const wisp_status status = threads_wanted(ctx, cpus, &threads);
     if (status != WISP_OK) return status;
     ctx->threads = threads;
-    ctx->last_caches = last_caches(threads);
     if (threads > cpus)
         wisp_ctx_log(ctx, WISP_LOG_WARN, "%d threads on %d cores: they will wait for each other; use at most %d",
                      threads, cpus, cpus);
