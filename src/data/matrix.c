@@ -1,4 +1,4 @@
-/* What a matrix is: shape, exact properties, fill-in. */
+/* What a matrix is: shape, entries, bytes, fill-in. */
 #include "patterns.h"
 #include <math.h>
 
@@ -77,7 +77,7 @@ wisp_map *wisp_mat_col_map(const wisp_mat *A) { return A ? A->col_map : NULL; }
 
 wisp_ctx *wisp_mat_ctx(const wisp_mat *A) { return A ? A->ctx : NULL; }
 
-/* ---- properties ------------------------------------------------------------------------------ */
+/* ---- entries and rows ------------------------------------------------------------------------- */
 
 wisp_scalar wisp__entry_value(const wisp_mat *A, int64_t row, int64_t k)
 {
@@ -89,158 +89,6 @@ wisp_scalar wisp__entry_value(const wisp_mat *A, int64_t row, int64_t k)
     }
     if (s->code) at = s->code[at];
     return wisp__load(A->type, (const char *)s->val + (size_t)at * wisp_type_size(A->type));
-}
-
-/* The value at (row, col), both positions, by bisection in the sorted row; *found says whether it is stored. */
-static wisp_scalar value_at(const wisp_mat *A, int64_t row, int64_t col, bool *found)
-{
-    const int n = wisp__row_len(&A->local, row);
-    int lo = 0, hi = n;
-    while (lo < hi) {
-        const int mid = (lo + hi) / 2;
-        if (wisp__entry_col(A, row, mid) < col)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    *found = lo < n && wisp__entry_col(A, row, lo) == col;
-    return *found ? wisp__entry_value(A, row, lo) : (wisp_scalar){0, 0};
-}
-
-static wisp_mat_props no_props(const wisp_mat *A)
-{
-    const int square = A->rows == A->cols;
-    return (wisp_mat_props){.square = square,
-                            .pattern_symmetric = square,
-                            .symmetric = square,
-                            .hermitian = square,
-                            .skew = square,
-                            .bad_row = INT64_MAX,
-                            .bad_col = INT64_MAX,
-                            .nonfinite_row = INT64_MAX,
-                            .min_row = INT64_MAX,
-                            .gershgorin_min = INFINITY,
-                            .gershgorin_max = -INFINITY};
-}
-
-static void look_at_partner(const wisp_mat *A, wisp_mat_props *p, int64_t row, int64_t col, wisp_scalar v)
-{
-    bool found;
-    const wisp_scalar w = value_at(A, col, row, &found);
-    if (!found) p->pattern_symmetric = 0;
-    if (!(v.re == w.re && v.im == w.im)) p->symmetric = 0;
-    if (!(v.re == -w.re && v.im == -w.im)) p->skew = 0;
-    if (v.re == w.re && v.im == -w.im) return;
-    p->hermitian = 0;
-    p->asymmetry = fmax(p->asymmetry, hypot(v.re - w.re, v.im + w.im));
-    const int64_t i = wisp__map_user(A->map, row), j = wisp__map_user(A->map, col);
-    if (i < p->bad_row || (i == p->bad_row && j < p->bad_col)) p->bad_row = i, p->bad_col = j;
-}
-
-static void look_at_row(const wisp_mat *A, wisp_mat_props *p, int64_t row, double *sum2)
-{
-    const int n = wisp__row_len(&A->local, row);
-    const int64_t user = wisp__map_user(A->map, row);
-    double center = 0, radius = 0;
-    for (int k = 0; k < n; k++) {
-        const int64_t col = wisp__entry_col(A, row, k);
-        const wisp_scalar v = wisp__entry_value(A, row, k);
-        const double size = hypot(v.re, v.im);
-        const int64_t distance = user - wisp__map_user(A->col_map, col);
-        if (!isfinite(v.re) || !isfinite(v.im)) p->nonfinite_row = WISP__MIN(p->nonfinite_row, user);
-        if (distance == 0) {
-            p->diagonal++;
-            center += v.re;
-            radius += fabs(v.im);
-        } else {
-            radius += size;
-        }
-        p->largest = fmax(p->largest, size);
-        p->bandwidth = WISP__MAX(p->bandwidth, distance < 0 ? -distance : distance);
-        if (p->square) look_at_partner(A, p, row, col, v);
-    }
-    p->empty_rows += n == 0;
-    p->min_row = WISP__MIN(p->min_row, n);
-    p->max_row = WISP__MAX(p->max_row, n);
-    *sum2 += (double)n * n;
-    /* The sums above were rounded: an ulp a term keeps the discs on the safe side. */
-    radius += (n + 1) * 0x1p-52 * (radius + fabs(center));
-    p->gershgorin_min = fmin(p->gershgorin_min, center - radius);
-    p->gershgorin_max = fmax(p->gershgorin_max, center + radius);
-}
-
-/* The properties of two sets of rows together. */
-static void merge_props(wisp_mat_props *p, const wisp_mat_props *q)
-{
-    p->pattern_symmetric &= q->pattern_symmetric;
-    p->symmetric &= q->symmetric;
-    p->hermitian &= q->hermitian;
-    p->skew &= q->skew;
-    if (q->bad_row < p->bad_row || (q->bad_row == p->bad_row && q->bad_col < p->bad_col))
-        p->bad_row = q->bad_row, p->bad_col = q->bad_col;
-    p->asymmetry = fmax(p->asymmetry, q->asymmetry);
-    p->largest = fmax(p->largest, q->largest);
-    p->bandwidth = WISP__MAX(p->bandwidth, q->bandwidth);
-    p->empty_rows += q->empty_rows;
-    p->diagonal += q->diagonal;
-    p->min_row = WISP__MIN(p->min_row, q->min_row);
-    p->max_row = WISP__MAX(p->max_row, q->max_row);
-    p->gershgorin_min = fmin(p->gershgorin_min, q->gershgorin_min);
-    p->gershgorin_max = fmax(p->gershgorin_max, q->gershgorin_max);
-    p->nonfinite_row = WISP__MIN(p->nonfinite_row, q->nonfinite_row);
-}
-
-typedef struct {
-    const wisp_mat *A;
-    wisp_mat_props *all;
-    double sum2;
-    pthread_mutex_t lock;
-} props_run;
-
-static void props_thread(void *arg, int thread, int threads)
-{
-    props_run *r = arg;
-    const wisp_mat *A = r->A;
-    wisp_mat_props mine = no_props(A);
-    double sum2 = 0;
-    const int64_t begin = wisp__split(A->rows, threads, thread), end = wisp__split(A->rows, threads, thread + 1);
-    for (int64_t i = begin; i < end; i++) {
-        if ((i & 16383) == 0) {
-            if (thread == 0) wisp_ctx_step(A->ctx, "checking", (double)(i - begin) / (double)(end - begin), 0);
-            if (wisp__cancelled(A->ctx)) break;
-        }
-        look_at_row(A, &mine, i, &sum2);
-    }
-    pthread_mutex_lock(&r->lock);
-    merge_props(r->all, &mine);
-    r->sum2 += sum2; /* of integers: exact in any order */
-    pthread_mutex_unlock(&r->lock);
-}
-
-wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
-{
-    WISP_NEED(NULL, A);
-    WISP_NEED(A->ctx, props);
-    if (A->half) {
-        *props = A->half->props;
-        return WISP_OK;
-    }
-    *props = no_props(A);
-    props_run run = {A, props, 0, PTHREAD_MUTEX_INITIALIZER};
-    const bool whole = wisp__run_some(A->ctx, A->local.nnz < WISP__SMALL, props_thread, &run);
-    const wisp_status status = wisp__whole(A->ctx, "checking the matrix", whole);
-    if (status != WISP_OK) return status;
-    if (props->bad_row == INT64_MAX) props->bad_row = props->bad_col = -1;
-    if (props->nonfinite_row == INT64_MAX) props->nonfinite_row = -1;
-    props->nearly_hermitian = props->square && props->asymmetry <= wisp__rounding(A->type) * props->largest;
-    if (A->rows == 0) {
-        props->min_row = 0;
-        props->gershgorin_min = props->gershgorin_max = 0;
-        return WISP_OK;
-    }
-    props->row_mean = (double)A->local.nnz / (double)A->rows;
-    props->row_sdev = sqrt(fmax(0, run.sum2 / (double)A->rows - props->row_mean * props->row_mean));
-    return WISP_OK;
 }
 
 wisp_status wisp_mat_row_histogram(const wisp_mat *A, int64_t *hist, int bins)

@@ -1,0 +1,304 @@
+/* The exact properties of a matrix: symmetry, lengths of rows, Gershgorin's discs. */
+#include "patterns.h"
+#include <math.h>
+
+/* The value at (row, col), both positions, by bisection in the sorted row; *found says whether it is stored. */
+static wisp_scalar value_at(const wisp_mat *A, int64_t row, int64_t col, bool *found)
+{
+    const int n = wisp__row_len(&A->local, row);
+    int lo = 0, hi = n;
+    while (lo < hi) {
+        const int mid = (lo + hi) / 2;
+        if (wisp__entry_col(A, row, mid) < col)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    *found = lo < n && wisp__entry_col(A, row, lo) == col;
+    return *found ? wisp__entry_value(A, row, lo) : (wisp_scalar){0, 0};
+}
+
+/* ---- a row ----------------------------------------------------------------------------------- */
+
+/* What its own entries say. */
+typedef struct {
+    double center, radius, largest;
+    int64_t bandwidth;
+    int n, diagonal, finite;
+} row_facts;
+
+typedef struct {
+    const wisp_mat *A;
+    wisp_mat_props *all;
+    double sum2;
+    pthread_mutex_t lock;
+    row_facts *facts;        /* [patterns] without the diagonal that is stored apart; NULL: rows have their own */
+    int64_t *count;          /* [threads][patterns] rows */
+    _Atomic uint16_t *known; /* [entries of all patterns] 1 + the pattern that was last seen to hold the conjugate */
+} props_run;
+
+static void add_entry(row_facts *f, int64_t distance, wisp_scalar v)
+{
+    const double size = v.im == 0 ? fabs(v.re) : hypot(v.re, v.im);
+    f->n++;
+    f->finite &= isfinite(v.re) && isfinite(v.im);
+    if (distance == 0) {
+        f->diagonal++;
+        f->center += v.re;
+        f->radius += fabs(v.im);
+    } else {
+        f->radius += size;
+    }
+    f->largest = fmax(f->largest, size);
+    f->bandwidth = WISP__MAX(f->bandwidth, distance < 0 ? -distance : distance);
+}
+
+static row_facts facts_of_row(const wisp_mat *A, int64_t row)
+{
+    row_facts f = {.finite = 1};
+    const int n = wisp__row_len(&A->local, row);
+    const int64_t user = wisp__map_user(A->map, row);
+    for (int k = 0; k < n; k++)
+        add_entry(&f, user - wisp__map_user(A->col_map, wisp__entry_col(A, row, k)), wisp__entry_value(A, row, k));
+    return f;
+}
+
+/* In natural order, where offsets are distances. */
+static row_facts facts_of_pattern(const wisp_mat *A, int64_t pattern)
+{
+    const wisp__sell *s = &A->local;
+    row_facts f = {.finite = 1};
+    for (int64_t e = s->chunk[pattern]; e < s->chunk[pattern + 1]; e++)
+        if (!(s->diagonal && s->col[e] == 0)) add_entry(&f, -(int64_t)s->col[e], wisp__pattern_value(A, e));
+    return f;
+}
+
+/* Whether the entry at (col, row) is the conjugate of v, the one at (row, col). */
+static bool look_at_partner(const wisp_mat *A, wisp_mat_props *p, int64_t row, int64_t col, wisp_scalar v)
+{
+    bool found = true;
+    const wisp_scalar w = col == row ? v : value_at(A, col, row, &found);
+    if (!found) p->pattern_symmetric = 0;
+    if (!(v.re == w.re && v.im == w.im)) p->symmetric = 0;
+    if (!(v.re == -w.re && v.im == -w.im)) p->skew = 0;
+    if (v.re == w.re && v.im == -w.im) return true;
+    p->hermitian = 0;
+    p->asymmetry = fmax(p->asymmetry, hypot(v.re - w.re, v.im + w.im));
+    const int64_t i = wisp__map_user(A->map, row), j = wisp__map_user(A->map, col);
+    if (i < p->bad_row || (i == p->bad_row && j < p->bad_col)) p->bad_row = i, p->bad_col = j;
+    return false;
+}
+
+/* Of rows with the same facts. */
+static void add_rows(wisp_mat_props *p, const row_facts *f, int64_t rows, double *sum2)
+{
+    p->diagonal += f->diagonal * rows;
+    p->largest = fmax(p->largest, f->largest);
+    p->bandwidth = WISP__MAX(p->bandwidth, f->bandwidth);
+    p->empty_rows += f->n == 0 ? rows : 0;
+    p->min_row = WISP__MIN(p->min_row, f->n);
+    p->max_row = WISP__MAX(p->max_row, f->n);
+    *sum2 += (double)f->n * f->n * (double)rows;
+}
+
+/* The sums were rounded: an ulp a term keeps the discs on the safe side. */
+static void add_disc(wisp_mat_props *p, int n, double center, double radius)
+{
+    radius += (n + 1) * 0x1p-52 * (radius + fabs(center));
+    const double low = center - radius, high = center + radius;
+    p->gershgorin_min = low < p->gershgorin_min ? low : p->gershgorin_min;
+    p->gershgorin_max = high > p->gershgorin_max ? high : p->gershgorin_max;
+}
+
+static void look_at_row(const wisp_mat *A, wisp_mat_props *p, int64_t row, double *sum2)
+{
+    const row_facts f = facts_of_row(A, row);
+    if (!f.finite) p->nonfinite_row = WISP__MIN(p->nonfinite_row, wisp__map_user(A->map, row));
+    add_rows(p, &f, 1, sum2);
+    add_disc(p, f.n, f.center, f.radius);
+    for (int k = 0; p->square && k < f.n; k++)
+        look_at_partner(A, p, row, wisp__entry_col(A, row, k), wisp__entry_value(A, row, k));
+}
+
+/* ---- rows that repeat, in natural order ------------------------------------------------------ */
+
+/* The diagonal that a row stores apart from its pattern. */
+static void look_at_diagonal(const wisp_mat *A, wisp_mat_props *p, const row_facts *f, int64_t row)
+{
+    const wisp_type real = wisp__real_type(A->type);
+    const wisp_scalar d = wisp__load(real, (const char *)A->local.diagonal + (size_t)row * wisp_type_size(real));
+    const double size = fabs(d.re);
+    p->largest = size > p->largest ? size : p->largest;
+    add_disc(p, f->n + 1, d.re, f->radius);
+    if (d.re != 0) p->skew = 0;
+    if (isfinite(d.re)) return;
+    p->nonfinite_row = WISP__MIN(p->nonfinite_row, wisp__map_user(A->map, row));
+    look_at_partner(A, p, row, row, d);
+}
+
+/* Whether rows [row, end) have this pattern. */
+static inline bool all_are(const uint16_t *pattern, int64_t row, int64_t end, uint16_t which)
+{
+    unsigned differ = 0;
+    if (end - row == 1) return pattern[row] == which;
+    for (int64_t i = row; i < end; i++) differ |= (unsigned)(pattern[i] ^ which);
+    return !differ;
+}
+
+/* Entry e of rows [row, end) of one pattern. */
+static __attribute__((noinline)) void look_at_partners(const props_run *r, wisp_mat_props *p, int64_t e, int64_t row,
+                                                       int64_t end)
+{
+    const wisp__sell *s = &r->A->local;
+    for (int64_t i = row; i < end; i++) {
+        const int64_t col = i + s->col[e];
+        const uint16_t seen = (uint16_t)(s->pattern[col] + 1);
+        if (atomic_load_explicit(&r->known[e], memory_order_relaxed) == seen) continue;
+        if (look_at_partner(r->A, p, i, col, wisp__entry_value(r->A, i, e - s->chunk[s->pattern[i]])))
+            atomic_store_explicit(&r->known[e], seen, memory_order_relaxed);
+    }
+}
+
+/* Rows [row, end) of one pattern, which are counted, for what it says is added at the end. Two patterns that were seen
+   to fit are not compared again. */
+static inline void look_at_repeated(const props_run *r, wisp_mat_props *p, int64_t *count, int64_t row, int64_t end)
+{
+    const wisp_mat *A = r->A;
+    const wisp__sell *s = &A->local;
+    const int64_t pattern = s->pattern[row], after = s->chunk[pattern + 1];
+    const row_facts *f = &r->facts[pattern];
+    if (count[pattern] == 0 && !f->finite) p->nonfinite_row = WISP__MIN(p->nonfinite_row, wisp__map_user(A->map, row));
+    count[pattern] += end - row;
+    for (int64_t i = row; s->diagonal && i < end; i++) look_at_diagonal(A, p, f, i);
+    for (int64_t e = s->chunk[pattern]; p->square && e < after; e++) {
+        const unsigned known = atomic_load_explicit(&r->known[e], memory_order_relaxed);
+        if (known == 0 || !all_are(s->pattern + s->col[e], row, end, (uint16_t)(known - 1)))
+            look_at_partners(r, p, e, row, end);
+    }
+}
+
+static void add_patterns(const props_run *r, wisp_mat_props *p, const int64_t *count, double *sum2)
+{
+    const wisp__sell *s = &r->A->local;
+    for (int64_t i = 0; i < s->patterns; i++) {
+        row_facts f = r->facts[i];
+        if (count[i] == 0) continue;
+        if (!s->diagonal) add_disc(p, f.n, f.center, f.radius);
+        if (s->diagonal) f.n++, f.diagonal++;
+        add_rows(p, &f, count[i], sum2);
+    }
+}
+
+/* ---- all rows -------------------------------------------------------------------------------- */
+
+static wisp_mat_props no_props(const wisp_mat *A)
+{
+    const int square = A->rows == A->cols;
+    return (wisp_mat_props){.square = square,
+                            .pattern_symmetric = square,
+                            .symmetric = square,
+                            .hermitian = square,
+                            .skew = square,
+                            .bad_row = INT64_MAX,
+                            .bad_col = INT64_MAX,
+                            .nonfinite_row = INT64_MAX,
+                            .min_row = INT64_MAX,
+                            .gershgorin_min = INFINITY,
+                            .gershgorin_max = -INFINITY};
+}
+
+/* The properties of two sets of rows together. */
+static void merge_props(wisp_mat_props *p, const wisp_mat_props *q)
+{
+    p->pattern_symmetric &= q->pattern_symmetric;
+    p->symmetric &= q->symmetric;
+    p->hermitian &= q->hermitian;
+    p->skew &= q->skew;
+    if (q->bad_row < p->bad_row || (q->bad_row == p->bad_row && q->bad_col < p->bad_col))
+        p->bad_row = q->bad_row, p->bad_col = q->bad_col;
+    p->asymmetry = fmax(p->asymmetry, q->asymmetry);
+    p->largest = fmax(p->largest, q->largest);
+    p->bandwidth = WISP__MAX(p->bandwidth, q->bandwidth);
+    p->empty_rows += q->empty_rows;
+    p->diagonal += q->diagonal;
+    p->min_row = WISP__MIN(p->min_row, q->min_row);
+    p->max_row = WISP__MAX(p->max_row, q->max_row);
+    p->gershgorin_min = fmin(p->gershgorin_min, q->gershgorin_min);
+    p->gershgorin_max = fmax(p->gershgorin_max, q->gershgorin_max);
+    p->nonfinite_row = WISP__MIN(p->nonfinite_row, q->nonfinite_row);
+}
+
+static void props_thread(void *arg, int thread, int threads)
+{
+    enum { PART = 16384 }; /* rows */
+    props_run *r = arg;
+    const wisp_mat *A = r->A;
+    wisp_mat_props mine = no_props(A);
+    double sum2 = 0;
+    int64_t *count = r->facts ? r->count + thread * A->local.patterns : NULL;
+    const int64_t begin = wisp__split(A->rows, threads, thread), end = wisp__split(A->rows, threads, thread + 1);
+    for (int64_t part = begin, i = begin; part < end && !wisp__cancelled(A->ctx); part += PART) {
+        const int64_t part_end = WISP__MIN(end, part + PART);
+        if (thread == 0) wisp_ctx_step(A->ctx, "checking", (double)(part - begin) / (double)(end - begin), 0);
+        for (int64_t next; i < part_end; i = next) {
+            for (next = i + 1; count && next < part_end && A->local.pattern[next] == A->local.pattern[i];) next++;
+            if (count)
+                look_at_repeated(r, &mine, count, i, next);
+            else
+                look_at_row(A, &mine, i, &sum2);
+        }
+    }
+    if (count) add_patterns(r, &mine, count, &sum2);
+    pthread_mutex_lock(&r->lock);
+    merge_props(r->all, &mine);
+    r->sum2 += sum2; /* of integers: exact in any order */
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* The tables for rows that repeat. */
+static wisp_status tables_open(props_run *r)
+{
+    const wisp_mat *A = r->A;
+    const wisp__sell *s = &A->local;
+    const bool natural = !A->map->user && !A->col_map->user && A->map->first == A->col_map->first;
+    wisp_status status = WISP_OK;
+    if (!s->pattern || !natural) return WISP_OK;
+    const size_t patterns = (size_t)s->patterns;
+    WISP_TRY(wisp_alloc(A->ctx, &r->known, (size_t)s->entries, sizeof *r->known));
+    WISP_TRY(wisp_alloc(A->ctx, &r->count, (size_t)A->ctx->threads * patterns, sizeof *r->count));
+    WISP_TRY(wisp__alloc_raw(A->ctx, &r->facts, patterns, sizeof *r->facts));
+    for (int64_t i = 0; i < s->patterns; i++) r->facts[i] = facts_of_pattern(A, i);
+out:
+    return status;
+}
+
+wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
+{
+    WISP_NEED(NULL, A);
+    WISP_NEED(A->ctx, props);
+    if (A->half) {
+        *props = A->half->props;
+        return WISP_OK;
+    }
+    *props = no_props(A);
+    props_run run = {.A = A, .all = props, .lock = PTHREAD_MUTEX_INITIALIZER};
+    wisp_status status = WISP_OK;
+    WISP_TRY(tables_open(&run));
+    const bool whole = wisp__run_some(A->ctx, A->local.nnz < WISP__SMALL, props_thread, &run);
+    WISP_TRY(wisp__whole(A->ctx, "checking the matrix", whole));
+    if (props->bad_row == INT64_MAX) props->bad_row = props->bad_col = -1;
+    if (props->nonfinite_row == INT64_MAX) props->nonfinite_row = -1;
+    props->nearly_hermitian = props->square && props->asymmetry <= wisp__rounding(A->type) * props->largest;
+    if (A->rows == 0) {
+        props->min_row = 0;
+        props->gershgorin_min = props->gershgorin_max = 0;
+        goto out;
+    }
+    props->row_mean = (double)A->local.nnz / (double)A->rows;
+    props->row_sdev = sqrt(fmax(0, run.sum2 / (double)A->rows - props->row_mean * props->row_mean));
+out:
+    wisp_free(A->ctx, run.known);
+    wisp_free(A->ctx, run.count);
+    wisp_free(A->ctx, run.facts);
+    return status;
+}
