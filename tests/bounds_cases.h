@@ -87,7 +87,8 @@ static inline void check_bounds(wisp_ctx *ctx, int count, uint64_t seed)
         for (int method = 0; method < 2; method++) {
             wisp_bounds b;
             char what[120];
-            REF_OK(ctx, wisp_bounds_find(&b, A, (wisp_bounds_method)method, (uint64_t)i));
+            REF_OK(ctx, wisp_bounds_find(
+                            &b, A, &(wisp_bounds_opts){.method = (wisp_bounds_method)method, .seed = (uint64_t)i}));
             snprintf(what, sizeof what, "matrix %d, kind %d, %s, %lld rows, method %d", i, i % KINDS,
                      wisp_type_name(type), (long long)m.rows, method);
             assert_inside(what, &b, energy[0], energy[m.rows - 1]);

@@ -254,7 +254,19 @@ PROCEDURE(wisp_reference_free, P(0, (wisp_reference *)NULL))
 
 /* ---- solvers --------------------------------------------------------------------------------- */
 
-PLAIN(wisp_bounds_find, P(0, &(wisp_bounds){0}), P(1, f->A), WISP_BOUNDS_LANCZOS, 0)
+PLAIN(wisp_bounds_find, P(0, &(wisp_bounds){0}), P(1, f->A), P(2, &(wisp_bounds_opts){0}))
+CALL(wisp_bounds_plan)
+{
+    int columns = 0, steps = 0;
+    wisp_bounds_plan(P(0, &f->info), P(1, &(wisp_bounds_opts){0}), P(2, &columns), P(3, &steps));
+    return columns > 0 && steps > 0 ? WISP_OK : WISP_ERR_ARG;
+}
+CALL(wisp_kpm_bounds_opts)
+{
+    const wisp_bounds_opts o = wisp_kpm_bounds_opts(f->info.type, ROWS, P(0, &(wisp_kpm_opts){0}));
+    return o.sweeps > 0 ? WISP_OK : WISP_ERR_ARG;
+}
+QUERY(wisp_kpm_type, WISP_D, ROWS, P(0, &(wisp_kpm_opts){0}))
 CALL(wisp_kpm)
 {
     wisp_moments m = {.mu = val};
@@ -414,7 +426,10 @@ static const struct {
     ROW(wisp_reference_create, 3, 0, 2),
     ROW(wisp_reference_step, 2, 0, 1),
     ROW(wisp_reference_free, 1, 0, ALL),
-    ROW(wisp_bounds_find, 2, 0, 2),
+    ROW(wisp_bounds_find, 3, 4, 2),
+    ROW(wisp_bounds_plan, 4, 2, ALL),
+    ROW(wisp_kpm_bounds_opts, 1, 1, ALL),
+    ROW(wisp_kpm_type, 1, 1, ALL),
     ROW(wisp_kpm, 3, 4, 2),
     ROW(wisp_kpm_width, 1, 1, 0),
     ROW(wisp_kpm_bound, 3, 4, ALL),

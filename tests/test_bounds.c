@@ -18,7 +18,8 @@ static void special(void **state)
         for (int method = 0; method < 2; method++) {
             wisp_bounds b;
             wisp_moments mu;
-            REF_OK(ctx, wisp_bounds_find(&b, A, (wisp_bounds_method)method, 0));
+            REF_OK(ctx, wisp_bounds_find(
+                            &b, A, &(wisp_bounds_opts){.method = (wisp_bounds_method)method, .seed = (uint64_t)0}));
             assert_true(fabs(b.center - table[i].center) <= 1e-14 * fabs(table[i].center));
             assert_true(fabs(b.halfwidth - table[i].halfwidth) <= 1e-12 * table[i].halfwidth);
             wisp_kpm_opts o = {.moments = 30, .bounds_method = (wisp_bounds_method)method};
@@ -44,7 +45,8 @@ static void denormal(void **state)
     for (int method = 0; method < 2; method++) {
         wisp_bounds b;
         wisp_moments mu;
-        REF_OK(ctx, wisp_bounds_find(&b, A, (wisp_bounds_method)method, 0));
+        REF_OK(ctx,
+               wisp_bounds_find(&b, A, &(wisp_bounds_opts){.method = (wisp_bounds_method)method, .seed = (uint64_t)0}));
         assert_true(b.center - b.halfwidth <= 1e-320 && b.center + b.halfwidth >= 1e-320 && b.halfwidth < 1e-300);
         const wisp_kpm_opts o = {.moments = 30, .bounds_method = (wisp_bounds_method)method};
         REF_FAILS(ctx, wisp_kpm(&mu, A, &o), WISP_ERR_NUMERIC, "multiply the matrix");
@@ -61,15 +63,16 @@ static void tightness(void **state)
     wisp_bounds lanczos, again, gershgorin;
     wisp_mat *A = mat_of_spec(ctx, "anderson:nx=6,ny=6,nz=5,disorder=4", &dense);
     double *energy = eigenvalues(dense), low = energy[0], high = energy[dense.rows - 1];
-    REF_OK(ctx, wisp_bounds_find(&lanczos, A, WISP_BOUNDS_LANCZOS, 4));
-    REF_OK(ctx, wisp_bounds_find(&again, A, WISP_BOUNDS_LANCZOS, 4));
-    REF_OK(ctx, wisp_bounds_find(&gershgorin, A, WISP_BOUNDS_GERSHGORIN, 4));
+    REF_OK(ctx, wisp_bounds_find(&lanczos, A, &(wisp_bounds_opts){.method = WISP_BOUNDS_LANCZOS, .seed = 4}));
+    REF_OK(ctx, wisp_bounds_find(&again, A, &(wisp_bounds_opts){.method = WISP_BOUNDS_LANCZOS, .seed = 4}));
+    REF_OK(ctx, wisp_bounds_find(&gershgorin, A, &(wisp_bounds_opts){.method = WISP_BOUNDS_GERSHGORIN, .seed = 4}));
     assert_memory_equal(&lanczos, &again, sizeof again);
     assert_true(lanczos.failure_probability > 1e-9 && gershgorin.failure_probability == 0);
     assert_inside("lanczos", &lanczos, low, high);
     assert_true(2 * lanczos.halfwidth < 1.03 * (high - low));
     assert_true(lanczos.halfwidth < gershgorin.halfwidth);
-    REF_FAILS(ctx, wisp_bounds_find(&again, A, WISP_BOUNDS_GIVEN, 4), WISP_ERR_ARG, "bounds are found by");
+    REF_FAILS(ctx, wisp_bounds_find(&again, A, &(wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .seed = 4}),
+              WISP_ERR_ARG, "bounds are found by");
     free(energy);
     ref_free(dense);
     wisp_mat_free(A);

@@ -406,13 +406,13 @@ for signal in INT TERM; do
 done
 if [ $have_hdf5 = 1 ]; then
     checks=$((checks + 1))
-    stop moments INT '(0\.(0[1-9]|[1-9])|1)' dos $long --moments 400 --vectors 400 --width 1 --save part.h5
+    stop moments INT '(0\.(0[1-9]|[1-9])|1)' dos $long --moments 400 --vectors 400 --width 1 --bounds=-6,6 --save part.h5
     tail -1 log | grep -q '"event":"error".*of 400 vectors with 400 moments are kept: wisp dos --from part.h5' || fail "$(tail -1 log)"
     ok dos --from part.h5 --json
     cp out part.json
     json part.json '1 <= d["vectors"] < 400'
     done_vectors=$(sed -n 's/^  "vectors": \([0-9]*\),$/\1/p' part.json)
-    ok dos $long --moments 400 --vectors "$done_vectors" --width 1 --json
+    ok dos $long --moments 400 --vectors "$done_vectors" --width 1 --bounds=-6,6 --json
     json out 'close(d["moments"], e["moments"], 4000e-12)' part.json
     # Stopped in its first batch, a run keeps the vectors at hand with the moments they have.
     checks=$((checks + 1))

@@ -69,7 +69,7 @@ ok dos general.mtx $short --plan --mem-limit "$bound"
 refused 1 "more than --mem-limit 2 MB" dos topi:nx=20,ny=20,nz=20 $short --mem-limit 2MB
 huge="laplace:nx=10000,ny=3000,nz=1 --moments 2 --vectors 4000 --width 4000"
 refused 1 "and this machine has" dos $huge
-refused 1 "--bounds gershgorin or --precision single takes less" dos $huge
+refused 1 "a smaller --width or --precision single takes less" dos $huge
 refused 1 "would pass the limit of 60 kB" dos topi:nx=20,ny=20,nz=20 $short --mem-limit 60kB
 refused 1 "would pass the limit of 60 kB" info topi:nx=20,ny=20,nz=20 --mem-limit 60kB
 finish

@@ -385,7 +385,7 @@ static void contexts(void **state)
     assert_int_equal(wisp_ctx_create(&ctx, &(wisp_ctx_opts){.isa = "mmx"}), WISP_ERR_UNSUPPORTED);
     assert_null(ctx);
     assert_int_equal(wisp_ctx_create(&ctx, &(wisp_ctx_opts){.device = "cuda:0"}), WISP_ERR_UNSUPPORTED);
-    for (wisp_status s = WISP_OK; s <= WISP_ERR_NUMERIC; s++) assert_true(strlen(wisp_status_string(s)) > 3);
+    for (wisp_status s = WISP_OK; s <= WISP_ERR_PRECISION; s++) assert_true(strlen(wisp_status_string(s)) > 3);
     assert_string_equal(wisp_status_string((wisp_status)999), "unknown status");
     /* Two at once, and the threads are free again afterwards. */
     wisp_ctx *a = ref_ctx(NULL), *b = ref_ctx(NULL);

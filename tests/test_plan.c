@@ -34,7 +34,7 @@ static void plan(const run_case *c, int threads, wisp_mat_opts *o, found *f)
     o->width = wisp_kpm_width(type, src.rows, &c->k);
     REF_OK(ctx, wisp_mat_bound(ctx, &src, o, &most));
     REF_OK(ctx, wisp_mat_plan(ctx, &src, o, &about));
-    const int64_t spill = about.spill_bytes * larger(o->width, 4);
+    const int64_t spill = about.spill_bytes * o->width;
     f->planned = about.format;
     f->total = larger(source + about.assembly_bytes, about.bytes + wisp_kpm_plan(src.rows, type, &c->k) + spill);
     f->bound = larger(source + most.assembly_bytes, most.bytes + wisp_kpm_bound(ctx, &most, &c->k));

@@ -99,7 +99,7 @@ static void bounds_of_denormals(void **state)
         double *eigenvalue = eigenvalues(up);
         wisp_mat *A = mat_of(ctx, small, WISP_D);
         wisp_bounds b;
-        REF_OK(ctx, wisp_bounds_find(&b, A, WISP_BOUNDS_GERSHGORIN, 0));
+        REF_OK(ctx, wisp_bounds_find(&b, A, &(wisp_bounds_opts){.method = WISP_BOUNDS_GERSHGORIN, .seed = 0}));
         if (wisp_mat_ctx(A) && eigenvalue[ROWS - 1] > eigenvalue[0]) {
             const wisp_bounds wide = {ldexp(b.center, -exponent), ldexp(b.halfwidth, -exponent) * 1.001, 0};
             assert_inside("denormals", &wide, eigenvalue[0], eigenvalue[ROWS - 1]);

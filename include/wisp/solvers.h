@@ -16,9 +16,21 @@ typedef struct {
     double center, halfwidth;   /* the spectrum lies in center -+ halfwidth */
     double failure_probability; /* that it does not; 0 for Gershgorin, NaN when given by the user */
 } wisp_bounds;
-/* Bounds of a Hermitian matrix from four Lanczos runs with Gaussian starts, side by side as one block; their
-   error bound is that of Kuczynski and Wozniakowski (1992). See docs/conventions.md. */
-WISP_API wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds_method method, uint64_t seed);
+typedef struct {
+    wisp_bounds_method method; /* not WISP_BOUNDS_GIVEN */
+    uint64_t seed;
+    /* What the bounds are for: so many products of A with a vector, in proportion to the halfwidth; or this number over
+       the halfwidth, where the halfwidth tells how many it takes. Both 0: 8192 products. */
+    double sweeps, sweeps_per_halfwidth;
+    int width; /* of its blocks; no more columns are used here. 0: 4 */
+} wisp_bounds_opts;
+/* Bounds of a Hermitian matrix from Lanczos runs with Gaussian starts, side by side as one block, whose error bound is
+   that of Kuczynski and Wozniakowski (1992): as many runs and steps as make them and what they are for cheapest, always
+   with the same chance of failure; Gershgorin's where more steps would not improve them. opts may be NULL. See
+   docs/conventions.md. */
+WISP_API wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts);
+/* Lanczos runs (columns) and steps that it takes at most for a matrix of which this is known; 0, 0 for Gershgorin's. */
+WISP_API void wisp_bounds_plan(const wisp_mat_info *A, const wisp_bounds_opts *opts, int *columns, int *steps);
 
 /* ---- kernel polynomial method ---------------------------------------------------------------- */
 
@@ -26,10 +38,11 @@ typedef enum { WISP_KPM_BLOCKED, WISP_KPM_FUSED, WISP_KPM_NAIVE } wisp_kpm_varia
 typedef enum { WISP_TRACE_RANDOM, WISP_TRACE_EXACT, WISP_TRACE_SITES } wisp_trace;
 
 typedef struct {
-    int64_t moments;      /* N: mu_0 .. mu_N-1; 0: 512 */
-    int64_t vectors;      /* R random vectors; 0: 32 */
-    int64_t first_vector; /* number of the first random vector, to add to an earlier run */
-    wisp_trace trace;     /* random vectors, all unit vectors, or the unit vectors of sites[] (local DOS) */
+    int64_t moments; /* N: mu_0 .. mu_N-1; 0: 512 */
+    int64_t vectors; /* R random vectors; 0: 32 */
+    int64_t
+        first_vector; /* number of the first random vector, to add to an earlier run (whose bounds are to be given) */
+    wisp_trace trace; /* random vectors, all unit vectors, or the unit vectors of sites[] (local DOS) */
     const int64_t *sites; /* [vectors], for WISP_TRACE_SITES */
     uint64_t seed;
     wisp_kpm_variant variant; /* the same moments three ways: figures 5, 4 and 3 of the KPM paper */
@@ -41,7 +54,12 @@ typedef struct {
     wisp_type type; /* of the block vectors; DEFAULT: the matrix's; complex or double also for a real or single one */
     wisp_bounds_method bounds_method;
     wisp_bounds bounds; /* for WISP_BOUNDS_GIVEN */
+    double
+        rounding_limit; /* single precision and random vectors: after the first block of them, rounding is estimated */
+                        /* (one vector is taken once more, in double precision), and if it moves a moment by more */
+                        /* than this share of its 95% bar, the run fails with WISP_ERR_PRECISION; 0: no look */
 } wisp_kpm_opts;
+#define WISP_ROUNDING_LIMIT 0.1 /* that is usual */
 
 /* Chebyshev moments, and all that is needed to evaluate and to repeat them. mu[v * n + k] is
    <v|T_k((A - center)/halfwidth)|v> for vector v. For an exact trace vectors = 1 and mu is the trace itself. */
@@ -59,6 +77,7 @@ typedef struct {
     int width, powers, threads; /* powers: that were interleaved at last, 1 where they could not be */
     double seconds, flops;      /* of the moment loop alone */
     double bounds_seconds;
+    double rounding;        /* see wisp_kpm_opts.rounding_limit: the largest share found; 0: no look */
     int64_t partial;        /* 1: cancelled before all vectors and moments were there */
     char *matrix, *command; /* set by the caller with wisp_moments_label; may be NULL */
     char version[32];       /* of the wisp that made them */
@@ -72,6 +91,12 @@ WISP_API wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm
 /* The width of its blocks for a matrix of this type and size, to make the matrix for (wisp_mat_opts): by default that
    of block rows of 128 bytes, or one a vector if there are fewer. */
 WISP_API int wisp_kpm_width(wisp_type type, int64_t rows, const wisp_kpm_opts *opts);
+/* The precision that is likely to be enough, for the matrix (wisp_mat_opts.type) and the vectors: single, if there are
+   error bars and rounding is expected to stay below opts->rounding_limit (0: WISP_ROUNDING_LIMIT) of them; else `type`
+   as it is. Give the limit to wisp_kpm too, and if that fails with WISP_ERR_PRECISION, make the matrix in double. */
+WISP_API wisp_type wisp_kpm_type(wisp_type type, int64_t rows, const wisp_kpm_opts *opts);
+/* How wisp_kpm finds its bounds with these options. */
+WISP_API wisp_bounds_opts wisp_kpm_bounds_opts(wisp_type type, int64_t rows, const wisp_kpm_opts *opts);
 /* Bytes that wisp_kpm holds beside the matrix: about, but for the spill of its blocks (see wisp_mat_info); and at most,
    with that, for a matrix of which this is known (from wisp_mat_bound or wisp_mat_get_info). */
 WISP_API int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts);

@@ -40,7 +40,8 @@ extern "C" {
     X(ERR_CANCELLED, "cancelled")                         \
     X(ERR_HERMITIAN, "the matrix is not Hermitian")       \
     X(ERR_BOUNDS, "the spectrum leaves the given bounds") \
-    X(ERR_NUMERIC, "a value is not finite")
+    X(ERR_NUMERIC, "a value is not finite")               \
+    X(ERR_PRECISION, "single precision is not enough")
 
 typedef enum {
 #define WISP_STATUS_ENUM(name, text) WISP_##name,

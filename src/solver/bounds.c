@@ -4,8 +4,8 @@
 #include <float.h>
 #include <math.h>
 
-/* Four starts, 64 steps: failure has the fourth power of one start's chance. */
-enum { B = WISP__LANCZOS_WIDTH, STEPS = 64 };
+/* Runs side by side, and steps, at most. */
+enum { B = 8, STEPS = 256 };
 static const double failure_probability = 1e-8;
 
 /* Room, in halfwidths, between the spectrum and the bounds, however exact these are (Weisse et al. 2006, eq. 24): near
@@ -48,11 +48,12 @@ wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props)
     return WISP_OK;
 }
 
-/* B Lanczos recurrences of (A - center) / scale side by side. */
+/* Lanczos recurrences of (A - center) / scale side by side. */
 typedef struct {
     wisp_ctx *ctx;
     const wisp_mat *A;
     wisp_type type; /* of the vectors */
+    int columns, steps;
     double center, scale;
     double tiny;            /* a beta up to this is rounding: the column's Krylov space is complete */
     wisp_blk *v, *w;        /* v_j, and beta_j-1 v_j-1 where v_j+1 will be */
@@ -66,13 +67,13 @@ static wisp_status lanczos_start(lanczos *L, uint64_t seed)
     wisp_status status = WISP_OK;
     double norm[B];
     wisp_scalar inverse[B];
-    WISP_TRY(wisp_blk_create(&L->v, L->ctx, wisp_mat_map(L->A), L->type, B));
-    WISP_TRY(wisp_blk_create(&L->w, L->ctx, wisp_mat_map(L->A), L->type, B));
+    WISP_TRY(wisp_blk_create(&L->v, L->ctx, wisp_mat_map(L->A), L->type, L->columns));
+    WISP_TRY(wisp_blk_create(&L->w, L->ctx, wisp_mat_map(L->A), L->type, L->columns));
     WISP_TRY(wisp_blk_fill_random(L->v, WISP_RANDOM_GAUSS, seed, WISP__STREAM_LANCZOS, 0));
     WISP_TRY(wisp_norm(L->v, norm));
-    for (int i = 0; i < B; i++) {
+    for (int i = 0; i < L->columns; i++) {
         inverse[i] = wisp__real(norm[i] > 0 ? 1 / norm[i] : 0);
-        L->length[i] = STEPS;
+        L->length[i] = L->steps;
     }
     WISP_TRY(wisp_vscal(L->v, inverse));
 out:
@@ -85,17 +86,17 @@ static wisp_status residual(lanczos *L, double *delta, const wisp_scalar *ww, do
 {
     wisp_status status = WISP_OK;
     int cancels = 0;
-    for (int i = 0; i < B; i++) {
+    for (int i = 0; i < L->columns; i++) {
         double square = ww[i].re - delta[i] * delta[i];
         norm[i] = sqrt(fmax(square, 0));
         cancels |= square < 0.1 * ww[i].re;
     }
     if (!cancels) return WISP_OK;
     wisp_scalar minus[B];
-    for (int i = 0; i < B; i++) minus[i] = wisp__real(-delta[i]);
+    for (int i = 0; i < L->columns; i++) minus[i] = wisp__real(-delta[i]);
     WISP_TRY(wisp_vaxpy(L->w, minus, L->v));
     WISP_TRY(wisp_norm(L->w, norm));
-    for (int i = 0; i < B; i++) delta[i] = 0;
+    for (int i = 0; i < L->columns; i++) delta[i] = 0;
 out:
     return status;
 }
@@ -105,21 +106,21 @@ out:
 static wisp_status lanczos_step(lanczos *L, int j)
 {
     wisp_status status = WISP_OK;
-    wisp_scalar shift[B], dot[3][B], of_v[B], of_w[B], old[B];
+    wisp_scalar shift[B], dot[3 * B], of_v[B], of_w[B], old[B];
     double delta[B], norm[B];
-    for (int i = 0; i < B; i++) shift[i] = wisp__real(L->center + (j > 0 ? L->alpha[i][j - 1] * L->scale : 0));
+    for (int i = 0; i < L->columns; i++) shift[i] = wisp__real(L->center + (j > 0 ? L->alpha[i][j - 1] * L->scale : 0));
     wisp_aug aug = {.terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XY | WISP_DOT_YY,
                     .alpha = wisp__real(1 / L->scale),
                     .beta = wisp__real(j > 0 ? -1 : 0),
                     .shift = shift,
-                    .dot = dot[0]};
+                    .dot = dot};
     WISP_TRY(wisp_spmmv(L->w, L->A, L->v, &aug));
-    for (int i = 0; i < B; i++) {
-        delta[i] = dot[1][i].re;
+    for (int i = 0; i < L->columns; i++) {
+        delta[i] = dot[L->columns + i].re;
         L->alpha[i][j] = (shift[i].re - L->center) / L->scale + delta[i];
     }
-    WISP_TRY(residual(L, delta, dot[2], norm));
-    for (int i = 0; i < B; i++) {
+    WISP_TRY(residual(L, delta, dot + 2 * L->columns, norm));
+    for (int i = 0; i < L->columns; i++) {
         if (j + 1 < L->length[i] && norm[i] <= L->tiny) L->length[i] = j + 1;
         int goes_on = j + 1 < L->length[i];
         L->beta[i][j] = goes_on ? norm[i] : 0;
@@ -168,12 +169,12 @@ static double edge(int n, const double *diagonal, const double *beside, int high
     return low / 2 + high / 2;
 }
 
-/* Lowest and highest Ritz value of all columns, in A's own units. */
-static wisp_status ritz_values(lanczos *L, double *lowest, double *highest)
+/* Lowest and highest Ritz value of all columns after some steps, in A's own units. */
+static wisp_status ritz_values(lanczos *L, int steps, double *lowest, double *highest)
 {
     *lowest = HUGE_VAL, *highest = -HUGE_VAL;
-    for (int i = 0; i < B; i++) {
-        const int n = L->length[i];
+    for (int i = 0; i < L->columns; i++) {
+        const int n = L->length[i] < steps ? L->length[i] : steps;
         for (int j = 0; j < n; j++)
             if (!isfinite(L->alpha[i][j]) || !isfinite(L->beta[i][j]))
                 return wisp_ctx_fail(L->ctx, WISP_ERR_NUMERIC,
@@ -184,16 +185,41 @@ static wisp_status ritz_values(lanczos *L, double *lowest, double *highest)
     return WISP_OK;
 }
 
+/* ---- how many runs and steps ----------------------------------------------------------------------- */
+
 /* Kuczynski and Wozniakowski (1992): after k steps from a Gaussian start the Ritz value is off by more than eps
    times the spread with a chance of at most 1.648 sqrt(N) exp(-(2k - 1) sqrt(eps)), and less for complex
-   matrices. B starts fail together with the B-th power of it; there are two ends. A column whose Krylov space is
-   complete would gain nothing from more steps, so k is STEPS for it too. */
-static double margin_for(int64_t rows, double *probability)
+   matrices. b starts fail together with the b-th power of it; there are two ends. A column whose Krylov space is
+   complete would gain nothing from more steps, so k is the number of steps for it too. Over the Ritz spread; infinite
+   if it would be more than a tenth, by which a given number of moments would lose much of its resolution. */
+static double margin_for(double rows, int columns, int steps)
 {
-    double root = log(1.648 * sqrt((double)rows) / pow(failure_probability / 2, 1.0 / B)) / (2 * STEPS - 1);
-    double eps = root * root;
-    *probability = 2 * pow(1.648 * sqrt((double)rows) * exp(-(2 * STEPS - 1) * root), B);
-    return eps / (1 - 2 * eps);
+    const double root = log(1.648 * sqrt(rows) / pow(failure_probability / 2, 1.0 / columns)) / (2 * steps - 1),
+                 eps = root * root;
+    return eps < 1.0 / 12 ? eps / (1 - 2 * eps) : INFINITY;
+}
+
+/* Runs and steps for which bounds and what they are for take least. A step of b runs takes as long as to read the
+   matrix and to pass over 16 + 5b columns (few columns are far from the memory's limit), a sweep of what follows as to
+   pass over three a column. Its sweeps grow with the interval, which is wider than the spread by a margin at both ends,
+   but never less than the room. */
+void wisp_bounds_plan(const wisp_mat_info *A, const wisp_bounds_opts *opts, int *columns, int *steps)
+{
+    enum { FEWEST = 8, USUAL = 8192, PASSES = 16, MORE = 5, SWEEP_PASSES = 3 };
+    const wisp_bounds_opts o = opts ? *opts : (wisp_bounds_opts){0};
+    if (columns) *columns = 0;
+    if (steps) *steps = 0;
+    if (!A || !columns || !steps || o.method != WISP_BOUNDS_LANCZOS || A->rows < 1) return;
+    const double rows = (double)A->rows, column = rows * (double)wisp_type_size(A->type), matrix = (double)A->bytes;
+    const int width = o.width > 0 ? o.width : 4;
+    const double sweep = (o.sweeps > 0 ? o.sweeps : USUAL) * (matrix / width + SWEEP_PASSES * column);
+    double least = INFINITY;
+    for (int b = 1; b <= B && b <= width; b *= 2)
+        for (int k = FEWEST; k <= STEPS; k += (k + 15) / 16) {
+            const double wider = 2 * fmax(margin_for(rows, b, k), room / 2);
+            const double cost = k * (matrix + (PASSES + MORE * b) * column) + sweep * wider;
+            if (cost < least || *steps == 0) least = cost, *columns = b, *steps = k;
+        }
 }
 
 wisp_status wisp__check_scale(wisp_ctx *ctx, wisp_type type, double halfwidth)
@@ -213,31 +239,58 @@ static wisp_type lanczos_type(wisp_type matrix, double scale)
     return wisp_type_is_complex(matrix) ? WISP_Z : WISP_D;
 }
 
-/* Narrows low..high, which Gershgorin gave, to the Ritz values and their margin. */
-static wisp_status narrow(const wisp_mat *A, wisp_type type, uint64_t seed, double rounding, double *low, double *high,
-                          double *probability)
+/* Whether more steps could not give bounds within low..high: the spread of all eigenvalues is at least that of the Ritz
+   values so far, and the last margin goes on top of it. */
+static wisp_status no_better(lanczos *L, int steps, double margin, double low, double high, bool *yes)
+{
+    double lowest, highest;
+    wisp_status status = ritz_values(L, steps, &lowest, &highest);
+    if (status == WISP_OK) *yes = (1 + room) * (high - low) <= (1 + fmax(2 * margin, room)) * (highest - lowest);
+    return status;
+}
+
+/* Outwards to round numbers, less than a hundredth of the interval apart: other seeds then mostly give the same bounds,
+   and their moments can be taken together. */
+static void on_grid(double *low, double *high)
+{
+    int exponent;
+    frexp(*high - *low, &exponent);
+    const double step = ldexp(1, exponent - 8);
+    if (step < DBL_MIN) return;
+    *low = floor(*low / step) * step;
+    *high = ceil(*high / step) * step;
+}
+
+/* Narrows low..high, which Gershgorin gave, to the Ritz values and their margin, if that is less. */
+static wisp_status narrow(lanczos *L, uint64_t seed, double *low, double *high, double *probability)
 {
     wisp_status status = WISP_OK;
-    lanczos L = {.ctx = wisp_mat_ctx(A), .A = A, .center = *low / 2 + *high / 2, .scale = *high / 2 - *low / 2};
-    L.tiny = rounding / L.scale;
-    L.type = lanczos_type(type, L.scale);
-    WISP_TRY(wisp__check_scale(L.ctx, L.type, L.scale));
-    WISP_TRY(lanczos_start(&L, seed));
-    for (int j = 0, going = B; j < STEPS && going > 0; j++) {
-        WISP_TRY(lanczos_step(&L, j));
-        WISP_TRY(wisp_ctx_step(L.ctx, "bounds", (j + 1.0) / STEPS, 0));
-        going = 0;
-        for (int i = 0; i < B; i++) going += j + 1 < L.length[i];
-    }
+    const double margin = margin_for((double)wisp_map_rows(wisp_mat_map(L->A)), L->columns, L->steps);
     double lowest, highest;
-    WISP_TRY(ritz_values(&L, &lowest, &highest));
-    double margin = margin_for(wisp_map_rows(wisp_mat_map(A)), probability) * (highest - lowest);
-    double clearance = room * (highest - lowest) / 2;
-    *low = fmin(fmax(*low, lowest - margin), lowest - clearance);
-    *high = fmax(fmin(*high, highest + margin), highest + clearance);
+    bool enough = false;
+    WISP_TRY(lanczos_start(L, seed));
+    for (int j = 0, going = L->columns; j < L->steps && going > 0; j++) {
+        WISP_TRY(lanczos_step(L, j));
+        WISP_TRY(wisp_ctx_step(L->ctx, "bounds", (j + 1.0) / L->steps, 0));
+        going = 0;
+        for (int i = 0; i < L->columns; i++) going += j + 1 < L->length[i];
+        if ((j + 1) % 8 == 0 && j + 1 < L->steps) WISP_TRY(no_better(L, j + 1, margin, *low, *high, &enough));
+        if (enough) break;
+    }
+    double clearance = room * (*high - *low) / 2;
+    if (enough) {
+        *low -= clearance, *high += clearance;
+        goto out;
+    }
+    WISP_TRY(ritz_values(L, L->steps, &lowest, &highest));
+    clearance = room * (highest - lowest) / 2;
+    *probability = failure_probability;
+    *low = fmin(fmax(*low, lowest - margin * (highest - lowest)), lowest - clearance);
+    *high = fmax(fmin(*high, highest + margin * (highest - lowest)), highest + clearance);
+    on_grid(low, high);
 out:
-    wisp_blk_free(L.v);
-    wisp_blk_free(L.w);
+    wisp_blk_free(L->v);
+    wisp_blk_free(L->w);
     return status;
 }
 
@@ -252,18 +305,24 @@ static wisp_bounds interval(double low, double high, double eps, double probabil
     return b;
 }
 
-wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds_method method, uint64_t seed)
+wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts)
 {
     wisp_status status = WISP_OK;
     wisp_ctx *ctx = wisp_mat_ctx(A);
     wisp_mat_props props;
     wisp_mat_info info;
+    wisp_bounds_opts o = opts ? *opts : (wisp_bounds_opts){0};
     WISP_NEED(ctx, bounds);
     *bounds = (wisp_bounds){0};
     WISP_NEED(NULL, A);
-    if (method != WISP_BOUNDS_LANCZOS && method != WISP_BOUNDS_GERSHGORIN)
+    if (o.method != WISP_BOUNDS_LANCZOS && o.method != WISP_BOUNDS_GERSHGORIN)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "bounds are found by the Lanczos or the Gershgorin method, not by method %d", (int)method);
+                             "bounds are found by the Lanczos or the Gershgorin method, not by method %d",
+                             (int)o.method);
+    if (o.width < 0 || !(o.sweeps >= 0) || !(o.sweeps_per_halfwidth >= 0))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                             "bounds: width %d, %g sweeps, %g over the halfwidth; none may be negative", o.width,
+                             o.sweeps, o.sweeps_per_halfwidth);
     WISP_TRY(wisp__require_hermitian(A, &props));
     wisp_mat_get_info(A, &info);
     int single = wisp__is_single(info.type);
@@ -282,10 +341,17 @@ wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds
         return WISP_OK;
     }
     double clearance = room * (high - low) / 2;
-    if (method == WISP_BOUNDS_LANCZOS && high - low > 64 * eps * norm)
-        WISP_TRY(narrow(A, info.type, seed, eps * norm, &low, &high, &probability));
-    else
+    if (o.method == WISP_BOUNDS_LANCZOS && high - low > 64 * eps * norm) {
+        lanczos L = {.ctx = ctx, .A = A, .center = low / 2 + high / 2, .scale = high / 2 - low / 2};
+        if (o.sweeps == 0) o.sweeps = o.sweeps_per_halfwidth * L.scale;
+        wisp_bounds_plan(&info, &o, &L.columns, &L.steps);
+        L.tiny = eps * norm / L.scale;
+        L.type = lanczos_type(info.type, L.scale);
+        WISP_TRY(wisp__check_scale(ctx, L.type, L.scale));
+        WISP_TRY(narrow(&L, o.seed, &low, &high, &probability));
+    } else {
         low -= clearance, high += clearance;
+    }
     *bounds = interval(low, high, eps, probability);
 out:
     return status;

@@ -265,6 +265,21 @@ static wisp_status run(evolution *s, wisp_evolve_fn observe, void *arg)
     return status;
 }
 
+/* The series of the last time has about as many terms as the halfwidth times that time. */
+static wisp_status find_bounds(evolution *s)
+{
+    double longest = 0;
+    for (int64_t i = 0; i < s->times; i++) longest = fmax(longest, fabs(s->time[i]));
+    const int width = wisp_blk_width(s->psi);
+    const wisp_bounds_opts o = {.method = s->o.bounds_method,
+                                .seed = s->o.seed,
+                                .sweeps_per_halfwidth = fmax(longest * width, DBL_MIN),
+                                .width = width};
+    const wisp_kpm_opts given = {.bounds_method = WISP_BOUNDS_GIVEN, .bounds = s->o.bounds};
+    return o.method == WISP_BOUNDS_GIVEN ? wisp__kpm_bounds(&s->e->bounds, s->A, &given)
+                                         : wisp_bounds_find(&s->e->bounds, s->A, &o);
+}
+
 wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times, const double *time,
                         const wisp_evolve_opts *opts, wisp_evolve_fn observe, void *arg)
 {
@@ -279,8 +294,7 @@ wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int
     s.times = times, s.time = time, s.psi = psi;
     WISP_TRY(check(&s));
     double before = wisp__now();
-    const wisp_kpm_opts as_kpm = {.bounds_method = s.o.bounds_method, .bounds = s.o.bounds, .seed = s.o.seed};
-    WISP_TRY(wisp__kpm_bounds(&s.e->bounds, A, &as_kpm));
+    WISP_TRY(find_bounds(&s));
     WISP_TRY(wisp__check_scale(ctx, wisp_blk_type(psi), s.e->bounds.halfwidth));
     s.e->bounds_seconds = wisp__now() - before;
     WISP_TRY(check_rounding(&s));

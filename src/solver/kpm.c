@@ -13,6 +13,7 @@ typedef struct kpm {
     wisp_ctx *ctx;
     const wisp_mat *A;
     const wisp_kpm_opts *opts; /* with every default filled in */
+    const char *task;          /* for the progress */
     wisp_bounds bounds;
     int64_t vectors;     /* of the whole run: random ones, sites, or all unit vectors */
     wisp_blk *v, *w, *u; /* |nu_m>; |nu_m-1>, which becomes |nu_m+1>; u for the naive variant alone */
@@ -153,7 +154,7 @@ static wisp_status run_batch(kpm *k, int64_t first)
     for (int64_t first_step = 0; first_step < sweeps; first_step = k->sweeps) {
         const int count = sweeps - first_step < k->powers ? (int)(sweeps - first_step) : k->powers;
         double done = ((double)first + k->width * (double)first_step / (double)sweeps) / (double)k->vectors;
-        WISP_TRY(wisp_ctx_step(k->ctx, "moments", done, k->flops));
+        WISP_TRY(wisp_ctx_step(k->ctx, k->task, done, k->flops));
         WISP_TRY(k->steps(k, first_step, count));
         WISP_TRY(take_dots(k, first, first_step, count, whole));
         k->sweeps = first_step + count;
@@ -224,15 +225,20 @@ static wisp_status run(kpm *k, wisp_moments *m)
     WISP_TRY(wisp_alloc(k->ctx, &k->dot, 3 * (size_t)k->powers * most, sizeof *k->dot));
     WISP_TRY(wisp_alloc(k->ctx, &k->row, most, sizeof *k->row));
     WISP_TRY(wisp_alloc(k->ctx, &k->eta, (size_t)m->n * most, sizeof *k->eta));
-    for (int64_t first = 0; first < k->vectors; first += k->width) {
+    for (int64_t first = 0, done; first < k->vectors; first = done) {
         int64_t left = k->vectors - first;
         WISP_TRY(set_width(k, left < (int64_t)most ? (int)left : (int)most));
         WISP_TRY(run_batch(k, first));
         collect(k, first, m);
-        if (m->trace != WISP_TRACE_EXACT) m->vectors = first + k->width;
+        done = first + k->width;
+        if (m->trace != WISP_TRACE_EXACT) m->vectors = done;
+        if (first == 0 && k->opts->rounding_limit > 0) {
+            free_blocks(k); /* so that the look needs no more memory */
+            WISP_TRY(wisp__kpm_rounding(m, k->A, k->opts));
+        }
     }
     m->vectors = m->trace == WISP_TRACE_EXACT ? 1 : k->vectors;
-    WISP_TRY(wisp_ctx_step(k->ctx, "moments", 1, k->flops));
+    WISP_TRY(wisp_ctx_step(k->ctx, k->task, 1, k->flops));
 out:
     m->partial = status == WISP_ERR_CANCELLED;
     if (m->partial) keep_begun(k, m);
@@ -274,13 +280,18 @@ static wisp_status describe(wisp_moments *m, wisp_ctx *ctx, const wisp_mat_info 
 
 wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts)
 {
+    WISP_NEED(wisp_mat_ctx(A), m);
+    memset(m, 0, sizeof *m);
+    WISP_NEED(NULL, A);
+    return wisp__kpm(m, A, opts, "moments");
+}
+
+wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts, const char *task)
+{
     wisp_status status = WISP_OK;
     wisp_ctx *ctx = wisp_mat_ctx(A);
     wisp_kpm_opts full;
     wisp_mat_info info;
-    WISP_NEED(ctx, m);
-    memset(m, 0, sizeof *m);
-    WISP_NEED(NULL, A);
     wisp_mat_get_info(A, &info);
     WISP_TRY(wisp__kpm_options(&full, A, opts));
     WISP_TRY(describe(m, ctx, &info, &full));
@@ -294,6 +305,7 @@ wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *op
     kpm k = {.ctx = ctx,
              .A = A,
              .opts = &full,
+             .task = task,
              .bounds = m->bounds,
              .vectors = wisp__kpm_vectors(&full, info.rows),
              .powers = m->powers,

@@ -9,7 +9,7 @@
 enum { DEFAULT_ROW_BYTES = 128, DEFAULT_MOMENTS = 512, DEFAULT_VECTORS = 32 };
 static const int64_t most_moments = (int64_t)1 << 30, random_columns = (int64_t)1 << 32;
 
-static void fill_defaults(wisp_kpm_opts *full, wisp_type matrix_type, const wisp_kpm_opts *opts)
+void wisp__kpm_defaults(wisp_kpm_opts *full, wisp_type matrix_type, const wisp_kpm_opts *opts)
 {
     *full = opts ? *opts : (wisp_kpm_opts){0};
     if (full->moments == 0) full->moments = DEFAULT_MOMENTS;
@@ -33,7 +33,7 @@ int wisp__kpm_width(const wisp_kpm_opts *full, int64_t vectors)
 int wisp_kpm_width(wisp_type matrix_type, int64_t rows, const wisp_kpm_opts *opts)
 {
     wisp_kpm_opts full;
-    fill_defaults(&full, matrix_type, opts);
+    wisp__kpm_defaults(&full, matrix_type, opts);
     const int width = wisp__kpm_width(&full, wisp__kpm_vectors(&full, rows));
     return width > 0 ? width : 1;
 }
@@ -111,28 +111,54 @@ static wisp_status check_type(wisp_ctx *ctx, wisp_type vectors, wisp_type matrix
                          wisp_type_name(vectors), wisp_type_name(matrix));
 }
 
+/* The limit is for what can be compared: single precision against the bars of random vectors. */
+static wisp_status check_rounding(wisp_ctx *ctx, wisp_kpm_opts *full)
+{
+    if (!(full->rounding_limit >= 0))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "rounding limit: %g is negative", full->rounding_limit);
+    if (full->trace != WISP_TRACE_RANDOM || full->vectors < 2 || !wisp__is_single(full->type)) full->rounding_limit = 0;
+    return WISP_OK;
+}
+
 wisp_status wisp__kpm_options(wisp_kpm_opts *full, const wisp_mat *A, const wisp_kpm_opts *opts)
 {
     wisp_status status = WISP_OK;
     wisp_ctx *ctx = wisp_mat_ctx(A);
     wisp_mat_info info;
     wisp_mat_get_info(A, &info);
-    fill_defaults(full, info.type, opts);
+    wisp__kpm_defaults(full, info.type, opts);
     if (full->moments < 2 || full->moments > most_moments)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "moments: %lld, it must be 2 to %lld", (long long)full->moments,
                              (long long)most_moments);
     WISP_TRY(check_variant(ctx, full));
     WISP_TRY(check_type(ctx, full->type, info.type));
     WISP_TRY(check_trace(ctx, full, info.rows));
+    WISP_TRY(check_rounding(ctx, full));
 out:
     return status;
+}
+
+wisp_bounds_opts wisp_kpm_bounds_opts(wisp_type type, int64_t rows, const wisp_kpm_opts *opts)
+{
+    wisp_kpm_opts full;
+    wisp__kpm_defaults(&full, type, opts);
+    const int64_t vectors = wisp__kpm_vectors(&full, rows);
+    return (wisp_bounds_opts){.method = full.bounds_method,
+                              .seed = full.seed,
+                              .sweeps = 0.5 * (double)full.moments * (double)vectors,
+                              .width = wisp__kpm_width(&full, vectors)};
 }
 
 wisp_status wisp__kpm_bounds(wisp_bounds *bounds, const wisp_mat *A, const wisp_kpm_opts *full)
 {
     wisp_status status = WISP_OK;
     wisp_mat_props props;
-    if (full->bounds_method != WISP_BOUNDS_GIVEN) return wisp_bounds_find(bounds, A, full->bounds_method, full->seed);
+    if (full->bounds_method != WISP_BOUNDS_GIVEN) {
+        wisp_mat_info info;
+        wisp_mat_get_info(A, &info);
+        const wisp_bounds_opts o = wisp_kpm_bounds_opts(info.type, info.rows, full);
+        return wisp_bounds_find(bounds, A, &o);
+    }
     *bounds = full->bounds;
     bounds->failure_probability = NAN;
     if (!isfinite(bounds->center) || !isfinite(bounds->halfwidth) || !(bounds->halfwidth > 0))
@@ -147,21 +173,19 @@ out:
 
 /* The parts of what a run holds. */
 typedef struct {
-    double blocks, dots, moments; /* moments: the caller's */
-    double lanczos;               /* its blocks */
+    double blocks, dots, moments; /* blocks: for the bounds there are no more columns; moments: the caller's */
     int width, powers;
 } parts;
 
-static parts parts_of(const wisp_kpm_opts *full, int64_t rows, wisp_type type)
+static parts parts_of(const wisp_kpm_opts *full, int64_t rows)
 {
     const int64_t vectors = wisp__kpm_vectors(full, rows);
     const double n = (double)full->moments, width = wisp__kpm_width(full, vectors);
     parts p = {.width = (int)width, .powers = wisp__kpm_powers(full, vectors)};
     p.blocks = (full->variant == WISP_KPM_NAIVE ? 3 : 2) * width * (double)wisp_type_size(full->type) * (double)rows;
+    if (full->rounding_limit > 0) p.blocks = fmax(p.blocks, 4 * (double)wisp_type_size(full->type) * (double)rows);
     p.dots = (n + 1) * width * sizeof(double) + (3 * width + 3) * p.powers * sizeof(wisp_scalar);
     p.moments = n * sizeof(double) * (full->trace == WISP_TRACE_EXACT ? 1 : (double)vectors);
-    if (full->bounds_method == WISP_BOUNDS_LANCZOS)
-        p.lanczos = 2 * WISP__LANCZOS_WIDTH * (double)wisp_type_size(type) * (double)rows;
     return p;
 }
 
@@ -170,10 +194,10 @@ static int64_t whole(double bytes) { return bytes < 9e18 ? (int64_t)bytes : INT6
 int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts)
 {
     wisp_kpm_opts full;
-    fill_defaults(&full, type, opts);
-    const parts p = parts_of(&full, rows, type);
+    wisp__kpm_defaults(&full, type, opts);
+    const parts p = parts_of(&full, rows);
     const double bytes = p.blocks + p.dots + (double)wisp_mpk_plan(rows, full.type, p.width, p.powers);
-    return whole(fmax(bytes, p.lanczos) + p.moments);
+    return whole(bytes + p.moments);
 }
 
 /* The scratch memory of the bounds stays for the moments. */
@@ -182,15 +206,13 @@ int64_t wisp_kpm_bound(const wisp_ctx *ctx, const wisp_mat_info *A, const wisp_k
     enum { LITTLE = 16 << 10, SUMS = 1024, EACH = 32 }; /* of a dot: blocks of rows at most, bytes of a column */
     wisp_kpm_opts full;
     if (!ctx || !A) return 0;
-    fill_defaults(&full, A->type, opts);
-    const parts p = parts_of(&full, A->rows, A->type);
-    const double rows = (double)A->rows, widest = fmax(p.width, WISP__LANCZOS_WIDTH);
+    wisp__kpm_defaults(&full, A->type, opts);
+    const parts p = parts_of(&full, A->rows);
+    const double rows = (double)A->rows;
     const double wider = (double)wisp_type_size(full.type) / (double)wisp_type_size(A->type);
-    const double lanczos_spill = p.lanczos > 0 ? WISP__LANCZOS_WIDTH : 0;
-    const double spill = (double)A->spill_bytes * fmax(wider * p.width, lanczos_spill);
+    const double spill = (double)A->spill_bytes * wider * p.width;
     const double steps = (double)wisp_mpk_bound(ctx, A, full.type, p.width, p.powers, p.powers);
-    const double step = (double)wisp_mpk_bound(ctx, A, A->type, WISP__LANCZOS_WIDTH, 1, 1);
-    const double sums = fmin(rows, SUMS) * EACH * widest;
+    const double sums = fmin(rows, SUMS) * EACH * p.width;
     const double states = 16 * (double)A->work_blocks; /* of half storage's blocks */
-    return whole(fmax(p.blocks + p.dots, p.lanczos) + fmax(steps, step) + spill + sums + states + p.moments + LITTLE);
+    return whole(p.blocks + p.dots + steps + spill + sums + states + p.moments + LITTLE);
 }

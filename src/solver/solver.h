@@ -17,9 +17,6 @@ static inline double wisp__now(void)
 /* Random streams: every use of random numbers has its own. */
 enum { WISP__STREAM_TRACE = 0, WISP__STREAM_LANCZOS = 1 };
 
-/* Columns of the Lanczos block, which wisp_kpm_plan counts. */
-enum { WISP__LANCZOS_WIDTH = 4 };
-
 /* The matrix's properties, or a refusal that names the entry: it must be square, finite and exactly Hermitian. */
 wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props);
 
@@ -33,6 +30,12 @@ static inline bool wisp__scale_fits(wisp_type type, double halfwidth)
 }
 wisp_status wisp__check_scale(wisp_ctx *ctx, wisp_type type, double halfwidth);
 
+/* wisp_kpm, whose progress has this name. */
+wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts, const char *task);
+/* Sets m->rounding, by the vectors that m has so far, and refuses more than full->rounding_limit. */
+wisp_status wisp__kpm_rounding(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *full);
+
+void wisp__kpm_defaults(wisp_kpm_opts *full, wisp_type matrix_type, const wisp_kpm_opts *opts);
 /* Every default filled in, every option checked against the matrix; all but the bounds, which are found or checked
    by wisp__kpm_bounds. opts may be NULL. */
 wisp_status wisp__kpm_options(wisp_kpm_opts *full, const wisp_mat *A, const wisp_kpm_opts *opts);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { EXIT_AGAIN = EXIT_USAGE + 1 }; /* in double precision: single is not enough */
+
 /* Options that contradict each other; EXIT_USAGE with its line. */
 static int check_options(tool *t)
 {
@@ -55,7 +57,7 @@ static int check_outputs(tool *t)
 
 wisp_type tool_type(const options *o, wisp_type type)
 {
-    if (!option_seen(o, "precision")) return type;
+    if (!option_seen(o, "precision") || o->precision == PRECISION_AUTO) return type;
     if (wisp_type_is_complex(type)) return o->precision ? WISP_Z : WISP_C;
     return o->precision ? WISP_D : WISP_S;
 }
@@ -112,7 +114,14 @@ static int run_moments(tool *t, wisp_mat *A, wisp_kpm_opts *k, wisp_moments *m)
     double bounds_seconds = 0;
     if (t->opt.resolution > 0 && method != WISP_BOUNDS_GIVEN) {
         double start = tool_now();
-        if (wisp_bounds_find(&found, A, method, k->seed)) return tool_fail_ctx(t);
+        wisp_mat_info info;
+        wisp_mat_get_info(A, &info);
+        wisp_kpm_opts unit = *k; /* as many moments as a halfwidth of 1 takes */
+        unit.moments = wisp_moments_for(1, t->opt.resolution);
+        wisp_bounds_opts o = wisp_kpm_bounds_opts(info.type, info.rows, &unit);
+        o.sweeps_per_halfwidth = o.sweeps;
+        o.sweeps = 0;
+        if (wisp_bounds_find(&found, A, &o)) return tool_fail_ctx(t);
         bounds_seconds = tool_now() - start;
         k->bounds = found;
         k->bounds_method = WISP_BOUNDS_GIVEN;
@@ -121,6 +130,7 @@ static int run_moments(tool *t, wisp_mat *A, wisp_kpm_opts *k, wisp_moments *m)
         if (rc) return rc;
     }
     wisp_status status = wisp_kpm(m, A, k);
+    if (status == WISP_ERR_PRECISION) return EXIT_AGAIN;
     if (status == WISP_ERR_HERMITIAN || status == WISP_ERR_NUMERIC)
         return tool_fail(t, "%s: %s", t->opt.arg[0], wisp_ctx_message(t->ctx));
     if (status != WISP_OK && status != WISP_ERR_CANCELLED) return tool_fail_ctx(t);
@@ -142,9 +152,24 @@ static int check_sites(tool *t, int64_t rows)
     return EXIT_FINE;
 }
 
-static void set_matrix_options(const options *o, const wisp_kpm_opts *k, const wisp_src *src, wisp_mat_opts *mo)
+/* --precision auto: single if that is likely to be enough, and then wisp_kpm looks whether it is. */
+static wisp_type needed_type(results *r, wisp_kpm_opts *k, const wisp_src *src)
 {
-    const wisp_type type = tool_type(o, src->type);
+    const wisp_type type = wisp_kpm_type(src->type, src->rows, k);
+    const char *why = "rounding in single precision would show in the error bars";
+    if (type != src->type) {
+        k->rounding_limit = WISP_ROUNDING_LIMIT;
+        return type;
+    }
+    if (src->type == WISP_S || src->type == WISP_C) why = "that of the matrix";
+    if (k->trace != WISP_TRACE_RANDOM || k->vectors == 1) why = "there are no error bars that would allow for rounding";
+    snprintf(r->precision, sizeof r->precision, "%s: %s", wisp_type_name(type), why);
+    return type;
+}
+
+static void set_matrix_options(const options *o, results *r, wisp_kpm_opts *k, const wisp_src *src, wisp_mat_opts *mo)
+{
+    const wisp_type type = o->precision == PRECISION_AUTO ? needed_type(r, k, src) : tool_type(o, src->type);
     *mo = (wisp_mat_opts){.type = type,
                           .width = wisp_kpm_width(type, src->rows, k),
                           .order = (wisp_row_order)o->order,
@@ -152,7 +177,7 @@ static void set_matrix_options(const options *o, const wisp_kpm_opts *k, const w
 }
 
 /* Source, plan, matrix, moments. *ran is false when only the plan was wanted. */
-static int compute(tool *t, results *r, wisp_moments *m, bool *ran)
+static int compute_once(tool *t, results *r, wisp_moments *m, bool *ran)
 {
     wisp_src src = {0};
     wisp_mat *A = NULL;
@@ -164,7 +189,7 @@ static int compute(tool *t, results *r, wisp_moments *m, bool *ran)
     int rc = source_open(t, &src);
     if (rc) return rc;
     set_kpm_options(&t->opt, &k);
-    set_matrix_options(&t->opt, &k, &src, &mo);
+    set_matrix_options(&t->opt, r, &k, &src, &mo);
     rc = check_sites(t, src.rows);
     if (!rc && t->opt.resolution > 0 && k.bounds_method == WISP_BOUNDS_GIVEN) rc = moments_for(t, &k);
     if (!rc) rc = plan_make(t, &src, &mo, &k, &plan);
@@ -181,6 +206,21 @@ static int compute(tool *t, results *r, wisp_moments *m, bool *ran)
         rc = run_moments(t, A, &k, m);
     }
     wisp_mat_free(A);
+    return rc;
+}
+
+/* Once more if --precision auto took single, and that is not enough. */
+static int compute(tool *t, results *r, wisp_moments *m, bool *ran)
+{
+    int rc = compute_once(t, r, m, ran);
+    if (rc == EXIT_AGAIN) {
+        snprintf(r->precision, sizeof r->precision, "double: %s", wisp_ctx_message(t->ctx));
+        t->opt.precision = PRECISION_DOUBLE;
+        rc = compute_once(t, r, m, ran);
+    } else if (m->rounding > 0) {
+        snprintf(r->precision, sizeof r->precision,
+                 "single: rounding moves no moment by more than %.2g of its error bar", m->rounding);
+    }
     return rc;
 }
 

@@ -6,8 +6,6 @@
 
 /* ---- memory -------------------------------------------------------------------------------------- */
 
-enum { LANCZOS_WIDTH = 4, LANCZOS_STEPS = 64 }; /* of the bounds: docs/conventions.md */
-
 static int64_t vectors_of(const wisp_kpm_opts *ko, int64_t rows)
 {
     return ko->trace == WISP_TRACE_EXACT ? rows : ko->vectors ? ko->vectors : 32;
@@ -43,8 +41,7 @@ static void add_up(const tool *t, const run_plan *p, const wisp_kpm_opts *ko, ru
 /* With the spill of half storage, which the bounds have for a block of their own. */
 static int64_t blocks_bytes(const wisp_mat_info *A, const wisp_kpm_opts *ko)
 {
-    const int width = wisp_kpm_width(A->type, A->rows, ko);
-    return wisp_kpm_plan(A->rows, A->type, ko) + A->spill_bytes * (width > LANCZOS_WIDTH ? width : LANCZOS_WIDTH);
+    return wisp_kpm_plan(A->rows, A->type, ko) + A->spill_bytes * wisp_kpm_width(A->type, A->rows, ko);
 }
 
 int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
@@ -71,9 +68,8 @@ static int64_t limit_of(const tool *t)
     return t->opt.mem_limit ? t->opt.mem_limit : (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
 }
 
-static int refuse(tool *t, const wisp_kpm_opts *ko, const run_bytes *r)
+static int refuse(tool *t, const run_bytes *r)
 {
-    const bool lanczos = ko->bounds_method == WISP_BOUNDS_LANCZOS; /* whose blocks may be the larger ones */
     char a[TEXT], b[TEXT], c[TEXT], d[TEXT];
     text_bytes(a, (double)r->total);
     text_bytes(b, (double)r->matrix.bytes);
@@ -84,16 +80,16 @@ static int refuse(tool *t, const wisp_kpm_opts *ko, const run_bytes *r)
                          d);
     return tool_fail(
         t,
-        "the run would take about %s (matrix %s, vectors %s), and this machine has %s; a smaller --width%s "
-        "or --precision single takes less (--plan shows how much), and --mem-limit BYTES starts it anyway",
-        a, b, c, d, lanczos ? ", --bounds gershgorin" : "");
+        "the run would take about %s (matrix %s, vectors %s), and this machine has %s; a smaller --width or "
+        "--precision single takes less (--plan shows how much), and --mem-limit BYTES starts it anyway",
+        a, b, c, d);
 }
 
 int plan_check_limit(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
 {
     if (p->most.total <= limit_of(t) || (t->opt.plan && !t->opt.mem_limit)) return EXIT_FINE;
     const int rc = p->about.total ? EXIT_FINE : plan_estimate(t, src, mo, ko, p);
-    return rc || p->about.total <= limit_of(t) ? rc : refuse(t, ko, &p->about);
+    return rc || p->about.total <= limit_of(t) ? rc : refuse(t, &p->about);
 }
 
 int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko)
@@ -102,7 +98,7 @@ int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko)
     wisp_mat_get_info(A, &p.about.matrix);
     p.about.blocks = blocks_bytes(&p.about.matrix, ko);
     add_up(t, &p, ko, &p.about);
-    return p.about.total <= limit_of(t) ? EXIT_FINE : refuse(t, ko, &p.about);
+    return p.about.total <= limit_of(t) ? EXIT_FINE : refuse(t, &p.about);
 }
 
 /* ---- time ---------------------------------------------------------------------------------------- */
@@ -201,10 +197,13 @@ static wisp_status find_time(tool *t, const wisp_src *src, const wisp_mat_opts *
     WISP_TRY(step_seconds(t, &m, src, mo, plan, width > 0 ? (int)width : 1, variant, &step));
     time->moments = sweeps * ceil((double)vectors / (double)(width > 0 ? width : 1)) * step.seconds;
     time->limit = step.limit;
-    if (ko->bounds_method == WISP_BOUNDS_LANCZOS) {
-        WISP_TRY(step_seconds(t, &m, src, mo, plan, LANCZOS_WIDTH, VARIANT_BLOCKED, &lanczos));
-        const double block = (double)src->rows * LANCZOS_WIDTH * (double)wisp_type_size(mo->type);
-        time->bounds = LANCZOS_STEPS * (lanczos.seconds + 1e-9 * PASSES * block / time->load_gbs);
+    const wisp_bounds_opts bo = wisp_kpm_bounds_opts(mo->type, src->rows, ko);
+    int columns, steps;
+    wisp_bounds_plan(&plan->about.matrix, &bo, &columns, &steps);
+    if (steps > 0) {
+        WISP_TRY(step_seconds(t, &m, src, mo, plan, columns, VARIANT_BLOCKED, &lanczos));
+        const double block = (double)src->rows * columns * (double)wisp_type_size(mo->type);
+        time->bounds = steps * (lanczos.seconds + 1e-9 * PASSES * block / time->load_gbs);
     }
     time->total = time->source + time->assembly + time->bounds + time->moments;
 out:

@@ -47,6 +47,8 @@ typedef struct {
     uint64_t seen; /* one bit per row of the table */
 } options;
 
+enum { PRECISION_SINGLE, PRECISION_DOUBLE, PRECISION_AUTO };
+
 typedef struct option_def option_def;
 enum { WHY = 256 }; /* size of the text that says why a value was refused */
 

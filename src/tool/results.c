@@ -53,6 +53,8 @@ static void add_run(json_t *o, tool *t, const results *r)
     json_object_set_new(o, "rows", json_integer(m->rows));
     json_object_set_new(o, "nnz", json_integer(m->nnz));
     json_object_set_new(o, "type", json_string(wisp_type_name(m->type)));
+    json_object_set_new(o, "precision", *r->precision ? json_words(r->precision) : json_null());
+    json_object_set_new(o, "rounding", m->rounding > 0 ? json_number(m->rounding) : json_null());
     json_object_set_new(o, "bounds",
                         json_pack("{s:f, s:f, s:o, s:s}", "center", m->bounds.center, "halfwidth", m->bounds.halfwidth,
                                   "failure_probability", json_number(m->bounds.failure_probability), "method",
@@ -164,7 +166,7 @@ static void show_bounds(const wisp_moments *m)
             if (digit > 9.5) digit = 1, power++;
             snprintf(how, sizeof how, "Lanczos, fails with probability < %.0fe%.0f", digit, power);
         } else if (p == 0) {
-            snprintf(how, sizeof how, "Lanczos, certain");
+            snprintf(how, sizeof how, "Gershgorin, certain (Lanczos is no tighter)");
         }
     }
     text_line("bounds", "[%.6g, %.6g]   %s", b->center - b->halfwidth, b->center + b->halfwidth, how);
@@ -260,6 +262,7 @@ void results_summary(tool *t, const results *r)
     else
         text_line("vectors", "%s, %s", m->trace == WISP_TRACE_EXACT ? "exact trace" : "unit vectors of the chosen rows",
                   wisp_type_name(m->type));
+    if (*r->precision) text_line("precision", "%s", r->precision);
     show_run(t, r);
     show_numbers(t, r);
 }

@@ -92,6 +92,7 @@ typedef struct {
     uint64_t seed[LIST];
     wisp_mat_info stored; /* not with --from */
     int64_t cache_budget; /* likewise */
+    char precision[512];  /* why --precision auto took the one it took; empty without it */
 } results;
 
 /* The type that --precision asks for. */

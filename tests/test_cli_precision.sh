@@ -1,0 +1,39 @@
+#!/bin/bash
+# --precision auto: single where that is enough, else double; and why.
+. "$2/tests/cli.sh"
+topi=topi:nx=6,ny=6,nz=4
+
+run="$topi --moments 128 --vectors 16 --bounds=-5.5,5.5"
+ok dos $run --json && cp out double.json
+json double.json 'd["type"] == "complex double" and d["precision"] is None and d["rounding"] is None'
+ok dos $run --precision auto --json
+json out 'd["type"] == "complex single" and 0 < d["rounding"] <= 0.1 and d["precision"].startswith("single: rounding moves")'
+json out 'all(abs(a - b) <= 0.2 * d["student95"] * c + 1e-3 for a, b, c in zip(d["moments"], e["moments"], e["moments_error"]))' double.json
+ok dos $topi --moments 128 --vectors 16 --precision auto
+check "the summary says which, and why" grep -q '^precision  *single: rounding moves no moment by more than' out
+ok dos $topi --resolution 0.2 --vectors 16 --precision auto --json
+json out 'd["type"] == "complex single" and d["resolution"] <= 0.2'
+ok count $topi --moments 64 --vectors 8 --interval=-1,1 --precision auto --json
+json out 'd["type"] == "complex single"'
+
+# ---- where it is not enough, or cannot be told
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n6 6 6\n1 1 0.1\n2 2 0.2\n3 3 0.3\n4 4 0.4\n5 5 0.5\n6 6 0.7\n' >diagonal.mtx
+ok dos diagonal.mtx --moments 64 --vectors 8 --json && cp out double.json
+ok dos diagonal.mtx --moments 64 --vectors 8 --precision auto --json
+json out 'd["type"] == "double" and d["precision"].startswith("double: rounding in single precision moves moment")' 
+json out 'd["moments"] == e["moments"] and d["bounds"] == e["bounds"] and d["rounding"] is None' double.json
+for alone in "--trace exact" "--vectors 1"; do
+    ok dos $topi --moments 32 $alone --precision auto
+    check "why: $alone" grep -q '^precision  *complex double: there are no error bars' out
+done
+ok ldos $topi --moments 32 --sites 3,4 --precision auto --json
+json out 'd["type"] == "complex double" and "no error bars" in d["precision"]'
+refused 2 "expected one of single|double" evolve $topi --time 1 --site 3 --precision auto
+refused 2 "expected one of single|double" info $topi --precision auto
+refused 2 "expected one of single|double|auto" dos $topi --precision half
+
+# ---- the plan counts with single precision
+ok dos topi:nx=50,ny=50,nz=20 --plan --json && cp out double.json
+ok dos topi:nx=50,ny=50,nz=20 --plan --precision auto --json
+json out 'd["bound_bytes"] < e["bound_bytes"] and d["rows"] == e["rows"]' double.json
+finish
