@@ -7,10 +7,10 @@ run="$topi --moments 128 --vectors 16 --bounds=-5.5,5.5"
 ok dos $run --json && cp out double.json
 json double.json 'd["type"] == "complex double" and d["precision"] is None and d["rounding"] is None'
 ok dos $run --precision auto --json
-json out 'd["type"] == "complex single" and 0 < d["rounding"] <= 0.1 and d["precision"].startswith("single: rounding moves")'
+json out 'd["type"] == "complex single" and 0 < d["rounding"] <= 0.1 and d["precision"].startswith("complex single: rounding moves")'
 json out 'all(abs(a - b) <= 0.2 * d["student95"] * c + 1e-3 for a, b, c in zip(d["moments"], e["moments"], e["moments_error"]))' double.json
 ok dos $topi --moments 128 --vectors 16 --precision auto
-check "the summary says which, and why" grep -q '^precision  *single: rounding moves no moment by more than' out
+check "the summary says which, and why" grep -q '^precision  *complex single: rounding moves no moment by more than' out
 ok dos $topi --resolution 0.2 --vectors 16 --precision auto --json
 json out 'd["type"] == "complex single" and d["resolution"] <= 0.2'
 ok count $topi --moments 64 --vectors 8 --interval=-1,1 --precision auto --json
@@ -32,8 +32,23 @@ refused 2 "expected one of single|double" evolve $topi --time 1 --site 3 --preci
 refused 2 "expected one of single|double" info $topi --precision auto
 refused 2 "expected one of single|double|auto" dos $topi --precision half
 
-# ---- the plan counts with single precision
+ok dos $topi --moments 64 --vectors 8 --precision auto --width 1 --json
+json out 'd["type"] == "complex single" and d["rounding"] > 0'
+ok dos diagonal.mtx --moments 64 --vectors 8 --width 1 --precision auto --json
+json out 'd["type"] == "double" and "all vectors agree" in d["precision"]'
+ok dos $topi --resolution 1e-6 --bounds=-6,6 --vectors 2 --precision auto --plan --json
+json out 'd["type"] == "complex double"'
+mkfifo pipe
+cat diagonal.mtx >pipe &
+ok dos pipe --moments 64 --vectors 8 --precision auto --json
+json out 'd["type"] == "double" and "only once" in d["precision"]'
+
+# ---- the plan counts with single precision, and bounds a run in double; with that limit it ends
 ok dos topi:nx=50,ny=50,nz=20 --plan --json && cp out double.json
 ok dos topi:nx=50,ny=50,nz=20 --plan --precision auto --json
-json out 'd["bound_bytes"] < e["bound_bytes"] and d["rows"] == e["rows"]' double.json
+json out 'd["type"] == "complex single" and d["bound_bytes"] >= e["bound_bytes"]' double.json
+ok dos topi:nx=50,ny=50,nz=20 --plan --precision auto
+check "the plan says so" grep -q 'in double precision, should single not be enough' out
+ok dos diagonal.mtx --moments 64 --vectors 8 --precision auto --plan --json && cp out plan.json
+ok dos diagonal.mtx --moments 64 --vectors 8 --precision auto --quiet --mem-limit "$(grep -o '"bound_bytes": [0-9]*' plan.json | grep -o '[0-9]*')"
 finish

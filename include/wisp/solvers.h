@@ -19,17 +19,18 @@ typedef struct {
 typedef struct {
     wisp_bounds_method method; /* not WISP_BOUNDS_GIVEN */
     uint64_t seed;
-    /* What the bounds are for: so many products of A with a vector, in proportion to the halfwidth; or this number over
-       the halfwidth, where the halfwidth tells how many it takes. Both 0: 8192 products. */
+    /* Products of A with a vector that will follow; their number is taken to grow with the interval. Or the same for a
+       halfwidth of 1, which counts if the first is 0. Both 0: 8192. */
     double sweeps, sweeps_per_halfwidth;
-    int width; /* of its blocks; no more columns are used here. 0: 4 */
+    int width; /* of the blocks that will follow; no more columns are used here. 0: 4 */
 } wisp_bounds_opts;
 /* Bounds of a Hermitian matrix from Lanczos runs with Gaussian starts, side by side as one block, whose error bound is
-   that of Kuczynski and Wozniakowski (1992): as many runs and steps as make them and what they are for cheapest, always
-   with the same chance of failure; Gershgorin's where more steps would not improve them. opts may be NULL. See
-   docs/conventions.md. */
+   that of Kuczynski and Wozniakowski (1992). The number of runs and steps is chosen so that the bounds and what follows
+   take least time together; the chance of failure is always the same. Gershgorin's interval is taken where more steps
+   would not give a narrower one. opts may be NULL. See docs/conventions.md. */
 WISP_API wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts);
-/* Lanczos runs (columns) and steps that it takes at most for a matrix of which this is known; 0, 0 for Gershgorin's. */
+/* Lanczos runs (columns) and steps at most for a matrix of which this is known, by opts->sweeps: the halfwidth is not
+   known. 0, 0 for Gershgorin's. */
 WISP_API void wisp_bounds_plan(const wisp_mat_info *A, const wisp_bounds_opts *opts, int *columns, int *steps);
 
 /* ---- kernel polynomial method ---------------------------------------------------------------- */
@@ -38,11 +39,10 @@ typedef enum { WISP_KPM_BLOCKED, WISP_KPM_FUSED, WISP_KPM_NAIVE } wisp_kpm_varia
 typedef enum { WISP_TRACE_RANDOM, WISP_TRACE_EXACT, WISP_TRACE_SITES } wisp_trace;
 
 typedef struct {
-    int64_t moments; /* N: mu_0 .. mu_N-1; 0: 512 */
-    int64_t vectors; /* R random vectors; 0: 32 */
-    int64_t
-        first_vector; /* number of the first random vector, to add to an earlier run (whose bounds are to be given) */
-    wisp_trace trace; /* random vectors, all unit vectors, or the unit vectors of sites[] (local DOS) */
+    int64_t moments;      /* N: mu_0 .. mu_N-1; 0: 512 */
+    int64_t vectors;      /* R random vectors; 0: 32 */
+    int64_t first_vector; /* number of the first random vector, to add to an earlier run with its bounds */
+    wisp_trace trace;     /* random vectors, all unit vectors, or the unit vectors of sites[] (local DOS) */
     const int64_t *sites; /* [vectors], for WISP_TRACE_SITES */
     uint64_t seed;
     wisp_kpm_variant variant; /* the same moments three ways: figures 5, 4 and 3 of the KPM paper */
@@ -54,12 +54,13 @@ typedef struct {
     wisp_type type; /* of the block vectors; DEFAULT: the matrix's; complex or double also for a real or single one */
     wisp_bounds_method bounds_method;
     wisp_bounds bounds; /* for WISP_BOUNDS_GIVEN */
-    double
-        rounding_limit; /* single precision and random vectors: after the first block of them, rounding is estimated */
-                        /* (one vector is taken once more, in double precision), and if it moves a moment by more */
-                        /* than this share of its 95% bar, the run fails with WISP_ERR_PRECISION; 0: no look */
+    /* For single precision and two random vectors or more: once two are through, rounding is estimated (the first
+       vector is run once more in double precision). If it moves a moment by more than this share of half its 95% bar,
+       the run fails with WISP_ERR_PRECISION. 0: rounding is not estimated; nor is it in a run that is cancelled before.
+     */
+    double rounding_limit;
 } wisp_kpm_opts;
-#define WISP_ROUNDING_LIMIT 0.1 /* that is usual */
+#define WISP_ROUNDING_LIMIT 0.1 /* that of --precision auto */
 
 /* Chebyshev moments, and all that is needed to evaluate and to repeat them. mu[v * n + k] is
    <v|T_k((A - center)/halfwidth)|v> for vector v. For an exact trace vectors = 1 and mu is the trace itself. */
@@ -77,7 +78,7 @@ typedef struct {
     int width, powers, threads; /* powers: that were interleaved at last, 1 where they could not be */
     double seconds, flops;      /* of the moment loop alone */
     double bounds_seconds;
-    double rounding;        /* see wisp_kpm_opts.rounding_limit: the largest share found; 0: no look */
+    double rounding;        /* the largest share found, see wisp_kpm_opts.rounding_limit; 0: not estimated */
     int64_t partial;        /* 1: cancelled before all vectors and moments were there */
     char *matrix, *command; /* set by the caller with wisp_moments_label; may be NULL */
     char version[32];       /* of the wisp that made them */

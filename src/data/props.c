@@ -136,12 +136,12 @@ static void look_at_diagonal(const wisp_mat *A, wisp_mat_props *p, const row_fac
     look_at_partner(A, p, row, row, d);
 }
 
-/* Whether rows [row, end) have this pattern. */
-static inline bool all_are(const uint16_t *pattern, int64_t row, int64_t end, uint16_t which)
+/* Whether all of these rows have this pattern. */
+static inline bool all_are(const uint16_t *pattern, int64_t rows, uint16_t which)
 {
     unsigned differ = 0;
-    if (end - row == 1) return pattern[row] == which;
-    for (int64_t i = row; i < end; i++) differ |= (unsigned)(pattern[i] ^ which);
+    if (rows == 1) return *pattern == which;
+    for (int64_t i = 0; i < rows; i++) differ |= (unsigned)(pattern[i] ^ which);
     return !differ;
 }
 
@@ -172,7 +172,7 @@ static inline void look_at_repeated(const props_run *r, wisp_mat_props *p, int64
     for (int64_t i = row; s->diagonal && i < end; i++) look_at_diagonal(A, p, f, i);
     for (int64_t e = s->chunk[pattern]; p->square && e < after; e++) {
         const unsigned known = atomic_load_explicit(&r->known[e], memory_order_relaxed);
-        if (known == 0 || !all_are(s->pattern + s->col[e], row, end, (uint16_t)(known - 1)))
+        if (known == 0 || !all_are(s->pattern + (row + s->col[e]), end - row, (uint16_t)(known - 1)))
             look_at_partners(r, p, e, row, end);
     }
 }
@@ -258,14 +258,18 @@ static void props_thread(void *arg, int thread, int threads)
 /* The tables for rows that repeat. */
 static wisp_status tables_open(props_run *r)
 {
+    enum { LITTLE = 8 << 10 };
     const wisp_mat *A = r->A;
     const wisp__sell *s = &A->local;
     const bool natural = !A->map->user && !A->col_map->user && A->map->first == A->col_map->first;
     wisp_status status = WISP_OK;
     if (!s->pattern || !natural) return WISP_OK;
-    const size_t patterns = (size_t)s->patterns;
+    const size_t patterns = (size_t)s->patterns, counts = (size_t)A->ctx->threads * patterns;
+    const size_t bytes =
+        counts * sizeof *r->count + patterns * sizeof *r->facts + (size_t)s->entries * sizeof *r->known;
+    if (bytes > LITTLE + 4 * (size_t)A->rows) return WISP_OK; /* less than any block that comes after it */
     WISP_TRY(wisp_alloc(A->ctx, &r->known, (size_t)s->entries, sizeof *r->known));
-    WISP_TRY(wisp_alloc(A->ctx, &r->count, (size_t)A->ctx->threads * patterns, sizeof *r->count));
+    WISP_TRY(wisp_alloc(A->ctx, &r->count, counts, sizeof *r->count));
     WISP_TRY(wisp__alloc_raw(A->ctx, &r->facts, patterns, sizeof *r->facts));
     for (int64_t i = 0; i < s->patterns; i++) r->facts[i] = facts_of_pattern(A, i);
 out:

@@ -202,7 +202,8 @@ static double margin_for(double rows, int columns, int steps)
 /* Runs and steps for which bounds and what they are for take least. A step of b runs takes as long as to read the
    matrix and to pass over 16 + 5b columns (few columns are far from the memory's limit), a sweep of what follows as to
    pass over three a column. Its sweeps grow with the interval, which is wider than the spread by a margin at both ends,
-   but never less than the room. */
+   but never less than the room. However the matrix is stored, half of its numbers count, so that bounds do not depend
+   on it. */
 void wisp_bounds_plan(const wisp_mat_info *A, const wisp_bounds_opts *opts, int *columns, int *steps)
 {
     enum { FEWEST = 8, USUAL = 8192, PASSES = 16, MORE = 5, SWEEP_PASSES = 3 };
@@ -210,7 +211,8 @@ void wisp_bounds_plan(const wisp_mat_info *A, const wisp_bounds_opts *opts, int 
     if (columns) *columns = 0;
     if (steps) *steps = 0;
     if (!A || !columns || !steps || o.method != WISP_BOUNDS_LANCZOS || A->rows < 1) return;
-    const double rows = (double)A->rows, column = rows * (double)wisp_type_size(A->type), matrix = (double)A->bytes;
+    const double rows = (double)A->rows, column = rows * (double)wisp_type_size(A->type),
+                 matrix = 0.5 * (double)A->nnz * (double)wisp_type_size(A->type);
     const int width = o.width > 0 ? o.width : 4;
     const double sweep = (o.sweeps > 0 ? o.sweeps : USUAL) * (matrix / width + SWEEP_PASSES * column);
     double least = INFINITY;
@@ -235,18 +237,28 @@ wisp_status wisp__check_scale(wisp_ctx *ctx, wisp_type type, double halfwidth)
 /* The matrix's type; if 1/scale is too large for that, double: what a single matrix holds may be far smaller. */
 static wisp_type lanczos_type(wisp_type matrix, double scale)
 {
-    if (wisp__scale_fits(matrix, scale)) return matrix;
-    return wisp_type_is_complex(matrix) ? WISP_Z : WISP_D;
+    return wisp__scale_fits(matrix, scale) ? matrix : wisp__in_double(matrix);
 }
 
-/* Whether more steps could not give bounds within low..high: the spread of all eigenvalues is at least that of the Ritz
-   values so far, and the last margin goes on top of it. */
+/* low..high, which holds the spectrum, narrowed to Ritz values and a margin of so much of their spread, but for the
+ * room. */
+static void narrowed(double lowest, double highest, double margin, double *low, double *high)
+{
+    const double spread = highest - lowest, clearance = room * spread / 2;
+    *low = fmin(fmax(*low, lowest - margin * spread), lowest - clearance);
+    *high = fmax(fmin(*high, highest + margin * spread), highest + clearance);
+}
+
+/* Whether bounds of the last step's margin would be no narrower than low..high, which has no room yet. More steps only
+   spread the Ritz values. */
 static wisp_status no_better(lanczos *L, int steps, double margin, double low, double high, bool *yes)
 {
-    double lowest, highest;
-    wisp_status status = ritz_values(L, steps, &lowest, &highest);
-    if (status == WISP_OK) *yes = (1 + room) * (high - low) <= (1 + fmax(2 * margin, room)) * (highest - lowest);
-    return status;
+    double lowest, highest, narrow_low = low, narrow_high = high;
+    const wisp_status status = ritz_values(L, steps, &lowest, &highest);
+    if (status != WISP_OK) return status;
+    narrowed(lowest, highest, margin, &narrow_low, &narrow_high);
+    *yes = narrow_high - narrow_low >= high - low;
+    return WISP_OK;
 }
 
 /* Outwards to round numbers, less than a hundredth of the interval apart: other seeds then mostly give the same bounds,
@@ -277,16 +289,14 @@ static wisp_status narrow(lanczos *L, uint64_t seed, double *low, double *high, 
         if ((j + 1) % 8 == 0 && j + 1 < L->steps) WISP_TRY(no_better(L, j + 1, margin, *low, *high, &enough));
         if (enough) break;
     }
-    double clearance = room * (*high - *low) / 2;
     if (enough) {
+        const double clearance = room * (*high - *low) / 2;
         *low -= clearance, *high += clearance;
         goto out;
     }
     WISP_TRY(ritz_values(L, L->steps, &lowest, &highest));
-    clearance = room * (highest - lowest) / 2;
     *probability = failure_probability;
-    *low = fmin(fmax(*low, lowest - margin * (highest - lowest)), lowest - clearance);
-    *high = fmax(fmin(*high, highest + margin * (highest - lowest)), highest + clearance);
+    narrowed(lowest, highest, margin, low, high);
     on_grid(low, high);
 out:
     wisp_blk_free(L->v);

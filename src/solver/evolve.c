@@ -265,7 +265,7 @@ static wisp_status run(evolution *s, wisp_evolve_fn observe, void *arg)
     return status;
 }
 
-/* The series of the last time has about as many terms as the halfwidth times that time. */
+/* The longest series has about as many terms as the halfwidth times the largest time. */
 static wisp_status find_bounds(evolution *s)
 {
     double longest = 0;

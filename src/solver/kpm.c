@@ -27,6 +27,7 @@ typedef struct kpm {
     int64_t sweeps;      /* of the present batch that are done */
     double sweep_flops;  /* of one sweep and vector */
     double flops;        /* so far */
+    double look_seconds; /* for the look at rounding, which are not those of the moments */
     wisp_status (*steps)(struct kpm *k, int64_t first, int count);
 } kpm;
 
@@ -232,9 +233,11 @@ static wisp_status run(kpm *k, wisp_moments *m)
         collect(k, first, m);
         done = first + k->width;
         if (m->trace != WISP_TRACE_EXACT) m->vectors = done;
-        if (first == 0 && k->opts->rounding_limit > 0) {
+        if (k->opts->rounding_limit > 0 && m->rounding == 0 && done > 1) {
+            const double before = wisp__now();
             free_blocks(k); /* so that the look needs no more memory */
             WISP_TRY(wisp__kpm_rounding(m, k->A, k->opts));
+            k->look_seconds = wisp__now() - before;
         }
     }
     m->vectors = m->trace == WISP_TRACE_EXACT ? 1 : k->vectors;
@@ -283,10 +286,11 @@ wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *op
     WISP_NEED(wisp_mat_ctx(A), m);
     memset(m, 0, sizeof *m);
     WISP_NEED(NULL, A);
-    return wisp__kpm(m, A, opts, "moments");
+    return wisp__kpm(m, A, opts, NULL, "moments");
 }
 
-wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts, const char *task)
+wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts, const wisp_bounds *bounds,
+                      const char *task)
 {
     wisp_status status = WISP_OK;
     wisp_ctx *ctx = wisp_mat_ctx(A);
@@ -298,7 +302,10 @@ wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *o
     wisp_cost sweep; /* of one vector: table I of the paper, whatever the variant */
     WISP_TRY(wisp_spmmv_cost(A, full.type, 1, KPM_TERMS, &sweep));
     double before = wisp__now();
-    WISP_TRY(wisp__kpm_bounds(&m->bounds, A, &full));
+    if (bounds)
+        m->bounds = *bounds;
+    else
+        WISP_TRY(wisp__kpm_bounds(&m->bounds, A, &full));
     WISP_TRY(wisp__check_scale(ctx, full.type, m->bounds.halfwidth));
     m->bounds_seconds = wisp__now() - before;
 
@@ -314,7 +321,7 @@ wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *o
              .sweep_flops = sweep.flops};
     before = wisp__now();
     status = run(&k, m);
-    m->seconds = wisp__now() - before;
+    m->seconds = wisp__now() - before - k.look_seconds;
     m->flops = k.flops;
     m->powers = k.interleaved;
 out:

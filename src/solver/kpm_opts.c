@@ -180,11 +180,12 @@ typedef struct {
 static parts parts_of(const wisp_kpm_opts *full, int64_t rows)
 {
     const int64_t vectors = wisp__kpm_vectors(full, rows);
-    const double n = (double)full->moments, width = wisp__kpm_width(full, vectors);
+    const bool look = full->rounding_limit > 0; /* at rounding: a column in double precision, which is two in single */
+    const double n = (double)full->moments, width = fmax(wisp__kpm_width(full, vectors), look ? 2 : 0);
     parts p = {.width = (int)width, .powers = wisp__kpm_powers(full, vectors)};
     p.blocks = (full->variant == WISP_KPM_NAIVE ? 3 : 2) * width * (double)wisp_type_size(full->type) * (double)rows;
-    if (full->rounding_limit > 0) p.blocks = fmax(p.blocks, 4 * (double)wisp_type_size(full->type) * (double)rows);
     p.dots = (n + 1) * width * sizeof(double) + (3 * width + 3) * p.powers * sizeof(wisp_scalar);
+    if (look) p.dots += 2 * n * sizeof(double);
     p.moments = n * sizeof(double) * (full->trace == WISP_TRACE_EXACT ? 1 : (double)vectors);
     return p;
 }

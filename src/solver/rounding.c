@@ -6,8 +6,6 @@
 /* Of a number in single precision: half a unit in its last place. */
 static const double rounding_unit = 0x1p-24;
 
-static wisp_type in_double(wisp_type type) { return wisp_type_is_complex(type) ? WISP_Z : WISP_D; }
-
 /* Expected, before anything is run, as a share of a moment's bar. The vectors are rounded in each of n steps, without
    knowing of each other: a unit of the bar a step. Numbers of the matrix that are rounded alike scale the spectrum,
    which moves all columns together: by about a unit of mu_0. */
@@ -26,75 +24,70 @@ wisp_type wisp_kpm_type(wisp_type type, int64_t rows, const wisp_kpm_opts *opts)
     return wisp_type_is_complex(type) ? WISP_C : WISP_S;
 }
 
-/* Half of the 95% bar that a moment will have after all vectors, by the columns at hand; by the estimate if there is
-   but one of them. */
-static double half_bar(const wisp_moments *m, const wisp_kpm_opts *full, int64_t n, double *mean)
-{
-    double sum = 0, square = 0;
-    for (int64_t v = 0; v < m->vectors; v++) sum += m->mu[v * m->n + n];
-    *mean = sum / (double)m->vectors;
-    for (int64_t v = 0; v < m->vectors; v++) {
-        const double d = m->mu[v * m->n + n] - *mean;
-        square += d * d;
-    }
-    const double deviation = m->vectors > 1 ? sqrt(square / (double)(m->vectors - 1)) : sqrt((double)m->rows / 2);
-    return wisp_student95(full->vectors) * deviation / sqrt((double)full->vectors);
-}
+/* By how much moments are moved, and what of that is known. */
+typedef struct {
+    const wisp_moments *m, *exact; /* the vectors at hand; the first of them with vectors in double precision */
+    const double *mean, *half_bar; /* [m->n] of the vectors at hand; of all vectors that there will be */
+} look;
 
-/* The largest share of its bar by which a moment is moved. Rounded vectors: by how much the first vector's moments
-   differ from those of `exact`, with vectors in double precision; beyond these, by the largest of the differences, in
-   proportion to n. A rounded matrix: at worst all of (A - c)/h is larger by one unit, by which tr T_n changes as
-   n tr x U_n-1(x) = n tr (U_n + U_n-2)/2, and shifted by a unit of c, as n tr U_n-1; U_n = U_n-2 + 2 T_n. */
-static double largest_share(const wisp_moments *m, const wisp_kpm_opts *full, const wisp_moments *exact,
-                            int64_t *moment)
+/* The largest share of half a 95% bar by which a moment is moved. Rounded vectors: by how much the first vector's
+   moments differ from the exact ones; beyond these, by the largest of the differences, in proportion to n. A rounded
+   matrix: at worst all of (A - c)/h is larger by one unit, by which tr T_n changes as n tr x U_n-1(x) = n tr (U_n +
+   U_n-2)/2, and shifted by a unit of c, as n tr U_n-1; U_n = U_n-2 + 2 T_n. */
+static double largest_share(const look *l, int64_t *moment)
 {
+    const wisp_moments *m = l->m, *exact = l->exact;
     const double shift = rounding_unit * fabs(m->bounds.center) / m->bounds.halfwidth;
-    double before = 0, now = m->mu[0], most = 0, largest = 0; /* tr U_n-2, tr U_n-1; a difference; a share */
+    double before = 0, now = l->mean[0], most = 0, largest = 0; /* tr U_n-2, tr U_n-1; a difference; a share */
     *moment = 0;
-    for (int64_t n = 1; n < m->n; n++) {
-        double mean, moved;
-        const double bar = half_bar(m, full, n, &mean), next = before + 2 * mean;
-        if (n < exact->n) {
-            moved = fabs(m->mu[n] - exact->mu[n]);
-            most = fmax(most, moved);
-        } else {
-            moved = most * (double)n / (double)(exact->n - 1);
-        }
+    for (int64_t n = 1; n < m->n && !isnan(largest); n++) {
+        const double next = before + 2 * l->mean[n];
+        double moved = most * (double)n / (double)(exact->n - 1);
+        if (n < exact->n) moved = fabs(m->mu[n] - exact->mu[n]), most = fmax(most, moved);
         moved += rounding_unit * (double)n * fabs(next + before) / 2 + shift * (double)n * fabs(now);
-        const double share = moved == 0 ? 0 : moved / bar;
+        const double share = moved == 0 ? 0 : moved / l->half_bar[n];
         if (!(share <= largest)) largest = share, *moment = n;
         before = now, now = next;
     }
     return largest;
 }
 
+static wisp_status refusal(wisp_ctx *ctx, int64_t moment, double share, double limit)
+{
+    if (isinf(share))
+        return wisp_ctx_fail(ctx, WISP_ERR_PRECISION,
+                             "rounding in single precision moves moment %lld, on which all vectors agree",
+                             (long long)moment);
+    return wisp_ctx_fail(
+        ctx, WISP_ERR_PRECISION,
+        "rounding in single precision moves moment %lld by %.2g of half its 95%% bar, and %.2g is allowed",
+        (long long)moment, share, limit);
+}
+
 wisp_status wisp__kpm_rounding(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *full)
 {
-    enum { FEWEST = 32, PART = 16 }; /* moments of `exact`: enough to see rounding, and little beside the run */
+    enum { FEWEST = 32, PART = 16 }; /* exact moments: enough to see rounding, and little beside the run */
+    wisp_ctx *ctx = wisp_mat_ctx(A);
     wisp_status status = WISP_OK;
     wisp_moments exact = {0};
+    double *mean = NULL, *half_bar = NULL;
+    const double others = wisp_student95(full->vectors) * sqrt((double)m->vectors / (double)full->vectors);
     wisp_kpm_opts o = *full;
     int64_t moment;
-    o.type = in_double(full->type);
+    o.type = wisp__in_double(full->type);
     o.moments = full->moments / PART > FEWEST ? full->moments / PART : FEWEST < full->moments ? FEWEST : full->moments;
     o.vectors = o.width = 1;
     o.rounding_limit = 0;
-    o.bounds_method = WISP_BOUNDS_GIVEN;
-    o.bounds = m->bounds;
-    WISP_TRY(wisp__kpm(&exact, A, &o, "rounding"));
-    m->rounding = largest_share(m, full, &exact, &moment);
-    if (isinf(m->rounding))
-        status =
-            wisp_ctx_fail(wisp_mat_ctx(A), WISP_ERR_PRECISION,
-                          "rounding in single precision moves moment %lld, on which all vectors agree: take double "
-                          "precision",
-                          (long long)moment);
-    else if (!(m->rounding <= full->rounding_limit))
-        status = wisp_ctx_fail(wisp_mat_ctx(A), WISP_ERR_PRECISION,
-                               "rounding in single precision moves moment %lld by %.2g of its error bar, and %.2g is "
-                               "allowed: take double precision",
-                               (long long)moment, m->rounding, full->rounding_limit);
+    WISP_TRY(wisp_alloc(ctx, &mean, (size_t)m->n, sizeof *mean));
+    WISP_TRY(wisp_alloc(ctx, &half_bar, (size_t)m->n, sizeof *half_bar));
+    WISP_TRY(wisp__kpm(&exact, A, &o, &m->bounds, "rounding"));
+    WISP_TRY(wisp_moments_mean(ctx, m, mean, half_bar));
+    for (int64_t n = 0; n < m->n; n++) half_bar[n] *= others; /* it was the standard error so far */
+    m->rounding = largest_share(&(look){m, &exact, mean, half_bar}, &moment);
+    if (!(m->rounding <= full->rounding_limit)) status = refusal(ctx, moment, m->rounding, full->rounding_limit);
 out:
+    wisp_free(ctx, mean);
+    wisp_free(ctx, half_bar);
     wisp_moments_free(&exact);
     return status;
 }

@@ -21,6 +21,7 @@ enum { WISP__STREAM_TRACE = 0, WISP__STREAM_LANCZOS = 1 };
 wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props);
 
 static inline int wisp__is_single(wisp_type type) { return type == WISP_S || type == WISP_C; }
+static inline wisp_type wisp__in_double(wisp_type type) { return wisp_type_is_complex(type) ? WISP_Z : WISP_D; }
 
 /* Whether steps with a factor of 2/halfwidth can be taken in vectors of this type; the refusal if they can't. */
 static inline bool wisp__scale_fits(wisp_type type, double halfwidth)
@@ -30,8 +31,9 @@ static inline bool wisp__scale_fits(wisp_type type, double halfwidth)
 }
 wisp_status wisp__check_scale(wisp_ctx *ctx, wisp_type type, double halfwidth);
 
-/* wisp_kpm, whose progress has this name. */
-wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts, const char *task);
+/* wisp_kpm, whose progress has this name; with bounds that were found for this matrix (NULL: by the options). */
+wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts, const wisp_bounds *bounds,
+                      const char *task);
 /* Sets m->rounding, by the vectors that m has so far, and refuses more than full->rounding_limit. */
 wisp_status wisp__kpm_rounding(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *full);
 

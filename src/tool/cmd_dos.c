@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { EXIT_AGAIN = EXIT_USAGE + 1 }; /* in double precision: single is not enough */
 
@@ -106,8 +107,19 @@ static int stopped(tool *t, wisp_moments *m, int64_t wanted)
                      (long long)m->vectors, (long long)wanted, (long long)m->n, t->cmd->name, t->opt.save);
 }
 
+static wisp_type in_double(wisp_type type) { return wisp_type_is_complex(type) ? WISP_Z : WISP_D; }
+
+/* Single precision is not enough. */
+static int again(results *r, const wisp_mat *A, const char *why)
+{
+    wisp_mat_info info;
+    wisp_mat_get_info(A, &info);
+    snprintf(r->precision, sizeof r->precision, "%s: %s", wisp_type_name(in_double(info.type)), why);
+    return EXIT_AGAIN;
+}
+
 /* Bounds first when the number of moments follows from them; then the moments. */
-static int run_moments(tool *t, wisp_mat *A, wisp_kpm_opts *k, wisp_moments *m)
+static int run_moments(tool *t, results *r, wisp_mat *A, wisp_kpm_opts *k, wisp_moments *m)
 {
     wisp_bounds_method method = k->bounds_method;
     wisp_bounds found = k->bounds;
@@ -126,11 +138,13 @@ static int run_moments(tool *t, wisp_mat *A, wisp_kpm_opts *k, wisp_moments *m)
         k->bounds = found;
         k->bounds_method = WISP_BOUNDS_GIVEN;
         int rc = moments_for(t, k);
+        if (!rc && k->rounding_limit > 0 && wisp_kpm_type(in_double(info.type), info.rows, k) != info.type)
+            rc = again(r, A, "rounding in single precision would show in the error bars");
         if (!rc) rc = plan_check_blocks(t, A, k);
         if (rc) return rc;
     }
     wisp_status status = wisp_kpm(m, A, k);
-    if (status == WISP_ERR_PRECISION) return EXIT_AGAIN;
+    if (status == WISP_ERR_PRECISION) return again(r, A, wisp_ctx_message(t->ctx));
     if (status == WISP_ERR_HERMITIAN || status == WISP_ERR_NUMERIC)
         return tool_fail(t, "%s: %s", t->opt.arg[0], wisp_ctx_message(t->ctx));
     if (status != WISP_OK && status != WISP_ERR_CANCELLED) return tool_fail_ctx(t);
@@ -152,28 +166,61 @@ static int check_sites(tool *t, int64_t rows)
     return EXIT_FINE;
 }
 
-/* --precision auto: single if that is likely to be enough, and then wisp_kpm looks whether it is. */
-static wisp_type needed_type(results *r, wisp_kpm_opts *k, const wisp_src *src)
+/* Whether MATRIX is a file that can't be read a second time. */
+static bool reads_once(const char *name)
 {
-    const wisp_type type = wisp_kpm_type(src->type, src->rows, k);
-    const char *why = "rounding in single precision would show in the error bars";
-    if (type != src->type) {
-        k->rounding_limit = WISP_ROUNDING_LIMIT;
-        return type;
-    }
-    if (src->type == WISP_S || src->type == WISP_C) why = "that of the matrix";
-    if (k->trace != WISP_TRACE_RANDOM || k->vectors == 1) why = "there are no error bars that would allow for rounding";
-    snprintf(r->precision, sizeof r->precision, "%s: %s", wisp_type_name(type), why);
-    return type;
+    struct stat s;
+    return stat(name, &s) == 0 && !S_ISREG(s.st_mode);
 }
 
-static void set_matrix_options(const options *o, results *r, wisp_kpm_opts *k, const wisp_src *src, wisp_mat_opts *mo)
+/* --precision auto: single if that is likely to be enough, and then wisp_kpm looks whether it is. */
+static wisp_type needed_type(const tool *t, results *r, wisp_kpm_opts *k, const wisp_src *src)
 {
-    const wisp_type type = o->precision == PRECISION_AUTO ? needed_type(r, k, src) : tool_type(o, src->type);
+    const bool has_bars = k->trace == WISP_TRACE_RANDOM && k->vectors != 1;
+    const wisp_type single = wisp_kpm_type(src->type, src->rows, k);
+    const char *why = "rounding in single precision would show in the error bars";
+    if (single != src->type && !reads_once(t->opt.arg[0])) {
+        k->rounding_limit = WISP_ROUNDING_LIMIT;
+        return single;
+    }
+    if (single != src->type) why = "the file can be read only once, so that single precision can't be tried";
+    if (!has_bars) why = "there are no error bars to compare rounding with";
+    if (src->type == WISP_S || src->type == WISP_C) why = "that of the matrix";
+    snprintf(r->precision, sizeof r->precision, "%s: %s", wisp_type_name(src->type), why);
+    return src->type;
+}
+
+static void set_matrix_options(const tool *t, results *r, wisp_kpm_opts *k, const wisp_src *src, wisp_mat_opts *mo)
+{
+    const wisp_type type =
+        t->opt.precision == PRECISION_AUTO ? needed_type(t, r, k, src) : tool_type(&t->opt, src->type);
     *mo = (wisp_mat_opts){.type = type,
                           .width = wisp_kpm_width(type, src->rows, k),
-                          .order = (wisp_row_order)o->order,
-                          .format = (wisp_format)o->format};
+                          .order = (wisp_row_order)t->opt.order,
+                          .format = (wisp_format)t->opt.format};
+}
+
+/* At most it is that of the run in double precision, if single turns out not to be enough; what the context holds for
+   the first run, beside its blocks, stays then. */
+static int make_plan(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *k, run_plan *plan)
+{
+    run_plan in_double;
+    wisp_mat_opts mo_double = *mo;
+    wisp_kpm_opts k_double = *k;
+    int rc = plan_make(t, src, mo, k, plan);
+    if (rc || k->rounding_limit == 0) return rc;
+    k_double.rounding_limit = 0;
+    mo_double.type = src->type;
+    mo_double.width = wisp_kpm_width(src->type, src->rows, k);
+    rc = plan_make(t, src, &mo_double, &k_double, &in_double);
+    const int64_t stays = plan->most.blocks - 2 * mo->width * (int64_t)wisp_type_size(mo->type) * src->rows;
+    const int64_t again = in_double.most.total + (stays > 0 ? stays : 0);
+    plan->may_be_double = true;
+    if (rc || again <= plan->most.total) return rc;
+    plan->most.matrix = in_double.most.matrix;
+    plan->most.total = again;
+    if (in_double.most.blocks > plan->most.blocks) plan->most.blocks = in_double.most.blocks;
+    return EXIT_FINE;
 }
 
 /* Source, plan, matrix, moments. *ran is false when only the plan was wanted. */
@@ -189,10 +236,10 @@ static int compute_once(tool *t, results *r, wisp_moments *m, bool *ran)
     int rc = source_open(t, &src);
     if (rc) return rc;
     set_kpm_options(&t->opt, &k);
-    set_matrix_options(&t->opt, r, &k, &src, &mo);
-    rc = check_sites(t, src.rows);
-    if (!rc && t->opt.resolution > 0 && k.bounds_method == WISP_BOUNDS_GIVEN) rc = moments_for(t, &k);
-    if (!rc) rc = plan_make(t, &src, &mo, &k, &plan);
+    if (t->opt.resolution > 0 && k.bounds_method == WISP_BOUNDS_GIVEN) rc = moments_for(t, &k);
+    set_matrix_options(t, r, &k, &src, &mo);
+    if (!rc) rc = check_sites(t, src.rows);
+    if (!rc) rc = make_plan(t, &src, &mo, &k, &plan);
     if (!rc && t->opt.plan) rc = plan_show(t, &src, &mo, &k, &plan);
     if (!rc) rc = plan_check_limit(t, &src, &mo, &k, &plan);
     if (!rc && !t->opt.plan) rc = machine_cache(t, t->opt.budgets[0], &k.cache_budget);
@@ -203,7 +250,7 @@ static int compute_once(tool *t, results *r, wisp_moments *m, bool *ran)
         *ran = true;
         wisp_mat_get_info(A, &r->stored);
         r->cache_budget = machine_counted(t, k.cache_budget);
-        rc = run_moments(t, A, &k, m);
+        rc = run_moments(t, r, A, &k, m);
     }
     wisp_mat_free(A);
     return rc;
@@ -214,12 +261,12 @@ static int compute(tool *t, results *r, wisp_moments *m, bool *ran)
 {
     int rc = compute_once(t, r, m, ran);
     if (rc == EXIT_AGAIN) {
-        snprintf(r->precision, sizeof r->precision, "double: %s", wisp_ctx_message(t->ctx));
         t->opt.precision = PRECISION_DOUBLE;
         rc = compute_once(t, r, m, ran);
     } else if (m->rounding > 0) {
         snprintf(r->precision, sizeof r->precision,
-                 "single: rounding moves no moment by more than %.2g of its error bar", m->rounding);
+                 "%s: rounding moves no moment by more than %.2g of half its 95%% bar", wisp_type_name(m->type),
+                 m->rounding);
     }
     return rc;
 }

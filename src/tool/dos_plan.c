@@ -38,7 +38,7 @@ static void add_up(const tool *t, const run_plan *p, const wisp_kpm_opts *ko, ru
         if (parts[i] > r->total) r->total = parts[i];
 }
 
-/* With the spill of half storage, which the bounds have for a block of their own. */
+/* With the spill of half storage. */
 static int64_t blocks_bytes(const wisp_mat_info *A, const wisp_kpm_opts *ko)
 {
     return wisp_kpm_plan(A->rows, A->type, ko) + A->spill_bytes * wisp_kpm_width(A->type, A->rows, ko);
@@ -264,6 +264,7 @@ static void show_memory(const tool *t, const run_plan *p)
               text_bytes_up(b[1], (double)p->most.blocks));
     text_line("total", "about %s at once   (at most %s)", text_bytes(b[0], (double)p->about.total),
               text_bytes_up(b[1], (double)p->most.total));
+    if (p->may_be_double) text_line("", "at most: in double precision, should single not be enough");
 }
 
 static void show_time(const run_time *time)

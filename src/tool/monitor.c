@@ -133,8 +133,9 @@ static void print_bar(monitor *mon, const wisp_progress *p, double rate, double 
 
 static void print_progress(monitor *mon, const wisp_progress *p, double seconds)
 {
-    double rate = p->flops > 0 && seconds > 0.05 ? p->flops / seconds * 1e-9 : 0;
-    double left = p->done > 0.002 && seconds > 0.3 ? seconds * (1 - p->done) / p->done : INFINITY;
+    const double more = p->done - mon->started_done, flops = p->flops - mon->started_flops;
+    double rate = flops > 0 && seconds > 0.05 ? flops / seconds * 1e-9 : 0;
+    double left = more > 0.002 && seconds > 0.3 ? seconds * (1 - p->done) / more : INFINITY;
     char text[TEXT];
     if (mon->mode == MONITOR_BAR) {
         print_bar(mon, p, rate, left);
@@ -163,6 +164,8 @@ int monitor_progress(void *arg, const wisp_progress *progress)
     if (new_task) {
         snprintf(mon->task, sizeof mon->task, "%s", p.task);
         mon->started = now;
+        mon->started_done = p.done;
+        mon->started_flops = p.flops;
         mon->printed = now;
         mon->printed_done = p.done;
     }

@@ -21,7 +21,8 @@ typedef struct {
     wisp_log_level held_level;
     char held[1024];
     char task[32];
-    double started, printed, printed_done; /* of this task: first seen; last line: when, how far */
+    double started, started_done, started_flops; /* of this task: when it was first seen, how far it was then */
+    double printed, printed_done;                /* its last line: when, how far */
 } monitor;
 
 typedef struct {
@@ -120,6 +121,7 @@ typedef struct {
     run_bytes most, about;   /* about: total is 0 until it is estimated */
     int64_t source, reading; /* bytes: that the source holds, and at most while it was read */
     bool moments_unknown;
+    bool may_be_double; /* `most` is of the run in double precision */
 } run_plan;
 int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p);
 int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p);
