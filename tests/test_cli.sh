@@ -164,6 +164,10 @@ done
 printf '%%%%MatrixMarket matrix coordinate real symmetric\n4 4 4\n1 1 1\n2 2 2\n3 3 3\n4 4 4\n' >diagonal.mtx
 ok dos diagonal.mtx --moments 64 --vectors 8
 check "energies without a bar" grep -qE '^ +none at 1,024 energies, where all vectors agree' out
+ok dos laplace:points=5,nx=50,ny=1 --moments 1000 --vectors 8
+check "energies with few states" grep -qE '^ +less sure at [0-9,]+ energies, where few states make up the density' out
+ok dos graphene:nx=60,ny=50 --moments 64 --vectors 8 --json
+json out 'd["energies_with_few_states"] == 0'
 ok count diagonal.mtx --moments 64 --vectors 8 --interval 1.5,3.5
 check "a count without a bar" grep -qE '^count +2.* eigenvalues +\(all vectors agree: no error bar\)' out
 

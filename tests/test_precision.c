@@ -1,15 +1,5 @@
 /* Single precision where it is enough: its moments against those in double, and what is refused. */
-#include "kpm_dense.h"
-
-static wisp_mat *mat_in(wisp_ctx *ctx, const char *spec, wisp_type type)
-{
-    wisp_src src;
-    wisp_mat *A;
-    REF_OK(ctx, wisp_src_open_gallery(&src, ctx, spec));
-    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.type = type}));
-    wisp_src_close(&src);
-    return A;
-}
+#include "precision_cases.h"
 
 /* The type that is likely to be enough. */
 static void choice(void **state)
@@ -33,45 +23,11 @@ static void choice(void **state)
     assert_int_equal(wisp_kpm_type(WISP_D, large, &strict), WISP_D);
 }
 
-/* No moment differs from the one in double precision by more than 0.2 of its bar, whichever the seed. */
 static void agreement(void **state)
 {
     static const char *const spec[] = {"anderson:nx=12,ny=11,nz=9,disorder=6", "topi:nx=8,ny=7,nz=5",
                                        "graphene:nx=40,ny=30,vacancies=0.01", "laplace:nx=60,ny=50,nz=1"};
-    enum { SEEDS = 5, MOMENTS = 300, VECTORS = 24 };
-    for (size_t i = 0; i < sizeof spec / sizeof *spec; i++) {
-        wisp_mat *A = mat_in(*state, spec[i], WISP_DEFAULT);
-        wisp_mat_info info;
-        wisp_mat_get_info(A, &info);
-        const wisp_type type = wisp_kpm_type(info.type, info.rows, NULL);
-        assert_true(type == WISP_S || type == WISP_C);
-        wisp_mat *B = mat_in(*state, spec[i], type);
-        double worst = 0, estimate = 0;
-        for (uint64_t seed = 0; seed < SEEDS; seed++) {
-            wisp_moments exact, rounded;
-            double mean[2][MOMENTS], error[MOMENTS];
-            wisp_kpm_opts o = {.moments = MOMENTS, .vectors = VECTORS, .seed = seed, .width = 8};
-            REF_OK(*state, wisp_kpm(&exact, A, &o));
-            assert_true(exact.rounding == 0);
-            o.bounds_method = WISP_BOUNDS_GIVEN;
-            o.bounds = exact.bounds;
-            o.rounding_limit = WISP_ROUNDING_LIMIT;
-            REF_OK(*state, wisp_kpm(&rounded, B, &o));
-            assert_int_equal(rounded.vectors, VECTORS);
-            assert_true(rounded.rounding > 0 && rounded.rounding <= WISP_ROUNDING_LIMIT);
-            estimate = fmax(estimate, rounded.rounding);
-            REF_OK(*state, wisp_moments_mean(*state, &exact, mean[0], error));
-            REF_OK(*state, wisp_moments_mean(*state, &rounded, mean[1], NULL));
-            for (int n = 1; n < MOMENTS; n++)
-                worst = fmax(worst, fabs(mean[0][n] - mean[1][n]) / (wisp_student95(VECTORS) * error[n]));
-            wisp_moments_free(&exact);
-            wisp_moments_free(&rounded);
-        }
-        print_message("%-40s off by %.1e of a bar, estimated %.1e\n", spec[i], worst, estimate);
-        assert_true(worst > 0 && worst <= 0.2);
-        wisp_mat_free(A);
-        wisp_mat_free(B);
-    }
+    for (size_t i = 0; i < sizeof spec / sizeof *spec; i++) check_agreement(*state, spec[i], 5);
 }
 
 /* Without a bar to hide in, rounding is too much: all vectors agree on a diagonal matrix. In double nothing is looked

@@ -91,6 +91,19 @@ static double typical_bar(tool *t, const results *r)
     return median;
 }
 
+/* Where bars are missing, and where they are less sure: about three states or rows make up the density, or fewer. */
+static void count_doubtful(results *r)
+{
+    const double few = 0.3; /* variance of a vector's density over the square of the mean */
+    double most = 0;
+    for (int64_t i = 0; i < r->points; i++) most = fmax(most, r->dos[i]);
+    for (int64_t i = 0; i < r->points; i++) {
+        const double variance = r->error[i] * r->error[i] * (double)r->m->vectors;
+        r->agreed += r->dos[i] > 0 && r->low[i] == r->high[i];
+        r->few += r->dos[i] > 0.05 * most && variance > few * r->dos[i] * r->dos[i];
+    }
+}
+
 static int evaluate_dos(tool *t, results *r)
 {
     int rc = make_grid(t, r);
@@ -104,8 +117,7 @@ static int evaluate_dos(tool *t, results *r)
         r->integral[c] = trapezoid(r->points, r->energy, r->dos + at);
     }
     r->bar = typical_bar(t, r);
-    for (int64_t i = 0; i < r->points && r->m->trace == WISP_TRACE_RANDOM && r->has_error; i++)
-        r->agreed += r->dos[i] > 0 && r->low[i] == r->high[i];
+    if (r->m->trace == WISP_TRACE_RANDOM && r->has_error) count_doubtful(r);
     for (int64_t i = 1; i < r->points; i++) r->spacing = fmax(r->spacing, r->energy[i] - r->energy[i - 1]);
     if (r->spacing > r->resolution && t->cmd->bit != CMD_COUNT)
         wisp_ctx_log(

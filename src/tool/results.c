@@ -113,6 +113,7 @@ static void add_data(json_t *o, const tool *t, const results *r)
     json_object_set_new(o, "dos_low", r->has_error ? json_curves(r, r->low, r->points) : json_null());
     json_object_set_new(o, "dos_high", r->has_error ? json_curves(r, r->high, r->points) : json_null());
     json_object_set_new(o, "energies_without_bar", local || !r->has_error ? json_null() : json_integer(r->agreed));
+    json_object_set_new(o, "energies_with_few_states", local || !r->has_error ? json_null() : json_integer(r->few));
 }
 
 json_t *results_json(tool *t, const results *r)
@@ -218,6 +219,7 @@ static void show_dos_bar(const results *r)
     if (r->agreed)
         text_line("", "none at %s energies, where all vectors agree: states on single rows, or on very few",
                   text_count(a, r->agreed));
+    if (r->few) text_line("", "less sure at %s energies, where few states make up the density", text_count(a, r->few));
 }
 
 static void show_numbers(const tool *t, const results *r)

@@ -87,6 +87,7 @@ typedef struct {
     double count_low, count_high;   /* its 95% bar */
     double count_smearing;          /* states within one resolution of an end of the interval */
     int64_t agreed;                 /* energies at which all random vectors agree: a bar of 0 */
+    int64_t few;                    /* others at which few states, or few rows, make up the density */
     double assemble_seconds, evaluate_seconds, total_seconds;
     const char *matrix;
     int runs; /* of --from; seed of each: */
