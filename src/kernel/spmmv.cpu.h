@@ -4,12 +4,12 @@
      REAL_BYTES (by simd.cpu.h), MAT_BYTES (of a matrix value's parts: widened when they are loaded), MAT_COMPLEX,
      WIDTH; COMPACT, if the common cases shall be compiled in.
 
-   The widths 1, 2, 4 and 8 do whatever p says, and all that is not compiled in is put together from these
-   (spmmv_any.cpu.h). To a real matrix a complex block is a real one of twice the width, of which the epilogue is told
-   (K_PAIRS). A complex matrix entry meets the block row twice, once with its real and once with its imaginary part, in
-   separate accumulators that are joined after the row: no shuffle in the inner loop. Sums run over the entries
-   in their order whatever the width, so that columns come out bit-identical in every width but the narrowest, which
-   take several entries at a time (spmmv_some.cpu.h). */
+   The widths 1, 2, 4 and 8 do whatever p says (all widths, if not COMPACT), and all that is not compiled in is put
+   together from these (spmmv_any.cpu.h). To a real matrix a complex block is a real one of twice the width, of which
+   the epilogue is told (K_PAIRS). A complex matrix entry meets the block row twice, once with its real and once with
+   its imaginary part, in separate accumulators that are joined after the row: no shuffle in the inner loop. Sums run
+   over the entries in their order whatever the width, so that columns come out bit-identical in every width but the
+   narrowest, which take several entries at a time (spmmv_some.cpu.h). */
 
 #include "row.cpu.h"
 
@@ -41,9 +41,9 @@ INLINE void FN(multiply)(const wisp__spmmv_params *p, const int coded, row_entri
     const int64_t ld = p->ld_gather;
     const real *gather = (const real *)p->gather + r.base * ld + at;
     const mat_real *val = (const mat_real *)p->val;
+    const int64_t step = (int64_t)1 << r.log_step, col_step = (int64_t)1 << r.col_step;
     FN(begin)(ar, ai);
-    for (int k = 0; k < r.len; k++) {
-        const int64_t e = r.first + ((int64_t)k << r.log_step), c = r.cols + ((int64_t)k << r.col_step);
+    for (int64_t k = 0, e = r.first, c = r.cols; k < r.len; k++, e += step, c += col_step) {
         const real *x = gather + (coded && p->short_col ? p->short_col[c] : p->col[c]) * ld;
         const int64_t i = (coded && p->code ? p->code[e] : e) * (1 + MAT_COMPLEX);
         const real a = FN(alone)((real)val[i]);
@@ -284,11 +284,15 @@ typedef FN(sums) FN(strip_sums)[PANELS];
 static __attribute__((unused)) void FN(epilogues)(const wisp__spmmv_params *p, int64_t row, int rows, const real *ax,
                                                   FN(sums) * s)
 {
+    const int kpm = p->terms == K_MASK_KPM;
     for (int r = 0; r < rows; r++, ax += WIDTH * PARTS)
         for (int i = 0; i < PANELS; i++) {
             vec v[NV];
             UNROLL for (int k = 0; k < NV; k++) v[k] = FN(load)(ax + i * REALS + AT(k));
-            FN(epilogue)(p, p->terms, row + r, p->first + i * REALS, v, s + i);
+            if (kpm)
+                FN(epilogue)(p, K_MASK_KPM, row + r, p->first + i * REALS, v, s + i);
+            else
+                FN(epilogue)(p, p->terms, row + r, p->first + i * REALS, v, s + i);
         }
 }
 
@@ -299,7 +303,7 @@ INLINE void FN(flush)(const FN(strip_sums) s, const wisp__spmmv_params *p, doubl
         FN(flush_panel)(s + i, p->terms, p->reals, p->first + i * REALS, dot);
 }
 
-#if WIDTH == 1 || WIDTH == 2 || WIDTH == 4 || WIDTH == 8
+#if WIDTH == 1 || WIDTH == 2 || WIDTH == 4 || WIDTH == 8 || !defined(COMPACT)
 /* Rows [row, end) of a strip, whatever p says. */
 static void FN(any_rows)(const wisp__spmmv_params *p, int64_t row, int64_t end, FN(strip_sums) s)
 {

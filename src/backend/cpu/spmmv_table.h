@@ -10,8 +10,16 @@
 enum { STREAM_AHEAD = 4096, GATHER_AHEAD = 256 };
 
 static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot);
-#if defined(WISP_ISA_generic) || MAT_BYTES != REAL_BYTES /* rarely met: nothing is compiled in */
+#if defined(WISP_ISA_generic) || MAT_BYTES != REAL_BYTES
 #define WIDTH_LIST(X) X(8) X(4) X(2) X(1)
+#ifndef WISP_ISA_generic
+#define ANY_32 /* for precisions that are mixed: narrow kernels with constants, wide ones without */
+#define WIDTH 32
+#include "../../kernel/spmmv.cpu.h"
+#define WIDTH 16
+#include "../../kernel/spmmv.cpu.h"
+#define COMPACT
+#endif
 #define WIDTH 8
 #include "../../kernel/spmmv.cpu.h"
 #define WIDTH 4
@@ -20,11 +28,14 @@ static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, d
 #include "../../kernel/spmmv.cpu.h"
 #define WIDTH 1
 #include "../../kernel/spmmv.cpu.h"
-#define KERNEL(w) any_width
 #else
 #define COMPACT
 #include "widths.h" /* written by CMake: the kernels of each width, and their list */
+#endif
+#ifdef COMPACT
 #define KERNEL(w) kernel_w##w
+#else /* nothing is compiled in */
+#define KERNEL(w) any_width
 #endif
 #include "../../kernel/spmmv_any.cpu.h"
 
@@ -35,7 +46,7 @@ static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, d
 #define CHUNKED(w) NULL
 #endif
 
-#if defined(SIMD_TAKE) && defined(COMPACT)
+#if defined(SIMD_TAKE) && defined(COMPACT) && MAT_BYTES == REAL_BYTES
 #include "../../kernel/spmv_bundle.cpu.h"
 #define BUNDLED(w) (w == 1 ? bundled : NULL)
 #else
