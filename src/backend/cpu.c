@@ -112,7 +112,9 @@ static void say_no_kernel(wisp_ctx *ctx, const wisp__key *key)
 {
     const wisp__spmmv_entry *last = ctx->isa->spmmv[key->combo];
     while (last->width) last++;
-    if (ctx->isa->spmmv[key->combo]->fn == last->fn) return; /* no width has: the generic set, mixed precision */
+    if (ctx->isa->spmmv[key->combo]->fn == last->fn) return; /* no width has: the generic set */
+    if (key->combo == WISP__COMBO_sd || key->combo == WISP__COMBO_cz)
+        return; /* mixed precision: wide blocks go in few passes */
     if (atomic_load(&ctx->logged_once) & WISP__ONCE_WIDTH) return;
     char text[512];
     const int parts = key->pairs ? 2 : 1;

@@ -4,7 +4,7 @@
      REAL_BYTES (by simd.cpu.h), MAT_BYTES (of a matrix value's parts: widened when they are loaded), MAT_COMPLEX,
      WIDTH; COMPACT, if the common cases shall be compiled in.
 
-   The widths 1, 2, 4 and 8 do whatever p says (all widths, if not COMPACT), and all that is not compiled in is put
+   The widths 1, 2, 4 and 8 (and others without COMPACT) do whatever p says, and all that is not compiled in is put
    together from these (spmmv_any.cpu.h). To a real matrix a complex block is a real one of twice the width, of which
    the epilogue is told (K_PAIRS). A complex matrix entry meets the block row twice, once with its real and once with
    its imaginary part, in separate accumulators that are joined after the row: no shuffle in the inner loop. Sums run
@@ -102,7 +102,7 @@ INLINE void FN(product)(const wisp__spmmv_params *p, const int stored, int64_t r
     }
 #endif
 #if MAT_COMPLEX && !defined(SOME)
-    if (stored == ROWS_PIECES)
+    if (stored == ROWS_PIECES || (stored == ROWS_ANY && p->pieces))
         FN(multiply_pieces)(p, row, at, ar, ai);
     else
 #endif
@@ -284,15 +284,11 @@ typedef FN(sums) FN(strip_sums)[PANELS];
 static __attribute__((unused)) void FN(epilogues)(const wisp__spmmv_params *p, int64_t row, int rows, const real *ax,
                                                   FN(sums) * s)
 {
-    const int kpm = p->terms == K_MASK_KPM;
     for (int r = 0; r < rows; r++, ax += WIDTH * PARTS)
         for (int i = 0; i < PANELS; i++) {
             vec v[NV];
             UNROLL for (int k = 0; k < NV; k++) v[k] = FN(load)(ax + i * REALS + AT(k));
-            if (kpm)
-                FN(epilogue)(p, K_MASK_KPM, row + r, p->first + i * REALS, v, s + i);
-            else
-                FN(epilogue)(p, p->terms, row + r, p->first + i * REALS, v, s + i);
+            FN(epilogue)(p, p->terms, row + r, p->first + i * REALS, v, s + i);
         }
 }
 
@@ -363,10 +359,11 @@ COMPACT_KERNEL(crs_none, ROWS_CRS, 0)
 COMPACT_KERNEL(crs_kpm, ROWS_CRS, K_MASK_KPM)
 COMPACT_KERNEL(patterns_none, ROWS_PATTERNS, 0)
 COMPACT_KERNEL(patterns_kpm, ROWS_PATTERNS, K_MASK_KPM)
-#if !MAT_COMPLEX /* complex lattices without repeating values are rare */
+#if !MAT_COMPLEX && MAT_BYTES == REAL_BYTES /* complex lattices without repeating values are rare */
+#define COMPACT_LISTS
 COMPACT_KERNEL(lists_none, ROWS_LISTS, 0)
 COMPACT_KERNEL(lists_kpm, ROWS_LISTS, K_MASK_KPM)
-#else
+#elif MAT_COMPLEX
 COMPACT_KERNEL(pieces_none, ROWS_PIECES, 0)
 COMPACT_KERNEL(pieces_kpm, ROWS_PIECES, K_MASK_KPM)
 #endif
@@ -383,10 +380,10 @@ INLINE wisp__spmmv_fn FN(compact)(const wisp__spmmv_params *p)
     if (p->pieces) return kpm ? FN(pieces_kpm) : FN(pieces_none);
 #endif
     if (p->pattern) return kpm ? FN(patterns_kpm) : FN(patterns_none);
-#if MAT_COMPLEX
-    if (p->list) return NULL;
-#else
+#ifdef COMPACT_LISTS
     if (p->list) return kpm ? FN(lists_kpm) : FN(lists_none);
+#else
+    if (p->list) return NULL;
 #endif
     return kpm ? FN(crs_kpm) : FN(crs_none);
 }
@@ -403,6 +400,7 @@ static void FN(kernel)(const wisp__spmmv_params *p, int64_t begin, int64_t end, 
 }
 #endif
 
+#undef COMPACT_LISTS
 #undef SIDE
 #undef SIDE_FITS
 #undef SOME

@@ -1,11 +1,6 @@
 /* The augmented SpMMV for any width, any way to store rows, and any terms: strip by strip, columns in turn by the
-   widest kernels that fit. What a strip reads of the matrix is still in cache for the next columns then. */
-
-#ifdef ANY_32
-enum { ANY_MOST = 32 };
-#else
-enum { ANY_MOST = 8 };
-#endif
+   widest kernels that fit; ANY_WIDE lists those that are wider than 8, ANY_MOST is the widest. What a strip reads of
+   the matrix is still in cache for the next columns then. */
 
 /* Rows begin .. end - 1 of the columns from number q->first on; the number of the first that is left. */
 INLINE int64_t any_columns(const wisp__spmmv_params *q, int64_t begin, int64_t end, double *dot)
@@ -14,11 +9,7 @@ INLINE int64_t any_columns(const wisp__spmmv_params *q, int64_t begin, int64_t e
     static const struct {
         int width;
         wisp__spmmv_fn fn;
-    } kernels[] = {
-#ifdef ANY_32
-        {32, any_w32}, {16, any_w16},
-#endif
-        {8, any_w8},   {4, any_w4},   {2, any_w2}, {1, any_w1}};
+    } kernels[] = {ANY_WIDE{8, any_w8}, {4, any_w4}, {2, any_w2}, {1, any_w1}};
     int i = 0;
     while (kernels[i].width > left) i++;
     kernels[i].fn(q, begin, end, dot);

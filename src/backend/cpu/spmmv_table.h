@@ -13,9 +13,15 @@ static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, d
 #if defined(WISP_ISA_generic) || MAT_BYTES != REAL_BYTES
 #define WIDTH_LIST(X) X(8) X(4) X(2) X(1)
 #ifndef WISP_ISA_generic
-#define ANY_32 /* for precisions that are mixed: narrow kernels with constants, wide ones without */
+#if !MAT_COMPLEX /* narrow kernels have constants, wider ones have not */
 #define WIDTH 32
 #include "../../kernel/spmmv.cpu.h"
+#define ANY_WIDE {32, any_w32}, {16, any_w16},
+enum { ANY_MOST = 32 };
+#else
+#define ANY_WIDE {16, any_w16},
+enum { ANY_MOST = 16 };
+#endif
 #define WIDTH 16
 #include "../../kernel/spmmv.cpu.h"
 #define COMPACT
@@ -36,6 +42,10 @@ static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, d
 #define KERNEL(w) kernel_w##w
 #else /* nothing is compiled in */
 #define KERNEL(w) any_width
+#endif
+#ifndef ANY_WIDE
+#define ANY_WIDE
+enum { ANY_MOST = 8 };
 #endif
 #include "../../kernel/spmmv_any.cpu.h"
 
