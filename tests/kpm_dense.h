@@ -94,14 +94,18 @@ static inline wisp_mat *mat_of(wisp_ctx *ctx, ref_mat m, wisp_type type)
     return A;
 }
 
-static inline wisp_mat *mat_of_spec(wisp_ctx *ctx, const char *spec, ref_mat *dense)
+static inline wisp_mat *mat_of_spec_as(wisp_ctx *ctx, const char *spec, wisp_type type, ref_mat *dense)
 {
     wisp_src src;
     wisp_mat *A;
     REF_OK(ctx, wisp_src_open_gallery(&src, ctx, spec));
-    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.type = type}));
     if (dense) *dense = ref_dense(&src);
     wisp_src_close(&src);
     return A;
+}
+static inline wisp_mat *mat_of_spec(wisp_ctx *ctx, const char *spec, ref_mat *dense)
+{
+    return mat_of_spec_as(ctx, spec, WISP_DEFAULT, dense);
 }
 #endif

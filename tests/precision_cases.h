@@ -3,26 +3,16 @@
 #define PRECISION_CASES_H
 #include "kpm_dense.h"
 
-static inline wisp_mat *mat_in(wisp_ctx *ctx, const char *spec, wisp_type type)
-{
-    wisp_src src;
-    wisp_mat *A;
-    REF_OK(ctx, wisp_src_open_gallery(&src, ctx, spec));
-    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.type = type}));
-    wisp_src_close(&src);
-    return A;
-}
-
 /* Over these seeds no moment in single precision differs from the one in double by more than 0.2 of its bar. */
 static inline void check_agreement(wisp_ctx *ctx, const char *spec, uint64_t seeds)
 {
     enum { MOMENTS = 300, VECTORS = 24 };
-    wisp_mat *A = mat_in(ctx, spec, WISP_DEFAULT);
+    wisp_mat *A = mat_of_spec(ctx, spec, NULL);
     wisp_mat_info info;
     wisp_mat_get_info(A, &info);
     const wisp_type type = wisp_kpm_type(info.type, info.rows, NULL);
     assert_true(type == WISP_S || type == WISP_C);
-    wisp_mat *B = mat_in(ctx, spec, type);
+    wisp_mat *B = mat_of_spec_as(ctx, spec, type, NULL);
     double worst = 0, estimate = 0;
     for (uint64_t seed = 0; seed < seeds; seed++) {
         wisp_moments exact, rounded;

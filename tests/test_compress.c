@@ -100,6 +100,38 @@ static void choice(void **state)
 }
 
 /* New values, which repeat in another way or not at all. */
+/* Rows that repeat are looked at pattern by pattern; none of these need be symmetric, and one value may be anything. */
+static void properties(void **state)
+{
+    (void)state;
+    static const double odd[] = {0, 0.125, INFINITY, NAN};
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2, .no_pin = 1});
+    ref_rng r = {41};
+    int patterns = 0;
+    for (int s = 0; s < SHAPES; s++)
+        for (wisp_type type = WISP_S; type <= WISP_Z; type++)
+            for (int k = 0; k < 4; k++) {
+                wisp_mat *A, *B;
+                wisp_mat_props p, q;
+                ref_mat dense = shape_dense(&r, (shape)s, type, false, 500, 500);
+                if (k > 0) REF_AT(dense, 321, 321 - k % 2) = odd[k];
+                wisp_src src = ref_dense_src(dense, type);
+                wisp_mat_opts o = {.width = 4, .order = WISP_ROWS_NATURAL, .format = WISP_FORMAT_SELL};
+                REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
+                o.format = WISP_FORMAT_DEFAULT;
+                REF_OK(ctx, wisp_mat_create(&B, ctx, &src, &o));
+                patterns += B->local.pattern != NULL;
+                REF_OK(ctx, wisp_mat_get_props(A, &p));
+                REF_OK(ctx, wisp_mat_get_props(B, &q));
+                ref_same_props(&p, &q);
+                wisp_mat_free(A), wisp_mat_free(B);
+                src.free_arg(src.arg);
+                ref_free(dense);
+            }
+    assert_true(patterns > 20);
+    wisp_ctx_free(ctx);
+}
+
 static void new_values(void **state)
 {
     (void)state;
@@ -354,6 +386,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_where_entries_are),
         cmocka_unit_test(choice),
+        cmocka_unit_test(properties),
         cmocka_unit_test(new_values),
         cmocka_unit_test(no_diagonal_no_leak),
         cmocka_unit_test(threads),

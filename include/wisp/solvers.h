@@ -54,10 +54,9 @@ typedef struct {
     wisp_type type; /* of the block vectors; DEFAULT: the matrix's; complex or double also for a real or single one */
     wisp_bounds_method bounds_method;
     wisp_bounds bounds; /* for WISP_BOUNDS_GIVEN */
-    /* For single precision and two random vectors or more: once two are through, rounding is estimated (the first
-       vector is run once more in double precision). If it moves a moment by more than this share of half its 95% bar,
-       the run fails with WISP_ERR_PRECISION. 0: rounding is not estimated; nor is it in a run that is cancelled before.
-     */
+    /* For single precision and two random vectors or more. Once two are through, rounding is estimated: the first
+       vector is run once more in double precision. If rounding moves a moment by more than this share of half its 95%
+       bar, the run fails with WISP_ERR_PRECISION. 0, or a run that is cancelled before: rounding is not estimated. */
     double rounding_limit;
 } wisp_kpm_opts;
 #define WISP_ROUNDING_LIMIT 0.1 /* that of --precision auto */

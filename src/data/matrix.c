@@ -1,6 +1,5 @@
 /* What a matrix is: shape, entries, bytes, fill-in. */
 #include "patterns.h"
-#include <math.h>
 
 void wisp__sell_free(wisp_ctx *ctx, wisp__sell *s)
 {

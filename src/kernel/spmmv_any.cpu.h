@@ -1,26 +1,27 @@
 /* The augmented SpMMV for any width, any way to store rows, and any terms: strip by strip, columns in turn by the
-   widest kernels that fit; ANY_WIDE lists those that are wider than 8, ANY_MOST is the widest. What a strip reads of
-   the matrix is still in cache for the next columns then. */
+   widest kernels that fit; ANY_WIDE lists those that are wider than 8. What a strip reads of the matrix is still in
+   cache for the next columns then. */
+
+static const struct {
+    int width;
+    wisp__spmmv_fn fn;
+} any_kernels[] = {ANY_WIDE{8, any_w8}, {4, any_w4}, {2, any_w2}, {1, any_w1}};
 
 /* Rows begin .. end - 1 of the columns from number q->first on; the number of the first that is left. */
 INLINE int64_t any_columns(const wisp__spmmv_params *q, int64_t begin, int64_t end, double *dot)
 {
-    const int64_t left = (q->reals - q->first) / PARTS;
-    static const struct {
-        int width;
-        wisp__spmmv_fn fn;
-    } kernels[] = {ANY_WIDE{8, any_w8}, {4, any_w4}, {2, any_w2}, {1, any_w1}};
     int i = 0;
-    while (kernels[i].width > left) i++;
-    kernels[i].fn(q, begin, end, dot);
-    return q->first + kernels[i].width * PARTS;
+    while (any_kernels[i].width * PARTS > q->reals - q->first) i++;
+    any_kernels[i].fn(q, begin, end, dot);
+    return q->first + any_kernels[i].width * PARTS;
 }
 
 /* Columns that one kernel takes all at once need no strips. */
 static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
 {
     const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
-    const int64_t columns = p->reals / PARTS, step = columns & (columns - 1) || columns > ANY_MOST ? K_STRIP : row_end;
+    const int64_t columns = p->reals / PARTS, most = any_kernels[0].width;
+    const int64_t step = columns & (columns - 1) || columns > most ? K_STRIP : row_end;
     for (int64_t row = begin << p->log_c; row < row_end; row += step) {
         wisp__spmmv_params q = *p;
         while (q.first < q.reals) q.first = any_columns(&q, row, row + step < row_end ? row + step : row_end, dot);

@@ -75,7 +75,7 @@ wisp_status wisp__kpm_rounding(wisp_moments *m, const wisp_mat *A, const wisp_kp
     wisp_kpm_opts o = *full;
     int64_t moment;
     o.type = wisp__in_double(full->type);
-    o.moments = full->moments / PART > FEWEST ? full->moments / PART : FEWEST < full->moments ? FEWEST : full->moments;
+    if (full->moments > FEWEST) o.moments = full->moments > PART * FEWEST ? full->moments / PART : FEWEST;
     o.vectors = o.width = 1;
     o.rounding_limit = 0;
     WISP_TRY(wisp_alloc(ctx, &mean, (size_t)m->n, sizeof *mean));

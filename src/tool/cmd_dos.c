@@ -58,7 +58,7 @@ static int check_outputs(tool *t)
 
 wisp_type tool_type(const options *o, wisp_type type)
 {
-    if (!option_seen(o, "precision") || o->precision == PRECISION_AUTO) return type;
+    if (!option_seen(o, "precision")) return type;
     if (wisp_type_is_complex(type)) return o->precision ? WISP_Z : WISP_C;
     return o->precision ? WISP_D : WISP_S;
 }
@@ -107,19 +107,15 @@ static int stopped(tool *t, wisp_moments *m, int64_t wanted)
                      (long long)m->vectors, (long long)wanted, (long long)m->n, t->cmd->name, t->opt.save);
 }
 
-static wisp_type in_double(wisp_type type) { return wisp_type_is_complex(type) ? WISP_Z : WISP_D; }
-
-/* Single precision is not enough. */
-static int again(results *r, const wisp_mat *A, const char *why)
+/* Single precision is not enough for a matrix whose source has this type. */
+static int again(results *r, wisp_type source, const char *why)
 {
-    wisp_mat_info info;
-    wisp_mat_get_info(A, &info);
-    snprintf(r->precision, sizeof r->precision, "%s: %s", wisp_type_name(in_double(info.type)), why);
+    snprintf(r->precision, sizeof r->precision, "%s: %s", wisp_type_name(source), why);
     return EXIT_AGAIN;
 }
 
 /* Bounds first when the number of moments follows from them; then the moments. */
-static int run_moments(tool *t, results *r, wisp_mat *A, wisp_kpm_opts *k, wisp_moments *m)
+static int run_moments(tool *t, results *r, wisp_mat *A, wisp_type source, wisp_kpm_opts *k, wisp_moments *m)
 {
     wisp_bounds_method method = k->bounds_method;
     wisp_bounds found = k->bounds;
@@ -138,13 +134,13 @@ static int run_moments(tool *t, results *r, wisp_mat *A, wisp_kpm_opts *k, wisp_
         k->bounds = found;
         k->bounds_method = WISP_BOUNDS_GIVEN;
         int rc = moments_for(t, k);
-        if (!rc && k->rounding_limit > 0 && wisp_kpm_type(in_double(info.type), info.rows, k) != info.type)
-            rc = again(r, A, "rounding in single precision would show in the error bars");
+        if (!rc && k->rounding_limit > 0 && wisp_kpm_type(source, info.rows, k) == source)
+            rc = again(r, source, "rounding in single precision would show in the error bars");
         if (!rc) rc = plan_check_blocks(t, A, k);
         if (rc) return rc;
     }
     wisp_status status = wisp_kpm(m, A, k);
-    if (status == WISP_ERR_PRECISION) return again(r, A, wisp_ctx_message(t->ctx));
+    if (status == WISP_ERR_PRECISION) return again(r, source, wisp_ctx_message(t->ctx));
     if (status == WISP_ERR_HERMITIAN || status == WISP_ERR_NUMERIC)
         return tool_fail(t, "%s: %s", t->opt.arg[0], wisp_ctx_message(t->ctx));
     if (status != WISP_OK && status != WISP_ERR_CANCELLED) return tool_fail_ctx(t);
@@ -200,29 +196,6 @@ static void set_matrix_options(const tool *t, results *r, wisp_kpm_opts *k, cons
                           .format = (wisp_format)t->opt.format};
 }
 
-/* At most it is that of the run in double precision, if single turns out not to be enough; what the context holds for
-   the first run, beside its blocks, stays then. */
-static int make_plan(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *k, run_plan *plan)
-{
-    run_plan in_double;
-    wisp_mat_opts mo_double = *mo;
-    wisp_kpm_opts k_double = *k;
-    int rc = plan_make(t, src, mo, k, plan);
-    if (rc || k->rounding_limit == 0) return rc;
-    k_double.rounding_limit = 0;
-    mo_double.type = src->type;
-    mo_double.width = wisp_kpm_width(src->type, src->rows, k);
-    rc = plan_make(t, src, &mo_double, &k_double, &in_double);
-    const int64_t stays = plan->most.blocks - 2 * mo->width * (int64_t)wisp_type_size(mo->type) * src->rows;
-    const int64_t again = in_double.most.total + (stays > 0 ? stays : 0);
-    plan->may_be_double = true;
-    if (rc || again <= plan->most.total) return rc;
-    plan->most.matrix = in_double.most.matrix;
-    plan->most.total = again;
-    if (in_double.most.blocks > plan->most.blocks) plan->most.blocks = in_double.most.blocks;
-    return EXIT_FINE;
-}
-
 /* Source, plan, matrix, moments. *ran is false when only the plan was wanted. */
 static int compute_once(tool *t, results *r, wisp_moments *m, bool *ran)
 {
@@ -239,18 +212,19 @@ static int compute_once(tool *t, results *r, wisp_moments *m, bool *ran)
     if (t->opt.resolution > 0 && k.bounds_method == WISP_BOUNDS_GIVEN) rc = moments_for(t, &k);
     set_matrix_options(t, r, &k, &src, &mo);
     if (!rc) rc = check_sites(t, src.rows);
-    if (!rc) rc = make_plan(t, &src, &mo, &k, &plan);
+    if (!rc) rc = plan_make(t, &src, &mo, &k, &plan);
     if (!rc && t->opt.plan) rc = plan_show(t, &src, &mo, &k, &plan);
     if (!rc) rc = plan_check_limit(t, &src, &mo, &k, &plan);
     if (!rc && !t->opt.plan) rc = machine_cache(t, t->opt.budgets[0], &k.cache_budget);
     if (!rc && !t->opt.plan && wisp_mat_create(&A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
+    const wisp_type source = src.type;
     wisp_src_close(&src);
     r->assemble_seconds = tool_now() - start;
     if (!rc && A) {
         *ran = true;
         wisp_mat_get_info(A, &r->stored);
         r->cache_budget = machine_counted(t, k.cache_budget);
-        rc = run_moments(t, r, A, &k, m);
+        rc = run_moments(t, r, A, source, &k, m);
     }
     wisp_mat_free(A);
     return rc;

@@ -74,13 +74,20 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static double largest_density(const results *r)
+{
+    double most = 0;
+    for (int64_t i = 0; i < r->points; i++) most = fmax(most, r->dos[i]);
+    return most;
+}
+
 /* Median of half of the 95% bar over the value, where the density is above a twentieth of its maximum. */
 static double typical_bar(tool *t, const results *r)
 {
-    double *bars, most = 0, median = NAN;
+    double *bars, median = NAN;
+    const double most = largest_density(r);
     int64_t n = 0;
     if (r->site || !r->has_error || wisp_alloc(t->ctx, &bars, (size_t)r->points, sizeof *bars)) return NAN;
-    for (int64_t i = 0; i < r->points; i++) most = fmax(most, r->dos[i]);
     for (int64_t i = 0; i < r->points; i++)
         if (r->dos[i] > 0.05 * most) bars[n++] = 0.5 * (r->high[i] - r->low[i]) / r->dos[i];
     if (n > 0) {
@@ -95,8 +102,7 @@ static double typical_bar(tool *t, const results *r)
 static void count_doubtful(results *r)
 {
     const double few = 0.3; /* variance of a vector's density over the square of the mean */
-    double most = 0;
-    for (int64_t i = 0; i < r->points; i++) most = fmax(most, r->dos[i]);
+    const double most = largest_density(r);
     for (int64_t i = 0; i < r->points; i++) {
         const double variance = r->error[i] * r->error[i] * (double)r->m->vectors;
         r->agreed += r->dos[i] > 0 && r->low[i] == r->high[i];

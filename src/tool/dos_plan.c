@@ -44,14 +44,41 @@ static int64_t blocks_bytes(const wisp_mat_info *A, const wisp_kpm_opts *ko)
     return wisp_kpm_plan(A->rows, A->type, ko) + A->spill_bytes * wisp_kpm_width(A->type, A->rows, ko);
 }
 
+static int find_most(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, const run_plan *p,
+                     run_bytes *most)
+{
+    if (wisp_mat_bound(t->ctx, src, mo, &most->matrix)) return tool_fail_ctx(t);
+    most->blocks = wisp_kpm_bound(t->ctx, &most->matrix, ko);
+    add_up(t, p, ko, most);
+    return EXIT_FINE;
+}
+
+/* p->most of a run whose single precision may turn out not to be enough: that of the run in double precision, beside
+   what the context still holds for the first one, all but its blocks. */
+static int find_most_of_both(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko,
+                             run_plan *p)
+{
+    wisp_mat_opts mo_double = *mo;
+    wisp_kpm_opts ko_double = *ko;
+    run_bytes most;
+    const int64_t stays = p->most.blocks - 2 * mo->width * (int64_t)wisp_type_size(mo->type) * src->rows;
+    ko_double.rounding_limit = 0;
+    mo_double.type = src->type;
+    mo_double.width = wisp_kpm_width(src->type, src->rows, ko);
+    if (find_most(t, src, &mo_double, &ko_double, p, &most)) return EXIT_FAILED;
+    if (stays > 0) most.total += stays;
+    if (most.blocks < p->most.blocks) most.blocks = p->most.blocks;
+    if (most.total > p->most.total) p->most = most;
+    p->may_be_double = true;
+    return EXIT_FINE;
+}
+
 int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
 {
     *p = (run_plan){.moments_unknown = t->opt.resolution > 0 && !ko->moments};
     wisp_ctx_memory(t->ctx, &p->source, &p->reading);
-    if (wisp_mat_bound(t->ctx, src, mo, &p->most.matrix)) return tool_fail_ctx(t);
-    p->most.blocks = wisp_kpm_bound(t->ctx, &p->most.matrix, ko);
-    add_up(t, p, ko, &p->most);
-    return EXIT_FINE;
+    const int rc = find_most(t, src, mo, ko, p, &p->most);
+    return rc || ko->rounding_limit == 0 ? rc : find_most_of_both(t, src, mo, ko, p);
 }
 
 static int plan_estimate(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)

@@ -97,7 +97,7 @@ typedef struct {
     char precision[512];  /* why --precision auto took the one it took; empty without it */
 } results;
 
-/* The type that --precision asks for. */
+/* The type that --precision single or double asks for; `type` without the option. */
 wisp_type tool_type(const options *o, wisp_type type);
 
 /* source.c: MATRIX of dos, ldos, count, evolve. */

@@ -17,10 +17,8 @@ static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, d
 #define WIDTH 32
 #include "../../kernel/spmmv.cpu.h"
 #define ANY_WIDE {32, any_w32}, {16, any_w16},
-enum { ANY_MOST = 32 };
 #else
 #define ANY_WIDE {16, any_w16},
-enum { ANY_MOST = 16 };
 #endif
 #define WIDTH 16
 #include "../../kernel/spmmv.cpu.h"
@@ -45,7 +43,6 @@ enum { ANY_MOST = 16 };
 #endif
 #ifndef ANY_WIDE
 #define ANY_WIDE
-enum { ANY_MOST = 8 };
 #endif
 #include "../../kernel/spmmv_any.cpu.h"
 
