@@ -130,10 +130,13 @@ static void say_no_kernel(wisp_ctx *ctx, const wisp__key *key)
     wisp__log_once(ctx, WISP__ONCE_WIDTH, WISP_LOG_PERF, text);
 }
 
+/* Whether a kernel of `width` columns takes a block of so many as a whole. */
+static bool fits(int width, int columns) { return width == columns || (width >= K_MULTIPLES && columns % width == 0); }
+
 static wisp__spmmv_fn cpu_find_spmmv(wisp_ctx *ctx, const wisp__key *key)
 {
     const wisp__spmmv_entry *e = ctx->isa->spmmv[key->combo];
-    while (e->width && e->width != key->width) e++;
+    while (e->width && !fits(e->width, key->width)) e++;
     if (!e->width) say_no_kernel(ctx, key);
     if (e->bundled && key->bundled) return e->bundled;
     if (e->chunked && (1 << key->log_c) >= K_CHUNKED_C) return e->chunked;

@@ -50,6 +50,9 @@ enum {
 /* Dots are summed in registers over a strip of rows, then in double over the rows of one kernel call. */
 enum { K_STRIP = 128, K_MAX_C = 128 };
 
+/* Kernels with constants of at least so many columns take multiples of their width, too. */
+#define K_MULTIPLES 32
+
 /* The least C of the kernels along chunks: a register of single-precision rows in every instruction set. */
 enum { K_CHUNKED_C = 16 };
 

@@ -13,6 +13,14 @@
 
 #include "row.cpu.h"
 
+/* Whether the kernel takes blocks of any multiple of its width, too, part by part: the constants are missed least
+   here. */
+#if defined(COMPACT) && WIDTH >= K_MULTIPLES
+#define MULTIPLES 1
+#else
+#define MULTIPLES 0
+#endif
+
 /* Sums begin as registers, not as a constant that gcc would move to and fro in every turn of the loop. */
 INLINE void FN(begin)(vec ar[NV], vec ai[NV])
 {
@@ -221,9 +229,14 @@ INLINE int FN(sides)(const wisp__spmmv_params *p, const int stored, int64_t row,
 }
 
 #if WIDTH * PARTS * REAL_BYTES >= 64
-INLINE void FN(ask)(const real *row)
+INLINE void FN(ask)(const real *row, int64_t reals)
 {
     UNROLL for (int l = 0; l < ROW_LINES; l++) __builtin_prefetch((const char *)row + 64 * l);
+#if MULTIPLES /* the first part of a block row asks for all of it */
+    for (int64_t l = WIDTH * PARTS * REAL_BYTES; l < reals * REAL_BYTES; l += 64)
+        __builtin_prefetch((const char *)row + l);
+#endif
+    (void)reals;
 }
 
 /* The row of y that is read and written some rows ahead: between what is gathered the hardware does not see a stream.
@@ -233,15 +246,15 @@ INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t 
 {
     if (p->near || row >= p->rows) return;
     const int64_t at = stored == ROWS_ANY ? p->first : 0;
-    if (p->terms || !p->past) FN(ask)((const real *)p->y + row * p->ld_y + at);
-    if (p->terms & K_PREV) FN(ask)((const real *)p->prev + row * p->ld_prev + at);
+    if (p->terms || !p->past) FN(ask)((const real *)p->y + row * p->ld_y + at, p->reals);
+    if (p->terms & K_PREV) FN(ask)((const real *)p->prev + row * p->ld_prev + at, p->reals);
     const row_entries r = entries_of(p, stored, row);
     const real *gather = (const real *)p->gather + r.base * p->ld_gather + at;
     uint32_t fresh = fresh_of(p, stored, row, r.len);
     for (int k = fresh ? __builtin_ctz(fresh) : 32; k < r.len;) {
         const int64_t c = r.cols + ((int64_t)k << r.col_step);
         const int64_t col = stored != ROWS_ANY || p->col ? p->col[c] : p->short_col[c];
-        FN(ask)(gather + col * p->ld_gather);
+        FN(ask)(gather + col * p->ld_gather, p->reals);
         fresh &= fresh - 1;
         k = fresh ? __builtin_ctz(fresh) : k < 32 ? 32 : k + 1;
     }
@@ -280,11 +293,11 @@ INLINE void FN(rows)(const wisp__spmmv_params *p, const int stored, int64_t row,
 
 typedef FN(sums) FN(strip_sums)[PANELS];
 
-/* The epilogues of rows whose product is in ax[rows][WIDTH], whatever the terms. */
+/* The epilogues of rows whose product is in ax[rows][ld], whatever the terms. */
 static __attribute__((unused)) void FN(epilogues)(const wisp__spmmv_params *p, int64_t row, int rows, const real *ax,
-                                                  FN(sums) * s)
+                                                  int64_t ld, FN(sums) * s)
 {
-    for (int r = 0; r < rows; r++, ax += WIDTH * PARTS)
+    for (int r = 0; r < rows; r++, ax += ld)
         for (int i = 0; i < PANELS; i++) {
             vec v[NV];
             UNROLL for (int k = 0; k < NV; k++) v[k] = FN(load)(ax + i * REALS + AT(k));
@@ -314,7 +327,7 @@ static void FN(any_rows)(const wisp__spmmv_params *p, int64_t row, int64_t end, 
         next = row + FN(BATCH) < end ? row + FN(BATCH) : end;
         to.row = row;
         FN(rows)(p, ROWS_ANY, row, next, &to);
-        FN(epilogues)(p, row, (int)(next - row), ax, s);
+        FN(epilogues)(p, row, (int)(next - row), ax, WIDTH * PARTS, s);
     }
 }
 
@@ -329,6 +342,36 @@ static void FN(any)(const wisp__spmmv_params *p, int64_t begin, int64_t end, dou
 }
 #endif
 
+#if defined(COMPACT) && (WIDTH == 1 || WIDTH == 2 || WIDTH == 4 || WIDTH == 8)
+/* Unusual terms: a kernel with constants multiplies some rows at a time, of `part` numbers each, and the terms follow
+   here, columns by columns. */
+static void FN(terms_after)(const wisp__spmmv_params *p, wisp__spmmv_fn multiply, int64_t part, int64_t begin,
+                            int64_t end, double *dot)
+{
+    real ax[TERMS_ROWS * TERMS_REALS];
+    const int64_t most = TERMS_ROWS * TERMS_REALS / p->reals, rows = most < K_STRIP / 4 ? most : K_STRIP / 4;
+    const int panels = (int)(p->reals / (WIDTH * PARTS));
+    for (int64_t strip = begin, last; strip < end; strip = last) {
+        FN(sums) s[TERMS_REALS / (WIDTH * PARTS)];
+        __builtin_memset(s, 0, (size_t)panels * sizeof *s);
+        last = strip + K_STRIP < end ? strip + K_STRIP : end;
+        for (int64_t row = strip, next; row < last; row = next) {
+            wisp__spmmv_params q = *p;
+            next = row + rows < last ? row + rows : last;
+            q.terms = 0;
+            q.past = false;
+            q.y = ax - row * p->reals;
+            each_part(&q, multiply, part, row, next, NULL);
+            q = *p;
+            for (int i = 0; i < panels; i++, q.first += WIDTH * PARTS)
+                FN(epilogues)(&q, row, (int)(next - row), ax + q.first, p->reals, s + i);
+        }
+        for (int i = 0; (p->terms & K_DOTS) && i < panels; i++)
+            FN(flush_panel)(s + i, p->terms, p->reals, i * WIDTH * PARTS, dot);
+    }
+}
+#endif
+
 #ifdef COMPACT
 /* The common cases with their constants compiled in: uncoded rows, one after the other, blocks without gaps, and the
    usual terms. Functions of their own: in one, compilers keep the addresses of each in vector registers. */
@@ -338,7 +381,7 @@ INLINE void FN(compact_rows)(const wisp__spmmv_params *p, const int stored, cons
     wisp__spmmv_params q = *p;
     q.terms = terms;
     q.log_c = 0;
-    q.ld_gather = q.ld_x = q.ld_y = q.reals = WIDTH * PARTS;
+    if (!MULTIPLES) q.ld_gather = q.ld_x = q.ld_y = q.reals = WIDTH * PARTS;
     if (stored == ROWS_CRS || stored == ROWS_LISTS) q.diagonal = NULL;
     for (int64_t strip = begin; strip < end; strip += K_STRIP) {
         FN(strip_sums) s;
@@ -367,40 +410,62 @@ COMPACT_KERNEL(lists_kpm, ROWS_LISTS, K_MASK_KPM)
 COMPACT_KERNEL(pieces_none, ROWS_PIECES, 0)
 COMPACT_KERNEL(pieces_kpm, ROWS_PIECES, K_MASK_KPM)
 #endif
+#define COMPACT_ONE(stored) (kpm ? FN(stored##_kpm) : FN(stored##_none))
+#if !MAT_COMPLEX && WIDTH > 1 /* pairs of real columns: one more dot */
+#undef COMPACT_ONE
+#define COMPACT_ONE(stored) (kpm ? p->terms & K_PAIRS ? FN(stored##_pairs) : FN(stored##_kpm) : FN(stored##_none))
+COMPACT_KERNEL(crs_pairs, ROWS_CRS, K_MASK_KPM | K_PAIRS)
+COMPACT_KERNEL(patterns_pairs, ROWS_PATTERNS, K_MASK_KPM | K_PAIRS)
+#ifdef COMPACT_LISTS
+COMPACT_KERNEL(lists_pairs, ROWS_LISTS, K_MASK_KPM | K_PAIRS)
+#endif
+#endif
 #undef COMPACT_KERNEL
 
-/* The one that does what p says; or NULL. */
+/* The one for p's rows, with its terms or with none; or NULL. */
 INLINE wisp__spmmv_fn FN(compact)(const wisp__spmmv_params *p)
 {
-    enum { LD = WIDTH * PARTS };
-    const int kpm = p->terms == K_MASK_KPM;
-    if (p->ld_gather != LD || p->ld_x != LD || p->ld_y != LD || p->reals != LD) return NULL;
-    if (p->log_c || p->code || p->short_col || (p->terms != 0 && !kpm)) return NULL;
+    const int64_t ld = MULTIPLES ? p->reals : WIDTH * PARTS;
+    const int kpm = (p->terms & ~(unsigned)K_PAIRS) == K_MASK_KPM; /* else the product alone */
+    if (p->ld_gather != ld || p->ld_x != ld || p->ld_y != ld || p->reals != ld) return NULL;
+    if (p->log_c || p->code || p->short_col) return NULL;
 #if MAT_COMPLEX
-    if (p->pieces) return kpm ? FN(pieces_kpm) : FN(pieces_none);
+    if (p->pieces) return COMPACT_ONE(pieces);
 #endif
-    if (p->pattern) return kpm ? FN(patterns_kpm) : FN(patterns_none);
+    if (p->pattern) return COMPACT_ONE(patterns);
 #ifdef COMPACT_LISTS
-    if (p->list) return kpm ? FN(lists_kpm) : FN(lists_none);
+    if (p->list) return COMPACT_ONE(lists);
 #else
     if (p->list) return NULL;
 #endif
-    return kpm ? FN(crs_kpm) : FN(crs_none);
+    return COMPACT_ONE(crs);
 }
+
+static void any_terms(const wisp__spmmv_params *p, wisp__spmmv_fn multiply, int64_t part, int64_t begin, int64_t end,
+                      double *dot);
 
 static void FN(kernel)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
 {
     const wisp__spmmv_fn compact = FN(compact)(p);
-    if (!compact) {
+    if (!compact || (p->terms && p->reals > TERMS_REALS)) {
         any_width(p, begin, end, dot);
         return;
     }
-    compact(p, begin, end < p->rows ? end : p->rows, dot);
+    if (end > p->rows) end = p->rows;
+    if (p->terms && (p->terms & ~(unsigned)K_PAIRS) != K_MASK_KPM)
+        any_terms(p, compact, WIDTH * PARTS, begin, end, dot);
+    else if (!MULTIPLES || p->reals == WIDTH * PARTS)
+        compact(p, begin, end, dot);
+    else
+        for (int64_t strip = begin; strip < end; strip += K_STRIP)
+            each_part(p, compact, WIDTH * PARTS, strip, strip + K_STRIP < end ? strip + K_STRIP : end, dot);
     if (p->terms == 0 && p->past) simd_fence();
 }
 #endif
 
 #undef COMPACT_LISTS
+#undef COMPACT_ONE
+#undef MULTIPLES
 #undef SIDE
 #undef SIDE_FITS
 #undef SOME

@@ -47,3 +47,21 @@ INLINE uint32_t fresh_of(const wisp__spmmv_params *p, const int stored, int64_t 
     if (p->fresh) return p->fresh[has_patterns(p, stored) ? p->pattern[row] : row];
     return len < 32 ? (1u << len) - 1 : ~0u;
 }
+
+/* A kernel for `reals` numbers of a block row takes all of them, part by part. */
+INLINE void each_part(const wisp__spmmv_params *p, wisp__spmmv_fn fn, int64_t reals, int64_t begin, int64_t end,
+                      double *dot)
+{
+    wisp__spmmv_params q = *p;
+    for (; q.first < q.reals; q.first += reals) {
+        fn(&q, begin, end, dot);
+        q.near = true;
+        q.gather = (const real *)q.gather + reals;
+        q.x = (const real *)q.x + reals;
+        q.y = (real *)q.y + reals;
+        if (q.shift) q.shift = (const real *)q.shift + reals;
+    }
+}
+
+/* Rows whose product is kept until their terms follow: so many of the longest, more of shorter ones. */
+enum { TERMS_ROWS = 8, TERMS_REALS = 128 * PARTS };

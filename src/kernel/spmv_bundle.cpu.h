@@ -62,7 +62,7 @@ INLINE void bundle_rows(const wisp__spmmv_params *p, const wisp__spmmv_params *w
             B(epilogue)(wide, terms, at, 0, sum + v, s);
         } else {
             const B(vec) ax = sum[v]; /* the sums themselves have no address: they stay in registers */
-            B(epilogues)(wide, at, 1, (const real *)&ax, s);
+            B(epilogues)(wide, at, 1, (const real *)&ax, 0, s);
         }
     }
 }
