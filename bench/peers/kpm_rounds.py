@@ -123,8 +123,8 @@ def table(lines):
         times = {name: statistics.median([r["moments"] for r in some]) for name, some in by.items()}
         best = min((n for n in by if not n.startswith("wisp")), key=times.get)
         what = rows[0]
-        print(f"{kind}: {what['count']} moments, {JOBS[kind]['vectors']} vectors, {len(by[best])} rounds; ratios are of "
-              f"{best} to the row")
+        print(f"{kind}: {what['count']} moments, {JOBS[kind]['vectors']} vectors, {len(by[best])} rounds; "
+              f"ratios are of {best} to the row")
         size = max(len(name) for name in by)
         print(f"  {'program':{size}}    rows  {'moments, s (quartiles)':25} {'ratio':24}  {'whole job, s':25} "
               f"{'ratio':24}  mu off   ran as")
