@@ -2,7 +2,8 @@
    chunk advance together; where some are empty, to the length of the shortest, and alone from there. Rows that follow
    one another with the same pattern or list need no gather: their columns are next to each other. */
 
-enum { CHUNK_VL = SIMD_BYTES / REAL_BYTES, CHUNK_REGS = 2, CHUNK_RUN = 4 };
+/* Registers at a time: a chunk of the least C, where so many do, so that its lines are met once. */
+enum { CHUNK_VL = SIMD_BYTES / REAL_BYTES, CHUNK_REGS = K_CHUNKED_C / CHUNK_VL < 4 ? 2 : 4, CHUNK_RUN = 4 };
 typedef real chunk_vec __attribute__((vector_size(SIMD_BYTES)));
 typedef real chunk_mem __attribute__((vector_size(SIMD_BYTES), aligned(REAL_BYTES), may_alias));
 typedef mat_real chunk_stored __attribute__((vector_size(CHUNK_VL * MAT_BYTES), aligned(MAT_BYTES), may_alias));
@@ -68,7 +69,7 @@ INLINE chunk_vec chunk_values(const wisp__spmmv_params *p, const unsigned coded,
 }
 
 /* Which of `regs` registers of rows have columns that follow one another, so that what they gather is a register as it
-   lies: bit v for register v. */
+   lies: bit v for register v. Those of one half of K_FOLLOW_ROWS agree. */
 INLINE unsigned chunk_follow(const wisp__spmmv_params *p, const int regs, int64_t row)
 {
     enum { HALF = K_FOLLOW_ROWS / 2 };
@@ -165,16 +166,16 @@ INLINE void chunk_entries(const wisp__spmmv_params *p, const unsigned coded, con
 INLINE void chunk_columns(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t row, int64_t e,
                           int n, chunk_vec sum[CHUNK_REGS])
 {
-    _Static_assert(CHUNK_REGS == 2, "a case for each set of registers");
+    const unsigned all = (1u << regs) - 1, low = (1u << regs / 2) - 1;
     const unsigned follow = coded & SHORT_COLS || p->streams ? 0 : chunk_follow(p, regs, row);
     if (follow == 0)
         chunk_entries(p, coded, 0, regs, row, e, n, sum);
-    else if (follow == (1u << regs) - 1)
-        chunk_entries(p, coded, 3, regs, row, e, n, sum);
-    else if (follow == 1)
-        chunk_entries(p, coded, 1, regs, row, e, n, sum);
+    else if (follow == all)
+        chunk_entries(p, coded, all, regs, row, e, n, sum);
+    else if (follow == low)
+        chunk_entries(p, coded, low, regs, row, e, n, sum);
     else
-        chunk_entries(p, coded, 2, regs, row, e, n, sum);
+        chunk_entries(p, coded, all & ~low, regs, row, e, n, sum);
 }
 
 /* The entries that are left of rows of different lengths, some of them empty. */
@@ -263,18 +264,18 @@ INLINE void chunk_product(const wisp__spmmv_params *p, const unsigned coded, con
         chunk_columns(p, coded, regs, row, e, n, sum);
 }
 
-/* One for each way in which columns and values are stored, for two registers and for one. */
+/* One for each way in which columns and values are stored, for all registers at a time and for one. */
 typedef void chunk_product_fn(const wisp__spmmv_params *p, int64_t row, int64_t e, int n, chunk_vec sum[CHUNK_REGS]);
-#define CHUNK_PRODUCTS(name, coded)                                                                            \
-    static __attribute__((noinline)) void name##_2(const wisp__spmmv_params *p, int64_t row, int64_t e, int n, \
-                                                   chunk_vec *s)                                               \
-    {                                                                                                          \
-        chunk_product(p, coded, 2, row, e, n, s);                                                              \
-    }                                                                                                          \
-    static __attribute__((noinline)) void name##_1(const wisp__spmmv_params *p, int64_t row, int64_t e, int n, \
-                                                   chunk_vec *s)                                               \
-    {                                                                                                          \
-        chunk_product(p, coded, 1, row, e, n, s);                                                              \
+#define CHUNK_PRODUCTS(name, coded)                                                                              \
+    static __attribute__((noinline)) void name##_all(const wisp__spmmv_params *p, int64_t row, int64_t e, int n, \
+                                                     chunk_vec *s)                                               \
+    {                                                                                                            \
+        chunk_product(p, coded, CHUNK_REGS, row, e, n, s);                                                       \
+    }                                                                                                            \
+    static __attribute__((noinline)) void name##_1(const wisp__spmmv_params *p, int64_t row, int64_t e, int n,   \
+                                                   chunk_vec *s)                                                 \
+    {                                                                                                            \
+        chunk_product(p, coded, 1, row, e, n, s);                                                                \
     }
 CHUNK_PRODUCTS(chunk_plain, 0)
 CHUNK_PRODUCTS(chunk_short, SHORT_COLS)
@@ -283,9 +284,9 @@ CHUNK_PRODUCTS(chunk_short_codes, SHORT_COLS | CODES)
 CHUNK_PRODUCTS(chunk_listed, LISTS)
 CHUNK_PRODUCTS(chunk_listed_codes, LISTS | CODES)
 static chunk_product_fn *const chunk_products[6][2] = {
-    {chunk_plain_1, chunk_plain_2},   {chunk_short_1, chunk_short_2},
-    {chunk_codes_1, chunk_codes_2},   {chunk_short_codes_1, chunk_short_codes_2},
-    {chunk_listed_1, chunk_listed_2}, {chunk_listed_codes_1, chunk_listed_codes_2}};
+    {chunk_plain_1, chunk_plain_all},   {chunk_short_1, chunk_short_all},
+    {chunk_codes_1, chunk_codes_all},   {chunk_short_codes_1, chunk_short_codes_all},
+    {chunk_listed_1, chunk_listed_all}, {chunk_listed_codes_1, chunk_listed_codes_all}};
 
 /* What follows: the usual terms with their constants. */
 INLINE void chunk_finish(const wisp__spmmv_params *p, const int regs, int64_t row, const chunk_vec *sum, chunk_sums *s)
