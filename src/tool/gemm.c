@@ -125,11 +125,11 @@ static const char *best_core(void)
     return "";
 }
 
-/* Both kinds of kernels; what is better than before counts. */
+/* Both kinds of kernels, or those that the user names; what is better than before counts. */
 static void measure_cores(const tool *t, gemm_rates *g)
 {
-    const char *core[] = {"", best_core()};
-    for (int i = 0; i < 2; i++) {
+    const char *named = getenv("OPENBLAS_CORETYPE"), *core[] = {"", named ? named : best_core()};
+    for (int i = named ? 1 : 0; i < 2; i++) {
         double rate[2];
         if ((i && !*core[i]) || !measure(t, core[i], rate)) continue;
         if (i && rate[1] > g->zgemm) g->coretype = core[i];
