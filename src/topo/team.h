@@ -72,4 +72,9 @@ static inline int64_t wisp__share_next(wisp__shares *s, int thread)
     }
     return block;
 }
+
+/* fn for ranges of at most `unit` numbers that make up [0, n), each thread first in its own share of them. `part` is
+   below ctx->threads, and no two ranges at a time have the same. */
+typedef void (*wisp__each_fn)(void *arg, int64_t begin, int64_t end, int part);
+void wisp__team_each(wisp_ctx *ctx, int64_t n, int64_t unit, wisp__each_fn fn, void *arg);
 #endif
