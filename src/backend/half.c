@@ -1,7 +1,7 @@
-/* Half of a Hermitian matrix on the CPU's team. Threads take blocks of their shares, in order. A strip that other blocks
-   have sums for is finished when those blocks are through: at once if they are by then, else when all blocks are begun,
-   so that nobody waits for a thread that waits. Either way the sums are added in one order, so that the result does
-   not depend on the number of threads. */
+/* Half of a Hermitian matrix on the CPU's team. Threads take blocks of their shares, in order. A strip that other
+   blocks have sums for is finished when those blocks are through: at once if they are by then, else when all blocks are
+   begun, so that nobody waits for a thread that waits. Either way the sums are added in one order, so that the result
+   does not depend on the number of threads. */
 #include "backend.h"
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct {
     wisp__half_params whole, first; /* all terms; those of a strip that is not finished by its own block */
     double *partial;                /* of each block: strips that it finishes as it goes, and the others */
     size_t dot_size, row_bytes;
-    block_state *state;  /* [blocks] */
+    block_state *state;        /* [blocks] */
     wisp__shares shares, rest; /* blocks to do; those to finish */
     atomic_bool stopped; /* some block will never be done: nobody shall wait for it, even if the call is resumed */
 } half_run;

@@ -21,7 +21,7 @@ enum {
 typedef struct {
     const wisp_mat *A;
     int64_t row_bytes, entry_bytes;
-    uint32_t near;   /* units: block rows fetched less than this ago are in the second-level cache */
+    uint32_t near;           /* units: block rows fetched less than this ago are in the second-level cache */
     _Atomic uint32_t *votes; /* [patterns][MASK] rows in which an entry was fresh */
     _Atomic uint32_t *heard; /* [patterns] rows */
     bool sample;             /* some ranges of blocks are enough */

@@ -19,9 +19,9 @@ typedef struct {
 
 typedef struct wisp__team {
     int threads;
-    int64_t spin; /* nanoseconds for which a thread that has nothing to do waits for the next run, awake */
-    int looks;    /* times that a thread looks who is held up, before it sleeps */
-    wisp__team_fn fn;     /* of the run */
+    int64_t spin;     /* nanoseconds for which a thread that has nothing to do waits for the next run, awake */
+    int looks;        /* times that a thread looks who is held up, before it sleeps */
+    wisp__team_fn fn; /* of the run */
     void *arg;
     _Alignas(64) atomic_bool busy; /* there is a run */
     _Alignas(64) atomic_uint news; /* what sleeping threads sleep on */

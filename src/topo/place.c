@@ -2,6 +2,7 @@
 #include "config.h"
 #include <dirent.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <unistd.h>
 #ifdef WISP_HAVE_HWLOC
 #include <hwloc.h>
@@ -69,4 +70,8 @@ wisp_status wisp__threads_wanted(wisp_ctx *ctx, int cpus, int *threads)
     return WISP_OK;
 }
 
-bool wisp__may_pin(void) { return !getenv("OMP_PROC_BIND"); }
+bool wisp__may_pin(void)
+{
+    const char *bind = getenv("OMP_PROC_BIND");
+    return !bind || strcasecmp(bind, "false");
+}

@@ -9,6 +9,6 @@ int wisp__allowed_cpus(cpu_set_t *set);
 int wisp__cpu_order(const cpu_set_t *allowed, int *cpu, int max, bool *one_node);
 /* What the options ask for, else the environment, else one for each of the cpus. */
 wisp_status wisp__threads_wanted(wisp_ctx *ctx, int cpus, int *threads);
-/* Whether the environment leaves it to us where threads run. */
+/* False if OMP_PROC_BIND=false leaves it to the system where threads run. */
 bool wisp__may_pin(void);
 #endif

@@ -153,10 +153,7 @@ static void zero_part(void *arg, int part, int parts)
     if (begin < end) memset(r->p + begin, 0, end - begin);
 }
 
-static void zero(wisp_ctx *ctx, char *p, size_t bytes)
-{
-    wisp__team_run_each(ctx, zero_part, &(zero_run){p, bytes});
-}
+static void zero(wisp_ctx *ctx, char *p, size_t bytes) { wisp__team_run_each(ctx, zero_part, &(zero_run){p, bytes}); }
 
 wisp_status wisp__team_open(wisp_ctx *ctx)
 {

@@ -29,8 +29,8 @@ void wisp__team_wait(wisp_ctx *ctx, wisp__ready_fn ready, const void *arg);
 /* In a part: something is ready. It must have been stored with memory_order_seq_cst. */
 void wisp__team_tell(wisp_ctx *ctx);
 
-/* Chooses ctx->threads, starts them, and pins them, one per core, unless the user or OpenMP's environment placed them.
-   If fewer can be started, there are fewer. */
+/* Chooses ctx->threads, starts them, and pins them, one per core, unless the options or OMP_PROC_BIND=false leave them
+   to the system. If fewer can be started, there are fewer. */
 wisp_status wisp__team_open(wisp_ctx *ctx);
 void wisp__team_close(wisp_ctx *ctx); /* the calling thread may go where it could before */
 

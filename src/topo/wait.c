@@ -69,7 +69,8 @@ static wisp__member *find_held_up(wisp__team *team, const wisp__member *me)
 }
 
 /* Lends this thread's core to one that is held up, if there is one. One that is idle changes places with it, and
-   so does any with the calling thread, without which there is no next run: it gets away from a core that other work uses. */
+   so does any with the calling thread, without which there is no next run: it gets away from a core that other work
+   uses. */
 static bool help(wisp_ctx *ctx, wisp__member *me, bool idle)
 {
     wisp__team *team = ctx->team;
@@ -119,10 +120,7 @@ void wisp__crew_wait(wisp_ctx *ctx, wisp__ready_fn ready, const void *arg, bool 
     }
 }
 
-void wisp__team_wait(wisp_ctx *ctx, wisp__ready_fn ready, const void *arg)
-{
-    wisp__crew_wait(ctx, ready, arg, false);
-}
+void wisp__team_wait(wisp_ctx *ctx, wisp__ready_fn ready, const void *arg) { wisp__crew_wait(ctx, ready, arg, false); }
 
 void wisp__team_tell(wisp_ctx *ctx)
 {
