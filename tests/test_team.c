@@ -118,8 +118,8 @@ static void wait_part(void *arg, int part, int parts)
     wisp__team_tell(r->ctx);
 }
 
-/* Each part by its own thread, so that they may wait for each other. A thread that sleeps in its part is taken to be held
-   up: pinned, it is lent the core of the one that waits, and is at home again afterwards. */
+/* Each part by its own thread, so that they may wait for each other. A thread that sleeps in its part is taken to be
+   held up: pinned, it is lent the core of the one that waits, and is at home again afterwards. */
 static void waiting(void **state)
 {
     int cpu[THREADS];
