@@ -1,8 +1,7 @@
-# Required: OpenMP, BLAS (of wisp-blas alone), zlib, jansson, Random123; LAPACK with LAPACKE for the tests. Optional:
+# Required: BLAS (of wisp-blas alone), zlib, jansson, Random123; LAPACK with LAPACKE for the tests. Optional:
 # HDF5, hwloc. Each that is missing is said in one line.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
-find_package(OpenMP REQUIRED COMPONENTS C)
 find_package(ZLIB REQUIRED)
 find_package(BLAS REQUIRED)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
@@ -12,7 +11,7 @@ if(NOT RANDOM123_INCLUDE)
 endif()
 
 add_library(wisp_deps INTERFACE)
-target_link_libraries(wisp_deps INTERFACE OpenMP::OpenMP_C Threads::Threads ZLIB::ZLIB m)
+target_link_libraries(wisp_deps INTERFACE Threads::Threads ZLIB::ZLIB m)
 target_include_directories(wisp_deps SYSTEM INTERFACE ${RANDOM123_INCLUDE})
 
 function(wisp_optional name module package what)

@@ -118,6 +118,8 @@ CALL(wisp_ctx_message)
     return *wisp_ctx_message(P(0, f->ctx)) ? WISP_OK : WISP_ERR_ARG;
 }
 QUERY(wisp_ctx_threads, P(0, f->ctx))
+static void do_nothing(void *arg, int64_t i, int part) { (void)arg, (void)i, (void)part; }
+PLAIN(wisp_ctx_each, P(0, f->ctx), 2, P(1, do_nothing), P(2, val))
 QUERY(wisp_ctx_isa, P(0, f->ctx))
 QUERY(wisp_ctx_processes, P(0, f->ctx))
 PROCEDURE(wisp_ctx_set_cache, P(0, f->ctx), 0)
@@ -344,6 +346,7 @@ static const struct {
     ROW(wisp_ctx_free, 1, 0, ALL),
     ROW(wisp_ctx_message, 1, 0, ALL),
     ROW(wisp_ctx_threads, 1, 0, ALL),
+    ROW(wisp_ctx_each, 3, 4, 1),
     ROW(wisp_ctx_isa, 1, 0, ALL),
     ROW(wisp_ctx_processes, 1, 0, ALL),
     ROW(wisp_ctx_set_cache, 1, 0, ALL),

@@ -44,6 +44,8 @@ int main(int argc, char **argv)
     if (strcmp(argv[3], "wisp") != 0) opts.format = WISP_FORMAT_SELL;
     if (strcmp(argv[3], "wisp-natural") == 0) opts.order = WISP_ROWS_NATURAL;
     product p = {0};
+#pragma omp parallel
+    peer_threads(); /* those of the load test start before this thread is bound to a core */
     check(NULL, wisp_ctx_create(&p.ctx, NULL));
     check(p.ctx, wisp_mat_open(&p.A, p.ctx, argv[1], &opts));
     wisp_mat_info info;

@@ -87,8 +87,9 @@ typedef struct {
 typedef int (*wisp_progress_fn)(void *arg, const wisp_progress *progress);
 
 typedef struct {
-    int threads;          /* up to 4096; 0: OMP_NUM_THREADS, else SLURM_CPUS_PER_TASK, else the cores we may use */
-    int no_pin;           /* 1: leave thread placement alone (also when OMP_PROC_BIND is set) */
+    int threads; /* up to 4096; 0: OMP_NUM_THREADS, else SLURM_CPUS_PER_TASK, else the cores we may use */
+    int no_pin;  /* 1: leave thread placement alone (also with OMP_PROC_BIND=false). Else the calling thread, too, */
+                 /* stays on a core of its own, and so do threads that it starts later */
     const char *device;   /* NULL or "cpu" */
     const char *isa;      /* NULL: $WISP_ISA, else the best of this CPU; "generic", "avx2", "avx512", "neon" */
     wisp_log_fn log;      /* NULL: silent */
@@ -107,6 +108,10 @@ WISP_API void wisp_ctx_free(wisp_ctx *ctx);
 /* One line on the last failure in this context: what, where, what to do; "" if there was none. */
 WISP_API const char *wisp_ctx_message(const wisp_ctx *ctx);
 WISP_API int wisp_ctx_threads(const wisp_ctx *ctx);
+/* Calls fn(arg, i, part) for each i from 0 to n - 1, from all threads at once, in any order. `part` is below the number
+   of threads, and no two calls at a time have the same: for memory that each needs of its own. */
+typedef void (*wisp_each_fn)(void *arg, int64_t i, int part);
+WISP_API wisp_status wisp_ctx_each(wisp_ctx *ctx, int64_t n, wisp_each_fn fn, void *arg);
 WISP_API const char *wisp_ctx_isa(const wisp_ctx *ctx);
 /* Bytes of the last cache that all threads together really keep, as wisp_machine_measure found in an earlier run (what
    it finds now it sets by itself). 0: not known, 0.6 of the cache is assumed. */

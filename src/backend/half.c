@@ -1,7 +1,7 @@
-/* Half of a Hermitian matrix on the CPU's team. Threads take ranges of blocks, in order. A strip that other blocks have
-   sums for is finished when those blocks are through: at once if they are by then, else at the end of the thread's own
-   blocks, which never waits on a thread that waits. Either way the sums are added in one order, so that the result does
-   not depend on the number of threads. */
+/* Half of a Hermitian matrix on the CPU's team. Threads take blocks of their shares, in order. A strip that other
+   blocks have sums for is finished when those blocks are through: at once if they are by then, else when all blocks are
+   begun, so that nobody waits for a thread that waits. Either way the sums are added in one order, so that the result
+   does not depend on the number of threads. */
 #include "backend.h"
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,8 @@ typedef struct {
     wisp__half_params whole, first; /* all terms; those of a strip that is not finished by its own block */
     double *partial;                /* of each block: strips that it finishes as it goes, and the others */
     size_t dot_size, row_bytes;
-    block_state *state;  /* [blocks] */
+    block_state *state;        /* [blocks] */
+    wisp__shares shares, rest; /* blocks to do; those to finish */
     atomic_bool stopped; /* some block will never be done: nobody shall wait for it, even if the call is resumed */
 } half_run;
 
@@ -55,7 +56,7 @@ static bool ready(const half_run *r, int64_t block)
 {
     const wisp__half *h = r->half;
     for (int64_t k = h->source_at[block]; k < h->source_at[block + 1]; k++)
-        if (!atomic_load_explicit(&r->state[h->source[k]].done, memory_order_acquire)) return false;
+        if (!atomic_load(&r->state[h->source[k]].done)) return false;
     return true;
 }
 
@@ -86,38 +87,64 @@ static void do_block(const half_run *r, int64_t block)
             left = s;
     }
     r->state[block].left = left;
-    atomic_store_explicit(&r->state[block].done, true, memory_order_release);
+    atomic_store(&r->state[block].done, true);
+    wisp__team_tell(r->ctx);
 }
 
-/* Waits for the blocks that spill into this one; false if the call was cancelled. */
-static bool wait_for(half_run *r, int64_t block)
+static bool stop(half_run *r)
 {
-    enum { SPINS = 4096 };
-    for (int n = 0; !ready(r, block); n++) {
-        if (wisp__cancelled(r->ctx)) atomic_store(&r->stopped, true);
-        if (atomic_load(&r->stopped)) return false;
-        if (n >= SPINS) sched_yield(); /* more threads than cores */
+    if (!atomic_load(&r->stopped) && wisp__cancelled(r->ctx)) {
+        atomic_store(&r->stopped, true);
+        wisp__team_tell(r->ctx);
     }
+    return atomic_load(&r->stopped);
+}
+
+typedef struct {
+    half_run *run;
+    int64_t block;
+} awaited;
+
+static bool ready_or_stopped(const void *arg)
+{
+    const awaited *a = arg;
+    return (atomic_load(&a->run->state[a->block].done) && ready(a->run, a->block)) || stop(a->run);
+}
+
+/* What is left of a block when it and those that spill into it are through; false if the call was cancelled. */
+static bool finish_block(half_run *r, int64_t block)
+{
+    const wisp__half *h = r->half;
+    const int64_t strips = (h->first[block + 1] + K_STRIP - 1) / K_STRIP;
+    const awaited a = {r, block};
+    if (!ready_or_stopped(&a)) wisp__team_wait(r->ctx, ready_or_stopped, &a);
+    if (stop(r)) return false;
+    for (int64_t s = r->state[block].left; s < strips; s++)
+        if (is_late(h, s)) do_strip(r, &r->whole, true, s, 0, dots_of(r, block, 1));
     return true;
 }
 
 static void half_thread(void *arg, int thread, int threads)
 {
     half_run *r = arg;
-    const wisp__half *h = r->half;
-    const int64_t begin = first_block(h, thread, threads), end = first_block(h, thread + 1, threads);
-    for (int64_t b = begin; b < end; b++) {
-        if (wisp__cancelled(r->ctx)) {
-            atomic_store(&r->stopped, true);
-            return;
-        }
+    (void)threads;
+    for (int64_t b; (b = wisp__share_next(&r->shares, thread)) >= 0;) {
+        if (stop(r)) return;
         do_block(r, b);
     }
-    for (int64_t b = begin; b < end; b++) {
-        const int64_t strips = (h->first[b + 1] + K_STRIP - 1) / K_STRIP;
-        if (r->state[b].left < strips && !wait_for(r, b)) return;
-        for (int64_t s = r->state[b].left; s < strips; s++)
-            if (is_late(h, s)) do_strip(r, &r->whole, true, s, 0, dots_of(r, b, 1));
+    /* Now all blocks are begun. */
+    for (int64_t b; (b = wisp__share_next(&r->rest, thread)) >= 0;)
+        if (!finish_block(r, b)) return;
+}
+
+static void set_shares(half_run *r, int threads)
+{
+    const int n = WISP__MIN(threads, WISP__MOST_SHARES);
+    r->shares.count = r->rest.count = n;
+    for (int i = 0; i < n; i++) {
+        const int64_t begin = first_block(r->half, i, n), end = first_block(r->half, i + 1, n);
+        wisp__share_set(&r->shares, i, begin, end);
+        wisp__share_set(&r->rest, i, begin, end);
     }
 }
 
@@ -148,6 +175,7 @@ wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, wisp__combo combo, const wisp__
     run.first.p.terms &= ~(unsigned)(K_CHAIN | K_DELTA | K_DOTS);
     wisp_status status = wisp_alloc(ctx, &run.state, (size_t)half->blocks, sizeof *run.state);
     if (status != WISP_OK) return status;
+    set_shares(&run, ctx->threads);
     status = wisp__whole(ctx, "multiplying", wisp__run_some(ctx, half->blocks <= 1, half_thread, &run));
     wisp_free(ctx, run.state);
     return status;

@@ -52,7 +52,7 @@ static double run_once(wisp_ctx *ctx, stream_run *r, bool all)
     const int threads = all ? ctx->threads : 1;
     atomic_store(&r->ready, 0);
     if (all)
-        wisp__team_run(ctx, stream_thread, r);
+        wisp__team_run_each(ctx, stream_thread, r);
     else
         stream_thread(r, 0, 1);
     double start = r->start[0], end = r->end[0];
@@ -277,7 +277,7 @@ static wisp_status measure_exchange(wisp_ctx *ctx, wisp_machine *m)
     set_arrays(&r, BYTES, 1);
     for (int i = 0; i < TURNS; i++) {
         exchange_run e = {.r = &r, .write = ctx->isa->stream[1]->stream[K_UPDATE], .rounds = 20};
-        wisp__team_run(ctx, exchange_thread, &e);
+        wisp__team_run_each(ctx, exchange_thread, &e);
         double most = 1e-9;
         for (int t = 0; t < ctx->threads; t++) most = WISP__MAX(most, r.end[t]);
         found[i] = 1e-9 * (double)r.bytes * e.rounds * ctx->threads / most;

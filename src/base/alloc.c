@@ -93,9 +93,7 @@ wisp_status wisp_alloc(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, si
         memset(p, 0, bytes);
         return WISP_OK;
     }
-    /* First touch by the threads that will compute on the same part (static partition, as in topo/team). */
-#pragma omp parallel for num_threads(ctx->threads) schedule(static)
-    for (size_t i = 0; i < bytes; i += 65536) memset(p + i, 0, WISP__MIN((size_t)65536, bytes - i));
+    ctx->zero(ctx, p, bytes);
     return WISP_OK;
 }
 

@@ -15,6 +15,7 @@
 struct wisp__backend;
 struct wisp__isa;
 struct wisp__comm;
+struct wisp__team;
 
 /* What all threads of a context do together at most, as measured, else assumed. */
 typedef struct {
@@ -29,6 +30,8 @@ struct wisp_ctx {
     int threads;
     cpu_set_t allowed_cpus; /* before we pinned the team */
     bool pinned;
+    struct wisp__team *team;                                   /* NULL: there is only the calling thread */
+    void (*zero)(struct wisp_ctx *ctx, char *p, size_t bytes); /* by the team, which also places the pages */
     bool one_node;       /* the threads share one memory node, as far as is known */
     int64_t index_limit; /* local rows, and columns with halo, stay at or below this */
     const struct wisp__comm *comm;

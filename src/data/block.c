@@ -159,33 +159,65 @@ static char *element(const wisp_blk *x, int64_t row, int column)
 /* Position of a view's row to the user's row number. */
 static int64_t user_row(const wisp_blk *x, int64_t row) { return wisp__map_user(x->map, x->first_row + row); }
 
+/* Ranges of rows on all threads, unless there are few. */
+static void each_rows(const wisp_blk *x, wisp__each_fn fn, void *arg)
+{
+    wisp__team_each(x->ctx, x->nrows, WISP__SMALL / WISP__MIN(x->width, WISP__SMALL), fn, arg);
+}
+
+typedef struct {
+    wisp_blk *x;
+    wisp__value value;
+} value_run;
+
+static void fill_rows(void *arg, int64_t begin, int64_t end, int part)
+{
+    const value_run *r = arg;
+    const size_t size = wisp_type_size(r->x->type);
+    (void)part;
+    for (int64_t i = begin; i < end; i++)
+        for (int j = 0; j < r->x->width; j++) memcpy(element(r->x, i, j), &r->value, size);
+}
+
 wisp_status wisp_blk_fill(wisp_blk *x, wisp_scalar value)
 {
     WISP_NEED(NULL, x);
-    wisp__value v;
-    wisp__store(x->type, &v, value);
-    const size_t size = wisp_type_size(x->type);
-#pragma omp parallel for num_threads(x->ctx->threads) schedule(static) if (x->nrows * x->width > WISP__SMALL)
-    for (int64_t i = 0; i < x->nrows; i++)
-        for (int j = 0; j < x->width; j++) memcpy(element(x, i, j), &v, size);
+    value_run r = {.x = x};
+    wisp__store(x->type, &r.value, value);
+    each_rows(x, fill_rows, &r);
     return WISP_OK;
+}
+
+typedef struct {
+    wisp_blk *x;
+    wisp_fill_fn fn;
+    void *arg;
+    atomic_llong failed; /* the first row of the user's that did */
+} call_run;
+
+static void call_rows(void *arg, int64_t begin, int64_t end, int part)
+{
+    call_run *r = arg;
+    (void)part;
+    for (int64_t i = begin; i < end; i++) {
+        const long long row = user_row(r->x, i);
+        long long failed = atomic_load_explicit(&r->failed, memory_order_relaxed);
+        bool bad = false;
+        if (failed < row) continue;
+        for (int j = 0; j < r->x->width; j++) bad |= r->fn(r->arg, row, j, element(r->x, i, j)) != 0;
+        while (bad && row < failed && !atomic_compare_exchange_weak(&r->failed, &failed, row)) {}
+    }
 }
 
 wisp_status wisp_blk_fill_fn(wisp_blk *x, wisp_fill_fn fn, void *arg)
 {
     WISP_NEED(NULL, x);
     WISP_NEED(x->ctx, fn);
-    int64_t failed = INT64_MAX;
-#pragma omp parallel for num_threads(x->ctx->threads) schedule(static) if (x->nrows * x->width > WISP__SMALL) \
-    reduction(min                                                                                             \
-              : failed)
-    for (int64_t i = 0; i < x->nrows; i++) {
-        if (failed < INT64_MAX) continue;
-        for (int j = 0; j < x->width; j++)
-            if (fn(arg, user_row(x, i), j, element(x, i, j))) failed = WISP__MIN(failed, user_row(x, i));
-    }
+    call_run r = {.x = x, .fn = fn, .arg = arg, .failed = INT64_MAX};
+    each_rows(x, call_rows, &r);
+    const long long failed = atomic_load(&r.failed);
     if (failed < INT64_MAX)
-        return wisp_ctx_fail(x->ctx, WISP_ERR_CALLBACK, "the fill callback failed at row %lld", (long long)failed);
+        return wisp_ctx_fail(x->ctx, WISP_ERR_CALLBACK, "the fill callback failed at row %lld", failed);
     return WISP_OK;
 }
 
@@ -256,17 +288,36 @@ static size_t user_at(const wisp_blk *x, wisp_order order, int64_t row, int colu
     return (size_t)(order == WISP_ROW_MAJOR ? r * ld + column : column * ld + r) * wisp_type_size(x->type);
 }
 
+typedef struct {
+    const wisp_blk *x;
+    wisp_order order;
+    int64_t ld;
+    const char *from; /* one of the two is NULL */
+    char *to;
+} copy_run;
+
+static void copy_rows(void *arg, int64_t begin, int64_t end, int part)
+{
+    const copy_run *r = arg;
+    const size_t size = wisp_type_size(r->x->type);
+    (void)part;
+    for (int64_t i = begin; i < end; i++)
+        for (int j = 0; j < r->x->width; j++) {
+            const size_t at = user_at(r->x, r->order, i, j, r->ld);
+            if (r->from)
+                memcpy(element(r->x, i, j), r->from + at, size);
+            else
+                memcpy(r->to + at, element(r->x, i, j), size);
+        }
+}
+
 wisp_status wisp_blk_put(wisp_blk *x, wisp_order order, const void *data, int64_t ld)
 {
     WISP_NEED(NULL, x);
     WISP_NEED(x->ctx, data);
     wisp_status status = check_user_array(x, order, ld);
     if (status != WISP_OK) return status;
-    const size_t size = wisp_type_size(x->type);
-#pragma omp parallel for num_threads(x->ctx->threads) schedule(static) if (x->nrows * x->width > WISP__SMALL)
-    for (int64_t i = 0; i < x->nrows; i++)
-        for (int j = 0; j < x->width; j++)
-            memcpy(element(x, i, j), (const char *)data + user_at(x, order, i, j, ld), size);
+    each_rows(x, copy_rows, &(copy_run){x, order, ld, data, NULL});
     return WISP_OK;
 }
 
@@ -276,9 +327,6 @@ wisp_status wisp_blk_get(const wisp_blk *x, wisp_order order, void *data, int64_
     WISP_NEED(x->ctx, data);
     wisp_status status = check_user_array(x, order, ld);
     if (status != WISP_OK) return status;
-    const size_t size = wisp_type_size(x->type);
-#pragma omp parallel for num_threads(x->ctx->threads) schedule(static) if (x->nrows * x->width > WISP__SMALL)
-    for (int64_t i = 0; i < x->nrows; i++)
-        for (int j = 0; j < x->width; j++) memcpy((char *)data + user_at(x, order, i, j, ld), element(x, i, j), size);
+    each_rows(x, copy_rows, &(copy_run){x, order, ld, NULL, data});
     return WISP_OK;
 }

@@ -18,26 +18,40 @@ static bool follow(const wisp_mat *A, int64_t row, int rows)
     return true;
 }
 
-wisp_status wisp__find_follow(wisp_mat *A)
+typedef struct {
+    const wisp_mat *A;
+    atomic_bool found;
+} follow_run;
+
+static void find_some(void *arg, int64_t begin, int64_t end, int part)
 {
     enum { HALF = K_FOLLOW_ROWS / 2 };
+    follow_run *r = arg;
+    const wisp_mat *A = r->A;
+    bool found = false;
+    (void)part;
+    for (int64_t u = begin; u < end; u++) {
+        const int64_t row = u * K_FOLLOW_ROWS;
+        const bool first = follow(A, row, HALF), second = follow(A, row + HALF, HALF);
+        const bool all = first && second && follow(A, row, K_FOLLOW_ROWS);
+        A->local.follow[u] = (uint8_t)(first * K_FOLLOW_FIRST | second * K_FOLLOW_SECOND | all * K_FOLLOW_ALL);
+        found |= first || second;
+    }
+    if (found) atomic_store(&r->found, true);
+}
+
+wisp_status wisp__find_follow(wisp_mat *A)
+{
     wisp_ctx *ctx = A->ctx;
     wisp__sell *s = &A->local;
     wisp_status status;
-    int64_t found = 0;
+    follow_run run = {.A = A};
     if (!s->col || s->list || s->pattern || 1 << A->log_c < K_CHUNKED_C || wisp_type_is_complex(A->type))
         return WISP_OK;
     const int64_t units = wisp__follow_bytes(A->rows);
     WISP_TRY(wisp__alloc_raw(ctx, &s->follow, (size_t)WISP__MAX(units, 1), sizeof *s->follow));
-#pragma omp parallel for num_threads(ctx->threads) schedule(static) reduction(+ : found)
-    for (int64_t u = 0; u < units; u++) {
-        const int64_t row = u * K_FOLLOW_ROWS;
-        const bool first = follow(A, row, HALF), second = follow(A, row + HALF, HALF);
-        const bool all = first && second && follow(A, row, K_FOLLOW_ROWS);
-        s->follow[u] = (uint8_t)(first * K_FOLLOW_FIRST | second * K_FOLLOW_SECOND | all * K_FOLLOW_ALL);
-        found += first || second;
-    }
-    if (found == 0) {
+    wisp__team_each(ctx, units, WISP__SMALL / K_FOLLOW_ROWS, find_some, &run);
+    if (!atomic_load(&run.found)) {
         wisp_free(ctx, s->follow);
         s->follow = NULL;
     }

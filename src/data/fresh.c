@@ -21,9 +21,12 @@ enum {
 typedef struct {
     const wisp_mat *A;
     int64_t row_bytes, entry_bytes;
-    uint32_t near;   /* units: block rows fetched less than this ago are in the second-level cache */
-    uint32_t *votes; /* [patterns][MASK] rows in which an entry was fresh */
-    uint32_t *heard; /* [patterns] rows */
+    uint32_t near;           /* units: block rows fetched less than this ago are in the second-level cache */
+    _Atomic uint32_t *votes; /* [patterns][MASK] rows in which an entry was fresh */
+    _Atomic uint32_t *heard; /* [patterns] rows */
+    bool sample;             /* some ranges of blocks are enough */
+    int threads;
+    atomic_int failed;
 } fresh_run;
 
 /* Follows the rows of blocks [begin, end), in the order in which they are taken, from an empty cache. */
@@ -52,13 +55,10 @@ static void follow(const fresh_run *r, int64_t begin, int64_t end, uint32_t *whe
                 s->fresh[row] = fresh;
                 continue;
             }
-            uint32_t *votes = r->votes + (int64_t)s->pattern[row] * MASK;
-#pragma omp atomic
-            r->heard[s->pattern[row]]++;
-            for (; fresh; fresh &= fresh - 1) {
-#pragma omp atomic
-                votes[__builtin_ctz(fresh)]++;
-            }
+            _Atomic uint32_t *votes = r->votes + (int64_t)s->pattern[row] * MASK;
+            atomic_fetch_add_explicit(&r->heard[s->pattern[row]], 1, memory_order_relaxed);
+            for (; fresh; fresh &= fresh - 1)
+                atomic_fetch_add_explicit(&votes[__builtin_ctz(fresh)], 1, memory_order_relaxed);
         }
     }
 }
@@ -76,30 +76,42 @@ static void count_votes(const fresh_run *r)
     }
 }
 
-/* Some ranges of blocks are enough to know the patterns; the bits of single rows need all. */
-static wisp_status follow_all(const fresh_run *r)
+enum { WINDOWS = 8 };
+
+/* A range of blocks, from memory of its own. */
+static void follow_range(fresh_run *r, int i, int ranges)
 {
-    enum { WINDOWS = 8 };
     const wisp_mat *A = r->A;
     const int64_t blocks = A->grid.blocks, per = A->grid.chunks_per_block << A->log_c;
-    const int threads = WISP__MIN(A->ctx->threads, SEARCHES);
-    const bool sample = A->local.pattern && A->rows > 2 * SAMPLE;
-    const int64_t parts = sample ? WINDOWS : threads;
-    atomic_int failed = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-    for (int64_t i = 0; i < parts; i++) {
-        uint32_t *when;
-        const int64_t begin = wisp__split(blocks, (int)parts, (int)i);
-        int64_t end = wisp__split(blocks, (int)parts, (int)i + 1);
-        if (sample) end = WISP__MIN(end, begin + SAMPLE / WINDOWS / per + 1);
-        if (wisp_alloc(A->ctx, &when, (size_t)A->cols, sizeof *when) != WISP_OK) {
-            atomic_store(&failed, 1);
-            continue;
-        }
-        follow(r, begin, end, when);
-        wisp_free(A->ctx, when);
+    const int64_t begin = wisp__split(blocks, ranges, i);
+    int64_t end = wisp__split(blocks, ranges, i + 1);
+    uint32_t *when;
+    if (r->sample) end = WISP__MIN(end, begin + SAMPLE / WINDOWS / per + 1);
+    if (wisp_alloc(A->ctx, &when, (size_t)A->cols, sizeof *when) != WISP_OK) {
+        atomic_store(&r->failed, 1);
+        return;
     }
-    return atomic_load(&failed) ? WISP_ERR_NOMEM : WISP_OK;
+    follow(r, begin, end, when);
+    wisp_free(A->ctx, when);
+}
+
+static void follow_some(void *arg, int64_t begin, int64_t end, int part)
+{
+    fresh_run *r = arg;
+    const int ranges = r->sample ? WINDOWS : r->threads;
+    (void)part;
+    for (int64_t t = begin; t < end; t++)
+        for (int i = (int)t; i < ranges; i += r->threads) follow_range(r, i, ranges);
+}
+
+/* Some ranges of blocks are enough to know the patterns; the bits of single rows need all. */
+static wisp_status follow_all(fresh_run *r)
+{
+    const wisp_mat *A = r->A;
+    r->threads = WISP__MIN(A->ctx->threads, SEARCHES);
+    r->sample = A->local.pattern && A->rows > 2 * SAMPLE;
+    wisp__team_each(A->ctx, r->threads, 1, follow_some, r);
+    return atomic_load(&r->failed) ? WISP_ERR_NOMEM : WISP_OK;
 }
 
 int64_t wisp__near_bytes(void)

@@ -2,7 +2,6 @@
    take side by side, then what each block has for rows of others is numbered. All of it is fixed by the matrix alone.
  */
 #include "data.h"
-#include <omp.h>
 #include <string.h>
 
 enum { MOST_BLOCKS = 1024, FEW_BLOCKS = 8, SPILL_PART = 8 };
@@ -131,16 +130,26 @@ static void clear(row_set *set, int64_t word_begin, int64_t word_end)
     if (word_end > word_begin) memset(set->word + word_begin, 0, (size_t)(word_end - word_begin) * sizeof *set->word);
 }
 
+/* What threads do with blocks, one by one. */
+typedef struct {
+    wisp__half *h;
+    row_set *sets; /* [threads] */
+    int32_t *target;
+} half_run;
+
+static void count_spill_of(void *arg, int64_t b, int64_t next, int part)
+{
+    const half_run *r = arg;
+    row_set *set = &r->sets[part];
+    int64_t begin, end;
+    r->h->spill[next] = find_spill(r->h, b, set, &begin, &end);
+    clear(set, begin, end);
+}
+
 /* Rows of spill of each block, as running numbers. */
 static void count_spill(wisp_ctx *ctx, wisp__half *h, row_set *sets)
 {
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
-    for (int64_t b = 0; b < h->blocks; b++) {
-        row_set *set = &sets[omp_get_thread_num()];
-        int64_t begin, end;
-        h->spill[b + 1] = find_spill(h, b, set, &begin, &end);
-        clear(set, begin, end);
-    }
+    wisp__team_each(ctx, h->blocks, 1, count_spill_of, &(half_run){h, sets, NULL});
     h->spill[0] = 0;
     for (int64_t b = 0; b < h->blocks; b++) h->spill[b + 1] += h->spill[b];
     h->slots = h->spill[h->blocks];
@@ -167,51 +176,59 @@ static void choose_blocks(wisp_ctx *ctx, wisp__half *h, row_set *sets)
 
 /* ---- inside and outside ---------------------------------------------------------------------- */
 
+static void find_inside_of(void *arg, int64_t b, int64_t next, int part)
+{
+    const wisp__half *h = ((const half_run *)arg)->h;
+    int64_t reach = 0;
+    (void)part;
+    for (int64_t begin = h->first[b]; begin < h->first[next]; begin += K_STRIP) {
+        const int64_t end = WISP__MIN(begin + K_STRIP, h->rows);
+        int64_t outside = 0;
+        reach = WISP__MAX(reach, end);
+        for (int64_t i = begin; i < end; i++) {
+            int64_t e = h->row[i + 1];
+            while (e > h->row[i] && h->col[e - 1] >= h->first[next]) e--;
+            h->inside[i] = (int32_t)(e - h->row[i]);
+            outside += h->row[i + 1] - e;
+            if (e > h->row[i]) reach = WISP__MAX(reach, h->col[e - 1] + 1);
+        }
+        h->reach[begin / K_STRIP] = (int32_t)reach;
+        h->outside[begin / K_STRIP + 1] = outside;
+    }
+}
+
 /* Of each row, what stays in its block; of each strip, how far down its block has come. */
 static void find_inside(wisp_ctx *ctx, wisp__half *h)
 {
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
-    for (int64_t b = 0; b < h->blocks; b++) {
-        int64_t reach = 0;
-        for (int64_t begin = h->first[b]; begin < h->first[b + 1]; begin += K_STRIP) {
-            const int64_t end = WISP__MIN(begin + K_STRIP, h->rows);
-            int64_t outside = 0;
-            reach = WISP__MAX(reach, end);
-            for (int64_t i = begin; i < end; i++) {
-                int64_t e = h->row[i + 1];
-                while (e > h->row[i] && h->col[e - 1] >= h->first[b + 1]) e--;
-                h->inside[i] = (int32_t)(e - h->row[i]);
-                outside += h->row[i + 1] - e;
-                if (e > h->row[i]) reach = WISP__MAX(reach, h->col[e - 1] + 1);
-            }
-            h->reach[begin / K_STRIP] = (int32_t)reach;
-            h->outside[begin / K_STRIP + 1] = outside;
-        }
-    }
+    wisp__team_each(ctx, h->blocks, 1, find_inside_of, &(half_run){h, NULL, NULL});
     h->outside[0] = 0;
     for (int64_t s = 0; s < strips_of(h); s++) h->outside[s + 1] += h->outside[s];
+}
+
+static void number_slots_of(void *arg, int64_t b, int64_t next, int part)
+{
+    const half_run *r = arg;
+    const wisp__half *h = r->h;
+    row_set *set = &r->sets[part];
+    int64_t begin, end, slot = h->spill[b], at = h->outside[h->first[b] / K_STRIP];
+    if (h->first[b] == h->first[next]) return;
+    find_spill(h, b, set, &begin, &end);
+    for (int64_t i = h->first[b]; i < h->first[next]; i++)
+        for (int64_t e = h->row[i] + h->inside[i]; e < h->row[i + 1]; e++) {
+            const int64_t j = h->col[e], w = j / 64;
+            const uint64_t below = set->word[w] & (((uint64_t)1 << (j % 64)) - 1);
+            h->slot[at++] = (int32_t)(h->spill[b] + set->rank[w] + __builtin_popcountll(below));
+        }
+    for (int64_t w = begin; w < end; w++)
+        for (uint64_t bits = set->word[w]; bits; bits &= bits - 1)
+            r->target[slot++] = (int32_t)(w * 64 + __builtin_ctzll(bits));
+    clear(set, begin, end);
 }
 
 /* Numbers the entries outside; target[slot] is the row that it is for. */
 static void number_slots(wisp_ctx *ctx, wisp__half *h, row_set *sets, int32_t *target)
 {
-#pragma omp parallel for num_threads(ctx->threads) schedule(dynamic)
-    for (int64_t b = 0; b < h->blocks; b++) {
-        row_set *set = &sets[omp_get_thread_num()];
-        int64_t begin, end, slot = h->spill[b], at = h->outside[h->first[b] / K_STRIP];
-        if (h->first[b] == h->first[b + 1]) continue;
-        find_spill(h, b, set, &begin, &end);
-        for (int64_t i = h->first[b]; i < h->first[b + 1]; i++)
-            for (int64_t e = h->row[i] + h->inside[i]; e < h->row[i + 1]; e++) {
-                const int64_t j = h->col[e], w = j / 64;
-                const uint64_t below = set->word[w] & (((uint64_t)1 << (j % 64)) - 1);
-                h->slot[at++] = (int32_t)(h->spill[b] + set->rank[w] + __builtin_popcountll(below));
-            }
-        for (int64_t w = begin; w < end; w++)
-            for (uint64_t bits = set->word[w]; bits; bits &= bits - 1)
-                target[slot++] = (int32_t)(w * 64 + __builtin_ctzll(bits));
-        clear(set, begin, end);
-    }
+    wisp__team_each(ctx, h->blocks, 1, number_slots_of, &(half_run){h, sets, target});
 }
 
 /* Sorts the slots by the strip that they are for, and by number. */

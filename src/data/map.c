@@ -51,16 +51,47 @@ static int by_falling_length(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
+static void number_rows(void *arg, int64_t begin, int64_t end, int part)
+{
+    const wisp_map *map = arg;
+    (void)part;
+    for (int64_t i = begin; i < end; i++) map->position[i] = map->user[i] = (int32_t)i;
+}
+
 static wisp_status map_arrays(wisp_map *map)
 {
     wisp_status status = WISP_OK;
     if (map->user) return status;
     WISP_TRY(wisp__alloc_raw(map->ctx, &map->position, (size_t)map->local, sizeof *map->position));
     WISP_TRY(wisp__alloc_raw(map->ctx, &map->user, (size_t)map->local, sizeof *map->user));
-#pragma omp parallel for num_threads(map->ctx->threads) schedule(static)
-    for (int64_t i = 0; i < map->local; i++) map->position[i] = map->user[i] = (int32_t)i;
+    wisp__team_each(map->ctx, map->local, WISP__SMALL, number_rows, map);
 out:
     return status;
+}
+
+typedef struct {
+    wisp_map *map;
+    const int32_t *row_len;
+    int64_t sigma;
+    len_row *order;
+} sort_run;
+
+static void sort_windows(void *arg, int64_t first, int64_t last, int part)
+{
+    const sort_run *r = arg;
+    wisp_map *map = r->map;
+    len_row *order = r->order;
+    (void)part;
+    for (int64_t w = first; w < last; w++) {
+        const int64_t begin = w * r->sigma, end = WISP__MIN(map->local, begin + r->sigma);
+        for (int64_t i = begin; i < end; i++) order[i] = (len_row){r->row_len[map->user[i]], (int32_t)i};
+        qsort(order + begin, (size_t)(end - begin), sizeof *order, by_falling_length);
+        for (int64_t i = begin; i < end; i++) order[i].row = map->user[order[i].row];
+        for (int64_t i = begin; i < end; i++) {
+            map->user[i] = order[i].row;
+            map->position[order[i].row] = (int32_t)i;
+        }
+    }
 }
 
 wisp_status wisp__map_sort(wisp_map *map, const int32_t *row_len, int64_t sigma)
@@ -71,17 +102,8 @@ wisp_status wisp__map_sort(wisp_map *map, const int32_t *row_len, int64_t sigma)
     const int64_t rows = map->local, windows = (rows + sigma - 1) / sigma;
     WISP_TRY(map_arrays(map));
     WISP_TRY(wisp__alloc_raw(ctx, &order, (size_t)rows, sizeof *order));
-#pragma omp parallel for num_threads(ctx->threads) schedule(static)
-    for (int64_t w = 0; w < windows; w++) {
-        const int64_t begin = w * sigma, end = WISP__MIN(rows, begin + sigma);
-        for (int64_t i = begin; i < end; i++) order[i] = (len_row){row_len[map->user[i]], (int32_t)i};
-        qsort(order + begin, (size_t)(end - begin), sizeof *order, by_falling_length);
-        for (int64_t i = begin; i < end; i++) order[i].row = map->user[order[i].row];
-        for (int64_t i = begin; i < end; i++) {
-            map->user[i] = order[i].row;
-            map->position[order[i].row] = (int32_t)i;
-        }
-    }
+    wisp__team_each(ctx, windows, WISP__MAX(WISP__SMALL / sigma, 1), sort_windows,
+                    &(sort_run){map, row_len, sigma, order});
 out:
     wisp_free(ctx, order);
     return status;

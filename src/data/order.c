@@ -173,11 +173,25 @@ out:
     return status;
 }
 
+typedef struct {
+    search *s;
+    int first;
+    atomic_int taken;
+} judge_run;
+
+/* One of those who judge at once. */
+static void judge_some(void *arg, int64_t begin, int64_t end, int part)
+{
+    judge_run *r = arg;
+    (void)begin, (void)end, (void)part;
+    for (int64_t i; (i = wisp__take(&r->taken, r->first, r->s->n)) >= 0;)
+        r->s->list[i].status = judge(r->s, &r->s->list[i]);
+}
+
 /* Judges the candidates from number `first` on. */
 static wisp_status judge_all(search *s, int first)
 {
-#pragma omp parallel for schedule(dynamic) num_threads(WISP__MIN(s->ctx->threads, AT_ONCE))
-    for (int i = first; i < s->n; i++) s->list[i].status = judge(s, &s->list[i]);
+    wisp__team_each(s->ctx, WISP__MIN(s->ctx->threads, AT_ONCE), 1, judge_some, &(judge_run){s, first, 0});
     for (int i = first; i < s->n; i++) {
         const candidate *c = &s->list[i];
         if (c->status != WISP_OK) return c->status;

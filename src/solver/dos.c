@@ -177,6 +177,18 @@ static void evaluate(const density *d, int64_t first, double (*sum)[LANES])
     }
 }
 
+typedef struct {
+    const density *d;
+    int64_t first; /* group */
+    double (*sums)[LANES];
+} evaluation;
+
+static void evaluate_group(void *arg, int64_t i, int part)
+{
+    const evaluation *e = arg;
+    evaluate(e->d, (e->first + i) * LANES, e->sums + part * e->d->chosen.count);
+}
+
 static wisp_status evaluate_all(wisp_ctx *ctx, const density *d)
 {
     wisp_status status = WISP_OK;
@@ -190,9 +202,7 @@ static wisp_status evaluate_all(wisp_ctx *ctx, const density *d)
     for (int64_t begin = 0; begin < groups; begin += per_step) {
         int64_t end = groups - begin < per_step ? groups : begin + per_step;
         WISP_TRY(wisp_ctx_step(ctx, "evaluating", (double)begin / (double)groups, 0));
-#pragma omp parallel for num_threads(threads) schedule(static)
-        for (int t = 0; t < threads; t++)
-            for (int64_t i = begin + t; i < end; i += threads) evaluate(d, i * LANES, sums + t * vectors);
+        WISP_TRY(wisp_ctx_each(ctx, end - begin, evaluate_group, &(evaluation){d, begin, sums}));
     }
 out:
     wisp_free(ctx, sums);

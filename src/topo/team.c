@@ -1,12 +1,8 @@
-#include "team.h"
-#include "config.h"
-#include <dirent.h>
-#include <omp.h>
+#include "crew.h"
+#include "place.h"
 #include <stdlib.h>
-#include <unistd.h>
-#ifdef WISP_HAVE_HWLOC
-#include <hwloc.h>
-#endif
+#include <string.h>
+#include <strings.h>
 
 /* Whether no cancel came, and none was on, since `before`. */
 static bool undisturbed(wisp_ctx *ctx, unsigned before) { return !(before & 1) && atomic_load(&ctx->cancel) == before; }
@@ -18,108 +14,187 @@ bool wisp__alone_run(wisp_ctx *ctx, wisp__team_fn fn, void *arg)
     return undisturbed(ctx, before);
 }
 
-bool wisp__team_run(wisp_ctx *ctx, wisp__team_fn fn, void *arg)
+/* ---- a run ----------------------------------------------------------------------------------- */
+
+static bool take_part(wisp__member *m)
 {
-    if (ctx->threads == 1) return wisp__alone_run(ctx, fn, arg);
+    int open = PART_OPEN;
+    return atomic_load_explicit(&m->part, memory_order_relaxed) == PART_OPEN &&
+           atomic_compare_exchange_strong(&m->part, &open, PART_TAKEN);
+}
+
+static bool all_done(const void *arg)
+{
+    const wisp__team *team = arg;
+    for (int i = 1; i < team->threads; i++)
+        if (atomic_load(&team->member[i].part) != PART_NONE) return false;
+    return true;
+}
+
+/* The calling thread is the first member, whichever it is. */
+static void enter(wisp__team *team)
+{
+    wisp__member *m = team->member;
+    const pthread_t self = pthread_self();
+    if (!pthread_equal(m->thread, self)) {
+        m->thread = self;
+        pthread_getcpuclockid(self, &m->clock);
+    }
+    atomic_store_explicit(&m->part, PART_TAKEN, memory_order_relaxed);
+}
+
+static bool run(wisp_ctx *ctx, wisp__team_fn fn, void *arg, bool each)
+{
+    wisp__team *team = ctx->team;
+    if (!team || atomic_exchange(&team->busy, true)) return wisp__alone_run(ctx, fn, arg);
     const unsigned before = atomic_load(&ctx->cancel);
-#pragma omp parallel num_threads(ctx->threads)
-    fn(arg, omp_get_thread_num(), omp_get_num_threads());
+    enter(team);
+    team->fn = fn, team->arg = arg;
+    for (int i = 1; i < team->threads; i++) atomic_store(&team->member[i].part, PART_OPEN);
+    wisp__team_tell(ctx);
+    fn(arg, 0, team->threads);
+    for (int i = 1; i < team->threads && !each; i++)
+        if (take_part(&team->member[i])) {
+            fn(arg, i, team->threads);
+            atomic_store(&team->member[i].part, PART_NONE);
+        }
+    wisp__crew_wait(ctx, all_done, team, false);
+    atomic_store_explicit(&team->member->part, PART_NONE, memory_order_relaxed);
+    atomic_store(&team->busy, false);
+    if (atomic_load(&team->member->away)) wisp__team_tell(ctx);
     return undisturbed(ctx, before);
 }
 
-/* All that this process may use: what any of its threads may, for another context may have pinned this one. */
-static int allowed_cpus(cpu_set_t *set)
+bool wisp__team_run(wisp_ctx *ctx, wisp__team_fn fn, void *arg) { return run(ctx, fn, arg, false); }
+bool wisp__team_run_each(wisp_ctx *ctx, wisp__team_fn fn, void *arg) { return run(ctx, fn, arg, true); }
+
+/* ---- a thread -------------------------------------------------------------------------------- */
+
+static bool has_part(const void *arg)
 {
-    CPU_ZERO(set);
-    DIR *tasks = opendir("/proc/self/task");
-    for (struct dirent *e; tasks && (e = readdir(tasks));) {
-        cpu_set_t one;
-        int tid = atoi(e->d_name);
-        if (tid > 0 && sched_getaffinity(tid, sizeof one, &one) == 0) CPU_OR(set, set, &one);
-    }
-    if (tasks) closedir(tasks);
-    if (CPU_COUNT(set) == 0 && sched_getaffinity(0, sizeof *set, set)) CPU_SET(0, set);
-    return WISP__MAX(1, CPU_COUNT(set));
+    const wisp__member *m = arg;
+    const int part = atomic_load(&m->part);
+    return part == PART_OPEN || part == PART_END;
 }
 
-/* The allowed processing units in the order in which threads take them: one of each core first. */
-static int cpu_order(const cpu_set_t *allowed, int *cpu, int max, bool *one_node)
+/* Or the run is over. */
+static bool has_part_or_rest(const void *arg)
 {
-    int n = 0;
-    *one_node = false;
-#ifdef WISP_HAVE_HWLOC
-    hwloc_topology_t topology;
-    if (hwloc_topology_init(&topology) == 0) {
-        if (hwloc_topology_load(topology) == 0) {
-            *one_node = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE) == 1;
-            int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
-            for (unsigned level = 0; level < 8; level++)
-                for (int i = 0; i < cores; i++) {
-                    hwloc_obj_t core = hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, (unsigned)i);
-                    hwloc_obj_t pu = hwloc_get_obj_inside_cpuset_by_type(topology, core->cpuset, HWLOC_OBJ_PU, level);
-                    if (pu && pu->os_index < CPU_SETSIZE && CPU_ISSET(pu->os_index, allowed) && n < max)
-                        cpu[n++] = (int)pu->os_index;
-                }
+    const wisp__member *m = arg;
+    return has_part(m) || !atomic_load(&m->ctx->team->busy);
+}
+
+static void *work(void *arg)
+{
+    wisp__member *me = arg;
+    wisp_ctx *ctx = me->ctx;
+    wisp__team *team = ctx->team;
+    for (;;) {
+        while (!wisp__crew_spin(team->spin, has_part, me)) {
+            wisp__crew_wait(ctx, has_part_or_rest, me, true);
+            if (!has_part(me)) wisp__crew_sleep(team, me, has_part, me);
         }
-        hwloc_topology_destroy(topology);
+        if (atomic_load(&me->part) == PART_END) return NULL;
+        if (!take_part(me)) continue; /* another thread has it */
+        team->fn(team->arg, (int)(me - team->member), team->threads);
+        atomic_store(&me->part, PART_NONE);
+        wisp__team_tell(ctx);
+        wisp__crew_wait(ctx, has_part_or_rest, me, true);
     }
-    if (n > 0) return n;
-#endif
-    *one_node = !access("/sys/devices/system/node/node0", F_OK) && access("/sys/devices/system/node/node1", F_OK);
-    for (int i = 0; i < CPU_SETSIZE && n < max; i++)
-        if (CPU_ISSET((size_t)i, allowed)) cpu[n++] = i;
+}
+
+/* ---- its life -------------------------------------------------------------------------------- */
+
+/* How long threads stay awake: hardly, if they would wait for each other's cores or are asked not to. */
+static void set_patience(wisp__team *team, int cpus)
+{
+    enum { SPIN_NS = 200000, LOOKS = 5 };
+    const char *policy = getenv("OMP_WAIT_POLICY");
+    if (team->threads > cpus || (policy && !strcasecmp(policy, "passive"))) return;
+    team->spin = SPIN_NS;
+    team->looks = LOOKS;
+}
+
+/* Starts the members but the first, each at its home if it has one; returns how many threads there are. */
+static int start(wisp_ctx *ctx, const int *home)
+{
+    wisp__team *team = ctx->team;
+    int n = 0;
+    for (; n < team->threads; n++) {
+        wisp__member *m = &team->member[n];
+        cpu_set_t set = ctx->allowed_cpus;
+        m->ctx = ctx;
+        m->thread = pthread_self();
+        if (n > 0 && pthread_create(&m->thread, NULL, work, m)) break;
+        if (pthread_getcpuclockid(m->thread, &m->clock)) m->clock = CLOCK_MONOTONIC; /* seems to run all the time */
+        if (home) {
+            CPU_ZERO(&set);
+            CPU_SET((size_t)home[n], &set);
+            atomic_store(&m->cpu, home[n]);
+        }
+        if (home || n > 0) pthread_setaffinity_np(m->thread, sizeof set, &set);
+    }
     return n;
 }
 
-/* More than machines have, and as many as a process may well start. */
-enum { MOST_THREADS = 4096 };
+typedef struct {
+    char *p;
+    size_t bytes;
+} zero_run;
 
-/* The first number above 0: of the options, then of the environment. */
-static wisp_status threads_wanted(wisp_ctx *ctx, int cpus, int *threads)
+/* First touch by the threads that will compute on the same part. */
+static void zero_part(void *arg, int part, int parts)
 {
-    static const char *const variable[] = {"OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"};
-    long wanted = ctx->opts.threads;
-    const char *env, *from = "";
-    if (wanted < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%ld threads; 0 is for as many as there are cores", wanted);
-    for (size_t i = 0; i < sizeof variable / sizeof *variable && wanted <= 0; i++)
-        if ((env = getenv(variable[i]))) wanted = strtol(env, NULL, 10), from = variable[i];
-    if (wanted > MOST_THREADS)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s%s%ld threads are too many; take at most %d, or one for each core",
-                             from, *from ? ": " : "", wanted, MOST_THREADS);
-    *threads = wanted > 0 ? (int)wanted : cpus;
-    return WISP_OK;
+    enum { UNIT = 65536 };
+    const zero_run *r = arg;
+    const int64_t units = (int64_t)((r->bytes + UNIT - 1) / UNIT);
+    const size_t begin = (size_t)wisp__split(units, parts, part) * UNIT,
+                 end = WISP__MIN((size_t)wisp__split(units, parts, part + 1) * UNIT, r->bytes);
+    if (begin < end) memset(r->p + begin, 0, end - begin);
 }
+
+static void zero(wisp_ctx *ctx, char *p, size_t bytes) { wisp__team_run_each(ctx, zero_part, &(zero_run){p, bytes}); }
 
 wisp_status wisp__team_open(wisp_ctx *ctx)
 {
-    int cpus = allowed_cpus(&ctx->allowed_cpus), threads = 0;
-    const wisp_status status = threads_wanted(ctx, cpus, &threads);
+    ctx->zero = zero;
+    int cpus = wisp__allowed_cpus(&ctx->allowed_cpus), threads = 0;
+    const wisp_status status = wisp__threads_wanted(ctx, cpus, &threads);
     if (status != WISP_OK) return status;
     ctx->threads = threads;
     if (threads > cpus)
         wisp_ctx_log(ctx, WISP_LOG_WARN, "%d threads on %d cores: they will wait for each other; use at most %d",
                      threads, cpus, cpus);
-    int *cpu = malloc((size_t)cpus * sizeof *cpu);
-    if (!cpu) return WISP_OK; /* unpinned is slower, not wrong */
-    int n = cpu_order(&ctx->allowed_cpus, cpu, cpus, &ctx->one_node);
-    const bool pin = !(ctx->opts.no_pin || threads == 1 || threads > cpus || getenv("OMP_PROC_BIND"));
-    ctx->pinned = pin && n >= threads;
-    if (ctx->pinned) {
-#pragma omp parallel num_threads(threads)
-        {
-            cpu_set_t one;
-            CPU_ZERO(&one);
-            CPU_SET((size_t)cpu[omp_get_thread_num() % n], &one);
-            sched_setaffinity(0, sizeof one, &one);
+    int *cpu = malloc((size_t)cpus * sizeof *cpu); /* without it they are not pinned: slower, not wrong */
+    const int n = cpu ? wisp__cpu_order(&ctx->allowed_cpus, cpu, cpus, &ctx->one_node) : 0;
+    if (threads > 1) {
+        const size_t bytes = sizeof(wisp__team) + (size_t)threads * sizeof(wisp__member);
+        ctx->team = aligned_alloc(64, (bytes + 63) / 64 * 64);
+        if (!ctx->team) {
+            free(cpu);
+            return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "no memory for %d threads", threads);
         }
+        memset(ctx->team, 0, bytes);
+        ctx->pinned = !ctx->opts.no_pin && n >= threads && wisp__may_pin();
+        ctx->team->threads = threads;
+        set_patience(ctx->team, cpus);
+        ctx->threads = ctx->team->threads = start(ctx, ctx->pinned ? cpu : NULL);
     }
     free(cpu);
+    if (ctx->threads < threads)
+        wisp_ctx_log(ctx, WISP_LOG_WARN, "only %d of %d threads could be started: look at `ulimit -u` and `ulimit -v`",
+                     ctx->threads, threads);
     return WISP_OK;
 }
 
 void wisp__team_close(wisp_ctx *ctx)
 {
-    if (!ctx->pinned) return;
-#pragma omp parallel num_threads(ctx->threads)
-    sched_setaffinity(0, sizeof ctx->allowed_cpus, &ctx->allowed_cpus);
+    wisp__team *team = ctx->team;
+    if (!team) return;
+    for (int i = 1; i < ctx->threads; i++) atomic_store(&team->member[i].part, PART_END);
+    wisp__team_tell(ctx);
+    for (int i = 1; i < ctx->threads; i++) pthread_join(team->member[i].thread, NULL);
+    if (ctx->pinned) sched_setaffinity(0, sizeof ctx->allowed_cpus, &ctx->allowed_cpus);
+    free(team);
+    ctx->team = NULL;
 }

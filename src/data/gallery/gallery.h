@@ -74,7 +74,7 @@ typedef struct {
     int64_t sites, rows; /* before; left */
 } wisp__gal_kept;
 size_t wisp__gal_kept_bytes(int64_t sites);
-void wisp__gal_kept_draw(wisp__gal_kept *k, int64_t sites, double vacancies, uint64_t seed);
+void wisp__gal_kept_draw(wisp_ctx *ctx, wisp__gal_kept *k, int64_t sites, double vacancies, uint64_t seed);
 int64_t wisp__gal_kept_row(const wisp__gal_kept *k, int64_t site); /* -1: it was taken out */
 int64_t wisp__gal_kept_site(const wisp__gal_kept *k, int64_t row);
 

@@ -99,7 +99,7 @@ static wisp_status open_kept(wisp_src *src, wisp_ctx *ctx, wisp_src *shape, grap
         return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "graphene: no memory for the list of its sites (%zu bytes)", bytes);
     p->some = true;
     *all = *p;
-    wisp__gal_kept_draw(kept_of(all), shape->rows, vacancies, p->seed);
+    wisp__gal_kept_draw(ctx, kept_of(all), shape->rows, vacancies, p->seed);
     shape->rows = kept_of(all)->rows;
     const wisp_status status = shape->rows > 0
                                    ? wisp__gal_source(src, ctx, "graphene", shape, all, bytes)

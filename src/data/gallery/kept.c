@@ -1,4 +1,5 @@
 /* Sites of a lattice of which some are taken out at random: which are left, and their numbers. */
+#include "../../topo/team.h"
 #include "gallery.h"
 
 enum { WORDS = 8, SITES = 64 * WORDS }; /* of a group, whose first row is kept */
@@ -15,20 +16,26 @@ size_t wisp__gal_kept_bytes(int64_t sites)
     return sizeof(wisp__gal_kept) + (groups + 1) * sizeof(int64_t) + groups * WORDS * sizeof(uint64_t);
 }
 
-void wisp__gal_kept_draw(wisp__gal_kept *k, int64_t sites, double vacancies, uint64_t seed)
+typedef struct {
+    wisp__gal_kept *k;
+    double vacancies;
+    uint64_t seed;
+} draw_run;
+
+static void draw(void *arg, int64_t begin, int64_t end, int part)
 {
-    k->sites = sites;
-    const int64_t groups = groups_of(sites);
-    int64_t *first = firsts(k);
-    uint64_t *bit = bits(k);
-#pragma omp parallel for schedule(static)
-    for (int64_t g = 0; g < groups; g++) {
+    const draw_run *r = arg;
+    const int64_t sites = r->k->sites;
+    int64_t *first = firsts(r->k);
+    uint64_t *bit = bits(r->k);
+    (void)part;
+    for (int64_t g = begin; g < end; g++) {
         int64_t count = 0;
         for (int w = 0; w < WORDS; w++) {
             uint64_t word = 0;
             for (int b = 0; b < 64; b++) {
                 const int64_t site = g * SITES + w * 64 + b;
-                if (site < sites && wisp__uniform(seed, site, WISP__GAL_STREAM_VACANCIES) >= vacancies)
+                if (site < sites && wisp__uniform(r->seed, site, WISP__GAL_STREAM_VACANCIES) >= r->vacancies)
                     word |= UINT64_C(1) << b;
             }
             bit[g * WORDS + w] = word;
@@ -36,6 +43,14 @@ void wisp__gal_kept_draw(wisp__gal_kept *k, int64_t sites, double vacancies, uin
         }
         first[g + 1] = count;
     }
+}
+
+void wisp__gal_kept_draw(wisp_ctx *ctx, wisp__gal_kept *k, int64_t sites, double vacancies, uint64_t seed)
+{
+    const int64_t groups = groups_of(sites);
+    int64_t *first = firsts(k);
+    k->sites = sites;
+    wisp__team_each(ctx, groups, 64, draw, &(draw_run){k, vacancies, seed});
     first[0] = 0;
     for (int64_t g = 0; g < groups; g++) first[g + 1] += first[g];
     k->rows = first[groups];

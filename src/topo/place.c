@@ -1,0 +1,77 @@
+#include "place.h"
+#include "config.h"
+#include <dirent.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <unistd.h>
+#ifdef WISP_HAVE_HWLOC
+#include <hwloc.h>
+#endif
+
+/* What any of its threads may, for another context may have pinned this one. */
+int wisp__allowed_cpus(cpu_set_t *set)
+{
+    CPU_ZERO(set);
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *e; tasks && (e = readdir(tasks));) {
+        cpu_set_t one;
+        int tid = atoi(e->d_name);
+        if (tid > 0 && sched_getaffinity(tid, sizeof one, &one) == 0) CPU_OR(set, set, &one);
+    }
+    if (tasks) closedir(tasks);
+    if (CPU_COUNT(set) == 0 && sched_getaffinity(0, sizeof *set, set)) CPU_SET(0, set);
+    return WISP__MAX(1, CPU_COUNT(set));
+}
+
+int wisp__cpu_order(const cpu_set_t *allowed, int *cpu, int max, bool *one_node)
+{
+    int n = 0;
+    *one_node = false;
+#ifdef WISP_HAVE_HWLOC
+    hwloc_topology_t topology;
+    if (hwloc_topology_init(&topology) == 0) {
+        if (hwloc_topology_load(topology) == 0) {
+            *one_node = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE) == 1;
+            int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+            for (unsigned level = 0; level < 8; level++)
+                for (int i = 0; i < cores; i++) {
+                    hwloc_obj_t core = hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, (unsigned)i);
+                    hwloc_obj_t pu = hwloc_get_obj_inside_cpuset_by_type(topology, core->cpuset, HWLOC_OBJ_PU, level);
+                    if (pu && pu->os_index < CPU_SETSIZE && CPU_ISSET(pu->os_index, allowed) && n < max)
+                        cpu[n++] = (int)pu->os_index;
+                }
+        }
+        hwloc_topology_destroy(topology);
+    }
+    if (n > 0) return n;
+#endif
+    *one_node = !access("/sys/devices/system/node/node0", F_OK) && access("/sys/devices/system/node/node1", F_OK);
+    for (int i = 0; i < CPU_SETSIZE && n < max; i++)
+        if (CPU_ISSET((size_t)i, allowed)) cpu[n++] = i;
+    return n;
+}
+
+/* More than machines have, and as many as a process may well start. */
+enum { MOST_THREADS = 4096 };
+
+/* The first number above 0: of the options, then of the environment. */
+wisp_status wisp__threads_wanted(wisp_ctx *ctx, int cpus, int *threads)
+{
+    static const char *const variable[] = {"OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"};
+    long wanted = ctx->opts.threads;
+    const char *env, *from = "";
+    if (wanted < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%ld threads; 0 is for as many as there are cores", wanted);
+    for (size_t i = 0; i < sizeof variable / sizeof *variable && wanted <= 0; i++)
+        if ((env = getenv(variable[i]))) wanted = strtol(env, NULL, 10), from = variable[i];
+    if (wanted > MOST_THREADS)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s%s%ld threads are too many; take at most %d, or one for each core",
+                             from, *from ? ": " : "", wanted, MOST_THREADS);
+    *threads = wanted > 0 ? (int)wanted : cpus;
+    return WISP_OK;
+}
+
+bool wisp__may_pin(void)
+{
+    const char *bind = getenv("OMP_PROC_BIND");
+    return !bind || strcasecmp(bind, "false");
+}

@@ -1,0 +1,14 @@
+/* Where threads run. */
+#ifndef WISP_PLACE_H
+#define WISP_PLACE_H
+#include "../base/base.h"
+
+/* All processing units that this process may use; how many. */
+int wisp__allowed_cpus(cpu_set_t *set);
+/* They in the order in which threads take them: one of each core first; how many. */
+int wisp__cpu_order(const cpu_set_t *allowed, int *cpu, int max, bool *one_node);
+/* What the options ask for, else the environment, else one for each of the cpus. */
+wisp_status wisp__threads_wanted(wisp_ctx *ctx, int cpus, int *threads);
+/* False if OMP_PROC_BIND=false leaves it to the system where threads run. */
+bool wisp__may_pin(void);
+#endif
