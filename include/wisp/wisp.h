@@ -428,8 +428,7 @@ typedef struct { /* v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1], k < s
     wisp_blk *const *z;     /* [sums] */
     const wisp_scalar *eta; /* [sums][steps]; where eta is 0, z is not touched */
     int depth;            /* steps that are interleaved, so that rows are met again in cache; 0: chosen by a model of */
-                          /* time (wisp_ctx_set_machine), then by times of this matrix's steps so far; 1: one sweep */
-                          /* after the other. The same results, bit by bit */
+                          /* time (wisp_ctx_set_machine); 1: one sweep after the other. The same results, bit by bit */
     int64_t cache_budget; /* bytes of the last cache that the steps may count on; 0: those of the context, see */
                           /* wisp_ctx_set_cache */
     int *interleaved;     /* gets the depth that was used (with depth 0: mostly); 1 where steps can't be interleaved; */

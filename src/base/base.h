@@ -58,7 +58,7 @@ struct wisp_ctx {
 };
 
 /* Performance warnings that are logged once per context. */
-enum { WISP__ONCE_WIDTH = 1, WISP__ONCE_ISA = 2 };
+enum { WISP__ONCE_WIDTH = 1, WISP__ONCE_ISA = 2, WISP__ONCE_DEPTH = 4 };
 void wisp__log_once(wisp_ctx *ctx, unsigned bit, wisp_log_level level, const char *message);
 
 /* For threads that may stop early: whether work shall end now. That it did is what the end of the run tells

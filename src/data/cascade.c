@@ -10,7 +10,6 @@ wisp_status wisp__cascades_open(wisp_mat *A)
     wisp_status status = wisp_alloc(A->ctx, &A->cascades, 1, sizeof *A->cascades);
     if (status != WISP_OK) return status;
     pthread_mutex_init(&A->cascades->lock, NULL);
-    pthread_mutex_init(&A->cascades->tuning_lock, NULL);
     return status;
 }
 
@@ -34,7 +33,6 @@ void wisp__cascades_free(wisp_mat *A)
     wisp_free(A->ctx, s->graph.begin);
     wisp_free(A->ctx, s->graph.neighbour);
     pthread_mutex_destroy(&s->lock);
-    pthread_mutex_destroy(&s->tuning_lock);
     wisp_free(A->ctx, s);
 }
 

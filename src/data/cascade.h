@@ -36,40 +36,11 @@ wisp_status wisp__cascade_find(const wisp_mat *A, wisp_type type, int width, int
 /* c may be NULL. */
 void wisp__cascade_release(const wisp_mat *A, const wisp__cascade *c);
 
-/* ---- depth.c: how many steps are interleaved, where that is left to the library ----------------- */
-
-/* Runs of steps that are alike. Without padding, as they are compared whole. */
-typedef struct {
-    wisp_type type;
-    int width, sums;
-    unsigned terms;
-    int64_t cache_budget; /* asked for; 0: that of the context */
-    int64_t cache;        /* what that is */
-    wisp__rates rates;    /* by which the model chooses */
-} wisp__steps_like;
-
-/* What is known of depths 1, 2, 4, .. for them. */
-enum { WISP__DEPTHS = 5 };
-typedef struct {
-    wisp__steps_like like;
-    int candidates; /* depths; 0: this place is free */
-    bool ended;     /* there are no more */
-    int best;
-    int tries[WISP__DEPTHS];
-    double ratio[WISP__DEPTHS]; /* of the time of a step to that of the best depth just before, as lately tried */
-    double seconds;             /* of a step of the best one, if that was the last turn; else 0 */
-    int64_t turns;              /* so far */
-    int64_t next;               /* the turn from which on another depth is due */
-    int64_t challenges;         /* turns of other depths */
-    int64_t last_use;           /* counted in takes */
-} wisp__tuning;
-
-/* The depth of the next `steps` steps, as an order for it (NULL: one sweep after the other), to be released. */
-wisp_status wisp__depth_take(const wisp_mat *A, const wisp__steps_like *like, int steps, const wisp__cascade **c);
-/* How long each of them took, with that depth; 0: not known. */
-void wisp__depth_tell(const wisp_mat *A, const wisp__steps_like *like, int steps, int depth, double seconds);
-/* The largest depth that there is for so many steps, and the one that is best by now; 1 if nothing is known. */
-void wisp__depth_known(const wisp_mat *A, const wisp__steps_like *like, int steps, int *most, int *best);
+/* depth.c: the order of as many of the next `steps` steps as a model of time finds best, 2, 4, .. or the most, until it
+   is released; NULL: one sweep after the other. */
+enum { WISP__MOST_DEPTH = 16 };
+wisp_status wisp__depth_find(const wisp_mat *A, wisp_type type, int width, int steps, int64_t cache_budget,
+                             const wisp__cascade **c);
 
 /* ---- for the files of the cascade alone -------------------------------------------------------- */
 
@@ -81,16 +52,12 @@ typedef struct {
 } wisp__block_graph;
 
 /* What is kept with a matrix. */
-enum { WISP__TUNINGS = 4 };
 struct wisp__cascades {
     pthread_mutex_t lock;
     wisp__block_graph graph;
     int64_t finds;
     const char *told; /* why there was none, or none of use, last time */
     wisp__cascade *first;
-    pthread_mutex_t tuning_lock; /* taken before the other */
-    int64_t takes;
-    wisp__tuning tuning[WISP__TUNINGS];
 };
 
 /* Groups of blocks, and what is needed to make an order of their steps and to follow it. */

@@ -6,15 +6,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { TURN = 1 << (WISP__DEPTHS - 1) }; /* steps between two choices of depth */
-
 typedef struct {
     const wisp_mat *A;
     wisp_blk *const *v;
     int stored;
     const wisp_mpk_opts *o;
-    bool tunes; /* the depth is left to the library, for steps like these: */
-    wisp__steps_like like;
     int most;                     /* steps that may be scheduled together; 0: not settled yet */
     int depth;                    /* steps that are interleaved now: */
     const wisp__cascade *cascade; /* for `depth` steps; NULL: one sweep after the other */
@@ -147,28 +143,18 @@ static wisp_status schedule_cascade(const mpk *m, int count)
 
 /* ---- depth ----------------------------------------------------------------------------------- */
 
-static void set_like(mpk *m)
-{
-    const wisp_mpk_opts *o = m->o;
-    const wisp_blk *x = block(m, 0);
-    m->tunes = o->depth == 0 && o->steps > 1;
-    m->like = (wisp__steps_like){
-        .type = x->type, .width = x->width, .sums = o->sums, .terms = o->terms, .cache_budget = o->cache_budget};
-    if (!m->tunes) return; /* the rest is looked up in the machine */
-    m->like.cache = wisp_ctx_cache(m->A->ctx, NULL);
-    wisp__rates_find(m->A->ctx, &m->like.rates);
-}
-
 /* How many of the next `steps` steps are interleaved at a time: the depth asked for, or what is found best. */
 static wisp_status choose_depth(mpk *m, int steps)
 {
-    const wisp__steps_like *l = &m->like;
+    const wisp_mpk_opts *o = m->o;
+    const wisp_blk *x = block(m, 0);
     wisp__cascade_release(m->A, m->cascade);
     m->cascade = NULL;
-    const wisp_status status = m->tunes ? wisp__depth_take(m->A, l, steps, &m->cascade)
-                                        : wisp__cascade_find(m->A, l->type, l->width, WISP__MIN(m->o->depth, steps),
-                                                             l->cache_budget, &m->cascade);
-    if (m->cascade && m->most > 0 && m->cascade->steps > m->most) { /* found meanwhile, by another context */
+    const wisp_status status =
+        o->depth == 0
+            ? wisp__depth_find(m->A, x->type, x->width, steps, o->cache_budget, &m->cascade)
+            : wisp__cascade_find(m->A, x->type, x->width, WISP__MIN(o->depth, steps), o->cache_budget, &m->cascade);
+    if (m->cascade && m->most > 0 && m->cascade->steps > m->most) { /* no room for that many */
         wisp__cascade_release(m->A, m->cascade);
         m->cascade = NULL;
     }
@@ -227,12 +213,11 @@ out:
     return status;
 }
 
-/* Steps first .. first + count - 1, m->depth at a time; seconds: of each, 0 if some were left over. */
-static wisp_status run(mpk *m, int first, int count, double *seconds)
+/* Steps first .. first + count - 1, m->depth at a time. */
+static wisp_status run(mpk *m, int first, int count)
 {
     const bool dots = m->o->terms & WISP__DOTS;
     const size_t size = wisp__dot_size(block(m, 0));
-    const double begin = wisp__now();
     wisp_status status = WISP_OK;
     for (int k = first, left = count; left > 0; k += m->depth, left -= m->depth) {
         const int n = WISP__MIN(m->depth, left);
@@ -244,7 +229,6 @@ static wisp_status run(mpk *m, int first, int count, double *seconds)
             memcpy(m->sum + (size_t)(k + i) * size, partial_of(m, i), size * sizeof *m->sum);
         }
     }
-    *seconds = count % m->depth == 0 ? (wisp__now() - begin) / count : 0;
 out:
     return status;
 }
@@ -259,30 +243,22 @@ wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wi
     wisp_status status;
     WISP_TRY(check_options(&m));
     WISP_TRY(check_blocks(&m));
-    set_like(&m);
-    const int turn = m.tunes ? TURN : steps;
-    int best;
-    WISP_TRY(choose_depth(&m, WISP__MIN(turn, steps)));
-    if (m.tunes) wisp__depth_known(A, &m.like, steps, &m.most, &best);
-    m.most = WISP__MAX(m.most, m.depth);
+    WISP_TRY(choose_depth(&m, steps));
+    m.most = m.depth;
     status = reserve(&m);
     if (status == WISP_ERR_NOMEM && m.most > 1) { /* the partial dots of several steps */
-        m.tunes = false;
         m.most = 1;
         WISP_TRY(choose_depth(&m, 1));
         status = reserve(&m);
     }
     WISP_TRY(status);
-    for (int first = 0, count; first < steps; first += count) {
-        double seconds;
-        count = WISP__MIN(turn, steps - first);
-        if (m.tunes && first > 0) WISP_TRY(choose_depth(&m, count));
-        WISP_TRY(run(&m, first, count, &seconds));
-        if (m.tunes) wisp__depth_tell(A, &m.like, count, m.depth, seconds);
+    const int depth = m.depth, first = opts->depth == 0 ? steps - steps % depth : steps;
+    WISP_TRY(run(&m, 0, first));
+    if (first < steps) { /* what is left over has a depth of its own */
+        WISP_TRY(choose_depth(&m, steps - first));
+        WISP_TRY(run(&m, first, steps - first));
     }
-    best = m.depth;
-    if (m.tunes) wisp__depth_known(A, &m.like, steps, &m.most, &best);
-    if (opts->interleaved) *opts->interleaved = best;
+    if (opts->interleaved) *opts->interleaved = depth;
     if (opts->terms & WISP__DOTS) status = reduce(&m);
 out:
     wisp__cascade_release(A, m.cascade);
@@ -293,7 +269,7 @@ int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth)
 {
     enum { DOTS = 6, GRAPH = 400 }; /* numbers of a column; bytes of a block in graph and orders */
     if (rows < 0 || width < 1 || depth < 0 || !wisp__type_ok(type)) return 0;
-    if (depth == 0) depth = TURN;
+    if (depth == 0) depth = WISP__MOST_DEPTH;
     const int64_t per = wisp__rows_per_wide_block(rows, (int64_t)wisp_type_size(type) * width);
     const int64_t blocks = (rows + per - 1) / per;
     const int64_t each = (int64_t)depth * DOTS * width * (int64_t)sizeof(double) + (depth > 1 ? GRAPH : 0);
@@ -308,7 +284,7 @@ int64_t wisp_mpk_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type ty
 {
     enum { DOTS = 6, NEIGHBOURS = 96, ORDERS = 4, MAKING = 256, LITTLE = 1024 };
     if (!ctx || !A || width < 1 || depth < 0 || steps < 0 || !wisp__type_ok(type)) return 0;
-    const double most = (double)(depth == 0 ? TURN : depth), blocks = (double)WISP__MAX(A->work_blocks, 1);
+    const double most = (double)(depth == 0 ? WISP__MOST_DEPTH : depth), blocks = (double)WISP__MAX(A->work_blocks, 1);
     const double each = (double)(sizeof(wisp__sweep) + sizeof(wisp__step)) + 4.0 * width * (double)wisp_type_size(type);
     const double dots = DOTS * (double)width * sizeof(double);
     double bytes =

@@ -101,24 +101,11 @@ wisp_status bench_time(bench_runner *r, int64_t steps, double *seconds)
     return WISP_OK;
 }
 
-/* The library finds by turns how many steps are best interleaved: as in a long run, that is done before anything is
-   timed. */
-static wisp_status settle(bench_runner *r)
-{
-    enum { TURNS = 20 };
-    const double most = 10, start = tool_now();
-    wisp_status status = WISP_OK;
-    if (r->what.op != BENCH_MPK || r->what.depth != 0 || r->what.powers == 1) return status;
-    for (int i = 0; i < TURNS && status == WISP_OK && tool_now() - start < most; i++) status = bench_step(r);
-    return status;
-}
-
 wisp_status bench_find_steps(bench_runner *r, double wanted, int64_t *steps)
 {
     enum { MOST = 1 << 20 };
     double seconds;
-    wisp_status status = settle(r);
-    if (status == WISP_OK) status = bench_time(r, 1, &seconds);
+    wisp_status status = bench_time(r, 1, &seconds);
     *steps = 1;
     for (; status == WISP_OK && *steps < MOST; *steps *= 2) {
         status = bench_time(r, *steps, &seconds);
