@@ -342,11 +342,11 @@ static void FN(any)(const wisp__spmmv_params *p, int64_t begin, int64_t end, dou
 }
 #endif
 
-#if defined(COMPACT) && (WIDTH == 1 || WIDTH == 2 || WIDTH == 4 || WIDTH == 8)
+#if defined(COMPACT) && WIDTH == 8 && MAT_BYTES == REAL_BYTES
 /* Unusual terms: a kernel with constants multiplies some rows at a time, of `part` numbers each, and the terms follow
-   here, columns by columns. */
-static void FN(terms_after)(const wisp__spmmv_params *p, wisp__spmmv_fn multiply, int64_t part, int64_t begin,
-                            int64_t end, double *dot)
+   here, eight columns by eight columns. */
+static void terms_after(const wisp__spmmv_params *p, wisp__spmmv_fn multiply, int64_t part, int64_t begin, int64_t end,
+                        double *dot)
 {
     real ax[TERMS_ROWS * TERMS_REALS];
     const int64_t most = TERMS_ROWS * TERMS_REALS / p->reals, rows = most < K_STRIP / 4 ? most : K_STRIP / 4;
@@ -411,8 +411,11 @@ COMPACT_KERNEL(pieces_none, ROWS_PIECES, 0)
 COMPACT_KERNEL(pieces_kpm, ROWS_PIECES, K_MASK_KPM)
 #endif
 #define COMPACT_ONE(stored) (kpm ? FN(stored##_kpm) : FN(stored##_none))
-#if !MAT_COMPLEX && WIDTH > 1 /* pairs of real columns: one more dot */
+#define PAIRS_TOO 0
+#if !MAT_COMPLEX && WIDTH > 2 /* pairs of real columns: one more dot */
 #undef COMPACT_ONE
+#undef PAIRS_TOO
+#define PAIRS_TOO 1
 #define COMPACT_ONE(stored) (kpm ? p->terms & K_PAIRS ? FN(stored##_pairs) : FN(stored##_kpm) : FN(stored##_none))
 COMPACT_KERNEL(crs_pairs, ROWS_CRS, K_MASK_KPM | K_PAIRS)
 COMPACT_KERNEL(patterns_pairs, ROWS_PATTERNS, K_MASK_KPM | K_PAIRS)
@@ -422,11 +425,10 @@ COMPACT_KERNEL(lists_pairs, ROWS_LISTS, K_MASK_KPM | K_PAIRS)
 #endif
 #undef COMPACT_KERNEL
 
-/* The one for p's rows, with its terms or with none; or NULL. */
-INLINE wisp__spmmv_fn FN(compact)(const wisp__spmmv_params *p)
+/* The one for p's rows, for the KPM step or the product alone; or NULL. */
+INLINE wisp__spmmv_fn FN(compact)(const wisp__spmmv_params *p, const int kpm)
 {
     const int64_t ld = MULTIPLES ? p->reals : WIDTH * PARTS;
-    const int kpm = (p->terms & ~(unsigned)K_PAIRS) == K_MASK_KPM; /* else the product alone */
     if (p->ld_gather != ld || p->ld_x != ld || p->ld_y != ld || p->reals != ld) return NULL;
     if (p->log_c || p->code || p->short_col) return NULL;
 #if MAT_COMPLEX
@@ -441,30 +443,40 @@ INLINE wisp__spmmv_fn FN(compact)(const wisp__spmmv_params *p)
     return COMPACT_ONE(crs);
 }
 
-static void any_terms(const wisp__spmmv_params *p, wisp__spmmv_fn multiply, int64_t part, int64_t begin, int64_t end,
-                      double *dot);
+#if WIDTH % 8 == 0 && MAT_BYTES == REAL_BYTES
+#define EIGHTS 1
+static void terms_after(const wisp__spmmv_params *p, wisp__spmmv_fn multiply, int64_t part, int64_t begin, int64_t end,
+                        double *dot);
+#else
+#define EIGHTS 0
+#define terms_after(p, multiply, part, begin, end, dot)
+#endif
 
 static void FN(kernel)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
 {
-    const wisp__spmmv_fn compact = FN(compact)(p);
-    if (!compact || (p->terms && p->reals > TERMS_REALS)) {
+    const int usual = p->terms == 0 || (p->terms & ~(PAIRS_TOO ? K_PAIRS : 0u)) == K_MASK_KPM;
+    const wisp__spmmv_fn compact = FN(compact)(p, usual && p->terms);
+    const int64_t row_end = end < p->rows ? end : p->rows;
+    if (!compact || !(usual || (EIGHTS && p->reals <= TERMS_REALS))) {
         any_width(p, begin, end, dot);
-        return;
+    } else if (!usual) {
+        terms_after(p, compact, WIDTH * PARTS, begin, row_end, dot);
+    } else {
+        if (!MULTIPLES || p->reals == WIDTH * PARTS)
+            compact(p, begin, row_end, dot);
+        else
+            for (int64_t row = begin; row < row_end; row += K_STRIP)
+                each_part(p, compact, WIDTH * PARTS, row, row + K_STRIP < row_end ? row + K_STRIP : row_end, dot);
+        if (p->terms == 0 && p->past) simd_fence();
     }
-    if (end > p->rows) end = p->rows;
-    if (p->terms && (p->terms & ~(unsigned)K_PAIRS) != K_MASK_KPM)
-        any_terms(p, compact, WIDTH * PARTS, begin, end, dot);
-    else if (!MULTIPLES || p->reals == WIDTH * PARTS)
-        compact(p, begin, end, dot);
-    else
-        for (int64_t strip = begin; strip < end; strip += K_STRIP)
-            each_part(p, compact, WIDTH * PARTS, strip, strip + K_STRIP < end ? strip + K_STRIP : end, dot);
-    if (p->terms == 0 && p->past) simd_fence();
 }
 #endif
 
 #undef COMPACT_LISTS
 #undef COMPACT_ONE
+#undef PAIRS_TOO
+#undef EIGHTS
+#undef terms_after
 #undef MULTIPLES
 #undef SIDE
 #undef SIDE_FITS

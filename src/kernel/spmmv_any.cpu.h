@@ -28,20 +28,3 @@ static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, d
     }
     if (p->terms == 0 && p->past) simd_fence();
 }
-
-#ifdef COMPACT
-/* Terms that no kernel has for constants, after a product that one has. */
-static void any_terms(const wisp__spmmv_params *p, wisp__spmmv_fn multiply, int64_t part, int64_t begin, int64_t end,
-                      double *dot)
-{
-    const int64_t columns = p->reals / PARTS;
-    if (columns % 8 == 0)
-        terms_after_w8(p, multiply, part, begin, end, dot);
-    else if (columns % 4 == 0)
-        terms_after_w4(p, multiply, part, begin, end, dot);
-    else if (columns % 2 == 0)
-        terms_after_w2(p, multiply, part, begin, end, dot);
-    else
-        terms_after_w1(p, multiply, part, begin, end, dot);
-}
-#endif

@@ -104,10 +104,10 @@ INLINE void FN(begin_rows)(const wisp__half_params *h, int64_t row, int64_t end,
     }
 }
 
-static void FN(half_multiply)(const wisp__half_params *h, int64_t strip, int64_t begin, int column, double *dot)
+INLINE void FN(half_strip)(const wisp__half_params *h, const unsigned terms, int64_t strip, int64_t begin, int column,
+                           double *dot)
 {
     const wisp__half *m = h->half;
-    const unsigned terms = h->p.terms;
     const int64_t at = (int64_t)column * PARTS,
                   last = (strip + 1) * K_STRIP < m->rows ? (strip + 1) * K_STRIP : m->rows;
     FN(begin_rows)(h, begin, m->reach[strip], at);
@@ -122,6 +122,27 @@ static void FN(half_multiply)(const wisp__half_params *h, int64_t strip, int64_t
         outside += m->row[row + 1] - m->row[row] - m->inside[row];
     }
     if (terms & K_DOTS) FN(flush_panel)(&s, terms, h->p.reals, at, dot);
+}
+
+#if !defined(WISP_ISA_generic) && MAT_BYTES == REAL_BYTES && WIDTH != 2
+#define HALF_KPM
+/* The usual terms with their constants, in a function of its own. */
+static __attribute__((noinline)) void FN(half_kpm)(const wisp__half_params *h, int64_t strip, int64_t begin, int column,
+                                                   double *dot)
+{
+    FN(half_strip)(h, K_MASK_KPM, strip, begin, column, dot);
+}
+#endif
+
+static void FN(half_multiply)(const wisp__half_params *h, int64_t strip, int64_t begin, int column, double *dot)
+{
+#ifdef HALF_KPM
+    if (h->p.terms == K_MASK_KPM) {
+        FN(half_kpm)(h, strip, begin, column, dot);
+        return;
+    }
+#endif
+    FN(half_strip)(h, h->p.terms, strip, begin, column, dot);
 }
 
 static void FN(half_finish)(const wisp__half_params *h, int64_t strip, int64_t begin, int column, double *dot)
@@ -148,4 +169,5 @@ static void FN(half_finish)(const wisp__half_params *h, int64_t strip, int64_t b
     if (terms & K_DOTS) FN(flush_panel)(&s, terms, h->p.reals, at, dot);
 }
 #undef FN_NO_PREFETCH
+#undef HALF_KPM
 #undef WIDTH

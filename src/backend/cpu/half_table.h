@@ -13,6 +13,13 @@
 #include "../../kernel/spmmv_half.cpu.h"
 #define WIDTH 8
 #include "../../kernel/spmmv_half.cpu.h"
+#ifndef WISP_ISA_generic
+#define WIDTH 16
+#include "../../kernel/spmmv_half.cpu.h"
+#define WIDER KERNELS(16),
+#else
+#define WIDER
+#endif
 
 #define KERNELS(w)                              \
     {                                           \
@@ -20,4 +27,4 @@
     }
 #define TABLE_NAME(isa) PASTE(PASTE(wisp__half_, PASTE(TABLE, _)), isa)
 extern const wisp__half_entry TABLE_NAME(WISP_ISA)[];
-const wisp__half_entry TABLE_NAME(WISP_ISA)[] = {KERNELS(8), KERNELS(4), KERNELS(2), KERNELS(1)};
+const wisp__half_entry TABLE_NAME(WISP_ISA)[] = {WIDER KERNELS(8), KERNELS(4), KERNELS(2), KERNELS(1)};
