@@ -109,7 +109,8 @@ WISP_API void wisp_ctx_free(wisp_ctx *ctx);
 WISP_API const char *wisp_ctx_message(const wisp_ctx *ctx);
 WISP_API int wisp_ctx_threads(const wisp_ctx *ctx);
 /* Calls fn(arg, i, part) for each i from 0 to n - 1, from all threads at once, in any order. `part` is below the number
-   of threads, and no two calls at a time have the same: for memory that each needs of its own. */
+   of threads, and no two calls at a time have the same: for memory that each needs of its own. (A wisp_ctx_each inside
+   or beside another one calls with part 0 alone.) */
 typedef void (*wisp_each_fn)(void *arg, int64_t i, int part);
 WISP_API wisp_status wisp_ctx_each(wisp_ctx *ctx, int64_t n, wisp_each_fn fn, void *arg);
 WISP_API const char *wisp_ctx_isa(const wisp_ctx *ctx);

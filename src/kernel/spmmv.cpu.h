@@ -412,7 +412,7 @@ COMPACT_KERNEL(pieces_kpm, ROWS_PIECES, K_MASK_KPM)
 #endif
 #define COMPACT_ONE(stored) (kpm ? FN(stored##_kpm) : FN(stored##_none))
 #define PAIRS_TOO 0
-#if !MAT_COMPLEX && WIDTH > 2 /* pairs of real columns: one more dot */
+#if !MAT_COMPLEX && WIDTH > 2 && REALS % 2 == 0 /* pairs of real columns: one more dot */
 #undef COMPACT_ONE
 #undef PAIRS_TOO
 #define PAIRS_TOO 1

@@ -128,7 +128,9 @@ static const char *best_core(void)
 /* Both kinds of kernels, or those that the user names; what is better than before counts. */
 static void measure_cores(const tool *t, gemm_rates *g)
 {
-    const char *named = getenv("OPENBLAS_CORETYPE"), *core[] = {"", named ? named : best_core()};
+    const char *named = getenv("OPENBLAS_CORETYPE");
+    if (named && !*named) named = NULL;
+    const char *core[] = {"", named ? named : best_core()};
     for (int i = named ? 1 : 0; i < 2; i++) {
         double rate[2];
         if ((i && !*core[i]) || !measure(t, core[i], rate)) continue;

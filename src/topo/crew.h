@@ -10,6 +10,7 @@ typedef struct {
     _Alignas(64) atomic_int part;
     atomic_bool waits; /* it sleeps: nobody need help it */
     atomic_bool away;  /* it was lent the core of another thread, and goes home when it has something to tell */
+    atomic_bool guest; /* it did not make the context: it is not moved, for nobody would move it back */
     atomic_int cpu;    /* its home */
     pthread_t thread;
     clockid_t clock; /* of the time that it has run */
@@ -19,6 +20,7 @@ typedef struct {
 
 typedef struct wisp__team {
     int threads;
+    pthread_t owner;  /* who made the context */
     int64_t spin;     /* nanoseconds for which a thread that has nothing to do waits for the next run, awake */
     int looks;        /* times that a thread looks who is held up, before it sleeps */
     wisp__team_fn fn; /* of the run */
@@ -26,7 +28,7 @@ typedef struct wisp__team {
     _Alignas(64) atomic_bool busy; /* there is a run */
     _Alignas(64) atomic_uint news; /* what sleeping threads sleep on */
     atomic_int asleep, away;       /* how many are */
-    atomic_flag looking;           /* some thread looks who is held up */
+    atomic_flag looking; /* some thread looks who is held up, and moves it; or the calling thread ends its part */
     wisp__member member[];
 } wisp__team;
 

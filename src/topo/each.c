@@ -41,6 +41,6 @@ wisp_status wisp_ctx_each(wisp_ctx *ctx, int64_t n, wisp_each_fn fn, void *arg)
 {
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, fn);
-    wisp__team_each(ctx, n, 1, call_each, &(public_each){fn, arg});
+    wisp__team_each(ctx, n, WISP__MAX(1, n >> 30), call_each, &(public_each){fn, arg}); /* counted in 32 bits */
     return WISP_OK;
 }

@@ -31,16 +31,24 @@ static bool all_done(const void *arg)
     return true;
 }
 
-/* The calling thread is the first member, whichever it is. */
+/* The calling thread is the first member, whichever it is. (The number of a thread that has ended may come again, with
+   another clock.) */
 static void enter(wisp__team *team)
 {
     wisp__member *m = team->member;
     const pthread_t self = pthread_self();
-    if (!pthread_equal(m->thread, self)) {
-        m->thread = self;
-        pthread_getcpuclockid(self, &m->clock);
-    }
-    atomic_store_explicit(&m->part, PART_TAKEN, memory_order_relaxed);
+    if (!pthread_equal(m->thread, self)) m->thread = self;
+    if (pthread_getcpuclockid(self, &m->clock)) m->clock = CLOCK_MONOTONIC;
+    atomic_store(&m->guest, !pthread_equal(self, team->owner));
+    atomic_store(&m->part, PART_TAKEN);
+}
+
+/* From here on no other thread moves the calling one, which may end. */
+static void leave(wisp__team *team)
+{
+    while (atomic_flag_test_and_set(&team->looking)) sched_yield();
+    atomic_store(&team->member->part, PART_NONE);
+    atomic_flag_clear(&team->looking);
 }
 
 static bool run(wisp_ctx *ctx, wisp__team_fn fn, void *arg, bool each)
@@ -59,7 +67,7 @@ static bool run(wisp_ctx *ctx, wisp__team_fn fn, void *arg, bool each)
             atomic_store(&team->member[i].part, PART_NONE);
         }
     wisp__crew_wait(ctx, all_done, team, false);
-    atomic_store_explicit(&team->member->part, PART_NONE, memory_order_relaxed);
+    leave(team);
     atomic_store(&team->busy, false);
     if (atomic_load(&team->member->away)) wisp__team_tell(ctx);
     return undisturbed(ctx, before);
@@ -95,7 +103,8 @@ static void *work(void *arg)
             if (!has_part(me)) wisp__crew_sleep(team, me, has_part, me);
         }
         if (atomic_load(&me->part) == PART_END) return NULL;
-        if (!take_part(me)) continue; /* another thread has it */
+        if (!take_part(me)) continue;                     /* another thread has it */
+        if (atomic_load(&me->away)) wisp__team_tell(ctx); /* home, if it was moved at the end of the last part */
         team->fn(team->arg, (int)(me - team->member), team->threads);
         atomic_store(&me->part, PART_NONE);
         wisp__team_tell(ctx);
@@ -177,6 +186,7 @@ wisp_status wisp__team_open(wisp_ctx *ctx)
         memset(ctx->team, 0, bytes);
         ctx->pinned = !ctx->opts.no_pin && n >= threads && wisp__may_pin();
         ctx->team->threads = threads;
+        ctx->team->owner = pthread_self();
         set_patience(ctx->team, cpus);
         ctx->threads = ctx->team->threads = start(ctx, ctx->pinned ? cpu : NULL);
     }

@@ -21,7 +21,7 @@ static inline void pause_briefly(void)
 static int64_t clock_ns(clockid_t clock)
 {
     struct timespec t = {0};
-    clock_gettime(clock, &t);
+    if (clock_gettime(clock, &t)) return -1; /* that thread is gone */
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
@@ -50,7 +50,8 @@ static void move(const wisp__member *m, int cpu)
 
 static bool may_be_held_up(const wisp__member *m)
 {
-    return atomic_load(&m->part) == PART_TAKEN && !atomic_load(&m->waits) && !atomic_load(&m->away);
+    return atomic_load(&m->part) == PART_TAKEN && !atomic_load(&m->waits) && !atomic_load(&m->away) &&
+           !atomic_load(&m->guest);
 }
 
 /* A thread that is at its part, but does not run. */
@@ -74,7 +75,7 @@ static wisp__member *find_held_up(wisp__team *team, const wisp__member *me)
 static bool help(wisp_ctx *ctx, wisp__member *me, bool idle)
 {
     wisp__team *team = ctx->team;
-    if (!ctx->pinned || atomic_flag_test_and_set(&team->looking)) return false;
+    if (!ctx->pinned || atomic_load(&me->guest) || atomic_flag_test_and_set(&team->looking)) return false;
     wisp__member *m = find_held_up(team, me);
     if (m && (idle || m == team->member) && ctx->one_node) {
         const int cpu = atomic_exchange(&m->cpu, atomic_load(&me->cpu));
