@@ -28,7 +28,7 @@ typedef struct wisp__team {
     _Alignas(64) atomic_bool busy; /* there is a run */
     _Alignas(64) atomic_uint news; /* what sleeping threads sleep on */
     atomic_int asleep, away;       /* how many are */
-    atomic_flag looking; /* some thread looks who is held up, and moves it; or the calling thread ends its part */
+    atomic_bool looking; /* some thread looks who is held up, and moves it; or the calling thread ends its part */
     wisp__member member[];
 } wisp__team;
 

@@ -39,16 +39,8 @@ static void enter(wisp__team *team)
     const pthread_t self = pthread_self();
     if (!pthread_equal(m->thread, self)) m->thread = self;
     if (pthread_getcpuclockid(self, &m->clock)) m->clock = CLOCK_MONOTONIC;
-    atomic_store(&m->guest, !pthread_equal(self, team->owner));
-    atomic_store(&m->part, PART_TAKEN);
-}
-
-/* From here on no other thread moves the calling one, which may end. */
-static void leave(wisp__team *team)
-{
-    while (atomic_flag_test_and_set(&team->looking)) sched_yield();
-    atomic_store(&team->member->part, PART_NONE);
-    atomic_flag_clear(&team->looking);
+    atomic_store_explicit(&m->guest, !pthread_equal(self, team->owner), memory_order_relaxed);
+    atomic_store_explicit(&m->part, PART_TAKEN, memory_order_relaxed);
 }
 
 static bool run(wisp_ctx *ctx, wisp__team_fn fn, void *arg, bool each)
@@ -67,8 +59,9 @@ static bool run(wisp_ctx *ctx, wisp__team_fn fn, void *arg, bool each)
             atomic_store(&team->member[i].part, PART_NONE);
         }
     wisp__crew_wait(ctx, all_done, team, false);
-    leave(team);
+    atomic_store_explicit(&team->member->part, PART_NONE, memory_order_relaxed);
     atomic_store(&team->busy, false);
+    while (atomic_load(&team->looking)) sched_yield(); /* nobody moves this thread later: it may end */
     if (atomic_load(&team->member->away)) wisp__team_tell(ctx);
     return undisturbed(ctx, before);
 }

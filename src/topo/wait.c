@@ -75,7 +75,7 @@ static wisp__member *find_held_up(wisp__team *team, const wisp__member *me)
 static bool help(wisp_ctx *ctx, wisp__member *me, bool idle)
 {
     wisp__team *team = ctx->team;
-    if (!ctx->pinned || atomic_load(&me->guest) || atomic_flag_test_and_set(&team->looking)) return false;
+    if (!ctx->pinned || atomic_load(&me->guest) || atomic_exchange(&team->looking, true)) return false;
     wisp__member *m = find_held_up(team, me);
     if (m && (idle || m == team->member) && ctx->one_node) {
         const int cpu = atomic_exchange(&m->cpu, atomic_load(&me->cpu));
@@ -87,7 +87,7 @@ static bool help(wisp_ctx *ctx, wisp__member *me, bool idle)
         atomic_store(&m->away, true);
         move(m, sched_getcpu());
     }
-    atomic_flag_clear(&team->looking);
+    atomic_store(&team->looking, false);
     return m != NULL;
 }
 
