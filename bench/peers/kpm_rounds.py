@@ -8,6 +8,8 @@ import statistics
 import subprocess
 import sys
 
+from rounds import Missing, measure_and_print, output_options, quartiles
+
 HALFWIDTH = 3.03  # of the interval that all are given: graphene with hopping 1 lies within -3 and 3
 CLOSE = 5e-3  # mu_1 to mu_8 over mu_0 may differ by so much: random vectors and vacancies do, by 1e-3 at most
 JOBS = {
@@ -15,10 +17,6 @@ JOBS = {
     "kite": {"nx": 512, "ny": 512, "moments": 512, "vectors": 8},
 }
 PATIENCE = 300  # seconds for one job
-
-
-class Missing(Exception):
-    """A peer that cannot be had or measured; the rest goes on."""
 
 
 def run(command, **more):
@@ -102,10 +100,6 @@ def compare(kind, o, write):
         os.remove(path)
 
 
-def quartiles(values):
-    return statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
-
-
 def spread(values):
     low, middle, high = quartiles(values)
     return f"{middle:.3f} ({low:.3f} .. {high:.3f})"
@@ -149,11 +143,7 @@ def options_of(arguments):
                    "options of 'wisp dos', as in --wisp='--width 8'; may be repeated")
     p.add_argument("--rounds", type=int, default=7, help="runs of each")
     p.add_argument("--threads", type=int, default=2, help="of wisp and pybinding")
-    p.add_argument("-o", "--output", metavar="FILE", default="peers-kpm.json", help="JSON, one line per run, appended")
-    p.add_argument("--keep", action="store_true", help="keep pybinding's matrix")
-    p.add_argument("--no-build", action="store_true", help="take what is installed and built as it stands")
-    p.add_argument("--table", metavar="FILE", nargs="+", help="only print the table of earlier outputs")
-    p.add_argument("--build", help=argparse.SUPPRESS)
+    output_options(p, "peers-kpm.json", "pybinding's matrix")
     o = p.parse_args(arguments)
     o.peers = [x for x in o.peers.split(",") if x]
     o.divisions = [x for x in o.divisions.split(",") if x]
@@ -165,27 +155,15 @@ def options_of(arguments):
 
 def main():
     o = options_of(sys.argv[1:])
-    lines, missing = [], []
-    if o.table:
-        for path in o.table:
-            with open(path, encoding="utf-8") as f:
-                lines += [json.loads(line) for line in f]
-        return table(lines)
-    with open(o.output, "a", encoding="utf-8") as f:
-        def write(line):
-            lines.append(line)
-            f.write(json.dumps(line) + "\n")
-            f.flush()
 
+    def measure(write, missing):
         for kind in o.peers:
             try:
                 compare(kind, o, write)
             except Missing as why:
                 missing.append(f"{kind}: {why}")
-    table(lines)
-    if missing:
-        print("Not measured:\n  " + "\n  ".join(missing))
-    return 0 if lines else 1
+
+    return measure_and_print(o, measure, table)
 
 
 if __name__ == "__main__":

@@ -179,6 +179,15 @@ def table(lines):
         print(f"  {peer}: {version}")
 
 
+def output_options(p, output, kept):
+    p.add_argument("-o", "--output", metavar="FILE", default=output,
+                   help="JSON, one line per measurement, appended")
+    p.add_argument("--keep", action="store_true", help=f"keep {kept}")
+    p.add_argument("--no-build", action="store_true", help="take what is installed and built as it stands")
+    p.add_argument("--table", metavar="FILE", nargs="+", help="only print the table of earlier outputs")
+    p.add_argument("--build", help=argparse.SUPPRESS)
+
+
 def options_of(arguments):
     p = argparse.ArgumentParser(prog="bench/peers/run", formatter_class=argparse.ArgumentDefaultsHelpFormatter,
                                 description="Installs, builds and runs the sparse products of PETSc, Eigen and MKL "
@@ -193,12 +202,7 @@ def options_of(arguments):
     p.add_argument("--memory", type=float, default=6, help="GB that one program may take; larger sizes are left out "
                    "(two are there at a time)")
     p.add_argument("--small-pages", action="store_true", help="do not give the peers 2 MiB pages")
-    p.add_argument("-o", "--output", metavar="FILE", default="peers.json",
-                   help="JSON, one line per measurement, appended")
-    p.add_argument("--keep", action="store_true", help="keep the matrix files")
-    p.add_argument("--no-build", action="store_true", help="take what is built as it stands")
-    p.add_argument("--table", metavar="FILE", nargs="+", help="only print the table of earlier outputs")
-    p.add_argument("--build", help=argparse.SUPPRESS)
+    output_options(p, "peers.json", "the matrix files")
     o = p.parse_args(arguments)
     o.widths = [int(w) for w in o.widths.split(",")]
     o.peers = [x for x in o.peers.split(",") if x]
@@ -209,31 +213,41 @@ def options_of(arguments):
     return o
 
 
-def main():
-    o = options_of(sys.argv[1:])
+def measure_and_print(o, measure, print_table):
+    """Calls measure(write, missing), which writes its lines and says what is missing, and prints the table; or prints
+    that of earlier outputs."""
     lines, missing = [], []
     if o.table:
         for path in o.table:
             with open(path, encoding="utf-8") as f:
                 lines += [json.loads(line) for line in f]
-        return table(lines)
+        return print_table(lines)
     with open(o.output, "a", encoding="utf-8") as f:
         def write(line):
             lines.append(line)
             f.write(json.dumps(line) + "\n")
             f.flush()
 
+        measure(write, missing)
+    if lines:
+        print_table(lines)
+    if missing:
+        print("\nNot measured:\n  " + "\n  ".join(missing))
+    return 0 if lines else 1
+
+
+def main():
+    o = options_of(sys.argv[1:])
+
+    def measure(write, missing):
         for spec in o.matrix:
             matrix = Matrix(spec, o)
             for width in o.widths:
                 compare(matrix, width, o, write, missing)
             if matrix.path != spec and not o.keep:
                 os.remove(matrix.path)
-    if lines:
-        table(lines)
-    if missing:
-        print("\nNot measured:\n  " + "\n  ".join(missing))
-    return 0 if lines else 1
+
+    return measure_and_print(o, measure, table)
 
 
 if __name__ == "__main__":

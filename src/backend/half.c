@@ -91,15 +91,6 @@ static void do_block(const half_run *r, int64_t block)
     wisp__team_tell(r->ctx);
 }
 
-static bool stop(half_run *r)
-{
-    if (!atomic_load(&r->stopped) && wisp__cancelled(r->ctx)) {
-        atomic_store(&r->stopped, true);
-        wisp__team_tell(r->ctx);
-    }
-    return atomic_load(&r->stopped);
-}
-
 typedef struct {
     half_run *run;
     int64_t block;
@@ -108,7 +99,8 @@ typedef struct {
 static bool ready_or_stopped(const void *arg)
 {
     const awaited *a = arg;
-    return (atomic_load(&a->run->state[a->block].done) && ready(a->run, a->block)) || stop(a->run);
+    return (atomic_load(&a->run->state[a->block].done) && ready(a->run, a->block)) ||
+           wisp__team_stop(a->run->ctx, &a->run->stopped);
 }
 
 /* What is left of a block when it and those that spill into it are through; false if the call was cancelled. */
@@ -118,7 +110,7 @@ static bool finish_block(half_run *r, int64_t block)
     const int64_t strips = (h->first[block + 1] + K_STRIP - 1) / K_STRIP;
     const awaited a = {r, block};
     if (!ready_or_stopped(&a)) wisp__team_wait(r->ctx, ready_or_stopped, &a);
-    if (stop(r)) return false;
+    if (wisp__team_stop(r->ctx, &r->stopped)) return false;
     for (int64_t s = r->state[block].left; s < strips; s++)
         if (is_late(h, s)) do_strip(r, &r->whole, true, s, 0, dots_of(r, block, 1));
     return true;
@@ -129,7 +121,7 @@ static void half_thread(void *arg, int thread, int threads)
     half_run *r = arg;
     (void)threads;
     for (int64_t b; (b = wisp__share_next(&r->shares, thread)) >= 0;) {
-        if (stop(r)) return;
+        if (wisp__team_stop(r->ctx, &r->stopped)) return;
         do_block(r, b);
     }
     /* Now all blocks are begun. */

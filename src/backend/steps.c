@@ -15,15 +15,6 @@ typedef struct {
     atomic_bool stopped;
 } steps_run;
 
-static bool stop(steps_run *r)
-{
-    if (!atomic_load_explicit(&r->stopped, memory_order_relaxed) && wisp__cancelled(r->ctx)) {
-        atomic_store(&r->stopped, true);
-        wisp__team_tell(r->ctx);
-    }
-    return atomic_load_explicit(&r->stopped, memory_order_relaxed);
-}
-
 /* Blocks that make up a task's group. */
 static int64_t blocks_of(const steps_run *r, int64_t task)
 {
@@ -39,7 +30,8 @@ typedef struct {
 static bool finished(const void *arg)
 {
     const awaited *a = arg;
-    return atomic_load(&a->run->finished[a->task]) == blocks_of(a->run, a->task) || stop(a->run);
+    return atomic_load(&a->run->finished[a->task]) == blocks_of(a->run, a->task) ||
+           wisp__team_stop(a->run->ctx, &a->run->stopped);
 }
 
 /* The next block of n that make up a task's group: of this thread's part, then of the others'; -1: there is none. */
@@ -67,9 +59,9 @@ static void steps_thread(void *arg, int thread, int threads)
         int done = 0;
         wisp__spmmv_params p = *step->p;
         p.near = task.near;
-        for (; a.task <= task.after && !stop(r); a.task++)
+        for (; a.task <= task.after && !wisp__team_stop(r->ctx, &r->stopped); a.task++)
             if (!finished(&a)) wisp__team_wait(r->ctx, finished, &a);
-        if (stop(r)) return;
+        if (wisp__team_stop(r->ctx, &r->stopped)) return;
         for (int64_t b; (b = next_block(r, i, n, thread, threads)) >= 0; done++)
             wisp__run_block(step->fn, &p, g, first + b, step->partial, r->dot_size);
         if (done == 0) continue;

@@ -410,11 +410,7 @@ COMPACT_KERNEL(lists_kpm, ROWS_LISTS, K_MASK_KPM)
 COMPACT_KERNEL(pieces_none, ROWS_PIECES, 0)
 COMPACT_KERNEL(pieces_kpm, ROWS_PIECES, K_MASK_KPM)
 #endif
-#define COMPACT_ONE(stored) (kpm ? FN(stored##_kpm) : FN(stored##_none))
-#define PAIRS_TOO 0
 #if !MAT_COMPLEX && WIDTH > 2 && REALS % 2 == 0 /* pairs of real columns: one more dot */
-#undef COMPACT_ONE
-#undef PAIRS_TOO
 #define PAIRS_TOO 1
 #define COMPACT_ONE(stored) (kpm ? p->terms & K_PAIRS ? FN(stored##_pairs) : FN(stored##_kpm) : FN(stored##_none))
 COMPACT_KERNEL(crs_pairs, ROWS_CRS, K_MASK_KPM | K_PAIRS)
@@ -422,6 +418,9 @@ COMPACT_KERNEL(patterns_pairs, ROWS_PATTERNS, K_MASK_KPM | K_PAIRS)
 #ifdef COMPACT_LISTS
 COMPACT_KERNEL(lists_pairs, ROWS_LISTS, K_MASK_KPM | K_PAIRS)
 #endif
+#else
+#define PAIRS_TOO 0
+#define COMPACT_ONE(stored) (kpm ? FN(stored##_kpm) : FN(stored##_none))
 #endif
 #undef COMPACT_KERNEL
 

@@ -11,7 +11,7 @@ typedef struct {
     wisp_blk *const *v;
     int stored;
     const wisp_mpk_opts *o;
-    int most;                     /* steps that may be scheduled together; 0: not settled yet */
+    int most;                     /* steps that may be scheduled together */
     int depth;                    /* steps that are interleaved now: */
     const wisp__cascade *cascade; /* for `depth` steps; NULL: one sweep after the other */
     wisp__step *step;             /* [most] */
@@ -154,10 +154,6 @@ static wisp_status choose_depth(mpk *m, int steps)
         o->depth == 0
             ? wisp__depth_find(m->A, x->type, x->width, steps, o->cache_budget, &m->cascade)
             : wisp__cascade_find(m->A, x->type, x->width, WISP__MIN(o->depth, steps), o->cache_budget, &m->cascade);
-    if (m->cascade && m->most > 0 && m->cascade->steps > m->most) { /* no room for that many */
-        wisp__cascade_release(m->A, m->cascade);
-        m->cascade = NULL;
-    }
     m->depth = m->cascade ? m->cascade->steps : 1;
     return status;
 }

@@ -240,8 +240,7 @@ static wisp_type lanczos_type(wisp_type matrix, double scale)
     return wisp__scale_fits(matrix, scale) ? matrix : wisp__in_double(matrix);
 }
 
-/* Narrows low..high, which holds the spectrum, to the Ritz values, a margin of so much of their spread, and the room.
- */
+/* Narrows low..high, which holds the spectrum, to the Ritz values, a margin (a share of their spread) and the room. */
 static void narrowed(double lowest, double highest, double margin, double *low, double *high)
 {
     const double spread = highest - lowest, clearance = room * spread / 2;

@@ -28,6 +28,9 @@ typedef bool (*wisp__ready_fn)(const void *arg);
 void wisp__team_wait(wisp_ctx *ctx, wisp__ready_fn ready, const void *arg);
 /* In a part: something is ready. It must have been stored with memory_order_seq_cst. */
 void wisp__team_tell(wisp_ctx *ctx);
+/* In a part: whether the run is to end early. Once it is, it stays so, even if the call is resumed; whoever finds out
+   first tells those who wait. */
+bool wisp__team_stop(wisp_ctx *ctx, atomic_bool *stopped);
 
 /* Chooses ctx->threads, starts them, and pins them, one per core, unless the options or OMP_PROC_BIND=false leave them
    to the system. If fewer can be started, there are fewer. */

@@ -137,3 +137,12 @@ void wisp__team_tell(wisp_ctx *ctx)
     atomic_fetch_sub(&team->away, 1);
     move(me, atomic_load(&me->cpu));
 }
+
+bool wisp__team_stop(wisp_ctx *ctx, atomic_bool *stopped)
+{
+    if (!atomic_load(stopped) && wisp__cancelled(ctx)) {
+        atomic_store(stopped, true);
+        wisp__team_tell(ctx);
+    }
+    return atomic_load(stopped);
+}
