@@ -269,14 +269,13 @@ INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t 
 /* Rows [row, end). */
 INLINE void FN(rows)(const wisp__spmmv_params *p, const int stored, int64_t row, int64_t end, const FN(sink) * to)
 {
-    while (row < end) {
-        if (FN(sides)(p, stored, row, end)) {
-            UNROLL for (int i = 0; i < SIDE; i++) FN(prefetch)(p, stored, row + i + ROWS_AHEAD);
+    for (int n; row < end; row += n) {
+        n = FN(sides)(p, stored, row, end) ? SIDE : 1;
+        for (int i = 0; i < n; i++) FN(prefetch)(p, stored, row + i + ROWS_AHEAD);
+        if (n > 1) {
             FN(side_by_side)(p, stored, row, to);
-            row += SIDE;
             continue;
         }
-        FN(prefetch)(p, stored, row + ROWS_AHEAD);
         const row_entries r = entries_of(p, stored, row);
 #ifndef SOME /* which asks itself */
         if (FN(asks)(p, stored)) FN(matrix_ahead)(p, stored, r.first, r.len);
@@ -287,7 +286,6 @@ INLINE void FN(rows)(const wisp__spmmv_params *p, const int stored, int64_t row,
             FN(product)(p, stored, row, r, (stored == ROWS_ANY ? p->first : 0) + i * REALS, ar);
             FN(finish)(p, stored, row, i, ar, to);
         }
-        row++;
     }
 }
 
@@ -317,17 +315,12 @@ INLINE void FN(flush)(const FN(strip_sums) s, const wisp__spmmv_params *p, doubl
 static void FN(any_rows)(const wisp__spmmv_params *p, int64_t row, int64_t end, FN(strip_sums) s)
 {
     real ax[FN(BATCH) * WIDTH * PARTS];
-    FN(sink) to = {.out = ax, .ld = WIDTH * PARTS};
-    if (p->terms == 0) {
-        to = (FN(sink)){.out = (real *)p->y + row * p->ld_y + p->first, .ld = p->ld_y, .row = row};
-        FN(rows)(p, ROWS_ANY, row, end, &to);
-        return;
-    }
     for (int64_t next; row < end; row = next) {
-        next = row + FN(BATCH) < end ? row + FN(BATCH) : end;
-        to.row = row;
+        next = p->terms && row + FN(BATCH) < end ? row + FN(BATCH) : end;
+        FN(sink) to = {.out = ax, .ld = WIDTH * PARTS, .row = row};
+        if (!p->terms) to = (FN(sink)){.out = (real *)p->y + row * p->ld_y + p->first, .ld = p->ld_y, .row = row};
         FN(rows)(p, ROWS_ANY, row, next, &to);
-        FN(epilogues)(p, row, (int)(next - row), ax, WIDTH * PARTS, s);
+        if (p->terms) FN(epilogues)(p, row, (int)(next - row), ax, WIDTH * PARTS, s);
     }
 }
 

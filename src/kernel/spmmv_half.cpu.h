@@ -81,11 +81,10 @@ INLINE void FN(half_row)(const wisp__half_params *h, unsigned terms, int64_t row
         PAIR(e, y + col[e] * ld_y, ar);
         PAIR(e + 1, y + col[e + 1] * ld_y, odd);
     }
-    if (e < inside_end) {
-        PAIR(e, y + col[e] * ld_y, ar);
-        e++;
+    for (; e < end; e++) {
+        real *to = e < inside_end ? y + col[e] * ld_y : spill + slot[outside++] * ld_spill;
+        PAIR(e, to, ar);
     }
-    for (; e < end; e++, outside++) PAIR(e, spill + slot[outside] * ld_spill, ar);
 #undef PAIR
     UNROLL for (int v = 0; v < NV; v++) ar[v] += MAT_COMPLEX ? FN(times_i)(ai[v]) : ai[v];
     FN(epilogue)(p, terms, row, at, ar, s);
