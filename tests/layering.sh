@@ -14,10 +14,11 @@ deny() {
     echo "$found"
     bad=1
 }
-deny base '(\.\./)+(topo|comm|backend|data|op|solver|tool|kernel)/'
-deny topo '(\.\./)+(comm|backend|data|op|solver|tool|kernel)/'
-deny comm '(\.\./)+(topo|backend|data|op|solver|tool|kernel)/'
-deny backend '(\.\./)+(data|op|solver|tool)/'
+deny base '(\.\./)+(topo|comm|backend|model|data|op|solver|tool|kernel)/'
+deny topo '(\.\./)+(comm|backend|model|data|op|solver|tool|kernel)/'
+deny comm '(\.\./)+(topo|backend|model|data|op|solver|tool|kernel)/'
+deny backend '(\.\./)+(model|data|op|solver|tool)/'
+deny model '(\.\./)+(data|op|solver|tool)/'
 deny data '(\.\./)+(op|solver|tool)/'
 deny op '(\.\./)+(solver|tool)/'
 deny kernel '\.\./'

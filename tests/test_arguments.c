@@ -208,6 +208,8 @@ QUERY(wisp_mat_col_map, P(0, f->A))
 QUERY(wisp_mat_ctx, P(0, f->A))
 PLAIN(wisp_mat_bound, P(0, f->ctx), P(1, &f->src), P(2, &(wisp_mat_opts){0}), P(3, &(wisp_mat_info){0}))
 PLAIN(wisp_mat_plan, P(0, f->ctx), P(1, &f->src), P(2, &(wisp_mat_opts){0}), P(3, &(wisp_mat_info){0}))
+PLAIN(wisp_src_choose, P(0, f->ctx), P(1, &f->src), P(2, &(wisp_mat_opts){0}), WISP_D, 4, 8, P(3, &(wisp_choice){0}))
+PLAIN(wisp_mat_choose, P(0, f->A), WISP_D, 4, 8, P(1, &(wisp_choice){0}))
 PLAIN(wisp_mat_gather, P(0, f->A), WISP_D, WIDTH, P(1, &(wisp_gather){0}))
 PLAIN(wisp_mat_get_props, P(0, f->A), P(1, &(wisp_mat_props){0}))
 PLAIN(wisp_mat_row_histogram, P(0, f->A), P(1, (int64_t[3]){0}), 3)
@@ -387,6 +389,8 @@ static const struct {
     ROW(wisp_mat_ctx, 1, 0, ALL),
     ROW(wisp_mat_bound, 4, 4, 1),
     ROW(wisp_mat_plan, 4, 4, 1),
+    ROW(wisp_src_choose, 4, 4, 1),
+    ROW(wisp_mat_choose, 2, 0, 1),
     ROW(wisp_mat_gather, 2, 0, 1),
     ROW(wisp_mat_get_props, 2, 0, 1),
     ROW(wisp_mat_row_histogram, 2, 0, 1),

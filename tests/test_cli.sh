@@ -207,7 +207,7 @@ check "a dense file" grep -q array dense.mtx
 # ---- plan and limit
 ok dos topi:nx=50,ny=50,nz=20 --plan
 check "--plan gives a total" grep -q '^total' out
-ok dos topi:nx=50,ny=50,nz=20 --plan --json
+ok dos topi:nx=50,ny=50,nz=20 --width 8 --plan --json
 json out 'd["rows"] == 200000 and d["total_bytes"] >= d["matrix_bytes"] + d["blocks_bytes"] > 2e6 * 16'
 json out 'd["bound_bytes"] >= d["total_bytes"] and d["format"] == "compressed"'
 json out 'd["total_seconds"] > d["seconds"] > 0 and d["bounds_seconds"] > 0 and d["assemble_seconds"] > 0 and
@@ -216,7 +216,7 @@ ok dos topi:nx=50,ny=50,nz=20 --plan --variant naive --bounds=-5,5 --vectors 3
 check "--plan gives a time" grep -q '^time .*about' out
 ok dos $topi --plan --resolution 0.1
 grep -q '^time' out && fail "--plan tells a time though the number of moments is not known"
-refused 1 "more than --mem-limit 20 MB" dos topi:nx=50,ny=50,nz=20 --mem-limit 20MB
+refused 1 "more than --mem-limit 20 MB" dos topi:nx=50,ny=50,nz=20 --width 8 --mem-limit 20MB
 ok dos $topi --moments 64 --vectors 2 --mem-limit 1G --quiet
 
 # ---- save and from

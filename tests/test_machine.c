@@ -1,6 +1,7 @@
 /* Topology, placement, ceilings and cost: that they are there and fit together. How fast the machine is can't be
    asserted. */
 #include "backend/backend.h"
+#include "model/model.h"
 #include "ref.h"
 #include <math.h>
 #include <sched.h>

@@ -88,8 +88,9 @@ typedef struct {
    m->n; or none. WISP_ERR_BOUNDS: the guard found a moment above mu_0, the message names the bound. Flops are counted
    as in the KPM paper, table I. */
 WISP_API wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts);
-/* The width of its blocks for a matrix of this type and size, to make the matrix for (wisp_mat_opts): by default that
-   of block rows of 128 bytes, or one a vector if there are fewer. */
+/* The width of its blocks for a matrix of this type and size, to make the matrix for (wisp_mat_opts): opts->width; if
+   that is 0, as many as make block rows of 128 bytes, or one a vector if there are fewer. (wisp_src_choose finds the
+   one that takes least time.) */
 WISP_API int wisp_kpm_width(wisp_type type, int64_t rows, const wisp_kpm_opts *opts);
 /* The precision that is likely to be enough, for the matrix (wisp_mat_opts.type) and the vectors: single, if there are
    error bars and rounding is expected to stay below opts->rounding_limit (0: WISP_ROUNDING_LIMIT) of them; else `type`

@@ -279,6 +279,19 @@ WISP_API wisp_ctx *wisp_mat_ctx(const wisp_mat *A);
    that of lattices and bands. */
 WISP_API wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_mat_info *info);
 WISP_API wisp_status wisp_mat_bound(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_mat_info *info);
+/* The width of blocks of this type in which so many steps of a recurrence of `vectors` columns in all take least time,
+   by the model of docs/model.md; and that time. steps = 1: none are interleaved. Of a source, with the width to be
+   given to wisp_mat_create (opts.width > 0: that width is taken, and its time found), or of a matrix that stands. It
+   must be square (WISP_ERR_ARG). */
+typedef struct {
+    int width;
+    double seconds;    /* for each step of all columns */
+    const char *limit; /* of it: "memory", "cache" or "core" */
+} wisp_choice;
+WISP_API wisp_status wisp_src_choose(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_type type,
+                                     int64_t vectors, int64_t steps, wisp_choice *choice);
+WISP_API wisp_status wisp_mat_choose(const wisp_mat *A, wisp_type type, int64_t vectors, int64_t steps,
+                                     wisp_choice *choice);
 
 /* What a sweep (wisp_spmmv with AXPBY and dots with x) over a block of this type and width moves, by a model of the
    caches that follows the entries in their order; with C and sigma as they are, bytes for the whole matrix. */
@@ -482,14 +495,16 @@ typedef enum {
     WISP_UPDATE,
     WISP_STREAMS
 } wisp_stream;
-/* LOADS: those from every level alone. KEPT: kept_bytes. EXCHANGE: exchange_gbs. */
+/* LOADS: those from every level alone. KEPT: kept_bytes. EXCHANGE: exchange_gbs. BRIEFLY: loads with all threads and
+   exchange in half a second, with a buffer of 512 MB at most that is given back. */
 enum {
     WISP_MEASURE_MEMORY = 1,
     WISP_MEASURE_CACHES = 2,
     WISP_MEASURE_FMA = 4,
     WISP_MEASURE_LOADS = 8,
     WISP_MEASURE_KEPT = 16,
-    WISP_MEASURE_EXCHANGE = 32
+    WISP_MEASURE_EXCHANGE = 32,
+    WISP_MEASURE_BRIEFLY = 64
 };
 
 typedef struct {

@@ -53,8 +53,20 @@ typedef struct {
     double *partial; /* [grid->blocks][dot_size]; NULL without dots */
 } wisp__step;
 
-/* What the context's threads do at most. */
-void wisp__rates_find(wisp_ctx *ctx, wisp__rates *r);
+/* How work on `rows` rows is cut, by the layout alone: at most about 1024 blocks of whole strips. */
+static inline int64_t wisp__rows_per_block(int64_t rows)
+{
+    int64_t per = (rows + 1023) / 1024;
+    return WISP__MAX((per + K_STRIP - 1) / K_STRIP, 1) * K_STRIP;
+}
+/* The same for block rows of that many bytes: no more than a part of the second-level cache holds twice, so that a few
+   blocks make a group of rows that stays there from step to step. */
+static inline int64_t wisp__rows_per_wide_block(int64_t rows, int64_t row_bytes)
+{
+    enum { BYTES = 128 << 10, LEAST = 2 };
+    const int64_t strips = WISP__MAX(BYTES / (2 * row_bytes * K_STRIP), LEAST);
+    return WISP__MIN(wisp__rows_per_block(rows), strips * K_STRIP);
+}
 
 /* Bytes of the last caches that the context's threads have together; looked up in the first call. */
 int64_t wisp__last_caches(wisp_ctx *ctx);

@@ -126,7 +126,8 @@ static int by_value(const void *a, const void *b)
 
 /* ---- what a cache really keeps --------------------------------------------------------------- */
 
-/* Sets from a quarter of one last cache to all of them, each a little larger than the one before. */
+/* Sets from a few second-level caches (a last cache is large where others have most of it) to all last caches, each a
+   little larger than the one before. */
 enum { MOST_SETS = 128, ROUNDS = 9, USUAL = 6 };
 
 static int kept_sets(const wisp_ctx *ctx, const wisp_machine *m, int64_t set[MOST_SETS])
@@ -136,8 +137,9 @@ static int kept_sets(const wisp_ctx *ctx, const wisp_machine *m, int64_t set[MOS
     const int64_t last = cache * WISP__MIN(caches, ctx->threads);
     const double step = 1.06;
     int n = 0;
-    for (double b = (double)WISP__MAX(cache / 4, 2 * ctx->threads * m->cache_bytes[WISP_L2]);
-         b < (double)last && n < MOST_SETS; b *= step)
+    const int64_t near = ctx->threads * m->cache_bytes[WISP_L2];
+    for (double b = (double)WISP__MAX(WISP__MIN(cache / 4, 4 * near), 2 * near); b < (double)last && n < MOST_SETS;
+         b *= step)
         set[n++] = (int64_t)b;
     return n;
 }
@@ -322,24 +324,27 @@ static double rate(wisp_ctx *ctx, stream_run *r, bool all, bool best, double amo
     return found[best ? repeats - 1 : repeats / 2];
 }
 
-/* Bytes that one thread works on, so that all its arrays together fill half of its share of a cache. For memory one
+/* Bytes that one thread works on, so that all its arrays together fill half of its share of a cache, or some
+   second-level caches if that is less: of a last cache that others use as well, there may be no half. For memory one
    thread alone takes the whole buffer. */
 static int64_t working_set(const wisp_ctx *ctx, const wisp_machine *m, wisp_level level, bool all, int64_t slice)
 {
     const int64_t most = (all ? slice : (int64_t)ctx->stream_bytes) - ARRAYS * SKEW;
     if (level == WISP_MEMORY) return most;
     const int sharing = WISP__MIN(m->cache_cores[level], all ? ctx->threads : 1);
-    return WISP__MIN(m->cache_bytes[level] / 2 / WISP__MAX(sharing, 1), most);
+    const int64_t share = m->cache_bytes[level] / 2 / WISP__MAX(sharing, 1), some = 8 * m->cache_bytes[WISP_L2];
+    return WISP__MIN(level == WISP_L3 && some > 0 ? WISP__MIN(share, some) : share, most);
 }
 
-static wisp_status measure_stream(wisp_ctx *ctx, wisp_machine *m, wisp_stream stream, wisp_level level)
+/* With one thread and with all, or with all alone. */
+static wisp_status measure_stream(wisp_ctx *ctx, wisp_machine *m, wisp_stream stream, wisp_level level, bool all_alone)
 {
     stream_run r;
     wisp_status status = WISP_OK;
     const bool past = stream == WISP_COPY_PAST || stream == WISP_TRIAD_PAST;
     if (level != WISP_MEMORY && (past || m->cache_bytes[level] == 0)) goto out;
     WISP_TRY(open_run(ctx, &r));
-    for (int all = 0; all < 2; all++) {
+    for (int all = all_alone; all < 2; all++) {
         set_arrays(&r, working_set(ctx, m, level, all, r.slice), streams[stream].arrays);
         double *gbs = &m->gbs[stream][level][all];
         for (int k = 0; k < 2; k++) {
@@ -368,6 +373,24 @@ out:
     return status;
 }
 
+/* What the choice of depth rests on most, over a buffer that is given back. */
+static wisp_status measure_briefly(wisp_ctx *ctx, wisp_machine *m)
+{
+    const int64_t most = 512 << 20, limit = ctx->stream_limit;
+    const bool had = ctx->stream;
+    wisp_status status = WISP_OK;
+    ctx->stream_limit = WISP__MIN(limit, most);
+    for (int l = 0; l < WISP_LEVELS; l++) WISP_TRY(measure_stream(ctx, m, WISP_LOAD, (wisp_level)l, true));
+    WISP_TRY(measure_exchange(ctx, m));
+out:
+    ctx->stream_limit = limit;
+    if (!had) {
+        wisp_free(ctx, ctx->stream);
+        ctx->stream = NULL;
+    }
+    return status;
+}
+
 wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
 {
     WISP_NEED(NULL, ctx);
@@ -383,8 +406,9 @@ wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
         if (i % WISP_STREAMS == WISP_LOAD) asked |= WISP_MEASURE_LOADS;
         if (!(what & asked)) continue;
         WISP_TRY(wisp_ctx_step(ctx, "measuring", (double)i / steps, 0));
-        WISP_TRY(measure_stream(ctx, m, (wisp_stream)(i % WISP_STREAMS), level));
+        WISP_TRY(measure_stream(ctx, m, (wisp_stream)(i % WISP_STREAMS), level, false));
     }
+    if (what & WISP_MEASURE_BRIEFLY) WISP_TRY(measure_briefly(ctx, m));
     if (what & WISP_MEASURE_KEPT) WISP_TRY(measure_kept(ctx, m));
     if (what & WISP_MEASURE_EXCHANGE) WISP_TRY(measure_exchange(ctx, m));
     if (what & WISP_MEASURE_FMA) WISP_TRY(measure_fma(ctx, m));

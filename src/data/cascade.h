@@ -1,15 +1,7 @@
 /* Orders of (group of rows, step) in which the steps of a recurrence find rows and vectors in cache. */
 #ifndef WISP_CASCADE_H
 #define WISP_CASCADE_H
-#include "data.h"
-
-/* What a step moves, and how long it takes, by a model. */
-typedef struct {
-    double read, written; /* bytes from memory and to it */
-    double from_l3;       /* bytes that come from the last cache alone */
-    double from_others;   /* and from other threads' caches */
-    double seconds;
-} wisp__step_cost;
+#include "shape.h"
 
 /* One order, kept with the matrix. */
 typedef struct wisp__cascade {
@@ -73,16 +65,6 @@ typedef struct {
     int32_t *stack; /* [3][groups]: ready; whether a group is among them; the task by which it became that */
     double *when; /* [2][3][groups]: v of even and odd steps, matrix; in the last cache, and in the second-level ones */
 } wisp__groups;
-
-/* step_time.c: what a step asks of the cores, and the seconds it takes with that. */
-typedef struct {
-    double loads; /* registers loaded, and what takes as long */
-    double far;   /* bytes of block rows that the first-level cache does not hold */
-    bool ahead;   /* kernels ask for most of what they stream ahead */
-} wisp__core_work;
-wisp__core_work wisp__core_work_find(const wisp_mat *A, wisp_type type, int width);
-double wisp__core_seconds(const wisp__core_work *w, const wisp__rates *r);
-double wisp__step_seconds(const wisp__step_cost *c, const wisp__core_work *w, const wisp__rates *r);
 
 /* cascade_make.c: an order for c->steps, c->row_bytes and c->budget, and by c->rates what its steps cost and c->why
    they gain nothing; without tasks if there is none. */

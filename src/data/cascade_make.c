@@ -279,17 +279,28 @@ static wisp__step_cost follow_plain(plan *p, order *o, const wisp__rates *r, int
 
 /* Times, and why the order is of no use, if so: it must save a part of the time, for what the model does not see
    (waiting for each other, what else uses the cache) is in its way alone. */
-static const char *judge(const wisp_mat *A, const plan *p, wisp__cascade *c)
+static wisp_status judge(const wisp_mat *A, const plan *p, wisp__cascade *c)
 {
     const double worth_it = 0.92, less = 0.95;
-    const wisp__core_work core = wisp__core_work_find(A, c->type, c->width);
+    wisp__sample sample = {0};
+    wisp__shape shape;
+    wisp__caches caches;
+    wisp__comings x;
+    wisp__core_work core;
+    wisp_status status;
+    WISP_TRY(wisp__shape_of(A, &sample, &shape));
+    WISP_TRY(wisp__shape_comings(A->ctx, &shape, c->type, c->width, &caches, &x));
+    WISP_TRY(wisp__core_work_find(A->ctx, &shape, c->type, c->width, &x, false, &core));
     c->step.seconds = wisp__step_seconds(&c->step, &core, &c->rates);
     c->plain.seconds = wisp__step_seconds(&c->plain, &core, &c->rates);
-    if ((double)p->groups * (2 * p->vector_bytes + p->matrix_bytes) <= p->budget)
-        return "matrix and blocks fit the cache";
-    if (c->step.seconds < worth_it * c->plain.seconds) return NULL;
-    return moved(&c->step) < less * moved(&c->plain) ? "the cores and what comes from the cache take the time"
-                                                     : "rows reach too far for the cache";
+    c->why = (double)p->groups * (2 * p->vector_bytes + p->matrix_bytes) <= p->budget
+                 ? "matrix and blocks fit the cache"
+             : c->step.seconds < worth_it * c->plain.seconds ? NULL
+             : moved(&c->step) < less * moved(&c->plain)     ? "the cores and what comes from the cache take the time"
+                                                             : "rows reach too far for the cache";
+out:
+    wisp__sample_close(&sample, A->ctx);
+    return status;
 }
 
 wisp_status wisp__cascade_make(const wisp_mat *A, const wisp__block_graph *g, wisp__cascade *c)
@@ -312,7 +323,7 @@ wisp_status wisp__cascade_make(const wisp_mat *A, const wisp__block_graph *g, wi
     WISP_TRY(wisp__alloc_raw(ctx, &plain.task, (size_t)p.groups, sizeof *plain.task));
     c->plain = follow_plain(&p, &plain, &c->rates, c->width);
     WISP_TRY(wisp__whole(ctx, "ordering", plain.tasks == p.groups));
-    c->why = judge(A, &p, c);
+    WISP_TRY(judge(A, &p, c));
     c->schedule = (wisp__schedule){o.task, o.tasks, p.group_blocks};
     o.task = NULL;
 out:

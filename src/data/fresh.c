@@ -1,5 +1,4 @@
 /* Which entries gather a block row that no row nearby has gathered: those are worth a prefetch. */
-#include "../topo/machine.h"
 #include "order.h"
 #include <string.h>
 
@@ -112,13 +111,6 @@ static wisp_status follow_all(fresh_run *r)
     r->sample = A->local.pattern && A->rows > 2 * SAMPLE;
     wisp__team_each(A->ctx, r->threads, 1, follow_some, r);
     return atomic_load(&r->failed) ? WISP_ERR_NOMEM : WISP_OK;
-}
-
-int64_t wisp__near_bytes(void)
-{
-    wisp_machine m = {0};
-    wisp__topology_find(&m);
-    return WISP__MIN(WISP__MAX(m.cache_bytes[WISP_L2], 256 << 10) / 2, (int64_t)1 << 30);
 }
 
 static int64_t row_bytes_of(const wisp_mat *A) { return (int64_t)wisp_type_size(A->type) * WISP__MAX(A->width, 1); }

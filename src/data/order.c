@@ -1,5 +1,6 @@
 /* Which order the rows of a new matrix get: candidates from its pattern, judged by a model of the caches. */
 #include "order.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@ static const double worth_it = 0.06;
 /* As much over the least traffic makes a search from scratch worthwhile. */
 static const double bad = 0.2;
 
-enum { SAMPLES = 4096, SLOTS = 16, FEWEST_LEVELS = 8, MOST = 24 };
+enum { FEWEST_LEVELS = 8, MOST = 24 };
 
 static const char *const order_name[] = {"", "natural", "RCM", "tiles"};
 
@@ -19,27 +20,14 @@ typedef struct {
     wisp_ctx *ctx;
     const wisp_src *src;
     wisp__sell *graph;
-    int32_t *distance; /* [SAMPLES][SLOTS] */
 } pattern_run;
-
-static wisp_status read_columns(const pattern_run *r, wisp__row_reader *reader, int64_t row, int *n)
-{
-    *n = r->src->row(r->src->arg, row, reader->col, reader->val);
-    if (*n < 0 || *n > r->src->max_row)
-        return wisp_ctx_fail(r->ctx, WISP_ERR_CALLBACK, "the row callback failed at row %lld", (long long)row);
-    for (int e = 0; e < *n; e++)
-        if (reader->col[e] < 0 || reader->col[e] >= r->src->cols)
-            return wisp_ctx_fail(r->ctx, WISP_ERR_ARG, "row %lld names column %lld; columns are 0 to %lld",
-                                 (long long)row, (long long)reader->col[e], (long long)r->src->cols - 1);
-    return WISP_OK;
-}
 
 static wisp_status read_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
 {
     const pattern_run *r = arg;
     for (int64_t i = begin; i < end; i++) {
         int n;
-        wisp_status status = read_columns(r, reader, i, &n);
+        wisp_status status = wisp__read_columns(reader, r->ctx, i, &n);
         if (status != WISP_OK) return status;
         if ((status = wisp__same_count(r->ctx, i, n, r->graph->row_len[i])) != WISP_OK) return status;
         int32_t *col = r->graph->col + r->graph->chunk[i];
@@ -68,51 +56,9 @@ static wisp_status graph_read(wisp_ctx *ctx, const wisp_src *src, const int32_t 
     g->chunks = rows;
     g->entries = g->nnz = g->chunk[rows];
     WISP_TRY(wisp__alloc_raw(ctx, &g->col, (size_t)g->entries, sizeof *g->col));
-    pattern_run run = {ctx, src, g, NULL};
+    pattern_run run = {ctx, src, g};
     WISP_TRY(wisp__for_rows(ctx, "ordering", src, NULL, rows, WISP__PIECE, read_rows, &run));
 out:
-    return status;
-}
-
-static wisp_status sample_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
-{
-    const pattern_run *r = arg;
-    const int64_t rows = r->src->rows, step = WISP__MAX(rows / SAMPLES, 1);
-    for (int64_t i = begin; i < end; i++) {
-        int n;
-        const int64_t row = WISP__MIN(i * step + i * 7919 % step, rows - 1);
-        wisp_status status = read_columns(r, reader, row, &n);
-        if (status != WISP_OK) return status;
-        int32_t *d = r->distance + i * SLOTS;
-        for (int k = 0; k < SLOTS; k++) {
-            const int e = n > SLOTS ? (int)((int64_t)k * n / SLOTS) : k;
-            d[k] = e < n ? (int32_t)llabs((long long)(reader->col[e] - row)) : -1;
-        }
-    }
-    return WISP_OK;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* The distance from the diagonal within which nearly all entries are; those that wrap around stay outside. */
-static wisp_status find_reach(wisp_ctx *ctx, const wisp_src *src, int64_t *reach)
-{
-    const double nearly_all = 0.98;
-    const int64_t n = WISP__MIN(src->rows, SAMPLES), slots = n * SLOTS;
-    pattern_run run = {.ctx = ctx, .src = src};
-    wisp_status status;
-    WISP_TRY(wisp__alloc_raw(ctx, &run.distance, (size_t)slots, sizeof *run.distance));
-    WISP_TRY(wisp__for_rows(ctx, "ordering", src, NULL, n, 64, sample_rows, &run));
-    qsort(run.distance, (size_t)slots, sizeof *run.distance, by_value);
-    int64_t first = 0;
-    while (first < slots && run.distance[first] < 0) first++;
-    *reach = first < slots ? run.distance[first + (int64_t)(nearly_all * (double)(slots - 1 - first))] : 0;
-out:
-    wisp_free(ctx, run.distance);
     return status;
 }
 
@@ -155,7 +101,7 @@ out:
     return status;
 }
 
-enum { LINE = 64, AT_ONCE = 4 }; /* judges; each takes memory */
+enum { AT_ONCE = 4 }; /* judges; each takes memory */
 
 static wisp_status judge(const search *s, candidate *c)
 {
@@ -309,14 +255,17 @@ static bool near_core(const wisp__caches *c, int64_t rows, int64_t row_bytes)
 /* Whether it is plain without the whole pattern that no order is much better than the natural one. */
 static wisp_status natural_will_do(search *s, const wisp_src *src, bool *yes)
 {
+    wisp__sample sample = {0};
     wisp_status status = WISP_OK;
     wisp__traffic t;
     *yes = near_core(&s->caches, s->rows, s->row_bytes);
     if (*yes && s->want == WISP_ROWS_DEFAULT) return status;
-    WISP_TRY(find_reach(s->ctx, src, &s->reach));
-    wisp__band_traffic(s->reach, s->row_bytes, s->entries, s->entry_bytes, &s->caches, &t);
+    WISP_TRY(wisp__sample_source(s->ctx, src, &sample));
+    s->reach = (int64_t)ceil(sample.reach);
+    WISP_TRY(wisp__sample_traffic(s->ctx, &sample, s->row_bytes, s->entry_bytes, &s->caches, &t));
     *yes = (1 - worth_it) * t.cost < t.stream + t.core;
 out:
+    wisp__sample_close(&sample, s->ctx);
     *yes = *yes && s->want == WISP_ROWS_DEFAULT;
     return status;
 }
@@ -331,7 +280,7 @@ static void search_open(search *s, wisp_ctx *ctx, int64_t rows, int64_t nnz, wis
                   .entry_bytes = 4 + (int64_t)wisp_type_size(type),
                   .entries = (double)nnz / (double)rows,
                   .reach = -1};
-    wisp__caches_find(ctx, width, 2.0 * (double)s->row_bytes * (double)rows, &s->caches);
+    wisp__caches_find(ctx, width, s->row_bytes, (double)rows, &s->caches);
 }
 
 wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_src *src, int64_t nnz,
@@ -345,11 +294,10 @@ wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_s
     if (order == WISP_ROWS_NATURAL || rows < 2) return status;
     search_open(&s, ctx, rows, nnz, order, type, width);
     WISP_TRY(natural_will_do(&s, src, &natural));
-    if (s.reach >= 0) p->bytes = p->likely = WISP__MIN(rows, SAMPLES) * SLOTS * (int64_t)sizeof(int32_t);
+    if (s.reach >= 0) p->bytes = p->likely = wisp__sample_bytes(src, nnz);
     if (natural) return status;
     const int64_t graph = 4 * nnz + (8 + 4) * (rows + 1), breadth_first = (8 + 4 + 4 + 1) * (rows + 1);
-    const int64_t lines = rows / WISP__MAX(LINE / s.row_bytes, 1) + 1;
-    const int64_t judges = WISP__MIN(ctx->threads, AT_ONCE) * (8 * lines + 2 * 4 * blocks);
+    const int64_t judges = WISP__MIN(ctx->threads, AT_ONCE) * (wisp__sample_bytes(src, nnz) + 3 * 4 * blocks);
     p->looks = true;
     p->banded = is_banded(&s);
     p->likely = WISP__MAX(p->likely, graph + judges);

@@ -1,15 +1,10 @@
-/* Orders of rows: level structures of a matrix's graph, tiles through the levels, and a model of the caches. */
+/* Orders of rows: level structures of a matrix's graph, and tiles through the levels. */
 #ifndef WISP_ORDER_H
 #define WISP_ORDER_H
 #include "rows.h"
+#include "shape.h"
 
-/* ---- the model ------------------------------------------------------------------------------- */
-
-/* What the threads of a context have together while they sweep over two blocks of some width and size. */
-typedef struct {
-    double l2, l3; /* bytes that a sweep can keep */
-} wisp__caches;
-void wisp__caches_find(wisp_ctx *ctx, int width, double block_bytes, wisp__caches *c);
+/* ---- the choice ------------------------------------------------------------------------------ */
 
 /* What wisp__map_ordered will do with a square source of nnz entries. */
 typedef struct {
@@ -20,31 +15,6 @@ typedef struct {
 wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_src *src, int64_t nnz,
                                 wisp_row_order order, wisp_type type, int width);
 
-/* A pattern in some order: place i holds row user[i] of s, and column j of s is at place[j] (NULL: as they are); blocks
-   of visit_rows places are taken in the order visit[visits] (NULL: as they come). */
-typedef struct {
-    const wisp__sell *s;
-    int log_c;
-    int64_t rows, cols;
-    const int32_t *user, *place, *visit;
-    int64_t visits, visit_rows;
-    int64_t row_bytes;   /* of a block row */
-    int64_t entry_bytes; /* of a matrix entry */
-} wisp__walk;
-
-/* Bytes per row that one sweep of the fused step moves: the streams (matrix, y in and out, x once), and block rows of x
-   that come again from memory, or from the last cache. */
-typedef struct {
-    double stream, again, from_l3;
-    double core;   /* what the gathering itself takes, in bytes as cost */
-    double excess; /* block rows of x loaded from memory, over x once */
-    double cost;   /* in bytes from memory: time times bandwidth */
-} wisp__traffic;
-wisp_status wisp__sweep_traffic(wisp_ctx *ctx, const wisp__walk *sweep, const wisp__caches *c, wisp__traffic *t);
-/* The same, worked out for a band in which the rows of a sweep reach `reach` rows far. */
-void wisp__band_traffic(int64_t reach, int64_t row_bytes, double entries, int64_t entry_bytes, const wisp__caches *c,
-                        wisp__traffic *t);
-
 /* Which rows of a matrix that is else complete have columns that follow one another (local.follow). */
 wisp_status wisp__find_follow(wisp_mat *A);
 /* Which entries of a matrix that is else complete gather from afar, for blocks of its usual width (local.fresh): block
@@ -53,7 +23,6 @@ wisp_status wisp__find_fresh(wisp_mat *A, int64_t near_bytes);
 /* Bytes of that for a matrix of this shape with so many patterns (0: none), and what is held besides while it is made;
    both 0 where it is not. */
 void wisp__fresh_bytes(const wisp_mat *A, int64_t patterns, int64_t near_bytes, int64_t *kept, int64_t *making);
-int64_t wisp__near_bytes(void); /* half of the second-level cache of a core */
 
 /* ---- level structures ------------------------------------------------------------------------ */
 

@@ -300,6 +300,7 @@ typedef struct {
     wisp_mat A;
     const wisp_mat_opts *o;
     wisp__look look;
+    bool quick;   /* no order is made */
     bool whole;   /* it looks at all rows, in the order that they will have */
     int64_t nnz;  /* of the rows looked at */
     int32_t *len; /* of these */
@@ -320,7 +321,7 @@ static wisp_status begin(guess *g, way *w)
     for (int64_t i = 0; i < g->look.rows; i++) g->nnz += g->len[i];
     w->nnz = all ? g->nnz : (int64_t)((double)g->nnz * ((double)src->rows / (double)g->look.rows));
     WISP_TRY(foresee_order(&g->order, A, src, g->o, w->nnz));
-    g->whole = all && (!g->order.looks || g->nnz <= ENTRIES);
+    g->whole = all && (!g->order.looks || (g->nnz <= ENTRIES && !g->quick));
     const wisp_row_order order = A->order;
     if (!g->whole) A->order = WISP_ROWS_NATURAL;
     WISP_TRY(wisp__make_maps(A, src, g->o, g->len));
@@ -364,26 +365,96 @@ out:
     return status;
 }
 
-wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_mat_info *info)
+/* And, if that is asked for, the matrix as the model of time sees it; the sample is the caller's to close. */
+static wisp_status foresee(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *o, wisp_mat_info *info,
+                           wisp__sample *sample, wisp__shape *m)
 {
-    WISP_NEED(ctx, info);
-    const wisp_mat_opts o = opts ? *opts : (wisp_mat_opts){0};
-    guess g = {.A = {.ctx = ctx}, .o = &o};
+    guess g = {.A = {.ctx = ctx}, .o = o, .quick = m != NULL};
     way w = {.A = &g.A, .src = src};
     wisp_status status;
-    WISP_NEED(NULL, ctx);
-    WISP_NEED(ctx, src);
     WISP_TRY(wisp__src_check(ctx, src));
-    WISP_TRY(wisp__mat_shape(ctx, src, &o, &g.A));
+    WISP_TRY(wisp__mat_shape(ctx, src, o, &g.A));
     WISP_TRY(begin(&g, &w));
     WISP_TRY(choose(&g, &w));
     w.order_bytes = g.order.likely;
     w.slots = src->rows / 8; /* as a rule */
     w.outside = upper(&w) / 8;
     tell(&w, g.A.map->visits ? g.A.map->visits : most_blocks(&g.A, false), info);
+    if (!m) goto out;
+    if (g.order.looks && !g.order.banded)
+        WISP_TRY(wisp__sample_levels(ctx, src->rows, w.nnz, sample));
+    else
+        WISP_TRY(wisp__sample_source(ctx, src, sample));
+    *m = (wisp__shape){.rows = (double)info->rows,
+                       .entries = (double)info->nnz,
+                       .bytes = (double)info->bytes,
+                       .type = info->type,
+                       .patterns = w.pattern,
+                       .lists = w.list,
+                       .chunks = !wisp_type_is_complex(info->type), /* for single columns */
+                       .follows = w.list ? 1 : sample->follows,
+                       .sample = sample};
 out:
     wisp_free(ctx, g.len);
     wisp_map_free(g.A.map);
     wisp_map_free(g.A.col_map);
+    return status;
+}
+
+wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_mat_info *info)
+{
+    const wisp_mat_opts o = opts ? *opts : (wisp_mat_opts){0};
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, src);
+    WISP_NEED(ctx, info);
+    return foresee(ctx, src, &o, info, NULL, NULL);
+}
+
+/* ---- the choice ------------------------------------------------------------------------------ */
+
+static wisp_status check_choice(wisp_ctx *ctx, int64_t rows, int64_t cols, wisp_type type, int64_t vectors)
+{
+    if (rows != cols)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a width for a recurrence: the matrix is %lld x %lld, not square",
+                             (long long)rows, (long long)cols);
+    if (wisp__type_ok(type) && vectors > 0) return WISP_OK;
+    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a width for %lld vectors of type %d", (long long)vectors, (int)type);
+}
+
+wisp_status wisp_src_choose(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_type type,
+                            int64_t vectors, int64_t steps, wisp_choice *choice)
+{
+    enum { WIDE = 8 }; /* rows are stored one by one: single columns are told apart by the shape */
+    wisp_mat_opts o = opts ? *opts : (wisp_mat_opts){0};
+    wisp__sample sample = {0};
+    wisp__shape m;
+    wisp_mat_info info;
+    wisp_status status;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, src);
+    WISP_NEED(ctx, choice);
+    if ((status = check_choice(ctx, src->rows, src->cols, type, vectors)) != WISP_OK) return status;
+    *choice = (wisp_choice){.width = o.width};
+    o.width = WIDE;
+    WISP_TRY(foresee(ctx, src, &o, &info, &sample, &m));
+    WISP_TRY(wisp__width_find(ctx, &m, type, vectors, steps, choice));
+out:
+    wisp__sample_close(&sample, ctx);
+    return status;
+}
+
+wisp_status wisp_mat_choose(const wisp_mat *A, wisp_type type, int64_t vectors, int64_t steps, wisp_choice *choice)
+{
+    wisp__sample sample = {0};
+    wisp__shape m;
+    wisp_status status;
+    WISP_NEED(NULL, A);
+    WISP_NEED(A->ctx, choice);
+    if ((status = check_choice(A->ctx, A->rows, A->cols, type, vectors)) != WISP_OK) return status;
+    *choice = (wisp_choice){0};
+    WISP_TRY(wisp__shape_of(A, &sample, &m));
+    WISP_TRY(wisp__width_find(A->ctx, &m, type, vectors, steps, choice));
+out:
+    wisp__sample_close(&sample, A->ctx);
     return status;
 }

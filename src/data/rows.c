@@ -65,19 +65,27 @@ static void sort_entries(wisp__entry *e, int n)
     }
 }
 
+wisp_status wisp__read_columns(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int *n)
+{
+    const wisp_src *src = r->src;
+    *n = r->raw = src->row(src->arg, row, r->col, r->val);
+    if (*n < 0 || *n > src->max_row)
+        return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the row callback failed at row %lld", (long long)row);
+    for (int k = 0; k < *n; k++)
+        if (r->col[k] < 0 || r->col[k] >= src->cols)
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "row %lld names column %lld; columns are 0 to %lld", (long long)row,
+                                 (long long)r->col[k], (long long)src->cols - 1);
+    return WISP_OK;
+}
+
 wisp_status wisp__read_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int *n_out)
 {
     const wisp_src *src = r->src;
-    const int n = r->raw = src->row(src->arg, row, r->col, r->val);
-    if (n < 0 || n > src->max_row)
-        return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the row callback failed at row %lld", (long long)row);
-    for (int k = 0; k < n; k++) {
-        const int64_t col = r->col[k];
-        if (col < 0 || col >= src->cols)
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "row %lld names column %lld; columns are 0 to %lld", (long long)row,
-                                 (long long)col, (long long)src->cols - 1);
-        r->entry[k] = (wisp__entry){r->col_map->position ? r->col_map->position[col] : col, k};
-    }
+    int n;
+    const wisp_status status = wisp__read_columns(r, ctx, row, &n);
+    if (status != WISP_OK) return status;
+    for (int k = 0; k < n; k++)
+        r->entry[k] = (wisp__entry){r->col_map->position ? r->col_map->position[r->col[k]] : r->col[k], k};
     sort_entries(r->entry, n);
     const size_t size = wisp_type_size(src->type);
     int m = 0;

@@ -24,6 +24,8 @@ wisp_status wisp__row_reader_open(wisp__row_reader *r, wisp_ctx *ctx, const wisp
 void wisp__row_reader_close(wisp__row_reader *r, wisp_ctx *ctx);
 /* Reads a row (user's number) to r->merged and r->sum; *n is its number of distinct columns. */
 wisp_status wisp__read_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int *n);
+/* The columns of a row as the source gives them, unsorted and checked, in r->col. */
+wisp_status wisp__read_columns(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int *n);
 /* The number of entries that a source announces for a row, checked. */
 wisp_status wisp__count_row(wisp_ctx *ctx, const wisp_src *src, int64_t row, int32_t *n);
 /* Refuses a row that has another number of entries (duplicates count) than when it was counted. */

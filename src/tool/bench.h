@@ -91,8 +91,6 @@ wisp_status bench_piece_open(bench_piece *p, const bench_runner *like, wisp_ctx 
                              double cache_bytes);
 wisp_status bench_piece_time(bench_piece *p, double *seconds); /* scaled to the whole matrix */
 void bench_piece_close(bench_piece *p);
-/* A step on the whole matrix, as far as the model needs it: no matrix, no blocks. */
-bench_runner bench_piece_whole(const bench_piece *p);
 
 /* What limits a step at a moment. */
 typedef struct {

@@ -103,19 +103,6 @@ wisp_status bench_piece_time(bench_piece *p, double *seconds)
 
 void bench_piece_close(bench_piece *p) { bench_close(&p->run); }
 
-bench_runner bench_piece_whole(const bench_piece *p)
-{
-    const bench_runner *r = &p->run;
-    bench_runner whole = {.what = r->what, .stores_past = r->stores_past, .info = r->info};
-    whole.cost.bytes = p->scale * r->cost.bytes;
-    whole.cost.flops = p->scale * r->cost.flops;
-    whole.read_bytes = p->scale * r->read_bytes;
-    whole.gather_bytes = p->scale * r->gather_bytes;
-    whole.write_bytes = p->scale * r->write_bytes;
-    whole.working_bytes = p->scale * r->working_bytes;
-    return whole;
-}
-
 /* ---- the model ----------------------------------------------------------------------------------- */
 
 double bench_cache_gbs(const wisp_machine *m, double bytes)

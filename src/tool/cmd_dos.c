@@ -186,14 +186,28 @@ static wisp_type needed_type(const tool *t, results *r, wisp_kpm_opts *k, const 
     return src->type;
 }
 
-static void set_matrix_options(const tool *t, results *r, wisp_kpm_opts *k, const wisp_src *src, wisp_mat_opts *mo)
+/* The width that takes least time, unless it was asked for; and that time, if it is known. */
+static int choose_width(tool *t, wisp_kpm_opts *k, const wisp_src *src, wisp_mat_opts *mo, double *seconds)
+{
+    wisp_choice choice;
+    *seconds = 0;
+    if (!t->opt.width && k->variant == WISP_KPM_BLOCKED && src->rows > 0 && src->rows == src->cols) {
+        if (wisp_src_choose(t->ctx, src, mo, mo->type, plan_vectors(k, src->rows), plan_steps(k), &choice))
+            return tool_fail_ctx(t);
+        k->width = choice.width;
+        *seconds = choice.seconds * (double)plan_steps(k);
+    }
+    mo->width = wisp_kpm_width(mo->type, src->rows, k);
+    return EXIT_FINE;
+}
+
+static int set_matrix_options(tool *t, results *r, wisp_kpm_opts *k, const wisp_src *src, wisp_mat_opts *mo,
+                              double *seconds)
 {
     const wisp_type type =
         t->opt.precision == PRECISION_AUTO ? needed_type(t, r, k, src) : tool_type(&t->opt, src->type);
-    *mo = (wisp_mat_opts){.type = type,
-                          .width = wisp_kpm_width(type, src->rows, k),
-                          .order = (wisp_row_order)t->opt.order,
-                          .format = (wisp_format)t->opt.format};
+    *mo = (wisp_mat_opts){.type = type, .order = (wisp_row_order)t->opt.order, .format = (wisp_format)t->opt.format};
+    return choose_width(t, k, src, mo, seconds);
 }
 
 /* Source, plan, matrix, moments. *ran is false when only the plan was wanted. */
@@ -204,18 +218,20 @@ static int compute_once(tool *t, results *r, wisp_moments *m, bool *ran)
     wisp_kpm_opts k;
     wisp_mat_opts mo;
     run_plan plan;
-    double start = tool_now();
+    const double long_run = 10; /* half a second is little of it */
+    double start = tool_now(), seconds = 0;
     *ran = false;
     int rc = source_open(t, &src);
     if (rc) return rc;
     set_kpm_options(&t->opt, &k);
     if (t->opt.resolution > 0 && k.bounds_method == WISP_BOUNDS_GIVEN) rc = moments_for(t, &k);
-    set_matrix_options(t, r, &k, &src, &mo);
     if (!rc) rc = check_sites(t, src.rows);
+    if (!rc) rc = machine_cache(t, t->opt.budgets[0], &k.cache_budget);
+    if (!rc) rc = set_matrix_options(t, r, &k, &src, &mo, &seconds);
     if (!rc) rc = plan_make(t, &src, &mo, &k, &plan);
     if (!rc && t->opt.plan) rc = plan_show(t, &src, &mo, &k, &plan);
     if (!rc) rc = plan_check_limit(t, &src, &mo, &k, &plan);
-    if (!rc && !t->opt.plan) rc = machine_cache(t, t->opt.budgets[0], &k.cache_budget);
+    if (!rc && !t->opt.plan && plan_steps(&k) > 1 && seconds > long_run) rc = machine_calibrate(t);
     if (!rc && !t->opt.plan && wisp_mat_create(&A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
     const wisp_type source = src.type;
     wisp_src_close(&src);

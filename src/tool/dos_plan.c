@@ -6,7 +6,7 @@
 
 /* ---- memory -------------------------------------------------------------------------------------- */
 
-static int64_t vectors_of(const wisp_kpm_opts *ko, int64_t rows)
+int64_t plan_vectors(const wisp_kpm_opts *ko, int64_t rows)
 {
     return ko->trace == WISP_TRACE_EXACT ? rows : ko->vectors ? ko->vectors : 32;
 }
@@ -17,7 +17,7 @@ static int64_t moments_of(const wisp_kpm_opts *ko) { return ko->moments ? ko->mo
 static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t rows)
 {
     enum { LANES = 16, FILE_HEAD = 64 << 10 }; /* energies that are worked on side by side */
-    const double n = (double)moments_of(ko), vectors = (double)vectors_of(ko, rows);
+    const double n = (double)moments_of(ko), vectors = (double)plan_vectors(ko, rows);
     const bool grid = t->cmd->bit != CMD_COUNT || t->opt.plot;
     const double points = !grid ? 0 : t->opt.points ? (double)t->opt.points : fmax(2 * n, 1024);
     const bool local = ko->trace == WISP_TRACE_SITES, exact = ko->trace == WISP_TRACE_EXACT;
@@ -155,32 +155,19 @@ out:
     return status;
 }
 
-/* Seconds of one step of this width by the model. The kernel's own speed is measured on a small piece of the matrix. */
-static wisp_status step_seconds(tool *t, const wisp_machine *m, const wisp_src *src, const wisp_mat_opts *mo,
-                                const run_plan *plan, int width, bench_variant variant, bench_prediction *found)
+/* Steps of each vector, some of which may be interleaved: 1 if none may. */
+int64_t plan_steps(const wisp_kpm_opts *ko)
 {
-    /* A center and halfwidth with which vectors stay bounded, whatever the matrix is. */
-    const bench_runner like = {.what = {.op = BENCH_KPM,
-                                        .variant = variant,
-                                        .type = mo->type,
-                                        .width = width,
-                                        .powers = 1,
-                                        .order = mo->order,
-                                        .format = mo->format},
-                               .halfwidth = 1e100};
-    const bool is_double = mo->type == WISP_D || mo->type == WISP_Z;
-    bench_piece piece = {0};
-    wisp_status status = bench_piece_open(&piece, &like, t->ctx, src, bench_piece_bytes(m));
-    bench_limits limits = {.load_gbs = m->gbs[WISP_LOAD][WISP_MEMORY][1], .fma_gflops = m->fma_gflops[is_double][1]};
-    if (status == WISP_OK) status = bench_piece_time(&piece, &limits.core_seconds);
-    if (status == WISP_OK) {
-        bench_runner whole = bench_piece_whole(&piece);
-        whole.info = plan->about.matrix;
-        limits.cache_gbs = bench_cache_gbs(m, whole.working_bytes);
-        *found = bench_predict(&whole, &limits);
-    }
-    bench_piece_close(&piece);
-    return status;
+    return ko->powers == 1 || ko->variant != WISP_KPM_BLOCKED ? 1 : moments_of(ko) / 2;
+}
+
+/* Seconds of a step of so many columns by the model, in groups of `width`. */
+static wisp_status step_seconds(tool *t, const wisp_src *src, const wisp_mat_opts *mo, int64_t columns, int width,
+                                int64_t steps, wisp_choice *found)
+{
+    wisp_mat_opts o = *mo;
+    o.width = width > 0 ? width : 1;
+    return wisp_src_choose(t->ctx, src, &o, mo->type, columns > 0 ? columns : 1, steps, found);
 }
 
 /* Assembly and the look at all entries, from those of a part of the matrix. */
@@ -210,27 +197,27 @@ out:
 static wisp_status find_time(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko,
                              const run_plan *plan, run_time *time)
 {
-    enum { PASSES = 5 }; /* bounds: over the block, beside the sweep */
-    wisp_machine m;
-    bench_prediction step, lanczos = {0, NULL};
+    /* Passes over the block beside the fused step's: of Lanczos, and of single operations (KPM paper, section III). */
+    enum { LANCZOS = 5, NAIVE = 10 };
+    wisp_machine m = {0};
+    wisp_choice step, lanczos;
     wisp_status status = WISP_OK;
     time->source = tool_now() - t->started;
     WISP_TRY(find_ceilings(t, &m, time));
+    wisp_ctx_set_machine(t->ctx, &m);
     WISP_TRY(assembly_seconds(t, src, mo, &time->assembly));
-    const int64_t vectors = vectors_of(ko, src->rows);
-    const int64_t width = mo->width < vectors ? mo->width : vectors;
-    const double sweeps = floor((double)moments_of(ko) / 2);
-    const bench_variant variant = ko->variant == WISP_KPM_NAIVE ? VARIANT_NAIVE : VARIANT_BLOCKED;
-    WISP_TRY(step_seconds(t, &m, src, mo, plan, width > 0 ? (int)width : 1, variant, &step));
-    time->moments = sweeps * ceil((double)vectors / (double)(width > 0 ? width : 1)) * step.seconds;
+    const double column = 1e-9 * (double)src->rows * (double)wisp_type_size(mo->type) / time->load_gbs;
+    const int64_t vectors = plan_vectors(ko, src->rows);
+    WISP_TRY(step_seconds(t, src, mo, vectors, mo->width, plan_steps(ko), &step));
+    if (ko->variant == WISP_KPM_NAIVE) step.seconds += NAIVE * column * (double)vectors;
+    time->moments = floor((double)moments_of(ko) / 2) * step.seconds;
     time->limit = step.limit;
     const wisp_bounds_opts bo = wisp_kpm_bounds_opts(mo->type, src->rows, ko);
     int columns, steps;
     wisp_bounds_plan(&plan->about.matrix, &bo, &columns, &steps);
     if (steps > 0) {
-        WISP_TRY(step_seconds(t, &m, src, mo, plan, columns, VARIANT_BLOCKED, &lanczos));
-        const double block = (double)src->rows * columns * (double)wisp_type_size(mo->type);
-        time->bounds = steps * (lanczos.seconds + 1e-9 * PASSES * block / time->load_gbs);
+        WISP_TRY(step_seconds(t, src, mo, columns, columns, 1, &lanczos));
+        time->bounds = steps * (lanczos.seconds + LANCZOS * column * columns);
     }
     time->total = time->source + time->assembly + time->bounds + time->moments;
 out:

@@ -62,7 +62,7 @@ static const option_def table[] = {
     {"How it is run", "variant", 0, "blocked|fused|naive", parse_choice, KPM, true, AT(variant), 0, 0,
      "the same moments in three ways (blocked is fastest)"},
     {NULL, "width", 0, "W", parse_count, KPM, true, AT(width), 1, 4096,
-     "vectors that are worked on side by side (as many as\nmake rows of 128 bytes)"},
+     "vectors that are worked on side by side (default: by\na model of time)"},
     {NULL, "width", 0, "W", parse_count, CMD_POWER, true, AT(width), 1, 4096,
      "vectors that are worked on side by side (1)"},
     {NULL, "powers", 0, "P", parse_count, KPM | CMD_EVOLVE, true, AT(powers), 1, 1 << 20,

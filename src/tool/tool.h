@@ -130,6 +130,8 @@ int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_
    if the run may take more. And when the number of moments is known at last. */
 int plan_check_limit(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p);
 int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko);
+int64_t plan_vectors(const wisp_kpm_opts *ko, int64_t rows); /* of the run */
+int64_t plan_steps(const wisp_kpm_opts *ko);                 /* of each of them, 1 if none may be interleaved */
 
 /* dos_eval.c */
 int results_evaluate(tool *t, results *r);
@@ -220,6 +222,9 @@ bool machine_kept(tool *t, wisp_machine *m);
 /* Tells the context how much cache `wisp machine` found it to keep, and gives *budget the bytes that an element of
    opt.budgets stands for; 0: those of the context. */
 int machine_cache(tool *t, int64_t asked, int64_t *budget);
+/* Half a second of measuring, if nothing was kept, for the choice of depth alone: nothing whose bits depend on it may
+   be chosen after that. */
+int machine_calibrate(tool *t);
 int machine_budget(tool *t, const wisp_machine *m, int64_t asked, int64_t *budget); /* the latter alone */
 /* The bytes that such a budget counts on. */
 int64_t machine_counted(tool *t, int64_t budget);

@@ -1,6 +1,6 @@
-/* What limits a context's threads, for models of time; and those models' terms. */
+/* What limits a context's threads: rates and caches; and the terms that the model of time is made of. */
 #include "../topo/machine.h"
-#include "backend.h"
+#include "model.h"
 #include <math.h>
 #include <string.h>
 
@@ -46,6 +46,31 @@ void wisp__rates_find(wisp_ctx *ctx, wisp__rates *r)
     if (r->l3 == 0) r->l3 = line / 4 * clock * threads;
     if (r->exchange == 0) r->exchange = r->l3 / 2;
     if (r->memory == 0) r->memory = WISP__MIN(memory * threads, most);
+}
+
+void wisp__caches_find(wisp_ctx *ctx, int width, int64_t row_bytes, double rows, wisp__caches *c)
+{
+    wisp_machine m = {0};
+    wisp__topology_find(&m);
+    const double l3 = (double)WISP__MAX(m.cache_bytes[WISP_L3], m.cache_bytes[WISP_L2]);
+    const int sharing = WISP__MAX(1, WISP__MIN(m.cache_cores[WISP_L3], ctx->threads));
+    const bool together = wisp__side_by_side(ctx, width, 2 * rows * (double)row_bytes);
+    const int64_t range = (int64_t)rows / ctx->threads + 1;
+    c->threads = ctx->threads;
+    c->block_rows = together ? WISP__MIN(wisp__rows_per_wide_block((int64_t)rows, row_bytes), range) : range;
+    c->l1 = (double)WISP__MAX(m.cache_bytes[WISP_L1], 32 << 10);
+    c->l2 = (double)WISP__MAX(m.cache_bytes[WISP_L2], 256 << 10);
+    c->all_l2 = c->l2 * wisp__cache_count(&m, WISP_L2, ctx->threads);
+    c->l3 = together ? l3 : l3 / sharing;
+    c->l3 = WISP__MAX(c->l3, c->l2);
+    c->kept = WISP__MAX((double)wisp_ctx_cache(ctx, NULL), c->all_l2);
+}
+
+int64_t wisp__near_bytes(void)
+{
+    wisp_machine m = {0};
+    wisp__topology_find(&m);
+    return WISP__MIN(WISP__MAX(m.cache_bytes[WISP_L2], 256 << 10) / 2, (int64_t)1 << 30);
 }
 
 double wisp_model_memory(double read, double written, int past, double load_gbs)

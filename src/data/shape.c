@@ -1,0 +1,231 @@
+/* Matrices and sources as the model of time sees them (model/model.h): samples of their rows, and how these are stored.
+ */
+#include "shape.h"
+#include "rows.h"
+#include <math.h>
+
+enum { RUNS = 128 };
+
+/* Which rows are looked at: all, or some runs of them. */
+static int64_t sampled_rows(int64_t rows) { return WISP__MIN(rows, (int64_t)RUNS * WISP__RUN); }
+
+static int64_t sampled(int64_t rows, int64_t i)
+{
+    if (rows <= (int64_t)RUNS * WISP__RUN) return i;
+    return rows / WISP__RUN * (i / WISP__RUN) / RUNS * WISP__RUN + i % WISP__RUN;
+}
+
+int64_t wisp__sample_bytes(const wisp_src *src, int64_t nnz)
+{
+    const int64_t rows = sampled_rows(src->rows), most = WISP__MIN(nnz, rows * src->max_row);
+    return 8 * (2 * rows + 1 + most) + 4 * rows + 8 * WISP__RUN * (1 + src->max_row) + wisp__comings_bytes;
+}
+
+/* ---- of a walk through a pattern ------------------------------------------------------------- */
+
+/* The row that a sweep takes as number i; -1: behind a short last block. */
+static int64_t row_at(const wisp__walk *w, int64_t i)
+{
+    const int64_t place = w->visit ? w->visit[i / w->visit_rows] * w->visit_rows + i % w->visit_rows : i;
+    if (place >= w->rows) return -1;
+    return w->user ? w->user[place] : place;
+}
+
+/* And when it takes a row that is at this place; turn[]: of each block of rows. */
+static int64_t time_of(const wisp__walk *w, const int32_t *turn, int64_t place)
+{
+    return turn ? turn[place / w->visit_rows] * w->visit_rows + place % w->visit_rows : place;
+}
+
+static void sample_row(const wisp__walk *w, const int32_t *turn, int64_t i, int64_t *at, wisp__sample *s, int64_t r)
+{
+    const int64_t row = row_at(w, i);
+    const int n = row < 0 ? 0 : wisp__row_len(w->s, row);
+    s->place[(*at)++] = i;
+    for (int e = 0; e < n; e++) {
+        const int64_t col = wisp__sell_col(w->s, w->log_c, row, e), place = w->place ? w->place[col] : col;
+        s->place[(*at)++] = time_of(w, turn, place);
+    }
+    s->first[r + 1] = *at;
+}
+
+wisp_status wisp__sample_walk(wisp_ctx *ctx, const wisp__walk *w, wisp__sample *s)
+{
+    const int64_t places = w->visit ? w->visits * w->visit_rows : w->rows, rows = sampled_rows(places);
+    int64_t entries = 0, at = 0;
+    int32_t *turn = NULL;
+    wisp_status status;
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t row = row_at(w, sampled(places, i));
+        entries += row < 0 ? 0 : wisp__row_len(w->s, row);
+    }
+    WISP_TRY(wisp__sample_open(s, ctx, rows, entries));
+    if (w->visit) WISP_TRY(wisp_alloc(ctx, &turn, (size_t)w->visits, sizeof *turn));
+    for (int64_t b = 0; w->visit && b < w->visits; b++) turn[w->visit[b]] = (int32_t)b;
+    for (int64_t i = 0; i < rows; i++) sample_row(w, turn, sampled(places, i), &at, s, i);
+    wisp__sample_finish(s);
+out:
+    wisp_free(ctx, turn);
+    return status;
+}
+
+/* ---- of a source ----------------------------------------------------------------------------- */
+
+typedef struct {
+    wisp_ctx *ctx;
+    wisp__sample *s;
+    int64_t rows;
+    int32_t *len; /* of the sampled ones, as counted */
+} source_run;
+
+/* A run of rows, by one thread: they are few. */
+static wisp_status read_sample(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
+{
+    source_run *r = arg;
+    wisp__sample *s = r->s;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t row = sampled(r->rows, i);
+        int n;
+        wisp_status status = wisp__read_columns(reader, r->ctx, row, &n);
+        if (status != WISP_OK) return status;
+        if ((status = wisp__same_count(r->ctx, row, n, r->len[i])) != WISP_OK) return status;
+        int64_t *place = s->place + s->first[i];
+        *place++ = row;
+        for (int e = 0; e < n; e++) *place++ = reader->col[e];
+        s->first[i + 1] = s->first[i] + 1 + n;
+    }
+    return WISP_OK;
+}
+
+wisp_status wisp__sample_source(wisp_ctx *ctx, const wisp_src *src, wisp__sample *s)
+{
+    const int64_t rows = sampled_rows(src->rows);
+    source_run run = {.ctx = ctx, .s = s, .rows = src->rows};
+    int64_t entries = 0;
+    wisp_status status;
+    WISP_TRY(wisp__alloc_raw(ctx, &run.len, (size_t)rows, sizeof *run.len));
+    for (int64_t i = 0; i < rows; i++) {
+        WISP_TRY(wisp__count_row(ctx, src, sampled(src->rows, i), &run.len[i]));
+        entries += run.len[i];
+    }
+    WISP_TRY(wisp__sample_open(s, ctx, rows, entries));
+    WISP_TRY(wisp__for_rows(ctx, "sampling", src, NULL, rows, WISP__MAX(rows, 1), read_sample, &run));
+    wisp__sample_finish(s);
+out:
+    wisp_free(ctx, run.len);
+    return status;
+}
+
+wisp_status wisp__sample_levels(wisp_ctx *ctx, int64_t rows, int64_t nnz, wisp__sample *s)
+{
+    enum { FLAT = 9, ROWS = 8 * WISP__RUN };
+    const double entries = (double)nnz / (double)WISP__MAX(rows, 1);
+    const int64_t each = (int64_t)ceil(entries), some = WISP__MIN(rows, ROWS),
+                  level = (int64_t)pow((double)rows, entries < FLAT ? 1.0 / 2 : 2.0 / 3);
+    int64_t at = 0;
+    wisp_status status;
+    WISP_TRY(wisp__sample_open(s, ctx, some, some * each));
+    for (int64_t i = 0; i < some; i++) {
+        s->place[at++] = i;
+        for (int64_t k = 0; k < each; k++) s->place[at++] = i + (k % 3 - 1) * level + k / 3;
+        s->first[i + 1] = at;
+    }
+    wisp__sample_finish(s);
+out:
+    return status;
+}
+
+/* ---- what orders are compared by ------------------------------------------------------------- */
+
+/* The rate of what gathers rows that are near the core, in that of memory. */
+enum { CORE_SPEED = 4 };
+
+wisp_status wisp__sample_traffic(wisp_ctx *ctx, const wisp__sample *s, int64_t row_bytes, int64_t entry_bytes,
+                                 const wisp__caches *c, wisp__traffic *t)
+{
+    const double row = (double)row_bytes, matrix = s->entries * (double)entry_bytes + 12; /* length and offset */
+    wisp__comings x;
+    wisp__rates r;
+    wisp_status status;
+    WISP_TRY(wisp__comings_find(ctx, s, row_bytes, matrix + row, c, &x));
+    wisp__rates_find(ctx, &r);
+    t->excess = x.last;
+    t->stream = matrix + 2 * row + row; /* y comes in and goes out */
+    t->again = (x.last - 1) * row;
+    t->from_l3 = (x.l2 - x.last) * row;
+    t->core = row * (s->entries + 1) / CORE_SPEED;
+    t->cost = t->stream + t->again + t->from_l3 * r.memory / r.l3 + t->core;
+out:
+    return status;
+}
+
+wisp_status wisp__sweep_traffic(wisp_ctx *ctx, const wisp__walk *w, const wisp__caches *c, wisp__traffic *t)
+{
+    wisp__sample s = {0};
+    wisp_status status;
+    *t = (wisp__traffic){.excess = 1};
+    if (w->rows == 0) return WISP_OK;
+    WISP_TRY(wisp__sample_walk(ctx, w, &s));
+    WISP_TRY(wisp__sample_traffic(ctx, &s, w->row_bytes, w->entry_bytes, c, t));
+out:
+    wisp__sample_close(&s, ctx);
+    return status;
+}
+
+/* ---- of a matrix ----------------------------------------------------------------------------- */
+
+/* Of rows that go a register at a time, the part that does not gather. */
+static double part_that_follows(const wisp__sell *s, int64_t rows)
+{
+    const int64_t units = wisp__follow_bytes(rows);
+    int64_t halves = 0;
+    if (s->list) return 1;
+    for (int64_t i = 0; s->follow && i < units; i++)
+        halves += __builtin_popcount(s->follow[i] & (K_FOLLOW_FIRST | K_FOLLOW_SECOND));
+    return (double)halves / (double)WISP__MAX(2 * units, 1);
+}
+
+wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape *m)
+{
+    const wisp__sell *s = &A->local;
+    const wisp__walk w = {.s = s,
+                          .log_c = A->log_c,
+                          .rows = A->rows,
+                          .cols = A->cols,
+                          .visit = A->grid.order,
+                          .visits = A->grid.blocks,
+                          .visit_rows = A->grid.chunks_per_block << A->log_c};
+    *m = (wisp__shape){.rows = (double)A->rows,
+                       .entries = (double)s->nnz,
+                       .bytes = (double)wisp__mat_bytes(A, false),
+                       .type = A->type,
+                       .patterns = s->pattern,
+                       .lists = s->list,
+                       .chunks = 1 << A->log_c >= K_CHUNKED_C,
+                       .follows = part_that_follows(s, A->rows),
+                       .sample = sample};
+    return wisp__sample_walk(A->ctx, &w, sample);
+}
+
+wisp_status wisp_mat_gather(const wisp_mat *A, wisp_type type, int width, wisp_gather *g)
+{
+    WISP_NEED(NULL, A);
+    WISP_NEED(A->ctx, g);
+    wisp__sample sample = {0};
+    wisp__shape m;
+    wisp__caches caches;
+    wisp__comings x;
+    wisp_status status;
+    *g = (wisp_gather){1, 0};
+    if (!wisp__type_ok(type) || width < 1)
+        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "a sweep over a block of type %d and width %d", (int)type, width);
+    if (A->half || A->rows == 0) return WISP_OK; /* what is scattered is not modelled */
+    WISP_TRY(wisp__shape_of(A, &sample, &m));
+    WISP_TRY(wisp__shape_comings(A->ctx, &m, type, width, &caches, &x));
+    g->excess = x.last;
+    g->from_l3 = m.rows * width * (double)wisp_type_size(type) *
+                 WISP__MAX(x.l2 - WISP__MAX(x.threads, x.last), 0); /* again, to the same cache */
+out:
+    wisp__sample_close(&sample, A->ctx);
+    return status;
+}

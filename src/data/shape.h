@@ -1,0 +1,41 @@
+/* Matrices and sources as the model of time sees them. */
+#ifndef WISP_SHAPE_H
+#define WISP_SHAPE_H
+#include "../model/model.h"
+#include "data.h"
+
+/* A pattern in some order: place i holds row user[i] of s, and column j of s is at place[j] (NULL: as they are); blocks
+   of visit_rows places are taken in the order visit[visits] (NULL: as they come). */
+typedef struct {
+    const wisp__sell *s;
+    int log_c;
+    int64_t rows, cols;
+    const int32_t *user, *place, *visit;
+    int64_t visits, visit_rows;
+    int64_t row_bytes;   /* of a block row */
+    int64_t entry_bytes; /* of a matrix entry */
+} wisp__walk;
+wisp_status wisp__sample_walk(wisp_ctx *ctx, const wisp__walk *w, wisp__sample *s);
+/* The same of a square source, as its rows come. */
+wisp_status wisp__sample_source(wisp_ctx *ctx, const wisp_src *src, wisp__sample *s);
+/* Of a matrix whose rows will be put in order, breadth first: rows gather from three levels, as many rows apart as a
+   flat mesh has, or, where rows have many entries, a solid one. */
+wisp_status wisp__sample_levels(wisp_ctx *ctx, int64_t rows, int64_t nnz, wisp__sample *s);
+/* Bytes that are held at most while a pattern of so many entries is sampled and looked at. */
+int64_t wisp__sample_bytes(const wisp_src *src, int64_t nnz);
+
+/* Bytes per row that one sweep of the fused step moves: the streams (matrix, y in and out, x once), and block rows of x
+   that come again from memory, or from the last cache. */
+typedef struct {
+    double stream, again, from_l3;
+    double core;   /* what the gathering itself takes, in bytes as cost */
+    double excess; /* block rows of x loaded from memory, over x once */
+    double cost;   /* in bytes from memory: time times bandwidth */
+} wisp__traffic;
+wisp_status wisp__sample_traffic(wisp_ctx *ctx, const wisp__sample *s, int64_t row_bytes, int64_t entry_bytes,
+                                 const wisp__caches *c, wisp__traffic *t);
+wisp_status wisp__sweep_traffic(wisp_ctx *ctx, const wisp__walk *w, const wisp__caches *c, wisp__traffic *t);
+
+/* The sample is the shape's, and to be closed by the caller, whatever the status. */
+wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape *m);
+#endif

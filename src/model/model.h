@@ -1,0 +1,100 @@
+/* How long a sweep takes: one model of caches and one of time (docs/model.md). It knows samples of patterns, and
+   numbers; not matrices. */
+#ifndef WISP_MODEL_H
+#define WISP_MODEL_H
+#include "../backend/backend.h"
+
+/* What the context's threads do at most: measured, else assumed. */
+void wisp__rates_find(wisp_ctx *ctx, wisp__rates *r);
+
+/* ---- caches ---------------------------------------------------------------------------------- */
+
+/* Bytes that caches keep while a sweep goes over two blocks of some width and size, and how its threads share rows. */
+typedef struct {
+    double l2, l3; /* for what is gathered: of one thread; of the threads that go side by side */
+    double l1;     /* of one thread */
+    double all_l2; /* of all threads */
+    double kept;   /* the part of the last cache that is kept from one sweep to the next */
+    int threads;
+    int64_t block_rows; /* that these take in turn: short blocks, or a long range each */
+} wisp__caches;
+void wisp__caches_find(wisp_ctx *ctx, int width, int64_t row_bytes, double rows, wisp__caches *c);
+int64_t wisp__near_bytes(void); /* half of the second-level cache of a core */
+
+/* Rows of a pattern, in runs of WISP__RUN that follow one another in a sweep, and for each of them where in the sweep
+   the rows stand that gather its row of the block. With a symmetric pattern these are the columns of the row itself;
+   patterns that are not are taken as if they were. */
+enum { WISP__RUN = 32 };
+typedef struct {
+    int64_t rows;      /* sampled: a multiple of WISP__RUN, or all there are */
+    int64_t *first;    /* [rows + 1] */
+    int64_t *place;    /* [first[rows]]; the row itself is among them */
+    double sweep_rows; /* of the whole sweep */
+    double entries;    /* of a row, on average */
+    double reach;      /* nearly all entries are at most so many rows away */
+    double follows;    /* the part of the entries that is one column behind that of the row before */
+} wisp__sample;
+/* The part of a sweep in groups of so many rows (they divide WISP__RUN) whose distances are met more than once. */
+wisp_status wisp__sample_repeats(wisp_ctx *ctx, const wisp__sample *s, int64_t group, double *part);
+/* Room for so many rows and entries (the rows themselves besides). */
+wisp_status wisp__sample_open(wisp__sample *s, wisp_ctx *ctx, int64_t rows, int64_t entries);
+void wisp__sample_close(wisp__sample *s, wisp_ctx *ctx);
+/* After first[] and place[] are filled: the averages. */
+void wisp__sample_finish(wisp__sample *s);
+
+/* How often a line of the gathered block (or a block row, if that is longer) comes to a cache in a sweep, once at
+   least: it is lost when more bytes than the cache holds pass between two rows that gather it. Each thread's first and
+   second-level caches see its own rows alone. */
+typedef struct {
+    double last, l2, l1; /* times */
+    double threads;      /* that gather it */
+} wisp__comings;
+/* stream_bytes: of the matrix and of the other blocks, for each row. */
+wisp_status wisp__comings_find(wisp_ctx *ctx, const wisp__sample *s, int64_t row_bytes, double stream_bytes,
+                               const wisp__caches *c, wisp__comings *found);
+extern const int64_t wisp__comings_bytes; /* that are held meanwhile, with a copy of the rows of a line */
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+/* A matrix, as the model sees it. */
+typedef struct {
+    double rows, entries;
+    double bytes; /* that a sweep reads of it */
+    wisp_type type;
+    bool patterns;  /* rows that repeat are stored once; groups of them that do go a register at a time, if single */
+    bool lists;     /* rows share lists of distances: like patterns, some go side by side */
+    bool chunks;    /* along chunks: single real columns go a register of rows at a time */
+    double follows; /* the part of their entries that needs no gathering */
+    const wisp__sample *sample;
+} wisp__shape;
+
+/* What a step moves, and how long it takes. */
+typedef struct {
+    double read, written; /* bytes from memory and to it */
+    double from_l3;       /* bytes that come from the last cache alone */
+    double from_others;   /* and from other threads' caches */
+    double seconds;
+    const char *limit; /* of sweeps: "memory", "cache", "core" */
+} wisp__step_cost;
+
+/* What a step asks of the cores; near: all is in caches, and nothing is asked for ahead. */
+typedef struct {
+    double loads; /* registers loaded, and what takes as long */
+    double far;   /* bytes of block rows that the first-level cache does not hold */
+    bool ahead;   /* kernels ask for most of what they stream ahead */
+} wisp__core_work;
+wisp_status wisp__shape_comings(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, wisp__caches *c,
+                                wisp__comings *x);
+wisp_status wisp__core_work_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, const wisp__comings *x,
+                                 bool near, wisp__core_work *w);
+double wisp__core_seconds(const wisp__core_work *w, const wisp__rates *r);
+double wisp__step_seconds(const wisp__step_cost *c, const wisp__core_work *w, const wisp__rates *r);
+
+/* A sweep of the fused KPM step over blocks of this type and width, one of so many, some of which may be interleaved.
+ */
+wisp_status wisp__sweep_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, int64_t steps,
+                             wisp__step_cost *c);
+/* The width (if it is 0) in which `vectors` columns take least time, and the time. */
+wisp_status wisp__width_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int64_t vectors, int64_t steps,
+                             wisp_choice *choice);
+#endif

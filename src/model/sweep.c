@@ -1,0 +1,125 @@
+/* How long a sweep takes: the traffic of memory and of the last cache, and the core's part; and the width in which some
+   vectors take least. */
+#include "model.h"
+#include <math.h>
+
+/* What other threads have written is gathered, which the core waits for. */
+double wisp__step_seconds(const wisp__step_cost *c, const wisp__core_work *w, const wisp__rates *r)
+{
+    const double traffic = wisp_model_memory(c->read, c->written, false, 1e-9 * r->memory) + c->from_l3 / r->l3;
+    return wisp_model_overlap(traffic, wisp__core_seconds(w, r) + c->from_others / r->exchange, w->ahead);
+}
+
+/* The part of `bytes`, met once in each sweep, that a cache keeps from one to the next, where what comes takes the
+   place of any line with equal chance: of a line that is met again after (1 - h) bytes / cache others have come, each
+   of which hit it with a chance of one in as many as there are lines, exp(-(1 - h) bytes / cache) are left. */
+static double kept_part(double bytes, double cache)
+{
+    enum { TURNS = 200 };
+    double h = 0;
+    if (bytes <= cache) return 1;
+    for (int i = 0; i < TURNS; i++) h = exp(-(1 - h) * bytes / cache);
+    return h;
+}
+
+static const char *limit_of(const wisp__step_cost *c, const wisp__core_work *w, const wisp__rates *r)
+{
+    const double memory = wisp_model_memory(c->read, c->written, false, 1e-9 * r->memory), cache = c->from_l3 / r->l3;
+    const double core = wisp__core_seconds(w, r);
+    return core >= memory && core >= cache ? "core" : memory >= cache ? "memory" : "cache";
+}
+
+/* Steps that are interleaved, if that is faster: rows between the first and the last of them stay in the cache, as many
+   levels as steps and one more, so that memory is asked once for all. How it goes in fact is found out when the orders
+   of steps are made; here it matters only whether narrow blocks leave room for it. */
+static void interleave(wisp_ctx *ctx, const wisp__shape *m, double row, const wisp__caches *caches,
+                       const wisp__core_work *work, const wisp__rates *r, wisp__step_cost *c)
+{
+    enum { DEEPEST = 8 };
+    const double faster = 1.3, worth_it = 0.92, level = m->sample->reach * (2 * row + m->bytes / m->rows);
+    const double near = c->read + c->written + c->from_l3, others = (1 - 1.0 / ctx->threads) * m->rows * row;
+    if (r->l3 < faster * r->memory || (ctx->threads > 1 && !ctx->one_node)) return;
+    const wisp__step_cost plain = *c;
+    for (int depth = 2; depth <= DEEPEST && (depth + 1) * level <= caches->kept; depth *= 2) {
+        wisp__step_cost p = {.read = plain.read / depth, .written = plain.written / depth};
+        p.from_others = WISP__MIN(others, near - p.read - p.written);
+        p.from_l3 = near - p.read - p.written - p.from_others;
+        p.seconds = wisp__step_seconds(&p, work, r);
+        if (p.seconds < worth_it * plain.seconds && p.seconds < c->seconds) *c = p;
+    }
+}
+
+wisp_status wisp__shape_comings(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, wisp__caches *c,
+                                wisp__comings *x)
+{
+    const int64_t row = width * (int64_t)wisp_type_size(type);
+    wisp__caches_find(ctx, width, row, m->rows, c);
+    return wisp__comings_find(ctx, m->sample, row, m->bytes / WISP__MAX(m->rows, 1) + (double)row, c, x);
+}
+
+wisp_status wisp__sweep_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, int64_t steps,
+                             wisp__step_cost *c)
+{
+    const double row = width * (double)wisp_type_size(type), block = m->rows * row, all = m->bytes + 2 * block;
+    const double cost_of_writing = 0.37; /* as of memory */
+    wisp__caches caches;
+    wisp__comings x;
+    wisp__rates rates;
+    wisp__core_work work;
+    wisp_status status;
+    *c = (wisp__step_cost){0};
+    if (m->rows < 1) return WISP_OK;
+    WISP_TRY(wisp__shape_comings(ctx, m, type, width, &caches, &x));
+    wisp__rates_find(ctx, &rates);
+    const double memory = 1 - kept_part(all, caches.kept), last = 1 - kept_part(all, caches.all_l2);
+    WISP_TRY(wisp__core_work_find(ctx, m, type, width, &x, last == 0, &work));
+    c->read = memory * (m->bytes + block + block * x.last);
+    c->written = memory * block;
+    c->from_l3 = last * (m->bytes + block + block * x.l2) + cost_of_writing * (last * block - c->written) - c->read;
+    c->from_l3 = WISP__MAX(c->from_l3, 0);
+    c->from_others = (1 - last) * block * (x.threads - 1);
+    c->seconds = wisp__step_seconds(c, &work, &rates);
+    if (steps > 1) interleave(ctx, m, row, &caches, &work, &rates, c);
+    c->limit = limit_of(c, &work, &rates);
+out:
+    return status;
+}
+
+/* All of the vectors, in groups of so many. */
+static wisp_status groups_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int64_t vectors, int64_t steps,
+                               wisp_choice *c)
+{
+    wisp__step_cost group = {0}, rest = {0};
+    const int64_t left = vectors % c->width;
+    wisp_status status;
+    WISP_TRY(wisp__sweep_find(ctx, m, type, c->width, steps, &group));
+    if (left) WISP_TRY(wisp__sweep_find(ctx, m, type, (int)left, steps, &rest));
+    c->seconds = (double)(vectors / c->width) * group.seconds + rest.seconds;
+    c->limit = vectors >= c->width ? group.limit : rest.limit;
+    wisp_ctx_log(ctx, WISP_LOG_DEBUG, "width %d: %.4g s for each step of all columns by the model, limit %s", c->width,
+                 c->seconds, c->limit);
+out:
+    return status;
+}
+
+/* Of widths that take hardly longer than the best one, the narrowest: its blocks take least memory. */
+wisp_status wisp__width_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int64_t vectors, int64_t steps,
+                             wisp_choice *choice)
+{
+    enum { WIDEST = 32, MOST = 8 };
+    const double hardly = 1.03;
+    wisp_choice list[MOST] = {{0}};
+    int n = 0, best = 0;
+    wisp_status status = WISP_OK;
+    if (choice->width > 0) return groups_find(ctx, m, type, vectors, steps, choice);
+    for (int w = 1; w <= WIDEST && w <= vectors; w *= 2) list[n++].width = w;
+    if (vectors <= WIDEST && vectors > list[n - 1].width) list[n++].width = (int)vectors;
+    for (int i = 0; i < n; i++) {
+        WISP_TRY(groups_find(ctx, m, type, vectors, steps, &list[i]));
+        if (list[i].seconds < list[best].seconds) best = i;
+    }
+    for (int i = best; i >= 0; i--)
+        if (list[i].seconds <= hardly * list[best].seconds) *choice = list[i];
+out:
+    return status;
+}
