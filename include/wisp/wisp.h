@@ -495,16 +495,14 @@ typedef enum {
     WISP_UPDATE,
     WISP_STREAMS
 } wisp_stream;
-/* LOADS: those from every level alone. KEPT: kept_bytes. EXCHANGE: exchange_gbs. BRIEFLY: loads with all threads and
-   exchange in half a second, with a buffer of 512 MB at most that is given back. */
+/* LOADS: those from every level alone. KEPT: kept_bytes. EXCHANGE: exchange_gbs. */
 enum {
     WISP_MEASURE_MEMORY = 1,
     WISP_MEASURE_CACHES = 2,
     WISP_MEASURE_FMA = 4,
     WISP_MEASURE_LOADS = 8,
     WISP_MEASURE_KEPT = 16,
-    WISP_MEASURE_EXCHANGE = 32,
-    WISP_MEASURE_BRIEFLY = 64
+    WISP_MEASURE_EXCHANGE = 32
 };
 
 typedef struct {

@@ -336,15 +336,14 @@ static int64_t working_set(const wisp_ctx *ctx, const wisp_machine *m, wisp_leve
     return WISP__MIN(level == WISP_L3 && some > 0 ? WISP__MIN(share, some) : share, most);
 }
 
-/* With one thread and with all, or with all alone. */
-static wisp_status measure_stream(wisp_ctx *ctx, wisp_machine *m, wisp_stream stream, wisp_level level, bool all_alone)
+static wisp_status measure_stream(wisp_ctx *ctx, wisp_machine *m, wisp_stream stream, wisp_level level)
 {
     stream_run r;
     wisp_status status = WISP_OK;
     const bool past = stream == WISP_COPY_PAST || stream == WISP_TRIAD_PAST;
     if (level != WISP_MEMORY && (past || m->cache_bytes[level] == 0)) goto out;
     WISP_TRY(open_run(ctx, &r));
-    for (int all = all_alone; all < 2; all++) {
+    for (int all = 0; all < 2; all++) {
         set_arrays(&r, working_set(ctx, m, level, all, r.slice), streams[stream].arrays);
         double *gbs = &m->gbs[stream][level][all];
         for (int k = 0; k < 2; k++) {
@@ -373,24 +372,6 @@ out:
     return status;
 }
 
-/* What the choice of depth rests on most, over a buffer that is given back. */
-static wisp_status measure_briefly(wisp_ctx *ctx, wisp_machine *m)
-{
-    const int64_t most = 512 << 20, limit = ctx->stream_limit;
-    const bool had = ctx->stream;
-    wisp_status status = WISP_OK;
-    ctx->stream_limit = WISP__MIN(limit, most);
-    for (int l = 0; l < WISP_LEVELS; l++) WISP_TRY(measure_stream(ctx, m, WISP_LOAD, (wisp_level)l, true));
-    WISP_TRY(measure_exchange(ctx, m));
-out:
-    ctx->stream_limit = limit;
-    if (!had) {
-        wisp_free(ctx, ctx->stream);
-        ctx->stream = NULL;
-    }
-    return status;
-}
-
 wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
 {
     WISP_NEED(NULL, ctx);
@@ -406,9 +387,8 @@ wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
         if (i % WISP_STREAMS == WISP_LOAD) asked |= WISP_MEASURE_LOADS;
         if (!(what & asked)) continue;
         WISP_TRY(wisp_ctx_step(ctx, "measuring", (double)i / steps, 0));
-        WISP_TRY(measure_stream(ctx, m, (wisp_stream)(i % WISP_STREAMS), level, false));
+        WISP_TRY(measure_stream(ctx, m, (wisp_stream)(i % WISP_STREAMS), level));
     }
-    if (what & WISP_MEASURE_BRIEFLY) WISP_TRY(measure_briefly(ctx, m));
     if (what & WISP_MEASURE_KEPT) WISP_TRY(measure_kept(ctx, m));
     if (what & WISP_MEASURE_EXCHANGE) WISP_TRY(measure_exchange(ctx, m));
     if (what & WISP_MEASURE_FMA) WISP_TRY(measure_fma(ctx, m));

@@ -43,10 +43,20 @@ typedef struct {
     bool known, far; /* it was made; it has too many entries, and is not kept */
 } wisp__block_graph;
 
+/* depth.c: for which blocks, on which machine, nothing is to be gained, or something. */
+typedef struct {
+    wisp_type type;
+    int width; /* 0: not known */
+    int64_t kept;
+    wisp__rates rates;
+    bool hopeless;
+} wisp__foreseen;
+
 /* What is kept with a matrix. */
 struct wisp__cascades {
     pthread_mutex_t lock;
     wisp__block_graph graph;
+    wisp__foreseen foreseen;
     int64_t finds;
     const char *told; /* why there was none, or none of use, last time */
     wisp__cascade *first;

@@ -2,10 +2,47 @@
    best. Trying other depths under way cost more than it found (docs/performance.md, interleaved steps). Results do not
    depend on any of this. */
 #include "cascade.h"
+#include <string.h>
 
 /* More steps hold more of the cache, which others use as well. No more is to be gained than the last cache is faster
    than memory, and the model is not that good. */
 static const double clearly = 0.97, faster = 1.3;
+
+/* Whether even the best orders gain nothing by the model of a sweep, so that making them (0.5 s for topi 100x100x40) is
+   in vain; remembered, for each call of a run asks. */
+static wisp_status hopeless(const wisp_mat *A, wisp_type type, int width, const wisp__rates *r, bool *yes)
+{
+    struct wisp__cascades *s = A->cascades;
+    const wisp__foreseen now = {.type = type, .width = width, .kept = wisp_ctx_cache(A->ctx, NULL), .rates = *r};
+    wisp__sample sample = {0};
+    wisp__shape m;
+    wisp__step_cost plain, steps;
+    wisp_status status = WISP_OK;
+    pthread_mutex_lock(&s->lock);
+    const bool known = s->foreseen.type == type && s->foreseen.width == width && s->foreseen.kept == now.kept &&
+                       !memcmp(&s->foreseen.rates, r, sizeof *r);
+    *yes = s->foreseen.hopeless;
+    pthread_mutex_unlock(&s->lock);
+    if (known) return status;
+    WISP_TRY(wisp__shape_of(A, &sample, &m));
+    WISP_TRY(wisp__sweep_find(A->ctx, &m, type, width, 1, &plain));
+    WISP_TRY(wisp__sweep_find(A->ctx, &m, type, width, WISP__MOST_DEPTH, &steps));
+    *yes = steps.seconds >= plain.seconds;
+    pthread_mutex_lock(&s->lock);
+    s->foreseen = now;
+    s->foreseen.hopeless = *yes;
+    pthread_mutex_unlock(&s->lock);
+    if (*yes)
+        wisp__log_once(A->ctx, WISP__ONCE_DEPTH, WISP_LOG_INFO,
+                       "steps are not interleaved: by the model of a sweep nothing is gained");
+out:
+    wisp__sample_close(&sample, A->ctx);
+    if (status == WISP_ERR_NOMEM) { /* it is a gain, not a need */
+        *yes = false;
+        status = WISP_OK;
+    }
+    return status;
+}
 
 wisp_status wisp__depth_find(const wisp_mat *A, wisp_type type, int width, int steps, int64_t cache_budget,
                              const wisp__cascade **best)
@@ -20,6 +57,9 @@ wisp_status wisp__depth_find(const wisp_mat *A, wisp_type type, int width, int s
                        "steps are not interleaved: the last cache is hardly faster than memory");
         return WISP_OK;
     }
+    bool vain = false;
+    if (cache_budget == 0 && !A->half) WISP_TRY(hopeless(A, type, width, &r, &vain));
+    if (vain) return status;
     for (int depth = 2; depth <= WISP__MOST_DEPTH && depth <= steps; depth *= 2) {
         WISP_TRY(wisp__cascade_find(A, type, width, depth, cache_budget, &c));
         if (!c) break; /* there is none, or no memory for it now */

@@ -4,20 +4,32 @@
 #include "rows.h"
 #include <math.h>
 
-enum { RUNS = 128 };
+enum { MOST_RUNS = 128, MOST_ENTRIES = 1 << 20 };
 
-/* Which rows are looked at: all, or some runs of them. */
-static int64_t sampled_rows(int64_t rows) { return WISP__MIN(rows, (int64_t)RUNS * WISP__RUN); }
+/* Which rows are looked at: all, or some runs of them, the fewer the longer rows are. */
+typedef struct {
+    int64_t all, runs; /* rows there are; 0: all of them */
+} pick;
 
-static int64_t sampled(int64_t rows, int64_t i)
+static pick pick_rows(int64_t rows, double entries)
 {
-    if (rows <= (int64_t)RUNS * WISP__RUN) return i;
-    return rows / WISP__RUN * (i / WISP__RUN) / RUNS * WISP__RUN + i % WISP__RUN;
+    const double fit = MOST_ENTRIES / (WISP__RUN * WISP__MAX(entries, 1));
+    const int64_t runs = WISP__MAX(WISP__MIN((int64_t)fit, MOST_RUNS), 1);
+    return (pick){rows, rows > runs * WISP__RUN ? runs : 0};
+}
+
+static int64_t picked_rows(pick p) { return p.runs ? p.runs * WISP__RUN : p.all; }
+
+static int64_t picked(pick p, int64_t i)
+{
+    if (!p.runs) return i;
+    return p.all / WISP__RUN * (i / WISP__RUN) / p.runs * WISP__RUN + i % WISP__RUN;
 }
 
 int64_t wisp__sample_bytes(const wisp_src *src, int64_t nnz)
 {
-    const int64_t rows = sampled_rows(src->rows), most = WISP__MIN(nnz, rows * src->max_row);
+    const int64_t rows = picked_rows(pick_rows(src->rows, (double)src->max_row));
+    const int64_t most = WISP__MIN(nnz, rows * src->max_row);
     return 8 * (2 * rows + 1 + most) + 4 * rows + 8 * WISP__RUN * (1 + src->max_row) + wisp__comings_bytes;
 }
 
@@ -51,18 +63,21 @@ static void sample_row(const wisp__walk *w, const int32_t *turn, int64_t i, int6
 
 wisp_status wisp__sample_walk(wisp_ctx *ctx, const wisp__walk *w, wisp__sample *s)
 {
-    const int64_t places = w->visit ? w->visits * w->visit_rows : w->rows, rows = sampled_rows(places);
+    const int64_t places = w->visit ? w->visits * w->visit_rows : w->rows;
+    const double each = (double)(w->s->pattern ? w->s->nnz : w->s->entries) / (double)WISP__MAX(w->rows, 1);
+    const pick p = pick_rows(places, each);
+    const int64_t rows = picked_rows(p);
     int64_t entries = 0, at = 0;
     int32_t *turn = NULL;
     wisp_status status;
     for (int64_t i = 0; i < rows; i++) {
-        const int64_t row = row_at(w, sampled(places, i));
+        const int64_t row = row_at(w, picked(p, i));
         entries += row < 0 ? 0 : wisp__row_len(w->s, row);
     }
     WISP_TRY(wisp__sample_open(s, ctx, rows, entries));
     if (w->visit) WISP_TRY(wisp_alloc(ctx, &turn, (size_t)w->visits, sizeof *turn));
     for (int64_t b = 0; w->visit && b < w->visits; b++) turn[w->visit[b]] = (int32_t)b;
-    for (int64_t i = 0; i < rows; i++) sample_row(w, turn, sampled(places, i), &at, s, i);
+    for (int64_t i = 0; i < rows; i++) sample_row(w, turn, picked(p, i), &at, s, i);
     wisp__sample_finish(s);
 out:
     wisp_free(ctx, turn);
@@ -74,7 +89,7 @@ out:
 typedef struct {
     wisp_ctx *ctx;
     wisp__sample *s;
-    int64_t rows;
+    pick rows;
     int32_t *len; /* of the sampled ones, as counted */
 } source_run;
 
@@ -84,7 +99,7 @@ static wisp_status read_sample(void *arg, wisp__row_reader *reader, int64_t begi
     source_run *r = arg;
     wisp__sample *s = r->s;
     for (int64_t i = begin; i < end; i++) {
-        const int64_t row = sampled(r->rows, i);
+        const int64_t row = picked(r->rows, i);
         int n;
         wisp_status status = wisp__read_columns(reader, r->ctx, row, &n);
         if (status != WISP_OK) return status;
@@ -99,13 +114,14 @@ static wisp_status read_sample(void *arg, wisp__row_reader *reader, int64_t begi
 
 wisp_status wisp__sample_source(wisp_ctx *ctx, const wisp_src *src, wisp__sample *s)
 {
-    const int64_t rows = sampled_rows(src->rows);
-    source_run run = {.ctx = ctx, .s = s, .rows = src->rows};
+    const pick p = pick_rows(src->rows, (double)src->max_row);
+    const int64_t rows = picked_rows(p);
+    source_run run = {.ctx = ctx, .s = s, .rows = p};
     int64_t entries = 0;
     wisp_status status;
     WISP_TRY(wisp__alloc_raw(ctx, &run.len, (size_t)rows, sizeof *run.len));
     for (int64_t i = 0; i < rows; i++) {
-        WISP_TRY(wisp__count_row(ctx, src, sampled(src->rows, i), &run.len[i]));
+        WISP_TRY(wisp__count_row(ctx, src, picked(p, i), &run.len[i]));
         entries += run.len[i];
     }
     WISP_TRY(wisp__sample_open(s, ctx, rows, entries));
@@ -126,8 +142,8 @@ wisp_status wisp__sample_levels(wisp_ctx *ctx, int64_t rows, int64_t nnz, wisp__
     wisp_status status;
     WISP_TRY(wisp__sample_open(s, ctx, some, some * each));
     for (int64_t i = 0; i < some; i++) {
-        s->place[at++] = i;
-        for (int64_t k = 0; k < each; k++) s->place[at++] = i + (k % 3 - 1) * level + k / 3;
+        s->place[at++] = rows + i; /* so that none is negative */
+        for (int64_t k = 0; k < each; k++) s->place[at++] = rows + i + (k % 3 - 1) * level + k / 3;
         s->first[i + 1] = at;
     }
     wisp__sample_finish(s);
@@ -192,7 +208,7 @@ wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape 
                           .log_c = A->log_c,
                           .rows = A->rows,
                           .cols = A->cols,
-                          .visit = A->grid.order,
+                          .visit = A->rows == A->cols ? A->grid.order : NULL,
                           .visits = A->grid.blocks,
                           .visit_rows = A->grid.chunks_per_block << A->log_c};
     *m = (wisp__shape){.rows = (double)A->rows,

@@ -52,7 +52,7 @@ typedef struct {
 /* stream_bytes: of the matrix and of the other blocks, for each row. */
 wisp_status wisp__comings_find(wisp_ctx *ctx, const wisp__sample *s, int64_t row_bytes, double stream_bytes,
                                const wisp__caches *c, wisp__comings *found);
-extern const int64_t wisp__comings_bytes; /* that are held meanwhile, with a copy of the rows of a line */
+extern const int64_t wisp__comings_bytes; /* that it holds meanwhile, besides the places of one line */
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
@@ -77,7 +77,7 @@ typedef struct {
     const char *limit; /* of sweeps: "memory", "cache", "core" */
 } wisp__step_cost;
 
-/* What a step asks of the cores; near: all is in caches, and nothing is asked for ahead. */
+/* What a step asks of the cores. */
 typedef struct {
     double loads; /* registers loaded, and what takes as long */
     double far;   /* bytes of block rows that the first-level cache does not hold */
@@ -85,6 +85,7 @@ typedef struct {
 } wisp__core_work;
 wisp_status wisp__shape_comings(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, wisp__caches *c,
                                 wisp__comings *x);
+/* near: all is in caches, so that nothing is asked for ahead. */
 wisp_status wisp__core_work_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, const wisp__comings *x,
                                  bool near, wisp__core_work *w);
 double wisp__core_seconds(const wisp__core_work *w, const wisp__rates *r);

@@ -67,7 +67,7 @@ wisp_status wisp__sweep_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type
     wisp__rates rates;
     wisp__core_work work;
     wisp_status status;
-    *c = (wisp__step_cost){0};
+    *c = (wisp__step_cost){.limit = "core"};
     if (m->rows < 1) return WISP_OK;
     WISP_TRY(wisp__shape_comings(ctx, m, type, width, &caches, &x));
     wisp__rates_find(ctx, &rates);

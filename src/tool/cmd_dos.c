@@ -186,28 +186,27 @@ static wisp_type needed_type(const tool *t, results *r, wisp_kpm_opts *k, const 
     return src->type;
 }
 
-/* The width that takes least time, unless it was asked for; and that time, if it is known. */
-static int choose_width(tool *t, wisp_kpm_opts *k, const wisp_src *src, wisp_mat_opts *mo, double *seconds)
+/* The width that takes least time, unless it was asked for, or there is no memory to look. A second try in double
+   precision keeps it, as it was planned. */
+static int choose_width(tool *t, wisp_kpm_opts *k, const wisp_src *src, wisp_mat_opts *mo)
 {
     wisp_choice choice;
-    *seconds = 0;
     if (!t->opt.width && k->variant == WISP_KPM_BLOCKED && src->rows > 0 && src->rows == src->cols) {
-        if (wisp_src_choose(t->ctx, src, mo, mo->type, plan_vectors(k, src->rows), plan_steps(k), &choice))
-            return tool_fail_ctx(t);
-        k->width = choice.width;
-        *seconds = choice.seconds * (double)plan_steps(k);
+        const wisp_status status =
+            wisp_src_choose(t->ctx, src, mo, mo->type, plan_vectors(k, src->rows), plan_steps(k), &choice);
+        if (status != WISP_OK && status != WISP_ERR_NOMEM) return tool_fail_ctx(t);
+        if (status == WISP_OK) t->opt.width = k->width = choice.width;
     }
     mo->width = wisp_kpm_width(mo->type, src->rows, k);
     return EXIT_FINE;
 }
 
-static int set_matrix_options(tool *t, results *r, wisp_kpm_opts *k, const wisp_src *src, wisp_mat_opts *mo,
-                              double *seconds)
+static int set_matrix_options(tool *t, results *r, wisp_kpm_opts *k, const wisp_src *src, wisp_mat_opts *mo)
 {
     const wisp_type type =
         t->opt.precision == PRECISION_AUTO ? needed_type(t, r, k, src) : tool_type(&t->opt, src->type);
     *mo = (wisp_mat_opts){.type = type, .order = (wisp_row_order)t->opt.order, .format = (wisp_format)t->opt.format};
-    return choose_width(t, k, src, mo, seconds);
+    return choose_width(t, k, src, mo);
 }
 
 /* Source, plan, matrix, moments. *ran is false when only the plan was wanted. */
@@ -218,20 +217,23 @@ static int compute_once(tool *t, results *r, wisp_moments *m, bool *ran)
     wisp_kpm_opts k;
     wisp_mat_opts mo;
     run_plan plan;
-    const double long_run = 10; /* half a second is little of it */
-    double start = tool_now(), seconds = 0;
+    double start = tool_now();
     *ran = false;
+    int64_t held, reading;
     int rc = source_open(t, &src);
     if (rc) return rc;
+    wisp_ctx_memory(t->ctx, &held, &reading);
     set_kpm_options(&t->opt, &k);
-    if (t->opt.resolution > 0 && k.bounds_method == WISP_BOUNDS_GIVEN) rc = moments_for(t, &k);
+    if (src.rows != src.cols)
+        rc = tool_fail(t, "%s: the matrix is rectangular (%lld x %lld), and this needs a Hermitian one", t->opt.arg[0],
+                       (long long)src.rows, (long long)src.cols);
+    if (!rc && t->opt.resolution > 0 && k.bounds_method == WISP_BOUNDS_GIVEN) rc = moments_for(t, &k);
     if (!rc) rc = check_sites(t, src.rows);
     if (!rc) rc = machine_cache(t, t->opt.budgets[0], &k.cache_budget);
-    if (!rc) rc = set_matrix_options(t, r, &k, &src, &mo, &seconds);
-    if (!rc) rc = plan_make(t, &src, &mo, &k, &plan);
+    if (!rc) rc = set_matrix_options(t, r, &k, &src, &mo);
+    if (!rc) rc = plan_make(t, &src, &mo, &k, reading, &plan);
     if (!rc && t->opt.plan) rc = plan_show(t, &src, &mo, &k, &plan);
     if (!rc) rc = plan_check_limit(t, &src, &mo, &k, &plan);
-    if (!rc && !t->opt.plan && plan_steps(&k) > 1 && seconds > long_run) rc = machine_calibrate(t);
     if (!rc && !t->opt.plan && wisp_mat_create(&A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
     const wisp_type source = src.type;
     wisp_src_close(&src);

@@ -122,20 +122,6 @@ int machine_cache(tool *t, int64_t asked, int64_t *budget)
     return machine_budget(t, &m, asked, budget);
 }
 
-int machine_calibrate(tool *t)
-{
-    wisp_machine m;
-    const double start = tool_now();
-    if (machine_kept(t, &m)) return EXIT_FINE;
-    if (wisp_machine_measure(t->ctx, &m, WISP_MEASURE_BRIEFLY)) return tool_fail_ctx(t);
-    wisp_ctx_log(
-        t->ctx, WISP_LOG_INFO,
-        "calibrated in %.1f s: loads %.0f GB/s from memory, %.0f from the last cache; `wisp machine` measures all "
-        "once and keeps it",
-        tool_now() - start, m.gbs[WISP_LOAD][WISP_MEMORY][1], m.gbs[WISP_LOAD][WISP_L3][1]);
-    return EXIT_FINE;
-}
-
 int machine_budget(tool *t, const wisp_machine *m, int64_t asked, int64_t *budget)
 {
     *budget = asked;

@@ -31,7 +31,7 @@ static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t 
 /* The source goes when the matrix stands; the blocks come after that. */
 static void add_up(const tool *t, const run_plan *p, const wisp_kpm_opts *ko, run_bytes *r)
 {
-    const int64_t parts[] = {p->reading, p->source + r->matrix.assembly_bytes, r->matrix.bytes + r->blocks,
+    const int64_t parts[] = {p->reading, p->choosing, p->source + r->matrix.assembly_bytes, r->matrix.bytes + r->blocks,
                              evaluation_bytes(t, ko, r->matrix.rows)};
     r->total = 0;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
@@ -73,10 +73,12 @@ static int find_most_of_both(tool *t, const wisp_src *src, const wisp_mat_opts *
     return EXIT_FINE;
 }
 
-int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
+int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, int64_t reading,
+              run_plan *p)
 {
     *p = (run_plan){.moments_unknown = t->opt.resolution > 0 && !ko->moments};
-    wisp_ctx_memory(t->ctx, &p->source, &p->reading);
+    wisp_ctx_memory(t->ctx, &p->source, &p->choosing);
+    p->reading = reading;
     const int rc = find_most(t, src, mo, ko, p, &p->most);
     return rc || ko->rounding_limit == 0 ? rc : find_most_of_both(t, src, mo, ko, p);
 }
@@ -158,7 +160,7 @@ out:
 /* Steps of each vector, some of which may be interleaved: 1 if none may. */
 int64_t plan_steps(const wisp_kpm_opts *ko)
 {
-    return ko->powers == 1 || ko->variant != WISP_KPM_BLOCKED ? 1 : moments_of(ko) / 2;
+    return ko->powers == 1 || ko->reduce_each_step || ko->variant != WISP_KPM_BLOCKED ? 1 : moments_of(ko) / 2;
 }
 
 /* Seconds of a step of so many columns by the model, in groups of `width`. */

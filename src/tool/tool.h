@@ -121,10 +121,13 @@ typedef struct {
 typedef struct {
     run_bytes most, about;   /* about: total is 0 until it is estimated */
     int64_t source, reading; /* bytes: that the source holds, and at most while it was read */
+    int64_t choosing;        /* the same while the width was chosen */
     bool moments_unknown;
     bool may_be_double; /* `most` is of the run in double precision */
 } run_plan;
-int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p);
+/* reading: as in run_plan. */
+int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, int64_t reading,
+              run_plan *p);
 int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p);
 /* Refuses what would not fit in --mem-limit, or else in the memory of this machine, by the estimate; that is made only
    if the run may take more. And when the number of moments is known at last. */
@@ -222,9 +225,6 @@ bool machine_kept(tool *t, wisp_machine *m);
 /* Tells the context how much cache `wisp machine` found it to keep, and gives *budget the bytes that an element of
    opt.budgets stands for; 0: those of the context. */
 int machine_cache(tool *t, int64_t asked, int64_t *budget);
-/* Half a second of measuring, if nothing was kept, for the choice of depth alone: nothing whose bits depend on it may
-   be chosen after that. */
-int machine_calibrate(tool *t);
 int machine_budget(tool *t, const wisp_machine *m, int64_t asked, int64_t *budget); /* the latter alone */
 /* The bytes that such a budget counts on. */
 int64_t machine_counted(tool *t, int64_t budget);
