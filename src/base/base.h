@@ -38,7 +38,7 @@ struct wisp_ctx {
     const struct wisp__backend *backend;
     const struct wisp__isa *isa;
 
-    pthread_mutex_t lock; /* message, log, the list of what was logged once, rates */
+    pthread_mutex_t lock; /* message, log, the list of what was logged once, rates, topology */
     char message[1024];
     atomic_uint cancel; /* odd: cancelled; it only grows, so that a run sees a cancel that was resumed since */
     atomic_llong memory_now, memory_peak;
@@ -52,8 +52,9 @@ struct wisp_ctx {
     /* Bytes of the last cache that the threads keep; 0: not measured, not looked up yet. */
     atomic_llong cache_kept, cache_assumed;
     atomic_llong
-        last_caches;   /* bytes of the last caches that the threads have together, and one; 0: not looked up yet */
-    wisp__rates rates; /* 0: not measured, not looked up yet */
+        last_caches;       /* bytes of the last caches that the threads have together, and one; 0: not looked up yet */
+    wisp__rates rates;     /* 0: not measured, not looked up yet */
+    wisp_machine topology; /* cpus = 0: not looked up yet */
     atomic_uint logged_once; /* bits of WISP__ONCE_* */
 };
 

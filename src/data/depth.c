@@ -4,9 +4,8 @@
 #include "cascade.h"
 #include <string.h>
 
-/* More steps hold more of the cache, which others use as well. No more is to be gained than the last cache is faster
-   than memory, and the model is not that good. */
-static const double clearly = 0.97, faster = 1.3;
+/* More steps hold more of the cache, which others use as well. */
+static const double clearly = 0.97;
 
 /* Whether even the best orders gain nothing by the model of a sweep, so that making them (0.5 s for topi 100x100x40) is
    in vain; remembered, for each call of a run asks. */
@@ -52,7 +51,7 @@ wisp_status wisp__depth_find(const wisp_mat *A, wisp_type type, int width, int s
     wisp__rates r;
     *best = NULL;
     wisp__rates_find(A->ctx, &r);
-    if (r.l3 < faster * r.memory) {
+    if (!wisp__may_interleave(&r)) {
         wisp__log_once(A->ctx, WISP__ONCE_DEPTH, WISP_LOG_INFO,
                        "steps are not interleaved: the last cache is hardly faster than memory");
         return WISP_OK;

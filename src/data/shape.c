@@ -166,7 +166,7 @@ wisp_status wisp__sample_traffic(wisp_ctx *ctx, const wisp__sample *s, int64_t r
     WISP_TRY(wisp__comings_find(ctx, s, row_bytes, matrix + row, c, &x));
     wisp__rates_find(ctx, &r);
     t->excess = x.last;
-    t->stream = matrix + 2 * row + row; /* y comes in and goes out */
+    t->stream = matrix + 3 * row; /* x once; y comes in and goes out */
     t->again = (x.last - 1) * row;
     t->from_l3 = (x.l2 - x.last) * row;
     t->core = row * (s->entries + 1) / CORE_SPEED;

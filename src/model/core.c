@@ -62,7 +62,7 @@ wisp_status wisp__core_work_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type 
     wisp_status status = WISP_OK;
     *w = (wisp__core_work){.far = m->rows * row_bytes * x->l1, .ahead = width == 1 && m->bytes > m->rows * row_bytes};
     for (int left = width, part; left > 0 && status == WISP_OK; left -= part) {
-        part = widest_part(left, WIDEST);
+        part = widest_part(left, WIDEST); /* one column of several is not single: rows are far apart */
         status = loads_of(ctx, m, type, width == part ? width : WISP__MAX(part, 2), &w->loads);
     }
     if (!near) w->loads += prefetched(m, type, row_bytes, x);

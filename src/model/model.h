@@ -6,6 +6,10 @@
 
 /* What the context's threads do at most: measured, else assumed. */
 void wisp__rates_find(wisp_ctx *ctx, wisp__rates *r);
+/* Whether interleaved steps could gain anything: no more is to be gained than the last cache is faster than memory, and
+   the model is not that good. */
+bool wisp__may_interleave(const wisp__rates *r);
+extern const double wisp__cost_of_writing; /* a byte to memory beside the reading of one */
 
 /* ---- caches ---------------------------------------------------------------------------------- */
 
@@ -26,13 +30,12 @@ int64_t wisp__near_bytes(void); /* half of the second-level cache of a core */
    patterns that are not are taken as if they were. */
 enum { WISP__RUN = 32 };
 typedef struct {
-    int64_t rows;      /* sampled: a multiple of WISP__RUN, or all there are */
-    int64_t *first;    /* [rows + 1] */
-    int64_t *place;    /* [first[rows]]; the row itself is among them */
-    double sweep_rows; /* of the whole sweep */
-    double entries;    /* of a row, on average */
-    double reach;      /* nearly all entries are at most so many rows away */
-    double follows;    /* the part of the entries that is one column behind that of the row before */
+    int64_t rows;   /* sampled: a multiple of WISP__RUN, or all there are */
+    int64_t *first; /* [rows + 1] */
+    int64_t *place; /* [first[rows]]; the row itself is among them */
+    double entries; /* of a row, on average */
+    double reach;   /* nearly all entries are at most so many rows away */
+    double follows; /* the part of the entries that is one column behind that of the row before */
 } wisp__sample;
 /* The part of a sweep in groups of so many rows (they divide WISP__RUN) whose distances are met more than once. */
 wisp_status wisp__sample_repeats(wisp_ctx *ctx, const wisp__sample *s, int64_t group, double *part);

@@ -26,19 +26,27 @@ void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *m)
     pthread_mutex_unlock(&ctx->lock);
 }
 
+/* What the machine is made of, looked up once: it is many small files. */
+static wisp_machine topology_of(wisp_ctx *ctx)
+{
+    pthread_mutex_lock(&ctx->lock);
+    if (ctx->topology.cpus == 0) wisp__topology_find(&ctx->topology);
+    const wisp_machine m = ctx->topology;
+    pthread_mutex_unlock(&ctx->lock);
+    return m;
+}
+
 /* What was not measured is that of a common core: two loads of a register in each turn of a clock of 3 GHz, half a
    cache line from the second level, a quarter from the third, and a part of what a socket loads from memory. */
 void wisp__rates_find(wisp_ctx *ctx, wisp__rates *r)
 {
     const double clock = 3e9, line = 64, memory = 20e9, most = 200e9;
     const double threads = ctx->threads;
+    const wisp_machine m = topology_of(ctx);
     pthread_mutex_lock(&ctx->lock);
-    if (ctx->rates.l2_bytes == 0) {
-        wisp_machine m = {0};
-        wisp__topology_find(&m);
+    if (ctx->rates.l2_bytes == 0)
         ctx->rates.l2_bytes =
             wisp__cache_count(&m, WISP_L2, ctx->threads) * (double)WISP__MAX(m.cache_bytes[WISP_L2], 256 << 10);
-    }
     *r = ctx->rates;
     pthread_mutex_unlock(&ctx->lock);
     if (r->loads == 0) r->loads = 2 * clock * threads;
@@ -50,8 +58,7 @@ void wisp__rates_find(wisp_ctx *ctx, wisp__rates *r)
 
 void wisp__caches_find(wisp_ctx *ctx, int width, int64_t row_bytes, double rows, wisp__caches *c)
 {
-    wisp_machine m = {0};
-    wisp__topology_find(&m);
+    const wisp_machine m = topology_of(ctx);
     const double l3 = (double)WISP__MAX(m.cache_bytes[WISP_L3], m.cache_bytes[WISP_L2]);
     const int sharing = WISP__MAX(1, WISP__MIN(m.cache_cores[WISP_L3], ctx->threads));
     const bool together = wisp__side_by_side(ctx, width, 2 * rows * (double)row_bytes);
@@ -73,11 +80,19 @@ int64_t wisp__near_bytes(void)
     return WISP__MIN(WISP__MAX(m.cache_bytes[WISP_L2], 256 << 10) / 2, (int64_t)1 << 30);
 }
 
+bool wisp__may_interleave(const wisp__rates *r)
+{
+    const double faster = 1.3;
+    return r->l3 >= faster * r->memory;
+}
+
+/* The memory of today has a way of its own for writes. (Measured against loads in alternation: 0.34 to 0.40, past the
+   caches 0.63 to 0.70.) */
+const double wisp__cost_of_writing = 0.37;
+
 double wisp_model_memory(double read, double written, int past, double load_gbs)
 {
-    /* The memory of today has a way of its own for writes. (Measured against loads in alternation: 0.34 to 0.40, 0.63
-       to 0.70.) */
-    const double cost = past ? 0.65 : 0.37;
+    const double cost = past ? 0.65 : wisp__cost_of_writing;
     return 1e-9 * (read + cost * written) / load_gbs;
 }
 

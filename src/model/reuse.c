@@ -92,12 +92,12 @@ static capacity shared(double bytes) { return (capacity){bytes, 0.5, 1.25}; }
 static capacity own_of(double bytes) { return (capacity){bytes, 0.9, 1.5}; }
 
 /* What is lost passes again, and pushes out more: from nothing lost up to where that ends. */
-static double comes(const gaps *g, double line, double stream_bytes, capacity cache)
+static double comes(const gaps *g, double row_bytes, double stream_bytes, capacity cache)
 {
     enum { MOST_TURNS = 100 };
     double times = g->first, before = 0;
     for (int turn = 0; turn < MOST_TURNS && times - before > 1e-3; turn++) {
-        const double row = stream_bytes + times * line;
+        const double row = stream_bytes + times * row_bytes;
         before = times;
         times = g->first;
         for (int b = 0; b < BUCKETS; b++)
@@ -120,10 +120,10 @@ wisp_status wisp__comings_find(wisp_ctx *ctx, const wisp__sample *s, int64_t row
     own = all + 1;
     count_lines(all, s, c, 1, per_line, time);
     count_lines(own, s, c, c->threads, per_line, time);
-    const double line = (double)row_bytes;
-    *found = (wisp__comings){.last = comes(all, line, stream_bytes, shared(c->l3)),
-                             .l2 = comes(own, line, stream_bytes, own_of(c->l2)),
-                             .l1 = comes(own, line, stream_bytes, own_of(c->l1)),
+    const double part = (double)row_bytes; /* of a line */
+    *found = (wisp__comings){.last = comes(all, part, stream_bytes, shared(c->l3)),
+                             .l2 = comes(own, part, stream_bytes, own_of(c->l2)),
+                             .l1 = comes(own, part, stream_bytes, own_of(c->l1)),
                              .threads = own->first};
     found->l2 = WISP__MAX(found->l2, found->last); /* nothing comes past a level */
     found->l1 = WISP__MAX(found->l1, found->l2);
@@ -145,22 +145,16 @@ static uint64_t distances_of(const wisp__sample *s, int64_t row, int64_t group)
     return h;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 wisp_status wisp__sample_repeats(wisp_ctx *ctx, const wisp__sample *s, int64_t group, double *part)
 {
     enum { OFTEN = 4 };
     const int64_t groups = s->rows / group;
     int64_t repeats = 0;
-    uint64_t *seen;
+    int64_t *seen;
     wisp_status status;
     WISP_TRY(wisp_alloc(ctx, &seen, (size_t)WISP__MAX(groups, 1), sizeof *seen));
-    for (int64_t i = 0; i < groups; i++) seen[i] = distances_of(s, i * group, group);
-    qsort(seen, (size_t)groups, sizeof *seen, by_number);
+    for (int64_t i = 0; i < groups; i++) seen[i] = (int64_t)distances_of(s, i * group, group);
+    qsort(seen, (size_t)groups, sizeof *seen, by_value);
     for (int64_t i = 0, next; i < groups; i = next) {
         for (next = i; next < groups && seen[next] == seen[i];) next++;
         if (next - i >= OFTEN) repeats += next - i;

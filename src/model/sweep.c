@@ -36,9 +36,9 @@ static void interleave(wisp_ctx *ctx, const wisp__shape *m, double row, const wi
                        const wisp__core_work *work, const wisp__rates *r, wisp__step_cost *c)
 {
     enum { DEEPEST = 8 };
-    const double faster = 1.3, worth_it = 0.92, level = m->sample->reach * (2 * row + m->bytes / m->rows);
+    const double worth_it = 0.92, level = m->sample->reach * (2 * row + m->bytes / m->rows);
     const double near = c->read + c->written + c->from_l3, others = (1 - 1.0 / ctx->threads) * m->rows * row;
-    if (r->l3 < faster * r->memory || (ctx->threads > 1 && !ctx->one_node)) return;
+    if (!wisp__may_interleave(r) || (ctx->threads > 1 && !ctx->one_node)) return;
     const wisp__step_cost plain = *c;
     for (int depth = 2; depth <= DEEPEST && (depth + 1) * level <= caches->kept; depth *= 2) {
         wisp__step_cost p = {.read = plain.read / depth, .written = plain.written / depth};
@@ -61,7 +61,6 @@ wisp_status wisp__sweep_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type
                              wisp__step_cost *c)
 {
     const double row = width * (double)wisp_type_size(type), block = m->rows * row, all = m->bytes + 2 * block;
-    const double cost_of_writing = 0.37; /* as of memory */
     wisp__caches caches;
     wisp__comings x;
     wisp__rates rates;
@@ -75,7 +74,8 @@ wisp_status wisp__sweep_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type
     WISP_TRY(wisp__core_work_find(ctx, m, type, width, &x, last == 0, &work));
     c->read = memory * (m->bytes + block + block * x.last);
     c->written = memory * block;
-    c->from_l3 = last * (m->bytes + block + block * x.l2) + cost_of_writing * (last * block - c->written) - c->read;
+    c->from_l3 =
+        last * (m->bytes + block + block * x.l2) + wisp__cost_of_writing * (last * block - c->written) - c->read;
     c->from_l3 = WISP__MAX(c->from_l3, 0);
     c->from_others = (1 - last) * block * (x.threads - 1);
     c->seconds = wisp__step_seconds(c, &work, &rates);

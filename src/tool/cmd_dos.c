@@ -191,7 +191,7 @@ static wisp_type needed_type(const tool *t, results *r, wisp_kpm_opts *k, const 
 static int choose_width(tool *t, wisp_kpm_opts *k, const wisp_src *src, wisp_mat_opts *mo)
 {
     wisp_choice choice;
-    if (!t->opt.width && k->variant == WISP_KPM_BLOCKED && src->rows > 0 && src->rows == src->cols) {
+    if (!t->opt.width && k->variant == WISP_KPM_BLOCKED && src->rows > 0) {
         const wisp_status status =
             wisp_src_choose(t->ctx, src, mo, mo->type, plan_vectors(k, src->rows), plan_steps(k), &choice);
         if (status != WISP_OK && status != WISP_ERR_NOMEM) return tool_fail_ctx(t);
