@@ -167,6 +167,12 @@ out:
     return status;
 }
 
+/* Whether the rows of a bundle have one pattern. */
+static bool alike(const uint16_t *pattern, int rows)
+{
+    return memcmp(pattern, pattern + 1, (size_t)(rows - 1) * sizeof *pattern) == 0;
+}
+
 /* Leaves alone what would read beyond x, and what pays less than other ways; the rows of the others. */
 static int64_t settle(const bundle_run *r, const reach *reaches)
 {
@@ -176,23 +182,12 @@ static int64_t settle(const bundle_run *r, const reach *reaches)
     for (int64_t i = 0; i < A->rows / b->rows; i++) {
         const int64_t row = i * b->rows;
         const reach at = reaches[b->kind[i]];
-        if (at.alone || row + at.begin < 0 || row + at.end > A->cols || row + b->rows > A->cols)
+        if (at.alone || row + at.begin < 0 || row + at.end > A->cols || row + b->rows > A->cols) {
             b->kind[i] = K_ALONE;
-        else
-            rows += b->rows;
-    }
-    return rows;
-}
-
-/* Rows of one pattern, one after the other: real ones in chunks have a kernel for these that needs no bundles. */
-static int64_t rows_in_runs(const bundle_run *r)
-{
-    const wisp_mat *A = r->A;
-    int64_t rows = 0;
-    const bool in_chunks = r->parts == 1 && A->log_c > 0;
-    for (int64_t i = 0; in_chunks && i < A->rows / r->b->rows; i++) {
-        const uint16_t *pattern = A->local.pattern + i * r->b->rows;
-        rows += memcmp(pattern, pattern + 1, (size_t)(r->b->rows - 1) * sizeof *pattern) ? 0 : r->b->rows;
+            continue;
+        }
+        if (r->parts == 1 && alike(A->local.pattern + row, b->rows)) b->kind[i] |= K_SAME;
+        rows += b->rows;
     }
     return rows;
 }
@@ -250,7 +245,6 @@ static wisp_status find(bundle_run *r, wisp_mat *A)
     bool fit = true;
     wisp_status status;
     WISP_TRY(open_run(r, A));
-    if (2 * rows_in_runs(r) > A->rows) goto out;
     wisp__team_run(ctx, number_kinds, r);
     if (wisp__strings_full(r->kinds)) goto out;
     r->b->kinds = atomic_load(&r->kinds->strings);

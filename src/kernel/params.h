@@ -17,11 +17,14 @@ typedef struct {
 /* Rows that repeat, `rows` at a time: what so many that follow one another have in common with others. A bundle's sum
    is one of terms: a register of x, which begins `offset` elements from the bundle's first row, with its parts of four
    bytes where `take` has them, times a register of factors. */
-enum { K_ALONE = 0xffff }; /* no kind: rows of their own */
+enum {
+    K_ALONE = 0xffff, /* no kind: rows of their own */
+    K_SAME = 0x8000   /* a bit beside the kind: rows of one pattern, each value of which serves all of them */
+};
 typedef struct {
     int rows;
     int64_t kinds;
-    uint16_t *kind;  /* [bundles] of each rows of the matrix, or K_ALONE */
+    uint16_t *kind;  /* [bundles] of each rows of the matrix, with K_SAME, or K_ALONE */
     int64_t *first;  /* [kinds + 1] first term of each kind */
     int32_t *offset; /* [terms] */
     int32_t *take;   /* [terms][register bytes / 4] the part of x to be taken, with the sign bit; without: zero */

@@ -36,6 +36,17 @@ INLINE void bundle_product(const wisp__spmmv_params *p, const int regs, int64_t 
     }
 }
 
+/* A x of `regs` bundles of rows of one pattern: what they gather lies as they do. */
+INLINE void bundle_same(const wisp__spmmv_params *p, const int regs, int64_t row, B(vec) sum[BUNDLE_REGS])
+{
+    const row_entries r = entries_of(p, ROWS_PATTERNS, row);
+    const mat_real *val = (const mat_real *)p->val + r.first;
+    const real *x = (const real *)p->gather + row;
+    const int32_t *col = p->col + r.first;
+    for (int k = 0; k < r.len; k++)
+        UNROLL for (int v = 0; v < regs; v++) sum[v] += (real)val[k] * B(load)(x + col[k] + v * BUNDLE);
+}
+
 /* The diagonal that is stored apart: one real number a row. */
 INLINE B(vec) bundle_diagonal(const wisp__spmmv_params *p, int64_t row)
 {
@@ -53,7 +64,10 @@ INLINE void bundle_rows(const wisp__spmmv_params *p, const wisp__spmmv_params *w
                         const int regs, int64_t row, int kind, B(strip_sums) s)
 {
     B(vec) sum[BUNDLE_REGS] = {{0}};
-    bundle_product(p, regs, row, kind, sum);
+    if (PARTS == 1 && kind & K_SAME)
+        bundle_same(p, regs, row, sum);
+    else
+        bundle_product(p, regs, row, kind, sum);
     UNROLL for (int v = 0; v < regs; v++)
     {
         const int64_t at = row + v * BUNDLE;
