@@ -5,12 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 16, MOST_KINDS = 4096, MOST_TERMS = 4096 };
+enum { MOST_ROWS = 16, MOST_KINDS = 16384, MOST_TERMS = 16384 };
+
+/* A kind of bundles: its number as they came, and how many bundles are of it. */
+typedef struct {
+    int64_t bundles;
+    int32_t came;
+} met;
 
 typedef struct {
     const wisp_mat *A;
     wisp__bundles *b;
     wisp__strings *kinds; /* the patterns of their rows */
+    met *met;             /* [kinds] those that are met most come first */
     int parts, lanes;     /* reals of an element, parts of four bytes of a register */
 } bundle_run;
 
@@ -80,18 +87,17 @@ static void set_lane(const bundle_run *r, int64_t term, const piece *p, int32_t 
     }
 }
 
-/* Terms for a kind's pieces behind those of the kind before: registers of x begin with the first column that is left,
-   and are taken as often as the row needs it that has most there. How many, those included for which there is no room.
- */
+/* Terms for a kind's pieces, from `first` on: registers of x begin with the first column that is left, and are taken as
+   often as the row needs it that has most there. How many; they are only counted before there is room for terms. */
 static int64_t make_terms(const bundle_run *r, const piece *p, int64_t n, int64_t first)
 {
+    const bool room = r->b->offset;
     int64_t term = first;
     for (int64_t i = 0, end; i < n; i = end) {
         int used[MOST_ROWS] = {0}, most = 0;
         const int64_t beyond = (int64_t)p[i].col + r->b->rows;
         for (end = i; end < n && p[end].col < beyond; end++) {
             const int k = used[p[end].row]++;
-            const bool room = term + k < MOST_TERMS;
             if (k == most) {
                 if (room) clear_term(r, term + k, p[i].col);
                 most++;
@@ -110,38 +116,64 @@ static void number_kinds(void *arg, int thread, int threads)
     const bundle_run *r = arg;
     const int rows = r->b->rows;
     const int64_t bundles = r->A->rows / rows, end = wisp__split(bundles, threads, thread + 1);
-    for (int64_t i = wisp__split(bundles, threads, thread); i < end && !wisp__strings_full(r->kinds); i++) {
+    for (int64_t i = wisp__split(bundles, threads, thread); i < end; i++) {
         const uint16_t *pattern = r->A->local.pattern + i * rows;
-        r->b->kind[i] = (uint16_t)wisp__strings_add(r->kinds, (const char *)pattern, (size_t)rows * sizeof *pattern);
+        const int kind = wisp__strings_add(r->kinds, (const char *)pattern, (size_t)rows * sizeof *pattern);
+        r->b->kind[i] = kind < 0 ? K_ALONE : (uint16_t)kind;
     }
+}
+
+static int by_bundles(const void *a, const void *b)
+{
+    const met *x = a, *y = b;
+    return x->bundles != y->bundles ? (x->bundles < y->bundles) - (x->bundles > y->bundles) : x->came - y->came;
+}
+
+/* Counts the bundles of each kind, and numbers kinds anew: there may be no room for terms of all. */
+static wisp_status rank_kinds(bundle_run *r)
+{
+    wisp__bundles *b = r->b;
+    wisp_ctx *ctx = r->A->ctx;
+    uint16_t *rank = NULL;
+    wisp_status status;
+    b->kinds = WISP__MIN(atomic_load(&r->kinds->strings), r->kinds->max_strings);
+    WISP_TRY(wisp_alloc(ctx, &r->met, (size_t)b->kinds, sizeof *r->met));
+    WISP_TRY(wisp_alloc(ctx, &rank, (size_t)b->kinds, sizeof *rank));
+    for (int64_t i = 0; i < b->kinds; i++) r->met[i].came = (int32_t)i;
+    for (int64_t i = 0; i < r->A->rows / b->rows; i++)
+        if (b->kind[i] != K_ALONE) r->met[b->kind[i]].bundles++;
+    qsort(r->met, (size_t)b->kinds, sizeof *r->met, by_bundles);
+    for (int64_t i = 0; i < b->kinds; i++) rank[r->met[i].came] = (uint16_t)i;
+    for (int64_t i = 0; i < r->A->rows / b->rows; i++)
+        if (b->kind[i] != K_ALONE) b->kind[i] = rank[b->kind[i]];
+out:
+    wisp_free(ctx, rank);
+    return status;
 }
 
 /* The patterns of a kind's rows. */
 static void patterns_of(const bundle_run *r, int64_t kind, uint16_t *pattern)
 {
-    memcpy(pattern, r->kinds->bytes + r->kinds->begin[kind], (size_t)r->b->rows * sizeof *pattern);
+    memcpy(pattern, r->kinds->bytes + r->kinds->begin[r->met[kind].came], (size_t)r->b->rows * sizeof *pattern);
 }
 
-/* Where registers of x begin and end, from a bundle's first row. */
-typedef struct {
-    int64_t begin, end;
-    bool alone; /* rows of the kind are better taken alone, since each term serves few of them */
-} reach;
-
-static reach reach_of(const wisp__bundles *b, int64_t kind)
-{
-    reach r = {0};
-    for (int64_t t = b->first[kind]; t < b->first[kind + 1]; t++) {
-        r.begin = WISP__MIN(r.begin, b->offset[t]);
-        r.end = WISP__MAX(r.end, (int64_t)b->offset[t] + b->rows);
-    }
-    return r;
-}
-
-/* False: there is no room for them all. */
-static wisp_status make_kinds(const bundle_run *r, reach *reaches, bool *fit)
+/* Finds out how many terms each kind has: none if its rows are better taken alone, or if kinds that are met more often
+   have left no room. */
+static void count_terms(const bundle_run *r, piece *p)
 {
     enum { LEAST = 2 }; /* rows that a term serves, on average */
+    wisp__bundles *b = r->b;
+    uint16_t pattern[MOST_ROWS];
+    for (int64_t i = 0; i < b->kinds; i++) {
+        patterns_of(r, i, pattern);
+        const int64_t n = pieces_of(r, pattern, p), terms = make_terms(r, p, n, 0);
+        const bool alone = n < LEAST * terms || b->first[i] + terms > MOST_TERMS;
+        b->first[i + 1] = b->first[i] + (alone ? 0 : terms);
+    }
+}
+
+static wisp_status make_kinds(const bundle_run *r)
+{
     wisp_ctx *ctx = r->A->ctx;
     wisp__bundles *b = r->b;
     piece *p = NULL;
@@ -151,16 +183,16 @@ static wisp_status make_kinds(const bundle_run *r, reach *reaches, bool *fit)
     wisp_status status;
     for (int64_t i = 0; i < s->patterns; i++) longest = WISP__MAX(longest, s->chunk[i + 1] - s->chunk[i]);
     WISP_TRY(wisp__alloc_raw(ctx, &p, (size_t)(longest * b->rows * r->parts), sizeof *p));
-    for (int64_t i = 0; i < b->kinds && *fit; i++) {
+    WISP_TRY(wisp_alloc(ctx, &b->first, (size_t)b->kinds + 1, sizeof *b->first));
+    count_terms(r, p);
+    const size_t terms = (size_t)WISP__MAX(b->first[b->kinds], 1);
+    WISP_TRY(wisp_alloc(ctx, &b->offset, terms, sizeof *b->offset));
+    WISP_TRY(wisp_alloc(ctx, &b->take, terms, term_bytes(r)));
+    WISP_TRY(wisp_alloc(ctx, &b->factor, terms, term_bytes(r)));
+    for (int64_t i = 0; i < b->kinds; i++) {
+        if (b->first[i + 1] == b->first[i]) continue;
         patterns_of(r, i, pattern);
-        const int64_t n = pieces_of(r, pattern, p);
-        int64_t terms = make_terms(r, p, n, b->first[i]);
-        const bool few = n < LEAST * terms;
-        if (few) terms = 0; /* the next kind's take their place */
-        b->first[i + 1] = b->first[i] + terms;
-        *fit = b->first[i + 1] <= MOST_TERMS; /* whatever the order of the kinds, which threads number as they come */
-        if (!*fit) break;
-        reaches[i] = few ? (reach){.alone = true} : reach_of(b, i);
+        make_terms(r, p, pieces_of(r, pattern, p), b->first[i]);
     }
 out:
     wisp_free(ctx, p);
@@ -173,20 +205,37 @@ static bool alike(const uint16_t *pattern, int rows)
     return memcmp(pattern, pattern + 1, (size_t)(rows - 1) * sizeof *pattern) == 0;
 }
 
-/* Leaves alone what would read beyond x, and what pays less than other ways; the rows of the others. */
-static int64_t settle(const bundle_run *r, const reach *reaches)
+/* Where registers of x begin and end, from the first row of bundles of these kinds. */
+typedef struct {
+    int64_t begin, end;
+} reach;
+
+static reach reach_of(const wisp__bundles *b, int64_t kind, int64_t kinds)
+{
+    reach r = {0};
+    for (int64_t t = b->first[kind]; t < b->first[kind + kinds]; t++) {
+        r.begin = WISP__MIN(r.begin, b->offset[t]);
+        r.end = WISP__MAX(r.end, (int64_t)b->offset[t] + b->rows);
+    }
+    return r;
+}
+
+/* Leaves alone the bundles whose kinds have no terms, and those that would read beyond x; the rows of the others. */
+static int64_t settle(const bundle_run *r)
 {
     wisp__bundles *b = r->b;
     const wisp_mat *A = r->A;
+    const reach all = reach_of(b, 0, b->kinds);
     int64_t rows = 0;
     for (int64_t i = 0; i < A->rows / b->rows; i++) {
-        const int64_t row = i * b->rows;
-        const reach at = reaches[b->kind[i]];
-        if (at.alone || row + at.begin < 0 || row + at.end > A->cols || row + b->rows > A->cols) {
-            b->kind[i] = K_ALONE;
-            continue;
-        }
-        if (r->parts == 1 && alike(A->local.pattern + row, b->rows)) b->kind[i] |= K_SAME;
+        const int64_t row = i * b->rows, kind = b->kind[i];
+        if (kind == K_ALONE) continue;
+        b->kind[i] = K_ALONE;
+        if (b->first[kind + 1] == b->first[kind]) continue;
+        const bool inside = row + all.begin >= 0 && row + all.end <= A->cols;
+        const reach at = inside ? all : reach_of(b, kind, 1);
+        if (row + at.begin < 0 || row + at.end > A->cols || row + b->rows > A->cols) continue;
+        b->kind[i] = (uint16_t)(r->parts == 1 && alike(A->local.pattern + row, b->rows) ? kind | K_SAME : kind);
         rows += b->rows;
     }
     return rows;
@@ -205,35 +254,6 @@ static wisp_status open_run(bundle_run *r, wisp_mat *A)
     const int64_t kinds = WISP__MIN(MOST_KINDS, A->rows / b->rows);
     WISP_TRY(wisp__strings_open(r->kinds, A->ctx, kinds, kinds * b->rows * (int64_t)sizeof(uint16_t)));
     WISP_TRY(wisp__alloc_raw(A->ctx, &b->kind, (size_t)(A->rows / b->rows), sizeof *b->kind));
-    WISP_TRY(wisp_alloc(A->ctx, &b->offset, MOST_TERMS, sizeof *b->offset));
-    WISP_TRY(wisp_alloc(A->ctx, &b->take, MOST_TERMS, term_bytes(r)));
-    WISP_TRY(wisp_alloc(A->ctx, &b->factor, MOST_TERMS, term_bytes(r)));
-out:
-    return status;
-}
-
-/* Cuts an array down to what is used of it. */
-static wisp_status trim(wisp_ctx *ctx, void *pointer_to_pointer, size_t bytes)
-{
-    void *all, *used = NULL;
-    memcpy(&all, pointer_to_pointer, sizeof all);
-    const wisp_status status = wisp__alloc_raw(ctx, &used, WISP__MAX(bytes, 1), 1);
-    if (status != WISP_OK) return status;
-    memcpy(used, all, bytes);
-    memcpy(pointer_to_pointer, &used, sizeof used);
-    wisp_free(ctx, all);
-    return WISP_OK;
-}
-
-static wisp_status trim_terms(const bundle_run *r)
-{
-    wisp__bundles *b = r->b;
-    wisp_ctx *ctx = r->A->ctx;
-    const size_t terms = (size_t)b->first[b->kinds];
-    wisp_status status;
-    WISP_TRY(trim(ctx, &b->offset, terms * sizeof *b->offset));
-    WISP_TRY(trim(ctx, &b->take, terms * term_bytes(r)));
-    WISP_TRY(trim(ctx, &b->factor, terms * term_bytes(r)));
 out:
     return status;
 }
@@ -241,24 +261,18 @@ out:
 static wisp_status find(bundle_run *r, wisp_mat *A)
 {
     wisp_ctx *ctx = A->ctx;
-    reach *reaches = NULL;
-    bool fit = true;
     wisp_status status;
     WISP_TRY(open_run(r, A));
     wisp__team_run(ctx, number_kinds, r);
-    if (wisp__strings_full(r->kinds)) goto out;
-    r->b->kinds = atomic_load(&r->kinds->strings);
-    WISP_TRY(wisp_alloc(ctx, &r->b->first, (size_t)r->b->kinds + 1, sizeof *r->b->first));
-    WISP_TRY(wisp__alloc_raw(ctx, &reaches, (size_t)r->b->kinds, sizeof *reaches));
-    WISP_TRY(make_kinds(r, reaches, &fit));
-    if (!fit || 2 * settle(r, reaches) < A->rows) goto out;
+    WISP_TRY(rank_kinds(r));
+    WISP_TRY(make_kinds(r));
+    if (2 * settle(r) < A->rows) goto out;
     wisp_ctx_log(ctx, WISP_LOG_DEBUG, "single columns take %d rows at a time, of %lld kinds with %lld terms in all",
                  r->b->rows, (long long)r->b->kinds, (long long)r->b->first[r->b->kinds]);
-    WISP_TRY(trim_terms(r));
     A->local.bundles = r->b;
     r->b = NULL;
 out:
-    wisp_free(ctx, reaches);
+    wisp_free(ctx, r->met);
     return status;
 }
 
@@ -288,8 +302,8 @@ int64_t wisp__bundles_plan(const wisp_ctx *ctx, wisp_type type, int64_t rows, in
     if (in_one < 2 || rows < in_one) return 0;
     const int64_t kinds = WISP__MIN(MOST_KINDS, rows / in_one), term = (int64_t)sizeof *b->offset + 2 * bytes;
     const int64_t tables = wisp__strings_most(kinds, kinds * in_one * (int64_t)sizeof(uint16_t));
-    const int64_t each = (int64_t)(sizeof(reach) + sizeof *b->first);
-    *making = tables + (kinds + 1) * each + longest * in_one * parts * (int64_t)sizeof(piece) + 2 * MOST_TERMS * term;
+    const int64_t each = (int64_t)(sizeof(met) + sizeof(uint16_t) + sizeof *b->first);
+    *making = tables + (kinds + 1) * each + longest * in_one * parts * (int64_t)sizeof(piece) + MOST_TERMS * term;
     return rows / in_one * (int64_t)sizeof *b->kind;
 }
 
