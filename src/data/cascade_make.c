@@ -290,7 +290,7 @@ static wisp_status judge(const wisp_mat *A, const plan *p, wisp__cascade *c)
     wisp_status status;
     WISP_TRY(wisp__shape_of(A, &sample, &shape));
     WISP_TRY(wisp__shape_comings(A->ctx, &shape, c->type, c->width, &caches, &x));
-    WISP_TRY(wisp__core_work_find(A->ctx, &shape, c->type, c->width, &x, false, &core));
+    WISP_TRY(wisp__core_work_find(A->ctx, &shape, c->type, c->width, &x, &caches, &core));
     c->step.seconds = wisp__step_seconds(&c->step, &core, &c->rates);
     c->plain.seconds = wisp__step_seconds(&c->plain, &core, &c->rates);
     c->why = (double)p->groups * (2 * p->vector_bytes + p->matrix_bytes) <= p->budget

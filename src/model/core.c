@@ -1,38 +1,49 @@
 /* What a sweep asks of the cores, counted from the structure of the kernels. */
 #include "model.h"
+#include <math.h>
 
-/* Rows that go side by side: as many as there are accumulators for, if they have one list or pattern, as many do. */
-static double side_by_side(const wisp__shape *m, double registers, int64_t reg)
+/* In loads of a register: what an entry takes whatever the width, what it takes for each register of the block row, and
+   what a row takes for each of them beside its entries. Medians of sweeps in cache with AVX2 and AVX-512. */
+typedef struct {
+    double entry, part, row;
+} weights;
+static const weights stored = {1.7, 1.1, 3.5}, repeated = {1.9, 1.7, 6}, together = {1, 0.4, 10},
+                     complex_stored = {1.6, 2.2, 0}, complex_repeated = {1.4, 1.5, 4};
+
+static double loads_by(const wisp__shape *m, weights w, double registers)
 {
-    enum { MOST = 4, WIDE = 64 };
-    const double sums = reg >= WIDE ? 16 : 8;
-    if (wisp_type_is_complex(m->type) || !(m->patterns || m->lists)) return 1;
-    return WISP__MAX(WISP__MIN(sums / registers, MOST), 1);
+    return m->entries * (w.entry + w.part * registers) + m->rows * w.row * registers;
 }
 
-/* In loads of a register: an entry takes its value and where it points, and for each register of the block row a load
-   and a product; rows side by side look values and columns up once, and their products do not wait for each other.
-   Single columns go element by element (about three loads in all), or a register of rows at a time where rows repeat,
-   or are real: 2.1 loads an entry if these gather, else as many as instructions, six a register. A row's own part is
-   about four times its registers. */
-static wisp_status loads_of(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, double *loads)
+/* Rows that repeat look up less, and real ones of one pattern or list go side by side, so that their products do not
+   wait for each other. */
+static double loads_of_block(const wisp__shape *m, double registers)
 {
-    const int64_t element = (int64_t)wisp_type_size(type), row_bytes = width * element, reg = ctx->isa->register_bytes;
-    const double registers = (double)((row_bytes + reg - 1) / reg);
-    const bool single = width == 1, chunks = single && m->chunks && !wisp_type_is_complex(type);
-    const double rows = single ? 1 : side_by_side(m, registers, reg);
-    double each = 2 / rows + (rows > 1 ? 1 : 2) * registers, own = 4 * registers, repeats;
+    enum { SIDE_BY_SIDE = 4 };
+    if (wisp_type_is_complex(m->type)) return loads_by(m, m->patterns ? complex_repeated : complex_stored, registers);
+    if (!m->patterns && !m->lists) return loads_by(m, stored, registers);
+    const double alike = wisp__sample_alike(m->sample, SIDE_BY_SIDE);
+    return alike * loads_by(m, together, registers) + (1 - alike) * loads_by(m, repeated, registers);
+}
+
+/* Single columns go a register of rows at a time, each entry of which is gathered unless it lies as the one before, or
+   where groups of rows repeat; else element by element. */
+static wisp_status loads_of_column(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, double *loads)
+{
+    const weights alone = {2.3, 0, 6}, gathered = {1, 0, 3.5}, bundled = {4, 0, 4}, complex_alone = {4.5, 0, 0};
+    const int64_t reg = ctx->isa->register_bytes, element = (int64_t)wisp_type_size(type);
+    const int64_t group = WISP__MIN(WISP__MAX(reg / element, 1), WISP__RUN);
+    const bool complex = wisp_type_is_complex(m->type);
+    double repeats = 0;
     wisp_status status = WISP_OK;
-    if (single && !m->patterns) each = 3;
-    if (chunks && !m->patterns) each = 2.1 * (1 - m->follows) + 6 * m->follows * (double)element / (double)reg;
-    if (m->patterns && single && (chunks || type == m->type)) {
-        const int64_t group = WISP__MIN(WISP__MAX(reg / element, 1), WISP__RUN);
-        WISP_TRY(wisp__sample_repeats(ctx, m->sample, group, &repeats));
-        const double part = 1 - repeats + repeats / (double)group;
-        each *= part;
-        own *= part;
+    if (m->patterns && type == m->type) WISP_TRY(wisp__sample_repeats(ctx, m->sample, group, &repeats));
+    *loads += repeats / (double)group * loads_by(m, bundled, 1);
+    if (m->chunks && !m->patterns && !complex) {
+        const weights w = {gathered.entry * (1 - 0.3 * m->follows), 0, gathered.row};
+        *loads += loads_by(m, w, 1);
+    } else {
+        *loads += (1 - repeats) * loads_by(m, complex ? complex_alone : alone, 1);
     }
-    *loads += m->entries * each + m->rows * own;
 out:
     return status;
 }
@@ -45,32 +56,28 @@ static int widest_part(int width, int most)
     return part;
 }
 
-/* Lines that are asked for ahead: of y, and of what is gathered from afar, or, of long rows, of all that is. */
-static double prefetched(const wisp__shape *m, wisp_type type, double row_bytes, const wisp__comings *x)
-{
-    enum { LINE = 64, SHORT_REAL = 256, SHORT_COMPLEX = 128 };
-    const bool all = row_bytes > (wisp_type_is_complex(type) ? SHORT_COMPLEX : SHORT_REAL);
-    if (row_bytes < LINE) return 0;
-    return row_bytes / LINE * (m->rows + (all ? m->entries : m->rows * x->l2));
-}
-
 wisp_status wisp__core_work_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, const wisp__comings *x,
-                                 bool near, wisp__core_work *w)
+                                 const wisp__caches *c, wisp__core_work *w)
 {
-    enum { WIDEST = 32 };
-    const double row_bytes = width * (double)wisp_type_size(type);
-    wisp_status status = WISP_OK;
-    *w = (wisp__core_work){.far = m->rows * row_bytes * x->l1, .ahead = width == 1 && m->bytes > m->rows * row_bytes};
-    for (int left = width, part; left > 0 && status == WISP_OK; left -= part) {
-        part = widest_part(left, WIDEST); /* one column of several is not single: rows are far apart */
-        status = loads_of(ctx, m, type, width == part ? width : WISP__MAX(part, 2), &w->loads);
+    enum { WIDEST = 32, LINE = 64 };
+    const double element = (double)wisp_type_size(type), reg = ctx->isa->register_bytes;
+    const double block = m->rows * width * element, missed = 1 - wisp__kept_part(m->bytes + 2 * block, c->all_l1);
+    *w = (wisp__core_work){.far = missed * (m->bytes + 2 * block + block * x->l1),
+                           .ahead = width == 1 && m->bytes > block,
+                           .late = width > 1 && width * element < LINE,
+                           .threads = ctx->threads};
+    if (width == 1) return loads_of_column(ctx, m, type, &w->loads);
+    for (int left = width, part; left > 0; left -= part) {
+        part = widest_part(left, WIDEST);
+        w->loads += loads_of_block(m, ceil(part * element / reg));
     }
-    if (!near) w->loads += prefetched(m, type, row_bytes, x);
-    return status;
+    return WISP_OK;
 }
 
-/* Block rows are gathered from the second-level cache at about half the rate at which it is streamed. */
+/* Rows are gathered from the second-level cache, and y is written there, at less than the rate at which it is streamed;
+   threads that begin and end a sweep together wait for each other. */
 double wisp__core_seconds(const wisp__core_work *w, const wisp__rates *r)
 {
-    return w->loads / r->loads + 2 * w->far / r->l2;
+    const double slower = 1.45, together = w->threads > 1 ? 3.5e-6 : 0;
+    return w->loads / r->loads + slower * w->far / r->l2 + together;
 }

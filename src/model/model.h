@@ -15,13 +15,15 @@ extern const double wisp__cost_of_writing; /* a byte to memory beside the readin
 
 /* Bytes that caches keep while a sweep goes over two blocks of some width and size, and how its threads share rows. */
 typedef struct {
-    double l2, l3; /* for what is gathered: of one thread; of the threads that go side by side */
-    double l1;     /* of one thread */
-    double all_l2; /* of all threads */
-    double kept;   /* the part of the last cache that is kept from one sweep to the next */
+    double l2, l3;         /* for what is gathered: of one thread; of the threads that go side by side */
+    double l1;             /* of one thread */
+    double all_l1, all_l2; /* of all threads */
+    double kept;           /* the part of the last cache that is kept from one sweep to the next */
     int threads;
     int64_t block_rows; /* that these take in turn: short blocks, or a long range each */
 } wisp__caches;
+/* The part of `bytes`, met once in each sweep, that a cache keeps from one to the next. */
+double wisp__kept_part(double bytes, double cache);
 void wisp__caches_find(wisp_ctx *ctx, int width, int64_t row_bytes, double rows, wisp__caches *c);
 int64_t wisp__near_bytes(void); /* half of the second-level cache of a core */
 
@@ -37,7 +39,9 @@ typedef struct {
     double reach;   /* nearly all entries are at most so many rows away */
     double follows; /* the part of the entries that is one column behind that of the row before */
 } wisp__sample;
-/* The part of a sweep in groups of so many rows (they divide WISP__RUN) whose distances are met more than once. */
+/* The part of a sweep in groups of so many rows (they divide WISP__RUN) that have the same distances, and in groups
+   whose distances are met more than once. */
+double wisp__sample_alike(const wisp__sample *s, int64_t group);
 wisp_status wisp__sample_repeats(wisp_ctx *ctx, const wisp__sample *s, int64_t group, double *part);
 /* Room for so many rows and entries (the rows themselves besides). */
 wisp_status wisp__sample_open(wisp__sample *s, wisp_ctx *ctx, int64_t rows, int64_t entries);
@@ -83,14 +87,15 @@ typedef struct {
 /* What a step asks of the cores. */
 typedef struct {
     double loads; /* registers loaded, and what takes as long */
-    double far;   /* bytes of block rows that the first-level cache does not hold */
+    double far;   /* bytes that the first-level cache does not hold */
     bool ahead;   /* kernels ask for most of what they stream ahead */
+    bool late;    /* they ask for nothing ahead, and wait for what comes from afar */
+    int threads;
 } wisp__core_work;
 wisp_status wisp__shape_comings(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, wisp__caches *c,
                                 wisp__comings *x);
-/* near: all is in caches, so that nothing is asked for ahead. */
 wisp_status wisp__core_work_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, const wisp__comings *x,
-                                 bool near, wisp__core_work *w);
+                                 const wisp__caches *c, wisp__core_work *w);
 double wisp__core_seconds(const wisp__core_work *w, const wisp__rates *r);
 double wisp__step_seconds(const wisp__step_cost *c, const wisp__core_work *w, const wisp__rates *r);
 

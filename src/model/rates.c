@@ -67,6 +67,7 @@ void wisp__caches_find(wisp_ctx *ctx, int width, int64_t row_bytes, double rows,
     c->block_rows = together ? WISP__MIN(wisp__rows_per_wide_block((int64_t)rows, row_bytes), range) : range;
     c->l1 = (double)WISP__MAX(m.cache_bytes[WISP_L1], 32 << 10);
     c->l2 = (double)WISP__MAX(m.cache_bytes[WISP_L2], 256 << 10);
+    c->all_l1 = c->l1 * ctx->threads;
     c->all_l2 = c->l2 * wisp__cache_count(&m, WISP_L2, ctx->threads);
     c->l3 = together ? l3 : l3 / sharing;
     c->l3 = WISP__MAX(c->l3, c->l2);

@@ -133,6 +133,18 @@ out:
     return status;
 }
 
+/* What comes takes the place of any line with equal chance: of a line that is met again after (1 - h) bytes / cache
+   others have come, each of which hit it with a chance of one in as many as there are lines, exp(-(1 - h) bytes /
+   cache) are left. */
+double wisp__kept_part(double bytes, double cache)
+{
+    enum { TURNS = 200 };
+    double h = 0;
+    if (bytes <= cache) return 1;
+    for (int i = 0; i < TURNS; i++) h = exp(-(1 - h) * bytes / cache);
+    return h;
+}
+
 /* A number that stands for the distances of a group of rows (FNV-1a). */
 static uint64_t distances_of(const wisp__sample *s, int64_t row, int64_t group)
 {
@@ -143,6 +155,16 @@ static uint64_t distances_of(const wisp__sample *s, int64_t row, int64_t group)
             h *= 0x100000001b3u;
         }
     return h;
+}
+
+double wisp__sample_alike(const wisp__sample *s, int64_t group)
+{
+    int64_t alike = 0;
+    for (int64_t i = 0, next; i + group <= s->rows; i += group) {
+        for (next = i + 1; next < i + group && distances_of(s, next, 1) == distances_of(s, i, 1);) next++;
+        alike += next == i + group;
+    }
+    return (double)alike / (double)WISP__MAX(s->rows / group, 1);
 }
 
 wisp_status wisp__sample_repeats(wisp_ctx *ctx, const wisp__sample *s, int64_t group, double *part)

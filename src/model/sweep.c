@@ -1,25 +1,13 @@
 /* How long a sweep takes: the traffic of memory and of the last cache, and the core's part; and the width in which some
    vectors take least. */
 #include "model.h"
-#include <math.h>
 
 /* What other threads have written is gathered, which the core waits for. */
 double wisp__step_seconds(const wisp__step_cost *c, const wisp__core_work *w, const wisp__rates *r)
 {
     const double traffic = wisp_model_memory(c->read, c->written, false, 1e-9 * r->memory) + c->from_l3 / r->l3;
-    return wisp_model_overlap(traffic, wisp__core_seconds(w, r) + c->from_others / r->exchange, w->ahead);
-}
-
-/* The part of `bytes`, met once in each sweep, that a cache keeps from one to the next, where what comes takes the
-   place of any line with equal chance: of a line that is met again after (1 - h) bytes / cache others have come, each
-   of which hit it with a chance of one in as many as there are lines, exp(-(1 - h) bytes / cache) are left. */
-static double kept_part(double bytes, double cache)
-{
-    enum { TURNS = 200 };
-    double h = 0;
-    if (bytes <= cache) return 1;
-    for (int i = 0; i < TURNS; i++) h = exp(-(1 - h) * bytes / cache);
-    return h;
+    const double core = wisp__core_seconds(w, r) + c->from_others / r->exchange;
+    return w->late ? traffic + core : wisp_model_overlap(traffic, core, w->ahead);
 }
 
 static const char *limit_of(const wisp__step_cost *c, const wisp__core_work *w, const wisp__rates *r)
@@ -70,8 +58,8 @@ wisp_status wisp__sweep_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type
     if (m->rows < 1) return WISP_OK;
     WISP_TRY(wisp__shape_comings(ctx, m, type, width, &caches, &x));
     wisp__rates_find(ctx, &rates);
-    const double memory = 1 - kept_part(all, caches.kept), last = 1 - kept_part(all, caches.all_l2);
-    WISP_TRY(wisp__core_work_find(ctx, m, type, width, &x, last == 0, &work));
+    const double memory = 1 - wisp__kept_part(all, caches.kept), last = 1 - wisp__kept_part(all, caches.all_l2);
+    WISP_TRY(wisp__core_work_find(ctx, m, type, width, &x, &caches, &work));
     c->read = memory * (m->bytes + block + block * x.last);
     c->written = memory * block;
     c->from_l3 =
