@@ -24,15 +24,18 @@ static void model_counts(void **state)
     wisp__traffic t;
     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = WISP_ROWS_NATURAL, .C = 1}));
     const wisp__sell g = graph_of(A);
-    const wisp__walk w = {.s = &g, .rows = A->rows, .cols = A->rows, .row_bytes = row, .entry_bytes = entry};
+    const wisp__walk w = {.s = &g, .rows = A->rows, .cols = A->rows};
     const double need = two_lines(ny, row, entry);
-    REF_OK(ctx, wisp__sweep_traffic(ctx, &w, &(wisp__caches){.l2 = 1.2 * need, .l3 = 10 * need}, &t));
+    REF_OK(ctx,
+           wisp__walk_traffic(ctx, &w, WISP_D, (int)row / 8, &(wisp__caches){.l2 = 1.2 * need, .l3 = 10 * need}, &t));
     assert_true(t.excess == 1 && t.again == 0 && t.from_l3 == 0);
-    REF_OK(ctx, wisp__sweep_traffic(ctx, &w, &(wisp__caches){.l2 = 0.1 * need, .l3 = 2.5 * need}, &t));
+    REF_OK(ctx,
+           wisp__walk_traffic(ctx, &w, WISP_D, (int)row / 8, &(wisp__caches){.l2 = 0.1 * need, .l3 = 2.5 * need}, &t));
     assert_true(t.excess == 1 && t.again == 0);
     const double twice = 2 * (double)row * (nx - 2) / nx; /* the first and last line come twice in all */
     assert_true(fabs(t.from_l3 - twice) < 0.05 * twice);
-    REF_OK(ctx, wisp__sweep_traffic(ctx, &w, &(wisp__caches){.l2 = 0.1 * need, .l3 = 0.1 * need}, &t));
+    REF_OK(ctx,
+           wisp__walk_traffic(ctx, &w, WISP_D, (int)row / 8, &(wisp__caches){.l2 = 0.1 * need, .l3 = 0.1 * need}, &t));
     assert_true(fabs(t.excess - 3) < 0.1);
     assert_true(fabs(t.again - twice) < 0.05 * twice);
     /* Streams: matrix, y in and out, x once. */
@@ -79,11 +82,10 @@ static void tiles_save_traffic(void **state)
                                   .place = v.place,
                                   .visit = visit,
                                   .visits = blocks,
-                                  .visit_rows = per,
-                                  .row_bytes = row,
-                                  .entry_bytes = entry};
+                                  .visit_rows = per};
             const double cache = 3 * two_lines(ny / slices, row, entry);
-            REF_OK(ctx, wisp__sweep_traffic(ctx, &w, &(wisp__caches){.l2 = cache, .l3 = cache}, &t));
+            REF_OK(ctx,
+                   wisp__walk_traffic(ctx, &w, WISP_D, (int)row / 8, &(wisp__caches){.l2 = cache, .l3 = cache}, &t));
             const double expect = 1 + 2.0 * (slices - 1) / ny;
             if (scrambled)
                 assert_true(t.excess <

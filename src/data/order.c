@@ -75,7 +75,9 @@ typedef struct {
 typedef struct {
     wisp_ctx *ctx;
     wisp_row_order want;
-    int64_t rows, row_bytes, entry_bytes;
+    int64_t rows;
+    wisp_type type;
+    int width;
     int64_t reach;  /* -1: not known */
     double entries; /* of a row */
     wisp__caches caches;
@@ -84,6 +86,8 @@ typedef struct {
     candidate list[MOST];
     int n;
 } search;
+
+static int64_t row_bytes(const search *s) { return s->width * (int64_t)wisp_type_size(s->type); }
 
 /* In which order blocks of rows are taken: some to each slice of a level. */
 static wisp_status tiles_make(const search *s, const candidate *c, int32_t **visit, int64_t *visits,
@@ -106,14 +110,13 @@ enum { AT_ONCE = 4 }; /* judges; each takes memory */
 static wisp_status judge(const search *s, candidate *c)
 {
     const wisp__levels *v = &s->levels[c->from];
-    wisp__walk w = {
-        .s = &s->graph, .rows = s->rows, .cols = s->rows, .row_bytes = s->row_bytes, .entry_bytes = s->entry_bytes};
+    wisp__walk w = {.s = &s->graph, .rows = s->rows, .cols = s->rows};
     int32_t *visit = NULL;
     wisp_status status = WISP_OK;
     if (c->order != WISP_ROWS_NATURAL) w.user = v->row, w.place = v->place;
     if (c->order == WISP_ROWS_TILES) WISP_TRY(tiles_make(s, c, &visit, &w.visits, &w.visit_rows));
     w.visit = visit;
-    WISP_TRY(wisp__sweep_traffic(s->ctx, &w, &s->caches, &c->traffic));
+    WISP_TRY(wisp__walk_traffic(s->ctx, &w, s->type, s->width, &s->caches, &c->traffic));
 out:
     wisp_free(s->ctx, visit);
     return status;
@@ -141,10 +144,11 @@ static wisp_status judge_all(search *s, int first)
     for (int i = first; i < s->n; i++) {
         const candidate *c = &s->list[i];
         if (c->status != WISP_OK) return c->status;
-        wisp_ctx_log(s->ctx, WISP_LOG_DEBUG,
-                     "order %s from %s, %lld slices: %.0f bytes a row, %.2f times x from memory, %.0f bytes from L3",
-                     order_name[c->order], c->from ? "levels" : "rows", (long long)WISP__MAX(c->tiles, 1),
-                     c->traffic.cost, c->traffic.excess, c->traffic.from_l3);
+        wisp_ctx_log(
+            s->ctx, WISP_LOG_DEBUG,
+            "order %s from %s, %lld slices: %.3g s a sweep, %.2f times x from memory, %.0f bytes a row from L3",
+            order_name[c->order], c->from ? "levels" : "rows", (long long)WISP__MAX(c->tiles, 1), c->traffic.seconds,
+            c->traffic.excess, c->traffic.from_l3);
     }
     return wisp__cancelled(s->ctx) ? wisp_ctx_fail(s->ctx, WISP_ERR_CANCELLED, "cancelled while ordering") : WISP_OK;
 }
@@ -158,8 +162,8 @@ static void add(search *s, wisp_row_order order, int from, int64_t tiles)
 static void add_tiles(search *s, int from)
 {
     const wisp__levels *v = &s->levels[from];
-    const double matrix = s->entries * (double)s->entry_bytes + 12;
-    const double bytes = 2 * (2 * (double)s->row_bytes + matrix); /* fetched until a level's rows come again */
+    const double matrix = s->entries * (4 + (double)wisp_type_size(s->type)) + 12;
+    const double bytes = 2 * (2 * (double)row_bytes(s) + matrix); /* fetched until a level's rows come again */
     const double least = WISP__MAX(0.5 * s->caches.l2 / bytes, K_STRIP), most = s->caches.l3 / bytes;
     const double wanted = (double)v->widest / least;
     if (wanted <= 1 && s->want == WISP_ROWS_DEFAULT) return;
@@ -173,11 +177,11 @@ static const candidate *best(const search *s)
 {
     const candidate *least = s->list;
     for (int i = 1; i < s->n; i++)
-        if (s->list[i].traffic.cost < least->traffic.cost) least = &s->list[i];
+        if (s->list[i].traffic.seconds < least->traffic.seconds) least = &s->list[i];
     const candidate *b = least;
     for (int i = 0; i < s->n; i++) {
         const candidate *c = &s->list[i];
-        if (c->order < b->order && (1 - worth_it) * c->traffic.cost <= least->traffic.cost) b = c;
+        if (c->order < b->order && (1 - worth_it) * c->traffic.seconds <= least->traffic.seconds) b = c;
     }
     return b;
 }
@@ -196,8 +200,7 @@ static wisp_status search_orders(search *s)
     }
     if (choose) WISP_TRY(judge_all(s, 0));
     const int judged = choose ? s->n : 0;
-    if (choose ? best(s)->traffic.cost > (1 + bad) * (s->list[0].traffic.stream + s->list[0].traffic.core)
-               : !tiles || !banded) {
+    if (choose ? best(s)->traffic.seconds > (1 + bad) * s->list[0].traffic.least : !tiles || !banded) {
         WISP_TRY(wisp__levels_rcm(s->ctx, &s->graph, s->rows, &s->levels[1]));
         if (choose || !tiles) add(s, WISP_ROWS_RCM, 1, 0);
         if (tiles) add_tiles(s, 1);
@@ -241,16 +244,13 @@ static void tell(const search *s, const candidate *c)
         wisp_ctx_log(s->ctx, WISP_LOG_INFO, "row order: %s, as asked for", order_name[c->order]);
     else
         wisp_ctx_log(s->ctx, WISP_LOG_INFO,
-                     "row order: %s (%d tried); per row %.0f bytes in all, x %.2f times from memory; natural order: "
-                     "%.0f bytes, %.2f times",
-                     order_name[c->order], s->n, t->cost, t->excess, n->cost, n->excess);
+                     "row order: %s (%d tried); a sweep takes %.3g s by the model, x comes %.2f times from memory; in "
+                     "natural order %.3g s, %.2f times",
+                     order_name[c->order], s->n, t->seconds, t->excess, n->seconds, n->excess);
 }
 
-/* Small enough to stay in the second-level cache. */
-static bool near_core(const wisp__caches *c, int64_t rows, int64_t row_bytes)
-{
-    return (double)(rows * row_bytes) <= 0.5 * c->l2;
-}
+/* Small enough to stay in the first-level cache. */
+static bool near_core(const search *s) { return (double)(s->rows * row_bytes(s)) <= 0.5 * s->caches.l1; }
 
 /* Whether it is plain without the whole pattern that no order is much better than the natural one. */
 static wisp_status natural_will_do(search *s, const wisp_src *src, bool *yes)
@@ -258,12 +258,13 @@ static wisp_status natural_will_do(search *s, const wisp_src *src, bool *yes)
     wisp__sample sample = {0};
     wisp_status status = WISP_OK;
     wisp__traffic t;
-    *yes = near_core(&s->caches, s->rows, s->row_bytes);
+    *yes = near_core(s);
     if (*yes && s->want == WISP_ROWS_DEFAULT) return status;
     WISP_TRY(wisp__sample_source(s->ctx, src, &sample));
     s->reach = (int64_t)ceil(sample.reach);
-    WISP_TRY(wisp__sample_traffic(s->ctx, &sample, s->row_bytes, s->entry_bytes, &s->caches, &t));
-    *yes = (1 - worth_it) * t.cost < t.stream + t.core;
+    const wisp__shape m = wisp__shape_stored(&sample, s->rows, s->type);
+    WISP_TRY(wisp__traffic_find(s->ctx, &m, s->width, &s->caches, &t));
+    *yes = (1 - worth_it) * t.seconds < t.least;
 out:
     wisp__sample_close(&sample, s->ctx);
     *yes = *yes && s->want == WISP_ROWS_DEFAULT;
@@ -276,11 +277,11 @@ static void search_open(search *s, wisp_ctx *ctx, int64_t rows, int64_t nnz, wis
     *s = (search){.ctx = ctx,
                   .want = order,
                   .rows = rows,
-                  .row_bytes = (int64_t)wisp_type_size(type) * width,
-                  .entry_bytes = 4 + (int64_t)wisp_type_size(type),
+                  .type = type,
+                  .width = width,
                   .entries = (double)nnz / (double)rows,
                   .reach = -1};
-    wisp__caches_find(ctx, width, s->row_bytes, (double)rows, &s->caches);
+    wisp__caches_find(ctx, width, row_bytes(s), (double)rows, &s->caches);
 }
 
 wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_src *src, int64_t nnz,

@@ -153,36 +153,48 @@ out:
 
 /* ---- what orders are compared by ------------------------------------------------------------- */
 
-/* The rate of what gathers rows that are near the core, in that of memory. */
-enum { CORE_SPEED = 4 };
-
-wisp_status wisp__sample_traffic(wisp_ctx *ctx, const wisp__sample *s, int64_t row_bytes, int64_t entry_bytes,
-                                 const wisp__caches *c, wisp__traffic *t)
+wisp__shape wisp__shape_stored(const wisp__sample *s, int64_t rows, wisp_type type)
 {
-    const double row = (double)row_bytes, matrix = s->entries * (double)entry_bytes + 12; /* length and offset */
+    const double entry = 4 + (double)wisp_type_size(type), row = 8 + 4; /* column and value; offset and length */
+    return (wisp__shape){.rows = (double)rows,
+                         .entries = s->entries * (double)rows,
+                         .bytes = (s->entries * entry + row) * (double)rows,
+                         .type = type,
+                         .sample = s};
+}
+
+wisp_status wisp__traffic_find(wisp_ctx *ctx, const wisp__shape *m, int width, const wisp__caches *c, wisp__traffic *t)
+{
+    const wisp__comings once = {.last = 1, .l2 = 1, .l1 = 1, .threads = 1};
+    const int64_t row = width * (int64_t)wisp_type_size(m->type);
+    const double matrix = m->bytes / m->rows;
     wisp__comings x;
-    wisp__rates r;
+    wisp__core_work work;
+    wisp__step_cost cost, least;
     wisp_status status;
-    WISP_TRY(wisp__comings_find(ctx, s, row_bytes, matrix + row, c, &x));
-    wisp__rates_find(ctx, &r);
-    t->excess = x.last;
-    t->stream = matrix + 3 * row; /* x once; y comes in and goes out */
-    t->again = (x.last - 1) * row;
-    t->from_l3 = (x.l2 - x.last) * row;
-    t->core = row * (s->entries + 1) / CORE_SPEED;
-    t->cost = t->stream + t->again + t->from_l3 * r.memory / r.l3 + t->core;
+    WISP_TRY(wisp__comings_find(ctx, m->sample, row, matrix + (double)row, c, &x));
+    WISP_TRY(wisp__sweep_by(ctx, m, m->type, width, c, &x, &work, &cost));
+    WISP_TRY(wisp__sweep_by(ctx, m, m->type, width, c, &once, &work, &least));
+    *t = (wisp__traffic){.excess = x.last,
+                         .stream = matrix + 3 * (double)row, /* x once; y comes in and goes out */
+                         .again = (x.last - 1) * (double)row,
+                         .from_l3 = (x.l2 - x.last) * (double)row,
+                         .seconds = cost.seconds,
+                         .least = least.seconds};
 out:
     return status;
 }
 
-wisp_status wisp__sweep_traffic(wisp_ctx *ctx, const wisp__walk *w, const wisp__caches *c, wisp__traffic *t)
+wisp_status wisp__walk_traffic(wisp_ctx *ctx, const wisp__walk *w, wisp_type type, int width, const wisp__caches *c,
+                               wisp__traffic *t)
 {
     wisp__sample s = {0};
     wisp_status status;
     *t = (wisp__traffic){.excess = 1};
     if (w->rows == 0) return WISP_OK;
     WISP_TRY(wisp__sample_walk(ctx, w, &s));
-    WISP_TRY(wisp__sample_traffic(ctx, &s, w->row_bytes, w->entry_bytes, c, t));
+    const wisp__shape m = wisp__shape_stored(&s, w->rows, type);
+    WISP_TRY(wisp__traffic_find(ctx, &m, width, c, t));
 out:
     wisp__sample_close(&s, ctx);
     return status;

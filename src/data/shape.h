@@ -12,8 +12,6 @@ typedef struct {
     int64_t rows, cols;
     const int32_t *user, *place, *visit;
     int64_t visits, visit_rows;
-    int64_t row_bytes;   /* of a block row */
-    int64_t entry_bytes; /* of a matrix entry */
 } wisp__walk;
 wisp_status wisp__sample_walk(wisp_ctx *ctx, const wisp__walk *w, wisp__sample *s);
 /* The same of a square source, as its rows come. */
@@ -24,17 +22,19 @@ wisp_status wisp__sample_levels(wisp_ctx *ctx, int64_t rows, int64_t nnz, wisp__
 /* Bytes that are held at most while a pattern of so many entries is sampled and looked at. */
 int64_t wisp__sample_bytes(const wisp_src *src, int64_t nnz);
 
-/* Bytes per row that one sweep of the fused step moves: the streams (matrix, y in and out, x once), and block rows of x
-   that come again from memory, or from the last cache. */
+/* A matrix whose rows come as in the sample, if it is not compressed. */
+wisp__shape wisp__shape_stored(const wisp__sample *s, int64_t rows, wisp_type type);
+
+/* What orders are compared by: bytes per row that one sweep of the fused step moves, and seconds that it takes. */
 typedef struct {
-    double stream, again, from_l3;
-    double core;   /* what the gathering itself takes, in bytes as cost */
-    double excess; /* block rows of x loaded from memory, over x once */
-    double cost;   /* in bytes from memory: time times bandwidth */
+    double stream;         /* matrix, y in and out, x once */
+    double again, from_l3; /* block rows of x that come again from memory, or from the last cache */
+    double excess;         /* block rows of x loaded from memory, over x once */
+    double seconds, least; /* of a sweep; of one in which no row of x came again */
 } wisp__traffic;
-wisp_status wisp__sample_traffic(wisp_ctx *ctx, const wisp__sample *s, int64_t row_bytes, int64_t entry_bytes,
-                                 const wisp__caches *c, wisp__traffic *t);
-wisp_status wisp__sweep_traffic(wisp_ctx *ctx, const wisp__walk *w, const wisp__caches *c, wisp__traffic *t);
+wisp_status wisp__traffic_find(wisp_ctx *ctx, const wisp__shape *m, int width, const wisp__caches *c, wisp__traffic *t);
+wisp_status wisp__walk_traffic(wisp_ctx *ctx, const wisp__walk *w, wisp_type type, int width, const wisp__caches *c,
+                               wisp__traffic *t);
 
 /* The sample is the shape's, and to be closed by the caller, whatever the status. */
 wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape *m);

@@ -99,7 +99,11 @@ wisp_status wisp__core_work_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type 
 double wisp__core_seconds(const wisp__core_work *w, const wisp__rates *r);
 double wisp__step_seconds(const wisp__step_cost *c, const wisp__core_work *w, const wisp__rates *r);
 
-/* A sweep of the fused KPM step over blocks of this type and width, one of so many, some of which may be interleaved.
+/* A sweep of the fused KPM step over blocks of this type and width, by what comes to caches; and what it asks of the
+   cores. */
+wisp_status wisp__sweep_by(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, const wisp__caches *caches,
+                           const wisp__comings *x, wisp__core_work *work, wisp__step_cost *c);
+/* The same, one of so many, some of which may be interleaved.
  */
 wisp_status wisp__sweep_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, int64_t steps,
                              wisp__step_cost *c);

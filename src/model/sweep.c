@@ -21,18 +21,21 @@ static const char *limit_of(const wisp__step_cost *c, const wisp__core_work *w, 
    levels as steps and one more, so that memory is asked once for all. How it goes in fact is found out when the orders
    of steps are made; here it matters only whether narrow blocks leave room for it. */
 static void interleave(wisp_ctx *ctx, const wisp__shape *m, double row, const wisp__caches *caches,
-                       const wisp__core_work *work, const wisp__rates *r, wisp__step_cost *c)
+                       const wisp__core_work *work, wisp__step_cost *c)
 {
     enum { DEEPEST = 8 };
     const double worth_it = 0.92, level = m->sample->reach * (2 * row + m->bytes / m->rows);
     const double near = c->read + c->written + c->from_l3, others = (1 - 1.0 / ctx->threads) * m->rows * row;
-    if (!wisp__may_interleave(r) || (ctx->threads > 1 && !ctx->one_node)) return;
+    wisp__rates r;
+    wisp__rates_find(ctx, &r);
+    if (!wisp__may_interleave(&r) || (ctx->threads > 1 && !ctx->one_node)) return;
     const wisp__step_cost plain = *c;
     for (int depth = 2; depth <= DEEPEST && (depth + 1) * level <= caches->kept; depth *= 2) {
         wisp__step_cost p = {.read = plain.read / depth, .written = plain.written / depth};
         p.from_others = WISP__MIN(others, near - p.read - p.written);
         p.from_l3 = near - p.read - p.written - p.from_others;
-        p.seconds = wisp__step_seconds(&p, work, r);
+        p.seconds = wisp__step_seconds(&p, work, &r);
+        p.limit = limit_of(&p, work, &r);
         if (p.seconds < worth_it * plain.seconds && p.seconds < c->seconds) *c = p;
     }
 }
@@ -45,30 +48,38 @@ wisp_status wisp__shape_comings(wisp_ctx *ctx, const wisp__shape *m, wisp_type t
     return wisp__comings_find(ctx, m->sample, row, m->bytes / WISP__MAX(m->rows, 1) + (double)row, c, x);
 }
 
+wisp_status wisp__sweep_by(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, const wisp__caches *caches,
+                           const wisp__comings *x, wisp__core_work *work, wisp__step_cost *c)
+{
+    const double block = m->rows * width * (double)wisp_type_size(type), all = m->bytes + 2 * block;
+    const double memory = 1 - wisp__kept_part(all, caches->kept), last = 1 - wisp__kept_part(all, caches->all_l2);
+    wisp__rates rates;
+    wisp_status status;
+    WISP_TRY(wisp__core_work_find(ctx, m, type, width, x, caches, work));
+    wisp__rates_find(ctx, &rates);
+    *c = (wisp__step_cost){.read = memory * (m->bytes + block + block * x->last), .written = memory * block};
+    c->from_l3 =
+        last * (m->bytes + block + block * x->l2) + wisp__cost_of_writing * (last * block - c->written) - c->read;
+    c->from_l3 = WISP__MAX(c->from_l3, 0);
+    c->from_others = (1 - last) * block * (x->threads - 1);
+    c->seconds = wisp__step_seconds(c, work, &rates);
+    c->limit = limit_of(c, work, &rates);
+out:
+    return status;
+}
+
 wisp_status wisp__sweep_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, int64_t steps,
                              wisp__step_cost *c)
 {
-    const double row = width * (double)wisp_type_size(type), block = m->rows * row, all = m->bytes + 2 * block;
     wisp__caches caches;
     wisp__comings x;
-    wisp__rates rates;
     wisp__core_work work;
     wisp_status status;
     *c = (wisp__step_cost){.limit = "core"};
     if (m->rows < 1) return WISP_OK;
     WISP_TRY(wisp__shape_comings(ctx, m, type, width, &caches, &x));
-    wisp__rates_find(ctx, &rates);
-    const double memory = 1 - wisp__kept_part(all, caches.kept), last = 1 - wisp__kept_part(all, caches.all_l2);
-    WISP_TRY(wisp__core_work_find(ctx, m, type, width, &x, &caches, &work));
-    c->read = memory * (m->bytes + block + block * x.last);
-    c->written = memory * block;
-    c->from_l3 =
-        last * (m->bytes + block + block * x.l2) + wisp__cost_of_writing * (last * block - c->written) - c->read;
-    c->from_l3 = WISP__MAX(c->from_l3, 0);
-    c->from_others = (1 - last) * block * (x.threads - 1);
-    c->seconds = wisp__step_seconds(c, &work, &rates);
-    if (steps > 1) interleave(ctx, m, row, &caches, &work, &rates, c);
-    c->limit = limit_of(c, &work, &rates);
+    WISP_TRY(wisp__sweep_by(ctx, m, type, width, &caches, &x, &work, c));
+    if (steps > 1) interleave(ctx, m, width * (double)wisp_type_size(type), &caches, &work, c);
 out:
     return status;
 }
