@@ -257,48 +257,63 @@ static void threads(void **state)
         }
 }
 
-/* Blocks of rows of two patterns in turn, each block with patterns of its own, and one block, the first or the last,
-   whose rows have nothing in common. */
-enum { BLOCK = 16, BLOCKS = 64, SHARED = 64, ALONE = 40, APART = 1000 };
-typedef struct {
-    int64_t loner; /* the block */
-} crowd;
+/* Rows of nine patterns: in three blocks of five two of them in turn, in the others any, so that there are more kinds
+   of bundles than have room. */
+enum { CROWD = 160000, CROWD_BLOCK = 16, CROWD_ENTRIES = 8, CROWD_PATTERNS = 9 };
 
 static int crowd_row(void *arg, int64_t i, int64_t *col, void *val)
 {
-    const crowd *c = arg;
+    (void)arg;
     double *v = val;
-    const int64_t block = i / BLOCK, r = i % BLOCK;
-    const int n = block == c->loner ? ALONE : SHARED;
-    for (int k = 0; col && k < n; k++) {
-        col[k] = i + 20 * k + (block == c->loner ? r * APART : 0);
-        v[k] = block == c->loner ? 1 : (double)(2 * block + r % 2 + 2);
+    ref_rng block = {(uint64_t)(i / CROWD_BLOCK) + 1}, row = {(uint64_t)i + 1};
+    const bool common = ref_below(&block, 10) < 6;
+    const int pattern = common ? (int)(i % 2) : (int)ref_below(&row, CROWD_PATTERNS);
+    for (int k = 0; col && k < CROWD_ENTRIES; k++) {
+        col[k] = i + 20 * k;
+        v[k] = pattern + 1;
     }
-    return n;
+    return CROWD_ENTRIES;
 }
 
-/* Rows that are better alone take no room from others, whichever are met first: threads number kinds as they come. */
+/* The kinds that are met most have room, whichever threads meet first: the same rows go alone, and sums have the same
+   bits. */
 static void full_of_kinds(void **state)
 {
     (void)state;
-    for (int isa = 0; isa < REF_ISAS; isa++)
-        for (int last = 0; last < 2; last++) {
-            wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 1);
-            if (!ctx) continue;
-            crowd c = {last ? BLOCKS - 1 : 0};
-            wisp_src src = {.rows = BLOCKS * BLOCK,
-                            .cols = BLOCKS * BLOCK + BLOCK * APART,
-                            .max_row = SHARED,
-                            .type = WISP_D,
-                            .row = crowd_row,
-                            .arg = &c};
-            const wisp_mat_opts o = {.width = 1, .format = WISP_FORMAT_COMPRESSED};
+    const wisp_src src = {
+        .rows = CROWD, .cols = CROWD + 20 * CROWD_ENTRIES, .max_row = CROWD_ENTRIES, .type = WISP_D, .row = crowd_row};
+    for (int isa = 0; isa < REF_ISAS; isa++) {
+        double first = 0;
+        int64_t alone[3] = {0}, where[3] = {0};
+        bool some = false;
+        for (int t = 0; t < 3; t++) {
+            wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], t + 1);
+            if (!ctx) break;
             wisp_mat *A;
-            REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
-            if (!A->local.bundles != !ctx->isa->bundle_bytes) fail_msg("%s, last %d", ref_isa[isa], last);
-            wisp_mat_free(A);
-            wisp_ctx_free(ctx);
+            wisp_blk *x, *y;
+            wisp_scalar dot[3];
+            const wisp_aug aug = {.terms = WISP_DOT_YY, .dot = dot};
+            REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.width = 1, .format = WISP_FORMAT_COMPRESSED}));
+            const wisp__bundles *b = A->local.bundles;
+            some = b;
+            assert_int_equal(!b, ctx->isa->bundle_bytes == 0);
+            for (int64_t i = 0; b && i < CROWD / b->rows; i++) {
+                const bool common = (b->kind[i] & ~K_SAME) < 2; /* two kinds are met by far the most */
+                if (b->kind[i] == K_ALONE) alone[t]++, where[t] += i;
+                ref_rng block = {(uint64_t)(i * b->rows / CROWD_BLOCK) + 1};
+                if (ref_below(&block, 10) < 6 && i < CROWD / b->rows - 20) assert_true(common);
+            }
+            REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_col_map(A), WISP_D, 1));
+            REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, 1));
+            REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, 1, 0, 0));
+            REF_OK(ctx, wisp_spmmv(y, A, x, &aug));
+            if (t == 0) first = dot[2].re;
+            assert_true(dot[2].re == first);
+            assert_true(alone[t] == alone[0] && where[t] == where[0]);
+            wisp_blk_free(x), wisp_blk_free(y), wisp_mat_free(A), wisp_ctx_free(ctx);
         }
+        if (some) assert_true(alone[0] > 100);
+    }
 }
 
 /* Rows of one pattern that go side by side have the sums of single ones; so has each column in blocks of any width. */

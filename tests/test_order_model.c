@@ -28,19 +28,16 @@ static void model_counts(void **state)
     const double need = two_lines(ny, row, entry);
     REF_OK(ctx,
            wisp__walk_traffic(ctx, &w, WISP_D, (int)row / 8, &(wisp__caches){.l2 = 1.2 * need, .l3 = 10 * need}, &t));
-    assert_true(t.excess == 1 && t.again == 0 && t.from_l3 == 0);
+    assert_true(t.excess == 1 && t.from_l3 == 0 && t.least > 0 && t.seconds >= t.least);
     REF_OK(ctx,
            wisp__walk_traffic(ctx, &w, WISP_D, (int)row / 8, &(wisp__caches){.l2 = 0.1 * need, .l3 = 2.5 * need}, &t));
-    assert_true(t.excess == 1 && t.again == 0);
+    assert_true(t.excess == 1 && t.seconds > t.least);
     const double twice = 2 * (double)row * (nx - 2) / nx; /* the first and last line come twice in all */
     assert_true(fabs(t.from_l3 - twice) < 0.05 * twice);
     REF_OK(ctx,
            wisp__walk_traffic(ctx, &w, WISP_D, (int)row / 8, &(wisp__caches){.l2 = 0.1 * need, .l3 = 0.1 * need}, &t));
     assert_true(fabs(t.excess - 3) < 0.1);
-    assert_true(fabs(t.again - twice) < 0.05 * twice);
-    /* Streams: matrix, y in and out, x once. */
-    const double stream = (double)g.entries / (double)A->rows * (double)entry + 12 + 3 * (double)row;
-    assert_true(fabs(t.stream - stream) < 16);
+    assert_true(t.seconds > t.least);
     wisp_gather gather;
     REF_OK(ctx, wisp_mat_gather(A, WISP_D, 1, &gather)); /* 48 KB fit any second-level cache */
     assert_true(gather.excess == 1 && gather.from_l3 == 0);

@@ -7,9 +7,9 @@
 
 enum { MOST_ROWS = 16, MOST_KINDS = 16384, MOST_TERMS = 16384 };
 
-/* A kind of bundles: its number as they came, and how many bundles are of it. */
+/* A kind of bundles: its number as threads came, how many bundles are of it, and the first of them. */
 typedef struct {
-    int64_t bundles;
+    int64_t bundles, first;
     int32_t came;
 } met;
 
@@ -46,6 +46,12 @@ static int by_place(const void *a, const void *b)
     return x->row != y->row ? (x->row > y->row) - (x->row < y->row) : (int)x->swapped - (int)y->swapped;
 }
 
+/* Whether the rows of a bundle have one pattern. */
+static bool alike(const uint16_t *pattern, int rows)
+{
+    return memcmp(pattern, pattern + 1, (size_t)(rows - 1) * sizeof *pattern) == 0;
+}
+
 /* The pieces of a bundle whose rows have these patterns: how many. */
 static int64_t pieces_of(const bundle_run *r, const uint16_t *pattern, piece *out)
 {
@@ -64,14 +70,6 @@ static int64_t pieces_of(const bundle_run *r, const uint16_t *pattern, piece *ou
 }
 
 static size_t term_bytes(const bundle_run *r) { return (size_t)r->lanes * 4; }
-
-static void clear_term(const bundle_run *r, int64_t term, int32_t offset)
-{
-    const size_t bytes = term_bytes(r);
-    r->b->offset[term] = offset;
-    memset(r->b->take + term * r->lanes, 0, bytes);
-    memset((char *)r->b->factor + (size_t)term * bytes, 0, bytes);
-}
 
 static void set_lane(const bundle_run *r, int64_t term, const piece *p, int32_t begin)
 {
@@ -99,12 +97,29 @@ static int64_t make_terms(const bundle_run *r, const piece *p, int64_t n, int64_
         for (end = i; end < n && p[end].col < beyond; end++) {
             const int k = used[p[end].row]++;
             if (k == most) {
-                if (room) clear_term(r, term + k, p[i].col);
+                if (room) r->b->offset[term + k] = p[i].col;
                 most++;
             }
             if (room) set_lane(r, term + k, p + end, p[i].col);
         }
         term += most;
+    }
+    return term - first;
+}
+
+/* The same for real rows of one pattern: a register of x for each entry, as it lies. */
+static int64_t make_same(const bundle_run *r, const piece *p, int64_t n, int64_t first)
+{
+    int64_t term = first;
+    for (int64_t i = 0; i < n; i++) {
+        if (p[i].row > 0) continue;
+        if (r->b->offset) r->b->offset[term] = p[i].col;
+        for (int row = 0; r->b->offset && row < r->b->rows; row++) {
+            piece same = p[i];
+            same.row = row, same.col += row;
+            set_lane(r, term, &same, p[i].col);
+        }
+        term++;
     }
     return term - first;
 }
@@ -126,10 +141,12 @@ static void number_kinds(void *arg, int thread, int threads)
 static int by_bundles(const void *a, const void *b)
 {
     const met *x = a, *y = b;
-    return x->bundles != y->bundles ? (x->bundles < y->bundles) - (x->bundles > y->bundles) : x->came - y->came;
+    return x->bundles != y->bundles ? (x->bundles < y->bundles) - (x->bundles > y->bundles)
+                                    : (x->first > y->first) - (x->first < y->first);
 }
 
-/* Counts the bundles of each kind, and numbers kinds anew: there may be no room for terms of all. */
+/* Counts the bundles of each kind, and numbers kinds anew, since there may be no room for terms of all: those that are
+   met most come first, and of others that are met as often those that are met earlier, whatever the threads. */
 static wisp_status rank_kinds(bundle_run *r)
 {
     wisp__bundles *b = r->b;
@@ -140,8 +157,11 @@ static wisp_status rank_kinds(bundle_run *r)
     WISP_TRY(wisp_alloc(ctx, &r->met, (size_t)b->kinds, sizeof *r->met));
     WISP_TRY(wisp_alloc(ctx, &rank, (size_t)b->kinds, sizeof *rank));
     for (int64_t i = 0; i < b->kinds; i++) r->met[i].came = (int32_t)i;
-    for (int64_t i = 0; i < r->A->rows / b->rows; i++)
-        if (b->kind[i] != K_ALONE) r->met[b->kind[i]].bundles++;
+    for (int64_t i = 0; i < r->A->rows / b->rows; i++) {
+        if (b->kind[i] == K_ALONE) continue;
+        met *m = &r->met[b->kind[i]];
+        if (!m->bundles++) m->first = i;
+    }
     qsort(r->met, (size_t)b->kinds, sizeof *r->met, by_bundles);
     for (int64_t i = 0; i < b->kinds; i++) rank[r->met[i].came] = (uint16_t)i;
     for (int64_t i = 0; i < r->A->rows / b->rows; i++)
@@ -157,18 +177,27 @@ static void patterns_of(const bundle_run *r, int64_t kind, uint16_t *pattern)
     memcpy(pattern, r->kinds->bytes + r->kinds->begin[r->met[kind].came], (size_t)r->b->rows * sizeof *pattern);
 }
 
-/* Finds out how many terms each kind has: none if its rows are better taken alone, or if kinds that are met more often
-   have left no room. */
-static void count_terms(const bundle_run *r, piece *p)
+/* Terms of a kind, from `first` on; 0: its rows are better taken alone. Only counted before there is room for them. */
+static int64_t terms_of(const bundle_run *r, int64_t kind, int64_t first, piece *p)
 {
     enum { LEAST = 2 }; /* rows that a term serves, on average */
-    wisp__bundles *b = r->b;
     uint16_t pattern[MOST_ROWS];
+    patterns_of(r, kind, pattern);
+    const int64_t n = pieces_of(r, pattern, p);
+    if (r->parts == 1 && alike(pattern, r->b->rows)) return make_same(r, p, n, first);
+    const int64_t terms = make_terms(r, p, n, first);
+    return n < LEAST * terms ? 0 : terms;
+}
+
+/* Until there is no room. */
+static void count_terms(const bundle_run *r, piece *p)
+{
+    wisp__bundles *b = r->b;
+    bool room = true;
     for (int64_t i = 0; i < b->kinds; i++) {
-        patterns_of(r, i, pattern);
-        const int64_t n = pieces_of(r, pattern, p), terms = make_terms(r, p, n, 0);
-        const bool alone = n < LEAST * terms || b->first[i] + terms > MOST_TERMS;
-        b->first[i + 1] = b->first[i] + (alone ? 0 : terms);
+        const int64_t terms = room ? terms_of(r, i, b->first[i], p) : 0;
+        room = room && b->first[i] + terms <= MOST_TERMS;
+        b->first[i + 1] = b->first[i] + (room ? terms : 0);
     }
 }
 
@@ -177,7 +206,6 @@ static wisp_status make_kinds(const bundle_run *r)
     wisp_ctx *ctx = r->A->ctx;
     wisp__bundles *b = r->b;
     piece *p = NULL;
-    uint16_t pattern[MOST_ROWS];
     const wisp__sell *s = &r->A->local;
     int64_t longest = 1;
     wisp_status status;
@@ -189,20 +217,11 @@ static wisp_status make_kinds(const bundle_run *r)
     WISP_TRY(wisp_alloc(ctx, &b->offset, terms, sizeof *b->offset));
     WISP_TRY(wisp_alloc(ctx, &b->take, terms, term_bytes(r)));
     WISP_TRY(wisp_alloc(ctx, &b->factor, terms, term_bytes(r)));
-    for (int64_t i = 0; i < b->kinds; i++) {
-        if (b->first[i + 1] == b->first[i]) continue;
-        patterns_of(r, i, pattern);
-        make_terms(r, p, pieces_of(r, pattern, p), b->first[i]);
-    }
+    for (int64_t i = 0; i < b->kinds; i++)
+        if (b->first[i + 1] > b->first[i]) terms_of(r, i, b->first[i], p);
 out:
     wisp_free(ctx, p);
     return status;
-}
-
-/* Whether the rows of a bundle have one pattern. */
-static bool alike(const uint16_t *pattern, int rows)
-{
-    return memcmp(pattern, pattern + 1, (size_t)(rows - 1) * sizeof *pattern) == 0;
 }
 
 /* Where registers of x begin and end, from the first row of bundles of these kinds. */
@@ -241,8 +260,17 @@ static int64_t settle(const bundle_run *r)
     return rows;
 }
 
-/* Rows in a bundle: less than 2 if the instruction set has none for this type. */
-static int rows_of(const wisp_ctx *ctx, wisp_type type) { return ctx->isa->bundle_bytes / (int)wisp_type_size(type); }
+int wisp__bundle_rows(const wisp_ctx *ctx, wisp_type type)
+{
+    return ctx->isa->bundle_bytes / (int)wisp_type_size(type);
+}
+
+static wisp_status open_kinds(const bundle_run *r)
+{
+    const int rows = r->b->rows;
+    const int64_t kinds = WISP__MIN(MOST_KINDS, r->A->rows / rows);
+    return wisp__strings_open(r->kinds, r->A->ctx, kinds, kinds * rows * (int64_t)sizeof(uint16_t));
+}
 
 static wisp_status open_run(bundle_run *r, wisp_mat *A)
 {
@@ -250,9 +278,8 @@ static wisp_status open_run(bundle_run *r, wisp_mat *A)
     wisp_status status;
     WISP_TRY(wisp_alloc(A->ctx, &r->b, 1, sizeof *r->b));
     b = r->b;
-    b->rows = rows_of(A->ctx, A->type);
-    const int64_t kinds = WISP__MIN(MOST_KINDS, A->rows / b->rows);
-    WISP_TRY(wisp__strings_open(r->kinds, A->ctx, kinds, kinds * b->rows * (int64_t)sizeof(uint16_t)));
+    b->rows = wisp__bundle_rows(A->ctx, A->type);
+    WISP_TRY(open_kinds(r));
     WISP_TRY(wisp__alloc_raw(A->ctx, &b->kind, (size_t)(A->rows / b->rows), sizeof *b->kind));
 out:
     return status;
@@ -264,6 +291,11 @@ static wisp_status find(bundle_run *r, wisp_mat *A)
     wisp_status status;
     WISP_TRY(open_run(r, A));
     wisp__team_run(ctx, number_kinds, r);
+    if (wisp__strings_full(r->kinds)) { /* which of them have numbers must not follow from who comes first */
+        wisp__strings_close(r->kinds, ctx);
+        WISP_TRY(open_kinds(r));
+        number_kinds(r, 0, 1);
+    }
     WISP_TRY(rank_kinds(r));
     WISP_TRY(make_kinds(r));
     if (2 * settle(r) < A->rows) goto out;
@@ -283,7 +315,7 @@ wisp_status wisp__bundles_find(wisp_mat *A)
                     .kinds = &kinds,
                     .parts = wisp_type_is_complex(A->type) ? 2 : 1,
                     .lanes = A->ctx->isa->bundle_bytes / 4};
-    const int rows = rows_of(A->ctx, A->type);
+    const int rows = wisp__bundle_rows(A->ctx, A->type);
     if (!A->local.pattern || A->width > 1 || rows < 2 || A->rows < rows) return WISP_OK;
     const wisp_status status = find(&r, A);
     wisp__strings_close(&kinds, A->ctx);
@@ -296,7 +328,7 @@ wisp_status wisp__bundles_find(wisp_mat *A)
 int64_t wisp__bundles_plan(const wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t longest, int64_t *making)
 {
     const wisp__bundles *b = NULL;
-    const int64_t bytes = ctx->isa->bundle_bytes, in_one = rows_of(ctx, type),
+    const int64_t bytes = ctx->isa->bundle_bytes, in_one = wisp__bundle_rows(ctx, type),
                   parts = wisp_type_is_complex(type) ? 2 : 1;
     *making = 0;
     if (in_one < 2 || rows < in_one) return 0;

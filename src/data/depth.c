@@ -16,7 +16,11 @@ static wisp_status hopeless(const wisp_mat *A, wisp_type type, int width, const 
     wisp__sample sample = {0};
     wisp__shape m;
     wisp__step_cost plain, steps;
+    const double bytes =
+        (double)wisp__mat_bytes(A, false) + 2.0 * (double)A->rows * width * (double)wisp_type_size(type);
     wisp_status status = WISP_OK;
+    *yes = bytes <= (double)now.kept;
+    if (*yes) return status; /* the cache holds all */
     pthread_mutex_lock(&s->lock);
     const bool known = s->foreseen.type == type && s->foreseen.width == width && s->foreseen.kept == now.kept &&
                        !memcmp(&s->foreseen.rates, r, sizeof *r);

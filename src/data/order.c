@@ -1,4 +1,4 @@
-/* Which order the rows of a new matrix get: candidates from its pattern, judged by a model of the caches. */
+/* Which order the rows of a new matrix get: candidates from its pattern, judged by a model of time. */
 #include "order.h"
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 /* An order must save this part of a sweep's time over a plainer one: what the model sees only roughly (streams
    that run longer, gathered rows that the hardware foresees) speaks for the natural one. */
 static const double worth_it = 0.06;
-/* As much over the least traffic makes a search from scratch worthwhile. */
+/* As much over the least time makes a search from scratch worthwhile. */
 static const double bad = 0.2;
 
 enum { FEWEST_LEVELS = 8, MOST = 24 };
@@ -172,7 +172,7 @@ static void add_tiles(search *s, int from)
     while ((tiles /= 2) > 1 && (double)v->widest / (double)tiles < most);
 }
 
-/* The least cost; of orders that cost hardly more, the plainest (natural, RCM, tiles). */
+/* The least time; of orders that take hardly more, the plainest (natural, RCM, tiles). */
 static const candidate *best(const search *s)
 {
     const candidate *least = s->list;

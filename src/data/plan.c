@@ -390,6 +390,7 @@ static wisp_status foresee(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_op
                        .bytes = (double)info->bytes,
                        .type = info->type,
                        .patterns = w.pattern,
+                       .bundles = w.pattern && wisp__bundle_rows(ctx, info->type) >= 2,
                        .lists = w.list,
                        .chunks = !wisp_type_is_complex(info->type), /* for single columns */
                        .follows = w.list ? 1 : sample->follows,

@@ -160,6 +160,8 @@ wisp__shape wisp__shape_stored(const wisp__sample *s, int64_t rows, wisp_type ty
                          .entries = s->entries * (double)rows,
                          .bytes = (s->entries * entry + row) * (double)rows,
                          .type = type,
+                         .chunks = !wisp_type_is_complex(type), /* for single columns */
+                         .follows = s->follows,
                          .sample = s};
 }
 
@@ -175,12 +177,8 @@ wisp_status wisp__traffic_find(wisp_ctx *ctx, const wisp__shape *m, int width, c
     WISP_TRY(wisp__comings_find(ctx, m->sample, row, matrix + (double)row, c, &x));
     WISP_TRY(wisp__sweep_by(ctx, m, m->type, width, c, &x, &work, &cost));
     WISP_TRY(wisp__sweep_by(ctx, m, m->type, width, c, &once, &work, &least));
-    *t = (wisp__traffic){.excess = x.last,
-                         .stream = matrix + 3 * (double)row, /* x once; y comes in and goes out */
-                         .again = (x.last - 1) * (double)row,
-                         .from_l3 = (x.l2 - x.last) * (double)row,
-                         .seconds = cost.seconds,
-                         .least = least.seconds};
+    *t = (wisp__traffic){
+        .excess = x.last, .from_l3 = (x.l2 - x.last) * (double)row, .seconds = cost.seconds, .least = least.seconds};
 out:
     return status;
 }
@@ -228,6 +226,7 @@ wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape 
                        .bytes = (double)wisp__mat_bytes(A, false),
                        .type = A->type,
                        .patterns = s->pattern,
+                       .bundles = s->bundles,
                        .lists = s->list,
                        .chunks = 1 << A->log_c >= K_CHUNKED_C,
                        .follows = part_that_follows(s, A->rows),

@@ -22,14 +22,13 @@ wisp_status wisp__sample_levels(wisp_ctx *ctx, int64_t rows, int64_t nnz, wisp__
 /* Bytes that are held at most while a pattern of so many entries is sampled and looked at. */
 int64_t wisp__sample_bytes(const wisp_src *src, int64_t nnz);
 
-/* A matrix whose rows come as in the sample, if it is not compressed. */
+/* A matrix whose rows come as in the sample, as if it were not compressed. */
 wisp__shape wisp__shape_stored(const wisp__sample *s, int64_t rows, wisp_type type);
 
-/* What orders are compared by: bytes per row that one sweep of the fused step moves, and seconds that it takes. */
+/* What orders are compared by: what comes again in a sweep of the fused step, and how long it takes. */
 typedef struct {
-    double stream;         /* matrix, y in and out, x once */
-    double again, from_l3; /* block rows of x that come again from memory, or from the last cache */
     double excess;         /* block rows of x loaded from memory, over x once */
+    double from_l3;        /* bytes per row of those that come again from the last cache */
     double seconds, least; /* of a sweep; of one in which no row of x came again */
 } wisp__traffic;
 wisp_status wisp__traffic_find(wisp_ctx *ctx, const wisp__shape *m, int width, const wisp__caches *c, wisp__traffic *t);

@@ -19,12 +19,12 @@ typedef struct {
    bytes where `take` has them, times a register of factors. */
 enum {
     K_ALONE = 0xffff, /* no kind: rows of their own */
-    K_SAME = 0x8000   /* a bit beside the kind: rows of one pattern, each value of which serves all of them */
+    K_SAME = 0x8000   /* a bit beside the kind: real rows of one pattern, which take x as it lies */
 };
 typedef struct {
     int rows;
     int64_t kinds;
-    uint16_t *kind;  /* [bundles] of each rows of the matrix, with K_SAME, or K_ALONE */
+    uint16_t *kind;  /* [bundles] of so many rows each, with K_SAME; or K_ALONE */
     int64_t *first;  /* [kinds + 1] first term of each kind */
     int32_t *offset; /* [terms] */
     int32_t *take;   /* [terms][register bytes / 4] the part of x to be taken, with the sign bit; without: zero */

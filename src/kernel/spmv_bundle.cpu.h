@@ -18,8 +18,9 @@ enum { BUNDLE_REGS = 4, BUNDLE_REALS = BUNDLE * PARTS, BUNDLE_LANES = SIMD_BYTES
 
 typedef real bundle_half __attribute__((vector_size(SIMD_BYTES / 2), aligned(REAL_BYTES), may_alias));
 
-/* A X of `regs` bundles of one kind, one after the other. */
-INLINE void bundle_product(const wisp__spmmv_params *p, const int regs, int64_t row, int kind, B(vec) sum[BUNDLE_REGS])
+/* A X of `regs` bundles of one kind, one after the other; same: of rows of one pattern, which take x as it lies. */
+INLINE void bundle_product(const wisp__spmmv_params *p, const int regs, const int same, int64_t row, int kind,
+                           B(vec) sum[BUNDLE_REGS])
 {
     const wisp__bundles *b = p->bundles;
     const real *x = (const real *)p->gather + row * PARTS;
@@ -31,20 +32,9 @@ INLINE void bundle_product(const wisp__spmmv_params *p, const int regs, int64_t 
         UNROLL for (int v = 0; v < regs; v++)
         {
             const B(vec) xv = B(load)(x + ((int64_t)b->offset[t] + v * BUNDLE) * PARTS);
-            sum[v] += factor * (B(vec))simd_take((simd_vec)xv, take);
+            sum[v] += factor * (same ? xv : (B(vec))simd_take((simd_vec)xv, take));
         }
     }
-}
-
-/* A x of `regs` bundles of rows of one pattern: what they gather lies as they do. */
-INLINE void bundle_same(const wisp__spmmv_params *p, const int regs, int64_t row, B(vec) sum[BUNDLE_REGS])
-{
-    const row_entries r = entries_of(p, ROWS_PATTERNS, row);
-    const mat_real *val = (const mat_real *)p->val + r.first;
-    const real *x = (const real *)p->gather + row;
-    const int32_t *col = p->col + r.first;
-    for (int k = 0; k < r.len; k++)
-        UNROLL for (int v = 0; v < regs; v++) sum[v] += (real)val[k] * B(load)(x + col[k] + v * BUNDLE);
 }
 
 /* The diagonal that is stored apart: one real number a row. */
@@ -65,9 +55,9 @@ INLINE void bundle_rows(const wisp__spmmv_params *p, const wisp__spmmv_params *w
 {
     B(vec) sum[BUNDLE_REGS] = {{0}};
     if (PARTS == 1 && kind & K_SAME)
-        bundle_same(p, regs, row, sum);
+        bundle_product(p, regs, 1, row, kind & ~K_SAME, sum);
     else
-        bundle_product(p, regs, row, kind, sum);
+        bundle_product(p, regs, 0, row, kind, sum);
     UNROLL for (int v = 0; v < regs; v++)
     {
         const int64_t at = row + v * BUNDLE;

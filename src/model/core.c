@@ -3,7 +3,8 @@
 #include <math.h>
 
 /* In loads of a register: what an entry takes whatever the width, what it takes for each register of the block row, and
-   what a row takes for each of them beside its entries. Medians of sweeps in cache with AVX2 and AVX-512. */
+   what a row takes for each of them beside its entries. Those that fit sweeps in and out of cache best, with AVX2 and
+   AVX-512. */
 typedef struct {
     double entry, part, row;
 } weights;
@@ -33,12 +34,12 @@ static wisp_status loads_of_column(wisp_ctx *ctx, const wisp__shape *m, wisp_typ
     const weights alone = {2.3, 0, 6}, gathered = {1, 0, 3.5}, bundled = {4, 0, 4}, complex_alone = {4.5, 0, 0};
     const int64_t reg = ctx->isa->register_bytes, element = (int64_t)wisp_type_size(type);
     const int64_t group = WISP__MIN(WISP__MAX(reg / element, 1), WISP__RUN);
-    const bool complex = wisp_type_is_complex(m->type);
+    const bool complex = wisp_type_is_complex(type);
     double repeats = 0;
     wisp_status status = WISP_OK;
-    if (m->patterns && type == m->type) WISP_TRY(wisp__sample_repeats(ctx, m->sample, group, &repeats));
+    if (m->bundles && type == m->type) WISP_TRY(wisp__sample_repeats(ctx, m->sample, group, &repeats));
     *loads += repeats / (double)group * loads_by(m, bundled, 1);
-    if (m->chunks && !m->patterns && !complex) {
+    if (m->chunks && !m->bundles && !complex) {
         const weights w = {gathered.entry * (1 - 0.3 * m->follows), 0, gathered.row};
         *loads += loads_by(m, w, 1);
     } else {
@@ -66,7 +67,8 @@ wisp_status wisp__core_work_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type 
                            .ahead = width == 1 && m->bytes > block,
                            .late = width > 1 && width * element < LINE,
                            .threads = ctx->threads};
-    if (width == 1) return loads_of_column(ctx, m, type, &w->loads);
+    if (width == 1 && wisp_type_is_complex(type) == wisp_type_is_complex(m->type))
+        return loads_of_column(ctx, m, type, &w->loads);
     for (int left = width, part; left > 0; left -= part) {
         part = widest_part(left, WIDEST);
         w->loads += loads_of_block(m, ceil(part * element / reg));
@@ -74,10 +76,10 @@ wisp_status wisp__core_work_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type 
     return WISP_OK;
 }
 
-/* Rows are gathered from the second-level cache, and y is written there, at less than the rate at which it is streamed;
-   threads that begin and end a sweep together wait for each other. */
+/* What the first-level cache does not hold, gathers among it, comes at less than the rate of one stream; threads that
+   begin and end a sweep together wait for each other. */
 double wisp__core_seconds(const wisp__core_work *w, const wisp__rates *r)
 {
-    const double slower = 1.45, together = w->threads > 1 ? 3.5e-6 : 0;
-    return w->loads / r->loads + slower * w->far / r->l2 + together;
+    const double slower = 1.45, wait = w->threads > 1 ? 3.5e-6 : 0;
+    return w->loads / r->loads + slower * w->far / r->l2 + wait;
 }

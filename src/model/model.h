@@ -68,7 +68,8 @@ typedef struct {
     double rows, entries;
     double bytes; /* that a sweep reads of it */
     wisp_type type;
-    bool patterns;  /* rows that repeat are stored once; groups of them that do go a register at a time, if single */
+    bool patterns;  /* rows that repeat are stored once */
+    bool bundles;   /* and groups of them that do go a register at a time, if single */
     bool lists;     /* rows share lists of distances: like patterns, some go side by side */
     bool chunks;    /* along chunks: single real columns go a register of rows at a time */
     double follows; /* the part of their entries that needs no gathering */
@@ -103,8 +104,8 @@ double wisp__step_seconds(const wisp__step_cost *c, const wisp__core_work *w, co
    cores. */
 wisp_status wisp__sweep_by(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, const wisp__caches *caches,
                            const wisp__comings *x, wisp__core_work *work, wisp__step_cost *c);
-/* The same, one of so many, some of which may be interleaved.
- */
+/* The same, one of so many, some of which may be
+   interleaved. */
 wisp_status wisp__sweep_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, int64_t steps,
                              wisp__step_cost *c);
 /* The width (if it is 0) in which `vectors` columns take least time, and the time. */
