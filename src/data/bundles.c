@@ -107,21 +107,16 @@ static int64_t make_terms(const bundle_run *r, const piece *p, int64_t n, int64_
     return term - first;
 }
 
-/* The same for real rows of one pattern: a register of x for each entry, as it lies. */
+/* Terms of real rows of one pattern: a register of x for each entry, as it lies. */
 static int64_t make_same(const bundle_run *r, const piece *p, int64_t n, int64_t first)
 {
-    int64_t term = first;
-    for (int64_t i = 0; i < n; i++) {
-        if (p[i].row > 0) continue;
-        if (r->b->offset) r->b->offset[term] = p[i].col;
-        for (int row = 0; r->b->offset && row < r->b->rows; row++) {
-            piece same = p[i];
-            same.row = row, same.col += row;
-            set_lane(r, term, &same, p[i].col);
-        }
-        term++;
+    int64_t used[MOST_ROWS] = {0};
+    for (int64_t i = 0; r->b->offset && i < n; i++) {
+        const int64_t term = first + used[p[i].row]++;
+        r->b->offset[term] = p[i].col - p[i].row;
+        set_lane(r, term, p + i, r->b->offset[term]);
     }
-    return term - first;
+    return n / r->b->rows;
 }
 
 /* ---- which rows are of which kind ------------------------------------------------------------ */
@@ -189,7 +184,7 @@ static int64_t terms_of(const bundle_run *r, int64_t kind, int64_t first, piece 
     return n < LEAST * terms ? 0 : terms;
 }
 
-/* Until there is no room. */
+/* Where the terms of each kind begin: kinds have some until there is no room for more. */
 static void count_terms(const bundle_run *r, piece *p)
 {
     wisp__bundles *b = r->b;

@@ -15,7 +15,7 @@ static wisp_status hopeless(const wisp_mat *A, wisp_type type, int width, const 
     const wisp__foreseen now = {.type = type, .width = width, .kept = wisp_ctx_cache(A->ctx, NULL), .rates = *r};
     wisp__sample sample = {0};
     wisp__shape m;
-    wisp__step_cost plain, steps;
+    wisp__step_cost cost;
     const double bytes =
         (double)wisp__mat_bytes(A, false) + 2.0 * (double)A->rows * width * (double)wisp_type_size(type);
     wisp_status status = WISP_OK;
@@ -28,9 +28,8 @@ static wisp_status hopeless(const wisp_mat *A, wisp_type type, int width, const 
     pthread_mutex_unlock(&s->lock);
     if (known) return status;
     WISP_TRY(wisp__shape_of(A, &sample, &m));
-    WISP_TRY(wisp__sweep_find(A->ctx, &m, type, width, 1, &plain));
-    WISP_TRY(wisp__sweep_find(A->ctx, &m, type, width, WISP__MOST_DEPTH, &steps));
-    *yes = steps.seconds >= plain.seconds;
+    WISP_TRY(wisp__sweep_find(A->ctx, &m, type, width, WISP__MOST_DEPTH, &cost));
+    *yes = cost.depth == 1;
     pthread_mutex_lock(&s->lock);
     s->foreseen = now;
     s->foreseen.hopeless = *yes;

@@ -1,4 +1,4 @@
-/* What a sweep asks of the cores, counted from the structure of the kernels. */
+/* What a sweep asks of the cores: counted from the structure of the kernels, with weights that were measured. */
 #include "model.h"
 #include <math.h>
 

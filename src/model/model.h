@@ -82,6 +82,7 @@ typedef struct {
     double from_l3;       /* bytes that come from the last cache alone */
     double from_others;   /* and from other threads' caches */
     double seconds;
+    int depth;         /* of sweeps: steps that are interleaved, 1: none */
     const char *limit; /* of sweeps: "memory", "cache", "core" */
 } wisp__step_cost;
 

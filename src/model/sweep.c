@@ -31,7 +31,7 @@ static void interleave(wisp_ctx *ctx, const wisp__shape *m, double row, const wi
     if (!wisp__may_interleave(&r) || (ctx->threads > 1 && !ctx->one_node)) return;
     const wisp__step_cost plain = *c;
     for (int depth = 2; depth <= DEEPEST && (depth + 1) * level <= caches->kept; depth *= 2) {
-        wisp__step_cost p = {.read = plain.read / depth, .written = plain.written / depth};
+        wisp__step_cost p = {.read = plain.read / depth, .written = plain.written / depth, .depth = depth};
         p.from_others = WISP__MIN(others, near - p.read - p.written);
         p.from_l3 = near - p.read - p.written - p.from_others;
         p.seconds = wisp__step_seconds(&p, work, &r);
@@ -57,7 +57,8 @@ wisp_status wisp__sweep_by(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, 
     wisp_status status;
     WISP_TRY(wisp__core_work_find(ctx, m, type, width, x, caches, work));
     wisp__rates_find(ctx, &rates);
-    *c = (wisp__step_cost){.read = memory * (m->bytes + block + block * x->last), .written = memory * block};
+    *c =
+        (wisp__step_cost){.read = memory * (m->bytes + block + block * x->last), .written = memory * block, .depth = 1};
     c->from_l3 =
         last * (m->bytes + block + block * x->l2) + wisp__cost_of_writing * (last * block - c->written) - c->read;
     c->from_l3 = WISP__MAX(c->from_l3, 0);
@@ -75,7 +76,7 @@ wisp_status wisp__sweep_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type
     wisp__comings x;
     wisp__core_work work;
     wisp_status status;
-    *c = (wisp__step_cost){.limit = "core"};
+    *c = (wisp__step_cost){.depth = 1, .limit = "core"};
     if (m->rows < 1) return WISP_OK;
     WISP_TRY(wisp__shape_comings(ctx, m, type, width, &caches, &x));
     WISP_TRY(wisp__sweep_by(ctx, m, type, width, &caches, &x, &work, c));
