@@ -96,7 +96,6 @@ typedef struct {
     const uint32_t *fresh; /* [rows] (of each pattern) bit k: entry k gathers from afar; later entries do; NULL: all */
     const void *diagonal;  /* [rows] real parts to be added to the (real) diagonal of the entries; NULL: none */
     bool streams;          /* the matrix is large: it comes from memory */
-    bool alone;            /* one thread, which by itself can't have all of the memory's bandwidth */
     bool past;             /* y will not be found in the caches again: written past them where whole lines are */
     bool near;             /* all comes from caches near by: nothing is prefetched */
     bool in_turn;          /* threads take neighbouring blocks of rows in turn, not ranges of their own */

@@ -104,19 +104,18 @@ INLINE chunk_vec chunk_gathered(const wisp__spmmv_params *p, const unsigned code
 
 /* The matrix streams past faster than the hardware asks for it, and what its columns name some chunks later comes from
    as many places as a row has entries: more than the hardware follows. Asking that finds too many loads pending is
-   dropped, so a thread that has the memory for itself asks twice. */
+   dropped, so values are asked for again when they are half as far away. */
 INLINE void chunk_ahead(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t at)
 {
     if (p->near) return;
     const char *val = (const char *)p->val + at * MAT_BYTES, *col = (const char *)(p->col + at);
-    const int twice = p->streams && p->alone && !(coded & LISTS);
     if (!(coded & CODES)) UNROLL for (int i = 0; i < regs * CHUNK_VL * MAT_BYTES; i += 64)
         {
             __builtin_prefetch(val + STREAM_AHEAD + i);
-            if (twice) __builtin_prefetch(val + 2 * STREAM_AHEAD + i);
+            if (p->streams) __builtin_prefetch(val + STREAM_AHEAD / 2 + i);
         }
     if (coded & (SHORT_COLS | LISTS)) return;
-    __builtin_prefetch(col + STREAM_AHEAD);
+    UNROLL for (int i = 0; i < regs * CHUNK_VL * 4; i += 64) __builtin_prefetch(col + STREAM_AHEAD + i);
     if (at + GATHER_AHEAD < p->entries)
         UNROLL for (int v = 0; v < regs; v++)
             __builtin_prefetch((const real *)p->gather + p->col[at + GATHER_AHEAD + v * CHUNK_VL]);

@@ -103,7 +103,6 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, c
                                 .reals = reals,
                                 .chain = chain,
                                 .chains = chains,
-                                .alone = A->ctx->threads == 1,
                                 .past = writes_past(A, y),
                                 .in_turn = wisp__side_by_side(A->ctx, x->width, both_bytes(x, y))};
     if (set_terms(&s->p, aug, A->type, x->type) != WISP_OK)
