@@ -187,23 +187,24 @@ const storage storage_kind[] = {
      .has = HAS_PATTERNS | HAS_DIAGONAL},
     {"patterns in runs, diagonal apart", SHAPE_DISORDERED, .format = WISP_FORMAT_COMPRESSED, .width = 1,
      .has = HAS_PATTERNS | HAS_DIAGONAL, .maybe = HAS_BUNDLES},
-    {"patterns with pieces", SHAPE_CELLS, .format = WISP_FORMAT_COMPRESSED, .width = 4, .has = HAS_PATTERNS,
-     .if_complex = HAS_PIECES},
-    {"bundles", SHAPE_CELLS, .format = WISP_FORMAT_COMPRESSED, .width = 1, .has = HAS_PATTERNS | HAS_BUNDLES,
-     .if_complex = HAS_PIECES},
+    {"patterns with pieces", SHAPE_CELLS, .format = WISP_FORMAT_COMPRESSED, .width = 4,
+     .has = HAS_PATTERNS | HAS_PERIOD, .if_complex = HAS_PIECES},
+    {"bundles", SHAPE_CELLS, .format = WISP_FORMAT_COMPRESSED, .width = 1,
+     .has = HAS_PATTERNS | HAS_PERIOD | HAS_BUNDLES, .if_complex = HAS_PIECES},
     {"patterns with pieces, diagonal apart", SHAPE_DISORDERED_CELLS, .format = WISP_FORMAT_COMPRESSED, .width = 4,
-     .has = HAS_PATTERNS | HAS_DIAGONAL, .if_complex = HAS_PIECES},
+     .has = HAS_PATTERNS | HAS_PERIOD | HAS_DIAGONAL, .if_complex = HAS_PIECES},
     {"bundles, diagonal apart", SHAPE_DISORDERED_CELLS, .format = WISP_FORMAT_COMPRESSED, .width = 1,
-     .has = HAS_PATTERNS | HAS_DIAGONAL, .if_complex = HAS_PIECES, .maybe = HAS_BUNDLES},
+     .has = HAS_PATTERNS | HAS_PERIOD | HAS_DIAGONAL, .if_complex = HAS_PIECES, .maybe = HAS_BUNDLES},
     {"patterns of single rows in chunks", SHAPE_CELLS, .format = WISP_FORMAT_COMPRESSED, .C = 16, .width = 4,
-     .has = HAS_PATTERNS, .if_complex = HAS_PIECES},
+     .has = HAS_PATTERNS | HAS_PERIOD, .if_complex = HAS_PIECES},
     {"lists", SHAPE_LINES, .format = WISP_FORMAT_COMPRESSED, .C = 1, .has = HAS_LISTS | HAS_PADDING},
-    {"lists in turn", SHAPE_TURNS, .format = WISP_FORMAT_COMPRESSED, .C = 1, .has = HAS_LISTS | HAS_PADDING},
+    {"lists in turn", SHAPE_TURNS, .format = WISP_FORMAT_COMPRESSED, .C = 1,
+     .has = HAS_LISTS | HAS_PERIOD | HAS_PADDING},
     {"lists with holes, C = 4", SHAPE_HOLES, .format = WISP_FORMAT_COMPRESSED, .C = 4, .has = HAS_LISTS},
     {"one list in chunks of 16", SHAPE_BAND, .format = WISP_FORMAT_COMPRESSED, .C = 16, .has = HAS_LISTS | HAS_PADDING},
     {"lists in chunks of 32", SHAPE_LINES, .format = WISP_FORMAT_COMPRESSED, .C = 32, .has = HAS_LISTS | HAS_PADDING},
     {"lists in turn in chunks of 16", SHAPE_TURNS, .format = WISP_FORMAT_COMPRESSED, .C = 16,
-     .has = HAS_LISTS | HAS_PADDING},
+     .has = HAS_LISTS | HAS_PERIOD | HAS_PADDING},
     {"lists with holes in chunks of 64", SHAPE_HOLES, .format = WISP_FORMAT_COMPRESSED, .C = 64, .has = HAS_LISTS},
     {"lists and codes", SHAPE_LINES, .few = true, .format = WISP_FORMAT_COMPRESSED, .C = 1,
      .has = HAS_LISTS | HAS_CODES | HAS_PADDING},
@@ -231,7 +232,8 @@ unsigned storage_of(const wisp_mat *A)
     if (A->half) return HAS_HALF;
     return (s->pattern ? HAS_PATTERNS : 0) | (s->pieces ? HAS_PIECES : 0) | (s->bundles ? HAS_BUNDLES : 0) |
            (s->list ? HAS_LISTS : 0) | (s->code ? HAS_CODES : 0) | (s->short_col ? HAS_SHORT_COLUMNS : 0) |
-           (s->diagonal ? HAS_DIAGONAL : 0) | (s->follow ? HAS_FOLLOW : 0) | (s->padded ? HAS_PADDING : 0);
+           (s->diagonal ? HAS_DIAGONAL : 0) | (s->follow ? HAS_FOLLOW : 0) | (s->padded ? HAS_PADDING : 0) |
+           (s->period > 1 ? HAS_PERIOD : 0);
 }
 
 wisp_mat *storage_make(wisp_ctx *ctx, const storage *k, const wisp_src *src)

@@ -40,7 +40,8 @@ enum {
     HAS_DIAGONAL = 64,
     HAS_FOLLOW = 128,
     HAS_PADDING = 256, /* that may be read */
-    HAS_HALF = 512
+    HAS_HALF = 512,
+    HAS_PERIOD = 1024 /* rows that repeat are two apart or more */
 };
 unsigned storage_of(const wisp_mat *A);
 

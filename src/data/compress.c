@@ -274,6 +274,24 @@ void wisp__compression_free(wisp__compression *c, wisp_ctx *ctx)
     *c = (wisp__compression){0};
 }
 
+/* Orbitals of a site, or sublattices, take turns: how far apart most rows are that have the same pattern, or list. */
+static int period_of(const uint16_t *id, int64_t rows)
+{
+    enum { WINDOW = 1 << 12, WINDOWS = 64 };
+    const int64_t windows = WISP__MIN(WINDOWS, rows / WINDOW + 1);
+    int64_t most = 0;
+    int best = 1;
+    for (int period = 1; period <= K_MOST_PERIOD; period++) {
+        int64_t same = 0;
+        for (int64_t w = 0; w < windows; w++) {
+            const int64_t begin = rows / windows * w, end = WISP__MIN(begin + WINDOW, rows) - period;
+            for (int64_t i = begin; i < end; i++) same += id[i] == id[i + period];
+        }
+        if (same > most + most / 8) most = same, best = period;
+    }
+    return best;
+}
+
 wisp_status wisp__compression_take_rows(wisp__compression *c, wisp_mat *A)
 {
     wisp__sell *s = &A->local;
@@ -294,6 +312,7 @@ wisp_status wisp__compression_take_rows(wisp__compression *c, wisp_mat *A)
         memcpy(s->col + first, string, n * sizeof(int32_t));
         memcpy((char *)s->val + first * size, string + n * sizeof(int32_t), n * size);
     }
+    s->period = period_of(c->pattern, A->rows);
     s->pattern = c->pattern, c->pattern = NULL;
     s->diagonal = c->diagonal, c->diagonal = NULL;
     for (int64_t i = 0; i < A->rows; i++) s->nnz += wisp__row_len(s, i);
@@ -312,6 +331,7 @@ wisp_status wisp__compression_take_lists(wisp__compression *c, wisp_mat *A)
     WISP_TRY(wisp__alloc_raw(A->ctx, &s->col, (size_t)WISP__MAX(r->begin[s->lists], size), 1));
     for (int64_t i = 0; i <= s->lists; i++) s->list_first[i] = r->begin[i] / size;
     memcpy(s->col, r->bytes, (size_t)r->begin[s->lists]);
+    s->period = period_of(c->list, A->rows);
     s->list = c->list, c->list = NULL;
     wisp__strings_close(&c->rows, A->ctx);
 out:

@@ -58,6 +58,7 @@ enum { K_STRIP = 128, K_MAX_C = 128 };
 
 /* The least C of the kernels along chunks: a register of single-precision rows in every instruction set. */
 enum { K_CHUNKED_C = 16 };
+enum { K_MOST_PERIOD = 8 };
 
 /* Of so many rows: whether the columns of the first half, the second, all of them follow one another in each entry. */
 enum { K_FOLLOW_ROWS = K_CHUNKED_C, K_FOLLOW_FIRST = 1, K_FOLLOW_SECOND = 2, K_FOLLOW_ALL = 4 };
@@ -91,6 +92,7 @@ typedef struct {
     const void *val;              /* with codes: the values that they stand for */
     const uint8_t *code;          /* NULL: val has a value per entry */
     const uint16_t *pattern;      /* [rows]; NULL: rows have entries of their own */
+    int period;                   /* rows so far apart have the same pattern, or list, as a rule: 1 .. K_MOST_PERIOD */
     const wisp__pieces *pieces;   /* of the patterns; or NULL */
     const wisp__bundles *bundles; /* of rows with patterns, for width 1 and blocks of the matrix's type; or NULL */
     const uint32_t *fresh; /* [rows] (of each pattern) bit k: entry k gathers from afar; later entries do; NULL: all */

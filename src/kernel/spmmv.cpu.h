@@ -66,6 +66,13 @@ INLINE void FN(multiply)(const wisp__spmmv_params *p, const int coded, row_entri
 #if (REALS == 1 || (REALS == 2 && SIMD_BYTES >= 8 * REAL_BYTES)) && !(REALS == 1 && MAT_COMPLEX)
 #define SOME
 #include "spmmv_some.cpu.h"
+
+/* Lists, and pairs of real columns with patterns, go side by side instead. */
+INLINE int FN(some_for)(const wisp__spmmv_params *p, const int stored)
+{
+    if (REALS == 2 && !MAT_COMPLEX && has_patterns(p, stored)) return 0;
+    return stored != ROWS_ANY ? stored != ROWS_LISTS : !p->list;
+}
 #endif
 
 #if MAT_COMPLEX
@@ -101,8 +108,7 @@ INLINE void FN(product)(const wisp__spmmv_params *p, const int stored, int64_t r
     const int uncoded = stored != ROWS_ANY || !(p->code || p->short_col);
     vec ai[NV] = {0};
 #ifdef SOME
-    if (uncoded && (stored != ROWS_ANY ? stored != ROWS_LISTS : !p->list) &&
-        r.log_step == 0) { /* lists go side by side */
+    if (uncoded && r.log_step == 0 && FN(some_for)(p, stored)) {
         const int done = FN(some)(p, r, at, ar, ai);
         r.first += done;
         r.cols += done;
@@ -167,7 +173,9 @@ INLINE int FN(asks)(const wisp__spmmv_params *p, const int stored)
 }
 
 /* Rows of one list or pattern that go side by side, as many as there are accumulators for: their columns, and values
-   of a pattern, are looked up once, and their sums do not wait for each other. */
+   of a pattern, are looked up once, and their sums do not wait for each other. They are p->period rows apart: the
+   orbitals of a site, or sublattices, take turns. Block rows of more than a line would need more at once of the
+   first-level cache than that gains, unless they are neighbours. */
 #define SIDE_FITS(rows) (PANELS == 1 && rows * NV * (1 + MAT_COMPLEX) <= SIMD_SUMS)
 #if SIDE_FITS(4)
 #define SIDE 4
@@ -177,7 +185,9 @@ INLINE int FN(asks)(const wisp__spmmv_params *p, const int stored)
 #define SIDE 1
 #endif
 
-INLINE void FN(side_by_side)(const wisp__spmmv_params *p, const int stored, int64_t row, const FN(sink) * to)
+/* What A has in SIDE rows that are so far apart, times x. */
+INLINE void FN(side_products)(const wisp__spmmv_params *p, const int stored, int64_t row, const int64_t apart,
+                              vec ar[SIDE][NV])
 {
     const int patterns = has_patterns(p, stored);
     const int64_t *first = patterns ? p->chunk + p->pattern[row] : p->list_first + p->list[row], ld = p->ld_gather;
@@ -186,23 +196,23 @@ INLINE void FN(side_by_side)(const wisp__spmmv_params *p, const int stored, int6
     const int n = (int)(first[1] - first[0]);
     const real *gather = (const real *)p->gather + row * ld + at;
     const mat_real *val[SIDE];
-    vec ar[SIDE][NV], ai[SIDE][NV];
+    vec ai[SIDE][NV];
     UNROLL for (int i = 0; i < SIDE; i++)
     {
-        val[i] = (const mat_real *)p->val + (patterns ? first[0] : p->chunk[row + i]) * (1 + MAT_COMPLEX);
+        val[i] = (const mat_real *)p->val + (patterns ? first[0] : p->chunk[row + i * apart]) * (1 + MAT_COMPLEX);
         UNROLL for (int v = 0; v < NV; v++) ar[i][v] = ai[i][v] = (vec){0};
         FN(begin)(ar[i], ai[i]);
     }
-    if (FN(asks)(p, stored)) FN(matrix_ahead)(p, stored, p->chunk[row], SIDE * n);
     for (int k = 0; k < n; k++) {
         const real *x = gather + col[k] * ld;
         UNROLL for (int i = 0; i < SIDE; i++)
         {
             const mat_real *a = val[i] + k * (1 + MAT_COMPLEX);
             const real f = FN(alone)((real)a[0]);
-            UNROLL for (int v = 0; v < NV; v++) ar[i][v] += f * FN(load)(x + i * ld + AT(v));
+            UNROLL for (int v = 0; v < NV; v++) ar[i][v] += f * FN(load)(x + i * apart * ld + AT(v));
             if (MAT_COMPLEX)
-                UNROLL for (int v = 0; v < NV; v++) ai[i][v] += (real)a[MAT_COMPLEX] * FN(load)(x + i * ld + AT(v));
+                UNROLL for (int v = 0; v < NV; v++) ai[i][v] +=
+                    (real)a[MAT_COMPLEX] * FN(load)(x + i * apart * ld + AT(v));
         }
     }
     UNROLL for (int i = 0; i < SIDE; i++)
@@ -210,22 +220,22 @@ INLINE void FN(side_by_side)(const wisp__spmmv_params *p, const int stored, int6
 #if REALS == 1
         ar[i][0] = FN(alone)(ar[i][0]);
 #endif
-        FN(join)(p, row + i, at, ar[i], ai[i]);
-        FN(finish)(p, stored, row + i, 0, ar[i], to);
+        FN(join)(p, row + i * apart, at, ar[i], ai[i]);
     }
 }
 
-/* Whether the next rows go so. */
+/* How many of the next rows go so. */
 INLINE int FN(sides)(const wisp__spmmv_params *p, const int stored, int64_t row, int64_t end)
 {
-    if (SIDE == 1 || stored == ROWS_CRS || stored == ROWS_PIECES || row + SIDE > end) return 0;
+    const int n = SIDE * p->period;
+    if (SIDE == 1 || stored == ROWS_CRS || stored == ROWS_PIECES || row + n > end) return 0;
+    if (ROW_LINES > 1 && p->period > 1) return 0;
 #ifdef SOME /* which takes several entries of a row at once */
-    if (has_patterns(p, stored)) return 0;
-#else
-    if (has_patterns(p, stored)) return alike(p->pattern + row, SIDE);
+    if (FN(some_for)(p, stored)) return 0;
 #endif
-    if (stored == ROWS_ANY && (!p->list || p->code || p->log_c)) return 0;
-    return alike(p->list + row, SIDE);
+    const int patterns = has_patterns(p, stored);
+    if (stored == ROWS_ANY && !patterns && (!p->list || p->code || p->log_c)) return 0;
+    return alike((patterns ? p->pattern : p->list) + row, SIDE, p->period) ? n : 0;
 }
 
 #if WIDTH * PARTS * REAL_BYTES >= 64
@@ -239,43 +249,69 @@ INLINE void FN(ask)(const real *row, int64_t reals)
     (void)reals;
 }
 
-/* The row of y that is read and written some rows ahead: between what is gathered the hardware does not see a stream.
-   And the block rows that are gathered from afar then, which it can't guess. Those that rows nearby have gathered are
-   still in the second-level cache, and asking for them would cost more than half of what the core can do. */
-INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t row)
+/* The rows of y that are read and written some rows ahead: between what is gathered the hardware does not see a stream.
+   And the block rows that are gathered from afar then, which it can't guess: by the first of `rows` that are so far
+   apart, the others likewise. Those that rows nearby have gathered are still in the second-level cache, and asking for
+   them would cost more than half of what the core can do. */
+INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t row, const int rows, const int period)
 {
-    if (p->near || row >= p->rows) return;
-    const int64_t at = stored == ROWS_ANY ? p->first : 0;
-    if (p->terms || !p->past) FN(ask)((const real *)p->y + row * p->ld_y + at, p->reals);
-    if (p->terms & K_PREV) FN(ask)((const real *)p->prev + row * p->ld_prev + at, p->reals);
-    const row_entries r = entries_of(p, stored, row);
-    const real *gather = (const real *)p->gather + r.base * p->ld_gather + at;
-    uint32_t fresh = fresh_of(p, stored, row, r.len);
-    for (int k = fresh ? __builtin_ctz(fresh) : 32; k < r.len;) {
-        const int64_t c = r.cols + ((int64_t)k << r.col_step);
-        const int64_t col = stored != ROWS_ANY || p->col ? p->col[c] : p->short_col[c];
-        FN(ask)(gather + col * p->ld_gather, p->reals);
-        fresh &= fresh - 1;
-        k = fresh ? __builtin_ctz(fresh) : k < 32 ? 32 : k + 1;
+    if (p->near || row + rows * period > p->rows) return;
+    const int64_t at = stored == ROWS_ANY ? p->first : 0, ld = p->ld_gather;
+    for (int i = 0; i < rows * period; i++) {
+        if (p->terms || !p->past) FN(ask)((const real *)p->y + (row + i) * p->ld_y + at, p->reals);
+        if (p->terms & K_PREV) FN(ask)((const real *)p->prev + (row + i) * p->ld_prev + at, p->reals);
+    }
+    for (int j = 0; j < period; j++) {
+        const row_entries r = entries_of(p, stored, row + j);
+        const real *gather = (const real *)p->gather + r.base * ld + at;
+        uint32_t fresh = fresh_of(p, stored, row + j, r.len);
+        for (int k = fresh ? __builtin_ctz(fresh) : 32; k < r.len;) {
+            const int64_t c = r.cols + ((int64_t)k << r.col_step);
+            const int64_t col = stored != ROWS_ANY || p->col ? p->col[c] : p->short_col[c];
+            for (int i = 0; i < rows; i++) FN(ask)(gather + (col + i * period) * ld, p->reals);
+            fresh &= fresh - 1;
+            k = fresh ? __builtin_ctz(fresh) : k < 32 ? 32 : k + 1;
+        }
     }
 }
 #else
-INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t row)
+INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t row, const int rows, const int period)
 {
-    (void)p, (void)stored, (void)row;
+    (void)p, (void)stored, (void)row, (void)rows, (void)period;
 }
 #endif
+
+/* SIDE rows of each place in the period. What follows them goes row by row, so that dots do not depend on it. */
+INLINE void FN(side_by_side)(const wisp__spmmv_params *p, const int stored, int64_t row, const FN(sink) * to)
+{
+    const int period = ROW_LINES > 1 ? 1 : p->period;
+    const int64_t ahead = row + ROWS_AHEAD - ROWS_AHEAD % period; /* where the same patterns are */
+    vec ar[SIDE][NV], ax[ROW_LINES > 1 ? 1 : K_MOST_PERIOD * SIDE][NV];
+    if (FN(asks)(p, stored)) FN(matrix_ahead)(p, stored, p->chunk[row], p->chunk[row + SIDE * period] - p->chunk[row]);
+    FN(prefetch)(p, stored, ahead, SIDE, period);
+    if (period == 1) {
+        FN(side_products)(p, stored, row, 1, ar);
+        UNROLL for (int i = 0; i < SIDE; i++) FN(finish)(p, stored, row + i, 0, ar[i], to);
+        return;
+    }
+    for (int j = 0; j < period; j++) {
+        FN(side_products)(p, stored, row + j, period, ar);
+        UNROLL for (int i = 0; i < SIDE; i++) UNROLL for (int v = 0; v < NV; v++) ax[i * period + j][v] = ar[i][v];
+    }
+    for (int i = 0; i < period * SIDE; i++) FN(finish)(p, stored, row + i, 0, ax[i], to);
+}
 
 /* Rows [row, end). */
 INLINE void FN(rows)(const wisp__spmmv_params *p, const int stored, int64_t row, int64_t end, const FN(sink) * to)
 {
     for (int n; row < end; row += n) {
-        n = FN(sides)(p, stored, row, end) ? SIDE : 1;
-        for (int i = 0; i < n; i++) FN(prefetch)(p, stored, row + i + ROWS_AHEAD);
-        if (n > 1) {
+        n = FN(sides)(p, stored, row, end);
+        if (n > 0) {
             FN(side_by_side)(p, stored, row, to);
             continue;
         }
+        n = 1;
+        FN(prefetch)(p, stored, row + ROWS_AHEAD, 1, 1);
         const row_entries r = entries_of(p, stored, row);
 #ifndef SOME /* which asks itself */
         if (FN(asks)(p, stored)) FN(matrix_ahead)(p, stored, r.first, r.len);

@@ -33,11 +33,14 @@ INLINE row_entries entries_of(const wisp__spmmv_params *p, const int stored, int
     return (row_entries){begin, begin, base, p->row_len[row], log_c, log_c};
 }
 
-/* Whether rows have one list of columns, or one pattern. */
-INLINE int alike(const uint16_t *id, const int rows)
+/* Whether rows have one list of columns, or one pattern: those that are so far apart, of each place in between. */
+INLINE int alike(const uint16_t *id, const int rows, const int apart)
 {
     int differ = 0;
-    UNROLL for (int i = 1; i < rows; i++) differ |= id[i] ^ id[0];
+    if (apart == 1)
+        UNROLL for (int i = 1; i < rows; i++) differ |= id[i] ^ id[0];
+    else
+        for (int i = apart; i < rows * apart && !differ; i++) differ = id[i] ^ id[i - apart];
     return !differ;
 }
 

@@ -227,12 +227,12 @@ INLINE void chunk_mixed(const wisp__spmmv_params *p, const unsigned coded, int64
 INLINE void chunk_lists(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t row, int64_t e,
                         chunk_vec sum[CHUNK_REGS])
 {
-    if (alike(p->list + row, regs * CHUNK_VL)) {
+    if (alike(p->list + row, regs * CHUNK_VL, 1)) {
         chunk_list(p, coded, regs, row, e, sum);
         return;
     }
     for (int v = 0; v < regs * CHUNK_VL; v += CHUNK_VL)
-        if (regs > 1 && alike(p->list + row + v, CHUNK_VL))
+        if (regs > 1 && alike(p->list + row + v, CHUNK_VL, 1))
             chunk_list(p, coded, 1, row + v, e + v, sum + v / CHUNK_VL);
         else
             chunk_mixed(p, coded, row + v, e + v, sum + v / CHUNK_VL);

@@ -2,6 +2,8 @@
 #include "model.h"
 #include <math.h>
 
+enum { LINE = 64 };
+
 /* In loads of a register: what an entry takes whatever the width, what it takes for each register of the block row, and
    what a row takes for each of them beside its entries. Those that fit sweeps in and out of cache best, with AVX2 and
    AVX-512. */
@@ -18,12 +20,12 @@ static double loads_by(const wisp__shape *m, weights w, double registers)
 
 /* Rows that repeat look up less, and real ones of one pattern or list go side by side, so that their products do not
    wait for each other. */
-static double loads_of_block(const wisp__shape *m, double registers)
+static double loads_of_block(const wisp__shape *m, double bytes, double registers)
 {
     enum { SIDE_BY_SIDE = 4 };
     if (wisp_type_is_complex(m->type)) return loads_by(m, m->patterns ? complex_repeated : complex_stored, registers);
     if (!m->patterns && !m->lists) return loads_by(m, stored, registers);
-    const double alike = wisp__sample_alike(m->sample, SIDE_BY_SIDE);
+    const double alike = wisp__sample_alike(m->sample, SIDE_BY_SIDE, bytes <= LINE ? K_MOST_PERIOD : 1);
     return alike * loads_by(m, together, registers) + (1 - alike) * loads_by(m, repeated, registers);
 }
 
@@ -60,7 +62,7 @@ static int widest_part(int width, int most)
 wisp_status wisp__core_work_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, const wisp__comings *x,
                                  const wisp__caches *c, wisp__core_work *w)
 {
-    enum { WIDEST = 32, LINE = 64 };
+    enum { WIDEST = 32 };
     const double element = (double)wisp_type_size(type), reg = ctx->isa->register_bytes;
     const double block = m->rows * width * element, missed = 1 - wisp__kept_part(m->bytes + 2 * block, c->all_l1);
     *w = (wisp__core_work){.far = missed * (m->bytes + 2 * block + block * x->l1),
@@ -71,7 +73,7 @@ wisp_status wisp__core_work_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type 
         return loads_of_column(ctx, m, type, &w->loads);
     for (int left = width, part; left > 0; left -= part) {
         part = widest_part(left, WIDEST);
-        w->loads += loads_of_block(m, ceil(part * element / reg));
+        w->loads += loads_of_block(m, part * element, ceil(part * element / reg));
     }
     return WISP_OK;
 }

@@ -39,9 +39,9 @@ typedef struct {
     double reach;   /* nearly all entries are at most so many rows away */
     double follows; /* the part of the entries that is one column behind that of the row before */
 } wisp__sample;
-/* The part of a sweep in groups of so many rows (they divide WISP__RUN) that have the same distances, and in groups
-   whose distances are met more than once. */
-double wisp__sample_alike(const wisp__sample *s, int64_t group);
+/* The part of a sweep in groups of so many rows (they divide WISP__RUN) that have the same distances: rows that are
+   next to each other, or so far apart at most; and in groups whose distances are met more than once. */
+double wisp__sample_alike(const wisp__sample *s, int64_t group, int64_t most_apart);
 wisp_status wisp__sample_repeats(wisp_ctx *ctx, const wisp__sample *s, int64_t group, double *part);
 /* Room for so many rows and entries (the rows themselves besides). */
 wisp_status wisp__sample_open(wisp__sample *s, wisp_ctx *ctx, int64_t rows, int64_t entries);

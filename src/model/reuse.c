@@ -157,14 +157,24 @@ static uint64_t distances_of(const wisp__sample *s, int64_t row, int64_t group)
     return h;
 }
 
-double wisp__sample_alike(const wisp__sample *s, int64_t group)
+static double alike_apart(const wisp__sample *s, int64_t group, int64_t apart)
 {
-    int64_t alike = 0;
-    for (int64_t i = 0, next; i + group <= s->rows; i += group) {
-        for (next = i + 1; next < i + group && distances_of(s, next, 1) == distances_of(s, i, 1);) next++;
-        alike += next == i + group;
-    }
-    return (double)alike / (double)WISP__MAX(s->rows / group, 1);
+    const int64_t rows = group * apart;
+    int64_t groups = 0, alike = 0;
+    for (int64_t run = 0; run < s->rows; run += WISP__RUN)
+        for (int64_t i = run, k; i + rows <= WISP__MIN(run + WISP__RUN, s->rows); i += rows) {
+            for (k = i; k + apart < i + rows && distances_of(s, k, 1) == distances_of(s, k + apart, 1);) k++;
+            alike += k + apart == i + rows;
+            groups++;
+        }
+    return groups > 0 ? (double)alike / (double)groups : 0;
+}
+
+double wisp__sample_alike(const wisp__sample *s, int64_t group, int64_t most_apart)
+{
+    double most = 0;
+    for (int64_t apart = 1; apart <= most_apart; apart++) most = fmax(most, alike_apart(s, group, apart));
+    return most;
 }
 
 wisp_status wisp__sample_repeats(wisp_ctx *ctx, const wisp__sample *s, int64_t group, double *part)

@@ -135,6 +135,7 @@ static void set_part(wisp__spmmv_params *p, const wisp_mat *A, const wisp__sell 
     p->val = s->val;
     p->code = s->code;
     p->pattern = s->pattern;
+    p->period = WISP__MAX(s->period, 1);
     p->fresh = s->fresh;
     p->pieces = s->pieces;
     p->bundles = s->bundles;
