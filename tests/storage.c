@@ -17,6 +17,7 @@ const char *const shape_name[SHAPES] = {"random",
                                         "lattice",
                                         "two in turn",
                                         "lattice with holes",
+                                        "three rows in turn",
                                         "Hermitian"};
 
 /* ---- rows -------------------------------------------------------------------------------------- */
@@ -110,6 +111,16 @@ static void list_row(const maker *m, ref_rng *r, int64_t i, row *out)
     }
 }
 
+static void sites_row(const maker *m, int64_t i, row *out)
+{
+    enum { LEFT_OUT = 53 };
+    static const int to[3][4] = {{0, 1, 2, 40}, {-1, 0, 1, 3}, {-40, -2, 0}};
+    const int64_t orbital = (i + i / LEFT_OUT) % 3;
+    for (int k = 0; k < (orbital == 2 ? 3 : 4); k++)
+        if (i + to[orbital][k] >= 0 && i + to[orbital][k] < m->cols)
+            push(out, i + to[orbital][k], m->value[(orbital + k) % FEW]);
+}
+
 /* Both of (i, j) and (j, i) are there or not, and conjugate. */
 static void push_pair(const maker *m, int64_t i, int64_t j, int one_in, row *out)
 {
@@ -145,6 +156,7 @@ static int make_row(void *arg, int64_t i, int64_t *col, cplx *val)
     case SHAPE_FEW_FAR:
     case SHAPE_FEW_DIAGONAL:
     case SHAPE_NEAR: near_row(m, &r, i, &out); break;
+    case SHAPE_SITES: sites_row(m, i, &out); break;
     case SHAPE_HERMITIAN: hermitian_row(m, i, &out); break;
     default: list_row(m, &r, i, &out);
     }
@@ -197,6 +209,8 @@ const storage storage_kind[] = {
      .has = HAS_PATTERNS | HAS_PERIOD | HAS_DIAGONAL, .if_complex = HAS_PIECES, .maybe = HAS_BUNDLES},
     {"patterns of single rows in chunks", SHAPE_CELLS, .format = WISP_FORMAT_COMPRESSED, .C = 16, .width = 4,
      .has = HAS_PATTERNS | HAS_PERIOD, .if_complex = HAS_PIECES},
+    {"patterns of three rows in turn", SHAPE_SITES, .format = WISP_FORMAT_COMPRESSED, .width = 4,
+     .has = HAS_PATTERNS | HAS_PERIOD},
     {"lists", SHAPE_LINES, .format = WISP_FORMAT_COMPRESSED, .C = 1, .has = HAS_LISTS | HAS_PADDING},
     {"lists in turn", SHAPE_TURNS, .format = WISP_FORMAT_COMPRESSED, .C = 1,
      .has = HAS_LISTS | HAS_PERIOD | HAS_PADDING},

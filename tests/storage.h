@@ -20,6 +20,7 @@ typedef enum {
     SHAPE_LINES,            /* lines of a lattice with ends */
     SHAPE_TURNS,            /* two lists in turn */
     SHAPE_HOLES,            /* a lattice some of whose rows are empty or miss an entry */
+    SHAPE_SITES,            /* three rows in turn, one of which is left out now and then */
     SHAPE_HERMITIAN,        /* a band, and links to rows far away */
     SHAPES
 } shape;

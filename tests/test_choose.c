@@ -41,6 +41,11 @@ static void samples(void **state)
     band_open(ctx, &s);
     assert_true(s.entries == BAND && s.follows == 1);
     assert_true(s.reach >= 1 && s.reach < 1.2);
+    /* All rows are alike; with an entry of each second row one farther away, those that are two apart. */
+    assert_true(wisp__sample_alike(&s, 4, 1) == 1);
+    for (int64_t i = 0; i < WISP__RUN; i += 2) s.place[s.first[i + 1] - 1]++;
+    assert_true(wisp__sample_alike(&s, 4, 1) == 0 && wisp__sample_alike(&s, 4, 2) == 1);
+    for (int64_t i = 0; i < WISP__RUN; i += 2) s.place[s.first[i + 1] - 1]--;
     /* Two returns after a row each: lost where a row's bytes are more than the cache, none where they are few. */
     wisp__comings x;
     REF_OK(ctx, wisp__comings_find(ctx, &s, 128, 1000, &(wisp__caches){.l3 = 1e6, .l2 = 1000, .l1 = 100}, &x));

@@ -316,24 +316,27 @@ static void full_of_kinds(void **state)
     }
 }
 
-/* Rows of one pattern that go side by side have the sums of single ones; so has each column in blocks of any width. */
+/* Rows of one pattern that go side by side have the sums of single ones, next to each other or some rows apart. */
 static void bits(void **state)
 {
     (void)state;
-    static const int widths[] = {4, 8, 16, 32, 33};
+    enum { KINDS = 5 };
+    static const shape of[KINDS] = {SHAPE_CLEAN, SHAPE_DISORDERED, SHAPE_CELLS, SHAPE_DISORDERED_CELLS, SHAPE_SITES};
+    static const int widths[] = {2, 4, 8, 16, 32, 33};
     ref_rng r = {11};
     for (int isa = 0; isa < REF_ISAS; isa++)
-        for (int i = 0; i < 4 * 2 * 5; i++) {
+        for (int i = 0; i < 4 * KINDS * 6; i++) {
             const wisp_type type = (wisp_type)(WISP_S + i % 4);
-            const int kind = i / 4 % 2, width = widths[i / 8];
+            const shape kind = of[i / 4 % KINDS];
+            const int width = widths[i / (4 * KINDS)];
             wisp_ctx *ctx = ref_isa_ctx(ref_isa[isa], 2);
             if (!ctx) continue;
-            ref_mat dense = shape_dense(&r, kinds[kind], type, false, 263, 263);
+            ref_mat dense = shape_dense(&r, kind, type, false, 263, 263);
             wisp_src src = ref_dense_src(dense, type);
             wisp_mat *A;
             char what[120];
-            snprintf(what, sizeof what, "%s: %s, %s, width %d", ref_isa[isa], shape_name[kinds[kind]],
-                     wisp_type_name(type), width);
+            snprintf(what, sizeof what, "%s: %s, %s, width %d", ref_isa[isa], shape_name[kind], wisp_type_name(type),
+                     width);
             REF_OK(ctx,
                    wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.width = width, .format = WISP_FORMAT_COMPRESSED}));
             assert_non_null(A->local.pattern);

@@ -274,7 +274,21 @@ void wisp__compression_free(wisp__compression *c, wisp_ctx *ctx)
     *c = (wisp__compression){0};
 }
 
-/* Orbitals of a site, or sublattices, take turns: how far apart most rows are that have the same pattern, or list. */
+/* Rows of [begin, end) in groups of four times `period` rows whose patterns, or lists, repeat with that period. */
+static int64_t rows_in_groups(const uint16_t *id, int64_t begin, int64_t end, int period)
+{
+    enum { SIDE_BY_SIDE = 4 };
+    const int rows = SIDE_BY_SIDE * period;
+    int64_t in_groups = 0;
+    for (int64_t i = begin, n; i + rows <= end; i += n) {
+        const bool group = !memcmp(id + i, id + i + period, (size_t)(rows - period) * sizeof *id);
+        n = group ? rows : 1;
+        in_groups += group ? rows : 0;
+    }
+    return in_groups;
+}
+
+/* Orbitals of a site, or sublattices, take turns: how far apart rows are that have one pattern, or list. */
 static int period_of(const uint16_t *id, int64_t rows)
 {
     enum { WINDOW = 1 << 12, WINDOWS = 64 };
@@ -282,12 +296,12 @@ static int period_of(const uint16_t *id, int64_t rows)
     int64_t most = 0;
     int best = 1;
     for (int period = 1; period <= K_MOST_PERIOD; period++) {
-        int64_t same = 0;
+        int64_t in_groups = 0;
         for (int64_t w = 0; w < windows; w++) {
-            const int64_t begin = rows / windows * w, end = WISP__MIN(begin + WINDOW, rows) - period;
-            for (int64_t i = begin; i < end; i++) same += id[i] == id[i + period];
+            const int64_t begin = rows / windows * w;
+            in_groups += rows_in_groups(id, begin, WISP__MIN(begin + WINDOW, rows), period);
         }
-        if (same > most + most / 8) most = same, best = period;
+        if (in_groups > most) most = in_groups, best = period;
     }
     return best;
 }

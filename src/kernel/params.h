@@ -58,7 +58,9 @@ enum { K_STRIP = 128, K_MAX_C = 128 };
 
 /* The least C of the kernels along chunks: a register of single-precision rows in every instruction set. */
 enum { K_CHUNKED_C = 16 };
-enum { K_MOST_PERIOD = 8 };
+
+/* Rows of one pattern that go side by side are at most so far apart. */
+enum { K_MOST_PERIOD = 4 };
 
 /* Of so many rows: whether the columns of the first half, the second, all of them follow one another in each entry. */
 enum { K_FOLLOW_ROWS = K_CHUNKED_C, K_FOLLOW_FIRST = 1, K_FOLLOW_SECOND = 2, K_FOLLOW_ALL = 4 };

@@ -67,7 +67,7 @@ INLINE void FN(multiply)(const wisp__spmmv_params *p, const int coded, row_entri
 #define SOME
 #include "spmmv_some.cpu.h"
 
-/* Lists, and pairs of real columns with patterns, go side by side instead. */
+/* Whether entries go so: lists, and pairs of real columns with patterns, go side by side instead. */
 INLINE int FN(some_for)(const wisp__spmmv_params *p, const int stored)
 {
     if (REALS == 2 && !MAT_COMPLEX && has_patterns(p, stored)) return 0;
@@ -224,18 +224,19 @@ INLINE void FN(side_products)(const wisp__spmmv_params *p, const int stored, int
     }
 }
 
-/* How many of the next rows go so. */
+/* How far apart rows are that go side by side. */
+INLINE int FN(period)(const wisp__spmmv_params *p) { return ROW_LINES > 1 ? 1 : p->period; }
+
+/* How many rows are taken next: one, or as many as go side by side. */
 INLINE int FN(sides)(const wisp__spmmv_params *p, const int stored, int64_t row, int64_t end)
 {
-    const int n = SIDE * p->period;
-    if (SIDE == 1 || stored == ROWS_CRS || stored == ROWS_PIECES || row + n > end) return 0;
-    if (ROW_LINES > 1 && p->period > 1) return 0;
-#ifdef SOME /* which takes several entries of a row at once */
-    if (FN(some_for)(p, stored)) return 0;
+    const int patterns = has_patterns(p, stored), n = SIDE * FN(period)(p);
+    if (SIDE == 1 || stored == ROWS_CRS || stored == ROWS_PIECES || row + n > end) return 1;
+    if (stored == ROWS_ANY && (p->pieces || p->code || p->log_c || !(patterns || p->list))) return 1;
+#ifdef SOME
+    if (FN(some_for)(p, stored)) return 1;
 #endif
-    const int patterns = has_patterns(p, stored);
-    if (stored == ROWS_ANY && !patterns && (!p->list || p->code || p->log_c)) return 0;
-    return alike((patterns ? p->pattern : p->list) + row, SIDE, p->period) ? n : 0;
+    return alike((patterns ? p->pattern : p->list) + row, SIDE, FN(period)(p)) ? n : 1;
 }
 
 #if WIDTH * PARTS * REAL_BYTES >= 64
@@ -250,9 +251,9 @@ INLINE void FN(ask)(const real *row, int64_t reals)
 }
 
 /* The rows of y that are read and written some rows ahead: between what is gathered the hardware does not see a stream.
-   And the block rows that are gathered from afar then, which it can't guess: by the first of `rows` that are so far
-   apart, the others likewise. Those that rows nearby have gathered are still in the second-level cache, and asking for
-   them would cost more than half of what the core can do. */
+   And the block rows that are gathered from afar then, which it can't guess. The columns of `period` rows stand for
+   those of all; where they are others', that costs a prefetch. Those that rows nearby have gathered are still in the
+   second-level cache, and asking for them would cost more than half of what the core can do. */
 INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t row, const int rows, const int period)
 {
     if (p->near || row + rows * period > p->rows) return;
@@ -281,10 +282,11 @@ INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t 
 }
 #endif
 
-/* SIDE rows of each place in the period. What follows them goes row by row, so that dots do not depend on it. */
+/* SIDE rows of each place in the period. What follows the products goes row by row: dots are added up in the order of
+   the rows, whichever go side by side. */
 INLINE void FN(side_by_side)(const wisp__spmmv_params *p, const int stored, int64_t row, const FN(sink) * to)
 {
-    const int period = ROW_LINES > 1 ? 1 : p->period;
+    const int period = FN(period)(p);
     const int64_t ahead = row + ROWS_AHEAD - ROWS_AHEAD % period; /* where the same patterns are */
     vec ar[SIDE][NV], ax[ROW_LINES > 1 ? 1 : K_MOST_PERIOD * SIDE][NV];
     if (FN(asks)(p, stored)) FN(matrix_ahead)(p, stored, p->chunk[row], p->chunk[row + SIDE * period] - p->chunk[row]);
@@ -306,11 +308,10 @@ INLINE void FN(rows)(const wisp__spmmv_params *p, const int stored, int64_t row,
 {
     for (int n; row < end; row += n) {
         n = FN(sides)(p, stored, row, end);
-        if (n > 0) {
+        if (n > 1) {
             FN(side_by_side)(p, stored, row, to);
             continue;
         }
-        n = 1;
         FN(prefetch)(p, stored, row + ROWS_AHEAD, 1, 1);
         const row_entries r = entries_of(p, stored, row);
 #ifndef SOME /* which asks itself */

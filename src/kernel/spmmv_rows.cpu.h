@@ -33,7 +33,7 @@ INLINE row_entries entries_of(const wisp__spmmv_params *p, const int stored, int
     return (row_entries){begin, begin, base, p->row_len[row], log_c, log_c};
 }
 
-/* Whether rows have one list of columns, or one pattern: those that are so far apart, of each place in between. */
+/* Whether each of rows * apart rows has the list, or pattern, of the row `apart` before it. */
 INLINE int alike(const uint16_t *id, const int rows, const int apart)
 {
     int differ = 0;

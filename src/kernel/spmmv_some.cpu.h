@@ -1,5 +1,6 @@
 /* Rows of a block that fill a part of a register only: several entries at a time, as many as fill one, where their
-   values follow one another. Included by spmmv.cpu.h; FN(some) returns how many entries it took. */
+   values follow one another (pairs of real columns with patterns go side by side instead). Included by spmmv.cpu.h;
+   FN(some) returns how many entries it took. */
 
 /* The matrix streams past faster than the hardware asks for it. */
 INLINE void FN(stream_ahead)(const wisp__spmmv_params *p, int64_t e)

@@ -9,6 +9,7 @@ void wisp__rates_find(wisp_ctx *ctx, wisp__rates *r);
 /* Whether interleaved steps could gain anything: no more is to be gained than the last cache is faster than memory, and
    the model is not that good. */
 bool wisp__may_interleave(const wisp__rates *r);
+double wisp__overlapped(double traffic, double core, double exponent);
 extern const double wisp__cost_of_writing; /* a byte to memory beside the reading of one */
 
 /* ---- caches ---------------------------------------------------------------------------------- */
@@ -39,8 +40,8 @@ typedef struct {
     double reach;   /* nearly all entries are at most so many rows away */
     double follows; /* the part of the entries that is one column behind that of the row before */
 } wisp__sample;
-/* The part of a sweep in groups of so many rows (they divide WISP__RUN) that have the same distances: rows that are
-   next to each other, or so far apart at most; and in groups whose distances are met more than once. */
+/* The part of a sweep in groups of so many rows (they divide WISP__RUN) that have the same distances, next to each
+   other or most_apart rows apart at most; and in groups whose distances are met more than once. */
 double wisp__sample_alike(const wisp__sample *s, int64_t group, int64_t most_apart);
 wisp_status wisp__sample_repeats(wisp_ctx *ctx, const wisp__sample *s, int64_t group, double *part);
 /* Room for so many rows and entries (the rows themselves besides). */

@@ -100,8 +100,11 @@ double wisp_model_memory(double read, double written, int past, double load_gbs)
 /* Neither is waited for in full, as in the larger of the two (an exponent of infinity), nor do they follow each other,
    as in their sum (1). (7 and 27 points, the band, entries stored, width 1: 0.93 to 1.1 of an exponent of 4, at 30 to
    65 GB/s.) */
+double wisp__overlapped(double traffic, double core, double exponent)
+{
+    return pow(pow(traffic, exponent) + pow(core, exponent), 1 / exponent);
+}
 double wisp_model_overlap(double traffic, double core, int ahead)
 {
-    const double exponent = ahead ? 4 : 1.7;
-    return pow(pow(traffic, exponent) + pow(core, exponent), 1 / exponent);
+    return wisp__overlapped(traffic, core, ahead ? 4 : 1.7);
 }

@@ -157,13 +157,22 @@ static uint64_t distances_of(const wisp__sample *s, int64_t row, int64_t group)
     return h;
 }
 
+static bool same_distances(const wisp__sample *s, int64_t a, int64_t b)
+{
+    const int64_t *p = s->place + s->first[a], *q = s->place + s->first[b], n = s->first[a + 1] - s->first[a];
+    if (s->first[b + 1] - s->first[b] != n) return false;
+    for (int64_t k = 1; k < n; k++)
+        if (p[k] - p[0] != q[k] - q[0]) return false;
+    return true;
+}
+
 static double alike_apart(const wisp__sample *s, int64_t group, int64_t apart)
 {
     const int64_t rows = group * apart;
     int64_t groups = 0, alike = 0;
     for (int64_t run = 0; run < s->rows; run += WISP__RUN)
         for (int64_t i = run, k; i + rows <= WISP__MIN(run + WISP__RUN, s->rows); i += rows) {
-            for (k = i; k + apart < i + rows && distances_of(s, k, 1) == distances_of(s, k + apart, 1);) k++;
+            for (k = i; k + apart < i + rows && same_distances(s, k, k + apart);) k++;
             alike += k + apart == i + rows;
             groups++;
         }
@@ -173,7 +182,8 @@ static double alike_apart(const wisp__sample *s, int64_t group, int64_t apart)
 double wisp__sample_alike(const wisp__sample *s, int64_t group, int64_t most_apart)
 {
     double most = 0;
-    for (int64_t apart = 1; apart <= most_apart; apart++) most = fmax(most, alike_apart(s, group, apart));
+    for (int64_t apart = 1; apart <= most_apart && group * apart <= WISP__RUN; apart++)
+        most = fmax(most, alike_apart(s, group, apart));
     return most;
 }
 

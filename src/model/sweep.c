@@ -7,7 +7,7 @@ double wisp__step_seconds(const wisp__step_cost *c, const wisp__core_work *w, co
 {
     const double traffic = wisp_model_memory(c->read, c->written, false, 1e-9 * r->memory) + c->from_l3 / r->l3;
     const double core = wisp__core_seconds(w, r) + c->from_others / r->exchange;
-    return w->late ? traffic + core : wisp_model_overlap(traffic, core, w->ahead);
+    return w->late ? wisp__overlapped(traffic, core, 1.2) : wisp_model_overlap(traffic, core, w->ahead);
 }
 
 static const char *limit_of(const wisp__step_cost *c, const wisp__core_work *w, const wisp__rates *r)
