@@ -225,18 +225,21 @@ INLINE void FN(side_products)(const wisp__spmmv_params *p, const int stored, int
 }
 
 /* How far apart rows are that go side by side. */
-INLINE int FN(period)(const wisp__spmmv_params *p) { return ROW_LINES > 1 ? 1 : p->period; }
+INLINE int FN(period)(const wisp__spmmv_params *p, const int stored)
+{
+    return ROW_LINES > 1 || stored == ROWS_ANY ? 1 : p->period;
+}
 
 /* How many rows are taken next: one, or as many as go side by side. */
 INLINE int FN(sides)(const wisp__spmmv_params *p, const int stored, int64_t row, int64_t end)
 {
-    const int patterns = has_patterns(p, stored), n = SIDE * FN(period)(p);
+    const int patterns = has_patterns(p, stored), n = SIDE * FN(period)(p, stored);
     if (SIDE == 1 || stored == ROWS_CRS || stored == ROWS_PIECES || row + n > end) return 1;
     if (stored == ROWS_ANY && (p->pieces || p->code || p->log_c || !(patterns || p->list))) return 1;
 #ifdef SOME
     if (FN(some_for)(p, stored)) return 1;
 #endif
-    return alike((patterns ? p->pattern : p->list) + row, SIDE, FN(period)(p)) ? n : 1;
+    return alike((patterns ? p->pattern : p->list) + row, SIDE, FN(period)(p, stored)) ? n : 1;
 }
 
 #if WIDTH * PARTS * REAL_BYTES >= 64
@@ -286,7 +289,7 @@ INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t 
    the rows, whichever go side by side. */
 INLINE void FN(side_by_side)(const wisp__spmmv_params *p, const int stored, int64_t row, const FN(sink) * to)
 {
-    const int period = FN(period)(p);
+    const int period = FN(period)(p, stored);
     const int64_t ahead = row + ROWS_AHEAD - ROWS_AHEAD % period; /* where the same patterns are */
     vec ar[SIDE][NV], ax[ROW_LINES > 1 ? 1 : K_MOST_PERIOD * SIDE][NV];
     if (FN(asks)(p, stored)) FN(matrix_ahead)(p, stored, p->chunk[row], p->chunk[row + SIDE * period] - p->chunk[row]);
