@@ -227,7 +227,7 @@ INLINE void FN(side_products)(const wisp__spmmv_params *p, const int stored, int
 /* How far apart rows are that go side by side. */
 INLINE int FN(period)(const wisp__spmmv_params *p, const int stored)
 {
-    return ROW_LINES > 1 || stored == ROWS_ANY ? 1 : p->period;
+    return MAT_COMPLEX || ROW_LINES > 1 || stored == ROWS_ANY ? 1 : p->period;
 }
 
 /* How many rows are taken next: one, or as many as go side by side. */
@@ -291,7 +291,7 @@ INLINE void FN(side_by_side)(const wisp__spmmv_params *p, const int stored, int6
 {
     const int period = FN(period)(p, stored);
     const int64_t ahead = row + ROWS_AHEAD - ROWS_AHEAD % period; /* where the same patterns are */
-    vec ar[SIDE][NV], ax[ROW_LINES > 1 ? 1 : K_MOST_PERIOD * SIDE][NV];
+    vec ar[SIDE][NV], ax[MAT_COMPLEX || ROW_LINES > 1 ? 1 : K_MOST_PERIOD * SIDE][NV];
     if (FN(asks)(p, stored)) FN(matrix_ahead)(p, stored, p->chunk[row], p->chunk[row + SIDE * period] - p->chunk[row]);
     FN(prefetch)(p, stored, ahead, SIDE, period);
     if (period == 1) {
