@@ -50,7 +50,7 @@ typedef struct {
     uint16_t *list;               /* [rows] */
     int64_t *list_first;          /* [lists + 1] */
     uint16_t *pattern;            /* [rows] */
-    int period;                   /* of patterns, or lists: see kernel/params.h; 0: 1 */
+    int period;                   /* of patterns, or lists: see kernel/params.h; 0 counts as 1 */
     uint32_t *fresh;              /* [rows], [patterns]: see kernel/params.h; NULL: not known */
     wisp__pieces *pieces;         /* of a complex matrix with patterns; NULL: entries are taken as they are */
     wisp__bundles *bundles;       /* of a matrix with patterns and width 1; NULL: none */
