@@ -78,7 +78,8 @@ typedef struct {
     int64_t rows;
     wisp_type type;
     int width;
-    int64_t reach;  /* -1: not known */
+    int64_t reach; /* -1: not known */
+    bool repeats; /* rows do, as they are numbered: with other numbers they would not, and the matrix be stored whole */
     double entries; /* of a row */
     wisp__caches caches;
     wisp__sell graph;
@@ -200,6 +201,7 @@ static wisp_status search_orders(search *s)
     }
     if (choose) WISP_TRY(judge_all(s, 0));
     const int judged = choose ? s->n : 0;
+    if (choose && s->repeats && banded) return status;
     if (choose ? best(s)->traffic.seconds > (1 + bad) * s->list[0].traffic.least : !tiles || !banded) {
         WISP_TRY(wisp__levels_rcm(s->ctx, &s->graph, s->rows, &s->levels[1]));
         if (choose || !tiles) add(s, WISP_ROWS_RCM, 1, 0);
@@ -255,13 +257,17 @@ static bool near_core(const search *s) { return (double)(s->rows * row_bytes(s))
 /* Whether it is plain without the whole pattern that no order is much better than the natural one. */
 static wisp_status natural_will_do(search *s, const wisp_src *src, bool *yes)
 {
+    const double nearly_all = 0.9;
     wisp__sample sample = {0};
     wisp_status status = WISP_OK;
     wisp__traffic t;
+    double repeats;
     *yes = near_core(s);
     if (*yes && s->want == WISP_ROWS_DEFAULT) return status;
     WISP_TRY(wisp__sample_source(s->ctx, src, &sample));
     s->reach = (int64_t)ceil(sample.reach);
+    WISP_TRY(wisp__sample_repeats(s->ctx, &sample, 1, &repeats));
+    s->repeats = repeats > nearly_all;
     const wisp__shape m = wisp__shape_stored(&sample, s->rows, s->type);
     WISP_TRY(wisp__traffic_find(s->ctx, &m, s->width, &s->caches, &t));
     *yes = (1 - worth_it) * t.seconds < t.least;
