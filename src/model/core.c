@@ -33,14 +33,15 @@ static double loads_of_block(const wisp__shape *m, double bytes, double register
    where groups of rows repeat; else element by element. */
 static wisp_status loads_of_column(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, double *loads)
 {
-    const weights alone = {3, 0, 6}, gathered = {1, 0, 3.5}, bundled = {5, 0, 8}, complex_alone = {4.5, 0, 0};
+    const weights alone = {3, 0, 6}, gathered = {1, 0, 3.5}, bundled = {5, 0, 8}, complex_bundled = {4, 0, 4},
+                  complex_alone = {4.5, 0, 0};
     const int64_t reg = ctx->isa->register_bytes, element = (int64_t)wisp_type_size(type);
     const int64_t group = WISP__MIN(WISP__MAX(reg / element, 1), WISP__RUN);
     const bool complex = wisp_type_is_complex(type);
     double repeats = 0;
     wisp_status status = WISP_OK;
     if (m->bundles && type == m->type) WISP_TRY(wisp__sample_repeats(ctx, m->sample, group, &repeats));
-    *loads += repeats / (double)group * loads_by(m, bundled, 1);
+    *loads += repeats / (double)group * loads_by(m, complex ? complex_bundled : bundled, 1);
     if (m->chunks && !m->bundles && !complex) {
         const weights w = {gathered.entry * (1 - 0.3 * m->follows), 0, gathered.row};
         *loads += loads_by(m, w, 1);
