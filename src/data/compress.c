@@ -274,16 +274,14 @@ void wisp__compression_free(wisp__compression *c, wisp_ctx *ctx)
     *c = (wisp__compression){0};
 }
 
-/* Rows of [begin, end) in groups of four times `period` rows whose patterns, or lists, repeat with that period. */
+/* Rows of [begin, end) in groups that kernels take at once, if patterns, or lists, repeat with that period. */
 static int64_t rows_in_groups(const uint16_t *id, int64_t begin, int64_t end, int period)
 {
-    enum { SIDE_BY_SIDE = 4 };
-    const int rows = SIDE_BY_SIDE * period;
+    const int rows = K_MOST_SIDES * period;
     int64_t in_groups = 0;
     for (int64_t i = begin, n; i + rows <= end; i += n) {
-        const bool group = !memcmp(id + i, id + i + period, (size_t)(rows - period) * sizeof *id);
-        n = group ? rows : 1;
-        in_groups += group ? rows : 0;
+        n = memcmp(id + i, id + i + period, (size_t)(rows - period) * sizeof *id) ? 1 : rows;
+        if (n == rows) in_groups += rows;
     }
     return in_groups;
 }

@@ -266,11 +266,12 @@ static wisp_status natural_will_do(search *s, const wisp_src *src, bool *yes)
     if (*yes && s->want == WISP_ROWS_DEFAULT) return status;
     WISP_TRY(wisp__sample_source(s->ctx, src, &sample));
     s->reach = (int64_t)ceil(sample.reach);
-    WISP_TRY(wisp__sample_repeats(s->ctx, &sample, 1, &repeats));
-    s->repeats = repeats > nearly_all;
     const wisp__shape m = wisp__shape_stored(&sample, s->rows, s->type);
     WISP_TRY(wisp__traffic_find(s->ctx, &m, s->width, &s->caches, &t));
     *yes = (1 - worth_it) * t.seconds < t.least;
+    if (*yes) goto out;
+    WISP_TRY(wisp__sample_repeats(s->ctx, &sample, 1, &repeats));
+    s->repeats = repeats > nearly_all;
 out:
     wisp__sample_close(&sample, s->ctx);
     *yes = *yes && s->want == WISP_ROWS_DEFAULT;

@@ -59,7 +59,8 @@ enum { K_STRIP = 128, K_MAX_C = 128 };
 /* The least C of the kernels along chunks: a register of single-precision rows in every instruction set. */
 enum { K_CHUNKED_C = 16 };
 
-/* Rows of one pattern that go side by side are at most so far apart. */
+/* Rows of one pattern, or list, that go side by side: how many at most, and how far apart. */
+#define K_MOST_SIDES 4
 enum { K_MOST_PERIOD = 4 };
 
 /* Of so many rows: whether the columns of the first half, the second, all of them follow one another in each entry. */

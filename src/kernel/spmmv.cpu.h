@@ -67,11 +67,11 @@ INLINE void FN(multiply)(const wisp__spmmv_params *p, const int coded, row_entri
 #define SOME
 #include "spmmv_some.cpu.h"
 
-/* Whether entries go so: lists, and pairs of real columns with patterns, go side by side instead. */
-INLINE int FN(some_for)(const wisp__spmmv_params *p, const int stored)
+/* Whether several entries of a row are taken at a time. Rows with lists go side by side instead, and so do pairs of
+   real columns with patterns. */
+INLINE int FN(takes_some)(const wisp__spmmv_params *p, const int stored)
 {
-    if (REALS == 2 && !MAT_COMPLEX && has_patterns(p, stored)) return 0;
-    return stored != ROWS_ANY ? stored != ROWS_LISTS : !p->list;
+    return !has_lists(p, stored) && !(REALS == 2 && !MAT_COMPLEX && has_patterns(p, stored));
 }
 #endif
 
@@ -108,7 +108,7 @@ INLINE void FN(product)(const wisp__spmmv_params *p, const int stored, int64_t r
     const int uncoded = stored != ROWS_ANY || !(p->code || p->short_col);
     vec ai[NV] = {0};
 #ifdef SOME
-    if (uncoded && r.log_step == 0 && FN(some_for)(p, stored)) {
+    if (uncoded && r.log_step == 0 && FN(takes_some)(p, stored)) {
         const int done = FN(some)(p, r, at, ar, ai);
         r.first += done;
         r.cols += done;
@@ -161,8 +161,7 @@ INLINE void FN(matrix_ahead)(const wisp__spmmv_params *p, const int stored, int6
     enum { VALUE = (1 + MAT_COMPLEX) * MAT_BYTES };
     const char *val = (const char *)p->val + e * VALUE + STREAM_AHEAD, *col = (const char *)(p->col + e) + STREAM_AHEAD;
     for (int64_t i = 0; i < n * VALUE; i += 64) __builtin_prefetch(val + i);
-    const int lists = stored == ROWS_LISTS || (stored == ROWS_ANY && p->list);
-    for (int64_t i = 0; !lists && i < n * 4; i += 64) __builtin_prefetch(col + i);
+    for (int64_t i = 0; !has_lists(p, stored) && i < n * 4; i += 64) __builtin_prefetch(col + i);
 }
 
 /* Whether it does: rows are one after the other, and no other columns of the block have asked for it. */
@@ -173,17 +172,19 @@ INLINE int FN(asks)(const wisp__spmmv_params *p, const int stored)
 }
 
 /* Rows of one list or pattern that go side by side, as many as there are accumulators for: their columns, and values
-   of a pattern, are looked up once, and their sums do not wait for each other. They are p->period rows apart: the
-   orbitals of a site, or sublattices, take turns. Block rows of more than a line would need more at once of the
-   first-level cache than that gains, unless they are neighbours. */
+   of a pattern, are looked up once, and their sums do not wait for each other. */
 #define SIDE_FITS(rows) (PANELS == 1 && rows * NV * (1 + MAT_COMPLEX) <= SIMD_SUMS)
-#if SIDE_FITS(4)
-#define SIDE 4
+#if SIDE_FITS(K_MOST_SIDES)
+#define SIDE K_MOST_SIDES
 #elif SIDE_FITS(2)
 #define SIDE 2
 #else
 #define SIDE 1
 #endif
+
+/* They are p->period rows apart, since the orbitals of a site, or sublattices, take turns. Real block rows of a line of
+   cache gain by that. Wider ones go with their neighbours alone: others would fill the first-level cache. */
+#define MOST_PERIOD (MAT_COMPLEX || ROW_LINES > 1 ? 1 : K_MOST_PERIOD)
 
 /* What A has in SIDE rows that are so far apart, times x. */
 INLINE void FN(side_products)(const wisp__spmmv_params *p, const int stored, int64_t row, const int64_t apart,
@@ -227,7 +228,7 @@ INLINE void FN(side_products)(const wisp__spmmv_params *p, const int stored, int
 /* How far apart rows are that go side by side. */
 INLINE int FN(period)(const wisp__spmmv_params *p, const int stored)
 {
-    return MAT_COMPLEX || ROW_LINES > 1 || stored == ROWS_ANY ? 1 : p->period;
+    return MOST_PERIOD == 1 || stored == ROWS_ANY ? 1 : p->period;
 }
 
 /* How many rows are taken next: one, or as many as go side by side. */
@@ -235,9 +236,9 @@ INLINE int FN(sides)(const wisp__spmmv_params *p, const int stored, int64_t row,
 {
     const int patterns = has_patterns(p, stored), n = SIDE * FN(period)(p, stored);
     if (SIDE == 1 || stored == ROWS_CRS || stored == ROWS_PIECES || row + n > end) return 1;
-    if (stored == ROWS_ANY && (p->pieces || p->code || p->log_c || !(patterns || p->list))) return 1;
+    if (stored == ROWS_ANY && (patterns ? !!p->pieces : !p->list || p->code || p->log_c)) return 1;
 #ifdef SOME
-    if (FN(some_for)(p, stored)) return 1;
+    if (FN(takes_some)(p, stored)) return 1;
 #endif
     return alike((patterns ? p->pattern : p->list) + row, SIDE, FN(period)(p, stored)) ? n : 1;
 }
@@ -291,7 +292,7 @@ INLINE void FN(side_by_side)(const wisp__spmmv_params *p, const int stored, int6
 {
     const int period = FN(period)(p, stored);
     const int64_t ahead = row + ROWS_AHEAD - ROWS_AHEAD % period; /* where the same patterns are */
-    vec ar[SIDE][NV], ax[MAT_COMPLEX || ROW_LINES > 1 ? 1 : K_MOST_PERIOD * SIDE][NV];
+    vec ar[SIDE][NV], ax[MOST_PERIOD * SIDE][NV];
     if (FN(asks)(p, stored)) FN(matrix_ahead)(p, stored, p->chunk[row], p->chunk[row + SIDE * period] - p->chunk[row]);
     FN(prefetch)(p, stored, ahead, SIDE, period);
     if (period == 1) {
@@ -512,5 +513,6 @@ static void FN(kernel)(const wisp__spmmv_params *p, int64_t begin, int64_t end, 
 #undef MULTIPLES
 #undef SIDE
 #undef SIDE_FITS
+#undef MOST_PERIOD
 #undef SOME
 #undef WIDTH

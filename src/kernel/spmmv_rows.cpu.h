@@ -17,6 +17,11 @@ INLINE int has_patterns(const wisp__spmmv_params *p, const int stored)
     return stored == ROWS_PATTERNS || stored == ROWS_PIECES || (stored == ROWS_ANY && p->pattern);
 }
 
+INLINE int has_lists(const wisp__spmmv_params *p, const int stored)
+{
+    return stored == ROWS_LISTS || (stored == ROWS_ANY && p->list);
+}
+
 INLINE row_entries entries_of(const wisp__spmmv_params *p, const int stored, int64_t row)
 {
     if (has_patterns(p, stored)) {
@@ -25,7 +30,7 @@ INLINE row_entries entries_of(const wisp__spmmv_params *p, const int stored, int
     }
     const int log_c = stored == ROWS_ANY ? p->log_c : 0;
     const int64_t begin = p->chunk[row >> log_c] + (row & ((1 << log_c) - 1));
-    if (stored == ROWS_LISTS || (stored == ROWS_ANY && p->list)) {
+    if (has_lists(p, stored)) {
         const int64_t *first = p->list_first + p->list[row];
         return (row_entries){begin, first[0], row, (int)(first[1] - first[0]), log_c, 0};
     }

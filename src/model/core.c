@@ -22,10 +22,9 @@ static double loads_by(const wisp__shape *m, weights w, double registers)
    wait for each other. */
 static double loads_of_block(const wisp__shape *m, double bytes, double registers)
 {
-    enum { SIDE_BY_SIDE = 4 };
     if (wisp_type_is_complex(m->type)) return loads_by(m, m->patterns ? complex_repeated : complex_stored, registers);
     if (!m->patterns && !m->lists) return loads_by(m, stored, registers);
-    const double alike = wisp__sample_alike(m->sample, SIDE_BY_SIDE, bytes <= LINE ? K_MOST_PERIOD : 1);
+    const double alike = wisp__sample_alike(m->sample, K_MOST_SIDES, bytes <= LINE ? K_MOST_PERIOD : 1);
     return alike * loads_by(m, together, registers) + (1 - alike) * loads_by(m, repeated, registers);
 }
 

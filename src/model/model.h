@@ -9,6 +9,7 @@ void wisp__rates_find(wisp_ctx *ctx, wisp__rates *r);
 /* Whether interleaved steps could gain anything: no more is to be gained than the last cache is faster than memory, and
    the model is not that good. */
 bool wisp__may_interleave(const wisp__rates *r);
+/* Seconds of work that goes on at once, in part: a larger exponent, more of it. */
 double wisp__overlapped(double traffic, double core, double exponent);
 extern const double wisp__cost_of_writing; /* a byte to memory beside the reading of one */
 
@@ -106,8 +107,7 @@ double wisp__step_seconds(const wisp__step_cost *c, const wisp__core_work *w, co
    cores. */
 wisp_status wisp__sweep_by(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, const wisp__caches *caches,
                            const wisp__comings *x, wisp__core_work *work, wisp__step_cost *c);
-/* The same, one of so many, some of which may be
-   interleaved. */
+/* The same by its own look at the caches; one of so many, some of which may be interleaved. */
 wisp_status wisp__sweep_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, int64_t steps,
                              wisp__step_cost *c);
 /* The width (if it is 0) in which `vectors` columns take least time, and the time. */

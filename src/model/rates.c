@@ -104,6 +104,7 @@ double wisp__overlapped(double traffic, double core, double exponent)
 {
     return pow(pow(traffic, exponent) + pow(core, exponent), 1 / exponent);
 }
+
 double wisp_model_overlap(double traffic, double core, int ahead)
 {
     return wisp__overlapped(traffic, core, ahead ? 4 : 1.7);
