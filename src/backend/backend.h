@@ -68,7 +68,16 @@ static inline int64_t wisp__rows_per_wide_block(int64_t rows, int64_t row_bytes)
     return WISP__MIN(wisp__rows_per_block(rows), strips * K_STRIP);
 }
 
-/* Bytes of the last caches that the context's threads have together; looked up in the first call. */
+/* Where threads take blocks in turn, each takes so many at a time, no more than about 1024 times in all: the smaller
+   the parts of one thread, the more rows it gathers that another one has at hand. */
+static inline int64_t wisp__blocks_per_turn(int64_t blocks) { return (blocks + 1023) / 1024; }
+static inline int64_t wisp__rows_per_turn(int64_t rows, int64_t row_bytes)
+{
+    const int64_t per = wisp__rows_per_wide_block(rows, row_bytes);
+    return per * wisp__blocks_per_turn((rows + per - 1) / per);
+}
+
+/* Bytes of the last caches that the context's threads have together. */
 int64_t wisp__last_caches(wisp_ctx *ctx);
 
 /* Threads that share memory and the last cache take neighbouring blocks of rows in turn, and gather wide block rows

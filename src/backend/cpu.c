@@ -150,6 +150,7 @@ typedef struct {
     const wisp__grid *grid;
     double *partial;
     size_t dot_size;
+    int64_t turn; /* blocks that a thread takes at a time */
     wisp__shares shares;
 } spmmv_run;
 
@@ -177,8 +178,9 @@ static void spmmv_thread(void *arg, int thread, int threads)
     spmmv_run *r = arg;
     const wisp__grid *g = r->grid;
     (void)threads;
-    for (int64_t i; (i = wisp__share_next(&r->shares, thread)) >= 0 && !wisp__cancelled(r->ctx);)
-        wisp__run_block(r->fn, r->p, g, g->order ? g->order[i] : i, r->partial, r->dot_size);
+    for (int64_t t; (t = wisp__share_next(&r->shares, thread)) >= 0;)
+        for (int64_t i = t * r->turn; i < WISP__MIN((t + 1) * r->turn, g->blocks) && !wisp__cancelled(r->ctx); i++)
+            wisp__run_block(r->fn, r->p, g, g->order ? g->order[i] : i, r->partial, r->dot_size);
 }
 
 static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__spmmv_fn fn, const wisp__spmmv_params *p,
@@ -188,8 +190,10 @@ static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__spmmv_fn fn, const wisp
     const int shares = little || p->in_turn ? 1 : WISP__MIN(ctx->threads, WISP__MOST_SHARES);
     spmmv_run run; /* the shares in use are set */
     run.ctx = ctx, run.fn = fn, run.p = p, run.grid = grid, run.partial = partial, run.dot_size = dot_size;
+    run.turn = p->in_turn ? wisp__blocks_per_turn(grid->blocks) : 1;
     run.shares.count = shares;
-    for (int i = 0; i < shares; i++)
+    if (p->in_turn) wisp__share_set(&run.shares, 0, 0, (grid->blocks + run.turn - 1) / run.turn);
+    for (int i = 0; i < shares && !p->in_turn; i++)
         wisp__share_set(&run.shares, i, first_block(grid, i, shares), first_block(grid, i + 1, shares));
     return wisp__whole(ctx, "multiplying", wisp__run_some(ctx, little, spmmv_thread, &run));
 }

@@ -195,28 +195,19 @@ void wisp_ctx_set_cache(wisp_ctx *ctx, int64_t kept_bytes)
 int64_t wisp_ctx_cache(wisp_ctx *ctx, int *measured)
 {
     const double left_by_others = 0.6; /* as a rule */
-    const int64_t kept = ctx ? atomic_load(&ctx->cache_kept) : 0;
+    const int64_t kept = ctx ? atomic_load(&ctx->cache_kept) : 0, least = 1 << 20;
     if (measured) *measured = kept > 0;
     if (kept > 0 || !ctx) return kept;
-    if (atomic_load(&ctx->cache_assumed) == 0) {
-        enum { LEAST = 1 << 20 };
-        wisp_machine m = {0};
-        wisp__topology_find(&m);
-        const int64_t last = WISP__MAX(m.cache_bytes[WISP_L3], ctx->threads * m.cache_bytes[WISP_L2]);
-        atomic_store(&ctx->cache_assumed, WISP__MAX((int64_t)(left_by_others * (double)last), LEAST));
-    }
-    return atomic_load(&ctx->cache_assumed);
+    const wisp_machine *m = wisp__topology(ctx);
+    const int64_t last = WISP__MAX(m->cache_bytes[WISP_L3], ctx->threads * m->cache_bytes[WISP_L2]);
+    return WISP__MAX((int64_t)(left_by_others * (double)last), least);
 }
 
 int64_t wisp__last_caches(wisp_ctx *ctx)
 {
-    if (atomic_load(&ctx->last_caches) == 0) {
-        wisp_machine m = {0};
-        wisp__topology_find(&m);
-        const wisp_level last = m.cache_bytes[WISP_L3] > 0 ? WISP_L3 : WISP_L2;
-        atomic_store(&ctx->last_caches, m.cache_bytes[last] * wisp__cache_count(&m, last, ctx->threads) + 1);
-    }
-    return atomic_load(&ctx->last_caches) - 1;
+    const wisp_machine *m = wisp__topology(ctx);
+    const wisp_level last = m->cache_bytes[WISP_L3] > 0 ? WISP_L3 : WISP_L2;
+    return m->cache_bytes[last] * wisp__cache_count(m, last, ctx->threads);
 }
 
 /* ---- what threads have from each other ------------------------------------------------------ */

@@ -38,7 +38,7 @@ struct wisp_ctx {
     const struct wisp__backend *backend;
     const struct wisp__isa *isa;
 
-    pthread_mutex_t lock; /* message, log, the list of what was logged once, rates, topology */
+    pthread_mutex_t lock; /* message, log, the list of what was logged once, rates, the look at the topology */
     char message[1024];
     atomic_uint cancel; /* odd: cancelled; it only grows, so that a run sees a cancel that was resumed since */
     atomic_llong memory_now, memory_peak;
@@ -48,13 +48,11 @@ struct wisp_ctx {
     size_t scratch_bytes;
     void *stream; /* what the bandwidth tests run over; kept with the context */
     size_t stream_bytes;
-    int64_t stream_limit; /* $WISP_STREAM_LIMIT: they run over so many bytes at most, for tests */
-    /* Bytes of the last cache that the threads keep; 0: not measured, not looked up yet. */
-    atomic_llong cache_kept, cache_assumed;
-    atomic_llong
-        last_caches;       /* bytes of the last caches that the threads have together, and one; 0: not looked up yet */
-    wisp__rates rates;     /* 0: not measured, not looked up yet */
-    wisp_machine topology; /* cpus = 0: not looked up yet */
+    int64_t stream_limit;    /* $WISP_STREAM_LIMIT: they run over so many bytes at most, for tests */
+    atomic_llong cache_kept; /* bytes of the last cache that the threads keep; 0: not measured */
+    wisp__rates rates;       /* 0: not measured, not looked up yet */
+    atomic_bool topology_known;
+    wisp_machine topology;   /* see wisp__topology */
     atomic_uint logged_once; /* bits of WISP__ONCE_* */
 };
 

@@ -315,11 +315,12 @@ wisp_status wisp__order_lengths(const wisp_mat *A, int32_t **len)
     return WISP_OK;
 }
 
-/* Codes cost the kernel time, which only a matrix that is most of the traffic from memory gives back. */
+/* Codes and short columns cost the kernel time, which only a matrix that is most of the traffic from memory gives back,
+   and single columns, whose kernels have constants for them. */
 static bool codes_may_pay(const wisp_mat *A, const wisp_mat_opts *o, int64_t nnz)
 {
-    enum { LARGE = 32 << 20, NARROW = 2 };
-    return o->width <= NARROW && nnz * ((int64_t)wisp_type_size(A->type) + 4) > LARGE;
+    enum { LARGE = 32 << 20 };
+    return o->width <= 1 && nnz * ((int64_t)wisp_type_size(A->type) + 4) > LARGE;
 }
 
 static bool is_asked_for(const wisp_mat_opts *o) { return o->format == WISP_FORMAT_COMPRESSED; }
@@ -385,7 +386,7 @@ static wisp_status build(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *
                                "this matrix can't be compressed: its rows and values do not repeat; use SELL");
     make_grid(A);
     if (status == WISP_OK) status = wisp__find_follow(A);
-    if (status == WISP_OK) status = wisp__find_fresh(A, wisp__near_bytes());
+    if (status == WISP_OK) status = wisp__find_fresh(A);
     if (status == WISP_OK) status = wisp__pieces_find(A);
     if (status == WISP_OK) status = wisp__bundles_find(A);
 out:

@@ -115,36 +115,36 @@ static wisp_status follow_all(fresh_run *r)
 
 static int64_t row_bytes_of(const wisp_mat *A) { return (int64_t)wisp_type_size(A->type) * WISP__MAX(A->width, 1); }
 
-static bool pays(const wisp_mat *A, int64_t near_bytes)
+/* bytes: of the matrix. */
+static bool pays(const wisp_mat *A, bool repeats, int64_t bytes)
 {
     const int64_t row = row_bytes_of(A), most = wisp_type_is_complex(A->type) ? SHORT_COMPLEX : SHORT_REAL;
+    const double gathered = (double)(A->cols * row);
     if (row < LINE || A->rows == 0 || A->format == WISP_FORMAT_HERMITIAN) return false;
-    return row <= most || A->cols * row <= SMALL * near_bytes;
+    if (row > most && gathered > SMALL * (double)wisp__near_bytes(A->ctx)) return false;
+    return wisp__asks_ahead(A->ctx, repeats, (double)row, gathered, gathered + (double)(bytes + A->rows * row));
 }
 
-void wisp__fresh_bytes(const wisp_mat *A, int64_t patterns, int64_t near_bytes, int64_t *kept, int64_t *making)
+void wisp__fresh_bytes(const wisp_mat *A, int64_t patterns, bool lists, int64_t bytes, int64_t *kept, int64_t *making)
 {
     const fresh_run *r = NULL;
     *kept = *making = 0;
-    if (!pays(A, near_bytes)) return;
+    if (!pays(A, patterns || lists, bytes)) return;
     *kept = (patterns ? patterns : A->rows) * (int64_t)sizeof *A->local.fresh;
-    if (A->cols * row_bytes_of(A) <= near_bytes) return;
     *making = WISP__MIN(A->ctx->threads, SEARCHES) * A->cols * (int64_t)sizeof(uint32_t) +
               patterns * (MASK * (int64_t)sizeof *r->votes + (int64_t)sizeof *r->heard);
 }
 
-wisp_status wisp__find_fresh(wisp_mat *A, int64_t near_bytes)
+wisp_status wisp__find_fresh(wisp_mat *A)
 {
     wisp_ctx *ctx = A->ctx;
     wisp__sell *s = &A->local;
-    fresh_run r = {.A = A, .row_bytes = row_bytes_of(A), .near = (uint32_t)(near_bytes / UNIT)};
+    fresh_run r = {.A = A, .row_bytes = row_bytes_of(A), .near = (uint32_t)(wisp__near_bytes(ctx) / UNIT)};
     const int64_t n = s->pattern ? s->patterns : A->rows;
     wisp_status status = WISP_OK;
-    const int64_t bytes = A->cols * r.row_bytes;
-    if (!pays(A, near_bytes)) return WISP_OK;
+    if (!pays(A, s->pattern || s->list, wisp__mat_bytes(A, false))) return WISP_OK;
     r.entry_bytes = s->pattern ? 0 : (s->list ? 0 : 4) + (int64_t)wisp_type_size(A->type);
     if (!s->fresh) WISP_TRY(wisp_alloc(ctx, &s->fresh, (size_t)n, sizeof *s->fresh));
-    if (bytes <= near_bytes) return WISP_OK; /* all of it stays near */
     if (s->pattern) {
         WISP_TRY(wisp_alloc(ctx, &r.votes, (size_t)n * MASK, sizeof *r.votes));
         WISP_TRY(wisp_alloc(ctx, &r.heard, (size_t)n, sizeof *r.heard));

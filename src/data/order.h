@@ -18,11 +18,11 @@ wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_s
 /* Which rows of a matrix that is else complete have columns that follow one another (local.follow). */
 wisp_status wisp__find_follow(wisp_mat *A);
 /* Which entries of a matrix that is else complete gather from afar, for blocks of its usual width (local.fresh): block
-   rows that were not met while so many bytes were fetched. */
-wisp_status wisp__find_fresh(wisp_mat *A, int64_t near_bytes);
-/* Bytes of that for a matrix of this shape with so many patterns (0: none), and what is held besides while it is made;
-   both 0 where it is not. */
-void wisp__fresh_bytes(const wisp_mat *A, int64_t patterns, int64_t near_bytes, int64_t *kept, int64_t *making);
+   rows that were not met while as many bytes were fetched as stay near (model/model.h). */
+wisp_status wisp__find_fresh(wisp_mat *A);
+/* Bytes of that for a matrix of this shape and size with so many patterns (0: none), or with lists, and what is held
+   besides while it is made; both 0 where it is not. */
+void wisp__fresh_bytes(const wisp_mat *A, int64_t patterns, bool lists, int64_t bytes, int64_t *kept, int64_t *making);
 
 /* ---- level structures ------------------------------------------------------------------------ */
 

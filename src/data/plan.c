@@ -67,9 +67,10 @@ static int64_t entry_bytes(const way *w)
 /* All that stays, the maps with it; *making: what is held besides shortly before. */
 static int64_t stored_bytes(const way *w, int64_t *making)
 {
+    const int64_t bytes = map_bytes(w) + (w->pattern ? pattern_bytes(w) : entry_bytes(w));
     int64_t fresh;
-    wisp__fresh_bytes(w->A, w->pattern ? w->strings : 0, wisp__near_bytes(), &fresh, making);
-    return map_bytes(w) + fresh + (w->pattern ? pattern_bytes(w) : entry_bytes(w));
+    wisp__fresh_bytes(w->A, w->pattern ? w->strings : 0, w->list, bytes, &fresh, making);
+    return bytes + fresh;
 }
 
 /* The whole matrix, then its half beside it, then what is numbered in this. */

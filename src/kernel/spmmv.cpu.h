@@ -63,7 +63,8 @@ INLINE void FN(multiply)(const wisp__spmmv_params *p, const int coded, row_entri
     }
 }
 
-#if (REALS == 1 || (REALS == 2 && SIMD_BYTES >= 8 * REAL_BYTES)) && !(REALS == 1 && MAT_COMPLEX)
+/* (Complex double columns are faster one entry after the other.) */
+#if (REALS == 1 && !MAT_COMPLEX) || (REALS == 2 && SIMD_BYTES >= 8 * REAL_BYTES && !(MAT_COMPLEX && REAL_BYTES == 8))
 #define SOME
 #include "spmmv_some.cpu.h"
 
@@ -266,7 +267,7 @@ INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t 
         if (p->terms || !p->past) FN(ask)((const real *)p->y + (row + i) * p->ld_y + at, p->reals);
         if (p->terms & K_PREV) FN(ask)((const real *)p->prev + (row + i) * p->ld_prev + at, p->reals);
     }
-    for (int j = 0; j < period; j++) {
+    for (int j = 0; p->asks && j < period; j++) {
         const row_entries r = entries_of(p, stored, row + j);
         const real *gather = (const real *)p->gather + r.base * ld + at;
         uint32_t fresh = fresh_of(p, stored, row + j, r.len);

@@ -26,14 +26,9 @@ void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *m)
     pthread_mutex_unlock(&ctx->lock);
 }
 
-/* What the machine is made of, looked up once: it is many small files. */
-static wisp_machine topology_of(wisp_ctx *ctx)
+static int64_t l2_of(const wisp_machine *m)
 {
-    pthread_mutex_lock(&ctx->lock);
-    if (ctx->topology.cpus == 0) wisp__topology_find(&ctx->topology);
-    const wisp_machine m = ctx->topology;
-    pthread_mutex_unlock(&ctx->lock);
-    return m;
+    return m->cache_bytes[WISP_L2] > 0 ? m->cache_bytes[WISP_L2] : 256 << 10;
 }
 
 /* What was not measured is that of a common core: two loads of a register in each turn of a clock of 3 GHz, half a
@@ -42,13 +37,11 @@ void wisp__rates_find(wisp_ctx *ctx, wisp__rates *r)
 {
     const double clock = 3e9, line = 64, memory = 20e9, most = 200e9;
     const double threads = ctx->threads;
-    const wisp_machine m = topology_of(ctx);
+    const wisp_machine *m = wisp__topology(ctx);
     pthread_mutex_lock(&ctx->lock);
-    if (ctx->rates.l2_bytes == 0)
-        ctx->rates.l2_bytes =
-            wisp__cache_count(&m, WISP_L2, ctx->threads) * (double)WISP__MAX(m.cache_bytes[WISP_L2], 256 << 10);
     *r = ctx->rates;
     pthread_mutex_unlock(&ctx->lock);
+    r->l2_bytes = wisp__cache_count(m, WISP_L2, ctx->threads) * (double)l2_of(m);
     if (r->loads == 0) r->loads = 2 * clock * threads;
     if (r->l2 == 0) r->l2 = line / 2 * clock * threads;
     if (r->l3 == 0) r->l3 = line / 4 * clock * threads;
@@ -58,27 +51,29 @@ void wisp__rates_find(wisp_ctx *ctx, wisp__rates *r)
 
 void wisp__caches_find(wisp_ctx *ctx, int width, int64_t row_bytes, double rows, wisp__caches *c)
 {
-    const wisp_machine m = topology_of(ctx);
-    const double l3 = (double)WISP__MAX(m.cache_bytes[WISP_L3], m.cache_bytes[WISP_L2]);
-    const int sharing = WISP__MAX(1, WISP__MIN(m.cache_cores[WISP_L3], ctx->threads));
+    const wisp_machine *m = wisp__topology(ctx);
+    const double l3 = (double)WISP__MAX(m->cache_bytes[WISP_L3], m->cache_bytes[WISP_L2]);
+    const int sharing = WISP__MAX(1, WISP__MIN(m->cache_cores[WISP_L3], ctx->threads));
     const bool together = wisp__side_by_side(ctx, width, 2 * rows * (double)row_bytes);
     const int64_t range = (int64_t)rows / ctx->threads + 1;
     c->threads = ctx->threads;
-    c->block_rows = together ? WISP__MIN(wisp__rows_per_wide_block((int64_t)rows, row_bytes), range) : range;
-    c->l1 = (double)WISP__MAX(m.cache_bytes[WISP_L1], 32 << 10);
-    c->l2 = (double)WISP__MAX(m.cache_bytes[WISP_L2], 256 << 10);
+    c->block_rows = together ? WISP__MIN(wisp__rows_per_turn((int64_t)rows, row_bytes), range) : range;
+    c->l1 = (double)WISP__MAX(m->cache_bytes[WISP_L1], 32 << 10);
+    c->l2 = (double)l2_of(m);
     c->all_l1 = c->l1 * ctx->threads;
-    c->all_l2 = c->l2 * wisp__cache_count(&m, WISP_L2, ctx->threads);
+    c->all_l2 = c->l2 * wisp__cache_count(m, WISP_L2, ctx->threads);
     c->l3 = together ? l3 : l3 / sharing;
     c->l3 = WISP__MAX(c->l3, c->l2);
     c->kept = WISP__MAX((double)wisp_ctx_cache(ctx, NULL), c->all_l2);
 }
 
-int64_t wisp__near_bytes(void)
+int64_t wisp__near_bytes(wisp_ctx *ctx) { return WISP__MIN(l2_of(wisp__topology(ctx)) / 2, (int64_t)1 << 30); }
+
+bool wisp__asks_ahead(wisp_ctx *ctx, bool repeats, double row_bytes, double gathered, double all)
 {
-    wisp_machine m = {0};
-    wisp__topology_find(&m);
-    return WISP__MIN(WISP__MAX(m.cache_bytes[WISP_L2], 256 << 10) / 2, (int64_t)1 << 30);
+    enum { LINE = 64, MUCH = 2 };
+    if (gathered <= (double)wisp__near_bytes(ctx)) return false;
+    return repeats || row_bytes > LINE || all > MUCH * (double)wisp_ctx_cache(ctx, NULL);
 }
 
 bool wisp__may_interleave(const wisp__rates *r)

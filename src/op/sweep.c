@@ -1,5 +1,6 @@
 /* One fused sweep over the matrix, as spmmv makes it alone and mpk one after the other: exchange, local part, remote
    part; and what its dots become. */
+#include "../model/model.h"
 #include "op.h"
 #include <string.h>
 
@@ -82,6 +83,13 @@ static double both_bytes(const wisp_blk *x, const wisp_blk *y)
     return size * ((double)x->nrows * (double)x->stride + (double)y->nrows * (double)y->stride);
 }
 
+static bool asks_ahead(const wisp_mat *A, const wisp_blk *x, const wisp_blk *y)
+{
+    const double row = (double)x->stride * (double)wisp_type_size(x->type);
+    return wisp__asks_ahead(A->ctx, A->local.pattern || A->local.list, row, (double)x->nrows * row,
+                            (double)wisp__mat_bytes(A, false) + both_bytes(x, y));
+}
+
 size_t wisp__shift_bytes(const wisp_blk *x) { return 2 * (size_t)x->width * wisp_type_size(x->type); }
 
 wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, const wisp_blk *y, const wisp_blk *x,
@@ -104,6 +112,7 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, c
                                 .chain = chain,
                                 .chains = chains,
                                 .past = writes_past(A, y),
+                                .asks = asks_ahead(A, x, y),
                                 .in_turn = wisp__side_by_side(A->ctx, x->width, both_bytes(x, y))};
     if (set_terms(&s->p, aug, A->type, x->type) != WISP_OK)
         return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "%s: a complex factor for a real block", op);

@@ -116,6 +116,17 @@ void wisp__topology_find(wisp_machine *m)
         if (m->cache_bytes[l] > 0) m->cache_cores[l] = WISP__MAX(m->cache_cores[l], 1);
 }
 
+const wisp_machine *wisp__topology(wisp_ctx *ctx)
+{
+    if (!atomic_load(&ctx->topology_known)) {
+        pthread_mutex_lock(&ctx->lock);
+        if (!atomic_load(&ctx->topology_known)) wisp__topology_find(&ctx->topology);
+        atomic_store(&ctx->topology_known, true);
+        pthread_mutex_unlock(&ctx->lock);
+    }
+    return &ctx->topology;
+}
+
 int wisp__cache_count(const wisp_machine *m, wisp_level level, int threads)
 {
     const int sharing = WISP__MAX(m->cache_cores[level], 1), cores = WISP__MIN(threads, WISP__MAX(m->cores, 1));
