@@ -86,8 +86,7 @@ typedef struct {
     const int64_t *chunk;   /* [chunks + 1] first entry of each chunk (of each pattern) */
     const int32_t *row_len; /* [rows]; NULL with patterns */
     bool padded;            /* SELL: no row is empty, and padding is 0 times a column of its row: it may be read */
-    int64_t entries;
-    const int32_t *col; /* [entries], [of all lists]; NULL with short columns */
+    const int32_t *col;     /* [entries], [of all lists]; NULL with short columns */
     const int16_t *short_col;
     const uint8_t *follow; /* [rows / K_FOLLOW_ROWS, rounded up] SELL along chunks: bits of K_FOLLOW_*; NULL: none */
     const uint16_t *list;  /* [rows]; NULL: columns are stored for each entry, or with patterns */
@@ -98,7 +97,7 @@ typedef struct {
     int period;                   /* rows so far apart have the same pattern, or list, as a rule: 1 .. K_MOST_PERIOD */
     const wisp__pieces *pieces;   /* of the patterns; or NULL */
     const wisp__bundles *bundles; /* of rows with patterns, for width 1 and blocks of the matrix's type; or NULL */
-    bool asks; /* block rows that are gathered are asked for ahead: */
+    bool asks;                    /* block rows that are gathered are asked for ahead: */
     const uint32_t *fresh; /* [rows] (of each pattern) bit k: entry k gathers from afar; later entries do; NULL: all */
     const void *diagonal;  /* [rows] real parts to be added to the (real) diagonal of the entries; NULL: none */
     bool streams;          /* the matrix is large: it comes from memory */

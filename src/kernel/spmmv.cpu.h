@@ -9,7 +9,7 @@
    the epilogue is told (K_PAIRS). A complex matrix entry meets the block row twice, once with its real and once with
    its imaginary part, in separate accumulators that are joined after the row: no shuffle in the inner loop. Sums run
    over the entries in their order whatever the width, so that columns come out bit-identical in every width but the
-   narrowest, which take several entries at a time (spmmv_some.cpu.h). */
+   narrowest real ones, which take several entries at a time (spmmv_some.cpu.h). */
 
 #include "row.cpu.h"
 
@@ -63,8 +63,7 @@ INLINE void FN(multiply)(const wisp__spmmv_params *p, const int coded, row_entri
     }
 }
 
-/* (Complex double columns are faster one entry after the other.) */
-#if (REALS == 1 && !MAT_COMPLEX) || (REALS == 2 && SIMD_BYTES >= 8 * REAL_BYTES && !(MAT_COMPLEX && REAL_BYTES == 8))
+#if !MAT_COMPLEX && (REALS == 1 || (REALS == 2 && SIMD_BYTES >= 8 * REAL_BYTES))
 #define SOME
 #include "spmmv_some.cpu.h"
 
@@ -72,7 +71,7 @@ INLINE void FN(multiply)(const wisp__spmmv_params *p, const int coded, row_entri
    real columns with patterns. */
 INLINE int FN(takes_some)(const wisp__spmmv_params *p, const int stored)
 {
-    return !has_lists(p, stored) && !(REALS == 2 && !MAT_COMPLEX && has_patterns(p, stored));
+    return !has_lists(p, stored) && !(REALS == 2 && has_patterns(p, stored));
 }
 #endif
 
@@ -110,13 +109,13 @@ INLINE void FN(product)(const wisp__spmmv_params *p, const int stored, int64_t r
     vec ai[NV] = {0};
 #ifdef SOME
     if (uncoded && r.log_step == 0 && FN(takes_some)(p, stored)) {
-        const int done = FN(some)(p, r, at, ar, ai);
+        const int done = FN(some)(p, r, at, ar);
         r.first += done;
         r.cols += done;
         r.len -= done;
     }
 #endif
-#if MAT_COMPLEX && !defined(SOME)
+#if MAT_COMPLEX
     if (stored == ROWS_PIECES || (stored == ROWS_ANY && p->pieces))
         FN(multiply_pieces)(p, row, at, ar, ai);
     else

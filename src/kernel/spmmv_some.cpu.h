@@ -6,19 +6,18 @@
 INLINE void FN(stream_ahead)(const wisp__spmmv_params *p, int64_t e)
 {
     if (p->pattern || p->near) return;
-    __builtin_prefetch((const char *)p->val + e * (1 + MAT_COMPLEX) * MAT_BYTES + STREAM_AHEAD);
+    __builtin_prefetch((const char *)p->val + e * MAT_BYTES + STREAM_AHEAD);
     __builtin_prefetch((const char *)(p->col + e) + STREAM_AHEAD);
 }
 
 #if REALS == 2
-INLINE int FN(some)(const wisp__spmmv_params *p, row_entries r, int64_t at, vec *ar, vec *ai)
+INLINE int FN(some)(const wisp__spmmv_params *p, row_entries r, int64_t at, vec *sum)
 {
     typedef real eight __attribute__((vector_size(8 * REAL_BYTES)));
-    typedef real values __attribute__((vector_size(4 * (1 + MAT_COMPLEX) * REAL_BYTES)));
-    typedef mat_real stored
-        __attribute__((vector_size(4 * (1 + MAT_COMPLEX) * MAT_BYTES), aligned(MAT_BYTES), may_alias));
+    typedef real values __attribute__((vector_size(4 * REAL_BYTES)));
+    typedef mat_real stored __attribute__((vector_size(4 * MAT_BYTES), aligned(MAT_BYTES), may_alias));
     const real *x = (const real *)p->gather + r.base * p->ld_gather + at;
-    eight re = {0}, im = {0};
+    eight pairs = {0};
     int k = 0;
     for (; k + 4 <= r.len; k += 4) {
         const int64_t e = r.first + k;
@@ -27,23 +26,16 @@ INLINE int FN(some)(const wisp__spmmv_params *p, row_entries r, int64_t at, vec 
 #define X(i) FN(load)(x + col[i] * p->ld_gather)
         const eight xv = JOIN_4(JOIN_2(X(0), X(1)), JOIN_2(X(2), X(3)));
 #undef X
-        const stored raw = *(const stored *)((const mat_real *)p->val + e * (1 + MAT_COMPLEX));
-        const values a = __builtin_convertvector(raw, values);
-#if MAT_COMPLEX
-        re += __builtin_shufflevector(a, a, 0, 0, 2, 2, 4, 4, 6, 6) * xv;
-        im += __builtin_shufflevector(a, a, 1, 1, 3, 3, 5, 5, 7, 7) * xv;
-#else
-        re += __builtin_shufflevector(a, a, 0, 0, 1, 1, 2, 2, 3, 3) * xv;
-#endif
+        const values a = __builtin_convertvector(*(const stored *)((const mat_real *)p->val + e), values);
+        pairs += __builtin_shufflevector(a, a, 0, 0, 1, 1, 2, 2, 3, 3) * xv;
     }
-    const simd_4 re4 = __builtin_shufflevector(re, re, 0, 1, 2, 3) + __builtin_shufflevector(re, re, 4, 5, 6, 7);
-    const simd_4 im4 = __builtin_shufflevector(im, im, 0, 1, 2, 3) + __builtin_shufflevector(im, im, 4, 5, 6, 7);
-    *ar = __builtin_shufflevector(re4, re4, 0, 1) + __builtin_shufflevector(re4, re4, 2, 3);
-    *ai = __builtin_shufflevector(im4, im4, 0, 1) + __builtin_shufflevector(im4, im4, 2, 3);
+    const simd_4 four =
+        __builtin_shufflevector(pairs, pairs, 0, 1, 2, 3) + __builtin_shufflevector(pairs, pairs, 4, 5, 6, 7);
+    *sum = __builtin_shufflevector(four, four, 0, 1) + __builtin_shufflevector(four, four, 2, 3);
     return k;
 }
 #else
-INLINE int FN(some)(const wisp__spmmv_params *p, row_entries r, int64_t at, vec *ar, vec *ai)
+INLINE int FN(some)(const wisp__spmmv_params *p, row_entries r, int64_t at, vec *all)
 {
     enum { N = SIMD_BYTES / REAL_BYTES };
     typedef mat_real stored __attribute__((vector_size(N * MAT_BYTES), aligned(MAT_BYTES), may_alias));
@@ -58,8 +50,7 @@ INLINE int FN(some)(const wisp__spmmv_params *p, row_entries r, int64_t at, vec 
         sum += __builtin_convertvector(*(const stored *)((const mat_real *)p->val + e), simd_vec) * SIMD_EACH;
 #undef ELEMENT
     }
-    for (int l = 0; k && l < N; l++) *ar += sum[l];
-    (void)ai;
+    for (int l = 0; k && l < N; l++) *all += sum[l];
     return k;
 }
 #endif

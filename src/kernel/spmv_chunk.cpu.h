@@ -102,9 +102,8 @@ INLINE chunk_vec chunk_gathered(const wisp__spmmv_params *p, const unsigned code
     return chunk_values(p, coded, at) * xv;
 }
 
-/* The matrix streams past faster than the hardware asks for it, and what its columns name some chunks later comes from
-   as many places as a row has entries: more than the hardware follows. Asking that finds too many loads pending is
-   dropped, so values are asked for again when they are half as far away. */
+/* The matrix streams past faster than the hardware asks for it. Asking that finds too many loads pending is dropped, so
+   values are asked for again when they are half as far away. */
 INLINE void chunk_ahead(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t at)
 {
     if (p->near) return;
@@ -116,9 +115,6 @@ INLINE void chunk_ahead(const wisp__spmmv_params *p, const unsigned coded, const
         }
     if (coded & (SHORT_COLS | LISTS)) return;
     UNROLL for (int i = 0; i < regs * CHUNK_VL * 4; i += 64) __builtin_prefetch(col + STREAM_AHEAD + i);
-    if (at + GATHER_AHEAD < p->entries)
-        UNROLL for (int v = 0; v < regs; v++)
-            __builtin_prefetch((const real *)p->gather + p->col[at + GATHER_AHEAD + v * CHUNK_VL]);
 }
 
 /* `regs` registers of rows of one list, whose first entries are at e, e + 1, ... */

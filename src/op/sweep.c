@@ -135,7 +135,6 @@ static void set_part(wisp__spmmv_params *p, const wisp_mat *A, const wisp__sell 
     p->chunk = s->chunk;
     p->row_len = s->row_len;
     p->padded = s->padded;
-    p->entries = s->entries;
     p->col = s->col;
     p->short_col = s->short_col;
     p->follow = s->follow;

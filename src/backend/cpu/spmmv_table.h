@@ -5,9 +5,8 @@
 #include "../../kernel/simd_x86.cpu.h"
 #include "../../kernel/spmmv_rows.cpu.h"
 
-/* Bytes ahead that are prefetched in the matrix, where it is most of the traffic; entries ahead whose columns are
-   looked at there, for what they will gather. */
-enum { STREAM_AHEAD = 4096, GATHER_AHEAD = 256 };
+/* Bytes ahead that are prefetched in the matrix, where it is most of the traffic. */
+enum { STREAM_AHEAD = 4096 };
 
 static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot);
 #if defined(WISP_ISA_generic) || MAT_BYTES != REAL_BYTES
