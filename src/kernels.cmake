@@ -15,14 +15,14 @@ list(SORT widths COMPARE NATURAL ORDER DESCENDING)
 string(REPLACE ";" ", " WISP_WIDTH_TEXT "${widths}")
 
 # Every instruction set of the processor: its flags, and the features that a CPU must have to run it (of gcc and clang's
-# __builtin_cpu_supports).
+# __builtin_cpu_supports). A prefetch to write (prfchw) does nothing on CPUs that do not know it.
 set(all_isas generic)
 set(flags_generic "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND all_isas avx2 avx512)
-  set(flags_avx2 -mavx2 -mfma)
+  set(flags_avx2 -mavx2 -mfma -mprfchw)
   set(needs_avx2 avx2 fma)
-  set(flags_avx512 -mavx512f -mavx512dq -mavx512vl -mavx512bw -mfma -mprefer-vector-width=512)
+  set(flags_avx512 -mavx512f -mavx512dq -mavx512vl -mavx512bw -mfma -mprfchw -mprefer-vector-width=512)
   set(needs_avx512 avx512f avx512dq avx512vl avx512bw)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   list(APPEND all_isas neon) # its flags are those of every such CPU

@@ -244,12 +244,13 @@ INLINE int FN(sides)(const wisp__spmmv_params *p, const int stored, int64_t row,
 }
 
 #if WIDTH * PARTS * REAL_BYTES >= 64
-INLINE void FN(ask)(const real *row, int64_t reals)
+/* to_write: the line is taken from other threads that have read it, so that stores do not wait for that. */
+INLINE void FN(ask)(const real *row, int64_t reals, const int to_write)
 {
-    UNROLL for (int l = 0; l < ROW_LINES; l++) __builtin_prefetch((const char *)row + 64 * l);
+    UNROLL for (int l = 0; l < ROW_LINES; l++) __builtin_prefetch((const char *)row + 64 * l, to_write);
 #if MULTIPLES /* the first part of a block row asks for all of it */
     for (int64_t l = WIDTH * PARTS * REAL_BYTES; l < reals * REAL_BYTES; l += 64)
-        __builtin_prefetch((const char *)row + l);
+        __builtin_prefetch((const char *)row + l, to_write);
 #endif
     (void)reals;
 }
@@ -263,8 +264,8 @@ INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t 
     if (p->near || row + rows * period > p->rows) return;
     const int64_t at = stored == ROWS_ANY ? p->first : 0, ld = p->ld_gather;
     for (int i = 0; i < rows * period; i++) {
-        if (p->terms || !p->past) FN(ask)((const real *)p->y + (row + i) * p->ld_y + at, p->reals);
-        if (p->terms & K_PREV) FN(ask)((const real *)p->prev + (row + i) * p->ld_prev + at, p->reals);
+        if (p->terms || !p->past) FN(ask)((const real *)p->y + (row + i) * p->ld_y + at, p->reals, 1);
+        if (p->terms & K_PREV) FN(ask)((const real *)p->prev + (row + i) * p->ld_prev + at, p->reals, 0);
     }
     for (int j = 0; p->asks && j < period; j++) {
         const row_entries r = entries_of(p, stored, row + j);
@@ -273,7 +274,7 @@ INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t 
         for (int k = fresh ? __builtin_ctz(fresh) : 32; k < r.len;) {
             const int64_t c = r.cols + ((int64_t)k << r.col_step);
             const int64_t col = stored != ROWS_ANY || p->col ? p->col[c] : p->short_col[c];
-            for (int i = 0; i < rows; i++) FN(ask)(gather + (col + i * period) * ld, p->reals);
+            for (int i = 0; i < rows; i++) FN(ask)(gather + (col + i * period) * ld, p->reals, 0);
             fresh &= fresh - 1;
             k = fresh ? __builtin_ctz(fresh) : k < 32 ? 32 : k + 1;
         }
