@@ -1,6 +1,7 @@
 /* The model that orders of rows are chosen by, against closed forms, and what is worth a prefetch. */
 #include "data/order.h"
 #include "lattice.h"
+#include "topo/machine.h"
 #include <math.h>
 
 static wisp__sell graph_of(const wisp_mat *A) { return A->local; }
@@ -98,6 +99,15 @@ static void tiles_save_traffic(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* Caches of so many bytes, whatever this machine has. */
+static void set_caches(wisp_ctx *ctx, int64_t l2, int64_t kept)
+{
+    wisp__topology(ctx);
+    ctx->topology.cache_bytes[WISP_L2] = l2;
+    ctx->topology.cache_bytes[WISP_L3] = 0;
+    wisp_ctx_set_cache(ctx, kept);
+}
+
 /* Of a lattice's five entries the one a line ahead is new; where no line stays near, those of the three lines; where
    nothing does, all. The same if the rows are stored as patterns. */
 static void new_gathers(void **state)
@@ -118,8 +128,7 @@ static void new_gathers(void **state)
         static const unsigned want[] = {1u << 4, 1u << 4 | 1u << 3 | 1u << 0, 31}; /* -ny, -1, 0, 1, ny */
         const int64_t near[] = {4 * line, line / 4, 1};
         for (int i = 0; i < 3; i++) {
-            ctx->topology_known = true;
-            ctx->topology.cache_bytes[WISP_L2] = 2 * near[i];
+            set_caches(ctx, 2 * near[i], 1);
             REF_OK(ctx, wisp__find_fresh(A));
             int64_t right = 0, rows = 0;
             for (int64_t row = 5 * ny; row < (nx - 5) * ny; row++) {
@@ -133,6 +142,53 @@ static void new_gathers(void **state)
         lattice_close(&l);
     }
     wisp_ctx_free(ctx);
+}
+
+/* When gathered block rows are asked for ahead: lines of 64 bytes from the last cache only where rows repeat. */
+static void who_asks(void **state)
+{
+    (void)state;
+    enum { ROWS = 10000 }; /* 640 kB of lines; with y and the matrix 2.28 MB */
+    const double line = 64, matrix = 1e6;
+    wisp_ctx *ctx = ref_ctx(NULL);
+    set_caches(ctx, 1000000, 1200000);
+    assert_false(wisp__asks_gathered(ctx, false, line, ROWS, matrix));
+    assert_true(wisp__asks_gathered(ctx, true, line, ROWS, matrix));
+    assert_true(wisp__asks_gathered(ctx, false, line + 1, ROWS, matrix));
+    set_caches(ctx, 1000000, 1100000);
+    assert_true(wisp__asks_gathered(ctx, false, line, ROWS, matrix));
+    set_caches(ctx, 1280000, 1100000); /* half of it holds the lines */
+    assert_false(wisp__asks_gathered(ctx, true, line, ROWS, matrix));
+    wisp_ctx_free(ctx);
+}
+
+/* Blocks in turn, several at a time: every one is done once, and dots add up as ever; whatever the number of threads.
+ */
+static void turns(void **state)
+{
+    (void)state;
+    enum { W = 32, TERMS = WISP_SCALE | WISP_DOT_XY };
+    wisp_scalar dot[3][3 * W];
+    for (int threads = 1; threads <= 3; threads++) {
+        wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = threads, .no_pin = 1});
+        wisp_mat *A;
+        wisp_blk *x, *y;
+        if (threads > 1) set_caches(ctx, 0, 0);
+        REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:points=5,nx=600,ny=500",
+                                  &(wisp_mat_opts){.width = W, .order = WISP_ROWS_NATURAL}));
+        assert_true(A->grid.blocks > 1024 && wisp__blocks_per_turn(A->grid.blocks, threads) == 2);
+        REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, W));
+        REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, W));
+        REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_TRACE, 1, 0, 0));
+        REF_OK(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = TERMS, .alpha = {1, 0}, .dot = dot[threads - 1]}));
+        assert_memory_equal(dot[threads - 1] + W, dot[0] + W, W * sizeof **dot);
+        assert_true(dot[0][W].re != 0);
+        wisp_blk_free(x);
+        wisp_blk_free(y);
+        wisp_mat_free(A);
+        wisp_ctx_free(ctx);
+    }
+    assert_true(wisp__blocks_per_turn(0, 2) == 1);
 }
 
 /* Where caches hold no two planes of a lattice, other numbers would do better for x alone; but then no rows repeat. */
@@ -150,8 +206,9 @@ static void rows_that_repeat_keep_their_numbers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(model_counts), cmocka_unit_test(tiles_save_traffic),
-                                       cmocka_unit_test(new_gathers),
-                                       cmocka_unit_test(rows_that_repeat_keep_their_numbers)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(model_counts), cmocka_unit_test(tiles_save_traffic),
+        cmocka_unit_test(new_gathers),  cmocka_unit_test(who_asks),
+        cmocka_unit_test(turns),        cmocka_unit_test(rows_that_repeat_keep_their_numbers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

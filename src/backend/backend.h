@@ -68,13 +68,17 @@ static inline int64_t wisp__rows_per_wide_block(int64_t rows, int64_t row_bytes)
     return WISP__MIN(wisp__rows_per_block(rows), strips * K_STRIP);
 }
 
-/* Where threads take blocks in turn, each takes so many at a time, no more than about 1024 times in all: the smaller
-   the parts of one thread, the more rows it gathers that another one has at hand. */
-static inline int64_t wisp__blocks_per_turn(int64_t blocks) { return (blocks + 1023) / 1024; }
-static inline int64_t wisp__rows_per_turn(int64_t rows, int64_t row_bytes)
+/* Blocks that a thread takes in one turn, so that there are about 1024 turns, or 32 for each of many threads: in
+   shorter ones it gathers more rows that lie in another core's cache. */
+static inline int64_t wisp__blocks_per_turn(int64_t blocks, int threads)
+{
+    const int64_t turns = WISP__MAX(1024, 32 * threads);
+    return WISP__MAX((blocks + turns - 1) / turns, 1);
+}
+static inline int64_t wisp__rows_per_turn(int64_t rows, int64_t row_bytes, int threads)
 {
     const int64_t per = wisp__rows_per_wide_block(rows, row_bytes);
-    return per * wisp__blocks_per_turn((rows + per - 1) / per);
+    return per * wisp__blocks_per_turn((rows + per - 1) / per, threads);
 }
 
 /* Bytes of the last caches that the context's threads have together. */

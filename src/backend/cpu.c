@@ -190,11 +190,11 @@ static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__spmmv_fn fn, const wisp
     const int shares = little || p->in_turn ? 1 : WISP__MIN(ctx->threads, WISP__MOST_SHARES);
     spmmv_run run; /* the shares in use are set */
     run.ctx = ctx, run.fn = fn, run.p = p, run.grid = grid, run.partial = partial, run.dot_size = dot_size;
-    run.turn = p->in_turn ? wisp__blocks_per_turn(grid->blocks) : 1;
+    run.turn = p->in_turn ? wisp__blocks_per_turn(grid->blocks, ctx->threads) : 1;
     run.shares.count = shares;
-    if (p->in_turn) wisp__share_set(&run.shares, 0, 0, (grid->blocks + run.turn - 1) / run.turn);
-    for (int i = 0; i < shares && !p->in_turn; i++)
-        wisp__share_set(&run.shares, i, first_block(grid, i, shares), first_block(grid, i + 1, shares));
+    for (int i = 0; i < shares; i++)
+        wisp__share_set(&run.shares, i, first_block(grid, i, shares) / run.turn,
+                        (first_block(grid, i + 1, shares) + run.turn - 1) / run.turn); /* one share alone has turns */
     return wisp__whole(ctx, "multiplying", wisp__run_some(ctx, little, spmmv_thread, &run));
 }
 

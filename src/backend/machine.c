@@ -77,9 +77,7 @@ static wisp_status open_run(wisp_ctx *ctx, stream_run *r)
     const size_t clocks = (size_t)ctx->threads * 3 * sizeof(double), front = (clocks + 4095) / 4096 * 4096;
     wisp_status status = WISP_OK;
     if (!ctx->stream) {
-        wisp_machine m = {0};
-        wisp__topology_find(&m);
-        const size_t bytes = buffer_bytes(&m, ctx->stream_limit);
+        const size_t bytes = buffer_bytes(wisp__topology(ctx), ctx->stream_limit);
         WISP_TRY(wisp_alloc(ctx, &ctx->stream, 1, front + bytes));
         ctx->stream_bytes = bytes;
     }
@@ -194,13 +192,14 @@ void wisp_ctx_set_cache(wisp_ctx *ctx, int64_t kept_bytes)
 
 int64_t wisp_ctx_cache(wisp_ctx *ctx, int *measured)
 {
+    enum { LEAST = 1 << 20 };
     const double left_by_others = 0.6; /* as a rule */
-    const int64_t kept = ctx ? atomic_load(&ctx->cache_kept) : 0, least = 1 << 20;
+    const int64_t kept = ctx ? atomic_load(&ctx->cache_kept) : 0;
     if (measured) *measured = kept > 0;
     if (kept > 0 || !ctx) return kept;
     const wisp_machine *m = wisp__topology(ctx);
     const int64_t last = WISP__MAX(m->cache_bytes[WISP_L3], ctx->threads * m->cache_bytes[WISP_L2]);
-    return WISP__MAX((int64_t)(left_by_others * (double)last), least);
+    return WISP__MAX((int64_t)(left_by_others * (double)last), LEAST);
 }
 
 int64_t wisp__last_caches(wisp_ctx *ctx)

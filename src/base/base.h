@@ -38,7 +38,7 @@ struct wisp_ctx {
     const struct wisp__backend *backend;
     const struct wisp__isa *isa;
 
-    pthread_mutex_t lock; /* message, log, the list of what was logged once, rates, the look at the topology */
+    pthread_mutex_t lock; /* message, log, the list of what was logged once, rates, topology */
     char message[1024];
     atomic_uint cancel; /* odd: cancelled; it only grows, so that a run sees a cancel that was resumed since */
     atomic_llong memory_now, memory_peak;

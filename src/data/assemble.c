@@ -315,8 +315,8 @@ wisp_status wisp__order_lengths(const wisp_mat *A, int32_t **len)
     return WISP_OK;
 }
 
-/* Codes and short columns cost the kernel time, which only a matrix that is most of the traffic from memory gives back,
-   and single columns, whose kernels have constants for them. */
+/* Codes and short columns cost the kernel time. A matrix gives it back if it is most of the traffic from memory, and
+   for single columns, whose kernels have constants for them. */
 static bool codes_may_pay(const wisp_mat *A, const wisp_mat_opts *o, int64_t nnz)
 {
     enum { LARGE = 32 << 20 };

@@ -92,6 +92,8 @@ void wisp__cascades_free(wisp_mat *A);
 /* Bytes of follow[]. */
 static inline int64_t wisp__follow_bytes(int64_t rows) { return (rows + K_FOLLOW_ROWS - 1) / K_FOLLOW_ROWS; }
 
+/* Whether rows share patterns or lists. */
+static inline bool wisp__rows_repeat(const wisp__sell *s) { return s->pattern || s->list; }
 /* Where entry k of local row r is. */
 static inline int64_t wisp__sell_at(const wisp__sell *s, int log_c, int64_t row, int64_t k)
 {

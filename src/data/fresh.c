@@ -115,14 +115,13 @@ static wisp_status follow_all(fresh_run *r)
 
 static int64_t row_bytes_of(const wisp_mat *A) { return (int64_t)wisp_type_size(A->type) * WISP__MAX(A->width, 1); }
 
-/* bytes: of the matrix. */
+/* Whether the bits are worth having. repeats: rows share patterns or lists; bytes: of the matrix. */
 static bool pays(const wisp_mat *A, bool repeats, int64_t bytes)
 {
     const int64_t row = row_bytes_of(A), most = wisp_type_is_complex(A->type) ? SHORT_COMPLEX : SHORT_REAL;
-    const double gathered = (double)(A->cols * row);
     if (row < LINE || A->rows == 0 || A->format == WISP_FORMAT_HERMITIAN) return false;
-    if (row > most && gathered > SMALL * (double)wisp__near_bytes(A->ctx)) return false;
-    return wisp__asks_ahead(A->ctx, repeats, (double)row, gathered, gathered + (double)(bytes + A->rows * row));
+    if (row > most && A->cols * row > SMALL * wisp__near_bytes(A->ctx)) return false;
+    return wisp__asks_gathered(A->ctx, repeats, (double)row, (double)A->cols, (double)bytes);
 }
 
 void wisp__fresh_bytes(const wisp_mat *A, int64_t patterns, bool lists, int64_t bytes, int64_t *kept, int64_t *making)
@@ -142,7 +141,7 @@ wisp_status wisp__find_fresh(wisp_mat *A)
     fresh_run r = {.A = A, .row_bytes = row_bytes_of(A), .near = (uint32_t)(wisp__near_bytes(ctx) / UNIT)};
     const int64_t n = s->pattern ? s->patterns : A->rows;
     wisp_status status = WISP_OK;
-    if (!pays(A, s->pattern || s->list, wisp__mat_bytes(A, false))) return WISP_OK;
+    if (!pays(A, wisp__rows_repeat(s), wisp__mat_bytes(A, false))) return WISP_OK;
     r.entry_bytes = s->pattern ? 0 : (s->list ? 0 : 4) + (int64_t)wisp_type_size(A->type);
     if (!s->fresh) WISP_TRY(wisp_alloc(ctx, &s->fresh, (size_t)n, sizeof *s->fresh));
     if (s->pattern) {

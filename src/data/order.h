@@ -18,7 +18,7 @@ wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_s
 /* Which rows of a matrix that is else complete have columns that follow one another (local.follow). */
 wisp_status wisp__find_follow(wisp_mat *A);
 /* Which entries of a matrix that is else complete gather from afar, for blocks of its usual width (local.fresh): block
-   rows that were not met while as many bytes were fetched as stay near (model/model.h). */
+   rows that were last met more bytes ago than stay near (wisp__near_bytes). */
 wisp_status wisp__find_fresh(wisp_mat *A);
 /* Bytes of that for a matrix of this shape and size with so many patterns (0: none), or with lists, and what is held
    besides while it is made; both 0 where it is not. */

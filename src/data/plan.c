@@ -69,7 +69,7 @@ static int64_t stored_bytes(const way *w, int64_t *making)
 {
     const int64_t bytes = map_bytes(w) + (w->pattern ? pattern_bytes(w) : entry_bytes(w));
     int64_t fresh;
-    wisp__fresh_bytes(w->A, w->pattern ? w->strings : 0, w->list, bytes, &fresh, making);
+    wisp__fresh_bytes(w->A, w->pattern ? w->strings : 0, w->list || w->most, bytes, &fresh, making);
     return bytes + fresh;
 }
 

@@ -97,7 +97,7 @@ typedef struct {
     int period;                   /* rows so far apart have the same pattern, or list, as a rule: 1 .. K_MOST_PERIOD */
     const wisp__pieces *pieces;   /* of the patterns; or NULL */
     const wisp__bundles *bundles; /* of rows with patterns, for width 1 and blocks of the matrix's type; or NULL */
-    bool asks;                    /* block rows that are gathered are asked for ahead: */
+    bool asks_gathered;           /* block rows that columns name are asked for ahead; fresh says which */
     const uint32_t *fresh; /* [rows] (of each pattern) bit k: entry k gathers from afar; later entries do; NULL: all */
     const void *diagonal;  /* [rows] real parts to be added to the (real) diagonal of the entries; NULL: none */
     bool streams;          /* the matrix is large: it comes from memory */

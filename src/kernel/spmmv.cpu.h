@@ -9,7 +9,7 @@
    the epilogue is told (K_PAIRS). A complex matrix entry meets the block row twice, once with its real and once with
    its imaginary part, in separate accumulators that are joined after the row: no shuffle in the inner loop. Sums run
    over the entries in their order whatever the width, so that columns come out bit-identical in every width but the
-   narrowest real ones, which take several entries at a time (spmmv_some.cpu.h). */
+   narrowest of real matrices, which take several entries at a time (spmmv_some.cpu.h). */
 
 #include "row.cpu.h"
 
@@ -165,7 +165,7 @@ INLINE void FN(matrix_ahead)(const wisp__spmmv_params *p, const int stored, int6
 }
 
 /* Whether it does: rows are one after the other, and no other columns of the block have asked for it. */
-INLINE int FN(asks)(const wisp__spmmv_params *p, const int stored)
+INLINE int FN(asks_matrix)(const wisp__spmmv_params *p, const int stored)
 {
     if (!p->streams || has_patterns(p, stored)) return 0;
     return stored != ROWS_ANY || (p->log_c == 0 && !p->code && !p->short_col && p->first == 0);
@@ -247,10 +247,10 @@ INLINE int FN(sides)(const wisp__spmmv_params *p, const int stored, int64_t row,
 /* to_write: the line is taken from other threads that have read it, so that stores do not wait for that. */
 INLINE void FN(ask)(const real *row, int64_t reals, const int to_write)
 {
-    UNROLL for (int l = 0; l < ROW_LINES; l++) __builtin_prefetch((const char *)row + 64 * l, to_write);
+    const char *line = (const char *)row;
+    UNROLL for (int l = 0; l < ROW_LINES; l++) PREFETCH(line + 64 * l, to_write);
 #if MULTIPLES /* the first part of a block row asks for all of it */
-    for (int64_t l = WIDTH * PARTS * REAL_BYTES; l < reals * REAL_BYTES; l += 64)
-        __builtin_prefetch((const char *)row + l, to_write);
+    for (int64_t l = WIDTH * PARTS * REAL_BYTES; l < reals * REAL_BYTES; l += 64) PREFETCH(line + l, to_write);
 #endif
     (void)reals;
 }
@@ -267,7 +267,7 @@ INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t 
         if (p->terms || !p->past) FN(ask)((const real *)p->y + (row + i) * p->ld_y + at, p->reals, 1);
         if (p->terms & K_PREV) FN(ask)((const real *)p->prev + (row + i) * p->ld_prev + at, p->reals, 0);
     }
-    for (int j = 0; p->asks && j < period; j++) {
+    for (int j = 0; p->asks_gathered && j < period; j++) {
         const row_entries r = entries_of(p, stored, row + j);
         const real *gather = (const real *)p->gather + r.base * ld + at;
         uint32_t fresh = fresh_of(p, stored, row + j, r.len);
@@ -294,7 +294,8 @@ INLINE void FN(side_by_side)(const wisp__spmmv_params *p, const int stored, int6
     const int period = FN(period)(p, stored);
     const int64_t ahead = row + ROWS_AHEAD - ROWS_AHEAD % period; /* where the same patterns are */
     vec ar[SIDE][NV], ax[MOST_PERIOD * SIDE][NV];
-    if (FN(asks)(p, stored)) FN(matrix_ahead)(p, stored, p->chunk[row], p->chunk[row + SIDE * period] - p->chunk[row]);
+    if (FN(asks_matrix)(p, stored))
+        FN(matrix_ahead)(p, stored, p->chunk[row], p->chunk[row + SIDE * period] - p->chunk[row]);
     FN(prefetch)(p, stored, ahead, SIDE, period);
     if (period == 1) {
         FN(side_products)(p, stored, row, 1, ar);
@@ -320,7 +321,7 @@ INLINE void FN(rows)(const wisp__spmmv_params *p, const int stored, int64_t row,
         FN(prefetch)(p, stored, row + ROWS_AHEAD, 1, 1);
         const row_entries r = entries_of(p, stored, row);
 #ifndef SOME /* which asks itself */
-        if (FN(asks)(p, stored)) FN(matrix_ahead)(p, stored, r.first, r.len);
+        if (FN(asks_matrix)(p, stored)) FN(matrix_ahead)(p, stored, r.first, r.len);
 #endif
         UNROLL for (int i = 0; i < PANELS; i++)
         {

@@ -1,6 +1,6 @@
-/* Rows of a block that fill a part of a register only: several entries at a time, as many as fill one, where their
-   values follow one another (pairs of real columns with patterns go side by side instead). Included by spmmv.cpu.h;
-   FN(some) returns how many entries it took. */
+/* Rows of a block that fill a part of a register only, and a real matrix: several entries at a time, as many as fill
+   one, where their values follow one another (pairs of columns with patterns go side by side instead). Included by
+   spmmv.cpu.h; FN(some) returns how many entries it took. */
 
 /* The matrix streams past faster than the hardware asks for it. */
 INLINE void FN(stream_ahead)(const wisp__spmmv_params *p, int64_t e)
@@ -11,7 +11,7 @@ INLINE void FN(stream_ahead)(const wisp__spmmv_params *p, int64_t e)
 }
 
 #if REALS == 2
-INLINE int FN(some)(const wisp__spmmv_params *p, row_entries r, int64_t at, vec *sum)
+INLINE int FN(some)(const wisp__spmmv_params *p, row_entries r, int64_t at, vec *to)
 {
     typedef real eight __attribute__((vector_size(8 * REAL_BYTES)));
     typedef real values __attribute__((vector_size(4 * REAL_BYTES)));
@@ -31,11 +31,11 @@ INLINE int FN(some)(const wisp__spmmv_params *p, row_entries r, int64_t at, vec 
     }
     const simd_4 four =
         __builtin_shufflevector(pairs, pairs, 0, 1, 2, 3) + __builtin_shufflevector(pairs, pairs, 4, 5, 6, 7);
-    *sum = __builtin_shufflevector(four, four, 0, 1) + __builtin_shufflevector(four, four, 2, 3);
+    *to = __builtin_shufflevector(four, four, 0, 1) + __builtin_shufflevector(four, four, 2, 3);
     return k;
 }
 #else
-INLINE int FN(some)(const wisp__spmmv_params *p, row_entries r, int64_t at, vec *all)
+INLINE int FN(some)(const wisp__spmmv_params *p, row_entries r, int64_t at, vec *to)
 {
     enum { N = SIMD_BYTES / REAL_BYTES };
     typedef mat_real stored __attribute__((vector_size(N * MAT_BYTES), aligned(MAT_BYTES), may_alias));
@@ -50,7 +50,7 @@ INLINE int FN(some)(const wisp__spmmv_params *p, row_entries r, int64_t at, vec 
         sum += __builtin_convertvector(*(const stored *)((const mat_real *)p->val + e), simd_vec) * SIMD_EACH;
 #undef ELEMENT
     }
-    for (int l = 0; k && l < N; l++) *all += sum[l];
+    for (int l = 0; k && l < N; l++) *to += sum[l];
     return k;
 }
 #endif

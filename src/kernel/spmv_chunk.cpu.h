@@ -102,8 +102,8 @@ INLINE chunk_vec chunk_gathered(const wisp__spmmv_params *p, const unsigned code
     return chunk_values(p, coded, at) * xv;
 }
 
-/* The matrix streams past faster than the hardware asks for it. Asking that finds too many loads pending is dropped, so
-   values are asked for again when they are half as far away. */
+/* The matrix streams past faster than the hardware asks for it. What is asked for while too many loads are pending is
+   dropped, so values are asked for again at half the distance. */
 INLINE void chunk_ahead(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t at)
 {
     if (p->near) return;

@@ -41,7 +41,7 @@ void wisp__rates_find(wisp_ctx *ctx, wisp__rates *r)
     pthread_mutex_lock(&ctx->lock);
     *r = ctx->rates;
     pthread_mutex_unlock(&ctx->lock);
-    r->l2_bytes = wisp__cache_count(m, WISP_L2, ctx->threads) * (double)l2_of(m);
+    if (r->l2_bytes == 0) r->l2_bytes = wisp__cache_count(m, WISP_L2, ctx->threads) * (double)l2_of(m);
     if (r->loads == 0) r->loads = 2 * clock * threads;
     if (r->l2 == 0) r->l2 = line / 2 * clock * threads;
     if (r->l3 == 0) r->l3 = line / 4 * clock * threads;
@@ -57,7 +57,7 @@ void wisp__caches_find(wisp_ctx *ctx, int width, int64_t row_bytes, double rows,
     const bool together = wisp__side_by_side(ctx, width, 2 * rows * (double)row_bytes);
     const int64_t range = (int64_t)rows / ctx->threads + 1;
     c->threads = ctx->threads;
-    c->block_rows = together ? WISP__MIN(wisp__rows_per_turn((int64_t)rows, row_bytes), range) : range;
+    c->block_rows = together ? WISP__MIN(wisp__rows_per_turn((int64_t)rows, row_bytes, ctx->threads), range) : range;
     c->l1 = (double)WISP__MAX(m->cache_bytes[WISP_L1], 32 << 10);
     c->l2 = (double)l2_of(m);
     c->all_l1 = c->l1 * ctx->threads;
@@ -69,9 +69,10 @@ void wisp__caches_find(wisp_ctx *ctx, int width, int64_t row_bytes, double rows,
 
 int64_t wisp__near_bytes(wisp_ctx *ctx) { return WISP__MIN(l2_of(wisp__topology(ctx)) / 2, (int64_t)1 << 30); }
 
-bool wisp__asks_ahead(wisp_ctx *ctx, bool repeats, double row_bytes, double gathered, double all)
+bool wisp__asks_gathered(wisp_ctx *ctx, bool repeats, double row_bytes, double rows, double matrix_bytes)
 {
     enum { LINE = 64, MUCH = 2 };
+    const double gathered = rows * row_bytes, all = matrix_bytes + 2 * gathered;
     if (gathered <= (double)wisp__near_bytes(ctx)) return false;
     return repeats || row_bytes > LINE || all > MUCH * (double)wisp_ctx_cache(ctx, NULL);
 }

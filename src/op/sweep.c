@@ -83,13 +83,6 @@ static double both_bytes(const wisp_blk *x, const wisp_blk *y)
     return size * ((double)x->nrows * (double)x->stride + (double)y->nrows * (double)y->stride);
 }
 
-static bool asks_ahead(const wisp_mat *A, const wisp_blk *x, const wisp_blk *y)
-{
-    const double row = (double)x->stride * (double)wisp_type_size(x->type);
-    return wisp__asks_ahead(A->ctx, A->local.pattern || A->local.list, row, (double)x->nrows * row,
-                            (double)wisp__mat_bytes(A, false) + both_bytes(x, y));
-}
-
 size_t wisp__shift_bytes(const wisp_blk *x) { return 2 * (size_t)x->width * wisp_type_size(x->type); }
 
 wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, const wisp_blk *y, const wisp_blk *x,
@@ -98,22 +91,25 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, c
 {
     const int parts = wisp__parts(x->type), reals = parts * x->width;
     *s = (wisp__sweep){.A = A, .x = x, .combo = wisp__combo_of(A->type, x->type)};
-    s->p = (wisp__spmmv_params){.rows = A->map->local,
-                                .log_c = A->log_c,
-                                .x = x->data,
-                                .y = y->data,
-                                .prev = prev->data,
-                                .ld_gather = x->stride * parts,
-                                .ld_x = x->stride * parts,
-                                .ld_y = y->stride * parts,
-                                .ld_prev = prev->stride * parts,
-                                .width = x->width,
-                                .reals = reals,
-                                .chain = chain,
-                                .chains = chains,
-                                .past = writes_past(A, y),
-                                .asks = asks_ahead(A, x, y),
-                                .in_turn = wisp__side_by_side(A->ctx, x->width, both_bytes(x, y))};
+    s->p =
+        (wisp__spmmv_params){.rows = A->map->local,
+                             .log_c = A->log_c,
+                             .x = x->data,
+                             .y = y->data,
+                             .prev = prev->data,
+                             .ld_gather = x->stride * parts,
+                             .ld_x = x->stride * parts,
+                             .ld_y = y->stride * parts,
+                             .ld_prev = prev->stride * parts,
+                             .width = x->width,
+                             .reals = reals,
+                             .chain = chain,
+                             .chains = chains,
+                             .past = writes_past(A, y),
+                             .asks_gathered = wisp__asks_gathered(A->ctx, wisp__rows_repeat(&A->local),
+                                                                  (double)x->width * (double)wisp_type_size(x->type),
+                                                                  (double)x->nrows, (double)wisp__mat_bytes(A, false)),
+                             .in_turn = wisp__side_by_side(A->ctx, x->width, both_bytes(x, y))};
     if (set_terms(&s->p, aug, A->type, x->type) != WISP_OK)
         return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "%s: a complex factor for a real block", op);
     if (s->p.terms & K_SHIFT) {
