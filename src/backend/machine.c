@@ -367,9 +367,9 @@ wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, m);
     wisp_status status = WISP_OK;
-    *m = (wisp_machine){.threads = ctx->threads};
+    *m = *wisp__topology(ctx);
+    m->threads = ctx->threads;
     strncpy(m->isa, ctx->isa->name, sizeof m->isa - 1);
-    wisp__topology_find(m);
     const int steps = WISP_STREAMS * WISP_LEVELS;
     for (int i = 0; i < steps; i++) {
         const wisp_level level = (wisp_level)(i / WISP_STREAMS);

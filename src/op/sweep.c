@@ -77,6 +77,13 @@ static bool writes_past(const wisp_mat *A, const wisp_blk *y)
     return large && (row % LINE == 0 || y->stride == 1) && (uintptr_t)y->data % LINE == 0;
 }
 
+static bool asks_gathered(const wisp_mat *A, const wisp_blk *x)
+{
+    const double row = (double)x->width * (double)wisp_type_size(x->type);
+    return wisp__asks_gathered(A->ctx, wisp__rows_repeat(&A->local), row, (double)x->nrows,
+                               (double)wisp__mat_bytes(A, false));
+}
+
 static double both_bytes(const wisp_blk *x, const wisp_blk *y)
 {
     const double size = (double)wisp_type_size(y->type);
@@ -91,25 +98,22 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, c
 {
     const int parts = wisp__parts(x->type), reals = parts * x->width;
     *s = (wisp__sweep){.A = A, .x = x, .combo = wisp__combo_of(A->type, x->type)};
-    s->p =
-        (wisp__spmmv_params){.rows = A->map->local,
-                             .log_c = A->log_c,
-                             .x = x->data,
-                             .y = y->data,
-                             .prev = prev->data,
-                             .ld_gather = x->stride * parts,
-                             .ld_x = x->stride * parts,
-                             .ld_y = y->stride * parts,
-                             .ld_prev = prev->stride * parts,
-                             .width = x->width,
-                             .reals = reals,
-                             .chain = chain,
-                             .chains = chains,
-                             .past = writes_past(A, y),
-                             .asks_gathered = wisp__asks_gathered(A->ctx, wisp__rows_repeat(&A->local),
-                                                                  (double)x->width * (double)wisp_type_size(x->type),
-                                                                  (double)x->nrows, (double)wisp__mat_bytes(A, false)),
-                             .in_turn = wisp__side_by_side(A->ctx, x->width, both_bytes(x, y))};
+    s->p = (wisp__spmmv_params){.rows = A->map->local,
+                                .log_c = A->log_c,
+                                .x = x->data,
+                                .y = y->data,
+                                .prev = prev->data,
+                                .ld_gather = x->stride * parts,
+                                .ld_x = x->stride * parts,
+                                .ld_y = y->stride * parts,
+                                .ld_prev = prev->stride * parts,
+                                .width = x->width,
+                                .reals = reals,
+                                .chain = chain,
+                                .chains = chains,
+                                .past = writes_past(A, y),
+                                .asks_gathered = asks_gathered(A, x),
+                                .in_turn = wisp__side_by_side(A->ctx, x->width, both_bytes(x, y))};
     if (set_terms(&s->p, aug, A->type, x->type) != WISP_OK)
         return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "%s: a complex factor for a real block", op);
     if (s->p.terms & K_SHIFT) {

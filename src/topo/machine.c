@@ -103,7 +103,7 @@ static bool find_parts(wisp_machine *m)
 }
 #endif
 
-void wisp__topology_find(wisp_machine *m)
+static void find_topology(wisp_machine *m)
 {
     find_name(m->cpu, sizeof m->cpu);
     m->memory_bytes = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
@@ -120,7 +120,7 @@ const wisp_machine *wisp__topology(wisp_ctx *ctx)
 {
     if (!atomic_load(&ctx->topology_known)) {
         pthread_mutex_lock(&ctx->lock);
-        if (!atomic_load(&ctx->topology_known)) wisp__topology_find(&ctx->topology);
+        if (!atomic_load(&ctx->topology_known)) find_topology(&ctx->topology);
         atomic_store(&ctx->topology_known, true);
         pthread_mutex_unlock(&ctx->lock);
     }

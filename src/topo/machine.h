@@ -3,9 +3,8 @@
 #define WISP_MACHINE_H
 #include "../base/base.h"
 
-/* Fills in the processor's name, counts and sizes; what is not known stays 0 (counts: 1). */
-void wisp__topology_find(wisp_machine *m);
-/* The same, looked up once for a context: it is many small files. */
+/* The processor's name, counts and sizes; what is not known is 0 (counts: 1). Looked up once for a context: it is many
+   small files. */
 const wisp_machine *wisp__topology(wisp_ctx *ctx);
 /* How many caches of this level so many threads have together, one on each core as long as there are cores. */
 int wisp__cache_count(const wisp_machine *m, wisp_level level, int threads);
