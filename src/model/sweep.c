@@ -24,7 +24,7 @@ static void interleave(wisp_ctx *ctx, const wisp__shape *m, double row, const wi
                        const wisp__core_work *work, wisp__step_cost *c)
 {
     enum { DEEPEST = 8 };
-    const double worth_it = 0.92, level = m->sample->reach * (2 * row + m->bytes / m->rows);
+    const double worth_it = 0.85, level = m->sample->reach * (2 * row + m->bytes / m->rows);
     const double near = c->read + c->written + c->from_l3, others = (1 - 1.0 / ctx->threads) * m->rows * row;
     wisp__rates r;
     wisp__rates_find(ctx, &r);
