@@ -1,5 +1,5 @@
 # The list of kernels: instruction sets, the flags of each, and the block widths that have kernels of their own there.
-# (The pairs of types are listed in backend/kernels.h.)
+# (The pairs of types are listed in backend/cpu/kernels.h as well.)
 set(WISP_WIDTHS "1;2;4;8;16;32" CACHE STRING "Block widths with kernels of their own, each 1 to 128")
 
 # Always there: 1 to 8 make up every other width, and a bundle of rows is like a block row of up to 16.
@@ -81,3 +81,41 @@ foreach(width ${widths})
 endforeach()
 file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/widths.h @ONLY
      CONTENT "/* Written by CMake. */\n#define WIDTH_LIST(X)@list@\n@instances@")
+
+# One small source for each kernel family and type: what the template is to be compiled with, and the template.
+# write_kernel(NAME TEMPLATE DEFINITION..)
+set(kernel_files ${CMAKE_CURRENT_SOURCE_DIR}/backend/cpu/isa_table.c)
+function(write_kernel name template)
+  list(TRANSFORM ARGN PREPEND "#define ")
+  list(JOIN ARGN "\n" definitions)
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/kernels/${name}.c)
+  file(CONFIGURE OUTPUT ${file} @ONLY CONTENT "/* Written by CMake. */\n${definitions}\n#include \"backend/cpu/${template}\"\n")
+  set(kernel_files ${kernel_files} ${file} PARENT_SCOPE)
+endfunction()
+# Pairs: name, bytes of a block element's parts and of a matrix value's, whether the matrix is complex.
+foreach(pair "ss 4 4 0" "dd 8 8 0" "cc 4 4 1" "zz 8 8 1" "sd 8 4 0" "cz 8 4 1")
+  separate_arguments(pair)
+  list(GET pair 0 name)
+  list(GET pair 1 block)
+  list(GET pair 2 matrix)
+  list(GET pair 3 complex)
+  foreach(family spmmv half)
+    write_kernel(${family}_${name} ${family}_table.h "TABLE ${name}" "REAL_BYTES ${block}" "MAT_BYTES ${matrix}"
+                 "MAT_COMPLEX ${complex}")
+  endforeach()
+endforeach()
+foreach(type "s 4" "d 8")
+  separate_arguments(type)
+  list(GET type 0 name)
+  list(GET type 1 bytes)
+  foreach(family blas1 tsm stream)
+    write_kernel(${family}_${name} dense_table.h "TABLE ${name}" "REAL_BYTES ${bytes}"
+                 "TEMPLATE \"../../kernel/${family}.cpu.h\"")
+  endforeach()
+endforeach()
+foreach(type "d 1" "z 2")
+  separate_arguments(type)
+  list(GET type 0 name)
+  list(GET type 1 parts)
+  write_kernel(reference_${name} reference_table.h "TABLE ${name}" "REAL_BYTES 8" "PARTS ${parts}")
+endforeach()

@@ -1,36 +1,50 @@
-#!/bin/sh
-# Who may include whom (docs/design.md, section 3). usage: tests/layering.sh [ROOT]
-cd "${1:-$(dirname "$0")/..}" || exit 2
+#!/bin/bash
+# Who may use whom (docs/design.md, section 3), by includes and by symbols. usage: tests/layering.sh BUILD-FOLDER
+set -euo pipefail
+build=${1:?usage: tests/layering.sh BUILD-FOLDER}
+build=$(cd "$build" && pwd)
+cd "$(dirname "$0")/.."
+# Rooms from the bottom up; those of one line stand beside each other and may not use one another, but for io, which
+# opens the gallery's matrices by their names, and sched, which walks by orders' levels.
+rooms=(base topo,comm backend model data order gallery io,sched make op solver)
 bad=0
-# deny FOLDER PATTERN: no quoted include in FOLDER may match.
-deny() {
-    found=$(grep -rnE "^[[:space:]]*#[[:space:]]*include[[:space:]]+[<\"]$2" "src/$1" --include='*.[ch]')
-    case $? in
-    0) ;;
-    1) return ;;
-    *) exit 2 ;; # no such folder
-    esac
-    echo "layering: src/$1 must not include:"
-    echo "$found"
-    bad=1
+say() { echo "layering: $*"; bad=1; }
+
+# height ROOM: its place from the bottom.
+declare -A height
+for i in "${!rooms[@]}"; do for room in ${rooms[i]//,/ }; do height[$room]=$i; done; done
+for folder in src/*/; do
+    room=$(basename "$folder")
+    [ -n "${height[$room]:-}" ] || case $room in kernel | tool) ;; *) say "src/$room is not in the list of rooms" ;; esac
+done
+# allowed FROM TO: may a file of the room FROM use the room TO?
+allowed() {
+    [ "$1" = "$2" ] || { [ "$2" = kernel ] && [ "$1" = backend ]; } ||
+        { [ -n "${height[$1]:-}" ] && [ -n "${height[$2]:-}" ] && [ "${height[$2]}" -lt "${height[$1]}" ]; }
 }
-deny base '(\.\./)+(topo|comm|backend|model|data|op|solver|tool|kernel)/'
-deny topo '(\.\./)+(comm|backend|model|data|op|solver|tool|kernel)/'
-deny comm '(\.\./)+(topo|backend|model|data|op|solver|tool|kernel)/'
-deny backend '(\.\./)+(model|data|op|solver|tool)/'
-deny model '(\.\./)+(data|op|solver|tool)/'
-deny data '(\.\./)+(op|solver|tool)/'
-deny op '(\.\./)+(solver|tool)/'
-deny kernel '\.\./'
-deny solver '\.\./'
-deny tool '\.\./'
-grep -rnE '#[[:space:]]*include[[:space:]]+"' examples --include='*.c'
-case $? in
-0)
-    echo "layering: examples include public headers only"
-    bad=1
-    ;;
-1) ;;
-*) exit 2 ;;
-esac
+
+# Includes. Kernels use kernels alone; solvers and the command the public headers and their own room.
+while IFS=: read -r file line; do
+    room=${file#src/} room=${room%%/*}
+    used=${line#*\"} used=${used%\"*}
+    case $used in config.h | widths.h) continue ;; esac
+    target=$(realpath -m --relative-to=. "$(dirname "$file")/$used") target=${target#src/} target=${target%%/*}
+    case $room in
+    kernel | solver | tool) [ "$target" = "$room" ] || say "$file includes $used" ;;
+    *) allowed "$room" "$target" || say "$file includes $used" ;;
+    esac
+done < <(grep -rE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"' src --include='*.[ch]')
+if grep -rnE '#[[:space:]]*include[[:space:]]+"' examples --include='*.c'; then say "examples include public headers only"; fi
+
+# Symbols: what an object needs is defined in a room that its own may use.
+objects=$build/src/CMakeFiles/wisp_objects.dir
+[ -d "$objects" ] || { echo "layering.sh: $build holds no library; name the folder of a build" >&2; exit 2; }
+while read -r user symbol definer; do
+    if [ "$user" = solver ] && [[ $symbol == wisp__* ]]; then say "src/solver uses $symbol of src/$definer, which is not public"; fi
+    allowed "$user" "$definer" || say "src/$user uses $symbol of src/$definer"
+done < <(cd "$objects" && find . -name '*.o' | while read -r o; do
+    room=${o#./} room=${room%%/*}
+    nm "$o" | awk -v room="$room" '$(NF-1) ~ /^[TDRBU]$/ { print room, $(NF-1), $NF }'
+done | sort -u | awk '$2 != "U" { at[$3] = $1; next } { need[$1 " " $3] } END {
+    for (n in need) { split(n, f, " "); if (f[2] in at && at[f[2]] != f[1]) print f[1], f[2], at[f[2]] } }')
 exit $bad

@@ -1,5 +1,5 @@
 /* Interleaved steps: every task waits for what it needs, and the results are those of one sweep after the other. */
-#include "data/cascade.h"
+#include "sched/cascade.h"
 #include "ref.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* How many steps are interleaved, where that is left to the library: what a model of time finds. */
-#include "data/cascade.h"
+#include "sched/cascade.h"
 #include "ref.h"
 
 /* A chain: each row has a few columns on either side. */

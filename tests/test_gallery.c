@@ -1,7 +1,7 @@
 /* The gallery against dense constructions: Kronecker products of small matrices, spin operators, sums by hand. */
 #include "gallery_dense.h"
 #include "base/rng.h"
-#include "data/gallery/gallery.h"
+#include "gallery/gallery.h"
 
 static const char *const letters[8] = {"none", "x", "y", "xy", "z", "xz", "yz", "xyz"};
 

@@ -1,6 +1,6 @@
 /* The gallery's meshes against triangulations found by trying all triangles, and tetrahedra by all chains of faces. */
 #include "gallery_dense.h"
-#include "data/gallery/mesh.h"
+#include "gallery/mesh.h"
 
 static int make_ctx(void **state) { return wisp_ctx_create((wisp_ctx **)state, NULL) != WISP_OK; }
 static int free_ctx(void **state)

@@ -1,6 +1,6 @@
 /* Malformed files: each with its own line, at its own place, and nothing leaks. */
 #include "io_naive.h"
-#include "data/io/io.h"
+#include "io/io.h"
 #include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
 /* The model that orders of rows are chosen by, against closed forms, and what is worth a prefetch. */
-#include "data/order.h"
+#include "data/store/hints.h"
+#include "order/order.h"
 #include "lattice.h"
 #include "topo/machine.h"
 #include <math.h>

@@ -7,7 +7,7 @@ instances_most=1320
 bytes_most=3260000
 
 shopt -s nullglob
-objects=("$1"/src/CMakeFiles/wisp_kernels_*.dir/backend/cpu/*.o)
+objects=("$1"/src/CMakeFiles/wisp_kernels_*.dir/kernels/*.c.o "$1"/src/CMakeFiles/wisp_kernels_*.dir/backend/cpu/*.o)
 [ "${#objects[@]}" -gt 0 ] || { echo "weight.sh: $1 holds no kernels; name the folder of a build" >&2; exit 2; }
 sets=$(printf '%s\n' "${objects[@]}" | sed 's/.*wisp_kernels_\([a-z0-9]*\).*/\1/' | sort -u | tr '\n' ' ')
 instances=$(nm "${objects[@]}" | grep -c ' [tT] ')

@@ -4,7 +4,7 @@
 #include "../base/base.h"
 #include "../comm/comm.h"
 #include "../topo/team.h"
-#include "kernels.h"
+#include "cpu/kernels.h"
 #include <string.h>
 
 /* WISP__COMBOS if there is no kernel for the pair. */

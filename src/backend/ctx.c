@@ -2,6 +2,7 @@
 #include "backend.h"
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A positive number from the environment, or the fallback. */
 static int64_t env_number(const char *name, int64_t fallback)
@@ -59,6 +60,28 @@ void wisp_ctx_free(wisp_ctx *ctx)
     wisp__team_close(ctx);
     pthread_mutex_destroy(&ctx->lock);
     free(ctx);
+}
+
+/* GB/s that were measured, and no nonsense, in units of so many bytes. */
+static void take(double *rate, double gbs, int unit)
+{
+    const double least = 1e-3, most = 1e6;
+    if (gbs >= least && gbs <= most) *rate = 1e9 * gbs / unit;
+}
+
+void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *m)
+{
+    if (!ctx || !m) return;
+    if ((m->threads && m->threads != ctx->threads) || (m->isa[0] && strcmp(m->isa, ctx->isa->name))) return;
+    if (m->kept_bytes > 0) wisp_ctx_set_cache(ctx, m->kept_bytes);
+    pthread_mutex_lock(&ctx->lock);
+    wisp__rates *r = &ctx->rates;
+    take(&r->memory, m->gbs[WISP_LOAD][WISP_MEMORY][1], 1);
+    take(&r->l3, m->gbs[WISP_LOAD][WISP_L3][1], 1);
+    take(&r->exchange, m->exchange_gbs, 1);
+    take(&r->l2, m->gbs[WISP_LOAD][WISP_L2][1], 1);
+    take(&r->loads, m->gbs[WISP_LOAD][WISP_L1][1], ctx->isa->register_bytes);
+    pthread_mutex_unlock(&ctx->lock);
 }
 
 int wisp_ctx_threads(const wisp_ctx *ctx) { return ctx ? ctx->threads : 0; }

@@ -20,13 +20,6 @@ struct wisp_map {
 /* Sorts the rows of a map that nobody else has yet by falling length, in windows of sigma rows of its order (stable).
    row_len is in the user's order. */
 wisp_status wisp__map_sort(wisp_map *map, const int32_t *row_len, int64_t sigma);
-/* A map for a square matrix with rows of these lengths: in the order asked for, or in the one that a model of
-   time finds best for blocks of this width and type. */
-wisp_status wisp__map_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src, const int32_t *row_len,
-                              wisp_row_order order, wisp_type type, int width);
-/* Entries with padding of rows that are sorted so (sigma > 1) and cut into chunks of 1 << log_c. */
-wisp_status wisp__padded_sorted(wisp_ctx *ctx, const int32_t *row_len, int64_t rows, int log_c, int64_t sigma,
-                                int64_t *entries);
 wisp_map *wisp__map_retain(wisp_map *map);
 static inline int64_t wisp__map_user(const wisp_map *map, int64_t position)
 {

@@ -16,18 +16,6 @@ void wisp__sell_free(wisp_ctx *ctx, wisp__sell *s)
     *s = (wisp__sell){0};
 }
 
-void wisp_mat_free(wisp_mat *A)
-{
-    if (!A) return;
-    wisp__half_free(A);
-    wisp__cascades_free(A);
-    wisp__sell_free(A->ctx, &A->local);
-    wisp__sell_free(A->ctx, &A->remote);
-    wisp_map_free(A->map);
-    wisp_map_free(A->col_map);
-    wisp_free(A->ctx, A);
-}
-
 static int64_t sell_bytes(const wisp_mat *A, const wisp__sell *s, bool all)
 {
     const int64_t size = (int64_t)wisp_type_size(A->type), real = (int64_t)wisp_type_size(wisp__real_type(A->type));
@@ -98,26 +86,4 @@ wisp_status wisp_mat_row_histogram(const wisp_mat *A, int64_t *hist, int bins)
     for (int i = 0; i < bins; i++) hist[i] = 0;
     for (int64_t i = 0; i < A->rows; i++) hist[WISP__MIN(wisp__row_len(&A->local, i), bins - 1)]++;
     return WISP_OK;
-}
-
-wisp_status wisp_mat_fill_in(const wisp_mat *A, int C, int64_t sigma, double *ratio)
-{
-    WISP_NEED(NULL, A);
-    WISP_NEED(A->ctx, ratio);
-    wisp_ctx *ctx = A->ctx;
-    if (C < 1 || C > K_MAX_C || (C & (C - 1)) || sigma < 1 || (sigma > 1 && sigma % C))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "fill-in for C = %d, sigma = %lld: C is a power of two, sigma 1 or a multiple of C", C,
-                             (long long)sigma);
-    sigma = WISP__MIN(sigma, WISP__MAX(1, (A->rows + C - 1) / C * C));
-    int32_t *len = NULL;
-    int64_t padded = 0;
-    wisp_status status;
-    WISP_TRY(wisp__alloc_raw(ctx, &len, (size_t)A->rows, sizeof *len));
-    for (int64_t i = 0; i < A->rows; i++) len[wisp__map_user(A->map, i)] = wisp__row_len(&A->local, i);
-    WISP_TRY(wisp__padded_sorted(ctx, len, A->rows, __builtin_ctz((unsigned)C), sigma, &padded));
-    *ratio = A->local.nnz ? (double)padded / (double)A->local.nnz : 1;
-out:
-    wisp_free(ctx, len);
-    return status;
 }

@@ -1,6 +1,20 @@
 #include "rows.h"
 #include <stdlib.h>
 
+wisp_status wisp__src_check(wisp_ctx *ctx, const wisp_src *src)
+{
+    if (!src->row || !wisp__type_ok(src->type) || src->rows < 0 || src->cols < 0 || src->max_row < 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a matrix source needs rows, cols, max_row, a type and a row callback");
+    const int64_t most = WISP__MAX(src->rows, src->cols);
+    if (most > ctx->index_limit)
+        return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "%lld rows or columns are more than one process can index (%lld)",
+                             (long long)most, (long long)ctx->index_limit);
+    if (src->max_row > INT32_MAX)
+        return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "rows of %lld entries are too long; the most is 2^31 - 1",
+                             (long long)src->max_row);
+    return WISP_OK;
+}
+
 wisp_status wisp__row_reader_open(wisp__row_reader *r, wisp_ctx *ctx, const wisp_src *src, const wisp_map *col_map)
 {
     const size_t n = (size_t)src->max_row;

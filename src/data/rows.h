@@ -20,6 +20,8 @@ typedef struct {
     int raw;          /* entries of the row as the source gave it, duplicates too */
 } wisp__row_reader;
 
+/* Refuses a source that can't be a matrix here. */
+wisp_status wisp__src_check(wisp_ctx *ctx, const wisp_src *src);
 wisp_status wisp__row_reader_open(wisp__row_reader *r, wisp_ctx *ctx, const wisp_src *src, const wisp_map *col_map);
 void wisp__row_reader_close(wisp__row_reader *r, wisp_ctx *ctx);
 /* Reads a row (user's number) to r->merged and r->sum; *n is its number of distinct columns. */

@@ -1,10 +1,11 @@
 /* Element-wise ops and dots of block vectors. Rows of a compact block are taken several at a time, so that the
-   inner loop (a "period", with its own factor for each element) is long enough for any width. */
+   inner loop (a "period", with its own factor for each element) is long enough for any width. Sums of dots are in
+   double whatever the blocks: they are compiled once, with the double ones. OUT and OF_ALL name the instances. */
 
-void AXPBY(const wisp__axpby_params *p, int64_t begin, int64_t end);
-void DOT(const wisp__dot_params *p, int64_t begin, int64_t end, int cross, double *sum, double *error);
+void OUT(axpby)(const wisp__axpby_params *p, int64_t begin, int64_t end);
+void OUT(dot)(const wisp__dot_params *p, int64_t begin, int64_t end, int cross, double *sum, double *error);
 
-void AXPBY(const wisp__axpby_params *p, int64_t begin, int64_t end)
+void OUT(axpby)(const wisp__axpby_params *p, int64_t begin, int64_t end)
 {
     const real *a = p->a, *aw = p->aw, *b = p->b, *bw = p->bw;
     const int n = p->period;
@@ -56,8 +57,8 @@ INLINE void add_strip(int n, const real *strip, double *sum, double *error)
         IVDEP for (int l = 0; l < n; l++) sum[l] += (double)strip[l];
 }
 
-#ifdef SUM
-void SUM(double *partial, int64_t blocks, size_t size, size_t begin, size_t end, int compensated)
+#if REAL_BYTES == 8
+void OF_ALL(sum)(double *partial, int64_t blocks, size_t size, size_t begin, size_t end, int compensated)
 {
     enum { AT_ONCE = 64 }; /* the blocks' pieces of so many elements stay in cache */
     const size_t step = compensated ? 2 * size : size;
@@ -76,7 +77,7 @@ void SUM(double *partial, int64_t blocks, size_t size, size_t begin, size_t end,
 }
 
 /* Half of the rows at a time: one after the other would take longer than a short dot itself. */
-void FOLD(int rows, int row, double *sum, double *error)
+void OF_ALL(fold)(int rows, int row, double *sum, double *error)
 {
     for (int half; rows > 1; rows = half) {
         half = (rows + 1) / 2;
@@ -90,7 +91,7 @@ void FOLD(int rows, int row, double *sum, double *error)
 #endif
 
 /* Adds up to K_STRIP periods in the real type before each sum in double. */
-void DOT(const wisp__dot_params *p, int64_t begin, int64_t end, int cross, double *sum, double *error)
+void OUT(dot)(const wisp__dot_params *p, int64_t begin, int64_t end, int cross, double *sum, double *error)
 {
     enum { PANEL = 256 };
     for (int first = 0; first < p->period; first += PANEL) {

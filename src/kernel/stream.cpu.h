@@ -1,5 +1,5 @@
 /* What the machine allows: bandwidth of plain loops over memory or a cache, and the rate of multiply-adds. The
-   including file sets REAL_BYTES (by simd.cpu.h) and STREAM_TABLE, the name of the table. */
+   including file sets REAL_BYTES (by simd.cpu.h) and OUT, which names the table. */
 
 #include "simd_x86.cpu.h"
 
@@ -102,6 +102,6 @@ static double multiply_add(const wisp__stream_params *p)
     return (double)x[0][0];
 }
 
-extern const wisp__stream_table STREAM_TABLE;
-const wisp__stream_table STREAM_TABLE = {
+extern const wisp__stream_table OUT(stream);
+const wisp__stream_table OUT(stream) = {
     {load, load_ahead, copy, copy_past, triad, triad_past, update}, multiply_add, 2 * CHAINS *SIMD_BYTES / REAL_BYTES};

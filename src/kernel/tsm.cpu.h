@@ -1,6 +1,6 @@
 /* Products of tall and skinny blocks, both in real arithmetic: a complex block is one of twice as many real columns,
-   and the small matrix is joined from (gram), or taken apart into (update), its real form by the op. GRAM and UPDATE
-   name the instances; REAL_BYTES is set by the file that includes this.
+   and the small matrix is joined from (gram), or taken apart into (update), its real form by the op. OUT names
+   the instances; REAL_BYTES is set by the file that includes this.
 
    gram: a tile of V columns times registers of W columns is summed over a strip of rows in registers: each row costs
    one load per register of W and one broadcast per column of V. The last register may reach beyond W's columns: what
@@ -12,8 +12,8 @@
 #include "simd_x86.cpu.h"
 #include <stdint.h>
 
-void GRAM(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error);
-void UPDATE(const wisp__update_params *p, int64_t begin, int64_t end, void *copy);
+void OUT(gram)(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error);
+void OUT(update)(const wisp__update_params *p, int64_t begin, int64_t end, void *copy);
 
 #define FULL (SIMD_BYTES / REAL_BYTES) /* reals in a register */
 #if SIMD_BYTES == 64
@@ -222,7 +222,7 @@ static int strip_rows(const wisp__gram_params *p, int tiles, int compensated)
     return !compensated && FEW * (p->p + p->q) * REAL_BYTES <= NEAR ? FEW : HALF;
 }
 
-void GRAM(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error)
+void OUT(gram)(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error)
 {
     /* Rows before this one may be read beyond their end by a register. */
     const int64_t lack = (p->q + FULL - 1) / FULL * FULL - p->q, unsafe = (lack + p->ld_w - 1) / p->ld_w;
@@ -318,7 +318,7 @@ typedef struct {
 #endif
 
 /* The longest register that fits into a row. */
-void UPDATE(const wisp__update_params *p, int64_t begin, int64_t end, void *copy)
+void OUT(update)(const wisp__update_params *p, int64_t begin, int64_t end, void *copy)
 {
 #if FULL >= 16
     if (p->q >= 16) {

@@ -2,29 +2,6 @@
 #include "../topo/machine.h"
 #include "model.h"
 #include <math.h>
-#include <string.h>
-
-/* GB/s that were measured, and no nonsense, in units of so many bytes. */
-static void take(double *rate, double gbs, int unit)
-{
-    const double least = 1e-3, most = 1e6;
-    if (gbs >= least && gbs <= most) *rate = 1e9 * gbs / unit;
-}
-
-void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *m)
-{
-    if (!ctx || !m) return;
-    if ((m->threads && m->threads != ctx->threads) || (m->isa[0] && strcmp(m->isa, ctx->isa->name))) return;
-    if (m->kept_bytes > 0) wisp_ctx_set_cache(ctx, m->kept_bytes);
-    pthread_mutex_lock(&ctx->lock);
-    wisp__rates *r = &ctx->rates;
-    take(&r->memory, m->gbs[WISP_LOAD][WISP_MEMORY][1], 1);
-    take(&r->l3, m->gbs[WISP_LOAD][WISP_L3][1], 1);
-    take(&r->exchange, m->exchange_gbs, 1);
-    take(&r->l2, m->gbs[WISP_LOAD][WISP_L2][1], 1);
-    take(&r->loads, m->gbs[WISP_LOAD][WISP_L1][1], ctx->isa->register_bytes);
-    pthread_mutex_unlock(&ctx->lock);
-}
 
 static int64_t l2_of(const wisp_machine *m)
 {

@@ -1,7 +1,7 @@
 /* Steps of a three-term recurrence: v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1], with dots, and sums
    z_i += eta_ik v[k+1]. Check; each step as a sweep of its own (its kernel's parameters); a schedule that runs the
    steps; reduction. */
-#include "../data/cascade.h"
+#include "../sched/cascade.h"
 #include "op.h"
 #include <math.h>
 #include <string.h>
@@ -274,7 +274,7 @@ int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth)
 }
 
 /* Dots of each block of rows and of all, for each step; the graph of the blocks and what orders are made with
-   (cascade.c, cascade_make.c, cascade_walk.c), for each block. Orders are kept for two widths, and for fewer steps:
+   (cascade.c, cascade_make.c, walk.c), for each block. Orders are kept for two widths, and for fewer steps:
    those that are left over at the end, or half, a quarter, .. of them where the depth is chosen. */
 int64_t wisp_mpk_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width, int depth, int64_t steps)
 {

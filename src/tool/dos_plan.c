@@ -1,5 +1,5 @@
 /* What a run of dos, ldos or count takes: memory, and time by the model of the bench. */
-#include "bench.h"
+#include "bench/bench.h"
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* What the targets share: one input, read with one thread and with two, and looked through. */
 #ifndef FUZZ_READ_H
 #define FUZZ_READ_H
-#include "data/io/io.h"
+#include "io/io.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The kernels for half of a Hermitian matrix, of one matrix type and precision of blocks for one instruction set.
-   Included by half_XX.c, which sets TABLE, REAL_BYTES, MAT_BYTES and MAT_COMPLEX. Any width is made of these, widest
-   first. */
-#include "../kernels.h"
+   A file that CMake writes (kernels.cmake) sets TABLE, REAL_BYTES, MAT_BYTES and MAT_COMPLEX, and includes this. Any
+   width is made of these, widest first. */
+#include "kernels.h"
 #include "../../kernel/simd.cpu.h"
 #include "../../kernel/simd_x86.cpu.h"
 

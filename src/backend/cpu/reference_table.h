@@ -1,5 +1,6 @@
-/* The reference kernels of one type. Included by reference_X.c, which sets TABLE, REAL_BYTES and PARTS. */
-#include "../kernels.h"
+/* The reference kernels of one type. A file that CMake writes (kernels.cmake) sets TABLE, REAL_BYTES and
+   PARTS, and includes this. */
+#include "kernels.h"
 #include "../../kernel/simd.cpu.h"
 
 #define WIDTH 1

@@ -1,6 +1,7 @@
-/* All kernels of one matrix type and precision of blocks for one instruction set. Included by spmmv_XX.c, which sets
-   TABLE, REAL_BYTES (of a block element's parts), MAT_BYTES (of a matrix value's) and MAT_COMPLEX. */
-#include "../kernels.h"
+/* All kernels of one matrix type and precision of blocks for one instruction set. A file that CMake writes
+   (kernels.cmake) sets TABLE, REAL_BYTES (of a block element's parts), MAT_BYTES (of a matrix value's) and MAT_COMPLEX,
+   and includes this. */
+#include "kernels.h"
 #include "../../kernel/simd.cpu.h"
 #include "../../kernel/simd_x86.cpu.h"
 #include "../../kernel/spmmv_rows.cpu.h"

@@ -1,5 +1,0 @@
-#define TABLE sd
-#define REAL_BYTES 8
-#define MAT_BYTES 4
-#define MAT_COMPLEX 0
-#include "half_table.h"

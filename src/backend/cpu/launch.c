@@ -1,0 +1,359 @@
+/* The CPU backend: kernels of the best instruction set, run by the pinned team. */
+#include "../backend.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+wisp__combo wisp__combo_of(wisp_type matrix, wisp_type block)
+{
+    static const struct {
+        wisp_type matrix, block;
+    } pair[] = {
+#define PAIR(name, matrix, block) {WISP_##matrix, WISP_##block},
+        WISP__COMBO_LIST(PAIR)
+#undef PAIR
+    };
+    const bool pairs = wisp__type_ok(block) && !wisp_type_is_complex(matrix);
+    const wisp_type like = pairs ? wisp__real_type(block) : block;
+    int k = 0;
+    while (k < WISP__COMBOS && (pair[k].matrix != matrix || pair[k].block != like)) k++;
+    return (wisp__combo)k;
+}
+
+/* ---- instruction sets ------------------------------------------------------------------------ */
+
+extern const wisp__isa wisp__isa_generic, wisp__isa_avx2, wisp__isa_avx512, wisp__isa_neon;
+
+typedef struct {
+    const char *name;
+    bool runs;                /* on this CPU */
+    const wisp__isa *kernels; /* NULL: not in this build */
+} isa_choice;
+
+#ifdef WISP_WITH_avx512
+#define AVX512 &wisp__isa_avx512
+#else
+#define AVX512 NULL
+#endif
+#ifdef WISP_WITH_avx2
+#define AVX2 &wisp__isa_avx2
+#else
+#define AVX2 NULL
+#endif
+#ifdef WISP_WITH_neon
+#define NEON &wisp__isa_neon
+#else
+#define NEON NULL
+#endif
+
+/* The instruction sets of this kind of CPU, best first. */
+enum { ISAS = 3 };
+static int list_isas(isa_choice list[ISAS])
+{
+    int n = 0;
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    list[n++] = (isa_choice){"avx512", avx512, AVX512};
+    list[n++] = (isa_choice){"avx2", avx2, AVX2};
+#endif
+#ifdef __aarch64__
+    list[n++] = (isa_choice){"neon", true, NEON};
+#endif
+    list[n++] = (isa_choice){"generic", true, &wisp__isa_generic};
+    return n;
+}
+
+static wisp_status isa_open(wisp_ctx *ctx)
+{
+    isa_choice list[ISAS];
+    const int n = list_isas(list);
+    const char *want = ctx->opts.isa ? ctx->opts.isa : getenv("WISP_ISA");
+    const bool any = !want || !*want;
+    for (int i = 0; i < n; i++) {
+        if (!list[i].runs || !list[i].kernels || !(any || !strcmp(want, list[i].name))) continue;
+        ctx->isa = list[i].kernels;
+        int best = 0;
+        while (!list[best].runs) best++;
+        if (!any || best == i) return WISP_OK;
+        char text[160];
+        snprintf(text, sizeof text,
+                 "this CPU runs %s, but this build has %s kernels: build with -DWISP_ISAS=native or all",
+                 list[best].name, list[i].name);
+        wisp__log_once(ctx, WISP__ONCE_ISA, WISP_LOG_PERF, text);
+        return WISP_OK;
+    }
+    char names[64] = "";
+    for (int i = 0; i < n; i++)
+        if (list[i].runs && list[i].kernels)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", list[i].name);
+    return wisp_ctx_fail(
+        ctx, WISP_ERR_UNSUPPORTED,
+        "instruction set '%s' is not one that this CPU runs and this build has (%s); take one of these%s", want, names,
+        ctx->opts.isa ? "" : ", or unset WISP_ISA");
+}
+
+static wisp_status cpu_open(wisp_ctx *ctx)
+{
+    const char *device = ctx->opts.device;
+    if (device && strcmp(device, "cpu"))
+        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "device '%s' is not there yet; the only one is 'cpu'", device);
+    return isa_open(ctx);
+}
+
+static void cpu_close(wisp_ctx *ctx) { (void)ctx; }
+
+/* ---- spmmv ----------------------------------------------------------------------------------- */
+
+/* Once: what kernels there are instead; in columns of the block. */
+static void say_no_kernel(wisp_ctx *ctx, const wisp__key *key)
+{
+    const wisp__spmmv_entry *last = ctx->isa->spmmv[key->combo];
+    while (last->width) last++;
+    if (ctx->isa->spmmv[key->combo]->fn == last->fn) return; /* no width has: the generic set */
+    if (key->combo == WISP__COMBO_sd || key->combo == WISP__COMBO_cz)
+        return; /* mixed precision: wide blocks go in few passes */
+    if (atomic_load(&ctx->logged_once) & WISP__ONCE_WIDTH) return;
+    char text[512];
+    const int parts = key->pairs ? 2 : 1;
+    const char *between = "";
+    size_t used = (size_t)snprintf(text, sizeof text, "block width %d has no %s kernel of its own; those of the widths",
+                                   key->width / parts, ctx->isa->name);
+    for (const wisp__spmmv_entry *e = ctx->isa->spmmv[key->combo]; e->width && used < sizeof text; e++) {
+        if (e->width % parts) continue;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s %d", between, e->width / parts);
+        between = ",";
+    }
+    if (used < sizeof text) snprintf(text + used, sizeof text - used, " are faster");
+    wisp__log_once(ctx, WISP__ONCE_WIDTH, WISP_LOG_PERF, text);
+}
+
+/* Whether a kernel of `width` columns takes a block of so many as a whole. */
+static bool fits(int width, int columns) { return width == columns || (width >= K_MULTIPLES && columns % width == 0); }
+
+static wisp__spmmv_fn cpu_find_spmmv(wisp_ctx *ctx, const wisp__key *key)
+{
+    const wisp__spmmv_entry *e = ctx->isa->spmmv[key->combo];
+    while (e->width && !fits(e->width, key->width)) e++;
+    if (!e->width) say_no_kernel(ctx, key);
+    if (e->bundled && key->bundled) return e->bundled;
+    if (e->chunked && (1 << key->log_c) >= K_CHUNKED_C) return e->chunked;
+    return e->fn;
+}
+
+typedef struct {
+    wisp_ctx *ctx;
+    wisp__spmmv_fn fn;
+    const wisp__spmmv_params *p;
+    const wisp__grid *grid;
+    double *partial;
+    size_t dot_size;
+    int64_t turn; /* blocks that a thread takes at a time */
+    wisp__shares shares;
+} spmmv_run;
+
+/* First block of a part: the blocks' running weight reaches its fraction of the total. */
+static int64_t first_block(const wisp__grid *g, int part, int parts)
+{
+    if (part >= parts) return g->blocks;
+    const int64_t rows_weight = 4; /* a row costs about as much as some entries */
+    if (!g->weight) return wisp__split(g->blocks, parts, part);
+    const int64_t total = g->weight[g->chunks] + rows_weight * g->chunks;
+    const int64_t target = wisp__split(total, parts, part);
+    int64_t lo = 0, hi = g->blocks;
+    while (lo < hi) {
+        int64_t mid = (lo + hi) / 2, chunk = WISP__MIN(mid * g->chunks_per_block, g->chunks);
+        if (g->weight[chunk] + rows_weight * chunk < target)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static void spmmv_thread(void *arg, int thread, int threads)
+{
+    spmmv_run *r = arg;
+    const wisp__grid *g = r->grid;
+    (void)threads;
+    for (int64_t t; (t = wisp__share_next(&r->shares, thread)) >= 0;)
+        for (int64_t i = t * r->turn; i < WISP__MIN((t + 1) * r->turn, g->blocks) && !wisp__cancelled(r->ctx); i++)
+            wisp__run_block(r->fn, r->p, g, g->order ? g->order[i] : i, r->partial, r->dot_size);
+}
+
+static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__spmmv_fn fn, const wisp__spmmv_params *p,
+                                    const wisp__grid *grid, double *partial, size_t dot_size)
+{
+    const bool little = grid->blocks == 1;
+    const int shares = little || p->in_turn ? 1 : WISP__MIN(ctx->threads, WISP__MOST_SHARES);
+    spmmv_run run; /* the shares in use are set */
+    run.ctx = ctx, run.fn = fn, run.p = p, run.grid = grid, run.partial = partial, run.dot_size = dot_size;
+    run.turn = p->in_turn ? wisp__blocks_per_turn(grid->blocks, ctx->threads) : 1;
+    run.shares.count = shares;
+    for (int i = 0; i < shares; i++)
+        wisp__share_set(&run.shares, i, first_block(grid, i, shares) / run.turn,
+                        (first_block(grid, i + 1, shares) + run.turn - 1) / run.turn); /* one share alone has turns */
+    return wisp__whole(ctx, "multiplying", wisp__run_some(ctx, little, spmmv_thread, &run));
+}
+
+/* ---- element-wise ops and dots --------------------------------------------------------------- */
+
+typedef struct {
+    wisp__axpby_fn fn;
+    const wisp__axpby_params *p;
+    int64_t count;
+} axpby_run;
+
+static void axpby_thread(void *arg, int thread, int threads)
+{
+    const axpby_run *r = arg;
+    r->fn(r->p, wisp__split(r->count, threads, thread), wisp__split(r->count, threads, thread + 1));
+}
+
+static wisp_status cpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count)
+{
+    axpby_run run = {ctx->isa->axpby[is_double], p, count};
+    wisp__run_some(ctx, count * p->period < WISP__SMALL, axpby_thread, &run);
+    return WISP_OK;
+}
+
+typedef struct {
+    const wisp__isa *isa;
+    wisp__dot_fn fn;
+    const wisp__dot_params *p;
+    int64_t count, per_block;
+    bool cross, compensated;
+    double *partial;
+} dot_run;
+
+/* The sums of a block, one row of them; its sums of a period stay with the thread. */
+static void dot_block(const dot_run *r, int64_t block, double *sum)
+{
+    const wisp__dot_params *p = r->p;
+    const int kinds = r->cross ? 2 : 1, parts = r->compensated ? 2 : 1, row = p->period / p->rows;
+    const int64_t begin = block * r->per_block, end = WISP__MIN(begin + r->per_block, r->count);
+    const size_t sums = (size_t)(kinds * p->period), bytes = (size_t)row * sizeof *sum;
+    double period[4 * K_DOT_PERIOD], *work = p->rows > 1 ? period : sum;
+    memset(work, 0, (size_t)parts * sums * sizeof *work);
+    r->fn(p, begin, end, r->cross, work, r->compensated ? work + sums : NULL);
+    for (int k = 0; k < kinds && p->rows > 1; k++) {
+        double *s = work + k * p->period, *error = r->compensated ? s + sums : NULL;
+        r->isa->fold(p->rows, row, s, error);
+        memcpy(sum + k * row, s, bytes);
+        if (error) memcpy(sum + (kinds + k) * row, error, bytes);
+    }
+}
+
+static void dot_thread(void *arg, int thread, int threads)
+{
+    const dot_run *r = arg;
+    const int64_t blocks = (r->count + r->per_block - 1) / r->per_block, end = wisp__split(blocks, threads, thread + 1);
+    const int64_t step = r->p->period / r->p->rows * (r->cross ? 2 : 1) * (r->compensated ? 2 : 1);
+    for (int64_t b = wisp__split(blocks, threads, thread); b < end; b++) dot_block(r, b, r->partial + b * step);
+}
+
+static wisp_status cpu_dot(wisp_ctx *ctx, bool is_double, bool cross, bool compensated, const wisp__dot_params *p,
+                           int64_t count, int64_t per_block, double *partial)
+{
+    dot_run run = {ctx->isa, ctx->isa->dot[is_double], p, count, per_block, cross, compensated, partial};
+    wisp__run_some(ctx, count * p->period < WISP__SMALL, dot_thread, &run);
+    return WISP_OK;
+}
+
+typedef struct {
+    wisp__sum_fn fn;
+    double *partial;
+    int64_t blocks;
+    size_t size;
+    bool compensated;
+} sum_run;
+
+static void sum_thread(void *arg, int thread, int threads)
+{
+    enum { UNIT = 8 }; /* whole cache lines */
+    const sum_run *r = arg;
+    const int64_t units = ((int64_t)r->size + UNIT - 1) / UNIT, begin = wisp__split(units, threads, thread) * UNIT,
+                  end = WISP__MIN(wisp__split(units, threads, thread + 1) * UNIT, (int64_t)r->size);
+    if (begin < end) r->fn(r->partial, r->blocks, r->size, (size_t)begin, (size_t)end, r->compensated);
+}
+
+static void cpu_sum(wisp_ctx *ctx, bool compensated, double *partial, int64_t blocks, size_t size)
+{
+    sum_run run = {ctx->isa->sum, partial, blocks, size, compensated};
+    wisp__run_some(ctx, blocks * (int64_t)size < WISP__SMALL, sum_thread, &run);
+}
+
+/* ---- tall and skinny ------------------------------------------------------------------------- */
+
+typedef struct {
+    wisp__gram_fn fn;
+    const wisp__gram_params *p;
+    int64_t per_block;
+    bool compensated;
+    double *partial;
+} gram_run;
+
+static void gram_thread(void *arg, int thread, int threads)
+{
+    const gram_run *r = arg;
+    const int64_t rows = r->p->rows, blocks = (rows + r->per_block - 1) / r->per_block;
+    const size_t size = (size_t)r->p->p * (size_t)r->p->q, step = r->compensated ? 2 * size : size;
+    const int64_t end = wisp__split(blocks, threads, thread + 1);
+    for (int64_t b = wisp__split(blocks, threads, thread); b < end; b++) {
+        double *sum = r->partial + (size_t)b * step;
+        memset(sum, 0, step * sizeof *sum);
+        r->fn(r->p, b * r->per_block, WISP__MIN((b + 1) * r->per_block, rows), sum, r->compensated ? sum + size : NULL);
+    }
+}
+
+static wisp_status cpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p,
+                            int64_t per_block, double *partial)
+{
+    gram_run run = {ctx->isa->gram[is_double], p, per_block, compensated, partial};
+    wisp__run_some(ctx, p->rows * p->p * p->q < WISP__SMALL, gram_thread, &run);
+    return WISP_OK;
+}
+
+typedef struct {
+    wisp__update_fn fn;
+    const wisp__update_params *p;
+    int64_t rows;
+    char *copy;
+    size_t copy_bytes;
+} update_run;
+
+static void update_thread(void *arg, int thread, int threads)
+{
+    enum { UNIT = K_UPDATE_ROWS }; /* ranges begin at the same strips of rows for any number of threads */
+    const update_run *r = arg;
+    const int64_t units = (r->rows + UNIT - 1) / UNIT, begin = wisp__split(units, threads, thread) * UNIT,
+                  end = WISP__MIN(wisp__split(units, threads, thread + 1) * UNIT, r->rows);
+    if (begin < end) r->fn(r->p, begin, end, r->copy + (size_t)thread * r->copy_bytes);
+}
+
+static wisp_status cpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows, void *copy)
+{
+    const size_t real = is_double ? sizeof(double) : sizeof(float);
+    update_run run = {ctx->isa->update[is_double], p, rows, copy, K_UPDATE_ROWS * (size_t)p->p * real};
+    wisp__run_some(ctx, rows * p->p * p->q < WISP__SMALL, update_thread, &run);
+    return WISP_OK;
+}
+
+const wisp__backend wisp__backend_cpu = {
+    "cpu",
+    cpu_open,
+    cpu_close,
+    wisp__alloc_raw,
+    wisp_free,
+    cpu_find_spmmv,
+    cpu_launch_spmmv,
+    wisp__cpu_launch_steps,
+    wisp__cpu_launch_half,
+    cpu_axpby,
+    cpu_dot,
+    cpu_sum,
+    cpu_gram,
+    cpu_update,
+};

@@ -1,5 +1,0 @@
-#define TABLE dd
-#define REAL_BYTES 8
-#define MAT_BYTES 8
-#define MAT_COMPLEX 0
-#include "spmmv_table.h"

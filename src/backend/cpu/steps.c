@@ -1,0 +1,85 @@
+/* Steps of a recurrence on the CPU, interleaved: every thread goes through all tasks in their order and does its own
+   part of each group, the same rows in all steps, so that they stay in its caches, and what other threads have not
+   begun of theirs when that is done. It waits only where a task needs blocks that other threads have begun and not
+   finished. */
+#include "../backend.h"
+
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp__step *step;
+    const wisp__schedule *schedule;
+    const wisp__grid *grid;
+    size_t dot_size;
+    atomic_int *finished; /* [tasks] blocks */
+    atomic_int *taken;    /* [threads][tasks] blocks of a thread's part that were begun, by whomever */
+    atomic_bool stopped;
+} steps_run;
+
+/* Blocks that make up a task's group. */
+static int64_t blocks_of(const steps_run *r, int64_t task)
+{
+    const int64_t n = r->schedule->group_blocks;
+    return WISP__MIN(n, r->grid->blocks - r->schedule->task[task].group * n);
+}
+
+typedef struct {
+    steps_run *run;
+    int64_t task;
+} awaited;
+
+static bool finished(const void *arg)
+{
+    const awaited *a = arg;
+    return atomic_load(&a->run->finished[a->task]) == blocks_of(a->run, a->task) ||
+           wisp__team_stop(a->run->ctx, &a->run->stopped);
+}
+
+/* The next block of n that make up a task's group: of this thread's part, then of the others'; -1: there is none. */
+static int64_t next_block(const steps_run *r, int64_t task, int64_t n, int thread, int threads)
+{
+    int64_t block = -1;
+    for (int i = 0; i < threads && block < 0; i++) {
+        const int owner = (thread + i) % threads;
+        block = wisp__take(r->taken + owner * r->schedule->tasks + task, wisp__split(n, threads, owner),
+                           wisp__split(n, threads, owner + 1));
+    }
+    return block;
+}
+
+static void steps_thread(void *arg, int thread, int threads)
+{
+    steps_run *r = arg;
+    const wisp__schedule *s = r->schedule;
+    const wisp__grid *g = r->grid;
+    awaited a = {r, 0}; /* all tasks before it are finished */
+    for (int64_t i = 0; i < s->tasks; i++) {
+        const wisp__task task = s->task[i];
+        const wisp__step *step = r->step + task.step;
+        const int64_t first = task.group * s->group_blocks, n = blocks_of(r, i);
+        int done = 0;
+        wisp__spmmv_params p = *step->p;
+        p.near = task.near;
+        for (; a.task <= task.after && !wisp__team_stop(r->ctx, &r->stopped); a.task++)
+            if (!finished(&a)) wisp__team_wait(r->ctx, finished, &a);
+        if (wisp__team_stop(r->ctx, &r->stopped)) return;
+        for (int64_t b; (b = next_block(r, i, n, thread, threads)) >= 0; done++)
+            wisp__run_block(step->fn, &p, g, first + b, step->partial, r->dot_size);
+        if (done == 0) continue;
+        atomic_fetch_add(&r->finished[i], done);
+        wisp__team_tell(r->ctx);
+    }
+}
+
+wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, const wisp__schedule *schedule,
+                                   const wisp__grid *grid, size_t dot_size)
+{
+    steps_run run = {.ctx = ctx, .step = step, .schedule = schedule, .grid = grid, .dot_size = dot_size};
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &run.finished, (size_t)schedule->tasks, sizeof *run.finished));
+    WISP_TRY(wisp_alloc(ctx, &run.taken, (size_t)(ctx->threads * schedule->tasks), sizeof *run.taken));
+    status = wisp__whole(ctx, "multiplying", wisp__team_run(ctx, steps_thread, &run));
+out:
+    wisp_free(ctx, run.finished);
+    wisp_free(ctx, run.taken);
+    return status;
+}

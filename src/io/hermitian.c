@@ -1,0 +1,139 @@
+/* The Hermitian part (A + A^H)/2 of a source: the rows of A and of its transpose, both sorted, are merged. */
+#include "../data/rows.h"
+#include "write.h"
+#include <limits.h>
+#include <math.h>
+
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp__crs *t; /* the transpose of A */
+    wisp__crs *h;       /* without val: the rows are counted, rowptr[i + 1] is the length of row i */
+    pthread_mutex_t lock;
+    double change, largest; /* |a_ij - h_ij|, |a_ij| */
+} part_run;
+
+/* The same for (a, b) and (b, a), and a if both are a, however small or large. */
+static double mean(double a, double b)
+{
+    const double sum = a + b;
+    return isfinite(sum) ? sum / 2 : a / 2 + b / 2;
+}
+
+/* Entry number `at` of H. */
+static void store_mean(part_run *r, int64_t at, int64_t col, wisp_scalar a, wisp_scalar mirror, double *change,
+                       double *largest)
+{
+    wisp__crs *h = r->h;
+    char *to = (char *)h->val + (size_t)at * wisp_type_size(h->type);
+    wisp__store(h->type, to, (wisp_scalar){mean(a.re, mirror.re), mean(a.im, -mirror.im)});
+    const wisp_scalar v = wisp__load(h->type, to);
+    h->col[at] = (int32_t)col;
+    *change = fmax(*change, hypot(a.re - v.re, a.im - v.im));
+    *largest = fmax(*largest, hypot(a.re, a.im));
+}
+
+/* Row `row` of H from that of A, which was read, and that of the transpose; returns its length, or -1 if it is not
+   that which was counted before. */
+static int64_t merge_row(part_run *r, const wisp__row_reader *reader, int n, int64_t row, double *change,
+                         double *largest)
+{
+    const wisp__crs *t = r->t;
+    const bool fills = r->h->val;
+    const int64_t slot = wisp__crs_slot(t, row), end = slot < 0 ? 0 : t->rowptr[slot + 1];
+    const int64_t first = fills ? r->h->rowptr[row] : 0, room = fills ? r->h->rowptr[row + 1] - first : INT64_MAX;
+    int64_t length = 0, e = slot < 0 ? 0 : t->rowptr[slot];
+    for (int k = 0; k < n || e < end; length++) {
+        const int64_t here = k < n ? reader->merged[k] : INT64_MAX, there = e < end ? t->col[e] : INT64_MAX;
+        wisp_scalar a = {0, 0}, mirror = {0, 0};
+        if (here <= there) a = reader->sum[k++];
+        if (there <= here) mirror = wisp__load(t->type, (const char *)t->val + (size_t)e++ * wisp_type_size(t->type));
+        if (length == room) return -1;
+        if (fills) store_mean(r, first + length, WISP__MIN(here, there), a, mirror, change, largest);
+    }
+    return fills && length != room ? -1 : length;
+}
+
+static wisp_status merge_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
+{
+    part_run *r = arg;
+    double change = 0, largest = 0;
+    wisp_status status = WISP_OK;
+    for (int64_t i = begin; i < end; i++) {
+        int n;
+        WISP_TRY(wisp__read_row(reader, r->ctx, i, &n));
+        const int64_t length = merge_row(r, reader, n, i, &change, &largest);
+        if (length < 0)
+            return wisp_ctx_fail(r->ctx, WISP_ERR_CALLBACK, "row %lld has other entries than before", (long long)i);
+        if (!r->h->val) r->h->rowptr[i + 1] = length;
+    }
+    pthread_mutex_lock(&r->lock);
+    r->change = fmax(r->change, change);
+    r->largest = fmax(r->largest, largest);
+    pthread_mutex_unlock(&r->lock);
+out:
+    return status;
+}
+
+/* Two passes over the rows: their lengths, then the entries. */
+static wisp_status merge_all(part_run *r, const wisp_src *src, const wisp_map *cols)
+{
+    enum { PER_PIECE = 256 };
+    wisp__crs *h = r->h;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(r->ctx, &h->rowptr, (size_t)h->rows + 1, sizeof *h->rowptr));
+    WISP_TRY(wisp__for_rows(r->ctx, "merging", src, cols, h->rows, PER_PIECE, merge_rows, r));
+    for (int64_t i = 0; i < h->rows; i++) {
+        h->max_row = WISP__MAX(h->max_row, h->rowptr[i + 1]);
+        h->rowptr[i + 1] += h->rowptr[i];
+    }
+    h->nnz = h->rowptr[h->rows];
+    if (h->max_row > INT_MAX)
+        return wisp_ctx_fail(r->ctx, WISP_ERR_OVERFLOW, "a row of the Hermitian part has %lld entries; the most is %d",
+                             (long long)h->max_row, INT_MAX);
+    WISP_TRY(wisp__alloc_raw(r->ctx, &h->col, (size_t)h->nnz, sizeof *h->col));
+    WISP_TRY(wisp__alloc_raw(r->ctx, &h->val, (size_t)h->nnz, wisp_type_size(h->type)));
+    WISP_TRY(wisp__for_rows(r->ctx, "merging", src, cols, h->rows, PER_PIECE, merge_rows, r));
+out:
+    return status;
+}
+
+wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, double *change)
+{
+    wisp_map *cols = NULL;
+    wisp__crs *t = NULL;
+    int64_t *before = NULL;
+    wisp_status status;
+    part_run r = {.ctx = ctx, .lock = PTHREAD_MUTEX_INITIALIZER};
+    WISP_NEED(ctx, src);
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, other);
+    if (src == other) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_hermitian_part: two sources are needed");
+    *src = (wisp_src){0};
+    WISP_TRY(wisp__src_check(ctx, other));
+    if (other->rows != other->cols)
+        return wisp_ctx_fail(ctx, WISP_ERR_HERMITIAN,
+                             "the matrix is rectangular (%lld x %lld), and has no Hermitian part",
+                             (long long)other->rows, (long long)other->cols);
+    WISP_TRY(wisp_map_create(&cols, ctx, other->cols));
+    WISP_TRY(wisp__count_entries(ctx, other, cols, &before));
+    WISP_TRY(wisp__transpose(&t, ctx, other, cols, before, "the Hermitian part"));
+    WISP_TRY(wisp_alloc(ctx, &r.h, 1, sizeof *r.h));
+    *r.h =
+        (wisp__crs){.ctx = ctx, .type = other->type, .rows = other->rows, .cols = other->cols, .listed = other->rows};
+    r.t = t;
+    WISP_TRY(merge_all(&r, other, cols));
+    const double relative = r.largest > 0 ? r.change / r.largest : 0;
+    const bool more = relative > wisp__rounding(other->type);
+    wisp_ctx_log(ctx, more ? WISP_LOG_WARN : WISP_LOG_INFO,
+                 "the Hermitian part is taken: entries change by at most %.3g of the largest one%s", relative,
+                 more ? ", more than rounding explains" : "");
+    if (change) *change = relative;
+    wisp__crs_source(src, r.h);
+    r.h = NULL;
+out:
+    wisp__crs_free(r.h);
+    wisp__crs_free(t);
+    wisp_free(ctx, before);
+    wisp_map_free(cols);
+    return status;
+}

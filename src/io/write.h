@@ -1,0 +1,30 @@
+/* What the writers share: rows counted, and turned into bytes by all threads, in order. */
+#ifndef WISP_IO_WRITE_H
+#define WISP_IO_WRITE_H
+#include "../base/outfile.h"
+#include "../data/rows.h"
+#include "io.h"
+
+/* Number of distinct entries before each row, [rows + 1]; to be freed. */
+wisp_status wisp__count_entries(wisp_ctx *ctx, const wisp_src *src, const wisp_map *cols, int64_t **before);
+/* The transposed matrix, in double precision. */
+wisp_status wisp__transpose(wisp__crs **t, wisp_ctx *ctx, const wisp_src *src, const wisp_map *cols,
+                            const int64_t *before, const char *path);
+
+/* Turns one row into bytes; returns their end. */
+typedef char *(*wisp__row_text)(void *arg, int64_t row, int n, const int32_t *col, const wisp_scalar *val, char *to);
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp_src *src;
+    const wisp_map *cols;
+    const int64_t *before; /* [src->rows + 1] entries before each row, by which rows are grouped */
+    int64_t entry_bytes;   /* the most bytes that text() makes of an entry counted there */
+    bool gzip;
+    wisp__row_text text;
+    void *arg;
+    double done_begin, done_end; /* of the whole task, for progress */
+} wisp__row_writer;
+wisp_status wisp__write_rows(wisp__out *out, const wisp__row_writer *writer);
+/* Bytes as they are, or as a gzip member of their own (gzip files may have many). */
+wisp_status wisp__write_some(wisp__out *out, const void *data, size_t bytes, bool gzip);
+#endif

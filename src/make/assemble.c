@@ -1,0 +1,396 @@
+/* Matrices from sources: a counting pass, an order, a filling pass. */
+#include "assemble.h"
+#include "../data/patterns.h"
+#include "../data/store/compress.h"
+#include "../data/store/hints.h"
+#include "../order/order.h"
+#include <math.h>
+#include <string.h>
+
+wisp_status wisp__mat_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *o, wisp_mat *A)
+{
+    A->type = o->type == WISP_DEFAULT ? src->type : o->type;
+    if (!wisp__type_ok(A->type)) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "unknown matrix type %d", (int)o->type);
+    if (wisp_type_is_complex(src->type) && !wisp_type_is_complex(A->type))
+        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "complex values can't be stored in a real matrix");
+    /* Block rows are vectorised along the row and like CRS; single vectors, if real, along the chunk. */
+    const bool half = o->format == WISP_FORMAT_HERMITIAN;
+    int c = o->C ? o->C : o->width > 1 || wisp_type_is_complex(A->type) || half ? 1 : 16;
+    if (c < 1 || c > K_MAX_C || (c & (c - 1)))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "C = %d: the chunk height is a power of two up to %d", c, K_MAX_C);
+    if (half && (c != 1 || src->rows != src->cols))
+        return wisp_ctx_fail(
+            ctx, c != 1 ? WISP_ERR_ARG : WISP_ERR_HERMITIAN,
+            "half of a matrix of %lld x %lld with C = %d can't be stored: it must be square and Hermitian, "
+            "and C is 1; take another format",
+            (long long)src->rows, (long long)src->cols, c);
+    A->sigma = o->sigma ? o->sigma : c == 1 || o->map ? 1 : 0;
+    if (A->sigma < 0 || (A->sigma > 1 && A->sigma % c))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "sigma = %lld: it is 1 or a multiple of C = %d", (long long)A->sigma,
+                             c);
+    /* A window of all rows is the most that means something (and a huge sigma the natural way to ask for it). */
+    A->sigma = WISP__MIN(A->sigma, WISP__MAX(1, (src->rows + c - 1) / c * c));
+    A->log_c = __builtin_ctz((unsigned)c);
+    A->rows = src->rows;
+    A->cols = src->cols;
+    A->width = o->width;
+    if (o->width < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a matrix for blocks of width %d", o->width);
+    if ((unsigned)o->order > WISP_ROWS_TILES || (unsigned)o->format > WISP_FORMAT_HERMITIAN)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "unknown order of rows %d or format %d", (int)o->order, (int)o->format);
+    A->order = o->map ? o->map->order : A->rows == A->cols ? o->order : WISP_ROWS_NATURAL;
+    A->format = half ? WISP_FORMAT_HERMITIAN : WISP_FORMAT_SELL;
+    return WISP_OK;
+}
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp_src *src;
+    int32_t *len;
+} count_run;
+
+static wisp_status count_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
+{
+    (void)reader;
+    const count_run *r = arg;
+    for (int64_t i = begin; i < end; i++) {
+        wisp_status status = wisp__count_row(r->ctx, r->src, i, r->len + i);
+        if (status != WISP_OK) return status;
+    }
+    return WISP_OK;
+}
+
+static wisp_status count_all(wisp_ctx *ctx, const wisp_src *src, int32_t **len)
+{
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, len, (size_t)src->rows, sizeof **len));
+    WISP_TRY(
+        wisp__for_rows(ctx, "counting", src, NULL, src->rows, WISP__PIECE, count_rows, &(count_run){ctx, src, *len}));
+out:
+    return status;
+}
+
+wisp_status wisp__make_maps(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const int32_t *len)
+{
+    wisp_ctx *ctx = A->ctx;
+    wisp_status status = WISP_OK;
+    if (o->map) {
+        if (o->map->rows != src->rows)
+            return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "a matrix of %lld rows on a map of %lld rows",
+                                 (long long)src->rows, (long long)o->map->rows);
+        A->map = wisp__map_retain(o->map);
+    } else {
+        if (A->rows == A->cols)
+            WISP_TRY(wisp__map_ordered(&A->map, ctx, src, len, A->order, A->type, WISP__MAX(o->width, 1)));
+        else
+            WISP_TRY(wisp_map_create(&A->map, ctx, A->rows));
+    }
+    A->order = A->map->order;
+    if (A->rows == A->cols)
+        A->col_map = wisp__map_retain(A->map);
+    else
+        WISP_TRY(wisp_map_create(&A->col_map, ctx, A->cols));
+out:
+    return status;
+}
+
+wisp_status wisp_map_create_ordered(wisp_map **out, wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts)
+{
+    WISP_NEED(ctx, out);
+    const wisp_mat_opts o = opts ? *opts : (wisp_mat_opts){0};
+    wisp_mat A = {.ctx = ctx};
+    int32_t *len = NULL;
+    wisp_status status;
+    *out = NULL;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, src);
+    WISP_TRY(wisp__src_check(ctx, src));
+    WISP_TRY(wisp__mat_shape(ctx, src, &o, &A));
+    WISP_TRY(count_all(ctx, src, &len));
+    WISP_TRY(wisp__make_maps(&A, src, &o, len));
+    *out = wisp__map_retain(A.map);
+out:
+    wisp_free(ctx, len);
+    wisp_map_free(A.map);
+    wisp_map_free(A.col_map);
+    return status;
+}
+
+/* ---- filling --------------------------------------------------------------------------------- */
+
+typedef struct {
+    wisp_mat *A;
+    wisp__compression *c;
+    atomic_llong nnz;
+    atomic_bool empty_rows;
+} fill_run;
+
+/* Entry k (of n) of row i: what is behind them is padding, zero times the row's own last column, so that kernels may
+   run over it and nothing from elsewhere leaks in. */
+static void store_entry(const fill_run *r, const wisp__row_reader *reader, int64_t i, int64_t k, int n)
+{
+    wisp_mat *A = r->A;
+    wisp__sell *s = &A->local;
+    const int64_t at = wisp__sell_at(s, A->log_c, i, k);
+    const int32_t col = n ? reader->merged[k < n ? k : n - 1] : s->short_col ? (int32_t)i : 0;
+    wisp_scalar v = k < n ? reader->sum[k] : (wisp_scalar){0, 0};
+    if (s->diagonal && k < n && col == i) {
+        const wisp_type real = wisp__real_type(A->type);
+        wisp__store(real, (char *)s->diagonal + (size_t)i * wisp_type_size(real), v);
+        v = (wisp_scalar){0, 0};
+    }
+    if (s->short_col)
+        s->short_col[at] = (int16_t)(col - (int32_t)i);
+    else if (!s->list)
+        s->col[at] = col;
+    if (s->code)
+        s->code[at] = wisp__compression_code(r->c, A->type, v);
+    else
+        wisp__store(A->type, (char *)s->val + (size_t)at * wisp_type_size(A->type), v);
+}
+
+static wisp_status fill_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
+{
+    fill_run *r = arg;
+    wisp_mat *A = r->A;
+    wisp__sell *s = &A->local;
+    int64_t nnz = 0;
+    int32_t merged[WISP__PIECE]; /* counted lengths stay until all is well: a piece that failed is run again */
+    wisp_status status = WISP_OK;
+    for (int64_t i = begin; i < end; i++) {
+        int n;
+        WISP_TRY(wisp__read_row(reader, A->ctx, wisp__map_user(A->map, i), &n));
+        WISP_TRY(wisp__same_count(A->ctx, wisp__map_user(A->map, i), reader->raw, s->row_len[i]));
+        if (n == 0) atomic_store(&r->empty_rows, true);
+        const int64_t chunk = i >> A->log_c, width = (s->chunk[chunk + 1] - s->chunk[chunk]) >> A->log_c;
+        if (n > width || (s->list && n != s->list_first[s->list[i] + 1] - s->list_first[s->list[i]]))
+            return wisp_ctx_fail(A->ctx, WISP_ERR_CALLBACK, "row %lld has other entries than it counted before",
+                                 (long long)wisp__map_user(A->map, i));
+        merged[i - begin] = n;
+        nnz += n;
+        for (int64_t k = 0; k < width; k++) store_entry(r, reader, i, k, n);
+    }
+    memcpy(s->row_len + begin, merged, (size_t)(end - begin) * sizeof *merged);
+    atomic_fetch_add(&r->nnz, nnz);
+out:
+    return status;
+}
+
+/* Rows that fill the last chunk have entries, too: all padding. */
+static void fill_tail(wisp_mat *A)
+{
+    wisp__sell *s = &A->local;
+    const size_t size = wisp_type_size(A->type);
+    for (int64_t i = A->rows; i < s->chunks << A->log_c; i++)
+        for (int64_t at = wisp__sell_at(s, A->log_c, i, 0); at < s->entries; at += (int64_t)1 << A->log_c) {
+            if (s->short_col)
+                s->short_col[at] = 0;
+            else if (!s->list)
+                s->col[at] = 0;
+            if (s->code)
+                s->code[at] = 0;
+            else
+                memset((char *)s->val + (size_t)at * size, 0, size);
+        }
+}
+
+void wisp__make_grid(wisp_mat *A)
+{
+    const wisp_map *map = A->map;
+    const int64_t row_bytes = (int64_t)wisp_type_size(A->type) * WISP__MAX(A->width, 1);
+    const int64_t per = map->visit ? map->visit_rows : wisp__rows_per_wide_block(A->rows, row_bytes);
+    A->grid = (wisp__grid){.blocks = (A->rows + per - 1) / per,
+                           .chunks_per_block = per >> A->log_c,
+                           .chunks = A->local.chunks,
+                           .weight = A->local.pattern || map->visit ? NULL : A->local.chunk,
+                           .order = map->visit};
+}
+
+/* Memory for what is stored per entry. */
+static wisp_status alloc_entries(wisp_mat *A, wisp__compression *c)
+{
+    wisp_ctx *ctx = A->ctx;
+    wisp__sell *s = &A->local;
+    const size_t n = (size_t)s->entries, size = wisp_type_size(A->type);
+    wisp_status status;
+    if (c->list)
+        WISP_TRY(wisp__compression_take_lists(c, A));
+    else if (c->short_columns)
+        WISP_TRY(wisp__alloc_raw(ctx, &s->short_col, n, sizeof *s->short_col));
+    else
+        WISP_TRY(wisp__alloc_raw(ctx, &s->col, n, sizeof *s->col));
+    s->values = atomic_load(&c->values.strings);
+    if (c->codes) {
+        WISP_TRY(wisp__alloc_raw(ctx, &s->code, n, sizeof *s->code));
+        WISP_TRY(wisp_alloc(ctx, &s->val, (size_t)WISP__MAX(s->values, 1), size));
+        memcpy(s->val, c->values.bytes, (size_t)s->values * size);
+    } else {
+        WISP_TRY(wisp__alloc_raw(ctx, &s->val, n, size));
+    }
+    if (c->apart) WISP_TRY(wisp_alloc(ctx, &s->diagonal, (size_t)A->rows, wisp_type_size(wisp__real_type(A->type))));
+out:
+    return status;
+}
+
+/* Chunks and entries, in SELL or coded; len[] becomes the matrix's. */
+static wisp_status fill(wisp_mat *A, const wisp_src *src, wisp__compression *c, int32_t **len)
+{
+    wisp_ctx *ctx = A->ctx;
+    wisp__sell *s = &A->local;
+    wisp_status status;
+    s->row_len = *len; /* filled anew with the merged lengths */
+    *len = NULL;
+    s->chunks = (A->rows + (1 << A->log_c) - 1) >> A->log_c;
+    WISP_TRY(wisp__alloc_raw(ctx, &s->chunk, (size_t)s->chunks + 1, sizeof *s->chunk));
+    s->entries = wisp__padded_entries(s->row_len, NULL, A->rows, A->log_c, s->chunk);
+    WISP_TRY(alloc_entries(A, c));
+    fill_run run = {.A = A, .c = c};
+    WISP_TRY(wisp__for_rows(ctx, "assembling", src, A->col_map, A->rows, WISP__PIECE, fill_rows, &run));
+    fill_tail(A);
+    s->nnz = atomic_load(&run.nnz);
+    s->padded = !atomic_load(&run.empty_rows);
+out:
+    return status;
+}
+
+wisp_status wisp__order_lengths(const wisp_mat *A, int32_t **len)
+{
+    int32_t *ordered;
+    if (!A->map->user) return WISP_OK;
+    wisp_status status = wisp__alloc_raw(A->ctx, &ordered, (size_t)A->rows, sizeof *ordered);
+    if (status != WISP_OK) return status;
+    for (int64_t i = 0; i < A->rows; i++) ordered[i] = (*len)[A->map->user[i]];
+    wisp_free(A->ctx, *len);
+    *len = ordered;
+    return WISP_OK;
+}
+
+/* Codes and short columns cost the kernel time. A matrix gives it back if it is most of the traffic from memory, and
+   for single columns, whose kernels have constants for them. */
+static bool codes_may_pay(const wisp_mat *A, const wisp_mat_opts *o, int64_t nnz)
+{
+    enum { LARGE = 32 << 20 };
+    return o->width <= 1 && nnz * ((int64_t)wisp_type_size(A->type) + 4) > LARGE;
+}
+
+static bool is_asked_for(const wisp_mat_opts *o) { return o->format == WISP_FORMAT_COMPRESSED; }
+
+bool wisp__may_compress(const wisp_mat_opts *o)
+{
+    /* Who names C or sigma wants SELL. */
+    return is_asked_for(o) || (o->format == WISP_FORMAT_DEFAULT && !o->C && !o->sigma);
+}
+
+bool wisp__is_sorted(const wisp_mat *A, const wisp_mat_opts *o) { return A->sigma > 1 && A->rows > 0 && !o->map; }
+
+wisp_status wisp__choose_rows(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const wisp__look *look,
+                              const int32_t *len, wisp__compression *c)
+{
+    const int32_t *user = look->rows == A->rows ? A->map->user : NULL;
+    int64_t nnz = 0;
+    wisp_status status = WISP_OK;
+    for (int64_t i = 0; i < look->rows; i++) nnz += len[i];
+    if (wisp__may_compress(o) && A->rows > 0)
+        WISP_TRY(wisp__compression_find_rows(c, A, src, look, nnz, is_asked_for(o)));
+    if (A->sigma == 0 && !c->pattern)
+        A->sigma = wisp__window_for(wisp__padded_entries(len, user, look->rows, A->log_c, NULL), nnz, A->log_c);
+    if (c->pattern || (c->list && !wisp__is_sorted(A, o)))
+        A->sigma = 1;
+    else if (c->list) /* lists are of rows in their order */
+        wisp__compression_free(c, A->ctx);
+out:
+    return status;
+}
+
+wisp_status wisp__choose_values(const wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const wisp__look *look,
+                                int64_t nnz, int64_t entries, wisp__compression *c)
+{
+    if (!is_asked_for(o) && !(wisp__may_compress(o) && A->rows > 0 && codes_may_pay(A, o, nnz))) return WISP_OK;
+    return wisp__compression_find_values(c, A, src, look, entries, is_asked_for(o));
+}
+
+static wisp_status build(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o)
+{
+    wisp_ctx *ctx = A->ctx;
+    wisp_status status;
+    wisp__compression c = {0};
+    int32_t *len = NULL;
+    wisp__look all = wisp__look_at_all(A->rows);
+    int64_t nnz = 0;
+    WISP_TRY(count_all(ctx, src, &len));
+    for (int64_t i = 0; i < A->rows; i++) nnz += len[i];
+    WISP_TRY(wisp__make_maps(A, src, o, len));
+    all.len = len;
+    WISP_TRY(wisp__choose_rows(A, src, o, &all, len, &c)); /* before rows are sorted by length */
+    if (c.pattern) {
+        WISP_TRY(wisp__compression_take_rows(&c, A));
+    } else {
+        if (wisp__is_sorted(A, o)) WISP_TRY(wisp__map_sort(A->map, len, A->sigma));
+        WISP_TRY(wisp__order_lengths(A, &len));
+        WISP_TRY(wisp__choose_values(A, src, o, &all, nnz, nnz, &c));
+        WISP_TRY(fill(A, src, &c, &len));
+    }
+    if (A->local.pattern || A->local.code || A->local.short_col || A->local.list) A->format = WISP_FORMAT_COMPRESSED;
+    if (is_asked_for(o) && A->format != WISP_FORMAT_COMPRESSED && A->rows > 0)
+        status = wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
+                               "this matrix can't be compressed: its rows and values do not repeat; use SELL");
+    wisp__make_grid(A);
+    if (status == WISP_OK) status = wisp__find_follow(A);
+    if (status == WISP_OK) status = wisp__find_fresh(A);
+    if (status == WISP_OK) status = wisp__pieces_find(A);
+    if (status == WISP_OK) status = wisp__bundles_find(A);
+out:
+    wisp__compression_free(&c, ctx);
+    wisp_free(ctx, len);
+    return status;
+}
+
+void wisp_mat_free(wisp_mat *A)
+{
+    if (!A) return;
+    wisp__half_free(A);
+    wisp__cascades_free(A);
+    wisp__sell_free(A->ctx, &A->local);
+    wisp__sell_free(A->ctx, &A->remote);
+    wisp_map_free(A->map);
+    wisp_map_free(A->col_map);
+    wisp_free(A->ctx, A);
+}
+
+wisp_status wisp_mat_create(wisp_mat **out, wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts)
+{
+    WISP_NEED(ctx, out);
+    const wisp_mat_opts o = opts ? *opts : (wisp_mat_opts){0};
+    wisp_mat *A = NULL;
+    wisp_status status;
+    *out = NULL;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, src);
+    WISP_TRY(wisp__src_check(ctx, src));
+    WISP_TRY(wisp_alloc(ctx, &A, 1, sizeof *A));
+    A->ctx = ctx;
+    WISP_TRY(wisp__mat_shape(ctx, src, &o, A));
+    WISP_TRY(wisp__cascades_open(A));
+    WISP_TRY(build(A, src, &o));
+    if (A->format == WISP_FORMAT_HERMITIAN) WISP_TRY(wisp__half_build(A));
+    *out = A;
+    A = NULL;
+out:
+    wisp_mat_free(A);
+    return status;
+}
+
+wisp_status wisp_mat_open(wisp_mat **A, wisp_ctx *ctx, const char *name, const wisp_mat_opts *opts)
+{
+    WISP_NEED(ctx, A);
+    wisp_src src;
+    *A = NULL;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, name);
+    wisp_status status = wisp_src_open(&src, ctx, name);
+    if (status != WISP_OK) return status;
+    status = wisp_mat_create(A, ctx, &src, opts);
+    wisp_src_close(&src);
+    return status;
+}

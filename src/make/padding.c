@@ -1,0 +1,59 @@
+/* Fill-in: what padding adds to the entries of a matrix in chunks, and the sorting of rows that keeps it small. */
+#include "assemble.h"
+
+int64_t wisp__padded_entries(const int32_t *len, const int32_t *user, int64_t rows, int log_c, int64_t *chunk)
+{
+    int64_t sum = 0;
+    const int64_t c = (int64_t)1 << log_c;
+    for (int64_t i = 0; i < rows; i += c) {
+        int32_t longest = 0;
+        for (int64_t r = i; r < WISP__MIN(rows, i + c); r++) longest = WISP__MAX(longest, len[user ? user[r] : r]);
+        if (chunk) chunk[i >> log_c] = sum;
+        sum += (int64_t)longest << log_c;
+    }
+    if (chunk) chunk[(rows + c - 1) >> log_c] = sum;
+    return sum;
+}
+
+wisp_status wisp__padded_sorted(wisp_ctx *ctx, const int32_t *row_len, int64_t rows, int log_c, int64_t sigma,
+                                int64_t *entries)
+{
+    wisp_map *order = NULL;
+    wisp_status status = WISP_OK;
+    if (sigma > 1) {
+        WISP_TRY(wisp_map_create(&order, ctx, rows));
+        WISP_TRY(wisp__map_sort(order, row_len, sigma));
+    }
+    *entries = wisp__padded_entries(row_len, order ? order->user : NULL, rows, log_c, NULL);
+out:
+    wisp_map_free(order);
+    return status;
+}
+
+int64_t wisp__window_for(int64_t entries, int64_t nnz, int log_c)
+{
+    const double worth_it = 1.05;
+    return (double)entries > worth_it * (double)nnz ? (int64_t)32 << log_c : 1;
+}
+
+wisp_status wisp_mat_fill_in(const wisp_mat *A, int C, int64_t sigma, double *ratio)
+{
+    WISP_NEED(NULL, A);
+    WISP_NEED(A->ctx, ratio);
+    wisp_ctx *ctx = A->ctx;
+    if (C < 1 || C > K_MAX_C || (C & (C - 1)) || sigma < 1 || (sigma > 1 && sigma % C))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                             "fill-in for C = %d, sigma = %lld: C is a power of two, sigma 1 or a multiple of C", C,
+                             (long long)sigma);
+    sigma = WISP__MIN(sigma, WISP__MAX(1, (A->rows + C - 1) / C * C));
+    int32_t *len = NULL;
+    int64_t padded = 0;
+    wisp_status status;
+    WISP_TRY(wisp__alloc_raw(ctx, &len, (size_t)A->rows, sizeof *len));
+    for (int64_t i = 0; i < A->rows; i++) len[wisp__map_user(A->map, i)] = wisp__row_len(&A->local, i);
+    WISP_TRY(wisp__padded_sorted(ctx, len, A->rows, __builtin_ctz((unsigned)C), sigma, &padded));
+    *ratio = A->local.nnz ? (double)padded / (double)A->local.nnz : 1;
+out:
+    wisp_free(ctx, len);
+    return status;
+}

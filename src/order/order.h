@@ -1,0 +1,58 @@
+/* Orders of rows: level structures of a matrix's graph, and tiles through the levels. */
+#ifndef WISP_ORDER_H
+#define WISP_ORDER_H
+#include "../data/rows.h"
+#include "../data/shape.h"
+
+/* ---- the choice ------------------------------------------------------------------------------ */
+
+/* What wisp__map_ordered will do with a square source of nnz entries. */
+typedef struct {
+    bool looks;            /* it looks at the whole pattern; else rows stay as they come */
+    bool banded;           /* rows reach a small part of the matrix: tiles need no other order */
+    int64_t bytes, likely; /* that it holds at most while it looks, beside the lengths of rows; as a rule */
+} wisp__order_plan;
+wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_src *src, int64_t nnz,
+                                wisp_row_order order, wisp_type type, int width);
+
+/* A map for a square matrix with rows of these lengths: in the order asked for, or in the one that a model of
+   time finds best for blocks of this width and type. */
+wisp_status wisp__map_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src, const int32_t *row_len,
+                              wisp_row_order order, wisp_type type, int width);
+
+/* ---- level structures ------------------------------------------------------------------------ */
+
+/* Rows in levels: neighbours of a row are in its level or in the two beside it (all but a few). */
+typedef struct {
+    int32_t *row, *place; /* rows level by level, and the inverse; NULL: as they come */
+    int64_t *begin;       /* [levels + 1] */
+    int64_t levels, widest;
+} wisp__levels;
+void wisp__levels_free(wisp_ctx *ctx, wisp__levels *v);
+/* Levels of `reach` consecutive rows. */
+wisp_status wisp__levels_natural(wisp_ctx *ctx, int64_t rows, int64_t reach, wisp__levels *v);
+/* Reverse Cuthill-McKee from a pseudo-peripheral row in each component. */
+wisp_status wisp__levels_rcm(wisp_ctx *ctx, const wisp__sell *graph, int64_t rows, wisp__levels *v);
+
+/* Breadth-first levels of a part of a graph, for those who cut it again and again. */
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp__sell *graph;
+    uint8_t *found; /* [rows] all 1 between searches */
+    int64_t *begin; /* [levels + 1] of the levels in what was found last */
+    int64_t levels;
+    int32_t *queue; /* where that is */
+} wisp__level_search;
+wisp_status wisp__level_search_open(wisp_ctx *ctx, const wisp__sell *graph, int64_t rows, wisp__level_search *s);
+void wisp__level_search_close(wisp__level_search *s);
+/* Puts the rows part[n] (NULL: all n) into row[n], which is memory of its own, level by level: from row `start`, then
+   component by component from pseudo-peripheral rows; start = -1: these alone. */
+wisp_status wisp__level_search_run(wisp__level_search *s, const int32_t *part, int64_t n, int64_t start, int32_t *row);
+
+/* ---- tiles ----------------------------------------------------------------------------------- */
+
+/* Levels in slices of `tiles` equal parts, one after the other: the order visit[visits] of the blocks of visit_rows
+   rows (visits = rows / visit_rows, rounded up). */
+wisp_status wisp__tiles_visit(wisp_ctx *ctx, const wisp__levels *v, int64_t rows, int64_t tiles, int64_t visit_rows,
+                              int32_t *visit);
+#endif

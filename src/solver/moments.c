@@ -1,0 +1,109 @@
+/* What belongs to moments whether or not there are HDF5 files. The moments are the caller's and may outlive the
+   context: plain memory. */
+#include "moments.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void wisp_moments_free(wisp_moments *m)
+{
+    if (!m) return;
+    free(m->mu);
+    free(m->sites);
+    free(m->matrix);
+    free(m->command);
+    memset(m, 0, sizeof *m);
+}
+
+/* A copy; of a long text (thousands of sites on a command line) the first part, for an HDF5 attribute holds 64 KiB. */
+static char *label(const char *text)
+{
+    enum { LONGEST = 32000 };
+    char *copy = text ? strndup(text, LONGEST) : NULL;
+    if (copy && strlen(text) > LONGEST) memcpy(copy + LONGEST - 4, " ...", 4);
+    return copy;
+}
+
+wisp_status wisp_moments_label(wisp_ctx *ctx, wisp_moments *m, const char *matrix, const char *command)
+{
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, m);
+    char *new_matrix = label(matrix), *new_command = label(command);
+    if ((matrix && !new_matrix) || (command && !new_command)) {
+        free(new_matrix);
+        free(new_command);
+        return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for the label of the moments");
+    }
+    free(m->matrix);
+    free(m->command);
+    m->matrix = new_matrix;
+    m->command = new_command;
+    return WISP_OK;
+}
+
+/* ---- what must hold of moments from a file ---------------------------------------------------------- */
+
+static bool not_negative(double x) { return isfinite(x) && x >= 0; }
+
+/* The name of the first number that is out of its range; NULL if there is none. */
+static const char *out_of_range(const wisp_moments *m)
+{
+    const wisp_bounds *b = &m->bounds;
+    const int64_t numbers = (int64_t)1 << 32; /* of random vectors */
+    const bool random = m->trace == WISP_TRACE_RANDOM;
+    if (m->rows < 1) return "rows";
+    if (m->nnz < 0 || m->nnz / m->rows > m->rows) return "nnz";
+    if (!isfinite(b->center) || !isfinite(b->halfwidth) || !(b->halfwidth > 0)) return "center or halfwidth";
+    if (!isnan(b->failure_probability) && !(b->failure_probability >= 0 && b->failure_probability <= 1))
+        return "failure_probability";
+    if (m->first_vector < (random ? -1 : 0) || (random && m->first_vector > numbers - m->vectors))
+        return "first_vector";
+    if (m->type == WISP_DEFAULT) return "type";
+    if (m->width < 1) return "width";
+    if (m->powers < 1) return "powers";
+    if (m->threads < 1) return "threads";
+    if (m->partial != 0 && m->partial != 1) return "partial";
+    if (!not_negative(m->seconds) || !not_negative(m->bounds_seconds)) return "seconds or bounds_seconds";
+    if (!not_negative(m->flops)) return "flops";
+    return NULL;
+}
+
+/* mu_0 = <v|v> is exact for every kind of vector, and no |<v|T_n|v>| is larger, but for rounding and the guard's
+   allowance. */
+static wisp_status check_moments(wisp_ctx *ctx, const wisp_moments *m, const char *path)
+{
+    const double first = m->trace == WISP_TRACE_SITES ? 1 : (double)m->rows;
+    const double most = first * (wisp__is_single(m->type) ? 1 + 1e-2 : 1 + 1e-4);
+    for (int64_t v = 0; v < m->vectors; v++) {
+        const double *mu = m->mu + v * m->n;
+        for (int64_t n = 0; n < m->n; n++)
+            if (!isfinite(mu[n]))
+                return wisp_ctx_fail(ctx, WISP_ERR_NUMERIC, "%s: moment %lld of vector %lld is not finite", path,
+                                     (long long)n, (long long)v);
+        if (mu[0] != first)
+            return wisp_ctx_fail(ctx, WISP_ERR_FORMAT,
+                                 "%s: moment 0 of vector %lld is %.17g and must be %.17g: the file is damaged", path,
+                                 (long long)v, mu[0], first);
+        for (int64_t n = 1; n < m->n; n++)
+            if (!(fabs(mu[n]) <= most))
+                return wisp_ctx_fail(ctx, WISP_ERR_FORMAT,
+                                     "%s: moment %lld of vector %lld is %g, more than moment 0: the file is damaged",
+                                     path, (long long)n, (long long)v, mu[n]);
+    }
+    return WISP_OK;
+}
+
+wisp_status wisp__moments_check(wisp_ctx *ctx, const wisp_moments *m, const char *path)
+{
+    const char *name = out_of_range(m);
+    if (name)
+        return wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s: %s is out of range; is it a moments file of wisp?", path, name);
+    if (m->trace == WISP_TRACE_EXACT && m->vectors != 1)
+        return wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s: %lld vectors, and an exact trace is one", path,
+                             (long long)m->vectors);
+    for (int64_t v = 0; m->sites && v < m->vectors; v++)
+        if (m->sites[v] < 0 || m->sites[v] >= m->rows)
+            return wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s: sites names row %lld; the matrix has rows 0 to %lld", path,
+                                 (long long)m->sites[v], (long long)m->rows - 1);
+    return check_moments(ctx, m, path);
+}

@@ -1,0 +1,501 @@
+/* Moments files: HDF5, /moments [vectors][n] and /sites [vectors], all else as attributes of the root. */
+#include "moments.h"
+#include "config.h"
+
+#ifndef WISP_HAVE_HDF5
+
+static wisp_status without_hdf5(wisp_ctx *ctx)
+{
+    return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
+                         "this wisp was built without HDF5: install libhdf5-dev and build again");
+}
+
+wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *path)
+{
+    (void)m, (void)path;
+    return without_hdf5(ctx);
+}
+
+wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
+{
+    (void)path;
+    WISP_NEED(ctx, m);
+    *m = (wisp_moments){0};
+    return without_hdf5(ctx);
+}
+
+#else
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <hdf5.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+/* Version 1 had no checksum. */
+enum { FORMAT_VERSION = 2, WITHOUT_CHECKSUM = 1, MOST_TEXT = 1 << 20 };
+static const char format_name[] = "wisp-moments";
+static const char units[] = "moments: <v|T_n((A - center)/halfwidth)|v>, without unit; center, halfwidth: the matrix's "
+                            "own unit of energy; seconds: s; flops: floating-point operations";
+
+/* ---- the attributes: one table for both directions ------------------------------------------------ */
+
+/* int64, int, int that is 1 where it is missing, uint64, double, enum, string */
+typedef enum { INTEGER, WHOLE, WHOLE_OR_1, UNSIGNED, NUMBER, WORD, TEXT } kind;
+typedef struct {
+    const char *name;
+    kind kind;
+    size_t offset;
+    const char *const *words; /* of an enum, in its order; ends with NULL */
+} field;
+
+static const char *const trace_words[] = {"random", "exact", "sites", NULL};
+static const char *const method_words[] = {"lanczos", "gershgorin", "given", NULL};
+static const char *const variant_words[] = {"blocked", "fused", "naive", NULL};
+static const char *const type_words[] = {"default", "single", "double", "complex single", "complex double", NULL};
+
+#define AT(member) offsetof(wisp_moments, member)
+static const field fields[] = {
+    {"rows", INTEGER, AT(rows), NULL},
+    {"nnz", INTEGER, AT(nnz), NULL},
+    {"trace", WORD, AT(trace), trace_words},
+    {"center", NUMBER, AT(bounds.center), NULL},
+    {"halfwidth", NUMBER, AT(bounds.halfwidth), NULL},
+    {"failure_probability", NUMBER, AT(bounds.failure_probability), NULL},
+    {"bounds_method", WORD, AT(bounds_method), method_words},
+    {"bounds_seconds", NUMBER, AT(bounds_seconds), NULL},
+    {"seed", UNSIGNED, AT(seed), NULL},
+    {"first_vector", INTEGER, AT(first_vector), NULL},
+    {"type", WORD, AT(type), type_words},
+    {"variant", WORD, AT(variant), variant_words},
+    {"width", WHOLE, AT(width), NULL},
+    {"powers", WHOLE_OR_1, AT(powers), NULL},
+    {"threads", WHOLE, AT(threads), NULL},
+    {"seconds", NUMBER, AT(seconds), NULL},
+    {"flops", NUMBER, AT(flops), NULL},
+    {"partial", INTEGER, AT(partial), NULL},
+    {"matrix", TEXT, AT(matrix), NULL},
+    {"command", TEXT, AT(command), NULL},
+};
+#undef AT
+enum { FIELDS = sizeof fields / sizeof fields[0] };
+
+/* ---- the checksum ----------------------------------------------------------------------------------- */
+
+/* CRC-32 (zlib's) of all that is read, in one form for every machine and HDF5: of each attribute of the table its name,
+   then its value; then version, vectors, n, moments, sites. Texts end with a zero byte, numbers are 8 bytes, little
+   endian: two's complement or IEEE double. A text that is missing is the byte 255. */
+static uLong add_text(uLong crc, const char *text)
+{
+    return text ? crc32_z(crc, (const Bytef *)text, strlen(text) + 1) : crc32_z(crc, (const Bytef *)"\xff", 1);
+}
+
+static uLong add_numbers(uLong crc, const void *number, int64_t count)
+{
+    enum { AT_ONCE = 512 };
+    uint64_t some[AT_ONCE];
+    for (int64_t done = 0; done < count; done += AT_ONCE) {
+        const size_t n = (size_t)(count - done < AT_ONCE ? count - done : AT_ONCE);
+        memcpy(some, (const char *)number + done * 8, n * sizeof *some);
+        for (size_t i = 0; i < n; i++) some[i] = htole64(some[i]);
+        crc = crc32_z(crc, (const Bytef *)some, n * sizeof *some);
+    }
+    return crc;
+}
+
+static uLong add_field(uLong crc, const field *f, const wisp_moments *m)
+{
+    const void *p = (const char *)m + f->offset;
+    crc = add_text(crc, f->name);
+    switch (f->kind) {
+    case INTEGER:
+    case UNSIGNED:
+    case NUMBER: return add_numbers(crc, p, 1);
+    case WHOLE:
+    case WHOLE_OR_1: return add_numbers(crc, &(int64_t){*(const int *)p}, 1);
+    case WORD: return add_text(crc, f->words[*(const int *)p]);
+    case TEXT: return add_text(crc, *(char *const *)p);
+    }
+    return crc;
+}
+
+static uint32_t checksum(const wisp_moments *m)
+{
+    uLong crc = crc32_z(0, NULL, 0);
+    for (int i = 0; i < FIELDS; i++) crc = add_field(crc, &fields[i], m);
+    crc = add_text(crc, m->version);
+    crc = add_numbers(crc, &m->vectors, 1);
+    crc = add_numbers(crc, &m->n, 1);
+    crc = add_numbers(crc, m->mu, m->vectors * m->n);
+    if (m->trace == WISP_TRACE_SITES) crc = add_numbers(crc, m->sites, m->vectors);
+    return (uint32_t)crc;
+}
+
+/* ---- HDF5's messages -------------------------------------------------------------------------------- */
+
+/* HDF5 prints its errors by itself unless told otherwise; the caller's setting comes back afterwards. That setting is
+   the process's (or, in some builds of HDF5, the thread's), and HDF5 need not bear several threads: one at a time. */
+typedef struct {
+    H5E_auto2_t print;
+    void *arg;
+} quiet;
+
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+
+static quiet be_quiet(void)
+{
+    quiet q = {NULL, NULL};
+    pthread_mutex_lock(&one_at_a_time);
+    H5Eget_auto2(H5E_DEFAULT, &q.print, &q.arg);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    return q;
+}
+
+static void be_loud(quiet q)
+{
+    H5Eclear2(H5E_DEFAULT); /* a thread that ends would leak it */
+    H5Eset_auto2(H5E_DEFAULT, q.print, q.arg);
+    pthread_mutex_unlock(&one_at_a_time);
+}
+
+static void end_quietly(void) { H5Eset_auto2(H5E_DEFAULT, NULL, NULL); }
+
+/* What HDF5 could not close of a damaged file it prints when the process ends: unless that is the setting then. */
+static void after_damage(void)
+{
+    static bool told;
+    if (!told) told = !atexit(end_quietly);
+}
+
+/* ---- writing: a file image in memory, which then goes to disk like every other output -------------- */
+
+static int write_attribute(hid_t file, const char *name, hid_t type, const void *value)
+{
+    hid_t space = H5Screate(H5S_SCALAR);
+    hid_t attribute = H5Acreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    int ok = attribute >= 0 && H5Awrite(attribute, type, value) >= 0;
+    if (attribute >= 0) H5Aclose(attribute);
+    if (space >= 0) H5Sclose(space);
+    return ok;
+}
+
+static int write_text(hid_t file, const char *name, const char *text)
+{
+    hid_t type = H5Tcopy(H5T_C_S1);
+    int ok = type >= 0 && H5Tset_size(type, strlen(text) + 1) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0 &&
+             write_attribute(file, name, type, text);
+    if (type >= 0) H5Tclose(type);
+    return ok;
+}
+
+static int write_field(hid_t file, const field *f, const wisp_moments *m)
+{
+    const void *p = (const char *)m + f->offset;
+    const char *text;
+    switch (f->kind) {
+    case INTEGER: return write_attribute(file, f->name, H5T_NATIVE_INT64, p);
+    case WHOLE:
+    case WHOLE_OR_1: return write_attribute(file, f->name, H5T_NATIVE_INT, p);
+    case UNSIGNED: return write_attribute(file, f->name, H5T_NATIVE_UINT64, p);
+    case NUMBER: return write_attribute(file, f->name, H5T_NATIVE_DOUBLE, p);
+    case WORD: return write_text(file, f->name, f->words[*(const int *)p]);
+    case TEXT: text = *(char *const *)p; return !text || write_text(file, f->name, text);
+    }
+    return 0;
+}
+
+static int write_dataset(hid_t file, const char *name, hid_t type, int rank, const hsize_t *dims, const void *data)
+{
+    hid_t space = H5Screate_simple(rank, dims, NULL);
+    hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    int ok = set >= 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
+    if (set >= 0) H5Dclose(set);
+    if (space >= 0) H5Sclose(space);
+    return ok;
+}
+
+static int fill_file(hid_t file, const wisp_moments *m)
+{
+    const int version = FORMAT_VERSION;
+    const uint32_t sum = checksum(m);
+    hsize_t dims[2] = {(hsize_t)m->vectors, (hsize_t)m->n};
+    int ok = write_text(file, "format", format_name) &&
+             write_attribute(file, "format_version", H5T_NATIVE_INT, &version) && write_text(file, "units", units) &&
+             write_text(file, "version", m->version) && write_attribute(file, "checksum", H5T_NATIVE_UINT32, &sum);
+    for (int i = 0; i < FIELDS && ok; i++) ok = write_field(file, &fields[i], m);
+    ok = ok && write_dataset(file, "moments", H5T_NATIVE_DOUBLE, 2, dims, m->mu);
+    if (m->trace == WISP_TRACE_SITES) ok = ok && write_dataset(file, "sites", H5T_NATIVE_INT64, 1, dims, m->sites);
+    return ok;
+}
+
+/* The whole file in memory, with room for the seal behind its *size bytes. */
+static wisp_status make_image(wisp_ctx *ctx, const wisp_moments *m, const char *path, char **image, size_t *size)
+{
+    wisp_status status = WISP_OK;
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS), file = -1;
+    if (access >= 0 && H5Pset_fapl_core(access, 1 << 20, 0) >= 0)
+        file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    ssize_t bytes = -1;
+    if (file >= 0 && fill_file(file, m) && H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0)
+        bytes = H5Fget_file_image(file, NULL, 0);
+    if (bytes <= 0) {
+        status = wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: HDF5 could not make the file", path);
+        goto out;
+    }
+    *size = (size_t)bytes;
+    WISP_TRY(wisp_alloc(ctx, image, *size + WISP__SEAL, 1));
+    if (H5Fget_file_image(file, *image, *size) != bytes)
+        status = wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: HDF5 could not make the file", path);
+out:
+    if (file >= 0) H5Fclose(file);
+    if (access >= 0) H5Pclose(access);
+    return status;
+}
+
+wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *path)
+{
+    wisp_status status = WISP_OK;
+    char *image = NULL;
+    size_t size = 0;
+    char seal[WISP__SEAL + 1];
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, m);
+    WISP_NEED(ctx, path);
+    if (!m->mu || m->vectors < 1 || m->n < 1)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: there are no moments to save: no vector was completed", path);
+    quiet q = be_quiet();
+    WISP_TRY(make_image(ctx, m, path, &image, &size));
+    wisp__seal_make(seal, image, size);
+    memcpy(image + size, seal, WISP__SEAL);
+    WISP_TRY(wisp_file_write(ctx, path, image, size + WISP__SEAL));
+out:
+    wisp_free(ctx, image);
+    be_loud(q);
+    return status;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------- */
+
+typedef struct {
+    wisp_ctx *ctx;
+    const char *path;
+    hid_t file;
+} reader;
+
+static wisp_status bad(const reader *r, const char *what, const char *name)
+{
+    return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s: %s %s; is it a moments file of wisp?", r->path, name, what);
+}
+
+/* A scalar attribute as a number of the given HDF5 type. */
+static wisp_status read_attribute(const reader *r, const char *name, hid_t type, void *value)
+{
+    wisp_status status = WISP_OK;
+    hid_t attribute = -1, stored = -1, space = -1;
+    if (H5Aexists(r->file, name) <= 0) return bad(r, "is missing", name);
+    attribute = H5Aopen(r->file, name, H5P_DEFAULT);
+    if (attribute >= 0) stored = H5Aget_type(attribute), space = H5Aget_space(attribute);
+    if (space < 0 || stored < 0 || H5Sget_simple_extent_npoints(space) != 1)
+        status = bad(r, "is not a single value", name);
+    else if (H5Tget_class(stored) != H5Tget_class(type) || H5Aread(attribute, type, value) < 0)
+        status = bad(r, "has the wrong type", name);
+    if (space >= 0) H5Sclose(space);
+    if (stored >= 0) H5Tclose(stored);
+    if (attribute >= 0) H5Aclose(attribute);
+    return status;
+}
+
+/* A string attribute of fixed or of variable length (as h5py writes it) as a new string; not there: *text is NULL. */
+static wisp_status read_text(const reader *r, const char *name, char **text)
+{
+    wisp_status status = WISP_OK;
+    *text = NULL;
+    if (H5Aexists(r->file, name) <= 0) return WISP_OK;
+    hid_t attribute = H5Aopen(r->file, name, H5P_DEFAULT);
+    hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1, space = attribute >= 0 ? H5Aget_space(attribute) : -1;
+    if (type < 0 || space < 0 || H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1) {
+        status = bad(r, "is not a text", name);
+    } else if (H5Tis_variable_str(type) > 0) {
+        char *value = NULL;
+        if (H5Aread(attribute, type, &value) < 0 || !value || !(*text = strdup(value)))
+            status = bad(r, "cannot be read", name);
+        if (value) H5free_memory(value);
+    } else {
+        size_t size = H5Tget_size(type);
+        *text = size <= MOST_TEXT ? calloc(size + 1, 1) : NULL;
+        if (!*text || H5Aread(attribute, type, *text) < 0) status = bad(r, "cannot be read", name);
+    }
+    if (space >= 0) H5Sclose(space);
+    if (type >= 0) H5Tclose(type);
+    if (attribute >= 0) H5Aclose(attribute);
+    return status;
+}
+
+static wisp_status read_word(const reader *r, const field *f, int *value)
+{
+    char *text = NULL;
+    wisp_status status = read_text(r, f->name, &text);
+    if (status == WISP_OK && !text) status = bad(r, "is missing", f->name);
+    int i = 0;
+    while (status == WISP_OK && f->words[i] && strcmp(f->words[i], text)) i++;
+    if (status == WISP_OK && !f->words[i]) status = bad(r, "has an unknown value", f->name);
+    *value = i;
+    free(text);
+    return status;
+}
+
+static wisp_status read_field(const reader *r, const field *f, wisp_moments *m)
+{
+    void *p = (char *)m + f->offset;
+    switch (f->kind) {
+    case INTEGER: return read_attribute(r, f->name, H5T_NATIVE_INT64, p);
+    case WHOLE_OR_1:
+        *(int *)p = 1;
+        if (H5Aexists(r->file, f->name) <= 0) return WISP_OK;
+        return read_attribute(r, f->name, H5T_NATIVE_INT, p);
+    case WHOLE: return read_attribute(r, f->name, H5T_NATIVE_INT, p);
+    case UNSIGNED: return read_attribute(r, f->name, H5T_NATIVE_UINT64, p);
+    case NUMBER: return read_attribute(r, f->name, H5T_NATIVE_DOUBLE, p);
+    case WORD: return read_word(r, f, p);
+    case TEXT: return read_text(r, f->name, p);
+    }
+    return WISP_OK;
+}
+
+static wisp_status check_format(const reader *r, wisp_moments *m, int *number)
+{
+    wisp_status status = WISP_OK;
+    char *text = NULL, *version = NULL;
+    WISP_TRY(read_text(r, "format", &text));
+    if (!text || strcmp(text, format_name)) {
+        status = wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s: an HDF5 file, but not of moments (no format \"%s\")",
+                               r->path, format_name);
+        goto out;
+    }
+    WISP_TRY(read_attribute(r, "format_version", H5T_NATIVE_INT, number));
+    if (*number != FORMAT_VERSION && *number != WITHOUT_CHECKSUM) {
+        status = wisp_ctx_fail(r->ctx, WISP_ERR_UNSUPPORTED,
+                               "%s: moments file of format version %d; this wisp reads %d and %d", r->path, *number,
+                               WITHOUT_CHECKSUM, FORMAT_VERSION);
+        goto out;
+    }
+    WISP_TRY(read_text(r, "version", &version));
+    if (version) snprintf(m->version, sizeof m->version, "%.31s", version);
+out:
+    free(text);
+    free(version);
+    return status;
+}
+
+/* Whether so many bytes can be in the file, compressed or not: of damaged dimensions no memory is asked for. */
+static bool can_hold(hid_t file, size_t bytes)
+{
+    const size_t deflate_at_most = 1032;
+    hsize_t size;
+    return H5Fget_filesize(file, &size) >= 0 && bytes / deflate_at_most <= size && bytes <= PTRDIFF_MAX;
+}
+
+/* A dataset of the given rank and class: its dimensions, and its data in new memory. */
+static wisp_status read_dataset(const reader *r, const char *name, int rank, hid_t type, hsize_t *dims, void **data)
+{
+    wisp_status status = WISP_OK;
+    hid_t set = -1, stored = -1, space = -1;
+    size_t bytes = 0, size = H5Tget_size(type);
+    if (H5Lexists(r->file, name, H5P_DEFAULT) <= 0) return bad(r, "(dataset) is missing", name);
+    set = H5Dopen2(r->file, name, H5P_DEFAULT);
+    if (set >= 0) stored = H5Dget_type(set), space = H5Dget_space(set);
+    if (stored < 0 || H5Tget_class(stored) != H5Tget_class(type)) {
+        status = bad(r, "is not a dataset of the right type", name);
+    } else if (H5Sget_simple_extent_ndims(space) != rank || H5Sget_simple_extent_dims(space, dims, NULL) != rank ||
+               dims[0] < 1 || dims[rank - 1] < 1 || __builtin_mul_overflow(dims[0], rank > 1 ? dims[1] : 1, &bytes) ||
+               __builtin_mul_overflow(bytes, size, &bytes) || !can_hold(r->file, bytes) ||
+               H5Dget_storage_size(set) == 0) {
+        status = bad(r, "has the wrong shape", name);
+    } else if (!(*data = malloc(bytes))) {
+        status = wisp_ctx_fail(r->ctx, WISP_ERR_NOMEM, "%s: out of memory for %zu bytes of %s", r->path, bytes, name);
+    } else if (H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *data) < 0) {
+        status = bad(r, "cannot be read (the file is damaged)", name);
+    }
+    if (space >= 0) H5Sclose(space);
+    if (stored >= 0) H5Tclose(stored);
+    if (set >= 0) H5Dclose(set);
+    return status;
+}
+
+static wisp_status read_moments(const reader *r, wisp_moments *m)
+{
+    wisp_status status = WISP_OK;
+    hsize_t dims[2];
+    WISP_TRY(read_dataset(r, "moments", 2, H5T_NATIVE_DOUBLE, dims, (void **)&m->mu));
+    m->vectors = (int64_t)dims[0];
+    m->n = (int64_t)dims[1];
+    if (m->n < 2) return bad(r, "has the wrong shape", "moments");
+    if (m->trace != WISP_TRACE_SITES) goto out;
+    WISP_TRY(read_dataset(r, "sites", 1, H5T_NATIVE_INT64, dims, (void **)&m->sites));
+    if ((int64_t)dims[0] != m->vectors) return bad(r, "and moments differ in their number of vectors", "sites");
+out:
+    return status;
+}
+
+static wisp_status check_sum(const reader *r, const wisp_moments *m, int version)
+{
+    uint32_t sum;
+    if (version == WITHOUT_CHECKSUM && H5Aexists(r->file, "checksum") <= 0) {
+        wisp_ctx_log(r->ctx, WISP_LOG_WARN,
+                     "%s: this moments file of an older wisp has no checksum; its numbers are in range, but could be "
+                     "damaged",
+                     r->path);
+        return WISP_OK;
+    }
+    const wisp_status status = read_attribute(r, "checksum", H5T_NATIVE_UINT32, &sum);
+    if (status != WISP_OK || sum == checksum(m)) return status;
+    return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT,
+                         "%s: the checksum does not fit: the file is damaged, or was changed; compute the moments anew",
+                         r->path);
+}
+
+/* Says why a file cannot be opened, or opens it. */
+static wisp_status open_reader(reader *r)
+{
+    int fd = open(r->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return wisp_ctx_fail(r->ctx, WISP_ERR_IO, "%s: %s", r->path, strerror(errno));
+    const wisp_status status = wisp__seal_check(r->ctx, fd, r->path);
+    close(fd);
+    if (status != WISP_OK) return status;
+    if (H5Fis_hdf5(r->path) <= 0) return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s: not an HDF5 file", r->path);
+    r->file = H5Fopen(r->path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (r->file < 0)
+        return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s: an HDF5 file that is truncated or damaged", r->path);
+    return WISP_OK;
+}
+
+wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
+{
+    wisp_status status = WISP_OK;
+    reader r = {ctx, path, -1};
+    int version = 0;
+    WISP_NEED(ctx, m);
+    *m = (wisp_moments){0};
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, path);
+    quiet q = be_quiet();
+    WISP_TRY(open_reader(&r));
+    WISP_TRY(check_format(&r, m, &version));
+    for (int i = 0; i < FIELDS; i++) WISP_TRY(read_field(&r, &fields[i], m));
+    WISP_TRY(read_moments(&r, m));
+    WISP_TRY(wisp__moments_check(ctx, m, path));
+    WISP_TRY(check_sum(&r, m, version));
+out:
+    if (r.file >= 0) H5Fclose(r.file);
+    if (status != WISP_OK) after_damage();
+    be_loud(q);
+    if (status != WISP_OK) wisp_moments_free(m);
+    return status;
+}
+
+#endif

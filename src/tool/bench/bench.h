@@ -1,0 +1,157 @@
+/* What the files of `wisp bench` share; `--plan` uses its steps and its model too. */
+#ifndef WISP_TOOL_BENCH_H
+#define WISP_TOOL_BENCH_H
+#include "../tool.h"
+
+typedef enum { BENCH_SPMV, BENCH_SPMMV, BENCH_KPM, BENCH_MPK, BENCH_TSM, BENCH_STREAM } bench_op;
+/* In the order of BENCH_VARIANTS. */
+typedef enum {
+    VARIANT_BLOCKED,
+    VARIANT_NAIVE,
+    VARIANT_REFERENCE,
+    VARIANT_CHEBYSHEV,
+    VARIANT_POWERS,
+    VARIANT_GRAM,
+    VARIANT_GRAM_KAHAN,
+    VARIANT_UPDATE,
+    VARIANT_UPDATE_BETA,
+    VARIANT_UPDATE_IN_PLACE,
+    VARIANT_DOT,
+    VARIANT_DOT_KAHAN,
+    VARIANT_GRAM_BLAS,
+    VARIANT_UPDATE_BLAS,
+    VARIANT_UPDATE_BETA_BLAS,
+    VARIANTS
+} bench_variant;
+extern const char *const bench_op_name[], *const bench_variant_name[];
+
+/* What a row of the table measures. */
+typedef struct {
+    bench_op op;
+    bench_variant variant;
+    wisp_type type;       /* of the blocks */
+    int width, powers;    /* powers: steps of a call; 1 for all but mpk */
+    int depth;            /* of these, how many are interleaved at a time; 0: as the library chooses */
+    wisp_row_order order; /* as asked for */
+    wisp_format format;
+    int64_t rows;         /* tsm */
+    int64_t cache_budget; /* mpk: bytes; 0: the context's */
+} bench_case;
+
+/* ---- bench_run.c: a case with its own matrix and blocks ------------------------------------------ */
+
+typedef struct {
+    wisp_ctx *ctx;
+    bench_case what;
+    double center, halfwidth; /* kpm and mpk: set before bench_open */
+    wisp_mat *A;
+    wisp_mat_info info; /* of A */
+    wisp_blk *v, *w, *u;
+    wisp_blk **list; /* mpk: [powers + 2], v and w and, if all powers are kept, the others */
+    int interleaved; /* mpk: steps of the last call that were */
+    wisp_reference *reference;
+    blas_process blas;
+    wisp_scalar *shift, *dot, *X; /* X[width][width]: tsm; mpk: alpha, beta, gamma of each step */
+    wisp_cost cost;               /* of one step, as a sweep of its own */
+    double least_bytes;           /* of one step, if what `powers` of them need is moved once */
+    double read_bytes, gather_bytes,
+        write_bytes;      /* of it; of the read ones, those of the block that is gathered from */
+    bool stores_past;     /* the caches */
+    double gather_excess; /* how often the gathered block comes from memory in a sweep; 0: once */
+    double working_bytes; /* matrix and blocks */
+} bench_runner;
+
+/* Not WISP_OK: the context has the message. */
+wisp_status bench_open(bench_runner *r, wisp_ctx *ctx, const wisp_src *src);
+wisp_status bench_step(bench_runner *r); /* mpk: `powers` steps */
+void bench_close(bench_runner *r);
+/* Seconds of `steps` calls of bench_step, one step's worth. */
+wisp_status bench_time(bench_runner *r, int64_t steps, double *seconds);
+/* As many steps as take `wanted` seconds; at least one. Everything was touched then. */
+wisp_status bench_find_steps(bench_runner *r, double wanted, int64_t *steps);
+
+/* bench_blas.c: a case of the BLAS in a process of its own, which has the blocks. */
+bool bench_is_blas(bench_variant v);
+wisp_status bench_blas_open(const tool *t, bench_runner *r, const char *coretype);
+wisp_status bench_blas_time(bench_runner *r, int64_t steps, double *seconds);
+void bench_blas_close(bench_runner *r);
+
+/* ---- bench_model.c: the time that a step should take --------------------------------------------- */
+
+/* The same step on a small piece of the matrix, which stays in cache. */
+typedef struct {
+    bench_runner run;
+    double scale; /* rows of the whole matrix over those of the piece */
+    int64_t steps;
+} bench_piece;
+
+double bench_piece_bytes(const wisp_machine *m); /* that are surely in cache */
+/* A small matrix like that of `src`, and the step of `like` on it. */
+wisp_status bench_piece_open(bench_piece *p, const bench_runner *like, wisp_ctx *ctx, const wisp_src *src,
+                             double cache_bytes);
+wisp_status bench_piece_time(bench_piece *p, double *seconds); /* scaled to the whole matrix */
+void bench_piece_close(bench_piece *p);
+
+/* What limits a step at a moment. */
+typedef struct {
+    double load_gbs;     /* of memory */
+    double core_seconds; /* of the step with all in cache; 0: not known */
+    double gemm_gflops;  /* tsm: the rate of products of square matrices; else 0 */
+    double fma_gflops;
+    double cache_gbs; /* of the cache that holds all; 0: it is in memory */
+} bench_limits;
+typedef struct {
+    double seconds;
+    const char *limit;
+} bench_prediction;
+bench_prediction bench_predict(const bench_runner *r, const bench_limits *l);
+/* Bandwidth of the cache that holds this many bytes; 0 if none does. */
+double bench_cache_gbs(const wisp_machine *m, double bytes);
+
+/* ---- rows of the table --------------------------------------------------------------------------- */
+
+typedef struct {
+    double q1, median, q3;
+} bench_quartiles;
+bench_quartiles bench_quartiles_of(double *v, int n); /* sorts v */
+
+typedef struct {
+    bench_case what;
+    const char *matrix, *order, *format; /* the last two as they are */
+    int threads, interleaved;
+    int64_t cache_budget, matrix_bytes; /* mpk; as stored */
+    int64_t repeats, steps;             /* of each repetition, one by one */
+    bench_quartiles seconds, load, fraction, model, of_model, core, ratio;
+    char against[32]; /* "": no ratio */
+    wisp_cost cost;
+    double bytes_per_nonzero, gather_excess; /* 0: no matrix */
+    double gemm_gflops;                      /* that its rate is set in relation to; 0: none */
+    const char *limit;
+} bench_row;
+
+/* The whole run. */
+typedef struct {
+    bench_op op;
+    wisp_machine machine; /* of the context's number of threads */
+    gemm_rates gemm;
+    const char *matrix; /* NULL: none */
+    bool any_type;      /* blocks are of each matrix's type */
+    wisp_src src;
+    double center, halfwidth;
+    json_t *machines, *rows, *skipped;
+    int row_count, row; /* for the progress bar */
+} bench;
+
+/* bench_measure.c: the row of `what`, alternated with `against` unless that is NULL, which then has a row too. Where
+   the matrix can't have the order or format: with `optional` a note instead of a failure. */
+int bench_measure(tool *t, bench *b, const bench_case *what, const bench_case *against, bool optional);
+
+/* bench_out.c */
+json_t *bench_row_json(const bench_row *r);
+void bench_table_head(const bench_row *r, bool ratio);
+void bench_table_row(const bench_row *r);
+void bench_stream_table(const wisp_machine *m);
+void bench_stream_rows(json_t *rows, const wisp_machine *m);
+/* bench_plot.c: o is the whole JSON object. */
+int bench_plot(tool *t, const json_t *o, const char *path);
+#endif
