@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 #include <wisp/wisp.h>
 
@@ -135,6 +136,8 @@ enum { REF_SKIPPED = 77 };
         if (status_ != WISP_OK) fail_msg("%s: %s (%s)", #call, wisp_status_string(status_), wisp_ctx_message(ctx)); \
     } while (0)
 /* Asserts a failure with this status and a message that has the given words. */
+/* Whether the context's device has memory of its own (WISP_DEVICE=far): arrays can't be used in place there. */
+static inline int ref_far(const wisp_ctx *ctx) { return !strcmp(wisp_ctx_device(ctx), "far"); }
 #define REF_FAILS(ctx, call, status, words)                                                                           \
     do {                                                                                                              \
         wisp_status status_ = (call);                                                                                 \

@@ -120,6 +120,7 @@ CALL(wisp_ctx_message)
 QUERY(wisp_ctx_threads, P(0, f->ctx))
 static void do_nothing(void *arg, int64_t i, int part) { (void)arg, (void)i, (void)part; }
 PLAIN(wisp_ctx_each, P(0, f->ctx), 2, P(1, do_nothing), P(2, val))
+QUERY(wisp_ctx_device, P(0, f->ctx))
 QUERY(wisp_ctx_isa, P(0, f->ctx))
 QUERY(wisp_ctx_processes, P(0, f->ctx))
 PROCEDURE(wisp_ctx_set_cache, P(0, f->ctx), 0)
@@ -349,6 +350,7 @@ static const struct {
     ROW(wisp_ctx_message, 1, 0, ALL),
     ROW(wisp_ctx_threads, 1, 0, ALL),
     ROW(wisp_ctx_each, 3, 4, 1),
+    ROW(wisp_ctx_device, 1, 0, ALL),
     ROW(wisp_ctx_isa, 1, 0, ALL),
     ROW(wisp_ctx_processes, 1, 0, ALL),
     ROW(wisp_ctx_set_cache, 1, 0, ALL),

@@ -112,6 +112,7 @@ static void check_order(const wisp_mat *A, const wisp__cascade *c)
         assert_int_equal(at[t.group * steps + t.step], -1);
         at[t.group * steps + t.step] = i;
     }
+    assert_int_equal(wisp__mat_look(A), WISP_OK);
     for (int64_t i = 0; i < A->rows; i++)
         for (int e = 0; e < wisp__row_len(&A->local, i); e++) {
             const int64_t g = i / per, h = wisp__entry_col(A, i, e) / per;
@@ -120,6 +121,7 @@ static void check_order(const wisp_mat *A, const wisp__cascade *c)
                 assert_true(at[g * steps + k - 1] <= s->task[at[h * steps + k]].after);
             }
         }
+    wisp__mat_looked(A);
     free(at);
 }
 

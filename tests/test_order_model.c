@@ -5,7 +5,12 @@
 #include "topo/machine.h"
 #include <math.h>
 
-static wisp__sell graph_of(const wisp_mat *A) { return A->local; }
+/* Open to the host until the matrix is freed. */
+static wisp__sell graph_of(const wisp_mat *A)
+{
+    assert_int_equal(wisp__mat_look(A), WISP_OK);
+    return A->local;
+}
 
 /* Bytes fetched until a row of an nx x ny lattice comes up for the last time: two lines of ny rows. */
 static double two_lines(int ny, int64_t row_bytes, int64_t entry_bytes)
@@ -130,6 +135,7 @@ static void new_gathers(void **state)
         const int64_t near[] = {4 * line, line / 4, 1};
         for (int i = 0; i < 3; i++) {
             set_caches(ctx, 2 * near[i], 1);
+            REF_OK(ctx, wisp__mat_look(A));
             REF_OK(ctx, wisp__find_fresh(A));
             int64_t right = 0, rows = 0;
             for (int64_t row = 5 * ny; row < (nx - 5) * ny; row++) {

@@ -29,6 +29,15 @@ static area area_new(wisp_ctx *ctx, wisp_map *map, wisp_type type, int width, in
     area a = {.bytes = rows ? (size_t)((rows - 1) * stride + before + width) * size : size};
     a.data = malloc(a.bytes);
     memset(a.data, 0xff, a.bytes); /* NaN in every type */
+    if (ref_far(ctx)) {            /* its own memory, as NaN */
+        wisp_blk *wide;
+        REF_OK(ctx, wisp_blk_create(&wide, ctx, map, type, (int)stride));
+        REF_OK(ctx, wisp_blk_fill(wide, (wisp_scalar){NAN, NAN}));
+        REF_OK(ctx, wisp_blk_cols(&a.blk, wide, before, width));
+        wisp_blk_free(wide);
+        if (values.a) ref_put(a.blk, values);
+        return a;
+    }
     REF_OK(ctx,
            wisp_blk_borrow(&a.blk, ctx, map, type, width, (char *)a.data + (rows ? (size_t)before * size : 0), stride));
     if (values.a) ref_put(a.blk, values);

@@ -90,7 +90,7 @@ typedef struct {
     int threads; /* up to 4096; 0: OMP_NUM_THREADS, else SLURM_CPUS_PER_TASK, else the cores we may use */
     int no_pin;  /* 1: leave thread placement alone (also with OMP_PROC_BIND=false). Else the calling thread, too, */
                  /* stays on a core of its own, and so do threads that it starts later */
-    const char *device;   /* NULL or "cpu" */
+    const char *device;   /* NULL: $WISP_DEVICE, else "cpu". "far", for tests: the CPU with memory of its own */
     const char *isa;      /* NULL: $WISP_ISA, else the best of this CPU; "generic", "avx2", "avx512", "neon" */
     wisp_log_fn log;      /* NULL: silent */
     void *log_arg;        /* passed to log */
@@ -113,6 +113,7 @@ WISP_API int wisp_ctx_threads(const wisp_ctx *ctx);
    or beside another one calls with part 0 alone.) */
 typedef void (*wisp_each_fn)(void *arg, int64_t i, int part);
 WISP_API wisp_status wisp_ctx_each(wisp_ctx *ctx, int64_t n, wisp_each_fn fn, void *arg);
+WISP_API const char *wisp_ctx_device(const wisp_ctx *ctx);
 WISP_API const char *wisp_ctx_isa(const wisp_ctx *ctx);
 /* Bytes of the last cache that all threads together really keep, as wisp_machine_measure found in an earlier run (what
    it finds now it sets by itself). 0: not known, 0.6 of the cache is assumed. */

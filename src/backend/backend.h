@@ -18,6 +18,11 @@ typedef struct {
     bool bundled;     /* rows in bundles */
 } wisp__key;
 
+/* What a backend found for a key: its own affair. */
+typedef struct {
+    uintptr_t id;
+} wisp__kernel;
+
 /* Work is cut into blocks of chunks, fixed by the layout alone, so that dots do not depend on the number of
    threads: each block of work has its own partial dots. */
 typedef struct {
@@ -26,15 +31,6 @@ typedef struct {
                               blocks weigh the same */
     const int32_t *order;  /* [blocks] in which they are taken; NULL: as they come */
 } wisp__grid;
-
-/* Runs a kernel on one block; partial[blocks][dot_size] takes its dots, if it is not NULL. */
-static inline void wisp__run_block(wisp__spmmv_fn fn, const wisp__spmmv_params *p, const wisp__grid *g, int64_t block,
-                                   double *partial, size_t dot_size)
-{
-    double *dot = partial ? partial + (size_t)block * dot_size : NULL;
-    if (dot) memset(dot, 0, dot_size * sizeof *dot);
-    fn(p, block * g->chunks_per_block, WISP__MIN((block + 1) * g->chunks_per_block, g->chunks), dot);
-}
 
 /* Steps of a recurrence in an order of their own: task i is one step of one group of rows (group_blocks blocks of the
    grid; the last group may have fewer). It begins when task `after` is done, and so are those before it: every
@@ -48,9 +44,9 @@ typedef struct {
     int64_t tasks, group_blocks;
 } wisp__schedule;
 typedef struct {
-    wisp__spmmv_fn fn;
+    wisp__kernel kernel;
     const wisp__spmmv_params *p;
-    double *partial; /* [grid->blocks][dot_size]; NULL without dots */
+    double *dot; /* [dot_size]; NULL without dots */
 } wisp__step;
 
 /* How work on `rows` rows is cut, by the layout alone: at most about 1024 blocks of whole strips. */
@@ -93,41 +89,52 @@ static inline bool wisp__side_by_side(wisp_ctx *ctx, int width, double block_byt
     return ctx->one_node && width >= 8 && block_bytes > (double)wisp__last_caches(ctx);
 }
 
+/* A device: its memory and its kernels.
+
+   An address in a device's memory stands for that memory: views add bytes to it, and kernels take it. Only the backend
+   may follow it, and the host between map and unmap; where the host can't be let into the memory at all, map copies.
+   What comes with a call (scalars, factors of columns, chains, a small matrix) is the host's: a backend copies it if it
+   has to. Dots arrive on the host, finished: summed over the blocks of the grid in a fixed order, so that they depend
+   on the layout alone. */
 typedef struct wisp__backend {
     const char *name;
     wisp_status (*open)(wisp_ctx *ctx);
     void (*close)(wisp_ctx *ctx);
-    wisp_status (*alloc)(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size);
-    void (*free)(wisp_ctx *ctx, void *pointer);
-    /* The kernel for a key; never NULL for a valid one (a generic one at worst, logged once). */
-    wisp__spmmv_fn (*find_spmmv)(wisp_ctx *ctx, const wisp__key *key);
-    /* Runs it; partial is [grid->blocks][dot_size] and was zeroed, or NULL without dots. */
-    wisp_status (*launch_spmmv)(wisp_ctx *ctx, wisp__spmmv_fn fn, const wisp__spmmv_params *p, const wisp__grid *grid,
-                                double *partial, size_t dot_size);
-    /* Steps whose tasks are interleaved. */
-    wisp_status (*launch_steps)(wisp_ctx *ctx, const wisp__step *step, const wisp__schedule *schedule,
+
+    /* Zeroed memory, placed by the threads that will use it. */
+    wisp_status (*alloc)(wisp_ctx *ctx, void *pointer_to_address, size_t count, size_t size);
+    void (*free)(wisp_ctx *ctx, void *address);
+    /* An array of wisp_alloc becomes the device's: *array is freed, or goes on as its address there. */
+    wisp_status (*take)(wisp_ctx *ctx, void *pointer_to_array);
+    /* Memory of the user's as the device's; WISP_ERR_UNSUPPORTED where a device has memory of its own. */
+    wisp_status (*borrow)(wisp_ctx *ctx, const void *host);
+    /* Lets the host into the memory around an address, until unmap; calls may be nested. */
+    wisp_status (*map)(wisp_ctx *ctx, void *address, void *pointer_to_host);
+    void (*unmap)(wisp_ctx *ctx, void *address);
+
+    /* The kernel for a key; there is one for every valid key (a generic one at worst, logged once). */
+    wisp__kernel (*find_spmmv)(wisp_ctx *ctx, const wisp__key *key);
+    /* Runs it over the grid; dot[dot_size], or NULL without dots. */
+    wisp_status (*launch_spmmv)(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_params *p, const wisp__grid *grid,
+                                double *dot, size_t dot_size);
+    /* Room for the dots of so many steps, kept for the calls of launch_steps that follow. */
+    wisp_status (*reserve_steps)(wisp_ctx *ctx, int steps, const wisp__grid *grid, size_t dot_size);
+    /* So many steps, whose tasks are interleaved. */
+    wisp_status (*launch_steps)(wisp_ctx *ctx, const wisp__step *step, int steps, const wisp__schedule *schedule,
                                 const wisp__grid *grid, size_t dot_size);
-    /* The same as launch_spmmv with half of a Hermitian matrix: partial is [2 blocks][dot_size], spill has room for
-       half->slots block rows of ld_spill real numbers. */
+    /* The same as launch_spmmv with half of a Hermitian matrix. */
     wisp_status (*launch_half)(wisp_ctx *ctx, wisp__combo combo, const wisp__spmmv_params *p, const wisp__half *half,
-                               double *partial, size_t dot_size, void *spill, int64_t ld_spill);
+                               double *dot, size_t dot_size);
     wisp_status (*axpby)(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count);
-    /* partial[blocks][1 or, compensated, 2][1 or, with cross, 2][a row's reals], blocks of per_block periods, a
-       multiple of K_STRIP. */
+    /* sum[1 or, compensated, 2][1 or, with cross, 2][a row's reals], over blocks of per_block periods, a multiple of
+       K_STRIP. */
     wisp_status (*dot)(wisp_ctx *ctx, bool is_double, bool cross, bool compensated, const wisp__dot_params *p,
-                       int64_t count, int64_t per_block, double *partial);
-    /* Adds partial[blocks][1 or, compensated, 2][size] up in a fixed tree; the sum is in partial[0]. */
-    void (*sum)(wisp_ctx *ctx, bool compensated, double *partial, int64_t blocks, size_t size);
-    /* As dot: partial[blocks][1 or, compensated, 2][p][q], blocks of per_block rows, a multiple of K_STRIP. */
+                       int64_t count, int64_t per_block, double *sum);
+    /* As dot: sum[1 or, compensated, 2][p][q], over blocks of per_block rows, a multiple of K_STRIP. */
     wisp_status (*gram)(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p, int64_t per_block,
-                        double *partial);
-    /* copy: K_UPDATE_ROWS rows of V for each thread, when in place. */
-    wisp_status (*update)(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows, void *copy);
+                        double *sum);
+    wisp_status (*update)(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows);
 } wisp__backend;
 
-extern const wisp__backend wisp__backend_cpu;
-wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, const wisp__schedule *schedule,
-                                   const wisp__grid *grid, size_t dot_size);
-wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, wisp__combo combo, const wisp__spmmv_params *p, const wisp__half *half,
-                                  double *partial, size_t dot_size, void *spill, int64_t ld_spill);
+extern const wisp__backend wisp__backend_cpu, wisp__backend_far;
 #endif

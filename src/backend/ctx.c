@@ -24,6 +24,18 @@ static wisp_status check_options(wisp_ctx *ctx)
     return WISP_OK;
 }
 
+static wisp_status find_device(wisp_ctx *ctx)
+{
+    static const wisp__backend *const all[] = {&wisp__backend_cpu, &wisp__backend_far};
+    const char *want = ctx->opts.device ? ctx->opts.device : getenv("WISP_DEVICE");
+    if (!want || !*want) want = "cpu";
+    for (size_t i = 0; i < sizeof all / sizeof all[0] && !ctx->backend; i++)
+        if (!strcmp(all[i]->name, want)) ctx->backend = all[i];
+    if (ctx->backend) return WISP_OK;
+    return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "there is no device '%s': take 'cpu'%s", want,
+                         ctx->opts.device ? "" : ", or unset WISP_DEVICE");
+}
+
 wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
 {
     WISP_NEED(NULL, ctx_out);
@@ -38,9 +50,9 @@ wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
     ctx->stream_limit = env_number("WISP_STREAM_LIMIT", INT64_MAX);
     ctx->alloc_fail_at = (unsigned)env_number("WISP_ALLOC_FAIL_AT", 0);
     ctx->comm = &wisp__comm_serial;
-    ctx->backend = &wisp__backend_cpu;
     wisp_status status;
     WISP_TRY(check_options(ctx));
+    WISP_TRY(find_device(ctx));
     WISP_TRY(wisp__team_open(ctx));
     WISP_TRY(ctx->backend->open(ctx));
     *ctx_out = ctx;
@@ -54,8 +66,8 @@ out:
 void wisp_ctx_free(wisp_ctx *ctx)
 {
     if (!ctx) return;
-    ctx->backend->close(ctx);
-    wisp_free(ctx, ctx->scratch);
+    for (int i = 0; i < 2; i++) wisp_free(ctx, ctx->scratch[i]);
+    if (ctx->backend) ctx->backend->close(ctx);
     wisp_free(ctx, ctx->stream);
     wisp__team_close(ctx);
     pthread_mutex_destroy(&ctx->lock);
@@ -94,5 +106,7 @@ wisp_status wisp_ctx_sum(wisp_ctx *ctx, double *x, size_t n)
     if (n > 0) WISP_NEED(ctx, x);
     return ctx->comm->sum(ctx, x, n);
 }
+
+const char *wisp_ctx_device(const wisp_ctx *ctx) { return ctx ? ctx->backend->name : NULL; }
 
 const char *wisp_ctx_isa(const wisp_ctx *ctx) { return ctx ? ctx->isa->name : NULL; }

@@ -55,6 +55,20 @@ static wisp_status refuse(wisp_ctx *ctx, size_t more, long long held, bool limit
                          size_text(c, (double)ctx->opts.memory_limit));
 }
 
+wisp_status wisp__memory_book(wisp_ctx *ctx, size_t bytes)
+{
+    const long long now = atomic_fetch_add(&ctx->memory_now, (long long)bytes) + (long long)bytes;
+    if (ctx->opts.memory_limit > 0 && now > ctx->opts.memory_limit) {
+        wisp__memory_unbook(ctx, bytes);
+        return refuse(ctx, bytes, now - (long long)bytes, true);
+    }
+    long long peak = atomic_load(&ctx->memory_peak);
+    while (now > peak && !atomic_compare_exchange_weak(&ctx->memory_peak, &peak, now)) {}
+    return WISP_OK;
+}
+
+void wisp__memory_unbook(wisp_ctx *ctx, size_t bytes) { atomic_fetch_sub(&ctx->memory_now, (long long)bytes); }
+
 wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size)
 {
     void **out = pointer_to_pointer;
@@ -63,21 +77,21 @@ wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t coun
     if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
         return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory: an array of %zu times %zu bytes", count, size);
     if (bytes == 0) bytes = 1;
-    unsigned number = atomic_fetch_add(&ctx->alloc_number, 1u) + 1;
-    long long now = atomic_fetch_add(&ctx->memory_now, (long long)bytes) + (long long)bytes;
-    if (ctx->opts.memory_limit > 0 && now > ctx->opts.memory_limit) {
-        atomic_fetch_sub(&ctx->memory_now, (long long)bytes);
-        return refuse(ctx, bytes, now - (long long)bytes, true);
-    }
+    const unsigned number = atomic_fetch_add(&ctx->alloc_number, 1u) + 1;
+    wisp_status status = wisp__memory_book(ctx, bytes);
+    if (status != WISP_OK) return status;
     char *p = number == ctx->alloc_fail_at ? NULL : place(bytes, number);
     if (!p) {
-        atomic_fetch_sub(&ctx->memory_now, (long long)bytes);
-        return refuse(ctx, bytes, now - (long long)bytes, false);
+        wisp__memory_unbook(ctx, bytes);
+        return refuse(ctx, bytes, atomic_load(&ctx->memory_now), false);
     }
-    long long peak = atomic_load(&ctx->memory_peak);
-    while (now > peak && !atomic_compare_exchange_weak(&ctx->memory_peak, &peak, now)) {}
     *out = p;
     return WISP_OK;
+}
+
+size_t wisp__array_bytes(const void *array)
+{
+    return ((const header *)(const void *)((const char *)array - HEADER))->bytes;
 }
 
 wisp_status wisp_alloc(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size)
@@ -101,22 +115,22 @@ void wisp_free(wisp_ctx *ctx, void *pointer)
 {
     if (!pointer) return;
     header *h = (header *)(void *)((char *)pointer - HEADER);
-    if (ctx) atomic_fetch_sub(&ctx->memory_now, (long long)h->bytes);
+    if (ctx) wisp__memory_unbook(ctx, h->bytes);
     free(h->base);
 }
 
-wisp_status wisp__scratch(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size)
+wisp_status wisp__scratch(wisp_ctx *ctx, wisp__scratch_user user, void *pointer_to_pointer, size_t count, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) bytes = SIZE_MAX;
-    if (bytes > ctx->scratch_bytes) {
-        wisp_free(ctx, ctx->scratch);
-        ctx->scratch_bytes = 0;
-        wisp_status status = wisp__alloc_raw(ctx, &ctx->scratch, 1, bytes);
+    if (bytes > ctx->scratch_bytes[user]) {
+        wisp_free(ctx, ctx->scratch[user]);
+        ctx->scratch_bytes[user] = 0;
+        wisp_status status = wisp__alloc_raw(ctx, &ctx->scratch[user], 1, bytes);
         if (status != WISP_OK) return status;
-        ctx->scratch_bytes = bytes;
+        ctx->scratch_bytes[user] = bytes;
     }
-    *(void **)pointer_to_pointer = ctx->scratch;
+    *(void **)pointer_to_pointer = ctx->scratch[user];
     return WISP_OK;
 }
 

@@ -44,8 +44,9 @@ struct wisp_ctx {
     atomic_llong memory_now, memory_peak;
     atomic_uint alloc_number; /* staggers large arrays; counts for failure injection */
     unsigned alloc_fail_at;   /* $WISP_ALLOC_FAIL_AT: this allocation fails, for tests */
-    void *scratch;            /* of the running op; see wisp__scratch */
-    size_t scratch_bytes;
+    void *scratch[2];         /* of the running call; see wisp__scratch */
+    size_t scratch_bytes[2];
+    void *device; /* what a backend keeps */
     void *stream; /* what the bandwidth tests run over; kept with the context */
     size_t stream_bytes;
     int64_t stream_limit;    /* $WISP_STREAM_LIMIT: they run over so many bytes at most, for tests */
@@ -71,8 +72,14 @@ wisp_status wisp__whole(wisp_ctx *ctx, const char *task, bool whole);
 
 /* Uninitialised memory (wisp_alloc zeroes, on all threads, which also places the pages). */
 wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size);
-/* At least this many bytes, uninitialised, until the next call; kept with the context. */
-wisp_status wisp__scratch(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size);
+/* At least this many bytes, uninitialised, until the next call for the same user; kept with the context. */
+typedef enum { WISP__OP_SCRATCH, WISP__DEVICE_SCRATCH } wisp__scratch_user;
+wisp_status wisp__scratch(wisp_ctx *ctx, wisp__scratch_user user, void *pointer_to_pointer, size_t count, size_t size);
+/* Counts memory that is not of wisp_alloc against the limit; WISP_ERR_NOMEM. */
+wisp_status wisp__memory_book(wisp_ctx *ctx, size_t bytes);
+void wisp__memory_unbook(wisp_ctx *ctx, size_t bytes);
+/* Bytes of an array of wisp_alloc. */
+size_t wisp__array_bytes(const void *array);
 char *wisp__strdup(wisp_ctx *ctx, const char *s);
 
 /* Seconds of a clock that only runs forward. */

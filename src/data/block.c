@@ -35,8 +35,8 @@ wisp_status wisp_blk_create(wisp_blk **out, wisp_ctx *ctx, wisp_map *map, wisp_t
     if (status != WISP_OK) return status;
     wisp_blk *x = *out;
     const size_t rows = (size_t)(map->local + map->halo);
-    status = wisp_alloc(ctx, &x->store->data, rows, wisp_type_size(type) * (size_t)width);
-    x->data = x->store->data;
+    status = ctx->backend->alloc(ctx, &x->store->at, rows, wisp_type_size(type) * (size_t)width);
+    x->at = x->store->at;
     if (status != WISP_OK) {
         wisp_blk_free(x);
         *out = NULL;
@@ -58,10 +58,11 @@ wisp_status wisp_blk_borrow(wisp_blk **out, wisp_ctx *ctx, wisp_map *map, wisp_t
     if (stride < width)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "user memory with a stride of %lld for width %d", (long long)stride,
                              width);
-    wisp_status status = blk_new(out, ctx, map, type, width);
+    wisp_status status = ctx->backend->borrow(ctx, data);
+    if (status == WISP_OK) status = blk_new(out, ctx, map, type, width);
     if (status != WISP_OK) return status;
     (*out)->store->borrowed = true;
-    (*out)->store->data = (*out)->data = data;
+    (*out)->store->at = (*out)->at = data;
     (*out)->stride = stride;
     return WISP_OK;
 }
@@ -89,7 +90,7 @@ wisp_status wisp_blk_cols(wisp_blk **view, wisp_blk *x, int first, int width)
                              x->width);
     wisp_status status = view_of(view, x);
     if (status != WISP_OK) return status;
-    (*view)->data += (size_t)first * wisp_type_size(x->type);
+    (*view)->at += (size_t)first * wisp_type_size(x->type);
     (*view)->width = width;
     return WISP_OK;
 }
@@ -106,7 +107,7 @@ wisp_status wisp_blk_rows(wisp_blk **view, wisp_blk *x, int64_t first, int64_t c
                              (long long)(first + count - 1), (long long)x->nrows);
     wisp_status status = view_of(view, x);
     if (status != WISP_OK) return status;
-    (*view)->data += (size_t)(first * x->stride) * wisp_type_size(x->type);
+    (*view)->at += (size_t)(first * x->stride) * wisp_type_size(x->type);
     (*view)->first_row += first;
     (*view)->nrows = count;
     return WISP_OK;
@@ -117,7 +118,7 @@ void wisp_blk_free(wisp_blk *x)
     if (!x) return;
     wisp_ctx *ctx = x->ctx;
     if (atomic_fetch_sub(&x->store->refs, 1) == 1) {
-        if (!x->store->borrowed) wisp_free(ctx, x->store->data);
+        if (!x->store->borrowed) ctx->backend->free(ctx, x->store->at);
         wisp_free(ctx, x->store);
     }
     wisp_map_free(x->map);
@@ -138,22 +139,30 @@ wisp_status wisp_blk_map(wisp_blk *x, void **data, int64_t *stride)
 {
     WISP_NEED(NULL, x);
     WISP_NEED(x->ctx, data);
-    *data = x->data;
     if (stride) *stride = x->stride;
-    return WISP_OK;
+    return x->ctx->backend->map(x->ctx, x->at, data);
 }
 
 wisp_status wisp_blk_unmap(wisp_blk *x)
 {
     WISP_NEED(NULL, x);
+    x->ctx->backend->unmap(x->ctx, x->at);
     return WISP_OK;
 }
+
+/* The block as the host sees it, until wisp_blk_unmap: for the time of a call, without references of its own. */
+static wisp_status host_view(const wisp_blk *x, wisp_blk *host)
+{
+    *host = *x;
+    return x->ctx->backend->map(x->ctx, x->at, &host->at);
+}
+static void host_done(const wisp_blk *x) { x->ctx->backend->unmap(x->ctx, x->at); }
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
 static char *element(const wisp_blk *x, int64_t row, int column)
 {
-    return x->data + (size_t)(row * x->stride + column) * wisp_type_size(x->type);
+    return x->at + (size_t)(row * x->stride + column) * wisp_type_size(x->type);
 }
 
 /* Position of a view's row to the user's row number. */
@@ -182,9 +191,13 @@ static void fill_rows(void *arg, int64_t begin, int64_t end, int part)
 wisp_status wisp_blk_fill(wisp_blk *x, wisp_scalar value)
 {
     WISP_NEED(NULL, x);
-    value_run r = {.x = x};
+    wisp_blk host;
+    value_run r = {.x = &host};
+    const wisp_status status = host_view(x, &host);
+    if (status != WISP_OK) return status;
     wisp__store(x->type, &r.value, value);
     each_rows(x, fill_rows, &r);
+    host_done(x);
     return WISP_OK;
 }
 
@@ -213,8 +226,12 @@ wisp_status wisp_blk_fill_fn(wisp_blk *x, wisp_fill_fn fn, void *arg)
 {
     WISP_NEED(NULL, x);
     WISP_NEED(x->ctx, fn);
-    call_run r = {.x = x, .fn = fn, .arg = arg, .failed = INT64_MAX};
+    wisp_blk host;
+    call_run r = {.x = &host, .fn = fn, .arg = arg, .failed = INT64_MAX};
+    const wisp_status status = host_view(x, &host);
+    if (status != WISP_OK) return status;
     each_rows(x, call_rows, &r);
+    host_done(x);
     const long long failed = atomic_load(&r.failed);
     if (failed < INT64_MAX)
         return wisp_ctx_fail(x->ctx, WISP_ERR_CALLBACK, "the fill callback failed at row %lld", failed);
@@ -247,9 +264,14 @@ wisp_status wisp_blk_fill_random(wisp_blk *x, wisp_random kind, uint64_t seed, u
     WISP_NEED(NULL, x);
     if (kind != WISP_RANDOM_TRACE && kind != WISP_RANDOM_GAUSS)
         return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "unknown kind of random vector %d", (int)kind);
-    random_run r = {x, kind, seed, stream, first};
+    wisp_blk host;
+    random_run r = {&host, kind, seed, stream, first};
     const bool little = x->nrows * x->width <= WISP__SMALL;
-    return wisp__whole(x->ctx, "filling a block", wisp__run_some(x->ctx, little, random_thread, &r));
+    const wisp_status status = host_view(x, &host);
+    if (status != WISP_OK) return status;
+    const bool whole = wisp__run_some(x->ctx, little, random_thread, &r);
+    host_done(x);
+    return wisp__whole(x->ctx, "filling a block", whole);
 }
 
 wisp_status wisp_blk_fill_units(wisp_blk *x, const int64_t *row)
@@ -260,13 +282,17 @@ wisp_status wisp_blk_fill_units(wisp_blk *x, const int64_t *row)
         if (row[j] < 0 || row[j] >= x->map->rows)
             return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "there is no row %lld; rows are 0 to %lld", (long long)row[j],
                                  (long long)x->map->rows - 1);
+    wisp_blk host;
     wisp_status status = wisp_blk_fill(x, (wisp_scalar){0, 0});
+    if (status == WISP_OK) status = host_view(x, &host);
+    if (status != WISP_OK) return status;
     for (int j = 0; j < x->width; j++) {
         const int64_t local = row[j] - x->map->first;
         if (local < 0 || local >= x->map->local) continue;
         const int64_t i = (x->map->position ? x->map->position[local] : local) - x->first_row;
-        if (i >= 0 && i < x->nrows) wisp__store(x->type, element(x, i, j), (wisp_scalar){1, 0});
+        if (i >= 0 && i < x->nrows) wisp__store(x->type, element(&host, i, j), (wisp_scalar){1, 0});
     }
+    host_done(x);
     return status;
 }
 
@@ -315,9 +341,12 @@ wisp_status wisp_blk_put(wisp_blk *x, wisp_order order, const void *data, int64_
 {
     WISP_NEED(NULL, x);
     WISP_NEED(x->ctx, data);
+    wisp_blk host;
     wisp_status status = check_user_array(x, order, ld);
+    if (status == WISP_OK) status = host_view(x, &host);
     if (status != WISP_OK) return status;
-    each_rows(x, copy_rows, &(copy_run){x, order, ld, data, NULL});
+    each_rows(x, copy_rows, &(copy_run){&host, order, ld, data, NULL});
+    host_done(x);
     return WISP_OK;
 }
 
@@ -325,8 +354,11 @@ wisp_status wisp_blk_get(const wisp_blk *x, wisp_order order, void *data, int64_
 {
     WISP_NEED(NULL, x);
     WISP_NEED(x->ctx, data);
+    wisp_blk host;
     wisp_status status = check_user_array(x, order, ld);
+    if (status == WISP_OK) status = host_view(x, &host);
     if (status != WISP_OK) return status;
-    each_rows(x, copy_rows, &(copy_run){x, order, ld, NULL, data});
+    each_rows(x, copy_rows, &(copy_run){&host, order, ld, NULL, data});
+    host_done(x);
     return WISP_OK;
 }

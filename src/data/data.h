@@ -26,9 +26,8 @@ static inline int64_t wisp__map_user(const wisp_map *map, int64_t position)
     return map->first + (map->user ? map->user[position] : position);
 }
 
-/* One part of a matrix, with columns into the local rows (or, for the remote part, into the halo). Entries are stored
-   as in SELL, coded, with lists of columns, or as patterns of rows; which arrays are there says how (kernel/params.h).
- */
+/* The entries of a matrix, with columns into the local rows and the halo behind them: as in SELL, coded, with lists of
+   columns, or as patterns of rows; which arrays are there says how (kernel/params.h). */
 typedef struct {
     int64_t chunks, entries, nnz; /* entries: with padding; of all patterns */
     int64_t *chunk;               /* [chunks + 1]; [patterns + 1] */
@@ -49,12 +48,14 @@ typedef struct {
     wisp__bundles *bundles;       /* of a matrix with patterns and width 1; NULL: none */
     void *diagonal;               /* [rows], real; the entries' diagonal is 0 then */
     int64_t patterns, lists, values;
+    int64_t list_entries; /* of all lists */
 } wisp__sell;
 
 /* What a matrix has instead of its local part when half of it is stored: made from the whole one. */
 typedef struct {
     wisp__half h;
-    wisp_mat_props props; /* of the whole matrix */
+    int64_t entries, outside, sources; /* lengths of its lists */
+    wisp_mat_props props;              /* of the whole matrix */
 } wisp__half_mat;
 
 struct wisp_mat {
@@ -65,7 +66,7 @@ struct wisp_mat {
     int log_c, width; /* width: of the blocks it was made for */
     wisp_row_order order;
     wisp_format format;
-    wisp__sell local, remote;        /* remote.chunks = 0: none */
+    wisp__sell local;                /* its arrays are the device's: see wisp__mat_take */
     struct wisp__cascades *cascades; /* see cascade.c */
     wisp__half_mat *half;            /* not NULL: of local only row_len (of whole rows) and nnz are left */
     wisp__grid grid;
@@ -112,12 +113,17 @@ wisp_scalar wisp__entry_value(const wisp_mat *A, int64_t row, int64_t k);
 /* Bytes of the arrays that a sweep reads; `all`: with those that it could do without. */
 int64_t wisp__mat_bytes(const wisp_mat *A, bool all);
 void wisp__sell_free(wisp_ctx *ctx, wisp__sell *s);
+/* A matrix is put together in the host's memory. When it is complete, its arrays become the device's; after that the
+   host may look at them between wisp__mat_look and wisp__mat_looked alone. */
+wisp_status wisp__mat_take(wisp_mat *A);
+wisp_status wisp__mat_look(const wisp_mat *A);
+void wisp__mat_looked(const wisp_mat *A);
 
 /* Memory that blocks share with their views. */
 typedef struct {
     atomic_int refs;
     wisp_ctx *ctx;
-    void *data;
+    void *at;
     bool borrowed;
 } wisp__store_t;
 
@@ -128,7 +134,7 @@ struct wisp_blk {
     int width;
     int64_t nrows, first_row; /* a view of rows has first_row > 0 or nrows < map->local */
     int64_t stride;           /* elements */
-    char *data;               /* of this view */
+    char *at;                 /* where this view begins in the device's memory */
     wisp__store_t *store;
 };
 

@@ -19,8 +19,6 @@ static inline wisp_scalar wisp__pattern_value(const wisp_mat *A, int64_t entry)
    that is else complete, where they pay; otherwise nothing. */
 wisp_status wisp__pieces_find(wisp_mat *A);
 wisp_status wisp__bundles_find(wisp_mat *A);
-void wisp__pieces_free(wisp_ctx *ctx, wisp__pieces *p);
-void wisp__bundles_free(wisp_ctx *ctx, wisp__bundles *b);
 int64_t wisp__pieces_bytes(const wisp_mat *A);
 /* The most that pieces take, of so many patterns with so many entries in all. */
 int64_t wisp__pieces_most(wisp_type type, int64_t patterns, int64_t entries);

@@ -286,9 +286,13 @@ wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
     }
     *props = no_props(A);
     props_run run = {.A = A, .all = props, .lock = PTHREAD_MUTEX_INITIALIZER};
-    wisp_status status = WISP_OK;
-    WISP_TRY(tables_open(&run));
-    const bool whole = wisp__run_some(A->ctx, A->local.nnz < WISP__SMALL, props_thread, &run);
+    bool whole = false;
+    wisp_status status = wisp__mat_look(A);
+    if (status != WISP_OK) return status;
+    if ((status = tables_open(&run)) == WISP_OK)
+        whole = wisp__run_some(A->ctx, A->local.nnz < WISP__SMALL, props_thread, &run);
+    wisp__mat_looked(A);
+    WISP_TRY(status);
     WISP_TRY(wisp__whole(A->ctx, "checking the matrix", whole));
     if (props->bad_row == INT64_MAX) props->bad_row = props->bad_col = -1;
     if (props->nonfinite_row == INT64_MAX) props->nonfinite_row = -1;

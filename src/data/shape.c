@@ -221,6 +221,8 @@ wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape 
                           .visit = A->rows == A->cols ? A->grid.order : NULL,
                           .visits = A->grid.blocks,
                           .visit_rows = A->grid.chunks_per_block << A->log_c};
+    wisp_status status = wisp__mat_look(A);
+    if (status != WISP_OK) return status;
     *m = (wisp__shape){.rows = (double)A->rows,
                        .entries = (double)s->nnz,
                        .bytes = (double)wisp__mat_bytes(A, false),
@@ -231,7 +233,9 @@ wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape 
                        .chunks = 1 << A->log_c >= K_CHUNKED_C,
                        .follows = part_that_follows(s, A->rows),
                        .sample = sample};
-    return wisp__sample_walk(A->ctx, &w, sample);
+    status = wisp__sample_walk(A->ctx, &w, sample);
+    wisp__mat_looked(A);
+    return status;
 }
 
 wisp_status wisp_mat_gather(const wisp_mat *A, wisp_type type, int width, wisp_gather *g)

@@ -12,6 +12,7 @@ typedef struct {
     int64_t *first; /* [2 patterns + 1] of the real parts of pattern i: first[2 i]; of the imaginary ones: the next */
     int32_t *col;   /* relative to the row */
     void *val;      /* real */
+    int64_t entries;
 } wisp__pieces;
 
 /* Rows that repeat, `rows` at a time: what so many that follow one another have in common with others. A bundle's sum
@@ -23,7 +24,7 @@ enum {
 };
 typedef struct {
     int rows;
-    int64_t kinds;
+    int64_t kinds, terms;
     uint16_t *kind;  /* [bundles] of so many rows each, with K_SAME; or K_ALONE */
     int64_t *first;  /* [kinds + 1] first term of each kind */
     int32_t *offset; /* [terms] */
@@ -109,9 +110,10 @@ typedef struct {
     void *y;
     const void *prev; /* y itself, or a block apart from it */
     int64_t ld_gather, ld_x, ld_y, ld_prev;
-    int width;     /* columns of the block */
-    int64_t reals; /* numbers in a block row */
-    int64_t first; /* real number of a row with which a kernel of fewer columns begins */
+    int width;      /* columns of the block */
+    int64_t reals;  /* numbers in a block row */
+    int real_bytes; /* of each */
+    int64_t first;  /* real number of a row with which a kernel of fewer columns begins */
     unsigned terms;
     double alpha[2], beta[2], delta[2];
     const wisp__chain *chain; /* [chains] */

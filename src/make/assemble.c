@@ -352,7 +352,6 @@ void wisp_mat_free(wisp_mat *A)
     wisp__half_free(A);
     wisp__cascades_free(A);
     wisp__sell_free(A->ctx, &A->local);
-    wisp__sell_free(A->ctx, &A->remote);
     wisp_map_free(A->map);
     wisp_map_free(A->col_map);
     wisp_free(A->ctx, A);
@@ -374,6 +373,7 @@ wisp_status wisp_mat_create(wisp_mat **out, wisp_ctx *ctx, const wisp_src *src, 
     WISP_TRY(wisp__cascades_open(A));
     WISP_TRY(build(A, src, &o));
     if (A->format == WISP_FORMAT_HERMITIAN) WISP_TRY(wisp__half_build(A));
+    WISP_TRY(wisp__mat_take(A));
     *out = A;
     A = NULL;
 out:

@@ -28,6 +28,7 @@ wisp_status wisp_mat_borrow_crs(wisp_mat **out, wisp_ctx *ctx, wisp_type type, i
                     .order = WISP_ROWS_NATURAL,
                     .format = WISP_FORMAT_SELL};
     A->local.borrowed = true;
+    WISP_TRY(ctx->backend->borrow(ctx, rowptr));
     WISP_TRY(wisp__cascades_open(A));
     WISP_TRY(wisp_map_create(&A->map, ctx, rows));
     if (rows == cols)
@@ -56,6 +57,7 @@ wisp_status wisp_mat_borrow_crs(wisp_mat **out, wisp_ctx *ctx, wisp_type type, i
     memcpy(&A->local.col, &col, sizeof col);
     memcpy(&A->local.val, &val, sizeof val);
     wisp__make_grid(A);
+    WISP_TRY(wisp__mat_take(A));
     *out = A;
     A = NULL;
 out:

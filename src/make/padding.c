@@ -50,7 +50,9 @@ wisp_status wisp_mat_fill_in(const wisp_mat *A, int C, int64_t sigma, double *ra
     int64_t padded = 0;
     wisp_status status;
     WISP_TRY(wisp__alloc_raw(ctx, &len, (size_t)A->rows, sizeof *len));
+    WISP_TRY(wisp__mat_look(A));
     for (int64_t i = 0; i < A->rows; i++) len[wisp__map_user(A->map, i)] = wisp__row_len(&A->local, i);
+    wisp__mat_looked(A);
     WISP_TRY(wisp__padded_sorted(ctx, len, A->rows, __builtin_ctz((unsigned)C), sigma, &padded));
     *ratio = A->local.nnz ? (double)padded / (double)A->local.nnz : 1;
 out:

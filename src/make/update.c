@@ -70,7 +70,10 @@ wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src)
             "new values need a source of the matrix's size (%lld x %lld) and kind, and a matrix of its own",
             (long long)A->rows, (long long)A->cols);
     if (A->half) return update_half(A, src);
-    WISP_TRY(wisp__for_rows(A->ctx, "updating", src, A->col_map, A->rows, WISP__PIECE, update_rows, A));
+    WISP_TRY(wisp__mat_look(A));
+    status = wisp__for_rows(A->ctx, "updating", src, A->col_map, A->rows, WISP__PIECE, update_rows, A);
+    wisp__mat_looked(A);
+    WISP_TRY(status);
     if (!in_place(&A->local)) WISP_TRY(renew(A, src));
 out:
     return status;

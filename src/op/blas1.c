@@ -51,8 +51,8 @@ static wisp_status axpby_columns(wisp_blk *y, const wisp_scalar *a, const wisp_b
     wisp_status status = WISP_OK;
     const size_t size = wisp_type_size(y->type);
     for (int k = 0; k < y->width && status == WISP_OK; k++) {
-        yk.data = y->data + (size_t)k * size;
-        xk.data = x->data + (size_t)k * size;
+        yk.at = y->at + (size_t)k * size;
+        xk.at = x->at + (size_t)k * size;
         status = axpby(&yk, a + k, &xk, b + k, false);
     }
     return status;
@@ -71,7 +71,7 @@ static wisp_status axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, c
     const cut c = cut_of(x, y);
     const size_t size = wisp_type_size(y->type) / (size_t)wisp__parts(y->type);
     char *f;
-    wisp_status status = wisp__scratch(ctx, &f, 4 * (size_t)c.period, size);
+    wisp_status status = wisp__scratch(ctx, WISP__OP_SCRATCH, &f, 4 * (size_t)c.period, size);
     if (status != WISP_OK) return status;
     char *part[4];
     for (int i = 0; i < 4; i++) part[i] = f + (size_t)i * (size_t)c.period * size;
@@ -79,8 +79,8 @@ static wisp_status axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, c
     if (b) wisp__spread(y->type, b, per_column, y->width, c.period, part[2], part[3]);
     const bool complex_factors = !(all_real(a, n) && all_real(b, n));
     const int parts = wisp__parts(y->type);
-    wisp__axpby_params p = {.x = x->data,
-                            .y = y->data,
+    wisp__axpby_params p = {.x = x->at,
+                            .y = y->at,
                             .ld_x = x->stride * parts * c.rows,
                             .ld_y = y->stride * parts * c.rows,
                             .period = c.period,
@@ -92,8 +92,8 @@ static wisp_status axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, c
     const bool is_double = wisp__type_is_double(y->type);
     status = ctx->backend->axpby(ctx, is_double, &p, c.count);
     if (status != WISP_OK || c.tail == 0) return status;
-    p.x = x->data + (size_t)(c.count * p.ld_x) * size;
-    p.y = y->data + (size_t)(c.count * p.ld_y) * size;
+    p.x = x->at + (size_t)(c.count * p.ld_x) * size;
+    p.y = y->at + (size_t)(c.count * p.ld_y) * size;
     p.period = y->width * parts;
     p.ld_x = p.ld_y = p.period;
     return ctx->backend->axpby(ctx, is_double, &p, c.tail);
@@ -104,7 +104,7 @@ static wisp_status checked(const char *op, wisp_blk *y, const wisp_scalar *a, co
 {
     wisp_status status = wisp__same_shape(op, y, x);
     if (status != WISP_OK) return status;
-    if (x != y && wisp__overlap(x, y) && (x->data != y->data || x->stride != y->stride))
+    if (x != y && wisp__overlap(x, y) && (x->at != y->at || x->stride != y->stride))
         return wisp_ctx_fail(y->ctx, WISP_ERR_ARG, "%s: the blocks overlap", op);
     return axpby(y, a, x, b, per_column);
 }
@@ -194,25 +194,23 @@ static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, w
     const size_t size = wisp_type_size(x->type) / (size_t)parts;
     memset(dot, 0, (size_t)x->width * sizeof *dot);
     if (error) memset(error, 0, 2 * (size_t)x->width * sizeof *error);
-    wisp__dot_params p = {x->data, y->data, x->stride * parts * c.rows, y->stride * parts * c.rows, c.period, c.rows};
+    wisp__dot_params p = {x->at, y->at, x->stride * parts * c.rows, y->stride * parts * c.rows, c.period, c.rows};
     for (int pass = 0; pass < 2; pass++) {
         if (pass) {
-            p.x = x->data + (size_t)(c.count * p.ld_x) * size;
-            p.y = y->data + (size_t)(c.count * p.ld_y) * size;
+            p.x = x->at + (size_t)(c.count * p.ld_x) * size;
+            p.y = y->at + (size_t)(c.count * p.ld_y) * size;
             p.ld_x = p.ld_y = p.period = x->width * parts;
             p.rows = 1;
         }
         const size_t sums = (size_t)(x->width * parts * (cross ? 2 : 1)), step = error ? 2 * sums : sums;
         const int64_t count = pass ? c.tail : c.count;
         const int64_t per = wisp__rows_per_sum(count, step * (size_t)p.rows, SUMS, 1);
-        const int64_t blocks = (count + per - 1) / per;
         if (count == 0) continue;
-        double *partial;
-        wisp_status status = wisp__scratch(ctx, &partial, (size_t)blocks * step, sizeof *partial);
-        if (status == WISP_OK) status = ctx->backend->dot(ctx, is_double, cross, error, &p, count, per, partial);
+        double *sum;
+        wisp_status status = wisp__scratch(ctx, WISP__OP_SCRATCH, &sum, step, sizeof *sum);
+        if (status == WISP_OK) status = ctx->backend->dot(ctx, is_double, cross, error, &p, count, per, sum);
         if (status != WISP_OK) return status;
-        ctx->backend->sum(ctx, error, partial, blocks, sums);
-        gather_dots(x, cross, partial, partial + sums, dot, error);
+        gather_dots(x, cross, sum, sum + sums, dot, error);
     }
     return WISP_OK;
 }
@@ -245,7 +243,7 @@ static wisp_status checked_dot(const wisp_blk *x, const wisp_blk *y, dot_fn fn, 
 {
     wisp_status status = wisp__same_shape("dot", x, y);
     if (status != WISP_OK) return status;
-    const bool same = x->data == y->data && x->stride == y->stride; /* <x, x> is real */
+    const bool same = x->at == y->at && x->stride == y->stride; /* <x, x> is real */
     return fn(x, y, wisp_type_is_complex(x->type) && !same, dot);
 }
 

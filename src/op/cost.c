@@ -27,7 +27,7 @@ wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsign
     if (!wisp__type_ok(type) || wisp__combo_of(A->type, type) == WISP__COMBOS || width < 1)
         return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "cost: no product of a %s matrix with %s blocks of width %d",
                              wisp_type_name(A->type), wisp_type_name(type), width);
-    const double nnz = (double)(A->local.nnz + A->remote.nnz), columns = width;
+    const double nnz = (double)A->local.nnz, columns = width;
     const double element = (double)wisp_type_size(type), rows = (double)A->map->local, x = (double)A->col_map->local;
     const double moves = 1 + (terms & WISP_AXPBY ? 1 : 0) + (terms & WISP_CHAIN ? 2 : 0);
     cost->bytes = (double)wisp__mat_bytes(A, false) + (x + moves * rows) * columns * element;

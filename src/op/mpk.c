@@ -18,9 +18,7 @@ typedef struct {
     wisp__sweep *sweep;
     wisp__chain *chain; /* [most][sums] */
     char *shift;        /* [most] */
-    char *partial;      /* [most], each partial_bytes */
-    size_t shift_bytes, partial_bytes;
-    void *spill;
+    size_t shift_bytes;
     double *sum; /* [steps][dot_size]: the dots */
 } mpk;
 
@@ -120,25 +118,27 @@ out:
     return status;
 }
 
-static double *partial_of(const mpk *m, int i) { return (double *)(void *)(m->partial + (size_t)i * m->partial_bytes); }
+/* Where step k has its dots. */
+static double *dots_of(const mpk *m, int k) { return m->sum ? m->sum + (size_t)k * wisp__dot_size(block(m, 0)) : NULL; }
 
-/* ---- schedules: run steps 0 .. count - 1 of those that are set, and fill in their partial dots ---- */
+/* ---- schedules: run steps 0 .. count - 1 of those that are set, which are steps k .. in all ---- */
 
 /* One sweep after the other. */
-static wisp_status schedule_plain(const mpk *m, int count)
+static wisp_status schedule_plain(const mpk *m, int k, int count)
 {
     wisp_status status = WISP_OK;
-    for (int i = 0; i < count; i++) WISP_TRY(wisp__sweep_run(&m->sweep[i], partial_of(m, i), m->spill));
+    for (int i = 0; i < count; i++) WISP_TRY(wisp__sweep_run(&m->sweep[i], dots_of(m, k + i)));
 out:
     return status;
 }
 
 /* All of them interleaved. */
-static wisp_status schedule_cascade(const mpk *m, int count)
+static wisp_status schedule_cascade(const mpk *m, int k, int count)
 {
     const wisp_mat *A = m->A;
-    for (int i = 0; i < count; i++) m->step[i] = wisp__sweep_as_step(&m->sweep[i], partial_of(m, i));
-    return A->ctx->backend->launch_steps(A->ctx, m->step, &m->cascade->schedule, &A->grid, wisp__dot_size(block(m, 0)));
+    for (int i = 0; i < count; i++) m->step[i] = wisp__sweep_as_step(&m->sweep[i], dots_of(m, k + i));
+    return A->ctx->backend->launch_steps(A->ctx, m->step, count, &m->cascade->schedule, &A->grid,
+                                         wisp__dot_size(block(m, 0)));
 }
 
 /* ---- depth ----------------------------------------------------------------------------------- */
@@ -163,19 +163,14 @@ static wisp_status choose_depth(mpk *m, int steps)
 /* Memory for m->most steps at a time, and for the dots of all: cut from one piece. */
 static wisp_status reserve(mpk *m)
 {
-    enum { PIECES = 7 };
+    enum { PIECES = 5 };
     const wisp_mpk_opts *o = m->o;
     const wisp_blk *x = block(m, 0);
     const bool dots = o->terms & WISP__DOTS;
     const size_t most = (size_t)m->most;
     m->shift_bytes = o->gamma ? (wisp__shift_bytes(x) + 63) / 64 * 64 : 0;
-    m->partial_bytes = dots ? wisp__partial_bytes(m->A, x) : 0;
-    const size_t bytes[PIECES] = {most * sizeof *m->sweep,
-                                  most * sizeof *m->step,
-                                  most * (size_t)o->sums * sizeof *m->chain,
-                                  most * m->shift_bytes,
-                                  most * m->partial_bytes,
-                                  wisp__spill_bytes(m->A, x),
+    const size_t bytes[PIECES] = {most * sizeof *m->sweep, most * sizeof *m->step,
+                                  most * (size_t)o->sums * sizeof *m->chain, most * m->shift_bytes,
                                   dots ? (size_t)o->steps * wisp__dot_size(x) * sizeof *m->sum : 0};
     size_t at[PIECES], end = 0;
     char *memory;
@@ -183,15 +178,15 @@ static wisp_status reserve(mpk *m)
         at[i] = end;
         end += (bytes[i] + 63) / 64 * 64;
     }
-    wisp_status status = wisp__scratch(m->A->ctx, &memory, 1, end);
+    wisp_status status = wisp__scratch(m->A->ctx, WISP__OP_SCRATCH, &memory, 1, end);
+    if (status == WISP_OK && dots && m->most > 1)
+        status = m->A->ctx->backend->reserve_steps(m->A->ctx, m->most, &m->A->grid, wisp__dot_size(x));
     if (status != WISP_OK) return status;
     m->sweep = (wisp__sweep *)(void *)(memory + at[0]);
     m->step = (wisp__step *)(void *)(memory + at[1]);
     m->chain = (wisp__chain *)(void *)(memory + at[2]);
     m->shift = memory + at[3];
-    m->partial = memory + at[4];
-    m->spill = memory + at[5];
-    m->sum = (double *)(void *)(memory + at[6]);
+    m->sum = dots ? (double *)(void *)(memory + at[4]) : NULL;
     return WISP_OK;
 }
 
@@ -212,18 +207,12 @@ out:
 /* Steps first .. first + count - 1, m->depth at a time. */
 static wisp_status run(mpk *m, int first, int count)
 {
-    const bool dots = m->o->terms & WISP__DOTS;
-    const size_t size = wisp__dot_size(block(m, 0));
     wisp_status status = WISP_OK;
     for (int k = first, left = count; left > 0; k += m->depth, left -= m->depth) {
         const int n = WISP__MIN(m->depth, left);
         const bool whole = m->cascade && n == m->depth;
         for (int i = 0; i < n; i++) WISP_TRY(set_step(m, k + i, i));
-        WISP_TRY(whole ? schedule_cascade(m, n) : schedule_plain(m, n));
-        for (int i = 0; dots && i < n; i++) {
-            wisp__sweep_add_up(&m->sweep[i], partial_of(m, i));
-            memcpy(m->sum + (size_t)(k + i) * size, partial_of(m, i), size * sizeof *m->sum);
-        }
+        WISP_TRY(whole ? schedule_cascade(m, k, n) : schedule_plain(m, k, n));
     }
 out:
     return status;

@@ -17,9 +17,13 @@ wisp_status wisp__sum_compensated(wisp_ctx *ctx, double *sum, double *error, siz
         memcpy(places + rank * 2 * m, sum + done, m * sizeof *places);
         memcpy(places + rank * 2 * m + m, error + done, m * sizeof *places);
         WISP_TRY(ctx->comm->sum(ctx, places, ranks * 2 * m));
-        ctx->backend->sum(ctx, true, places, (int64_t)ranks, m);
-        memcpy(sum + done, places, m * sizeof *places);
-        memcpy(error + done, places + m, m * sizeof *places);
+        memset(sum + done, 0, m * sizeof *sum);
+        memset(error + done, 0, m * sizeof *error);
+        for (size_t r = 0; r < ranks; r++)
+            for (size_t i = done; i < done + m; i++) {
+                const double *place = places + r * 2 * m + (i - done);
+                wisp__add(sum + i, error + i, place[0], place[m]);
+            }
     }
 out:
     wisp_free(ctx, places);
@@ -49,8 +53,8 @@ bool wisp__overlap(const wisp_blk *x, const wisp_blk *y)
 {
     const size_t sx = wisp_type_size(x->type), sy = wisp_type_size(y->type);
     if (x->nrows == 0 || y->nrows == 0) return false;
-    const uintptr_t xb = (uintptr_t)x->data, xe = xb + ((size_t)((x->nrows - 1) * x->stride + x->width)) * sx;
-    const uintptr_t yb = (uintptr_t)y->data, ye = yb + ((size_t)((y->nrows - 1) * y->stride + y->width)) * sy;
+    const uintptr_t xb = (uintptr_t)x->at, xe = xb + ((size_t)((x->nrows - 1) * x->stride + x->width)) * sx;
+    const uintptr_t yb = (uintptr_t)y->at, ye = yb + ((size_t)((y->nrows - 1) * y->stride + y->width)) * sy;
     if (xe <= yb || ye <= xb) return false;
     /* Two sets of columns of one array lie between each other without meeting. */
     if (x->store == y->store && x->stride == y->stride) {

@@ -48,15 +48,10 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, c
                             const wisp_blk *prev, const wisp_aug *aug, const wisp__chain *chain, int chains,
                             void *shift);
 size_t wisp__shift_bytes(const wisp_blk *x);
-/* Exchange, local part, remote part. partial has wisp__partial_bytes (NULL without dots), spill wisp__spill_bytes: the
-   sums of blocks of rows for one another, when half of the matrix is stored. */
-wisp_status wisp__sweep_run(const wisp__sweep *s, double *partial, void *spill);
-/* For a schedule of several steps on a matrix without a remote part. */
-wisp__step wisp__sweep_as_step(wisp__sweep *s, double *partial);
-size_t wisp__partial_bytes(const wisp_mat *A, const wisp_blk *x);
-size_t wisp__spill_bytes(const wisp_mat *A, const wisp_blk *x);
-/* The dots of all blocks of work become one set of wisp__dot_size numbers, at the front. */
-void wisp__sweep_add_up(const wisp__sweep *s, double *partial);
+/* Exchange, and all rows. dot takes wisp__dot_size numbers, the dots of this process (NULL without dots). */
+wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot);
+/* For a schedule of several steps. */
+wisp__step wisp__sweep_as_step(wisp__sweep *s, double *dot);
 size_t wisp__dot_size(const wisp_blk *x);
 /* Such a set to dot[3][width]; what terms do not ask for is left alone. */
 void wisp__dots_out(unsigned terms, int width, const double *sum, wisp_scalar *dot);

@@ -37,18 +37,15 @@ wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const 
     wisp_status status;
     WISP_TRY(check(y, A, x, aug));
     const bool chained = aug->terms & WISP_CHAIN, dots = aug->terms & WISP__DOTS;
-    const size_t dot_bytes = dots ? wisp__partial_bytes(A, x) : 0;
-    /* The spill's rows are on cache lines of their own. */
-    const size_t spill_at = (dot_bytes + wisp__shift_bytes(x) + 63) / 64 * 64;
-    WISP_TRY(wisp__scratch(ctx, &scratch, 1, spill_at + wisp__spill_bytes(A, x)));
+    const size_t dot_bytes = dots ? wisp__dot_size(x) * sizeof(double) : 0;
+    WISP_TRY(wisp__scratch(ctx, WISP__OP_SCRATCH, &scratch, 1, dot_bytes + wisp__shift_bytes(x)));
     if (chained) chain = wisp__chain_of(aug->z, aug->eta);
     WISP_TRY(wisp__sweep_set(&sweep, "spmmv", A, y, x, y, aug, &chain, chained, scratch + dot_bytes));
-    double *partial = (double *)(void *)scratch;
-    WISP_TRY(wisp__sweep_run(&sweep, partial, scratch + spill_at));
+    double *dot = (double *)(void *)scratch;
+    WISP_TRY(wisp__sweep_run(&sweep, dot));
     if (!dots) goto out;
-    wisp__sweep_add_up(&sweep, partial);
-    if (!(aug->terms & WISP_NOREDUCE)) WISP_TRY(ctx->comm->sum(ctx, partial, wisp__dot_size(x)));
-    wisp__dots_out(aug->terms, x->width, partial, aug->dot);
+    if (!(aug->terms & WISP_NOREDUCE)) WISP_TRY(ctx->comm->sum(ctx, dot, wisp__dot_size(x)));
+    wisp__dots_out(aug->terms, x->width, dot, aug->dot);
 out:
     return status;
 }

@@ -1,5 +1,4 @@
-/* One fused sweep over the matrix, as spmmv makes it alone and mpk one after the other: exchange, local part, remote
-   part; and what its dots become. */
+/* One fused sweep over the matrix, as spmmv makes it alone and mpk one after the other: exchange, and all rows. */
 #include "../model/model.h"
 #include "op.h"
 #include <string.h>
@@ -74,7 +73,7 @@ static bool writes_past(const wisp_mat *A, const wisp_blk *y)
     const int64_t size = (int64_t)wisp_type_size(y->type), row = y->stride * size;
     if (A->half) return false;
     const bool large = wisp__mat_bytes(A, false) + y->nrows * row >= LARGE;
-    return large && (row % LINE == 0 || y->stride == 1) && (uintptr_t)y->data % LINE == 0;
+    return large && (row % LINE == 0 || y->stride == 1) && (uintptr_t)y->at % LINE == 0;
 }
 
 static bool asks_gathered(const wisp_mat *A, const wisp_blk *x)
@@ -100,15 +99,17 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, c
     *s = (wisp__sweep){.A = A, .x = x, .combo = wisp__combo_of(A->type, x->type)};
     s->p = (wisp__spmmv_params){.rows = A->map->local,
                                 .log_c = A->log_c,
-                                .x = x->data,
-                                .y = y->data,
-                                .prev = prev->data,
+                                .gather = x->at,
+                                .x = x->at,
+                                .y = y->at,
+                                .prev = prev->at,
                                 .ld_gather = x->stride * parts,
                                 .ld_x = x->stride * parts,
                                 .ld_y = y->stride * parts,
                                 .ld_prev = prev->stride * parts,
                                 .width = x->width,
                                 .reals = reals,
+                                .real_bytes = (int)wisp_type_size(wisp__real_type(x->type)),
                                 .chain = chain,
                                 .chains = chains,
                                 .past = writes_past(A, y),
@@ -125,12 +126,14 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, c
 
 wisp__chain wisp__chain_of(const wisp_blk *z, wisp_scalar eta)
 {
-    return (wisp__chain){z->data, z->stride * wisp__parts(z->type), {eta.re, eta.im}};
+    return (wisp__chain){z->at, z->stride * wisp__parts(z->type), {eta.re, eta.im}};
 }
 
-static void set_part(wisp__spmmv_params *p, const wisp_mat *A, const wisp__sell *s, const void *gather)
+/* The entries. */
+static void set_entries(wisp__spmmv_params *p, const wisp_mat *A)
 {
     enum { LARGE = 32 << 20 };
+    const wisp__sell *s = &A->local;
     p->streams = s->entries * (int64_t)wisp_type_size(A->type) > LARGE;
     p->chunk = s->chunk;
     p->row_len = s->row_len;
@@ -148,79 +151,41 @@ static void set_part(wisp__spmmv_params *p, const wisp_mat *A, const wisp__sell 
     p->pieces = s->pieces;
     p->bundles = s->bundles;
     p->diagonal = s->diagonal;
-    p->gather = gather;
 }
 
 size_t wisp__dot_size(const wisp_blk *x) { return 6 * (size_t)x->width; }
 
-size_t wisp__spill_bytes(const wisp_mat *A, const wisp_blk *x)
-{
-    return A->half ? (size_t)(A->half->h.slots * x->width) * wisp_type_size(x->type) : 0;
-}
-
-static wisp__spmmv_fn find(const wisp__sweep *s, const wisp__spmmv_params *p)
+static wisp__kernel find(const wisp__sweep *s, const wisp__spmmv_params *p)
 {
     const int width = (int)p->reals / wisp__parts(s->A->type);
     const wisp__key key = {s->combo, width, s->A->log_c, width != p->width, p->bundles};
     return s->A->ctx->backend->find_spmmv(s->A->ctx, &key);
 }
 
-/* One part of the matrix: finds the kernel and runs it on all chunks. */
-static wisp_status launch(const wisp__sweep *s, const wisp__spmmv_params *p, double *partial, void *spill)
+wisp__step wisp__sweep_as_step(wisp__sweep *s, double *dot)
 {
-    const wisp_mat *A = s->A;
-    const wisp__backend *backend = A->ctx->backend;
-    const size_t dot_size = wisp__dot_size(s->x);
-    if (!(p->terms & K_DOTS)) partial = NULL;
-    if (A->half)
-        return backend->launch_half(A->ctx, s->combo, p, &A->half->h, partial, dot_size, spill,
-                                    wisp__parts(s->x->type) * s->x->width);
-    return backend->launch_spmmv(A->ctx, find(s, p), p, &A->grid, partial, dot_size);
-}
-
-wisp__step wisp__sweep_as_step(wisp__sweep *s, double *partial)
-{
-    set_part(&s->p, s->A, &s->A->local, s->x->data);
+    set_entries(&s->p, s->A);
     s->p.past = s->p.streams = false; /* they are read again soon */
-    return (wisp__step){find(s, &s->p), &s->p, s->p.terms & K_DOTS ? partial : NULL};
+    return (wisp__step){find(s, &s->p), &s->p, s->p.terms & K_DOTS ? dot : NULL};
 }
 
-wisp_status wisp__sweep_run(const wisp__sweep *s, double *partial, void *spill)
+wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot)
 {
     const wisp_mat *A = s->A;
-    const wisp_blk *x = s->x;
     wisp_ctx *ctx = A->ctx;
+    const wisp__backend *backend = ctx->backend;
+    const size_t dot_size = wisp__dot_size(s->x);
     wisp__spmmv_params p = s->p;
     void *ticket = NULL;
     wisp_status status;
-    WISP_TRY(ctx->comm->halo_start(ctx, A->col_map->plan, x->data, &ticket));
-    const bool remote = A->remote.chunks > 0;
-    const unsigned terms = p.terms, last = terms & (K_CHAIN | K_DELTA | K_DOTS); /* what needs the finished y */
-    set_part(&p, A, &A->local, x->data);
-    if (remote) p.terms &= ~last;
-    status = launch(s, &p, partial, spill);
-    wisp_status arrived = ctx->comm->halo_wait(ctx, ticket);
-    if (status == WISP_OK) status = arrived;
-    if (status == WISP_OK && remote) {
-        set_part(&p, A, &A->remote, x->data + (size_t)(A->col_map->local * x->stride) * wisp_type_size(x->type));
-        p.terms = last | (terms & (K_SCALE | K_COMPLEX | K_PAIRS)) | K_AXPBY;
-        p.beta[0] = 1, p.beta[1] = 0;
-        status = launch(s, &p, partial, spill);
-    }
+    WISP_TRY(ctx->comm->halo_start(ctx, A->col_map->plan, s->x->at, &ticket));
+    WISP_TRY(ctx->comm->halo_wait(ctx, ticket));
+    set_entries(&p, A);
+    if (!(p.terms & K_DOTS)) dot = NULL;
+    status = A->half ? backend->launch_half(ctx, s->combo, &p, &A->half->h, dot, dot_size)
+                     : backend->launch_spmmv(ctx, find(s, &p), &p, &A->grid, dot, dot_size);
 out:
     return status;
-}
-
-size_t wisp__partial_bytes(const wisp_mat *A, const wisp_blk *x)
-{
-    return (size_t)WISP__MAX(A->grid.blocks, 1) * wisp__dot_size(x) * sizeof(double);
-}
-
-void wisp__sweep_add_up(const wisp__sweep *s, double *partial)
-{
-    const size_t size = wisp__dot_size(s->x);
-    if (s->A->grid.blocks == 0) memset(partial, 0, size * sizeof *partial);
-    s->A->ctx->backend->sum(s->A->ctx, false, partial, s->A->grid.blocks, size);
 }
 
 void wisp__dots_out(unsigned terms, int width, const double *sum, wisp_scalar *dot)

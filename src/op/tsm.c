@@ -66,23 +66,19 @@ wisp_status wisp_tsm_gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const 
     WISP_TRY(check("tsm_gram", V, W, ldx, alpha, beta));
     const bool compensated = flags & WISP_KAHAN;
     const int parts = wisp__parts(V->type);
-    const wisp__gram_params p = {V->data,  W->data,          V->stride * parts, W->stride * parts,
-                                 V->nrows, V->width * parts, W->width * parts};
+    const wisp__gram_params p = {
+        V->at, W->at, V->stride * parts, W->stride * parts, V->nrows, V->width * parts, W->width * parts};
     const size_t size = (size_t)p.p * (size_t)p.q, step = compensated ? 2 * size : size;
     const int64_t per = wisp__rows_per_sum(V->nrows, size, SUMS, size < FEW ? 1 : STRIPS);
-    const int64_t blocks = (V->nrows + per - 1) / per;
-    double *partial;
-    WISP_TRY(wisp__scratch(ctx, &partial, (size_t)WISP__MAX(blocks, 1) * step, sizeof *partial));
-    if (blocks == 0)
-        for (size_t i = 0; i < step; i++) partial[i] = 0;
-    WISP_TRY(ctx->backend->gram(ctx, wisp__type_is_double(V->type), compensated, &p, per, partial));
-    ctx->backend->sum(ctx, compensated, partial, blocks, size);
+    double *sum;
+    WISP_TRY(wisp__scratch(ctx, WISP__OP_SCRATCH, &sum, step, sizeof *sum));
+    WISP_TRY(ctx->backend->gram(ctx, wisp__type_is_double(V->type), compensated, &p, per, sum));
     if (compensated) {
-        WISP_TRY(wisp__sum_compensated(ctx, partial, partial + size, size));
+        WISP_TRY(wisp__sum_compensated(ctx, sum, sum + size, size));
     } else {
-        WISP_TRY(ctx->comm->sum(ctx, partial, size));
+        WISP_TRY(ctx->comm->sum(ctx, sum, size));
     }
-    join(X, ldx, alpha, beta, V, W, partial, compensated ? partial + size : NULL);
+    join(X, ldx, alpha, beta, V, W, sum, compensated ? sum + size : NULL);
 out:
     return status;
 }
@@ -117,7 +113,7 @@ static bool streams(const wisp_blk *W, const wisp_blk *V)
     enum { LINE = 64, LARGE = 64 << 20 };
     const size_t size = wisp_type_size(W->type), row = (size_t)W->stride * size;
     const bool lines = W->stride == W->width ||
-                       ((uintptr_t)W->data % LINE == 0 && row % LINE == 0 && (size_t)W->width * size % LINE == 0);
+                       ((uintptr_t)W->at % LINE == 0 && row % LINE == 0 && (size_t)W->width * size % LINE == 0);
     return lines && (size_t)W->nrows * size * (size_t)(W->width + V->width) > LARGE;
 }
 
@@ -131,7 +127,7 @@ wisp_status wisp_tsm_update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, c
     wisp_ctx *ctx = W->ctx;
     wisp_status status;
     WISP_TRY(check("tsm_update", V, W, ldx, alpha, beta));
-    const bool in_place = W->data == V->data && W->stride == V->stride && W->width <= V->width;
+    const bool in_place = W->at == V->at && W->stride == V->stride && W->width <= V->width;
     if (!wisp_type_is_complex(V->type))
         for (int i = 0; i < V->width; i++)
             for (int j = 0; j < W->width; j++)
@@ -145,8 +141,8 @@ wisp_status wisp_tsm_update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, c
     const int parts = wisp__parts(V->type);
     /* Rows of X one line apart from a multiple of the cache's period. */
     const int64_t ld = (W->width * parts + LINE_REALS - 1) / LINE_REALS * LINE_REALS + LINE_REALS;
-    wisp__update_params p = {.v = V->data,
-                             .w = W->data,
+    wisp__update_params p = {.v = V->at,
+                             .w = W->at,
                              .ld_v = V->stride * parts,
                              .ld_w = W->stride * parts,
                              .ld_x = ld,
@@ -157,12 +153,11 @@ wisp_status wisp_tsm_update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, c
                              .in_place = in_place,
                              .stream = !reads_w && !in_place && streams(W, V)};
     const size_t x_count = (size_t)p.p * (size_t)ld, real = is_double ? sizeof(double) : sizeof(float);
-    const size_t copies = in_place ? (size_t)ctx->threads * K_UPDATE_ROWS * (size_t)p.p : 0;
     char *scratch;
-    WISP_TRY(wisp__scratch(ctx, &scratch, x_count + copies, real));
+    WISP_TRY(wisp__scratch(ctx, WISP__OP_SCRATCH, &scratch, x_count, real));
     take_apart(scratch, ld, V->type, X, ldx, alpha, V->width, W->width);
     p.x = scratch;
-    WISP_TRY(ctx->backend->update(ctx, is_double, &p, V->nrows, scratch + x_count * real));
+    WISP_TRY(ctx->backend->update(ctx, is_double, &p, V->nrows));
 out:
     return status;
 }

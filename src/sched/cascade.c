@@ -103,7 +103,7 @@ out:
     return status;
 }
 
-static wisp_status find_graph(const wisp_mat *A, wisp__block_graph *g)
+static wisp_status look_for_graph(const wisp_mat *A, wisp__block_graph *g)
 {
     enum { MOST_NEIGHBOURS = 96 }; /* of a block, on average; beyond, everything is next to everything */
     wisp_ctx *ctx = A->ctx;
@@ -133,12 +133,21 @@ out:
     return status;
 }
 
+static wisp_status find_graph(const wisp_mat *A, wisp__block_graph *g)
+{
+    wisp_status status = wisp__mat_look(A);
+    if (status != WISP_OK) return status;
+    status = look_for_graph(A, g);
+    wisp__mat_looked(A);
+    return status;
+}
+
 /* ---- what is kept ---------------------------------------------------------------------------- */
 
 static const char *cannot(const wisp_mat *A)
 {
     if (A->half) return "half of the matrix is stored";
-    if (A->map != A->col_map || A->remote.chunks > 0) return "the matrix is not that of one process";
+    if (A->map != A->col_map) return "the matrix is not that of one process";
     if (A->ctx->threads > 1 && !A->ctx->one_node) return "the threads are on several memory nodes";
     return NULL;
 }

@@ -200,6 +200,7 @@ static json_t *result_json(tool *t, const powers *p)
     json_object_set_new(o, "order", json_string(text_order(p->info.order)));
     json_object_set_new(o, "format", json_string(text_format(p->info.format)));
     json_object_set_new(o, "threads", json_integer(wisp_ctx_threads(t->ctx)));
+    json_object_set_new(o, "device", json_string(wisp_ctx_device(t->ctx)));
     json_object_set_new(o, "isa", json_string(wisp_ctx_isa(t->ctx)));
     json_object_set_new(o, "assemble_seconds", json_number(p->assemble_seconds));
     json_object_set_new(o, "seconds", json_number(p->seconds));

@@ -46,6 +46,7 @@ static json_t *make_json(tool *t, const evolve_results *r)
     json_object_set_new(o, "order", json_string(text_order(r->info.order)));
     json_object_set_new(o, "format", json_string(text_format(r->info.format)));
     json_object_set_new(o, "threads", json_integer(wisp_ctx_threads(t->ctx)));
+    json_object_set_new(o, "device", json_string(wisp_ctx_device(t->ctx)));
     json_object_set_new(o, "isa", json_string(wisp_ctx_isa(t->ctx)));
     json_object_set_new(o, "seconds", json_number(r->e.seconds));
     json_object_set_new(o, "gflops", json_number(gflops(r)));

@@ -2,7 +2,7 @@
    blocks have sums for is finished when those blocks are through: at once if they are by then, else when all blocks are
    begun, so that nobody waits for a thread that waits. Either way the sums are added in one order, so that the result
    does not depend on the number of threads. */
-#include "../backend.h"
+#include "cpu.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,12 +141,19 @@ static void set_shares(half_run *r, int threads)
 }
 
 wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, wisp__combo combo, const wisp__spmmv_params *p, const wisp__half *half,
-                                  double *partial, size_t dot_size, void *spill, int64_t ld_spill)
+                                  double *dot, size_t dot_size)
 {
 #define BLOCK(name, matrix, block) WISP_##block,
     static const wisp_type block[] = {WISP__COMBO_LIST(BLOCK)}; /* complex if the matrix is */
 #undef BLOCK
     const bool is_double = wisp__type_is_double(block[combo]);
+    const int64_t ld_spill = p->reals, blocks = 2 * half->blocks; /* dots of two kinds for each */
+    const size_t row_bytes = (size_t)ld_spill * (is_double ? sizeof(double) : sizeof(float));
+    double *partial;
+    wisp_status status = wisp__cpu_room(ctx, &partial, dot ? blocks : 0, dot_size, (size_t)half->slots * row_bytes);
+    if (status != WISP_OK) return status;
+    void *spill =
+        (char *)partial + (((size_t)WISP__MAX(dot ? blocks : 0, 1) * dot_size * sizeof(double)) + 63) / 64 * 64;
     const wisp__half_params whole = {.p = *p,
                                      .half = half,
                                      .beta = {p->beta[0], p->beta[1]},
@@ -158,17 +165,18 @@ wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, wisp__combo combo, const wisp__
                     .kernels = ctx->isa->half[combo],
                     .columns = (int)(wisp_type_is_complex(block[combo]) ? p->reals / 2 : p->reals),
                     .whole = whole,
-                    .partial = partial,
+                    .partial = dot ? partial : NULL,
                     .dot_size = dot_size,
-                    .row_bytes = (size_t)ld_spill * (is_double ? sizeof(double) : sizeof(float))};
+                    .row_bytes = row_bytes};
     run.whole.p.terms = (p->terms | K_AXPBY) & ~(unsigned)K_PREV; /* prev is in y once it has begun */
     run.whole.p.beta[0] = 1, run.whole.p.beta[1] = 0;
     run.first = run.whole;
     run.first.p.terms &= ~(unsigned)(K_CHAIN | K_DELTA | K_DOTS);
-    wisp_status status = wisp_alloc(ctx, &run.state, (size_t)half->blocks, sizeof *run.state);
+    status = wisp_alloc(ctx, &run.state, (size_t)half->blocks, sizeof *run.state);
     if (status != WISP_OK) return status;
     set_shares(&run, ctx->threads);
     status = wisp__whole(ctx, "multiplying", wisp__run_some(ctx, half->blocks <= 1, half_thread, &run));
+    if (dot && status == WISP_OK) wisp__cpu_add_up(ctx, false, partial, blocks, dot_size, dot);
     wisp_free(ctx, run.state);
     return status;
 }

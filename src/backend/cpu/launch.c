@@ -1,5 +1,5 @@
 /* The CPU backend: kernels of the best instruction set, run by the pinned team. */
-#include "../backend.h"
+#include "cpu.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,15 +95,32 @@ static wisp_status isa_open(wisp_ctx *ctx)
         ctx->opts.isa ? "" : ", or unset WISP_ISA");
 }
 
-static wisp_status cpu_open(wisp_ctx *ctx)
-{
-    const char *device = ctx->opts.device;
-    if (device && strcmp(device, "cpu"))
-        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "device '%s' is not there yet; the only one is 'cpu'", device);
-    return isa_open(ctx);
-}
+static wisp_status cpu_open(wisp_ctx *ctx) { return isa_open(ctx); }
 
 static void cpu_close(wisp_ctx *ctx) { (void)ctx; }
+
+/* ---- memory: the host's own ------------------------------------------------------------------- */
+
+static wisp_status cpu_take(wisp_ctx *ctx, void *pointer_to_array)
+{
+    (void)ctx, (void)pointer_to_array;
+    return WISP_OK;
+}
+
+static wisp_status cpu_borrow(wisp_ctx *ctx, const void *host)
+{
+    (void)ctx, (void)host;
+    return WISP_OK;
+}
+
+static wisp_status cpu_map(wisp_ctx *ctx, void *address, void *pointer_to_host)
+{
+    (void)ctx;
+    *(void **)pointer_to_host = address;
+    return WISP_OK;
+}
+
+static void cpu_unmap(wisp_ctx *ctx, void *address) { (void)ctx, (void)address; }
 
 /* ---- spmmv ----------------------------------------------------------------------------------- */
 
@@ -133,14 +150,14 @@ static void say_no_kernel(wisp_ctx *ctx, const wisp__key *key)
 /* Whether a kernel of `width` columns takes a block of so many as a whole. */
 static bool fits(int width, int columns) { return width == columns || (width >= K_MULTIPLES && columns % width == 0); }
 
-static wisp__spmmv_fn cpu_find_spmmv(wisp_ctx *ctx, const wisp__key *key)
+static wisp__kernel cpu_find_spmmv(wisp_ctx *ctx, const wisp__key *key)
 {
     const wisp__spmmv_entry *e = ctx->isa->spmmv[key->combo];
     while (e->width && !fits(e->width, key->width)) e++;
     if (!e->width) say_no_kernel(ctx, key);
-    if (e->bundled && key->bundled) return e->bundled;
-    if (e->chunked && (1 << key->log_c) >= K_CHUNKED_C) return e->chunked;
-    return e->fn;
+    if (e->bundled && key->bundled) return wisp__cpu_kernel(e->bundled);
+    if (e->chunked && (1 << key->log_c) >= K_CHUNKED_C) return wisp__cpu_kernel(e->chunked);
+    return wisp__cpu_kernel(e->fn);
 }
 
 typedef struct {
@@ -183,19 +200,25 @@ static void spmmv_thread(void *arg, int thread, int threads)
             wisp__run_block(r->fn, r->p, g, g->order ? g->order[i] : i, r->partial, r->dot_size);
 }
 
-static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__spmmv_fn fn, const wisp__spmmv_params *p,
-                                    const wisp__grid *grid, double *partial, size_t dot_size)
+static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_params *p,
+                                    const wisp__grid *grid, double *dot, size_t dot_size)
 {
     const bool little = grid->blocks == 1;
     const int shares = little || p->in_turn ? 1 : WISP__MIN(ctx->threads, WISP__MOST_SHARES);
+    double *partial = NULL;
+    wisp_status status = dot ? wisp__cpu_room(ctx, &partial, grid->blocks, dot_size, 0) : WISP_OK;
+    if (status != WISP_OK) return status;
     spmmv_run run; /* the shares in use are set */
-    run.ctx = ctx, run.fn = fn, run.p = p, run.grid = grid, run.partial = partial, run.dot_size = dot_size;
+    run.ctx = ctx, run.fn = wisp__cpu_fn(kernel), run.p = p, run.grid = grid, run.partial = partial,
+    run.dot_size = dot_size;
     run.turn = p->in_turn ? wisp__blocks_per_turn(grid->blocks, ctx->threads) : 1;
     run.shares.count = shares;
     for (int i = 0; i < shares; i++)
         wisp__share_set(&run.shares, i, first_block(grid, i, shares) / run.turn,
                         (first_block(grid, i + 1, shares) + run.turn - 1) / run.turn); /* one share alone has turns */
-    return wisp__whole(ctx, "multiplying", wisp__run_some(ctx, little, spmmv_thread, &run));
+    status = wisp__whole(ctx, "multiplying", wisp__run_some(ctx, little, spmmv_thread, &run));
+    if (dot && status == WISP_OK) wisp__cpu_add_up(ctx, false, partial, grid->blocks, dot_size, dot);
+    return status;
 }
 
 /* ---- element-wise ops and dots --------------------------------------------------------------- */
@@ -255,10 +278,16 @@ static void dot_thread(void *arg, int thread, int threads)
 }
 
 static wisp_status cpu_dot(wisp_ctx *ctx, bool is_double, bool cross, bool compensated, const wisp__dot_params *p,
-                           int64_t count, int64_t per_block, double *partial)
+                           int64_t count, int64_t per_block, double *sum)
 {
+    const int64_t blocks = (count + per_block - 1) / per_block;
+    const size_t sums = (size_t)(p->period / p->rows) * (cross ? 2 : 1);
+    double *partial;
+    const wisp_status status = wisp__cpu_room(ctx, &partial, blocks, compensated ? 2 * sums : sums, 0);
+    if (status != WISP_OK) return status;
     dot_run run = {ctx->isa, ctx->isa->dot[is_double], p, count, per_block, cross, compensated, partial};
     wisp__run_some(ctx, count * p->period < WISP__SMALL, dot_thread, &run);
+    wisp__cpu_add_up(ctx, compensated, partial, blocks, sums, sum);
     return WISP_OK;
 }
 
@@ -279,10 +308,22 @@ static void sum_thread(void *arg, int thread, int threads)
     if (begin < end) r->fn(r->partial, r->blocks, r->size, (size_t)begin, (size_t)end, r->compensated);
 }
 
-static void cpu_sum(wisp_ctx *ctx, bool compensated, double *partial, int64_t blocks, size_t size)
+wisp_status wisp__cpu_room(wisp_ctx *ctx, double **partial, int64_t blocks, size_t size, size_t more)
 {
+    const size_t dots = (size_t)WISP__MAX(blocks, 1) * size * sizeof(double);
+    return wisp__scratch(ctx, WISP__DEVICE_SCRATCH, partial, 1, (dots + 63) / 64 * 64 + more);
+}
+
+void wisp__cpu_add_up(wisp_ctx *ctx, bool compensated, double *partial, int64_t blocks, size_t size, double *sum)
+{
+    const size_t all = compensated ? 2 * size : size;
+    if (blocks == 0) {
+        memset(sum, 0, all * sizeof *sum);
+        return;
+    }
     sum_run run = {ctx->isa->sum, partial, blocks, size, compensated};
     wisp__run_some(ctx, blocks * (int64_t)size < WISP__SMALL, sum_thread, &run);
+    memcpy(sum, partial, all * sizeof *sum);
 }
 
 /* ---- tall and skinny ------------------------------------------------------------------------- */
@@ -309,10 +350,16 @@ static void gram_thread(void *arg, int thread, int threads)
 }
 
 static wisp_status cpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p,
-                            int64_t per_block, double *partial)
+                            int64_t per_block, double *sum)
 {
+    const size_t size = (size_t)p->p * (size_t)p->q;
+    const int64_t blocks = (p->rows + per_block - 1) / per_block;
+    double *partial;
+    const wisp_status status = wisp__cpu_room(ctx, &partial, blocks, compensated ? 2 * size : size, 0);
+    if (status != WISP_OK) return status;
     gram_run run = {ctx->isa->gram[is_double], p, per_block, compensated, partial};
     wisp__run_some(ctx, p->rows * p->p * p->q < WISP__SMALL, gram_thread, &run);
+    wisp__cpu_add_up(ctx, compensated, partial, blocks, size, sum);
     return WISP_OK;
 }
 
@@ -330,30 +377,39 @@ static void update_thread(void *arg, int thread, int threads)
     const update_run *r = arg;
     const int64_t units = (r->rows + UNIT - 1) / UNIT, begin = wisp__split(units, threads, thread) * UNIT,
                   end = WISP__MIN(wisp__split(units, threads, thread + 1) * UNIT, r->rows);
-    if (begin < end) r->fn(r->p, begin, end, r->copy + (size_t)thread * r->copy_bytes);
+    char *copy = r->copy ? r->copy + (size_t)thread * r->copy_bytes : NULL;
+    if (begin < end) r->fn(r->p, begin, end, copy);
 }
 
-static wisp_status cpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows, void *copy)
+static wisp_status cpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_params *p, int64_t rows)
 {
-    const size_t real = is_double ? sizeof(double) : sizeof(float);
-    update_run run = {ctx->isa->update[is_double], p, rows, copy, K_UPDATE_ROWS * (size_t)p->p * real};
+    const size_t real = is_double ? sizeof(double) : sizeof(float), bytes = K_UPDATE_ROWS * (size_t)p->p * real;
+    char *copy = NULL;
+    wisp_status status = WISP_OK;
+    if (p->in_place) status = wisp__scratch(ctx, WISP__DEVICE_SCRATCH, &copy, (size_t)ctx->threads, bytes);
+    if (status != WISP_OK) return status;
+    update_run run = {ctx->isa->update[is_double], p, rows, copy, bytes};
     wisp__run_some(ctx, rows * p->p * p->q < WISP__SMALL, update_thread, &run);
     return WISP_OK;
 }
 
 const wisp__backend wisp__backend_cpu = {
-    "cpu",
-    cpu_open,
-    cpu_close,
-    wisp__alloc_raw,
-    wisp_free,
-    cpu_find_spmmv,
-    cpu_launch_spmmv,
-    wisp__cpu_launch_steps,
-    wisp__cpu_launch_half,
-    cpu_axpby,
-    cpu_dot,
-    cpu_sum,
-    cpu_gram,
-    cpu_update,
+    .name = "cpu",
+    .open = cpu_open,
+    .close = cpu_close,
+    .alloc = wisp_alloc,
+    .free = wisp_free,
+    .take = cpu_take,
+    .borrow = cpu_borrow,
+    .map = cpu_map,
+    .unmap = cpu_unmap,
+    .find_spmmv = cpu_find_spmmv,
+    .launch_spmmv = cpu_launch_spmmv,
+    .reserve_steps = wisp__cpu_reserve_steps,
+    .launch_steps = wisp__cpu_launch_steps,
+    .launch_half = wisp__cpu_launch_half,
+    .axpby = cpu_axpby,
+    .dot = cpu_dot,
+    .gram = cpu_gram,
+    .update = cpu_update,
 };

@@ -2,13 +2,14 @@
    part of each group, the same rows in all steps, so that they stay in its caches, and what other threads have not
    begun of theirs when that is done. It waits only where a task needs blocks that other threads have begun and not
    finished. */
-#include "../backend.h"
+#include "cpu.h"
 
 typedef struct {
     wisp_ctx *ctx;
     const wisp__step *step;
     const wisp__schedule *schedule;
     const wisp__grid *grid;
+    double *partial; /* [steps][blocks][dot_size], if there are dots */
     size_t dot_size;
     atomic_int *finished; /* [tasks] blocks */
     atomic_int *taken;    /* [threads][tasks] blocks of a thread's part that were begun, by whomever */
@@ -56,6 +57,8 @@ static void steps_thread(void *arg, int thread, int threads)
         const wisp__task task = s->task[i];
         const wisp__step *step = r->step + task.step;
         const int64_t first = task.group * s->group_blocks, n = blocks_of(r, i);
+        const wisp__spmmv_fn fn = wisp__cpu_fn(step->kernel);
+        double *partial = step->dot ? r->partial + (size_t)(task.step * g->blocks) * r->dot_size : NULL;
         int done = 0;
         wisp__spmmv_params p = *step->p;
         p.near = task.near;
@@ -63,21 +66,34 @@ static void steps_thread(void *arg, int thread, int threads)
             if (!finished(&a)) wisp__team_wait(r->ctx, finished, &a);
         if (wisp__team_stop(r->ctx, &r->stopped)) return;
         for (int64_t b; (b = next_block(r, i, n, thread, threads)) >= 0; done++)
-            wisp__run_block(step->fn, &p, g, first + b, step->partial, r->dot_size);
+            wisp__run_block(fn, &p, g, first + b, partial, r->dot_size);
         if (done == 0) continue;
         atomic_fetch_add(&r->finished[i], done);
         wisp__team_tell(r->ctx);
     }
 }
 
-wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, const wisp__schedule *schedule,
+wisp_status wisp__cpu_reserve_steps(wisp_ctx *ctx, int steps, const wisp__grid *grid, size_t dot_size)
+{
+    double *partial;
+    return wisp__cpu_room(ctx, &partial, steps * grid->blocks, dot_size, 0);
+}
+
+wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int steps, const wisp__schedule *schedule,
                                    const wisp__grid *grid, size_t dot_size)
 {
     steps_run run = {.ctx = ctx, .step = step, .schedule = schedule, .grid = grid, .dot_size = dot_size};
+    bool dots = false;
     wisp_status status;
+    for (int i = 0; i < steps; i++) dots |= step[i].dot != NULL;
+    if (dots) WISP_TRY(wisp__cpu_room(ctx, &run.partial, steps * grid->blocks, dot_size, 0));
     WISP_TRY(wisp_alloc(ctx, &run.finished, (size_t)schedule->tasks, sizeof *run.finished));
     WISP_TRY(wisp_alloc(ctx, &run.taken, (size_t)(ctx->threads * schedule->tasks), sizeof *run.taken));
     status = wisp__whole(ctx, "multiplying", wisp__team_run(ctx, steps_thread, &run));
+    for (int i = 0; i < steps && status == WISP_OK; i++) {
+        double *partial = run.partial + (size_t)(i * grid->blocks) * dot_size;
+        if (step[i].dot) wisp__cpu_add_up(ctx, false, partial, grid->blocks, dot_size, step[i].dot);
+    }
 out:
     wisp_free(ctx, run.finished);
     wisp_free(ctx, run.taken);

@@ -30,7 +30,7 @@ typedef struct {
     double factor[2];
 } piece;
 
-void wisp__bundles_free(wisp_ctx *ctx, wisp__bundles *b)
+static void free_bundles(wisp_ctx *ctx, wisp__bundles *b)
 {
     if (!b) return;
     void *own[] = {b->kind, b->first, b->offset, b->take, b->factor, b};
@@ -296,6 +296,7 @@ static wisp_status find(bundle_run *r, wisp_mat *A)
     if (2 * settle(r) < A->rows) goto out;
     wisp_ctx_log(ctx, WISP_LOG_DEBUG, "single columns take %d rows at a time, of %lld kinds with %lld terms in all",
                  r->b->rows, (long long)r->b->kinds, (long long)r->b->first[r->b->kinds]);
+    r->b->terms = r->b->first[r->b->kinds];
     A->local.bundles = r->b;
     r->b = NULL;
 out:
@@ -314,7 +315,7 @@ wisp_status wisp__bundles_find(wisp_mat *A)
     if (!A->local.pattern || A->width > 1 || rows < 2 || A->rows < rows) return WISP_OK;
     const wisp_status status = find(&r, A);
     wisp__strings_close(&kinds, A->ctx);
-    wisp__bundles_free(A->ctx, r.b);
+    free_bundles(A->ctx, r.b);
     if (status != WISP_ERR_NOMEM) return status;
     wisp_ctx_log(A->ctx, WISP_LOG_PERF, "no memory for rows in bundles; single columns go row by row");
     return WISP_OK;
@@ -340,5 +341,5 @@ int64_t wisp__bundles_bytes(const wisp_mat *A)
     if (!b) return 0;
     const int64_t bytes = A->ctx->isa->bundle_bytes;
     return A->rows / b->rows * (int64_t)sizeof *b->kind + (b->kinds + 1) * (int64_t)sizeof *b->first +
-           b->first[b->kinds] * ((int64_t)sizeof *b->offset + 2 * bytes);
+           b->terms * ((int64_t)sizeof *b->offset + 2 * bytes);
 }

@@ -339,6 +339,7 @@ wisp_status wisp__compression_take_lists(wisp__compression *c, wisp_mat *A)
     const int64_t size = sizeof *s->col;
     wisp_status status;
     s->lists = atomic_load(&r->strings);
+    s->list_entries = r->begin[s->lists] / size;
     WISP_TRY(wisp__alloc_raw(A->ctx, &s->list_first, (size_t)s->lists + 1, sizeof *s->list_first));
     WISP_TRY(wisp__alloc_raw(A->ctx, &s->col, (size_t)WISP__MAX(r->begin[s->lists], size), 1));
     for (int64_t i = 0; i <= s->lists; i++) s->list_first[i] = r->begin[i] / size;

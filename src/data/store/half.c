@@ -6,27 +6,16 @@
 
 enum { MOST_BLOCKS = 1024, FEW_BLOCKS = 8, SPILL_PART = 8 };
 
-void wisp__half_free(wisp_mat *A)
-{
-    if (!A->half) return;
-    const wisp__half *h = &A->half->h;
-    void *all[] = {h->first,    h->row,  h->inside, h->col,  h->val,   h->outside,   h->reach,
-                   h->incoming, h->slot, h->into,   h->from, h->spill, h->source_at, h->source};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) wisp_free(A->ctx, all[i]);
-    wisp_free(A->ctx, A->half);
-    A->half = NULL;
-}
-
 static int64_t strips_of(const wisp__half *h) { return (h->rows + K_STRIP - 1) / K_STRIP; }
 
 int64_t wisp__half_bytes(const wisp_mat *A, bool all)
 {
     const wisp__half *h = &A->half->h;
     const int64_t entry = (int64_t)wisp_type_size(A->type) + 4, strips = strips_of(h);
-    if (!all) return h->row[h->rows] * entry + h->rows * 8;
-    return h->row[h->rows] * entry + (h->rows + 1) * 8 + h->rows * 4 + A->rows * 4 /* row_len */ +
-           (strips + 1) * (8 + 8 + 4) + h->outside[strips] * 4 + h->slots * 8 + (h->blocks + 1) * (8 + 8 + 8) +
-           h->source_at[h->blocks] * 4;
+    if (!all) return A->half->entries * entry + h->rows * 8;
+    return A->half->entries * entry + (h->rows + 1) * 8 + h->rows * 4 + A->rows * 4 /* row_len */ +
+           (strips + 1) * (8 + 8 + 4) + A->half->outside * 4 + h->slots * 8 + (h->blocks + 1) * (8 + 8 + 8) +
+           A->half->sources * 4;
 }
 
 /* ---- the upper half -------------------------------------------------------------------------- */
@@ -352,6 +341,10 @@ wisp_status wisp__half_build(wisp_mat *A)
     A->half->props = props;
     WISP_TRY(take_upper(A));
     WISP_TRY(make_blocks(ctx, &A->half->h));
+    const wisp__half *h = &A->half->h;
+    A->half->entries = h->row[h->rows];
+    A->half->outside = h->outside[strips_of(h)];
+    A->half->sources = h->source_at[h->blocks];
     /* Each block has dots of its own: of the rows that it finishes as it goes, and of those that others add to. */
     A->grid = (wisp__grid){.blocks = 2 * A->half->h.blocks};
 out:
@@ -361,16 +354,28 @@ out:
 wisp_status wisp__half_take(wisp_mat *A, wisp_mat *B)
 {
     const wisp__half *a = &A->half->h, *b = &B->half->h;
-    for (int64_t i = 0; i < A->rows; i++) {
+    int64_t differs = -1;
+    wisp_status status;
+    WISP_TRY(wisp__mat_look(A));
+    if ((status = wisp__mat_look(B)) != WISP_OK) {
+        wisp__mat_looked(A);
+        return status;
+    }
+    for (int64_t i = 0; i < A->rows && differs < 0; i++) {
         const int64_t n = a->row[i + 1] - a->row[i];
         if (A->local.row_len[i] != B->local.row_len[i] || b->row[i + 1] - b->row[i] != n ||
             memcmp(a->col + a->row[i], b->col + b->row[i], (size_t)n * sizeof *a->col) != 0)
-            return wisp_ctx_fail(A->ctx, WISP_ERR_MISMATCH,
-                                 "row %lld has another pattern than the matrix; make a new matrix",
-                                 (long long)wisp__map_user(A->map, i));
+            differs = i;
     }
+    wisp__mat_looked(A);
+    wisp__mat_looked(B);
+    if (differs >= 0)
+        return wisp_ctx_fail(A->ctx, WISP_ERR_MISMATCH,
+                             "row %lld has another pattern than the matrix; make a new matrix",
+                             (long long)wisp__map_user(A->map, differs));
     wisp__half_mat *half = A->half;
     A->half = B->half;
     B->half = half;
-    return WISP_OK;
+out:
+    return status;
 }

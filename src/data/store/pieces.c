@@ -28,10 +28,10 @@ static void fill(const wisp_mat *A, wisp__pieces *p)
                 n++;
             }
         }
-    p->first[2 * s->patterns] = n;
+    p->first[2 * s->patterns] = p->entries = n;
 }
 
-void wisp__pieces_free(wisp_ctx *ctx, wisp__pieces *p)
+static void free_pieces(wisp_ctx *ctx, wisp__pieces *p)
 {
     if (!p) return;
     wisp_free(ctx, p->first);
@@ -56,7 +56,7 @@ static wisp_status find(wisp_mat *A)
     A->local.pieces = p;
     p = NULL;
 out:
-    wisp__pieces_free(ctx, p);
+    free_pieces(ctx, p);
     return status;
 }
 
@@ -74,7 +74,7 @@ int64_t wisp__pieces_bytes(const wisp_mat *A)
     const wisp__sell *s = &A->local;
     if (!s->pieces) return 0;
     const int64_t real = (int64_t)wisp_type_size(wisp__real_type(A->type)), first = 2 * s->patterns + 1;
-    return first * (int64_t)sizeof *s->pieces->first + s->pieces->first[first - 1] * (4 + real);
+    return first * (int64_t)sizeof *s->pieces->first + s->pieces->entries * (4 + real);
 }
 
 int64_t wisp__pieces_most(wisp_type type, int64_t patterns, int64_t entries)

@@ -1,0 +1,29 @@
+/* What the files of the CPU backend share. */
+#ifndef WISP_CPU_H
+#define WISP_CPU_H
+#include "../backend.h"
+
+static inline wisp__kernel wisp__cpu_kernel(wisp__spmmv_fn fn) { return (wisp__kernel){(uintptr_t)fn}; }
+static inline wisp__spmmv_fn wisp__cpu_fn(wisp__kernel kernel) { return (wisp__spmmv_fn)kernel.id; }
+
+/* Runs a kernel on one block; partial[blocks][dot_size] takes its dots, if it is not NULL. */
+static inline void wisp__run_block(wisp__spmmv_fn fn, const wisp__spmmv_params *p, const wisp__grid *g, int64_t block,
+                                   double *partial, size_t dot_size)
+{
+    double *dot = partial ? partial + (size_t)block * dot_size : NULL;
+    if (dot) memset(dot, 0, dot_size * sizeof *dot);
+    fn(p, block * g->chunks_per_block, WISP__MIN((block + 1) * g->chunks_per_block, g->chunks), dot);
+}
+
+/* Room for the dots of `blocks` blocks, and `more` bytes behind them, on cache lines of their own; kept until the next
+   call. */
+wisp_status wisp__cpu_room(wisp_ctx *ctx, double **partial, int64_t blocks, size_t size, size_t more);
+/* Adds partial[blocks][1 or, compensated, 2][size] up in a fixed tree, which changes it: sum[1 or 2][size]. */
+void wisp__cpu_add_up(wisp_ctx *ctx, bool compensated, double *partial, int64_t blocks, size_t size, double *sum);
+
+wisp_status wisp__cpu_reserve_steps(wisp_ctx *ctx, int steps, const wisp__grid *grid, size_t dot_size);
+wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int steps, const wisp__schedule *schedule,
+                                   const wisp__grid *grid, size_t dot_size);
+wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, wisp__combo combo, const wisp__spmmv_params *p, const wisp__half *half,
+                                  double *dot, size_t dot_size);
+#endif
