@@ -207,12 +207,12 @@ static size_t sweep_bytes(const wisp__spmmv_params *p) { return padded(shift_byt
 
 static wisp_status check_sweep(wisp_ctx *ctx, const wisp__spmmv_params *p)
 {
-    const wisp__pieces none = {0}, *pieces = p->pieces ? p->pieces : &none;
-    const wisp__bundles no_bundles = {0}, *b = p->bundles ? p->bundles : &no_bundles;
+    const wisp__pieces none = {0}, *pieces = p->cpu.pieces ? p->cpu.pieces : &none;
+    const wisp__bundles no_bundles = {0}, *b = p->cpu.bundles ? p->cpu.bundles : &no_bundles;
     wisp_status status;
-    WISP_TRY(OURS(ctx, p->chunk, p->row_len, p->col, p->short_col, p->follow, p->list, p->list_first, p->val, p->code,
-                  p->pattern, p->fresh, p->diagonal, p->gather, p->x, p->y, p->prev, pieces->first, pieces->col,
-                  pieces->val, b->kind, b->first, b->offset, b->take, b->factor));
+    WISP_TRY(OURS(ctx, p->chunk, p->row_len, p->col, p->short_col, p->cpu.follow, p->list, p->list_first, p->val,
+                  p->code, p->pattern, p->cpu.fresh, p->diagonal, p->gather, p->x, p->y, p->prev, pieces->first,
+                  pieces->col, pieces->val, b->kind, b->first, b->offset, b->take, b->factor));
     for (int i = 0; i < p->chains; i++) WISP_TRY(OURS(ctx, p->chain[i].z));
 out:
     return status;

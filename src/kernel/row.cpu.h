@@ -105,7 +105,7 @@ INLINE vec FN(cmul)(const double f[2], int c, vec v)
 INLINE void FN(store_row)(const wisp__spmmv_params *p, unsigned terms, real *y, vec v[NV])
 {
 #if VL * REAL_BYTES == SIMD_BYTES && REALS * REAL_BYTES % 64 == 0
-    if (terms == 0 && p->past) {
+    if (terms == 0 && p->cpu.past) {
         UNROLL for (int i = 0; i < NV; i++)
         {
             const vec sum = v[i]; /* v itself has no address: gcc would move it about */

@@ -80,10 +80,10 @@ INLINE int FN(takes_some)(const wisp__spmmv_params *p, const int stored)
    so that sums are those of whole entries bit by bit. */
 INLINE void FN(multiply_pieces)(const wisp__spmmv_params *p, int64_t row, int64_t at, vec ar[NV], vec ai[NV])
 {
-    const int64_t ld = p->ld_gather, *first = p->pieces->first + 2 * (int64_t)p->pattern[row];
+    const int64_t ld = p->ld_gather, *first = p->cpu.pieces->first + 2 * (int64_t)p->pattern[row];
     const real *gather = (const real *)p->gather + row * ld + at;
-    const mat_real *val = (const mat_real *)p->pieces->val;
-    const int32_t *col = p->pieces->col;
+    const mat_real *val = (const mat_real *)p->cpu.pieces->val;
+    const int32_t *col = p->cpu.pieces->col;
     FN(begin)(ar, ai);
     for (int64_t e = first[0]; e < first[1]; e++)
         UNROLL for (int v = 0; v < NV; v++) ar[v] += (real)val[e] * FN(load)(gather + col[e] * ld + AT(v));
@@ -116,7 +116,7 @@ INLINE void FN(product)(const wisp__spmmv_params *p, const int stored, int64_t r
     }
 #endif
 #if MAT_COMPLEX
-    if (stored == ROWS_PIECES || (stored == ROWS_ANY && p->pieces))
+    if (stored == ROWS_PIECES || (stored == ROWS_ANY && p->cpu.pieces))
         FN(multiply_pieces)(p, row, at, ar, ai);
     else
 #endif
@@ -167,7 +167,7 @@ INLINE void FN(matrix_ahead)(const wisp__spmmv_params *p, const int stored, int6
 /* Whether it does: rows are one after the other, and no other columns of the block have asked for it. */
 INLINE int FN(asks_matrix)(const wisp__spmmv_params *p, const int stored)
 {
-    if (!p->streams || has_patterns(p, stored)) return 0;
+    if (!p->cpu.streams || has_patterns(p, stored)) return 0;
     return stored != ROWS_ANY || (p->log_c == 0 && !p->code && !p->short_col && p->first == 0);
 }
 
@@ -182,8 +182,8 @@ INLINE int FN(asks_matrix)(const wisp__spmmv_params *p, const int stored)
 #define SIDE 1
 #endif
 
-/* They are p->period rows apart, since the orbitals of a site, or sublattices, take turns. Real block rows of a line of
-   cache gain by that. Wider ones go with their neighbours alone: others would fill the first-level cache. */
+/* They are p->cpu.period rows apart, since the orbitals of a site, or sublattices, take turns. Real block rows of a
+   line of cache gain by that. Wider ones go with their neighbours alone: others would fill the first-level cache. */
 #define MOST_PERIOD (MAT_COMPLEX || ROW_LINES > 1 ? 1 : K_MOST_PERIOD)
 
 /* What A has in SIDE rows that are so far apart, times x. */
@@ -228,7 +228,7 @@ INLINE void FN(side_products)(const wisp__spmmv_params *p, const int stored, int
 /* How far apart rows are that go side by side. */
 INLINE int FN(period)(const wisp__spmmv_params *p, const int stored)
 {
-    return MOST_PERIOD == 1 || stored == ROWS_ANY ? 1 : p->period;
+    return MOST_PERIOD == 1 || stored == ROWS_ANY ? 1 : p->cpu.period;
 }
 
 /* How many rows are taken next: one, or as many as go side by side. */
@@ -236,7 +236,7 @@ INLINE int FN(sides)(const wisp__spmmv_params *p, const int stored, int64_t row,
 {
     const int patterns = has_patterns(p, stored), n = SIDE * FN(period)(p, stored);
     if (SIDE == 1 || stored == ROWS_CRS || stored == ROWS_PIECES || row + n > end) return 1;
-    if (stored == ROWS_ANY && (patterns ? !!p->pieces : !p->list || p->code || p->log_c)) return 1;
+    if (stored == ROWS_ANY && (patterns ? !!p->cpu.pieces : !p->list || p->code || p->log_c)) return 1;
 #ifdef SOME
     if (FN(takes_some)(p, stored)) return 1;
 #endif
@@ -261,13 +261,13 @@ INLINE void FN(ask)(const real *row, int64_t reals, const int to_write)
    second-level cache, and asking for them would cost more than half of what the core can do. */
 INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t row, const int rows, const int period)
 {
-    if (p->near || row + rows * period > p->rows) return;
+    if (p->cpu.near || row + rows * period > p->rows) return;
     const int64_t at = stored == ROWS_ANY ? p->first : 0, ld = p->ld_gather;
     for (int i = 0; i < rows * period; i++) {
-        if (p->terms || !p->past) FN(ask)((const real *)p->y + (row + i) * p->ld_y + at, p->reals, 1);
+        if (p->terms || !p->cpu.past) FN(ask)((const real *)p->y + (row + i) * p->ld_y + at, p->reals, 1);
         if (p->terms & K_PREV) FN(ask)((const real *)p->prev + (row + i) * p->ld_prev + at, p->reals, 0);
     }
-    for (int j = 0; p->asks_gathered && j < period; j++) {
+    for (int j = 0; p->cpu.asks_gathered && j < period; j++) {
         const row_entries r = entries_of(p, stored, row + j);
         const real *gather = (const real *)p->gather + r.base * ld + at;
         uint32_t fresh = fresh_of(p, stored, row + j, r.len);
@@ -395,7 +395,7 @@ static void terms_after(const wisp__spmmv_params *p, wisp__spmmv_fn multiply, in
             wisp__spmmv_params q = *p;
             next = row + rows < last ? row + rows : last;
             q.terms = 0;
-            q.past = false;
+            q.cpu.past = false;
             q.y = ax - row * p->reals;
             each_part(&q, multiply, part, row, next, NULL);
             q = *p;
@@ -467,7 +467,7 @@ INLINE wisp__spmmv_fn FN(compact)(const wisp__spmmv_params *p, const int kpm)
     if (p->ld_gather != ld || p->ld_x != ld || p->ld_y != ld || p->reals != ld) return NULL;
     if (p->log_c || p->code || p->short_col) return NULL;
 #if MAT_COMPLEX
-    if (p->pieces) return COMPACT_ONE(pieces);
+    if (p->cpu.pieces) return COMPACT_ONE(pieces);
 #endif
     if (p->pattern) return COMPACT_ONE(patterns);
 #ifdef COMPACT_LISTS
@@ -502,7 +502,7 @@ static void FN(kernel)(const wisp__spmmv_params *p, int64_t begin, int64_t end, 
         else
             for (int64_t row = begin; row < row_end; row += K_STRIP)
                 each_part(p, compact, WIDTH * PARTS, row, row + K_STRIP < row_end ? row + K_STRIP : row_end, dot);
-        if (p->terms == 0 && p->past) simd_fence();
+        if (p->terms == 0 && p->cpu.past) simd_fence();
     }
 }
 #endif

@@ -26,5 +26,5 @@ static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, d
         wisp__spmmv_params q = *p;
         while (q.first < q.reals) q.first = any_columns(&q, row, row + step < row_end ? row + step : row_end, dot);
     }
-    if (p->terms == 0 && p->past) simd_fence();
+    if (p->terms == 0 && p->cpu.past) simd_fence();
 }

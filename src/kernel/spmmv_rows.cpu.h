@@ -52,7 +52,7 @@ INLINE int alike(const uint16_t *id, const int rows, const int apart)
 /* The entries among a row's first 32 whose block rows are worth a prefetch. */
 INLINE uint32_t fresh_of(const wisp__spmmv_params *p, const int stored, int64_t row, int len)
 {
-    if (p->fresh) return p->fresh[has_patterns(p, stored) ? p->pattern[row] : row];
+    if (p->cpu.fresh) return p->cpu.fresh[has_patterns(p, stored) ? p->pattern[row] : row];
     return len < 32 ? (1u << len) - 1 : ~0u;
 }
 
@@ -63,7 +63,7 @@ INLINE void each_part(const wisp__spmmv_params *p, wisp__spmmv_fn fn, int64_t re
     wisp__spmmv_params q = *p;
     for (; q.first < q.reals; q.first += reals) {
         fn(&q, begin, end, dot);
-        q.near = true;
+        q.cpu.near = true;
         q.gather = (const real *)q.gather + reals;
         q.x = (const real *)q.x + reals;
         q.y = (real *)q.y + reals;

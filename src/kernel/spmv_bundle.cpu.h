@@ -22,7 +22,7 @@ typedef real bundle_half __attribute__((vector_size(SIMD_BYTES / 2), aligned(REA
 INLINE void bundle_product(const wisp__spmmv_params *p, const int regs, const int same, int64_t row, int kind,
                            B(vec) sum[BUNDLE_REGS])
 {
-    const wisp__bundles *b = p->bundles;
+    const wisp__bundles *b = p->cpu.bundles;
     const real *x = (const real *)p->gather + row * PARTS;
     UNROLL for (int v = 0; v < regs; v++) SIMD_KEEP(sum[v]);
     for (int64_t t = b->first[kind]; t < b->first[kind + 1]; t++) {
@@ -100,7 +100,7 @@ INLINE void bundle_alone(const wisp__spmmv_params *p, const unsigned terms, int6
 INLINE void bundle_strip(const wisp__spmmv_params *p, const wisp__spmmv_params *wide, const unsigned terms, int64_t row,
                          int64_t end, B(strip_sums) s, strip_sums_w1 single)
 {
-    const uint16_t *kind = p->bundles->kind;
+    const uint16_t *kind = p->cpu.bundles->kind;
     while (row < end) {
         const int k = row + BUNDLE <= end ? kind[row / BUNDLE] : K_ALONE;
         if (k == K_ALONE) {
@@ -131,7 +131,7 @@ INLINE void bundle_range(const wisp__spmmv_params *p, const wisp__spmmv_params *
             flush_panel_w1(single, terms, PARTS, 0, dot);
         }
     }
-    if (terms == 0 && p->past) simd_fence();
+    if (terms == 0 && p->cpu.past) simd_fence();
 }
 
 static void bundled(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)

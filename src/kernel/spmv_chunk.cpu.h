@@ -34,7 +34,7 @@ INLINE void chunk_epilogue(const wisp__spmmv_params *p, unsigned terms, int64_t 
     if (terms & K_SHIFT) ax -= *(const real *)p->shift * xv;
     if (terms & K_SCALE) ax = ax * (real)p->alpha[0] + (chunk_vec){0};
     if (terms & K_AXPBY) ax += (real)p->beta[0] * chunk_load(terms & K_PREV ? (const real *)p->prev + row : y);
-    if (terms == 0 && p->past && (uintptr_t)y % SIMD_BYTES == 0)
+    if (terms == 0 && p->cpu.past && (uintptr_t)y % SIMD_BYTES == 0)
         simd_store_past(y, &ax, SIMD_BYTES);
     else
         chunk_store(y, ax);
@@ -73,8 +73,8 @@ INLINE chunk_vec chunk_values(const wisp__spmmv_params *p, const unsigned coded,
 INLINE unsigned chunk_follow(const wisp__spmmv_params *p, const int regs, int64_t row)
 {
     enum { HALF = K_FOLLOW_ROWS / 2 };
-    if (!p->follow) return 0;
-    const uint8_t *f = p->follow + row / K_FOLLOW_ROWS;
+    if (!p->cpu.follow) return 0;
+    const uint8_t *f = p->cpu.follow + row / K_FOLLOW_ROWS;
     unsigned bits = 0;
     UNROLL for (int v = 0; v < regs; v++)
     {
@@ -106,12 +106,12 @@ INLINE chunk_vec chunk_gathered(const wisp__spmmv_params *p, const unsigned code
    dropped, so values are asked for again at half the distance. */
 INLINE void chunk_ahead(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t at)
 {
-    if (p->near) return;
+    if (p->cpu.near) return;
     const char *val = (const char *)p->val + at * MAT_BYTES, *col = (const char *)(p->col + at);
     if (!(coded & CODES)) UNROLL for (int i = 0; i < regs * CHUNK_VL * MAT_BYTES; i += 64)
         {
             __builtin_prefetch(val + STREAM_AHEAD + i);
-            if (p->streams) __builtin_prefetch(val + STREAM_AHEAD / 2 + i);
+            if (p->cpu.streams) __builtin_prefetch(val + STREAM_AHEAD / 2 + i);
         }
     if (coded & (SHORT_COLS | LISTS)) return;
     UNROLL for (int i = 0; i < regs * CHUNK_VL * 4; i += 64) __builtin_prefetch(col + STREAM_AHEAD + i);
@@ -162,7 +162,7 @@ INLINE void chunk_columns(const wisp__spmmv_params *p, const unsigned coded, con
                           int n, chunk_vec sum[CHUNK_REGS])
 {
     const unsigned all = (1u << regs) - 1, low = (1u << regs / 2) - 1;
-    const unsigned follow = coded & SHORT_COLS || p->streams ? 0 : chunk_follow(p, regs, row);
+    const unsigned follow = coded & SHORT_COLS || p->cpu.streams ? 0 : chunk_follow(p, regs, row);
     if (follow == 0)
         chunk_entries(p, coded, 0, regs, row, e, n, sum);
     else if (follow == all)
@@ -237,7 +237,7 @@ INLINE void chunk_lists(const wisp__spmmv_params *p, const unsigned coded, const
 /* Entries that each of `regs` registers of rows has. */
 INLINE int chunk_shared(const wisp__spmmv_params *p, const int regs, int64_t row)
 {
-    if (p->padded) {
+    if (p->cpu.padded) {
         const int64_t *chunk = p->chunk + (row >> p->log_c);
         return (int)((chunk[1] - chunk[0]) >> p->log_c);
     }
@@ -329,7 +329,7 @@ INLINE void chunk_group(const wisp__spmmv_params *p, chunk_product_fn *product, 
     const int64_t e = p->chunk[row >> p->log_c] + (row & (((int64_t)1 << p->log_c) - 1));
     const int n = p->list ? 0 : chunk_shared(p, regs, row);
     product(p, row, e, n, sum);
-    if (!p->list && !p->padded) chunk_rest_any(p, regs * CHUNK_VL, row, e, n, sum);
+    if (!p->list && !p->cpu.padded) chunk_rest_any(p, regs * CHUNK_VL, row, e, n, sum);
     chunk_finish(p, regs, row, sum, s);
 }
 
@@ -384,7 +384,7 @@ INLINE void chunk_range(const wisp__spmmv_params *p, const int patterns, int64_t
             flush_w1(single, p, dot);
         }
     }
-    if (p->terms == 0 && p->past) simd_fence();
+    if (p->terms == 0 && p->cpu.past) simd_fence();
 }
 
 /* Rows with patterns have so little to do each that what follows is compiled with its terms. */

@@ -112,9 +112,9 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, c
                                 .real_bytes = (int)wisp_type_size(wisp__real_type(x->type)),
                                 .chain = chain,
                                 .chains = chains,
-                                .past = writes_past(A, y),
-                                .asks_gathered = asks_gathered(A, x),
-                                .in_turn = wisp__side_by_side(A->ctx, x->width, both_bytes(x, y))};
+                                .cpu.past = writes_past(A, y),
+                                .cpu.asks_gathered = asks_gathered(A, x),
+                                .cpu.in_turn = wisp__side_by_side(A->ctx, x->width, both_bytes(x, y))};
     if (set_terms(&s->p, aug, A->type, x->type) != WISP_OK)
         return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "%s: a complex factor for a real block", op);
     if (s->p.terms & K_SHIFT) {
@@ -134,22 +134,22 @@ static void set_entries(wisp__spmmv_params *p, const wisp_mat *A)
 {
     enum { LARGE = 32 << 20 };
     const wisp__sell *s = &A->local;
-    p->streams = s->entries * (int64_t)wisp_type_size(A->type) > LARGE;
+    p->cpu.streams = s->entries * (int64_t)wisp_type_size(A->type) > LARGE;
     p->chunk = s->chunk;
     p->row_len = s->row_len;
-    p->padded = s->padded;
+    p->cpu.padded = s->padded;
     p->col = s->col;
     p->short_col = s->short_col;
-    p->follow = s->follow;
+    p->cpu.follow = s->follow;
     p->list = s->list;
     p->list_first = s->list_first;
     p->val = s->val;
     p->code = s->code;
     p->pattern = s->pattern;
-    p->period = WISP__MAX(s->period, 1);
-    p->fresh = s->fresh;
-    p->pieces = s->pieces;
-    p->bundles = s->bundles;
+    p->cpu.period = WISP__MAX(s->period, 1);
+    p->cpu.fresh = s->fresh;
+    p->cpu.pieces = s->pieces;
+    p->cpu.bundles = s->bundles;
     p->diagonal = s->diagonal;
 }
 
@@ -158,14 +158,14 @@ size_t wisp__dot_size(const wisp_blk *x) { return 6 * (size_t)x->width; }
 static wisp__kernel find(const wisp__sweep *s, const wisp__spmmv_params *p)
 {
     const int width = (int)p->reals / wisp__parts(s->A->type);
-    const wisp__key key = {s->combo, width, s->A->log_c, width != p->width, p->bundles};
+    const wisp__key key = {s->combo, width, s->A->log_c, width != p->width, p->cpu.bundles};
     return s->A->ctx->backend->find_spmmv(s->A->ctx, &key);
 }
 
 wisp__step wisp__sweep_as_step(wisp__sweep *s, double *dot)
 {
     set_entries(&s->p, s->A);
-    s->p.past = s->p.streams = false; /* they are read again soon */
+    s->p.cpu.past = s->p.cpu.streams = false; /* they are read again soon */
     return (wisp__step){find(s, &s->p), &s->p, s->p.terms & K_DOTS ? dot : NULL};
 }
 

@@ -204,14 +204,14 @@ static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wi
                                     const wisp__grid *grid, double *dot, size_t dot_size)
 {
     const bool little = grid->blocks == 1;
-    const int shares = little || p->in_turn ? 1 : WISP__MIN(ctx->threads, WISP__MOST_SHARES);
+    const int shares = little || p->cpu.in_turn ? 1 : WISP__MIN(ctx->threads, WISP__MOST_SHARES);
     double *partial = NULL;
     wisp_status status = dot ? wisp__cpu_room(ctx, &partial, grid->blocks, dot_size, 0) : WISP_OK;
     if (status != WISP_OK) return status;
     spmmv_run run; /* the shares in use are set */
     run.ctx = ctx, run.fn = wisp__cpu_fn(kernel), run.p = p, run.grid = grid, run.partial = partial,
     run.dot_size = dot_size;
-    run.turn = p->in_turn ? wisp__blocks_per_turn(grid->blocks, ctx->threads) : 1;
+    run.turn = p->cpu.in_turn ? wisp__blocks_per_turn(grid->blocks, ctx->threads) : 1;
     run.shares.count = shares;
     for (int i = 0; i < shares; i++)
         wisp__share_set(&run.shares, i, first_block(grid, i, shares) / run.turn,

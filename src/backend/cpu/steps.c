@@ -61,7 +61,7 @@ static void steps_thread(void *arg, int thread, int threads)
         double *partial = step->dot ? r->partial + (size_t)(task.step * g->blocks) * r->dot_size : NULL;
         int done = 0;
         wisp__spmmv_params p = *step->p;
-        p.near = task.near;
+        p.cpu.near = task.near;
         for (; a.task <= task.after && !wisp__team_stop(r->ctx, &r->stopped); a.task++)
             if (!finished(&a)) wisp__team_wait(r->ctx, finished, &a);
         if (wisp__team_stop(r->ctx, &r->stopped)) return;

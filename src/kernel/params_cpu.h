@@ -1,0 +1,85 @@
+/* What only the kernels of CPUs are told: other forms of the entries, and what is best done with the caches. */
+#ifndef WISP_PARAMS_CPU_H
+#define WISP_PARAMS_CPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The patterns of a complex matrix whose entries are, most of them, real or imaginary: the real parts that are not
+   zero, then the imaginary ones. */
+typedef struct {
+    int64_t *first; /* [2 patterns + 1] of the real parts of pattern i: first[2 i]; of the imaginary ones: the next */
+    int32_t *col;   /* relative to the row */
+    void *val;      /* real */
+    int64_t entries;
+} wisp__pieces;
+
+/* Rows that repeat, `rows` at a time: what so many that follow one another have in common with others. A bundle's sum
+   is one of terms: a register of x, which begins `offset` elements from the bundle's first row, with its parts of four
+   bytes where `take` has them, times a register of factors. */
+enum {
+    K_ALONE = 0xffff, /* no kind: rows of their own */
+    K_SAME = 0x8000   /* a bit beside the kind: real rows of one pattern, which take x as it lies */
+};
+typedef struct {
+    int rows;
+    int64_t kinds, terms;
+    uint16_t *kind;  /* [bundles] of so many rows each, with K_SAME; or K_ALONE */
+    int64_t *first;  /* [kinds + 1] first term of each kind */
+    int32_t *offset; /* [terms] */
+    int32_t *take;   /* [terms][register bytes / 4] the part of x to be taken, with the sign bit; without: zero */
+    void *factor;    /* [terms][register] */
+} wisp__bundles;
+
+/* Kernels with constants of at least so many columns take multiples of their width, too. */
+#define K_MULTIPLES 32
+
+/* The least C of the kernels along chunks: a register of single-precision rows in every instruction set. */
+enum { K_CHUNKED_C = 16 };
+
+/* Rows of one pattern, or list, that go side by side: how many at most, and how far apart. */
+#define K_MOST_SIDES 4
+enum { K_MOST_PERIOD = 4 };
+
+/* Of so many rows: whether the columns of the first half, the second, all of them follow one another in each entry. */
+enum { K_FOLLOW_ROWS = K_CHUNKED_C, K_FOLLOW_FIRST = 1, K_FOLLOW_SECOND = 2, K_FOLLOW_ALL = 4 };
+
+/* One half of a Hermitian matrix: the diagonal and what is right of it, row by row. An entry (i, j) also stands for its
+   partner (j, i), so that a row of y is added to by its own row and by rows above it. Rows are cut into blocks that
+   threads take side by side; what a block has for rows of later blocks it sums up in rows of its own (spill), from
+   which the later block takes it. */
+typedef struct {
+    int64_t rows, blocks, slots;
+    int64_t *first;  /* [blocks + 1] first row of each block, a multiple of K_STRIP */
+    int64_t *row;    /* [rows + 1] first entry; columns rise, so a diagonal is first */
+    int32_t *inside; /* [rows] entries with columns of the row's own block: these come before the others */
+    int32_t *col;
+    void *val;
+    /* Of each strip of K_STRIP rows: */
+    int64_t *outside;   /* [strips + 1] running number of the entries that are not inside */
+    int32_t *reach;     /* [strips] end of the rows of y that its block has touched so far */
+    int64_t *incoming;  /* [strips + 1] first row of spill that is added to this strip, in into[] and from[] */
+    int32_t *slot;      /* [outside] the row of spill for each entry that is not inside */
+    int32_t *into;      /* [slots] row of y */
+    int32_t *from;      /* [slots] row of spill, those of earlier blocks first */
+    int64_t *spill;     /* [blocks + 1] first row of spill of each block */
+    int64_t *source_at; /* [blocks + 1] blocks whose spill a block takes, in source[] */
+    int32_t *source;
+} wisp__half;
+
+/* Beside the entries of a sweep. */
+typedef struct {
+    bool padded;           /* SELL: no row is empty, and padding is 0 times a column of its row: it may be read */
+    const uint8_t *follow; /* [rows / K_FOLLOW_ROWS, rounded up] SELL along chunks: bits of K_FOLLOW_*; NULL: none */
+    int period;            /* rows so far apart have the same pattern, or list, as a rule: 1 .. K_MOST_PERIOD */
+    const wisp__pieces *pieces;   /* of the patterns; or NULL */
+    const wisp__bundles *bundles; /* of rows with patterns, for width 1 and blocks of the matrix's type; or NULL */
+    bool asks_gathered;           /* block rows that columns name are asked for ahead; fresh says which */
+    const uint32_t *fresh; /* [rows] (of each pattern) bit k: entry k gathers from afar; later entries do; NULL: all */
+    bool streams;          /* the matrix is large: it comes from memory */
+    bool past;             /* y will not be found in the caches again: written past them where whole lines are */
+    bool near;             /* all comes from caches near by: nothing is prefetched */
+    bool in_turn;          /* threads take neighbouring blocks of rows in turn, not ranges of their own */
+} wisp__cpu_params;
+#endif
