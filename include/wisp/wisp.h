@@ -410,14 +410,15 @@ WISP_API wisp_status wisp_tsm_update(wisp_blk *W, wisp_scalar alpha, const wisp_
 /* ---- the fused op ---------------------------------------------------------------------------- */
 
 enum {
-    WISP_SCALE = 1,     /* alpha is used, else 1 */
-    WISP_SHIFT = 2,     /* shift is used, else 0 */
-    WISP_AXPBY = 4,     /* beta is used, else 0 */
-    WISP_CHAIN = 8,     /* z, delta, eta are used */
-    WISP_DOT_XX = 16,   /* dot[0 * width + j] = <x_j, x_j> */
-    WISP_DOT_XY = 32,   /* dot[1 * width + j] = <x_j, y_j>, y the new one */
-    WISP_DOT_YY = 64,   /* dot[2 * width + j] = <y_j, y_j> */
-    WISP_NOREDUCE = 128 /* leave the dots local to this process */
+    WISP_SCALE = 1,      /* alpha is used, else 1 */
+    WISP_SHIFT = 2,      /* shift is used, else 0 */
+    WISP_AXPBY = 4,      /* beta is used, else 0 */
+    WISP_CHAIN = 8,      /* z, delta, eta are used */
+    WISP_DOT_XX = 16,    /* dot[0 * width + j] = <x_j, x_j> */
+    WISP_DOT_XY = 32,    /* dot[1 * width + j] = <x_j, y_j>, y the new one */
+    WISP_DOT_YY = 64,    /* dot[2 * width + j] = <y_j, y_j> */
+    WISP_NOREDUCE = 128, /* leave the dots local to this process */
+    WISP_DOTS = WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY
 };
 
 typedef struct {    /* y = alpha (A - shift_j I) x + beta y;  z = delta z + eta y;  dots */

@@ -198,21 +198,21 @@ static const void *copied(wisp_ctx *ctx, const void *host, size_t bytes)
     return to;
 }
 
-static size_t shift_bytes(const wisp__spmmv_params *p)
-{
-    return p->shift ? 2 * (size_t)p->reals * (size_t)p->real_bytes : 0;
-}
+/* Of each set. */
+static size_t factor_bytes(const wisp__spmmv_params *p) { return 2 * (size_t)p->reals * (size_t)p->real_bytes; }
 static size_t chain_bytes(const wisp__spmmv_params *p) { return (size_t)p->chains * sizeof *p->chain; }
-static size_t sweep_bytes(const wisp__spmmv_params *p) { return padded(shift_bytes(p)) + padded(chain_bytes(p)); }
+static size_t sweep_bytes(const wisp__spmmv_params *p)
+{
+    return K_FACTOR_SETS * padded(factor_bytes(p)) + padded(chain_bytes(p));
+}
 
 static wisp_status check_sweep(wisp_ctx *ctx, const wisp__spmmv_params *p)
 {
     const wisp__pieces none = {0}, *pieces = p->cpu.pieces ? p->cpu.pieces : &none;
     const wisp__bundles no_bundles = {0}, *b = p->cpu.bundles ? p->cpu.bundles : &no_bundles;
     wisp_status status;
-    WISP_TRY(OURS(ctx, p->chunk, p->row_len, p->col, p->short_col, p->cpu.follow, p->list, p->list_first, p->val,
-                  p->code, p->pattern, p->cpu.fresh, p->diagonal, p->gather, p->x, p->y, p->prev, pieces->first,
-                  pieces->col, pieces->val, b->kind, b->first, b->offset, b->take, b->factor));
+    WISP_TRY(OURS(ctx, K_ADDRESSES(p), p->cpu.follow, p->cpu.fresh, pieces->first, pieces->col, pieces->val, b->kind,
+                  b->first, b->offset, b->take, b->factor));
     for (int i = 0; i < p->chains; i++) WISP_TRY(OURS(ctx, p->chain[i].z));
 out:
     return status;
@@ -222,7 +222,7 @@ out:
 static wisp__spmmv_params sweep_there(wisp_ctx *ctx, const wisp__spmmv_params *p)
 {
     wisp__spmmv_params q = *p;
-    q.shift = copied(ctx, p->shift, shift_bytes(p));
+    for (int s = 0; s < K_FACTOR_SETS; s++) q.factors[s] = copied(ctx, p->factors[s], factor_bytes(p));
     q.chain = copied(ctx, p->chains ? p->chain : NULL, chain_bytes(p));
     return q;
 }

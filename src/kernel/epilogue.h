@@ -1,5 +1,6 @@
 /* What happens to a row after A x: shift, scale, axpby, chains, dots. Included by the template of a row tile
-   (spmmv.cpu.h), which defines vec, NV, VL, AT, KEPT, COLUMNS and the helpers FN(load), FN(store), FN(cmul). */
+   (spmmv.cpu.h), and so used by all kernels, also those that take several rows of one column for a row of more
+   (wide.cpu.h). The template defines vec, NV, VL, AT, KEPT, COLUMNS and the helpers FN(load), FN(store), FN(cmul). */
 
 /* The sums of a strip of rows; see K_STRIP. same: products of equal parts, cross: of swapped parts. */
 typedef struct {
@@ -24,7 +25,7 @@ INLINE void FN(epilogue)(const wisp__spmmv_params *p, unsigned terms, int64_t ro
     vec xv[NV] = {0};
     if (terms & (K_SHIFT | K_DOT_XX | K_DOT_XY)) UNROLL for (int v = 0; v < NV; v++) xv[v] = FN(load)(x + AT(v));
     if (terms & K_SHIFT) {
-        const real *shift = (const real *)p->shift + at, *swapped = shift + p->reals;
+        const real *shift = (const real *)p->factors[K_FACTORS_SHIFT] + at, *swapped = shift + p->reals;
         UNROLL for (int v = 0; v < NV; v++) ax[v] -= FN(load)(shift + AT(v)) * xv[v];
         if (c) UNROLL for (int v = 0; v < NV; v++) ax[v] -= FN(load)(swapped + AT(v)) * SWAP(xv[v]);
     }

@@ -27,6 +27,12 @@ enum {
 /* The step of the Chebyshev recurrence with its two dots. */
 #define K_MASK_KPM (K_SCALE | K_SHIFT | K_AXPBY | K_DOT_XX | K_DOT_XY)
 
+/* Terms that multiply a block by a factor for each column, and which set of factors is theirs. */
+enum { K_FACTORS_SHIFT, K_FACTOR_SETS, K_FACTORED = K_SHIFT };
+
+/* Of dots, each of all columns: <x,x>, <x,y>, <y,y>. */
+enum { K_DOT_SETS = 3 };
+
 /* Dots are summed in registers over a strip of rows, then in double over the rows of one kernel call. */
 enum { K_STRIP = 128, K_MAX_C = 128 };
 
@@ -70,9 +76,14 @@ typedef struct {
     double alpha[2], beta[2], delta[2];
     const wisp__chain *chain; /* [chains] */
     int chains;
-    const void *shift;    /* [2][real elements of a row]: factors of x, and of x with re and im swapped (signed) */
-    wisp__cpu_params cpu; /* the last: other devices take what is before it */
+    const void *factors[K_FACTOR_SETS]; /* each [2][reals]: of a block, and of it with re and im swapped (signed) */
+    wisp__cpu_params cpu;               /* the last: other devices take what is before it */
 } wisp__spmmv_params;
+
+/* All addresses in the device's memory, but for those of chains and of what only CPUs use. */
+#define K_ADDRESSES(p)                                                                                                 \
+    (p)->chunk, (p)->row_len, (p)->col, (p)->short_col, (p)->list, (p)->list_first, (p)->val, (p)->code, (p)->pattern, \
+        (p)->diagonal, (p)->gather, (p)->x, (p)->y, (p)->prev
 
 /* Rows of chunks [begin, end). Adds the dots to dot[3][width] pairs (re, im): <x,x>, <x,y>, <y,y>. */
 typedef void (*wisp__spmmv_fn)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot);

@@ -101,11 +101,12 @@ INLINE vec FN(cmul)(const double f[2], int c, vec v)
     return r;
 }
 
-/* A row of y; past the caches if p says so, which it does where its lines are whole. */
+/* A row of y; past the caches if p says so, which it does where lines are whole: those of a row, or of rows that follow
+   one another without gaps. */
 INLINE void FN(store_row)(const wisp__spmmv_params *p, unsigned terms, real *y, vec v[NV])
 {
-#if VL * REAL_BYTES == SIMD_BYTES && REALS * REAL_BYTES % 64 == 0
-    if (terms == 0 && p->cpu.past) {
+#if VL * REAL_BYTES == SIMD_BYTES && (REALS * REAL_BYTES % 64 == 0 || NV == 1)
+    if (terms == 0 && p->cpu.past && (REALS * REAL_BYTES % 64 == 0 || (uintptr_t)y % SIMD_BYTES == 0)) {
         UNROLL for (int i = 0; i < NV; i++)
         {
             const vec sum = v[i]; /* v itself has no address: gcc would move it about */

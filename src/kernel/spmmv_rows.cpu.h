@@ -67,7 +67,8 @@ INLINE void each_part(const wisp__spmmv_params *p, wisp__spmmv_fn fn, int64_t re
         q.gather = (const real *)q.gather + reals;
         q.x = (const real *)q.x + reals;
         q.y = (real *)q.y + reals;
-        if (q.shift) q.shift = (const real *)q.shift + reals;
+        UNROLL for (int s = 0; s < K_FACTOR_SETS; s++) if (q.factors[s]) q.factors[s] =
+            (const real *)q.factors[s] + reals;
     }
 }
 

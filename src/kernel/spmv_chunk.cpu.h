@@ -4,58 +4,20 @@
 
 /* Registers at a time: a chunk of the least C, where so many do, so that its lines are met once. */
 enum { CHUNK_VL = SIMD_BYTES / REAL_BYTES, CHUNK_REGS = K_CHUNKED_C / CHUNK_VL < 4 ? 2 : 4, CHUNK_RUN = 4 };
-typedef real chunk_vec __attribute__((vector_size(SIMD_BYTES)));
+typedef W(vec) chunk_vec;
 typedef real chunk_mem __attribute__((vector_size(SIMD_BYTES), aligned(REAL_BYTES), may_alias));
 typedef mat_real chunk_stored __attribute__((vector_size(CHUNK_VL * MAT_BYTES), aligned(MAT_BYTES), may_alias));
-typedef struct {
-    chunk_vec xx, xy, yy;
-} chunk_sums;
+typedef W(sums) chunk_sums;
 
 INLINE chunk_vec chunk_load(const real *p) { return *(const chunk_mem *)p; }
 /* Values of the matrix. */
 INLINE chunk_vec chunk_widen(const mat_real *p) { return __builtin_convertvector(*(const chunk_stored *)p, chunk_vec); }
-INLINE void chunk_store(real *p, chunk_vec v) { *(chunk_mem *)p = v; }
 
-/* A factor of a dot. */
-INLINE chunk_vec chunk_here(chunk_vec x)
-{
-    SIMD_HERE(x);
-    return x;
-}
-
-/* As FN(epilogue), for CHUNK_VL rows. (+ 0: as in FN(cmul).) */
+/* What follows A x, for CHUNK_VL rows. */
 INLINE void chunk_epilogue(const wisp__spmmv_params *p, unsigned terms, int64_t row, chunk_vec ax, chunk_sums *s)
 {
-    real *y = (real *)p->y + row;
-    const real *x = (const real *)p->x + row;
-    chunk_vec xv = {0};
-    if (p->diagonal || (terms & (K_SHIFT | K_DOT_XX | K_DOT_XY))) xv = chunk_load(x);
-    if (p->diagonal) ax += chunk_widen((const mat_real *)p->diagonal + row) * xv;
-    if (terms & K_SHIFT) ax -= *(const real *)p->shift * xv;
-    if (terms & K_SCALE) ax = ax * (real)p->alpha[0] + (chunk_vec){0};
-    if (terms & K_AXPBY) ax += (real)p->beta[0] * chunk_load(terms & K_PREV ? (const real *)p->prev + row : y);
-    if (terms == 0 && p->cpu.past && (uintptr_t)y % SIMD_BYTES == 0)
-        simd_store_past(y, &ax, SIMD_BYTES);
-    else
-        chunk_store(y, ax);
-    for (int i = 0; (terms & K_CHAIN) && i < p->chains; i++) {
-        real *z = (real *)p->chain[i].z + row;
-        chunk_vec zv = (real)p->chain[i].eta[0] * ax + (chunk_vec){0};
-        if (terms & K_DELTA) zv += (real)p->delta[0] * chunk_load(z);
-        chunk_store(z, zv);
-    }
-    if (terms & K_DOT_XX) s->xx += chunk_here(xv) * xv;
-    if (terms & K_DOT_XY) s->xy += chunk_here(xv) * ax;
-    if (terms & K_DOT_YY) s->yy += chunk_here(ax) * ax;
-}
-
-INLINE void chunk_flush(const chunk_sums *s, unsigned terms, double *dot)
-{
-    for (int l = 0; l < CHUNK_VL; l++) {
-        if (terms & K_DOT_XX) dot[0] += (double)s->xx[l];
-        if (terms & K_DOT_XY) dot[2] += (double)s->xy[l];
-        if (terms & K_DOT_YY) dot[4] += (double)s->yy[l];
-    }
+    if (p->diagonal) ax += chunk_widen((const mat_real *)p->diagonal + row) * chunk_load((const real *)p->x + row);
+    W(epilogue)(p, terms, row, 0, &ax, s);
 }
 
 /* Values `at` of CHUNK_VL rows. */
@@ -371,7 +333,8 @@ INLINE void chunk_range(const wisp__spmmv_params *p, const int patterns, int64_t
     for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
         strip_sums_w1 single;
         __builtin_memset(&single, 0, sizeof single);
-        chunk_sums s = {{0}, {0}, {0}};
+        chunk_sums s;
+        __builtin_memset(&s, 0, sizeof s);
         const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
         if (patterns) {
             chunk_pattern_rows(p, strip, strip_end, &s, single);
@@ -380,7 +343,7 @@ INLINE void chunk_range(const wisp__spmmv_params *p, const int patterns, int64_t
             if (row < strip_end) any_rows_w1(p, row, strip_end, single);
         }
         if (p->terms & K_DOTS) {
-            chunk_flush(&s, p->terms, dot);
+            wide_flush(&s, p->terms, dot);
             flush_w1(single, p, dot);
         }
     }
@@ -398,18 +361,19 @@ INLINE void chunk_pattern_range(const wisp__spmmv_params *p, const unsigned term
 
 static void chunked(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
 {
-    int compact = p->ld_gather == 1 && p->ld_x == 1 && p->ld_y == 1 && (!(p->terms & K_PREV) || p->ld_prev == 1);
-    for (int i = 0; (p->terms & K_CHAIN) && i < p->chains; i++) compact &= p->chain[i].ld == 1;
-    if (!compact) {
+    if (!wide_compact(p)) {
         any_width(p, begin, end, dot);
         return;
     }
+    wisp__spmmv_params q = *p; /* with the factors of one row for all of them */
+    real factors[K_FACTOR_SETS][2 * WIDE_REALS];
+    wide_factors(&q, factors);
     if (!p->pattern)
-        chunk_range(p, 0, begin, end, dot);
+        chunk_range(&q, 0, begin, end, dot);
     else if (p->terms == 0)
-        chunk_pattern_range(p, 0, begin, end, dot);
+        chunk_pattern_range(&q, 0, begin, end, dot);
     else if (p->terms == K_MASK_KPM)
-        chunk_pattern_range(p, K_MASK_KPM, begin, end, dot);
+        chunk_pattern_range(&q, K_MASK_KPM, begin, end, dot);
     else
-        chunk_pattern_range(p, p->terms, begin, end, dot);
+        chunk_pattern_range(&q, p->terms, begin, end, dot);
 }

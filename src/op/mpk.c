@@ -17,8 +17,8 @@ typedef struct {
     wisp__step *step;             /* [most] */
     wisp__sweep *sweep;
     wisp__chain *chain; /* [most][sums] */
-    char *shift;        /* [most] */
-    size_t shift_bytes;
+    char *factors;      /* [most] */
+    size_t factor_bytes;
     double *sum; /* [steps][dot_size]: the dots */
 } mpk;
 
@@ -37,7 +37,7 @@ static wisp_status check_options(const mpk *m)
 {
     const wisp_mpk_opts *o = m->o;
     wisp_ctx *ctx = m->A->ctx;
-    const unsigned known = WISP__DOTS | WISP_NOREDUCE;
+    const unsigned known = WISP_DOTS | WISP_NOREDUCE;
     if (o->steps < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: %d steps", o->steps);
     if (o->depth < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: a depth of %d steps", o->depth);
     if (o->cache_budget < 0)
@@ -47,7 +47,7 @@ static wisp_status check_options(const mpk *m)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: %d stored blocks; at least 2 are needed", m->stored);
     if (o->sums < 0 || (o->sums > 0 && (!o->z || !o->eta)))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: %d sums need as many blocks z and factors eta", o->sums);
-    if ((o->terms & WISP__DOTS) && !o->dot) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: nowhere to put the dots");
+    if ((o->terms & WISP_DOTS) && !o->dot) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: nowhere to put the dots");
     if (m->A->map != m->A->col_map)
         return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "mpk: powers of a matrix that is not square (%lld x %lld)",
                              (long long)m->A->rows, (long long)m->A->cols);
@@ -93,10 +93,8 @@ static wisp_status set_step(mpk *m, int k, int i)
     wisp__chain *chain = m->chain + (size_t)i * (size_t)o->sums;
     wisp_scalar *gamma = NULL;
     wisp_status status = WISP_OK;
-    wisp_aug aug = {.terms = o->terms & WISP__DOTS,
-                    .alpha = factor(o->alpha, k, 1),
-                    .beta = factor(o->beta, k, 0),
-                    .delta = {1, 0}};
+    wisp_aug aug = {
+        .terms = o->terms & WISP_DOTS, .alpha = factor(o->alpha, k, 1), .beta = factor(o->beta, k, 0), .delta = {1, 0}};
     int chains = 0;
     for (int s = 0; s < o->sums; s++) {
         const wisp_scalar eta = o->eta[(size_t)s * (size_t)o->steps + (size_t)k];
@@ -112,7 +110,7 @@ static wisp_status set_step(mpk *m, int k, int i)
     }
     const wisp_blk *y = block(m, k + 1), *prev = aug.terms & WISP_AXPBY ? block(m, k - 1) : y;
     WISP_TRY(wisp__sweep_set(&m->sweep[i], "mpk", m->A, y, block(m, k), prev, &aug, chain, chains,
-                             m->shift + (size_t)i * m->shift_bytes));
+                             m->factors + (size_t)i * m->factor_bytes));
 out:
     wisp_free(m->A->ctx, gamma);
     return status;
@@ -166,11 +164,11 @@ static wisp_status reserve(mpk *m)
     enum { PIECES = 5 };
     const wisp_mpk_opts *o = m->o;
     const wisp_blk *x = block(m, 0);
-    const bool dots = o->terms & WISP__DOTS;
+    const bool dots = o->terms & WISP_DOTS;
     const size_t most = (size_t)m->most;
-    m->shift_bytes = o->gamma ? (wisp__shift_bytes(x) + 63) / 64 * 64 : 0;
+    m->factor_bytes = o->gamma ? (wisp__factor_bytes(x) + 63) / 64 * 64 : 0;
     const size_t bytes[PIECES] = {most * sizeof *m->sweep, most * sizeof *m->step,
-                                  most * (size_t)o->sums * sizeof *m->chain, most * m->shift_bytes,
+                                  most * (size_t)o->sums * sizeof *m->chain, most * m->factor_bytes,
                                   dots ? (size_t)o->steps * wisp__dot_size(x) * sizeof *m->sum : 0};
     size_t at[PIECES], end = 0;
     char *memory;
@@ -185,7 +183,7 @@ static wisp_status reserve(mpk *m)
     m->sweep = (wisp__sweep *)(void *)(memory + at[0]);
     m->step = (wisp__step *)(void *)(memory + at[1]);
     m->chain = (wisp__chain *)(void *)(memory + at[2]);
-    m->shift = memory + at[3];
+    m->factors = memory + at[3];
     m->sum = dots ? (double *)(void *)(memory + at[4]) : NULL;
     return WISP_OK;
 }
@@ -244,7 +242,7 @@ wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wi
         WISP_TRY(run(&m, first, steps - first));
     }
     if (opts->interleaved) *opts->interleaved = depth;
-    if (opts->terms & WISP__DOTS) status = reduce(&m);
+    if (opts->terms & WISP_DOTS) status = reduce(&m);
 out:
     wisp__cascade_release(A, m.cascade);
     return status;
@@ -252,7 +250,7 @@ out:
 
 int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth)
 {
-    enum { DOTS = 6, GRAPH = 400 }; /* numbers of a column; bytes of a block in graph and orders */
+    enum { DOTS = 2 * K_DOT_SETS, GRAPH = 400 }; /* numbers of a column; bytes of a block in graph and orders */
     if (rows < 0 || width < 1 || depth < 0 || !wisp__type_ok(type)) return 0;
     if (depth == 0) depth = WISP__MOST_DEPTH;
     const int64_t per = wisp__rows_per_wide_block(rows, (int64_t)wisp_type_size(type) * width);
@@ -267,7 +265,7 @@ int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth)
    those that are left over at the end, or half, a quarter, .. of them where the depth is chosen. */
 int64_t wisp_mpk_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width, int depth, int64_t steps)
 {
-    enum { DOTS = 6, NEIGHBOURS = 96, ORDERS = 4, MAKING = 256, LITTLE = 1024 };
+    enum { DOTS = 2 * K_DOT_SETS, NEIGHBOURS = 96, ORDERS = 4, MAKING = 256, LITTLE = 1024 };
     if (!ctx || !A || width < 1 || depth < 0 || steps < 0 || !wisp__type_ok(type)) return 0;
     const double most = (double)(depth == 0 ? WISP__MOST_DEPTH : depth), blocks = (double)WISP__MAX(A->work_blocks, 1);
     const double each = (double)(sizeof(wisp__sweep) + sizeof(wisp__step)) + 4.0 * width * (double)wisp_type_size(type);

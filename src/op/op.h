@@ -28,8 +28,6 @@ bool wisp__overlap(const wisp_blk *x, const wisp_blk *y);
 
 /* ---- sweep.c: one fused sweep ---- */
 
-enum { WISP__DOTS = WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY };
-
 /* y = alpha (A - shift_j I) x + beta prev, and all that goes with it. */
 typedef struct {
     const wisp_mat *A;
@@ -41,13 +39,15 @@ typedef struct {
 /* The blocks fit the matrix, and each other in width and type; z may be NULL. */
 wisp_status wisp__sweep_check(const char *op, const wisp_mat *A, const wisp_blk *y, const wisp_blk *x,
                               const wisp_blk *z);
+/* All arguments of wisp_spmmv. */
+wisp_status wisp__spmmv_check(const wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug);
 wisp__chain wisp__chain_of(const wisp_blk *z, wisp_scalar eta);
-/* Fills s in. prev is y, or another block that beta reads; aug's z and eta are those of chain[chains]; shift has room
-   for wisp__shift_bytes. Both stay until the sweep is done. */
+/* Fills s in. prev is y, or another block that beta reads; aug's z and eta are those of chain[chains]; factors has
+   room for wisp__factor_bytes. Both stay until the sweep is done. */
 wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, const wisp_blk *y, const wisp_blk *x,
                             const wisp_blk *prev, const wisp_aug *aug, const wisp__chain *chain, int chains,
-                            void *shift);
-size_t wisp__shift_bytes(const wisp_blk *x);
+                            void *factors);
+size_t wisp__factor_bytes(const wisp_blk *x);
 /* Exchange, and all rows. dot takes wisp__dot_size numbers, the dots of this process (NULL without dots). */
 wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot);
 /* For a schedule of several steps. */

@@ -2,27 +2,6 @@
    reduction. */
 #include "op.h"
 
-static wisp_status check(const wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug)
-{
-    wisp_ctx *ctx = A->ctx;
-    const unsigned known =
-        WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_CHAIN | WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY | WISP_NOREDUCE;
-    const wisp_blk *z = aug->terms & WISP_CHAIN ? aug->z : NULL;
-    wisp_status status;
-    if (aug->terms & ~known) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: unknown terms 0x%x", aug->terms & ~known);
-    WISP_TRY(wisp__sweep_check("spmmv", A, y, x, z));
-    if (wisp__overlap(x, y) || (z && (wisp__overlap(z, x) || wisp__overlap(z, y))))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: x, y and z must not overlap");
-    if ((aug->terms & WISP_CHAIN) && !z) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: the chain term needs z");
-    if ((aug->terms & WISP_SHIFT) && !aug->shift) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: no shifts given");
-    if ((aug->terms & WISP__DOTS) && !aug->dot)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: nowhere to put the dots");
-    if ((aug->terms & (WISP_SHIFT | WISP_DOT_XX | WISP_DOT_XY)) && A->map != A->col_map)
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "spmmv: shift and dots with x need a square matrix");
-out:
-    return status;
-}
-
 wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug_or_null)
 {
     static const wisp_aug plain = {0};
@@ -35,10 +14,10 @@ wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const 
     wisp__chain chain;
     wisp__sweep sweep;
     wisp_status status;
-    WISP_TRY(check(y, A, x, aug));
-    const bool chained = aug->terms & WISP_CHAIN, dots = aug->terms & WISP__DOTS;
+    WISP_TRY(wisp__spmmv_check(y, A, x, aug));
+    const bool chained = aug->terms & WISP_CHAIN, dots = aug->terms & WISP_DOTS;
     const size_t dot_bytes = dots ? wisp__dot_size(x) * sizeof(double) : 0;
-    WISP_TRY(wisp__scratch(ctx, WISP__OP_SCRATCH, &scratch, 1, dot_bytes + wisp__shift_bytes(x)));
+    WISP_TRY(wisp__scratch(ctx, WISP__OP_SCRATCH, &scratch, 1, dot_bytes + wisp__factor_bytes(x)));
     if (chained) chain = wisp__chain_of(aug->z, aug->eta);
     WISP_TRY(wisp__sweep_set(&sweep, "spmmv", A, y, x, y, aug, &chain, chained, scratch + dot_bytes));
     double *dot = (double *)(void *)scratch;

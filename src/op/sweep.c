@@ -22,6 +22,26 @@ wisp_status wisp__sweep_check(const char *op, const wisp_mat *A, const wisp_blk 
     return WISP_OK;
 }
 
+wisp_status wisp__spmmv_check(const wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug)
+{
+    wisp_ctx *ctx = A->ctx;
+    const unsigned known = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_CHAIN | WISP_DOTS | WISP_NOREDUCE;
+    const wisp_blk *z = aug->terms & WISP_CHAIN ? aug->z : NULL;
+    wisp_status status;
+    if (aug->terms & ~known) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: unknown terms 0x%x", aug->terms & ~known);
+    WISP_TRY(wisp__sweep_check("spmmv", A, y, x, z));
+    if (wisp__overlap(x, y) || (z && (wisp__overlap(z, x) || wisp__overlap(z, y))))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: x, y and z must not overlap");
+    if ((aug->terms & WISP_CHAIN) && !z) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: the chain term needs z");
+    if ((aug->terms & WISP_SHIFT) && !aug->shift) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: no shifts given");
+    if ((aug->terms & WISP_DOTS) && !aug->dot)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: nowhere to put the dots");
+    if ((aug->terms & (WISP_SHIFT | WISP_DOT_XX | WISP_DOT_XY)) && A->map != A->col_map)
+        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "spmmv: shift and dots with x need a square matrix");
+out:
+    return status;
+}
+
 /* Takes a scalar over; true if it has an imaginary part that counts. */
 static bool take(double to[2], wisp_scalar from)
 {
@@ -83,17 +103,34 @@ static bool asks_gathered(const wisp_mat *A, const wisp_blk *x)
                                (double)wisp__mat_bytes(A, false));
 }
 
+/* Whether the blocks beside x and y have no gaps between their rows. */
+static bool gapless(const wisp__spmmv_params *p)
+{
+    bool all = p->ld_prev == p->reals;
+    for (int i = 0; i < p->chains; i++) all = all && p->chain[i].ld == p->reals;
+    return all;
+}
+
 static double both_bytes(const wisp_blk *x, const wisp_blk *y)
 {
     const double size = (double)wisp_type_size(y->type);
     return size * ((double)x->nrows * (double)x->stride + (double)y->nrows * (double)y->stride);
 }
 
-size_t wisp__shift_bytes(const wisp_blk *x) { return 2 * (size_t)x->width * wisp_type_size(x->type); }
+size_t wisp__factor_bytes(const wisp_blk *x) { return 2 * K_FACTOR_SETS * (size_t)x->width * wisp_type_size(x->type); }
+
+/* The factors of a term, one for each column, as kernels take them. */
+static void set_factors(wisp__spmmv_params *p, wisp_type type, int set, const wisp_scalar *f, void *factors)
+{
+    const size_t bytes = (size_t)p->reals * (size_t)p->real_bytes;
+    char *at = (char *)factors + 2 * (size_t)set * bytes;
+    wisp__spread(type, f, true, p->width, (int)p->reals, at, at + bytes);
+    p->factors[set] = at;
+}
 
 wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, const wisp_blk *y, const wisp_blk *x,
                             const wisp_blk *prev, const wisp_aug *aug, const wisp__chain *chain, int chains,
-                            void *shift)
+                            void *factors)
 {
     const int parts = wisp__parts(x->type), reals = parts * x->width;
     *s = (wisp__sweep){.A = A, .x = x, .combo = wisp__combo_of(A->type, x->type)};
@@ -117,10 +154,8 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, c
                                 .cpu.in_turn = wisp__side_by_side(A->ctx, x->width, both_bytes(x, y))};
     if (set_terms(&s->p, aug, A->type, x->type) != WISP_OK)
         return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "%s: a complex factor for a real block", op);
-    if (s->p.terms & K_SHIFT) {
-        wisp__spread(x->type, aug->shift, true, x->width, reals, shift, (char *)shift + wisp__shift_bytes(x) / 2);
-        s->p.shift = shift;
-    }
+    s->p.cpu.gapless = gapless(&s->p);
+    if (s->p.terms & K_SHIFT) set_factors(&s->p, x->type, K_FACTORS_SHIFT, aug->shift, factors);
     return WISP_OK;
 }
 
@@ -153,7 +188,7 @@ static void set_entries(wisp__spmmv_params *p, const wisp_mat *A)
     p->diagonal = s->diagonal;
 }
 
-size_t wisp__dot_size(const wisp_blk *x) { return 6 * (size_t)x->width; }
+size_t wisp__dot_size(const wisp_blk *x) { return 2 * K_DOT_SETS * (size_t)x->width; }
 
 static wisp__kernel find(const wisp__sweep *s, const wisp__spmmv_params *p)
 {
@@ -190,8 +225,8 @@ out:
 
 void wisp__dots_out(unsigned terms, int width, const double *sum, wisp_scalar *dot)
 {
-    static const unsigned term[3] = {WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY};
-    for (int t = 0; t < 3; t++)
+    static const unsigned term[K_DOT_SETS] = {WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY};
+    for (int t = 0; t < K_DOT_SETS; t++)
         for (int j = 0; (terms & term[t]) && j < width; j++) {
             const double *d = sum + 2 * (t * width + j);
             dot[t * width + j] = (wisp_scalar){d[0], d[1]};

@@ -46,6 +46,9 @@ static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, d
 #endif
 #include "../../kernel/spmmv_any.cpu.h"
 
+#if !MAT_COMPLEX || (defined(SIMD_TAKE) && defined(COMPACT))
+#include "../../kernel/wide.cpu.h"
+#endif
 #if !MAT_COMPLEX
 #include "../../kernel/spmv_chunk.cpu.h"
 #define CHUNKED(w) (w == 1 ? chunked : NULL)
