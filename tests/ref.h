@@ -55,11 +55,13 @@ ref_mat ref_random_block(ref_rng *r, wisp_type type, int64_t rows, int width);
 void ref_put(wisp_blk *x, ref_mat m);
 ref_mat ref_get(const wisp_blk *x);
 
-/* y = alpha (A - shift_j I) x + beta y;  z = delta z + eta y;  dot[3][width]. The terms say what counts. */
+/* y = alpha (A - shift_j I) x + beta y + add_j u;  z = delta z + eta y;  dot[3][width]. The terms say what counts. */
 typedef struct {
     unsigned terms;
     cplx alpha, beta, delta, eta;
     const cplx *shift;
+    ref_mat u;
+    const cplx *add;
 } ref_aug;
 void ref_spmmv(ref_mat y, ref_mat A, ref_mat x, ref_mat z, const ref_aug *aug, cplx *dot);
 
@@ -74,16 +76,17 @@ extern const ref_types ref_pair[REF_PAIRS];
 enum { REF_MOST_WIDTHS = 160 };
 int ref_widths(int width[REF_MOST_WIDTHS]);
 
-/* One call of the op: random blocks and factors, and what must come out. Factors are real, or of the block's type; beta
-   and delta are sometimes 0, but not of REF_KPM, so that it goes by the kernels that are made for it. */
+/* One call of the op, sometimes with WISP_ADD beside the terms (but not REF_KPM): random blocks and factors, and what
+   must come out. Factors are real, or of the block's type; beta and delta are sometimes 0, but not of REF_KPM, so that
+   it goes by the kernels that are made for it. */
 #define REF_KPM (WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY)
 enum { REF_ALL_TERMS = 128 }; /* one more than all of them */
 typedef struct {
     wisp_type type;
     int width;
     ref_aug f;
-    cplx *shift;
-    ref_mat x, y, z, want_y, want_z;
+    cplx *shift, *add;
+    ref_mat x, y, z, u, want_y, want_z;
     cplx *want_dot;
     double eps; /* of the sums */
 } ref_call;
@@ -93,9 +96,9 @@ typedef struct {
 } ref_result;
 ref_call ref_call_new(ref_rng *r, const ref_sparse *A, wisp_type type, int width, unsigned terms, int real_factors);
 void ref_call_free(ref_call *c);
-/* views: bits 1, 2 and 4 say that x, y and z are views of wider blocks, each with another stride; else they are blocks
-   without gaps. Fails if x or what is beside a view is written to. */
-enum { REF_COMPACT, REF_VIEWS = 7 };
+/* views: bits 1, 2, 4 and 8 say that x, y, z and u are views of wider blocks, each with another stride; else they are
+   blocks without gaps. Fails if x or what is beside a view is written to. */
+enum { REF_COMPACT, REF_VIEWS = 15 };
 ref_result ref_run(wisp_ctx *ctx, const wisp_mat *A, const ref_call *c, int views);
 void ref_result_free(ref_result *s);
 /* Fails unless that came out; what the matrix is, is said then. */

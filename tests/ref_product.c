@@ -39,6 +39,7 @@ static void finish(ref_mat y, ref_mat ax, ref_mat x, ref_mat z, const ref_aug *a
             if (t & WISP_SHIFT) sum -= aug->shift[j] * REF_AT(x, i, j);
             if (t & WISP_SCALE) sum *= aug->alpha;
             if ((t & WISP_AXPBY) && aug->beta != 0) sum += aug->beta * REF_AT(y, i, j);
+            if (t & WISP_ADD) sum += aug->add[j] * REF_AT(aug->u, i, j);
             REF_AT(y, i, j) = sum;
             if (t & WISP_CHAIN) REF_AT(z, i, j) = aug->eta * sum + (aug->delta != 0 ? aug->delta * REF_AT(z, i, j) : 0);
             if (t & WISP_DOT_XX) dot[j] += conj(REF_AT(x, i, j)) * REF_AT(x, i, j);
@@ -86,46 +87,53 @@ ref_call ref_call_new(ref_rng *r, const ref_sparse *A, wisp_type type, int width
     const size_t dots = 3 * (size_t)width;
     ref_call c = {.type = type, .width = width, .eps = ref_eps(type) * fmax(1, (double)A->longest / 100)};
     if (A->rows != A->cols) terms &= ~(unsigned)(WISP_SHIFT | WISP_DOT_XX | WISP_DOT_XY);
+    if (terms != REF_KPM && ref_below(r, 4) == 0) terms |= WISP_ADD;
     c.shift = malloc((size_t)width * sizeof *c.shift);
+    c.add = malloc((size_t)width * sizeof *c.add);
     c.want_dot = calloc(dots, sizeof *c.want_dot);
-    for (int j = 0; j < width; j++) c.shift[j] = ref_value(r, factor);
-    c.f = (ref_aug){terms,  ref_value(r, factor), ref_value(r, factor), ref_value(r, factor), ref_value(r, factor),
-                    c.shift};
+    for (int j = 0; j < width; j++) c.shift[j] = ref_value(r, factor), c.add[j] = ref_value(r, factor);
+    c.f = (ref_aug){
+        terms, ref_value(r, factor), ref_value(r, factor), ref_value(r, factor), ref_value(r, factor), c.shift, {0},
+        c.add};
     if (ref_below(r, 4) == 0 && terms != REF_KPM) c.f.beta = 0;
     if (ref_below(r, 4) == 0) c.f.delta = 0;
     c.x = ref_random_block(r, type, A->cols, width);
     c.y = ref_random_block(r, type, A->rows, width);
     c.z = ref_random_block(r, type, A->rows, width);
+    c.f.u = c.u = ref_random_block(r, type, A->rows, width);
     expect(&c, A);
     return c;
 }
 
 void ref_call_free(ref_call *c)
 {
-    ref_mat all[] = {c->x, c->y, c->z, c->want_y, c->want_z};
-    for (int i = 0; i < 5; i++) ref_free(all[i]);
+    ref_mat all[] = {c->x, c->y, c->z, c->u, c->want_y, c->want_z};
+    for (int i = 0; i < 6; i++) ref_free(all[i]);
     free(c->shift);
+    free(c->add);
     free(c->want_dot);
 }
 
 /* Columns of the block ahead of the view, and behind it. */
-static const int ahead[3] = {2, 1, 0}, behind[3] = {1, 1, 3};
+enum { BLOCKS = 4 };
+static const int ahead[BLOCKS] = {2, 1, 0, 3}, behind[BLOCKS] = {1, 1, 3, 1};
 static const wisp_scalar apart = {-77, 0}; /* is in them */
 
-static void check_untouched(const ref_call *c, wisp_blk *const all[3], int views)
+static void check_untouched(const ref_call *c, wisp_blk *const all[BLOCKS], int views)
 {
-    for (int i = 0; i < 3 && all[i]; i++) {
+    for (int i = 0; i < BLOCKS; i++) {
+        if (!all[i]) continue;
         const int view = views >> i & 1;
-        if (i && !view) continue;
+        if ((i == 1 || i == 2) && !view) continue;
         ref_mat m = ref_get(all[i]);
         const int begin = view ? ahead[i] : 0;
         for (int64_t row = 0; row < m.rows; row++)
             for (int64_t j = 0; j < m.cols; j++) {
                 const int beside = j < begin || j >= begin + c->width;
-                if (!beside && i) continue; /* of y or z */
-                if (REF_AT(m, row, j) != (beside ? apart.re : REF_AT(c->x, row, j - begin)))
+                if (!beside && (i == 1 || i == 2)) continue; /* of y or z */
+                if (REF_AT(m, row, j) != (beside ? apart.re : REF_AT(i ? c->u : c->x, row, j - begin)))
                     fail_msg("width %d, terms %u, views %d: %s %c is written to, in row %lld", c->width, c->f.terms,
-                             views, beside ? "what lies beside" : "block", "xyz"[i], (long long)row);
+                             views, beside ? "what lies beside" : "block", "xyzu"[i], (long long)row);
             }
         ref_free(m);
     }
@@ -133,13 +141,14 @@ static void check_untouched(const ref_call *c, wisp_blk *const all[3], int views
 
 ref_result ref_run(wisp_ctx *ctx, const wisp_mat *A, const ref_call *c, int views)
 {
-    const ref_mat in[3] = {c->x, c->y, c->z};
+    const ref_mat in[BLOCKS] = {c->x, c->y, c->z, c->u};
     const unsigned terms = c->f.terms;
-    wisp_blk *all[3] = {NULL}, *b[3] = {NULL};
-    wisp_scalar *shift = malloc((size_t)c->width * sizeof *shift);
+    wisp_blk *all[BLOCKS] = {NULL}, *b[BLOCKS] = {NULL};
+    wisp_scalar *shift = malloc((size_t)c->width * sizeof *shift), *add = malloc((size_t)c->width * sizeof *add);
     ref_result s = {.dot = calloc(3 * (size_t)c->width, sizeof *s.dot)};
-    for (int j = 0; j < c->width; j++) shift[j] = ref_scalar(c->shift[j]);
-    for (int i = 0; i < (terms & WISP_CHAIN ? 3 : 2); i++) {
+    for (int j = 0; j < c->width; j++) shift[j] = ref_scalar(c->shift[j]), add[j] = ref_scalar(c->add[j]);
+    for (int i = 0; i < BLOCKS; i++) {
+        if ((i == 2 && !(terms & WISP_CHAIN)) || (i == 3 && !(terms & WISP_ADD))) continue;
         wisp_map *map = i ? wisp_mat_map(A) : wisp_mat_col_map(A);
         const int view = views >> i & 1;
         REF_OK(ctx, wisp_blk_create(&all[i], ctx, map, c->type, c->width + view * (ahead[i] + behind[i])));
@@ -150,14 +159,22 @@ ref_result ref_run(wisp_ctx *ctx, const wisp_mat *A, const ref_call *c, int view
     /* Must not be read. */
     if (!(terms & WISP_AXPBY) || c->f.beta == 0) REF_OK(ctx, wisp_blk_fill(b[1], (wisp_scalar){NAN, NAN}));
     if ((terms & WISP_CHAIN) && c->f.delta == 0) REF_OK(ctx, wisp_blk_fill(b[2], (wisp_scalar){NAN, NAN}));
-    const wisp_aug aug = {
-        terms, ref_scalar(c->f.alpha), ref_scalar(c->f.beta), ref_scalar(c->f.delta), ref_scalar(c->f.eta), shift, b[2],
-        s.dot};
+    const wisp_aug aug = {terms,
+                          ref_scalar(c->f.alpha),
+                          ref_scalar(c->f.beta),
+                          ref_scalar(c->f.delta),
+                          ref_scalar(c->f.eta),
+                          shift,
+                          b[2],
+                          s.dot,
+                          b[3],
+                          add};
     REF_OK(ctx, wisp_spmmv(b[1], A, b[0], &aug));
     s.y = ref_get(b[1]), s.z = b[2] ? ref_get(b[2]) : copy_of(c->z);
     check_untouched(c, all, views);
-    for (int i = 0; i < 3; i++) wisp_blk_free(b[i]), wisp_blk_free(all[i]);
+    for (int i = 0; i < BLOCKS; i++) wisp_blk_free(b[i]), wisp_blk_free(all[i]);
     free(shift);
+    free(add);
     return s;
 }
 

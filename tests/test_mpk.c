@@ -23,7 +23,11 @@ typedef struct {
     cplx alpha[MOST_STEPS], beta[MOST_STEPS], gamma[MOST_STEPS], eta[MOST_SUMS][MOST_STEPS];
     wisp_scalar alpha_s[MOST_STEPS], beta_s[MOST_STEPS], gamma_s[MOST_STEPS], eta_s[MOST_SUMS * MOST_STEPS];
     unsigned terms;
-    ref_mat start[2], z_start[MOST_SUMS];
+    bool has_u;
+    cplx add[MOST_STEPS][MOST_WIDTH];
+    wisp_scalar add_s[MOST_STEPS * MOST_WIDTH];
+    ref_mat start[2], z_start[MOST_SUMS], u_start;
+    wisp_blk *u;
     wisp_blk *v[MOST_STORED], *z[MOST_SUMS];
     wisp_scalar dot[MOST_STEPS * 3 * MOST_WIDTH];
     char what[160];
@@ -40,6 +44,12 @@ static void fill_call(call *c, ref_rng *r)
     c->sums = (int)ref_below(r, MOST_SUMS + 1);
     c->has_alpha = !chance(r, 4), c->has_beta = !chance(r, 4), c->has_gamma = !chance(r, 4);
     c->terms = (unsigned)ref_below(r, 8) * WISP_DOT_XX;
+    c->has_u = chance(r, 3);
+    for (int k = 0; k < c->steps * c->width; k++) {
+        const cplx a = ref_value(r, factor);
+        c->add[k / c->width][k % c->width] = a;
+        c->add_s[k] = ref_scalar(a);
+    }
     for (int k = 0; k < c->steps; k++) {
         c->alpha[k] = c->has_alpha ? ref_value(r, factor) : 1;
         c->beta[k] = c->has_beta && !chance(r, 4) ? ref_value(r, factor) : 0;
@@ -53,9 +63,11 @@ static void fill_call(call *c, ref_rng *r)
         }
     }
     for (int i = 0; i < 2; i++) c->start[i] = ref_random_block(r, c->type, c->dense.rows, c->width);
+    c->u_start = ref_random_block(r, c->type, c->dense.rows, c->width);
     for (int i = 0; i < c->sums; i++) c->z_start[i] = ref_random_block(r, c->type, c->dense.rows, c->width);
-    snprintf(c->what, sizeof c->what, "%s, %s block, width %d, %d steps, %d stored, %d sums, terms %u",
-             wisp_ctx_isa(c->ctx), wisp_type_name(c->type), c->width, c->steps, c->stored, c->sums, c->terms);
+    snprintf(c->what, sizeof c->what, "%s, %s block, width %d, %d steps, %d stored, %d sums, terms %u%s",
+             wisp_ctx_isa(c->ctx), wisp_type_name(c->type), c->width, c->steps, c->stored, c->sums, c->terms,
+             c->has_u ? ", with u" : "");
 }
 
 /* A block of its own, or columns of a wider one; NaN all over. */
@@ -82,6 +94,8 @@ static void run(call *c, ref_rng *r)
         c->z[i] = new_block(c, r);
         ref_put(c->z[i], c->z_start[i]);
     }
+    c->u = c->has_u ? new_block(c, r) : NULL;
+    if (c->u) ref_put(c->u, c->u_start);
     if (!starts) ref_put(c->v[0], c->start[0]);
     ref_put(c->v[1], c->start[1]);
     memset(c->dot, 0x55, sizeof c->dot);
@@ -93,7 +107,9 @@ static void run(call *c, ref_rng *r)
                              .dot = c->dot,
                              .sums = c->sums,
                              .z = c->z,
-                             .eta = c->eta_s};
+                             .eta = c->eta_s,
+                             .u = c->u,
+                             .add = c->add_s};
     REF_OK(c->ctx, wisp_mpk(c->v, c->stored, c->A, &o));
 }
 
@@ -102,6 +118,7 @@ static void free_call(call *c)
     for (int i = 0; i < c->stored; i++) wisp_blk_free(c->v[i]);
     for (int i = 0; i < c->sums; i++) wisp_blk_free(c->z[i]), ref_free(c->z_start[i]);
     for (int i = 0; i < 2; i++) ref_free(c->start[i]);
+    wisp_blk_free(c->u), ref_free(c->u_start);
 }
 
 static const unsigned dot_bit[3] = {WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY};
@@ -142,7 +159,14 @@ static void compare_with_oracle(const call *c)
     for (int k = 0; k < c->steps; k++) {
         cplx shift[MOST_WIDTH];
         for (int j = 0; j < c->width; j++) shift[j] = c->gamma[k];
-        const ref_aug aug = {c->terms | WISP_SCALE | WISP_SHIFT | WISP_AXPBY, c->alpha[k], c->beta[k], 0, 0, shift};
+        const ref_aug aug = {c->terms | WISP_SCALE | WISP_SHIFT | WISP_AXPBY | (c->has_u ? WISP_ADD : 0),
+                             c->alpha[k],
+                             c->beta[k],
+                             0,
+                             0,
+                             shift,
+                             c->u_start,
+                             c->add[k]};
         v[k + 2] = copy_of(v[k]);
         ref_spmmv(v[k + 2], c->dense, v[k + 1], (ref_mat){0}, &aug, dot[k]);
         for (int i = 0; i < c->sums; i++)
@@ -196,6 +220,7 @@ static void compare_with_spmmv(const call *c)
                         .shift = shift,
                         .dot = dot};
         if (c->beta[k] != 0) aug.terms |= WISP_AXPBY;
+        if (c->has_u) aug.terms |= WISP_ADD, aug.u = c->u, aug.add = c->add_s + k * c->width;
         for (int i = 0; i < (c->sums ? c->sums : 1); i++) {
             const unsigned plain = aug.terms;
             if (c->sums && c->eta[i][k] != 0) {
@@ -411,6 +436,16 @@ static void refusals(void **state)
     o.beta = one;
     REFUSED(((wisp_blk *[]){NULL, v[1], v[2]}), 3, A, ARG, "no block v[0]");
     o.beta = NULL;
+    o.u = v[2];
+    REFUSED(v, 2, A, ARG, "no factors of u");
+    o.add = one;
+    o.steps = 1;
+    REF_OK(ctx, wisp_mpk(v, 2, A, &o));
+    o.u = v[1];
+    REFUSED(v, 2, A, ARG, "u must not overlap");
+    o.u = narrow;
+    REFUSED(v, 2, A, MISMATCH, "width");
+    o.u = NULL;
     o.terms = WISP_CHAIN;
     REFUSED(v, 2, A, ARG, "unknown terms");
     o.terms = WISP_DOT_XX;

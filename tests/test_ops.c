@@ -139,6 +139,11 @@ static void precisions_mix(void **state)
         const double mat = ref_pair[k].mat == WISP_S ? 4 : ref_pair[k].mat == WISP_Z ? 16 : 8;
         const double blk = ref_pair[k].blk == WISP_S ? 4 : ref_pair[k].blk == WISP_Z ? 16 : 8, nnz = (double)info.nnz;
         assert_true(cost.bytes == nnz * (mat + 4) + 8 * 200 + 2 * 8 * 200 * blk);
+        const double product = cost.flops, traffic = cost.bytes;
+        REF_OK(ctx, wisp_spmmv_cost(A, ref_pair[k].blk, 8, WISP_ADD, &cost)); /* one block more, and an axpy */
+        assert_true(cost.bytes == traffic + 8 * 200 * blk);
+        assert_true(cost.flops == product + 8 * 200 * (wisp_type_is_complex(ref_pair[k].blk) ? 8 : 2));
+        cost.flops = product;
         assert_true(cost.flops == 8 * nnz * (is_complex ? 8 : wisp_type_is_complex(ref_pair[k].blk) ? 4 : 2));
         wisp_mat_free(A);
         src.free_arg(src.arg);
@@ -167,7 +172,7 @@ static void bits_do_not_depend_on_threads(void **state)
             REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.C = 1}));
             REF_OK(ctx, wisp_blk_create(&xb, ctx, wisp_mat_map(A), ref_pair[k].blk, W));
             REF_OK(ctx, wisp_blk_create(&yb, ctx, wisp_mat_map(A), ref_pair[k].blk, W));
-            wisp_aug aug = {terms, {1.7, 0}, {-1, 0}, {0, 0}, {0, 0}, shift, NULL, dot};
+            wisp_aug aug = {.terms = terms, .alpha = {1.7, 0}, .beta = {-1, 0}, .shift = shift, .dot = dot};
             /* All columns at once, or (4, 5 threads) in two parts, one of a width with a kernel of its own. */
             const int cut[3] = {0, threads == 4 ? 16 : threads == 5 ? 8 : W, W};
             ref_put(xb, x);
@@ -281,6 +286,12 @@ static void misuse_is_refused(void **state)
     REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_SHIFT}), WISP_ERR_ARG, "shifts");
     REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_CHAIN}), WISP_ERR_ARG, "needs z");
     REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_DOT_YY}), WISP_ERR_ARG, "dots");
+    REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_ADD, .add = s}), WISP_ERR_ARG, "needs u");
+    REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_ADD, .u = x}), WISP_ERR_ARG, "needs u");
+    REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_ADD, .u = y, .add = s}), WISP_ERR_ARG, "u must not");
+    REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_ADD, .u = z, .add = s}), WISP_ERR_MISMATCH, "row map");
+    REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_ADD, .u = d, .add = s}), WISP_ERR_MISMATCH, "width 4");
+    REF_OK(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_ADD, .u = x, .add = s}));
     REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = 1u << 20}), WISP_ERR_ARG, "unknown terms");
     REF_FAILS(ctx, wisp_axpy(z, s[0], x), WISP_ERR_MISMATCH, "different maps");
     REF_FAILS(ctx, wisp_scal(d, s[0]), WISP_ERR_ARG, "complex factor");

@@ -418,24 +418,30 @@ enum {
     WISP_DOT_XY = 32,    /* dot[1 * width + j] = <x_j, y_j>, y the new one */
     WISP_DOT_YY = 64,    /* dot[2 * width + j] = <y_j, y_j> */
     WISP_NOREDUCE = 128, /* leave the dots local to this process */
+    WISP_ADD = 512,      /* u and add are used */
     WISP_DOTS = WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY
 };
 
-typedef struct {    /* y = alpha (A - shift_j I) x + beta y;  z = delta z + eta y;  dots */
+typedef struct {    /* y = alpha (A - shift_j I) x + beta y + add_j u;  z = delta z + eta y;  dots */
     unsigned terms; /* 0: y = A x */
     wisp_scalar alpha, beta, delta, eta;
     const wisp_scalar *shift; /* [width], one per column */
     wisp_blk *z;
-    wisp_scalar *dot; /* [3][width]; rows of terms that are not asked for are left alone */
+    wisp_scalar *dot;       /* [3][width]; rows of terms that are not asked for are left alone */
+    const wisp_blk *u;      /* a block on the row map, like y; it may be x */
+    const wisp_scalar *add; /* [width], one per column */
 } wisp_aug;
 
 /* The augmented sparse matrix times block vector product (Kreutzer et al., KPM paper, fig. 5; GHOST paper,
-   sec. 5.3). x on A's column map, y and z on its row map, all of one width and of one type: that of the matrix; a real
-   matrix also takes complex blocks, a single-precision one also double blocks. y, z and x must not overlap. beta = 0
-   never reads y, delta = 0 never reads z. SHIFT and the dots with x need a square matrix. aug may be NULL. */
+   sec. 5.3; ADD: Clenshaw's recurrence). x on A's column map, y, z and u on its row map, all of one width and of one
+   type: that of the matrix; a real matrix also takes complex blocks, a single-precision one also double blocks. y, z
+   and x must not overlap, nor y and z with u. beta = 0 never reads y, delta = 0 never reads z. SHIFT and the dots with
+   x need a square matrix. aug may be NULL. */
 WISP_API wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug);
 
-typedef struct { /* v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1], k < steps;  z_i += eta_ik v[k+1];  dots */
+typedef struct { /* v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1] + add_kj u, k < steps;  z_i += eta_ik v[k+1];
+                  */
+                 /* dots */
     int steps;
     const wisp_scalar *alpha, *beta, *gamma; /* [steps]; NULL: 1, 0, 0 */
     unsigned terms;                          /* of WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY (x = v[k], y = v[k+1]), */
@@ -449,6 +455,8 @@ typedef struct { /* v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1], k < s
                           /* wisp_ctx_set_cache */
     int *interleaved;     /* gets the depth that was used (with depth 0: mostly); 1 where steps can't be interleaved; */
                           /* may be NULL */
+    const wisp_blk *u;    /* apart from the blocks of v and z; NULL: no such term */
+    const wisp_scalar *add; /* [steps][width], with u */
 } wisp_mpk_opts;
 
 /* Steps of a three-term recurrence with a square matrix: matrix powers, Chebyshev and Newton bases are settings of the

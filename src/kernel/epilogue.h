@@ -1,4 +1,4 @@
-/* What happens to a row after A x: shift, scale, axpby, chains, dots. Included by the template of a row tile
+/* What happens to a row after A x: shift, scale, axpby, add, chains, dots. Included by the template of a row tile
    (spmmv.cpu.h), and so used by all kernels, also those that take several rows of one column for a row of more
    (wide.cpu.h). The template defines vec, NV, VL, AT, KEPT, COLUMNS and the helpers FN(load), FN(store), FN(cmul). */
 
@@ -33,6 +33,12 @@ INLINE void FN(epilogue)(const wisp__spmmv_params *p, unsigned terms, int64_t ro
     if (terms & K_AXPBY) {
         const real *prev = terms & K_PREV ? (const real *)p->prev + row * p->ld_prev + at : y;
         UNROLL for (int v = 0; v < NV; v++) ax[v] += FN(cmul)(p->beta, c, FN(load)(prev + AT(v)));
+    }
+    if (terms & K_ADD) {
+        const real *u = (const real *)p->u + row * p->ld_u + at;
+        const real *add = (const real *)p->factors[K_FACTORS_ADD] + at, *swapped = add + p->reals;
+        UNROLL for (int v = 0; v < NV; v++) ax[v] += FN(load)(add + AT(v)) * FN(load)(u + AT(v));
+        if (c) UNROLL for (int v = 0; v < NV; v++) ax[v] += FN(load)(swapped + AT(v)) * SWAP(FN(load)(u + AT(v)));
     }
     FN(store_row)(p, terms, y, ax);
     for (int i = 0; (terms & K_CHAIN) && i < p->chains; i++) {

@@ -21,6 +21,7 @@ enum {
     K_DELTA = 128,   /* delta is not zero: z is read */
     K_COMPLEX = 256, /* some scalar has an imaginary part */
     K_PREV = 512,    /* with AXPBY: prev is another block than y */
+    K_ADD = 2048,    /* u, by a factor for each column, is added to y */
     K_PAIRS = 1024   /* a real matrix, and a block of complex columns: each is two real ones side by side */
 };
 
@@ -28,7 +29,7 @@ enum {
 #define K_MASK_KPM (K_SCALE | K_SHIFT | K_AXPBY | K_DOT_XX | K_DOT_XY)
 
 /* Terms that multiply a block by a factor for each column, and which set of factors is theirs. */
-enum { K_FACTORS_SHIFT, K_FACTOR_SETS, K_FACTORED = K_SHIFT };
+enum { K_FACTORS_SHIFT, K_FACTORS_ADD, K_FACTOR_SETS, K_FACTORED = K_SHIFT | K_ADD };
 
 /* Of dots, each of all columns: <x,x>, <x,y>, <y,y>. */
 enum { K_DOT_SETS = 3 };
@@ -43,8 +44,8 @@ typedef struct {
     double eta[2];
 } wisp__chain;
 
-/* y = alpha (A - shift_j) x + beta prev;  z_i = delta z_i + eta_i y;  dots. Scalars come as (re, im). Offsets and
-   strides of blocks count scalars of the block's real type (a complex element counts two).
+/* y = alpha (A - shift_j) x + beta prev + add_j u;  z_i = delta z_i + eta_i y;  dots. Scalars come as (re, im). Offsets
+   and strides of blocks count scalars of the block's real type (a complex element counts two).
 
    Entries are stored in one of four ways. SELL: entry k of row r of chunk c is at chunk[c] + (k << log_c) + r.
    Coded: likewise, with a short column (relative to the row), a code of the value, or both, in place of col and val.
@@ -67,7 +68,8 @@ typedef struct {
     const void *x;           /* the block whose rows are this process's own */
     void *y;
     const void *prev; /* y itself, or a block apart from it */
-    int64_t ld_gather, ld_x, ld_y, ld_prev;
+    const void *u;    /* a block apart from y */
+    int64_t ld_gather, ld_x, ld_y, ld_prev, ld_u;
     int width;      /* columns of the block */
     int64_t reals;  /* numbers in a block row */
     int real_bytes; /* of each */
@@ -83,7 +85,7 @@ typedef struct {
 /* All addresses in the device's memory, but for those of chains and of what only CPUs use. */
 #define K_ADDRESSES(p)                                                                                                 \
     (p)->chunk, (p)->row_len, (p)->col, (p)->short_col, (p)->list, (p)->list_first, (p)->val, (p)->code, (p)->pattern, \
-        (p)->diagonal, (p)->gather, (p)->x, (p)->y, (p)->prev
+        (p)->diagonal, (p)->gather, (p)->x, (p)->y, (p)->prev, (p)->u
 
 /* Rows of chunks [begin, end). Adds the dots to dot[3][width] pairs (re, im): <x,x>, <x,y>, <y,y>. */
 typedef void (*wisp__spmmv_fn)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot);

@@ -47,6 +47,7 @@ static wisp_status check_options(const mpk *m)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: %d stored blocks; at least 2 are needed", m->stored);
     if (o->sums < 0 || (o->sums > 0 && (!o->z || !o->eta)))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: %d sums need as many blocks z and factors eta", o->sums);
+    if (o->u && !o->add) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: no factors of u given");
     if ((o->terms & WISP_DOTS) && !o->dot) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: nowhere to put the dots");
     if (m->A->map != m->A->col_map)
         return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "mpk: powers of a matrix that is not square (%lld x %lld)",
@@ -74,7 +75,9 @@ static wisp_status check_blocks(const mpk *m)
     }
     for (int i = first; i < all; i++) {
         const wisp_blk *b = i < used ? m->v[i] : m->o->z[i - used];
-        WISP_TRY(wisp__sweep_check("mpk", m->A, b, block(m, 0), NULL));
+        WISP_TRY(wisp__sweep_check("mpk", m->A, b, block(m, 0), m->o->u));
+        if (m->o->u && wisp__overlap(b, m->o->u))
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: u must not overlap the blocks of v and z");
         for (int j = first; j < i; j++)
             if (wisp__overlap(b, j < used ? m->v[j] : m->o->z[j - used]))
                 return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: the blocks of v and z must not overlap");
@@ -107,6 +110,11 @@ static wisp_status set_step(mpk *m, int k, int i)
         WISP_TRY(wisp_alloc(m->A->ctx, &gamma, (size_t)x->width, sizeof *gamma));
         for (int j = 0; j < x->width; j++) gamma[j] = o->gamma[k];
         aug.shift = gamma;
+    }
+    if (o->u) {
+        aug.terms |= WISP_ADD;
+        aug.u = o->u;
+        aug.add = o->add + (size_t)k * (size_t)x->width;
     }
     const wisp_blk *y = block(m, k + 1), *prev = aug.terms & WISP_AXPBY ? block(m, k - 1) : y;
     WISP_TRY(wisp__sweep_set(&m->sweep[i], "mpk", m->A, y, block(m, k), prev, &aug, chain, chains,
@@ -166,7 +174,7 @@ static wisp_status reserve(mpk *m)
     const wisp_blk *x = block(m, 0);
     const bool dots = o->terms & WISP_DOTS;
     const size_t most = (size_t)m->most;
-    m->factor_bytes = o->gamma ? (wisp__factor_bytes(x) + 63) / 64 * 64 : 0;
+    m->factor_bytes = o->gamma || o->u ? (wisp__factor_bytes(x) + 63) / 64 * 64 : 0;
     const size_t bytes[PIECES] = {most * sizeof *m->sweep, most * sizeof *m->step,
                                   most * (size_t)o->sums * sizeof *m->chain, most * m->factor_bytes,
                                   dots ? (size_t)o->steps * wisp__dot_size(x) * sizeof *m->sum : 0};
@@ -268,7 +276,8 @@ int64_t wisp_mpk_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type ty
     enum { DOTS = 2 * K_DOT_SETS, NEIGHBOURS = 96, ORDERS = 4, MAKING = 256, LITTLE = 1024 };
     if (!ctx || !A || width < 1 || depth < 0 || steps < 0 || !wisp__type_ok(type)) return 0;
     const double most = (double)(depth == 0 ? WISP__MOST_DEPTH : depth), blocks = (double)WISP__MAX(A->work_blocks, 1);
-    const double each = (double)(sizeof(wisp__sweep) + sizeof(wisp__step)) + 4.0 * width * (double)wisp_type_size(type);
+    const double each = (double)(sizeof(wisp__sweep) + sizeof(wisp__step)) +
+                        (2.0 * K_FACTOR_SETS + 2) * width * (double)wisp_type_size(type);
     const double dots = DOTS * (double)width * sizeof(double);
     double bytes =
         LITTLE + most * (each + 64 + blocks * dots) + (double)steps * dots + width * (double)sizeof(wisp_scalar);

@@ -8,14 +8,14 @@ wisp_status wisp__sweep_check(const char *op, const wisp_mat *A, const wisp_blk 
 {
     wisp_ctx *ctx = A->ctx;
     if (x->map != A->col_map || y->map != A->map || (z && z->map != A->map))
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "%s: x must be on the matrix's column map, y and z on its row map",
-                             op);
+        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH,
+                             "%s: x must be on the matrix's column map, y, z and u on its row map", op);
     if (x->nrows != A->col_map->local || y->nrows != A->map->local || (z && z->nrows != A->map->local))
         return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "%s: a view of some rows can't be multiplied", op);
     if (x->width != y->width || x->type != y->type || (z && (z->width != x->width || z->type != x->type)))
         return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "%s: x is %s of width %d, y %s of width %d%s", op,
                              wisp_type_name(x->type), x->width, wisp_type_name(y->type), y->width,
-                             z ? ", z another" : "");
+                             z ? "; z and u are like y" : "");
     if (wisp__combo_of(A->type, x->type) == WISP__COMBOS)
         return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "%s: a %s matrix can't be multiplied with a %s block", op,
                              wisp_type_name(A->type), wisp_type_name(x->type));
@@ -25,14 +25,19 @@ wisp_status wisp__sweep_check(const char *op, const wisp_mat *A, const wisp_blk 
 wisp_status wisp__spmmv_check(const wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug)
 {
     wisp_ctx *ctx = A->ctx;
-    const unsigned known = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_CHAIN | WISP_DOTS | WISP_NOREDUCE;
-    const wisp_blk *z = aug->terms & WISP_CHAIN ? aug->z : NULL;
+    const unsigned known = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_ADD | WISP_CHAIN | WISP_DOTS | WISP_NOREDUCE;
+    const wisp_blk *z = aug->terms & WISP_CHAIN ? aug->z : NULL, *u = aug->terms & WISP_ADD ? aug->u : NULL;
     wisp_status status;
     if (aug->terms & ~known) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: unknown terms 0x%x", aug->terms & ~known);
     WISP_TRY(wisp__sweep_check("spmmv", A, y, x, z));
     if (wisp__overlap(x, y) || (z && (wisp__overlap(z, x) || wisp__overlap(z, y))))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: x, y and z must not overlap");
     if ((aug->terms & WISP_CHAIN) && !z) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: the chain term needs z");
+    if (u) WISP_TRY(wisp__sweep_check("spmmv", A, y, x, u));
+    if (u && (wisp__overlap(u, y) || (z && wisp__overlap(u, z))))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: u must not overlap y or z");
+    if ((aug->terms & WISP_ADD) && (!u || !aug->add))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: the add term needs u and its factors");
     if ((aug->terms & WISP_SHIFT) && !aug->shift) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: no shifts given");
     if ((aug->terms & WISP_DOTS) && !aug->dot)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: nowhere to put the dots");
@@ -68,6 +73,10 @@ static wisp_status set_terms(wisp__spmmv_params *p, const wisp_aug *aug, wisp_ty
     if ((t & WISP_AXPBY) && (aug->beta.re != 0 || aug->beta.im != 0)) {
         p->terms |= p->prev == p->y ? K_AXPBY : K_AXPBY | K_PREV;
         imaginary |= take(p->beta, aug->beta);
+    }
+    if (t & WISP_ADD) {
+        p->terms |= K_ADD;
+        for (int j = 0; j < p->width; j++) imaginary |= aug->add[j].im != 0;
     }
     if (p->chains > 0) {
         p->terms |= K_CHAIN;
@@ -106,7 +115,7 @@ static bool asks_gathered(const wisp_mat *A, const wisp_blk *x)
 /* Whether the blocks beside x and y have no gaps between their rows. */
 static bool gapless(const wisp__spmmv_params *p)
 {
-    bool all = p->ld_prev == p->reals;
+    bool all = p->ld_prev == p->reals && (!p->u || p->ld_u == p->reals);
     for (int i = 0; i < p->chains; i++) all = all && p->chain[i].ld == p->reals;
     return all;
 }
@@ -152,9 +161,14 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, c
                                 .cpu.past = writes_past(A, y),
                                 .cpu.asks_gathered = asks_gathered(A, x),
                                 .cpu.in_turn = wisp__side_by_side(A->ctx, x->width, both_bytes(x, y))};
+    if (aug->terms & WISP_ADD) {
+        s->p.u = aug->u->at;
+        s->p.ld_u = aug->u->stride * parts;
+    }
     if (set_terms(&s->p, aug, A->type, x->type) != WISP_OK)
         return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "%s: a complex factor for a real block", op);
     s->p.cpu.gapless = gapless(&s->p);
+    if (s->p.terms & K_ADD) set_factors(&s->p, x->type, K_FACTORS_ADD, aug->add, factors);
     if (s->p.terms & K_SHIFT) set_factors(&s->p, x->type, K_FACTORS_SHIFT, aug->shift, factors);
     return WISP_OK;
 }
