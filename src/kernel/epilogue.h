@@ -7,6 +7,14 @@ typedef struct {
     vec xx[NV], xy[NV], xy_cross[NV], yy[NV];
 } FN(sums);
 
+/* Array by array: gcc 12 may clear them as a whole with stores that want 16 bytes, whatever their place on the stack.
+ */
+INLINE void FN(clear)(FN(sums) * s, int n)
+{
+    for (int i = 0; i < n; i++)
+        UNROLL for (int v = 0; v < NV; v++) s[i].xx[v] = s[i].xy[v] = s[i].xy_cross[v] = s[i].yy[v] = (vec){0};
+}
+
 /* A factor of a dot (a pair of floats is no operand of its own for clang). */
 INLINE vec FN(here)(vec x)
 {

@@ -371,7 +371,7 @@ static void FN(any)(const wisp__spmmv_params *p, int64_t begin, int64_t end, dou
 {
     for (int64_t strip = begin; strip < end; strip += K_STRIP) {
         FN(strip_sums) s;
-        __builtin_memset(&s, 0, sizeof s);
+        FN(clear)(s, PANELS);
         FN(any_rows)(p, strip, strip + K_STRIP < end ? strip + K_STRIP : end, s);
         FN(flush)(s, p, dot);
     }
@@ -389,7 +389,7 @@ static void terms_after(const wisp__spmmv_params *p, wisp__spmmv_fn multiply, in
     const int panels = (int)(p->reals / (WIDTH * PARTS));
     for (int64_t strip = begin, last; strip < end; strip = last) {
         FN(sums) s[TERMS_REALS / (WIDTH * PARTS)];
-        __builtin_memset(s, 0, (size_t)panels * sizeof *s);
+        FN(clear)(s, panels);
         last = strip + K_STRIP < end ? strip + K_STRIP : end;
         for (int64_t row = strip, next; row < last; row = next) {
             wisp__spmmv_params q = *p;
@@ -422,7 +422,7 @@ INLINE void FN(compact_rows)(const wisp__spmmv_params *p, const int stored, cons
     for (int64_t strip = begin; strip < end; strip += K_STRIP) {
         FN(strip_sums) s;
         const FN(sink) to = {.sums = s};
-        __builtin_memset(&s, 0, sizeof s);
+        FN(clear)(s, PANELS);
         FN(rows)(&q, stored, strip, strip + K_STRIP < end ? strip + K_STRIP : end, &to);
         FN(flush)(s, &q, dot);
     }

@@ -111,7 +111,7 @@ INLINE void FN(half_strip)(const wisp__half_params *h, const unsigned terms, int
                   last = (strip + 1) * K_STRIP < m->rows ? (strip + 1) * K_STRIP : m->rows;
     FN(begin_rows)(h, begin, m->reach[strip], at);
     FN(sums) s;
-    __builtin_memset(&s, 0, sizeof s);
+    FN(clear)(&s, 1);
     int64_t outside = m->outside[strip];
     for (int64_t row = strip * K_STRIP; row < last; row++) {
 #ifndef FN_NO_PREFETCH
@@ -160,7 +160,7 @@ static void FN(half_finish)(const wisp__half_params *h, int64_t strip, int64_t b
     }
     if (!(terms & (K_CHAIN | K_DOTS))) return;
     FN(sums) s;
-    __builtin_memset(&s, 0, sizeof s);
+    FN(clear)(&s, 1);
     for (int64_t row = strip * K_STRIP; row < last; row++) {
         vec none[NV] = {0};
         FN(epilogue)(&h->p, terms, row, at, none, &s);

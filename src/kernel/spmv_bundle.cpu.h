@@ -103,8 +103,8 @@ INLINE void bundle_range(const wisp__spmmv_params *p, const wisp__spmmv_params *
     for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
         strip_sums_w1 single;
         W(strip_sums) s;
-        __builtin_memset(&single, 0, sizeof single);
-        __builtin_memset(&s, 0, sizeof s);
+        clear_w1(single, 1);
+        W(clear)(s, 1);
         bundle_strip(p, wide, terms, strip, strip + K_STRIP < row_end ? strip + K_STRIP : row_end, s, single);
         if (terms & K_DOTS) {
             wide_flush(s, terms, dot);

@@ -332,9 +332,9 @@ INLINE void chunk_range(const wisp__spmmv_params *p, const int patterns, int64_t
     const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
     for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
         strip_sums_w1 single;
-        __builtin_memset(&single, 0, sizeof single);
+        clear_w1(single, 1);
         chunk_sums s;
-        __builtin_memset(&s, 0, sizeof s);
+        W(clear)(&s, 1);
         const int64_t strip_end = strip + K_STRIP < row_end ? strip + K_STRIP : row_end;
         if (patterns) {
             chunk_pattern_rows(p, strip, strip_end, &s, single);
