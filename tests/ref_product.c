@@ -27,12 +27,14 @@ int ref_widths(int width[REF_MOST_WIDTHS])
     return n;
 }
 
+enum { DOTS = 4 }; /* of a column */
+
 /* What follows the product ax. */
 static void finish(ref_mat y, ref_mat ax, ref_mat x, ref_mat z, const ref_aug *aug, cplx *dot)
 {
     const unsigned t = aug->terms;
     const int64_t w = y.cols;
-    if (dot) memset(dot, 0, 3 * (size_t)w * sizeof *dot);
+    if (dot) memset(dot, 0, DOTS * (size_t)w * sizeof *dot);
     for (int64_t i = 0; i < y.rows; i++)
         for (int64_t j = 0; j < w; j++) {
             cplx sum = REF_AT(ax, i, j);
@@ -45,6 +47,7 @@ static void finish(ref_mat y, ref_mat ax, ref_mat x, ref_mat z, const ref_aug *a
             if (t & WISP_DOT_XX) dot[j] += conj(REF_AT(x, i, j)) * REF_AT(x, i, j);
             if (t & WISP_DOT_XY) dot[w + j] += conj(REF_AT(x, i, j)) * sum;
             if (t & WISP_DOT_YY) dot[2 * w + j] += conj(sum) * sum;
+            if (t & WISP_DOT_UY) dot[3 * w + j] += conj(REF_AT(aug->u, i, j)) * sum;
         }
 }
 
@@ -84,10 +87,11 @@ static void expect(ref_call *c, const ref_sparse *A)
 ref_call ref_call_new(ref_rng *r, const ref_sparse *A, wisp_type type, int width, unsigned terms, int real_factors)
 {
     const wisp_type factor = real_factors ? WISP_D : type;
-    const size_t dots = 3 * (size_t)width;
+    const size_t dots = DOTS * (size_t)width;
     ref_call c = {.type = type, .width = width, .eps = ref_eps(type) * fmax(1, (double)A->longest / 100)};
     if (A->rows != A->cols) terms &= ~(unsigned)(WISP_SHIFT | WISP_DOT_XX | WISP_DOT_XY);
     if (terms != REF_KPM && ref_below(r, 4) == 0) terms |= WISP_ADD;
+    if (terms != REF_KPM && ref_below(r, 4) == 0) terms |= WISP_DOT_UY;
     c.shift = malloc((size_t)width * sizeof *c.shift);
     c.add = malloc((size_t)width * sizeof *c.add);
     c.want_dot = calloc(dots, sizeof *c.want_dot);
@@ -145,10 +149,10 @@ ref_result ref_run(wisp_ctx *ctx, const wisp_mat *A, const ref_call *c, int view
     const unsigned terms = c->f.terms;
     wisp_blk *all[BLOCKS] = {NULL}, *b[BLOCKS] = {NULL};
     wisp_scalar *shift = malloc((size_t)c->width * sizeof *shift), *add = malloc((size_t)c->width * sizeof *add);
-    ref_result s = {.dot = calloc(3 * (size_t)c->width, sizeof *s.dot)};
+    ref_result s = {.dot = calloc(DOTS * (size_t)c->width, sizeof *s.dot)};
     for (int j = 0; j < c->width; j++) shift[j] = ref_scalar(c->shift[j]), add[j] = ref_scalar(c->add[j]);
     for (int i = 0; i < BLOCKS; i++) {
-        if ((i == 2 && !(terms & WISP_CHAIN)) || (i == 3 && !(terms & WISP_ADD))) continue;
+        if ((i == 2 && !(terms & WISP_CHAIN)) || (i == 3 && !(terms & (WISP_ADD | WISP_DOT_UY)))) continue;
         wisp_map *map = i ? wisp_mat_map(A) : wisp_mat_col_map(A);
         const int view = views >> i & 1;
         REF_OK(ctx, wisp_blk_create(&all[i], ctx, map, c->type, c->width + view * (ahead[i] + behind[i])));
@@ -186,14 +190,14 @@ void ref_result_free(ref_result *s)
 
 void ref_check(const ref_call *c, const ref_result *got, const char *what)
 {
-    static const unsigned bit[3] = {WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY};
+    static const unsigned bit[DOTS] = {WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY, WISP_DOT_UY};
     const double big = 1 + ref_largest(c->want_y), rows = (double)c->y.rows;
     char text[240];
     snprintf(text, sizeof text, "%s, %s block, width %d, terms %u", what, wisp_type_name(c->type), c->width,
              c->f.terms);
     ref_assert_close(text, got->y, c->want_y, c->eps);
     ref_assert_close(text, got->z, c->want_z, c->f.terms & WISP_CHAIN ? c->eps : 0);
-    for (int t = 0; t < 3; t++)
+    for (int t = 0; t < DOTS; t++)
         for (int j = 0; (c->f.terms & bit[t]) && j < c->width; j++) {
             const cplx d = got->dot[t * c->width + j].re + I * got->dot[t * c->width + j].im,
                        e = c->want_dot[t * c->width + j];

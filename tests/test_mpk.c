@@ -23,13 +23,13 @@ typedef struct {
     cplx alpha[MOST_STEPS], beta[MOST_STEPS], gamma[MOST_STEPS], eta[MOST_SUMS][MOST_STEPS];
     wisp_scalar alpha_s[MOST_STEPS], beta_s[MOST_STEPS], gamma_s[MOST_STEPS], eta_s[MOST_SUMS * MOST_STEPS];
     unsigned terms;
-    bool has_u;
+    bool has_u, has_add;
     cplx add[MOST_STEPS][MOST_WIDTH];
     wisp_scalar add_s[MOST_STEPS * MOST_WIDTH];
     ref_mat start[2], z_start[MOST_SUMS], u_start;
     wisp_blk *u;
     wisp_blk *v[MOST_STORED], *z[MOST_SUMS];
-    wisp_scalar dot[MOST_STEPS * 3 * MOST_WIDTH];
+    wisp_scalar dot[MOST_STEPS * 4 * MOST_WIDTH];
     char what[160];
 } call;
 
@@ -45,6 +45,8 @@ static void fill_call(call *c, ref_rng *r)
     c->has_alpha = !chance(r, 4), c->has_beta = !chance(r, 4), c->has_gamma = !chance(r, 4);
     c->terms = (unsigned)ref_below(r, 8) * WISP_DOT_XX;
     c->has_u = chance(r, 3);
+    if (c->has_u && chance(r, 2)) c->terms |= WISP_DOT_UY;
+    c->has_add = c->has_u && !chance(r, 4);
     for (int k = 0; k < c->steps * c->width; k++) {
         const cplx a = ref_value(r, factor);
         c->add[k / c->width][k % c->width] = a;
@@ -109,7 +111,7 @@ static void run(call *c, ref_rng *r)
                              .z = c->z,
                              .eta = c->eta_s,
                              .u = c->u,
-                             .add = c->add_s};
+                             .add = c->has_add ? c->add_s : NULL};
     REF_OK(c->ctx, wisp_mpk(c->v, c->stored, c->A, &o));
 }
 
@@ -121,7 +123,9 @@ static void free_call(call *c)
     wisp_blk_free(c->u), ref_free(c->u_start);
 }
 
-static const unsigned dot_bit[3] = {WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY};
+static const unsigned dot_bit[4] = {WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY, WISP_DOT_UY};
+/* Rows of dots of a step. */
+static int sets(const call *c) { return c->terms & WISP_DOT_UY ? 4 : 3; }
 
 static double max_abs(ref_mat m)
 {
@@ -152,14 +156,14 @@ static void assert_close(const call *c, const char *name, int number, const wisp
 static void compare_with_oracle(const call *c)
 {
     ref_mat v[MOST_STORED], z[MOST_SUMS];
-    static cplx dot[MOST_STEPS][3 * MOST_WIDTH];
+    static cplx dot[MOST_STEPS][4 * MOST_WIDTH];
     double largest = 0;
     for (int i = 0; i < 2; i++) v[i] = copy_of(c->start[i]);
     for (int i = 0; i < c->sums; i++) z[i] = copy_of(c->z_start[i]);
     for (int k = 0; k < c->steps; k++) {
         cplx shift[MOST_WIDTH];
         for (int j = 0; j < c->width; j++) shift[j] = c->gamma[k];
-        const ref_aug aug = {c->terms | WISP_SCALE | WISP_SHIFT | WISP_AXPBY | (c->has_u ? WISP_ADD : 0),
+        const ref_aug aug = {c->terms | WISP_SCALE | WISP_SHIFT | WISP_AXPBY | (c->has_add ? WISP_ADD : 0),
                              c->alpha[k],
                              c->beta[k],
                              0,
@@ -182,9 +186,9 @@ static void compare_with_oracle(const call *c)
     wisp_scalar untouched;
     memset(&untouched, 0x55, sizeof untouched);
     for (int k = 0; k < c->steps; k++)
-        for (int t = 0; t < 3; t++)
+        for (int t = 0; t < sets(c); t++)
             for (int j = 0; j < c->width; j++) {
-                const wisp_scalar d = c->dot[(k * 3 + t) * c->width + j];
+                const wisp_scalar d = c->dot[(k * sets(c) + t) * c->width + j];
                 if (!(c->terms & dot_bit[t]))
                     assert_memory_equal(&d, &untouched, sizeof d);
                 else if (!(cabs(d.re + I * d.im - dot[k][t * c->width + j]) <= eps * (1 + rows * scale * scale)))
@@ -207,7 +211,7 @@ static void assert_same_bits(const call *c, const char *name, int number, const 
 static void compare_with_spmmv(const call *c)
 {
     wisp_blk *v[MOST_STORED], *z[MOST_SUMS];
-    wisp_scalar dot[3 * MOST_WIDTH], shift[MOST_WIDTH];
+    wisp_scalar dot[4 * MOST_WIDTH], shift[MOST_WIDTH];
     for (int i = 0; i < c->steps + 2; i++) v[i] = new_block(c, NULL);
     for (int i = 0; i < 2; i++) ref_put(v[i], c->start[i]);
     for (int i = 0; i < c->sums; i++) z[i] = new_block(c, NULL), ref_put(z[i], c->z_start[i]);
@@ -220,7 +224,8 @@ static void compare_with_spmmv(const call *c)
                         .shift = shift,
                         .dot = dot};
         if (c->beta[k] != 0) aug.terms |= WISP_AXPBY;
-        if (c->has_u) aug.terms |= WISP_ADD, aug.u = c->u, aug.add = c->add_s + k * c->width;
+        aug.u = c->u;
+        if (c->has_add) aug.terms |= WISP_ADD, aug.add = c->add_s + k * c->width;
         for (int i = 0; i < (c->sums ? c->sums : 1); i++) {
             const unsigned plain = aug.terms;
             if (c->sums && c->eta[i][k] != 0) {
@@ -232,9 +237,9 @@ static void compare_with_spmmv(const call *c)
             REF_OK(c->ctx, wisp_spmmv(v[k + 2], c->A, v[k + 1], &aug));
             aug.terms = plain;
         }
-        for (int t = 0; t < 3; t++)
+        for (int t = 0; t < sets(c); t++)
             for (int j = 0; (c->terms & dot_bit[t]) && j < c->width; j++) {
-                const wisp_scalar *a = dot + t * c->width + j, *b = c->dot + (k * 3 + t) * c->width + j;
+                const wisp_scalar *a = dot + t * c->width + j, *b = c->dot + (k * sets(c) + t) * c->width + j;
                 if (memcmp(a, b, sizeof *a))
                     fail_msg("%s: dot %d of step %d, column %d is %.17g%+.17gi, by wisp_spmmv %.17g%+.17gi", c->what, t,
                              k, j, b->re, b->im, a->re, a->im);
@@ -436,9 +441,9 @@ static void refusals(void **state)
     o.beta = one;
     REFUSED(((wisp_blk *[]){NULL, v[1], v[2]}), 3, A, ARG, "no block v[0]");
     o.beta = NULL;
-    o.u = v[2];
-    REFUSED(v, 2, A, ARG, "no factors of u");
     o.add = one;
+    REFUSED(v, 2, A, ARG, "u that is not given");
+    o.u = v[2];
     o.steps = 1;
     REF_OK(ctx, wisp_mpk(v, 2, A, &o));
     o.u = v[1];
@@ -446,6 +451,9 @@ static void refusals(void **state)
     o.u = narrow;
     REFUSED(v, 2, A, MISMATCH, "width");
     o.u = NULL;
+    o.add = NULL;
+    o.terms = WISP_DOT_UY;
+    REFUSED(v, 2, A, ARG, "needs u");
     o.terms = WISP_CHAIN;
     REFUSED(v, 2, A, ARG, "unknown terms");
     o.terms = WISP_DOT_XX;

@@ -287,6 +287,7 @@ static void misuse_is_refused(void **state)
     REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_CHAIN}), WISP_ERR_ARG, "needs z");
     REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_DOT_YY}), WISP_ERR_ARG, "dots");
     REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_ADD, .add = s}), WISP_ERR_ARG, "needs u");
+    REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_DOT_UY, .dot = s}), WISP_ERR_ARG, "needs u");
     REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_ADD, .u = x}), WISP_ERR_ARG, "needs u");
     REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_ADD, .u = y, .add = s}), WISP_ERR_ARG, "u must not");
     REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_ADD, .u = z, .add = s}), WISP_ERR_MISMATCH, "row map");

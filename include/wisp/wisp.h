@@ -419,7 +419,8 @@ enum {
     WISP_DOT_YY = 64,    /* dot[2 * width + j] = <y_j, y_j> */
     WISP_NOREDUCE = 128, /* leave the dots local to this process */
     WISP_ADD = 512,      /* u and add are used */
-    WISP_DOTS = WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY
+    WISP_DOT_UY = 1024,  /* dot[3 * width + j] = <u_j, y_j>; u is used */
+    WISP_DOTS = WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY | WISP_DOT_UY
 };
 
 typedef struct {    /* y = alpha (A - shift_j I) x + beta y + add_j u;  z = delta z + eta y;  dots */
@@ -427,8 +428,8 @@ typedef struct {    /* y = alpha (A - shift_j I) x + beta y + add_j u;  z = delt
     wisp_scalar alpha, beta, delta, eta;
     const wisp_scalar *shift; /* [width], one per column */
     wisp_blk *z;
-    wisp_scalar *dot;       /* [3][width]; rows of terms that are not asked for are left alone */
-    const wisp_blk *u;      /* a block on the row map, like y; it may be x */
+    wisp_scalar *dot;  /* [3][width], with DOT_UY [4][width]; rows of terms that are not asked for are left alone */
+    const wisp_blk *u; /* a block on the row map, like y; it may be x */
     const wisp_scalar *add; /* [width], one per column */
 } wisp_aug;
 
@@ -439,13 +440,12 @@ typedef struct {    /* y = alpha (A - shift_j I) x + beta y + add_j u;  z = delt
    x need a square matrix. aug may be NULL. */
 WISP_API wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug);
 
-typedef struct { /* v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1] + add_kj u, k < steps;  z_i += eta_ik v[k+1];
-                  */
-                 /* dots */
+/* v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1] + add_kj u, k < steps;  z_i += eta_ik v[k+1];  dots */
+typedef struct {
     int steps;
     const wisp_scalar *alpha, *beta, *gamma; /* [steps]; NULL: 1, 0, 0 */
-    unsigned terms;                          /* of WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY (x = v[k], y = v[k+1]), */
-    wisp_scalar *dot;                        /* WISP_NOREDUCE; dot[steps][3][width]: dot[k] as in wisp_aug */
+    unsigned terms;                          /* of WISP_DOTS (x = v[k], y = v[k+1]) and WISP_NOREDUCE */
+    wisp_scalar *dot; /* [steps][3][width], with DOT_UY [steps][4][width]; dot[k] as in wisp_aug */
     int sums;
     wisp_blk *const *z;     /* [sums] */
     const wisp_scalar *eta; /* [sums][steps]; where eta is 0, z is not touched */
@@ -455,8 +455,8 @@ typedef struct { /* v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1] + add_
                           /* wisp_ctx_set_cache */
     int *interleaved;     /* gets the depth that was used (with depth 0: mostly); 1 where steps can't be interleaved; */
                           /* may be NULL */
-    const wisp_blk *u;    /* apart from the blocks of v and z; NULL: no such term */
-    const wisp_scalar *add; /* [steps][width], with u */
+    const wisp_blk *u;    /* apart from the blocks of v and z; for add, and for DOT_UY */
+    const wisp_scalar *add; /* [steps][width]; NULL: nothing is added */
 } wisp_mpk_opts;
 
 /* Steps of a three-term recurrence with a square matrix: matrix powers, Chebyshev and Newton bases are settings of the

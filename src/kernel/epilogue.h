@@ -4,15 +4,17 @@
 
 /* The sums of a strip of rows; see K_STRIP. same: products of equal parts, cross: of swapped parts. */
 typedef struct {
-    vec xx[NV], xy[NV], xy_cross[NV], yy[NV];
+    vec xx[NV], xy[NV], xy_cross[NV], yy[NV], uy[NV], uy_cross[NV];
 } FN(sums);
 
-/* Array by array: gcc 12 may clear them as a whole with stores that want 16 bytes, whatever their place on the stack.
- */
+/* Array by array: gcc 12 may clear them as a whole with stores that want 16 bytes, whatever their place on the stack. */
 INLINE void FN(clear)(FN(sums) * s, int n)
 {
-    for (int i = 0; i < n; i++)
-        UNROLL for (int v = 0; v < NV; v++) s[i].xx[v] = s[i].xy[v] = s[i].xy_cross[v] = s[i].yy[v] = (vec){0};
+    for (int i = 0; i < n; i++) UNROLL for (int v = 0; v < NV; v++)
+        {
+            s[i].xx[v] = s[i].xy[v] = s[i].xy_cross[v] = (vec){0};
+            s[i].yy[v] = s[i].uy[v] = s[i].uy_cross[v] = (vec){0};
+        }
 }
 
 /* A factor of a dot (a pair of floats is no operand of its own for clang). */
@@ -67,14 +69,20 @@ INLINE void FN(epilogue)(const wisp__spmmv_params *p, unsigned terms, int64_t ro
             if (PARTS == 2 || (terms & K_PAIRS)) s->xy_cross[v] += f * SWAP(ax[v]);
         }
     if (terms & K_DOT_YY) UNROLL for (int v = 0; v < NV; v++) s->yy[v] += FN(here)(ax[v]) * ax[v];
+    if (terms & K_DOT_UY) UNROLL for (int v = 0; v < NV; v++)
+        {
+            const vec f = FN(here)(FN(load)((const real *)p->u + row * p->ld_u + at + AT(v)));
+            s->uy[v] += f * ax[v];
+            if (PARTS == 2 || (terms & K_PAIRS)) s->uy_cross[v] += f * SWAP(ax[v]);
+        }
 }
 
-/* Adds a strip's sums for reals first .. first + REALS - 1 of a block row to dot[3][columns] pairs. Where columns are
-   pairs of reals the imaginary part of <x,y> is the difference of the crossed products. */
+/* Adds a strip's sums for reals first .. first + REALS - 1 of a block row to dot[K_DOT_SETS][columns] pairs. Where
+   columns are pairs of reals the imaginary part of <x,y> is the difference of the crossed products. */
 INLINE void FN(flush_panel)(const FN(sums) * s, unsigned terms, int64_t reals, int64_t first, double *dot)
 {
     const real *xx = (const real *)s->xx, *xy = (const real *)s->xy, *xc = (const real *)s->xy_cross,
-               *yy = (const real *)s->yy;
+               *yy = (const real *)s->yy, *uy = (const real *)s->uy, *uc = (const real *)s->uy_cross;
     const int parts = REALS > 1 && (PARTS == 2 || (terms & K_PAIRS)) ? 2 : 1;
     const int64_t next = 2 * (reals / parts);
     for (int r = 0; r < REALS; r += parts) {
@@ -87,10 +95,15 @@ INLINE void FN(flush_panel)(const FN(sums) * s, unsigned terms, int64_t reals, i
                 d[next + 1] += (double)xc[re] - (double)xc[im];
             }
             if (terms & K_DOT_YY) d[2 * next] += (double)yy[re] + (double)yy[im];
+            if (terms & K_DOT_UY) {
+                d[3 * next] += (double)uy[re] + (double)uy[im];
+                d[3 * next + 1] += (double)uc[re] - (double)uc[im];
+            }
         } else {
             if (terms & K_DOT_XX) d[0] += (double)xx[re];
             if (terms & K_DOT_XY) d[next] += (double)xy[re];
             if (terms & K_DOT_YY) d[2 * next] += (double)yy[re];
+            if (terms & K_DOT_UY) d[3 * next] += (double)uy[re];
         }
     }
 }

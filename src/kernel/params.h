@@ -17,7 +17,8 @@ enum {
     K_DOT_XX = 16,
     K_DOT_XY = 32,
     K_DOT_YY = 64,
-    K_DOTS = K_DOT_XX | K_DOT_XY | K_DOT_YY,
+    K_DOT_UY = 4096,
+    K_DOTS = K_DOT_XX | K_DOT_XY | K_DOT_YY | K_DOT_UY,
     K_DELTA = 128,   /* delta is not zero: z is read */
     K_COMPLEX = 256, /* some scalar has an imaginary part */
     K_PREV = 512,    /* with AXPBY: prev is another block than y */
@@ -31,8 +32,8 @@ enum {
 /* Terms that multiply a block by a factor for each column, and which set of factors is theirs. */
 enum { K_FACTORS_SHIFT, K_FACTORS_ADD, K_FACTOR_SETS, K_FACTORED = K_SHIFT | K_ADD };
 
-/* Of dots, each of all columns: <x,x>, <x,y>, <y,y>. */
-enum { K_DOT_SETS = 3 };
+/* Of dots, each of all columns: <x,x>, <x,y>, <y,y>, <u,y>. */
+enum { K_DOT_SETS = 4 };
 
 /* Dots are summed in registers over a strip of rows, then in double over the rows of one kernel call. */
 enum { K_STRIP = 128, K_MAX_C = 128 };
@@ -87,7 +88,7 @@ typedef struct {
     (p)->chunk, (p)->row_len, (p)->col, (p)->short_col, (p)->list, (p)->list_first, (p)->val, (p)->code, (p)->pattern, \
         (p)->diagonal, (p)->gather, (p)->x, (p)->y, (p)->prev, (p)->u
 
-/* Rows of chunks [begin, end). Adds the dots to dot[3][width] pairs (re, im): <x,x>, <x,y>, <y,y>. */
+/* Rows of chunks [begin, end). Adds the dots to dot[K_DOT_SETS][width] pairs (re, im). */
 typedef void (*wisp__spmmv_fn)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot);
 
 typedef struct {

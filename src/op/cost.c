@@ -16,6 +16,7 @@ static double flops_per_element(wisp_type type, unsigned terms)
     if (terms & WISP_DOT_XX) flops += square;
     if (terms & WISP_DOT_XY) flops += add + multiply;
     if (terms & WISP_DOT_YY) flops += square;
+    if (terms & WISP_DOT_UY) flops += add + multiply;
     return flops;
 }
 
@@ -30,7 +31,8 @@ wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsign
                              wisp_type_name(A->type), wisp_type_name(type), width);
     const double nnz = (double)A->local.nnz, columns = width;
     const double element = (double)wisp_type_size(type), rows = (double)A->map->local, x = (double)A->col_map->local;
-    const double moves = 1 + (terms & WISP_AXPBY ? 1 : 0) + (terms & WISP_ADD ? 1 : 0) + (terms & WISP_CHAIN ? 2 : 0);
+    const double moves =
+        1 + (terms & WISP_AXPBY ? 1 : 0) + (terms & (WISP_ADD | WISP_DOT_UY) ? 1 : 0) + (terms & WISP_CHAIN ? 2 : 0);
     cost->bytes = (double)wisp__mat_bytes(A, false) + (x + moves * rows) * columns * element;
     const double add = wisp_type_is_complex(type) ? 2 : 1;
     const double multiply = wisp_type_is_complex(A->type) ? 6 : wisp_type_is_complex(type) ? 2 : 1;

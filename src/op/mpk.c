@@ -47,7 +47,8 @@ static wisp_status check_options(const mpk *m)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: %d stored blocks; at least 2 are needed", m->stored);
     if (o->sums < 0 || (o->sums > 0 && (!o->z || !o->eta)))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: %d sums need as many blocks z and factors eta", o->sums);
-    if (o->u && !o->add) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: no factors of u given");
+    if (o->add && !o->u) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: factors of a block u that is not given");
+    if ((o->terms & WISP_DOT_UY) && !o->u) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: the dot with u needs u");
     if ((o->terms & WISP_DOTS) && !o->dot) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: nowhere to put the dots");
     if (m->A->map != m->A->col_map)
         return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "mpk: powers of a matrix that is not square (%lld x %lld)",
@@ -111,9 +112,9 @@ static wisp_status set_step(mpk *m, int k, int i)
         for (int j = 0; j < x->width; j++) gamma[j] = o->gamma[k];
         aug.shift = gamma;
     }
-    if (o->u) {
+    aug.u = o->u;
+    if (o->add) {
         aug.terms |= WISP_ADD;
-        aug.u = o->u;
         aug.add = o->add + (size_t)k * (size_t)x->width;
     }
     const wisp_blk *y = block(m, k + 1), *prev = aug.terms & WISP_AXPBY ? block(m, k - 1) : y;
@@ -174,7 +175,7 @@ static wisp_status reserve(mpk *m)
     const wisp_blk *x = block(m, 0);
     const bool dots = o->terms & WISP_DOTS;
     const size_t most = (size_t)m->most;
-    m->factor_bytes = o->gamma || o->u ? (wisp__factor_bytes(x) + 63) / 64 * 64 : 0;
+    m->factor_bytes = o->gamma || o->add ? (wisp__factor_bytes(x) + 63) / 64 * 64 : 0;
     const size_t bytes[PIECES] = {most * sizeof *m->sweep, most * sizeof *m->step,
                                   most * (size_t)o->sums * sizeof *m->chain, most * m->factor_bytes,
                                   dots ? (size_t)o->steps * wisp__dot_size(x) * sizeof *m->sum : 0};
@@ -201,11 +202,11 @@ static wisp_status reduce(const mpk *m)
     const wisp_mpk_opts *o = m->o;
     wisp_ctx *ctx = m->A->ctx;
     const int width = block(m, 0)->width;
-    const size_t size = wisp__dot_size(block(m, 0));
+    const size_t size = wisp__dot_size(block(m, 0)), each = (size_t)width * (o->terms & WISP_DOT_UY ? 4 : 3);
     wisp_status status = WISP_OK;
     if (!(o->terms & WISP_NOREDUCE)) WISP_TRY(ctx->comm->sum(ctx, m->sum, (size_t)o->steps * size));
     for (int k = 0; k < o->steps; k++)
-        wisp__dots_out(o->terms, width, m->sum + (size_t)k * size, o->dot + 3 * (size_t)k * (size_t)width);
+        wisp__dots_out(o->terms, width, m->sum + (size_t)k * size, o->dot + (size_t)k * each);
 out:
     return status;
 }

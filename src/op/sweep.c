@@ -26,7 +26,8 @@ wisp_status wisp__spmmv_check(const wisp_blk *y, const wisp_mat *A, const wisp_b
 {
     wisp_ctx *ctx = A->ctx;
     const unsigned known = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_ADD | WISP_CHAIN | WISP_DOTS | WISP_NOREDUCE;
-    const wisp_blk *z = aug->terms & WISP_CHAIN ? aug->z : NULL, *u = aug->terms & WISP_ADD ? aug->u : NULL;
+    const wisp_blk *z = aug->terms & WISP_CHAIN ? aug->z : NULL,
+                   *u = aug->terms & (WISP_ADD | WISP_DOT_UY) ? aug->u : NULL;
     wisp_status status;
     if (aug->terms & ~known) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: unknown terms 0x%x", aug->terms & ~known);
     WISP_TRY(wisp__sweep_check("spmmv", A, y, x, z));
@@ -36,6 +37,7 @@ wisp_status wisp__spmmv_check(const wisp_blk *y, const wisp_mat *A, const wisp_b
     if (u) WISP_TRY(wisp__sweep_check("spmmv", A, y, x, u));
     if (u && (wisp__overlap(u, y) || (z && wisp__overlap(u, z))))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: u must not overlap y or z");
+    if ((aug->terms & WISP_DOT_UY) && !u) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: the dot with u needs u");
     if ((aug->terms & WISP_ADD) && (!u || !aug->add))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: the add term needs u and its factors");
     if ((aug->terms & WISP_SHIFT) && !aug->shift) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "spmmv: no shifts given");
@@ -89,6 +91,7 @@ static wisp_status set_terms(wisp__spmmv_params *p, const wisp_aug *aug, wisp_ty
     if (t & WISP_DOT_XX) p->terms |= K_DOT_XX;
     if (t & WISP_DOT_XY) p->terms |= K_DOT_XY;
     if (t & WISP_DOT_YY) p->terms |= K_DOT_YY;
+    if (t & WISP_DOT_UY) p->terms |= K_DOT_UY;
     if (imaginary) p->terms |= K_COMPLEX;
     if (pairs && (p->terms & (K_DOTS | K_COMPLEX))) p->terms |= K_PAIRS;
     return imaginary && !wisp_type_is_complex(type) ? WISP_ERR_ARG : WISP_OK;
@@ -161,7 +164,7 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, c
                                 .cpu.past = writes_past(A, y),
                                 .cpu.asks_gathered = asks_gathered(A, x),
                                 .cpu.in_turn = wisp__side_by_side(A->ctx, x->width, both_bytes(x, y))};
-    if (aug->terms & WISP_ADD) {
+    if (aug->terms & (WISP_ADD | WISP_DOT_UY)) {
         s->p.u = aug->u->at;
         s->p.ld_u = aug->u->stride * parts;
     }
@@ -239,7 +242,7 @@ out:
 
 void wisp__dots_out(unsigned terms, int width, const double *sum, wisp_scalar *dot)
 {
-    static const unsigned term[K_DOT_SETS] = {WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY};
+    static const unsigned term[K_DOT_SETS] = {WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY, WISP_DOT_UY};
     for (int t = 0; t < K_DOT_SETS; t++)
         for (int j = 0; (terms & term[t]) && j < width; j++) {
             const double *d = sum + 2 * (t * width + j);
