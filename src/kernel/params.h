@@ -17,13 +17,13 @@ enum {
     K_DOT_XX = 16,
     K_DOT_XY = 32,
     K_DOT_YY = 64,
-    K_DOT_UY = 4096,
+    K_DOT_UY = 128, /* dots in the order of their sets */
     K_DOTS = K_DOT_XX | K_DOT_XY | K_DOT_YY | K_DOT_UY,
-    K_DELTA = 128,   /* delta is not zero: z is read */
-    K_COMPLEX = 256, /* some scalar has an imaginary part */
-    K_PREV = 512,    /* with AXPBY: prev is another block than y */
-    K_ADD = 2048,    /* u, by a factor for each column, is added to y */
-    K_PAIRS = 1024   /* a real matrix, and a block of complex columns: each is two real ones side by side */
+    K_DELTA = 256,   /* delta is not zero: z is read */
+    K_COMPLEX = 512, /* some scalar has an imaginary part */
+    K_PREV = 1024,   /* with AXPBY: prev is another block than y */
+    K_ADD = 4096,    /* u, by a factor for each column, is added to y */
+    K_PAIRS = 2048   /* a real matrix, and a block of complex columns: each is two real ones side by side */
 };
 
 /* The step of the Chebyshev recurrence with its two dots. */

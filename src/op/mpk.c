@@ -126,7 +126,10 @@ out:
 }
 
 /* Where step k has its dots. */
-static double *dots_of(const mpk *m, int k) { return m->sum ? m->sum + (size_t)k * wisp__dot_size(block(m, 0)) : NULL; }
+static double *dots_of(const mpk *m, int k)
+{
+    return m->sum ? m->sum + (size_t)k * wisp__dot_size(block(m, 0), m->o->terms) : NULL;
+}
 
 /* ---- schedules: run steps 0 .. count - 1 of those that are set, which are steps k .. in all ---- */
 
@@ -145,7 +148,7 @@ static wisp_status schedule_cascade(const mpk *m, int k, int count)
     const wisp_mat *A = m->A;
     for (int i = 0; i < count; i++) m->step[i] = wisp__sweep_as_step(&m->sweep[i], dots_of(m, k + i));
     return A->ctx->backend->launch_steps(A->ctx, m->step, count, &m->cascade->schedule, &A->grid,
-                                         wisp__dot_size(block(m, 0)));
+                                         wisp__dot_size(block(m, 0), m->o->terms));
 }
 
 /* ---- depth ----------------------------------------------------------------------------------- */
@@ -178,7 +181,7 @@ static wisp_status reserve(mpk *m)
     m->factor_bytes = o->gamma || o->add ? (wisp__factor_bytes(x) + 63) / 64 * 64 : 0;
     const size_t bytes[PIECES] = {most * sizeof *m->sweep, most * sizeof *m->step,
                                   most * (size_t)o->sums * sizeof *m->chain, most * m->factor_bytes,
-                                  dots ? (size_t)o->steps * wisp__dot_size(x) * sizeof *m->sum : 0};
+                                  dots ? (size_t)o->steps * wisp__dot_size(x, o->terms) * sizeof *m->sum : 0};
     size_t at[PIECES], end = 0;
     char *memory;
     for (int i = 0; i < PIECES; i++) {
@@ -187,7 +190,7 @@ static wisp_status reserve(mpk *m)
     }
     wisp_status status = wisp__scratch(m->A->ctx, WISP__OP_SCRATCH, &memory, 1, end);
     if (status == WISP_OK && dots && m->most > 1)
-        status = m->A->ctx->backend->reserve_steps(m->A->ctx, m->most, &m->A->grid, wisp__dot_size(x));
+        status = m->A->ctx->backend->reserve_steps(m->A->ctx, m->most, &m->A->grid, wisp__dot_size(x, o->terms));
     if (status != WISP_OK) return status;
     m->sweep = (wisp__sweep *)(void *)(memory + at[0]);
     m->step = (wisp__step *)(void *)(memory + at[1]);
@@ -202,11 +205,11 @@ static wisp_status reduce(const mpk *m)
     const wisp_mpk_opts *o = m->o;
     wisp_ctx *ctx = m->A->ctx;
     const int width = block(m, 0)->width;
-    const size_t size = wisp__dot_size(block(m, 0)), each = (size_t)width * (o->terms & WISP_DOT_UY ? 4 : 3);
+    const size_t size = wisp__dot_size(block(m, 0), m->o->terms);
     wisp_status status = WISP_OK;
     if (!(o->terms & WISP_NOREDUCE)) WISP_TRY(ctx->comm->sum(ctx, m->sum, (size_t)o->steps * size));
     for (int k = 0; k < o->steps; k++)
-        wisp__dots_out(o->terms, width, m->sum + (size_t)k * size, o->dot + (size_t)k * each);
+        wisp__dots_out(o->terms, width, m->sum + (size_t)k * size, o->dot + (size_t)k * size / 2);
 out:
     return status;
 }

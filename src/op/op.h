@@ -32,6 +32,7 @@ bool wisp__overlap(const wisp_blk *x, const wisp_blk *y);
 typedef struct {
     const wisp_mat *A;
     const wisp_blk *x;
+    unsigned terms; /* of wisp_aug */
     wisp__combo combo;
     wisp__spmmv_params p; /* all but the entries, which sweep_run puts in */
 } wisp__sweep;
@@ -52,7 +53,8 @@ size_t wisp__factor_bytes(const wisp_blk *x);
 wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot);
 /* For a schedule of several steps. */
 wisp__step wisp__sweep_as_step(wisp__sweep *s, double *dot);
-size_t wisp__dot_size(const wisp_blk *x);
+/* Of one step with these terms; <u, y> comes last, if it is asked for. */
+size_t wisp__dot_size(const wisp_blk *x, unsigned terms);
 /* Such a set to dot[3][width]; what terms do not ask for is left alone. */
 void wisp__dots_out(unsigned terms, int width, const double *sum, wisp_scalar *dot);
 #endif

@@ -145,7 +145,7 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, c
                             void *factors)
 {
     const int parts = wisp__parts(x->type), reals = parts * x->width;
-    *s = (wisp__sweep){.A = A, .x = x, .combo = wisp__combo_of(A->type, x->type)};
+    *s = (wisp__sweep){.A = A, .x = x, .terms = aug->terms, .combo = wisp__combo_of(A->type, x->type)};
     s->p = (wisp__spmmv_params){.rows = A->map->local,
                                 .log_c = A->log_c,
                                 .gather = x->at,
@@ -205,7 +205,10 @@ static void set_entries(wisp__spmmv_params *p, const wisp_mat *A)
     p->diagonal = s->diagonal;
 }
 
-size_t wisp__dot_size(const wisp_blk *x) { return 2 * K_DOT_SETS * (size_t)x->width; }
+size_t wisp__dot_size(const wisp_blk *x, unsigned terms)
+{
+    return 2 * (size_t)x->width * (terms & WISP_DOT_UY ? K_DOT_SETS : K_DOT_SETS - 1);
+}
 
 static wisp__kernel find(const wisp__sweep *s, const wisp__spmmv_params *p)
 {
@@ -226,7 +229,7 @@ wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot)
     const wisp_mat *A = s->A;
     wisp_ctx *ctx = A->ctx;
     const wisp__backend *backend = ctx->backend;
-    const size_t dot_size = wisp__dot_size(s->x);
+    const size_t dot_size = wisp__dot_size(s->x, s->terms);
     wisp__spmmv_params p = s->p;
     void *ticket = NULL;
     wisp_status status;
