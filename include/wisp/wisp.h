@@ -101,11 +101,12 @@ typedef struct {
     int64_t memory_limit; /* bytes that wisp may hold at once; 0: no limit */
 } wisp_ctx_opts;
 
-/* Makes a context. On failure *ctx is NULL (no message is kept); opts may be NULL. */
+/* Makes a context. On failure *ctx is NULL, and wisp_ctx_message(NULL) says why. opts may be NULL. */
 WISP_API wisp_status wisp_ctx_create(wisp_ctx **ctx, const wisp_ctx_opts *opts);
-/* All objects made on it must have been freed before. */
+/* Objects that were made on it may still be freed afterwards, in any order; nothing else may be done with them. */
 WISP_API void wisp_ctx_free(wisp_ctx *ctx);
-/* One line on the last failure in this context: what, where, what to do; "" if there was none. */
+/* One line on the last failure in this context: what, where, what to do; "" if there was none. NULL: why this thread
+   could not make a context last time. */
 WISP_API const char *wisp_ctx_message(const wisp_ctx *ctx);
 WISP_API int wisp_ctx_threads(const wisp_ctx *ctx);
 /* Calls fn(arg, i, part) for each i from 0 to n - 1, from all threads at once, in any order. `part` is below the number

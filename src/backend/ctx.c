@@ -36,6 +36,14 @@ static wisp_status find_device(wisp_ctx *ctx)
                          ctx->opts.device ? "" : ", or unset WISP_DEVICE");
 }
 
+static void end(wisp_ctx *ctx)
+{
+    if (ctx->backend) ctx->backend->close(ctx);
+    wisp__team_close(ctx);
+    pthread_mutex_destroy(&ctx->lock);
+    free(ctx);
+}
+
 wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
 {
     WISP_NEED(NULL, ctx_out);
@@ -45,6 +53,8 @@ wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
     if (opts) ctx->opts = *opts;
     if (ctx->opts.level == WISP_LOG_DEFAULT) ctx->opts.level = WISP_LOG_WARN;
     pthread_mutex_init(&ctx->lock, NULL);
+    atomic_init(&ctx->held, 1);
+    ctx->end = end;
     ctx->index_limit = ctx->opts.index_limit > 0 ? ctx->opts.index_limit : env_number("WISP_INDEX_LIMIT", INT32_MAX);
     ctx->index_limit = WISP__MIN(ctx->index_limit, INT32_MAX);
     ctx->stream_limit = env_number("WISP_STREAM_LIMIT", INT64_MAX);
@@ -58,20 +68,21 @@ wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
     *ctx_out = ctx;
     return WISP_OK;
 out:
+    wisp__keep_failure(ctx);
     wisp_ctx_log(ctx, WISP_LOG_WARN, "%s", ctx->message);
     wisp_ctx_free(ctx);
     return status;
 }
 
+/* Objects on it may be freed after it: the last one ends it. */
 void wisp_ctx_free(wisp_ctx *ctx)
 {
     if (!ctx) return;
-    for (int i = 0; i < 2; i++) wisp_free(ctx, ctx->scratch[i]);
-    if (ctx->backend) ctx->backend->close(ctx);
-    wisp_free(ctx, ctx->stream);
-    wisp__team_close(ctx);
-    pthread_mutex_destroy(&ctx->lock);
-    free(ctx);
+    void *own[] = {ctx->scratch[0], ctx->scratch[1], ctx->stream};
+    ctx->scratch[0] = ctx->scratch[1] = ctx->stream = NULL;
+    ctx->scratch_bytes[0] = ctx->scratch_bytes[1] = 0;
+    for (int i = 0; i < 3; i++) wisp_free(ctx, own[i]);
+    wisp__ctx_let_go(ctx);
 }
 
 /* GB/s that were measured, and no nonsense, in units of so many bytes. */

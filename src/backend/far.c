@@ -18,8 +18,8 @@ typedef struct {
     pthread_mutex_t lock;
     buffer *first;
     int calls;         /* of the backend's that run */
-    void *constants;   /* what came with the call */
-    size_t room, used; /* of it, in bytes */
+    buffer *constants; /* what came with the call; it is not counted */
+    size_t used;       /* of it, in bytes */
 } far;
 
 static far *far_of(wisp_ctx *ctx) { return ctx->device; }
@@ -84,24 +84,37 @@ static wisp_status far_alloc(wisp_ctx *ctx, void *pointer_to_address, size_t cou
     return WISP_OK;
 }
 
-/* Arrays that the device has not taken are the host's. */
-static void far_free(wisp_ctx *ctx, void *address)
+/* Takes a buffer out of the list; NULL: there is none at this address. */
+static buffer *take_out(far *f, const void *address)
 {
-    far *f = far_of(ctx);
-    if (!address) return;
     pthread_mutex_lock(&f->lock);
     buffer **b = &f->first;
     while (*b && (*b)->at != address) b = &(*b)->next;
     buffer *found = *b;
     if (found) *b = found->next;
     pthread_mutex_unlock(&f->lock);
-    if (!found) {
+    return found;
+}
+
+static void drop(buffer *b)
+{
+    if (!b) return;
+    munmap(b->at, b->mapped);
+    free(b);
+}
+
+/* Arrays that the device has not taken are the host's. */
+static void far_free(wisp_ctx *ctx, void *address)
+{
+    if (!address) return;
+    buffer *b = take_out(far_of(ctx), address);
+    if (!b) {
         wisp_free(ctx, address);
         return;
     }
-    munmap(found->at, found->mapped);
-    wisp__memory_unbook(ctx, found->bytes);
-    free(found);
+    const size_t bytes = b->bytes;
+    drop(b);
+    wisp__memory_unbook(ctx, bytes); /* which may end the context */
 }
 
 static wisp_status far_map(wisp_ctx *ctx, void *address, void *pointer_to_host)
@@ -167,18 +180,14 @@ static size_t padded(size_t bytes) { return (bytes + 63) / 64 * 64; }
 static wisp_status begin(wisp_ctx *ctx, size_t bytes)
 {
     far *f = far_of(ctx);
-    wisp_status status = WISP_OK;
-    if (bytes > f->room) {
-        far_free(ctx, f->constants);
-        f->constants = NULL;
-        f->room = 0;
-        WISP_TRY(far_alloc(ctx, &f->constants, 1, bytes));
-        f->room = bytes;
+    if (bytes > (f->constants ? f->constants->bytes : 0)) {
+        if (f->constants) drop(take_out(f, f->constants->at));
+        f->constants = new_buffer(f, bytes);
+        if (!f->constants) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory: no mapping of %zu bytes", bytes);
     }
     f->used = 0;
     open_all(f, true);
-out:
-    return status;
+    return WISP_OK;
 }
 
 static wisp_status end(wisp_ctx *ctx, wisp_status status)
@@ -192,7 +201,7 @@ static const void *copied(wisp_ctx *ctx, const void *host, size_t bytes)
 {
     far *f = far_of(ctx);
     if (!host) return NULL;
-    void *to = (char *)f->constants + f->used;
+    void *to = f->constants->at + f->used;
     memcpy(to, host, bytes);
     f->used += padded(bytes);
     return to;
@@ -354,7 +363,7 @@ static void far_close(wisp_ctx *ctx)
 {
     far *f = far_of(ctx);
     if (f) {
-        far_free(ctx, f->constants);
+        if (f->constants) drop(take_out(f, f->constants->at));
         pthread_mutex_destroy(&f->lock);
         free(f);
     }

@@ -57,6 +57,7 @@ static wisp_status refuse(wisp_ctx *ctx, size_t more, long long held, bool limit
 
 wisp_status wisp__memory_book(wisp_ctx *ctx, size_t bytes)
 {
+    atomic_fetch_add(&ctx->held, 1);
     const long long now = atomic_fetch_add(&ctx->memory_now, (long long)bytes) + (long long)bytes;
     if (ctx->opts.memory_limit > 0 && now > ctx->opts.memory_limit) {
         wisp__memory_unbook(ctx, bytes);
@@ -67,7 +68,16 @@ wisp_status wisp__memory_book(wisp_ctx *ctx, size_t bytes)
     return WISP_OK;
 }
 
-void wisp__memory_unbook(wisp_ctx *ctx, size_t bytes) { atomic_fetch_sub(&ctx->memory_now, (long long)bytes); }
+void wisp__memory_unbook(wisp_ctx *ctx, size_t bytes)
+{
+    atomic_fetch_sub(&ctx->memory_now, (long long)bytes);
+    wisp__ctx_let_go(ctx);
+}
+
+void wisp__ctx_let_go(wisp_ctx *ctx)
+{
+    if (atomic_fetch_sub(&ctx->held, 1) == 1) ctx->end(ctx);
+}
 
 wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size)
 {

@@ -25,6 +25,9 @@ typedef struct {
     double l2_bytes;       /* of the second-level caches together */
 } wisp__rates;
 
+/* The message of a context that could not be made: wisp_ctx_message(NULL) tells it to the same thread. */
+void wisp__keep_failure(const wisp_ctx *ctx);
+
 struct wisp_ctx {
     wisp_ctx_opts opts;
     int threads;
@@ -42,9 +45,11 @@ struct wisp_ctx {
     char message[1024];
     atomic_uint cancel; /* odd: cancelled; it only grows, so that a run sees a cancel that was resumed since */
     atomic_llong memory_now, memory_peak;
-    atomic_uint alloc_number; /* staggers large arrays; counts for failure injection */
-    unsigned alloc_fail_at;   /* $WISP_ALLOC_FAIL_AT: this allocation fails, for tests */
-    void *scratch[2];         /* of the running call; see wisp__scratch */
+    atomic_llong held;               /* by its user, and by each piece of memory that objects on it have */
+    void (*end)(struct wisp_ctx *c); /* when nothing holds it any more */
+    atomic_uint alloc_number;        /* staggers large arrays; counts for failure injection */
+    unsigned alloc_fail_at;          /* $WISP_ALLOC_FAIL_AT: this allocation fails, for tests */
+    void *scratch[2];                /* of the running call; see wisp__scratch */
     size_t scratch_bytes[2];
     void *device; /* what a backend keeps */
     void *stream; /* what the bandwidth tests run over; kept with the context */
@@ -75,9 +80,11 @@ wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t coun
 /* At least this many bytes, uninitialised, until the next call for the same user; kept with the context. */
 typedef enum { WISP__OP_SCRATCH, WISP__DEVICE_SCRATCH } wisp__scratch_user;
 wisp_status wisp__scratch(wisp_ctx *ctx, wisp__scratch_user user, void *pointer_to_pointer, size_t count, size_t size);
-/* Counts memory that is not of wisp_alloc against the limit; WISP_ERR_NOMEM. */
+/* Counts a piece of memory against the limit (WISP_ERR_NOMEM), and among what holds the context. */
 wisp_status wisp__memory_book(wisp_ctx *ctx, size_t bytes);
 void wisp__memory_unbook(wisp_ctx *ctx, size_t bytes);
+/* One holds it no longer; the last one ends it. */
+void wisp__ctx_let_go(wisp_ctx *ctx);
 /* Bytes of an array of wisp_alloc. */
 size_t wisp__array_bytes(const void *array);
 char *wisp__strdup(wisp_ctx *ctx, const char *s);

@@ -2,6 +2,7 @@
 #include "base.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 wisp_status wisp_ctx_fail(wisp_ctx *ctx, wisp_status status, const char *format, ...)
 {
@@ -15,7 +16,11 @@ wisp_status wisp_ctx_fail(wisp_ctx *ctx, wisp_status status, const char *format,
     return status;
 }
 
-const char *wisp_ctx_message(const wisp_ctx *ctx) { return ctx ? ctx->message : ""; }
+static _Thread_local char failure[sizeof(((wisp_ctx *)0)->message)];
+
+void wisp__keep_failure(const wisp_ctx *ctx) { memcpy(failure, ctx->message, sizeof failure); }
+
+const char *wisp_ctx_message(const wisp_ctx *ctx) { return ctx ? ctx->message : failure; }
 
 void wisp_ctx_log(wisp_ctx *ctx, wisp_log_level level, const char *format, ...)
 {
