@@ -23,8 +23,8 @@ typedef struct {
 } fixture;
 
 static int64_t rowptr[ROWS + 1], col[ROWS];
-static int32_t short_col[ROWS];
 static double val[ROWS];
+static const wisp_crs crs = {.rows = ROWS, .cols = ROWS, .type = WISP_D, .rowptr = rowptr, .col = col, .val = val};
 
 static int fill_element(void *arg, int64_t row, int column, void *value)
 {
@@ -35,12 +35,12 @@ static int fill_element(void *arg, int64_t row, int column, void *value)
 
 static void open_fixture(fixture *f)
 {
-    for (int i = 0; i < ROWS; i++) rowptr[i + 1] = i + 1, col[i] = short_col[i] = i, val[i] = i + 1;
+    for (int i = 0; i < ROWS; i++) rowptr[i + 1] = i + 1, col[i] = i, val[i] = i + 1;
     *f = (fixture){.ctx = ref_ctx(NULL), .folder = "/tmp/wisp-arguments-XXXXXX"};
     assert_non_null(mkdtemp(f->folder));
     snprintf(f->mtx, sizeof f->mtx, "%s/a.mtx", f->folder);
     snprintf(f->h5, sizeof f->h5, "%s/m.h5", f->folder);
-    REF_OK(f->ctx, wisp_src_open_crs(&f->src, f->ctx, WISP_D, ROWS, ROWS, rowptr, col, val));
+    REF_OK(f->ctx, wisp_src_open_crs(&f->src, f->ctx, &crs));
     REF_OK(f->ctx, wisp_mat_create(&f->A, f->ctx, &f->src, &(wisp_mat_opts){.C = 1, .order = WISP_ROWS_NATURAL}));
     f->map = wisp_mat_map(f->A);
     wisp_mat_get_info(f->A, &f->info);
@@ -181,7 +181,7 @@ PLAIN(wisp_ctx_placement, P(0, f->ctx), P(1, (int[4096]){0}))
 SOURCE(wisp_src_open, P(1, f->ctx), P(2, "laplace:nx=3"))
 SOURCE(wisp_src_open_file, P(1, f->ctx), P(2, f->mtx))
 SOURCE(wisp_src_open_gallery, P(1, f->ctx), P(2, "laplace:nx=3"))
-SOURCE(wisp_src_open_crs, P(1, f->ctx), WISP_D, ROWS, ROWS, P(2, rowptr), P(3, col), P(4, val))
+SOURCE(wisp_src_open_crs, P(1, f->ctx), P(2, &crs))
 SOURCE(wisp_src_hermitian_part, P(1, f->ctx), P(2, &f->src), P(3, &(double){0}))
 PROCEDURE(wisp_src_close, P(0, &(wisp_src){0}))
 PLAIN(wisp_src_write, P(0, &f->src), P(1, f->ctx), P(2, f->mtx), P(3, &(wisp_write_opts){0}))
@@ -193,8 +193,7 @@ MAKES(wisp_mat_create, wisp_mat, wisp_mat_free, P(0, &made), P(1, f->ctx), P(2, 
 MAKES(wisp_map_create_ordered, wisp_map, wisp_map_free, P(0, &made), P(1, f->ctx), P(2, &f->src),
       P(3, &(wisp_mat_opts){0}))
 MAKES(wisp_mat_open, wisp_mat, wisp_mat_free, P(0, &made), P(1, f->ctx), P(2, f->mtx), P(3, &(wisp_mat_opts){0}))
-MAKES(wisp_mat_borrow_crs, wisp_mat, wisp_mat_free, P(0, &made), P(1, f->ctx), WISP_D, ROWS, ROWS, P(2, rowptr),
-      P(3, short_col), P(4, val))
+MAKES(wisp_mat_borrow_crs, wisp_mat, wisp_mat_free, P(0, &made), P(1, f->ctx), P(2, &crs))
 PLAIN(wisp_mat_update, P(0, f->A), P(1, &f->src))
 PROCEDURE(wisp_mat_free, P(0, (wisp_mat *)NULL))
 CALL(wisp_mat_get_info)
@@ -371,7 +370,7 @@ static const struct {
     ROW(wisp_src_open, 3, 0, 2),
     ROW(wisp_src_open_file, 3, 0, 2),
     ROW(wisp_src_open_gallery, 3, 0, 2),
-    ROW(wisp_src_open_crs, 5, 0, 2),
+    ROW(wisp_src_open_crs, 3, 0, 2),
     ROW(wisp_src_hermitian_part, 4, 8, 2),
     ROW(wisp_src_close, 1, 0, ALL),
     ROW(wisp_src_write, 4, 8, 2),
@@ -382,7 +381,7 @@ static const struct {
     ROW(wisp_mat_create, 4, 8, 2),
     ROW(wisp_map_create_ordered, 4, 8, 2),
     ROW(wisp_mat_open, 4, 8, 2),
-    ROW(wisp_mat_borrow_crs, 5, 0, 2),
+    ROW(wisp_mat_borrow_crs, 3, 0, 2),
     ROW(wisp_mat_update, 2, 0, 1),
     ROW(wisp_mat_free, 1, 0, ALL),
     ROW(wisp_mat_get_info, 2, 0, ALL),

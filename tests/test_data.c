@@ -147,12 +147,26 @@ static void crs_in_place(void **state)
     double val[] = {1, 2, 3, 4, 5};
     wisp_mat *A;
     if (ref_far(ctx)) {
-        REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, WISP_D, 3, 3, ptr, col, val), WISP_ERR_UNSUPPORTED, "copy them");
+        REF_FAILS(ctx,
+                  wisp_mat_borrow_crs(&A, ctx,
+                                      &(wisp_crs){.rows = 3,
+                                                  .cols = 3,
+                                                  .type = WISP_D,
+                                                  .col_int = WISP_INT32,
+                                                  .rowptr = ptr,
+                                                  .col = col,
+                                                  .val = val}),
+                  WISP_ERR_UNSUPPORTED, "copy them");
         assert_null(A);
         wisp_ctx_free(ctx);
         return;
     }
-    REF_OK(ctx, wisp_mat_borrow_crs(&A, ctx, WISP_D, 3, 3, ptr, col, val));
+    REF_OK(
+        ctx,
+        wisp_mat_borrow_crs(
+            &A, ctx,
+            &(wisp_crs){
+                .rows = 3, .cols = 3, .type = WISP_D, .col_int = WISP_INT32, .rowptr = ptr, .col = col, .val = val}));
     ref_mat m = ref_new(3, 3);
     REF_AT(m, 0, 0) = 1, REF_AT(m, 0, 2) = 2, REF_AT(m, 2, 0) = 3, REF_AT(m, 2, 1) = 4, REF_AT(m, 2, 2) = 5;
     ref_rng r = {15};
@@ -161,14 +175,97 @@ static void crs_in_place(void **state)
     REF_AT(m, 2, 2) = 7;
     assert_means(ctx, &r, A, m, WISP_D);
     wisp_mat_free(A);
-    REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, WISP_D, 3, 3, ptr, bad_col, val), WISP_ERR_ARG, "row 0");
-    REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, WISP_D, 3, 3, bad_ptr, col, val), WISP_ERR_ARG, "copy instead");
-    REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, WISP_D, 3, 2, ptr, col, val), WISP_ERR_ARG, "below 2");
+    /* Row pointers of 32 bits and columns of 64 are copied, values never. */
+    const int32_t ptr_32[] = {0, 2, 2, 5};
+    const int64_t col_64[] = {0, 2, 0, 1, 2}, far_col[] = {0, 2, 0, 1, (int64_t)1 << 32};
+    for (int kinds = 0; kinds < 4; kinds++) {
+        const wisp_crs a = {.rows = 3,
+                            .cols = 3,
+                            .type = WISP_D,
+                            .rowptr_int = kinds & 1 ? WISP_INT32 : WISP_INT64,
+                            .col_int = kinds & 2 ? WISP_INT32 : WISP_INT64,
+                            .rowptr = kinds & 1 ? (const void *)ptr_32 : ptr,
+                            .col = kinds & 2 ? (const void *)col : col_64,
+                            .val = val};
+        REF_OK(ctx, wisp_mat_borrow_crs(&A, ctx, &a));
+        val[4] = 7 + kinds;
+        REF_AT(m, 2, 2) = 7 + kinds;
+        assert_means(ctx, &r, A, m, WISP_D);
+        wisp_mat_free(A);
+    }
+    REF_FAILS(
+        ctx,
+        wisp_mat_borrow_crs(
+            &A, ctx, &(wisp_crs){.rows = 3, .cols = 3, .type = WISP_D, .rowptr = ptr, .col = far_col, .val = val}),
+        WISP_ERR_ARG, "row 2");
+    REF_FAILS(ctx,
+              wisp_mat_borrow_crs(
+                  &A, ctx,
+                  &(wisp_crs){
+                      .rows = 3, .cols = (int64_t)1 << 33, .type = WISP_D, .rowptr = ptr, .col = far_col, .val = val}),
+              WISP_ERR_OVERFLOW, "one process");
+    REF_FAILS(ctx,
+              wisp_mat_borrow_crs(&A, ctx,
+                                  &(wisp_crs){.rows = 3,
+                                              .cols = 3,
+                                              .type = WISP_D,
+                                              .col_int = WISP_INT32,
+                                              .rowptr = ptr,
+                                              .col = bad_col,
+                                              .val = val}),
+              WISP_ERR_ARG, "row 0");
+    REF_FAILS(ctx,
+              wisp_mat_borrow_crs(&A, ctx,
+                                  &(wisp_crs){.rows = 3,
+                                              .cols = 3,
+                                              .type = WISP_D,
+                                              .col_int = WISP_INT32,
+                                              .rowptr = bad_ptr,
+                                              .col = col,
+                                              .val = val}),
+              WISP_ERR_ARG, "copy instead");
+    REF_FAILS(
+        ctx,
+        wisp_mat_borrow_crs(
+            &A, ctx,
+            &(wisp_crs){
+                .rows = 3, .cols = 2, .type = WISP_D, .col_int = WISP_INT32, .rowptr = ptr, .col = col, .val = val}),
+        WISP_ERR_ARG, "below 2");
     int64_t from_one[] = {1, 3, 3, 6};
-    REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, WISP_D, 3, 3, from_one, col, val), WISP_ERR_ARG, "begin with 0");
-    REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, WISP_D, 3, 3, NULL, col, val), WISP_ERR_ARG, "rowptr is NULL");
-    REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, WISP_D, 3, 3, ptr, NULL, val), WISP_ERR_ARG, "col is NULL");
-    REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, WISP_DEFAULT, 3, 3, ptr, col, val), WISP_ERR_ARG, "a type");
+    REF_FAILS(ctx,
+              wisp_mat_borrow_crs(&A, ctx,
+                                  &(wisp_crs){.rows = 3,
+                                              .cols = 3,
+                                              .type = WISP_D,
+                                              .col_int = WISP_INT32,
+                                              .rowptr = from_one,
+                                              .col = col,
+                                              .val = val}),
+              WISP_ERR_ARG, "begin with 0");
+    REF_FAILS(
+        ctx,
+        wisp_mat_borrow_crs(
+            &A, ctx,
+            &(wisp_crs){
+                .rows = 3, .cols = 3, .type = WISP_D, .col_int = WISP_INT32, .rowptr = NULL, .col = col, .val = val}),
+        WISP_ERR_ARG, "rowptr is NULL");
+    REF_FAILS(
+        ctx,
+        wisp_mat_borrow_crs(
+            &A, ctx,
+            &(wisp_crs){
+                .rows = 3, .cols = 3, .type = WISP_D, .col_int = WISP_INT32, .rowptr = ptr, .col = NULL, .val = val}),
+        WISP_ERR_ARG, "col is NULL");
+    REF_FAILS(ctx,
+              wisp_mat_borrow_crs(&A, ctx,
+                                  &(wisp_crs){.rows = 3,
+                                              .cols = 3,
+                                              .type = WISP_DEFAULT,
+                                              .col_int = WISP_INT32,
+                                              .rowptr = ptr,
+                                              .col = col,
+                                              .val = val}),
+              WISP_ERR_ARG, "a type");
     assert_null(A);
     ref_free(m);
     wisp_ctx_free(ctx);

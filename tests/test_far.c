@@ -88,8 +88,8 @@ static void only_its_own_addresses(void **state)
     REF_FAILS(ctx, ctx->backend->launch_spmmv(ctx, (wisp__kernel){0}, &sweep, &grid, NULL, 0), WISP_ERR_ARG,
               "no buffer");
     REF_FAILS(ctx, wisp_blk_borrow(&borrowed, ctx, map, WISP_D, 1, host, 1), WISP_ERR_UNSUPPORTED, "copy them");
-    REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, WISP_D, ROWS, ROWS, ptr, NULL, NULL), WISP_ERR_UNSUPPORTED,
-              "copy them");
+    REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, &(wisp_crs){.rows = ROWS, .cols = ROWS, .type = WISP_D, .rowptr = ptr}),
+              WISP_ERR_UNSUPPORTED, "copy them");
     wisp_blk_free(x);
     wisp_map_free(map);
     wisp_ctx_free(ctx);

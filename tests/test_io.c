@@ -137,7 +137,9 @@ static void test_ghost_header(void **state)
     const int64_t rowptr[] = {0, 1, 3}, col[] = {2, 0, 1};
     const double val[] = {1, 2, 3};
     wisp_src src;
-    REF_OK(ctx, wisp_src_open_crs(&src, ctx, WISP_D, 2, 3, rowptr, col, val));
+    REF_OK(ctx,
+           wisp_src_open_crs(
+               &src, ctx, &(wisp_crs){.rows = 2, .cols = 3, .type = WISP_D, .rowptr = rowptr, .col = col, .val = val}));
     REF_OK(ctx, wisp_src_write(&src, ctx, "io_header.crs", NULL));
     wisp_src_close(&src);
     struct __attribute__((packed)) {
@@ -256,7 +258,10 @@ static void test_index_limit(void **state)
     wisp_src src, again;
     for (int rows = 10; rows <= 11; rows++) {
         wisp_ctx *wide = naive_ctx(1);
-        REF_OK(wide, wisp_src_open_crs(&src, wide, WISP_D, rows, 3, rowptr, NULL, NULL));
+        REF_OK(wide,
+               wisp_src_open_crs(
+                   &src, wide,
+                   &(wisp_crs){.rows = rows, .cols = 3, .type = WISP_D, .rowptr = rowptr, .col = NULL, .val = NULL}));
         REF_OK(wide, wisp_src_write(&src, wide, "io_limit.mtx", NULL));
         REF_OK(wide, wisp_src_write(&src, wide, "io_limit.crs", NULL));
         wisp_src_close(&src);
@@ -286,20 +291,73 @@ static void test_user_arrays(void **state)
     const int64_t rowptr[] = {0, 2, 3}, falls[] = {0, 2, 1}, begins[] = {1, 2, 3}, col[] = {2, 0, 1},
                   wide[] = {2, 0, 3};
     const float val[] = {1, 2, 3};
-    REF_OK(ctx, wisp_src_open_crs(&src, ctx, WISP_S, 2, 3, rowptr, col, val));
+    REF_OK(ctx,
+           wisp_src_open_crs(
+               &src, ctx, &(wisp_crs){.rows = 2, .cols = 3, .type = WISP_S, .rowptr = rowptr, .col = col, .val = val}));
     int64_t j[2];
     float v[2];
     assert_int_equal(src.max_row, 2);
     assert_int_equal(src.row(src.arg, 0, j, v), 2);
     assert_true(j[0] == 2 && j[1] == 0 && v[0] == 1 && v[1] == 2);
     wisp_src_close(&src);
-    REF_FAILS(ctx, wisp_src_open_crs(&src, ctx, WISP_S, 2, 3, falls, col, val), WISP_ERR_ARG,
-              "rowptr[2] is 1, after 2");
-    REF_FAILS(ctx, wisp_src_open_crs(&src, ctx, WISP_S, 2, 3, begins, col, val), WISP_ERR_ARG, "rowptr[0] is 1");
-    REF_FAILS(ctx, wisp_src_open_crs(&src, ctx, WISP_S, 2, 3, rowptr, wide, val), WISP_ERR_ARG, "column 3 in row 1");
-    REF_FAILS(ctx, wisp_src_open_crs(&src, ctx, WISP_DEFAULT, 2, 3, rowptr, col, val), WISP_ERR_ARG, "type");
-    REF_FAILS(ctx, wisp_src_open_crs(&src, ctx, WISP_S, 2, 3, rowptr, col, NULL), WISP_ERR_ARG, "val is NULL");
-    REF_FAILS(ctx, wisp_src_open_crs(&src, ctx, WISP_S, -1, 3, rowptr, col, val), WISP_ERR_ARG, "-1 rows");
+    /* Of 32 bits, both or one of the two. */
+    const int32_t rowptr_32[] = {0, 2, 3}, col_32[] = {2, 0, 1};
+    for (int kinds = 1; kinds < 4; kinds++) {
+        const wisp_crs a = {.rows = 2,
+                            .cols = 3,
+                            .type = WISP_S,
+                            .rowptr_int = kinds & 1 ? WISP_INT32 : WISP_INT64,
+                            .col_int = kinds & 2 ? WISP_INT32 : WISP_INT64,
+                            .rowptr = kinds & 1 ? (const void *)rowptr_32 : rowptr,
+                            .col = kinds & 2 ? (const void *)col_32 : col,
+                            .val = val};
+        REF_OK(ctx, wisp_src_open_crs(&src, ctx, &a));
+        assert_int_equal(src.row(src.arg, 0, j, v), 2);
+        assert_true(j[0] == 2 && j[1] == 0 && v[0] == 1 && v[1] == 2);
+        assert_int_equal(src.row(src.arg, 1, j, v), 1);
+        assert_true(j[0] == 1 && v[0] == 3);
+        wisp_src_close(&src);
+    }
+    REF_FAILS(ctx,
+              wisp_src_open_crs(&src, ctx,
+                                &(wisp_crs){.rows = 2,
+                                            .cols = 3,
+                                            .type = WISP_S,
+                                            .rowptr_int = (wisp_int)2,
+                                            .rowptr = rowptr,
+                                            .col = col,
+                                            .val = val}),
+              WISP_ERR_ARG, "WISP_INT32");
+    REF_FAILS(
+        ctx,
+        wisp_src_open_crs(&src, ctx,
+                          &(wisp_crs){.rows = 2, .cols = 3, .type = WISP_S, .rowptr = falls, .col = col, .val = val}),
+        WISP_ERR_ARG, "rowptr[2] is 1, after 2");
+    REF_FAILS(
+        ctx,
+        wisp_src_open_crs(&src, ctx,
+                          &(wisp_crs){.rows = 2, .cols = 3, .type = WISP_S, .rowptr = begins, .col = col, .val = val}),
+        WISP_ERR_ARG, "rowptr[0] is 1");
+    REF_FAILS(
+        ctx,
+        wisp_src_open_crs(&src, ctx,
+                          &(wisp_crs){.rows = 2, .cols = 3, .type = WISP_S, .rowptr = rowptr, .col = wide, .val = val}),
+        WISP_ERR_ARG, "column 3 in row 1");
+    REF_FAILS(ctx,
+              wisp_src_open_crs(
+                  &src, ctx,
+                  &(wisp_crs){.rows = 2, .cols = 3, .type = WISP_DEFAULT, .rowptr = rowptr, .col = col, .val = val}),
+              WISP_ERR_ARG, "type");
+    REF_FAILS(
+        ctx,
+        wisp_src_open_crs(&src, ctx,
+                          &(wisp_crs){.rows = 2, .cols = 3, .type = WISP_S, .rowptr = rowptr, .col = col, .val = NULL}),
+        WISP_ERR_ARG, "val is NULL");
+    REF_FAILS(
+        ctx,
+        wisp_src_open_crs(&src, ctx,
+                          &(wisp_crs){.rows = -1, .cols = 3, .type = WISP_S, .rowptr = rowptr, .col = col, .val = val}),
+        WISP_ERR_ARG, "-1 rows");
     wisp_ctx_free(ctx);
 }
 

@@ -173,10 +173,17 @@ typedef struct {
 WISP_API wisp_status wisp_src_open(wisp_src *src, wisp_ctx *ctx, const char *name);
 WISP_API wisp_status wisp_src_open_file(wisp_src *src, wisp_ctx *ctx, const char *path);
 WISP_API wisp_status wisp_src_open_gallery(wisp_src *src, wisp_ctx *ctx, const char *spec);
-/* CRS arrays of the user as a source; they are read in place and must stay until the source is closed.
-   rowptr[rows + 1] counts from 0; columns in any order. */
-WISP_API wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t cols,
-                                       const int64_t *rowptr, const int64_t *col, const void *val);
+/* CRS arrays of the user: row pointers, and columns counted from 0, each of 64 or 32 bits (scipy: 32, or 64). */
+typedef enum { WISP_INT64, WISP_INT32 } wisp_int;
+typedef struct {
+    int64_t rows, cols;
+    wisp_type type;               /* of the values */
+    wisp_int rowptr_int, col_int; /* of what rowptr and col point to */
+    const void *rowptr;           /* [rows + 1], from 0 */
+    const void *col, *val;        /* [rowptr[rows]]; NULL if there is none */
+} wisp_crs;
+/* The arrays as a source; they are read in place and must stay until the source is closed. Columns in any order. */
+WISP_API wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, const wisp_crs *crs);
 /* (A + A^H)/2 of a square source, which may be closed afterwards, held in memory: for a matrix that is Hermitian up to
    rounding, and exactly Hermitian. *change, which may be NULL: by how much entries change at most, over the largest
    |a_ij|; above 1e-10 (single precision: 1e-6) the log has a warning. */
@@ -251,9 +258,10 @@ WISP_API wisp_status wisp_map_create_ordered(wisp_map **map, wisp_ctx *ctx, cons
                                              const wisp_mat_opts *opts);
 /* wisp_src_open, wisp_mat_create and wisp_src_close in one. */
 WISP_API wisp_status wisp_mat_open(wisp_mat **A, wisp_ctx *ctx, const char *name, const wisp_mat_opts *opts);
-/* Uses CRS arrays in place as SELL-1-1; they must outlive the matrix. Columns sorted and unique in each row. */
-WISP_API wisp_status wisp_mat_borrow_crs(wisp_mat **A, wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t cols,
-                                         const int64_t *rowptr, const int32_t *col, const void *val);
+/* Uses CRS arrays in place as SELL-1-1; they must outlive the matrix. Columns sorted and unique in each row. Row
+   pointers of 32 bits and columns of 64 are copied; the values are always the user's: what is written there later
+   counts. WISP_ERR_UNSUPPORTED on a device with memory of its own. */
+WISP_API wisp_status wisp_mat_borrow_crs(wisp_mat **A, wisp_ctx *ctx, const wisp_crs *crs);
 /* New values on the same pattern; WISP_ERR_MISMATCH (and values undefined) if a row's pattern differs. A matrix
    whose values are compressed is stored anew as DEFAULT would: it may become SELL. */
 WISP_API wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src);

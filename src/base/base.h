@@ -111,6 +111,11 @@ static inline bool wisp__type_ok(wisp_type t) { return t >= WISP_S && t <= WISP_
 static inline bool wisp__type_is_double(wisp_type t) { return t == WISP_D || t == WISP_Z; }
 /* How far from Hermitian rounding alone may take a matrix, over its largest entry. */
 static inline double wisp__rounding(wisp_type t) { return wisp__type_is_double(t) ? 1e-10 : 1e-6; }
+/* Element i of an array of integers. */
+static inline int64_t wisp__int_at(const void *array, wisp_int kind, int64_t i)
+{
+    return kind == WISP_INT32 ? ((const int32_t *)array)[i] : ((const int64_t *)array)[i];
+}
 /* The type of its real and imaginary parts. */
 static inline wisp_type wisp__real_type(wisp_type t) { return wisp__type_is_double(t) ? WISP_D : WISP_S; }
 /* One value of the given type to a scalar and back (the imaginary part is dropped for real types). */

@@ -26,6 +26,8 @@ static inline int64_t wisp__map_user(const wisp_map *map, int64_t position)
     return map->first + (map->user ? map->user[position] : position);
 }
 
+enum { WISP__BORROWED_CHUNK = 1, WISP__BORROWED_COL = 2, WISP__BORROWED_VAL = 4 };
+
 /* The entries of a matrix, with columns into the local rows and the halo behind them: as in SELL, coded, with lists of
    columns, or as patterns of rows; which arrays are there says how (kernel/params.h). */
 typedef struct {
@@ -34,7 +36,7 @@ typedef struct {
     int32_t *row_len;             /* [rows] */
     int32_t *col;                 /* [entries]; of all lists */
     void *val;                    /* [entries]; [values] with codes */
-    bool borrowed;                /* chunk, col and val are the user's */
+    unsigned borrowed;            /* WISP__BORROWED_*: arrays that are the user's */
     bool padded;                  /* see kernel/params.h */
     int16_t *short_col;           /* [entries] */
     uint8_t *follow;              /* [wisp__follow_bytes(rows)]: see kernel/params.h; NULL: none */

@@ -22,7 +22,9 @@ static int sell_arrays(wisp__sell *s, void *list[MOST_ARRAYS])
     wisp__pieces *p = s->pieces;
     wisp__bundles *b = s->bundles;
     int n = 0;
-    if (!s->borrowed) ADD(&s->chunk, &s->col, &s->val);
+    if (!(s->borrowed & WISP__BORROWED_CHUNK)) ADD(&s->chunk);
+    if (!(s->borrowed & WISP__BORROWED_COL)) ADD(&s->col);
+    if (!(s->borrowed & WISP__BORROWED_VAL)) ADD(&s->val);
     ADD(&s->row_len, &s->short_col, &s->follow, &s->code, &s->list, &s->list_first, &s->pattern, &s->diagonal,
         &s->fresh);
     if (p) ADD(&p->first, &p->col, &p->val);

@@ -108,18 +108,20 @@ void wisp_src_close(wisp_src *src)
 
 typedef struct {
     wisp_ctx *ctx;
-    size_t size; /* of a value */
-    const int64_t *rowptr, *col;
-    const void *val;
+    wisp_crs a;
 } user_crs;
+
+static int64_t rowptr_of(const wisp_crs *a, int64_t i) { return wisp__int_at(a->rowptr, a->rowptr_int, i); }
+static int64_t col_of(const wisp_crs *a, int64_t k) { return wisp__int_at(a->col, a->col_int, k); }
 
 static int user_row(void *arg, int64_t row, int64_t *col, void *val)
 {
-    const user_crs *u = arg;
-    int64_t begin = u->rowptr[row], n = u->rowptr[row + 1] - begin;
+    const wisp_crs *a = &((const user_crs *)arg)->a;
+    const int64_t begin = rowptr_of(a, row), n = rowptr_of(a, row + 1) - begin;
+    const size_t size = wisp_type_size(a->type);
     if (!col || n == 0) return (int)n;
-    memcpy(col, u->col + begin, (size_t)n * sizeof *col);
-    memcpy(val, (const char *)u->val + (size_t)begin * u->size, (size_t)n * u->size);
+    for (int64_t k = 0; k < n; k++) col[k] = col_of(a, begin + k);
+    memcpy(val, (const char *)a->val + (size_t)begin * size, (size_t)n * size);
     return (int)n;
 }
 
@@ -129,47 +131,57 @@ static void user_close(void *arg)
     wisp_free(u->ctx, u);
 }
 
-static wisp_status check_user(wisp_ctx *ctx, int64_t rows, int64_t cols, const int64_t *rowptr, const int64_t *col,
-                              int64_t *max_row)
+static wisp_status check_shape(wisp_ctx *ctx, const wisp_crs *a)
 {
-    *max_row = 0;
-    if (rowptr[0] != 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: rowptr[0] is %lld and must be 0",
-                             (long long)rowptr[0]);
-    for (int64_t i = 0; i < rows; i++) {
-        int64_t n = rowptr[i + 1] - rowptr[i];
-        if (rowptr[i + 1] < rowptr[i] || n > INT32_MAX)
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: rowptr[%lld] is %lld, after %lld",
-                                 (long long)i + 1, (long long)rowptr[i + 1], (long long)rowptr[i]);
-        *max_row = WISP__MAX(*max_row, n);
-        for (int64_t k = rowptr[i]; k < rowptr[i + 1]; k++)
-            if (col[k] < 0 || col[k] >= cols)
-                return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: column %lld in row %lld, of %lld columns",
-                                     (long long)col[k], (long long)i, (long long)cols);
+    WISP_NEED(ctx, a->rowptr);
+    if (!wisp__type_ok(a->type))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: a type of values is needed");
+    if (a->rowptr_int > WISP_INT32 || a->col_int > WISP_INT32)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: integers are WISP_INT64 or WISP_INT32");
+    if (a->rows < 0 || a->cols < 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: %lld rows, %lld columns", (long long)a->rows,
+                             (long long)a->cols);
+    if (rowptr_of(a, a->rows) > 0) {
+        WISP_NEED(ctx, a->col);
+        WISP_NEED(ctx, a->val);
     }
     return WISP_OK;
 }
 
-wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t cols,
-                              const int64_t *rowptr, const int64_t *col, const void *val)
+static wisp_status check_rows(wisp_ctx *ctx, const wisp_crs *a, int64_t *max_row)
+{
+    *max_row = 0;
+    if (rowptr_of(a, 0) != 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: rowptr[0] is %lld and must be 0",
+                             (long long)rowptr_of(a, 0));
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t begin = rowptr_of(a, i), end = rowptr_of(a, i + 1);
+        if (end < begin || end - begin > INT32_MAX)
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: rowptr[%lld] is %lld, after %lld",
+                                 (long long)i + 1, (long long)end, (long long)begin);
+        *max_row = WISP__MAX(*max_row, end - begin);
+        for (int64_t k = begin; k < end; k++)
+            if (col_of(a, k) < 0 || col_of(a, k) >= a->cols)
+                return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: column %lld in row %lld, of %lld columns",
+                                     (long long)col_of(a, k), (long long)i, (long long)a->cols);
+    }
+    return WISP_OK;
+}
+
+wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, const wisp_crs *crs)
 {
     WISP_NEED(ctx, src);
     memset(src, 0, sizeof *src);
     WISP_NEED(NULL, ctx);
-    WISP_NEED(ctx, rowptr);
-    if (!wisp__type_ok(type)) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: a type of values is needed");
-    if (rows < 0 || cols < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: %lld rows, %lld columns", (long long)rows,
-                             (long long)cols);
-    if (rowptr[rows] > 0) {
-        WISP_NEED(ctx, col);
-        WISP_NEED(ctx, val);
-    }
+    WISP_NEED(ctx, crs);
     int64_t max_row;
-    wisp_status status = check_user(ctx, rows, cols, rowptr, col, &max_row);
     user_crs *u;
-    if (status != WISP_OK || (status = wisp__alloc_raw(ctx, &u, 1, sizeof *u)) != WISP_OK) return status;
-    *u = (user_crs){ctx, wisp_type_size(type), rowptr, col, val};
-    *src = (wisp_src){rows, cols, max_row, type, user_row, u, user_close};
-    return WISP_OK;
+    wisp_status status;
+    WISP_TRY(check_shape(ctx, crs));
+    WISP_TRY(check_rows(ctx, crs, &max_row));
+    WISP_TRY(wisp__alloc_raw(ctx, &u, 1, sizeof *u));
+    *u = (user_crs){ctx, *crs};
+    *src = (wisp_src){crs->rows, crs->cols, max_row, crs->type, user_row, u, user_close};
+out:
+    return status;
 }
