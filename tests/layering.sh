@@ -6,7 +6,7 @@ build=$(cd "$build" && pwd)
 cd "$(dirname "$0")/.."
 # Rooms from the bottom up; those of one line stand beside each other and may not use one another, but for io, which
 # opens the gallery's matrices by their names, and sched, which walks by orders' levels.
-rooms=(base topo,comm backend model data order gallery io,sched make op solver)
+rooms=(base topo,comm backend model data order gallery io,sched make op solver abi)
 bad=0
 say() { echo "layering: $*"; bad=1; }
 
@@ -30,7 +30,7 @@ while IFS=: read -r file line; do
     case $used in config.h | widths.h) continue ;; esac
     target=$(realpath -m --relative-to=. "$(dirname "$file")/$used") target=${target#src/} target=${target%%/*}
     case $room in
-    kernel | solver | tool) [ "$target" = "$room" ] || say "$file includes $used" ;;
+    kernel | solver | abi | tool) [ "$target" = "$room" ] || say "$file includes $used" ;;
     *) allowed "$room" "$target" || say "$file includes $used" ;;
     esac
 done < <(grep -rE '^[[:space:]]*#[[:space:]]*include[[:space:]]+"' src --include='*.[ch]')

@@ -55,7 +55,8 @@ ref_mat ref_random_block(ref_rng *r, wisp_type type, int64_t rows, int width);
 void ref_put(wisp_blk *x, ref_mat m);
 ref_mat ref_get(const wisp_blk *x);
 
-/* y = alpha (A - shift_j I) x + beta y + add_j u;  z = delta z + eta y;  dot[4][width]. The terms say what counts. */
+/* y = alpha (A - shift_j I) x + beta y + add_j u;  z = delta z + eta y;  dot[3][width], [4] with DOT_UY. The terms say
+ * what counts. */
 typedef struct {
     unsigned terms;
     cplx alpha, beta, delta, eta;
@@ -76,9 +77,9 @@ extern const ref_types ref_pair[REF_PAIRS];
 enum { REF_MOST_WIDTHS = 160 };
 int ref_widths(int width[REF_MOST_WIDTHS]);
 
-/* One call of the op, sometimes with WISP_ADD and WISP_DOT_UY beside the terms (but not REF_KPM): random blocks and factors, and what
-   must come out. Factors are real, or of the block's type; beta and delta are sometimes 0, but not of REF_KPM, so that
-   it goes by the kernels that are made for it. */
+/* One call of the op, sometimes with WISP_ADD and WISP_DOT_UY beside the terms (but not REF_KPM): random blocks and
+   factors, and what must come out. Factors are real, or of the block's type; beta and delta are sometimes 0, but not of
+   REF_KPM, so that it goes by the kernels that are made for it. */
 #define REF_KPM (WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY)
 enum { REF_ALL_TERMS = 128 }; /* one more than all of them */
 typedef struct {

@@ -34,7 +34,7 @@ static void finish(ref_mat y, ref_mat ax, ref_mat x, ref_mat z, const ref_aug *a
 {
     const unsigned t = aug->terms;
     const int64_t w = y.cols;
-    if (dot) memset(dot, 0, DOTS * (size_t)w * sizeof *dot);
+    if (dot) memset(dot, 0, (t & WISP_DOT_UY ? DOTS : DOTS - 1) * (size_t)w * sizeof *dot);
     for (int64_t i = 0; i < y.rows; i++)
         for (int64_t j = 0; j < w; j++) {
             cplx sum = REF_AT(ax, i, j);

@@ -494,7 +494,11 @@ static void every_function(void **state)
         assert_non_null(file);
         text[fread(text, 1, sizeof text - 1, file)] = '\0';
         fclose(file);
-        for (char *p = text; (p = strstr(p, "\nWISP_API ")); found++) {
+        for (char *p = text; (p = strstr(p, "\nWISP_")); found++) {
+            if (strncmp(p + 1, "WISP_API ", 9) != 0 && strncmp(p + 1, "WISP_SIZED ", 11) != 0) {
+                p++, found--;
+                continue;
+            }
             char name[64], *end = strchr(++p, '(');
             while (end[-1] == ' ') end--;
             const char *begin = end;

@@ -28,10 +28,10 @@ typedef struct {
    that of Kuczynski and Wozniakowski (1992). The number of runs and steps is chosen so that the bounds and what follows
    take least time together; the chance of failure is always the same. Gershgorin's interval is taken where more steps
    would not give a narrower one. opts may be NULL. See docs/conventions.md. */
-WISP_API wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts);
+WISP_SIZED wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts);
 /* Lanczos runs (columns) and steps at most for a matrix of which this is known, by opts->sweeps: the halfwidth is not
    known. 0, 0 for Gershgorin's. */
-WISP_API void wisp_bounds_plan(const wisp_mat_info *A, const wisp_bounds_opts *opts, int *columns, int *steps);
+WISP_SIZED void wisp_bounds_plan(const wisp_mat_info *A, const wisp_bounds_opts *opts, int *columns, int *steps);
 
 /* ---- kernel polynomial method ---------------------------------------------------------------- */
 
@@ -87,36 +87,36 @@ typedef struct {
    that were completed, m->vectors of them; or, if there is none yet, those of the first batch with fewer moments,
    m->n; or none. WISP_ERR_BOUNDS: the guard found a moment above mu_0, the message names the bound. Flops are counted
    as in the KPM paper, table I. */
-WISP_API wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts);
+WISP_SIZED wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts);
 /* The width of its blocks for a matrix of this type and size, to make the matrix for (wisp_mat_opts): opts->width; if
    that is 0, as many as make block rows of 128 bytes, or one a vector if there are fewer. (wisp_src_choose finds the
    one that takes least time.) */
-WISP_API int wisp_kpm_width(wisp_type type, int64_t rows, const wisp_kpm_opts *opts);
+WISP_SIZED int wisp_kpm_width(wisp_type type, int64_t rows, const wisp_kpm_opts *opts);
 /* The precision that is likely to be enough, for the matrix (wisp_mat_opts.type) and the vectors: single, if there are
    error bars and rounding is expected to stay below opts->rounding_limit (0: WISP_ROUNDING_LIMIT) of them; else `type`
    as it is. Give the limit to wisp_kpm too, and if that fails with WISP_ERR_PRECISION, make the matrix in double. */
-WISP_API wisp_type wisp_kpm_type(wisp_type type, int64_t rows, const wisp_kpm_opts *opts);
+WISP_SIZED wisp_type wisp_kpm_type(wisp_type type, int64_t rows, const wisp_kpm_opts *opts);
 /* How wisp_kpm finds its bounds with these options. */
-WISP_API wisp_bounds_opts wisp_kpm_bounds_opts(wisp_type type, int64_t rows, const wisp_kpm_opts *opts);
+WISP_SIZED wisp_bounds_opts wisp_kpm_bounds_opts(wisp_type type, int64_t rows, const wisp_kpm_opts *opts);
 /* Bytes that wisp_kpm holds beside the matrix: about, but for the spill of its blocks (see wisp_mat_info); and at most,
    with that, for a matrix of which this is known (from wisp_mat_bound or wisp_mat_get_info). */
-WISP_API int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts);
-WISP_API int64_t wisp_kpm_bound(const wisp_ctx *ctx, const wisp_mat_info *A, const wisp_kpm_opts *opts);
-WISP_API void wisp_moments_free(wisp_moments *m);
-WISP_API wisp_status wisp_moments_label(wisp_ctx *ctx, wisp_moments *m, const char *matrix, const char *command);
+WISP_SIZED int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts);
+WISP_SIZED int64_t wisp_kpm_bound(const wisp_ctx *ctx, const wisp_mat_info *A, const wisp_kpm_opts *opts);
+WISP_SIZED void wisp_moments_free(wisp_moments *m);
+WISP_SIZED wisp_status wisp_moments_label(wisp_ctx *ctx, wisp_moments *m, const char *matrix, const char *command);
 /* HDF5 file of moments per vector, with a checksum; WISP_ERR_UNSUPPORTED in a build without HDF5. load refuses a
    damaged one (WISP_ERR_FORMAT). */
-WISP_API wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *path);
-WISP_API wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path);
+WISP_SIZED wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *path);
+WISP_SIZED wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path);
 /* Takes the random vectors of several runs on one matrix together: m is as if all had been of one run, with the error
    bars of so many vectors. WISP_ERR_MISMATCH and why not, if any two do not fit. */
-WISP_API wisp_status wisp_moments_merge(wisp_ctx *ctx, wisp_moments *m, const wisp_moments *runs, int64_t count);
+WISP_SIZED wisp_status wisp_moments_merge(wisp_ctx *ctx, wisp_moments *m, const wisp_moments *runs, int64_t count);
 /* Whether two runs can be taken together: the same matrix (rows, entries, name without folders if there is one), type,
    number of moments and bounds (to rounding), and no vector in both: another seed, or other numbers of vectors. */
-WISP_API wisp_status wisp_moments_fit(wisp_ctx *ctx, const wisp_moments *a, const wisp_moments *b);
+WISP_SIZED wisp_status wisp_moments_fit(wisp_ctx *ctx, const wisp_moments *a, const wisp_moments *b);
 /* mean[n]: estimates of tr T_k (of the sum over sites for WISP_TRACE_SITES); error[n]: standard error of the
    mean, NaN for a single random vector, 0 for exact traces and sites. error may be NULL. */
-WISP_API wisp_status wisp_moments_mean(wisp_ctx *ctx, const wisp_moments *m, double *mean, double *error);
+WISP_SIZED wisp_status wisp_moments_mean(wisp_ctx *ctx, const wisp_moments *m, double *mean, double *error);
 
 typedef enum { WISP_JACKSON, WISP_LORENTZ, WISP_FEJER, WISP_DIRICHLET } wisp_damping;
 typedef struct {
@@ -133,11 +133,11 @@ WISP_API void wisp_energies(const wisp_bounds *bounds, int64_t points, double *e
 /* Density of states per unit of energy at energy[points], with the standard error of the mean (as
    wisp_moments_mean). vector = -1: the trace; >= 0: that vector (site) alone. Energies outside the bounds give 0.
    Weisse et al. 2006, eq. 81; every quantity is evaluated per vector. */
-WISP_API wisp_status wisp_dos(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts *opts, int64_t vector,
-                              int64_t points, const double *energy, double *dos, double *error);
+WISP_SIZED wisp_status wisp_dos(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts *opts, int64_t vector,
+                                int64_t points, const double *energy, double *dos, double *error);
 /* Number of eigenvalues in [a, b], likewise. */
-WISP_API wisp_status wisp_count(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts *opts, int64_t vector,
-                                double a, double b, double *count, double *error);
+WISP_SIZED wisp_status wisp_count(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts *opts, int64_t vector,
+                                  double a, double b, double *count, double *error);
 /* Half width of a 95% bar over the standard error, for quantities of either sign, such as moments: Student's t(vectors
    - 1) for 0.975; NaN for fewer than two vectors. */
 WISP_API double wisp_student95(int64_t vectors);
@@ -145,8 +145,8 @@ WISP_API double wisp_student95(int64_t vectors);
    low[i] <= value[i] <= high[i]. As these quantities are not negative, the bar reaches farther up than down where few
    states make them up, and holds there too (docs/conventions.md). Student's for WISP_DIRICHLET. low = high = value
    for exact traces and sites, and where all vectors agree; NaN for a single random vector. */
-WISP_API void wisp_bars95(const wisp_moments *m, const wisp_eval_opts *opts, int64_t count, const double *value,
-                          const double *error, double *low, double *high);
+WISP_SIZED void wisp_bars95(const wisp_moments *m, const wisp_eval_opts *opts, int64_t count, const double *value,
+                            const double *error, double *low, double *high);
 
 /* ---- time evolution -------------------------------------------------------------------------- */
 
@@ -181,8 +181,10 @@ typedef int (*wisp_evolve_fn)(void *arg, int64_t i, const wisp_blk *psi, const d
    its share. WISP_ERR_ARG if rounding alone would exceed it. WISP_ERR_BOUNDS: the norm was not kept, so that
    eigenvalues lie outside the bounds. On any failure psi holds anything; e->done times have been observed. e, opts,
    observe may be NULL. Takes 1 + at_once blocks like psi. */
-WISP_API wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times, const double *time,
-                                 const wisp_evolve_opts *opts, wisp_evolve_fn observe, void *arg);
+WISP_SIZED wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times,
+                                   const double *time, const wisp_evolve_opts *opts, wisp_evolve_fn observe, void *arg);
+
+#include "sized.h"
 
 #ifdef __cplusplus
 }

@@ -24,6 +24,12 @@ extern "C" {
 #define WISP_API
 #define WISP_PRINTF(f, a)
 #endif
+/* Functions with structs whose size the program tells the library: see sized.h. */
+#ifdef WISP_BUILDING
+#define WISP_SIZED
+#else
+#define WISP_SIZED static inline
+#endif
 
 /* ---- status ---------------------------------------------------------------------------------- */
 
@@ -102,7 +108,7 @@ typedef struct {
 } wisp_ctx_opts;
 
 /* Makes a context. On failure *ctx is NULL, and wisp_ctx_message(NULL) says why. opts may be NULL. */
-WISP_API wisp_status wisp_ctx_create(wisp_ctx **ctx, const wisp_ctx_opts *opts);
+WISP_SIZED wisp_status wisp_ctx_create(wisp_ctx **ctx, const wisp_ctx_opts *opts);
 /* Objects that were made on it may still be freed afterwards, in any order; nothing else may be done with them. */
 WISP_API void wisp_ctx_free(wisp_ctx *ctx);
 /* One line on the last failure in this context: what, where, what to do; "" if there was none. NULL: why this thread
@@ -170,9 +176,9 @@ typedef struct {
 } wisp_src;
 
 /* Opens NAME: a gallery spec ("topi:nx=10,ny=10,nz=4") or a file (.mtx, .mtx.gz, .crs), read into memory. */
-WISP_API wisp_status wisp_src_open(wisp_src *src, wisp_ctx *ctx, const char *name);
-WISP_API wisp_status wisp_src_open_file(wisp_src *src, wisp_ctx *ctx, const char *path);
-WISP_API wisp_status wisp_src_open_gallery(wisp_src *src, wisp_ctx *ctx, const char *spec);
+WISP_SIZED wisp_status wisp_src_open(wisp_src *src, wisp_ctx *ctx, const char *name);
+WISP_SIZED wisp_status wisp_src_open_file(wisp_src *src, wisp_ctx *ctx, const char *path);
+WISP_SIZED wisp_status wisp_src_open_gallery(wisp_src *src, wisp_ctx *ctx, const char *spec);
 /* CRS arrays of the user: row pointers, and columns counted from 0, each of 64 or 32 bits (scipy: 32, or 64). */
 typedef enum { WISP_INT64, WISP_INT32 } wisp_int;
 typedef struct {
@@ -183,12 +189,12 @@ typedef struct {
     const void *col, *val;        /* [rowptr[rows]]; NULL if there is none */
 } wisp_crs;
 /* The arrays as a source; they are read in place and must stay until the source is closed. Columns in any order. */
-WISP_API wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, const wisp_crs *crs);
+WISP_SIZED wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, const wisp_crs *crs);
 /* (A + A^H)/2 of a square source, which may be closed afterwards, held in memory: for a matrix that is Hermitian up to
    rounding, and exactly Hermitian. *change, which may be NULL: by how much entries change at most, over the largest
    |a_ij|; above 1e-10 (single precision: 1e-6) the log has a warning. */
-WISP_API wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, double *change);
-WISP_API void wisp_src_close(wisp_src *src);
+WISP_SIZED wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, double *change);
+WISP_SIZED void wisp_src_close(wisp_src *src);
 
 typedef enum { WISP_SYM_GENERAL, WISP_SYM_SYMMETRIC, WISP_SYM_HERMITIAN, WISP_SYM_SKEW } wisp_symmetry;
 typedef struct {
@@ -199,7 +205,8 @@ typedef struct {
 } wisp_write_opts;
 /* Writes a source to path (.mtx, .mtx.gz or .crs by its name), by way of a temporary file that is synced and
    renamed, so that an old file survives a failure. opts may be NULL. */
-WISP_API wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const char *path, const wisp_write_opts *opts);
+WISP_SIZED wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const char *path,
+                                      const wisp_write_opts *opts);
 /* Any other file in the same way. A symbolic link is followed, also to a file that is not there yet; a device or a pipe
    is written in place. */
 WISP_API wisp_status wisp_file_write(wisp_ctx *ctx, const char *path, const void *data, size_t bytes);
@@ -251,20 +258,20 @@ typedef struct {
 
 /* Assembles a matrix from a source in two parallel passes. opts may be NULL. A square matrix has one map
    for rows and columns; a rectangular one has a natural map for its columns. */
-WISP_API wisp_status wisp_mat_create(wisp_mat **A, wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts);
+WISP_SIZED wisp_status wisp_mat_create(wisp_mat **A, wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts);
 /* The map that wisp_mat_create would give the rows of this source with these options: for blocks and matrices that
    share it (opts.map), or to make it once. */
-WISP_API wisp_status wisp_map_create_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src,
-                                             const wisp_mat_opts *opts);
+WISP_SIZED wisp_status wisp_map_create_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src,
+                                               const wisp_mat_opts *opts);
 /* wisp_src_open, wisp_mat_create and wisp_src_close in one. */
-WISP_API wisp_status wisp_mat_open(wisp_mat **A, wisp_ctx *ctx, const char *name, const wisp_mat_opts *opts);
+WISP_SIZED wisp_status wisp_mat_open(wisp_mat **A, wisp_ctx *ctx, const char *name, const wisp_mat_opts *opts);
 /* Uses CRS arrays in place as SELL-1-1; they must outlive the matrix. Columns sorted and unique in each row. Row
    pointers of 32 bits and columns of 64 are copied; the values are always the user's: what is written there later
    counts. WISP_ERR_UNSUPPORTED on a device with memory of its own. */
-WISP_API wisp_status wisp_mat_borrow_crs(wisp_mat **A, wisp_ctx *ctx, const wisp_crs *crs);
+WISP_SIZED wisp_status wisp_mat_borrow_crs(wisp_mat **A, wisp_ctx *ctx, const wisp_crs *crs);
 /* New values on the same pattern; WISP_ERR_MISMATCH (and values undefined) if a row's pattern differs. A matrix
    whose values are compressed is stored anew as DEFAULT would: it may become SELL. */
-WISP_API wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src);
+WISP_SIZED wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src);
 WISP_API void wisp_mat_free(wisp_mat *A);
 
 typedef struct {
@@ -279,7 +286,7 @@ typedef struct {
     int64_t assembly_bytes; /* wisp_mat_plan, wisp_mat_bound: the most that is held while it is made; else 0 */
     int64_t work_blocks;    /* of rows, each of which has dots of its own in a sweep */
 } wisp_mat_info;
-WISP_API void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info);
+WISP_SIZED void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info);
 WISP_API wisp_map *wisp_mat_map(const wisp_mat *A);     /* rows; borrowed, not to be freed */
 WISP_API wisp_map *wisp_mat_col_map(const wisp_mat *A); /* columns; the same for a square matrix */
 WISP_API wisp_ctx *wisp_mat_ctx(const wisp_mat *A);
@@ -287,8 +294,10 @@ WISP_API wisp_ctx *wisp_mat_ctx(const wisp_mat *A);
    storage that is likely to be chosen, for which a million rows are read as when the matrix is made; and at most
    (bound), whatever is chosen, for which all rows are counted (nnz with duplicates, then). The spill of the first is
    that of lattices and bands. */
-WISP_API wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_mat_info *info);
-WISP_API wisp_status wisp_mat_bound(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_mat_info *info);
+WISP_SIZED wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts,
+                                     wisp_mat_info *info);
+WISP_SIZED wisp_status wisp_mat_bound(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts,
+                                      wisp_mat_info *info);
 /* The width of blocks of this type in which so many steps of a recurrence of `vectors` columns in all take least time,
    by the model of docs/model.md; and that time. steps = 1: none are interleaved. Of a source, with the width to be
    given to wisp_mat_create (opts.width > 0: that width is taken, and its time found), or of a matrix that stands. It
@@ -298,10 +307,10 @@ typedef struct {
     double seconds;    /* for each step of all columns */
     const char *limit; /* of it: "memory", "cache" or "core" */
 } wisp_choice;
-WISP_API wisp_status wisp_src_choose(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_type type,
-                                     int64_t vectors, int64_t steps, wisp_choice *choice);
-WISP_API wisp_status wisp_mat_choose(const wisp_mat *A, wisp_type type, int64_t vectors, int64_t steps,
-                                     wisp_choice *choice);
+WISP_SIZED wisp_status wisp_src_choose(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_type type,
+                                       int64_t vectors, int64_t steps, wisp_choice *choice);
+WISP_SIZED wisp_status wisp_mat_choose(const wisp_mat *A, wisp_type type, int64_t vectors, int64_t steps,
+                                       wisp_choice *choice);
 
 /* What a sweep (wisp_spmmv with AXPBY and dots with x) over a block of this type and width moves, by a model of the
    caches that follows the entries in their order; with C and sigma as they are, bytes for the whole matrix. */
@@ -309,7 +318,7 @@ typedef struct {
     double excess;  /* block rows of x from memory, over x once (the KPM paper's Omega, of x alone) */
     double from_l3; /* bytes of x from the last cache, beside what comes from memory */
 } wisp_gather;
-WISP_API wisp_status wisp_mat_gather(const wisp_mat *A, wisp_type type, int width, wisp_gather *gather);
+WISP_SIZED wisp_status wisp_mat_gather(const wisp_mat *A, wisp_type type, int width, wisp_gather *gather);
 
 /* Exact properties, found by looking at every entry. */
 typedef struct {
@@ -326,7 +335,7 @@ typedef struct {
     int64_t nonfinite_row;                 /* first row with a NaN or infinity; -1 if none */
     double largest;                        /* |a_ij| */
 } wisp_mat_props;
-WISP_API wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props);
+WISP_SIZED wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props);
 /* hist[i], i < bins: rows with i entries; the last bin holds all longer rows too. */
 WISP_API wisp_status wisp_mat_row_histogram(const wisp_mat *A, int64_t *hist, int bins);
 /* Stored entries with padding over nonzeros, had the matrix this C and sigma; 1 is no fill-in. */
@@ -447,7 +456,7 @@ typedef struct {    /* y = alpha (A - shift_j I) x + beta y + add_j u;  z = delt
    type: that of the matrix; a real matrix also takes complex blocks, a single-precision one also double blocks. y, z
    and x must not overlap, nor y and z with u. beta = 0 never reads y, delta = 0 never reads z. SHIFT and the dots with
    x need a square matrix. aug may be NULL. */
-WISP_API wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug);
+WISP_SIZED wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug);
 
 /* v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1] + add_kj u, k < steps;  z_i += eta_ik v[k+1];  dots */
 typedef struct {
@@ -476,13 +485,13 @@ typedef struct {
    Each step is what wisp_spmmv does, bit by bit, with SCALE where there is alpha, SHIFT where there is gamma, and so
    are types, maps and refusals; no two blocks of v and z may overlap. After a failure or a cancel the blocks hold
    anything. */
-WISP_API wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wisp_mpk_opts *opts);
+WISP_SIZED wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wisp_mpk_opts *opts);
 /* Bytes, about, that wisp_mpk with dots holds beside matrix and blocks, for a matrix that was made for this width;
    depth as in wisp_mpk_opts. And at most, for calls of so many steps with a matrix of which this is known (from
    wisp_mat_bound or wisp_mat_get_info). */
 WISP_API int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth);
-WISP_API int64_t wisp_mpk_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width, int depth,
-                                int64_t steps);
+WISP_SIZED int64_t wisp_mpk_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width, int depth,
+                                  int64_t steps);
 
 typedef struct {
     double bytes; /* least traffic: each array once in each direction it is needed, no write-allocate */
@@ -490,14 +499,14 @@ typedef struct {
 } wisp_cost;
 /* What wisp_spmmv with these terms costs for a block of this type and width. Bytes: the matrix as it is stored (without
    padding and row lengths), x once, y and z once for each direction. */
-WISP_API wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsigned terms, wisp_cost *cost);
+WISP_SIZED wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsigned terms, wisp_cost *cost);
 
 /* The yardstick of `wisp bench kpm`: the same step by a plain fused kernel, on CRS in natural order and on small pages,
    without prefetch. Real and complex double, widths 1, 2, 4, 8, 16, 32, block and matrix of one type. step:
    w = alpha (A - center) v + beta w with <v,v> and <w,v> in dot[2][width], then v and w change places. */
 typedef struct wisp_reference wisp_reference;
-WISP_API wisp_status wisp_reference_create(wisp_reference **r, wisp_ctx *ctx, const wisp_src *src, int width,
-                                           uint64_t seed);
+WISP_SIZED wisp_status wisp_reference_create(wisp_reference **r, wisp_ctx *ctx, const wisp_src *src, int width,
+                                             uint64_t seed);
 WISP_API wisp_status wisp_reference_step(wisp_reference *r, double alpha, double center, double beta, wisp_scalar *dot);
 WISP_API void wisp_reference_free(wisp_reference *r);
 
@@ -541,12 +550,12 @@ typedef struct {
                          /* measured, or one thread */
 } wisp_machine;
 /* The topology, and the ceilings that `what` (WISP_MEASURE_...) asks for. Takes a second or two for all. */
-WISP_API wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *machine, unsigned what);
+WISP_SIZED wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *machine, unsigned what);
 /* What it found in an earlier run with as many threads (0: any), for those who choose by it (how many steps are
    interleaved): loads with all threads, and what the last cache keeps (as wisp_ctx_set_cache). What it finds now it
    sets by itself; of what is 0 nothing changes, nor if it is of other threads or kernels; what was never set is
    assumed. */
-WISP_API void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *machine);
+WISP_SIZED void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *machine);
 /* Load bandwidth of memory at this moment with all threads, in 10 to 20 ms. The first call takes a buffer of 256 MB or
    more, which stays with the context. */
 WISP_API wisp_status wisp_load_bandwidth(wisp_ctx *ctx, double *gbs);
@@ -563,4 +572,5 @@ WISP_API wisp_status wisp_ctx_placement(wisp_ctx *ctx, int *cpu);
 #endif
 
 #include "solvers.h"
+
 #endif

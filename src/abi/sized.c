@@ -1,0 +1,423 @@
+/* The symbols behind include/wisp/sized.h: structs of the caller's size become those of this library, and back. */
+#include <string.h>
+#include <wisp/wisp.h>
+
+/* The caller's struct as this library knows it; fields that the caller does not know are zero. */
+static void take(void *known, size_t known_size, const void *given, size_t given_size)
+{
+    const size_t both = given_size < known_size ? given_size : known_size;
+    memset((char *)known + both, 0, known_size - both);
+    memcpy(known, given, both);
+}
+
+/* The same of options: those that this library does not know must be at their defaults. */
+static wisp_status take_options(void *known, size_t known_size, const void *given, size_t given_size, const char *name,
+                                wisp_ctx *ctx)
+{
+    take(known, known_size, given, given_size);
+    for (size_t i = known_size; i < given_size; i++)
+        if (((const char *)given)[i])
+            return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
+                                 "the program uses fields of %s that this library, version %s, does not know", name,
+                                 wisp_version());
+    return WISP_OK;
+}
+
+/* Back: fields that this library does not know become zero. */
+static void give(void *given, size_t given_size, const void *known, size_t known_size)
+{
+    const size_t both = given_size < known_size ? given_size : known_size;
+    memcpy(given, known, both);
+    memset((char *)given + both, 0, given_size - both);
+}
+
+/* NAME_known points to this library's form of the struct NAME, or is NULL as NAME is. */
+#define KNOWN(type, name) \
+    type name##_own;      \
+    type *const name##_known = name ? &name##_own : NULL
+#define INOUT(type, name) \
+    KNOWN(type, name);    \
+    if (name) take(name##_known, sizeof(type), name, name##_size)
+#define IN(type, name, ctx)                                                                             \
+    KNOWN(type, name);                                                                                  \
+    do {                                                                                                \
+        if (name && take_options(name##_known, sizeof(type), name, name##_size, #type, ctx) != WISP_OK) \
+            return WISP_ERR_UNSUPPORTED;                                                                \
+    } while (0)
+#define OUT(name) \
+    if (name) give(name, name##_size, name##_known, sizeof *name##_known)
+
+wisp_status wisp_ctx_create_sized(wisp_ctx **ctx, const wisp_ctx_opts *opts, size_t opts_size)
+{
+    IN(wisp_ctx_opts, opts, NULL);
+    return wisp_ctx_create(ctx, opts_known);
+}
+
+wisp_status wisp_src_open_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const char *name)
+{
+    INOUT(wisp_src, src);
+    const wisp_status status = wisp_src_open(src_known, ctx, name);
+    OUT(src);
+    return status;
+}
+
+wisp_status wisp_src_open_file_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const char *path)
+{
+    INOUT(wisp_src, src);
+    const wisp_status status = wisp_src_open_file(src_known, ctx, path);
+    OUT(src);
+    return status;
+}
+
+wisp_status wisp_src_open_gallery_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const char *spec)
+{
+    INOUT(wisp_src, src);
+    const wisp_status status = wisp_src_open_gallery(src_known, ctx, spec);
+    OUT(src);
+    return status;
+}
+
+wisp_status wisp_src_open_crs_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_crs *crs, size_t crs_size)
+{
+    INOUT(wisp_src, src);
+    IN(wisp_crs, crs, ctx);
+    const wisp_status status = wisp_src_open_crs(src_known, ctx, crs_known);
+    OUT(src);
+    return status;
+}
+
+wisp_status wisp_src_hermitian_part_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
+                                          size_t other_size, double *change)
+{
+    INOUT(wisp_src, src);
+    IN(wisp_src, other, ctx);
+    const wisp_status status = wisp_src_hermitian_part(src_known, ctx, other_known, change);
+    OUT(src);
+    return status;
+}
+
+void wisp_src_close_sized(wisp_src *src, size_t src_size)
+{
+    INOUT(wisp_src, src);
+    wisp_src_close(src_known);
+    OUT(src);
+}
+
+wisp_status wisp_src_write_sized(const wisp_src *src, size_t src_size, wisp_ctx *ctx, const char *path,
+                                 const wisp_write_opts *opts, size_t opts_size)
+{
+    IN(wisp_src, src, ctx);
+    IN(wisp_write_opts, opts, ctx);
+    return wisp_src_write(src_known, ctx, path, opts_known);
+}
+
+wisp_status wisp_mat_create_sized(wisp_mat **A, wisp_ctx *ctx, const wisp_src *src, size_t src_size,
+                                  const wisp_mat_opts *opts, size_t opts_size)
+{
+    IN(wisp_src, src, ctx);
+    IN(wisp_mat_opts, opts, ctx);
+    return wisp_mat_create(A, ctx, src_known, opts_known);
+}
+
+wisp_status wisp_map_create_ordered_sized(wisp_map **map, wisp_ctx *ctx, const wisp_src *src, size_t src_size,
+                                          const wisp_mat_opts *opts, size_t opts_size)
+{
+    IN(wisp_src, src, ctx);
+    IN(wisp_mat_opts, opts, ctx);
+    return wisp_map_create_ordered(map, ctx, src_known, opts_known);
+}
+
+wisp_status wisp_mat_open_sized(wisp_mat **A, wisp_ctx *ctx, const char *name, const wisp_mat_opts *opts,
+                                size_t opts_size)
+{
+    IN(wisp_mat_opts, opts, ctx);
+    return wisp_mat_open(A, ctx, name, opts_known);
+}
+
+wisp_status wisp_mat_borrow_crs_sized(wisp_mat **A, wisp_ctx *ctx, const wisp_crs *crs, size_t crs_size)
+{
+    IN(wisp_crs, crs, ctx);
+    return wisp_mat_borrow_crs(A, ctx, crs_known);
+}
+
+wisp_status wisp_mat_update_sized(wisp_mat *A, const wisp_src *src, size_t src_size)
+{
+    IN(wisp_src, src, wisp_mat_ctx(A));
+    return wisp_mat_update(A, src_known);
+}
+
+void wisp_mat_get_info_sized(const wisp_mat *A, wisp_mat_info *info, size_t info_size)
+{
+    INOUT(wisp_mat_info, info);
+    wisp_mat_get_info(A, info_known);
+    OUT(info);
+}
+
+wisp_status wisp_mat_plan_sized(wisp_ctx *ctx, const wisp_src *src, size_t src_size, const wisp_mat_opts *opts,
+                                size_t opts_size, wisp_mat_info *info, size_t info_size)
+{
+    IN(wisp_src, src, ctx);
+    IN(wisp_mat_opts, opts, ctx);
+    INOUT(wisp_mat_info, info);
+    const wisp_status status = wisp_mat_plan(ctx, src_known, opts_known, info_known);
+    OUT(info);
+    return status;
+}
+
+wisp_status wisp_mat_bound_sized(wisp_ctx *ctx, const wisp_src *src, size_t src_size, const wisp_mat_opts *opts,
+                                 size_t opts_size, wisp_mat_info *info, size_t info_size)
+{
+    IN(wisp_src, src, ctx);
+    IN(wisp_mat_opts, opts, ctx);
+    INOUT(wisp_mat_info, info);
+    const wisp_status status = wisp_mat_bound(ctx, src_known, opts_known, info_known);
+    OUT(info);
+    return status;
+}
+
+wisp_status wisp_src_choose_sized(wisp_ctx *ctx, const wisp_src *src, size_t src_size, const wisp_mat_opts *opts,
+                                  size_t opts_size, wisp_type type, int64_t vectors, int64_t steps, wisp_choice *choice,
+                                  size_t choice_size)
+{
+    IN(wisp_src, src, ctx);
+    IN(wisp_mat_opts, opts, ctx);
+    INOUT(wisp_choice, choice);
+    const wisp_status status = wisp_src_choose(ctx, src_known, opts_known, type, vectors, steps, choice_known);
+    OUT(choice);
+    return status;
+}
+
+wisp_status wisp_mat_choose_sized(const wisp_mat *A, wisp_type type, int64_t vectors, int64_t steps,
+                                  wisp_choice *choice, size_t choice_size)
+{
+    INOUT(wisp_choice, choice);
+    const wisp_status status = wisp_mat_choose(A, type, vectors, steps, choice_known);
+    OUT(choice);
+    return status;
+}
+
+wisp_status wisp_mat_gather_sized(const wisp_mat *A, wisp_type type, int width, wisp_gather *gather, size_t gather_size)
+{
+    INOUT(wisp_gather, gather);
+    const wisp_status status = wisp_mat_gather(A, type, width, gather_known);
+    OUT(gather);
+    return status;
+}
+
+wisp_status wisp_mat_get_props_sized(const wisp_mat *A, wisp_mat_props *props, size_t props_size)
+{
+    INOUT(wisp_mat_props, props);
+    const wisp_status status = wisp_mat_get_props(A, props_known);
+    OUT(props);
+    return status;
+}
+
+wisp_status wisp_spmmv_sized(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug, size_t aug_size)
+{
+    IN(wisp_aug, aug, wisp_mat_ctx(A));
+    return wisp_spmmv(y, A, x, aug_known);
+}
+
+wisp_status wisp_mpk_sized(wisp_blk *const *v, int stored, const wisp_mat *A, const wisp_mpk_opts *opts,
+                           size_t opts_size)
+{
+    IN(wisp_mpk_opts, opts, wisp_mat_ctx(A));
+    return wisp_mpk(v, stored, A, opts_known);
+}
+
+int64_t wisp_mpk_bound_sized(const wisp_ctx *ctx, const wisp_mat_info *A, size_t A_size, wisp_type type, int width,
+                             int depth, int64_t steps)
+{
+    INOUT(wisp_mat_info, A);
+    return wisp_mpk_bound(ctx, A_known, type, width, depth, steps);
+}
+
+wisp_status wisp_spmmv_cost_sized(const wisp_mat *A, wisp_type type, int width, unsigned terms, wisp_cost *cost,
+                                  size_t cost_size)
+{
+    INOUT(wisp_cost, cost);
+    const wisp_status status = wisp_spmmv_cost(A, type, width, terms, cost_known);
+    OUT(cost);
+    return status;
+}
+
+wisp_status wisp_reference_create_sized(wisp_reference **r, wisp_ctx *ctx, const wisp_src *src, size_t src_size,
+                                        int width, uint64_t seed)
+{
+    IN(wisp_src, src, ctx);
+    return wisp_reference_create(r, ctx, src_known, width, seed);
+}
+
+wisp_status wisp_machine_measure_sized(wisp_ctx *ctx, wisp_machine *machine, size_t machine_size, unsigned what)
+{
+    INOUT(wisp_machine, machine);
+    const wisp_status status = wisp_machine_measure(ctx, machine_known, what);
+    OUT(machine);
+    return status;
+}
+
+void wisp_ctx_set_machine_sized(wisp_ctx *ctx, const wisp_machine *machine, size_t machine_size)
+{
+    INOUT(wisp_machine, machine);
+    wisp_ctx_set_machine(ctx, machine_known);
+}
+
+wisp_status wisp_bounds_find_sized(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts,
+                                   size_t opts_size)
+{
+    IN(wisp_bounds_opts, opts, wisp_mat_ctx(A));
+    return wisp_bounds_find(bounds, A, opts_known);
+}
+
+void wisp_bounds_plan_sized(const wisp_mat_info *A, size_t A_size, const wisp_bounds_opts *opts, size_t opts_size,
+                            int *columns, int *steps)
+{
+    INOUT(wisp_mat_info, A);
+    INOUT(wisp_bounds_opts, opts);
+    wisp_bounds_plan(A_known, opts_known, columns, steps);
+}
+
+wisp_status wisp_kpm_sized(wisp_moments *m, size_t m_size, const wisp_mat *A, const wisp_kpm_opts *opts,
+                           size_t opts_size)
+{
+    INOUT(wisp_moments, m);
+    IN(wisp_kpm_opts, opts, wisp_mat_ctx(A));
+    const wisp_status status = wisp_kpm(m_known, A, opts_known);
+    OUT(m);
+    return status;
+}
+
+int wisp_kpm_width_sized(wisp_type type, int64_t rows, const wisp_kpm_opts *opts, size_t opts_size)
+{
+    INOUT(wisp_kpm_opts, opts);
+    return wisp_kpm_width(type, rows, opts_known);
+}
+
+wisp_type wisp_kpm_type_sized(wisp_type type, int64_t rows, const wisp_kpm_opts *opts, size_t opts_size)
+{
+    INOUT(wisp_kpm_opts, opts);
+    return wisp_kpm_type(type, rows, opts_known);
+}
+
+void wisp_kpm_bounds_opts_sized(wisp_bounds_opts *result, size_t result_size, wisp_type type, int64_t rows,
+                                const wisp_kpm_opts *opts, size_t opts_size)
+{
+    INOUT(wisp_kpm_opts, opts);
+    const wisp_bounds_opts known = wisp_kpm_bounds_opts(type, rows, opts_known);
+    give(result, result_size, &known, sizeof known);
+}
+
+int64_t wisp_kpm_plan_sized(int64_t rows, wisp_type type, const wisp_kpm_opts *opts, size_t opts_size)
+{
+    INOUT(wisp_kpm_opts, opts);
+    return wisp_kpm_plan(rows, type, opts_known);
+}
+
+int64_t wisp_kpm_bound_sized(const wisp_ctx *ctx, const wisp_mat_info *A, size_t A_size, const wisp_kpm_opts *opts,
+                             size_t opts_size)
+{
+    INOUT(wisp_mat_info, A);
+    INOUT(wisp_kpm_opts, opts);
+    return wisp_kpm_bound(ctx, A_known, opts_known);
+}
+
+void wisp_moments_free_sized(wisp_moments *m, size_t m_size)
+{
+    INOUT(wisp_moments, m);
+    wisp_moments_free(m_known);
+    OUT(m);
+}
+
+wisp_status wisp_moments_label_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_size, const char *matrix,
+                                     const char *command)
+{
+    INOUT(wisp_moments, m);
+    const wisp_status status = wisp_moments_label(ctx, m_known, matrix, command);
+    OUT(m);
+    return status;
+}
+
+wisp_status wisp_moments_save_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, const char *path)
+{
+    IN(wisp_moments, m, ctx);
+    return wisp_moments_save(ctx, m_known, path);
+}
+
+wisp_status wisp_moments_load_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_size, const char *path)
+{
+    INOUT(wisp_moments, m);
+    const wisp_status status = wisp_moments_load(ctx, m_known, path);
+    OUT(m);
+    return status;
+}
+
+/* The runs lie as far apart as the caller's struct is long. */
+wisp_status wisp_moments_merge_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_size, const wisp_moments *runs,
+                                     size_t runs_size, int64_t count)
+{
+    INOUT(wisp_moments, m);
+    wisp_moments *known = NULL;
+    wisp_status status = WISP_OK;
+    if (runs && ctx) status = wisp_alloc(ctx, &known, count > 0 ? (size_t)count : 1, sizeof *known);
+    for (int64_t i = 0; known && i < count && status == WISP_OK; i++) {
+        const char *run = (const char *)runs + (size_t)i * runs_size;
+        status = take_options(&known[i], sizeof known[i], run, runs_size, "wisp_moments", ctx);
+    }
+    if (status == WISP_OK)
+        status = wisp_moments_merge(ctx, m_known, known, count);
+    else if (m)
+        memset(m_known, 0, sizeof *m_known);
+    wisp_free(ctx, known);
+    OUT(m);
+    return status;
+}
+
+wisp_status wisp_moments_fit_sized(wisp_ctx *ctx, const wisp_moments *a, size_t a_size, const wisp_moments *b,
+                                   size_t b_size)
+{
+    IN(wisp_moments, a, ctx);
+    IN(wisp_moments, b, ctx);
+    return wisp_moments_fit(ctx, a_known, b_known);
+}
+
+wisp_status wisp_moments_mean_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, double *mean, double *error)
+{
+    IN(wisp_moments, m, ctx);
+    return wisp_moments_mean(ctx, m_known, mean, error);
+}
+
+wisp_status wisp_dos_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, const wisp_eval_opts *opts,
+                           size_t opts_size, int64_t vector, int64_t points, const double *energy, double *dos,
+                           double *error)
+{
+    IN(wisp_moments, m, ctx);
+    IN(wisp_eval_opts, opts, ctx);
+    return wisp_dos(ctx, m_known, opts_known, vector, points, energy, dos, error);
+}
+
+wisp_status wisp_count_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, const wisp_eval_opts *opts,
+                             size_t opts_size, int64_t vector, double a, double b, double *count, double *error)
+{
+    IN(wisp_moments, m, ctx);
+    IN(wisp_eval_opts, opts, ctx);
+    return wisp_count(ctx, m_known, opts_known, vector, a, b, count, error);
+}
+
+void wisp_bars95_sized(const wisp_moments *m, size_t m_size, const wisp_eval_opts *opts, size_t opts_size,
+                       int64_t count, const double *value, const double *error, double *low, double *high)
+{
+    INOUT(wisp_moments, m);
+    INOUT(wisp_eval_opts, opts);
+    wisp_bars95(m_known, opts_known, count, value, error, low, high);
+}
+
+wisp_status wisp_evolve_sized(wisp_evolution *e, size_t e_size, const wisp_mat *A, wisp_blk *psi, int64_t times,
+                              const double *time, const wisp_evolve_opts *opts, size_t opts_size,
+                              wisp_evolve_fn observe, void *arg)
+{
+    INOUT(wisp_evolution, e);
+    IN(wisp_evolve_opts, opts, wisp_mat_ctx(A));
+    const wisp_status status = wisp_evolve(e_known, A, psi, times, time, opts_known, observe, arg);
+    OUT(e);
+    return status;
+}
