@@ -257,7 +257,7 @@ wisp_mat *storage_make(wisp_ctx *ctx, const storage *k, const wisp_src *src)
                              .sigma = k->sigma ? k->sigma : k->C > 0,
                              .width = k->width,
                              .order = WISP_ROWS_NATURAL};
-    const int bundle = ctx->isa->bundle_bytes / (int)wisp_type_size(src->type);
+    const int bundle = ctx->bundle_bytes / (int)wisp_type_size(src->type);
     const unsigned maybe = k->maybe | (bundle == 2 ? HAS_BUNDLES : 0); /* of two rows, half may be better alone */
     unsigned want = k->has | (wisp_type_is_complex(src->type) ? k->if_complex : k->if_real);
     wisp_mat *A;

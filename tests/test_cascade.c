@@ -320,7 +320,7 @@ static void core_work(void **state)
         double loads = 0;
         for (int left = width, part; left > 0; left -= part) { /* 5 = 4 + 1, 64 = 32 + 32 */
             for (part = 32; part > left;) part /= 2;
-            const double registers = (double)((8 * part + ctx->isa->register_bytes - 1) / ctx->isa->register_bytes);
+            const double registers = (double)((8 * part + ctx->register_bytes - 1) / ctx->register_bytes);
             loads += width == 1 ? nnz * 3 + ROWS * 6 : nnz * (1.7 + 1.1 * registers) + ROWS * 3.5 * registers;
         }
         assert_true(fabs(w.loads / loads - 1) < 1e-12);

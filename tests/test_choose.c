@@ -127,7 +127,7 @@ static void widths(void **state)
     /* Only loads count: a value and a column for as many columns as a register takes, and more. */
     only_loads(ctx);
     heavy.follows = 0;
-    assert_true(chosen(ctx, &heavy, 32) * 8 >= ctx->isa->register_bytes);
+    assert_true(chosen(ctx, &heavy, 32) * 8 >= ctx->register_bytes);
     wisp__sample_close(&s, ctx);
     wisp_ctx_free(ctx);
 }

@@ -296,7 +296,7 @@ static void full_of_kinds(void **state)
             REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.width = 1, .format = WISP_FORMAT_COMPRESSED}));
             const wisp__bundles *b = A->local.bundles;
             some = b;
-            assert_int_equal(!b, ctx->isa->bundle_bytes == 0);
+            assert_int_equal(!b, ctx->bundle_bytes == 0);
             REF_OK(ctx, wisp__mat_look(A));
             for (int64_t i = 0; b && i < CROWD / b->rows; i++) {
                 const bool common = (b->kind[i] & ~K_SAME) < 2; /* two kinds are met by far the most */

@@ -2,6 +2,7 @@
    (Every way to store a matrix: test_products.c.) */
 #include "ref.h"
 #include "config.h"
+#include "backend/cpu/cpu.h"
 #include "data/data.h"
 #include <math.h>
 #include <stdio.h>
@@ -35,6 +36,7 @@ static void kernels_are_those_that_were_asked_for(void **state)
             for (int k = 0; k < REF_PAIRS; k++)
                 known |= ref_pair[k].mat == (wisp_type)m && ref_pair[k].blk == (wisp_type)b;
             assert_int_equal(wisp__combo_of((wisp_type)m, (wisp_type)b) != WISP__COMBOS, known);
+            assert_int_equal(wisp__types_fit((wisp_type)m, (wisp_type)b), known);
         }
 }
 

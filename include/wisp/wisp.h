@@ -551,10 +551,11 @@ typedef struct {
 } wisp_machine;
 /* The topology, and the ceilings that `what` (WISP_MEASURE_...) asks for. Takes a second or two for all. */
 WISP_SIZED wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *machine, unsigned what);
-/* What it found in an earlier run with as many threads (0: any), for those who choose by it (how many steps are
-   interleaved): loads with all threads, and what the last cache keeps (as wisp_ctx_set_cache). What it finds now it
-   sets by itself; of what is 0 nothing changes, nor if it is of other threads or kernels; what was never set is
-   assumed. */
+/* Gives a context the figures that wisp_machine_measure found in an earlier run: how fast all threads load from memory
+   and from the caches, and from each other's, and how much of the last cache they keep (as wisp_ctx_set_cache). The
+   library chooses by them, for example how many steps are interleaved. A figure of 0 is ignored; so is the whole struct
+   if it was measured with other kernels, or with another number of threads (machine->threads = 0 fits any). Without
+   figures the library assumes those of a common machine. wisp_machine_measure gives its own context what it finds. */
 WISP_SIZED void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *machine);
 /* Load bandwidth of memory at this moment with all threads, in 10 to 20 ms. The first call takes a buffer of 256 MB or
    more, which stays with the context. */

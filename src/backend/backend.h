@@ -1,24 +1,21 @@
-/* What a device must offer: memory, kernels by key, launches over a range of work. */
+/* A device as the rooms above see it: its memory, its kernels, and launches of them over ranges of work. */
 #ifndef WISP_BACKEND_H
 #define WISP_BACKEND_H
 #include "../base/base.h"
 #include "../comm/comm.h"
 #include "../topo/team.h"
-#include "cpu/kernels.h"
+#include "../kernel/params.h"
 #include <string.h>
-
-/* WISP__COMBOS if there is no kernel for the pair. */
-wisp__combo wisp__combo_of(wisp_type matrix, wisp_type block);
 
 /* Names one kernel. */
 typedef struct {
-    wisp__combo combo;
-    int width, log_c; /* columns of the matrix's kind, real or complex */
-    bool pairs;       /* these are the parts of complex columns */
-    bool bundled;     /* rows in bundles */
+    wisp_type matrix, block; /* that fit each other */
+    int width, log_c;        /* columns of the matrix's kind, real or complex */
+    bool pairs;              /* these are the parts of complex columns */
+    bool bundled;            /* rows in bundles */
 } wisp__key;
 
-/* What a backend found for a key: its own affair. */
+/* The handle of a kernel: only the backend that found it knows its meaning. */
 typedef struct {
     uintptr_t id;
 } wisp__kernel;
@@ -123,7 +120,7 @@ typedef struct wisp__backend {
     wisp_status (*launch_steps)(wisp_ctx *ctx, const wisp__step *step, int steps, const wisp__schedule *schedule,
                                 const wisp__grid *grid, size_t dot_size);
     /* The same as launch_spmmv with half of a Hermitian matrix. */
-    wisp_status (*launch_half)(wisp_ctx *ctx, wisp__combo combo, const wisp__spmmv_params *p, const wisp__half *half,
+    wisp_status (*launch_half)(wisp_ctx *ctx, const wisp__key *key, const wisp__spmmv_params *p, const wisp__half *half,
                                double *dot, size_t dot_size);
     wisp_status (*axpby)(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count);
     /* sum[1 or, compensated, 2][1 or, with cross, 2][a row's reals], over blocks of per_block periods, a multiple of

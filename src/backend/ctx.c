@@ -95,7 +95,7 @@ static void take(double *rate, double gbs, int unit)
 void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *m)
 {
     if (!ctx || !m) return;
-    if ((m->threads && m->threads != ctx->threads) || (m->isa[0] && strcmp(m->isa, ctx->isa->name))) return;
+    if ((m->threads && m->threads != ctx->threads) || (m->isa[0] && strcmp(m->isa, ctx->isa_name))) return;
     if (m->kept_bytes > 0) wisp_ctx_set_cache(ctx, m->kept_bytes);
     pthread_mutex_lock(&ctx->lock);
     wisp__rates *r = &ctx->rates;
@@ -103,7 +103,7 @@ void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *m)
     take(&r->l3, m->gbs[WISP_LOAD][WISP_L3][1], 1);
     take(&r->exchange, m->exchange_gbs, 1);
     take(&r->l2, m->gbs[WISP_LOAD][WISP_L2][1], 1);
-    take(&r->loads, m->gbs[WISP_LOAD][WISP_L1][1], ctx->isa->register_bytes);
+    take(&r->loads, m->gbs[WISP_LOAD][WISP_L1][1], ctx->register_bytes);
     pthread_mutex_unlock(&ctx->lock);
 }
 
@@ -120,4 +120,4 @@ wisp_status wisp_ctx_sum(wisp_ctx *ctx, double *x, size_t n)
 
 const char *wisp_ctx_device(const wisp_ctx *ctx) { return ctx ? ctx->backend->name : NULL; }
 
-const char *wisp_ctx_isa(const wisp_ctx *ctx) { return ctx ? ctx->isa->name : NULL; }
+const char *wisp_ctx_isa(const wisp_ctx *ctx) { return ctx ? ctx->isa_name : NULL; }

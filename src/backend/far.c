@@ -283,8 +283,8 @@ out:
     return status;
 }
 
-static wisp_status far_launch_half(wisp_ctx *ctx, wisp__combo combo, const wisp__spmmv_params *p, const wisp__half *h,
-                                   double *dot, size_t dot_size)
+static wisp_status far_launch_half(wisp_ctx *ctx, const wisp__key *key, const wisp__spmmv_params *p,
+                                   const wisp__half *h, double *dot, size_t dot_size)
 {
     wisp_status status;
     WISP_TRY(check_sweep(ctx, p));
@@ -292,7 +292,7 @@ static wisp_status far_launch_half(wisp_ctx *ctx, wisp__combo combo, const wisp_
                   h->from, h->spill, h->source_at, h->source));
     WISP_TRY(begin(ctx, sweep_bytes(p)));
     const wisp__spmmv_params q = sweep_there(ctx, p);
-    status = end(ctx, wisp__backend_cpu.launch_half(ctx, combo, &q, h, dot, dot_size));
+    status = end(ctx, wisp__backend_cpu.launch_half(ctx, key, &q, h, dot, dot_size));
 out:
     return status;
 }

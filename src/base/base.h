@@ -39,7 +39,9 @@ struct wisp_ctx {
     int64_t index_limit; /* local rows, and columns with halo, stay at or below this */
     const struct wisp__comm *comm;
     const struct wisp__backend *backend;
-    const struct wisp__isa *isa;
+    const struct wisp__isa *isa; /* of the CPU's kernels, for the backend alone; what others ask of it: */
+    const char *isa_name;
+    int register_bytes, bundle_bytes; /* of a register; of a bundle of rows, 0: there are none */
 
     pthread_mutex_t lock; /* message, log, the list of what was logged once, rates, topology */
     char message[1024];
@@ -109,6 +111,14 @@ typedef union {
 
 static inline bool wisp__type_ok(wisp_type t) { return t >= WISP_S && t <= WISP_Z; }
 static inline bool wisp__type_is_double(wisp_type t) { return t == WISP_D || t == WISP_Z; }
+/* Whether a matrix of one type can be multiplied with a block of the other: the block is as accurate, and complex if
+   the matrix is. */
+static inline bool wisp__types_fit(wisp_type matrix, wisp_type block)
+{
+    return wisp__type_ok(matrix) && wisp__type_ok(block) &&
+           (wisp__type_is_double(block) || !wisp__type_is_double(matrix)) &&
+           (wisp_type_is_complex(block) || !wisp_type_is_complex(matrix));
+}
 /* How far from Hermitian rounding alone may take a matrix, over its largest entry. */
 static inline double wisp__rounding(wisp_type t) { return wisp__type_is_double(t) ? 1e-10 : 1e-6; }
 /* Element i of an array of integers. */

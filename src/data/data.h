@@ -53,7 +53,8 @@ typedef struct {
     int64_t list_entries; /* of all lists */
 } wisp__sell;
 
-/* What a matrix has instead of its local part when half of it is stored: made from the whole one. */
+/* The half that is stored of a Hermitian matrix, made from the whole one. wisp_mat.local keeps only the lengths of
+   whole rows, and nnz. */
 typedef struct {
     wisp__half h;
     int64_t entries, outside, sources; /* lengths of its lists */

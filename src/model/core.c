@@ -34,7 +34,7 @@ static wisp_status loads_of_column(wisp_ctx *ctx, const wisp__shape *m, wisp_typ
 {
     const weights alone = {3, 0, 6}, gathered = {1, 0, 3.5}, bundled = {5, 0, 8}, complex_bundled = {4, 0, 4},
                   complex_alone = {4.5, 0, 0};
-    const int64_t reg = ctx->isa->register_bytes, element = (int64_t)wisp_type_size(type);
+    const int64_t reg = ctx->register_bytes, element = (int64_t)wisp_type_size(type);
     const int64_t group = WISP__MIN(WISP__MAX(reg / element, 1), WISP__RUN);
     const bool complex = wisp_type_is_complex(type);
     double repeats = 0;
@@ -63,7 +63,7 @@ wisp_status wisp__core_work_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type 
                                  const wisp__caches *c, wisp__core_work *w)
 {
     enum { WIDEST = 32 };
-    const double element = (double)wisp_type_size(type), reg = ctx->isa->register_bytes;
+    const double element = (double)wisp_type_size(type), reg = ctx->register_bytes;
     const double block = m->rows * width * element, missed = 1 - wisp__kept_part(m->bytes + 2 * block, c->all_l1);
     *w = (wisp__core_work){.far = missed * (m->bytes + 2 * block + block * x->l1),
                            .ahead = width == 1 && m->bytes > block,

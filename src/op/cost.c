@@ -26,7 +26,7 @@ wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsign
     *cost = (wisp_cost){0};
     WISP_NEED(NULL, A);
     if (type == WISP_DEFAULT) type = A->type;
-    if (!wisp__type_ok(type) || wisp__combo_of(A->type, type) == WISP__COMBOS || width < 1)
+    if (!wisp__types_fit(A->type, type) || width < 1)
         return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "cost: no product of a %s matrix with %s blocks of width %d",
                              wisp_type_name(A->type), wisp_type_name(type), width);
     const double nnz = (double)A->local.nnz, columns = width;

@@ -32,8 +32,7 @@ bool wisp__overlap(const wisp_blk *x, const wisp_blk *y);
 typedef struct {
     const wisp_mat *A;
     const wisp_blk *x;
-    unsigned terms; /* of wisp_aug */
-    wisp__combo combo;
+    unsigned terms;       /* of wisp_aug */
     wisp__spmmv_params p; /* all but the entries, which sweep_run puts in */
 } wisp__sweep;
 

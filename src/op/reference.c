@@ -1,4 +1,5 @@
 /* The yardstick: a KPM step as one would write it plainly, but for the fusion and the block rows. */
+#include "../backend/cpu/kernels.h"
 #include "op.h"
 #include <string.h>
 #include <sys/mman.h>

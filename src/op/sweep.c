@@ -16,7 +16,7 @@ wisp_status wisp__sweep_check(const char *op, const wisp_mat *A, const wisp_blk 
         return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "%s: x is %s of width %d, y %s of width %d%s", op,
                              wisp_type_name(x->type), x->width, wisp_type_name(y->type), y->width,
                              z ? "; z and u are like y" : "");
-    if (wisp__combo_of(A->type, x->type) == WISP__COMBOS)
+    if (!wisp__types_fit(A->type, x->type))
         return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "%s: a %s matrix can't be multiplied with a %s block", op,
                              wisp_type_name(A->type), wisp_type_name(x->type));
     return WISP_OK;
@@ -145,7 +145,7 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, c
                             void *factors)
 {
     const int parts = wisp__parts(x->type), reals = parts * x->width;
-    *s = (wisp__sweep){.A = A, .x = x, .terms = aug->terms, .combo = wisp__combo_of(A->type, x->type)};
+    *s = (wisp__sweep){.A = A, .x = x, .terms = aug->terms};
     s->p = (wisp__spmmv_params){.rows = A->map->local,
                                 .log_c = A->log_c,
                                 .gather = x->at,
@@ -210,10 +210,15 @@ size_t wisp__dot_size(const wisp_blk *x, unsigned terms)
     return 2 * (size_t)x->width * (terms & WISP_DOT_UY ? K_DOT_SETS : K_DOT_SETS - 1);
 }
 
-static wisp__kernel find(const wisp__sweep *s, const wisp__spmmv_params *p)
+static wisp__key key_of(const wisp__sweep *s, const wisp__spmmv_params *p)
 {
     const int width = (int)p->reals / wisp__parts(s->A->type);
-    const wisp__key key = {s->combo, width, s->A->log_c, width != p->width, p->cpu.bundles};
+    return (wisp__key){s->A->type, s->x->type, width, s->A->log_c, width != p->width, p->cpu.bundles};
+}
+
+static wisp__kernel find(const wisp__sweep *s, const wisp__spmmv_params *p)
+{
+    const wisp__key key = key_of(s, p);
     return s->A->ctx->backend->find_spmmv(s->A->ctx, &key);
 }
 
@@ -237,7 +242,8 @@ wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot)
     WISP_TRY(ctx->comm->halo_wait(ctx, ticket));
     set_entries(&p, A);
     if (!(p.terms & K_DOTS)) dot = NULL;
-    status = A->half ? backend->launch_half(ctx, s->combo, &p, &A->half->h, dot, dot_size)
+    const wisp__key key = key_of(s, &p);
+    status = A->half ? backend->launch_half(ctx, &key, &p, &A->half->h, dot, dot_size)
                      : backend->launch_spmmv(ctx, find(s, &p), &p, &A->grid, dot, dot_size);
 out:
     return status;

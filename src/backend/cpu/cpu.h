@@ -2,6 +2,10 @@
 #ifndef WISP_CPU_H
 #define WISP_CPU_H
 #include "../backend.h"
+#include "kernels.h"
+
+/* WISP__COMBOS if there is no kernel for the pair. */
+wisp__combo wisp__combo_of(wisp_type matrix, wisp_type block);
 
 static inline wisp__kernel wisp__cpu_kernel(wisp__spmmv_fn fn) { return (wisp__kernel){(uintptr_t)fn}; }
 static inline wisp__spmmv_fn wisp__cpu_fn(wisp__kernel kernel) { return (wisp__spmmv_fn)kernel.id; }
@@ -24,6 +28,6 @@ void wisp__cpu_add_up(wisp_ctx *ctx, bool compensated, double *partial, int64_t 
 wisp_status wisp__cpu_reserve_steps(wisp_ctx *ctx, int steps, const wisp__grid *grid, size_t dot_size);
 wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int steps, const wisp__schedule *schedule,
                                    const wisp__grid *grid, size_t dot_size);
-wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, wisp__combo combo, const wisp__spmmv_params *p, const wisp__half *half,
-                                  double *dot, size_t dot_size);
+wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wisp__spmmv_params *p,
+                                  const wisp__half *half, double *dot, size_t dot_size);
 #endif

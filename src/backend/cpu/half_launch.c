@@ -140,12 +140,13 @@ static void set_shares(half_run *r, int threads)
     }
 }
 
-wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, wisp__combo combo, const wisp__spmmv_params *p, const wisp__half *half,
-                                  double *dot, size_t dot_size)
+wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wisp__spmmv_params *p,
+                                  const wisp__half *half, double *dot, size_t dot_size)
 {
 #define BLOCK(name, matrix, block) WISP_##block,
     static const wisp_type block[] = {WISP__COMBO_LIST(BLOCK)}; /* complex if the matrix is */
 #undef BLOCK
+    const wisp__combo combo = wisp__combo_of(key->matrix, key->block);
     const bool is_double = wisp__type_is_double(block[combo]);
     const int64_t ld_spill = p->reals, blocks = 2 * half->blocks; /* dots of two kinds for each */
     const size_t row_bytes = (size_t)ld_spill * (is_double ? sizeof(double) : sizeof(float));

@@ -75,6 +75,9 @@ static wisp_status isa_open(wisp_ctx *ctx)
     for (int i = 0; i < n; i++) {
         if (!list[i].runs || !list[i].kernels || !(any || !strcmp(want, list[i].name))) continue;
         ctx->isa = list[i].kernels;
+        ctx->isa_name = ctx->isa->name;
+        ctx->register_bytes = ctx->isa->register_bytes;
+        ctx->bundle_bytes = ctx->isa->bundle_bytes;
         int best = 0;
         while (!list[best].runs) best++;
         if (!any || best == i) return WISP_OK;
@@ -127,18 +130,18 @@ static void cpu_unmap(wisp_ctx *ctx, void *address) { (void)ctx, (void)address; 
 /* Once: what kernels there are instead; in columns of the block. */
 static void say_no_kernel(wisp_ctx *ctx, const wisp__key *key)
 {
-    const wisp__spmmv_entry *last = ctx->isa->spmmv[key->combo];
+    const wisp__combo combo = wisp__combo_of(key->matrix, key->block);
+    const wisp__spmmv_entry *last = ctx->isa->spmmv[combo];
     while (last->width) last++;
-    if (ctx->isa->spmmv[key->combo]->fn == last->fn) return; /* no width has: the generic set */
-    if (key->combo == WISP__COMBO_sd || key->combo == WISP__COMBO_cz)
-        return; /* mixed precision: wide blocks go in few passes */
+    if (ctx->isa->spmmv[combo]->fn == last->fn) return;             /* no width has: the generic set */
+    if (combo == WISP__COMBO_sd || combo == WISP__COMBO_cz) return; /* mixed precision: wide blocks go in few passes */
     if (atomic_load(&ctx->logged_once) & WISP__ONCE_WIDTH) return;
     char text[512];
     const int parts = key->pairs ? 2 : 1;
     const char *between = "";
     size_t used = (size_t)snprintf(text, sizeof text, "block width %d has no %s kernel of its own; those of the widths",
                                    key->width / parts, ctx->isa->name);
-    for (const wisp__spmmv_entry *e = ctx->isa->spmmv[key->combo]; e->width && used < sizeof text; e++) {
+    for (const wisp__spmmv_entry *e = ctx->isa->spmmv[combo]; e->width && used < sizeof text; e++) {
         if (e->width % parts) continue;
         used += (size_t)snprintf(text + used, sizeof text - used, "%s %d", between, e->width / parts);
         between = ",";
@@ -152,7 +155,7 @@ static bool fits(int width, int columns) { return width == columns || (width >= 
 
 static wisp__kernel cpu_find_spmmv(wisp_ctx *ctx, const wisp__key *key)
 {
-    const wisp__spmmv_entry *e = ctx->isa->spmmv[key->combo];
+    const wisp__spmmv_entry *e = ctx->isa->spmmv[wisp__combo_of(key->matrix, key->block)];
     while (e->width && !fits(e->width, key->width)) e++;
     if (!e->width) say_no_kernel(ctx, key);
     if (e->bundled && key->bundled) return wisp__cpu_kernel(e->bundled);

@@ -1,6 +1,6 @@
 /* The measured ceilings of this machine: bandwidths and the rate of multiply-adds. */
 #include "../../topo/machine.h"
-#include "../backend.h"
+#include "cpu.h"
 #include <stdlib.h>
 #include <string.h>
 

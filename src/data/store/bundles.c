@@ -255,10 +255,7 @@ static int64_t settle(const bundle_run *r)
     return rows;
 }
 
-int wisp__bundle_rows(const wisp_ctx *ctx, wisp_type type)
-{
-    return ctx->isa->bundle_bytes / (int)wisp_type_size(type);
-}
+int wisp__bundle_rows(const wisp_ctx *ctx, wisp_type type) { return ctx->bundle_bytes / (int)wisp_type_size(type); }
 
 static wisp_status open_kinds(const bundle_run *r)
 {
@@ -307,10 +304,8 @@ out:
 wisp_status wisp__bundles_find(wisp_mat *A)
 {
     wisp__strings kinds = {0};
-    bundle_run r = {.A = A,
-                    .kinds = &kinds,
-                    .parts = wisp_type_is_complex(A->type) ? 2 : 1,
-                    .lanes = A->ctx->isa->bundle_bytes / 4};
+    bundle_run r = {
+        .A = A, .kinds = &kinds, .parts = wisp_type_is_complex(A->type) ? 2 : 1, .lanes = A->ctx->bundle_bytes / 4};
     const int rows = wisp__bundle_rows(A->ctx, A->type);
     if (!A->local.pattern || A->width > 1 || rows < 2 || A->rows < rows) return WISP_OK;
     const wisp_status status = find(&r, A);
@@ -324,7 +319,7 @@ wisp_status wisp__bundles_find(wisp_mat *A)
 int64_t wisp__bundles_plan(const wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t longest, int64_t *making)
 {
     const wisp__bundles *b = NULL;
-    const int64_t bytes = ctx->isa->bundle_bytes, in_one = wisp__bundle_rows(ctx, type),
+    const int64_t bytes = ctx->bundle_bytes, in_one = wisp__bundle_rows(ctx, type),
                   parts = wisp_type_is_complex(type) ? 2 : 1;
     *making = 0;
     if (in_one < 2 || rows < in_one) return 0;
@@ -339,7 +334,7 @@ int64_t wisp__bundles_bytes(const wisp_mat *A)
 {
     const wisp__bundles *b = A->local.bundles;
     if (!b) return 0;
-    const int64_t bytes = A->ctx->isa->bundle_bytes;
+    const int64_t bytes = A->ctx->bundle_bytes;
     return A->rows / b->rows * (int64_t)sizeof *b->kind + (b->kinds + 1) * (int64_t)sizeof *b->first +
            b->terms * ((int64_t)sizeof *b->offset + 2 * bytes);
 }
