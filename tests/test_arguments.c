@@ -115,7 +115,8 @@ PROCEDURE(wisp_ctx_free, P(0, (wisp_ctx *)NULL))
 CALL(wisp_ctx_message)
 {
     wisp_ctx_fail(f->ctx, WISP_ERR_ARG, "words");
-    return *wisp_ctx_message(P(0, f->ctx)) ? WISP_OK : WISP_ERR_ARG;
+    wisp_ctx_fail(NULL, WISP_ERR_ARG, "other words");
+    return strcmp(wisp_ctx_message(P(0, f->ctx)), "words") ? WISP_ERR_ARG : WISP_OK;
 }
 QUERY(wisp_ctx_threads, P(0, f->ctx))
 static void do_nothing(void *arg, int64_t i, int part) { (void)arg, (void)i, (void)part; }

@@ -198,6 +198,14 @@ static void crs_in_place(void **state)
         wisp_mat_borrow_crs(
             &A, ctx, &(wisp_crs){.rows = 3, .cols = 3, .type = WISP_D, .rowptr = ptr, .col = far_col, .val = val}),
         WISP_ERR_ARG, "row 2");
+    const int64_t beyond[] = {0, 5, 3, 3}; /* a row that ends behind all entries */
+    REF_FAILS(
+        ctx,
+        wisp_mat_borrow_crs(
+            &A, ctx,
+            &(wisp_crs){
+                .rows = 3, .cols = 9, .type = WISP_D, .rowptr = beyond, .col = (int64_t[]){0, 1, 2, 3, 4}, .val = val}),
+        WISP_ERR_ARG, "row 0");
     REF_FAILS(ctx,
               wisp_mat_borrow_crs(
                   &A, ctx,

@@ -49,7 +49,28 @@ static void later_options(void **state)
     o[size - 1] = 1; /* a field that this library does not know */
     REF_FAILS(ctx, wisp_mat_create_sized(&B, ctx, &src, sizeof src, (const wisp_mat_opts *)(void *)o, size),
               WISP_ERR_UNSUPPORTED, "fields of wisp_mat_opts");
+    assert_null(B);
     free(o);
+    /* Results are empty then, whatever was there. */
+    const size_t kpm_size = sizeof(wisp_kpm_opts) + 8;
+    const wisp_kpm_opts kpm = {.moments = 8, .vectors = 2};
+    char *k = of_size(&kpm, sizeof kpm, kpm_size);
+    wisp_moments m;
+    memset(&m, GUARD, sizeof m);
+    k[kpm_size - 1] = 1;
+    REF_FAILS(ctx, wisp_kpm_sized(&m, sizeof m, A, (const wisp_kpm_opts *)(void *)k, kpm_size), WISP_ERR_UNSUPPORTED,
+              "fields of wisp_kpm_opts");
+    assert_true(!m.mu && m.vectors == 0);
+    wisp_moments_free(&m);
+    free(k);
+    const size_t ctx_size = sizeof(wisp_ctx_opts) + 8;
+    char *c = of_size(&(wisp_ctx_opts){.threads = 1}, sizeof(wisp_ctx_opts), ctx_size);
+    wisp_ctx *none = ctx;
+    c[ctx_size - 1] = 1;
+    assert_int_equal(wisp_ctx_create_sized(&none, (const wisp_ctx_opts *)(void *)c, ctx_size), WISP_ERR_UNSUPPORTED);
+    assert_null(none);
+    assert_non_null(strstr(wisp_ctx_message(NULL), "fields of wisp_ctx_opts"));
+    free(c);
     wisp_mat_free(A);
     wisp_src_close(&src);
     wisp_ctx_free(ctx);

@@ -1,7 +1,8 @@
 /* Programs of an earlier version run with a later library: each function that takes or fills in a struct passes the
    struct's size, as the program knows it, to the library's symbol NAME_sized. A later library takes fields that the
    program did not know as zero, and fills in only those that it has room for. A struct of a later version is refused
-   (WISP_ERR_UNSUPPORTED) by an earlier library if it uses fields that this one does not know. Fields are only appended.
+   (WISP_ERR_UNSUPPORTED) by an earlier library if it uses fields that this one does not know; functions without a
+   status ignore them. Fields are only appended.
    wisp_scalar, wisp_bounds, wisp_progress and wisp_gallery_entry never change. Languages without C headers call the
    symbols themselves. Part of wisp.h. */
 #ifndef WISP_SIZED_H

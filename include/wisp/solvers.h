@@ -22,7 +22,8 @@ typedef struct {
     /* Products of A with a vector that will follow; their number is taken to grow with the interval. Or the same for a
        halfwidth of 1, which counts if the first is 0. Both 0: 8192. */
     double sweeps, sweeps_per_halfwidth;
-    int width; /* of the blocks that will follow; no more columns are used here. 0: 4 */
+    int width;    /* of the blocks that will follow; no more columns are used here. 0: 4 */
+    int reserved; /* 0: room for a field that comes later */
 } wisp_bounds_opts;
 /* Bounds of a Hermitian matrix from Lanczos runs with Gaussian starts, side by side as one block, whose error bound is
    that of Kuczynski and Wozniakowski (1992). The number of runs and steps is chosen so that the bounds and what follows
@@ -179,8 +180,8 @@ typedef int (*wisp_evolve_fn)(void *arg, int64_t i, const wisp_blk *psi, const d
    order; psi, which must be complex (also for a real matrix), is psi(0) and becomes psi at the last time. By Chebyshev
    polynomials (Tal-Ezer and Kosloff 1984); the number of terms follows from the tolerance, of which each sequence has
    its share. WISP_ERR_ARG if rounding alone would exceed it. WISP_ERR_BOUNDS: the norm was not kept, so that
-   eigenvalues lie outside the bounds. On any failure psi holds anything; e->done times have been observed. e, opts,
-   observe may be NULL. Takes 1 + at_once blocks like psi. */
+   eigenvalues lie outside the bounds. On any failure psi holds anything; e->done times have been observed. e is
+   written when the call returns, not before. e, opts, observe may be NULL. Takes 1 + at_once blocks like psi. */
 WISP_SIZED wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times,
                                    const double *time, const wisp_evolve_opts *opts, wisp_evolve_fn observe, void *arg);
 

@@ -111,8 +111,8 @@ typedef struct {
 WISP_SIZED wisp_status wisp_ctx_create(wisp_ctx **ctx, const wisp_ctx_opts *opts);
 /* Objects that were made on it may still be freed afterwards, in any order; nothing else may be done with them. */
 WISP_API void wisp_ctx_free(wisp_ctx *ctx);
-/* One line on the last failure in this context: what, where, what to do; "" if there was none. NULL: why this thread
-   could not make a context last time. */
+/* One line on the last failure in this context: what, where, what to do; "" if there was none. NULL: on the
+   last failure of this thread in a call without a context, such as wisp_ctx_create. */
 WISP_API const char *wisp_ctx_message(const wisp_ctx *ctx);
 WISP_API int wisp_ctx_threads(const wisp_ctx *ctx);
 /* Calls fn(arg, i, part) for each i from 0 to n - 1, from all threads at once, in any order. `part` is below the number
@@ -498,7 +498,7 @@ typedef struct {
     double flops; /* as table I of the KPM paper counts them */
 } wisp_cost;
 /* What wisp_spmmv with these terms costs for a block of this type and width. Bytes: the matrix as it is stored (without
-   padding and row lengths), x once, y and z once for each direction. */
+   padding and row lengths), x and u once, y and z once for each direction. */
 WISP_SIZED wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsigned terms, wisp_cost *cost);
 
 /* The yardstick of `wisp bench kpm`: the same step by a plain fused kernel, on CRS in natural order and on small pages,

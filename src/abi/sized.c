@@ -1,4 +1,5 @@
 /* The symbols behind include/wisp/sized.h: structs of the caller's size become those of this library, and back. */
+#include <stddef.h>
 #include <string.h>
 #include <wisp/wisp.h>
 
@@ -31,31 +32,59 @@ static void give(void *given, size_t given_size, const void *known, size_t known
     memset((char *)given + both, 0, given_size - both);
 }
 
-/* NAME_known points to this library's form of the struct NAME, or is NULL as NAME is. */
+/* NAME_known points to this library's form of the struct NAME, or is NULL as NAME is. INOUT: fields are read and
+   written. RESULT: written alone, and zero if there is a failure before. IN: options; unknown ones that are used set
+   `status`. */
 #define KNOWN(type, name) \
     type name##_own;      \
     type *const name##_known = name ? &name##_own : NULL
 #define INOUT(type, name) \
     KNOWN(type, name);    \
     if (name) take(name##_known, sizeof(type), name, name##_size)
-#define IN(type, name, ctx)                                                                             \
-    KNOWN(type, name);                                                                                  \
-    do {                                                                                                \
-        if (name && take_options(name##_known, sizeof(type), name, name##_size, #type, ctx) != WISP_OK) \
-            return WISP_ERR_UNSUPPORTED;                                                                \
-    } while (0)
+#define RESULT(type, name) \
+    KNOWN(type, name);     \
+    if (name) memset(name##_known, 0, sizeof(type))
+#define IN(type, name, ctx) \
+    KNOWN(type, name);      \
+    if (name && status == WISP_OK) status = take_options(name##_known, sizeof(type), name, name##_size, #type, ctx)
 #define OUT(name) \
     if (name) give(name, name##_size, name##_known, sizeof *name##_known)
 
+/* Nothing lies behind the last field, so that a field that is appended makes the struct longer. */
+#define ENDS_WITH(type, last) \
+    _Static_assert(sizeof(type) == offsetof(type, last) + sizeof(((type *)0)->last), #type " ends with padding")
+ENDS_WITH(wisp_ctx_opts, memory_limit);
+ENDS_WITH(wisp_src, free_arg);
+ENDS_WITH(wisp_write_opts, comment);
+ENDS_WITH(wisp_crs, val);
+ENDS_WITH(wisp_mat_opts, format);
+ENDS_WITH(wisp_mat_info, work_blocks);
+ENDS_WITH(wisp_choice, limit);
+ENDS_WITH(wisp_gather, from_l3);
+ENDS_WITH(wisp_aug, add);
+ENDS_WITH(wisp_mpk_opts, add);
+ENDS_WITH(wisp_cost, flops);
+ENDS_WITH(wisp_machine, exchange_gbs);
+ENDS_WITH(wisp_bounds_opts, reserved);
+ENDS_WITH(wisp_kpm_opts, rounding_limit);
+ENDS_WITH(wisp_moments, version);
+ENDS_WITH(wisp_eval_opts, n);
+ENDS_WITH(wisp_evolve_opts, bounds);
+ENDS_WITH(wisp_evolution, bounds_seconds);
+ENDS_WITH(wisp_mat_props, largest);
+
 wisp_status wisp_ctx_create_sized(wisp_ctx **ctx, const wisp_ctx_opts *opts, size_t opts_size)
 {
+    wisp_status status = WISP_OK;
     IN(wisp_ctx_opts, opts, NULL);
-    return wisp_ctx_create(ctx, opts_known);
+    if (ctx) *ctx = NULL;
+    if (status == WISP_OK) status = wisp_ctx_create(ctx, opts_known);
+    return status;
 }
 
 wisp_status wisp_src_open_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const char *name)
 {
-    INOUT(wisp_src, src);
+    RESULT(wisp_src, src);
     const wisp_status status = wisp_src_open(src_known, ctx, name);
     OUT(src);
     return status;
@@ -63,7 +92,7 @@ wisp_status wisp_src_open_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, c
 
 wisp_status wisp_src_open_file_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const char *path)
 {
-    INOUT(wisp_src, src);
+    RESULT(wisp_src, src);
     const wisp_status status = wisp_src_open_file(src_known, ctx, path);
     OUT(src);
     return status;
@@ -71,7 +100,7 @@ wisp_status wisp_src_open_file_sized(wisp_src *src, size_t src_size, wisp_ctx *c
 
 wisp_status wisp_src_open_gallery_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const char *spec)
 {
-    INOUT(wisp_src, src);
+    RESULT(wisp_src, src);
     const wisp_status status = wisp_src_open_gallery(src_known, ctx, spec);
     OUT(src);
     return status;
@@ -79,9 +108,10 @@ wisp_status wisp_src_open_gallery_sized(wisp_src *src, size_t src_size, wisp_ctx
 
 wisp_status wisp_src_open_crs_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_crs *crs, size_t crs_size)
 {
-    INOUT(wisp_src, src);
+    wisp_status status = WISP_OK;
     IN(wisp_crs, crs, ctx);
-    const wisp_status status = wisp_src_open_crs(src_known, ctx, crs_known);
+    RESULT(wisp_src, src);
+    if (status == WISP_OK) status = wisp_src_open_crs(src_known, ctx, crs_known);
     OUT(src);
     return status;
 }
@@ -89,9 +119,10 @@ wisp_status wisp_src_open_crs_sized(wisp_src *src, size_t src_size, wisp_ctx *ct
 wisp_status wisp_src_hermitian_part_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
                                           size_t other_size, double *change)
 {
-    INOUT(wisp_src, src);
+    wisp_status status = WISP_OK;
     IN(wisp_src, other, ctx);
-    const wisp_status status = wisp_src_hermitian_part(src_known, ctx, other_known, change);
+    RESULT(wisp_src, src);
+    if (status == WISP_OK) status = wisp_src_hermitian_part(src_known, ctx, other_known, change);
     OUT(src);
     return status;
 }
@@ -106,44 +137,60 @@ void wisp_src_close_sized(wisp_src *src, size_t src_size)
 wisp_status wisp_src_write_sized(const wisp_src *src, size_t src_size, wisp_ctx *ctx, const char *path,
                                  const wisp_write_opts *opts, size_t opts_size)
 {
+    wisp_status status = WISP_OK;
     IN(wisp_src, src, ctx);
     IN(wisp_write_opts, opts, ctx);
-    return wisp_src_write(src_known, ctx, path, opts_known);
+    if (status == WISP_OK) status = wisp_src_write(src_known, ctx, path, opts_known);
+    return status;
 }
 
 wisp_status wisp_mat_create_sized(wisp_mat **A, wisp_ctx *ctx, const wisp_src *src, size_t src_size,
                                   const wisp_mat_opts *opts, size_t opts_size)
 {
+    wisp_status status = WISP_OK;
     IN(wisp_src, src, ctx);
     IN(wisp_mat_opts, opts, ctx);
-    return wisp_mat_create(A, ctx, src_known, opts_known);
+    if (A) *A = NULL;
+    if (status == WISP_OK) status = wisp_mat_create(A, ctx, src_known, opts_known);
+    return status;
 }
 
 wisp_status wisp_map_create_ordered_sized(wisp_map **map, wisp_ctx *ctx, const wisp_src *src, size_t src_size,
                                           const wisp_mat_opts *opts, size_t opts_size)
 {
+    wisp_status status = WISP_OK;
     IN(wisp_src, src, ctx);
     IN(wisp_mat_opts, opts, ctx);
-    return wisp_map_create_ordered(map, ctx, src_known, opts_known);
+    if (map) *map = NULL;
+    if (status == WISP_OK) status = wisp_map_create_ordered(map, ctx, src_known, opts_known);
+    return status;
 }
 
 wisp_status wisp_mat_open_sized(wisp_mat **A, wisp_ctx *ctx, const char *name, const wisp_mat_opts *opts,
                                 size_t opts_size)
 {
+    wisp_status status = WISP_OK;
     IN(wisp_mat_opts, opts, ctx);
-    return wisp_mat_open(A, ctx, name, opts_known);
+    if (A) *A = NULL;
+    if (status == WISP_OK) status = wisp_mat_open(A, ctx, name, opts_known);
+    return status;
 }
 
 wisp_status wisp_mat_borrow_crs_sized(wisp_mat **A, wisp_ctx *ctx, const wisp_crs *crs, size_t crs_size)
 {
+    wisp_status status = WISP_OK;
     IN(wisp_crs, crs, ctx);
-    return wisp_mat_borrow_crs(A, ctx, crs_known);
+    if (A) *A = NULL;
+    if (status == WISP_OK) status = wisp_mat_borrow_crs(A, ctx, crs_known);
+    return status;
 }
 
 wisp_status wisp_mat_update_sized(wisp_mat *A, const wisp_src *src, size_t src_size)
 {
+    wisp_status status = WISP_OK;
     IN(wisp_src, src, wisp_mat_ctx(A));
-    return wisp_mat_update(A, src_known);
+    if (status == WISP_OK) status = wisp_mat_update(A, src_known);
+    return status;
 }
 
 void wisp_mat_get_info_sized(const wisp_mat *A, wisp_mat_info *info, size_t info_size)
@@ -156,10 +203,11 @@ void wisp_mat_get_info_sized(const wisp_mat *A, wisp_mat_info *info, size_t info
 wisp_status wisp_mat_plan_sized(wisp_ctx *ctx, const wisp_src *src, size_t src_size, const wisp_mat_opts *opts,
                                 size_t opts_size, wisp_mat_info *info, size_t info_size)
 {
+    wisp_status status = WISP_OK;
     IN(wisp_src, src, ctx);
     IN(wisp_mat_opts, opts, ctx);
-    INOUT(wisp_mat_info, info);
-    const wisp_status status = wisp_mat_plan(ctx, src_known, opts_known, info_known);
+    RESULT(wisp_mat_info, info);
+    if (status == WISP_OK) status = wisp_mat_plan(ctx, src_known, opts_known, info_known);
     OUT(info);
     return status;
 }
@@ -167,10 +215,11 @@ wisp_status wisp_mat_plan_sized(wisp_ctx *ctx, const wisp_src *src, size_t src_s
 wisp_status wisp_mat_bound_sized(wisp_ctx *ctx, const wisp_src *src, size_t src_size, const wisp_mat_opts *opts,
                                  size_t opts_size, wisp_mat_info *info, size_t info_size)
 {
+    wisp_status status = WISP_OK;
     IN(wisp_src, src, ctx);
     IN(wisp_mat_opts, opts, ctx);
-    INOUT(wisp_mat_info, info);
-    const wisp_status status = wisp_mat_bound(ctx, src_known, opts_known, info_known);
+    RESULT(wisp_mat_info, info);
+    if (status == WISP_OK) status = wisp_mat_bound(ctx, src_known, opts_known, info_known);
     OUT(info);
     return status;
 }
@@ -179,10 +228,11 @@ wisp_status wisp_src_choose_sized(wisp_ctx *ctx, const wisp_src *src, size_t src
                                   size_t opts_size, wisp_type type, int64_t vectors, int64_t steps, wisp_choice *choice,
                                   size_t choice_size)
 {
+    wisp_status status = WISP_OK;
     IN(wisp_src, src, ctx);
     IN(wisp_mat_opts, opts, ctx);
-    INOUT(wisp_choice, choice);
-    const wisp_status status = wisp_src_choose(ctx, src_known, opts_known, type, vectors, steps, choice_known);
+    RESULT(wisp_choice, choice);
+    if (status == WISP_OK) status = wisp_src_choose(ctx, src_known, opts_known, type, vectors, steps, choice_known);
     OUT(choice);
     return status;
 }
@@ -190,7 +240,7 @@ wisp_status wisp_src_choose_sized(wisp_ctx *ctx, const wisp_src *src, size_t src
 wisp_status wisp_mat_choose_sized(const wisp_mat *A, wisp_type type, int64_t vectors, int64_t steps,
                                   wisp_choice *choice, size_t choice_size)
 {
-    INOUT(wisp_choice, choice);
+    RESULT(wisp_choice, choice);
     const wisp_status status = wisp_mat_choose(A, type, vectors, steps, choice_known);
     OUT(choice);
     return status;
@@ -198,7 +248,7 @@ wisp_status wisp_mat_choose_sized(const wisp_mat *A, wisp_type type, int64_t vec
 
 wisp_status wisp_mat_gather_sized(const wisp_mat *A, wisp_type type, int width, wisp_gather *gather, size_t gather_size)
 {
-    INOUT(wisp_gather, gather);
+    RESULT(wisp_gather, gather);
     const wisp_status status = wisp_mat_gather(A, type, width, gather_known);
     OUT(gather);
     return status;
@@ -206,7 +256,7 @@ wisp_status wisp_mat_gather_sized(const wisp_mat *A, wisp_type type, int width, 
 
 wisp_status wisp_mat_get_props_sized(const wisp_mat *A, wisp_mat_props *props, size_t props_size)
 {
-    INOUT(wisp_mat_props, props);
+    RESULT(wisp_mat_props, props);
     const wisp_status status = wisp_mat_get_props(A, props_known);
     OUT(props);
     return status;
@@ -214,15 +264,19 @@ wisp_status wisp_mat_get_props_sized(const wisp_mat *A, wisp_mat_props *props, s
 
 wisp_status wisp_spmmv_sized(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug, size_t aug_size)
 {
+    wisp_status status = WISP_OK;
     IN(wisp_aug, aug, wisp_mat_ctx(A));
-    return wisp_spmmv(y, A, x, aug_known);
+    if (status == WISP_OK) status = wisp_spmmv(y, A, x, aug_known);
+    return status;
 }
 
 wisp_status wisp_mpk_sized(wisp_blk *const *v, int stored, const wisp_mat *A, const wisp_mpk_opts *opts,
                            size_t opts_size)
 {
+    wisp_status status = WISP_OK;
     IN(wisp_mpk_opts, opts, wisp_mat_ctx(A));
-    return wisp_mpk(v, stored, A, opts_known);
+    if (status == WISP_OK) status = wisp_mpk(v, stored, A, opts_known);
+    return status;
 }
 
 int64_t wisp_mpk_bound_sized(const wisp_ctx *ctx, const wisp_mat_info *A, size_t A_size, wisp_type type, int width,
@@ -235,7 +289,7 @@ int64_t wisp_mpk_bound_sized(const wisp_ctx *ctx, const wisp_mat_info *A, size_t
 wisp_status wisp_spmmv_cost_sized(const wisp_mat *A, wisp_type type, int width, unsigned terms, wisp_cost *cost,
                                   size_t cost_size)
 {
-    INOUT(wisp_cost, cost);
+    RESULT(wisp_cost, cost);
     const wisp_status status = wisp_spmmv_cost(A, type, width, terms, cost_known);
     OUT(cost);
     return status;
@@ -244,13 +298,16 @@ wisp_status wisp_spmmv_cost_sized(const wisp_mat *A, wisp_type type, int width, 
 wisp_status wisp_reference_create_sized(wisp_reference **r, wisp_ctx *ctx, const wisp_src *src, size_t src_size,
                                         int width, uint64_t seed)
 {
+    wisp_status status = WISP_OK;
     IN(wisp_src, src, ctx);
-    return wisp_reference_create(r, ctx, src_known, width, seed);
+    if (r) *r = NULL;
+    if (status == WISP_OK) status = wisp_reference_create(r, ctx, src_known, width, seed);
+    return status;
 }
 
 wisp_status wisp_machine_measure_sized(wisp_ctx *ctx, wisp_machine *machine, size_t machine_size, unsigned what)
 {
-    INOUT(wisp_machine, machine);
+    RESULT(wisp_machine, machine);
     const wisp_status status = wisp_machine_measure(ctx, machine_known, what);
     OUT(machine);
     return status;
@@ -265,8 +322,10 @@ void wisp_ctx_set_machine_sized(wisp_ctx *ctx, const wisp_machine *machine, size
 wisp_status wisp_bounds_find_sized(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts,
                                    size_t opts_size)
 {
+    wisp_status status = WISP_OK;
     IN(wisp_bounds_opts, opts, wisp_mat_ctx(A));
-    return wisp_bounds_find(bounds, A, opts_known);
+    if (status == WISP_OK) status = wisp_bounds_find(bounds, A, opts_known);
+    return status;
 }
 
 void wisp_bounds_plan_sized(const wisp_mat_info *A, size_t A_size, const wisp_bounds_opts *opts, size_t opts_size,
@@ -280,9 +339,10 @@ void wisp_bounds_plan_sized(const wisp_mat_info *A, size_t A_size, const wisp_bo
 wisp_status wisp_kpm_sized(wisp_moments *m, size_t m_size, const wisp_mat *A, const wisp_kpm_opts *opts,
                            size_t opts_size)
 {
-    INOUT(wisp_moments, m);
+    wisp_status status = WISP_OK;
     IN(wisp_kpm_opts, opts, wisp_mat_ctx(A));
-    const wisp_status status = wisp_kpm(m_known, A, opts_known);
+    RESULT(wisp_moments, m);
+    if (status == WISP_OK) status = wisp_kpm(m_known, A, opts_known);
     OUT(m);
     return status;
 }
@@ -339,13 +399,15 @@ wisp_status wisp_moments_label_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_si
 
 wisp_status wisp_moments_save_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, const char *path)
 {
+    wisp_status status = WISP_OK;
     IN(wisp_moments, m, ctx);
-    return wisp_moments_save(ctx, m_known, path);
+    if (status == WISP_OK) status = wisp_moments_save(ctx, m_known, path);
+    return status;
 }
 
 wisp_status wisp_moments_load_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_size, const char *path)
 {
-    INOUT(wisp_moments, m);
+    RESULT(wisp_moments, m);
     const wisp_status status = wisp_moments_load(ctx, m_known, path);
     OUT(m);
     return status;
@@ -375,32 +437,40 @@ wisp_status wisp_moments_merge_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_si
 wisp_status wisp_moments_fit_sized(wisp_ctx *ctx, const wisp_moments *a, size_t a_size, const wisp_moments *b,
                                    size_t b_size)
 {
+    wisp_status status = WISP_OK;
     IN(wisp_moments, a, ctx);
     IN(wisp_moments, b, ctx);
-    return wisp_moments_fit(ctx, a_known, b_known);
+    if (status == WISP_OK) status = wisp_moments_fit(ctx, a_known, b_known);
+    return status;
 }
 
 wisp_status wisp_moments_mean_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, double *mean, double *error)
 {
+    wisp_status status = WISP_OK;
     IN(wisp_moments, m, ctx);
-    return wisp_moments_mean(ctx, m_known, mean, error);
+    if (status == WISP_OK) status = wisp_moments_mean(ctx, m_known, mean, error);
+    return status;
 }
 
 wisp_status wisp_dos_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, const wisp_eval_opts *opts,
                            size_t opts_size, int64_t vector, int64_t points, const double *energy, double *dos,
                            double *error)
 {
+    wisp_status status = WISP_OK;
     IN(wisp_moments, m, ctx);
     IN(wisp_eval_opts, opts, ctx);
-    return wisp_dos(ctx, m_known, opts_known, vector, points, energy, dos, error);
+    if (status == WISP_OK) status = wisp_dos(ctx, m_known, opts_known, vector, points, energy, dos, error);
+    return status;
 }
 
 wisp_status wisp_count_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, const wisp_eval_opts *opts,
                              size_t opts_size, int64_t vector, double a, double b, double *count, double *error)
 {
+    wisp_status status = WISP_OK;
     IN(wisp_moments, m, ctx);
     IN(wisp_eval_opts, opts, ctx);
-    return wisp_count(ctx, m_known, opts_known, vector, a, b, count, error);
+    if (status == WISP_OK) status = wisp_count(ctx, m_known, opts_known, vector, a, b, count, error);
+    return status;
 }
 
 void wisp_bars95_sized(const wisp_moments *m, size_t m_size, const wisp_eval_opts *opts, size_t opts_size,
@@ -415,9 +485,10 @@ wisp_status wisp_evolve_sized(wisp_evolution *e, size_t e_size, const wisp_mat *
                               const double *time, const wisp_evolve_opts *opts, size_t opts_size,
                               wisp_evolve_fn observe, void *arg)
 {
-    INOUT(wisp_evolution, e);
+    wisp_status status = WISP_OK;
     IN(wisp_evolve_opts, opts, wisp_mat_ctx(A));
-    const wisp_status status = wisp_evolve(e_known, A, psi, times, time, opts_known, observe, arg);
+    RESULT(wisp_evolution, e);
+    if (status == WISP_OK) status = wisp_evolve(e_known, A, psi, times, time, opts_known, observe, arg);
     OUT(e);
     return status;
 }

@@ -39,7 +39,6 @@ static wisp_status find_device(wisp_ctx *ctx)
 static void end(wisp_ctx *ctx)
 {
     if (ctx->backend) ctx->backend->close(ctx);
-    wisp__team_close(ctx);
     pthread_mutex_destroy(&ctx->lock);
     free(ctx);
 }
@@ -49,7 +48,7 @@ wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
     WISP_NEED(NULL, ctx_out);
     *ctx_out = NULL;
     wisp_ctx *ctx = calloc(1, sizeof *ctx);
-    if (!ctx) return WISP_ERR_NOMEM;
+    if (!ctx) return wisp_ctx_fail(NULL, WISP_ERR_NOMEM, "out of memory for a context");
     if (opts) ctx->opts = *opts;
     if (ctx->opts.level == WISP_LOG_DEFAULT) ctx->opts.level = WISP_LOG_WARN;
     pthread_mutex_init(&ctx->lock, NULL);
@@ -68,7 +67,7 @@ wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
     *ctx_out = ctx;
     return WISP_OK;
 out:
-    wisp__keep_failure(ctx);
+    wisp_ctx_fail(NULL, status, "%s", ctx->message);
     wisp_ctx_log(ctx, WISP_LOG_WARN, "%s", ctx->message);
     wisp_ctx_free(ctx);
     return status;
@@ -82,6 +81,7 @@ void wisp_ctx_free(wisp_ctx *ctx)
     ctx->scratch[0] = ctx->scratch[1] = ctx->stream = NULL;
     ctx->scratch_bytes[0] = ctx->scratch_bytes[1] = 0;
     for (int i = 0; i < 3; i++) wisp_free(ctx, own[i]);
+    wisp__team_close(ctx); /* by the thread that it may have pinned */
     wisp__ctx_let_go(ctx);
 }
 

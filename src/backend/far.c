@@ -80,6 +80,7 @@ static wisp_status far_alloc(wisp_ctx *ctx, void *pointer_to_address, size_t cou
         wisp__memory_unbook(ctx, WISP__MAX(bytes, 1));
         return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory: no mapping of %zu bytes for the device", bytes);
     }
+    wisp__memory_is_there(ctx);
     *(void **)pointer_to_address = b->at;
     return WISP_OK;
 }
@@ -146,9 +147,9 @@ static wisp_status far_take(wisp_ctx *ctx, void *pointer_to_array)
     let_in(b, true);
     memcpy(b->at, *array, bytes);
     let_in(b, false);
-    wisp_free(ctx, *array);
+    wisp__array_replaced(*array);
     *array = b->at;
-    return wisp__memory_book(ctx, bytes); /* as the array was */
+    return WISP_OK;
 }
 
 static wisp_status far_borrow(wisp_ctx *ctx, const void *host)

@@ -63,9 +63,14 @@ wisp_status wisp__memory_book(wisp_ctx *ctx, size_t bytes)
         wisp__memory_unbook(ctx, bytes);
         return refuse(ctx, bytes, now - (long long)bytes, true);
     }
+    return WISP_OK;
+}
+
+void wisp__memory_is_there(wisp_ctx *ctx)
+{
+    const long long now = atomic_load(&ctx->memory_now);
     long long peak = atomic_load(&ctx->memory_peak);
     while (now > peak && !atomic_compare_exchange_weak(&ctx->memory_peak, &peak, now)) {}
-    return WISP_OK;
 }
 
 void wisp__memory_unbook(wisp_ctx *ctx, size_t bytes)
@@ -95,6 +100,7 @@ wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t coun
         wisp__memory_unbook(ctx, bytes);
         return refuse(ctx, bytes, atomic_load(&ctx->memory_now), false);
     }
+    wisp__memory_is_there(ctx);
     *out = p;
     return WISP_OK;
 }
@@ -120,6 +126,8 @@ wisp_status wisp_alloc(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, si
     ctx->zero(ctx, p, bytes);
     return WISP_OK;
 }
+
+void wisp__array_replaced(void *array) { free(((header *)(void *)((char *)array - HEADER))->base); }
 
 void wisp_free(wisp_ctx *ctx, void *pointer)
 {

@@ -25,9 +25,6 @@ typedef struct {
     double l2_bytes;       /* of the second-level caches together */
 } wisp__rates;
 
-/* The message of a context that could not be made: wisp_ctx_message(NULL) tells it to the same thread. */
-void wisp__keep_failure(const wisp_ctx *ctx);
-
 struct wisp_ctx {
     wisp_ctx_opts opts;
     int threads;
@@ -84,11 +81,13 @@ typedef enum { WISP__OP_SCRATCH, WISP__DEVICE_SCRATCH } wisp__scratch_user;
 wisp_status wisp__scratch(wisp_ctx *ctx, wisp__scratch_user user, void *pointer_to_pointer, size_t count, size_t size);
 /* Counts a piece of memory against the limit (WISP_ERR_NOMEM), and among what holds the context. */
 wisp_status wisp__memory_book(wisp_ctx *ctx, size_t bytes);
+void wisp__memory_is_there(wisp_ctx *ctx); /* what was booked could be had: the peak may be higher */
 void wisp__memory_unbook(wisp_ctx *ctx, size_t bytes);
 /* One holds it no longer; the last one ends it. */
 void wisp__ctx_let_go(wisp_ctx *ctx);
-/* Bytes of an array of wisp_alloc. */
+/* Bytes of an array of wisp_alloc. And frees one in whose place other memory is counted from now on. */
 size_t wisp__array_bytes(const void *array);
+void wisp__array_replaced(void *array);
 char *wisp__strdup(wisp_ctx *ctx, const char *s);
 
 /* Seconds of a clock that only runs forward. */

@@ -2,25 +2,22 @@
 #include "base.h"
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
+
+/* Of calls of this thread that had no context. */
+static _Thread_local char without[sizeof(((wisp_ctx *)0)->message)];
 
 wisp_status wisp_ctx_fail(wisp_ctx *ctx, wisp_status status, const char *format, ...)
 {
-    if (!ctx) return status;
     va_list ap;
     va_start(ap, format);
-    pthread_mutex_lock(&ctx->lock);
-    vsnprintf(ctx->message, sizeof ctx->message, format ? format : "(no words)", ap);
-    pthread_mutex_unlock(&ctx->lock);
+    if (ctx) pthread_mutex_lock(&ctx->lock);
+    vsnprintf(ctx ? ctx->message : without, sizeof without, format ? format : "(no words)", ap);
+    if (ctx) pthread_mutex_unlock(&ctx->lock);
     va_end(ap);
     return status;
 }
 
-static _Thread_local char failure[sizeof(((wisp_ctx *)0)->message)];
-
-void wisp__keep_failure(const wisp_ctx *ctx) { memcpy(failure, ctx->message, sizeof failure); }
-
-const char *wisp_ctx_message(const wisp_ctx *ctx) { return ctx ? ctx->message : failure; }
+const char *wisp_ctx_message(const wisp_ctx *ctx) { return ctx ? ctx->message : without; }
 
 void wisp_ctx_log(wisp_ctx *ctx, wisp_log_level level, const char *format, ...)
 {

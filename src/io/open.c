@@ -141,10 +141,6 @@ static wisp_status check_shape(wisp_ctx *ctx, const wisp_crs *a)
     if (a->rows < 0 || a->cols < 0)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: %lld rows, %lld columns", (long long)a->rows,
                              (long long)a->cols);
-    if (rowptr_of(a, a->rows) > 0) {
-        WISP_NEED(ctx, a->col);
-        WISP_NEED(ctx, a->val);
-    }
     return WISP_OK;
 }
 
@@ -155,16 +151,17 @@ static wisp_status check_rows(wisp_ctx *ctx, const wisp_crs *a, int64_t *max_row
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: rowptr[0] is %lld and must be 0",
                              (long long)rowptr_of(a, 0));
     for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t begin = rowptr_of(a, i), end = rowptr_of(a, i + 1);
-        if (end < begin || end - begin > INT32_MAX)
+        const int64_t n = rowptr_of(a, i + 1) - rowptr_of(a, i);
+        if (n < 0 || n > INT32_MAX)
             return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: rowptr[%lld] is %lld, after %lld",
-                                 (long long)i + 1, (long long)end, (long long)begin);
-        *max_row = WISP__MAX(*max_row, end - begin);
-        for (int64_t k = begin; k < end; k++)
+                                 (long long)i + 1, (long long)rowptr_of(a, i + 1), (long long)rowptr_of(a, i));
+        *max_row = WISP__MAX(*max_row, n);
+    }
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t k = rowptr_of(a, i); k < rowptr_of(a, i + 1); k++)
             if (col_of(a, k) < 0 || col_of(a, k) >= a->cols)
                 return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: column %lld in row %lld, of %lld columns",
                                      (long long)col_of(a, k), (long long)i, (long long)a->cols);
-    }
     return WISP_OK;
 }
 
@@ -174,10 +171,16 @@ wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, const wisp_crs *crs)
     memset(src, 0, sizeof *src);
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, crs);
+    const void *rowptr = crs->rowptr, *col = crs->col, *val = crs->val;
     int64_t max_row;
     user_crs *u;
     wisp_status status;
+    WISP_NEED(ctx, rowptr);
     WISP_TRY(check_shape(ctx, crs));
+    if (rowptr_of(crs, crs->rows) > 0) {
+        WISP_NEED(ctx, col);
+        WISP_NEED(ctx, val);
+    }
     WISP_TRY(check_rows(ctx, crs, &max_row));
     WISP_TRY(wisp__alloc_raw(ctx, &u, 1, sizeof *u));
     *u = (user_crs){ctx, *crs};

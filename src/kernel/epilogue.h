@@ -7,7 +7,8 @@ typedef struct {
     vec xx[NV], xy[NV], xy_cross[NV], yy[NV], uy[NV], uy_cross[NV];
 } FN(sums);
 
-/* Array by array: gcc 12 may clear them as a whole with stores that want 16 bytes, whatever their place on the stack. */
+/* Array by array: gcc 12 may clear them as a whole with stores that want 16 bytes, whatever their place on the stack.
+ */
 INLINE void FN(clear)(FN(sums) * s, int n)
 {
     for (int i = 0; i < n; i++) UNROLL for (int v = 0; v < NV; v++)

@@ -101,12 +101,13 @@ INLINE vec FN(cmul)(const double f[2], int c, vec v)
     return r;
 }
 
-/* A row of y; past the caches if p says so, which it does where lines are whole: those of a row, or of rows that follow
-   one another without gaps. */
+/* A row of y; past the caches if p says so, and lines are written whole: those of a row, or of rows of one column that
+   follow one another without gaps (wide.cpu.h) and may begin anywhere. */
 INLINE void FN(store_row)(const wisp__spmmv_params *p, unsigned terms, real *y, vec v[NV])
 {
 #if VL * REAL_BYTES == SIMD_BYTES && (REALS * REAL_BYTES % 64 == 0 || NV == 1)
-    if (terms == 0 && p->cpu.past && (REALS * REAL_BYTES % 64 == 0 || (uintptr_t)y % SIMD_BYTES == 0)) {
+    if (terms == 0 && p->cpu.past &&
+        (NV > 1 || ((REALS * REAL_BYTES % 64 == 0 || p->ld_y == PARTS) && (uintptr_t)y % SIMD_BYTES == 0))) {
         UNROLL for (int i = 0; i < NV; i++)
         {
             const vec sum = v[i]; /* v itself has no address: gcc would move it about */

@@ -346,7 +346,7 @@ static __attribute__((unused)) void FN(epilogues)(const wisp__spmmv_params *p, i
         }
 }
 
-/* Adds a strip's sums to dot[3][columns] pairs. */
+/* Adds a strip's sums to dot[K_DOT_SETS][columns] pairs. */
 INLINE void FN(flush)(const FN(strip_sums) s, const wisp__spmmv_params *p, double *dot)
 {
     for (int i = 0; (p->terms & K_DOTS) && i < PANELS; i++)

@@ -60,7 +60,6 @@ INLINE void bundle_rows(const wisp__spmmv_params *p, const wisp__spmmv_params *w
     }
 }
 
-/* Sums of the columns of wide rows, which are one column. */
 /* Whether the next ones are of one kind. */
 INLINE int bundle_run(const uint16_t *kind)
 {

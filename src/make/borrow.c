@@ -5,7 +5,6 @@
 
 static wisp_status check(wisp_ctx *ctx, const wisp_crs *a)
 {
-    WISP_NEED(ctx, a->rowptr);
     if (!wisp__type_ok(a->type) || a->rowptr_int > WISP_INT32 || a->col_int > WISP_INT32 || a->rows < 0 ||
         a->cols < 0 || wisp__int_at(a->rowptr, a->rowptr_int, 0) != 0)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG,
@@ -13,10 +12,6 @@ static wisp_status check(wisp_ctx *ctx, const wisp_crs *a)
     if (WISP__MAX(a->rows, a->cols) > ctx->index_limit)
         return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "%lld rows or columns are more than one process can index (%lld)",
                              (long long)WISP__MAX(a->rows, a->cols), (long long)ctx->index_limit);
-    if (wisp__int_at(a->rowptr, a->rowptr_int, a->rows) > 0) {
-        WISP_NEED(ctx, a->col);
-        WISP_NEED(ctx, a->val);
-    }
     return ctx->backend->borrow(ctx, a->val);
 }
 
@@ -55,7 +50,7 @@ static wisp_status take_rows(wisp_mat *A, const wisp_crs *a)
     for (int64_t i = 0; i < a->rows; i++) {
         const int64_t begin = s->chunk[i], end = s->chunk[i + 1], n = end - begin;
         int64_t last = -1;
-        bool ok = n >= 0 && n <= INT32_MAX;
+        bool ok = n >= 0 && n <= INT32_MAX && end <= s->entries;
         for (int64_t k = begin; ok && k < end; k++) {
             const int64_t col = wisp__int_at(a->col, a->col_int, k);
             ok = col > last && col < a->cols;
@@ -78,9 +73,15 @@ wisp_status wisp_mat_borrow_crs(wisp_mat **out, wisp_ctx *ctx, const wisp_crs *c
     *out = NULL;
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, crs);
+    const void *rowptr = crs->rowptr, *col = crs->col, *val = crs->val;
     wisp_mat *A = NULL;
     wisp_status status;
+    WISP_NEED(ctx, rowptr);
     WISP_TRY(check(ctx, crs));
+    if (wisp__int_at(rowptr, crs->rowptr_int, crs->rows) > 0) {
+        WISP_NEED(ctx, col);
+        WISP_NEED(ctx, val);
+    }
     WISP_TRY(wisp_alloc(ctx, &A, 1, sizeof *A));
     *A = (wisp_mat){.ctx = ctx,
                     .type = crs->type,

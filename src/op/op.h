@@ -54,6 +54,6 @@ wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot);
 wisp__step wisp__sweep_as_step(wisp__sweep *s, double *dot);
 /* Of one step with these terms; <u, y> comes last, if it is asked for. */
 size_t wisp__dot_size(const wisp_blk *x, unsigned terms);
-/* Such a set to dot[3][width]; what terms do not ask for is left alone. */
+/* Such a set to dot[3 or 4][width]; what terms do not ask for is left alone. */
 void wisp__dots_out(unsigned terms, int width, const double *sum, wisp_scalar *dot);
 #endif

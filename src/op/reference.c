@@ -87,6 +87,7 @@ wisp_status wisp_reference_create(wisp_reference **out, wisp_ctx *ctx, const wis
     if (n == 6 || !wisp__type_is_double(src->type) || src->rows != src->cols)
         return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
                              "the reference is for square matrices in double precision and widths 1, 2, 4, 8, 16, 32");
+    WISP_TRY(ctx->backend->borrow(ctx, NULL)); /* it computes in memory of its own */
     WISP_TRY(wisp_alloc(ctx, &r, 1, sizeof *r));
     WISP_TRY(wisp_mat_create(
         &A, ctx, src, &(wisp_mat_opts){.C = 1, .sigma = 1, .order = WISP_ROWS_NATURAL, .format = WISP_FORMAT_SELL}));

@@ -91,8 +91,9 @@ wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int st
     WISP_TRY(wisp_alloc(ctx, &run.taken, (size_t)(ctx->threads * schedule->tasks), sizeof *run.taken));
     status = wisp__whole(ctx, "multiplying", wisp__team_run(ctx, steps_thread, &run));
     for (int i = 0; i < steps && status == WISP_OK; i++) {
+        if (!step[i].dot) continue;
         double *partial = run.partial + (size_t)(i * grid->blocks) * dot_size;
-        if (step[i].dot) wisp__cpu_add_up(ctx, false, partial, grid->blocks, dot_size, step[i].dot);
+        wisp__cpu_add_up(ctx, false, partial, grid->blocks, dot_size, step[i].dot);
     }
 out:
     wisp_free(ctx, run.finished);
