@@ -1,6 +1,7 @@
 /* Contexts: objects are freed before or after them, in any order; one that can't be made says why. */
 #include "ref.h"
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -90,12 +91,76 @@ static void of_this_thread(void **state)
     assert_non_null(nothing);
 }
 
+/* ---- several threads on one context ------------------------------------------------------------ */
+
+enum { ROUNDS = 60, WIDTH = 5, THREADS = 3 };
+
+/* What a thread computes: products with shifts and dots, sums with factors for each column, grams. */
+typedef struct {
+    const wisp_mat *A;
+    wisp_blk *x, *y;
+    wisp_scalar dot[3 * WIDTH], gram[WIDTH * WIDTH], shift[WIDTH];
+    bool failed;
+} job;
+
+static void open_job(job *j, wisp_ctx *ctx, const wisp_mat *A, uint32_t seed)
+{
+    *j = (job){.A = A};
+    REF_OK(ctx, wisp_blk_create(&j->x, ctx, wisp_mat_map(A), WISP_D, WIDTH));
+    REF_OK(ctx, wisp_blk_create(&j->y, ctx, wisp_mat_map(A), WISP_D, WIDTH));
+    REF_OK(ctx, wisp_blk_fill_random(j->x, WISP_RANDOM_GAUSS, seed, 0, 0));
+    for (int k = 0; k < WIDTH; k++) j->shift[k].re = 0.1 * (k + (double)seed);
+}
+
+static void *work(void *arg)
+{
+    job *j = arg;
+    const wisp_aug aug = {.terms = WISP_SHIFT | WISP_SCALE | WISP_DOT_XY | WISP_DOT_YY,
+                          .alpha = {0.2, 0},
+                          .shift = j->shift,
+                          .dot = j->dot};
+    for (int i = 0; i < ROUNDS; i++) {
+        j->failed |= wisp_spmmv(j->y, j->A, j->x, &aug) != WISP_OK;
+        j->failed |= wisp_vaxpby(j->x, j->shift, j->y, j->shift) != WISP_OK;
+        j->failed |= wisp_tsm_gram(j->gram, WIDTH, (wisp_scalar){1, 0}, j->x, j->y, (wisp_scalar){0, 0}, 0) != WISP_OK;
+    }
+    return NULL;
+}
+
+/* The same numbers as if each had been alone, bit by bit. */
+static void threads_take_turns(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2, .no_pin = 1});
+    wisp_mat *A;
+    job alone[THREADS], together[THREADS];
+    pthread_t thread[THREADS];
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:points=7,nx=30,ny=30,nz=30", NULL));
+    for (uint32_t t = 0; t < THREADS; t++) {
+        open_job(&alone[t], ctx, A, t + 1);
+        open_job(&together[t], ctx, A, t + 1);
+        work(&alone[t]);
+    }
+    for (int t = 0; t < THREADS; t++) assert_int_equal(pthread_create(&thread[t], NULL, work, &together[t]), 0);
+    for (int t = 0; t < THREADS; t++) assert_int_equal(pthread_join(thread[t], NULL), 0);
+    for (int t = 0; t < THREADS; t++) {
+        assert_true(!alone[t].failed && !together[t].failed);
+        assert_memory_equal(alone[t].dot + WIDTH, together[t].dot + WIDTH, 2 * WIDTH * sizeof(wisp_scalar));
+        assert_memory_equal(alone[t].gram, together[t].gram, sizeof alone[t].gram);
+        wisp_blk *all[] = {alone[t].x, alone[t].y, together[t].x, together[t].y};
+        for (int i = 0; i < 4; i++) wisp_blk_free(all[i]);
+    }
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(freed_in_any_order),
         cmocka_unit_test(why_not),
         cmocka_unit_test(of_this_thread),
+        cmocka_unit_test(threads_take_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,11 @@
  * negative sizes and limits are WISP_ERR_ARG too. Rows and columns are counted from 0 in the user's (natural) order
  * everywhere; how wisp orders and stores them is invisible. "width" is the number of columns of a block vector, "C" the
  * chunk height of SELL-C-sigma. Complex numbers are (re, im) pairs, binary compatible with C99 and C++.
+ *
+ * Threads: calls on different contexts never meet. Several threads may use one context: calls that compute (ops on
+ * blocks, products, solvers, measuring) take turns, so that the second one waits; wisp_ctx_message is that of whichever
+ * failed last. Objects may be read by several threads at once. Who writes to an object, changes or frees it must be
+ * alone with it: a block that is written, filled or mapped, a matrix under wisp_mat_update, a source that is closed.
  */
 #ifndef WISP_H
 #define WISP_H

@@ -36,10 +36,21 @@ static wisp_status find_device(wisp_ctx *ctx)
                          ctx->opts.device ? "" : ", or unset WISP_DEVICE");
 }
 
+/* A call may make others, as a callback within it may. */
+static void init_turn(pthread_mutex_t *turn)
+{
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(turn, &recursive);
+    pthread_mutexattr_destroy(&recursive);
+}
+
 static void end(wisp_ctx *ctx)
 {
     if (ctx->backend) ctx->backend->close(ctx);
     pthread_mutex_destroy(&ctx->lock);
+    pthread_mutex_destroy(&ctx->turn);
     free(ctx);
 }
 
@@ -52,6 +63,7 @@ wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
     if (opts) ctx->opts = *opts;
     if (ctx->opts.level == WISP_LOG_DEFAULT) ctx->opts.level = WISP_LOG_WARN;
     pthread_mutex_init(&ctx->lock, NULL);
+    init_turn(&ctx->turn);
     atomic_init(&ctx->held, 1);
     ctx->end = end;
     ctx->index_limit = ctx->opts.index_limit > 0 ? ctx->opts.index_limit : env_number("WISP_INDEX_LIMIT", INT32_MAX);

@@ -40,6 +40,7 @@ struct wisp_ctx {
     const char *isa_name;
     int register_bytes, bundle_bytes; /* of a register; of a bundle of rows, 0: there are none */
 
+    pthread_mutex_t turn; /* of the calls that compute, which share the scratch memory: recursive */
     pthread_mutex_t lock; /* message, log, the list of what was logged once, rates, topology */
     char message[1024];
     atomic_uint cancel; /* odd: cancelled; it only grows, so that a run sees a cancel that was resumed since */
@@ -76,7 +77,15 @@ wisp_status wisp__whole(wisp_ctx *ctx, const char *task, bool whole);
 
 /* Uninitialised memory (wisp_alloc zeroes, on all threads, which also places the pages). */
 wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size);
-/* At least this many bytes, uninitialised, until the next call for the same user; kept with the context. */
+/* Calls that compute take turns: a call of another thread waits until this one is through. */
+static inline void wisp__turn_begin(wisp_ctx *ctx) { pthread_mutex_lock(&ctx->turn); }
+static inline wisp_status wisp__turn_end(wisp_ctx *ctx, wisp_status status)
+{
+    pthread_mutex_unlock(&ctx->turn);
+    return status;
+}
+/* At least this many bytes, uninitialised, until the next call for the same user; kept with the context. For the call
+   whose turn it is. */
 typedef enum { WISP__OP_SCRATCH, WISP__DEVICE_SCRATCH } wisp__scratch_user;
 wisp_status wisp__scratch(wisp_ctx *ctx, wisp__scratch_user user, void *pointer_to_pointer, size_t count, size_t size);
 /* Counts a piece of memory against the limit (WISP_ERR_NOMEM), and among what holds the context. */

@@ -106,7 +106,8 @@ static wisp_status checked(const char *op, wisp_blk *y, const wisp_scalar *a, co
     if (status != WISP_OK) return status;
     if (x != y && wisp__overlap(x, y) && (x->at != y->at || x->stride != y->stride))
         return wisp_ctx_fail(y->ctx, WISP_ERR_ARG, "%s: the blocks overlap", op);
-    return axpby(y, a, x, b, per_column);
+    wisp__turn_begin(y->ctx);
+    return wisp__turn_end(y->ctx, axpby(y, a, x, b, per_column));
 }
 
 static const wisp_scalar one = {1, 0};
@@ -244,7 +245,8 @@ static wisp_status checked_dot(const wisp_blk *x, const wisp_blk *y, dot_fn fn, 
     wisp_status status = wisp__same_shape("dot", x, y);
     if (status != WISP_OK) return status;
     const bool same = x->at == y->at && x->stride == y->stride; /* <x, x> is real */
-    return fn(x, y, wisp_type_is_complex(x->type) && !same, dot);
+    wisp__turn_begin(x->ctx);
+    return wisp__turn_end(x->ctx, fn(x, y, wisp_type_is_complex(x->type) && !same, dot));
 }
 
 wisp_status wisp_dot(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot)
@@ -265,14 +267,16 @@ wisp_status wisp_dot_kahan(const wisp_blk *x, const wisp_blk *y, wisp_scalar *do
 
 static wisp_status norms(const wisp_blk *x, dot_fn fn, double *norm)
 {
+    wisp_ctx *ctx = x->ctx;
     wisp_status status;
     wisp_scalar *dot = NULL;
-    WISP_TRY(wisp__alloc_raw(x->ctx, &dot, (size_t)x->width, sizeof *dot));
+    wisp__turn_begin(ctx);
+    WISP_TRY(wisp__alloc_raw(ctx, &dot, (size_t)x->width, sizeof *dot));
     WISP_TRY(fn(x, x, false, dot));
     for (int j = 0; j < x->width; j++) norm[j] = sqrt(dot[j].re);
 out:
-    wisp_free(x->ctx, dot);
-    return status;
+    wisp_free(ctx, dot);
+    return wisp__turn_end(ctx, status);
 }
 
 wisp_status wisp_norm(const wisp_blk *x, double *norm)

@@ -236,6 +236,7 @@ wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wi
     mpk m = {.A = A, .v = v, .stored = stored, .o = opts, .depth = 1};
     const int steps = opts->steps;
     wisp_status status;
+    wisp__turn_begin(A->ctx);
     WISP_TRY(check_options(&m));
     WISP_TRY(check_blocks(&m));
     WISP_TRY(choose_depth(&m, steps));
@@ -257,7 +258,7 @@ wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wi
     if (opts->terms & WISP_DOTS) status = reduce(&m);
 out:
     wisp__cascade_release(A, m.cascade);
-    return status;
+    return wisp__turn_end(A->ctx, status);
 }
 
 int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth)

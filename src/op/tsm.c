@@ -52,13 +52,10 @@ static void join(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, wisp_scalar bet
         }
 }
 
-wisp_status wisp_tsm_gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const wisp_blk *V, const wisp_blk *W,
-                          wisp_scalar beta, unsigned flags)
+static wisp_status gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const wisp_blk *V, const wisp_blk *W,
+                        wisp_scalar beta, unsigned flags)
 {
     enum { SUMS = 1 << 18, FEW = 64, STRIPS = 4 };
-    WISP_NEED(wisp_blk_ctx(W), V);
-    WISP_NEED(V->ctx, W);
-    WISP_NEED(V->ctx, X);
     wisp_ctx *ctx = V->ctx;
     wisp_status status;
     if (flags & ~(unsigned)WISP_KAHAN)
@@ -81,6 +78,16 @@ wisp_status wisp_tsm_gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const 
     join(X, ldx, alpha, beta, V, W, sum, compensated ? sum + size : NULL);
 out:
     return status;
+}
+
+wisp_status wisp_tsm_gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const wisp_blk *V, const wisp_blk *W,
+                          wisp_scalar beta, unsigned flags)
+{
+    WISP_NEED(wisp_blk_ctx(W), V);
+    WISP_NEED(V->ctx, W);
+    WISP_NEED(V->ctx, X);
+    wisp__turn_begin(V->ctx);
+    return wisp__turn_end(V->ctx, gram(X, ldx, alpha, V, W, beta, flags));
 }
 
 /* ---- update ---------------------------------------------------------------------------------- */
@@ -117,13 +124,10 @@ static bool streams(const wisp_blk *W, const wisp_blk *V)
     return lines && (size_t)W->nrows * size * (size_t)(W->width + V->width) > LARGE;
 }
 
-wisp_status wisp_tsm_update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, const wisp_scalar *X, int64_t ldx,
-                            wisp_scalar beta)
+static wisp_status update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, const wisp_scalar *X, int64_t ldx,
+                          wisp_scalar beta)
 {
     enum { LINE_REALS = 16 };
-    WISP_NEED(wisp_blk_ctx(V), W);
-    WISP_NEED(W->ctx, V);
-    WISP_NEED(W->ctx, X);
     wisp_ctx *ctx = W->ctx;
     wisp_status status;
     WISP_TRY(check("tsm_update", V, W, ldx, alpha, beta));
@@ -160,4 +164,14 @@ wisp_status wisp_tsm_update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, c
     WISP_TRY(ctx->backend->update(ctx, is_double, &p, V->nrows));
 out:
     return status;
+}
+
+wisp_status wisp_tsm_update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, const wisp_scalar *X, int64_t ldx,
+                            wisp_scalar beta)
+{
+    WISP_NEED(wisp_blk_ctx(V), W);
+    WISP_NEED(W->ctx, V);
+    WISP_NEED(W->ctx, X);
+    wisp__turn_begin(W->ctx);
+    return wisp__turn_end(W->ctx, update(W, alpha, V, X, ldx, beta));
 }

@@ -105,6 +105,7 @@ wisp_status wisp_load_bandwidth(wisp_ctx *ctx, double *gbs)
     WISP_NEED(NULL, ctx);
     stream_run r;
     wisp_status status = WISP_OK;
+    wisp__turn_begin(ctx);
     WISP_TRY(open_run(ctx, &r));
     set_arrays(&r, r.slice, 1);
     for (int k = 0; k < 2; k++) {
@@ -113,7 +114,7 @@ wisp_status wisp_load_bandwidth(wisp_ctx *ctx, double *gbs)
         *gbs = WISP__MAX(*gbs, 1e-9 * (double)r.bytes * ctx->threads / seconds);
     }
 out:
-    return status;
+    return wisp__turn_end(ctx, status);
 }
 
 static int by_value(const void *a, const void *b)
@@ -367,6 +368,7 @@ wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, m);
     wisp_status status = WISP_OK;
+    wisp__turn_begin(ctx);
     *m = *wisp__topology(ctx);
     m->threads = ctx->threads;
     strncpy(m->isa, ctx->isa->name, sizeof m->isa - 1);
@@ -385,5 +387,5 @@ wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
     if (what) WISP_TRY(wisp_ctx_step(ctx, "measuring", 1, 0));
     wisp_ctx_set_machine(ctx, m);
 out:
-    return status;
+    return wisp__turn_end(ctx, status);
 }
