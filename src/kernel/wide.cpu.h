@@ -35,6 +35,6 @@ INLINE void wide_flush(const W(sums) * s, const unsigned terms, double *dot)
 {
     double columns[2 * K_DOT_SETS * WIDE] = {0};
     W(flush_panel)(s, terms, WIDE_REALS, 0, columns);
-    UNROLL for (int t = 0; t < K_DOT_SETS; t++) for (int j = 0; j < WIDE && (terms & (K_DOT_XX << t)); j++)
+    UNROLL for (int t = 0; t < K_DOT_SETS; t++) for (int j = 0; j < WIDE && (terms & ((unsigned)K_DOT_XX << t)); j++)
         UNROLL for (int i = 0; i < 2; i++) dot[2 * t + i] += columns[2 * (t * WIDE + j) + i];
 }
