@@ -18,10 +18,15 @@ INLINE void FN(clear)(FN(sums) * s, int n)
         }
 }
 
-/* A factor of a dot (a pair of floats is no operand of its own for clang). */
+/* A factor of a dot. (A pair of floats is no operand of its own for clang: it goes as a double.) */
 INLINE vec FN(here)(vec x)
 {
-#if VL == 1 || VL * REAL_BYTES >= 16
+#if VL * REAL_BYTES == 8 && VL == 2
+    double both;
+    __builtin_memcpy(&both, &x, sizeof both);
+    SIMD_HERE(both);
+    __builtin_memcpy(&x, &both, sizeof both);
+#else
     SIMD_HERE(x);
 #endif
     return x;
