@@ -10,12 +10,13 @@ enum { HEADER = 64, HUGE_PAGE = 2 << 20, LARGE = 4 << 20, PAGE_SHIFTS = 16, SHIF
 typedef struct {
     void *base; /* what free() takes */
     size_t bytes;
+    wisp_ctx *ctx; /* that counts it */
 } header;
 
 /* Large arrays begin on a huge page plus a few cache lines, different from one array to the next: streams at
    a power-of-two distance from each other share cache sets and halve a core's bandwidth (seen on the machine of
    docs/performance.md). */
-static char *place(size_t bytes, unsigned number)
+static char *place(wisp_ctx *ctx, size_t bytes, unsigned number)
 {
     void *base = NULL;
     size_t shift = 0;
@@ -28,7 +29,7 @@ static char *place(size_t bytes, unsigned number)
         return NULL;
     }
     char *p = (char *)base + shift + HEADER;
-    *(header *)(void *)(p - HEADER) = (header){base, bytes};
+    *(header *)(void *)(p - HEADER) = (header){base, bytes, ctx};
     return p;
 }
 
@@ -95,7 +96,7 @@ wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t coun
     const unsigned number = atomic_fetch_add(&ctx->alloc_number, 1u) + 1;
     wisp_status status = wisp__memory_book(ctx, bytes);
     if (status != WISP_OK) return status;
-    char *p = number == ctx->alloc_fail_at ? NULL : place(bytes, number);
+    char *p = number == ctx->alloc_fail_at ? NULL : place(ctx, bytes, number);
     if (!p) {
         wisp__memory_unbook(ctx, bytes);
         return refuse(ctx, bytes, atomic_load(&ctx->memory_now), false);
@@ -133,8 +134,11 @@ void wisp_free(wisp_ctx *ctx, void *pointer)
 {
     if (!pointer) return;
     header *h = (header *)(void *)((char *)pointer - HEADER);
-    if (ctx) wisp__memory_unbook(ctx, h->bytes);
+    wisp_ctx *counted = h->ctx;
+    const size_t bytes = h->bytes;
+    (void)ctx;
     free(h->base);
+    wisp__memory_unbook(counted, bytes); /* which may end the context */
 }
 
 wisp_status wisp__scratch(wisp_ctx *ctx, wisp__scratch_user user, void *pointer_to_pointer, size_t count, size_t size)
