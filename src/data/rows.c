@@ -1,14 +1,20 @@
 #include "rows.h"
 #include <stdlib.h>
 
+wisp_status wisp__index_check(wisp_ctx *ctx, int64_t rows, int64_t cols)
+{
+    const int64_t most = WISP__MAX(rows, cols);
+    if (most <= ctx->index_limit) return WISP_OK;
+    return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "%lld rows or columns are more than one process can index (%lld)",
+                         (long long)most, (long long)ctx->index_limit);
+}
+
 wisp_status wisp__src_check(wisp_ctx *ctx, const wisp_src *src)
 {
     if (!src->row || !wisp__type_ok(src->type) || src->rows < 0 || src->cols < 0 || src->max_row < 0)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a matrix source needs rows, cols, max_row, a type and a row callback");
-    const int64_t most = WISP__MAX(src->rows, src->cols);
-    if (most > ctx->index_limit)
-        return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "%lld rows or columns are more than one process can index (%lld)",
-                             (long long)most, (long long)ctx->index_limit);
+    const wisp_status status = wisp__index_check(ctx, src->rows, src->cols);
+    if (status != WISP_OK) return status;
     if (src->max_row > INT32_MAX)
         return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "rows of %lld entries are too long; the most is 2^31 - 1",
                              (long long)src->max_row);

@@ -20,6 +20,8 @@ typedef struct {
     int raw;          /* entries of the row as the source gave it, duplicates too */
 } wisp__row_reader;
 
+/* Refuses more rows or columns than a process can index. */
+wisp_status wisp__index_check(wisp_ctx *ctx, int64_t rows, int64_t cols);
 /* Refuses a source that can't be a matrix here. */
 wisp_status wisp__src_check(wisp_ctx *ctx, const wisp_src *src);
 wisp_status wisp__row_reader_open(wisp__row_reader *r, wisp_ctx *ctx, const wisp_src *src, const wisp_map *col_map);

@@ -30,7 +30,7 @@ enum {
 #define K_MASK_KPM (K_SCALE | K_SHIFT | K_AXPBY | K_DOT_XX | K_DOT_XY)
 
 /* Terms that multiply a block by a factor for each column, and which set of factors is theirs. */
-enum { K_FACTORS_SHIFT, K_FACTORS_ADD, K_FACTOR_SETS, K_FACTORED = K_SHIFT | K_ADD };
+enum { K_FACTORS_SHIFT, K_FACTORS_ADD, K_FACTOR_SETS };
 
 /* Of dots, each of all columns: <x,x>, <x,y>, <y,y>, <u,y>. */
 enum { K_DOT_SETS = 4 };
@@ -79,8 +79,9 @@ typedef struct {
     double alpha[2], beta[2], delta[2];
     const wisp__chain *chain; /* [chains] */
     int chains;
-    const void *factors[K_FACTOR_SETS]; /* each [2][reals]: of a block, and of it with re and im swapped (signed) */
-    wisp__cpu_params cpu;               /* the last: other devices take what is before it */
+    const void
+        *factors[K_FACTOR_SETS]; /* each [2][reals]: of a block, and of it with re and im swapped (signed); or NULL */
+    wisp__cpu_params cpu;        /* the last: other devices take what is before it */
 } wisp__spmmv_params;
 
 /* All addresses in the device's memory, but for those of chains and of what only CPUs use. */

@@ -23,9 +23,10 @@ INLINE int wide_compact(const wisp__spmmv_params *p)
 /* The factors of one column become those of WIDE rows. */
 INLINE void wide_factors(wisp__spmmv_params *p, real factors[K_FACTOR_SETS][2 * WIDE_REALS])
 {
-    for (int s = 0; (p->terms & K_FACTORED) && s < K_FACTOR_SETS; s++) {
+    for (int s = 0; s < K_FACTOR_SETS; s++) {
         const real *one = (const real *)p->factors[s];
-        for (int i = 0; one && i < 2 * WIDE_REALS; i++) factors[s][i] = one[i / WIDE_REALS * PARTS + i % PARTS];
+        if (!one) continue;
+        for (int i = 0; i < 2 * WIDE_REALS; i++) factors[s][i] = one[i / WIDE_REALS * PARTS + i % PARTS];
         p->factors[s] = factors[s];
     }
 }

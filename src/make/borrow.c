@@ -9,9 +9,8 @@ static wisp_status check(wisp_ctx *ctx, const wisp_crs *a)
         a->cols < 0 || wisp__int_at(a->rowptr, a->rowptr_int, 0) != 0)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG,
                              "CRS in place needs a type, arrays, and row pointers that begin with 0");
-    if (WISP__MAX(a->rows, a->cols) > ctx->index_limit)
-        return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "%lld rows or columns are more than one process can index (%lld)",
-                             (long long)WISP__MAX(a->rows, a->cols), (long long)ctx->index_limit);
+    const wisp_status status = wisp__index_check(ctx, a->rows, a->cols);
+    if (status != WISP_OK) return status;
     return ctx->backend->borrow(ctx, a->val);
 }
 

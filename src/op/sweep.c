@@ -216,17 +216,12 @@ static wisp__key key_of(const wisp__sweep *s, const wisp__spmmv_params *p)
     return (wisp__key){s->A->type, s->x->type, width, s->A->log_c, width != p->width, p->cpu.bundles};
 }
 
-static wisp__kernel find(const wisp__sweep *s, const wisp__spmmv_params *p)
-{
-    const wisp__key key = key_of(s, p);
-    return s->A->ctx->backend->find_spmmv(s->A->ctx, &key);
-}
-
 wisp__step wisp__sweep_as_step(wisp__sweep *s, double *dot)
 {
     set_entries(&s->p, s->A);
     s->p.cpu.past = s->p.cpu.streams = false; /* they are read again soon */
-    return (wisp__step){find(s, &s->p), &s->p, s->p.terms & K_DOTS ? dot : NULL};
+    const wisp__key key = key_of(s, &s->p);
+    return (wisp__step){s->A->ctx->backend->find_spmmv(s->A->ctx, &key), &s->p, s->p.terms & K_DOTS ? dot : NULL};
 }
 
 wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot)
@@ -244,7 +239,7 @@ wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot)
     if (!(p.terms & K_DOTS)) dot = NULL;
     const wisp__key key = key_of(s, &p);
     status = A->half ? backend->launch_half(ctx, &key, &p, &A->half->h, dot, dot_size)
-                     : backend->launch_spmmv(ctx, find(s, &p), &p, &A->grid, dot, dot_size);
+                     : backend->launch_spmmv(ctx, backend->find_spmmv(ctx, &key), &p, &A->grid, dot, dot_size);
 out:
     return status;
 }

@@ -19,9 +19,8 @@ static inline void wisp__run_block(wisp__spmmv_fn fn, const wisp__spmmv_params *
     fn(p, block * g->chunks_per_block, WISP__MIN((block + 1) * g->chunks_per_block, g->chunks), dot);
 }
 
-/* Room for the dots of `blocks` blocks, and `more` bytes behind them, on cache lines of their own; kept until the next
-   call. */
-wisp_status wisp__cpu_room(wisp_ctx *ctx, double **partial, int64_t blocks, size_t size, size_t more);
+/* Room for the dots of `blocks` blocks, kept until the next call. */
+wisp_status wisp__cpu_room(wisp_ctx *ctx, double **partial, int64_t blocks, size_t size);
 /* Adds partial[blocks][1 or, compensated, 2][size] up in a fixed tree, which changes it: sum[1 or 2][size]. */
 void wisp__cpu_add_up(wisp_ctx *ctx, bool compensated, double *partial, int64_t blocks, size_t size, double *sum);
 

@@ -147,14 +147,14 @@ wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wis
     static const wisp_type block[] = {WISP__COMBO_LIST(BLOCK)}; /* complex if the matrix is */
 #undef BLOCK
     const wisp__combo combo = wisp__combo_of(key->matrix, key->block);
-    const bool is_double = wisp__type_is_double(block[combo]);
     const int64_t ld_spill = p->reals, blocks = 2 * half->blocks; /* dots of two kinds for each */
-    const size_t row_bytes = (size_t)ld_spill * (is_double ? sizeof(double) : sizeof(float));
-    double *partial;
-    wisp_status status = wisp__cpu_room(ctx, &partial, dot ? blocks : 0, dot_size, (size_t)half->slots * row_bytes);
+    const size_t row_bytes = (size_t)ld_spill * (size_t)p->real_bytes;
+    const size_t spill_bytes = ((size_t)half->slots * row_bytes + 63) / 64 * 64;
+    const size_t dot_bytes = dot ? (size_t)blocks * dot_size * sizeof *dot : 0;
+    char *spill;
+    wisp_status status = wisp__scratch(ctx, WISP__DEVICE_SCRATCH, &spill, 1, spill_bytes + dot_bytes);
     if (status != WISP_OK) return status;
-    void *spill =
-        (char *)partial + (((size_t)WISP__MAX(dot ? blocks : 0, 1) * dot_size * sizeof(double)) + 63) / 64 * 64;
+    double *partial = (double *)(void *)(spill + spill_bytes);
     const wisp__half_params whole = {.p = *p,
                                      .half = half,
                                      .beta = {p->beta[0], p->beta[1]},

@@ -209,7 +209,7 @@ static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wi
     const bool little = grid->blocks == 1;
     const int shares = little || p->cpu.in_turn ? 1 : WISP__MIN(ctx->threads, WISP__MOST_SHARES);
     double *partial = NULL;
-    wisp_status status = dot ? wisp__cpu_room(ctx, &partial, grid->blocks, dot_size, 0) : WISP_OK;
+    wisp_status status = dot ? wisp__cpu_room(ctx, &partial, grid->blocks, dot_size) : WISP_OK;
     if (status != WISP_OK) return status;
     spmmv_run run; /* the shares in use are set */
     run.ctx = ctx, run.fn = wisp__cpu_fn(kernel), run.p = p, run.grid = grid, run.partial = partial,
@@ -286,7 +286,7 @@ static wisp_status cpu_dot(wisp_ctx *ctx, bool is_double, bool cross, bool compe
     const int64_t blocks = (count + per_block - 1) / per_block;
     const size_t sums = (size_t)(p->period / p->rows) * (cross ? 2 : 1);
     double *partial;
-    const wisp_status status = wisp__cpu_room(ctx, &partial, blocks, compensated ? 2 * sums : sums, 0);
+    const wisp_status status = wisp__cpu_room(ctx, &partial, blocks, compensated ? 2 * sums : sums);
     if (status != WISP_OK) return status;
     dot_run run = {ctx->isa, ctx->isa->dot[is_double], p, count, per_block, cross, compensated, partial};
     wisp__run_some(ctx, count * p->period < WISP__SMALL, dot_thread, &run);
@@ -311,10 +311,9 @@ static void sum_thread(void *arg, int thread, int threads)
     if (begin < end) r->fn(r->partial, r->blocks, r->size, (size_t)begin, (size_t)end, r->compensated);
 }
 
-wisp_status wisp__cpu_room(wisp_ctx *ctx, double **partial, int64_t blocks, size_t size, size_t more)
+wisp_status wisp__cpu_room(wisp_ctx *ctx, double **partial, int64_t blocks, size_t size)
 {
-    const size_t dots = (size_t)WISP__MAX(blocks, 1) * size * sizeof(double);
-    return wisp__scratch(ctx, WISP__DEVICE_SCRATCH, partial, 1, (dots + 63) / 64 * 64 + more);
+    return wisp__scratch(ctx, WISP__DEVICE_SCRATCH, partial, (size_t)WISP__MAX(blocks, 1), size * sizeof **partial);
 }
 
 void wisp__cpu_add_up(wisp_ctx *ctx, bool compensated, double *partial, int64_t blocks, size_t size, double *sum)
@@ -358,7 +357,7 @@ static wisp_status cpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, con
     const size_t size = (size_t)p->p * (size_t)p->q;
     const int64_t blocks = (p->rows + per_block - 1) / per_block;
     double *partial;
-    const wisp_status status = wisp__cpu_room(ctx, &partial, blocks, compensated ? 2 * size : size, 0);
+    const wisp_status status = wisp__cpu_room(ctx, &partial, blocks, compensated ? 2 * size : size);
     if (status != WISP_OK) return status;
     gram_run run = {ctx->isa->gram[is_double], p, per_block, compensated, partial};
     wisp__run_some(ctx, p->rows * p->p * p->q < WISP__SMALL, gram_thread, &run);

@@ -76,7 +76,7 @@ static void steps_thread(void *arg, int thread, int threads)
 wisp_status wisp__cpu_reserve_steps(wisp_ctx *ctx, int steps, const wisp__grid *grid, size_t dot_size)
 {
     double *partial;
-    return wisp__cpu_room(ctx, &partial, steps * grid->blocks, dot_size, 0);
+    return wisp__cpu_room(ctx, &partial, steps * grid->blocks, dot_size);
 }
 
 wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int steps, const wisp__schedule *schedule,
@@ -86,7 +86,7 @@ wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int st
     bool dots = false;
     wisp_status status;
     for (int i = 0; i < steps; i++) dots |= step[i].dot != NULL;
-    if (dots) WISP_TRY(wisp__cpu_room(ctx, &run.partial, steps * grid->blocks, dot_size, 0));
+    if (dots) WISP_TRY(wisp__cpu_room(ctx, &run.partial, steps * grid->blocks, dot_size));
     WISP_TRY(wisp_alloc(ctx, &run.finished, (size_t)schedule->tasks, sizeof *run.finished));
     WISP_TRY(wisp_alloc(ctx, &run.taken, (size_t)(ctx->threads * schedule->tasks), sizeof *run.taken));
     status = wisp__whole(ctx, "multiplying", wisp__team_run(ctx, steps_thread, &run));
