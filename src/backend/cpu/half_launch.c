@@ -75,8 +75,8 @@ static void do_block(const half_run *r, int64_t block)
                   end = (h->first[block + 1] + K_STRIP - 1) / K_STRIP;
     int64_t reach = h->first[block], left = end;
     if (r->partial) memset(dots_of(r, block, 0), 0, 2 * r->dot_size * sizeof(double));
-    memset((char *)r->whole.spill + (size_t)h->spill[block] * r->row_bytes, 0,
-           (size_t)(h->spill[block + 1] - h->spill[block]) * r->row_bytes);
+    const size_t spilled = (size_t)(h->spill[block + 1] - h->spill[block]) * r->row_bytes;
+    if (spilled) memset((char *)r->whole.spill + (size_t)h->spill[block] * r->row_bytes, 0, spilled);
     for (int64_t s = begin; s < end; reach = h->reach[s++]) {
         const bool late = is_late(h, s);
         do_strip(r, late ? &r->first : &r->whole, false, s, reach, dots_of(r, block, 0));
