@@ -76,5 +76,5 @@ static void past_the_caches(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(past_the_caches)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

@@ -206,11 +206,23 @@ ref_mat ref_random_block(ref_rng *r, wisp_type type, int64_t rows, int width)
     return m;
 }
 
+/* Whether a block has one rank's share of the rows, and which is their first. */
+static int is_share(const wisp_blk *x)
+{
+    return wisp_ctx_processes(wisp_blk_ctx(x)) > 1 && wisp_blk_nrows(x) == wisp_map_local(wisp_blk_map_of(x), NULL);
+}
+static int64_t first_row(const wisp_blk *x)
+{
+    int64_t first = 0;
+    if (is_share(x)) wisp_map_local(wisp_blk_map_of(x), &first);
+    return first;
+}
 void ref_put(wisp_blk *x, ref_mat m)
 {
     wisp_type type = wisp_blk_type(x);
-    void *data = malloc(wisp_type_size(type) * (size_t)(m.rows * m.cols + 1));
-    for (int64_t i = 0; i < m.rows * m.cols; i++) write_value(type, data, i, m.a[i]);
+    const int64_t first = first_row(x), rows = wisp_blk_nrows(x);
+    void *data = malloc(wisp_type_size(type) * (size_t)(rows * m.cols + 1));
+    for (int64_t i = 0; i < rows * m.cols; i++) write_value(type, data, i, m.a[first * m.cols + i]);
     assert_int_equal(wisp_blk_put(x, WISP_ROW_MAJOR, data, m.cols), WISP_OK);
     free(data);
 }
@@ -218,12 +230,15 @@ void ref_put(wisp_blk *x, ref_mat m)
 ref_mat ref_get(const wisp_blk *x)
 {
     wisp_type type = wisp_blk_type(x);
-    ref_mat m = ref_new(wisp_blk_nrows(x), wisp_blk_width(x));
-    void *data = malloc(wisp_type_size(type) * (size_t)(m.rows * m.cols + 1));
-    assert_int_equal(wisp_blk_get(x, WISP_COL_MAJOR, data, m.rows), WISP_OK);
-    for (int64_t i = 0; i < m.rows; i++)
-        for (int64_t j = 0; j < m.cols; j++) REF_AT(m, i, j) = read_value(type, data, j * m.rows + i);
+    const int64_t first = first_row(x), rows = wisp_blk_nrows(x);
+    ref_mat m = ref_new(is_share(x) ? wisp_map_rows(wisp_blk_map_of(x)) : rows, wisp_blk_width(x));
+    void *data = malloc(wisp_type_size(type) * (size_t)(rows * m.cols + 1));
+    assert_int_equal(wisp_blk_get(x, WISP_COL_MAJOR, data, rows), WISP_OK);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < m.cols; j++) REF_AT(m, first + i, j) = read_value(type, data, j * rows + i);
     free(data);
+    if (is_share(x))
+        assert_int_equal(wisp_ctx_sum(wisp_blk_ctx(x), (double *)m.a, 2 * (size_t)(m.rows * m.cols)), WISP_OK);
     return m;
 }
 
@@ -285,4 +300,47 @@ wisp_ctx *ref_isa_ctx(const char *isa, int threads)
     if (!made && isa && !strcmp(isa, "generic"))
         fail_msg("no kernels for any CPU: every test over them would be empty");
     return made ? ctx : NULL;
+}
+
+int ref_ranks(void) { return getenv("WISP_RANKS") ? atoi(getenv("WISP_RANKS")) : 1; }
+
+typedef struct {
+    CMUnitTestFunction test;
+    CMFixtureFunction setup, teardown;
+} rank_test;
+
+static int on_rank(void *arg, int rank)
+{
+    const rank_test *t = arg;
+    void *state = NULL;
+    (void)rank;
+    if (t->setup) assert_int_equal(t->setup(&state), 0);
+    t->test(&state);
+    if (t->teardown) assert_int_equal(t->teardown(&state), 0);
+    return 0;
+}
+
+/* A test, by all ranks side by side. */
+static void on_all_ranks(void **state)
+{
+    int result = 0;
+    assert_int_equal(wisp_ranks_run(ref_ranks(), on_rank, *state, &result), WISP_OK);
+    assert_int_equal(result, 0);
+}
+
+int ref_run_tests(const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup, CMFixtureFunction teardown)
+{
+    if (ref_ranks() == 1) return _cmocka_run_group_tests("tests", tests, count, setup, teardown);
+    struct CMUnitTest *wrapped = calloc(count, sizeof *wrapped);
+    rank_test *t = calloc(count, sizeof *t);
+    for (size_t i = 0; i < count; i++) {
+        t[i] = (rank_test){tests[i].test_func, setup, teardown};
+        wrapped[i] = (struct CMUnitTest){.name = tests[i].name, .test_func = on_all_ranks, .initial_state = &t[i]};
+    }
+    /* What fails on a thread of its own can't go back to where the tests began. */
+    setenv("CMOCKA_TEST_ABORT", "1", 1);
+    const int failed = _cmocka_run_group_tests("tests", wrapped, count, NULL, NULL);
+    free(wrapped);
+    free(t);
+    return failed;
 }

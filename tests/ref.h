@@ -12,6 +12,14 @@
 
 typedef double complex cplx;
 
+/* Runs the tests of a program: with WISP_RANKS=N each of them by N ranks at once, as threads. ref_put and ref_get then
+   take and give the rows of all ranks. */
+int ref_ranks(void);
+int ref_run_tests(const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup, CMFixtureFunction teardown);
+#define REF_RUN(tests) ref_run_tests(tests, sizeof tests / sizeof tests[0], NULL, NULL)
+/* setup and teardown around all tests; with ranks, around each test of each rank. */
+#define REF_RUN_WITH(tests, setup, teardown) ref_run_tests(tests, sizeof tests / sizeof tests[0], setup, teardown)
+
 /* A small generator of its own, so that tests don't lean on the library's. */
 typedef struct {
     uint64_t state;

@@ -124,6 +124,11 @@ PLAIN(wisp_ctx_each, P(0, f->ctx), 2, P(1, do_nothing), P(2, val))
 QUERY(wisp_ctx_device, P(0, f->ctx))
 QUERY(wisp_ctx_isa, P(0, f->ctx))
 QUERY(wisp_ctx_processes, P(0, f->ctx))
+CALL(wisp_ctx_rank) { return wisp_ctx_rank(P(0, f->ctx)) == 0 ? WISP_OK : WISP_ERR_ARG; }
+PROCEDURE(wisp_ctx_enter, P(0, (wisp_ctx *)NULL))
+CALL(wisp_ctx_leave) { return wisp_ctx_leave(P(0, f->ctx), WISP_OK); }
+static int no_work(void *arg, int rank) { return arg ? rank : 1; }
+PLAIN(wisp_ranks_run, 2, P(0, no_work), P(1, val), P(2, &(int){0}))
 PROCEDURE(wisp_ctx_set_cache, P(0, f->ctx), 0)
 CALL(wisp_ctx_cache)
 {
@@ -189,6 +194,7 @@ PLAIN(wisp_src_write, P(0, &f->src), P(1, f->ctx), P(2, f->mtx), P(3, &(wisp_wri
 MAKES(wisp_map_create, wisp_map, wisp_map_free, P(0, &made), P(1, f->ctx), ROWS)
 PROCEDURE(wisp_map_free, P(0, (wisp_map *)NULL))
 QUERY(wisp_map_rows, P(0, f->map))
+QUERY(wisp_map_local, P(0, f->map), P(1, &(int64_t){0}))
 QUERY(wisp_map_is_natural, P(0, f->map))
 MAKES(wisp_mat_create, wisp_mat, wisp_mat_free, P(0, &made), P(1, f->ctx), P(2, &f->src), P(3, &(wisp_mat_opts){0}))
 MAKES(wisp_map_create_ordered, wisp_map, wisp_map_free, P(0, &made), P(1, f->ctx), P(2, &f->src),
@@ -353,6 +359,10 @@ static const struct {
     ROW(wisp_ctx_device, 1, 0, ALL),
     ROW(wisp_ctx_isa, 1, 0, ALL),
     ROW(wisp_ctx_processes, 1, 0, ALL),
+    ROW(wisp_ctx_rank, 1, 1, ALL),
+    ROW(wisp_ctx_enter, 1, 0, ALL),
+    ROW(wisp_ctx_leave, 1, 1, ALL),
+    ROW(wisp_ranks_run, 3, 6, 1),
     ROW(wisp_ctx_set_cache, 1, 0, ALL),
     ROW(wisp_ctx_cache, 2, 2, ALL),
     ROW(wisp_ctx_memory, 3, 6, ALL),
@@ -378,6 +388,7 @@ static const struct {
     ROW(wisp_map_create, 2, 0, 2),
     ROW(wisp_map_free, 1, 0, ALL),
     ROW(wisp_map_rows, 1, 0, ALL),
+    ROW(wisp_map_local, 2, 2, ALL),
     ROW(wisp_map_is_natural, 1, 0, ALL),
     ROW(wisp_mat_create, 4, 8, 2),
     ROW(wisp_map_create_ordered, 4, 8, 2),
@@ -536,5 +547,5 @@ static void null_pointers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_function), cmocka_unit_test(null_pointers)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

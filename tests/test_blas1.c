@@ -106,5 +106,5 @@ static void blas1(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(blas1)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

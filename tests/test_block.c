@@ -179,5 +179,5 @@ int main(void)
         cmocka_unit_test(random_blocks),
         cmocka_unit_test(views_and_copies),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

@@ -208,5 +208,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(by_progress), cmocka_unit_test(resumed_by_a_row),
                                        cmocka_unit_test(resumed_by_a_thread), cmocka_unit_test(random_numbers)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

@@ -528,5 +528,5 @@ int main(void)
                                        cmocka_unit_test(choices), cmocka_unit_test(core_work),
                                        cmocka_unit_test(walks),   cmocka_unit_test(results),
                                        cmocka_unit_test(narrow),  cmocka_unit_test(half_is_plain)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

@@ -169,5 +169,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(samples), cmocka_unit_test(traffic), cmocka_unit_test(widths),
                                        cmocka_unit_test(sources)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

@@ -414,5 +414,5 @@ int main(void)
         cmocka_unit_test(many_sums),
         cmocka_unit_test(bits),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

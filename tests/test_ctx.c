@@ -162,5 +162,5 @@ int main(void)
         cmocka_unit_test(of_this_thread),
         cmocka_unit_test(threads_take_turns),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

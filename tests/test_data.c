@@ -520,5 +520,5 @@ int main(void)
         cmocka_unit_test(memory_limit_and_failures),
         cmocka_unit_test(contexts),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

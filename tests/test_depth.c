@@ -84,5 +84,5 @@ static void few_steps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(by_model), cmocka_unit_test(few_steps)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

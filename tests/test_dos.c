@@ -307,5 +307,5 @@ int main(void)
                                        cmocka_unit_test(counts),    cmocka_unit_test(resolution),
                                        cmocka_unit_test(student),   cmocka_unit_test(bars),
                                        cmocka_unit_test(means),     cmocka_unit_test(refusals)};
-    return cmocka_run_group_tests(tests, make_ctx, free_ctx);
+    return REF_RUN_WITH(tests, make_ctx, free_ctx);
 }

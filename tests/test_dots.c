@@ -186,5 +186,5 @@ int main(void)
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(misuse),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

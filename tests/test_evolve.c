@@ -406,5 +406,5 @@ int main(void)
                                        cmocka_unit_test(bond_and_chain),   cmocka_unit_test(tolerances_are_met),
                                        cmocka_unit_test(refusals),         cmocka_unit_test(cancelled),
                                        cmocka_unit_test(failing_memory)};
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return REF_RUN_WITH(tests, setup, teardown);
 }

@@ -40,12 +40,12 @@ static void closed_to_the_host(void **state)
     REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, 3));
     REF_OK(ctx, wisp_blk_fill(x, (wisp_scalar){1, 0}));
     REF_OK(ctx, wisp_spmmv(y, A, x, NULL));
-    assert_int_equal(reads(x->at), SIGSEGV);
-    assert_int_equal(reads(y->at), SIGSEGV);
+    assert_int_equal(reads(wisp__at(x)), SIGSEGV);
+    assert_int_equal(reads(wisp__at(y)), SIGSEGV);
     assert_int_equal(reads(A->local.val), SIGSEGV);
     REF_OK(ctx, wisp_blk_map(y, &data, &stride));
     assert_int_equal(reads(data), 0);
-    assert_int_equal(reads(x->at), SIGSEGV);
+    assert_int_equal(reads(wisp__at(x)), SIGSEGV);
     REF_OK(ctx, wisp_spmmv(y, A, x, NULL)); /* a call meanwhile closes nothing that is open */
     assert_int_equal(reads(data), 0);
     REF_OK(ctx, wisp_blk_unmap(y));
@@ -73,19 +73,19 @@ static void only_its_own_addresses(void **state)
     const double one = 1;
     REF_OK(ctx, wisp_map_create(&map, ctx, ROWS));
     REF_OK(ctx, wisp_blk_create(&x, ctx, map, WISP_D, 1));
-    const wisp__axpby_params axpby = {.x = host, .y = x->at, .ld_x = 1, .ld_y = 1, .period = 1, .a = &one};
+    const wisp__axpby_params axpby = {.x = host, .y = wisp__at(x), .ld_x = 1, .ld_y = 1, .period = 1, .a = &one};
     REF_FAILS(ctx, ctx->backend->axpby(ctx, true, &axpby, ROWS), WISP_ERR_ARG, "no buffer");
-    const wisp__dot_params dot = {.x = x->at, .y = host, .ld_x = 1, .ld_y = 1, .period = 1, .rows = 1};
+    const wisp__dot_params dot = {.x = wisp__at(x), .y = host, .ld_x = 1, .ld_y = 1, .period = 1, .rows = 1};
     REF_FAILS(ctx, ctx->backend->dot(ctx, true, false, false, &dot, ROWS, K_STRIP, sum), WISP_ERR_ARG, "no buffer");
-    const wisp__gram_params gram = {.v = x->at, .w = host, .ld_v = 1, .ld_w = 1, .rows = ROWS, .p = 1, .q = 1};
+    const wisp__gram_params gram = {.v = wisp__at(x), .w = host, .ld_v = 1, .ld_w = 1, .rows = ROWS, .p = 1, .q = 1};
     REF_FAILS(ctx, ctx->backend->gram(ctx, true, false, &gram, K_STRIP, sum), WISP_ERR_ARG, "no buffer");
     const wisp__update_params update = {
-        .v = host, .w = x->at, .x = &one, .ld_v = 1, .ld_w = 1, .ld_x = 1, .p = 1, .q = 1};
+        .v = host, .w = wisp__at(x), .x = &one, .ld_v = 1, .ld_w = 1, .ld_x = 1, .p = 1, .q = 1};
     REF_FAILS(ctx, ctx->backend->update(ctx, true, &update, ROWS), WISP_ERR_ARG, "no buffer");
     const wisp__spmmv_params sweep = {
-        .rows = ROWS, .x = x->at, .gather = x->at, .y = x->at, .prev = x->at, .val = host};
+        .rows = ROWS, .x = wisp__at(x), .gather = wisp__at(x), .y = wisp__at(x), .prev = wisp__at(x), .val = host};
     const wisp__grid grid = {0};
-    REF_FAILS(ctx, ctx->backend->launch_spmmv(ctx, (wisp__kernel){0}, &sweep, &grid, NULL, 0), WISP_ERR_ARG,
+    REF_FAILS(ctx, ctx->backend->launch_spmmv(ctx, (wisp__kernel){0}, &sweep, &grid, 0, 0, NULL, 0), WISP_ERR_ARG,
               "no buffer");
     REF_FAILS(ctx, wisp_blk_borrow(&borrowed, ctx, map, WISP_D, 1, host, 1), WISP_ERR_UNSUPPORTED, "copy them");
     REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, &(wisp_crs){.rows = ROWS, .cols = ROWS, .type = WISP_D, .rowptr = ptr}),
@@ -120,5 +120,5 @@ int main(void)
         cmocka_unit_test(only_its_own_addresses),
         cmocka_unit_test(counted),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

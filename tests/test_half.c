@@ -153,5 +153,5 @@ int main(void)
         cmocka_unit_test(sorted_rows),
         cmocka_unit_test(tiny),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

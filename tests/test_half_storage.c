@@ -209,5 +209,5 @@ int main(void)
         cmocka_unit_test(same_properties), cmocka_unit_test(half_the_bytes), cmocka_unit_test(spill_is_counted),
         cmocka_unit_test(new_values),      cmocka_unit_test(refused),        cmocka_unit_test(no_memory),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

@@ -225,5 +225,5 @@ int main(void)
         cmocka_unit_test(threads_agree),
         cmocka_unit_test(memory_runs_out),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

@@ -399,5 +399,5 @@ int main(void)
         cmocka_unit_test(test_pipe),        cmocka_unit_test(test_few_entries),  cmocka_unit_test(test_names),
         cmocka_unit_test(test_index_limit), cmocka_unit_test(test_user_arrays),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

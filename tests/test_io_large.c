@@ -154,5 +154,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_large), cmocka_unit_test(test_write),
                                        cmocka_unit_test(test_lines)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

@@ -470,5 +470,5 @@ int main(void)
         cmocka_unit_test(test_places), cmocka_unit_test(test_write),  cmocka_unit_test(test_mismatch),
         cmocka_unit_test(test_cancel), cmocka_unit_test(test_memory),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

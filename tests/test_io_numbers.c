@@ -209,5 +209,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_shapes), cmocka_unit_test(test_halfway),
                                        cmocka_unit_test(test_special), cmocka_unit_test(test_format)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

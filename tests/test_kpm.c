@@ -286,5 +286,5 @@ int main(void)
         cmocka_unit_test(threads),
         cmocka_unit_test(costs),
     };
-    return cmocka_run_group_tests(tests, make_ctx, free_ctx);
+    return REF_RUN_WITH(tests, make_ctx, free_ctx);
 }

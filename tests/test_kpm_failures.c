@@ -238,5 +238,5 @@ int main(void)
         cmocka_unit_test(guard),      cmocka_unit_test(bad_options), cmocka_unit_test(bad_matrices),
         cmocka_unit_test(odd_moment), cmocka_unit_test(cancel),      cmocka_unit_test(failing_memory),
     };
-    return cmocka_run_group_tests(tests, make_ctx, free_ctx);
+    return REF_RUN_WITH(tests, make_ctx, free_ctx);
 }

@@ -177,5 +177,5 @@ int main(void)
         cmocka_unit_test(contexts),      cmocka_unit_test(environment),          cmocka_unit_test(numbers),
         cmocka_unit_test(changing_rows), cmocka_unit_test(counts_two_gives_one),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

@@ -209,5 +209,5 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(rectangles), cmocka_unit_test(only_where_entries_are),
                                        cmocka_unit_test(choice),     cmocka_unit_test(large),
                                        cmocka_unit_test(bits),       cmocka_unit_test(sorted)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

@@ -240,5 +240,5 @@ int main(void)
         cmocka_unit_test(kept),     cmocka_unit_test(failures),  cmocka_unit_test(exchange),
         cmocka_unit_test(rates),    cmocka_unit_test(cost),      cmocka_unit_test(reference),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

@@ -131,5 +131,5 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(parts), cmocka_unit_test(seeds), cmocka_unit_test(refusals)};
-    return cmocka_run_group_tests(tests, make_ctx, free_ctx);
+    return REF_RUN_WITH(tests, make_ctx, free_ctx);
 }

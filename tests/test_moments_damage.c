@@ -416,6 +416,6 @@ int main(void)
         cmocka_unit_test(old_version),     cmocka_unit_test(without_checksum),
         cmocka_unit_test(handlers),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }
 #endif

@@ -156,7 +156,7 @@ static void assert_close(const call *c, const char *name, int number, const wisp
 static void compare_with_oracle(const call *c)
 {
     ref_mat v[MOST_STORED], z[MOST_SUMS];
-    static cplx dot[MOST_STEPS][4 * MOST_WIDTH];
+    static _Thread_local cplx dot[MOST_STEPS][4 * MOST_WIDTH];
     double largest = 0;
     for (int i = 0; i < 2; i++) v[i] = copy_of(c->start[i]);
     for (int i = 0; i < c->sums; i++) z[i] = copy_of(c->z_start[i]);
@@ -256,7 +256,7 @@ static void compare_with_spmmv(const call *c)
 /* Strided blocks are compared with the oracle alone: single columns of views go another way through some kernels. */
 static void both_ways(wisp_ctx *ctx, ref_rng *r, const wisp_mat *A, ref_mat dense, wisp_type type, int width)
 {
-    static call c;
+    static _Thread_local call c;
     for (int strided = 0; strided < 2; strided++) {
         c = (call){.ctx = ctx, .A = A, .dense = dense, .type = type, .width = width};
         fill_call(&c, r);
@@ -488,5 +488,5 @@ int main(void)
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(refusals),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

@@ -334,5 +334,5 @@ int main(void)
         cmocka_unit_test(padding_does_not_leak),
         cmocka_unit_test(misuse_is_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

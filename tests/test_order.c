@@ -336,5 +336,5 @@ int main(void)
         cmocka_unit_test(users_view),      cmocka_unit_test(map_before_matrix), cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(bad_sources),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

@@ -217,5 +217,5 @@ int main(void)
         cmocka_unit_test(model_counts), cmocka_unit_test(tiles_save_traffic),
         cmocka_unit_test(new_gathers),  cmocka_unit_test(who_asks),
         cmocka_unit_test(turns),        cmocka_unit_test(rows_that_repeat_keep_their_numbers)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

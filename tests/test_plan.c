@@ -274,5 +274,5 @@ int main(void)
         cmocka_unit_test(gallery), cmocka_unit_test(large),      cmocka_unit_test(long_runs),
         cmocka_unit_test(files),   cmocka_unit_test(any_matrix), cmocka_unit_test(limits_in_words),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

@@ -1,6 +1,6 @@
 /* Every way to store a matrix, in every instruction set, with every pair of types and every block width, against the
    oracle: in blocks without gaps, which go by kernels made for these, and in views. */
-#include "data/data.h"
+#include "make/assemble.h"
 #include "storage.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,8 @@ static void set_strips(sample *s, int64_t strips)
         if (!s->A[isa] || s->A[isa]->half) continue; /* whose blocks are its own */
         wisp__grid *g = &s->A[isa]->grid;
         g->chunks_per_block = strips * K_STRIP >> s->A[isa]->log_c;
-        g->blocks = (g->chunks + g->chunks_per_block - 1) / g->chunks_per_block;
+        g->early = g->blocks = (g->chunks + g->chunks_per_block - 1) / g->chunks_per_block;
+        if (s->A[isa]->halo) assert_int_equal(wisp__visit_halo_last(s->A[isa]), WISP_OK);
     }
 }
 
@@ -144,5 +145,5 @@ int main(void)
         cmocka_unit_test(far_columns),
         cmocka_unit_test(two_strips_a_block),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

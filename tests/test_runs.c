@@ -92,5 +92,5 @@ static void products(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(products)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

@@ -138,5 +138,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(bounds_of_denormals, make_ctx, free_ctx),
         cmocka_unit_test_setup_teardown(beyond, make_ctx, free_ctx),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

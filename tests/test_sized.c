@@ -132,5 +132,5 @@ int main(void)
         cmocka_unit_test(results),
         cmocka_unit_test(arrays),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

@@ -210,5 +210,5 @@ int main(void)
         cmocka_unit_test(all_parts), cmocka_unit_test(nested),   cmocka_unit_test(waiting),
         cmocka_unit_test(each),      cmocka_unit_test(products),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

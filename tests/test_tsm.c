@@ -361,5 +361,5 @@ int main(void)
         cmocka_unit_test(compensated_sums),
         cmocka_unit_test(misuse),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return REF_RUN(tests);
 }

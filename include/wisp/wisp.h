@@ -140,9 +140,27 @@ WISP_API void wisp_ctx_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak);
 WISP_API void wisp_ctx_cancel(wisp_ctx *ctx);
 WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
 
-/* Processes that share the work; x[n] becomes its sum over them (the dots of WISP_NOREDUCE, at the end). */
+/* ---- ranks: processes that share the work ------------------------------------------------------
+
+   Each rank has some of the rows of every map, and makes the same calls in the same order. Calls that need the others
+   (a matrix is made, looked at or multiplied; dots, norms and grams; solvers; files) end with the same status on all
+   ranks: if one fails, so do the others, with its message. Today ranks are threads of one process, for tests. */
+
+/* How many there are, and which this context belongs to, from 0. One rank: 1 and 0. */
 WISP_API int wisp_ctx_processes(const wisp_ctx *ctx);
+WISP_API int wisp_ctx_rank(const wisp_ctx *ctx);
+/* x[n] becomes its sum over the ranks (the dots of WISP_NOREDUCE, at the end), the same bits on all of them. */
 WISP_API wisp_status wisp_ctx_sum(wisp_ctx *ctx, double *x, size_t n);
+/* For those who write solvers: what lies between them is one call that all ranks make together, also where it does
+   something on one rank alone. leave returns the status of the lowest rank that failed. Each enter needs one leave;
+   pairs may be nested. */
+WISP_API void wisp_ctx_enter(wisp_ctx *ctx);
+WISP_API wisp_status wisp_ctx_leave(wisp_ctx *ctx, wisp_status status);
+/* Runs fn(arg, rank) on so many threads at once, up to 1024, each of which stands for a rank: the contexts that it makes
+   share the work with those of the others. Returns when all have; *result, which may be NULL, is that of the lowest
+   rank for which fn was not 0. The environment's WISP_WEIGHTS=2,0,1 shares rows so among three ranks. */
+typedef int (*wisp_rank_fn)(void *arg, int rank);
+WISP_API wisp_status wisp_ranks_run(int ranks, wisp_rank_fn fn, void *arg, int *result);
 
 /* For those who write solvers on the ops. fail keeps the message and returns status; step reports
    progress and returns WISP_ERR_CANCELLED if the user wants to stop; alloc gives 64-byte aligned memory
@@ -230,10 +248,13 @@ WISP_API const wisp_gallery_entry *wisp_gallery_list(int i);
 
 typedef struct wisp_map wisp_map;
 
-/* The natural order of `rows` rows. Maps are reference-counted: objects made on a map keep it alive. */
+/* The natural order of `rows` rows, shared among the ranks. Maps are reference-counted: objects made on a map keep it
+   alive. */
 WISP_API wisp_status wisp_map_create(wisp_map **map, wisp_ctx *ctx, int64_t rows);
 WISP_API void wisp_map_free(wisp_map *map);
-WISP_API int64_t wisp_map_rows(const wisp_map *map);
+WISP_API int64_t wisp_map_rows(const wisp_map *map); /* of all ranks */
+/* How many of them this rank has: *first, which may be NULL, and those that follow it. */
+WISP_API int64_t wisp_map_local(const wisp_map *map, int64_t *first);
 WISP_API int wisp_map_is_natural(const wisp_map *map);
 
 /* ---- matrix ---------------------------------------------------------------------------------- */
@@ -290,6 +311,8 @@ typedef struct {
     int64_t spill_bytes;    /* half storage: what wisp_spmmv holds beside it, per column of a block of its type */
     int64_t assembly_bytes; /* wisp_mat_plan, wisp_mat_bound: the most that is held while it is made; else 0 */
     int64_t work_blocks;    /* of rows, each of which has dots of its own in a sweep */
+    int64_t local_rows;     /* this rank's; bytes, spill and assembly are its own, too */
+    int64_t halo_rows;      /* of other ranks, which each block that is multiplied has behind its own */
 } wisp_mat_info;
 WISP_SIZED void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info);
 WISP_API wisp_map *wisp_mat_map(const wisp_mat *A);     /* rows; borrowed, not to be freed */

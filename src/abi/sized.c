@@ -58,7 +58,7 @@ ENDS_WITH(wisp_src, free_arg);
 ENDS_WITH(wisp_write_opts, comment);
 ENDS_WITH(wisp_crs, val);
 ENDS_WITH(wisp_mat_opts, format);
-ENDS_WITH(wisp_mat_info, work_blocks);
+ENDS_WITH(wisp_mat_info, halo_rows);
 ENDS_WITH(wisp_choice, limit);
 ENDS_WITH(wisp_gather, from_l3);
 ENDS_WITH(wisp_aug, add);

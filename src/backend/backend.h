@@ -24,6 +24,7 @@ typedef struct {
    threads: each block of work has its own partial dots. */
 typedef struct {
     int64_t blocks, chunks_per_block, chunks;
+    int64_t early; /* of the blocks, in this order, that need no rows of other ranks: these come first */
     const int64_t *weight; /* [chunks + 1] running weight (the chunk offsets, in the device's memory), by which threads
                               share blocks; NULL: all blocks weigh the same */
     const int32_t *order;  /* [blocks] in which they are taken; NULL: as they come */
@@ -111,9 +112,9 @@ typedef struct wisp__backend {
 
     /* The kernel for a key; there is one for every valid key (a generic one at worst, logged once). */
     wisp__kernel (*find_spmmv)(wisp_ctx *ctx, const wisp__key *key);
-    /* Runs it over the grid; dot[dot_size], or NULL without dots. */
+    /* Runs it over blocks first .. end - 1 of the grid, in their order; dot[dot_size], or NULL without dots. */
     wisp_status (*launch_spmmv)(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_params *p, const wisp__grid *grid,
-                                double *dot, size_t dot_size);
+                                int64_t first, int64_t end, double *dot, size_t dot_size);
     /* Room for the dots of so many steps, kept for the calls of launch_steps that follow. */
     wisp_status (*reserve_steps)(wisp_ctx *ctx, int steps, const wisp__grid *grid, size_t dot_size);
     /* So many steps, whose tasks are interleaved. */
@@ -122,6 +123,9 @@ typedef struct wisp__backend {
     /* The same as launch_spmmv with half of a Hermitian matrix. */
     wisp_status (*launch_half)(wisp_ctx *ctx, const wisp__key *key, const wisp__spmmv_params *p, const wisp__half *half,
                                double *dot, size_t dot_size);
+    /* Copies rows of a block to the host, one after the other, and from there. */
+    wisp_status (*pack)(wisp_ctx *ctx, const wisp__rows_params *p, void *host);
+    wisp_status (*unpack)(wisp_ctx *ctx, const wisp__rows_params *p, const void *host);
     wisp_status (*axpby)(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count);
     /* sum[1 or, compensated, 2][1 or, with cross, 2][a row's reals], over blocks of per_block periods, a multiple of
        K_STRIP. */

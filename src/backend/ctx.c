@@ -24,6 +24,26 @@ static wisp_status check_options(wisp_ctx *ctx)
     return WISP_OK;
 }
 
+/* $WISP_WEIGHTS, one whole number for each rank: "2,0,1". */
+static wisp_status read_weights(wisp_ctx *ctx)
+{
+    enum { MOST = 1 << 20 };
+    const char *s = getenv("WISP_WEIGHTS");
+    char *end;
+    if (!s || !*s || ctx->ranks == 1) return WISP_OK;
+    ctx->weight = calloc((size_t)ctx->ranks + 1, sizeof *ctx->weight);
+    if (!ctx->weight) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for %d weights", ctx->ranks);
+    for (int r = 0; r < ctx->ranks; r++, s = end + 1) {
+        const long long w = strtoll(s, &end, 10);
+        if (end == s || w < 0 || w > MOST || *end != (r + 1 < ctx->ranks ? ',' : 0))
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "WISP_WEIGHTS=%s: give %d numbers from 0 to %d, with commas",
+                                 getenv("WISP_WEIGHTS"), ctx->ranks, MOST);
+        ctx->weight[r + 1] = ctx->weight[r] + w;
+    }
+    if (ctx->weight[ctx->ranks] > 0) return WISP_OK;
+    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "WISP_WEIGHTS=%s: some rank must have rows", getenv("WISP_WEIGHTS"));
+}
+
 static wisp_status find_device(wisp_ctx *ctx)
 {
     static const wisp__backend *const all[] = {&wisp__backend_cpu, &wisp__backend_far};
@@ -51,6 +71,7 @@ static void end(wisp_ctx *ctx)
     if (ctx->backend) ctx->backend->close(ctx);
     pthread_mutex_destroy(&ctx->lock);
     pthread_mutex_destroy(&ctx->turn);
+    free(ctx->weight);
     free(ctx);
 }
 
@@ -70,9 +91,11 @@ wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
     ctx->index_limit = WISP__MIN(ctx->index_limit, INT32_MAX);
     ctx->stream_limit = env_number("WISP_STREAM_LIMIT", INT64_MAX);
     ctx->alloc_fail_at = (unsigned)env_number("WISP_ALLOC_FAIL_AT", 0);
-    ctx->comm = &wisp__comm_serial;
+    ctx->comm = wisp__comm_here();
     wisp_status status;
     WISP_TRY(check_options(ctx));
+    WISP_TRY(ctx->comm->open(ctx));
+    WISP_TRY(read_weights(ctx));
     WISP_TRY(find_device(ctx));
     WISP_TRY(wisp__team_open(ctx));
     WISP_TRY(ctx->backend->open(ctx));
@@ -120,15 +143,6 @@ void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *m)
 }
 
 int wisp_ctx_threads(const wisp_ctx *ctx) { return ctx ? ctx->threads : 0; }
-
-int wisp_ctx_processes(const wisp_ctx *ctx) { return ctx ? ctx->comm->size(ctx) : 0; }
-
-wisp_status wisp_ctx_sum(wisp_ctx *ctx, double *x, size_t n)
-{
-    WISP_NEED(NULL, ctx);
-    if (n > 0) WISP_NEED(ctx, x);
-    return ctx->comm->sum(ctx, x, n);
-}
 
 const char *wisp_ctx_device(const wisp_ctx *ctx) { return ctx ? ctx->backend->name : NULL; }
 

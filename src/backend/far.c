@@ -243,13 +243,13 @@ static wisp__kernel far_find_spmmv(wisp_ctx *ctx, const wisp__key *key)
 }
 
 static wisp_status far_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_params *p,
-                                    const wisp__grid *grid, double *dot, size_t dot_size)
+                                    const wisp__grid *grid, int64_t first, int64_t last, double *dot, size_t dot_size)
 {
     wisp_status status;
     WISP_TRY(check_sweep(ctx, p));
     WISP_TRY(begin(ctx, sweep_bytes(p)));
     const wisp__spmmv_params q = sweep_there(ctx, p);
-    status = end(ctx, wisp__backend_cpu.launch_spmmv(ctx, kernel, &q, grid, dot, dot_size));
+    status = end(ctx, wisp__backend_cpu.launch_spmmv(ctx, kernel, &q, grid, first, last, dot, dot_size));
 out:
     return status;
 }
@@ -294,6 +294,26 @@ static wisp_status far_launch_half(wisp_ctx *ctx, const wisp__key *key, const wi
     WISP_TRY(begin(ctx, sweep_bytes(p)));
     const wisp__spmmv_params q = sweep_there(ctx, p);
     status = end(ctx, wisp__backend_cpu.launch_half(ctx, key, &q, h, dot, dot_size));
+out:
+    return status;
+}
+
+static wisp_status far_pack(wisp_ctx *ctx, const wisp__rows_params *p, void *host)
+{
+    wisp_status status;
+    WISP_TRY(OURS(ctx, p->x, p->row));
+    WISP_TRY(begin(ctx, 0));
+    status = end(ctx, wisp__backend_cpu.pack(ctx, p, host));
+out:
+    return status;
+}
+
+static wisp_status far_unpack(wisp_ctx *ctx, const wisp__rows_params *p, const void *host)
+{
+    wisp_status status;
+    WISP_TRY(OURS(ctx, p->x, p->row));
+    WISP_TRY(begin(ctx, 0));
+    status = end(ctx, wisp__backend_cpu.unpack(ctx, p, host));
 out:
     return status;
 }
@@ -386,6 +406,8 @@ const wisp__backend wisp__backend_far = {
     .reserve_steps = far_reserve_steps,
     .launch_steps = far_launch_steps,
     .launch_half = far_launch_half,
+    .pack = far_pack,
+    .unpack = far_unpack,
     .axpby = far_axpby,
     .dot = far_dot,
     .gram = far_gram,

@@ -16,6 +16,7 @@ struct wisp__backend;
 struct wisp__isa;
 struct wisp__comm;
 struct wisp__team;
+struct wisp__message;
 
 /* What all threads of a context do together at most, as measured, else assumed. */
 typedef struct {
@@ -35,6 +36,13 @@ struct wisp_ctx {
     bool one_node;       /* the threads share one memory node, as far as is known */
     int64_t index_limit; /* local rows, and columns with halo, stay at or below this */
     const struct wisp__comm *comm;
+    int rank, ranks;
+    int64_t *weight; /* [ranks + 1] running weights by which rows are shared; NULL: all ranks get as many */
+    void *world;     /* what comm keeps: */
+    int entered;     /* collective calls that are open */
+    wisp_status failed;                 /* on some rank, in the outermost of them */
+    const struct wisp__message *from;   /* what is awaited */
+    int from_count;
     const struct wisp__backend *backend;
     const struct wisp__isa *isa; /* of the CPU's kernels, for the backend alone; what others ask of it: */
     const char *isa_name;

@@ -1,20 +1,56 @@
-/* One interface for one process (serial.c) and for many (mpi.c, to come). */
+/* Ranks: processes that share the work, or threads that stand for them. One interface for a single rank (serial.c), for
+   threads of one process (threads.c), and later for MPI.
+
+   Calls of it are collective: all ranks make them in the same order. A rank that fails says so in the next of them
+   instead of what it had to say, and all ranks get its status; until the outermost call that enter began is left, the
+   others do nothing more. So a failure never leaves a rank waiting. */
 #ifndef WISP_COMM_H
 #define WISP_COMM_H
 #include "../base/base.h"
 
-struct wisp_halo; /* what to send and to receive: made with the map */
+/* Bytes for another rank, or from it. */
+typedef struct wisp__message {
+    int rank;
+    void *data;
+    size_t bytes;
+} wisp__message;
 
 typedef struct wisp__comm {
     const char *name;
-    int (*rank)(const wisp_ctx *ctx);
-    int (*size)(const wisp_ctx *ctx);
-    /* x[n] becomes its sum over the processes. */
+    /* Sets ctx->rank and ctx->ranks. */
+    wisp_status (*open)(wisp_ctx *ctx);
+    /* A call that all ranks make begins, and ends with the same status on all of them: that of the lowest rank that
+       failed, whose message they get. Calls may be nested; what ends them is the outermost leave. */
+    void (*enter)(wisp_ctx *ctx);
+    wisp_status (*leave)(wisp_ctx *ctx, wisp_status status);
+    /* x[n] becomes its sum over the ranks, added up in their order: the same bits on all of them, at any time. */
     wisp_status (*sum)(wisp_ctx *ctx, double *x, size_t n);
-    /* The halo rows of a block: start sends ours and asks for theirs, wait has them in place. */
-    wisp_status (*halo_start)(wisp_ctx *ctx, const struct wisp_halo *halo, const void *x, void **ticket);
-    wisp_status (*halo_wait)(wisp_ctx *ctx, void *ticket);
+    /* all[ranks][bytes] from what each rank has. */
+    wisp_status (*gather)(wisp_ctx *ctx, const void *mine, size_t bytes, void *all);
+    /* Messages to other ranks, one each at most, and room for those from them, whose bytes are known; the lists and what
+       they point to stay until the wait, and nothing else is called in between. */
+    wisp_status (*start)(wisp_ctx *ctx, const wisp__message *to, int to_count, const wisp__message *from,
+                         int from_count);
+    wisp_status (*wait)(wisp_ctx *ctx);
 } wisp__comm;
 
-extern const wisp__comm wisp__comm_serial;
+extern const wisp__comm wisp__comm_serial, wisp__comm_threads;
+
+/* The one for a context that this thread makes. */
+const wisp__comm *wisp__comm_here(void);
+
+/* Around a call that computes and that all ranks make. */
+static inline void wisp__together_begin(wisp_ctx *ctx)
+{
+    wisp__turn_begin(ctx);
+    ctx->comm->enter(ctx);
+}
+static inline wisp_status wisp__together_end(wisp_ctx *ctx, wisp_status status)
+{
+    return wisp__turn_end(ctx, ctx->comm->leave(ctx, status));
+}
+
+/* Messages whose bytes the receivers do not know: to[ranks], of which that to oneself is copied.
+   *from[ranks] and what they point to is one array of wisp_alloc. */
+wisp_status wisp__comm_exchange(wisp_ctx *ctx, const wisp__message *to, wisp__message **from);
 #endif

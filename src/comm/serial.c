@@ -1,35 +1,55 @@
-/* One process: nothing to exchange. */
+/* One rank: nothing to exchange. */
 #include "comm.h"
+#include <string.h>
 
-static int rank(const wisp_ctx *ctx)
+static wisp_status serial_open(wisp_ctx *ctx)
 {
-    (void)ctx;
-    return 0;
+    ctx->rank = 0;
+    ctx->ranks = 1;
+    return WISP_OK;
 }
 
-static int size(const wisp_ctx *ctx)
+static void serial_enter(wisp_ctx *ctx) { (void)ctx; }
+
+static wisp_status serial_leave(wisp_ctx *ctx, wisp_status status)
 {
     (void)ctx;
-    return 1;
+    return status;
 }
 
-static wisp_status sum(wisp_ctx *ctx, double *x, size_t n)
+static wisp_status serial_sum(wisp_ctx *ctx, double *x, size_t n)
 {
     (void)ctx, (void)x, (void)n;
     return WISP_OK;
 }
 
-static wisp_status halo_start(wisp_ctx *ctx, const struct wisp_halo *halo, const void *x, void **ticket)
+static wisp_status serial_gather(wisp_ctx *ctx, const void *mine, size_t bytes, void *all)
 {
-    (void)ctx, (void)halo, (void)x;
-    *ticket = NULL;
+    (void)ctx;
+    if (bytes) memcpy(all, mine, bytes);
     return WISP_OK;
 }
 
-static wisp_status halo_wait(wisp_ctx *ctx, void *ticket)
+static wisp_status serial_start(wisp_ctx *ctx, const wisp__message *to, int to_count, const wisp__message *from,
+                                int from_count)
 {
-    (void)ctx, (void)ticket;
+    (void)ctx, (void)to, (void)to_count, (void)from, (void)from_count;
     return WISP_OK;
 }
 
-const wisp__comm wisp__comm_serial = {"serial", rank, size, sum, halo_start, halo_wait};
+static wisp_status serial_wait(wisp_ctx *ctx)
+{
+    (void)ctx;
+    return WISP_OK;
+}
+
+const wisp__comm wisp__comm_serial = {
+    .name = "serial",
+    .open = serial_open,
+    .enter = serial_enter,
+    .leave = serial_leave,
+    .sum = serial_sum,
+    .gather = serial_gather,
+    .start = serial_start,
+    .wait = serial_wait,
+};

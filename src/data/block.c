@@ -34,9 +34,8 @@ wisp_status wisp_blk_create(wisp_blk **out, wisp_ctx *ctx, wisp_map *map, wisp_t
     wisp_status status = blk_new(out, ctx, map, type, width);
     if (status != WISP_OK) return status;
     wisp_blk *x = *out;
-    const size_t rows = (size_t)(map->local + map->halo);
-    status = ctx->backend->alloc(ctx, &x->store->at, rows, wisp_type_size(type) * (size_t)width);
-    x->at = x->store->at;
+    x->store->rows = map->local + map->halo;
+    status = ctx->backend->alloc(ctx, &x->store->at, (size_t)x->store->rows, wisp_type_size(type) * (size_t)width);
     if (status != WISP_OK) {
         wisp_blk_free(x);
         *out = NULL;
@@ -62,7 +61,8 @@ wisp_status wisp_blk_borrow(wisp_blk **out, wisp_ctx *ctx, wisp_map *map, wisp_t
     if (status == WISP_OK) status = blk_new(out, ctx, map, type, width);
     if (status != WISP_OK) return status;
     (*out)->store->borrowed = true;
-    (*out)->store->at = (*out)->at = data;
+    (*out)->store->at = data;
+    (*out)->store->rows = map->local;
     (*out)->stride = stride;
     return WISP_OK;
 }
@@ -90,7 +90,7 @@ wisp_status wisp_blk_cols(wisp_blk **view, wisp_blk *x, int first, int width)
                              x->width);
     wisp_status status = view_of(view, x);
     if (status != WISP_OK) return status;
-    (*view)->at += (size_t)first * wisp_type_size(x->type);
+    (*view)->offset += (size_t)first * wisp_type_size(x->type);
     (*view)->width = width;
     return WISP_OK;
 }
@@ -107,7 +107,7 @@ wisp_status wisp_blk_rows(wisp_blk **view, wisp_blk *x, int64_t first, int64_t c
                              (long long)(first + count - 1), (long long)x->nrows);
     wisp_status status = view_of(view, x);
     if (status != WISP_OK) return status;
-    (*view)->at += (size_t)(first * x->stride) * wisp_type_size(x->type);
+    (*view)->offset += (size_t)(first * x->stride) * wisp_type_size(x->type);
     (*view)->first_row += first;
     (*view)->nrows = count;
     return WISP_OK;
@@ -140,13 +140,13 @@ wisp_status wisp_blk_map(wisp_blk *x, void **data, int64_t *stride)
     WISP_NEED(NULL, x);
     WISP_NEED(x->ctx, data);
     if (stride) *stride = x->stride;
-    return x->ctx->backend->map(x->ctx, x->at, data);
+    return x->ctx->backend->map(x->ctx, wisp__at(x), data);
 }
 
 wisp_status wisp_blk_unmap(wisp_blk *x)
 {
     WISP_NEED(NULL, x);
-    x->ctx->backend->unmap(x->ctx, x->at);
+    x->ctx->backend->unmap(x->ctx, wisp__at(x));
     return WISP_OK;
 }
 
@@ -154,15 +154,15 @@ wisp_status wisp_blk_unmap(wisp_blk *x)
 static wisp_status host_view(const wisp_blk *x, wisp_blk *host)
 {
     *host = *x;
-    return x->ctx->backend->map(x->ctx, x->at, &host->at);
+    return x->ctx->backend->map(x->ctx, wisp__at(x), &host->host);
 }
-static void host_done(const wisp_blk *x) { x->ctx->backend->unmap(x->ctx, x->at); }
+static void host_done(const wisp_blk *x) { x->ctx->backend->unmap(x->ctx, wisp__at(x)); }
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
 static char *element(const wisp_blk *x, int64_t row, int column)
 {
-    return x->at + (size_t)(row * x->stride + column) * wisp_type_size(x->type);
+    return x->host + (size_t)(row * x->stride + column) * wisp_type_size(x->type);
 }
 
 /* Position of a view's row to the user's row number. */

@@ -6,10 +6,9 @@
 struct wisp_map {
     atomic_int refs;
     wisp_ctx *ctx;
-    int64_t rows;         /* of all processes */
-    int64_t first, local; /* this process's rows, in the user's order: first .. first + local - 1 */
-    int64_t halo;         /* rows of other processes that are kept behind the local ones */
-    struct wisp_halo *plan;
+    int64_t rows;         /* of all ranks */
+    int64_t first, local; /* this rank's rows, in the user's order: first .. first + local - 1 */
+    int64_t halo;         /* of matrices with these columns, the most rows that one needs behind the local ones */
     int32_t *position; /* [local] user's local row -> where it is stored; NULL: natural */
     int32_t *user;     /* [local] the inverse */
     wisp_row_order order;
@@ -17,13 +16,28 @@ struct wisp_map {
     int64_t visits, visit_rows; /* a multiple of K_STRIP */
 };
 
+/* The first of so many rows that a rank has; ctx->ranks: all of them. */
+int64_t wisp__share_begin(const wisp_ctx *ctx, int64_t rows, int rank);
+/* A map of rows that are all here, in natural order; and what makes it the map of this rank's share of `rows` rows. */
+wisp_status wisp__map_alone(wisp_map **map, wisp_ctx *ctx, int64_t rows);
+void wisp__map_share(wisp_map *map, int64_t rows);
 /* Sorts the rows of a map that nobody else has yet by falling length, in windows of sigma rows of its order (stable).
    row_len is in the user's order. */
 wisp_status wisp__map_sort(wisp_map *map, const int32_t *row_len, int64_t sigma);
 wisp_map *wisp__map_retain(wisp_map *map);
+/* Where a local row is stored, by the user's order; columns of the halo are behind them in any order. */
+static inline int64_t wisp__map_position(const wisp_map *map, int64_t row)
+{
+    return map->position && row < map->local ? map->position[row] : row;
+}
+/* And back: which local row is stored there; its number. */
+static inline int64_t wisp__map_row(const wisp_map *map, int64_t position)
+{
+    return map->user ? map->user[position] : position;
+}
 static inline int64_t wisp__map_user(const wisp_map *map, int64_t position)
 {
-    return map->first + (map->user ? map->user[position] : position);
+    return map->first + wisp__map_row(map, position);
 }
 
 enum { WISP__BORROWED_CHUNK = 1, WISP__BORROWED_COL = 2, WISP__BORROWED_VAL = 4 };
@@ -65,7 +79,9 @@ struct wisp_mat {
     wisp_ctx *ctx;
     wisp_map *map, *col_map;
     wisp_type type;
-    int64_t rows, cols, sigma;
+    int64_t rows, cols, sigma; /* local rows; local columns with the halo */
+    int64_t nnz;               /* of all ranks */
+    bool square;               /* rows and columns are on one map */
     int log_c, width; /* width: of the blocks it was made for */
     wisp_row_order order;
     wisp_format format;
@@ -73,6 +89,8 @@ struct wisp_mat {
     struct wisp__cascades *cascades; /* see cascade.c */
     wisp__half_mat *half;            /* not NULL: of local only row_len (of whole rows) and nnz are left */
     wisp__grid grid;
+    struct wisp__halo *halo; /* NULL: one rank */
+    int32_t *visit;          /* with a halo, grid.order: row blocks that need none of it come first */
 };
 
 /* Cuts a matrix of chunk height 1 down to its half; WISP_ERR_HERMITIAN if it is not Hermitian. */
@@ -119,6 +137,8 @@ void wisp__sell_free(wisp_ctx *ctx, wisp__sell *s);
 /* A matrix is put together in the host's memory. When it is complete, its arrays become the device's; after that the
    host may look at them between wisp__mat_look and wisp__mat_looked alone. */
 wisp_status wisp__mat_take(wisp_mat *A);
+/* What the ranks' parts are together: A->nnz; and room for the halo in later blocks. Collective. */
+wisp_status wisp__mat_join(wisp_mat *A);
 wisp_status wisp__mat_look(const wisp_mat *A);
 void wisp__mat_looked(const wisp_mat *A);
 
@@ -126,7 +146,8 @@ void wisp__mat_looked(const wisp_mat *A);
 typedef struct {
     atomic_int refs;
     wisp_ctx *ctx;
-    void *at;
+    void *at;     /* the device's address; a block that is multiplied may move it: see wisp__halo_room */
+    int64_t rows; /* that it has room for, of the first block's stride */
     bool borrowed;
 } wisp__store_t;
 
@@ -137,8 +158,11 @@ struct wisp_blk {
     int width;
     int64_t nrows, first_row; /* a view of rows has first_row > 0 or nrows < map->local */
     int64_t stride;           /* elements */
-    char *at;                 /* where this view begins in the device's memory */
+    size_t offset;            /* bytes in the memory at which this view begins */
+    char *host;               /* where the host sees that: in copies that block.c makes, while they are mapped */
     wisp__store_t *store;
 };
+/* Where a block begins in the device's memory. */
+static inline char *wisp__at(const wisp_blk *x) { return (char *)x->store->at + x->offset; }
 
 #endif

@@ -1,11 +1,21 @@
 #include "data.h"
 #include <stdlib.h>
 
-wisp_status wisp_map_create(wisp_map **out, wisp_ctx *ctx, int64_t rows)
+int64_t wisp__share_begin(const wisp_ctx *ctx, int64_t rows, int rank)
 {
-    WISP_NEED(ctx, out);
+    const int64_t *w = ctx->weight;
+    return w ? (int64_t)((__int128)rows * w[rank] / w[ctx->ranks]) : wisp__split(rows, ctx->ranks, rank);
+}
+
+void wisp__map_share(wisp_map *map, int64_t rows)
+{
+    map->rows = rows;
+    map->first = wisp__share_begin(map->ctx, rows, map->ctx->rank);
+}
+
+wisp_status wisp__map_alone(wisp_map **out, wisp_ctx *ctx, int64_t rows)
+{
     *out = NULL;
-    WISP_NEED(NULL, ctx);
     if (rows < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a map of %lld rows", (long long)rows);
     if (rows > ctx->index_limit)
         return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "%lld rows are more than one process can index (%lld)",
@@ -19,6 +29,18 @@ wisp_status wisp_map_create(wisp_map **out, wisp_ctx *ctx, int64_t rows)
     map->order = WISP_ROWS_NATURAL;
     *out = map;
     return WISP_OK;
+}
+
+wisp_status wisp_map_create(wisp_map **out, wisp_ctx *ctx, int64_t rows)
+{
+    WISP_NEED(ctx, out);
+    *out = NULL;
+    WISP_NEED(NULL, ctx);
+    if (rows < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a map of %lld rows", (long long)rows);
+    const int64_t first = wisp__share_begin(ctx, rows, ctx->rank), end = wisp__share_begin(ctx, rows, ctx->rank + 1);
+    const wisp_status status = wisp__map_alone(out, ctx, end - first);
+    if (status == WISP_OK) wisp__map_share(*out, rows);
+    return status;
 }
 
 wisp_map *wisp__map_retain(wisp_map *map)
@@ -37,6 +59,12 @@ void wisp_map_free(wisp_map *map)
 }
 
 int64_t wisp_map_rows(const wisp_map *map) { return map ? map->rows : 0; }
+
+int64_t wisp_map_local(const wisp_map *map, int64_t *first)
+{
+    if (first) *first = map ? map->first : 0;
+    return map ? map->local : 0;
+}
 
 int wisp_map_is_natural(const wisp_map *map) { return map && map->position == NULL; }
 

@@ -1,4 +1,5 @@
 /* What a matrix is: shape, entries, bytes, fill-in. */
+#include "halo.h"
 #include "patterns.h"
 
 enum { MOST_ARRAYS = 40 };
@@ -99,6 +100,15 @@ void wisp__mat_looked(const wisp_mat *A)
     for (int i = 0; i < n; i++) A->ctx->backend->unmap(A->ctx, *(void **)list[i]);
 }
 
+wisp_status wisp__mat_join(wisp_mat *A)
+{
+    double nnz = (double)A->nnz; /* exact below 2^53 */
+    const wisp_status status = A->ctx->comm->sum(A->ctx, &nnz, 1);
+    A->nnz = (int64_t)nnz;
+    if (A->halo) A->col_map->halo = WISP__MAX(A->col_map->halo, A->halo->rows);
+    return status;
+}
+
 static int64_t sell_bytes(const wisp_mat *A, const wisp__sell *s, bool all)
 {
     const int64_t size = (int64_t)wisp_type_size(A->type), real = (int64_t)wisp_type_size(wisp__real_type(A->type));
@@ -128,9 +138,9 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
     if (!info) return;
     *info = (wisp_mat_info){0};
     if (!A) return;
-    *info = (wisp_mat_info){.rows = A->rows,
-                            .cols = A->cols,
-                            .nnz = A->local.nnz,
+    *info = (wisp_mat_info){.rows = A->map->rows,
+                            .cols = A->col_map->rows,
+                            .nnz = A->nnz,
                             .type = A->type,
                             .C = 1 << A->log_c,
                             .sigma = A->sigma,
@@ -138,7 +148,9 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
                             .spill_bytes = A->half ? A->half->h.slots * (int64_t)wisp_type_size(A->type) : 0,
                             .order = A->order,
                             .format = A->format,
-                            .work_blocks = A->grid.blocks};
+                            .work_blocks = A->grid.blocks,
+                            .local_rows = A->rows,
+                            .halo_rows = A->halo ? A->halo->rows : 0};
 }
 
 wisp_map *wisp_mat_map(const wisp_mat *A) { return A ? A->map : NULL; }
@@ -166,10 +178,17 @@ wisp_status wisp_mat_row_histogram(const wisp_mat *A, int64_t *hist, int bins)
     WISP_NEED(NULL, A);
     WISP_NEED(A->ctx, hist);
     if (bins < 1) return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "a histogram of %d bins", bins);
-    for (int i = 0; i < bins; i++) hist[i] = 0;
-    const wisp_status status = wisp__mat_look(A);
-    if (status != WISP_OK) return status;
-    for (int64_t i = 0; i < A->rows; i++) hist[WISP__MIN(wisp__row_len(&A->local, i), bins - 1)]++;
+    double *count = NULL;
+    wisp_status status;
+    wisp_ctx_enter(A->ctx);
+    WISP_TRY(wisp_alloc(A->ctx, &count, (size_t)bins, sizeof *count));
+    WISP_TRY(wisp__mat_look(A));
+    for (int64_t i = 0; i < A->rows; i++) count[WISP__MIN(wisp__row_len(&A->local, i), bins - 1)]++;
     wisp__mat_looked(A);
-    return WISP_OK;
+    status = A->ctx->comm->sum(A->ctx, count, (size_t)bins);
+out:
+    status = wisp_ctx_leave(A->ctx, status);
+    for (int i = 0; i < bins; i++) hist[i] = status == WISP_OK ? (int64_t)count[i] : 0;
+    wisp_free(A->ctx, count);
+    return status;
 }

@@ -1,4 +1,5 @@
 /* The exact properties of a matrix: symmetry, lengths of rows, Gershgorin's discs. */
+#include "halo.h"
 #include "patterns.h"
 #include <math.h>
 
@@ -59,7 +60,7 @@ static row_facts facts_of_row(const wisp_mat *A, int64_t row)
     const int n = wisp__row_len(&A->local, row);
     const int64_t user = wisp__map_user(A->map, row);
     for (int k = 0; k < n; k++)
-        add_entry(&f, user - wisp__map_user(A->col_map, wisp__entry_col(A, row, k)), wisp__entry_value(A, row, k));
+        add_entry(&f, user - wisp__col_number(A, wisp__entry_col(A, row, k)), wisp__entry_value(A, row, k));
     return f;
 }
 
@@ -73,20 +74,25 @@ static row_facts facts_of_pattern(const wisp_mat *A, int64_t pattern)
     return f;
 }
 
-/* Whether the entry at (col, row) is the conjugate of v, the one at (row, col). */
-static bool look_at_partner(const wisp_mat *A, wisp_mat_props *p, int64_t row, int64_t col, wisp_scalar v)
+/* Whether w, the entry at (j, i) if there is one, is the conjugate of v, the one at (i, j). */
+static bool compare(wisp_mat_props *p, int64_t i, int64_t j, wisp_scalar v, wisp_scalar w, bool found)
 {
-    bool found = true;
-    const wisp_scalar w = col == row ? v : value_at(A, col, row, &found);
     if (!found) p->pattern_symmetric = 0;
     if (!(v.re == w.re && v.im == w.im)) p->symmetric = 0;
     if (!(v.re == -w.re && v.im == -w.im)) p->skew = 0;
     if (v.re == w.re && v.im == -w.im) return true;
     p->hermitian = 0;
     p->asymmetry = fmax(p->asymmetry, hypot(v.re - w.re, v.im + w.im));
-    const int64_t i = wisp__map_user(A->map, row), j = wisp__map_user(A->map, col);
     if (i < p->bad_row || (i == p->bad_row && j < p->bad_col)) p->bad_row = i, p->bad_col = j;
     return false;
+}
+
+/* The same of the entry at these positions, whose partner is on this rank. */
+static bool look_at_partner(const wisp_mat *A, wisp_mat_props *p, int64_t row, int64_t col, wisp_scalar v)
+{
+    bool found = true;
+    const wisp_scalar w = col == row ? v : value_at(A, col, row, &found);
+    return compare(p, wisp__map_user(A->map, row), wisp__map_user(A->map, col), v, w, found);
 }
 
 /* Of rows with the same facts. */
@@ -116,8 +122,10 @@ static void look_at_row(const wisp_mat *A, wisp_mat_props *p, int64_t row, doubl
     if (!f.finite) p->nonfinite_row = WISP__MIN(p->nonfinite_row, wisp__map_user(A->map, row));
     add_rows(p, &f, 1, sum2);
     add_disc(p, f.n, f.center, f.radius);
-    for (int k = 0; p->square && k < f.n; k++)
-        look_at_partner(A, p, row, wisp__entry_col(A, row, k), wisp__entry_value(A, row, k));
+    for (int k = 0; p->square && k < f.n; k++) {
+        const int64_t col = wisp__entry_col(A, row, k);
+        if (col < A->col_map->local) look_at_partner(A, p, row, col, wisp__entry_value(A, row, k));
+    }
 }
 
 /* ---- rows that repeat, in natural order ------------------------------------------------------ */
@@ -193,7 +201,7 @@ static void add_patterns(const props_run *r, wisp_mat_props *p, const int64_t *c
 
 static wisp_mat_props no_props(const wisp_mat *A)
 {
-    const int square = A->rows == A->cols;
+    const int square = A->square;
     return (wisp_mat_props){.square = square,
                             .pattern_symmetric = square,
                             .symmetric = square,
@@ -261,7 +269,7 @@ static wisp_status tables_open(props_run *r)
     enum { LITTLE = 8 << 10 };
     const wisp_mat *A = r->A;
     const wisp__sell *s = &A->local;
-    const bool natural = !A->map->user && !A->col_map->user && A->map->first == A->col_map->first;
+    const bool natural = !A->map->user && !A->col_map->user && !A->halo; /* offsets are distances */
     wisp_status status = WISP_OK;
     if (!s->pattern || !natural) return WISP_OK;
     const size_t patterns = (size_t)s->patterns, counts = (size_t)A->ctx->threads * patterns;
@@ -276,6 +284,115 @@ out:
     return status;
 }
 
+/* ---- several ranks --------------------------------------------------------------------------- */
+
+/* An entry in the halo, for the rank that has its partner. */
+typedef struct {
+    int64_t row, col; /* numbers */
+    wisp_scalar value;
+} foreign_entry;
+
+/* The entries in the halo, in the order of the ranks that have their columns: list[begin[r]] .. for rank r. */
+static wisp_status list_foreign(const wisp_mat *A, foreign_entry **list, int64_t *begin)
+{
+    const int64_t local = A->col_map->local;
+    int64_t *rank_of = NULL; /* [halo rows] */
+    wisp_status status;
+    WISP_TRY(wisp_alloc(A->ctx, &rank_of, (size_t)A->halo->rows, sizeof *rank_of));
+    for (int i = 0; i < A->halo->from_count; i++)
+        for (int64_t k = 0; k < A->halo->from[i].count; k++)
+            rank_of[A->halo->from[i].first + k] = A->halo->from[i].rank;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t row = 0; row < A->rows; row++)
+            for (int k = wisp__row_len(&A->local, row) - 1; k >= 0; k--) {
+                const int64_t col = wisp__entry_col(A, row, k);
+                if (col < local) break; /* columns rise */
+                int64_t *at = &begin[rank_of[col - local] + 1 - pass];
+                if (pass)
+                    (*list)[*at] = (foreign_entry){wisp__map_user(A->map, row), wisp__col_number(A, col),
+                                                   wisp__entry_value(A, row, k)};
+                ++*at;
+            }
+        if (pass) break;
+        for (int r = 0; r < A->ctx->ranks; r++) begin[r + 1] += begin[r];
+        WISP_TRY(wisp_alloc(A->ctx, list, (size_t)begin[A->ctx->ranks], sizeof **list));
+    }
+    for (int r = A->ctx->ranks; r > 0; r--) begin[r] = begin[r - 1]; /* the second pass moved them on */
+    begin[0] = 0;
+out:
+    wisp_free(A->ctx, rank_of);
+    return status;
+}
+
+/* The partner of an entry of another rank is in one of this rank's rows. */
+static void look_at_foreign(const wisp_mat *A, wisp_mat_props *p, const foreign_entry *e)
+{
+    const int64_t row = wisp__map_position(A->map, e->col - A->map->first), in_halo = wisp__halo_find(A->halo, e->row);
+    bool found = in_halo >= 0;
+    const wisp_scalar w =
+        found ? value_at(A, row, A->col_map->local + in_halo, &found) : (wisp_scalar){0, 0};
+    compare(p, e->row, e->col, e->value, w, found);
+}
+
+/* Entries whose partners other ranks have. */
+static wisp_status look_across(const wisp_mat *A, wisp_mat_props *p)
+{
+    wisp_ctx *ctx = A->ctx;
+    const size_t ranks = (size_t)ctx->ranks;
+    foreign_entry *list = NULL;
+    int64_t *begin = NULL;
+    wisp__message *to = NULL, *from = NULL;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &begin, ranks + 1, sizeof *begin));
+    WISP_TRY(wisp_alloc(ctx, &to, ranks, sizeof *to));
+    WISP_TRY(list_foreign(A, &list, begin));
+    for (size_t r = 0; r < ranks; r++)
+        to[r] = (wisp__message){(int)r, list + begin[r], (size_t)(begin[r + 1] - begin[r]) * sizeof *list};
+    WISP_TRY(wisp__comm_exchange(ctx, to, &from));
+    for (size_t r = 0; r < ranks; r++)
+        for (size_t i = 0; i < from[r].bytes / sizeof *list; i++)
+            look_at_foreign(A, p, (const foreign_entry *)from[r].data + i);
+out:
+    wisp_free(ctx, list);
+    wisp_free(ctx, begin);
+    wisp_free(ctx, to);
+    wisp_free(ctx, from);
+    return status;
+}
+
+/* All ranks' properties together; sum2, too. */
+static wisp_status merge_ranks(const wisp_mat *A, wisp_mat_props *p, double *sum2)
+{
+    wisp_mat_props *all = NULL;
+    wisp_status status = WISP_OK;
+    if (A->ctx->ranks == 1) return status;
+    WISP_TRY(wisp_alloc(A->ctx, &all, (size_t)A->ctx->ranks, sizeof *all));
+    WISP_TRY(A->ctx->comm->gather(A->ctx, p, sizeof *p, all));
+    *p = all[0];
+    for (int r = 1; r < A->ctx->ranks; r++) merge_props(p, &all[r]);
+    status = A->ctx->comm->sum(A->ctx, sum2, 1);
+out:
+    wisp_free(A->ctx, all);
+    return status;
+}
+
+/* ---- all together ---------------------------------------------------------------------------- */
+
+static wisp_status look_at_all(props_run *run)
+{
+    const wisp_mat *A = run->A;
+    wisp_mat_props *props = run->all;
+    bool whole = false;
+    wisp_status status = wisp__mat_look(A);
+    if (status != WISP_OK) return status;
+    if ((status = tables_open(run)) == WISP_OK)
+        whole = wisp__run_some(A->ctx, A->local.nnz < WISP__SMALL, props_thread, run);
+    if (status == WISP_OK) status = wisp__whole(A->ctx, "checking the matrix", whole);
+    if (status == WISP_OK && A->halo && A->square) status = look_across(A, props);
+    wisp__mat_looked(A);
+    return status != WISP_OK ? status : merge_ranks(A, props, &run->sum2);
+}
+
 wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
 {
     WISP_NEED(NULL, A);
@@ -286,24 +403,20 @@ wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
     }
     *props = no_props(A);
     props_run run = {.A = A, .all = props, .lock = PTHREAD_MUTEX_INITIALIZER};
-    bool whole = false;
-    wisp_status status = wisp__mat_look(A);
-    if (status != WISP_OK) return status;
-    if ((status = tables_open(&run)) == WISP_OK)
-        whole = wisp__run_some(A->ctx, A->local.nnz < WISP__SMALL, props_thread, &run);
-    wisp__mat_looked(A);
+    wisp_ctx_enter(A->ctx);
+    wisp_status status = wisp_ctx_leave(A->ctx, look_at_all(&run));
     WISP_TRY(status);
-    WISP_TRY(wisp__whole(A->ctx, "checking the matrix", whole));
     if (props->bad_row == INT64_MAX) props->bad_row = props->bad_col = -1;
     if (props->nonfinite_row == INT64_MAX) props->nonfinite_row = -1;
     props->nearly_hermitian = props->square && props->asymmetry <= wisp__rounding(A->type) * props->largest;
-    if (A->rows == 0) {
+    const double rows = (double)A->map->rows;
+    if (A->map->rows == 0) {
         props->min_row = 0;
         props->gershgorin_min = props->gershgorin_max = 0;
         goto out;
     }
-    props->row_mean = (double)A->local.nnz / (double)A->rows;
-    props->row_sdev = sqrt(fmax(0, run.sum2 / (double)A->rows - props->row_mean * props->row_mean));
+    props->row_mean = (double)A->nnz / rows;
+    props->row_sdev = sqrt(fmax(0, run.sum2 / rows - props->row_mean * props->row_mean));
 out:
     wisp_free(A->ctx, run.known);
     wisp_free(A->ctx, run.count);

@@ -1,5 +1,7 @@
-#include "rows.h"
+#include "halo.h"
 #include <stdlib.h>
+
+static long long number(const wisp_src *src, int64_t row) { return wisp__row_number(src, row); }
 
 wisp_status wisp__index_check(wisp_ctx *ctx, int64_t rows, int64_t cols)
 {
@@ -13,8 +15,6 @@ wisp_status wisp__src_check(wisp_ctx *ctx, const wisp_src *src)
 {
     if (!src->row || !wisp__type_ok(src->type) || src->rows < 0 || src->cols < 0 || src->max_row < 0)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a matrix source needs rows, cols, max_row, a type and a row callback");
-    const wisp_status status = wisp__index_check(ctx, src->rows, src->cols);
-    if (status != WISP_OK) return status;
     if (src->max_row > INT32_MAX)
         return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "rows of %lld entries are too long; the most is 2^31 - 1",
                              (long long)src->max_row);
@@ -47,20 +47,20 @@ void wisp__row_reader_close(wisp__row_reader *r, wisp_ctx *ctx)
 wisp_status wisp__count_row(wisp_ctx *ctx, const wisp_src *src, int64_t row, int32_t *n)
 {
     *n = src->row(src->arg, row, NULL, NULL);
-    if (*n < 0) return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the row callback failed at row %lld", (long long)row);
+    if (*n < 0) return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the row callback failed at row %lld", number(src, row));
     if (*n > src->max_row)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "row %lld has %d entries, more than the declared maximum of %lld",
-                             (long long)row, *n, (long long)src->max_row);
+                             number(src, row), *n, (long long)src->max_row);
     return WISP_OK;
 }
 
-wisp_status wisp__same_count(wisp_ctx *ctx, int64_t row, int raw, int32_t counted)
+wisp_status wisp__same_count(wisp_ctx *ctx, const wisp_src *src, int64_t row, int raw, int32_t counted)
 {
     if (raw == counted) return WISP_OK;
     return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK,
                          "row %lld: the row callback gave %d entries, and %d when it counted them; each call must give "
                          "the same row",
-                         (long long)row, raw, counted);
+                         number(src, row), raw, counted);
 }
 
 static int by_column(const void *a, const void *b)
@@ -90,10 +90,10 @@ wisp_status wisp__read_columns(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, 
     const wisp_src *src = r->src;
     *n = r->raw = src->row(src->arg, row, r->col, r->val);
     if (*n < 0 || *n > src->max_row)
-        return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the row callback failed at row %lld", (long long)row);
+        return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the row callback failed at row %lld", number(src, row));
     for (int k = 0; k < *n; k++)
         if (r->col[k] < 0 || r->col[k] >= src->cols)
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "row %lld names column %lld; columns are 0 to %lld", (long long)row,
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "row %lld names column %lld; columns are 0 to %lld", number(src, row),
                                  (long long)r->col[k], (long long)src->cols - 1);
     return WISP_OK;
 }
@@ -105,7 +105,7 @@ wisp_status wisp__read_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int 
     const wisp_status status = wisp__read_columns(r, ctx, row, &n);
     if (status != WISP_OK) return status;
     for (int k = 0; k < n; k++)
-        r->entry[k] = (wisp__entry){r->col_map->position ? r->col_map->position[r->col[k]] : r->col[k], k};
+        r->entry[k] = (wisp__entry){wisp__map_position(r->col_map, r->col[k]), k};
     sort_entries(r->entry, n);
     const size_t size = wisp_type_size(src->type);
     int m = 0;

@@ -26,14 +26,14 @@ wisp_status wisp__index_check(wisp_ctx *ctx, int64_t rows, int64_t cols);
 wisp_status wisp__src_check(wisp_ctx *ctx, const wisp_src *src);
 wisp_status wisp__row_reader_open(wisp__row_reader *r, wisp_ctx *ctx, const wisp_src *src, const wisp_map *col_map);
 void wisp__row_reader_close(wisp__row_reader *r, wisp_ctx *ctx);
-/* Reads a row (user's number) to r->merged and r->sum; *n is its number of distinct columns. */
+/* Reads a row (as the source counts them) to r->merged and r->sum; *n is its number of distinct columns. */
 wisp_status wisp__read_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int *n);
 /* The columns of a row as the source gives them, unsorted and checked, in r->col. */
 wisp_status wisp__read_columns(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int *n);
 /* The number of entries that a source announces for a row, checked. */
 wisp_status wisp__count_row(wisp_ctx *ctx, const wisp_src *src, int64_t row, int32_t *n);
 /* Refuses a row that has another number of entries (duplicates count) than when it was counted. */
-wisp_status wisp__same_count(wisp_ctx *ctx, int64_t row, int raw, int32_t counted);
+wisp_status wisp__same_count(wisp_ctx *ctx, const wisp_src *src, int64_t row, int raw, int32_t counted);
 
 enum { WISP__PIECE = 1024 }; /* rows of a unit of work, usually; a multiple of every C */
 /* Runs fn(arg, reader, begin, end) over [0, n) in parallel, in pieces of `piece` (a static share a thread), with

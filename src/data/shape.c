@@ -103,7 +103,7 @@ static wisp_status read_sample(void *arg, wisp__row_reader *reader, int64_t begi
         int n;
         wisp_status status = wisp__read_columns(reader, r->ctx, row, &n);
         if (status != WISP_OK) return status;
-        if ((status = wisp__same_count(r->ctx, row, n, r->len[i])) != WISP_OK) return status;
+        if ((status = wisp__same_count(r->ctx, reader->src, row, n, r->len[i])) != WISP_OK) return status;
         int64_t *place = s->place + s->first[i];
         *place++ = row;
         for (int e = 0; e < n; e++) *place++ = reader->col[e];
@@ -218,7 +218,7 @@ wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape 
                           .log_c = A->log_c,
                           .rows = A->rows,
                           .cols = A->cols,
-                          .visit = A->rows == A->cols ? A->grid.order : NULL,
+                          .visit = A->square ? A->grid.order : NULL,
                           .visits = A->grid.blocks,
                           .visit_rows = A->grid.chunks_per_block << A->log_c};
     wisp_status status = wisp__mat_look(A);

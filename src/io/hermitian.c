@@ -110,11 +110,12 @@ wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src
     if (src == other) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_hermitian_part: two sources are needed");
     *src = (wisp_src){0};
     WISP_TRY(wisp__src_check(ctx, other));
+    WISP_TRY(wisp__index_check(ctx, other->rows, other->cols));
     if (other->rows != other->cols)
         return wisp_ctx_fail(ctx, WISP_ERR_HERMITIAN,
                              "the matrix is rectangular (%lld x %lld), and has no Hermitian part",
                              (long long)other->rows, (long long)other->cols);
-    WISP_TRY(wisp_map_create(&cols, ctx, other->cols));
+    WISP_TRY(wisp__map_alone(&cols, ctx, other->cols));
     WISP_TRY(wisp__count_entries(ctx, other, cols, &before));
     WISP_TRY(wisp__transpose(&t, ctx, other, cols, before, "the Hermitian part"));
     WISP_TRY(wisp_alloc(ctx, &r.h, 1, sizeof *r.h));

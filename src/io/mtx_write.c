@@ -227,11 +227,11 @@ wisp_status wisp__write_mtx(const wisp_src *src, wisp_ctx *ctx, const char *path
     int64_t *before = NULL;
     wisp_status status;
     WISP_TRY(check_opts(&m));
-    WISP_TRY(wisp_map_create(&col_map, ctx, src->cols));
+    WISP_TRY(wisp__map_alone(&col_map, ctx, src->cols));
     WISP_TRY(prepare(&m, src, col_map, &before, &t));
     m.before = before;
     if (m.array) {
-        WISP_TRY(wisp_map_create(&row_map, ctx, src->rows));
+        WISP_TRY(wisp__map_alone(&row_map, ctx, src->rows));
         wisp__crs_source(&columns, t);
     }
     WISP_TRY(wisp__out_open(&out, ctx, path));

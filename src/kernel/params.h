@@ -105,6 +105,14 @@ typedef struct {
    then the strip's rows are multiplied; or what other blocks had for the strip is added, and its rows are finished. */
 typedef void (*wisp__half_fn)(const wisp__half_params *h, int64_t strip, int64_t begin, int at, double *dot);
 
+/* Rows of a block: row[count], or `first` and those that follow it. In bytes. */
+typedef struct {
+    void *x;
+    int64_t ld, bytes; /* from row to row, of a row */
+    const int32_t *row;
+    int64_t first, count;
+} wisp__rows_params;
+
 /* Element-wise ops on flat streams of `period` real elements, `count` times (a row, or several rows of a
    compact block): y = a x + b y with per-element factors; for complex blocks aw and bw multiply the element
    with its parts swapped. */

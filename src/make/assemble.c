@@ -1,7 +1,6 @@
 /* Matrices from sources: a counting pass, an order, a filling pass. */
 #include "assemble.h"
 #include "../data/patterns.h"
-#include "../data/store/compress.h"
 #include "../data/store/hints.h"
 #include "../order/order.h"
 #include <math.h>
@@ -18,7 +17,11 @@ wisp_status wisp__mat_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_o
     int c = o->C ? o->C : o->width > 1 || wisp_type_is_complex(A->type) || half ? 1 : 16;
     if (c < 1 || c > K_MAX_C || (c & (c - 1)))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "C = %d: the chunk height is a power of two up to %d", c, K_MAX_C);
-    if (half && (c != 1 || src->rows != src->cols))
+    if (half && ctx->ranks > 1)
+        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
+                             "half of a Hermitian matrix is stored on one process alone: of an entry between two, each "
+                             "would need the whole; take another format");
+    if (half && (c != 1 || !A->square))
         return wisp_ctx_fail(
             ctx, c != 1 ? WISP_ERR_ARG : WISP_ERR_HERMITIAN,
             "half of a matrix of %lld x %lld with C = %d can't be stored: it must be square and Hermitian, "
@@ -37,7 +40,7 @@ wisp_status wisp__mat_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_o
     if (o->width < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a matrix for blocks of width %d", o->width);
     if ((unsigned)o->order > WISP_ROWS_TILES || (unsigned)o->format > WISP_FORMAT_HERMITIAN)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "unknown order of rows %d or format %d", (int)o->order, (int)o->format);
-    A->order = o->map ? o->map->order : A->rows == A->cols ? o->order : WISP_ROWS_NATURAL;
+    A->order = o->map ? o->map->order : A->square ? o->order : WISP_ROWS_NATURAL;
     A->format = half ? WISP_FORMAT_HERMITIAN : WISP_FORMAT_SELL;
     return WISP_OK;
 }
@@ -71,26 +74,27 @@ out:
     return status;
 }
 
-wisp_status wisp__make_maps(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const int32_t *len)
+wisp_status wisp__make_maps(wisp_mat *A, const wisp__part *part, const wisp_mat_opts *o, const int32_t *len)
 {
     wisp_ctx *ctx = A->ctx;
+    const wisp_src *whole = part->whole;
     wisp_status status = WISP_OK;
     if (o->map) {
-        if (o->map->rows != src->rows)
+        if (o->map->rows != whole->rows)
             return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "a matrix of %lld rows on a map of %lld rows",
-                                 (long long)src->rows, (long long)o->map->rows);
+                                 (long long)whole->rows, (long long)o->map->rows);
         A->map = wisp__map_retain(o->map);
+    } else if (A->square) {
+        WISP_TRY(wisp__map_ordered(&A->map, ctx, &part->src, len, A->order, A->type, WISP__MAX(o->width, 1)));
+        wisp__map_share(A->map, whole->rows);
     } else {
-        if (A->rows == A->cols)
-            WISP_TRY(wisp__map_ordered(&A->map, ctx, src, len, A->order, A->type, WISP__MAX(o->width, 1)));
-        else
-            WISP_TRY(wisp_map_create(&A->map, ctx, A->rows));
+        WISP_TRY(wisp_map_create(&A->map, ctx, whole->rows));
     }
     A->order = A->map->order;
-    if (A->rows == A->cols)
+    if (A->square)
         A->col_map = wisp__map_retain(A->map);
     else
-        WISP_TRY(wisp_map_create(&A->col_map, ctx, A->cols));
+        WISP_TRY(wisp_map_create(&A->col_map, ctx, whole->cols));
 out:
     return status;
 }
@@ -100,18 +104,22 @@ wisp_status wisp_map_create_ordered(wisp_map **out, wisp_ctx *ctx, const wisp_sr
     WISP_NEED(ctx, out);
     const wisp_mat_opts o = opts ? *opts : (wisp_mat_opts){0};
     wisp_mat A = {.ctx = ctx};
+    wisp__part part = {0};
     int32_t *len = NULL;
     wisp_status status;
     *out = NULL;
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, src);
-    WISP_TRY(wisp__src_check(ctx, src));
-    WISP_TRY(wisp__mat_shape(ctx, src, &o, &A));
-    WISP_TRY(count_all(ctx, src, &len));
-    WISP_TRY(wisp__make_maps(&A, src, &o, len));
-    *out = wisp__map_retain(A.map);
+    wisp_ctx_enter(ctx);
+    WISP_TRY(wisp__part_open(&part, ctx, src));
+    A.square = src->rows == src->cols;
+    WISP_TRY(wisp__mat_shape(ctx, &part.src, &o, &A));
+    WISP_TRY(count_all(ctx, &part.src, &len));
+    WISP_TRY(wisp__make_maps(&A, &part, &o, len));
 out:
+    if ((status = wisp_ctx_leave(ctx, status)) == WISP_OK) *out = wisp__map_retain(A.map);
     wisp_free(ctx, len);
+    wisp__part_close(&part, ctx);
     wisp_map_free(A.map);
     wisp_map_free(A.col_map);
     return status;
@@ -160,8 +168,8 @@ static wisp_status fill_rows(void *arg, wisp__row_reader *reader, int64_t begin,
     wisp_status status = WISP_OK;
     for (int64_t i = begin; i < end; i++) {
         int n;
-        WISP_TRY(wisp__read_row(reader, A->ctx, wisp__map_user(A->map, i), &n));
-        WISP_TRY(wisp__same_count(A->ctx, wisp__map_user(A->map, i), reader->raw, s->row_len[i]));
+        WISP_TRY(wisp__read_row(reader, A->ctx, wisp__map_row(A->map, i), &n));
+        WISP_TRY(wisp__same_count(A->ctx, reader->src, wisp__map_row(A->map, i), reader->raw, s->row_len[i]));
         if (n == 0) atomic_store(&r->empty_rows, true);
         const int64_t chunk = i >> A->log_c, width = (s->chunk[chunk + 1] - s->chunk[chunk]) >> A->log_c;
         if (n > width || (s->list && n != s->list_first[s->list[i] + 1] - s->list_first[s->list[i]]))
@@ -195,16 +203,55 @@ static void fill_tail(wisp_mat *A)
         }
 }
 
-void wisp__make_grid(wisp_mat *A)
+/* Whether some row of these needs the halo: columns rise, so that the last one tells. */
+static bool needs_halo(const wisp_mat *A, int64_t begin, int64_t end)
+{
+    for (int64_t i = begin; i < end; i++) {
+        const int n = wisp__row_len(&A->local, i);
+        if (n && wisp__entry_col(A, i, n - 1) >= A->col_map->local) return true;
+    }
+    return false;
+}
+
+wisp_status wisp__visit_halo_last(wisp_mat *A)
+{
+    wisp__grid *g = &A->grid;
+    const int64_t per = g->chunks_per_block << A->log_c;
+    const int32_t *order = A->map->visit;
+    int32_t *last = NULL;
+    int64_t late = 0;
+    wisp_status status;
+    wisp_free(A->ctx, A->visit);
+    WISP_TRY(wisp_alloc(A->ctx, &A->visit, (size_t)g->blocks, sizeof *A->visit));
+    WISP_TRY(wisp_alloc(A->ctx, &last, (size_t)g->blocks, sizeof *last));
+    g->early = 0;
+    for (int64_t i = 0; i < g->blocks; i++) {
+        const int32_t b = order ? order[i] : (int32_t)i;
+        if (needs_halo(A, b * per, WISP__MIN((b + 1) * per, A->rows)))
+            last[late++] = b;
+        else
+            A->visit[g->early++] = b;
+    }
+    if (late) memcpy(A->visit + g->early, last, (size_t)late * sizeof *last);
+    g->order = A->visit;
+    g->weight = NULL;
+out:
+    wisp_free(A->ctx, last);
+    return status;
+}
+
+wisp_status wisp__make_grid(wisp_mat *A)
 {
     const wisp_map *map = A->map;
     const int64_t row_bytes = (int64_t)wisp_type_size(A->type) * WISP__MAX(A->width, 1);
     const int64_t per = map->visit ? map->visit_rows : wisp__rows_per_wide_block(A->rows, row_bytes);
     A->grid = (wisp__grid){.blocks = (A->rows + per - 1) / per,
+                           .early = (A->rows + per - 1) / per,
                            .chunks_per_block = per >> A->log_c,
                            .chunks = A->local.chunks,
                            .weight = A->local.pattern || map->visit ? NULL : A->local.chunk,
                            .order = map->visit};
+    return A->halo ? wisp__visit_halo_last(A) : WISP_OK;
 }
 
 /* Memory for what is stored per entry. */
@@ -310,9 +357,10 @@ wisp_status wisp__choose_values(const wisp_mat *A, const wisp_src *src, const wi
     return wisp__compression_find_values(c, A, src, look, entries, is_asked_for(o));
 }
 
-static wisp_status build(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o)
+static wisp_status build(wisp_mat *A, const wisp__part *part, const wisp_mat_opts *o)
 {
     wisp_ctx *ctx = A->ctx;
+    const wisp_src *src = &part->src;
     wisp_status status;
     wisp__compression c = {0};
     int32_t *len = NULL;
@@ -320,7 +368,7 @@ static wisp_status build(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *
     int64_t nnz = 0;
     WISP_TRY(count_all(ctx, src, &len));
     for (int64_t i = 0; i < A->rows; i++) nnz += len[i];
-    WISP_TRY(wisp__make_maps(A, src, o, len));
+    WISP_TRY(wisp__make_maps(A, part, o, len));
     all.len = len;
     WISP_TRY(wisp__choose_rows(A, src, o, &all, len, &c)); /* before rows are sorted by length */
     if (c.pattern) {
@@ -331,11 +379,12 @@ static wisp_status build(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *
         WISP_TRY(wisp__choose_values(A, src, o, &all, nnz, nnz, &c));
         WISP_TRY(fill(A, src, &c, &len));
     }
+    A->nnz = A->local.nnz;
     if (A->local.pattern || A->local.code || A->local.short_col || A->local.list) A->format = WISP_FORMAT_COMPRESSED;
     if (is_asked_for(o) && A->format != WISP_FORMAT_COMPRESSED && A->rows > 0)
         status = wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
                                "this matrix can't be compressed: its rows and values do not repeat; use SELL");
-    wisp__make_grid(A);
+    if (status == WISP_OK) status = wisp__make_grid(A);
     if (status == WISP_OK) status = wisp__find_follow(A);
     if (status == WISP_OK) status = wisp__find_fresh(A);
     if (status == WISP_OK) status = wisp__pieces_find(A);
@@ -350,6 +399,8 @@ void wisp_mat_free(wisp_mat *A)
 {
     if (!A) return;
     wisp__half_free(A);
+    wisp__halo_free(A->halo);
+    wisp_free(A->ctx, A->visit);
     wisp__cascades_free(A);
     wisp__sell_free(A->ctx, &A->local);
     wisp_map_free(A->map);
@@ -362,22 +413,32 @@ wisp_status wisp_mat_create(wisp_mat **out, wisp_ctx *ctx, const wisp_src *src, 
     WISP_NEED(ctx, out);
     const wisp_mat_opts o = opts ? *opts : (wisp_mat_opts){0};
     wisp_mat *A = NULL;
+    wisp__part part = {0};
     wisp_status status;
     *out = NULL;
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, src);
-    WISP_TRY(wisp__src_check(ctx, src));
+    wisp_ctx_enter(ctx);
+    WISP_TRY(wisp__part_open(&part, ctx, src));
     WISP_TRY(wisp_alloc(ctx, &A, 1, sizeof *A));
     A->ctx = ctx;
-    WISP_TRY(wisp__mat_shape(ctx, src, &o, A));
+    A->square = src->rows == src->cols;
+    A->halo = part.halo;
+    WISP_TRY(wisp__mat_shape(ctx, &part.src, &o, A));
     WISP_TRY(wisp__cascades_open(A));
-    WISP_TRY(build(A, src, &o));
+    WISP_TRY(build(A, &part, &o));
     if (A->format == WISP_FORMAT_HERMITIAN) WISP_TRY(wisp__half_build(A));
     WISP_TRY(wisp__mat_take(A));
-    *out = A;
-    A = NULL;
+    if (A->halo) WISP_TRY(wisp__halo_settle(A->halo, A->col_map));
+    WISP_TRY(wisp__mat_join(A));
+    part.halo = NULL; /* the matrix's */
 out:
-    wisp_mat_free(A);
+    if (A && part.halo) A->halo = NULL;
+    wisp__part_close(&part, ctx);
+    if ((status = wisp_ctx_leave(ctx, status)) == WISP_OK)
+        *out = A;
+    else
+        wisp_mat_free(A);
     return status;
 }
 

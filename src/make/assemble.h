@@ -1,13 +1,14 @@
 /* What the making of matrices, their renewal and its plan share. */
 #ifndef WISP_ASSEMBLE_H
 #define WISP_ASSEMBLE_H
+#include "../data/halo.h"
 #include "../data/store/compress.h"
 
 /* The shape of a new matrix from the options: type, C, sigma (0: to be found from the row lengths), order, format. */
 wisp_status wisp__mat_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *o, wisp_mat *A);
 
 /* The steps of a new matrix from its shape on. First the maps, by the lengths of rows, in the user's order. */
-wisp_status wisp__make_maps(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const int32_t *len);
+wisp_status wisp__make_maps(wisp_mat *A, const wisp__part *part, const wisp_mat_opts *o, const int32_t *len);
 /* Then what of its rows repeats, and A->sigma if that is 0: by the rows that are looked at. len[] is over these: of all
    in the user's order. */
 wisp_status wisp__choose_rows(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const wisp__look *look,
@@ -16,7 +17,10 @@ wisp_status wisp__choose_rows(wisp_mat *A, const wisp_src *src, const wisp_mat_o
 wisp_status wisp__choose_values(const wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const wisp__look *look,
                                 int64_t nnz, int64_t entries, wisp__compression *c);
 /* How work on its rows is cut, when they are complete. */
-void wisp__make_grid(wisp_mat *A);
+wisp_status wisp__make_grid(wisp_mat *A);
+/* With a halo: the row blocks of the grid that need none of it are visited first, while it is on its way, each in the
+   order of the map. */
+wisp_status wisp__visit_halo_last(wisp_mat *A);
 /* len[] comes into the order of the map. */
 wisp_status wisp__order_lengths(const wisp_mat *A, int32_t **len);
 /* Whether its rows may be compressed, and are sorted by length. */

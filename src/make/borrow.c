@@ -9,6 +9,11 @@ static wisp_status check(wisp_ctx *ctx, const wisp_crs *a)
         a->cols < 0 || wisp__int_at(a->rowptr, a->rowptr_int, 0) != 0)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG,
                              "CRS in place needs a type, arrays, and row pointers that begin with 0");
+    if (ctx->ranks > 1)
+        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
+                             "CRS in place: each of %d processes has some of the rows alone; copy instead "
+                             "(wisp_src_open_crs, wisp_mat_create)",
+                             ctx->ranks);
     const wisp_status status = wisp__index_check(ctx, a->rows, a->cols);
     if (status != WISP_OK) return status;
     return ctx->backend->borrow(ctx, a->val);
@@ -86,6 +91,7 @@ wisp_status wisp_mat_borrow_crs(wisp_mat **out, wisp_ctx *ctx, const wisp_crs *c
                     .type = crs->type,
                     .rows = crs->rows,
                     .cols = crs->cols,
+                    .square = crs->rows == crs->cols,
                     .sigma = 1,
                     .order = WISP_ROWS_NATURAL,
                     .format = WISP_FORMAT_SELL};
@@ -98,7 +104,8 @@ wisp_status wisp_mat_borrow_crs(wisp_mat **out, wisp_ctx *ctx, const wisp_crs *c
     WISP_TRY(take_pattern(A, crs));
     WISP_TRY(take_rows(A, crs));
     A->local.chunks = crs->rows;
-    wisp__make_grid(A);
+    A->nnz = A->local.nnz;
+    WISP_TRY(wisp__make_grid(A));
     WISP_TRY(wisp__mat_take(A));
     *out = A;
     A = NULL;

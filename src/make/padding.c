@@ -21,7 +21,7 @@ wisp_status wisp__padded_sorted(wisp_ctx *ctx, const int32_t *row_len, int64_t r
     wisp_map *order = NULL;
     wisp_status status = WISP_OK;
     if (sigma > 1) {
-        WISP_TRY(wisp_map_create(&order, ctx, rows));
+        WISP_TRY(wisp__map_alone(&order, ctx, rows));
         WISP_TRY(wisp__map_sort(order, row_len, sigma));
     }
     *entries = wisp__padded_entries(row_len, order ? order->user : NULL, rows, log_c, NULL);
@@ -48,14 +48,18 @@ wisp_status wisp_mat_fill_in(const wisp_mat *A, int C, int64_t sigma, double *ra
     sigma = WISP__MIN(sigma, WISP__MAX(1, (A->rows + C - 1) / C * C));
     int32_t *len = NULL;
     int64_t padded = 0;
+    double all = 0;
     wisp_status status;
+    wisp_ctx_enter(ctx);
     WISP_TRY(wisp__alloc_raw(ctx, &len, (size_t)A->rows, sizeof *len));
     WISP_TRY(wisp__mat_look(A));
-    for (int64_t i = 0; i < A->rows; i++) len[wisp__map_user(A->map, i)] = wisp__row_len(&A->local, i);
+    for (int64_t i = 0; i < A->rows; i++) len[wisp__map_row(A->map, i)] = wisp__row_len(&A->local, i);
     wisp__mat_looked(A);
     WISP_TRY(wisp__padded_sorted(ctx, len, A->rows, __builtin_ctz((unsigned)C), sigma, &padded));
-    *ratio = A->local.nnz ? (double)padded / (double)A->local.nnz : 1;
+    all = (double)padded;
+    WISP_TRY(ctx->comm->sum(ctx, &all, 1));
+    *ratio = A->nnz ? all / (double)A->nnz : 1;
 out:
     wisp_free(ctx, len);
-    return status;
+    return wisp_ctx_leave(ctx, status);
 }

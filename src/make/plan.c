@@ -9,7 +9,8 @@
 /* A matrix as it may come to be: how it is stored, and what is looked for on the way. */
 typedef struct {
     const wisp_mat *A; /* of its shape alone */
-    const wisp_src *src;
+    const wisp__part *part;
+    const wisp_src *src;  /* its rows */
     int64_t nnz, entries; /* without and with padding, before duplicates are added */
     bool compared;        /* rows are compared with one another, */
     bool tried_apart;     /* with their diagonals apart, too */
@@ -110,8 +111,8 @@ static void tell(const way *w, int64_t work_blocks, wisp_mat_info *info)
     const wisp_mat *A = w->A;
     const bool half = A->format == WISP_FORMAT_HERMITIAN;
     int64_t making;
-    *info = (wisp_mat_info){.rows = A->rows,
-                            .cols = A->cols,
+    *info = (wisp_mat_info){.rows = w->part->whole->rows,
+                            .cols = w->part->whole->cols,
                             .nnz = w->nnz,
                             .type = A->type,
                             .C = 1 << A->log_c,
@@ -121,8 +122,19 @@ static void tell(const way *w, int64_t work_blocks, wisp_mat_info *info)
                             .format = A->format,
                             .spill_bytes = half ? w->slots * size_of(w) : 0,
                             .assembly_bytes = assembly_bytes(w),
-                            .work_blocks = work_blocks};
+                            .work_blocks = work_blocks,
+                            .local_rows = A->rows,
+                            .halo_rows = w->part->halo ? w->part->halo->rows : 0};
     if (w->pattern || w->list || w->codes || w->short_columns) info->format = WISP_FORMAT_COMPRESSED;
+}
+
+/* The entries of all ranks; their status, too. */
+static wisp_status join(wisp_ctx *ctx, wisp_status status, wisp_mat_info *info)
+{
+    double nnz = status == WISP_OK ? (double)info->nnz : 0;
+    if (status == WISP_OK) status = ctx->comm->sum(ctx, &nnz, 1);
+    if (status == WISP_OK) info->nnz = (int64_t)nnz;
+    return wisp_ctx_leave(ctx, status);
 }
 
 /* ---- at most --------------------------------------------------------------------------------- */
@@ -203,7 +215,7 @@ static wisp_status foresee_order(wisp__order_plan *p, const wisp_mat *A, const w
                                  int64_t nnz)
 {
     *p = (wisp__order_plan){0};
-    if (A->rows != A->cols || o->map) return WISP_OK;
+    if (!A->square || o->map) return WISP_OK;
     return wisp__order_foresee(p, A->ctx, src, nnz, A->order, A->type, WISP__MAX(o->width, 1));
 }
 
@@ -219,7 +231,7 @@ static void or_more(const way *w, wisp_mat_info *info)
    apart. */
 static void at_most(way *w, const wisp_mat_opts *o, const wisp__order_plan *order, wisp_mat_info *info)
 {
-    const bool square = w->A->rows == w->A->cols;
+    const bool square = w->A->square;
     w->most = true;
     w->order_bytes = order->bytes;
     w->permuted = order->looks;
@@ -239,23 +251,27 @@ static void at_most(way *w, const wisp_mat_opts *o, const wisp__order_plan *orde
     or_more(w, info);
 }
 
-wisp_status wisp_mat_bound(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_mat_info *info)
+wisp_status wisp_mat_bound(wisp_ctx *ctx, const wisp_src *whole, const wisp_mat_opts *opts, wisp_mat_info *info)
 {
     const wisp_mat_opts o = opts ? *opts : (wisp_mat_opts){0};
     wisp_mat A = {.ctx = ctx};
+    wisp__part part = {0};
     wisp__order_plan order;
     count_run *run = NULL;
     wisp_status status;
     WISP_NEED(NULL, ctx);
-    WISP_NEED(ctx, src);
+    WISP_NEED(ctx, whole);
     WISP_NEED(ctx, info);
-    WISP_TRY(wisp__src_check(ctx, src));
+    wisp_ctx_enter(ctx);
+    WISP_TRY(wisp__part_open(&part, ctx, whole));
+    const wisp_src *src = &part.src;
+    A.square = whole->rows == whole->cols;
     WISP_TRY(wisp__mat_shape(ctx, src, &o, &A));
     WISP_TRY(wisp_alloc(ctx, &run, 1, sizeof *run));
     *run = (count_run){.ctx = ctx, .src = src, .log_c = A.log_c, .sigma = WISP__MAX(A.sigma, 1)};
     const int64_t piece = (WISP__PIECE * 16 + run->sigma - 1) / run->sigma * run->sigma;
     WISP_TRY(wisp__for_rows(ctx, "planning", src, NULL, src->rows, piece, count_rows, run));
-    way w = {.A = &A, .src = src, .nnz = atomic_load(&run->nnz), .entries = atomic_load(&run->entries)};
+    way w = {.A = &A, .part = &part, .src = src, .nnz = atomic_load(&run->nnz), .entries = atomic_load(&run->entries)};
     WISP_TRY(foresee_order(&order, &A, src, &o, w.nnz));
     if (order.looks || o.map) w.entries = most_padded(run);
     if (A.sigma == 0) A.sigma = wisp__window_for(w.entries, w.nnz, A.log_c);
@@ -263,7 +279,8 @@ wisp_status wisp_mat_bound(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_op
     at_most(&w, &o, &order, info);
 out:
     wisp_free(ctx, run);
-    return status;
+    wisp__part_close(&part, ctx);
+    return join(ctx, status, info);
 }
 
 /* ---- about ----------------------------------------------------------------------------------- */
@@ -291,7 +308,7 @@ static wisp_status find_lengths(void *arg, wisp__row_reader *reader, int64_t beg
     (void)reader;
     const length_run *r = arg;
     for (int64_t i = begin; i < end; i++) {
-        const int64_t place = wisp__look_place(r->look, i), row = r->map ? wisp__map_user(r->map, place) : place;
+        const int64_t place = wisp__look_place(r->look, i), row = r->map ? wisp__map_row(r->map, place) : place;
         wisp_status status = wisp__count_row(r->ctx, r->src, row, r->len + i);
         if (status != WISP_OK) return status;
     }
@@ -326,7 +343,7 @@ static wisp_status begin(guess *g, way *w)
     g->whole = all && (!g->order.looks || (g->nnz <= ENTRIES && !g->quick));
     const wisp_row_order order = A->order;
     if (!g->whole) A->order = WISP_ROWS_NATURAL;
-    WISP_TRY(wisp__make_maps(A, src, g->o, g->len));
+    WISP_TRY(wisp__make_maps(A, w->part, g->o, g->len));
     if (!g->whole && !g->o->map) A->order = order;
 out:
     return status;
@@ -358,7 +375,7 @@ static wisp_status choose(guess *g, way *w)
     w->codes = c.codes;
     w->short_columns = c.short_columns;
     w->apart = c.apart;
-    w->tried_apart = A->rows == A->cols && (!w->pattern || w->apart);
+    w->tried_apart = A->square && (!w->pattern || w->apart);
     w->strings = w->pattern || w->list ? atomic_load(&c.rows.strings) : 0;
     w->string_bytes = w->strings ? c.rows.begin[w->strings] : 0;
     w->values = w->codes ? atomic_load(&c.values.strings) : 0;
@@ -368,13 +385,15 @@ out:
 }
 
 /* And, if that is asked for, the matrix as the model of time sees it; the sample is the caller's to close. */
-static wisp_status foresee(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *o, wisp_mat_info *info,
+static wisp_status foresee(wisp_ctx *ctx, const wisp_src *whole, const wisp_mat_opts *o, wisp_mat_info *info,
                            wisp__sample *sample, wisp__shape *m)
 {
-    guess g = {.A = {.ctx = ctx}, .o = o, .quick = m != NULL};
-    way w = {.A = &g.A, .src = src};
+    guess g = {.A = {.ctx = ctx, .square = whole->rows == whole->cols}, .o = o, .quick = m != NULL};
+    wisp__part part;
+    const wisp_src *src = &part.src;
+    way w = {.A = &g.A, .part = &part, .src = src};
     wisp_status status;
-    WISP_TRY(wisp__src_check(ctx, src));
+    WISP_TRY(wisp__part_open(&part, ctx, whole));
     WISP_TRY(wisp__mat_shape(ctx, src, o, &g.A));
     WISP_TRY(begin(&g, &w));
     WISP_TRY(choose(&g, &w));
@@ -387,7 +406,7 @@ static wisp_status foresee(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_op
         WISP_TRY(wisp__sample_levels(ctx, src->rows, w.nnz, sample));
     else
         WISP_TRY(wisp__sample_source(ctx, src, sample));
-    *m = (wisp__shape){.rows = (double)info->rows,
+    *m = (wisp__shape){.rows = (double)info->local_rows,
                        .entries = (double)info->nnz,
                        .bytes = (double)info->bytes,
                        .type = info->type,
@@ -401,6 +420,7 @@ out:
     wisp_free(ctx, g.len);
     wisp_map_free(g.A.map);
     wisp_map_free(g.A.col_map);
+    wisp__part_close(&part, ctx);
     return status;
 }
 
@@ -410,7 +430,8 @@ wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opt
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, src);
     WISP_NEED(ctx, info);
-    return foresee(ctx, src, &o, info, NULL, NULL);
+    wisp_ctx_enter(ctx);
+    return join(ctx, foresee(ctx, src, &o, info, NULL, NULL), info);
 }
 
 /* ---- the choice ------------------------------------------------------------------------------ */
@@ -424,6 +445,22 @@ static wisp_status check_choice(wisp_ctx *ctx, int64_t rows, int64_t cols, wisp_
     return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a width for %lld vectors of type %d", (long long)vectors, (int)type);
 }
 
+/* The ranks wait for the slowest: its choice is that of all. */
+static wisp_status agree(wisp_ctx *ctx, wisp_choice *choice)
+{
+    wisp_choice *all = NULL, slowest = *choice;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &all, (size_t)ctx->ranks, sizeof *all));
+    WISP_TRY(ctx->comm->gather(ctx, choice, sizeof *choice, all));
+    slowest = all[0];
+    for (int r = 1; r < ctx->ranks; r++)
+        if (all[r].seconds > slowest.seconds) slowest = all[r];
+    *choice = slowest;
+out:
+    wisp_free(ctx, all);
+    return status;
+}
+
 wisp_status wisp_src_choose(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_type type,
                             int64_t vectors, int64_t steps, wisp_choice *choice)
 {
@@ -432,18 +469,20 @@ wisp_status wisp_src_choose(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_o
     wisp__sample sample = {0};
     wisp__shape m;
     wisp_mat_info info;
-    wisp_status status;
+    wisp_status status = WISP_OK;
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, src);
     WISP_NEED(ctx, choice);
     if ((status = check_choice(ctx, src->rows, src->cols, type, vectors)) != WISP_OK) return status;
     *choice = (wisp_choice){.width = o.width};
     o.width = WIDE;
+    wisp_ctx_enter(ctx);
     WISP_TRY(foresee(ctx, src, &o, &info, &sample, &m));
     WISP_TRY(wisp__width_find(ctx, &m, type, vectors, steps, choice));
+    status = agree(ctx, choice);
 out:
     wisp__sample_close(&sample, ctx);
-    return status;
+    return wisp_ctx_leave(ctx, status);
 }
 
 wisp_status wisp_mat_choose(const wisp_mat *A, wisp_type type, int64_t vectors, int64_t steps, wisp_choice *choice)
@@ -453,11 +492,13 @@ wisp_status wisp_mat_choose(const wisp_mat *A, wisp_type type, int64_t vectors, 
     wisp_status status;
     WISP_NEED(NULL, A);
     WISP_NEED(A->ctx, choice);
-    if ((status = check_choice(A->ctx, A->rows, A->cols, type, vectors)) != WISP_OK) return status;
+    if ((status = check_choice(A->ctx, A->map->rows, A->col_map->rows, type, vectors)) != WISP_OK) return status;
     *choice = (wisp_choice){0};
+    wisp_ctx_enter(A->ctx);
     WISP_TRY(wisp__shape_of(A, &sample, &m));
     WISP_TRY(wisp__width_find(A->ctx, &m, type, vectors, steps, choice));
+    status = agree(A->ctx, choice);
 out:
     wisp__sample_close(&sample, A->ctx);
-    return status;
+    return wisp_ctx_leave(A->ctx, status);
 }

@@ -1,5 +1,6 @@
 /* New values on the pattern of a matrix. */
 #include "assemble.h"
+#include <string.h>
 
 /* Whether each entry has a value of its own. */
 static bool in_place(const wisp__sell *s) { return !s->pattern && !s->code; }
@@ -11,7 +12,7 @@ static wisp_status update_rows(void *arg, wisp__row_reader *reader, int64_t begi
     const size_t size = wisp_type_size(A->type);
     for (int64_t i = begin; i < end; i++) {
         int n;
-        wisp_status status = wisp__read_row(reader, A->ctx, wisp__map_user(A->map, i), &n);
+        wisp_status status = wisp__read_row(reader, A->ctx, wisp__map_row(A->map, i), &n);
         if (status != WISP_OK) return status;
         bool same = n == wisp__row_len(s, i);
         for (int k = 0; same && k < n; k++) same = wisp__entry_col(A, i, k) == reader->merged[k];
@@ -39,6 +40,10 @@ static wisp_status renew(wisp_mat *A, const wisp_src *src)
     A->sigma = B->sigma;
     A->grid = B->grid;
     B->local = old;
+    wisp__halo *const halo = A->halo;
+    int32_t *const visit = A->visit;
+    A->halo = B->halo, B->halo = halo;
+    A->visit = B->visit, B->visit = visit;
 out:
     wisp_mat_free(B);
     return status;
@@ -57,24 +62,48 @@ out:
     return status;
 }
 
+/* Columns of the halo are told apart by their places there. */
+static bool same_halo(const wisp__halo *a, const wisp__halo *b)
+{
+    if (!a || !b) return a == b;
+    return a->rows == b->rows && !memcmp(a->global, b->global, (size_t)a->rows * sizeof *a->global);
+}
+
+static wisp_status update(wisp_mat *A, const wisp_src *src)
+{
+    wisp__part part;
+    wisp_status status;
+    WISP_TRY(wisp__part_open(&part, A->ctx, src));
+    if (!same_halo(A->halo, part.halo)) {
+        status = wisp_ctx_fail(A->ctx, WISP_ERR_MISMATCH,
+                               "the source has another pattern than the matrix; make a new matrix");
+        goto out;
+    }
+    WISP_TRY(wisp__mat_look(A));
+    status = wisp__for_rows(A->ctx, "updating", &part.src, A->col_map, A->rows, WISP__PIECE, update_rows, A);
+    wisp__mat_looked(A);
+    WISP_TRY(status);
+    if (!in_place(&A->local)) WISP_TRY(renew(A, src));
+out:
+    wisp__part_close(&part, A->ctx);
+    return status;
+}
+
 wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src)
 {
     WISP_NEED(NULL, A);
     WISP_NEED(A->ctx, src);
     wisp_status status;
     WISP_TRY(wisp__src_check(A->ctx, src));
-    if (src->rows != A->rows || src->cols != A->cols || A->local.borrowed ||
+    if (src->rows != A->map->rows || src->cols != A->col_map->rows || A->local.borrowed ||
         (wisp_type_is_complex(src->type) && !wisp_type_is_complex(A->type)))
         return wisp_ctx_fail(
             A->ctx, WISP_ERR_MISMATCH,
             "new values need a source of the matrix's size (%lld x %lld) and kind, and a matrix of its own",
-            (long long)A->rows, (long long)A->cols);
+            (long long)A->map->rows, (long long)A->col_map->rows);
     if (A->half) return update_half(A, src);
-    WISP_TRY(wisp__mat_look(A));
-    status = wisp__for_rows(A->ctx, "updating", src, A->col_map, A->rows, WISP__PIECE, update_rows, A);
-    wisp__mat_looked(A);
-    WISP_TRY(status);
-    if (!in_place(&A->local)) WISP_TRY(renew(A, src));
+    wisp_ctx_enter(A->ctx);
+    status = wisp_ctx_leave(A->ctx, update(A, src));
 out:
     return status;
 }

@@ -51,8 +51,8 @@ static wisp_status axpby_columns(wisp_blk *y, const wisp_scalar *a, const wisp_b
     wisp_status status = WISP_OK;
     const size_t size = wisp_type_size(y->type);
     for (int k = 0; k < y->width && status == WISP_OK; k++) {
-        yk.at = y->at + (size_t)k * size;
-        xk.at = x->at + (size_t)k * size;
+        yk.offset = y->offset + (size_t)k * size;
+        xk.offset = x->offset + (size_t)k * size;
         status = axpby(&yk, a + k, &xk, b + k, false);
     }
     return status;
@@ -79,8 +79,8 @@ static wisp_status axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, c
     if (b) wisp__spread(y->type, b, per_column, y->width, c.period, part[2], part[3]);
     const bool complex_factors = !(all_real(a, n) && all_real(b, n));
     const int parts = wisp__parts(y->type);
-    wisp__axpby_params p = {.x = x->at,
-                            .y = y->at,
+    wisp__axpby_params p = {.x = wisp__at(x),
+                            .y = wisp__at(y),
                             .ld_x = x->stride * parts * c.rows,
                             .ld_y = y->stride * parts * c.rows,
                             .period = c.period,
@@ -92,8 +92,8 @@ static wisp_status axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, c
     const bool is_double = wisp__type_is_double(y->type);
     status = ctx->backend->axpby(ctx, is_double, &p, c.count);
     if (status != WISP_OK || c.tail == 0) return status;
-    p.x = x->at + (size_t)(c.count * p.ld_x) * size;
-    p.y = y->at + (size_t)(c.count * p.ld_y) * size;
+    p.x = wisp__at(x) + (size_t)(c.count * p.ld_x) * size;
+    p.y = wisp__at(y) + (size_t)(c.count * p.ld_y) * size;
     p.period = y->width * parts;
     p.ld_x = p.ld_y = p.period;
     return ctx->backend->axpby(ctx, is_double, &p, c.tail);
@@ -104,7 +104,7 @@ static wisp_status checked(const char *op, wisp_blk *y, const wisp_scalar *a, co
 {
     wisp_status status = wisp__same_shape(op, y, x);
     if (status != WISP_OK) return status;
-    if (x != y && wisp__overlap(x, y) && (x->at != y->at || x->stride != y->stride))
+    if (x != y && wisp__overlap(x, y) && (wisp__at(x) != wisp__at(y) || x->stride != y->stride))
         return wisp_ctx_fail(y->ctx, WISP_ERR_ARG, "%s: the blocks overlap", op);
     wisp__turn_begin(y->ctx);
     return wisp__turn_end(y->ctx, axpby(y, a, x, b, per_column));
@@ -195,11 +195,11 @@ static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, w
     const size_t size = wisp_type_size(x->type) / (size_t)parts;
     memset(dot, 0, (size_t)x->width * sizeof *dot);
     if (error) memset(error, 0, 2 * (size_t)x->width * sizeof *error);
-    wisp__dot_params p = {x->at, y->at, x->stride * parts * c.rows, y->stride * parts * c.rows, c.period, c.rows};
+    wisp__dot_params p = {wisp__at(x), wisp__at(y), x->stride * parts * c.rows, y->stride * parts * c.rows, c.period, c.rows};
     for (int pass = 0; pass < 2; pass++) {
         if (pass) {
-            p.x = x->at + (size_t)(c.count * p.ld_x) * size;
-            p.y = y->at + (size_t)(c.count * p.ld_y) * size;
+            p.x = wisp__at(x) + (size_t)(c.count * p.ld_x) * size;
+            p.y = wisp__at(y) + (size_t)(c.count * p.ld_y) * size;
             p.ld_x = p.ld_y = p.period = x->width * parts;
             p.rows = 1;
         }
@@ -244,9 +244,9 @@ static wisp_status checked_dot(const wisp_blk *x, const wisp_blk *y, dot_fn fn, 
 {
     wisp_status status = wisp__same_shape("dot", x, y);
     if (status != WISP_OK) return status;
-    const bool same = x->at == y->at && x->stride == y->stride; /* <x, x> is real */
-    wisp__turn_begin(x->ctx);
-    return wisp__turn_end(x->ctx, fn(x, y, wisp_type_is_complex(x->type) && !same, dot));
+    const bool same = wisp__at(x) == wisp__at(y) && x->stride == y->stride; /* <x, x> is real */
+    wisp__together_begin(x->ctx);
+    return wisp__together_end(x->ctx, fn(x, y, wisp_type_is_complex(x->type) && !same, dot));
 }
 
 wisp_status wisp_dot(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot)
@@ -270,13 +270,13 @@ static wisp_status norms(const wisp_blk *x, dot_fn fn, double *norm)
     wisp_ctx *ctx = x->ctx;
     wisp_status status;
     wisp_scalar *dot = NULL;
-    wisp__turn_begin(ctx);
+    wisp__together_begin(ctx);
     WISP_TRY(wisp__alloc_raw(ctx, &dot, (size_t)x->width, sizeof *dot));
     WISP_TRY(fn(x, x, false, dot));
     for (int j = 0; j < x->width; j++) norm[j] = sqrt(dot[j].re);
 out:
     wisp_free(ctx, dot);
-    return wisp__turn_end(ctx, status);
+    return wisp__together_end(ctx, status);
 }
 
 wisp_status wisp_norm(const wisp_blk *x, double *norm)

@@ -52,7 +52,7 @@ static wisp_status check_options(const mpk *m)
     if ((o->terms & WISP_DOTS) && !o->dot) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: nowhere to put the dots");
     if (m->A->map != m->A->col_map)
         return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "mpk: powers of a matrix that is not square (%lld x %lld)",
-                             (long long)m->A->rows, (long long)m->A->cols);
+                             (long long)m->A->map->rows, (long long)m->A->col_map->rows);
     return WISP_OK;
 }
 
@@ -160,6 +160,8 @@ static wisp_status choose_depth(mpk *m, int steps)
     const wisp_blk *x = block(m, 0);
     wisp__cascade_release(m->A, m->cascade);
     m->cascade = NULL;
+    m->depth = 1;
+    if (m->A->halo) return WISP_OK; /* each step waits for rows of other ranks: they are not interleaved yet */
     const wisp_status status =
         o->depth == 0
             ? wisp__depth_find(m->A, x->type, x->width, steps, o->cache_budget, &m->cascade)
@@ -236,7 +238,7 @@ wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wi
     mpk m = {.A = A, .v = v, .stored = stored, .o = opts, .depth = 1};
     const int steps = opts->steps;
     wisp_status status;
-    wisp__turn_begin(A->ctx);
+    wisp__together_begin(A->ctx);
     WISP_TRY(check_options(&m));
     WISP_TRY(check_blocks(&m));
     WISP_TRY(choose_depth(&m, steps));
@@ -258,7 +260,7 @@ wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wi
     if (opts->terms & WISP_DOTS) status = reduce(&m);
 out:
     wisp__cascade_release(A, m.cascade);
-    return wisp__turn_end(A->ctx, status);
+    return wisp__together_end(A->ctx, status);
 }
 
 int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth)

@@ -5,7 +5,7 @@
 wisp_status wisp__sum_compensated(wisp_ctx *ctx, double *sum, double *error, size_t n)
 {
     enum { AT_ONCE = 1 << 16 };
-    const size_t ranks = (size_t)ctx->comm->size(ctx), rank = (size_t)ctx->comm->rank(ctx);
+    const size_t ranks = (size_t)ctx->ranks, rank = (size_t)ctx->rank;
     const size_t most = WISP__MAX(AT_ONCE / ranks, 1);
     wisp_status status = WISP_OK;
     double *places;
@@ -53,8 +53,8 @@ bool wisp__overlap(const wisp_blk *x, const wisp_blk *y)
 {
     const size_t sx = wisp_type_size(x->type), sy = wisp_type_size(y->type);
     if (x->nrows == 0 || y->nrows == 0) return false;
-    const uintptr_t xb = (uintptr_t)x->at, xe = xb + ((size_t)((x->nrows - 1) * x->stride + x->width)) * sx;
-    const uintptr_t yb = (uintptr_t)y->at, ye = yb + ((size_t)((y->nrows - 1) * y->stride + y->width)) * sy;
+    const uintptr_t xb = (uintptr_t)wisp__at(x), xe = xb + ((size_t)((x->nrows - 1) * x->stride + x->width)) * sx;
+    const uintptr_t yb = (uintptr_t)wisp__at(y), ye = yb + ((size_t)((y->nrows - 1) * y->stride + y->width)) * sy;
     if (xe <= yb || ye <= xb) return false;
     /* Two sets of columns of one array lie between each other without meeting. */
     if (x->store == y->store && x->stride == y->stride) {

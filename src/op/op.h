@@ -1,7 +1,7 @@
 /* What the ops share. */
 #ifndef WISP_OP_H
 #define WISP_OP_H
-#include "../data/data.h"
+#include "../data/halo.h"
 
 /* a += b, compensated if error (that of a) is not NULL; b_error belongs to b. */
 static inline void wisp__add(double *a, double *error, double b, double b_error)

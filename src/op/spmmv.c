@@ -14,7 +14,7 @@ wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const 
     wisp__chain chain;
     wisp__sweep sweep;
     wisp_status status;
-    wisp__turn_begin(ctx);
+    wisp__together_begin(ctx);
     WISP_TRY(wisp__spmmv_check(y, A, x, aug));
     const bool chained = aug->terms & WISP_CHAIN, dots = aug->terms & WISP_DOTS;
     const size_t dot_bytes = dots ? wisp__dot_size(x, aug->terms) * sizeof(double) : 0;
@@ -27,5 +27,5 @@ wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const 
     if (!(aug->terms & WISP_NOREDUCE)) WISP_TRY(ctx->comm->sum(ctx, dot, wisp__dot_size(x, aug->terms)));
     wisp__dots_out(aug->terms, x->width, dot, aug->dot);
 out:
-    return wisp__turn_end(ctx, status);
+    return wisp__together_end(ctx, status);
 }

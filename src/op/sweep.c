@@ -105,7 +105,7 @@ static bool writes_past(const wisp_mat *A, const wisp_blk *y)
     const int64_t size = (int64_t)wisp_type_size(y->type), row = y->stride * size;
     if (A->half) return false;
     const bool large = wisp__mat_bytes(A, false) + y->nrows * row >= LARGE;
-    return large && (row % LINE == 0 || y->stride == 1) && (uintptr_t)y->at % LINE == 0;
+    return large && (row % LINE == 0 || y->stride == 1) && (uintptr_t)wisp__at(y) % LINE == 0;
 }
 
 static bool asks_gathered(const wisp_mat *A, const wisp_blk *x)
@@ -146,12 +146,16 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, c
 {
     const int parts = wisp__parts(x->type), reals = parts * x->width;
     *s = (wisp__sweep){.A = A, .x = x, .terms = aug->terms};
+    if (A->halo) {
+        const wisp_status status = wisp__halo_room(A->halo, x);
+        if (status != WISP_OK) return status;
+    }
     s->p = (wisp__spmmv_params){.rows = A->map->local,
                                 .log_c = A->log_c,
-                                .gather = x->at,
-                                .x = x->at,
-                                .y = y->at,
-                                .prev = prev->at,
+                                .gather = wisp__at(x),
+                                .x = wisp__at(x),
+                                .y = wisp__at(y),
+                                .prev = wisp__at(prev),
                                 .ld_gather = x->stride * parts,
                                 .ld_x = x->stride * parts,
                                 .ld_y = y->stride * parts,
@@ -165,7 +169,7 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, c
                                 .cpu.asks_gathered = asks_gathered(A, x),
                                 .cpu.in_turn = wisp__side_by_side(A->ctx, x->width, both_bytes(x, y))};
     if (aug->terms & (WISP_ADD | WISP_DOT_UY)) {
-        s->p.u = aug->u->at;
+        s->p.u = wisp__at(aug->u);
         s->p.ld_u = aug->u->stride * parts;
     }
     if (set_terms(&s->p, aug, A->type, x->type) != WISP_OK)
@@ -178,7 +182,7 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, c
 
 wisp__chain wisp__chain_of(const wisp_blk *z, wisp_scalar eta)
 {
-    return (wisp__chain){z->at, z->stride * wisp__parts(z->type), {eta.re, eta.im}};
+    return (wisp__chain){wisp__at(z), z->stride * wisp__parts(z->type), {eta.re, eta.im}};
 }
 
 /* The entries. */
@@ -224,6 +228,27 @@ wisp__step wisp__sweep_as_step(wisp__sweep *s, double *dot)
     return (wisp__step){s->A->ctx->backend->find_spmmv(s->A->ctx, &key), &s->p, s->p.terms & K_DOTS ? dot : NULL};
 }
 
+/* The rows that need no halo while it is on its way, then the others. What was started is always awaited. */
+static wisp_status run_with_halo(const wisp__sweep *s, wisp__kernel kernel, const wisp__spmmv_params *p, double *dot,
+                                 size_t dot_size)
+{
+    const wisp_mat *A = s->A;
+    wisp_ctx *ctx = A->ctx;
+    const wisp__grid *g = &A->grid;
+    double *late = NULL;
+    wisp_status status = WISP_OK;
+    if (dot) WISP_TRY(wisp_alloc(ctx, &late, dot_size, sizeof *late));
+    WISP_TRY(wisp__halo_start(A->halo, s->x));
+    status = ctx->backend->launch_spmmv(ctx, kernel, p, g, 0, g->early, dot, dot_size);
+    const wisp_status came = wisp__halo_wait(A->halo, s->x);
+    WISP_TRY(status != WISP_OK ? status : came);
+    WISP_TRY(ctx->backend->launch_spmmv(ctx, kernel, p, g, g->early, g->blocks, late, dot_size));
+    for (size_t i = 0; dot && i < dot_size; i++) dot[i] += late[i];
+out:
+    wisp_free(ctx, late);
+    return status;
+}
+
 wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot)
 {
     const wisp_mat *A = s->A;
@@ -231,17 +256,13 @@ wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot)
     const wisp__backend *backend = ctx->backend;
     const size_t dot_size = wisp__dot_size(s->x, s->terms);
     wisp__spmmv_params p = s->p;
-    void *ticket = NULL;
-    wisp_status status;
-    WISP_TRY(ctx->comm->halo_start(ctx, A->col_map->plan, s->x->at, &ticket));
-    WISP_TRY(ctx->comm->halo_wait(ctx, ticket));
     set_entries(&p, A);
     if (!(p.terms & K_DOTS)) dot = NULL;
     const wisp__key key = key_of(s, &p);
-    status = A->half ? backend->launch_half(ctx, &key, &p, &A->half->h, dot, dot_size)
-                     : backend->launch_spmmv(ctx, backend->find_spmmv(ctx, &key), &p, &A->grid, dot, dot_size);
-out:
-    return status;
+    if (A->half) return backend->launch_half(ctx, &key, &p, &A->half->h, dot, dot_size);
+    const wisp__kernel kernel = backend->find_spmmv(ctx, &key);
+    if (A->halo) return run_with_halo(s, kernel, &p, dot, dot_size);
+    return backend->launch_spmmv(ctx, kernel, &p, &A->grid, 0, A->grid.blocks, dot, dot_size);
 }
 
 void wisp__dots_out(unsigned terms, int width, const double *sum, wisp_scalar *dot)

@@ -64,7 +64,7 @@ static wisp_status gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const wi
     const bool compensated = flags & WISP_KAHAN;
     const int parts = wisp__parts(V->type);
     const wisp__gram_params p = {
-        V->at, W->at, V->stride * parts, W->stride * parts, V->nrows, V->width * parts, W->width * parts};
+        wisp__at(V), wisp__at(W), V->stride * parts, W->stride * parts, V->nrows, V->width * parts, W->width * parts};
     const size_t size = (size_t)p.p * (size_t)p.q, step = compensated ? 2 * size : size;
     const int64_t per = wisp__rows_per_sum(V->nrows, size, SUMS, size < FEW ? 1 : STRIPS);
     double *sum;
@@ -86,8 +86,8 @@ wisp_status wisp_tsm_gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const 
     WISP_NEED(wisp_blk_ctx(W), V);
     WISP_NEED(V->ctx, W);
     WISP_NEED(V->ctx, X);
-    wisp__turn_begin(V->ctx);
-    return wisp__turn_end(V->ctx, gram(X, ldx, alpha, V, W, beta, flags));
+    wisp__together_begin(V->ctx);
+    return wisp__together_end(V->ctx, gram(X, ldx, alpha, V, W, beta, flags));
 }
 
 /* ---- update ---------------------------------------------------------------------------------- */
@@ -120,7 +120,7 @@ static bool streams(const wisp_blk *W, const wisp_blk *V)
     enum { LINE = 64, LARGE = 64 << 20 };
     const size_t size = wisp_type_size(W->type), row = (size_t)W->stride * size;
     const bool lines = W->stride == W->width ||
-                       ((uintptr_t)W->at % LINE == 0 && row % LINE == 0 && (size_t)W->width * size % LINE == 0);
+                       ((uintptr_t)wisp__at(W) % LINE == 0 && row % LINE == 0 && (size_t)W->width * size % LINE == 0);
     return lines && (size_t)W->nrows * size * (size_t)(W->width + V->width) > LARGE;
 }
 
@@ -131,7 +131,7 @@ static wisp_status update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, con
     wisp_ctx *ctx = W->ctx;
     wisp_status status;
     WISP_TRY(check("tsm_update", V, W, ldx, alpha, beta));
-    const bool in_place = W->at == V->at && W->stride == V->stride && W->width <= V->width;
+    const bool in_place = wisp__at(W) == wisp__at(V) && W->stride == V->stride && W->width <= V->width;
     if (!wisp_type_is_complex(V->type))
         for (int i = 0; i < V->width; i++)
             for (int j = 0; j < W->width; j++)
@@ -145,8 +145,8 @@ static wisp_status update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, con
     const int parts = wisp__parts(V->type);
     /* Rows of X one line apart from a multiple of the cache's period. */
     const int64_t ld = (W->width * parts + LINE_REALS - 1) / LINE_REALS * LINE_REALS + LINE_REALS;
-    wisp__update_params p = {.v = V->at,
-                             .w = W->at,
+    wisp__update_params p = {.v = wisp__at(V),
+                             .w = wisp__at(W),
                              .ld_v = V->stride * parts,
                              .ld_w = W->stride * parts,
                              .ld_x = ld,

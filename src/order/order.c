@@ -29,9 +29,10 @@ static wisp_status read_rows(void *arg, wisp__row_reader *reader, int64_t begin,
         int n;
         wisp_status status = wisp__read_columns(reader, r->ctx, i, &n);
         if (status != WISP_OK) return status;
-        if ((status = wisp__same_count(r->ctx, i, n, r->graph->row_len[i])) != WISP_OK) return status;
+        if ((status = wisp__same_count(r->ctx, reader->src, i, n, r->graph->row_len[i])) != WISP_OK) return status;
         int32_t *col = r->graph->col + r->graph->chunk[i];
-        for (int e = 0; e < n; e++) col[e] = (int32_t)reader->col[e];
+        /* What is of other ranks has no place here. */
+        for (int e = 0; e < n; e++) col[e] = (int32_t)(reader->col[e] < r->src->rows ? reader->col[e] : i);
     }
     return WISP_OK;
 }
@@ -218,7 +219,7 @@ static wisp_status make_map(search *s, const candidate *c, wisp_map **out)
 {
     wisp_map *map;
     wisp_status status;
-    WISP_TRY(wisp_map_create(&map, s->ctx, s->rows));
+    WISP_TRY(wisp__map_alone(&map, s->ctx, s->rows));
     map->order = c->order;
     map->user = s->levels[c->from].row;
     map->position = s->levels[c->from].place;
@@ -325,7 +326,7 @@ wisp_status wisp__map_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src
     wisp_status status = WISP_OK;
     int64_t nnz = 0;
     *map = NULL;
-    if (natural) return wisp_map_create(map, ctx, rows);
+    if (natural) return wisp__map_alone(map, ctx, rows);
     for (int64_t i = 0; i < rows; i++) nnz += row_len[i];
     search_open(&s, ctx, rows, nnz, order, type, width);
     WISP_TRY(natural_will_do(&s, src, &natural));
@@ -347,5 +348,5 @@ out:
         natural = true;
         status = WISP_OK;
     }
-    return status == WISP_OK && natural ? wisp_map_create(map, ctx, rows) : status;
+    return status == WISP_OK && natural ? wisp__map_alone(map, ctx, rows) : status;
 }

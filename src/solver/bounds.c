@@ -314,16 +314,12 @@ static wisp_bounds interval(double low, double high, double eps, double probabil
     return b;
 }
 
-wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts)
+static wisp_status find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds_opts o)
 {
     wisp_status status = WISP_OK;
     wisp_ctx *ctx = wisp_mat_ctx(A);
     wisp_mat_props props;
     wisp_mat_info info;
-    wisp_bounds_opts o = opts ? *opts : (wisp_bounds_opts){0};
-    WISP_NEED(ctx, bounds);
-    *bounds = (wisp_bounds){0};
-    WISP_NEED(NULL, A);
     if (o.method != WISP_BOUNDS_LANCZOS && o.method != WISP_BOUNDS_GERSHGORIN)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG,
                              "bounds are found by the Lanczos or the Gershgorin method, not by method %d",
@@ -364,4 +360,14 @@ wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, const wisp_
     *bounds = interval(low, high, eps, probability);
 out:
     return status;
+}
+
+wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts)
+{
+    wisp_ctx *ctx = wisp_mat_ctx(A);
+    WISP_NEED(ctx, bounds);
+    *bounds = (wisp_bounds){0};
+    WISP_NEED(NULL, A);
+    wisp_ctx_enter(ctx);
+    return wisp_ctx_leave(ctx, find(bounds, A, opts ? *opts : (wisp_bounds_opts){0}));
 }

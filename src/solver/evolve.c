@@ -236,8 +236,8 @@ static wisp_status prepare(evolution *s)
     WISP_TRY(wisp_spmmv_cost(s->A, type, width, EVOLVE_TERMS, &cost));
     s->sweep_bytes = cost.bytes;
     s->sweep_flops = cost.flops;
-    s->z_bytes = 2 * (double)info.rows * width * (double)wisp_type_size(type);
-    s->z_flops = 8 * (double)info.rows * width;
+    s->z_bytes = 2 * (double)info.local_rows * width * (double)wisp_type_size(type);
+    s->z_flops = 8 * (double)info.local_rows * width;
     WISP_TRY(wisp_alloc(s->ctx, &s->factor, 3 * powers, sizeof *s->factor));
     WISP_TRY(wisp_alloc(s->ctx, &s->eta, MOST_AT_ONCE * powers, sizeof *s->eta));
     WISP_TRY(wisp_alloc(s->ctx, &s->start_norm, 2 * (size_t)width, sizeof *s->norm));
@@ -292,6 +292,7 @@ wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int
     *s.e = (wisp_evolution){.powers = 1};
     if (times > 0) WISP_NEED(ctx, time);
     s.times = times, s.time = time, s.psi = psi;
+    wisp_ctx_enter(ctx);
     WISP_TRY(check(&s));
     double before = wisp__now();
     WISP_TRY(find_bounds(&s));
@@ -309,11 +310,12 @@ wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int
         if (status == WISP_OK) status = wisp_copy(psi, own);
     }
     s.e->seconds = wisp__now() - before;
+    if (status == WISP_OK) status = wisp_ctx_sum(ctx, &s.e->flops, 1);
 out:
     wisp_blk_free(s.w);
     for (int i = 0; i < s.made; i++) wisp_blk_free(s.z[i]);
     wisp_free(ctx, s.factor);
     wisp_free(ctx, s.eta);
     wisp_free(ctx, s.start_norm);
-    return status;
+    return wisp_ctx_leave(ctx, status);
 }

@@ -212,6 +212,7 @@ out:
 static void keep_begun(const kpm *k, wisp_moments *m)
 {
     if (m->vectors > 0 || m->trace == WISP_TRACE_EXACT || k->sweeps == 0) return;
+    if (wisp_ctx_processes(k->ctx) > 1) return; /* each has some of the sums, and may be a step ahead */
     m->n = 2 * k->sweeps;
     collect(k, 0, m);
     m->vectors = k->width;
@@ -297,6 +298,7 @@ wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *o
     wisp_kpm_opts full;
     wisp_mat_info info;
     wisp_mat_get_info(A, &info);
+    wisp_ctx_enter(ctx);
     WISP_TRY(wisp__kpm_options(&full, A, opts));
     WISP_TRY(describe(m, ctx, &info, &full));
     wisp_cost sweep; /* of one vector: table I of the paper, whatever the variant */
@@ -324,7 +326,10 @@ wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *o
     m->seconds = wisp__now() - before - k.look_seconds;
     m->flops = k.flops;
     m->powers = k.interleaved;
+    if (status == WISP_OK) status = wisp_ctx_sum(ctx, &m->flops, 1);
 out:
+    status = wisp_ctx_leave(ctx, status);
+    m->partial = status == WISP_ERR_CANCELLED;
     if (status != WISP_OK && status != WISP_ERR_CANCELLED) wisp_moments_free(m);
     return status;
 }

@@ -177,9 +177,9 @@ typedef struct {
     int width, powers;
 } parts;
 
-static parts parts_of(const wisp_kpm_opts *full, int64_t rows)
+/* Of a rank's part of the blocks, so many rows of the halo with it. */
+static parts parts_of(const wisp_kpm_opts *full, int64_t vectors, int64_t rows)
 {
-    const int64_t vectors = wisp__kpm_vectors(full, rows);
     const bool look = full->rounding_limit > 0; /* at rounding: a column in double precision, which is two in single */
     const double n = (double)full->moments, width = fmax(wisp__kpm_width(full, vectors), look ? 2 : 0);
     parts p = {.width = (int)width, .powers = wisp__kpm_powers(full, vectors)};
@@ -196,7 +196,7 @@ int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts)
 {
     wisp_kpm_opts full;
     wisp__kpm_defaults(&full, type, opts);
-    const parts p = parts_of(&full, rows);
+    const parts p = parts_of(&full, wisp__kpm_vectors(&full, rows), rows);
     const double bytes = p.blocks + p.dots + (double)wisp_mpk_plan(rows, full.type, p.width, p.powers);
     return whole(bytes + p.moments);
 }
@@ -208,8 +208,9 @@ int64_t wisp_kpm_bound(const wisp_ctx *ctx, const wisp_mat_info *A, const wisp_k
     wisp_kpm_opts full;
     if (!ctx || !A) return 0;
     wisp__kpm_defaults(&full, A->type, opts);
-    const parts p = parts_of(&full, A->rows);
-    const double rows = (double)A->rows;
+    const int64_t held = A->local_rows > 0 ? A->local_rows + A->halo_rows : A->rows;
+    const parts p = parts_of(&full, wisp__kpm_vectors(&full, A->rows), held);
+    const double rows = (double)held;
     const double wider = (double)wisp_type_size(full.type) / (double)wisp_type_size(A->type);
     const double spill = (double)A->spill_bytes * wider * p.width;
     const double steps = (double)wisp_mpk_bound(ctx, A, full.type, p.width, p.powers, p.powers);

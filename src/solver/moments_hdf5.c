@@ -257,15 +257,12 @@ out:
     return status;
 }
 
-wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *path)
+static wisp_status save(wisp_ctx *ctx, const wisp_moments *m, const char *path)
 {
     wisp_status status = WISP_OK;
     char *image = NULL;
     size_t size = 0;
     char seal[WISP__SEAL + 1];
-    WISP_NEED(NULL, ctx);
-    WISP_NEED(ctx, m);
-    WISP_NEED(ctx, path);
     if (!m->mu || m->vectors < 1 || m->n < 1)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: there are no moments to save: no vector was completed", path);
     quiet q = be_quiet();
@@ -277,6 +274,15 @@ out:
     wisp_free(ctx, image);
     be_loud(q);
     return status;
+}
+
+wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *path)
+{
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, m);
+    WISP_NEED(ctx, path);
+    wisp_ctx_enter(ctx);
+    return wisp_ctx_leave(ctx, wisp_ctx_rank(ctx) == 0 ? save(ctx, m, path) : WISP_OK);
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------- */

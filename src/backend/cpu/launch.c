@@ -170,16 +170,16 @@ typedef struct {
     const wisp__grid *grid;
     double *partial;
     size_t dot_size;
-    int64_t turn; /* blocks that a thread takes at a time */
+    int64_t first, end; /* of the blocks, in the grid's order */
+    int64_t turn;       /* of them that a thread takes at a time */
     wisp__shares shares;
 } spmmv_run;
 
-/* First block of a part: the blocks' running weight reaches its fraction of the total. */
+/* Of all blocks, the first of a part: their running weight reaches its fraction of the total. */
 static int64_t first_block(const wisp__grid *g, int part, int parts)
 {
-    if (part >= parts) return g->blocks;
     const int64_t rows_weight = 4; /* a row costs about as much as some entries */
-    if (!g->weight) return wisp__split(g->blocks, parts, part);
+    if (part >= parts) return g->blocks;
     const int64_t total = g->weight[g->chunks] + rows_weight * g->chunks;
     const int64_t target = wisp__split(total, parts, part);
     int64_t lo = 0, hi = g->blocks;
@@ -193,35 +193,94 @@ static int64_t first_block(const wisp__grid *g, int part, int parts)
     return lo;
 }
 
+/* Dots are added up in the order of the blocks, or, of some of them, in that of the visits. */
+static inline void run_visit(const spmmv_run *r, int64_t visit, int64_t block)
+{
+    const bool all = r->first == 0 && r->end == r->grid->blocks;
+    wisp__run_block(r->fn, r->p, r->grid, block, r->partial, all ? block : visit - r->first, r->dot_size);
+}
+
 static void spmmv_thread(void *arg, int thread, int threads)
 {
     spmmv_run *r = arg;
     const wisp__grid *g = r->grid;
     (void)threads;
     for (int64_t t; (t = wisp__share_next(&r->shares, thread)) >= 0;)
-        for (int64_t i = t * r->turn; i < WISP__MIN((t + 1) * r->turn, g->blocks) && !wisp__cancelled(r->ctx); i++)
-            wisp__run_block(r->fn, r->p, g, g->order ? g->order[i] : i, r->partial, r->dot_size);
+        for (int64_t i = r->first + t * r->turn;
+             i < WISP__MIN(r->first + (t + 1) * r->turn, r->end) && !wisp__cancelled(r->ctx); i++)
+            run_visit(r, i, g->order ? g->order[i] : i);
+}
+
+/* The first turn of a share of the blocks; the last one ends with them. */
+static int64_t first_turn(const spmmv_run *r, int share, int shares)
+{
+    const wisp__grid *g = r->grid;
+    const int64_t blocks = r->end - r->first;
+    if (share == shares) return (blocks + r->turn - 1) / r->turn;
+    return (g->weight ? first_block(g, share, shares) : wisp__split(blocks, shares, share)) / r->turn;
 }
 
 static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_params *p,
-                                    const wisp__grid *grid, double *dot, size_t dot_size)
+                                    const wisp__grid *grid, int64_t first, int64_t end, double *dot, size_t dot_size)
 {
-    const bool little = grid->blocks == 1;
+    const int64_t blocks = end - first;
+    const bool little = blocks <= 1;
     const int shares = little || p->cpu.in_turn ? 1 : WISP__MIN(ctx->threads, WISP__MOST_SHARES);
     double *partial = NULL;
-    wisp_status status = dot ? wisp__cpu_room(ctx, &partial, grid->blocks, dot_size) : WISP_OK;
+    wisp_status status = dot ? wisp__cpu_room(ctx, &partial, blocks, dot_size) : WISP_OK;
     if (status != WISP_OK) return status;
     spmmv_run run; /* the shares in use are set */
     run.ctx = ctx, run.fn = wisp__cpu_fn(kernel), run.p = p, run.grid = grid, run.partial = partial,
-    run.dot_size = dot_size;
-    run.turn = p->cpu.in_turn ? wisp__blocks_per_turn(grid->blocks, ctx->threads) : 1;
+    run.dot_size = dot_size, run.first = first, run.end = end;
+    run.turn = p->cpu.in_turn ? wisp__blocks_per_turn(blocks, ctx->threads) : 1;
     run.shares.count = shares;
     for (int i = 0; i < shares; i++)
-        wisp__share_set(&run.shares, i, first_block(grid, i, shares) / run.turn,
-                        (first_block(grid, i + 1, shares) + run.turn - 1) / run.turn); /* one share alone has turns */
+        wisp__share_set(&run.shares, i, first_turn(&run, i, shares), first_turn(&run, i + 1, shares));
     status = wisp__whole(ctx, "multiplying", wisp__run_some(ctx, little, spmmv_thread, &run));
-    if (dot && status == WISP_OK) wisp__cpu_add_up(ctx, false, partial, grid->blocks, dot_size, dot);
+    if (dot && status == WISP_OK) wisp__cpu_add_up(ctx, false, partial, blocks, dot_size, dot);
     return status;
+}
+
+/* ---- rows that move --------------------------------------------------------------------------- */
+
+typedef struct {
+    const wisp__rows_params *p;
+    char *to_host;
+    const char *from_host; /* one of the two is NULL */
+} move_run;
+
+static void move_rows(void *arg, int64_t begin, int64_t end, int part)
+{
+    const move_run *r = arg;
+    const wisp__rows_params *p = r->p;
+    const size_t bytes = (size_t)p->bytes;
+    (void)part;
+    for (int64_t i = begin; i < end; i++) {
+        char *row = (char *)p->x + (p->row ? p->row[i] : p->first + i) * p->ld;
+        if (r->to_host)
+            memcpy(r->to_host + (size_t)i * bytes, row, bytes);
+        else
+            memcpy(row, r->from_host + (size_t)i * bytes, bytes);
+    }
+}
+
+static void move_all(wisp_ctx *ctx, const wisp__rows_params *p, char *to_host, const char *from_host)
+{
+    enum { LITTLE = 65536 }; /* bytes of a range */
+    wisp__team_each(ctx, p->count, LITTLE / WISP__MIN(WISP__MAX(p->bytes, 1), LITTLE), move_rows,
+                    &(move_run){p, to_host, from_host});
+}
+
+static wisp_status cpu_pack(wisp_ctx *ctx, const wisp__rows_params *p, void *host)
+{
+    move_all(ctx, p, host, NULL);
+    return WISP_OK;
+}
+
+static wisp_status cpu_unpack(wisp_ctx *ctx, const wisp__rows_params *p, const void *host)
+{
+    move_all(ctx, p, NULL, host);
+    return WISP_OK;
 }
 
 /* ---- element-wise ops and dots --------------------------------------------------------------- */
@@ -410,6 +469,8 @@ const wisp__backend wisp__backend_cpu = {
     .reserve_steps = wisp__cpu_reserve_steps,
     .launch_steps = wisp__cpu_launch_steps,
     .launch_half = wisp__cpu_launch_half,
+    .pack = cpu_pack,
+    .unpack = cpu_unpack,
     .axpby = cpu_axpby,
     .dot = cpu_dot,
     .gram = cpu_gram,

@@ -62,9 +62,9 @@ static wisp_status search_rows(void *arg, wisp__row_reader *reader, int64_t begi
     wisp_status status = WISP_OK;
     for (int64_t i = begin; i < end && !atomic_load(&s->no_use); i++) {
         int n;
-        const int64_t user = wisp__map_user(A->map, wisp__look_place(s->look, i));
+        const int64_t user = wisp__map_row(A->map, wisp__look_place(s->look, i));
         WISP_TRY(wisp__read_row(reader, A->ctx, user, &n));
-        if (s->look->len) WISP_TRY(wisp__same_count(A->ctx, user, reader->raw, s->look->len[user]));
+        if (s->look->len) WISP_TRY(wisp__same_count(A->ctx, reader->src, user, reader->raw, s->look->len[user]));
         if (n > room || !string) {
             wisp_free(A->ctx, string);
             room = n + n / 2;
@@ -124,7 +124,7 @@ static wisp_status search_values(void *arg, wisp__row_reader *reader, int64_t be
     for (int64_t i = begin; i < end && !atomic_load(&s->no_use); i++) {
         int n;
         const int64_t row = wisp__look_place(s->look, i);
-        wisp_status status = wisp__read_row(reader, A->ctx, wisp__map_user(A->map, row), &n);
+        wisp_status status = wisp__read_row(reader, A->ctx, wisp__map_row(A->map, row), &n);
         if (status != WISP_OK) return status;
         bool kept = s->c->apart;
         for (int k = 0; k < n; k++) {
@@ -150,7 +150,7 @@ static wisp_status find_values(wisp__compression *c, const wisp_mat *A, const wi
 {
     wisp_ctx *ctx = A->ctx;
     /* Short columns alone are worth a pass only when nothing else may follow. */
-    search s = {.A = A, .c = c, .look = look, .short_columns_too = !c->list && (apart || A->rows != A->cols)};
+    search s = {.A = A, .c = c, .look = look, .short_columns_too = !c->list && (apart || !A->square)};
     wisp_status status;
     c->apart = apart;
     WISP_TRY(wisp__strings_open(&c->values, ctx, CODES, (int64_t)CODES * (int64_t)wisp_type_size(A->type)));

@@ -1,0 +1,78 @@
+/* Messages of any length between all ranks, and the public calls of ranks. */
+#include "comm.h"
+#include <string.h>
+
+/* Bytes from each rank: the column of a table whose rows the ranks have. */
+static wisp_status count(wisp_ctx *ctx, const wisp__message *to, size_t *bytes)
+{
+    const size_t ranks = (size_t)ctx->ranks;
+    size_t *mine = NULL, *all = NULL;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &mine, ranks, sizeof *mine));
+    WISP_TRY(wisp_alloc(ctx, &all, ranks * ranks, sizeof *all));
+    for (size_t r = 0; r < ranks; r++) mine[r] = to[r].bytes;
+    WISP_TRY(ctx->comm->gather(ctx, mine, ranks * sizeof *mine, all));
+    for (size_t r = 0; r < ranks; r++) bytes[r] = all[r * ranks + (size_t)ctx->rank];
+out:
+    wisp_free(ctx, mine);
+    wisp_free(ctx, all);
+    return status;
+}
+
+/* The list's other messages than that to oneself, and only those with something in them. */
+static int others(const wisp_ctx *ctx, const wisp__message *list, wisp__message *some)
+{
+    int n = 0;
+    for (int r = 0; r < ctx->ranks; r++)
+        if (r != ctx->rank && list[r].bytes) some[n++] = list[r];
+    return n;
+}
+
+wisp_status wisp__comm_exchange(wisp_ctx *ctx, const wisp__message *to, wisp__message **from)
+{
+    enum { LINE = 64 };
+    const size_t ranks = (size_t)ctx->ranks, head = (ranks * sizeof **from + LINE - 1) / LINE * LINE;
+    size_t *bytes = NULL, all = head;
+    wisp__message *some = NULL;
+    wisp_status status;
+    *from = NULL;
+    WISP_TRY(wisp_alloc(ctx, &bytes, ranks, sizeof *bytes));
+    WISP_TRY(wisp_alloc(ctx, &some, 2 * ranks, sizeof *some));
+    WISP_TRY(count(ctx, to, bytes));
+    for (size_t r = 0; r < ranks; r++) all += (bytes[r] + LINE - 1) / LINE * LINE;
+    WISP_TRY(wisp_alloc(ctx, from, all, 1));
+    char *at = (char *)*from + head;
+    for (size_t r = 0; r < ranks; at += (bytes[r] + LINE - 1) / LINE * LINE, r++)
+        (*from)[r] = (wisp__message){(int)r, at, bytes[r]};
+    if (bytes[ctx->rank]) memcpy((*from)[ctx->rank].data, to[ctx->rank].data, bytes[ctx->rank]);
+    const int sends = others(ctx, to, some), receives = others(ctx, *from, some + ranks);
+    WISP_TRY(ctx->comm->start(ctx, some, sends, some + ranks, receives));
+    status = ctx->comm->wait(ctx);
+out:
+    wisp_free(ctx, bytes);
+    wisp_free(ctx, some);
+    if (status != WISP_OK) {
+        wisp_free(ctx, *from);
+        *from = NULL;
+    }
+    return status;
+}
+
+int wisp_ctx_processes(const wisp_ctx *ctx) { return ctx ? ctx->ranks : 0; }
+
+int wisp_ctx_rank(const wisp_ctx *ctx) { return ctx ? ctx->rank : 0; }
+
+void wisp_ctx_enter(wisp_ctx *ctx)
+{
+    if (ctx) ctx->comm->enter(ctx);
+}
+
+wisp_status wisp_ctx_leave(wisp_ctx *ctx, wisp_status status) { return ctx ? ctx->comm->leave(ctx, status) : status; }
+
+wisp_status wisp_ctx_sum(wisp_ctx *ctx, double *x, size_t n)
+{
+    WISP_NEED(NULL, ctx);
+    if (n > 0) WISP_NEED(ctx, x);
+    ctx->comm->enter(ctx);
+    return ctx->comm->leave(ctx, ctx->comm->sum(ctx, x, n));
+}

@@ -1,0 +1,308 @@
+/* Ranks as threads of one process, which copy from each other's memory: for tests.
+
+   In a round each rank posts what it has for the others, waits until all have posted, copies what it needs, and waits
+   until all have copied; then what it posted is its own again. */
+#include "comm.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What a rank posts in a round. */
+typedef struct {
+    const char *call;
+    wisp_status status; /* not WISP_OK: it failed, and has nothing */
+    const void *data;
+    size_t bytes;
+    const wisp__message *to;
+    int to_count;
+} post;
+
+typedef struct {
+    post post;
+    int64_t posted, copied; /* rounds */
+    bool ended;             /* its thread has */
+    char message[sizeof(((wisp_ctx *)0)->message)];
+} place;
+
+typedef struct {
+    pthread_mutex_t lock;
+    pthread_cond_t news;
+    int ranks;
+    unsigned jitter; /* microseconds by which ranks come late at most, to shake their order in tests */
+    wisp_rank_fn fn;
+    void *arg;
+    place *place; /* [ranks] */
+} world;
+
+typedef struct {
+    world *world;
+    int rank, result;
+    pthread_t thread;
+} rank_thread;
+
+static _Thread_local rank_thread *here; /* NULL: this thread stands for no rank */
+
+const wisp__comm *wisp__comm_here(void) { return here ? &wisp__comm_threads : &wisp__comm_serial; }
+
+static wisp_status threads_open(wisp_ctx *ctx)
+{
+    ctx->world = here->world;
+    ctx->rank = here->rank;
+    ctx->ranks = here->world->ranks;
+    return WISP_OK;
+}
+
+/* ---- a round ---------------------------------------------------------------------------------- */
+
+static void come_late(const world *w, int rank, int64_t round)
+{
+    unsigned seed = (unsigned)(rank * 7919 + round);
+    if (w->jitter) usleep((unsigned)rand_r(&seed) % w->jitter);
+}
+
+static void arrive(wisp_ctx *ctx, post p)
+{
+    world *w = ctx->world;
+    place *me = &w->place[ctx->rank];
+    come_late(w, ctx->rank, me->posted);
+    pthread_mutex_lock(&w->lock);
+    me->post = p;
+    me->posted++;
+    if (p.status != WISP_OK) memcpy(me->message, ctx->message, sizeof me->message);
+    pthread_cond_broadcast(&w->news);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* The lowest rank that has not posted (copied) in the present round of `me`; -1: all have. */
+static int missing(const world *w, const place *me, bool copied)
+{
+    for (int r = 0; r < w->ranks; r++)
+        if ((copied ? w->place[r].copied : w->place[r].posted) < me->posted) return r;
+    return -1;
+}
+
+/* Waits, with the lock, for all ranks; the one that will never come, or -1. */
+static int await_all(world *w, const place *me, bool copied)
+{
+    int r;
+    while ((r = missing(w, me, copied)) >= 0 && !w->place[r].ended) pthread_cond_wait(&w->news, &w->lock);
+    return r;
+}
+
+static wisp_status failed(wisp_ctx *ctx, wisp_status status, const char *format, int rank, const char *words)
+{
+    ctx->failed = status;
+    return wisp_ctx_fail(ctx, status, format, rank, words);
+}
+
+/* What the posts say together. */
+static wisp_status judge(wisp_ctx *ctx)
+{
+    const world *w = ctx->world;
+    const post *mine = &w->place[ctx->rank].post;
+    for (int r = 0; r < w->ranks; r++) {
+        const place *p = &w->place[r];
+        if (p->post.status == WISP_OK) continue;
+        if (r == ctx->rank) return ctx->failed = p->post.status;
+        return failed(ctx, p->post.status, "process %d: %s", r, p->message);
+    }
+    for (int r = 0; r < w->ranks; r++)
+        if (strcmp(w->place[r].post.call, mine->call))
+            return failed(ctx, WISP_ERR_MISMATCH, "process %d calls something else than this one (%s)", r, mine->call);
+    return WISP_OK;
+}
+
+/* All have posted: what all ranks make of it. */
+static wisp_status all_here(wisp_ctx *ctx)
+{
+    world *w = ctx->world;
+    wisp_status status = WISP_OK;
+    pthread_mutex_lock(&w->lock);
+    const int gone = await_all(w, &w->place[ctx->rank], false);
+    if (gone < 0) status = judge(ctx);
+    pthread_mutex_unlock(&w->lock);
+    if (gone >= 0) status = failed(ctx, WISP_ERR_CANCELLED, "process %d has ended%s", gone, "");
+    return status;
+}
+
+static void all_through(wisp_ctx *ctx)
+{
+    world *w = ctx->world;
+    place *me = &w->place[ctx->rank];
+    pthread_mutex_lock(&w->lock);
+    me->copied = me->posted;
+    pthread_cond_broadcast(&w->news);
+    await_all(w, me, true);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* A round in which nothing is copied, if that can be. */
+static wisp_status agree(wisp_ctx *ctx, wisp_status status)
+{
+    arrive(ctx, (post){.call = "leave", .status = status});
+    status = all_here(ctx);
+    all_through(ctx);
+    return status;
+}
+
+/* ---- collective calls ------------------------------------------------------------------------- */
+
+/* The turn stays with the outermost call. */
+static void threads_enter(wisp_ctx *ctx)
+{
+    wisp__turn_begin(ctx);
+    ctx->entered++;
+}
+
+static wisp_status threads_leave(wisp_ctx *ctx, wisp_status status)
+{
+    if (ctx->entered == 1) {
+        status = ctx->failed != WISP_OK ? ctx->failed : agree(ctx, status);
+        ctx->failed = WISP_OK;
+    }
+    ctx->entered--;
+    return wisp__turn_end(ctx, status);
+}
+
+static wisp_status threads_sum(wisp_ctx *ctx, double *x, size_t n)
+{
+    const world *w = ctx->world;
+    double *sum = NULL;
+    if (ctx->failed != WISP_OK) return ctx->failed;
+    wisp_status status = wisp_alloc(ctx, &sum, n, sizeof *sum);
+    arrive(ctx, (post){.call = "sum", .status = status, .data = x, .bytes = n * sizeof *x});
+    status = all_here(ctx);
+    for (int r = 0; r < w->ranks && status == WISP_OK; r++) {
+        const double *other = w->place[r].post.data;
+        for (size_t i = 0; i < n; i++) sum[i] = r ? sum[i] + other[i] : other[i];
+    }
+    all_through(ctx);
+    if (status == WISP_OK && n) memcpy(x, sum, n * sizeof *x);
+    wisp_free(ctx, sum);
+    return status;
+}
+
+static wisp_status threads_gather(wisp_ctx *ctx, const void *mine, size_t bytes, void *all)
+{
+    const world *w = ctx->world;
+    if (ctx->failed != WISP_OK) return ctx->failed;
+    arrive(ctx, (post){.call = "gather", .data = mine, .bytes = bytes});
+    const wisp_status status = all_here(ctx);
+    for (int r = 0; r < w->ranks && status == WISP_OK && bytes; r++)
+        memcpy((char *)all + (size_t)r * bytes, w->place[r].post.data, bytes);
+    all_through(ctx);
+    return status;
+}
+
+static wisp_status threads_start(wisp_ctx *ctx, const wisp__message *to, int to_count, const wisp__message *from,
+                                 int from_count)
+{
+    if (ctx->failed != WISP_OK) return ctx->failed;
+    ctx->from = from;
+    ctx->from_count = from_count;
+    arrive(ctx, (post){.call = "exchange", .to = to, .to_count = to_count});
+    return WISP_OK;
+}
+
+/* What the other rank has for this one; NULL: nothing of that length. */
+static const void *message_of(const world *w, const wisp_ctx *ctx, const wisp__message *want)
+{
+    const post *p = &w->place[want->rank].post;
+    for (int i = 0; i < p->to_count; i++)
+        if (p->to[i].rank == ctx->rank && p->to[i].bytes == want->bytes) return p->to[i].data;
+    return NULL;
+}
+
+static wisp_status threads_wait(wisp_ctx *ctx)
+{
+    const world *w = ctx->world;
+    if (ctx->failed != WISP_OK) return ctx->failed;
+    wisp_status status = all_here(ctx);
+    const bool came = status == WISP_OK;
+    for (int i = 0; came && i < ctx->from_count; i++) {
+        const wisp__message *m = &ctx->from[i];
+        const void *data = message_of(w, ctx, m);
+        if (data)
+            memcpy(m->data, data, m->bytes);
+        else
+            status =
+                wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "process %d sent another message than was expected", m->rank);
+    }
+    all_through(ctx);
+    return status;
+}
+
+const wisp__comm wisp__comm_threads = {
+    .name = "threads",
+    .open = threads_open,
+    .enter = threads_enter,
+    .leave = threads_leave,
+    .sum = threads_sum,
+    .gather = threads_gather,
+    .start = threads_start,
+    .wait = threads_wait,
+};
+
+/* ---- their life ------------------------------------------------------------------------------- */
+
+static void *stand_for(void *arg)
+{
+    rank_thread *t = arg;
+    world *w = t->world;
+    here = t;
+    t->result = w->fn(w->arg, t->rank);
+    here = NULL;
+    pthread_mutex_lock(&w->lock);
+    w->place[t->rank].ended = true;
+    pthread_cond_broadcast(&w->news);
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+/* Starts them all; those that are missing have ended. */
+static wisp_status run_all(world *w, rank_thread *t, int *result)
+{
+    wisp_status status = WISP_OK;
+    int started = 0;
+    for (; started < w->ranks; started++) {
+        t[started] = (rank_thread){.world = w, .rank = started};
+        if (pthread_create(&t[started].thread, NULL, stand_for, &t[started])) break;
+    }
+    pthread_mutex_lock(&w->lock);
+    for (int r = started; r < w->ranks; r++) w->place[r].ended = true;
+    pthread_cond_broadcast(&w->news);
+    pthread_mutex_unlock(&w->lock);
+    if (started < w->ranks)
+        status = wisp_ctx_fail(NULL, WISP_ERR_NOMEM, "only %d of %d threads could be started", started, w->ranks);
+    for (int r = 0; r < started; r++) {
+        pthread_join(t[r].thread, NULL);
+        if (*result == 0) *result = t[r].result;
+    }
+    return status;
+}
+
+wisp_status wisp_ranks_run(int ranks, wisp_rank_fn fn, void *arg, int *result)
+{
+    enum { MOST = 1024 };
+    const char *jitter = getenv("WISP_RANKS_JITTER");
+    int ignored;
+    WISP_NEED(NULL, fn);
+    if (!result) result = &ignored;
+    *result = 0;
+    if (ranks < 1 || ranks > MOST)
+        return wisp_ctx_fail(NULL, WISP_ERR_ARG, "%d ranks: there can be 1 to %d", ranks, MOST);
+    if (here) return wisp_ctx_fail(NULL, WISP_ERR_UNSUPPORTED, "this thread stands for a rank already");
+    world w = {.lock = PTHREAD_MUTEX_INITIALIZER,
+               .news = PTHREAD_COND_INITIALIZER,
+               .ranks = ranks,
+               .jitter = jitter ? (unsigned)atoi(jitter) : 0,
+               .fn = fn,
+               .arg = arg};
+    rank_thread *t = calloc((size_t)ranks, sizeof *t);
+    w.place = calloc((size_t)ranks, sizeof *w.place);
+    const wisp_status status = t && w.place ? run_all(&w, t, result)
+                                            : wisp_ctx_fail(NULL, WISP_ERR_NOMEM, "out of memory for %d ranks", ranks);
+    free(t);
+    free(w.place);
+    return status;
+}

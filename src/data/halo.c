@@ -1,0 +1,118 @@
+/* The exchange of the rows that a rank needs of others. */
+#include "halo.h"
+#include <string.h>
+
+void wisp__halo_free(wisp__halo *h)
+{
+    if (!h) return;
+    h->ctx->backend->free(h->ctx, h->send);
+    void *own[] = {h->global, h->from, h->to, h->message, h->buffer};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) wisp_free(h->ctx, own[i]);
+    wisp_free(h->ctx, h);
+}
+
+wisp_status wisp__halo_settle(wisp__halo *h, const wisp_map *col_map)
+{
+    for (int64_t i = 0; i < h->sends && col_map->position; i++) h->send[i] = col_map->position[h->send[i]];
+    return h->ctx->backend->take(h->ctx, &h->send);
+}
+
+int64_t wisp__halo_find(const wisp__halo *h, int64_t global)
+{
+    int64_t lo = 0, hi = h->rows;
+    while (lo < hi) {
+        const int64_t mid = (lo + hi) / 2;
+        if (h->global[mid] < global)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < h->rows && h->global[lo] == global ? lo : -1;
+}
+
+wisp_status wisp__halo_room(const wisp__halo *h, const wisp_blk *x)
+{
+    const wisp__backend *backend = x->ctx->backend;
+    wisp__store_t *store = x->store;
+    const int64_t rows = x->map->local + WISP__MAX(h->rows, x->map->halo);
+    const size_t row = (size_t)x->stride * wisp_type_size(x->type);
+    void *at = NULL, *from, *to;
+    wisp_status status = WISP_OK;
+    if (store->rows >= x->map->local + h->rows) return status;
+    if (store->borrowed)
+        return wisp_ctx_fail(x->ctx, WISP_ERR_UNSUPPORTED,
+                             "user memory has no room for the rows of other processes: copy it into a block of wisp's "
+                             "own (wisp_blk_create, wisp_blk_put)");
+    WISP_TRY(backend->alloc(x->ctx, &at, (size_t)rows, row));
+    if (x->map->local) {
+        WISP_TRY(backend->map(x->ctx, store->at, &from));
+        status = backend->map(x->ctx, at, &to);
+        if (status == WISP_OK) {
+            memcpy(to, from, (size_t)x->map->local * row);
+            backend->unmap(x->ctx, at);
+        }
+        backend->unmap(x->ctx, store->at);
+        WISP_TRY(status);
+    }
+    backend->free(x->ctx, store->at);
+    store->at = at;
+    store->rows = rows;
+    at = NULL;
+out:
+    backend->free(x->ctx, at);
+    return status;
+}
+
+/* ---- the exchange ----------------------------------------------------------------------------- */
+
+static size_t row_bytes(const wisp_blk *x) { return (size_t)x->width * wisp_type_size(x->type); }
+
+static wisp__rows_params rows_of(const wisp_blk *x)
+{
+    return (wisp__rows_params){
+        .x = wisp__at(x), .ld = x->stride * (int64_t)wisp_type_size(x->type), .bytes = (int64_t)row_bytes(x)};
+}
+
+static wisp_status buffer_for(wisp__halo *h, size_t row)
+{
+    const size_t bytes = (size_t)(h->sends + h->rows) * row;
+    if (bytes <= h->buffer_bytes) return WISP_OK;
+    wisp_free(h->ctx, h->buffer);
+    h->buffer = NULL;
+    h->buffer_bytes = 0;
+    const wisp_status status = wisp_alloc(h->ctx, &h->buffer, bytes, 1);
+    if (status == WISP_OK) h->buffer_bytes = bytes;
+    return status;
+}
+
+static void set_messages(wisp__message *m, const wisp__range *range, int count, char *at, size_t row)
+{
+    for (int i = 0; i < count; i++)
+        m[i] = (wisp__message){range[i].rank, at + (size_t)range[i].first * row, (size_t)range[i].count * row};
+}
+
+wisp_status wisp__halo_start(wisp__halo *h, const wisp_blk *x)
+{
+    const size_t row = row_bytes(x);
+    wisp__rows_params p = rows_of(x);
+    wisp_status status;
+    WISP_TRY(buffer_for(h, row));
+    p.row = h->send;
+    p.count = h->sends;
+    if (h->sends) WISP_TRY(h->ctx->backend->pack(h->ctx, &p, h->buffer));
+    set_messages(h->message, h->to, h->to_count, h->buffer, row);
+    set_messages(h->message + h->to_count, h->from, h->from_count, h->buffer + (size_t)h->sends * row, row);
+    status = h->ctx->comm->start(h->ctx, h->message, h->to_count, h->message + h->to_count, h->from_count);
+out:
+    return status;
+}
+
+wisp_status wisp__halo_wait(wisp__halo *h, const wisp_blk *x)
+{
+    wisp__rows_params p = rows_of(x);
+    const wisp_status status = h->ctx->comm->wait(h->ctx);
+    if (status != WISP_OK || h->rows == 0) return status;
+    p.first = x->map->local;
+    p.count = h->rows;
+    return h->ctx->backend->unpack(h->ctx, &p, h->buffer + (size_t)h->sends * row_bytes(x));
+}

@@ -1,0 +1,56 @@
+/* A rank's part of a matrix: which rows of other ranks it needs, and their exchange. */
+#ifndef WISP_HALO_H
+#define WISP_HALO_H
+#include "rows.h"
+
+/* Rows that go to a rank, or come from it. */
+typedef struct {
+    int rank;
+    int64_t first, count;
+} wisp__range;
+
+/* The halo: rows of other ranks that a rank's rows point to. In a block that is multiplied they lie behind the local
+   rows, in the order of their numbers, and so rank by rank. */
+typedef struct wisp__halo {
+    wisp_ctx *ctx;
+    int64_t rows, sends;
+    int64_t *global; /* [rows] their numbers */
+    int32_t *send;   /* [sends] where the local rows are that others need, rank by rank; in the device's memory */
+    wisp__range *from, *to; /* [from_count] of the halo, [to_count] of send */
+    int from_count, to_count;
+    wisp__message *message; /* [to_count + from_count] of the exchange under way */
+    char *buffer;           /* what goes out, then what comes in */
+    size_t buffer_bytes;
+} wisp__halo;
+
+/* A source as a rank's matrix sees it: rows from the rank's first one on, and columns in the order of its blocks, local
+   ones and then the halo, all counted from 0. With one rank it is the source itself, and there is no halo. */
+typedef struct {
+    wisp_src src;
+    const wisp_src *whole;
+    int64_t first, col_first, col_local;
+    wisp__halo *halo;
+} wisp__part;
+/* Collective. Refuses a source that can't be a matrix, or a part that has more rows or columns than can be indexed. */
+wisp_status wisp__part_open(wisp__part *part, wisp_ctx *ctx, const wisp_src *src);
+void wisp__part_close(wisp__part *part, wisp_ctx *ctx);
+/* The number of a row of a source for the user, be the source whole or a part. */
+int64_t wisp__row_number(const wisp_src *src, int64_t row);
+
+/* When the rows of the map have their places: a matrix takes the plan over. */
+wisp_status wisp__halo_settle(wisp__halo *h, const wisp_map *col_map);
+void wisp__halo_free(wisp__halo *h);
+/* The user's number of a column of the matrix, be it local or in the halo. */
+static inline int64_t wisp__col_number(const wisp_mat *A, int64_t col)
+{
+    const int64_t local = A->col_map->local;
+    return col < local ? wisp__map_user(A->col_map, col) : A->halo->global[col - local];
+}
+/* Which of the halo's rows this is, by its number; -1: none. */
+int64_t wisp__halo_find(const wisp__halo *h, int64_t global);
+/* Makes room for the halo behind x; WISP_ERR_UNSUPPORTED for memory of the user's. Its address may change. */
+wisp_status wisp__halo_room(const wisp__halo *h, const wisp_blk *x);
+/* The exchange of the halo of x, which nobody may write to in between. Collective. */
+wisp_status wisp__halo_start(wisp__halo *h, const wisp_blk *x);
+wisp_status wisp__halo_wait(wisp__halo *h, const wisp_blk *x);
+#endif

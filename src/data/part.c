@@ -1,0 +1,199 @@
+/* A rank's part of a source: its rows, and the columns of other ranks that they name. */
+#include "halo.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the columns of others -------------------------------------------------------------------- */
+
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp__part *part;
+    pthread_mutex_t lock;
+    int64_t *list; /* [count], of room: the first `sorted` of them rise */
+    int64_t count, room, sorted;
+} search;
+
+static int by_number(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int64_t sort_unique(int64_t *list, int64_t count)
+{
+    int64_t n = 0;
+    if (count) qsort(list, (size_t)count, sizeof *list, by_number);
+    for (int64_t i = 0; i < count; i++)
+        if (n == 0 || list[n - 1] != list[i]) list[n++] = list[i];
+    return n;
+}
+
+/* Room for so many more, by what appears twice or by a larger list. */
+static wisp_status make_room(search *s, int64_t more)
+{
+    int64_t *larger;
+    if (s->count + more <= s->room) return WISP_OK;
+    s->count = s->sorted = sort_unique(s->list, s->count);
+    if (2 * (s->count + more) <= s->room) return WISP_OK;
+    const int64_t room = 4 * (s->count + more);
+    const wisp_status status = wisp__alloc_raw(s->ctx, &larger, (size_t)room, sizeof *larger);
+    if (status != WISP_OK) return status;
+    if (s->count) memcpy(larger, s->list, (size_t)s->count * sizeof *larger);
+    wisp_free(s->ctx, s->list);
+    s->list = larger;
+    s->room = room;
+    return WISP_OK;
+}
+
+static wisp_status find_columns(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
+{
+    search *s = arg;
+    const wisp__part *p = s->part;
+    wisp_status status = WISP_OK;
+    for (int64_t i = begin; i < end && status == WISP_OK; i++) {
+        int n, foreign = 0;
+        status = wisp__read_columns(reader, s->ctx, p->first + i, &n);
+        for (int k = 0; k < n && status == WISP_OK; k++) {
+            const int64_t own = reader->col[k] - p->col_first;
+            if (own < 0 || own >= p->col_local) reader->col[foreign++] = reader->col[k];
+        }
+        if (foreign == 0 || status != WISP_OK) continue;
+        pthread_mutex_lock(&s->lock);
+        status = make_room(s, foreign);
+        if (status == WISP_OK) {
+            memcpy(s->list + s->count, reader->col, (size_t)foreign * sizeof *s->list);
+            s->count += foreign;
+        }
+        pthread_mutex_unlock(&s->lock);
+    }
+    return status;
+}
+
+/* ---- who has them ----------------------------------------------------------------------------- */
+
+/* The ranges of a rising list of numbers that each rank has, of `all` rows or columns; how many are not empty. */
+static int ranges_of(const wisp_ctx *ctx, int64_t all, const int64_t *number, int64_t count, wisp__range *range)
+{
+    int n = 0;
+    int64_t i = 0;
+    for (int r = 0; r < ctx->ranks; r++) {
+        const int64_t end = wisp__share_begin(ctx, all, r + 1), first = i;
+        while (i < count && number[i] < end) i++;
+        if (i > first) range[n++] = (wisp__range){r, first, i - first};
+    }
+    return n;
+}
+
+/* What others want of this rank becomes h->send and h->to. */
+static wisp_status take_requests(wisp__part *p, const wisp__message *from)
+{
+    wisp__halo *h = p->halo;
+    wisp_status status;
+    for (int r = 0; r < h->ctx->ranks; r++) {
+        const int64_t count = (int64_t)(from[r].bytes / sizeof(int64_t));
+        if (count) h->to[h->to_count++] = (wisp__range){r, h->sends, count};
+        h->sends += count;
+    }
+    WISP_TRY(wisp_alloc(h->ctx, &h->send, (size_t)h->sends, sizeof *h->send));
+    for (int i = 0; i < h->to_count; i++) {
+        const wisp__range *to = &h->to[i];
+        const int64_t *want = from[to->rank].data;
+        for (int64_t k = 0; k < to->count; k++) h->send[to->first + k] = (int32_t)(want[k] - p->col_first);
+    }
+out:
+    return status;
+}
+
+/* Each rank tells the others which of their rows it needs. */
+static wisp_status exchange_requests(wisp__part *p)
+{
+    wisp__halo *h = p->halo;
+    wisp_ctx *ctx = h->ctx;
+    const size_t ranks = (size_t)ctx->ranks;
+    wisp__message *to = NULL, *from = NULL;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &h->from, ranks, sizeof *h->from));
+    WISP_TRY(wisp_alloc(ctx, &h->to, ranks, sizeof *h->to));
+    WISP_TRY(wisp_alloc(ctx, &to, ranks, sizeof *to));
+    h->from_count = ranges_of(ctx, p->whole->cols, h->global, h->rows, h->from);
+    for (size_t r = 0; r < ranks; r++) to[r].rank = (int)r;
+    for (int i = 0; i < h->from_count; i++)
+        to[h->from[i].rank] = (wisp__message){h->from[i].rank, h->global + h->from[i].first,
+                                              (size_t)h->from[i].count * sizeof *h->global};
+    WISP_TRY(wisp__comm_exchange(ctx, to, &from));
+    WISP_TRY(take_requests(p, from));
+    status = wisp_alloc(ctx, &h->message, (size_t)(h->to_count + h->from_count), sizeof *h->message);
+out:
+    wisp_free(ctx, to);
+    wisp_free(ctx, from);
+    return status;
+}
+
+/* ---- the part --------------------------------------------------------------------------------- */
+
+static int part_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    const wisp__part *p = arg;
+    const int n = p->whole->row(p->whole->arg, p->first + row, col, val);
+    for (int k = 0; col && k < n && n <= p->whole->max_row; k++) {
+        const int64_t own = col[k] - p->col_first;
+        if (own >= 0 && own < p->col_local) {
+            col[k] = own;
+            continue;
+        }
+        const int64_t i = wisp__halo_find(p->halo, col[k]);
+        if (i < 0) return -1; /* it has other columns than before */
+        col[k] = p->col_local + i;
+    }
+    return n;
+}
+
+int64_t wisp__row_number(const wisp_src *src, int64_t row)
+{
+    return src->row == part_row ? ((const wisp__part *)src->arg)->first + row : row;
+}
+
+/* p->halo, with the columns in it. */
+static wisp_status find_halo(wisp__part *p, wisp_ctx *ctx, int64_t local)
+{
+    search s = {.ctx = ctx, .part = p, .lock = PTHREAD_MUTEX_INITIALIZER};
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &p->halo, 1, sizeof *p->halo));
+    p->halo->ctx = ctx;
+    WISP_TRY(wisp__for_rows(ctx, "finding the halo", p->whole, NULL, local, WISP__PIECE, find_columns, &s));
+    p->halo->rows = sort_unique(s.list, s.count);
+    WISP_TRY(wisp_alloc(ctx, &p->halo->global, (size_t)p->halo->rows, sizeof *p->halo->global));
+    if (p->halo->rows) memcpy(p->halo->global, s.list, (size_t)p->halo->rows * sizeof *s.list);
+out:
+    wisp_free(ctx, s.list);
+    return status;
+}
+
+wisp_status wisp__part_open(wisp__part *p, wisp_ctx *ctx, const wisp_src *src)
+{
+    wisp_status status;
+    *p = (wisp__part){.src = *src, .whole = src};
+    WISP_TRY(wisp__src_check(ctx, src));
+    if (ctx->ranks == 1) return wisp__index_check(ctx, src->rows, src->cols);
+    p->first = wisp__share_begin(ctx, src->rows, ctx->rank);
+    p->col_first = wisp__share_begin(ctx, src->cols, ctx->rank);
+    p->col_local = wisp__share_begin(ctx, src->cols, ctx->rank + 1) - p->col_first;
+    p->src.rows = wisp__share_begin(ctx, src->rows, ctx->rank + 1) - p->first;
+    WISP_TRY(wisp__index_check(ctx, p->src.rows, p->col_local));
+    WISP_TRY(find_halo(p, ctx, p->src.rows));
+    p->src.cols = p->col_local + p->halo->rows;
+    WISP_TRY(wisp__index_check(ctx, p->src.rows, p->src.cols));
+    p->src.row = part_row;
+    p->src.arg = p;
+    p->src.free_arg = NULL;
+    status = exchange_requests(p);
+out:
+    return status;
+}
+
+void wisp__part_close(wisp__part *p, wisp_ctx *ctx)
+{
+    (void)ctx;
+    wisp__halo_free(p->halo);
+    p->halo = NULL;
+}
