@@ -18,7 +18,6 @@ typedef struct {
     wisp_blk *x, *y, *psi;
     wisp_moments m;
     wisp_mat_info info;
-    wisp_reference *r;
     char folder[64], mtx[96], h5[96];
 } fixture;
 
@@ -50,7 +49,6 @@ static void open_fixture(fixture *f)
     REF_OK(f->ctx, wisp_blk_fill(f->x, (wisp_scalar){1, 0}));
     REF_OK(f->ctx, wisp_blk_fill(f->psi, (wisp_scalar){1, 0}));
     REF_OK(f->ctx, wisp_kpm(&f->m, f->A, &(wisp_kpm_opts){.moments = MOMENTS, .vectors = 2}));
-    REF_OK(f->ctx, wisp_reference_create(&f->r, f->ctx, &f->src, 1, 0));
     REF_OK(f->ctx, wisp_src_write(&f->src, f->ctx, f->mtx, NULL));
 #ifdef WISP_HAVE_HDF5
     REF_OK(f->ctx, wisp_moments_save(f->ctx, &f->m, f->h5));
@@ -59,7 +57,6 @@ static void open_fixture(fixture *f)
 
 static void close_fixture(fixture *f)
 {
-    wisp_reference_free(f->r);
     wisp_moments_free(&f->m);
     wisp_blk_free(f->x);
     wisp_blk_free(f->y);
@@ -259,9 +256,6 @@ PLAIN(wisp_spmmv, P(0, f->y), P(1, f->A), P(2, f->x), P(3, &(wisp_aug){0}))
 PLAIN(wisp_mpk, P(0, ((wisp_blk *[]){f->x, f->y})), 2, P(1, f->A), P(2, &(wisp_mpk_opts){.steps = 1}))
 QUERY(wisp_mpk_bound, P(0, f->ctx), P(1, &f->info), WISP_D, WIDTH, 1, 1)
 PLAIN(wisp_spmmv_cost, P(0, f->A), WISP_D, WIDTH, 0, P(1, &(wisp_cost){0}))
-MAKES(wisp_reference_create, wisp_reference, wisp_reference_free, P(0, &made), P(1, f->ctx), P(2, &f->src), 1, 0)
-PLAIN(wisp_reference_step, P(0, f->r), 1, 0, 0, P(1, (wisp_scalar[2]){{0}}))
-PROCEDURE(wisp_reference_free, P(0, (wisp_reference *)NULL))
 
 /* ---- solvers --------------------------------------------------------------------------------- */
 
@@ -443,9 +437,6 @@ static const struct {
     ROW(wisp_mpk, 3, 0, 2),
     ROW(wisp_mpk_bound, 2, 0, ALL),
     ROW(wisp_spmmv_cost, 2, 0, 1),
-    ROW(wisp_reference_create, 3, 0, 2),
-    ROW(wisp_reference_step, 2, 0, 1),
-    ROW(wisp_reference_free, 1, 0, ALL),
     ROW(wisp_bounds_find, 3, 4, 2),
     ROW(wisp_bounds_plan, 4, 2, ALL),
     ROW(wisp_kpm_bounds_opts, 1, 1, ALL),

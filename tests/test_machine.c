@@ -189,56 +189,11 @@ static void cost(void **state)
     wisp_ctx_free(ctx);
 }
 
-/* The yardstick does the step that the op does. */
-static void reference(void **state)
-{
-    (void)state;
-    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2});
-    const unsigned kpm = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY;
-    for (int i = 0; i < 12; i++) {
-        const int width = 1 << i / 2;
-        wisp_src src;
-        wisp_mat *A;
-        wisp_blk *v, *w;
-        wisp_reference *r;
-        wisp_scalar shift[32], dot[96], same[64];
-        REF_OK(ctx, wisp_src_open(&src, ctx, i % 2 ? "topi:nx=5,ny=4,nz=3" : "anderson:nx=7,ny=5,nz=3,disorder=2"));
-        REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
-        REF_OK(ctx, wisp_reference_create(&r, ctx, &src, width, 5));
-        wisp_src_close(&src);
-        REF_OK(ctx, wisp_blk_create(&v, ctx, wisp_mat_map(A), i % 2 ? WISP_Z : WISP_D, width));
-        REF_OK(ctx, wisp_blk_create(&w, ctx, wisp_mat_map(A), i % 2 ? WISP_Z : WISP_D, width));
-        REF_OK(ctx, wisp_blk_fill_random(v, WISP_RANDOM_TRACE, 5, 0, 0));
-        for (int j = 0; j < width; j++) shift[j] = (wisp_scalar){0.3, 0};
-        for (int step = 0; step < 4; step++) {
-            wisp_aug aug = {.terms = kpm, .alpha = {0.2, 0}, .beta = {-1, 0}, .shift = shift, .dot = dot};
-            REF_OK(ctx, wisp_spmmv(w, A, v, &aug));
-            REF_OK(ctx, wisp_reference_step(r, 0.2, 0.3, -1, same));
-            for (int j = 0; j < 2 * width; j++)
-                assert_true(fabs(dot[j].re - same[j].re) <= 1e-12 * (1 + fabs(dot[j % width].re)));
-            wisp_blk *swap = v;
-            v = w;
-            w = swap;
-        }
-        wisp_reference_free(r);
-        wisp_blk_free(v);
-        wisp_blk_free(w);
-        wisp_mat_free(A);
-    }
-    wisp_src src;
-    wisp_reference *r;
-    REF_OK(ctx, wisp_src_open(&src, ctx, "laplace:nx=4,ny=4"));
-    REF_FAILS(ctx, wisp_reference_create(&r, ctx, &src, 3, 0), WISP_ERR_UNSUPPORTED, "widths 1, 2, 4");
-    wisp_src_close(&src);
-    wisp_ctx_free(ctx);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(topology), cmocka_unit_test(placement), cmocka_unit_test(ceilings),
-        cmocka_unit_test(kept),     cmocka_unit_test(failures),  cmocka_unit_test(exchange),
-        cmocka_unit_test(rates),    cmocka_unit_test(cost),      cmocka_unit_test(reference),
+        cmocka_unit_test(topology), cmocka_unit_test(placement), cmocka_unit_test(ceilings), cmocka_unit_test(kept),
+        cmocka_unit_test(failures), cmocka_unit_test(exchange),  cmocka_unit_test(rates),    cmocka_unit_test(cost),
     };
     return REF_RUN(tests);
 }

@@ -49,8 +49,6 @@ WISP_API int64_t wisp_mpk_bound_sized(const wisp_ctx *ctx, const wisp_mat_info *
                                       int width, int depth, int64_t steps);
 WISP_API wisp_status wisp_spmmv_cost_sized(const wisp_mat *A, wisp_type type, int width, unsigned terms,
                                            wisp_cost *cost, size_t cost_size);
-WISP_API wisp_status wisp_reference_create_sized(wisp_reference **r, wisp_ctx *ctx, const wisp_src *src,
-                                                 size_t src_size, int width, uint64_t seed);
 WISP_API wisp_status wisp_machine_measure_sized(wisp_ctx *ctx, wisp_machine *machine, size_t machine_size,
                                                 unsigned what);
 WISP_API void wisp_ctx_set_machine_sized(wisp_ctx *ctx, const wisp_machine *machine, size_t machine_size);
@@ -191,11 +189,6 @@ static inline int64_t wisp_mpk_bound(const wisp_ctx *ctx, const wisp_mat_info *A
 static inline wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsigned terms, wisp_cost *cost)
 {
     return wisp_spmmv_cost_sized(A, type, width, terms, cost, sizeof *cost);
-}
-static inline wisp_status wisp_reference_create(wisp_reference **r, wisp_ctx *ctx, const wisp_src *src, int width,
-                                                uint64_t seed)
-{
-    return wisp_reference_create_sized(r, ctx, src, sizeof *src, width, seed);
 }
 static inline wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *machine, unsigned what)
 {

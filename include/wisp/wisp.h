@@ -529,15 +529,6 @@ typedef struct {
    padding and row lengths), x and u once, y and z once for each direction. */
 WISP_SIZED wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsigned terms, wisp_cost *cost);
 
-/* The yardstick of `wisp bench kpm`: the same step by a plain fused kernel, on CRS in natural order and on small pages,
-   without prefetch. Real and complex double, widths 1, 2, 4, 8, 16, 32, block and matrix of one type. step:
-   w = alpha (A - center) v + beta w with <v,v> and <w,v> in dot[2][width], then v and w change places. */
-typedef struct wisp_reference wisp_reference;
-WISP_SIZED wisp_status wisp_reference_create(wisp_reference **r, wisp_ctx *ctx, const wisp_src *src, int width,
-                                             uint64_t seed);
-WISP_API wisp_status wisp_reference_step(wisp_reference *r, double alpha, double center, double beta, wisp_scalar *dot);
-WISP_API void wisp_reference_free(wisp_reference *r);
-
 /* ---- the machine and what it allows ------------------------------------------------------------ */
 
 typedef enum { WISP_L1, WISP_L2, WISP_L3, WISP_MEMORY, WISP_LEVELS } wisp_level;

@@ -295,16 +295,6 @@ wisp_status wisp_spmmv_cost_sized(const wisp_mat *A, wisp_type type, int width, 
     return status;
 }
 
-wisp_status wisp_reference_create_sized(wisp_reference **r, wisp_ctx *ctx, const wisp_src *src, size_t src_size,
-                                        int width, uint64_t seed)
-{
-    wisp_status status = WISP_OK;
-    IN(wisp_src, src, ctx);
-    if (r) *r = NULL;
-    if (status == WISP_OK) status = wisp_reference_create(r, ctx, src_known, width, seed);
-    return status;
-}
-
 wisp_status wisp_machine_measure_sized(wisp_ctx *ctx, wisp_machine *machine, size_t machine_size, unsigned what)
 {
     RESULT(wisp_machine, machine);

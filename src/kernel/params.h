@@ -172,16 +172,6 @@ typedef struct {
    place. */
 enum { K_UPDATE_ROWS = 64 };
 typedef void (*wisp__update_fn)(const wisp__update_params *p, int64_t begin, int64_t end, void *copy);
-/* The plain KPM step on CRS: y = alpha (A - center) x + beta y for rows [begin, end); adds the real parts of <x,x> and
-   <y,x> to dot[2][width]. */
-typedef struct {
-    const int64_t *rowptr;
-    const int32_t *col;
-    const void *val, *x;
-    void *y;
-    double alpha, center, beta;
-} wisp__reference_params;
-typedef void (*wisp__reference_fn)(const wisp__reference_params *p, int64_t begin, int64_t end, double *dot);
 
 /* Loops that measure the machine: a = b, a = b + s c, ... over `bytes` of each array, `passes` times. Arrays lie on
    cache lines and hold a multiple of K_STREAM_BYTES. PAST: stores past the caches; AHEAD: with prefetch. */

@@ -25,7 +25,6 @@ void FN(update_d)(const wisp__update_params *p, int64_t begin, int64_t end, void
 void FN(sum)(double *partial, int64_t blocks, size_t size, size_t begin, size_t end, int compensated);
 void FN(fold)(int rows, int row, double *sum, double *error);
 extern const wisp__stream_table FN(stream_s), FN(stream_d);
-extern const wisp__reference_fn FN(reference_d)[], FN(reference_z)[];
 
 #ifdef SIMD_TAKE
 #define BUNDLE_BYTES SIMD_BYTES
@@ -48,5 +47,4 @@ const wisp__isa TABLE = {
     {FN(gram_s), FN(gram_d)},
     {FN(update_s), FN(update_d)},
     {&FN(stream_s), &FN(stream_d)},
-    {FN(reference_d), FN(reference_z)},
 };

@@ -45,6 +45,5 @@ typedef struct wisp__isa {
     wisp__gram_fn gram[2];
     wisp__update_fn update[2];
     const wisp__stream_table *stream[2];
-    const wisp__reference_fn *reference[2]; /* real and complex double; widths 1, 2, 4, .. 32 */
 } wisp__isa;
 #endif

@@ -2,6 +2,7 @@
 #ifndef WISP_TOOL_BENCH_H
 #define WISP_TOOL_BENCH_H
 #include "../tool.h"
+#include "reference.h"
 
 typedef enum { BENCH_SPMV, BENCH_SPMMV, BENCH_KPM, BENCH_MPK, BENCH_TSM, BENCH_STREAM } bench_op;
 /* In the order of BENCH_VARIANTS. */
@@ -49,7 +50,7 @@ typedef struct {
     wisp_blk *v, *w, *u;
     wisp_blk **list; /* mpk: [powers + 2], v and w and, if all powers are kept, the others */
     int interleaved; /* mpk: steps of the last call that were */
-    wisp_reference *reference;
+    bench_reference *reference;
     blas_process blas;
     wisp_scalar *shift, *dot, *X; /* X[width][width]: tsm; mpk: alpha, beta, gamma of each step */
     wisp_cost cost;               /* of one step, as a sweep of its own */

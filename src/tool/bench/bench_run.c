@@ -81,7 +81,7 @@ wisp_status bench_step(bench_runner *r)
     if (r->what.op == BENCH_MPK) return step_mpk(r);
     if (r->what.op != BENCH_KPM) return wisp_spmmv(r->w, r->A, r->v, NULL);
     if (r->what.variant == VARIANT_REFERENCE)
-        return wisp_reference_step(r->reference, 2 / r->halfwidth, r->center, -1, r->dot);
+        return bench_reference_step(r->reference, 2 / r->halfwidth, r->center, -1, r->dot);
     wisp_status status = r->what.variant == VARIANT_NAIVE ? step_naive(r) : step_blocked(r);
     wisp_blk *v = r->v;
     r->v = r->w;
@@ -251,7 +251,7 @@ static wisp_status open_matrix(bench_runner *r, const wisp_src *src)
     if (reference) {
         wisp_mat_free(r->A);
         r->A = NULL;
-        WISP_TRY(wisp_reference_create(&r->reference, r->ctx, src, c->width, 1));
+        WISP_TRY(bench_reference_open(&r->reference, r->ctx, src, c->width, 1));
     } else {
         WISP_TRY(make_blocks(r, wisp_mat_map(r->A), wisp_mat_col_map(r->A)));
         if (c->op == BENCH_MPK) WISP_TRY(open_mpk(r));
@@ -280,7 +280,7 @@ void bench_close(bench_runner *r)
     wisp_blk_free(r->u);
     for (int k = 2; r->list && r->what.variant == VARIANT_POWERS && k <= r->what.powers; k++)
         wisp_blk_free(r->list[k + 1]);
-    wisp_reference_free(r->reference);
+    bench_reference_close(r->reference);
     bench_blas_close(r);
     if (r->ctx) {
         wisp_free(r->ctx, r->shift);
