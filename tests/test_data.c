@@ -205,7 +205,7 @@ static void crs_in_place(void **state)
             &A, ctx,
             &(wisp_crs){
                 .rows = 3, .cols = 9, .type = WISP_D, .rowptr = beyond, .col = (int64_t[]){0, 1, 2, 3, 4}, .val = val}),
-        WISP_ERR_ARG, "row 0");
+        WISP_ERR_ARG, "rowptr[2] is 3, after 5");
     REF_FAILS(ctx,
               wisp_mat_borrow_crs(
                   &A, ctx,
@@ -221,7 +221,7 @@ static void crs_in_place(void **state)
                                               .rowptr = ptr,
                                               .col = bad_col,
                                               .val = val}),
-              WISP_ERR_ARG, "row 0");
+              WISP_ERR_ARG, "column 0 after 2 in row 0; columns must rise");
     REF_FAILS(ctx,
               wisp_mat_borrow_crs(&A, ctx,
                                   &(wisp_crs){.rows = 3,
@@ -231,14 +231,14 @@ static void crs_in_place(void **state)
                                               .rowptr = bad_ptr,
                                               .col = col,
                                               .val = val}),
-              WISP_ERR_ARG, "copy instead");
+              WISP_ERR_ARG, "rowptr[2] is 1, after 2");
     REF_FAILS(
         ctx,
         wisp_mat_borrow_crs(
             &A, ctx,
             &(wisp_crs){
                 .rows = 3, .cols = 2, .type = WISP_D, .col_int = WISP_INT32, .rowptr = ptr, .col = col, .val = val}),
-        WISP_ERR_ARG, "below 2");
+        WISP_ERR_ARG, "column 2 in row 0, of 2 columns");
     int64_t from_one[] = {1, 3, 3, 6};
     REF_FAILS(ctx,
               wisp_mat_borrow_crs(&A, ctx,
@@ -249,7 +249,7 @@ static void crs_in_place(void **state)
                                               .rowptr = from_one,
                                               .col = col,
                                               .val = val}),
-              WISP_ERR_ARG, "begin with 0");
+              WISP_ERR_ARG, "rowptr[0] is 1 and must be 0");
     REF_FAILS(
         ctx,
         wisp_mat_borrow_crs(

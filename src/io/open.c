@@ -1,4 +1,5 @@
 /* Sources from names: files by their ending (or by what they hold), the gallery, and arrays of the user. */
+#include "../data/arrays.h"
 #include "../gallery/gallery.h"
 #include "io.h"
 #include <errno.h>
@@ -111,16 +112,13 @@ typedef struct {
     wisp_crs a;
 } user_crs;
 
-static int64_t rowptr_of(const wisp_crs *a, int64_t i) { return wisp__int_at(a->rowptr, a->rowptr_int, i); }
-static int64_t col_of(const wisp_crs *a, int64_t k) { return wisp__int_at(a->col, a->col_int, k); }
-
 static int user_row(void *arg, int64_t row, int64_t *col, void *val)
 {
     const wisp_crs *a = &((const user_crs *)arg)->a;
-    const int64_t begin = rowptr_of(a, row), n = rowptr_of(a, row + 1) - begin;
+    const int64_t begin = wisp__arrays_begin(a, row), n = wisp__arrays_begin(a, row + 1) - begin;
     const size_t size = wisp_type_size(a->type);
     if (!col || n == 0) return (int)n;
-    for (int64_t k = 0; k < n; k++) col[k] = col_of(a, begin + k);
+    for (int64_t k = 0; k < n; k++) col[k] = wisp__arrays_col(a, begin + k);
     memcpy(val, (const char *)a->val + (size_t)begin * size, (size_t)n * size);
     return (int)n;
 }
@@ -131,57 +129,16 @@ static void user_close(void *arg)
     wisp_free(u->ctx, u);
 }
 
-static wisp_status check_shape(wisp_ctx *ctx, const wisp_crs *a)
-{
-    WISP_NEED(ctx, a->rowptr);
-    if (!wisp__type_ok(a->type))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: a type of values is needed");
-    if (a->rowptr_int > WISP_INT32 || a->col_int > WISP_INT32)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: integers are WISP_INT64 or WISP_INT32");
-    if (a->rows < 0 || a->cols < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: %lld rows, %lld columns", (long long)a->rows,
-                             (long long)a->cols);
-    return WISP_OK;
-}
-
-static wisp_status check_rows(wisp_ctx *ctx, const wisp_crs *a, int64_t *max_row)
-{
-    *max_row = 0;
-    if (rowptr_of(a, 0) != 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: rowptr[0] is %lld and must be 0",
-                             (long long)rowptr_of(a, 0));
-    for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t n = rowptr_of(a, i + 1) - rowptr_of(a, i);
-        if (n < 0 || n > INT32_MAX)
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: rowptr[%lld] is %lld, after %lld",
-                                 (long long)i + 1, (long long)rowptr_of(a, i + 1), (long long)rowptr_of(a, i));
-        *max_row = WISP__MAX(*max_row, n);
-    }
-    for (int64_t i = 0; i < a->rows; i++)
-        for (int64_t k = rowptr_of(a, i); k < rowptr_of(a, i + 1); k++)
-            if (col_of(a, k) < 0 || col_of(a, k) >= a->cols)
-                return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_open_crs: column %lld in row %lld, of %lld columns",
-                                     (long long)col_of(a, k), (long long)i, (long long)a->cols);
-    return WISP_OK;
-}
-
 wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, const wisp_crs *crs)
 {
     WISP_NEED(ctx, src);
     memset(src, 0, sizeof *src);
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, crs);
-    const void *rowptr = crs->rowptr, *col = crs->col, *val = crs->val;
     int64_t max_row;
     user_crs *u;
     wisp_status status;
-    WISP_NEED(ctx, rowptr);
-    WISP_TRY(check_shape(ctx, crs));
-    if (rowptr_of(crs, crs->rows) > 0) {
-        WISP_NEED(ctx, col);
-        WISP_NEED(ctx, val);
-    }
-    WISP_TRY(check_rows(ctx, crs, &max_row));
+    WISP_TRY(wisp__arrays_check(ctx, crs, __func__, false, &max_row));
     WISP_TRY(wisp__alloc_raw(ctx, &u, 1, sizeof *u));
     *u = (user_crs){ctx, *crs};
     *src = (wisp_src){crs->rows, crs->cols, max_row, crs->type, user_row, u, user_close};
