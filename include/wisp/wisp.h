@@ -169,6 +169,7 @@ WISP_API wisp_status wisp_ctx_fail(wisp_ctx *ctx, wisp_status status, const char
 WISP_API void wisp_ctx_log(wisp_ctx *ctx, wisp_log_level level, const char *format, ...) WISP_PRINTF(3, 4);
 WISP_API wisp_status wisp_ctx_step(wisp_ctx *ctx, const char *task, double done, double flops);
 WISP_API wisp_status wisp_alloc(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size);
+/* Frees what wisp_alloc gave. ctx is not looked at, and may be NULL: memory knows its own context. */
 WISP_API void wisp_free(wisp_ctx *ctx, void *pointer);
 /* At the beginning of a function: refuses a pointer that is NULL. ctx (which may be NULL) keeps the message. */
 #define WISP_NEED(ctx, pointer)                                                                        \
