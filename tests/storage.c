@@ -1,5 +1,5 @@
 #include "storage.h"
-#include "data/data.h"
+#include "data/store/store.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -242,12 +242,18 @@ const int storage_kinds = sizeof storage_kind / sizeof storage_kind[0];
 
 unsigned storage_of(const wisp_mat *A)
 {
-    const wisp__sell *s = &A->local;
-    if (A->half) return HAS_HALF;
-    return (s->pattern ? HAS_PATTERNS : 0) | (s->pieces ? HAS_PIECES : 0) | (s->bundles ? HAS_BUNDLES : 0) |
-           (s->list ? HAS_LISTS : 0) | (s->code ? HAS_CODES : 0) | (s->short_col ? HAS_SHORT_COLUMNS : 0) |
-           (s->diagonal ? HAS_DIAGONAL : 0) | (s->follow ? HAS_FOLLOW : 0) | (s->padded ? HAS_PADDING : 0) |
-           (s->period > 1 ? HAS_PERIOD : 0);
+    const wisp__stored *s = &A->local;
+    unsigned has = (s->code ? HAS_CODES : 0) | (s->diagonal ? HAS_DIAGONAL : 0) | (s->padded ? HAS_PADDING : 0) |
+                   (s->period > 1 ? HAS_PERIOD : 0);
+    switch (s->how->kind) {
+    case WISP__SELL: return has | (s->follow ? HAS_FOLLOW : 0);
+    case WISP__CODED: return has | (s->short_col ? HAS_SHORT_COLUMNS : 0);
+    case WISP__LISTS: return has | HAS_LISTS;
+    case WISP__PATTERNS:
+        return has | HAS_PATTERNS | (s->patterns.pieces ? HAS_PIECES : 0) | (s->patterns.bundles ? HAS_BUNDLES : 0);
+    case WISP__HALF: return HAS_HALF;
+    }
+    return has;
 }
 
 wisp_mat *storage_make(wisp_ctx *ctx, const storage *k, const wisp_src *src)

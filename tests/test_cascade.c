@@ -1,4 +1,5 @@
 /* Interleaved steps: every task waits for what it needs, and the results are those of one sweep after the other. */
+#include "data/store/store.h"
 #include "sched/cascade.h"
 #include "ref.h"
 #include <math.h>
@@ -114,8 +115,9 @@ static void check_order(const wisp_mat *A, const wisp__cascade *c)
     }
     assert_int_equal(wisp__mat_look(A), WISP_OK);
     for (int64_t i = 0; i < A->rows; i++)
-        for (int e = 0; e < wisp__row_len(&A->local, i); e++) {
-            const int64_t g = i / per, h = wisp__entry_col(A, i, e) / per;
+        for (int e = 0; e < wisp__row_len(A, i); e++) {
+            const wisp__row row = wisp__row_of(A, i);
+            const int64_t g = i / per, h = wisp__row_col(&row, e) / per;
             for (int k = 1; k < steps; k++) {
                 assert_true(at[h * steps + k - 1] <= s->task[at[g * steps + k]].after);
                 assert_true(at[g * steps + k - 1] <= s->task[at[h * steps + k]].after);

@@ -1,6 +1,6 @@
 /* Storage without repetition: which way is taken, what a matrix says of itself, new values, bits. (Products:
    test_products.c.) */
-#include "data/data.h"
+#include "data/store/store.h"
 #include "storage.h"
 #include <math.h>
 #include <stdio.h>
@@ -120,7 +120,7 @@ static void properties(void **state)
                 REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
                 o.format = WISP_FORMAT_DEFAULT;
                 REF_OK(ctx, wisp_mat_create(&B, ctx, &src, &o));
-                patterns += B->local.pattern != NULL;
+                patterns += wisp__is_kind(&B->local, WISP__PATTERNS);
                 REF_OK(ctx, wisp_mat_get_props(A, &p));
                 REF_OK(ctx, wisp_mat_get_props(B, &q));
                 ref_same_props(&p, &q);
@@ -294,7 +294,8 @@ static void full_of_kinds(void **state)
             wisp_scalar dot[3];
             const wisp_aug aug = {.terms = WISP_DOT_YY, .dot = dot};
             REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.width = 1, .format = WISP_FORMAT_COMPRESSED}));
-            const wisp__bundles *b = A->local.bundles;
+            assert_true(wisp__is_kind(&A->local, WISP__PATTERNS));
+            const wisp__bundles *b = A->local.patterns.bundles;
             some = b;
             assert_int_equal(!b, ctx->bundle_bytes == 0);
             REF_OK(ctx, wisp__mat_look(A));
@@ -341,7 +342,7 @@ static void bits(void **state)
                      width);
             REF_OK(ctx,
                    wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.width = width, .format = WISP_FORMAT_COMPRESSED}));
-            assert_non_null(A->local.pattern);
+            assert_true(wisp__is_kind(&A->local, WISP__PATTERNS));
             ref_check_bits(ctx, &r, A, type, width, what);
             wisp_mat_free(A), wisp_ctx_free(ctx);
             src.free_arg(src.arg), ref_free(dense);

@@ -1,6 +1,6 @@
 /* Columns as lists of offsets that rows share, with values of their own, against the oracle. (More products:
    test_products.c.) */
-#include "data/data.h"
+#include "data/store/store.h"
 #include "storage.h"
 #include <math.h>
 #include <stdio.h>
@@ -23,8 +23,7 @@ static wisp_mat *open_lists(wisp_ctx *ctx, ref_mat dense, wisp_type type, int wi
     src.free_arg(src.arg);
     wisp_mat_get_info(A, &info);
     assert_int_equal(info.format, WISP_FORMAT_COMPRESSED);
-    assert_non_null(A->local.list);
-    assert_null(A->local.short_col);
+    assert_true(wisp__is_kind(&A->local, WISP__LISTS));
     return A;
 }
 
@@ -120,7 +119,7 @@ static void sorted(void **state)
         REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
         src.free_arg(src.arg);
         wisp_mat_get_info(A, &info);
-        assert_null(A->local.list);
+        assert_false(wisp__is_kind(&A->local, WISP__LISTS));
         assert_int_equal(info.sigma, 512);
         assert_true(info.bytes < 12 * info.nnz);
         ref_check_product(ctx, &r, A, dense, WISP_D, 1, WISP_DOT_YY, 0, "sorted");
@@ -144,14 +143,15 @@ static void choice(void **state)
             wisp_src src = ref_dense_src(dense, WISP_D);
             REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.width = width, .order = WISP_ROWS_NATURAL}));
             src.free_arg(src.arg);
-            if (!A->local.list != (width == 1 && kind != SHAPE_BAND)) fail_msg("%s, width %d", shape_name[kind], width);
+            const bool lists = wisp__is_kind(&A->local, WISP__LISTS);
+            if (!lists != (width == 1 && kind != SHAPE_BAND)) fail_msg("%s, width %d", shape_name[kind], width);
             for (int64_t i = 0; i < 2000 * 2000; i++)
                 if (dense.a[i] != 0) dense.a[i] = ref_value(&r, WISP_D);
-            const void *list = A->local.list;
+            const void *list = lists ? A->local.lists.of : NULL;
             src = ref_dense_src(dense, WISP_D);
             REF_OK(ctx, wisp_mat_update(A, &src));
             src.free_arg(src.arg);
-            assert_ptr_equal(A->local.list, list);
+            assert_ptr_equal(wisp__is_kind(&A->local, WISP__LISTS) ? A->local.lists.of : NULL, list);
             ref_check_product(ctx, &r, A, dense, WISP_D, width, WISP_DOT_YY, 0, "new values");
             REF_AT(dense, 3, 1000) = 1;
             src = ref_dense_src(dense, WISP_D);
@@ -182,7 +182,7 @@ static void large(void **state)
                                                            .order = WISP_ROWS_NATURAL,
                                                            .format = i ? WISP_FORMAT_SELL : WISP_FORMAT_DEFAULT}));
             wisp_mat_get_info(A[0], &info);
-            assert_non_null(A[0]->local.list);
+            assert_true(wisp__is_kind(&A[0]->local, WISP__LISTS));
             assert_true((double)info.bytes < 9.3 * (double)info.nnz);
             REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A[0]), WISP_D, width));
             REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, 1, 0, 0));

@@ -1,4 +1,5 @@
 /* Orders of rows: nothing of them is to be seen from outside, and each is what it says. */
+#include "data/store/store.h"
 #include "order/order.h"
 #include "lattice.h"
 #include <math.h>

@@ -1,12 +1,13 @@
 /* The model that orders of rows are chosen by, against closed forms, and what is worth a prefetch. */
 #include "data/store/hints.h"
+#include "data/store/store.h"
 #include "order/order.h"
 #include "lattice.h"
 #include "topo/machine.h"
 #include <math.h>
 
 /* Open to the host until the matrix is freed. */
-static wisp__sell graph_of(const wisp_mat *A)
+static wisp__stored graph_of(const wisp_mat *A)
 {
     assert_int_equal(wisp__mat_look(A), WISP_OK);
     return A->local;
@@ -30,7 +31,7 @@ static void model_counts(void **state)
     wisp_mat *A;
     wisp__traffic t;
     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = WISP_ROWS_NATURAL, .C = 1}));
-    const wisp__sell g = graph_of(A);
+    const wisp__stored g = graph_of(A);
     const wisp__walk w = {.s = &g, .rows = A->rows, .cols = A->rows};
     const double need = two_lines(ny, row, entry);
     REF_OK(ctx,
@@ -68,7 +69,7 @@ static void tiles_save_traffic(void **state)
         wisp__levels v;
         wisp__traffic t;
         REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = WISP_ROWS_NATURAL, .C = 1}));
-        const wisp__sell g = graph_of(A);
+        const wisp__stored g = graph_of(A);
         const int64_t blocks = (A->rows + per - 1) / per;
         int32_t *visit = malloc((size_t)blocks * sizeof *visit);
         if (scrambled)
@@ -129,7 +130,7 @@ static void new_gathers(void **state)
         const wisp_format format = patterns ? WISP_FORMAT_COMPRESSED : WISP_FORMAT_SELL;
         REF_OK(ctx, wisp_mat_create(&A, ctx, &src,
                                     &(wisp_mat_opts){.order = WISP_ROWS_NATURAL, .width = W, .format = format}));
-        assert_int_equal(!!A->local.pattern, patterns);
+        assert_int_equal(wisp__is_kind(&A->local, WISP__PATTERNS), patterns);
         const int64_t line = 2 * ny * W * 8;                                       /* of x and y */
         static const unsigned want[] = {1u << 4, 1u << 4 | 1u << 3 | 1u << 0, 31}; /* -ny, -1, 0, 1, ny */
         const int64_t near[] = {4 * line, line / 4, 1};
@@ -140,7 +141,7 @@ static void new_gathers(void **state)
             int64_t right = 0, rows = 0;
             for (int64_t row = 5 * ny; row < (nx - 5) * ny; row++) {
                 if (row % ny < 2 || row % ny > ny - 3) continue;
-                right += A->local.fresh[patterns ? A->local.pattern[row] : row] == want[i];
+                right += A->local.fresh[patterns ? A->local.patterns.of[row] : row] == want[i];
                 rows++;
             }
             assert_true(right >= rows * 98 / 100);
@@ -206,7 +207,7 @@ static void rows_that_repeat_keep_their_numbers(void **state)
     wisp_mat *A;
     ctx->rates = (wisp__rates){.memory = 1e9, .l3 = 1e9, .l2 = 1e18, .exchange = 1e18, .loads = 1e18, .l2_bytes = 40e3};
     REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:points=27,nx=20,ny=70,nz=70", &(wisp_mat_opts){.width = 32}));
-    assert_true(!A->map->user && A->local.pattern);
+    assert_true(!A->map->user && wisp__is_kind(&A->local, WISP__PATTERNS));
     wisp_mat_free(A);
     wisp_ctx_free(ctx);
 }

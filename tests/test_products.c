@@ -1,5 +1,6 @@
 /* Every way to store a matrix, in every instruction set, with every pair of types and every block width, against the
    oracle: in blocks without gaps, which go by kernels made for these, and in views. */
+#include "data/store/store.h"
 #include "make/assemble.h"
 #include "storage.h"
 #include <stdio.h>
@@ -35,7 +36,7 @@ static void sample_free(sample *s)
 static void set_strips(sample *s, int64_t strips)
 {
     for (int isa = 0; isa < REF_ISAS; isa++) {
-        if (!s->A[isa] || s->A[isa]->half) continue; /* whose blocks are its own */
+        if (!s->A[isa] || wisp__half_of(s->A[isa])) continue; /* whose blocks are its own */
         wisp__grid *g = &s->A[isa]->grid;
         g->chunks_per_block = strips * K_STRIP >> s->A[isa]->log_c;
         g->early = g->blocks = (g->chunks + g->chunks_per_block - 1) / g->chunks_per_block;

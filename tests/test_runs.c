@@ -1,6 +1,6 @@
 /* Single columns of SELL: rows whose columns follow one another are loaded, not gathered, so whatever breaks such a run
    in any one row of a register must be noticed. */
-#include "data/data.h"
+#include "data/store/store.h"
 #include "ref.h"
 #include <stdio.h>
 
@@ -41,6 +41,7 @@ static ref_mat make(ref_rng *r, int way, wisp_type type)
 static void check_follow(const wisp_mat *A, int way)
 {
     const uint8_t *follow = A->local.follow;
+    assert_true(wisp__is_kind(&A->local, WISP__SELL));
     assert_int_equal(follow != NULL, 1 << A->log_c >= K_FOLLOW_ROWS);
     assert_int_equal(wisp__mat_look(A), WISP_OK);
     for (int64_t row = 0; follow && row + 8 <= ROWS / 32 * 32 && way < SHORTER; row += 8) {

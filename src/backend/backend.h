@@ -7,6 +7,10 @@
 #include "../kernel/params.h"
 #include <string.h>
 
+/* Ways to store the entries of a matrix, as bits of a set: kernel/params.h says what each is to a kernel. */
+typedef enum { WISP__SELL = 1, WISP__CODED = 2, WISP__LISTS = 4, WISP__PATTERNS = 8, WISP__HALF = 16 } wisp__kind;
+enum { WISP__ALL_KINDS = WISP__SELL | WISP__CODED | WISP__LISTS | WISP__PATTERNS | WISP__HALF };
+
 /* Names one kernel. */
 typedef struct {
     wisp_type matrix, block; /* that fit each other */
@@ -96,6 +100,7 @@ static inline bool wisp__side_by_side(wisp_ctx *ctx, int width, double block_byt
    on the layout alone. */
 typedef struct wisp__backend {
     const char *name;
+    unsigned kinds; /* of storage that its kernels take: WISP__SELL, and others */
     wisp_status (*open)(wisp_ctx *ctx);
     void (*close)(wisp_ctx *ctx);
 

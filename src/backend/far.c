@@ -393,6 +393,7 @@ static void far_close(wisp_ctx *ctx)
 
 const wisp__backend wisp__backend_far = {
     .name = "far",
+    .kinds = WISP__ALL_KINDS,
     .open = far_open,
     .close = far_close,
     .alloc = far_alloc,

@@ -42,38 +42,55 @@ static inline int64_t wisp__map_user(const wisp_map *map, int64_t position)
 
 enum { WISP__BORROWED_CHUNK = 1, WISP__BORROWED_COL = 2, WISP__BORROWED_VAL = 4 };
 
-/* The entries of a matrix, with columns into the local rows and the halo behind them: as in SELL, coded, with lists of
-   columns, or as patterns of rows; which arrays are there says how (kernel/params.h). */
+/* Rows that share lists of columns; values are one by one, or codes. */
 typedef struct {
-    int64_t chunks, entries, nnz; /* entries: with padding; of all patterns */
-    int64_t *chunk;               /* [chunks + 1]; [patterns + 1] */
-    int32_t *row_len;             /* [rows] */
-    int32_t *col;                 /* [entries]; of all lists */
-    void *val;                    /* [entries]; [values] with codes */
-    unsigned borrowed;            /* WISP__BORROWED_*: arrays that are the user's */
-    bool padded;                  /* see kernel/params.h */
-    int16_t *short_col;           /* [entries] */
-    uint8_t *follow;              /* [wisp__follow_bytes(rows)]: see kernel/params.h; NULL: none */
-    uint8_t *code;                /* [entries] */
-    uint16_t *list;               /* [rows] */
-    int64_t *list_first;          /* [lists + 1] */
-    uint16_t *pattern;            /* [rows] */
-    int period;                   /* of patterns, or lists: see kernel/params.h; 0 counts as 1 */
-    uint32_t *fresh;              /* [rows], [patterns]: see kernel/params.h; NULL: not known */
-    wisp__pieces *pieces;         /* of a complex matrix with patterns; NULL: entries are taken as they are */
-    wisp__bundles *bundles;       /* of a matrix with patterns and width 1; NULL: none */
-    void *diagonal;               /* [rows], real; the entries' diagonal is 0 then */
-    int64_t patterns, lists, values;
-    int64_t list_entries; /* of all lists */
-} wisp__sell;
+    int64_t count, entries; /* lists, and their columns in all: in col */
+    uint16_t *of;           /* [rows] */
+    int64_t *first;         /* [count + 1] */
+} wisp__lists;
 
-/* The half that is stored of a Hermitian matrix, made from the whole one. wisp_mat.local keeps only the lengths of
-   whole rows, and nnz. */
+/* Rows that share patterns, which are in chunk[count + 1], col and val. */
+typedef struct {
+    int64_t count;
+    uint16_t *of;           /* [rows] */
+    wisp__pieces *pieces;   /* of a complex matrix; NULL: entries are taken as they are */
+    wisp__bundles *bundles; /* for width 1; NULL: none */
+} wisp__patterns;
+
+/* The half that is stored of a Hermitian matrix, made from the whole one. Beside it only the lengths of whole rows, and
+   nnz, are kept. */
 typedef struct {
     wisp__half h;
     int64_t entries, outside, sources; /* lengths of its lists */
     wisp_mat_props props;              /* of the whole matrix */
 } wisp__half_mat;
+
+typedef struct wisp__storage wisp__storage; /* store/store.h */
+
+/* The entries of a matrix, with columns into the local rows and the halo behind them (kernel/params.h). Arrays that a
+   kind of storage has no use for are NULL. */
+typedef struct {
+    const wisp__storage *how;
+    int64_t chunks, entries, nnz; /* entries: with padding; of all patterns */
+    int64_t *chunk;               /* [chunks + 1]; [patterns + 1] */
+    int32_t *row_len;             /* [rows]; NULL with patterns */
+    int32_t *col;                 /* [entries]; of all lists */
+    void *val;                    /* [entries]; [values] with codes */
+    uint8_t *code;                /* [entries] coded, or lists; NULL: val has a value per entry */
+    int64_t values;               /* that codes stand for */
+    void *diagonal;               /* [rows], real; the entries' diagonal is 0 then */
+    unsigned borrowed;            /* WISP__BORROWED_*: arrays that are the user's */
+    bool padded;                  /* see kernel/params.h */
+    int period;                   /* of patterns, or lists: see kernel/params.h; 0 counts as 1 */
+    uint32_t *fresh;              /* [rows], [patterns]: see kernel/params.h; NULL: not known */
+    union {                       /* of one kind alone: */
+        uint8_t *follow;          /* SELL: [wisp__follow_bytes(rows)]: see kernel/params.h; NULL: none */
+        int16_t *short_col;       /* coded: [entries]; NULL: they have col */
+        wisp__lists lists;
+        wisp__patterns patterns;
+        wisp__half_mat *half;
+    };
+} wisp__stored;
 
 struct wisp_mat {
     wisp_ctx *ctx;
@@ -85,20 +102,12 @@ struct wisp_mat {
     int log_c, width; /* width: of the blocks it was made for */
     wisp_row_order order;
     wisp_format format;
-    wisp__sell local;                /* its arrays are the device's: see wisp__mat_take */
+    wisp__stored local;              /* its arrays are the device's: see wisp__mat_take */
     struct wisp__cascades *cascades; /* see cascade.c */
-    wisp__half_mat *half;            /* not NULL: of local only row_len (of whole rows) and nnz are left */
     wisp__grid grid;
     struct wisp__halo *halo; /* NULL: one rank */
     int32_t *visit;          /* with a halo, grid.order: row blocks that need none of it come first */
 };
-
-/* Cuts a matrix of chunk height 1 down to its half; WISP_ERR_HERMITIAN if it is not Hermitian. */
-wisp_status wisp__half_build(wisp_mat *A);
-/* New values: B is a matrix of the same rows in the same order, whose half A takes over if it has the same pattern. */
-wisp_status wisp__half_take(wisp_mat *A, wisp_mat *B);
-int64_t wisp__half_bytes(const wisp_mat *A, bool all);
-void wisp__half_free(wisp_mat *A);
 
 /* What cascade.c keeps with a matrix: orders of steps, made when they are first asked for. */
 wisp_status wisp__cascades_open(wisp_mat *A);
@@ -107,33 +116,8 @@ void wisp__cascades_free(wisp_mat *A);
 /* Bytes of follow[]. */
 static inline int64_t wisp__follow_bytes(int64_t rows) { return (rows + K_FOLLOW_ROWS - 1) / K_FOLLOW_ROWS; }
 
-/* Whether rows share patterns or lists. */
-static inline bool wisp__rows_repeat(const wisp__sell *s) { return s->pattern || s->list; }
-/* Where entry k of local row r is. */
-static inline int64_t wisp__sell_at(const wisp__sell *s, int log_c, int64_t row, int64_t k)
-{
-    if (s->pattern) return s->chunk[s->pattern[row]] + k;
-    return s->chunk[row >> log_c] + (k << log_c) + (row & ((1 << log_c) - 1));
-}
-static inline int wisp__row_len(const wisp__sell *s, int64_t row)
-{
-    return s->pattern ? (int)(s->chunk[s->pattern[row] + 1] - s->chunk[s->pattern[row]]) : s->row_len[row];
-}
-/* Position and value of entry k of a row, however it is stored. */
-static inline int64_t wisp__sell_col(const wisp__sell *s, int log_c, int64_t row, int64_t k)
-{
-    if (s->list) return row + s->col[s->list_first[s->list[row]] + k];
-    const int64_t at = wisp__sell_at(s, log_c, row, k);
-    return s->short_col ? row + s->short_col[at] : s->pattern ? row + s->col[at] : s->col[at];
-}
-static inline int64_t wisp__entry_col(const wisp_mat *A, int64_t row, int64_t k)
-{
-    return wisp__sell_col(&A->local, A->log_c, row, k);
-}
-wisp_scalar wisp__entry_value(const wisp_mat *A, int64_t row, int64_t k);
 /* Bytes of the arrays that a sweep reads; `all`: with those that it could do without. */
 int64_t wisp__mat_bytes(const wisp_mat *A, bool all);
-void wisp__sell_free(wisp_ctx *ctx, wisp__sell *s);
 /* A matrix is put together in the host's memory. When it is complete, its arrays become the device's; after that the
    host may look at them between wisp__mat_look and wisp__mat_looked alone. */
 wisp_status wisp__mat_take(wisp_mat *A);

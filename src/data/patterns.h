@@ -5,7 +5,7 @@
 
 /* Whether a part (0: real, 1: imaginary) of an entry of a pattern, with this value, is a product of its own: it is not
    zero, or is all there is of the entry. The diagonal that is stored apart is no part of the pattern. */
-static inline bool wisp__is_piece(const wisp__sell *s, int64_t entry, wisp_scalar v, int part)
+static inline bool wisp__is_piece(const wisp__stored *s, int64_t entry, wisp_scalar v, int part)
 {
     if (s->diagonal && s->col[entry] == 0) return false;
     return part ? v.im != 0 : v.re != 0 || v.im == 0;
@@ -15,7 +15,7 @@ static inline wisp_scalar wisp__pattern_value(const wisp_mat *A, int64_t entry)
     return wisp__load(A->type, (const char *)A->local.val + (size_t)entry * wisp_type_size(A->type));
 }
 
-/* Make local.pieces (of a complex matrix) and local.bundles (of one for blocks of width 1) of a matrix with patterns
+/* Make the pieces (of a complex matrix) and the bundles (of one for blocks of width 1) of a matrix with patterns
    that is else complete, where they pay; otherwise nothing. */
 wisp_status wisp__pieces_find(wisp_mat *A);
 wisp_status wisp__bundles_find(wisp_mat *A);

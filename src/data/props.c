@@ -1,22 +1,23 @@
 /* The exact properties of a matrix: symmetry, lengths of rows, Gershgorin's discs. */
 #include "halo.h"
 #include "patterns.h"
+#include "store/store.h"
 #include <math.h>
 
 /* The value at (row, col), both positions, by bisection in the sorted row; *found says whether it is stored. */
 static wisp_scalar value_at(const wisp_mat *A, int64_t row, int64_t col, bool *found)
 {
-    const int n = wisp__row_len(&A->local, row);
-    int lo = 0, hi = n;
+    const wisp__row r = wisp__row_of(A, row);
+    int lo = 0, hi = r.n;
     while (lo < hi) {
         const int mid = (lo + hi) / 2;
-        if (wisp__entry_col(A, row, mid) < col)
+        if (wisp__row_col(&r, mid) < col)
             lo = mid + 1;
         else
             hi = mid;
     }
-    *found = lo < n && wisp__entry_col(A, row, lo) == col;
-    return *found ? wisp__entry_value(A, row, lo) : (wisp_scalar){0, 0};
+    *found = lo < r.n && wisp__row_col(&r, lo) == col;
+    return *found ? wisp__row_value(&r, A->type, lo) : (wisp_scalar){0, 0};
 }
 
 /* ---- a row ----------------------------------------------------------------------------------- */
@@ -57,17 +58,17 @@ static void add_entry(row_facts *f, int64_t distance, wisp_scalar v)
 static row_facts facts_of_row(const wisp_mat *A, int64_t row)
 {
     row_facts f = {.finite = 1};
-    const int n = wisp__row_len(&A->local, row);
+    const wisp__row r = wisp__row_of(A, row);
     const int64_t user = wisp__map_user(A->map, row);
-    for (int k = 0; k < n; k++)
-        add_entry(&f, user - wisp__col_number(A, wisp__entry_col(A, row, k)), wisp__entry_value(A, row, k));
+    for (int k = 0; k < r.n; k++)
+        add_entry(&f, user - wisp__col_number(A, wisp__row_col(&r, k)), wisp__row_value(&r, A->type, k));
     return f;
 }
 
 /* In natural order, where offsets are distances. */
 static row_facts facts_of_pattern(const wisp_mat *A, int64_t pattern)
 {
-    const wisp__sell *s = &A->local;
+    const wisp__stored *s = &A->local;
     row_facts f = {.finite = 1};
     for (int64_t e = s->chunk[pattern]; e < s->chunk[pattern + 1]; e++)
         if (!(s->diagonal && s->col[e] == 0)) add_entry(&f, -(int64_t)s->col[e], wisp__pattern_value(A, e));
@@ -122,9 +123,10 @@ static void look_at_row(const wisp_mat *A, wisp_mat_props *p, int64_t row, doubl
     if (!f.finite) p->nonfinite_row = WISP__MIN(p->nonfinite_row, wisp__map_user(A->map, row));
     add_rows(p, &f, 1, sum2);
     add_disc(p, f.n, f.center, f.radius);
-    for (int k = 0; p->square && k < f.n; k++) {
-        const int64_t col = wisp__entry_col(A, row, k);
-        if (col < A->col_map->local) look_at_partner(A, p, row, col, wisp__entry_value(A, row, k));
+    const wisp__row r = wisp__row_of(A, row);
+    for (int k = 0; p->square && k < r.n; k++) {
+        const int64_t col = wisp__row_col(&r, k);
+        if (col < A->col_map->local) look_at_partner(A, p, row, col, wisp__row_value(&r, A->type, k));
     }
 }
 
@@ -157,12 +159,13 @@ static inline bool all_are(const uint16_t *pattern, int64_t rows, uint16_t which
 static __attribute__((noinline)) void look_at_partners(const props_run *r, wisp_mat_props *p, int64_t e, int64_t row,
                                                        int64_t end)
 {
-    const wisp__sell *s = &r->A->local;
+    const wisp__stored *s = &r->A->local;
     for (int64_t i = row; i < end; i++) {
         const int64_t col = i + s->col[e];
-        const uint16_t seen = (uint16_t)(s->pattern[col] + 1);
+        const uint16_t seen = (uint16_t)(s->patterns.of[col] + 1);
         if (atomic_load_explicit(&r->known[e], memory_order_relaxed) == seen) continue;
-        if (look_at_partner(r->A, p, i, col, wisp__entry_value(r->A, i, e - s->chunk[s->pattern[i]])))
+        const wisp__row entries = wisp__row_of(r->A, i);
+        if (look_at_partner(r->A, p, i, col, wisp__row_value(&entries, r->A->type, e - entries.at)))
             atomic_store_explicit(&r->known[e], seen, memory_order_relaxed);
     }
 }
@@ -172,23 +175,23 @@ static __attribute__((noinline)) void look_at_partners(const props_run *r, wisp_
 static inline void look_at_repeated(const props_run *r, wisp_mat_props *p, int64_t *count, int64_t row, int64_t end)
 {
     const wisp_mat *A = r->A;
-    const wisp__sell *s = &A->local;
-    const int64_t pattern = s->pattern[row], after = s->chunk[pattern + 1];
+    const wisp__stored *s = &A->local;
+    const int64_t pattern = s->patterns.of[row], after = s->chunk[pattern + 1];
     const row_facts *f = &r->facts[pattern];
     if (count[pattern] == 0 && !f->finite) p->nonfinite_row = WISP__MIN(p->nonfinite_row, wisp__map_user(A->map, row));
     count[pattern] += end - row;
     for (int64_t i = row; s->diagonal && i < end; i++) look_at_diagonal(A, p, f, i);
     for (int64_t e = s->chunk[pattern]; p->square && e < after; e++) {
         const unsigned known = atomic_load_explicit(&r->known[e], memory_order_relaxed);
-        if (known == 0 || !all_are(s->pattern + (row + s->col[e]), end - row, (uint16_t)(known - 1)))
+        if (known == 0 || !all_are(s->patterns.of + (row + s->col[e]), end - row, (uint16_t)(known - 1)))
             look_at_partners(r, p, e, row, end);
     }
 }
 
 static void add_patterns(const props_run *r, wisp_mat_props *p, const int64_t *count, double *sum2)
 {
-    const wisp__sell *s = &r->A->local;
-    for (int64_t i = 0; i < s->patterns; i++) {
+    const wisp__stored *s = &r->A->local;
+    for (int64_t i = 0; i < s->patterns.count; i++) {
         row_facts f = r->facts[i];
         if (count[i] == 0) continue;
         if (!s->diagonal) add_disc(p, f.n, f.center, f.radius);
@@ -243,13 +246,14 @@ static void props_thread(void *arg, int thread, int threads)
     const wisp_mat *A = r->A;
     wisp_mat_props mine = no_props(A);
     double sum2 = 0;
-    int64_t *count = r->facts ? r->count + thread * A->local.patterns : NULL;
+    const uint16_t *pattern = r->facts ? A->local.patterns.of : NULL;
+    int64_t *count = r->facts ? r->count + thread * A->local.patterns.count : NULL;
     const int64_t begin = wisp__split(A->rows, threads, thread), end = wisp__split(A->rows, threads, thread + 1);
     for (int64_t part = begin, i = begin; part < end && !wisp__cancelled(A->ctx); part += PART) {
         const int64_t part_end = WISP__MIN(end, part + PART);
         if (thread == 0) wisp_ctx_step(A->ctx, "checking", (double)(part - begin) / (double)(end - begin), 0);
         for (int64_t next; i < part_end; i = next) {
-            for (next = i + 1; count && next < part_end && A->local.pattern[next] == A->local.pattern[i];) next++;
+            for (next = i + 1; count && next < part_end && pattern[next] == pattern[i];) next++;
             if (count)
                 look_at_repeated(r, &mine, count, i, next);
             else
@@ -268,18 +272,18 @@ static wisp_status tables_open(props_run *r)
 {
     enum { LITTLE = 8 << 10 };
     const wisp_mat *A = r->A;
-    const wisp__sell *s = &A->local;
+    const wisp__stored *s = &A->local;
     const bool natural = !A->map->user && !A->col_map->user && !A->halo; /* offsets are distances */
     wisp_status status = WISP_OK;
-    if (!s->pattern || !natural) return WISP_OK;
-    const size_t patterns = (size_t)s->patterns, counts = (size_t)A->ctx->threads * patterns;
+    if (!wisp__is_kind(s, WISP__PATTERNS) || !natural) return WISP_OK;
+    const size_t patterns = (size_t)s->patterns.count, counts = (size_t)A->ctx->threads * patterns;
     const size_t bytes =
         counts * sizeof *r->count + patterns * sizeof *r->facts + (size_t)s->entries * sizeof *r->known;
     if (bytes > LITTLE + 4 * (size_t)A->rows) return WISP_OK; /* less than any block that comes after it */
     WISP_TRY(wisp_alloc(A->ctx, &r->known, (size_t)s->entries, sizeof *r->known));
     WISP_TRY(wisp_alloc(A->ctx, &r->count, counts, sizeof *r->count));
     WISP_TRY(wisp__alloc_raw(A->ctx, &r->facts, patterns, sizeof *r->facts));
-    for (int64_t i = 0; i < s->patterns; i++) r->facts[i] = facts_of_pattern(A, i);
+    for (int64_t i = 0; i < s->patterns.count; i++) r->facts[i] = facts_of_pattern(A, i);
 out:
     return status;
 }
@@ -303,16 +307,17 @@ static wisp_status list_foreign(const wisp_mat *A, foreign_entry **list, int64_t
         for (int64_t k = 0; k < A->halo->from[i].count; k++)
             rank_of[A->halo->from[i].first + k] = A->halo->from[i].rank;
     for (int pass = 0; pass < 2; pass++) {
-        for (int64_t row = 0; row < A->rows; row++)
-            for (int k = wisp__row_len(&A->local, row) - 1; k >= 0; k--) {
-                const int64_t col = wisp__entry_col(A, row, k);
-                if (col < local) break; /* columns rise */
+        for (int64_t row = 0; row < A->rows; row++) {
+            const wisp__row e = wisp__row_of(A, row);
+            for (int k = e.n - 1; k >= 0 && wisp__row_col(&e, k) >= local; k--) { /* columns rise */
+                const int64_t col = wisp__row_col(&e, k);
                 int64_t *at = &begin[rank_of[col - local] + 1 - pass];
                 if (pass)
                     (*list)[*at] = (foreign_entry){wisp__map_user(A->map, row), wisp__col_number(A, col),
-                                                   wisp__entry_value(A, row, k)};
+                                                   wisp__row_value(&e, A->type, k)};
                 ++*at;
             }
+        }
         if (pass) break;
         for (int r = 0; r < A->ctx->ranks; r++) begin[r + 1] += begin[r];
         WISP_TRY(wisp_alloc(A->ctx, list, (size_t)begin[A->ctx->ranks], sizeof **list));
@@ -397,8 +402,8 @@ wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
 {
     WISP_NEED(NULL, A);
     WISP_NEED(A->ctx, props);
-    if (A->half) {
-        *props = A->half->props;
+    if (wisp__half_of(A)) {
+        *props = wisp__half_of(A)->props;
         return WISP_OK;
     }
     *props = no_props(A);

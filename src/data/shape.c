@@ -1,7 +1,7 @@
 /* Matrices and sources as the model of time sees them (model/model.h): samples of their rows, and how these are stored.
  */
 #include "shape.h"
-#include "rows.h"
+#include "store/store.h"
 #include <math.h>
 
 enum { MOST_RUNS = 128, MOST_ENTRIES = 1 << 20 };
@@ -52,10 +52,10 @@ static int64_t time_of(const wisp__walk *w, const int32_t *turn, int64_t place)
 static void sample_row(const wisp__walk *w, const int32_t *turn, int64_t i, int64_t *at, wisp__sample *s, int64_t r)
 {
     const int64_t row = row_at(w, i);
-    const int n = row < 0 ? 0 : wisp__row_len(w->s, row);
+    const wisp__row entries = row < 0 ? (wisp__row){0} : w->s->how->row(w->s, w->log_c, row);
     s->place[(*at)++] = i;
-    for (int e = 0; e < n; e++) {
-        const int64_t col = wisp__sell_col(w->s, w->log_c, row, e), place = w->place ? w->place[col] : col;
+    for (int e = 0; e < entries.n; e++) {
+        const int64_t col = wisp__row_col(&entries, e), place = w->place ? w->place[col] : col;
         s->place[(*at)++] = time_of(w, turn, place);
     }
     s->first[r + 1] = *at;
@@ -64,7 +64,8 @@ static void sample_row(const wisp__walk *w, const int32_t *turn, int64_t i, int6
 wisp_status wisp__sample_walk(wisp_ctx *ctx, const wisp__walk *w, wisp__sample *s)
 {
     const int64_t places = w->visit ? w->visits * w->visit_rows : w->rows;
-    const double each = (double)(w->s->pattern ? w->s->nnz : w->s->entries) / (double)WISP__MAX(w->rows, 1);
+    const double each =
+        (double)(wisp__is_kind(w->s, WISP__PATTERNS) ? w->s->nnz : w->s->entries) / (double)WISP__MAX(w->rows, 1);
     const pick p = pick_rows(places, each);
     const int64_t rows = picked_rows(p);
     int64_t entries = 0, at = 0;
@@ -72,7 +73,7 @@ wisp_status wisp__sample_walk(wisp_ctx *ctx, const wisp__walk *w, wisp__sample *
     wisp_status status;
     for (int64_t i = 0; i < rows; i++) {
         const int64_t row = row_at(w, picked(p, i));
-        entries += row < 0 ? 0 : wisp__row_len(w->s, row);
+        entries += row < 0 ? 0 : w->s->how->row(w->s, w->log_c, row).n;
     }
     WISP_TRY(wisp__sample_open(s, ctx, rows, entries));
     if (w->visit) WISP_TRY(wisp_alloc(ctx, &turn, (size_t)w->visits, sizeof *turn));
@@ -200,20 +201,9 @@ out:
 
 /* ---- of a matrix ----------------------------------------------------------------------------- */
 
-/* Of rows that go a register at a time, the part that does not gather. */
-static double part_that_follows(const wisp__sell *s, int64_t rows)
-{
-    const int64_t units = wisp__follow_bytes(rows);
-    int64_t halves = 0;
-    if (s->list) return 1;
-    for (int64_t i = 0; s->follow && i < units; i++)
-        halves += __builtin_popcount(s->follow[i] & (K_FOLLOW_FIRST | K_FOLLOW_SECOND));
-    return (double)halves / (double)WISP__MAX(2 * units, 1);
-}
-
 wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape *m)
 {
-    const wisp__sell *s = &A->local;
+    const wisp__stored *s = &A->local;
     const wisp__walk w = {.s = s,
                           .log_c = A->log_c,
                           .rows = A->rows,
@@ -227,12 +217,9 @@ wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape 
                        .entries = (double)s->nnz,
                        .bytes = (double)wisp__mat_bytes(A, false),
                        .type = A->type,
-                       .patterns = s->pattern,
-                       .bundles = s->bundles,
-                       .lists = s->list,
                        .chunks = 1 << A->log_c >= K_CHUNKED_C,
-                       .follows = part_that_follows(s, A->rows),
                        .sample = sample};
+    if (s->how->shape) s->how->shape(A, m);
     status = wisp__sample_walk(A->ctx, &w, sample);
     wisp__mat_looked(A);
     return status;
@@ -250,7 +237,7 @@ wisp_status wisp_mat_gather(const wisp_mat *A, wisp_type type, int width, wisp_g
     *g = (wisp_gather){1, 0};
     if (!wisp__type_ok(type) || width < 1)
         return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "a sweep over a block of type %d and width %d", (int)type, width);
-    if (A->half || A->rows == 0) return WISP_OK; /* what is scattered is not modelled */
+    if (!A->local.how->row || A->rows == 0) return WISP_OK; /* what is scattered is not modelled */
     WISP_TRY(wisp__shape_of(A, &sample, &m));
     WISP_TRY(wisp__shape_comings(A->ctx, &m, type, width, &caches, &x));
     g->excess = x.last;

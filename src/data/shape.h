@@ -7,7 +7,7 @@
 /* A pattern in some order: place i holds row user[i] of s, and column j of s is at place[j] (NULL: as they are); blocks
    of visit_rows places are taken in the order visit[visits] (NULL: as they come). */
 typedef struct {
-    const wisp__sell *s;
+    const wisp__stored *s;
     int log_c;
     int64_t rows, cols;
     const int32_t *user, *place, *visit;

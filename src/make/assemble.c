@@ -1,7 +1,6 @@
 /* Matrices from sources: a counting pass, an order, a filling pass. */
 #include "assemble.h"
-#include "../data/patterns.h"
-#include "../data/store/hints.h"
+#include "../data/store/store.h"
 #include "../order/order.h"
 #include <math.h>
 #include <string.h>
@@ -14,6 +13,9 @@ wisp_status wisp__mat_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_o
         return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "complex values can't be stored in a real matrix");
     /* Block rows are vectorised along the row and like CRS; single vectors, if real, along the chunk. */
     const bool half = o->format == WISP_FORMAT_HERMITIAN;
+    if (half && !(ctx->backend->kinds & WISP__HALF))
+        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "the device '%s' takes no half of a matrix; store it whole",
+                             ctx->backend->name);
     int c = o->C ? o->C : o->width > 1 || wisp_type_is_complex(A->type) || half ? 1 : 16;
     if (c < 1 || c > K_MAX_C || (c & (c - 1)))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "C = %d: the chunk height is a power of two up to %d", c, K_MAX_C);
@@ -134,35 +136,11 @@ typedef struct {
     atomic_bool empty_rows;
 } fill_run;
 
-/* Entry k (of n) of row i: what is behind them is padding, zero times the row's own last column, so that kernels may
-   run over it and nothing from elsewhere leaks in. */
-static void store_entry(const fill_run *r, const wisp__row_reader *reader, int64_t i, int64_t k, int n)
-{
-    wisp_mat *A = r->A;
-    wisp__sell *s = &A->local;
-    const int64_t at = wisp__sell_at(s, A->log_c, i, k);
-    const int32_t col = n ? reader->merged[k < n ? k : n - 1] : s->short_col ? (int32_t)i : 0;
-    wisp_scalar v = k < n ? reader->sum[k] : (wisp_scalar){0, 0};
-    if (s->diagonal && k < n && col == i) {
-        const wisp_type real = wisp__real_type(A->type);
-        wisp__store(real, (char *)s->diagonal + (size_t)i * wisp_type_size(real), v);
-        v = (wisp_scalar){0, 0};
-    }
-    if (s->short_col)
-        s->short_col[at] = (int16_t)(col - (int32_t)i);
-    else if (!s->list)
-        s->col[at] = col;
-    if (s->code)
-        s->code[at] = wisp__compression_code(r->c, A->type, v);
-    else
-        wisp__store(A->type, (char *)s->val + (size_t)at * wisp_type_size(A->type), v);
-}
-
 static wisp_status fill_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
 {
     fill_run *r = arg;
     wisp_mat *A = r->A;
-    wisp__sell *s = &A->local;
+    wisp__stored *s = &A->local;
     int64_t nnz = 0;
     int32_t merged[WISP__PIECE]; /* counted lengths stay until all is well: a piece that failed is run again */
     wisp_status status = WISP_OK;
@@ -172,12 +150,11 @@ static wisp_status fill_rows(void *arg, wisp__row_reader *reader, int64_t begin,
         WISP_TRY(wisp__same_count(A->ctx, reader->src, wisp__map_row(A->map, i), reader->raw, s->row_len[i]));
         if (n == 0) atomic_store(&r->empty_rows, true);
         const int64_t chunk = i >> A->log_c, width = (s->chunk[chunk + 1] - s->chunk[chunk]) >> A->log_c;
-        if (n > width || (s->list && n != s->list_first[s->list[i] + 1] - s->list_first[s->list[i]]))
+        if (n > width || !s->how->put(A, r->c, reader, i, n, width))
             return wisp_ctx_fail(A->ctx, WISP_ERR_CALLBACK, "row %lld has other entries than it counted before",
                                  (long long)wisp__map_user(A->map, i));
         merged[i - begin] = n;
         nnz += n;
-        for (int64_t k = 0; k < width; k++) store_entry(r, reader, i, k, n);
     }
     memcpy(s->row_len + begin, merged, (size_t)(end - begin) * sizeof *merged);
     atomic_fetch_add(&r->nnz, nnz);
@@ -186,29 +163,19 @@ out:
 }
 
 /* Rows that fill the last chunk have entries, too: all padding. */
-static void fill_tail(wisp_mat *A)
+static void fill_tail(wisp_mat *A, wisp__compression *c)
 {
-    wisp__sell *s = &A->local;
-    const size_t size = wisp_type_size(A->type);
+    const wisp__stored *s = &A->local;
     for (int64_t i = A->rows; i < s->chunks << A->log_c; i++)
-        for (int64_t at = wisp__sell_at(s, A->log_c, i, 0); at < s->entries; at += (int64_t)1 << A->log_c) {
-            if (s->short_col)
-                s->short_col[at] = 0;
-            else if (!s->list)
-                s->col[at] = 0;
-            if (s->code)
-                s->code[at] = 0;
-            else
-                memset((char *)s->val + (size_t)at * size, 0, size);
-        }
+        s->how->put(A, c, NULL, i, 0, (s->entries - s->chunk[s->chunks - 1]) >> A->log_c);
 }
 
 /* Whether some row of these needs the halo: columns rise, so that the last one tells. */
 static bool needs_halo(const wisp_mat *A, int64_t begin, int64_t end)
 {
     for (int64_t i = begin; i < end; i++) {
-        const int n = wisp__row_len(&A->local, i);
-        if (n && wisp__entry_col(A, i, n - 1) >= A->col_map->local) return true;
+        const wisp__row r = wisp__row_of(A, i);
+        if (r.n && wisp__row_col(&r, r.n - 1) >= A->col_map->local) return true;
     }
     return false;
 }
@@ -249,52 +216,29 @@ wisp_status wisp__make_grid(wisp_mat *A)
                            .early = (A->rows + per - 1) / per,
                            .chunks_per_block = per >> A->log_c,
                            .chunks = A->local.chunks,
-                           .weight = A->local.pattern || map->visit ? NULL : A->local.chunk,
+                           .weight = wisp__is_kind(&A->local, WISP__PATTERNS) || map->visit ? NULL : A->local.chunk,
                            .order = map->visit};
     return A->halo ? wisp__visit_halo_last(A) : WISP_OK;
 }
 
-/* Memory for what is stored per entry. */
-static wisp_status alloc_entries(wisp_mat *A, wisp__compression *c)
-{
-    wisp_ctx *ctx = A->ctx;
-    wisp__sell *s = &A->local;
-    const size_t n = (size_t)s->entries, size = wisp_type_size(A->type);
-    wisp_status status;
-    if (c->list)
-        WISP_TRY(wisp__compression_take_lists(c, A));
-    else if (c->short_columns)
-        WISP_TRY(wisp__alloc_raw(ctx, &s->short_col, n, sizeof *s->short_col));
-    else
-        WISP_TRY(wisp__alloc_raw(ctx, &s->col, n, sizeof *s->col));
-    s->values = atomic_load(&c->values.strings);
-    if (c->codes) {
-        WISP_TRY(wisp__alloc_raw(ctx, &s->code, n, sizeof *s->code));
-        WISP_TRY(wisp_alloc(ctx, &s->val, (size_t)WISP__MAX(s->values, 1), size));
-        memcpy(s->val, c->values.bytes, (size_t)s->values * size);
-    } else {
-        WISP_TRY(wisp__alloc_raw(ctx, &s->val, n, size));
-    }
-    if (c->apart) WISP_TRY(wisp_alloc(ctx, &s->diagonal, (size_t)A->rows, wisp_type_size(wisp__real_type(A->type))));
-out:
-    return status;
-}
-
-/* Chunks and entries, in SELL or coded; len[] becomes the matrix's. */
+/* The entries, in the kind of storage that suits what was found; len[] becomes the matrix's where rows have entries of
+   their own. */
 static wisp_status fill(wisp_mat *A, const wisp_src *src, wisp__compression *c, int32_t **len)
 {
     wisp_ctx *ctx = A->ctx;
-    wisp__sell *s = &A->local;
+    wisp__stored *s = &A->local;
     wisp_status status;
+    s->how = wisp__storage_for(c);
+    if (!s->how->put) return s->how->create(A, c);
     s->row_len = *len; /* filled anew with the merged lengths */
     *len = NULL;
     s->chunks = (A->rows + (1 << A->log_c) - 1) >> A->log_c;
     WISP_TRY(wisp__alloc_raw(ctx, &s->chunk, (size_t)s->chunks + 1, sizeof *s->chunk));
     s->entries = wisp__padded_entries(s->row_len, NULL, A->rows, A->log_c, s->chunk);
-    WISP_TRY(alloc_entries(A, c));
+    WISP_TRY(s->how->create(A, c));
     fill_run run = {.A = A, .c = c};
     WISP_TRY(wisp__for_rows(ctx, "assembling", src, A->col_map, A->rows, WISP__PIECE, fill_rows, &run));
-    fill_tail(A);
+    fill_tail(A, c);
     s->nnz = atomic_load(&run.nnz);
     s->padded = !atomic_load(&run.empty_rows);
 out:
@@ -339,7 +283,7 @@ wisp_status wisp__choose_rows(wisp_mat *A, const wisp_src *src, const wisp_mat_o
     wisp_status status = WISP_OK;
     for (int64_t i = 0; i < look->rows; i++) nnz += len[i];
     if (wisp__may_compress(o) && A->rows > 0)
-        WISP_TRY(wisp__compression_find_rows(c, A, src, look, nnz, is_asked_for(o)));
+        WISP_TRY(wisp__compression_find_rows(c, A, src, look, nnz, A->ctx->backend->kinds, is_asked_for(o)));
     if (A->sigma == 0 && !c->pattern)
         A->sigma = wisp__window_for(wisp__padded_entries(len, user, look->rows, A->log_c, NULL), nnz, A->log_c);
     if (c->pattern || (c->list && !wisp__is_sorted(A, o)))
@@ -353,6 +297,7 @@ out:
 wisp_status wisp__choose_values(const wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const wisp__look *look,
                                 int64_t nnz, int64_t entries, wisp__compression *c)
 {
+    if (!(A->ctx->backend->kinds & WISP__CODED)) return WISP_OK;
     if (!is_asked_for(o) && !(wisp__may_compress(o) && A->rows > 0 && codes_may_pay(A, o, nnz))) return WISP_OK;
     return wisp__compression_find_values(c, A, src, look, entries, is_asked_for(o));
 }
@@ -371,24 +316,19 @@ static wisp_status build(wisp_mat *A, const wisp__part *part, const wisp_mat_opt
     WISP_TRY(wisp__make_maps(A, part, o, len));
     all.len = len;
     WISP_TRY(wisp__choose_rows(A, src, o, &all, len, &c)); /* before rows are sorted by length */
-    if (c.pattern) {
-        WISP_TRY(wisp__compression_take_rows(&c, A));
-    } else {
+    if (!c.pattern) {
         if (wisp__is_sorted(A, o)) WISP_TRY(wisp__map_sort(A->map, len, A->sigma));
         WISP_TRY(wisp__order_lengths(A, &len));
         WISP_TRY(wisp__choose_values(A, src, o, &all, nnz, nnz, &c));
-        WISP_TRY(fill(A, src, &c, &len));
     }
+    WISP_TRY(fill(A, src, &c, &len));
     A->nnz = A->local.nnz;
-    if (A->local.pattern || A->local.code || A->local.short_col || A->local.list) A->format = WISP_FORMAT_COMPRESSED;
+    if (A->format == WISP_FORMAT_SELL) A->format = A->local.how->format;
     if (is_asked_for(o) && A->format != WISP_FORMAT_COMPRESSED && A->rows > 0)
         status = wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
                                "this matrix can't be compressed: its rows and values do not repeat; use SELL");
     if (status == WISP_OK) status = wisp__make_grid(A);
-    if (status == WISP_OK) status = wisp__find_follow(A);
-    if (status == WISP_OK) status = wisp__find_fresh(A);
-    if (status == WISP_OK) status = wisp__pieces_find(A);
-    if (status == WISP_OK) status = wisp__bundles_find(A);
+    if (status == WISP_OK) status = A->local.how->finish(A);
 out:
     wisp__compression_free(&c, ctx);
     wisp_free(ctx, len);
@@ -398,11 +338,10 @@ out:
 void wisp_mat_free(wisp_mat *A)
 {
     if (!A) return;
-    wisp__half_free(A);
     wisp__halo_free(A->halo);
     wisp_free(A->ctx, A->visit);
     wisp__cascades_free(A);
-    wisp__sell_free(A->ctx, &A->local);
+    wisp__stored_free(A->ctx, &A->local);
     wisp_map_free(A->map);
     wisp_map_free(A->col_map);
     wisp_free(A->ctx, A);

@@ -1,6 +1,7 @@
 /* A matrix in place: CRS arrays of the user as SELL-1-1. */
 #include "assemble.h"
 #include "../data/arrays.h"
+#include "../data/store/store.h"
 #include "../sched/cascade.h"
 #include <string.h>
 
@@ -8,7 +9,7 @@
    user's. Values are the user's, lengths of rows never. */
 static wisp_status take_arrays(wisp_mat *A, const wisp_crs *a)
 {
-    wisp__sell *s = &A->local;
+    wisp__stored *s = &A->local;
     wisp_status status = WISP_OK;
     if (a->rowptr_int == WISP_INT64) {
         memcpy(&s->chunk, &a->rowptr, sizeof s->chunk);
@@ -59,6 +60,7 @@ wisp_status wisp_mat_borrow_crs(wisp_mat **out, wisp_ctx *ctx, const wisp_crs *c
                     .sigma = 1,
                     .order = WISP_ROWS_NATURAL,
                     .format = WISP_FORMAT_SELL};
+    A->local.how = &wisp__storage_sell;
     WISP_TRY(wisp__cascades_open(A));
     WISP_TRY(wisp_map_create(&A->map, ctx, crs->rows));
     if (crs->rows == crs->cols)

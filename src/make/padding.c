@@ -1,5 +1,6 @@
 /* Fill-in: what padding adds to the entries of a matrix in chunks, and the sorting of rows that keeps it small. */
 #include "assemble.h"
+#include "../data/store/store.h"
 
 int64_t wisp__padded_entries(const int32_t *len, const int32_t *user, int64_t rows, int log_c, int64_t *chunk)
 {
@@ -53,7 +54,7 @@ wisp_status wisp_mat_fill_in(const wisp_mat *A, int C, int64_t sigma, double *ra
     wisp_ctx_enter(ctx);
     WISP_TRY(wisp__alloc_raw(ctx, &len, (size_t)A->rows, sizeof *len));
     WISP_TRY(wisp__mat_look(A));
-    for (int64_t i = 0; i < A->rows; i++) len[wisp__map_row(A->map, i)] = wisp__row_len(&A->local, i);
+    for (int64_t i = 0; i < A->rows; i++) len[wisp__map_row(A->map, i)] = wisp__row_len(A, i);
     wisp__mat_looked(A);
     WISP_TRY(wisp__padded_sorted(ctx, len, A->rows, __builtin_ctz((unsigned)C), sigma, &padded));
     all = (double)padded;

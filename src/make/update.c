@@ -1,62 +1,44 @@
 /* New values on the pattern of a matrix. */
-#include "assemble.h"
+#include "../data/halo.h"
+#include "../data/store/store.h"
 #include <string.h>
 
 /* Whether each entry has a value of its own. */
-static bool in_place(const wisp__sell *s) { return !s->pattern && !s->code; }
+static bool in_place(const wisp__stored *s) { return s->how->update && !s->code; }
 
 static wisp_status update_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
 {
     wisp_mat *A = arg;
-    wisp__sell *s = &A->local;
-    const size_t size = wisp_type_size(A->type);
+    const wisp__stored *s = &A->local;
     for (int64_t i = begin; i < end; i++) {
         int n;
         wisp_status status = wisp__read_row(reader, A->ctx, wisp__map_row(A->map, i), &n);
         if (status != WISP_OK) return status;
-        bool same = n == wisp__row_len(s, i);
-        for (int k = 0; same && k < n; k++) same = wisp__entry_col(A, i, k) == reader->merged[k];
+        const wisp__row row = wisp__row_of(A, i);
+        bool same = n == row.n;
+        for (int k = 0; same && k < n; k++) same = wisp__row_col(&row, k) == reader->merged[k];
         if (!same)
             return wisp_ctx_fail(A->ctx, WISP_ERR_MISMATCH,
                                  "row %lld has another pattern than the matrix; make a new matrix",
                                  (long long)wisp__map_user(A->map, i));
-        for (int k = 0; in_place(s) && k < n; k++)
-            wisp__store(A->type, (char *)s->val + (size_t)wisp__sell_at(s, A->log_c, i, k) * size, reader->sum[k]);
+        if (in_place(s)) s->how->update(A, i, reader->sum);
     }
     return WISP_OK;
 }
 
-/* Other values repeat in another way: the entries are made anew, on the same maps. */
+/* Other values repeat in another way, and of half a matrix the partners of what is stored must be looked at, too: the
+   entries are made anew, on the same maps. */
 static wisp_status renew(wisp_mat *A, const wisp_src *src)
 {
+    const bool half = A->format == WISP_FORMAT_HERMITIAN;
+    const wisp_mat_opts o = {.type = A->type,
+                             .width = A->width,
+                             .map = A->map,
+                             .format = half ? WISP_FORMAT_HERMITIAN : WISP_FORMAT_DEFAULT};
     wisp_mat *B = NULL;
     wisp_status status;
-    const wisp_mat_opts o = {.type = A->type, .width = A->width, .map = A->map};
     WISP_TRY(wisp_mat_create(&B, A->ctx, src, &o));
-    const wisp__sell old = A->local;
-    A->local = B->local;
-    A->format = B->format;
-    A->log_c = B->log_c;
-    A->sigma = B->sigma;
-    A->grid = B->grid;
-    B->local = old;
-    wisp__halo *const halo = A->halo;
-    int32_t *const visit = A->visit;
-    A->halo = B->halo, B->halo = halo;
-    A->visit = B->visit, B->visit = visit;
-out:
-    wisp_mat_free(B);
-    return status;
-}
-
-/* The partners of what is stored must be looked at, too: a new matrix in the old order. */
-static wisp_status update_half(wisp_mat *A, const wisp_src *src)
-{
-    const wisp_mat_opts o = {.type = A->type, .C = 1, .map = A->map, .format = WISP_FORMAT_HERMITIAN};
-    wisp_mat *B;
-    wisp_status status;
-    WISP_TRY(wisp_mat_create(&B, A->ctx, src, &o));
-    status = wisp__half_take(A, B);
+    WISP_TRY(A->local.how->renew(A, B));
 out:
     wisp_mat_free(B);
     return status;
@@ -79,10 +61,12 @@ static wisp_status update(wisp_mat *A, const wisp_src *src)
                                "the source has another pattern than the matrix; make a new matrix");
         goto out;
     }
-    WISP_TRY(wisp__mat_look(A));
-    status = wisp__for_rows(A->ctx, "updating", &part.src, A->col_map, A->rows, WISP__PIECE, update_rows, A);
-    wisp__mat_looked(A);
-    WISP_TRY(status);
+    if (A->local.how->row) {
+        WISP_TRY(wisp__mat_look(A));
+        status = wisp__for_rows(A->ctx, "updating", &part.src, A->col_map, A->rows, WISP__PIECE, update_rows, A);
+        wisp__mat_looked(A);
+        WISP_TRY(status);
+    }
     if (!in_place(&A->local)) WISP_TRY(renew(A, src));
 out:
     wisp__part_close(&part, A->ctx);
@@ -101,7 +85,6 @@ wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src)
             A->ctx, WISP_ERR_MISMATCH,
             "new values need a source of the matrix's size (%lld x %lld) and kind, and a matrix of its own",
             (long long)A->map->rows, (long long)A->col_map->rows);
-    if (A->half) return update_half(A, src);
     wisp_ctx_enter(A->ctx);
     status = wisp_ctx_leave(A->ctx, update(A, src));
 out:

@@ -1,5 +1,5 @@
 /* One fused sweep over the matrix, as spmmv makes it alone and mpk one after the other: exchange, and all rows. */
-#include "../model/model.h"
+#include "../data/store/store.h"
 #include "op.h"
 #include <string.h>
 
@@ -103,7 +103,7 @@ static bool writes_past(const wisp_mat *A, const wisp_blk *y)
 {
     enum { LINE = 64, LARGE = 64 << 20 };
     const int64_t size = (int64_t)wisp_type_size(y->type), row = y->stride * size;
-    if (A->half) return false;
+    if (wisp__half_of(A)) return false;
     const bool large = wisp__mat_bytes(A, false) + y->nrows * row >= LARGE;
     return large && (row % LINE == 0 || y->stride == 1) && (uintptr_t)wisp__at(y) % LINE == 0;
 }
@@ -111,8 +111,7 @@ static bool writes_past(const wisp_mat *A, const wisp_blk *y)
 static bool asks_gathered(const wisp_mat *A, const wisp_blk *x)
 {
     const double row = (double)x->width * (double)wisp_type_size(x->type);
-    return wisp__asks_gathered(A->ctx, wisp__rows_repeat(&A->local), row, (double)x->nrows,
-                               (double)wisp__mat_bytes(A, false));
+    return wisp__asks_gathered(A->ctx, A->local.how->repeats, row, (double)x->nrows, (double)wisp__mat_bytes(A, false));
 }
 
 /* Whether the blocks beside x and y have no gaps between their rows. */
@@ -189,24 +188,8 @@ wisp__chain wisp__chain_of(const wisp_blk *z, wisp_scalar eta)
 static void set_entries(wisp__spmmv_params *p, const wisp_mat *A)
 {
     enum { LARGE = 32 << 20 };
-    const wisp__sell *s = &A->local;
-    p->cpu.streams = s->entries * (int64_t)wisp_type_size(A->type) > LARGE;
-    p->chunk = s->chunk;
-    p->row_len = s->row_len;
-    p->cpu.padded = s->padded;
-    p->col = s->col;
-    p->short_col = s->short_col;
-    p->cpu.follow = s->follow;
-    p->list = s->list;
-    p->list_first = s->list_first;
-    p->val = s->val;
-    p->code = s->code;
-    p->pattern = s->pattern;
-    p->cpu.period = WISP__MAX(s->period, 1);
-    p->cpu.fresh = s->fresh;
-    p->cpu.pieces = s->pieces;
-    p->cpu.bundles = s->bundles;
-    p->diagonal = s->diagonal;
+    p->cpu.streams = A->local.entries * (int64_t)wisp_type_size(A->type) > LARGE;
+    wisp__stored_params(A, p);
 }
 
 size_t wisp__dot_size(const wisp_blk *x, unsigned terms)
@@ -259,7 +242,8 @@ wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot)
     set_entries(&p, A);
     if (!(p.terms & K_DOTS)) dot = NULL;
     const wisp__key key = key_of(s, &p);
-    if (A->half) return backend->launch_half(ctx, &key, &p, &A->half->h, dot, dot_size);
+    const wisp__half_mat *half = wisp__half_of(A);
+    if (half) return backend->launch_half(ctx, &key, &p, &half->h, dot, dot_size);
     const wisp__kernel kernel = backend->find_spmmv(ctx, &key);
     if (A->halo) return run_with_halo(s, kernel, &p, dot, dot_size);
     return backend->launch_spmmv(ctx, kernel, &p, &A->grid, 0, A->grid.blocks, dot, dot_size);

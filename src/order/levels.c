@@ -25,7 +25,7 @@ wisp_status wisp__levels_natural(wisp_ctx *ctx, int64_t rows, int64_t reach, wis
 
 typedef wisp__level_search search;
 
-wisp_status wisp__level_search_open(wisp_ctx *ctx, const wisp__sell *graph, int64_t rows, search *s)
+wisp_status wisp__level_search_open(wisp_ctx *ctx, const wisp__stored *graph, int64_t rows, search *s)
 {
     *s = (search){.ctx = ctx, .graph = graph};
     wisp_status status;
@@ -188,7 +188,7 @@ static void reverse(search *s, int64_t rows, wisp__levels *v)
     for (int64_t l = 0; l < v->levels; l++) v->widest = WISP__MAX(v->widest, s->begin[l + 1] - s->begin[l]);
 }
 
-wisp_status wisp__levels_rcm(wisp_ctx *ctx, const wisp__sell *graph, int64_t rows, wisp__levels *v)
+wisp_status wisp__levels_rcm(wisp_ctx *ctx, const wisp__stored *graph, int64_t rows, wisp__levels *v)
 {
     search s;
     wisp_status status;

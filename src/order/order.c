@@ -1,5 +1,6 @@
 /* Which order the rows of a new matrix get: candidates from its pattern, judged by a model of time. */
 #include "order.h"
+#include "../data/store/store.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static const char *const order_name[] = {"", "natural", "RCM", "tiles"};
 typedef struct {
     wisp_ctx *ctx;
     const wisp_src *src;
-    wisp__sell *graph;
+    wisp__stored *graph;
 } pattern_run;
 
 static wisp_status read_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
@@ -37,15 +38,15 @@ static wisp_status read_rows(void *arg, wisp__row_reader *reader, int64_t begin,
     return WISP_OK;
 }
 
-static void graph_free(wisp_ctx *ctx, wisp__sell *g)
+static void graph_free(wisp_ctx *ctx, wisp__stored *g)
 {
     wisp_free(ctx, g->chunk);
     wisp_free(ctx, g->row_len);
     wisp_free(ctx, g->col);
-    *g = (wisp__sell){0};
+    *g = (wisp__stored){0};
 }
 
-static wisp_status graph_read(wisp_ctx *ctx, const wisp_src *src, const int32_t *len, wisp__sell *g)
+static wisp_status graph_read(wisp_ctx *ctx, const wisp_src *src, const int32_t *len, wisp__stored *g)
 {
     const int64_t rows = src->rows;
     wisp_status status;
@@ -54,6 +55,7 @@ static wisp_status graph_read(wisp_ctx *ctx, const wisp_src *src, const int32_t 
     memcpy(g->row_len, len, (size_t)rows * sizeof *len);
     g->chunk[0] = 0;
     for (int64_t i = 0; i < rows; i++) g->chunk[i + 1] = g->chunk[i] + len[i];
+    g->how = &wisp__storage_sell;
     g->chunks = rows;
     g->entries = g->nnz = g->chunk[rows];
     WISP_TRY(wisp__alloc_raw(ctx, &g->col, (size_t)g->entries, sizeof *g->col));
@@ -83,7 +85,7 @@ typedef struct {
     bool repeats; /* rows do, as they are numbered: with other numbers they would not, and the matrix be stored whole */
     double entries; /* of a row */
     wisp__caches caches;
-    wisp__sell graph;
+    wisp__stored graph;
     wisp__levels levels[2]; /* of the natural order, and breadth first */
     candidate list[MOST];
     int n;

@@ -32,18 +32,18 @@ void wisp__levels_free(wisp_ctx *ctx, wisp__levels *v);
 /* Levels of `reach` consecutive rows. */
 wisp_status wisp__levels_natural(wisp_ctx *ctx, int64_t rows, int64_t reach, wisp__levels *v);
 /* Reverse Cuthill-McKee from a pseudo-peripheral row in each component. */
-wisp_status wisp__levels_rcm(wisp_ctx *ctx, const wisp__sell *graph, int64_t rows, wisp__levels *v);
+wisp_status wisp__levels_rcm(wisp_ctx *ctx, const wisp__stored *graph, int64_t rows, wisp__levels *v);
 
 /* Breadth-first levels of a part of a graph, for those who cut it again and again. */
 typedef struct {
     wisp_ctx *ctx;
-    const wisp__sell *graph;
+    const wisp__stored *graph;
     uint8_t *found; /* [rows] all 1 between searches */
     int64_t *begin; /* [levels + 1] of the levels in what was found last */
     int64_t levels;
     int32_t *queue; /* where that is */
 } wisp__level_search;
-wisp_status wisp__level_search_open(wisp_ctx *ctx, const wisp__sell *graph, int64_t rows, wisp__level_search *s);
+wisp_status wisp__level_search_open(wisp_ctx *ctx, const wisp__stored *graph, int64_t rows, wisp__level_search *s);
 void wisp__level_search_close(wisp__level_search *s);
 /* Puts the rows part[n] (NULL: all n) into row[n], which is memory of its own, level by level: from row `start`, then
    component by component from pseudo-peripheral rows; start = -1: these alone. */

@@ -1,5 +1,6 @@
 /* The orders that a matrix keeps, and the graph of its blocks of rows that they are made from. */
 #include "cascade.h"
+#include "../data/store/store.h"
 #include <string.h>
 
 /* Orders are few: some types and widths, depths, budgets, ceilings. Beyond that, the one used longest ago goes. */
@@ -55,10 +56,10 @@ static void look_at_blocks(void *arg, int thread, int threads)
     for (int64_t b = wisp__split(blocks, threads, thread); b < end && !wisp__cancelled(A->ctx); b++) {
         int64_t n = r->fill ? r->begin[b] : 0;
         for (int64_t row = b * per; row < WISP__MIN(A->rows, (b + 1) * per); row++) {
-            const int len = wisp__row_len(&A->local, row);
+            const wisp__row entries = wisp__row_of(A, row);
             int64_t low = 0, high = 0; /* rows of the block of the entry before */
-            for (int k = 0; k < len; k++) {
-                const int64_t col = wisp__entry_col(A, row, k);
+            for (int k = 0; k < entries.n; k++) {
+                const int64_t col = wisp__row_col(&entries, k);
                 if (col >= low && col < high) continue;
                 const int64_t to = col / per;
                 low = to * per;
@@ -146,7 +147,7 @@ static wisp_status find_graph(const wisp_mat *A, wisp__block_graph *g)
 
 static const char *cannot(const wisp_mat *A)
 {
-    if (A->half) return "half of the matrix is stored";
+    if (A->local.how->never_interleaved) return A->local.how->never_interleaved;
     if (A->map != A->col_map) return "the matrix is not that of one process";
     if (A->ctx->threads > 1 && !A->ctx->one_node) return "the threads are on several memory nodes";
     return NULL;

@@ -2,6 +2,7 @@
    best. Trying other depths under way cost more than it found (docs/performance.md, interleaved steps). Results do not
    depend on any of this. */
 #include "cascade.h"
+#include "../data/store/store.h"
 #include <string.h>
 
 /* More steps hold more of the cache, which others use as well. */
@@ -60,7 +61,7 @@ wisp_status wisp__depth_find(const wisp_mat *A, wisp_type type, int width, int s
         return WISP_OK;
     }
     bool vain = false;
-    if (cache_budget == 0 && !A->half) WISP_TRY(hopeless(A, type, width, &r, &vain));
+    if (cache_budget == 0 && A->local.how->row) WISP_TRY(hopeless(A, type, width, &r, &vain));
     if (vain) return status;
     for (int depth = 2; depth <= WISP__MOST_DEPTH && depth <= steps; depth *= 2) {
         WISP_TRY(wisp__cascade_find(A, type, width, depth, cache_budget, &c));

@@ -47,7 +47,7 @@ static double group_bytes(const plan *p) { return 2 * p->vector_bytes + p->matri
 typedef struct {
     const plan *p;
     const wisp__walk_way *way;
-    wisp__sell graph; /* of the groups */
+    wisp__stored graph; /* of the groups */
     wisp__level_search search;
     int32_t *spare; /* [groups] */
     int64_t parts;

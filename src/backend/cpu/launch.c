@@ -456,6 +456,7 @@ static wisp_status cpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_
 
 const wisp__backend wisp__backend_cpu = {
     .name = "cpu",
+    .kinds = WISP__ALL_KINDS,
     .open = cpu_open,
     .close = cpu_close,
     .alloc = wisp_alloc,

@@ -55,7 +55,7 @@ static bool alike(const uint16_t *pattern, int rows)
 /* The pieces of a bundle whose rows have these patterns: how many. */
 static int64_t pieces_of(const bundle_run *r, const uint16_t *pattern, piece *out)
 {
-    const wisp__sell *s = &r->A->local;
+    const wisp__stored *s = &r->A->local;
     int64_t n = 0;
     for (int row = 0; row < r->b->rows; row++)
         for (int64_t e = s->chunk[pattern[row]]; e < s->chunk[pattern[row] + 1]; e++) {
@@ -127,7 +127,7 @@ static void number_kinds(void *arg, int thread, int threads)
     const int rows = r->b->rows;
     const int64_t bundles = r->A->rows / rows, end = wisp__split(bundles, threads, thread + 1);
     for (int64_t i = wisp__split(bundles, threads, thread); i < end; i++) {
-        const uint16_t *pattern = r->A->local.pattern + i * rows;
+        const uint16_t *pattern = r->A->local.patterns.of + i * rows;
         const int kind = wisp__strings_add(r->kinds, (const char *)pattern, (size_t)rows * sizeof *pattern);
         r->b->kind[i] = kind < 0 ? K_ALONE : (uint16_t)kind;
     }
@@ -201,10 +201,10 @@ static wisp_status make_kinds(const bundle_run *r)
     wisp_ctx *ctx = r->A->ctx;
     wisp__bundles *b = r->b;
     piece *p = NULL;
-    const wisp__sell *s = &r->A->local;
+    const wisp__stored *s = &r->A->local;
     int64_t longest = 1;
     wisp_status status;
-    for (int64_t i = 0; i < s->patterns; i++) longest = WISP__MAX(longest, s->chunk[i + 1] - s->chunk[i]);
+    for (int64_t i = 0; i < s->patterns.count; i++) longest = WISP__MAX(longest, s->chunk[i + 1] - s->chunk[i]);
     WISP_TRY(wisp__alloc_raw(ctx, &p, (size_t)(longest * b->rows * r->parts), sizeof *p));
     WISP_TRY(wisp_alloc(ctx, &b->first, (size_t)b->kinds + 1, sizeof *b->first));
     count_terms(r, p);
@@ -249,7 +249,7 @@ static int64_t settle(const bundle_run *r)
         const bool inside = row + all.begin >= 0 && row + all.end <= A->cols;
         const reach at = inside ? all : reach_of(b, kind, 1);
         if (row + at.begin < 0 || row + at.end > A->cols || row + b->rows > A->cols) continue;
-        b->kind[i] = (uint16_t)(r->parts == 1 && alike(A->local.pattern + row, b->rows) ? kind | K_SAME : kind);
+        b->kind[i] = (uint16_t)(r->parts == 1 && alike(A->local.patterns.of + row, b->rows) ? kind | K_SAME : kind);
         rows += b->rows;
     }
     return rows;
@@ -294,7 +294,7 @@ static wisp_status find(bundle_run *r, wisp_mat *A)
     wisp_ctx_log(ctx, WISP_LOG_DEBUG, "single columns take %d rows at a time, of %lld kinds with %lld terms in all",
                  r->b->rows, (long long)r->b->kinds, (long long)r->b->first[r->b->kinds]);
     r->b->terms = r->b->first[r->b->kinds];
-    A->local.bundles = r->b;
+    A->local.patterns.bundles = r->b;
     r->b = NULL;
 out:
     wisp_free(ctx, r->met);
@@ -307,7 +307,7 @@ wisp_status wisp__bundles_find(wisp_mat *A)
     bundle_run r = {
         .A = A, .kinds = &kinds, .parts = wisp_type_is_complex(A->type) ? 2 : 1, .lanes = A->ctx->bundle_bytes / 4};
     const int rows = wisp__bundle_rows(A->ctx, A->type);
-    if (!A->local.pattern || A->width > 1 || rows < 2 || A->rows < rows) return WISP_OK;
+    if (A->width > 1 || rows < 2 || A->rows < rows) return WISP_OK;
     const wisp_status status = find(&r, A);
     wisp__strings_close(&kinds, A->ctx);
     free_bundles(A->ctx, r.b);
@@ -332,7 +332,7 @@ int64_t wisp__bundles_plan(const wisp_ctx *ctx, wisp_type type, int64_t rows, in
 
 int64_t wisp__bundles_bytes(const wisp_mat *A)
 {
-    const wisp__bundles *b = A->local.bundles;
+    const wisp__bundles *b = A->local.patterns.bundles;
     if (!b) return 0;
     const int64_t bytes = A->ctx->bundle_bytes;
     return A->rows / b->rows * (int64_t)sizeof *b->kind + (b->kinds + 1) * (int64_t)sizeof *b->first +

@@ -218,15 +218,17 @@ static wisp_status or_without(wisp_ctx *ctx, wisp_status status, bool always)
 }
 
 wisp_status wisp__compression_find_rows(wisp__compression *c, const wisp_mat *A, const wisp_src *src,
-                                        const wisp__look *look, int64_t entries, bool always)
+                                        const wisp__look *look, int64_t entries, unsigned kinds, bool always)
 {
-    wisp_status status;
+    wisp_status status = WISP_OK;
     const size_t size = wisp_type_size(A->type);
     const int64_t rows = look->rows;
-    WISP_TRY(find_rows(c, A, src, look, entries, size, false, &c->pattern));
-    if (!c->pattern && A->map == A->col_map) WISP_TRY(find_rows(c, A, src, look, entries, size, true, &c->pattern));
+    const bool patterns = kinds & WISP__PATTERNS, lists = kinds & WISP__LISTS;
+    if (patterns) WISP_TRY(find_rows(c, A, src, look, entries, size, false, &c->pattern));
+    if (patterns && !c->pattern && A->map == A->col_map)
+        WISP_TRY(find_rows(c, A, src, look, entries, size, true, &c->pattern));
     if (c->pattern) drop_if_little(c, A, rows, entries, always);
-    if (!c->pattern) WISP_TRY(find_rows(c, A, src, look, entries, 0, false, &c->list));
+    if (lists && !c->pattern) WISP_TRY(find_rows(c, A, src, look, entries, 0, false, &c->list));
     if (c->list && !lists_pay(c, A, rows, entries, always)) wisp__compression_free(c, A->ctx);
     if (c->list) drop_if_little(c, A, rows, entries, always);
 out:
@@ -286,8 +288,7 @@ static int64_t rows_in_groups(const uint16_t *id, int64_t begin, int64_t end, in
     return in_groups;
 }
 
-/* Orbitals of a site, or sublattices, take turns: how far apart rows are that have one pattern, or list. */
-static int period_of(const uint16_t *id, int64_t rows)
+int wisp__period_of(const uint16_t *id, int64_t rows)
 {
     enum { WINDOW = 1 << 12, WINDOWS = 64 };
     const int64_t windows = WISP__MIN(WINDOWS, rows / WINDOW + 1);
@@ -302,51 +303,4 @@ static int period_of(const uint16_t *id, int64_t rows)
         if (in_groups > most) most = in_groups, best = period;
     }
     return best;
-}
-
-wisp_status wisp__compression_take_rows(wisp__compression *c, wisp_mat *A)
-{
-    wisp__sell *s = &A->local;
-    const wisp__strings *r = &c->rows;
-    const size_t size = wisp_type_size(A->type), entry = sizeof(int32_t) + size;
-    wisp_status status;
-    wisp__sell_free(A->ctx, s);
-    s->patterns = atomic_load(&c->rows.strings);
-    s->entries = r->begin[s->patterns] / (int64_t)entry;
-    s->chunks = (A->rows + (1 << A->log_c) - 1) >> A->log_c;
-    WISP_TRY(wisp__alloc_raw(A->ctx, &s->chunk, (size_t)s->patterns + 1, sizeof *s->chunk));
-    WISP_TRY(wisp__alloc_raw(A->ctx, &s->col, (size_t)s->entries, sizeof *s->col));
-    WISP_TRY(wisp__alloc_raw(A->ctx, &s->val, (size_t)s->entries, size));
-    for (int64_t i = 0; i <= s->patterns; i++) s->chunk[i] = r->begin[i] / (int64_t)entry;
-    for (int64_t i = 0; i < s->patterns; i++) {
-        const size_t first = (size_t)s->chunk[i], n = (size_t)s->chunk[i + 1] - first;
-        const char *string = r->bytes + r->begin[i];
-        memcpy(s->col + first, string, n * sizeof(int32_t));
-        memcpy((char *)s->val + first * size, string + n * sizeof(int32_t), n * size);
-    }
-    s->period = period_of(c->pattern, A->rows);
-    s->pattern = c->pattern, c->pattern = NULL;
-    s->diagonal = c->diagonal, c->diagonal = NULL;
-    for (int64_t i = 0; i < A->rows; i++) s->nnz += wisp__row_len(s, i);
-out:
-    return status;
-}
-
-wisp_status wisp__compression_take_lists(wisp__compression *c, wisp_mat *A)
-{
-    wisp__sell *s = &A->local;
-    const wisp__strings *r = &c->rows;
-    const int64_t size = sizeof *s->col;
-    wisp_status status;
-    s->lists = atomic_load(&r->strings);
-    s->list_entries = r->begin[s->lists] / size;
-    WISP_TRY(wisp__alloc_raw(A->ctx, &s->list_first, (size_t)s->lists + 1, sizeof *s->list_first));
-    WISP_TRY(wisp__alloc_raw(A->ctx, &s->col, (size_t)WISP__MAX(r->begin[s->lists], size), 1));
-    for (int64_t i = 0; i <= s->lists; i++) s->list_first[i] = r->begin[i] / size;
-    memcpy(s->col, r->bytes, (size_t)r->begin[s->lists]);
-    s->period = period_of(c->list, A->rows);
-    s->list = c->list, c->list = NULL;
-    wisp__strings_close(&c->rows, A->ctx);
-out:
-    return status;
 }

@@ -23,11 +23,12 @@ typedef struct {
     bool codes, short_columns, apart;
 } wisp__compression;
 
-/* Look at the source in the order of A's maps, for rows that repeat (c->pattern) or whose columns do (c->list), and for
-   values that do or columns near the diagonal (c->codes, c->short_columns). `entries` would be stored without, of the
-   rows looked at; `always`: even if it saves little. */
+/* Look at the source in the order of A's maps, for rows that repeat (c->pattern) or whose columns do (c->list), as far
+   as the set `kinds` of wisp__kind has patterns and lists, and for values that do or columns near the diagonal
+   (c->codes, c->short_columns). `entries` would be stored without, of the rows looked at; `always`: even if it saves
+   little. */
 wisp_status wisp__compression_find_rows(wisp__compression *c, const wisp_mat *A, const wisp_src *src,
-                                        const wisp__look *look, int64_t entries, bool always);
+                                        const wisp__look *look, int64_t entries, unsigned kinds, bool always);
 wisp_status wisp__compression_find_values(wisp__compression *c, const wisp_mat *A, const wisp_src *src,
                                           const wisp__look *look, int64_t entries, bool always);
 /* Bytes that find_rows holds at most while it looks at all rows, of at most max_row entries; the most patterns (or
@@ -35,9 +36,8 @@ wisp_status wisp__compression_find_values(wisp__compression *c, const wisp_mat *
 int64_t wisp__compression_search_bytes(const wisp_mat *A, int64_t entries, int64_t max_row, bool apart);
 void wisp__compression_most(const wisp_mat *A, int64_t entries, int64_t *strings, int64_t *bytes);
 void wisp__compression_free(wisp__compression *c, wisp_ctx *ctx);
-/* Takes the patterns over; the entries of A are complete then. Or the lists. */
-wisp_status wisp__compression_take_rows(wisp__compression *c, wisp_mat *A);
-wisp_status wisp__compression_take_lists(wisp__compression *c, wisp_mat *A);
+/* Orbitals of a site, or sublattices, take turns: how far apart rows are that have one pattern, or list. */
+int wisp__period_of(const uint16_t *id, int64_t rows);
 /* The code of a value that was met before. */
 uint8_t wisp__compression_code(wisp__compression *c, wisp_type type, wisp_scalar value);
 #endif

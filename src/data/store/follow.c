@@ -1,10 +1,11 @@
 /* Rows of SELL whose columns follow one another: what a register of them gathers is a register as it lies. */
 #include "hints.h"
+#include "store.h"
 
 /* Whether the columns of `rows` rows from `row` do, in each entry of their chunk. */
 static bool follow(const wisp_mat *A, int64_t row, int rows)
 {
-    const wisp__sell *s = &A->local;
+    const wisp__stored *s = &A->local;
     const int64_t c = (int64_t)1 << A->log_c, chunk = row >> A->log_c;
     const int64_t n = (s->chunk[chunk + 1] - s->chunk[chunk]) >> A->log_c;
     if (n == 0 || row + rows > A->rows) return false;
@@ -43,11 +44,10 @@ static void find_some(void *arg, int64_t begin, int64_t end, int part)
 wisp_status wisp__find_follow(wisp_mat *A)
 {
     wisp_ctx *ctx = A->ctx;
-    wisp__sell *s = &A->local;
+    wisp__stored *s = &A->local;
     wisp_status status;
     follow_run run = {.A = A};
-    if (!s->col || s->list || s->pattern || 1 << A->log_c < K_CHUNKED_C || wisp_type_is_complex(A->type))
-        return WISP_OK;
+    if (1 << A->log_c < K_CHUNKED_C || wisp_type_is_complex(A->type)) return WISP_OK;
     const int64_t units = wisp__follow_bytes(A->rows);
     WISP_TRY(wisp__alloc_raw(ctx, &s->follow, (size_t)WISP__MAX(units, 1), sizeof *s->follow));
     wisp__team_each(ctx, units, WISP__SMALL / K_FOLLOW_ROWS, find_some, &run);

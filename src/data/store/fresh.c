@@ -1,5 +1,6 @@
 /* Which entries gather a block row that no row nearby has gathered: those are worth a prefetch. */
 #include "hints.h"
+#include "store.h"
 #include <string.h>
 
 enum {
@@ -21,7 +22,7 @@ typedef struct {
     const wisp_mat *A;
     int64_t row_bytes, entry_bytes;
     uint32_t near;           /* units: block rows fetched less than this ago are in the second-level cache */
-    _Atomic uint32_t *votes; /* [patterns][MASK] rows in which an entry was fresh */
+    _Atomic uint32_t *votes; /* [patterns][MASK] rows in which an entry was fresh; NULL: there are no patterns */
     _Atomic uint32_t *heard; /* [patterns] rows */
     bool sample;             /* some ranges of blocks are enough */
     int threads;
@@ -32,30 +33,31 @@ typedef struct {
 static void follow(const fresh_run *r, int64_t begin, int64_t end, uint32_t *when)
 {
     const wisp_mat *A = r->A;
-    const wisp__sell *s = &A->local;
+    const wisp__stored *s = &A->local;
     const int64_t per = A->grid.chunks_per_block << A->log_c;
     const uint32_t units = (uint32_t)(r->row_bytes / UNIT);
     uint32_t now = 1u << 31;
     for (int64_t b = begin; b < end; b++) {
         const int64_t first = (A->grid.order ? A->grid.order[b] : b) * per, last = WISP__MIN(A->rows, first + per);
         for (int64_t row = first; row < last; row++) {
-            const int n = wisp__row_len(s, row);
+            const wisp__row entries = wisp__row_of(A, row);
             uint32_t fresh = 0;
-            for (int k = 0; k < n; k++) {
-                const int64_t col = wisp__sell_col(s, A->log_c, row, k);
+            for (int k = 0; k < entries.n; k++) {
+                const int64_t col = wisp__row_col(&entries, k);
                 if (now - when[col] >= r->near) {
                     now += units;
                     if (k < MASK) fresh |= 1u << k;
                 }
                 when[col] = now;
             }
-            now += (uint32_t)((r->row_bytes + n * r->entry_bytes) / UNIT); /* y, and the matrix */
-            if (!s->pattern) {
+            now += (uint32_t)((r->row_bytes + entries.n * r->entry_bytes) / UNIT); /* y, and the matrix */
+            if (!r->votes) {
                 s->fresh[row] = fresh;
                 continue;
             }
-            _Atomic uint32_t *votes = r->votes + (int64_t)s->pattern[row] * MASK;
-            atomic_fetch_add_explicit(&r->heard[s->pattern[row]], 1, memory_order_relaxed);
+            const uint16_t pattern = s->patterns.of[row];
+            _Atomic uint32_t *votes = r->votes + (int64_t)pattern * MASK;
+            atomic_fetch_add_explicit(&r->heard[pattern], 1, memory_order_relaxed);
             for (; fresh; fresh &= fresh - 1)
                 atomic_fetch_add_explicit(&votes[__builtin_ctz(fresh)], 1, memory_order_relaxed);
         }
@@ -65,8 +67,8 @@ static void follow(const fresh_run *r, int64_t begin, int64_t end, uint32_t *whe
 /* Patterns that were not met keep all bits. */
 static void count_votes(const fresh_run *r)
 {
-    const wisp__sell *s = &r->A->local;
-    for (int64_t i = 0; i < s->patterns; i++) {
+    const wisp__stored *s = &r->A->local;
+    for (int64_t i = 0; i < s->patterns.count; i++) {
         s->fresh[i] = 0;
         for (int k = 0; k < MASK; k++)
             if (r->votes[i * MASK + k] * FEW >= r->heard[i]) s->fresh[i] |= 1u << k;
@@ -108,7 +110,7 @@ static wisp_status follow_all(fresh_run *r)
 {
     const wisp_mat *A = r->A;
     r->threads = WISP__MIN(A->ctx->threads, SEARCHES);
-    r->sample = A->local.pattern && A->rows > 2 * SAMPLE;
+    r->sample = r->votes && A->rows > 2 * SAMPLE;
     wisp__team_each(A->ctx, r->threads, 1, follow_some, r);
     return atomic_load(&r->failed) ? WISP_ERR_NOMEM : WISP_OK;
 }
@@ -137,19 +139,20 @@ void wisp__fresh_bytes(const wisp_mat *A, int64_t patterns, bool lists, int64_t 
 wisp_status wisp__find_fresh(wisp_mat *A)
 {
     wisp_ctx *ctx = A->ctx;
-    wisp__sell *s = &A->local;
+    wisp__stored *s = &A->local;
     fresh_run r = {.A = A, .row_bytes = row_bytes_of(A), .near = (uint32_t)(wisp__near_bytes(ctx) / UNIT)};
-    const int64_t n = s->pattern ? s->patterns : A->rows;
+    const bool patterns = wisp__is_kind(s, WISP__PATTERNS);
+    const int64_t n = patterns ? s->patterns.count : A->rows;
     wisp_status status = WISP_OK;
-    if (!pays(A, wisp__rows_repeat(s), wisp__mat_bytes(A, false))) return WISP_OK;
-    r.entry_bytes = s->pattern ? 0 : (s->list ? 0 : 4) + (int64_t)wisp_type_size(A->type);
+    if (!pays(A, s->how->repeats, wisp__mat_bytes(A, false))) return WISP_OK;
+    r.entry_bytes = patterns ? 0 : (s->how->repeats ? 0 : 4) + (int64_t)wisp_type_size(A->type);
     if (!s->fresh) WISP_TRY(wisp_alloc(ctx, &s->fresh, (size_t)n, sizeof *s->fresh));
-    if (s->pattern) {
+    if (patterns) {
         WISP_TRY(wisp_alloc(ctx, &r.votes, (size_t)n * MASK, sizeof *r.votes));
         WISP_TRY(wisp_alloc(ctx, &r.heard, (size_t)n, sizeof *r.heard));
     }
     WISP_TRY(follow_all(&r));
-    if (s->pattern) count_votes(&r);
+    if (patterns) count_votes(&r);
 out:
     wisp_free(ctx, r.votes);
     wisp_free(ctx, r.heard);

@@ -1,27 +1,27 @@
 /* Half of a Hermitian matrix, made from the whole one: the rows are cut at the diagonal, then into blocks that threads
    take side by side, then what each block has for rows of others is numbered. All of it is fixed by the matrix alone.
  */
-#include "../data.h"
+#include "store.h"
 #include <string.h>
 
 enum { MOST_BLOCKS = 1024, FEW_BLOCKS = 8, SPILL_PART = 8 };
 
 static int64_t strips_of(const wisp__half *h) { return (h->rows + K_STRIP - 1) / K_STRIP; }
 
-int64_t wisp__half_bytes(const wisp_mat *A, bool all)
+static int64_t bytes(const wisp_mat *A, bool all)
 {
-    const wisp__half *h = &A->half->h;
+    const wisp__half_mat *m = A->local.half;
+    const wisp__half *h = &m->h;
     const int64_t entry = (int64_t)wisp_type_size(A->type) + 4, strips = strips_of(h);
-    if (!all) return A->half->entries * entry + h->rows * 8;
-    return A->half->entries * entry + (h->rows + 1) * 8 + h->rows * 4 + A->rows * 4 /* row_len */ +
-           (strips + 1) * (8 + 8 + 4) + A->half->outside * 4 + h->slots * 8 + (h->blocks + 1) * (8 + 8 + 8) +
-           A->half->sources * 4;
+    if (!all) return m->entries * entry + h->rows * 8;
+    return m->entries * entry + (h->rows + 1) * 8 + h->rows * 4 + A->rows * 4 /* row_len */ +
+           (strips + 1) * (8 + 8 + 4) + m->outside * 4 + h->slots * 8 + (h->blocks + 1) * (8 + 8 + 8) + m->sources * 4;
 }
 
 /* ---- the upper half -------------------------------------------------------------------------- */
 
 /* The first entry of a row that is not left of the diagonal. */
-static int64_t upper_begin(const wisp__sell *s, int64_t row)
+static int64_t upper_begin(const wisp__stored *s, int64_t row)
 {
     int64_t lo = s->chunk[row], hi = lo + s->row_len[row];
     while (lo < hi) {
@@ -37,8 +37,8 @@ static int64_t upper_begin(const wisp__sell *s, int64_t row)
 static void fill_thread(void *arg, int thread, int threads)
 {
     const wisp_mat *A = arg;
-    const wisp__sell *s = &A->local;
-    const wisp__half *h = &A->half->h;
+    const wisp__stored *s = &A->local;
+    const wisp__half *h = &s->half->h;
     const size_t size = wisp_type_size(A->type);
     const int64_t end = wisp__split(A->rows, threads, thread + 1);
     for (int64_t i = wisp__split(A->rows, threads, thread); i < end; i++) {
@@ -53,8 +53,8 @@ static void fill_thread(void *arg, int thread, int threads)
 static wisp_status take_upper(wisp_mat *A)
 {
     wisp_ctx *ctx = A->ctx;
-    wisp__sell *s = &A->local;
-    wisp__half *h = &A->half->h;
+    wisp__stored *s = &A->local;
+    wisp__half *h = &s->half->h;
     wisp_status status;
     h->rows = A->rows;
     WISP_TRY(wisp__alloc_raw(ctx, &h->row, (size_t)A->rows + 1, sizeof *h->row));
@@ -327,6 +327,7 @@ out:
 wisp_status wisp__half_build(wisp_mat *A)
 {
     wisp_ctx *ctx = A->ctx;
+    wisp__half_mat *m;
     wisp_mat_props props;
     wisp_status status;
     WISP_TRY(wisp_mat_get_props(A, &props));
@@ -337,23 +338,25 @@ wisp_status wisp__half_build(wisp_mat *A)
                              "(%lld, %lld), counted from 0, are not conjugate; take another format, or, if that is "
                              "rounding, the Hermitian part (--hermitian-part, wisp_src_hermitian_part)",
                              row, col, col, row);
-    WISP_TRY(wisp_alloc(ctx, &A->half, 1, sizeof *A->half));
-    A->half->props = props;
+    WISP_TRY(wisp_alloc(ctx, &m, 1, sizeof *m));
+    m->props = props;
+    A->local.how = &wisp__storage_half; /* its whole rows are freed with it, too, until they are given back */
+    A->local.half = m;
     WISP_TRY(take_upper(A));
-    WISP_TRY(make_blocks(ctx, &A->half->h));
-    const wisp__half *h = &A->half->h;
-    A->half->entries = h->row[h->rows];
-    A->half->outside = h->outside[strips_of(h)];
-    A->half->sources = h->source_at[h->blocks];
+    WISP_TRY(make_blocks(ctx, &m->h));
+    m->entries = m->h.row[m->h.rows];
+    m->outside = m->h.outside[strips_of(&m->h)];
+    m->sources = m->h.source_at[m->h.blocks];
     /* Each block has dots of its own: of the rows that it finishes as it goes, and of those that others add to. */
-    A->grid = (wisp__grid){.blocks = 2 * A->half->h.blocks};
+    A->grid = (wisp__grid){.blocks = 2 * m->h.blocks};
 out:
     return status;
 }
 
-wisp_status wisp__half_take(wisp_mat *A, wisp_mat *B)
+/* Only if B has the same pattern. */
+static wisp_status renew(wisp_mat *A, wisp_mat *B)
 {
-    const wisp__half *a = &A->half->h, *b = &B->half->h;
+    const wisp__half *a = &A->local.half->h, *b = &B->local.half->h;
     int64_t differs = -1;
     wisp_status status;
     WISP_TRY(wisp__mat_look(A));
@@ -373,9 +376,30 @@ wisp_status wisp__half_take(wisp_mat *A, wisp_mat *B)
         return wisp_ctx_fail(A->ctx, WISP_ERR_MISMATCH,
                              "row %lld has another pattern than the matrix; make a new matrix",
                              (long long)wisp__map_user(A->map, differs));
-    wisp__half_mat *half = A->half;
-    A->half = B->half;
-    B->half = half;
+    wisp__half_mat *half = A->local.half;
+    A->local.half = B->local.half;
+    B->local.half = half;
 out:
     return status;
 }
+
+/* ---- what is done with it -------------------------------------------------------------------- */
+
+static void arrays(wisp__stored *s, wisp__arrays *list)
+{
+    wisp__half *h = &s->half->h;
+    WISP__ARRAYS(list, &h->first, &h->row, &h->inside, &h->col, &h->val, &h->outside, &h->reach, &h->incoming, &h->slot,
+                 &h->into, &h->from, &h->spill, &h->source_at, &h->source);
+}
+
+static void free_struct(wisp_ctx *ctx, wisp__stored *s) { wisp_free(ctx, s->half); }
+
+const wisp__storage wisp__storage_half = {
+    .kind = WISP__HALF,
+    .format = WISP_FORMAT_HERMITIAN,
+    .never_interleaved = "half of the matrix is stored",
+    .arrays = arrays,
+    .free = free_struct,
+    .bytes = bytes,
+    .renew = renew,
+};

@@ -4,7 +4,7 @@
 #include "../../model/model.h"
 #include "../data.h"
 
-/* Which rows of a matrix that is else complete have columns that follow one another (local.follow). */
+/* Which rows of a matrix in SELL that is else complete have columns that follow one another (local.follow). */
 wisp_status wisp__find_follow(wisp_mat *A);
 /* Which entries of a matrix that is else complete gather from afar, for blocks of its usual width (local.fresh): block
    rows that were last met more bytes ago than stay near (wisp__near_bytes). */

@@ -13,10 +13,10 @@ static int64_t count(const wisp_mat *A)
 
 static void fill(const wisp_mat *A, wisp__pieces *p)
 {
-    const wisp__sell *s = &A->local;
+    const wisp__stored *s = &A->local;
     const wisp_type real = wisp__real_type(A->type);
     int64_t n = 0;
-    for (int64_t i = 0; i < s->patterns; i++)
+    for (int64_t i = 0; i < s->patterns.count; i++)
         for (int part = 0; part < 2; part++) {
             p->first[2 * i + part] = n;
             for (int64_t e = s->chunk[i]; e < s->chunk[i + 1]; e++) {
@@ -28,7 +28,7 @@ static void fill(const wisp_mat *A, wisp__pieces *p)
                 n++;
             }
         }
-    p->first[2 * s->patterns] = p->entries = n;
+    p->first[2 * s->patterns.count] = p->entries = n;
 }
 
 static void free_pieces(wisp_ctx *ctx, wisp__pieces *p)
@@ -43,17 +43,17 @@ static void free_pieces(wisp_ctx *ctx, wisp__pieces *p)
 static wisp_status find(wisp_mat *A)
 {
     wisp_ctx *ctx = A->ctx;
-    const wisp__sell *s = &A->local;
+    const wisp__stored *s = &A->local;
     wisp__pieces *p = NULL;
     wisp_status status;
     const int64_t n = count(A);
     if ((double)n > most * (double)s->entries) return WISP_OK;
     WISP_TRY(wisp_alloc(ctx, &p, 1, sizeof *p));
-    WISP_TRY(wisp__alloc_raw(ctx, &p->first, 2 * (size_t)s->patterns + 1, sizeof *p->first));
+    WISP_TRY(wisp__alloc_raw(ctx, &p->first, 2 * (size_t)s->patterns.count + 1, sizeof *p->first));
     WISP_TRY(wisp__alloc_raw(ctx, &p->col, (size_t)WISP__MAX(n, 1), sizeof *p->col));
     WISP_TRY(wisp__alloc_raw(ctx, &p->val, (size_t)WISP__MAX(n, 1), wisp_type_size(wisp__real_type(A->type))));
     fill(A, p);
-    A->local.pieces = p;
+    A->local.patterns.pieces = p;
     p = NULL;
 out:
     free_pieces(ctx, p);
@@ -62,7 +62,7 @@ out:
 
 wisp_status wisp__pieces_find(wisp_mat *A)
 {
-    if (!A->local.pattern || !wisp_type_is_complex(A->type)) return WISP_OK;
+    if (!wisp_type_is_complex(A->type)) return WISP_OK;
     const wisp_status status = find(A);
     if (status != WISP_ERR_NOMEM) return status;
     wisp_ctx_log(A->ctx, WISP_LOG_PERF, "no memory for the pieces of entries; they are taken as they are");
@@ -71,10 +71,10 @@ wisp_status wisp__pieces_find(wisp_mat *A)
 
 int64_t wisp__pieces_bytes(const wisp_mat *A)
 {
-    const wisp__sell *s = &A->local;
-    if (!s->pieces) return 0;
-    const int64_t real = (int64_t)wisp_type_size(wisp__real_type(A->type)), first = 2 * s->patterns + 1;
-    return first * (int64_t)sizeof *s->pieces->first + s->pieces->entries * (4 + real);
+    const wisp__pieces *p = A->local.patterns.pieces;
+    if (!p) return 0;
+    const int64_t real = (int64_t)wisp_type_size(wisp__real_type(A->type)), first = 2 * A->local.patterns.count + 1;
+    return first * (int64_t)sizeof *p->first + p->entries * (4 + real);
 }
 
 int64_t wisp__pieces_most(wisp_type type, int64_t patterns, int64_t entries)

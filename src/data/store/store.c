@@ -1,0 +1,116 @@
+/* What is done with the entries of a matrix however they are stored: choosing, freeing, handing over, looking. */
+#include "store.h"
+
+/* The first that suits is taken; SELL always does. */
+static const wisp__storage *const choices[] = {&wisp__storage_patterns, &wisp__storage_lists, &wisp__storage_coded,
+                                               &wisp__storage_sell};
+
+const wisp__storage *wisp__storage_for(const wisp__compression *c)
+{
+    int i = 0;
+    while (!choices[i]->suits(c)) i++;
+    return choices[i];
+}
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+void wisp__arrays_add(wisp__arrays *list, void *const pointer[], int count)
+{
+    for (int i = 0; i < count; i++)
+        if (*(void **)pointer[i]) list->pointer[list->count++] = pointer[i];
+}
+
+/* All that kernels read, but for those of the user. */
+static wisp__arrays arrays(const wisp__stored *stored)
+{
+    wisp__stored *s = (wisp__stored *)stored;
+    wisp__arrays list = {.count = 0};
+    if (!(s->borrowed & WISP__BORROWED_CHUNK)) WISP__ARRAYS(&list, &s->chunk);
+    if (!(s->borrowed & WISP__BORROWED_COL)) WISP__ARRAYS(&list, &s->col);
+    if (!(s->borrowed & WISP__BORROWED_VAL)) WISP__ARRAYS(&list, &s->val);
+    WISP__ARRAYS(&list, &s->row_len, &s->code, &s->diagonal, &s->fresh);
+    if (s->how && s->how->arrays) s->how->arrays(s, &list);
+    return list;
+}
+
+void wisp__stored_free(wisp_ctx *ctx, wisp__stored *s)
+{
+    const wisp__arrays list = arrays(s);
+    for (int i = 0; i < list.count; i++) ctx->backend->free(ctx, *(void **)list.pointer[i]);
+    if (s->how && s->how->free) s->how->free(ctx, s);
+    *s = (wisp__stored){0};
+}
+
+wisp_status wisp__mat_take(wisp_mat *A)
+{
+    const wisp__arrays list = arrays(&A->local);
+    wisp_status status = WISP_OK;
+    for (int i = 0; i < list.count; i++) WISP_TRY(A->ctx->backend->take(A->ctx, list.pointer[i]));
+    if (A->grid.weight) A->grid.weight = A->local.chunk;
+out:
+    return status;
+}
+
+wisp_status wisp__mat_look(const wisp_mat *A)
+{
+    const wisp__arrays list = arrays(&A->local);
+    wisp_status status = WISP_OK;
+    void *host;
+    int i = 0;
+    while (i < list.count && (status = A->ctx->backend->map(A->ctx, *(void **)list.pointer[i], &host)) == WISP_OK) i++;
+    if (status == WISP_OK) return WISP_OK;
+    while (--i >= 0) A->ctx->backend->unmap(A->ctx, *(void **)list.pointer[i]);
+    return status;
+}
+
+void wisp__mat_looked(const wisp_mat *A)
+{
+    const wisp__arrays list = arrays(&A->local);
+    for (int i = 0; i < list.count; i++) A->ctx->backend->unmap(A->ctx, *(void **)list.pointer[i]);
+}
+
+/* ---- what the kinds do ------------------------------------------------------------------------ */
+
+int64_t wisp__mat_bytes(const wisp_mat *A, bool all) { return A->rows > 0 ? A->local.how->bytes(A, all) : 0; }
+
+void wisp__stored_params(const wisp_mat *A, wisp__spmmv_params *p)
+{
+    const wisp__stored *s = &A->local;
+    p->chunk = s->chunk;
+    p->row_len = s->row_len;
+    p->col = s->col;
+    p->val = s->val;
+    p->code = s->code;
+    p->diagonal = s->diagonal;
+    p->cpu.padded = s->padded;
+    p->cpu.period = WISP__MAX(s->period, 1);
+    p->cpu.fresh = s->fresh;
+    if (s->how->params) s->how->params(s, p);
+}
+
+wisp_scalar wisp__row_value(const wisp__row *r, wisp_type type, int64_t k)
+{
+    if (r->diagonal && wisp__row_col(r, k) == r->row) {
+        const wisp_type real = wisp__real_type(type);
+        return wisp__load(real, (const char *)r->diagonal + (size_t)r->row * wisp_type_size(real));
+    }
+    int64_t at = r->at + (k << r->log_val);
+    if (r->code) at = r->code[at];
+    return wisp__load(type, (const char *)r->val + (size_t)at * wisp_type_size(type));
+}
+
+wisp_status wisp__stored_renew(wisp_mat *A, wisp_mat *B)
+{
+    const wisp__stored old = A->local;
+    A->local = B->local;
+    A->format = B->format;
+    A->log_c = B->log_c;
+    A->sigma = B->sigma;
+    A->grid = B->grid;
+    B->local = old;
+    struct wisp__halo *const halo = A->halo;
+    int32_t *const visit = A->visit;
+    A->halo = B->halo, B->halo = halo;
+    A->visit = B->visit, B->visit = visit;
+    return WISP_OK;
+}
