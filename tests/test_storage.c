@@ -69,8 +69,27 @@ static void no_half(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* What can't be looked at row by row has a width all the same. */
+static void width_of_half(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(NULL);
+    wisp_mat *A;
+    wisp_choice c;
+    for (int n = 0; n <= 12; n += 4) {
+        char spec[40];
+        snprintf(spec, sizeof spec, "laplace:nx=%d,ny=%d,nz=%d", n + 1, n + 1, n + 1);
+        REF_OK(ctx, wisp_mat_open(&A, ctx, spec, &(wisp_mat_opts){.format = WISP_FORMAT_HERMITIAN}));
+        REF_OK(ctx, wisp_mat_choose(A, WISP_D, 16, 100, &c));
+        assert_in_range(c.width, 1, 16);
+        wisp_mat_free(A);
+    }
+    wisp_ctx_free(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_what_a_device_takes), cmocka_unit_test(no_half)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_what_a_device_takes), cmocka_unit_test(no_half),
+                                       cmocka_unit_test(width_of_half)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

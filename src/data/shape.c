@@ -220,7 +220,7 @@ wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape 
                        .chunks = 1 << A->log_c >= K_CHUNKED_C,
                        .sample = sample};
     if (s->how->shape) s->how->shape(A, m);
-    status = wisp__sample_walk(A->ctx, &w, sample);
+    status = s->how->row ? wisp__sample_walk(A->ctx, &w, sample) : wisp__sample_levels(A->ctx, A->rows, s->nnz, sample);
     wisp__mat_looked(A);
     return status;
 }
