@@ -305,17 +305,19 @@ wisp_ctx *ref_isa_ctx(const char *isa, int threads)
 int ref_ranks(void) { return getenv("WISP_RANKS") ? atoi(getenv("WISP_RANKS")) : 1; }
 
 typedef struct {
-    CMUnitTestFunction test;
+    struct CMUnitTest test;
     CMFixtureFunction setup, teardown;
 } rank_test;
 
 static int on_rank(void *arg, int rank)
 {
     const rank_test *t = arg;
-    void *state = NULL;
+    void *state = t->test.initial_state;
     (void)rank;
     if (t->setup) assert_int_equal(t->setup(&state), 0);
-    t->test(&state);
+    if (t->test.setup_func) assert_int_equal(t->test.setup_func(&state), 0);
+    t->test.test_func(&state);
+    if (t->test.teardown_func) assert_int_equal(t->test.teardown_func(&state), 0);
     if (t->teardown) assert_int_equal(t->teardown(&state), 0);
     return 0;
 }
@@ -334,7 +336,7 @@ int ref_run_tests(const struct CMUnitTest *tests, size_t count, CMFixtureFunctio
     struct CMUnitTest *wrapped = calloc(count, sizeof *wrapped);
     rank_test *t = calloc(count, sizeof *t);
     for (size_t i = 0; i < count; i++) {
-        t[i] = (rank_test){tests[i].test_func, setup, teardown};
+        t[i] = (rank_test){tests[i], setup, teardown};
         wrapped[i] = (struct CMUnitTest){.name = tests[i].name, .test_func = on_all_ranks, .initial_state = &t[i]};
     }
     /* What fails on a thread of its own can't go back to where the tests began. */

@@ -256,6 +256,19 @@ unsigned storage_of(const wisp_mat *A)
     return has;
 }
 
+/* Of a rank's part any kind may be chosen, and some can't be. */
+static wisp_mat *storage_make_part(wisp_ctx *ctx, const storage *k, const wisp_src *src, const wisp_mat_opts *o)
+{
+    wisp_mat *A;
+    wisp_mat_opts free = *o;
+    if (k->has & HAS_HALF)
+        REF_FAILS(ctx, wisp_mat_create(&A, ctx, src, o), WISP_ERR_UNSUPPORTED, "half of a Hermitian matrix");
+    if (wisp_mat_create(&A, ctx, src, o) == WISP_OK) return A;
+    free.format = WISP_FORMAT_DEFAULT;
+    REF_OK(ctx, wisp_mat_create(&A, ctx, src, &free));
+    return A;
+}
+
 wisp_mat *storage_make(wisp_ctx *ctx, const storage *k, const wisp_src *src)
 {
     const wisp_mat_opts o = {.format = k->format,
@@ -263,6 +276,7 @@ wisp_mat *storage_make(wisp_ctx *ctx, const storage *k, const wisp_src *src)
                              .sigma = k->sigma ? k->sigma : k->C > 0,
                              .width = k->width,
                              .order = WISP_ROWS_NATURAL};
+    if (ref_ranks() > 1) return storage_make_part(ctx, k, src, &o);
     const int bundle = ctx->bundle_bytes / (int)wisp_type_size(src->type);
     const unsigned maybe = k->maybe | (bundle == 2 ? HAS_BUNDLES : 0); /* of two rows, half may be better alone */
     unsigned want = k->has | (wisp_type_is_complex(src->type) ? k->if_complex : k->if_real);

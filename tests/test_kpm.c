@@ -262,7 +262,7 @@ static void costs(void **state)
         wisp_ctx_memory(own, &before, &peak);
         REF_OK(own, wisp_kpm(&m, B, &o));
         wisp_ctx_memory(own, NULL, &peak);
-        if (!(fabs((double)(peak - before) - (double)plan) < 0.1 * (double)plan))
+        if (ref_ranks() == 1 && !(fabs((double)(peak - before) - (double)plan) < 0.1 * (double)plan))
             fail_msg("variant %d: peak %lld, planned %lld", v, (long long)(peak - before), (long long)plan);
         wisp_moments_free(&m);
         wisp_mat_free(B);

@@ -179,8 +179,9 @@ static void cancel(void **state)
     for (int steps = 1; steps <= 30; steps++) {
         s = (stopper){steps, 0, 0};
         REF_FAILS(ctx, wisp_kpm(&part, A, &o), WISP_ERR_CANCELLED, "cancelled");
-        assert_int_equal(part.vectors, steps == 1 ? 0 : kept[(steps - 1) / 10]);
-        if (steps > 1) assert_int_equal(part.n, steps <= 10 ? 2 * (steps - 1) : 20);
+        const int begun = ref_ranks() > 1 && steps <= 10; /* each rank has some of the sums: they are not kept */
+        assert_int_equal(part.vectors, steps == 1 || begun ? 0 : kept[(steps - 1) / 10]);
+        if (steps > 1 && !begun) assert_int_equal(part.n, steps <= 10 ? 2 * (steps - 1) : 20);
         for (int64_t v = 0; v < part.vectors; v++)
             assert_memory_equal(part.mu + v * part.n, all.mu + v * 20, (size_t)part.n * sizeof(double));
         wisp_moments_free(&part);

@@ -294,7 +294,7 @@ static wisp_mat *make(wisp_ctx *ctx, ref_rng *r, wisp_type type, int storage, in
     if (storage == SELL_1) o.C = 1;
     if (storage == SELL_16) o.C = 16, o.sigma = 32;
     if (storage == COMPRESSED) o.format = WISP_FORMAT_COMPRESSED;
-    if (storage == HALF) o.format = WISP_FORMAT_HERMITIAN;
+    if (storage == HALF && ref_ranks() == 1) o.format = WISP_FORMAT_HERMITIAN;
     if (storage == GENERAL) {
         src = ref_random_src(r, type, rows, rows, 7);
     } else {

@@ -228,14 +228,16 @@ wisp_status wisp_blk_fill_fn(wisp_blk *x, wisp_fill_fn fn, void *arg)
     WISP_NEED(x->ctx, fn);
     wisp_blk host;
     call_run r = {.x = &host, .fn = fn, .arg = arg, .failed = INT64_MAX};
-    const wisp_status status = host_view(x, &host);
-    if (status != WISP_OK) return status;
+    wisp_status status;
+    wisp_ctx_enter(x->ctx);
+    WISP_TRY(host_view(x, &host));
     each_rows(x, call_rows, &r);
     host_done(x);
     const long long failed = atomic_load(&r.failed);
     if (failed < INT64_MAX)
-        return wisp_ctx_fail(x->ctx, WISP_ERR_CALLBACK, "the fill callback failed at row %lld", failed);
-    return WISP_OK;
+        status = wisp_ctx_fail(x->ctx, WISP_ERR_CALLBACK, "the fill callback failed at row %lld", failed);
+out:
+    return wisp_ctx_leave(x->ctx, status);
 }
 
 typedef struct {

@@ -36,12 +36,8 @@ static wisp_status read_any(wisp_src *src, wisp_ctx *ctx, const wisp__input *in)
     return wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s: unknown kind of file (name it .mtx, .mtx.gz or .crs)", in->path);
 }
 
-wisp_status wisp_src_open_file(wisp_src *src, wisp_ctx *ctx, const char *path)
+static wisp_status open_file(wisp_src *src, wisp_ctx *ctx, const char *path)
 {
-    WISP_NEED(ctx, src);
-    memset(src, 0, sizeof *src);
-    WISP_NEED(NULL, ctx);
-    WISP_NEED(ctx, path);
     char text[128];
     struct stat st;
     wisp__input in = {.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC), .size = -1};
@@ -57,6 +53,19 @@ wisp_status wisp_src_open_file(wisp_src *src, wisp_ctx *ctx, const char *path)
     else
         status = read_any(src, ctx, &in);
     close(in.fd);
+    return status;
+}
+
+/* Each rank reads it: what fails on one fails on all. */
+wisp_status wisp_src_open_file(wisp_src *src, wisp_ctx *ctx, const char *path)
+{
+    WISP_NEED(ctx, src);
+    memset(src, 0, sizeof *src);
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, path);
+    wisp_ctx_enter(ctx);
+    const wisp_status status = wisp_ctx_leave(ctx, open_file(src, ctx, path));
+    if (status != WISP_OK) wisp_src_close(src);
     return status;
 }
 

@@ -252,15 +252,8 @@ out:
 
 /* ---- by name ---------------------------------------------------------------------------------------- */
 
-wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const char *path, const wisp_write_opts *opts)
+static wisp_status write_as_named(const wisp_src *src, wisp_ctx *ctx, const char *path, const wisp_write_opts *opts)
 {
-    static const wisp_write_opts none;
-    WISP_NEED(ctx, src);
-    WISP_NEED(NULL, ctx);
-    WISP_NEED(ctx, path);
-    WISP_NEED(ctx, src->row);
-    if (!wisp__type_ok(src->type)) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_write: the source has no type");
-    if (!opts) opts = &none;
     struct stat st;
     /* Into a pipe or a device, whose name says nothing, goes text. */
     bool nameless = stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
@@ -273,4 +266,17 @@ wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const char *path,
     }
     if (nameless) return wisp__write_mtx(src, ctx, path, opts, false);
     return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: unknown kind of file (name it .mtx, .mtx.gz or .crs)", path);
+}
+
+/* Each rank has the whole source: the first one writes it. */
+wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const char *path, const wisp_write_opts *opts)
+{
+    static const wisp_write_opts none;
+    WISP_NEED(ctx, src);
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, path);
+    WISP_NEED(ctx, src->row);
+    if (!wisp__type_ok(src->type)) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_write: the source has no type");
+    wisp_ctx_enter(ctx);
+    return wisp_ctx_leave(ctx, ctx->rank == 0 ? write_as_named(src, ctx, path, opts ? opts : &none) : WISP_OK);
 }

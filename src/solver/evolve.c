@@ -234,10 +234,13 @@ static wisp_status prepare(evolution *s)
     const size_t powers = (size_t)s->o.powers;
     wisp_mat_get_info(s->A, &info);
     WISP_TRY(wisp_spmmv_cost(s->A, type, width, EVOLVE_TERMS, &cost));
+    /* Of all ranks, for they choose by it together. */
+    WISP_TRY(wisp_ctx_sum(s->ctx, &cost.bytes, 1));
+    WISP_TRY(wisp_ctx_sum(s->ctx, &cost.flops, 1));
     s->sweep_bytes = cost.bytes;
     s->sweep_flops = cost.flops;
-    s->z_bytes = 2 * (double)info.local_rows * width * (double)wisp_type_size(type);
-    s->z_flops = 8 * (double)info.local_rows * width;
+    s->z_bytes = 2 * (double)info.rows * width * (double)wisp_type_size(type);
+    s->z_flops = 8 * (double)info.rows * width;
     WISP_TRY(wisp_alloc(s->ctx, &s->factor, 3 * powers, sizeof *s->factor));
     WISP_TRY(wisp_alloc(s->ctx, &s->eta, MOST_AT_ONCE * powers, sizeof *s->eta));
     WISP_TRY(wisp_alloc(s->ctx, &s->start_norm, 2 * (size_t)width, sizeof *s->norm));
@@ -310,7 +313,6 @@ wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int
         if (status == WISP_OK) status = wisp_copy(psi, own);
     }
     s.e->seconds = wisp__now() - before;
-    if (status == WISP_OK) status = wisp_ctx_sum(ctx, &s.e->flops, 1);
 out:
     wisp_blk_free(s.w);
     for (int i = 0; i < s.made; i++) wisp_blk_free(s.z[i]);

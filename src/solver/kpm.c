@@ -303,6 +303,7 @@ wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *o
     WISP_TRY(describe(m, ctx, &info, &full));
     wisp_cost sweep; /* of one vector: table I of the paper, whatever the variant */
     WISP_TRY(wisp_spmmv_cost(A, full.type, 1, KPM_TERMS, &sweep));
+    WISP_TRY(wisp_ctx_sum(ctx, &sweep.flops, 1));
     double before = wisp__now();
     if (bounds)
         m->bounds = *bounds;
@@ -326,7 +327,6 @@ wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *o
     m->seconds = wisp__now() - before - k.look_seconds;
     m->flops = k.flops;
     m->powers = k.interleaved;
-    if (status == WISP_OK) status = wisp_ctx_sum(ctx, &m->flops, 1);
 out:
     status = wisp_ctx_leave(ctx, status);
     m->partial = status == WISP_ERR_CANCELLED;
