@@ -81,6 +81,6 @@ typedef struct {
     bool past;             /* y will not be found in the caches again: written past them where whole lines are */
     bool near;             /* all comes from caches near by: nothing is prefetched */
     bool gapless;          /* other blocks than those of x and y have no gaps between their rows */
-    bool in_turn;          /* threads take neighbouring blocks of rows in turn, not ranges of their own */
+    bool in_turn;          /* threads take neighbouring row blocks in turn, not ranges of their own */
 } wisp__cpu_params;
 #endif

@@ -44,7 +44,7 @@ void wisp__level_search_close(search *s)
 }
 
 /* Appends the new neighbours of queue[i]; the new end. */
-static int64_t visit(search *s, int64_t i, int64_t tail)
+static int64_t find_neighbours(search *s, int64_t i, int64_t tail)
 {
     const int64_t row = s->queue[i], first = s->graph->chunk[row];
     for (int32_t e = 0; e < s->graph->row_len[row]; e++) {
@@ -64,7 +64,7 @@ static int32_t farthest(search *s, int32_t root, int64_t at, int64_t *depth)
     s->found[root] = 1;
     for (*depth = 0; !wisp__cancelled(s->ctx); ++*depth) {
         int64_t tail = end;
-        for (int64_t i = begin; i < end; i++) tail = visit(s, i, tail);
+        for (int64_t i = begin; i < end; i++) tail = find_neighbours(s, i, tail);
         if (tail == end) break;
         begin = end;
         end = tail;
@@ -134,7 +134,7 @@ static void by_length(const search *s, int64_t begin, int64_t end)
 }
 
 /* Cuthill-McKee over one component, whose first row goes to queue[at]; where the next one goes. */
-static int64_t walk(search *s, int32_t root, int64_t at)
+static int64_t find_levels(search *s, int32_t root, int64_t at)
 {
     int64_t begin = at, end = at + 1;
     s->queue[at] = root;
@@ -144,7 +144,7 @@ static int64_t walk(search *s, int32_t root, int64_t at)
         int64_t tail = end;
         for (int64_t i = begin; i < end; i++) {
             const int64_t before = tail;
-            tail = visit(s, i, tail);
+            tail = find_neighbours(s, i, tail);
             by_length(s, before, tail);
         }
         begin = end;
@@ -159,12 +159,12 @@ wisp_status wisp__level_search_run(search *s, const int32_t *part, int64_t n, in
     s->queue = row;
     s->levels = 0;
     for (int64_t i = 0; i < n; i++) s->found[part ? part[i] : i] = 0;
-    if (start >= 0) at = walk(s, (int32_t)start, at);
+    if (start >= 0) at = find_levels(s, (int32_t)start, at);
     for (int64_t i = 0; i < n && !wisp__cancelled(s->ctx); i++) {
         const int32_t r = part ? part[i] : (int32_t)i;
-        if (!s->found[r]) at = walk(s, peripheral(s, r, at), at);
+        if (!s->found[r]) at = find_levels(s, peripheral(s, r, at), at);
         /* In an unsymmetric pattern what a row leads to need not lead back. */
-        if (!s->found[r]) at = walk(s, r, at);
+        if (!s->found[r]) at = find_levels(s, r, at);
     }
     s->begin[s->levels] = at;
     return wisp__whole(s->ctx, "ordering", at == n);

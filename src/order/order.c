@@ -93,7 +93,7 @@ typedef struct {
 
 static int64_t row_bytes(const search *s) { return s->width * (int64_t)wisp_type_size(s->type); }
 
-/* In which order blocks of rows are taken: some to each slice of a level. */
+/* The visit of row blocks: some to each slice of a level. */
 static wisp_status tiles_make(const search *s, const candidate *c, int32_t **visit, int64_t *visits,
                               int64_t *visit_rows)
 {

@@ -51,8 +51,8 @@ wisp_status wisp__level_search_run(wisp__level_search *s, const int32_t *part, i
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
 
-/* Levels in slices of `tiles` equal parts, one after the other: the order visit[visits] of the blocks of visit_rows
-   rows (visits = rows / visit_rows, rounded up). */
+/* Levels in slices of `tiles` equal parts, one after the other: visit[visits] are the row blocks, of visit_rows rows
+   each, as a sweep takes them (visits = rows / visit_rows, rounded up). */
 wisp_status wisp__tiles_visit(wisp_ctx *ctx, const wisp__levels *v, int64_t rows, int64_t tiles, int64_t visit_rows,
                               int32_t *visit);
 #endif

@@ -1,5 +1,5 @@
 /* Tiles: levels cut into slices, and each slice taken through all levels before the next. Rows stay where they are;
-   what changes is the order in which a sweep takes blocks of them. */
+   only the visit changes: the order in which a sweep takes row blocks. */
 #include "order.h"
 
 /* The slice of a row; *level is that of an earlier row. */

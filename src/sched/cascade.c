@@ -1,9 +1,9 @@
-/* The orders that a matrix keeps, and the graph of its blocks of rows that they are made from. */
+/* The schedules of interleaved steps that a matrix keeps, and the graph of its row blocks, from which they are made. */
 #include "cascade.h"
 #include "../data/store/store.h"
 #include <string.h>
 
-/* Orders are few: some types and widths, depths, budgets, ceilings. Beyond that, the one used longest ago goes. */
+/* Schedules are few: some types and widths, depths, budgets, ceilings. Beyond that, the one used longest ago goes. */
 enum { MOST_KEPT = 16 };
 
 wisp_status wisp__cascades_open(wisp_mat *A)
@@ -37,7 +37,7 @@ void wisp__cascades_free(wisp_mat *A)
     wisp_free(A->ctx, s);
 }
 
-/* ---- the graph of blocks --------------------------------------------------------------------- */
+/* ---- the graph of row blocks ----------------------------------------------------------------- */
 
 typedef struct {
     const wisp_mat *A;
@@ -57,7 +57,7 @@ static void look_at_blocks(void *arg, int thread, int threads)
         int64_t n = r->fill ? r->begin[b] : 0;
         for (int64_t row = b * per; row < WISP__MIN(A->rows, (b + 1) * per); row++) {
             const wisp__row entries = wisp__row_of(A, row);
-            int64_t low = 0, high = 0; /* rows of the block of the entry before */
+            int64_t low = 0, high = 0; /* rows of the row block of the entry before */
             for (int k = 0; k < entries.n; k++) {
                 const int64_t col = wisp__row_col(&entries, k);
                 if (col >= low && col < high) continue;
@@ -106,7 +106,7 @@ out:
 
 static wisp_status look_for_graph(const wisp_mat *A, wisp__block_graph *g)
 {
-    enum { MOST_NEIGHBOURS = 96 }; /* of a block, on average; beyond, everything is next to everything */
+    enum { MOST_NEIGHBOURS = 96 }; /* of a row block, on average; beyond, everything is next to everything */
     wisp_ctx *ctx = A->ctx;
     const int64_t blocks = A->grid.blocks;
     graph_run r = {.A = A};

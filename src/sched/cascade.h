@@ -1,14 +1,16 @@
-/* Orders of (group of rows, step) in which the steps of a recurrence find rows and vectors in cache. */
+/* Interleaved steps of a recurrence: schedules of (group, step) by which each step finds rows and vectors in cache. A
+   group is some consecutive row blocks; a task is one step of one group; a schedule is a list of tasks. A schedule is
+   made by the cascade (cascade_make.c) from a walk, which is an order of the groups (walk.c). */
 #ifndef WISP_CASCADE_H
 #define WISP_CASCADE_H
 #include "../data/shape.h"
 
-/* One order, kept with the matrix. */
+/* One schedule, kept with the matrix. */
 typedef struct wisp__cascade {
     wisp__schedule schedule; /* without tasks: there is none */
     const char *why;         /* there is none, or it is of no use; NULL: it is */
-    int steps;
-    wisp_type type; /* of the blocks it was made for */
+    int steps;               /* that it interleaves: the depth */
+    wisp_type type;          /* of the blocks it was made for */
     int width;
     int64_t row_bytes;           /* of them */
     double budget;               /* of the cache, in bytes */
@@ -19,7 +21,7 @@ typedef struct wisp__cascade {
     struct wisp__cascade *next;
 } wisp__cascade;
 
-/* The order for `steps` steps with blocks of that type and width, from the graph of the matrix and for so many bytes
+/* The schedule for `steps` steps with blocks of that type and width, from the graph of the matrix and for so many bytes
    of cache (0: those of the context), until it is released. *c is NULL if there is none: rows reach too far or are too
    few, half of the matrix is stored, threads are on several memory nodes, or there is no memory for it; the log says
    which when that is found out. */
@@ -28,15 +30,15 @@ wisp_status wisp__cascade_find(const wisp_mat *A, wisp_type type, int width, int
 /* c may be NULL. */
 void wisp__cascade_release(const wisp_mat *A, const wisp__cascade *c);
 
-/* depth.c: the order of as many of the next `steps` steps as a model of time finds best, 2, 4, .. or the most, until it
-   is released; NULL: one sweep after the other. */
+/* depth.c: the schedule of the depth that a model of time finds best: 2, 4, .. up to `steps` and the most. It is kept
+   until it is released; NULL: one sweep after the other. */
 enum { WISP__MOST_DEPTH = 16 };
 wisp_status wisp__depth_find(const wisp_mat *A, wisp_type type, int width, int steps, int64_t cache_budget,
                              const wisp__cascade **c);
 
 /* ---- for the files of the cascade alone -------------------------------------------------------- */
 
-/* Which blocks of rows are next to each other, in both directions, some twice. */
+/* Which row blocks are next to each other, in both directions, some twice. */
 typedef struct {
     int64_t *begin; /* [blocks + 1] */
     int32_t *neighbour;
@@ -62,7 +64,7 @@ struct wisp__cascades {
     wisp__cascade *first;
 };
 
-/* Groups of blocks, and what is needed to make an order of their steps and to follow it. */
+/* Groups of row blocks, with memory to make a schedule of their steps and to run it through the model. */
 typedef struct {
     wisp_ctx *ctx;
     int64_t groups, group_blocks, group_rows;
@@ -76,7 +78,7 @@ typedef struct {
     double *when; /* [2][3][groups]: v of even and odd steps, matrix; in the last cache, and in the second-level ones */
 } wisp__groups;
 
-/* cascade_make.c: an order for c->steps, c->row_bytes and c->budget, and by c->rates what its steps cost and c->why
+/* cascade_make.c: a schedule for c->steps, c->row_bytes and c->budget, and by c->rates what its steps cost and c->why
    they gain nothing; without tasks if there is none. */
 wisp_status wisp__cascade_make(const wisp_mat *A, const wisp__block_graph *g, wisp__cascade *c);
 

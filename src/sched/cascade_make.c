@@ -1,12 +1,15 @@
-/* An order of (group of rows, step) for one matrix, width and number of steps. A group may do step k + 1 when it and
-   all its neighbours have done step k: then what it reads is there, and what it overwrites (the vector before) has been
-   read. So groups are walked in an order that suits the caches, doing their first step, and after each task whatever
-   neighbour has become ready goes on, last in, first out (with several threads, one task later): rows are used again
-   while they are near. Nothing is asked of the graph. Where each level of it is a group and levels are walked one after
-   the other this is, task by task with one thread, the diagonal wavefront of level-based blocking (Alappat et al.
-   2022): step 0 of level l, step 1 of level l - 1, and so on. On finer groups the front is the same, but a level need
-   not be whole before its neighbours go on. On a stencil in slices it is time skewing. Which walk is best is found by
-   following the groups through a model of the cache. */
+/* A schedule of interleaved steps, for one matrix, width and number of steps.
+
+   A group may do step k + 1 when it and all its neighbours have done step k: then all that it reads is there, and the
+   vector that it overwrites has been read. So groups are walked in an order that suits the caches, each doing its first
+   step. After each task any neighbour that has become ready goes on, last in, first out (with several threads, one task
+   later): rows are used again while they are near. This is the cascade; it asks nothing of the graph.
+
+   Where each level of the graph is a group, and levels are walked one after the other, it is, task by task with one
+   thread, the diagonal wavefront of level-based blocking (Alappat et al. 2022): step 0 of level l, step 1 of level
+   l - 1, and so on. On finer groups the front is the same, but a level need not be whole before its neighbours go on.
+   On a stencil in slices it is time skewing. Which walk is best is found by running each through a model of the cache.
+ */
 #include "cascade.h"
 #include <math.h>
 #include <string.h>
@@ -42,13 +45,13 @@ out:
     return status;
 }
 
-/* ---- an order -------------------------------------------------------------------------------- */
+/* ---- a schedule ------------------------------------------------------------------------------ */
 
 typedef struct {
     wisp__task *task; /* [groups * steps] */
     int64_t tasks;
     int64_t top; /* of the stack of groups that are ready for their next step */
-} order;
+} schedule;
 
 static bool ready(const plan *p, int32_t g)
 {
@@ -59,52 +62,52 @@ static bool ready(const plan *p, int32_t g)
 }
 
 /* The next step of g; what it waited for last was task `after`. */
-static void append(const plan *p, order *o, int32_t g, int32_t after)
+static void append(const plan *p, schedule *s, int32_t g, int32_t after)
 {
-    o->task[o->tasks++] = (wisp__task){.group = g, .step = p->step[g]++, .after = after};
+    s->task[s->tasks++] = (wisp__task){.group = g, .step = p->step[g]++, .after = after};
 }
 
 /* What became ready by the task before is put off for another one, if there is any: else every task would wait for the
    slowest thread of the one before. became[]: the tasks that made them ready; these rise. */
-static int64_t pick(const plan *p, const order *o, const int32_t *became)
+static int64_t pick(const plan *p, const schedule *s, const int32_t *became)
 {
-    int64_t i = o->top;
-    while (p->ctx->threads > 1 && i > 0 && became[i - 1] == o->tasks - 1) i--;
+    int64_t i = s->top;
+    while (p->ctx->threads > 1 && i > 0 && became[i - 1] == s->tasks - 1) i--;
     return i - 1;
 }
 
 /* Does the first step of g, and whatever has become ready; at the end of the walk, all of it. */
-static void advance(const plan *p, order *o, int32_t g, bool end)
+static void advance(const plan *p, schedule *s, int32_t g, bool end)
 {
     int32_t *waiting = p->stack + p->groups, *became = waiting + p->groups;
     for (int32_t now = g, after = -1;;) {
-        append(p, o, now, after);
+        append(p, s, now, after);
         waiting[now] = 0;
         for (int64_t e = p->begin[now]; e < p->begin[now + 1]; e++) {
             const int32_t h = p->neighbour[e];
             if (waiting[h] || !ready(p, h)) continue;
             waiting[h] = 1;
-            became[o->top] = (int32_t)o->tasks - 1;
-            p->stack[o->top++] = h;
+            became[s->top] = (int32_t)s->tasks - 1;
+            p->stack[s->top++] = h;
         }
-        int64_t i = pick(p, o, became);
-        if (i < 0 && end) i = o->top - 1;
+        int64_t i = pick(p, s, became);
+        if (i < 0 && end) i = s->top - 1;
         if (i < 0) return;
         now = p->stack[i];
         after = became[i];
-        for (o->top--; i < o->top; i++) {
+        for (s->top--; i < s->top; i++) {
             p->stack[i] = p->stack[i + 1];
             became[i] = became[i + 1];
         }
     }
 }
 
-static void make_order(const plan *p, order *o)
+static void make_schedule(const plan *p, schedule *s)
 {
-    o->tasks = o->top = 0;
+    s->tasks = s->top = 0;
     memset(p->step, 0, (size_t)p->groups * sizeof *p->step);
     memset(p->stack, 0, 3 * (size_t)p->groups * sizeof *p->stack);
-    for (int64_t i = 0; i < p->groups && !wisp__cancelled(p->ctx); i++) advance(p, o, p->walk[i], i == p->groups - 1);
+    for (int64_t i = 0; i < p->groups && !wisp__cancelled(p->ctx); i++) advance(p, s, p->walk[i], i == p->groups - 1);
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */
@@ -148,34 +151,35 @@ static void forget(const plan *p, double *when)
     for (int64_t i = 0; i < 3 * p->groups; i++) when[i] = -INFINITY;
 }
 
-/* Bytes from and to memory for each step. Tasks that find nearly all in the cache are marked: these run without
-   prefetch, which costs the core much and them nothing. (Depth 8 of a bar, width 8: 1.66 times plain sweeps so, 1.32
-   with prefetch. topi 100x100x40, where more comes from afar, width 16, depth 4: 0.64 with no prefetch at all, 0.95
-   with it everywhere in one run; 1.16 so in another.) */
-static wisp__step_cost follow(const plan *p, order *o)
+/* Runs a schedule through the model of the cache: bytes from and to memory for each step. Tasks that find nearly all in
+   the cache are marked: these run without prefetch, which costs the core much and them nothing. (Depth 8 of a bar,
+   width 8: 1.66 times plain sweeps so, 1.32 with prefetch. topi 100x100x40, where more comes from afar, width 16, depth
+   4: 0.64 with no prefetch at all, 0.95 with it everywhere in one run; 1.16 so in another.) */
+static wisp__step_cost simulate(const plan *p, schedule *s)
 {
     const double nearly_none = 0.08;
     cache c = {.budget = p->budget};
     double written = 0, gathered = 0;
     forget(p, p->when);
-    for (int64_t i = 0; i < o->tasks; i++) {
-        const int32_t g = o->task[i].group;
+    for (int64_t i = 0; i < s->tasks; i++) {
+        const int32_t g = s->task[i].group;
         const double reads = (double)(p->begin[g + 1] - p->begin[g]) * p->vector_bytes + p->matrix_bytes;
-        o->task[i].near = meet(p, p->when, &c, o->task[i], &gathered, &written) <= nearly_none * reads;
+        s->task[i].near = meet(p, p->when, &c, s->task[i], &gathered, &written) <= nearly_none * reads;
     }
     return (wisp__step_cost){.read = c.bytes / p->steps, .written = written / p->steps};
 }
 
-/* What comes from the last cache besides, or from other threads: what the second-level ones have lost by then. Tasks
-   that jump from step to step and place to place find less there than a sweep does, whose neighbours are those of the
-   rows before; and a group's neighbours were written by all threads, each its part, but in a sweep of long ranges. */
-static void follow_near(const plan *p, const order *o, const wisp__rates *r, bool ranges, wisp__step_cost *cost)
+/* The same for the second-level caches: bytes that they have lost by then come from the last cache, or from the caches
+   of other threads. Tasks that jump from step to step and place to place find less there than a sweep does, whose
+   neighbours are those of the rows before; and a group's neighbours were written by all threads, each its part, but in
+   a sweep of long ranges. */
+static void simulate_near(const plan *p, const schedule *s, const wisp__rates *r, bool ranges, wisp__step_cost *cost)
 {
     cache c = {.budget = r->l2_bytes};
     double written = 0, gathered = 0;
     double *when = p->when + 3 * p->groups;
     forget(p, when);
-    for (int64_t i = 0; i < o->tasks; i++) meet(p, when, &c, o->task[i], &gathered, &written);
+    for (int64_t i = 0; i < s->tasks; i++) meet(p, when, &c, s->task[i], &gathered, &written);
     cost->from_l3 = WISP__MAX(c.bytes / p->steps - cost->read, 0);
     if (!ranges) cost->from_others = WISP__MIN(gathered / p->steps * (1 - 1.0 / p->ctx->threads), cost->from_l3);
     cost->from_l3 -= cost->from_others;
@@ -191,19 +195,19 @@ static double least_bytes(const plan *p)
 
 static double moved(const wisp__step_cost *c) { return c->read + c->written; }
 
-static wisp_status try_way(const plan *p, order *o, const wisp__walk_way *way, int64_t *parts, wisp__step_cost *cost)
+static wisp_status try_way(const plan *p, schedule *s, const wisp__walk_way *way, int64_t *parts, wisp__step_cost *cost)
 {
     wisp_status status;
     WISP_TRY(wisp__walk_make(p, way, parts));
-    make_order(p, o);
-    *cost = follow(p, o);
-    status = wisp__whole(p->ctx, "ordering", o->tasks == p->groups * p->steps);
+    make_schedule(p, s);
+    *cost = simulate(p, s);
+    status = wisp__whole(p->ctx, "ordering", s->tasks == p->groups * p->steps);
 out:
     return status;
 }
 
-/* The way that moves least, of which the first ones are the plainest; good enough ends the search. */
-static wisp_status best_order(const plan *p, order *o, wisp__step_cost *cost)
+/* The schedule whose way to walk moves least. The first ways are the plainest; a good enough one ends the search. */
+static wisp_status best_schedule(const plan *p, schedule *s, wisp__step_cost *cost)
 {
     const double worth_it = 0.97, good_enough = 1.1;
     wisp__walk_way way[WISP__WALK_WAYS];
@@ -213,7 +217,7 @@ static wisp_status best_order(const plan *p, order *o, wisp__step_cost *cost)
     WISP_TRY(wisp__walk_ways(p, way, &ways));
     for (int i = 0; i < ways && (i == 0 || moved(cost) > good_enough * least_bytes(p)); i++) {
         wisp__step_cost c;
-        WISP_TRY(try_way(p, o, &way[i], &parts, &c));
+        WISP_TRY(try_way(p, s, &way[i], &parts, &c));
         wisp_ctx_log(p->ctx, WISP_LOG_DEBUG, "cascade of %d steps by %s, %lld parts: %.1f MB a step", p->steps,
                      way[i].by_levels ? "levels" : "rows", (long long)parts, 1e-6 * moved(&c));
         last = i;
@@ -222,7 +226,7 @@ static wisp_status best_order(const plan *p, order *o, wisp__step_cost *cost)
         best = i;
         best_parts = parts;
     }
-    if (best != last) WISP_TRY(try_way(p, o, &way[best], &parts, cost));
+    if (best != last) WISP_TRY(try_way(p, s, &way[best], &parts, cost));
     wisp_ctx_log(p->ctx, WISP_LOG_DEBUG,
                  "cascade of %d steps: %lld groups of %lld rows, by %s in %lld parts (%d ways tried); cache %.1f MB",
                  p->steps, (long long)p->groups, (long long)p->group_rows, way[best].by_levels ? "levels" : "rows",
@@ -266,18 +270,18 @@ static void cut_groups(plan *p, const wisp_mat *A, int64_t row_bytes)
     p->matrix_bytes = (double)wisp__mat_bytes(A, false) / (double)WISP__MAX(A->rows, 1) * (double)p->group_rows;
 }
 
-/* Each of sweeps one after the other. */
-static wisp__step_cost follow_plain(plan *p, order *o, const wisp__rates *r, int width)
+/* The cost of each step in sweeps one after the other. */
+static wisp__step_cost simulate_plain(plan *p, schedule *s, const wisp__rates *r, int width)
 {
     p->steps = 1;
     for (int64_t g = 0; g < p->groups; g++) p->walk[g] = (int32_t)g;
-    make_order(p, o);
-    wisp__step_cost cost = follow(p, o);
-    follow_near(p, o, r, !wisp__side_by_side(p->ctx, width, 2 * (double)p->groups * p->vector_bytes), &cost);
+    make_schedule(p, s);
+    wisp__step_cost cost = simulate(p, s);
+    simulate_near(p, s, r, !wisp__side_by_side(p->ctx, width, 2 * (double)p->groups * p->vector_bytes), &cost);
     return cost;
 }
 
-/* Times, and why the order is of no use, if so: it must save a part of the time, for what the model does not see
+/* Times, and why the schedule is of no use, if so: it must save a part of the time, for what the model does not see
    (waiting for each other, what else uses the cache) is in its way alone. */
 static wisp_status judge(const wisp_mat *A, const plan *p, wisp__cascade *c)
 {
@@ -308,7 +312,7 @@ wisp_status wisp__cascade_make(const wisp_mat *A, const wisp__block_graph *g, wi
     enum { FEWEST = 4 };
     wisp_ctx *ctx = A->ctx;
     plan p = {.ctx = ctx, .steps = c->steps, .budget = c->budget};
-    order o = {0}, plain = {0};
+    schedule s = {0}, plain = {0};
     wisp_status status = WISP_OK;
     cut_groups(&p, A, c->row_bytes);
     c->why = g->far                           ? "rows have neighbours everywhere"
@@ -317,17 +321,17 @@ wisp_status wisp__cascade_make(const wisp_mat *A, const wisp__block_graph *g, wi
                                               : NULL;
     if (c->why) return status;
     WISP_TRY(plan_open(&p, A, g));
-    WISP_TRY(wisp__alloc_raw(ctx, &o.task, (size_t)(p.groups * p.steps), sizeof *o.task));
-    WISP_TRY(best_order(&p, &o, &c->step));
-    follow_near(&p, &o, &c->rates, false, &c->step);
+    WISP_TRY(wisp__alloc_raw(ctx, &s.task, (size_t)(p.groups * p.steps), sizeof *s.task));
+    WISP_TRY(best_schedule(&p, &s, &c->step));
+    simulate_near(&p, &s, &c->rates, false, &c->step);
     WISP_TRY(wisp__alloc_raw(ctx, &plain.task, (size_t)p.groups, sizeof *plain.task));
-    c->plain = follow_plain(&p, &plain, &c->rates, c->width);
+    c->plain = simulate_plain(&p, &plain, &c->rates, c->width);
     WISP_TRY(wisp__whole(ctx, "ordering", plain.tasks == p.groups));
     WISP_TRY(judge(A, &p, c));
-    c->schedule = (wisp__schedule){o.task, o.tasks, p.group_blocks};
-    o.task = NULL;
+    c->schedule = (wisp__schedule){s.task, s.tasks, p.group_blocks};
+    s.task = NULL;
 out:
-    wisp_free(ctx, o.task);
+    wisp_free(ctx, s.task);
     wisp_free(ctx, plain.task);
     plan_close(&p);
     return status;

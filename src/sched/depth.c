@@ -1,6 +1,6 @@
-/* How many steps of a recurrence are interleaved where that is left to the library: as many as a model of time finds
-   best. Trying other depths under way cost more than it found (docs/performance.md, interleaved steps). Results do not
-   depend on any of this. */
+/* The depth (how many steps of a recurrence are interleaved) where it is left to the library: the one that a model of
+   time finds best. Trying other depths under way cost more than it found (docs/performance.md, interleaved steps).
+   Results do not depend on any of this. */
 #include "cascade.h"
 #include "../data/store/store.h"
 #include <string.h>
@@ -8,8 +8,8 @@
 /* More steps hold more of the cache, which others use as well. */
 static const double clearly = 0.97;
 
-/* Whether even the best orders gain nothing by the model of a sweep, so that making them (0.5 s for topi 100x100x40) is
-   in vain; remembered, for each call of a run asks. */
+/* Whether even the best schedules gain nothing by the model of a sweep, so that making them (0.5 s for topi 100x100x40)
+   is in vain; remembered, for each call of a run asks. */
 static wisp_status hopeless(const wisp_mat *A, wisp_type type, int width, const wisp__rates *r, bool *yes)
 {
     struct wisp__cascades *s = A->cascades;

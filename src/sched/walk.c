@@ -1,4 +1,5 @@
-/* Walks through groups of rows: as they are stored, or by levels of their graph, cut where they are too bulky. */
+/* Walks: orders in which the groups of a schedule begin. By rows, as they are stored, in slices; or by levels of the
+   groups' graph, cut where they are too bulky. */
 #include "cascade.h"
 #include "../order/order.h"
 #include <math.h>

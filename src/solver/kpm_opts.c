@@ -39,7 +39,7 @@ int wisp_kpm_width(wisp_type matrix_type, int64_t rows, const wisp_kpm_opts *opt
 }
 
 /* Steps of a call, of which as many are interleaved as wisp_mpk finds best, if that has so many calls at least to find
-   out in; a shorter run does not make orders of interleaved steps. */
+   out in; a shorter run does not make schedules. */
 enum { LONG_POWERS = 8, LONG_CALLS = 12 };
 static bool is_long(const wisp_kpm_opts *full, int64_t vectors)
 {
@@ -204,7 +204,7 @@ int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts)
 /* The scratch memory of the bounds stays for the moments. */
 int64_t wisp_kpm_bound(const wisp_ctx *ctx, const wisp_mat_info *A, const wisp_kpm_opts *opts)
 {
-    enum { LITTLE = 16 << 10, SUMS = 1024, EACH = 32 }; /* of a dot: blocks of rows at most, bytes of a column */
+    enum { LITTLE = 16 << 10, SUMS = 1024, EACH = 32 }; /* of a dot: row blocks at most, bytes of a column */
     wisp_kpm_opts full;
     if (!ctx || !A) return 0;
     wisp__kpm_defaults(&full, A->type, opts);
