@@ -1,4 +1,4 @@
-/* Sites of a lattice of which some are taken out at random: which are left, and their numbers. */
+/* A lattice from which some sites are taken out at random: which sites are left, and how they are numbered. */
 #include "../topo/team.h"
 #include "gallery.h"
 

@@ -1,3 +1,4 @@
+/* Text from a file, a pipe or memory: plain bytes are passed on, gzip members are inflated one after the other. */
 #include "feed.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What the readers and writers of matrix files share. */
+/* The readers and writers of matrix files share this: matrices in memory, entries as they come, the formats. */
 #ifndef WISP_IO_H
 #define WISP_IO_H
 #include "../topo/team.h"

@@ -1,4 +1,4 @@
-/* The parts of the Matrix Market reader. */
+/* The files of the Matrix Market reader share this: the head of a file, and its lines. */
 #ifndef WISP_MTX_H
 #define WISP_MTX_H
 #include "io.h"

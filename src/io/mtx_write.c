@@ -1,4 +1,4 @@
-/* Matrix Market out. */
+/* Matrix Market out: any source as text, with one half only where a symmetry is asked for, which is checked. */
 #include "format.h"
 #include "write.h"
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Numbers from text: up to 19 digits by 128-bit arithmetic, correctly rounded; all else by strtod. */
 #include "scan.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* The rows of a source to a file: all threads turn rows into bytes, which are written in the order of the rows. */
 #include "write.h"
 #include <stdio.h>
 #include <string.h>

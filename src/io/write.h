@@ -1,4 +1,4 @@
-/* What the writers share: rows counted, and turned into bytes by all threads, in order. */
+/* The writers of matrix files share this: rows are counted, and turned into bytes by all threads, in order. */
 #ifndef WISP_IO_WRITE_H
 #define WISP_IO_WRITE_H
 #include "../base/outfile.h"

@@ -1,5 +1,5 @@
-/* What kernels are told, on every device: plain numbers, and addresses in the device's memory. What only CPUs use is
-   in params_cpu.h. */
+/* The parameters of kernels, on every device: plain numbers, and addresses in the device's memory. The further ones of
+   CPUs are in params_cpu.h. */
 #ifndef WISP_PARAMS_H
 #define WISP_PARAMS_H
 

@@ -1,4 +1,4 @@
-/* What only the kernels of CPUs are told: other forms of the entries, and what is best done with the caches. */
+/* The parameters of CPU kernels alone: other forms of the entries, and how to use the caches. */
 #ifndef WISP_PARAMS_CPU_H
 #define WISP_PARAMS_CPU_H
 

@@ -1,6 +1,6 @@
-/* The augmented SpMMV for any width, any way to store rows, and any terms: strip by strip, columns in turn by the
-   widest kernels that fit; ANY_WIDE lists those that are wider than 8. What a strip reads of the matrix is still in
-   cache for the next columns then. */
+/* The augmented SpMMV for any width, any way to store rows, and any terms. It goes strip by strip; in each strip the
+   columns are done in turn by the widest kernels that fit (ANY_WIDE lists those that are wider than 8), while the
+   strip's part of the matrix is still in cache. */
 
 static const struct {
     int width;

@@ -1,7 +1,7 @@
 /* The augmented SpMMV with half of a Hermitian matrix, for some columns of a block, vectorised along the block row. An
    include-template: as spmmv.cpu.h. Each entry a of row i and column j is used twice while it is in registers:
-   row i gathers a x_j, and a_conj alpha x_i is scattered to row j of y, or to the block's spill. Rows come in order, so
-   that all a block has for a row is in it when the row itself is added. */
+   row i gathers a x_j, and a_conj alpha x_i is scattered to row j of y, or to the row block's spill. Rows come in
+   order, so that when a row itself is added, all that its row block has for it is there. */
 #define ONE_PANEL
 #include "row.cpu.h"
 

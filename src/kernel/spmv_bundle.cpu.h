@@ -1,7 +1,8 @@
-/* Width 1 on compact vectors, of rows that repeat: as many rows as fill a register at a time. A term of theirs is a
-   register of x, with each of its parts where the row that has an entry there wants it, times a register of values: no
-   value is looked up and nothing gathered row by row. The rest is what the template of the width that fills a register
-   does, for which WIDE rows of one element, one after the other, are one row. */
+/* Width 1 on compact vectors, for rows that repeat: as many rows at a time as fill a register (a bundle). A bundle is a
+   sum of terms. For a term a register of x is loaded and its elements are moved to the rows that have an entry there;
+   the result is multiplied by a register of values. So nothing is looked up or gathered row by row. Shift, chain and
+   dots are done by the template of the width that fills a register: to it the WIDE rows of a bundle, of one element
+   each, are one row. */
 
 enum { BUNDLE_REGS = 4, BUNDLE_LANES = SIMD_BYTES / 4 };
 

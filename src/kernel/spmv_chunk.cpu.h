@@ -1,6 +1,7 @@
-/* Width 1, real, on compact vectors: vectorised along the rows, so that the matrix streams in full registers. Rows of a
-   chunk advance together; where some are empty, to the length of the shortest, and alone from there. Rows that follow
-   one another with the same pattern or list need no gather: their columns are next to each other. */
+/* Width 1, real, on compact vectors: vectorised along the rows of a chunk, so that the matrix streams in full
+   registers. All rows of a chunk go on together through their entries; where some rows are empty, only to the length of
+   the shortest, and each row does the rest alone. Rows that follow one another with the same pattern or list need no
+   gather: their columns are next to each other. */
 
 /* Registers at a time: a chunk of the least C, where so many do, so that its lines are met once. */
 enum { CHUNK_VL = SIMD_BYTES / REAL_BYTES, CHUNK_REGS = K_CHUNKED_C / CHUNK_VL < 4 ? 2 : 4, CHUNK_RUN = 4 };

@@ -1,5 +1,5 @@
-/* What the machine allows: bandwidth of plain loops over memory or a cache, and the rate of multiply-adds. The
-   including file sets REAL_BYTES (by simd.cpu.h) and OUT, which names the table. */
+/* Loops that measure the machine: the bandwidth of memory or a cache, and the rate of multiply-adds. The including file
+   sets REAL_BYTES (by simd.cpu.h) and OUT, which names the table. */
 
 #include "simd_x86.cpu.h"
 

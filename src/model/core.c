@@ -1,4 +1,5 @@
-/* What a sweep asks of the cores: counted from the structure of the kernels, with weights that were measured. */
+/* The time that a sweep takes in the cores: loads and products of registers, counted from the structure of the kernels
+   and weighted by measured times. */
 #include "model.h"
 #include <math.h>
 

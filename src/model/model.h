@@ -1,5 +1,5 @@
-/* How long a sweep takes: one model of caches and one of time (docs/model.md). It knows samples of patterns, and
-   numbers; not matrices. */
+/* How long a sweep takes: one model of caches and one of time (docs/model.md). It works on samples of patterns and on
+   numbers, and knows no matrices. */
 #ifndef WISP_MODEL_H
 #define WISP_MODEL_H
 #include "../backend/backend.h"

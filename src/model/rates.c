@@ -1,4 +1,5 @@
-/* What limits a context's threads: rates and caches; and the terms that the model of time is made of. */
+/* The rates of memory and caches that a context's threads have, measured or assumed; and the terms of the model of time
+   that are made of these rates. */
 #include "../topo/machine.h"
 #include "model.h"
 #include <math.h>

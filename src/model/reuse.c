@@ -1,4 +1,5 @@
-/* What caches keep of a gathered block, from how far apart in a sweep the rows are that gather the same line of it. */
+/* How much of a gathered block the caches keep. It follows from how far apart in a sweep the rows are that gather the
+   same line of the block. */
 #include "model.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* How long a sweep takes: the traffic of memory and of the last cache, and the core's part; and the width in which some
-   vectors take least. */
+/* How long a sweep takes: the traffic of memory and of the last cache, and the cores' part; and the width in which a
+   number of vectors takes least time. */
 #include "model.h"
 
 /* What other threads have written is gathered, which the core waits for. */

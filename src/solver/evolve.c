@@ -25,7 +25,7 @@ typedef struct {
     double rounding;           /* what is left to it in the end, at least */
     double *start_norm, *norm; /* [width] */
     double sweep_bytes, z_bytes, sweep_flops, z_flops;
-    int depth;           /* of the steps that are interleaved */
+    int depth;           /* the number of steps that are interleaved; 0: chosen */
     wisp_scalar *factor; /* [3][powers] alpha, beta, gamma */
     wisp_scalar *eta;    /* [z][powers] */
 } evolution;

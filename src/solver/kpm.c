@@ -19,7 +19,7 @@ typedef struct kpm {
     wisp_blk *v, *w, *u; /* |nu_m>; |nu_m-1>, which becomes |nu_m+1>; u for the naive variant alone */
     int width;           /* their columns */
     int powers;          /* steps per call */
-    int interleaved;     /* of them that were, mostly, as of the last whole call */
+    int interleaved;     /* the depth of the last whole call, mostly */
     wisp_scalar *factor; /* [3][powers]: alpha, beta, gamma of these steps */
     wisp_scalar *dot;    /* [powers][3][width] of one call, as wisp_mpk gives them */
     double *eta;         /* [moments][width] all dots of the batch: <nu_m|nu_m> and <nu_m+1|nu_m> in turn */

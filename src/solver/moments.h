@@ -1,4 +1,4 @@
-/* What moments must fulfil. */
+/* Whether moments that were read from a file can be moments at all. */
 #ifndef WISP_MOMENTS_H
 #define WISP_MOMENTS_H
 #include "solver.h"

@@ -1,4 +1,4 @@
-/* What the solvers share. */
+/* The solvers share this: bounds, options and steps of the kernel polynomial method; Chebyshev series. */
 #ifndef WISP_SOLVER_H
 #define WISP_SOLVER_H
 #include <float.h>

@@ -1,4 +1,4 @@
-/* wisp info: what a matrix looks like. */
+/* wisp info: the size, structure, symmetry and storage of a matrix. */
 #include "tool.h"
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* wisp machine: what this machine is, where the threads are, and what was measured. */
+/* wisp machine: the topology of this machine, the processors of the threads, and measured ceilings, which are kept. */
 #include "tool.h"
 #include <errno.h>
 #include <limits.h>

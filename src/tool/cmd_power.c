@@ -18,7 +18,7 @@ typedef struct {
     double *norm;         /* [n + 1][width] */
     wisp_scalar *work;    /* of a call: alpha[AT_ONCE], then dots */
     int64_t cache_budget; /* 0: the context's */
-    int interleaved;      /* steps at once */
+    int interleaved;      /* the depth */
     double assemble_seconds, seconds, flops;
 } powers;
 

@@ -1,4 +1,4 @@
-/* What a run of dos, ldos or count takes: memory, and time by the model of the bench. */
+/* The cost of a run of dos, ldos or count before it starts: memory, and time by the model of the bench. */
 #include "bench/bench.h"
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What wisp evolve found: norm and densities over time. */
+/* The results of wisp evolve: the norm, and the densities of some rows, over time. */
 #ifndef WISP_TOOL_EVOLVE_H
 #define WISP_TOOL_EVOLVE_H
 #include "tool.h"

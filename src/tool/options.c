@@ -1,3 +1,4 @@
+/* The table of all options; the command line and --help by this table; the nearest name for one that is misspelt. */
 #include "options.h"
 #include <ctype.h>
 #include <stdlib.h>
@@ -66,7 +67,7 @@ static const option_def table[] = {
     {NULL, "width", 0, "W", parse_count, CMD_POWER, true, AT(width), 1, 4096,
      "vectors that are worked on side by side (1)"},
     {NULL, "powers", 0, "P", parse_count, KPM | CMD_EVOLVE, true, AT(powers), 1, 1 << 20,
-     "steps of the recurrence that are interleaved, so that rows are\nmet again in cache (what is found best)"},
+     "depth: the number of steps that are interleaved, so that rows\nare met again in cache (what is found best)"},
     {NULL, "cache-budget", 0, "BYTES|P%", parse_budgets, KPM | VECTORS, true, AT(budgets), 0, 1,
      "what interleaved steps may count on of the last cache (what\nwisp machine measured, else 60%)"},
     {NULL, "precision", 0, "single|double|auto", parse_choice, KPM, true, AT(precision), 0, 0,
@@ -97,7 +98,7 @@ static const option_def table[] = {
     {NULL, "powers", 0, "P,P,..", parse_list, CMD_BENCH, false, AT(powers_list), 1, 256,
      "mpk: steps of a call, one row each; 1: one sweep after the\nother (1,2,4,8,16)"},
     {NULL, "depth", 0, "N", parse_count, CMD_BENCH, false, AT(depth), 0, 256,
-     "mpk: of these, how many are interleaved at a time, at most all\n(as the library chooses: 0)"},
+     "mpk: the number of steps that are interleaved, at most all of\na call (as the library chooses: 0)"},
     {NULL, "cache-budget", 0, "B,B,..", parse_budgets, CMD_BENCH, false, AT(budgets), 0, LIST - 1,
      "mpk: bytes or P% of the last cache on which interleaved steps\nmay count, one row each (what is measured first)"},
     {NULL, "rows", 0, "N", parse_count, CMD_BENCH, false, AT(rows), 1, INT32_MAX,

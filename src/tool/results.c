@@ -1,4 +1,4 @@
-/* What dos, ldos and count found: as one JSON object, as a summary, as files. */
+/* The results of dos, ldos and count: as one JSON object, as a summary, as files. */
 #include "tool.h"
 #include <math.h>
 #include <stdlib.h>

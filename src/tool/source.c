@@ -1,4 +1,4 @@
-/* MATRIX of a run that needs a Hermitian one: as it is, or its Hermitian part. */
+/* Opens the MATRIX of a command that needs a Hermitian one: as it is, or its Hermitian part. */
 #include "tool.h"
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* What the files of the command share. The command uses the public interface of the library alone. */
+/* The files of the command share this. The command uses the public interface of the library alone. */
 #ifndef WISP_TOOL_H
 #define WISP_TOOL_H
 #ifndef _GNU_SOURCE

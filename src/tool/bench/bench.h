@@ -1,4 +1,4 @@
-/* What the files of `wisp bench` share; `--plan` uses its steps and its model too. */
+/* The files of `wisp bench` share this; `--plan` uses its steps and its model too. */
 #ifndef WISP_TOOL_BENCH_H
 #define WISP_TOOL_BENCH_H
 #include "../tool.h"
@@ -32,7 +32,7 @@ typedef struct {
     bench_variant variant;
     wisp_type type;       /* of the blocks */
     int width, powers;    /* powers: steps of a call; 1 for all but mpk */
-    int depth;            /* of these, how many are interleaved at a time; 0: as the library chooses */
+    int depth;            /* the number of steps that are interleaved; 0: as the library chooses */
     wisp_row_order order; /* as asked for */
     wisp_format format;
     int64_t rows;         /* tsm */
@@ -49,7 +49,7 @@ typedef struct {
     wisp_mat_info info; /* of A */
     wisp_blk *v, *w, *u;
     wisp_blk **list; /* mpk: [powers + 2], v and w and, if all powers are kept, the others */
-    int interleaved; /* mpk: steps of the last call that were */
+    int interleaved; /* mpk: the depth of the last call */
     bench_reference *reference;
     blas_process blas;
     wisp_scalar *shift, *dot, *X; /* X[width][width]: tsm; mpk: alpha, beta, gamma of each step */

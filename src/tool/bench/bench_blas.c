@@ -1,5 +1,5 @@
-/* The BLAS on the bench's tall and skinny shapes, by wisp-blas with the kernels that are best for this processor: it
-   runs while this process waits, and this process while it waits. */
+/* The BLAS on the bench's tall and skinny shapes, in a process of wisp-blas, with the kernels that are best for this
+   processor. Never do both processes work at once: each waits while the other is timed. */
 #include "bench.h"
 #include <errno.h>
 #include <string.h>

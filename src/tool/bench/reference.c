@@ -1,4 +1,4 @@
-/* The yardstick: a KPM step as one would write it plainly, but for the fusion and the block rows. */
+/* The yardstick: a KPM step as one would write it plainly, except that it is fused and works on block rows. */
 #include "reference.h"
 #include <stdatomic.h>
 #include <stdbool.h>

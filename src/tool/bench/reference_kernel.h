@@ -1,4 +1,4 @@
-/* What a reference kernel is told. */
+/* The parameters and the type of the reference kernels. */
 #ifndef WISP_TOOL_REFERENCE_KERNEL_H
 #define WISP_TOOL_REFERENCE_KERNEL_H
 #include <stdint.h>
