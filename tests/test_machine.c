@@ -38,7 +38,7 @@ static void placement(void **state)
     for (int pin = 0; pin < 2; pin++)
         for (int threads = 1; threads <= cpus; threads++) {
             wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = threads, .no_pin = !pin});
-            const bool fixed = cpus == 1 || (pin && threads > 1);
+            const bool fixed = cpus == 1 || pin;
             cpu_set_t taken;
             CPU_ZERO(&taken);
             REF_OK(ctx, wisp_ctx_placement(ctx, cpu));

@@ -1,6 +1,7 @@
 /* The team when its threads are held up, as by other work on their cores: nobody waits for what they have not begun. */
 #include "backend/backend.h"
 #include "ref.h"
+#include "topo/crew.h"
 #include <dirent.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -69,7 +70,7 @@ static void all_parts(void **state)
     part_run r = {.ctx = ctx};
     for (int turn = 1; turn <= 5; turn++) {
         if (turn > 2) assert_true(hold_others() >= THREADS - 1);
-        assert_true(wisp__team_run(ctx, count_part, &r));
+        assert_true(wisp__team_run(ctx->team, count_part, &r));
         if (turn > 2) let_go();
         assert_int_equal(r.parts, THREADS);
         for (int i = 0; i < THREADS; i++) assert_int_equal(r.done[i], turn);
@@ -80,7 +81,7 @@ static void all_parts(void **state)
 static void nested_part(void *arg, int part, int parts)
 {
     part_run *r = arg, inner = {.ctx = r->ctx};
-    wisp__team_run(r->ctx, count_part, &inner);
+    wisp__team_run(r->ctx->team, count_part, &inner);
     atomic_fetch_add(&r->inner, inner.parts);
     count_part(arg, part, parts);
 }
@@ -91,7 +92,7 @@ static void nested(void **state)
     (void)state;
     wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = THREADS, .no_pin = 1});
     part_run r = {.ctx = ctx};
-    wisp__team_run(ctx, nested_part, &r);
+    wisp__team_run(ctx->team, nested_part, &r);
     assert_int_equal(r.inner, THREADS);
     for (int i = 0; i < THREADS; i++) assert_int_equal(r.done[i], 1);
     wisp_ctx_free(ctx);
@@ -109,13 +110,13 @@ static void wait_part(void *arg, int part, int parts)
 {
     part_run *r = arg;
     if (part == 0) {
-        wisp__team_wait(r->ctx, others_done, r);
+        wisp__team_wait(r->ctx->team, others_done, r);
     } else {
         const struct timespec while_it_sleeps = {0, 2000000};
         nanosleep(&while_it_sleeps, NULL);
     }
     count_part(arg, part, parts);
-    wisp__team_tell(r->ctx);
+    wisp__team_tell(r->ctx->team);
 }
 
 /* Each part by its own thread, so that they may wait for each other. A thread that sleeps in its part is taken to be
@@ -130,11 +131,11 @@ static void waiting(void **state)
         wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = threads, .no_pin = i / 2});
         for (int turn = 0; turn < 20; turn++) {
             part_run r = {.ctx = ctx, .threads = threads};
-            wisp__team_run_each(ctx, wait_part, &r);
+            wisp__team_run_each(ctx->team, wait_part, &r);
             for (int k = 0; k < threads; k++) assert_int_equal(r.done[k], 1);
         }
         REF_OK(ctx, wisp_ctx_placement(ctx, cpu));
-        for (int k = 0; k < threads && ctx->pinned; k++) {
+        for (int k = 0; k < threads && wisp__crew_of(ctx->team)->pinned; k++) {
             assert_true(cpu[k] >= 0);
             for (int j = 0; j < k; j++) assert_int_not_equal(cpu[j], cpu[k]);
         }

@@ -11,6 +11,9 @@
  * blocks, products, solvers, measuring) take turns, so that the second one waits; wisp_ctx_message is that of whichever
  * failed last. Objects may be read by several threads at once. Who writes to an object, changes or frees it must be
  * alone with it: a block that is written, filled or mapped, a matrix under wisp_mat_update, a source that is closed.
+ * A call pins the calling thread at most until it returns, and gives it back its own mask, also for callbacks: progress
+ * and log. But row functions and that of wisp_ctx_each run on pinned threads; a thread that one of them starts inherits
+ * that core, and has to set a mask of its own.
  */
 #ifndef WISP_H
 #define WISP_H
@@ -99,8 +102,8 @@ typedef int (*wisp_progress_fn)(void *arg, const wisp_progress *progress);
 
 typedef struct {
     int threads; /* up to 4096; 0: OMP_NUM_THREADS, else SLURM_CPUS_PER_TASK, else the cores we may use */
-    int no_pin;  /* 1: leave thread placement alone (also with OMP_PROC_BIND=false). Else the calling thread, too, */
-                 /* stays on a core of its own, and so do threads that it starts later */
+    int no_pin;  /* 1: leave thread placement alone (also with OMP_PROC_BIND=false). Else each thread has a core that */
+                 /* no other context of the process has, if enough are left; the calling one only while it computes */
     const char *device;   /* NULL: $WISP_DEVICE, else "cpu". "far", for tests: the CPU with memory of its own */
     const char *isa;      /* NULL: $WISP_ISA, else the best of this CPU; "generic", "avx2", "avx512", "neon" */
     wisp_log_fn log;      /* NULL: silent */

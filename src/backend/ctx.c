@@ -56,21 +56,10 @@ static wisp_status find_device(wisp_ctx *ctx)
                          ctx->opts.device ? "" : ", or unset WISP_DEVICE");
 }
 
-/* A call may make others, as a callback within it may. */
-static void init_turn(pthread_mutex_t *turn)
-{
-    pthread_mutexattr_t recursive;
-    pthread_mutexattr_init(&recursive);
-    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(turn, &recursive);
-    pthread_mutexattr_destroy(&recursive);
-}
-
 static void end(wisp_ctx *ctx)
 {
     if (ctx->backend) ctx->backend->close(ctx);
     pthread_mutex_destroy(&ctx->lock);
-    pthread_mutex_destroy(&ctx->turn);
     free(ctx->weight);
     free(ctx);
 }
@@ -84,9 +73,10 @@ wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
     if (opts) ctx->opts = *opts;
     if (ctx->opts.level == WISP_LOG_DEFAULT) ctx->opts.level = WISP_LOG_WARN;
     pthread_mutex_init(&ctx->lock, NULL);
-    init_turn(&ctx->turn);
     atomic_init(&ctx->held, 1);
     ctx->end = end;
+    ctx->zero = wisp__zero;
+    ctx->aside = wisp__aside;
     ctx->index_limit = ctx->opts.index_limit > 0 ? ctx->opts.index_limit : env_number("WISP_INDEX_LIMIT", INT32_MAX);
     ctx->index_limit = WISP__MIN(ctx->index_limit, INT32_MAX);
     ctx->stream_limit = env_number("WISP_STREAM_LIMIT", INT64_MAX);
@@ -97,7 +87,7 @@ wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
     WISP_TRY(ctx->comm->open(ctx));
     WISP_TRY(read_weights(ctx));
     WISP_TRY(find_device(ctx));
-    WISP_TRY(wisp__team_open(ctx));
+    WISP_TRY(wisp__team_open_own(ctx));
     WISP_TRY(ctx->backend->open(ctx));
     *ctx_out = ctx;
     return WISP_OK;
@@ -112,11 +102,10 @@ out:
 void wisp_ctx_free(wisp_ctx *ctx)
 {
     if (!ctx) return;
-    void *own[] = {ctx->scratch[0], ctx->scratch[1], ctx->stream};
-    ctx->scratch[0] = ctx->scratch[1] = ctx->stream = NULL;
-    ctx->scratch_bytes[0] = ctx->scratch_bytes[1] = 0;
-    for (int i = 0; i < 3; i++) wisp_free(ctx, own[i]);
-    wisp__team_close(ctx); /* by the thread that it may have pinned */
+    wisp_free(ctx, ctx->stream);
+    ctx->stream = NULL;
+    wisp__team_close(ctx->team);
+    ctx->team = NULL;
     wisp__ctx_let_go(ctx);
 }
 

@@ -141,19 +141,29 @@ void wisp_free(wisp_ctx *ctx, void *pointer)
     wisp__memory_unbook(counted, bytes); /* which may end the context */
 }
 
-wisp_status wisp__scratch(wisp_ctx *ctx, wisp__scratch_user user, void *pointer_to_pointer, size_t count, size_t size)
+wisp_status wisp__scratch(wisp__team *team, wisp__scratch_user user, void *pointer_to_pointer, size_t count,
+                          size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) bytes = SIZE_MAX;
-    if (bytes > ctx->scratch_bytes[user]) {
-        wisp_free(ctx, ctx->scratch[user]);
-        ctx->scratch_bytes[user] = 0;
-        wisp_status status = wisp__alloc_raw(ctx, &ctx->scratch[user], 1, bytes);
+    if (bytes > team->scratch_bytes[user]) {
+        wisp_free(team->ctx, team->scratch[user]);
+        team->scratch_bytes[user] = 0;
+        wisp_status status = wisp__alloc_raw(team->ctx, &team->scratch[user], 1, bytes);
         if (status != WISP_OK) return status;
-        ctx->scratch_bytes[user] = bytes;
+        team->scratch_bytes[user] = bytes;
     }
-    *(void **)pointer_to_pointer = ctx->scratch[user];
+    *(void **)pointer_to_pointer = team->scratch[user];
     return WISP_OK;
+}
+
+void wisp__scratch_free(wisp__team *team)
+{
+    for (int i = 0; i < 2; i++) {
+        wisp_free(team->ctx, team->scratch[i]);
+        team->scratch[i] = NULL;
+        team->scratch_bytes[i] = 0;
+    }
 }
 
 void wisp_ctx_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak)

@@ -15,8 +15,17 @@
 struct wisp__backend;
 struct wisp__isa;
 struct wisp__comm;
-struct wisp__team;
 struct wisp__message;
+
+/* A team: processing units, the threads on them, the scratch memory of the call whose turn it is, and the wish to
+   cancel what they do. This is its face; topo/team.h runs work on it. */
+typedef struct wisp__team {
+    wisp_ctx *ctx;      /* whose memory and log it uses */
+    int threads;        /* the calling one is the first */
+    atomic_uint cancel; /* odd: cancelled; it only grows, so that a run sees a cancel that was resumed since */
+    void *scratch[2];   /* see wisp__scratch */
+    size_t scratch_bytes[2];
+} wisp__team;
 
 /* What all threads of a context do together at most, as measured, else assumed. */
 typedef struct {
@@ -28,11 +37,10 @@ typedef struct {
 
 struct wisp_ctx {
     wisp_ctx_opts opts;
-    int threads;
-    cpu_set_t allowed_cpus; /* before we pinned the team */
-    bool pinned;
-    struct wisp__team *team;                                   /* NULL: there is only the calling thread */
+    wisp__team *team;                                          /* its own, for all that it computes */
+    int threads;                                               /* of that team */
     void (*zero)(struct wisp_ctx *ctx, char *p, size_t bytes); /* by the team, which also places the pages */
+    void (*aside)(struct wisp_ctx *ctx, void (*call)(void *arg), void *arg); /* a callback, of a thread not pinned */
     bool one_node;       /* the threads share one memory node, as far as is known */
     int64_t index_limit; /* local rows, and columns with halo, stay at or below this */
     const struct wisp__comm *comm;
@@ -48,19 +56,15 @@ struct wisp_ctx {
     const char *isa_name;
     int register_bytes, bundle_bytes; /* of a register; of a bundle of rows, 0: there are none */
 
-    pthread_mutex_t turn; /* of the calls that compute, which share the scratch memory: recursive */
     pthread_mutex_t lock; /* message, log, the list of what was logged once, rates, topology */
     char message[1024];
-    atomic_uint cancel; /* odd: cancelled; it only grows, so that a run sees a cancel that was resumed since */
     atomic_llong memory_now, memory_peak;
     atomic_llong held;               /* by its user, and by each piece of memory that objects on it have */
     void (*end)(struct wisp_ctx *c); /* when nothing holds it any more */
     atomic_uint alloc_number;        /* staggers large arrays; counts for failure injection */
     unsigned alloc_fail_at;          /* $WISP_ALLOC_FAIL_AT: this allocation fails, for tests */
-    void *scratch[2];                /* of the running call; see wisp__scratch */
-    size_t scratch_bytes[2];
-    void *device; /* what a backend keeps */
-    void *stream; /* what the bandwidth tests run over; kept with the context */
+    void *device;                    /* what a backend keeps */
+    void *stream;                    /* what the bandwidth tests run over; kept with the context */
     size_t stream_bytes;
     int64_t stream_limit;    /* $WISP_STREAM_LIMIT: they run over so many bytes at most, for tests */
     atomic_llong cache_kept; /* bytes of the last cache that the threads keep; 0: not measured */
@@ -76,26 +80,24 @@ void wisp__log_once(wisp_ctx *ctx, unsigned bit, wisp_log_level level, const cha
 
 /* For threads that may stop early: whether work shall end now. That it did is what the end of the run tells
    (wisp__team_run): asked a second time the answer may be another, for a cancel may be resumed at any time. */
-static inline bool wisp__cancelled(wisp_ctx *ctx)
+static inline bool wisp__cancelled(wisp__team *team)
 {
-    return atomic_load_explicit(&ctx->cancel, memory_order_relaxed) & 1;
+    return atomic_load_explicit(&team->cancel, memory_order_relaxed) & 1;
 }
+/* As wisp_ctx_cancel and wisp_ctx_resume, which speak to the context's own team alone. */
+void wisp__team_cancel(wisp__team *team);
+void wisp__team_resume(wisp__team *team);
 /* WISP_ERR_CANCELLED if a run is not whole. */
 wisp_status wisp__whole(wisp_ctx *ctx, const char *task, bool whole);
 
 /* Uninitialised memory (wisp_alloc zeroes, on all threads, which also places the pages). */
 wisp_status wisp__alloc_raw(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, size_t size);
-/* Calls that compute take turns: a call of another thread waits until this one is through. */
-static inline void wisp__turn_begin(wisp_ctx *ctx) { pthread_mutex_lock(&ctx->turn); }
-static inline wisp_status wisp__turn_end(wisp_ctx *ctx, wisp_status status)
-{
-    pthread_mutex_unlock(&ctx->turn);
-    return status;
-}
-/* At least this many bytes, uninitialised, until the next call for the same user; kept with the context. For the call
-   whose turn it is. */
+/* At least this many bytes, uninitialised, until the next call for the same user; kept with the team. For the call
+   whose turn it is (wisp__turn_begin). */
 typedef enum { WISP__OP_SCRATCH, WISP__DEVICE_SCRATCH } wisp__scratch_user;
-wisp_status wisp__scratch(wisp_ctx *ctx, wisp__scratch_user user, void *pointer_to_pointer, size_t count, size_t size);
+wisp_status wisp__scratch(wisp__team *team, wisp__scratch_user user, void *pointer_to_pointer, size_t count,
+                          size_t size);
+void wisp__scratch_free(wisp__team *team);
 /* Counts a piece of memory against the limit (WISP_ERR_NOMEM), and among what holds the context. */
 wisp_status wisp__memory_book(wisp_ctx *ctx, size_t bytes);
 void wisp__memory_is_there(wisp_ctx *ctx); /* what was booked could be had: the peak may be higher */

@@ -144,7 +144,7 @@ wisp_status wisp__out_write(wisp__out *out, const void *data, size_t bytes)
     while (bytes > 0) {
         ssize_t n = write(out->fd, p, bytes);
         if (n < 0) {
-            if (errno == EINTR && !wisp__cancelled(out->ctx)) continue;
+            if (errno == EINTR && !wisp__cancelled(out->ctx->team)) continue;
             if (errno == EINTR) return wisp_ctx_fail(out->ctx, WISP_ERR_CANCELLED, "cancelled while writing");
             return fail(out, errno);
         }

@@ -39,17 +39,6 @@ extern const wisp__comm wisp__comm_serial, wisp__comm_threads;
 /* The one for a context that this thread makes. */
 const wisp__comm *wisp__comm_here(void);
 
-/* Around a call that computes and that all ranks make. */
-static inline void wisp__together_begin(wisp_ctx *ctx)
-{
-    wisp__turn_begin(ctx);
-    ctx->comm->enter(ctx);
-}
-static inline wisp_status wisp__together_end(wisp_ctx *ctx, wisp_status status)
-{
-    return wisp__turn_end(ctx, ctx->comm->leave(ctx, status));
-}
-
 /* Messages whose bytes the receivers do not know: to[ranks], of which that to oneself is copied.
    *from[ranks] and what they point to is one array of wisp_alloc. */
 wisp_status wisp__comm_exchange(wisp_ctx *ctx, const wisp__message *to, wisp__message **from);

@@ -147,12 +147,7 @@ static wisp_status agree(wisp_ctx *ctx, wisp_status status)
 
 /* ---- collective calls ------------------------------------------------------------------------- */
 
-/* The turn stays with the outermost call. */
-static void threads_enter(wisp_ctx *ctx)
-{
-    wisp__turn_begin(ctx);
-    ctx->entered++;
-}
+static void threads_enter(wisp_ctx *ctx) { ctx->entered++; }
 
 static wisp_status threads_leave(wisp_ctx *ctx, wisp_status status)
 {
@@ -161,7 +156,7 @@ static wisp_status threads_leave(wisp_ctx *ctx, wisp_status status)
         ctx->failed = WISP_OK;
     }
     ctx->entered--;
-    return wisp__turn_end(ctx, status);
+    return status;
 }
 
 static wisp_status threads_sum(wisp_ctx *ctx, double *x, size_t n)

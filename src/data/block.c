@@ -171,7 +171,7 @@ static int64_t user_row(const wisp_blk *x, int64_t row) { return wisp__map_user(
 /* Ranges of rows on all threads, unless there are few. */
 static void each_rows(const wisp_blk *x, wisp__each_fn fn, void *arg)
 {
-    wisp__team_each(x->ctx, x->nrows, WISP__SMALL / WISP__MIN(x->width, WISP__SMALL), fn, arg);
+    wisp__team_each(x->ctx->team, x->nrows, WISP__SMALL / WISP__MIN(x->width, WISP__SMALL), fn, arg);
 }
 
 typedef struct {
@@ -254,7 +254,7 @@ static void random_thread(void *arg, int thread, int threads)
     wisp_blk *x = r->x;
     const bool is_complex = wisp_type_is_complex(x->type);
     const int64_t end = wisp__split(x->nrows, threads, thread + 1);
-    for (int64_t i = wisp__split(x->nrows, threads, thread); i < end && !wisp__cancelled(x->ctx); i++)
+    for (int64_t i = wisp__split(x->nrows, threads, thread); i < end && !wisp__cancelled(x->ctx->team); i++)
         for (int j = 0; j < x->width; j++)
             wisp__store(
                 x->type, element(x, i, j),
@@ -271,7 +271,7 @@ wisp_status wisp_blk_fill_random(wisp_blk *x, wisp_random kind, uint64_t seed, u
     const bool little = x->nrows * x->width <= WISP__SMALL;
     const wisp_status status = host_view(x, &host);
     if (status != WISP_OK) return status;
-    const bool whole = wisp__run_some(x->ctx, little, random_thread, &r);
+    const bool whole = wisp__run_some(x->ctx->team, little, random_thread, &r);
     host_done(x);
     return wisp__whole(x->ctx, "filling a block", whole);
 }

@@ -92,7 +92,7 @@ static wisp_status map_arrays(wisp_map *map)
     if (map->user) return status;
     WISP_TRY(wisp__alloc_raw(map->ctx, &map->position, (size_t)map->local, sizeof *map->position));
     WISP_TRY(wisp__alloc_raw(map->ctx, &map->user, (size_t)map->local, sizeof *map->user));
-    wisp__team_each(map->ctx, map->local, WISP__SMALL, number_rows, map);
+    wisp__team_each(map->ctx->team, map->local, WISP__SMALL, number_rows, map);
 out:
     return status;
 }
@@ -130,7 +130,7 @@ wisp_status wisp__map_sort(wisp_map *map, const int32_t *row_len, int64_t sigma)
     const int64_t rows = map->local, windows = (rows + sigma - 1) / sigma;
     WISP_TRY(map_arrays(map));
     WISP_TRY(wisp__alloc_raw(ctx, &order, (size_t)rows, sizeof *order));
-    wisp__team_each(ctx, windows, WISP__MAX(WISP__SMALL / sigma, 1), sort_windows,
+    wisp__team_each(ctx->team, windows, WISP__MAX(WISP__SMALL / sigma, 1), sort_windows,
                     &(sort_run){map, row_len, sigma, order});
 out:
     wisp_free(ctx, order);

@@ -249,7 +249,7 @@ static void props_thread(void *arg, int thread, int threads)
     const uint16_t *pattern = r->facts ? A->local.patterns.of : NULL;
     int64_t *count = r->facts ? r->count + thread * A->local.patterns.count : NULL;
     const int64_t begin = wisp__split(A->rows, threads, thread), end = wisp__split(A->rows, threads, thread + 1);
-    for (int64_t part = begin, i = begin; part < end && !wisp__cancelled(A->ctx); part += PART) {
+    for (int64_t part = begin, i = begin; part < end && !wisp__cancelled(A->ctx->team); part += PART) {
         const int64_t part_end = WISP__MIN(end, part + PART);
         if (thread == 0) wisp_ctx_step(A->ctx, "checking", (double)(part - begin) / (double)(end - begin), 0);
         for (int64_t next; i < part_end; i = next) {
@@ -391,7 +391,7 @@ static wisp_status look_at_all(props_run *run)
     wisp_status status = wisp__mat_look(A);
     if (status != WISP_OK) return status;
     if ((status = tables_open(run)) == WISP_OK)
-        whole = wisp__run_some(A->ctx, A->local.nnz < WISP__SMALL, props_thread, run);
+        whole = wisp__run_some(A->ctx->team, A->local.nnz < WISP__SMALL, props_thread, run);
     if (status == WISP_OK) status = wisp__whole(A->ctx, "checking the matrix", whole);
     if (status == WISP_OK && A->halo && A->square) status = look_across(A, props);
     wisp__mat_looked(A);

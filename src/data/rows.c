@@ -173,7 +173,7 @@ static void rows_thread(void *arg, int thread, int threads)
     for (int64_t i = begin; i < end && status == WISP_OK; i++) {
         if (thread == 0 && (i & 15) == 0)
             wisp_ctx_step(r->ctx, r->task, (double)(i - begin) / (double)WISP__MAX(end - begin, 1), 0);
-        if (wisp__cancelled(r->ctx)) break;
+        if (wisp__cancelled(r->ctx->team)) break;
         status = r->fn(r->arg, &reader, i * r->piece, WISP__MIN(r->n, (i + 1) * r->piece));
         if (status != WISP_OK) rows_fail(r, i, status);
     }
@@ -184,6 +184,6 @@ wisp_status wisp__for_rows(wisp_ctx *ctx, const char *task, const wisp_src *src,
                            int64_t piece, wisp__rows_fn fn, void *arg)
 {
     rows_run r = {ctx, task, src, col_map, n, piece, fn, arg, PTHREAD_MUTEX_INITIALIZER, INT64_MAX, WISP_OK};
-    const bool whole = wisp__run_some(ctx, n <= piece, rows_thread, &r);
+    const bool whole = wisp__run_some(ctx->team, n <= piece, rows_thread, &r);
     return r.status != WISP_OK ? rows_failed(&r) : wisp__whole(ctx, task, whole);
 }

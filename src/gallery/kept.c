@@ -50,7 +50,7 @@ void wisp__gal_kept_draw(wisp_ctx *ctx, wisp__gal_kept *k, int64_t sites, double
     const int64_t groups = groups_of(sites);
     int64_t *first = firsts(k);
     k->sites = sites;
-    wisp__team_each(ctx, groups, 64, draw, &(draw_run){k, vacancies, seed});
+    wisp__team_each(ctx->team, groups, 64, draw, &(draw_run){k, vacancies, seed});
     first[0] = 0;
     for (int64_t g = 0; g < groups; g++) first[g + 1] += first[g];
     k->rows = first[groups];

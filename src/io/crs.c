@@ -132,7 +132,7 @@ static bool is_elsewhere(const builder *b, int64_t run, int64_t lo, int64_t hi)
 static void count_part(const builder *b, int64_t lo, int64_t hi)
 {
     bool mirrored = b->symmetry != WISP_SYM_GENERAL;
-    for (int64_t i = 0; i < b->coo->runs && !wisp__cancelled(b->crs->ctx); i++) {
+    for (int64_t i = 0; i < b->coo->runs && !wisp__cancelled(b->crs->ctx->team); i++) {
         const wisp__run *run = &b->coo->run[i];
         if (is_elsewhere(b, i, lo, hi)) continue;
         for (int64_t k = 0; k < run->count; k++) {
@@ -158,7 +158,7 @@ static inline __attribute__((always_inline)) void place_part(const builder *b, i
 {
     bool mirrored = b->symmetry != WISP_SYM_GENERAL;
     char *val = b->crs->val;
-    for (int64_t i = 0; i < b->coo->runs && !wisp__cancelled(b->crs->ctx); i++) {
+    for (int64_t i = 0; i < b->coo->runs && !wisp__cancelled(b->crs->ctx->team); i++) {
         const wisp__run *run = &b->coo->run[i];
         const char *from = run->val;
         if (is_elsewhere(b, i, lo, hi)) continue;
@@ -236,8 +236,8 @@ static wisp_status build(builder *b, const char *path)
     WISP_TRY(wisp__alloc_raw(ctx, &b->spans, (size_t)b->coo->runs, sizeof *b->spans));
     WISP_TRY(wisp_alloc(ctx, &b->next, (size_t)crs->listed, sizeof *b->next));
     WISP_TRY(wisp__alloc_raw(ctx, &crs->rowptr, (size_t)crs->listed + 1, sizeof *crs->rowptr));
-    if (b->parts > 1) wisp__team_run(ctx, find_spans, b);
-    WISP_TRY(wisp__whole(ctx, "sorting", wisp__run_some(ctx, little, count_all, b)));
+    if (b->parts > 1) wisp__team_run(ctx->team, find_spans, b);
+    WISP_TRY(wisp__whole(ctx, "sorting", wisp__run_some(ctx->team, little, count_all, b)));
     WISP_TRY(wisp_ctx_step(ctx, "sorting", 0.3, 0));
     sum_counts(b);
     if (crs->max_row > INT_MAX) {
@@ -247,7 +247,7 @@ static wisp_status build(builder *b, const char *path)
     }
     WISP_TRY(wisp__alloc_raw(ctx, &crs->col, (size_t)crs->nnz, sizeof *crs->col));
     WISP_TRY(wisp__alloc_raw(ctx, &crs->val, (size_t)crs->nnz, wisp_type_size(crs->type)));
-    WISP_TRY(wisp__whole(ctx, "sorting", wisp__run_some(ctx, little, place_all, b)));
+    WISP_TRY(wisp__whole(ctx, "sorting", wisp__run_some(ctx->team, little, place_all, b)));
     status = wisp_ctx_step(ctx, "sorting", 1, 0);
 out:
     wisp_free(ctx, b->next);

@@ -25,7 +25,7 @@ static wisp_status read_raw(wisp__feed *feed, void *to, size_t room, size_t *got
         while ((n = read(feed->in->fd, to, WISP__MIN(room, (size_t)STEP))) < 0) {
             char text[100];
             if (errno != EINTR) return fail(feed, WISP_ERR_IO, strerror_r(errno, text, sizeof text));
-            if (wisp__cancelled(feed->ctx)) return fail(feed, WISP_ERR_CANCELLED, "cancelled while reading");
+            if (wisp__cancelled(feed->ctx->team)) return fail(feed, WISP_ERR_CANCELLED, "cancelled while reading");
         }
         *got = (size_t)n;
     }
@@ -137,7 +137,7 @@ static wisp_status fill_gzip(wisp__feed *feed, char *to, size_t room, size_t *go
             feed->in_member = false;
         else if (code != Z_OK && code != Z_BUF_ERROR)
             return inflate_failed(feed, code);
-        if (wisp__cancelled(feed->ctx)) return fail(feed, WISP_ERR_CANCELLED, "cancelled while reading");
+        if (wisp__cancelled(feed->ctx->team)) return fail(feed, WISP_ERR_CANCELLED, "cancelled while reading");
     }
     return WISP_OK;
 }
@@ -153,7 +153,7 @@ static wisp_status fill_plain(wisp__feed *feed, char *to, size_t room, size_t *g
         if (status != WISP_OK) return status;
         *got += n;
         if (n == 0) feed->ended = true;
-        if (wisp__cancelled(feed->ctx)) return fail(feed, WISP_ERR_CANCELLED, "cancelled while reading");
+        if (wisp__cancelled(feed->ctx->team)) return fail(feed, WISP_ERR_CANCELLED, "cancelled while reading");
     }
     return WISP_OK;
 }

@@ -218,7 +218,7 @@ static wisp_status read_entries(ghost *g)
         g->end = WISP__MIN(a->nnz, g->begin + SLAB);
         atomic_store(&g->bad, LLONG_MAX);
         atomic_store(&g->failed, 0);
-        wisp__run_some(g->ctx, g->end - g->begin < 10000, read_part, g);
+        wisp__run_some(g->ctx->team, g->end - g->begin < 10000, read_part, g);
         int error = atomic_load(&g->failed);
         if (error) return cannot_read(g, error);
         int64_t bad = atomic_load(&g->bad), col = 0;

@@ -124,7 +124,7 @@ static void work(void *arg, int thread, int threads)
     if (thread == 0 && !at_end(r)) fetch(r);
     for (int i; (i = atomic_fetch_add(&r->next, 1)) < r->pieces && i <= atomic_load(&r->stop);) {
         wisp__piece *piece = &r->piece[i];
-        if (wisp__cancelled(r->ctx)) return;
+        if (wisp__cancelled(r->ctx->team)) return;
         wisp__mtx_parse(r->ctx, &r->m, piece);
         if (!piece->bad && piece->status == WISP_OK) continue;
         int stop = atomic_load(&r->stop);
@@ -181,7 +181,7 @@ static wisp_status collect(reader *r)
         entries[i] = r->piece[i].run.count;
         r->seen += entries[i];
     }
-    if (r->m.array) wisp__run_some(r->ctx, r->pieces <= 1, place, r);
+    if (r->m.array) wisp__run_some(r->ctx->team, r->pieces <= 1, place, r);
     for (int i = 0; i < r->pieces; i++) {
         wisp__piece *piece = &r->piece[i];
         if (status == WISP_OK) status = check(r, piece, entries[i]);
@@ -200,7 +200,7 @@ static wisp_status read_entries(reader *r)
     for (;;) {
         bool last = at_end(r);
         cut(r);
-        const bool whole = wisp__run_some(r->ctx, last && r->pieces <= 1, work, r);
+        const bool whole = wisp__run_some(r->ctx->team, last && r->pieces <= 1, work, r);
         /* Before the pieces are looked at: a cancelled batch has holes. */
         wisp_status cancelled = wisp_ctx_step(r->ctx, "reading", 0.9 * wisp__feed_done(&r->feed), 0);
         if (cancelled == WISP_OK) cancelled = wisp__whole(r->ctx, "reading", whole);

@@ -176,7 +176,7 @@ static void work(void *arg, int thread, int threads)
         for (int i = 0; i < j->ready && j->written == WISP_OK; i++)
             j->written = wisp__out_write(j->out, j->done[i].data, j->done[i].bytes);
     for (int i; (i = atomic_fetch_add(&j->next, 1)) < j->made;)
-        if (!wisp__cancelled(j->w->ctx)) j->make[i].status = make_block(j->w, &j->reader[thread], &j->make[i]);
+        if (!wisp__cancelled(j->w->ctx->team)) j->make[i].status = make_block(j->w, &j->reader[thread], &j->make[i]);
 }
 
 /* Groups the next rows in blocks; returns the first row after them. */
@@ -212,7 +212,7 @@ static wisp_status run(rows_job *j)
         row = group(j, row);
         if (j->made == 0 && j->ready == 0) return WISP_OK;
         atomic_store(&j->next, 0);
-        const bool whole = wisp__run_some(w->ctx, j->made <= 1, work, j);
+        const bool whole = wisp__run_some(w->ctx->team, j->made <= 1, work, j);
         double share = (double)row / (double)rows;
         wisp_status status = wisp_ctx_step(w->ctx, "writing", w->done_begin + share * (w->done_end - w->done_begin), 0);
         if (status == WISP_OK) status = wisp__whole(w->ctx, "writing", whole);

@@ -71,7 +71,7 @@ static wisp_status axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, c
     const cut c = cut_of(x, y);
     const size_t size = wisp_type_size(y->type) / (size_t)wisp__parts(y->type);
     char *f;
-    wisp_status status = wisp__scratch(ctx, WISP__OP_SCRATCH, &f, 4 * (size_t)c.period, size);
+    wisp_status status = wisp__scratch(ctx->team, WISP__OP_SCRATCH, &f, 4 * (size_t)c.period, size);
     if (status != WISP_OK) return status;
     char *part[4];
     for (int i = 0; i < 4; i++) part[i] = f + (size_t)i * (size_t)c.period * size;
@@ -106,8 +106,8 @@ static wisp_status checked(const char *op, wisp_blk *y, const wisp_scalar *a, co
     if (status != WISP_OK) return status;
     if (x != y && wisp__overlap(x, y) && (wisp__at(x) != wisp__at(y) || x->stride != y->stride))
         return wisp_ctx_fail(y->ctx, WISP_ERR_ARG, "%s: the blocks overlap", op);
-    wisp__turn_begin(y->ctx);
-    return wisp__turn_end(y->ctx, axpby(y, a, x, b, per_column));
+    wisp__turn_begin(y->ctx->team);
+    return wisp__turn_end(y->ctx->team, axpby(y, a, x, b, per_column));
 }
 
 static const wisp_scalar one = {1, 0};
@@ -208,7 +208,7 @@ static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, w
         const int64_t per = wisp__rows_per_sum(count, step * (size_t)p.rows, SUMS, 1);
         if (count == 0) continue;
         double *sum;
-        wisp_status status = wisp__scratch(ctx, WISP__OP_SCRATCH, &sum, step, sizeof *sum);
+        wisp_status status = wisp__scratch(ctx->team, WISP__OP_SCRATCH, &sum, step, sizeof *sum);
         if (status == WISP_OK) status = ctx->backend->dot(ctx, is_double, cross, error, &p, count, per, sum);
         if (status != WISP_OK) return status;
         gather_dots(x, cross, sum, sum + sums, dot, error);

@@ -190,7 +190,7 @@ static wisp_status reserve(mpk *m)
         at[i] = end;
         end += (bytes[i] + 63) / 64 * 64;
     }
-    wisp_status status = wisp__scratch(m->A->ctx, WISP__OP_SCRATCH, &memory, 1, end);
+    wisp_status status = wisp__scratch(m->A->ctx->team, WISP__OP_SCRATCH, &memory, 1, end);
     if (status == WISP_OK && dots && m->most > 1)
         status = m->A->ctx->backend->reserve_steps(m->A->ctx, m->most, &m->A->grid, wisp__dot_size(x, o->terms));
     if (status != WISP_OK) return status;

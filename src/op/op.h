@@ -10,6 +10,18 @@ static inline void wisp__add(double *a, double *error, double b, double b_error)
     *a = s;
     if (error) *error += b_error + ((old - (s - bb)) + (b - bb));
 }
+/* Around a call that computes and that all ranks make. */
+static inline wisp_status wisp__together_begin(wisp_ctx *ctx)
+{
+    const wisp_status status = WISP_OK;
+    wisp__turn_begin(ctx->team);
+    ctx->comm->enter(ctx);
+    return status;
+}
+static inline wisp_status wisp__together_end(wisp_ctx *ctx, wisp_status status)
+{
+    return wisp__turn_end(ctx->team, ctx->comm->leave(ctx, status));
+}
 /* sum[n] with its errors becomes the compensated sum over the processes. */
 wisp_status wisp__sum_compensated(wisp_ctx *ctx, double *sum, double *error, size_t n);
 /* How sums over rows are cut into blocks: as wisp__rows_per_block, but all blocks' sums, `size` each, are not much more

@@ -18,7 +18,7 @@ wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const 
     WISP_TRY(wisp__spmmv_check(y, A, x, aug));
     const bool chained = aug->terms & WISP_CHAIN, dots = aug->terms & WISP_DOTS;
     const size_t dot_bytes = dots ? wisp__dot_size(x, aug->terms) * sizeof(double) : 0;
-    WISP_TRY(wisp__scratch(ctx, WISP__OP_SCRATCH, &scratch, 1, dot_bytes + wisp__factor_bytes(x)));
+    WISP_TRY(wisp__scratch(ctx->team, WISP__OP_SCRATCH, &scratch, 1, dot_bytes + wisp__factor_bytes(x)));
     if (chained) chain = wisp__chain_of(aug->z, aug->eta);
     WISP_TRY(wisp__sweep_set(&sweep, "spmmv", A, y, x, y, aug, &chain, chained, scratch + dot_bytes));
     double *dot = (double *)(void *)scratch;

@@ -68,7 +68,7 @@ static wisp_status gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const wi
     const size_t size = (size_t)p.p * (size_t)p.q, step = compensated ? 2 * size : size;
     const int64_t per = wisp__rows_per_sum(V->nrows, size, SUMS, size < FEW ? 1 : STRIPS);
     double *sum;
-    WISP_TRY(wisp__scratch(ctx, WISP__OP_SCRATCH, &sum, step, sizeof *sum));
+    WISP_TRY(wisp__scratch(ctx->team, WISP__OP_SCRATCH, &sum, step, sizeof *sum));
     WISP_TRY(ctx->backend->gram(ctx, wisp__type_is_double(V->type), compensated, &p, per, sum));
     if (compensated) {
         WISP_TRY(wisp__sum_compensated(ctx, sum, sum + size, size));
@@ -158,7 +158,7 @@ static wisp_status update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, con
                              .stream = !reads_w && !in_place && streams(W, V)};
     const size_t x_count = (size_t)p.p * (size_t)ld, real = is_double ? sizeof(double) : sizeof(float);
     char *scratch;
-    WISP_TRY(wisp__scratch(ctx, WISP__OP_SCRATCH, &scratch, x_count, real));
+    WISP_TRY(wisp__scratch(ctx->team, WISP__OP_SCRATCH, &scratch, x_count, real));
     take_apart(scratch, ld, V->type, X, ldx, alpha, V->width, W->width);
     p.x = scratch;
     WISP_TRY(ctx->backend->update(ctx, is_double, &p, V->nrows));
@@ -172,6 +172,6 @@ wisp_status wisp_tsm_update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, c
     WISP_NEED(wisp_blk_ctx(V), W);
     WISP_NEED(W->ctx, V);
     WISP_NEED(W->ctx, X);
-    wisp__turn_begin(W->ctx);
-    return wisp__turn_end(W->ctx, update(W, alpha, V, X, ldx, beta));
+    wisp__turn_begin(W->ctx->team);
+    return wisp__turn_end(W->ctx->team, update(W, alpha, V, X, ldx, beta));
 }

@@ -62,7 +62,7 @@ static int32_t farthest(search *s, int32_t root, int64_t at, int64_t *depth)
     int64_t begin = at, end = at + 1;
     s->queue[at] = root;
     s->found[root] = 1;
-    for (*depth = 0; !wisp__cancelled(s->ctx); ++*depth) {
+    for (*depth = 0; !wisp__cancelled(s->ctx->team); ++*depth) {
         int64_t tail = end;
         for (int64_t i = begin; i < end; i++) tail = find_neighbours(s, i, tail);
         if (tail == end) break;
@@ -139,7 +139,7 @@ static int64_t find_levels(search *s, int32_t root, int64_t at)
     int64_t begin = at, end = at + 1;
     s->queue[at] = root;
     s->found[root] = 1;
-    while (begin < end && !wisp__cancelled(s->ctx)) {
+    while (begin < end && !wisp__cancelled(s->ctx->team)) {
         s->begin[s->levels++] = begin;
         int64_t tail = end;
         for (int64_t i = begin; i < end; i++) {
@@ -160,7 +160,7 @@ wisp_status wisp__level_search_run(search *s, const int32_t *part, int64_t n, in
     s->levels = 0;
     for (int64_t i = 0; i < n; i++) s->found[part ? part[i] : i] = 0;
     if (start >= 0) at = find_levels(s, (int32_t)start, at);
-    for (int64_t i = 0; i < n && !wisp__cancelled(s->ctx); i++) {
+    for (int64_t i = 0; i < n && !wisp__cancelled(s->ctx->team); i++) {
         const int32_t r = part ? part[i] : (int32_t)i;
         if (!s->found[r]) at = find_levels(s, peripheral(s, r, at), at);
         /* In an unsymmetric pattern what a row leads to need not lead back. */

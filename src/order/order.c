@@ -144,7 +144,7 @@ static void judge_some(void *arg, int64_t begin, int64_t end, int part)
 /* Judges the candidates from number `first` on. */
 static wisp_status judge_all(search *s, int first)
 {
-    wisp__team_each(s->ctx, WISP__MIN(s->ctx->threads, AT_ONCE), 1, judge_some, &(judge_run){s, first, 0});
+    wisp__team_each(s->ctx->team, WISP__MIN(s->ctx->threads, AT_ONCE), 1, judge_some, &(judge_run){s, first, 0});
     for (int i = first; i < s->n; i++) {
         const candidate *c = &s->list[i];
         if (c->status != WISP_OK) return c->status;
@@ -154,7 +154,8 @@ static wisp_status judge_all(search *s, int first)
             order_name[c->order], c->from ? "levels" : "rows", (long long)WISP__MAX(c->tiles, 1), c->traffic.seconds,
             c->traffic.excess, c->traffic.from_l3);
     }
-    return wisp__cancelled(s->ctx) ? wisp_ctx_fail(s->ctx, WISP_ERR_CANCELLED, "cancelled while ordering") : WISP_OK;
+    return wisp__cancelled(s->ctx->team) ? wisp_ctx_fail(s->ctx, WISP_ERR_CANCELLED, "cancelled while ordering")
+                                         : WISP_OK;
 }
 
 static void add(search *s, wisp_row_order order, int from, int64_t tiles)

@@ -53,7 +53,7 @@ static void look_at_blocks(void *arg, int thread, int threads)
     const int64_t blocks = A->grid.blocks, per = A->grid.chunks_per_block << A->log_c;
     int32_t *mark = r->mark + thread * blocks;
     const int64_t end = wisp__split(blocks, threads, thread + 1);
-    for (int64_t b = wisp__split(blocks, threads, thread); b < end && !wisp__cancelled(A->ctx); b++) {
+    for (int64_t b = wisp__split(blocks, threads, thread); b < end && !wisp__cancelled(A->ctx->team); b++) {
         int64_t n = r->fill ? r->begin[b] : 0;
         for (int64_t row = b * per; row < WISP__MIN(A->rows, (b + 1) * per); row++) {
             const wisp__row entries = wisp__row_of(A, row);
@@ -113,14 +113,14 @@ static wisp_status look_for_graph(const wisp_mat *A, wisp__block_graph *g)
     wisp_status status;
     WISP_TRY(wisp_alloc(ctx, &r.begin, (size_t)blocks + 1, sizeof *r.begin));
     WISP_TRY(wisp_alloc(ctx, &r.mark, (size_t)(ctx->threads * blocks), sizeof *r.mark));
-    WISP_TRY(wisp__whole(ctx, "ordering", wisp__team_run(ctx, look_at_blocks, &r)));
+    WISP_TRY(wisp__whole(ctx, "ordering", wisp__team_run(ctx->team, look_at_blocks, &r)));
     for (int64_t i = 0; i < blocks; i++) r.begin[i + 1] += r.begin[i];
     g->far = g->known = r.begin[blocks] > MOST_NEIGHBOURS * blocks;
     if (g->far) goto out;
     WISP_TRY(wisp__alloc_raw(ctx, &r.neighbour, (size_t)WISP__MAX(r.begin[blocks], 1), sizeof *r.neighbour));
     memset(r.mark, 0, (size_t)(ctx->threads * blocks) * sizeof *r.mark);
     r.fill = true;
-    WISP_TRY(wisp__whole(ctx, "ordering", wisp__team_run(ctx, look_at_blocks, &r)));
+    WISP_TRY(wisp__whole(ctx, "ordering", wisp__team_run(ctx->team, look_at_blocks, &r)));
     WISP_TRY(add_transposed(A, &r.begin, &r.neighbour));
     g->known = true;
     g->begin = r.begin;

@@ -107,7 +107,8 @@ static void make_schedule(const plan *p, schedule *s)
     s->tasks = s->top = 0;
     memset(p->step, 0, (size_t)p->groups * sizeof *p->step);
     memset(p->stack, 0, 3 * (size_t)p->groups * sizeof *p->stack);
-    for (int64_t i = 0; i < p->groups && !wisp__cancelled(p->ctx); i++) advance(p, s, p->walk[i], i == p->groups - 1);
+    for (int64_t i = 0; i < p->groups && !wisp__cancelled(p->ctx->team); i++)
+        advance(p, s, p->walk[i], i == p->groups - 1);
 }
 
 /* ---- the model ------------------------------------------------------------------------------- */

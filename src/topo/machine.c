@@ -147,6 +147,6 @@ wisp_status wisp_ctx_placement(wisp_ctx *ctx, int *cpu)
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, cpu);
     for (int i = 0; i < ctx->threads; i++) cpu[i] = -1;
-    wisp__team_run_each(ctx, place_thread, cpu);
+    wisp__team_run_each(ctx->team, place_thread, cpu);
     return WISP_OK;
 }

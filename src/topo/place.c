@@ -8,7 +8,7 @@
 #include <hwloc.h>
 #endif
 
-/* What any of its threads may, for another context may have pinned this one. */
+/* What any of its threads may, for this one may be pinned, in a callback. */
 int wisp__allowed_cpus(cpu_set_t *set)
 {
     CPU_ZERO(set);

@@ -5,13 +5,16 @@
 #include <strings.h>
 
 /* Whether no cancel came, and none was on, since `before`. */
-static bool undisturbed(wisp_ctx *ctx, unsigned before) { return !(before & 1) && atomic_load(&ctx->cancel) == before; }
-
-bool wisp__alone_run(wisp_ctx *ctx, wisp__team_fn fn, void *arg)
+static bool undisturbed(wisp__team *team, unsigned before)
 {
-    const unsigned before = atomic_load(&ctx->cancel);
+    return !(before & 1) && atomic_load(&team->cancel) == before;
+}
+
+bool wisp__alone_run(wisp__team *team, wisp__team_fn fn, void *arg)
+{
+    const unsigned before = atomic_load(&team->cancel);
     fn(arg, 0, 1);
-    return undisturbed(ctx, before);
+    return undisturbed(team, before);
 }
 
 /* ---- a run ----------------------------------------------------------------------------------- */
@@ -25,49 +28,63 @@ static bool take_part(wisp__member *m)
 
 static bool all_done(const void *arg)
 {
-    const wisp__team *team = arg;
-    for (int i = 1; i < team->threads; i++)
-        if (atomic_load(&team->member[i].part) != PART_NONE) return false;
+    const wisp__crew *c = arg;
+    for (int i = 1; i < c->there; i++)
+        if (atomic_load(&c->member[i].part) != PART_NONE) return false;
     return true;
 }
 
-/* The calling thread is the first member, whichever it is. (The number of a thread that has ended may come again, with
-   another clock.) */
-static void enter(wisp__team *team)
+/* Says whose a member's part is. (The number of a thread that has ended may come again, with another clock.) */
+static void set_thread(wisp__member *m, pthread_t thread)
 {
-    wisp__member *m = team->member;
-    const pthread_t self = pthread_self();
-    if (!pthread_equal(m->thread, self)) m->thread = self;
-    if (pthread_getcpuclockid(self, &m->clock)) m->clock = CLOCK_MONOTONIC;
-    atomic_store_explicit(&m->guest, !pthread_equal(self, team->owner), memory_order_relaxed);
-    atomic_store_explicit(&m->part, PART_TAKEN, memory_order_relaxed);
+    atomic_store_explicit(&m->thread, thread, memory_order_relaxed);
+    if (pthread_getcpuclockid(thread, &m->clock)) m->clock = CLOCK_MONOTONIC; /* seems to run all the time */
 }
 
-static bool run(wisp_ctx *ctx, wisp__team_fn fn, void *arg, bool each)
+/* The calling thread is the first member, whichever it is. */
+static void enter(wisp__crew *c, wisp__pin *pin, bool each)
 {
-    wisp__team *team = ctx->team;
-    if (!team || atomic_exchange(&team->busy, true)) return wisp__alone_run(ctx, fn, arg);
-    const unsigned before = atomic_load(&ctx->cancel);
-    enter(team);
-    team->fn = fn, team->arg = arg;
-    for (int i = 1; i < team->threads; i++) atomic_store(&team->member[i].part, PART_OPEN);
-    wisp__team_tell(ctx);
-    fn(arg, 0, team->threads);
-    for (int i = 1; i < team->threads && !each; i++)
-        if (take_part(&team->member[i])) {
-            fn(arg, i, team->threads);
-            atomic_store(&team->member[i].part, PART_NONE);
+    wisp__member *m = c->member;
+    c->of_run = pin;
+    c->began = wisp__now();
+    set_thread(m, pthread_self());
+    atomic_store_explicit(&m->guest, !wisp__pin_set(c, pin, each), memory_order_relaxed);
+    atomic_store_explicit(&m->part, PART_TAKEN, memory_order_release); /* now it may be moved */
+}
+
+static void leave(wisp__crew *c, wisp__pin *pin)
+{
+    atomic_store(&c->member->part, PART_NONE);
+    wisp__pin_settle(c, pin);
+    wisp__pin_learn(c);
+    if (pin != &c->pin) wisp__pin_lift(pin);
+    atomic_store(&c->busy, false);
+}
+
+static bool run(wisp__team *team, wisp__team_fn fn, void *arg, bool each)
+{
+    wisp__crew *c = wisp__crew_of(team);
+    if (atomic_exchange(&c->busy, true)) return wisp__alone_run(team, fn, arg);
+    wisp__pin of_run = {.known = false}, *of_turn = wisp__turn_pin(c), *pin = of_turn ? of_turn : &of_run;
+    const unsigned before = atomic_load(&team->cancel);
+    enter(c, pin, each);
+    const int threads = c->there;
+    c->fn = fn, c->arg = arg;
+    for (int i = 1; i < threads; i++) atomic_store(&c->member[i].part, PART_OPEN);
+    wisp__team_tell(team);
+    fn(arg, 0, threads);
+    for (int i = 1; i < threads && !each; i++)
+        if (take_part(&c->member[i])) {
+            fn(arg, i, threads);
+            atomic_store(&c->member[i].part, PART_NONE);
         }
-    wisp__crew_wait(ctx, all_done, team, false);
-    atomic_store_explicit(&team->member->part, PART_NONE, memory_order_relaxed);
-    atomic_store(&team->busy, false);
-    while (atomic_load(&team->looking)) sched_yield(); /* nobody moves this thread later: it may end */
-    if (atomic_load(&team->member->away)) wisp__team_tell(ctx);
-    return undisturbed(ctx, before);
+    wisp__crew_wait(c, c->member, all_done, c, false);
+    leave(c, pin);
+    return undisturbed(team, before);
 }
 
-bool wisp__team_run(wisp_ctx *ctx, wisp__team_fn fn, void *arg) { return run(ctx, fn, arg, false); }
-bool wisp__team_run_each(wisp_ctx *ctx, wisp__team_fn fn, void *arg) { return run(ctx, fn, arg, true); }
+bool wisp__team_run(wisp__team *team, wisp__team_fn fn, void *arg) { return run(team, fn, arg, false); }
+bool wisp__team_run_each(wisp__team *team, wisp__team_fn fn, void *arg) { return run(team, fn, arg, true); }
 
 /* ---- a thread -------------------------------------------------------------------------------- */
 
@@ -82,61 +99,148 @@ static bool has_part(const void *arg)
 static bool has_part_or_rest(const void *arg)
 {
     const wisp__member *m = arg;
-    return has_part(m) || !atomic_load(&m->ctx->team->busy);
+    return has_part(m) || !atomic_load(&m->crew->busy);
 }
 
 static void *work(void *arg)
 {
     wisp__member *me = arg;
-    wisp_ctx *ctx = me->ctx;
-    wisp__team *team = ctx->team;
+    wisp__crew *c = me->crew;
     for (;;) {
-        while (!wisp__crew_spin(team->spin, has_part, me)) {
-            wisp__crew_wait(ctx, has_part_or_rest, me, true);
-            if (!has_part(me)) wisp__crew_sleep(team, me, has_part, me);
+        while (!wisp__crew_spin(c->spin, has_part, me)) {
+            wisp__crew_wait(c, me, has_part_or_rest, me, true);
+            if (!has_part(me)) wisp__crew_sleep(c, me, has_part, me);
         }
         if (atomic_load(&me->part) == PART_END) return NULL;
-        if (!take_part(me)) continue;                     /* another thread has it */
-        if (atomic_load(&me->away)) wisp__team_tell(ctx); /* home, if it was moved at the end of the last part */
-        team->fn(team->arg, (int)(me - team->member), team->threads);
+        if (!take_part(me)) continue;                          /* another thread has it */
+        if (atomic_load(&me->away)) wisp__team_tell(&c->team); /* home, if it was moved at the end of the last part */
+        c->fn(c->arg, (int)(me - c->member), c->there);
         atomic_store(&me->part, PART_NONE);
-        wisp__team_tell(ctx);
-        wisp__crew_wait(ctx, has_part_or_rest, me, true);
+        wisp__team_tell(&c->team);
+        wisp__crew_wait(c, me, has_part_or_rest, me, true);
     }
 }
 
 /* ---- its life -------------------------------------------------------------------------------- */
 
 /* How long threads stay awake: hardly, if they would wait for each other's cores or are asked not to. */
-static void set_patience(wisp__team *team, int cpus)
+static void set_patience(wisp__crew *c, int cpus)
 {
     enum { SPIN_NS = 200000, LOOKS = 5 };
     const char *policy = getenv("OMP_WAIT_POLICY");
-    if (team->threads > cpus || (policy && !strcasecmp(policy, "passive"))) return;
-    team->spin = SPIN_NS;
-    team->looks = LOOKS;
+    if (c->team.threads > cpus || (policy && !strcasecmp(policy, "passive"))) return;
+    c->spin = SPIN_NS;
+    c->looks = LOOKS;
 }
 
-/* Starts the members but the first, each at its home if it has one; returns how many threads there are. */
-static int start(wisp_ctx *ctx, const int *home)
+/* Starts the members but the first, each at its home if it has one. */
+static void start(wisp__crew *c)
 {
-    wisp__team *team = ctx->team;
-    int n = 0;
-    for (; n < team->threads; n++) {
-        wisp__member *m = &team->member[n];
-        cpu_set_t set = ctx->allowed_cpus;
-        m->ctx = ctx;
-        m->thread = pthread_self();
-        if (n > 0 && pthread_create(&m->thread, NULL, work, m)) break;
-        if (pthread_getcpuclockid(m->thread, &m->clock)) m->clock = CLOCK_MONOTONIC; /* seems to run all the time */
-        if (home) {
+    int n = 1;
+    for (; n < c->team.threads; n++) {
+        wisp__member *m = &c->member[n];
+        pthread_t thread;
+        cpu_set_t set = c->allowed;
+        if (pthread_create(&thread, NULL, work, m)) break;
+        set_thread(m, thread);
+        if (c->pinned) {
             CPU_ZERO(&set);
-            CPU_SET((size_t)home[n], &set);
-            atomic_store(&m->cpu, home[n]);
+            CPU_SET((size_t)atomic_load(&m->cpu), &set);
         }
-        if (home || n > 0) pthread_setaffinity_np(m->thread, sizeof set, &set);
+        pthread_setaffinity_np(thread, sizeof set, &set);
     }
-    return n;
+    c->there = n;
+    if (n < c->team.threads)
+        wisp_ctx_log(c->team.ctx, WISP_LOG_WARN,
+                     "only %d of %d threads could be started: look at `ulimit -u` and `ulimit -v`", n, c->team.threads);
+}
+
+static wisp__crew *new_crew(wisp_ctx *ctx, int threads)
+{
+    const size_t bytes = (sizeof(wisp__crew) + (size_t)threads * sizeof(wisp__member) + 63) / 64 * 64;
+    wisp__crew *c = aligned_alloc(64, bytes);
+    if (!c) return NULL;
+    memset(c, 0, bytes);
+    c->team.ctx = ctx;
+    c->team.threads = threads;
+    for (int i = 0; i < threads; i++) c->member[i].crew = c;
+    pthread_mutex_init(&c->turn, NULL);
+    return c;
+}
+
+static void free_crew(wisp__crew *c)
+{
+    pthread_mutex_destroy(&c->turn);
+    free(c);
+}
+
+/* Why threads run elsewhere than is usual: `units` could be had. */
+static void tell(const wisp__crew *c, int cpus, int units)
+{
+    wisp_ctx *ctx = c->team.ctx;
+    const int wanted = c->team.threads;
+    if (wanted > cpus)
+        wisp_ctx_log(ctx, WISP_LOG_WARN, "%d threads on %d cores: they will wait for each other; use at most %d",
+                     wanted, cpus, cpus);
+    else if (units >= wanted && !c->pinned)
+        wisp_ctx_log(
+            ctx, WISP_LOG_PERF,
+            "other contexts of this process hold cores, and fewer than %d of %d are left: threads are not pinned",
+            wanted, cpus);
+}
+
+static wisp_status open_on(wisp__team **team, wisp_ctx *ctx, int threads, int cpus, const cpu_set_t *allowed)
+{
+    *team = NULL;
+    wisp__crew *c = new_crew(ctx, threads);
+    int *unit = malloc((size_t)cpus * sizeof *unit); /* without it they are not pinned: slower, not wrong */
+    int n = 0;
+    if (!c) goto out;
+    c->allowed = *allowed;
+    if (unit) n = wisp__cpu_order(allowed, unit, cpus, &c->one_node);
+    if (ctx->opts.no_pin || !wisp__may_pin()) n = 0;
+    set_patience(c, cpus);
+    wisp__crew_join(c, unit, n);
+    tell(c, cpus, n);
+    start(c);
+    c->team.threads = c->there;
+    *team = &c->team;
+out:
+    free(unit);
+    return *team ? WISP_OK : wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "no memory for %d threads", threads);
+}
+
+wisp_status wisp__team_open(wisp__team **team, wisp_ctx *ctx, int threads)
+{
+    cpu_set_t allowed;
+    const int cpus = wisp__allowed_cpus(&allowed);
+    return open_on(team, ctx, threads, cpus, &allowed);
+}
+
+wisp_status wisp__team_open_own(wisp_ctx *ctx)
+{
+    cpu_set_t allowed;
+    const int cpus = wisp__allowed_cpus(&allowed);
+    int threads;
+    wisp_status status;
+    WISP_TRY(wisp__threads_wanted(ctx, cpus, &threads));
+    WISP_TRY(open_on(&ctx->team, ctx, threads, cpus, &allowed));
+    ctx->threads = ctx->team->threads;
+    ctx->one_node = wisp__crew_of(ctx->team)->one_node;
+out:
+    return status;
+}
+
+void wisp__team_close(wisp__team *team)
+{
+    if (!team) return;
+    wisp__crew *c = wisp__crew_of(team);
+    for (int i = 1; i < c->there; i++) atomic_store(&c->member[i].part, PART_END);
+    wisp__team_tell(team);
+    for (int i = 1; i < c->there; i++) pthread_join(atomic_load(&c->member[i].thread), NULL);
+    wisp__crew_leave(c);
+    wisp__scratch_free(team);
+    free_crew(c);
 }
 
 typedef struct {
@@ -155,49 +259,7 @@ static void zero_part(void *arg, int part, int parts)
     if (begin < end) memset(r->p + begin, 0, end - begin);
 }
 
-static void zero(wisp_ctx *ctx, char *p, size_t bytes) { wisp__team_run_each(ctx, zero_part, &(zero_run){p, bytes}); }
-
-wisp_status wisp__team_open(wisp_ctx *ctx)
+void wisp__zero(wisp_ctx *ctx, char *p, size_t bytes)
 {
-    ctx->zero = zero;
-    int cpus = wisp__allowed_cpus(&ctx->allowed_cpus), threads = 0;
-    const wisp_status status = wisp__threads_wanted(ctx, cpus, &threads);
-    if (status != WISP_OK) return status;
-    ctx->threads = threads;
-    if (threads > cpus)
-        wisp_ctx_log(ctx, WISP_LOG_WARN, "%d threads on %d cores: they will wait for each other; use at most %d",
-                     threads, cpus, cpus);
-    int *cpu = malloc((size_t)cpus * sizeof *cpu); /* without it they are not pinned: slower, not wrong */
-    const int n = cpu ? wisp__cpu_order(&ctx->allowed_cpus, cpu, cpus, &ctx->one_node) : 0;
-    if (threads > 1) {
-        const size_t bytes = sizeof(wisp__team) + (size_t)threads * sizeof(wisp__member);
-        ctx->team = aligned_alloc(64, (bytes + 63) / 64 * 64);
-        if (!ctx->team) {
-            free(cpu);
-            return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "no memory for %d threads", threads);
-        }
-        memset(ctx->team, 0, bytes);
-        ctx->pinned = !ctx->opts.no_pin && n >= threads && wisp__may_pin();
-        ctx->team->threads = threads;
-        ctx->team->owner = pthread_self();
-        set_patience(ctx->team, cpus);
-        ctx->threads = ctx->team->threads = start(ctx, ctx->pinned ? cpu : NULL);
-    }
-    free(cpu);
-    if (ctx->threads < threads)
-        wisp_ctx_log(ctx, WISP_LOG_WARN, "only %d of %d threads could be started: look at `ulimit -u` and `ulimit -v`",
-                     ctx->threads, threads);
-    return WISP_OK;
-}
-
-void wisp__team_close(wisp_ctx *ctx)
-{
-    wisp__team *team = ctx->team;
-    if (!team) return;
-    for (int i = 1; i < ctx->threads; i++) atomic_store(&team->member[i].part, PART_END);
-    wisp__team_tell(ctx);
-    for (int i = 1; i < ctx->threads; i++) pthread_join(team->member[i].thread, NULL);
-    if (ctx->pinned) sched_setaffinity(0, sizeof ctx->allowed_cpus, &ctx->allowed_cpus);
-    free(team);
-    ctx->team = NULL;
+    wisp__team_run_each(ctx->team, zero_part, &(zero_run){p, bytes});
 }

@@ -40,12 +40,13 @@ bool wisp__crew_spin(int64_t nanoseconds, wisp__ready_fn ready, const void *arg)
 
 static bool never(const void *arg) { return (void)arg, false; }
 
-static void move(const wisp__member *m, int cpu)
+static void move(wisp__member *m, int cpu)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET((size_t)cpu, &set);
-    pthread_setaffinity_np(m->thread, sizeof set, &set);
+    if (m == m->crew->member) atomic_store(&m->crew->moved, true);
+    pthread_setaffinity_np(atomic_load(&m->thread), sizeof set, &set);
 }
 
 static bool may_be_held_up(const wisp__member *m)
@@ -55,16 +56,17 @@ static bool may_be_held_up(const wisp__member *m)
 }
 
 /* A thread that is at its part, but does not run. */
-static wisp__member *find_held_up(wisp__team *team, const wisp__member *me)
+static wisp__member *find_held_up(wisp__crew *crew, const wisp__member *me)
 {
     int candidates = 0;
-    for (wisp__member *m = team->member; m < team->member + team->threads; m++) {
+    wisp__member *const end = crew->member + crew->team.threads;
+    for (wisp__member *m = crew->member; m < end; m++) {
         m->seen = m != me && may_be_held_up(m) ? clock_ns(m->clock) : -1;
         candidates += m->seen >= 0;
     }
     if (candidates == 0) return NULL;
     wisp__crew_spin(SAMPLE_NS, never, NULL);
-    for (wisp__member *m = team->member; m < team->member + team->threads; m++)
+    for (wisp__member *m = crew->member; m < end; m++)
         if (m->seen >= 0 && clock_ns(m->clock) == m->seen && may_be_held_up(m)) return m;
     return NULL;
 }
@@ -72,77 +74,77 @@ static wisp__member *find_held_up(wisp__team *team, const wisp__member *me)
 /* Lends this thread's core to one that is held up, if there is one. One that is idle changes places with it, and
    so does any with the calling thread, without which there is no next run: it gets away from a core that other work
    uses. */
-static bool help(wisp_ctx *ctx, wisp__member *me, bool idle)
+static bool help(wisp__crew *crew, wisp__member *me, bool idle)
 {
-    wisp__team *team = ctx->team;
-    if (!ctx->pinned || atomic_load(&me->guest) || atomic_exchange(&team->looking, true)) return false;
-    wisp__member *m = find_held_up(team, me);
-    if (m && (idle || m == team->member) && ctx->one_node) {
+    if (!crew->pinned || atomic_load(&me->guest) || atomic_exchange(&crew->looking, true)) return false;
+    wisp__member *m = find_held_up(crew, me);
+    if (m && (idle || m == crew->member) && crew->one_node) {
         const int cpu = atomic_exchange(&m->cpu, atomic_load(&me->cpu));
         atomic_store(&me->cpu, cpu);
         move(m, atomic_load(&m->cpu));
         move(me, cpu);
     } else if (m) {
-        atomic_fetch_add(&team->away, 1);
+        atomic_fetch_add(&crew->away, 1);
         atomic_store(&m->away, true);
         move(m, sched_getcpu());
     }
-    atomic_store(&team->looking, false);
+    atomic_store(&crew->looking, false);
     return m != NULL;
 }
 
-void wisp__crew_sleep(wisp__team *team, wisp__member *me, wisp__ready_fn ready, const void *arg)
+void wisp__crew_sleep(wisp__crew *crew, wisp__member *me, wisp__ready_fn ready, const void *arg)
 {
     const struct timespec briefly = {0, SLEEP_NS};
-    const unsigned news = atomic_load(&team->news);
-    atomic_fetch_add(&team->asleep, 1);
+    const unsigned news = atomic_load(&crew->news);
+    atomic_fetch_add(&crew->asleep, 1);
     if (me) atomic_store(&me->waits, true);
-    const bool run = atomic_load(&team->busy);
-    if (!ready(arg)) syscall(SYS_futex, &team->news, FUTEX_WAIT_PRIVATE, news, run ? &briefly : NULL);
+    const bool run = atomic_load(&crew->busy);
+    if (!ready(arg)) syscall(SYS_futex, &crew->news, FUTEX_WAIT_PRIVATE, news, run ? &briefly : NULL);
     if (me) atomic_store(&me->waits, false);
-    atomic_fetch_sub(&team->asleep, 1);
+    atomic_fetch_sub(&crew->asleep, 1);
 }
 
-static wisp__member *self(wisp__team *team)
+static wisp__member *self(wisp__crew *crew)
 {
     const pthread_t thread = pthread_self();
-    for (int i = 0; i < team->threads; i++)
-        if (pthread_equal(team->member[i].thread, thread)) return &team->member[i];
+    for (int i = 0; i < crew->team.threads; i++)
+        if (pthread_equal(atomic_load_explicit(&crew->member[i].thread, memory_order_relaxed), thread))
+            return &crew->member[i];
     return NULL;
 }
 
-void wisp__crew_wait(wisp_ctx *ctx, wisp__ready_fn ready, const void *arg, bool idle)
+void wisp__crew_wait(wisp__crew *crew, wisp__member *me, wisp__ready_fn ready, const void *arg, bool idle)
 {
-    wisp__member *me = NULL;
     for (int looks = 0; !wisp__crew_spin(LOOK_NS, ready, arg); looks++) {
-        if (!ctx->team) continue;
-        if (!me) me = self(ctx->team);
-        if ((me && help(ctx, me, idle)) || looks >= ctx->team->looks) wisp__crew_sleep(ctx->team, me, ready, arg);
+        if (!me) me = self(crew);
+        if ((me && help(crew, me, idle)) || looks >= crew->looks) wisp__crew_sleep(crew, me, ready, arg);
     }
 }
 
-void wisp__team_wait(wisp_ctx *ctx, wisp__ready_fn ready, const void *arg) { wisp__crew_wait(ctx, ready, arg, false); }
-
-void wisp__team_tell(wisp_ctx *ctx)
+void wisp__team_wait(wisp__team *team, wisp__ready_fn ready, const void *arg)
 {
-    wisp__team *team = ctx->team;
-    if (!team) return;
-    if (atomic_load(&team->asleep) > 0) {
-        atomic_fetch_add(&team->news, 1);
-        syscall(SYS_futex, &team->news, FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
+    wisp__crew_wait(wisp__crew_of(team), NULL, ready, arg, false);
+}
+
+void wisp__team_tell(wisp__team *team)
+{
+    wisp__crew *crew = wisp__crew_of(team);
+    if (atomic_load(&crew->asleep) > 0) {
+        atomic_fetch_add(&crew->news, 1);
+        syscall(SYS_futex, &crew->news, FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
     }
-    if (atomic_load(&team->away) == 0) return;
-    wisp__member *me = self(team);
+    if (atomic_load(&crew->away) == 0) return;
+    wisp__member *me = self(crew);
     if (!me || !atomic_exchange(&me->away, false)) return;
-    atomic_fetch_sub(&team->away, 1);
+    atomic_fetch_sub(&crew->away, 1);
     move(me, atomic_load(&me->cpu));
 }
 
-bool wisp__team_stop(wisp_ctx *ctx, atomic_bool *stopped)
+bool wisp__team_stop(wisp__team *team, atomic_bool *stopped)
 {
-    if (!atomic_load(stopped) && wisp__cancelled(ctx)) {
+    if (!atomic_load(stopped) && wisp__cancelled(team)) {
         atomic_store(stopped, true);
-        wisp__team_tell(ctx);
+        wisp__team_tell(team);
     }
     return atomic_load(stopped);
 }

@@ -88,7 +88,7 @@ static void do_block(const half_run *r, int64_t block)
     }
     r->state[block].left = left;
     atomic_store(&r->state[block].done, true);
-    wisp__team_tell(r->ctx);
+    wisp__team_tell(r->ctx->team);
 }
 
 typedef struct {
@@ -100,7 +100,7 @@ static bool ready_or_stopped(const void *arg)
 {
     const awaited *a = arg;
     return (atomic_load(&a->run->state[a->block].done) && ready(a->run, a->block)) ||
-           wisp__team_stop(a->run->ctx, &a->run->stopped);
+           wisp__team_stop(a->run->ctx->team, &a->run->stopped);
 }
 
 /* What is left of a block when it and those that spill into it are through; false if the call was cancelled. */
@@ -109,8 +109,8 @@ static bool finish_block(half_run *r, int64_t block)
     const wisp__half *h = r->half;
     const int64_t strips = (h->first[block + 1] + K_STRIP - 1) / K_STRIP;
     const awaited a = {r, block};
-    if (!ready_or_stopped(&a)) wisp__team_wait(r->ctx, ready_or_stopped, &a);
-    if (wisp__team_stop(r->ctx, &r->stopped)) return false;
+    if (!ready_or_stopped(&a)) wisp__team_wait(r->ctx->team, ready_or_stopped, &a);
+    if (wisp__team_stop(r->ctx->team, &r->stopped)) return false;
     for (int64_t s = r->state[block].left; s < strips; s++)
         if (is_late(h, s)) do_strip(r, &r->whole, true, s, 0, dots_of(r, block, 1));
     return true;
@@ -121,7 +121,7 @@ static void half_thread(void *arg, int thread, int threads)
     half_run *r = arg;
     (void)threads;
     for (int64_t b; (b = wisp__share_next(&r->shares, thread)) >= 0;) {
-        if (wisp__team_stop(r->ctx, &r->stopped)) return;
+        if (wisp__team_stop(r->ctx->team, &r->stopped)) return;
         do_block(r, b);
     }
     /* Now all blocks are begun. */
@@ -152,7 +152,7 @@ wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wis
     const size_t spill_bytes = ((size_t)half->slots * row_bytes + 63) / 64 * 64;
     const size_t dot_bytes = dot ? (size_t)blocks * dot_size * sizeof *dot : 0;
     char *spill;
-    wisp_status status = wisp__scratch(ctx, WISP__DEVICE_SCRATCH, &spill, 1, spill_bytes + dot_bytes);
+    wisp_status status = wisp__scratch(ctx->team, WISP__DEVICE_SCRATCH, &spill, 1, spill_bytes + dot_bytes);
     if (status != WISP_OK) return status;
     double *partial = (double *)(void *)(spill + spill_bytes);
     const wisp__half_params whole = {.p = *p,
@@ -176,7 +176,7 @@ wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wis
     status = wisp_alloc(ctx, &run.state, (size_t)half->blocks, sizeof *run.state);
     if (status != WISP_OK) return status;
     set_shares(&run, ctx->threads);
-    status = wisp__whole(ctx, "multiplying", wisp__run_some(ctx, half->blocks <= 1, half_thread, &run));
+    status = wisp__whole(ctx, "multiplying", wisp__run_some(ctx->team, half->blocks <= 1, half_thread, &run));
     if (dot && status == WISP_OK) wisp__cpu_add_up(ctx, false, partial, blocks, dot_size, dot);
     wisp_free(ctx, run.state);
     return status;

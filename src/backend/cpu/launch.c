@@ -207,7 +207,7 @@ static void spmmv_thread(void *arg, int thread, int threads)
     (void)threads;
     for (int64_t t; (t = wisp__share_next(&r->shares, thread)) >= 0;)
         for (int64_t i = r->first + t * r->turn;
-             i < WISP__MIN(r->first + (t + 1) * r->turn, r->end) && !wisp__cancelled(r->ctx); i++)
+             i < WISP__MIN(r->first + (t + 1) * r->turn, r->end) && !wisp__cancelled(r->ctx->team); i++)
             run_visit(r, i, g->order ? g->order[i] : i);
 }
 
@@ -236,7 +236,7 @@ static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wi
     run.shares.count = shares;
     for (int i = 0; i < shares; i++)
         wisp__share_set(&run.shares, i, first_turn(&run, i, shares), first_turn(&run, i + 1, shares));
-    status = wisp__whole(ctx, "multiplying", wisp__run_some(ctx, little, spmmv_thread, &run));
+    status = wisp__whole(ctx, "multiplying", wisp__run_some(ctx->team, little, spmmv_thread, &run));
     if (dot && status == WISP_OK) wisp__cpu_add_up(ctx, false, partial, blocks, dot_size, dot);
     return status;
 }
@@ -267,7 +267,7 @@ static void move_rows(void *arg, int64_t begin, int64_t end, int part)
 static void move_all(wisp_ctx *ctx, const wisp__rows_params *p, char *to_host, const char *from_host)
 {
     enum { LITTLE = 65536 }; /* bytes of a range */
-    wisp__team_each(ctx, p->count, LITTLE / WISP__MIN(WISP__MAX(p->bytes, 1), LITTLE), move_rows,
+    wisp__team_each(ctx->team, p->count, LITTLE / WISP__MIN(WISP__MAX(p->bytes, 1), LITTLE), move_rows,
                     &(move_run){p, to_host, from_host});
 }
 
@@ -300,7 +300,7 @@ static void axpby_thread(void *arg, int thread, int threads)
 static wisp_status cpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count)
 {
     axpby_run run = {ctx->isa->axpby[is_double], p, count};
-    wisp__run_some(ctx, count * p->period < WISP__SMALL, axpby_thread, &run);
+    wisp__run_some(ctx->team, count * p->period < WISP__SMALL, axpby_thread, &run);
     return WISP_OK;
 }
 
@@ -348,7 +348,7 @@ static wisp_status cpu_dot(wisp_ctx *ctx, bool is_double, bool cross, bool compe
     const wisp_status status = wisp__cpu_room(ctx, &partial, blocks, compensated ? 2 * sums : sums);
     if (status != WISP_OK) return status;
     dot_run run = {ctx->isa, ctx->isa->dot[is_double], p, count, per_block, cross, compensated, partial};
-    wisp__run_some(ctx, count * p->period < WISP__SMALL, dot_thread, &run);
+    wisp__run_some(ctx->team, count * p->period < WISP__SMALL, dot_thread, &run);
     wisp__cpu_add_up(ctx, compensated, partial, blocks, sums, sum);
     return WISP_OK;
 }
@@ -372,7 +372,8 @@ static void sum_thread(void *arg, int thread, int threads)
 
 wisp_status wisp__cpu_room(wisp_ctx *ctx, double **partial, int64_t blocks, size_t size)
 {
-    return wisp__scratch(ctx, WISP__DEVICE_SCRATCH, partial, (size_t)WISP__MAX(blocks, 1), size * sizeof **partial);
+    return wisp__scratch(ctx->team, WISP__DEVICE_SCRATCH, partial, (size_t)WISP__MAX(blocks, 1),
+                         size * sizeof **partial);
 }
 
 void wisp__cpu_add_up(wisp_ctx *ctx, bool compensated, double *partial, int64_t blocks, size_t size, double *sum)
@@ -383,7 +384,7 @@ void wisp__cpu_add_up(wisp_ctx *ctx, bool compensated, double *partial, int64_t 
         return;
     }
     sum_run run = {ctx->isa->sum, partial, blocks, size, compensated};
-    wisp__run_some(ctx, blocks * (int64_t)size < WISP__SMALL, sum_thread, &run);
+    wisp__run_some(ctx->team, blocks * (int64_t)size < WISP__SMALL, sum_thread, &run);
     memcpy(sum, partial, all * sizeof *sum);
 }
 
@@ -419,7 +420,7 @@ static wisp_status cpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, con
     const wisp_status status = wisp__cpu_room(ctx, &partial, blocks, compensated ? 2 * size : size);
     if (status != WISP_OK) return status;
     gram_run run = {ctx->isa->gram[is_double], p, per_block, compensated, partial};
-    wisp__run_some(ctx, p->rows * p->p * p->q < WISP__SMALL, gram_thread, &run);
+    wisp__run_some(ctx->team, p->rows * p->p * p->q < WISP__SMALL, gram_thread, &run);
     wisp__cpu_add_up(ctx, compensated, partial, blocks, size, sum);
     return WISP_OK;
 }
@@ -447,10 +448,10 @@ static wisp_status cpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_
     const size_t real = is_double ? sizeof(double) : sizeof(float), bytes = K_UPDATE_ROWS * (size_t)p->p * real;
     char *copy = NULL;
     wisp_status status = WISP_OK;
-    if (p->in_place) status = wisp__scratch(ctx, WISP__DEVICE_SCRATCH, &copy, (size_t)ctx->threads, bytes);
+    if (p->in_place) status = wisp__scratch(ctx->team, WISP__DEVICE_SCRATCH, &copy, (size_t)ctx->threads, bytes);
     if (status != WISP_OK) return status;
     update_run run = {ctx->isa->update[is_double], p, rows, copy, bytes};
-    wisp__run_some(ctx, rows * p->p * p->q < WISP__SMALL, update_thread, &run);
+    wisp__run_some(ctx->team, rows * p->p * p->q < WISP__SMALL, update_thread, &run);
     return WISP_OK;
 }
 

@@ -52,7 +52,7 @@ static double run_once(wisp_ctx *ctx, stream_run *r, bool all)
     const int threads = all ? ctx->threads : 1;
     atomic_store(&r->ready, 0);
     if (all)
-        wisp__team_run_each(ctx, stream_thread, r);
+        wisp__team_run_each(ctx->team, stream_thread, r);
     else
         stream_thread(r, 0, 1);
     double start = r->start[0], end = r->end[0];
@@ -105,7 +105,7 @@ wisp_status wisp_load_bandwidth(wisp_ctx *ctx, double *gbs)
     WISP_NEED(NULL, ctx);
     stream_run r;
     wisp_status status = WISP_OK;
-    wisp__turn_begin(ctx);
+    wisp__turn_begin(ctx->team);
     WISP_TRY(open_run(ctx, &r));
     set_arrays(&r, r.slice, 1);
     for (int k = 0; k < 2; k++) {
@@ -114,7 +114,7 @@ wisp_status wisp_load_bandwidth(wisp_ctx *ctx, double *gbs)
         *gbs = WISP__MAX(*gbs, 1e-9 * (double)r.bytes * ctx->threads / seconds);
     }
 out:
-    return wisp__turn_end(ctx, status);
+    return wisp__turn_end(ctx->team, status);
 }
 
 static int by_value(const void *a, const void *b)
@@ -270,7 +270,7 @@ static wisp_status measure_exchange(wisp_ctx *ctx, wisp_machine *m)
     set_arrays(&r, BYTES, 1);
     for (int i = 0; i < TURNS; i++) {
         exchange_run e = {.r = &r, .write = ctx->isa->stream[1]->stream[K_UPDATE], .rounds = 20};
-        wisp__team_run_each(ctx, exchange_thread, &e);
+        wisp__team_run_each(ctx->team, exchange_thread, &e);
         double most = 1e-9;
         for (int t = 0; t < ctx->threads; t++) most = WISP__MAX(most, r.end[t]);
         found[i] = 1e-9 * (double)r.bytes * e.rounds * ctx->threads / most;
@@ -368,7 +368,7 @@ wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, m);
     wisp_status status = WISP_OK;
-    wisp__turn_begin(ctx);
+    wisp__turn_begin(ctx->team);
     *m = *wisp__topology(ctx);
     m->threads = ctx->threads;
     strncpy(m->isa, ctx->isa->name, sizeof m->isa - 1);
@@ -387,5 +387,5 @@ wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
     if (what) WISP_TRY(wisp_ctx_step(ctx, "measuring", 1, 0));
     wisp_ctx_set_machine(ctx, m);
 out:
-    return wisp__turn_end(ctx, status);
+    return wisp__turn_end(ctx->team, status);
 }

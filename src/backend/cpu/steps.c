@@ -32,7 +32,7 @@ static bool finished(const void *arg)
 {
     const awaited *a = arg;
     return atomic_load(&a->run->finished[a->task]) == blocks_of(a->run, a->task) ||
-           wisp__team_stop(a->run->ctx, &a->run->stopped);
+           wisp__team_stop(a->run->ctx->team, &a->run->stopped);
 }
 
 /* The next block of n that make up a task's group: of this thread's part, then of the others'; -1: there is none. */
@@ -62,14 +62,14 @@ static void steps_thread(void *arg, int thread, int threads)
         int done = 0;
         wisp__spmmv_params p = *step->p;
         p.cpu.near = task.near;
-        for (; a.task <= task.after && !wisp__team_stop(r->ctx, &r->stopped); a.task++)
-            if (!finished(&a)) wisp__team_wait(r->ctx, finished, &a);
-        if (wisp__team_stop(r->ctx, &r->stopped)) return;
+        for (; a.task <= task.after && !wisp__team_stop(r->ctx->team, &r->stopped); a.task++)
+            if (!finished(&a)) wisp__team_wait(r->ctx->team, finished, &a);
+        if (wisp__team_stop(r->ctx->team, &r->stopped)) return;
         for (int64_t b; (b = next_block(r, i, n, thread, threads)) >= 0; done++)
             wisp__run_block(fn, &p, g, first + b, partial, first + b, r->dot_size);
         if (done == 0) continue;
         atomic_fetch_add(&r->finished[i], done);
-        wisp__team_tell(r->ctx);
+        wisp__team_tell(r->ctx->team);
     }
 }
 
@@ -89,7 +89,7 @@ wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int st
     if (dots) WISP_TRY(wisp__cpu_room(ctx, &run.partial, steps * grid->blocks, dot_size));
     WISP_TRY(wisp_alloc(ctx, &run.finished, (size_t)schedule->tasks, sizeof *run.finished));
     WISP_TRY(wisp_alloc(ctx, &run.taken, (size_t)(ctx->threads * schedule->tasks), sizeof *run.taken));
-    status = wisp__whole(ctx, "multiplying", wisp__team_run(ctx, steps_thread, &run));
+    status = wisp__whole(ctx, "multiplying", wisp__team_run(ctx->team, steps_thread, &run));
     for (int i = 0; i < steps && status == WISP_OK; i++) {
         if (!step[i].dot) continue;
         double *partial = run.partial + (size_t)(i * grid->blocks) * dot_size;

@@ -282,7 +282,7 @@ static wisp_status find(bundle_run *r, wisp_mat *A)
     wisp_ctx *ctx = A->ctx;
     wisp_status status;
     WISP_TRY(open_run(r, A));
-    wisp__team_run(ctx, number_kinds, r);
+    wisp__team_run(ctx->team, number_kinds, r);
     if (wisp__strings_full(r->kinds)) { /* which of them have numbers must not follow from who comes first */
         wisp__strings_close(r->kinds, ctx);
         WISP_TRY(open_kinds(r));

@@ -50,7 +50,7 @@ wisp_status wisp__find_follow(wisp_mat *A)
     if (1 << A->log_c < K_CHUNKED_C || wisp_type_is_complex(A->type)) return WISP_OK;
     const int64_t units = wisp__follow_bytes(A->rows);
     WISP_TRY(wisp__alloc_raw(ctx, &s->follow, (size_t)WISP__MAX(units, 1), sizeof *s->follow));
-    wisp__team_each(ctx, units, WISP__SMALL / K_FOLLOW_ROWS, find_some, &run);
+    wisp__team_each(ctx->team, units, WISP__SMALL / K_FOLLOW_ROWS, find_some, &run);
     if (!atomic_load(&run.found)) {
         wisp_free(ctx, s->follow);
         s->follow = NULL;

@@ -111,7 +111,7 @@ static wisp_status follow_all(fresh_run *r)
     const wisp_mat *A = r->A;
     r->threads = WISP__MIN(A->ctx->threads, SEARCHES);
     r->sample = r->votes && A->rows > 2 * SAMPLE;
-    wisp__team_each(A->ctx, r->threads, 1, follow_some, r);
+    wisp__team_each(A->ctx->team, r->threads, 1, follow_some, r);
     return atomic_load(&r->failed) ? WISP_ERR_NOMEM : WISP_OK;
 }
 

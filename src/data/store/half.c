@@ -62,7 +62,7 @@ static wisp_status take_upper(wisp_mat *A)
     for (int64_t i = 0; i < A->rows; i++) h->row[i + 1] = h->row[i] + s->chunk[i] + s->row_len[i] - upper_begin(s, i);
     WISP_TRY(wisp__alloc_raw(ctx, &h->col, (size_t)h->row[A->rows], sizeof *h->col));
     WISP_TRY(wisp__alloc_raw(ctx, &h->val, (size_t)h->row[A->rows], wisp_type_size(A->type)));
-    wisp__run_some(ctx, s->nnz < WISP__SMALL, fill_thread, A);
+    wisp__run_some(ctx->team, s->nnz < WISP__SMALL, fill_thread, A);
     wisp_free(ctx, s->chunk);
     wisp_free(ctx, s->col);
     wisp_free(ctx, s->val);
@@ -138,7 +138,7 @@ static void count_spill_of(void *arg, int64_t b, int64_t next, int part)
 /* Rows of spill of each block, as running numbers. */
 static void count_spill(wisp_ctx *ctx, wisp__half *h, row_set *sets)
 {
-    wisp__team_each(ctx, h->blocks, 1, count_spill_of, &(half_run){h, sets, NULL});
+    wisp__team_each(ctx->team, h->blocks, 1, count_spill_of, &(half_run){h, sets, NULL});
     h->spill[0] = 0;
     for (int64_t b = 0; b < h->blocks; b++) h->spill[b + 1] += h->spill[b];
     h->slots = h->spill[h->blocks];
@@ -189,7 +189,7 @@ static void find_inside_of(void *arg, int64_t b, int64_t next, int part)
 /* Of each row, what stays in its block; of each strip, how far down its block has come. */
 static void find_inside(wisp_ctx *ctx, wisp__half *h)
 {
-    wisp__team_each(ctx, h->blocks, 1, find_inside_of, &(half_run){h, NULL, NULL});
+    wisp__team_each(ctx->team, h->blocks, 1, find_inside_of, &(half_run){h, NULL, NULL});
     h->outside[0] = 0;
     for (int64_t s = 0; s < strips_of(h); s++) h->outside[s + 1] += h->outside[s];
 }
@@ -217,7 +217,7 @@ static void number_slots_of(void *arg, int64_t b, int64_t next, int part)
 /* Numbers the entries outside; target[slot] is the row that it is for. */
 static void number_slots(wisp_ctx *ctx, wisp__half *h, row_set *sets, int32_t *target)
 {
-    wisp__team_each(ctx, h->blocks, 1, number_slots_of, &(half_run){h, sets, target});
+    wisp__team_each(ctx->team, h->blocks, 1, number_slots_of, &(half_run){h, sets, target});
 }
 
 /* Sorts the slots by the strip that they are for, and by number. */
