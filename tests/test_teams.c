@@ -254,7 +254,7 @@ static void *call_often(void *arg)
     wisp__team *team = c->s->ctx->team;
     const cpu_set_t before = my_mask();
     for (int i = 0; i < 10; i++) {
-        if (c->in_turns) wisp__turn_begin(team);
+        if (c->in_turns) c->failed |= wisp__turn_begin(team) != WISP_OK;
         for (int k = 0; k < 3; k++) {
             nap_run r = {.team = team};
             wisp__team_run(team, nap, &r);
@@ -372,7 +372,7 @@ static void teams_of_one_context(void **state)
     assert_true(wisp__team_run(team[1], no_part, NULL));
     void *scratch[2];
     for (int i = 0; i < 2; i++) {
-        wisp__turn_begin(team[i]);
+        REF_OK(ctx, wisp__turn_begin(team[i]));
         REF_OK(ctx, wisp__scratch(team[i], WISP__OP_SCRATCH, &scratch[i], 1000, 8));
     }
     assert_ptr_not_equal(scratch[0], scratch[1]);

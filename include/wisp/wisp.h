@@ -14,6 +14,10 @@
  * A call pins the calling thread at most until it returns, and gives it back its own mask, also for callbacks: progress
  * and log. But row functions and that of wisp_ctx_each run on pinned threads; a thread that one of them starts inherits
  * that core, and has to set a mask of its own.
+ *
+ * Fork: the child may use and free what its parent made. Threads are started anew there, and are not pinned. If another
+ * thread was in a call that computes on a context just then, such calls on it are WISP_ERR_UNSUPPORTED in the child; a
+ * new context works. A child that is forked in a callback must not return from it.
  */
 #ifndef WISP_H
 #define WISP_H

@@ -15,7 +15,7 @@ typedef struct buffer {
 } buffer;
 
 typedef struct {
-    pthread_mutex_t lock;
+    pthread_mutex_t *lock; /* the context's: in a child of fork nobody holds it */
     buffer *first;
     int calls;         /* of the backend's that run */
     buffer *constants; /* what came with the call; it is not counted */
@@ -40,10 +40,10 @@ static void let_in(const buffer *b, bool in) { mprotect(b->at, b->mapped, in ? P
 /* A call of the backend begins, or ends. */
 static void open_all(far *f, bool begins)
 {
-    pthread_mutex_lock(&f->lock);
+    pthread_mutex_lock(f->lock);
     f->calls += begins ? 1 : -1;
     for (buffer *b = f->first; b; b = b->next) let_in(b, f->calls > 0 || b->maps > 0);
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_unlock(f->lock);
 }
 
 /* Memory that is not counted yet; NULL: there is none. */
@@ -59,11 +59,11 @@ static buffer *new_buffer(far *f, size_t bytes)
         free(b);
         return NULL;
     }
-    pthread_mutex_lock(&f->lock);
+    pthread_mutex_lock(f->lock);
     b->next = f->first;
     f->first = b;
     if (f->calls) let_in(b, true);
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_unlock(f->lock);
     return b;
 }
 
@@ -88,12 +88,12 @@ static wisp_status far_alloc(wisp_ctx *ctx, void *pointer_to_address, size_t cou
 /* Takes a buffer out of the list; NULL: there is none at this address. */
 static buffer *take_out(far *f, const void *address)
 {
-    pthread_mutex_lock(&f->lock);
+    pthread_mutex_lock(f->lock);
     buffer **b = &f->first;
     while (*b && (*b)->at != address) b = &(*b)->next;
     buffer *found = *b;
     if (found) *b = found->next;
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_unlock(f->lock);
     return found;
 }
 
@@ -121,10 +121,10 @@ static void far_free(wisp_ctx *ctx, void *address)
 static wisp_status far_map(wisp_ctx *ctx, void *address, void *pointer_to_host)
 {
     far *f = far_of(ctx);
-    pthread_mutex_lock(&f->lock);
+    pthread_mutex_lock(f->lock);
     buffer *b = find(f, address);
     if (b && b->maps++ == 0) let_in(b, true);
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_unlock(f->lock);
     *(void **)pointer_to_host = address;
     return WISP_OK;
 }
@@ -132,10 +132,10 @@ static wisp_status far_map(wisp_ctx *ctx, void *address, void *pointer_to_host)
 static void far_unmap(wisp_ctx *ctx, void *address)
 {
     far *f = far_of(ctx);
-    pthread_mutex_lock(&f->lock);
+    pthread_mutex_lock(f->lock);
     buffer *b = find(f, address);
     if (b && b->maps > 0 && --b->maps == 0 && !f->calls) let_in(b, false);
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_unlock(f->lock);
 }
 
 static wisp_status far_take(wisp_ctx *ctx, void *pointer_to_array)
@@ -166,9 +166,9 @@ static wisp_status ours(wisp_ctx *ctx, const void *const *address, size_t n)
 {
     far *f = far_of(ctx);
     bool all = true;
-    pthread_mutex_lock(&f->lock);
+    pthread_mutex_lock(f->lock);
     for (size_t i = 0; i < n; i++) all = all && (!address[i] || find(f, address[i]));
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_unlock(f->lock);
     if (all) return WISP_OK;
     return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a kernel of the device 'far' was given an address that is no buffer's");
 }
@@ -375,7 +375,7 @@ static wisp_status far_open(wisp_ctx *ctx)
 {
     far *f = calloc(1, sizeof *f);
     if (!f) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for the device 'far'");
-    pthread_mutex_init(&f->lock, NULL);
+    f->lock = &ctx->device_lock;
     ctx->device = f;
     return wisp__backend_cpu.open(ctx);
 }
@@ -385,7 +385,6 @@ static void far_close(wisp_ctx *ctx)
     far *f = far_of(ctx);
     if (f) {
         if (f->constants) drop(take_out(f, f->constants->at));
-        pthread_mutex_destroy(&f->lock);
         free(f);
     }
     wisp__backend_cpu.close(ctx);

@@ -56,7 +56,8 @@ struct wisp_ctx {
     const char *isa_name;
     int register_bytes, bundle_bytes; /* of a register; of a bundle of rows, 0: there are none */
 
-    pthread_mutex_t lock; /* message, log, the list of what was logged once, rates, topology */
+    pthread_mutex_t lock;        /* message, log, the list of what was logged once, rates, topology */
+    pthread_mutex_t device_lock; /* what a backend keeps; no callback comes under it */
     char message[1024];
     atomic_llong memory_now, memory_peak;
     atomic_llong held;               /* by its user, and by each piece of memory that objects on it have */

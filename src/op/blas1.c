@@ -106,8 +106,9 @@ static wisp_status checked(const char *op, wisp_blk *y, const wisp_scalar *a, co
     if (status != WISP_OK) return status;
     if (x != y && wisp__overlap(x, y) && (wisp__at(x) != wisp__at(y) || x->stride != y->stride))
         return wisp_ctx_fail(y->ctx, WISP_ERR_ARG, "%s: the blocks overlap", op);
-    wisp__turn_begin(y->ctx->team);
-    return wisp__turn_end(y->ctx->team, axpby(y, a, x, b, per_column));
+    status = wisp__turn_begin(y->ctx->team);
+    if (status == WISP_OK) status = axpby(y, a, x, b, per_column);
+    return wisp__turn_end(y->ctx->team, status);
 }
 
 static const wisp_scalar one = {1, 0};
@@ -245,8 +246,9 @@ static wisp_status checked_dot(const wisp_blk *x, const wisp_blk *y, dot_fn fn, 
     wisp_status status = wisp__same_shape("dot", x, y);
     if (status != WISP_OK) return status;
     const bool same = wisp__at(x) == wisp__at(y) && x->stride == y->stride; /* <x, x> is real */
-    wisp__together_begin(x->ctx);
-    return wisp__together_end(x->ctx, fn(x, y, wisp_type_is_complex(x->type) && !same, dot));
+    status = wisp__together_begin(x->ctx);
+    if (status == WISP_OK) status = fn(x, y, wisp_type_is_complex(x->type) && !same, dot);
+    return wisp__together_end(x->ctx, status);
 }
 
 wisp_status wisp_dot(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot)
@@ -270,7 +272,7 @@ static wisp_status norms(const wisp_blk *x, dot_fn fn, double *norm)
     wisp_ctx *ctx = x->ctx;
     wisp_status status;
     wisp_scalar *dot = NULL;
-    wisp__together_begin(ctx);
+    WISP_TRY(wisp__together_begin(ctx));
     WISP_TRY(wisp__alloc_raw(ctx, &dot, (size_t)x->width, sizeof *dot));
     WISP_TRY(fn(x, x, false, dot));
     for (int j = 0; j < x->width; j++) norm[j] = sqrt(dot[j].re);

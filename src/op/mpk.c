@@ -238,7 +238,7 @@ wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wi
     mpk m = {.A = A, .v = v, .stored = stored, .o = opts, .depth = 1};
     const int steps = opts->steps;
     wisp_status status;
-    wisp__together_begin(A->ctx);
+    WISP_TRY(wisp__together_begin(A->ctx));
     WISP_TRY(check_options(&m));
     WISP_TRY(check_blocks(&m));
     WISP_TRY(choose_depth(&m, steps));

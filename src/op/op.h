@@ -13,8 +13,7 @@ static inline void wisp__add(double *a, double *error, double b, double b_error)
 /* Around a call that computes and that all ranks make. */
 static inline wisp_status wisp__together_begin(wisp_ctx *ctx)
 {
-    const wisp_status status = WISP_OK;
-    wisp__turn_begin(ctx->team);
+    const wisp_status status = wisp__turn_begin(ctx->team);
     ctx->comm->enter(ctx);
     return status;
 }

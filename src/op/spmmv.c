@@ -14,7 +14,7 @@ wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const 
     wisp__chain chain;
     wisp__sweep sweep;
     wisp_status status;
-    wisp__together_begin(ctx);
+    WISP_TRY(wisp__together_begin(ctx));
     WISP_TRY(wisp__spmmv_check(y, A, x, aug));
     const bool chained = aug->terms & WISP_CHAIN, dots = aug->terms & WISP_DOTS;
     const size_t dot_bytes = dots ? wisp__dot_size(x, aug->terms) * sizeof(double) : 0;

@@ -86,8 +86,9 @@ wisp_status wisp_tsm_gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const 
     WISP_NEED(wisp_blk_ctx(W), V);
     WISP_NEED(V->ctx, W);
     WISP_NEED(V->ctx, X);
-    wisp__together_begin(V->ctx);
-    return wisp__together_end(V->ctx, gram(X, ldx, alpha, V, W, beta, flags));
+    wisp_status status = wisp__together_begin(V->ctx);
+    if (status == WISP_OK) status = gram(X, ldx, alpha, V, W, beta, flags);
+    return wisp__together_end(V->ctx, status);
 }
 
 /* ---- update ---------------------------------------------------------------------------------- */
@@ -172,6 +173,7 @@ wisp_status wisp_tsm_update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, c
     WISP_NEED(wisp_blk_ctx(V), W);
     WISP_NEED(W->ctx, V);
     WISP_NEED(W->ctx, X);
-    wisp__turn_begin(W->ctx->team);
-    return wisp__turn_end(W->ctx->team, update(W, alpha, V, X, ldx, beta));
+    wisp_status status = wisp__turn_begin(W->ctx->team);
+    if (status == WISP_OK) status = update(W, alpha, V, X, ldx, beta);
+    return wisp__turn_end(W->ctx->team, status);
 }

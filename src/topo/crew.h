@@ -27,18 +27,21 @@ typedef struct {
 } wisp__pin;
 
 typedef struct wisp__crew {
-    wisp__team team;   /* its face, at the same address */
-    cpu_set_t units;   /* that it holds */
-    cpu_set_t allowed; /* where threads run that are not pinned */
-    bool pinned;       /* each thread to one of its units */
-    bool one_node;     /* the threads share one memory node, as far as is known */
-    int there;         /* threads that could be started */
-    int64_t spin;      /* nanoseconds for which a thread that has nothing to do waits for the next run, awake */
-    int looks;         /* times that a thread looks who is held up, before it sleeps */
-    double began;      /* the run, by wisp__now */
-    int brief;         /* how many runs, one after the other, have been brief */
-    wisp__pin *of_run; /* the calling thread's pin */
-    wisp__team_fn fn;  /* of the run */
+    wisp__team team;         /* its face, at the same address */
+    struct wisp__crew *next; /* of this process (process.c) */
+    cpu_set_t units;         /* that it holds */
+    cpu_set_t allowed;       /* where threads run that are not pinned */
+    bool pinned;             /* each thread to one of its units */
+    bool one_node;           /* the threads share one memory node, as far as is known */
+    int there;               /* threads: fewer than team.threads where a child of fork can't start as many */
+    bool gone;               /* but for the calling one, by a fork: the next run starts others */
+    bool lost;               /* at that fork another thread was in its turn */
+    int64_t spin;            /* nanoseconds for which a thread that has nothing to do waits for the next run, awake */
+    int looks;               /* times that a thread looks who is held up, before it sleeps */
+    double began;            /* the run, by wisp__now */
+    int brief;               /* how many runs, one after the other, have been brief */
+    wisp__pin *of_run;       /* the calling thread's pin */
+    wisp__team_fn fn;        /* of the run */
     void *arg;
     pthread_mutex_t turn;          /* of the calls that compute */
     _Atomic(pthread_t) holder;     /* whose turn it is; 0: nobody's */
@@ -72,7 +75,9 @@ void wisp__pin_lift(wisp__pin *pin); /* the thread has its own mask again */
 void wisp__pin_learn(wisp__crew *crew);
 
 /* process.c: a team becomes one of this process's. It holds as many of these n units, in their order, as it has
-   threads, if others hold few enough of them: then it is pinned, and they are its members' homes. */
-void wisp__crew_join(wisp__crew *crew, const int *unit, int n);
+   threads, if others hold few enough of them: then it is pinned, and they are its members' homes. False: no memory. */
+bool wisp__crew_join(wisp__crew *crew, const int *unit, int n);
 void wisp__crew_leave(wisp__crew *crew); /* and gives them back */
+/* In a child of fork, in which only the calling thread is left. */
+void wisp__crew_forked(wisp__crew *crew);
 #endif

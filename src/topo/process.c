@@ -1,8 +1,22 @@
-/* Teams of one process: no two hold the same unit. */
+/* Teams of one process: no two hold the same unit, and a child of fork knows them all. */
 #include "crew.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static wisp__crew *first;
 static cpu_set_t held;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool watched;
+
+/* Nobody else is at the list while the process is copied. */
+static void before_fork(void) { pthread_mutex_lock(&lock); }
+static void after_fork(void) { pthread_mutex_unlock(&lock); }
+/* The parent's units stay held, so that teams that the child opens keep off them. */
+static void in_child(void)
+{
+    for (wisp__crew *c = first; c; c = c->next) wisp__crew_forked(c);
+    pthread_mutex_unlock(&lock);
+}
+static void watch(void) { watched = !pthread_atfork(before_fork, after_fork, in_child); }
 
 static void claim(wisp__crew *crew, const int *unit, int n)
 {
@@ -17,16 +31,24 @@ static void claim(wisp__crew *crew, const int *unit, int n)
     CPU_OR(&held, &held, &crew->units);
 }
 
-void wisp__crew_join(wisp__crew *crew, const int *unit, int n)
+bool wisp__crew_join(wisp__crew *crew, const int *unit, int n)
 {
+    pthread_once(&once, watch);
+    if (!watched) return false;
     pthread_mutex_lock(&lock);
     claim(crew, unit, n);
+    crew->next = first;
+    first = crew;
     pthread_mutex_unlock(&lock);
+    return true;
 }
 
 void wisp__crew_leave(wisp__crew *crew)
 {
     pthread_mutex_lock(&lock);
+    wisp__crew **c = &first;
+    while (*c != crew) c = &(*c)->next;
+    *c = crew->next;
     CPU_XOR(&held, &held, &crew->units); /* all of them are set there */
     pthread_mutex_unlock(&lock);
 }

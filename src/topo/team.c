@@ -41,10 +41,13 @@ static void set_thread(wisp__member *m, pthread_t thread)
     if (pthread_getcpuclockid(thread, &m->clock)) m->clock = CLOCK_MONOTONIC; /* seems to run all the time */
 }
 
+static void start(wisp__crew *c);
+
 /* The calling thread is the first member, whichever it is. */
 static void enter(wisp__crew *c, wisp__pin *pin, bool each)
 {
     wisp__member *m = c->member;
+    if (c->gone) start(c);
     c->of_run = pin;
     c->began = wisp__now();
     set_thread(m, pthread_self());
@@ -150,6 +153,7 @@ static void start(wisp__crew *c)
         pthread_setaffinity_np(thread, sizeof set, &set);
     }
     c->there = n;
+    c->gone = false;
     if (n < c->team.threads)
         wisp_ctx_log(c->team.ctx, WISP_LOG_WARN,
                      "only %d of %d threads could be started: look at `ulimit -u` and `ulimit -v`", n, c->team.threads);
@@ -200,7 +204,10 @@ static wisp_status open_on(wisp__team **team, wisp_ctx *ctx, int threads, int cp
     if (unit) n = wisp__cpu_order(allowed, unit, cpus, &c->one_node);
     if (ctx->opts.no_pin || !wisp__may_pin()) n = 0;
     set_patience(c, cpus);
-    wisp__crew_join(c, unit, n);
+    if (!wisp__crew_join(c, unit, n)) {
+        free_crew(c);
+        goto out;
+    }
     tell(c, cpus, n);
     start(c);
     c->team.threads = c->there;
@@ -241,6 +248,39 @@ void wisp__team_close(wisp__team *team)
     wisp__crew_leave(c);
     wisp__scratch_free(team);
     free_crew(c);
+}
+
+void wisp__crew_forked(wisp__crew *c)
+{
+    wisp_ctx *ctx = c->team.ctx;
+    const pthread_t holder = atomic_load(&c->holder);
+    const bool mine = pthread_equal(holder, pthread_self());
+    pthread_mutex_init(&ctx->lock, NULL); /* another thread may have held it */
+    pthread_mutex_init(&ctx->device_lock, NULL);
+    pthread_mutex_init(&c->turn, NULL);
+    if (mine) {
+        pthread_mutex_lock(&c->turn);
+    } else {
+        c->lost |= holder != (pthread_t)0;
+        if (c->lost) memset(c->team.scratch, 0, sizeof c->team.scratch); /* it may have been freed just then */
+        if (c->lost) memset(c->team.scratch_bytes, 0, sizeof c->team.scratch_bytes);
+        atomic_store(&c->holder, (pthread_t)0);
+        c->depth = 0;
+        c->pin.known = c->pin.set = false;
+    }
+    for (int i = 0; i < c->team.threads; i++) {
+        wisp__member *m = &c->member[i];
+        atomic_store(&m->part, PART_NONE);
+        atomic_store(&m->waits, false);
+        atomic_store(&m->away, false);
+    }
+    atomic_store(&c->busy, false);
+    atomic_store(&c->looking, false);
+    atomic_store(&c->asleep, 0);
+    atomic_store(&c->away, 0);
+    c->there = 1;
+    c->gone = c->team.threads > 1;
+    c->pinned = false; /* the parent's threads are there */
 }
 
 typedef struct {

@@ -34,8 +34,9 @@ void wisp__team_tell(wisp__team *team);
 bool wisp__team_stop(wisp__team *team, atomic_bool *stopped);
 
 /* Calls that compute take turns on a team, whose scratch memory they share: a call of another thread waits until this
-   one is through; one inside it goes on at once. */
-void wisp__turn_begin(wisp__team *team);
+   one is through; one inside it goes on at once. Ended in any case. WISP_ERR_UNSUPPORTED: this is a child of fork, and
+   what was computed here then is in pieces. */
+wisp_status wisp__turn_begin(wisp__team *team);
 wisp_status wisp__turn_end(wisp__team *team, wisp_status status);
 
 /* Starts a team of so many threads, one of which is the calling one, on units that no other team of this process holds.

@@ -52,7 +52,7 @@ static bool is_mine(wisp__crew *c) { return pthread_equal(atomic_load(&c->holder
 
 wisp__pin *wisp__turn_pin(wisp__crew *crew) { return is_mine(crew) ? &crew->pin : NULL; }
 
-void wisp__turn_begin(wisp__team *team)
+wisp_status wisp__turn_begin(wisp__team *team)
 {
     wisp__crew *c = wisp__crew_of(team);
     if (!is_mine(c)) {
@@ -60,6 +60,9 @@ void wisp__turn_begin(wisp__team *team)
         atomic_store(&c->holder, pthread_self());
     }
     c->depth++;
+    if (!c->lost) return WISP_OK;
+    return wisp_ctx_fail(team->ctx, WISP_ERR_UNSUPPORTED,
+                         "another thread was computing on this context when the process was forked; make one here");
 }
 
 wisp_status wisp__turn_end(wisp__team *team, wisp_status status)

@@ -105,7 +105,7 @@ wisp_status wisp_load_bandwidth(wisp_ctx *ctx, double *gbs)
     WISP_NEED(NULL, ctx);
     stream_run r;
     wisp_status status = WISP_OK;
-    wisp__turn_begin(ctx->team);
+    WISP_TRY(wisp__turn_begin(ctx->team));
     WISP_TRY(open_run(ctx, &r));
     set_arrays(&r, r.slice, 1);
     for (int k = 0; k < 2; k++) {
@@ -368,7 +368,7 @@ wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, m);
     wisp_status status = WISP_OK;
-    wisp__turn_begin(ctx->team);
+    WISP_TRY(wisp__turn_begin(ctx->team));
     *m = *wisp__topology(ctx);
     m->threads = ctx->threads;
     strncpy(m->isa, ctx->isa->name, sizeof m->isa - 1);
