@@ -297,7 +297,6 @@ static int run(tool *t, int argc, char **argv)
 int main(int argc, char **argv)
 {
     tool t = {.started = tool_now()};
-    sched_getaffinity(0, sizeof t.cpus, &t.cpus);
     signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error of writing, which is told */
     int rc = run(&t, argc, argv);
     monitor_clear(&t.monitor);

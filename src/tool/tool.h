@@ -5,7 +5,6 @@
 #define _GNU_SOURCE
 #endif
 #include <jansson.h>
-#include <sched.h>
 #include <wisp/wisp.h>
 #include "options.h"
 
@@ -32,7 +31,6 @@ typedef struct {
     wisp_ctx *ctx;
     monitor monitor;
     double started;
-    cpu_set_t cpus;          /* that the process was given, before its threads were placed */
     char *done;              /* names of the output files that are complete; NULL: none */
     bool keeping;            /* the run was stopped, and what it has is being written */
     double hermitian_change; /* by --hermitian-part, see wisp_src_hermitian_part; NaN: not asked for */

@@ -46,20 +46,8 @@ static bool find_program(char path[PATH_MAX])
     return false;
 }
 
-/* Starts the program on all processors that this one was given, not only on this thread's own. */
-static int spawn_unplaced(const tool *t, const char *path, pid_t *pid, const posix_spawn_file_actions_t *actions,
-                          char **argv, char **env)
-{
-    cpu_set_t placed;
-    bool move = sched_getaffinity(0, sizeof placed, &placed) == 0 && CPU_COUNT(&t->cpus) > 0;
-    if (move) sched_setaffinity(0, sizeof t->cpus, &t->cpus);
-    int error = posix_spawn(pid, path, actions, NULL, argv, env);
-    if (move) sched_setaffinity(0, sizeof placed, &placed);
-    return error;
-}
-
 /* Starts it with a socket as its input and output; 0 or an errno. */
-static int start_child(const tool *t, const char *what, blas_process *child, char *const *set, int count)
+static int start_child(const char *what, blas_process *child, char *const *set, int count)
 {
     int ends[2], error = 0;
     char path[PATH_MAX], *argv[] = {"wisp-blas", (char *)(uintptr_t)what, NULL};
@@ -72,7 +60,7 @@ static int start_child(const tool *t, const char *what, blas_process *child, cha
         posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
         posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
         posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-        error = spawn_unplaced(t, path, &child->pid, &actions, argv, env);
+        error = posix_spawn(&child->pid, path, &actions, NULL, argv, env);
         posix_spawn_file_actions_destroy(&actions);
         close(ends[1]);
         child->fd = ends[0];
@@ -90,7 +78,7 @@ bool blas_start(const tool *t, const char *what, const char *core, blas_process 
     snprintf(b, sizeof b, "OMP_NUM_THREADS=%d", threads);
     snprintf(c, sizeof c, "OPENBLAS_CORETYPE=%s", core);
     char *set[] = {a, b, "OPENBLAS_THREAD_TIMEOUT=16", c}; /* threads that wait go to sleep soon */
-    return start_child(t, what, child, set, *core ? 4 : 3) == 0;
+    return start_child(what, child, set, *core ? 4 : 3) == 0;
 }
 
 /* Both rates with this core type ("" is the library's own choice); false if the child failed. */
