@@ -4,7 +4,7 @@ typedef struct {
     int len, log_step, col_step;
 } row_entries;
 
-/* What is not stored as it is: columns, values. */
+/* Columns and values that are not stored as they are. */
 enum { SHORT_COLS = 1, CODES = 2, LISTS = 4 };
 
 /* What rows are compiled for: any way in which p says that they are stored, and blocks with gaps; or compact blocks and

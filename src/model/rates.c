@@ -9,8 +9,8 @@ static int64_t l2_of(const wisp_machine *m)
     return m->cache_bytes[WISP_L2] > 0 ? m->cache_bytes[WISP_L2] : 256 << 10;
 }
 
-/* What was not measured is that of a common core: two loads of a register in each turn of a clock of 3 GHz, half a
-   cache line from the second level, a quarter from the third, and a part of what a socket loads from memory. */
+/* Rates that were not measured are those of a common core: two loads of a register in each turn of a clock of 3 GHz,
+   half a cache line from the second level, a quarter from the third, and a part of what a socket loads from memory. */
 void wisp__rates_find(wisp_ctx *ctx, wisp__rates *r)
 {
     const double clock = 3e9, line = 64, memory = 20e9, most = 200e9;

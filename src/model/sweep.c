@@ -2,7 +2,7 @@
    number of vectors takes least time. */
 #include "model.h"
 
-/* What other threads have written is gathered, which the core waits for. */
+/* Data that other threads have written are gathered, and the core waits for them. */
 double wisp__step_seconds(const wisp__step_cost *c, const wisp__core_work *w, const wisp__rates *r)
 {
     const double traffic = wisp_model_memory(c->read, c->written, false, 1e-9 * r->memory) + c->from_l3 / r->l3;

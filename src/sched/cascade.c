@@ -74,7 +74,7 @@ static void look_at_blocks(void *arg, int thread, int threads)
     }
 }
 
-/* Neighbours both ways: what leads to a block is added behind what it leads to. */
+/* Neighbours both ways: row blocks that lead to one are added behind those that it leads to. */
 static wisp_status add_transposed(const wisp_mat *A, int64_t **begin, int32_t **neighbour)
 {
     const int64_t blocks = A->grid.blocks, *b = *begin, entries = b[blocks];

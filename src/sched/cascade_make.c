@@ -67,8 +67,8 @@ static void append(const plan *p, schedule *s, int32_t g, int32_t after)
     s->task[s->tasks++] = (wisp__task){.group = g, .step = p->step[g]++, .after = after};
 }
 
-/* What became ready by the task before is put off for another one, if there is any: else every task would wait for the
-   slowest thread of the one before. became[]: the tasks that made them ready; these rise. */
+/* A group that became ready by the task before is put off for another one, if there is any: else every task would wait
+   for the slowest thread of the one before. became[]: the tasks that made them ready; these rise. */
 static int64_t pick(const plan *p, const schedule *s, const int32_t *became)
 {
     int64_t i = s->top;
