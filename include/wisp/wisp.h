@@ -417,9 +417,9 @@ WISP_API wisp_status wisp_blk_fill_units(wisp_blk *x, const int64_t *row);
    (row-major) or columns (column-major) in elements. */
 WISP_API wisp_status wisp_blk_put(wisp_blk *x, wisp_order order, const void *data, int64_t ld);
 WISP_API wisp_status wisp_blk_get(const wisp_blk *x, wisp_order order, void *data, int64_t ld);
-/* The block's memory on the host, in wisp's own row order, until unmap. */
-WISP_API wisp_status wisp_blk_map(wisp_blk *x, void **data, int64_t *stride);
-WISP_API wisp_status wisp_blk_unmap(wisp_blk *x);
+/* The block's memory on the host, in wisp's own row order, until unmap. Who was given x as const only reads. */
+WISP_API wisp_status wisp_blk_map(const wisp_blk *x, void **data, int64_t *stride);
+WISP_API wisp_status wisp_blk_unmap(const wisp_blk *x);
 
 /* ---- ops on blocks (same map, rows, type and width; in place where y is named first) ------------ */
 

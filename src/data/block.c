@@ -135,7 +135,7 @@ wisp_map *wisp_blk_map_of(const wisp_blk *x) { return x ? x->map : NULL; }
 
 wisp_ctx *wisp_blk_ctx(const wisp_blk *x) { return x ? x->ctx : NULL; }
 
-wisp_status wisp_blk_map(wisp_blk *x, void **data, int64_t *stride)
+wisp_status wisp_blk_map(const wisp_blk *x, void **data, int64_t *stride)
 {
     WISP_NEED(NULL, x);
     WISP_NEED(x->ctx, data);
@@ -143,7 +143,7 @@ wisp_status wisp_blk_map(wisp_blk *x, void **data, int64_t *stride)
     return x->ctx->backend->map(x->ctx, wisp__at(x), data);
 }
 
-wisp_status wisp_blk_unmap(wisp_blk *x)
+wisp_status wisp_blk_unmap(const wisp_blk *x)
 {
     WISP_NEED(NULL, x);
     x->ctx->backend->unmap(x->ctx, wisp__at(x));
