@@ -252,6 +252,7 @@ unsigned storage_of(const wisp_mat *A)
     case WISP__PATTERNS:
         return has | HAS_PATTERNS | (s->patterns.pieces ? HAS_PIECES : 0) | (s->patterns.bundles ? HAS_BUNDLES : 0);
     case WISP__HALF: return HAS_HALF;
+    case WISP__OPERATOR: return 0;
     }
     return has;
 }

@@ -198,6 +198,13 @@ MAKES(wisp_map_create_ordered, wisp_map, wisp_map_free, P(0, &made), P(1, f->ctx
       P(3, &(wisp_mat_opts){0}))
 MAKES(wisp_mat_open, wisp_mat, wisp_mat_free, P(0, &made), P(1, f->ctx), P(2, f->mtx), P(3, &(wisp_mat_opts){0}))
 MAKES(wisp_mat_borrow_crs, wisp_mat, wisp_mat_free, P(0, &made), P(1, f->ctx), P(2, &crs))
+static wisp_status apply_nothing(void *arg, wisp_blk *y, const wisp_blk *x)
+{
+    (void)arg, (void)y, (void)x;
+    return WISP_OK;
+}
+MAKES(wisp_mat_from_apply, wisp_mat, wisp_mat_free, P(0, &made), P(1, f->ctx),
+      P(2, (&(wisp_operator){.map = f->map, .type = WISP_D, .apply = apply_nothing})))
 PLAIN(wisp_mat_update, P(0, f->A), P(1, &f->src))
 PROCEDURE(wisp_mat_free, P(0, (wisp_mat *)NULL))
 CALL(wisp_mat_get_info)
@@ -388,6 +395,7 @@ static const struct {
     ROW(wisp_map_create_ordered, 4, 8, 2),
     ROW(wisp_mat_open, 4, 8, 2),
     ROW(wisp_mat_borrow_crs, 3, 0, 2),
+    ROW(wisp_mat_from_apply, 3, 0, 2),
     ROW(wisp_mat_update, 2, 0, 1),
     ROW(wisp_mat_free, 1, 0, ALL),
     ROW(wisp_mat_get_info, 2, 0, ALL),

@@ -36,11 +36,12 @@ typedef struct {
 /* Finds an interval that holds all eigenvalues of a Hermitian matrix A, with some room at both ends. Lanczos runs with
    Gaussian starts, side by side as one block, give it; their error bound (Kuczynski and Wozniakowski 1992) keeps the
    chance of failure at 1e-8. The number of runs and of steps is chosen so that bounds and the computation that follows
-   take least time together. Gershgorin's interval is taken where more steps would not give a narrower one. opts may be
-   NULL; A is not changed, and two blocks of at most 8 columns are held meanwhile. WISP_ERR_HERMITIAN names an entry
-   that is not Hermitian; WISP_ERR_NUMERIC: A holds a NaN or an infinity, or its values are too large, or lie too close
-   together, for the arithmetic; WISP_ERR_ARG: A has no rows. *bounds is zero after a failure. docs/conventions.md has
-   the formulas. */
+   take least time together. Gershgorin's interval is taken where more steps would not give a narrower one; an operator
+   (wisp_mat_from_apply) has none, and that it is Hermitian is not checked. opts may be NULL; A is not changed, and two
+   blocks of at most 8 columns are held meanwhile. WISP_ERR_HERMITIAN names an entry that is not Hermitian;
+   WISP_ERR_NUMERIC: A holds a NaN or an infinity, or its values are too large, or lie too close together, for the
+   arithmetic; WISP_ERR_ARG: A has no rows; WISP_ERR_UNSUPPORTED: Gershgorin's method for an operator. *bounds is zero
+   after a failure. docs/conventions.md has the formulas. */
 WISP_SIZED wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts);
 /* The number of Lanczos runs (*columns) and of steps that wisp_bounds_find will take at most, for a matrix of which
    only A (from wisp_mat_get_info, wisp_mat_plan or wisp_mat_bound) is known. It goes by opts->sweeps, because the

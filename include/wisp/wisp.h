@@ -268,6 +268,7 @@ WISP_API int wisp_map_is_natural(const wisp_map *map);
 /* ---- matrix ---------------------------------------------------------------------------------- */
 
 typedef struct wisp_mat wisp_mat;
+typedef struct wisp_blk wisp_blk; /* rows x width, row-major, on a map; or a view of one */
 
 /* How rows are put in order in memory, invisible to the user: as they come, reverse Cuthill-McKee, or tiles whose
    block rows stay in cache until they are gathered again. DEFAULT: what a model of the caches finds best, for this
@@ -277,8 +278,15 @@ typedef enum { WISP_ROWS_DEFAULT, WISP_ROWS_NATURAL, WISP_ROWS_RCM, WISP_ROWS_TI
 /* How entries are stored: SELL-C-sigma as they are; compressed without loss (repeated rows once, lists of columns that
    rows share once, repeated values once, short column differences; WISP_ERR_UNSUPPORTED if there is none of that); or
    one half of a Hermitian matrix (on request alone; C = 1; WISP_ERR_HERMITIAN if it is not exactly that; while it is
-   made, the whole one is there, too). DEFAULT: SELL, or COMPRESSED where that pays and neither C nor sigma is named. */
-typedef enum { WISP_FORMAT_DEFAULT, WISP_FORMAT_SELL, WISP_FORMAT_COMPRESSED, WISP_FORMAT_HERMITIAN } wisp_format;
+   made, the whole one is there, too). DEFAULT: SELL, or COMPRESSED where that pays and neither C nor sigma is named.
+   OPERATOR: not at all, see wisp_mat_from_apply. */
+typedef enum {
+    WISP_FORMAT_DEFAULT,
+    WISP_FORMAT_SELL,
+    WISP_FORMAT_COMPRESSED,
+    WISP_FORMAT_HERMITIAN,
+    WISP_FORMAT_OPERATOR
+} wisp_format;
 
 typedef struct {
     wisp_type type; /* of the stored values; DEFAULT: the source's */
@@ -308,15 +316,40 @@ WISP_SIZED wisp_status wisp_mat_borrow_crs(wisp_mat **A, wisp_ctx *ctx, const wi
 WISP_SIZED wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src);
 WISP_API void wisp_mat_free(wisp_mat *A);
 
+/* y = A x, all columns: writes all of y and reads nothing of what was there. Both are blocks on the operator's map, of
+   one width and type, with or without gaps between their rows; the type is any that a stored matrix of op.type takes.
+   They may be given to ops and mapped (wisp_blk_map; x to be read alone), but not kept. Called from the calling thread
+   of wisp_spmmv and of the solvers, once for each product, on every process; it may call ops on the same context, from
+   this thread, and share its work among the threads (wisp_ctx_each). Anything but WISP_OK is a failure: the op then
+   ends with WISP_ERR_CALLBACK and the message that wisp_ctx_fail left, but with WISP_ERR_CANCELLED as it is. */
+typedef wisp_status (*wisp_apply_fn)(void *arg, wisp_blk *y, const wisp_blk *x);
+
 typedef struct {
-    int64_t rows, cols, nnz; /* nnz: stored entries, duplicates merged */
+    wisp_map *map;  /* of rows and columns: it is square. Kept alive by the matrix */
+    wisp_type type; /* of the entries that it stands for */
+    wisp_apply_fn apply;
+    void *arg;                /* passed to apply() */
+    void (*free_arg)(void *); /* called by wisp_mat_free; may be NULL. (Not if the matrix could not be made.) */
+} wisp_operator;
+
+/* A matrix that is nowhere stored: an operator, given by what it does to a block. It stands where a matrix does in
+   wisp_spmmv, wisp_mpk, wisp_kpm, wisp_bounds_find, wisp_evolve. All terms beside A x are done by ops on blocks, one
+   after the other (a block like y is held for AXPBY), so that a fused product of a stored matrix moves less. Steps are
+   not interleaved. Solvers for Hermitian matrices take it on the user's word that it is one: nothing is checked, and if
+   it is not, what they find means nothing. What looks at entries (wisp_mat_update, wisp_mat_get_props,
+   wisp_mat_row_histogram, wisp_mat_fill_in, wisp_mat_gather, Gershgorin's bounds) is WISP_ERR_UNSUPPORTED. */
+WISP_SIZED wisp_status wisp_mat_from_apply(wisp_mat **A, wisp_ctx *ctx, const wisp_operator *op);
+
+typedef struct {
+    int64_t rows, cols, nnz; /* nnz: stored entries, duplicates merged; of an operator 0 */
     wisp_type type;
     int C;
     int64_t sigma;
     int64_t bytes; /* of the stored arrays */
     wisp_row_order order;
     wisp_format format;
-    int64_t spill_bytes;    /* half storage: what wisp_spmmv holds beside it, per column of a block of its type */
+    int64_t spill_bytes; /* half storage, operators: what wisp_spmmv holds beside it at most, per column of a block */
+                         /* of its type */
     int64_t assembly_bytes; /* wisp_mat_plan, wisp_mat_bound: the most that is held while it is made; else 0 */
     int64_t work_blocks;    /* of rows, each of which has dots of its own in a sweep */
     int64_t local_rows;     /* this rank's; bytes, spill and assembly are its own, too */
@@ -337,11 +370,11 @@ WISP_SIZED wisp_status wisp_mat_bound(wisp_ctx *ctx, const wisp_src *src, const 
 /* The width of blocks of this type in which so many steps of a recurrence of `vectors` columns in all take least time,
    by the model of docs/model.md; and that time. steps = 1: none are interleaved. Of a source, with the width to be
    given to wisp_mat_create (opts.width > 0: that width is taken, and its time found), or of a matrix that stands. It
-   must be square (WISP_ERR_ARG). */
+   must be square (WISP_ERR_ARG). Of an operator: block rows of 128 bytes. */
 typedef struct {
     int width;
-    double seconds;    /* for each step of all columns */
-    const char *limit; /* of it: "memory", "cache" or "core" */
+    double seconds;    /* for each step of all columns; 0: not known */
+    const char *limit; /* of it: "memory", "cache" or "core"; "operator", whose time is not known */
 } wisp_choice;
 WISP_SIZED wisp_status wisp_src_choose(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_type type,
                                        int64_t vectors, int64_t steps, wisp_choice *choice);
@@ -379,7 +412,6 @@ WISP_API wisp_status wisp_mat_fill_in(const wisp_mat *A, int C, int64_t sigma, d
 
 /* ---- block vectors --------------------------------------------------------------------------- */
 
-typedef struct wisp_blk wisp_blk; /* rows x width, row-major, on a map; or a view of one */
 typedef enum { WISP_ROW_MAJOR, WISP_COL_MAJOR } wisp_order;
 typedef enum {
     WISP_RANDOM_TRACE, /* +1, -1 (real) or 1, i, -1, -i (complex): Philox bits */
@@ -534,7 +566,8 @@ typedef struct {
     double flops; /* as table I of the KPM paper counts them */
 } wisp_cost;
 /* What wisp_spmmv with these terms costs for a block of this type and width. Bytes: the matrix as it is stored (without
-   padding and row lengths), x and u once, y and z once for each direction. */
+   padding and row lengths), x and u once, y and z once for each direction. Of an operator: the function's x and y once,
+   and what the terms move, op by op; its own arithmetic, and what else it reads, are not known and not counted. */
 WISP_SIZED wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsigned terms, wisp_cost *cost);
 
 /* ---- the machine and what it allows ------------------------------------------------------------ */

@@ -59,6 +59,7 @@ ENDS_WITH(wisp_write_opts, comment);
 ENDS_WITH(wisp_crs, val);
 ENDS_WITH(wisp_mat_opts, format);
 ENDS_WITH(wisp_mat_info, halo_rows);
+ENDS_WITH(wisp_operator, free_arg);
 ENDS_WITH(wisp_choice, limit);
 ENDS_WITH(wisp_gather, from_l3);
 ENDS_WITH(wisp_aug, add);
@@ -182,6 +183,15 @@ wisp_status wisp_mat_borrow_crs_sized(wisp_mat **A, wisp_ctx *ctx, const wisp_cr
     IN(wisp_crs, crs, ctx);
     if (A) *A = NULL;
     if (status == WISP_OK) status = wisp_mat_borrow_crs(A, ctx, crs_known);
+    return status;
+}
+
+wisp_status wisp_mat_from_apply_sized(wisp_mat **A, wisp_ctx *ctx, const wisp_operator *op, size_t op_size)
+{
+    wisp_status status = WISP_OK;
+    IN(wisp_operator, op, ctx);
+    if (A) *A = NULL;
+    if (status == WISP_OK) status = wisp_mat_from_apply(A, ctx, op_known);
     return status;
 }
 

@@ -8,7 +8,14 @@
 #include <string.h>
 
 /* Ways to store the entries of a matrix, as bits of a set: kernel/params.h says what each is to a kernel. */
-typedef enum { WISP__SELL = 1, WISP__CODED = 2, WISP__LISTS = 4, WISP__PATTERNS = 8, WISP__HALF = 16 } wisp__kind;
+typedef enum {
+    WISP__SELL = 1,
+    WISP__CODED = 2,
+    WISP__LISTS = 4,
+    WISP__PATTERNS = 8,
+    WISP__HALF = 16,
+    WISP__OPERATOR = 32 /* no entries, and no kernel */
+} wisp__kind;
 enum { WISP__ALL_KINDS = WISP__SELL | WISP__CODED | WISP__LISTS | WISP__PATTERNS | WISP__HALF };
 
 /* Names one kernel. */

@@ -65,6 +65,12 @@ typedef struct {
     wisp_mat_props props;              /* of the whole matrix */
 } wisp__half_mat;
 
+/* A function of the user's. */
+typedef struct {
+    wisp_operator o;
+    wisp_blk *spare; /* see op/apply.c; NULL: none is kept */
+} wisp__operator_mat;
+
 typedef struct wisp__storage wisp__storage; /* store/store.h */
 
 /* The entries of a matrix, with columns into the local rows and the halo behind them (kernel/params.h). Arrays that a
@@ -89,6 +95,7 @@ typedef struct {
         wisp__lists lists;
         wisp__patterns patterns;
         wisp__half_mat *half;
+        wisp__operator_mat *op;
     };
 } wisp__stored;
 

@@ -17,6 +17,7 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
     *info = (wisp_mat_info){0};
     if (!A) return;
     const wisp__half_mat *half = wisp__half_of(A);
+    const int64_t spill_rows = half ? half->h.slots : wisp__operator_of(A) ? A->rows : 0;
     *info = (wisp_mat_info){.rows = A->map->rows,
                             .cols = A->col_map->rows,
                             .nnz = A->nnz,
@@ -24,7 +25,7 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
                             .C = 1 << A->log_c,
                             .sigma = A->sigma,
                             .bytes = wisp__mat_bytes(A, true),
-                            .spill_bytes = half ? half->h.slots * (int64_t)wisp_type_size(A->type) : 0,
+                            .spill_bytes = spill_rows * (int64_t)wisp_type_size(A->type),
                             .order = A->order,
                             .format = A->format,
                             .work_blocks = A->grid.blocks,
@@ -46,6 +47,7 @@ wisp_status wisp_mat_row_histogram(const wisp_mat *A, int64_t *hist, int bins)
     double *count = NULL;
     wisp_status status;
     wisp_ctx_enter(A->ctx);
+    WISP_TRY(wisp__need_entries(A, "lengths of rows"));
     WISP_TRY(wisp_alloc(A->ctx, &count, (size_t)bins, sizeof *count));
     WISP_TRY(wisp__mat_look(A));
     for (int64_t i = 0; i < A->rows; i++) count[WISP__MIN(wisp__row_len(A, i), bins - 1)]++;

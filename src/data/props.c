@@ -407,6 +407,7 @@ wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
         return WISP_OK;
     }
     *props = no_props(A);
+    if (wisp__operator_of(A)) return wisp__need_entries(A, "properties");
     props_run run = {.A = A, .all = props, .lock = PTHREAD_MUTEX_INITIALIZER};
     wisp_ctx_enter(A->ctx);
     wisp_status status = wisp_ctx_leave(A->ctx, look_at_all(&run));

@@ -52,6 +52,7 @@ wisp_status wisp_mat_fill_in(const wisp_mat *A, int C, int64_t sigma, double *ra
     double all = 0;
     wisp_status status;
     wisp_ctx_enter(ctx);
+    WISP_TRY(wisp__need_entries(A, "fill-in"));
     WISP_TRY(wisp__alloc_raw(ctx, &len, (size_t)A->rows, sizeof *len));
     WISP_TRY(wisp__mat_look(A));
     for (int64_t i = 0; i < A->rows; i++) len[wisp__map_row(A->map, i)] = wisp__row_len(A, i);

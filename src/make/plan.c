@@ -2,6 +2,7 @@
    of them, which are read as they are when it is made. */
 #include "assemble.h"
 #include "../data/store/hints.h"
+#include "../data/store/store.h"
 #include "../order/order.h"
 #include "../data/patterns.h"
 #include <string.h>
@@ -487,6 +488,7 @@ out:
 
 wisp_status wisp_mat_choose(const wisp_mat *A, wisp_type type, int64_t vectors, int64_t steps, wisp_choice *choice)
 {
+    enum { ROW_BYTES = 128 };
     wisp__sample sample = {0};
     wisp__shape m;
     wisp_status status;
@@ -494,6 +496,11 @@ wisp_status wisp_mat_choose(const wisp_mat *A, wisp_type type, int64_t vectors, 
     WISP_NEED(A->ctx, choice);
     if ((status = check_choice(A->ctx, A->map->rows, A->col_map->rows, type, vectors)) != WISP_OK) return status;
     *choice = (wisp_choice){0};
+    if (wisp__operator_of(A)) { /* as wide as wisp_kpm takes them by itself */
+        *choice = (wisp_choice){.width = (int)WISP__MIN(vectors, ROW_BYTES / (int64_t)wisp_type_size(type)),
+                                .limit = "operator"};
+        return WISP_OK;
+    }
     wisp_ctx_enter(A->ctx);
     WISP_TRY(wisp__shape_of(A, &sample, &m));
     WISP_TRY(wisp__width_find(A->ctx, &m, type, vectors, steps, choice));

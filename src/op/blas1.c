@@ -41,8 +41,6 @@ static bool all_real(const wisp_scalar *f, int n)
     return true;
 }
 
-static wisp_status axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b, bool per_column);
-
 /* Column by column: some beta is zero, and beta = 0 never reads y (NaN there must not come through). */
 static wisp_status axpby_columns(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b)
 {
@@ -53,13 +51,12 @@ static wisp_status axpby_columns(wisp_blk *y, const wisp_scalar *a, const wisp_b
     for (int k = 0; k < y->width && status == WISP_OK; k++) {
         yk.offset = y->offset + (size_t)k * size;
         xk.offset = x->offset + (size_t)k * size;
-        status = axpby(&yk, a + k, &xk, b + k, false);
+        status = wisp__axpby(&yk, a + k, &xk, b + k, false);
     }
     return status;
 }
 
-/* y = a x + b y, with one factor for all columns or one per column; b NULL: y = a x. */
-static wisp_status axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b, bool per_column)
+wisp_status wisp__axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b, bool per_column)
 {
     wisp_ctx *ctx = y->ctx;
     const int n = per_column ? y->width : 1;
@@ -107,7 +104,7 @@ static wisp_status checked(const char *op, wisp_blk *y, const wisp_scalar *a, co
     if (x != y && wisp__overlap(x, y) && (wisp__at(x) != wisp__at(y) || x->stride != y->stride))
         return wisp_ctx_fail(y->ctx, WISP_ERR_ARG, "%s: the blocks overlap", op);
     status = wisp__turn_begin(y->ctx->team);
-    if (status == WISP_OK) status = axpby(y, a, x, b, per_column);
+    if (status == WISP_OK) status = wisp__axpby(y, a, x, b, per_column);
     return wisp__turn_end(y->ctx->team, status);
 }
 
@@ -241,13 +238,23 @@ out:
 
 typedef wisp_status (*dot_fn)(const wisp_blk *x, const wisp_blk *y, bool cross, wisp_scalar *dot);
 
+/* Whether it has imaginary parts: <x, x> has none. */
+static bool crosses(const wisp_blk *x, const wisp_blk *y)
+{
+    return wisp_type_is_complex(x->type) && !(wisp__at(x) == wisp__at(y) && x->stride == y->stride);
+}
+
+wisp_status wisp__dot_local(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot)
+{
+    return local_dot(x, y, crosses(x, y), dot, NULL);
+}
+
 static wisp_status checked_dot(const wisp_blk *x, const wisp_blk *y, dot_fn fn, wisp_scalar *dot)
 {
     wisp_status status = wisp__same_shape("dot", x, y);
     if (status != WISP_OK) return status;
-    const bool same = wisp__at(x) == wisp__at(y) && x->stride == y->stride; /* <x, x> is real */
     status = wisp__together_begin(x->ctx);
-    if (status == WISP_OK) status = fn(x, y, wisp_type_is_complex(x->type) && !same, dot);
+    if (status == WISP_OK) status = fn(x, y, crosses(x, y), dot);
     return wisp__together_end(x->ctx, status);
 }
 

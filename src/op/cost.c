@@ -1,4 +1,5 @@
 /* What an op must move and compute at least. */
+#include "../data/store/store.h"
 #include "op.h"
 
 /* Floating-point operations per element of a block row, all arithmetic taken as that of the block's type: a sparse
@@ -20,6 +21,27 @@ static double flops_per_element(wisp_type type, unsigned terms)
     return flops;
 }
 
+/* How often a block goes to or from memory, beside x that is read once. */
+static double moves_of(unsigned terms)
+{
+    return 1 + (terms & WISP_AXPBY ? 1 : 0) + (terms & (WISP_ADD | WISP_DOT_UY) ? 1 : 0) + (terms & WISP_CHAIN ? 2 : 0);
+}
+
+/* The same op by op, as apply.c does them. */
+static double moves_apart(unsigned terms)
+{
+    double moves = 1;
+    if (terms & WISP_SHIFT) moves += 3;
+    if (terms & (WISP_SCALE | WISP_AXPBY)) moves += terms & WISP_AXPBY ? 3 : 2;
+    if (terms & WISP_ADD) moves += 3;
+    if (terms & WISP_CHAIN) moves += 3;
+    if (terms & WISP_DOT_XX) moves += 1;
+    if (terms & WISP_DOT_XY) moves += 2;
+    if (terms & WISP_DOT_YY) moves += 1;
+    if (terms & WISP_DOT_UY) moves += 2;
+    return moves;
+}
+
 wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsigned terms, wisp_cost *cost)
 {
     WISP_NEED(wisp_mat_ctx(A), cost);
@@ -31,8 +53,7 @@ wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsign
                              wisp_type_name(A->type), wisp_type_name(type), width);
     const double nnz = (double)A->local.nnz, columns = width;
     const double element = (double)wisp_type_size(type), rows = (double)A->map->local, x = (double)A->col_map->local;
-    const double moves =
-        1 + (terms & WISP_AXPBY ? 1 : 0) + (terms & (WISP_ADD | WISP_DOT_UY) ? 1 : 0) + (terms & WISP_CHAIN ? 2 : 0);
+    const double moves = wisp__operator_of(A) ? moves_apart(terms) : moves_of(terms);
     cost->bytes = (double)wisp__mat_bytes(A, false) + (x + moves * rows) * columns * element;
     const double add = wisp_type_is_complex(type) ? 2 : 1;
     const double multiply = wisp_type_is_complex(A->type) ? 6 : wisp_type_is_complex(type) ? 2 : 1;

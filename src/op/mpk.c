@@ -20,6 +20,7 @@ typedef struct {
     char *factors;      /* [most] */
     size_t factor_bytes;
     double *sum; /* [steps][dot_size]: the dots */
+    void *own;   /* see wisp__op_memory */
 } mpk;
 
 /* v_i; i = -1 .. steps. */
@@ -117,7 +118,8 @@ static wisp_status set_step(mpk *m, int k, int i)
         aug.terms |= WISP_ADD;
         aug.add = o->add + (size_t)k * (size_t)x->width;
     }
-    const wisp_blk *y = block(m, k + 1), *prev = aug.terms & WISP_AXPBY ? block(m, k - 1) : y;
+    wisp_blk *y = block(m, k + 1);
+    const wisp_blk *prev = aug.terms & WISP_AXPBY ? block(m, k - 1) : y;
     WISP_TRY(wisp__sweep_set(&m->sweep[i], "mpk", m->A, y, block(m, k), prev, &aug, chain, chains,
                              m->factors + (size_t)i * m->factor_bytes));
 out:
@@ -190,7 +192,7 @@ static wisp_status reserve(mpk *m)
         at[i] = end;
         end += (bytes[i] + 63) / 64 * 64;
     }
-    wisp_status status = wisp__scratch(m->A->ctx->team, WISP__OP_SCRATCH, &memory, 1, end);
+    wisp_status status = wisp__op_memory(m->A, &m->own, &memory, end);
     if (status == WISP_OK && dots && m->most > 1)
         status = m->A->ctx->backend->reserve_steps(m->A->ctx, m->most, &m->A->grid, wisp__dot_size(x, o->terms));
     if (status != WISP_OK) return status;
@@ -259,6 +261,7 @@ wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wi
     if (opts->interleaved) *opts->interleaved = depth;
     if (opts->terms & WISP_DOTS) status = reduce(&m);
 out:
+    wisp_free(A->ctx, m.own);
     wisp__cascade_release(A, m.cascade);
     return wisp__together_end(A->ctx, status);
 }

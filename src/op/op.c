@@ -1,5 +1,15 @@
 #include "op.h"
+#include "../data/store/store.h"
 #include <string.h>
+
+wisp_status wisp__op_memory(const wisp_mat *A, void **own, void *pointer_to_pointer, size_t bytes)
+{
+    if (!wisp__operator_of(A)) return wisp__scratch(A->ctx->team, WISP__OP_SCRATCH, pointer_to_pointer, 1, bytes);
+    wisp_free(A->ctx, *own);
+    const wisp_status status = wisp__alloc_raw(A->ctx, own, 1, bytes);
+    *(void **)pointer_to_pointer = *own;
+    return status;
+}
 
 /* Each process has a place of its own, so that the communicator's sum is exact. */
 wisp_status wisp__sum_compensated(wisp_ctx *ctx, double *sum, double *error, size_t n)

@@ -26,6 +26,9 @@ wisp_status wisp__sum_compensated(wisp_ctx *ctx, double *sum, double *error, siz
 /* How sums over rows are cut into blocks: as wisp__rows_per_block, but all blocks' sums, `size` each, are not much more
    than `most` (adding them up is work, too), and a block is at least some strips. */
 int64_t wisp__rows_per_sum(int64_t rows, size_t size, size_t most, int strips);
+/* Memory for an op that multiplies by A, uninitialised: the context's scratch memory; or *own, to be freed by the
+   caller (what was there is), if a function of the user's runs meanwhile, whose ops take the scratch memory. */
+wisp_status wisp__op_memory(const wisp_mat *A, void **own, void *pointer_to_pointer, size_t bytes);
 /* Both blocks have one map, shape and type. */
 wisp_status wisp__same_shape(const char *op, const wisp_blk *y, const wisp_blk *x);
 /* Real numbers in an element. */
@@ -37,11 +40,18 @@ void wisp__spread(wisp_type type, const wisp_scalar *f, bool per_column, int wid
 /* Whether two blocks share an element. */
 bool wisp__overlap(const wisp_blk *x, const wisp_blk *y);
 
+/* ---- blas1.c: what wisp_axpby and wisp_dot do, without checks, and without the sum over the processes ---- */
+
+/* y = a x + b y, with one factor for all columns or one per column; b NULL: y = a x. */
+wisp_status wisp__axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b, bool per_column);
+wisp_status wisp__dot_local(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot);
+
 /* ---- sweep.c: one fused sweep ---- */
 
 /* y = alpha (A - shift_j I) x + beta prev, and all that goes with it. */
 typedef struct {
     const wisp_mat *A;
+    wisp_blk *y;
     const wisp_blk *x;
     unsigned terms;       /* of wisp_aug */
     wisp__spmmv_params p; /* all but the entries, which sweep_run puts in */
@@ -55,12 +65,14 @@ wisp_status wisp__spmmv_check(const wisp_blk *y, const wisp_mat *A, const wisp_b
 wisp__chain wisp__chain_of(const wisp_blk *z, wisp_scalar eta);
 /* Fills s in. prev is y, or another block that beta reads; aug's z and eta are those of chain[chains]; factors has
    room for wisp__factor_bytes. Both stay until the sweep is done. */
-wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, const wisp_blk *y, const wisp_blk *x,
+wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, wisp_blk *y, const wisp_blk *x,
                             const wisp_blk *prev, const wisp_aug *aug, const wisp__chain *chain, int chains,
                             void *factors);
 size_t wisp__factor_bytes(const wisp_blk *x);
 /* Exchange, and all rows. dot takes wisp__dot_size numbers, the dots of this process (NULL without dots). */
 wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot);
+/* The same with an operator (apply.c). */
+wisp_status wisp__sweep_apply(const wisp__sweep *s, double *dot);
 /* For a schedule of several steps. */
 wisp__step wisp__sweep_as_step(wisp__sweep *s, double *dot);
 /* Of one step with these terms; <u, y> comes last, if it is asked for. */

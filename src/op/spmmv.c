@@ -10,7 +10,8 @@ wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const 
     WISP_NEED(wisp_blk_ctx(y), A);
     WISP_NEED(A->ctx, x);
     wisp_ctx *ctx = A->ctx;
-    char *scratch;
+    char *memory;
+    void *own = NULL;
     wisp__chain chain;
     wisp__sweep sweep;
     wisp_status status;
@@ -18,14 +19,15 @@ wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const 
     WISP_TRY(wisp__spmmv_check(y, A, x, aug));
     const bool chained = aug->terms & WISP_CHAIN, dots = aug->terms & WISP_DOTS;
     const size_t dot_bytes = dots ? wisp__dot_size(x, aug->terms) * sizeof(double) : 0;
-    WISP_TRY(wisp__scratch(ctx->team, WISP__OP_SCRATCH, &scratch, 1, dot_bytes + wisp__factor_bytes(x)));
+    WISP_TRY(wisp__op_memory(A, &own, &memory, dot_bytes + wisp__factor_bytes(x)));
     if (chained) chain = wisp__chain_of(aug->z, aug->eta);
-    WISP_TRY(wisp__sweep_set(&sweep, "spmmv", A, y, x, y, aug, &chain, chained, scratch + dot_bytes));
-    double *dot = (double *)(void *)scratch;
+    WISP_TRY(wisp__sweep_set(&sweep, "spmmv", A, y, x, y, aug, &chain, chained, memory + dot_bytes));
+    double *dot = (double *)(void *)memory;
     WISP_TRY(wisp__sweep_run(&sweep, dot));
     if (!dots) goto out;
     if (!(aug->terms & WISP_NOREDUCE)) WISP_TRY(ctx->comm->sum(ctx, dot, wisp__dot_size(x, aug->terms)));
     wisp__dots_out(aug->terms, x->width, dot, aug->dot);
 out:
+    wisp_free(ctx, own);
     return wisp__together_end(ctx, status);
 }

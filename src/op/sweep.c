@@ -139,12 +139,12 @@ static void set_factors(wisp__spmmv_params *p, wisp_type type, int set, const wi
     p->factors[set] = at;
 }
 
-wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, const wisp_blk *y, const wisp_blk *x,
+wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, wisp_blk *y, const wisp_blk *x,
                             const wisp_blk *prev, const wisp_aug *aug, const wisp__chain *chain, int chains,
                             void *factors)
 {
     const int parts = wisp__parts(x->type), reals = parts * x->width;
-    *s = (wisp__sweep){.A = A, .x = x, .terms = aug->terms};
+    *s = (wisp__sweep){.A = A, .y = y, .x = x, .terms = aug->terms};
     if (A->halo) {
         const wisp_status status = wisp__halo_room(A->halo, x);
         if (status != WISP_OK) return status;
@@ -239,6 +239,7 @@ wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot)
     const wisp__backend *backend = ctx->backend;
     const size_t dot_size = wisp__dot_size(s->x, s->terms);
     wisp__spmmv_params p = s->p;
+    if (wisp__operator_of(A)) return wisp__sweep_apply(s, dot);
     set_entries(&p, A);
     if (!(p.terms & K_DOTS)) dot = NULL;
     const wisp__key key = key_of(s, &p);

@@ -17,10 +17,12 @@ static double largest_of(double low, double high) { return fmax(fabs(low), fabs(
 wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props)
 {
     wisp_ctx *ctx = wisp_mat_ctx(A);
-    wisp_status status = wisp_mat_get_props(A, props);
-    if (status != WISP_OK) return status;
     wisp_mat_info info;
     wisp_mat_get_info(A, &info);
+    const bool operator= info.format == WISP_FORMAT_OPERATOR;
+    *props = (wisp_mat_props){.square = 1, .hermitian = 1, .nonfinite_row = -1}; /* of an operator by its user's word */
+    const wisp_status status = operator? WISP_OK : wisp_mat_get_props(A, props);
+    if (status != WISP_OK) return status;
     if (!props->square)
         return wisp_ctx_fail(ctx, WISP_ERR_HERMITIAN,
                              "the matrix is rectangular (%lld x %lld), and this needs a Hermitian one",
@@ -272,7 +274,7 @@ static void on_grid(double *low, double *high)
     *high = ceil(*high / step) * step;
 }
 
-/* Narrows low..high, which Gershgorin gave, to the Ritz values and their margin, if that is less. */
+/* Narrows low..high, which Gershgorin gave (or nobody), to the Ritz values and their margin, if that is less. */
 static wisp_status narrow(lanczos *L, uint64_t seed, double *low, double *high, double *probability)
 {
     wisp_status status = WISP_OK;
@@ -296,7 +298,7 @@ static wisp_status narrow(lanczos *L, uint64_t seed, double *low, double *high, 
     WISP_TRY(ritz_values(L, L->steps, &lowest, &highest));
     *probability = failure_probability;
     narrowed(lowest, highest, margin, low, high);
-    on_grid(low, high);
+    if (*high > *low) on_grid(low, high);
 out:
     wisp_blk_free(L->v);
     wisp_blk_free(L->w);
@@ -314,43 +316,92 @@ static wisp_bounds interval(double low, double high, double eps, double probabil
     return b;
 }
 
+/* What is known of the spectrum before Lanczos begins. */
+typedef struct {
+    double low, high;     /* it lies in here */
+    double center, scale; /* about its middle, and its halfwidth */
+    double norm;          /* about; 0: of the zero matrix alone */
+} outline;
+
+/* By Gershgorin's circles, whose sums are rounded too. */
+static outline outline_of(const wisp_mat_props *props)
+{
+    const double norm = largest_of(props->gershgorin_min, props->gershgorin_max),
+                 rounding = 2 * ((double)props->max_row + 8) * DBL_EPSILON * norm,
+                 low = props->gershgorin_min - rounding, high = props->gershgorin_max + rounding;
+    return (outline){low, high, low / 2 + high / 2, high / 2 - low / 2, norm};
+}
+
+/* Of an operator by a random vector v: <v|A|v> and ||A v|| are the mean of the eigenvalues and their root mean square,
+   about; the halfwidth is mostly twice their standard deviation, or a little more. Lanczos needs no better scale. */
+static wisp_status look_at_operator(const wisp_mat *A, wisp_type type, uint64_t seed, outline *found)
+{
+    const wisp_aug aug = {.terms = WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY, .dot = (wisp_scalar[3]){{0}}};
+    wisp_blk *v = NULL, *w = NULL;
+    wisp_status status;
+    WISP_TRY(wisp_blk_create(&v, wisp_mat_ctx(A), wisp_mat_map(A), type, 1));
+    WISP_TRY(wisp_blk_create(&w, wisp_mat_ctx(A), wisp_mat_map(A), type, 1));
+    WISP_TRY(wisp_blk_fill_random(v, WISP_RANDOM_GAUSS, seed, WISP__STREAM_LANCZOS, B));
+    WISP_TRY(wisp_spmmv(w, A, v, &aug));
+    const double mean = aug.dot[1].re / aug.dot[0].re, square = aug.dot[2].re / aug.dot[0].re;
+    const double halfwidth = 2 * sqrt(fmax(square - mean * mean, 0)), norm = sqrt(square) + halfwidth;
+    *found = (outline){-INFINITY, INFINITY, mean, fmax(halfwidth, 1e-6 * norm), norm};
+    if (!(norm < (wisp__is_single(type) ? FLT_MAX : DBL_MAX) / 64))
+        status = wisp_ctx_fail(wisp_mat_ctx(A), WISP_ERR_NUMERIC,
+                               "the operator's values are too large for %s, or not finite: of random numbers it makes "
+                               "some of about %g",
+                               wisp_type_name(type), sqrt(square));
+out:
+    wisp_blk_free(v);
+    wisp_blk_free(w);
+    return status;
+}
+
+static wisp_status check_options(wisp_ctx *ctx, const wisp_bounds_opts *o, wisp_format format)
+{
+    if (o->method != WISP_BOUNDS_LANCZOS && o->method != WISP_BOUNDS_GERSHGORIN)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                             "bounds are found by the Lanczos or the Gershgorin method, not by method %d",
+                             (int)o->method);
+    if (o->width < 0 || !(o->sweeps >= 0) || !(o->sweeps_per_halfwidth >= 0))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                             "bounds: width %d, %g sweeps, %g over the halfwidth; none may be negative", o->width,
+                             o->sweeps, o->sweeps_per_halfwidth);
+    if (o->method == WISP_BOUNDS_GERSHGORIN && format == WISP_FORMAT_OPERATOR)
+        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
+                             "an operator has no entries for Gershgorin's circles: take the Lanczos method, or give "
+                             "bounds (WISP_BOUNDS_GIVEN)");
+    return WISP_OK;
+}
+
 static wisp_status find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds_opts o)
 {
     wisp_status status = WISP_OK;
     wisp_ctx *ctx = wisp_mat_ctx(A);
     wisp_mat_props props;
     wisp_mat_info info;
-    if (o.method != WISP_BOUNDS_LANCZOS && o.method != WISP_BOUNDS_GERSHGORIN)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "bounds are found by the Lanczos or the Gershgorin method, not by method %d",
-                             (int)o.method);
-    if (o.width < 0 || !(o.sweeps >= 0) || !(o.sweeps_per_halfwidth >= 0))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "bounds: width %d, %g sweeps, %g over the halfwidth; none may be negative", o.width,
-                             o.sweeps, o.sweeps_per_halfwidth);
-    WISP_TRY(wisp__require_hermitian(A, &props));
     wisp_mat_get_info(A, &info);
+    WISP_TRY(check_options(ctx, &o, info.format));
+    WISP_TRY(wisp__require_hermitian(A, &props));
     int single = wisp__is_single(info.type);
-    double eps = single ? FLT_EPSILON : DBL_EPSILON;
-
-    /* Gershgorin's sums are rounded too. */
-    double norm = largest_of(props.gershgorin_min, props.gershgorin_max);
-    double sum_rounding = 2 * ((double)props.max_row + 8) * DBL_EPSILON * norm;
-    double low = props.gershgorin_min - sum_rounding, high = props.gershgorin_max + sum_rounding, probability = 0;
-    if (!(norm < (single ? FLT_MAX : DBL_MAX) / 64))
+    double eps = single ? FLT_EPSILON : DBL_EPSILON, probability = 0;
+    outline about = outline_of(&props);
+    if (info.format == WISP_FORMAT_OPERATOR) WISP_TRY(look_at_operator(A, info.type, o.seed, &about));
+    double low = about.low, high = about.high;
+    if (!(about.norm < (single ? FLT_MAX : DBL_MAX) / 64))
         return wisp_ctx_fail(ctx, WISP_ERR_NUMERIC,
                              "the matrix's values are too large for %s: Gershgorin's bounds are %g and %g",
                              wisp_type_name(info.type), low, high);
-    if (norm == 0) {
+    if (about.norm == 0) {
         *bounds = (wisp_bounds){.center = 0, .halfwidth = 1};
         return WISP_OK;
     }
     double clearance = room * (high - low) / 2;
-    if (o.method == WISP_BOUNDS_LANCZOS && high - low > 64 * eps * norm) {
-        lanczos L = {.ctx = ctx, .A = A, .center = low / 2 + high / 2, .scale = high / 2 - low / 2};
+    if (o.method == WISP_BOUNDS_LANCZOS && high - low > 64 * eps * about.norm) {
+        lanczos L = {.ctx = ctx, .A = A, .center = about.center, .scale = about.scale};
         if (o.sweeps == 0) o.sweeps = o.sweeps_per_halfwidth * L.scale;
         wisp_bounds_plan(&info, &o, &L.columns, &L.steps);
-        L.tiny = eps * norm / L.scale;
+        L.tiny = eps * about.norm / L.scale;
         L.type = lanczos_type(info.type, L.scale);
         WISP_TRY(wisp__check_scale(ctx, L.type, L.scale));
         WISP_TRY(narrow(&L, o.seed, &low, &high, &probability));

@@ -65,7 +65,7 @@ struct wisp__storage {
     void (*shape)(const wisp_mat *A, wisp__shape *m); /* what the model of time is told */
 };
 extern const wisp__storage wisp__storage_sell, wisp__storage_coded, wisp__storage_lists, wisp__storage_patterns,
-    wisp__storage_half;
+    wisp__storage_half, wisp__storage_operator;
 
 /* For a matrix of which this was found. */
 const wisp__storage *wisp__storage_for(const wisp__compression *c);
@@ -117,6 +117,15 @@ static inline int32_t wisp__padded_col(const wisp__row_reader *r, int64_t k, int
 int64_t wisp__chunks_bytes(const wisp_mat *A, bool all);
 wisp__row wisp__chunks_row(const wisp__stored *s, int log_c, int64_t row);
 void wisp__chunks_update(wisp_mat *A, int64_t row, const wisp_scalar *v);
+
+/* ---- operator.c ---- */
+
+static inline wisp__operator_mat *wisp__operator_of(const wisp_mat *A)
+{
+    return wisp__is_kind(&A->local, WISP__OPERATOR) ? A->local.op : NULL;
+}
+/* WISP_ERR_UNSUPPORTED of an operator, for what looks at entries. */
+wisp_status wisp__need_entries(const wisp_mat *A, const char *what);
 
 /* ---- half.c ---- */
 

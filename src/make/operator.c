@@ -1,0 +1,42 @@
+/* A matrix that is a function of the user's. */
+#include "assemble.h"
+#include "../data/store/store.h"
+
+wisp_status wisp_mat_from_apply(wisp_mat **out, wisp_ctx *ctx, const wisp_operator *op)
+{
+    WISP_NEED(ctx, out);
+    *out = NULL;
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, op);
+    wisp_map *map = op->map;
+    const wisp_apply_fn apply = op->apply;
+    wisp__operator_mat *m = NULL;
+    wisp_mat *A = NULL;
+    wisp_status status;
+    WISP_NEED(ctx, map);
+    WISP_NEED(ctx, apply);
+    if (!wisp__type_ok(op->type))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "an operator needs the type of its entries (it is %d)", (int)op->type);
+    WISP_TRY(wisp_alloc(ctx, &A, 1, sizeof *A));
+    *A = (wisp_mat){.ctx = ctx,
+                    .map = wisp__map_retain(map),
+                    .col_map = wisp__map_retain(map),
+                    .type = op->type,
+                    .rows = map->rows,
+                    .cols = map->rows,
+                    .sigma = 1,
+                    .order = map->order,
+                    .format = WISP_FORMAT_OPERATOR};
+    WISP_TRY(wisp__cascades_open(A));
+    WISP_TRY(wisp_alloc(ctx, &m, 1, sizeof *m));
+    m->o = *op;
+    A->local.how = &wisp__storage_operator;
+    A->local.op = m;
+    A->local.chunks = A->rows;
+    wisp__make_grid(A);
+    *out = A;
+    A = NULL;
+out:
+    wisp_mat_free(A);
+    return status;
+}

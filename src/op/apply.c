@@ -1,0 +1,145 @@
+/* A sweep with an operator: its function writes A x, and what kernels do with a row of it in passing is done by ops on
+   blocks, one after the other. */
+#include "../data/store/store.h"
+#include "op.h"
+#include <string.h>
+
+static void copy_message(wisp_ctx *ctx, char *to)
+{
+    pthread_mutex_lock(&ctx->lock);
+    memcpy(to, ctx->message, sizeof ctx->message);
+    pthread_mutex_unlock(&ctx->lock);
+}
+
+/* A message that the function has left goes with the refusal. */
+static wisp_status call(const wisp_mat *A, wisp_blk *y, const wisp_blk *x)
+{
+    wisp_ctx *ctx = A->ctx;
+    const wisp_operator *o = &wisp__operator_of(A)->o;
+    char before[sizeof ctx->message], after[sizeof ctx->message];
+    if (wisp__cancelled(ctx->team)) return wisp__whole(ctx, "multiplying", false);
+    copy_message(ctx, before);
+    const wisp_status status = o->apply(o->arg, y, x);
+    if (status == WISP_OK || status == WISP_ERR_CANCELLED) return status;
+    copy_message(ctx, after);
+    const bool told = strcmp(before, after);
+    return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the operator's function failed: %s%s%s", wisp_status_string(status),
+                         told ? ": " : "", told ? after : "");
+}
+
+/* A block for A x where y is needed beside it. It stays with the operator, for the sweeps that follow; a sweep within
+   the function finds none and makes its own. */
+static wisp_status take_spare(const wisp_mat *A, const wisp_blk *like, wisp_blk **spare)
+{
+    wisp__operator_mat *m = wisp__operator_of(A);
+    *spare = m->spare;
+    m->spare = NULL;
+    if (*spare && (*spare)->type == like->type && (*spare)->width == like->width) return WISP_OK;
+    wisp_blk_free(*spare);
+    return wisp_blk_create(spare, A->ctx, A->map, like->type, like->width);
+}
+
+static void give_spare(const wisp_mat *A, wisp_blk *spare)
+{
+    wisp__operator_mat *m = wisp__operator_of(A);
+    if (!spare) return;
+    wisp_blk_free(m->spare);
+    m->spare = spare;
+}
+
+/* A block of a kernel's parameters, for the time of a call: it holds no references. */
+static wisp_blk block_at(const wisp_blk *like, const void *at, int64_t ld)
+{
+    wisp_blk b = *like;
+    b.offset = (uintptr_t)at - (uintptr_t)like->store->at;
+    b.stride = ld / wisp__parts(like->type);
+    return b;
+}
+
+static wisp_scalar scalar(const double from[2]) { return (wisp_scalar){from[0], from[1]}; }
+static const wisp_scalar one = {1, 0};
+
+/* y += sign f_j x, with the factors of a term. */
+static wisp_status add_columns(const wisp_mat *A, wisp_blk *y, const wisp__spmmv_params *p, int set, double sign,
+                               const wisp_blk *x)
+{
+    const int parts = wisp__parts(x->type);
+    const wisp_type real = wisp__real_type(x->type);
+    const size_t size = wisp_type_size(real), row = (size_t)p->reals * size;
+    const char *re = p->factors[set], *im = re + row + size; /* as wisp__spread has them */
+    wisp_scalar *f, *ones;
+    wisp_status status = wisp__alloc_raw(A->ctx, &f, 2 * (size_t)x->width, sizeof *f);
+    if (status != WISP_OK) return status;
+    ones = f + x->width;
+    for (int j = 0; j < x->width; j++) {
+        const size_t at = (size_t)(j * parts) * size;
+        f[j].re = sign * wisp__load(real, re + at).re;
+        f[j].im = parts == 2 ? sign * wisp__load(real, im + at).re : 0;
+        ones[j] = one;
+    }
+    status = wisp__axpby(y, f, x, ones, true);
+    wisp_free(A->ctx, f);
+    return status;
+}
+
+/* y = alpha ax + beta prev; ax is y, but where y is prev. */
+static wisp_status scale(wisp_blk *y, wisp_blk *ax, const wisp_blk *prev, const wisp__spmmv_params *p)
+{
+    const wisp_scalar alpha = p->terms & K_SCALE ? scalar(p->alpha) : one, beta = scalar(p->beta);
+    if (ax != y) return wisp__axpby(y, &alpha, ax, &beta, false);
+    if (p->terms & K_AXPBY) return wisp__axpby(y, &beta, prev, &alpha, false);
+    return p->terms & K_SCALE ? wisp__axpby(y, &alpha, y, NULL, false) : WISP_OK;
+}
+
+static wisp_status add_chains(const wisp_blk *y, const wisp__spmmv_params *p)
+{
+    const wisp_scalar delta = scalar(p->delta);
+    wisp_status status = WISP_OK;
+    for (int i = 0; (p->terms & K_CHAIN) && i < p->chains; i++) {
+        const wisp_scalar eta = scalar(p->chain[i].eta);
+        wisp_blk z = block_at(y, p->chain[i].z, p->chain[i].ld);
+        WISP_TRY(wisp__axpby(&z, &eta, y, p->terms & K_DELTA ? &delta : NULL, false));
+    }
+out:
+    return status;
+}
+
+static wisp_status dots(const wisp_blk *y, const wisp_blk *x, const wisp_blk *u, unsigned terms, double *dot)
+{
+    const struct {
+        unsigned term;
+        const wisp_blk *left, *right;
+    } set[K_DOT_SETS] = {{K_DOT_XX, x, x}, {K_DOT_XY, x, y}, {K_DOT_YY, y, y}, {K_DOT_UY, u, y}};
+    wisp_status status = WISP_OK;
+    for (int i = 0; i < K_DOT_SETS; i++) {
+        wisp_scalar *at = (wisp_scalar *)(void *)dot + i * x->width;
+        if (terms & set[i].term) WISP_TRY(wisp__dot_local(set[i].left, set[i].right, at));
+    }
+out:
+    return status;
+}
+
+wisp_status wisp__sweep_apply(const wisp__sweep *s, double *dot)
+{
+    const wisp__spmmv_params *p = &s->p;
+    const wisp_mat *A = s->A;
+    const wisp_blk prev = block_at(s->x, p->prev, p->ld_prev), u = block_at(s->x, p->u, p->ld_u);
+    wisp_blk *spare = NULL, *ax = s->y;
+    wisp_status status;
+    if ((p->terms & K_AXPBY) && !(p->terms & K_PREV)) {
+        WISP_TRY(take_spare(A, s->x, &spare));
+        ax = spare;
+    }
+    WISP_TRY(call(A, ax, s->x));
+    if (p->terms & K_SHIFT) WISP_TRY(add_columns(A, ax, p, K_FACTORS_SHIFT, -1, s->x));
+    WISP_TRY(scale(s->y, ax, &prev, p));
+    if (p->terms & K_ADD) WISP_TRY(add_columns(A, s->y, p, K_FACTORS_ADD, 1, &u));
+    WISP_TRY(add_chains(s->y, p));
+    if (p->terms & K_DOTS) {
+        memset(dot, 0, wisp__dot_size(s->x, s->terms) * sizeof *dot);
+        WISP_TRY(dots(s->y, s->x, &u, p->terms, dot));
+    }
+out:
+    give_spare(A, spare);
+    return status;
+}

@@ -1,0 +1,625 @@
+/* Operators: a matrix that is a function of the user's does what the stored one does, in products, powers, moments,
+   bounds and time evolution; it fails as the function fails; what needs entries is refused. */
+#include "data/store/store.h"
+#include "ref.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- operators ------------------------------------------------------------------------------- */
+
+/* Multiplies by a stored matrix, and makes other ops, whose scratch memory must be nobody else's. */
+typedef struct {
+    wisp_mat *A;
+    int calls, fails_at, freed;
+    wisp_status status; /* of the call that fails */
+    const char *words;
+} stored;
+
+static wisp_status apply_stored(void *arg, wisp_blk *y, const wisp_blk *x)
+{
+    stored *s = arg;
+    const int width = wisp_blk_width(x);
+    wisp_ctx *ctx = wisp_mat_ctx(s->A);
+    wisp_scalar *dot = calloc(4 * (size_t)width, sizeof *dot);
+    wisp_status status;
+    assert_ptr_equal(wisp_blk_map_of(x), wisp_mat_map(s->A));
+    assert_true(wisp_blk_width(y) == width && wisp_blk_type(y) == wisp_blk_type(x));
+    if (++s->calls == s->fails_at) {
+        if (s->words) wisp_ctx_fail(ctx, s->status, "%s", s->words);
+        free(dot);
+        return s->status;
+    }
+    WISP_TRY(wisp_spmmv(y, s->A, x, &(wisp_aug){.terms = WISP_DOT_XX | WISP_DOT_YY, .dot = dot}));
+    WISP_TRY(wisp_dot(x, y, dot));
+    WISP_TRY(wisp_scal(y, (wisp_scalar){1, 0}));
+out:
+    free(dot);
+    return status;
+}
+
+static void count_free(void *arg) { ((stored *)arg)->freed++; }
+
+/* The same matrix as an operator. */
+static wisp_mat *operator_of(wisp_ctx *ctx, stored *s, wisp_mat *A)
+{
+    wisp_mat *B;
+    wisp_mat_info info;
+    wisp_mat_get_info(A, &info);
+    *s = (stored){.A = A};
+    const wisp_operator o = {wisp_mat_map(A), info.type, apply_stored, s, count_free};
+    REF_OK(ctx, wisp_mat_from_apply(&B, ctx, &o));
+    return B;
+}
+
+/* A hand-written stencil on a ring of cells: y_i = center x_i - x_i-1 - x_i+1. */
+typedef struct {
+    int64_t cells;
+    double center;
+} ring;
+
+static wisp_status apply_ring(void *arg, wisp_blk *y, const wisp_blk *x)
+{
+    const ring *g = arg;
+    const int width = wisp_blk_width(x);
+    void *in, *out;
+    int64_t from, to;
+    wisp_status status;
+    if ((status = wisp_blk_map(x, &in, &from)) != WISP_OK) return status;
+    if ((status = wisp_blk_map(y, &out, &to)) == WISP_OK) {
+        const double *v = in;
+        double *w = out;
+        for (int64_t i = 0; i < g->cells; i++) {
+            const int64_t left = (i + g->cells - 1) % g->cells, right = (i + 1) % g->cells;
+            for (int j = 0; j < width; j++)
+                w[i * to + j] = g->center * v[i * from + j] - v[left * from + j] - v[right * from + j];
+        }
+        wisp_blk_unmap(y);
+    }
+    wisp_blk_unmap(x);
+    return status;
+}
+
+static wisp_mat *ring_of(wisp_ctx *ctx, ring *g)
+{
+    wisp_map *map;
+    wisp_mat *A;
+    REF_OK(ctx, wisp_map_create(&map, ctx, g->cells));
+    REF_OK(ctx,
+           wisp_mat_from_apply(&A, ctx, &(wisp_operator){.map = map, .type = WISP_D, .apply = apply_ring, .arg = g}));
+    wisp_map_free(map);
+    return A;
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+static void products(void **state)
+{
+    (void)state;
+    static const int widths[] = {1, 2, 5, 33};
+    static const int64_t rows[] = {1, 7, 200, 3000};
+    ref_rng r = {71};
+    for (int k = 0; k < REF_PAIRS; k++)
+        for (int n = 0; n < 4; n++) {
+            wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 1 + (int)ref_below(&r, 3), .no_pin = 1});
+            const wisp_type type = ref_pair[k].mat;
+            wisp_src src = ref_random_src(&r, type, rows[n], rows[n], 9);
+            ref_sparse sparse = ref_sparse_of(&src, type);
+            wisp_mat *A;
+            stored s;
+            char what[80];
+            REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
+            wisp_mat *B = operator_of(ctx, &s, A);
+            snprintf(what, sizeof what, "%s operator, %lld rows", wisp_type_name(type), (long long)rows[n]);
+            for (unsigned terms = 0; terms < REF_ALL_TERMS; terms += n < 3 ? 1 : 31) {
+                ref_call c =
+                    ref_call_new(&r, &sparse, ref_pair[k].blk, widths[ref_below(&r, 4)], terms, (int)ref_below(&r, 2));
+                const int before = s.calls;
+                ref_check_call(ctx, B, &c, (int)ref_below(&r, REF_VIEWS + 1), what);
+                assert_int_equal(s.calls, before + 1);
+                ref_call_free(&c);
+            }
+            wisp_mat_free(B);
+            assert_int_equal(s.freed, 1);
+            wisp_mat_free(A);
+            ref_sparse_free(sparse);
+            src.free_arg(src.arg);
+            wisp_ctx_free(ctx);
+        }
+}
+
+/* Rows in an order of their own: the function sees blocks as they are stored. */
+static void ordered(void **state)
+{
+    (void)state;
+    ref_rng r = {72};
+    wisp_ctx *ctx = ref_ctx(NULL);
+    wisp_mat *A;
+    stored s;
+    wisp_src src;
+    REF_OK(ctx, wisp_src_open(&src, ctx, "laplace:points=7,nx=6,ny=7,nz=8"));
+    ref_mat dense = ref_dense(&src);
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = WISP_ROWS_RCM}));
+    wisp_mat *B = operator_of(ctx, &s, A);
+    ref_check_product(ctx, &r, B, dense, WISP_D, 4, REF_KPM, 0, "in another order");
+    wisp_mat_free(B), wisp_mat_free(A);
+    wisp_src_close(&src);
+    ref_free(dense);
+    wisp_ctx_free(ctx);
+}
+
+static void no_rows(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(NULL);
+    ring g = {0};
+    wisp_mat *A = ring_of(ctx, &g);
+    wisp_blk *v[3];
+    wisp_moments m;
+    wisp_mat_info info;
+    wisp_scalar dot[4] = {{7, 7}, {7, 7}, {7, 7}, {7, 7}};
+    for (int i = 0; i < 3; i++) REF_OK(ctx, wisp_blk_create(&v[i], ctx, wisp_mat_map(A), WISP_D, 1));
+    const wisp_aug aug = {.terms = WISP_AXPBY | WISP_DOTS, .beta = {1, 0}, .dot = dot, .u = v[0]};
+    REF_OK(ctx, wisp_spmmv(v[1], A, v[0], &aug));
+    for (int i = 0; i < 4; i++) assert_true(dot[i].re == 0 && dot[i].im == 0);
+    REF_OK(ctx, wisp_mpk(v, 3, A, &(wisp_mpk_opts){.steps = 4}));
+    wisp_mat_get_info(A, &info);
+    assert_true(info.rows == 0 && info.format == WISP_FORMAT_OPERATOR);
+    REF_FAILS(ctx, wisp_kpm(&m, A, &(wisp_kpm_opts){.moments = 8, .vectors = 1}), WISP_ERR_ARG, "no rows");
+    for (int i = 0; i < 3; i++) wisp_blk_free(v[i]);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
+/* ---- powers ---------------------------------------------------------------------------------- */
+
+enum { STEPS = 5, SUMS = 2, MOST_BLOCKS = STEPS + 2 };
+
+/* What a recurrence leaves: the last two blocks of v, the sums, the dots. */
+typedef struct {
+    ref_mat block[2 + SUMS];
+    wisp_scalar dot[STEPS * 4 * 33];
+} outcome;
+
+static outcome run_powers(wisp_ctx *ctx, const wisp_mat *A, wisp_type type, int width, int stored_blocks, int depth)
+{
+    ref_rng r = {73};
+    const int parts = wisp_type_is_complex(type);
+    wisp_blk *v[MOST_BLOCKS], *z[SUMS], *u;
+    wisp_scalar f[3][STEPS], eta[SUMS * STEPS], add[STEPS * 33];
+    outcome o = {0};
+    int depth_used = 0;
+    for (int i = 0; i < 3 * STEPS; i++)
+        f[i / STEPS][i % STEPS] = (wisp_scalar){0.4 * ref_uniform(&r), parts * 0.2 * ref_uniform(&r)};
+    for (int i = 0; i < SUMS * STEPS; i++) eta[i] = (wisp_scalar){i == 3 ? 0 : ref_uniform(&r), 0};
+    for (int i = 0; i < STEPS * width; i++) add[i] = (wisp_scalar){ref_uniform(&r), 0};
+    const int blocks = stored_blocks + SUMS + 1;
+    for (int i = 0; i < blocks; i++) {
+        wisp_blk **b = i < stored_blocks ? &v[i] : i < stored_blocks + SUMS ? &z[i - stored_blocks] : &u;
+        REF_OK(ctx, wisp_blk_create(b, ctx, wisp_mat_map(A), type, width));
+        REF_OK(ctx, wisp_blk_fill_random(*b, WISP_RANDOM_GAUSS, 5, (uint32_t)i, 0));
+    }
+    const wisp_mpk_opts opts = {.steps = STEPS,
+                                .alpha = f[0],
+                                .beta = f[1],
+                                .gamma = f[2],
+                                .terms = WISP_DOTS,
+                                .dot = o.dot,
+                                .sums = SUMS,
+                                .z = z,
+                                .eta = eta,
+                                .depth = depth,
+                                .interleaved = &depth_used,
+                                .u = u,
+                                .add = add};
+    REF_OK(ctx, wisp_mpk(v, stored_blocks, A, &opts));
+    if (!A->local.how->row) assert_int_equal(depth_used, 1);
+    for (int i = 0; i < 2; i++) o.block[i] = ref_get(v[(STEPS + i) % stored_blocks]);
+    for (int i = 0; i < SUMS; i++) o.block[2 + i] = ref_get(z[i]);
+    for (int i = 0; i < stored_blocks; i++) wisp_blk_free(v[i]);
+    for (int i = 0; i < SUMS; i++) wisp_blk_free(z[i]);
+    wisp_blk_free(u);
+    return o;
+}
+
+static void powers(void **state)
+{
+    (void)state;
+    ref_rng r = {74};
+    static const int widths[] = {1, 33};
+    for (int k = 0; k < REF_PAIRS; k++)
+        for (int way = 0; way < 4; way++) {
+            const int width = widths[way % 2], blocks = way < 2 ? 2 : STEPS + 2;
+            const wisp_type type = ref_pair[k].blk;
+            wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2, .no_pin = 1});
+            wisp_src src = ref_random_src(&r, ref_pair[k].mat, 400, 400, 5);
+            wisp_mat *A;
+            stored s;
+            REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
+            wisp_mat *B = operator_of(ctx, &s, A);
+            outcome want = run_powers(ctx, A, type, width, blocks, 1),
+                    got = run_powers(ctx, B, type, width, blocks, way % 2 ? 0 : 4);
+            const double eps = 40 * ref_eps(type);
+            for (int i = 0; i < 2 + SUMS; i++) {
+                ref_assert_close("powers", got.block[i], want.block[i], eps);
+                ref_free(want.block[i]), ref_free(got.block[i]);
+            }
+            for (int i = 0; i < STEPS * 4 * width; i++) {
+                const double size = hypot(want.dot[i].re, want.dot[i].im);
+                if (hypot(want.dot[i].re - got.dot[i].re, want.dot[i].im - got.dot[i].im) > eps * (4000 + 40 * size))
+                    fail_msg("%s, dot %d: %g, should be %g", wisp_type_name(type), i, got.dot[i].re, want.dot[i].re);
+            }
+            wisp_mat_free(B), wisp_mat_free(A);
+            src.free_arg(src.arg);
+            wisp_ctx_free(ctx);
+        }
+}
+
+/* ---- solvers --------------------------------------------------------------------------------- */
+
+static const wisp_bounds around = {.center = 0.1, .halfwidth = 9};
+
+static void moments(void **state)
+{
+    (void)state;
+    for (int k = 0; k < REF_PAIRS; k++)
+        for (int v = 0; v < 4; v++) { /* the variants; the first in calls of four steps, too */
+            wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 2, .no_pin = 1});
+            wisp_mat *A;
+            stored s;
+            wisp_moments want, got;
+            const wisp_type type = ref_pair[k].mat;
+            const char *name =
+                wisp_type_is_complex(type) ? "topi:nx=5,ny=4,nz=3" : "anderson:nx=7,ny=6,nz=5,disorder=2";
+            REF_OK(ctx, wisp_mat_open(&A, ctx, name, &(wisp_mat_opts){.type = type}));
+            wisp_mat *B = operator_of(ctx, &s, A);
+            const wisp_kpm_opts o = {.moments = 41,
+                                     .vectors = 5,
+                                     .type = ref_pair[k].blk,
+                                     .variant = (wisp_kpm_variant)(v % 3),
+                                     .powers = v == 3 ? 4 : 0,
+                                     .bounds_method = WISP_BOUNDS_GIVEN,
+                                     .bounds = around};
+            REF_OK(ctx, wisp_kpm(&want, A, &o));
+            REF_OK(ctx, wisp_kpm(&got, B, &o));
+            assert_true(got.powers == 1 && got.vectors == 5 && got.n == 41 && s.calls > 0);
+            for (int64_t i = 0; i < got.vectors * got.n; i++)
+                if (!(fabs(got.mu[i] - want.mu[i]) <= 400 * ref_eps(o.type) * want.mu[i - i % got.n]))
+                    fail_msg("%s, variant %d: moment %lld of vector %lld is %g, should be %g",
+                             wisp_type_name(ref_pair[k].blk), v % 3, (long long)(i % got.n), (long long)(i / got.n),
+                             got.mu[i], want.mu[i]);
+            wisp_moments_free(&want), wisp_moments_free(&got);
+            wisp_mat_free(B), wisp_mat_free(A);
+            wisp_ctx_free(ctx);
+        }
+}
+
+/* In one go, with bounds by Lanczos: as many states as there are, and as many below zero as the stored matrix has. */
+static void counted(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(NULL);
+    ring g = {500, 0.25};
+    wisp_mat *A = ring_of(ctx, &g);
+    wisp_moments m;
+    double below, all;
+    REF_OK(ctx, wisp_kpm(&m, A, &(wisp_kpm_opts){.moments = 1000, .trace = WISP_TRACE_EXACT}));
+    REF_OK(ctx, wisp_count(ctx, &m, NULL, -1, -INFINITY, INFINITY, &all, NULL));
+    REF_OK(ctx, wisp_count(ctx, &m, NULL, -1, -INFINITY, 0, &below, NULL));
+    int want = 0;
+    for (int i = 0; i < 500; i++) want += g.center - 2 * cos(2 * M_PI * i / 500) < 0;
+    assert_true(fabs(all - 500) < 1e-6 && fabs(below - want) < 2);
+    wisp_moments_free(&m);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
+/* y = center x + width D x, where D is diagonal, from -1 to 1. */
+typedef struct {
+    double center, width;
+} diagonal;
+
+static wisp_status apply_diagonal(void *arg, wisp_blk *y, const wisp_blk *x)
+{
+    const diagonal *d = arg;
+    const int64_t n = wisp_map_rows(wisp_blk_map_of(x));
+    ref_mat m = ref_get(x);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < m.cols; j++)
+            REF_AT(m, i, j) *= d->center + d->width * (n > 1 ? 2 * (double)i / (double)(n - 1) - 1 : 0);
+    ref_put(y, m);
+    ref_free(m);
+    return WISP_OK;
+}
+
+static void bounds(void **state)
+{
+    (void)state;
+    static const diagonal cases[] = {{0, 1},    {0, 1e-8}, {3, 1},     {-1e4, 1}, {1e6, 1e-3}, {7, 0},    {0, 0},
+                                     {1e12, 5}, {-2, 1e9}, {0, 1e-25}, {0, 1e25}, {1, 1e-7},   {1e-9, 0}, {5, 4.999}};
+    static const int64_t rows[] = {1, 2, 300};
+    wisp_ctx *ctx = ref_ctx(NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (int n = 0; n < 3; n++)
+            for (uint64_t seed = 0; seed < 3; seed++) {
+                diagonal d = cases[i];
+                wisp_map *map;
+                wisp_mat *A;
+                wisp_bounds b;
+                REF_OK(ctx, wisp_map_create(&map, ctx, rows[n]));
+                REF_OK(ctx,
+                       wisp_mat_from_apply(
+                           &A, ctx, &(wisp_operator){.map = map, .type = WISP_D, .apply = apply_diagonal, .arg = &d}));
+                REF_OK(ctx, wisp_bounds_find(&b, A, &(wisp_bounds_opts){.seed = seed}));
+                const double w = n == 0 ? 0 : d.width, least = fmax(w, 1e-6 * fabs(d.center));
+                if (!(b.center - b.halfwidth <= d.center - w && b.center + b.halfwidth >= d.center + w))
+                    fail_msg("%g -+ %g, %lld rows: bounds %g -+ %g", d.center, w, (long long)rows[n], b.center,
+                             b.halfwidth);
+                if ((w > 0 || d.center != 0) && !(b.halfwidth <= 1.3 * least))
+                    fail_msg("%g -+ %g, %lld rows: bounds %g -+ %g are wide", d.center, w, (long long)rows[n], b.center,
+                             b.halfwidth);
+                wisp_mat_free(A);
+                wisp_map_free(map);
+            }
+    wisp_ctx_free(ctx);
+}
+
+/* About those of the stored matrix, in each type. */
+static void bounds_of_stored(void **state)
+{
+    (void)state;
+    static const wisp_type types[] = {WISP_S, WISP_D, WISP_C, WISP_Z};
+    wisp_ctx *ctx = ref_ctx(NULL);
+    for (int t = 0; t < 4; t++) {
+        wisp_mat *A;
+        stored s;
+        wisp_bounds want, got;
+        const char *name = wisp_type_is_complex(types[t]) ? "topi:nx=6,ny=6,nz=6" : "laplace:nx=9,ny=8,nz=7";
+        REF_OK(ctx, wisp_mat_open(&A, ctx, name, &(wisp_mat_opts){.type = types[t]}));
+        wisp_mat *B = operator_of(ctx, &s, A);
+        REF_OK(ctx, wisp_bounds_find(&want, A, NULL));
+        REF_OK(ctx, wisp_bounds_find(&got, B, NULL));
+        assert_true(got.failure_probability > 0);
+        assert_true(fabs(got.center - want.center) < 0.1 * want.halfwidth);
+        assert_true(fabs(got.halfwidth - want.halfwidth) < 0.1 * want.halfwidth);
+        wisp_mat_free(B), wisp_mat_free(A);
+    }
+    wisp_ctx_free(ctx);
+}
+
+static void evolution(void **state)
+{
+    (void)state;
+    const double time[] = {0.7, 2, 5};
+    static const wisp_type types[][2] = {{WISP_D, WISP_Z}, {WISP_Z, WISP_Z}, {WISP_C, WISP_C}, {WISP_S, WISP_C}};
+    for (int t = 0; t < 4; t++)
+        for (int width = 1; width <= 33; width += 32) {
+            wisp_ctx *ctx = ref_ctx(NULL);
+            wisp_mat *A;
+            stored s;
+            wisp_blk *psi[2];
+            ref_mat out[2];
+            wisp_evolution e;
+            const int z = wisp_type_is_complex(types[t][0]), single = types[t][1] == WISP_C;
+            REF_OK(ctx, wisp_mat_open(&A, ctx, z ? "topi:nx=4,ny=3,nz=3" : "laplace:nx=5,ny=4,nz=6",
+                                      &(wisp_mat_opts){.type = types[t][0]}));
+            wisp_mat *B = operator_of(ctx, &s, A);
+            for (int i = 0; i < 2; i++) {
+                REF_OK(ctx, wisp_blk_create(&psi[i], ctx, wisp_mat_map(A), types[t][1], width));
+                REF_OK(ctx, wisp_blk_fill_random(psi[i], WISP_RANDOM_GAUSS, 3, 0, 0));
+                REF_OK(ctx, wisp_evolve(&e, i ? B : A, psi[i], 3, time, NULL, NULL, NULL));
+                out[i] = ref_get(psi[i]);
+                wisp_blk_free(psi[i]);
+            }
+            assert_int_equal(e.powers, 1);
+            ref_assert_close("evolution", out[1], out[0], single ? 2e-3 : 1e-8);
+            ref_free(out[0]), ref_free(out[1]);
+            wisp_mat_free(B), wisp_mat_free(A);
+            wisp_ctx_free(ctx);
+        }
+}
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+static void failing_functions(void **state)
+{
+    (void)state;
+    static const struct {
+        wisp_status status, want;
+        const char *words, *told;
+    } cases[] = {{WISP_ERR_IO, WISP_ERR_CALLBACK, "the tape is torn", "input or output failed: the tape is torn"},
+                 {WISP_ERR_NUMERIC, WISP_ERR_CALLBACK, NULL, "operator's function failed: a value is not finite"},
+                 {WISP_ERR_CALLBACK, WISP_ERR_CALLBACK, NULL, "operator's function failed"},
+                 {WISP_ERR_CANCELLED, WISP_ERR_CANCELLED, "enough", "enough"}};
+    wisp_ctx *ctx = ref_ctx(NULL);
+    wisp_mat *A;
+    stored s;
+    wisp_blk *v[2];
+    wisp_moments m;
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=5,ny=5,nz=5", NULL));
+    wisp_mat *B = operator_of(ctx, &s, A);
+    for (int i = 0; i < 2; i++) REF_OK(ctx, wisp_blk_create(&v[i], ctx, wisp_mat_map(A), WISP_D, 3));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const wisp_aug aug = {.terms = WISP_AXPBY, .beta = {1, 0}};
+        s = (stored){.A = A, .fails_at = 1, .status = cases[i].status, .words = cases[i].words};
+        REF_FAILS(ctx, wisp_spmmv(v[1], B, v[0], &aug), cases[i].want, cases[i].told);
+        s.calls = 0, s.fails_at = 3;
+        REF_FAILS(ctx, wisp_mpk(v, 2, B, &(wisp_mpk_opts){.steps = 5}), cases[i].want, cases[i].told);
+        s.calls = 0, s.fails_at = 2;
+        REF_FAILS(ctx, wisp_kpm(&m, B, &(wisp_kpm_opts){.moments = 64, .vectors = 2}), cases[i].want, cases[i].told);
+        wisp_moments_free(&m);
+    }
+    s = (stored){.A = A};
+    REF_OK(ctx, wisp_spmmv(v[1], B, v[0], NULL));
+    wisp_ctx_cancel(ctx);
+    REF_FAILS(ctx, wisp_spmmv(v[1], B, v[0], NULL), WISP_ERR_CANCELLED, "cancelled");
+    assert_int_equal(s.calls, 1);
+    wisp_ctx_resume(ctx);
+    REF_OK(ctx, wisp_spmmv(v[1], B, v[0], NULL));
+    for (int i = 0; i < 2; i++) wisp_blk_free(v[i]);
+    wisp_mat_free(B), wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
+/* Each allocation fails in turn: refusals, and nothing is lost. */
+static void no_memory(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = 1});
+    wisp_mat *A;
+    wisp_blk *v[2];
+    stored s;
+    int64_t before, after;
+    int failures = 0;
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=5,ny=5,nz=5", NULL));
+    for (int i = 0; i < 2; i++) REF_OK(ctx, wisp_blk_create(&v[i], ctx, wisp_mat_map(A), WISP_D, 3));
+    wisp_scalar gamma[2] = {{1, 0}, {2, 0}}, beta[2] = {{1, 0}, {1, 0}}, dot[2 * 3 * 3];
+    const wisp_mpk_opts o = {.steps = 2, .gamma = gamma, .beta = beta, .terms = WISP_DOT_XY, .dot = dot};
+    wisp_ctx_memory(ctx, &before, NULL);
+    for (unsigned n = 1; n < 60; n++) {
+        wisp_mat *B = NULL;
+        s = (stored){.A = A};
+        const wisp_operator op = {wisp_mat_map(A), WISP_D, apply_stored, &s, count_free};
+        ctx->alloc_fail_at = atomic_load(&ctx->alloc_number) + n;
+        wisp_status status = wisp_mat_from_apply(&B, ctx, &op);
+        const int made = B != NULL;
+        if (status == WISP_OK) status = wisp_mpk(v, 2, B, &o);
+        ctx->alloc_fail_at = 0;
+        wisp_mat_free(B);
+        assert_int_equal(s.freed, made);
+        if (status == WISP_OK) continue; /* there are fewer, or it was not needed */
+        assert_true(status == WISP_ERR_NOMEM || status == WISP_ERR_CALLBACK);
+        failures++;
+    }
+    assert_in_range(failures, 8, 58);
+    wisp_ctx_memory(ctx, &after, NULL);
+    assert_true(after - before < 4096); /* scratch memory */
+    for (int i = 0; i < 2; i++) wisp_blk_free(v[i]);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    enum { N = 200 };
+    wisp_ctx *ctx = ref_ctx(NULL);
+    ring g = {N, 2};
+    wisp_mat *A = ring_of(ctx, &g), *B;
+    wisp_map *map = wisp_mat_map(A), *other;
+    wisp_blk *x, *y, *single;
+    wisp_mat_props props;
+    wisp_gather gather;
+    wisp_bounds b;
+    wisp_src src;
+    int64_t hist[3];
+    double ratio;
+    static const char none[] = "whose entries are not known";
+    REF_OK(ctx, wisp_src_open(&src, ctx, "laplace:nx=200"));
+    REF_FAILS(ctx, wisp_mat_get_props(A, &props), WISP_ERR_UNSUPPORTED, none);
+    REF_FAILS(ctx, wisp_mat_row_histogram(A, hist, 3), WISP_ERR_UNSUPPORTED, none);
+    REF_FAILS(ctx, wisp_mat_fill_in(A, 4, 1, &ratio), WISP_ERR_UNSUPPORTED, none);
+    REF_FAILS(ctx, wisp_mat_gather(A, WISP_D, 4, &gather), WISP_ERR_UNSUPPORTED, none);
+    REF_FAILS(ctx, wisp_mat_update(A, &src), WISP_ERR_UNSUPPORTED, none);
+    REF_FAILS(ctx, wisp_bounds_find(&b, A, &(wisp_bounds_opts){.method = WISP_BOUNDS_GERSHGORIN}), WISP_ERR_UNSUPPORTED,
+              "WISP_BOUNDS_GIVEN");
+    REF_FAILS(ctx, wisp_mat_create(&B, ctx, &src, &(wisp_mat_opts){.format = WISP_FORMAT_OPERATOR}), WISP_ERR_ARG,
+              "format");
+    REF_FAILS(ctx, wisp_mat_from_apply(&B, ctx, &(wisp_operator){.map = map, .apply = apply_ring}), WISP_ERR_ARG,
+              "type of its entries");
+    assert_null(B);
+    REF_FAILS(ctx, wisp_mat_from_apply(&B, ctx, &(wisp_operator){.map = map, .type = WISP_D}), WISP_ERR_ARG, "apply");
+    REF_FAILS(ctx, wisp_mat_from_apply(&B, ctx, &(wisp_operator){.apply = apply_ring, .type = WISP_D}), WISP_ERR_ARG,
+              "map");
+    REF_OK(ctx, wisp_map_create(&other, ctx, N));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, map, WISP_D, 2));
+    REF_OK(ctx, wisp_blk_create(&y, ctx, other, WISP_D, 2));
+    REF_OK(ctx, wisp_blk_create(&single, ctx, map, WISP_S, 2));
+    REF_FAILS(ctx, wisp_spmmv(y, A, x, NULL), WISP_ERR_MISMATCH, "row map");
+    REF_FAILS(ctx, wisp_spmmv(x, A, x, NULL), WISP_ERR_ARG, "overlap");
+    REF_FAILS(ctx, wisp_spmmv(single, A, single, NULL), WISP_ERR_UNSUPPORTED, "single block");
+    wisp_blk_free(x), wisp_blk_free(y), wisp_blk_free(single);
+    wisp_map_free(other);
+    wisp_src_close(&src);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
+static void what_is_told(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(NULL);
+    ring g = {1000, 2};
+    wisp_mat *A = ring_of(ctx, &g);
+    wisp_mat_info info;
+    wisp_choice c;
+    wisp_cost plain, step;
+    wisp_mat_get_info(A, &info);
+    assert_true(info.rows == 1000 && info.cols == 1000 && info.nnz == 0 && info.bytes == 0 && info.type == WISP_D);
+    assert_true(info.format == WISP_FORMAT_OPERATOR && info.spill_bytes == 8000);
+    REF_OK(ctx, wisp_mat_choose(A, WISP_D, 100, 100, &c));
+    assert_true(c.width == 16 && c.seconds == 0);
+    REF_OK(ctx, wisp_mat_choose(A, WISP_Z, 3, 100, &c));
+    assert_int_equal(c.width, 3);
+    REF_OK(ctx, wisp_spmmv_cost(A, WISP_D, 4, 0, &plain));
+    assert_true(plain.bytes == 2 * 4 * 8000 && plain.flops == 0);
+    REF_OK(ctx, wisp_spmmv_cost(A, WISP_D, 4, REF_KPM, &step));
+    assert_true(step.bytes == (2 + 3 + 3 + 3) * 4 * 8000.0 && step.flops > 0);
+    /* Freed after its context, with the block that it keeps. */
+    wisp_blk *x, *y;
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, 2));
+    REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, 2));
+    REF_OK(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_AXPBY, .beta = {1, 0}}));
+    wisp_blk_free(x), wisp_blk_free(y);
+    wisp_ctx_free(ctx);
+    wisp_mat_free(A);
+}
+
+/* An operator that is made of another one. */
+static wisp_status apply_twice(void *arg, wisp_blk *y, const wisp_blk *x)
+{
+    wisp_blk *v[3] = {NULL, (wisp_blk *)x, y};
+    return wisp_mpk(v, 3, arg, &(wisp_mpk_opts){.steps = 1});
+}
+
+static void nested(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(NULL);
+    ring g = {64, 1.5};
+    wisp_mat *A = ring_of(ctx, &g), *B;
+    wisp_blk *b[4];
+    ref_mat out[2];
+    wisp_scalar dot[2][3 * 2];
+    const wisp_scalar shift[2] = {{0.5, 0}, {0.25, 0}};
+    REF_OK(ctx, wisp_mat_from_apply(&B, ctx, &(wisp_operator){wisp_mat_map(A), WISP_D, apply_twice, A, NULL}));
+    for (int i = 0; i < 4; i++) {
+        REF_OK(ctx, wisp_blk_create(&b[i], ctx, wisp_mat_map(A), WISP_D, 2));
+        REF_OK(ctx, wisp_blk_fill_random(b[i], WISP_RANDOM_GAUSS, 1, (uint32_t)(i % 2), 0));
+    }
+    for (int i = 0; i < 2; i++) {
+        const wisp_aug aug = {.terms = REF_KPM, .alpha = {2, 0}, .beta = {-1, 0}, .shift = shift, .dot = dot[i]};
+        REF_OK(ctx, wisp_spmmv(b[2 * i + 1], i ? B : A, b[2 * i], &aug));
+        out[i] = ref_get(b[2 * i + 1]);
+    }
+    ref_assert_close("nested", out[1], out[0], 0);
+    assert_memory_equal(dot[0], dot[1], 4 * sizeof(wisp_scalar));
+    for (int i = 0; i < 2; i++) ref_free(out[i]);
+    for (int i = 0; i < 4; i++) wisp_blk_free(b[i]);
+    wisp_mat_free(B), wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products),     cmocka_unit_test(ordered),
+        cmocka_unit_test(no_rows),      cmocka_unit_test(powers),
+        cmocka_unit_test(moments),      cmocka_unit_test(counted),
+        cmocka_unit_test(bounds),       cmocka_unit_test(bounds_of_stored),
+        cmocka_unit_test(evolution),    cmocka_unit_test(failing_functions),
+        cmocka_unit_test(no_memory),    cmocka_unit_test(refusals),
+        cmocka_unit_test(what_is_told), cmocka_unit_test(nested),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
