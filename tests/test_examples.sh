@@ -6,10 +6,17 @@ rm -rf "$scratch"
 mkdir -p "$scratch"
 cd "$scratch"
 
-# The C example: the density of states integrates to the number of sites.
+# The C examples: the density of states integrates to the number of sites.
+integral() { # of file $1, should be $2
+    awk -v want="$2" '{ if (NR > 1) sum += ($1 - e) * ($2 + d) / 2; e = $1; d = $2 }
+        END { if (sum < want * 0.999 || sum > want * 1.001) { print "integral is", sum; exit 1 } }' "$1"
+}
 "$(dirname "$wisp")"/examples/row_callback 3001 >chain.txt
-awk '{ if (NR > 1) sum += ($1 - e) * ($2 + d) / 2; e = $1; d = $2 }
-     END { if (sum < 3001 * 0.999 || sum > 3001 * 1.001) { print "integral is", sum; exit 1 } }' chain.txt
+integral chain.txt 3001
+"$(dirname "$wisp")"/examples/apply_callback 60 >lattice.txt
+integral lattice.txt 3600
+# Potentials of +-1 in turn: no states between them.
+awk '$1 > -0.9 && $1 < 0.9 && $2 > most { most = $2 } END { if (most > 20) { print "in the gap:", most; exit 1 } }' lattice.txt
 
 # The recipe from Python, on a small ring whose second moment is known: tr H^2 = 2 n |t|^2.
 python=
