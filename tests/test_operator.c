@@ -111,7 +111,7 @@ static void products(void **state)
             REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
             wisp_mat *B = operator_of(ctx, &s, A);
             snprintf(what, sizeof what, "%s operator, %lld rows", wisp_type_name(type), (long long)rows[n]);
-            for (unsigned terms = 0; terms < REF_ALL_TERMS; terms += n < 3 ? 1 : 31) {
+            for (unsigned terms = 0; terms < REF_ALL_TERMS; terms += n == 2 ? 1 : 13) {
                 ref_call c =
                     ref_call_new(&r, &sparse, ref_pair[k].blk, widths[ref_below(&r, 4)], terms, (int)ref_below(&r, 2));
                 const int before = s.calls;
