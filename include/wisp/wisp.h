@@ -163,9 +163,9 @@ WISP_API wisp_status wisp_ctx_sum(wisp_ctx *ctx, double *x, size_t n);
    pairs may be nested. */
 WISP_API void wisp_ctx_enter(wisp_ctx *ctx);
 WISP_API wisp_status wisp_ctx_leave(wisp_ctx *ctx, wisp_status status);
-/* Runs fn(arg, rank) on so many threads at once, up to 1024, each of which stands for a rank: the contexts that it makes
-   share the work with those of the others. Returns when all have; *result, which may be NULL, is that of the lowest
-   rank for which fn was not 0. The environment's WISP_WEIGHTS=2,0,1 shares rows so among three ranks. */
+/* Runs fn(arg, rank) on so many threads at once, up to 1024, each of which stands for a rank: the contexts that it
+   makes share the work with those of the others. Returns when all have; *result, which may be NULL, is that of the
+   lowest rank for which fn was not 0. The environment's WISP_WEIGHTS=2,0,1 shares rows so among three ranks. */
 typedef int (*wisp_rank_fn)(void *arg, int rank);
 WISP_API wisp_status wisp_ranks_run(int ranks, wisp_rank_fn fn, void *arg, int *result);
 
