@@ -45,6 +45,7 @@ struct wisp_ctx {
     int64_t index_limit; /* local rows, and columns with halo, stay at or below this */
     const struct wisp__comm *comm;
     int rank, ranks;
+    int ranks_here;  /* of this process: they share its cores */
     int64_t *weight; /* [ranks + 1] running weights by which rows are shared; NULL: all ranks get as many */
     void *world;     /* what comm keeps: */
     int entered;     /* collective calls that are open */

@@ -5,7 +5,7 @@
 static wisp_status serial_open(wisp_ctx *ctx)
 {
     ctx->rank = 0;
-    ctx->ranks = 1;
+    ctx->ranks = ctx->ranks_here = 1;
     return WISP_OK;
 }
 

@@ -48,7 +48,7 @@ static wisp_status threads_open(wisp_ctx *ctx)
 {
     ctx->world = here->world;
     ctx->rank = here->rank;
-    ctx->ranks = here->world->ranks;
+    ctx->ranks = ctx->ranks_here = here->world->ranks;
     return WISP_OK;
 }
 

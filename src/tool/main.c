@@ -187,7 +187,7 @@ static int make_context(tool *t, bool no_pin)
 int tool_start(tool *t)
 {
     const int rc = make_context(t, false);
-    if (!rc) catch_signals(t->ctx);
+    if (!rc && wisp_ctx_rank(t->ctx) == 0) catch_signals(t->ctx);
     return rc;
 }
 
@@ -276,6 +276,47 @@ static int find_command(tool *t, int argc, char **argv, int *rc)
     return -1;
 }
 
+typedef struct {
+    tool *t;
+    int (*run)(tool *t);
+} rank_run;
+
+/* The first rank speaks and writes for all. */
+static int run_rank(void *arg, int rank)
+{
+    const rank_run *r = arg;
+    tool own = *r->t;
+    if (rank > 0) {
+        own.monitor.off = own.opt.quiet = true;
+        own.opt.json = false;
+        own.opt.output = own.opt.plot = NULL;
+        text_silence();
+    }
+    const int rc = r->run(&own);
+    if (rank == 0) {
+        *r->t = own;
+    } else {
+        wisp_ctx_free(own.ctx);
+        free(own.done);
+    }
+    return rc;
+}
+
+/* WISP_RANKS=N: by so many ranks, as threads of this process, for tests. */
+static int run_on_ranks(tool *t, int (*command)(tool *t), const char *number)
+{
+    char *end;
+    const long ranks = strtol(number, &end, 10);
+    int rc = EXIT_FAILED;
+    if (*end || ranks < 1 || ranks > 1024)
+        return tool_usage(t, "WISP_RANKS=%s: take a number from 1 to 1024, or unset it", number);
+    if (command != cmd_dos)
+        return tool_usage(t, "WISP_RANKS is for dos, ldos and count; unset it for wisp %s", t->cmd->name);
+    if (wisp_ranks_run((int)ranks, run_rank, &(rank_run){t, command}, &rc))
+        return tool_fail(t, "%s", wisp_ctx_message(NULL));
+    return rc;
+}
+
 static int run(tool *t, int argc, char **argv)
 {
     int rc, i = find_command(t, argc, argv, &rc);
@@ -291,7 +332,8 @@ static int run(tool *t, int argc, char **argv)
         return tool_usage(t, "%s is missing; see wisp %s --help", t->cmd->args[t->opt.args], t->cmd->name);
     t->command_line = join_command_line(argc, argv);
     if (!t->command_line) return tool_fail(t, "out of memory");
-    return commands[i].run(t);
+    const char *ranks = getenv("WISP_RANKS");
+    return ranks && *ranks ? run_on_ranks(t, commands[i].run, ranks) : commands[i].run(t);
 }
 
 int main(int argc, char **argv)

@@ -44,7 +44,8 @@ const char *caught_signal(void)
 void monitor_open(monitor *mon, const options *o)
 {
     bool asked = option_seen(o, "log"), terminal = isatty(STDERR_FILENO);
-    *mon = (monitor){.mode = MONITOR_SILENT, .level = WISP_LOG_WARN};
+    *mon = (monitor){.mode = MONITOR_SILENT, .level = WISP_LOG_WARN, .off = mon->off};
+    if (mon->off) return;
     if (asked && o->log == 1)
         mon->mode = MONITOR_JSON;
     else if (terminal && !o->quiet)
@@ -76,6 +77,7 @@ static void json_line(json_t *object)
 
 void monitor_error(monitor *mon, const char *message)
 {
+    if (mon->off) return;
     monitor_clear(mon);
     if (mon->mode == MONITOR_JSON)
         json_line(json_pack("{s:s, s:o}", "event", "error", "message", json_words(message)));
@@ -86,6 +88,7 @@ void monitor_error(monitor *mon, const char *message)
 static void print_message(monitor *mon, wisp_log_level level, const char *message)
 {
     static const char *const names[] = {"none", "warning", "performance", "info", "debug"};
+    if (mon->off) return;
     monitor_clear(mon);
     if (mon->mode == MONITOR_JSON)
         json_line(json_pack("{s:s, s:s, s:o}", "event", "log", "level", names[level], "message", json_words(message)));

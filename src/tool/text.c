@@ -87,9 +87,14 @@ const char *text_seconds(char *buf, double s)
     return buf;
 }
 
+static _Thread_local bool silent;
+
+void text_silence(void) { silent = true; }
+
 void text_line(const char *name, const char *format, ...)
 {
     va_list ap;
+    if (silent) return;
     va_start(ap, format);
     printf("%-12s", name);
     vprintf(format, ap);

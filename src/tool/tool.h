@@ -15,6 +15,7 @@ typedef enum { MONITOR_SILENT, MONITOR_BAR, MONITOR_TEXT, MONITOR_JSON } monitor
 typedef struct {
     monitor_mode mode;
     wisp_log_level level;
+    bool off; /* nothing is said: another rank does */
     bool bar_shown;
     bool holding; /* while a context is made: the last message is kept, for it may be why there is none */
     wisp_log_level held_level;
@@ -190,6 +191,8 @@ const char *text_bytes_up(char *buf, double bytes); /* never less than it is */
 const char *text_seconds(char *buf, double seconds);
 const char *text_order(wisp_row_order order);
 const char *text_format(wisp_format format);
+/* This thread prints no lines any more. */
+void text_silence(void);
 /* One line of an aligned summary: a name and a printf. */
 void text_line(const char *name, const char *format, ...) WISP_PRINTF(2, 3);
 

@@ -66,7 +66,7 @@ wisp_status wisp__threads_wanted(wisp_ctx *ctx, int cpus, int *threads)
     if (wanted > MOST_THREADS)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s%s%ld threads are too many; take at most %d, or one for each core",
                              from, *from ? ": " : "", wanted, MOST_THREADS);
-    *threads = wanted > 0 ? (int)wanted : cpus;
+    *threads = wanted > 0 ? (int)wanted : WISP__MAX(1, cpus / ctx->ranks_here);
     return WISP_OK;
 }
 
