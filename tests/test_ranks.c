@@ -1,0 +1,550 @@
+/* Ranks as threads: what one rank computes alone, several must compute together; and what fails on one fails on all. */
+#include "kpm_dense.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MOST = 5 };
+
+/* Ways to share rows: even ones, and with weights. */
+static const struct {
+    int ranks;
+    const char *weights;
+} way[] = {{1, ""}, {2, ""}, {3, ""}, {5, ""}, {3, "2,0,1"}, {5, "0,1,7,0,2"}};
+enum { WAYS = sizeof way / sizeof way[0] };
+
+static void run_ways(wisp_rank_fn fn, void *arg, int first)
+{
+    for (int w = first; w < WAYS; w++) {
+        int result = 0;
+        setenv("WISP_WEIGHTS", way[w].weights, 1);
+        assert_int_equal(wisp_ranks_run(way[w].ranks, fn, arg, &result), WISP_OK);
+        assert_int_equal(result, 0);
+    }
+    unsetenv("WISP_WEIGHTS");
+}
+
+static void run(int ranks, wisp_rank_fn fn, void *arg)
+{
+    int result = 0;
+    assert_int_equal(wisp_ranks_run(ranks, fn, arg, &result), WISP_OK);
+    assert_int_equal(result, 0);
+}
+
+static wisp_ctx *own_ctx(void) { return ref_isa_ctx(NULL, 1); }
+
+/* ---- the same results -------------------------------------------------------------------------- */
+
+typedef struct {
+    ref_mat alone[2];
+} randoms;
+
+static int random_blocks(void *arg, int rank)
+{
+    randoms *want = arg;
+    wisp_ctx *ctx = own_ctx();
+    wisp_map *map;
+    wisp_blk *x;
+    REF_OK(ctx, wisp_map_create(&map, ctx, 701));
+    for (int kind = 0; kind < 2; kind++) {
+        REF_OK(ctx, wisp_blk_create(&x, ctx, map, WISP_Z, 3));
+        REF_OK(ctx, wisp_blk_fill_random(x, kind ? WISP_RANDOM_GAUSS : WISP_RANDOM_TRACE, 5, 1, 2));
+        ref_mat m = ref_get(x);
+        if (wisp_ctx_processes(ctx) == 1) {
+            want->alone[kind] = m;
+        } else {
+            assert_memory_equal(m.a, want->alone[kind].a, 701 * 3 * sizeof *m.a);
+            ref_free(m);
+        }
+        wisp_blk_free(x);
+    }
+    assert_int_equal(wisp_ctx_rank(ctx), rank);
+    int64_t first;
+    double rows = (double)wisp_map_local(map, &first);
+    REF_OK(ctx, wisp_ctx_sum(ctx, &rows, 1));
+    assert_true(rows == 701 && wisp_map_rows(map) == 701);
+    wisp_map_free(map);
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+static void random_vectors(void **state)
+{
+    (void)state;
+    randoms want;
+    run_ways(random_blocks, &want, 0);
+    ref_free(want.alone[0]), ref_free(want.alone[1]);
+}
+
+/* Moments of a matrix of the gallery, in any order and storage. */
+typedef struct {
+    const char *spec;
+    wisp_mat_opts mat;
+    wisp_type type; /* of the vectors */
+    wisp_moments alone;
+} moments_case;
+
+static int moments_of_rank(void *arg, int rank)
+{
+    moments_case *c = arg;
+    wisp_ctx *ctx = own_ctx();
+    wisp_mat *A;
+    wisp_mat_info info;
+    wisp_moments m;
+    REF_OK(ctx, wisp_mat_open(&A, ctx, c->spec, &c->mat));
+    wisp_mat_get_info(A, &info);
+    const wisp_kpm_opts o = {.moments = 65, .vectors = 5, .width = 3, .type = c->type, .seed = 3};
+    REF_OK(ctx, wisp_kpm(&m, A, &o));
+    if (wisp_ctx_processes(ctx) == 1) {
+        c->alone = m;
+    } else {
+        const double tolerance = c->type == WISP_S || c->type == WISP_C ? 1e-5 : 1e-12;
+        assert_true(m.rows == c->alone.rows && m.nnz == c->alone.nnz && m.vectors == c->alone.vectors);
+        assert_true(m.flops == c->alone.flops);
+        assert_memory_equal(&m.bounds, &c->alone.bounds, sizeof m.bounds);
+        for (int64_t i = 0; i < m.n * m.vectors; i++)
+            if (!(fabs(m.mu[i] - c->alone.mu[i]) <= tolerance * (double)m.rows))
+                fail_msg("%s, rank %d: moment %lld is %.17g, should be %.17g", c->spec, rank, (long long)i, m.mu[i],
+                         c->alone.mu[i]);
+        wisp_moments_free(&m);
+    }
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+static void moments(void **state)
+{
+    (void)state;
+    moments_case cases[] = {
+        {.spec = "topi:nx=12,ny=10,nz=6", .type = WISP_Z},
+        {.spec = "topi:nx=12,ny=10,nz=6", .mat = {.type = WISP_C}, .type = WISP_C},
+        {.spec = "topi:nx=9,ny=7,nz=5", .mat = {.format = WISP_FORMAT_SELL, .C = 8, .sigma = 64}, .type = WISP_Z},
+        {.spec = "graphene:nx=40,ny=30,vacancies=0.05", .mat = {.width = 3}, .type = WISP_D},
+        {.spec = "anderson:nx=13,ny=11,nz=9", .mat = {.order = WISP_ROWS_RCM, .width = 3}, .type = WISP_D},
+        {.spec = "laplace:nx=30,ny=30,nz=20", .mat = {.order = WISP_ROWS_TILES, .type = WISP_S}, .type = WISP_D},
+        {.spec = "spinchain:sites=10", .mat = {.type = WISP_S}, .type = WISP_S}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        run_ways(moments_of_rank, &cases[i], 0);
+        wisp_moments_free(&cases[i].alone);
+    }
+}
+
+/* Everything that is told of a matrix; `off` is an entry without a partner, near the border of two ranks. */
+typedef struct {
+    ref_mat dense;
+    wisp_mat_props props;
+    int64_t hist[9];
+    wisp_mat_info info;
+} told;
+
+static int tell(void *arg, int rank)
+{
+    told *t = arg, now = {.dense = t->dense};
+    wisp_ctx *ctx = own_ctx();
+    wisp_src src = ref_dense_src(t->dense, WISP_Z);
+    wisp_mat *A;
+    (void)rank;
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.C = 4, .sigma = 16}));
+    REF_OK(ctx, wisp_mat_get_props(A, &now.props));
+    REF_OK(ctx, wisp_mat_row_histogram(A, now.hist, 9));
+    wisp_mat_get_info(A, &now.info);
+    if (wisp_ctx_processes(ctx) == 1) {
+        *t = now;
+    } else {
+        /* The circles' sums run over the entries in the order of the storage. */
+        const double room = 1e-14 * now.props.largest * (double)now.props.max_row;
+        assert_true(!(fabs(now.props.gershgorin_min - t->props.gershgorin_min) > room));
+        assert_true(!(fabs(now.props.gershgorin_max - t->props.gershgorin_max) > room));
+        now.props.gershgorin_min = t->props.gershgorin_min, now.props.gershgorin_max = t->props.gershgorin_max;
+        ref_same_props(&now.props, &t->props);
+        assert_memory_equal(now.hist, t->hist, sizeof now.hist);
+        assert_true(now.info.rows == t->info.rows && now.info.cols == t->info.cols && now.info.nnz == t->info.nnz);
+    }
+    wisp_mat_free(A);
+    src.free_arg(src.arg);
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+static void properties(void **state)
+{
+    (void)state;
+    ref_rng r = {7};
+    for (int k = 0; k < 12; k++) {
+        told t = {.dense = random_hermitian(&r, WISP_Z, 20 + 5 * k, 0.2)};
+        const int64_t n = t.dense.rows, i = n / 2, j = n / 2 - 1 - ref_below(&r, 3);
+        if (k % 4 == 1) REF_AT(t.dense, i, j) = 3; /* not the conjugate of its partner */
+        if (k % 4 == 2) REF_AT(t.dense, i, j) = 3, REF_AT(t.dense, j, i) = 0;
+        if (k % 4 == 3) REF_AT(t.dense, n - 1, 0) = NAN;
+        run_ways(tell, &t, 0);
+        if (k % 4 == 1) assert_true(!t.props.hermitian && t.props.bad_row + t.props.bad_col == i + j);
+        ref_free(t.dense);
+    }
+}
+
+/* Rectangular, blocks that are older than the matrix, two matrices of one map, new values. */
+static int products_of_rank(void *arg, int rank)
+{
+    ref_rng r = {11};
+    wisp_ctx *ctx = own_ctx();
+    (void)arg, (void)rank;
+    for (int k = 0; k < 6; k++) {
+        const int64_t rows = 30 + ref_below(&r, 300), cols = k % 2 ? rows : 10 + ref_below(&r, 400);
+        wisp_src src = ref_random_src(&r, WISP_D, rows, cols, 9);
+        ref_mat dense = ref_dense(&src), xm = ref_random_block(&r, WISP_D, cols, 3), want = ref_new(rows, 3);
+        wisp_map *map;
+        wisp_blk *x, *y, *part;
+        wisp_mat *A, *B;
+        REF_OK(ctx, wisp_map_create(&map, ctx, cols));
+        REF_OK(ctx, wisp_blk_create(&x, ctx, map, WISP_D, 5));
+        REF_OK(ctx, wisp_blk_cols(&part, x, 1, 3)); /* its memory moves when there is a halo */
+        wisp_mat_opts o = {.map = rows == cols ? map : NULL};
+        REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &o));
+        if (rows != cols) {
+            wisp_blk_free(x), wisp_blk_free(part);
+            REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_col_map(A), WISP_D, 5));
+            REF_OK(ctx, wisp_blk_cols(&part, x, 1, 3));
+        }
+        REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, 3));
+        for (int again = 0; again < 2; again++) {
+            ref_put(part, xm);
+            REF_OK(ctx, wisp_spmmv(y, A, part, NULL));
+            ref_spmmv(want, dense, xm, want, &(ref_aug){0}, NULL);
+            ref_mat got = ref_get(y);
+            ref_assert_close("y", got, want, ref_eps(WISP_D) * 30);
+            ref_free(got);
+            for (int64_t i = 0; i < rows * cols; i++) dense.a[i] *= 2;
+            wisp_src twice = ref_dense_src(dense, WISP_D);
+            REF_OK(ctx, wisp_mat_update(A, &twice));
+            twice.free_arg(twice.arg);
+        }
+        if (rows == cols) { /* of other columns: another halo */
+            wisp_src other = ref_random_src(&r, WISP_D, rows, cols, 20);
+            ref_mat od = ref_dense(&other);
+            REF_FAILS(ctx, wisp_mat_update(A, &other), WISP_ERR_MISMATCH, "pattern");
+            REF_OK(ctx, wisp_mat_create(&B, ctx, &other, &o));
+            REF_OK(ctx, wisp_spmmv(y, B, part, NULL));
+            ref_spmmv(want, od, xm, want, &(ref_aug){0}, NULL);
+            ref_mat got = ref_get(y);
+            ref_assert_close("B x", got, want, ref_eps(WISP_D) * 30);
+            ref_free(got), ref_free(od);
+            wisp_mat_free(B);
+            other.free_arg(other.arg);
+        }
+        wisp_blk_free(x), wisp_blk_free(y), wisp_blk_free(part), wisp_mat_free(A), wisp_map_free(map);
+        ref_free(dense), ref_free(xm), ref_free(want);
+        src.free_arg(src.arg);
+    }
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+static void products(void **state)
+{
+    (void)state;
+    run_ways(products_of_rank, NULL, 0);
+}
+
+/* Dots are the same bits, however late ranks come. */
+static int dots_of_rank(void *arg, int rank)
+{
+    double *all = arg; /* [2][MOST][6] */
+    wisp_ctx *ctx = own_ctx();
+    wisp_mat *A;
+    wisp_blk *x, *y;
+    wisp_scalar dot[9];
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "anderson:nx=12,ny=12,nz=12", NULL));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, 3));
+    REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, 3));
+    REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, 1, 0, 0));
+    for (int i = 0; i < 20; i++)
+        REF_OK(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY, .dot = dot}));
+    for (int i = 0; i < 9; i++) all[rank * 9 + i] = dot[i].re;
+    wisp_blk_free(x), wisp_blk_free(y), wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+static void timing(void **state)
+{
+    (void)state;
+    double first[MOST * 9], late[MOST * 9];
+    run(MOST, dots_of_rank, first);
+    setenv("WISP_RANKS_JITTER", "300", 1);
+    run(MOST, dots_of_rank, late);
+    unsetenv("WISP_RANKS_JITTER");
+    assert_memory_equal(first, late, sizeof first);
+    for (int r = 1; r < MOST; r++) assert_memory_equal(first, first + 9 * r, 9 * sizeof *first);
+}
+
+/* ---- files -------------------------------------------------------------------------------------- */
+
+static int files_of_rank(void *arg, int rank)
+{
+    static const char *const name[] = {"ranks.mtx", "ranks.mtx.gz", "ranks.crs"};
+    ref_rng r = {23};
+    wisp_ctx *ctx = own_ctx();
+    (void)arg, (void)rank;
+    for (int i = 0; i < 3; i++) {
+        wisp_src src = ref_random_src(&r, WISP_Z, 83, 83, 6), back;
+        ref_mat dense = ref_dense(&src), xm = ref_random_block(&r, WISP_Z, 83, 1), want = ref_new(83, 1);
+        wisp_mat *A;
+        wisp_blk *x, *y;
+        REF_OK(ctx, wisp_src_write(&src, ctx, name[i], NULL));
+        REF_OK(ctx, wisp_src_open(&back, ctx, name[i]));
+        REF_OK(ctx, wisp_mat_create(&A, ctx, &back, NULL));
+        wisp_src_close(&back);
+        REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_Z, 1));
+        REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_Z, 1));
+        ref_put(x, xm);
+        REF_OK(ctx, wisp_spmmv(y, A, x, NULL));
+        ref_spmmv(want, dense, xm, want, &(ref_aug){0}, NULL);
+        ref_mat got = ref_get(y);
+        ref_assert_close(name[i], got, want, ref_eps(WISP_Z) * 10);
+        ref_free(got), ref_free(want), ref_free(xm), ref_free(dense);
+        wisp_blk_free(x), wisp_blk_free(y), wisp_mat_free(A);
+        src.free_arg(src.arg);
+    }
+    wisp_src src = ref_random_src(&r, WISP_Z, 5, 5, 2);
+    REF_FAILS(ctx, wisp_src_write(&src, ctx, "no/such/folder.mtx", NULL), WISP_ERR_IO, "folder.mtx");
+    REF_FAILS(ctx, wisp_src_open_file(&src, ctx, "no.mtx"), WISP_ERR_IO, "no.mtx");
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+static int moments_file_of_rank(void *arg, int rank)
+{
+    const char *file = arg;
+    wisp_ctx *ctx = own_ctx();
+    wisp_mat *A = mat_of_spec(ctx, "topi:nx=4,ny=4,nz=3", NULL);
+    wisp_moments m, back;
+    (void)rank;
+    REF_OK(ctx, wisp_kpm(&m, A, &(wisp_kpm_opts){.moments = 20, .vectors = 3}));
+    const wisp_status status = wisp_moments_save(ctx, &m, file);
+    if (status != WISP_ERR_UNSUPPORTED) { /* without HDF5 */
+        REF_OK(ctx, status);
+        REF_OK(ctx, wisp_moments_load(ctx, &back, file));
+        assert_memory_equal(back.mu, m.mu, 60 * sizeof *m.mu);
+        wisp_moments_free(&back);
+        REF_FAILS(ctx, wisp_moments_save(ctx, &m, "no/such/folder.h5"), WISP_ERR_IO, "folder.h5");
+    }
+    wisp_moments_free(&m);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+static void files(void **state)
+{
+    (void)state;
+    run_ways(files_of_rank, NULL, 0);
+    char file[] = "ranks.h5";
+    run_ways(moments_file_of_rank, file, 0);
+    unlink("ranks.mtx"), unlink("ranks.mtx.gz"), unlink("ranks.crs"), unlink(file);
+}
+
+/* ---- failures ----------------------------------------------------------------------------------- */
+
+static int bad_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    if (row == 7) return -1;
+    if (col) col[0] = (row + *(const int64_t *)arg) % 20, *(double *)val = 1;
+    return 1;
+}
+
+static int fails_at(void *arg, int64_t row, int column, void *val)
+{
+    *(double *)val = column;
+    return row == *(const int64_t *)arg;
+}
+
+static int refusals_of_rank(void *arg, int rank)
+{
+    wisp_ctx *ctx = own_ctx();
+    const int64_t shift = 5, rows = 20, at = 13;
+    wisp_src src = {rows, rows, 1, WISP_D, bad_row, (void *)(uintptr_t)&shift, NULL};
+    wisp_mat *A;
+    wisp_blk *x, *y;
+    double memory[20];
+    int64_t ptr[2] = {0};
+    (void)arg, (void)rank;
+    REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, NULL), WISP_ERR_CALLBACK, "row 7");
+    REF_FAILS(ctx, wisp_mat_open(&A, ctx, "laplace:nx=20", &(wisp_mat_opts){.format = WISP_FORMAT_HERMITIAN}),
+              WISP_ERR_UNSUPPORTED, "half of a Hermitian matrix");
+    REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, &(wisp_crs){.type = WISP_D, .rowptr = ptr}), WISP_ERR_UNSUPPORTED,
+              "copy instead");
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=20,ny=1,nz=1", &(wisp_mat_opts){.order = WISP_ROWS_NATURAL}));
+    REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, 1));
+    REF_FAILS(ctx, wisp_blk_fill_fn(y, fails_at, (void *)(uintptr_t)&at), WISP_ERR_CALLBACK, "row 13");
+    REF_FAILS(ctx, wisp_blk_borrow(&x, ctx, wisp_mat_map(A), WISP_D, 1, memory, 1), WISP_ERR_MISMATCH, "copy");
+    REF_FAILS(ctx, wisp_kpm(&(wisp_moments){0}, A, &(wisp_kpm_opts){.moments = 1}), WISP_ERR_ARG, "moments");
+    wisp_blk_free(y), wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    run(2, refusals_of_rank, NULL);
+    run(3, refusals_of_rank, NULL);
+    int result;
+    REF_FAILS(NULL, wisp_ranks_run(0, refusals_of_rank, NULL, &result), WISP_ERR_ARG, "0 ranks");
+    setenv("WISP_WEIGHTS", "1,x", 1);
+    wisp_ctx *ctx;
+    assert_int_equal(wisp_ctx_create(&ctx, NULL), WISP_OK); /* one rank needs none */
+    wisp_ctx_free(ctx);
+    unsetenv("WISP_WEIGHTS");
+}
+
+/* The statuses of all ranks. */
+typedef struct {
+    int who, steps;
+    wisp_status status[MOST];
+    char message[MOST][200];
+    int64_t vectors[MOST];
+    atomic_int calls;
+} outcome;
+
+static int stop_at(void *arg, const wisp_progress *p)
+{
+    outcome *o = arg;
+    return !strcmp(p->task, "moments") && atomic_fetch_add(&o->calls, 1) == o->steps;
+}
+
+/* One rank wants to stop. */
+static int cancelled_rank(void *arg, int rank)
+{
+    outcome *o = arg;
+    wisp_ctx *ctx;
+    wisp_ctx_opts c = {.threads = 1, .no_pin = 1};
+    if (rank == o->who) c.progress = stop_at, c.progress_arg = o;
+    assert_int_equal(wisp_ctx_create(&ctx, &c), WISP_OK);
+    wisp_mat *A = mat_of_spec(ctx, "topi:nx=6,ny=6,nz=4", NULL);
+    wisp_moments m;
+    o->status[rank] = wisp_kpm(&m, A, &(wisp_kpm_opts){.moments = 20, .vectors = 9, .width = 3});
+    o->vectors[rank] = m.vectors;
+    snprintf(o->message[rank], sizeof o->message[rank], "%s", wisp_ctx_message(ctx));
+    wisp_moments_free(&m);
+    wisp_ctx_resume(ctx); /* and goes on */
+    REF_OK(ctx, wisp_kpm(&m, A, &(wisp_kpm_opts){.moments = 20, .vectors = 2}));
+    wisp_moments_free(&m);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+static void one_is_cancelled(void **state)
+{
+    (void)state;
+    for (int steps = 0; steps < 25; steps += 3) {
+        outcome o = {.who = steps % 3, .steps = steps};
+        run(3, cancelled_rank, &o);
+        for (int r = 0; r < 3; r++) {
+            assert_int_equal(o.status[r], WISP_ERR_CANCELLED);
+            assert_non_null(strstr(o.message[r], "cancelled"));
+            assert_int_equal(o.vectors[r], o.vectors[0]);
+        }
+    }
+}
+
+/* One rank leaves without a word; the others do not wait for it. */
+static int lost_rank(void *arg, int rank)
+{
+    outcome *o = arg;
+    if (rank == o->who) return 0;
+    wisp_ctx *ctx = own_ctx();
+    wisp_mat *A = NULL;
+    o->status[rank] = wisp_mat_open(&A, ctx, "laplace:nx=20,ny=20", NULL);
+    snprintf(o->message[rank], sizeof o->message[rank], "%s", wisp_ctx_message(ctx));
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+/* They do not do the same. */
+static int odd_rank(void *arg, int rank)
+{
+    outcome *o = arg;
+    wisp_ctx *ctx = own_ctx();
+    double x = 1;
+    wisp_ctx_enter(ctx);
+    o->status[rank] = wisp_ctx_leave(ctx, rank == o->who ? wisp_ctx_sum(ctx, &x, 1) : WISP_OK);
+    snprintf(o->message[rank], sizeof o->message[rank], "%s", wisp_ctx_message(ctx));
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+static void one_is_lost(void **state)
+{
+    (void)state;
+    outcome o = {.who = 1};
+    run(3, lost_rank, &o);
+    for (int r = 0; r < 3; r += 2) {
+        assert_int_equal(o.status[r], WISP_ERR_CANCELLED);
+        assert_non_null(strstr(o.message[r], "1 has ended"));
+    }
+    run(3, odd_rank, &o);
+    for (int r = 0; r < 3; r++) {
+        assert_int_equal(o.status[r], WISP_ERR_MISMATCH);
+        assert_non_null(strstr(o.message[r], "calls something else"));
+    }
+}
+
+/* Each allocation of one rank fails in turn: all get the same status, and nobody waits for ever. */
+static int starved_rank(void *arg, int rank)
+{
+    outcome *o = arg;
+    char number[20];
+    wisp_ctx *ctx;
+    wisp_mat *A = NULL;
+    wisp_moments m = {0};
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock); /* the environment is read when a context is made */
+    snprintf(number, sizeof number, "%d", o->steps);
+    if (rank == o->who)
+        setenv("WISP_ALLOC_FAIL_AT", number, 1);
+    else
+        unsetenv("WISP_ALLOC_FAIL_AT");
+    o->status[rank] = wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1, .no_pin = 1});
+    unsetenv("WISP_ALLOC_FAIL_AT");
+    pthread_mutex_unlock(&lock);
+    if (o->status[rank] != WISP_OK) return 0;
+    o->status[rank] = wisp_mat_open(&A, ctx, "graphene:nx=12,ny=10,vacancies=0.1", &(wisp_mat_opts){.width = 2});
+    if (o->status[rank] == WISP_OK) {
+        o->status[rank] = wisp_kpm(&m, A, &(wisp_kpm_opts){.moments = 8, .vectors = 2});
+        wisp_moments_free(&m);
+        wisp_mat_free(A);
+    }
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+static void one_has_no_memory(void **state)
+{
+    (void)state;
+    int failures = 0;
+    for (int at = 1; at < 400; at++) {
+        outcome o = {.who = at % 2, .steps = at};
+        run(2, starved_rank, &o);
+        if (o.status[0] == WISP_OK && o.status[1] == WISP_OK) continue;
+        failures++;
+        assert_int_equal(o.status[o.who], WISP_ERR_NOMEM);
+        assert_true(o.status[!o.who] == WISP_ERR_NOMEM || o.status[!o.who] == WISP_ERR_CANCELLED);
+    }
+    assert_true(failures > 40);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_vectors),    cmocka_unit_test(moments),     cmocka_unit_test(properties),
+        cmocka_unit_test(products),          cmocka_unit_test(timing),      cmocka_unit_test(files),
+        cmocka_unit_test(refusals),          cmocka_unit_test(one_is_lost), cmocka_unit_test(one_is_cancelled),
+        cmocka_unit_test(one_has_no_memory),
+    };
+    setenv("CMOCKA_TEST_ABORT", "1", 1); /* a rank's thread has nowhere else to go */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
