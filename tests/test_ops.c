@@ -327,6 +327,57 @@ static void misuse_is_refused(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* z and u are views of the memory that x is in, which moves when x is multiplied for the first time: the blocks
+   are older than the matrix, and have no room for a halo. */
+static void views_of_what_moves(void **state)
+{
+    (void)state;
+    enum { N = 600, WIDTH = 2, PARTS = 3 };
+    ref_rng r = {91};
+    wisp_ctx *ctx = ref_ctx(NULL);
+    wisp_map *map;
+    wisp_mat *A;
+    wisp_src src = ref_random_src(&r, WISP_D, N, N, 7);
+    ref_mat dense = ref_dense(&src), in[PARTS], want = ref_new(N, WIDTH);
+    for (int i = 0; i < PARTS; i++) in[i] = ref_random_block(&r, WISP_D, N, WIDTH);
+    for (int way = 0; way < 2; way++) {
+        wisp_blk *all, *y, *b[PARTS];
+        REF_OK(ctx, wisp_map_create(&map, ctx, N));
+        REF_OK(ctx, wisp_blk_create(&all, ctx, map, WISP_D, PARTS * WIDTH));
+        REF_OK(ctx, wisp_blk_create(&y, ctx, map, WISP_D, WIDTH));
+        for (int i = 0; i < PARTS; i++) {
+            REF_OK(ctx, wisp_blk_cols(&b[i], all, i * WIDTH, WIDTH));
+            ref_put(b[i], in[i]);
+        }
+        REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.map = map}));
+        const wisp_scalar one = {1, 0}, ones[WIDTH] = {{1, 0}, {1, 0}};
+        if (way == 0) {
+            const wisp_aug aug = {
+                .terms = WISP_CHAIN | WISP_ADD, .delta = one, .eta = one, .z = b[1], .u = b[2], .add = ones};
+            REF_OK(ctx, wisp_spmmv(y, A, b[0], &aug));
+        } else {
+            const wisp_mpk_opts o = {.steps = 1, .sums = 1, .z = &b[1], .eta = &one, .u = b[2], .add = ones};
+            REF_OK(ctx, wisp_mpk((wisp_blk *[]){NULL, b[0], y}, 3, A, &o));
+        }
+        ref_mat got = ref_get(b[1]);
+        for (int64_t i = 0; i < N; i++)
+            for (int64_t j = 0; j < WIDTH; j++) {
+                REF_AT(want, i, j) = REF_AT(in[1], i, j) + REF_AT(in[2], i, j);
+                for (int64_t k = 0; k < N; k++) REF_AT(want, i, j) += REF_AT(dense, i, k) * REF_AT(in[0], k, j);
+            }
+        ref_assert_close("a sum in the memory of x", got, want, 1e-12);
+        ref_free(got);
+        for (int i = 0; i < PARTS; i++) wisp_blk_free(b[i]);
+        wisp_blk_free(all), wisp_blk_free(y);
+        wisp_mat_free(A);
+        wisp_map_free(map);
+    }
+    for (int i = 0; i < PARTS; i++) ref_free(in[i]);
+    ref_free(dense), ref_free(want);
+    src.free_arg(src.arg);
+    wisp_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,6 +388,7 @@ int main(void)
         cmocka_unit_test(bits_do_not_depend_on_threads),
         cmocka_unit_test(padding_does_not_leak),
         cmocka_unit_test(misuse_is_refused),
+        cmocka_unit_test(views_of_what_moves),
     };
     return REF_RUN(tests);
 }

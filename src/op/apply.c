@@ -1,5 +1,6 @@
 /* A sweep with an operator: its function writes A x, and what kernels do with a row of it in passing is done by ops on
-   blocks, one after the other. */
+   blocks, one after the other. (Not by the addresses in the kernel's parameters: ops within the function may move
+   blocks, see wisp__halo_room.) */
 #include "../data/store/store.h"
 #include "op.h"
 #include <string.h>
@@ -47,15 +48,6 @@ static void give_spare(const wisp_mat *A, wisp_blk *spare)
     m->spare = spare;
 }
 
-/* A block of a kernel's parameters, for the time of a call: it holds no references. */
-static wisp_blk block_at(const wisp_blk *like, const void *at, int64_t ld)
-{
-    wisp_blk b = *like;
-    b.offset = (uintptr_t)at - (uintptr_t)like->store->at;
-    b.stride = ld / wisp__parts(like->type);
-    return b;
-}
-
 static wisp_scalar scalar(const double from[2]) { return (wisp_scalar){from[0], from[1]}; }
 static const wisp_scalar one = {1, 0};
 
@@ -91,14 +83,14 @@ static wisp_status scale(wisp_blk *y, wisp_blk *ax, const wisp_blk *prev, const 
     return p->terms & K_SCALE ? wisp__axpby(y, &alpha, y, NULL, false) : WISP_OK;
 }
 
-static wisp_status add_chains(const wisp_blk *y, const wisp__spmmv_params *p)
+static wisp_status add_chains(const wisp__sweep *s)
 {
+    const wisp__spmmv_params *p = &s->p;
     const wisp_scalar delta = scalar(p->delta);
     wisp_status status = WISP_OK;
     for (int i = 0; (p->terms & K_CHAIN) && i < p->chains; i++) {
         const wisp_scalar eta = scalar(p->chain[i].eta);
-        wisp_blk z = block_at(y, p->chain[i].z, p->chain[i].ld);
-        WISP_TRY(wisp__axpby(&z, &eta, y, p->terms & K_DELTA ? &delta : NULL, false));
+        WISP_TRY(wisp__axpby(s->z[i], &eta, s->y, p->terms & K_DELTA ? &delta : NULL, false));
     }
 out:
     return status;
@@ -123,7 +115,6 @@ wisp_status wisp__sweep_apply(const wisp__sweep *s, double *dot)
 {
     const wisp__spmmv_params *p = &s->p;
     const wisp_mat *A = s->A;
-    const wisp_blk prev = block_at(s->x, p->prev, p->ld_prev), u = block_at(s->x, p->u, p->ld_u);
     wisp_blk *spare = NULL, *ax = s->y;
     wisp_status status;
     if ((p->terms & K_AXPBY) && !(p->terms & K_PREV)) {
@@ -132,12 +123,12 @@ wisp_status wisp__sweep_apply(const wisp__sweep *s, double *dot)
     }
     WISP_TRY(call(A, ax, s->x));
     if (p->terms & K_SHIFT) WISP_TRY(add_columns(A, ax, p, K_FACTORS_SHIFT, -1, s->x));
-    WISP_TRY(scale(s->y, ax, &prev, p));
-    if (p->terms & K_ADD) WISP_TRY(add_columns(A, s->y, p, K_FACTORS_ADD, 1, &u));
-    WISP_TRY(add_chains(s->y, p));
+    WISP_TRY(scale(s->y, ax, s->prev, p));
+    if (p->terms & K_ADD) WISP_TRY(add_columns(A, s->y, p, K_FACTORS_ADD, 1, s->u));
+    WISP_TRY(add_chains(s));
     if (p->terms & K_DOTS) {
         memset(dot, 0, wisp__dot_size(s->x, s->terms) * sizeof *dot);
-        WISP_TRY(dots(s->y, s->x, &u, p->terms, dot));
+        WISP_TRY(dots(s->y, s->x, s->u, p->terms, dot));
     }
 out:
     give_spare(A, spare);

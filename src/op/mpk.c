@@ -16,8 +16,10 @@ typedef struct {
     const wisp__cascade *cascade; /* for `depth` steps; NULL: one sweep after the other */
     wisp__step *step;             /* [most] */
     wisp__sweep *sweep;
-    wisp__chain *chain; /* [most][sums] */
-    char *factors;      /* [most] */
+    wisp__chain *chain; /* [most][sums], and so are z and eta */
+    wisp_blk **z;
+    wisp_scalar *eta;
+    char *factors; /* [most] */
     size_t factor_bytes;
     double *sum; /* [steps][dot_size]: the dots */
     void *own;   /* see wisp__op_memory */
@@ -95,15 +97,19 @@ static wisp_status set_step(mpk *m, int k, int i)
 {
     const wisp_mpk_opts *o = m->o;
     const wisp_blk *x = block(m, 0);
-    wisp__chain *chain = m->chain + (size_t)i * (size_t)o->sums;
+    const size_t at = (size_t)i * (size_t)o->sums;
+    wisp_blk **z = m->z + at;
+    wisp_scalar *to = m->eta + at;
     wisp_scalar *gamma = NULL;
     wisp_status status = WISP_OK;
     wisp_aug aug = {
         .terms = o->terms & WISP_DOTS, .alpha = factor(o->alpha, k, 1), .beta = factor(o->beta, k, 0), .delta = {1, 0}};
-    int chains = 0;
+    int count = 0;
     for (int s = 0; s < o->sums; s++) {
         const wisp_scalar eta = o->eta[(size_t)s * (size_t)o->steps + (size_t)k];
-        if (!is_zero(eta)) chain[chains++] = wisp__chain_of(o->z[s], eta);
+        if (is_zero(eta)) continue;
+        z[count] = o->z[s];
+        to[count++] = eta;
     }
     if (o->alpha) aug.terms |= WISP_SCALE;
     if (!is_zero(aug.beta)) aug.terms |= WISP_AXPBY;
@@ -120,7 +126,8 @@ static wisp_status set_step(mpk *m, int k, int i)
     }
     wisp_blk *y = block(m, k + 1);
     const wisp_blk *prev = aug.terms & WISP_AXPBY ? block(m, k - 1) : y;
-    WISP_TRY(wisp__sweep_set(&m->sweep[i], "mpk", m->A, y, block(m, k), prev, &aug, chain, chains,
+    const wisp__sums sums = {z, to, m->chain + at, count};
+    WISP_TRY(wisp__sweep_set(&m->sweep[i], "mpk", m->A, y, block(m, k), prev, &aug, &sums,
                              m->factors + (size_t)i * m->factor_bytes));
 out:
     wisp_free(m->A->ctx, gamma);
@@ -177,14 +184,18 @@ static wisp_status choose_depth(mpk *m, int steps)
 /* Memory for m->most steps at a time, and for the dots of all: cut from one piece. */
 static wisp_status reserve(mpk *m)
 {
-    enum { PIECES = 5 };
+    enum { PIECES = 7 };
     const wisp_mpk_opts *o = m->o;
     const wisp_blk *x = block(m, 0);
     const bool dots = o->terms & WISP_DOTS;
-    const size_t most = (size_t)m->most;
+    const size_t most = (size_t)m->most, sums = most * (size_t)o->sums;
     m->factor_bytes = o->gamma || o->add ? (wisp__factor_bytes(x) + 63) / 64 * 64 : 0;
-    const size_t bytes[PIECES] = {most * sizeof *m->sweep, most * sizeof *m->step,
-                                  most * (size_t)o->sums * sizeof *m->chain, most * m->factor_bytes,
+    const size_t bytes[PIECES] = {most * sizeof *m->sweep,
+                                  most * sizeof *m->step,
+                                  sums * sizeof *m->chain,
+                                  sums * sizeof *m->z,
+                                  sums * sizeof *m->eta,
+                                  most * m->factor_bytes,
                                   dots ? (size_t)o->steps * wisp__dot_size(x, o->terms) * sizeof *m->sum : 0};
     size_t at[PIECES], end = 0;
     char *memory;
@@ -199,8 +210,10 @@ static wisp_status reserve(mpk *m)
     m->sweep = (wisp__sweep *)(void *)(memory + at[0]);
     m->step = (wisp__step *)(void *)(memory + at[1]);
     m->chain = (wisp__chain *)(void *)(memory + at[2]);
-    m->factors = memory + at[3];
-    m->sum = dots ? (double *)(void *)(memory + at[4]) : NULL;
+    m->z = (wisp_blk **)(void *)(memory + at[3]);
+    m->eta = (wisp_scalar *)(void *)(memory + at[4]);
+    m->factors = memory + at[5];
+    m->sum = dots ? (double *)(void *)(memory + at[6]) : NULL;
     return WISP_OK;
 }
 

@@ -48,11 +48,19 @@ wisp_status wisp__dot_local(const wisp_blk *x, const wisp_blk *y, wisp_scalar *d
 
 /* ---- sweep.c: one fused sweep ---- */
 
+/* Blocks that y is added to by factors, and room for what kernels are told of them. */
+typedef struct {
+    wisp_blk *const *z;
+    const wisp_scalar *eta;
+    wisp__chain *chain; /* all three: [count] */
+    int count;
+} wisp__sums;
+
 /* y = alpha (A - shift_j I) x + beta prev, and all that goes with it. */
 typedef struct {
     const wisp_mat *A;
-    wisp_blk *y;
-    const wisp_blk *x;
+    wisp_blk *y, *const *z; /* z: of the sums */
+    const wisp_blk *x, *prev, *u;
     unsigned terms;       /* of wisp_aug */
     wisp__spmmv_params p; /* all but the entries, which sweep_run puts in */
 } wisp__sweep;
@@ -62,12 +70,10 @@ wisp_status wisp__sweep_check(const char *op, const wisp_mat *A, const wisp_blk 
                               const wisp_blk *z);
 /* All arguments of wisp_spmmv. */
 wisp_status wisp__spmmv_check(const wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug);
-wisp__chain wisp__chain_of(const wisp_blk *z, wisp_scalar eta);
-/* Fills s in. prev is y, or another block that beta reads; aug's z and eta are those of chain[chains]; factors has
-   room for wisp__factor_bytes. Both stay until the sweep is done. */
+/* Fills s in. prev is y, or another block that beta reads; aug's z and eta are those of the sums; factors has room for
+   wisp__factor_bytes. What these point to stays until the sweep is done. */
 wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, wisp_blk *y, const wisp_blk *x,
-                            const wisp_blk *prev, const wisp_aug *aug, const wisp__chain *chain, int chains,
-                            void *factors);
+                            const wisp_blk *prev, const wisp_aug *aug, const wisp__sums *sums, void *factors);
 size_t wisp__factor_bytes(const wisp_blk *x);
 /* Exchange, and all rows. dot takes wisp__dot_size numbers, the dots of this process (NULL without dots). */
 wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot);

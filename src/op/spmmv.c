@@ -17,11 +17,11 @@ wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const 
     wisp_status status;
     WISP_TRY(wisp__together_begin(ctx));
     WISP_TRY(wisp__spmmv_check(y, A, x, aug));
-    const bool chained = aug->terms & WISP_CHAIN, dots = aug->terms & WISP_DOTS;
+    const bool dots = aug->terms & WISP_DOTS;
     const size_t dot_bytes = dots ? wisp__dot_size(x, aug->terms) * sizeof(double) : 0;
     WISP_TRY(wisp__op_memory(A, &own, &memory, dot_bytes + wisp__factor_bytes(x)));
-    if (chained) chain = wisp__chain_of(aug->z, aug->eta);
-    WISP_TRY(wisp__sweep_set(&sweep, "spmmv", A, y, x, y, aug, &chain, chained, memory + dot_bytes));
+    const wisp__sums sums = {&aug->z, &aug->eta, &chain, aug->terms & WISP_CHAIN ? 1 : 0};
+    WISP_TRY(wisp__sweep_set(&sweep, "spmmv", A, y, x, y, aug, &sums, memory + dot_bytes));
     double *dot = (double *)(void *)memory;
     WISP_TRY(wisp__sweep_run(&sweep, dot));
     if (!dots) goto out;

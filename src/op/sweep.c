@@ -140,14 +140,17 @@ static void set_factors(wisp__spmmv_params *p, wisp_type type, int set, const wi
 }
 
 wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, wisp_blk *y, const wisp_blk *x,
-                            const wisp_blk *prev, const wisp_aug *aug, const wisp__chain *chain, int chains,
-                            void *factors)
+                            const wisp_blk *prev, const wisp_aug *aug, const wisp__sums *sums, void *factors)
 {
     const int parts = wisp__parts(x->type), reals = parts * x->width;
-    *s = (wisp__sweep){.A = A, .y = y, .x = x, .terms = aug->terms};
+    *s = (wisp__sweep){.A = A, .y = y, .z = sums->z, .x = x, .prev = prev, .u = aug->u, .terms = aug->terms};
     if (A->halo) {
         const wisp_status status = wisp__halo_room(A->halo, x);
-        if (status != WISP_OK) return status;
+        if (status != WISP_OK) return status; /* before any address is looked up: x may move, and its memory's views */
+    }
+    for (int i = 0; i < sums->count; i++) {
+        const wisp_blk *z = sums->z[i];
+        sums->chain[i] = (wisp__chain){wisp__at(z), z->stride * parts, {sums->eta[i].re, sums->eta[i].im}};
     }
     s->p = (wisp__spmmv_params){.rows = A->map->local,
                                 .log_c = A->log_c,
@@ -162,8 +165,8 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, w
                                 .width = x->width,
                                 .reals = reals,
                                 .real_bytes = (int)wisp_type_size(wisp__real_type(x->type)),
-                                .chain = chain,
-                                .chains = chains,
+                                .chain = sums->chain,
+                                .chains = sums->count,
                                 .cpu.past = writes_past(A, y),
                                 .cpu.asks_gathered = asks_gathered(A, x),
                                 .cpu.in_turn = wisp__side_by_side(A->ctx, x->width, both_bytes(x, y))};
@@ -177,11 +180,6 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, w
     if (s->p.terms & K_ADD) set_factors(&s->p, x->type, K_FACTORS_ADD, aug->add, factors);
     if (s->p.terms & K_SHIFT) set_factors(&s->p, x->type, K_FACTORS_SHIFT, aug->shift, factors);
     return WISP_OK;
-}
-
-wisp__chain wisp__chain_of(const wisp_blk *z, wisp_scalar eta)
-{
-    return (wisp__chain){wisp__at(z), z->stride * wisp__parts(z->type), {eta.re, eta.im}};
 }
 
 /* The entries. */
