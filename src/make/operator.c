@@ -17,13 +17,15 @@ wisp_status wisp_mat_from_apply(wisp_mat **out, wisp_ctx *ctx, const wisp_operat
     WISP_NEED(ctx, apply);
     if (!wisp__type_ok(op->type))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "an operator needs the type of its entries (it is %d)", (int)op->type);
+    wisp_ctx_enter(ctx);
     WISP_TRY(wisp_alloc(ctx, &A, 1, sizeof *A));
     *A = (wisp_mat){.ctx = ctx,
                     .map = wisp__map_retain(map),
                     .col_map = wisp__map_retain(map),
                     .type = op->type,
-                    .rows = map->rows,
-                    .cols = map->rows,
+                    .rows = map->local,
+                    .cols = map->local,
+                    .square = true,
                     .sigma = 1,
                     .order = map->order,
                     .format = WISP_FORMAT_OPERATOR};
@@ -33,10 +35,13 @@ wisp_status wisp_mat_from_apply(wisp_mat **out, wisp_ctx *ctx, const wisp_operat
     A->local.how = &wisp__storage_operator;
     A->local.op = m;
     A->local.chunks = A->rows;
-    wisp__make_grid(A);
-    *out = A;
-    A = NULL;
+    WISP_TRY(wisp__make_grid(A));
 out:
+    if ((status = wisp_ctx_leave(ctx, status)) == WISP_OK) {
+        *out = A;
+        return status;
+    }
+    if (m) m->o.free_arg = NULL; /* it stays the caller's */
     wisp_mat_free(A);
     return status;
 }
