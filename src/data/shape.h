@@ -35,7 +35,7 @@ wisp_status wisp__traffic_find(wisp_ctx *ctx, const wisp__shape *m, int width, c
 wisp_status wisp__walk_traffic(wisp_ctx *ctx, const wisp__walk *w, wisp_type type, int width, const wisp__caches *c,
                                wisp__traffic *t);
 
-/* The sample is the shape's, and to be closed by the caller, whatever the status. Of a matrix whose rows can't be looked
-   at one by one it is that of wisp__sample_levels. */
+/* The sample is the shape's, and to be closed by the caller, whatever the status. Of a matrix whose rows can't be
+   looked at one by one it is that of wisp__sample_levels. */
 wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape *m);
 #endif
