@@ -173,7 +173,7 @@ static void bits_do_not_depend_on_threads(void **state)
             wisp_ctx *ctx = ref_isa_ctx(NULL, threads);
             wisp_mat *A;
             wisp_blk *xb, *yb, *xc, *yc;
-            REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.C = 1}));
+            REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.C = 1, .order = WISP_ROWS_NATURAL}));
             REF_OK(ctx, wisp_blk_create(&xb, ctx, wisp_mat_map(A), ref_pair[k].blk, W));
             REF_OK(ctx, wisp_blk_create(&yb, ctx, wisp_mat_map(A), ref_pair[k].blk, W));
             wisp_aug aug = {.terms = terms, .alpha = {1.7, 0}, .beta = {-1, 0}, .shift = shift, .dot = dot};

@@ -62,10 +62,12 @@ wisp_status wisp__same_shape(const char *op, const wisp_blk *y, const wisp_blk *
 bool wisp__overlap(const wisp_blk *x, const wisp_blk *y)
 {
     const size_t sx = wisp_type_size(x->type), sy = wisp_type_size(y->type);
-    if (x->nrows == 0 || y->nrows == 0) return false;
+    /* A rank without rows refuses what the others do. */
+    const bool empty = x->nrows == 0 || y->nrows == 0;
+    if (empty && (x->ctx->ranks == 1 || x->store != y->store)) return false;
     const uintptr_t xb = (uintptr_t)wisp__at(x), xe = xb + ((size_t)((x->nrows - 1) * x->stride + x->width)) * sx;
     const uintptr_t yb = (uintptr_t)wisp__at(y), ye = yb + ((size_t)((y->nrows - 1) * y->stride + y->width)) * sy;
-    if (xe <= yb || ye <= xb) return false;
+    if (!empty && (xe <= yb || ye <= xb)) return false;
     /* Two sets of columns of one array lie between each other without meeting. */
     if (x->store == y->store && x->stride == y->stride) {
         const int64_t row = x->stride * (int64_t)sx;

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Whole runs by several ranks give what one gives: wisp dos, ldos and count with WISP_RANKS.
+set -euo pipefail
+wisp=$1
+rm -rf "$3"
+mkdir -p "$3"
+cd "$3"
+fail() { echo "test_cli_ranks: $*" >&2; exit 1; }
+
+# same A B WORDS: the moments and results of two runs; ranks may round differently.
+same() {
+    python3 - "$@" <<'PY'
+import json, sys
+a, b = (json.load(open(name)) for name in sys.argv[1:3])
+for key in ("rows", "nnz", "bounds", "vectors", "seed"):
+    assert a[key] == b[key], (sys.argv[3], key, a[key], b[key])
+def flat(x):
+    return sum(map(flat, x), []) if isinstance(x, list) else [x]
+def far(x, y, scale):
+    x, y = flat(x), flat(y)
+    return len(x) != len(y) or max(abs(u - v) for u, v in zip(x, y)) > 1e-12 * scale
+if a.get("moments"):
+    assert not far(a["moments"], b["moments"], a["rows"]), (sys.argv[3], "moments")
+if "count" in a:
+    assert abs(a["count"] - b["count"]) <= 1e-9 * a["rows"], (sys.argv[3], "count")
+assert b["ranks"] == int(sys.argv[4]), (sys.argv[3], b["ranks"])
+PY
+}
+runs=("dos topi:nx=8,ny=7,nz=6 --moments 101 --vectors 5"
+      "ldos graphene:nx=20,ny=15,vacancies=0.05 --moments 64 --sites 0,299,573"
+      "count anderson:nx=9,ny=8,nz=7 --interval=-1,1 --moments 128 --vectors 3")
+for run in "${runs[@]}"; do
+    # shellcheck disable=SC2086 # words
+    "$wisp" $run --json >one.json
+    for ranks in 2 3 5; do
+        # shellcheck disable=SC2086
+        WISP_RANKS=$ranks "$wisp" $run --json >many.json
+        same one.json many.json "$run, $ranks ranks" $ranks || fail "$run: $ranks ranks"
+    done
+    # shellcheck disable=SC2086
+    WISP_RANKS=3 WISP_WEIGHTS=2,0,1 "$wisp" $run --json >many.json
+    same one.json many.json "$run, weights" 3 || fail "$run: weights"
+done
+
+# One line, and a non-zero exit.
+refused() {
+    local status=0
+    "${@:2}" >out 2>err || status=$?
+    [ $status -ne 0 ] && [ "$(wc -l <err)" = 1 ] && [ ! -s out ] && grep -q -- "$1" err ||
+        fail "${*:2}: status $status: $(cat err)"
+}
+refused "take a number from 1 to 1024" env WISP_RANKS=x "$wisp" dos topi
+refused "is for dos, ldos and count" env WISP_RANKS=2 "$wisp" info topi
+refused "neither a file" env WISP_RANKS=3 "$wisp" dos nowhere.mtx
+refused "give 2 numbers" env WISP_RANKS=2 WISP_WEIGHTS=1 "$wisp" dos topi
+refused "not Hermitian" env WISP_RANKS=2 "$wisp" dos "$2/tests/data/cage5.mtx"
+WISP_RANKS=3 "$wisp" dos topi:nx=4,ny=4,nz=2 --moments 20 -o out.csv >text
+grep -q "^results *out.csv" text && [ "$(grep -c '^rows' text)" = 1 ] && [ -s out.csv ] || fail "the summary: $(cat text)"
