@@ -1,10 +1,11 @@
-/* Programs of an earlier version run with a later library: each function that takes or fills in a struct passes the
-   struct's size, as the program knows it, to the library's symbol NAME_sized. A later library takes fields that the
-   program did not know as zero, and fills in only those that it has room for. A struct of a later version is refused
-   (WISP_ERR_UNSUPPORTED) by an earlier library if it uses fields that this one does not know; functions without a
-   status ignore them. Fields are only appended.
-   wisp_scalar, wisp_bounds, wisp_progress and wisp_gallery_entry never change. Languages without C headers call the
-   symbols themselves. Part of wisp.h. */
+/* How programs of an earlier version run with a later library. Part of wisp.h.
+ *
+ * Each function of wisp.h that takes or fills in a struct is an inline function here. It passes the struct's size, as
+ * the program was compiled with it, to the library's symbol NAME_sized. Fields are only appended to structs. So a later
+ * library takes fields that the program did not know as zero, and fills in only those that it has room for. The other
+ * way round, an earlier library refuses options of a later version (WISP_ERR_UNSUPPORTED) if a field that it does not
+ * know is not zero; functions without a status ignore such fields. wisp_scalar, wisp_bounds, wisp_progress and
+ * wisp_gallery_entry never change. Languages without C headers call the symbols themselves. */
 #ifndef WISP_SIZED_H
 #define WISP_SIZED_H
 
