@@ -1,4 +1,5 @@
-/* The oracle: naive dense double-complex arithmetic, and random matrices to feed it. */
+/* The oracle of the tests: naive dense double-complex arithmetic, and random matrices to feed it. Also the way to run a
+   test by several ranks, contexts for tests, and assertions on statuses. */
 #ifndef REF_H
 #define REF_H
 #include <complex.h>
@@ -147,9 +148,9 @@ enum { REF_SKIPPED = 77 };
         wisp_status status_ = (call);                                                                               \
         if (status_ != WISP_OK) fail_msg("%s: %s (%s)", #call, wisp_status_string(status_), wisp_ctx_message(ctx)); \
     } while (0)
-/* Asserts a failure with this status and a message that has the given words. */
 /* Whether the context's device has memory of its own (WISP_DEVICE=far): arrays can't be used in place there. */
 static inline int ref_far(const wisp_ctx *ctx) { return !strcmp(wisp_ctx_device(ctx), "far"); }
+/* Asserts a failure with this status and a message that has the given words. */
 #define REF_FAILS(ctx, call, status, words)                                                                           \
     do {                                                                                                              \
         wisp_status status_ = (call);                                                                                 \

@@ -1,4 +1,4 @@
-/* Making and ending a context: threads, process, device. */
+/* Makes and ends a context, with its rank, its device and its team. */
 #include "backend.h"
 #include <limits.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What every file of the library may use: the context's inside, allocation, types. */
+/* The base of every file of the library: the inside of a context, allocation, types. */
 #ifndef WISP_BASE_H
 #define WISP_BASE_H
 

@@ -1,3 +1,4 @@
+/* Output files (outfile.h): following names and links, the temporary file, the renaming. */
 #include "outfile.h"
 #include <errno.h>
 #include <fcntl.h>

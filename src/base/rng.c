@@ -1,3 +1,4 @@
+/* Random numbers (rng.h): from Philox bits to the values of a type. */
 #include "rng.h"
 #include <Random123/philox.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Statuses and types by name and size; the library's version; scalars of every type. */
 #include "base.h"
 #include "config.h"
 

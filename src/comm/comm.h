@@ -1,9 +1,9 @@
 /* Ranks: processes that share the work, or threads that stand for them. One interface for a single rank (serial.c), for
    threads of one process (threads.c), and later for MPI.
 
-   Calls of it are collective: all ranks make them in the same order. A rank that fails says so in the next of them
-   instead of what it had to say, and all ranks get its status; until the outermost call that enter began is left, the
-   others do nothing more. So a failure never leaves a rank waiting. */
+   All ranks make its calls together, in the same order. A rank that has failed still takes part in the next of them,
+   where it gives its status in place of data, and all ranks get that status. Their further calls then return it at
+   once, until the outermost enter is left. So a failure never leaves a rank waiting. */
 #ifndef WISP_COMM_H
 #define WISP_COMM_H
 #include "../base/base.h"

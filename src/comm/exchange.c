@@ -1,4 +1,4 @@
-/* Messages of any length between all ranks, and the public calls of ranks. */
+/* Messages between all ranks whose lengths the receivers do not know yet; and the public calls of ranks. */
 #include "comm.h"
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* One rank: nothing to exchange. */
+/* The interface of ranks for a single one, which exchanges nothing. */
 #include "comm.h"
 #include <string.h>
 

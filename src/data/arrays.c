@@ -1,4 +1,4 @@
-/* Whether arrays of the user are a matrix. */
+/* Checks that CRS arrays of the user are a matrix. */
 #include "arrays.h"
 
 static wisp_status check_shape(wisp_ctx *ctx, const wisp_crs *a, const char *function)

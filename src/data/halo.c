@@ -1,4 +1,5 @@
-/* The exchange of the rows that a rank needs of others. */
+/* The halo of a matrix: room for it behind a block, and its exchange, in which each rank sends local rows that others
+   need and gets those that it needs. */
 #include "halo.h"
 #include <string.h>
 

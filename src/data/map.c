@@ -1,3 +1,4 @@
+/* Maps: the share of rows that each rank has, references, and the sorting of rows by their lengths. */
 #include "data.h"
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* What a matrix is: shape, entries, bytes. */
+/* Queries on a matrix: wisp_mat_info, its maps, the lengths of its rows. */
 #include "halo.h"
 #include "store/store.h"
 

@@ -1,4 +1,5 @@
-/* A rank's part of a source: its rows, and the columns of other ranks that they name. */
+/* A rank's part of a source: its rows, and the halo, which is found by looking at their columns. The ranks then tell
+   each other which rows they need. */
 #include "halo.h"
 #include <stdlib.h>
 #include <string.h>

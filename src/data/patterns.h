@@ -1,4 +1,5 @@
-/* What kernels find beside the patterns of a matrix whose rows repeat: pieces and bundles (kernel/params.h). */
+/* Pieces and bundles: two further forms of row patterns, which are made beside them where they pay, for kernels that
+   take them (kernel/params.h). */
 #ifndef WISP_PATTERNS_H
 #define WISP_PATTERNS_H
 #include "data.h"

@@ -1,3 +1,4 @@
+/* Reading a source row by row, with checks (rows.h). */
 #include "halo.h"
 #include <stdlib.h>
 

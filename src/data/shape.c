@@ -1,5 +1,4 @@
-/* Matrices and sources as the model of time sees them (model/model.h): samples of their rows, and how these are stored.
- */
+/* Samples of the rows of matrices and sources, by which the model of time judges them (model/model.h). */
 #include "shape.h"
 #include "store/store.h"
 #include <math.h>

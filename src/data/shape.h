@@ -1,4 +1,4 @@
-/* Matrices and sources as the model of time sees them. */
+/* What the model of time is given of matrices and sources: samples of their rows, and how entries are stored. */
 #ifndef WISP_SHAPE_H
 #define WISP_SHAPE_H
 #include "../model/model.h"

@@ -1,4 +1,4 @@
-/* What the making of matrices, their renewal and its plan share. */
+/* The steps by which a matrix is made, shared by its making, its renewal and its plan. */
 #ifndef WISP_ASSEMBLE_H
 #define WISP_ASSEMBLE_H
 #include "../data/halo.h"

@@ -1,4 +1,4 @@
-/* A matrix that is a function of the user's. */
+/* Makes the matrix that stands for a function of the user's. */
 #include "assemble.h"
 #include "../data/store/store.h"
 

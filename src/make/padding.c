@@ -1,4 +1,4 @@
-/* Fill-in: what padding adds to the entries of a matrix in chunks, and the sorting of rows that keeps it small. */
+/* Fill-in: the padding that chunks add to the entries of a matrix, and the sorting of rows that keeps it small. */
 #include "assemble.h"
 #include "../data/store/store.h"
 

@@ -1,5 +1,5 @@
-/* What a matrix will take: at most, whatever is chosen for it; and about, by the choice that its rows lead to, or some
-   of them, which are read as they are when it is made. */
+/* Predicts the storage of a matrix and its bytes before it is made: at most, over all choices that may be made for it;
+   and about, by the choice that its rows lead to (of a large matrix some rows, read as when it is made). */
 #include "assemble.h"
 #include "../data/store/hints.h"
 #include "../data/store/store.h"

@@ -1,4 +1,4 @@
-/* New values on the pattern of a matrix. */
+/* Gives a matrix new values on its pattern. */
 #include "../data/halo.h"
 #include "../data/store/store.h"
 #include <string.h>

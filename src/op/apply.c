@@ -1,6 +1,6 @@
-/* A sweep with an operator: its function writes A x, and what kernels do with a row of it in passing is done by ops on
-   blocks, one after the other. (Not by the addresses in the kernel's parameters: ops within the function may move
-   blocks, see wisp__halo_room.) */
+/* A sweep with an operator: its function writes A x. The other terms, which kernels do with a row in passing, are then
+   done by ops on blocks, one after the other. They name blocks, not the addresses in the kernel's parameters, because
+   ops within the function may move blocks (wisp__halo_room). */
 #include "../data/store/store.h"
 #include "op.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What an op must move and compute at least. */
+/* The cost of wisp_spmmv: the bytes that it must move at least, and its floating-point operations. */
 #include "../data/store/store.h"
 #include "op.h"
 

@@ -1,3 +1,4 @@
+/* Helpers that several ops use: memory for a call, compensated sums over ranks, checks, factors for kernels. */
 #include "op.h"
 #include "../data/store/store.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What the ops share. */
+/* Helpers and the sweep that several ops use. */
 #ifndef WISP_OP_H
 #define WISP_OP_H
 #include "../data/halo.h"

@@ -1,4 +1,5 @@
-/* One fused sweep over the matrix, as spmmv makes it alone and mpk one after the other: exchange, and all rows. */
+/* One fused sweep: its checks, its kernel's parameters, and its run over all rows, with the exchange of the halo.
+   wisp_spmmv makes one; wisp_mpk makes one for each step. */
 #include "../data/store/store.h"
 #include "op.h"
 #include <string.h>

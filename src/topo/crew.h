@@ -1,4 +1,4 @@
-/* The inside of a team. */
+/* A team from within: its threads, its units, the run and the turn that are under way. */
 #ifndef WISP_CREW_H
 #define WISP_CREW_H
 #include "team.h"

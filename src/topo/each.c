@@ -1,3 +1,4 @@
+/* Loops whose ranges the threads of a team share (wisp__team_each, wisp_ctx_each). */
 #include "team.h"
 
 typedef struct {

@@ -1,3 +1,4 @@
+/* The topology of the machine, by hwloc or from /proc and /sys; and where the threads of a context are. */
 #include "machine.h"
 #include "config.h"
 #include "team.h"

@@ -1,4 +1,4 @@
-/* What the machine is made of. */
+/* The topology of the machine: processor, cores, caches, memory. */
 #ifndef WISP_MACHINE_H
 #define WISP_MACHINE_H
 #include "../base/base.h"

@@ -1,3 +1,4 @@
+/* The processing units that a team may take, and the number of threads, from options and environment. */
 #include "place.h"
 #include "config.h"
 #include <dirent.h>

@@ -1,4 +1,4 @@
-/* Where threads run. */
+/* The processing units and the number of threads for a team. */
 #ifndef WISP_PLACE_H
 #define WISP_PLACE_H
 #include "../base/base.h"

@@ -1,4 +1,4 @@
-/* Teams of one process: no two hold the same unit, and a child of fork knows them all. */
+/* The list of all teams of the process, so that no two hold the same unit, and a child of fork finds them all. */
 #include "crew.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

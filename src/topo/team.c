@@ -1,3 +1,4 @@
+/* Teams: their threads start, run the parts of a run, and end. */
 #include "crew.h"
 #include "place.h"
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Whose turn it is, and the calling thread's way to its unit and back. A thread of the user's is pinned only while it
-   computes: what it starts between calls may go where it may itself. */
+/* Calls that compute take turns on a team. The calling thread goes to its unit for its turn, and has its own mask again
+   afterwards: threads that the user starts between calls may go wherever the process may. */
 #include "crew.h"
 
 /* ---- the calling thread's mask ------------------------------------------------------------------ */

@@ -1,6 +1,6 @@
-/* Waiting. Where each core is ours alone, what a thread waits for comes within microseconds, so it first stays awake.
-   Where other work has the core of the thread that is waited for, it may take milliseconds until the system lets that
-   thread go on: then it is lent the core of the thread that waits, which sleeps meanwhile. */
+/* How a thread waits. Where the team has its cores to itself, the other thread is ready within microseconds: so it
+   first stays awake. Where other work has the core of the other thread, it may take milliseconds until the system lets
+   that one go on: then the waiting thread lends it its own core, and sleeps meanwhile. */
 #include "crew.h"
 #include <limits.h>
 #include <linux/futex.h>

@@ -1,7 +1,7 @@
-/* Half of a Hermitian matrix on the CPU's team. Threads take blocks of their shares, in order. A strip that other
-   blocks have sums for is finished when those blocks are through: at once if they are by then, else when all blocks are
-   begun, so that nobody waits for a thread that waits. Either way the sums are added in one order, so that the result
-   does not depend on the number of threads. */
+/* Half of a Hermitian matrix on the CPU's team. Threads take row blocks of their shares, in order. Where
+   other row blocks have sums for a strip, it is finished when those are through: at once if they are by then, else when
+   all row blocks are begun, so that nobody waits for a thread that waits. Either way the sums are added in one order,
+   so that the result does not depend on the number of threads. */
 #include "cpu.h"
 #include <stdlib.h>
 #include <string.h>

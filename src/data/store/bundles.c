@@ -1,5 +1,6 @@
-/* Rows that repeat, as many as fill a register: which follow one another with the same patterns, and what is to be
-   loaded and multiplied for them (kernel/spmv_bundle.cpu.h). */
+/* Bundles: as many rows as fill a register, side by side, in a matrix with row patterns. The patterns of its rows are
+   the kind of a bundle. This finds the kinds, and works out for each of them the registers that are loaded and the
+   products that are made (kernel/spmv_bundle.cpu.h). */
 #include "../patterns.h"
 #include "strings.h"
 #include <stdlib.h>

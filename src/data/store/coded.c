@@ -1,4 +1,4 @@
-/* As SELL, but with short columns, codes for values, or both. */
+/* Storage like SELL, but with short columns, codes in place of values, or both. */
 #include "hints.h"
 #include "store.h"
 

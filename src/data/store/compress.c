@@ -1,6 +1,6 @@
-/* Which repetition a matrix has, and what it may be stored without. Rows of lattices and stencils repeat as a whole:
-   their offsets from the diagonal and their values. A disordered one differs in its diagonal alone, or repeats in its
-   offsets alone (lists). Else values may be few, and columns near the diagonal. Everything is kept bit by bit. */
+/* Looks for repetition in a matrix, so that it may be stored without. Rows of lattices and stencils repeat as a whole:
+   their offsets from the diagonal and their values. A disordered lattice differs in its diagonal alone, or repeats in
+   its offsets alone (lists). Else values may be few, and columns near the diagonal. Everything is kept bit by bit. */
 #include "compress.h"
 #include <string.h>
 

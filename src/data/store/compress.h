@@ -1,4 +1,4 @@
-/* Matrices without repetition. */
+/* The search for repetition in a matrix, which compressed storage leaves out. */
 #ifndef WISP_COMPRESS_H
 #define WISP_COMPRESS_H
 #include "../rows.h"

@@ -1,4 +1,5 @@
-/* Rows of SELL whose columns follow one another: what a register of them gathers is a register as it lies. */
+/* Finds rows of SELL whose columns follow one another, entry by entry: there a kernel loads a register of x in place of
+   gathering it. */
 #include "hints.h"
 #include "store.h"
 

@@ -1,4 +1,4 @@
-/* Which entries gather a block row that no row nearby has gathered: those are worth a prefetch. */
+/* Finds the entries that gather a block row which no row nearby has gathered: those are worth a prefetch. */
 #include "hints.h"
 #include "store.h"
 #include <string.h>

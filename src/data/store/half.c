@@ -1,6 +1,6 @@
-/* Half of a Hermitian matrix, made from the whole one: the rows are cut at the diagonal, then into blocks that threads
-   take side by side, then what each block has for rows of others is numbered. All of it is fixed by the matrix alone.
- */
+/* Half of a Hermitian matrix, made from the whole one. The rows are cut at the diagonal, then into row blocks that
+   threads take side by side; then the sums that each row block has for rows of others get their places in the spill.
+   All of it is fixed by the matrix alone. */
 #include "store.h"
 #include <string.h>
 

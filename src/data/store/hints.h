@@ -1,4 +1,4 @@
-/* What kernels may be told of a matrix that is else complete, so that they gather and prefetch less. */
+/* Hints, which are added to a matrix when its entries are stored, so that kernels gather and prefetch less. */
 #ifndef WISP_HINTS_H
 #define WISP_HINTS_H
 #include "../../model/model.h"

@@ -1,4 +1,5 @@
-/* Real and imaginary parts of patterns, without those that are zero: kernel/spmmv.cpu.h. */
+/* Pieces: the real and the imaginary parts of pattern entries as products of their own, without those that are zero
+   (kernel/spmmv.cpu.h). */
 #include "../patterns.h"
 
 static const double most = 1.5; /* pieces of an entry: each loads a part of x */

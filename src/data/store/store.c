@@ -1,4 +1,5 @@
-/* What is done with the entries of a matrix however they are stored: choosing, freeing, handing over, looking. */
+/* Work on the entries of a matrix that is the same for all kinds of storage: choosing a kind, freeing, handing arrays
+   to a device, looking at them. */
 #include "store.h"
 
 /* The first that suits is taken; SELL always does. */

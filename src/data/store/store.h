@@ -1,4 +1,4 @@
-/* Ways to store the entries of a matrix: one table and one file each. */
+/* Kinds of storage for the entries of a matrix: each has a table of functions, and a file. */
 #ifndef WISP_STORE_H
 #define WISP_STORE_H
 #include "../../model/model.h"

@@ -1,3 +1,4 @@
+/* The set of numbered byte strings: a hash table to which many threads add at once (strings.h). */
 #include "strings.h"
 #include <string.h>
 

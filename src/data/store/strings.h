@@ -1,4 +1,4 @@
-/* Numbers for byte strings. */
+/* Numbers byte strings, equal ones alike: rows or values that repeat are found so. */
 #ifndef WISP_STRINGS_H
 #define WISP_STRINGS_H
 #include "../../base/base.h"
