@@ -22,7 +22,7 @@ static void same_bits(wisp_ctx *ctx, const wisp_mat *A, wisp_type type, int widt
     wisp_blk *x, *y[2];
     wisp_scalar dot[3 * 8];
     void *data[2];
-    const size_t bytes = (size_t)A->rows * (size_t)width * wisp_type_size(type);
+    const size_t bytes = (size_t)A->local_rows * (size_t)width * wisp_type_size(type);
     REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), type, width));
     REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, 1, 0, 0));
     for (int i = 0; i < 2; i++) {

@@ -147,7 +147,8 @@ static void views_and_copies(void **state)
     for (int i = 0; i < 80; i++) data[i] = i;
     REF_OK(ctx, wisp_map_create(&map, ctx, 8));
     if (ref_far(ctx) || ref_ranks() > 1) {
-        if (ref_far(ctx)) REF_FAILS(ctx, wisp_blk_borrow(&x, ctx, map, WISP_D, 7, data, 10), WISP_ERR_UNSUPPORTED, "copy them");
+        if (ref_far(ctx))
+            REF_FAILS(ctx, wisp_blk_borrow(&x, ctx, map, WISP_D, 7, data, 10), WISP_ERR_UNSUPPORTED, "copy them");
         wisp_map_free(map);
         src.free_arg(src.arg);
         wisp_ctx_free(ctx);

@@ -100,7 +100,8 @@ static wisp_mat *make(wisp_ctx *ctx, pattern *p, int width, wisp_format format)
 static void check_order(const wisp_mat *A, const wisp__cascade *c)
 {
     const wisp__schedule *s = &c->schedule;
-    const int64_t per = (A->grid.chunks_per_block << A->log_c) * s->group_blocks, groups = (A->rows + per - 1) / per;
+    const int64_t per = (A->grid.chunks_per_block << A->log_c) * s->group_blocks,
+                  groups = (A->local_rows + per - 1) / per;
     const int steps = c->steps;
     int64_t *at = malloc((size_t)(groups * steps) * sizeof *at);
     for (int64_t i = 0; i < groups * steps; i++) at[i] = -1;
@@ -114,7 +115,7 @@ static void check_order(const wisp_mat *A, const wisp__cascade *c)
         at[t.group * steps + t.step] = i;
     }
     assert_int_equal(wisp__mat_look(A), WISP_OK);
-    for (int64_t i = 0; i < A->rows; i++)
+    for (int64_t i = 0; i < A->local_rows; i++)
         for (int e = 0; e < wisp__row_len(A, i); e++) {
             const wisp__row row = wisp__row_of(A, i);
             const int64_t g = i / per, h = wisp__row_col(&row, e) / per;

@@ -147,7 +147,7 @@ static int64_t stored_bandwidth(const wisp_mat *A)
 {
     int64_t most = 0;
     assert_int_equal(wisp__mat_look(A), WISP_OK);
-    for (int64_t i = 0; i < A->rows; i++)
+    for (int64_t i = 0; i < A->local_rows; i++)
         for (int k = 0; k < A->local.row_len[i]; k++)
             most = WISP__MAX(most, llabs(A->local.col[wisp__sell_at(&A->local, A->log_c, i, k)] - i));
     wisp__mat_looked(A);

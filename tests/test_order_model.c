@@ -32,7 +32,7 @@ static void model_counts(void **state)
     wisp__traffic t;
     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = WISP_ROWS_NATURAL, .C = 1}));
     const wisp__stored g = graph_of(A);
-    const wisp__walk w = {.s = &g, .rows = A->rows, .cols = A->rows};
+    const wisp__walk w = {.s = &g, .rows = A->local_rows, .cols = A->local_rows};
     const double need = two_lines(ny, row, entry);
     REF_OK(ctx,
            wisp__walk_traffic(ctx, &w, WISP_D, (int)row / 8, &(wisp__caches){.l2 = 1.2 * need, .l3 = 10 * need}, &t));
@@ -70,19 +70,19 @@ static void tiles_save_traffic(void **state)
         wisp__traffic t;
         REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = WISP_ROWS_NATURAL, .C = 1}));
         const wisp__stored g = graph_of(A);
-        const int64_t blocks = (A->rows + per - 1) / per;
+        const int64_t blocks = (A->local_rows + per - 1) / per;
         int32_t *visit = malloc((size_t)blocks * sizeof *visit);
         if (scrambled)
-            REF_OK(ctx, wisp__levels_rcm(ctx, &g, A->rows, &v));
+            REF_OK(ctx, wisp__levels_rcm(ctx, &g, A->local_rows, &v));
         else
-            REF_OK(ctx, wisp__levels_natural(ctx, A->rows, ny, &v));
+            REF_OK(ctx, wisp__levels_natural(ctx, A->local_rows, ny, &v));
         assert_int_equal(v.begin[0], 0);
-        assert_int_equal(v.begin[v.levels], A->rows);
+        assert_int_equal(v.begin[v.levels], A->local_rows);
         for (int slices = 12; slices >= 6; slices /= 2) {
-            REF_OK(ctx, wisp__tiles_visit(ctx, &v, A->rows, slices, per, visit));
+            REF_OK(ctx, wisp__tiles_visit(ctx, &v, A->local_rows, slices, per, visit));
             const wisp__walk w = {.s = &g,
-                                  .rows = A->rows,
-                                  .cols = A->rows,
+                                  .rows = A->local_rows,
+                                  .cols = A->local_rows,
                                   .user = v.row,
                                   .place = v.place,
                                   .visit = visit,

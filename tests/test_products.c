@@ -132,7 +132,8 @@ static void two_strips_a_block(void **state)
             if (strcmp(storage_kind[k].name, cases[i].name)) continue;
             sample s = sample_new(&r, ctx, &storage_kind[k], cases[i].type, 1024 * K_STRIP + 300);
             for (int isa = 0; isa < REF_ISAS; isa++)
-                if (ctx[isa] && ref_ranks() == 1) assert_int_equal(s.A[isa]->grid.chunks_per_block << s.A[isa]->log_c, 2 * K_STRIP);
+                if (ctx[isa] && ref_ranks() == 1)
+                    assert_int_equal(s.A[isa]->grid.chunks_per_block << s.A[isa]->log_c, 2 * K_STRIP);
             check(&r, ctx, &s, cases[i].type, cases[i].width, REF_KPM);
             sample_free(&s);
         }

@@ -45,12 +45,12 @@ struct wisp_ctx {
     int64_t index_limit; /* local rows, and columns with halo, stay at or below this */
     const struct wisp__comm *comm;
     int rank, ranks;
-    int ranks_here;  /* of this process: they share its cores */
-    int64_t *weight; /* [ranks + 1] running weights by which rows are shared; NULL: all ranks get as many */
-    void *world;     /* what comm keeps: */
-    int entered;     /* collective calls that are open */
-    wisp_status failed;                 /* on some rank, in the outermost of them */
-    const struct wisp__message *from;   /* what is awaited */
+    int ranks_here;     /* of this process: they share its cores */
+    int64_t *weight;    /* [ranks + 1] running weights by which rows are shared; NULL: all ranks get as many */
+    void *world;        /* what comm keeps: */
+    int entered;        /* collective calls that are open */
+    wisp_status failed; /* on some rank, in the outermost of them */
+    const struct wisp__message *from; /* what is awaited */
     int from_count;
     const struct wisp__backend *backend;
     const struct wisp__isa *isa; /* of the CPU's kernels, for the backend alone; what others ask of it: */

@@ -27,8 +27,8 @@ typedef struct wisp__comm {
     wisp_status (*sum)(wisp_ctx *ctx, double *x, size_t n);
     /* all[ranks][bytes] from what each rank has. */
     wisp_status (*gather)(wisp_ctx *ctx, const void *mine, size_t bytes, void *all);
-    /* Messages to other ranks, one each at most, and room for those from them, whose bytes are known; the lists and what
-       they point to stay until the wait, and nothing else is called in between. */
+    /* Messages to other ranks, one each at most, and room for those from them, whose bytes are known; the lists and
+       what they point to stay until the wait, and nothing else is called in between. */
     wisp_status (*start)(wisp_ctx *ctx, const wisp__message *to, int to_count, const wisp__message *from,
                          int from_count);
     wisp_status (*wait)(wisp_ctx *ctx);
@@ -40,6 +40,6 @@ extern const wisp__comm wisp__comm_serial, wisp__comm_threads;
 const wisp__comm *wisp__comm_here(void);
 
 /* Messages whose bytes the receivers do not know: to[ranks], of which that to oneself is copied.
-   *from[ranks] and what they point to is one array of wisp_alloc. */
+ *from[ranks] and what they point to is one array of wisp_alloc. */
 wisp_status wisp__comm_exchange(wisp_ctx *ctx, const wisp__message *to, wisp__message **from);
 #endif

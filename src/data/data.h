@@ -9,8 +9,8 @@ struct wisp_map {
     int64_t rows;         /* of all ranks */
     int64_t first, local; /* this rank's rows, in the user's order: first .. first + local - 1 */
     int64_t halo;         /* of matrices with these columns, the most rows that one needs behind the local ones */
-    int32_t *position; /* [local] user's local row -> where it is stored; NULL: natural */
-    int32_t *user;     /* [local] the inverse */
+    int32_t *position;    /* [local] user's local row -> where it is stored; NULL: natural */
+    int32_t *user;        /* [local] the inverse */
     wisp_row_order order;
     int32_t *visit; /* [visits] the order in which a sweep takes blocks of visit_rows rows; NULL: as they come */
     int64_t visits, visit_rows; /* a multiple of K_STRIP */
@@ -103,10 +103,10 @@ struct wisp_mat {
     wisp_ctx *ctx;
     wisp_map *map, *col_map;
     wisp_type type;
-    int64_t rows, cols, sigma; /* local rows; local columns with the halo */
-    int64_t nnz;               /* of all ranks */
-    bool square;               /* rows and columns are on one map */
-    int log_c, width; /* width: of the blocks it was made for */
+    int64_t local_rows, local_cols, sigma; /* columns: with the halo */
+    int64_t nnz;                           /* of all ranks */
+    bool square;                           /* rows and columns are on one map */
+    int log_c, width;                      /* width: of the blocks it was made for */
     wisp_row_order order;
     wisp_format format;
     wisp__stored local;              /* its arrays are the device's: see wisp__mat_take */

@@ -17,7 +17,7 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
     *info = (wisp_mat_info){0};
     if (!A) return;
     const wisp__half_mat *half = wisp__half_of(A);
-    const int64_t spill_rows = half ? half->h.slots : wisp__operator_of(A) ? A->rows : 0;
+    const int64_t spill_rows = half ? half->h.slots : wisp__operator_of(A) ? A->local_rows : 0;
     *info = (wisp_mat_info){.rows = A->map->rows,
                             .cols = A->col_map->rows,
                             .nnz = A->nnz,
@@ -29,7 +29,7 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
                             .order = A->order,
                             .format = A->format,
                             .work_blocks = A->grid.blocks,
-                            .local_rows = A->rows,
+                            .local_rows = A->local_rows,
                             .halo_rows = A->halo ? A->halo->rows : 0};
 }
 
@@ -50,7 +50,7 @@ wisp_status wisp_mat_row_histogram(const wisp_mat *A, int64_t *hist, int bins)
     WISP_TRY(wisp__need_entries(A, "lengths of rows"));
     WISP_TRY(wisp_alloc(A->ctx, &count, (size_t)bins, sizeof *count));
     WISP_TRY(wisp__mat_look(A));
-    for (int64_t i = 0; i < A->rows; i++) count[WISP__MIN(wisp__row_len(A, i), bins - 1)]++;
+    for (int64_t i = 0; i < A->local_rows; i++) count[WISP__MIN(wisp__row_len(A, i), bins - 1)]++;
     wisp__mat_looked(A);
     status = A->ctx->comm->sum(A->ctx, count, (size_t)bins);
 out:

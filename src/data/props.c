@@ -248,7 +248,8 @@ static void props_thread(void *arg, int thread, int threads)
     double sum2 = 0;
     const uint16_t *pattern = r->facts ? A->local.patterns.of : NULL;
     int64_t *count = r->facts ? r->count + thread * A->local.patterns.count : NULL;
-    const int64_t begin = wisp__split(A->rows, threads, thread), end = wisp__split(A->rows, threads, thread + 1);
+    const int64_t begin = wisp__split(A->local_rows, threads, thread),
+                  end = wisp__split(A->local_rows, threads, thread + 1);
     for (int64_t part = begin, i = begin; part < end && !wisp__cancelled(A->ctx->team); part += PART) {
         const int64_t part_end = WISP__MIN(end, part + PART);
         if (thread == 0) wisp_ctx_step(A->ctx, "checking", (double)(part - begin) / (double)(end - begin), 0);
@@ -279,7 +280,7 @@ static wisp_status tables_open(props_run *r)
     const size_t patterns = (size_t)s->patterns.count, counts = (size_t)A->ctx->threads * patterns;
     const size_t bytes =
         counts * sizeof *r->count + patterns * sizeof *r->facts + (size_t)s->entries * sizeof *r->known;
-    if (bytes > LITTLE + 4 * (size_t)A->rows) return WISP_OK; /* less than any block that comes after it */
+    if (bytes > LITTLE + 4 * (size_t)A->local_rows) return WISP_OK; /* less than any block that comes after it */
     WISP_TRY(wisp_alloc(A->ctx, &r->known, (size_t)s->entries, sizeof *r->known));
     WISP_TRY(wisp_alloc(A->ctx, &r->count, counts, sizeof *r->count));
     WISP_TRY(wisp__alloc_raw(A->ctx, &r->facts, patterns, sizeof *r->facts));
@@ -307,7 +308,7 @@ static wisp_status list_foreign(const wisp_mat *A, foreign_entry **list, int64_t
         for (int64_t k = 0; k < A->halo->from[i].count; k++)
             rank_of[A->halo->from[i].first + k] = A->halo->from[i].rank;
     for (int pass = 0; pass < 2; pass++) {
-        for (int64_t row = 0; row < A->rows; row++) {
+        for (int64_t row = 0; row < A->local_rows; row++) {
             const wisp__row e = wisp__row_of(A, row);
             for (int k = e.n - 1; k >= 0 && wisp__row_col(&e, k) >= local; k--) { /* columns rise */
                 const int64_t col = wisp__row_col(&e, k);
@@ -334,8 +335,7 @@ static void look_at_foreign(const wisp_mat *A, wisp_mat_props *p, const foreign_
 {
     const int64_t row = wisp__map_position(A->map, e->col - A->map->first), in_halo = wisp__halo_find(A->halo, e->row);
     bool found = in_halo >= 0;
-    const wisp_scalar w =
-        found ? value_at(A, row, A->col_map->local + in_halo, &found) : (wisp_scalar){0, 0};
+    const wisp_scalar w = found ? value_at(A, row, A->col_map->local + in_halo, &found) : (wisp_scalar){0, 0};
     compare(p, e->row, e->col, e->value, w, found);
 }
 

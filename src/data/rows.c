@@ -94,8 +94,8 @@ wisp_status wisp__read_columns(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, 
         return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the row callback failed at row %lld", number(src, row));
     for (int k = 0; k < *n; k++)
         if (r->col[k] < 0 || r->col[k] >= src->cols)
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "row %lld names column %lld; columns are 0 to %lld", number(src, row),
-                                 (long long)r->col[k], (long long)src->cols - 1);
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "row %lld names column %lld; columns are 0 to %lld",
+                                 number(src, row), (long long)r->col[k], (long long)src->cols - 1);
     return WISP_OK;
 }
 
@@ -105,8 +105,7 @@ wisp_status wisp__read_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int 
     int n;
     const wisp_status status = wisp__read_columns(r, ctx, row, &n);
     if (status != WISP_OK) return status;
-    for (int k = 0; k < n; k++)
-        r->entry[k] = (wisp__entry){wisp__map_position(r->col_map, r->col[k]), k};
+    for (int k = 0; k < n; k++) r->entry[k] = (wisp__entry){wisp__map_position(r->col_map, r->col[k]), k};
     sort_entries(r->entry, n);
     const size_t size = wisp_type_size(src->type);
     int m = 0;

@@ -205,21 +205,22 @@ wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape 
     const wisp__stored *s = &A->local;
     const wisp__walk w = {.s = s,
                           .log_c = A->log_c,
-                          .rows = A->rows,
-                          .cols = A->cols,
+                          .rows = A->local_rows,
+                          .cols = A->local_cols,
                           .visit = A->square ? A->grid.order : NULL,
                           .visits = A->grid.blocks,
                           .visit_rows = A->grid.chunks_per_block << A->log_c};
     wisp_status status = wisp__mat_look(A);
     if (status != WISP_OK) return status;
-    *m = (wisp__shape){.rows = (double)A->rows,
+    *m = (wisp__shape){.rows = (double)A->local_rows,
                        .entries = (double)s->nnz,
                        .bytes = (double)wisp__mat_bytes(A, false),
                        .type = A->type,
                        .chunks = 1 << A->log_c >= K_CHUNKED_C,
                        .sample = sample};
     if (s->how->shape) s->how->shape(A, m);
-    status = s->how->row ? wisp__sample_walk(A->ctx, &w, sample) : wisp__sample_levels(A->ctx, A->rows, s->nnz, sample);
+    status = s->how->row ? wisp__sample_walk(A->ctx, &w, sample)
+                         : wisp__sample_levels(A->ctx, A->local_rows, s->nnz, sample);
     wisp__mat_looked(A);
     return status;
 }
@@ -237,7 +238,7 @@ wisp_status wisp_mat_gather(const wisp_mat *A, wisp_type type, int width, wisp_g
     if (!wisp__type_ok(type) || width < 1)
         return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "a sweep over a block of type %d and width %d", (int)type, width);
     WISP_TRY(wisp__need_entries(A, "what is gathered"));
-    if (!A->local.how->row || A->rows == 0) return WISP_OK; /* what is scattered is not modelled */
+    if (!A->local.how->row || A->local_rows == 0) return WISP_OK; /* what is scattered is not modelled */
     WISP_TRY(wisp__shape_of(A, &sample, &m));
     WISP_TRY(wisp__shape_comings(A->ctx, &m, type, width, &caches, &x));
     g->excess = x.last;

@@ -36,8 +36,8 @@ wisp_status wisp__mat_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_o
     /* A window of all rows is the most that means something (and a huge sigma the natural way to ask for it). */
     A->sigma = WISP__MIN(A->sigma, WISP__MAX(1, (src->rows + c - 1) / c * c));
     A->log_c = __builtin_ctz((unsigned)c);
-    A->rows = src->rows;
-    A->cols = src->cols;
+    A->local_rows = src->rows;
+    A->local_cols = src->cols;
     A->width = o->width;
     if (o->width < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a matrix for blocks of width %d", o->width);
     if ((unsigned)o->order > WISP_ROWS_TILES || (unsigned)o->format > WISP_FORMAT_HERMITIAN)
@@ -166,7 +166,7 @@ out:
 static void fill_tail(wisp_mat *A, wisp__compression *c)
 {
     const wisp__stored *s = &A->local;
-    for (int64_t i = A->rows; i < s->chunks << A->log_c; i++)
+    for (int64_t i = A->local_rows; i < s->chunks << A->log_c; i++)
         s->how->put(A, c, NULL, i, 0, (s->entries - s->chunk[s->chunks - 1]) >> A->log_c);
 }
 
@@ -194,7 +194,7 @@ wisp_status wisp__visit_halo_last(wisp_mat *A)
     g->early = 0;
     for (int64_t i = 0; i < g->blocks; i++) {
         const int32_t b = order ? order[i] : (int32_t)i;
-        if (needs_halo(A, b * per, WISP__MIN((b + 1) * per, A->rows)))
+        if (needs_halo(A, b * per, WISP__MIN((b + 1) * per, A->local_rows)))
             last[late++] = b;
         else
             A->visit[g->early++] = b;
@@ -211,9 +211,9 @@ wisp_status wisp__make_grid(wisp_mat *A)
 {
     const wisp_map *map = A->map;
     const int64_t row_bytes = (int64_t)wisp_type_size(A->type) * WISP__MAX(A->width, 1);
-    const int64_t per = map->visit ? map->visit_rows : wisp__rows_per_wide_block(A->rows, row_bytes);
-    A->grid = (wisp__grid){.blocks = (A->rows + per - 1) / per,
-                           .early = (A->rows + per - 1) / per,
+    const int64_t per = map->visit ? map->visit_rows : wisp__rows_per_wide_block(A->local_rows, row_bytes);
+    A->grid = (wisp__grid){.blocks = (A->local_rows + per - 1) / per,
+                           .early = (A->local_rows + per - 1) / per,
                            .chunks_per_block = per >> A->log_c,
                            .chunks = A->local.chunks,
                            .weight = wisp__is_kind(&A->local, WISP__PATTERNS) || map->visit ? NULL : A->local.chunk,
@@ -232,12 +232,12 @@ static wisp_status fill(wisp_mat *A, const wisp_src *src, wisp__compression *c, 
     if (!s->how->put) return s->how->create(A, c);
     s->row_len = *len; /* filled anew with the merged lengths */
     *len = NULL;
-    s->chunks = (A->rows + (1 << A->log_c) - 1) >> A->log_c;
+    s->chunks = (A->local_rows + (1 << A->log_c) - 1) >> A->log_c;
     WISP_TRY(wisp__alloc_raw(ctx, &s->chunk, (size_t)s->chunks + 1, sizeof *s->chunk));
-    s->entries = wisp__padded_entries(s->row_len, NULL, A->rows, A->log_c, s->chunk);
+    s->entries = wisp__padded_entries(s->row_len, NULL, A->local_rows, A->log_c, s->chunk);
     WISP_TRY(s->how->create(A, c));
     fill_run run = {.A = A, .c = c};
-    WISP_TRY(wisp__for_rows(ctx, "assembling", src, A->col_map, A->rows, WISP__PIECE, fill_rows, &run));
+    WISP_TRY(wisp__for_rows(ctx, "assembling", src, A->col_map, A->local_rows, WISP__PIECE, fill_rows, &run));
     fill_tail(A, c);
     s->nnz = atomic_load(&run.nnz);
     s->padded = !atomic_load(&run.empty_rows);
@@ -249,9 +249,9 @@ wisp_status wisp__order_lengths(const wisp_mat *A, int32_t **len)
 {
     int32_t *ordered;
     if (!A->map->user) return WISP_OK;
-    wisp_status status = wisp__alloc_raw(A->ctx, &ordered, (size_t)A->rows, sizeof *ordered);
+    wisp_status status = wisp__alloc_raw(A->ctx, &ordered, (size_t)A->local_rows, sizeof *ordered);
     if (status != WISP_OK) return status;
-    for (int64_t i = 0; i < A->rows; i++) ordered[i] = (*len)[A->map->user[i]];
+    for (int64_t i = 0; i < A->local_rows; i++) ordered[i] = (*len)[A->map->user[i]];
     wisp_free(A->ctx, *len);
     *len = ordered;
     return WISP_OK;
@@ -273,16 +273,16 @@ bool wisp__may_compress(const wisp_mat_opts *o)
     return is_asked_for(o) || (o->format == WISP_FORMAT_DEFAULT && !o->C && !o->sigma);
 }
 
-bool wisp__is_sorted(const wisp_mat *A, const wisp_mat_opts *o) { return A->sigma > 1 && A->rows > 0 && !o->map; }
+bool wisp__is_sorted(const wisp_mat *A, const wisp_mat_opts *o) { return A->sigma > 1 && A->local_rows > 0 && !o->map; }
 
 wisp_status wisp__choose_rows(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o, const wisp__look *look,
                               const int32_t *len, wisp__compression *c)
 {
-    const int32_t *user = look->rows == A->rows ? A->map->user : NULL;
+    const int32_t *user = look->rows == A->local_rows ? A->map->user : NULL;
     int64_t nnz = 0;
     wisp_status status = WISP_OK;
     for (int64_t i = 0; i < look->rows; i++) nnz += len[i];
-    if (wisp__may_compress(o) && A->rows > 0)
+    if (wisp__may_compress(o) && A->local_rows > 0)
         WISP_TRY(wisp__compression_find_rows(c, A, src, look, nnz, A->ctx->backend->kinds, is_asked_for(o)));
     if (A->sigma == 0 && !c->pattern)
         A->sigma = wisp__window_for(wisp__padded_entries(len, user, look->rows, A->log_c, NULL), nnz, A->log_c);
@@ -298,7 +298,7 @@ wisp_status wisp__choose_values(const wisp_mat *A, const wisp_src *src, const wi
                                 int64_t nnz, int64_t entries, wisp__compression *c)
 {
     if (!(A->ctx->backend->kinds & WISP__CODED)) return WISP_OK;
-    if (!is_asked_for(o) && !(wisp__may_compress(o) && A->rows > 0 && codes_may_pay(A, o, nnz))) return WISP_OK;
+    if (!is_asked_for(o) && !(wisp__may_compress(o) && A->local_rows > 0 && codes_may_pay(A, o, nnz))) return WISP_OK;
     return wisp__compression_find_values(c, A, src, look, entries, is_asked_for(o));
 }
 
@@ -309,10 +309,10 @@ static wisp_status build(wisp_mat *A, const wisp__part *part, const wisp_mat_opt
     wisp_status status;
     wisp__compression c = {0};
     int32_t *len = NULL;
-    wisp__look all = wisp__look_at_all(A->rows);
+    wisp__look all = wisp__look_at_all(A->local_rows);
     int64_t nnz = 0;
     WISP_TRY(count_all(ctx, src, &len));
-    for (int64_t i = 0; i < A->rows; i++) nnz += len[i];
+    for (int64_t i = 0; i < A->local_rows; i++) nnz += len[i];
     WISP_TRY(wisp__make_maps(A, part, o, len));
     all.len = len;
     WISP_TRY(wisp__choose_rows(A, src, o, &all, len, &c)); /* before rows are sorted by length */
@@ -324,7 +324,7 @@ static wisp_status build(wisp_mat *A, const wisp__part *part, const wisp_mat_opt
     WISP_TRY(fill(A, src, &c, &len));
     A->nnz = A->local.nnz;
     if (A->format == WISP_FORMAT_SELL) A->format = A->local.how->format;
-    if (is_asked_for(o) && A->format != WISP_FORMAT_COMPRESSED && A->rows > 0)
+    if (is_asked_for(o) && A->format != WISP_FORMAT_COMPRESSED && A->local_rows > 0)
         status = wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
                                "this matrix can't be compressed: its rows and values do not repeat; use SELL");
     if (status == WISP_OK) status = wisp__make_grid(A);

@@ -54,8 +54,8 @@ wisp_status wisp_mat_borrow_crs(wisp_mat **out, wisp_ctx *ctx, const wisp_crs *c
     WISP_TRY(wisp_alloc(ctx, &A, 1, sizeof *A));
     *A = (wisp_mat){.ctx = ctx,
                     .type = crs->type,
-                    .rows = crs->rows,
-                    .cols = crs->cols,
+                    .local_rows = crs->rows,
+                    .local_cols = crs->cols,
                     .square = crs->rows == crs->cols,
                     .sigma = 1,
                     .order = WISP_ROWS_NATURAL,

@@ -23,8 +23,8 @@ wisp_status wisp_mat_from_apply(wisp_mat **out, wisp_ctx *ctx, const wisp_operat
                     .map = wisp__map_retain(map),
                     .col_map = wisp__map_retain(map),
                     .type = op->type,
-                    .rows = map->local,
-                    .cols = map->local,
+                    .local_rows = map->local,
+                    .local_cols = map->local,
                     .square = true,
                     .sigma = 1,
                     .order = map->order,
@@ -34,7 +34,7 @@ wisp_status wisp_mat_from_apply(wisp_mat **out, wisp_ctx *ctx, const wisp_operat
     m->o = *op;
     A->local.how = &wisp__storage_operator;
     A->local.op = m;
-    A->local.chunks = A->rows;
+    A->local.chunks = A->local_rows;
     WISP_TRY(wisp__make_grid(A));
 out:
     if ((status = wisp_ctx_leave(ctx, status)) == WISP_OK) {

@@ -30,15 +30,15 @@ typedef struct {
 static int64_t size_of(const way *w) { return (int64_t)wisp_type_size(w->A->type); }
 static int64_t real_of(const way *w) { return (int64_t)wisp_type_size(wisp__real_type(w->A->type)); }
 
-static int64_t map_bytes(const way *w) { return (w->permuted || w->sorted ? 8 * w->A->rows : 0) + 4 * w->visits; }
+static int64_t map_bytes(const way *w) { return (w->permuted || w->sorted ? 8 * w->A->local_rows : 0) + 4 * w->visits; }
 
 /* Entries of the upper half, the diagonal with them, at most. */
-static int64_t upper(const way *w) { return (w->nnz + w->A->rows) / 2; }
+static int64_t upper(const way *w) { return (w->nnz + w->A->local_rows) / 2; }
 
 static int64_t half_bytes(const way *w)
 {
     enum { MOST_BLOCKS = 1024 };
-    const int64_t rows = w->A->rows, strips = (rows + K_STRIP - 1) / K_STRIP;
+    const int64_t rows = w->A->local_rows, strips = (rows + K_STRIP - 1) / K_STRIP;
     const int64_t sources = WISP__MIN(w->slots, (int64_t)MOST_BLOCKS * MOST_BLOCKS);
     return upper(w) * (size_of(w) + 4) + rows * (8 + 4 + 4) + 8 + (strips + 1) * (8 + 8 + 4) + w->outside * 4 +
            w->slots * 8 + (MOST_BLOCKS + 1) * (8 + 8 + 8) + sources * 4;
@@ -47,7 +47,7 @@ static int64_t half_bytes(const way *w)
 static int64_t pattern_bytes(const way *w)
 {
     const wisp_mat *A = w->A;
-    const int64_t rows = A->rows, in_patterns = w->string_bytes / (size_of(w) + 4);
+    const int64_t rows = A->local_rows, in_patterns = w->string_bytes / (size_of(w) + 4);
     int64_t bundles = 0, making = 0;
     if (A->width <= 1)
         bundles = wisp__bundles_plan(A->ctx, A->type, rows, WISP__MIN(w->src->max_row, in_patterns), &making);
@@ -58,7 +58,7 @@ static int64_t pattern_bytes(const way *w)
 static int64_t entry_bytes(const way *w)
 {
     const wisp_mat *A = w->A;
-    const int64_t rows = A->rows;
+    const int64_t rows = A->local_rows;
     int64_t columns = w->entries * (w->short_columns ? 2 : 4);
     const int64_t values = w->codes ? w->entries + w->values * size_of(w) : w->entries * size_of(w);
     if (w->list) columns = 2 * rows + w->string_bytes + 8 * (w->strings + 1);
@@ -79,7 +79,7 @@ static int64_t stored_bytes(const way *w, int64_t *making)
 /* The whole matrix, then its half beside it, then what is numbered in this. */
 static int64_t half_making_bytes(const way *w, int64_t whole)
 {
-    const int64_t rows = w->A->rows, sets = w->A->ctx->threads * (rows / 64 + 1) * (8 + 4);
+    const int64_t rows = w->A->local_rows, sets = w->A->ctx->threads * (rows / 64 + 1) * (8 + 4);
     const int64_t both = whole + 8 * rows + upper(w) * (size_of(w) + 4);
     return WISP__MAX(both, map_bytes(w) + half_bytes(w) + sets + 4 * w->slots);
 }
@@ -89,7 +89,7 @@ static int64_t assembly_bytes(const way *w)
 {
     enum { LITTLE = 16 << 10 };
     const wisp_mat *A = w->A;
-    const int64_t rows = A->rows, lengths = 4 * rows, map = map_bytes(w);
+    const int64_t rows = A->local_rows, lengths = 4 * rows, map = map_bytes(w);
     const int64_t readers =
         A->ctx->threads * w->src->max_row *
         (int64_t)(sizeof(int64_t) + wisp_type_size(w->src->type) + sizeof(wisp__entry) + sizeof(wisp_scalar) + 4);
@@ -124,7 +124,7 @@ static void tell(const way *w, int64_t work_blocks, wisp_mat_info *info)
                             .spill_bytes = half ? w->slots * size_of(w) : 0,
                             .assembly_bytes = assembly_bytes(w),
                             .work_blocks = work_blocks,
-                            .local_rows = A->rows,
+                            .local_rows = A->local_rows,
                             .halo_rows = w->part->halo ? w->part->halo->rows : 0};
     if (w->pattern || w->list || w->codes || w->short_columns) info->format = WISP_FORMAT_COMPRESSED;
 }
@@ -200,14 +200,14 @@ static int64_t most_padded(count_run *r)
 static int64_t grid_blocks(const wisp_mat *A)
 {
     const int64_t row_bytes = (int64_t)wisp_type_size(A->type) * WISP__MAX(A->width, 1);
-    const int64_t per = wisp__rows_per_wide_block(A->rows, row_bytes);
-    return (A->rows + per - 1) / per;
+    const int64_t per = wisp__rows_per_wide_block(A->local_rows, row_bytes);
+    return (A->local_rows + per - 1) / per;
 }
 
 /* Half storage has two sets of dots for each of its blocks, which are at most a strip each. */
 static int64_t most_blocks(const wisp_mat *A, bool tiles)
 {
-    const int64_t strips = (A->rows + K_STRIP - 1) / K_STRIP;
+    const int64_t strips = (A->local_rows + K_STRIP - 1) / K_STRIP;
     if (A->format == WISP_FORMAT_HERMITIAN) return 2 * WISP__MIN(strips, 1024);
     return tiles ? strips : grid_blocks(A);
 }
@@ -236,11 +236,11 @@ static void at_most(way *w, const wisp_mat_opts *o, const wisp__order_plan *orde
     w->most = true;
     w->order_bytes = order->bytes;
     w->permuted = order->looks;
-    w->visits = order->looks ? w->A->rows / K_STRIP + 1 : 0;
+    w->visits = order->looks ? w->A->local_rows / K_STRIP + 1 : 0;
     w->compared = wisp__may_compress(o);
     w->tried_apart = square;
     w->outside = upper(w);
-    w->slots = WISP__MIN(upper(w), 7 * w->A->rows); /* eight blocks; with more of them there is little spill */
+    w->slots = WISP__MIN(upper(w), 7 * w->A->local_rows); /* eight blocks; with more of them there is little spill */
     tell(w, most_blocks(w->A, order->looks || (o->map && o->map->visits)), info);
     if (!w->compared) return;
     w->apart = square;

@@ -63,7 +63,7 @@ static wisp_status update(wisp_mat *A, const wisp_src *src)
     }
     if (A->local.how->row) {
         WISP_TRY(wisp__mat_look(A));
-        status = wisp__for_rows(A->ctx, "updating", &part.src, A->col_map, A->rows, WISP__PIECE, update_rows, A);
+        status = wisp__for_rows(A->ctx, "updating", &part.src, A->col_map, A->local_rows, WISP__PIECE, update_rows, A);
         wisp__mat_looked(A);
         WISP_TRY(status);
     }

@@ -193,7 +193,8 @@ static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, w
     const size_t size = wisp_type_size(x->type) / (size_t)parts;
     memset(dot, 0, (size_t)x->width * sizeof *dot);
     if (error) memset(error, 0, 2 * (size_t)x->width * sizeof *error);
-    wisp__dot_params p = {wisp__at(x), wisp__at(y), x->stride * parts * c.rows, y->stride * parts * c.rows, c.period, c.rows};
+    wisp__dot_params p = {wisp__at(x), wisp__at(y), x->stride * parts * c.rows, y->stride * parts * c.rows,
+                          c.period,    c.rows};
     for (int pass = 0; pass < 2; pass++) {
         if (pass) {
             p.x = wisp__at(x) + (size_t)(c.count * p.ld_x) * size;

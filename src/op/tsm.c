@@ -63,8 +63,8 @@ static wisp_status gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const wi
     WISP_TRY(check("tsm_gram", V, W, ldx, alpha, beta));
     const bool compensated = flags & WISP_KAHAN;
     const int parts = wisp__parts(V->type);
-    const wisp__gram_params p = {
-        wisp__at(V), wisp__at(W), V->stride * parts, W->stride * parts, V->nrows, V->width * parts, W->width * parts};
+    const wisp__gram_params p = {wisp__at(V), wisp__at(W),      V->stride * parts, W->stride * parts,
+                                 V->nrows,    V->width * parts, W->width * parts};
     const size_t size = (size_t)p.p * (size_t)p.q, step = compensated ? 2 * size : size;
     const int64_t per = wisp__rows_per_sum(V->nrows, size, SUMS, size < FEW ? 1 : STRIPS);
     double *sum;

@@ -55,7 +55,7 @@ static void look_at_blocks(void *arg, int thread, int threads)
     const int64_t end = wisp__split(blocks, threads, thread + 1);
     for (int64_t b = wisp__split(blocks, threads, thread); b < end && !wisp__cancelled(A->ctx->team); b++) {
         int64_t n = r->fill ? r->begin[b] : 0;
-        for (int64_t row = b * per; row < WISP__MIN(A->rows, (b + 1) * per); row++) {
+        for (int64_t row = b * per; row < WISP__MIN(A->local_rows, (b + 1) * per); row++) {
             const wisp__row entries = wisp__row_of(A, row);
             int64_t low = 0, high = 0; /* rows of the row block of the entry before */
             for (int k = 0; k < entries.n; k++) {

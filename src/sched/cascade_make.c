@@ -263,12 +263,12 @@ static void cut_groups(plan *p, const wisp_mat *A, int64_t row_bytes)
     enum { PART = 256 << 10 };
     wisp_ctx *ctx = A->ctx;
     const int64_t per = A->grid.chunks_per_block << A->log_c;
-    const int64_t matrix_row = wisp__mat_bytes(A, false) / WISP__MAX(A->rows, 1);
+    const int64_t matrix_row = wisp__mat_bytes(A, false) / WISP__MAX(A->local_rows, 1);
     p->group_blocks = ctx->threads * WISP__MAX((PART + row_bytes * per) / ((2 * row_bytes + matrix_row) * per), 1);
     p->group_rows = p->group_blocks * per;
     p->groups = (A->grid.blocks + p->group_blocks - 1) / p->group_blocks;
     p->vector_bytes = (double)(p->group_rows * row_bytes);
-    p->matrix_bytes = (double)wisp__mat_bytes(A, false) / (double)WISP__MAX(A->rows, 1) * (double)p->group_rows;
+    p->matrix_bytes = (double)wisp__mat_bytes(A, false) / (double)WISP__MAX(A->local_rows, 1) * (double)p->group_rows;
 }
 
 /* The cost of each step in sweeps one after the other. */

@@ -18,7 +18,7 @@ static wisp_status hopeless(const wisp_mat *A, wisp_type type, int width, const 
     wisp__shape m;
     wisp__step_cost cost;
     const double bytes =
-        (double)wisp__mat_bytes(A, false) + 2.0 * (double)A->rows * width * (double)wisp_type_size(type);
+        (double)wisp__mat_bytes(A, false) + 2.0 * (double)A->local_rows * width * (double)wisp_type_size(type);
     wisp_status status = WISP_OK;
     *yes = bytes <= (double)now.kept;
     if (*yes) return status; /* the cache holds all */

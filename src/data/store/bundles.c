@@ -126,7 +126,7 @@ static void number_kinds(void *arg, int thread, int threads)
 {
     const bundle_run *r = arg;
     const int rows = r->b->rows;
-    const int64_t bundles = r->A->rows / rows, end = wisp__split(bundles, threads, thread + 1);
+    const int64_t bundles = r->A->local_rows / rows, end = wisp__split(bundles, threads, thread + 1);
     for (int64_t i = wisp__split(bundles, threads, thread); i < end; i++) {
         const uint16_t *pattern = r->A->local.patterns.of + i * rows;
         const int kind = wisp__strings_add(r->kinds, (const char *)pattern, (size_t)rows * sizeof *pattern);
@@ -153,14 +153,14 @@ static wisp_status rank_kinds(bundle_run *r)
     WISP_TRY(wisp_alloc(ctx, &r->met, (size_t)b->kinds, sizeof *r->met));
     WISP_TRY(wisp_alloc(ctx, &rank, (size_t)b->kinds, sizeof *rank));
     for (int64_t i = 0; i < b->kinds; i++) r->met[i].came = (int32_t)i;
-    for (int64_t i = 0; i < r->A->rows / b->rows; i++) {
+    for (int64_t i = 0; i < r->A->local_rows / b->rows; i++) {
         if (b->kind[i] == K_ALONE) continue;
         met *m = &r->met[b->kind[i]];
         if (!m->bundles++) m->first = i;
     }
     qsort(r->met, (size_t)b->kinds, sizeof *r->met, by_bundles);
     for (int64_t i = 0; i < b->kinds; i++) rank[r->met[i].came] = (uint16_t)i;
-    for (int64_t i = 0; i < r->A->rows / b->rows; i++)
+    for (int64_t i = 0; i < r->A->local_rows / b->rows; i++)
         if (b->kind[i] != K_ALONE) b->kind[i] = rank[b->kind[i]];
 out:
     wisp_free(ctx, rank);
@@ -242,14 +242,14 @@ static int64_t settle(const bundle_run *r)
     const wisp_mat *A = r->A;
     const reach all = reach_of(b, 0, b->kinds);
     int64_t rows = 0;
-    for (int64_t i = 0; i < A->rows / b->rows; i++) {
+    for (int64_t i = 0; i < A->local_rows / b->rows; i++) {
         const int64_t row = i * b->rows, kind = b->kind[i];
         if (kind == K_ALONE) continue;
         b->kind[i] = K_ALONE;
         if (b->first[kind + 1] == b->first[kind]) continue;
-        const bool inside = row + all.begin >= 0 && row + all.end <= A->cols;
+        const bool inside = row + all.begin >= 0 && row + all.end <= A->local_cols;
         const reach at = inside ? all : reach_of(b, kind, 1);
-        if (row + at.begin < 0 || row + at.end > A->cols || row + b->rows > A->cols) continue;
+        if (row + at.begin < 0 || row + at.end > A->local_cols || row + b->rows > A->local_cols) continue;
         b->kind[i] = (uint16_t)(r->parts == 1 && alike(A->local.patterns.of + row, b->rows) ? kind | K_SAME : kind);
         rows += b->rows;
     }
@@ -261,7 +261,7 @@ int wisp__bundle_rows(const wisp_ctx *ctx, wisp_type type) { return ctx->bundle_
 static wisp_status open_kinds(const bundle_run *r)
 {
     const int rows = r->b->rows;
-    const int64_t kinds = WISP__MIN(MOST_KINDS, r->A->rows / rows);
+    const int64_t kinds = WISP__MIN(MOST_KINDS, r->A->local_rows / rows);
     return wisp__strings_open(r->kinds, r->A->ctx, kinds, kinds * rows * (int64_t)sizeof(uint16_t));
 }
 
@@ -273,7 +273,7 @@ static wisp_status open_run(bundle_run *r, wisp_mat *A)
     b = r->b;
     b->rows = wisp__bundle_rows(A->ctx, A->type);
     WISP_TRY(open_kinds(r));
-    WISP_TRY(wisp__alloc_raw(A->ctx, &b->kind, (size_t)(A->rows / b->rows), sizeof *b->kind));
+    WISP_TRY(wisp__alloc_raw(A->ctx, &b->kind, (size_t)(A->local_rows / b->rows), sizeof *b->kind));
 out:
     return status;
 }
@@ -291,7 +291,7 @@ static wisp_status find(bundle_run *r, wisp_mat *A)
     }
     WISP_TRY(rank_kinds(r));
     WISP_TRY(make_kinds(r));
-    if (2 * settle(r) < A->rows) goto out;
+    if (2 * settle(r) < A->local_rows) goto out;
     wisp_ctx_log(ctx, WISP_LOG_DEBUG, "single columns take %d rows at a time, of %lld kinds with %lld terms in all",
                  r->b->rows, (long long)r->b->kinds, (long long)r->b->first[r->b->kinds]);
     r->b->terms = r->b->first[r->b->kinds];
@@ -308,7 +308,7 @@ wisp_status wisp__bundles_find(wisp_mat *A)
     bundle_run r = {
         .A = A, .kinds = &kinds, .parts = wisp_type_is_complex(A->type) ? 2 : 1, .lanes = A->ctx->bundle_bytes / 4};
     const int rows = wisp__bundle_rows(A->ctx, A->type);
-    if (A->width > 1 || rows < 2 || A->rows < rows) return WISP_OK;
+    if (A->width > 1 || rows < 2 || A->local_rows < rows) return WISP_OK;
     const wisp_status status = find(&r, A);
     wisp__strings_close(&kinds, A->ctx);
     free_bundles(A->ctx, r.b);
@@ -336,6 +336,6 @@ int64_t wisp__bundles_bytes(const wisp_mat *A)
     const wisp__bundles *b = A->local.patterns.bundles;
     if (!b) return 0;
     const int64_t bytes = A->ctx->bundle_bytes;
-    return A->rows / b->rows * (int64_t)sizeof *b->kind + (b->kinds + 1) * (int64_t)sizeof *b->first +
+    return A->local_rows / b->rows * (int64_t)sizeof *b->kind + (b->kinds + 1) * (int64_t)sizeof *b->first +
            b->terms * ((int64_t)sizeof *b->offset + 2 * bytes);
 }

@@ -16,7 +16,8 @@ wisp_status wisp__chunks_create(wisp_mat *A, const wisp__compression *c)
     } else {
         WISP_TRY(wisp__alloc_raw(ctx, &s->val, n, size));
     }
-    if (c->apart) WISP_TRY(wisp_alloc(ctx, &s->diagonal, (size_t)A->rows, wisp_type_size(wisp__real_type(A->type))));
+    if (c->apart)
+        WISP_TRY(wisp_alloc(ctx, &s->diagonal, (size_t)A->local_rows, wisp_type_size(wisp__real_type(A->type))));
 out:
     return status;
 }
@@ -46,9 +47,9 @@ int64_t wisp__chunks_bytes(const wisp_mat *A, bool all)
     const int64_t size = (int64_t)wisp_type_size(A->type), real = (int64_t)wisp_type_size(wisp__real_type(A->type));
     const int64_t entries = all ? s->entries : s->nnz;
     int64_t bytes = (s->code ? entries + s->values * size : entries * size) + (s->chunks + all) * 8;
-    if (s->diagonal) bytes += A->rows * real;
-    if (all) bytes += A->rows * 4; /* row_len */
-    if (all && s->fresh) bytes += A->rows * 4;
+    if (s->diagonal) bytes += A->local_rows * real;
+    if (all) bytes += A->local_rows * 4; /* row_len */
+    if (all && s->fresh) bytes += A->local_rows * 4;
     return bytes;
 }
 

@@ -252,7 +252,7 @@ out:
 
 void wisp__compression_most(const wisp_mat *A, int64_t entries, int64_t *strings, int64_t *bytes)
 {
-    *strings = WISP__MIN(UINT16_MAX, A->rows);
+    *strings = WISP__MIN(UINT16_MAX, A->local_rows);
     *bytes = WISP__MIN(ROW_BYTES, entries * (int64_t)(sizeof(int32_t) + wisp_type_size(A->type)));
 }
 
@@ -261,9 +261,10 @@ int64_t wisp__compression_search_bytes(const wisp_mat *A, int64_t entries, int64
     int64_t strings, bytes;
     wisp__compression_most(A, entries, &strings, &bytes);
     const search s = {.value_bytes = wisp_type_size(A->type)};
-    const int64_t diagonal = apart ? A->rows * (int64_t)wisp_type_size(wisp__real_type(A->type)) : 0;
+    const int64_t diagonal = apart ? A->local_rows * (int64_t)wisp_type_size(wisp__real_type(A->type)) : 0;
     const int64_t row = (int64_t)row_string_bytes(&s, 1) * (max_row + max_row / 2); /* each thread's */
-    return A->rows * (int64_t)sizeof(uint16_t) + diagonal + wisp__strings_most(strings, bytes) + A->ctx->threads * row;
+    return A->local_rows * (int64_t)sizeof(uint16_t) + diagonal + wisp__strings_most(strings, bytes) +
+           A->ctx->threads * row;
 }
 
 void wisp__compression_free(wisp__compression *c, wisp_ctx *ctx)

@@ -9,7 +9,7 @@ static bool follow(const wisp_mat *A, int64_t row, int rows)
     const wisp__stored *s = &A->local;
     const int64_t c = (int64_t)1 << A->log_c, chunk = row >> A->log_c;
     const int64_t n = (s->chunk[chunk + 1] - s->chunk[chunk]) >> A->log_c;
-    if (n == 0 || row + rows > A->rows) return false;
+    if (n == 0 || row + rows > A->local_rows) return false;
     for (int i = 0; i < rows; i++)
         if (s->row_len[row + i] != n) return false;
     for (int64_t at = wisp__sell_at(s, A->log_c, row, 0); at < s->chunk[chunk + 1]; at += c) {
@@ -49,7 +49,7 @@ wisp_status wisp__find_follow(wisp_mat *A)
     wisp_status status;
     follow_run run = {.A = A};
     if (1 << A->log_c < K_CHUNKED_C || wisp_type_is_complex(A->type)) return WISP_OK;
-    const int64_t units = wisp__follow_bytes(A->rows);
+    const int64_t units = wisp__follow_bytes(A->local_rows);
     WISP_TRY(wisp__alloc_raw(ctx, &s->follow, (size_t)WISP__MAX(units, 1), sizeof *s->follow));
     wisp__team_each(ctx->team, units, WISP__SMALL / K_FOLLOW_ROWS, find_some, &run);
     if (!atomic_load(&run.found)) {

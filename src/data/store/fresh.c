@@ -38,7 +38,8 @@ static void follow(const fresh_run *r, int64_t begin, int64_t end, uint32_t *whe
     const uint32_t units = (uint32_t)(r->row_bytes / UNIT);
     uint32_t now = 1u << 31;
     for (int64_t b = begin; b < end; b++) {
-        const int64_t first = (A->grid.order ? A->grid.order[b] : b) * per, last = WISP__MIN(A->rows, first + per);
+        const int64_t first = (A->grid.order ? A->grid.order[b] : b) * per,
+                      last = WISP__MIN(A->local_rows, first + per);
         for (int64_t row = first; row < last; row++) {
             const wisp__row entries = wisp__row_of(A, row);
             uint32_t fresh = 0;
@@ -88,7 +89,7 @@ static void follow_range(fresh_run *r, int i, int ranges)
     int64_t end = wisp__split(blocks, ranges, i + 1);
     uint32_t *when;
     if (r->sample) end = WISP__MIN(end, begin + SAMPLE / WINDOWS / per + 1);
-    if (wisp_alloc(A->ctx, &when, (size_t)A->cols, sizeof *when) != WISP_OK) {
+    if (wisp_alloc(A->ctx, &when, (size_t)A->local_cols, sizeof *when) != WISP_OK) {
         atomic_store(&r->failed, 1);
         return;
     }
@@ -110,7 +111,7 @@ static wisp_status follow_all(fresh_run *r)
 {
     const wisp_mat *A = r->A;
     r->threads = WISP__MIN(A->ctx->threads, SEARCHES);
-    r->sample = r->votes && A->rows > 2 * SAMPLE;
+    r->sample = r->votes && A->local_rows > 2 * SAMPLE;
     wisp__team_each(A->ctx->team, r->threads, 1, follow_some, r);
     return atomic_load(&r->failed) ? WISP_ERR_NOMEM : WISP_OK;
 }
@@ -121,9 +122,9 @@ static int64_t row_bytes_of(const wisp_mat *A) { return (int64_t)wisp_type_size(
 static bool pays(const wisp_mat *A, bool repeats, int64_t bytes)
 {
     const int64_t row = row_bytes_of(A), most = wisp_type_is_complex(A->type) ? SHORT_COMPLEX : SHORT_REAL;
-    if (row < LINE || A->rows == 0 || A->format == WISP_FORMAT_HERMITIAN) return false;
-    if (row > most && A->cols * row > SMALL * wisp__near_bytes(A->ctx)) return false;
-    return wisp__asks_gathered(A->ctx, repeats, (double)row, (double)A->cols, (double)bytes);
+    if (row < LINE || A->local_rows == 0 || A->format == WISP_FORMAT_HERMITIAN) return false;
+    if (row > most && A->local_cols * row > SMALL * wisp__near_bytes(A->ctx)) return false;
+    return wisp__asks_gathered(A->ctx, repeats, (double)row, (double)A->local_cols, (double)bytes);
 }
 
 void wisp__fresh_bytes(const wisp_mat *A, int64_t patterns, bool lists, int64_t bytes, int64_t *kept, int64_t *making)
@@ -131,8 +132,8 @@ void wisp__fresh_bytes(const wisp_mat *A, int64_t patterns, bool lists, int64_t 
     const fresh_run *r = NULL;
     *kept = *making = 0;
     if (!pays(A, patterns || lists, bytes)) return;
-    *kept = (patterns ? patterns : A->rows) * (int64_t)sizeof *A->local.fresh;
-    *making = WISP__MIN(A->ctx->threads, SEARCHES) * A->cols * (int64_t)sizeof(uint32_t) +
+    *kept = (patterns ? patterns : A->local_rows) * (int64_t)sizeof *A->local.fresh;
+    *making = WISP__MIN(A->ctx->threads, SEARCHES) * A->local_cols * (int64_t)sizeof(uint32_t) +
               patterns * (MASK * (int64_t)sizeof *r->votes + (int64_t)sizeof *r->heard);
 }
 
@@ -142,7 +143,7 @@ wisp_status wisp__find_fresh(wisp_mat *A)
     wisp__stored *s = &A->local;
     fresh_run r = {.A = A, .row_bytes = row_bytes_of(A), .near = (uint32_t)(wisp__near_bytes(ctx) / UNIT)};
     const bool patterns = wisp__is_kind(s, WISP__PATTERNS);
-    const int64_t n = patterns ? s->patterns.count : A->rows;
+    const int64_t n = patterns ? s->patterns.count : A->local_rows;
     wisp_status status = WISP_OK;
     if (!pays(A, s->how->repeats, wisp__mat_bytes(A, false))) return WISP_OK;
     r.entry_bytes = patterns ? 0 : (s->how->repeats ? 0 : 4) + (int64_t)wisp_type_size(A->type);

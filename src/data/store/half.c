@@ -14,7 +14,7 @@ static int64_t bytes(const wisp_mat *A, bool all)
     const wisp__half *h = &m->h;
     const int64_t entry = (int64_t)wisp_type_size(A->type) + 4, strips = strips_of(h);
     if (!all) return m->entries * entry + h->rows * 8;
-    return m->entries * entry + (h->rows + 1) * 8 + h->rows * 4 + A->rows * 4 /* row_len */ +
+    return m->entries * entry + (h->rows + 1) * 8 + h->rows * 4 + A->local_rows * 4 /* row_len */ +
            (strips + 1) * (8 + 8 + 4) + m->outside * 4 + h->slots * 8 + (h->blocks + 1) * (8 + 8 + 8) + m->sources * 4;
 }
 
@@ -40,8 +40,8 @@ static void fill_thread(void *arg, int thread, int threads)
     const wisp__stored *s = &A->local;
     const wisp__half *h = &s->half->h;
     const size_t size = wisp_type_size(A->type);
-    const int64_t end = wisp__split(A->rows, threads, thread + 1);
-    for (int64_t i = wisp__split(A->rows, threads, thread); i < end; i++) {
+    const int64_t end = wisp__split(A->local_rows, threads, thread + 1);
+    for (int64_t i = wisp__split(A->local_rows, threads, thread); i < end; i++) {
         const int64_t from = upper_begin(s, i);
         const size_t n = (size_t)(h->row[i + 1] - h->row[i]);
         memcpy(h->col + h->row[i], s->col + from, n * sizeof *h->col);
@@ -56,12 +56,13 @@ static wisp_status take_upper(wisp_mat *A)
     wisp__stored *s = &A->local;
     wisp__half *h = &s->half->h;
     wisp_status status;
-    h->rows = A->rows;
-    WISP_TRY(wisp__alloc_raw(ctx, &h->row, (size_t)A->rows + 1, sizeof *h->row));
+    h->rows = A->local_rows;
+    WISP_TRY(wisp__alloc_raw(ctx, &h->row, (size_t)A->local_rows + 1, sizeof *h->row));
     h->row[0] = 0;
-    for (int64_t i = 0; i < A->rows; i++) h->row[i + 1] = h->row[i] + s->chunk[i] + s->row_len[i] - upper_begin(s, i);
-    WISP_TRY(wisp__alloc_raw(ctx, &h->col, (size_t)h->row[A->rows], sizeof *h->col));
-    WISP_TRY(wisp__alloc_raw(ctx, &h->val, (size_t)h->row[A->rows], wisp_type_size(A->type)));
+    for (int64_t i = 0; i < A->local_rows; i++)
+        h->row[i + 1] = h->row[i] + s->chunk[i] + s->row_len[i] - upper_begin(s, i);
+    WISP_TRY(wisp__alloc_raw(ctx, &h->col, (size_t)h->row[A->local_rows], sizeof *h->col));
+    WISP_TRY(wisp__alloc_raw(ctx, &h->val, (size_t)h->row[A->local_rows], wisp_type_size(A->type)));
     wisp__run_some(ctx->team, s->nnz < WISP__SMALL, fill_thread, A);
     wisp_free(ctx, s->chunk);
     wisp_free(ctx, s->col);
@@ -364,7 +365,7 @@ static wisp_status renew(wisp_mat *A, wisp_mat *B)
         wisp__mat_looked(A);
         return status;
     }
-    for (int64_t i = 0; i < A->rows && differs < 0; i++) {
+    for (int64_t i = 0; i < A->local_rows && differs < 0; i++) {
         const int64_t n = a->row[i + 1] - a->row[i];
         if (A->local.row_len[i] != B->local.row_len[i] || b->row[i + 1] - b->row[i] != n ||
             memcmp(a->col + a->row[i], b->col + b->row[i], (size_t)n * sizeof *a->col) != 0)

@@ -18,7 +18,7 @@ static wisp_status create(wisp_mat *A, wisp__compression *c)
     WISP_TRY(wisp__alloc_raw(A->ctx, &s->col, (size_t)WISP__MAX(r->begin[l->count], size), 1));
     for (int64_t i = 0; i <= l->count; i++) l->first[i] = r->begin[i] / size;
     memcpy(s->col, r->bytes, (size_t)r->begin[l->count]);
-    s->period = wisp__period_of(c->list, A->rows);
+    s->period = wisp__period_of(c->list, A->local_rows);
     l->of = c->list, c->list = NULL;
     wisp__strings_close(&c->rows, A->ctx);
     WISP_TRY(wisp__chunks_create(A, c));
@@ -29,7 +29,7 @@ out:
 static bool put(wisp_mat *A, wisp__compression *c, const wisp__row_reader *r, int64_t row, int n, int64_t width)
 {
     const wisp__lists *l = &A->local.lists;
-    if (row < A->rows && n != l->first[l->of[row] + 1] - l->first[l->of[row]]) return false;
+    if (row < A->local_rows && n != l->first[l->of[row] + 1] - l->first[l->of[row]]) return false;
     wisp__chunks_put(A, c, r, row, n, width);
     return true;
 }
@@ -39,7 +39,7 @@ static void arrays(wisp__stored *s, wisp__arrays *list) { WISP__ARRAYS(list, &s-
 static int64_t bytes(const wisp_mat *A, bool all)
 {
     const wisp__lists *l = &A->local.lists;
-    return A->rows * 2 + l->count * 8 + l->entries * 4 + wisp__chunks_bytes(A, all);
+    return A->local_rows * 2 + l->count * 8 + l->entries * 4 + wisp__chunks_bytes(A, all);
 }
 
 static wisp__row row_of(const wisp__stored *s, int log_c, int64_t row)

@@ -28,7 +28,7 @@ static wisp_status create(wisp_mat *A, wisp__compression *c)
     wisp_status status;
     s->patterns.count = count;
     s->entries = r->begin[count] / (int64_t)entry;
-    s->chunks = (A->rows + (1 << A->log_c) - 1) >> A->log_c;
+    s->chunks = (A->local_rows + (1 << A->log_c) - 1) >> A->log_c;
     WISP_TRY(wisp__alloc_raw(A->ctx, &s->chunk, (size_t)count + 1, sizeof *s->chunk));
     WISP_TRY(wisp__alloc_raw(A->ctx, &s->col, (size_t)s->entries, sizeof *s->col));
     WISP_TRY(wisp__alloc_raw(A->ctx, &s->val, (size_t)s->entries, size));
@@ -39,10 +39,10 @@ static wisp_status create(wisp_mat *A, wisp__compression *c)
         memcpy(s->col + first, string, n * sizeof(int32_t));
         memcpy((char *)s->val + first * size, string + n * sizeof(int32_t), n * size);
     }
-    s->period = wisp__period_of(c->pattern, A->rows);
+    s->period = wisp__period_of(c->pattern, A->local_rows);
     s->patterns.of = c->pattern, c->pattern = NULL;
     s->diagonal = c->diagonal, c->diagonal = NULL;
-    for (int64_t i = 0; i < A->rows; i++) s->nnz += row_of(s, A->log_c, i).n;
+    for (int64_t i = 0; i < A->local_rows; i++) s->nnz += row_of(s, A->log_c, i).n;
 out:
     return status;
 }
@@ -78,8 +78,8 @@ static int64_t bytes(const wisp_mat *A, bool all)
     const wisp__patterns *p = &s->patterns;
     const int64_t size = (int64_t)wisp_type_size(A->type), real = (int64_t)wisp_type_size(wisp__real_type(A->type));
     const int64_t sharing = p->bundles && !all ? p->bundles->rows : 1; /* rows that share a number */
-    int64_t sum = s->entries * (4 + size) + (p->count + all) * 8 + A->rows / sharing * 2;
-    if (s->diagonal) sum += A->rows * real;
+    int64_t sum = s->entries * (4 + size) + (p->count + all) * 8 + A->local_rows / sharing * 2;
+    if (s->diagonal) sum += A->local_rows * real;
     if (all && s->fresh) sum += p->count * 4;
     return all ? sum + wisp__pieces_bytes(A) + wisp__bundles_bytes(A) : sum;
 }

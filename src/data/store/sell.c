@@ -37,7 +37,7 @@ static void arrays(wisp__stored *s, wisp__arrays *list) { WISP__ARRAYS(list, &s-
 static int64_t bytes(const wisp_mat *A, bool all)
 {
     const wisp__stored *s = &A->local;
-    const int64_t follow = all && s->follow ? wisp__follow_bytes(A->rows) : 0;
+    const int64_t follow = all && s->follow ? wisp__follow_bytes(A->local_rows) : 0;
     return (all ? s->entries : s->nnz) * 4 + wisp__chunks_bytes(A, all) + follow;
 }
 
@@ -47,7 +47,7 @@ static void params(const wisp__stored *s, wisp__spmmv_params *p) { p->cpu.follow
 static void shape(const wisp_mat *A, wisp__shape *m)
 {
     const wisp__stored *s = &A->local;
-    const int64_t units = wisp__follow_bytes(A->rows);
+    const int64_t units = wisp__follow_bytes(A->local_rows);
     int64_t halves = 0;
     for (int64_t i = 0; s->follow && i < units; i++)
         halves += __builtin_popcount(s->follow[i] & (K_FOLLOW_FIRST | K_FOLLOW_SECOND));

@@ -72,7 +72,7 @@ void wisp__mat_looked(const wisp_mat *A)
 
 /* ---- what the kinds do ------------------------------------------------------------------------ */
 
-int64_t wisp__mat_bytes(const wisp_mat *A, bool all) { return A->rows > 0 ? A->local.how->bytes(A, all) : 0; }
+int64_t wisp__mat_bytes(const wisp_mat *A, bool all) { return A->local_rows > 0 ? A->local.how->bytes(A, all) : 0; }
 
 void wisp__stored_params(const wisp_mat *A, wisp__spmmv_params *p)
 {

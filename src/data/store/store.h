@@ -44,8 +44,8 @@ struct wisp__storage {
     bool (*suits)(const wisp__compression *c);
     /* Takes what was found over. Without `put` the entries are complete then. */
     wisp_status (*create)(wisp_mat *A, wisp__compression *c);
-    /* The n entries of a row, and padding up to `width`; rows from A->rows on have padding alone. False if the row has
-       not as many entries as it had. */
+    /* The n entries of a row, and padding up to `width`; rows from A->local_rows on have padding alone. False if the
+       row has not as many entries as it had. */
     bool (*put)(wisp_mat *A, wisp__compression *c, const wisp__row_reader *r, int64_t row, int n, int64_t width);
     /* Adds to a matrix that is else complete what kernels may be told besides, where it pays. */
     wisp_status (*finish)(wisp_mat *A);
