@@ -1,0 +1,288 @@
+/* How programs of an earlier version run with a later library. Part of wisp.h.
+ *
+ * Each function of wisp.h that takes or fills in a struct is an inline function here. It passes the struct's size, as
+ * the program was compiled with it, to the library's symbol NAME_sized. Fields are only appended to structs. So a later
+ * library takes fields that the program did not know as zero, and fills in only those that it has room for. The other
+ * way round, an earlier library refuses options of a later version (WISP_ERR_UNSUPPORTED) if a field that it does not
+ * know is not zero; functions without a status ignore such fields. wisp_scalar, wisp_bounds, wisp_progress and
+ * wisp_gallery_entry never change. Languages without C headers call the symbols themselves. */
+#ifndef WISP_SIZED_H
+#define WISP_SIZED_H
+
+WISP_API wisp_status wisp_ctx_create_sized(wisp_ctx **ctx, const wisp_ctx_opts *opts, size_t opts_size);
+WISP_API wisp_status wisp_src_open_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const char *name);
+WISP_API wisp_status wisp_src_open_file_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const char *path);
+WISP_API wisp_status wisp_src_open_gallery_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const char *spec);
+WISP_API wisp_status wisp_src_open_crs_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_crs *crs,
+                                             size_t crs_size);
+WISP_API wisp_status wisp_src_hermitian_part_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
+                                                   size_t other_size, double *change);
+WISP_API void wisp_src_close_sized(wisp_src *src, size_t src_size);
+WISP_API wisp_status wisp_src_write_sized(const wisp_src *src, size_t src_size, wisp_ctx *ctx, const char *path,
+                                          const wisp_write_opts *opts, size_t opts_size);
+WISP_API wisp_status wisp_mat_create_sized(wisp_mat **A, wisp_ctx *ctx, const wisp_src *src, size_t src_size,
+                                           const wisp_mat_opts *opts, size_t opts_size);
+WISP_API wisp_status wisp_map_create_ordered_sized(wisp_map **map, wisp_ctx *ctx, const wisp_src *src, size_t src_size,
+                                                   const wisp_mat_opts *opts, size_t opts_size);
+WISP_API wisp_status wisp_mat_open_sized(wisp_mat **A, wisp_ctx *ctx, const char *name, const wisp_mat_opts *opts,
+                                         size_t opts_size);
+WISP_API wisp_status wisp_mat_borrow_crs_sized(wisp_mat **A, wisp_ctx *ctx, const wisp_crs *crs, size_t crs_size);
+WISP_API wisp_status wisp_mat_from_apply_sized(wisp_mat **A, wisp_ctx *ctx, const wisp_operator *op, size_t op_size);
+WISP_API wisp_status wisp_mat_update_sized(wisp_mat *A, const wisp_src *src, size_t src_size);
+WISP_API void wisp_mat_get_info_sized(const wisp_mat *A, wisp_mat_info *info, size_t info_size);
+WISP_API wisp_status wisp_mat_plan_sized(wisp_ctx *ctx, const wisp_src *src, size_t src_size, const wisp_mat_opts *opts,
+                                         size_t opts_size, wisp_mat_info *info, size_t info_size);
+WISP_API wisp_status wisp_mat_bound_sized(wisp_ctx *ctx, const wisp_src *src, size_t src_size,
+                                          const wisp_mat_opts *opts, size_t opts_size, wisp_mat_info *info,
+                                          size_t info_size);
+WISP_API wisp_status wisp_src_choose_sized(wisp_ctx *ctx, const wisp_src *src, size_t src_size,
+                                           const wisp_mat_opts *opts, size_t opts_size, wisp_type type, int64_t vectors,
+                                           int64_t steps, wisp_choice *choice, size_t choice_size);
+WISP_API wisp_status wisp_mat_choose_sized(const wisp_mat *A, wisp_type type, int64_t vectors, int64_t steps,
+                                           wisp_choice *choice, size_t choice_size);
+WISP_API wisp_status wisp_mat_gather_sized(const wisp_mat *A, wisp_type type, int width, wisp_gather *gather,
+                                           size_t gather_size);
+WISP_API wisp_status wisp_mat_get_props_sized(const wisp_mat *A, wisp_mat_props *props, size_t props_size);
+WISP_API wisp_status wisp_spmmv_sized(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug,
+                                      size_t aug_size);
+WISP_API wisp_status wisp_mpk_sized(wisp_blk *const *v, int stored, const wisp_mat *A, const wisp_mpk_opts *opts,
+                                    size_t opts_size);
+WISP_API int64_t wisp_mpk_bound_sized(const wisp_ctx *ctx, const wisp_mat_info *A, size_t A_size, wisp_type type,
+                                      int width, int depth, int64_t steps);
+WISP_API wisp_status wisp_spmmv_cost_sized(const wisp_mat *A, wisp_type type, int width, unsigned terms,
+                                           wisp_cost *cost, size_t cost_size);
+WISP_API wisp_status wisp_machine_measure_sized(wisp_ctx *ctx, wisp_machine *machine, size_t machine_size,
+                                                unsigned what);
+WISP_API void wisp_ctx_set_machine_sized(wisp_ctx *ctx, const wisp_machine *machine, size_t machine_size);
+WISP_API wisp_status wisp_bounds_find_sized(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts,
+                                            size_t opts_size);
+WISP_API void wisp_bounds_plan_sized(const wisp_mat_info *A, size_t A_size, const wisp_bounds_opts *opts,
+                                     size_t opts_size, int *columns, int *steps);
+WISP_API wisp_status wisp_kpm_sized(wisp_moments *m, size_t m_size, const wisp_mat *A, const wisp_kpm_opts *opts,
+                                    size_t opts_size);
+WISP_API int wisp_kpm_width_sized(wisp_type type, int64_t rows, const wisp_kpm_opts *opts, size_t opts_size);
+WISP_API wisp_type wisp_kpm_type_sized(wisp_type type, int64_t rows, const wisp_kpm_opts *opts, size_t opts_size);
+WISP_API void wisp_kpm_bounds_opts_sized(wisp_bounds_opts *result, size_t result_size, wisp_type type, int64_t rows,
+                                         const wisp_kpm_opts *opts, size_t opts_size);
+WISP_API int64_t wisp_kpm_plan_sized(int64_t rows, wisp_type type, const wisp_kpm_opts *opts, size_t opts_size);
+WISP_API int64_t wisp_kpm_bound_sized(const wisp_ctx *ctx, const wisp_mat_info *A, size_t A_size,
+                                      const wisp_kpm_opts *opts, size_t opts_size);
+WISP_API void wisp_moments_free_sized(wisp_moments *m, size_t m_size);
+WISP_API wisp_status wisp_moments_label_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_size, const char *matrix,
+                                              const char *command);
+WISP_API wisp_status wisp_moments_save_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, const char *path);
+WISP_API wisp_status wisp_moments_load_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_size, const char *path);
+WISP_API wisp_status wisp_moments_merge_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_size, const wisp_moments *runs,
+                                              size_t runs_size, int64_t count);
+WISP_API wisp_status wisp_moments_fit_sized(wisp_ctx *ctx, const wisp_moments *a, size_t a_size, const wisp_moments *b,
+                                            size_t b_size);
+WISP_API wisp_status wisp_moments_mean_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, double *mean,
+                                             double *error);
+WISP_API wisp_status wisp_dos_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, const wisp_eval_opts *opts,
+                                    size_t opts_size, int64_t vector, int64_t points, const double *energy, double *dos,
+                                    double *error);
+WISP_API wisp_status wisp_count_sized(wisp_ctx *ctx, const wisp_moments *m, size_t m_size, const wisp_eval_opts *opts,
+                                      size_t opts_size, int64_t vector, double a, double b, double *count,
+                                      double *error);
+WISP_API void wisp_bars95_sized(const wisp_moments *m, size_t m_size, const wisp_eval_opts *opts, size_t opts_size,
+                                int64_t count, const double *value, const double *error, double *low, double *high);
+WISP_API wisp_status wisp_evolve_sized(wisp_evolution *e, size_t e_size, const wisp_mat *A, wisp_blk *psi,
+                                       int64_t times, const double *time, const wisp_evolve_opts *opts,
+                                       size_t opts_size, wisp_evolve_fn observe, void *arg);
+
+#ifndef WISP_BUILDING
+static inline wisp_status wisp_ctx_create(wisp_ctx **ctx, const wisp_ctx_opts *opts)
+{
+    return wisp_ctx_create_sized(ctx, opts, sizeof *opts);
+}
+static inline wisp_status wisp_src_open(wisp_src *src, wisp_ctx *ctx, const char *name)
+{
+    return wisp_src_open_sized(src, sizeof *src, ctx, name);
+}
+static inline wisp_status wisp_src_open_file(wisp_src *src, wisp_ctx *ctx, const char *path)
+{
+    return wisp_src_open_file_sized(src, sizeof *src, ctx, path);
+}
+static inline wisp_status wisp_src_open_gallery(wisp_src *src, wisp_ctx *ctx, const char *spec)
+{
+    return wisp_src_open_gallery_sized(src, sizeof *src, ctx, spec);
+}
+static inline wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, const wisp_crs *crs)
+{
+    return wisp_src_open_crs_sized(src, sizeof *src, ctx, crs, sizeof *crs);
+}
+static inline wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, double *change)
+{
+    return wisp_src_hermitian_part_sized(src, sizeof *src, ctx, other, sizeof *other, change);
+}
+static inline void wisp_src_close(wisp_src *src) { wisp_src_close_sized(src, sizeof *src); }
+static inline wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const char *path,
+                                         const wisp_write_opts *opts)
+{
+    return wisp_src_write_sized(src, sizeof *src, ctx, path, opts, sizeof *opts);
+}
+static inline wisp_status wisp_mat_create(wisp_mat **A, wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts)
+{
+    return wisp_mat_create_sized(A, ctx, src, sizeof *src, opts, sizeof *opts);
+}
+static inline wisp_status wisp_map_create_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src,
+                                                  const wisp_mat_opts *opts)
+{
+    return wisp_map_create_ordered_sized(map, ctx, src, sizeof *src, opts, sizeof *opts);
+}
+static inline wisp_status wisp_mat_open(wisp_mat **A, wisp_ctx *ctx, const char *name, const wisp_mat_opts *opts)
+{
+    return wisp_mat_open_sized(A, ctx, name, opts, sizeof *opts);
+}
+static inline wisp_status wisp_mat_borrow_crs(wisp_mat **A, wisp_ctx *ctx, const wisp_crs *crs)
+{
+    return wisp_mat_borrow_crs_sized(A, ctx, crs, sizeof *crs);
+}
+static inline wisp_status wisp_mat_from_apply(wisp_mat **A, wisp_ctx *ctx, const wisp_operator *op)
+{
+    return wisp_mat_from_apply_sized(A, ctx, op, sizeof *op);
+}
+static inline wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src)
+{
+    return wisp_mat_update_sized(A, src, sizeof *src);
+}
+static inline void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
+{
+    wisp_mat_get_info_sized(A, info, sizeof *info);
+}
+static inline wisp_status wisp_mat_plan(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts,
+                                        wisp_mat_info *info)
+{
+    return wisp_mat_plan_sized(ctx, src, sizeof *src, opts, sizeof *opts, info, sizeof *info);
+}
+static inline wisp_status wisp_mat_bound(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts,
+                                         wisp_mat_info *info)
+{
+    return wisp_mat_bound_sized(ctx, src, sizeof *src, opts, sizeof *opts, info, sizeof *info);
+}
+static inline wisp_status wisp_src_choose(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_type type,
+                                          int64_t vectors, int64_t steps, wisp_choice *choice)
+{
+    return wisp_src_choose_sized(ctx, src, sizeof *src, opts, sizeof *opts, type, vectors, steps, choice,
+                                 sizeof *choice);
+}
+static inline wisp_status wisp_mat_choose(const wisp_mat *A, wisp_type type, int64_t vectors, int64_t steps,
+                                          wisp_choice *choice)
+{
+    return wisp_mat_choose_sized(A, type, vectors, steps, choice, sizeof *choice);
+}
+static inline wisp_status wisp_mat_gather(const wisp_mat *A, wisp_type type, int width, wisp_gather *gather)
+{
+    return wisp_mat_gather_sized(A, type, width, gather, sizeof *gather);
+}
+static inline wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
+{
+    return wisp_mat_get_props_sized(A, props, sizeof *props);
+}
+static inline wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug)
+{
+    return wisp_spmmv_sized(y, A, x, aug, sizeof *aug);
+}
+static inline wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wisp_mpk_opts *opts)
+{
+    return wisp_mpk_sized(v, stored, A, opts, sizeof *opts);
+}
+static inline int64_t wisp_mpk_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width, int depth,
+                                     int64_t steps)
+{
+    return wisp_mpk_bound_sized(ctx, A, sizeof *A, type, width, depth, steps);
+}
+static inline wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsigned terms, wisp_cost *cost)
+{
+    return wisp_spmmv_cost_sized(A, type, width, terms, cost, sizeof *cost);
+}
+static inline wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *machine, unsigned what)
+{
+    return wisp_machine_measure_sized(ctx, machine, sizeof *machine, what);
+}
+static inline void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *machine)
+{
+    wisp_ctx_set_machine_sized(ctx, machine, sizeof *machine);
+}
+static inline wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts)
+{
+    return wisp_bounds_find_sized(bounds, A, opts, sizeof *opts);
+}
+static inline void wisp_bounds_plan(const wisp_mat_info *A, const wisp_bounds_opts *opts, int *columns, int *steps)
+{
+    wisp_bounds_plan_sized(A, sizeof *A, opts, sizeof *opts, columns, steps);
+}
+static inline wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts)
+{
+    return wisp_kpm_sized(m, sizeof *m, A, opts, sizeof *opts);
+}
+static inline int wisp_kpm_width(wisp_type type, int64_t rows, const wisp_kpm_opts *opts)
+{
+    return wisp_kpm_width_sized(type, rows, opts, sizeof *opts);
+}
+static inline wisp_type wisp_kpm_type(wisp_type type, int64_t rows, const wisp_kpm_opts *opts)
+{
+    return wisp_kpm_type_sized(type, rows, opts, sizeof *opts);
+}
+static inline wisp_bounds_opts wisp_kpm_bounds_opts(wisp_type type, int64_t rows, const wisp_kpm_opts *opts)
+{
+    wisp_bounds_opts result;
+    wisp_kpm_bounds_opts_sized(&result, sizeof result, type, rows, opts, sizeof *opts);
+    return result;
+}
+static inline int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts)
+{
+    return wisp_kpm_plan_sized(rows, type, opts, sizeof *opts);
+}
+static inline int64_t wisp_kpm_bound(const wisp_ctx *ctx, const wisp_mat_info *A, const wisp_kpm_opts *opts)
+{
+    return wisp_kpm_bound_sized(ctx, A, sizeof *A, opts, sizeof *opts);
+}
+static inline void wisp_moments_free(wisp_moments *m) { wisp_moments_free_sized(m, sizeof *m); }
+static inline wisp_status wisp_moments_label(wisp_ctx *ctx, wisp_moments *m, const char *matrix, const char *command)
+{
+    return wisp_moments_label_sized(ctx, m, sizeof *m, matrix, command);
+}
+static inline wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *path)
+{
+    return wisp_moments_save_sized(ctx, m, sizeof *m, path);
+}
+static inline wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
+{
+    return wisp_moments_load_sized(ctx, m, sizeof *m, path);
+}
+static inline wisp_status wisp_moments_merge(wisp_ctx *ctx, wisp_moments *m, const wisp_moments *runs, int64_t count)
+{
+    return wisp_moments_merge_sized(ctx, m, sizeof *m, runs, sizeof *runs, count);
+}
+static inline wisp_status wisp_moments_fit(wisp_ctx *ctx, const wisp_moments *a, const wisp_moments *b)
+{
+    return wisp_moments_fit_sized(ctx, a, sizeof *a, b, sizeof *b);
+}
+static inline wisp_status wisp_moments_mean(wisp_ctx *ctx, const wisp_moments *m, double *mean, double *error)
+{
+    return wisp_moments_mean_sized(ctx, m, sizeof *m, mean, error);
+}
+static inline wisp_status wisp_dos(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts *opts, int64_t vector,
+                                   int64_t points, const double *energy, double *dos, double *error)
+{
+    return wisp_dos_sized(ctx, m, sizeof *m, opts, sizeof *opts, vector, points, energy, dos, error);
+}
+static inline wisp_status wisp_count(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts *opts, int64_t vector,
+                                     double a, double b, double *count, double *error)
+{
+    return wisp_count_sized(ctx, m, sizeof *m, opts, sizeof *opts, vector, a, b, count, error);
+}
+static inline void wisp_bars95(const wisp_moments *m, const wisp_eval_opts *opts, int64_t count, const double *value,
+                               const double *error, double *low, double *high)
+{
+    wisp_bars95_sized(m, sizeof *m, opts, sizeof *opts, count, value, error, low, high);
+}
+static inline wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times,
+                                      const double *time, const wisp_evolve_opts *opts, wisp_evolve_fn observe,
+                                      void *arg)
+{
+    return wisp_evolve_sized(e, sizeof *e, A, psi, times, time, opts, sizeof *opts, observe, arg);
+}
+#endif
+#endif

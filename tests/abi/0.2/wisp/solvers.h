@@ -1,0 +1,234 @@
+/* The solvers: spectral bounds, the kernel polynomial method, time evolution. Part of wisp.h, which says what holds for
+ * all calls, threads among it.
+ *
+ * Statuses: any call may return WISP_ERR_ARG (an argument or an option out of its range), WISP_ERR_NOMEM and, if it
+ * works on blocks, WISP_ERR_CANCELLED; the others are named with each call. Functions that return a number or nothing
+ * only work out that result; they never fail and keep no message.
+ *
+ * Energies, bounds, centers and halfwidths are in the unit of the matrix's entries. Times are in the inverse of that
+ * unit (hbar = 1). The KPM paper is Kreutzer et al., "Performance engineering of the kernel polynomial method on
+ * large-scale CPU-GPU systems"; Weisse et al. 2006 is Rev. Mod. Phys. 78, 275. */
+#ifndef WISP_SOLVERS_H
+#define WISP_SOLVERS_H
+
+#include "wisp.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- spectral bounds ------------------------------------------------------------------------- */
+
+typedef enum { WISP_BOUNDS_LANCZOS, WISP_BOUNDS_GERSHGORIN, WISP_BOUNDS_GIVEN } wisp_bounds_method;
+typedef struct {
+    double center, halfwidth;   /* the spectrum lies in center -+ halfwidth */
+    double failure_probability; /* that it does not; 0 for Gershgorin, NaN when given by the user */
+} wisp_bounds;
+typedef struct {
+    wisp_bounds_method method; /* not WISP_BOUNDS_GIVEN */
+    uint64_t seed;             /* of the Lanczos starts */
+    /* How many products of A with a vector will follow, about; their number is taken to grow with the interval. Or,
+       where that is 0, their number for a halfwidth of 1. Both 0: 8192 products. */
+    double sweeps, sweeps_per_halfwidth;
+    int width;    /* of the blocks that will follow; no more columns are used here. 0: 4 */
+    int reserved; /* 0: room for a field that comes later */
+} wisp_bounds_opts;
+/* Finds an interval that holds all eigenvalues of a Hermitian matrix A, with some room at both ends. Lanczos runs with
+   Gaussian starts, side by side as one block, give it; their error bound (Kuczynski and Wozniakowski 1992) keeps the
+   chance of failure at 1e-8. The number of runs and of steps is chosen so that bounds and the computation that follows
+   take least time together. Gershgorin's interval is taken where more steps would not give a narrower one; an operator
+   (wisp_mat_from_apply) has none, and that it is Hermitian is not checked. opts may be NULL; A is not changed, and two
+   blocks of at most 8 columns are held meanwhile. WISP_ERR_HERMITIAN names an entry that is not Hermitian;
+   WISP_ERR_NUMERIC: A holds a NaN or an infinity, or its values are too large, or lie too close together, for the
+   arithmetic; WISP_ERR_ARG: A has no rows; WISP_ERR_UNSUPPORTED: Gershgorin's method for an operator. *bounds is zero
+   after a failure. docs/conventions.md has the formulas. */
+WISP_SIZED wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts);
+/* The number of Lanczos runs (*columns) and of steps that wisp_bounds_find will take at most, for a matrix of which
+   only A (from wisp_mat_get_info, wisp_mat_plan or wisp_mat_bound) is known. It goes by opts->sweeps, because the
+   halfwidth is not known. Both are 0 for Gershgorin's method. */
+WISP_SIZED void wisp_bounds_plan(const wisp_mat_info *A, const wisp_bounds_opts *opts, int *columns, int *steps);
+
+/* ---- kernel polynomial method ---------------------------------------------------------------- */
+
+typedef enum { WISP_KPM_BLOCKED, WISP_KPM_FUSED, WISP_KPM_NAIVE } wisp_kpm_variant;
+typedef enum { WISP_TRACE_RANDOM, WISP_TRACE_EXACT, WISP_TRACE_SITES } wisp_trace;
+
+typedef struct {
+    int64_t moments;      /* N: mu_0 .. mu_N-1; 0: 512 */
+    int64_t vectors;      /* R random vectors; 0: 32 */
+    int64_t first_vector; /* number of the first random vector, to add to an earlier run with its bounds */
+    wisp_trace trace;     /* random vectors, all unit vectors, or the unit vectors of sites[] (local DOS) */
+    const int64_t *sites; /* [vectors], for WISP_TRACE_SITES */
+    uint64_t seed;
+    wisp_kpm_variant variant; /* the same moments three ways: figures 5, 4 and 3 of the KPM paper */
+    int width;                /* columns per block (blocked); 0: see wisp_kpm_width */
+    int powers;               /* depth: the number of steps that are interleaved (blocked, fused), given to wisp_mpk */
+                              /* at once. 0: chosen: a long blocked run leaves it to wisp_mpk, others take 1 */
+    int64_t cache_budget;     /* as in wisp_mpk_opts */
+    int reduce_each_step;     /* 0: one reduction at the very end */
+    wisp_type type; /* of the block vectors. DEFAULT: the matrix's. A real matrix also takes complex ones, and a */
+                    /* single-precision one double ones */
+    wisp_bounds_method bounds_method;
+    wisp_bounds bounds; /* for WISP_BOUNDS_GIVEN */
+    /* How much rounding is allowed, as a share of half a moment's 95% bar; for block vectors in single precision, and
+       two random vectors or more. Rounding is estimated when two vectors are through: the first one is run once more in
+       double precision, for a part of the moments. A run that exceeds the limit fails with WISP_ERR_PRECISION. 0:
+       rounding is not estimated. */
+    double rounding_limit;
+} wisp_kpm_opts;
+#define WISP_ROUNDING_LIMIT 0.1 /* that of --precision auto */
+
+/* Chebyshev moments, and all that is needed to evaluate and to repeat them. mu[v * n + k] is
+   <v|T_k((A - center)/halfwidth)|v> for vector v. For an exact trace vectors = 1 and mu is the trace itself. The arrays
+   and texts belong to the struct, until wisp_moments_free; they do not belong to a context, and may outlive it. */
+typedef struct {
+    int64_t rows, nnz, n, vectors;
+    double *mu;
+    wisp_trace trace;
+    int64_t *sites; /* [vectors] for WISP_TRACE_SITES, else NULL */
+    wisp_bounds bounds;
+    wisp_bounds_method bounds_method;
+    uint64_t seed;
+    int64_t first_vector; /* -1: vectors of several runs (wisp_moments_merge), seed is that of the first */
+    wisp_type type;       /* of the block vectors */
+    wisp_kpm_variant variant;
+    int width, powers, threads; /* powers: the depth of the last call; 1 where steps could not be interleaved */
+    double seconds, flops;      /* of the moment loop alone */
+    double bounds_seconds;
+    double rounding;        /* the largest share found, see wisp_kpm_opts.rounding_limit; 0: not estimated */
+    int64_t partial;        /* 1: cancelled before all vectors and moments were there */
+    char *matrix, *command; /* set by the caller with wisp_moments_label; may be NULL */
+    char version[32];       /* of the wisp that made them */
+} wisp_moments;
+
+/* Computes the Chebyshev moments of a Hermitian matrix by the kernel polynomial method (figures 3 to 5 of the KPM
+   paper): first bounds, unless they are given, then batches of opts->width vectors. opts may be NULL. m need not be
+   initialised; it is empty after a failure, but for a cancelled call. The caller frees it with wisp_moments_free. A is
+   not changed.
+   WISP_ERR_CANCELLED: m holds the vectors that were completed, m->vectors of them; or, if there is none yet, those of
+   the first batch with fewer moments, m->n; or none (an exact trace keeps nothing).
+   WISP_ERR_BOUNDS: a moment exceeds mu_0, so that eigenvalues lie outside the bounds; the message names the bound.
+   WISP_ERR_PRECISION: see wisp_kpm_opts.rounding_limit. WISP_ERR_UNSUPPORTED: blocks of that type do not go with A.
+   WISP_ERR_HERMITIAN and WISP_ERR_NUMERIC: as in wisp_bounds_find. Flops are counted as in table I of the KPM paper. */
+WISP_SIZED wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts);
+/* The width of the blocks that wisp_kpm will use, for a matrix with values of this type and so many rows: give it to
+   the matrix when it is made (wisp_mat_opts.width). It is opts->width; if that is 0, block rows are 128 bytes long, or
+   shorter if there are fewer vectors. (wisp_src_choose finds the width that takes least time.) */
+WISP_SIZED int wisp_kpm_width(wisp_type type, int64_t rows, const wisp_kpm_opts *opts);
+/* The type that is likely to be precise enough, for the matrix (wisp_mat_opts.type) and for the vectors: the single
+   precision form of `type` where results will have error bars, and rounding is expected to stay below the share
+   opts->rounding_limit of them (0: WISP_ROUNDING_LIMIT); else `type` itself. Give the limit to wisp_kpm too; if that
+   fails with WISP_ERR_PRECISION, make the matrix in double precision. */
+WISP_SIZED wisp_type wisp_kpm_type(wisp_type type, int64_t rows, const wisp_kpm_opts *opts);
+/* The options with which wisp_kpm calls wisp_bounds_find, for a matrix with values of this type and so many rows. */
+WISP_SIZED wisp_bounds_opts wisp_kpm_bounds_opts(wisp_type type, int64_t rows, const wisp_kpm_opts *opts);
+/* Bytes that wisp_kpm holds beside the matrix. plan: about, without the spill of half storage (wisp_mat_info). bound:
+   at most, spill included, for a matrix of which this is known (from wisp_mat_bound or wisp_mat_get_info). */
+WISP_SIZED int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts);
+WISP_SIZED int64_t wisp_kpm_bound(const wisp_ctx *ctx, const wisp_mat_info *A, const wisp_kpm_opts *opts);
+/* Frees the arrays and texts of m, and empties it. The struct itself is the caller's. m may be NULL. */
+WISP_SIZED void wisp_moments_free(wisp_moments *m);
+/* Sets m->matrix and m->command to copies of these texts, for the moments file; NULL takes one away. A text longer than
+   32000 bytes is shortened. */
+WISP_SIZED wisp_status wisp_moments_label(wisp_ctx *ctx, wisp_moments *m, const char *matrix, const char *command);
+/* Writes and reads moments, per vector, with a checksum, as an HDF5 file (docs/conventions.md has the format). save
+   replaces an old file only when the new one is whole (WISP_ERR_IO otherwise). load overwrites m, which the caller
+   frees, and which is empty after a failure: WISP_ERR_IO if the file can't be read, WISP_ERR_FORMAT or WISP_ERR_NUMERIC
+   if it is damaged or no moments file. WISP_ERR_UNSUPPORTED: this build is without HDF5, or the file is of a later
+   version. */
+WISP_SIZED wisp_status wisp_moments_save(wisp_ctx *ctx, const wisp_moments *m, const char *path);
+WISP_SIZED wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path);
+/* Takes the random vectors of `count` runs on one matrix together: m becomes as if all vectors had been of one run,
+   with the error bars of so many. m must not be one of the runs; it is overwritten, and the caller frees it; the runs
+   stay as they are. WISP_ERR_MISMATCH: two runs do not fit (wisp_moments_fit); the message says why. */
+WISP_SIZED wisp_status wisp_moments_merge(wisp_ctx *ctx, wisp_moments *m, const wisp_moments *runs, int64_t count);
+/* WISP_OK if two runs can be taken together: they have the same matrix (rows, entries, and name without folders where
+   both have one), type, number of moments and bounds (to rounding), both have random vectors, and no vector is in both
+   (another seed, or other numbers of vectors). Else WISP_ERR_MISMATCH, and the message says why. */
+WISP_SIZED wisp_status wisp_moments_fit(wisp_ctx *ctx, const wisp_moments *a, const wisp_moments *b);
+/* mean[n] becomes the estimate of tr T_k for each moment k (for WISP_TRACE_SITES: of the sum over the sites), and
+   error[n] its standard error: NaN for a single random vector, 0 for exact traces and sites. error may be NULL. */
+WISP_SIZED wisp_status wisp_moments_mean(wisp_ctx *ctx, const wisp_moments *m, double *mean, double *error);
+
+typedef enum { WISP_JACKSON, WISP_LORENTZ, WISP_FEJER, WISP_DIRICHLET } wisp_damping;
+typedef struct {
+    wisp_damping kernel;
+    double lambda; /* Lorentz; 0: 4 */
+    int64_t n;     /* use the first n moments only; 0: all */
+} wisp_eval_opts;
+
+/* Standard deviation of the Jackson kernel at the centre, pi h / N (Weisse et al. 2006, eq. 76). */
+WISP_API double wisp_resolution(double halfwidth, int64_t moments);
+/* The number of moments that reaches a resolution; at least 2. */
+WISP_API int64_t wisp_moments_for(double halfwidth, double resolution);
+/* energy[points] becomes the default grid: the Chebyshev nodes of the whole interval, ascending. */
+WISP_API void wisp_energies(const wisp_bounds *bounds, int64_t points, double *energy);
+/* dos[points] becomes the density of states per unit of energy at energy[points], by equation 81 of Weisse et al. 2006,
+   and error[points] its standard error (NaN for a single random vector, 0 for exact traces and sites); error may be
+   NULL. Each vector is evaluated by itself, and the mean of them given. vector = -1: the trace, so that the integral is
+   the number of rows; >= 0: that vector (site) alone. Energies outside the bounds give 0. opts may be NULL.
+   WISP_ERR_ARG: also for moments without a complete vector, and for an energy that is NaN. WISP_ERR_NUMERIC: a density
+   is too large for a number. */
+WISP_SIZED wisp_status wisp_dos(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts *opts, int64_t vector,
+                                int64_t points, const double *energy, double *dos, double *error);
+/* *count becomes the number of eigenvalues in [a, b], and *error its standard error, evaluated as in wisp_dos. a and b
+   may lie outside the bounds, and be infinite; WISP_ERR_ARG if not a <= b. */
+WISP_SIZED wisp_status wisp_count(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_opts *opts, int64_t vector,
+                                  double a, double b, double *count, double *error);
+/* Half the width of a 95% bar over the standard error: Student's t(vectors - 1) for 0.975. For quantities of either
+   sign, such as moments. NaN for fewer than two vectors. */
+WISP_API double wisp_student95(int64_t vectors);
+/* low[count] and high[count] become the ends of 95% bars of densities or counts: value[count] and error[count] come
+   from wisp_dos or wisp_count with the same m and opts, and low[i] <= value[i] <= high[i]. As these quantities are not
+   negative, a bar reaches farther up than down where few states make them up (docs/conventions.md has the formulas).
+   For WISP_DIRICHLET bars are Student's. low = high = value for exact traces and sites, and where all vectors agree;
+   NaN for a single random vector. Nothing is done if a pointer other than opts is NULL. */
+WISP_SIZED void wisp_bars95(const wisp_moments *m, const wisp_eval_opts *opts, int64_t count, const double *value,
+                            const double *error, double *low, double *high);
+
+/* ---- time evolution -------------------------------------------------------------------------- */
+
+enum { WISP_EVOLVE_POWERS = 8 };
+typedef struct {
+    double tolerance; /* of ||psi(t) - exact|| / ||psi(0)||, column by column; 0: 1e-10, 1e-4 in single precision */
+    int powers;       /* depth: the number of steps that are interleaved, given to wisp_mpk at once. 0: it is given */
+                      /* WISP_EVOLVE_POWERS, and chooses the depth */
+    int at_once;      /* times that share one sequence of vectors, each with a block of its own, 1 to 8; 0: chosen */
+    int64_t cache_budget; /* as in wisp_mpk_opts */
+    uint64_t seed;        /* of the Lanczos starts */
+    wisp_bounds_method bounds_method;
+    wisp_bounds bounds; /* for WISP_BOUNDS_GIVEN */
+} wisp_evolve_opts;
+
+typedef struct {
+    wisp_bounds bounds;
+    int64_t done;              /* times that were reached */
+    int64_t sequences, sweeps; /* over the matrix */
+    int powers;                /* the depth; 1: one sweep after the other */
+    double seconds, flops;     /* of the evolution alone */
+    double bounds_seconds;
+} wisp_evolution;
+
+/* Called at each time, in the order given, from the thread that called wisp_evolve: psi is psi(time[i]), and
+   norm[width] the norms of its columns. Both are there for the time of the call alone, and psi must not be changed. A
+   return value other than 0 stops the evolution (WISP_ERR_CALLBACK). */
+typedef int (*wisp_evolve_fn)(void *arg, int64_t i, const wisp_blk *psi, const double *norm);
+
+/* Time evolution under a Hermitian matrix A: psi(t) = exp(-i A t) psi(0) at time[times], finite times in any order, by
+   Chebyshev polynomials (Tal-Ezer and Kosloff 1984). psi is a complex block on A's map (also for a real matrix), of any
+   width; it is psi(0) first, and psi at the last time afterwards. The number of terms follows from opts->tolerance.
+   observe is called with each psi(time[i]). e, opts and observe may be NULL, time too if there are no times. e need not
+   be initialised; it is written when the call returns. 1 + at_once blocks like psi are held meanwhile.
+   After a failure psi holds anything, and e->done times have been observed. WISP_ERR_ARG: also if rounding alone would
+   exceed the tolerance. WISP_ERR_BOUNDS: the norm was not kept, so that eigenvalues lie outside the bounds.
+   WISP_ERR_CALLBACK: observe stopped it. WISP_ERR_MISMATCH: psi is on another map. WISP_ERR_HERMITIAN and
+   WISP_ERR_NUMERIC: as in wisp_bounds_find; the latter also if psi is not finite. */
+WISP_SIZED wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times,
+                                   const double *time, const wisp_evolve_opts *opts, wisp_evolve_fn observe, void *arg);
+
+#include "sized.h"
+
+#ifdef __cplusplus
+}
+#endif
+#endif
