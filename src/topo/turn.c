@@ -13,10 +13,9 @@ bool wisp__pin_set(wisp__crew *crew, wisp__pin *pin, bool firmly)
 {
     const int unit = atomic_load(&crew->member->cpu);
     if (!crew->pinned) return false;
-    if (!pin->set && !firmly && crew->brief >= BRIEF_RUNS && sched_getcpu() == unit) return true;
     if (!pin->known) pin->known = !sched_getaffinity(0, sizeof pin->own, &pin->own);
     if (!pin->known || !CPU_ISSET((size_t)unit, &pin->own)) return false;
-    if (pin->set && pin->unit == unit) return true;
+    if (pin->set ? pin->unit == unit : !firmly && crew->brief >= BRIEF_RUNS && sched_getcpu() == unit) return true;
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET((size_t)unit, &set);
