@@ -242,10 +242,69 @@ static int products_of_rank(void *arg, int rank)
     return 0;
 }
 
+/* The first rows repeat, the others do not: one rank has patterns, another SELL. All must make the matrix anew. */
+static int half_regular(void *arg, int64_t row, int64_t *col, void *val)
+{
+    enum { N = 4000 };
+    const int64_t scale = *(const int64_t *)arg;
+    for (int k = 0; col && k < 3; k++) {
+        const int64_t far = row < N / 2 ? 1 : 1 + row * row % 97;
+        col[k] = (row + N + (k - 1) * far) % N;
+        ((double *)val)[k] = (double)scale * (row < N / 2 ? k + 1 : (double)(row % 89) + k);
+    }
+    return 3;
+}
+
+static int mixed_rank(void *arg, int rank)
+{
+    wisp_ctx *ctx = own_ctx();
+    int64_t scale = 1;
+    wisp_src src = {4000, 4000, 3, WISP_D, half_regular, &scale, NULL};
+    wisp_mat *A;
+    wisp_blk *x, *y;
+    wisp_choice choice;
+    wisp_gather gather;
+    wisp_scalar before, after;
+    void *data;
+    (void)arg, (void)rank;
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.width = 2}));
+    REF_OK(ctx, wisp_mat_choose(A, WISP_D, 8, 50, &choice));
+    REF_OK(ctx, wisp_src_choose(ctx, &src, NULL, WISP_D, 8, 50, &choice));
+    REF_OK(ctx, wisp_mat_gather(A, WISP_D, 4, &gather));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, 1));
+    REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, 1));
+    REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, 1, 0, 0));
+    REF_OK(ctx, wisp_spmmv(y, A, x, NULL));
+    REF_OK(ctx, wisp_dot(x, y, &before));
+    scale = 4;
+    REF_OK(ctx, wisp_mat_update(A, &src));
+    REF_OK(ctx, wisp_spmmv(y, A, x, NULL));
+    REF_OK(ctx, wisp_dot(x, y, &after));
+    assert_true(fabs(after.re - 4 * before.re) <= 1e-12 * fabs(after.re));
+    wisp_blk_free(x), wisp_blk_free(y);
+    wisp_map *map = wisp_mat_map(A);
+    /* A block that is mapped stays where it is. */
+    wisp_mat *wide;
+    wisp_src all = {4000, 4000, 3, WISP_D, half_regular, &scale, NULL};
+    REF_OK(ctx, wisp_map_create(&map, ctx, 4000));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, map, WISP_D, 1));
+    REF_OK(ctx, wisp_mat_create(&wide, ctx, &all, &(wisp_mat_opts){.map = map}));
+    REF_OK(ctx, wisp_blk_create(&y, ctx, map, WISP_D, 1));
+    REF_OK(ctx, wisp_blk_map(x, &data, NULL));
+    if (wisp_ctx_processes(ctx) > 1) REF_FAILS(ctx, wisp_spmmv(y, wide, x, NULL), WISP_ERR_UNSUPPORTED, "unmap");
+    REF_OK(ctx, wisp_blk_unmap(x));
+    REF_OK(ctx, wisp_spmmv(y, wide, x, NULL));
+    wisp_blk_free(x), wisp_blk_free(y), wisp_mat_free(wide), wisp_map_free(map);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
 static void products(void **state)
 {
     (void)state;
     run_ways(products_of_rank, NULL, 0);
+    run_ways(mixed_rank, NULL, 0);
 }
 
 /* Dots are the same bits, however late ranks come. */
@@ -472,6 +531,8 @@ static int odd_rank(void *arg, int rank)
     double x = 1;
     wisp_ctx_enter(ctx);
     o->status[rank] = wisp_ctx_leave(ctx, rank == o->who ? wisp_ctx_sum(ctx, &x, 1) : WISP_OK);
+    double two[2] = {1, 1};
+    REF_FAILS(ctx, wisp_ctx_sum(ctx, two, rank == o->who ? 1 : 2), WISP_ERR_MISMATCH, "calls something else");
     snprintf(o->message[rank], sizeof o->message[rank], "%s", wisp_ctx_message(ctx));
     wisp_ctx_free(ctx);
     return 0;

@@ -107,7 +107,7 @@ static wisp_status judge(wisp_ctx *ctx)
         return failed(ctx, p->post.status, "process %d: %s", r, p->message);
     }
     for (int r = 0; r < w->ranks; r++)
-        if (strcmp(w->place[r].post.call, mine->call))
+        if (strcmp(w->place[r].post.call, mine->call) || w->place[r].post.bytes != mine->bytes)
             return failed(ctx, WISP_ERR_MISMATCH, "process %d calls something else than this one (%s)", r, mine->call);
     return WISP_OK;
 }

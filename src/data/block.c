@@ -140,13 +140,16 @@ wisp_status wisp_blk_map(const wisp_blk *x, void **data, int64_t *stride)
     WISP_NEED(NULL, x);
     WISP_NEED(x->ctx, data);
     if (stride) *stride = x->stride;
-    return x->ctx->backend->map(x->ctx, wisp__at(x), data);
+    const wisp_status status = x->ctx->backend->map(x->ctx, wisp__at(x), data);
+    if (status == WISP_OK) atomic_fetch_add(&x->store->mapped, 1);
+    return status;
 }
 
 wisp_status wisp_blk_unmap(const wisp_blk *x)
 {
     WISP_NEED(NULL, x);
     x->ctx->backend->unmap(x->ctx, wisp__at(x));
+    atomic_fetch_sub(&x->store->mapped, 1);
     return WISP_OK;
 }
 

@@ -140,6 +140,7 @@ typedef struct {
     void *at;     /* the device's address; a block that is multiplied may move it: see wisp__halo_room */
     int64_t rows; /* that it has room for, of the first block's stride */
     bool borrowed;
+    atomic_int mapped; /* calls of wisp_blk_map that are open: it stays where it is */
 } wisp__store_t;
 
 struct wisp_blk {

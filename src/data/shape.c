@@ -42,10 +42,10 @@ static int64_t row_at(const wisp__walk *w, int64_t i)
     return w->user ? w->user[place] : place;
 }
 
-/* And when it takes a row that is at this place; turn[]: of each block of rows. */
+/* And when it takes a row that is at this place; turn[]: of each block of rows. (The halo has none.) */
 static int64_t time_of(const wisp__walk *w, const int32_t *turn, int64_t place)
 {
-    return turn ? turn[place / w->visit_rows] * w->visit_rows + place % w->visit_rows : place;
+    return turn && place < w->rows ? turn[place / w->visit_rows] * w->visit_rows + place % w->visit_rows : place;
 }
 
 static void sample_row(const wisp__walk *w, const int32_t *turn, int64_t i, int64_t *at, wisp__sample *s, int64_t r)

@@ -388,9 +388,16 @@ wisp_status wisp_mat_open(wisp_mat **A, wisp_ctx *ctx, const char *name, const w
     *A = NULL;
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, name);
+    wisp_ctx_enter(ctx);
     wisp_status status = wisp_src_open(&src, ctx, name);
-    if (status != WISP_OK) return status;
-    status = wisp_mat_create(A, ctx, &src, opts);
-    wisp_src_close(&src);
+    if (status == WISP_OK) {
+        status = wisp_mat_create(A, ctx, &src, opts);
+        wisp_src_close(&src);
+    }
+    status = wisp_ctx_leave(ctx, status);
+    if (status != WISP_OK) {
+        wisp_mat_free(*A);
+        *A = NULL;
+    }
     return status;
 }

@@ -476,6 +476,7 @@ wisp_status wisp_src_choose(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_o
     WISP_NEED(ctx, choice);
     if ((status = check_choice(ctx, src->rows, src->cols, type, vectors)) != WISP_OK) return status;
     *choice = (wisp_choice){.width = o.width};
+    if (ctx->ranks > 1) steps = 1; /* they are not interleaved there */
     o.width = WIDE;
     wisp_ctx_enter(ctx);
     WISP_TRY(foresee(ctx, src, &o, &info, &sample, &m));
@@ -496,6 +497,7 @@ wisp_status wisp_mat_choose(const wisp_mat *A, wisp_type type, int64_t vectors, 
     WISP_NEED(A->ctx, choice);
     if ((status = check_choice(A->ctx, A->map->rows, A->col_map->rows, type, vectors)) != WISP_OK) return status;
     *choice = (wisp_choice){0};
+    if (A->ctx->ranks > 1) steps = 1;
     if (wisp__operator_of(A)) { /* as wide as wisp_kpm takes them by itself */
         *choice = (wisp_choice){.width = (int)WISP__MIN(vectors, ROW_BYTES / (int64_t)wisp_type_size(type)),
                                 .limit = "operator"};

@@ -38,6 +38,8 @@ static wisp_status renew(wisp_mat *A, const wisp_src *src)
     wisp_mat *B = NULL;
     wisp_status status;
     WISP_TRY(wisp_mat_create(&B, A->ctx, src, &o));
+    double made = 1; /* on all ranks, before any takes it over */
+    WISP_TRY(A->ctx->comm->sum(A->ctx, &made, 1));
     WISP_TRY(A->local.how->renew(A, B));
 out:
     wisp_mat_free(B);
@@ -67,7 +69,9 @@ static wisp_status update(wisp_mat *A, const wisp_src *src)
         wisp__mat_looked(A);
         WISP_TRY(status);
     }
-    if (!in_place(&A->local)) WISP_TRY(renew(A, src));
+    double anew = in_place(&A->local) ? 0 : 1; /* on some rank: to make a matrix is a call of all */
+    WISP_TRY(A->ctx->comm->sum(A->ctx, &anew, 1));
+    if (anew > 0) WISP_TRY(renew(A, src));
 out:
     wisp__part_close(&part, A->ctx);
     return status;

@@ -22,6 +22,7 @@ static wisp_status call(const wisp_mat *A, wisp_blk *y, const wisp_blk *x)
     copy_message(ctx, before);
     const wisp_status status = o->apply(o->arg, y, x);
     if (status == WISP_OK || status == WISP_ERR_CANCELLED) return status;
+    if (ctx->failed != WISP_OK) return ctx->failed; /* on another rank, whose message is there */
     copy_message(ctx, after);
     const bool told = strcmp(before, after);
     return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the operator's function failed: %s%s%s", wisp_status_string(status),

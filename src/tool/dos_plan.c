@@ -41,7 +41,8 @@ static void add_up(const tool *t, const run_plan *p, const wisp_kpm_opts *ko, ru
 /* With the spill of half storage. */
 static int64_t blocks_bytes(const wisp_mat_info *A, const wisp_kpm_opts *ko)
 {
-    return wisp_kpm_plan(A->rows, A->type, ko) + A->spill_bytes * wisp_kpm_width(A->type, A->rows, ko);
+    const int64_t rows = A->local_rows > 0 ? A->local_rows + A->halo_rows : A->rows;
+    return wisp_kpm_plan(rows, A->type, ko) + A->spill_bytes * wisp_kpm_width(A->type, A->rows, ko);
 }
 
 static int find_most(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, const run_plan *p,
@@ -114,11 +115,33 @@ static int refuse(tool *t, const run_bytes *r)
         a, b, c, d);
 }
 
+/* The ranks decide together, by the one that needs most. */
+static int most_of_ranks(tool *t, int64_t own, int64_t *most)
+{
+    const int ranks = wisp_ctx_processes(t->ctx);
+    double *all = calloc((size_t)ranks, sizeof *all);
+    wisp_ctx_enter(t->ctx);
+    wisp_status status = all ? WISP_OK : wisp_ctx_fail(t->ctx, WISP_ERR_NOMEM, "out of memory");
+    if (status == WISP_OK) {
+        all[wisp_ctx_rank(t->ctx)] = (double)own;
+        status = wisp_ctx_sum(t->ctx, all, (size_t)ranks);
+    }
+    status = wisp_ctx_leave(t->ctx, status);
+    *most = own;
+    for (int r = 0; status == WISP_OK && r < ranks; r++)
+        if (all[r] > (double)*most) *most = (int64_t)all[r];
+    free(all);
+    return status == WISP_OK ? EXIT_FINE : tool_fail_ctx(t);
+}
+
 int plan_check_limit(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
 {
-    if (p->most.total <= limit_of(t) || (t->opt.plan && !t->opt.mem_limit)) return EXIT_FINE;
-    const int rc = p->about.total ? EXIT_FINE : plan_estimate(t, src, mo, ko, p);
-    return rc || p->about.total <= limit_of(t) ? rc : refuse(t, &p->about);
+    int64_t most;
+    int rc = most_of_ranks(t, p->most.total, &most);
+    if (rc || most <= limit_of(t) || (t->opt.plan && !t->opt.mem_limit)) return rc;
+    if (!p->about.total) rc = plan_estimate(t, src, mo, ko, p);
+    if (!rc) rc = most_of_ranks(t, p->about.total, &most);
+    return rc || most <= limit_of(t) ? rc : refuse(t, &p->about);
 }
 
 int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko)
@@ -127,7 +150,9 @@ int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko)
     wisp_mat_get_info(A, &p.about.matrix);
     p.about.blocks = blocks_bytes(&p.about.matrix, ko);
     add_up(t, &p, ko, &p.about);
-    return p.about.total <= limit_of(t) ? EXIT_FINE : refuse(t, &p.about);
+    int64_t most;
+    const int rc = most_of_ranks(t, p.about.total, &most);
+    return rc || most <= limit_of(t) ? rc : refuse(t, &p.about);
 }
 
 /* ---- time ---------------------------------------------------------------------------------------- */

@@ -277,7 +277,7 @@ static int find_command(tool *t, int argc, char **argv, int *rc)
 }
 
 typedef struct {
-    tool *t;
+    tool *t; /* [ranks] */
     int (*run)(tool *t);
 } rank_run;
 
@@ -285,21 +285,8 @@ typedef struct {
 static int run_rank(void *arg, int rank)
 {
     const rank_run *r = arg;
-    tool own = *r->t;
-    if (rank > 0) {
-        own.monitor.off = own.opt.quiet = true;
-        own.opt.json = false;
-        own.opt.output = own.opt.plot = NULL;
-        text_silence();
-    }
-    const int rc = r->run(&own);
-    if (rank == 0) {
-        *r->t = own;
-    } else {
-        wisp_ctx_free(own.ctx);
-        free(own.done);
-    }
-    return rc;
+    if (rank > 0) text_silence();
+    return r->run(&r->t[rank]);
 }
 
 /* WISP_RANKS=N: by so many ranks, as threads of this process, for tests. */
@@ -308,12 +295,30 @@ static int run_on_ranks(tool *t, int (*command)(tool *t), const char *number)
     char *end;
     const long ranks = strtol(number, &end, 10);
     int rc = EXIT_FAILED;
+    rank_run r = {.run = command};
     if (*end || ranks < 1 || ranks > 1024)
         return tool_usage(t, "WISP_RANKS=%s: take a number from 1 to 1024, or unset it", number);
     if (command != cmd_dos)
         return tool_usage(t, "WISP_RANKS is for dos, ldos and count; unset it for wisp %s", t->cmd->name);
-    if (wisp_ranks_run((int)ranks, run_rank, &(rank_run){t, command}, &rc))
-        return tool_fail(t, "%s", wisp_ctx_message(NULL));
+    r.t = calloc((size_t)ranks, sizeof *r.t);
+    if (!r.t) return tool_fail(t, "out of memory for %ld ranks", ranks);
+    for (long i = 0; i < ranks; i++) {
+        tool *own = &r.t[i];
+        *own = *t;
+        if (i == 0) continue;
+        own->monitor.off = own->opt.quiet = true;
+        own->opt.json = false;
+        own->opt.output = own->opt.plot = NULL;
+    }
+    if (wisp_ranks_run((int)ranks, run_rank, &r, &rc)) rc = tool_fail(t, "%s", wisp_ctx_message(NULL));
+    catch_signals(NULL);
+    for (long i = 0; i < ranks; i++) {
+        wisp_ctx_free(r.t[i].ctx);
+        if (i > 0) free(r.t[i].done);
+    }
+    t->monitor = r.t[0].monitor;
+    t->done = r.t[0].done;
+    free(r.t);
     return rc;
 }
 
