@@ -367,9 +367,10 @@ static int files_of_rank(void *arg, int rank)
         wisp_blk_free(x), wisp_blk_free(y), wisp_mat_free(A);
         src.free_arg(src.arg);
     }
-    wisp_src src = ref_random_src(&r, WISP_Z, 5, 5, 2);
+    wisp_src src = ref_random_src(&r, WISP_Z, 5, 5, 2), none;
     REF_FAILS(ctx, wisp_src_write(&src, ctx, "no/such/folder.mtx", NULL), WISP_ERR_IO, "folder.mtx");
-    REF_FAILS(ctx, wisp_src_open_file(&src, ctx, "no.mtx"), WISP_ERR_IO, "no.mtx");
+    REF_FAILS(ctx, wisp_src_open_file(&none, ctx, "no.mtx"), WISP_ERR_IO, "no.mtx");
+    src.free_arg(src.arg);
     wisp_ctx_free(ctx);
     return 0;
 }
