@@ -16,7 +16,6 @@ typedef struct wisp__message {
 } wisp__message;
 
 typedef struct wisp__comm {
-    const char *name;
     /* Sets ctx->rank and ctx->ranks. */
     wisp_status (*open)(wisp_ctx *ctx);
     /* A call that all ranks make begins, and ends with the same status on all of them: that of the lowest rank that

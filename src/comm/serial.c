@@ -44,7 +44,6 @@ static wisp_status serial_wait(wisp_ctx *ctx)
 }
 
 const wisp__comm wisp__comm_serial = {
-    .name = "serial",
     .open = serial_open,
     .enter = serial_enter,
     .leave = serial_leave,

@@ -228,7 +228,6 @@ static wisp_status threads_wait(wisp_ctx *ctx)
 }
 
 const wisp__comm wisp__comm_threads = {
-    .name = "threads",
     .open = threads_open,
     .enter = threads_enter,
     .leave = threads_leave,

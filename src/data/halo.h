@@ -33,7 +33,7 @@ typedef struct {
 } wisp__part;
 /* Collective. Refuses a source that can't be a matrix, or a part that has more rows or columns than can be indexed. */
 wisp_status wisp__part_open(wisp__part *part, wisp_ctx *ctx, const wisp_src *src);
-void wisp__part_close(wisp__part *part, wisp_ctx *ctx);
+void wisp__part_close(wisp__part *part);
 /* The number of a row of a source for the user, be the source whole or a part. */
 int64_t wisp__row_number(const wisp_src *src, int64_t row);
 

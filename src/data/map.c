@@ -91,8 +91,8 @@ static wisp_status map_arrays(wisp_map *map)
 {
     wisp_status status = WISP_OK;
     if (map->user) return status;
-    WISP_TRY(wisp__alloc_raw(map->ctx, &map->position, (size_t)WISP__MAX(map->local, 1), sizeof *map->position));
-    WISP_TRY(wisp__alloc_raw(map->ctx, &map->user, (size_t)WISP__MAX(map->local, 1), sizeof *map->user));
+    WISP_TRY(wisp__alloc_raw(map->ctx, &map->position, (size_t)map->local, sizeof *map->position));
+    WISP_TRY(wisp__alloc_raw(map->ctx, &map->user, (size_t)map->local, sizeof *map->user));
     wisp__team_each(map->ctx->team, map->local, WISP__SMALL, number_rows, map);
 out:
     return status;

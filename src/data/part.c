@@ -192,9 +192,8 @@ out:
     return status;
 }
 
-void wisp__part_close(wisp__part *p, wisp_ctx *ctx)
+void wisp__part_close(wisp__part *p)
 {
-    (void)ctx;
     wisp__halo_free(p->halo);
     p->halo = NULL;
 }

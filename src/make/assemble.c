@@ -121,7 +121,7 @@ wisp_status wisp_map_create_ordered(wisp_map **out, wisp_ctx *ctx, const wisp_sr
 out:
     if ((status = wisp_ctx_leave(ctx, status)) == WISP_OK) *out = wisp__map_retain(A.map);
     wisp_free(ctx, len);
-    wisp__part_close(&part, ctx);
+    wisp__part_close(&part);
     wisp_map_free(A.map);
     wisp_map_free(A.col_map);
     return status;
@@ -373,7 +373,7 @@ wisp_status wisp_mat_create(wisp_mat **out, wisp_ctx *ctx, const wisp_src *src, 
     part.halo = NULL; /* the matrix's */
 out:
     if (A && part.halo) A->halo = NULL;
-    wisp__part_close(&part, ctx);
+    wisp__part_close(&part);
     if ((status = wisp_ctx_leave(ctx, status)) == WISP_OK)
         *out = A;
     else

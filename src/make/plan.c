@@ -280,7 +280,7 @@ wisp_status wisp_mat_bound(wisp_ctx *ctx, const wisp_src *whole, const wisp_mat_
     at_most(&w, &o, &order, info);
 out:
     wisp_free(ctx, run);
-    wisp__part_close(&part, ctx);
+    wisp__part_close(&part);
     return join(ctx, status, info);
 }
 
@@ -421,7 +421,7 @@ out:
     wisp_free(ctx, g.len);
     wisp_map_free(g.A.map);
     wisp_map_free(g.A.col_map);
-    wisp__part_close(&part, ctx);
+    wisp__part_close(&part);
     return status;
 }
 

@@ -73,7 +73,7 @@ static wisp_status update(wisp_mat *A, const wisp_src *src)
     WISP_TRY(A->ctx->comm->sum(A->ctx, &anew, 1));
     if (anew > 0) WISP_TRY(renew(A, src));
 out:
-    wisp__part_close(&part, A->ctx);
+    wisp__part_close(&part);
     return status;
 }
 
