@@ -496,11 +496,12 @@ static int is_covered(const char *name)
 static void every_function(void **state)
 {
     static const char *const header[] = {TEST_DATA "/../../include/wisp/wisp.h",
-                                         TEST_DATA "/../../include/wisp/solvers.h"};
+                                         TEST_DATA "/../../include/wisp/solvers.h",
+                                         TEST_DATA "/../../include/wisp/solve.h"};
     static char text[1 << 17];
     int found = 0;
     (void)state;
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < 3; h++) {
         FILE *file = fopen(header[h], "r");
         assert_non_null(file);
         text[fread(text, 1, sizeof text - 1, file)] = '\0';

@@ -5,9 +5,16 @@
  * library takes fields that the program did not know as zero, and fills in only those that it has room for. The other
  * way round, an earlier library refuses options of a later version (WISP_ERR_UNSUPPORTED) if a field that it does not
  * know is not zero; functions without a status ignore such fields. wisp_scalar, wisp_bounds, wisp_progress and
- * wisp_gallery_entry never change. Languages without C headers call the symbols themselves. */
+ * wisp_gallery_entry, wisp_term, wisp_update and wisp_inner never change. Languages without C headers call the symbols
+ * themselves. */
 #ifndef WISP_SIZED_H
 #define WISP_SIZED_H
+
+#include "wisp.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 WISP_API wisp_status wisp_ctx_create_sized(wisp_ctx **ctx, const wisp_ctx_opts *opts, size_t opts_size);
 WISP_API wisp_status wisp_src_open_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const char *name);
@@ -86,6 +93,14 @@ WISP_API wisp_status wisp_count_sized(wisp_ctx *ctx, const wisp_moments *m, size
                                       double *error);
 WISP_API void wisp_bars95_sized(const wisp_moments *m, size_t m_size, const wisp_eval_opts *opts, size_t opts_size,
                                 int64_t count, const double *value, const double *error, double *low, double *high);
+WISP_API wisp_status wisp_fuse_cost_sized(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
+                                          wisp_cost *cost, size_t cost_size);
+WISP_API void wisp_ctx_counts_sized(const wisp_ctx *ctx, wisp_counts *counts, size_t counts_size);
+WISP_API wisp_status wisp_solve_sized(wisp_solution *s, size_t s_size, wisp_blk *x, const wisp_mat *A,
+                                      const wisp_blk *b, const wisp_solve_opts *opts, size_t opts_size);
+WISP_API void wisp_solution_free_sized(wisp_solution *s, size_t s_size);
+WISP_API int64_t wisp_solve_plan_sized(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts,
+                                       size_t opts_size);
 WISP_API wisp_status wisp_evolve_sized(wisp_evolution *e, size_t e_size, const wisp_mat *A, wisp_blk *psi,
                                        int64_t times, const double *time, const wisp_evolve_opts *opts,
                                        size_t opts_size, wisp_evolve_fn observe, void *arg);
@@ -283,6 +298,29 @@ static inline wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp
                                       void *arg)
 {
     return wisp_evolve_sized(e, sizeof *e, A, psi, times, time, opts, sizeof *opts, observe, arg);
+}
+static inline wisp_status wisp_fuse_cost(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
+                                         wisp_cost *cost)
+{
+    return wisp_fuse_cost_sized(update, updates, inner, inners, cost, sizeof *cost);
+}
+static inline void wisp_ctx_counts(const wisp_ctx *ctx, wisp_counts *counts)
+{
+    wisp_ctx_counts_sized(ctx, counts, sizeof *counts);
+}
+static inline wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const wisp_blk *b,
+                                     const wisp_solve_opts *opts)
+{
+    return wisp_solve_sized(s, sizeof *s, x, A, b, opts, sizeof *opts);
+}
+static inline void wisp_solution_free(wisp_solution *s) { wisp_solution_free_sized(s, sizeof *s); }
+static inline int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts)
+{
+    return wisp_solve_plan_sized(rows, type, width, opts, sizeof *opts);
+}
+#endif
+
+#ifdef __cplusplus
 }
 #endif
 #endif

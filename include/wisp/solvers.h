@@ -226,8 +226,6 @@ typedef int (*wisp_evolve_fn)(void *arg, int64_t i, const wisp_blk *psi, const d
 WISP_SIZED wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times,
                                    const double *time, const wisp_evolve_opts *opts, wisp_evolve_fn observe, void *arg);
 
-#include "sized.h"
-
 #ifdef __cplusplus
 }
 #endif

@@ -61,21 +61,26 @@ extern "C" {
 
 /* ---- status ---------------------------------------------------------------------------------- */
 
-#define WISP_STATUS_LIST(X)                               \
-    X(OK, "success")                                      \
-    X(ERR_ARG, "invalid argument")                        \
-    X(ERR_NOMEM, "out of memory")                         \
-    X(ERR_OVERFLOW, "index too large")                    \
-    X(ERR_IO, "input or output failed")                   \
-    X(ERR_FORMAT, "malformed input")                      \
-    X(ERR_UNSUPPORTED, "not supported")                   \
-    X(ERR_MISMATCH, "objects do not fit together")        \
-    X(ERR_CALLBACK, "a callback reported failure")        \
-    X(ERR_CANCELLED, "cancelled")                         \
-    X(ERR_HERMITIAN, "the matrix is not Hermitian")       \
-    X(ERR_BOUNDS, "the spectrum leaves the given bounds") \
-    X(ERR_NUMERIC, "a value is not finite")               \
-    X(ERR_PRECISION, "single precision is not enough")
+#define WISP_STATUS_LIST(X)                                  \
+    X(OK, "success")                                         \
+    X(ERR_ARG, "invalid argument")                           \
+    X(ERR_NOMEM, "out of memory")                            \
+    X(ERR_OVERFLOW, "index too large")                       \
+    X(ERR_IO, "input or output failed")                      \
+    X(ERR_FORMAT, "malformed input")                         \
+    X(ERR_UNSUPPORTED, "not supported")                      \
+    X(ERR_MISMATCH, "objects do not fit together")           \
+    X(ERR_CALLBACK, "a callback reported failure")           \
+    X(ERR_CANCELLED, "cancelled")                            \
+    X(ERR_HERMITIAN, "the matrix is not Hermitian")          \
+    X(ERR_BOUNDS, "the spectrum leaves the given bounds")    \
+    X(ERR_NUMERIC, "a value is not finite")                  \
+    X(ERR_PRECISION, "single precision is not enough")       \
+    X(ERR_ITERATIONS, "not converged in so many iterations") \
+    X(ERR_STAGNATION, "the residual no longer falls")        \
+    X(ERR_BREAKDOWN, "the method broke down")                \
+    X(ERR_INDEFINITE, "the matrix is not positive definite") \
+    X(ERR_SINGULAR, "the matrix is singular, and the system has no solution")
 
 typedef enum {
 #define WISP_STATUS_ENUM(name, text) WISP_##name,
@@ -177,8 +182,8 @@ WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
    All ranks make these calls together, one at a time, in the same order:
    - wisp_map_create_ordered; wisp_mat_create, open, update, plan, bound, get_props, row_histogram, fill_in, choose;
      wisp_src_choose;
-   - wisp_spmmv, wisp_mpk, wisp_tsm_gram, dots and norms, wisp_blk_fill_fn, wisp_ctx_sum;
-   - wisp_bounds_find, wisp_kpm, wisp_evolve;
+   - wisp_spmmv, wisp_mpk, wisp_fuse, wisp_tsm_gram, dots and norms, wisp_blk_fill_fn, wisp_ctx_sum;
+   - wisp_bounds_find, wisp_kpm, wisp_evolve, wisp_solve;
    - wisp_src_open of a file (each rank reads it); wisp_src_write, wisp_moments_save (rank 0 writes).
    Sizes, types, options and names must be the same on all ranks. Such a call ends with the same status on all of them:
    if a rank fails or is cancelled, the others return its status and have its message. All other calls are of one rank
@@ -643,6 +648,46 @@ typedef struct {
    the terms, op by op; its own arithmetic, and anything else that it reads, are not known and not counted. */
 WISP_SIZED wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsigned terms, wisp_cost *cost);
 
+/* ---- updates and dots in one pass ---------------------------------------------------------------- */
+
+/* c_j x_j for each column j; with `rows`, row i of x is also multiplied by row i of `rows`. */
+typedef struct {
+    const wisp_blk *x;
+    const wisp_scalar *factor; /* [width] c; NULL: 1 */
+    const wisp_blk *rows;      /* a block of width 1 of the same map and type (a diagonal matrix); NULL: 1 */
+} wisp_term;
+typedef struct { /* y = the sum of the terms, in their order */
+    wisp_blk *y;
+    int terms;             /* 1 or more */
+    const wisp_term *term; /* [terms]; their x may be y */
+} wisp_update;
+typedef struct { /* dot[j] = <x_j, y_j> = sum of conj(x) y; with `rows`: <x_j, rows y_j> */
+    const wisp_blk *x, *y;
+    const wisp_blk *rows; /* as in wisp_term */
+    wisp_scalar *dot;     /* [width] */
+} wisp_inner;
+/* One pass over a set of blocks that carries out a list of updates, row by row in the order of the list (an update
+   reads what earlier ones have made of a row), and then a list of dots of the results: the vector work of an iteration
+   of a Krylov method (Rupp et al. 2016, SIAM J. Sci. Comput. 38, C412). Each block comes from memory once, and goes
+   there once. All blocks have one map, rows, type and width (WISP_ERR_MISMATCH); they are the same memory or do not
+   overlap, and a block of `rows` overlaps none that is written (WISP_ERR_ARG). Real blocks take no complex factors
+   (WISP_ERR_ARG). A term whose factors are all 0 is left out: its x is not read. Dots are summed over the ranks; with
+   WISP_NOREDUCE in flags they stay local to this rank, for wisp_ctx_sum. They have the same bits for any number of
+   threads. Either list may be empty. All ranks make this call together. */
+WISP_API wisp_status wisp_fuse(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
+                               unsigned flags);
+/* *cost becomes the cost of wisp_fuse on this rank: each block once in each direction that it is needed. */
+WISP_SIZED wisp_status wisp_fuse_cost(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
+                                      wisp_cost *cost);
+
+/* What ops on a context have done so far: passes over block vectors (a product of one step, an op on blocks, a pass of
+   wisp_fuse; a call of wisp_mpk counts its steps), products with a matrix among them, and reductions (sums over the
+   ranks, of any number of dots at once; also counted where there is one rank). */
+typedef struct {
+    int64_t passes, products, reductions;
+} wisp_counts;
+WISP_SIZED void wisp_ctx_counts(const wisp_ctx *ctx, wisp_counts *counts);
+
 /* ---- the machine and what it allows ------------------------------------------------------------ */
 
 typedef enum { WISP_L1, WISP_L2, WISP_L3, WISP_MEMORY, WISP_LEVELS } wisp_level;
@@ -709,5 +754,7 @@ WISP_API wisp_status wisp_ctx_placement(wisp_ctx *ctx, int *cpu);
 #endif
 
 #include "solvers.h"
+#include "solve.h"
+#include "sized.h"
 
 #endif

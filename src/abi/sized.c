@@ -73,6 +73,9 @@ ENDS_WITH(wisp_eval_opts, n);
 ENDS_WITH(wisp_evolve_opts, bounds);
 ENDS_WITH(wisp_evolution, bounds_seconds);
 ENDS_WITH(wisp_mat_props, largest);
+ENDS_WITH(wisp_counts, reductions);
+ENDS_WITH(wisp_solve_opts, observe_arg);
+ENDS_WITH(wisp_solution, bytes);
 
 wisp_status wisp_ctx_create_sized(wisp_ctx **ctx, const wisp_ctx_opts *opts, size_t opts_size)
 {
@@ -491,4 +494,44 @@ wisp_status wisp_evolve_sized(wisp_evolution *e, size_t e_size, const wisp_mat *
     if (status == WISP_OK) status = wisp_evolve(e_known, A, psi, times, time, opts_known, observe, arg);
     OUT(e);
     return status;
+}
+
+wisp_status wisp_fuse_cost_sized(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
+                                 wisp_cost *cost, size_t cost_size)
+{
+    RESULT(wisp_cost, cost);
+    const wisp_status status = wisp_fuse_cost(update, updates, inner, inners, cost_known);
+    OUT(cost);
+    return status;
+}
+
+void wisp_ctx_counts_sized(const wisp_ctx *ctx, wisp_counts *counts, size_t counts_size)
+{
+    RESULT(wisp_counts, counts);
+    wisp_ctx_counts(ctx, counts_known);
+    OUT(counts);
+}
+
+wisp_status wisp_solve_sized(wisp_solution *s, size_t s_size, wisp_blk *x, const wisp_mat *A, const wisp_blk *b,
+                             const wisp_solve_opts *opts, size_t opts_size)
+{
+    wisp_status status = WISP_OK;
+    IN(wisp_solve_opts, opts, wisp_mat_ctx(A));
+    RESULT(wisp_solution, s);
+    if (status == WISP_OK) status = wisp_solve(s_known, x, A, b, opts_known);
+    OUT(s);
+    return status;
+}
+
+void wisp_solution_free_sized(wisp_solution *s, size_t s_size)
+{
+    INOUT(wisp_solution, s);
+    wisp_solution_free(s_known);
+    OUT(s);
+}
+
+int64_t wisp_solve_plan_sized(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts, size_t opts_size)
+{
+    INOUT(wisp_solve_opts, opts);
+    return wisp_solve_plan(rows, type, width, opts_known);
 }
