@@ -110,7 +110,7 @@ foreach(type "s 4" "d 8")
   separate_arguments(type)
   list(GET type 0 name)
   list(GET type 1 bytes)
-  foreach(family blas1 tsm stream)
+  foreach(family blas1 fuse tsm stream)
     write_kernel(${family}_${name} dense_table.h "TABLE ${name}" "REAL_BYTES ${bytes}"
                  "TEMPLATE \"../../kernel/${family}.cpu.h\"")
   endforeach()

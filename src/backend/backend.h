@@ -143,6 +143,8 @@ typedef struct wisp__backend {
        K_STRIP. */
     wisp_status (*dot)(wisp_ctx *ctx, bool is_double, bool cross, bool compensated, const wisp__dot_params *p,
                        int64_t count, int64_t per_block, double *sum);
+    /* One pass; sum[sets][row], over blocks of per_block periods. */
+    wisp_status (*fuse)(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block, double *sum);
     /* As dot: sum[1 or, compensated, 2][p][q], over blocks of per_block rows, a multiple of K_STRIP. */
     wisp_status (*gram)(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p, int64_t per_block,
                         double *sum);

@@ -345,6 +345,43 @@ out:
     return status;
 }
 
+static wisp_status check_fuse(wisp_ctx *ctx, const wisp__fuse_params *p)
+{
+    wisp_status status = WISP_OK;
+    for (int i = 0; i < p->updates; i++) {
+        WISP_TRY(OURS(ctx, p->update[i].y));
+        for (int t = 0; t < p->update[i].terms; t++) WISP_TRY(OURS(ctx, K_TERM_ADDRESSES(p->update[i].term + t)));
+    }
+    for (int i = 0; i < p->dots; i++) WISP_TRY(OURS(ctx, K_DOT_ADDRESSES(p->dot + i)));
+out:
+    return status;
+}
+
+static wisp_status far_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block, double *sum)
+{
+    const size_t real = is_double ? sizeof(double) : sizeof(float), factors = (size_t)p->factor_count * real,
+                 dots = (size_t)p->dots * sizeof *p->dot, updates = (size_t)p->updates * sizeof *p->update,
+                 term = sizeof *p->update->term;
+    wisp__fuse_params q = *p;
+    wisp__fuse_update *there = NULL;
+    wisp_status status;
+    WISP_TRY(check_fuse(ctx, p));
+    WISP_TRY(wisp__alloc_raw(ctx, &there, (size_t)p->updates, sizeof *there));
+    WISP_TRY(
+        begin(ctx, padded(factors) + padded(dots) + padded(updates) + (size_t)(p->terms + p->updates) * padded(term)));
+    for (int i = 0; i < p->updates; i++) {
+        there[i] = p->update[i];
+        there[i].term = copied(ctx, p->update[i].term, (size_t)p->update[i].terms * term);
+    }
+    q.factors = copied(ctx, p->factors, factors);
+    q.dot = copied(ctx, p->dot, dots);
+    q.update = copied(ctx, there, updates);
+    status = end(ctx, wisp__backend_cpu.fuse(ctx, is_double, &q, per_block, sum));
+out:
+    wisp_free(ctx, there);
+    return status;
+}
+
 static wisp_status far_gram(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p,
                             int64_t per_block, double *sum)
 {
@@ -410,6 +447,7 @@ const wisp__backend wisp__backend_far = {
     .unpack = far_unpack,
     .axpby = far_axpby,
     .dot = far_dot,
+    .fuse = far_fuse,
     .gram = far_gram,
     .update = far_update,
 };

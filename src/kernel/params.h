@@ -139,6 +139,48 @@ enum { K_DOT_PERIOD = 1024 };
 typedef void (*wisp__dot_fn)(const wisp__dot_params *p, int64_t begin, int64_t end, int cross, double *sum,
                              double *error);
 
+/* One pass over blocks of one shape: updates y = the sum of terms, then dots of the results. Rows are cut into periods
+   of `period` real elements (a row, or several rows of compact blocks), the last of which may be short; strides are
+   distances of periods. `rows`, if not NULL, has a number for each row, which multiplies that row of x: with one column
+   it is cut as x is, else a period is one row. */
+typedef struct {
+    const void *x, *rows;
+    int64_t ld_x, ld_rows;
+    double factor;   /* K_FUSE_ONE: of all elements; else: */
+    int64_t factors; /* where those of a period begin in the list of all; K_FUSE_COMPLEX: a period further, what
+                       multiplies the elements with their parts swapped */
+} wisp__fuse_term;
+typedef enum { K_FUSE_ONE, K_FUSE_REAL, K_FUSE_COMPLEX } wisp__fuse_kind;
+typedef struct {
+    void *y;
+    int64_t ld_y;
+    const wisp__fuse_term *term; /* [terms]; none: y becomes 0 */
+    int terms;
+    wisp__fuse_kind kind;
+    int scaled; /* some term has rows */
+} wisp__fuse_update;
+typedef struct {
+    const void *x, *y, *rows; /* rows multiply y */
+    int64_t ld_x, ld_y, ld_rows;
+    int cross; /* sums as those of wisp__dot_params, one set or two: */
+    int set;   /* the number of the first */
+} wisp__fuse_dot;
+typedef struct {
+    int64_t count;                   /* rows */
+    int parts, row, period, rows;    /* real elements of a number, a row, a period; rows in a period */
+    int flat;                        /* no block has gaps between its periods */
+    int64_t strip;                   /* periods of all blocks that stay in the first-level cache */
+    const wisp__fuse_update *update; /* [updates] */
+    const wisp__fuse_dot *dot;       /* [dots] */
+    const void *factors;             /* [factor_count] in the real type */
+    int updates, dots, sets;
+    int64_t terms, factor_count; /* of all updates */
+} wisp__fuse_params;
+#define K_TERM_ADDRESSES(t) (t)->x, (t)->rows
+#define K_DOT_ADDRESSES(d) (d)->x, (d)->y, (d)->rows
+/* Periods [begin, end); adds the dots to sum[sets][period]. */
+typedef void (*wisp__fuse_fn)(const wisp__fuse_params *p, int64_t begin, int64_t end, double *sum);
+
 /* partial[blocks][1 or, compensated, 2][size], elements [begin, end): all blocks are added up in the order of a tree,
    with the rounding errors if compensated; the sum is in partial[0]. */
 typedef void (*wisp__sum_fn)(double *partial, int64_t blocks, size_t size, size_t begin, size_t end, int compensated);

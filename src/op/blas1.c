@@ -4,42 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEAST_PERIOD = 64, MOST_ROWS = 16 };
-_Static_assert((LEAST_PERIOD - 1) * MOST_ROWS <= K_DOT_PERIOD, "kernels keep a period's sums");
-
-/* How a pass over blocks x, y is cut: `count` periods of `rows` rows, then a tail of single rows. */
-typedef struct {
-    int rows, period;
-    int64_t count, tail; /* tail rows follow the periods */
-} cut;
-
-static cut cut_of(const wisp_blk *x, const wisp_blk *y)
-{
-    const int row = x->width * wisp__parts(x->type);
-    cut c = {1, row, x->nrows, 0};
-    if (x->stride == x->width && y->stride == y->width && row < LEAST_PERIOD) {
-        /* 16 rows and more make a whole number of registers, whatever the width. */
-        c.rows = row * MOST_ROWS <= LEAST_PERIOD ? LEAST_PERIOD / row : MOST_ROWS;
-        c.period = row * c.rows;
-        c.count = x->nrows / c.rows;
-        c.tail = x->nrows % c.rows;
-    }
-    return c;
-}
-
-static bool all_equal(const wisp_scalar *f, int n, double re, double im)
-{
-    for (int i = 0; i < n; i++)
-        if (!(f[i].re == re && f[i].im == im)) return false;
-    return true;
-}
-
-static bool all_real(const wisp_scalar *f, int n)
-{
-    for (int i = 0; f && i < n; i++)
-        if (f[i].im != 0) return false;
-    return true;
-}
+static bool compact(const wisp_blk *x, const wisp_blk *y) { return x->stride == x->width && y->stride == y->width; }
 
 /* Column by column: some beta is zero, and beta = 0 never reads y (NaN there must not come through). */
 static wisp_status axpby_columns(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b)
@@ -60,12 +25,12 @@ wisp_status wisp__axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, co
 {
     wisp_ctx *ctx = y->ctx;
     const int n = per_column ? y->width : 1;
-    if (!wisp_type_is_complex(y->type) && !(all_real(a, n) && all_real(b, n)))
+    if (!wisp_type_is_complex(y->type) && !(wisp__all_real(a, n) && wisp__all_real(b, n)))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a complex factor for a real block");
-    if (b && all_equal(b, n, 0, 0)) b = NULL;
+    if (b && wisp__all_equal(b, n, 0, 0)) b = NULL;
     for (int j = 0; b && j < n; j++)
         if (b[j].re == 0 && b[j].im == 0) return axpby_columns(y, a, x, b);
-    const cut c = cut_of(x, y);
+    const wisp__cut c = wisp__cut_of(x, compact(x, y));
     const size_t size = wisp_type_size(y->type) / (size_t)wisp__parts(y->type);
     char *f;
     wisp_status status = wisp__scratch(ctx->team, WISP__OP_SCRATCH, &f, 4 * (size_t)c.period, size);
@@ -74,7 +39,7 @@ wisp_status wisp__axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, co
     for (int i = 0; i < 4; i++) part[i] = f + (size_t)i * (size_t)c.period * size;
     wisp__spread(y->type, a, per_column, y->width, c.period, part[0], part[1]);
     if (b) wisp__spread(y->type, b, per_column, y->width, c.period, part[2], part[3]);
-    const bool complex_factors = !(all_real(a, n) && all_real(b, n));
+    const bool complex_factors = !(wisp__all_real(a, n) && wisp__all_real(b, n));
     const int parts = wisp__parts(y->type);
     wisp__axpby_params p = {.x = wisp__at(x),
                             .y = wisp__at(y),
@@ -85,7 +50,7 @@ wisp_status wisp__axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, co
                             .aw = complex_factors ? part[1] : NULL,
                             .b = b ? part[2] : NULL,
                             .bw = b && complex_factors ? part[3] : NULL,
-                            .b_is_one = b && all_equal(b, n, 1, 0)};
+                            .b_is_one = b && wisp__all_equal(b, n, 1, 0)};
     const bool is_double = wisp__type_is_double(y->type);
     status = ctx->backend->axpby(ctx, is_double, &p, c.count);
     if (status != WISP_OK || c.tail == 0) return status;
@@ -169,26 +134,13 @@ wisp_status wisp_vscal(wisp_blk *x, const wisp_scalar *alpha)
 
 /* ---- dots ------------------------------------------------------------------------------------ */
 
-/* Adds a pass's sums to dot[width]: real element l belongs to column l / parts. Errors as in wisp__add. */
-static void gather_dots(const wisp_blk *x, bool cross, const double *sum, const double *sum_error, wisp_scalar *dot,
-                        double *error)
-{
-    const int parts = wisp__parts(x->type), row = x->width * parts;
-    for (int im = 0; im <= cross; im++)
-        for (int l = 0; l < row; l++) {
-            const int j = 2 * (l / parts) + im, from = im * row + l;
-            const double sign = im && l % 2 ? -1 : 1; /* x_re y_im - x_im y_re */
-            wisp__add(&dot->re + j, error ? error + j : NULL, sign * sum[from], error ? sign * sum_error[from] : 0);
-        }
-}
-
 /* The dots of this process; compensated with their errors, error[2 width], if that is not NULL. */
 static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, wisp_scalar *dot, double *error)
 {
     enum { SUMS = 1 << 15 };
     wisp_ctx *ctx = x->ctx;
     const bool is_double = wisp__type_is_double(x->type);
-    const cut c = cut_of(x, y);
+    const wisp__cut c = wisp__cut_of(x, compact(x, y));
     const int parts = wisp__parts(x->type);
     const size_t size = wisp_type_size(x->type) / (size_t)parts;
     memset(dot, 0, (size_t)x->width * sizeof *dot);
@@ -210,7 +162,7 @@ static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, w
         wisp_status status = wisp__scratch(ctx->team, WISP__OP_SCRATCH, &sum, step, sizeof *sum);
         if (status == WISP_OK) status = ctx->backend->dot(ctx, is_double, cross, error, &p, count, per, sum);
         if (status != WISP_OK) return status;
-        gather_dots(x, cross, sum, sum + sums, dot, error);
+        wisp__gather_dots(x, cross, sum, sum + sums, dot, error);
     }
     return WISP_OK;
 }
@@ -239,15 +191,9 @@ out:
 
 typedef wisp_status (*dot_fn)(const wisp_blk *x, const wisp_blk *y, bool cross, wisp_scalar *dot);
 
-/* Whether it has imaginary parts: <x, x> has none. */
-static bool crosses(const wisp_blk *x, const wisp_blk *y)
-{
-    return wisp_type_is_complex(x->type) && !(wisp__at(x) == wisp__at(y) && x->stride == y->stride);
-}
-
 wisp_status wisp__dot_local(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot)
 {
-    return local_dot(x, y, crosses(x, y), dot, NULL);
+    return local_dot(x, y, wisp__crosses(x, y), dot, NULL);
 }
 
 static wisp_status checked_dot(const wisp_blk *x, const wisp_blk *y, dot_fn fn, wisp_scalar *dot)
@@ -255,7 +201,7 @@ static wisp_status checked_dot(const wisp_blk *x, const wisp_blk *y, dot_fn fn, 
     wisp_status status = wisp__same_shape("dot", x, y);
     if (status != WISP_OK) return status;
     status = wisp__together_begin(x->ctx);
-    if (status == WISP_OK) status = fn(x, y, crosses(x, y), dot);
+    if (status == WISP_OK) status = fn(x, y, wisp__crosses(x, y), dot);
     return wisp__together_end(x->ctx, status);
 }
 

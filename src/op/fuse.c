@@ -1,17 +1,386 @@
-/* Updates and dots in one pass. */
+/* Updates and dots in one pass: check; the kernel's parameters; launch; reduction. */
 #include "op.h"
+#include <string.h>
+
+typedef struct {
+    const wisp_update *update;
+    const wisp_inner *inner;
+    int updates, inners;
+    const wisp_blk *like; /* all blocks are like this one */
+    size_t terms;         /* of all updates */
+} lists;
+
+static const wisp_scalar one = {1, 0};
+
+static bool left_out(const wisp_term *t, int width) { return t->factor && wisp__all_equal(t->factor, width, 0, 0); }
+
+/* ---- the blocks of a call --------------------------------------------------------------------- */
+
+/* Each block once, whatever it is used for. */
+typedef struct {
+    const wisp_blk *b;
+    uintptr_t begin, end;
+    bool block, rows;   /* as one of the blocks, as numbers of rows */
+    bool read, written; /* read: before it is written */
+} piece;
+
+typedef struct {
+    piece *piece; /* [most_pieces] */
+    int count;
+    bool compact;   /* all blocks, and so rows of blocks of width 1 */
+    bool wide_rows; /* some rows multiply several columns */
+} pieces;
+
+static size_t most_pieces(const lists *l) { return 2 * l->terms + (size_t)l->updates + 3 * (size_t)l->inners; }
+
+static bool meet(const piece *p, const piece *q)
+{
+    return (p->b->nrows == 0 || (p->begin < q->end && q->begin < p->end)) && wisp__overlap(p->b, q->b);
+}
+
+/* The piece that is this block; it may be a new one. */
+static piece *piece_of(pieces *list, const wisp_blk *b)
+{
+    const uintptr_t at = (uintptr_t)wisp__at(b);
+    const int64_t reach = b->nrows ? (b->nrows - 1) * b->stride + b->width : 0;
+    piece *p = list->piece, *end = p + list->count;
+    while (p < end && !(p->begin == at && p->b->stride == b->stride && p->b->width == b->width)) p++;
+    if (p < end) return p;
+    list->count++;
+    *p = (piece){.b = b, .begin = at, .end = at + (uintptr_t)reach * wisp_type_size(b->type)};
+    return p;
+}
+
+typedef enum { UNUSED, READ, WRITTEN } use;
+
+static wisp_status use_block(const lists *l, pieces *list, const wisp_blk *b, use how)
+{
+    wisp_ctx *ctx = l->like->ctx;
+    if (!b) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "fuse: a block is NULL");
+    const wisp_status status = wisp__same_shape("fuse", l->like, b);
+    if (status != WISP_OK) return status;
+    piece *p = piece_of(list, b);
+    for (int i = 0; !p->block && i < list->count; i++) {
+        const piece *q = list->piece + i;
+        if (q != p && q->block && meet(p, q))
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "fuse: two blocks overlap, and are not the same memory");
+    }
+    p->block = true;
+    list->compact = list->compact && b->stride == b->width;
+    if (how == READ) p->read = p->read || !p->written;
+    if (how == WRITTEN) p->written = true;
+    return WISP_OK;
+}
+
+static wisp_status use_rows(const lists *l, pieces *list, const wisp_blk *rows, use how)
+{
+    const wisp_blk *b = l->like;
+    if (!rows) return WISP_OK;
+    if (rows->width != 1 || rows->map != b->map || rows->type != b->type || rows->nrows != b->nrows ||
+        rows->first_row != b->first_row)
+        return wisp_ctx_fail(b->ctx, WISP_ERR_MISMATCH,
+                             "fuse: `rows` of %lld x %d %s; it must be one column with the map, rows and type of the "
+                             "blocks (%lld, %s)",
+                             (long long)rows->nrows, rows->width, wisp_type_name(rows->type), (long long)b->nrows,
+                             wisp_type_name(b->type));
+    piece *p = piece_of(list, rows);
+    p->rows = true;
+    if (how == READ) p->read = true;
+    if (b->width > 1)
+        list->wide_rows = true;
+    else
+        list->compact = list->compact && rows->stride == 1;
+    return WISP_OK;
+}
+
+static wisp_status check_rows(const lists *l, const pieces *list)
+{
+    for (int i = 0; i < list->count; i++)
+        for (int j = 0; list->piece[i].rows && j < list->count; j++)
+            if (list->piece[j].written && meet(list->piece + i, list->piece + j))
+                return wisp_ctx_fail(l->like->ctx, WISP_ERR_ARG, "fuse: `rows` overlaps a block that is written");
+    return WISP_OK;
+}
+
+/* ---- check ------------------------------------------------------------------------------------ */
+
+/* What the lists are, as far as they can be told apart from their blocks. */
+static wisp_status take_lists(lists *l, const wisp_update *update, int updates, const wisp_inner *inner, int inners)
+{
+    *l = (lists){.update = update, .inner = inner, .updates = updates, .inners = inners};
+    if (updates < 0 || inners < 0 || (updates > 0 && !update) || (inners > 0 && !inner))
+        return wisp_ctx_fail(NULL, WISP_ERR_ARG, "fuse: lists of %d updates and %d dots%s", updates, inners,
+                             updates < 0 || inners < 0 ? "" : "; one of them is NULL");
+    if (updates + inners == 0) return WISP_OK;
+    l->like = updates > 0 ? update->y : inner->x;
+    if (!l->like) return wisp_ctx_fail(NULL, WISP_ERR_ARG, "fuse: a block is NULL");
+    for (int i = 0; i < updates; i++) {
+        if (update[i].terms < 1 || !update[i].term)
+            return wisp_ctx_fail(l->like->ctx, WISP_ERR_ARG, "fuse: update %d has %d terms%s", i, update[i].terms,
+                                 update[i].term ? "; at least 1 is needed" : ", and a list that is NULL");
+        l->terms += (size_t)update[i].terms;
+    }
+    return WISP_OK;
+}
+
+static wisp_status check_update(const lists *l, pieces *list, const wisp_update *u)
+{
+    const int width = l->like->width;
+    const bool real = !wisp_type_is_complex(l->like->type);
+    wisp_status status;
+    for (int t = 0; t < u->terms; t++) {
+        const wisp_term *term = u->term + t;
+        const use how = left_out(term, width) ? UNUSED : READ;
+        if (real && !wisp__all_real(term->factor, width))
+            return wisp_ctx_fail(l->like->ctx, WISP_ERR_ARG, "fuse: a complex factor for a real block");
+        WISP_TRY(use_block(l, list, term->x, how));
+        WISP_TRY(use_rows(l, list, term->rows, how));
+    }
+    WISP_TRY(use_block(l, list, u->y, WRITTEN));
+out:
+    return status;
+}
+
+/* All blocks, in the order of their use; list->piece has room for them. */
+static wisp_status check(const lists *l, pieces *list)
+{
+    wisp_status status = WISP_OK;
+    list->compact = true;
+    for (int i = 0; i < l->updates; i++) WISP_TRY(check_update(l, list, l->update + i));
+    for (int i = 0; i < l->inners; i++) {
+        WISP_TRY(use_block(l, list, l->inner[i].x, READ));
+        WISP_TRY(use_block(l, list, l->inner[i].y, READ));
+        WISP_TRY(use_rows(l, list, l->inner[i].rows, READ));
+    }
+    WISP_TRY(check_rows(l, list));
+out:
+    return status;
+}
+
+/* ---- the kernel's parameters ------------------------------------------------------------------ */
+
+/* Memory of a call: where each of its arrays is. */
+typedef struct {
+    pieces list;
+    wisp__fuse_update *update;
+    wisp__fuse_term *term;
+    wisp__fuse_dot *dot;
+    char *factors; /* of each term two periods */
+    double *sum;   /* of each dot two rows */
+    wisp_scalar *result;
+} memory;
+
+static wisp_status reserve(const lists *l, memory *m)
+{
+    enum { ARRAYS = 7, LINE = 64 };
+    const wisp_blk *b = l->like;
+    const size_t period = (size_t)wisp__cut_of(b, true).period, dots = (size_t)l->inners,
+                 row = (size_t)(b->width * wisp__parts(b->type));
+    const size_t bytes[ARRAYS] = {most_pieces(l) * sizeof *m->list.piece,
+                                  (size_t)l->updates * sizeof *m->update,
+                                  l->terms * sizeof *m->term,
+                                  dots * sizeof *m->dot,
+                                  l->terms * 2 * period * wisp_type_size(wisp__real_type(b->type)),
+                                  dots * 2 * row * sizeof *m->sum,
+                                  dots * (size_t)b->width * sizeof *m->result};
+    size_t at[ARRAYS], end = 0;
+    char *start;
+    for (int i = 0; i < ARRAYS; i++) {
+        at[i] = end;
+        end += (bytes[i] + LINE - 1) / LINE * LINE;
+    }
+    const wisp_status status = wisp__scratch(b->ctx->team, WISP__OP_SCRATCH, &start, end, 1);
+    if (status != WISP_OK) return status;
+    m->list = (pieces){.piece = (piece *)(void *)(start + at[0])};
+    m->update = (wisp__fuse_update *)(void *)(start + at[1]);
+    m->term = (wisp__fuse_term *)(void *)(start + at[2]);
+    m->dot = (wisp__fuse_dot *)(void *)(start + at[3]);
+    m->factors = start + at[4];
+    m->sum = (double *)(void *)(start + at[5]);
+    m->result = (wisp_scalar *)(void *)(start + at[6]);
+    return WISP_OK;
+}
+
+/* How the factors of an update's terms are given to the kernel. */
+static wisp__fuse_kind kind_of(const wisp_update *u, int width)
+{
+    wisp__fuse_kind kind = K_FUSE_ONE;
+    for (int t = 0; t < u->terms; t++) {
+        const wisp_scalar *f = u->term[t].factor;
+        if (!wisp__all_real(f, width)) return K_FUSE_COMPLEX;
+        if (f && !wisp__all_equal(f, width, f->re, 0)) kind = K_FUSE_REAL;
+    }
+    return kind;
+}
+
+/* Distance of periods. */
+static int64_t period_stride(const wisp__fuse_params *p, const wisp_blk *b) { return b->stride * p->parts * p->rows; }
+
+static void set_term(const lists *l, memory *m, wisp__fuse_params *p, wisp__fuse_kind kind, const wisp_term *t,
+                     wisp__fuse_term *to)
+{
+    const size_t size = wisp_type_size(wisp__real_type(l->like->type));
+    const wisp_scalar *f = t->factor ? t->factor : &one;
+    *to = (wisp__fuse_term){.x = wisp__at(t->x), .ld_x = period_stride(p, t->x), .factor = f->re};
+    if (t->rows) to->rows = wisp__at(t->rows), to->ld_rows = period_stride(p, t->rows);
+    if (kind == K_FUSE_ONE) return;
+    char *at = m->factors + (size_t)p->factor_count * size;
+    wisp__spread(l->like->type, f, t->factor, l->like->width, p->period, at, at + (size_t)p->period * size);
+    to->factors = p->factor_count;
+    p->factor_count += 2 * p->period;
+}
+
+static void set_updates(const lists *l, memory *m, wisp__fuse_params *p)
+{
+    for (int i = 0; i < l->updates; i++) {
+        const wisp_update *u = l->update + i;
+        wisp__fuse_update *to = m->update + i;
+        *to = (wisp__fuse_update){.y = wisp__at(u->y),
+                                  .ld_y = period_stride(p, u->y),
+                                  .term = m->term + p->terms,
+                                  .kind = kind_of(u, l->like->width)};
+        for (int t = 0; t < u->terms; t++) {
+            if (left_out(u->term + t, l->like->width)) continue;
+            set_term(l, m, p, to->kind, u->term + t, m->term + p->terms + to->terms++);
+            to->scaled = to->scaled || u->term[t].rows;
+        }
+        p->terms += to->terms;
+    }
+}
+
+static void set_dots(const lists *l, memory *m, wisp__fuse_params *p)
+{
+    for (int i = 0; i < l->inners; i++) {
+        const wisp_inner *d = l->inner + i;
+        const bool cross = wisp_type_is_complex(d->x->type) && (d->rows || wisp__crosses(d->x, d->y));
+        wisp__fuse_dot *to = m->dot + i;
+        *to = (wisp__fuse_dot){.x = wisp__at(d->x),
+                               .y = wisp__at(d->y),
+                               .ld_x = period_stride(p, d->x),
+                               .ld_y = period_stride(p, d->y),
+                               .cross = cross,
+                               .set = p->sets};
+        if (d->rows) to->rows = wisp__at(d->rows), to->ld_rows = period_stride(p, d->rows);
+        p->sets += cross ? 2 : 1;
+    }
+}
+
+static wisp__fuse_params params_of(const lists *l, memory *m)
+{
+    enum { NEAR = 20 << 10, LEAST = 512 }; /* bytes of a strip: of all blocks, of each */
+    const wisp_blk *b = l->like;
+    const wisp__cut cut = wisp__cut_of(b, m->list.compact && !m->list.wide_rows);
+    const int64_t size = (int64_t)wisp_type_size(wisp__real_type(b->type)), bytes = cut.period * size;
+    wisp__fuse_params p = {.count = b->nrows,
+                           .parts = wisp__parts(b->type),
+                           .row = b->width * wisp__parts(b->type),
+                           .period = cut.period,
+                           .rows = cut.rows,
+                           .flat = m->list.compact,
+                           .strip = WISP__MAX(WISP__MAX(NEAR / m->list.count, LEAST) / bytes, 1),
+                           .update = m->update,
+                           .dot = m->dot,
+                           .factors = m->factors,
+                           .updates = l->updates,
+                           .dots = l->inners};
+    set_updates(l, m, &p);
+    set_dots(l, m, &p);
+    return p;
+}
+
+/* Periods of a row block: enough numbers to be worth its sums, and not too many blocks. */
+static int64_t per_block(const wisp__fuse_params *p)
+{
+    enum { NUMBERS = 2048, SUMS = 1 << 15, LEAST = 64, MOST = 1024 };
+    const int64_t sums = WISP__MAX((int64_t)p->sets * p->row, 1), periods = (p->count + p->rows - 1) / p->rows;
+    const int64_t blocks = WISP__MIN(WISP__MAX(SUMS / sums, LEAST), MOST);
+    return WISP__MAX((periods + blocks - 1) / blocks, WISP__MAX(NUMBERS / p->period, 1));
+}
+
+/* ---- all together ----------------------------------------------------------------------------- */
+
+static wisp_status run(const lists *l, unsigned flags)
+{
+    const wisp_blk *b = l->like;
+    wisp_ctx *ctx = b->ctx;
+    memory m;
+    wisp_status status;
+    if (flags & ~(unsigned)WISP_NOREDUCE)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "fuse: unknown flags 0x%x", flags & ~(unsigned)WISP_NOREDUCE);
+    for (int i = 0; i < l->inners; i++)
+        if (!l->inner[i].dot) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "fuse: nowhere to put dot %d", i);
+    WISP_TRY(reserve(l, &m));
+    WISP_TRY(check(l, &m.list));
+    const wisp__fuse_params p = params_of(l, &m);
+    WISP_TRY(ctx->backend->fuse(ctx, wisp__type_is_double(b->type), &p, per_block(&p), m.sum));
+    if (l->inners == 0) goto out;
+    memset(m.result, 0, (size_t)l->inners * (size_t)b->width * sizeof *m.result);
+    for (int i = 0; i < l->inners; i++)
+        wisp__gather_dots(b, p.dot[i].cross, m.sum + p.dot[i].set * p.row, NULL, m.result + i * b->width, NULL);
+    if (!(flags & WISP_NOREDUCE))
+        WISP_TRY(ctx->comm->sum(ctx, &m.result->re, 2 * (size_t)l->inners * (size_t)b->width));
+    for (int i = 0; i < l->inners; i++)
+        memcpy(l->inner[i].dot, m.result + i * b->width, (size_t)b->width * sizeof *m.result);
+out:
+    return status;
+}
 
 wisp_status wisp_fuse(const wisp_update *update, int updates, const wisp_inner *inner, int inners, unsigned flags)
 {
-    (void)update, (void)updates, (void)inner, (void)inners, (void)flags;
-    return WISP_ERR_UNSUPPORTED;
+    lists l;
+    wisp_status status = take_lists(&l, update, updates, inner, inners);
+    if (status != WISP_OK || !l.like) return status;
+    status = wisp__together_begin(l.like->ctx);
+    if (status == WISP_OK) status = run(&l, flags);
+    return wisp__together_end(l.like->ctx, status);
+}
+
+/* ---- cost ------------------------------------------------------------------------------------- */
+
+/* Per number of a block row, all arithmetic taken as that of the block's type. */
+static double flops_of(const lists *l)
+{
+    const bool complex = wisp_type_is_complex(l->like->type);
+    const double add = complex ? 2 : 1, multiply = complex ? 6 : 1, square = complex ? 4 : 2;
+    double flops = 0;
+    for (int i = 0; i < l->updates; i++) {
+        int terms = 0;
+        for (int t = 0; t < l->update[i].terms; t++) {
+            const wisp_term *term = l->update[i].term + t;
+            if (left_out(term, l->like->width)) continue;
+            flops += (terms++ ? add : 0) + (term->factor ? multiply : 0) + (term->rows ? multiply : 0);
+        }
+    }
+    for (int i = 0; i < l->inners; i++) {
+        const wisp_inner *d = l->inner + i;
+        const bool same = wisp__at(d->x) == wisp__at(d->y) && d->x->stride == d->y->stride && !d->rows;
+        flops += same ? square : add + multiply + (d->rows ? multiply : 0);
+    }
+    return flops;
 }
 
 wisp_status wisp_fuse_cost(const wisp_update *update, int updates, const wisp_inner *inner, int inners, wisp_cost *cost)
 {
-    (void)update, (void)updates, (void)inner, (void)inners, (void)cost;
-    return WISP_ERR_UNSUPPORTED;
+    lists l;
+    pieces list = {0};
+    wisp_status status = take_lists(&l, update, updates, inner, inners);
+    WISP_NEED(l.like ? l.like->ctx : NULL, cost);
+    *cost = (wisp_cost){0};
+    if (status != WISP_OK || !l.like) return status;
+    WISP_TRY(wisp__alloc_raw(l.like->ctx, &list.piece, most_pieces(&l), sizeof *list.piece));
+    WISP_TRY(check(&l, &list));
+    for (int i = 0; i < list.count; i++) {
+        const piece *p = list.piece + i;
+        const double bytes = (double)p->b->nrows * p->b->width * (double)wisp_type_size(p->b->type);
+        cost->bytes += bytes * ((p->read ? 1 : 0) + (p->written ? 1 : 0));
+    }
+    cost->flops = (double)l.like->nrows * l.like->width * flops_of(&l);
+out:
+    wisp_free(l.like->ctx, list.piece);
+    return status;
 }
+
+/* ---- counts ----------------------------------------------------------------------------------- */
 
 void wisp_ctx_counts(const wisp_ctx *ctx, wisp_counts *counts)
 {

@@ -60,6 +60,54 @@ wisp_status wisp__same_shape(const char *op, const wisp_blk *y, const wisp_blk *
                          wisp_type_name(x->type), y->map == x->map ? "" : " on different maps");
 }
 
+enum { LEAST_PERIOD = 64, MOST_ROWS = 16 };
+_Static_assert((LEAST_PERIOD - 1) * MOST_ROWS <= K_DOT_PERIOD, "kernels keep a period's sums");
+
+wisp__cut wisp__cut_of(const wisp_blk *x, bool compact)
+{
+    const int row = x->width * wisp__parts(x->type);
+    wisp__cut c = {1, row, x->nrows, 0};
+    if (compact && row < LEAST_PERIOD) {
+        /* 16 rows and more make a whole number of registers, whatever the width. */
+        c.rows = row * MOST_ROWS <= LEAST_PERIOD ? LEAST_PERIOD / row : MOST_ROWS;
+        c.period = row * c.rows;
+        c.count = x->nrows / c.rows;
+        c.tail = x->nrows % c.rows;
+    }
+    return c;
+}
+
+bool wisp__all_equal(const wisp_scalar *f, int n, double re, double im)
+{
+    for (int i = 0; i < n; i++)
+        if (!(f[i].re == re && f[i].im == im)) return false;
+    return true;
+}
+
+bool wisp__all_real(const wisp_scalar *f, int n)
+{
+    for (int i = 0; f && i < n; i++)
+        if (f[i].im != 0) return false;
+    return true;
+}
+
+bool wisp__crosses(const wisp_blk *x, const wisp_blk *y)
+{
+    return wisp_type_is_complex(x->type) && !(wisp__at(x) == wisp__at(y) && x->stride == y->stride);
+}
+
+void wisp__gather_dots(const wisp_blk *x, bool cross, const double *sum, const double *sum_error, wisp_scalar *dot,
+                       double *error)
+{
+    const int parts = wisp__parts(x->type), row = x->width * parts;
+    for (int im = 0; im <= cross; im++)
+        for (int l = 0; l < row; l++) {
+            const int j = 2 * (l / parts) + im, from = im * row + l;
+            const double sign = im && l % 2 ? -1 : 1; /* x_re y_im - x_im y_re */
+            wisp__add(&dot->re + j, error ? error + j : NULL, sign * sum[from], error ? sign * sum_error[from] : 0);
+        }
+}
+
 bool wisp__overlap(const wisp_blk *x, const wisp_blk *y)
 {
     const size_t sx = wisp_type_size(x->type), sy = wisp_type_size(y->type);

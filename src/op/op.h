@@ -40,6 +40,23 @@ void wisp__spread(wisp_type type, const wisp_scalar *f, bool per_column, int wid
 /* Whether two blocks share an element. */
 bool wisp__overlap(const wisp_blk *x, const wisp_blk *y);
 
+/* How a pass over blocks is cut: `count` periods of `rows` rows, then a tail of single rows. Several rows, if the
+   blocks are compact: one long stream, so that narrow blocks run as fast as wide ones. */
+typedef struct {
+    int rows, period; /* period: real elements */
+    int64_t count, tail;
+} wisp__cut;
+wisp__cut wisp__cut_of(const wisp_blk *x, bool compact);
+/* Of factors f[n]; those of NULL are real. */
+bool wisp__all_equal(const wisp_scalar *f, int n, double re, double im);
+bool wisp__all_real(const wisp_scalar *f, int n);
+/* Whether <x, y> has imaginary parts: <x, x> has none. */
+bool wisp__crosses(const wisp_blk *x, const wisp_blk *y);
+/* Adds sums of real elements, and with cross of swapped ones, to dot[width]: element l belongs to column l / parts.
+   Errors as in wisp__add. */
+void wisp__gather_dots(const wisp_blk *x, bool cross, const double *sum, const double *sum_error, wisp_scalar *dot,
+                       double *error);
+
 /* ---- blas1.c: what wisp_axpby and wisp_dot do, without checks, and without the sum over the processes ---- */
 
 /* y = a x + b y, with one factor for all columns or one per column; b NULL: y = a x. */

@@ -29,4 +29,5 @@ wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int st
                                    const wisp__grid *grid, size_t dot_size);
 wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wisp__spmmv_params *p,
                                   const wisp__half *half, double *dot, size_t dot_size);
+wisp_status wisp__cpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block, double *sum);
 #endif

@@ -18,6 +18,8 @@ void FN(axpby_s)(const wisp__axpby_params *p, int64_t begin, int64_t end);
 void FN(axpby_d)(const wisp__axpby_params *p, int64_t begin, int64_t end);
 void FN(dot_s)(const wisp__dot_params *p, int64_t begin, int64_t end, int cross, double *sum, double *error);
 void FN(dot_d)(const wisp__dot_params *p, int64_t begin, int64_t end, int cross, double *sum, double *error);
+void FN(fuse_s)(const wisp__fuse_params *p, int64_t begin, int64_t end, double *sum);
+void FN(fuse_d)(const wisp__fuse_params *p, int64_t begin, int64_t end, double *sum);
 void FN(gram_s)(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error);
 void FN(gram_d)(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error);
 void FN(update_s)(const wisp__update_params *p, int64_t begin, int64_t end, void *copy);
@@ -42,6 +44,7 @@ const wisp__isa TABLE = {
     {WISP__COMBO_LIST(POINT_HALF)},
     {FN(axpby_s), FN(axpby_d)},
     {FN(dot_s), FN(dot_d)},
+    {FN(fuse_s), FN(fuse_d)},
     FN(sum),
     FN(fold),
     {FN(gram_s), FN(gram_d)},

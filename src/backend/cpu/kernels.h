@@ -40,6 +40,7 @@ typedef struct wisp__isa {
     const wisp__half_entry *half[WISP__COMBOS];
     wisp__axpby_fn axpby[2]; /* float, double */
     wisp__dot_fn dot[2];
+    wisp__fuse_fn fuse[2];
     wisp__sum_fn sum;
     wisp__fold_fn fold;
     wisp__gram_fn gram[2];

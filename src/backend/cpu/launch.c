@@ -475,6 +475,7 @@ const wisp__backend wisp__backend_cpu = {
     .unpack = cpu_unpack,
     .axpby = cpu_axpby,
     .dot = cpu_dot,
+    .fuse = wisp__cpu_fuse,
     .gram = cpu_gram,
     .update = cpu_update,
 };

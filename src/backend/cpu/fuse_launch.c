@@ -1,0 +1,50 @@
+/* Updates and dots of blocks in one pass, by blocks of rows that the layout alone fixes. */
+#include "cpu.h"
+
+typedef struct {
+    const wisp__isa *isa;
+    wisp__fuse_fn fn;
+    const wisp__fuse_params *p;
+    int64_t periods, per_block;
+    double *partial, *work; /* [blocks][sets][row]; [threads][sets][period], where a period is several rows */
+} fuse_run;
+
+/* A block, and its sums: one row of each set. */
+static void fuse_block(const fuse_run *r, int64_t block, double *sum, double *work)
+{
+    const wisp__fuse_params *p = r->p;
+    const int64_t begin = block * r->per_block, end = WISP__MIN(begin + r->per_block, r->periods);
+    if (p->rows == 1) work = sum;
+    if (p->sets) memset(work, 0, (size_t)p->sets * (size_t)p->period * sizeof *work);
+    r->fn(p, begin, end, work);
+    for (int s = 0; s < p->sets && p->rows > 1; s++) {
+        r->isa->fold(p->rows, p->row, work + s * p->period, NULL);
+        memcpy(sum + s * p->row, work + s * p->period, (size_t)p->row * sizeof *sum);
+    }
+}
+
+static void fuse_thread(void *arg, int thread, int threads)
+{
+    const fuse_run *r = arg;
+    const wisp__fuse_params *p = r->p;
+    const int64_t blocks = (r->periods + r->per_block - 1) / r->per_block,
+                  end = wisp__split(blocks, threads, thread + 1);
+    double *work = r->work + (size_t)thread * (size_t)p->sets * (size_t)p->period;
+    for (int64_t b = wisp__split(blocks, threads, thread); b < end; b++)
+        fuse_block(r, b, r->partial + b * p->sets * p->row, work);
+}
+
+wisp_status wisp__cpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block, double *sum)
+{
+    const int64_t periods = (p->count + p->rows - 1) / p->rows, blocks = (periods + per_block - 1) / per_block;
+    const size_t sums = (size_t)p->sets * (size_t)p->row, all = sums * (size_t)blocks;
+    const size_t work = p->rows > 1 ? (size_t)ctx->threads * (size_t)p->sets * (size_t)p->period : 0;
+    double *partial = NULL;
+    const wisp_status status =
+        sums ? wisp__scratch(ctx->team, WISP__DEVICE_SCRATCH, &partial, all + work, sizeof *partial) : WISP_OK;
+    if (status != WISP_OK) return status;
+    fuse_run run = {ctx->isa, ctx->isa->fuse[is_double], p, periods, per_block, partial, partial + all};
+    wisp__run_some(ctx->team, p->count * p->row * (p->terms + p->dots) < WISP__SMALL, fuse_thread, &run);
+    if (sums) wisp__cpu_add_up(ctx, false, partial, blocks, sums, sum);
+    return WISP_OK;
+}
