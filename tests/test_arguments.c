@@ -262,6 +262,16 @@ PLAIN(wisp_tsm_update, P(0, f->y), ONE, P(1, f->x), P(2, (wisp_scalar[WIDTH * WI
 PLAIN(wisp_spmmv, P(0, f->y), P(1, f->A), P(2, f->x), P(3, &(wisp_aug){0}))
 PLAIN(wisp_mpk, P(0, ((wisp_blk *[]){f->x, f->y})), 2, P(1, f->A), P(2, &(wisp_mpk_opts){.steps = 1}))
 QUERY(wisp_mpk_bound, P(0, f->ctx), P(1, &f->info), WISP_D, WIDTH, 1, 1)
+#define UPDATE (&(wisp_update){f->y, 1, &(wisp_term){f->x, NULL, NULL}})
+#define INNER (&(wisp_inner){f->y, f->x, NULL, (wisp_scalar[WIDTH]){{0}}})
+PLAIN(wisp_fuse, P(0, UPDATE), 1, P(1, INNER), 1, 0)
+PLAIN(wisp_fuse_cost, P(0, UPDATE), 1, P(1, INNER), 1, P(2, &(wisp_cost){0}))
+CALL(wisp_ctx_counts)
+{
+    wisp_counts c = {0, 0, 0};
+    wisp_ctx_counts(P(0, f->ctx), P(1, &c));
+    return c.passes > 0 ? WISP_OK : WISP_ERR_ARG;
+}
 PLAIN(wisp_spmmv_cost, P(0, f->A), WISP_D, WIDTH, 0, P(1, &(wisp_cost){0}))
 
 /* ---- solvers --------------------------------------------------------------------------------- */
@@ -444,6 +454,9 @@ static const struct {
     ROW(wisp_spmmv, 4, 8, 0),
     ROW(wisp_mpk, 3, 0, 2),
     ROW(wisp_mpk_bound, 2, 0, ALL),
+    ROW(wisp_fuse, 2, 0, 0),
+    ROW(wisp_fuse_cost, 3, 0, 0),
+    ROW(wisp_ctx_counts, 2, 0, ALL),
     ROW(wisp_spmmv_cost, 2, 0, 1),
     ROW(wisp_bounds_find, 3, 4, 2),
     ROW(wisp_bounds_plan, 4, 2, ALL),

@@ -74,11 +74,19 @@ struct wisp_ctx {
     atomic_bool topology_known;
     wisp_machine topology;   /* see wisp__topology */
     atomic_uint logged_once; /* bits of WISP__ONCE_* */
+
+    atomic_llong passes, products, reductions; /* see wisp_counts */
 };
 
 /* Performance warnings that are logged once per context. */
 enum { WISP__ONCE_WIDTH = 1, WISP__ONCE_ISA = 2, WISP__ONCE_DEPTH = 4 };
 void wisp__log_once(wisp_ctx *ctx, unsigned bit, wisp_log_level level, const char *message);
+
+/* What wisp_ctx_counts tells: some more of ctx->passes, products or reductions are done. */
+static inline void wisp__count(atomic_llong *counter, int64_t more)
+{
+    atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
+}
 
 /* For threads that may stop early: whether work shall end now. That it did is what the end of the run tells
    (wisp__team_run): asked a second time the answer may be another, for a cancel may be resumed at any time. */

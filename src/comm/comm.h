@@ -38,6 +38,9 @@ extern const wisp__comm wisp__comm_serial, wisp__comm_threads;
 /* The one for a context that this thread makes. */
 const wisp__comm *wisp__comm_here(void);
 
+/* comm->sum, for sums that wisp_ctx_counts counts: those of ops and of the user. */
+wisp_status wisp__reduce(wisp_ctx *ctx, double *x, size_t n);
+
 /* Messages whose bytes the receivers do not know: to[ranks], of which that to oneself is copied.
  *from[ranks] and what they point to is one array of wisp_alloc. */
 wisp_status wisp__comm_exchange(wisp_ctx *ctx, const wisp__message *to, wisp__message **from);

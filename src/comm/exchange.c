@@ -69,10 +69,16 @@ void wisp_ctx_enter(wisp_ctx *ctx)
 
 wisp_status wisp_ctx_leave(wisp_ctx *ctx, wisp_status status) { return ctx ? ctx->comm->leave(ctx, status) : status; }
 
+wisp_status wisp__reduce(wisp_ctx *ctx, double *x, size_t n)
+{
+    wisp__count(&ctx->reductions, 1);
+    return ctx->comm->sum(ctx, x, n);
+}
+
 wisp_status wisp_ctx_sum(wisp_ctx *ctx, double *x, size_t n)
 {
     WISP_NEED(NULL, ctx);
     if (n > 0) WISP_NEED(ctx, x);
     ctx->comm->enter(ctx);
-    return ctx->comm->leave(ctx, ctx->comm->sum(ctx, x, n));
+    return ctx->comm->leave(ctx, wisp__reduce(ctx, x, n));
 }

@@ -70,6 +70,7 @@ static wisp_status checked(const char *op, wisp_blk *y, const wisp_scalar *a, co
         return wisp_ctx_fail(y->ctx, WISP_ERR_ARG, "%s: the blocks overlap", op);
     status = wisp__turn_begin(y->ctx->team);
     if (status == WISP_OK) status = wisp__axpby(y, a, x, b, per_column);
+    wisp__count(&y->ctx->passes, status == WISP_OK);
     return wisp__turn_end(y->ctx->team, status);
 }
 
@@ -170,7 +171,7 @@ static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, w
 static wisp_status plain_dot(const wisp_blk *x, const wisp_blk *y, bool cross, wisp_scalar *dot)
 {
     wisp_status status = local_dot(x, y, cross, dot, NULL);
-    return status == WISP_OK ? x->ctx->comm->sum(x->ctx, &dot->re, 2 * (size_t)x->width) : status;
+    return status == WISP_OK ? wisp__reduce(x->ctx, &dot->re, 2 * (size_t)x->width) : status;
 }
 
 static wisp_status kahan_dot(const wisp_blk *x, const wisp_blk *y, bool cross, wisp_scalar *dot)
@@ -202,6 +203,7 @@ static wisp_status checked_dot(const wisp_blk *x, const wisp_blk *y, dot_fn fn, 
     if (status != WISP_OK) return status;
     status = wisp__together_begin(x->ctx);
     if (status == WISP_OK) status = fn(x, y, wisp__crosses(x, y), dot);
+    wisp__count(&x->ctx->passes, status == WISP_OK);
     return wisp__together_end(x->ctx, status);
 }
 
@@ -229,6 +231,7 @@ static wisp_status norms(const wisp_blk *x, dot_fn fn, double *norm)
     WISP_TRY(wisp__together_begin(ctx));
     WISP_TRY(wisp__alloc_raw(ctx, &dot, (size_t)x->width, sizeof *dot));
     WISP_TRY(fn(x, x, false, dot));
+    wisp__count(&ctx->passes, 1);
     for (int j = 0; j < x->width; j++) norm[j] = sqrt(dot[j].re);
 out:
     wisp_free(ctx, dot);

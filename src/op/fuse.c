@@ -104,19 +104,23 @@ static wisp_status check_rows(const lists *l, const pieces *list)
 
 /* ---- check ------------------------------------------------------------------------------------ */
 
-/* What the lists are, as far as they can be told apart from their blocks. */
+/* A block of the lists; NULL: there is none to be seen. */
+static const wisp_blk *first_block(const wisp_update *update, int updates, const wisp_inner *inner, int inners)
+{
+    return updates > 0 && update ? update->y : inners > 0 && inner ? inner->x : NULL;
+}
+
+/* The lists, as far as they can be told without their blocks. */
 static wisp_status take_lists(lists *l, const wisp_update *update, int updates, const wisp_inner *inner, int inners)
 {
-    *l = (lists){.update = update, .inner = inner, .updates = updates, .inners = inners};
-    if (updates < 0 || inners < 0 || (updates > 0 && !update) || (inners > 0 && !inner))
-        return wisp_ctx_fail(NULL, WISP_ERR_ARG, "fuse: lists of %d updates and %d dots%s", updates, inners,
-                             updates < 0 || inners < 0 ? "" : "; one of them is NULL");
-    if (updates + inners == 0) return WISP_OK;
-    l->like = updates > 0 ? update->y : inner->x;
-    if (!l->like) return wisp_ctx_fail(NULL, WISP_ERR_ARG, "fuse: a block is NULL");
+    *l = (lists){update, inner, updates, inners, first_block(update, updates, inner, inners), 0};
+    wisp_ctx *ctx = wisp_blk_ctx(l->like);
+    if (updates < 0 || inners < 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "fuse: %d updates and %d dots", updates, inners);
+    if ((updates > 0 || inners > 0) && !l->like) return wisp_ctx_fail(NULL, WISP_ERR_ARG, "fuse: a block is NULL");
     for (int i = 0; i < updates; i++) {
         if (update[i].terms < 1 || !update[i].term)
-            return wisp_ctx_fail(l->like->ctx, WISP_ERR_ARG, "fuse: update %d has %d terms%s", i, update[i].terms,
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "fuse: update %d has %d terms%s", i, update[i].terms,
                                  update[i].term ? "; at least 1 is needed" : ", and a list that is NULL");
         l->terms += (size_t)update[i].terms;
     }
@@ -313,12 +317,12 @@ static wisp_status run(const lists *l, unsigned flags)
     WISP_TRY(check(l, &m.list));
     const wisp__fuse_params p = params_of(l, &m);
     WISP_TRY(ctx->backend->fuse(ctx, wisp__type_is_double(b->type), &p, per_block(&p), m.sum));
+    wisp__count(&ctx->passes, 1);
     if (l->inners == 0) goto out;
     memset(m.result, 0, (size_t)l->inners * (size_t)b->width * sizeof *m.result);
     for (int i = 0; i < l->inners; i++)
         wisp__gather_dots(b, p.dot[i].cross, m.sum + p.dot[i].set * p.row, NULL, m.result + i * b->width, NULL);
-    if (!(flags & WISP_NOREDUCE))
-        WISP_TRY(ctx->comm->sum(ctx, &m.result->re, 2 * (size_t)l->inners * (size_t)b->width));
+    if (!(flags & WISP_NOREDUCE)) WISP_TRY(wisp__reduce(ctx, &m.result->re, 2 * (size_t)l->inners * (size_t)b->width));
     for (int i = 0; i < l->inners; i++)
         memcpy(l->inner[i].dot, m.result + i * b->width, (size_t)b->width * sizeof *m.result);
 out:
@@ -327,12 +331,15 @@ out:
 
 wisp_status wisp_fuse(const wisp_update *update, int updates, const wisp_inner *inner, int inners, unsigned flags)
 {
+    wisp_ctx *ctx = wisp_blk_ctx(first_block(update, updates, inner, inners));
+    if (updates > 0) WISP_NEED(ctx, update);
+    if (inners > 0) WISP_NEED(ctx, inner);
     lists l;
     wisp_status status = take_lists(&l, update, updates, inner, inners);
     if (status != WISP_OK || !l.like) return status;
-    status = wisp__together_begin(l.like->ctx);
+    status = wisp__together_begin(ctx);
     if (status == WISP_OK) status = run(&l, flags);
-    return wisp__together_end(l.like->ctx, status);
+    return wisp__together_end(ctx, status);
 }
 
 /* ---- cost ------------------------------------------------------------------------------------- */
@@ -361,13 +368,16 @@ static double flops_of(const lists *l)
 
 wisp_status wisp_fuse_cost(const wisp_update *update, int updates, const wisp_inner *inner, int inners, wisp_cost *cost)
 {
+    wisp_ctx *ctx = wisp_blk_ctx(first_block(update, updates, inner, inners));
+    WISP_NEED(ctx, cost);
+    *cost = (wisp_cost){0};
+    if (updates > 0) WISP_NEED(ctx, update);
+    if (inners > 0) WISP_NEED(ctx, inner);
     lists l;
     pieces list = {0};
     wisp_status status = take_lists(&l, update, updates, inner, inners);
-    WISP_NEED(l.like ? l.like->ctx : NULL, cost);
-    *cost = (wisp_cost){0};
     if (status != WISP_OK || !l.like) return status;
-    WISP_TRY(wisp__alloc_raw(l.like->ctx, &list.piece, most_pieces(&l), sizeof *list.piece));
+    WISP_TRY(wisp__alloc_raw(ctx, &list.piece, most_pieces(&l), sizeof *list.piece));
     WISP_TRY(check(&l, &list));
     for (int i = 0; i < list.count; i++) {
         const piece *p = list.piece + i;
@@ -376,7 +386,7 @@ wisp_status wisp_fuse_cost(const wisp_update *update, int updates, const wisp_in
     }
     cost->flops = (double)l.like->nrows * l.like->width * flops_of(&l);
 out:
-    wisp_free(l.like->ctx, list.piece);
+    wisp_free(ctx, list.piece);
     return status;
 }
 
@@ -384,6 +394,10 @@ out:
 
 void wisp_ctx_counts(const wisp_ctx *ctx, wisp_counts *counts)
 {
-    (void)ctx;
+    if (!counts) return;
     *counts = (wisp_counts){0, 0, 0};
+    if (!ctx) return;
+    counts->passes = atomic_load(&ctx->passes);
+    counts->products = atomic_load(&ctx->products);
+    counts->reductions = atomic_load(&ctx->reductions);
 }

@@ -224,7 +224,7 @@ static wisp_status reduce(const mpk *m)
     const int width = block(m, 0)->width;
     const size_t size = wisp__dot_size(block(m, 0), m->o->terms);
     wisp_status status = WISP_OK;
-    if (!(o->terms & WISP_NOREDUCE)) WISP_TRY(ctx->comm->sum(ctx, m->sum, (size_t)o->steps * size));
+    if (!(o->terms & WISP_NOREDUCE)) WISP_TRY(wisp__reduce(ctx, m->sum, (size_t)o->steps * size));
     for (int k = 0; k < o->steps; k++)
         wisp__dots_out(o->terms, width, m->sum + (size_t)k * size, o->dot + (size_t)k * size / 2);
 out:
@@ -271,6 +271,8 @@ wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wi
         WISP_TRY(choose_depth(&m, steps - first));
         WISP_TRY(run(&m, first, steps - first));
     }
+    wisp__count(&A->ctx->passes, steps);
+    wisp__count(&A->ctx->products, steps);
     if (opts->interleaved) *opts->interleaved = depth;
     if (opts->terms & WISP_DOTS) status = reduce(&m);
 out:

@@ -20,14 +20,17 @@ wisp_status wisp__sum_compensated(wisp_ctx *ctx, double *sum, double *error, siz
     const size_t most = WISP__MAX(AT_ONCE / ranks, 1);
     wisp_status status = WISP_OK;
     double *places;
-    if (ranks == 1) return WISP_OK;
+    if (ranks == 1) {
+        wisp__count(&ctx->reductions, 1);
+        return WISP_OK;
+    }
     WISP_TRY(wisp__alloc_raw(ctx, &places, ranks * 2 * WISP__MIN(most, n), sizeof *places));
     for (size_t done = 0; done < n; done += most) {
         const size_t m = WISP__MIN(most, n - done);
         memset(places, 0, ranks * 2 * m * sizeof *places);
         memcpy(places + rank * 2 * m, sum + done, m * sizeof *places);
         memcpy(places + rank * 2 * m + m, error + done, m * sizeof *places);
-        WISP_TRY(ctx->comm->sum(ctx, places, ranks * 2 * m));
+        WISP_TRY(wisp__reduce(ctx, places, ranks * 2 * m));
         memset(sum + done, 0, m * sizeof *sum);
         memset(error + done, 0, m * sizeof *error);
         for (size_t r = 0; r < ranks; r++)

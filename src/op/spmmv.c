@@ -24,8 +24,10 @@ wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const 
     WISP_TRY(wisp__sweep_set(&sweep, "spmmv", A, y, x, y, aug, &sums, memory + dot_bytes));
     double *dot = (double *)(void *)memory;
     WISP_TRY(wisp__sweep_run(&sweep, dot));
+    wisp__count(&ctx->passes, 1);
+    wisp__count(&ctx->products, 1);
     if (!dots) goto out;
-    if (!(aug->terms & WISP_NOREDUCE)) WISP_TRY(ctx->comm->sum(ctx, dot, wisp__dot_size(x, aug->terms)));
+    if (!(aug->terms & WISP_NOREDUCE)) WISP_TRY(wisp__reduce(ctx, dot, wisp__dot_size(x, aug->terms)));
     wisp__dots_out(aug->terms, x->width, dot, aug->dot);
 out:
     wisp_free(ctx, own);

@@ -70,10 +70,11 @@ static wisp_status gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const wi
     double *sum;
     WISP_TRY(wisp__scratch(ctx->team, WISP__OP_SCRATCH, &sum, step, sizeof *sum));
     WISP_TRY(ctx->backend->gram(ctx, wisp__type_is_double(V->type), compensated, &p, per, sum));
+    wisp__count(&ctx->passes, 1);
     if (compensated) {
         WISP_TRY(wisp__sum_compensated(ctx, sum, sum + size, size));
     } else {
-        WISP_TRY(ctx->comm->sum(ctx, sum, size));
+        WISP_TRY(wisp__reduce(ctx, sum, size));
     }
     join(X, ldx, alpha, beta, V, W, sum, compensated ? sum + size : NULL);
 out:
@@ -163,6 +164,7 @@ static wisp_status update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, con
     take_apart(scratch, ld, V->type, X, ldx, alpha, V->width, W->width);
     p.x = scratch;
     WISP_TRY(ctx->backend->update(ctx, is_double, &p, V->nrows));
+    wisp__count(&ctx->passes, 1);
 out:
     return status;
 }
