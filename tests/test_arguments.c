@@ -186,6 +186,7 @@ SOURCE(wisp_src_open_file, P(1, f->ctx), P(2, f->mtx))
 SOURCE(wisp_src_open_gallery, P(1, f->ctx), P(2, "laplace:nx=3"))
 SOURCE(wisp_src_open_crs, P(1, f->ctx), P(2, &crs))
 SOURCE(wisp_src_hermitian_part, P(1, f->ctx), P(2, &f->src), P(3, &(double){0}))
+SOURCE(wisp_src_open_mat, P(1, f->A))
 PROCEDURE(wisp_src_close, P(0, &(wisp_src){0}))
 PLAIN(wisp_src_write, P(0, &f->src), P(1, f->ctx), P(2, f->mtx), P(3, &(wisp_write_opts){0}))
 MAKES(wisp_map_create, wisp_map, wisp_map_free, P(0, &made), P(1, f->ctx), ROWS)
@@ -394,6 +395,7 @@ static const struct {
     ROW(wisp_src_open_gallery, 3, 0, 2),
     ROW(wisp_src_open_crs, 3, 0, 2),
     ROW(wisp_src_hermitian_part, 4, 8, 2),
+    ROW(wisp_src_open_mat, 2, 0, 2),
     ROW(wisp_src_close, 1, 0, ALL),
     ROW(wisp_src_write, 4, 8, 2),
     ROW(wisp_map_create, 2, 0, 2),

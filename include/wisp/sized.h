@@ -24,6 +24,7 @@ WISP_API wisp_status wisp_src_open_crs_sized(wisp_src *src, size_t src_size, wis
                                              size_t crs_size);
 WISP_API wisp_status wisp_src_hermitian_part_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
                                                    size_t other_size, double *change);
+WISP_API wisp_status wisp_src_open_mat_sized(wisp_src *src, size_t src_size, const wisp_mat *A);
 WISP_API void wisp_src_close_sized(wisp_src *src, size_t src_size);
 WISP_API wisp_status wisp_src_write_sized(const wisp_src *src, size_t src_size, wisp_ctx *ctx, const char *path,
                                           const wisp_write_opts *opts, size_t opts_size);
@@ -129,6 +130,10 @@ static inline wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, const 
 static inline wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, double *change)
 {
     return wisp_src_hermitian_part_sized(src, sizeof *src, ctx, other, sizeof *other, change);
+}
+static inline wisp_status wisp_src_open_mat(wisp_src *src, const wisp_mat *A)
+{
+    return wisp_src_open_mat_sized(src, sizeof *src, A);
 }
 static inline void wisp_src_close(wisp_src *src) { wisp_src_close_sized(src, sizeof *src); }
 static inline wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const char *path,

@@ -373,6 +373,11 @@ WISP_SIZED wisp_status wisp_mat_borrow_crs(wisp_mat **A, wisp_ctx *ctx, const wi
    borrowed; WISP_ERR_UNSUPPORTED: it is an operator; WISP_ERR_HERMITIAN: see wisp_format. */
 WISP_SIZED wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src);
 WISP_API void wisp_mat_free(wisp_mat *A);
+/* Opens a matrix as a source: rows and columns in the natural order, values of the matrix's type. Rows are read where
+   they are stored: the matrix must stay as it is until the source is closed. A half-stored one gets an index of the
+   entries that it lacks, 12 bytes each. On several ranks each has its own rows (wisp_map_local), and others are a
+   failure of the row function. WISP_ERR_UNSUPPORTED: it is an operator. */
+WISP_SIZED wisp_status wisp_src_open_mat(wisp_src *src, const wisp_mat *A);
 
 /* y = A x, all columns: writes all of y and reads nothing of what was there. Both are blocks on the operator's map, of
    one width and type, with or without gaps between their rows. Their type is any that a stored matrix of op.type takes.
@@ -396,8 +401,9 @@ typedef struct {
    wisp_spmmv, wisp_mpk, wisp_kpm, wisp_bounds_find, wisp_evolve. All terms beside A x are done by ops on blocks, one
    after the other (a block like y is held for AXPBY), so that a fused product of a stored matrix moves less. Steps are
    not interleaved. Solvers for Hermitian matrices take it on the user's word that it is one: nothing is checked, and if
-   it is not, their results mean nothing. Calls that look at entries (wisp_mat_update, wisp_mat_get_props,
-   wisp_mat_row_histogram, wisp_mat_fill_in, wisp_mat_gather, Gershgorin's bounds) are WISP_ERR_UNSUPPORTED. */
+   it is not, their results mean nothing. Calls that look at entries (wisp_mat_update, wisp_src_open_mat,
+   wisp_mat_get_props, wisp_mat_row_histogram, wisp_mat_fill_in, wisp_mat_gather, Gershgorin's bounds) are
+   WISP_ERR_UNSUPPORTED. */
 WISP_SIZED wisp_status wisp_mat_from_apply(wisp_mat **A, wisp_ctx *ctx, const wisp_operator *op);
 
 typedef struct {

@@ -131,6 +131,14 @@ wisp_status wisp_src_hermitian_part_sized(wisp_src *src, size_t src_size, wisp_c
     return status;
 }
 
+wisp_status wisp_src_open_mat_sized(wisp_src *src, size_t src_size, const wisp_mat *A)
+{
+    RESULT(wisp_src, src);
+    const wisp_status status = wisp_src_open_mat(src_known, A);
+    OUT(src);
+    return status;
+}
+
 void wisp_src_close_sized(wisp_src *src, size_t src_size)
 {
     INOUT(wisp_src, src);
