@@ -102,9 +102,9 @@ static inline bool wisp__side_by_side(wisp_ctx *ctx, int width, double block_byt
 
    An address in a device's memory stands for that memory: views add bytes to it, and kernels take it. Only the backend
    may follow it, and the host between map and unmap; where the host can't be let into the memory at all, map copies.
-   What comes with a call (scalars, factors of columns, chains, a small matrix) is the host's: a backend copies it if it
-   has to. Dots arrive on the host, finished: summed over the blocks of the grid in a fixed order, so that they depend
-   on the layout alone. */
+   What comes with a call (scalars, factors of columns, chains, lists of columns, a small matrix) is the host's: a
+   backend copies it if it has to. Dots arrive on the host, finished: summed over the blocks of the grid in a fixed
+   order, so that they depend on the layout alone. */
 typedef struct wisp__backend {
     const char *name;
     unsigned kinds; /* of storage that its kernels take: WISP__SELL, and others */
@@ -138,6 +138,8 @@ typedef struct wisp__backend {
     /* Copies rows of a block to the host, one after the other, and from there. */
     wisp_status (*pack)(wisp_ctx *ctx, const wisp__rows_params *p, void *host);
     wisp_status (*unpack)(wisp_ctx *ctx, const wisp__rows_params *p, const void *host);
+    /* Each line of the blocks is met once. */
+    wisp_status (*copy_columns)(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows);
     wisp_status (*axpby)(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count);
     /* sum[1 or, compensated, 2][1 or, with cross, 2][a row's reals], over blocks of per_block periods, a multiple of
        K_STRIP. */

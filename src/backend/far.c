@@ -318,6 +318,20 @@ out:
     return status;
 }
 
+static wisp_status far_copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows)
+{
+    const size_t bytes = (size_t)p->width * sizeof *p->from_column;
+    wisp__columns_params q = *p;
+    wisp_status status;
+    WISP_TRY(OURS(ctx, p->from, p->to));
+    WISP_TRY(begin(ctx, 2 * padded(bytes)));
+    q.from_column = copied(ctx, p->from_column, bytes);
+    q.to_column = copied(ctx, p->to_column, bytes);
+    status = end(ctx, wisp__backend_cpu.copy_columns(ctx, &q, rows));
+out:
+    return status;
+}
+
 static wisp_status far_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count)
 {
     const size_t bytes = (size_t)p->period * (is_double ? sizeof(double) : sizeof(float));
@@ -445,6 +459,7 @@ const wisp__backend wisp__backend_far = {
     .launch_half = far_launch_half,
     .pack = far_pack,
     .unpack = far_unpack,
+    .copy_columns = far_copy_columns,
     .axpby = far_axpby,
     .dot = far_dot,
     .fuse = far_fuse,

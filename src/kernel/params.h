@@ -113,6 +113,16 @@ typedef struct {
     int64_t first, count;
 } wisp__rows_params;
 
+/* Columns of a block that become columns of another one: to[i * ld_to + to_column[j]] = from[i * ld_from +
+   from_column[j]], in elements of so many bytes. */
+typedef struct {
+    const void *from;
+    void *to;
+    int64_t ld_from, ld_to;
+    const int *from_column, *to_column; /* [width]; NULL, but not both: side by side */
+    int width, bytes;
+} wisp__columns_params;
+
 /* Element-wise ops on flat streams of `period` real elements, `count` times (a row, or several rows of a
    compact block): y = a x + b y with per-element factors; for complex blocks aw and bw multiply the element
    with its parts swapped. */

@@ -27,6 +27,7 @@ void wisp__cpu_add_up(wisp_ctx *ctx, bool compensated, double *partial, int64_t 
 wisp_status wisp__cpu_reserve_steps(wisp_ctx *ctx, int steps, const wisp__grid *grid, size_t dot_size);
 wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int steps, const wisp__schedule *schedule,
                                    const wisp__grid *grid, size_t dot_size);
+wisp_status wisp__cpu_copy_columns(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows);
 wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wisp__spmmv_params *p,
                                   const wisp__half *half, double *dot, size_t dot_size);
 wisp_status wisp__cpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block, double *sum);

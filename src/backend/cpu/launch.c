@@ -473,6 +473,7 @@ const wisp__backend wisp__backend_cpu = {
     .launch_half = wisp__cpu_launch_half,
     .pack = cpu_pack,
     .unpack = cpu_unpack,
+    .copy_columns = wisp__cpu_copy_columns,
     .axpby = cpu_axpby,
     .dot = cpu_dot,
     .fuse = wisp__cpu_fuse,
