@@ -232,6 +232,7 @@ PLAIN(wisp_mat_fill_in, P(0, f->A), 4, 1, P(1, &(double){0}))
 MAKES(wisp_blk_create, wisp_blk, wisp_blk_free, P(0, &made), P(1, f->ctx), P(2, f->map), WISP_D, WIDTH)
 MAKES(wisp_blk_borrow, wisp_blk, wisp_blk_free, P(0, &made), P(1, f->ctx), P(2, f->map), WISP_D, 1, P(3, val), 1)
 MAKES(wisp_blk_cols, wisp_blk, wisp_blk_free, P(0, &made), P(1, f->x), 0, 1)
+MAKES(wisp_blk_pick, wisp_blk, wisp_blk_free, P(0, &made), P(1, f->x), 1, P(2, (int[]){1}))
 MAKES(wisp_blk_rows, wisp_blk, wisp_blk_free, P(0, &made), P(1, f->x), 0, 1)
 PROCEDURE(wisp_blk_free, P(0, (wisp_blk *)NULL))
 QUERY(wisp_blk_width, P(0, f->x))
@@ -425,6 +426,7 @@ static const struct {
     ROW(wisp_blk_create, 3, 0, 2),
     ROW(wisp_blk_borrow, 4, 0, 2),
     ROW(wisp_blk_cols, 2, 0, 2),
+    ROW(wisp_blk_pick, 3, 0, 2),
     ROW(wisp_blk_rows, 2, 0, 2),
     ROW(wisp_blk_free, 1, 0, ALL),
     ROW(wisp_blk_width, 1, 0, ALL),

@@ -502,6 +502,12 @@ WISP_API wisp_status wisp_blk_borrow(wisp_blk **x, wisp_ctx *ctx, wisp_map *map,
    maps only, else WISP_ERR_MISMATCH). A view keeps the memory of x alive, and is freed by wisp_blk_free. */
 WISP_API wisp_status wisp_blk_cols(wisp_blk **view, wisp_blk *x, int first, int width);
 WISP_API wisp_status wisp_blk_rows(wisp_blk **view, wisp_blk *x, int64_t first, int64_t count);
+/* A view of the columns column[count] of x, in this order, each at most once (WISP_ERR_ARG). Rising neighbours are a
+   view as of wisp_blk_cols. Any others are a scattered view: it can be filled, copied to and from user arrays, and
+   viewed; ops on blocks (wisp_copy to wisp_norm_kahan) take it, too. wisp_copy goes over each block once, the other
+   ops once for each run of neighbours. All else (wisp_blk_map, products, wisp_fuse) is WISP_ERR_UNSUPPORTED: copy
+   such a view into a block of its own, and back. Views of one block without a column in common do not overlap. */
+WISP_API wisp_status wisp_blk_pick(wisp_blk **view, wisp_blk *x, int count, const int *column);
 WISP_API void wisp_blk_free(wisp_blk *x);
 
 WISP_API int wisp_blk_width(const wisp_blk *x);

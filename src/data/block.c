@@ -67,17 +67,34 @@ wisp_status wisp_blk_borrow(wisp_blk **out, wisp_ctx *ctx, wisp_map *map, wisp_t
     return WISP_OK;
 }
 
-static wisp_status view_of(wisp_blk **out, wisp_blk *x)
+/* With room for a list of so many columns, which goes with it. */
+static wisp_status view_of(wisp_blk **out, wisp_blk *x, int columns, int **list)
 {
     *out = NULL;
     wisp_blk *v;
-    wisp_status status = wisp_alloc(x->ctx, &v, 1, sizeof *v);
+    wisp_status status = wisp_alloc(x->ctx, &v, 1, sizeof *v + (size_t)columns * sizeof **list);
     if (status != WISP_OK) return status;
     *v = *x;
+    *list = (int *)(void *)(v + 1);
     wisp__map_retain(v->map);
     atomic_fetch_add(&v->store->refs, 1);
     *out = v;
     return WISP_OK;
+}
+
+/* A view becomes that of the columns list[count], counted from where it begins; the list is its own. */
+static void set_columns(wisp_blk *v, int *list, int count)
+{
+    int leftmost = list[0];
+    bool side_by_side = true;
+    for (int j = 1; j < count; j++) {
+        leftmost = WISP__MIN(leftmost, list[j]);
+        side_by_side = side_by_side && list[j] == list[0] + j;
+    }
+    for (int j = 0; j < count; j++) list[j] -= leftmost;
+    v->offset += (size_t)leftmost * wisp_type_size(v->type);
+    v->width = count;
+    v->column = side_by_side ? NULL : list;
 }
 
 wisp_status wisp_blk_cols(wisp_blk **view, wisp_blk *x, int first, int width)
@@ -88,11 +105,49 @@ wisp_status wisp_blk_cols(wisp_blk **view, wisp_blk *x, int first, int width)
     if (first < 0 || width < 1 || first > x->width - width)
         return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "columns %d to %d of a block of width %d", first, first + width - 1,
                              x->width);
-    wisp_status status = view_of(view, x);
+    int *list;
+    wisp_status status = view_of(view, x, x->column ? width : 0, &list);
     if (status != WISP_OK) return status;
+    if (x->column) {
+        memcpy(list, x->column + first, (size_t)width * sizeof *list);
+        set_columns(*view, list, width);
+        return WISP_OK;
+    }
     (*view)->offset += (size_t)first * wisp_type_size(x->type);
     (*view)->width = width;
     return WISP_OK;
+}
+
+wisp_status wisp_blk_pick(wisp_blk **view, wisp_blk *x, int count, const int *column)
+{
+    WISP_NEED(wisp_blk_ctx(x), view);
+    *view = NULL;
+    WISP_NEED(NULL, x);
+    WISP_NEED(x->ctx, column);
+    if (count < 1 || count > x->width)
+        return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "%d columns of a block of width %d", count, x->width);
+    for (int j = 0; j < count; j++) {
+        if (column[j] < 0 || column[j] >= x->width)
+            return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "column %d of a block of width %d", column[j], x->width);
+        for (int k = 0; k < j; k++)
+            if (column[k] == column[j])
+                return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "column %d is picked twice", column[j]);
+    }
+    int *list;
+    const wisp_status status = view_of(view, x, count, &list);
+    if (status != WISP_OK) return status;
+    for (int j = 0; j < count; j++) list[j] = wisp__column(x, column[j]);
+    set_columns(*view, list, count);
+    return WISP_OK;
+}
+
+wisp_status wisp__refuse_scattered(const char *call, const wisp_blk *x)
+{
+    if (!x->column) return WISP_OK;
+    return wisp_ctx_fail(x->ctx, WISP_ERR_UNSUPPORTED,
+                         "%s: the columns of a scattered view (wisp_blk_pick) are not side by side: copy them into a "
+                         "block of their own (wisp_blk_create, wisp_copy)",
+                         call);
 }
 
 wisp_status wisp_blk_rows(wisp_blk **view, wisp_blk *x, int64_t first, int64_t count)
@@ -105,8 +160,10 @@ wisp_status wisp_blk_rows(wisp_blk **view, wisp_blk *x, int64_t first, int64_t c
     if (first < 0 || count < 0 || first > x->nrows - count)
         return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "rows %lld to %lld of a block of %lld rows", (long long)first,
                              (long long)(first + count - 1), (long long)x->nrows);
-    wisp_status status = view_of(view, x);
+    int *list;
+    wisp_status status = view_of(view, x, x->column ? x->width : 0, &list);
     if (status != WISP_OK) return status;
+    if (x->column) (*view)->column = memcpy(list, x->column, (size_t)x->width * sizeof *list);
     (*view)->offset += (size_t)(first * x->stride) * wisp_type_size(x->type);
     (*view)->first_row += first;
     (*view)->nrows = count;
@@ -139,8 +196,10 @@ wisp_status wisp_blk_map(const wisp_blk *x, void **data, int64_t *stride)
 {
     WISP_NEED(NULL, x);
     WISP_NEED(x->ctx, data);
+    wisp_status status = wisp__refuse_scattered("map", x);
+    if (status != WISP_OK) return status;
     if (stride) *stride = x->stride;
-    const wisp_status status = x->ctx->backend->map(x->ctx, wisp__at(x), data);
+    status = x->ctx->backend->map(x->ctx, wisp__at(x), data);
     if (status == WISP_OK) atomic_fetch_add(&x->store->mapped, 1);
     return status;
 }
@@ -148,6 +207,8 @@ wisp_status wisp_blk_map(const wisp_blk *x, void **data, int64_t *stride)
 wisp_status wisp_blk_unmap(const wisp_blk *x)
 {
     WISP_NEED(NULL, x);
+    const wisp_status status = wisp__refuse_scattered("unmap", x);
+    if (status != WISP_OK) return status;
     x->ctx->backend->unmap(x->ctx, wisp__at(x));
     atomic_fetch_sub(&x->store->mapped, 1);
     return WISP_OK;
@@ -165,7 +226,7 @@ static void host_done(const wisp_blk *x) { x->ctx->backend->unmap(x->ctx, wisp__
 
 static char *element(const wisp_blk *x, int64_t row, int column)
 {
-    return x->host + (size_t)(row * x->stride + column) * wisp_type_size(x->type);
+    return x->host + (size_t)(row * x->stride + wisp__column(x, column)) * wisp_type_size(x->type);
 }
 
 /* Position of a view's row to the user's row number. */

@@ -6,19 +6,53 @@
 
 static bool compact(const wisp_blk *x, const wisp_blk *y) { return x->stride == x->width && y->stride == y->width; }
 
-/* Column by column: some beta is zero, and beta = 0 never reads y (NaN there must not come through). */
-static wisp_status axpby_columns(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b)
+/* Columns j .. j + count - 1, which are side by side; for the moment of a call: it holds no references. */
+static wisp_blk columns_of(const wisp_blk *x, int j, int count)
 {
-    wisp_blk yk = *y, xk = *x; /* for the moment of the call: they hold no references */
-    yk.width = xk.width = 1;
+    wisp_blk v = *x;
+    v.offset += (size_t)wisp__column(x, j) * wisp_type_size(x->type);
+    v.width = count;
+    v.column = NULL;
+    return v;
+}
+
+/* How many columns from j on are side by side in both blocks. */
+static int run_of(const wisp_blk *x, const wisp_blk *y, int j)
+{
+    int n = 1;
+    while (j + n < x->width && wisp__column(x, j + n) == wisp__column(x, j) + n &&
+           wisp__column(y, j + n) == wisp__column(y, j) + n)
+        n++;
+    return n;
+}
+
+/* Run by run of neighbouring columns, of so many at most. */
+static wisp_status axpby_runs(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b,
+                              bool per_column, int most)
+{
     wisp_status status = WISP_OK;
-    const size_t size = wisp_type_size(y->type);
-    for (int k = 0; k < y->width && status == WISP_OK; k++) {
-        yk.offset = y->offset + (size_t)k * size;
-        xk.offset = x->offset + (size_t)k * size;
-        status = wisp__axpby(&yk, a + k, &xk, b + k, false);
+    for (int j = 0, n; j < y->width && status == WISP_OK; j += n) {
+        n = WISP__MIN(run_of(x, y, j), most);
+        wisp_blk yj = columns_of(y, j, n), xj = columns_of(x, j, n);
+        const int at = per_column ? j : 0;
+        status = wisp__axpby(&yj, a + at, &xj, b ? b + at : NULL, per_column);
     }
     return status;
+}
+
+/* In one pass, where runs would take one each. */
+static wisp_status copy_columns(wisp_blk *y, const wisp_blk *x)
+{
+    if (wisp__same_memory(x, y)) return WISP_OK;
+    const wisp__columns_params p = {.from = wisp__at(x),
+                                    .to = wisp__at(y),
+                                    .ld_from = x->stride,
+                                    .ld_to = y->stride,
+                                    .from_column = x->column,
+                                    .to_column = y->column,
+                                    .width = x->width,
+                                    .bytes = (int)wisp_type_size(x->type)};
+    return y->ctx->backend->copy_columns(y->ctx, &p, y->nrows);
 }
 
 wisp_status wisp__axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b, bool per_column)
@@ -28,8 +62,13 @@ wisp_status wisp__axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, co
     if (!wisp_type_is_complex(y->type) && !(wisp__all_real(a, n) && wisp__all_real(b, n)))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a complex factor for a real block");
     if (b && wisp__all_equal(b, n, 0, 0)) b = NULL;
+    if (x->column || y->column) {
+        const bool copies = !b && wisp__all_equal(a, n, 1, 0);
+        return copies ? copy_columns(y, x) : axpby_runs(y, a, x, b, per_column, y->width);
+    }
+    /* Column by column: some beta is zero, and beta = 0 never reads y (NaN there must not come through). */
     for (int j = 0; b && j < n; j++)
-        if (b[j].re == 0 && b[j].im == 0) return axpby_columns(y, a, x, b);
+        if (b[j].re == 0 && b[j].im == 0) return axpby_runs(y, a, x, b, per_column, 1);
     const wisp__cut c = wisp__cut_of(x, compact(x, y));
     const size_t size = wisp_type_size(y->type) / (size_t)wisp__parts(y->type);
     char *f;
@@ -66,7 +105,7 @@ static wisp_status checked(const char *op, wisp_blk *y, const wisp_scalar *a, co
 {
     wisp_status status = wisp__same_shape(op, y, x);
     if (status != WISP_OK) return status;
-    if (x != y && wisp__overlap(x, y) && (wisp__at(x) != wisp__at(y) || x->stride != y->stride))
+    if (x != y && wisp__overlap(x, y) && !wisp__same_memory(x, y))
         return wisp_ctx_fail(y->ctx, WISP_ERR_ARG, "%s: the blocks overlap", op);
     status = wisp__turn_begin(y->ctx->team);
     if (status == WISP_OK) status = wisp__axpby(y, a, x, b, per_column);
@@ -135,12 +174,26 @@ wisp_status wisp_vscal(wisp_blk *x, const wisp_scalar *alpha)
 
 /* ---- dots ------------------------------------------------------------------------------------ */
 
+static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, wisp_scalar *dot, double *error);
+
+static wisp_status dot_runs(const wisp_blk *x, const wisp_blk *y, bool cross, wisp_scalar *dot, double *error)
+{
+    wisp_status status = WISP_OK;
+    for (int j = 0, n; j < x->width && status == WISP_OK; j += n) {
+        n = run_of(x, y, j);
+        const wisp_blk xj = columns_of(x, j, n), yj = columns_of(y, j, n);
+        status = local_dot(&xj, &yj, cross, dot + j, error ? error + 2 * j : NULL);
+    }
+    return status;
+}
+
 /* The dots of this process; compensated with their errors, error[2 width], if that is not NULL. */
 static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, wisp_scalar *dot, double *error)
 {
     enum { SUMS = 1 << 15 };
     wisp_ctx *ctx = x->ctx;
     const bool is_double = wisp__type_is_double(x->type);
+    if (x->column || y->column) return dot_runs(x, y, cross, dot, error);
     const wisp__cut c = wisp__cut_of(x, compact(x, y));
     const int parts = wisp__parts(x->type);
     const size_t size = wisp_type_size(x->type) / (size_t)parts;

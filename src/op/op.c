@@ -96,7 +96,7 @@ bool wisp__all_real(const wisp_scalar *f, int n)
 
 bool wisp__crosses(const wisp_blk *x, const wisp_blk *y)
 {
-    return wisp_type_is_complex(x->type) && !(wisp__at(x) == wisp__at(y) && x->stride == y->stride);
+    return wisp_type_is_complex(x->type) && !wisp__same_memory(x, y);
 }
 
 void wisp__gather_dots(const wisp_blk *x, bool cross, const double *sum, const double *sum_error, wisp_scalar *dot,
@@ -111,19 +111,45 @@ void wisp__gather_dots(const wisp_blk *x, bool cross, const double *sum, const d
         }
 }
 
+bool wisp__same_memory(const wisp_blk *x, const wisp_blk *y)
+{
+    if (wisp__at(x) != wisp__at(y) || x->stride != y->stride) return false;
+    for (int j = 0; (x->column || y->column) && j < x->width; j++)
+        if (wisp__column(x, j) != wisp__column(y, j)) return false;
+    return true;
+}
+
+/* Columns from the leftmost to the rightmost. */
+static int span(const wisp_blk *x)
+{
+    int most = x->width;
+    for (int j = 0; x->column && j < x->width; j++) most = WISP__MAX(most, x->column[j] + 1);
+    return most;
+}
+
+/* Whether two blocks of one array share a column, where y begins `shift` columns behind x in a row. */
+static bool share_column(const wisp_blk *x, const wisp_blk *y, int64_t shift)
+{
+    for (int i = 0; i < x->width; i++)
+        for (int j = 0; j < y->width; j++)
+            if (wisp__column(x, i) == (shift + wisp__column(y, j)) % x->stride) return true;
+    return false;
+}
+
 bool wisp__overlap(const wisp_blk *x, const wisp_blk *y)
 {
     const size_t sx = wisp_type_size(x->type), sy = wisp_type_size(y->type);
     /* A rank without rows refuses what the others do. */
     const bool empty = x->nrows == 0 || y->nrows == 0;
     if (empty && (x->ctx->ranks == 1 || x->store != y->store)) return false;
-    const uintptr_t xb = (uintptr_t)wisp__at(x), xe = xb + ((size_t)((x->nrows - 1) * x->stride + x->width)) * sx;
-    const uintptr_t yb = (uintptr_t)wisp__at(y), ye = yb + ((size_t)((y->nrows - 1) * y->stride + y->width)) * sy;
+    const uintptr_t xb = (uintptr_t)wisp__at(x), xe = xb + ((size_t)((x->nrows - 1) * x->stride + span(x))) * sx;
+    const uintptr_t yb = (uintptr_t)wisp__at(y), ye = yb + ((size_t)((y->nrows - 1) * y->stride + span(y))) * sy;
     if (!empty && (xe <= yb || ye <= xb)) return false;
     /* Two sets of columns of one array lie between each other without meeting. */
     if (x->store == y->store && x->stride == y->stride) {
         const int64_t row = x->stride * (int64_t)sx;
         const int64_t shift = (((int64_t)yb - (int64_t)xb) % row + row) % row;
+        if (x->column || y->column) return share_column(x, y, shift / (int64_t)sx);
         return shift < x->width * (int64_t)sx || shift + y->width * (int64_t)sy > row;
     }
     return true;

@@ -37,8 +37,9 @@ static inline int wisp__parts(wisp_type type) { return wisp_type_is_complex(type
    what multiplies the element, and what multiplies its partner in a complex pair. */
 void wisp__spread(wisp_type type, const wisp_scalar *f, bool per_column, int width, int period, void *factor,
                   void *swapped);
-/* Whether two blocks share an element. */
+/* Whether two blocks share an element; whether two of one shape have all elements in the same places. */
 bool wisp__overlap(const wisp_blk *x, const wisp_blk *y);
+bool wisp__same_memory(const wisp_blk *x, const wisp_blk *y);
 
 /* How a pass over blocks is cut: `count` periods of `rows` rows, then a tail of single rows. Several rows, if the
    blocks are compact: one long stream, so that narrow blocks run as fast as wide ones. */

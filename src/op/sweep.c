@@ -17,6 +17,11 @@ wisp_status wisp__sweep_check(const char *op, const wisp_mat *A, const wisp_blk 
         return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "%s: x is %s of width %d, y %s of width %d%s", op,
                              wisp_type_name(x->type), x->width, wisp_type_name(y->type), y->width,
                              z ? "; z and u are like y" : "");
+    const wisp_blk *each[] = {x, y, z};
+    for (int i = 0; i < (z ? 3 : 2); i++) {
+        const wisp_status status = wisp__refuse_scattered(op, each[i]);
+        if (status != WISP_OK) return status;
+    }
     if (!wisp__types_fit(A->type, x->type))
         return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "%s: a %s matrix can't be multiplied with a %s block", op,
                              wisp_type_name(A->type), wisp_type_name(x->type));

@@ -17,7 +17,8 @@ static wisp_status check(const char *op, const wisp_blk *V, const wisp_blk *W, i
                              (long long)ldx, W->width);
     if (!wisp_type_is_complex(V->type) && (alpha.im != 0 || beta.im != 0))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: a complex factor for real blocks", op);
-    return WISP_OK;
+    const wisp_status status = wisp__refuse_scattered(op, V);
+    return status == WISP_OK ? wisp__refuse_scattered(op, W) : status;
 }
 
 /* ---- gram ------------------------------------------------------------------------------------ */
