@@ -1,0 +1,35 @@
+/* Preconditioners of wisp_solve: M^-1 approximates the inverse of A. */
+#ifndef WISP_PRECOND_H
+#define WISP_PRECOND_H
+#include "solver.h"
+
+typedef struct wisp__precond wisp__precond;
+
+/* For blocks of this type and of up to `width` columns. o has its defaults filled in. *P becomes NULL for
+   WISP_PRECOND_NONE. On all ranks together. For CG and MINRES M^-1 is Hermitian positive definite, or refused. */
+wisp_status wisp__precond_make(wisp__precond **P, const wisp_mat *A, const wisp_solve_opts *o, wisp_type type,
+                               int width);
+/* z = M^-1 r. rz[width], which may be NULL, becomes <r_j, z_j> of this rank alone. A narrower block than before costs
+   an allocation. On all ranks together. */
+wisp_status wisp__precond_apply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_scalar *rz);
+/* JACOBI: the inverse diagonal, a block of width 1 that wisp_fuse takes as `rows`; else NULL. */
+const wisp_blk *wisp__precond_rows(const wisp__precond *P);
+int wisp__precond_products(const wisp__precond *P); /* with A, in each application */
+int64_t wisp__precond_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *o); /* bytes, about */
+void wisp__precond_free(wisp__precond *P);
+
+/* ---- between the files of preconditioners -------------------------------------------------------- */
+
+/* A polynomial of A times a block r, by Horner's or Clenshaw's rule: v_1 = alpha_1 (A - gamma_1 I) r + add_1 r, then
+   v_k = alpha_k (A - gamma_k I) v_k-1 + beta_k v_k-2 + add_k r, up to k = degree >= 1. Element 0 is of k = 1. */
+typedef struct {
+    int degree;
+    wisp_scalar *alpha, *beta, *gamma;
+    double *add;
+} wisp__polynomial;
+/* CHEBYSHEV or NEUMANN, for a spectrum in the bounds that o gives, or that are found. */
+wisp_status wisp__polynomial_make(wisp__polynomial *p, const wisp_mat *A, const wisp_solve_opts *o, wisp_type type,
+                                  int width);
+void wisp__polynomial_free(wisp_ctx *ctx, wisp__polynomial *p);
+
+#endif
