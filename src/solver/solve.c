@@ -1,16 +1,522 @@
-/* Linear systems. */
-#include "solver.h"
+/* Linear systems by Krylov methods: options, and what goes on around the iterations of a method. "Converged" is said of
+   residuals that were computed from x alone; where such a residual shows that the recurrence has left it, the method
+   goes on from there (residual replacement: van der Vorst and Ye 2000, SIAM J. Sci. Comput. 22, 835). */
+#include "krylov.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_STALLS = 3, LOOK_EVERY = 50 };
+
+static const char *const method_names[] = {"default", "cg", "bicgstab", "gmres", "minres"};
+
+/* ---- options -------------------------------------------------------------------------------------- */
+
+static const wisp__method *method_of(wisp_method m)
+{
+    static const wisp__method *const all[] = {&wisp__cg, &wisp__bicgstab, &wisp__gmres, &wisp__minres};
+    return all[m - WISP_CG];
+}
+
+static void defaults(wisp_solve_opts *o, wisp_type type, int64_t rows)
+{
+    if (o->tolerance == 0) o->tolerance = wisp__is_single(type) ? 1e-4 : 1e-8;
+    if (o->max_iterations == 0) o->max_iterations = rows < 1000 ? (rows < 10 ? 100 : 10 * rows) : 10000;
+    if (o->restart == 0) o->restart = 30;
+    if (o->restart > rows && rows > 0) o->restart = (int)rows;
+    if (o->block_rows == 0) o->block_rows = 4;
+    if (o->degree == 0) o->degree = 4;
+    if (o->variant == WISP_VARIANT_DEFAULT)
+        o->variant = o->method == WISP_CG && o->precond == WISP_PRECOND_NONE ? WISP_PREDICT : WISP_PIPELINED;
+}
+
+static wisp_status check(const wisp__krylov *k, const wisp_blk *x)
+{
+    wisp_ctx *ctx = k->ctx;
+    const wisp_solve_opts *o = &k->o;
+    wisp_map *map = wisp_mat_map(k->A);
+    if (map != wisp_mat_col_map(k->A))
+        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: the matrix is rectangular; it must be square");
+    if (wisp_blk_map_of(x) != map || wisp_blk_map_of(k->b) != map || wisp_blk_nrows(x) != wisp_map_local(map, NULL) ||
+        wisp_blk_nrows(k->b) != wisp_map_local(map, NULL))
+        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: x and b must be on the matrix's map, with all rows");
+    if (wisp_blk_width(x) != wisp_blk_width(k->b) || wisp_blk_type(x) != k->type)
+        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: x is %s of width %d, b %s of width %d",
+                             wisp_type_name(wisp_blk_type(x)), wisp_blk_width(x), wisp_type_name(k->type),
+                             wisp_blk_width(k->b));
+    if (o->method < 0 || o->method > WISP_MINRES || o->variant < 0 || o->variant > WISP_PREDICT || o->precond < 0 ||
+        o->precond > WISP_PRECOND_APPLY)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: unknown method, variant or preconditioner");
+    if (o->variant == WISP_PREDICT && o->method != WISP_CG && o->method != WISP_METHOD_DEFAULT)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: the variant \"predict\" is one of cg, not of %s",
+                             method_names[o->method]);
+    if (o->variant == WISP_PREDICT && o->precond != WISP_PRECOND_NONE)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: the variant \"predict\" takes no preconditioner");
+    if (!(o->tolerance >= 0) || !(o->tolerance < 1))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: tolerance %g, it must lie between 0 and 1", o->tolerance);
+    if (o->max_iterations < 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: at most %lld iterations", (long long)o->max_iterations);
+    if (o->restart < 0 || o->restart > WISP__MOST_RESTART)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: restart %d; it is 1 to %d", o->restart, WISP__MOST_RESTART);
+    if (o->block_rows < 0 || o->degree < 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: %d rows of a block, degree %d", o->block_rows, o->degree);
+    if (o->precond == WISP_PRECOND_APPLY && !o->apply)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: the preconditioner's function is NULL");
+    return WISP_OK;
+}
+
+/* CG and MINRES need a Hermitian matrix, up to rounding; without a method A is asked. */
+static wisp_status choose_method(wisp__krylov *k)
+{
+    wisp_mat_info info;
+    wisp_mat_props props;
+    wisp_mat_get_info(k->A, &info);
+    const bool operator_ = info.format == WISP_FORMAT_OPERATOR;
+    const bool hermitian = k->o.method == WISP_CG || k->o.method == WISP_MINRES;
+    k->hermitian = hermitian;
+    if (operator_) {
+        if (k->o.method == WISP_METHOD_DEFAULT) k->o.method = WISP_GMRES;
+        return WISP_OK;
+    }
+    const wisp_status status = wisp_mat_get_props(k->A, &props);
+    if (status != WISP_OK) return status;
+    if (props.nonfinite_row >= 0)
+        return wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC, "solve: row %lld of the matrix holds a NaN or an infinity",
+                             (long long)props.nonfinite_row);
+    k->hermitian = props.nearly_hermitian;
+    k->anorm = props.largest;
+    if (hermitian && !props.nearly_hermitian)
+        return wisp_ctx_fail(k->ctx, WISP_ERR_HERMITIAN,
+                             "solve: %s needs a Hermitian matrix, and entries (%lld, %lld) and (%lld, %lld), counted "
+                             "from 0, are not conjugate; take bicgstab or gmres",
+                             method_names[k->o.method], (long long)props.bad_row, (long long)props.bad_col,
+                             (long long)props.bad_col, (long long)props.bad_row);
+    if (k->o.method == WISP_METHOD_DEFAULT) {
+        k->chosen = true;
+        k->o.method = props.nearly_hermitian ? WISP_CG : WISP_GMRES;
+        if (k->o.variant == WISP_PREDICT && k->o.method != WISP_CG) k->o.variant = WISP_PIPELINED;
+    }
+    return WISP_OK;
+}
+
+/* ---- columns and memory --------------------------------------------------------------------------- */
+
+/* Squares of numbers that are far from 1 leave the range of the type: whether norms of b do. */
+static wisp_status check_range(wisp__krylov *k, int j)
+{
+    const double bb = creal(wisp__dot_of(k, WISP__FREE, j)), far = wisp__is_single(k->type) ? 0x1p+50 : 0x1p+500;
+    wisp_status status = WISP_OK;
+    double *norm = NULL;
+    WISP_TRY(wisp_alloc(k->ctx, &norm, (size_t)k->width, sizeof *norm));
+    WISP_TRY(wisp_axpby(k->r, wisp__real(bb > 0 ? 1 / far : far), k->b, wisp__real(0)));
+    WISP_TRY(wisp_norm(k->r, norm));
+    if (!isfinite(norm[j]))
+        status = wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC,
+                               "solve: column %d of the right-hand side holds a NaN or an infinity", j);
+    else if (norm[j] > 0)
+        status =
+            wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC,
+                          "solve: the numbers in column %d of the right-hand side are too %s to be squared: scale it",
+                          j, bb > 0 ? "large" : "small");
+out:
+    wisp_free(k->ctx, norm);
+    return status;
+}
+
+static wisp_status begin_columns(wisp__krylov *k)
+{
+    wisp_status status = WISP_OK;
+    const wisp_inner inner[] = {{k->b, k->b, NULL, wisp__dots(k, WISP__FREE)},
+                                {k->x, k->x, NULL, wisp__dots(k, WISP__FREE + 1)}};
+    WISP_TRY(wisp_fuse(NULL, 0, inner, 2, 0));
+    for (int j = 0; j < k->width; j++) {
+        wisp__column *c = &k->col[j];
+        c->of = j;
+        c->bb = creal(wisp__dot_of(k, WISP__FREE, j));
+        c->best = INFINITY;
+        c->target = k->o.tolerance * k->o.tolerance * c->bb;
+        if (!isfinite(creal(wisp__dot_of(k, WISP__FREE + 1, j)))) {
+            status = wisp_ctx_fail(
+                k->ctx, WISP_ERR_NUMERIC,
+                "solve: column %d of the guess holds a NaN or an infinity, or numbers too large to be squared", j);
+            goto out;
+        }
+    }
+    for (int j = 0; j < k->width; j++)
+        if (!(k->col[j].bb > 0) || !isfinite(k->col[j].bb)) WISP_TRY(check_range(k, j));
+out:
+    return status;
+}
+
+static wisp_status prepare(wisp__krylov *k)
+{
+    wisp_status status = WISP_OK;
+    wisp_map *map = wisp_mat_map(k->A);
+    const size_t width = (size_t)k->width, m = (size_t)k->o.restart;
+    k->sets = WISP__FREE + 4;
+    k->factors = 8;
+    if (k->o.method == WISP_GMRES) k->sets = WISP__FREE + (int)m + 2, k->factors = (int)m + 8;
+    WISP_TRY(wisp_alloc(k->ctx, &k->dot, (size_t)k->sets * width, sizeof *k->dot));
+    WISP_TRY(wisp_alloc(k->ctx, &k->factor, (size_t)k->factors * width, sizeof *k->factor));
+    WISP_TRY(wisp_alloc(k->ctx, &k->one, 2 * width, sizeof *k->one));
+    k->zero = k->one + width;
+    WISP_TRY(wisp_alloc(k->ctx, &k->col, width, sizeof *k->col));
+    for (int j = 0; j < k->width; j++) k->one[j] = wisp__real(1);
+    if (k->o.method == WISP_GMRES) {
+        const size_t each = (m + 4) * (m + 1);
+        WISP_TRY(wisp_alloc(k->ctx, &k->h, width * each, sizeof *k->h));
+        for (size_t j = 0; j < width; j++) k->col[j].h = k->h + j * each;
+    }
+    WISP_TRY(wisp_blk_create(&k->x, k->ctx, map, k->type, k->width));
+    WISP_TRY(wisp_blk_create(&k->r, k->ctx, map, k->type, k->width));
+    WISP_TRY(wisp_blk_create(&k->best, k->ctx, map, k->type, k->width));
+    if (k->o.guess) WISP_TRY(wisp_copy(k->x, k->user_x));
+    WISP_TRY(begin_columns(k));
+    WISP_TRY(wisp__precond_make(&k->P, k->A, &k->o, k->type, k->width));
+    k->separate = k->o.variant == WISP_CLASSICAL;
+    k->rows = k->P && !k->separate && k->o.method == WISP_CG ? wisp__precond_rows(k->P) : NULL;
+    k->method = method_of(k->o.method);
+    WISP_TRY(wisp__make_blocks(k));
+out:
+    return status;
+}
+
+/* ---- the run -------------------------------------------------------------------------------------- */
+
+/* The largest relative residual of all columns. */
+static double largest(const wisp__krylov *k)
+{
+    double most = 0;
+    for (int i = 0; i < k->s->columns; i++)
+        if (k->s->residuals[i] > most) most = k->s->residuals[i];
+    for (int j = 0; j < k->width; j++)
+        if (!k->col[j].done) most = fmax(most, sqrt(k->col[j].rr / k->col[j].bb));
+    return most;
+}
+
+static wisp_status record(wisp__krylov *k)
+{
+    wisp_solution *s = k->s;
+    const double now = largest(k);
+    if (s->iterations + 1 > k->room) {
+        const int64_t room = 2 * k->room + 64;
+        double *more = realloc(s->history, (size_t)room * sizeof *more);
+        if (!more) return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "solve: no memory for the history of residuals");
+        s->history = more;
+        k->room = room;
+    }
+    s->history[s->iterations] = now;
+    if (s->iterations == 0) return WISP_OK;
+    const double whole = log(s->history[0] / k->o.tolerance), done = log(s->history[0] / now);
+    if (whole > 0 && done / whole > k->progress) k->progress = fmin(done / whole, 1);
+    if (k->o.observe && k->o.observe(k->o.observe_arg, s->iterations, now))
+        return wisp_ctx_fail(k->ctx, WISP_ERR_CANCELLED, "solve: stopped after %lld iterations",
+                             (long long)s->iterations);
+    return wisp_ctx_step(k->ctx, "solving", k->progress, 0);
+}
+
+static int left_of(const wisp__krylov *k, bool going)
+{
+    int n = 0;
+    for (int j = 0; j < k->width; j++) n += going ? wisp__going(&k->col[j]) : !k->col[j].done;
+    return n;
+}
+
+/* Whether it is time to look at the residuals themselves: columns claim to be through (all of them, or so many that
+   blocks can be narrower), can't go on, or have come far; or the recurrence's norm is not that of r. */
+static bool must_look(wisp__krylov *k, int claimed_before)
+{
+    const double far = wisp__is_single(k->type) ? 1e-6 : 1e-12;
+    const int going = left_of(k, true);
+    int claimed = 0;
+    bool look = k->cycle_ends || 2 * going <= k->width || k->s->iterations >= k->o.max_iterations;
+    for (int j = 0; j < k->width; j++) {
+        const wisp__column *c = &k->col[j];
+        claimed += c->claimed;
+        look |= !c->done && (c->broken != WISP_OK || c->rr < far * c->verified || !isfinite(c->rr));
+    }
+    const bool uncertain = k->method == &wisp__minres && (k->P || (k->s->iterations % LOOK_EVERY == 0));
+    return look || (uncertain && (claimed > claimed_before || !k->P));
+}
+
+/* Steps until the next look. */
+static wisp_status iterate(wisp__krylov *k)
+{
+    wisp_status status = WISP_OK;
+    bool look = left_of(k, true) == 0;
+    while (!look) {
+        int claimed = 0;
+        for (int j = 0; j < k->width; j++) claimed += k->col[j].claimed;
+        k->counting = k->counted < k->o.restart;
+        for (int j = 0; j < k->width; j++) k->col[j].iterations += wisp__going(&k->col[j]);
+        WISP_TRY(k->method->step(k));
+        k->counted += k->counting;
+        k->counting = false;
+        k->s->iterations++;
+        for (int j = 0; j < k->width; j++) {
+            wisp__column *c = &k->col[j];
+            if (wisp__going(c) && c->rr <= c->target) c->claimed = true;
+        }
+        look = must_look(k, claimed);
+        WISP_TRY(record(k));
+    }
+out:
+    return status;
+}
+
+/* Whether r lies in the null space of a Hermitian A, as far as rounding lets one see: then x makes it least. The
+   product takes the place of a block of the method, which has to start anew. */
+static wisp_status is_singular(wisp__krylov *k, int j, bool *singular)
+{
+    wisp_status status = WISP_OK;
+    *singular = false;
+    if (!k->hermitian || k->anorm == 0) goto out;
+    wisp__clear(k);
+    WISP_TRY(wisp_spmmv(k->v[k->blocks - 1], k->A, k->r, &(wisp_aug){.terms = WISP_DOT_YY, .dot = k->dot}));
+    const double ar = sqrt(creal(wisp__dot_of(k, WISP__YY, j))), r = sqrt(k->col[j].verified);
+    *singular = ar <= 1000 * k->eps * k->anorm * r;
+out:
+    return status;
+}
+
+/* Goes on by MINRES where CG has met more than it can do. */
+static wisp_status change_method(wisp__krylov *k, wisp_status why)
+{
+    wisp_ctx_log(k->ctx, WISP_LOG_INFO, "solve: %s after %lld iterations of cg; minres goes on",
+                 wisp_status_string(why), (long long)k->s->iterations);
+    wisp__free_blocks(k);
+    k->o.method = WISP_MINRES;
+    k->method = &wisp__minres;
+    k->rows = NULL;
+    k->fresh = true;
+    for (int j = 0; j < k->width; j++) {
+        k->col[j].broken = WISP_OK;
+        k->col[j].stalls = 0;
+    }
+    return wisp__make_blocks(k);
+}
+
+/* What becomes of a column that has not converged: WISP_OK, it goes on. */
+static wisp_status verdict(wisp__krylov *k, wisp__column *c)
+{
+    const double enough = c->claimed ? 0.25 : c->broken != WISP_OK ? 0.99 : 1 - 1e-6;
+    const bool stalls = !(c->verified < enough * c->best);
+    if (!isfinite(c->verified)) return WISP_ERR_BREAKDOWN;
+    if (c->broken == WISP_ERR_INDEFINITE) return c->broken;
+    if (c->claimed || c->broken != WISP_OK || k->cycle_ends) c->stalls = stalls ? c->stalls + 1 : 0;
+    if (c->stalls >= MOST_STALLS) return c->broken != WISP_OK ? c->broken : WISP_ERR_STAGNATION;
+    return k->s->iterations >= k->o.max_iterations ? WISP_ERR_ITERATIONS : WISP_OK;
+}
+
+/* Whether the null space may hold what is left of a residual: it looks so, and nothing has been gained lately. */
+static bool may_be_singular(const wisp__krylov *k, const wisp__column *c, wisp_status why)
+{
+    if (c->broken == WISP_ERR_INDEFINITE) return false;
+    return why != WISP_OK || (k->method == &wisp__minres && !c->claimed && c->verified > 0.8 * c->looked);
+}
+
+/* Computes residuals from x, and ends columns by them. */
+static wisp_status look(wisp__krylov *k)
+{
+    wisp_status status = WISP_OK, change = WISP_OK;
+    if (k->method->settle) WISP_TRY(k->method->settle(k));
+    WISP_TRY(wisp__residual(k));
+    k->fresh = !k->method->resume;
+    for (int j = 0; j < k->width; j++) {
+        wisp__column *c = &k->col[j];
+        if (c->done) continue;
+        c->rr = c->verified;
+        if (c->verified <= c->target) {
+            WISP_TRY(wisp__end(k, j, WISP_OK));
+            continue;
+        }
+        wisp_status why = verdict(k, c);
+        bool singular = false;
+        if (may_be_singular(k, c, why)) {
+            WISP_TRY(is_singular(k, j, &singular));
+            k->fresh = true;
+        }
+        if (singular) why = WISP_ERR_SINGULAR;
+        const bool cg_failed =
+            k->method == &wisp__cg && k->hermitian &&
+            (why == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION || (why == WISP_ERR_INDEFINITE && k->chosen));
+        if (cg_failed)
+            change = why;
+        else if (why != WISP_OK)
+            WISP_TRY(wisp__end(k, j, why));
+        if (c->broken != WISP_OK || c->stalls > 1) k->fresh = true;
+        c->claimed = false;
+        c->broken = WISP_OK;
+        c->looked = c->verified;
+    }
+    k->s->replacements += left_of(k, false) > 0;
+    WISP_TRY(wisp__keep_best(k));
+    if (change != WISP_OK) WISP_TRY(change_method(k, change));
+    WISP_TRY(wisp__compact(k));
+out:
+    return status;
+}
+
+static wisp_status run(wisp__krylov *k)
+{
+    wisp_status status = WISP_OK;
+    wisp_counts before, after;
+    const double begin = wisp__now();
+    wisp_ctx_counts(k->ctx, &before);
+    WISP_TRY(look(k));
+    k->s->replacements = 0;
+    k->fresh = true;
+    WISP_TRY(record(k));
+    while (left_of(k, false) > 0) {
+        k->cycle_ends = false;
+        WISP_TRY(k->fresh ? k->method->start(k) : k->method->resume(k));
+        WISP_TRY(iterate(k));
+        WISP_TRY(look(k));
+    }
+out:
+    wisp_ctx_counts(k->ctx, &after);
+    k->s->passes = after.passes - before.passes;
+    k->s->products = after.products - before.products;
+    k->s->reductions = after.reductions - before.reductions;
+    k->s->seconds = wisp__now() - begin;
+    return status;
+}
+
+/* ---- the end -------------------------------------------------------------------------------------- */
+
+/* After an interruption x is what it was last, where that can still be found out: residuals are computed if products
+   can be. */
+static void keep_what_is_there(wisp__krylov *k)
+{
+    if (!k->method || !k->begun) return;
+    if (k->method->settle && k->method->settle(k) != WISP_OK) return;
+    const bool known = wisp_ctx_processes(k->ctx) == 1 && wisp__residual(k) == WISP_OK;
+    for (int j = 0; j < k->width; j++) {
+        wisp__column *c = &k->col[j];
+        if (c->done) continue;
+        if (!known) c->verified = c->best = NAN;
+        if (known && c->verified <= c->target)
+            (void)wisp__end(k, j, WISP_OK);
+        else
+            (void)wisp__end(k, j, WISP_ERR_CANCELLED);
+    }
+}
+
+static wisp_status conclude(wisp__krylov *k)
+{
+    static const char *const advice[] = {
+        [WISP_ERR_ITERATIONS] = "allow more, or take a preconditioner or another method",
+        [WISP_ERR_STAGNATION] = "the arithmetic or the restart allows no less",
+        [WISP_ERR_BREAKDOWN] = "take another method or preconditioner",
+        [WISP_ERR_INDEFINITE] = "take minres, or gmres, and a positive definite preconditioner",
+        [WISP_ERR_SINGULAR] = "the residual is the least that any x has",
+    };
+    wisp_solution *s = k->s;
+    wisp_status status = WISP_OK;
+    int bad = 0, first = 0;
+    s->residual = 0;
+    for (int i = s->columns - 1; i >= 0; i--) {
+        if (!(s->residuals[i] <= s->residual)) s->residual = s->residuals[i];
+        if (s->status[i] == WISP_OK) continue;
+        bad++;
+        first = i;
+        status = s->status[i];
+    }
+    s->converged = bad == 0;
+    if (bad == 0 || status == WISP_ERR_CANCELLED) return status;
+    return wisp_ctx_fail(k->ctx, status, "solve: %s%s: residual %.2g after %lld iterations of %s, wanted %.2g%s%s",
+                         wisp_status_string(status), s->columns > 1 ? " (the first of the columns left)" : "",
+                         s->residuals[first], (long long)s->iterations_of[first], k->method->name, k->o.tolerance,
+                         advice[status] ? "; " : "", advice[status] ? advice[status] : "");
+}
+
+static wisp_status make_solution(wisp__krylov *k)
+{
+    wisp_solution *s = k->s;
+    const size_t n = (size_t)k->width;
+    s->columns = k->width;
+    s->residual = NAN;
+    s->residuals = calloc(n, sizeof *s->residuals);
+    s->iterations_of = calloc(n, sizeof *s->iterations_of);
+    s->status = calloc(n, sizeof *s->status);
+    if (s->residuals && s->iterations_of && s->status) return WISP_OK;
+    return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "solve: no memory for the result");
+}
+
+static void release(wisp__krylov *k)
+{
+    wisp__free_blocks(k);
+    wisp_blk_free(k->x);
+    wisp_blk_free(k->r);
+    wisp_blk_free(k->best);
+    wisp_blk_free(k->own_b);
+    wisp__precond_free(k->P);
+    wisp_free(k->ctx, k->dot);
+    wisp_free(k->ctx, k->factor);
+    wisp_free(k->ctx, k->one);
+    wisp_free(k->ctx, k->col);
+    wisp_free(k->ctx, k->h);
+}
+
+static void describe(const wisp__krylov *k, double setup)
+{
+    wisp_solution *s = k->s;
+    s->method = k->o.method;
+    s->variant = k->o.variant;
+    s->precond = k->o.precond;
+    s->restart = k->o.restart;
+    s->setup_seconds = setup;
+    s->bytes = k->counted > 0 ? k->bytes / (double)k->counted : 0;
+}
 
 wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts)
 {
-    (void)s, (void)x, (void)A, (void)b, (void)opts;
-    return WISP_ERR_UNSUPPORTED;
+    wisp_status status = WISP_OK;
+    wisp_solution unused = {0};
+    WISP_NEED(wisp_blk_ctx(x), A);
+    wisp_ctx *ctx = wisp_mat_ctx(A);
+    WISP_NEED(ctx, x);
+    WISP_NEED(ctx, b);
+    const double begin = wisp__now();
+    wisp__krylov k = {
+        .ctx = ctx, .A = A, .o = opts ? *opts : (wisp_solve_opts){0}, .s = s ? s : &unused, .b = b, .user_x = x};
+    *k.s = (wisp_solution){.residual = NAN};
+    k.type = wisp_blk_type(b);
+    k.width = wisp_blk_width(b);
+    k.eps = wisp__is_single(k.type) ? FLT_EPSILON : DBL_EPSILON;
+    wisp_ctx_enter(ctx);
+    WISP_TRY(check(&k, x));
+    WISP_TRY(make_solution(&k));
+    WISP_TRY(choose_method(&k));
+    defaults(&k.o, k.type, wisp_map_rows(wisp_mat_map(A)));
+    WISP_TRY(prepare(&k));
+    describe(&k, wisp__now() - begin);
+    k.begun = true;
+    WISP_TRY(run(&k));
+out:
+    if (status != WISP_OK && k.begun) keep_what_is_there(&k);
+    describe(&k, k.s->setup_seconds);
+    release(&k);
+    if (status == WISP_OK) status = conclude(&k);
+    if (k.s == &unused) wisp_solution_free(&unused);
+    return wisp_ctx_leave(ctx, status);
 }
 
-void wisp_solution_free(wisp_solution *s) { (void)s; }
+void wisp_solution_free(wisp_solution *s)
+{
+    if (!s) return;
+    free(s->residuals);
+    free(s->iterations_of);
+    free(s->status);
+    free(s->history);
+    *s = (wisp_solution){0};
+}
 
 int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts)
 {
-    (void)rows, (void)type, (void)width, (void)opts;
-    return 0;
+    wisp__krylov k = {.o = opts ? *opts : (wisp_solve_opts){0}};
+    if (k.o.method == WISP_METHOD_DEFAULT) k.o.method = WISP_CG;
+    defaults(&k.o, type, rows);
+    const int blocks = 3 + method_of(k.o.method)->blocks(&k) + (k.o.precond != WISP_PRECOND_NONE);
+    return (int64_t)blocks * rows * width * (int64_t)wisp_type_size(type) + wisp__precond_plan(rows, type, width, &k.o);
 }

@@ -1,0 +1,203 @@
+/* GMRES(m), with M^-1 on the right: the basis by classical Gram-Schmidt, as in algorithms 5 and 6 of Rupp et al. 2016:
+   all dots of an iteration in one pass, all updates in another. The least-squares problem is that of Arnoldi's basis
+   (Saad and Schultz 1986), which stays well conditioned where the residual falls far within a cycle; that of the paper
+   (simpler GMRES) does not, and reads r once more in each iteration. Basis vectors are not normalised: their norms are
+   factors of what is done with them. So an iteration is three passes and two reductions. Where a new vector is nearly
+   in the span of the others, it is made orthogonal once more. */
+#include "krylov.h"
+#include <math.h>
+
+/* v[0 .. m] is the basis, v[m + 1] is M^-1 of one of them. */
+static int blocks(const wisp__krylov *k) { return k->o.restart + (k->P ? 2 : 1); }
+
+/* What a column keeps in h: m columns of the triangle, rotations, the right-hand side g, norms of the basis. */
+static double complex *triangle(const wisp__krylov *k, const wisp__column *c, int i)
+{
+    return c->h + (size_t)i * (size_t)(k->o.restart + 1);
+}
+static double complex *cosines(const wisp__krylov *k, const wisp__column *c) { return triangle(k, c, k->o.restart); }
+static double complex *sines(const wisp__krylov *k, const wisp__column *c) { return triangle(k, c, k->o.restart + 1); }
+static double complex *right(const wisp__krylov *k, const wisp__column *c) { return triangle(k, c, k->o.restart + 2); }
+static double complex *norms(const wisp__krylov *k, const wisp__column *c) { return triangle(k, c, k->o.restart + 3); }
+
+static wisp_status start(wisp__krylov *k)
+{
+    k->cycle_ends = false;
+    for (int j = 0; j < k->width; j++) {
+        wisp__column *c = &k->col[j];
+        c->steps = 0;
+        norms(k, c)[0] = right(k, c)[0] = sqrt(c->rr);
+    }
+    k->step_of_cycle = 0;
+    return wisp__pass(k, &(wisp_update){k->v[0], 1, (wisp_term[]){{k->r, NULL, NULL}}}, 1, NULL, 0);
+}
+
+static double complex inverse(double complex z) { return z != 0 ? 1 / z : 0; }
+
+/* Coefficients of the new vector n = i + 1 with the basis go to the triangle, with a minus and over norms to factors.
+ */
+static void projected(wisp__krylov *k, int i,
+                      double complex scale_of(const wisp__krylov *k, const wisp__column *c, int i))
+{
+    for (int j = 0; j < k->width; j++) {
+        const wisp__column *c = &k->col[j];
+        const bool going = wisp__going(c);
+        const double complex scale = scale_of(k, c, i);
+        wisp__factors(k, i + 1)[j] = wisp__scalar(going ? scale : 0);
+        for (int l = 0; l <= i; l++) {
+            const double complex over = inverse(norms(k, c)[l]);
+            const double complex h = scale * wisp__dot_of(k, WISP__FREE + l, j) * over;
+            if (going) triangle(k, c, i)[l] += h;
+            wisp__factors(k, l)[j] = wisp__scalar(going ? -h * over : 0);
+        }
+    }
+}
+
+static double complex by_norm(const wisp__krylov *k, const wisp__column *c, int i) { return inverse(norms(k, c)[i]); }
+static double complex by_one(const wisp__krylov *k, const wisp__column *c, int i)
+{
+    (void)k, (void)c, (void)i;
+    return 1;
+}
+
+/* v[i + 1] loses its part in the span of v[0 .. i], whose dots with it are there; then its norm. */
+static wisp_status orthogonalise(wisp__krylov *k, int i)
+{
+    wisp_status status = WISP_OK;
+    wisp_term term[WISP__MOST_RESTART + 1];
+    wisp_blk *w = k->v[i + 1];
+    term[0] = (wisp_term){w, wisp__factors(k, i + 1), NULL};
+    for (int l = 0; l <= i; l++) term[l + 1] = (wisp_term){k->v[l], wisp__factors(k, l), NULL};
+    wisp__clear(k);
+    WISP_TRY(wisp__pass(k, &(wisp_update){w, i + 2, term}, 1, &(wisp_inner){w, w, NULL, wisp__dots(k, WISP__FREE)}, 1));
+    WISP_TRY(wisp__sum_dots(k, WISP__FREE + 1));
+    for (int j = 0; j < k->width; j++)
+        if (wisp__going(&k->col[j])) norms(k, &k->col[j])[i + 1] = sqrt(fmax(creal(wisp__dot_of(k, WISP__FREE, j)), 0));
+out:
+    return status;
+}
+
+/* <v_l, v_i+1> for l < count; the others up to i are there. */
+static wisp_status dots(wisp__krylov *k, int count, int i)
+{
+    wisp_inner inner[WISP__MOST_RESTART];
+    for (int l = 0; l < count; l++) inner[l] = (wisp_inner){k->v[l], k->v[i + 1], NULL, wisp__dots(k, WISP__FREE + l)};
+    const wisp_status status = count > 0 ? wisp__pass(k, NULL, 0, inner, count) : WISP_OK;
+    return status == WISP_OK ? wisp__sum_dots(k, WISP__FREE + i + 1) : status;
+}
+
+/* Whether cancellation left a new vector of some column far from orthogonal. */
+static bool is_skew(const wisp__krylov *k, int i)
+{
+    for (int j = 0; j < k->width; j++) {
+        const wisp__column *c = &k->col[j];
+        double all = 0;
+        for (int l = 0; l <= i; l++) all += creal(triangle(k, c, i)[l] * conj(triangle(k, c, i)[l]));
+        const double own = creal(norms(k, c)[i + 1]);
+        if (wisp__going(c) && own * own < 0.01 * all && own * own > k->eps * k->eps * all) return true;
+    }
+    return false;
+}
+
+/* Column i of the Hessenberg matrix turns into one of the triangle (Givens), and the residual's norm follows. */
+static void rotate(wisp__krylov *k, wisp__column *c, int i)
+{
+    double complex *t = triangle(k, c, i), *g = right(k, c), *cs = cosines(k, c), *sn = sines(k, c);
+    for (int l = 0; l < i; l++) {
+        const double complex a = t[l], b = t[l + 1];
+        t[l] = conj(cs[l]) * a + conj(sn[l]) * b;
+        t[l + 1] = -sn[l] * a + cs[l] * b;
+    }
+    const double complex a = t[i];
+    const double b = creal(norms(k, c)[i + 1]), length = hypot(cabs(a), b);
+    c->steps = i + 1;
+    if (!(length > 0) || !isfinite(length)) {
+        c->steps = i; /* A M^-1 maps this space into a smaller one */
+        c->broken = WISP_ERR_BREAKDOWN;
+        return;
+    }
+    cs[i] = a / length, sn[i] = b / length;
+    t[i] = length;
+    g[i + 1] = -sn[i] * g[i];
+    g[i] = conj(cs[i]) * g[i];
+    c->rr = creal(g[i + 1] * conj(g[i + 1]));
+}
+
+/* Classical: the basis has norm 1. */
+static wisp_status normalise(wisp__krylov *k, int i)
+{
+    for (int j = 0; j < k->width; j++) {
+        double complex *norm = norms(k, &k->col[j]) + i;
+        wisp__factors(k, 0)[j] = wisp__scalar(inverse(*norm));
+        if (*norm != 0) *norm = 1;
+    }
+    return wisp__pass(k, &(wisp_update){k->v[i], 1, (wisp_term[]){{k->v[i], wisp__factors(k, 0), NULL}}}, 1, NULL, 0);
+}
+
+static wisp_status step(wisp__krylov *k)
+{
+    wisp_status status = WISP_OK;
+    const int i = k->step_of_cycle++;
+    const wisp_blk *x = k->v[i];
+    for (int j = 0; j < k->width; j++)
+        for (int l = 0; l <= k->o.restart; l++) triangle(k, &k->col[j], i)[l] = 0;
+    if (k->P) {
+        WISP_TRY(wisp__precond_apply(k->P, k->v[k->o.restart + 1], x, NULL));
+        x = k->v[k->o.restart + 1];
+    }
+    wisp__clear(k);
+    WISP_TRY(wisp__multiply(k, k->v[i + 1], x, k->P ? 0 : WISP_DOT_XY, NULL));
+    for (int j = 0; j < k->width && !k->P; j++) wisp__dots(k, WISP__FREE + i)[j] = wisp__dots(k, WISP__XY)[j];
+    WISP_TRY(dots(k, k->P ? i + 1 : i, i));
+    projected(k, i, by_norm);
+    WISP_TRY(orthogonalise(k, i));
+    if (is_skew(k, i)) {
+        WISP_TRY(dots(k, i + 1, i));
+        projected(k, i, by_one);
+        WISP_TRY(orthogonalise(k, i));
+    }
+    for (int j = 0; j < k->width; j++)
+        if (wisp__going(&k->col[j])) rotate(k, &k->col[j], i);
+    if (k->separate) WISP_TRY(normalise(k, i + 1));
+    k->cycle_ends = i + 1 == k->o.restart;
+out:
+    return status;
+}
+
+/* The coefficients of x in the basis, over its norms: the triangle's solution. */
+static void solve_triangle(const wisp__krylov *k, int j)
+{
+    const wisp__column *c = &k->col[j];
+    double complex *g = right(k, c);
+    for (int i = c->steps - 1; i >= 0; i--) {
+        g[i] /= triangle(k, c, i)[i];
+        for (int l = 0; l < i; l++) g[l] -= triangle(k, c, i)[l] * g[i];
+    }
+    for (int i = 0; i < c->steps; i++) wisp__factors(k, i)[j] = wisp__scalar(g[i] * inverse(norms(k, c)[i]));
+}
+
+/* x += M^-1 V y. r is made anew afterwards: V y takes its place. */
+static wisp_status settle(wisp__krylov *k)
+{
+    wisp_status status = WISP_OK;
+    wisp_term term[WISP__MOST_RESTART + 1];
+    const int n = k->step_of_cycle;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < k->width; j++) wisp__factors(k, i)[j] = wisp__real(0);
+    for (int j = 0; j < k->width; j++)
+        if (!k->col[j].done) solve_triangle(k, j);
+    k->step_of_cycle = 0;
+    if (n == 0) goto out;
+    term[0] = (wisp_term){k->x, NULL, NULL};
+    for (int i = 0; i < n; i++) term[i + 1] = (wisp_term){k->v[i], wisp__factors(k, i), NULL};
+    if (!k->P) return wisp__pass(k, &(wisp_update){k->x, n + 1, term}, 1, NULL, 0);
+    wisp_blk *z = k->v[k->o.restart + 1];
+    WISP_TRY(wisp__pass(k, &(wisp_update){k->r, n, term + 1}, 1, NULL, 0));
+    WISP_TRY(wisp__precond_apply(k->P, z, k->r, NULL));
+    term[1] = (wisp_term){z, NULL, NULL};
+    WISP_TRY(wisp__pass(k, &(wisp_update){k->x, 2, term}, 1, NULL, 0));
+out:
+    return status;
+}
+
+const wisp__method wisp__gmres = {WISP_GMRES, "gmres", blocks, start, NULL, step, settle};

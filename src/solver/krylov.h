@@ -1,0 +1,122 @@
+/* What the methods of wisp_solve share: the state of a run, its passes over blocks, its reductions. */
+#ifndef WISP_KRYLOV_H
+#define WISP_KRYLOV_H
+#include <complex.h>
+#include "precond.h"
+#include "solver.h"
+
+/* A column that is still in the blocks. Norms are squared. */
+typedef struct {
+    int of;             /* its number in b */
+    bool done;          /* has ended, or needs nothing: no step changes it */
+    bool claimed;       /* within the tolerance by the recurrence: left alone until that is verified */
+    wisp_status broken; /* by a step that can't go on: why; WISP_OK: it can */
+    double bb, rr;      /* |b|^2; |r|^2 by the recurrence */
+    double target;      /* |r|^2 that is enough */
+    double verified;    /* |r|^2 when it was computed from x last */
+    double best;        /* the least such, that of the block `best` */
+    double looked;      /* verified, the time before */
+    int stalls;         /* times that it was not less than before */
+    int64_t iterations;
+    /* Scalars of the methods, by their usual names. */
+    double complex alpha, beta, omega, rho, rv;
+    double mu, gamma, delta, rz;                        /* CG */
+    double b, b_old, epsilon, dbar, cs, sn, phi, scale; /* MINRES */
+    double w[4];
+    int steps;         /* GMRES: of this cycle */
+    double complex *h; /* GMRES: its triangle, rotations, right-hand side, norms of the basis */
+} wisp__column;
+
+enum { WISP__MOST_RESTART = 500 };
+
+typedef struct wisp__krylov wisp__krylov;
+typedef struct {
+    wisp_method method;
+    const char *name;
+    int (*blocks)(const wisp__krylov *k);  /* that it needs beside x, b and r */
+    wisp_status (*start)(wisp__krylov *k); /* x and r = b - A x are there */
+    /* Goes on where r was computed anew from x; NULL: by a start. */
+    wisp_status (*resume)(wisp__krylov *k);
+    wisp_status (*step)(wisp__krylov *k);   /* one iteration of all columns that are wisp__going */
+    wisp_status (*settle)(wisp__krylov *k); /* x becomes that of the last step; NULL: it is so */
+} wisp__method;
+extern const wisp__method wisp__cg, wisp__bicgstab, wisp__gmres, wisp__minres;
+
+struct wisp__krylov {
+    wisp_ctx *ctx;
+    const wisp_mat *A;
+    wisp_solve_opts o; /* with every default filled in */
+    wisp_solution *s;
+    const wisp__method *method;
+    wisp__precond *P;     /* NULL: none */
+    const wisp_blk *rows; /* the inverse diagonal, where P is that and is fused with updates; else NULL */
+    double anorm;         /* of A, at least, as far as it is known */
+    bool separate;        /* classical: each op by itself */
+    wisp_type type;
+    double eps;
+    int width;
+    const wisp_blk *b;
+    wisp_blk *own_b, *x, *r, *best, *user_x; /* own_b: NULL until it is narrower than the user's */
+    wisp_blk **v;                            /* [blocks] of the method */
+    int blocks;
+    wisp__column *col;             /* [width] */
+    wisp_scalar *dot, *one, *zero; /* [sets][width], [width], [width] */
+    int sets;
+    wisp_scalar *factor; /* [factors][width] */
+    int factors;
+    int step_of_cycle; /* GMRES */
+    bool cycle_ends;   /* set by a step: x has to be settled, and the method starts again */
+    double bytes;      /* of the passes so far, while counting */
+    bool counting;
+    int64_t counted;   /* iterations that were counted */
+    bool hermitian;    /* up to rounding, or by the user's word */
+    bool chosen;       /* the method is not the user's choice */
+    bool fresh;        /* the method starts anew */
+    bool begun;        /* x holds something */
+    double complex *h; /* those of the columns */
+    int64_t room;      /* for the history */
+    double progress;
+};
+
+static inline bool wisp__going(const wisp__column *c) { return !c->done && !c->claimed && c->broken == WISP_OK; }
+static inline wisp_scalar wisp__scalar(double complex z) { return (wisp_scalar){creal(z), cimag(z)}; }
+static inline double complex wisp__complex(wisp_scalar z) { return CMPLX(z.re, z.im); }
+/* Set number i of factors for the updates of a pass, one for each column. */
+static inline wisp_scalar *wisp__factors(const wisp__krylov *k, int i)
+{
+    return k->factor + (size_t)i * (size_t)k->width;
+}
+
+/* Dots of a reduction: the first sets are those of a product (as in wisp_aug), those from FREE on of passes. */
+enum { WISP__XY = 1, WISP__YY = 2, WISP__UY = 3, WISP__FREE = 4 };
+static inline wisp_scalar *wisp__dots(const wisp__krylov *k, int set)
+{
+    return k->dot + (size_t)set * (size_t)k->width;
+}
+static inline double complex wisp__dot_of(const wisp__krylov *k, int set, int j)
+{
+    return wisp__complex(wisp__dots(k, set)[j]);
+}
+
+/* wisp_fuse; or, classical, one op after the other. The dots are of this rank alone until wisp__sum_dots. */
+wisp_status wisp__pass(wisp__krylov *k, const wisp_update *update, int updates, const wisp_inner *inner, int inners);
+/* y = A x, with dots (of WISP_DOTS) to the first sets. */
+wisp_status wisp__multiply(wisp__krylov *k, wisp_blk *y, const wisp_blk *x, unsigned dots, const wisp_blk *u);
+/* The first `sets` sets of dots become those of all ranks. */
+wisp_status wisp__sum_dots(wisp__krylov *k, int sets);
+/* ---- columns.c ---- */
+
+/* r = b - A x, whose norms become those that are verified. */
+wisp_status wisp__residual(wisp__krylov *k);
+/* After that: x is kept where it is better than ever. */
+wisp_status wisp__keep_best(wisp__krylov *k);
+/* Column j has ended: the user gets its x, or the best one, and its status. */
+wisp_status wisp__end(wisp__krylov *k, int j, wisp_status why);
+/* Narrower blocks, if half of the columns or more have ended. */
+wisp_status wisp__compact(wisp__krylov *k);
+wisp_status wisp__make_blocks(wisp__krylov *k);
+void wisp__free_blocks(wisp__krylov *k);
+
+/* Sets of dots that nothing is written to count as 0. */
+void wisp__clear(wisp__krylov *k);
+#endif

@@ -1,0 +1,151 @@
+/* MINRES (Paige and Saunders 1975; with a preconditioner: Elman, Silvester and Wathen 2005, algorithm 2.4) in two
+   passes and one reduction: Lanczos vectors u are not normalised, so that their norms come with the dots of the next
+   product; x follows in the pass that makes the next vector. With a preconditioner it makes the residual least in the
+   norm of M^-1; how far |r| is from that norm is found whenever r is computed from x. */
+#include "krylov.h"
+#include <math.h>
+
+enum { U0, U1, Q, W0, W1, Z0, Z1 }; /* in turn: u_k-1 and u_k; A z_k; directions of x; z = M^-1 u */
+enum { F_Q, F_U, F_OLD, F_V, F_W, F_WOLD, F_PHI, FACTORS };
+enum { BB = WISP__FREE };
+
+static int blocks(const wisp__krylov *k) { return k->P ? 7 : 5; }
+
+/* The rotation of step k - 1, whose last entry is beta_k. */
+static void rotate(const wisp__krylov *k, wisp__column *c)
+{
+    const double old_epsilon = c->epsilon, delta = c->cs * c->dbar + c->sn * c->mu,
+                 gbar = c->sn * c->dbar - c->cs * c->mu;
+    c->epsilon = c->sn * c->b;
+    c->dbar = -c->cs * c->b;
+    const double gamma = hypot(gbar, c->b);
+    c->w[0] = c->w[1] = c->w[2] = c->w[3] = 0;
+    if (!(gamma > k->eps * (fabs(delta) + fabs(c->mu) + c->b_old) * 0.01)) {
+        c->broken = WISP_ERR_BREAKDOWN; /* A is singular on the space so far */
+        return;
+    }
+    c->cs = gbar / gamma;
+    c->sn = c->b / gamma;
+    c->w[0] = 1 / (gamma * c->b_old); /* of z_k-1 */
+    c->w[1] = -delta / gamma;
+    c->w[2] = -old_epsilon / gamma;
+    c->w[3] = c->cs * c->phi;
+    c->phi *= c->sn;
+    c->rr = c->phi * c->phi * c->scale;
+}
+
+/* <u_k, z_k> and <z_k, A z_k> are there: they end step k - 1 and begin step k. */
+static void scalars(const wisp__krylov *k, wisp__column *c, int j, bool first)
+{
+    const double bb = creal(wisp__dot_of(k, BB, j)), za = creal(wisp__dot_of(k, WISP__XY, j));
+    if (!isfinite(bb) || !isfinite(za) || bb < 0) {
+        c->broken = bb < 0 ? WISP_ERR_INDEFINITE : WISP_ERR_BREAKDOWN;
+        return;
+    }
+    c->b_old = c->b;
+    c->b = sqrt(bb);
+    if (first) {
+        c->phi = c->b;
+        c->scale = c->b > 0 ? c->rr / bb : 1;
+    } else
+        rotate(k, c);
+    c->mu = c->b > 0 ? za / bb : 0;
+    if (c->b == 0 && c->rr > c->target) c->broken = WISP_ERR_BREAKDOWN;
+}
+
+static void set_factors(const wisp__krylov *k)
+{
+    for (int j = 0; j < k->width; j++) {
+        const wisp__column *c = &k->col[j];
+        double f[FACTORS] = {0};
+        if (!c->done && !c->claimed) {
+            const double by_b = c->b > 0 ? 1 / c->b : 0;
+            f[F_V] = c->w[0], f[F_W] = c->w[1], f[F_WOLD] = c->w[2], f[F_PHI] = c->w[3];
+            f[F_Q] = by_b, f[F_U] = -c->mu * by_b, f[F_OLD] = c->b_old > 0 ? -c->b / c->b_old : 0;
+        }
+        for (int i = 0; i < FACTORS; i++) wisp__factors(k, i)[j] = wisp__real(f[i]);
+    }
+}
+
+static void swap(wisp__krylov *k, int a)
+{
+    wisp_blk *first = k->v[a];
+    k->v[a] = k->v[a + 1];
+    k->v[a + 1] = first;
+}
+
+/* z_k+1 = M^-1 u_k+1 and its dot with u_k+1. */
+static wisp_status precondition(wisp__krylov *k)
+{
+    wisp_status status = WISP_OK;
+    if (!k->P) goto out;
+    WISP_TRY(wisp__precond_apply(k->P, k->v[Z1], k->v[U1], wisp__dots(k, BB)));
+    if (k->separate) WISP_TRY(wisp_ctx_sum(k->ctx, &wisp__dots(k, BB)->re, 2 * (size_t)k->width));
+out:
+    return status;
+}
+
+static wisp_status advance(wisp__krylov *k, bool first)
+{
+    wisp_status status = WISP_OK;
+    WISP_TRY(wisp__multiply(k, k->v[Q], k->v[k->P ? Z1 : U1], WISP_DOT_XY, NULL));
+    WISP_TRY(wisp__sum_dots(k, BB + 1));
+    for (int j = 0; j < k->width; j++)
+        if (wisp__going(&k->col[j])) scalars(k, &k->col[j], j, first);
+    set_factors(k);
+    wisp__clear(k);
+    const wisp_blk *z = k->v[k->P ? Z0 : U0];
+    wisp_blk *u = k->v[U0], *w = k->v[W0];
+    const wisp_update update[] = {{w, 3,
+                                   (wisp_term[]){{z, wisp__factors(k, F_V), NULL},
+                                                 {k->v[W1], wisp__factors(k, F_W), NULL},
+                                                 {w, wisp__factors(k, F_WOLD), NULL}}},
+                                  {k->x, 2, (wisp_term[]){{k->x, NULL, NULL}, {w, wisp__factors(k, F_PHI), NULL}}},
+                                  {u, 3,
+                                   (wisp_term[]){{k->v[Q], wisp__factors(k, F_Q), NULL},
+                                                 {k->v[U1], wisp__factors(k, F_U), NULL},
+                                                 {u, wisp__factors(k, F_OLD), NULL}}}};
+    WISP_TRY(wisp__pass(k, update + (first ? 2 : 0), first ? 1 : 3, &(wisp_inner){u, u, NULL, wisp__dots(k, BB)},
+                        k->P ? 0 : 1));
+    swap(k, U0);
+    swap(k, W0);
+    if (k->P) swap(k, Z0);
+    WISP_TRY(precondition(k));
+out:
+    return status;
+}
+
+static wisp_status start(wisp__krylov *k)
+{
+    wisp_status status = WISP_OK;
+    for (int j = 0; j < k->width; j++) {
+        wisp__column *c = &k->col[j];
+        c->b = c->b_old = c->dbar = c->epsilon = c->sn = 0;
+        c->cs = -1;
+    }
+    wisp__clear(k);
+    for (int i = W0; i <= W1; i++) WISP_TRY(wisp_blk_fill(k->v[i], wisp__real(0)));
+    WISP_TRY(wisp__pass(k, &(wisp_update){k->v[U1], 1, (wisp_term[]){{k->r, NULL, NULL}}}, 1,
+                        &(wisp_inner){k->r, k->r, NULL, wisp__dots(k, BB)}, k->P ? 0 : 1));
+    WISP_TRY(precondition(k));
+    WISP_TRY(advance(k, true));
+out:
+    return status;
+}
+
+/* The recurrence goes on as it is, unless |r| has left it. */
+static wisp_status resume(wisp__krylov *k)
+{
+    for (int j = 0; j < k->width; j++) {
+        wisp__column *c = &k->col[j];
+        if (!wisp__going(c)) continue;
+        const double by_recurrence = c->phi * c->phi * c->scale;
+        if (!(c->phi > 0) || (!k->P && c->rr > 2 * by_recurrence)) return start(k);
+        c->scale = c->rr / (c->phi * c->phi);
+    }
+    return WISP_OK;
+}
+
+static wisp_status step(wisp__krylov *k) { return advance(k, false); }
+
+const wisp__method wisp__minres = {WISP_MINRES, "minres", blocks, start, resume, step, NULL};
