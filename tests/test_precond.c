@@ -241,6 +241,160 @@ static void row_sums(void **state)
     ref_free(m), ref_free(r), ref_free(z), ref_free(left), ref_free(want);
 }
 
+/* ---- diagonals and blocks -------------------------------------------------------------------------- */
+
+/* Fails unless the diagonal blocks of this rank, of n rows, times z are r. */
+static void check_blocks(const char *what, const wisp_mat *A, ref_mat dense, int64_t n, ref_mat z, ref_mat r,
+                         double eps)
+{
+    int64_t first;
+    const int64_t rows = wisp_map_local(wisp_mat_map(A), &first);
+    for (int64_t i = first; i < first + rows; i++) {
+        const int64_t begin = i - (i - first) % n, end = begin + n < first + rows ? begin + n : first + rows;
+        for (int64_t j = 0; j < r.cols; j++) {
+            cplx sum = 0;
+            double size = 1;
+            for (int64_t k = begin; k < end; k++) {
+                sum += REF_AT(dense, i, k) * REF_AT(z, k, j);
+                size += cabs(REF_AT(dense, i, k)) * cabs(REF_AT(z, k, j));
+            }
+            if (!(cabs(sum - REF_AT(r, i, j)) <= eps * size))
+                fail_msg("%s: row %lld, column %lld: %g%+gi, should be %g%+gi", what, (long long)i, (long long)j,
+                         creal(sum), cimag(sum), creal(REF_AT(r, i, j)), cimag(REF_AT(r, i, j)));
+        }
+    }
+}
+
+static void check_diagonal(wisp_ctx *ctx, ref_rng *r, ref_types t, ref_mat dense, const wisp_solve_opts *o,
+                           const wisp_mat_opts *mo)
+{
+    static const int widths[] = {33, 1, 3};
+    wisp_mat *A;
+    wisp__precond *P;
+    char what[96];
+    wisp_src src = ref_dense_src(dense, t.mat);
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, mo));
+    REF_OK(ctx, wisp__precond_make(&P, A, o, t.blk, 33));
+    assert_int_equal(wisp__precond_products(P), 0);
+    assert_int_equal(wisp__precond_rows(P) != NULL, o->precond == WISP_JACOBI);
+    for (int w = 0; w < 3; w++) {
+        ref_mat x = ref_random_block(r, t.blk, dense.rows, widths[w]), z = applied(ctx, A, P, t.blk, x);
+        snprintf(what, sizeof what, "precond %d, %s and %s, blocks of %d, width %d", (int)o->precond,
+                 wisp_type_name(t.mat), wisp_type_name(t.blk), o->block_rows, widths[w]);
+        check_blocks(what, A, dense, o->precond == WISP_JACOBI ? 1 : o->block_rows, z, x, ref_eps(t.blk));
+        ref_free(x), ref_free(z);
+    }
+    wisp__precond_free(P);
+    wisp_mat_free(A);
+    wisp_src_close(&src);
+}
+
+static void diagonals(void **state)
+{
+    static const int rows[] = {1, 2, 3, 4, 7, 16, INT32_MAX};
+    for (int p = 0; p < REF_PAIRS; p++)
+        for (int b = 0; b < 8; b++)
+            for (int kind = 0; kind < 2; kind++) {
+                ref_rng r = {(uint64_t)(1000 + 100 * p + 10 * b + kind)};
+                ref_mat m = random_matrix(&r, ref_pair[p].mat, 1 + ref_below(&r, 70), kind);
+                const wisp_mat_opts mo = {.order = (wisp_row_order)ref_below(&r, 4)};
+                const wisp_solve_opts o = {.method = kind ? WISP_CG : WISP_GMRES,
+                                           .precond = b < 7 ? WISP_BLOCK_JACOBI : WISP_JACOBI,
+                                           .block_rows = b < 7 ? rows[b] : 0};
+                check_diagonal(*state, &r, ref_pair[p], m, &o, &mo);
+                ref_free(m);
+            }
+    if (ref_ranks() > 1) return;
+    ref_rng r = {77};
+    ref_mat m = random_matrix(&r, WISP_Z, 50, 1);
+    check_diagonal(*state, &r, (ref_types){WISP_Z, WISP_Z}, m,
+                   &(wisp_solve_opts){.method = WISP_MINRES, .precond = WISP_BLOCK_JACOBI, .block_rows = 5},
+                   &(wisp_mat_opts){.format = WISP_FORMAT_HERMITIAN});
+    ref_free(m);
+}
+
+/* Where blocks are Hermitian, so are their inverses, bit by bit; and they are right however rows are scaled. */
+static void inverses(void **state)
+{
+    wisp_ctx *ctx = *state;
+    for (int t = 0; t < 4; t++) {
+        static const wisp_type types[] = {WISP_S, WISP_D, WISP_C, WISP_Z};
+        ref_rng r = {(uint64_t)t};
+        ref_mat m = random_matrix(&r, types[t], 30, 1);
+        for (int64_t i = 0; i < 30; i++)
+            for (int64_t j = 0; j < 30; j++) REF_AT(m, i, j) *= ldexp(1, -(int)(i % 5 + j % 5) * 12);
+        wisp_mat *A = mat_of(ctx, m, types[t]);
+        wisp__diagonal d;
+        const wisp_solve_opts o = {.method = WISP_CG, .precond = WISP_BLOCK_JACOBI, .block_rows = 5};
+        REF_OK(ctx, wisp__diagonal_make(&d, A, &o, types[t]));
+        const size_t size = wisp_type_size(types[t]), part = size / (wisp_type_is_complex(types[t]) ? 2 : 1);
+        for (int64_t i = 0; i < d.rows; i++)
+            for (int64_t j = 0; j < 5 && i - i % 5 + j < d.rows; j++) {
+                const char *one = d.inverse + (size_t)(5 * i + j) * size;
+                const char *other = d.inverse + (size_t)(5 * (i - i % 5 + j) + i % 5) * size;
+                assert_memory_equal(one, other, part);
+                if (part == size) continue;
+                const double im =
+                    part == 4 ? (double)((const float *)(const void *)one)[1] : ((const double *)(const void *)one)[1];
+                const double mi = part == 4 ? (double)((const float *)(const void *)other)[1]
+                                            : ((const double *)(const void *)other)[1];
+                assert_true(im == -mi);
+            }
+        wisp__diagonal_free(ctx, &d);
+        wisp_mat_free(A);
+        ref_free(m);
+    }
+}
+
+static void bad_blocks(void **state)
+{
+    wisp_ctx *ctx = *state;
+    enum { N = 9 }; /* blocks of 3 lie on one rank each for 1 and 3 ranks */
+    const struct {
+        int row, col;
+        double value;
+        wisp_precond kind;
+        wisp_method method;
+        wisp_type type;
+        wisp_status status;
+        const char *words;
+    } table[] = {
+        {7, 7, 0, WISP_JACOBI, WISP_GMRES, WISP_D, WISP_ERR_BREAKDOWN, "the diagonal of row 7 is zero, missing"},
+        {7, 7, 1e-320, WISP_JACOBI, WISP_CG, WISP_D, WISP_ERR_BREAKDOWN, "in double arithmetic: take another"},
+        {2, 2, 1e-40, WISP_JACOBI, WISP_GMRES, WISP_S, WISP_ERR_BREAKDOWN, "row 2 is zero"},
+        {5, 5, -1, WISP_JACOBI, WISP_CG, WISP_D, WISP_ERR_INDEFINITE, "row 5 is not positive definite"},
+        {5, 5, -1, WISP_JACOBI, WISP_MINRES, WISP_D, WISP_ERR_INDEFINITE, "row 5 is not positive definite"},
+        {5, 5, -1, WISP_JACOBI, WISP_BICGSTAB, WISP_D, WISP_OK, ""},
+        {5, 5, NAN, WISP_JACOBI, WISP_GMRES, WISP_D, WISP_ERR_NUMERIC, "row 5 holds a NaN"},
+        {1, 2, 2, WISP_BLOCK_JACOBI, WISP_CG, WISP_Z, WISP_ERR_INDEFINITE, "rows 0 to 2 is not positive definite"},
+        {1, 2, 1, WISP_BLOCK_JACOBI, WISP_CG, WISP_Z, WISP_ERR_BREAKDOWN, "rows 0 to 2 is singular"},
+        {7, 8, -1, WISP_BLOCK_JACOBI, WISP_GMRES, WISP_S, WISP_ERR_BREAKDOWN, "rows 6 to 8 is singular"},
+        {5, 4, INFINITY, WISP_BLOCK_JACOBI, WISP_GMRES, WISP_C, WISP_ERR_NUMERIC, "rows 3 to 5 holds a NaN"},
+        {4, 6, 1, WISP_BLOCK_JACOBI, WISP_CG, WISP_D, WISP_OK, ""}, /* beside the blocks */
+        {0, 0, 1, WISP_BLOCK_JACOBI, WISP_METHOD_DEFAULT, WISP_D, WISP_ERR_ARG, "block_rows: 0"},
+    };
+    if (ref_ranks() != 1 && ref_ranks() != 3) return;
+    if (getenv("WISP_WEIGHTS")) return;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        ref_mat m = ref_new(N, N);
+        for (int k = 0; k < N; k++) REF_AT(m, k, k) = 1;
+        REF_AT(m, table[i].row, table[i].col) = REF_AT(m, table[i].col, table[i].row) = table[i].value;
+        wisp_mat *A = mat_of(ctx, m, table[i].type);
+        const wisp_solve_opts o = {.method = table[i].method,
+                                   .precond = table[i].kind,
+                                   .block_rows = table[i].method == WISP_METHOD_DEFAULT ? 0 : 3};
+        wisp__precond *P = (wisp__precond *)&P;
+        const wisp_status status = wisp__precond_make(&P, A, &o, table[i].type, 1);
+        if (status != table[i].status || (status != WISP_OK && !strstr(wisp_ctx_message(ctx), table[i].words)))
+            fail_msg("case %d: %s (%s), expected %s with '%s'", (int)i, wisp_status_string(status),
+                     wisp_ctx_message(ctx), wisp_status_string(table[i].status), table[i].words);
+        assert_int_equal(P != NULL, status == WISP_OK);
+        wisp__precond_free(P);
+        wisp_mat_free(A);
+        ref_free(m);
+    }
+}
+
 /* ---- functions and operators ---------------------------------------------------------------------- */
 
 typedef struct {
@@ -297,6 +451,12 @@ static void operators(void **state)
     function f = {.A = A};
     const wisp_operator op = {wisp_mat_map(A), WISP_Z, product, &f, NULL};
     REF_OK(ctx, wisp_mat_from_apply(&B, ctx, &op));
+    for (int kind = WISP_JACOBI; kind <= WISP_BLOCK_JACOBI; kind++) {
+        const wisp_solve_opts o = {.method = WISP_CG, .precond = (wisp_precond)kind, .block_rows = 2};
+        wisp__precond *P;
+        REF_FAILS(ctx, wisp__precond_make(&P, B, &o, WISP_Z, 3), WISP_ERR_UNSUPPORTED, "an operator has no entries");
+        assert_null(P);
+    }
     for (int kind = WISP_CHEBYSHEV; kind <= WISP_NEUMANN; kind++) {
         wisp_solve_opts o = {.method = WISP_GMRES, .precond = (wisp_precond)kind, .degree = 5};
         wisp__precond *P, *Q;
@@ -391,7 +551,7 @@ out:
     return status;
 }
 
-static const wisp_precond kinds[] = {WISP_CHEBYSHEV, WISP_NEUMANN};
+static const wisp_precond kinds[] = {WISP_JACOBI, WISP_BLOCK_JACOBI, WISP_CHEBYSHEV, WISP_NEUMANN};
 
 static void failing_memory(void **state)
 {
@@ -431,9 +591,10 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(polynomials),   cmocka_unit_test(polynomials_are_positive),
-                                       cmocka_unit_test(row_sums),      cmocka_unit_test(functions),
-                                       cmocka_unit_test(operators),     cmocka_unit_test(refusals),
-                                       cmocka_unit_test(failing_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(polynomials), cmocka_unit_test(polynomials_are_positive),
+                                       cmocka_unit_test(row_sums),    cmocka_unit_test(diagonals),
+                                       cmocka_unit_test(inverses),    cmocka_unit_test(bad_blocks),
+                                       cmocka_unit_test(functions),   cmocka_unit_test(operators),
+                                       cmocka_unit_test(refusals),    cmocka_unit_test(failing_memory)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

@@ -21,6 +21,58 @@ struct wisp__precond {
 
 /* ---- made ---------------------------------------------------------------------------------------- */
 
+/* The rows of the block-diagonal matrix of inverses. */
+static int inverse_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    const wisp__diagonal *d = arg;
+    const int64_t i = row - d->first, corner = i - i % d->n;
+    const int64_t m = d->n < d->rows - corner ? d->n : d->rows - corner;
+    const size_t size = wisp_type_size(d->type);
+    if (i < 0 || i >= d->rows) return -1;
+    if (!col) return (int)m;
+    for (int64_t j = 0; j < m; j++) col[j] = d->first + corner + j;
+    memcpy(val, d->inverse + (size_t)(i * d->n) * size, (size_t)m * size);
+    return (int)m;
+}
+
+/* The type of the inverse blocks: as precise as the blocks that they are multiplied with, and real if A is. */
+static wisp_type inverse_type(wisp_type matrix, wisp_type blocks)
+{
+    if (wisp_type_is_complex(matrix)) return blocks;
+    return wisp__is_single(blocks) ? WISP_S : WISP_D;
+}
+
+static wisp_status make_diagonal(wisp__precond *P, const wisp_solve_opts *o)
+{
+    wisp_map *map = wisp_mat_map(P->A);
+    wisp__diagonal d = {0};
+    wisp_mat_info info;
+    wisp_status status;
+    wisp_mat_get_info(P->A, &info);
+    if (info.format == WISP_FORMAT_OPERATOR)
+        return wisp_ctx_fail(P->ctx, WISP_ERR_UNSUPPORTED,
+                             "an operator has no entries for a Jacobi preconditioner: take a polynomial, or a function "
+                             "(WISP_PRECOND_APPLY)");
+    const bool blocks = P->kind == WISP_BLOCK_JACOBI;
+    const int64_t rows = wisp_map_rows(map);
+    WISP_TRY(wisp__diagonal_make(&d, P->A, o, blocks ? inverse_type(info.type, P->type) : P->type));
+    if (blocks) {
+        const wisp_src src = {.rows = rows,
+                              .cols = rows,
+                              .max_row = rows < o->block_rows ? rows : o->block_rows, /* the same on all ranks */
+                              .type = d.type,
+                              .row = inverse_row,
+                              .arg = &d};
+        WISP_TRY(wisp_mat_create(&P->M, P->ctx, &src, &(wisp_mat_opts){.width = P->width, .map = map}));
+    } else {
+        WISP_TRY(wisp_blk_create(&P->rows, P->ctx, map, P->type, 1));
+        WISP_TRY(wisp_blk_put(P->rows, WISP_ROW_MAJOR, d.inverse, 1));
+    }
+out:
+    wisp__diagonal_free(P->ctx, &d);
+    return status;
+}
+
 static wisp_status make(wisp__precond *P, const wisp_solve_opts *o)
 {
     const wisp_operator op = {.map = wisp_mat_map(P->A), .type = P->type, .apply = o->apply, .arg = o->apply_arg};
@@ -28,6 +80,8 @@ static wisp_status make(wisp__precond *P, const wisp_solve_opts *o)
     size_t steps = 1;
     wisp_status status = WISP_OK;
     switch (P->kind) {
+    case WISP_JACOBI:
+    case WISP_BLOCK_JACOBI: WISP_TRY(make_diagonal(P, o)); break;
     case WISP_CHEBYSHEV:
     case WISP_NEUMANN:
         WISP_TRY(wisp__polynomial_make(&P->p, P->A, o, P->type, P->width));

@@ -32,4 +32,14 @@ wisp_status wisp__polynomial_make(wisp__polynomial *p, const wisp_mat *A, const 
                                   int width);
 void wisp__polynomial_free(wisp_ctx *ctx, wisp__polynomial *p);
 
+/* The square blocks on A's diagonal inverted, in numbers of a type, n in a row: element j of local row i belongs to the
+   j-th column of the block that row i lies in. */
+typedef struct {
+    int64_t first, rows, n; /* this rank's rows; rows of a block, of which a rank's last one may have fewer */
+    wisp_type type;
+    char *inverse; /* [rows][n] */
+} wisp__diagonal;
+wisp_status wisp__diagonal_make(wisp__diagonal *d, const wisp_mat *A, const wisp_solve_opts *o, wisp_type type);
+void wisp__diagonal_free(wisp_ctx *ctx, wisp__diagonal *d);
+
 #endif
