@@ -1,6 +1,7 @@
 /* Preconditioners: they are made, applied and freed. Each is a diagonal, a matrix (a stored one, or an operator for the
    user's function), or a polynomial of A. */
 #include "precond.h"
+#include "solver.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Preconditioners of wisp_solve: M^-1 approximates the inverse of A. */
 #ifndef WISP_PRECOND_H
 #define WISP_PRECOND_H
-#include "solver.h"
+#include <wisp/wisp.h>
 
 typedef struct wisp__precond wisp__precond;
 

@@ -1,6 +1,7 @@
 /* The blocks on the diagonal of a matrix, inverted; the diagonal itself is blocks of one row. In double precision
    whatever the type, one block after the other, by all threads. */
 #include "precond.h"
+#include "solver.h"
 #include <complex.h>
 #include <math.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
    are made for. Both are positive at every eigenvalue up to the upper end, negative ones included, so that they keep CG
    and MINRES valid wherever the lower end is. */
 #include "precond.h"
+#include "solver.h"
 #include <math.h>
 
 /* The lower end where nobody knows it, as a share of the upper one: smoothers of multigrid methods take the same.

@@ -1,0 +1,129 @@
+/* Matrices for the tests of preconditioners, and one application with all that always holds. */
+#ifndef PRECOND_CASES_H
+#define PRECOND_CASES_H
+#include "ref.h"
+#include "solver/precond.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A sparse random matrix with its eigenvalues on the right, between 0.5 and 4.5 if it is Hermitian. */
+static inline ref_mat random_matrix(ref_rng *r, wisp_type type, int64_t n, int hermitian)
+{
+    ref_mat m = ref_new(n, n);
+    for (int64_t i = 0; i < n; i++)
+        for (int k = 0; k < 2; k++) {
+            const int64_t j = ref_below(r, n);
+            const cplx v = ref_value(r, type) / 4;
+            if (i == j) continue;
+            REF_AT(m, i, j) = v;
+            if (hermitian) REF_AT(m, j, i) = conj(v);
+        }
+    ref_round(m, type);
+    for (int64_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (int64_t j = 0; j < n; j++) sum += cabs(REF_AT(m, i, j));
+        REF_AT(m, i, i) = 0.5 + sum + (1 + ref_uniform(r)) / 2;
+        if (!hermitian) REF_AT(m, i, i) += cimag(ref_value(r, type)) * I / 4;
+    }
+    ref_round(m, type);
+    return m;
+}
+
+/* Its Gershgorin circles, as bounds. */
+static inline wisp_bounds circles(ref_mat m)
+{
+    double low = HUGE_VAL, high = -HUGE_VAL;
+    for (int64_t i = 0; i < m.rows; i++) {
+        double sum = 0;
+        for (int64_t j = 0; j < m.cols; j++) sum += i == j ? 0 : cabs(REF_AT(m, i, j));
+        low = fmin(low, creal(REF_AT(m, i, i)) - sum), high = fmax(high, creal(REF_AT(m, i, i)) + sum);
+    }
+    return (wisp_bounds){low / 2 + high / 2, high / 2 - low / 2, 0};
+}
+
+static inline wisp_mat *mat_of(wisp_ctx *ctx, ref_mat m, wisp_type type)
+{
+    wisp_mat *A;
+    wisp_src src = ref_dense_src(m, type);
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
+    wisp_src_close(&src);
+    return A;
+}
+
+static inline ref_mat times(ref_mat A, ref_mat x)
+{
+    ref_mat y = ref_new(A.rows, x.cols);
+    for (int64_t i = 0; i < A.rows; i++)
+        for (int64_t k = 0; k < A.cols; k++)
+            for (int64_t j = 0; REF_AT(A, i, k) != 0 && j < x.cols; j++)
+                REF_AT(y, i, j) += REF_AT(A, i, k) * REF_AT(x, k, j);
+    return y;
+}
+
+static inline wisp_blk *blk_of(wisp_ctx *ctx, const wisp_mat *A, wisp_type type, ref_mat m)
+{
+    wisp_blk *x;
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), type, (int)m.cols));
+    ref_put(x, m);
+    return x;
+}
+
+/* M^-1 r, into a block of NaN. r must be left alone, and the dots be those of what came out; without them z must be the
+   same bit by bit. */
+static inline ref_mat applied(wisp_ctx *ctx, const wisp_mat *A, wisp__precond *P, wisp_type type, ref_mat r)
+{
+    wisp_blk *x = blk_of(ctx, A, type, r), *z = blk_of(ctx, A, type, r);
+    wisp_scalar *dot = calloc((size_t)r.cols, sizeof *dot);
+    REF_OK(ctx, wisp_blk_fill(z, (wisp_scalar){NAN, NAN}));
+    REF_OK(ctx, wisp__precond_apply(P, z, x, dot));
+    REF_OK(ctx, wisp_ctx_sum(ctx, &dot->re, 2 * (size_t)r.cols));
+    ref_mat got = ref_get(z), kept = ref_get(x);
+    assert_memory_equal(kept.a, r.a, (size_t)(r.rows * r.cols) * sizeof *r.a);
+    for (int64_t j = 0; j < r.cols; j++) {
+        cplx want = 0;
+        double size = 0;
+        for (int64_t i = 0; i < r.rows; i++) {
+            want += conj(REF_AT(r, i, j)) * REF_AT(got, i, j);
+            size += cabs(REF_AT(r, i, j)) * cabs(REF_AT(got, i, j));
+        }
+        assert_true(cabs(dot[j].re + I * dot[j].im - want) <= ref_eps(type) * size);
+    }
+    REF_OK(ctx, wisp_blk_fill(z, (wisp_scalar){NAN, NAN}));
+    REF_OK(ctx, wisp__precond_apply(P, z, x, NULL));
+    ref_mat again = ref_get(z);
+    assert_memory_equal(again.a, got.a, (size_t)(r.rows * r.cols) * sizeof *r.a);
+    ref_free(again), ref_free(kept);
+    free(dot);
+    wisp_blk_free(x);
+    wisp_blk_free(z);
+    return got;
+}
+
+/* A product with a matrix, as a function of the user's. */
+typedef struct {
+    const wisp_mat *A;
+    wisp_status status; /* of a call that fails */
+    const char *words;
+} function;
+
+static inline wisp_status product(void *arg, wisp_blk *y, const wisp_blk *x)
+{
+    const function *f = arg;
+    if (f->status != WISP_OK && f->words) wisp_ctx_fail(wisp_mat_ctx(f->A), f->status, "%s", f->words);
+    return f->status != WISP_OK ? f->status : wisp_spmmv(y, f->A, x, NULL);
+}
+
+static inline int setup(void **state)
+{
+    *state = ref_isa_ctx(NULL, 2);
+    return 0;
+}
+
+static inline int teardown(void **state)
+{
+    wisp_ctx_free(*state);
+    return 0;
+}
+
+#endif
