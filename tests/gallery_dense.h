@@ -114,8 +114,8 @@ static inline int get_row(const wisp_src *src, int64_t row, int64_t *col, cplx *
     }
     return n;
 }
-/* The whole matrix, exactly Hermitian. */
-static inline dense expand(wisp_ctx *ctx, const char *spec)
+/* The whole matrix. */
+static inline dense expand_general(wisp_ctx *ctx, const char *spec)
 {
     wisp_src src = open_spec(ctx, spec);
     dense m = dense_zero((int)src.rows);
@@ -125,12 +125,18 @@ static inline dense expand(wisp_ctx *ctx, const char *spec)
         int n = get_row(&src, i, col, val);
         for (int j = 0; j < n; j++) *at(m, i, (int)col[j]) += val[j];
     }
+    close_src(&src);
+    return m;
+}
+/* The same, exactly Hermitian. */
+static inline dense expand(wisp_ctx *ctx, const char *spec)
+{
+    dense m = expand_general(ctx, spec);
     for (int i = 0; i < m.n; i++) {
         for (int j = 0; j <= i; j++) {
             if (*at(m, i, j) != conj(*at(m, j, i))) fail_msg("%s: not Hermitian at %d, %d", spec, i, j);
         }
     }
-    close_src(&src);
     return m;
 }
 /* Compares, and frees both. */

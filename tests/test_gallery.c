@@ -388,6 +388,95 @@ static void test_disorder(void **state)
     }
 }
 
+/* The coefficients of matpde, and a function that is zero on the boundary with what the operator makes of it. */
+static double pde_p(double x, double y) { return exp(-x * y); }
+static double pde_q(double x, double y) { return exp(x * y); }
+static double pde_wave(double x, double y) { return sin(M_PI * x) * sin(2 * M_PI * y); }
+static double pde_of_wave(double x, double y, double beta, double gamma)
+{
+    const double u = pde_wave(x, y), ux = M_PI * cos(M_PI * x) * sin(2 * M_PI * y),
+                 uy = 2 * M_PI * sin(M_PI * x) * cos(2 * M_PI * y), uxx = -M_PI * M_PI * u, uyy = 4 * uxx;
+    const double diffusion = y * pde_p(x, y) * ux - pde_p(x, y) * uxx - x * pde_q(x, y) * uy - pde_q(x, y) * uyy;
+    return diffusion + 2 * (x + y) * (beta * ux + gamma * uy) + (beta + gamma) * u + u / (1 + x + y);
+}
+
+/* Differences of a function on the points and their neighbours, term by term as they are defined: at the point (i, j),
+   counted from 1. u has n[0] + 2 values along x. */
+static double pde_differences(const int n[2], double beta, double gamma, const double *u, int i, int j)
+{
+    const double h[2] = {1. / (n[0] + 1), 1. / (n[1] + 1)}, at[2] = {i * h[0], j * h[1]};
+    const int step[2] = {1, n[0] + 2}, here = j * step[1] + i;
+    double sum = u[here] / (1 + at[0] + at[1]);
+    for (int d = 0; d < 2; d++) {
+        const double before = u[here - step[d]], after = u[here + step[d]], speed = d ? gamma : beta;
+        double half[2] = {at[0], at[1]}, flux[2];
+        for (int side = 0; side < 2; side++) {
+            half[d] = at[d] + (side - 0.5) * h[d];
+            flux[side] = (d ? pde_q : pde_p)(half[0], half[1]) * (side ? after - u[here] : u[here] - before) / h[d];
+        }
+        sum -= (flux[1] - flux[0]) / h[d];
+        sum += speed * (at[0] + at[1]) * (after - before) / (2 * h[d]);
+        sum += speed * ((at[0] + at[1] + h[d]) * after - (at[0] + at[1] - h[d]) * before) / (2 * h[d]);
+    }
+    return sum;
+}
+
+static void test_matpde(void **state)
+{
+    static const struct {
+        int n[2];
+        double beta, gamma;
+        int entries;
+    } cases[] = {
+        {{15, 15}, 20, 0, 1065}, {{5, 9}, 20, 0, 197}, {{8, 3}, -7.5, 31, 98}, {{1, 4}, 0, 1, 10}, {{6, 6}, 0, 0, 156}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const int *n = cases[c].n, rows = n[0] * n[1];
+        char spec[128];
+        snprintf(spec, sizeof spec, "matpde:nx=%d,ny=%d,beta=%g,gamma=%g", n[0], n[1], cases[c].beta, cases[c].gamma);
+        dense want = dense_zero(rows), got = c == 4 ? expand(*state, spec) : expand_general(*state, spec);
+        double *u = calloc((size_t)((n[0] + 2) * (n[1] + 2)), sizeof *u), h = 1. / (n[1] + 1);
+        int entries = 0;
+        for (int col = 0; col < rows; col++) {
+            double *one = &u[(col / n[0] + 1) * (n[0] + 2) + col % n[0] + 1];
+            *one = h * h;
+            for (int row = 0; row < rows; row++)
+                *at(want, row, col) =
+                    pde_differences(n, cases[c].beta, cases[c].gamma, u, row % n[0] + 1, row / n[0] + 1);
+            *one = 0;
+        }
+        for (int i = 0; i < rows * rows; i++) entries += got.a[i] != 0;
+        assert_int_equal(entries, cases[c].entries);
+        assert_same(spec, got, want, 1e-13);
+        free(u);
+    }
+}
+
+/* The error of the differences falls with the square of the step. */
+static void test_matpde_order(void **state)
+{
+    double last = 0;
+    for (int n = 19; n < 160; n = 2 * n + 1) {
+        int64_t col[64];
+        cplx val[64];
+        char spec[64];
+        double most = 0;
+        const double h = 1. / (n + 1);
+        snprintf(spec, sizeof spec, "matpde:nx=%d,ny=%d,beta=20,gamma=-5", n, n);
+        wisp_src src = open_spec(*state, spec);
+        for (int64_t row = 0; row < src.rows; row++) {
+            double sum = 0;
+            const int count = get_row(&src, row, col, val);
+            for (int k = 0; k < count; k++)
+                sum += creal(val[k]) * pde_wave((double)(col[k] % n + 1) * h, (double)(col[k] / n + 1) * h);
+            most = fmax(
+                most, fabs(sum / (h * h) - pde_of_wave((double)(row % n + 1) * h, (double)(row / n + 1) * h, 20, -5)));
+        }
+        if (last > 0 && !(last / most > 3.9 && last / most < 4.1)) fail_msg("%s: %g after %g", spec, most, last);
+        last = most;
+        close_src(&src);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_topi_clean),
@@ -400,6 +489,8 @@ int main(void)
                                        cmocka_unit_test(test_graphene),
                                        cmocka_unit_test(test_graphene_vacancies),
                                        cmocka_unit_test(test_spinchain),
-                                       cmocka_unit_test(test_disorder)};
+                                       cmocka_unit_test(test_disorder),
+                                       cmocka_unit_test(test_matpde),
+                                       cmocka_unit_test(test_matpde_order)};
     return cmocka_run_group_tests(tests, make_ctx, free_ctx);
 }

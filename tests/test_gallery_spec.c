@@ -17,7 +17,7 @@ static const struct {
 } refused[] = {
 #define NAMES                                                                          \
     "(there are: topi, graphene, anderson, laplace, hpcg, band, spinchain, delaunay, " \
-    "tetrahedra)"
+    "tetrahedra, matpde)"
     {"", WISP_ERR_ARG, "unknown gallery matrix '' " NAMES},
     {":nx=3", WISP_ERR_ARG, "unknown gallery matrix '' " NAMES},
     {"topo:nx=3", WISP_ERR_ARG, "unknown gallery matrix 'topo'; the nearest is 'topi' " NAMES},
@@ -189,11 +189,12 @@ static void assert_equal_specs(wisp_ctx *ctx, const char *one, const char *two)
 
 static void test_listing(void **state)
 {
-    static const char *const names[] = {"topi", "graphene",  "anderson", "laplace",   "hpcg",
-                                        "band", "spinchain", "delaunay", "tetrahedra"};
+    static const char *const names[] = {"topi", "graphene",  "anderson", "laplace",    "hpcg",
+                                        "band", "spinchain", "delaunay", "tetrahedra", "matpde"};
     assert_null(wisp_gallery_list(-1));
-    assert_null(wisp_gallery_list(9));
-    for (int i = 0; i < 9; i++) {
+    const int count = (int)(sizeof names / sizeof *names);
+    assert_null(wisp_gallery_list(count));
+    for (int i = 0; i < count; i++) {
         const wisp_gallery_entry *e = wisp_gallery_list(i);
         assert_string_equal(e->name, names[i]);
         assert_true(strlen(e->summary) > 10);
