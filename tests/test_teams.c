@@ -290,6 +290,30 @@ static void calling_threads(void **state)
     close_scene(&s);
 }
 
+static void no_part(void *arg, int part, int parts) { (void)arg, (void)part, (void)parts; }
+
+static void first_naps(void *arg, int part, int parts)
+{
+    (void)arg, (void)parts;
+    if (part == 0) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/* After brief runs the calling thread's mask is looked at only when somebody moves the thread. */
+static void moved_after_brief_runs(void **state)
+{
+    (void)state;
+    enum { BRIEF = 10 };
+    scene s;
+    open_scene(&s, WISP__MIN(2, cpus()), 0);
+    for (int turn = 0; turn < 20; turn++) {
+        for (int i = 0; i < BRIEF; i++) wisp__team_run(s.ctx->team, no_part, NULL);
+        wisp__team_run(s.ctx->team, first_naps, NULL);
+        const cpu_set_t now = my_mask();
+        assert_true(CPU_EQUAL(&s.mask, &now));
+    }
+    close_scene(&s);
+}
+
 /* ---- wishes to cancel, and several teams ----------------------------------------------------- */
 
 static void cancel_of_one_context(void **state)
@@ -331,8 +355,6 @@ static void *run_team(void *arg)
     r->whole = wisp__team_run_each(r->team, meet, r);
     return NULL;
 }
-
-static void no_part(void *arg, int part, int parts) { (void)arg, (void)part, (void)parts; }
 
 static void teams_of_one_context(void **state)
 {
@@ -385,9 +407,10 @@ int main(void)
 {
     unsetenv("OMP_PROC_BIND"); /* the tests' own: threads are not placed */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cores_of_their_own),    cmocka_unit_test(contexts_in_two_threads),
-        cmocka_unit_test(mask_is_kept),          cmocka_unit_test(calling_threads),
-        cmocka_unit_test(cancel_of_one_context), cmocka_unit_test(teams_of_one_context),
+        cmocka_unit_test(cores_of_their_own),     cmocka_unit_test(contexts_in_two_threads),
+        cmocka_unit_test(mask_is_kept),           cmocka_unit_test(calling_threads),
+        cmocka_unit_test(moved_after_brief_runs), cmocka_unit_test(cancel_of_one_context),
+        cmocka_unit_test(teams_of_one_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,8 @@ typedef struct {
     clockid_t clock; /* of the time that it has run */
     int64_t seen;    /* what the clock said, for the thread that looks */
     struct wisp__crew *crew;
+    wisp__team_fn fn; /* of the run: each member has its own, so that they come with its part, in one cache line */
+    void *arg;
 } wisp__member;
 
 /* Where the calling thread is, and where it may go when the call is over. */
@@ -27,26 +29,24 @@ typedef struct {
 } wisp__pin;
 
 typedef struct wisp__crew {
-    wisp__team team;         /* its face, at the same address */
-    struct wisp__crew *next; /* of this process (process.c) */
-    cpu_set_t units;         /* that it holds */
-    cpu_set_t allowed;       /* where threads run that are not pinned */
-    bool pinned;             /* each thread to one of its units */
-    bool one_node;           /* the threads share one memory node, as far as is known */
-    int there;               /* threads: fewer than team.threads where a child of fork can't start as many */
-    bool gone;               /* but for the calling one, by a fork: the next run starts others */
-    bool lost;               /* at that fork another thread was in its turn */
-    int64_t spin;            /* nanoseconds for which a thread that has nothing to do waits for the next run, awake */
-    int looks;               /* times that a thread looks who is held up, before it sleeps */
-    double began;            /* the run, by wisp__now */
-    int brief;               /* how many runs, one after the other, have been brief */
-    wisp__pin *of_run;       /* the calling thread's pin */
-    wisp__team_fn fn;        /* of the run */
-    void *arg;
-    pthread_mutex_t turn;          /* of the calls that compute */
-    _Atomic(pthread_t) holder;     /* whose turn it is; 0: nobody's */
-    int depth;                     /* of calls inside calls, in this turn */
-    wisp__pin pin;                 /* of the thread whose turn it is */
+    wisp__team team;           /* its face, at the same address */
+    struct wisp__crew *next;   /* of this process (process.c) */
+    cpu_set_t units;           /* that it holds */
+    cpu_set_t allowed;         /* where threads run that are not pinned */
+    bool pinned;               /* each thread to one of its units */
+    bool one_node;             /* the threads share one memory node, as far as is known */
+    int there;                 /* threads: fewer than team.threads where a child of fork can't start as many */
+    bool gone;                 /* but for the calling one, by a fork: the next run starts others */
+    bool lost;                 /* at that fork another thread was in its turn */
+    int64_t spin;              /* nanoseconds for which a thread that has nothing to do waits for the next run, awake */
+    int looks;                 /* times that a thread looks who is held up, before it sleeps */
+    double began;              /* the run, by wisp__now */
+    int brief;                 /* how many runs, one after the other, have been brief */
+    wisp__pin *of_run;         /* the calling thread's pin */
+    pthread_mutex_t turn;      /* of the calls that compute */
+    _Atomic(pthread_t) holder; /* whose turn it is; 0: nobody's */
+    int depth;                 /* of calls inside calls, in this turn */
+    wisp__pin pin;             /* of the thread whose turn it is */
     _Alignas(64) atomic_bool busy; /* there is a run */
     _Alignas(64) atomic_uint news; /* what sleeping threads sleep on */
     atomic_int asleep, away;       /* how many are */
@@ -66,6 +66,8 @@ bool wisp__crew_spin(int64_t nanoseconds, wisp__ready_fn ready, const void *arg)
 
 /* turn.c: the pin of the calling thread's turn; NULL: it is not its turn. */
 wisp__pin *wisp__turn_pin(wisp__crew *crew);
+/* Whether it knows the own mask of the thread, which it asks for if it does not. */
+bool wisp__pin_know(wisp__pin *pin, pthread_t thread);
 /* Brings the calling thread to its unit. False: it has none, for nobody is pinned, or its own mask leaves that out. */
 bool wisp__pin_set(wisp__crew *crew, wisp__pin *pin, bool firmly);
 /* Ends what others do to the first member, which they may move no longer: its part is over, or it is a guest. */

@@ -73,8 +73,10 @@ static bool run(wisp__team *team, wisp__team_fn fn, void *arg, bool each)
     const unsigned before = atomic_load(&team->cancel);
     enter(c, pin, each);
     const int threads = c->there;
-    c->fn = fn, c->arg = arg;
-    for (int i = 1; i < threads; i++) atomic_store(&c->member[i].part, PART_OPEN);
+    for (int i = 1; i < threads; i++) {
+        c->member[i].fn = fn, c->member[i].arg = arg;
+        atomic_store(&c->member[i].part, PART_OPEN);
+    }
     wisp__team_tell(team);
     fn(arg, 0, threads);
     for (int i = 1; i < threads && !each; i++)
@@ -118,7 +120,7 @@ static void *work(void *arg)
         if (atomic_load(&me->part) == PART_END) return NULL;
         if (!take_part(me)) continue;                          /* another thread has it */
         if (atomic_load(&me->away)) wisp__team_tell(&c->team); /* home, if it was moved at the end of the last part */
-        c->fn(c->arg, (int)(me - c->member), c->there);
+        me->fn(me->arg, (int)(me - c->member), c->there);
         atomic_store(&me->part, PART_NONE);
         wisp__team_tell(&c->team);
         wisp__crew_wait(c, me, has_part_or_rest, me, true);

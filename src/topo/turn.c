@@ -5,17 +5,23 @@
 /* ---- the calling thread's mask ------------------------------------------------------------------ */
 
 /* Two changes of a mask and a look at it take about 2 us, which brief runs would feel (docs/performance.md). A thread
-   that is at its unit is not moved by the system within such a time, or hardly ever. So it is not pinned while all runs
-   are brief; but those who find it held up may move it. */
+   that is at its unit is not moved by the system within such a time, or hardly ever. So it is not pinned, nor its mask
+   looked at, while all runs are brief. But those who find it held up may move it: then they look first. */
 enum { BRIEF_RUNS = 8, BRIEF_NS = 100000 };
+
+bool wisp__pin_know(wisp__pin *pin, pthread_t thread)
+{
+    if (!pin->known) pin->known = !pthread_getaffinity_np(thread, sizeof pin->own, &pin->own);
+    return pin->known;
+}
 
 bool wisp__pin_set(wisp__crew *crew, wisp__pin *pin, bool firmly)
 {
     const int unit = atomic_load(&crew->member->cpu);
     if (!crew->pinned) return false;
-    if (!pin->known) pin->known = !sched_getaffinity(0, sizeof pin->own, &pin->own);
-    if (!pin->known || !CPU_ISSET((size_t)unit, &pin->own)) return false;
-    if (pin->set ? pin->unit == unit : !firmly && crew->brief >= BRIEF_RUNS && sched_getcpu() == unit) return true;
+    if (!pin->set && !firmly && crew->brief >= BRIEF_RUNS && sched_getcpu() == unit) return true;
+    if (!wisp__pin_know(pin, pthread_self()) || !CPU_ISSET((size_t)unit, &pin->own)) return false;
+    if (pin->set && pin->unit == unit) return true;
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET((size_t)unit, &set);
@@ -29,7 +35,8 @@ void wisp__pin_settle(wisp__crew *crew, wisp__pin *pin)
 {
     while (atomic_load(&crew->looking)) sched_yield(); /* after that nobody moves this thread: it may end */
     if (atomic_load(&crew->member->away)) wisp__team_tell(&crew->team);
-    if (!atomic_exchange(&crew->moved, false)) return;
+    if (!atomic_load(&crew->moved)) return; /* a load first: others read this line as well */
+    atomic_store(&crew->moved, false);
     pin->set = true;
     pin->unit = atomic_load(&crew->member->cpu);
 }

@@ -28,6 +28,7 @@ static int64_t clock_ns(clockid_t clock)
 bool wisp__crew_spin(int64_t nanoseconds, wisp__ready_fn ready, const void *arg)
 {
     enum { BETWEEN = 16 };
+    if (ready(arg)) return true; /* as often as not, without a look at the clock */
     const int64_t end = clock_ns(CLOCK_MONOTONIC) + nanoseconds;
     do
         for (int i = 0; i < BETWEEN; i++) {
@@ -71,6 +72,12 @@ static wisp__member *find_held_up(wisp__crew *crew, const wisp__member *me)
     return NULL;
 }
 
+/* The calling thread goes where it may when the run is over, so whoever moves it first learns where that is. */
+static bool may_be_moved(const wisp__member *m)
+{
+    return m != m->crew->member || wisp__pin_know(m->crew->of_run, atomic_load(&m->thread));
+}
+
 /* Lends this thread's core to one that is held up, if there is one. One that is idle changes places with it, and
    so does any with the calling thread, without which there is no next run: it gets away from a core that other work
    uses. */
@@ -78,6 +85,7 @@ static bool help(wisp__crew *crew, wisp__member *me, bool idle)
 {
     if (!crew->pinned || atomic_load(&me->guest) || atomic_exchange(&crew->looking, true)) return false;
     wisp__member *m = find_held_up(crew, me);
+    if (m && !may_be_moved(m)) m = NULL;
     if (m && (idle || m == crew->member) && crew->one_node) {
         const int cpu = atomic_exchange(&m->cpu, atomic_load(&me->cpu));
         atomic_store(&me->cpu, cpu);
