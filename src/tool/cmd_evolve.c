@@ -77,7 +77,7 @@ static int begin(tool *t, wisp_blk *psi, const wisp_src *start)
 {
     int rc = EXIT_FINE;
     if (t->opt.start)
-        rc = start_from_file(t, psi, start);
+        rc = start_from_file(t, psi, start, t->opt.start);
     else if (t->opt.site_count)
         rc = start_from_sites(t, psi);
     else if (wisp_blk_fill_random(psi, WISP_RANDOM_GAUSS, t->opt.seed, STREAM_START, 0))
@@ -148,7 +148,7 @@ static int open_all(tool *t, evolve_results *r, wisp_mat **A, wisp_blk **psi)
     int rc = source_open(t, &src);
     if (!rc) rc = check_rows(t, "site", o->sites, o->site_count, src.rows);
     if (!rc) rc = check_rows(t, "watch", o->watch, o->watch_count, src.rows);
-    if (!rc && o->start) rc = start_open(t, &start, src.rows);
+    if (!rc && o->start) rc = start_open(t, &start, o->start, "start", src.rows);
     if (!rc && o->start && start.cols != 1)
         rc = tool_fail(t, "%s has %lld columns; a state is one column", o->start, (long long)start.cols);
     const wisp_mat_opts mo = {.type = tool_type(o, src.type),

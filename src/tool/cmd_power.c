@@ -48,7 +48,7 @@ static int open_all(tool *t, powers *p)
         rc = tool_fail(t, "%s is %lld x %lld, and powers need a square matrix", t->opt.arg[0], (long long)src.rows,
                        (long long)src.cols);
     if (!rc && src.rows == 0) rc = tool_fail(t, "%s has no rows", t->opt.arg[0]);
-    if (!rc && t->opt.start) rc = start_open(t, &start, src.rows);
+    if (!rc && t->opt.start) rc = start_open(t, &start, t->opt.start, "start", src.rows);
     p->width = t->opt.start ? (int)start.cols : t->opt.width ? (int)t->opt.width : 1;
     const wisp_mat_opts mo = {.type = tool_type(&t->opt, src.type),
                               .width = p->width,
@@ -66,7 +66,7 @@ static int open_all(tool *t, powers *p)
     for (int i = t->opt.all ? 1 : 0; i < p->stored && !rc; i++) /* with all of them v_-1 is not needed */
         if (wisp_blk_create(&p->v[i], t->ctx, wisp_mat_map(p->A), p->type, p->width)) rc = tool_fail_ctx(t);
     if (!rc && t->opt.start) {
-        rc = start_from_file(t, block(p, 0), &start);
+        rc = start_from_file(t, block(p, 0), &start, t->opt.start);
     } else if (!rc) {
         if (wisp_blk_fill_random(block(p, 0), WISP_RANDOM_GAUSS, t->opt.seed, STREAM_START, 0)) rc = tool_fail_ctx(t);
         if (!rc) rc = start_normalise(t, block(p, 0));
@@ -139,44 +139,14 @@ static int run(tool *t, powers *p)
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-/* A dense matrix whose columns are those of some blocks, kept side by side as the user's rows. */
-typedef struct {
-    char *data; /* [blocks][rows][width] */
-    int64_t rows, blocks;
-    int width;
-    size_t size;
-} columns;
-
-static int columns_row(void *arg, int64_t row, int64_t *col, void *val)
-{
-    const columns *c = arg;
-    const size_t part = (size_t)c->width * c->size;
-    for (int64_t b = 0; col && b < c->blocks; b++) {
-        memcpy((char *)val + (size_t)b * part, c->data + (size_t)(b * c->rows + row) * part, part);
-        for (int j = 0; j < c->width; j++) col[b * c->width + j] = b * c->width + j;
-    }
-    return (int)c->blocks * c->width;
-}
-
 static int write_vectors(tool *t, const powers *p)
 {
-    columns c = {.rows = p->info.rows, .blocks = t->opt.all ? p->n + 1 : 1, .width = p->width};
-    c.size = wisp_type_size(p->type);
-    const int64_t first = t->opt.all ? 0 : p->n, cols = c.blocks * c.width;
-    const size_t each = (size_t)c.rows * (size_t)c.width * c.size;
-    char *comment = NULL;
-    int rc = EXIT_FINE;
-    if (wisp_alloc(t->ctx, &c.data, (size_t)c.blocks, each)) return tool_fail_ctx(t);
-    for (int64_t b = 0; b < c.blocks && !rc; b++)
-        if (wisp_blk_get(block(p, first + b), WISP_ROW_MAJOR, c.data + (size_t)b * each, c.width))
-            rc = tool_fail_ctx(t);
-    const wisp_src src = {c.rows, cols, cols, p->type, columns_row, &c, NULL};
-    if (!rc && asprintf(&comment, "wisp %s: %s", wisp_version(), t->command_line) < 0) comment = NULL;
-    const wisp_write_opts wo = {.array = 1, .comment = comment};
-    if (!rc && wisp_src_write(&src, t->ctx, t->opt.output, &wo)) rc = tool_fail_ctx(t);
-    if (!rc) outfile_done(t, t->opt.output);
-    free(comment);
-    wisp_free(t->ctx, c.data);
+    columns c = {0};
+    const int64_t blocks = t->opt.all ? p->n + 1 : 1, first = t->opt.all ? 0 : p->n;
+    int rc = columns_make(t, &c, block(p, first), blocks);
+    for (int64_t b = 0; b < blocks && !rc; b++) rc = columns_take(t, &c, b, block(p, first + b));
+    if (!rc) rc = columns_write(t, &c, t->opt.output);
+    columns_free(&c);
     return rc;
 }
 

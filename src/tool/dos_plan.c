@@ -93,7 +93,7 @@ static int plan_estimate(tool *t, const wisp_src *src, const wisp_mat_opts *mo, 
 }
 
 /* Who gives a limit is taken at his word: then this machine's memory is not asked about. */
-static int64_t limit_of(const tool *t)
+int64_t plan_limit(const tool *t)
 {
     return t->opt.mem_limit ? t->opt.mem_limit : (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
 }
@@ -104,7 +104,7 @@ static int refuse(tool *t, const run_bytes *r)
     text_bytes(a, (double)r->total);
     text_bytes(b, (double)r->matrix.bytes);
     text_bytes(c, (double)r->blocks);
-    text_bytes(d, (double)limit_of(t));
+    text_bytes(d, (double)plan_limit(t));
     if (t->opt.mem_limit)
         return tool_fail(t, "the run would take about %s (matrix %s, vectors %s), more than --mem-limit %s", a, b, c,
                          d);
@@ -115,8 +115,7 @@ static int refuse(tool *t, const run_bytes *r)
         a, b, c, d);
 }
 
-/* The ranks decide together, by the one that needs most. */
-static int most_of_ranks(tool *t, int64_t own, int64_t *most)
+int plan_most_of_ranks(tool *t, int64_t own, int64_t *most)
 {
     const int ranks = wisp_ctx_processes(t->ctx);
     double *all = calloc((size_t)ranks, sizeof *all);
@@ -137,11 +136,11 @@ static int most_of_ranks(tool *t, int64_t own, int64_t *most)
 int plan_check_limit(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
 {
     int64_t most;
-    int rc = most_of_ranks(t, p->most.total, &most);
-    if (rc || most <= limit_of(t) || (t->opt.plan && !t->opt.mem_limit)) return rc;
+    int rc = plan_most_of_ranks(t, p->most.total, &most);
+    if (rc || most <= plan_limit(t) || (t->opt.plan && !t->opt.mem_limit)) return rc;
     if (!p->about.total) rc = plan_estimate(t, src, mo, ko, p);
-    if (!rc) rc = most_of_ranks(t, p->about.total, &most);
-    return rc || most <= limit_of(t) ? rc : refuse(t, &p->about);
+    if (!rc) rc = plan_most_of_ranks(t, p->about.total, &most);
+    return rc || most <= plan_limit(t) ? rc : refuse(t, &p->about);
 }
 
 int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko)
@@ -151,8 +150,8 @@ int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko)
     p.about.blocks = blocks_bytes(&p.about.matrix, ko);
     add_up(t, &p, ko, &p.about);
     int64_t most;
-    const int rc = most_of_ranks(t, p.about.total, &most);
-    return rc || most <= limit_of(t) ? rc : refuse(t, &p.about);
+    const int rc = plan_most_of_ranks(t, p.about.total, &most);
+    return rc || most <= plan_limit(t) ? rc : refuse(t, &p.about);
 }
 
 /* ---- time ---------------------------------------------------------------------------------------- */
@@ -165,19 +164,18 @@ typedef struct {
     bool known;
 } run_time;
 
-/* What was kept; else the load bandwidth alone, of now. */
-static wisp_status find_ceilings(tool *t, wisp_machine *m, run_time *time)
+wisp_status plan_ceilings(tool *t, wisp_machine *m, double *load_gbs, bool *kept)
 {
     enum { TIMES = 5 };
     double gbs[TIMES];
     wisp_status status = WISP_OK;
-    time->kept = machine_kept(t, m);
-    for (int i = 0; !time->kept && i < TIMES; i++) WISP_TRY(wisp_load_bandwidth(t->ctx, &gbs[i]));
-    if (!time->kept) {
+    *kept = machine_kept(t, m);
+    for (int i = 0; !*kept && i < TIMES; i++) WISP_TRY(wisp_load_bandwidth(t->ctx, &gbs[i]));
+    if (!*kept) {
         m->gbs[WISP_LOAD][WISP_MEMORY][1] = bench_quartiles_of(gbs, TIMES).median;
         m->fma_gflops[0][1] = m->fma_gflops[1][1] = INFINITY;
     }
-    time->load_gbs = m->gbs[WISP_LOAD][WISP_MEMORY][1];
+    *load_gbs = m->gbs[WISP_LOAD][WISP_MEMORY][1];
 out:
     return status;
 }
@@ -230,7 +228,7 @@ static wisp_status find_time(tool *t, const wisp_src *src, const wisp_mat_opts *
     wisp_choice step, lanczos;
     wisp_status status = WISP_OK;
     time->source = tool_now() - t->started;
-    WISP_TRY(find_ceilings(t, &m, time));
+    WISP_TRY(plan_ceilings(t, &m, &time->load_gbs, &time->kept));
     wisp_ctx_set_machine(t->ctx, &m);
     WISP_TRY(assembly_seconds(t, src, mo, &time->assembly));
     const double column = 1e-9 * (double)src->rows * (double)wisp_type_size(mo->type) / time->load_gbs;

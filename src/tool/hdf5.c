@@ -1,12 +1,14 @@
 /* Results as an HDF5 file, made in memory from the JSON object: scalars become attributes, arrays data sets,
-   inner objects groups; what is null is left out. */
+   inner objects groups; what is null is left out. And the x of a linear system, there and back. */
 #include "tool.h"
 #include "config.h"
 #ifdef WISP_HAVE_HDF5
+#include <errno.h>
 #include <hdf5.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 bool hdf5_available(void) { return true; }
 
@@ -88,15 +90,93 @@ static bool write_group(hid_t group, json_t *object)
     return ok;
 }
 
+/* As it is in memory; complex numbers are the pairs (r, i) of h5py. Negative: there was no memory. */
+static hid_t type_of(wisp_type type)
+{
+    const bool is_complex = wisp_type_is_complex(type);
+    const size_t size = wisp_type_size(type) / (is_complex ? 2 : 1);
+    const hid_t real = size == sizeof(double) ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
+    if (!is_complex) return H5Tcopy(real);
+    const hid_t pair = H5Tcreate(H5T_COMPOUND, 2 * size);
+    H5Tinsert(pair, "r", 0, real);
+    H5Tinsert(pair, "i", size, real);
+    return pair;
+}
+
+static bool write_columns(hid_t file, const columns *x)
+{
+    const hsize_t size[2] = {(hsize_t)x->rows, (hsize_t)x->width};
+    const hid_t type = type_of(x->type), space = H5Screate_simple(2, size, NULL);
+    const hid_t set = H5Dcreate2(file, "x", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const bool ok = set >= 0 && H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, x->data) >= 0;
+    if (set >= 0) H5Dclose(set);
+    if (space >= 0) H5Sclose(space);
+    if (type >= 0) H5Tclose(type);
+    return ok;
+}
+
+/* The type of the numbers in a data set; WISP_DEFAULT: they are none. */
+static wisp_type numbers_of(hid_t type)
+{
+    if (H5Tget_class(type) == H5T_FLOAT) return H5Tget_size(type) <= sizeof(float) ? WISP_S : WISP_D;
+    if (H5Tget_class(type) != H5T_COMPOUND || H5Tget_nmembers(type) != 2) return WISP_DEFAULT;
+    if (H5Tget_member_index(type, "r") < 0 || H5Tget_member_index(type, "i") < 0) return WISP_DEFAULT;
+    return H5Tget_size(type) <= 2 * sizeof(float) ? WISP_C : WISP_Z;
+}
+
+static int read_columns(tool *t, columns *x, const char *path, hid_t set)
+{
+    hsize_t size[2] = {0, 1};
+    const hid_t space = H5Dget_space(set), stored = H5Dget_type(set);
+    const int dimensions = H5Sget_simple_extent_ndims(space);
+    x->type = numbers_of(stored);
+    bool ok = x->type != WISP_DEFAULT && dimensions >= 1 && dimensions <= 2 &&
+              H5Sget_simple_extent_dims(space, size, NULL) >= 0 && size[1] <= 4096;
+    int rc = EXIT_FINE;
+    *x = (columns){.rows = (int64_t)size[0], .blocks = 1, .width = (int)size[1], .type = x->type};
+    if (!ok)
+        rc = tool_fail(t, "%s: the data set \"x\" is not made of up to 4096 columns of real or complex numbers", path);
+    else if (wisp_alloc(t->ctx, &x->data, (size_t)(size[0] * size[1]), wisp_type_size(x->type)))
+        rc = tool_fail_ctx(t);
+    const hid_t type = rc ? -1 : type_of(x->type);
+    if (!rc && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, x->data) < 0)
+        rc = tool_fail(t, "%s: the data set \"x\" can't be read: the file is damaged", path);
+    if (type >= 0) H5Tclose(type);
+    H5Tclose(stored);
+    H5Sclose(space);
+    if (rc) columns_free(x);
+    return rc;
+}
+
+int hdf5_read(tool *t, columns *x, const char *path)
+{
+    *x = (columns){0};
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    if (access(path, R_OK)) return tool_fail(t, "cannot read %s: %s", path, strerror(errno));
+    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    const hid_t set = file >= 0 ? H5Dopen2(file, "x", H5P_DEFAULT) : -1;
+    int rc = EXIT_FINE;
+    if (file < 0)
+        rc = tool_fail(t, "%s is no HDF5 file, or a damaged one", path);
+    else if (set < 0)
+        rc = tool_fail(t, "%s has no data set \"x\"; take a file that wisp solve -o has written", path);
+    else
+        rc = read_columns(t, x, path, set);
+    if (set >= 0) H5Dclose(set);
+    if (file >= 0) H5Fclose(file);
+    return rc;
+}
+
 /* Kept in memory by the library's "core" driver, so that the bytes reach the disk as those of all other outputs. */
-int hdf5_make(tool *t, const json_t *object, char **data, size_t *size)
+int hdf5_make(tool *t, const json_t *object, const columns *x, char **data, size_t *size)
 {
     *data = NULL;
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     hid_t access = H5Pcreate(H5P_FILE_ACCESS), file = -1;
     bool ok = access >= 0 && H5Pset_fapl_core(access, 1 << 20, false) >= 0;
     if (ok) file = H5Fcreate("results.h5", H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    ok = file >= 0 && write_group(file, (json_t *)(uintptr_t)object) && H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0;
+    ok = file >= 0 && write_group(file, (json_t *)(uintptr_t)object) && (!x || write_columns(file, x)) &&
+         H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0;
     ssize_t bytes = ok ? H5Fget_file_image(file, NULL, 0) : -1;
     if (bytes > 0) *data = malloc((size_t)bytes);
     ok = *data && H5Fget_file_image(file, *data, (size_t)bytes) == bytes;
@@ -109,10 +189,16 @@ int hdf5_make(tool *t, const json_t *object, char **data, size_t *size)
 #else
 bool hdf5_available(void) { return false; }
 
-int hdf5_make(tool *t, const json_t *object, char **data, size_t *size)
+int hdf5_make(tool *t, const json_t *object, const columns *x, char **data, size_t *size)
 {
-    (void)object;
+    (void)object, (void)x;
     *data = NULL, *size = 0;
     return tool_fail(t, "this build of wisp has no HDF5");
+}
+
+int hdf5_read(tool *t, columns *x, const char *path)
+{
+    *x = (columns){0};
+    return tool_fail(t, "this build of wisp has no HDF5, which %s needs", path);
 }
 #endif

@@ -115,6 +115,15 @@ void monitor_log(void *arg, wisp_log_level level, const char *message)
     snprintf(mon->held, sizeof mon->held, "%s", message);
 }
 
+/* How far a solver is; nothing for others. TEXT bytes. */
+static const char *iteration_text(char *buf, const monitor *mon)
+{
+    *buf = '\0';
+    if (mon->iteration > 0)
+        snprintf(buf, TEXT, ", iteration %lld, residual %.1e", (long long)mon->iteration, mon->residual);
+    return buf;
+}
+
 static void print_bar(monitor *mon, const wisp_progress *p, double rate, double left)
 {
     enum { CELLS = 30 };
@@ -128,7 +137,8 @@ static void print_bar(monitor *mon, const wisp_progress *p, double rate, double 
     struct winsize size;
     int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
     char line[256];
-    snprintf(line, sizeof line, "%-10.10s [%s] %3.0f%%%s", p->task, bar, 100 * p->done, rest);
+    snprintf(line, sizeof line, "%-10.10s [%s] %3.0f%%%s%s", p->task, bar, 100 * p->done, iteration_text(text, mon),
+             rest);
     fprintf(stderr, "\r%.*s\033[K", columns - 1, line);
     fflush(stderr);
     mon->bar_shown = true;
@@ -143,7 +153,7 @@ static void print_progress(monitor *mon, const wisp_progress *p, double seconds)
     if (mon->mode == MONITOR_BAR) {
         print_bar(mon, p, rate, left);
     } else if (mon->mode == MONITOR_TEXT) {
-        fprintf(stderr, "wisp: %s %.0f%%", p->task, 100 * p->done);
+        fprintf(stderr, "wisp: %s %.0f%%%s", p->task, 100 * p->done, iteration_text(text, mon));
         if (isfinite(left) && p->done < 1) fprintf(stderr, ", %s left", text_seconds(text, left));
         if (rate > 0) fprintf(stderr, ", %.1f Gflop/s", rate);
         fputc('\n', stderr);
@@ -151,9 +161,19 @@ static void print_progress(monitor *mon, const wisp_progress *p, double seconds)
         json_t *o = json_pack("{s:s, s:s, s:f, s:f}", "event", "progress", "task", p->task, "done", p->done, "seconds",
                               seconds);
         if (o && isfinite(left)) json_object_set_new(o, "seconds_left", json_real(left));
+        if (o && mon->iteration > 0) {
+            json_object_set_new(o, "iteration", json_integer(mon->iteration));
+            json_object_set_new(o, "residual", json_number(mon->residual));
+        }
         if (o && rate > 0) json_object_set_new(o, "gflops", json_real(rate));
         json_line(o);
     }
+}
+
+void monitor_iteration(monitor *mon, int64_t iteration, double residual)
+{
+    mon->iteration = iteration;
+    mon->residual = residual;
 }
 
 int monitor_progress(void *arg, const wisp_progress *progress)

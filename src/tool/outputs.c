@@ -15,7 +15,7 @@ static int write_results(tool *t, const json_t *object, csv_table_fn *table, con
         size = data ? strlen(data) : 0;
         rc = data ? EXIT_FINE : tool_fail(t, "out of memory for the results");
     } else {
-        rc = hdf5_make(t, object, &data, &size);
+        rc = hdf5_make(t, object, NULL, &data, &size);
     }
     if (!rc) rc = outfile_write(t, t->opt.output, data, size);
     free(data);
@@ -36,8 +36,8 @@ int outputs_write(tool *t, json_t *object, csv_table_fn *table, plot_script_fn *
 {
     const bool show = !t->opt.json && !t->opt.quiet;
     int worst = EXIT_FINE, rc;
-    if (!object && (t->opt.json || t->opt.output)) worst = tool_fail(t, "out of memory for the results");
-    if (object && t->opt.output) {
+    if (!object && (t->opt.json || (t->opt.output && table))) worst = tool_fail(t, "out of memory for the results");
+    if (object && t->opt.output && table) {
         rc = write_results(t, object, table, arg);
         if (!rc && show) text_line("results", "%s", t->opt.output);
         if (rc) worst = rc;

@@ -1,16 +1,42 @@
-/* The vectors that wisp power and evolve begin with. */
+/* The vectors that wisp power, evolve and solve are given. */
 #include "tool.h"
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
-int start_open(tool *t, wisp_src *src, int64_t rows)
+static void free_columns(void *arg)
 {
-    if (wisp_src_open_file(src, t->ctx, t->opt.start)) return tool_fail_ctx(t);
+    columns_free(arg);
+    free(arg);
+}
+
+static int open_hdf5(tool *t, wisp_src *src, const char *path)
+{
+    columns *c = calloc(1, sizeof *c);
+    if (!c) return tool_fail(t, "out of memory for %s", path);
+    const int rc = hdf5_read(t, c, path);
+    if (rc) {
+        free(c);
+        return rc;
+    }
+    *src = columns_source(c);
+    src->free_arg = free_columns;
+    return EXIT_FINE;
+}
+
+int start_open(tool *t, wisp_src *src, const char *path, const char *what, int64_t rows)
+{
+    if (has_extension(path, "h5")) {
+        const int rc = open_hdf5(t, src, path);
+        if (rc) return rc;
+    } else if (wisp_src_open_file(src, t->ctx, path)) {
+        return tool_fail_ctx(t);
+    }
     if (src->rows == rows && src->cols >= 1 && src->cols <= 4096) return EXIT_FINE;
     const int64_t r = src->rows, c = src->cols;
     wisp_src_close(src);
-    return tool_fail(t, "%s is %lld x %lld; a start of %lld rows and at least one column is needed", t->opt.start,
-                     (long long)r, (long long)c, (long long)rows);
+    if (r == rows) return tool_fail(t, "%s has %lld columns; 1 to 4096 are taken", path, (long long)c);
+    return tool_fail(t, "%s is %lld x %lld; a %s of %lld rows and at least one column is needed", path, (long long)r,
+                     (long long)c, what, (long long)rows);
 }
 
 static wisp_scalar load(wisp_type type, const void *p, int64_t i)
@@ -37,25 +63,51 @@ static void add(wisp_type type, void *p, int64_t i, wisp_scalar v)
     }
 }
 
-int start_from_file(tool *t, wisp_blk *x, const wisp_src *src)
+/* Rows of the file that are this rank's, in `array`; all of them are looked at, so that all ranks fail together. */
+static wisp_status copy_rows(tool *t, wisp_blk *x, const wisp_src *src, const char *path, char *array)
 {
     const wisp_type type = wisp_blk_type(x);
-    char *array = NULL, *val = NULL;
-    int64_t *col = NULL;
+    const int width = wisp_blk_width(x);
     const size_t most = (size_t)(src->max_row > 0 ? src->max_row : 1);
-    int rc = EXIT_FINE;
-    if (wisp_alloc(t->ctx, &array, (size_t)(src->rows * src->cols), wisp_type_size(type)) ||
-        wisp_alloc(t->ctx, &col, most, sizeof *col) || wisp_alloc(t->ctx, &val, most, wisp_type_size(src->type)))
-        rc = tool_fail_ctx(t);
-    for (int64_t i = 0; i < src->rows && !rc; i++) {
+    int64_t *col = NULL, first;
+    char *val = NULL;
+    wisp_status status = WISP_OK;
+    wisp_map_local(wisp_blk_map_of(x), &first);
+    WISP_TRY(wisp_alloc(t->ctx, &col, most, sizeof *col));
+    WISP_TRY(wisp_alloc(t->ctx, &val, most, wisp_type_size(src->type)));
+    for (int64_t i = 0; i < src->rows; i++) {
         const int n = src->row(src->arg, i, col, val);
-        for (int k = 0; k < n; k++) add(type, array, i * src->cols + col[k], load(src->type, val, k));
+        const int64_t at = (i - first) * width;
+        for (int k = 0; k < n; k++) {
+            const wisp_scalar v = load(src->type, val, k);
+            if (!isfinite(v.re) || !isfinite(v.im))
+                WISP_TRY(wisp_ctx_fail(t->ctx, WISP_ERR_NUMERIC,
+                                       "%s: row %lld, column %lld (counted from 0) holds a NaN or an infinity", path,
+                                       (long long)i, (long long)col[k]));
+            if (i < first || i >= first + wisp_blk_nrows(x)) continue;
+            if (src->cols == width) add(type, array, at + col[k], v);
+            for (int j = 0; src->cols != width && j < width; j++) add(type, array, at + j, v);
+        }
     }
-    if (!rc && wisp_blk_put(x, WISP_ROW_MAJOR, array, src->cols)) rc = tool_fail_ctx(t);
+out:
     wisp_free(t->ctx, val);
     wisp_free(t->ctx, col);
+    return status;
+}
+
+int start_from_file(tool *t, wisp_blk *x, const wisp_src *src, const char *path)
+{
+    const int width = wisp_blk_width(x);
+    char *array = NULL;
+    wisp_status status = WISP_OK;
+    wisp_ctx_enter(t->ctx);
+    WISP_TRY(wisp_alloc(t->ctx, &array, (size_t)wisp_blk_nrows(x) * (size_t)width, wisp_type_size(wisp_blk_type(x))));
+    WISP_TRY(copy_rows(t, x, src, path, array));
+    status = wisp_blk_put(x, WISP_ROW_MAJOR, array, width);
+out:
+    status = wisp_ctx_leave(t->ctx, status);
     wisp_free(t->ctx, array);
-    return rc;
+    return status ? tool_fail_ctx(t) : EXIT_FINE;
 }
 
 int start_from_sites(tool *t, wisp_blk *x)

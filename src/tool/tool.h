@@ -23,6 +23,8 @@ typedef struct {
     char task[32];
     double started, started_done, started_flops; /* of this task: when it was first seen, how far it was then */
     double printed, printed_done;                /* its last line: when, how far */
+    int64_t iteration;                           /* of a solver, and its residual; 0: none yet */
+    double residual;
 } monitor;
 
 typedef struct {
@@ -53,6 +55,8 @@ double tool_now(void); /* seconds of a clock that only goes forward */
 void monitor_open(monitor *mon, const options *o);
 void monitor_clear(monitor *mon); /* takes the bar away, to print something else */
 int monitor_progress(void *arg, const wisp_progress *p);
+/* What is shown beside the progress from now on. */
+void monitor_iteration(monitor *mon, int64_t iteration, double residual);
 void monitor_log(void *arg, wisp_log_level level, const char *message);
 void monitor_error(monitor *mon, const char *message);
 void monitor_release(monitor *mon); /* prints what was held */
@@ -105,12 +109,26 @@ void source_summary(const tool *t);
 
 /* start.c: vectors to begin with. */
 enum { STREAM_START = 2 }; /* of random numbers; the library has 0 and 1 */
-/* Opens FILE of --start: `rows` rows; columns count as vectors. */
-int start_open(tool *t, wisp_src *src, int64_t rows);
-int start_from_file(tool *t, wisp_blk *x, const wisp_src *src);
+/* Opens a file with `rows` rows, whose columns count as vectors; `what` they are is for messages. */
+int start_open(tool *t, wisp_src *src, const char *path, const char *what, int64_t rows);
+/* x becomes the columns of the file; a single one stands for all columns of x. NaN and infinity are errors. */
+int start_from_file(tool *t, wisp_blk *x, const wisp_src *src, const char *path);
 int start_from_sites(tool *t, wisp_blk *x); /* --site */
 /* Columns of norm 1; one that is zero or not finite is an error. */
 int start_normalise(tool *t, wisp_blk *x);
+
+/* columns.c: a dense matrix in memory: the columns of some blocks, kept side by side as the user's rows. */
+typedef struct {
+    char *data; /* [blocks][rows][width] */
+    int64_t rows, blocks;
+    int width;
+    wisp_type type;
+} columns;
+int columns_make(tool *t, columns *c, const wisp_blk *like, int64_t blocks); /* all zero; free with columns_free */
+int columns_take(tool *t, columns *c, int64_t block, const wisp_blk *x);     /* all ranks together; each has all rows */
+wisp_src columns_source(columns *c);                                         /* reads c, which stays the caller's */
+int columns_write(tool *t, columns *c, const char *path);                    /* .mtx or .mtx.gz; likewise together */
+void columns_free(columns *c);
 
 /* dos_plan.c: what a run takes. */
 typedef struct {
@@ -132,6 +150,10 @@ int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_
    if the run may take more. And when the number of moments is known at last. */
 int plan_check_limit(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p);
 int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko);
+int64_t plan_limit(const tool *t);                           /* bytes: --mem-limit, else the memory of this machine */
+int plan_most_of_ranks(tool *t, int64_t own, int64_t *most); /* they decide together, by the one that needs most */
+/* What `wisp machine` kept; else the load bandwidth alone, of now. */
+wisp_status plan_ceilings(tool *t, wisp_machine *m, double *load_gbs, bool *kept);
 int64_t plan_vectors(const wisp_kpm_opts *ko, int64_t rows); /* of the run */
 int64_t plan_steps(const wisp_kpm_opts *ko);                 /* of each of them, 1 if none may be interleaved */
 
@@ -160,7 +182,9 @@ int json_print(tool *t, const json_t *object);    /* to the standard output */
 typedef void csv_table_fn(const tool *t, const void *arg, FILE *f);
 int csv_make_table(tool *t, csv_table_fn *table, const void *arg, const json_t *object, char **data, size_t *size);
 void csv_field(FILE *f, const char *before, double v); /* nothing for NaN */
-int hdf5_make(tool *t, const json_t *object, char **data, size_t *size);
+/* x, which may be NULL, is the data set "x" beside the object. */
+int hdf5_make(tool *t, const json_t *object, const columns *x, char **data, size_t *size);
+int hdf5_read(tool *t, columns *x, const char *path); /* such an x, by itself; free with columns_free */
 bool hdf5_available(void);
 int plot_check(tool *t); /* is there a gnuplot? */
 /* The head of a script for the kind of picture that path names; its size in multiples of the usual one. */
@@ -172,7 +196,8 @@ const char *plot_color(int64_t i);          /* of curve i */
 typedef void plot_script_fn(const tool *t, const void *arg, FILE *f, const char *path);
 int plot_run(tool *t, plot_script_fn *write, const void *arg, const char *path, char **data, size_t *size);
 /* outputs.c: what -o, --plot and --json ask for, from one object (which is freed; NULL: there was no memory for it, or
-   none is needed) and its table and picture. A failure of one output does not keep the others from being written. */
+   none is needed) and its table and picture. table NULL: -o is not for them. A failure of one output does not keep the
+   others from being written. */
 int outputs_write(tool *t, json_t *object, csv_table_fn *table, plot_script_fn *script, const void *arg);
 csv_table_fn results_table;    /* of results */
 plot_script_fn results_script; /* likewise */
@@ -200,6 +225,7 @@ int cmd_dos(tool *t); /* dos, ldos and count */
 int cmd_info(tool *t);
 int cmd_power(tool *t);
 int cmd_evolve(tool *t);
+int cmd_solve(tool *t);
 int cmd_gen(tool *t);
 int cmd_convert(tool *t);
 int cmd_machine(tool *t);

@@ -1,0 +1,80 @@
+/* The columns of blocks as a dense matrix in memory, to be written or read again. */
+#include "tool.h"
+#include <stdlib.h>
+#include <string.h>
+
+static size_t row_bytes(const columns *c) { return (size_t)c->width * wisp_type_size(c->type); }
+
+int columns_make(tool *t, columns *c, const wisp_blk *like, int64_t blocks)
+{
+    *c = (columns){.rows = wisp_map_rows(wisp_blk_map_of(like)),
+                   .blocks = blocks,
+                   .width = wisp_blk_width(like),
+                   .type = wisp_blk_type(like)};
+    return wisp_alloc(t->ctx, &c->data, (size_t)(blocks * c->rows), row_bytes(c)) ? tool_fail_ctx(t) : EXIT_FINE;
+}
+
+void columns_free(columns *c)
+{
+    wisp_free(NULL, c->data);
+    c->data = NULL;
+}
+
+/* The rows of the other ranks are 0 so far: then the sum over the ranks has all rows. */
+static wisp_status add_ranks(tool *t, const columns *c, char *data)
+{
+    enum { SOME = 4096 };
+    double sum[SOME];
+    float *s = (float *)(void *)data;
+    const int64_t parts = c->rows * c->width * (wisp_type_is_complex(c->type) ? 2 : 1);
+    wisp_status status = WISP_OK;
+    if (c->type == WISP_D || c->type == WISP_Z) return wisp_ctx_sum(t->ctx, (double *)(void *)data, (size_t)parts);
+    for (int64_t i = 0; i < parts && status == WISP_OK; i += SOME) {
+        const int64_t n = parts - i < SOME ? parts - i : SOME;
+        for (int64_t k = 0; k < n; k++) sum[k] = (double)s[i + k];
+        status = wisp_ctx_sum(t->ctx, sum, (size_t)n);
+        for (int64_t k = 0; k < n; k++) s[i + k] = (float)sum[k];
+    }
+    return status;
+}
+
+int columns_take(tool *t, columns *c, int64_t block, const wisp_blk *x)
+{
+    char *data = c->data + (size_t)(block * c->rows) * row_bytes(c);
+    int64_t first;
+    wisp_map_local(wisp_blk_map_of(x), &first);
+    wisp_ctx_enter(t->ctx);
+    wisp_status status = wisp_blk_get(x, WISP_ROW_MAJOR, data + (size_t)first * row_bytes(c), c->width);
+    if (status == WISP_OK && wisp_ctx_processes(t->ctx) > 1) status = add_ranks(t, c, data);
+    return wisp_ctx_leave(t->ctx, status) ? tool_fail_ctx(t) : EXIT_FINE;
+}
+
+static int row(void *arg, int64_t i, int64_t *col, void *val)
+{
+    const columns *c = arg;
+    const size_t part = row_bytes(c);
+    for (int64_t b = 0; col && b < c->blocks; b++) {
+        memcpy((char *)val + (size_t)b * part, c->data + (size_t)(b * c->rows + i) * part, part);
+        for (int j = 0; j < c->width; j++) col[b * c->width + j] = b * c->width + j;
+    }
+    return (int)c->blocks * c->width;
+}
+
+wisp_src columns_source(columns *c)
+{
+    const int64_t cols = c->blocks * c->width;
+    return (wisp_src){c->rows, cols, cols, c->type, row, c, NULL};
+}
+
+int columns_write(tool *t, columns *c, const char *path)
+{
+    const wisp_src src = columns_source(c);
+    char *comment = NULL;
+    if (asprintf(&comment, "wisp %s: %s", wisp_version(), t->command_line) < 0) comment = NULL;
+    const wisp_write_opts wo = {.array = 1, .comment = comment};
+    const wisp_status status = wisp_src_write(&src, t->ctx, path, &wo);
+    free(comment);
+    if (status) return tool_fail_ctx(t);
+    outfile_done(t, path);
+    return EXIT_FINE;
+}
