@@ -60,6 +60,16 @@ static const struct {
       "psi(t) = exp(-i H t) psi(0) by Chebyshev polynomials, to a tolerance: its norm, which must\n"
       "stay 1, and densities |psi_i|^2 over time. psi(0) is normalised.\n" MATRIX_TEXT},
      cmd_evolve},
+    {{"solve",
+      CMD_SOLVE,
+      "MATRIX [--rhs FILE|ones|random:SEED[xK]] [-o x.mtx] [options]",
+      {"MATRIX"},
+      1,
+      "solve linear systems A x = b",
+      "Solves A x = b for one right-hand side or several at once, by a Krylov method, until\n"
+      "|b - A x| / |b|, computed from x, is within the tolerance for each: then the exit status is\n"
+      "0. MATRIX is a file (.mtx, .mtx.gz, .crs) or names one of the gallery; it must be square."},
+     cmd_solve},
     {{"info",
       CMD_INFO,
       "MATRIX [options]",
@@ -112,7 +122,7 @@ static const struct {
      cmd_machine},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
-static const char *const later_commands[] = {"eig", "solve", "plan", NULL};
+static const char *const later_commands[] = {"eig", "plan", NULL};
 
 double tool_now(void)
 {
@@ -298,8 +308,8 @@ static int run_on_ranks(tool *t, int (*command)(tool *t), const char *number)
     rank_run r = {.run = command};
     if (*end || ranks < 1 || ranks > 1024)
         return tool_usage(t, "WISP_RANKS=%s: take a number from 1 to 1024, or unset it", number);
-    if (command != cmd_dos)
-        return tool_usage(t, "WISP_RANKS is for dos, ldos and count; unset it for wisp %s", t->cmd->name);
+    if (command != cmd_dos && command != cmd_solve)
+        return tool_usage(t, "WISP_RANKS is for dos, ldos, count and solve; unset it for wisp %s", t->cmd->name);
     r.t = calloc((size_t)ranks, sizeof *r.t);
     if (!r.t) return tool_fail(t, "out of memory for %ld ranks", ranks);
     for (long i = 0; i < ranks; i++) {
@@ -308,7 +318,8 @@ static int run_on_ranks(tool *t, int (*command)(tool *t), const char *number)
         if (i == 0) continue;
         own->monitor.off = own->opt.quiet = true;
         own->opt.json = false;
-        own->opt.output = own->opt.plot = NULL;
+        own->opt.plot = NULL;
+        if (command == cmd_dos) own->opt.output = NULL; /* the x of solve is written together */
     }
     if (wisp_ranks_run((int)ranks, run_rank, &r, &rc)) rc = tool_fail(t, "%s", wisp_ctx_message(NULL));
     catch_signals(NULL);

@@ -6,7 +6,7 @@
 
 #define KPM (CMD_DOS | CMD_LDOS | CMD_COUNT)
 #define VECTORS (CMD_POWER | CMD_EVOLVE)
-#define ALL (KPM | VECTORS | CMD_INFO | CMD_GEN | CMD_CONVERT | CMD_MACHINE | CMD_BENCH)
+#define ALL (KPM | VECTORS | CMD_SOLVE | CMD_INFO | CMD_GEN | CMD_CONVERT | CMD_MACHINE | CMD_BENCH)
 #define WRITE (CMD_GEN | CMD_CONVERT)
 #define AT(field) offsetof(options, field)
 #define FLAG(name, letter, commands, new_run, field, help)                             \
@@ -34,11 +34,35 @@ static const option_def table[] = {
      "start on this row, on several with equal amplitudes"},
     FLAG("random", 0, CMD_EVOLVE, false, random, "start from a random vector"),
     {NULL, "start", 0, "FILE", parse_string, VECTORS, false, AT(start), 0, 0,
-     "start from the vector in a file (.mtx, .mtx.gz, .crs)"},
+     "start from the vector in a file (.mtx, .mtx.gz, .crs, .h5)"},
     {NULL, "watch", 0, "I,J,..", parse_watch, CMD_EVOLVE, false, AT(watch), 0, 10000,
      "rows whose density |psi_i|^2 is wanted (with --site: these)"},
     {NULL, "tolerance", 0, "E", parse_positive, CMD_EVOLVE, false, AT(tolerance), 0, 0,
      "of the norm of the error (1e-10; in single precision 1e-4)"},
+    {NULL, "rhs", 0, "FILE|ones|random[:SEED[xK]]", parse_rhs, CMD_SOLVE, false, AT(rhs), 1, 4096,
+     "right-hand sides: the columns of a file (.mtx, .mtx.gz, .crs,\n.h5), a column of ones (default), or K random "
+     "ones"},
+    {NULL, "x0", 0, "FILE", parse_string, CMD_SOLVE, false, AT(x0), 0, 0,
+     "begin with the x of a file, such as -o has written (0)"},
+    {NULL, "method", 0, "cg|bicgstab|gmres|minres", parse_choice_1, CMD_SOLVE, false, AT(method), 0, 0,
+     "cg: Hermitian positive definite matrices; minres: Hermitian\nones; bicgstab, gmres: any (one that fits the "
+     "matrix)"},
+    {NULL, "variant", 0, "pipelined|classical|predict", parse_choice_1, CMD_SOLVE, false, AT(solve_variant), 0, 0,
+     "of the method: updates and dots in few passes; one after the\nother; or (cg) with the residual's norm predicted "
+     "and "
+     "computed\nanew (predict for cg, else pipelined)"},
+    {NULL, "precond", 0, "none|jacobi|block-jacobi[:ROWS]|chebyshev[:DEGREE]|neumann[:DEGREE]", parse_precond,
+     CMD_SOLVE, false, AT(precond), 0, 0,
+     "preconditioner (none): the diagonal; blocks of ROWS rows on it\n(4); polynomials of the matrix of this degree "
+     "(4)"},
+    {NULL, "bounds", 0, "A,B", parse_pair, CMD_SOLVE, false, AT(bounds), 0, 0,
+     "interval of the spectrum, for --precond chebyshev and neumann\n(found, if the matrix is Hermitian)"},
+    {NULL, "tolerance", 0, "T", parse_positive, CMD_SOLVE, false, AT(tolerance), 0, 0,
+     "|b - A x| / |b| of each column, to be reached; may be written\n--tol (1e-8; in single precision 1e-4)"},
+    {NULL, "maxit", 0, "N", parse_count, CMD_SOLVE, false, AT(max_iterations), 1, INT64_C(1) << 40,
+     "most products with the matrix (10000, or 10 times the rows if\nthat is less, and at least 100)"},
+    {NULL, "restart", 0, "M", parse_count, CMD_SOLVE, false, AT(restart), 1, 10000,
+     "gmres: iterations after which it begins anew (30)"},
     {NULL, "sites", 0, "I,J,..", parse_sites, CMD_LDOS, false, AT(sites), 0, 1000000,
      "rows (from 0) whose local density of states is wanted;\nranges such as 3-7 count too; with --from a choice of "
      "its rows"},
@@ -72,7 +96,7 @@ static const option_def table[] = {
      "what interleaved steps may count on of the last cache (what\nwisp machine measured, else 60%)"},
     {NULL, "precision", 0, "single|double|auto", parse_choice, KPM, true, AT(precision), 0, 0,
      "of matrix and vectors (that of the matrix); auto: single where\nits rounding is far below the error bars"},
-    {NULL, "precision", 0, "single|double", parse_choice, VECTORS | CMD_INFO, true, AT(precision), 0, 0,
+    {NULL, "precision", 0, "single|double", parse_choice, VECTORS | CMD_SOLVE | CMD_INFO, true, AT(precision), 0, 0,
      "of matrix and vectors (that of the matrix)"},
     {NULL, "reduce", 0, "end|step", parse_choice, KPM, true, AT(reduce), 0, 0,
      "one global reduction at the end, or one each step"},
@@ -80,15 +104,17 @@ static const option_def table[] = {
      "threads (OMP_NUM_THREADS, else all cores)"},
     {NULL, "threads", 0, "T,T,..", parse_list, CMD_BENCH, false, AT(thread_counts), 1, 4096,
      "numbers of threads, with rows of their own\n(OMP_NUM_THREADS, else all cores)"},
-    {NULL, "device", 0, "D", parse_device, KPM | VECTORS, true, 0, 0, 0,
+    {NULL, "device", 0, "D", parse_device, KPM | VECTORS | CMD_SOLVE, true, 0, 0, 0,
      "where it runs; cpu is the only one so far (cpu)"},
-    {NULL, "order", 0, "auto|natural|rcm|tiles", parse_choice, KPM | VECTORS | CMD_INFO, true, AT(order), 0, 0,
+    {NULL, "order", 0, "auto|natural|rcm|tiles", parse_choice, KPM | VECTORS | CMD_SOLVE | CMD_INFO, true, AT(order), 0,
+     0,
      "of the rows in memory: as they come, reverse Cuthill-McKee,\nor in tiles that stay in cache (what a model finds "
      "best)"},
     {NULL, "order", 0, "auto|natural|rcm|tiles|all", parse_choice, CMD_BENCH, false, AT(order), 0, 0,
      "of the rows in memory (what the library chooses); all: a row\nfor each"},
-    {NULL, "format", 0, "auto|sell|compressed|hermitian", parse_choice, KPM | VECTORS | CMD_INFO, true, AT(format), 0,
-     0, "of the stored matrix: as it is, compressed without loss, or\none half of it (compressed where that pays)"},
+    {NULL, "format", 0, "auto|sell|compressed|hermitian", parse_choice, KPM | VECTORS | CMD_SOLVE | CMD_INFO, true,
+     AT(format), 0, 0,
+     "of the stored matrix: as it is, compressed without loss, or\none half of it (compressed where that pays)"},
     {NULL, "format", 0, "auto|sell|compressed|hermitian|all", parse_choice, CMD_BENCH, false, AT(format), 0, 0,
      "of the stored matrix (what the library chooses); all: a row\nfor each that it can have"},
     {NULL, "widths", 0, "W,W,..", parse_list, CMD_BENCH, false, AT(widths), 1, 4096,
@@ -117,21 +143,23 @@ static const option_def table[] = {
      "ratio of the times: how many times faster the row is"},
     {NULL, "repeats", 0, "N", parse_count, CMD_BENCH, false, AT(repeats), 7, 10000, "repetitions of each row (9)"},
     FLAG("measure", 0, CMD_MACHINE, false, measure, "measure anew, even if an earlier result is kept"),
-    FLAG("plan", 0, KPM, true, plan, "print the memory and the time that the run would take"),
+    FLAG("plan", 0, KPM | CMD_SOLVE, true, plan, "print the memory and the time that the run would take"),
     {NULL, "mem-limit", 0, "BYTES", parse_bytes, ALL, false, AT(mem_limit), 0, 0,
      "limit the library's arrays to this; the machine's own memory\nis then not looked at; 8G and 8GiB are 8 times "
      "1024^3,\n8GB is 8 times 10^9"},
-    {"Output", "output", 'o', "FILE", parse_string, KPM | VECTORS | CMD_GEN | CMD_BENCH, false, AT(output), 0, 0, NULL},
+    {"Output", "output", 'o', "FILE", parse_string, KPM | VECTORS | CMD_SOLVE | CMD_GEN | CMD_BENCH, false, AT(output),
+     0, 0, NULL},
     {NULL, "save", 0, "FILE.h5", parse_string, KPM, true, AT(save), 0, 0,
      "keep the moments, one set per vector, for --from"},
-    {NULL, "plot", 0, "FILE.svg|.png|.pdf", parse_string, KPM | CMD_EVOLVE | CMD_BENCH, false, AT(plot), 0, 0, NULL},
+    {NULL, "plot", 0, "FILE.svg|.png|.pdf", parse_string, KPM | CMD_EVOLVE | CMD_SOLVE | CMD_BENCH, false, AT(plot), 0,
+     0, NULL},
     {NULL, "symmetry", 0, "general|symmetric|hermitian|skew", parse_choice, WRITE, false, AT(symmetry), 0, 0,
      ".mtx: store one half of a matrix that has this symmetry"},
     FLAG("all", 0, CMD_POWER, false, all, "keep and write all powers, not the last one alone"),
     FLAG("array", 0, WRITE, false, array, ".mtx: dense, all entries in column order"),
     FLAG("pattern", 0, WRITE, false, pattern, ".mtx: positions without values"),
     FLAG("list", 0, CMD_GEN, false, list, "list the gallery with all keys and their defaults"),
-    FLAG("json", 0, KPM | VECTORS | CMD_INFO | CMD_MACHINE | CMD_BENCH, false, json,
+    FLAG("json", 0, KPM | VECTORS | CMD_SOLVE | CMD_INFO | CMD_MACHINE | CMD_BENCH, false, json,
          "one JSON object on the standard output, nothing else"),
     {NULL, "log", 0, "text|json", parse_choice, ALL, false, AT(log), 0, 0,
      "progress and messages on the standard error, also when it\nis no terminal, as text or as one JSON object a line"},
@@ -139,7 +167,7 @@ static const option_def table[] = {
     FLAG("help", 'h', ALL, false, help, "this text"),
 };
 enum { ROWS = sizeof table / sizeof table[0] };
-_Static_assert(ROWS <= 64, "options.seen has one bit per row");
+_Static_assert(sizeof table / sizeof table[0] <= OPTIONS, "options.seen has one for each row");
 
 static size_t smallest(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -210,7 +238,13 @@ static const struct {
     {"time", "tmax t-max t-end duration final-time"},
     {"steps", "nt times num-times"},
     {"start", "psi0 v0 initial initial-state"},
-    {"tolerance", "tol rtol atol accuracy"},
+    {"tolerance", "tol rtol atol accuracy ksp-rtol"},
+    {"rhs", "b right-hand-side righthandside"},
+    {"x0", "guess initial-guess initial start restart-from x"},
+    {"method", "solver ksp ksp-type algorithm"},
+    {"precond", "pc pc-type preconditioner m"},
+    {"maxit", "maxiter max-it max-iter max-iterations iterations ksp-max-it"},
+    {"restart", "ksp-gmres-restart krylov-dim"},
 };
 
 /* Whether a list with blanks between its words has this one. */
@@ -346,7 +380,7 @@ bool options_parse(options *o, const command_def *cmd, int argc, char **argv, ch
                     snprintf(error, size, "--%s %.60s: %s", table[row].name, value, why);
                 return false;
             }
-            o->seen |= UINT64_C(1) << row;
+            o->seen[row] = true;
         } else if (o->args < max_args) {
             o->arg[o->args++] = argv[i];
         } else {
@@ -367,14 +401,14 @@ void options_free(options *o)
 bool option_seen(const options *o, const char *name)
 {
     for (int i = 0; i < ROWS; i++)
-        if ((o->seen >> i & 1) && !strcmp(table[i].name, name)) return true;
+        if (o->seen[i] && !strcmp(table[i].name, name)) return true;
     return false;
 }
 
 const char *options_new_run(const options *o)
 {
     for (int i = 0; i < ROWS; i++)
-        if ((o->seen >> i & 1) && table[i].new_run) return table[i].name;
+        if (o->seen[i] && table[i].new_run) return table[i].name;
     return NULL;
 }
 
@@ -387,12 +421,15 @@ static void help_row(FILE *out, const option_def *def, const command_def *cmd)
         help = cmd->bit == CMD_BENCH
                    ? "draw the roofline, and rates over widths, powers, budgets or\nmatrices (gnuplot)"
                : cmd->bit == CMD_EVOLVE ? "draw the densities of the rows over time (gnuplot)"
+               : cmd->bit == CMD_SOLVE  ? "draw the residual over the iterations (gnuplot)"
                                         : "draw the density of states with its error band (gnuplot)";
     if (!strcmp(def->name, "output"))
         help = cmd->bit == CMD_GEN     ? "where to write it: .mtx, .mtx.gz or .crs"
                : cmd->bit == CMD_BENCH ? "the results as JSON"
                : cmd->bit == CMD_POWER ? "the last power, as the columns of a dense .mtx or .mtx.gz"
-                                       : "the results: .csv, .json or .h5";
+               : cmd->bit == CMD_SOLVE
+                   ? "x, as the columns of a dense .mtx or .mtx.gz, or .h5 with all\nthat --json has"
+                   : "the results: .csv, .json or .h5";
     int n = def->letter ? fprintf(out, "  -%c, --%s", def->letter, def->name) : fprintf(out, "      --%s", def->name);
     if (arg) n += fprintf(out, " %s", arg);
     if (n > COLUMN - 2) {

@@ -16,13 +16,23 @@ enum {
     CMD_MACHINE = 64,
     CMD_BENCH = 128,
     CMD_POWER = 256,
-    CMD_EVOLVE = 512
+    CMD_EVOLVE = 512,
+    CMD_SOLVE = 1024
 };
 
-enum { LIST = 33 }; /* one more than a list may have */
+enum { LIST = 33 };    /* one more than a list may have */
+enum { OPTIONS = 96 }; /* more than the rows of the table */
 #define BENCH_VARIANTS                                                                                           \
     "blocked|naive|reference|chebyshev|powers|gram|gram_kahan|update|update_beta|update_in_place|dot|dot_kahan|" \
     "gram_blas|update_blas|update_beta_blas"
+/* --rhs: a file, or values that are made. */
+typedef enum { RHS_ONES, RHS_RANDOM, RHS_FILE } rhs_kind;
+typedef struct {
+    rhs_kind kind;
+    const char *text; /* as it was given, the name of a file too; NULL: not given */
+    uint64_t seed;    /* RHS_RANDOM: of so many columns */
+    int64_t columns;
+} rhs_option;
 enum { AGAINST_VARIANT, AGAINST_ORDER, AGAINST_FORMAT, AGAINST_PLAIN };
 
 /* Choices are kept as the number of the alternative, in the order of the table (and of wisp.h's enums). */
@@ -40,11 +50,16 @@ typedef struct {
     int64_t repeats, rows, depth;
     int64_t widths[LIST], types[LIST], thread_counts[LIST], powers_list[LIST]; /* lists that end with 0 */
     int64_t budgets[LIST]; /* likewise: bytes of cache, or below 0 thousandths of a percent */
+    const char *x0;        /* solve: a file */
+    rhs_option rhs;
+    int method, solve_variant, precond; /* wisp_method, wisp_variant, wisp_precond; 0 where it was not given */
+    int64_t precond_number;             /* rows of a block, or the degree; 0: not given */
+    int64_t max_iterations, restart;
     bool measure;
     bool json, plan, quiet, help, list, array, pattern, random, all, hermitian_part;
     const char *arg[LIST]; /* what is not an option: MATRIX, or IN and OUT; OP and one MATRIX or more */
     int args;
-    uint64_t seen; /* one bit per row of the table */
+    bool seen[OPTIONS]; /* for each row of the table */
 } options;
 
 enum { PRECISION_SINGLE, PRECISION_DOUBLE, PRECISION_AUTO };
@@ -92,5 +107,5 @@ const char *nearest_name(const char *word, const char *const *list);
 /* parse.c */
 option_parse_fn parse_flag, parse_string, parse_count, parse_positive, parse_pair, parse_choice, parse_kernel,
     parse_bounds, parse_bytes, parse_sites, parse_watch, parse_list, parse_budgets, parse_types, parse_against,
-    parse_device, parse_seed, parse_window, parse_from;
+    parse_device, parse_seed, parse_window, parse_from, parse_rhs, parse_choice_1, parse_precond;
 #endif

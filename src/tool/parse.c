@@ -180,6 +180,57 @@ bool parse_bounds(const option_def *def, const char *text, void *value, char *wh
     return parse_pair(def, text, o->bounds, why);
 }
 
+/* ones, random:SEED[xK], or else the name of a file. */
+bool parse_rhs(const option_def *def, const char *text, void *value, char *why)
+{
+    rhs_option *r = value;
+    *r = (rhs_option){.kind = RHS_FILE, .text = text, .columns = 1};
+    if (!*text) return refuse(why, "the name is empty");
+    if (!strcmp(text, "ones")) r->kind = RHS_ONES;
+    if (strncmp(text, "random", 6) || (text[6] && text[6] != ':')) return true;
+    r->kind = RHS_RANDOM;
+    if (!text[6]) return true;
+    text += 7;
+    const size_t digits = strspn(text, "0123456789");
+    char seed[32];
+    snprintf(seed, sizeof seed, "%.*s", digits < sizeof seed ? (int)digits : 0, text);
+    if (!parse_seed(def, seed, &r->seed, why)) return refuse(why, "expected random:SEED or random:SEEDxK");
+    text += digits;
+    if (!*text) return true;
+    if (*text++ != 'x') return refuse(why, "expected random:SEED or random:SEEDxK");
+    if (read_whole(&text, &r->columns) && !*text && r->columns >= def->min && r->columns <= def->max) return true;
+    snprintf(why, WHY, "K, the number of columns, must be %lld to %lld", (long long)def->min, (long long)def->max);
+    return false;
+}
+
+/* A choice whose first alternative is 1, as 0 stands for none that was given. */
+bool parse_choice_1(const option_def *def, const char *text, void *value, char *why)
+{
+    if (!parse_choice(def, text, value, why)) return false;
+    *(int *)value += 1;
+    return true;
+}
+
+/* The preconditioner, and the number after its colon. */
+bool parse_precond(const option_def *def, const char *text, void *value, char *why)
+{
+    static const int64_t most[] = {0, 0, 1000, 1000, 1000};
+    options *o = (options *)(void *)((char *)value - def->offset);
+    const size_t length = strcspn(text, ":");
+    const int i = find_choice("none|jacobi|block-jacobi|chebyshev|neumann", text, length);
+    if (i < 0)
+        return refuse(why, "expected one of none, jacobi, block-jacobi[:ROWS], chebyshev[:DEGREE], neumann[:DEGREE]");
+    o->precond = i;
+    o->precond_number = 0;
+    if (!text[length]) return true;
+    text += length + 1;
+    if (!most[i]) return refuse(why, "it takes no number");
+    if (read_whole(&text, &o->precond_number) && !*text && o->precond_number >= 1 && o->precond_number <= most[i])
+        return true;
+    snprintf(why, WHY, "the number after the colon must be 1 to %lld", (long long)most[i]);
+    return false;
+}
+
 /* As in GNU programs: K is 1024, kB is 1000, KiB is 1024; a plain number is bytes. At *text, which moves behind it. */
 static bool read_bytes(const char **text, int64_t *bytes, char *why)
 {

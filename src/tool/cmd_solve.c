@@ -1,0 +1,249 @@
+/* wisp solve: A x = b for one right-hand side or several. */
+#include "solve.h"
+#include <math.h>
+#include <string.h>
+
+static int check_options(tool *t)
+{
+    const options *o = &t->opt;
+    const bool polynomial = o->precond == WISP_CHEBYSHEV || o->precond == WISP_NEUMANN;
+    if (o->tolerance >= 1) return tool_usage(t, "--tolerance %g: it must be below 1", o->tolerance);
+    if (o->solve_variant == WISP_PREDICT && o->method && o->method != WISP_CG)
+        return tool_usage(t, "--variant predict is for --method cg alone");
+    if (o->restart && o->method && o->method != WISP_GMRES)
+        return tool_usage(t, "--restart is for --method gmres alone");
+    if (option_seen(o, "bounds") && !polynomial)
+        return tool_usage(t, "--bounds is for --precond chebyshev and neumann alone");
+    if (option_seen(o, "bounds") && o->precond == WISP_CHEBYSHEV && o->bounds[0] <= 0)
+        return tool_usage(t, "--bounds %g,%g: --precond chebyshev needs a spectrum above 0", o->bounds[0],
+                          o->bounds[1]);
+    if (o->output && !has_extension(o->output, "mtx|mtx.gz|h5"))
+        return tool_usage(t, "--output %s: the name must end in .mtx, .mtx.gz or .h5", o->output);
+    if (o->plot && !has_extension(o->plot, "svg|png|pdf"))
+        return tool_usage(t, "--plot %s: the name must end in .svg, .png or .pdf", o->plot);
+    if (o->output && o->rhs.kind == RHS_FILE && o->rhs.text && wisp_file_same(o->output, o->rhs.text))
+        return tool_usage(t, "--output and --rhs name the same file");
+    if (o->output && wisp_file_same(o->output, o->arg[0]))
+        return tool_usage(t, "--output and MATRIX name the same file");
+    return EXIT_FINE;
+}
+
+/* What could fail after a long run is tried before it. */
+static int check_outputs(tool *t)
+{
+    const options *o = &t->opt;
+    if (o->output && has_extension(o->output, "h5") && !hdf5_available())
+        return tool_fail(t, "this build of wisp has no HDF5, which a .h5 file of x needs; a .mtx file needs none");
+    const char *paths[] = {o->output, o->plot};
+    for (int i = 0; i < 2 && !o->plan; i++) {
+        int rc = paths[i] ? outfile_check(t, paths[i]) : EXIT_FINE;
+        if (rc) return rc;
+    }
+    return o->plot && !o->plan ? plot_check(t) : EXIT_FINE;
+}
+
+static void set_options(const options *o, wisp_solve_opts *so)
+{
+    *so = (wisp_solve_opts){.method = (wisp_method)o->method,
+                            .variant = (wisp_variant)o->solve_variant,
+                            .precond = (wisp_precond)o->precond,
+                            .restart = (int)o->restart,
+                            .tolerance = o->tolerance,
+                            .max_iterations = o->max_iterations,
+                            .guess = o->x0 != NULL};
+    if (so->precond == WISP_BLOCK_JACOBI)
+        so->block_rows = (int)o->precond_number;
+    else
+        so->degree = (int)o->precond_number;
+    if (option_seen(o, "bounds"))
+        so->bounds = (wisp_bounds){0.5 * (o->bounds[0] + o->bounds[1]), 0.5 * (o->bounds[1] - o->bounds[0]), NAN};
+}
+
+static void close_inputs(solve_inputs *in)
+{
+    wisp_src_close(&in->matrix);
+    wisp_src_close(&in->rhs);
+    wisp_src_close(&in->x0);
+}
+
+/* The matrix, and files of b and x0, which must have its rows. */
+static int open_inputs(tool *t, solve_inputs *in, solve_results *r)
+{
+    const options *o = &t->opt;
+    if (wisp_src_open(&in->matrix, t->ctx, o->arg[0])) return tool_fail_ctx(t);
+    const int64_t rows = in->matrix.rows, cols = in->matrix.cols;
+    int rc = EXIT_FINE;
+    if (rows != cols)
+        rc = tool_fail(t, "%s is %lld x %lld, and a linear system needs a square matrix", o->arg[0], (long long)rows,
+                       (long long)cols);
+    if (!rc && rows == 0) rc = tool_fail(t, "%s has no rows", o->arg[0]);
+    if (!rc && o->rhs.kind == RHS_FILE) rc = start_open(t, &in->rhs, o->rhs.text, "right-hand side", rows);
+    if (!rc && o->x0) rc = start_open(t, &in->x0, o->x0, "start", rows);
+    if (rc) return rc;
+    r->columns = o->rhs.kind == RHS_FILE ? (int)in->rhs.cols : o->rhs.columns ? (int)o->rhs.columns : 1;
+    if (o->x0 && in->x0.cols != 1 && in->x0.cols != r->columns)
+        return tool_fail(t, "%s has %lld columns, and b has %d; one column, or as many as b has, are taken", o->x0,
+                         (long long)in->x0.cols, r->columns);
+    return EXIT_FINE;
+}
+
+/* Complex ones of the matrix's precision if anything is complex. */
+static wisp_type type_of_blocks(const solve_inputs *in, wisp_type matrix)
+{
+    const bool is_complex =
+        wisp_type_is_complex(matrix) || wisp_type_is_complex(in->rhs.type) || wisp_type_is_complex(in->x0.type);
+    if (matrix == WISP_S || matrix == WISP_C) return is_complex ? WISP_C : WISP_S;
+    return is_complex ? WISP_Z : WISP_D;
+}
+
+static int fill(tool *t, const solve_inputs *in, wisp_blk *b, wisp_blk *x)
+{
+    const rhs_option *rhs = &t->opt.rhs;
+    int rc = EXIT_FINE;
+    if (rhs->kind == RHS_FILE)
+        rc = start_from_file(t, b, &in->rhs, rhs->text);
+    else if (rhs->kind == RHS_RANDOM ? wisp_blk_fill_random(b, WISP_RANDOM_GAUSS, rhs->seed, STREAM_START, 0)
+                                     : wisp_blk_fill(b, (wisp_scalar){1, 0}))
+        rc = tool_fail_ctx(t);
+    return !rc && t->opt.x0 ? start_from_file(t, x, &in->x0, t->opt.x0) : rc;
+}
+
+/* A, b and x; or the plan alone, and then *A stays NULL. */
+static int prepare(tool *t, solve_results *r, wisp_mat **A, wisp_blk **b, wisp_blk **x)
+{
+    solve_inputs in = {0};
+    const double started = tool_now();
+    int64_t reading, budget;
+    int rc = open_inputs(t, &in, r);
+    wisp_ctx_memory(t->ctx, NULL, &reading);
+    const wisp_mat_opts mo = {.type = tool_type(&t->opt, in.matrix.type),
+                              .width = r->columns,
+                              .order = (wisp_row_order)t->opt.order,
+                              .format = (wisp_format)t->opt.format};
+    r->type = type_of_blocks(&in, mo.type);
+    if (r->opts.tolerance <= 0) r->opts.tolerance = r->type == WISP_S || r->type == WISP_C ? 1e-4 : 1e-8;
+    if (!rc) rc = machine_cache(t, 0, &budget);
+    if (!rc && t->opt.plan) rc = solve_plan_show(t, &in, &mo, r, reading);
+    if (!rc) rc = solve_plan_check(t, &in, &mo, r, reading);
+    if (!rc && !t->opt.plan) {
+        if (wisp_mat_create(A, t->ctx, &in.matrix, &mo)) rc = tool_fail_ctx(t);
+        wisp_src_close(&in.matrix);
+        if (!rc) wisp_mat_get_info(*A, &r->info);
+        if (!rc && (wisp_blk_create(b, t->ctx, wisp_mat_map(*A), r->type, r->columns) ||
+                    wisp_blk_create(x, t->ctx, wisp_mat_map(*A), r->type, r->columns)))
+            rc = tool_fail_ctx(t);
+        if (!rc) rc = fill(t, &in, *b, *x);
+    }
+    close_inputs(&in);
+    r->assemble_seconds = tool_now() - started;
+    return rc;
+}
+
+static int observe(void *arg, int64_t iteration, double residual)
+{
+    tool *t = arg;
+    monitor_iteration(&t->monitor, iteration, residual);
+    return 0;
+}
+
+/* Whether x is the best that was found: then it is written, though the run has failed. */
+static bool has_x(wisp_status status)
+{
+    switch (status) {
+    case WISP_OK:
+    case WISP_ERR_INDEFINITE:
+    case WISP_ERR_BREAKDOWN:
+    case WISP_ERR_STAGNATION:
+    case WISP_ERR_SINGULAR:
+    case WISP_ERR_ITERATIONS:
+    case WISP_ERR_CANCELLED: return true;
+    default: return false;
+    }
+}
+
+static int solve(tool *t, solve_results *r, const wisp_mat *A, const wisp_blk *b, wisp_blk *x)
+{
+    r->opts.observe = observe;
+    r->opts.observe_arg = t;
+    r->status = wisp_solve(&r->s, x, A, b, &r->opts);
+    monitor_iteration(&t->monitor, 0, NAN); /* not beside what comes after */
+    if (has_x(r->status)) return EXIT_FINE;
+    if (r->status == WISP_ERR_HERMITIAN || r->status == WISP_ERR_NUMERIC)
+        return tool_fail(t, "%s: %s", t->opt.arg[0], wisp_ctx_message(t->ctx));
+    return tool_fail_ctx(t);
+}
+
+/* Why it has not converged, and what to do. */
+static int say_why(tool *t, const solve_results *r)
+{
+    const options *o = &t->opt;
+    const wisp_solution *s = &r->s;
+    const char *method = solve_method_name(s->method), *why = caught_signal() ? caught_signal() : "request";
+    const long long n = s->iterations;
+    char reached[3 * TEXT], kept[1100] = "-o FILE would keep x";
+    int64_t left = 0;
+    for (int j = 0; j < s->columns; j++) left += s->status[j] != WISP_OK;
+    snprintf(reached, sizeof reached, "residual %.1e, wanted %.1e", s->residual, r->opts.tolerance);
+    if (isnan(s->residual)) snprintf(reached, sizeof reached, "the residual is not known");
+    if (s->columns > 1)
+        snprintf(reached + strlen(reached), sizeof reached - strlen(reached), ", in %lld of %d columns",
+                 (long long)left, s->columns);
+    if (o->output) snprintf(kept, sizeof kept, "x is in %.500s; go on with --x0 %.500s", o->output, o->output);
+    switch (r->status) {
+    case WISP_ERR_CANCELLED: return tool_fail(t, "stopped by %s after %lld iterations: %s; %s", why, n, reached, kept);
+    case WISP_ERR_ITERATIONS:
+        return tool_fail(t, "not converged in %lld iterations: %s; %s, or try a larger --maxit%s", n, reached, kept,
+                         s->precond == WISP_PRECOND_NONE ? " or a --precond" : "");
+    case WISP_ERR_STAGNATION:
+        return tool_fail(t, "the residual no longer falls after %lld iterations of %s: %s; %s; try a larger --tol%s", n,
+                         method, reached, kept,
+                         r->type == WISP_S || r->type == WISP_C ? ", or --precision double" : ", or another --method");
+    case WISP_ERR_INDEFINITE:
+        return tool_fail(t, "%s, as %s needs: %s; try --method %s", wisp_ctx_message(t->ctx), method, reached,
+                         s->precond ? "minres without --precond, or gmres" : "minres");
+    case WISP_ERR_SINGULAR:
+        return tool_fail(t, "the matrix is singular, and b is not in its range: %s; x makes the residual least%s%s",
+                         reached, o->output ? ", and is in " : "", o->output ? o->output : "");
+    default:
+        return tool_fail(t, "%s broke down after %lld iterations: %s; %s; try --method %s", method, n, reached, kept,
+                         s->method == WISP_GMRES ? "bicgstab" : "gmres");
+    }
+}
+
+/* A run that was stopped goes on to write what it has. */
+static int finish(tool *t, const solve_results *r, const wisp_blk *x)
+{
+    if (r->status == WISP_ERR_CANCELLED) {
+        wisp_ctx_resume(t->ctx);
+        t->keeping = true;
+    }
+    monitor_clear(&t->monitor);
+    if (!t->opt.json && !t->opt.quiet) solve_summary(t, r);
+    const int rc = solve_write(t, r, x);
+    return rc || r->status == WISP_OK ? rc : say_why(t, r);
+}
+
+int cmd_solve(tool *t)
+{
+    solve_results r = {0};
+    wisp_mat *A = NULL;
+    wisp_blk *b = NULL, *x = NULL;
+    int rc = check_options(t);
+    if (!rc) rc = tool_start(t);
+    if (!rc) rc = check_outputs(t);
+    if (rc) return rc;
+    set_options(&t->opt, &r.opts);
+    rc = prepare(t, &r, &A, &b, &x);
+    if (!rc && A) {
+        rc = solve(t, &r, A, b, x);
+        wisp_mat_free(A); /* to have its memory for the outputs */
+        wisp_blk_free(b);
+        A = NULL, b = NULL;
+        if (!rc) rc = finish(t, &r, x);
+    }
+    wisp_solution_free(&r.s);
+    wisp_blk_free(x);
+    wisp_blk_free(b);
+    wisp_mat_free(A);
+    return rc;
+}

@@ -1,0 +1,210 @@
+/* The results of wisp solve: JSON, a summary, x as a file, a picture. */
+#include "solve.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const method_names[] = {"default", "cg", "bicgstab", "gmres", "minres"};
+static const char *const variant_names[] = {"default", "pipelined", "classical", "predict"};
+static const char *const precond_names[] = {"none", "jacobi", "block-jacobi", "chebyshev", "neumann", "apply"};
+static const int decades = 20; /* more than a residual falls */
+
+const char *solve_method_name(wisp_method method) { return method_names[method]; }
+
+static double gigabytes_per_second(const solve_results *r)
+{
+    const wisp_solution *s = &r->s;
+    return s->bytes > 0 && s->seconds > 0 ? s->bytes * (double)s->iterations / s->seconds * 1e-9 : NAN;
+}
+
+/* The preconditioner, with its number if it has one; TEXT bytes. */
+static const char *precond_text(char *buf, const solve_results *r)
+{
+    const wisp_precond p = r->s.precond;
+    int n = p == WISP_BLOCK_JACOBI ? r->opts.block_rows : r->opts.degree;
+    snprintf(buf, TEXT, "%s", precond_names[p]);
+    if (p == WISP_BLOCK_JACOBI || p == WISP_CHEBYSHEV || p == WISP_NEUMANN)
+        snprintf(buf, TEXT, "%s:%d", precond_names[p], n ? n : 4);
+    return buf;
+}
+
+static const char *rhs_name(const tool *t) { return t->opt.rhs.text ? t->opt.rhs.text : "ones"; }
+
+/* ---- JSON ------------------------------------------------------------------------------------- */
+
+static void add_run(json_t *o, const tool *t, const solve_results *r)
+{
+    int64_t held;
+    wisp_ctx_memory(t->ctx, NULL, &held);
+    json_object_set_new(o, "order", json_string(text_order(r->info.order)));
+    json_object_set_new(o, "format", json_string(text_format(r->info.format)));
+    json_object_set_new(o, "threads", json_integer(wisp_ctx_threads(t->ctx)));
+    json_object_set_new(o, "ranks", json_integer(wisp_ctx_processes(t->ctx)));
+    json_object_set_new(o, "device", json_string(wisp_ctx_device(t->ctx)));
+    json_object_set_new(o, "isa", json_string(wisp_ctx_isa(t->ctx)));
+    json_object_set_new(o, "memory_bytes", json_integer(held));
+    json_object_set_new(o, "seconds", json_number(r->s.seconds));
+    json_object_set_new(o, "setup_seconds", json_number(r->s.setup_seconds));
+    json_object_set_new(o, "assemble_seconds", json_number(r->assemble_seconds));
+    json_object_set_new(o, "bytes_per_iteration", json_number(r->s.bytes));
+    json_object_set_new(o, "gbs", json_number(gigabytes_per_second(r)));
+}
+
+static void add_columns(json_t *o, const solve_results *r)
+{
+    const wisp_solution *s = &r->s;
+    json_t *iterations = json_array(), *converged = json_array();
+    for (int j = 0; j < s->columns; j++) {
+        json_array_append_new(iterations, json_integer(s->iterations_of[j]));
+        json_array_append_new(converged, json_integer(s->status[j] == WISP_OK));
+    }
+    json_object_set_new(o, "residuals", json_numbers(s->residuals, s->columns));
+    json_object_set_new(o, "iterations_of", iterations);
+    json_object_set_new(o, "converged_of", converged);
+    json_object_set_new(o, "residual_history", json_numbers(s->history, s->history ? s->iterations + 1 : 0));
+}
+
+static json_t *make_json(const tool *t, const solve_results *r)
+{
+    const wisp_solution *s = &r->s;
+    char precond[TEXT];
+    json_t *o = json_object();
+    if (!o) return NULL;
+    json_object_set_new(o, "version", json_string(wisp_version()));
+    json_object_set_new(o, "command", json_words(t->command_line));
+    json_object_set_new(o, "matrix", json_words(t->opt.arg[0]));
+    json_object_set_new(o, "rhs", json_words(rhs_name(t)));
+    json_object_set_new(o, "x0", json_words(t->opt.x0));
+    json_object_set_new(o, "solution", json_words(t->opt.output));
+    json_object_set_new(o, "converged", json_boolean(s->converged));
+    json_object_set_new(o, "status", json_string(r->status ? wisp_status_string(r->status) : "converged"));
+    json_object_set_new(o, "iterations", json_integer(s->iterations));
+    json_object_set_new(o, "residual_true", json_number(s->residual));
+    json_object_set_new(o, "tolerance", json_real(r->opts.tolerance));
+    json_object_set_new(o, "method", json_string(method_names[s->method]));
+    json_object_set_new(o, "variant", json_string(variant_names[s->variant]));
+    json_object_set_new(o, "preconditioner", json_string(precond_text(precond, r)));
+    json_object_set_new(o, "restart", s->method == WISP_GMRES ? json_integer(s->restart) : json_null());
+    json_object_set_new(o, "passes", json_integer(s->passes));
+    json_object_set_new(o, "products", json_integer(s->products));
+    json_object_set_new(o, "reductions", json_integer(s->reductions));
+    json_object_set_new(o, "replacements", json_integer(s->replacements));
+    json_object_set_new(o, "rows", json_integer(r->info.rows));
+    json_object_set_new(o, "nnz", json_integer(r->info.nnz));
+    json_object_set_new(o, "columns", json_integer(r->columns));
+    json_object_set_new(o, "type", json_string(wisp_type_name(r->type)));
+    add_run(o, t, r);
+    add_columns(o, r);
+    return o;
+}
+
+/* ---- summary ----------------------------------------------------------------------------------- */
+
+/* The iterations at which the residual first passed a power of ten, and the last one. */
+static void show_history(const wisp_solution *s)
+{
+    char name[TEXT];
+    double next = INFINITY;
+    if (!s->history) return;
+    text_line("iteration", "residual");
+    for (int64_t i = 0, lines = 0; i <= s->iterations; i++) {
+        const double residual = s->history[i];
+        const bool passed = residual <= next && lines < decades;
+        if (!passed && i < s->iterations) continue;
+        snprintf(name, sizeof name, "%lld", (long long)i);
+        text_line(name, "%.2e", residual);
+        lines++;
+        if (residual > 0) next = pow(10, ceil(log10(residual)) - 1);
+    }
+}
+
+void solve_summary(const tool *t, const solve_results *r)
+{
+    const wisp_solution *s = &r->s;
+    const int threads = wisp_ctx_threads(t->ctx);
+    char a[3][TEXT], precond[TEXT], restart[TEXT] = "";
+    if (s->method == WISP_GMRES) snprintf(restart, sizeof restart, "(%d)", s->restart);
+    text_line("matrix", "%s", t->opt.arg[0]);
+    text_line("rows", "%s   nonzeros %s", text_count(a[0], r->info.rows), text_count(a[1], r->info.nnz));
+    text_line("rhs", "%s, %d column%s, %s%s%s", rhs_name(t), r->columns, r->columns == 1 ? "" : "s",
+              wisp_type_name(r->type), t->opt.x0 ? "   start " : "", t->opt.x0 ? t->opt.x0 : "");
+    text_line("method", "%s%s, %s   preconditioner %s", method_names[s->method], restart, variant_names[s->variant],
+              precond_text(precond, r));
+    text_line("run", "%d thread%s, %s, order %s, format %s", threads, threads == 1 ? "" : "s", wisp_ctx_isa(t->ctx),
+              text_order(r->info.order), text_format(r->info.format));
+    text_line("time", "%s   (assembly %s, setup %s)", text_seconds(a[0], s->seconds),
+              text_seconds(a[1], r->assemble_seconds), text_seconds(a[2], s->setup_seconds));
+    if (s->iterations > 0)
+        text_line("", "%.3g ms an iteration, with %.3g passes and %.3g reductions",
+                  s->seconds / (double)s->iterations * 1e3, (double)s->passes / (double)s->iterations,
+                  (double)s->reductions / (double)s->iterations);
+    if (isfinite(gigabytes_per_second(r)))
+        text_line("traffic", "%s an iteration, %.3g GB/s", text_bytes(a[0], s->bytes), gigabytes_per_second(r));
+    show_history(s);
+    text_line("result", "%s in %s iterations, |b - A x| / |b| = %.2e, wanted %.1e",
+              s->converged ? "converged" : "not converged", text_count(a[0], s->iterations), s->residual,
+              r->opts.tolerance);
+    if (s->replacements) text_line("", "residuals computed anew %s times", text_count(a[0], s->replacements));
+}
+
+/* ---- files ------------------------------------------------------------------------------------- */
+
+static void write_script(const tool *t, const void *arg, FILE *f, const char *path)
+{
+    enum { POINTS = 4000 };
+    const solve_results *r = arg;
+    const wisp_solution *s = &r->s;
+    const int64_t n = s->history ? s->iterations + 1 : 0, every = n / POINTS + 1;
+    char precond[TEXT], columns[TEXT] = "";
+    if (r->columns > 1) snprintf(columns, sizeof columns, ", the largest of %d columns", r->columns);
+    plot_begin(f, path, 1, 1);
+    fputs("set tmargin 4\nset label 1 ", f);
+    plot_quote(f, plot_name(t->opt.arg[0]));
+    fputs(" at graph 0,1 left offset 0,2.2\n", f);
+    fprintf(f, "set label 2 '%s, %s, preconditioner %s%s: ", method_names[s->method], variant_names[s->variant],
+            precond_text(precond, r), columns);
+    fprintf(f, "%s' at graph 0,1 left offset 0,1.0 textcolor rgb '#505050'\n",
+            s->converged ? "converged" : "not converged");
+    fprintf(f,
+            "set xlabel 'iteration'\nset ylabel 'relative residual |b - A x| / |b|'\nset logscale y\n"
+            "set format y '1e%%T'\nset format x '%%g'\nset xrange [0:%lld] noextend\nset key top right\n",
+            (long long)(n > 1 ? n - 1 : 1));
+    fputs("$d << EOD\n", f);
+    for (int64_t i = 0; i < n; i++)
+        if ((i % every == 0 || i == n - 1) && s->history[i] > 0 && isfinite(s->history[i]))
+            fprintf(f, "%lld %.7g\n", (long long)i, s->history[i]);
+    fprintf(f,
+            "EOD\nplot %.7g with lines lw 1.5 dashtype 2 lc rgb '%s' title 'tolerance', "
+            "$d using 1:2 with lines lw 2 lc rgb '%s' title 'residual'\n",
+            r->opts.tolerance, plot_color(1), plot_color(0));
+}
+
+/* All ranks together have x; the first one writes it. */
+static int write_x(tool *t, const wisp_blk *x, const json_t *object)
+{
+    columns c = {0};
+    char *data = NULL;
+    size_t size = 0;
+    int rc = columns_make(t, &c, x, 1);
+    if (!rc) rc = columns_take(t, &c, 0, x);
+    if (!rc && !has_extension(t->opt.output, "h5")) {
+        rc = columns_write(t, &c, t->opt.output);
+    } else if (!rc && wisp_ctx_rank(t->ctx) == 0) {
+        rc = hdf5_make(t, object, &c, &data, &size);
+        columns_free(&c);
+        if (!rc) rc = outfile_write(t, t->opt.output, data, size);
+        free(data);
+    }
+    columns_free(&c);
+    if (!rc && !t->opt.json && !t->opt.quiet) text_line("solution", "%s", t->opt.output);
+    return rc;
+}
+
+int solve_write(tool *t, const solve_results *r, const wisp_blk *x)
+{
+    int x_rc = EXIT_FINE;
+    json_t *object = t->opt.json || t->opt.output ? make_json(t, r) : NULL;
+    if (t->opt.output) x_rc = object ? write_x(t, x, object) : tool_fail(t, "out of memory for the results");
+    const int rc = outputs_write(t, object, NULL, write_script, r);
+    return x_rc ? x_rc : rc;
+}

@@ -1,0 +1,191 @@
+/* The cost of wisp solve before it starts: memory, and the time of an iteration by the model of the bench. */
+#include "solve.h"
+#include <math.h>
+
+typedef struct {
+    wisp_mat_info matrix;
+    int64_t vectors, total; /* bytes: of b, x and the method's own blocks; of all that is held at once */
+} system_bytes;
+
+static int64_t largest(const int64_t *v, size_t n)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < n; i++)
+        if (v[i] > most) most = v[i];
+    return most;
+}
+
+/* Files of b and x0 stay open until their blocks are filled, through a copy of a block; x goes out when the matrix has
+   gone: as a copy, and in HDF5 as a whole file in memory. */
+static void add_up(const tool *t, const solve_results *r, int64_t source, int64_t reading, system_bytes *s)
+{
+    const wisp_mat_info *a = &s->matrix;
+    const int64_t rows = a->local_rows > 0 ? a->local_rows + a->halo_rows : a->rows;
+    const int64_t block = rows * r->columns * (int64_t)wisp_type_size(r->type);
+    const bool file = t->opt.x0 || t->opt.rhs.kind == RHS_FILE;
+    const int64_t spill = a->spill_bytes * r->columns;
+    s->vectors = 2 * block + wisp_solve_plan(rows, r->type, r->columns, &r->opts) + spill;
+    const int64_t parts[] = {reading, source + a->assembly_bytes, a->bytes + s->vectors,
+                             file ? source + a->bytes + 3 * block : 0, t->opt.output ? 4 * block : 0};
+    s->total = largest(parts, sizeof parts / sizeof parts[0]);
+}
+
+static int find_bytes(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, const solve_results *r, int64_t reading,
+                      bool most, system_bytes *s)
+{
+    int64_t source;
+    wisp_ctx_memory(t->ctx, &source, NULL);
+    if (most ? wisp_mat_bound(t->ctx, &in->matrix, mo, &s->matrix) : wisp_mat_plan(t->ctx, &in->matrix, mo, &s->matrix))
+        return tool_fail_ctx(t);
+    add_up(t, r, source, reading, s);
+    return EXIT_FINE;
+}
+
+int solve_plan_check(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, const solve_results *r, int64_t reading)
+{
+    system_bytes s;
+    int64_t most;
+    char text[4][TEXT];
+    int rc = find_bytes(t, in, mo, r, reading, true, &s);
+    if (!rc) rc = plan_most_of_ranks(t, s.total, &most);
+    if (rc || most <= plan_limit(t) || (t->opt.plan && !t->opt.mem_limit)) return rc;
+    rc = find_bytes(t, in, mo, r, reading, false, &s);
+    if (!rc) rc = plan_most_of_ranks(t, s.total, &most);
+    if (rc || most <= plan_limit(t)) return rc;
+    text_bytes(text[0], (double)s.total);
+    text_bytes(text[1], (double)s.matrix.bytes);
+    text_bytes(text[2], (double)s.vectors);
+    text_bytes(text[3], (double)plan_limit(t));
+    if (t->opt.mem_limit)
+        return tool_fail(t, "the run would take about %s (matrix %s, vectors %s), more than --mem-limit %s", text[0],
+                         text[1], text[2], text[3]);
+    return tool_fail(t,
+                     "the run would take about %s (matrix %s, vectors %s), and this machine has %s; fewer columns, "
+                     "a smaller --restart or --precision single takes less, and --mem-limit BYTES starts it anyway",
+                     text[0], text[1], text[2], text[3]);
+}
+
+/* ---- an iteration -------------------------------------------------------------------------------- */
+
+typedef struct {
+    wisp_method method;
+    bool assumed;   /* nothing was asked for, and the matrix has not been looked at */
+    int products;   /* with the matrix */
+    double blocks;  /* that go between the core and memory once, beside those of the products */
+    double bytes;   /* least, of all of it */
+    double seconds; /* by the model; known: there is one */
+    double load_gbs;
+    bool known, kept; /* kept: by the ceilings of an earlier `wisp machine`, not those of now */
+    const char *limit;
+} iteration;
+
+/* Blocks that are loaded or stored outside the products (Rupp et al. 2016, algorithms 1 to 6). GMRES: at the middle of
+   its basis, which a pass of dots and a pass of updates go through. */
+static double blocks_of(wisp_method method, wisp_variant variant, int restart)
+{
+    const bool classical = variant == WISP_CLASSICAL;
+    const double basis = 0.5 * (restart ? restart : 30);
+    switch (method) {
+    case WISP_BICGSTAB: return classical ? 23 : 14;
+    case WISP_GMRES: return classical ? 5 * basis + 6 : 2 * basis + 5;
+    case WISP_MINRES: return classical ? 18 : 12;
+    default: return classical ? 12 : variant == WISP_PIPELINED ? 7 : 8;
+    }
+}
+
+/* Each application of a polynomial is so many products; of blocks on the diagonal, a pass. */
+static void add_preconditioner(const wisp_solve_opts *so, iteration *i)
+{
+    const int times = i->method == WISP_BICGSTAB ? 2 : 1;
+    switch (so->precond) {
+    case WISP_JACOBI: i->blocks += times; break;
+    case WISP_BLOCK_JACOBI: i->blocks += 2 * times; break;
+    case WISP_CHEBYSHEV:
+    case WISP_NEUMANN: i->products += times * (so->degree ? so->degree : 4); break;
+    default: break;
+    }
+}
+
+static wisp_status find_iteration(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, const solve_results *r,
+                                  const wisp_mat_info *a, iteration *i)
+{
+    wisp_machine m = {0};
+    wisp_choice step;
+    wisp_status status = WISP_OK;
+    const double block = (double)a->rows * r->columns * (double)wisp_type_size(r->type);
+    i->assumed = r->opts.method == WISP_METHOD_DEFAULT;
+    i->method = i->assumed ? WISP_CG : r->opts.method;
+    i->products = i->method == WISP_BICGSTAB ? 2 : 1;
+    i->blocks = blocks_of(i->method, r->opts.variant, r->opts.restart);
+    add_preconditioner(&r->opts, i);
+    i->bytes = i->products * ((double)a->bytes + 2 * block) + i->blocks * block;
+    WISP_TRY(plan_ceilings(t, &m, &i->load_gbs, &i->kept));
+    wisp_ctx_set_machine(t->ctx, &m);
+    WISP_TRY(wisp_src_choose(t->ctx, &in->matrix, mo, mo->type, r->columns, 1, &step));
+    i->seconds = i->products * step.seconds + 1e-9 * i->blocks * block / i->load_gbs;
+    i->limit = step.limit;
+    i->known = true;
+out:
+    return status;
+}
+
+/* ---- both, shown --------------------------------------------------------------------------------- */
+
+static int show_json(tool *t, const solve_results *r, const system_bytes *most, const system_bytes *about,
+                     const iteration *i)
+{
+    const wisp_mat_info *a = &about->matrix;
+    json_t *o = json_pack("{s:o, s:o, s:I, s:I, s:s, s:i, s:s, s:s, s:I, s:I, s:I, s:I}", "command",
+                          json_words(t->command_line), "matrix", json_words(t->opt.arg[0]), "rows", (json_int_t)a->rows,
+                          "nnz", (json_int_t)most->matrix.nnz, "type", wisp_type_name(r->type), "columns", r->columns,
+                          "format", text_format(a->format), "method", solve_method_name(i->method), "matrix_bytes",
+                          (json_int_t)a->bytes, "vectors_bytes", (json_int_t)about->vectors, "total_bytes",
+                          (json_int_t)about->total, "bound_bytes", (json_int_t)most->total);
+    json_object_set_new(o, "method_assumed", json_boolean(i->assumed));
+    json_object_set_new(o, "iteration_bytes", json_number(i->bytes));
+    json_object_set_new(o, "iteration_seconds", i->known ? json_number(i->seconds) : json_null());
+    json_object_set_new(o, "load_gbs", i->known ? json_number(i->load_gbs) : json_null());
+    json_object_set_new(o, "ceilings", i->known ? json_string(i->kept ? "kept" : "now") : json_null());
+    json_object_set_new(o, "limit", i->known ? json_string(i->limit) : json_null());
+    const int rc = json_print(t, o);
+    json_decref(o);
+    return rc;
+}
+
+static void show_text(const tool *t, const solve_results *r, const system_bytes *most, const system_bytes *about,
+                      const iteration *i)
+{
+    char b[3][TEXT];
+    text_line("matrix", "%s", t->opt.arg[0]);
+    text_line("rows", "%s   nonzeros at most %s   %s, %d column%s", text_count(b[0], about->matrix.rows),
+              text_count(b[1], most->matrix.nnz), wisp_type_name(r->type), r->columns, r->columns == 1 ? "" : "s");
+    text_line("storage", "about %s   (at most %s)", text_bytes(b[0], (double)about->matrix.bytes),
+              text_bytes_up(b[1], (double)most->matrix.bytes));
+    text_line("vectors", "about %s   (at most %s)", text_bytes(b[0], (double)about->vectors),
+              text_bytes_up(b[1], (double)most->vectors));
+    text_line("total", "about %s at once   (at most %s)", text_bytes(b[0], (double)about->total),
+              text_bytes_up(b[1], (double)most->total));
+    text_line("iteration", "about %s%s%s", text_bytes(b[0], i->bytes), i->assumed ? ", if it is by " : " by ",
+              solve_method_name(i->method));
+    if (!i->known) return;
+    text_line("time", "about %.3g ms an iteration", 1e3 * i->seconds);
+    text_line("", "by the model, products limited by %s, at a load bandwidth of %.1f GB/s %s", i->limit, i->load_gbs,
+              i->kept ? "kept by wisp machine" : "of now");
+}
+
+int solve_plan_show(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, const solve_results *r, int64_t reading)
+{
+    system_bytes most, about;
+    iteration i = {0};
+    int rc = find_bytes(t, in, mo, r, reading, true, &most);
+    if (!rc) rc = find_bytes(t, in, mo, r, reading, false, &about);
+    if (rc) return rc;
+    const wisp_status status = find_iteration(t, in, mo, r, &about.matrix, &i);
+    /* What is measured for the time may take more memory than the run. */
+    if (status != WISP_OK && !(status == WISP_ERR_NOMEM && t->opt.mem_limit)) return tool_fail_ctx(t);
+    monitor_clear(&t->monitor);
+    if (t->opt.json) return show_json(t, r, &most, &about, &i);
+    show_text(t, r, &most, &about, &i);
+    if (!i.known) text_line("time", "not known: to measure it takes more memory than --mem-limit");
+    return EXIT_FINE;
+}
