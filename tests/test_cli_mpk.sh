@@ -89,7 +89,7 @@ refused 1 "overflows in complex double: the norm grows about" power $topi -p 100
 scale=$(sed -n 's/.*--scale \([0-9.e-]*\) .*/\1/p' err)
 ok power $topi -p 1000 --scale "$scale" --quiet
 printf '%%%%MatrixMarket matrix array real general\n3 1\n1\nnan\n0\n' >nan.mtx
-refused 1 "v_0 is not finite" power shift.mtx -p 2 --start nan.mtx
+refused 1 "nan.mtx: row 1, column 0 (counted from 0) holds a NaN or an infinity" power shift.mtx -p 2 --start nan.mtx
 
 # ---- evolve: one bond, |psi_1|^2 = sin^2 t
 printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 1\n' >bond.mtx
