@@ -1,0 +1,237 @@
+#!/bin/bash
+# wisp solve: right-hand sides and starts from anywhere, x as a file, warm restarts, Ctrl-C, and what it says to failures.
+. "$2/tests/cli.sh"
+small=laplace:nx=7,ny=6,nz=5
+cage=$source/tests/data/cage5.mtx
+
+# The residual by plain arithmetic on the files.
+cat >residual.py <<'PY'
+import gzip, sys
+def read(name):
+    lines = (gzip.open if name.endswith("gz") else open)(name, "rt").read().split("\n")
+    head, lines = lines[0].split(), [l.split() for l in lines if l and l[0] != "%"]
+    number = (lambda w: complex(float(w[0]), float(w[1]))) if head[3] == "complex" else (lambda w: float(w[0]))
+    rows, cols = int(lines[0][0]), int(lines[0][1])
+    dense = [[0] * cols for _ in range(rows)]
+    for k, w in enumerate(lines[1:]):
+        if head[2] == "array":
+            dense[k % rows][k // rows] = number(w)
+            continue
+        i, j, v = int(w[0]) - 1, int(w[1]) - 1, number(w[2:])
+        dense[i][j] += v
+        if head[4] != "general" and i != j:
+            dense[j][i] += v.conjugate() if head[4] == "hermitian" else v
+    return dense
+A, b, x = (read(name) for name in sys.argv[1:4])
+for j in range(len(b[0])):
+    r = [b[i][j] - sum(a * x[k][j] for k, a in enumerate(A[i]) if a) for i in range(len(A))]
+    norm = lambda v: sum(abs(c) ** 2 for c in v) ** 0.5
+    if not norm(r) <= float(sys.argv[4]) * norm([row[j] for row in b]):
+        sys.exit("residual %g of column %d" % (norm(r) / norm([row[j] for row in b]), j))
+PY
+solves() { # solves A.mtx B.mtx X.mtx TOLERANCE
+    [ $have_python = 1 ] || return 0
+    checks=$((checks + 1))
+    python3 residual.py "$@" >why 2>&1 || fail "$3: $(tail -1 why)"
+}
+told() { # told FRAGMENT...: each is in the one line of the failure
+    for fragment in "$@"; do check "'$fragment' in: $(cat err)" grep -qF -- "$fragment" err; done
+    check "one line: $(cat err)" test "$(wc -l <err)" = 1
+}
+unsolved() { # unsolved ARGS...: exit 1 and one line, beside the results
+    checks=$((checks + 1))
+    "$wisp" "$@" >out 2>err
+    local rc=$?
+    [ $rc = 1 ] || fail "wisp $*: exit $rc, not 1: $(cat err)"
+}
+
+# ---- methods, types and right-hand sides, by the true residual
+ok gen $small -o A.mtx --quiet
+ok convert "$cage" cage.mtx --quiet
+printf '%%%%MatrixMarket matrix array real general\n210 2\n' >b.mtx
+for i in $(seq 420); do echo "$((i * 7 % 11 - 5)).5"; done >>b.mtx
+printf '%%%%MatrixMarket matrix coordinate complex general\n37 1 3\n1 1 0 1\n5 1 2 -1\n37 1 1e-3 0\n' >c.mtx
+gzip -k b.mtx
+for run in "A.mtx b.mtx" "A.mtx b.mtx --method cg" "A.mtx b.mtx.gz --method minres" "A.mtx b.mtx --method gmres" \
+    "A.mtx b.mtx --method bicgstab" "cage.mtx c.mtx" "cage.mtx c.mtx --method bicgstab" "cage.mtx c.mtx --method gmres"; do
+    set -- $run
+    ok solve $1 --rhs $2 "${@:3}" -o x.mtx --tol 1e-9 --quiet && solves $1 $2 x.mtx 1.001e-9
+    check "wisp solve $run: --quiet is quiet" test ! -s out
+done
+for variant in classical pipelined predict; do
+    ok solve A.mtx --rhs b.mtx --method cg --variant $variant -o x.mtx.gz --quiet && solves A.mtx b.mtx x.mtx.gz 1.001e-8
+done
+for precond in none jacobi block-jacobi block-jacobi:7 chebyshev chebyshev:3 neumann:2 "chebyshev --bounds 0.3,11.7"; do
+    ok solve A.mtx --rhs b.mtx --precond $precond -o x.mtx --quiet && solves A.mtx b.mtx x.mtx 1.001e-8
+done
+ok solve A.mtx --rhs b.mtx --precision single -o x.mtx --json && solves A.mtx b.mtx x.mtx 2e-4
+json out 'd["type"] == "single" and d["tolerance"] == 1e-4'
+printf '%%%%MatrixMarket matrix array real general\n210 1\n' >zero.mtx
+for i in $(seq 210); do echo 0; done >>zero.mtx
+ok solve A.mtx --rhs zero.mtx --json -o x.mtx
+json out 'd["converged"] is True and d["residuals"] == [0]'
+check "b = 0 has the solution 0" test "$(grep -cx -e 0 -e -0 x.mtx)" = 210
+
+# ---- what is told: JSON, the summary, progress
+ok solve $small --rhs random:5x3 --json
+json out 'd["converged"] is True and d["status"] == "converged" and d["converged_of"] == [1, 1, 1]'
+json out 'd["residual_true"] == max(d["residuals"]) <= 1e-8 == d["tolerance"] and len(d["residuals"]) == 3 == d["columns"]'
+json out 'len(d["residual_history"]) == d["iterations"] + 1 and d["residual_history"][0] == 1 and d["iterations"] == max(d["iterations_of"])'
+json out 'd["rows"] == 210 and d["type"] == "double" and d["rhs"] == "random:5x3"'
+json out 'd["method"] == "cg" and d["preconditioner"] == "none" and d["restart"] is None and d["x0"] is None and d["solution"] is None'
+json out 'all(d[k] > 0 for k in ("passes", "products", "reductions", "threads", "seconds", "memory_bytes", "bytes_per_iteration"))'
+json out 'd["command"].startswith("wisp solve laplace") and d["device"] == "cpu" and d["isa"] and d["version"]'
+cp out three.json
+ok solve $small --rhs random:5 --json
+json out 'abs(d["iterations"] - e["iterations_of"][0]) <= 1' three.json
+ok solve $small --method gmres --restart 5 --precond block-jacobi --json
+json out 'd["method"] == "gmres" and d["restart"] == 5 and d["preconditioner"] == "block-jacobi:4"'
+ok solve $small
+for line in '^result *converged in' '^iteration *residual' '^0 *1.00e+00' '^method *cg'; do
+    check "the summary has $line" grep -q "$line" out
+done
+"$wisp" solve $small --log text --quiet >out 2>err
+check "progress has iteration and residual: $(tail -1 err)" grep -qE 'solving .*iteration [0-9]+, residual [0-9.]+e-' err
+if [ $have_gnuplot = 1 ]; then
+    ok solve $small --plot r.svg --quiet
+    for text in $small tolerance residual 'preconditioner none'; do check "the plot has $text" grep -q "$text" r.svg; done
+fi
+
+# ---- a run that ends early keeps x, and another one goes on from there
+formats=mtx
+[ $have_hdf5 = 1 ] && formats="mtx h5"
+for format in $formats; do
+    file=w.$format
+    unsolved solve $small --rhs random:2x2 --method cg --maxit 5 -o $file --json
+    json out 'd["converged"] is False and d["iterations"] == 5 and d["converged_of"] == [0, 0]'
+    told "not converged in 5 iterations: residual " ", wanted 1.0e-08, in 2 of 2 columns; x is in $file; go on with --x0 $file"
+    cp out first.json
+    ok solve $small --rhs random:2x2 --method cg --x0 $file -o $file --json
+    json out 'd["converged"] is True and abs(d["residual_history"][0] / e["residual_true"] - 1) < 1e-6' first.json
+    ok solve $small --rhs random:2x2 --method cg --x0 $file --json
+    json out 'd["iterations"] == 0 and d["residual_true"] <= 1e-8'
+done
+unsolved solve $small --maxit 3
+told "not converged in 3 iterations" "-o FILE would keep x"
+check "the summary of a run that has not converged" grep -q '^result *not converged' out
+if [ $have_hdf5 = 1 ]; then
+    ok solve $small --rhs random:2x2 --tol 1e-13 -o w.h5 --quiet
+    ok solve $small --rhs w.h5 -o x.mtx --json # of two columns, from an .h5 file
+    json out 'd["columns"] == 2'
+    ok solve cage.mtx --rhs c.mtx -o c.h5 --quiet
+    ok solve cage.mtx --rhs c.mtx --x0 c.h5 --json
+    json out 'd["iterations"] == 0 and d["type"] == "complex double"'
+    if command -v h5dump >/dev/null; then
+        check "x in HDF5" grep -q 'SIMPLE { ( 210, 2 )' <(h5dump -H -d x w.h5)
+        for name in matrix method residual_true tolerance version command; do
+            check "the attribute $name" h5dump -a $name w.h5 >/dev/null
+        done
+    fi
+fi
+printf '%%%%MatrixMarket matrix array real general\n210 1\n' >one.mtx
+for i in $(seq 210); do echo 0.25; done >>one.mtx
+ok solve $small --rhs random:2x3 --x0 one.mtx --json # one guess for all
+json out 'd["x0"] == "one.mtx" and d["residual_history"][0] > 1'
+
+# ---- stopped
+long=laplace:nx=100,ny=100,nz=100
+stop solving INT '0\.[0-9]*[1-9]' solve $long --rhs random:1x4 --method cg --tol 1e-12 -o s.mtx --json
+tail -1 log | grep -q 'stopped by Ctrl-C after [0-9]* iterations: residual .*x is in s.mtx; go on with --x0 s.mtx' || fail "$(tail -1 log)"
+json out 'd["converged"] is False and d["status"] == "cancelled" and 0 < d["residual_true"] <= 1'
+check "x of a run that was stopped" grep -qx '1000000 4' s.mtx
+check "no temporary file" test -z "$(find . -name '*.tmp*')"
+
+# ---- ranks, and memory that the host can't touch
+ok solve $small --rhs random:7x2 -o x1.mtx --json
+cp out one.json
+for ranks in 2 3; do
+    WISP_RANKS=$ranks ok solve $small --rhs random:7x2 -o x$ranks.mtx --json
+    json out 'd["converged"] and abs(d["iterations"] - e["iterations"]) <= 2 and d["ranks"] > 1' one.json
+done
+WISP_RANKS=3 ok solve A.mtx --rhs b.mtx -o x.mtx --quiet && solves A.mtx b.mtx x.mtx 1.001e-8
+WISP_DEVICE=far ok solve A.mtx --rhs b.mtx -o x.mtx --quiet && solves A.mtx b.mtx x.mtx 1.001e-8
+
+# ---- plans
+ok solve $long --rhs random:1x8 --plan --json -o x.mtx
+json out 'd["columns"] == 8 and 0 < d["total_bytes"] <= d["bound_bytes"] and d["vectors_bytes"] >= 2 * 8 * 8 * 10**6'
+json out 'd["iteration_bytes"] > 8 * 8 * 10**6 and d["iteration_seconds"] > 0 and d["method_assumed"] is True'
+ok solve $long --plan --method gmres --restart 100
+check "a plan in words" grep -q '^total *about' out
+refused 1 "more than --mem-limit 20 MB" solve $long --mem-limit 20MB
+unsolved solve $long --mem-limit 20MB --plan
+told "more than --mem-limit 20 MB"
+check "the plan beside the refusal" grep -q '^total *about' out
+
+# ---- bad options
+for value in 0 -1 x nan inf '' 1e-8x; do refused 2 "expected a number above 0" solve $small --tol "$value"; done
+refused 2 "it must be below 1" solve $small --tol 1
+for value in 0 -1 x 1.5 ''; do refused 2 "expected a whole number from 1" solve $small --maxit "$value"; done
+for value in 0 x 10001; do refused 2 "expected a whole number from 1 to 10000" solve $small --restart "$value"; done
+refused 2 "expected one of cg|bicgstab|gmres|minres" solve $small --method jacobi
+refused 2 "expected one of pipelined|classical|predict" solve $small --variant fused
+refused 2 "expected one of none, jacobi, block-jacobi[:ROWS]" solve $small --precond ilu
+refused 2 "it takes no number" solve $small --precond jacobi:3
+for value in block-jacobi: block-jacobi:0 chebyshev:x neumann:-1 chebyshev:1001 chebyshev:3x; do
+    refused 2 "the number after the colon must be 1 to 1000" solve $small --precond $value
+done
+for value in random:x random: random:-1 random:5y3 random:5-3 random:99999999999999999999; do
+    refused 2 "expected random:SEED or random:SEEDxK" solve $small --rhs $value
+done
+for value in random:5x random:5x0 random:5x4097 random:5x1.5; do
+    refused 2 "K, the number of columns, must be 1 to 4096" solve $small --rhs $value
+done
+refused 2 "the name is empty" solve $small --rhs ''
+refused 2 "--variant predict is for --method cg" solve $small --method gmres --variant predict
+refused 2 "--restart is for --method gmres" solve $small --method cg --restart 5
+refused 2 "--bounds is for --precond chebyshev and neumann" solve $small --bounds 1,2
+refused 2 "chebyshev needs a spectrum above 0" solve $small --bounds -1,2 --precond chebyshev
+refused 2 "expected two numbers" solve $small --bounds lanczos --precond chebyshev
+refused 2 "the name must end in .mtx, .mtx.gz or .h5" solve $small -o x.csv
+refused 2 "the name must end in .svg, .png or .pdf" solve $small --plot x.mtx
+refused 2 "--output and --rhs name the same file" solve $small --rhs b.mtx -o ./b.mtx
+refused 2 "--output and MATRIX name the same file" solve A.mtx -o A.mtx
+refused 2 "wisp solve has no option --moments" solve $small --moments 5
+refused 2 "did you mean --maxit?" solve $small --max-iterations 5
+refused 2 "did you mean --precond?" solve $small --pc 5
+refused 2 "MATRIX is missing" solve
+
+# ---- bad matrices and files
+refused 1 "nowhere.mtx" solve nowhere.mtx
+refused 1 "nowhere.mtx" solve $small --rhs nowhere.mtx
+refused 1 "nowhere/x.mtx" solve $small -o nowhere/x.mtx
+printf '%%%%MatrixMarket matrix coordinate real general\n3 4 1\n1 1 1\n' >wide.mtx
+refused 1 "wide.mtx is 3 x 4, and a linear system needs a square matrix" solve wide.mtx
+refused 1 "b.mtx is 210 x 2; a right-hand side of 37 rows and at least one column is needed" solve cage.mtx --rhs b.mtx
+refused 1 "c.mtx is 37 x 1; a start of 210 rows" solve $small --x0 c.mtx
+refused 1 "b.mtx has 2 columns, and b has 3; one column, or as many as b has, are taken" solve $small --rhs random:1x3 --x0 b.mtx
+for value in nan inf; do
+    sed "100s/.*/$value/" b.mtx >$value.mtx
+    refused 1 "$value.mtx: row 97, column 0 (counted from 0) holds a NaN or an infinity" solve $small --rhs $value.mtx
+    refused 1 "$value.mtx: row 97, column 0 (counted from 0) holds a NaN or an infinity" solve $small --rhs b.mtx --x0 $value.mtx
+    printf '%%%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 %s\n3 3 2\n' $value >bad.mtx
+    refused 1 "bad.mtx: " solve bad.mtx
+done
+head -50 b.mtx >cut.mtx
+refused 1 "cut.mtx" solve $small --rhs cut.mtx
+cp b.mtx b.txt
+refused 1 "b.txt: unknown kind of file" solve $small --rhs b.txt
+if [ $have_hdf5 = 1 ]; then
+    echo no >no.h5
+    refused 1 "no.h5 is no HDF5 file" solve $small --x0 no.h5
+    refused 1 "cannot read nowhere.h5: No such file or directory" solve $small --x0 nowhere.h5
+    ok dos topi:nx=2,ny=2,nz=2 --moments 8 --quiet -o dos.h5
+    refused 1 'dos.h5 has no data set "x"' solve $small --rhs dos.h5
+else
+    refused 1 "this build of wisp has no HDF5" solve $small -o x.h5
+    refused 1 "this build of wisp has no HDF5" solve $small --x0 x.h5
+fi
+refused 1 "not Hermitian" solve cage.mtx --method cg
+
+# ---- matrices with which a method can't go on: each has its own line
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 2 -1\n' >indefinite.mtx
+unsolved solve indefinite.mtx --method cg -o x.mtx
+told "positive definite" "minres"
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 1 1\n' >singular.mtx
+unsolved solve singular.mtx --method minres
+told "singular"
+finish
