@@ -21,13 +21,13 @@ static void set_factors(const wisp__krylov *k)
     }
 }
 
-/* <p, A p> must be positive. Within rounding of 0 the matrix is singular there, beyond it indefinite. p is at least as
-   long as r. */
+/* <p, A p> must be positive. Without a preconditioner p is at least as long as r, so that it is within rounding of 0
+   where the matrix is singular; well below 0 the matrix is indefinite. */
 static wisp_status curvature(const wisp__krylov *k, const wisp__column *c)
 {
-    if (c->mu > k->eps * k->anorm * c->rr && isfinite(c->mu)) return WISP_OK;
-    if (!isfinite(c->mu) || !isfinite(c->gamma)) return WISP_ERR_BREAKDOWN;
-    return -c->mu > 1000 * k->eps * k->anorm * c->rr ? WISP_ERR_INDEFINITE : WISP_ERR_BREAKDOWN;
+    const double rounding = k->P ? 0 : k->eps * k->anorm * c->rr;
+    if (c->mu > rounding && isfinite(c->mu)) return WISP_OK;
+    return -c->mu > 1000 * rounding ? WISP_ERR_INDEFINITE : WISP_ERR_BREAKDOWN;
 }
 
 /* ---- one reduction -------------------------------------------------------------------------------- */
@@ -164,4 +164,4 @@ static wisp_status start(wisp__krylov *k) { return begin(k, true); }
 static wisp_status resume(wisp__krylov *k) { return begin(k, false); }
 static wisp_status step(wisp__krylov *k) { return has_two_reductions(k) ? step_twice(k) : advance(k); }
 
-const wisp__method wisp__cg = {WISP_CG, "cg", blocks, start, resume, step, NULL};
+const wisp__method wisp__cg = {WISP_CG, "cg", blocks, start, resume, step, NULL, S};

@@ -4,59 +4,69 @@
 #include <math.h>
 #include <string.h>
 
-/* y becomes columns from[i] of x. */
-static wisp_status pick(wisp_blk *y, wisp_blk *x, const int *from)
+/* Columns to[i] of y become columns from[i] of x. NULL: all of them, one after the other. */
+wisp_status wisp__copy_columns(wisp_blk *y, const int *to, wisp_blk *x, const int *from, int count)
 {
-    wisp_blk *view = NULL;
-    wisp_status status = wisp_blk_pick(&view, x, wisp_blk_width(y), from);
-    if (status == WISP_OK) status = wisp_copy(y, view);
+    wisp_blk *into = NULL, *view = NULL;
+    wisp_status status = WISP_OK;
+    WISP_TRY(to ? wisp_blk_pick(&into, y, count, to) : wisp_blk_cols(&into, y, 0, count));
+    WISP_TRY(from ? wisp_blk_pick(&view, x, count, from) : wisp_blk_cols(&view, x, 0, count));
+    WISP_TRY(wisp_copy(into, view));
+out:
+    wisp_blk_free(into);
     wisp_blk_free(view);
     return status;
 }
 
-/* Column `to` of y becomes column `from` of x. */
-static wisp_status copy_column(wisp_blk *y, int to, wisp_blk *x, int from)
-{
-    wisp_blk *view = NULL;
-    wisp_status status = wisp_blk_cols(&view, y, to, 1);
-    if (status == WISP_OK) status = pick(view, x, &from);
-    wisp_blk_free(view);
-    return status;
-}
-
-/* r = b - A x, and |r|^2 of each column. */
+/* A column of A may be empty: then r does not tell whether x is finite. */
 wisp_status wisp__residual(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
     wisp__clear(k);
     WISP_TRY(wisp_spmmv(k->r, k->A, k->x,
-                        &(wisp_aug){.terms = WISP_SCALE | WISP_ADD | WISP_DOT_YY,
+                        &(wisp_aug){.terms = WISP_SCALE | WISP_ADD | WISP_DOT_XX | WISP_DOT_YY,
                                     .alpha = wisp__real(-1),
                                     .dot = k->dot,
                                     .u = k->b,
                                     .add = k->one}));
-    for (int j = 0; j < k->width; j++)
-        if (!k->col[j].done) k->col[j].verified = creal(wisp__dot_of(k, WISP__YY, j));
+    for (int j = 0; j < k->width; j++) {
+        wisp__column *c = &k->col[j];
+        if (c->done) continue;
+        c->verified = isfinite(creal(wisp__dot_of(k, WISP__XX, j))) ? creal(wisp__dot_of(k, WISP__YY, j)) : INFINITY;
+        c->rr = c->verified;
+    }
 out:
     return status;
 }
 
-/* best = x in the columns that are better than ever; the others stay. */
+/* y = x in the columns that are true in `which`; the others stay. */
+static wisp_status copy_some(wisp__krylov *k, wisp_blk *y, wisp_blk *x, bool (*which)(const wisp__column *c))
+{
+    int count = 0, *list = k->list;
+    for (int j = 0; j < k->width; j++)
+        if (!k->col[j].done && which(&k->col[j])) list[count++] = j;
+    return count ? wisp__copy_columns(y, list, x, list, count) : WISP_OK;
+}
+
+static bool is_better(const wisp__column *c) { return c->verified < c->best; }
+static bool is_far(const wisp__column *c) { return !(c->verified <= 4 * c->best); }
+
 wisp_status wisp__keep_best(wisp__krylov *k)
 {
+    const wisp_status status = copy_some(k, k->best, k->x, is_better);
+    for (int j = 0; j < k->width; j++)
+        if (is_better(&k->col[j])) k->col[j].best = k->col[j].verified;
+    return status;
+}
+
+wisp_status wisp__go_back(wisp__krylov *k)
+{
     bool any = false;
-    for (int j = 0; j < k->width; j++) {
-        wisp__column *c = &k->col[j];
-        const bool better = !c->done && c->verified < c->best;
-        wisp__factors(k, 0)[j] = wisp__real(better);
-        wisp__factors(k, 1)[j] = wisp__real(!better);
-        if (better) c->best = c->verified;
-        any |= better;
-    }
+    for (int j = 0; j < k->width; j++) any |= !k->col[j].done && is_far(&k->col[j]);
     if (!any) return WISP_OK;
-    const wisp_update update = {k->best, 2,
-                                (wisp_term[]){{k->x, wisp__factors(k, 0), NULL}, {k->best, wisp__factors(k, 1), NULL}}};
-    return wisp_fuse(&update, 1, NULL, 0, 0);
+    wisp_status status = copy_some(k, k->x, k->best, is_far);
+    if (status == WISP_OK) status = wisp__residual(k);
+    return status;
 }
 
 /* A column has ended: its x is x[from], or the best. */
@@ -70,7 +80,7 @@ wisp_status wisp__end(wisp__krylov *k, int j, wisp_status why)
     s->status[c->of] = why;
     s->iterations_of[c->of] = c->iterations;
     s->residuals[c->of] = c->bb > 0 ? sqrt(rr / c->bb) : 0;
-    return copy_column(k->user_x, c->of, best ? k->best : k->x, j);
+    return wisp__copy_columns(k->user_x, &c->of, best ? k->best : k->x, &j, 1);
 }
 
 static wisp_status narrow(wisp__krylov *k, wisp_blk **x, const int *from, int count, bool carry)
@@ -78,7 +88,7 @@ static wisp_status narrow(wisp__krylov *k, wisp_blk **x, const int *from, int co
     wisp_blk *y = NULL;
     wisp_status status = WISP_OK;
     WISP_TRY(wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), k->type, count));
-    if (carry) WISP_TRY(pick(y, *x, from));
+    if (carry) WISP_TRY(wisp__copy_columns(y, NULL, *x, from, count));
     wisp_blk_free(*x);
     *x = y;
     y = NULL;
@@ -92,8 +102,7 @@ out:
 wisp_status wisp__compact(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
-    int left = 0, *from = NULL;
-    WISP_TRY(wisp_alloc(k->ctx, &from, (size_t)k->width, sizeof *from));
+    int left = 0, *from = k->list;
     for (int j = 0; j < k->width; j++)
         if (!k->col[j].done) from[left++] = j;
     if (left == 0 || 2 * left > k->width) goto out;
@@ -113,7 +122,6 @@ wisp_status wisp__compact(wisp__krylov *k)
         for (int i = 0; i < left; i++) k->dot[set * left + i] = k->dot[set * k->width + from[i]];
     k->width = left;
 out:
-    wisp_free(k->ctx, from);
     return status;
 }
 

@@ -200,4 +200,4 @@ out:
     return status;
 }
 
-const wisp__method wisp__gmres = {WISP_GMRES, "gmres", blocks, start, NULL, step, settle};
+const wisp__method wisp__gmres = {WISP_GMRES, "gmres", blocks, start, NULL, step, settle, 0};

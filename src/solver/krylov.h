@@ -16,12 +16,15 @@ typedef struct {
     double verified;    /* |r|^2 when it was computed from x last */
     double best;        /* the least such, that of the block `best` */
     double looked;      /* verified, the time before */
+    double candidate;   /* verified, where x seemed to make it least; 0: nowhere yet */
+    bool wants_look;    /* it seems so now */
+    int idle;           /* looks since then that found no less */
     int stalls;         /* times that it was not less than before */
     int64_t iterations;
     /* Scalars of the methods, by their usual names. */
     double complex alpha, beta, omega, rho, rv;
-    double mu, gamma, delta, rz;                        /* CG */
-    double b, b_old, epsilon, dbar, cs, sn, phi, scale; /* MINRES */
+    double mu, gamma, delta, rz;                                    /* CG */
+    double b, b_old, epsilon, dbar, cs, sn, phi, scale, norm, root; /* MINRES */
     double w[4];
     int steps;         /* GMRES: of this cycle */
     double complex *h; /* GMRES: its triangle, rotations, right-hand side, norms of the basis */
@@ -39,6 +42,7 @@ typedef struct {
     wisp_status (*resume)(wisp__krylov *k);
     wisp_status (*step)(wisp__krylov *k);   /* one iteration of all columns that are wisp__going */
     wisp_status (*settle)(wisp__krylov *k); /* x becomes that of the last step; NULL: it is so */
+    int spare; /* a block of its own that holds nothing before a start; MINRES: nor between steps */
 } wisp__method;
 extern const wisp__method wisp__cg, wisp__bicgstab, wisp__gmres, wisp__minres;
 
@@ -60,6 +64,7 @@ struct wisp__krylov {
     wisp_blk **v;                            /* [blocks] of the method */
     int blocks;
     wisp__column *col;             /* [width] */
+    int *list;                     /* [width] of columns */
     wisp_scalar *dot, *one, *zero; /* [sets][width], [width], [width] */
     int sets;
     wisp_scalar *factor; /* [factors][width] */
@@ -88,7 +93,7 @@ static inline wisp_scalar *wisp__factors(const wisp__krylov *k, int i)
 }
 
 /* Dots of a reduction: the first sets are those of a product (as in wisp_aug), those from FREE on of passes. */
-enum { WISP__XY = 1, WISP__YY = 2, WISP__UY = 3, WISP__FREE = 4 };
+enum { WISP__XX, WISP__XY, WISP__YY, WISP__UY, WISP__FREE };
 static inline wisp_scalar *wisp__dots(const wisp__krylov *k, int set)
 {
     return k->dot + (size_t)set * (size_t)k->width;
@@ -108,8 +113,11 @@ wisp_status wisp__sum_dots(wisp__krylov *k, int sets);
 
 /* r = b - A x, whose norms become those that are verified. */
 wisp_status wisp__residual(wisp__krylov *k);
-/* After that: x is kept where it is better than ever. */
+/* After that: x is kept in the columns where it is better than ever; or it is taken back, with r, where it is far
+ * worse.
+ */
 wisp_status wisp__keep_best(wisp__krylov *k);
+wisp_status wisp__go_back(wisp__krylov *k);
 /* Column j has ended: the user gets its x, or the best one, and its status. */
 wisp_status wisp__end(wisp__krylov *k, int j, wisp_status why);
 /* Narrower blocks, if half of the columns or more have ended. */

@@ -20,8 +20,15 @@ static void rotate(const wisp__krylov *k, wisp__column *c)
     c->dbar = -c->cs * c->b;
     const double gamma = hypot(gbar, c->b);
     c->w[0] = c->w[1] = c->w[2] = c->w[3] = 0;
-    if (!(gamma > k->eps * (fabs(delta) + fabs(c->mu) + c->b_old) * 0.01)) {
-        c->broken = WISP_ERR_BREAKDOWN; /* A is singular on the space so far */
+    c->norm = fmax(c->norm, fabs(c->mu) + c->b + c->b_old);
+    /* |A r| is |r| times the length of (gbar, dbar): where that becomes rounding, no x has a smaller residual, and the
+       next direction would be one along which A vanishes. In rounded arithmetic it may come no nearer to 0 than a part
+       of its square root before the recurrence loses its way. */
+    const double root = hypot(gbar, c->dbar);
+    if (c->root == 0) c->root = root;
+    if (root <= sqrt(k->eps) * c->root && c->candidate == 0) c->wants_look = true;
+    if (!(root > 1000 * k->eps * c->norm)) {
+        c->broken = WISP_ERR_BREAKDOWN;
         return;
     }
     c->cs = gbar / gamma;
@@ -120,7 +127,7 @@ static wisp_status start(wisp__krylov *k)
     wisp_status status = WISP_OK;
     for (int j = 0; j < k->width; j++) {
         wisp__column *c = &k->col[j];
-        c->b = c->b_old = c->dbar = c->epsilon = c->sn = 0;
+        c->b = c->b_old = c->dbar = c->epsilon = c->sn = c->norm = c->root = 0;
         c->cs = -1;
     }
     wisp__clear(k);
@@ -133,7 +140,7 @@ out:
     return status;
 }
 
-/* The recurrence goes on as it is, unless |r| has left it. */
+/* The recurrence goes on as it is, unless |r| has left it. The dot of the last step is made again. */
 static wisp_status resume(wisp__krylov *k)
 {
     for (int j = 0; j < k->width; j++) {
@@ -143,9 +150,11 @@ static wisp_status resume(wisp__krylov *k)
         if (!(c->phi > 0) || (!k->P && c->rr > 2 * by_recurrence)) return start(k);
         c->scale = c->rr / (c->phi * c->phi);
     }
-    return WISP_OK;
+    wisp__clear(k);
+    const wisp_blk *u = k->v[U1], *z = k->v[k->P ? Z1 : U1];
+    return wisp__pass(k, NULL, 0, &(wisp_inner){u, z, NULL, wisp__dots(k, BB)}, 1);
 }
 
 static wisp_status step(wisp__krylov *k) { return advance(k, false); }
 
-const wisp__method wisp__minres = {WISP_MINRES, "minres", blocks, start, resume, step, NULL};
+const wisp__method wisp__minres = {WISP_MINRES, "minres", blocks, start, resume, step, NULL, Q};

@@ -1,6 +1,7 @@
 /* Preconditioners of wisp_solve: M^-1 approximates the inverse of A. */
 #ifndef WISP_PRECOND_H
 #define WISP_PRECOND_H
+#include <complex.h>
 #include <wisp/wisp.h>
 
 typedef struct wisp__precond wisp__precond;
@@ -17,6 +18,9 @@ const wisp_blk *wisp__precond_rows(const wisp__precond *P);
 int wisp__precond_products(const wisp__precond *P); /* with A, in each application */
 int64_t wisp__precond_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *o); /* bytes, about */
 void wisp__precond_free(wisp__precond *P);
+
+/* Number i of an array of this type. */
+double complex wisp__number_at(wisp_type type, const void *p, int64_t i);
 
 /* ---- between the files of preconditioners -------------------------------------------------------- */
 

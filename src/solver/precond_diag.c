@@ -27,7 +27,7 @@ typedef struct {
     part *parts;
 } run;
 
-static number load(wisp_type type, const void *p, int64_t i)
+double complex wisp__number_at(wisp_type type, const void *p, int64_t i)
 {
     const double *d = p;
     const float *f = p;
@@ -63,7 +63,7 @@ static wisp_status read_block(const run *r, part *p, int64_t row, int64_t m)
         if (count < 0) return WISP_ERR_CALLBACK;
         for (int k = 0; k < count; k++)
             if (p->col[k] >= corner && p->col[k] < corner + m)
-                p->block[i * m + p->col[k] - corner] += load(r->src.type, p->val, k);
+                p->block[i * m + p->col[k] - corner] += wisp__number_at(r->src.type, p->val, k);
     }
     for (int64_t i = 0; i < m * m; i++)
         if (!is_finite(p->block[i])) return WISP_ERR_NUMERIC;
@@ -159,7 +159,7 @@ static wisp_status invert_block(const run *r, part *p, int64_t row)
         for (int64_t j = 0; j < m; j++) {
             const int64_t at = (row + i) * d->n + j;
             store(d->type, d->inverse, at, p->inverse[i * m + j]);
-            if (!is_finite(load(d->type, d->inverse, at))) return WISP_ERR_BREAKDOWN;
+            if (!is_finite(wisp__number_at(d->type, d->inverse, at))) return WISP_ERR_BREAKDOWN;
         }
 out:
     return status;

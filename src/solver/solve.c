@@ -161,6 +161,7 @@ static wisp_status prepare(wisp__krylov *k)
     WISP_TRY(wisp_alloc(k->ctx, &k->one, 2 * width, sizeof *k->one));
     k->zero = k->one + width;
     WISP_TRY(wisp_alloc(k->ctx, &k->col, width, sizeof *k->col));
+    WISP_TRY(wisp_alloc(k->ctx, &k->list, width, sizeof *k->list));
     for (int j = 0; j < k->width; j++) k->one[j] = wisp__real(1);
     if (k->o.method == WISP_GMRES) {
         const size_t each = (m + 4) * (m + 1);
@@ -233,7 +234,7 @@ static bool must_look(wisp__krylov *k, int claimed_before)
     for (int j = 0; j < k->width; j++) {
         const wisp__column *c = &k->col[j];
         claimed += c->claimed;
-        look |= !c->done && (c->broken != WISP_OK || c->rr < far * c->verified || !isfinite(c->rr));
+        look |= !c->done && (c->broken != WISP_OK || c->wants_look || c->rr < far * c->verified || !isfinite(c->rr));
     }
     const bool uncertain = k->method == &wisp__minres && (k->P || (k->s->iterations % LOOK_EVERY == 0));
     return look || (uncertain && (claimed > claimed_before || !k->P));
@@ -264,17 +265,57 @@ out:
     return status;
 }
 
-/* Whether r lies in the null space of a Hermitian A, as far as rounding lets one see: then x makes it least. The
-   product takes the place of a block of the method, which has to start anew. */
-static wisp_status is_singular(wisp__krylov *k, int j, bool *singular)
+/* |A^H r|^2 of column j, row by row: there is no product with A^H. */
+static wisp_status transposed(wisp__krylov *k, int j, double *square)
 {
     wisp_status status = WISP_OK;
+    wisp_src src = {0};
+    wisp_blk *column = NULL;
+    double complex *t = NULL;
+    int64_t *col = NULL;
+    void *val = NULL, *r = NULL; /* of the matrix's and the blocks' types */
+    const int64_t n = wisp_map_rows(wisp_mat_map(k->A));
+    WISP_TRY(wisp_src_open_mat(&src, k->A));
+    WISP_TRY(wisp_alloc(k->ctx, &t, (size_t)n, sizeof *t));
+    WISP_TRY(wisp_alloc(k->ctx, &r, (size_t)n, sizeof *t));
+    WISP_TRY(wisp_alloc(k->ctx, &col, (size_t)src.max_row, sizeof *col));
+    WISP_TRY(wisp_alloc(k->ctx, &val, (size_t)src.max_row, sizeof *t));
+    WISP_TRY(wisp_blk_cols(&column, k->r, j, 1));
+    WISP_TRY(wisp_blk_get(column, WISP_ROW_MAJOR, r, 1));
+    for (int64_t i = 0; i < n; i++) {
+        const int entries = src.row(src.arg, i, col, val);
+        for (int e = 0; e < entries; e++)
+            t[col[e]] += conj(wisp__number_at(src.type, val, e)) * wisp__number_at(k->type, r, i);
+    }
+    *square = 0;
+    for (int64_t i = 0; i < n; i++) *square += creal(t[i] * conj(t[i]));
+out:
+    wisp_src_close(&src);
+    wisp_blk_free(column);
+    wisp_free(k->ctx, t);
+    wisp_free(k->ctx, r);
+    wisp_free(k->ctx, col);
+    wisp_free(k->ctx, val);
+    return status;
+}
+
+/* Whether A^H r is 0, as far as rounding lets one see: then x makes |r| least. The product of a Hermitian A goes to the
+   method's spare block. */
+static wisp_status is_singular(wisp__krylov *k, int j, wisp_status why, bool *singular)
+{
+    wisp_status status = WISP_OK;
+    double square = 0;
+    const double rounding = why == WISP_ERR_STAGNATION ? sqrt(k->eps) : 1e4 * k->eps;
     *singular = false;
-    if (!k->hermitian || k->anorm == 0) goto out;
-    wisp__clear(k);
-    WISP_TRY(wisp_spmmv(k->v[k->blocks - 1], k->A, k->r, &(wisp_aug){.terms = WISP_DOT_YY, .dot = k->dot}));
-    const double ar = sqrt(creal(wisp__dot_of(k, WISP__YY, j))), r = sqrt(k->col[j].verified);
-    *singular = ar <= 1000 * k->eps * k->anorm * r;
+    if (k->anorm == 0 || (!k->hermitian && wisp_ctx_processes(k->ctx) > 1)) goto out;
+    if (k->hermitian) {
+        wisp__clear(k);
+        WISP_TRY(wisp_spmmv(k->v[k->method->spare], k->A, k->r, &(wisp_aug){.terms = WISP_DOT_YY, .dot = k->dot}));
+        square = creal(wisp__dot_of(k, WISP__YY, j));
+    } else {
+        WISP_TRY(transposed(k, j, &square));
+    }
+    *singular = sqrt(square) <= rounding * k->anorm * sqrt(k->col[j].verified);
 out:
     return status;
 }
@@ -315,6 +356,19 @@ static bool may_be_singular(const wisp__krylov *k, const wisp__column *c, wisp_s
     return why != WISP_OK || (k->method == &wisp__minres && !c->claimed && c->verified > 0.8 * c->looked);
 }
 
+/* Where x seemed to make |r| least, and two looks later nothing is better, it is so. */
+static bool stays_least(wisp__column *c)
+{
+    if (c->wants_look)
+        c->candidate = c->verified;
+    else if (c->candidate > 0 && c->verified > 0.96 * c->candidate)
+        c->idle++;
+    else
+        c->candidate = c->idle = 0;
+    c->wants_look = false;
+    return c->idle >= 2;
+}
+
 /* Computes residuals from x, and ends columns by them. */
 static wisp_status look(wisp__krylov *k)
 {
@@ -325,7 +379,6 @@ static wisp_status look(wisp__krylov *k)
     for (int j = 0; j < k->width; j++) {
         wisp__column *c = &k->col[j];
         if (c->done) continue;
-        c->rr = c->verified;
         if (c->verified <= c->target) {
             WISP_TRY(wisp__end(k, j, WISP_OK));
             continue;
@@ -333,10 +386,10 @@ static wisp_status look(wisp__krylov *k)
         wisp_status why = verdict(k, c);
         bool singular = false;
         if (may_be_singular(k, c, why)) {
-            WISP_TRY(is_singular(k, j, &singular));
-            k->fresh = true;
+            WISP_TRY(is_singular(k, j, why, &singular));
+            k->fresh |= k->method != &wisp__minres; /* whose spare block is free between steps */
         }
-        if (singular) why = WISP_ERR_SINGULAR;
+        if (singular || stays_least(c)) why = WISP_ERR_SINGULAR;
         const bool cg_failed =
             k->method == &wisp__cg && k->hermitian &&
             (why == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION || (why == WISP_ERR_INDEFINITE && k->chosen));
@@ -352,6 +405,7 @@ static wisp_status look(wisp__krylov *k)
     k->s->replacements += left_of(k, false) > 0;
     WISP_TRY(wisp__keep_best(k));
     if (change != WISP_OK) WISP_TRY(change_method(k, change));
+    if (k->fresh) WISP_TRY(wisp__go_back(k));
     WISP_TRY(wisp__compact(k));
 out:
     return status;
@@ -455,6 +509,7 @@ static void release(wisp__krylov *k)
     wisp_free(k->ctx, k->factor);
     wisp_free(k->ctx, k->one);
     wisp_free(k->ctx, k->col);
+    wisp_free(k->ctx, k->list);
     wisp_free(k->ctx, k->h);
 }
 
