@@ -70,6 +70,16 @@ typedef real mat_real;
 #define TWICE_4(v) __builtin_shufflevector(v, v, 0, 0, 1, 1, 2, 2, 3, 3)
 #define TWICE_8(v) __builtin_shufflevector(v, v, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7)
 
+/* The first of each pair twice: (re, im) -> (re, re); and the second. */
+#define FIRSTS_2(v) __builtin_shufflevector(v, v, 0, 0)
+#define FIRSTS_4(v) __builtin_shufflevector(v, v, 0, 0, 2, 2)
+#define FIRSTS_8(v) __builtin_shufflevector(v, v, 0, 0, 2, 2, 4, 4, 6, 6)
+#define FIRSTS_16(v) __builtin_shufflevector(v, v, 0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14)
+#define SECONDS_2(v) __builtin_shufflevector(v, v, 1, 1)
+#define SECONDS_4(v) __builtin_shufflevector(v, v, 1, 1, 3, 3)
+#define SECONDS_8(v) __builtin_shufflevector(v, v, 1, 1, 3, 3, 5, 5, 7, 7)
+#define SECONDS_16(v) __builtin_shufflevector(v, v, 1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15)
+
 /* The signs of i (re, im) = (-im, re) after a swap. */
 static const real simd_sign[16]
     __attribute__((aligned(64), unused)) = {-1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1, 1};
