@@ -235,8 +235,262 @@ static void long_lists(void **state)
     free(c);
 }
 
+/* The same layout gives the same bits for any number of threads, in blocks and dots. */
+static void bits_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t rows;
+        int width;
+    } shape[] = {{40001, 1}, {9001, 3}, {3001, 33}};
+    call *c = malloc(sizeof *c);
+    for (int t = 0; t < 4; t++)
+        for (int k = 0; k < 3; k++) {
+            ref_mat first[BLOCKS] = {0};
+            static _Thread_local lists l, l0;
+            for (int threads = 1; threads <= 3; threads++) {
+                ref_rng r = {33};
+                wisp_ctx *ctx = ref_isa_ctx(NULL, threads);
+                blocks s = blocks_new(ctx, &r, types[t], shape[k].rows, shape[k].width, 0);
+                do random_call(c, &r, types[t], shape[k].width);
+                while (c->updates < 2 || c->inners < 2);
+                lists_of(&l, c, &s);
+                REF_OK(ctx, wisp_fuse(l.update, c->updates, l.inner, c->inners, 0));
+                for (int i = 0; i < BLOCKS; i++) {
+                    ref_mat got = ref_get(s.b[i]);
+                    if (threads > 1)
+                        assert_memory_equal(got.a, first[i].a, sizeof(cplx) * (size_t)(got.rows * got.cols));
+                    ref_free(threads > 1 ? got : first[i]);
+                    if (threads == 1) first[i] = got;
+                }
+                for (int i = 0; i < c->inners; i++) {
+                    const size_t bytes = (size_t)shape[k].width * sizeof(wisp_scalar);
+                    if (threads > 1) assert_memory_equal(l.dot[i], l0.dot[i], bytes);
+                    memcpy(l0.dot[i], l.dot[i], bytes);
+                }
+                blocks_free(&s);
+                wisp_ctx_free(ctx);
+            }
+            for (int i = 0; i < BLOCKS; i++) ref_free(first[i]);
+        }
+    free(c);
+}
+
+/* Dots that stay local add up to those of the call; a view of some rows; lists that are empty. */
+static void local_dots_and_views(void **state)
+{
+    (void)state;
+    ref_rng r = {34};
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
+    blocks s = blocks_new(ctx, &r, WISP_Z, 300, 2, 0);
+    wisp_scalar all[2], local[2];
+    wisp_inner inner = {s.b[0], s.b[1], NULL, all};
+    REF_OK(ctx, wisp_fuse(NULL, 0, &inner, 1, 0));
+    inner.dot = local;
+    REF_OK(ctx, wisp_fuse(NULL, 0, &inner, 1, WISP_NOREDUCE));
+    REF_OK(ctx, wisp_ctx_sum(ctx, &local->re, 4));
+    assert_memory_equal(local, all, sizeof all);
+    REF_OK(ctx, wisp_fuse(NULL, 0, NULL, 0, 0));
+    if (ref_ranks() == 1) {
+        wisp_blk *x, *y;
+        REF_OK(ctx, wisp_blk_rows(&x, s.b[0], 10, 77));
+        REF_OK(ctx, wisp_blk_rows(&y, s.b[1], 10, 77));
+        const wisp_scalar two = {2, 0}, twos[2] = {two, two};
+        const wisp_term term[] = {{x, twos, NULL}, {y, NULL, NULL}};
+        REF_OK(ctx, wisp_fuse(&(wisp_update){y, 2, term}, 1, NULL, 0, 0));
+        ref_mat got = ref_get(s.b[1]);
+        for (int64_t i = 0; i < 300; i++)
+            for (int j = 0; j < 2; j++) {
+                const cplx old = REF_AT(s.value[1], i, j), want = old + 2 * REF_AT(s.value[0], i, j);
+                assert_true(cabs(REF_AT(got, i, j) - (i >= 10 && i < 87 ? want : old)) < 1e-14);
+            }
+        ref_free(got);
+        wisp_blk_free(x), wisp_blk_free(y);
+    }
+    blocks_free(&s);
+    wisp_ctx_free(ctx);
+}
+
+/* Each block once in each direction; operations as table I of the KPM paper counts them. */
+static void cost_is_that_of_each_block_once(void **state)
+{
+    (void)state;
+    ref_rng r = {35};
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 1);
+    blocks s = blocks_new(ctx, &r, WISP_D, 100, 2, 0);
+    int64_t local = wisp_blk_nrows(s.b[0]);
+    const double block = (double)local * 2 * 8, numbers = (double)local * 2;
+    wisp_blk *x = s.b[0], *rr = s.b[1], *p = s.b[2], *q = s.b[3], *nan = s.b[NANS];
+    const wisp_scalar half[2] = {{0.5, 0}, {0.5, 0}}, zero[2] = {{0, 0}, {0, 0}};
+    const wisp_term to_x[] = {{x, NULL, NULL}, {p, half, NULL}, {nan, zero, NULL}},
+                    to_r[] = {{rr, NULL, NULL}, {q, half, NULL}}, to_p[] = {{rr, NULL, s.diagonal}, {p, half, NULL}};
+    const wisp_update update[] = {{x, 3, to_x}, {rr, 2, to_r}, {p, 2, to_p}};
+    wisp_scalar dot[2];
+    const wisp_inner inner[] = {{rr, rr, NULL, dot}, {q, p, NULL, dot}, {rr, rr, s.diagonal, dot}};
+    wisp_cost cost;
+    REF_OK(ctx, wisp_fuse_cost(update, 3, inner, 3, &cost));
+    assert_true(cost.bytes == 7 * block + block / 2);
+    assert_true(cost.flops == numbers * (3 * 2 + 1 + 2 + 2 + 3));
+    /* What is written first is not read. */
+    REF_OK(ctx, wisp_fuse_cost(&(wisp_update){p, 1, &(wisp_term){x, NULL, NULL}}, 1, &(wisp_inner){p, p, NULL, dot}, 1,
+                               &cost));
+    assert_true(cost.bytes == 2 * block && cost.flops == 2 * numbers);
+    REF_OK(ctx, wisp_fuse_cost(NULL, 0, NULL, 0, &cost));
+    assert_true(cost.bytes == 0 && cost.flops == 0);
+    blocks_free(&s);
+    wisp_ctx_free(ctx);
+}
+
+static void counts_grow_by(wisp_ctx *ctx, wisp_counts *before, int passes, int products, int reductions)
+{
+    wisp_counts now;
+    wisp_ctx_counts(ctx, &now);
+    assert_int_equal(now.passes - before->passes, passes);
+    assert_int_equal(now.products - before->products, products);
+    assert_int_equal(now.reductions - before->reductions, reductions);
+    *before = now;
+}
+
+static void ops_are_counted(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
+    wisp_mat *A;
+    wisp_blk *v[3];
+    wisp_scalar dot[12] = {{0, 0}}, one = {1, 0};
+    double norm[1];
+    wisp_counts c;
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=5,ny=4,nz=3", NULL));
+    for (int i = 0; i < 3; i++) {
+        REF_OK(ctx, wisp_blk_create(&v[i], ctx, wisp_mat_map(A), WISP_D, 1));
+        REF_OK(ctx, wisp_blk_fill(v[i], one));
+    }
+    wisp_ctx_counts(ctx, &c);
+    REF_OK(ctx, wisp_spmmv(v[1], A, v[0], NULL));
+    counts_grow_by(ctx, &c, 1, 1, 0);
+    REF_OK(ctx, wisp_spmmv(v[1], A, v[0], &(wisp_aug){.terms = WISP_DOT_XY, .dot = dot}));
+    counts_grow_by(ctx, &c, 1, 1, 1);
+    REF_OK(ctx, wisp_spmmv(v[1], A, v[0], &(wisp_aug){.terms = WISP_DOT_XY | WISP_NOREDUCE, .dot = dot}));
+    counts_grow_by(ctx, &c, 1, 1, 0);
+    REF_OK(ctx, wisp_mpk(v, 3, A, &(wisp_mpk_opts){.steps = 3, .terms = WISP_DOT_YY, .dot = dot}));
+    counts_grow_by(ctx, &c, 3, 3, 1);
+    REF_OK(ctx, wisp_axpy(v[0], one, v[1]));
+    REF_OK(ctx, wisp_scal(v[0], one));
+    counts_grow_by(ctx, &c, 2, 0, 0);
+    REF_OK(ctx, wisp_dot(v[0], v[1], dot));
+    REF_OK(ctx, wisp_norm(v[0], norm));
+    REF_OK(ctx, wisp_dot_kahan(v[0], v[1], dot));
+    counts_grow_by(ctx, &c, 3, 0, 3);
+    REF_OK(ctx, wisp_tsm_gram(dot, 1, one, v[0], v[1], one, 0));
+    REF_OK(ctx, wisp_tsm_update(v[0], one, v[1], &one, 1, one));
+    counts_grow_by(ctx, &c, 2, 0, 1);
+    const wisp_term term = {v[1], NULL, NULL};
+    const wisp_inner inner[] = {{v[0], v[1], NULL, dot}, {v[2], v[1], NULL, dot + 1}};
+    REF_OK(ctx, wisp_fuse(&(wisp_update){v[0], 1, &term}, 1, inner, 2, 0));
+    counts_grow_by(ctx, &c, 1, 0, 1);
+    REF_OK(ctx, wisp_fuse(&(wisp_update){v[0], 1, &term}, 1, inner, 0, 0));
+    counts_grow_by(ctx, &c, 1, 0, 0);
+    REF_OK(ctx, wisp_ctx_sum(ctx, norm, 1));
+    counts_grow_by(ctx, &c, 0, 0, 1);
+    REF_FAILS(ctx, wisp_fuse(&(wisp_update){v[0], 0, &term}, 1, NULL, 0, 0), WISP_ERR_ARG, "0 terms");
+    counts_grow_by(ctx, &c, 0, 0, 0);
+    for (int i = 0; i < 3; i++) wisp_blk_free(v[i]);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
+static void misuse_is_refused(void **state)
+{
+    (void)state;
+    ref_rng r = {36};
+    wisp_ctx *ctx = ref_ctx(NULL);
+    blocks s = blocks_new(ctx, &r, WISP_D, 40, 2, 0), other = blocks_new(ctx, &r, WISP_D, 40, 2, 0);
+    wisp_blk *x = s.b[0], *y = s.b[1], *left, *right, *first, *narrow;
+    REF_OK(ctx, wisp_blk_cols(&narrow, x, 0, 1));
+    wisp_blk *four;
+    REF_OK(ctx, wisp_blk_create(&four, ctx, wisp_blk_map_of(x), WISP_D, 4));
+    REF_OK(ctx, wisp_blk_cols(&left, four, 0, 2));
+    REF_OK(ctx, wisp_blk_cols(&right, four, 1, 2));
+    REF_OK(ctx, wisp_blk_cols(&first, four, 1, 1));
+    wisp_scalar dot[2], i_times[2] = {{1, 0}, {0, 1}};
+    wisp_cost cost;
+#define TERM(...) (&(wisp_term){__VA_ARGS__})
+#define FUSE(y, ...) wisp_fuse(&(wisp_update){y, 1, TERM(__VA_ARGS__)}, 1, NULL, 0, 0)
+#define DOT(...) wisp_fuse(NULL, 0, &(wisp_inner){__VA_ARGS__}, 1, 0)
+    REF_FAILS(ctx, FUSE(y, NULL, NULL, NULL), WISP_ERR_ARG, "NULL");
+    REF_FAILS(ctx, FUSE(y, other.b[0], NULL, NULL), WISP_ERR_MISMATCH, "different maps");
+    REF_FAILS(ctx, FUSE(y, narrow, NULL, NULL), WISP_ERR_MISMATCH, "one map, shape and type");
+    REF_FAILS(ctx, FUSE(y, x, i_times, NULL), WISP_ERR_ARG, "complex factor");
+    REF_FAILS(ctx, FUSE(left, right, NULL, NULL), WISP_ERR_ARG, "overlap");
+    REF_FAILS(ctx, FUSE(left, x, NULL, first), WISP_ERR_ARG, "`rows` overlaps");
+    REF_FAILS(ctx, FUSE(y, x, NULL, x), WISP_ERR_MISMATCH, "one column");
+    REF_FAILS(ctx, FUSE(y, x, NULL, other.diagonal), WISP_ERR_MISMATCH, "one column");
+    REF_OK(ctx, FUSE(y, x, NULL, narrow)); /* a column of what is read */
+    REF_FAILS(ctx, wisp_fuse(&(wisp_update){y, 0, TERM(x, NULL, NULL)}, 1, NULL, 0, 0), WISP_ERR_ARG, "0 terms");
+    REF_FAILS(ctx, wisp_fuse(&(wisp_update){y, 1, NULL}, 1, NULL, 0, 0), WISP_ERR_ARG, "NULL");
+    REF_FAILS(ctx, wisp_fuse(&(wisp_update){y, 1, TERM(x, NULL, NULL)}, 1, NULL, -1, 0), WISP_ERR_ARG, "-1 dots");
+    REF_FAILS(ctx, wisp_fuse(&(wisp_update){y, 1, TERM(x, NULL, NULL)}, 1, NULL, 0, 1u << 20), WISP_ERR_ARG, "flags");
+    REF_FAILS(ctx, wisp_fuse(&(wisp_update){y, 1, TERM(x, NULL, NULL)}, 1, NULL, 1, 0), WISP_ERR_ARG, "inner is NULL");
+    REF_FAILS(ctx, DOT(x, NULL, NULL, dot), WISP_ERR_ARG, "NULL");
+    REF_FAILS(ctx, DOT(x, y, NULL, NULL), WISP_ERR_ARG, "nowhere to put");
+    REF_FAILS(ctx, DOT(x, narrow, NULL, dot), WISP_ERR_MISMATCH, "one map, shape and type");
+    REF_FAILS(ctx, DOT(x, y, x, dot), WISP_ERR_MISMATCH, "one column");
+    assert_int_equal(FUSE(NULL, x, NULL, NULL), WISP_ERR_ARG);
+    assert_int_equal(DOT(NULL, x, NULL, dot), WISP_ERR_ARG);
+    assert_int_equal(wisp_fuse(NULL, -1, NULL, 0, 0), WISP_ERR_ARG);
+    REF_FAILS(ctx, wisp_fuse_cost(NULL, 0, &(wisp_inner){x, narrow, NULL, NULL}, 1, &cost), WISP_ERR_MISMATCH, "shape");
+    wisp_blk_free(left), wisp_blk_free(right), wisp_blk_free(first), wisp_blk_free(narrow), wisp_blk_free(four);
+    blocks_free(&s), blocks_free(&other);
+    wisp_ctx_free(ctx);
+}
+
+/* The first calls allocate; each of these allocations fails once, and nothing is lost (the sanitizers would tell). */
+static void allocations_that_fail(void **state)
+{
+    (void)state;
+    if (ref_ranks() > 1) return; /* they share the environment */
+    int failures = 0;
+    for (int at = 1; at < 40; at++) {
+        char text[16];
+        snprintf(text, sizeof text, "%d", at);
+        setenv("WISP_ALLOC_FAIL_AT", text, 1);
+        wisp_ctx *ctx;
+        wisp_map *map = NULL;
+        wisp_blk *x = NULL;
+        wisp_scalar dot;
+        wisp_cost cost;
+        if (wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 2, .no_pin = 1}) != WISP_OK) continue;
+        if (wisp_map_create(&map, ctx, 100) == WISP_OK && wisp_blk_create(&x, ctx, map, WISP_D, 1) == WISP_OK) {
+            const wisp_update update = {x, 1, &(wisp_term){x, NULL, NULL}};
+            const wisp_inner inner = {x, x, NULL, &dot};
+            const wisp_status fuse = wisp_fuse(&update, 1, &inner, 1, 0),
+                              costs = wisp_fuse_cost(&update, 1, &inner, 1, &cost);
+            assert_true(fuse == WISP_OK || fuse == WISP_ERR_NOMEM);
+            assert_true(costs == WISP_OK || costs == WISP_ERR_NOMEM);
+            if (fuse != WISP_OK || costs != WISP_OK) {
+                failures++;
+                REF_OK(ctx, wisp_fuse(&update, 1, &inner, 1, 0));
+            }
+        }
+        wisp_blk_free(x);
+        wisp_map_free(map);
+        wisp_ctx_free(ctx);
+    }
+    unsetenv("WISP_ALLOC_FAIL_AT");
+    assert_true(failures >= 3);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_lists), cmocka_unit_test(long_lists)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_lists),
+        cmocka_unit_test(long_lists),
+        cmocka_unit_test(bits_do_not_depend_on_threads),
+        cmocka_unit_test(local_dots_and_views),
+        cmocka_unit_test(cost_is_that_of_each_block_once),
+        cmocka_unit_test(ops_are_counted),
+        cmocka_unit_test(misuse_is_refused),
+        cmocka_unit_test(allocations_that_fail),
+    };
     return REF_RUN(tests);
 }
