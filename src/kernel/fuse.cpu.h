@@ -1,5 +1,6 @@
 /* One pass over blocks: updates y = the sum of terms, then dots of the results. Strip by strip of rows, whose numbers
-   stay in the first-level cache from one update to the next, and to the dots. */
+   stay in the first-level cache from one update to the next, and to the dots. An update takes some registers of y at a
+   time, and adds all terms to them before it stores them, so that a term may be y itself. */
 
 #if SIMD_BYTES == 2 * REAL_BYTES
 #define LANES 2
@@ -17,42 +18,55 @@ enum { MOST = 8 }; /* registers at a time */
 
 typedef real fuse_mem __attribute__((vector_size(SIMD_BYTES), aligned(REAL_BYTES), may_alias));
 INLINE simd_vec fuse_load(const real *p) { return *(const fuse_mem *)p; }
+INLINE void fuse_store(real *p, simd_vec v) { *(fuse_mem *)p = v; }
 
 void OUT(fuse)(const wisp__fuse_params *p, int64_t begin, int64_t end, double *sum);
 
-/* What multiplies the rows of a block: none, a stream as the block is, or one number for a whole period. */
-typedef struct {
-    const real *stream, *number;
-} fuse_rows;
-
-INLINE fuse_rows rows_at(const wisp__fuse_params *p, const void *rows, int64_t ld, int64_t i, int l)
+/* Where the numbers are that multiply the rows of element l of period i: as many as rows, or one for all of them. */
+INLINE const real *rows_at(const wisp__fuse_params *p, const void *rows, int64_t ld, int64_t i, int l)
 {
-    const real *at = (const real *)rows + i * ld;
-    if (!rows) return (fuse_rows){0, 0};
-    return p->row == p->parts ? (fuse_rows){at + l, 0} : (fuse_rows){0, at};
+    return (const real *)rows + i * ld + (p->row == p->parts ? l : 0);
 }
 
-/* A register of x, that begins so many numbers from where the rows are. */
-INLINE simd_vec fuse_times(const int complex, const fuse_rows *r, int from, simd_vec x)
+/* to[n] = x[n] times the numbers of its rows; whole registers. */
+static __attribute__((noinline)) void times_rows(const wisp__fuse_params *p, const real *x, const real *f, int n,
+                                                 real *to)
 {
-    if (r->stream) {
-        const simd_vec f = fuse_load(r->stream + from);
-        return complex ? FIRSTS(f) * x + fuse_load(simd_sign) * SECONDS(f) * SWAP(x) : f * x;
+    const int complex = p->parts == 2, each = p->row == p->parts;
+    simd_vec re = (simd_vec){0} + f[0], im = (simd_vec){0};
+    if (complex) im = fuse_load(simd_sign) * f[1];
+    for (int l = 0; l < n; l += LANES) {
+        const simd_vec v = fuse_load(x + l);
+        if (each) {
+            const simd_vec g = fuse_load(f + l);
+            re = complex ? FIRSTS(g) : g;
+            im = fuse_load(simd_sign) * SECONDS(g);
+        }
+        fuse_store(to + l, complex ? re * v + im * SWAP(v) : re * v);
     }
-    return complex ? r->number[0] * x + r->number[1] * fuse_load(simd_sign) * SWAP(x) : r->number[0] * x;
+}
+
+/* Where n elements of x are, from element l of period i on: in x itself, or, times their rows, in the buffer. */
+INLINE const real *elements_of(const wisp__fuse_params *p, const void *x, int64_t ld, const void *rows, int64_t ld_rows,
+                               int64_t i, int l, int n, real *buffer)
+{
+    const real *at = (const real *)x + i * ld + l;
+    if (!rows) return at;
+    times_rows(p, at, rows_at(p, rows, ld_rows, i, l), n, buffer);
+    return buffer;
 }
 
 /* ---- number by number: what is shorter than a register ----------------------------------------- */
 
 /* v = number l of period i of x, times that of its row. */
-INLINE void number_at(const wisp__fuse_params *p, const void *x, int64_t ld, const fuse_rows *r, int64_t i, int l,
-                      real v[2])
+INLINE void number_at(const wisp__fuse_params *p, const void *x, int64_t ld, const void *rows, int64_t ld_rows,
+                      int64_t i, int l, real v[2])
 {
-    const real *at = (const real *)x + i * ld + l, *f = r->stream ? r->stream : r->number;
+    const real *at = (const real *)x + i * ld + l;
     const int parts = p->parts;
     v[0] = at[0], v[1] = parts == 2 ? at[1] : 0;
-    if (!f) return;
-    const real re = v[0], im = v[1], f_im = parts == 2 ? f[1] : 0;
+    if (!rows) return;
+    const real *f = rows_at(p, rows, ld_rows, i, l), re = v[0], im = v[1], f_im = parts == 2 ? f[1] : 0;
     v[0] = f[0] * re - f_im * im;
     v[1] = f[0] * im + f_im * re;
 }
@@ -64,9 +78,8 @@ INLINE void update_number(const wisp__fuse_params *p, const wisp__fuse_update *u
     for (int t = 0; t < u->terms; t++) {
         const wisp__fuse_term *term = u->term + t;
         const real *f = (const real *)p->factors + term->factors + l, *w = f + p->period;
-        const fuse_rows r = rows_at(p, term->rows, term->ld_rows, i, l);
         real v[2];
-        number_at(p, term->x, term->ld_x, &r, i, l, v);
+        number_at(p, term->x, term->ld_x, term->rows, term->ld_rows, i, l, v);
         for (int k = 0; k < parts; k++) {
             s[k] += (u->kind == K_FUSE_ONE ? (real)term->factor : f[k]) * v[k];
             if (u->kind == K_FUSE_COMPLEX) s[k] += w[k] * v[1 - k];
@@ -75,18 +88,31 @@ INLINE void update_number(const wisp__fuse_params *p, const wisp__fuse_update *u
     for (int k = 0; k < parts; k++) y[k] = s[k];
 }
 
+/* Elements l .. n - 1 of period i. Functions of their own, like those below: one copy is enough. */
+static __attribute__((noinline)) void update_numbers(const wisp__fuse_params *p, const wisp__fuse_update *u, int64_t i,
+                                                     int l, int n)
+{
+    for (; l < n; l += p->parts) update_number(p, u, i, l);
+}
+
 INLINE void dot_number(const wisp__fuse_params *p, const wisp__fuse_dot *d, int64_t i, int l, double *sum)
 {
     const real *x = (const real *)d->x + i * d->ld_x + l;
-    const fuse_rows r = rows_at(p, d->rows, d->ld_rows, i, l);
     const int parts = p->parts;
     double *s = sum + d->set * p->period + l;
     real v[2];
-    number_at(p, d->y, d->ld_y, &r, i, l, v);
+    number_at(p, d->y, d->ld_y, d->rows, d->ld_rows, i, l, v);
     for (int k = 0; k < parts; k++) {
         s[k] += (double)x[k] * (double)v[k];
         if (d->cross) s[p->period + k] += (double)x[k] * (double)v[1 - k];
     }
+}
+
+static __attribute__((noinline)) void dot_numbers(const wisp__fuse_params *p, const wisp__fuse_dot *d, int64_t begin,
+                                                  int64_t end, int l, int n, double *sum)
+{
+    for (int64_t i = begin; i < end; i++)
+        for (int k = l; k < n; k += p->parts) dot_number(p, d, i, k, sum);
 }
 
 /* ---- updates ----------------------------------------------------------------------------------- */
@@ -95,13 +121,12 @@ INLINE void dot_number(const wisp__fuse_params *p, const wisp__fuse_dot *d, int6
 INLINE void add_term(const int n, const wisp__fuse_kind kind, const wisp__fuse_params *p, const wisp__fuse_term *t,
                      int64_t i, int l, simd_vec *s)
 {
-    const real *x = (const real *)t->x + i * t->ld_x + l, one = (real)t->factor;
+    real buffer[MOST * LANES];
+    const real *x = elements_of(p, t->x, t->ld_x, t->rows, t->ld_rows, i, l, n * LANES, buffer), one = (real)t->factor;
     const real *f = (const real *)p->factors + t->factors + l, *w = f + p->period;
-    const fuse_rows r = rows_at(p, t->rows, t->ld_rows, i, l);
     UNROLL for (int k = 0; k < n; k++)
     {
-        simd_vec v = fuse_load(x + k * LANES);
-        if (t->rows) v = p->parts == 2 ? fuse_times(1, &r, k * LANES, v) : fuse_times(0, &r, k * LANES, v);
+        const simd_vec v = fuse_load(x + k * LANES);
         s[k] += kind == K_FUSE_ONE ? one * v : fuse_load(f + k * LANES) * v;
         if (kind == K_FUSE_COMPLEX) s[k] += fuse_load(w + k * LANES) * SWAP(v);
     }
@@ -114,7 +139,7 @@ INLINE void update_registers(const int n, const wisp__fuse_kind kind, const wisp
     UNROLL for (int k = 0; k < n; k++) s[k] = (simd_vec){0};
     for (int t = 0; t < u->terms; t++) add_term(n, kind, p, u->term + t, i, l, s);
     real *y = (real *)u->y + i * u->ld_y + l;
-    UNROLL for (int k = 0; k < n; k++) * (fuse_mem *)(y + k * LANES) = s[k];
+    UNROLL for (int k = 0; k < n; k++) fuse_store(y + k * LANES, s[k]);
 }
 
 /* n elements from the begin of period i on. */
@@ -124,7 +149,7 @@ INLINE void update_run(const wisp__fuse_kind kind, const wisp__fuse_params *p, c
     int l = 0;
     for (; l + MOST * LANES <= n; l += MOST * LANES) update_registers(MOST, kind, p, u, i, l);
     for (; l + LANES <= n; l += LANES) update_registers(1, kind, p, u, i, l);
-    for (; l < n; l += p->parts) update_number(p, u, i, l);
+    if (l < n) update_numbers(p, u, i, l, n);
 }
 
 /* Elements of period i; the last one may be short. */
@@ -177,13 +202,12 @@ INLINE void dot_registers(const int n, const dot_kind kind, const wisp__fuse_par
     simd_vec s[MOST], c[MOST];
     UNROLL for (int k = 0; k < n; k++) s[k] = c[k] = (simd_vec){0};
     for (int64_t i = begin; i < end; i++) {
-        const real *x = (const real *)d->x + i * d->ld_x + l, *y = (const real *)d->y + i * d->ld_y + l;
-        const fuse_rows r = rows_at(p, d->rows, d->ld_rows, i, l);
+        real buffer[MOST * LANES];
+        const real *x = (const real *)d->x + i * d->ld_x + l;
+        const real *y = elements_of(p, d->y, d->ld_y, d->rows, d->ld_rows, i, l, n * LANES, buffer);
         UNROLL for (int k = 0; k < n; k++)
         {
-            const simd_vec xv = fuse_load(x + k * LANES);
-            simd_vec yv = kind == SQUARE ? xv : fuse_load(y + k * LANES);
-            if (d->rows) yv = p->parts == 2 ? fuse_times(1, &r, k * LANES, yv) : fuse_times(0, &r, k * LANES, yv);
+            const simd_vec xv = fuse_load(x + k * LANES), yv = kind == SQUARE ? xv : fuse_load(y + k * LANES);
             s[k] += xv * yv;
             if (kind == CROSS) c[k] += xv * SWAP(yv);
         }
@@ -205,9 +229,8 @@ INLINE void dot_run(const dot_kind kind, const wisp__fuse_params *p, const wisp_
     for (; l + LANES <= n; l += LANES) dot_registers(1, kind, p, d, begin, end, l, 0, sum);
     if (l < n && n >= LANES) /* the last register begins within the one before */
         dot_registers(1, kind, p, d, begin, end, n - LANES, l + LANES - n, sum);
-    else
-        for (int64_t i = begin; i < end; i++)
-            for (int k = l; k < n; k += p->parts) dot_number(p, d, i, k, sum);
+    else if (l < n)
+        dot_numbers(p, d, begin, end, l, n, sum);
 }
 
 INLINE void dot_strip(const dot_kind kind, const wisp__fuse_params *p, const wisp__fuse_dot *d, int64_t begin,
@@ -231,17 +254,31 @@ DOT(dot_cross, CROSS)
 
 /* ---- all together ------------------------------------------------------------------------------ */
 
+INLINE void update_any(const wisp__fuse_params *p, const wisp__fuse_update *u, int64_t begin, int64_t end)
+{
+    if (u->kind == K_FUSE_ONE)
+        update_one(p, u, begin, end);
+    else if (u->kind == K_FUSE_REAL)
+        update_real(p, u, begin, end);
+    else
+        update_complex(p, u, begin, end);
+}
+
+INLINE void dot_any(const wisp__fuse_params *p, const wisp__fuse_dot *d, int64_t begin, int64_t end, double *sum)
+{
+    if (d->cross)
+        dot_cross(p, d, begin, end, sum);
+    else if (d->x == d->y && d->ld_x == d->ld_y && !d->rows)
+        dot_square(p, d, begin, end, sum);
+    else
+        dot_plain(p, d, begin, end, sum);
+}
+
 void OUT(fuse)(const wisp__fuse_params *p, int64_t begin, int64_t end, double *sum)
 {
     for (int64_t strip = begin; strip < end; strip += p->strip) {
         const int64_t strip_end = strip + p->strip < end ? strip + p->strip : end;
-        for (const wisp__fuse_update *u = p->update; u < p->update + p->updates; u++)
-            (u->kind == K_FUSE_ONE    ? update_one
-             : u->kind == K_FUSE_REAL ? update_real
-                                      : update_complex)(p, u, strip, strip_end);
-        for (const wisp__fuse_dot *d = p->dot; d < p->dot + p->dots; d++)
-            (d->cross                                         ? dot_cross
-             : d->x == d->y && d->ld_x == d->ld_y && !d->rows ? dot_square
-                                                              : dot_plain)(p, d, strip, strip_end, sum);
+        for (int u = 0; u < p->updates; u++) update_any(p, p->update + u, strip, strip_end);
+        for (int d = 0; d < p->dots; d++) dot_any(p, p->dot + d, strip, strip_end, sum);
     }
 }
