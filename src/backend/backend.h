@@ -35,6 +35,7 @@ typedef struct {
    threads: each block of work has its own partial dots. */
 typedef struct {
     int64_t blocks, chunks_per_block, chunks;
+    int64_t elements;      /* entries, and one for each row: how much work that is */
     int64_t early;         /* of the blocks, in this order, that need no rows of other ranks: these come first */
     const int64_t *weight; /* [chunks + 1] running weight (the chunk offsets, in the device's memory), by which threads
                               share blocks; NULL: all blocks weigh the same */

@@ -213,6 +213,7 @@ wisp_status wisp__make_grid(wisp_mat *A)
     const int64_t row_bytes = (int64_t)wisp_type_size(A->type) * WISP__MAX(A->width, 1);
     const int64_t per = map->visit ? map->visit_rows : wisp__rows_per_wide_block(A->local_rows, row_bytes);
     A->grid = (wisp__grid){.blocks = (A->local_rows + per - 1) / per,
+                           .elements = A->local.nnz + A->local_rows,
                            .early = (A->local_rows + per - 1) / per,
                            .chunks_per_block = per >> A->log_c,
                            .chunks = A->local.chunks,

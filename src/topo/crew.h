@@ -42,6 +42,7 @@ typedef struct wisp__crew {
     int looks;                 /* times that a thread looks who is held up, before it sleeps */
     double began;              /* the run, by wisp__now */
     int brief;                 /* how many runs, one after the other, have been brief */
+    int64_t put_off;           /* elements that the calling thread did alone because the others slept */
     wisp__pin *of_run;         /* the calling thread's pin */
     pthread_mutex_t turn;      /* of the calls that compute */
     _Atomic(pthread_t) holder; /* whose turn it is; 0: nobody's */

@@ -18,6 +18,18 @@ bool wisp__alone_run(wisp__team *team, wisp__team_fn fn, void *arg)
     return undisturbed(team, before);
 }
 
+bool wisp__is_little(wisp__team *team, int64_t elements)
+{
+    enum { WAKING = 16 * WISP__SMALL }; /* what takes about as long as to wake another thread */
+    wisp__crew *c = wisp__crew_of(team);
+    const int others = c->there - 1;
+    if (elements < WISP__SMALL) return true;
+    c->put_off += WISP__MIN(elements, WAKING);
+    if (others > 0 && atomic_load(&c->asleep) >= others && c->put_off < WAKING) return true;
+    c->put_off = 0;
+    return false;
+}
+
 /* ---- a run ----------------------------------------------------------------------------------- */
 
 static bool take_part(wisp__member *m)

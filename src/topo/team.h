@@ -15,8 +15,11 @@ bool wisp__team_run(wisp__team *team, wisp__team_fn fn, void *arg);
 /* The same, each part by its own thread: to place memory, and to measure. */
 bool wisp__team_run_each(wisp__team *team, wisp__team_fn fn, void *arg);
 bool wisp__alone_run(wisp__team *team, wisp__team_fn fn, void *arg); /* by the calling thread, where it is */
-/* Elements below which waking the team costs more than it saves. */
+/* Elements below which the team costs more than it saves, even where the others are awake. */
 enum { WISP__SMALL = 8192 };
+/* In a turn: whether the calling thread had better do so many elements alone. They are few; or the others sleep, and to
+   wake them would take longer: they are woken when much has come together. */
+bool wisp__is_little(wisp__team *team, int64_t elements);
 /* Little work is done by the calling thread alone. */
 static inline bool wisp__run_some(wisp__team *team, bool little, wisp__team_fn fn, void *arg)
 {

@@ -176,7 +176,9 @@ wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wis
     status = wisp_alloc(ctx, &run.state, (size_t)half->blocks, sizeof *run.state);
     if (status != WISP_OK) return status;
     set_shares(&run, ctx->threads);
-    status = wisp__whole(ctx, "multiplying", wisp__run_some(ctx->team, half->blocks <= 1, half_thread, &run));
+    const int64_t elements = (2 * half->row[half->rows] + half->rows) * p->reals;
+    const bool little = half->blocks <= 1 || wisp__is_little(ctx->team, elements);
+    status = wisp__whole(ctx, "multiplying", wisp__run_some(ctx->team, little, half_thread, &run));
     if (dot && status == WISP_OK) wisp__cpu_add_up(ctx, false, partial, blocks, dot_size, dot);
     wisp_free(ctx, run.state);
     return status;

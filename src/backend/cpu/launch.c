@@ -220,11 +220,17 @@ static int64_t first_turn(const spmmv_run *r, int share, int shares)
     return (g->weight ? first_block(g, share, shares) : wisp__split(blocks, shares, share)) / r->turn;
 }
 
+static bool is_little(wisp_ctx *ctx, const wisp__spmmv_params *p, const wisp__grid *g, int64_t blocks)
+{
+    const double each = (double)g->elements / (double)WISP__MAX(g->blocks, 1);
+    return blocks <= 1 || wisp__is_little(ctx->team, (int64_t)(each * (double)(blocks * p->reals)));
+}
+
 static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_params *p,
                                     const wisp__grid *grid, int64_t first, int64_t end, double *dot, size_t dot_size)
 {
     const int64_t blocks = end - first;
-    const bool little = blocks <= 1;
+    const bool little = is_little(ctx, p, grid, blocks);
     const int shares = little || p->cpu.in_turn ? 1 : WISP__MIN(ctx->threads, WISP__MOST_SHARES);
     double *partial = NULL;
     wisp_status status = dot ? wisp__cpu_room(ctx, &partial, blocks, dot_size) : WISP_OK;
@@ -300,7 +306,7 @@ static void axpby_thread(void *arg, int thread, int threads)
 static wisp_status cpu_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count)
 {
     axpby_run run = {ctx->isa->axpby[is_double], p, count};
-    wisp__run_some(ctx->team, count * p->period < WISP__SMALL, axpby_thread, &run);
+    wisp__run_some(ctx->team, wisp__is_little(ctx->team, count * p->period), axpby_thread, &run);
     return WISP_OK;
 }
 
@@ -348,7 +354,7 @@ static wisp_status cpu_dot(wisp_ctx *ctx, bool is_double, bool cross, bool compe
     const wisp_status status = wisp__cpu_room(ctx, &partial, blocks, compensated ? 2 * sums : sums);
     if (status != WISP_OK) return status;
     dot_run run = {ctx->isa, ctx->isa->dot[is_double], p, count, per_block, cross, compensated, partial};
-    wisp__run_some(ctx->team, count * p->period < WISP__SMALL, dot_thread, &run);
+    wisp__run_some(ctx->team, wisp__is_little(ctx->team, count * p->period), dot_thread, &run);
     wisp__cpu_add_up(ctx, compensated, partial, blocks, sums, sum);
     return WISP_OK;
 }
@@ -384,7 +390,7 @@ void wisp__cpu_add_up(wisp_ctx *ctx, bool compensated, double *partial, int64_t 
         return;
     }
     sum_run run = {ctx->isa->sum, partial, blocks, size, compensated};
-    wisp__run_some(ctx->team, blocks * (int64_t)size < WISP__SMALL, sum_thread, &run);
+    wisp__run_some(ctx->team, wisp__is_little(ctx->team, blocks * (int64_t)size), sum_thread, &run);
     memcpy(sum, partial, all * sizeof *sum);
 }
 
@@ -420,7 +426,7 @@ static wisp_status cpu_gram(wisp_ctx *ctx, bool is_double, bool compensated, con
     const wisp_status status = wisp__cpu_room(ctx, &partial, blocks, compensated ? 2 * size : size);
     if (status != WISP_OK) return status;
     gram_run run = {ctx->isa->gram[is_double], p, per_block, compensated, partial};
-    wisp__run_some(ctx->team, p->rows * p->p * p->q < WISP__SMALL, gram_thread, &run);
+    wisp__run_some(ctx->team, wisp__is_little(ctx->team, p->rows * p->p * p->q), gram_thread, &run);
     wisp__cpu_add_up(ctx, compensated, partial, blocks, size, sum);
     return WISP_OK;
 }
@@ -451,7 +457,7 @@ static wisp_status cpu_update(wisp_ctx *ctx, bool is_double, const wisp__update_
     if (p->in_place) status = wisp__scratch(ctx->team, WISP__DEVICE_SCRATCH, &copy, (size_t)ctx->threads, bytes);
     if (status != WISP_OK) return status;
     update_run run = {ctx->isa->update[is_double], p, rows, copy, bytes};
-    wisp__run_some(ctx->team, rows * p->p * p->q < WISP__SMALL, update_thread, &run);
+    wisp__run_some(ctx->team, wisp__is_little(ctx->team, rows * p->p * p->q), update_thread, &run);
     return WISP_OK;
 }
 
