@@ -149,7 +149,7 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, w
                             const wisp_blk *prev, const wisp_aug *aug, const wisp__sums *sums, void *factors)
 {
     const int parts = wisp__parts(x->type), reals = parts * x->width;
-    *s = (wisp__sweep){.A = A, .y = y, .z = sums->z, .x = x, .prev = prev, .u = aug->u, .terms = aug->terms};
+    s->A = A, s->y = y, s->z = sums->z, s->x = x, s->prev = prev, s->u = aug->u, s->terms = aug->terms;
     if (A->halo) {
         const wisp_status status = wisp__halo_room(A->halo, x);
         if (status != WISP_OK) return status; /* before any address is looked up: x may move, and its memory's views */
