@@ -96,12 +96,13 @@ static inline cplx entry(const wisp_src *src, const void *val, int i)
     assert_true(src->type == WISP_D || src->type == WISP_Z);
     return src->type == WISP_Z ? v[2 * i] + v[2 * i + 1] * I : v[i];
 }
+enum { ROOM = 96 }; /* for a row and an entry more */
 /* One row: what it counts is what it writes, and that is at most max_row; all columns and values are sound. */
 static inline int get_row(const wisp_src *src, int64_t row, int64_t *col, cplx *val)
 {
     int64_t guard = -12345;
-    double buffer[2 * 64 + 2];
-    assert_in_range(src->max_row, 1, 63);
+    double buffer[2 * ROOM];
+    assert_in_range(src->max_row, 1, ROOM - 1);
     for (int64_t i = 0; i <= src->max_row; i++) col[i] = guard;
     int count = src->row(src->arg, row, NULL, NULL), n = src->row(src->arg, row, col, buffer);
     assert_int_equal(count, n);
@@ -119,8 +120,8 @@ static inline dense expand_general(wisp_ctx *ctx, const char *spec)
 {
     wisp_src src = open_spec(ctx, spec);
     dense m = dense_zero((int)src.rows);
-    int64_t col[64];
-    cplx val[64];
+    int64_t col[ROOM];
+    cplx val[ROOM];
     for (int i = 0; i < m.n; i++) {
         int n = get_row(&src, i, col, val);
         for (int j = 0; j < n; j++) *at(m, i, (int)col[j]) += val[j];

@@ -184,8 +184,8 @@ static void test_hpcg(void **state)
             for (int iy = 0; iy < ny; iy++)
                 for (int ix = 0; ix < nx; ix++) {
                     const int row = iz * nx * ny + iy * nx + ix;
-                    int64_t col[64];
-                    cplx val[64];
+                    int64_t col[ROOM];
+                    cplx val[ROOM];
                     int got = get_row(&src, row, col, val), n = 0;
                     for (int sz = -1; sz <= 1; sz++)
                         for (int sy = -1; sy <= 1; sy++)
@@ -358,8 +358,8 @@ static void test_disorder(void **state)
             wisp_src src = open_spec(*state, spec);
             v[seed] = calloc((size_t)count, sizeof **v);
             for (int i = 0; i < count; i++) {
-                int64_t col[64];
-                cplx val[64];
+                int64_t col[ROOM];
+                cplx val[ROOM];
                 int n = get_row(&src, (int64_t)i * step, col, val);
                 for (int j = 0; j < n; j++) {
                     if (col[j] == (int64_t)i * step) v[seed][i] += creal(val[j]) - (s == 2 ? 2 : 0);
@@ -456,8 +456,8 @@ static void test_matpde_order(void **state)
 {
     double last = 0;
     for (int n = 19; n < 160; n = 2 * n + 1) {
-        int64_t col[64];
-        cplx val[64];
+        int64_t col[ROOM];
+        cplx val[ROOM];
         char spec[64];
         double most = 0;
         const double h = 1. / (n + 1);

@@ -17,7 +17,7 @@ static const struct {
 } refused[] = {
 #define NAMES                                                                          \
     "(there are: topi, graphene, anderson, laplace, hpcg, band, spinchain, delaunay, " \
-    "tetrahedra, matpde)"
+    "tetrahedra, elasticity, matpde)"
     {"", WISP_ERR_ARG, "unknown gallery matrix '' " NAMES},
     {":nx=3", WISP_ERR_ARG, "unknown gallery matrix '' " NAMES},
     {"topo:nx=3", WISP_ERR_ARG, "unknown gallery matrix 'topo'; the nearest is 'topi' " NAMES},
@@ -114,6 +114,10 @@ static const struct {
      "delaunay: nx=2147483648 is out of range; it must be at least 1 and at most 2147483647"},
     {"delaunay:nx=2000000000,ny=2000000000", WISP_ERR_OVERFLOW,
      "delaunay: the number of nonzeros does not fit in 64 bits; take a smaller size"},
+    {"elasticity:E=0", WISP_ERR_ARG, "elasticity: E=0 is out of range; it must be above 0"},
+    {"elasticity:nu=1/2", WISP_ERR_ARG, "elasticity: nu=0.5 is out of range; it must be above -1 and below 1/2"},
+    {"elasticity:nu=-1", WISP_ERR_ARG, "elasticity: nu=-1 is out of range; it must be above -1 and below 1/2"},
+    {"elasticity:nx=1", WISP_ERR_ARG, "elasticity: nx=1 is out of range; it must be at least 2 and at most 2147483647"},
     {"tetrahedra:nx=2000000000,ny=2000000000,nz=2000000000", WISP_ERR_OVERFLOW,
      "tetrahedra: the number of rows does not fit in 64 bits; take a smaller size"},
     {"topi:potential=dot", WISP_ERR_ARG, "topi: potential=dot is none of: none random dots"},
@@ -173,8 +177,8 @@ static void test_long(void **state)
 static void assert_equal_specs(wisp_ctx *ctx, const char *one, const char *two)
 {
     wisp_src a = open_spec(ctx, one), b = open_spec(ctx, two);
-    int64_t ca[64], cb[64];
-    cplx va[64], vb[64];
+    int64_t ca[ROOM], cb[ROOM];
+    cplx va[ROOM], vb[ROOM];
     assert_int_equal(a.rows, b.rows);
     assert_int_equal(a.type, b.type);
     for (int64_t row = 0; row < a.rows; row += 1 + a.rows / 97) {
@@ -189,8 +193,8 @@ static void assert_equal_specs(wisp_ctx *ctx, const char *one, const char *two)
 
 static void test_listing(void **state)
 {
-    static const char *const names[] = {"topi", "graphene",  "anderson", "laplace",    "hpcg",
-                                        "band", "spinchain", "delaunay", "tetrahedra", "matpde"};
+    static const char *const names[] = {"topi",      "graphene", "anderson",   "laplace",    "hpcg",  "band",
+                                        "spinchain", "delaunay", "tetrahedra", "elasticity", "matpde"};
     assert_null(wisp_gallery_list(-1));
     const int count = (int)(sizeof names / sizeof *names);
     assert_null(wisp_gallery_list(count));
@@ -247,12 +251,14 @@ static void test_large(void **state)
         {"delaunay:nx=2147483647,ny=70000000,shuffle=0", 150323855290000000},
         {"tetrahedra:nx=600000,ny=700000,nz=800000,sigma=1", 336000000000000000},
         {"tetrahedra:nx=2147483647,ny=7,nz=20000000,shuffle=0", 300647710580000000},
+        {"elasticity:nx=200000,ny=300000,nz=500000,sigma=1", 90000000000000000},
+        {"elasticity:nx=2147483647,ny=7,nz=2000000,shuffle=0", 90194313174000000},
         {"spinchain:sites=60,periodic=x", 118264581564861424},
         {"spinchain:sites=62,up=20", 9206478467454345},
         {"spinchain:sites=62,up=61,periodic=x", 62},
     };
-    int64_t col[64], back[64];
-    cplx val[64], partner[64];
+    int64_t col[ROOM], back[ROOM];
+    cplx val[ROOM], partner[ROOM];
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         wisp_src src = open_spec(*state, cases[c].spec);
         assert_int_equal(src.rows, cases[c].rows);

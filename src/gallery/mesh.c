@@ -57,19 +57,29 @@ static void shuffle_rows(wisp__gal_mesh *m)
     }
 }
 
+wisp_status wisp__gal_mesh_make(wisp__gal_mesh *m, wisp_ctx *ctx, const char *name, const int64_t cells[3],
+                                const wisp__gal_value *last, int64_t spread, int64_t *count)
+{
+    enum { JITTER, SIGMA, SHUFFLE, SEED };
+    wisp_status status;
+    *m = (wisp__gal_mesh){.sigma = last[SIGMA].real,
+                          .seed = (uint64_t)last[SEED].i,
+                          .spread = (uint64_t)(last[JITTER].real * (double)spread)};
+    WISP_TRY(wisp__gal_box_make(&m->box, ctx, name, cells[0], cells[1], cells[2], 0, count));
+    m->rows = (uint64_t)*count;
+    if (last[SHUFFLE].i) shuffle_rows(m);
+out:
+    return status;
+}
+
 wisp_status wisp__gal_mesh_open(wisp_src *src, wisp_ctx *ctx, const char *name, const int64_t cells[3],
                                 const wisp__gal_value *last, int64_t spread)
 {
-    enum { JITTER, SIGMA, SHUFFLE, SEED };
-    wisp__gal_mesh m = {.sigma = last[SIGMA].real,
-                        .seed = (uint64_t)last[SEED].i,
-                        .spread = (uint64_t)(last[JITTER].real * (double)spread)};
+    wisp__gal_mesh m;
     wisp_src shape = *src;
-    wisp_status status = WISP_OK;
+    wisp_status status;
     *src = (wisp_src){0};
-    WISP_TRY(wisp__gal_box_make(&m.box, ctx, name, cells[0], cells[1], cells[2], 0, &shape.rows));
-    m.rows = (uint64_t)shape.rows;
-    if (last[SHUFFLE].i) shuffle_rows(&m);
+    WISP_TRY(wisp__gal_mesh_make(&m, ctx, name, cells, last, spread, &shape.rows));
     WISP_TRY(wisp__gal_source(src, ctx, name, &shape, &m, sizeof m));
 out:
     return status;

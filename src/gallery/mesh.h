@@ -23,7 +23,10 @@ typedef struct {
     X(shuffle, "1", WISP__GAL_INTEGER(0, 1), "1: rows in random order; 0: cell by cell, as laplace") \
     X(seed, "1", WISP__GAL_SEED, "of points and order")
 
-/* Opens src, whose max_row and row are set; last: the values of jitter and of the keys at the end. */
+/* Makes a mesh and counts its cells. last: the values of jitter and of the keys at the end. */
+wisp_status wisp__gal_mesh_make(wisp__gal_mesh *m, wisp_ctx *ctx, const char *name, const int64_t cells[3],
+                                const wisp__gal_value *last, int64_t spread, int64_t *count);
+/* Opens src, whose max_row and row are set, with a row for each cell. */
 wisp_status wisp__gal_mesh_open(wisp_src *src, wisp_ctx *ctx, const char *name, const int64_t cells[3],
                                 const wisp__gal_value *last, int64_t spread);
 
