@@ -10,16 +10,16 @@ typedef struct {
 /* `bytes` is a constant where this is called, so that a copy is one load and one store. */
 static inline void copy_rows(const wisp__columns_params *p, int64_t begin, int64_t end, size_t bytes)
 {
-    const int *f = p->from_column, *t = p->to_column;
+    const int width = p->width, *f = p->from_column, *t = p->to_column;
     for (int64_t i = begin; i < end; i++) {
         const char *from = (const char *)p->from + (size_t)(i * p->ld_from) * bytes;
         char *to = (char *)p->to + (size_t)(i * p->ld_to) * bytes;
         if (!t)
-            for (int j = 0; j < p->width; j++) memcpy(to + (size_t)j * bytes, from + (size_t)f[j] * bytes, bytes);
+            for (int j = 0; j < width; j++) memcpy(to + (size_t)j * bytes, from + (size_t)f[j] * bytes, bytes);
         else if (!f)
-            for (int j = 0; j < p->width; j++) memcpy(to + (size_t)t[j] * bytes, from + (size_t)j * bytes, bytes);
+            for (int j = 0; j < width; j++) memcpy(to + (size_t)t[j] * bytes, from + (size_t)j * bytes, bytes);
         else
-            for (int j = 0; j < p->width; j++) memcpy(to + (size_t)t[j] * bytes, from + (size_t)f[j] * bytes, bytes);
+            for (int j = 0; j < width; j++) memcpy(to + (size_t)t[j] * bytes, from + (size_t)f[j] * bytes, bytes);
     }
 }
 
