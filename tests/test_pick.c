@@ -371,6 +371,15 @@ static void refused(void **state)
     REF_FAILS(ctx, wisp_tsm_gram(s, WIDTH, s[0], x, v, s[0], 0), WISP_ERR_UNSUPPORTED, words);
     REF_FAILS(ctx, wisp_tsm_update(v, s[0], x, s, WIDTH, s[0]), WISP_ERR_UNSUPPORTED, words);
     REF_FAILS(ctx, wisp_tsm_update(x, s[0], v, s, WIDTH, s[0]), WISP_ERR_UNSUPPORTED, words);
+    const wisp_term term[] = {{.x = x}, {.x = v}};
+    const wisp_update update[] = {
+        {.y = y, .terms = 1, .term = term}, {.y = y, .terms = 2, .term = term}, {.y = v, .terms = 1, .term = term}};
+    REF_OK(ctx, wisp_fuse(&update[0], 1, NULL, 0, 0));
+    REF_FAILS(ctx, wisp_fuse(&update[1], 1, NULL, 0, 0), WISP_ERR_UNSUPPORTED, words);
+    REF_FAILS(ctx, wisp_fuse(&update[2], 1, NULL, 0, 0), WISP_ERR_UNSUPPORTED, words);
+    REF_FAILS(ctx, wisp_fuse_cost(&update[1], 1, NULL, 0, &(wisp_cost){0}), WISP_ERR_UNSUPPORTED, words);
+    REF_FAILS(ctx, wisp_fuse(NULL, 0, &(wisp_inner){.x = x, .y = v, .dot = s}, 1, 0), WISP_ERR_UNSUPPORTED, words);
+    REF_FAILS(ctx, wisp_fuse(NULL, 0, &(wisp_inner){.x = v, .y = v, .dot = s}, 1, 0), WISP_ERR_UNSUPPORTED, words);
     REF_FAILS(ctx, wisp_evolve(&(wisp_evolution){0}, A, v, 1, &time, &(wisp_evolve_opts){0}, observe, NULL),
               WISP_ERR_UNSUPPORTED, words);
     REF_FAILS(ctx, wisp_blk_pick(&made, all, 0, (int[]){0}), WISP_ERR_ARG, "0 columns");

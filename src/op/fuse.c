@@ -57,7 +57,8 @@ static wisp_status use_block(const lists *l, pieces *list, const wisp_blk *b, us
 {
     wisp_ctx *ctx = l->like->ctx;
     if (!b) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "fuse: a block is NULL");
-    const wisp_status status = wisp__same_shape("fuse", l->like, b);
+    wisp_status status = wisp__same_shape("fuse", l->like, b);
+    if (status == WISP_OK) status = wisp__refuse_scattered("fuse", b);
     if (status != WISP_OK) return status;
     piece *p = piece_of(list, b);
     for (int i = 0; !p->block && i < list->count; i++) {
