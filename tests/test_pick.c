@@ -399,6 +399,36 @@ static void refused(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* wisp_solve copies x, and so takes a scattered one; b goes into products. */
+static void solved(void **state)
+{
+    (void)state;
+    enum { WIDTH = 3 };
+    wisp_ctx *ctx = ref_ctx(NULL);
+    wisp_mat *A;
+    wisp_blk *all, *v, *x, *b;
+    wisp_solution s = {0};
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:points=5,nx=20,ny=10", NULL));
+    REF_OK(ctx, wisp_blk_create(&all, ctx, wisp_mat_map(A), WISP_D, 2 * WIDTH));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, WIDTH));
+    REF_OK(ctx, wisp_blk_create(&b, ctx, wisp_mat_map(A), WISP_D, WIDTH));
+    REF_OK(ctx, wisp_blk_pick(&v, all, WIDTH, (int[]){4, 2, 1}));
+    REF_OK(ctx, wisp_blk_fill_random(b, WISP_RANDOM_GAUSS, 1, 2, 3));
+    REF_FAILS(ctx, wisp_solve(&s, x, A, v, NULL), WISP_ERR_UNSUPPORTED, "scattered view");
+    wisp_solution_free(&s);
+    REF_OK(ctx, wisp_solve(&s, x, A, b, NULL));
+    wisp_solution_free(&s);
+    REF_OK(ctx, wisp_solve(&s, v, A, b, NULL));
+    wisp_solution_free(&s);
+    ref_mat want = ref_get(x), got = ref_get(v);
+    assert_memory_equal(got.a, want.a, sizeof *got.a * (size_t)(got.rows * got.cols));
+    ref_free(want), ref_free(got);
+    wisp_blk *every[] = {all, v, x, b};
+    for (int i = 0; i < 4; i++) wisp_blk_free(every[i]);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
 /* Some columns are multiplied by way of a block of their own. The views are older than the room for the halo, to which
    the memory of the whole block moves. */
 static void multiplied(void **state)
@@ -496,9 +526,9 @@ static void out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ops),           cmocka_unit_test(fills),   cmocka_unit_test(views),
-        cmocka_unit_test(overlaps),      cmocka_unit_test(refused), cmocka_unit_test(multiplied),
-        cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(ops),        cmocka_unit_test(fills),         cmocka_unit_test(views),
+        cmocka_unit_test(overlaps),   cmocka_unit_test(refused),       cmocka_unit_test(solved),
+        cmocka_unit_test(multiplied), cmocka_unit_test(out_of_memory),
     };
     return REF_RUN(tests);
 }
