@@ -136,12 +136,15 @@ int wisp__precond_products(const wisp__precond *P) { return P ? P->p.degree : 0;
 
 int64_t wisp__precond_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *o)
 {
+    enum { BOUNDS = 8 }; /* columns of two blocks, while bounds are found */
     const int64_t size = (int64_t)wisp_type_size(type), column = (int64_t)sizeof(int32_t);
+    const int64_t steps = rows * width * size + wisp_mpk_plan(rows, type, width, 0);
+    const int64_t bounds = o->bounds.halfwidth == 0 ? 2 * rows * (width < BOUNDS ? width : BOUNDS) * size : 0;
     switch (o->precond) {
     case WISP_JACOBI: return 2 * rows * size;
     case WISP_BLOCK_JACOBI: return rows * o->block_rows * (2 * size + column); /* twice while it is made */
     case WISP_CHEBYSHEV:
-    case WISP_NEUMANN: return rows * width * size + wisp_mpk_plan(rows, type, width, 0);
+    case WISP_NEUMANN: return steps > bounds ? steps : bounds;
     default: return 0;
     }
 }
@@ -179,8 +182,9 @@ static wisp_status set_width(wisp__precond *P, int width)
     P->work = NULL;
     P->depth = 0;
     WISP_TRY(wisp_blk_create(&P->work, P->ctx, wisp_mat_map(P->A), P->type, width));
+    wisp_scalar *add = P->add;
     for (int k = 0; k < P->p.degree; k++)
-        for (int j = 0; j < width; j++) P->add[k * width + j] = wisp__real(P->p.add[k]);
+        for (int j = 0; j < width; j++) *add++ = wisp__real(P->p.add[k]);
 out:
     return status;
 }
@@ -212,10 +216,11 @@ out:
 static wisp_status evaluate(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_scalar *rz)
 {
     const wisp__polynomial *p = &P->p;
-    const int width = wisp_blk_width(r), from = p->degree > 1 && P->depth != 1 ? 0 : 1;
+    const size_t width = (size_t)wisp_blk_width(r);
     const unsigned dot = rz ? WISP_DOT_UY | WISP_NOREDUCE : 0;
     wisp_status status;
-    WISP_TRY(set_width(P, width));
+    WISP_TRY(set_width(P, wisp_blk_width(r)));
+    const int from = p->degree > 1 && P->depth != 1 ? 0 : 1;
     wisp_blk *begin = (p->degree - from) % 2 ? P->work : z, *other = begin == z ? P->work : z;
     if (from == 0) WISP_TRY(wisp_copy(begin, r));
     if (from == 1) WISP_TRY(first_step(P, begin, r, p->degree == 1 ? dot : 0));
@@ -226,11 +231,11 @@ static wisp_status evaluate(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wi
                               .terms = dot,
                               .dot = P->dot,
                               .u = r,
-                              .add = P->add + from * width,
+                              .add = P->add + (size_t)from * width,
                               .interleaved = from == 0 ? &P->depth : NULL};
     if (mo.steps > 0) WISP_TRY(wisp_mpk((wisp_blk *[]){other, begin}, 2, P->A, &mo));
-    const int last = mo.steps > 0 ? mo.steps - 1 : 0;
-    if (rz) memcpy(rz, P->dot + (4 * last + 3) * width, (size_t)width * sizeof *rz);
+    const size_t last = mo.steps > 0 ? (size_t)mo.steps - 1 : 0;
+    if (rz) memcpy(rz, P->dot + (4 * last + 3) * width, width * sizeof *rz);
 out:
     return status;
 }
