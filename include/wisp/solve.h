@@ -22,9 +22,12 @@ typedef enum { WISP_METHOD_DEFAULT, WISP_CG, WISP_BICGSTAB, WISP_GMRES, WISP_MIN
 typedef enum { WISP_VARIANT_DEFAULT, WISP_PIPELINED, WISP_CLASSICAL, WISP_PREDICT } wisp_variant;
 /* M^-1 approximates the inverse of A. It stands on the right of A for BICGSTAB and GMRES, so that residuals are those
    of A x = b; for CG and MINRES it must be Hermitian positive definite.
-   JACOBI: the diagonal. BLOCK_JACOBI: square blocks on the diagonal, in the natural order. CHEBYSHEV, NEUMANN:
-   polynomials of A (Chebyshev iteration for a spectrum on the positive real axis; the truncated Neumann series).
-   APPLY: a function of the user's. */
+   JACOBI: the diagonal. BLOCK_JACOBI: square blocks on the diagonal, in the natural order; none reaches over the rows
+   of two ranks. CHEBYSHEV, NEUMANN: polynomials of A (Chebyshev iteration for a spectrum on the positive real axis; the
+   truncated Neumann series). They go by opts->bounds, or by bounds that are found for a Hermitian matrix; NEUMANN goes
+   by the row sums of another stored one. If only the upper bound is above 0, CHEBYSHEV takes a 30th of it for the lower
+   one: eigenvalues below that are damped less, but the polynomial is positive at all up to the upper bound, so that CG
+   remains valid. APPLY: a function of the user's. */
 typedef enum {
     WISP_PRECOND_NONE,
     WISP_JACOBI,
