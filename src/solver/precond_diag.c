@@ -34,8 +34,8 @@ double complex wisp__number_at(wisp_type type, const void *p, int64_t i)
     switch (type) {
     case WISP_S: return (double)f[i];
     case WISP_D: return d[i];
-    case WISP_C: return CMPLX((double)f[2 * i], (double)f[2 * i + 1]);
-    default: return CMPLX(d[2 * i], d[2 * i + 1]);
+    case WISP_C: return (double)f[2 * i] + I * (double)f[2 * i + 1];
+    default: return d[2 * i] + I * d[2 * i + 1];
     }
 }
 
