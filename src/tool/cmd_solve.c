@@ -210,10 +210,10 @@ static int say_why(tool *t, const solve_results *r)
     }
 }
 
-/* A run that was stopped goes on to write what it has. */
+/* A run that was stopped, be it at the last moment, goes on to write what it has. */
 static int finish(tool *t, const solve_results *r, const wisp_blk *x)
 {
-    if (r->status == WISP_ERR_CANCELLED) {
+    if (r->status == WISP_ERR_CANCELLED || caught_signal()) {
         wisp_ctx_resume(t->ctx);
         t->keeping = true;
     }

@@ -234,7 +234,8 @@ static char *join_command_line(int argc, char **argv)
 static void print_help(void)
 {
     puts("Usage: wisp COMMAND ARGUMENTS [options]\n\n"
-         "wisp computes spectral properties of very large sparse matrices.\n");
+         "wisp computes spectral properties of very large sparse matrices, and solves linear\n"
+         "systems with them.\n");
     for (int i = 0; i < COMMANDS; i++) printf("  %-10s%s\n", commands[i].def.name, commands[i].def.summary);
     fputs("\nNot there yet:", stdout);
     for (int i = 0; later_commands[i]; i++) printf(" %s", later_commands[i]);

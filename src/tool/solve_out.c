@@ -110,7 +110,7 @@ static void show_history(const wisp_solution *s)
     for (int64_t i = 0, lines = 0; i <= s->iterations; i++) {
         const double residual = s->history[i];
         const bool passed = residual <= next && lines < decades;
-        if (!passed && i < s->iterations) continue;
+        if ((!passed && i < s->iterations) || !isfinite(residual)) continue;
         snprintf(name, sizeof name, "%lld", (long long)i);
         text_line(name, "%.2e", residual);
         lines++;
@@ -122,7 +122,7 @@ void solve_summary(const tool *t, const solve_results *r)
 {
     const wisp_solution *s = &r->s;
     const int threads = wisp_ctx_threads(t->ctx);
-    char a[3][TEXT], precond[TEXT], restart[TEXT] = "";
+    char a[3][TEXT], precond[TEXT], restart[TEXT] = "", residual[TEXT] = "?";
     if (s->method == WISP_GMRES) snprintf(restart, sizeof restart, "(%d)", s->restart);
     text_line("matrix", "%s", t->opt.arg[0]);
     text_line("rows", "%s   nonzeros %s", text_count(a[0], r->info.rows), text_count(a[1], r->info.nnz));
@@ -141,8 +141,9 @@ void solve_summary(const tool *t, const solve_results *r)
     if (isfinite(gigabytes_per_second(r)))
         text_line("traffic", "%s an iteration, %.3g GB/s", text_bytes(a[0], s->bytes), gigabytes_per_second(r));
     show_history(s);
-    text_line("result", "%s in %s iterations, |b - A x| / |b| = %.2e, wanted %.1e",
-              s->converged ? "converged" : "not converged", text_count(a[0], s->iterations), s->residual,
+    if (isfinite(s->residual)) snprintf(residual, sizeof residual, "%.2e", s->residual);
+    text_line("result", "%s in %s iterations, |b - A x| / |b| = %s, wanted %.1e",
+              s->converged ? "converged" : "not converged", text_count(a[0], s->iterations), residual,
               r->opts.tolerance);
     if (s->replacements) text_line("", "residuals computed anew %s times", text_count(a[0], s->replacements));
 }
