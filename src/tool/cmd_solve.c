@@ -161,14 +161,41 @@ static bool has_x(wisp_status status)
     }
 }
 
-static int solve(tool *t, solve_results *r, const wisp_mat *A, const wisp_blk *b, wisp_blk *x)
+/* Of a run that was stopped: b becomes b - A x. */
+static int find_residuals(tool *t, wisp_solution *s, const wisp_mat *A, wisp_blk *b, const wisp_blk *x)
+{
+    const wisp_aug aug = {.terms = WISP_SCALE | WISP_AXPBY, .alpha = {-1, 0}, .beta = {1, 0}};
+    double *norm = NULL;
+    wisp_status status = WISP_OK;
+    wisp_ctx_resume(t->ctx);
+    t->keeping = true;
+    wisp_ctx_enter(t->ctx);
+    WISP_TRY(wisp_alloc(t->ctx, &norm, (size_t)s->columns, sizeof *norm));
+    WISP_TRY(wisp_norm(b, norm));
+    WISP_TRY(wisp_spmmv(b, A, x, &aug));
+    WISP_TRY(wisp_norm(b, s->residuals));
+    s->residual = 0;
+    for (int j = 0; j < s->columns; j++) {
+        if (norm[j] > 0) s->residuals[j] /= norm[j];
+        s->residual = fmax(s->residual, s->residuals[j]);
+    }
+out:
+    status = wisp_ctx_leave(t->ctx, status);
+    wisp_free(t->ctx, norm);
+    return status ? tool_fail_ctx(t) : EXIT_FINE;
+}
+
+static int solve(tool *t, solve_results *r, const wisp_mat *A, wisp_blk *b, wisp_blk *x)
 {
     r->opts.observe = observe;
     r->opts.observe_arg = t;
     r->status = wisp_solve(&r->s, x, A, b, &r->opts);
-    monitor_iteration(&t->monitor, 0, NAN); /* not beside what comes after */
-    if (has_x(r->status)) return EXIT_FINE;
-    if (r->status == WISP_ERR_HERMITIAN || r->status == WISP_ERR_NUMERIC)
+    monitor_iteration(&t->monitor, 0, NAN);   /* not beside what comes after */
+    const bool known = !isnan(r->s.residual); /* else not even the preconditioner could be made, or it was stopped */
+    if (r->status == WISP_ERR_CANCELLED && r->s.residuals && !known) return find_residuals(t, &r->s, A, b, x);
+    if (has_x(r->status) && known) return EXIT_FINE;
+    const bool by_matrix = r->status == WISP_ERR_HERMITIAN || r->status == WISP_ERR_NUMERIC;
+    if (by_matrix || (has_x(r->status) && r->status != WISP_ERR_CANCELLED))
         return tool_fail(t, "%s: %s", t->opt.arg[0], wisp_ctx_message(t->ctx));
     return tool_fail_ctx(t);
 }
@@ -199,7 +226,8 @@ static int say_why(tool *t, const solve_results *r)
                          method, reached, kept,
                          r->type == WISP_S || r->type == WISP_C ? ", or --precision double" : ", or another --method");
     case WISP_ERR_INDEFINITE:
-        return tool_fail(t, "%s, as %s needs: %s; try --method %s", wisp_ctx_message(t->ctx), method, reached,
+        return tool_fail(t, "the matrix%s is not positive definite, as %s needs: %s; try --method %s",
+                         s->precond ? " or the preconditioner" : "", method, reached,
                          s->precond ? "minres without --precond, or gmres" : "minres");
     case WISP_ERR_SINGULAR:
         return tool_fail(t, "the matrix is singular, and b is not in its range: %s; x makes the residual least%s%s",
