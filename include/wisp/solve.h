@@ -12,8 +12,8 @@ extern "C" {
 #endif
 
 /* CG: Hermitian positive definite matrices. MINRES: Hermitian ones. BICGSTAB, GMRES: any. DEFAULT: CG for a Hermitian
-   matrix with a positive diagonal, MINRES for another Hermitian one, else GMRES; an operator can't be asked, and takes
-   GMRES. */
+   matrix, else GMRES; an operator can't be asked, and takes GMRES. Where CG, not named, finds a matrix that is not
+   positive definite, or any CG breaks down, MINRES goes on. */
 typedef enum { WISP_METHOD_DEFAULT, WISP_CG, WISP_BICGSTAB, WISP_GMRES, WISP_MINRES } wisp_method;
 /* CLASSICAL: the method as textbooks have it, one op after the other (algorithms 1, 3 and 5 of Rupp et al. 2016).
    PIPELINED: rearranged so that updates and dots share few passes and reductions (algorithms 2, 4 and 6).

@@ -109,6 +109,22 @@ wisp_status wisp__pass(wisp__krylov *k, const wisp_update *update, int updates, 
 wisp_status wisp__multiply(wisp__krylov *k, wisp_blk *y, const wisp_blk *x, unsigned dots, const wisp_blk *u);
 /* The first `sets` sets of dots become those of all ranks. */
 wisp_status wisp__sum_dots(wisp__krylov *k, int sets);
+/* ---- solve_opts.c ---- */
+
+const wisp__method *wisp__method_of(wisp_method m);
+/* The method is named, and rows are those of all ranks. */
+void wisp__solve_defaults(wisp_solve_opts *o, wisp_type type, int64_t rows);
+/* All options, and the shapes of x, b and A. */
+wisp_status wisp__solve_check(const wisp__krylov *k, const wisp_blk *x);
+/* CG and MINRES need a Hermitian matrix, up to rounding; if no method is named, A is asked. */
+wisp_status wisp__choose_method(wisp__krylov *k);
+
+/* ---- singular.c ---- */
+
+/* Whether A^H r = 0 for column j, as far as rounding lets one see: then x makes |r| least. `why`: how it has ended, or
+   WISP_OK. */
+wisp_status wisp__is_singular(wisp__krylov *k, int j, wisp_status why, bool *singular);
+
 /* ---- columns.c ---- */
 
 /* r = b - A x, whose norms become those that are verified. */

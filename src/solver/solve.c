@@ -1,4 +1,4 @@
-/* Linear systems by Krylov methods: options, and what goes on around the iterations of a method. "Converged" is said of
+/* Linear systems by Krylov methods: what goes on around the iterations of a method. "Converged" is said of
    residuals that were computed from x alone; where such a residual shows that the recurrence has left it, the method
    goes on from there (residual replacement: van der Vorst and Ye 2000, SIAM J. Sci. Comput. 22, 835). */
 #include "krylov.h"
@@ -7,97 +7,6 @@
 #include <string.h>
 
 enum { MOST_STALLS = 3, LOOK_EVERY = 50 };
-
-static const char *const method_names[] = {"default", "cg", "bicgstab", "gmres", "minres"};
-
-/* ---- options -------------------------------------------------------------------------------------- */
-
-static const wisp__method *method_of(wisp_method m)
-{
-    static const wisp__method *const all[] = {&wisp__cg, &wisp__bicgstab, &wisp__gmres, &wisp__minres};
-    return all[m - WISP_CG];
-}
-
-static void defaults(wisp_solve_opts *o, wisp_type type, int64_t rows)
-{
-    if (o->tolerance == 0) o->tolerance = wisp__is_single(type) ? 1e-4 : 1e-8;
-    if (o->max_iterations == 0) o->max_iterations = rows < 1000 ? (rows < 10 ? 100 : 10 * rows) : 10000;
-    if (o->restart == 0) o->restart = 30;
-    if (o->restart > rows && rows > 0) o->restart = (int)rows;
-    if (o->block_rows == 0) o->block_rows = 4;
-    if (o->degree == 0) o->degree = 4;
-    if (o->variant == WISP_VARIANT_DEFAULT)
-        o->variant = o->method == WISP_CG && o->precond == WISP_PRECOND_NONE ? WISP_PREDICT : WISP_PIPELINED;
-}
-
-static wisp_status check(const wisp__krylov *k, const wisp_blk *x)
-{
-    wisp_ctx *ctx = k->ctx;
-    const wisp_solve_opts *o = &k->o;
-    wisp_map *map = wisp_mat_map(k->A);
-    if (map != wisp_mat_col_map(k->A))
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: the matrix is rectangular; it must be square");
-    if (wisp_blk_map_of(x) != map || wisp_blk_map_of(k->b) != map || wisp_blk_nrows(x) != wisp_map_local(map, NULL) ||
-        wisp_blk_nrows(k->b) != wisp_map_local(map, NULL))
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: x and b must be on the matrix's map, with all rows");
-    if (wisp_blk_width(x) != wisp_blk_width(k->b) || wisp_blk_type(x) != k->type)
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: x is %s of width %d, b %s of width %d",
-                             wisp_type_name(wisp_blk_type(x)), wisp_blk_width(x), wisp_type_name(k->type),
-                             wisp_blk_width(k->b));
-    if (o->method < 0 || o->method > WISP_MINRES || o->variant < 0 || o->variant > WISP_PREDICT || o->precond < 0 ||
-        o->precond > WISP_PRECOND_APPLY)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: unknown method, variant or preconditioner");
-    if (o->variant == WISP_PREDICT && o->method != WISP_CG && o->method != WISP_METHOD_DEFAULT)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: the variant \"predict\" is one of cg, not of %s",
-                             method_names[o->method]);
-    if (o->variant == WISP_PREDICT && o->precond != WISP_PRECOND_NONE)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: the variant \"predict\" takes no preconditioner");
-    if (!(o->tolerance >= 0) || !(o->tolerance < 1))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: tolerance %g, it must lie between 0 and 1", o->tolerance);
-    if (o->max_iterations < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: at most %lld iterations", (long long)o->max_iterations);
-    if (o->restart < 0 || o->restart > WISP__MOST_RESTART)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: restart %d; it is 1 to %d", o->restart, WISP__MOST_RESTART);
-    if (o->block_rows < 0 || o->degree < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: %d rows of a block, degree %d", o->block_rows, o->degree);
-    if (o->precond == WISP_PRECOND_APPLY && !o->apply)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: the preconditioner's function is NULL");
-    return WISP_OK;
-}
-
-/* CG and MINRES need a Hermitian matrix, up to rounding; without a method A is asked. */
-static wisp_status choose_method(wisp__krylov *k)
-{
-    wisp_mat_info info;
-    wisp_mat_props props;
-    wisp_mat_get_info(k->A, &info);
-    const bool operator_ = info.format == WISP_FORMAT_OPERATOR;
-    const bool hermitian = k->o.method == WISP_CG || k->o.method == WISP_MINRES;
-    k->hermitian = hermitian;
-    if (operator_) {
-        if (k->o.method == WISP_METHOD_DEFAULT) k->o.method = WISP_GMRES;
-        return WISP_OK;
-    }
-    const wisp_status status = wisp_mat_get_props(k->A, &props);
-    if (status != WISP_OK) return status;
-    if (props.nonfinite_row >= 0)
-        return wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC, "solve: row %lld of the matrix holds a NaN or an infinity",
-                             (long long)props.nonfinite_row);
-    k->hermitian = props.nearly_hermitian;
-    k->anorm = props.largest;
-    if (hermitian && !props.nearly_hermitian)
-        return wisp_ctx_fail(k->ctx, WISP_ERR_HERMITIAN,
-                             "solve: %s needs a Hermitian matrix, and entries (%lld, %lld) and (%lld, %lld), counted "
-                             "from 0, are not conjugate; take bicgstab or gmres",
-                             method_names[k->o.method], (long long)props.bad_row, (long long)props.bad_col,
-                             (long long)props.bad_col, (long long)props.bad_row);
-    if (k->o.method == WISP_METHOD_DEFAULT) {
-        k->chosen = true;
-        k->o.method = props.nearly_hermitian ? WISP_CG : WISP_GMRES;
-        if (k->o.variant == WISP_PREDICT && k->o.method != WISP_CG) k->o.variant = WISP_PIPELINED;
-    }
-    return WISP_OK;
-}
 
 /* ---- columns and memory --------------------------------------------------------------------------- */
 
@@ -176,7 +85,7 @@ static wisp_status prepare(wisp__krylov *k)
     WISP_TRY(wisp__precond_make(&k->P, k->A, &k->o, k->type, k->width));
     k->separate = k->o.variant == WISP_CLASSICAL;
     k->rows = k->P && !k->separate && k->o.method == WISP_CG ? wisp__precond_rows(k->P) : NULL;
-    k->method = method_of(k->o.method);
+    k->method = wisp__method_of(k->o.method);
     WISP_TRY(wisp__make_blocks(k));
 out:
     return status;
@@ -265,61 +174,6 @@ out:
     return status;
 }
 
-/* |A^H r|^2 of column j, row by row: there is no product with A^H. */
-static wisp_status transposed(wisp__krylov *k, int j, double *square)
-{
-    wisp_status status = WISP_OK;
-    wisp_src src = {0};
-    wisp_blk *column = NULL;
-    double complex *t = NULL;
-    int64_t *col = NULL;
-    void *val = NULL, *r = NULL; /* of the matrix's and the blocks' types */
-    const int64_t n = wisp_map_rows(wisp_mat_map(k->A));
-    WISP_TRY(wisp_src_open_mat(&src, k->A));
-    WISP_TRY(wisp_alloc(k->ctx, &t, (size_t)n, sizeof *t));
-    WISP_TRY(wisp_alloc(k->ctx, &r, (size_t)n, sizeof *t));
-    WISP_TRY(wisp_alloc(k->ctx, &col, (size_t)src.max_row, sizeof *col));
-    WISP_TRY(wisp_alloc(k->ctx, &val, (size_t)src.max_row, sizeof *t));
-    WISP_TRY(wisp_blk_cols(&column, k->r, j, 1));
-    WISP_TRY(wisp_blk_get(column, WISP_ROW_MAJOR, r, 1));
-    for (int64_t i = 0; i < n; i++) {
-        const int entries = src.row(src.arg, i, col, val);
-        for (int e = 0; e < entries; e++)
-            t[col[e]] += conj(wisp__number_at(src.type, val, e)) * wisp__number_at(k->type, r, i);
-    }
-    *square = 0;
-    for (int64_t i = 0; i < n; i++) *square += creal(t[i] * conj(t[i]));
-out:
-    wisp_src_close(&src);
-    wisp_blk_free(column);
-    wisp_free(k->ctx, t);
-    wisp_free(k->ctx, r);
-    wisp_free(k->ctx, col);
-    wisp_free(k->ctx, val);
-    return status;
-}
-
-/* Whether A^H r is 0, as far as rounding lets one see: then x makes |r| least. The product of a Hermitian A goes to the
-   method's spare block. */
-static wisp_status is_singular(wisp__krylov *k, int j, wisp_status why, bool *singular)
-{
-    wisp_status status = WISP_OK;
-    double square = 0;
-    const double rounding = why == WISP_ERR_STAGNATION ? sqrt(k->eps) : 1e4 * k->eps;
-    *singular = false;
-    if (k->anorm == 0 || (!k->hermitian && wisp_ctx_processes(k->ctx) > 1)) goto out;
-    if (k->hermitian) {
-        wisp__clear(k);
-        WISP_TRY(wisp_spmmv(k->v[k->method->spare], k->A, k->r, &(wisp_aug){.terms = WISP_DOT_YY, .dot = k->dot}));
-        square = creal(wisp__dot_of(k, WISP__YY, j));
-    } else {
-        WISP_TRY(transposed(k, j, &square));
-    }
-    *singular = sqrt(square) <= rounding * k->anorm * sqrt(k->col[j].verified);
-out:
-    return status;
-}
-
 /* Goes on by MINRES where CG has met more than it can do. */
 static wisp_status change_method(wisp__krylov *k, wisp_status why)
 {
@@ -386,7 +240,7 @@ static wisp_status look(wisp__krylov *k)
         wisp_status why = verdict(k, c);
         bool singular = false;
         if (may_be_singular(k, c, why)) {
-            WISP_TRY(is_singular(k, j, why, &singular));
+            WISP_TRY(wisp__is_singular(k, j, why, &singular));
             k->fresh |= k->method != &wisp__minres; /* whose spare block is free between steps */
         }
         if (singular || stays_least(c)) why = WISP_ERR_SINGULAR;
@@ -540,10 +394,10 @@ wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const w
     k.width = wisp_blk_width(b);
     k.eps = wisp__is_single(k.type) ? FLT_EPSILON : DBL_EPSILON;
     wisp_ctx_enter(ctx);
-    WISP_TRY(check(&k, x));
+    WISP_TRY(wisp__solve_check(&k, x));
     WISP_TRY(make_solution(&k));
-    WISP_TRY(choose_method(&k));
-    defaults(&k.o, k.type, wisp_map_rows(wisp_mat_map(A)));
+    WISP_TRY(wisp__choose_method(&k));
+    wisp__solve_defaults(&k.o, k.type, wisp_map_rows(wisp_mat_map(A)));
     WISP_TRY(prepare(&k));
     describe(&k, wisp__now() - begin);
     k.begun = true;
@@ -571,7 +425,7 @@ int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, const wisp_solv
 {
     wisp__krylov k = {.o = opts ? *opts : (wisp_solve_opts){0}};
     if (k.o.method == WISP_METHOD_DEFAULT) k.o.method = WISP_CG;
-    defaults(&k.o, type, rows);
-    const int blocks = 3 + method_of(k.o.method)->blocks(&k) + (k.o.precond != WISP_PRECOND_NONE);
+    wisp__solve_defaults(&k.o, type, rows);
+    const int blocks = 3 + wisp__method_of(k.o.method)->blocks(&k) + (k.o.precond != WISP_PRECOND_NONE);
     return (int64_t)blocks * rows * width * (int64_t)wisp_type_size(type) + wisp__precond_plan(rows, type, width, &k.o);
 }

@@ -44,7 +44,8 @@ wisp_status wisp__cpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_param
         sums ? wisp__scratch(ctx->team, WISP__DEVICE_SCRATCH, &partial, all + work, sizeof *partial) : WISP_OK;
     if (status != WISP_OK) return status;
     fuse_run run = {ctx->isa, ctx->isa->fuse[is_double], p, periods, per_block, partial, partial + all};
-    wisp__run_some(ctx->team, p->count * p->row * (p->terms + p->dots) < WISP__SMALL, fuse_thread, &run);
+    const bool little = wisp__is_little(ctx->team, p->count * p->row * (p->terms + p->dots));
+    wisp__run_some(ctx->team, little, fuse_thread, &run);
     if (sums) wisp__cpu_add_up(ctx, false, partial, blocks, sums, sum);
     return WISP_OK;
 }

@@ -1,0 +1,90 @@
+/* Linear systems: options, their checks, and the choice of a method. */
+#include "krylov.h"
+
+static const char *const method_names[] = {"default", "cg", "bicgstab", "gmres", "minres"};
+
+const wisp__method *wisp__method_of(wisp_method m)
+{
+    static const wisp__method *const all[] = {&wisp__cg, &wisp__bicgstab, &wisp__gmres, &wisp__minres};
+    return all[m - WISP_CG];
+}
+
+void wisp__solve_defaults(wisp_solve_opts *o, wisp_type type, int64_t rows)
+{
+    if (o->tolerance == 0) o->tolerance = wisp__is_single(type) ? 1e-4 : 1e-8;
+    if (o->max_iterations == 0) o->max_iterations = rows < 1000 ? (rows < 10 ? 100 : 10 * rows) : 10000;
+    if (o->restart == 0) o->restart = 30;
+    if (o->restart > rows && rows > 0) o->restart = (int)rows;
+    if (o->block_rows == 0) o->block_rows = 4;
+    if (o->degree == 0) o->degree = 4;
+    if (o->variant == WISP_VARIANT_DEFAULT)
+        o->variant = o->method == WISP_CG && o->precond == WISP_PRECOND_NONE ? WISP_PREDICT : WISP_PIPELINED;
+}
+
+wisp_status wisp__solve_check(const wisp__krylov *k, const wisp_blk *x)
+{
+    wisp_ctx *ctx = k->ctx;
+    const wisp_solve_opts *o = &k->o;
+    wisp_map *map = wisp_mat_map(k->A);
+    if (map != wisp_mat_col_map(k->A))
+        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: the matrix is rectangular; it must be square");
+    if (wisp_blk_map_of(x) != map || wisp_blk_map_of(k->b) != map || wisp_blk_nrows(x) != wisp_map_local(map, NULL) ||
+        wisp_blk_nrows(k->b) != wisp_map_local(map, NULL))
+        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: x and b must be on the matrix's map, with all rows");
+    if (wisp_blk_width(x) != wisp_blk_width(k->b) || wisp_blk_type(x) != k->type)
+        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: x is %s of width %d, b %s of width %d",
+                             wisp_type_name(wisp_blk_type(x)), wisp_blk_width(x), wisp_type_name(k->type),
+                             wisp_blk_width(k->b));
+    if (o->method < 0 || o->method > WISP_MINRES || o->variant < 0 || o->variant > WISP_PREDICT || o->precond < 0 ||
+        o->precond > WISP_PRECOND_APPLY)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: unknown method, variant or preconditioner");
+    if (o->variant == WISP_PREDICT && o->method != WISP_CG && o->method != WISP_METHOD_DEFAULT)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: the variant \"predict\" is one of cg, not of %s",
+                             method_names[o->method]);
+    if (o->variant == WISP_PREDICT && o->precond != WISP_PRECOND_NONE)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: the variant \"predict\" takes no preconditioner");
+    if (!(o->tolerance >= 0) || !(o->tolerance < 1))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: tolerance %g, it must lie between 0 and 1", o->tolerance);
+    if (o->max_iterations < 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: at most %lld iterations", (long long)o->max_iterations);
+    if (o->restart < 0 || o->restart > WISP__MOST_RESTART)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: restart %d; it is 1 to %d", o->restart, WISP__MOST_RESTART);
+    if (o->block_rows < 0 || o->degree < 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: %d rows of a block, degree %d", o->block_rows, o->degree);
+    if (o->precond == WISP_PRECOND_APPLY && !o->apply)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: the preconditioner's function is NULL");
+    return WISP_OK;
+}
+
+wisp_status wisp__choose_method(wisp__krylov *k)
+{
+    wisp_mat_info info;
+    wisp_mat_props props;
+    wisp_mat_get_info(k->A, &info);
+    const bool operator_ = info.format == WISP_FORMAT_OPERATOR;
+    const bool hermitian = k->o.method == WISP_CG || k->o.method == WISP_MINRES;
+    k->hermitian = hermitian;
+    if (operator_) {
+        if (k->o.method == WISP_METHOD_DEFAULT) k->o.method = WISP_GMRES;
+        return WISP_OK;
+    }
+    const wisp_status status = wisp_mat_get_props(k->A, &props);
+    if (status != WISP_OK) return status;
+    if (props.nonfinite_row >= 0)
+        return wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC, "solve: row %lld of the matrix holds a NaN or an infinity",
+                             (long long)props.nonfinite_row);
+    k->hermitian = props.nearly_hermitian;
+    k->anorm = props.largest;
+    if (hermitian && !props.nearly_hermitian)
+        return wisp_ctx_fail(k->ctx, WISP_ERR_HERMITIAN,
+                             "solve: %s needs a Hermitian matrix, and entries (%lld, %lld) and (%lld, %lld), counted "
+                             "from 0, are not conjugate; take bicgstab or gmres",
+                             method_names[k->o.method], (long long)props.bad_row, (long long)props.bad_col,
+                             (long long)props.bad_col, (long long)props.bad_row);
+    if (k->o.method == WISP_METHOD_DEFAULT) {
+        k->chosen = true;
+        k->o.method = props.nearly_hermitian ? WISP_CG : WISP_GMRES;
+        if (k->o.variant == WISP_PREDICT && k->o.method != WISP_CG) k->o.variant = WISP_PIPELINED;
+    }
+    return WISP_OK;
+}
