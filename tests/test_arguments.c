@@ -342,6 +342,16 @@ PLAIN(wisp_dos, P(0, f->ctx), P(1, &f->m), P(2, &(wisp_eval_opts){0}), -1, 1, P(
       P(5, &(double){0}))
 PLAIN(wisp_count, P(0, f->ctx), P(1, &f->m), P(2, &(wisp_eval_opts){0}), -1, 2, 3, P(3, &(double){0}),
       P(4, &(double){0}))
+CALL(wisp_solve)
+{
+    wisp_solution solution;
+    const wisp_status status =
+        wisp_solve(P(0, &solution), P(1, f->y), P(2, f->A), P(3, f->x), P(4, &(wisp_solve_opts){0}));
+    if (null != 0) wisp_solution_free(&solution);
+    return status;
+}
+PROCEDURE(wisp_solution_free, P(0, &(wisp_solution){0}))
+QUERY(wisp_solve_plan, 10, WISP_D, 1, P(0, &(wisp_solve_opts){0}))
 static int observe(void *arg, int64_t i, const wisp_blk *psi, const double *norm)
 {
     (void)arg, (void)i, (void)psi, (void)norm;
@@ -487,6 +497,9 @@ static const struct {
     ROW(wisp_dos, 6, 36, 1),
     ROW(wisp_count, 5, 20, 1),
     ROW(wisp_evolve, 7, 113, 0),
+    ROW(wisp_solve, 5, 17, 2),
+    ROW(wisp_solution_free, 1, 0, ALL),
+    ROW(wisp_solve_plan, 1, 1, ALL),
 };
 enum { TABLE = sizeof table / sizeof table[0] };
 

@@ -41,7 +41,7 @@ typedef struct {
    blocks of at most 8 columns are held meanwhile. WISP_ERR_HERMITIAN names an entry that is not Hermitian;
    WISP_ERR_NUMERIC: A holds a NaN or an infinity, or its values are too large, or lie too close together, for the
    arithmetic; WISP_ERR_ARG: A has no rows; WISP_ERR_UNSUPPORTED: Gershgorin's method for an operator. *bounds is zero
-   after a failure. docs/conventions.md has the formulas. */
+   after a failure. docs/solvers.md has the formulas. */
 WISP_SIZED wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts);
 /* The number of Lanczos runs (*columns) and of steps that wisp_bounds_find will take at most, for a matrix of which
    only A (from wisp_mat_get_info, wisp_mat_plan or wisp_mat_bound) is known. It goes by opts->sweeps, because the
@@ -131,7 +131,7 @@ WISP_SIZED void wisp_moments_free(wisp_moments *m);
 /* Sets m->matrix and m->command to copies of these texts, for the moments file; NULL takes one away. A text longer than
    32000 bytes is shortened. */
 WISP_SIZED wisp_status wisp_moments_label(wisp_ctx *ctx, wisp_moments *m, const char *matrix, const char *command);
-/* Writes and reads moments, per vector, with a checksum, as an HDF5 file (docs/conventions.md has the format). save
+/* Writes and reads moments, per vector, with a checksum, as an HDF5 file (docs/solvers.md has the format). save
    replaces an old file only when the new one is whole (WISP_ERR_IO otherwise). load overwrites m, which the caller
    frees, and which is empty after a failure: WISP_ERR_IO if the file can't be read, WISP_ERR_FORMAT or WISP_ERR_NUMERIC
    if it is damaged or no moments file. WISP_ERR_UNSUPPORTED: this build is without HDF5, or the file is of a later
@@ -180,7 +180,7 @@ WISP_SIZED wisp_status wisp_count(wisp_ctx *ctx, const wisp_moments *m, const wi
 WISP_API double wisp_student95(int64_t vectors);
 /* low[count] and high[count] become the ends of 95% bars of densities or counts: value[count] and error[count] come
    from wisp_dos or wisp_count with the same m and opts, and low[i] <= value[i] <= high[i]. As these quantities are not
-   negative, a bar reaches farther up than down where few states make them up (docs/conventions.md has the formulas).
+   negative, a bar reaches farther up than down where few states make them up (docs/solvers.md has the formulas).
    For WISP_DIRICHLET bars are Student's. low = high = value for exact traces and sites, and where all vectors agree;
    NaN for a single random vector. Nothing is done if a pointer other than opts is NULL. */
 WISP_SIZED void wisp_bars95(const wisp_moments *m, const wisp_eval_opts *opts, int64_t count, const double *value,
