@@ -32,6 +32,17 @@ out:
     return status;
 }
 
+/* Where b = 0, x begins as 0, and ends so. */
+static wisp_status forget_guesses(wisp__krylov *k)
+{
+    bool any = false;
+    for (int j = 0; j < k->width; j++) {
+        wisp__factors(k, 0)[j] = wisp__real(k->col[j].bb > 0);
+        any |= k->col[j].bb == 0;
+    }
+    return any ? wisp_vscal(k->x, wisp__factors(k, 0)) : WISP_OK;
+}
+
 static wisp_status begin_columns(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
@@ -53,6 +64,7 @@ static wisp_status begin_columns(wisp__krylov *k)
     }
     for (int j = 0; j < k->width; j++)
         if (!(k->col[j].bb > 0) || !isfinite(k->col[j].bb)) WISP_TRY(check_range(k, j));
+    if (k->o.guess) WISP_TRY(forget_guesses(k));
 out:
     return status;
 }
@@ -158,13 +170,13 @@ static wisp_status iterate(wisp__krylov *k)
         int claimed = 0;
         for (int j = 0; j < k->width; j++) claimed += k->col[j].claimed;
         k->counting = k->counted < k->o.restart;
-        for (int j = 0; j < k->width; j++) k->col[j].iterations += wisp__going(&k->col[j]);
         WISP_TRY(k->method->step(k));
         k->counted += k->counting;
         k->counting = false;
         k->s->iterations++;
         for (int j = 0; j < k->width; j++) {
             wisp__column *c = &k->col[j];
+            c->iterations += !c->done && !c->claimed;
             if (wisp__going(c) && c->rr <= c->target) c->claimed = true;
         }
         look = must_look(k, claimed);
@@ -292,21 +304,32 @@ out:
 
 /* ---- the end -------------------------------------------------------------------------------------- */
 
-/* After an interruption x is what it was last, where that can still be found out: residuals are computed if products
-   can be. */
-static void keep_what_is_there(wisp__krylov *k)
+/* After an interruption x is what it was last, or the best one that was verified, by what is known of their residuals:
+   one is computed from x only if products can still be computed. On several ranks x may be a step further on some than
+   on others: there it is the verified one. */
+static void keep_what_is_there(wisp__krylov *k, wisp_status why)
 {
-    if (!k->method || !k->begun) return;
-    if (k->method->settle && k->method->settle(k) != WISP_OK) return;
-    const bool known = wisp_ctx_processes(k->ctx) == 1 && wisp__residual(k) == WISP_OK;
+    const bool alone = wisp_ctx_processes(k->ctx) == 1;
+    const bool settled = alone && (!k->method->settle || k->method->settle(k) == WISP_OK);
+    const bool known = settled && wisp__residual(k) == WISP_OK;
     for (int j = 0; j < k->width; j++) {
         wisp__column *c = &k->col[j];
         if (c->done) continue;
-        if (!known) c->verified = c->best = NAN;
-        if (known && c->verified <= c->target)
-            (void)wisp__end(k, j, WISP_OK);
-        else
-            (void)wisp__end(k, j, WISP_ERR_CANCELLED);
+        const bool better = settled && c->rr < c->best;
+        if (!known) c->verified = better ? c->rr : INFINITY;
+        (void)wisp__end(k, j, known && c->verified <= c->target ? WISP_OK : why);
+        if (better && !known) k->s->residuals[c->of] = NAN;
+    }
+}
+
+/* What columns say together. The largest residual is NaN if one is not known. */
+static void sum_up(wisp_solution *s)
+{
+    s->residual = 0;
+    s->converged = 1;
+    for (int i = 0; i < s->columns; i++) {
+        if (!(s->residuals[i] <= s->residual) && !isnan(s->residual)) s->residual = s->residuals[i];
+        if (s->status[i] != WISP_OK) s->converged = 0;
     }
 }
 
@@ -321,17 +344,10 @@ static wisp_status conclude(wisp__krylov *k)
     };
     wisp_solution *s = k->s;
     wisp_status status = WISP_OK;
-    int bad = 0, first = 0;
-    s->residual = 0;
-    for (int i = s->columns - 1; i >= 0; i--) {
-        if (!(s->residuals[i] <= s->residual)) s->residual = s->residuals[i];
-        if (s->status[i] == WISP_OK) continue;
-        bad++;
-        first = i;
-        status = s->status[i];
-    }
-    s->converged = bad == 0;
-    if (bad == 0 || status == WISP_ERR_CANCELLED) return status;
+    int first = 0;
+    for (int i = s->columns - 1; i >= 0; i--)
+        if (s->status[i] != WISP_OK) status = s->status[first = i];
+    if (status == WISP_OK || status == WISP_ERR_CANCELLED) return status;
     return wisp_ctx_fail(k->ctx, status, "solve: %s%s: residual %.2g after %lld iterations of %s, wanted %.2g%s%s",
                          wisp_status_string(status), s->columns > 1 ? " (the first of the columns left)" : "",
                          s->residuals[first], (long long)s->iterations_of[first], k->method->name, k->o.tolerance,
@@ -403,7 +419,9 @@ wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const w
     k.begun = true;
     WISP_TRY(run(&k));
 out:
-    if (status != WISP_OK && k.begun) keep_what_is_there(&k);
+    if (status != WISP_OK && k.begun) keep_what_is_there(&k, status);
+    if (k.begun) sum_up(k.s);
+    for (int i = 0; i < k.s->columns && k.s->status && !k.begun; i++) k.s->status[i] = status;
     describe(&k, k.s->setup_seconds);
     release(&k);
     if (status == WISP_OK) status = conclude(&k);
