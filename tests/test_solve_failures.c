@@ -1,0 +1,362 @@
+/* Systems that can't be solved, or not to the end: each has its status and message, and x is never worse than the guess
+   (solve_cases.h looks at that). */
+#include "solve_cases.h"
+#include <pthread.h>
+#include <time.h>
+
+static int setup(void **state)
+{
+    *state = ref_isa_ctx(NULL, 2);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    wisp_ctx_free(*state);
+    return 0;
+}
+
+/* Status and words of the message, with every variant that the method has, with and without a guess. */
+static void ends(wisp_ctx *ctx, const linear *l, wisp_solve_opts o, wisp_status status, const char *words)
+{
+    for (int variant = 0; variant <= WISP_PREDICT; variant++)
+        for (o.guess = 0; o.guess < 2; o.guess++) {
+            char what[80];
+            o.variant = (wisp_variant)variant;
+            if (variant == WISP_PREDICT && (o.method != WISP_CG || o.precond != WISP_PRECOND_NONE)) continue;
+            snprintf(what, sizeof what, "%s, variant %d, guess %d", method_name[o.method], variant, o.guess);
+            const outcome out = solve(ctx, l, &o, what);
+            if (out.status != status || (status != WISP_OK && !strstr(wisp_ctx_message(ctx), words)))
+                fail_msg("%s: %s (%s), expected %s with '%s'", what, wisp_status_string(out.status),
+                         out.status == WISP_OK ? "" : wisp_ctx_message(ctx), wisp_status_string(status), words);
+            ref_free(out.x);
+        }
+}
+
+static linear random_system(wisp_ctx *ctx, uint64_t seed, kind k, wisp_type type, int width)
+{
+    ref_rng r = {seed};
+    return random_linear(ctx, &r, k, (ref_types){type, type}, 40, width);
+}
+
+/* A system of small numbers, row by row, and b = (1, 0, 0, ..). */
+static linear system_of(wisp_ctx *ctx, int64_t n, const double *entry)
+{
+    ref_mat A = ref_new(n, n), b = ref_new(n, 1);
+    for (int64_t i = 0; i < n * n; i++) A.a[i] = entry[i];
+    REF_AT(b, 0, 0) = 1;
+    return linear_of(ctx, A, (ref_types){WISP_D, WISP_D}, b);
+}
+
+/* ---- matrices that a method can't take ------------------------------------------------------------- */
+
+static void indefinite(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const wisp_type types[] = {WISP_D, WISP_Z, WISP_S};
+    for (int t = 0; t < 3; t++) {
+        linear l = random_system(ctx, 5, INDEFINITE, types[t], 2);
+        ends(ctx, &l, (wisp_solve_opts){.method = WISP_CG}, WISP_ERR_INDEFINITE, "take minres");
+        ends(ctx, &l, (wisp_solve_opts){.method = WISP_MINRES}, WISP_OK, "");
+        ends(ctx, &l, (wisp_solve_opts){0}, WISP_OK, "");
+        linear_free(&l);
+    }
+    linear l = system_of(ctx, 2, (double[]){-1, 0, 0, -1});
+    ends(ctx, &l, (wisp_solve_opts){.method = WISP_CG}, WISP_ERR_INDEFINITE, "cg");
+    ends(ctx, &l, (wisp_solve_opts){.method = WISP_CG, .precond = WISP_JACOBI}, WISP_ERR_INDEFINITE,
+         "not positive definite");
+    ends(ctx, &l, (wisp_solve_opts){.method = WISP_MINRES, .precond = WISP_BLOCK_JACOBI}, WISP_ERR_INDEFINITE,
+         "not positive definite");
+    linear_free(&l);
+}
+
+static void not_hermitian(void **state)
+{
+    wisp_ctx *ctx = *state;
+    linear l = system_of(ctx, 3, (double[]){2, 0, 0, 0, 2, 1, 0, 0.5, 2});
+    for (int m = 0; m < METHODS; m++) {
+        const int needs = m == WISP_CG || m == WISP_MINRES;
+        ends(ctx, &l, (wisp_solve_opts){.method = (wisp_method)m}, needs ? WISP_ERR_HERMITIAN : WISP_OK,
+             "entries (1, 2) and (2, 1), counted from 0, are not conjugate; take bicgstab or gmres");
+    }
+    linear_free(&l);
+    /* Up to rounding it is. */
+    l = system_of(ctx, 2, (double[]){2, 1, 1 + 1e-14, 2});
+    ends(ctx, &l, (wisp_solve_opts){.method = WISP_CG}, WISP_OK, "");
+    linear_free(&l);
+    ref_mat A = ref_new(2, 2), b = ref_new(2, 1);
+    REF_AT(A, 0, 0) = 2, REF_AT(A, 1, 1) = 2 + I, REF_AT(b, 1, 0) = 1;
+    l = linear_of(ctx, A, (ref_types){WISP_Z, WISP_Z}, b);
+    ends(ctx, &l, (wisp_solve_opts){.method = WISP_CG}, WISP_ERR_HERMITIAN, "(1, 1)");
+    linear_free(&l);
+}
+
+/* A Laplacian with and without a right-hand side in its range; and matrices of zeros. */
+static void singular(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const wisp_type types[] = {WISP_D, WISP_Z, WISP_S, WISP_C};
+    static const wisp_method methods[] = {WISP_METHOD_DEFAULT, WISP_CG, WISP_MINRES};
+    for (int t = 0; t < 4; t++)
+        for (int m = 0; m < 3; m++) {
+            const wisp_solve_opts o = {.method = methods[m]};
+            linear open = random_system(ctx, 9, OPEN, types[t], 1), closed = random_system(ctx, 9, CLOSED, types[t], 3);
+            ends(ctx, &open, o, WISP_ERR_SINGULAR, "has no solution");
+            ends(ctx, &closed, o, WISP_OK, "");
+            linear_free(&open), linear_free(&closed);
+            linear zeros = system_of(ctx, 3, (double[9]){0});
+            ends(ctx, &zeros, o, WISP_ERR_SINGULAR, "has no solution");
+            REF_AT(zeros.b, 0, 0) = 0;
+            ends(ctx, &zeros, o, WISP_OK, "");
+            linear_free(&zeros);
+        }
+}
+
+static void zero_sides(void **state)
+{
+    wisp_ctx *ctx = *state;
+    for (int m = 0; m < METHODS; m++) {
+        linear l = random_system(ctx, 4, DEFINITE, WISP_Z, 3);
+        for (int64_t i = 0; i < l.b.rows * 3; i++) l.b.a[i] = 0;
+        for (int guess = 0; guess < 2; guess++) {
+            const outcome out = solve(ctx, &l, &(wisp_solve_opts){.method = (wisp_method)m, .guess = guess}, "zero");
+            assert_int_equal(out.status, WISP_OK);
+            assert_int_equal(out.s.iterations, 0);
+            assert_true(ref_largest(out.x) == 0 && out.s.residual == 0);
+            ref_free(out.x);
+        }
+        linear_free(&l);
+    }
+}
+
+/* ---- no progress ---------------------------------------------------------------------------------- */
+
+static void stagnation(void **state)
+{
+    wisp_ctx *ctx = *state;
+    enum { N = 12 };
+    double shift[N * N] = {0};
+    for (int i = 0; i < N; i++) shift[i * N + (i + 1) % N] = 1;
+    linear l = system_of(ctx, N, shift);
+    ends(ctx, &l, (wisp_solve_opts){.method = WISP_GMRES, .restart = N}, WISP_OK, "");
+    for (int64_t i = 0; i < N; i++) l.x0.a[i] = 0; /* with a guess it may get somewhere */
+    ends(ctx, &l, (wisp_solve_opts){.method = WISP_GMRES, .restart = 2}, WISP_ERR_STAGNATION, "restart");
+    linear_free(&l);
+    for (int m = 0; m < METHODS; m++) {
+        l = random_system(ctx, 3, DEFINITE, m % 2 ? WISP_D : WISP_C, 2);
+        ends(ctx, &l, (wisp_solve_opts){.method = (wisp_method)m, .tolerance = 1e-30}, WISP_ERR_STAGNATION,
+             "the arithmetic");
+        linear_free(&l);
+    }
+}
+
+/* Skew-symmetric: <r, A r> = 0. It may start anew, but it ends. */
+static void breakdown(void **state)
+{
+    wisp_ctx *ctx = *state;
+    linear l = system_of(ctx, 2, (double[]){0, 1, -1, 0});
+    for (int variant = 0; variant <= WISP_CLASSICAL; variant++) {
+        const outcome out = solve(
+            ctx, &l, &(wisp_solve_opts){.method = WISP_BICGSTAB, .variant = (wisp_variant)variant}, "skew-symmetric");
+        assert_true(out.status == WISP_OK || out.status == WISP_ERR_BREAKDOWN || out.status == WISP_ERR_STAGNATION);
+        ref_free(out.x);
+    }
+    ends(ctx, &l, (wisp_solve_opts){.method = WISP_GMRES}, WISP_OK, "");
+    linear_free(&l);
+    l = system_of(ctx, 2, (double[]){0, 1, 0, 0}); /* A maps b to 0 */
+    ends(ctx, &l, (wisp_solve_opts){.method = WISP_GMRES, .max_iterations = 50}, WISP_ERR_BREAKDOWN, "broke down");
+    ends(ctx, &l, (wisp_solve_opts){.method = WISP_GMRES, .precond = WISP_JACOBI}, WISP_ERR_BREAKDOWN, "zero");
+    linear_free(&l);
+}
+
+static void too_few(void **state)
+{
+    wisp_ctx *ctx = *state;
+    for (int m = 0; m < METHODS; m++) {
+        linear l = random_system(ctx, 8, STIFF, WISP_D, 3);
+        for (int most = 1; most < 8; most++)
+            ends(ctx, &l, (wisp_solve_opts){.method = (wisp_method)m, .max_iterations = most}, WISP_ERR_ITERATIONS,
+                 "iterations of");
+        linear_free(&l);
+    }
+}
+
+/* ---- numbers and sizes ---------------------------------------------------------------------------- */
+
+static void not_finite(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const double bad[] = {NAN, INFINITY, -INFINITY};
+    for (int i = 0; i < 3; i++)
+        for (int m = 0; m < METHODS; m++) {
+            const wisp_solve_opts o = {.method = (wisp_method)m};
+            linear l = random_system(ctx, 6, DEFINITE, WISP_D, 3);
+            const cplx b = REF_AT(l.b, 7, 1), x = REF_AT(l.x0, 30, 2);
+            REF_AT(l.b, 7, 1) = bad[i];
+            ends(ctx, &l, o, WISP_ERR_NUMERIC, "column 1 of the right-hand side holds a NaN or an infinity");
+            REF_AT(l.b, 7, 1) = b;
+            REF_AT(l.x0, 30, 2) = bad[i];
+            wisp_solve_opts with_guess = o;
+            with_guess.guess = 1;
+            const outcome out = solve(ctx, &l, &with_guess, "guess");
+            assert_int_equal(out.status, WISP_ERR_NUMERIC);
+            assert_non_null(strstr(wisp_ctx_message(ctx), "column 2 of the guess holds a NaN"));
+            ref_free(out.x);
+            REF_AT(l.x0, 30, 2) = x;
+            wisp_mat_free(l.mat);
+            REF_AT(l.A, 33, 33) = bad[i];
+            l.mat = mat_of(ctx, l.A, WISP_D);
+            ends(ctx, &l, o, WISP_ERR_NUMERIC, "row 33 of the matrix holds a NaN or an infinity");
+            linear_free(&l);
+        }
+    linear l = random_system(ctx, 6, DEFINITE, WISP_D, 1);
+    for (int64_t i = 0; i < l.b.rows; i++) l.b.a[i] = 1e200;
+    ends(ctx, &l, (wisp_solve_opts){0}, WISP_ERR_NUMERIC, "too large to be squared");
+    for (int64_t i = 0; i < l.b.rows; i++) l.b.a[i] = 1e-200;
+    ends(ctx, &l, (wisp_solve_opts){0}, WISP_ERR_NUMERIC, "too small to be squared");
+    linear_free(&l);
+}
+
+static void sizes(void **state)
+{
+    wisp_ctx *ctx = *state;
+    wisp_mat *A, *wide;
+    wisp_blk *x, *one, *single, *longer;
+    wisp_map *map;
+    wisp_solution s;
+    ref_mat m = ref_new(4, 5);
+    for (int64_t i = 0; i < 4; i++) REF_AT(m, i, i) = 1;
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=4,ny=3,nz=1", NULL));
+    wide = mat_of(ctx, m, WISP_D);
+    REF_OK(ctx, wisp_map_create(&map, ctx, 13));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, 2));
+    REF_OK(ctx, wisp_blk_create(&one, ctx, wisp_mat_map(A), WISP_D, 1));
+    REF_OK(ctx, wisp_blk_create(&single, ctx, wisp_mat_map(A), WISP_S, 2));
+    REF_OK(ctx, wisp_blk_create(&longer, ctx, map, WISP_D, 2));
+    REF_FAILS(ctx, wisp_solve(&s, x, A, one, NULL), WISP_ERR_MISMATCH, "x is double of width 2, b double of width 1");
+    REF_FAILS(ctx, wisp_solve(&s, single, A, x, NULL), WISP_ERR_MISMATCH, "x is single of width 2");
+    REF_FAILS(ctx, wisp_solve(&s, x, A, longer, NULL), WISP_ERR_MISMATCH, "on the matrix's map");
+    REF_FAILS(ctx, wisp_solve(&s, longer, A, x, NULL), WISP_ERR_MISMATCH, "on the matrix's map");
+    REF_FAILS(ctx, wisp_solve(&s, x, wide, x, NULL), WISP_ERR_MISMATCH, "rectangular");
+    assert_int_equal(s.columns, 0);
+    wisp_blk *b;
+    REF_OK(ctx, wisp_blk_create(&b, ctx, wisp_mat_map(A), WISP_S, 2));
+    REF_FAILS(ctx, wisp_solve(&s, single, A, b, NULL), WISP_ERR_UNSUPPORTED, "single");
+    wisp_blk_free(b);
+    wisp_blk_free(x), wisp_blk_free(one), wisp_blk_free(single), wisp_blk_free(longer);
+    wisp_map_free(map);
+    wisp_mat_free(A), wisp_mat_free(wide);
+    ref_free(m);
+}
+
+static void bad_options(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const struct {
+        wisp_solve_opts o;
+        const char *words;
+    } table[] = {
+        {{.method = (wisp_method)9}, "method"},
+        {{.method = (wisp_method)-1}, "method"},
+        {{.variant = (wisp_variant)9}, "variant"},
+        {{.precond = (wisp_precond)9}, "preconditioner"},
+        {{.method = WISP_GMRES, .variant = WISP_PREDICT}, "\"predict\" is one of cg, not of gmres"},
+        {{.method = WISP_CG, .variant = WISP_PREDICT, .precond = WISP_JACOBI}, "takes no preconditioner"},
+        {{.tolerance = -1}, "tolerance -1"},
+        {{.tolerance = 1}, "tolerance 1"},
+        {{.tolerance = NAN}, "tolerance nan"},
+        {{.max_iterations = -3}, "-3 iterations"},
+        {{.restart = -1}, "restart -1"},
+        {{.restart = 100000}, "restart 100000"},
+        {{.block_rows = -1}, "-1 rows of a block"},
+        {{.degree = -2}, "degree -2"},
+        {{.precond = WISP_PRECOND_APPLY}, "NULL"},
+    };
+    linear l = random_system(ctx, 2, DEFINITE, WISP_D, 1);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const outcome out = solve(ctx, &l, &table[i].o, table[i].words);
+        if (out.status != WISP_ERR_ARG || !strstr(wisp_ctx_message(ctx), table[i].words))
+            fail_msg("%s: %s (%s)", table[i].words, wisp_status_string(out.status), wisp_ctx_message(ctx));
+        ref_free(out.x);
+    }
+    linear_free(&l);
+}
+
+/* ---- interruptions -------------------------------------------------------------------------------- */
+
+static void stopped(void **state)
+{
+    wisp_ctx *ctx = *state;
+    for (int m = 0; m < METHODS; m++)
+        for (int64_t stop = 1; stop < 20; stop += 3)
+            for (int guess = 0; guess < 2; guess++) {
+                linear l = random_system(ctx, 21, DEFINITE, WISP_D, 3);
+                const wisp_solve_opts o = {.method = (wisp_method)m,
+                                           .guess = guess,
+                                           .tolerance = 1e-13,
+                                           .observe = watch,
+                                           .observe_arg = &(watcher){.stop = stop}};
+                char what[80];
+                snprintf(what, sizeof what, "%s, stopped after %d iterations", method_name[m], (int)stop);
+                const outcome out = solve(ctx, &l, &o, what);
+                if (out.status != WISP_ERR_CANCELLED || !strstr(wisp_ctx_message(ctx), "stopped after"))
+                    fail_msg("%s: %s (%s)", what, wisp_status_string(out.status), wisp_ctx_message(ctx));
+                assert_int_equal(out.s.iterations, stop);
+                for (int j = 0; j < 3 && !guess && stop >= 10 && ref_ranks() == 1; j++)
+                    if (REF_AT(l.b, 0, j) != 0 && !(out.residual[j] < 0.5))
+                        fail_msg("%s: column %d: residual %g", what, j, out.residual[j]);
+                ref_free(out.x);
+                linear_free(&l);
+            }
+}
+
+typedef struct {
+    wisp_ctx *ctx;
+    long wait; /* ns */
+} canceller;
+
+static void *cancel_later(void *arg)
+{
+    canceller *c = arg;
+    nanosleep(&(struct timespec){.tv_nsec = c->wait}, NULL);
+    wisp_ctx_cancel(c->ctx);
+    return NULL;
+}
+
+/* At random times, also before it begins. */
+static void cancelled(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {99};
+    if (ref_ranks() > 1) return; /* times differ */
+    int before_the_end = 0;
+    for (int k = 0; k < 60; k++) {
+        linear l = random_system(ctx, 33, STIFF, WISP_D, 3);
+        canceller c = {.ctx = ctx, .wait = (long)ref_below(&r, 1 << (5 + k % 20))};
+        pthread_t thread;
+        const wisp_solve_opts o = {
+            .method = (wisp_method)(1 + k % 4), .guess = k % 3 == 0, .tolerance = 1e-15, .max_iterations = 3000};
+        if (k % 10 == 0) wisp_ctx_cancel(ctx);
+        assert_int_equal(pthread_create(&thread, NULL, cancel_later, &c), 0);
+        outcome out = solve(ctx, &l, &o, "cancelled");
+        pthread_join(thread, NULL);
+        wisp_ctx_resume(ctx);
+        if (out.status == WISP_ERR_CANCELLED) before_the_end++;
+        if (k % 10 == 0) assert_int_equal(out.status, WISP_ERR_CANCELLED);
+        ref_free(out.x);
+        linear_free(&l);
+    }
+    print_message("%d of 60 were cancelled\n", before_the_end);
+    assert_true(before_the_end > 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(indefinite),  cmocka_unit_test(not_hermitian), cmocka_unit_test(singular),
+        cmocka_unit_test(zero_sides),  cmocka_unit_test(stagnation),    cmocka_unit_test(breakdown),
+        cmocka_unit_test(too_few),     cmocka_unit_test(not_finite),    cmocka_unit_test(sizes),
+        cmocka_unit_test(bad_options), cmocka_unit_test(stopped),       cmocka_unit_test(cancelled),
+    };
+    return REF_RUN_WITH(tests, setup, teardown);
+}
