@@ -51,7 +51,7 @@ wisp_status wisp__is_singular(wisp__krylov *k, int j, wisp_status why, bool *sin
     } else {
         WISP_TRY(transposed(k, j, &square));
     }
-    *singular = sqrt(square) <= rounding * k->anorm * sqrt(k->col[j].verified);
+    *singular = isfinite(k->col[j].verified) && sqrt(square) <= rounding * k->anorm * sqrt(k->col[j].verified);
 out:
     return status;
 }

@@ -144,18 +144,23 @@ static int left_of(const wisp__krylov *k, bool going)
     return n;
 }
 
+/* By its recurrence, which may be a claim of what rounding does not allow. */
+static bool has_come_far(const wisp__krylov *k, const wisp__column *c)
+{
+    return c->rr < (wisp__is_single(k->type) ? 1e-6 : 1e-12) * c->verified;
+}
+
 /* Whether it is time to look at the residuals themselves: columns claim to be through (all of them, or so many that
    blocks can be narrower), can't go on, or have come far; or the recurrence's norm is not that of r. */
 static bool must_look(wisp__krylov *k, int claimed_before)
 {
-    const double far = wisp__is_single(k->type) ? 1e-6 : 1e-12;
     const int going = left_of(k, true);
     int claimed = 0;
     bool look = k->cycle_ends || 2 * going <= k->width || k->s->iterations >= k->o.max_iterations;
     for (int j = 0; j < k->width; j++) {
         const wisp__column *c = &k->col[j];
         claimed += c->claimed;
-        look |= !c->done && (c->broken != WISP_OK || c->wants_look || c->rr < far * c->verified || !isfinite(c->rr));
+        look |= !c->done && (c->broken != WISP_OK || c->wants_look || has_come_far(k, c) || !isfinite(c->rr));
     }
     const bool uncertain = k->method == &wisp__minres && (k->P || (k->s->iterations % LOOK_EVERY == 0));
     return look || (uncertain && (claimed > claimed_before || !k->P));
@@ -177,7 +182,7 @@ static wisp_status iterate(wisp__krylov *k)
         for (int j = 0; j < k->width; j++) {
             wisp__column *c = &k->col[j];
             c->iterations += !c->done && !c->claimed;
-            if (wisp__going(c) && c->rr <= c->target) c->claimed = true;
+            if (wisp__going(c) && (c->rr <= c->target || has_come_far(k, c))) c->claimed = true;
         }
         look = must_look(k, claimed);
         WISP_TRY(record(k));
