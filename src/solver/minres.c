@@ -20,7 +20,7 @@ static void rotate(const wisp__krylov *k, wisp__column *c)
     c->dbar = -c->cs * c->b;
     const double gamma = hypot(gbar, c->b);
     c->w[0] = c->w[1] = c->w[2] = c->w[3] = 0;
-    c->norm = fmax(c->norm, fabs(c->mu) + c->b + c->b_old);
+    c->norm = fmax(c->norm, fabs(c->mu) + c->b + (c->root > 0 ? c->b_old : 0)); /* the first b_old is |r|, not of A */
     /* |A r| is |r| times the length of (gbar, dbar): where that becomes rounding, no x has a smaller residual, and the
        next direction would be one along which A vanishes. In rounded arithmetic it may come no nearer to 0 than a part
        of its square root before the recurrence loses its way. */
