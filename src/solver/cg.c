@@ -30,6 +30,22 @@ static wisp_status curvature(const wisp__krylov *k, const wisp__column *c)
     return -c->mu > 1000 * rounding ? WISP_ERR_INDEFINITE : WISP_ERR_BREAKDOWN;
 }
 
+/* p may be much longer than r, as it is where a singular system has no solution; then rounding is, too. Rarely needed,
+   so the length of p is found when it is. */
+static wisp_status look_at_indefinite(wisp__krylov *k)
+{
+    bool any = false;
+    for (int j = 0; j < k->width; j++) any |= k->col[j].broken == WISP_ERR_INDEFINITE;
+    if (!any) return WISP_OK;
+    const wisp_status status = wisp_dot(k->v[P], k->v[P], wisp__dots(k, WISP__XX));
+    for (int j = 0; j < k->width; j++) {
+        wisp__column *c = &k->col[j];
+        const double rounding = 1000 * k->eps * k->anorm * creal(wisp__dot_of(k, WISP__XX, j));
+        if (c->broken == WISP_ERR_INDEFINITE && !(-c->mu > rounding)) c->broken = WISP_ERR_BREAKDOWN;
+    }
+    return status;
+}
+
 /* ---- one reduction -------------------------------------------------------------------------------- */
 
 /* From <r, r>, <p, A p>, <A p, A p> and <r, A p> to the length of the step and the factor of the next direction. */
@@ -68,6 +84,7 @@ static wisp_status advance(wisp__krylov *k)
         if (c->rr > 0) c->broken = curvature(k, c);
         if (c->rr > 0 && c->broken == WISP_OK) scalars(k, c);
     }
+    WISP_TRY(look_at_indefinite(k));
 out:
     return status;
 }
@@ -126,6 +143,7 @@ static wisp_status step_twice(wisp__krylov *k)
         c->broken = curvature(k, c);
         if (c->broken == WISP_OK) c->alpha = c->rz / c->mu;
     }
+    WISP_TRY(look_at_indefinite(k));
     set_factors(k);
     wisp__clear(k);
     WISP_TRY(dots_of_r(
