@@ -4,16 +4,17 @@
 
 void wisp__clear(wisp__krylov *k) { memset(k->dot, 0, (size_t)k->sets * (size_t)k->width * sizeof *k->dot); }
 
-static double block_bytes(const wisp__krylov *k, const wisp_blk *x)
+/* So many blocks as large as x went to or from memory. */
+static void count(wisp__krylov *k, const wisp_blk *x, int blocks)
 {
-    return (double)wisp_blk_nrows(x) * k->width * (double)wisp_type_size(k->type);
+    if (!k->counting) return;
+    k->bytes += (double)wisp_blk_nrows(x) * k->width * (double)wisp_type_size(k->type) * blocks;
 }
 
 /* One op for each term: y = c x + d y begins, with the term of y itself, then y += c x. */
 static wisp_status update_apart(wisp__krylov *k, const wisp_update *u)
 {
     const wisp_scalar *own = NULL;
-    const double bytes = block_bytes(k, u->y);
     bool begun = false;
     wisp_status status = WISP_OK;
     for (int t = 0; t < u->terms; t++)
@@ -23,10 +24,12 @@ static wisp_status update_apart(wisp__krylov *k, const wisp_update *u)
         if (m->x == u->y) continue;
         const wisp_scalar *c = m->factor ? m->factor : k->one, *d = begun ? k->one : own;
         WISP_TRY(wisp_vaxpby(u->y, c, m->x, d ? d : k->zero));
-        k->bytes += (d ? 3 : 2) * bytes;
+        count(k, u->y, d ? 3 : 2);
         begun = true;
     }
-    if (!begun && own) WISP_TRY(wisp_vscal(u->y, own));
+    if (begun || !own) goto out;
+    WISP_TRY(wisp_vscal(u->y, own));
+    count(k, u->y, 2);
 out:
     return status;
 }
@@ -38,7 +41,7 @@ static wisp_status pass_apart(wisp__krylov *k, const wisp_update *update, int up
     for (int i = 0; i < updates; i++) WISP_TRY(update_apart(k, &update[i]));
     for (int i = 0; i < inners; i++) {
         WISP_TRY(wisp_dot(inner[i].x, inner[i].y, inner[i].dot));
-        k->bytes += (inner[i].x == inner[i].y ? 1 : 2) * block_bytes(k, inner[i].x);
+        count(k, inner[i].x, inner[i].x == inner[i].y ? 1 : 2);
     }
 out:
     return status;
