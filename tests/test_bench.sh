@@ -132,6 +132,21 @@ ok bench tsm --rows 3001 --widths 1,3 --types d --variant dot_kahan --against do
 json out '[r["variant"] for r in rows] == ["dot_kahan", "dot"] * 2 and all(row(r, "tsm", None) for r in rows)'
 json out '[(r["flops"], r["min_bytes"]) for r in rows] == [(3001 * 2 * w, 3001 * 16 * w) for w in (1, 1, 3, 3)]'
 drawn t.svg "gram kahan" "update in place" ZGEMM
+# Iterations of solvers: all variants in turn; the passes and reductions that they promise; columns one by one.
+ok bench solve laplace:nx=9,ny=8,nz=7 --repeats 7 -o v.json $(draw v.svg)
+grep -q '^variant *width *passes *reductions .*of bytes' out || fail "no table of solvers"
+drawn v.svg roofline predict pipelined classical memory
+json v.json 'all(row(r, "solve", r["matrix"]) and r["method"] == "cg" and r["width"] == 1 for r in rows)'
+json v.json '[(r["variant"], r["passes"], r["reductions"]) for r in rows] == [("predict", 2, 1), ("pipelined", 2, 1), ("classical", 6, 2)]'
+json v.json 'all("ratio_of_bytes" in r and r["against"] == "classical" for r in rows[:2]) and "ratio" not in rows[2]'
+json v.json 'all(abs(r["ratio_of_bytes"] * r["min_bytes"] / rows[2]["min_bytes"] - 1) < 1e-9 for r in rows[:2])'
+ok bench solve laplace:nx=9,ny=8,nz=7 --method gmres --restart 5 --repeats 7 --types s --json
+json out '[r["variant"] for r in rows] == ["pipelined", "classical"] and all(row(r, "solve", r["matrix"]) for r in rows)'
+json out 'all(r["method"] == "gmres" and r["restart"] == 5 for r in rows) and rows[0]["min_bytes"] < rows[1]["min_bytes"]'
+ok bench solve matpde:n=9 --method bicgstab --widths 1,3 --variant pipelined --against single --repeats 7 --json
+json out '[(r["width"], r.get("against"), r["passes"], r["reductions"]) for r in rows] == [(1, None, 4, 2), (3, "single", 4, 2), (1, None, 4, 2)]'
+ok bench solve topi:nx=3,ny=3,nz=3 --method minres --against classical --widths 2 --repeats 7 --json
+json out '[r["variant"] for r in rows] == ["pipelined", "classical"] and all(r["passes"] > 1 for r in rows)'
 ok bench stream --json $(draw s.svg)
 drawn s.svg "GB/s" memory L2 "past caches"
 json out 'machine(d["machine"]) and all(r["op"] == "stream" and positive(r, "gbs", "threads") for r in rows) and len(rows) >= 12'
@@ -161,6 +176,13 @@ refused 2 "wisp bench tsm has no variant powers" bench tsm --variant powers
 for value in 0 1,,2 300 x; do refused 2 "expected powers" bench mpk $topi --powers "$value"; done
 refused 1 "--variant powers takes any square one" bench mpk general.mtx --quiet
 refused 2 "wisp bench kpm has no variant gram; it has blocked, naive, reference" bench kpm $topi --variant gram
+refused 2 "--method is there for wisp bench solve" bench kpm $topi --method cg
+refused 2 "--restart is for --method gmres" bench solve $topi --restart 5
+refused 2 "variant predict is for --method cg" bench solve $topi --method gmres --against predict
+refused 2 "wisp bench solve has no variant blocked; it has predict, pipelined, classical" bench solve $topi --variant blocked
+refused 2 "--against single is there for wisp bench solve" bench spmmv $topi --against single
+refused 2 "names what the rows are already" bench solve $topi --against single
+refused 1 "needs a Hermitian matrix" bench solve matpde:n=5 --quiet
 refused 2 "has no variant gram_kahan" bench kpm $topi --against gram_kahan
 refused 2 "--against needs --variant" bench tsm --against gram
 refused 2 "--against names a variant" bench tsm --variant gram --against order=natural

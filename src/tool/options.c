@@ -44,9 +44,9 @@ static const option_def table[] = {
      "ones"},
     {NULL, "x0", 0, "FILE", parse_string, CMD_SOLVE, false, AT(x0), 0, 0,
      "begin with the x of a file, such as -o has written (0)"},
-    {NULL, "method", 0, "cg|bicgstab|gmres|minres", parse_choice_1, CMD_SOLVE, false, AT(method), 0, 0,
+    {NULL, "method", 0, "cg|bicgstab|gmres|minres", parse_choice_1, CMD_SOLVE | CMD_BENCH, false, AT(method), 0, 0,
      "cg: Hermitian positive definite matrices; minres: Hermitian\nones; bicgstab, gmres: any (one that fits the "
-     "matrix)"},
+     "matrix;\nbench: cg)"},
     {NULL, "variant", 0, "pipelined|classical|predict", parse_choice_1, CMD_SOLVE, false, AT(solve_variant), 0, 0,
      "of the method: updates and dots in few passes; one after the\nother; or (cg) with the residual's norm predicted "
      "and "
@@ -61,7 +61,7 @@ static const option_def table[] = {
      "|b - A x| / |b| of each column, to be reached; may be written\n--tol (1e-8; in single precision 1e-4)"},
     {NULL, "maxit", 0, "N", parse_count, CMD_SOLVE, false, AT(max_iterations), 1, INT64_C(1) << 40,
      "most products with the matrix (10000, or 10 times the rows if\nthat is less, and at least 100)"},
-    {NULL, "restart", 0, "M", parse_count, CMD_SOLVE, false, AT(restart), 1, 10000,
+    {NULL, "restart", 0, "M", parse_count, CMD_SOLVE | CMD_BENCH, false, AT(restart), 1, 10000,
      "gmres: iterations after which it begins anew (30)"},
     {NULL, "sites", 0, "I,J,..", parse_sites, CMD_LDOS, false, AT(sites), 0, 1000000,
      "rows (from 0) whose local density of states is wanted;\nranges such as 3-7 count too; with --from a choice of "
@@ -118,7 +118,7 @@ static const option_def table[] = {
     {NULL, "format", 0, "auto|sell|compressed|hermitian|all", parse_choice, CMD_BENCH, false, AT(format), 0, 0,
      "of the stored matrix (what the library chooses); all: a row\nfor each that it can have"},
     {NULL, "widths", 0, "W,W,..", parse_list, CMD_BENCH, false, AT(widths), 1, 4096,
-     "block widths, one row each (spmv: 1; tsm: 4,8,16,32; else\n1,4,8,16,32)"},
+     "block widths, one row each (spmv, solve: 1; tsm: 4,8,16,32;\nelse 1,4,8,16,32)"},
     {NULL, "types", 0, "s,d,c,z", parse_types, CMD_BENCH, false, AT(types), 0, 0,
      "of the blocks: single, double, complex single, complex\ndouble (that of the matrix; tsm: d,z)"},
     {NULL, "powers", 0, "P,P,..", parse_list, CMD_BENCH, false, AT(powers_list), 1, 256,
@@ -134,13 +134,11 @@ static const option_def table[] = {
      "kernel);\n"
      "mpk: chebyshev (with dots, two blocks), powers (all kept);\ntsm: gram, gram_kahan, update, update_beta, "
      "update_in_place,\n"
-     "dot, dot_kahan, and by the BLAS (in a process of its own)\ngram_blas, update_blas, update_beta_blas\n(blocked; "
-     "mpk: "
-     "chebyshev; tsm: the first five)"},
-    {NULL, "against", 0, "VARIANT|order=O|format=F|plain", parse_against, CMD_BENCH, false, 0, 0, 0,
-     "alternate with this variant, or with the same one in another\norder or format or (mpk) by plain sweeps, and give "
-     "the\n"
-     "ratio of the times: how many times faster the row is"},
+     "dot, dot_kahan, and by the BLAS (in a process of its own)\ngram_blas, update_blas, update_beta_blas; solve: "
+     "predict (cg),\npipelined, classical\n(blocked; mpk: chebyshev; tsm: the first five; solve: all)"},
+    {NULL, "against", 0, "VARIANT|order=O|format=F|plain|single", parse_against, CMD_BENCH, false, 0, 0, 0,
+     "alternate with this variant, or with the same one in another\norder or format or (mpk) by plain sweeps or "
+     "(solve) with its\ncolumns one by one, and give the ratio of the times: how many\ntimes faster the row is"},
     {NULL, "repeats", 0, "N", parse_count, CMD_BENCH, false, AT(repeats), 7, 10000, "repetitions of each row (9)"},
     FLAG("measure", 0, CMD_MACHINE, false, measure, "measure anew, even if an earlier result is kept"),
     FLAG("plan", 0, KPM | CMD_SOLVE, true, plan, "print the memory and the time that the run would take"),

@@ -24,7 +24,7 @@ enum { LIST = 33 };    /* one more than a list may have */
 enum { OPTIONS = 96 }; /* more than the rows of the table */
 #define BENCH_VARIANTS                                                                                           \
     "blocked|naive|reference|chebyshev|powers|gram|gram_kahan|update|update_beta|update_in_place|dot|dot_kahan|" \
-    "gram_blas|update_blas|update_beta_blas"
+    "gram_blas|update_blas|update_beta_blas|predict|pipelined|classical"
 /* --rhs: a file, or values that are made. */
 typedef enum { RHS_ONES, RHS_RANDOM, RHS_FILE } rhs_kind;
 typedef struct {
@@ -33,7 +33,7 @@ typedef struct {
     uint64_t seed;    /* RHS_RANDOM: of so many columns */
     int64_t columns;
 } rhs_option;
-enum { AGAINST_VARIANT, AGAINST_ORDER, AGAINST_FORMAT, AGAINST_PLAIN };
+enum { AGAINST_VARIANT, AGAINST_ORDER, AGAINST_FORMAT, AGAINST_PLAIN, AGAINST_SINGLE };
 
 /* Choices are kept as the number of the alternative, in the order of the table (and of wisp.h's enums). */
 typedef struct {

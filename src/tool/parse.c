@@ -367,6 +367,10 @@ bool parse_against(const option_def *def, const char *text, void *value, char *w
         o->against_what = AGAINST_PLAIN;
         return true;
     }
+    if (!strcmp(text, "single")) {
+        o->against_what = AGAINST_SINGLE;
+        return true;
+    }
     if (!strncmp(text, "order=", 6)) {
         o->against_what = AGAINST_ORDER;
         choices = orders;
@@ -379,7 +383,7 @@ bool parse_against(const option_def *def, const char *text, void *value, char *w
     o->against = find_choice(choices, text, strlen(text));
     if (o->against >= 0) return true;
     if (o->against_what == AGAINST_VARIANT)
-        return refuse(why, "expected one of " BENCH_VARIANTS ", order=O, format=F or plain");
+        return refuse(why, "expected one of " BENCH_VARIANTS ", order=O, format=F, plain or single");
     snprintf(why, WHY, "expected one of %s after the =", choices);
     return false;
 }

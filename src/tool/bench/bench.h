@@ -4,7 +4,7 @@
 #include "../tool.h"
 #include "reference.h"
 
-typedef enum { BENCH_SPMV, BENCH_SPMMV, BENCH_KPM, BENCH_MPK, BENCH_TSM, BENCH_STREAM } bench_op;
+typedef enum { BENCH_SPMV, BENCH_SPMMV, BENCH_KPM, BENCH_MPK, BENCH_TSM, BENCH_STREAM, BENCH_SOLVE } bench_op;
 /* In the order of BENCH_VARIANTS. */
 typedef enum {
     VARIANT_BLOCKED,
@@ -22,6 +22,9 @@ typedef enum {
     VARIANT_GRAM_BLAS,
     VARIANT_UPDATE_BLAS,
     VARIANT_UPDATE_BETA_BLAS,
+    VARIANT_PREDICT,
+    VARIANT_PIPELINED,
+    VARIANT_CLASSICAL,
     VARIANTS
 } bench_variant;
 extern const char *const bench_op_name[], *const bench_variant_name[];
@@ -37,6 +40,8 @@ typedef struct {
     wisp_format format;
     int64_t rows;         /* tsm */
     int64_t cache_budget; /* mpk: bytes; 0: the context's */
+    wisp_method method;   /* solve */
+    int restart;          /* gmres; else 0 */
 } bench_case;
 
 /* ---- bench_run.c: a case with its own matrix and blocks ------------------------------------------ */
@@ -56,10 +61,11 @@ typedef struct {
     wisp_cost cost;               /* of one step, as a sweep of its own */
     double least_bytes;           /* of one step, if what `powers` of them need is moved once */
     double read_bytes, gather_bytes,
-        write_bytes;      /* of it; of the read ones, those of the block that is gathered from */
-    bool stores_past;     /* the caches */
-    double gather_excess; /* how often the gathered block comes from memory in a sweep; 0: once */
-    double working_bytes; /* matrix and blocks */
+        write_bytes;           /* of it; of the read ones, those of the block that is gathered from */
+    bool stores_past;          /* the caches */
+    double gather_excess;      /* how often the gathered block comes from memory in a sweep; 0: once */
+    double working_bytes;      /* matrix and blocks */
+    double passes, reductions; /* solve: of an iteration */
 } bench_runner;
 
 /* Not WISP_OK: the context has the message. */
@@ -76,6 +82,15 @@ bool bench_is_blas(bench_variant v);
 wisp_status bench_blas_open(const tool *t, bench_runner *r, const char *coretype);
 wisp_status bench_blas_time(bench_runner *r, int64_t steps, double *seconds);
 void bench_blas_close(bench_runner *r);
+
+/* Whether a plain product writes a y of so many bytes past the caches. */
+bool bench_stores_past(const bench_runner *r, double block);
+
+/* bench_solve.c: systems of equations, whose steps are the iterations. A and the blocks are there. */
+wisp_status bench_solve_open(bench_runner *r);
+/* Seconds of an iteration, the mean of so many calls of wisp_solve. */
+wisp_status bench_solve_time(bench_runner *r, int64_t calls, double *seconds);
+double bench_solve_blocks(const bench_case *c); /* as large as x, that a call has beside the matrix */
 
 /* ---- bench_model.c: the time that a step should take --------------------------------------------- */
 
@@ -123,7 +138,8 @@ typedef struct {
     int64_t cache_budget, matrix_bytes; /* mpk; as stored */
     int64_t repeats, steps;             /* of each repetition, one by one */
     bench_quartiles seconds, load, fraction, model, of_model, core, ratio;
-    char against[32]; /* "": no ratio */
+    char against[32];                          /* "": no ratio */
+    double passes, reductions, ratio_of_bytes; /* solve; the last one as the ratio of times */
     wisp_cost cost;
     double bytes_per_nonzero, gather_excess; /* 0: no matrix */
     double gemm_gflops;                      /* that its rate is set in relation to; 0: none */
@@ -143,9 +159,10 @@ typedef struct {
     int row_count, row; /* for the progress bar */
 } bench;
 
-/* bench_measure.c: the row of `what`, alternated with `against` unless that is NULL, which then has a row too. Where
-   the matrix can't have the order or format: with `optional` a note instead of a failure. */
-int bench_measure(tool *t, bench *b, const bench_case *what, const bench_case *against, bool optional);
+/* bench_measure.c: the rows of one case, or of several in turn, the last of which the others are set in relation to.
+   Where the matrix can't have the order or format: with `optional` a note instead of a failure. */
+enum { BENCH_MOST_CASES = 3 };
+int bench_measure(tool *t, bench *b, const bench_case *list, int count, bool optional);
 
 /* bench_out.c */
 json_t *bench_row_json(const bench_row *r);

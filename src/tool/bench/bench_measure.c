@@ -1,4 +1,4 @@
-/* Repetitions of one case, or of two in turn, each between two measurements of the load bandwidth. */
+/* Repetitions of one case, or of several in turn, each between two measurements of the load bandwidth. */
 #include "bench.h"
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,6 @@ typedef struct {
     double *series[SERIES];
     const char **limit; /* of each repetition */
     int64_t steps;
-    bool has_ratio;
 } timing;
 
 static int by_value(const void *a, const void *b)
@@ -77,18 +76,38 @@ out:
     return status;
 }
 
+/* Another order of the runners, by chance (xorshift, so that it is the same one each time). */
+static void shuffle(int *order, int count, uint32_t *seed)
+{
+    for (int k = count - 1; k > 0; k--) {
+        *seed ^= *seed << 13, *seed ^= *seed >> 17, *seed ^= *seed << 5;
+        const int other = (int)(*seed % (uint32_t)(k + 1)), held = order[k];
+        order[k] = order[other];
+        order[other] = held;
+    }
+}
+
+/* Seconds of a case over those of another one, per column. */
+static double ratio_of(const timing *s, const timing *to, int i)
+{
+    return to->series[SECONDS][i] / to->run.what.width / (s->series[SECONDS][i] / s->run.what.width);
+}
+
 /* All repetitions of the runners, in turn. */
 static int repeat_all(tool *t, const bench *b, timing *s, int count)
 {
     double load;
     wisp_status status = WISP_OK;
     const int repeats = (int)t->opt.repeats;
+    int order[BENCH_MOST_CASES] = {0, 1, 2};
+    uint32_t seed = 1;
     for (int k = 0; k < count; k++) WISP_TRY(bench_find_steps(&s[k].run, 10e-3, &s[k].steps));
     WISP_TRY(wisp_load_bandwidth(t->ctx, &load));
     for (int i = 0; i < repeats; i++) {
         WISP_TRY(wisp_ctx_step(t->ctx, "timing", (b->row + (double)i / repeats) / b->row_count, 0));
-        for (int k = 0; k < count; k++) WISP_TRY(repeat(b, &s[k], i, &load));
-        for (int k = 0; k + 1 < count; k++) s[k].series[RATIO][i] = s[1].series[SECONDS][i] / s[k].series[SECONDS][i];
+        if (count > 2) shuffle(order, count, &seed);
+        for (int k = 0; k < count; k++) WISP_TRY(repeat(b, &s[order[k]], i, &load));
+        for (int k = 0; k + 1 < count; k++) s[k].series[RATIO][i] = ratio_of(&s[k], &s[count - 1], i);
     }
 out:
     return status == WISP_OK ? EXIT_FINE : tool_fail_ctx(t);
@@ -109,7 +128,7 @@ static const char *usual_limit(const char *const *limit, int n)
     return best;
 }
 
-static void name_against(const tool *t, char text[32])
+static void name_against(const tool *t, const bench_case *against, char text[32])
 {
     const options *o = &t->opt;
     snprintf(text, 32, "%s%s",
@@ -119,10 +138,12 @@ static void name_against(const tool *t, char text[32])
              o->against_what == AGAINST_ORDER    ? text_order((wisp_row_order)o->against)
              : o->against_what == AGAINST_FORMAT ? text_format((wisp_format)o->against)
              : o->against_what == AGAINST_PLAIN  ? "plain"
-                                                 : bench_variant_name[o->against]);
+             : o->against_what == AGAINST_SINGLE ? "single"
+                                                 : bench_variant_name[against->variant]);
 }
 
-static int add_row(tool *t, bench *b, timing *s)
+/* `against`: the case that a row is set in relation to, maybe itself, and then there is no ratio. */
+static int add_row(tool *t, bench *b, timing *s, const timing *against)
 {
     const int n = (int)t->opt.repeats;
     const bench_runner *r = &s->run;
@@ -151,13 +172,16 @@ static int add_row(tool *t, bench *b, timing *s)
     row.core = bench_quartiles_of(s->series[CORE], n);
     row.model = bench_quartiles_of(s->series[MODEL], n);
     row.of_model = bench_quartiles_of(s->series[OF_MODEL], n);
-    if (s->has_ratio) {
+    row.passes = r->passes;
+    row.reductions = r->reductions;
+    if (s != against) {
         row.ratio = bench_quartiles_of(s->series[RATIO], n);
-        name_against(t, row.against);
+        row.ratio_of_bytes = against->run.least_bytes / against->run.what.width / (r->least_bytes / r->what.width);
+        name_against(t, &against->run.what, row.against);
     }
     monitor_clear(&t->monitor);
     if (!t->opt.json && !t->opt.quiet) {
-        if (json_array_size(b->rows) == 0) bench_table_head(&row, option_seen(&t->opt, "against"));
+        if (json_array_size(b->rows) == 0) bench_table_head(&row, option_seen(&t->opt, "against") || *row.against);
         bench_table_row(&row);
     }
     return json_array_append_new(b->rows, bench_row_json(&row)) ? tool_fail(t, "out of memory for the results")
@@ -198,27 +222,28 @@ static wisp_status open_timing(const tool *t, const bench *b, timing *s, double 
     return status;
 }
 
-int bench_measure(tool *t, bench *b, const bench_case *what, const bench_case *against, bool optional)
+int bench_measure(tool *t, bench *b, const bench_case *list, int count, bool optional)
 {
-    const int count = against ? 2 : 1, n = (int)t->opt.repeats;
-    timing s[2] = {{.run.what = *what, .has_ratio = against != NULL}, {.run.what = against ? *against : *what}};
+    const int n = (int)t->opt.repeats;
+    timing s[BENCH_MOST_CASES] = {0};
     double *all = NULL;
     const char **limit = NULL;
     int rc = EXIT_FINE, open = 0;
-    if (wisp_alloc(t->ctx, &all, 2 * SERIES * (size_t)n, sizeof *all) ||
-        wisp_alloc(t->ctx, &limit, 2 * (size_t)n, sizeof *limit))
+    if (wisp_alloc(t->ctx, &all, BENCH_MOST_CASES * SERIES * (size_t)n, sizeof *all) ||
+        wisp_alloc(t->ctx, &limit, BENCH_MOST_CASES * (size_t)n, sizeof *limit))
         rc = tool_fail_ctx(t);
     for (; open < count && !rc; open++) {
         s[open].limit = limit + open * n;
+        s[open].run.what = list[open];
         wisp_status status = open_timing(t, b, &s[open], all + open * SERIES * n);
         if (status == WISP_OK) continue;
         rc = optional && can_skip(status) ? skip(t, b, &s[open].run.what) : tool_fail_ctx(t);
         goto out;
     }
     if (!rc) rc = repeat_all(t, b, s, count);
-    for (int k = 0; k < count && !rc; k++) rc = add_row(t, b, &s[k]);
+    for (int k = 0; k < count && !rc; k++) rc = add_row(t, b, &s[k], &s[count - 1]);
 out:
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < BENCH_MOST_CASES; k++) {
         bench_piece_close(&s[k].piece);
         bench_close(&s[k].run);
     }

@@ -8,7 +8,7 @@
 /* ---- a small matrix like a large one ------------------------------------------------------------- */
 
 /* Rows first .. first + rows - 1 of a source. Columns beyond are wrapped around, so that the rows keep their
-   lengths; or left out, so that half of the piece is still the mirror of its other half. */
+   lengths; or left out, so that half of the piece is still the mirror of its other half, and definite. */
 typedef struct {
     const wisp_src *src;
     int64_t first, rows;
@@ -52,8 +52,9 @@ static double bytes_per_row(const bench_case *c, const wisp_src *src)
         const int n = src->row(src->arg, (int64_t)((double)src->rows * i / SAMPLE), NULL, NULL);
         entries += (double)(n > 0 ? n : 0) / SAMPLE;
     }
+    const double blocks = c->op == BENCH_SOLVE ? bench_solve_blocks(c) : c->variant == VARIANT_NAIVE ? 3 : 2;
     return entries * (double)(wisp_type_size(src->type) + sizeof(int32_t)) +
-           (double)(c->variant == VARIANT_NAIVE ? 3 : 2) * c->width * (double)wisp_type_size(c->type);
+           blocks * c->width * (double)wisp_type_size(c->type);
 }
 
 /* Others may use the cache, too: of a quarter, part was often gone (topi, widths 16 and 32: 1.2 times as slow). */
@@ -70,8 +71,9 @@ wisp_status bench_piece_open(bench_piece *p, const bench_runner *like, wisp_ctx 
     int64_t rows = (int64_t)(cache_bytes / bytes_per_row(&like->what, src)) | 1;
     if (rows < LEAST) rows = LEAST;
     if (rows > (src->rows + 1) / 2) rows = (src->rows + 1) / 2;
-    piece_rows piece = {src, (src->rows - rows) / 2 / LEAST * LEAST, rows,
-                        like->info.format != WISP_FORMAT_HERMITIAN && like->what.format != WISP_FORMAT_HERMITIAN};
+    const bool wrap = like->info.format != WISP_FORMAT_HERMITIAN && like->what.format != WISP_FORMAT_HERMITIAN &&
+                      like->what.op != BENCH_SOLVE;
+    piece_rows piece = {src, (src->rows - rows) / 2 / LEAST * LEAST, rows, wrap};
     const wisp_src small = {
         .rows = rows, .cols = rows, .max_row = src->max_row, .type = src->type, .row = piece_row, .arg = &piece};
     *p = (bench_piece){.run = {.what = like->what, .center = like->center, .halfwidth = like->halfwidth}};

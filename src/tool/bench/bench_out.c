@@ -1,5 +1,6 @@
 /* The results of `wisp bench`, as rows of a table and of JSON. */
 #include "bench.h"
+#include "../solve.h"
 
 static const char *const level_name[WISP_LEVELS] = {"L1", "L2", "L3", "memory"};
 static const char *const stream_name[WISP_STREAMS] = {"load", "copy", "copy_past", "triad", "triad_past", "update"};
@@ -19,6 +20,8 @@ json_t *bench_row_json(const bench_row *r)
                           "repeats", (json_int_t)r->repeats, "steps", (json_int_t)r->steps);
     if (!o) return NULL;
     if (r->matrix) json_object_set_new(o, "matrix_bytes", json_integer(r->matrix_bytes));
+    if (c->op == BENCH_SOLVE) json_object_set_new(o, "method", json_string(solve_method_name(c->method)));
+    if (c->restart) json_object_set_new(o, "restart", json_integer(c->restart));
     if (c->op == BENCH_MPK) {
         json_object_set_new(o, "interleaved", json_integer(r->interleaved));
         json_object_set_new(o, "cache_budget", json_integer(r->cache_budget));
@@ -46,6 +49,9 @@ json_t *bench_row_json(const bench_row *r)
                    {"measured_over_model", r->of_model.median, true},
                    {"measured_over_model_q1", r->of_model.q1, true},
                    {"measured_over_model_q3", r->of_model.q3, true},
+                   {"passes", r->passes, c->op == BENCH_SOLVE},
+                   {"reductions", r->reductions, c->op == BENCH_SOLVE},
+                   {"ratio_of_bytes", r->ratio_of_bytes, c->op == BENCH_SOLVE && *r->against},
                    {"ratio", r->ratio.median, *r->against},
                    {"ratio_q1", r->ratio.q1, *r->against},
                    {"ratio_q3", r->ratio.q3, *r->against}};
@@ -60,11 +66,13 @@ void bench_table_head(const bench_row *r, bool ratio)
 {
     printf("%-15s  %5s  ", "variant", "width");
     if (r->what.op == BENCH_MPK) printf("%6s  %5s  %9s  ", "powers", "depth", "cache MB");
+    if (r->what.op == BENCH_SOLVE) printf("%6s  %10s  ", "passes", "reductions");
     printf("%-14s  ", "type");
     if (r->matrix) printf("%-7s  %-10s  ", "order", "format");
     printf("%9s  %17s  %7s  %8s  %6s  %6s  %8s  ", "ms", "quartiles", "Gflop/s", "min. MB", "GB/s", "load", "fraction");
     if (r->gemm_gflops > 0) printf("%7s  ", "of gemm");
-    printf("%9s  %8s  %-6s%s\n", "model ms", "of model", "limit", ratio ? "  ratio (quartiles)" : "");
+    printf("%9s  %8s  %-6s%s\n", "model ms", "of model", "limit",
+           ratio ? r->what.op == BENCH_SOLVE ? "  ratio (quartiles; of bytes)" : "  ratio (quartiles)" : "");
 }
 
 void bench_table_row(const bench_row *r)
@@ -78,13 +86,16 @@ void bench_table_row(const bench_row *r)
         printf("%6d  %5d  %9.4g  ", c->powers, r->interleaved, 1e-6 * (double)r->cache_budget);
     else if (c->op == BENCH_MPK) /* and the steps were not interleaved */
         printf("%6d  %5s  %9s  ", c->powers, "-", "-");
+    if (c->op == BENCH_SOLVE) printf("%6.3g  %10.3g  ", r->passes, r->reductions);
     printf("%-14s  ", wisp_type_name(c->type));
     if (r->matrix) printf("%-7s  %-10s  ", r->order, r->format);
     printf("%9.4g  %17s  %7.2f  %8.4g  %6.1f  %6.1f  %8.2f  ", ms, quartiles, 1e-6 * r->cost.flops / ms,
            1e-6 * r->cost.bytes, 1e-6 * r->cost.bytes / ms, r->load.median, r->fraction.median);
     if (r->gemm_gflops > 0) printf("%7.2f  ", gemm_fraction(r));
     printf("%9.4g  %8.2f  %-6s", 1e3 * r->model.median, r->of_model.median, r->limit);
-    if (*r->against) printf("  %.2f (%.2f-%.2f)", r->ratio.median, r->ratio.q1, r->ratio.q3);
+    if (*r->against) printf("  %.2f (%.2f-%.2f", r->ratio.median, r->ratio.q1, r->ratio.q3);
+    if (*r->against && c->op == BENCH_SOLVE) printf("; %.2f", r->ratio_of_bytes);
+    if (*r->against) putchar(')');
     putchar('\n');
     fflush(stdout);
 }

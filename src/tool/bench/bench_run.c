@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const bench_op_name[] = {"spmv", "spmmv", "kpm", "mpk", "tsm", "stream", NULL};
+const char *const bench_op_name[] = {"spmv", "spmmv", "kpm", "mpk", "tsm", "stream", "solve", NULL};
 const char *const bench_variant_name[] = {"blocked", "naive",      "reference", "chebyshev",   "powers",
                                           "gram",    "gram_kahan", "update",    "update_beta", "update_in_place",
-                                          "dot",     "dot_kahan",  "gram_blas", "update_blas", "update_beta_blas"};
+                                          "dot",     "dot_kahan",  "gram_blas", "update_blas", "update_beta_blas",
+                                          "predict", "pipelined",  "classical"};
 static const unsigned kpm_terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY;
 
 /* The step of Figure 5, by itself or as one of several. */
@@ -77,6 +78,7 @@ wisp_status bench_step(bench_runner *r)
 {
     double seconds;
     if (r->blas.pid) return bench_blas_time(r, 1, &seconds);
+    if (r->what.op == BENCH_SOLVE) return bench_solve_time(r, 1, &seconds);
     if (r->what.op == BENCH_TSM) return step_tsm(r);
     if (r->what.op == BENCH_MPK) return step_mpk(r);
     if (r->what.op != BENCH_KPM) return wisp_spmmv(r->w, r->A, r->v, NULL);
@@ -92,6 +94,7 @@ wisp_status bench_step(bench_runner *r)
 wisp_status bench_time(bench_runner *r, int64_t steps, double *seconds)
 {
     if (r->blas.pid) return bench_blas_time(r, steps, seconds);
+    if (r->what.op == BENCH_SOLVE) return bench_solve_time(r, steps, seconds);
     const double start = tool_now();
     for (int64_t i = 0; i < steps; i++) {
         wisp_status status = bench_step(r);
@@ -118,7 +121,7 @@ wisp_status bench_find_steps(bench_runner *r, double wanted, int64_t *steps)
 
 /* Whether a plain product writes y past the caches: large with its matrix, in whole cache lines (or single real
    columns). */
-static bool product_stores_past(const bench_runner *r, double block)
+bool bench_stores_past(const bench_runner *r, double block)
 {
     const size_t row = (size_t)r->what.width * wisp_type_size(r->what.type);
     const bool single = r->what.width == 1 && !wisp_type_is_complex(r->what.type);
@@ -151,7 +154,7 @@ static wisp_status find_cost(bench_runner *r)
     }
     r->read_bytes = r->cost.bytes - r->write_bytes;
     r->least_bytes = least_bytes(r, block);
-    r->stores_past = !fused && product_stores_past(r, block);
+    r->stores_past = !fused && bench_stores_past(r, block);
     if ((!fused && !r->stores_past) || c->variant == VARIANT_NAIVE) r->read_bytes += block;
     wisp_gather gather = {1, 0};
     if (status == WISP_OK) status = wisp_mat_gather(r->A, c->type, c->width, &gather);
@@ -255,6 +258,7 @@ static wisp_status open_matrix(bench_runner *r, const wisp_src *src)
     } else {
         WISP_TRY(make_blocks(r, wisp_mat_map(r->A), wisp_mat_col_map(r->A)));
         if (c->op == BENCH_MPK) WISP_TRY(open_mpk(r));
+        if (c->op == BENCH_SOLVE) WISP_TRY(bench_solve_open(r));
     }
 out:
     return status;

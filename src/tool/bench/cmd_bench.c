@@ -20,6 +20,7 @@ static const struct {
                    "gram, gram_kahan, update, update_beta, update_in_place, dot, dot_kahan, gram_blas, update_blas, "
                    "update_beta_blas"},
     [BENCH_STREAM] = {VARIANT_BLOCKED, VARIANT_BLOCKED, "blocked alone"},
+    [BENCH_SOLVE] = {VARIANT_PREDICT, VARIANT_CLASSICAL, "predict, pipelined, classical"},
 };
 
 /* Whether the rows, or those that they are compared with, are of this variant. */
@@ -42,14 +43,20 @@ static int check_variants(tool *t, bench_op op)
                               bench_variant_name[list[i]], variants_of[op].names);
     }
     if (op == BENCH_MPK && !variant) o->bench_variant = VARIANT_CHEBYSHEV;
+    if (op == BENCH_SOLVE && !variant) o->bench_variant = o->method == WISP_CG ? VARIANT_PREDICT : VARIANT_PIPELINED;
+    if (op == BENCH_SOLVE && has_variant(o, VARIANT_PREDICT) && o->method != WISP_CG)
+        return tool_usage(t, "the variant predict is for --method cg alone");
     if (!against) return EXIT_FINE;
     if (op == BENCH_TSM && o->against_what != AGAINST_VARIANT)
         return tool_usage(t, "wisp bench tsm has no matrix, so --against names a variant");
     if (op == BENCH_TSM && !variant)
         return tool_usage(t, "--against needs --variant for wisp bench tsm: which of its operations is compared");
     const bool plain = o->against_what == AGAINST_PLAIN, only_plain = o->powers_list[0] == 1 && !o->powers_list[1];
+    const bool single = o->against_what == AGAINST_SINGLE, only_single = o->widths[0] <= 1 && !o->widths[1];
+    if (single && op != BENCH_SOLVE) return tool_usage(t, "--against single is there for wisp bench solve alone");
     if (plain && op != BENCH_MPK) return tool_usage(t, "--against plain is there for wisp bench mpk alone");
-    if ((plain && only_plain) || (o->against_what == AGAINST_VARIANT && o->against == o->bench_variant) ||
+    if ((plain && only_plain) || (single && only_single) ||
+        (o->against_what == AGAINST_VARIANT && o->against == o->bench_variant) ||
         (o->against_what == AGAINST_ORDER && o->against == o->order) ||
         (o->against_what == AGAINST_FORMAT && o->against == o->format))
         return tool_usage(t, "--against names what the rows are already; name another variant, order or format");
@@ -71,6 +78,8 @@ static int check_op(tool *t, bench_op op)
     for (; list && *list; list++)
         if (option_seen(o, *list)) return tool_usage(t, "wisp bench %s takes no --%s", name, *list);
     if (!alone && option_seen(o, "rows")) return tool_usage(t, "--rows is there for wisp bench tsm alone");
+    if (op != BENCH_SOLVE && o->method) return tool_usage(t, "--method is there for wisp bench solve alone");
+    if (o->restart && o->method != WISP_GMRES) return tool_usage(t, "--restart is for --method gmres alone");
     if (op != BENCH_MPK && o->budgets[0]) return tool_usage(t, "--cache-budget is there for wisp bench mpk alone");
     if (op != BENCH_MPK && option_seen(o, "powers")) return tool_usage(t, "--powers is there for wisp bench mpk alone");
     if (op != BENCH_MPK && option_seen(o, "depth")) return tool_usage(t, "--depth is there for wisp bench mpk alone");
@@ -90,9 +99,12 @@ static int check_options(tool *t, bench_op *op)
     int i = 0;
     while (bench_op_name[i] && strcmp(bench_op_name[i], o->arg[0])) i++;
     if (!bench_op_name[i])
-        return tool_usage(t, "\"%.40s\" is no operation; expected spmv, spmmv, kpm, mpk, tsm or stream", o->arg[0]);
+        return tool_usage(t, "\"%.40s\" is no operation; expected spmv, spmmv, kpm, mpk, tsm, stream or solve",
+                          o->arg[0]);
     *op = (bench_op)i;
     int rc = check_op(t, *op);
+    if (*op == BENCH_SOLVE && !o->method) o->method = WISP_CG;
+    if (o->method == WISP_GMRES && !o->restart) o->restart = 30;
     if (!rc) rc = check_variants(t, *op);
     if (rc) return rc;
     if (o->output && !has_extension(o->output, "json"))
@@ -107,7 +119,7 @@ static void set_lists(options *o, bench_op op)
 {
     static const int64_t usual[] = {1, 4, 8, 16, 32, 0}, powers_list[] = {1, 2, 4, 8, 16, 0};
     if (!o->widths[0]) memcpy(o->widths, op == BENCH_TSM ? usual + 1 : usual, op == BENCH_TSM ? 5 * 8 : sizeof usual);
-    if (op == BENCH_SPMV) o->widths[1] = 0;
+    if (op == BENCH_SPMV || (op == BENCH_SOLVE && !option_seen(o, "widths"))) o->widths[1] = 0;
     if (op != BENCH_MPK) o->powers_list[0] = 1;
     if (!o->powers_list[0]) memcpy(o->powers_list, powers_list, sizeof powers_list);
     if (!o->types[0] && op == BENCH_TSM) o->types[0] = WISP_D, o->types[1] = WISP_Z, o->types[2] = 0;
@@ -118,7 +130,7 @@ static int check_source(tool *t, const bench *b)
 {
     const options *o = &t->opt;
     const bool reference = has_variant(o, VARIANT_REFERENCE);
-    if ((b->op == BENCH_KPM || b->op == BENCH_MPK) && b->src.rows != b->src.cols)
+    if ((b->op == BENCH_KPM || b->op == BENCH_MPK || b->op == BENCH_SOLVE) && b->src.rows != b->src.cols)
         return tool_fail(t, "wisp bench %s needs a square matrix", bench_op_name[b->op]);
     for (int i = 0; o->types[i]; i++) {
         const wisp_type type = (wisp_type)o->types[i];
@@ -161,8 +173,8 @@ static int last_of(int asked, int all) { return asked == all ? all - 1 : asked; 
 
 static bool same_case(const bench_case *a, const bench_case *b)
 {
-    return a->variant == b->variant && a->order == b->order && a->format == b->format && a->powers == b->powers &&
-           a->cache_budget == b->cache_budget;
+    return a->variant == b->variant && a->width == b->width && a->order == b->order && a->format == b->format &&
+           a->powers == b->powers && a->cache_budget == b->cache_budget;
 }
 
 static int run_case(tool *t, bench *b, const bench_case *c)
@@ -175,11 +187,28 @@ static int run_case(tool *t, bench *b, const bench_case *c)
         other.format = (wisp_format)o->against;
     else if (o->against_what == AGAINST_PLAIN)
         other.powers = 1;
+    else if (o->against_what == AGAINST_SINGLE)
+        other.width = 1;
     else
         other.variant = (bench_variant)o->against;
     const bool alternate = option_seen(o, "against") && !same_case(c, &other);
     const bool optional = o->order == ALL_ORDERS || o->format == ALL_FORMATS;
-    int rc = bench_measure(t, b, c, alternate ? &other : NULL, optional);
+    int rc = bench_measure(t, b, (bench_case[]){*c, other}, alternate ? 2 : 1, optional);
+    b->row++;
+    return rc;
+}
+
+/* All variants of a solver in turn, set in relation to the classical one. */
+static int run_variants(tool *t, bench *b, const bench_case *c)
+{
+    const options *o = &t->opt;
+    bench_case list[BENCH_MOST_CASES];
+    int count = 0;
+    for (int v = o->bench_variant; v <= VARIANT_CLASSICAL; v++) {
+        list[count] = *c;
+        list[count++].variant = (bench_variant)v;
+    }
+    int rc = bench_measure(t, b, list, count, o->order == ALL_ORDERS || o->format == ALL_FORMATS);
     b->row++;
     return rc;
 }
@@ -189,6 +218,7 @@ static int run_width(tool *t, bench *b, wisp_type type, int width, int powers, i
 {
     const options *o = &t->opt;
     const bool all = b->op == BENCH_TSM && !option_seen(o, "variant");
+    const bool together = b->op == BENCH_SOLVE && !option_seen(o, "variant") && !option_seen(o, "against");
     const int first = all ? VARIANT_GRAM : o->bench_variant, last = all ? VARIANT_UPDATE_IN_PLACE : o->bench_variant;
     int rc = EXIT_FINE;
     for (int v = first; v <= last; v++)
@@ -203,13 +233,15 @@ static int run_width(tool *t, bench *b, wisp_type type, int width, int powers, i
                                       .order = (wisp_row_order)r,
                                       .format = (wisp_format)f,
                                       .cache_budget = budget,
+                                      .method = (wisp_method)o->method,
+                                      .restart = (int)o->restart,
                                       .rows = o->rows                      ? o->rows
                                               : wisp_type_is_complex(type) ? 2000000
                                                                            : 4000000};
                 if (count_only)
                     b->row_count++;
                 else
-                    rc = run_case(t, b, &c);
+                    rc = together ? run_variants(t, b, &c) : run_case(t, b, &c);
             }
     return rc;
 }
