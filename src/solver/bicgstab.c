@@ -13,7 +13,7 @@ static int blocks(const wisp__krylov *k) { return k->P ? 6 : 4; }
 static void set_factors(const wisp__krylov *k)
 {
     for (int j = 0; j < k->width; j++) {
-        const wisp__column *c = &k->col[j];
+        const wisp__krylov_column *c = &k->col[j];
         const bool going = wisp__going(c);
         const double complex alpha = going ? c->alpha : 0, omega = going ? c->omega : 0, beta = going ? c->beta : 0;
         wisp__factors(k, ALPHA)[j] = wisp__scalar(alpha);
@@ -64,7 +64,7 @@ static wisp_status first_half(wisp__krylov *k)
     WISP_TRY(wisp__multiply(k, k->v[V], p, WISP_DOT_UY, k->v[SHADOW]));
     WISP_TRY(wisp__sum_dots(k, RR + 1));
     for (int j = 0; j < k->width; j++) {
-        wisp__column *c = &k->col[j];
+        wisp__krylov_column *c = &k->col[j];
         if (!wisp__going(c)) continue;
         c->rr = creal(wisp__dot_of(k, RR, j));
         c->rho = wisp__dot_of(k, RHO, j);
@@ -100,7 +100,7 @@ out:
 }
 
 /* omega makes |s - omega t| least; beta by the orthogonality of r* and s (Rupp et al. 2016, section 3.2). */
-static void scalars(const wisp__krylov *k, wisp__column *c, int j)
+static void scalars(const wisp__krylov *k, wisp__krylov_column *c, int j)
 {
     const double ss = creal(wisp__dot_of(k, SS, j)), tt = creal(wisp__dot_of(k, WISP__YY, j));
     const double complex st = wisp__dot_of(k, k->P ? ST : WISP__XY, j), rt = wisp__dot_of(k, k->P ? RT : WISP__UY, j);
@@ -137,7 +137,7 @@ static wisp_status second_half(wisp__krylov *k)
     WISP_TRY(look(k, update, k->separate ? 2 : 3));
     if (!k->separate) goto out;
     for (int j = 0; j < k->width; j++) {
-        wisp__column *c = &k->col[j];
+        wisp__krylov_column *c = &k->col[j];
         if (wisp__going(c) && c->rho != 0 && c->omega != 0)
             c->beta = wisp__dot_of(k, RHO, j) / c->rho * (c->alpha / c->omega);
     }

@@ -13,7 +13,7 @@ static int blocks(const wisp__krylov *k) { return k->P && !k->rows ? 3 : 2; }
 static void set_factors(const wisp__krylov *k)
 {
     for (int j = 0; j < k->width; j++) {
-        const wisp__column *c = &k->col[j];
+        const wisp__krylov_column *c = &k->col[j];
         const double alpha = wisp__going(c) ? creal(c->alpha) : 0, beta = wisp__going(c) ? creal(c->beta) : 0;
         wisp__factors(k, ALPHA)[j] = wisp__real(alpha);
         wisp__factors(k, MINUS_ALPHA)[j] = wisp__real(-alpha);
@@ -21,27 +21,28 @@ static void set_factors(const wisp__krylov *k)
     }
 }
 
-/* <p, A p> must be positive. Without a preconditioner p is at least as long as r, so that it is within rounding of 0
-   where the matrix is singular; well below 0 the matrix is indefinite. */
-static wisp_status curvature(const wisp__krylov *k, const wisp__column *c)
-{
-    const double rounding = k->P ? 0 : k->eps * k->anorm * c->rr;
-    if (c->mu > rounding && isfinite(c->mu)) return WISP_OK;
-    return -c->mu > 1000 * rounding ? WISP_ERR_INDEFINITE : WISP_ERR_BREAKDOWN;
-}
-
-/* p may be much longer than r, as it is where a singular system has no solution; then rounding is, too. Rarely needed,
-   so the length of p is found when it is. */
-static wisp_status look_at_indefinite(wisp__krylov *k)
+/* <p, A p> must be positive. Within the rounding of |A| |p|^2 it is no more than 0, as where a singular system has no
+   solution; well below that the matrix is indefinite. |p| is looked for where the step is so long that this may be. */
+static wisp_status check_curvature(wisp__krylov *k)
 {
     bool any = false;
-    for (int j = 0; j < k->width; j++) any |= k->col[j].broken == WISP_ERR_INDEFINITE;
+    for (int j = 0; j < k->width; j++) {
+        wisp__krylov_column *c = &k->col[j];
+        const double least = k->P ? 0 : 1e-6 * k->anorm * c->rr;
+        if (!wisp__going(c) || c->rr == 0 || (c->mu > least && isfinite(c->mu))) continue;
+        c->broken = WISP_ERR_INDEFINITE;
+        any = true;
+    }
     if (!any) return WISP_OK;
     const wisp_status status = wisp_dot(k->v[P], k->v[P], wisp__dots(k, WISP__XX));
     for (int j = 0; j < k->width; j++) {
-        wisp__column *c = &k->col[j];
-        const double rounding = 1000 * k->eps * k->anorm * creal(wisp__dot_of(k, WISP__XX, j));
-        if (c->broken == WISP_ERR_INDEFINITE && !(-c->mu > rounding)) c->broken = WISP_ERR_BREAKDOWN;
+        wisp__krylov_column *c = &k->col[j];
+        const double rounding = k->eps * k->anorm * creal(wisp__dot_of(k, WISP__XX, j));
+        if (c->broken != WISP_ERR_INDEFINITE) continue;
+        if (c->mu > 10 * rounding && isfinite(c->mu))
+            c->broken = WISP_OK;
+        else if (!(-c->mu > 1000 * rounding))
+            c->broken = WISP_ERR_BREAKDOWN;
     }
     return status;
 }
@@ -49,7 +50,7 @@ static wisp_status look_at_indefinite(wisp__krylov *k)
 /* ---- one reduction -------------------------------------------------------------------------------- */
 
 /* From <r, r>, <p, A p>, <A p, A p> and <r, A p> to the length of the step and the factor of the next direction. */
-static void scalars(const wisp__krylov *k, wisp__column *c)
+static void scalars(const wisp__krylov *k, wisp__krylov_column *c)
 {
     const double alpha = c->rr / c->mu, gamma = alpha * alpha * c->gamma;
     const double next = k->o.variant == WISP_PREDICT ? c->rr - 2 * alpha * c->delta + gamma : gamma - c->rr;
@@ -74,17 +75,17 @@ static wisp_status advance(wisp__krylov *k)
     WISP_TRY(wisp__multiply(k, s, p, WISP_DOT_XY | WISP_DOT_YY, NULL));
     WISP_TRY(wisp__sum_dots(k, SP + 1));
     for (int j = 0; j < k->width; j++) {
-        wisp__column *c = &k->col[j];
+        wisp__krylov_column *c = &k->col[j];
         if (!wisp__going(c)) continue;
         c->rr = creal(wisp__dot_of(k, RR, j));
         c->mu = creal(wisp__dot_of(k, WISP__XY, j));
         c->gamma = creal(wisp__dot_of(k, WISP__YY, j));
         c->delta = c->mu;
         if (c->beta != 0) c->delta -= creal(c->beta) * creal(wisp__dot_of(k, SP, j));
-        if (c->rr > 0) c->broken = curvature(k, c);
-        if (c->rr > 0 && c->broken == WISP_OK) scalars(k, c);
     }
-    WISP_TRY(look_at_indefinite(k));
+    WISP_TRY(check_curvature(k));
+    for (int j = 0; j < k->width; j++)
+        if (wisp__going(&k->col[j]) && k->col[j].rr > 0) scalars(k, &k->col[j]);
 out:
     return status;
 }
@@ -99,7 +100,7 @@ static wisp_status precondition(wisp__krylov *k)
     if (k->P && !k->rows && k->separate) WISP_TRY(wisp_ctx_sum(k->ctx, &wisp__dots(k, RZ)->re, 2 * (size_t)k->width));
     WISP_TRY(wisp__sum_dots(k, RZ + 1));
     for (int j = 0; j < k->width; j++) {
-        wisp__column *c = &k->col[j];
+        wisp__krylov_column *c = &k->col[j];
         if (!wisp__going(c)) continue;
         const double before = c->rz;
         c->rr = creal(wisp__dot_of(k, RR, j));
@@ -133,17 +134,16 @@ static wisp_status step_twice(wisp__krylov *k)
     wisp_status status = WISP_OK;
     wisp_blk *s = k->v[S];
     wisp__clear(k);
-    WISP_TRY(wisp__multiply(k, s, k->v[P], k->separate ? WISP_DOT_XY : WISP_DOT_XY | WISP_DOT_YY, NULL));
+    WISP_TRY(wisp__multiply(k, s, k->v[P], WISP_DOT_XY, NULL));
     WISP_TRY(wisp__sum_dots(k, WISP__FREE));
     for (int j = 0; j < k->width; j++) {
-        wisp__column *c = &k->col[j];
+        wisp__krylov_column *c = &k->col[j];
         if (!wisp__going(c)) continue;
         c->mu = creal(wisp__dot_of(k, WISP__XY, j));
-        c->gamma = creal(wisp__dot_of(k, WISP__YY, j));
-        c->broken = curvature(k, c);
-        if (c->broken == WISP_OK) c->alpha = c->rz / c->mu;
     }
-    WISP_TRY(look_at_indefinite(k));
+    WISP_TRY(check_curvature(k));
+    for (int j = 0; j < k->width; j++)
+        if (wisp__going(&k->col[j])) k->col[j].alpha = k->col[j].rz / k->col[j].mu;
     set_factors(k);
     wisp__clear(k);
     WISP_TRY(dots_of_r(
@@ -161,7 +161,7 @@ static wisp_status begin(wisp__krylov *k, bool fresh)
 {
     wisp_status status = WISP_OK;
     for (int j = 0; j < k->width; j++) {
-        wisp__column *c = &k->col[j];
+        wisp__krylov_column *c = &k->col[j];
         if (fresh) c->alpha = c->beta = c->rz = 0;
     }
     if (!has_two_reductions(k)) {

@@ -30,7 +30,7 @@ wisp_status wisp__residual(wisp__krylov *k)
                                     .u = k->b,
                                     .add = k->one}));
     for (int j = 0; j < k->width; j++) {
-        wisp__column *c = &k->col[j];
+        wisp__krylov_column *c = &k->col[j];
         if (c->done) continue;
         c->verified = isfinite(creal(wisp__dot_of(k, WISP__XX, j))) ? creal(wisp__dot_of(k, WISP__YY, j)) : INFINITY;
         c->rr = c->verified;
@@ -40,7 +40,7 @@ out:
 }
 
 /* y = x in the columns that are true in `which`; the others stay. */
-static wisp_status copy_some(wisp__krylov *k, wisp_blk *y, wisp_blk *x, bool (*which)(const wisp__column *c))
+static wisp_status copy_some(wisp__krylov *k, wisp_blk *y, wisp_blk *x, bool (*which)(const wisp__krylov_column *c))
 {
     int count = 0, *list = k->list;
     for (int j = 0; j < k->width; j++)
@@ -48,8 +48,8 @@ static wisp_status copy_some(wisp__krylov *k, wisp_blk *y, wisp_blk *x, bool (*w
     return count ? wisp__copy_columns(y, list, x, list, count) : WISP_OK;
 }
 
-static bool is_better(const wisp__column *c) { return c->verified < c->best; }
-static bool is_far(const wisp__column *c) { return !(c->verified <= 4 * c->best); }
+static bool is_better(const wisp__krylov_column *c) { return c->verified < c->best; }
+static bool is_far(const wisp__krylov_column *c) { return !(c->verified <= 4 * c->best); }
 
 wisp_status wisp__keep_best(wisp__krylov *k)
 {
@@ -72,7 +72,7 @@ wisp_status wisp__go_back(wisp__krylov *k)
 /* A column has ended: its x is x[from], or the best. */
 wisp_status wisp__end(wisp__krylov *k, int j, wisp_status why)
 {
-    wisp__column *c = &k->col[j];
+    wisp__krylov_column *c = &k->col[j];
     wisp_solution *s = k->s;
     const bool best = !(c->verified <= c->best);
     const double rr = best ? c->best : c->verified;

@@ -11,20 +11,32 @@
 static int blocks(const wisp__krylov *k) { return k->o.restart + (k->P ? 2 : 1); }
 
 /* What a column keeps in h: m columns of the triangle, rotations, the right-hand side g, norms of the basis. */
-static double complex *triangle(const wisp__krylov *k, const wisp__column *c, int i)
+static double complex *triangle(const wisp__krylov *k, const wisp__krylov_column *c, int i)
 {
     return c->h + (size_t)i * (size_t)(k->o.restart + 1);
 }
-static double complex *cosines(const wisp__krylov *k, const wisp__column *c) { return triangle(k, c, k->o.restart); }
-static double complex *sines(const wisp__krylov *k, const wisp__column *c) { return triangle(k, c, k->o.restart + 1); }
-static double complex *right(const wisp__krylov *k, const wisp__column *c) { return triangle(k, c, k->o.restart + 2); }
-static double complex *norms(const wisp__krylov *k, const wisp__column *c) { return triangle(k, c, k->o.restart + 3); }
+static double complex *cosines(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    return triangle(k, c, k->o.restart);
+}
+static double complex *sines(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    return triangle(k, c, k->o.restart + 1);
+}
+static double complex *right(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    return triangle(k, c, k->o.restart + 2);
+}
+static double complex *norms(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    return triangle(k, c, k->o.restart + 3);
+}
 
 static wisp_status start(wisp__krylov *k)
 {
     k->cycle_ends = false;
     for (int j = 0; j < k->width; j++) {
-        wisp__column *c = &k->col[j];
+        wisp__krylov_column *c = &k->col[j];
         c->steps = 0;
         norms(k, c)[0] = right(k, c)[0] = sqrt(c->rr);
     }
@@ -37,10 +49,10 @@ static double complex inverse(double complex z) { return z != 0 ? 1 / z : 0; }
 /* Coefficients of the new vector n = i + 1 with the basis go to the triangle, with a minus and over norms to factors.
  */
 static void projected(wisp__krylov *k, int i,
-                      double complex scale_of(const wisp__krylov *k, const wisp__column *c, int i))
+                      double complex scale_of(const wisp__krylov *k, const wisp__krylov_column *c, int i))
 {
     for (int j = 0; j < k->width; j++) {
-        const wisp__column *c = &k->col[j];
+        const wisp__krylov_column *c = &k->col[j];
         const bool going = wisp__going(c);
         const double complex scale = scale_of(k, c, i);
         wisp__factors(k, i + 1)[j] = wisp__scalar(going ? scale : 0);
@@ -53,8 +65,11 @@ static void projected(wisp__krylov *k, int i,
     }
 }
 
-static double complex by_norm(const wisp__krylov *k, const wisp__column *c, int i) { return inverse(norms(k, c)[i]); }
-static double complex by_one(const wisp__krylov *k, const wisp__column *c, int i)
+static double complex by_norm(const wisp__krylov *k, const wisp__krylov_column *c, int i)
+{
+    return inverse(norms(k, c)[i]);
+}
+static double complex by_one(const wisp__krylov *k, const wisp__krylov_column *c, int i)
 {
     (void)k, (void)c, (void)i;
     return 1;
@@ -90,7 +105,7 @@ static wisp_status dots(wisp__krylov *k, int count, int i)
 static bool is_skew(const wisp__krylov *k, int i)
 {
     for (int j = 0; j < k->width; j++) {
-        const wisp__column *c = &k->col[j];
+        const wisp__krylov_column *c = &k->col[j];
         double all = 0;
         for (int l = 0; l <= i; l++) all += creal(triangle(k, c, i)[l] * conj(triangle(k, c, i)[l]));
         const double own = creal(norms(k, c)[i + 1]);
@@ -100,19 +115,22 @@ static bool is_skew(const wisp__krylov *k, int i)
 }
 
 /* Column i of the Hessenberg matrix turns into one of the triangle (Givens), and the residual's norm follows. */
-static void rotate(wisp__krylov *k, wisp__column *c, int i)
+static void rotate(wisp__krylov *k, wisp__krylov_column *c, int i)
 {
     double complex *t = triangle(k, c, i), *g = right(k, c), *cs = cosines(k, c), *sn = sines(k, c);
+    const double b = creal(norms(k, c)[i + 1]);
+    double all = b * b;
+    for (int l = 0; l <= i; l++) all += creal(t[l] * conj(t[l]));
     for (int l = 0; l < i; l++) {
         const double complex a = t[l], b = t[l + 1];
         t[l] = conj(cs[l]) * a + conj(sn[l]) * b;
         t[l + 1] = -sn[l] * a + cs[l] * b;
     }
     const double complex a = t[i];
-    const double b = creal(norms(k, c)[i + 1]), length = hypot(cabs(a), b);
+    const double length = hypot(cabs(a), b);
     c->steps = i + 1;
-    if (!(length > 0) || !isfinite(length)) {
-        c->steps = i; /* A M^-1 maps this space into a smaller one */
+    if (!(length > 100 * k->eps * sqrt(all)) || !isfinite(length)) {
+        c->steps = i; /* within rounding A M^-1 maps this space into a smaller one */
         c->broken = WISP_ERR_BREAKDOWN;
         return;
     }
@@ -167,7 +185,7 @@ out:
 /* The coefficients of x in the basis, over its norms: the triangle's solution. */
 static void solve_triangle(const wisp__krylov *k, int j)
 {
-    const wisp__column *c = &k->col[j];
+    const wisp__krylov_column *c = &k->col[j];
     double complex *g = right(k, c);
     for (int i = c->steps - 1; i >= 0; i--) {
         g[i] /= triangle(k, c, i)[i];

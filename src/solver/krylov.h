@@ -28,7 +28,7 @@ typedef struct {
     double w[4];
     int steps;         /* GMRES: of this cycle */
     double complex *h; /* GMRES: its triangle, rotations, right-hand side, norms of the basis */
-} wisp__column;
+} wisp__krylov_column;
 
 enum { WISP__MOST_RESTART = 500 };
 
@@ -63,7 +63,7 @@ struct wisp__krylov {
     wisp_blk *own_b, *x, *r, *best, *user_x; /* own_b: NULL until it is narrower than the user's */
     wisp_blk **v;                            /* [blocks] of the method */
     int blocks;
-    wisp__column *col;             /* [width] */
+    wisp__krylov_column *col;      /* [width] */
     int *list;                     /* [width] of columns */
     wisp_scalar *dot, *one, *zero; /* [sets][width], [width], [width] */
     int sets;
@@ -83,9 +83,9 @@ struct wisp__krylov {
     double progress;
 };
 
-static inline bool wisp__going(const wisp__column *c) { return !c->done && !c->claimed && c->broken == WISP_OK; }
+static inline bool wisp__going(const wisp__krylov_column *c) { return !c->done && !c->claimed && c->broken == WISP_OK; }
 static inline wisp_scalar wisp__scalar(double complex z) { return (wisp_scalar){creal(z), cimag(z)}; }
-static inline double complex wisp__complex(wisp_scalar z) { return CMPLX(z.re, z.im); }
+static inline double complex wisp__complex(wisp_scalar z) { return z.re + z.im * I; }
 /* Set number i of factors for the updates of a pass, one for each column. */
 static inline wisp_scalar *wisp__factors(const wisp__krylov *k, int i)
 {

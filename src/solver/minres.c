@@ -12,7 +12,7 @@ enum { BB = WISP__FREE };
 static int blocks(const wisp__krylov *k) { return k->P ? 7 : 5; }
 
 /* The rotation of step k - 1, whose last entry is beta_k. */
-static void rotate(const wisp__krylov *k, wisp__column *c)
+static void rotate(const wisp__krylov *k, wisp__krylov_column *c)
 {
     const double old_epsilon = c->epsilon, delta = c->cs * c->dbar + c->sn * c->mu,
                  gbar = c->sn * c->dbar - c->cs * c->mu;
@@ -42,7 +42,7 @@ static void rotate(const wisp__krylov *k, wisp__column *c)
 }
 
 /* <u_k, z_k> and <z_k, A z_k> are there: they end step k - 1 and begin step k. */
-static void scalars(const wisp__krylov *k, wisp__column *c, int j, bool first)
+static void scalars(const wisp__krylov *k, wisp__krylov_column *c, int j, bool first)
 {
     const double bb = creal(wisp__dot_of(k, BB, j)), za = creal(wisp__dot_of(k, WISP__XY, j));
     if (!isfinite(bb) || !isfinite(za) || bb < 0) {
@@ -63,7 +63,7 @@ static void scalars(const wisp__krylov *k, wisp__column *c, int j, bool first)
 static void set_factors(const wisp__krylov *k)
 {
     for (int j = 0; j < k->width; j++) {
-        const wisp__column *c = &k->col[j];
+        const wisp__krylov_column *c = &k->col[j];
         double f[FACTORS] = {0};
         if (!c->done && !c->claimed) {
             const double by_b = c->b > 0 ? 1 / c->b : 0;
@@ -126,7 +126,7 @@ static wisp_status start(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
     for (int j = 0; j < k->width; j++) {
-        wisp__column *c = &k->col[j];
+        wisp__krylov_column *c = &k->col[j];
         c->b = c->b_old = c->dbar = c->epsilon = c->sn = c->norm = c->root = 0;
         c->cs = -1;
     }
@@ -144,7 +144,7 @@ out:
 static wisp_status resume(wisp__krylov *k)
 {
     for (int j = 0; j < k->width; j++) {
-        wisp__column *c = &k->col[j];
+        wisp__krylov_column *c = &k->col[j];
         if (!wisp__going(c)) continue;
         const double by_recurrence = c->phi * c->phi * c->scale;
         if (!(c->phi > 0) || (!k->P && c->rr > 2 * by_recurrence)) return start(k);

@@ -50,7 +50,7 @@ static wisp_status begin_columns(wisp__krylov *k)
                                 {k->x, k->x, NULL, wisp__dots(k, WISP__FREE + 1)}};
     WISP_TRY(wisp_fuse(NULL, 0, inner, 2, 0));
     for (int j = 0; j < k->width; j++) {
-        wisp__column *c = &k->col[j];
+        wisp__krylov_column *c = &k->col[j];
         c->of = j;
         c->bb = creal(wisp__dot_of(k, WISP__FREE, j));
         c->best = INFINITY;
@@ -145,7 +145,7 @@ static int left_of(const wisp__krylov *k, bool going)
 }
 
 /* By its recurrence, which may be a claim of what rounding does not allow. */
-static bool has_come_far(const wisp__krylov *k, const wisp__column *c)
+static bool has_come_far(const wisp__krylov *k, const wisp__krylov_column *c)
 {
     return c->rr < (wisp__is_single(k->type) ? 1e-6 : 1e-12) * c->verified;
 }
@@ -158,7 +158,7 @@ static bool must_look(wisp__krylov *k, int claimed_before)
     int claimed = 0;
     bool look = k->cycle_ends || 2 * going <= k->width || k->s->iterations >= k->o.max_iterations;
     for (int j = 0; j < k->width; j++) {
-        const wisp__column *c = &k->col[j];
+        const wisp__krylov_column *c = &k->col[j];
         claimed += c->claimed;
         look |= !c->done && (c->broken != WISP_OK || c->wants_look || has_come_far(k, c) || !isfinite(c->rr));
     }
@@ -180,7 +180,7 @@ static wisp_status iterate(wisp__krylov *k)
         k->counting = false;
         k->s->iterations++;
         for (int j = 0; j < k->width; j++) {
-            wisp__column *c = &k->col[j];
+            wisp__krylov_column *c = &k->col[j];
             c->iterations += !c->done && !c->claimed;
             if (wisp__going(c) && (c->rr <= c->target || has_come_far(k, c))) c->claimed = true;
         }
@@ -199,6 +199,7 @@ static wisp_status change_method(wisp__krylov *k, wisp_status why)
     wisp__free_blocks(k);
     k->o.method = WISP_MINRES;
     k->method = &wisp__minres;
+    if (k->o.variant == WISP_PREDICT) k->o.variant = WISP_PIPELINED;
     k->rows = NULL;
     k->fresh = true;
     for (int j = 0; j < k->width; j++) {
@@ -208,27 +209,8 @@ static wisp_status change_method(wisp__krylov *k, wisp_status why)
     return wisp__make_blocks(k);
 }
 
-/* What becomes of a column that has not converged: WISP_OK, it goes on. */
-static wisp_status verdict(wisp__krylov *k, wisp__column *c)
-{
-    const double enough = c->claimed ? 0.25 : c->broken != WISP_OK ? 0.99 : 1 - 1e-6;
-    const bool stalls = !(c->verified < enough * c->best);
-    if (!isfinite(c->verified)) return WISP_ERR_BREAKDOWN;
-    if (c->broken == WISP_ERR_INDEFINITE) return c->broken;
-    if (c->claimed || c->broken != WISP_OK || k->cycle_ends) c->stalls = stalls ? c->stalls + 1 : 0;
-    if (c->stalls >= MOST_STALLS) return c->broken != WISP_OK ? c->broken : WISP_ERR_STAGNATION;
-    return k->s->iterations >= k->o.max_iterations ? WISP_ERR_ITERATIONS : WISP_OK;
-}
-
-/* Whether the null space may hold what is left of a residual: it looks so, and nothing has been gained lately. */
-static bool may_be_singular(const wisp__krylov *k, const wisp__column *c, wisp_status why)
-{
-    if (c->broken == WISP_ERR_INDEFINITE) return false;
-    return why != WISP_OK || (k->method == &wisp__minres && !c->claimed && c->verified > 0.8 * c->looked);
-}
-
 /* Where x seemed to make |r| least, and two looks later nothing is better, it is so. */
-static bool stays_least(wisp__column *c)
+static bool stays_least(wisp__krylov_column *c)
 {
     if (c->wants_look)
         c->candidate = c->verified;
@@ -240,15 +222,55 @@ static bool stays_least(wisp__column *c)
     return c->idle >= 2;
 }
 
+/* With a preconditioner MINRES makes another norm of r least than |r|. Where that gains no more, it goes on without. */
+static bool drops_preconditioner(const wisp__krylov *k, wisp__krylov_column *c, wisp_status why)
+{
+    if (k->method != &wisp__minres || !k->P) return false;
+    return stays_least(c) || why == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION;
+}
+
+static void drop_preconditioner(wisp__krylov *k)
+{
+    wisp_ctx_log(k->ctx, WISP_LOG_INFO, "solve: minres goes on without the preconditioner");
+    wisp__precond_free(k->P);
+    k->P = NULL;
+    k->fresh = true;
+    for (int j = 0; j < k->width; j++) {
+        wisp__krylov_column *c = &k->col[j];
+        c->stalls = c->idle = 0;
+        c->candidate = 0;
+    }
+}
+
+/* What becomes of a column that has not converged: WISP_OK, it goes on. */
+static wisp_status verdict(wisp__krylov *k, wisp__krylov_column *c)
+{
+    const double enough = c->claimed ? 0.25 : c->broken != WISP_OK ? 0.99 : 1 - 1e-6;
+    const bool stalls = !(c->verified < enough * c->best);
+    if (!isfinite(c->verified)) return WISP_ERR_BREAKDOWN;
+    if (c->broken == WISP_ERR_INDEFINITE || (c->broken != WISP_OK && k->method == &wisp__cg)) return c->broken;
+    if (c->claimed || c->broken != WISP_OK || k->cycle_ends) c->stalls = stalls ? c->stalls + 1 : 0;
+    if (c->stalls >= MOST_STALLS) return c->broken != WISP_OK ? c->broken : WISP_ERR_STAGNATION;
+    return k->s->iterations >= k->o.max_iterations ? WISP_ERR_ITERATIONS : WISP_OK;
+}
+
+/* Whether the null space may hold what is left of a residual: it looks so, and nothing has been gained lately. */
+static bool may_be_singular(const wisp__krylov *k, const wisp__krylov_column *c, wisp_status why)
+{
+    if (c->broken == WISP_ERR_INDEFINITE) return false;
+    return why != WISP_OK || (k->method == &wisp__minres && !c->claimed && c->verified > 0.8 * c->looked);
+}
+
 /* Computes residuals from x, and ends columns by them. */
 static wisp_status look(wisp__krylov *k)
 {
     wisp_status status = WISP_OK, change = WISP_OK;
+    bool drop = false;
     if (k->method->settle) WISP_TRY(k->method->settle(k));
     WISP_TRY(wisp__residual(k));
     k->fresh = !k->method->resume;
     for (int j = 0; j < k->width; j++) {
-        wisp__column *c = &k->col[j];
+        wisp__krylov_column *c = &k->col[j];
         if (c->done) continue;
         if (c->verified <= c->target) {
             WISP_TRY(wisp__end(k, j, WISP_OK));
@@ -256,11 +278,14 @@ static wisp_status look(wisp__krylov *k)
         }
         wisp_status why = verdict(k, c);
         bool singular = false;
-        if (may_be_singular(k, c, why)) {
+        if (drops_preconditioner(k, c, why)) {
+            drop = true;
+            why = WISP_OK;
+        } else if (may_be_singular(k, c, why)) {
             WISP_TRY(wisp__is_singular(k, j, why, &singular));
             k->fresh |= k->method != &wisp__minres; /* whose spare block is free between steps */
         }
-        if (singular || stays_least(c)) why = WISP_ERR_SINGULAR;
+        if (singular || (!k->P && stays_least(c))) why = WISP_ERR_SINGULAR;
         const bool cg_failed =
             k->method == &wisp__cg && k->hermitian &&
             (why == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION || (why == WISP_ERR_INDEFINITE && k->chosen));
@@ -276,6 +301,7 @@ static wisp_status look(wisp__krylov *k)
     k->s->replacements += left_of(k, false) > 0;
     WISP_TRY(wisp__keep_best(k));
     if (change != WISP_OK) WISP_TRY(change_method(k, change));
+    if (drop) drop_preconditioner(k);
     if (k->fresh) WISP_TRY(wisp__go_back(k));
     WISP_TRY(wisp__compact(k));
 out:
@@ -318,7 +344,7 @@ static void keep_what_is_there(wisp__krylov *k, wisp_status why)
     const bool settled = alone && (!k->method->settle || k->method->settle(k) == WISP_OK);
     const bool known = settled && wisp__residual(k) == WISP_OK;
     for (int j = 0; j < k->width; j++) {
-        wisp__column *c = &k->col[j];
+        wisp__krylov_column *c = &k->col[j];
         if (c->done) continue;
         const bool better = settled && c->rr < c->best;
         if (!known) c->verified = better ? c->rr : INFINITY;
