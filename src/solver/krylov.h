@@ -16,9 +16,6 @@ typedef struct {
     double verified;    /* |r|^2 when it was computed from x last */
     double best;        /* the least such, that of the block `best` */
     double looked;      /* verified, the time before */
-    double candidate;   /* verified, where x seemed to make it least; 0: nowhere yet */
-    bool wants_look;    /* it seems so now */
-    int idle;           /* looks since then that found no less */
     int stalls;         /* times that it was not less than before */
     int64_t iterations;
     /* Scalars of the methods, by their usual names. */

@@ -160,7 +160,7 @@ static bool must_look(wisp__krylov *k, int claimed_before)
     for (int j = 0; j < k->width; j++) {
         const wisp__krylov_column *c = &k->col[j];
         claimed += c->claimed;
-        look |= !c->done && (c->broken != WISP_OK || c->wants_look || has_come_far(k, c) || !isfinite(c->rr));
+        look |= !c->done && (c->broken != WISP_OK || has_come_far(k, c) || !isfinite(c->rr));
     }
     const bool uncertain = k->method == &wisp__minres && (k->P || (k->s->iterations % LOOK_EVERY == 0));
     return look || (uncertain && (claimed > claimed_before || !k->P));
@@ -209,24 +209,11 @@ static wisp_status change_method(wisp__krylov *k, wisp_status why)
     return wisp__make_blocks(k);
 }
 
-/* Where x seemed to make |r| least, and two looks later nothing is better, it is so. */
-static bool stays_least(wisp__krylov_column *c)
-{
-    if (c->wants_look)
-        c->candidate = c->verified;
-    else if (c->candidate > 0 && c->verified > 0.96 * c->candidate)
-        c->idle++;
-    else
-        c->candidate = c->idle = 0;
-    c->wants_look = false;
-    return c->idle >= 2;
-}
-
 /* With a preconditioner MINRES makes another norm of r least than |r|. Where that gains no more, it goes on without. */
-static bool drops_preconditioner(const wisp__krylov *k, wisp__krylov_column *c, wisp_status why)
+static bool drops_preconditioner(const wisp__krylov *k, const wisp__krylov_column *c, wisp_status why)
 {
     if (k->method != &wisp__minres || !k->P) return false;
-    return stays_least(c) || why == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION;
+    return c->broken == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION;
 }
 
 static void drop_preconditioner(wisp__krylov *k)
@@ -235,11 +222,7 @@ static void drop_preconditioner(wisp__krylov *k)
     wisp__precond_free(k->P);
     k->P = NULL;
     k->fresh = true;
-    for (int j = 0; j < k->width; j++) {
-        wisp__krylov_column *c = &k->col[j];
-        c->stalls = c->idle = 0;
-        c->candidate = 0;
-    }
+    for (int j = 0; j < k->width; j++) k->col[j].stalls = 0;
 }
 
 /* What becomes of a column that has not converged: WISP_OK, it goes on. */
@@ -258,7 +241,8 @@ static wisp_status verdict(wisp__krylov *k, wisp__krylov_column *c)
 static bool may_be_singular(const wisp__krylov *k, const wisp__krylov_column *c, wisp_status why)
 {
     if (c->broken == WISP_ERR_INDEFINITE) return false;
-    return why != WISP_OK || (k->method == &wisp__minres && !c->claimed && c->verified > 0.8 * c->looked);
+    const bool idle = c->broken != WISP_OK || (!c->claimed && c->verified > 0.8 * c->looked);
+    return why != WISP_OK || (k->method == &wisp__minres && idle);
 }
 
 /* Computes residuals from x, and ends columns by them. */
@@ -285,7 +269,7 @@ static wisp_status look(wisp__krylov *k)
             WISP_TRY(wisp__is_singular(k, j, why, &singular));
             k->fresh |= k->method != &wisp__minres; /* whose spare block is free between steps */
         }
-        if (singular || (!k->P && stays_least(c))) why = WISP_ERR_SINGULAR;
+        if (singular) why = WISP_ERR_SINGULAR;
         const bool cg_failed =
             k->method == &wisp__cg && k->hermitian &&
             (why == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION || (why == WISP_ERR_INDEFINITE && k->chosen));
