@@ -22,12 +22,14 @@ static void set_factors(const wisp__krylov *k)
 }
 
 /* <p, A p> must be positive. Within the rounding of |A| |p|^2 it is no more than 0, as where a singular system has no
-   solution; well below that the matrix is indefinite. |p| is looked for where the step is so long that this may be. */
+   solution; well below that the matrix is indefinite. |p| is looked for where the step is so long that this may be. A
+   residual that grows without end is a sign of such a system, too. */
 static wisp_status check_curvature(wisp__krylov *k)
 {
     bool any = false;
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
+        if (wisp__going(c) && c->rr * wisp__far(k) > c->best) c->broken = WISP_ERR_BREAKDOWN;
         const double least = k->P ? 0 : 1e-6 * k->anorm * c->rr;
         if (!wisp__going(c) || c->rr == 0 || (c->mu > least && isfinite(c->mu))) continue;
         c->broken = WISP_ERR_INDEFINITE;
@@ -72,6 +74,8 @@ static wisp_status advance(wisp__krylov *k)
         {p, 2, (wisp_term[]){{k->r, NULL, NULL}, {p, wisp__factors(k, BETA), NULL}}}};
     const wisp_inner inner[] = {{k->r, k->r, NULL, wisp__dots(k, RR)}, {s, p, NULL, wisp__dots(k, SP)}};
     WISP_TRY(wisp__pass(k, update, 3, inner, k->o.variant == WISP_PREDICT ? 2 : 1));
+    for (int j = 0; j < k->width; j++) /* until it is known; x would go with it if the product were interrupted */
+        if (wisp__going(&k->col[j]) && k->col[j].alpha != 0) k->col[j].rr *= creal(k->col[j].beta);
     WISP_TRY(wisp__multiply(k, s, p, WISP_DOT_XY | WISP_DOT_YY, NULL));
     WISP_TRY(wisp__sum_dots(k, SP + 1));
     for (int j = 0; j < k->width; j++) {

@@ -81,6 +81,8 @@ struct wisp__krylov {
 };
 
 static inline bool wisp__going(const wisp__krylov_column *c) { return !c->done && !c->claimed && c->broken == WISP_OK; }
+/* Squares of norms that are so far apart have little to do with each other. */
+static inline double wisp__far(const wisp__krylov *k) { return wisp__is_single(k->type) ? 1e-6 : 1e-12; }
 static inline wisp_scalar wisp__scalar(double complex z) { return (wisp_scalar){creal(z), cimag(z)}; }
 static inline double complex wisp__complex(wisp_scalar z) { return z.re + z.im * I; }
 /* Set number i of factors for the updates of a pass, one for each column. */

@@ -147,7 +147,7 @@ static int left_of(const wisp__krylov *k, bool going)
 /* By its recurrence, which may be a claim of what rounding does not allow. */
 static bool has_come_far(const wisp__krylov *k, const wisp__krylov_column *c)
 {
-    return c->rr < (wisp__is_single(k->type) ? 1e-6 : 1e-12) * c->verified;
+    return c->rr < wisp__far(k) * c->verified;
 }
 
 /* Whether it is time to look at the residuals themselves: columns claim to be through (all of them, or so many that
@@ -273,7 +273,8 @@ static wisp_status look(wisp__krylov *k)
         const bool cg_failed =
             k->method == &wisp__cg && k->hermitian &&
             (why == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION || (why == WISP_ERR_INDEFINITE && k->chosen));
-        if (cg_failed)
+        if (cg_failed && k->s->iterations >= k->o.max_iterations) why = WISP_ERR_ITERATIONS;
+        if (cg_failed && why != WISP_ERR_ITERATIONS)
             change = why;
         else if (why != WISP_OK)
             WISP_TRY(wisp__end(k, j, why));
