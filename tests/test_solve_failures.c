@@ -290,7 +290,7 @@ static void stopped(void **state)
     for (int m = 0; m < METHODS; m++)
         for (int64_t stop = 1; stop < 20; stop += 3)
             for (int guess = 0; guess < 2; guess++) {
-                linear l = random_system(ctx, 21, DEFINITE, WISP_D, 3);
+                linear l = random_system(ctx, 21, STIFF, WISP_D, 3);
                 const wisp_solve_opts o = {.method = (wisp_method)m,
                                            .guess = guess,
                                            .tolerance = 1e-13,
@@ -303,7 +303,7 @@ static void stopped(void **state)
                     fail_msg("%s: %s (%s)", what, wisp_status_string(out.status), wisp_ctx_message(ctx));
                 assert_int_equal(out.s.iterations, stop);
                 for (int j = 0; j < 3 && !guess && stop >= 10 && ref_ranks() == 1; j++)
-                    if (REF_AT(l.b, 0, j) != 0 && !(out.residual[j] < 0.5))
+                    if (REF_AT(l.b, 0, j) != 0 && (m == WISP_MINRES || m == WISP_GMRES) && !(out.residual[j] < 0.5))
                         fail_msg("%s: column %d: residual %g", what, j, out.residual[j]);
                 ref_free(out.x);
                 linear_free(&l);
