@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that are missing from those named on the command line: "build" (to build wisp and
 # run its main job), "test" (to run its tests), "optional" (HDF5, hwloc, gnuplot), "ci", and for bench/peers "petsc",
-# "eigen", "mkl" (what PyPI's mkl needs). Says what it does.
+# "eigen", "viennacl", "mkl" (what PyPI's mkl needs). Says what it does.
 set -eu
 
 packages=
@@ -14,6 +14,7 @@ for group in "$@"; do
     ci) packages="$packages clang clang-format libomp-dev libclang-rt-dev" ;;
     petsc) packages="$packages libpetsc-real-dev libpetsc-complex-dev" ;;
     eigen) packages="$packages libeigen3-dev g++" ;;
+    viennacl) packages="$packages libviennacl-dev g++" ;;
     mkl) packages="$packages python3-venv" ;;
     *) echo "install-deps.sh: unknown group '$group' (see $0)" >&2; exit 2 ;;
     esac

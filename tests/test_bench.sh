@@ -143,7 +143,7 @@ json v.json 'all(abs(r["ratio_of_bytes"] * r["min_bytes"] / rows[2]["min_bytes"]
 ok bench solve laplace:nx=9,ny=8,nz=7 --method gmres --restart 5 --repeats 7 --types s --json
 json out '[r["variant"] for r in rows] == ["pipelined", "classical"] and all(row(r, "solve", r["matrix"]) for r in rows)'
 json out 'all(r["method"] == "gmres" and r["restart"] == 5 for r in rows) and rows[0]["min_bytes"] < rows[1]["min_bytes"]'
-ok bench solve matpde:n=9 --method bicgstab --widths 1,3 --variant pipelined --against single --repeats 7 --json
+ok bench solve matpde:nx=9,ny=9 --method bicgstab --widths 1,3 --variant pipelined --against single --repeats 7 --json
 json out '[(r["width"], r.get("against"), r["passes"], r["reductions"]) for r in rows] == [(1, None, 4, 2), (3, "single", 4, 2), (1, None, 4, 2)]'
 ok bench solve topi:nx=3,ny=3,nz=3 --method minres --against classical --widths 2 --repeats 7 --json
 json out '[r["variant"] for r in rows] == ["pipelined", "classical"] and all(r["passes"] > 1 for r in rows)'
@@ -182,7 +182,7 @@ refused 2 "variant predict is for --method cg" bench solve $topi --method gmres 
 refused 2 "wisp bench solve has no variant blocked; it has predict, pipelined, classical" bench solve $topi --variant blocked
 refused 2 "--against single is there for wisp bench solve" bench spmmv $topi --against single
 refused 2 "names what the rows are already" bench solve $topi --against single
-refused 1 "needs a Hermitian matrix" bench solve matpde:n=5 --quiet
+refused 1 "needs a Hermitian matrix" bench solve matpde:nx=5,ny=5 --quiet
 refused 2 "has no variant gram_kahan" bench kpm $topi --against gram_kahan
 refused 2 "--against needs --variant" bench tsm --against gram
 refused 2 "--against names a variant" bench tsm --variant gram --against order=natural

@@ -135,12 +135,13 @@ static inline double peer_x(int64_t row, int64_t column, int part)
 
 typedef struct {
     const char *version;         /* of the library, with how it was built */
-    void (*step)(void *arg);     /* y = A x */
-    double (*square)(void *arg); /* ||y||^2 over all columns and processes, for comparison */
+    void (*step)(void *arg);     /* y = A x, or x = 0 and A x = b solved */
+    double (*square)(void *arg); /* ||y||^2, or ||x||^2, over all columns and processes, for comparison */
     void *arg;
     int rank, ranks;
-    void (*barrier)(void); /* for several processes, else NULL */
-    int (*told)(int more); /* what the first process says, for all */
+    void (*barrier)(void);            /* for several processes, else NULL */
+    int (*told)(int more);            /* what the first process says, for all */
+    int64_t (*iterations)(void *arg); /* solvers: of the last step; else NULL */
 } peer;
 
 enum { PEER_LOAD_BYTES = 256 << 20 };
@@ -201,13 +202,12 @@ static inline double peer_time(const peer *p, int steps)
     return (peer_clock() - began) / steps;
 }
 
-/* The dialogue. At least 40 ms of products in a measurement. */
+/* The dialogue. At least 40 ms of products (or of calls of a solver) in a measurement. */
 static inline void peer_serve(const peer *p)
 {
     char *buffer = (char *)peer_alloc(PEER_LOAD_BYTES / (size_t)p->ranks), line[64];
     memset(buffer, 0, PEER_LOAD_BYTES / (size_t)p->ranks);
-    peer_time(p, 1);
-    int steps = (int)ceil(0.04 / peer_time(p, 2));
+    int steps = peer_time(p, 1) > 1 ? 1 : (int)ceil(0.04 / peer_time(p, 2));
     if (p->told) steps = p->told(steps);
     const double square = p->square(p->arg);
     if (p->rank == 0) {
@@ -221,7 +221,9 @@ static inline void peer_serve(const peer *p)
         if (!more) break;
         const double before = peer_load(p, buffer), seconds = peer_time(p, steps), after = peer_load(p, buffer);
         if (p->rank > 0) continue;
-        printf("{\"ms\": %.6g, \"load_before\": %.5g, \"load_after\": %.5g}\n", 1e3 * seconds, before, after);
+        const int64_t n = p->iterations ? p->iterations(p->arg) : 1;
+        printf("{\"ms\": %.6g, \"load_before\": %.5g, \"load_after\": %.5g, \"iterations\": %lld}\n", 1e3 * seconds,
+               before, after, (long long)n);
         fflush(stdout);
     }
 }

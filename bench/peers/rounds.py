@@ -60,15 +60,18 @@ class Program:
         name = peer.split("-")[0]
         if name == "petsc":
             name += "-complex" if matrix.complex else "-real"
+        self.start(peer, name, [matrix.path, str(width), peer], options.threads, options)
+
+    def start(self, peer, name, arguments, threads, options):
         path = os.path.join(options.build, name)
         if not os.path.exists(path):
             raise Missing("not built")
-        command = [path, matrix.path, str(width), peer]
-        env = dict(os.environ, OMP_NUM_THREADS=str(options.threads))
+        command = [path] + arguments
+        env = dict(os.environ, OMP_NUM_THREADS=str(threads))
         if peer.startswith("petsc"):
             env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMP_NUM_THREADS="1")
-            command = ["mpiexec", "-n", str(options.threads), "--bind-to", "core"] + command
-        if name == "wisp":  # which places its threads itself; those of the load test shall not stay awake beside them
+            command = ["mpiexec", "-n", str(threads), "--bind-to", "core"] + command
+        if name.startswith("wisp"):  # which places its threads itself; those of the load test shall not stay awake beside them
             env.update(OMP_WAIT_POLICY="passive")
         else:
             env.update(OMP_PROC_BIND="true", OMP_PLACES="cores", KMP_BLOCKTIME="5")
