@@ -16,6 +16,7 @@ typedef struct {
     double verified;    /* |r|^2 when it was computed from x last */
     double best;        /* the least such, that of the block `best` */
     double looked;      /* verified, the time before */
+    bool open;          /* MINRES: x seemed to make |r| least, which is not 0 */
     int stalls;         /* times that it was not less than before */
     int64_t iterations;
     /* Scalars of the methods, by their usual names. */
@@ -120,9 +121,8 @@ wisp_status wisp__choose_method(wisp__krylov *k);
 
 /* ---- singular.c ---- */
 
-/* Whether A^H r = 0 for column j, as far as rounding lets one see: then x makes |r| least. `why`: how it has ended, or
-   WISP_OK. */
-wisp_status wisp__is_singular(wisp__krylov *k, int j, wisp_status why, bool *singular);
+/* |A^H r| over |A| |r| for column j: where it is 0, up to rounding, x makes |r| least. 1 if it is not known. */
+wisp_status wisp__gradient(wisp__krylov *k, int j, double *part);
 
 /* ---- columns.c ---- */
 

@@ -37,23 +37,20 @@ out:
 }
 
 /* The product of a Hermitian A goes to the method's spare block. */
-wisp_status wisp__is_singular(wisp__krylov *k, int j, wisp_status why, bool *singular)
+wisp_status wisp__gradient(wisp__krylov *k, int j, double *part)
 {
     wisp_status status = WISP_OK;
     double square = 0;
-    /* Cycles of a method that gain nothing: what they could gain shows in A^H r, but for its square. */
-    const bool idle = why == WISP_ERR_STAGNATION && !k->col[j].claimed;
-    const double rounding = idle ? 1e-4 : 1e4 * k->eps;
-    *singular = false;
-    if (k->anorm == 0 || (!k->hermitian && wisp_ctx_processes(k->ctx) > 1)) goto out;
+    const double r = sqrt(k->col[j].verified);
+    *part = 1;
+    if (k->anorm == 0 || !isfinite(r) || (!k->hermitian && wisp_ctx_processes(k->ctx) > 1)) goto out;
     if (k->hermitian) {
         wisp__clear(k);
         WISP_TRY(wisp_spmmv(k->v[k->method->spare], k->A, k->r, &(wisp_aug){.terms = WISP_DOT_YY, .dot = k->dot}));
         square = creal(wisp__dot_of(k, WISP__YY, j));
-    } else {
+    } else
         WISP_TRY(transposed(k, j, &square));
-    }
-    *singular = isfinite(k->col[j].verified) && sqrt(square) <= rounding * k->anorm * sqrt(k->col[j].verified);
+    *part = sqrt(square) / (k->anorm * r);
 out:
     return status;
 }

@@ -237,12 +237,26 @@ static wisp_status verdict(wisp__krylov *k, wisp__krylov_column *c)
     return k->s->iterations >= k->o.max_iterations ? WISP_ERR_ITERATIONS : WISP_OK;
 }
 
-/* Whether the null space may hold what is left of a residual: it looks so, and nothing has been gained lately. */
-static bool may_be_singular(const wisp__krylov *k, const wisp__krylov_column *c, wisp_status why)
+/* Whether the system has no solution, and x makes |r| least, as far as rounding lets one see. That is looked at where a
+   column ends, and where MINRES gains nothing. Its x may seem to be the one without being it to the last: then it is if
+   MINRES, which starts anew there, has gained nothing at the next look. */
+static wisp_status look_at_gradient(wisp__krylov *k, wisp__krylov_column *c, int j, wisp_status *why)
 {
-    if (c->broken == WISP_ERR_INDEFINITE) return false;
-    const bool idle = c->broken != WISP_OK || (!c->claimed && c->verified > 0.8 * c->looked);
-    return why != WISP_OK || (k->method == &wisp__minres && idle);
+    const bool minres = k->method == &wisp__minres, idle = c->broken != WISP_OK || c->verified > 0.8 * c->looked;
+    if (c->open && c->verified > 0.998 * c->best) {
+        c->verified = INFINITY; /* the one before is meant */
+        *why = WISP_ERR_SINGULAR;
+        return WISP_OK;
+    }
+    if (c->broken == WISP_ERR_INDEFINITE || (*why == WISP_OK && !(minres && idle && !c->claimed))) return WISP_OK;
+    /* Restarts that gain nothing: what could be gained shows in A^H r, but for its square. */
+    const bool stalls = *why == WISP_ERR_STAGNATION && !c->claimed;
+    double part;
+    const wisp_status status = wisp__gradient(k, j, &part);
+    if (part <= (stalls ? 1e-4 : 1e4 * k->eps)) *why = WISP_ERR_SINGULAR;
+    c->open = minres && c->broken != WISP_OK && part <= 10 * sqrt(k->eps);
+    k->fresh |= !minres; /* whose spare block is free between steps */
+    return status;
 }
 
 /* Computes residuals from x, and ends columns by them. */
@@ -261,15 +275,11 @@ static wisp_status look(wisp__krylov *k)
             continue;
         }
         wisp_status why = verdict(k, c);
-        bool singular = false;
         if (drops_preconditioner(k, c, why)) {
             drop = true;
             why = WISP_OK;
-        } else if (may_be_singular(k, c, why)) {
-            WISP_TRY(wisp__is_singular(k, j, why, &singular));
-            k->fresh |= k->method != &wisp__minres; /* whose spare block is free between steps */
-        }
-        if (singular) why = WISP_ERR_SINGULAR;
+        } else
+            WISP_TRY(look_at_gradient(k, c, j, &why));
         const bool cg_failed =
             k->method == &wisp__cg && k->hermitian &&
             (why == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION || (why == WISP_ERR_INDEFINITE && k->chosen));

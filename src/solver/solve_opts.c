@@ -1,5 +1,6 @@
 /* Linear systems: options, their checks, and the choice of a method. */
 #include "krylov.h"
+#include <math.h>
 
 static const char *const method_names[] = {"default", "cg", "bicgstab", "gmres", "minres"};
 
@@ -74,7 +75,7 @@ wisp_status wisp__choose_method(wisp__krylov *k)
         return wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC, "solve: row %lld of the matrix holds a NaN or an infinity",
                              (long long)props.nonfinite_row);
     k->hermitian = props.nearly_hermitian;
-    k->anorm = props.largest;
+    k->anorm = fmax(props.largest, DBL_MIN); /* 0: not known */
     if (hermitian && !props.nearly_hermitian)
         return wisp_ctx_fail(k->ctx, WISP_ERR_HERMITIAN,
                              "solve: %s needs a Hermitian matrix, and entries (%lld, %lld) and (%lld, %lld), counted "
