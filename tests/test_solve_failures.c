@@ -350,13 +350,103 @@ static void cancelled(void **state)
     assert_true(before_the_end > 5);
 }
 
+/* ---- functions and memory that fail ---------------------------------------------------------------- */
+
+typedef struct {
+    const wisp_mat *A;
+    int left; /* calls that succeed */
+} failing;
+
+static wisp_status fail_later(void *arg, wisp_blk *y, const wisp_blk *x)
+{
+    failing *f = arg;
+    if (f->left-- <= 0) return wisp_ctx_fail(wisp_mat_ctx(f->A), WISP_ERR_ARG, "no more of that");
+    return wisp_spmmv(y, f->A, x, NULL);
+}
+
+/* x is that of the last step. */
+static void callbacks(void **state)
+{
+    wisp_ctx *ctx = *state;
+    linear l = random_system(ctx, 21, DEFINITE, WISP_D, 3);
+    for (int m = 0; m < METHODS; m++)
+        for (int left = 0; left < 8; left++)
+            for (int p = 0; p < 2; p++) {
+                failing f = {l.mat, left};
+                wisp_mat *A = NULL;
+                const wisp_operator op = {.map = wisp_mat_map(l.mat), .type = WISP_D, .apply = fail_later, .arg = &f};
+                if (!p) REF_OK(ctx, wisp_mat_from_apply(&A, ctx, &op));
+                const wisp_solve_opts o = {.method = (wisp_method)m,
+                                           .guess = left % 2,
+                                           .tolerance = 1e-12,
+                                           .precond = p ? WISP_PRECOND_APPLY : WISP_PRECOND_NONE,
+                                           .apply = fail_later,
+                                           .apply_arg = &f};
+                const outcome out = solve_by(ctx, &l, A, &o, method_name[m]);
+                if (out.status != WISP_ERR_CALLBACK || !strstr(wisp_ctx_message(ctx), "no more of that") ||
+                    !p != !strstr(wisp_ctx_message(ctx), "preconditioner"))
+                    fail_msg("%s: %s (%s)", method_name[m], wisp_status_string(out.status), wisp_ctx_message(ctx));
+                ref_free(out.x);
+                wisp_mat_free(A);
+            }
+    linear_free(&l);
+}
+
+/* Columns end one after the other, so that narrower blocks are made, too. */
+static wisp_status all_of_it(wisp_ctx *ctx, wisp_method method)
+{
+    const wisp_solve_opts o = {.method = method, .precond = WISP_JACOBI, .restart = 10};
+    wisp_mat *A = NULL;
+    wisp_blk *x = NULL, *b = NULL;
+    wisp_solution s = {0};
+    wisp_status status = wisp_mat_open(&A, ctx, "laplace:nx=6,ny=5,nz=1", NULL);
+    if (status == WISP_OK) status = wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, 5);
+    if (status == WISP_OK) status = wisp_blk_create(&b, ctx, wisp_mat_map(A), WISP_D, 5);
+    if (status == WISP_OK) {
+        ref_mat v = ref_new(30, 5);
+        for (int64_t i = 0; i < 30; i++) REF_AT(v, i, 1) = sin((double)i), REF_AT(v, i, 3) = i == 3;
+        ref_put(b, v);
+        ref_free(v);
+        status = wisp_solve(&s, x, A, b, &o);
+    }
+    wisp_solution_free(&s);
+    wisp_blk_free(x);
+    wisp_blk_free(b);
+    wisp_mat_free(A);
+    return status;
+}
+
+static void failing_memory(void **state)
+{
+    (void)state;
+    if (ref_ranks() > 1) return; /* the environment is all ranks' */
+    for (int m = WISP_CG; m < METHODS; m++) {
+        int failures = 0, passed = 0;
+        for (int at = 1; passed < 20; at++) { /* some memory is not needed */
+            char text[16];
+            snprintf(text, sizeof text, "%d", at);
+            setenv("WISP_ALLOC_FAIL_AT", text, 1);
+            wisp_ctx *ctx;
+            if (wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1, .no_pin = 1}) != WISP_OK) continue;
+            const wisp_status status = all_of_it(ctx, (wisp_method)m);
+            if (status != WISP_OK) assert_int_equal(status, WISP_ERR_NOMEM);
+            failures += status != WISP_OK;
+            passed = status == WISP_OK ? passed + 1 : 0;
+            wisp_ctx_free(ctx);
+        }
+        assert_true(failures > 10);
+    }
+    unsetenv("WISP_ALLOC_FAIL_AT");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(indefinite),  cmocka_unit_test(not_hermitian), cmocka_unit_test(singular),
-        cmocka_unit_test(zero_sides),  cmocka_unit_test(stagnation),    cmocka_unit_test(breakdown),
-        cmocka_unit_test(too_few),     cmocka_unit_test(not_finite),    cmocka_unit_test(sizes),
-        cmocka_unit_test(bad_options), cmocka_unit_test(stopped),       cmocka_unit_test(cancelled),
+        cmocka_unit_test(indefinite),  cmocka_unit_test(not_hermitian),  cmocka_unit_test(singular),
+        cmocka_unit_test(zero_sides),  cmocka_unit_test(stagnation),     cmocka_unit_test(breakdown),
+        cmocka_unit_test(too_few),     cmocka_unit_test(not_finite),     cmocka_unit_test(sizes),
+        cmocka_unit_test(bad_options), cmocka_unit_test(stopped),        cmocka_unit_test(cancelled),
+        cmocka_unit_test(callbacks),   cmocka_unit_test(failing_memory),
     };
     return REF_RUN_WITH(tests, setup, teardown);
 }
