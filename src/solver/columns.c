@@ -49,7 +49,9 @@ static wisp_status copy_some(wisp__krylov *k, wisp_blk *y, wisp_blk *x, bool (*w
 }
 
 static bool is_better(const wisp__krylov_column *c) { return c->verified < c->best; }
+/* Methods but MINRES may pass by larger residuals on their way. */
 static bool is_far(const wisp__krylov_column *c) { return !(c->verified <= 4 * c->best); }
+static bool is_worse(const wisp__krylov_column *c) { return !(c->verified <= c->best); }
 
 wisp_status wisp__keep_best(wisp__krylov *k)
 {
@@ -61,10 +63,11 @@ wisp_status wisp__keep_best(wisp__krylov *k)
 
 wisp_status wisp__go_back(wisp__krylov *k)
 {
+    bool (*const which)(const wisp__krylov_column *) = k->method == &wisp__minres ? is_worse : is_far;
     bool any = false;
-    for (int j = 0; j < k->width; j++) any |= !k->col[j].done && is_far(&k->col[j]);
+    for (int j = 0; j < k->width; j++) any |= !k->col[j].done && which(&k->col[j]);
     if (!any) return WISP_OK;
-    wisp_status status = copy_some(k, k->x, k->best, is_far);
+    wisp_status status = copy_some(k, k->x, k->best, which);
     if (status == WISP_OK) status = wisp__residual(k);
     return status;
 }

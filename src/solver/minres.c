@@ -22,11 +22,11 @@ static void rotate(const wisp__krylov *k, wisp__krylov_column *c)
     c->w[0] = c->w[1] = c->w[2] = c->w[3] = 0;
     c->norm = fmax(c->norm, fabs(c->mu) + c->b + (c->root > 0 ? c->b_old : 0)); /* the first b_old is |r|, not of A */
     /* |A r| is |r| times the length of (gbar, dbar). Where that becomes rounding, no x has a smaller residual, and the
-       next direction would be one along which A vanishes. In rounded arithmetic it may come no nearer to 0 than a part
-       of its square root before the recurrence loses its way: then it starts anew from there. */
+       next direction would be one along which A vanishes. In rounded arithmetic the recurrence may lose its way before,
+       so it starts anew sooner. */
     const double root = hypot(gbar, c->dbar);
     if (c->root == 0) c->root = root;
-    if (!(root > 1000 * k->eps * c->norm && root > sqrt(k->eps) * c->root)) {
+    if (!(root > 1000 * k->eps * c->norm && root > pow(k->eps, 0.4) * c->root)) {
         c->broken = WISP_ERR_BREAKDOWN;
         return;
     }

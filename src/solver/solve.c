@@ -254,7 +254,7 @@ static wisp_status look_at_gradient(wisp__krylov *k, wisp__krylov_column *c, int
     double part;
     const wisp_status status = wisp__gradient(k, j, &part);
     if (part <= (stalls ? 1e-4 : 1e4 * k->eps)) *why = WISP_ERR_SINGULAR;
-    c->open = minres && c->broken != WISP_OK && part <= 10 * sqrt(k->eps);
+    c->open = minres && c->broken != WISP_OK && part <= pow(k->eps, 0.4);
     k->fresh |= !minres; /* whose spare block is free between steps */
     return status;
 }
