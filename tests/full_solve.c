@@ -24,7 +24,6 @@ static double last_residual(wisp_ctx *ctx, const linear *l, wisp_variant variant
     const wisp_solve_opts o = {
         .method = WISP_CG, .variant = variant, .tolerance = 1e-30, .max_iterations = 40 * l->A.rows};
     const outcome out = solve(ctx, l, &o, what);
-    print_message("   v%d %s it %d by %s repl %d\n",(int)variant,wisp_status_string(out.status),(int)out.s.iterations,method_name[out.s.method],(int)out.s.replacements);
     ref_free(out.x);
     return out.residual[0];
 }
