@@ -22,7 +22,7 @@ static ref_mat spectrum(ref_rng *r, int shape, int64_t n, double condition)
 static double last_residual(wisp_ctx *ctx, const linear *l, wisp_variant variant, const char *what)
 {
     const wisp_solve_opts o = {
-        .method = WISP_CG, .variant = variant, .tolerance = 1e-30, .max_iterations = 40 * l->A.rows};
+        .method = WISP_CG, .variant = variant, .tolerance = 1e-30, .max_iterations = 2000 * l->A.rows};
     const outcome out = solve(ctx, l, &o, what);
     ref_free(out.x);
     return out.residual[0];

@@ -7,7 +7,7 @@ enum { P, S, Z }; /* the direction, A p, M^-1 r */
 enum { ALPHA, MINUS_ALPHA, BETA };
 enum { RR = WISP__FREE, SP, RZ = SP };
 
-static bool has_two_reductions(const wisp__krylov *k) { return k->separate || k->P; }
+static bool has_two_reductions(const wisp__krylov *k) { return k->separate || k->P || k->careful; }
 static int blocks(const wisp__krylov *k) { return k->P && !k->rows ? 3 : 2; }
 
 static void set_factors(const wisp__krylov *k)

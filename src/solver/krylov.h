@@ -18,6 +18,8 @@ typedef struct {
     double looked;      /* verified, the time before */
     bool open;          /* MINRES: x seemed to make |r| least, which is not 0 */
     int stalls;         /* times that it was not less than before */
+    double least;       /* |r|^2 by the recurrence when it was last a tenth of the one before */
+    int64_t least_at;   /* the iteration of that */
     int64_t iterations;
     /* Scalars of the methods, by their usual names. */
     double complex alpha, beta, omega, rho, rv;
@@ -53,6 +55,7 @@ struct wisp__krylov {
     wisp__precond *P;     /* NULL: none */
     const wisp_blk *rows; /* the inverse diagonal, where P is that and is fused with updates; else NULL */
     double anorm;         /* of A, at least, as far as it is known */
+    bool careful;         /* CG: no more predictions */
     bool separate;        /* classical: each op by itself */
     wisp_type type;
     double eps;

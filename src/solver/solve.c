@@ -53,7 +53,7 @@ static wisp_status begin_columns(wisp__krylov *k)
         wisp__krylov_column *c = &k->col[j];
         c->of = j;
         c->bb = creal(wisp__dot_of(k, WISP__FREE, j));
-        c->best = INFINITY;
+        c->best = c->least = INFINITY;
         c->target = k->o.tolerance * k->o.tolerance * c->bb;
         if (!isfinite(creal(wisp__dot_of(k, WISP__FREE + 1, j)))) {
             status = wisp_ctx_fail(
@@ -150,6 +150,14 @@ static bool has_come_far(const wisp__krylov *k, const wisp__krylov_column *c)
     return c->rr < wisp__far(k) * c->verified;
 }
 
+/* CG whose predictions keep it on a level, for longer than those before all together. */
+static bool is_level(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    enum { LEVEL = 1000 };
+    const int64_t since = c->iterations - c->least_at;
+    return k->method == &wisp__cg && !k->careful && !k->separate && !k->P && since > LEVEL && since > c->iterations / 2;
+}
+
 /* Whether it is time to look at the residuals themselves: columns claim to be through (all of them, or so many that
    blocks can be narrower), can't go on, or have come far; or the recurrence's norm is not that of r. */
 static bool must_look(wisp__krylov *k, int claimed_before)
@@ -160,7 +168,7 @@ static bool must_look(wisp__krylov *k, int claimed_before)
     for (int j = 0; j < k->width; j++) {
         const wisp__krylov_column *c = &k->col[j];
         claimed += c->claimed;
-        look |= !c->done && (c->broken != WISP_OK || has_come_far(k, c) || !isfinite(c->rr));
+        look |= !c->done && (c->broken != WISP_OK || has_come_far(k, c) || is_level(k, c) || !isfinite(c->rr));
     }
     const bool uncertain = k->method == &wisp__minres && (k->P || (k->s->iterations % LOOK_EVERY == 0));
     return look || (uncertain && (claimed > claimed_before || !k->P));
@@ -182,6 +190,7 @@ static wisp_status iterate(wisp__krylov *k)
         for (int j = 0; j < k->width; j++) {
             wisp__krylov_column *c = &k->col[j];
             c->iterations += !c->done && !c->claimed;
+            if (c->rr < 0.1 * c->least) c->least = c->rr, c->least_at = c->iterations;
             if (wisp__going(c) && (c->rr <= c->target || has_come_far(k, c))) c->claimed = true;
         }
         look = must_look(k, claimed);
@@ -253,10 +262,18 @@ static wisp_status look_at_gradient(wisp__krylov *k, wisp__krylov_column *c, int
     const bool stalls = *why == WISP_ERR_STAGNATION && !c->claimed;
     double part;
     const wisp_status status = wisp__gradient(k, j, &part);
-    if (part <= (stalls ? 1e-4 : 1e4 * k->eps)) *why = WISP_ERR_SINGULAR;
+    if (part <= (stalls ? 1e-6 : 1e4 * k->eps)) *why = WISP_ERR_SINGULAR;
     c->open = minres && c->broken != WISP_OK && part <= pow(k->eps, 0.4);
     k->fresh |= !minres; /* whose spare block is free between steps */
     return status;
+}
+
+/* What CG predicts may be what keeps it from the accuracy that it has without. */
+static void be_careful(wisp__krylov *k)
+{
+    if (k->method != &wisp__cg || k->careful || k->separate || k->P) return;
+    k->careful = k->fresh = true;
+    for (int j = 0; j < k->width; j++) k->col[j].stalls = 0;
 }
 
 /* Computes residuals from x, and ends columns by them. */
@@ -289,6 +306,7 @@ static wisp_status look(wisp__krylov *k)
         else if (why != WISP_OK)
             WISP_TRY(wisp__end(k, j, why));
         if (c->broken != WISP_OK || c->stalls > 1) k->fresh = true;
+        if (c->stalls > 1 || is_level(k, c)) be_careful(k);
         c->claimed = false;
         c->broken = WISP_OK;
         c->looked = c->verified;
