@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Columns to[i] of y become columns from[i] of x. NULL: all of them, one after the other. */
-wisp_status wisp__copy_columns(wisp_blk *y, const int *to, wisp_blk *x, const int *from, int count)
+static wisp_status copy_columns(wisp_blk *y, const int *to, wisp_blk *x, const int *from, int count)
 {
     wisp_blk *into = NULL, *view = NULL;
     wisp_status status = WISP_OK;
@@ -45,7 +45,7 @@ static wisp_status copy_some(wisp__krylov *k, wisp_blk *y, wisp_blk *x, bool (*w
     int count = 0, *list = k->list;
     for (int j = 0; j < k->width; j++)
         if (!k->col[j].done && which(&k->col[j])) list[count++] = j;
-    return count ? wisp__copy_columns(y, list, x, list, count) : WISP_OK;
+    return count ? copy_columns(y, list, x, list, count) : WISP_OK;
 }
 
 static bool is_better(const wisp__krylov_column *c) { return c->verified < c->best; }
@@ -83,7 +83,7 @@ wisp_status wisp__end(wisp__krylov *k, int j, wisp_status why)
     s->status[c->of] = why;
     s->iterations_of[c->of] = c->iterations;
     s->residuals[c->of] = c->bb > 0 ? sqrt(rr / c->bb) : 0;
-    return wisp__copy_columns(k->user_x, &c->of, best ? k->best : k->x, &j, 1);
+    return copy_columns(k->user_x, &c->of, best ? k->best : k->x, &j, 1);
 }
 
 static wisp_status narrow(wisp__krylov *k, wisp_blk **x, const int *from, int count, bool carry)
@@ -91,7 +91,7 @@ static wisp_status narrow(wisp__krylov *k, wisp_blk **x, const int *from, int co
     wisp_blk *y = NULL;
     wisp_status status = WISP_OK;
     WISP_TRY(wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), k->type, count));
-    if (carry) WISP_TRY(wisp__copy_columns(y, NULL, *x, from, count));
+    if (carry) WISP_TRY(copy_columns(y, NULL, *x, from, count));
     wisp_blk_free(*x);
     *x = y;
     y = NULL;

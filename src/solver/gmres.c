@@ -34,7 +34,6 @@ static double complex *norms(const wisp__krylov *k, const wisp__krylov_column *c
 
 static wisp_status start(wisp__krylov *k)
 {
-    k->cycle_ends = false;
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
         c->steps = 0;
@@ -122,9 +121,9 @@ static void rotate(wisp__krylov *k, wisp__krylov_column *c, int i)
     double all = b * b;
     for (int l = 0; l <= i; l++) all += creal(t[l] * conj(t[l]));
     for (int l = 0; l < i; l++) {
-        const double complex a = t[l], b = t[l + 1];
-        t[l] = conj(cs[l]) * a + conj(sn[l]) * b;
-        t[l + 1] = -sn[l] * a + cs[l] * b;
+        const double complex above = t[l], below = t[l + 1];
+        t[l] = conj(cs[l]) * above + conj(sn[l]) * below;
+        t[l + 1] = -sn[l] * above + cs[l] * below;
     }
     const double complex a = t[i];
     const double length = hypot(cabs(a), b);

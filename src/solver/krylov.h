@@ -112,6 +112,9 @@ wisp_status wisp__pass(wisp__krylov *k, const wisp_update *update, int updates, 
 wisp_status wisp__multiply(wisp__krylov *k, wisp_blk *y, const wisp_blk *x, unsigned dots, const wisp_blk *u);
 /* The first `sets` sets of dots become those of all ranks. */
 wisp_status wisp__sum_dots(wisp__krylov *k, int sets);
+/* Sets of dots that nothing is written to count as 0. */
+void wisp__clear(wisp__krylov *k);
+
 /* ---- solve_opts.c ---- */
 
 const wisp__method *wisp__method_of(wisp_method m);
@@ -143,6 +146,4 @@ wisp_status wisp__compact(wisp__krylov *k);
 wisp_status wisp__make_blocks(wisp__krylov *k);
 void wisp__free_blocks(wisp__krylov *k);
 
-/* Sets of dots that nothing is written to count as 0. */
-void wisp__clear(wisp__krylov *k);
 #endif

@@ -110,7 +110,7 @@ static double largest(const wisp__krylov *k)
 {
     double most = 0;
     for (int i = 0; i < k->s->columns; i++)
-        if (k->s->residuals[i] > most) most = k->s->residuals[i];
+        if (k->s->residuals[i] > most) most = k->s->residuals[i]; /* NaN of those that go on */
     for (int j = 0; j < k->width; j++)
         if (!k->col[j].done) most = fmax(most, sqrt(k->col[j].rr / k->col[j].bb));
     return most;
@@ -170,8 +170,8 @@ static bool must_look(wisp__krylov *k, int claimed_before)
         claimed += c->claimed;
         look |= !c->done && (c->broken != WISP_OK || has_come_far(k, c) || is_level(k, c) || !isfinite(c->rr));
     }
-    const bool uncertain = k->method == &wisp__minres && (k->P || (k->s->iterations % LOOK_EVERY == 0));
-    return look || (uncertain && (claimed > claimed_before || !k->P));
+    if (k->method == &wisp__minres) look |= k->P ? claimed > claimed_before : k->s->iterations % LOOK_EVERY == 0;
+    return look;
 }
 
 /* Steps until the next look. */
@@ -263,8 +263,8 @@ static wisp_status look_at_gradient(wisp__krylov *k, wisp__krylov_column *c, int
     double part;
     const wisp_status status = wisp__gradient(k, j, &part);
     if (part <= (stalls ? 1e-6 : 1e4 * k->eps)) *why = WISP_ERR_SINGULAR;
-    c->open = minres && c->broken != WISP_OK && part <= pow(k->eps, 0.4);
-    k->fresh |= !minres; /* whose spare block is free between steps */
+    c->open = minres && part <= pow(k->eps, 0.4);
+    k->fresh |= !minres || c->open; /* its spare block is free between steps, those of others are not */
     return status;
 }
 
@@ -407,6 +407,7 @@ static wisp_status make_solution(wisp__krylov *k)
     s->residuals = calloc(n, sizeof *s->residuals);
     s->iterations_of = calloc(n, sizeof *s->iterations_of);
     s->status = calloc(n, sizeof *s->status);
+    for (int j = 0; s->residuals && j < k->width; j++) s->residuals[j] = NAN;
     if (s->residuals && s->iterations_of && s->status) return WISP_OK;
     return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "solve: no memory for the result");
 }
@@ -483,11 +484,21 @@ void wisp_solution_free(wisp_solution *s)
     *s = (wisp_solution){0};
 }
 
+/* MINRES may follow CG; without a method it may be any but BiCGStab. */
 int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts)
 {
+    static const wisp_method any[] = {WISP_CG, WISP_MINRES, WISP_GMRES, WISP_BICGSTAB};
     wisp__krylov k = {.o = opts ? *opts : (wisp_solve_opts){0}};
-    if (k.o.method == WISP_METHOD_DEFAULT) k.o.method = WISP_CG;
+    const wisp_method named = k.o.method;
+    int most = 0;
     wisp__solve_defaults(&k.o, type, rows);
-    const int blocks = 3 + wisp__method_of(k.o.method)->blocks(&k) + (k.o.precond != WISP_PRECOND_NONE);
-    return (int64_t)blocks * rows * width * (int64_t)wisp_type_size(type) + wisp__precond_plan(rows, type, width, &k.o);
+    k.P = k.o.precond != WISP_PRECOND_NONE ? (wisp__precond *)&k : NULL; /* never followed */
+    for (int i = 0; i < 4; i++) {
+        const bool possible = any[i] == named || (named == WISP_CG && any[i] == WISP_MINRES) ||
+                              (named == WISP_METHOD_DEFAULT && any[i] != WISP_BICGSTAB);
+        const int blocks = possible ? wisp__method_of(any[i])->blocks(&k) : 0;
+        if (blocks > most) most = blocks;
+    }
+    const int64_t size = (int64_t)wisp_type_size(type), transposed = 32; /* bytes a row: see singular.c */
+    return (3 + most) * rows * width * size + transposed * rows + wisp__precond_plan(rows, type, width, &k.o);
 }
