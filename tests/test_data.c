@@ -124,12 +124,21 @@ static void update_keeps_the_pattern(void **state)
         wisp_src src = ref_random_src(&r, WISP_Z, 90, 90, 7), different = ref_random_src(&other, WISP_Z, 90, 90, 7);
         ref_mat m = ref_dense(&src);
         wisp_mat *A;
+        wisp_mat_props before, after;
+        double largest = 0;
         REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.C = c, .sigma = c == 1 ? 1 : 64}));
-        for (int64_t i = 0; i < 90 * 90; i++)
-            if (m.a[i] != 0) m.a[i] = ref_value(&r, WISP_Z);
+        REF_OK(ctx, wisp_mat_get_props(A, &before));
+        REF_OK(ctx, wisp_mat_get_props(A, &after)); /* it keeps them */
+        assert_true(after.largest == before.largest && after.asymmetry == before.asymmetry);
+        for (int64_t i = 0; i < 90 * 90; i++) {
+            if (m.a[i] != 0) m.a[i] = 2 * ref_value(&r, WISP_Z);
+            largest = fmax(largest, cabs(m.a[i]));
+        }
         wisp_src changed = ref_dense_src(m, WISP_Z);
         REF_OK(ctx, wisp_mat_update(A, &changed));
         assert_means(ctx, &r, A, m, WISP_Z);
+        REF_OK(ctx, wisp_mat_get_props(A, &after)); /* those of the new values */
+        assert_true(after.largest != before.largest && fabs(after.largest / largest - 1) < 1e-12);
         REF_FAILS(ctx, wisp_mat_update(A, &different), WISP_ERR_MISMATCH, "another pattern");
         wisp_mat_free(A);
         ref_free(m);

@@ -111,6 +111,8 @@ struct wisp_mat {
     wisp_format format;
     wisp__stored local;              /* its arrays are the device's: see wisp__mat_take */
     struct wisp__cascades *cascades; /* see cascade.c */
+    wisp_mat_props props;            /* kept by wisp_mat_get_props until there are new values, as props_kept says */
+    atomic_int props_kept;
     wisp__grid grid;
     struct wisp__halo *halo; /* NULL: one rank */
     int32_t *visit;          /* with a halo, grid.order: row blocks that need none of it come first */
@@ -130,6 +132,7 @@ int64_t wisp__mat_bytes(const wisp_mat *A, bool all);
 wisp_status wisp__mat_take(wisp_mat *A);
 /* What the ranks' parts are together: A->nnz; and room for the halo in later blocks. Collective. */
 wisp_status wisp__mat_join(wisp_mat *A);
+void wisp__forget_props(wisp_mat *A); /* whose values change */
 wisp_status wisp__mat_look(const wisp_mat *A);
 void wisp__mat_looked(const wisp_mat *A);
 

@@ -398,12 +398,30 @@ static wisp_status look_at_all(props_run *run)
     return status != WISP_OK ? status : merge_ranks(A, props, &run->sum2);
 }
 
+/* They take as long as many products, and solvers ask in each call. The user may change borrowed entries at any time.
+   Keeping is no change that a user could see. */
+enum { UNKNOWN, KEEPING, KEPT };
+static void keep(const wisp_mat *A, const wisp_mat_props *props)
+{
+    wisp_mat *own = (wisp_mat *)(uintptr_t)A;
+    int before = UNKNOWN;
+    if (A->local.borrowed || !atomic_compare_exchange_strong(&own->props_kept, &before, KEEPING)) return;
+    own->props = *props;
+    atomic_store(&own->props_kept, KEPT);
+}
+
+void wisp__forget_props(wisp_mat *A) { atomic_store(&A->props_kept, UNKNOWN); }
+
 wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
 {
     WISP_NEED(NULL, A);
     WISP_NEED(A->ctx, props);
     if (wisp__half_of(A)) {
         *props = wisp__half_of(A)->props;
+        return WISP_OK;
+    }
+    if (atomic_load(&A->props_kept) == KEPT) {
+        *props = A->props;
         return WISP_OK;
     }
     *props = no_props(A);
@@ -423,6 +441,7 @@ wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
     }
     props->row_mean = (double)A->nnz / rows;
     props->row_sdev = sqrt(fmax(0, run.sum2 / rows - props->row_mean * props->row_mean));
+    keep(A, props);
 out:
     wisp_free(A->ctx, run.known);
     wisp_free(A->ctx, run.count);

@@ -90,6 +90,7 @@ wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src)
             A->ctx, WISP_ERR_MISMATCH,
             "new values need a source of the matrix's size (%lld x %lld) and kind, and a matrix of its own",
             (long long)A->map->rows, (long long)A->col_map->rows);
+    wisp__forget_props(A);
     wisp_ctx_enter(A->ctx);
     status = wisp_ctx_leave(A->ctx, update(A, src));
 out:
