@@ -133,7 +133,7 @@ json out '[r["variant"] for r in rows] == ["dot_kahan", "dot"] * 2 and all(row(r
 json out '[(r["flops"], r["min_bytes"]) for r in rows] == [(3001 * 2 * w, 3001 * 16 * w) for w in (1, 1, 3, 3)]'
 drawn t.svg "gram kahan" "update in place" ZGEMM
 # Iterations of solvers: all variants in turn; the passes and reductions that they promise; columns one by one.
-ok bench solve laplace:nx=9,ny=8,nz=7 --repeats 7 -o v.json $(draw v.svg)
+ok bench solve delaunay:nx=30,ny=30 --repeats 7 -o v.json $(draw v.svg)
 grep -q '^variant *width *passes *reductions .*of bytes' out || fail "no table of solvers"
 drawn v.svg roofline predict pipelined classical memory
 json v.json 'all(row(r, "solve", r["matrix"]) and r["method"] == "cg" and r["width"] == 1 for r in rows)'
@@ -143,7 +143,7 @@ json v.json 'all(abs(r["ratio_of_bytes"] * r["min_bytes"] / rows[2]["min_bytes"]
 ok bench solve laplace:nx=9,ny=8,nz=7 --method gmres --restart 5 --repeats 7 --types s --json
 json out '[r["variant"] for r in rows] == ["pipelined", "classical"] and all(row(r, "solve", r["matrix"]) for r in rows)'
 json out 'all(r["method"] == "gmres" and r["restart"] == 5 for r in rows) and rows[0]["min_bytes"] < rows[1]["min_bytes"]'
-ok bench solve matpde:nx=9,ny=9 --method bicgstab --widths 1,3 --variant pipelined --against single --repeats 7 --json
+ok bench solve matpde:nx=40,ny=40 --method bicgstab --widths 1,3 --variant pipelined --against single --repeats 7 --json
 json out '[(r["width"], r.get("against"), r["passes"], r["reductions"]) for r in rows] == [(1, None, 4, 2), (3, "single", 4, 2), (1, None, 4, 2)]'
 ok bench solve topi:nx=3,ny=3,nz=3 --method minres --against classical --widths 2 --repeats 7 --json
 json out '[r["variant"] for r in rows] == ["pipelined", "classical"] and all(r["passes"] > 1 for r in rows)'
