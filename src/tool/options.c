@@ -45,12 +45,11 @@ static const option_def table[] = {
     {NULL, "x0", 0, "FILE", parse_string, CMD_SOLVE, false, AT(x0), 0, 0,
      "begin with the x of a file, such as -o has written (0)"},
     {NULL, "method", 0, "cg|bicgstab|gmres|minres", parse_choice_1, CMD_SOLVE | CMD_BENCH, false, AT(method), 0, 0,
-     "cg: Hermitian positive definite matrices; minres: Hermitian\nones; bicgstab, gmres: any (one that fits the "
-     "matrix;\nbench: cg)"},
+     "cg: Hermitian positive definite matrices; minres: Hermitian\nones; bicgstab, gmres: any (cg if the matrix is "
+     "Hermitian,\nelse gmres; bench: cg)"},
     {NULL, "variant", 0, "pipelined|classical|predict", parse_choice_1, CMD_SOLVE, false, AT(solve_variant), 0, 0,
-     "of the method: updates and dots in few passes; one after the\nother; or (cg) with the residual's norm predicted "
-     "and "
-     "computed\nanew (predict for cg, else pipelined)"},
+     "of the method: updates and dots in few passes; one after the\nother; or (cg without --precond) with the next "
+     "residual's\nnorm predicted and then computed (predict for these,\nelse pipelined)"},
     {NULL, "precond", 0, "none|jacobi|block-jacobi[:ROWS]|chebyshev[:DEGREE]|neumann[:DEGREE]", parse_precond,
      CMD_SOLVE, false, AT(precond), 0, 0,
      "preconditioner (none): the diagonal; blocks of ROWS rows on it\n(4); polynomials of the matrix of this degree "
@@ -60,9 +59,10 @@ static const option_def table[] = {
     {NULL, "tolerance", 0, "T", parse_positive, CMD_SOLVE, false, AT(tolerance), 0, 0,
      "|b - A x| / |b| of each column, to be reached; may be written\n--tol (1e-8; in single precision 1e-4)"},
     {NULL, "maxit", 0, "N", parse_count, CMD_SOLVE, false, AT(max_iterations), 1, INT64_C(1) << 40,
-     "most products with the matrix (10000, or 10 times the rows if\nthat is less, and at least 100)"},
-    {NULL, "restart", 0, "M", parse_count, CMD_SOLVE | CMD_BENCH, false, AT(restart), 1, 10000,
-     "gmres: iterations after which it begins anew (30)"},
+     "at most so many iterations; bicgstab takes two products in each\n(10000, or 10 times the rows if that is less, "
+     "and at least 100)"},
+    {NULL, "restart", 0, "M", parse_count, CMD_SOLVE | CMD_BENCH, false, AT(restart), 1, 500,
+     "gmres: iterations after which it begins anew, 1 to 500 (30)"},
     {NULL, "sites", 0, "I,J,..", parse_sites, CMD_LDOS, false, AT(sites), 0, 1000000,
      "rows (from 0) whose local density of states is wanted;\nranges such as 3-7 count too; with --from a choice of "
      "its rows"},
