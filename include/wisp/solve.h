@@ -12,16 +12,18 @@ extern "C" {
 #endif
 
 /* CG: Hermitian positive definite matrices. MINRES: Hermitian ones. BICGSTAB, GMRES: any. DEFAULT: CG for a Hermitian
-   matrix, else GMRES; an operator can't be asked, and takes GMRES. Where CG, not named, finds a matrix that is not
-   positive definite, or any CG breaks down, MINRES goes on. */
+   matrix, else GMRES; an operator can't be asked, and takes GMRES. MINRES goes on where CG breaks down or stagnates;
+   and where the matrix is not positive definite, if CG was not named. Hermitian is up to rounding: 1e-10,
+   single 1e-6. */
 typedef enum { WISP_METHOD_DEFAULT, WISP_CG, WISP_BICGSTAB, WISP_GMRES, WISP_MINRES } wisp_method;
 /* CLASSICAL: the method as textbooks have it, one op after the other (algorithms 1, 3 and 5 of Rupp et al. 2016).
    PIPELINED: rearranged so that updates and dots share few passes and reductions (algorithms 2, 4 and 6).
-   PREDICT: CG alone, pipelined, with the next residual's norm predicted and then computed anew (PR-CG: Chen and Carson
-   2020, SIAM J. Matrix Anal. Appl. 41, 185), as accurate in the end as the classical one. */
+   PREDICT: for CG only, without a preconditioner. Pipelined; the norm of the next residual is first predicted, to
+   choose the direction, and then computed (PR-CG: Chen and Carson 2020, SIAM J. Matrix Anal. Appl. 41, 185). As
+   accurate in the end as CLASSICAL. */
 typedef enum { WISP_VARIANT_DEFAULT, WISP_PIPELINED, WISP_CLASSICAL, WISP_PREDICT } wisp_variant;
-/* M^-1 approximates the inverse of A. It stands on the right of A for BICGSTAB and GMRES, so that residuals are those
-   of A x = b; for CG and MINRES it must be Hermitian positive definite.
+/* M^-1 approximates the inverse of A. BICGSTAB and GMRES solve A M^-1 y = b, x = M^-1 y, so that their residual is that
+   of A x = b. For CG and MINRES M^-1 must be Hermitian positive definite.
    JACOBI: the diagonal. BLOCK_JACOBI: square blocks on the diagonal, in the natural order; none reaches over the rows
    of two ranks. CHEBYSHEV, NEUMANN: polynomials of A (Chebyshev iteration for a spectrum on the positive real axis; the
    truncated Neumann series). They go by opts->bounds, or by bounds that are found for a Hermitian matrix; NEUMANN goes
@@ -43,22 +45,21 @@ typedef int (*wisp_solve_fn)(void *arg, int64_t iteration, double residual);
 
 typedef struct {
     wisp_method method;
-    wisp_variant variant; /* DEFAULT: PREDICT for CG, else PIPELINED */
+    wisp_variant variant; /* DEFAULT: PREDICT for CG without a preconditioner, else PIPELINED */
     wisp_precond precond;
-    int restart;      /* m of GMRES(m); 0: 30 */
-    double tolerance; /* of |b_j - A x_j| / |b_j| for each column; 0: 1e-8, 1e-4 in single precision */
-    int64_t
-        max_iterations;    /* products with A and M^-1 of a pair count as one; BICGSTAB takes two in an iteration. 0: */
-                           /* 10000, or 10 times the rows if that is less, and at least 100 */
-    int guess;             /* 1: x holds an initial guess; 0: x begins as 0 */
-    int block_rows;        /* BLOCK_JACOBI: rows of a block; 0: 4 */
-    int degree;            /* CHEBYSHEV, NEUMANN: degree of the polynomial, the products with A that it takes; 0: 4 */
-    int reserved;          /* 0: room for a field that comes later */
-    wisp_bounds bounds;    /* CHEBYSHEV, NEUMANN: of the spectrum of A. halfwidth 0: found for a Hermitian matrix */
-    wisp_apply_fn apply;   /* APPLY: y = M^-1 x, as in wisp_operator */
-    void *apply_arg;       /* passed to apply() */
-    wisp_solve_fn observe; /* may be NULL */
-    void *observe_arg;     /* passed to observe() */
+    int restart;            /* m of GMRES(m), 1 to 500; 0: 30 */
+    double tolerance;       /* of |b_j - A x_j| / |b_j| for each column; 0: 1e-8, 1e-4 in single precision */
+    int64_t max_iterations; /* at most so many iterations; BICGSTAB takes two products in each. 0: 10000, or 10 times */
+                            /* the rows if that is less, and at least 100 */
+    int guess;              /* 1: x holds an initial guess; 0: x begins as 0 */
+    int block_rows;         /* BLOCK_JACOBI: rows of a block; 0: 4 */
+    int degree;             /* CHEBYSHEV, NEUMANN: degree of the polynomial, the products with A that it takes; 0: 4 */
+    int reserved;           /* 0: room for a field that comes later */
+    wisp_bounds bounds;     /* CHEBYSHEV, NEUMANN: of the spectrum of A. halfwidth 0: found for a Hermitian matrix */
+    wisp_apply_fn apply;    /* APPLY: y = M^-1 x, as in wisp_operator */
+    void *apply_arg;        /* passed to apply() */
+    wisp_solve_fn observe;  /* may be NULL */
+    void *observe_arg;      /* passed to observe() */
 } wisp_solve_opts;
 
 /* The arrays belong to the struct, until wisp_solution_free; they do not belong to a context, and may outlive it. */
@@ -76,24 +77,30 @@ typedef struct {
     wisp_precond precond;
     int restart;
     int64_t replacements; /* times that residuals were computed anew from x, and the method went on from there */
-    int64_t passes, products, reductions; /* of the iterations alone: see wisp_counts */
+    int64_t passes, products, reductions; /* of all but the setup: see wisp_counts */
     double seconds, setup_seconds;        /* of the iterations; of what comes before (preconditioner, bounds) */
-    double bytes;                         /* least traffic of an iteration, each array once per pass and direction */
+    double bytes; /* least traffic of an iteration without the preconditioner's own: each array once */
+                  /* per pass and direction */
 } wisp_solution;
 
 /* Solves A x_j = b_j for each column j of b at once; x and b are blocks of one width and type on A's map, which do not
    overlap. WISP_OK alone means that all columns converged: |b_j - A x_j| <= tolerance |b_j|, computed from x itself at
    the end, not by a recurrence. Where b_j = 0, x_j = 0. Columns that have converged are frozen, and left out when that
    pays. opts may be NULL. *s need not be initialised; the caller frees it with wisp_solution_free, also after a
-   failure; s may be NULL. A is not changed. Whatever the status, x then holds the best that was found for each column
-   (the guess, if nothing was better), but for the first four of these:
-   WISP_ERR_MISMATCH: A is not square, or the blocks do not fit. WISP_ERR_UNSUPPORTED: their type does not go with A, or
-   the preconditioner needs entries that an operator has not. WISP_ERR_NUMERIC: A, b or the guess holds a NaN or an
-   infinity. WISP_ERR_HERMITIAN: CG or MINRES, and A is not Hermitian (an operator is taken at the user's word).
+   failure; s may be NULL. A is not changed.
+   On MISMATCH, UNSUPPORTED, NUMERIC and HERMITIAN, and if the preconditioner can't be made (residuals are NaN), x is
+   unchanged. On all others x is the best of those whose residual was computed (the guess, if nothing was better).
+   WISP_ERR_MISMATCH: A is not square, or the blocks do not fit.
+   WISP_ERR_UNSUPPORTED: their type does not go with A, or the preconditioner needs entries that an operator has not.
+   WISP_ERR_NUMERIC: A, b or the guess holds a NaN or an infinity.
+   WISP_ERR_HERMITIAN: CG or MINRES was named, and A is not Hermitian (an operator is taken at the user's word).
    WISP_ERR_INDEFINITE: CG met a direction p with <p, A p> <= 0, or the preconditioner is not positive definite.
-   WISP_ERR_BREAKDOWN: the method can't go on, whatever start it takes. WISP_ERR_STAGNATION: residuals computed from x
-   no longer fall. WISP_ERR_SINGULAR: A x = b has no solution, as far as rounding lets one see: x makes the residual
-   least. WISP_ERR_ITERATIONS: opts->max_iterations were not enough. WISP_ERR_CANCELLED, WISP_ERR_CALLBACK.
+   WISP_ERR_BREAKDOWN: the method can't go on, whatever start it takes.
+   WISP_ERR_STAGNATION: residuals computed from x no longer fall.
+   WISP_ERR_SINGULAR: A x = b has no solution, within rounding; x makes the residual as small as any x can.
+   WISP_ERR_ITERATIONS: opts->max_iterations were not enough.
+   WISP_ERR_CANCELLED: the call was cancelled, or observe() ended it.
+   WISP_ERR_CALLBACK: the function of an operator or of the preconditioner failed.
    If columns end differently, the status is that of the first one that did not converge. */
 WISP_SIZED wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const wisp_blk *b,
                                   const wisp_solve_opts *opts);

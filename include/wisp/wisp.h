@@ -375,8 +375,8 @@ WISP_SIZED wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src);
 WISP_API void wisp_mat_free(wisp_mat *A);
 /* Opens a matrix as a source: rows and columns in the natural order, values of the matrix's type. Rows are read where
    they are stored: the matrix must stay as it is until the source is closed. A half-stored one gets an index of the
-   entries that it lacks, 12 bytes each. On several ranks each has its own rows (wisp_map_local), and others are a
-   failure of the row function. WISP_ERR_UNSUPPORTED: it is an operator. */
+   entries that it lacks, 12 bytes each. On several ranks each has its own rows (wisp_map_local): asking for another
+   rank's row makes the row function fail. WISP_ERR_UNSUPPORTED: it is an operator. */
 WISP_SIZED wisp_status wisp_src_open_mat(wisp_src *src, const wisp_mat *A);
 
 /* y = A x, all columns: writes all of y and reads nothing of what was there. Both are blocks on the operator's map, of
@@ -398,12 +398,12 @@ typedef struct {
 } wisp_operator;
 
 /* A matrix that is nowhere stored: an operator, given by its product with a block. It stands where a matrix does in
-   wisp_spmmv, wisp_mpk, wisp_kpm, wisp_bounds_find, wisp_evolve. All terms beside A x are done by ops on blocks, one
-   after the other (a block like y is held for AXPBY), so that a fused product of a stored matrix moves less. Steps are
-   not interleaved. Solvers for Hermitian matrices take it on the user's word that it is one: nothing is checked, and if
-   it is not, their results mean nothing. Calls that look at entries (wisp_mat_update, wisp_src_open_mat,
-   wisp_mat_get_props, wisp_mat_row_histogram, wisp_mat_fill_in, wisp_mat_gather, Gershgorin's bounds) are
-   WISP_ERR_UNSUPPORTED. */
+   wisp_spmmv, wisp_mpk, wisp_kpm, wisp_bounds_find, wisp_evolve, wisp_solve. All terms beside A x are done by ops on
+   blocks, one after the other (a block like y is held for AXPBY), so that a fused product of a stored matrix moves
+   less. Steps are not interleaved. Solvers for Hermitian matrices take it on the user's word that it is one: nothing is
+   checked, and if it is not, their results mean nothing. Calls that look at entries (wisp_mat_update,
+   wisp_src_open_mat, wisp_mat_get_props, wisp_mat_row_histogram, wisp_mat_fill_in, wisp_mat_gather, Gershgorin's
+   bounds) are WISP_ERR_UNSUPPORTED. */
 WISP_SIZED wisp_status wisp_mat_from_apply(wisp_mat **A, wisp_ctx *ctx, const wisp_operator *op);
 
 typedef struct {
@@ -502,11 +502,12 @@ WISP_API wisp_status wisp_blk_borrow(wisp_blk **x, wisp_ctx *ctx, wisp_map *map,
    maps only, else WISP_ERR_MISMATCH). A view keeps the memory of x alive, and is freed by wisp_blk_free. */
 WISP_API wisp_status wisp_blk_cols(wisp_blk **view, wisp_blk *x, int first, int width);
 WISP_API wisp_status wisp_blk_rows(wisp_blk **view, wisp_blk *x, int64_t first, int64_t count);
-/* A view of the columns column[count] of x, in this order, each at most once (WISP_ERR_ARG). Rising neighbours are a
-   view as of wisp_blk_cols. Any others are a scattered view: it can be filled, copied to and from user arrays, and
-   viewed; ops on blocks (wisp_copy to wisp_norm_kahan) take it, too. wisp_copy goes over each block once, the other
-   ops once for each run of neighbours. All else (wisp_blk_map, products, wisp_fuse) is WISP_ERR_UNSUPPORTED: copy
-   such a view into a block of its own, and back. Views of one block without a column in common do not overlap. */
+/* A view of the columns column[count] of x, in this order, each at most once (WISP_ERR_ARG). Columns j, j+1,
+   j+2, ... give the same view as wisp_blk_cols. Any other choice gives a scattered view: it can be filled, copied to
+   and from user arrays, and viewed; ops on blocks (wisp_copy to wisp_norm_kahan) take it, too. wisp_copy goes over each
+   block once, the other ops once for each run of neighbours. All else (wisp_blk_map, products, wisp_fuse) is
+   WISP_ERR_UNSUPPORTED: copy such a view into a block of its own, and back. Views of one block without a column in
+   common do not overlap. */
 WISP_API wisp_status wisp_blk_pick(wisp_blk **view, wisp_blk *x, int count, const int *column);
 WISP_API void wisp_blk_free(wisp_blk *x);
 
@@ -679,13 +680,13 @@ typedef struct { /* dot[j] = <x_j, y_j> = sum of conj(x) y; with `rows`: <x_j, r
     wisp_scalar *dot;     /* [width] */
 } wisp_inner;
 /* One pass over a set of blocks that carries out a list of updates, row by row in the order of the list (an update
-   reads what earlier ones have made of a row), and then a list of dots of the results: the vector work of an iteration
-   of a Krylov method (Rupp et al. 2016, SIAM J. Sci. Comput. 38, C412). Each block comes from memory once, and goes
-   there once. All blocks have one map, rows, type and width (WISP_ERR_MISMATCH); they are the same memory or do not
-   overlap, and a block of `rows` overlaps none that is written (WISP_ERR_ARG). Real blocks take no complex factors
-   (WISP_ERR_ARG). A term whose factors are all 0 is left out: its x is not read. Dots are summed over the ranks; with
-   WISP_NOREDUCE in flags they stay local to this rank, for wisp_ctx_sum. They have the same bits for any number of
-   threads. Either list may be empty. All ranks make this call together. */
+   sees the results of those before it in the list), and then a list of dots of the results: the vector work of an
+   iteration of a Krylov method (Rupp et al. 2016, SIAM J. Sci. Comput. 38, C412). Each block comes from memory once,
+   and goes there once. All blocks have one map, rows, type and width (WISP_ERR_MISMATCH); they are the same memory or
+   do not overlap, and a block of `rows` overlaps none that is written (WISP_ERR_ARG). Real blocks take no complex
+   factors (WISP_ERR_ARG). A term whose factors are all 0 is left out: its x is not read. Dots are summed over the
+   ranks; with WISP_NOREDUCE in flags they stay local to this rank, for wisp_ctx_sum. They have the same bits for any
+   number of threads. Either list may be empty. All ranks make this call together. */
 WISP_API wisp_status wisp_fuse(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
                                unsigned flags);
 /* *cost becomes the cost of wisp_fuse on this rank: each block once in each direction that it is needed. */
