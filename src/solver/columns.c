@@ -79,53 +79,61 @@ wisp_status wisp__end(wisp__krylov *k, int j, wisp_status why)
     wisp_solution *s = k->s;
     const bool best = !(c->verified <= c->best);
     const double rr = best ? c->best : c->verified;
+    const wisp_status status = copy_columns(k->user_x, &c->of, best ? k->best : k->x, &j, 1);
     c->done = true;
-    s->status[c->of] = why;
+    s->status[c->of] = status == WISP_OK ? why : status;
     s->iterations_of[c->of] = c->iterations;
     s->residuals[c->of] = c->bb > 0 ? sqrt(rr / c->bb) : 0;
-    return copy_columns(k->user_x, &c->of, best ? k->best : k->x, &j, 1);
-}
-
-static wisp_status narrow(wisp__krylov *k, wisp_blk **x, const int *from, int count, bool carry)
-{
-    wisp_blk *y = NULL;
-    wisp_status status = WISP_OK;
-    WISP_TRY(wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), k->type, count));
-    if (carry) WISP_TRY(copy_columns(y, NULL, *x, from, count));
-    wisp_blk_free(*x);
-    *x = y;
-    y = NULL;
-out:
-    wisp_blk_free(y);
+    if (!isfinite(rr) || status != WISP_OK) s->residuals[c->of] = NAN;
     return status;
 }
 
-/* Blocks of half the width or less, where so many columns have ended. A method without resume starts anew, and needs
-   nothing of its own blocks. */
-wisp_status wisp__compact(wisp__krylov *k)
+/* The blocks of a run that go on with fewer columns: b, x, r, best, and those of the method. */
+enum { COMMON = 4 };
+static wisp_blk **block_of(wisp__krylov *k, int i)
+{
+    wisp_blk **const common[COMMON] = {&k->own_b, &k->x, &k->r, &k->best};
+    return i < COMMON ? common[i] : &k->v[i - COMMON];
+}
+
+/* Narrower ones, all or none. A method without resume starts anew, and needs nothing of its own. */
+static wisp_status narrow(wisp__krylov *k, const int *from, int count)
 {
     wisp_status status = WISP_OK;
+    const int n = COMMON + k->blocks;
+    wisp_blk **y = NULL;
+    WISP_TRY(wisp_alloc(k->ctx, &y, (size_t)n, sizeof *y));
+    for (int i = 0; i < n; i++) {
+        WISP_TRY(wisp_blk_create(&y[i], k->ctx, wisp_mat_map(k->A), k->type, count));
+        wisp_blk *x = i == 0 && !k->own_b ? (wisp_blk *)(uintptr_t)k->b : *block_of(k, i); /* b is read alone */
+        if (i < COMMON || k->method->resume) WISP_TRY(copy_columns(y[i], NULL, x, from, count));
+    }
+    for (int i = 0; i < n; i++) {
+        wisp_blk_free(*block_of(k, i));
+        *block_of(k, i) = y[i];
+        y[i] = NULL;
+    }
+    k->b = k->own_b;
+out:
+    for (int i = 0; y && i < n; i++) wisp_blk_free(y[i]);
+    wisp_free(k->ctx, y);
+    return status;
+}
+
+wisp_status wisp__compact(wisp__krylov *k)
+{
     int left = 0, *from = k->list;
     for (int j = 0; j < k->width; j++)
         if (!k->col[j].done) from[left++] = j;
-    if (left == 0 || 2 * left > k->width) goto out;
-    if (!k->own_b) {
-        WISP_TRY(wisp_blk_create(&k->own_b, k->ctx, wisp_mat_map(k->A), k->type, k->width));
-        WISP_TRY(wisp_copy(k->own_b, k->b));
-    }
-    WISP_TRY(narrow(k, &k->own_b, from, left, true));
-    k->b = k->own_b;
-    WISP_TRY(narrow(k, &k->x, from, left, true));
-    WISP_TRY(narrow(k, &k->r, from, left, true));
-    WISP_TRY(narrow(k, &k->best, from, left, true));
-    for (int i = 0; i < k->blocks; i++) WISP_TRY(narrow(k, &k->v[i], from, left, k->method->resume));
+    if (left == 0 || 2 * left > k->width) return WISP_OK;
+    const wisp_status status = narrow(k, from, left);
+    if (status != WISP_OK) return status;
     for (int i = 0; i < left; i++) k->col[i] = k->col[from[i]];
     /* Dots that are not summed over the ranks yet go along. */
     for (int set = 0; set < k->sets; set++)
         for (int i = 0; i < left; i++) k->dot[set * left + i] = k->dot[set * k->width + from[i]];
     k->width = left;
-out:
-    return status;
+    return WISP_OK;
 }
 
 void wisp__free_blocks(wisp__krylov *k)

@@ -2,6 +2,7 @@
 #ifndef WISP_KRYLOV_H
 #define WISP_KRYLOV_H
 #include <complex.h>
+#include <math.h>
 #include "precond.h"
 #include "solver.h"
 
@@ -15,8 +16,8 @@ typedef struct {
     double target;      /* |r|^2 that is enough */
     double verified;    /* |r|^2 when it was computed from x last */
     double best;        /* the least such, that of the block `best` */
-    double looked;      /* verified, the time before */
     bool open;          /* MINRES: x seemed to make |r| least, which is not 0 */
+    int64_t open_at;    /* the iteration of that */
     int stalls;         /* times that it was not less than before */
     double least;       /* |r|^2 by the recurrence when it was last a tenth of the one before */
     int64_t least_at;   /* the iteration of that */
@@ -87,7 +88,12 @@ struct wisp__krylov {
 static inline bool wisp__going(const wisp__krylov_column *c) { return !c->done && !c->claimed && c->broken == WISP_OK; }
 /* Squares of norms that are so far apart have little to do with each other. */
 static inline double wisp__far(const wisp__krylov *k) { return wisp__is_single(k->type) ? 1e-6 : 1e-12; }
-static inline wisp_scalar wisp__scalar(double complex z) { return (wisp_scalar){creal(z), cimag(z)}; }
+/* What is not finite is so in its real part alone: real blocks take no complex factors. */
+static inline wisp_scalar wisp__scalar(double complex z)
+{
+    const bool finite = isfinite(creal(z)) && isfinite(cimag(z));
+    return finite ? (wisp_scalar){creal(z), cimag(z)} : (wisp_scalar){NAN, 0};
+}
 static inline double complex wisp__complex(wisp_scalar z) { return z.re + z.im * I; }
 /* Set number i of factors for the updates of a pass, one for each column. */
 static inline wisp_scalar *wisp__factors(const wisp__krylov *k, int i)
@@ -121,7 +127,7 @@ const wisp__method *wisp__method_of(wisp_method m);
 /* The method is named, and rows are those of all ranks. */
 void wisp__solve_defaults(wisp_solve_opts *o, wisp_type type, int64_t rows);
 /* All options, and the shapes of x, b and A. */
-wisp_status wisp__solve_check(const wisp__krylov *k, const wisp_blk *x);
+wisp_status wisp__solve_check(const wisp__krylov *k, wisp_blk *x);
 /* CG and MINRES need a Hermitian matrix, up to rounding; if no method is named, A is asked. */
 wisp_status wisp__choose_method(wisp__krylov *k);
 

@@ -142,7 +142,8 @@ int64_t wisp__precond_plan(int64_t rows, wisp_type type, int width, const wisp_s
     const int64_t bounds = o->bounds.halfwidth == 0 ? 2 * rows * (width < BOUNDS ? width : BOUNDS) * size : 0;
     switch (o->precond) {
     case WISP_JACOBI: return 2 * rows * size;
-    case WISP_BLOCK_JACOBI: return rows * o->block_rows * (2 * size + column); /* twice while it is made */
+    case WISP_BLOCK_JACOBI:
+        return rows * (rows < o->block_rows ? rows : o->block_rows) * (2 * size + column); /* twice while made */
     case WISP_CHEBYSHEV:
     case WISP_NEUMANN: return steps > bounds ? steps : bounds;
     default: return 0;

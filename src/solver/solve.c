@@ -17,7 +17,7 @@ static wisp_status check_range(wisp__krylov *k, int j)
     wisp_status status = WISP_OK;
     double *norm = NULL;
     WISP_TRY(wisp_alloc(k->ctx, &norm, (size_t)k->width, sizeof *norm));
-    WISP_TRY(wisp_axpby(k->r, wisp__real(bb > 0 ? 1 / far : far), k->b, wisp__real(0)));
+    WISP_TRY(wisp_axpby(k->r, wisp__real(isfinite(bb) ? far : 1 / far), k->b, wisp__real(0)));
     WISP_TRY(wisp_norm(k->r, norm));
     if (!isfinite(norm[j]))
         status = wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC,
@@ -26,7 +26,7 @@ static wisp_status check_range(wisp__krylov *k, int j)
         status =
             wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC,
                           "solve: the numbers in column %d of the right-hand side are too %s to be squared: scale it",
-                          j, bb > 0 ? "large" : "small");
+                          j, isfinite(bb) ? "small" : "large");
 out:
     wisp_free(k->ctx, norm);
     return status;
@@ -62,8 +62,11 @@ static wisp_status begin_columns(wisp__krylov *k)
             goto out;
         }
     }
+    const double t = fmax(k->o.tolerance, k->eps), tiny = wisp__is_single(k->type) ? FLT_MIN : DBL_MIN;
+    const double least =
+        100 * tiny * (double)wisp_map_rows(wisp_mat_map(k->A)) / (t * t); /* so that r can be squared */
     for (int j = 0; j < k->width; j++)
-        if (!(k->col[j].bb > 0) || !isfinite(k->col[j].bb)) WISP_TRY(check_range(k, j));
+        if (!(k->col[j].bb > least) || !isfinite(k->col[j].bb)) WISP_TRY(check_range(k, j));
     if (k->o.guess) WISP_TRY(forget_guesses(k));
 out:
     return status;
@@ -123,7 +126,10 @@ static wisp_status record(wisp__krylov *k)
     if (s->iterations + 1 > k->room) {
         const int64_t room = 2 * k->room + 64;
         double *more = realloc(s->history, (size_t)room * sizeof *more);
-        if (!more) return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "solve: no memory for the history of residuals");
+        if (!more) {
+            s->iterations -= s->iterations > 0;
+            return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "solve: no memory for the history of residuals");
+        }
         s->history = more;
         k->room = room;
     }
@@ -221,7 +227,7 @@ static wisp_status change_method(wisp__krylov *k, wisp_status why)
 /* With a preconditioner MINRES makes another norm of r least than |r|. Where that gains no more, it goes on without. */
 static bool drops_preconditioner(const wisp__krylov *k, const wisp__krylov_column *c, wisp_status why)
 {
-    if (k->method != &wisp__minres || !k->P) return false;
+    if (k->method != &wisp__minres || !k->P || why == WISP_ERR_ITERATIONS) return false;
     return c->broken == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION;
 }
 
@@ -247,23 +253,26 @@ static wisp_status verdict(wisp__krylov *k, wisp__krylov_column *c)
 }
 
 /* Whether the system has no solution, and x makes |r| least, as far as rounding lets one see. That is looked at where a
-   column ends, and where MINRES gains nothing. Its x may seem to be the one without being it to the last: then it is if
-   MINRES, which starts anew there, has gained nothing at the next look. */
+   method gains nothing any more. Where MINRES ends, x may seem to be the one without being it to the last: then it is
+   if MINRES, which starts anew there, gains nothing either. */
 static wisp_status look_at_gradient(wisp__krylov *k, wisp__krylov_column *c, int j, wisp_status *why)
 {
-    const bool minres = k->method == &wisp__minres, idle = c->broken != WISP_OK || c->verified > 0.8 * c->looked;
-    if (c->open && c->verified > 0.998 * c->best) {
+    const bool minres = k->method == &wisp__minres, ends = minres && c->broken == WISP_ERR_BREAKDOWN;
+    const bool tried = ends || c->iterations - c->open_at >= LOOK_EVERY;
+    double part;
+    if (c->open && tried && c->verified > 0.998 * c->best && *why != WISP_ERR_ITERATIONS) {
         c->verified = INFINITY; /* the one before is meant */
         *why = WISP_ERR_SINGULAR;
         return WISP_OK;
     }
-    if (c->broken == WISP_ERR_INDEFINITE || (*why == WISP_OK && !(minres && idle && !c->claimed))) return WISP_OK;
-    /* Restarts that gain nothing: what could be gained shows in A^H r, but for its square. */
-    const bool stalls = *why == WISP_ERR_STAGNATION && !c->claimed;
-    double part;
+    if (!ends && *why != WISP_ERR_BREAKDOWN && *why != WISP_ERR_STAGNATION && !(minres && c->iterations == 0))
+        return WISP_OK;
     const wisp_status status = wisp__gradient(k, j, &part);
-    if (part <= (stalls ? 1e-6 : 1e4 * k->eps)) *why = WISP_ERR_SINGULAR;
-    c->open = minres && part <= pow(k->eps, 0.4);
+    if (part <= (ends || c->iterations == 0 ? 10 : 100) * k->eps) *why = WISP_ERR_SINGULAR;
+    if (ends && part <= pow(k->eps, 0.4) && !c->open) {
+        c->open = true;
+        c->open_at = c->iterations;
+    }
     k->fresh |= !minres || c->open; /* its spare block is free between steps, those of others are not */
     return status;
 }
@@ -307,9 +316,9 @@ static wisp_status look(wisp__krylov *k)
             WISP_TRY(wisp__end(k, j, why));
         if (c->broken != WISP_OK || c->stalls > 1) k->fresh = true;
         if (c->stalls > 1 || is_level(k, c)) be_careful(k);
+        if (c->claimed && k->width > 1) k->fresh = true; /* it was left behind by the others */
         c->claimed = false;
         c->broken = WISP_OK;
-        c->looked = c->verified;
     }
     k->s->replacements += left_of(k, false) > 0;
     WISP_TRY(wisp__keep_best(k));
@@ -402,13 +411,15 @@ static wisp_status make_solution(wisp__krylov *k)
 {
     wisp_solution *s = k->s;
     const size_t n = (size_t)k->width;
-    s->columns = k->width;
     s->residual = NAN;
     s->residuals = calloc(n, sizeof *s->residuals);
     s->iterations_of = calloc(n, sizeof *s->iterations_of);
     s->status = calloc(n, sizeof *s->status);
     for (int j = 0; s->residuals && j < k->width; j++) s->residuals[j] = NAN;
-    if (s->residuals && s->iterations_of && s->status) return WISP_OK;
+    if (s->residuals && s->iterations_of && s->status) {
+        s->columns = k->width;
+        return WISP_OK;
+    }
     return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "solve: no memory for the result");
 }
 
@@ -461,6 +472,7 @@ wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const w
     wisp__solve_defaults(&k.o, k.type, wisp_map_rows(wisp_mat_map(A)));
     WISP_TRY(prepare(&k));
     describe(&k, wisp__now() - begin);
+    WISP_TRY(wisp_ctx_sum(ctx, &(double){0}, 1)); /* no rank goes on alone */
     k.begun = true;
     WISP_TRY(run(&k));
 out:
@@ -491,6 +503,7 @@ int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, const wisp_solv
     wisp__krylov k = {.o = opts ? *opts : (wisp_solve_opts){0}};
     const wisp_method named = k.o.method;
     int most = 0;
+    if (named < 0 || named > WISP_MINRES || k.o.restart < 0 || k.o.restart > WISP__MOST_RESTART) return 0;
     wisp__solve_defaults(&k.o, type, rows);
     k.P = k.o.precond != WISP_PRECOND_NONE ? (wisp__precond *)&k : NULL; /* never followed */
     for (int i = 0; i < 4; i++) {

@@ -22,7 +22,29 @@ void wisp__solve_defaults(wisp_solve_opts *o, wisp_type type, int64_t rows)
         o->variant = o->method == WISP_CG && o->precond == WISP_PRECOND_NONE ? WISP_PREDICT : WISP_PIPELINED;
 }
 
-wisp_status wisp__solve_check(const wisp__krylov *k, const wisp_blk *x)
+/* wisp_fuse_cost refuses blocks that share a part. They may be one memory, which it does not: then the first columns
+   are one, and can't be written and multiply at once. It does not know scattered views: these go column by column. */
+static wisp_status check_apart(const wisp__krylov *k, wisp_blk *x)
+{
+    wisp_blk *b = (wisp_blk *)(uintptr_t)k->b, *xi = NULL, *bj = NULL; /* b is read alone */
+    wisp_cost cost;
+    const wisp_update whole = {x, 2, (wisp_term[]){{x, NULL, NULL}, {b, NULL, NULL}}};
+    wisp_status status = wisp_fuse_cost(&whole, 1, NULL, 0, &cost);
+    const int n = status == WISP_ERR_UNSUPPORTED ? wisp_blk_width(x) : 1;
+    if (n > 1) status = WISP_OK;
+    for (int i = 0; i < n * n && status == WISP_OK; i++) {
+        status = wisp_blk_cols(&xi, x, i / n, 1);
+        if (status == WISP_OK) status = wisp_blk_cols(&bj, b, i % n, 1);
+        const wisp_update one = {xi, 1, (wisp_term[]){{xi, NULL, bj}}};
+        if (status == WISP_OK) status = wisp_fuse_cost(&one, 1, NULL, 0, &cost);
+        wisp_blk_free(xi);
+        wisp_blk_free(bj);
+        xi = bj = NULL;
+    }
+    return status == WISP_ERR_ARG ? wisp_ctx_fail(k->ctx, status, "solve: x and b overlap") : status;
+}
+
+wisp_status wisp__solve_check(const wisp__krylov *k, wisp_blk *x)
 {
     wisp_ctx *ctx = k->ctx;
     const wisp_solve_opts *o = &k->o;
@@ -36,6 +58,8 @@ wisp_status wisp__solve_check(const wisp__krylov *k, const wisp_blk *x)
         return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: x is %s of width %d, b %s of width %d",
                              wisp_type_name(wisp_blk_type(x)), wisp_blk_width(x), wisp_type_name(k->type),
                              wisp_blk_width(k->b));
+    const wisp_status apart = check_apart(k, x);
+    if (apart != WISP_OK) return apart;
     if (o->method < 0 || o->method > WISP_MINRES || o->variant < 0 || o->variant > WISP_PREDICT || o->precond < 0 ||
         o->precond > WISP_PRECOND_APPLY)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: unknown method, variant or preconditioner");
