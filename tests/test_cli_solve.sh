@@ -95,6 +95,9 @@ check "progress has iteration and residual: $(tail -1 err)" grep -qE 'solving .*
 if [ $have_gnuplot = 1 ]; then
     ok solve $small --plot r.svg --quiet
     for text in $small tolerance residual 'preconditioner none'; do check "the plot has $text" grep -q "$text" r.svg; done
+    ok solve $small --rhs zero.mtx --plot zero.svg
+    check "no plot of b = 0" test ! -e zero.svg
+    check "a line says so" grep -q '^plot *none, for no residual is above 0' out
 fi
 
 # ---- a run that ends early keeps x, and another one goes on from there
@@ -113,6 +116,11 @@ for format in $formats; do
 done
 unsolved solve $small --maxit 3
 told "not converged in 3 iterations" "-o FILE would keep x"
+ok solve $small --restart 5
+check "an option that is not used" grep -q -- '--restart is for gmres, and cg does not use it' out
+ok solve cage.mtx --variant predict
+check "a variant that is not used" grep -q -- '--variant predict is for cg, and gmres does not use it' out
+unsolved solve $small --maxit 3
 check "the summary of a run that has not converged" grep -q '^result *not converged' out
 if [ $have_hdf5 = 1 ]; then
     ok solve $small --rhs random:2x2 --tol 1e-13 -o w.h5 --quiet
@@ -136,7 +144,7 @@ json out 'd["x0"] == "one.mtx" and d["residual_history"][0] > 1'
 # ---- stopped
 long=laplace:nx=100,ny=100,nz=100
 stop solving INT '0\.[0-9]*[1-9]' solve $long --rhs random:1x4 --method cg --tol 1e-12 -o s.mtx --json
-tail -1 log | grep -q 'stopped by Ctrl-C after [0-9]* iterations: residual .*x is in s.mtx; go on with --x0 s.mtx' || fail "$(tail -1 log)"
+tail -1 log | grep -qE 'stopped by Ctrl-C after [0-9]* iterations: residual .*(x is in s.mtx; go on with --x0 s.mtx|no x better than the start was found)' || fail "$(tail -1 log)"
 json out 'd["converged"] is False and d["status"] == "cancelled" and 0 < d["residual_true"] <= 1'
 check "x of a run that was stopped" grep -qx '1000000 4' s.mtx
 check "no temporary file" test -z "$(find . -name '*.tmp*')"
@@ -182,6 +190,7 @@ for value in random:5x random:5x0 random:5x4097 random:5x1.5; do
 done
 refused 2 "the name is empty" solve $small --rhs ''
 refused 2 "--variant predict is for --method cg" solve $small --method gmres --variant predict
+refused 2 "--variant predict takes no --precond" solve $small --variant predict --precond jacobi
 refused 2 "--restart is for --method gmres" solve $small --method cg --restart 5
 refused 2 "--bounds is for --precond chebyshev and neumann" solve $small --bounds 1,2
 refused 2 "chebyshev needs a spectrum above 0" solve $small --bounds -1,2 --precond chebyshev
@@ -198,6 +207,7 @@ refused 2 "MATRIX is missing" solve
 # ---- bad matrices and files
 refused 1 "nowhere.mtx" solve nowhere.mtx
 refused 1 "nowhere.mtx" solve $small --rhs nowhere.mtx
+refused 1 "nor is it ones or random[:SEED[xK]]" solve $small --rhs twos
 refused 1 "nowhere/x.mtx" solve $small -o nowhere/x.mtx
 printf '%%%%MatrixMarket matrix coordinate real general\n3 4 1\n1 1 1\n' >wide.mtx
 refused 1 "wide.mtx is 3 x 4, and a linear system needs a square matrix" solve wide.mtx
@@ -235,4 +245,13 @@ refused 1 "indefinite.mtx: " solve indefinite.mtx --method cg --precond jacobi -
 check "no x without a preconditioner" test ! -e y.mtx
 unsolved solve laplace:nx=6,ny=6,nz=6,periodic=xyz # all rows add up to 0, and ones are not in its range
 told "the matrix is singular, and b is not in its range"
+# each row goes to the next one: gmres gains nothing in fewer steps than rows
+{ printf '%%%%MatrixMarket matrix coordinate real general\n40 40 40\n'; for i in $(seq 40); do echo "$((i % 40 + 1)) $i 1"; done; } >turn.mtx
+{ printf '%%%%MatrixMarket matrix coordinate real general\n40 1 1\n1 1 1\n'; } >unit.mtx
+unsolved solve turn.mtx --rhs unit.mtx --restart 5 -o x.mtx
+told "no x better than the start was found; try a larger --restart or a --precond"
+unsolved solve turn.mtx --rhs unit.mtx --restart 5 --maxit 3 -o x.mtx
+told "no x better than the start was found; try a --precond or another --method"
+"$wisp" solve turn.mtx --rhs unit.mtx --restart 5 >both 2>&1
+check "the message comes last" sh -c 'tail -1 both | grep -q "^wisp: "'
 finish

@@ -10,6 +10,8 @@ static int check_options(tool *t)
     if (o->tolerance >= 1) return tool_usage(t, "--tolerance %g: it must be below 1", o->tolerance);
     if (o->solve_variant == WISP_PREDICT && o->method && o->method != WISP_CG)
         return tool_usage(t, "--variant predict is for --method cg alone");
+    if (o->solve_variant == WISP_PREDICT && o->precond)
+        return tool_usage(t, "--variant predict takes no --precond; --variant pipelined does");
     if (o->restart && o->method && o->method != WISP_GMRES)
         return tool_usage(t, "--restart is for --method gmres alone");
     if (option_seen(o, "bounds") && !polynomial)
@@ -200,14 +202,43 @@ static int solve(tool *t, solve_results *r, const wisp_mat *A, wisp_blk *b, wisp
     return tool_fail_ctx(t);
 }
 
+/* Whether x is better than the start, in a column at least. Of a given start only the largest residual is known. */
+static bool is_better(const options *o, const wisp_solution *s)
+{
+    const double start = o->x0 && s->history ? s->history[0] : 1;
+    bool better = false;
+    for (int j = 0; j < s->columns; j++) better |= !(s->residuals[j] >= (1 - 1e-6) * start);
+    return better;
+}
+
+static void find_advice(char advice[TEXT], const solve_results *r, bool gained)
+{
+    const wisp_solution *s = &r->s;
+    const char *precond = s->precond == WISP_PRECOND_NONE ? "a --precond" : "another --precond";
+    const bool is_single = r->type == WISP_S || r->type == WISP_C;
+    const bool far = s->residual > 1e3 * r->opts.tolerance;
+    if (r->status == WISP_ERR_STAGNATION && s->method == WISP_GMRES && far)
+        snprintf(advice, TEXT, "%s%s", s->restart < 500 && s->restart < r->info.rows ? "a larger --restart or " : "",
+                 precond);
+    else if (!gained)
+        snprintf(advice, TEXT, "%s or another --method", precond);
+    else if (r->status == WISP_ERR_ITERATIONS)
+        snprintf(advice, TEXT, "a larger --maxit%s", s->precond == WISP_PRECOND_NONE ? " or a --precond" : "");
+    else if (r->status == WISP_ERR_STAGNATION)
+        snprintf(advice, TEXT, "a larger --tol, or %s", is_single ? "--precision double" : "another --method");
+    else
+        snprintf(advice, TEXT, "--method %s", s->method == WISP_GMRES ? "bicgstab" : "gmres");
+}
+
 /* Why it has not converged, and what to do. */
 static int say_why(tool *t, const solve_results *r)
 {
     const options *o = &t->opt;
     const wisp_solution *s = &r->s;
+    const bool gained = is_better(o, s);
     const char *method = solve_method_name(s->method), *why = caught_signal() ? caught_signal() : "request";
     const long long n = s->iterations;
-    char reached[3 * TEXT], kept[1100] = "-o FILE would keep x";
+    char reached[3 * TEXT], kept[1100] = "-o FILE would keep x", advice[TEXT];
     int64_t left = 0;
     for (int j = 0; j < s->columns; j++) left += s->status[j] != WISP_OK;
     snprintf(reached, sizeof reached, "residual %.1e, wanted %.1e", s->residual, r->opts.tolerance);
@@ -215,16 +246,19 @@ static int say_why(tool *t, const solve_results *r)
     if (s->columns > 1)
         snprintf(reached + strlen(reached), sizeof reached - strlen(reached), ", in %lld of %d columns",
                  (long long)left, s->columns);
-    if (o->output) snprintf(kept, sizeof kept, "x is in %.500s; go on with --x0 %.500s", o->output, o->output);
+    if (!gained)
+        snprintf(kept, sizeof kept, "no x better than the start was found");
+    else if (o->output)
+        snprintf(kept, sizeof kept, "x is in %.500s; go on with --x0 %.500s", o->output, o->output);
+    find_advice(advice, r, gained);
     switch (r->status) {
     case WISP_ERR_CANCELLED: return tool_fail(t, "stopped by %s after %lld iterations: %s; %s", why, n, reached, kept);
     case WISP_ERR_ITERATIONS:
-        return tool_fail(t, "not converged in %lld iterations: %s; %s, or try a larger --maxit%s", n, reached, kept,
-                         s->precond == WISP_PRECOND_NONE ? " or a --precond" : "");
+        return tool_fail(t, "not converged in %lld iterations: %s; %s%s try %s", n, reached, kept,
+                         gained ? ", or" : ";", advice);
     case WISP_ERR_STAGNATION:
-        return tool_fail(t, "the residual no longer falls after %lld iterations of %s: %s; %s; try a larger --tol%s", n,
-                         method, reached, kept,
-                         r->type == WISP_S || r->type == WISP_C ? ", or --precision double" : ", or another --method");
+        return tool_fail(t, "the residual no longer falls after %lld iterations of %s: %s; %s; try %s", n, method,
+                         reached, kept, advice);
     case WISP_ERR_INDEFINITE:
         return tool_fail(t, "the matrix%s is not positive definite, as %s needs: %s; try --method %s",
                          s->precond ? " or the preconditioner" : "", method, reached,
@@ -233,8 +267,7 @@ static int say_why(tool *t, const solve_results *r)
         return tool_fail(t, "the matrix is singular, and b is not in its range: %s; x makes the residual least%s%s",
                          reached, o->output ? ", and is in " : "", o->output ? o->output : "");
     default:
-        return tool_fail(t, "%s broke down after %lld iterations: %s; %s; try --method %s", method, n, reached, kept,
-                         s->method == WISP_GMRES ? "bicgstab" : "gmres");
+        return tool_fail(t, "%s broke down after %lld iterations: %s; %s; try %s", method, n, reached, kept, advice);
     }
 }
 

@@ -138,6 +138,7 @@ static void say(tool *t, const char *format, va_list ap)
     vsnprintf(text, sizeof text, format, ap);
     for (char *c = text; *c; c++) /* whatever a file name holds: one line */
         if (iscntrl((unsigned char)*c)) *c = '?';
+    if (!tool_is_stopped(t)) fflush(stdout); /* what was printed before comes first, also in a log of both */
     monitor_error(&t->monitor, text);
 }
 

@@ -42,7 +42,7 @@ int outputs_write(tool *t, json_t *object, csv_table_fn *table, plot_script_fn *
         if (!rc && show) text_line("results", "%s", t->opt.output);
         if (rc) worst = rc;
     }
-    if (t->opt.plot) {
+    if (t->opt.plot && script) {
         rc = write_plot(t, script, arg);
         if (!rc && show) text_line("plot", "%s", t->opt.plot);
         if (rc) worst = rc;

@@ -145,10 +145,27 @@ void solve_summary(const tool *t, const solve_results *r)
     text_line("result", "%s in %s iterations, |b - A x| / |b| = %s, wanted %.1e",
               s->converged ? "converged" : "not converged", text_count(a[0], s->iterations), residual,
               r->opts.tolerance);
-    if (s->replacements) text_line("", "residuals computed anew %s times", text_count(a[0], s->replacements));
+    if (s->replacements)
+        text_line("", "residuals computed anew %s time%s", text_count(a[0], s->replacements),
+                  s->replacements == 1 ? "" : "s");
+    if (t->opt.restart && s->method != WISP_GMRES)
+        text_line("", "--restart is for gmres, and %s does not use it", method_names[s->method]);
+    if (t->opt.solve_variant == WISP_PREDICT && s->variant != WISP_PREDICT)
+        text_line("", "--variant predict is for cg, and %s does not use it", method_names[s->method]);
 }
 
 /* ---- files ------------------------------------------------------------------------------------- */
+
+static bool is_drawn(double residual) { return residual > 0 && isfinite(residual); }
+
+/* The least value that is drawn, or 0 if there is none. */
+static double least_residual(const wisp_solution *s)
+{
+    double least = 0;
+    for (int64_t i = 0; s->history && i <= s->iterations; i++)
+        if (is_drawn(s->history[i]) && !(least > 0 && least <= s->history[i])) least = s->history[i];
+    return least;
+}
 
 static void write_script(const tool *t, const void *arg, FILE *f, const char *path)
 {
@@ -168,16 +185,17 @@ static void write_script(const tool *t, const void *arg, FILE *f, const char *pa
             s->converged ? "converged" : "not converged");
     fprintf(f,
             "set xlabel 'iteration'\nset ylabel 'relative residual |b - A x| / |b|'\nset logscale y\n"
-            "set format y '1e%%T'\nset format x '%%g'\nset xrange [0:%lld] noextend\nset key top right\n",
-            (long long)(n > 1 ? n - 1 : 1));
+            "set format y '1e%%T'\nset format x '%%g'\nset xrange [0:%lld] noextend\n"
+            "set key top right opaque\nunset mytics\nset yrange [%.7g:*]\n",
+            (long long)(n > 1 ? n - 1 : 1), 0.1 * fmin(r->opts.tolerance, least_residual(s)));
     fputs("$d << EOD\n", f);
     for (int64_t i = 0; i < n; i++)
-        if ((i % every == 0 || i == n - 1) && s->history[i] > 0 && isfinite(s->history[i]))
+        if ((i % every == 0 || i == n - 1) && is_drawn(s->history[i]))
             fprintf(f, "%lld %.7g\n", (long long)i, s->history[i]);
     fprintf(f,
             "EOD\nplot %.7g with lines lw 1.5 dashtype 2 lc rgb '%s' title 'tolerance', "
-            "$d using 1:2 with lines lw 2 lc rgb '%s' title 'residual'\n",
-            r->opts.tolerance, plot_color(1), plot_color(0));
+            "$d using 1:2 with %s lw 2 lc rgb '%s' title 'residual'\n",
+            r->opts.tolerance, plot_color(1), n > 1 ? "lines" : "points pt 7", plot_color(0));
 }
 
 /* All ranks together have x; the first one writes it. */
@@ -201,11 +219,21 @@ static int write_x(tool *t, const wisp_blk *x, const json_t *object)
     return rc;
 }
 
+static void say_no_plot(tool *t)
+{
+    if (!t->opt.json && !t->opt.quiet)
+        text_line("plot", "none, for no residual is above 0");
+    else
+        monitor_log(&t->monitor, WISP_LOG_INFO, "no plot was drawn, for no residual is above 0");
+}
+
 int solve_write(tool *t, const solve_results *r, const wisp_blk *x)
 {
     int x_rc = EXIT_FINE;
     json_t *object = t->opt.json || t->opt.output ? make_json(t, r) : NULL;
     if (t->opt.output) x_rc = object ? write_x(t, x, object) : tool_fail(t, "out of memory for the results");
-    const int rc = outputs_write(t, object, NULL, write_script, r);
+    const bool drawn = least_residual(&r->s) > 0;
+    if (t->opt.plot && !drawn) say_no_plot(t);
+    const int rc = outputs_write(t, object, NULL, drawn ? write_script : NULL, r);
     return x_rc ? x_rc : rc;
 }

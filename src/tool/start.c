@@ -2,6 +2,7 @@
 #include "tool.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void free_columns(void *arg)
 {
@@ -29,7 +30,9 @@ int start_open(tool *t, wisp_src *src, const char *path, const char *what, int64
         const int rc = open_hdf5(t, src, path);
         if (rc) return rc;
     } else if (wisp_src_open_file(src, t->ctx, path)) {
-        return tool_fail_ctx(t);
+        if (strcmp(what, "right-hand side") || strchr(path, '.') || strchr(path, '/') || tool_is_stopped(t))
+            return tool_fail_ctx(t);
+        return tool_fail(t, "%s; nor is it ones or random[:SEED[xK]]", wisp_ctx_message(t->ctx));
     }
     if (src->rows == rows && src->cols >= 1 && src->cols <= 4096) return EXIT_FINE;
     const int64_t r = src->rows, c = src->cols;
