@@ -251,7 +251,7 @@ told "the matrix is singular, and b is not in its range"
 unsolved solve turn.mtx --rhs unit.mtx --restart 5 -o x.mtx
 told "no x better than the start was found; try a larger --restart or a --precond"
 unsolved solve turn.mtx --rhs unit.mtx --restart 5 --maxit 3 -o x.mtx
-told "no x better than the start was found; try a --precond or another --method"
+told "no x better than the start was found; try a larger --maxit, a --precond or another --method"
 "$wisp" solve turn.mtx --rhs unit.mtx --restart 5 >both 2>&1
 check "the message comes last" sh -c 'tail -1 both | grep -q "^wisp: "'
 finish

@@ -221,7 +221,8 @@ static void find_advice(char advice[TEXT], const solve_results *r, bool gained)
         snprintf(advice, TEXT, "%s%s", s->restart < 500 && s->restart < r->info.rows ? "a larger --restart or " : "",
                  precond);
     else if (!gained)
-        snprintf(advice, TEXT, "%s or another --method", precond);
+        snprintf(advice, TEXT, "%s%s or another --method", r->status == WISP_ERR_ITERATIONS ? "a larger --maxit, " : "",
+                 precond);
     else if (r->status == WISP_ERR_ITERATIONS)
         snprintf(advice, TEXT, "a larger --maxit%s", s->precond == WISP_PRECOND_NONE ? " or a --precond" : "");
     else if (r->status == WISP_ERR_STAGNATION)
