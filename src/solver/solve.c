@@ -247,7 +247,11 @@ static wisp_status verdict(wisp__krylov *k, wisp__krylov_column *c)
     const bool stalls = !(c->verified < enough * c->best);
     if (!isfinite(c->verified)) return WISP_ERR_BREAKDOWN;
     if (c->broken == WISP_ERR_INDEFINITE || (c->broken != WISP_OK && k->method == &wisp__cg)) return c->broken;
-    if (c->claimed || c->broken != WISP_OK || k->cycle_ends) c->stalls = stalls ? c->stalls + 1 : 0;
+    /* The residuals of MINRES only fall: those that looks in turn find. Large ones may be the least (look_at_gradient).
+     */
+    const bool in_turn =
+        k->method == &wisp__minres && k->s->iterations % LOOK_EVERY == 0 && c->verified < sqrt(k->eps) * c->bb;
+    if (c->claimed || c->broken != WISP_OK || k->cycle_ends || in_turn) c->stalls = stalls ? c->stalls + 1 : 0;
     if (c->stalls >= MOST_STALLS) return c->broken != WISP_OK ? c->broken : WISP_ERR_STAGNATION;
     return k->s->iterations >= k->o.max_iterations ? WISP_ERR_ITERATIONS : WISP_OK;
 }
