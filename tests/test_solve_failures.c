@@ -242,6 +242,7 @@ static void sizes(void **state)
     wisp_blk *b;
     REF_OK(ctx, wisp_blk_create(&b, ctx, wisp_mat_map(A), WISP_S, 2));
     REF_FAILS(ctx, wisp_solve(&s, single, A, b, NULL), WISP_ERR_UNSUPPORTED, "single");
+    wisp_solution_free(&s);
     wisp_blk_free(b);
     wisp_blk_free(x), wisp_blk_free(one), wisp_blk_free(single), wisp_blk_free(longer);
     wisp_map_free(map);
