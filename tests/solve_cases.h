@@ -146,7 +146,7 @@ static inline ref_mat kind_matrix(ref_rng *r, kind k, wisp_type type, int64_t n)
         return A;
     default: A = spread(r, n, pow(10, 2 * chance), 0);
     }
-    if (k == NEAR) REF_AT(A, n - 1, n - 1) = 1e-3 * unit(type);
+    if (k == NEAR && n > 1) REF_AT(A, n - 1, n - 1) = 1e-3 * unit(type);
     mix(r, A, type, k != GENERAL && (k != NEAR || chance < 0.5));
     if (k == SCALED) scale_rows(r, A, is_single(type) ? 1 : 3);
     return A;
