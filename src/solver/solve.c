@@ -272,8 +272,10 @@ static wisp_status look_at_gradient(wisp__krylov *k, wisp__krylov_column *c, int
     if (!ends && *why != WISP_ERR_BREAKDOWN && *why != WISP_ERR_STAGNATION && !(minres && c->iterations == 0))
         return WISP_OK;
     const wisp_status status = wisp__gradient(k, j, &part);
-    if (part <= (ends || c->iterations == 0 ? 10 : 100) * k->eps) *why = WISP_ERR_SINGULAR;
-    if (ends && part <= pow(k->eps, 0.4) && !c->open) {
+    const bool idle = minres && *why != WISP_OK; /* it has started anew several times, for nothing */
+    const double rounding = idle ? pow(k->eps, 0.4) : (ends || c->iterations == 0 ? 10 : 100) * k->eps;
+    if (part <= rounding) *why = WISP_ERR_SINGULAR;
+    if (ends && part <= cbrt(k->eps) && !c->open) {
         c->open = true;
         c->open_at = c->iterations;
     }
