@@ -1,11 +1,10 @@
-#!/ bin / bash
-#wisp solve : right - hand sides and starts from anywhere, x as a file, warm restarts, Ctrl - C, \
-    and what it says to failures.
+#!/bin/bash
+# wisp solve: right-hand sides and starts from anywhere, x as a file, warm restarts, Ctrl-C, and what it says to failures.
 . "$2/tests/cli.sh"
 small=laplace:nx=7,ny=6,nz=5
 cage=$source/tests/data/cage5.mtx
 
-#The residual by plain arithmetic on the files.
+# The residual by plain arithmetic on the files.
 cat >residual.py <<'PY'
 import gzip, sys
 def read(name):
@@ -35,10 +34,9 @@ solves() { # solves A.mtx B.mtx X.mtx TOLERANCE
     checks=$((checks + 1))
     python3 residual.py "$@" >why 2>&1 || fail "$3: $(tail -1 why)"
 }
-told() {
-#told FRAGMENT... : each is in the one line of the failure for fragment in "$@";
-    do check "'$fragment' in: $(cat err)" grep - qF-- "$fragment" err;
-    done check "one line: $(cat err)" test "$(wc -l <err)" = 1
+told() { # told FRAGMENT...: each is in the one line of the failure
+    for fragment in "$@"; do check "'$fragment' in: $(cat err)" grep -qF -- "$fragment" err; done
+    check "one line: $(cat err)" test "$(wc -l <err)" = 1
 }
 unsolved() { # unsolved ARGS...: exit 1 and one line, beside the results
     checks=$((checks + 1))
@@ -47,7 +45,7 @@ unsolved() { # unsolved ARGS...: exit 1 and one line, beside the results
     [ $rc = 1 ] || fail "wisp $*: exit $rc, not 1: $(cat err)"
 }
 
-#-- -- methods, types and right - hand sides, by the true residual
+# ---- methods, types and right-hand sides, by the true residual
 ok gen $small -o A.mtx --quiet
 ok convert "$cage" cage.mtx --quiet
 printf '%%%%MatrixMarket matrix array real general\n210 2\n' >b.mtx
@@ -74,7 +72,7 @@ ok solve A.mtx --rhs zero.mtx --json -o x.mtx
 json out 'd["converged"] is True and d["residuals"] == [0]'
 check "b = 0 has the solution 0" test "$(grep -cx -e 0 -e -0 x.mtx)" = 210
 
-#-- -- what is told : JSON, the summary, progress
+# ---- what is told: JSON, the summary, progress
 ok solve $small --rhs random:5x3 --json
 json out 'd["converged"] is True and d["status"] == "converged" and d["converged_of"] == [1, 1, 1]'
 json out 'd["residual_true"] == max(d["residuals"]) <= 1e-8 == d["tolerance"] and len(d["residuals"]) == 3 == d["columns"]'
@@ -102,7 +100,7 @@ if [ $have_gnuplot = 1 ]; then
     check "a line says so" grep -q '^plot *none, for no residual is above 0' out
 fi
 
-#-- -- a run that ends early keeps x, and another one goes on from there
+# ---- a run that ends early keeps x, and another one goes on from there
 formats=mtx
 [ $have_hdf5 = 1 ] && formats="mtx h5"
 for format in $formats; do
@@ -143,7 +141,7 @@ for i in $(seq 210); do echo 0.25; done >>one.mtx
 ok solve $small --rhs random:2x3 --x0 one.mtx --json # one guess for all
 json out 'd["x0"] == "one.mtx" and d["residual_history"][0] > 1'
 
-#-- -- stopped
+# ---- stopped
 long=laplace:nx=100,ny=100,nz=100
 stop solving INT '0\.[0-9]*[1-9]' solve $long --rhs random:1x4 --method cg --tol 1e-12 -o s.mtx --json
 tail -1 log | grep -qE 'stopped by Ctrl-C after [0-9]* iterations: residual .*(x is in s.mtx; go on with --x0 s.mtx|no x better than the start was found)' || fail "$(tail -1 log)"
@@ -151,7 +149,7 @@ json out 'd["converged"] is False and d["status"] == "cancelled" and 0 < d["resi
 check "x of a run that was stopped" grep -qx '1000000 4' s.mtx
 check "no temporary file" test -z "$(find . -name '*.tmp*')"
 
-#-- -- ranks, and memory that the host can't touch
+# ---- ranks, and memory that the host can't touch
 ok solve $small --rhs random:7x2 -o x1.mtx --json
 cp out one.json
 for ranks in 2 3; do
@@ -161,7 +159,7 @@ done
 WISP_RANKS=3 ok solve A.mtx --rhs b.mtx -o x.mtx --quiet && solves A.mtx b.mtx x.mtx 1.001e-8
 WISP_DEVICE=far ok solve A.mtx --rhs b.mtx -o x.mtx --quiet && solves A.mtx b.mtx x.mtx 1.001e-8
 
-#-- -- plans
+# ---- plans
 ok solve $long --rhs random:1x8 --plan --json -o x.mtx
 json out 'd["columns"] == 8 and 0 < d["total_bytes"] <= d["bound_bytes"] and d["vectors_bytes"] >= 2 * 8 * 8 * 10**6'
 json out 'd["iteration_bytes"] > 8 * 8 * 10**6 and d["iteration_seconds"] > 0 and d["method_assumed"] is True'
@@ -172,7 +170,7 @@ unsolved solve $long --mem-limit 20MB --plan
 told "more than --mem-limit 20 MB"
 check "the plan beside the refusal" grep -q '^total *about' out
 
-#-- -- bad options
+# ---- bad options
 for value in 0 -1 x nan inf '' 1e-8x; do refused 2 "expected a number above 0" solve $small --tol "$value"; done
 refused 2 "it must be below 1" solve $small --tol 1
 for value in 0 -1 x 1.5 ''; do refused 2 "expected a whole number from 1" solve $small --maxit "$value"; done
@@ -206,7 +204,7 @@ refused 2 "did you mean --maxit?" solve $small --max-iterations 5
 refused 2 "did you mean --precond?" solve $small --pc 5
 refused 2 "MATRIX is missing" solve
 
-#-- -- bad matrices and files
+# ---- bad matrices and files
 refused 1 "nowhere.mtx" solve nowhere.mtx
 refused 1 "nowhere.mtx" solve $small --rhs nowhere.mtx
 refused 1 "nor is it ones or random[:SEED[xK]]" solve $small --rhs twos
@@ -239,7 +237,7 @@ else
 fi
 refused 1 "cage.mtx: solve: cg needs a Hermitian matrix" solve cage.mtx --method cg
 
-#-- -- matrices with which a method can't go on: each has its own line
+# ---- matrices with which a method can't go on: each has its own line
 printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 2 -3\n' >indefinite.mtx
 unsolved solve indefinite.mtx --method cg -o x.mtx
 told "the matrix is not positive definite, as cg needs: residual " "try --method minres"
@@ -247,14 +245,9 @@ refused 1 "indefinite.mtx: " solve indefinite.mtx --method cg --precond jacobi -
 check "no x without a preconditioner" test ! -e y.mtx
 unsolved solve laplace:nx=6,ny=6,nz=6,periodic=xyz # all rows add up to 0, and ones are not in its range
 told "the matrix is singular, and b is not in its range"
-#each row goes to the next one : gmres gains nothing in fewer steps than rows
-{
-    printf '%%%%MatrixMarket matrix coordinate real general\n40 40 40\n'; for
-        i in $(seq 40);
-    do echo "$((i % 40 + 1)) $i 1";
-    done; } >turn.mtx
-{
-    printf '%%%%MatrixMarket matrix coordinate real general\n40 1 1\n1 1 1\n'; } >unit.mtx
+# each row goes to the next one: gmres gains nothing in fewer steps than rows
+{ printf '%%%%MatrixMarket matrix coordinate real general\n40 40 40\n'; for i in $(seq 40); do echo "$((i % 40 + 1)) $i 1"; done; } >turn.mtx
+{ printf '%%%%MatrixMarket matrix coordinate real general\n40 1 1\n1 1 1\n'; } >unit.mtx
 unsolved solve turn.mtx --rhs unit.mtx --restart 5 -o x.mtx
 told "no x better than the start was found; try a larger --restart or a --precond"
 unsolved solve turn.mtx --rhs unit.mtx --restart 5 --maxit 3 -o x.mtx
