@@ -11,6 +11,7 @@ typedef struct {
     int of;             /* its number in b */
     bool done;          /* has ended, or needs nothing: no step changes it */
     bool claimed;       /* within the tolerance by the recurrence: left alone until that is verified */
+    int64_t claimed_at; /* the iteration of that */
     wisp_status broken; /* by a step that can't go on: why; WISP_OK: it can */
     double bb, rr;      /* |b|^2; |r|^2 by the recurrence */
     double target;      /* |r|^2 that is enough */

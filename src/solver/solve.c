@@ -197,7 +197,10 @@ static wisp_status iterate(wisp__krylov *k)
             wisp__krylov_column *c = &k->col[j];
             c->iterations += !c->done && !c->claimed;
             if (c->rr < 0.1 * c->least) c->least = c->rr, c->least_at = c->iterations;
-            if (wisp__going(c) && (c->rr <= c->target || has_come_far(k, c))) c->claimed = true;
+            if (wisp__going(c) && (c->rr <= c->target || has_come_far(k, c))) {
+                c->claimed = true;
+                c->claimed_at = k->s->iterations;
+            }
         }
         look = must_look(k, claimed);
         WISP_TRY(record(k));
@@ -322,7 +325,7 @@ static wisp_status look(wisp__krylov *k)
             WISP_TRY(wisp__end(k, j, why));
         if (c->broken != WISP_OK || c->stalls > 1) k->fresh = true;
         if (c->stalls > 1 || is_level(k, c)) be_careful(k);
-        if (c->claimed && k->width > 1) k->fresh = true; /* it was left behind by the others */
+        if (c->claimed && c->claimed_at < k->s->iterations) k->fresh = true; /* the others have gone on */
         c->claimed = false;
         c->broken = WISP_OK;
     }
