@@ -153,4 +153,4 @@ static wisp_status step(wisp__krylov *k)
     return status == WISP_OK ? second_half(k) : status;
 }
 
-const wisp__method wisp__bicgstab = {WISP_BICGSTAB, "bicgstab", blocks, start, resume, step, NULL, T};
+const wisp__method wisp__bicgstab = {"bicgstab", blocks, start, resume, step, NULL, T};

@@ -100,8 +100,7 @@ out:
 static wisp_status precondition(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
-    if (k->P && !k->rows) WISP_TRY(wisp__precond_apply(k->P, k->v[Z], k->r, wisp__dots(k, RZ)));
-    if (k->P && !k->rows && k->separate) WISP_TRY(wisp_ctx_sum(k->ctx, &wisp__dots(k, RZ)->re, 2 * (size_t)k->width));
+    if (k->P && !k->rows) WISP_TRY(wisp__precondition(k, k->v[Z], k->r, RZ));
     WISP_TRY(wisp__sum_dots(k, RZ + 1));
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
@@ -186,4 +185,4 @@ static wisp_status start(wisp__krylov *k) { return begin(k, true); }
 static wisp_status resume(wisp__krylov *k) { return begin(k, false); }
 static wisp_status step(wisp__krylov *k) { return has_two_reductions(k) ? step_twice(k) : advance(k); }
 
-const wisp__method wisp__cg = {WISP_CG, "cg", blocks, start, resume, step, NULL, S};
+const wisp__method wisp__cg = {"cg", blocks, start, resume, step, NULL, S};

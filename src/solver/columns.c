@@ -39,37 +39,33 @@ out:
     return status;
 }
 
-/* y = x in the columns that are true in `which`; the others stay. */
-static wisp_status copy_some(wisp__krylov *k, wisp_blk *y, wisp_blk *x, bool (*which)(const wisp__krylov_column *c))
+/* The columns that `which` is true of go to k->list; their number. */
+static int list_some(wisp__krylov *k, bool (*which)(const wisp__krylov_column *c))
 {
-    int count = 0, *list = k->list;
+    int count = 0;
     for (int j = 0; j < k->width; j++)
-        if (!k->col[j].done && which(&k->col[j])) list[count++] = j;
-    return count ? copy_columns(y, list, x, list, count) : WISP_OK;
+        if (!k->col[j].done && which(&k->col[j])) k->list[count++] = j;
+    return count;
 }
 
 static bool is_better(const wisp__krylov_column *c) { return c->verified < c->best; }
 /* Methods but MINRES may pass by larger residuals on their way. */
 static bool is_far(const wisp__krylov_column *c) { return !(c->verified <= 4 * c->best); }
+static bool goes_on(const wisp__krylov_column *c) { return !c->done; }
 static bool is_worse(const wisp__krylov_column *c) { return !(c->verified <= c->best); }
 
 wisp_status wisp__keep_best(wisp__krylov *k)
 {
-    const wisp_status status = copy_some(k, k->best, k->x, is_better);
-    for (int j = 0; j < k->width; j++)
-        if (is_better(&k->col[j])) k->col[j].best = k->col[j].verified;
-    return status;
+    const int n = list_some(k, is_better);
+    for (int i = 0; i < n; i++) k->col[k->list[i]].best = k->col[k->list[i]].verified;
+    return n ? copy_columns(k->best, k->list, k->x, k->list, n) : WISP_OK;
 }
 
 wisp_status wisp__go_back(wisp__krylov *k)
 {
-    bool (*const which)(const wisp__krylov_column *) = k->method == &wisp__minres ? is_worse : is_far;
-    bool any = false;
-    for (int j = 0; j < k->width; j++) any |= !k->col[j].done && which(&k->col[j]);
-    if (!any) return WISP_OK;
-    wisp_status status = copy_some(k, k->x, k->best, which);
-    if (status == WISP_OK) status = wisp__residual(k);
-    return status;
+    const int n = list_some(k, k->method == &wisp__minres ? is_worse : is_far);
+    const wisp_status status = n ? copy_columns(k->x, k->list, k->best, k->list, n) : WISP_OK;
+    return n && status == WISP_OK ? wisp__residual(k) : status;
 }
 
 /* A column has ended: its x is x[from], or the best. */
@@ -122,9 +118,7 @@ out:
 
 wisp_status wisp__compact(wisp__krylov *k)
 {
-    int left = 0, *from = k->list;
-    for (int j = 0; j < k->width; j++)
-        if (!k->col[j].done) from[left++] = j;
+    const int left = list_some(k, goes_on), *from = k->list;
     if (left == 0 || 2 * left > k->width) return WISP_OK;
     const wisp_status status = narrow(k, from, left);
     if (status != WISP_OK) return status;

@@ -45,15 +45,14 @@ static wisp_status start(wisp__krylov *k)
 
 static double complex inverse(double complex z) { return z != 0 ? 1 / z : 0; }
 
-/* Coefficients of the new vector n = i + 1 with the basis go to the triangle, with a minus and over norms to factors.
- */
-static void projected(wisp__krylov *k, int i,
-                      double complex scale_of(const wisp__krylov *k, const wisp__krylov_column *c, int i))
+/* Coefficients of the new vector i + 1 with the basis go to the triangle, with a minus and over norms to factors. The
+   product of vector i comes without its norm; `again`: the new vector is there, and is made orthogonal once more. */
+static void projected(wisp__krylov *k, int i, bool again)
 {
     for (int j = 0; j < k->width; j++) {
         const wisp__krylov_column *c = &k->col[j];
         const bool going = wisp__going(c);
-        const double complex scale = scale_of(k, c, i);
+        const double complex scale = again ? 1 : inverse(norms(k, c)[i]);
         wisp__factors(k, i + 1)[j] = wisp__scalar(going ? scale : 0);
         for (int l = 0; l <= i; l++) {
             const double complex over = inverse(norms(k, c)[l]);
@@ -62,16 +61,6 @@ static void projected(wisp__krylov *k, int i,
             wisp__factors(k, l)[j] = wisp__scalar(going ? -h * over : 0);
         }
     }
-}
-
-static double complex by_norm(const wisp__krylov *k, const wisp__krylov_column *c, int i)
-{
-    return inverse(norms(k, c)[i]);
-}
-static double complex by_one(const wisp__krylov *k, const wisp__krylov_column *c, int i)
-{
-    (void)k, (void)c, (void)i;
-    return 1;
 }
 
 /* v[i + 1] loses its part in the span of v[0 .. i], whose dots with it are there; then its norm. */
@@ -166,11 +155,11 @@ static wisp_status step(wisp__krylov *k)
     WISP_TRY(wisp__multiply(k, k->v[i + 1], x, k->P ? 0 : WISP_DOT_XY, NULL));
     for (int j = 0; j < k->width && !k->P; j++) wisp__dots(k, WISP__FREE + i)[j] = wisp__dots(k, WISP__XY)[j];
     WISP_TRY(dots(k, k->P ? i + 1 : i, i));
-    projected(k, i, by_norm);
+    projected(k, i, false);
     WISP_TRY(orthogonalise(k, i));
     if (is_skew(k, i)) {
         WISP_TRY(dots(k, i + 1, i));
-        projected(k, i, by_one);
+        projected(k, i, true);
         WISP_TRY(orthogonalise(k, i));
     }
     for (int j = 0; j < k->width; j++)
@@ -217,4 +206,4 @@ out:
     return status;
 }
 
-const wisp__method wisp__gmres = {WISP_GMRES, "gmres", blocks, start, NULL, step, settle, 0};
+const wisp__method wisp__gmres = {"gmres", blocks, start, NULL, step, settle, 0};

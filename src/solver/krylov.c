@@ -73,11 +73,18 @@ wisp_status wisp__multiply(wisp__krylov *k, wisp_blk *y, const wisp_blk *x, unsi
     const wisp_inner inner[] = {{x, y, NULL, wisp__dots(k, WISP__XY)},
                                 {y, y, NULL, wisp__dots(k, WISP__YY)},
                                 {u, y, NULL, wisp__dots(k, WISP__UY)}};
-    if (dots & WISP_DOT_XY) WISP_TRY(pass_apart(k, NULL, 0, inner, 1));
-    if (dots & WISP_DOT_YY) WISP_TRY(pass_apart(k, NULL, 0, inner + 1, 1));
-    if (dots & WISP_DOT_UY) WISP_TRY(pass_apart(k, NULL, 0, inner + 2, 1));
+    static const unsigned of[] = {WISP_DOT_XY, WISP_DOT_YY, WISP_DOT_UY};
+    for (int i = 0; i < 3; i++)
+        if (dots & of[i]) WISP_TRY(pass_apart(k, NULL, 0, inner + i, 1));
 out:
     return status;
+}
+
+wisp_status wisp__precondition(wisp__krylov *k, wisp_blk *z, const wisp_blk *r, int set)
+{
+    wisp_scalar *rz = wisp__dots(k, set);
+    const wisp_status status = wisp__precond_apply(k->P, z, r, rz);
+    return status == WISP_OK && k->separate ? wisp_ctx_sum(k->ctx, &rz->re, 2 * (size_t)k->width) : status;
 }
 
 wisp_status wisp__sum_dots(wisp__krylov *k, int sets)

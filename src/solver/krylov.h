@@ -36,7 +36,6 @@ enum { WISP__MOST_RESTART = 500 };
 
 typedef struct wisp__krylov wisp__krylov;
 typedef struct {
-    wisp_method method;
     const char *name;
     int (*blocks)(const wisp__krylov *k);  /* that it needs beside x, b and r */
     wisp_status (*start)(wisp__krylov *k); /* x and r = b - A x are there */
@@ -117,6 +116,8 @@ static inline double complex wisp__dot_of(const wisp__krylov *k, int set, int j)
 wisp_status wisp__pass(wisp__krylov *k, const wisp_update *update, int updates, const wisp_inner *inner, int inners);
 /* y = A x, with dots (of WISP_DOTS) to the first sets. */
 wisp_status wisp__multiply(wisp__krylov *k, wisp_blk *y, const wisp_blk *x, unsigned dots, const wisp_blk *u);
+/* z = M^-1 r, and <r, z> to a set of dots. */
+wisp_status wisp__precondition(wisp__krylov *k, wisp_blk *z, const wisp_blk *r, int set);
 /* The first `sets` sets of dots become those of all ranks. */
 wisp_status wisp__sum_dots(wisp__krylov *k, int sets);
 /* Sets of dots that nothing is written to count as 0. */
@@ -141,9 +142,7 @@ wisp_status wisp__gradient(wisp__krylov *k, int j, double *part);
 
 /* r = b - A x, whose norms become those that are verified. */
 wisp_status wisp__residual(wisp__krylov *k);
-/* After that: x is kept in the columns where it is better than ever; or it is taken back, with r, where it is far
- * worse.
- */
+/* After that: x is kept in the columns where it is better than ever; or, where it is far worse, taken back with r. */
 wisp_status wisp__keep_best(wisp__krylov *k);
 wisp_status wisp__go_back(wisp__krylov *k);
 /* Column j has ended: the user gets its x, or the best one, and its status. */

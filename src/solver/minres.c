@@ -80,17 +80,6 @@ static void swap(wisp__krylov *k, int a)
     k->v[a + 1] = first;
 }
 
-/* z_k+1 = M^-1 u_k+1 and its dot with u_k+1. */
-static wisp_status precondition(wisp__krylov *k)
-{
-    wisp_status status = WISP_OK;
-    if (!k->P) goto out;
-    WISP_TRY(wisp__precond_apply(k->P, k->v[Z1], k->v[U1], wisp__dots(k, BB)));
-    if (k->separate) WISP_TRY(wisp_ctx_sum(k->ctx, &wisp__dots(k, BB)->re, 2 * (size_t)k->width));
-out:
-    return status;
-}
-
 static wisp_status advance(wisp__krylov *k, bool first)
 {
     wisp_status status = WISP_OK;
@@ -116,7 +105,7 @@ static wisp_status advance(wisp__krylov *k, bool first)
     swap(k, U0);
     swap(k, W0);
     if (k->P) swap(k, Z0);
-    WISP_TRY(precondition(k));
+    if (k->P) WISP_TRY(wisp__precondition(k, k->v[Z1], k->v[U1], BB));
 out:
     return status;
 }
@@ -133,7 +122,7 @@ static wisp_status start(wisp__krylov *k)
     for (int i = W0; i <= W1; i++) WISP_TRY(wisp_blk_fill(k->v[i], wisp__real(0)));
     WISP_TRY(wisp__pass(k, &(wisp_update){k->v[U1], 1, (wisp_term[]){{k->r, NULL, NULL}}}, 1,
                         &(wisp_inner){k->r, k->r, NULL, wisp__dots(k, BB)}, k->P ? 0 : 1));
-    WISP_TRY(precondition(k));
+    if (k->P) WISP_TRY(wisp__precondition(k, k->v[Z1], k->v[U1], BB));
     WISP_TRY(advance(k, true));
 out:
     return status;
@@ -156,4 +145,4 @@ static wisp_status resume(wisp__krylov *k)
 
 static wisp_status step(wisp__krylov *k) { return advance(k, false); }
 
-const wisp__method wisp__minres = {WISP_MINRES, "minres", blocks, start, resume, step, NULL, Q};
+const wisp__method wisp__minres = {"minres", blocks, start, resume, step, NULL, Q};

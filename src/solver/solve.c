@@ -143,11 +143,18 @@ static wisp_status record(wisp__krylov *k)
     return wisp_ctx_step(k->ctx, "solving", k->progress, 0);
 }
 
-static int left_of(const wisp__krylov *k, bool going)
+static int going(const wisp__krylov *k)
 {
     int n = 0;
-    for (int j = 0; j < k->width; j++) n += going ? wisp__going(&k->col[j]) : !k->col[j].done;
+    for (int j = 0; j < k->width; j++) n += wisp__going(&k->col[j]);
     return n;
+}
+
+static bool all_done(const wisp__krylov *k)
+{
+    for (int j = 0; j < k->width; j++)
+        if (!k->col[j].done) return false;
+    return true;
 }
 
 /* By its recurrence, which may be a claim of what rounding does not allow. */
@@ -168,9 +175,8 @@ static bool is_level(const wisp__krylov *k, const wisp__krylov_column *c)
    blocks can be narrower), can't go on, or have come far; or the recurrence's norm is not that of r. */
 static bool must_look(wisp__krylov *k, int claimed_before)
 {
-    const int going = left_of(k, true);
     int claimed = 0;
-    bool look = k->cycle_ends || 2 * going <= k->width || k->s->iterations >= k->o.max_iterations;
+    bool look = k->cycle_ends || 2 * going(k) <= k->width || k->s->iterations >= k->o.max_iterations;
     for (int j = 0; j < k->width; j++) {
         const wisp__krylov_column *c = &k->col[j];
         claimed += c->claimed;
@@ -184,7 +190,7 @@ static bool must_look(wisp__krylov *k, int claimed_before)
 static wisp_status iterate(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
-    bool look = left_of(k, true) == 0;
+    bool look = going(k) == 0;
     while (!look) {
         int claimed = 0;
         for (int j = 0; j < k->width; j++) claimed += k->col[j].claimed;
@@ -329,7 +335,7 @@ static wisp_status look(wisp__krylov *k)
         c->claimed = false;
         c->broken = WISP_OK;
     }
-    k->s->replacements += left_of(k, false) > 0;
+    k->s->replacements += !all_done(k);
     WISP_TRY(wisp__keep_best(k));
     if (change != WISP_OK) WISP_TRY(change_method(k, change));
     if (drop) drop_preconditioner(k);
@@ -349,7 +355,7 @@ static wisp_status run(wisp__krylov *k)
     k->s->replacements = 0;
     k->fresh = true;
     WISP_TRY(record(k));
-    while (left_of(k, false) > 0) {
+    while (!all_done(k)) {
         k->cycle_ends = false;
         WISP_TRY(k->fresh ? k->method->start(k) : k->method->resume(k));
         WISP_TRY(iterate(k));
@@ -448,14 +454,13 @@ static void release(wisp__krylov *k)
     wisp_free(k->ctx, k->h);
 }
 
-static void describe(const wisp__krylov *k, double setup)
+static void describe(const wisp__krylov *k)
 {
     wisp_solution *s = k->s;
     s->method = k->o.method;
     s->variant = k->o.variant;
     s->precond = k->o.precond;
     s->restart = k->o.restart;
-    s->setup_seconds = setup;
     s->bytes = k->counted > 0 ? k->bytes / (double)k->counted : 0;
 }
 
@@ -480,7 +485,7 @@ wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const w
     WISP_TRY(wisp__choose_method(&k));
     wisp__solve_defaults(&k.o, k.type, wisp_map_rows(wisp_mat_map(A)));
     WISP_TRY(prepare(&k));
-    describe(&k, wisp__now() - begin);
+    k.s->setup_seconds = wisp__now() - begin;
     WISP_TRY(wisp_ctx_sum(ctx, &(double){0}, 1)); /* no rank goes on alone */
     k.begun = true;
     WISP_TRY(run(&k));
@@ -488,7 +493,7 @@ out:
     if (status != WISP_OK && k.begun) keep_what_is_there(&k, status);
     if (k.begun) sum_up(k.s);
     for (int i = 0; i < k.s->columns && k.s->status && !k.begun; i++) k.s->status[i] = status;
-    describe(&k, k.s->setup_seconds);
+    describe(&k);
     release(&k);
     if (status == WISP_OK) status = conclude(&k);
     if (k.s == &unused) wisp_solution_free(&unused);

@@ -2,8 +2,6 @@
 #include "krylov.h"
 #include <math.h>
 
-static const char *const method_names[] = {"default", "cg", "bicgstab", "gmres", "minres"};
-
 const wisp__method *wisp__method_of(wisp_method m)
 {
     static const wisp__method *const all[] = {&wisp__cg, &wisp__bicgstab, &wisp__gmres, &wisp__minres};
@@ -65,7 +63,7 @@ wisp_status wisp__solve_check(const wisp__krylov *k, wisp_blk *x)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: unknown method, variant or preconditioner");
     if (o->variant == WISP_PREDICT && o->method != WISP_CG && o->method != WISP_METHOD_DEFAULT)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: the variant \"predict\" is one of cg, not of %s",
-                             method_names[o->method]);
+                             wisp__method_of(o->method)->name);
     if (o->variant == WISP_PREDICT && o->precond != WISP_PRECOND_NONE)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: the variant \"predict\" takes no preconditioner");
     if (!(o->tolerance >= 0) || !(o->tolerance < 1))
@@ -86,10 +84,9 @@ wisp_status wisp__choose_method(wisp__krylov *k)
     wisp_mat_info info;
     wisp_mat_props props;
     wisp_mat_get_info(k->A, &info);
-    const bool operator_ = info.format == WISP_FORMAT_OPERATOR;
     const bool hermitian = k->o.method == WISP_CG || k->o.method == WISP_MINRES;
     k->hermitian = hermitian;
-    if (operator_) {
+    if (info.format == WISP_FORMAT_OPERATOR) {
         if (k->o.method == WISP_METHOD_DEFAULT) k->o.method = WISP_GMRES;
         return WISP_OK;
     }
@@ -104,7 +101,7 @@ wisp_status wisp__choose_method(wisp__krylov *k)
         return wisp_ctx_fail(k->ctx, WISP_ERR_HERMITIAN,
                              "solve: %s needs a Hermitian matrix, and entries (%lld, %lld) and (%lld, %lld), counted "
                              "from 0, are not conjugate; take bicgstab or gmres",
-                             method_names[k->o.method], (long long)props.bad_row, (long long)props.bad_col,
+                             wisp__method_of(k->o.method)->name, (long long)props.bad_row, (long long)props.bad_col,
                              (long long)props.bad_col, (long long)props.bad_row);
     if (k->o.method == WISP_METHOD_DEFAULT) {
         k->chosen = true;
