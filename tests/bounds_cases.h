@@ -83,7 +83,7 @@ static inline void check_bounds(wisp_ctx *ctx, int count, uint64_t seed)
         for (int64_t k = 0; k < m.rows * m.rows; k++) is_complex |= cimag(m.a[k]) != 0;
         wisp_type type = single ? is_complex ? WISP_C : WISP_S : is_complex ? WISP_Z : WISP_D;
         double *energy = eigenvalues(m);
-        wisp_mat *A = mat_of(ctx, m, type);
+        wisp_mat *A = ref_mat_of(ctx, m, type);
         for (int method = 0; method < 2; method++) {
             wisp_bounds b;
             char what[120];

@@ -125,7 +125,7 @@ static void bound_states(void **state)
     for (int64_t i = 0; i < N; i++) REF_AT(m, i, (i + 1) % N) = REF_AT(m, (i + 1) % N, i) = -1;
     REF_AT(m, 20, 20) = 4;
     REF_AT(m, 170, 170) = -1.5;
-    check_coverage(*state, "ring with two impurities", mat_of(*state, m, WISP_D), m, 256, WISP_DEFAULT);
+    check_coverage(*state, "ring with two impurities", ref_mat_of(*state, m, WISP_D), m, 256, WISP_DEFAULT);
 }
 
 int main(void)

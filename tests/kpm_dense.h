@@ -85,15 +85,6 @@ static inline ref_mat random_hermitian(ref_rng *r, wisp_type type, int64_t n, do
     return m;
 }
 
-static inline wisp_mat *mat_of(wisp_ctx *ctx, ref_mat m, wisp_type type)
-{
-    wisp_src src = ref_dense_src(m, type);
-    wisp_mat *A;
-    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
-    wisp_src_close(&src);
-    return A;
-}
-
 static inline wisp_mat *mat_of_spec_as(wisp_ctx *ctx, const char *spec, wisp_type type, ref_mat *dense)
 {
     wisp_src src;

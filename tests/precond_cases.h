@@ -42,25 +42,6 @@ static inline wisp_bounds circles(ref_mat m)
     return (wisp_bounds){low / 2 + high / 2, high / 2 - low / 2, 0};
 }
 
-static inline wisp_mat *mat_of(wisp_ctx *ctx, ref_mat m, wisp_type type)
-{
-    wisp_mat *A;
-    wisp_src src = ref_dense_src(m, type);
-    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
-    wisp_src_close(&src);
-    return A;
-}
-
-static inline ref_mat times(ref_mat A, ref_mat x)
-{
-    ref_mat y = ref_new(A.rows, x.cols);
-    for (int64_t i = 0; i < A.rows; i++)
-        for (int64_t k = 0; k < A.cols; k++)
-            for (int64_t j = 0; REF_AT(A, i, k) != 0 && j < x.cols; j++)
-                REF_AT(y, i, j) += REF_AT(A, i, k) * REF_AT(x, k, j);
-    return y;
-}
-
 static inline wisp_blk *blk_of(wisp_ctx *ctx, const wisp_mat *A, wisp_type type, ref_mat m)
 {
     wisp_blk *x;

@@ -199,6 +199,25 @@ static int dense_row(void *arg, int64_t i, int64_t *col, cplx *val)
 
 wisp_src ref_dense_src(ref_mat m, wisp_type type) { return ref_rows_src(type, m.rows, m.cols, m.cols, dense_row, &m); }
 
+wisp_mat *ref_mat_of(wisp_ctx *ctx, ref_mat m, wisp_type type)
+{
+    wisp_mat *A;
+    wisp_src src = ref_dense_src(m, type);
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
+    wisp_src_close(&src);
+    return A;
+}
+
+ref_mat ref_times(ref_mat A, ref_mat x)
+{
+    ref_mat y = ref_new(A.rows, x.cols);
+    for (int64_t i = 0; i < A.rows; i++)
+        for (int64_t k = 0; k < A.cols; k++)
+            for (int64_t j = 0; REF_AT(A, i, k) != 0 && j < x.cols; j++)
+                REF_AT(y, i, j) += REF_AT(A, i, k) * REF_AT(x, k, j);
+    return y;
+}
+
 ref_mat ref_random_block(ref_rng *r, wisp_type type, int64_t rows, int width)
 {
     ref_mat m = ref_new(rows, width);

@@ -38,6 +38,7 @@ typedef struct {
 #define REF_AT(m, i, j) ((m).a[(i) * (m).cols + (j)])
 ref_mat ref_new(int64_t rows, int64_t cols);
 void ref_free(ref_mat m);
+ref_mat ref_times(ref_mat A, ref_mat x);
 /* What a source describes, duplicates added. */
 ref_mat ref_dense(const wisp_src *src);
 /* The same by entries, rounded to a type. */
@@ -58,6 +59,8 @@ wisp_src ref_rows_src(wisp_type type, int64_t rows, int64_t cols, int64_t most, 
 wisp_src ref_random_src(ref_rng *r, wisp_type type, int64_t rows, int64_t cols, int most);
 /* A dense matrix as a source (zeros left out). */
 wisp_src ref_dense_src(ref_mat m, wisp_type type);
+/* The same as a matrix of this type. */
+wisp_mat *ref_mat_of(wisp_ctx *ctx, ref_mat m, wisp_type type);
 
 /* Block vectors in and out. */
 ref_mat ref_random_block(ref_rng *r, wisp_type type, int64_t rows, int width);

@@ -154,16 +154,6 @@ static inline ref_mat kind_matrix(ref_rng *r, kind k, wisp_type type, int64_t n)
 
 /* ---- systems -------------------------------------------------------------------------------------- */
 
-static inline ref_mat product_of(ref_mat A, ref_mat x)
-{
-    ref_mat y = ref_new(A.rows, x.cols);
-    for (int64_t i = 0; i < A.rows; i++)
-        for (int64_t k = 0; k < A.cols; k++)
-            for (int64_t j = 0; REF_AT(A, i, k) != 0 && j < x.cols; j++)
-                REF_AT(y, i, j) += REF_AT(A, i, k) * REF_AT(x, k, j);
-    return y;
-}
-
 static inline int nearly_hermitian(ref_mat A, wisp_type type)
 {
     const double most = (is_single(type) ? 1e-6 : 1e-10) * ref_largest(A);
@@ -173,15 +163,6 @@ static inline int nearly_hermitian(ref_mat A, wisp_type type)
     return 1;
 }
 
-static inline wisp_mat *mat_of(wisp_ctx *ctx, ref_mat m, wisp_type type)
-{
-    wisp_mat *A;
-    wisp_src src = ref_dense_src(m, type);
-    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
-    wisp_src_close(&src);
-    return A;
-}
-
 /* Right-hand sides: any; in the range of A; some of 0, or large, or small. */
 static inline ref_mat right_sides(ref_rng *r, const linear *l, int width)
 {
@@ -189,7 +170,7 @@ static inline ref_mat right_sides(ref_rng *r, const linear *l, int width)
     for (int64_t i = 0; i < l->A.rows * width; i++)
         if (l->kind == CLOSED) x.a[i] = rint(8 * creal(x.a[i])) / 8 + I * rint(8 * cimag(x.a[i])) / 8;
     if (l->kind == CLOSED || (l->kind != OPEN && ref_below(r, 2))) {
-        ref_mat b = product_of(l->A, x);
+        ref_mat b = ref_times(l->A, x);
         ref_free(x);
         x = b;
     }
@@ -205,7 +186,7 @@ static inline linear linear_of(wisp_ctx *ctx, ref_mat A, ref_types t, ref_mat b)
 {
     ref_round(A, t.mat);
     ref_round(b, t.blk);
-    linear l = {.kind = KINDS, .t = t, .A = A, .b = b, .mat = mat_of(ctx, A, t.mat)};
+    linear l = {.kind = KINDS, .t = t, .A = A, .b = b, .mat = ref_mat_of(ctx, A, t.mat)};
     l.hermitian = nearly_hermitian(A, t.mat);
     l.x0 = ref_new(b.rows, b.cols);
     return l;
@@ -219,7 +200,7 @@ static inline linear random_linear(wisp_ctx *ctx, ref_rng *r, kind k, ref_types 
     l.hermitian = nearly_hermitian(l.A, t.mat);
     l.b = right_sides(r, &l, width);
     l.x0 = ref_random_block(r, t.blk, n, width);
-    l.mat = mat_of(ctx, l.A, t.mat);
+    l.mat = ref_mat_of(ctx, l.A, t.mat);
     return l;
 }
 

@@ -14,7 +14,7 @@ static void special(void **state)
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         ref_mat m = ref_new(table[i].n, table[i].n);
         for (int64_t k = 0; k < table[i].n; k++) REF_AT(m, k, k) = table[i].diagonal;
-        wisp_mat *A = mat_of(ctx, m, WISP_D);
+        wisp_mat *A = ref_mat_of(ctx, m, WISP_D);
         for (int method = 0; method < 2; method++) {
             wisp_bounds b;
             wisp_moments mu;
@@ -41,7 +41,7 @@ static void denormal(void **state)
     wisp_ctx *ctx = *state;
     ref_mat m = ref_new(4, 4);
     for (int k = 0; k < 4; k++) REF_AT(m, k, k) = 1e-320;
-    wisp_mat *A = mat_of(ctx, m, WISP_D);
+    wisp_mat *A = ref_mat_of(ctx, m, WISP_D);
     for (int method = 0; method < 2; method++) {
         wisp_bounds b;
         wisp_moments mu;

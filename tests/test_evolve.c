@@ -119,7 +119,7 @@ static void random_matrices(void **state)
             for (int width = 1; width < 5; width += 2) {
                 ref_mat H = random_hermitian(&r, combo[c].mat, 1 + ref_below(&r, 40), 0.2);
                 ref_mat start = ref_random_block(&r, combo[c].blk, H.rows, width);
-                wisp_mat *A = mat_of(ctx, H, combo[c].mat);
+                wisp_mat *A = ref_mat_of(ctx, H, combo[c].mat);
                 wisp_blk *psi;
                 REF_OK(ctx, wisp_blk_create(&psi, ctx, wisp_mat_map(A), combo[c].blk, width));
                 ref_put(psi, start);
@@ -183,7 +183,7 @@ static void bond_and_chain(void **state)
     enum { TIMES = 8, LONG = 201, MIDDLE = 100 };
     for (int bond = 0; bond < 2; bond++) {
         ref_mat H = bond ? chain(2, 0.7, 0) : chain(LONG, 1, 0);
-        wisp_mat *A = mat_of(ctx, H, WISP_D);
+        wisp_mat *A = ref_mat_of(ctx, H, WISP_D);
         wisp_blk *psi = at_site(ctx, A, bond ? 0 : MIDDLE);
         record seen = {.seen = 0};
         REF_OK(ctx, wisp_evolve(NULL, A, psi, TIMES, time, NULL, keep, &seen));
@@ -233,7 +233,7 @@ static void tolerances_are_met(void **state)
     enum { N = 40, START = 7 };
     static const double spans[] = {1e-3, 0.1, 2, 40, 1e3};
     ref_mat H = chain(N, 1, 0.375);
-    wisp_mat *A = mat_of(ctx, H, WISP_D);
+    wisp_mat *A = ref_mat_of(ctx, H, WISP_D);
     for (int s = 0; s < 5; s++)
         for (double tolerance = 1e-3; tolerance > 5e-13; tolerance *= 1e-3)
             for (int times = 1; times <= 9; times += 8) {
@@ -280,7 +280,7 @@ static void refusals(void **state)
     wisp_ctx *ctx = *state;
     ref_mat H = chain(30, 1, 0), G = chain(30, 1, 0);
     REF_AT(G, 3, 4) = 1.25;
-    wisp_mat *A = mat_of(ctx, H, WISP_D), *B = mat_of(ctx, G, WISP_D);
+    wisp_mat *A = ref_mat_of(ctx, H, WISP_D), *B = ref_mat_of(ctx, G, WISP_D);
     wisp_blk *psi = at_site(ctx, A, 3), *real, *of_b = at_site(ctx, B, 3);
     REF_OK(ctx, wisp_blk_create(&real, ctx, wisp_mat_map(A), WISP_D, 1));
     double time[5] = {1, 2, 3, 4, 5};
@@ -342,7 +342,7 @@ static void cancelled(void **state)
     const wisp_ctx_opts co = {.threads = 2, .no_pin = 1, .progress = cancel_late, .progress_arg = &when};
     wisp_ctx *ctx = ref_ctx(&co);
     ref_mat H = chain(30, 1, 0);
-    wisp_mat *A = mat_of(ctx, H, WISP_D);
+    wisp_mat *A = ref_mat_of(ctx, H, WISP_D);
     wisp_blk *psi = at_site(ctx, A, 3);
     wisp_evolution e;
     const wisp_evolve_opts o = {.at_once = 2};

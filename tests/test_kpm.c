@@ -62,7 +62,7 @@ static void local_density(void **state)
     ref_rng r = {11};
     enum { N = 41 };
     ref_mat H = random_hermitian(&r, WISP_Z, 37, 0.2);
-    wisp_mat *A = mat_of(ctx, H, WISP_Z);
+    wisp_mat *A = ref_mat_of(ctx, H, WISP_Z);
     int64_t sites[] = {36, 0, 5, 5, 17};
     wisp_moments m;
     wisp_kpm_opts o = {.moments = N, .trace = WISP_TRACE_SITES, .sites = sites, .vectors = 5, .width = 2};
@@ -91,7 +91,7 @@ static void variants_and_widths(void **state)
     for (int c = 0; c < 9; c++) {
         ref_rng r = {(uint64_t)c + 5};
         ref_mat H = random_hermitian(&r, combo[c].mat, ROWS, 0.15);
-        wisp_mat *A = mat_of(ctx, H, combo[c].mat);
+        wisp_mat *A = ref_mat_of(ctx, H, combo[c].mat);
         int single = combo[c].blk == WISP_S || combo[c].blk == WISP_C;
         wisp_moments first = {0};
         for (int width = 1; width <= R + 2; width++) {
@@ -126,7 +126,7 @@ static void powers(void **state)
     wisp_ctx *ctx = *state;
     ref_rng r = {91};
     ref_mat H = random_hermitian(&r, WISP_Z, 150, 0.05);
-    wisp_mat *A = mat_of(ctx, H, WISP_Z);
+    wisp_mat *A = ref_mat_of(ctx, H, WISP_Z);
     enum { N = 23, R = 7 };
     for (int reduce = 0; reduce < 2; reduce++)
         for (int variant = 0; variant < 2; variant++) {
@@ -178,7 +178,7 @@ static void random_vectors(void **state)
     wisp_ctx *ctx = *state;
     ref_rng r = {21};
     ref_mat H = random_hermitian(&r, WISP_Z, 29, 0.3);
-    wisp_mat *A = mat_of(ctx, H, WISP_Z);
+    wisp_mat *A = ref_mat_of(ctx, H, WISP_Z);
     wisp_kpm_opts o = {.moments = 4, .vectors = 7, .seed = 77, .width = 3, .first_vector = 4};
     wisp_moments m, all;
     wisp_blk *v;

@@ -17,7 +17,7 @@ static void guard(void **state)
     for (int t = 0; t < 4; t++) {
         ref_rng r = {99};
         ref_mat H = random_hermitian(&r, types[t], 80, 0.3);
-        wisp_mat *A = mat_of(ctx, H, types[t]);
+        wisp_mat *A = ref_mat_of(ctx, H, types[t]);
         double *energy = eigenvalues(H), low = energy[0], high = energy[79], spread = high - low;
         for (size_t i = 0; i < 5 * 3; i++) {
             double a = low + cases[i % 5].cut_low * spread, b = high - cases[i % 5].cut_high * spread;
@@ -112,7 +112,7 @@ static void bad_matrices(void **state)
         ref_mat H = ref_new(table[i].rows, table[i].cols);
         for (int64_t k = 0; k < 6; k++) REF_AT(H, k, k) = 1;
         REF_AT(H, table[i].i, table[i].j) = table[i].value;
-        wisp_mat *A = mat_of(ctx, H, WISP_Z);
+        wisp_mat *A = ref_mat_of(ctx, H, WISP_Z);
         for (int method = 0; method < 3; method++) {
             wisp_moments m;
             wisp_kpm_opts o = {.bounds_method = (wisp_bounds_method)method, .bounds = wide};
@@ -132,7 +132,7 @@ static void odd_moment(void **state)
     wisp_ctx *ctx = *state;
     ref_mat H = ref_new(2, 2);
     for (int k = 0; k < 4; k++) H.a[k] = 0.55;
-    wisp_mat *A = mat_of(ctx, H, WISP_D);
+    wisp_mat *A = ref_mat_of(ctx, H, WISP_D);
     wisp_moments m;
     wisp_kpm_opts o = {.moments = 4,
                        .trace = WISP_TRACE_SITES,

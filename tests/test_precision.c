@@ -38,7 +38,7 @@ static void refusals(void **state)
     wisp_moments m;
     ref_mat D = ref_new(50, 50);
     for (int64_t i = 0; i < 50; i++) REF_AT(D, i, i) = (double)(i % 7) / 3;
-    wisp_mat *A = mat_of(ctx, D, WISP_S), *B = mat_of(ctx, D, WISP_D),
+    wisp_mat *A = ref_mat_of(ctx, D, WISP_S), *B = ref_mat_of(ctx, D, WISP_D),
              *C = mat_of_spec_as(ctx, "anderson:nx=6,ny=6,nz=5", WISP_S, NULL);
     wisp_kpm_opts o = {.moments = 64, .vectors = 6, .rounding_limit = 0.1};
     REF_FAILS(ctx, wisp_kpm(&m, A, &o), WISP_ERR_PRECISION, "on which all vectors agree");

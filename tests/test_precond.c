@@ -83,7 +83,7 @@ static void inverses(void **state)
         ref_mat m = random_matrix(&r, types[t], 30, 1);
         for (int64_t i = 0; i < 30; i++)
             for (int64_t j = 0; j < 30; j++) REF_AT(m, i, j) *= ldexp(1, -(int)(i % 5 + j % 5) * 12);
-        wisp_mat *A = mat_of(ctx, m, types[t]);
+        wisp_mat *A = ref_mat_of(ctx, m, types[t]);
         wisp__diagonal d;
         const wisp_solve_opts o = {.method = WISP_CG, .precond = WISP_BLOCK_JACOBI, .block_rows = 5};
         REF_OK(ctx, wisp__diagonal_make(&d, A, &o, types[t]));
@@ -139,7 +139,7 @@ static void bad_blocks(void **state)
         ref_mat m = ref_new(N, N);
         for (int k = 0; k < N; k++) REF_AT(m, k, k) = 1;
         REF_AT(m, table[i].row, table[i].col) = REF_AT(m, table[i].col, table[i].row) = table[i].value;
-        wisp_mat *A = mat_of(ctx, m, table[i].type);
+        wisp_mat *A = ref_mat_of(ctx, m, table[i].type);
         const wisp_solve_opts o = {.method = table[i].method,
                                    .precond = table[i].kind,
                                    .block_rows = table[i].method == WISP_METHOD_DEFAULT ? 0 : 3};
@@ -163,7 +163,7 @@ static void functions(void **state)
     for (int p = 0; p < REF_PAIRS; p++) {
         ref_rng rng = {(uint64_t)p};
         ref_mat m = random_matrix(&rng, ref_pair[p].mat, 40, 0), r = ref_random_block(&rng, ref_pair[p].blk, 40, 5);
-        wisp_mat *A = mat_of(ctx, m, ref_pair[p].mat);
+        wisp_mat *A = ref_mat_of(ctx, m, ref_pair[p].mat);
         wisp_blk *x = blk_of(ctx, A, ref_pair[p].blk, r), *y = blk_of(ctx, A, ref_pair[p].blk, r);
         function f = {.A = A};
         const wisp_solve_opts o = {
@@ -171,7 +171,7 @@ static void functions(void **state)
         wisp__precond *P;
         REF_OK(ctx, wisp__precond_make(&P, A, &o, ref_pair[p].blk, 7));
         assert_int_equal(wisp__precond_products(P), 0);
-        ref_mat got = applied(ctx, A, P, ref_pair[p].blk, r), want = times(m, r);
+        ref_mat got = applied(ctx, A, P, ref_pair[p].blk, r), want = ref_times(m, r);
         ref_assert_close("a function", got, want, 2 * ref_eps(ref_pair[p].blk));
         f.status = WISP_ERR_IO;
         REF_FAILS(ctx, wisp__precond_apply(P, y, x, NULL), WISP_ERR_CALLBACK, "preconditioner: ");
@@ -194,7 +194,7 @@ static void operators(void **state)
     wisp_ctx *ctx = *state;
     ref_rng rng = {5};
     ref_mat m = random_matrix(&rng, WISP_Z, 60, 1);
-    wisp_mat *A = mat_of(ctx, m, WISP_Z), *B;
+    wisp_mat *A = ref_mat_of(ctx, m, WISP_Z), *B;
     function f = {.A = A};
     const wisp_operator op = {wisp_mat_map(A), WISP_Z, product, &f, NULL};
     REF_OK(ctx, wisp_mat_from_apply(&B, ctx, &op));
@@ -217,7 +217,7 @@ static void refusals(void **state)
     ref_mat m = ref_new(4, 4), minus = ref_new(4, 4), far = ref_new(4, 4);
     for (int i = 0; i < 4; i++) REF_AT(m, i, i) = 2, REF_AT(minus, i, i) = -2, REF_AT(far, i, i) = 1e18;
     REF_AT(m, 1, 2) = 1;
-    wisp_mat *A = mat_of(ctx, m, WISP_D), *N = mat_of(ctx, minus, WISP_D), *F = mat_of(ctx, far, WISP_S);
+    wisp_mat *A = ref_mat_of(ctx, m, WISP_D), *N = ref_mat_of(ctx, minus, WISP_D), *F = ref_mat_of(ctx, far, WISP_S);
     const struct {
         wisp_mat *A;
         wisp_solve_opts o;

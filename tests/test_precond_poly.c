@@ -11,7 +11,7 @@ static ref_mat chebyshev_leaves(ref_mat A, ref_mat r, wisp_bounds b, int degree)
     ref_mat before = ref_new(r.rows, r.cols), now = ref_new(r.rows, r.cols);
     memcpy(now.a, r.a, (size_t)(r.rows * r.cols) * sizeof *r.a);
     for (int k = 0; k <= degree; k++) {
-        ref_mat next = times(A, now);
+        ref_mat next = ref_times(A, now);
         for (int64_t i = 0; i < r.rows * r.cols; i++)
             next.a[i] = (k == 0 ? 1 : 2) * (b.center * now.a[i] - next.a[i]) / b.halfwidth - before.a[i];
         ref_free(before);
@@ -28,7 +28,7 @@ static ref_mat neumann_leaves(ref_mat A, ref_mat r, wisp_bounds b, int degree)
     ref_mat now = ref_new(r.rows, r.cols);
     memcpy(now.a, r.a, (size_t)(r.rows * r.cols) * sizeof *r.a);
     for (int k = 0; k <= degree; k++) {
-        ref_mat next = times(A, now);
+        ref_mat next = ref_times(A, now);
         for (int64_t i = 0; i < r.rows * r.cols; i++) next.a[i] = now.a[i] - next.a[i] / b.center;
         ref_free(now);
         now = next;
@@ -39,7 +39,7 @@ static ref_mat neumann_leaves(ref_mat A, ref_mat r, wisp_bounds b, int degree)
 static void check_polynomial(wisp_ctx *ctx, ref_rng *r, ref_types t, ref_mat dense, wisp_solve_opts o)
 {
     static const int widths[] = {33, 1, 3};
-    wisp_mat *A = mat_of(ctx, dense, t.mat);
+    wisp_mat *A = ref_mat_of(ctx, dense, t.mat);
     wisp__precond *P;
     char what[96];
     o.bounds = circles(dense);
@@ -48,7 +48,7 @@ static void check_polynomial(wisp_ctx *ctx, ref_rng *r, ref_types t, ref_mat den
     assert_null(wisp__precond_rows(P));
     for (int w = 0; w < 3; w++) {
         ref_mat x = ref_random_block(r, t.blk, dense.rows, widths[w]);
-        ref_mat z = applied(ctx, A, P, t.blk, x), left = times(dense, z);
+        ref_mat z = applied(ctx, A, P, t.blk, x), left = ref_times(dense, z);
         ref_mat want = (o.precond == WISP_NEUMANN ? neumann_leaves : chebyshev_leaves)(dense, x, o.bounds, o.degree);
         for (int64_t i = 0; i < x.rows * x.cols; i++) left.a[i] = x.a[i] - left.a[i];
         snprintf(what, sizeof what, "precond %d of degree %d, %s and %s, width %d", (int)o.precond, o.degree,
@@ -82,7 +82,7 @@ static void values(wisp_ctx *ctx, const wisp_solve_opts *o, int n, const double 
 {
     ref_mat m = ref_new(n, n), r = ref_new(n, 1);
     for (int i = 0; i < n; i++) REF_AT(m, i, i) = x[i], r.a[i] = 1;
-    wisp_mat *A = mat_of(ctx, m, WISP_D);
+    wisp_mat *A = ref_mat_of(ctx, m, WISP_D);
     wisp__precond *P;
     REF_OK(ctx, wisp__precond_make(&P, A, o, WISP_D, 1));
     ref_mat z = applied(ctx, A, P, WISP_D, r);
@@ -190,11 +190,11 @@ static void row_sums(void **state)
     const double a[9] = {1, -2, 0, 0, 2, 1, 3, 0, 1}; /* rows sum up to 3, 3, 4 */
     for (int i = 0; i < 9; i++) m.a[i] = a[i];
     for (int i = 0; i < 3; i++) r.a[i] = i + 1;
-    wisp_mat *A = mat_of(ctx, m, WISP_D);
+    wisp_mat *A = ref_mat_of(ctx, m, WISP_D);
     wisp__precond *P;
     const wisp_solve_opts o = {.method = WISP_BICGSTAB, .precond = WISP_NEUMANN, .degree = 3};
     REF_OK(ctx, wisp__precond_make(&P, A, &o, WISP_D, 1));
-    ref_mat z = applied(ctx, A, P, WISP_D, r), left = times(m, z);
+    ref_mat z = applied(ctx, A, P, WISP_D, r), left = ref_times(m, z);
     ref_mat want = neumann_leaves(m, r, (wisp_bounds){4, 0, 0}, 3);
     for (int i = 0; i < 3; i++) left.a[i] = r.a[i] - left.a[i];
     ref_assert_close("row sums", left, want, 1e-14);
@@ -209,7 +209,7 @@ static void operators(void **state)
     wisp_ctx *ctx = *state;
     ref_rng rng = {5};
     ref_mat m = random_matrix(&rng, WISP_Z, 60, 1), r = ref_random_block(&rng, WISP_Z, 60, 3);
-    wisp_mat *A = mat_of(ctx, m, WISP_Z), *B;
+    wisp_mat *A = ref_mat_of(ctx, m, WISP_Z), *B;
     function f = {.A = A};
     const wisp_operator op = {wisp_mat_map(A), WISP_Z, product, &f, NULL};
     REF_OK(ctx, wisp_mat_from_apply(&B, ctx, &op));

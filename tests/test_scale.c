@@ -69,7 +69,7 @@ static void small_spectra(void **state)
             const scale_case *c = &cases[i];
             ref_mat small = stored(&r, c), up = scaled(small, -c->exponent);
             double *eigenvalue = eigenvalues(up);
-            wisp_mat *A = mat_of(ctx, small, c->matrix);
+            wisp_mat *A = ref_mat_of(ctx, small, c->matrix);
             const wisp_kpm_opts o = {.moments = MOMENTS,
                                      .trace = WISP_TRACE_EXACT,
                                      .type = c->vectors,
@@ -97,7 +97,7 @@ static void bounds_of_denormals(void **state)
         const scale_case c = {.matrix = WISP_D, .exponent = exponent};
         ref_mat small = stored(&r, &c), up = scaled(small, -exponent);
         double *eigenvalue = eigenvalues(up);
-        wisp_mat *A = mat_of(ctx, small, WISP_D);
+        wisp_mat *A = ref_mat_of(ctx, small, WISP_D);
         wisp_bounds b;
         REF_OK(ctx, wisp_bounds_find(&b, A, &(wisp_bounds_opts){.method = WISP_BOUNDS_GERSHGORIN, .seed = 0}));
         if (wisp_mat_ctx(A) && eigenvalue[ROWS - 1] > eigenvalue[0]) {
@@ -122,7 +122,7 @@ static void beyond(void **state)
     REF_FAILS(ctx, wisp_dos(ctx, &m, NULL, -1, 1, &energy, &dos, NULL), WISP_ERR_NUMERIC, "multiply the matrix");
     ref_mat one = ref_new(2, 2);
     REF_AT(one, 0, 0) = 1e-310, REF_AT(one, 1, 1) = -1e-310;
-    A = mat_of(ctx, one, WISP_D);
+    A = ref_mat_of(ctx, one, WISP_D);
     REF_OK(ctx, wisp_blk_create(&psi, ctx, wisp_mat_map(A), WISP_Z, 1));
     REF_OK(ctx, wisp_blk_fill(psi, (wisp_scalar){1, 0}));
     REF_FAILS(ctx, wisp_evolve(NULL, A, psi, 1, &time, NULL, NULL, NULL), WISP_ERR_NUMERIC, "multiply the matrix");

@@ -205,7 +205,7 @@ static void not_finite(void **state)
             REF_AT(l.x0, 30, 2) = x;
             wisp_mat_free(l.mat);
             REF_AT(l.A, 33, 33) = bad[i];
-            l.mat = mat_of(ctx, l.A, WISP_D);
+            l.mat = ref_mat_of(ctx, l.A, WISP_D);
             ends(ctx, &l, o, WISP_ERR_NUMERIC, "row 33 of the matrix holds a NaN or an infinity");
             linear_free(&l);
         }
@@ -227,7 +227,7 @@ static void sizes(void **state)
     ref_mat m = ref_new(4, 5);
     for (int64_t i = 0; i < 4; i++) REF_AT(m, i, i) = 1;
     REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=4,ny=3,nz=1", NULL));
-    wide = mat_of(ctx, m, WISP_D);
+    wide = ref_mat_of(ctx, m, WISP_D);
     REF_OK(ctx, wisp_map_create(&map, ctx, 13));
     REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, 2));
     REF_OK(ctx, wisp_blk_create(&one, ctx, wisp_mat_map(A), WISP_D, 1));
