@@ -1,12 +1,7 @@
 /* PETSc's MatMult (AIJ, SELL) and, for blocks, MatMatMult with a dense matrix (column-major), on as many processes
  * as mpiexec starts. VARIANT: "petsc" AIJ, "petsc-sell". Built against the real and against the complex library. */
-#include "peer.h"
+#include "peer_petsc.h"
 #include <petscmat.h>
-
-#define CHECK(call)                                                   \
-    do {                                                              \
-        if ((call) != 0) peer_fail("PETSc", "a call failed: " #call); \
-    } while (0)
 
 typedef struct {
     Mat A, X, Y;
@@ -32,18 +27,6 @@ static double square(void *arg)
     else
         CHECK(MatNorm(p->Y, NORM_FROBENIUS, &norm));
     return norm * norm;
-}
-
-static void barrier(void) { MPI_Barrier(PETSC_COMM_WORLD); }
-
-/* The others look now and then, so that they leave the cores to whom they alternate with. */
-static int told(int more)
-{
-    MPI_Request request;
-    int done = 0;
-    MPI_Ibcast(&more, 1, MPI_INT, 0, PETSC_COMM_WORLD, &request);
-    for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE)) usleep(500);
-    return more;
 }
 
 static void fill(PetscScalar *x, const peer_matrix *m, int column)

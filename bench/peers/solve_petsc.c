@@ -1,12 +1,7 @@
 /* PETSc's KSP without a preconditioner, on as many processes as mpiexec starts. PROGRAM FILE METHOD ITERATIONS
  * TOLERANCE: so many iterations at most; METHOD is a name of PETSc's. */
-#include "peer.h"
+#include "peer_petsc.h"
 #include <petscksp.h>
-
-#define CHECK(call)                                                   \
-    do {                                                              \
-        if ((call) != 0) peer_fail("PETSc", "a call failed: " #call); \
-    } while (0)
 
 typedef struct {
     KSP ksp;
@@ -33,18 +28,6 @@ static int64_t iterations(void *arg)
     PetscInt n;
     CHECK(KSPGetIterationNumber(p->ksp, &n));
     return n;
-}
-
-static void barrier(void) { MPI_Barrier(PETSC_COMM_WORLD); }
-
-/* The others look now and then, so that they leave the cores to whom they alternate with. */
-static int told(int more)
-{
-    MPI_Request request;
-    int done = 0;
-    MPI_Ibcast(&more, 1, MPI_INT, 0, PETSC_COMM_WORLD, &request);
-    for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); !done; MPI_Test(&request, &done, MPI_STATUS_IGNORE)) usleep(500);
-    return more;
 }
 
 static void make(linear_system *p, const peer_matrix *m, const char *method, int most, double tolerance)
