@@ -5,8 +5,8 @@
  * library takes fields that the program did not know as zero, and fills in only those that it has room for. The other
  * way round, an earlier library refuses options of a later version (WISP_ERR_UNSUPPORTED) if a field that it does not
  * know is not zero; functions without a status ignore such fields. wisp_scalar, wisp_bounds, wisp_progress and
- * wisp_gallery_entry, wisp_term, wisp_update and wisp_inner never change. Languages without C headers call the symbols
- * themselves. */
+ * wisp_gallery_entry, wisp_term, wisp_update, wisp_inner and wisp_filter never change. Languages without C headers call
+ * the symbols themselves. */
 #ifndef WISP_SIZED_H
 #define WISP_SIZED_H
 
@@ -102,6 +102,11 @@ WISP_API wisp_status wisp_solve_sized(wisp_solution *s, size_t s_size, wisp_blk 
 WISP_API void wisp_solution_free_sized(wisp_solution *s, size_t s_size);
 WISP_API int64_t wisp_solve_plan_sized(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts,
                                        size_t opts_size);
+WISP_API wisp_status wisp_eig_sized(wisp_eigen *e, size_t e_size, const wisp_mat *A, const wisp_eig_opts *opts,
+                                    size_t opts_size);
+WISP_API void wisp_eigen_free_sized(wisp_eigen *e, size_t e_size);
+WISP_API wisp_status wisp_eig_plan_sized(wisp_eig_cost *cost, size_t cost_size, const wisp_mat *A,
+                                         const wisp_eig_opts *opts, size_t opts_size);
 WISP_API wisp_status wisp_evolve_sized(wisp_evolution *e, size_t e_size, const wisp_mat *A, wisp_blk *psi,
                                        int64_t times, const double *time, const wisp_evolve_opts *opts,
                                        size_t opts_size, wisp_evolve_fn observe, void *arg);
@@ -322,6 +327,18 @@ static inline void wisp_solution_free(wisp_solution *s) { wisp_solution_free_siz
 static inline int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts)
 {
     return wisp_solve_plan_sized(rows, type, width, opts, sizeof *opts);
+}
+
+static inline wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts)
+{
+    return wisp_eig_sized(e, sizeof *e, A, opts, sizeof *opts);
+}
+
+static inline void wisp_eigen_free(wisp_eigen *e) { wisp_eigen_free_sized(e, sizeof *e); }
+
+static inline wisp_status wisp_eig_plan(wisp_eig_cost *cost, const wisp_mat *A, const wisp_eig_opts *opts)
+{
+    return wisp_eig_plan_sized(cost, sizeof *cost, A, opts, sizeof *opts);
 }
 #endif
 

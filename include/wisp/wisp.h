@@ -61,26 +61,27 @@ extern "C" {
 
 /* ---- status ---------------------------------------------------------------------------------- */
 
-#define WISP_STATUS_LIST(X)                                  \
-    X(OK, "success")                                         \
-    X(ERR_ARG, "invalid argument")                           \
-    X(ERR_NOMEM, "out of memory")                            \
-    X(ERR_OVERFLOW, "index too large")                       \
-    X(ERR_IO, "input or output failed")                      \
-    X(ERR_FORMAT, "malformed input")                         \
-    X(ERR_UNSUPPORTED, "not supported")                      \
-    X(ERR_MISMATCH, "objects do not fit together")           \
-    X(ERR_CALLBACK, "a callback reported failure")           \
-    X(ERR_CANCELLED, "cancelled")                            \
-    X(ERR_HERMITIAN, "the matrix is not Hermitian")          \
-    X(ERR_BOUNDS, "the spectrum leaves the given bounds")    \
-    X(ERR_NUMERIC, "a value is not finite")                  \
-    X(ERR_PRECISION, "single precision is not enough")       \
-    X(ERR_ITERATIONS, "not converged in so many iterations") \
-    X(ERR_STAGNATION, "the residual no longer falls")        \
-    X(ERR_BREAKDOWN, "the method broke down")                \
-    X(ERR_INDEFINITE, "the matrix is not positive definite") \
-    X(ERR_SINGULAR, "the matrix is singular, and the system has no solution")
+#define WISP_STATUS_LIST(X)                                                   \
+    X(OK, "success")                                                          \
+    X(ERR_ARG, "invalid argument")                                            \
+    X(ERR_NOMEM, "out of memory")                                             \
+    X(ERR_OVERFLOW, "index too large")                                        \
+    X(ERR_IO, "input or output failed")                                       \
+    X(ERR_FORMAT, "malformed input")                                          \
+    X(ERR_UNSUPPORTED, "not supported")                                       \
+    X(ERR_MISMATCH, "objects do not fit together")                            \
+    X(ERR_CALLBACK, "a callback reported failure")                            \
+    X(ERR_CANCELLED, "cancelled")                                             \
+    X(ERR_HERMITIAN, "the matrix is not Hermitian")                           \
+    X(ERR_BOUNDS, "the spectrum leaves the given bounds")                     \
+    X(ERR_NUMERIC, "a value is not finite")                                   \
+    X(ERR_PRECISION, "single precision is not enough")                        \
+    X(ERR_ITERATIONS, "not converged in so many iterations")                  \
+    X(ERR_STAGNATION, "the residual no longer falls")                         \
+    X(ERR_BREAKDOWN, "the method broke down")                                 \
+    X(ERR_INDEFINITE, "the matrix is not positive definite")                  \
+    X(ERR_SINGULAR, "the matrix is singular, and the system has no solution") \
+    X(ERR_INCOMPLETE, "something may be missing")
 
 typedef enum {
 #define WISP_STATUS_ENUM(name, text) WISP_##name,
@@ -183,7 +184,7 @@ WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
    - wisp_map_create_ordered; wisp_mat_create, open, update, plan, bound, get_props, row_histogram, fill_in, choose;
      wisp_src_choose;
    - wisp_spmmv, wisp_mpk, wisp_fuse, wisp_tsm_gram, dots and norms, wisp_blk_fill_fn, wisp_ctx_sum;
-   - wisp_bounds_find, wisp_kpm, wisp_evolve, wisp_solve;
+   - wisp_bounds_find, wisp_kpm, wisp_evolve, wisp_solve, wisp_eig;
    - wisp_src_open of a file (each rank reads it); wisp_src_write, wisp_moments_save (rank 0 writes).
    Sizes, types, options and names must be the same on all ranks. Such a call ends with the same status on all of them:
    if a rank fails or is cancelled, the others return its status and have its message. All other calls are of one rank
@@ -768,6 +769,7 @@ WISP_API wisp_status wisp_ctx_placement(wisp_ctx *ctx, int *cpu);
 
 #include "solvers.h"
 #include "solve.h"
+#include "eig.h"
 #include "sized.h"
 
 #endif

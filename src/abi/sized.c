@@ -76,6 +76,9 @@ ENDS_WITH(wisp_mat_props, largest);
 ENDS_WITH(wisp_counts, reductions);
 ENDS_WITH(wisp_solve_opts, observe_arg);
 ENDS_WITH(wisp_solution, bytes);
+ENDS_WITH(wisp_eig_opts, observe_arg);
+ENDS_WITH(wisp_eigen, moments);
+ENDS_WITH(wisp_eig_cost, high);
 
 wisp_status wisp_ctx_create_sized(wisp_ctx **ctx, const wisp_ctx_opts *opts, size_t opts_size)
 {
@@ -542,4 +545,32 @@ int64_t wisp_solve_plan_sized(int64_t rows, wisp_type type, int width, const wis
 {
     INOUT(wisp_solve_opts, opts);
     return wisp_solve_plan(rows, type, width, opts_known);
+}
+
+wisp_status wisp_eig_sized(wisp_eigen *e, size_t e_size, const wisp_mat *A, const wisp_eig_opts *opts, size_t opts_size)
+{
+    wisp_status status = WISP_OK;
+    IN(wisp_eig_opts, opts, wisp_mat_ctx(A));
+    RESULT(wisp_eigen, e);
+    if (status == WISP_OK) status = wisp_eig(e_known, A, opts_known);
+    OUT(e);
+    return status;
+}
+
+void wisp_eigen_free_sized(wisp_eigen *e, size_t e_size)
+{
+    INOUT(wisp_eigen, e);
+    wisp_eigen_free(e_known);
+    OUT(e);
+}
+
+wisp_status wisp_eig_plan_sized(wisp_eig_cost *cost, size_t cost_size, const wisp_mat *A, const wisp_eig_opts *opts,
+                                size_t opts_size)
+{
+    wisp_status status = WISP_OK;
+    IN(wisp_eig_opts, opts, wisp_mat_ctx(A));
+    RESULT(wisp_eig_cost, cost);
+    if (status == WISP_OK) status = wisp_eig_plan(cost_known, A, opts_known);
+    OUT(cost);
+    return status;
 }

@@ -1,0 +1,185 @@
+/* LAPACK is loaded when it is first needed, and not before: its libraries start threads of their own as they are
+   loaded, which runs without small dense problems can do without. */
+#include "dense.h"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+
+static void *library;
+
+static void load(void)
+{
+    static const char *const name[] = {"liblapack.so.3", "libopenblas.so.0", "liblapack.so", "libopenblas.so"};
+    for (size_t i = 0; !library && i < sizeof name / sizeof *name; i++)
+        library = dlopen(name[i], RTLD_NOW | RTLD_LOCAL);
+}
+
+wisp__lapack_fn wisp__lapack(wisp_ctx *ctx, const char *name)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+    if (!library) {
+        wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "eigenvalues of small matrices need LAPACK: install liblapack3");
+        return NULL;
+    }
+    wisp__lapack_fn fn, threads;
+    *(void **)&fn = dlsym(library, name);
+    if (!fn) wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "LAPACK has no function %s", name);
+    *(void **)&threads = dlsym(library, "openblas_set_num_threads");
+    if (threads) ((void (*)(int))threads)(wisp_ctx_threads(ctx));
+    return fn;
+}
+
+wisp_status wisp__dense_share(wisp_ctx *ctx, double *data, size_t n, int *info)
+{
+    if (wisp_ctx_processes(ctx) == 1) return WISP_OK;
+    double status = *info;
+    if (wisp_ctx_rank(ctx) > 0) {
+        status = 0;
+        memset(data, 0, n * sizeof *data);
+    }
+    const wisp_status result = wisp_ctx_sum(ctx, &status, 1);
+    *info = (int)status;
+    return result == WISP_OK ? wisp_ctx_sum(ctx, data, n) : result;
+}
+
+void wisp__dense_pack(bool is_complex, int n, const wisp_scalar *rows, double *columns)
+{
+    const size_t size = (size_t)n, parts = is_complex ? 2 : 1;
+    for (size_t i = 0; i < size; i++)
+        for (size_t j = 0; j < size; j++) {
+            double *to = columns + (i + j * size) * parts;
+            to[0] = rows[i * size + j].re;
+            if (is_complex) to[1] = rows[i * size + j].im;
+        }
+}
+
+void wisp__dense_unpack(bool is_complex, int n, const double *columns, wisp_scalar *rows)
+{
+    const size_t size = (size_t)n, parts = is_complex ? 2 : 1;
+    for (size_t i = 0; i < size; i++)
+        for (size_t j = 0; j < size; j++) {
+            const double *from = columns + (i + j * size) * parts;
+            rows[i * size + j] = (wisp_scalar){from[0], is_complex ? from[1] : 0};
+        }
+}
+
+/* ---- Hermitian eigenproblems ------------------------------------------------------------------ */
+
+typedef void (*dsyevd_fn)(const char *, const char *, const int *, double *, const int *, double *, double *,
+                          const int *, int *, const int *, int *, size_t, size_t);
+typedef void (*zheevd_fn)(const char *, const char *, const int *, double *, const int *, double *, double *,
+                          const int *, double *, const int *, int *, const int *, int *, size_t, size_t);
+
+/* a[n * n] by columns becomes its eigenvectors, by divide and conquer. */
+static wisp_status eigh(wisp_ctx *ctx, bool is_complex, int n, double *a, double *value, int *info)
+{
+    wisp_status status = WISP_OK;
+    const wisp__lapack_fn fn = wisp__lapack(ctx, is_complex ? "zheevd_" : "dsyevd_");
+    if (!fn) return WISP_ERR_UNSUPPORTED;
+    double work_size[2] = {0}, real_size = 0, *work = NULL, *real = NULL;
+    int query = -1, whole_size = 0, *whole = NULL;
+    if (is_complex)
+        ((zheevd_fn)fn)("V", "L", &n, a, &n, value, work_size, &query, &real_size, &query, &whole_size, &query, info, 1,
+                        1);
+    else
+        ((dsyevd_fn)fn)("V", "L", &n, a, &n, value, work_size, &query, &whole_size, &query, info, 1, 1);
+    const int works = (int)work_size[0], reals = (int)real_size, wholes = whole_size;
+    WISP_TRY(wisp_alloc(ctx, &work, (size_t)works * (is_complex ? 2 : 1), sizeof *work));
+    WISP_TRY(wisp_alloc(ctx, &real, (size_t)reals + 1, sizeof *real));
+    WISP_TRY(wisp_alloc(ctx, &whole, (size_t)wholes, sizeof *whole));
+    if (is_complex)
+        ((zheevd_fn)fn)("V", "L", &n, a, &n, value, work, &works, real, &reals, whole, &wholes, info, 1, 1);
+    else
+        ((dsyevd_fn)fn)("V", "L", &n, a, &n, value, work, &works, whole, &wholes, info, 1, 1);
+out:
+    wisp_free(ctx, work);
+    wisp_free(ctx, real);
+    wisp_free(ctx, whole);
+    return status;
+}
+
+/* LAPACK may loop for ever on numbers that are not finite. */
+static bool finite_all(const double *a, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += 0 * a[i];
+    return sum == 0;
+}
+
+wisp_status wisp__dense_eigh(wisp_ctx *ctx, bool is_complex, int n, wisp_scalar *H, double *value)
+{
+    wisp_status status = WISP_OK;
+    int info = 0;
+    double *a = NULL;
+    const size_t size = (size_t)n * (size_t)n * (is_complex ? 2 : 1);
+    if (n == 0) return WISP_OK;
+    WISP_TRY(wisp_alloc(ctx, &a, size + (size_t)n, sizeof *a)); /* the values lie behind */
+    if (wisp_ctx_rank(ctx) == 0) {
+        wisp__dense_pack(is_complex, n, H, a);
+        if (!finite_all(a, size))
+            info = -1;
+        else if (eigh(ctx, is_complex, n, a, a + size, &info) != WISP_OK)
+            info = -2;
+    }
+    WISP_TRY(wisp__dense_share(ctx, a, size + (size_t)n, &info));
+    if (info == -2) {
+        status = wisp_ctx_rank(ctx) == 0 ? WISP_ERR_UNSUPPORTED : wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "no LAPACK");
+        goto out;
+    }
+    if (info != 0) {
+        status = wisp_ctx_fail(ctx, WISP_ERR_NUMERIC, "a dense matrix of %d rows has no eigenvalues: %s", n,
+                               info < 0 ? "it is not finite" : "LAPACK's iteration did not end");
+        goto out;
+    }
+    wisp__dense_unpack(is_complex, n, a, H);
+    memcpy(value, a + size, (size_t)n * sizeof *value);
+out:
+    wisp_free(ctx, a);
+    return status;
+}
+
+/* ---- Cholesky --------------------------------------------------------------------------------- */
+
+typedef void (*potrf_fn)(const char *, const int *, double *, const int *, int *, size_t);
+typedef void (*trtri_fn)(const char *, const char *, const int *, double *, const int *, int *, size_t, size_t);
+
+wisp_status wisp__dense_cholesky(wisp_ctx *ctx, bool is_complex, int n, wisp_scalar *G, int *good)
+{
+    wisp_status status = WISP_OK;
+    int info = 0;
+    double *a = NULL;
+    const size_t columns = (size_t)n, parts = is_complex ? 2 : 1, size = columns * columns * parts;
+    *good = n;
+    if (n == 0) return WISP_OK;
+    WISP_TRY(wisp_alloc(ctx, &a, size, sizeof *a));
+    if (wisp_ctx_rank(ctx) == 0) {
+        const wisp__lapack_fn factor = wisp__lapack(ctx, is_complex ? "zpotrf_" : "dpotrf_"),
+                              invert = wisp__lapack(ctx, is_complex ? "ztrtri_" : "dtrtri_");
+        wisp__dense_pack(is_complex, n, G, a);
+        if (!factor || !invert) {
+            info = -2;
+        } else if (!finite_all(a, size)) {
+            info = -1;
+        } else {
+            ((potrf_fn)factor)("U", &n, a, &n, &info, 1);
+            if (info == 0) ((trtri_fn)invert)("U", "N", &n, a, &n, &info, 1, 1);
+        }
+    }
+    WISP_TRY(wisp__dense_share(ctx, a, size, &info));
+    if (info < 0) {
+        status = info == -2 && wisp_ctx_rank(ctx) == 0 ? WISP_ERR_UNSUPPORTED
+                 : info == -2                          ? wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "no LAPACK")
+                              : wisp_ctx_fail(ctx, WISP_ERR_NUMERIC, "dots of %d vectors are not finite", n);
+        goto out;
+    }
+    if (info > 0) {
+        *good = info - 1;
+        goto out;
+    }
+    wisp__dense_unpack(is_complex, n, a, G);
+    for (size_t i = 0; i < columns; i++) memset(G + i * columns, 0, i * sizeof *G);
+out:
+    wisp_free(ctx, a);
+    return status;
+}

@@ -1,0 +1,25 @@
+/* Small dense matrices, by LAPACK. Matrices are row-major, as wisp_tsm_gram writes them. With several ranks all of them
+   call together; rank 0 computes, and all get its bits. */
+#ifndef WISP_DENSE_H
+#define WISP_DENSE_H
+#include "solver.h"
+
+/* H[n * n], Hermitian, becomes its eigenvectors: column j is that of value[j], ascending. is_complex: else H is real.
+   WISP_ERR_NUMERIC: H is not finite. WISP_ERR_UNSUPPORTED: there is no LAPACK. */
+wisp_status wisp__dense_eigh(wisp_ctx *ctx, bool is_complex, int n, wisp_scalar *H, double *value);
+/* G[n * n], Hermitian, becomes R^-1, upper triangular with zeros below, where G = R^H R. *good is n; or the number of
+   leading columns for which G is positive definite, if that is less: then G holds anything. */
+wisp_status wisp__dense_cholesky(wisp_ctx *ctx, bool is_complex, int n, wisp_scalar *G, int *good);
+
+/* ---- for further functions of this kind ---- */
+
+/* A function of LAPACK by its Fortran name, such as "zheevd_"; NULL: there is none, or no LAPACK. The first call loads
+   the library. */
+typedef void (*wisp__lapack_fn)(void);
+wisp__lapack_fn wisp__lapack(wisp_ctx *ctx, const char *name);
+/* data[n] and *info of rank 0 go to all ranks. */
+wisp_status wisp__dense_share(wisp_ctx *ctx, double *data, size_t n, int *info);
+/* LAPACK has its matrices by columns, and real ones of doubles: from row-major and back. */
+void wisp__dense_pack(bool is_complex, int n, const wisp_scalar *rows, double *columns);
+void wisp__dense_unpack(bool is_complex, int n, const double *columns, wisp_scalar *rows);
+#endif

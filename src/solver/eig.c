@@ -1,0 +1,228 @@
+/* Eigenpairs: options, their checks, the choice of a method, and the result. */
+#include "eigen.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { DENSE_ROWS = 400, ROUNDS = 30, RESTARTS = 10000 };
+
+static const char *const method_name[] = {"default", "chebfd", "lanczos", "krylov-schur", "dense"};
+
+/* ---- options -------------------------------------------------------------------------------------- */
+
+static wisp_status check_numbers(const wisp__eig *k)
+{
+    const wisp_eig_opts *o = &k->o;
+    if (o->which < 0 || o->which > WISP_EIG_NEAREST || o->method < 0 || o->method > WISP_EIG_DENSE)
+        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: unknown question or method");
+    if (o->which == WISP_EIG_INTERVAL && !(o->low <= o->high && isfinite(o->low) && isfinite(o->high)))
+        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: the interval from %g to %g", o->low, o->high);
+    if (o->which == WISP_EIG_NEAREST && !isfinite(o->target))
+        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: the target is %g", o->target);
+    if (o->count < 0 || o->search < 0 || o->block < 0 || o->max_rounds < 0)
+        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: count %d, search %d, block %d, at most %lld rounds", o->count,
+                             o->search, o->block, (long long)o->max_rounds);
+    if (!(o->tolerance >= 0 && o->tolerance < 1))
+        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: tolerance %g, it must lie between 0 and 1", o->tolerance);
+    if (o->tolerance > 0 && o->tolerance < 16 * k->eps)
+        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: tolerance %g is below what %s allows: at least %.1e",
+                             o->tolerance, wisp_type_name(k->type), 16 * k->eps);
+    if (o->which != WISP_EIG_INTERVAL && o->count > k->rows)
+        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: %d eigenvalues of a matrix of %lld rows", o->count,
+                             (long long)k->rows);
+    return WISP_OK;
+}
+
+static wisp_status check_start(const wisp__eig *k)
+{
+    const wisp_blk *v = k->o.start;
+    if (!v) return WISP_OK;
+    wisp_map *map = wisp_mat_map(k->A);
+    if (wisp_blk_map_of(v) != map || wisp_blk_nrows(v) != wisp_map_local(map, NULL) || wisp_blk_type(v) != k->type)
+        return wisp_ctx_fail(k->ctx, WISP_ERR_MISMATCH,
+                             "eig: the start must be on the matrix's map, with all rows, and %s",
+                             wisp_type_name(k->type));
+    return WISP_OK;
+}
+
+static void defaults(wisp__eig *k)
+{
+    wisp_eig_opts *o = &k->o;
+    const bool extremal = o->which != WISP_EIG_INTERVAL && o->which != WISP_EIG_NEAREST;
+    if (o->count == 0) o->count = 1;
+    if (o->tolerance == 0) o->tolerance = wisp__is_single(k->type) ? 1e-4 : 1e-8;
+    if (o->method == WISP_EIG_DEFAULT) {
+        if (k->hermitian && k->rows <= DENSE_ROWS)
+            o->method = WISP_EIG_DENSE;
+        else if (!extremal)
+            o->method = WISP_CHEBFD;
+        else
+            o->method = k->hermitian && o->which != WISP_EIG_LARGEST_REAL ? WISP_LANCZOS : WISP_KRYLOV_SCHUR;
+    }
+    if (o->max_rounds == 0) o->max_rounds = o->method == WISP_CHEBFD ? ROUNDS : RESTARTS;
+}
+
+/* Whether the method takes the question; it may ask for a Hermitian matrix. */
+static wisp_status check_method(wisp__eig *k)
+{
+    const bool inner = k->o.which == WISP_EIG_INTERVAL || k->o.which == WISP_EIG_NEAREST;
+    const wisp_eig_method m = k->o.method;
+    if ((m == WISP_CHEBFD && !inner) || ((m == WISP_LANCZOS || m == WISP_KRYLOV_SCHUR) && inner))
+        return wisp_ctx_fail(k->ctx, WISP_ERR_UNSUPPORTED, "eig: %s finds eigenvalues %s", method_name[m],
+                             inner ? "at the ends of the spectrum only; take chebfd"
+                                   : "in an interval or nearest to a target only; take lanczos or krylov-schur");
+    if (m == WISP_KRYLOV_SCHUR) return WISP_OK;
+    wisp_mat_props props;
+    const wisp_status status = wisp__require_hermitian(k->A, &props);
+    k->hermitian |= status == WISP_OK;
+    return status;
+}
+
+/* Whether the matrix is Hermitian, as far as the choice of a method needs it. An operator is taken for Hermitian,
+   unless the method or the question is of others. */
+static wisp_status look_at_matrix(wisp__eig *k)
+{
+    wisp_mat_info info;
+    wisp_mat_get_info(k->A, &info);
+    k->rows = info.rows;
+    if (info.rows != info.cols)
+        return wisp_ctx_fail(k->ctx, WISP_ERR_MISMATCH, "eig: the matrix is %lld x %lld; it must be square",
+                             (long long)info.rows, (long long)info.cols);
+    if (info.rows == 0) return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: the matrix has no rows");
+    k->type = k->o.type == WISP_DEFAULT ? info.type : k->o.type;
+    k->is_complex = wisp_type_is_complex(k->type);
+    k->eps = wisp__is_single(k->type) ? FLT_EPSILON : DBL_EPSILON;
+    wisp_cost one;
+    wisp_status status = wisp_spmmv_cost(k->A, k->type, 1, 0, &one);
+    if (status == WISP_OK) status = wisp_ctx_sum(k->ctx, &one.flops, 1);
+    k->flops = one.flops;
+    if (status != WISP_OK || info.format == WISP_FORMAT_OPERATOR) {
+        k->hermitian = k->o.which != WISP_EIG_LARGEST_REAL && k->o.method != WISP_KRYLOV_SCHUR;
+        return status;
+    }
+    wisp_mat_props props;
+    status = wisp_mat_get_props(k->A, &props);
+    k->hermitian = props.hermitian;
+    if (status == WISP_OK && props.nonfinite_row >= 0)
+        status = wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC, "eig: row %lld of the matrix holds a NaN or an infinity",
+                               (long long)props.nonfinite_row);
+    return status;
+}
+
+static wisp_status begin(wisp__eig *k)
+{
+    wisp_status status = look_at_matrix(k);
+    if (status == WISP_OK) status = check_numbers(k);
+    if (status != WISP_OK) return status;
+    defaults(k);
+    status = check_method(k);
+    return status == WISP_OK ? check_start(k) : status;
+}
+
+/* ---- what methods share --------------------------------------------------------------------------- */
+
+wisp_status wisp__eig_bounds(wisp__eig *k, double products)
+{
+    const double before = wisp__now();
+    wisp_status status = WISP_OK;
+    if (k->o.bounds.halfwidth > 0) {
+        k->e->bounds = k->o.bounds;
+    } else {
+        const wisp_bounds_opts o = {.seed = k->o.seed, .sweeps = products};
+        status = wisp_bounds_find(&k->e->bounds, k->A, &o);
+    }
+    k->scale = k->e->bounds.halfwidth;
+    k->e->bounds_seconds = wisp__now() - before;
+    return status;
+}
+
+wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, double residual)
+{
+    k->e->rounds = round;
+    if (k->o.observe && k->o.observe(k->o.observe_arg, round, found, wanted, residual) != 0)
+        return wisp_ctx_fail(k->ctx, WISP_ERR_CANCELLED, "eig: ended by the observing function");
+    return WISP_OK;
+}
+
+wisp_status wisp__eig_space(wisp__eig *k, int columns, wisp_blk **space)
+{
+    const int given = k->o.start ? wisp_blk_width(k->o.start) : 0, kept = given < columns ? given : columns;
+    wisp_blk *part = NULL, *from = NULL;
+    wisp_status status = wisp_blk_create(space, k->ctx, wisp_mat_map(k->A), k->type, columns);
+    if (status != WISP_OK) return status;
+    WISP_TRY(wisp_blk_fill_random(*space, WISP_RANDOM_GAUSS, k->o.seed, WISP__STREAM_EIG, 0));
+    if (kept > 0) {
+        WISP_TRY(wisp_blk_cols(&part, *space, 0, kept));
+        WISP_TRY(wisp_blk_cols(&from, (wisp_blk *)(uintptr_t)k->o.start, 0, kept)); /* which is read alone */
+        WISP_TRY(wisp_copy(part, from));
+    }
+out:
+    wisp_blk_free(part);
+    wisp_blk_free(from);
+    return status;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------ */
+
+static wisp_status run(wisp__eig *k)
+{
+    wisp_status status = begin(k);
+    if (status != WISP_OK) return status;
+    k->e->method = k->o.method;
+    switch (k->o.method) {
+    case WISP_CHEBFD: status = wisp__eig_chebfd(k); break;
+    case WISP_LANCZOS: status = wisp__eig_lanczos(k); break;
+    case WISP_KRYLOV_SCHUR: status = wisp__eig_krylov_schur(k); break;
+    default: status = wisp__eig_dense(k);
+    }
+    if (status != WISP_OK) k->e->complete = 0;
+    return status;
+}
+
+wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts)
+{
+    WISP_NEED(wisp_mat_ctx(A), e);
+    *e = (wisp_eigen){.expected = NAN, .expected_error = NAN, .orthogonality = NAN};
+    WISP_NEED(NULL, A);
+    wisp__eig k = {.ctx = wisp_mat_ctx(A), .A = A, .e = e, .started = wisp__now()};
+    if (opts) k.o = *opts;
+    wisp_ctx_enter(k.ctx);
+    const wisp_status status = wisp_ctx_leave(k.ctx, run(&k));
+    e->seconds = wisp__now() - k.started;
+    return status;
+}
+
+wisp_status wisp_eig_plan(wisp_eig_cost *cost, const wisp_mat *A, const wisp_eig_opts *opts)
+{
+    WISP_NEED(wisp_mat_ctx(A), cost);
+    *cost = (wisp_eig_cost){.expected = NAN, .expected_error = NAN, .seconds = NAN};
+    WISP_NEED(NULL, A);
+    (void)opts;
+    return wisp_ctx_fail(wisp_mat_ctx(A), WISP_ERR_UNSUPPORTED, "not there yet");
+}
+
+void wisp_filter_eval(const wisp_filter *filter, int64_t n, const double *energy, double *value)
+{
+    if (!filter || !energy || !value) return;
+    for (int64_t i = 0; i < n; i++) {
+        const double d = energy[i] - filter->center,
+                     x = filter->scale * (filter->power == 2 ? d * d : d) + filter->shift;
+        double b1 = 0, b2 = 0;
+        for (int k = filter->terms - 1; k > 0; k--) {
+            const double b = (filter->c ? filter->c[k] : k == filter->terms - 1) + 2 * x * b1 - b2;
+            b2 = b1, b1 = b;
+        }
+        value[i] = (filter->c ? filter->c[0] : filter->terms == 1) + x * b1 - b2;
+    }
+}
+
+void wisp_eigen_free(wisp_eigen *e)
+{
+    if (!e) return;
+    free(e->value);
+    free(e->residual);
+    free(e->filter.c);
+    wisp_blk_free(e->vectors);
+    wisp_moments_free(e->moments);
+    free(e->moments);
+    memset(e, 0, sizeof *e);
+}

@@ -1,0 +1,62 @@
+/* What the methods of wisp_eig share. */
+#ifndef WISP_EIGEN_H
+#define WISP_EIGEN_H
+#include <math.h>
+#include "dense.h"
+#include "solver.h"
+
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp_mat *A;
+    wisp_eig_opts o; /* with every default filled in, but for bounds, search and block */
+    wisp_eigen *e;
+    wisp_type type; /* of the vectors */
+    bool is_complex, hermitian;
+    int64_t rows;   /* of all ranks */
+    double eps;     /* of the vectors' type */
+    double flops;   /* of one product with one vector */
+    double scale;   /* by which residuals are divided, once it is known */
+    double started; /* wisp__now() */
+} wisp__eig;
+
+wisp_status wisp__eig_chebfd(wisp__eig *k);
+wisp_status wisp__eig_lanczos(wisp__eig *k);
+wisp_status wisp__eig_krylov_schur(wisp__eig *k);
+wisp_status wisp__eig_dense(wisp__eig *k);
+
+/* The spectrum's bounds become those of the options, or are found for so many products to come. Sets the scale. */
+wisp_status wisp__eig_bounds(wisp__eig *k, double products);
+/* Progress to the user's function, after a round or a restart. */
+wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, double residual);
+/* A search space of so many columns, its first ones those of the start, the others random. */
+wisp_status wisp__eig_space(wisp__eig *k, int columns, wisp_blk **space);
+
+/* ---- ritz.c: pairs from a space of orthonormal columns. Times go to k->e ----- */
+
+/* Columns first .. first + n - 1 of the space become its Ritz vectors, of theta[n], ascending (Rayleigh-Ritz); the
+   space is held once. */
+wisp_status wisp__ritz(wisp__eig *k, wisp_blk *space, int first, int n, double *theta);
+/* residual[n] becomes |A v - theta v| / scale of columns first .. first + n - 1, of length 1. */
+wisp_status wisp__ritz_residuals(wisp__eig *k, wisp_blk *space, int first, int n, const double *theta,
+                                 double *residual);
+/* The result: columns first .. first + found - 1 of the space are the vectors, of theta[found], ascending. Residuals
+   and orthogonality are computed from them. The space may be freed afterwards. */
+wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int found, const double *theta);
+/* Of theta[n], ascending, which the question asks for: *found from *first on. Multiplets are completed. */
+void wisp__eig_select(const wisp__eig *k, int n, const double *theta, int *first, int *found);
+
+/* ---- ortho.c ------------------------------------------------------------------ */
+
+typedef struct {
+    int rung;      /* the last one that was taken: 1, 2: Cholesky-QR once, twice; 3: shifted; 4: SVQB */
+    int rank;      /* columns that are left: the first ones */
+    double defect; /* the largest |<v_i, v_j> - delta_ij| that was seen last */
+    double flops;
+} wisp__ortho;
+/* The columns of V become orthonormal, and orthogonal to Q's, which are orthonormal (NULL: there are none); they span
+   what they spanned. condition: of V, about, when it is known; 0: not known. Columns that add nothing, up to rounding,
+   are dropped: the first how->rank columns are the result, the others hold anything. V and Q may be views of one block
+   without a column in common. */
+wisp_status wisp__orthonormal(wisp_blk *V, const wisp_blk *Q, double condition, wisp__ortho *how);
+
+#endif

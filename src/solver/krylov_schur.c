@@ -1,0 +1,6 @@
+#include "eigen.h"
+
+wisp_status wisp__eig_krylov_schur(wisp__eig *k)
+{
+    return wisp_ctx_fail(k->ctx, WISP_ERR_UNSUPPORTED, "not there yet");
+}

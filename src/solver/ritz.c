@@ -1,0 +1,201 @@
+/* Eigenpairs from a space of orthonormal columns: Rayleigh-Ritz, residuals, and what the user gets. */
+#include "eigen.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Columns that are multiplied at once. */
+static int width_of(const wisp__eig *k, int n)
+{
+    const int size = (int)wisp_type_size(k->type), by_default = 128 / size;
+    const int width = k->e->block > 0 ? k->e->block : by_default;
+    return width < n ? width : n;
+}
+
+/* y = (A - shift_j) x for columns first .. of the space, copied to x first; with the squares of norms of y. */
+static wisp_status multiply(wisp__eig *k, wisp_blk *space, int first, int n, wisp_blk *x, wisp_blk *y,
+                            const wisp_scalar *shift, wisp_scalar *dot)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *from = NULL, *part_x = NULL, *part_y = NULL;
+    const double before = wisp__now();
+    const wisp_aug aug = {.terms = shift ? WISP_SHIFT | WISP_DOT_YY : 0, .shift = shift, .dot = dot};
+    WISP_TRY(wisp_blk_cols(&from, space, first, n));
+    WISP_TRY(wisp_blk_cols(&part_x, x, 0, n));
+    WISP_TRY(wisp_blk_cols(&part_y, y, 0, n));
+    WISP_TRY(wisp_copy(part_x, from));
+    WISP_TRY(wisp_spmmv(part_y, k->A, part_x, &aug));
+    k->e->products += n;
+    k->e->flops += k->flops * n;
+out:
+    k->e->ritz_seconds += wisp__now() - before;
+    wisp_blk_free(from);
+    wisp_blk_free(part_x);
+    wisp_blk_free(part_y);
+    return status;
+}
+
+/* H[n * n] = V^H A V by its upper triangle. */
+static wisp_status project(wisp__eig *k, wisp_blk *space, int first, int n, wisp_scalar *H)
+{
+    wisp_status status = WISP_OK;
+    const int width = width_of(k, n);
+    wisp_blk *x = NULL, *y = NULL, *left = NULL, *right = NULL;
+    WISP_TRY(wisp_blk_create(&x, k->ctx, wisp_mat_map(k->A), k->type, width));
+    WISP_TRY(wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), k->type, width));
+    for (int j = 0; j < n; j += width) {
+        const int w = n - j < width ? n - j : width;
+        WISP_TRY(multiply(k, space, first + j, w, x, y, NULL, NULL));
+        WISP_TRY(wisp_blk_cols(&left, space, first, j + w));
+        WISP_TRY(wisp_blk_cols(&right, y, 0, w));
+        WISP_TRY(wisp_tsm_gram(H + j, n, wisp__real(1), left, right, wisp__real(0), 0));
+        k->e->flops += (k->is_complex ? 8.0 : 2.0) * (double)k->rows * (j + w) * w;
+        wisp_blk_free(left);
+        wisp_blk_free(right);
+        left = right = NULL;
+    }
+    for (int i = 0; i < n; i++) {
+        H[i * n + i].im = 0;
+        for (int j = 0; j < i; j++) H[i * n + j] = (wisp_scalar){H[j * n + i].re, -H[j * n + i].im};
+    }
+out:
+    wisp_blk_free(x);
+    wisp_blk_free(y);
+    wisp_blk_free(left);
+    wisp_blk_free(right);
+    return status;
+}
+
+wisp_status wisp__ritz(wisp__eig *k, wisp_blk *space, int first, int n, double *theta)
+{
+    wisp_status status = WISP_OK;
+    wisp_scalar *H = NULL;
+    wisp_blk *V = NULL;
+    WISP_TRY(wisp_alloc(k->ctx, &H, (size_t)n * (size_t)n, sizeof *H));
+    WISP_TRY(project(k, space, first, n, H));
+    const double before = wisp__now();
+    WISP_TRY(wisp__dense_eigh(k->ctx, k->is_complex, n, H, theta));
+    WISP_TRY(wisp_blk_cols(&V, space, first, n));
+    WISP_TRY(wisp_tsm_update(V, wisp__real(1), V, H, n, wisp__real(0)));
+    k->e->flops += (k->is_complex ? 8.0 : 2.0) * (double)k->rows * n * n;
+    k->e->ritz_seconds += wisp__now() - before;
+out:
+    wisp_free(k->ctx, H);
+    wisp_blk_free(V);
+    return status;
+}
+
+wisp_status wisp__ritz_residuals(wisp__eig *k, wisp_blk *space, int first, int n, const double *theta, double *residual)
+{
+    wisp_status status = WISP_OK;
+    const int width = width_of(k, n);
+    wisp_blk *x = NULL, *y = NULL;
+    wisp_scalar *shift = NULL, *dot;
+    WISP_TRY(wisp_alloc(k->ctx, &shift, 4 * (size_t)width, sizeof *shift));
+    dot = shift + width;
+    WISP_TRY(wisp_blk_create(&x, k->ctx, wisp_mat_map(k->A), k->type, width));
+    WISP_TRY(wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), k->type, width));
+    for (int j = 0; j < n; j += width) {
+        const int w = n - j < width ? n - j : width;
+        for (int i = 0; i < w; i++) shift[i] = wisp__real(theta[j + i]);
+        WISP_TRY(multiply(k, space, first + j, w, x, y, shift, dot));
+        for (int i = 0; i < w; i++) residual[j + i] = sqrt(dot[2 * w + i].re) / k->scale;
+    }
+out:
+    wisp_free(k->ctx, shift);
+    wisp_blk_free(x);
+    wisp_blk_free(y);
+    return status;
+}
+
+void wisp__eig_select(const wisp__eig *k, int n, const double *theta, int *first, int *found)
+{
+    const wisp_eig_opts *o = &k->o;
+    const double like = o->tolerance * k->scale; /* of one multiplet */
+    int from = 0, to = n;
+    if (o->which == WISP_EIG_INTERVAL) {
+        while (from < n && theta[from] < o->low - like) from++;
+        while (to > from && theta[to - 1] > o->high + like) to--;
+    } else if (o->which == WISP_EIG_NEAREST) {
+        while (to - from > o->count) /* the farther end goes */
+            if (o->target - theta[from] > theta[to - 1] - o->target)
+                from++;
+            else
+                to--;
+    } else if (o->which == WISP_EIG_SMALLEST) {
+        to = o->count < n ? o->count : n;
+    } else {
+        from = o->count < n ? n - o->count : 0;
+    }
+    if (o->which != WISP_EIG_INTERVAL && to > from) {
+        while (from > 0 && theta[from] - theta[from - 1] <= like) from--;
+        while (to < n && theta[to] - theta[to - 1] <= like) to++;
+    }
+    *first = from;
+    *found = to - from;
+}
+
+/* The largest element of V^H V - I. */
+static wisp_status orthogonality(wisp__eig *k, const wisp_blk *V, int n)
+{
+    wisp_status status = WISP_OK;
+    wisp_scalar *G = NULL;
+    double most = 0;
+    WISP_TRY(wisp_alloc(k->ctx, &G, (size_t)n * (size_t)n, sizeof *G));
+    WISP_TRY(wisp_tsm_gram(G, n, wisp__real(1), V, V, wisp__real(0), 0));
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) most = fmax(most, hypot(G[i * n + j].re - (i == j), G[i * n + j].im));
+    k->e->orthogonality = most;
+out:
+    wisp_free(k->ctx, G);
+    return status;
+}
+
+wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int found, const double *theta)
+{
+    wisp_status status = WISP_OK;
+    wisp_eigen *e = k->e;
+    if (found == 0) return WISP_OK;
+    e->value = calloc((size_t)found, sizeof *e->value);
+    e->residual = calloc((size_t)found, sizeof *e->residual);
+    if (!e->value || !e->residual) return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "out of memory for %d values", found);
+    WISP_TRY(wisp__ritz_residuals(k, space, first, found, theta, e->residual));
+    WISP_TRY(wisp_blk_cols(&e->vectors, space, first, found));
+    WISP_TRY(orthogonality(k, e->vectors, found));
+    for (int i = 0; i < found; i++) e->value[i] = wisp__real(theta[i]);
+    e->found = found;
+out:
+    return status;
+}
+
+/* ---- small matrices ------------------------------------------------------------------------------- */
+
+/* All pairs of a matrix that is made dense: Rayleigh-Ritz with the whole space. */
+wisp_status wisp__eig_dense(wisp__eig *k)
+{
+    enum { MOST = 20000 };
+    wisp_status status = WISP_OK;
+    const int n = (int)k->rows;
+    int first, found;
+    wisp_blk *space = NULL;
+    double *theta = NULL;
+    int64_t *unit = NULL;
+    if (k->rows > MOST)
+        return wisp_ctx_fail(k->ctx, WISP_ERR_UNSUPPORTED,
+                             "eig: %lld rows are too many for the dense method; at most %d", (long long)k->rows, MOST);
+    WISP_TRY(wisp__eig_bounds(k, 1));
+    WISP_TRY(wisp_alloc(k->ctx, &theta, (size_t)n, sizeof *theta));
+    WISP_TRY(wisp_alloc(k->ctx, &unit, (size_t)n, sizeof *unit));
+    WISP_TRY(wisp_blk_create(&space, k->ctx, wisp_mat_map(k->A), k->type, n));
+    for (int i = 0; i < n; i++) unit[i] = i;
+    WISP_TRY(wisp_blk_fill_units(space, unit));
+    k->e->search = n;
+    WISP_TRY(wisp__ritz(k, space, 0, n, theta));
+    wisp__eig_select(k, n, theta, &first, &found);
+    WISP_TRY(wisp__eig_deliver(k, space, first, found, theta + first));
+    k->e->complete = 1;
+out:
+    wisp_free(k->ctx, theta);
+    wisp_free(k->ctx, unit);
+    wisp_blk_free(space);
+    return status;
+}
