@@ -1,3 +1,350 @@
-#include "eigen.h"
+/* Pairs at an end of a Hermitian matrix's spectrum: block Lanczos with thick restarts (Wu and Simon 2000). */
+#include "arnoldi.h"
+#include <string.h>
 
-wisp_status wisp__eig_lanczos(wisp__eig *k) { return wisp_ctx_fail(k->ctx, WISP_ERR_UNSUPPORTED, "not there yet"); }
+enum { LEAST_SEARCH = 20, MORE_MULTIPLETS = 64, STALLS = 300, RESERVE = 1000 };
+
+typedef struct {
+    wisp__eig *k;
+    wisp__arnoldi a;
+    int m;          /* columns of V before a restart */
+    wisp_scalar *Q; /* [m][m] eigenvectors of V^H Op V; those of the ends that is wanted come first */
+    double *mu;     /* [m] their values, descending */
+    double *lambda; /* [m] the values of A to them, on its scale */
+    double *bound;  /* [m] bounds of residuals |Op v - mu v| */
+    double strict;  /* of the tolerance: what the bounds have to keep */
+    double best;    /* the least of the largest bounds of those that are wanted, so far */
+    int best_at;    /* the restart of that */
+    int restarts;
+    int good;      /* the first Ritz vectors of the last restart that are within the tolerance */
+    double *value; /* [most] of A, to the locked columns */
+    int most;      /* columns that may be locked */
+} lanczos;
+
+/* ---- values ----------------------------------------------------------------------------------------- */
+
+/* Op's value to one of A, and back. */
+static double value_of(const wisp__op *op, double mu)
+{
+    if (op->degree == 1) return op->center + op->sign * op->scale * mu;
+    return NAN;
+}
+
+static double op_of(const wisp__op *op, double lambda)
+{
+    const double t = (lambda - op->center) / op->scale;
+    if (op->degree == 1) return op->sign * t;
+    return NAN;
+}
+
+/* How far a small step of A's values goes in Op's. */
+static double slope(const wisp__op *op, double lambda)
+{
+    (void)lambda;
+    if (op->degree == 1) return 1 / op->scale;
+    return NAN;
+}
+
+/* The bound of pair i, over the halfwidth of the spectrum. */
+static double residual_of(const lanczos *L, int i)
+{
+    return L->bound[i] / (slope(&L->a.op, L->lambda[i]) * L->k->scale);
+}
+
+/* ---- restarts ----------------------------------------------------------------------------------------- */
+
+/* Ritz values and their bounds, the wanted end first. */
+static wisp_status ritz(lanczos *L)
+{
+    wisp_status status = WISP_OK;
+    wisp__eig *k = L->k;
+    const int m = L->a.active;
+    const size_t size = (size_t)m;
+    const double before = wisp__now();
+    wisp_scalar *T = L->Q + (size_t)L->m * (size_t)L->m; /* behind Q */
+    double *ascending = L->bound;
+    for (int i = 0; i < m; i++)
+        for (int j = i; j < m; j++) {
+            const wisp_scalar h = *wisp__h(&L->a, i, j);
+            T[i * m + j] = i == j ? wisp__real(h.re) : h;
+            T[j * m + i] = i == j ? wisp__real(h.re) : (wisp_scalar){h.re, -h.im};
+        }
+    WISP_TRY(wisp__dense_eigh(k->ctx, k->is_complex, m, T, ascending));
+    for (int i = 0; i < m; i++) L->mu[i] = ascending[m - 1 - i];
+    for (size_t i = 0; i < size; i++)
+        for (size_t j = 0; j < size; j++) L->Q[i * size + j] = T[i * size + size - 1 - j];
+    for (int i = 0; i < m; i++) {
+        L->lambda[i] = value_of(&L->a.op, L->mu[i]);
+        L->bound[i] = wisp__arnoldi_bound(&L->a, L->Q + i, m);
+    }
+    k->e->ritz_seconds += wisp__now() - before;
+out:
+    return status;
+}
+
+/* V becomes its first `kept` Ritz vectors, and H their values. */
+static wisp_status restart(lanczos *L, int kept)
+{
+    wisp_status status = WISP_OK;
+    const int m = L->a.active;
+    wisp_scalar *Q = L->Q + (size_t)L->m * (size_t)L->m;
+    for (int i = 0; i < m; i++) memcpy(Q + i * kept, L->Q + i * m, (size_t)kept * sizeof *Q);
+    WISP_TRY(wisp__arnoldi_rotate(&L->a, Q, kept));
+    for (int i = 0; i < kept; i++)
+        for (int j = 0; j < kept; j++) *wisp__h(&L->a, i, j) = wisp__real(i == j ? L->mu[i] : 0);
+out:
+    return status;
+}
+
+/* What a restart keeps: those that are wanted, and half of the rest. */
+static int kept_of(const lanczos *L, int wanted)
+{
+    const int most = L->a.active - L->a.block, kept = wanted + (L->a.active - wanted) / 2;
+    return kept < most ? kept : most;
+}
+
+static wisp_status next_restart(lanczos *L, int wanted, int good, double worst)
+{
+    wisp__eig *k = L->k;
+    wisp_status status = WISP_OK;
+    L->restarts++;
+    WISP_TRY(wisp__eig_told(k, L->restarts, good, wanted, worst));
+    WISP_TRY(wisp_ctx_step(k->ctx, "eigenpairs", (double)good / (wanted + 1.0), 0));
+    if (worst < 0.9 * L->best) L->best = worst, L->best_at = L->restarts;
+    if (L->restarts >= k->o.max_rounds)
+        status = wisp_ctx_fail(k->ctx, WISP_ERR_ITERATIONS, "eig: %d of %d pairs after %lld restarts", good, wanted,
+                               (long long)L->restarts);
+    else if (L->restarts - L->best_at > STALLS)
+        status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION,
+                               "eig: %d of %d pairs; the largest residual stays at %.2g of the spectrum's halfwidth",
+                               good, wanted, L->best);
+out:
+    return status;
+}
+
+/* ---- the search --------------------------------------------------------------------------------------- */
+
+/* How many of the first Ritz values are wanted: `count`, and all that are like the last of these. */
+static int with_multiplet(const lanczos *L, int count)
+{
+    const double like = L->k->o.tolerance * L->k->scale;
+    int n = count < L->a.active ? count : L->a.active;
+    while (n < L->a.active && fabs(L->lambda[n] - L->lambda[n - 1]) <= like) n++;
+    return n < L->a.active - L->a.block ? n : L->a.active - L->a.block;
+}
+
+/* The first n Ritz vectors of the last restart are locked. */
+static void lock(lanczos *L, int n)
+{
+    wisp__arnoldi *a = &L->a;
+    for (int i = 0; i < n; i++) L->value[a->locked + i] = L->lambda[i];
+    for (int i = 0; i < a->active - n; i++)
+        for (int j = 0; j < a->active - n; j++) *wisp__h(a, i, j) = *wisp__h(a, i + n, j + n);
+    for (int i = 0; i < a->block; i++)
+        for (int j = 0; j < a->active - n; j++) *wisp__h(a, a->active - n + i, j) = *wisp__h(a, a->active + i, j + n);
+    a->locked += n;
+    a->active -= n;
+    L->good = 0;
+}
+
+/* Residuals of the first n Ritz vectors from the vectors themselves: *worst of them. */
+static wisp_status verify(lanczos *L, int n, double *worst)
+{
+    wisp_status status = WISP_OK;
+    double *residual = NULL;
+    *worst = 0;
+    WISP_TRY(wisp_alloc(L->k->ctx, &residual, (size_t)n, sizeof *residual));
+    WISP_TRY(wisp__ritz_residuals(L->k, L->a.all, L->a.locked, n, L->lambda, residual));
+    for (int i = 0; i < n; i++) *worst = fmax(*worst, residual[i]);
+out:
+    wisp_free(L->k->ctx, residual);
+    return status;
+}
+
+/* Goes on until `count` pairs are within the tolerance, with the whole multiplet of the last one. They are locked. */
+static wisp_status find(lanczos *L, int count)
+{
+    wisp_status status = WISP_OK;
+    const double tolerance = L->k->o.tolerance;
+    for (int tries = 0;;) {
+        WISP_TRY(wisp__arnoldi_expand(&L->a, L->m));
+        WISP_TRY(ritz(L));
+        const int wanted = with_multiplet(L, count);
+        int good = 0;
+        double worst = 0;
+        L->good = 0;
+        while (good < wanted && residual_of(L, good) <= L->strict * tolerance) good++;
+        for (int i = 0; i < wanted; i++) worst = fmax(worst, residual_of(L, i));
+        const bool all = good == wanted && wanted >= count;
+        WISP_TRY(restart(L, kept_of(L, wanted)));
+        L->good = good;
+        if (all) {
+            WISP_TRY(verify(L, wanted, &worst));
+            if (worst <= tolerance) {
+                lock(L, wanted);
+                goto out;
+            }
+            L->strict *= fmin(0.5, tolerance / worst);
+            if (++tries == 8) {
+                status = wisp_ctx_fail(L->k->ctx, WISP_ERR_STAGNATION,
+                                       "eig: rounding keeps the residuals at %.2g of the spectrum's halfwidth", worst);
+                goto out;
+            }
+        }
+        WISP_TRY(next_restart(L, wanted, good, worst));
+    }
+out:
+    return status;
+}
+
+/* ---- whether some are missing --------------------------------------------------------------------- */
+
+/* Beyond the last value that is wanted of the locked ones, by the width of a multiplet. */
+static double border(const lanczos *L)
+{
+    const double sign = L->k->o.which == WISP_EIG_SMALLEST ? 1 : -1;
+    double last = -INFINITY;
+    for (int i = 0; i < L->a.locked; i++) {
+        int before = 0;
+        for (int j = 0; j < L->a.locked; j++) before += sign * L->value[j] < sign * L->value[i];
+        if (before < L->k->o.count) last = fmax(last, sign * L->value[i]);
+    }
+    return sign * (last + L->k->o.tolerance * L->k->scale);
+}
+
+/* Room for the columns of a search beside those that are locked. */
+static wisp_status make_room(lanczos *L)
+{
+    const int need = L->a.locked + L->m + L->a.block;
+    return need > L->a.columns ? wisp__arnoldi_grow(&L->a, need + need / 2) : WISP_OK;
+}
+
+/* A search from random vectors in what is orthogonal to the locked columns: *more is how many were locked, because they
+   belong to those that are wanted. It ends where the first Ritz value lies so far beyond the border that what may have
+   mixed with it does not matter, or has converged there. */
+static wisp_status search(lanczos *L, int *more)
+{
+    wisp_status status = WISP_OK;
+    const double tolerance = L->k->o.tolerance;
+    *more = 0;
+    L->best = INFINITY;
+    WISP_TRY(make_room(L));
+    WISP_TRY(wisp__arnoldi_start(&L->a, true));
+    for (;;) {
+        WISP_TRY(wisp__arnoldi_expand(&L->a, L->m));
+        WISP_TRY(ritz(L));
+        const double edge = op_of(&L->a.op, border(L));
+        const bool settled = residual_of(L, 0) <= tolerance;
+        if (L->mu[0] < edge && (settled || L->mu[0] + RESERVE * L->bound[0] < edge)) goto out;
+        int wanted = 0;
+        double worst = 0;
+        while (wanted < L->a.active - L->a.block && L->mu[wanted] >= edge &&
+               residual_of(L, wanted) <= L->strict * tolerance)
+            wanted++;
+        WISP_TRY(restart(L, kept_of(L, wanted)));
+        if (wanted > 0) {
+            WISP_TRY(verify(L, wanted, &worst));
+            if (worst > tolerance) L->strict *= fmin(0.5, tolerance / worst), wanted = 0;
+        }
+        *more += wanted;
+        lock(L, wanted);
+        L->best = wanted > 0 ? INFINITY : L->best;
+        if (L->a.locked > L->most) {
+            status = wisp_ctx_fail(L->k->ctx, WISP_ERR_INCOMPLETE,
+                                   "eig: %d eigenvalues, and more of the last one's multiplet", L->a.locked);
+            goto out;
+        }
+        WISP_TRY(make_room(L));
+        WISP_TRY(next_restart(L, L->k->o.count, L->a.locked, L->bound[0]));
+    }
+out:
+    return status;
+}
+
+static wisp_status look_for_missing(lanczos *L)
+{
+    wisp_eigen *e = L->k->e;
+    const double before = wisp__now(), product = e->filter_seconds, ortho = e->ortho_seconds, small = e->ritz_seconds;
+    wisp_status status;
+    int more;
+    do status = search(L, &more);
+    while (status == WISP_OK && more > 0);
+    e->check_seconds = wisp__now() - before;
+    e->filter_seconds = product;
+    e->ortho_seconds = ortho;
+    e->ritz_seconds = small;
+    return status;
+}
+
+/* ---- the call ------------------------------------------------------------------------------------------- */
+
+/* The user gets the first n columns, as far as they are within the tolerance, or those of them that were asked for. */
+static wisp_status deliver(lanczos *L, int n)
+{
+    wisp_status status = WISP_OK;
+    wisp__eig *k = L->k;
+    double *theta = NULL, *residual;
+    int first, found;
+    if (n == 0) return WISP_OK;
+    WISP_TRY(wisp_alloc(k->ctx, &theta, 2 * (size_t)n, sizeof *theta));
+    residual = theta + n;
+    WISP_TRY(wisp__ritz(k, L->a.all, 0, n, theta));
+    WISP_TRY(wisp__ritz_residuals(k, L->a.all, 0, n, theta, residual));
+    wisp__eig_select(k, n, theta, &first, &found);
+    const int asked = found, end = first + asked;
+    if (k->o.which == WISP_EIG_SMALLEST) {
+        for (found = 0; found < asked && residual[first + found] <= k->o.tolerance;) found++;
+    } else {
+        for (found = 0; found < asked && residual[end - 1 - found] <= k->o.tolerance;) found++;
+        first = end - found;
+    }
+    WISP_TRY(wisp__eig_deliver(k, L->a.all, first, found, theta + first));
+    if (found < asked || found < k->o.count)
+        status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
+out:
+    wisp_free(k->ctx, theta);
+    return status;
+}
+
+static wisp_status run(lanczos *L)
+{
+    wisp_status status = WISP_OK;
+    wisp__eig *k = L->k;
+    const wisp_bounds *b = &k->e->bounds;
+    const double sign = k->o.which == WISP_EIG_SMALLEST ? -1 : 1;
+    const int block = k->o.block > 0 ? k->o.block : 1;
+    L->a.k = k;
+    L->a.op = (wisp__op){1, sign, b->center, b->halfwidth};
+    L->a.rounding = k->eps * (1 + fabs(b->center) / b->halfwidth);
+    const size_t m = (size_t)L->m, most = (size_t)(L->most + L->m);
+    WISP_TRY(wisp_alloc(k->ctx, &L->Q, 2 * m * m, sizeof *L->Q));
+    WISP_TRY(wisp_alloc(k->ctx, &L->mu, 3 * m + most, sizeof *L->mu));
+    L->lambda = L->mu + m, L->bound = L->lambda + m, L->value = L->bound + m;
+    WISP_TRY(wisp__arnoldi_make(&L->a, L->m + block, block));
+    WISP_TRY(wisp__arnoldi_start(&L->a, false));
+    WISP_TRY(find(L, k->o.count));
+    WISP_TRY(look_for_missing(L));
+    k->e->complete = 1;
+out:
+    return status;
+}
+
+wisp_status wisp__eig_lanczos(wisp__eig *k)
+{
+    lanczos L = {.k = k, .strict = 0.5, .best = INFINITY};
+    const int block = k->o.block > 0 ? k->o.block : 1, least = k->o.count + 2 * block + 1;
+    L.m = k->o.search > 0 ? k->o.search : 2 * k->o.count > LEAST_SEARCH ? 2 * k->o.count : LEAST_SEARCH;
+    if (L.m < least) L.m = least;
+    L.m = (L.m + block - 1) / block * block;
+    L.most = 2 * k->o.count + MORE_MULTIPLETS;
+    if (k->rows <= L.most + 2 * L.m + block) return wisp__eig_dense(k);
+    wisp_status status = wisp__eig_bounds(k, L.m), delivered = WISP_OK;
+    if (status == WISP_OK) {
+        status = run(&L);
+        if (L.a.all) delivered = deliver(&L, L.a.locked + L.good);
+    }
+    wisp__arnoldi_free(&L.a);
+    wisp_free(k->ctx, L.Q);
+    wisp_free(k->ctx, L.mu);
+    return status == WISP_OK ? delivered : status;
+}

@@ -1,0 +1,336 @@
+/* Krylov decompositions by blocks. A new block is made orthogonal to all columns by block Gram-Schmidt passes, each of
+   which reads them twice. One pass is enough where it leaves half of each vector's length ("twice is enough"; Daniel et
+   al. 1976); so that it often does, the product is shifted by what the Rayleigh quotient was last: that takes no part
+   of the new directions away. */
+#include "arnoldi.h"
+#include <string.h>
+
+enum { PASSES = 8 };
+
+/* ---- memory --------------------------------------------------------------------------------------- */
+
+wisp_status wisp__arnoldi_make(wisp__arnoldi *a, int columns, int block)
+{
+    wisp_status status = WISP_OK;
+    wisp__eig *k = a->k;
+    const size_t size = (size_t)columns * (size_t)columns;
+    a->columns = columns;
+    a->block = block;
+    a->random = (uint32_t)columns;
+    WISP_TRY(wisp__eig_space(k, columns, &a->all));
+    WISP_TRY(wisp_blk_create(&a->x, k->ctx, wisp_mat_map(k->A), k->type, block));
+    WISP_TRY(wisp_blk_create(&a->y, k->ctx, wisp_mat_map(k->A), k->type, block));
+    WISP_TRY(wisp_alloc(k->ctx, &a->H, size, sizeof *a->H));
+    WISP_TRY(wisp_alloc(k->ctx, &a->work, 2 * size, sizeof *a->work));
+    k->e->block = block;
+    k->e->search = columns - block;
+out:
+    return status;
+}
+
+void wisp__arnoldi_free(wisp__arnoldi *a)
+{
+    wisp_blk_free(a->all);
+    wisp_blk_free(a->x);
+    wisp_blk_free(a->y);
+    wisp_free(a->k->ctx, a->H);
+    wisp_free(a->k->ctx, a->work);
+}
+
+wisp_status wisp__arnoldi_grow(wisp__arnoldi *a, int columns)
+{
+    wisp_status status = WISP_OK;
+    wisp_ctx *ctx = a->k->ctx;
+    const size_t size = (size_t)columns * (size_t)columns, old = (size_t)a->columns;
+    wisp_blk *all = NULL, *part = NULL;
+    wisp_scalar *H = NULL, *work = NULL;
+    WISP_TRY(wisp_blk_create(&all, ctx, wisp_mat_map(a->k->A), a->k->type, columns));
+    WISP_TRY(wisp_alloc(ctx, &H, size, sizeof *H));
+    WISP_TRY(wisp_alloc(ctx, &work, 2 * size, sizeof *work));
+    WISP_TRY(wisp_blk_cols(&part, all, 0, a->columns));
+    WISP_TRY(wisp_copy(part, a->all));
+    for (size_t i = 0; i < old; i++) memcpy(H + i * (size_t)columns, a->H + i * old, old * sizeof *H);
+    wisp_blk *b = a->all;
+    a->all = all, all = b;
+    wisp_scalar *h = a->H, *w = a->work;
+    a->H = H, H = h;
+    a->work = work, work = w;
+    a->columns = columns;
+    a->k->e->search = columns - a->block;
+out:
+    wisp_blk_free(all);
+    wisp_blk_free(part);
+    wisp_free(ctx, H);
+    wisp_free(ctx, work);
+    return status;
+}
+
+/* ---- products --------------------------------------------------------------------------------------- */
+
+/* y = Op x; x is lost. With degree 1 a multiple of x may be missing. */
+static wisp_status multiply(wisp__arnoldi *a)
+{
+    wisp_status status = WISP_OK;
+    wisp__eig *k = a->k;
+    const wisp__op *op = &a->op;
+    const double before = wisp__now();
+    const wisp_scalar one = wisp__real(op->sign / op->scale), two = wisp__real(2 / op->scale);
+    wisp_scalar *shift = NULL;
+    WISP_TRY(wisp_alloc(k->ctx, &shift, (size_t)(a->block + 3 * op->degree), sizeof *shift));
+    if (op->degree == 1) {
+        for (int j = 0; j < a->block; j++) shift[j] = wisp__real(op->center + op->sign * op->scale * a->guess);
+        const wisp_aug aug = {.terms = WISP_SCALE | WISP_SHIFT, .alpha = one, .shift = shift};
+        WISP_TRY(wisp_spmmv(a->y, k->A, a->x, &aug));
+    } else {
+        wisp_scalar *alpha = shift, *beta = alpha + op->degree, *gamma = beta + op->degree;
+        for (int j = 0; j < op->degree; j++) {
+            alpha[j] = j == 0 ? one : two;
+            beta[j] = wisp__real(j == 0 ? 0 : j == 1 ? -op->sign : -1); /* T_1 has the sign, T_0 has not */
+            gamma[j] = wisp__real(op->center);
+        }
+        wisp_blk *const v[2] = {a->y, a->x};
+        WISP_TRY(
+            wisp_mpk(v, 2, k->A, &(wisp_mpk_opts){.steps = op->degree, .alpha = alpha, .beta = beta, .gamma = gamma}));
+        if (op->degree % 2 == 0) {
+            wisp_blk *x = a->x;
+            a->x = a->y, a->y = x;
+        }
+    }
+    k->e->products += (int64_t)a->block * op->degree;
+    k->e->flops += k->flops * a->block * op->degree;
+    k->e->filter_seconds += wisp__now() - before;
+out:
+    wisp_free(k->ctx, shift);
+    return status;
+}
+
+/* ---- orthogonal blocks ------------------------------------------------------------------------------ */
+
+static double of_gram(const wisp__arnoldi *a) { return (a->k->is_complex ? 8.0 : 2.0) * (double)a->k->rows * a->block; }
+
+/* C[block][n] = y^H (first n columns); y -= columns C^H. */
+static wisp_status project(wisp__arnoldi *a, int n, wisp_scalar *C, wisp_scalar *X)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *Q = NULL;
+    if (n == 0) return WISP_OK;
+    WISP_TRY(wisp_blk_cols(&Q, a->all, 0, n));
+    WISP_TRY(wisp_tsm_gram(C, n, wisp__real(1), a->y, Q, wisp__real(0), 0));
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < a->block; j++) X[i * a->block + j] = (wisp_scalar){C[j * n + i].re, -C[j * n + i].im};
+    WISP_TRY(wisp_tsm_update(a->y, wisp__real(-1), Q, X, a->block, wisp__real(1)));
+    a->k->e->flops += 2 * n * of_gram(a);
+out:
+    wisp_blk_free(Q);
+    return status;
+}
+
+enum { MOST_BLOCK = 64 };
+typedef struct {
+    wisp__z R[MOST_BLOCK][MOST_BLOCK]; /* upper triangular: old columns = new columns R */
+    wisp__z P[MOST_BLOCK][MOST_BLOCK]; /* the same from the first old columns to the newest */
+    wisp_scalar G[MOST_BLOCK * MOST_BLOCK], inverse[MOST_BLOCK * MOST_BLOCK];
+    double tiny;
+    double length[MOST_BLOCK]; /* of the old columns, before they were projected */
+    bool lost[MOST_BLOCK];     /* the column added nothing, and is drawn anew */
+} block_qr;
+
+/* R from G = y^H y (Cholesky), row by row. A column of which no more than `tiny` is left, in the first one's measure,
+   is lost. Where d is rounding alone, any number does: the next pass makes up for it. */
+static void factor(block_qr *q, int b, const wisp_scalar *G, double tiny)
+{
+    for (int i = 0; i < b; i++) {
+        double d = G[i * b + i].re;
+        for (int l = 0; l < i; l++) d -= creal(q->R[l][i] * conj(q->R[l][i]));
+        const double r = sqrt(fmax(d, 8 * DBL_EPSILON * G[i * b + i].re)), left = r * cabs(q->P[i][i]);
+        q->lost[i] = r == 0 || (q->P[i][i] != 0 && left <= tiny); /* P is 0 where it was drawn */
+        for (int j = 0; j < b; j++) {
+            wisp__z z = wisp__z_of(G[i * b + j]);
+            for (int l = 0; l < i; l++) z -= conj(q->R[l][i]) * q->R[l][j];
+            q->R[i][j] = j < i || q->lost[i] ? 0 : j == i ? r : z / r;
+        }
+    }
+}
+
+/* Its inverse, with zeros in the rows and columns of what is lost. */
+static void invert(block_qr *q, int b)
+{
+    for (int j = 0; j < b; j++)
+        for (int i = b - 1; i >= 0; i--) {
+            wisp__z z = i == j ? 1 : 0;
+            for (int l = i + 1; l <= j; l++) z -= q->R[i][l] * wisp__z_of(q->inverse[l * b + j]);
+            q->inverse[i * b + j] = i > j || q->lost[i] || q->lost[j] ? wisp__real(0) : wisp__of_z(z / q->R[i][i]);
+        }
+}
+
+static wisp_status draw(wisp__arnoldi *a, wisp_blk *of, int j)
+{
+    wisp_blk *one = NULL;
+    wisp_status status = wisp_blk_cols(&one, of, j, 1);
+    if (status == WISP_OK)
+        status = wisp_blk_fill_random(one, WISP_RANDOM_GAUSS, a->k->o.seed, WISP__STREAM_EIG, a->random++);
+    const wisp_scalar unit = wisp__real(1 / sqrt((double)a->k->rows));
+    if (status == WISP_OK) status = wisp_scal(one, unit);
+    wisp_blk_free(one);
+    return status;
+}
+
+/* One pass: y loses its part in the first n columns and becomes orthonormal, up to what *good says. */
+static wisp_status pass(wisp__arnoldi *a, block_qr *q, int n, bool first, wisp_scalar *h, bool *good)
+{
+    wisp_status status = WISP_OK;
+    const int b = a->block;
+    wisp_scalar *C = a->work, *X = C + (size_t)a->columns * (size_t)a->columns, *G = q->G;
+    WISP_TRY(project(a, n, C, X));
+    WISP_TRY(wisp_tsm_gram(G, b, wisp__real(1), a->y, a->y, wisp__real(0), 0));
+    double finite = 0;
+    for (int j = 0; j < b; j++) {
+        double square = G[j * b + j].re;
+        for (int i = 0; i < n; i++) square += C[j * n + i].re * C[j * n + i].re + C[j * n + i].im * C[j * n + i].im;
+        q->length[j] = sqrt(square);
+        finite += 0 * square;
+        if (first) q->tiny = fmax(q->tiny, 100 * a->k->eps * q->length[j]);
+    }
+    if (finite != 0) {
+        status = wisp_ctx_fail(a->k->ctx, WISP_ERR_NUMERIC, "eig: a product of the matrix is not finite");
+        goto out;
+    }
+    factor(q, b, G, q->tiny);
+    invert(q, b);
+    *good = true;
+    for (int j = 0; j < b; j++) *good &= !q->lost[j] && creal(q->R[j][j]) >= 0.5 * q->length[j];
+    WISP_TRY(wisp_tsm_update(a->y, wisp__real(1), a->y, q->inverse, b, wisp__real(0)));
+    for (int j = 0; j < b; j++)
+        if (q->lost[j]) WISP_TRY(draw(a, a->y, j));
+    for (int i = 0; i < n && h; i++)
+        for (int j = 0; j < b; j++) {
+            wisp__z z = wisp__z_of(h[i * b + j]);
+            for (int l = 0; l <= j; l++) z += wisp__z_of(X[i * b + l]) * q->P[l][j];
+            h[i * b + j] = wisp__of_z(z);
+        }
+    for (int j = 0; j < b; j++) {
+        wisp__z z[MOST_BLOCK] = {0};
+        for (int i = 0; i < b; i++)
+            for (int l = i; l < b; l++) z[i] += q->R[i][l] * q->P[l][j];
+        for (int i = 0; i < b; i++) q->P[i][j] = z[i];
+    }
+    a->k->e->flops += 2 * b * of_gram(a);
+out:
+    return status;
+}
+
+/* y becomes orthonormal, and orthogonal to the first n columns, of which it had h (NULL: of no interest); B is in q->P.
+   Then it is column n and those that follow. */
+static wisp_status orthonormal(wisp__arnoldi *a, block_qr *q, int n, wisp_scalar *h)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *W = NULL;
+    const double before = wisp__now();
+    bool good = false;
+    q->tiny = h ? 100 * a->rounding : 0;
+    for (int i = 0; i < a->block; i++)
+        for (int j = 0; j < a->block; j++) q->P[i][j] = i == j;
+    for (int i = 0; !good; i++) {
+        if (i == PASSES) {
+            status = wisp_ctx_fail(a->k->ctx, WISP_ERR_BREAKDOWN, "eig: no vector is orthogonal to %d others", n);
+            goto out;
+        }
+        WISP_TRY(pass(a, q, n, i == 0, h, &good));
+        if (i == 0 && h) a->rounding = q->tiny / 100;
+    }
+    WISP_TRY(wisp_blk_cols(&W, a->all, n, a->block));
+    WISP_TRY(wisp_copy(W, a->y));
+    wisp_blk *y = a->y;
+    a->y = a->x, a->x = y;
+out:
+    a->k->e->ortho_seconds += wisp__now() - before;
+    wisp_blk_free(W);
+    return status;
+}
+
+wisp_status wisp__arnoldi_start(wisp__arnoldi *a, bool random)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *W = NULL;
+    block_qr q;
+    a->active = 0;
+    a->guess = 0;
+    WISP_TRY(wisp_blk_cols(&W, a->all, a->locked, a->block));
+    if (random)
+        for (int j = 0; j < a->block; j++) WISP_TRY(draw(a, W, j));
+    WISP_TRY(wisp_copy(a->y, W));
+    WISP_TRY(orthonormal(a, &q, a->locked, NULL));
+out:
+    wisp_blk_free(W);
+    return status;
+}
+
+wisp_status wisp__arnoldi_expand(wisp__arnoldi *a, int active)
+{
+    wisp_status status = WISP_OK;
+    block_qr q;
+    const int b = a->block, c = a->columns;
+    for (; a->active + b <= active; a->active += b) {
+        const int n = a->locked + a->active + b;
+        const double guess = a->op.degree == 1 ? a->guess : 0;
+        wisp_scalar *h = a->work + (size_t)c * (size_t)c + (size_t)c * (size_t)b; /* behind what a pass takes */
+        memset(h, 0, (size_t)n * (size_t)b * sizeof *h);
+        WISP_TRY(multiply(a));
+        WISP_TRY(orthonormal(a, &q, n, h));
+        double mean = 0;
+        for (int j = 0; j < b; j++) {
+            for (int i = a->locked; i < n; i++) *wisp__h(a, i - a->locked, a->active + j) = h[i * b + j];
+            wisp__h(a, a->active + j, a->active + j)->re += guess;
+            mean += wisp__h(a, a->active + j, a->active + j)->re / b;
+            for (int i = 0; i < b; i++) *wisp__h(a, a->active + b + i, a->active + j) = wisp__of_z(q.P[i][j]);
+        }
+        /* W's rows in B were those of the block before alone. */
+        for (int i = 0; i < b; i++)
+            for (int j = 0; j < a->active; j++) *wisp__h(a, a->active + b + i, j) = wisp__real(0);
+        a->guess = mean;
+    }
+out:
+    return status;
+}
+
+double wisp__arnoldi_bound(const wisp__arnoldi *a, const wisp_scalar *q, int distance)
+{
+    double square = 0;
+    for (int i = 0; i < a->block; i++) {
+        wisp__z z = 0;
+        for (int j = 0; j < a->active; j++)
+            z += wisp__z_of(*wisp__h(a, a->active + i, j)) * wisp__z_of(q[j * distance]);
+        square += creal(z * conj(z));
+    }
+    return sqrt(square);
+}
+
+wisp_status wisp__arnoldi_rotate(wisp__arnoldi *a, const wisp_scalar *Q, int kept)
+{
+    wisp_status status = WISP_OK;
+    const int m = a->active, b = a->block;
+    const double before = wisp__now();
+    wisp_blk *V = NULL, *first = NULL, *W = NULL;
+    wisp_scalar *B = a->work + (size_t)a->columns * (size_t)a->columns;
+    WISP_TRY(wisp_blk_cols(&V, a->all, a->locked, m));
+    WISP_TRY(wisp_blk_cols(&first, a->all, a->locked, kept));
+    WISP_TRY(wisp_tsm_update(first, wisp__real(1), V, Q, kept, wisp__real(0)));
+    WISP_TRY(wisp_blk_cols(&W, a->all, a->locked + kept, b));
+    WISP_TRY(wisp_copy(W, a->x));
+    for (int i = 0; i < b; i++)
+        for (int j = 0; j < kept; j++) {
+            wisp__z z = 0;
+            for (int l = 0; l < m; l++) z += wisp__z_of(*wisp__h(a, m + i, l)) * wisp__z_of(Q[l * kept + j]);
+            B[i * kept + j] = wisp__of_z(z);
+        }
+    for (int i = 0; i < b; i++)
+        for (int j = 0; j < kept; j++) *wisp__h(a, kept + i, j) = B[i * kept + j];
+    a->active = kept;
+    a->k->e->flops += (a->k->is_complex ? 8.0 : 2.0) * (double)a->k->rows * m * kept;
+    a->k->e->ritz_seconds += wisp__now() - before;
+out:
+    wisp_blk_free(V);
+    wisp_blk_free(first);
+    wisp_blk_free(W);
+    return status;
+}
