@@ -1,3 +1,431 @@
-#include "eigen.h"
+/* Chebyshev filter diagonalization (Pieper et al. 2016): a search space of random columns is filtered, made
+   orthonormal, and gives Ritz pairs; again, until all pairs in the target have converged and a look for others finds
+   none. */
+#include "chebfd.h"
+#include <stdlib.h>
 
-wisp_status wisp__eig_chebfd(wisp__eig *k) { return wisp_ctx_fail(k->ctx, WISP_ERR_UNSUPPORTED, "not there yet"); }
+/* ---- the space ------------------------------------------------------------------------------------ */
+
+/* Columns from c->columns on become random, of numbers that were not used before. */
+static wisp_status fill_up(wisp__chebfd *c)
+{
+    wisp_blk *part = NULL;
+    const int n = c->search - c->columns;
+    if (n == 0) return WISP_OK;
+    wisp_status status = wisp_blk_cols(&part, c->space, c->columns, n);
+    if (status == WISP_OK)
+        status = wisp_blk_fill_random(part, WISP_RANDOM_GAUSS, c->k->o.seed, WISP__STREAM_EIG, (uint32_t)c->random);
+    wisp_blk_free(part);
+    c->columns = c->search;
+    c->random += n;
+    return status;
+}
+
+static wisp_status resize(wisp_ctx *ctx, double **array, int before, int after)
+{
+    double *more;
+    const wisp_status status = wisp_alloc(ctx, &more, (size_t)after, sizeof *more);
+    if (status != WISP_OK) return status;
+    for (int i = 0; i < before; i++) more[i] = (*array)[i];
+    wisp_free(ctx, *array);
+    *array = more;
+    return WISP_OK;
+}
+
+/* Room for c->search columns; those that are there stay. */
+static wisp_status make_space(wisp__chebfd *c)
+{
+    wisp__eig *k = c->k;
+    wisp_status status = WISP_OK;
+    wisp_blk *before = c->space, *from = NULL, *to = NULL;
+    const int n = c->columns;
+    if (!before) {
+        const int given = k->o.start ? wisp_blk_width(k->o.start) : 0;
+        WISP_TRY(wisp__eig_space(k, c->search, &c->space));
+        c->columns = c->random = c->search;
+        if (given > c->search)
+            wisp_ctx_log(k->ctx, WISP_LOG_WARN, "eig: %d of %d start vectors are used", c->search, given);
+    } else if (c->search > wisp_blk_width(before)) {
+        c->space = NULL;
+        status = wisp_blk_create(&c->space, k->ctx, wisp_mat_map(k->A), k->type, c->search);
+        if (status == WISP_OK && n > 0) status = wisp_blk_cols(&from, before, 0, n);
+        if (status == WISP_OK && n > 0) status = wisp_blk_cols(&to, c->space, 0, n);
+        if (status == WISP_OK && n > 0) status = wisp_copy(to, from);
+        wisp_blk_free(before);
+        if (status != WISP_OK) goto out;
+    }
+    WISP_TRY(resize(k->ctx, &c->theta, n, c->search));
+    WISP_TRY(resize(k->ctx, &c->residual, n, c->search));
+    wisp_free(k->ctx, c->order);
+    c->order = NULL;
+    WISP_TRY(wisp_alloc(k->ctx, &c->order, (size_t)c->search, sizeof *c->order));
+    WISP_TRY(wisp__chebfd_blocks(c));
+    k->e->search = c->search;
+out:
+    wisp_blk_free(from);
+    wisp_blk_free(to);
+    return status;
+}
+
+/* The columns, with their pairs, in the order of c->order[columns]. */
+static wisp_status permute(wisp__chebfd *c)
+{
+    wisp__eig *k = c->k;
+    const int n = c->columns;
+    wisp_status status = WISP_OK;
+    wisp_scalar *P = NULL;
+    double *old = NULL;
+    wisp_blk *V = NULL;
+    bool same = true;
+    for (int i = 0; i < n; i++) same &= c->order[i] == i;
+    if (same) return WISP_OK;
+    const double before = wisp__now();
+    WISP_TRY(wisp_alloc(k->ctx, &P, (size_t)n * (size_t)n, sizeof *P));
+    WISP_TRY(wisp_alloc(k->ctx, &old, 2 * (size_t)n, sizeof *old));
+    for (int i = 0; i < n; i++) {
+        old[i] = c->theta[i];
+        old[n + i] = c->residual[i];
+        P[c->order[i] * n + i] = wisp__real(1);
+    }
+    for (int i = 0; i < n; i++) {
+        c->theta[i] = old[c->order[i]];
+        c->residual[i] = old[n + c->order[i]];
+    }
+    WISP_TRY(wisp_blk_cols(&V, c->space, 0, n));
+    WISP_TRY(wisp_tsm_update(V, wisp__real(1), V, P, n, wisp__real(0)));
+out:
+    k->e->ritz_seconds += wisp__now() - before;
+    wisp_free(k->ctx, P);
+    wisp_free(k->ctx, old);
+    wisp_blk_free(V);
+    return status;
+}
+
+/* ---- one round -------------------------------------------------------------------------------------- */
+
+/* Columns `first` on become orthonormal, and orthogonal to those before. */
+static wisp_status make_orthonormal(wisp__chebfd *c, double condition)
+{
+    wisp__eig *k = c->k;
+    wisp_status status = WISP_OK;
+    wisp_blk *V = NULL, *Q = NULL;
+    wisp__ortho how;
+    const double before = wisp__now();
+    WISP_TRY(wisp_blk_cols(&V, c->space, c->locked, c->columns - c->locked));
+    if (c->locked > 0) WISP_TRY(wisp_blk_cols(&Q, c->space, 0, c->locked));
+    WISP_TRY(wisp__orthonormal(V, Q, condition, &how));
+    c->columns = c->locked + how.rank;
+    k->e->flops += how.flops;
+    wisp_ctx_log(k->ctx, WISP_LOG_DEBUG, "eig: %d orthonormal columns, rung %d, condition about %.1e", how.rank,
+                 how.rung, condition);
+out:
+    k->e->ortho_seconds += wisp__now() - before;
+    wisp_blk_free(V);
+    wisp_blk_free(Q);
+    return status;
+}
+
+static wisp_status round_of(wisp__chebfd *c, int terms)
+{
+    wisp__eig *k = c->k;
+    const double share = (terms - 1.0) / fmax(c->plan.f.terms - 1.0, 1);
+    wisp_status status = WISP_OK;
+    WISP_TRY(fill_up(c));
+    WISP_TRY(wisp__chebfd_apply(c, c->space, c->locked, c->columns - c->locked, terms));
+    WISP_TRY(make_orthonormal(c, exp(fmin(c->plan.peak * share, 300))));
+    const int first = c->locked, n = c->columns - first;
+    WISP_TRY(wisp__ritz(k, c->space, first, n, c->theta + first));
+    WISP_TRY(wisp__ritz_residuals(k, c->space, first, n, c->theta + first, c->residual + first));
+    c->gain += c->gain > 0 ? c->plan.edge * share : c->plan.first * share;
+out:
+    return status;
+}
+
+/* ---- where a round has led -------------------------------------------------------------------------- */
+
+typedef struct {
+    int inside;   /* pairs in the target that have converged */
+    int pending;  /* that lie there, or may, and have not */
+    double worst; /* the largest residual of those */
+} standing;
+
+static bool converged(const wisp__chebfd *c, int i) { return c->residual[i] <= c->k->o.tolerance; }
+
+static bool in_target(const wisp__chebfd *c, int i, double room)
+{
+    return c->theta[i] >= c->low - room && c->theta[i] <= c->high + room;
+}
+
+/* A column with a far larger residual than the filter's gain leaves to pairs in the target is a mixture of what lies
+   outside; its Ritz value says nothing. */
+static bool is_mixture(const wisp__chebfd *c, int i) { return c->residual[i] > 300 * exp(-c->gain); }
+
+static standing look_around(const wisp__chebfd *c)
+{
+    standing s = {0};
+    for (int i = 0; i < c->columns; i++) {
+        const double r = c->residual[i] * c->k->scale, like = c->k->o.tolerance * c->k->scale;
+        if (converged(c, i)) {
+            s.inside += in_target(c, i, like);
+        } else if (!is_mixture(c, i) && in_target(c, i, r)) {
+            s.pending++;
+            s.worst = fmax(s.worst, c->residual[i]);
+        }
+    }
+    return s;
+}
+
+/* Columns that have converged go to the front, and stay. */
+static wisp_status lock(wisp__chebfd *c)
+{
+    int n = 0;
+    for (int part = 0; part < 2; part++)
+        for (int i = 0; i < c->columns; i++) {
+            if (converged(c, i) != (part == 0)) continue;
+            c->order[n++] = i;
+            if (part == 0) c->locked = n;
+        }
+    return permute(c);
+}
+
+/* ---- what may be missing ------------------------------------------------------------------------------ */
+
+/* Fresh random columns, orthogonal to the space, are filtered: what the space lacks in the target comes forth. *found
+   becomes the number of such pairs, which the space takes up, at its end. */
+static wisp_status search_again(wisp__chebfd *c, int *found)
+{
+    wisp__eig *k = c->k;
+    wisp_status status = WISP_OK;
+    const double before = wisp__now(), enough = 5 * M_LN10;
+    const double spent = k->e->filter_seconds + k->e->ritz_seconds;
+    const int spare = (int)fmin((double)c->width, (double)k->rows - c->columns);
+    double *theta = NULL, limit = fmax(0.05 * (c->high - c->low), 100 * k->o.tolerance * k->scale);
+    wisp_blk *fresh = NULL, *V = NULL;
+    wisp__ortho how;
+    *found = 0;
+    if (spare <= 0) return WISP_OK; /* the space is all there is */
+    WISP_TRY(wisp_alloc(k->ctx, &theta, 2 * (size_t)spare, sizeof *theta));
+    WISP_TRY(wisp_blk_create(&fresh, k->ctx, wisp_mat_map(k->A), k->type, spare));
+    WISP_TRY(wisp_blk_cols(&V, c->space, 0, c->columns));
+    WISP_TRY(wisp_blk_fill_random(fresh, WISP_RANDOM_GAUSS, k->o.seed, WISP__STREAM_EIG, (uint32_t)c->random));
+    c->random += spare;
+    WISP_TRY(wisp__orthonormal(fresh, V, 1, &how));
+    WISP_TRY(wisp__chebfd_apply(c, fresh, 0, how.rank, wisp__filter_terms(&c->plan, enough)));
+    WISP_TRY(wisp__orthonormal(fresh, V, 0, &how));
+    WISP_TRY(wisp__ritz(k, fresh, 0, how.rank, theta));
+    WISP_TRY(wisp__ritz_residuals(k, fresh, 0, how.rank, theta, theta + spare));
+    for (int i = 0; i < how.rank; i++) {
+        const double r = theta[spare + i] * k->scale;
+        *found += r <= limit && theta[i] >= c->low - r && theta[i] <= c->high + r;
+    }
+out:
+    wisp_free(k->ctx, theta);
+    wisp_blk_free(fresh);
+    wisp_blk_free(V);
+    k->e->check_seconds += wisp__now() - before;
+    k->e->filter_seconds -= k->e->filter_seconds + k->e->ritz_seconds - spent;
+    return status;
+}
+
+/* Whether the density agrees with what was found. */
+static wisp_status agrees(wisp__chebfd *c, double bars, bool *yes, double *missing)
+{
+    const double sharp = 0.1 * wisp_resolution(c->m->bounds.halfwidth, c->m->n) / c->k->scale;
+    double *theta = NULL, error;
+    int n = 0;
+    wisp_status status = WISP_OK;
+    WISP_TRY(wisp_alloc(c->k->ctx, &theta, (size_t)c->columns, sizeof *theta));
+    for (int i = 0; i < c->columns; i++)
+        if (c->residual[i] <= sharp) theta[n++] = c->theta[i];
+    WISP_TRY(wisp__chebfd_compare(c, n, theta, missing, &error));
+    *yes = fabs(*missing) <= bars * error + 0.5;
+out:
+    wisp_free(c->k->ctx, theta);
+    return status;
+}
+
+/* Both checks. *more: the space was too small, and another round is needed. */
+static wisp_status verify(wisp__chebfd *c, bool *more)
+{
+    wisp_status status = WISP_OK;
+    int found = 0;
+    double missing = 0;
+    bool fine = false;
+    for (int i = 0; i < 3 && found == 0 && !fine; i++) { /* further looks where the density disagrees */
+        WISP_TRY(search_again(c, &found));
+        WISP_TRY(agrees(c, i + 1, &fine, &missing));
+    }
+    *more = found > 0;
+    if (found > 0) wisp_ctx_log(c->k->ctx, WISP_LOG_INFO, "eig: %d or more pairs were missing; the space grows", found);
+    if (!*more && !fine)
+        status = wisp_ctx_fail(c->k->ctx, WISP_ERR_INCOMPLETE,
+                               "eig: by the density of states %.1f eigenvalues more than were found lie in %.6g .. "
+                               "%.6g, but further random vectors show none",
+                               missing, c->low, c->high);
+    if (!*more && fine) c->k->e->complete = 1;
+out:
+    return status;
+}
+
+/* ---- the run ---------------------------------------------------------------------------------------- */
+
+typedef struct {
+    double theta;
+    int column;
+} pair;
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = ((const pair *)a)->theta, y = ((const pair *)b)->theta;
+    return (x > y) - (x < y);
+}
+
+/* The pairs that are asked for, of those that have converged, go to the front, ascending; then to the user. */
+static wisp_status deliver(wisp__chebfd *c, int *found)
+{
+    wisp__eig *k = c->k;
+    wisp_status status = WISP_OK;
+    pair *all = NULL;
+    double *theta = NULL;
+    int n = 0, first = 0, rest = c->columns;
+    WISP_TRY(wisp_alloc(k->ctx, &all, (size_t)c->columns, sizeof *all));
+    WISP_TRY(wisp_alloc(k->ctx, &theta, (size_t)c->columns, sizeof *theta));
+    for (int i = 0; i < c->columns; i++) {
+        const bool takes = converged(c, i) && in_target(c, i, k->o.tolerance * k->scale);
+        all[takes ? n++ : --rest] = (pair){c->theta[i], i};
+    }
+    qsort(all, (size_t)n, sizeof *all, by_value);
+    for (int i = 0; i < n; i++) theta[i] = all[i].theta;
+    wisp__eig_select(k, n, theta, &first, found);
+    for (int i = 0; i < c->columns; i++) c->order[i] = all[(first + i) % c->columns].column;
+    WISP_TRY(permute(c));
+    WISP_TRY(wisp__eig_deliver(k, c->space, 0, *found, c->theta));
+out:
+    wisp_free(k->ctx, all);
+    wisp_free(k->ctx, theta);
+    return status;
+}
+
+enum { DENSE_ROWS = 3000 };
+
+/* There is no filter for a space of less than half of all columns. */
+static bool is_all(const wisp__chebfd *c) { return c->search == 0 || 2 * (int64_t)c->search >= c->k->rows; }
+
+static wisp_status refuse_all(const wisp__chebfd *c)
+{
+    return wisp_ctx_fail(c->k->ctx, WISP_ERR_UNSUPPORTED,
+                         "eig: about %.0f eigenvalues lie in %.6g .. %.6g, and too many around it for a filter; take a "
+                         "shorter interval%s",
+                         c->wanted, c->low, c->high, c->k->o.search > 0 ? ", or a larger search space" : "");
+}
+
+/* A larger space. */
+static wisp_status grow(wisp__chebfd *c, double wanted)
+{
+    const wisp_status status = wanted > 0 ? wisp__chebfd_enlarge(c, wanted) : WISP_OK;
+    if (status != WISP_OK) return status;
+    c->gain = 0;
+    c->whole = is_all(c) && c->k->rows <= DENSE_ROWS;
+    if (c->whole) return WISP_OK;
+    return c->search == 0 ? refuse_all(c) : make_space(c);
+}
+
+static wisp_status rounds(wisp__chebfd *c)
+{
+    enum { MOST_STALLS = 3 };
+    wisp__eig *k = c->k;
+    wisp_status status = WISP_OK;
+    double last = INFINITY;
+    int terms = c->plan.f.terms, stalls = 0;
+    for (int round = 1; round <= k->o.max_rounds; round++) {
+        WISP_TRY(round_of(c, terms));
+        const standing s = look_around(c);
+        WISP_TRY(wisp__eig_told(k, round, s.inside, c->wanted, s.pending ? s.worst : 0));
+        WISP_TRY(lock(c));
+        wisp_ctx_log(k->ctx, WISP_LOG_INFO, "eig: round %d: %d pairs, %d have not converged, residual %.1e", round,
+                     s.inside, s.pending, s.worst);
+        bool more = s.pending > 0;
+        if (s.inside + s.pending > 0.8 * c->search && c->search < k->rows) {
+            WISP_TRY(grow(c, 1.5 * (s.inside + s.pending)));
+            more = true;
+        } else if (!more) {
+            WISP_TRY(verify(c, &more));
+            if (more) {
+                WISP_TRY(grow(c, 1.25 * fmax(c->wanted, s.inside) + c->width));
+            } else if (k->o.which == WISP_EIG_NEAREST && s.inside < k->o.count) {
+                k->e->complete = 0;
+                WISP_TRY(wisp__chebfd_widen(c, s.inside));
+                WISP_TRY(grow(c, 0));
+                more = true;
+            }
+            last = INFINITY;
+        }
+        if (!more || c->whole) return WISP_OK;
+        stalls = s.worst < 0.3 * last ? 0 : stalls + 1;
+        last = s.worst;
+        if (stalls > MOST_STALLS)
+            return wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION,
+                                 "eig: after %d rounds %d residuals in the target are up to %.1e and no longer fall; "
+                                 "the tolerance is %.1e",
+                                 round, s.pending, s.worst, k->o.tolerance);
+        terms = s.pending > 0 && isfinite(s.worst) ? wisp__filter_terms(&c->plan, log(s.worst / k->o.tolerance) + 1)
+                                                   : c->plan.f.terms;
+    }
+    return wisp_ctx_fail(k->ctx, WISP_ERR_ITERATIONS, "eig: not all pairs converged in %lld rounds",
+                         (long long)k->o.max_rounds);
+out:
+    return status;
+}
+
+/* The result has the density and the filter, for plots. */
+static wisp_status keep_look(wisp__chebfd *c)
+{
+    wisp_eigen *e = c->k->e;
+    const wisp_filter *f = &c->plan.f;
+    e->degree = (int64_t)(f->terms - 1) * f->power;
+    e->filter = *f;
+    e->filter.c = NULL;
+    if (!f->c) return WISP_OK;
+    e->filter.c = malloc((size_t)f->terms * sizeof *e->filter.c);
+    if (!e->filter.c) return wisp_ctx_fail(c->k->ctx, WISP_ERR_NOMEM, "eig: out of memory for the filter");
+    for (int i = 0; i < f->terms; i++) e->filter.c[i] = f->c[i];
+    return WISP_OK;
+}
+
+static void free_all(wisp__chebfd *c)
+{
+    free(c->plan.f.c);
+    free(c->mean.mu);
+    for (int i = 0; i < 3; i++) wisp_blk_free(c->v[i]);
+    wisp_blk_free(c->space);
+    wisp_free(c->k->ctx, c->theta);
+    wisp_free(c->k->ctx, c->residual);
+    wisp_free(c->k->ctx, c->order);
+}
+
+wisp_status wisp__eig_chebfd(wisp__eig *k)
+{
+    wisp_status status = WISP_OK;
+    wisp__chebfd c = {.k = k};
+    int found;
+    k->e->moments = c.m = calloc(1, sizeof *c.m);
+    if (!c.m) return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "eig: out of memory");
+    WISP_TRY(wisp__chebfd_look(&c));
+    c.whole = is_all(&c) && k->rows <= DENSE_ROWS;
+    if (!c.whole && c.search == 0) status = refuse_all(&c);
+    if (!c.whole && status == WISP_OK) {
+        WISP_TRY(keep_look(&c));
+        WISP_TRY(make_space(&c));
+        status = rounds(&c);
+    }
+    if (c.whole && status == WISP_OK) {
+        status = wisp__eig_dense(k);
+    } else if (c.columns > 0 && (status == WISP_OK || status == WISP_ERR_INCOMPLETE || status == WISP_ERR_STAGNATION ||
+                                 status == WISP_ERR_ITERATIONS)) {
+        const wisp_status end = deliver(&c, &found);
+        if (status == WISP_OK) status = end;
+    }
+out:
+    free_all(&c);
+    return status;
+}

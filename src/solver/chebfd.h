@@ -1,0 +1,49 @@
+/* Chebyshev filter diagonalization: what its parts share. */
+#ifndef WISP_CHEBFD_H
+#define WISP_CHEBFD_H
+#include "eigen.h"
+#include "filter.h"
+
+typedef struct {
+    wisp__eig *k;
+    wisp_moments *m;        /* of the density of states; the result's */
+    wisp_moments mean;      /* of its vectors, as one */
+    double low, high;       /* the target */
+    double wanted;          /* eigenvalues in it, by the density */
+    wisp__filter_plan plan; /* the first round's filter */
+    int search;             /* columns of the search space; 0: no filter does */
+    int width;              /* of the blocks that are filtered */
+    wisp_blk *v[3];         /* of that width */
+    wisp_blk *space;        /* [search] */
+    int columns;            /* of it that hold vectors: the first ones */
+    double *theta;          /* [search] Ritz values and residuals of the columns */
+    double *residual;
+    int *order;  /* [search] */
+    int locked;  /* the first columns are pairs that have converged, and stay */
+    int random;  /* random columns that were taken so far */
+    double gain; /* natural logarithm: what lies in the target is damped so much less than all outside */
+    bool whole;  /* the space would be all there is: the dense method answers */
+    double done; /* products so far, for progress */
+} wisp__chebfd;
+
+/* ---- chebfd_look.c ---- */
+
+/* Bounds, the density of states, the target, the size of the search space and the filter. */
+wisp_status wisp__chebfd_look(wisp__chebfd *c);
+/* Another size of the search space, for so many eigenvalues in the target; it never shrinks. */
+wisp_status wisp__chebfd_enlarge(wisp__chebfd *c, double wanted);
+/* NEAREST: a wider target, as the one before held fewer eigenvalues than were asked for. */
+wisp_status wisp__chebfd_widen(wisp__chebfd *c, int found);
+/* Bytes that a run holds beside the matrix. */
+int64_t wisp__chebfd_memory(const wisp__chebfd *c);
+/* Whether theta[n], the eigenvalues that were found in the target and around it, make up the density there: *missing
+   is how many it has more, and *error half of its 95% bar. */
+wisp_status wisp__chebfd_compare(const wisp__chebfd *c, int n, const double *theta, double *missing, double *error);
+
+/* ---- chebfd_apply.c ---- */
+
+/* Columns first .. first + n - 1 of the space are filtered with so many terms of the filter. */
+wisp_status wisp__chebfd_apply(wisp__chebfd *c, wisp_blk *space, int first, int n, int terms);
+wisp_status wisp__chebfd_blocks(wisp__chebfd *c);
+
+#endif

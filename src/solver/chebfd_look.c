@@ -1,0 +1,234 @@
+/* What Chebyshev filter diagonalization knows before it begins: where the spectrum lies, how many eigenvalues the
+   target has and how densely others lie around it, by the kernel polynomial method; and from that the filter. */
+#include <stdlib.h>
+#include "chebfd.h"
+
+/* Random vectors of the density, and moments of the first look and at most. */
+enum { VECTORS = 32, MOMENTS = 256, MOST_MOMENTS = 1 << 15, LOOKS = 8 };
+/* Resolutions that the distance from the target's center to the end of the search space's reach has. */
+static const double fineness = 6;
+/* Digits that are gained beyond the tolerance, so that few columns need one more round. */
+static const double spare_digits = 0.5;
+
+/* ---- the density ---------------------------------------------------------------------------------- */
+
+static wisp_status look(wisp__chebfd *c, int64_t moments)
+{
+    wisp__eig *k = c->k;
+    const double before = wisp__now();
+    wisp_choice choice;
+    wisp_status status = wisp_mat_choose(k->A, k->type, VECTORS, moments / 2, &choice);
+    if (status != WISP_OK) return status;
+    const wisp_kpm_opts o = {
+        .moments = moments, .vectors = VECTORS, .seed = k->o.seed, .type = k->type, .width = choice.width};
+    wisp_moments_free(c->m);
+    WISP_TRY(wisp__kpm(c->m, k->A, &o, &k->e->bounds, "density of states"));
+    k->e->flops += c->m->flops;
+    k->e->products += moments / 2 * VECTORS;
+    free(c->mean.mu);
+    c->mean = *c->m;
+    c->mean.vectors = 1;
+    c->mean.mu = calloc((size_t)moments, sizeof *c->mean.mu);
+    if (!c->mean.mu)
+        status = wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "eig: out of memory for %lld moments", (long long)moments);
+    if (status == WISP_OK) status = wisp_moments_mean(k->ctx, c->m, c->mean.mu, NULL);
+out:
+    k->e->dos_seconds += wisp__now() - before;
+    return status;
+}
+
+/* Eigenvalues from .. to; those that lie outside the bounds are none. */
+static double states(void *arg, double from, double to)
+{
+    const wisp__chebfd *c = arg;
+    double count = 0;
+    if (!(from < to)) return 0;
+    if (wisp_count(c->k->ctx, &c->mean, NULL, -1, from, to, &count, NULL) != WISP_OK) return 0;
+    return fmax(count, 0);
+}
+
+static double resolution(const wisp__chebfd *c) { return wisp_resolution(c->m->bounds.halfwidth, c->m->n); }
+
+/* The distance around the target's center (or, NEAREST, the target) that holds so many. */
+static double distance(wisp__chebfd *c, double center, double wanted)
+{
+    double near = 0, far = 2 * c->k->e->bounds.halfwidth;
+    for (int i = 0; i < 40 && far - near > 1e-4 * far; i++) {
+        const double r = 0.5 * (near + far);
+        if (states(c, center - r, center + r) < wanted)
+            near = r;
+        else
+            far = r;
+    }
+    return far;
+}
+
+static double bar(const wisp__chebfd *c, double low, double high, double *count)
+{
+    double error = 0, from, to;
+    *count = 0;
+    if (wisp_count(c->k->ctx, c->m, NULL, -1, low, high, count, &error) != WISP_OK) return INFINITY;
+    wisp_bars95(c->m, NULL, 1, count, &error, &from, &to);
+    return fmax(to - *count, *count - from);
+}
+
+/* The target, and how many eigenvalues it has: what is asked for, with the bar of NEAREST's count. */
+static void set_target(wisp__chebfd *c)
+{
+    const wisp_eig_opts *o = &c->k->o;
+    const wisp_bounds *b = &c->k->e->bounds;
+    double count;
+    c->low = o->low, c->high = o->high;
+    if (o->which == WISP_EIG_NEAREST) {
+        double r = distance(c, o->target, o->count);
+        r = distance(c, o->target, o->count + bar(c, o->target - r, o->target + r, &count) + 1) + resolution(c);
+        c->low = o->target - r, c->high = o->target + r;
+    }
+    c->low = fmax(c->low, b->center - b->halfwidth), c->high = fmin(c->high, b->center + b->halfwidth);
+    if (!(c->low <= c->high)) c->high = c->low;
+    c->wanted = states(c, c->low, c->high);
+}
+
+/* ---- the search space and the filter -------------------------------------------------------------- */
+
+int64_t wisp__chebfd_memory(const wisp__chebfd *c)
+{
+    const double local = (double)wisp_map_local(wisp_mat_map(c->k->A), NULL), search = c->search;
+    return (int64_t)(local * (double)wisp_type_size(c->k->type) * (search + 3.0 * c->width) + 48 * search * search);
+}
+
+/* Flops of a run with this plan, where those of products take longer than those of dense kernels. */
+static double work(const wisp__chebfd *c, const wisp__filter_plan *plan, double search)
+{
+    const double slower = 5, dense = (c->k->is_complex ? 8.0 : 2.0) * (double)c->k->rows * search * search;
+    return slower * c->k->flops * plan->products * search + (2.0 * plan->rounds + 2) * dense;
+}
+
+static wisp_status choose_filter(wisp__chebfd *c, double wanted)
+{
+    static const double part[] = {1.5, 2, 2.5, 3, 4};
+    wisp__eig *k = c->k;
+    wisp_status status = WISP_OK;
+    const wisp_bounds *b = &k->e->bounds;
+    const bool is_single = wisp__is_single(k->type);
+    const int line = (int)(64 / wisp_type_size(k->type));
+    double best = INFINITY;
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        double search = k->o.search > 0 ? k->o.search : fmax(part[i] * wanted, wanted + 16);
+        if (k->o.search == 0) search = ceil(search / line) * line;
+        search = fmin(search, (double)k->rows);
+        if (search > 1e6) continue;
+        wisp__filter_want want = {.lowest = b->center - b->halfwidth,
+                                  .highest = b->center + b->halfwidth,
+                                  .low = c->low,
+                                  .high = c->high,
+                                  .rows = (double)k->rows,
+                                  .search = (int)search,
+                                  .gain = M_LN10 * (spare_digits - log10(k->o.tolerance)),
+                                  .most_peak = M_LN10 * (is_single ? 4.5 : 11),
+                                  .states = states,
+                                  .states_arg = c};
+        wisp__filter_plan plan;
+        status = wisp__filter_choose(k->ctx, &want, &plan);
+        if (status != WISP_OK) break;
+        if (plan.rounds > 0 && work(c, &plan, search) < best) {
+            free(c->plan.f.c);
+            best = work(c, &plan, search);
+            c->plan = plan;
+            c->search = (int)search;
+        } else {
+            free(plan.f.c);
+        }
+        if (k->o.search > 0) break;
+    }
+    return status;
+}
+
+/* Columns that are filtered at once, by the model of time. */
+static wisp_status choose_width(wisp__chebfd *c)
+{
+    wisp_choice choice;
+    const wisp_status status = wisp_mat_choose(c->k->A, c->k->type, c->search > 0 ? c->search : VECTORS,
+                                               c->plan.f.terms > 1 ? c->plan.f.terms - 1 : 100, &choice);
+    c->width = c->k->o.block > 0 ? c->k->o.block : choice.width;
+    return status;
+}
+
+wisp_status wisp__chebfd_enlarge(wisp__chebfd *c, double wanted)
+{
+    const int before = c->search;
+    free(c->plan.f.c);
+    c->plan = (wisp__filter_plan){0};
+    c->search = 0;
+    wisp_status status = choose_filter(c, wanted);
+    if (status != WISP_OK) return status;
+    if (c->search < before) c->search = before;
+    if (c->plan.rounds == 0) c->search = 0;
+    return choose_width(c);
+}
+
+wisp_status wisp__chebfd_widen(wisp__chebfd *c, int found)
+{
+    const wisp_bounds *b = &c->k->e->bounds;
+    const double target = c->k->o.target, lack = (c->k->o.count + 1.0) / (found + 1.0);
+    const double r = fmax(target - c->low, c->high - target) * fmax(1.1, fmin(lack, 4));
+    c->low = fmax(target - r, b->center - b->halfwidth), c->high = fmin(target + r, b->center + b->halfwidth);
+    c->k->e->low = c->low, c->k->e->high = c->high;
+    c->wanted = states(c, c->low, c->high);
+    c->k->e->expected_error = bar(c, c->low, c->high, &c->k->e->expected);
+    return wisp__chebfd_enlarge(c, c->wanted);
+}
+
+wisp_status wisp__chebfd_look(wisp__chebfd *c)
+{
+    wisp__eig *k = c->k;
+    wisp_status status = wisp__eig_bounds(k, 20000);
+    if (status != WISP_OK) return status;
+    /* As many as tell single levels apart, were they spread evenly, are enough. */
+    const int64_t most = k->rows < MOST_MOMENTS / 2 ? (k->rows < MOMENTS ? MOMENTS : 2 * k->rows) : MOST_MOMENTS;
+    int64_t moments = MOMENTS;
+    double before = INFINITY;
+    for (int i = 0; i < LOOKS; i++) {
+        status = look(c, moments);
+        if (status != WISP_OK) return status;
+        set_target(c);
+        const double center = 0.5 * (c->low + c->high), r = distance(c, center, 2 * c->wanted + 16);
+        const int64_t needed = wisp_moments_for(k->e->bounds.halfwidth, r / fineness);
+        /* A level of many states looks the same at any resolution. */
+        const bool level = c->wanted > 0.8 * before && r < 2 * resolution(c);
+        if ((double)needed < 1.2 * (double)moments || moments == most || level) break;
+        before = c->wanted;
+        moments = needed < 4 * moments ? needed : 4 * moments; /* what is seen so far is blurred */
+        if (moments > most) moments = most;
+    }
+    double near_low, near_high;
+    k->e->low = c->low, k->e->high = c->high;
+    k->e->expected_error = bar(c, c->low, c->high, &k->e->expected);
+    near_low = states(c, c->low - resolution(c), c->low + resolution(c));
+    near_high = states(c, c->high - resolution(c), c->high + resolution(c));
+    k->e->expected_error += near_low + near_high;
+    return wisp__chebfd_enlarge(c, c->wanted);
+}
+
+/* ---- afterwards ----------------------------------------------------------------------------------- */
+
+wisp_status wisp__chebfd_compare(const wisp__chebfd *c, int n, const double *theta, double *missing, double *error)
+{
+    /* The density's count of low .. high sees each eigenvalue through Jackson's kernel: so do the ones that were
+       found, as moments of a matrix that has them alone. */
+    wisp_moments found = *c->m;
+    wisp_status status = WISP_OK;
+    double count, seen = 0;
+    found.vectors = 1;
+    found.mu = calloc((size_t)found.n, sizeof *found.mu);
+    if (!found.mu) return wisp_ctx_fail(c->k->ctx, WISP_ERR_NOMEM, "out of memory");
+    for (int i = 0; i < n; i++) {
+        const double t = acos(fmax(-1, fmin(1, (theta[i] - found.bounds.center) / found.bounds.halfwidth)));
+        for (int64_t j = 0; j < found.n; j++) found.mu[j] += cos((double)j * t);
+    }
+    *error = bar(c, c->low, c->high, &count);
+    status = wisp_count(c->k->ctx, &found, NULL, -1, c->low, c->high, &seen, NULL);
+    *missing = count - seen;
+    free(found.mu);
+    return status;
+}
