@@ -574,12 +574,14 @@ enum { WISP_KAHAN = 256 }; /* compensated sums */
    same. beta = 0 never reads X. The same bits for any number of threads. flags: 0, or WISP_KAHAN for compensated sums
    (in double) of plain FMA sums over strips of at most 128 rows. With it the error of an element of V^H W is at most
    (128 u + 2^-52) sum |v_i| |w_i|, where u is the rounding unit of the type, plus 2^-53 of the result; where the plain
-   sums are exact, it is right to the last bit but one. (For a complex element take both parts of v and w.) */
+   sums are exact, it is right to the last bit but one. (For a complex element take both parts of v and w.)
+   Where W is V, or the same view, half of the sums are computed, and alpha V^H V is Hermitian bit by bit for real
+   alpha. */
 WISP_API wisp_status wisp_tsm_gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const wisp_blk *V, const wisp_blk *W,
                                    wisp_scalar beta, unsigned flags);
 /* W = alpha V X + beta W; X[i * ldx + j] as above, rounded with alpha to the blocks' type. beta = 0 never reads W.
    In place if W and V are the same memory (W may be a view of V's first columns); they must not overlap otherwise.
-   The same bits for any number of threads. */
+   The same bits for any number of threads. Where X is upper triangular, half of the work is left out. */
 WISP_API wisp_status wisp_tsm_update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, const wisp_scalar *X,
                                      int64_t ldx, wisp_scalar beta);
 

@@ -205,6 +205,7 @@ typedef struct {
     int64_t ld_v, ld_w;
     int64_t rows; /* of all ranges: nothing behind the last element of the last row is read */
     int p, q;
+    int same; /* w is v: tiles of sums that lie wholly below the diagonal are left out */
 } wisp__gram_params;
 typedef void (*wisp__gram_fn)(const wisp__gram_params *p, int64_t begin, int64_t end, double *sum, double *error);
 
@@ -218,6 +219,7 @@ typedef struct {
     double beta[2];
     int reads_w;  /* beta is not zero */
     int in_place; /* v and w begin at one address, with one stride */
+    int upper;    /* column b needs v's columns 0 .. b alone (and b + 1 if b is even): below is zero in x */
     int stream;   /* w is large, and its cache lines are written whole: past the caches, if its place allows */
 } wisp__update_params;
 /* Rows of a strip, which a kernel goes through once for each panel of columns; `copy` has room for them (of V), when in

@@ -182,17 +182,21 @@ static const char *fetch_from(const gram_ahead *f, int t, const real *row, int64
 typedef struct {
     const real *v, *w;
     gram_ahead far_v, far_w;
+    int tile; /* the next one's number */
 } gram_rows;
 
-/* Columns b .. b + n - 1 of W with all of V, over the rows of one part; from: NULL if nothing shall be fetched. */
-static void gram_columns(const wisp__gram_params *p, strip_part s, const gram_rows *from, int b)
+/* Columns of V that n columns of W from b on meet. */
+INLINE int gram_met(const wisp__gram_params *p, int b, int n) { return p->same && b + n < p->p ? b + n : p->p; }
+
+/* Columns b .. b + n - 1 of W with those of V, over the rows of one part; from: NULL if nothing shall be fetched. */
+static void gram_columns(const wisp__gram_params *p, strip_part s, gram_rows *from, int b)
 {
-    int t = b / OVER * ((p->p + TILE - 1) / TILE);
-    for (int a = 0; a < p->p; a += TILE, t++) {
+    const int met = gram_met(p, b, s.n);
+    for (int a = 0; a < met; a += TILE) {
         const int mr = p->p - a < TILE ? p->p - a : TILE;
         if (from) {
-            s.far_v = fetch_from(&from->far_v, t, from->v, &s.step_v);
-            s.far_w = fetch_from(&from->far_w, t, from->w, &s.step_w);
+            s.far_v = fetch_from(&from->far_v, from->tile, from->v, &s.step_v);
+            s.far_w = fetch_from(&from->far_w, from->tile++, from->w, &s.step_w);
             s.lines = s.step_w > LINE_BYTES ? 2 : 1;
         }
         gram_tiles[mr - 1][s.n > FULL](&s);
@@ -227,12 +231,15 @@ void OUT(gram)(const wisp__gram_params *p, int64_t begin, int64_t end, double *s
     /* Rows before this one may be read beyond their end by a register. */
     const int64_t lack = (p->q + FULL - 1) / FULL * FULL - p->q, unsafe = (lack + p->ld_w - 1) / p->ld_w;
     const int64_t safe = p->rows - unsafe;
-    const int tiles = (p->p + TILE - 1) / TILE * ((p->q + OVER - 1) / OVER), rows = strip_rows(p, tiles, error != NULL);
-    gram_rows from = {NULL, NULL, ahead_of(p->ld_v, p->p, rows, tiles, 1), ahead_of(p->ld_w, p->q, rows, tiles, 2)};
+    int tiles = 0;
+    for (int b = 0; b < p->q; b += OVER) tiles += (gram_met(p, b, OVER) + TILE - 1) / TILE;
+    const int rows = strip_rows(p, tiles, error != NULL);
+    gram_rows from = {NULL, NULL, ahead_of(p->ld_v, p->p, rows, tiles, 1), ahead_of(p->ld_w, p->q, rows, tiles, 2), 0};
     for (int64_t strip = begin; strip < end; strip += rows) {
         const int64_t strip_end = strip + rows < end ? strip + rows : end;
         from.v = (const real *)p->v + strip * p->ld_v;
         from.w = (const real *)p->w + strip * p->ld_w;
+        from.tile = 0;
         strip_part s = {.v = from.v, .ld_v = p->ld_v, .ld_w = p->ld_w, .ld = p->q};
         for (int b = 0; b < p->q; b += OVER) {
             s.n = p->q - b < OVER ? p->q - b : OVER;
@@ -296,7 +303,7 @@ typedef struct {
     const real *v, *x;
     real *w;
     int64_t ld_v, second; /* second: the second register's distance from the first */
-    int rows, stream;
+    int rows, terms, stream;
     fetches far_v, far_w;
 } update_part;
 

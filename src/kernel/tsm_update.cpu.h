@@ -23,7 +23,7 @@ INLINE void UN(tiles)(const int mr, const int nv, const update_part *s)
 {
     const wisp__update_params *p = s->p;
     const int64_t ld_v = s->ld_v, ld_w = p->ld_w, ld_x = p->ld_x, second = s->second;
-    const int n = p->p;
+    const int n = s->terms;
     const real *v = s->v, re = (real)p->beta[0], im = (real)p->beta[1];
     real *w = s->w;
     fetches far_v = s->far_v, far_w = s->far_w;
@@ -70,6 +70,7 @@ INLINE void UN(columns)(const int nv, int b, update_part s)
     s.w += b;
     s.x = (const real *)s.p->x + b;
     s.second = left < 2 * VL ? left - VL : VL;
+    s.terms = s.p->upper && b + nv * VL < s.p->p ? b + nv * VL : s.p->p;
     s.far_v.next.at += panel * (K_UPDATE_ROWS / TILE) * s.far_v.rows * s.far_v.next.ld;
     s.far_w.next.at += panel * (K_UPDATE_ROWS / TILE) * s.far_w.rows * s.far_w.next.ld;
     if (whole) (nv == 1 ? UN(tiles_1) : UN(tiles_2))(&s);

@@ -31,53 +31,104 @@ static double joined(const double *sum, const double *error, size_t one, size_t 
     return a + a_error;
 }
 
-/* X = alpha G + beta X from the real product's sums. */
-static void join(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, wisp_scalar beta, const wisp_blk *V, const wisp_blk *W,
-                 const double *sum, const double *error)
+/* X = alpha G + beta X. */
+typedef struct {
+    wisp_scalar *X;
+    int64_t ldx;
+    wisp_scalar alpha, beta;
+} gram_result;
+
+static void put(const gram_result *r, int64_t i, int64_t j, double re, double im)
 {
-    const size_t parts = (size_t)wisp__parts(V->type), q = (size_t)W->width * parts;
-    for (int i = 0; i < V->width; i++)
-        for (int j = 0; j < W->width; j++) {
+    const wisp_scalar alpha = r->alpha, beta = r->beta;
+    wisp_scalar *x = &r->X[i * r->ldx + j], y = {alpha.re * re, alpha.re * im};
+    if (alpha.im != 0) y.re -= alpha.im * im, y.im += alpha.im * re;
+    if (beta.re != 0 || beta.im != 0) {
+        const wisp_scalar old = *x;
+        y.re += beta.re * old.re;
+        y.im += beta.re * old.im;
+        if (beta.im != 0) y.re -= beta.im * old.im, y.im += beta.im * old.re;
+    }
+    *x = y;
+}
+
+/* Columns of V and of W. */
+typedef struct {
+    int v, w, v_count, w_count;
+} gram_panel;
+
+/* A panel of X from the real product's sums; its mirror image too, if V and W are the same block. */
+static void join(const gram_result *r, const gram_panel *c, size_t parts, bool same, const double *sum,
+                 const double *error)
+{
+    const size_t q = (size_t)c->w_count * parts;
+    for (int i = 0; i < c->v_count; i++)
+        for (int j = same && c->v == c->w ? i : 0; j < c->w_count; j++) {
             const size_t rr = (size_t)i * parts * q + (size_t)j * parts; /* ri, ir, ii: rr + 1, rr + q, rr + q + 1 */
             const double re = joined(sum, error, rr, rr + q + 1, parts == 2 ? 1 : 0);
             const double im = parts == 2 ? joined(sum, error, rr + 1, rr + q, -1) : 0;
-            wisp_scalar *x = &X[i * ldx + j], y = {alpha.re * re, alpha.re * im};
-            if (alpha.im != 0) y.re -= alpha.im * im, y.im += alpha.im * re;
-            if (beta.re != 0 || beta.im != 0) {
-                const wisp_scalar old = *x;
-                y.re += beta.re * old.re;
-                y.im += beta.re * old.im;
-                if (beta.im != 0) y.re -= beta.im * old.im, y.im += beta.im * old.re;
-            }
-            *x = y;
+            put(r, c->v + i, c->w + j, re, im);
+            if (same && c->v + i != c->w + j) put(r, c->w + j, c->v + i, re, -im);
         }
 }
 
-static wisp_status gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const wisp_blk *V, const wisp_blk *W,
-                        wisp_scalar beta, unsigned flags)
+static wisp_status gram_of_panel(const gram_result *r, const wisp_blk *V, const wisp_blk *W, const gram_panel *c,
+                                 bool same, bool compensated)
 {
     enum { SUMS = 1 << 18, FEW = 64, STRIPS = 4 };
     wisp_ctx *ctx = V->ctx;
     wisp_status status;
-    if (flags & ~(unsigned)WISP_KAHAN)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "tsm_gram: unknown flags 0x%x", flags & ~(unsigned)WISP_KAHAN);
-    WISP_TRY(check("tsm_gram", V, W, ldx, alpha, beta));
-    const bool compensated = flags & WISP_KAHAN;
     const int parts = wisp__parts(V->type);
-    const wisp__gram_params p = {wisp__at(V), wisp__at(W),      V->stride * parts, W->stride * parts,
-                                 V->nrows,    V->width * parts, W->width * parts};
+    const size_t element = wisp_type_size(V->type);
+    const wisp__gram_params p = {.v = (const char *)wisp__at(V) + (size_t)c->v * element,
+                                 .w = (const char *)wisp__at(W) + (size_t)c->w * element,
+                                 .ld_v = V->stride * parts,
+                                 .ld_w = W->stride * parts,
+                                 .rows = V->nrows,
+                                 .p = c->v_count * parts,
+                                 .q = c->w_count * parts,
+                                 .same = same && c->v == c->w};
     const size_t size = (size_t)p.p * (size_t)p.q, step = compensated ? 2 * size : size;
     const int64_t per = wisp__rows_per_sum(V->nrows, size, SUMS, size < FEW ? 1 : STRIPS);
     double *sum;
     WISP_TRY(wisp__scratch(ctx->team, WISP__OP_SCRATCH, &sum, step, sizeof *sum));
     WISP_TRY(ctx->backend->gram(ctx, wisp__type_is_double(V->type), compensated, &p, per, sum));
-    wisp__count(&ctx->passes, 1);
     if (compensated) {
         WISP_TRY(wisp__sum_compensated(ctx, sum, sum + size, size));
     } else {
         WISP_TRY(wisp__reduce(ctx, sum, size));
     }
-    join(X, ldx, alpha, beta, V, W, sum, compensated ? sum + size : NULL);
+    join(r, c, (size_t)parts, same, sum, compensated ? sum + size : NULL);
+out:
+    return status;
+}
+
+/* Columns of a panel: as many in all panels, whole lines of them. */
+static int panel_of(const wisp_blk *x)
+{
+    enum { MOST = 512, LINE_REALS = 16 };
+    const int reals = x->width * wisp__parts(x->type), panels = (reals + MOST - 1) / MOST;
+    const int each = ((reals + panels - 1) / panels + LINE_REALS - 1) / LINE_REALS * LINE_REALS;
+    return each / wisp__parts(x->type);
+}
+
+/* Wide blocks go by panels of columns: the sums of one, which each row block has of its own, stay in the caches. If V
+   and W are the same block, X is Hermitian: its lower half is not computed. */
+static wisp_status gram(const gram_result *r, const wisp_blk *V, const wisp_blk *W, unsigned flags)
+{
+    wisp_status status;
+    if (flags & ~(unsigned)WISP_KAHAN)
+        return wisp_ctx_fail(V->ctx, WISP_ERR_ARG, "tsm_gram: unknown flags 0x%x", flags & ~(unsigned)WISP_KAHAN);
+    WISP_TRY(check("tsm_gram", V, W, r->ldx, r->alpha, r->beta));
+    /* Not by addresses: all ranks must say the same, and those without rows have none. */
+    const bool same = V->store == W->store && V->offset == W->offset && V->width == W->width;
+    const int v_panel = panel_of(V), w_panel = panel_of(W);
+    for (int w = 0; w < W->width; w += w_panel)
+        for (int v = 0; v < (same ? w + 1 : V->width); v += v_panel) {
+            const gram_panel c = {v, w, WISP__MIN(v_panel, V->width - v), WISP__MIN(w_panel, W->width - w)};
+            WISP_TRY(gram_of_panel(r, V, W, &c, same, flags & WISP_KAHAN));
+        }
+    wisp__count(&V->ctx->passes, 1);
 out:
     return status;
 }
@@ -89,7 +140,8 @@ wisp_status wisp_tsm_gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const 
     WISP_NEED(V->ctx, W);
     WISP_NEED(V->ctx, X);
     wisp_status status = wisp__together_begin(V->ctx);
-    if (status == WISP_OK) status = gram(X, ldx, alpha, V, W, beta, flags);
+    const gram_result r = {X, ldx, alpha, beta};
+    if (status == WISP_OK) status = gram(&r, V, W, flags);
     return wisp__together_end(V->ctx, status);
 }
 
@@ -115,6 +167,15 @@ static void take_apart(char *to, int64_t ld, wisp_type type, const wisp_scalar *
             wisp__store(real_type, at, (wisp_scalar){-ax.im, 0});
             wisp__store(real_type, at + size, (wisp_scalar){ax.re, 0});
         }
+}
+
+/* Whether column j of V X needs none of V's columns after j. */
+static bool upper(const wisp_scalar *X, int64_t ldx, int rows, int columns)
+{
+    for (int i = 1; i < rows; i++)
+        for (int j = 0; j < WISP__MIN(i, columns); j++)
+            if (X[i * ldx + j].re != 0 || X[i * ldx + j].im != 0) return false;
+    return true;
 }
 
 /* Whether W is better written past the caches: it is large, and whole lines are written. */
@@ -158,6 +219,7 @@ static wisp_status update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, con
                              .beta = {beta.re, beta.im},
                              .reads_w = reads_w,
                              .in_place = in_place,
+                             .upper = upper(X, ldx, V->width, W->width),
                              .stream = !reads_w && !in_place && streams(W, V)};
     const size_t x_count = (size_t)p.p * (size_t)ld, real = is_double ? sizeof(double) : sizeof(float);
     char *scratch;
