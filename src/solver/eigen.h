@@ -48,9 +48,9 @@ void wisp__eig_select(const wisp__eig *k, int n, const double *theta, int *first
 /* ---- ortho.c ------------------------------------------------------------------ */
 
 typedef struct {
-    int rung;      /* the last one that was taken: 1, 2: Cholesky-QR once, twice; 3: shifted; 4: SVQB */
+    int rung;      /* the highest that was taken: 1, 2: Cholesky-QR once, twice; 3: shifted; 4: with pivots */
     int rank;      /* columns that are left: the first ones */
-    double defect; /* the largest |<v_i, v_j> - delta_ij| that was seen last */
+    double defect; /* about the largest |<v_i, v_j> - delta_ij| and |<q_i, v_j>|, by the last pass's dots */
     double flops;
 } wisp__ortho;
 /* The columns of V become orthonormal, and orthogonal to Q's, which are orthonormal (NULL: there are none); they span
