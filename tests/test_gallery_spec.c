@@ -17,7 +17,7 @@ static const struct {
 } refused[] = {
 #define NAMES                                                                          \
     "(there are: topi, graphene, anderson, laplace, hpcg, band, spinchain, delaunay, " \
-    "tetrahedra, elasticity, matpde)"
+    "tetrahedra, elasticity, matpde, hubbard)"
     {"", WISP_ERR_ARG, "unknown gallery matrix '' " NAMES},
     {":nx=3", WISP_ERR_ARG, "unknown gallery matrix '' " NAMES},
     {"topo:nx=3", WISP_ERR_ARG, "unknown gallery matrix 'topo'; the nearest is 'topi' " NAMES},
@@ -103,6 +103,13 @@ static const struct {
     {"spinchain:sites=64", WISP_ERR_OVERFLOW, "spinchain: sites=64 is too large for 64 bits; at most 62"},
     {"spinchain:sites=62", WISP_ERR_OVERFLOW,
      "spinchain: the number of nonzeros does not fit in 64 bits; take a smaller size"},
+    {"hubbard:sites=7,up=3", WISP_ERR_ARG, "hubbard: odd number of sites: give down=... (such as down=3)"},
+    {"hubbard:sites=6,down=7", WISP_ERR_ARG, "hubbard: down=7 is more than sites=6"},
+    {"hubbard:sites=63,up=1,down=1", WISP_ERR_OVERFLOW, "hubbard: sites=63 is too large for 64 bits; at most 62"},
+    {"hubbard:sites=40", WISP_ERR_OVERFLOW, "hubbard: the number of rows does not fit in 64 bits; take a smaller size"},
+    {"hubbard:sites=32,up=14", WISP_ERR_OVERFLOW,
+     "hubbard: the number of nonzeros does not fit in 64 bits; take a smaller size"},
+    {"hubbard:disorder=-1", WISP_ERR_ARG, "hubbard: disorder=-1 is out of range; it must be at least 0"},
     {"delaunay:jitter=1.01", WISP_ERR_ARG,
      "delaunay: jitter=1.01 is out of range; it must be at least 0 and at most 1"},
     {"tetrahedra:jitter=-0.1", WISP_ERR_ARG,
@@ -193,8 +200,8 @@ static void assert_equal_specs(wisp_ctx *ctx, const char *one, const char *two)
 
 static void test_listing(void **state)
 {
-    static const char *const names[] = {"topi",      "graphene", "anderson",   "laplace",    "hpcg",  "band",
-                                        "spinchain", "delaunay", "tetrahedra", "elasticity", "matpde"};
+    static const char *const names[] = {"topi",      "graphene", "anderson",   "laplace",    "hpcg",   "band",
+                                        "spinchain", "delaunay", "tetrahedra", "elasticity", "matpde", "hubbard"};
     assert_null(wisp_gallery_list(-1));
     const int count = (int)(sizeof names / sizeof *names);
     assert_null(wisp_gallery_list(count));
@@ -206,13 +213,15 @@ static void test_listing(void **state)
         for (const char *line = e->keys; *line; line = strchr(line, '\n') + 1) {
             const char *gap = strstr(line, "  "), *end = strchr(line, '\n');
             assert_true(gap && end && gap < end && end - gap > 4);
-            if (strncmp(line, "up=", 3) == 0 || strncmp(line, "dot_", 4) == 0) continue;
+            if (strncmp(line, "up=", 3) == 0 || strncmp(line, "down=", 5) == 0 || strncmp(line, "dot_", 4) == 0)
+                continue;
             char spec[128];
             snprintf(spec, sizeof spec, "%s:%.*s", e->name, (int)(gap - line), line);
             if (strncmp(line, "nz", 2) != 0 || i != 3) assert_equal_specs(*state, e->name, spec);
         }
     }
     assert_equal_specs(*state, "spinchain", "spinchain:up=8");
+    assert_equal_specs(*state, "hubbard", "hubbard:up=4,down=4");
 }
 
 static void test_equivalent(void **state)
@@ -256,6 +265,8 @@ static void test_large(void **state)
         {"spinchain:sites=60,periodic=x", 118264581564861424},
         {"spinchain:sites=62,up=20", 9206478467454345},
         {"spinchain:sites=62,up=61,periodic=x", 62},
+        {"hubbard:sites=28,disorder=1,periodic=x", 1609341595560000},
+        {"hubbard:sites=62,up=5,down=57,periodic=x", 41873866884004},
     };
     int64_t col[ROOM], back[ROOM];
     cplx val[ROOM], partner[ROOM];

@@ -259,6 +259,45 @@ static void test_spinchain_spectra(void **state)
     }
 }
 
+/* Sums of the levels -2 t cos k that the electrons of one spin fill; how many there are. */
+static int fill_levels(int sites, int electrons, double t, int ring, double *e)
+{
+    int count = 0;
+    for (unsigned s = 0; s < 1u << sites; s++) {
+        if (__builtin_popcount(s) != electrons) continue;
+        e[count] = 0;
+        for (int k = 0; k < sites; k++) e[count] -= (s >> k & 1) ? 2 * t * cosine(k, sites, ring) : 0;
+        count++;
+    }
+    return count;
+}
+static void check_free_electrons(void *ctx, int sites, int up, int down, int ring)
+{
+    const double t = 0.7;
+    double one[2][20], e[400];
+    int count[2] = {fill_levels(sites, up, t, ring, one[0]), fill_levels(sites, down, t, ring, one[1])};
+    for (int i = 0; i < count[0] * count[1]; i++) e[i] = one[0][i / count[1]] + one[1][i % count[1]];
+    char spec[128];
+    snprintf(spec, sizeof spec, "hubbard:sites=%d,up=%d,down=%d,t=0.7,U=0,periodic=%s", sites, up, down,
+             ring ? "x" : "none");
+    assert_spectrum(ctx, spec, e, count[0] * count[1], 1e-12);
+}
+
+/* Two electrons on two sites: singlets that mix, a triplet, and a pair at U. A ring of two sites has twice the hopping.
+   Without U the electrons are free, and a ring's wave numbers show the signs. */
+static void test_hubbard_spectra(void **state)
+{
+    const double root = sqrt(4 + 16 * 2.25);
+    assert_spectrum(*state, "hubbard:sites=2,t=1.5,U=2", (double[]){1 - root / 2, 0, 2, 1 + root / 2}, 4, 1e-13);
+    assert_spectrum(*state, "hubbard:sites=2,t=0.75,U=2,periodic=x", (double[]){1 - root / 2, 0, 2, 1 + root / 2}, 4,
+                    1e-13);
+    for (int sites = 4; sites <= 6; sites++) {
+        for (int up = 1; up < sites; up++) {
+            for (int ring = 0; ring < 2; ring++) check_free_electrons(*state, sites, up, sites / 2, ring);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_boxes),
@@ -267,6 +306,7 @@ int main(void)
                                        cmocka_unit_test(test_graphene_dispersion),
                                        cmocka_unit_test(test_graphene_flux),
                                        cmocka_unit_test(test_graphene_hofstadter),
-                                       cmocka_unit_test(test_spinchain_spectra)};
+                                       cmocka_unit_test(test_spinchain_spectra),
+                                       cmocka_unit_test(test_hubbard_spectra)};
     return cmocka_run_group_tests(tests, make_ctx, free_ctx);
 }
