@@ -50,7 +50,7 @@ refused() {
         fail "${*:2}: status $status: $(cat err)"
 }
 refused "take a number from 1 to 1024" env WISP_RANKS=x "$wisp" dos topi
-refused "is for dos, ldos, count and solve" env WISP_RANKS=2 "$wisp" info topi
+refused "is for dos, ldos, count, solve and eig" env WISP_RANKS=2 "$wisp" info topi
 refused "neither a file" env WISP_RANKS=3 "$wisp" dos nowhere.mtx
 refused "give 2 numbers" env WISP_RANKS=2 WISP_WEIGHTS=1 "$wisp" dos topi
 refused "not Hermitian" env WISP_RANKS=2 "$wisp" dos "$2/tests/data/cage5.mtx"

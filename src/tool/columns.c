@@ -78,3 +78,22 @@ int columns_write(tool *t, columns *c, const char *path)
     outfile_done(t, path);
     return EXIT_FINE;
 }
+
+int columns_save(tool *t, const wisp_blk *x, const json_t *object, const char *path)
+{
+    columns c = {0};
+    char *data = NULL;
+    size_t size = 0;
+    int rc = columns_make(t, &c, x, 1);
+    if (!rc) rc = columns_take(t, &c, 0, x);
+    if (!rc && !has_extension(path, "h5")) {
+        rc = columns_write(t, &c, path);
+    } else if (!rc && wisp_ctx_rank(t->ctx) == 0) {
+        rc = hdf5_make(t, object, &c, &data, &size);
+        columns_free(&c);
+        if (!rc) rc = outfile_write(t, path, data, size);
+        free(data);
+    }
+    columns_free(&c);
+    return rc;
+}

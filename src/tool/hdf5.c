@@ -159,7 +159,8 @@ int hdf5_read(tool *t, columns *x, const char *path)
     if (file < 0)
         rc = tool_fail(t, "%s is no HDF5 file, or a damaged one", path);
     else if (set < 0)
-        rc = tool_fail(t, "%s has no data set \"x\"; take a file that wisp solve -o has written", path);
+        rc = tool_fail(
+            t, "%s has no data set \"x\"; take a file that wisp solve -o or wisp eig --vectors-out has written", path);
     else
         rc = read_columns(t, x, path, set);
     if (set >= 0) H5Dclose(set);

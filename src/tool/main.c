@@ -70,6 +70,16 @@ static const struct {
       "|b - A x| / |b|, computed from x, is within the tolerance for each: then the exit status is\n"
       "0. MATRIX is a file (.mtx, .mtx.gz, .crs) or names one of the gallery; it must be square."},
      cmd_solve},
+    {{"eig",
+      CMD_EIG,
+      "MATRIX --interval A,B|--target X [-n K] [options]\nMATRIX --smallest K|--largest K|--largest-real K [options]",
+      {"MATRIX"},
+      1,
+      "eigenvalues and eigenvectors",
+      "Eigenpairs: all in an interval, those nearest to a number, or those at an end of the\n"
+      "spectrum. The exit status is 0 only if all that were asked for were found, as far as the\n"
+      "checks tell. MATRIX is a file (.mtx, .mtx.gz, .crs) or names one of the gallery."},
+     cmd_eig},
     {{"info",
       CMD_INFO,
       "MATRIX [options]",
@@ -123,7 +133,7 @@ static const struct {
      cmd_machine},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
-static const char *const later_commands[] = {"eig", "plan", NULL};
+static const char *const later_commands[] = {"plan", NULL};
 
 double tool_now(void)
 {
@@ -311,8 +321,8 @@ static int run_on_ranks(tool *t, int (*command)(tool *t), const char *number)
     rank_run r = {.run = command};
     if (*end || ranks < 1 || ranks > 1024)
         return tool_usage(t, "WISP_RANKS=%s: take a number from 1 to 1024, or unset it", number);
-    if (command != cmd_dos && command != cmd_solve)
-        return tool_usage(t, "WISP_RANKS is for dos, ldos, count and solve; unset it for wisp %s", t->cmd->name);
+    if (command != cmd_dos && command != cmd_solve && command != cmd_eig)
+        return tool_usage(t, "WISP_RANKS is for dos, ldos, count, solve and eig; unset it for wisp %s", t->cmd->name);
     r.t = calloc((size_t)ranks, sizeof *r.t);
     if (!r.t) return tool_fail(t, "out of memory for %ld ranks", ranks);
     for (long i = 0; i < ranks; i++) {
@@ -322,7 +332,7 @@ static int run_on_ranks(tool *t, int (*command)(tool *t), const char *number)
         own->monitor.off = own->opt.quiet = true;
         own->opt.json = false;
         own->opt.plot = NULL;
-        if (command == cmd_dos) own->opt.output = NULL; /* the x of solve is written together */
+        if (command == cmd_dos) own->opt.output = NULL; /* the x of solve and the vectors of eig are written together */
     }
     if (wisp_ranks_run((int)ranks, run_rank, &r, &rc)) rc = tool_fail(t, "%s", wisp_ctx_message(NULL));
     catch_signals(NULL);

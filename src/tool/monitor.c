@@ -119,7 +119,13 @@ void monitor_log(void *arg, wisp_log_level level, const char *message)
 static const char *iteration_text(char *buf, const monitor *mon)
 {
     *buf = '\0';
-    if (mon->iteration > 0)
+    if (mon->pairs && isfinite(mon->wanted))
+        snprintf(buf, TEXT, ", round %lld, %d of %.0f, residual %.1e", (long long)mon->iteration, mon->found,
+                 mon->wanted, mon->residual);
+    else if (mon->pairs)
+        snprintf(buf, TEXT, ", round %lld, %d found, residual %.1e", (long long)mon->iteration, mon->found,
+                 mon->residual);
+    else if (mon->iteration > 0)
         snprintf(buf, TEXT, ", iteration %lld, residual %.1e", (long long)mon->iteration, mon->residual);
     return buf;
 }
@@ -162,8 +168,12 @@ static void print_progress(monitor *mon, const wisp_progress *p, double seconds)
                               seconds);
         if (o && isfinite(left)) json_object_set_new(o, "seconds_left", json_real(left));
         if (o && mon->iteration > 0) {
-            json_object_set_new(o, "iteration", json_integer(mon->iteration));
+            json_object_set_new(o, mon->pairs ? "round" : "iteration", json_integer(mon->iteration));
             json_object_set_new(o, "residual", json_number(mon->residual));
+        }
+        if (o && mon->pairs) {
+            json_object_set_new(o, "found", json_integer(mon->found));
+            json_object_set_new(o, "wanted", json_number(mon->wanted));
         }
         if (o && rate > 0) json_object_set_new(o, "gflops", json_real(rate));
         json_line(o);
@@ -174,6 +184,14 @@ void monitor_iteration(monitor *mon, int64_t iteration, double residual)
 {
     mon->iteration = iteration;
     mon->residual = residual;
+}
+
+void monitor_pairs(monitor *mon, int round, int found, double wanted, double residual)
+{
+    monitor_iteration(mon, round, residual);
+    mon->pairs = round > 0;
+    mon->found = found;
+    mon->wanted = wanted;
 }
 
 int monitor_progress(void *arg, const wisp_progress *progress)

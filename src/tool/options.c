@@ -6,7 +6,8 @@
 
 #define KPM (CMD_DOS | CMD_LDOS | CMD_COUNT)
 #define VECTORS (CMD_POWER | CMD_EVOLVE)
-#define ALL (KPM | VECTORS | CMD_SOLVE | CMD_INFO | CMD_GEN | CMD_CONVERT | CMD_MACHINE | CMD_BENCH)
+#define SYSTEMS (CMD_SOLVE | CMD_EIG)
+#define ALL (KPM | VECTORS | SYSTEMS | CMD_INFO | CMD_GEN | CMD_CONVERT | CMD_MACHINE | CMD_BENCH)
 #define WRITE (CMD_GEN | CMD_CONVERT)
 #define AT(field) offsetof(options, field)
 #define FLAG(name, letter, commands, new_run, field, help)                             \
@@ -63,15 +64,40 @@ static const option_def table[] = {
      "and at least 100)"},
     {NULL, "restart", 0, "M", parse_count, CMD_SOLVE | CMD_BENCH, false, AT(restart), 1, 500,
      "gmres: iterations after which it begins anew, 1 to 500 (30)"},
+    {NULL, "interval", 0, "A,B", parse_pair, CMD_EIG, false, AT(interval), 0, 0, "all eigenvalues from A to B"},
+    {NULL, "target", 0, "X", parse_number, CMD_EIG, false, AT(target), 0, 0,
+     "the K eigenvalues nearest to X, with -n K"},
+    {NULL, "count", 'n', "K", parse_count, CMD_EIG, false, AT(count), 1, INT32_MAX, "how many, for --target (1)"},
+    {NULL, "smallest", 0, "K", parse_count, CMD_EIG, false, AT(count), 1, INT32_MAX,
+     "the K smallest ones; by absolute value, if the matrix is not\nHermitian"},
+    {NULL, "largest", 0, "K", parse_count, CMD_EIG, false, AT(count), 1, INT32_MAX, "the K largest ones, likewise"},
+    {NULL, "largest-real", 0, "K", parse_count, CMD_EIG, false, AT(count), 1, INT32_MAX,
+     "the K ones of largest real part"},
+    {NULL, "method", 0, "chebfd|lanczos|krylov-schur|dense", parse_choice_1, CMD_EIG, false, AT(method), 0, 0,
+     "chebfd: Chebyshev filters, for --interval and --target; lanczos:\nblock Lanczos, for --smallest and --largest; "
+     "both "
+     "take Hermitian\nmatrices; krylov-schur: for the ends of any spectrum; dense: all\nby LAPACK, for small Hermitian "
+     "matrices (dense up to 400 rows,\nelse the first of these that fits)"},
+    {NULL, "bounds", 0, "A,B", parse_pair, CMD_EIG, false, AT(bounds), 0, 0,
+     "interval of the spectrum of a Hermitian matrix (found)"},
+    {NULL, "tolerance", 0, "T", parse_positive, CMD_EIG, false, AT(tolerance), 0, 0,
+     "of |A v - lambda v| over the spectrum's halfwidth, over |lambda|\nif the matrix is not Hermitian; may be written "
+     "--tol (1e-8; in\nsingle precision 1e-4)"},
+    {NULL, "search", 0, "N", parse_count, CMD_EIG, false, AT(search), 1, INT32_MAX,
+     "columns of the search space (chosen)"},
+    {NULL, "maxit", 0, "N", parse_count, CMD_EIG, false, AT(max_iterations), 1, INT64_C(1) << 40,
+     "at most so many rounds of filtering (30) or restarts (10000)"},
+    {NULL, "vectors-in", 0, "FILE", parse_string, CMD_EIG, false, AT(vectors_in), 0, 0,
+     "begin with the vectors of a file, such as --vectors-out has\nwritten (random ones)"},
     {NULL, "sites", 0, "I,J,..", parse_sites, CMD_LDOS, false, AT(sites), 0, 1000000,
      "rows (from 0) whose local density of states is wanted;\nranges such as 3-7 count too; with --from a choice of "
      "its rows"},
-    {NULL, "seed", 0, "S", parse_seed, KPM | VECTORS, true, AT(seed), 0, 0,
+    {NULL, "seed", 0, "S", parse_seed, KPM | VECTORS | CMD_EIG, true, AT(seed), 0, 0,
      "seed of the random vectors and of the Lanczos starts (0)"},
     {NULL, "bounds", 0, "lanczos|gershgorin|A,B", parse_bounds, KPM | CMD_EVOLVE, true, AT(bounds_method), 0, 0,
      "how the interval of the spectrum is found (lanczos), or\nthe interval itself. Eigenvalues outside stop the run; "
      "but with\nfew moments one just outside may go unnoticed"},
-    FLAG("hermitian-part", 0, KPM | CMD_EVOLVE, true, hermitian_part,
+    FLAG("hermitian-part", 0, KPM | CMD_EVOLVE | CMD_EIG, true, hermitian_part,
          "take (A + A^H)/2 of a matrix A that is Hermitian up to rounding,\nand tell by how much that changes it"),
     {"How it is evaluated", "kernel", 0, "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, KPM, false, AT(kernel), 0,
      0, "damping of the moments (jackson); L is lambda (4)"},
@@ -96,7 +122,7 @@ static const option_def table[] = {
      "what interleaved steps may count on of the last cache (what\nwisp machine measured, else 60%)"},
     {NULL, "precision", 0, "single|double|auto", parse_choice, KPM, true, AT(precision), 0, 0,
      "of matrix and vectors (that of the matrix); auto: single where\nits rounding is far below the error bars"},
-    {NULL, "precision", 0, "single|double", parse_choice, VECTORS | CMD_SOLVE | CMD_INFO, true, AT(precision), 0, 0,
+    {NULL, "precision", 0, "single|double", parse_choice, VECTORS | SYSTEMS | CMD_INFO, true, AT(precision), 0, 0,
      "of matrix and vectors (that of the matrix)"},
     {NULL, "reduce", 0, "end|step", parse_choice, KPM, true, AT(reduce), 0, 0,
      "one global reduction at the end, or one each step"},
@@ -104,15 +130,15 @@ static const option_def table[] = {
      "threads (OMP_NUM_THREADS, else all cores)"},
     {NULL, "threads", 0, "T,T,..", parse_list, CMD_BENCH, false, AT(thread_counts), 1, 4096,
      "numbers of threads, with rows of their own\n(OMP_NUM_THREADS, else all cores)"},
-    {NULL, "device", 0, "D", parse_device, KPM | VECTORS | CMD_SOLVE, true, 0, 0, 0,
+    {NULL, "device", 0, "D", parse_device, KPM | VECTORS | SYSTEMS, true, 0, 0, 0,
      "where it runs; cpu is the only one so far (cpu)"},
-    {NULL, "order", 0, "auto|natural|rcm|tiles", parse_choice, KPM | VECTORS | CMD_SOLVE | CMD_INFO, true, AT(order), 0,
+    {NULL, "order", 0, "auto|natural|rcm|tiles", parse_choice, KPM | VECTORS | SYSTEMS | CMD_INFO, true, AT(order), 0,
      0,
      "of the rows in memory: as they come, reverse Cuthill-McKee,\nor in tiles that stay in cache (what a model finds "
      "best)"},
     {NULL, "order", 0, "auto|natural|rcm|tiles|all", parse_choice, CMD_BENCH, false, AT(order), 0, 0,
      "of the rows in memory (what the library chooses); all: a row\nfor each"},
-    {NULL, "format", 0, "auto|sell|compressed|hermitian", parse_choice, KPM | VECTORS | CMD_SOLVE | CMD_INFO, true,
+    {NULL, "format", 0, "auto|sell|compressed|hermitian", parse_choice, KPM | VECTORS | SYSTEMS | CMD_INFO, true,
      AT(format), 0, 0,
      "of the stored matrix: as it is, compressed without loss, or\none half of it (compressed where that pays)"},
     {NULL, "format", 0, "auto|sell|compressed|hermitian|all", parse_choice, CMD_BENCH, false, AT(format), 0, 0,
@@ -141,23 +167,25 @@ static const option_def table[] = {
      "(solve) with its\ncolumns one by one, and give the ratio of the times: how many\ntimes faster the row is"},
     {NULL, "repeats", 0, "N", parse_count, CMD_BENCH, false, AT(repeats), 7, 10000, "repetitions of each row (9)"},
     FLAG("measure", 0, CMD_MACHINE, false, measure, "measure anew, even if an earlier result is kept"),
-    FLAG("plan", 0, KPM | CMD_SOLVE, true, plan, "print the memory and the time that the run would take"),
+    FLAG("plan", 0, KPM | SYSTEMS, true, plan, "print the memory and the time that the run would take"),
     {NULL, "mem-limit", 0, "BYTES", parse_bytes, ALL, false, AT(mem_limit), 0, 0,
      "limit the library's arrays to this; the machine's own memory\nis then not looked at; 8G and 8GiB are 8 times "
      "1024^3,\n8GB is 8 times 10^9"},
     {"Output", "output", 'o', "FILE", parse_string, KPM | VECTORS | CMD_SOLVE | CMD_GEN | CMD_BENCH, false, AT(output),
      0, 0, NULL},
+    {NULL, "vectors-out", 'o', "FILE", parse_string, CMD_EIG, false, AT(vectors_out), 0, 0,
+     "the vectors, as the columns of a dense .mtx or .mtx.gz, or .h5\nwith all that --json has"},
     {NULL, "save", 0, "FILE.h5", parse_string, KPM, true, AT(save), 0, 0,
      "keep the moments, one set per vector, for --from"},
-    {NULL, "plot", 0, "FILE.svg|.png|.pdf", parse_string, KPM | CMD_EVOLVE | CMD_SOLVE | CMD_BENCH, false, AT(plot), 0,
-     0, NULL},
+    {NULL, "plot", 0, "FILE.svg|.png|.pdf", parse_string, KPM | CMD_EVOLVE | SYSTEMS | CMD_BENCH, false, AT(plot), 0, 0,
+     NULL},
     {NULL, "symmetry", 0, "general|symmetric|hermitian|skew", parse_choice, WRITE, false, AT(symmetry), 0, 0,
      ".mtx: store one half of a matrix that has this symmetry"},
     FLAG("all", 0, CMD_POWER, false, all, "keep and write all powers, not the last one alone"),
     FLAG("array", 0, WRITE, false, array, ".mtx: dense, all entries in column order"),
     FLAG("pattern", 0, WRITE, false, pattern, ".mtx: positions without values"),
     FLAG("list", 0, CMD_GEN, false, list, "list the gallery with all keys and their defaults"),
-    FLAG("json", 0, KPM | VECTORS | CMD_SOLVE | CMD_INFO | CMD_MACHINE | CMD_BENCH, false, json,
+    FLAG("json", 0, KPM | VECTORS | SYSTEMS | CMD_INFO | CMD_MACHINE | CMD_BENCH, false, json,
          "one JSON object on the standard output, nothing else"),
     {NULL, "log", 0, "text|json", parse_choice, ALL, false, AT(log), 0, 0,
      "progress and messages on the standard error, also when it\nis no terminal, as text or as one JSON object a line"},
@@ -243,6 +271,11 @@ static const struct {
     {"precond", "pc pc-type preconditioner m"},
     {"maxit", "maxiter max-it max-iter max-iterations iterations ksp-max-it"},
     {"restart", "ksp-gmres-restart krylov-dim"},
+    {"count", "k nev num num-eigs neig eps-nev"},
+    {"target", "sigma shift eps-target near nearest center"},
+    {"search", "ncv subspace basis krylov-dim eps-ncv"},
+    {"vectors-in", "v0 start initial guess restart"},
+    {"vectors-out", "output eigenvectors vecs save vectors"},
 };
 
 /* Whether a list with blanks between its words has this one. */
@@ -420,7 +453,9 @@ static void help_row(FILE *out, const option_def *def, const command_def *cmd)
                    ? "draw the roofline, and rates over widths, powers, budgets or\nmatrices (gnuplot)"
                : cmd->bit == CMD_EVOLVE ? "draw the densities of the rows over time (gnuplot)"
                : cmd->bit == CMD_SOLVE  ? "draw the residual over the iterations (gnuplot)"
-                                        : "draw the density of states with its error band (gnuplot)";
+               : cmd->bit == CMD_EIG
+                   ? "draw the density of states, the filter and the eigenvalues that\nwere found (gnuplot)"
+                   : "draw the density of states with its error band (gnuplot)";
     if (!strcmp(def->name, "output"))
         help = cmd->bit == CMD_GEN     ? "where to write it: .mtx, .mtx.gz or .crs"
                : cmd->bit == CMD_BENCH ? "the results as JSON"

@@ -17,7 +17,8 @@ enum {
     CMD_BENCH = 128,
     CMD_POWER = 256,
     CMD_EVOLVE = 512,
-    CMD_SOLVE = 1024
+    CMD_SOLVE = 1024,
+    CMD_EIG = 2048
 };
 
 enum { LIST = 33 };    /* one more than a list may have */
@@ -52,9 +53,13 @@ typedef struct {
     int64_t budgets[LIST]; /* likewise: bytes of cache, or below 0 thousandths of a percent */
     const char *x0;        /* solve: a file */
     rhs_option rhs;
-    int method, solve_variant, precond; /* wisp_method, wisp_variant, wisp_precond; 0 where it was not given */
+    int method, solve_variant, precond; /* wisp_method (eig: wisp_eig_method), wisp_variant, wisp_precond; 0 where it */
+                                        /* was not given */
     int64_t precond_number;             /* rows of a block, or the degree; 0: not given */
     int64_t max_iterations, restart;
+    int64_t count, search; /* eig: eigenvalues that are wanted, and columns of the search space; 0: not given */
+    double target;
+    const char *vectors_in, *vectors_out;
     bool measure;
     bool json, plan, quiet, help, list, array, pattern, random, all, hermitian_part;
     const char *arg[LIST]; /* what is not an option: MATRIX, or IN and OUT; OP and one MATRIX or more */
@@ -107,5 +112,5 @@ const char *nearest_name(const char *word, const char *const *list);
 /* parse.c */
 option_parse_fn parse_flag, parse_string, parse_count, parse_positive, parse_pair, parse_choice, parse_kernel,
     parse_bounds, parse_bytes, parse_sites, parse_watch, parse_list, parse_budgets, parse_types, parse_against,
-    parse_device, parse_seed, parse_window, parse_from, parse_rhs, parse_choice_1, parse_precond;
+    parse_device, parse_seed, parse_window, parse_from, parse_rhs, parse_choice_1, parse_precond, parse_number;
 #endif

@@ -96,6 +96,15 @@ bool parse_positive(const option_def *def, const char *text, void *value, char *
     return true;
 }
 
+bool parse_number(const option_def *def, const char *text, void *value, char *why)
+{
+    (void)def;
+    double v;
+    if (!read_number(&text, &v) || *text) return refuse(why, "expected a number");
+    *(double *)value = v;
+    return true;
+}
+
 bool parse_pair(const option_def *def, const char *text, void *value, char *why)
 {
     (void)def;

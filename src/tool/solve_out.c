@@ -1,7 +1,6 @@
 /* The results of wisp solve: JSON, a summary, x as a file, a picture. */
 #include "solve.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const method_names[] = {"default", "cg", "bicgstab", "gmres", "minres"};
@@ -198,23 +197,9 @@ static void write_script(const tool *t, const void *arg, FILE *f, const char *pa
             r->opts.tolerance, plot_color(1), n > 1 ? "lines" : "points pt 7", plot_color(0));
 }
 
-/* All ranks together have x; the first one writes it. */
 static int write_x(tool *t, const wisp_blk *x, const json_t *object)
 {
-    columns c = {0};
-    char *data = NULL;
-    size_t size = 0;
-    int rc = columns_make(t, &c, x, 1);
-    if (!rc) rc = columns_take(t, &c, 0, x);
-    if (!rc && !has_extension(t->opt.output, "h5")) {
-        rc = columns_write(t, &c, t->opt.output);
-    } else if (!rc && wisp_ctx_rank(t->ctx) == 0) {
-        rc = hdf5_make(t, object, &c, &data, &size);
-        columns_free(&c);
-        if (!rc) rc = outfile_write(t, t->opt.output, data, size);
-        free(data);
-    }
-    columns_free(&c);
+    const int rc = columns_save(t, x, object, t->opt.output);
     if (!rc && !t->opt.json && !t->opt.quiet) text_line("solution", "%s", t->opt.output);
     return rc;
 }

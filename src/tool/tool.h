@@ -25,6 +25,9 @@ typedef struct {
     double printed, printed_done;                /* its last line: when, how far */
     int64_t iteration;                           /* of a solver, and its residual; 0: none yet */
     double residual;
+    int found; /* of wanted pairs, of a solver of eigenpairs; wanted NaN: of an unknown number */
+    double wanted;
+    bool pairs; /* iterations are rounds, found and wanted hold */
 } monitor;
 
 typedef struct {
@@ -57,6 +60,7 @@ void monitor_clear(monitor *mon); /* takes the bar away, to print something else
 int monitor_progress(void *arg, const wisp_progress *p);
 /* What is shown beside the progress from now on. */
 void monitor_iteration(monitor *mon, int64_t iteration, double residual);
+void monitor_pairs(monitor *mon, int round, int found, double wanted, double residual);
 void monitor_log(void *arg, wisp_log_level level, const char *message);
 void monitor_error(monitor *mon, const char *message);
 void monitor_release(monitor *mon); /* prints what was held */
@@ -129,6 +133,9 @@ int columns_take(tool *t, columns *c, int64_t block, const wisp_blk *x);     /* 
 wisp_src columns_source(columns *c);                                         /* reads c, which stays the caller's */
 int columns_write(tool *t, columns *c, const char *path);                    /* .mtx or .mtx.gz; likewise together */
 void columns_free(columns *c);
+/* The columns of x as a dense .mtx or .mtx.gz, or in an .h5 file beside the object. All ranks together have x; the
+   first one writes it. */
+int columns_save(tool *t, const wisp_blk *x, const json_t *object, const char *path);
 
 /* dos_plan.c: what a run takes. */
 typedef struct {
@@ -226,6 +233,7 @@ int cmd_info(tool *t);
 int cmd_power(tool *t);
 int cmd_evolve(tool *t);
 int cmd_solve(tool *t);
+int cmd_eig(tool *t);
 int cmd_gen(tool *t);
 int cmd_convert(tool *t);
 int cmd_machine(tool *t);

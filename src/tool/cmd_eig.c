@@ -1,0 +1,245 @@
+/* wisp eig: eigenpairs in an interval, nearest to a number, or at an end of the spectrum. */
+#include "eig.h"
+#include <math.h>
+#include <string.h>
+
+/* The options that ask a question, in the order of wisp_eig_which. */
+static const char *const questions[] = {"smallest", "largest", "largest-real", "interval", "target"};
+enum { QUESTIONS = sizeof questions / sizeof questions[0] };
+
+static int check_question(tool *t)
+{
+    const options *o = &t->opt;
+    int asked = 0;
+    for (int i = 0; i < QUESTIONS; i++) asked += option_seen(o, questions[i]);
+    if (asked == 0)
+        return tool_usage(t, "which eigenvalues is missing: --interval A,B, --target X, --smallest K, --largest K or "
+                             "--largest-real K");
+    if (asked > 1)
+        return tool_usage(t, "--interval, --target, --smallest, --largest and --largest-real exclude each other");
+    if (option_seen(o, "count") && !option_seen(o, "target"))
+        return tool_usage(t, option_seen(o, "interval") ? "-n is for --target; --interval gives all in it"
+                                                        : "-n is for --target alone");
+    const bool inner = option_seen(o, "interval") || option_seen(o, "target");
+    if (o->method == WISP_CHEBFD && !inner) return tool_usage(t, "--method chebfd is for --interval and --target");
+    if ((o->method == WISP_LANCZOS || o->method == WISP_KRYLOV_SCHUR) && inner)
+        return tool_usage(t, "--method %s is for the ends of the spectrum; --interval and --target take chebfd",
+                          eig_method_name((wisp_eig_method)o->method));
+    if (o->method == WISP_LANCZOS && option_seen(o, "largest-real"))
+        return tool_usage(t, "--method lanczos is for --smallest and --largest; --largest-real takes krylov-schur");
+    return EXIT_FINE;
+}
+
+static int check_options(tool *t)
+{
+    const options *o = &t->opt;
+    const int rc = check_question(t);
+    if (rc) return rc;
+    if (o->tolerance >= 1) return tool_usage(t, "--tolerance %g: it must be below 1", o->tolerance);
+    if (o->vectors_out && !has_extension(o->vectors_out, "mtx|mtx.gz|h5"))
+        return tool_usage(t, "--vectors-out %s: the name must end in .mtx, .mtx.gz or .h5", o->vectors_out);
+    if (o->plot && !has_extension(o->plot, "svg|png|pdf"))
+        return tool_usage(t, "--plot %s: the name must end in .svg, .png or .pdf", o->plot);
+    if (o->vectors_out && wisp_file_same(o->vectors_out, o->arg[0]))
+        return tool_usage(t, "--vectors-out and MATRIX name the same file");
+    return EXIT_FINE;
+}
+
+/* What could fail after a long run is tried before it. */
+static int check_outputs(tool *t)
+{
+    const options *o = &t->opt;
+    if (o->vectors_out && has_extension(o->vectors_out, "h5") && !hdf5_available())
+        return tool_fail(t,
+                         "this build of wisp has no HDF5, which a .h5 file of vectors needs; a .mtx file needs none");
+    const char *paths[] = {o->vectors_out, o->plot};
+    for (int i = 0; i < 2 && !o->plan; i++) {
+        int rc = paths[i] ? outfile_check(t, paths[i]) : EXIT_FINE;
+        if (rc) return rc;
+    }
+    return o->plot && !o->plan ? plot_check(t) : EXIT_FINE;
+}
+
+static int observe(void *arg, int round, int found, double wanted, double residual)
+{
+    tool *t = arg;
+    monitor_pairs(&t->monitor, round, found, wanted, residual);
+    return 0;
+}
+
+static void set_options(tool *t, wisp_eig_opts *eo)
+{
+    const options *o = &t->opt;
+    *eo = (wisp_eig_opts){.method = (wisp_eig_method)o->method,
+                          .low = o->interval[0],
+                          .high = o->interval[1],
+                          .target = o->target,
+                          .count = o->count ? (int)o->count : 1,
+                          .search = (int)o->search,
+                          .tolerance = o->tolerance,
+                          .max_rounds = o->max_iterations,
+                          .seed = o->seed,
+                          .observe = observe,
+                          .observe_arg = t};
+    for (int i = 0; i < QUESTIONS; i++)
+        if (option_seen(o, questions[i])) eo->which = (wisp_eig_which)i;
+    if (option_seen(o, "bounds"))
+        eo->bounds = (wisp_bounds){0.5 * (o->bounds[0] + o->bounds[1]), 0.5 * (o->bounds[1] - o->bounds[0]), NAN};
+}
+
+/* Columns that the methods multiply at once, for which the matrix is stored: 128 bytes of a row. */
+static int width_of(const options *o, wisp_type type)
+{
+    return o->method == WISP_KRYLOV_SCHUR ? 1 : (int)(128 / wisp_type_size(type));
+}
+
+static int open_inputs(tool *t, wisp_src *matrix, wisp_src *start)
+{
+    const options *o = &t->opt;
+    int rc = source_open(t, matrix);
+    if (rc) return rc;
+    if (matrix->rows != matrix->cols)
+        return tool_fail(t, "%s is %lld x %lld, and only a square matrix has eigenvalues", o->arg[0],
+                         (long long)matrix->rows, (long long)matrix->cols);
+    if (matrix->rows == 0) return tool_fail(t, "%s has no rows", o->arg[0]);
+    return o->vectors_in ? start_open(t, start, o->vectors_in, "start", matrix->rows) : EXIT_FINE;
+}
+
+/* The vectors of a file; complex ones of a real matrix make all vectors complex. */
+static int open_start(tool *t, eig_results *r, const wisp_mat *A, const wisp_src *src, wisp_blk **start)
+{
+    const bool is_single = r->info.type == WISP_S || r->info.type == WISP_C;
+    r->type = r->info.type;
+    if (!t->opt.vectors_in) return EXIT_FINE;
+    if (wisp_type_is_complex(src->type)) r->type = is_single ? WISP_C : WISP_Z;
+    r->opts.type = r->type;
+    if (wisp_blk_create(start, t->ctx, wisp_mat_map(A), r->type, (int)src->cols)) return tool_fail_ctx(t);
+    r->opts.start = *start;
+    return start_from_file(t, *start, src, t->opt.vectors_in);
+}
+
+/* reading: the most that was held before the matrix is made. */
+static int make_matrix(tool *t, eig_results *r, const wisp_src *src, wisp_mat **A, int64_t reading)
+{
+    wisp_mat_props props;
+    int64_t budget;
+    const wisp_type type = tool_type(&t->opt, src->type);
+    const wisp_mat_opts mo = {.type = type,
+                              .width = width_of(&t->opt, type),
+                              .order = (wisp_row_order)t->opt.order,
+                              .format = (wisp_format)t->opt.format};
+    int rc = machine_cache(t, 0, &budget);
+    if (!rc) rc = eig_plan_check_source(t, src, &mo, r, reading);
+    if (rc) return rc;
+    if (wisp_mat_create(A, t->ctx, src, &mo) || wisp_mat_get_props(*A, &props)) return tool_fail_ctx(t);
+    wisp_mat_get_info(*A, &r->info);
+    r->hermitian = props.hermitian;
+    return EXIT_FINE;
+}
+
+/* A and the start; or the plan alone. */
+static int prepare(tool *t, eig_results *r, wisp_mat **A, wisp_blk **start)
+{
+    wisp_src matrix = {0}, src = {0};
+    const double started = tool_now();
+    int64_t reading;
+    int rc = open_inputs(t, &matrix, &src);
+    wisp_ctx_memory(t->ctx, NULL, &reading);
+    if (!rc) rc = make_matrix(t, r, &matrix, A, reading);
+    wisp_src_close(&matrix);
+    if (!rc) rc = open_start(t, r, *A, &src, start);
+    wisp_src_close(&src);
+    r->assemble_seconds = tool_now() - started;
+    if (!rc && t->opt.plan) return eig_plan_show(t, *A, r, reading);
+    return rc ? rc : eig_plan_check(t, *A, r);
+}
+
+/* Whether what was found is right, and written, though the run has failed. */
+static bool has_pairs(wisp_status status)
+{
+    switch (status) {
+    case WISP_OK:
+    case WISP_ERR_INCOMPLETE:
+    case WISP_ERR_ITERATIONS:
+    case WISP_ERR_STAGNATION:
+    case WISP_ERR_CANCELLED: return true;
+    default: return false;
+    }
+}
+
+static int find(tool *t, eig_results *r, const wisp_mat *A)
+{
+    r->status = wisp_eig(&r->e, A, &r->opts);
+    monitor_pairs(&t->monitor, 0, 0, NAN, NAN); /* not beside what comes after */
+    if (r->status) snprintf(r->why, sizeof r->why, "%s", wisp_ctx_message(t->ctx));
+    if (r->e.vectors) r->type = wisp_blk_type(r->e.vectors);
+    r->hermitian |= isfinite(r->e.orthogonality); /* also up to rounding */
+    if (has_pairs(r->status)) return EXIT_FINE;
+    if (r->status == WISP_ERR_HERMITIAN || r->status == WISP_ERR_NUMERIC)
+        return tool_fail(t, "%s: %s", t->opt.arg[0], r->why);
+    return tool_fail_ctx(t);
+}
+
+/* Why it is not complete, and what to do. */
+static int say_why(tool *t, const eig_results *r)
+{
+    const char *why = caught_signal() ? caught_signal() : "request", *out = t->opt.vectors_out;
+    const int found = r->e.found, rounds = r->e.rounds;
+    char kept[1200] = "no pair has converged", wanted[TEXT_BAR];
+    if (found > 0 && out)
+        snprintf(kept, sizeof kept, "what was found is in %.500s; go on with --vectors-in %.500s", out, out);
+    else if (found > 0)
+        snprintf(kept, sizeof kept, "--vectors-out FILE would keep what was found");
+    snprintf(wanted, sizeof wanted, "%d", r->opts.count);
+    if (r->opts.which == WISP_EIG_INTERVAL) eig_expected(wanted, r->e.expected, r->e.expected_error);
+    const char *rounds_word = rounds == 1 ? "round" : "rounds";
+    switch (r->status) {
+    case WISP_ERR_CANCELLED:
+        return tool_fail(t, "stopped by %s after %d %s: %d of %s pairs; %s", why, rounds, rounds_word, found, wanted,
+                         kept);
+    case WISP_ERR_ITERATIONS:
+        return tool_fail(t, "not all converged in %d %s: %d of %s pairs; %s; or try a larger --maxit%s", rounds,
+                         rounds_word, found, wanted, kept, r->e.search ? " or --search" : "");
+    case WISP_ERR_STAGNATION:
+        return tool_fail(t, "the residuals no longer fall after %d %s: %d of %s pairs; %s; try a larger --tol", rounds,
+                         rounds_word, found, wanted, kept);
+    default: return tool_fail(t, "some may be missing: %s; %s", r->why, kept);
+    }
+}
+
+/* A run that was stopped, be it at the last moment, goes on to write what it has. */
+static int finish(tool *t, const eig_results *r)
+{
+    if (r->status == WISP_ERR_CANCELLED || caught_signal()) {
+        wisp_ctx_resume(t->ctx);
+        t->keeping = true;
+    }
+    monitor_clear(&t->monitor);
+    if (!t->opt.json && !t->opt.quiet) eig_summary(t, r);
+    const int rc = eig_write(t, r);
+    return rc || r->status == WISP_OK ? rc : say_why(t, r);
+}
+
+int cmd_eig(tool *t)
+{
+    eig_results r = {0};
+    wisp_mat *A = NULL;
+    wisp_blk *start = NULL;
+    int rc = check_options(t);
+    if (!rc) rc = tool_start(t);
+    if (!rc) rc = check_outputs(t);
+    if (rc) return rc;
+    set_options(t, &r.opts);
+    rc = prepare(t, &r, &A, &start);
+    if (!rc && !t->opt.plan) {
+        rc = find(t, &r, A);
+        wisp_mat_free(A); /* to have its memory for the outputs */
+        wisp_blk_free(start);
+        A = NULL, start = NULL;
+        if (!rc) rc = finish(t, &r);
+    }
+    wisp_eigen_free(&r.e);
+    wisp_blk_free(start);
+    wisp_mat_free(A);
+    return rc;
+}

@@ -1,0 +1,257 @@
+/* The results of wisp eig: JSON, a summary, vectors as a file. */
+#include "eig.h"
+#include <math.h>
+
+static const char *const method_names[] = {"default", "chebfd", "lanczos", "krylov-schur", "dense"};
+static const char *const question_names[] = {"smallest", "largest", "largest-real", "interval", "nearest"};
+
+const char *eig_method_name(wisp_eig_method method) { return method_names[method]; }
+const char *eig_question_name(wisp_eig_which which) { return question_names[which]; }
+
+const char *eig_question(char *buf, const eig_results *r)
+{
+    const wisp_eig_opts *o = &r->opts;
+    const char *s = o->count == 1 ? "" : "s", *size = r->hermitian ? "" : " absolute value";
+    char n[TEXT];
+    text_count(n, o->count);
+    switch (o->which) {
+    case WISP_EIG_INTERVAL: snprintf(buf, TEXT_BAR, "all eigenvalues in [%.9g, %.9g]", o->low, o->high); break;
+    case WISP_EIG_NEAREST: snprintf(buf, TEXT_BAR, "%s eigenvalue%s nearest to %.9g", n, s, o->target); break;
+    case WISP_EIG_LARGEST_REAL: snprintf(buf, TEXT_BAR, "%s eigenvalue%s of largest real part", n, s); break;
+    default:
+        snprintf(buf, TEXT_BAR, "%s %s eigenvalue%s%s%s", n, question_names[o->which], s, *size ? ", by" : "", size);
+    }
+    return buf;
+}
+
+const char *eig_expected(char *buf, double expected, double error)
+{
+    if (!isfinite(expected))
+        snprintf(buf, TEXT_BAR, "an unknown number of");
+    else if (error > 0)
+        text_with_bar(buf, "+-", expected, expected - error, expected + error, 0);
+    else
+        text_states(buf, expected);
+    return buf;
+}
+
+static double gflops(const wisp_eigen *e)
+{
+    return e->flops > 0 && e->seconds > 0 ? e->flops / e->seconds * 1e-9 : NAN;
+}
+
+static double largest_residual(const wisp_eigen *e)
+{
+    double most = e->found ? 0 : NAN;
+    for (int i = 0; i < e->found; i++) most = fmax(most, e->residual[i]);
+    return most;
+}
+
+static double tolerance_of(const eig_results *r)
+{
+    return r->opts.tolerance > 0 ? r->opts.tolerance : r->type == WISP_S || r->type == WISP_C ? 1e-4 : 1e-8;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------- */
+
+static void add_run(json_t *o, const tool *t, const eig_results *r)
+{
+    const wisp_eigen *e = &r->e;
+    int64_t held;
+    wisp_ctx_memory(t->ctx, NULL, &held);
+    json_object_set_new(o, "order", json_string(text_order(r->info.order)));
+    json_object_set_new(o, "format", json_string(text_format(r->info.format)));
+    json_object_set_new(o, "threads", json_integer(wisp_ctx_threads(t->ctx)));
+    json_object_set_new(o, "ranks", json_integer(wisp_ctx_processes(t->ctx)));
+    json_object_set_new(o, "device", json_string(wisp_ctx_device(t->ctx)));
+    json_object_set_new(o, "isa", json_string(wisp_ctx_isa(t->ctx)));
+    json_object_set_new(o, "memory_bytes", json_integer(held));
+    json_object_set_new(o, "seconds", json_number(e->seconds));
+    json_object_set_new(o, "bounds_seconds", json_number(e->bounds_seconds));
+    json_object_set_new(o, "dos_seconds", json_number(e->dos_seconds));
+    json_object_set_new(o, "filter_seconds", json_number(e->filter_seconds));
+    json_object_set_new(o, "ortho_seconds", json_number(e->ortho_seconds));
+    json_object_set_new(o, "ritz_seconds", json_number(e->ritz_seconds));
+    json_object_set_new(o, "check_seconds", json_number(e->check_seconds));
+    json_object_set_new(o, "assemble_seconds", json_number(r->assemble_seconds));
+    json_object_set_new(o, "gflops", json_number(gflops(e)));
+}
+
+static void add_question(json_t *o, const eig_results *r)
+{
+    const wisp_eig_opts *q = &r->opts;
+    const wisp_eigen *e = &r->e;
+    const double interval[2] = {e->low, e->high}, asked[2] = {q->low, q->high};
+    const bool all = q->which == WISP_EIG_INTERVAL;
+    json_object_set_new(o, "which", json_string(question_names[q->which]));
+    json_object_set_new(o, "count", all ? json_null() : json_integer(q->count));
+    json_object_set_new(o, "target", q->which == WISP_EIG_NEAREST ? json_real(q->target) : json_null());
+    json_object_set_new(o, "interval",
+                        e->low < e->high ? json_numbers(interval, 2)
+                        : all            ? json_numbers(asked, 2)
+                                         : json_null());
+    json_object_set_new(o, "tolerance", json_real(tolerance_of(r)));
+}
+
+/* Complex numbers as pairs, if the matrix is not Hermitian. */
+static json_t *eigenvalues_json(const eig_results *r)
+{
+    json_t *all = json_array();
+    for (int i = 0; all && i < r->e.found; i++) {
+        const wisp_scalar v = r->e.value[i];
+        json_array_append_new(all, r->hermitian ? json_real(v.re) : json_numbers((double[]){v.re, v.im}, 2));
+    }
+    return all;
+}
+
+static json_t *make_json(const tool *t, const eig_results *r)
+{
+    const wisp_eigen *e = &r->e;
+    json_t *o = json_object();
+    if (!o) return NULL;
+    json_object_set_new(o, "version", json_string(wisp_version()));
+    json_object_set_new(o, "command", json_words(t->command_line));
+    json_object_set_new(o, "matrix", json_words(t->opt.arg[0]));
+    json_object_set_new(o, "vectors_in", json_words(t->opt.vectors_in));
+    json_object_set_new(o, "vectors_out", json_words(e->found ? t->opt.vectors_out : NULL));
+    json_object_set_new(o, "complete", json_boolean(e->complete));
+    json_object_set_new(o, "status", json_string(r->status ? wisp_status_string(r->status) : "complete"));
+    json_object_set_new(o, "why", r->status ? json_words(r->why) : json_null());
+    add_question(o, r);
+    json_object_set_new(o, "method", json_string(method_names[e->method]));
+    json_object_set_new(o, "found", json_integer(e->found));
+    json_object_set_new(o, "expected_count", json_number(e->expected));
+    json_object_set_new(o, "expected_error", json_number(e->expected_error));
+    json_object_set_new(o, "orthogonality", json_number(e->orthogonality));
+    json_object_set_new(o, "search_vectors", json_integer(e->search));
+    json_object_set_new(o, "block", json_integer(e->block));
+    json_object_set_new(o, "rounds", json_integer(e->rounds));
+    json_object_set_new(o, "degree", json_integer(e->degree));
+    json_object_set_new(o, "products", json_integer(e->products));
+    json_object_set_new(o, "bounds",
+                        e->bounds.halfwidth > 0
+                            ? json_pack("{s:f, s:f}", "center", e->bounds.center, "halfwidth", e->bounds.halfwidth)
+                            : json_null());
+    json_object_set_new(o, "hermitian", json_boolean(r->hermitian));
+    json_object_set_new(o, "hermitian_change", json_number(t->hermitian_change));
+    json_object_set_new(o, "seed", json_seed(r->opts.seed));
+    json_object_set_new(o, "rows", json_integer(r->info.rows));
+    json_object_set_new(o, "nnz", json_integer(r->info.nnz));
+    json_object_set_new(o, "type", json_string(wisp_type_name(r->type)));
+    add_run(o, t, r);
+    json_object_set_new(o, "eigenvalues", eigenvalues_json(r));
+    json_object_set_new(o, "residuals", json_numbers(e->residual, e->found));
+    return o;
+}
+
+/* ---- summary ----------------------------------------------------------------------------------- */
+
+static void show_times(const eig_results *r)
+{
+    const wisp_eigen *e = &r->e;
+    char a[5][TEXT];
+    text_line("time", "%s   (assembly %s, bounds %s, density of states %s,", text_seconds(a[0], e->seconds),
+              text_seconds(a[1], r->assemble_seconds), text_seconds(a[2], e->bounds_seconds),
+              text_seconds(a[3], e->dos_seconds));
+    text_line("", "%s %s, orthogonalisation %s, Rayleigh-Ritz %s, check %s)",
+              e->method == WISP_CHEBFD ? "filter" : "products", text_seconds(a[0], e->filter_seconds),
+              text_seconds(a[1], e->ortho_seconds), text_seconds(a[2], e->ritz_seconds),
+              text_seconds(a[3], e->check_seconds));
+    if (isfinite(gflops(e)))
+        text_line("rate", "%.3g Gflop/s, %s products with a vector", gflops(e), text_count(a[4], e->products));
+}
+
+static void show_found(const eig_results *r)
+{
+    const wisp_eigen *e = &r->e;
+    char n[TEXT], wanted[TEXT_BAR];
+    text_count(n, e->found);
+    if (isfinite(e->expected))
+        text_line("found", "%s   (%s expected in [%.6g, %.6g])", n,
+                  eig_expected(wanted, e->expected, e->expected_error), e->low, e->high);
+    else if (r->opts.which == WISP_EIG_INTERVAL)
+        text_line("found", "%s", n);
+    else
+        text_line("found", "%s of %s", n, text_count(wanted, r->opts.count));
+    if (e->found) {
+        text_line("residual", "at most %.2e, wanted %.1e%s", largest_residual(e), tolerance_of(r),
+                  r->hermitian ? " of the spectrum's halfwidth" : " of the eigenvalue");
+        if (isfinite(e->orthogonality)) text_line("", "vectors orthonormal to %.1e", e->orthogonality);
+    }
+    text_line("result", "%s%s%s", e->complete ? "complete" : "not complete", r->status ? ": " : "", r->why);
+}
+
+/* All of a few eigenvalues, else the first and the last ones. */
+static void show_table(const eig_results *r)
+{
+    enum { MOST = 20 };
+    const wisp_eigen *e = &r->e;
+    char n[TEXT];
+    if (!e->found) return;
+    text_line("eigenvalue", "%22s   residual", "");
+    for (int i = 0; i < e->found; i++) {
+        if (e->found > MOST && i == MOST / 2) {
+            text_line("...", "%22s", "...");
+            i = e->found - MOST / 2;
+        }
+        text_count(n, i + 1);
+        if (r->hermitian)
+            text_line(n, "%22.15g   %.1e", e->value[i].re, e->residual[i]);
+        else
+            text_line(n, "%22.15g %+.15gi   %.1e", e->value[i].re, e->value[i].im, e->residual[i]);
+    }
+}
+
+void eig_summary(const tool *t, const eig_results *r)
+{
+    const wisp_eigen *e = &r->e;
+    const int threads = wisp_ctx_threads(t->ctx);
+    char a[TEXT], b[TEXT], q[TEXT_BAR];
+    text_line("matrix", "%s", t->opt.arg[0]);
+    text_line("rows", "%s   nonzeros %s   %s", text_count(a, r->info.rows), text_count(b, r->info.nnz),
+              wisp_type_name(r->type));
+    source_summary(t);
+    text_line("question", "%s", eig_question(q, r));
+    text_line("method", "%s, %s search vectors%s%s", method_names[e->method], text_count(a, e->search),
+              t->opt.vectors_in ? ", start " : "", t->opt.vectors_in ? t->opt.vectors_in : "");
+    if (e->degree)
+        text_line("", "degree %s, %d round%s", text_count(a, e->degree), e->rounds, e->rounds == 1 ? "" : "s");
+    else if (e->rounds)
+        text_line("", "%d restart%s", e->rounds, e->rounds == 1 ? "" : "s");
+    text_line("run", "%d thread%s, %s, order %s, format %s", threads, threads == 1 ? "" : "s", wisp_ctx_isa(t->ctx),
+              text_order(r->info.order), text_format(r->info.format));
+    show_times(r);
+    show_found(r);
+    show_table(r);
+}
+
+/* ---- files ------------------------------------------------------------------------------------- */
+
+static int write_vectors(tool *t, const eig_results *r, const json_t *object)
+{
+    const int rc = columns_save(t, r->e.vectors, object, t->opt.vectors_out);
+    if (!rc && !t->opt.json && !t->opt.quiet) text_line("vectors", "%s", t->opt.vectors_out);
+    return rc;
+}
+
+static void say_none(tool *t, const char *what, const char *no_what)
+{
+    if (!t->opt.json && !t->opt.quiet)
+        text_line(what, "none, for no eigenvalue was found");
+    else
+        monitor_log(&t->monitor, WISP_LOG_INFO, no_what);
+}
+
+int eig_write(tool *t, const eig_results *r)
+{
+    int vectors_rc = EXIT_FINE;
+    const bool any = r->e.found > 0;
+    json_t *object = t->opt.json || t->opt.vectors_out ? make_json(t, r) : NULL;
+    if (t->opt.vectors_out && !any) say_none(t, "vectors", "no vectors, for no eigenvalue was found");
+    if (t->opt.vectors_out && any)
+        vectors_rc = object ? write_vectors(t, r, object) : tool_fail(t, "out of memory for the results");
+    const bool drawn = any || r->e.moments;
+    if (t->opt.plot && !drawn) say_none(t, "plot", "no plot, for no eigenvalue was found");
+    const int rc = outputs_write(t, object, NULL, drawn ? eig_script : NULL, r);
+    return vectors_rc ? vectors_rc : rc;
+}

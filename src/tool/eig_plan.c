@@ -1,0 +1,142 @@
+/* The cost of wisp eig before it starts. */
+#include "eig.h"
+#include <math.h>
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* One column of a vector's type on this rank. */
+static int64_t column_bytes(const wisp_mat_info *a, wisp_type type)
+{
+    return (a->local_rows > 0 ? a->local_rows + a->halo_rows : a->rows) * (int64_t)wisp_type_size(type);
+}
+
+static int refuse(tool *t, const char *about, int64_t total, int64_t matrix)
+{
+    char text[3][TEXT];
+    text_bytes(text[0], (double)total);
+    text_bytes(text[1], (double)matrix);
+    text_bytes(text[2], (double)plan_limit(t));
+    if (t->opt.mem_limit)
+        return tool_fail(t, "the run would take %s %s (matrix %s), more than --mem-limit %s", about, text[0], text[1],
+                         text[2]);
+    return tool_fail(t,
+                     "the run would take %s %s (matrix %s), and this machine has %s; fewer eigenvalues, a smaller "
+                     "--search or --precision single takes less, and --mem-limit BYTES starts it anyway",
+                     about, text[0], text[1], text[2]);
+}
+
+int eig_plan_check_source(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const eig_results *r, int64_t reading)
+{
+    wisp_mat_info a;
+    int64_t source, most;
+    const int64_t columns = r->opts.search ? r->opts.search : r->opts.count;
+    wisp_ctx_memory(t->ctx, &source, NULL);
+    for (int estimate = 0; estimate < 2; estimate++) { /* an estimate is made only if the bound is too large */
+        if (estimate ? wisp_mat_plan(t->ctx, src, mo, &a) : wisp_mat_bound(t->ctx, src, mo, &a))
+            return tool_fail_ctx(t);
+        const int64_t run = a.bytes + columns * column_bytes(&a, mo->type);
+        const int rc = plan_most_of_ranks(t, larger(larger(reading, source + a.assembly_bytes), run), &most);
+        if (rc || most <= plan_limit(t) || (t->opt.plan && !t->opt.mem_limit)) return rc;
+    }
+    return refuse(t, "at least", most, a.bytes);
+}
+
+/* Where to know it costs no run of its own. */
+int eig_plan_check(tool *t, const wisp_mat *A, const eig_results *r)
+{
+    wisp_eig_cost cost;
+    int64_t most;
+    const wisp_eig_method method = r->opts.method;
+    const bool inner = r->opts.which == WISP_EIG_INTERVAL || r->opts.which == WISP_EIG_NEAREST;
+    if (method == WISP_CHEBFD || (method == WISP_EIG_DEFAULT && inner)) return EXIT_FINE;
+    const wisp_status status = wisp_eig_plan(&cost, A, &r->opts);
+    if (status) return status == WISP_ERR_CANCELLED ? tool_fail_ctx(t) : EXIT_FINE; /* the run tells why */
+    const int rc = plan_most_of_ranks(t, r->info.bytes + cost.bytes, &most);
+    return rc || most <= plan_limit(t) ? rc : refuse(t, "about", most, r->info.bytes);
+}
+
+/* ---- shown ----------------------------------------------------------------------------------------- */
+
+typedef struct {
+    wisp_eig_cost cost;
+    int64_t total;
+    double load_gbs;
+    bool kept; /* ceilings of an earlier `wisp machine`, not those of now */
+} eig_plan;
+
+/* The vectors go out as a copy, and in HDF5 as a whole file in memory, when the matrix has gone. */
+static int64_t output_bytes(const tool *t, const eig_results *r, const wisp_eig_cost *cost)
+{
+    const bool interval = r->opts.which == WISP_EIG_INTERVAL;
+    const double columns = !interval ? r->opts.count : isfinite(cost->expected) ? cost->expected : 0;
+    return t->opt.vectors_out ? (int64_t)(4 * columns * (double)column_bytes(&r->info, r->type)) : 0;
+}
+
+static int show_json(tool *t, const eig_results *r, const eig_plan *p)
+{
+    const wisp_eig_cost *c = &p->cost;
+    json_t *o = json_pack(
+        "{s:o, s:o, s:s, s:I, s:I, s:s, s:s, s:s, s:I, s:I, s:I}", "command", json_words(t->command_line), "matrix",
+        json_words(t->opt.arg[0]), "which", eig_question_name(r->opts.which), "rows", (json_int_t)r->info.rows, "nnz",
+        (json_int_t)r->info.nnz, "type", wisp_type_name(r->type), "format", text_format(r->info.format), "method",
+        eig_method_name(c->method), "matrix_bytes", (json_int_t)r->info.bytes, "vectors_bytes", (json_int_t)c->bytes,
+        "total_bytes", (json_int_t)p->total);
+    const double interval[2] = {c->low, c->high};
+    json_object_set_new(o, "interval", c->low < c->high ? json_numbers(interval, 2) : json_null());
+    json_object_set_new(o, "expected_count", json_number(c->expected));
+    json_object_set_new(o, "expected_error", json_number(c->expected_error));
+    json_object_set_new(o, "search_vectors", json_integer(c->search));
+    json_object_set_new(o, "block", json_integer(c->block));
+    json_object_set_new(o, "rounds", json_integer(c->rounds));
+    json_object_set_new(o, "degree", json_integer(c->degree));
+    json_object_set_new(o, "products", json_integer(c->products));
+    json_object_set_new(o, "seconds", json_number(c->seconds));
+    json_object_set_new(o, "load_gbs", json_number(p->load_gbs));
+    json_object_set_new(o, "ceilings", json_string(p->kept ? "kept" : "now"));
+    const int rc = json_print(t, o);
+    json_decref(o);
+    return rc;
+}
+
+static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
+{
+    const wisp_eig_cost *c = &p->cost;
+    char a[3][TEXT], b[TEXT_BAR];
+    text_line("matrix", "%s", t->opt.arg[0]);
+    text_line("rows", "%s   nonzeros %s   %s", text_count(a[0], r->info.rows), text_count(a[1], r->info.nnz),
+              wisp_type_name(r->type));
+    text_line("question", "%s", eig_question(b, r));
+    if (c->low < c->high) text_line("interval", "[%.6g, %.6g]", c->low, c->high);
+    if (isfinite(c->expected)) text_line("expected", "%s eigenvalues", eig_expected(b, c->expected, c->expected_error));
+    text_line("method", "%s, %d search vectors, %d at once", eig_method_name(c->method), c->search, c->block);
+    if (c->degree) text_line("", "degree %s, %d rounds", text_count(a[0], c->degree), c->rounds);
+    text_line("storage", "%s", text_bytes(a[0], (double)r->info.bytes));
+    text_line("vectors", "about %s", text_bytes(a[0], (double)c->bytes));
+    text_line("total", "about %s at once", text_bytes(a[0], (double)p->total));
+    if (c->products) text_line("products", "about %s", text_count(a[0], c->products));
+    if (!isfinite(c->seconds)) {
+        text_line("time", "not known");
+        return;
+    }
+    text_line("time", "about %s", text_seconds(a[0], c->seconds));
+    text_line("", "by the model, at a load bandwidth of %.1f GB/s %s", p->load_gbs,
+              p->kept ? "kept by wisp machine" : "of now");
+}
+
+int eig_plan_show(tool *t, const wisp_mat *A, const eig_results *r, int64_t reading)
+{
+    eig_plan p = {.load_gbs = NAN};
+    wisp_machine m = {0};
+    const wisp_status status = plan_ceilings(t, &m, &p.load_gbs, &p.kept);
+    /* What is measured for the time may take more memory than the run. */
+    if (status != WISP_OK && !(status == WISP_ERR_NOMEM && t->opt.mem_limit)) return tool_fail_ctx(t);
+    if (status == WISP_OK) wisp_ctx_set_machine(t->ctx, &m);
+    if (wisp_eig_plan(&p.cost, A, &r->opts)) return tool_fail_ctx(t);
+    p.total = larger(larger(reading, r->info.assembly_bytes), r->info.bytes + p.cost.bytes);
+    p.total = larger(p.total, output_bytes(t, r, &p.cost));
+    monitor_clear(&t->monitor);
+    if (!t->opt.json) show_text(t, r, &p);
+    const int rc = t->opt.json ? show_json(t, r, &p) : EXIT_FINE;
+    if (rc || !t->opt.mem_limit || p.total <= t->opt.mem_limit) return rc;
+    return refuse(t, "about", p.total, r->info.bytes);
+}

@@ -1,0 +1,342 @@
+#!/bin/bash
+# wisp eig: every question by every method against numpy, vectors out and in, what is told, Ctrl-C, and failures.
+. "$2/tests/cli.sh"
+small=hubbard:sites=5,up=2,down=2,disorder=1,periodic=x # 100 rows
+large=hubbard:sites=7,up=3,down=3,U=3,disorder=1         # 1225 rows
+wave=topi:nx=5,ny=5,nz=5,disorder=1                      # 500 rows, complex
+flow=matpde:nx=24,ny=24                                  # 576 rows, not symmetric
+
+python=
+for p in python3 /usr/bin/python3; do
+    if "$p" -c 'import numpy' 2>/dev/null; then python=$p; break; fi
+done
+[ -n "$python" ] || leave_out "eigenvalues against numpy, for there is none"
+
+# The answer to the question of a JSON file by numpy, and its vectors.
+cat >right.py <<'PY'
+import gzip, json, sys
+import numpy as np
+def read(name):
+    with (gzip.open if name.endswith("gz") else open)(name, "rt") as f:
+        head = f.readline().split()
+        lines = [l.split() for l in f if l.strip() and l[0] != "%"]
+    n, m = int(lines[0][0]), int(lines[0][1])
+    a = np.array(lines[1:], float)
+    v = a[:, -2] + 1j * a[:, -1] if head[3] == "complex" else a[:, -1]
+    if head[2] == "array":
+        return v.reshape(m, n).T
+    A = np.zeros((n, m), v.dtype)
+    i, j = a[:, 0].astype(int) - 1, a[:, 1].astype(int) - 1
+    np.add.at(A, (i, j), v)
+    if head[4] != "general":
+        k = i != j
+        np.add.at(A, (j[k], i[k]), v[k].conj() if head[4] == "hermitian" else v[k])
+    return A
+A, d = read(sys.argv[1]), json.load(open(sys.argv[2]))
+tolerance, which, count = d["tolerance"], d["which"], d["count"]
+hermitian = np.array_equal(A, A.conj().T)
+assert hermitian == d["hermitian"]
+if hermitian:
+    w = np.linalg.eigvalsh(A)
+    got, h = np.array(d["eigenvalues"]), (w[-1] - w[0]) / 2
+else:
+    w = np.linalg.eigvals(A)
+    got, h = np.array(d["eigenvalues"]) @ [1, 1j], max(abs(w))
+near = 10 * tolerance * h
+distance = {"interval": lambda w: 0, "nearest": lambda w: abs(w - (d["target"] or 0)),
+            "smallest": lambda w: w if hermitian else abs(w), "largest": lambda w: -w if hermitian else -abs(w),
+            "largest-real": lambda w: -w.real}[which](w)
+if which == "interval":
+    low, high = d["interval"]
+    surely, perhaps = w[(w > low + near) & (w < high - near)], w[(w >= low - near) & (w <= high + near)]
+else:
+    last = np.sort(distance)[count - 1]
+    surely, perhaps = w[distance < last - near], w[distance <= last + near]
+    assert len(got) >= count, "%d of %d" % (len(got), count)
+assert len(surely) <= len(got) <= len(perhaps), "%d found, %d to %d are there" % (len(got), len(surely), len(perhaps))
+left = list(perhaps)
+for g in got: # each is one of them, and none is taken twice
+    k = int(np.argmin([abs(g - x) for x in left]))
+    assert abs(g - left[k]) <= near * (1 if hermitian else 1e3), "%r is %g from the next one" % (g, abs(g - left[k]))
+    del left[k]
+for x in surely:
+    assert min(abs(x - g) for g in got) <= near * (1 if hermitian else 1e3), "%r is missing" % x
+assert np.all(np.diff(got.real) >= 0), "not ascending"
+assert d["found"] == len(got) == len(d["residuals"]) and d["complete"] is True
+assert max(d["residuals"], default=0) <= tolerance
+if d["vectors_out"] and not d["vectors_out"].endswith("h5"):
+    V = read(d["vectors_out"])
+    assert V.shape == (len(A), len(got)), V.shape
+    r = np.linalg.norm(A @ V - V * got, axis=0)
+    assert all(r <= (1.01 * tolerance + 1e-14) * (h if hermitian else abs(got)) + 1e-6 * (d["type"].find("single") >= 0)), max(r)
+    gram = abs(V.conj().T @ V - np.eye(len(got))) if hermitian else abs(np.linalg.norm(V, axis=0) - 1)
+    assert np.max(gram, initial=0) <= max(1e-10, 2 * (d["orthogonality"] or 0)), np.max(gram)
+PY
+right() { # right MATRIX.mtx OUT: the answer in OUT is that of numpy
+    [ -n "$python" ] || return 0
+    checks=$((checks + 1))
+    "$python" right.py "$@" >why 2>&1 || fail "$(sed -n 's/.*"command": //p' "$2"): $(tail -1 why)"
+}
+told() { # told FRAGMENT...: each is in the one line of the failure
+    for fragment in "$@"; do check "'$fragment' in: $(cat err)" grep -qF -- "$fragment" err; done
+    check "one line: $(cat err)" test "$(wc -l <err)" = 1
+}
+short() { # short ARGS...: exit 1 and one line, beside the results
+    checks=$((checks + 1))
+    "$wisp" "$@" >out 2>err
+    local rc=$?
+    [ $rc = 1 ] || fail "wisp $*: exit $rc, not 1: $(cat err)"
+}
+there() { # there METHOD ARGS...: this build has it
+    "$wisp" eig "${@:2}" --method "$1" --quiet 2>err || ! grep -q 'not there yet' err
+}
+
+# ---- questions, methods, types
+for name in small large wave flow; do ok gen ${!name} -o $name.mtx --quiet; done
+number=0
+asked() { # asked NAME ARGS...: the answer is right, and the vectors with it
+    number=$((number + 1))
+    ok eig $1.mtx "${@:2}" --json -o v.mtx && cp out o$number.json && right $1.mtx o$number.json
+}
+for question in "--interval -1,1" "--target 0.3 -n 7" "--target 100 -n 1" "--smallest 5" "--largest 1" "--largest-real 4"; do
+    asked small $question
+    json out 'd["method"] == "dense" and d["search_vectors"] == 100 and d["orthogonality"] < 1e-12'
+    asked wave $question --method dense
+done
+asked small --target -4.1
+json out 'd["count"] == 1 and d["which"] == "nearest" and d["target"] == -4.1 and len(d["eigenvalues"]) == 1'
+asked small --interval -1,1 --precision single
+json out 'd["type"] == "single" and d["tolerance"] == 1e-4'
+ok eig $small --interval 50,60 -o none.mtx
+check "a line says that there are no vectors" grep -q '^vectors *none, for no eigenvalue was found' out
+"$wisp" eig $small --interval 50,60 --json -o none.mtx >out 2>err || fail "no eigenvalue: $(cat err)"
+check "so on the standard error: $(cat err)" grep -qx 'wisp: no vectors, for no eigenvalue was found' err
+json out 'd["complete"] is True and d["eigenvalues"] == [] and d["residuals"] == [] and d["vectors_out"] is None'
+check "no file of no vectors" test ! -e none.mtx
+if there chebfd $small --interval -1,1; then
+    for name in small large wave; do
+        for question in "--interval -0.4,0.5" "--target 0.3 -n 20" "--interval 100,200" "--interval -2,-1.99"; do
+            asked $name $question --method chebfd
+            json out 'd["method"] == "chebfd" and d["expected_count"] >= 0 and d["expected_error"] >= 0'
+            json out 'd["found"] == 0 or (d["degree"] > 0 and d["search_vectors"] >= d["found"] and d["products"] > 0)'
+        done
+    done
+    asked large --interval -0.5,0.5
+    json out 'd["method"] == "chebfd"'
+    asked large --target 0 -n 10 --tol 1e-11
+    json out 'd["tolerance"] == 1e-11 and d["interval"][0] < 0 < d["interval"][1]'
+    asked wave --target 0 -n 10 --precision single
+    asked large --interval -0.1,0.1 --search 60 --seed 5 --bounds -20,40
+    json out 'd["seed"] == 5 and d["bounds"] == {"center": 10.0, "halfwidth": 30.0}'
+else
+    leave_out "chebfd, which is not there yet"
+fi
+if there lanczos $small --smallest 2; then
+    for name in small large wave; do
+        for question in "--smallest 5" "--largest 3" "--largest 1"; do asked $name $question --method lanczos; done
+    done
+    asked large --smallest 10
+    json out 'd["method"] == "lanczos"'
+    asked wave --smallest 3 --precision single
+    asked large --smallest 5 --search 30
+else
+    leave_out "lanczos, which is not there yet"
+fi
+if there krylov-schur $flow --largest-real 2; then
+    for question in "--largest-real 10 --tol 1e-6 --search 20" "--largest 5" "--largest-real 1"; do asked flow $question; done
+    json out 'd["method"] == "krylov-schur" and d["hermitian"] is False and d["orthogonality"] is None'
+    json out 'all(len(v) == 2 for v in d["eigenvalues"])'
+    asked large --smallest 3 --method krylov-schur
+else
+    leave_out "krylov-schur, which is not there yet"
+fi
+
+# ---- vectors in files
+ok eig $small --smallest 12 -o v.mtx.gz --quiet
+check "--quiet is quiet" test ! -s out
+gzip -dc v.mtx.gz >v.mtx
+check "the vectors' size" grep -qx '100 12' v.mtx
+for start in v.mtx v.mtx.gz; do ok eig $small --smallest 12 --vectors-in $start --quiet; done
+if [ $have_hdf5 = 1 ]; then
+    ok eig $small --smallest 12 -o v.h5 --json
+    json out 'd["vectors_out"] == "v.h5"'
+    ok eig $small --smallest 12 --vectors-in v.h5 -o v.h5 --json
+    json out 'd["vectors_in"] == "v.h5"'
+    if command -v h5dump >/dev/null; then
+        check "the vectors in HDF5" grep -q 'SIMPLE { ( 100, 12 )' <(h5dump -H -d x v.h5)
+        for set in eigenvalues residuals; do check "$set in HDF5" grep -q 'SIMPLE { ( 12 )' <(h5dump -H -d $set v.h5); done
+        for key in matrix method complete tolerance version command; do
+            check "the attribute $key" h5dump -a $key v.h5 >/dev/null
+        done
+    fi
+    ok solve $small --rhs v.h5 --method gmres --tol 1e-3 --quiet # as any columns
+fi
+for method in "lanczos --smallest 4" "chebfd --interval -0.5,0.5"; do
+    if there ${method/--/$large --}; then
+        set -- $method
+        ok eig $large --method "$@" -o start.mtx --json
+        cp out first.json
+        ok eig $large --method "$@" --vectors-in start.mtx -o again.mtx --json
+        json out 'd["products"] <= e["products"] and close(d["eigenvalues"], e["eigenvalues"], 1e-6)' first.json
+        right large.mtx out
+    fi
+done
+
+# ---- what is told: JSON, the summary, pictures
+ok eig $small --interval -1,1 --json
+json out 'd["status"] == "complete" and d["why"] is None and d["interval"] == [-1, 1] and d["count"] is None'
+json out 'd["rows"] == 100 and d["type"] == "double" and d["vectors_in"] is None and d["hermitian_change"] is None'
+json out 'all(d[k] >= 0 for k in ("bounds_seconds", "dos_seconds", "filter_seconds", "ortho_seconds", "ritz_seconds", "check_seconds", "assemble_seconds"))'
+json out 'all(d[k] > 0 for k in ("seconds", "gflops", "products", "threads", "ranks", "memory_bytes"))'
+json out 'd["command"].startswith("wisp eig hubbard") and d["isa"] and d["version"] and d["matrix"].startswith("hubbard")'
+json out "d['device'] == '${WISP_DEVICE:-cpu}'"
+ok eig $small --smallest 30
+for line in '^question *30 smallest eigenvalues$' '^found *30 of 30$' '^residual *at most .*wanted 1.0e-08' '^result *complete$' \
+    '^method *dense' '^1  *-[0-9.]* ' '^10  *-[0-9.]* ' '^\.\.\.' '^30  *-*[0-9.]* '; do
+    check "the summary has $line" grep -q "$line" out
+done
+check "not more than 20 eigenvalues" test "$(grep -c '^[0-9]' out)" = 20
+ok eig $small --smallest 20
+check "20 eigenvalues" test "$(grep -c '^[0-9]' out)" = 20
+printf '%%%%MatrixMarket matrix coordinate real general\n3 3 5\n1 1 1\n1 2 0.5\n2 1 0.50000000000001\n2 2 -3\n3 3 2\n' >almost.mtx
+ok eig almost.mtx --smallest 2 --hermitian-part
+check "the Hermitian part is told" grep -q '^Hermitian *part is taken' out
+if [ $have_gnuplot = 1 ]; then
+    ok eig $small --interval -1,1 --plot p.svg --quiet
+    for text in 'all eigenvalues in' 'by dense, complete' eigenvalue residual; do check "the plot has $text" grep -q "$text" p.svg; done
+    ok eig $small --interval 50,60 --plot none.svg
+    check "a line says that there is no plot" grep -q '^plot *none, for no eigenvalue was found' out
+    if there chebfd $small --interval -1,1; then
+        ok eig $large --interval -0.5,0.5 --plot p.svg --quiet
+        for text in 'density of states' 'filter' 'by chebfd, complete' eigenvalues; do
+            check "the plot has $text" grep -q "$text" p.svg
+        done
+    fi
+    if there krylov-schur $flow --largest-real 2; then
+        ok eig $flow --largest-real 4 --plot p.png --quiet
+        check "a picture of complex numbers" test -s p.png
+    fi
+fi
+
+# ---- ranks, and memory that the host can't touch
+ok eig $small --interval -1,1 --json -o v1.mtx
+cp out one.json
+for ranks in 2 3; do
+    WISP_RANKS=$ranks ok eig $small --interval -1,1 --json -o v$ranks.mtx
+    json out "d['ranks'] == $ranks and close(d['eigenvalues'], e['eigenvalues'], 1e-10)" one.json
+    check "one file of the ranks' rows" grep -qx "100 $(sed -n 's/.*"found": \([0-9]*\),/\1/p' one.json)" v$ranks.mtx
+    right small.mtx out
+done
+WISP_DEVICE=far ok eig $small --interval -1,1 --json
+json out 'close(d["eigenvalues"], e["eigenvalues"], 1e-10)' one.json
+
+# ---- not all found: what there is, is written, and one line says why
+if there lanczos $small --smallest 2; then
+    short eig $large --smallest 20 --maxit 1 --search 30 -o part.mtx --json
+    json out 'd["complete"] is False and d["found"] < 20 and len(d["eigenvalues"]) == d["found"] and d["why"]'
+    told "not all converged in 1 round"
+fi
+if there chebfd $small --interval -1,1; then
+    short eig $large --interval -0.5,0.5 --maxit 1 --tol 1e-12 --json
+    json out 'd["complete"] is False'
+    told "converged in 1 round"
+fi
+
+# ---- stopped
+long=topi:nx=40,ny=40,nz=20,disorder=1
+if there chebfd $small --interval -1,1; then
+    stop filtering INT '0\.[0-9]*[1-9]' eig $long --target 0 -n 40 -o s.mtx --json
+    tail -1 log | grep -qE 'stopped by Ctrl-C after [0-9]* rounds?: [0-9]* of 40 pairs; ' || fail "$(tail -1 log)"
+    json out 'd["complete"] is False and d["status"] == "cancelled" and d["found"] == len(d["eigenvalues"])'
+    check "no temporary file" test -z "$(find . -name '*.tmp*')"
+fi
+
+# ---- outputs that can't be written
+if [ -c /dev/full ]; then
+    ln -sf /dev/full full.mtx
+    refused 1 "No space left" eig $small --smallest 3 --quiet -o full.mtx
+    "$wisp" eig $small --smallest 3 --json 2>err >/dev/full && fail "--json to a full device passes"
+    grep -q '^wisp: .*No space left' err || fail "--json to a full device: $(cat err)"
+else
+    leave_out "a full device, for there is no /dev/full"
+fi
+echo old >limit.mtx
+(ulimit -f 2 && "$wisp" eig $small --smallest 20 --quiet -o limit.mtx 2>err) && fail "a limit of file sizes is passed"
+check "the limit is told: $(cat err)" grep -q '^wisp: .*limit.mtx.*File too large' err
+check "an old file survives" grep -qx old limit.mtx
+refused 1 "nowhere/v.mtx" eig $small --smallest 3 -o nowhere/v.mtx
+
+# ---- memory and plans
+refused 1 "more than --mem-limit 20 MB" eig laplace:nx=100,ny=100,nz=100 --smallest 20 --mem-limit 20MB
+if "$wisp" eig $large --smallest 4 --plan --json >out 2>err; then
+    json out 'd["method"] == "lanczos" and d["matrix_bytes"] > 0 and d["vectors_bytes"] >= 4 * 1225 * 8 and d["total_bytes"] >= d["matrix_bytes"]'
+    ok eig $large --interval -0.5,0.5 --plan --json -o plan.mtx
+    json out 'd["method"] == "chebfd" and d["expected_count"] > 0 and d["products"] > 0 and d["degree"] > 0 and d["search_vectors"] > 0'
+    check "a plan writes nothing" test ! -e plan.mtx
+    ok eig $large --interval -0.5,0.5 --plan
+    for line in '^expected *' '^method *chebfd' '^total *about' '^products *about'; do
+        check "the plan has $line" grep -q "$line" out
+    done
+else
+    check "no plan: $(cat err)" grep -q 'not there yet' err
+    leave_out "--plan, which is not there yet"
+fi
+
+# ---- bad options
+refused 2 "which eigenvalues is missing: --interval A,B, --target X" eig $small
+refused 2 "exclude each other" eig $small --smallest 3 --target 0
+refused 2 "exclude each other" eig $small --smallest 3 --largest 3
+refused 2 "-n is for --target; --interval gives all in it" eig $small --interval 0,1 -n 3
+refused 2 "-n is for --target alone" eig $small --smallest 3 -n 3
+refused 2 "--method chebfd is for --interval and --target" eig $small --smallest 3 --method chebfd
+refused 2 "--interval and --target take chebfd" eig $small --target 0 --method lanczos
+refused 2 "--interval and --target take chebfd" eig $small --interval 0,1 --method krylov-schur
+refused 2 "--largest-real takes krylov-schur" eig $small --largest-real 2 --method lanczos
+refused 2 "expected one of chebfd|lanczos|krylov-schur|dense" eig $small --smallest 3 --method arpack
+for value in 0 -1 x 1.5 '' 3000000000; do refused 2 "expected a whole number from 1" eig $small --smallest "$value"; done
+for value in 0 -1 x ''; do refused 2 "expected a whole number from 1" eig $small --target 0 -n "$value"; done
+for value in 0 x ''; do refused 2 "expected a whole number from 1" eig $small --smallest 2 --search "$value"; done
+for value in 0 -3 ''; do refused 2 "expected a whole number from 1" eig $small --smallest 2 --maxit "$value"; done
+for value in x nan inf '' 1e999 0x; do refused 2 "expected a number" eig $small --target "$value"; done
+for value in 0 -1 x nan inf ''; do refused 2 "expected a number above 0" eig $small --smallest 2 --tol "$value"; done
+refused 2 "it must be below 1" eig $small --smallest 2 --tol 1
+refused 2 "expected two numbers with a comma" eig $small --interval 1
+refused 2 "the first number must be below the second" eig $small --interval 1,0
+refused 2 "write it with a comma and no blank: --interval 0,1" eig $small --interval 0 1
+refused 2 "the name must end in .mtx, .mtx.gz or .h5" eig $small --smallest 2 -o v.csv
+refused 2 "the name must end in .svg, .png or .pdf" eig $small --smallest 2 --plot v.mtx
+refused 2 "--vectors-out and MATRIX name the same file" eig small.mtx --smallest 2 -o ./small.mtx
+refused 2 "did you mean --count?" eig $small --k 3
+refused 2 "did you mean --target?" eig $small --sigma 3
+refused 2 "did you mean --search?" eig $small --ncv 3
+refused 2 "wisp eig has no option --moments" eig $small --moments 3
+refused 2 "MATRIX is missing" eig
+
+# ---- bad matrices and files
+refused 1 "nowhere.mtx" eig nowhere.mtx --smallest 1
+refused 1 "101 eigenvalues of a matrix of 100 rows" eig $small --smallest 101
+refused 1 "below what double allows" eig $small --smallest 1 --tol 1e-17
+refused 1 "flow.mtx: " eig flow.mtx --target 0
+refused 1 "flow.mtx: " eig flow.mtx --smallest 1 --method dense
+printf '%%%%MatrixMarket matrix coordinate real general\n3 4 1\n1 1 1\n' >wide.mtx
+refused 1 "wide.mtx is 3 x 4, and only a square matrix has eigenvalues" eig wide.mtx --smallest 1
+for value in nan inf; do
+    printf '%%%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 %s\n3 3 2\n' $value >bad.mtx
+    refused 1 "bad.mtx: " eig bad.mtx --smallest 1
+done
+refused 1 "nowhere.mtx" eig $small --smallest 1 --vectors-in nowhere.mtx
+refused 1 "v.mtx is 100 x 12; a start of 1225 rows" eig $large --smallest 1 --vectors-in v.mtx
+sed "100s/.*/nan/" v.mtx >nan.mtx
+refused 1 "holds a NaN or an infinity" eig $small --smallest 1 --vectors-in nan.mtx
+head -50 v.mtx >cut.mtx
+refused 1 "cut.mtx" eig $small --smallest 1 --vectors-in cut.mtx
+if [ $have_hdf5 = 1 ]; then
+    echo no >no.h5
+    refused 1 "no.h5 is no HDF5 file" eig $small --smallest 1 --vectors-in no.h5
+    ok dos topi:nx=2,ny=2,nz=2 --moments 8 --quiet -o dos.h5
+    refused 1 'dos.h5 has no data set "x"' eig $small --smallest 1 --vectors-in dos.h5
+else
+    refused 1 "this build of wisp has no HDF5" eig $small --smallest 1 -o v.h5
+    refused 1 "this build of wisp has no HDF5" eig $small --smallest 1 --vectors-in v.h5
+fi
+finish
