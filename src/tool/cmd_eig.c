@@ -183,27 +183,25 @@ static int find(tool *t, eig_results *r, const wisp_mat *A)
 /* Why it is not complete, and what to do. */
 static int say_why(tool *t, const eig_results *r)
 {
+    const wisp_eigen *e = &r->e;
     const char *why = caught_signal() ? caught_signal() : "request", *out = t->opt.vectors_out;
-    const int found = r->e.found, rounds = r->e.rounds;
-    char kept[1200] = "no pair has converged", wanted[TEXT_BAR];
-    if (found > 0 && out)
-        snprintf(kept, sizeof kept, "what was found is in %.500s; go on with --vectors-in %.500s", out, out);
-    else if (found > 0)
-        snprintf(kept, sizeof kept, "--vectors-out FILE would keep what was found");
+    char kept[1200] = "no pair has converged", wanted[TEXT_BAR], done[3 * TEXT_BAR];
+    if (e->found > 0 && out)
+        snprintf(kept, sizeof kept, "they are in %.500s; go on with --vectors-in %.500s", out, out);
+    else if (e->found > 0)
+        snprintf(kept, sizeof kept, "--vectors-out FILE would keep them");
     snprintf(wanted, sizeof wanted, "%d", r->opts.count);
-    if (r->opts.which == WISP_EIG_INTERVAL) eig_expected(wanted, r->e.expected, r->e.expected_error);
-    const char *rounds_word = rounds == 1 ? "round" : "rounds";
+    if (r->opts.which == WISP_EIG_INTERVAL) eig_expected(wanted, e->expected, e->expected_error);
+    snprintf(done, sizeof done, "%d %s%s: %d of %s pairs", e->rounds, e->method == WISP_CHEBFD ? "round" : "restart",
+             e->rounds == 1 ? "" : "s", e->found, wanted);
     switch (r->status) {
-    case WISP_ERR_CANCELLED:
-        return tool_fail(t, "stopped by %s after %d %s: %d of %s pairs; %s", why, rounds, rounds_word, found, wanted,
-                         kept);
+    case WISP_ERR_CANCELLED: return tool_fail(t, "stopped by %s after %s; %s", why, done, kept);
     case WISP_ERR_ITERATIONS:
-        return tool_fail(t, "not all converged in %d %s: %d of %s pairs; %s; or try a larger --maxit%s", rounds,
-                         rounds_word, found, wanted, kept, r->e.search ? " or --search" : "");
+        return tool_fail(t, "not all have converged in %s; %s%s try a larger --maxit or --search", done, kept,
+                         e->found ? ", or" : ";");
     case WISP_ERR_STAGNATION:
-        return tool_fail(t, "the residuals no longer fall after %d %s: %d of %s pairs; %s; try a larger --tol", rounds,
-                         rounds_word, found, wanted, kept);
-    default: return tool_fail(t, "some may be missing: %s; %s", r->why, kept);
+        return tool_fail(t, "the residuals no longer fall after %s; %s; try a larger --tol", done, kept);
+    default: return tool_fail(t, "some may be missing: %s; %d were found: %s", r->why, e->found, kept);
     }
 }
 

@@ -1,6 +1,7 @@
 /* The results of wisp eig: JSON, a summary, vectors as a file. */
 #include "eig.h"
 #include <math.h>
+#include <string.h>
 
 static const char *const method_names[] = {"default", "chebfd", "lanczos", "krylov-schur", "dense"};
 static const char *const question_names[] = {"smallest", "largest", "largest-real", "interval", "nearest"};
@@ -146,19 +147,36 @@ static json_t *make_json(const tool *t, const eig_results *r)
 
 /* ---- summary ----------------------------------------------------------------------------------- */
 
+/* Parts that took any time, four to a line. */
 static void show_times(const eig_results *r)
 {
     const wisp_eigen *e = &r->e;
-    char a[5][TEXT];
-    text_line("time", "%s   (assembly %s, bounds %s, density of states %s,", text_seconds(a[0], e->seconds),
-              text_seconds(a[1], r->assemble_seconds), text_seconds(a[2], e->bounds_seconds),
-              text_seconds(a[3], e->dos_seconds));
-    text_line("", "%s %s, orthogonalisation %s, Rayleigh-Ritz %s, check %s)",
-              e->method == WISP_CHEBFD ? "filter" : "products", text_seconds(a[0], e->filter_seconds),
-              text_seconds(a[1], e->ortho_seconds), text_seconds(a[2], e->ritz_seconds),
-              text_seconds(a[3], e->check_seconds));
+    const struct {
+        const char *name;
+        double seconds;
+    } part[] = {{"bounds", e->bounds_seconds},
+                {"density of states", e->dos_seconds},
+                {e->method == WISP_CHEBFD ? "filter" : "products", e->filter_seconds},
+                {"orthogonalisation", e->ortho_seconds},
+                {"Rayleigh-Ritz", e->ritz_seconds},
+                {"check", e->check_seconds}};
+    char a[TEXT], line[4 * TEXT];
+    snprintf(line, sizeof line, "assembly %s", text_seconds(a, r->assemble_seconds));
+    text_line("time", "%s", text_seconds(a, e->seconds));
+    int n = 1;
+    for (size_t i = 0; i < sizeof part / sizeof part[0]; i++) {
+        if (!(part[i].seconds > 0)) continue;
+        if (n++ % 4 == 0) {
+            text_line("", "%s,", line);
+            *line = '\0';
+        }
+        const size_t used = strlen(line);
+        snprintf(line + used, sizeof line - used, "%s%s %s", used ? ", " : "", part[i].name,
+                 text_seconds(a, part[i].seconds));
+    }
+    text_line("", "%s", line);
     if (isfinite(gflops(e)))
-        text_line("rate", "%.3g Gflop/s, %s products with a vector", gflops(e), text_count(a[4], e->products));
+        text_line("rate", "%.3g Gflop/s, %s products with a vector", gflops(e), text_count(a, e->products));
 }
 
 static void show_found(const eig_results *r)
@@ -247,11 +265,11 @@ int eig_write(tool *t, const eig_results *r)
     int vectors_rc = EXIT_FINE;
     const bool any = r->e.found > 0;
     json_t *object = t->opt.json || t->opt.vectors_out ? make_json(t, r) : NULL;
-    if (t->opt.vectors_out && !any) say_none(t, "vectors", "no vectors, for no eigenvalue was found");
+    if (t->opt.vectors_out && !any && !r->status) say_none(t, "vectors", "no vectors, for no eigenvalue was found");
     if (t->opt.vectors_out && any)
         vectors_rc = object ? write_vectors(t, r, object) : tool_fail(t, "out of memory for the results");
     const bool drawn = any || r->e.moments;
-    if (t->opt.plot && !drawn) say_none(t, "plot", "no plot, for no eigenvalue was found");
+    if (t->opt.plot && !drawn && !r->status) say_none(t, "plot", "no plot, for no eigenvalue was found");
     const int rc = outputs_write(t, object, NULL, drawn ? eig_script : NULL, r);
     return vectors_rc ? vectors_rc : rc;
 }
