@@ -143,6 +143,13 @@ wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, do
     return WISP_OK;
 }
 
+void wisp__eig_last(wisp__eig *k, wisp_status status)
+{
+    if (status != WISP_ERR_CANCELLED || wisp_ctx_step(k->ctx, "eigenpairs", 1, k->e->flops) == WISP_OK) return;
+    wisp_ctx_resume(k->ctx);
+    k->ended = true;
+}
+
 wisp_status wisp__eig_space(wisp__eig *k, int columns, wisp_blk **space)
 {
     const int given = k->o.start ? wisp_blk_width(k->o.start) : 0, kept = given < columns ? given : columns;
@@ -174,6 +181,7 @@ static wisp_status run(wisp__eig *k)
     case WISP_KRYLOV_SCHUR: status = wisp__eig_krylov_schur(k); break;
     default: status = wisp__eig_dense(k);
     }
+    if (k->ended) wisp_ctx_cancel(k->ctx);
     if (status != WISP_OK) k->e->complete = 0;
     return status;
 }

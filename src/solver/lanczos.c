@@ -341,6 +341,7 @@ wisp_status wisp__eig_lanczos(wisp__eig *k)
     wisp_status status = wisp__eig_bounds(k, L.m), delivered = WISP_OK;
     if (status == WISP_OK) {
         status = run(&L);
+        wisp__eig_last(k, status);
         if (L.a.all) delivered = deliver(&L, L.a.locked + L.good);
     }
     wisp__arnoldi_free(&L.a);
