@@ -32,7 +32,8 @@ static double *eigh(ref_mat A)
 static double tolerance_of(wisp_type type) { return type == WISP_S || type == WISP_C ? 1e-4 : 1e-8; }
 
 /* |A v - lambda v| of all pairs, and that vectors have length 1. */
-static void check_residuals(ref_mat A, const wisp_eigen *e, double scale, double tolerance, const char *what)
+static void check_residuals(ref_mat A, const wisp_eigen *e, double scale, double tolerance, double floor,
+                            const char *what)
 {
     ref_mat V = ref_get(e->vectors);
     ref_mat AV = ref_times(A, V);
@@ -44,7 +45,7 @@ static void check_residuals(ref_mat A, const wisp_eigen *e, double scale, double
             square += creal(r * conj(r)), length += creal(v * conj(v));
         }
         const double over = scale > 0 ? scale : cabs(value);
-        if (!(sqrt(square) <= 1.01 * tolerance * over + 1e-14))
+        if (!(sqrt(square) <= 1.01 * tolerance * over + floor))
             fail_msg("%s: pair %d has a residual of %g of %g", what, j, sqrt(square), over);
         if (fabs(length - 1) > 1e-4) fail_msg("%s: vector %d has length %g", what, j, sqrt(length));
     }
@@ -75,7 +76,7 @@ static void check_hermitian(wisp_ctx *ctx, const wisp_mat *M, ref_mat A, wisp_ty
         (low ? w[e.found] - w[e.found - 1] : w[n - e.found] - w[n - e.found - 1]) < 1e-3 * tolerance * scale)
         fail_msg("%s: the multiplet of the last of %d is torn apart", what, e.found);
     assert_true(e.orthogonality <= (tolerance > 1e-6 ? 1e-4 : 1e-10));
-    check_residuals(A, &e, scale, tolerance, what);
+    check_residuals(A, &e, scale, tolerance, 1e-14, what);
     wisp_eigen_free(&e);
     free(w);
 }
@@ -198,16 +199,161 @@ static void too_many(void **state)
         const wisp_eig_opts o = {.method = WISP_LANCZOS, .count = 3};
         REF_FAILS(ctx, wisp_eig(&e, M, &o), WISP_ERR_INCOMPLETE, "more of the last one's multiplet");
         assert_true(e.found > 60 && !e.complete);
-        check_residuals(A, &e, 1, 1e-8, "too many");
+        check_residuals(A, &e, 1, 1e-8, 0, "too many");
         wisp_eigen_free(&e);
         wisp_mat_free(M);
         ref_free(A);
     }
 }
 
+/* ---- matrices that are not Hermitian ------------------------------------------------------------------ */
+
+static double key_of(wisp_eig_which which, cplx v)
+{
+    return which == WISP_EIG_LARGEST_REAL ? creal(v) : which == WISP_EIG_LARGEST ? cabs(v) : -cabs(v);
+}
+
+/* All eigenvalues, the most wanted first. */
+static cplx *eig(ref_mat A, wisp_eig_which which)
+{
+    const size_t n = (size_t)A.rows;
+    cplx *w = malloc((n + 1) * sizeof *w), *a = malloc(n * n * sizeof *a);
+    memcpy(a, A.a, n * n * sizeof *a);
+    assert_int_equal(LAPACKE_zgeev(LAPACK_ROW_MAJOR, 'N', 'N', (int)n, a, (int)n, w, NULL, 1, NULL, 1), 0);
+    for (size_t i = 1; i < n; i++)
+        for (size_t j = i; j > 0 && key_of(which, w[j]) > key_of(which, w[j - 1]); j--) {
+            const cplx t = w[j];
+            w[j] = w[j - 1], w[j - 1] = t;
+        }
+    free(a);
+    return w;
+}
+
+/* `off`: by how much rounding may move a value, as it is not normal; the rest by the residuals. */
+static void check_general(wisp_ctx *ctx, const wisp_mat *M, ref_mat A, wisp_type type, wisp_eig_opts o, double off,
+                          const char *what)
+{
+    wisp_eigen e;
+    cplx *w = eig(A, o.which);
+    const int n = (int)A.rows, count = o.count > 0 ? o.count : 1;
+    const double tolerance = o.tolerance > 0 ? o.tolerance : tolerance_of(type);
+    REF_OK(ctx, wisp_eig(&e, M, &o));
+    if (e.found < count || !e.complete) fail_msg("%s: %d of %d found", what, e.found, count);
+    /* Each that was found is one of the spectrum, and each of the first ones of that was found. */
+    for (int i = 0; i < e.found; i++) {
+        const cplx v = e.value[i].re + I * e.value[i].im;
+        double nearest = INFINITY;
+        for (int j = 0; j < n; j++) nearest = fmin(nearest, cabs(w[j] - v));
+        if (!(nearest <= off)) fail_msg("%s: %g%+gi is no eigenvalue: %g off", what, creal(v), cimag(v), nearest);
+        if (key_of(o.which, v) < key_of(o.which, w[count - 1]) - 2 * off)
+            fail_msg("%s: %g%+gi is not among the first", what, creal(v), cimag(v));
+        if (i > 0 && (e.value[i].re < e.value[i - 1].re ||
+                      (e.value[i].re == e.value[i - 1].re && e.value[i].im < e.value[i - 1].im)))
+            fail_msg("%s: the values do not ascend", what);
+    }
+    for (int j = 0; j < count; j++) {
+        int like = 0, found = 0;
+        for (int i = 0; i < count; i++) like += cabs(w[i] - w[j]) <= 2 * off;
+        for (int i = 0; i < e.found; i++) found += cabs(e.value[i].re + I * e.value[i].im - w[j]) <= 3 * off;
+        if (found < like && key_of(o.which, w[j]) > key_of(o.which, w[count]) + 3 * off)
+            fail_msg("%s: %g%+gi was found %d times, not %d", what, creal(w[j]), cimag(w[j]), found, like);
+    }
+    if (!wisp_type_is_complex(wisp_blk_type(e.vectors)))
+        for (int i = 0; i < e.found; i++) assert_true(e.value[i].im == 0);
+    assert_true(isnan(e.orthogonality));
+    double floor = 0; /* of residuals: a value may be rounding alone */
+    for (int64_t i = 0; i < A.rows * A.cols; i++) floor += creal(A.a[i] * conj(A.a[i]));
+    floor = 64 * sqrt(floor) * (wisp_type_size(type) / (wisp_type_is_complex(type) ? 2 : 1) == 4 ? 1.2e-7 : 2.2e-16);
+    for (int j = 0; j < e.found; j++) assert_true(e.residual[j] <= tolerance);
+    check_residuals(A, &e, 0, tolerance, floor, what);
+    wisp_eigen_free(&e);
+    free(w);
+}
+
+static ref_mat random_general(ref_rng *r, int64_t n, wisp_type type)
+{
+    ref_mat A = ref_new(n, n);
+    for (int64_t i = 0; i < n; i++) {
+        REF_AT(A, i, i) = 2 + 3 * ref_uniform(r);
+        for (int l = 0; l < 4; l++) REF_AT(A, i, ref_below(r, n)) += 0.5 * ref_value(r, type);
+    }
+    ref_round(A, type);
+    return A;
+}
+
+static void general(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {14};
+    static const wisp_eig_which which[] = {WISP_EIG_LARGEST_REAL, WISP_EIG_LARGEST, WISP_EIG_LARGEST_REAL,
+                                           WISP_EIG_SMALLEST};
+    for (int t = 0; t < 4; t++)
+        for (int c = 0; c < 16; c++) {
+            char what[80];
+            const int small = c % 4 >= 2, single = types[t] == WISP_S || types[t] == WISP_C;
+            const int64_t n = small ? 1 + ref_below(&r, 60) : 150 + ref_below(&r, 90);
+            const wisp_eig_opts o = {.method = WISP_KRYLOV_SCHUR,
+                                     .which = which[c % 4],
+                                     .count = 1 + (int)ref_below(&r, n < 6 ? n : 6),
+                                     .block = (int)ref_below(&r, 4),
+                                     .seed = ref_next(&r)};
+            ref_mat A = random_general(&r, n, types[t]);
+            wisp_mat *M = ref_mat_of(ctx, A, types[t]);
+            snprintf(what, sizeof what, "%s, %d rows, which %d, count %d, block %d", wisp_type_name(types[t]), (int)n,
+                     o.which, o.count, o.block);
+            check_general(ctx, M, A, types[t], o, single ? 5e-2 : 1e-5, what);
+            wisp_mat_free(M);
+            ref_free(A);
+        }
+}
+
+/* Rotations: pairs of equal real parts and sizes, each several times; and a nilpotent matrix. */
+static void pairs(void **state)
+{
+    wisp_ctx *ctx = *state;
+    for (int64_t n = 8; n < 400; n += 232)
+        for (int count = 1; count < 4; count++)
+            for (int block = 1; block < 3; block++)
+                for (int which = WISP_EIG_LARGEST; which <= WISP_EIG_LARGEST_REAL; which++) {
+                    ref_mat A = ref_new(n, n);
+                    for (int64_t i = 0; i + 1 < n; i += 2) {
+                        const double size = 1 + 0.05 * (double)(i / 8), angle = 1;
+                        REF_AT(A, i, i) = REF_AT(A, i + 1, i + 1) = size * cos(angle);
+                        REF_AT(A, i, i + 1) = size * sin(angle), REF_AT(A, i + 1, i) = -size * sin(angle);
+                    }
+                    wisp_mat *M = ref_mat_of(ctx, A, WISP_D);
+                    const wisp_eig_opts o = {
+                        .method = WISP_KRYLOV_SCHUR, .which = (wisp_eig_which)which, .count = count, .block = block};
+                    check_general(ctx, M, A, WISP_D, o, 1e-7, "rotations");
+                    wisp_eigen e;
+                    REF_OK(ctx, wisp_eig(&e, M, &o));
+                    assert_true(wisp_blk_type(e.vectors) == WISP_Z && e.found >= 8 && e.found % 2 == 0);
+                    wisp_eigen_free(&e);
+                    wisp_mat_free(M);
+                    ref_free(A);
+                }
+}
+
+/* A Hermitian matrix by Krylov-Schur: by real value. */
+static void hermitian_by_krylov_schur(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {15};
+    for (int which = WISP_EIG_SMALLEST; which <= WISP_EIG_LARGEST_REAL; which++)
+        for (int t = 0; t < 4; t++) {
+            ref_mat A = random_hermitian(&r, 170, types[t]);
+            wisp_mat *M = ref_mat_of(ctx, A, types[t]);
+            const wisp_eig_opts o = {.method = WISP_KRYLOV_SCHUR, .which = (wisp_eig_which)which, .count = 4};
+            check_hermitian(ctx, M, A, types[t], o, "Hermitian, Krylov-Schur");
+            wisp_mat_free(M);
+            ref_free(A);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(hermitian), cmocka_unit_test(special),
-                                       cmocka_unit_test(too_many)};
+                                       cmocka_unit_test(too_many),  cmocka_unit_test(general),
+                                       cmocka_unit_test(pairs),     cmocka_unit_test(hermitian_by_krylov_schur)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

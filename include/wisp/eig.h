@@ -72,7 +72,8 @@ typedef struct {
     int found;          /* pairs within the tolerance, of those that were asked for */
     wisp_scalar *value; /* [found] ascending by their real parts, then their imaginary ones */
     double *residual;   /* [found] |A v - lambda v| as the tolerance has it, computed from the vectors */
-    wisp_blk *vectors;  /* [found] columns, orthonormal for a Hermitian matrix, else of length 1; NULL: none */
+    wisp_blk *vectors;  /* [found] columns, orthonormal for a Hermitian matrix, else of length 1; NULL: none. Of the */
+                        /* type of the options; complex if that is real, but one of the values is not */
     int complete;    /* 1: all that were asked for were found, as far as the checks of docs/solvers.md tell; else 0 */
     double expected; /* CHEBFD: how many eigenvalues lie in [low, high], by the density of states; else NaN */
     double expected_error;  /* half of its 95% bar, with the states that lie within one resolution of either end */

@@ -5,7 +5,7 @@
 #include "arnoldi.h"
 #include <string.h>
 
-enum { PASSES = 8 };
+enum { PASSES = 8, STALLS = 500 };
 
 /* ---- memory --------------------------------------------------------------------------------------- */
 
@@ -56,7 +56,6 @@ wisp_status wisp__arnoldi_grow(wisp__arnoldi *a, int columns)
     a->H = H, H = h;
     a->work = work, work = w;
     a->columns = columns;
-    a->k->e->search = columns - a->block;
 out:
     wisp_blk_free(all);
     wisp_blk_free(part);
@@ -255,6 +254,7 @@ wisp_status wisp__arnoldi_start(wisp__arnoldi *a, bool random)
     block_qr q;
     a->active = 0;
     a->guess = 0;
+    a->most_good = -1;
     WISP_TRY(wisp_blk_cols(&W, a->all, a->locked, a->block));
     if (random)
         for (int j = 0; j < a->block; j++) WISP_TRY(draw(a, W, j));
@@ -332,5 +332,97 @@ out:
     wisp_blk_free(V);
     wisp_blk_free(first);
     wisp_blk_free(W);
+    return status;
+}
+
+wisp_status wisp__arnoldi_told(wisp__arnoldi *a, int wanted, int good, double residual)
+{
+    wisp__eig *k = a->k;
+    wisp_status status = WISP_OK;
+    a->restarts++;
+    if (good > a->most_good || residual < 0.9 * a->least) {
+        a->least = good > a->most_good ? residual : fmin(residual, a->least);
+        a->most_good = good > a->most_good ? good : a->most_good;
+        a->better_at = a->restarts;
+    }
+    WISP_TRY(wisp__eig_told(k, a->restarts, good, wanted, residual));
+    WISP_TRY(wisp_ctx_step(k->ctx, "eigenpairs", (double)good / (wanted + 1.0), 0));
+    if (a->restarts >= k->o.max_rounds)
+        status = wisp_ctx_fail(k->ctx, WISP_ERR_ITERATIONS,
+                               "eig: %d of %d pairs after %d restarts; the next one's "
+                               "residual is %.2g",
+                               good, wanted, a->restarts, residual);
+    else if (a->restarts - a->better_at > STALLS)
+        status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION,
+                               "eig: %d of %d pairs; the next one's residual stays at %.2g", good, wanted, a->least);
+out:
+    return status;
+}
+
+void wisp__arnoldi_lock(wisp__arnoldi *a, int n)
+{
+    const int rest = a->active - n;
+    for (int i = 0; i < rest + a->block; i++)
+        for (int j = 0; j < rest; j++) *wisp__h(a, i, j) = *wisp__h(a, i + n, j + n);
+    a->locked += n;
+    a->active = rest;
+}
+
+/* ---- all of A, or its projection ---------------------------------------------------------------------- */
+
+wisp_status wisp__arnoldi_project(wisp__arnoldi *a, int n, wisp_scalar *H)
+{
+    wisp_status status = WISP_OK;
+    wisp__eig *k = a->k;
+    const double before = wisp__now();
+    wisp_blk *Q = NULL, *from = NULL, *x = NULL, *y = NULL;
+    WISP_TRY(wisp_blk_cols(&Q, a->all, 0, n));
+    for (int j = 0; j < n; j += a->block) {
+        const int w = n - j < a->block ? n - j : a->block;
+        WISP_TRY(wisp_blk_cols(&from, a->all, j, w));
+        WISP_TRY(wisp_blk_cols(&x, a->x, 0, w));
+        WISP_TRY(wisp_blk_cols(&y, a->y, 0, w));
+        WISP_TRY(wisp_copy(x, from));
+        WISP_TRY(wisp_spmmv(y, k->A, x, NULL));
+        WISP_TRY(wisp_tsm_gram(H + j, n, wisp__real(1), Q, y, wisp__real(0), 0));
+        wisp_blk_free(from), wisp_blk_free(x), wisp_blk_free(y);
+        from = x = y = NULL;
+    }
+    k->e->products += n;
+    k->e->flops += k->flops * n + (k->is_complex ? 8.0 : 2.0) * (double)k->rows * n * n;
+    k->e->ritz_seconds += wisp__now() - before;
+out:
+    wisp_blk_free(Q);
+    wisp_blk_free(from);
+    wisp_blk_free(x);
+    wisp_blk_free(y);
+    return status;
+}
+
+wisp_status wisp__arnoldi_whole(wisp__arnoldi *a)
+{
+    wisp_status status = WISP_OK;
+    const int n = (int)a->k->rows;
+    int64_t *unit = NULL;
+    wisp_blk *V = NULL;
+    double square = 0;
+    WISP_TRY(wisp_alloc(a->k->ctx, &unit, (size_t)n, sizeof *unit));
+    for (int i = 0; i < n; i++) unit[i] = i;
+    WISP_TRY(wisp_blk_cols(&V, a->all, 0, n));
+    WISP_TRY(wisp_blk_fill_units(V, unit));
+    WISP_TRY(wisp__arnoldi_project(a, n, a->work));
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            const wisp_scalar h = *wisp__h(a, i, j) = a->work[i * n + j];
+            square += h.re * h.re + h.im * h.im;
+        }
+    for (int i = 0; i < a->block; i++)
+        for (int j = 0; j < n; j++) *wisp__h(a, n + i, j) = wisp__real(0);
+    WISP_TRY(wisp_blk_fill(a->x, wisp__real(0)));
+    a->active = n;
+    a->rounding = a->k->eps * sqrt(square);
+out:
+    wisp_free(a->k->ctx, unit);
+    wisp_blk_free(V);
     return status;
 }

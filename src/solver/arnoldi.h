@@ -5,6 +5,9 @@
 #include <complex.h>
 #include "eigen.h"
 
+/* A search for what is missing ends where a value lies so many times its bound beyond what would count. */
+enum { WISP__RESERVE = 1000 };
+
 typedef double complex wisp__z;
 static inline wisp__z wisp__z_of(wisp_scalar s) { return s.re + s.im * I; }
 static inline wisp_scalar wisp__of_z(wisp__z z) { return (wisp_scalar){creal(z), cimag(z)}; }
@@ -26,6 +29,10 @@ typedef struct {
     wisp_scalar *H;    /* [columns][columns]; V's part has `active` rows and columns, B lies below it */
     wisp_scalar *work; /* [2][columns][columns] */
     uint32_t random;   /* columns that were drawn */
+    int restarts;
+    int most_good; /* pairs that converged since V was empty, at most */
+    double least;  /* residual of the next one since then */
+    int better_at; /* the restart that made either better */
 } wisp__arnoldi;
 
 static inline wisp_scalar *wisp__h(const wisp__arnoldi *a, int i, int j)
@@ -44,7 +51,33 @@ wisp_status wisp__arnoldi_start(wisp__arnoldi *a, bool random);
 wisp_status wisp__arnoldi_expand(wisp__arnoldi *a, int active);
 /* V becomes V Q, Q[active][kept], and W follows it; B becomes B Q. The new H is left to the caller. */
 wisp_status wisp__arnoldi_rotate(wisp__arnoldi *a, const wisp_scalar *Q, int kept);
+/* After a restart: of the pairs that are wanted so many are good, and the next one has this residual. Tells the user,
+   and ends what takes too long or stagnates. */
+wisp_status wisp__arnoldi_told(wisp__arnoldi *a, int wanted, int good, double residual);
+/* The first n columns of V, which are invariant, about, become locked, and H goes on without them. */
+void wisp__arnoldi_lock(wisp__arnoldi *a, int n);
+/* V becomes all of the space, W empty: for small matrices. It takes as many columns as A has rows, and one block. */
+wisp_status wisp__arnoldi_whole(wisp__arnoldi *a);
+/* H becomes Q^H A Q of the first n columns, H[n][n]. */
+wisp_status wisp__arnoldi_project(wisp__arnoldi *a, int n, wisp_scalar *H);
 /* The length of B q, q[active] with this distance between elements. */
 double wisp__arnoldi_bound(const wisp__arnoldi *a, const wisp_scalar *q, int distance);
+
+/* ---- schur_values.c: of matrices that are not Hermitian ------------------------------------------------ */
+
+/* The larger, the more wanted. */
+double wisp__schur_key(const wisp__eig *k, wisp_scalar value);
+/* By what a residual is divided: |value|, but for a value that is rounding alone. */
+double wisp__schur_over(const wisp__arnoldi *a, wisp_scalar value);
+/* order[from .. n - 1] becomes that of the values with these numbers; those of a conjugate pair are neighbours. */
+void wisp__schur_sort(const wisp__eig *k, int from, int n, const wisp_scalar *value, int *order);
+/* n; or n - 1, if that does not tear a pair apart. */
+int wisp__schur_untorn(const wisp__eig *k, const wisp_scalar *value, const int *order, int n);
+/* How many of n are asked for, with the multiplet of the last one, and its conjugate. */
+int wisp__schur_wanted(const wisp__arnoldi *a, int n, const wisp_scalar *value, const int *order);
+/* C = A B, n rows and columns each. */
+void wisp__schur_times(int n, const wisp_scalar *A, const wisp_scalar *B, wisp_scalar *C);
+/* The result, from the span of the first n columns. */
+wisp_status wisp__schur_deliver(wisp__arnoldi *a, int n);
 
 #endif

@@ -11,6 +11,20 @@ wisp_status wisp__dense_eigh(wisp_ctx *ctx, bool is_complex, int n, wisp_scalar 
    leading columns for which G is positive definite, if that is less: then G holds anything. */
 wisp_status wisp__dense_cholesky(wisp_ctx *ctx, bool is_complex, int n, wisp_scalar *G, int *good);
 
+/* ---- dense_schur.c: matrices that are not Hermitian. WISP_ERR_NUMERIC and WISP_ERR_UNSUPPORTED as above ---- */
+
+/* H[n * n] becomes S and U, H = U S U^H; S is upper triangular with the eigenvalues value[n], or, for real matrices,
+   has a block of two rows for each conjugate pair. */
+wisp_status wisp__dense_schur(wisp_ctx *ctx, bool is_complex, int n, wisp_scalar *S, wisp_scalar *U,
+                              wisp_scalar *value);
+/* Brings the chosen values to the front, in their order (of a conjugate pair both are chosen); S, U and value follow.
+ */
+wisp_status wisp__dense_schur_order(wisp_ctx *ctx, bool is_complex, int n, wisp_scalar *S, wisp_scalar *U,
+                                    wisp_scalar *value, const int *chosen);
+/* Column j of X[n * n], of length 1, becomes S's eigenvector to value[j]. */
+wisp_status wisp__dense_schur_vectors(wisp_ctx *ctx, bool is_complex, int n, const wisp_scalar *S,
+                                      const wisp_scalar *value, wisp_scalar *X);
+
 /* ---- for further functions of this kind ---- */
 
 /* A function of LAPACK by its Fortran name, such as "zheevd_"; NULL: there is none, or no LAPACK. The first call loads

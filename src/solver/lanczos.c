@@ -2,7 +2,7 @@
 #include "arnoldi.h"
 #include <string.h>
 
-enum { LEAST_SEARCH = 20, MORE_MULTIPLETS = 64, STALLS = 300, RESERVE = 1000 };
+enum { LEAST_SEARCH = 20, MORE_MULTIPLETS = 64 };
 
 typedef struct {
     wisp__eig *k;
@@ -13,12 +13,9 @@ typedef struct {
     double *lambda; /* [m] the values of A to them, on its scale */
     double *bound;  /* [m] bounds of residuals |Op v - mu v| */
     double strict;  /* of the tolerance: what the bounds have to keep */
-    double best;    /* the least of the largest bounds of those that are wanted, so far */
-    int best_at;    /* the restart of that */
-    int restarts;
-    int good;      /* the first Ritz vectors of the last restart that are within the tolerance */
-    double *value; /* [most] of A, to the locked columns */
-    int most;      /* columns that may be locked */
+    int good;       /* the first Ritz vectors of the last restart that are within the tolerance */
+    double *value;  /* [most] of A, to the locked columns */
+    int most;       /* columns that may be locked */
 } lanczos;
 
 /* ---- values ----------------------------------------------------------------------------------------- */
@@ -103,25 +100,6 @@ static int kept_of(const lanczos *L, int wanted)
     return kept < most ? kept : most;
 }
 
-static wisp_status next_restart(lanczos *L, int wanted, int good, double worst)
-{
-    wisp__eig *k = L->k;
-    wisp_status status = WISP_OK;
-    L->restarts++;
-    WISP_TRY(wisp__eig_told(k, L->restarts, good, wanted, worst));
-    WISP_TRY(wisp_ctx_step(k->ctx, "eigenpairs", (double)good / (wanted + 1.0), 0));
-    if (worst < 0.9 * L->best) L->best = worst, L->best_at = L->restarts;
-    if (L->restarts >= k->o.max_rounds)
-        status = wisp_ctx_fail(k->ctx, WISP_ERR_ITERATIONS, "eig: %d of %d pairs after %lld restarts", good, wanted,
-                               (long long)L->restarts);
-    else if (L->restarts - L->best_at > STALLS)
-        status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION,
-                               "eig: %d of %d pairs; the largest residual stays at %.2g of the spectrum's halfwidth",
-                               good, wanted, L->best);
-out:
-    return status;
-}
-
 /* ---- the search --------------------------------------------------------------------------------------- */
 
 /* How many of the first Ritz values are wanted: `count`, and all that are like the last of these. */
@@ -136,14 +114,8 @@ static int with_multiplet(const lanczos *L, int count)
 /* The first n Ritz vectors of the last restart are locked. */
 static void lock(lanczos *L, int n)
 {
-    wisp__arnoldi *a = &L->a;
-    for (int i = 0; i < n; i++) L->value[a->locked + i] = L->lambda[i];
-    for (int i = 0; i < a->active - n; i++)
-        for (int j = 0; j < a->active - n; j++) *wisp__h(a, i, j) = *wisp__h(a, i + n, j + n);
-    for (int i = 0; i < a->block; i++)
-        for (int j = 0; j < a->active - n; j++) *wisp__h(a, a->active - n + i, j) = *wisp__h(a, a->active + i, j + n);
-    a->locked += n;
-    a->active -= n;
+    for (int i = 0; i < n; i++) L->value[L->a.locked + i] = L->lambda[i];
+    wisp__arnoldi_lock(&L->a, n);
     L->good = 0;
 }
 
@@ -171,10 +143,9 @@ static wisp_status find(lanczos *L, int count)
         WISP_TRY(ritz(L));
         const int wanted = with_multiplet(L, count);
         int good = 0;
-        double worst = 0;
-        L->good = 0;
         while (good < wanted && residual_of(L, good) <= L->strict * tolerance) good++;
-        for (int i = 0; i < wanted; i++) worst = fmax(worst, residual_of(L, i));
+        double worst = residual_of(L, good < wanted ? good : wanted - 1);
+        L->good = 0;
         const bool all = good == wanted && wanted >= count;
         WISP_TRY(restart(L, kept_of(L, wanted)));
         L->good = good;
@@ -191,7 +162,7 @@ static wisp_status find(lanczos *L, int count)
                 goto out;
             }
         }
-        WISP_TRY(next_restart(L, wanted, good, worst));
+        WISP_TRY(wisp__arnoldi_told(&L->a, wanted, good, worst));
     }
 out:
     return status;
@@ -227,7 +198,6 @@ static wisp_status search(lanczos *L, int *more)
     wisp_status status = WISP_OK;
     const double tolerance = L->k->o.tolerance;
     *more = 0;
-    L->best = INFINITY;
     WISP_TRY(make_room(L));
     WISP_TRY(wisp__arnoldi_start(&L->a, true));
     for (;;) {
@@ -235,7 +205,7 @@ static wisp_status search(lanczos *L, int *more)
         WISP_TRY(ritz(L));
         const double edge = op_of(&L->a.op, border(L));
         const bool settled = residual_of(L, 0) <= tolerance;
-        if (L->mu[0] < edge && (settled || L->mu[0] + RESERVE * L->bound[0] < edge)) goto out;
+        if (L->mu[0] < edge && (settled || L->mu[0] + WISP__RESERVE * L->bound[0] < edge)) goto out;
         int wanted = 0;
         double worst = 0;
         while (wanted < L->a.active - L->a.block && L->mu[wanted] >= edge &&
@@ -248,14 +218,13 @@ static wisp_status search(lanczos *L, int *more)
         }
         *more += wanted;
         lock(L, wanted);
-        L->best = wanted > 0 ? INFINITY : L->best;
         if (L->a.locked > L->most) {
             status = wisp_ctx_fail(L->k->ctx, WISP_ERR_INCOMPLETE,
                                    "eig: %d eigenvalues, and more of the last one's multiplet", L->a.locked);
             goto out;
         }
         WISP_TRY(make_room(L));
-        WISP_TRY(next_restart(L, L->k->o.count, L->a.locked, L->bound[0]));
+        WISP_TRY(wisp__arnoldi_told(&L->a, L->k->o.count, L->a.locked, residual_of(L, 0)));
     }
 out:
     return status;
@@ -331,7 +300,7 @@ out:
 
 wisp_status wisp__eig_lanczos(wisp__eig *k)
 {
-    lanczos L = {.k = k, .strict = 0.5, .best = INFINITY};
+    lanczos L = {.k = k, .strict = 0.5};
     const int block = k->o.block > 0 ? k->o.block : 1, least = k->o.count + 2 * block + 1;
     L.m = k->o.search > 0 ? k->o.search : 2 * k->o.count > LEAST_SEARCH ? 2 * k->o.count : LEAST_SEARCH;
     if (L.m < least) L.m = least;

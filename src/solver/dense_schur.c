@@ -1,0 +1,171 @@
+/* Schur forms of small dense matrices, by LAPACK. */
+#include "dense.h"
+#include <math.h>
+
+typedef void (*dgees_fn)(const char *, const char *, void *, const int *, double *, const int *, int *, double *,
+                         double *, double *, const int *, double *, const int *, int *, int *, size_t, size_t);
+typedef void (*zgees_fn)(const char *, const char *, void *, const int *, double *, const int *, int *, double *,
+                         double *, const int *, double *, const int *, double *, int *, int *, size_t, size_t);
+typedef void (*dtrsen_fn)(const char *, const char *, const int *, const int *, double *, const int *, double *,
+                          const int *, double *, double *, int *, double *, double *, double *, const int *, int *,
+                          const int *, int *, size_t, size_t);
+typedef void (*ztrsen_fn)(const char *, const char *, const int *, const int *, double *, const int *, double *,
+                          const int *, double *, int *, double *, double *, double *, const int *, int *, size_t,
+                          size_t);
+typedef void (*dtrevc_fn)(const char *, const char *, int *, const int *, const double *, const int *, double *,
+                          const int *, double *, const int *, const int *, int *, double *, int *, size_t, size_t);
+typedef void (*ztrevc_fn)(const char *, const char *, const int *, const int *, const double *, const int *, double *,
+                          const int *, double *, const int *, const int *, int *, double *, double *, int *, size_t,
+                          size_t);
+
+/* Two matrices by columns, the values, and room for LAPACK; one array, of which rank 0's goes to all. */
+typedef struct {
+    wisp_ctx *ctx;
+    bool is_complex;
+    int n;
+    size_t size, shared;
+    double *s, *u, *value, *work;
+} schur;
+
+enum { NO_LAPACK = -999, NOT_FINITE = -998, WORK = 64 };
+
+static wisp_status take(schur *d, const wisp_scalar *S, const wisp_scalar *U)
+{
+    const size_t n = (size_t)d->n, parts = d->is_complex ? 2 : 1;
+    d->size = n * n * parts;
+    d->shared = 2 * d->size + 2 * n;
+    const wisp_status status = wisp_alloc(d->ctx, &d->s, d->shared + (WORK + 2) * n * parts, sizeof *d->s);
+    if (status != WISP_OK) return status;
+    d->u = d->s + d->size;
+    d->value = d->u + d->size;
+    d->work = d->value + 2 * n;
+    wisp__dense_pack(d->is_complex, d->n, S, d->s);
+    if (U) wisp__dense_pack(d->is_complex, d->n, U, d->u);
+    return WISP_OK;
+}
+
+/* All ranks have rank 0's results, or fail alike. */
+static wisp_status share(schur *d, int info)
+{
+    const wisp_status status = wisp__dense_share(d->ctx, d->s, d->shared, &info);
+    if (status != WISP_OK || info == 0) return status;
+    if (info == NO_LAPACK) return wisp_ctx_fail(d->ctx, WISP_ERR_UNSUPPORTED, "eig: no LAPACK could be loaded");
+    return wisp_ctx_fail(d->ctx, WISP_ERR_NUMERIC, "a dense matrix of %d rows has no Schur form: %s", d->n,
+                         info == NOT_FINITE ? "it is not finite" : "LAPACK's iteration did not end");
+}
+
+static void give(const schur *d, wisp_scalar *S, wisp_scalar *U, wisp_scalar *value)
+{
+    const int n = d->n;
+    wisp__dense_unpack(d->is_complex, n, d->s, S);
+    wisp__dense_unpack(d->is_complex, n, d->u, U);
+    for (int i = 0; i < n; i++)
+        value[i] = d->is_complex ? (wisp_scalar){d->value[2 * i], d->value[2 * i + 1]}
+                                 : (wisp_scalar){d->value[i], d->value[n + i]};
+}
+
+static int decompose(schur *d)
+{
+    const wisp__lapack_fn fn = wisp__lapack(d->ctx, d->is_complex ? "zgees_" : "dgees_");
+    const int n = d->n, works = WORK * n;
+    int info = 0, none = 0;
+    double sum = 0;
+    for (size_t i = 0; i < d->size; i++) sum += 0 * d->s[i]; /* LAPACK may loop for ever on what is not finite */
+    if (sum != 0) return NOT_FINITE;
+    if (!fn) return NO_LAPACK;
+    if (d->is_complex)
+        ((zgees_fn)fn)("V", "N", NULL, &n, d->s, &n, &none, d->value, d->u, &n, d->work, &works,
+                       d->work + 2 * (size_t)works, NULL, &info, 1, 1);
+    else
+        ((dgees_fn)fn)("V", "N", NULL, &n, d->s, &n, &none, d->value, d->value + n, d->u, &n, d->work, &works, NULL,
+                       &info, 1, 1);
+    return info;
+}
+
+wisp_status wisp__dense_schur(wisp_ctx *ctx, bool is_complex, int n, wisp_scalar *S, wisp_scalar *U, wisp_scalar *value)
+{
+    schur d = {.ctx = ctx, .is_complex = is_complex, .n = n};
+    wisp_status status = WISP_OK;
+    WISP_TRY(take(&d, S, NULL));
+    WISP_TRY(share(&d, wisp_ctx_rank(ctx) == 0 ? decompose(&d) : 0));
+    give(&d, S, U, value);
+out:
+    wisp_free(ctx, d.s);
+    return status;
+}
+
+static int order(schur *d, const int *chosen)
+{
+    const wisp__lapack_fn fn = wisp__lapack(d->ctx, d->is_complex ? "ztrsen_" : "dtrsen_");
+    const int n = d->n, works = WORK * n, wholes = 1;
+    int info = 0, leading, whole[1];
+    double s, sep;
+    if (!fn) return NO_LAPACK;
+    if (d->is_complex)
+        ((ztrsen_fn)fn)("N", "V", chosen, &n, d->s, &n, d->u, &n, d->value, &leading, &s, &sep, d->work, &works, &info,
+                        1, 1);
+    else
+        ((dtrsen_fn)fn)("N", "V", chosen, &n, d->s, &n, d->u, &n, d->value, d->value + n, &leading, &s, &sep, d->work,
+                        &works, whole, &wholes, &info, 1, 1);
+    return info == 1 ? 0 : info; /* 1: two blocks are too close to be swapped; what was done is right */
+}
+
+wisp_status wisp__dense_schur_order(wisp_ctx *ctx, bool is_complex, int n, wisp_scalar *S, wisp_scalar *U,
+                                    wisp_scalar *value, const int *chosen)
+{
+    schur d = {.ctx = ctx, .is_complex = is_complex, .n = n};
+    wisp_status status = WISP_OK;
+    WISP_TRY(take(&d, S, U));
+    WISP_TRY(share(&d, wisp_ctx_rank(ctx) == 0 ? order(&d, chosen) : 0));
+    give(&d, S, U, value);
+out:
+    wisp_free(ctx, d.s);
+    return status;
+}
+
+static int vectors(schur *d)
+{
+    const wisp__lapack_fn fn = wisp__lapack(d->ctx, d->is_complex ? "ztrevc_" : "dtrevc_");
+    const int n = d->n, none = 1;
+    int info = 0, given;
+    double unused[2];
+    if (!fn) return NO_LAPACK;
+    if (d->is_complex)
+        ((ztrevc_fn)fn)("R", "A", &none, &n, d->s, &n, unused, &none, d->u, &n, &n, &given, d->work,
+                        d->work + 4 * (size_t)n, &info, 1, 1);
+    else
+        ((dtrevc_fn)fn)("R", "A", NULL, &n, d->s, &n, unused, &none, d->u, &n, &n, &given, d->work, &info, 1, 1);
+    return info;
+}
+
+/* Element i of the eigenvector to value j: the columns j and j + 1 of a real matrix are real and imaginary part where
+   j and j + 1 are a pair. */
+static wisp_scalar element(const schur *d, const wisp_scalar *value, int i, int j)
+{
+    const double *u = d->u;
+    const int n = d->n;
+    if (d->is_complex) return (wisp_scalar){u[2 * (i + j * n)], u[2 * (i + j * n) + 1]};
+    if (value[j].im > 0) return (wisp_scalar){u[i + j * n], u[i + (j + 1) * n]};
+    if (value[j].im < 0) return (wisp_scalar){u[i + (j - 1) * n], -u[i + j * n]};
+    return (wisp_scalar){u[i + j * n], 0};
+}
+
+wisp_status wisp__dense_schur_vectors(wisp_ctx *ctx, bool is_complex, int n, const wisp_scalar *S,
+                                      const wisp_scalar *value, wisp_scalar *X)
+{
+    schur d = {.ctx = ctx, .is_complex = is_complex, .n = n};
+    wisp_status status = WISP_OK;
+    WISP_TRY(take(&d, S, NULL));
+    WISP_TRY(share(&d, wisp_ctx_rank(ctx) == 0 ? vectors(&d) : 0));
+    for (int j = 0; j < n; j++) {
+        double square = 0;
+        for (int i = 0; i < n; i++) {
+            const wisp_scalar x = X[i * n + j] = element(&d, value, i, j);
+            square += x.re * x.re + x.im * x.im;
+        }
+        for (int i = 0; i < n; i++) X[i * n + j].re /= sqrt(square), X[i * n + j].im /= sqrt(square);
+    }
+out:
+    wisp_free(ctx, d.s);
+    return status;
+}

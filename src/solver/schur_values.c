@@ -1,0 +1,266 @@
+/* Pairs of a matrix that is not Hermitian: which of them are asked for, and what the user gets. */
+#include "arnoldi.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- values ------------------------------------------------------------------------------------------- */
+
+double wisp__schur_key(const wisp__eig *k, wisp_scalar value)
+{
+    const double size = hypot(value.re, value.im);
+    if (k->o.which == WISP_EIG_LARGEST_REAL) return value.re;
+    return k->o.which == WISP_EIG_LARGEST ? size : -size;
+}
+
+double wisp__schur_over(const wisp__arnoldi *a, wisp_scalar value)
+{
+    return fmax(fmax(hypot(value.re, value.im), 16 * a->rounding / a->k->o.tolerance), DBL_MIN);
+}
+
+/* Equal ones stay in their order, so that pairs do. */
+static bool before(const wisp__eig *k, wisp_scalar a, wisp_scalar b)
+{
+    const double key_a = wisp__schur_key(k, a), key_b = wisp__schur_key(k, b);
+    return key_a != key_b ? key_a > key_b : fabs(a.im) > fabs(b.im);
+}
+
+void wisp__schur_sort(const wisp__eig *k, int from, int n, const wisp_scalar *value, int *order)
+{
+    for (int i = from; i < n; i++) {
+        int j = i;
+        for (; j > from && before(k, value[i], value[order[j - 1]]); j--) order[j] = order[j - 1];
+        order[j] = i;
+    }
+}
+
+int wisp__schur_untorn(const wisp__eig *k, const wisp_scalar *value, const int *order, int n)
+{
+    return !k->is_complex && n > 0 && value[order[n - 1]].im > 0 ? n - 1 : n;
+}
+
+/* Within the tolerance of each other, or of the other's conjugate where values come in pairs. */
+static bool alike(const wisp__arnoldi *a, wisp_scalar x, wisp_scalar y)
+{
+    const double im = a->k->is_complex ? x.im - y.im : fabs(x.im) - fabs(y.im);
+    return hypot(x.re - y.re, im) <= a->k->o.tolerance * wisp__schur_over(a, x);
+}
+
+/* Others whose keys differ by rounding alone may come between those of a multiplet: they are taken, too. */
+int wisp__schur_wanted(const wisp__arnoldi *a, int n, const wisp_scalar *value, const int *order)
+{
+    const wisp__eig *k = a->k;
+    int to = k->o.count < n ? k->o.count : n;
+    const wisp_scalar last = value[order[to - 1]];
+    const double least = wisp__schur_key(k, last) - k->o.tolerance * wisp__schur_over(a, last);
+    for (int j = to; j < n && wisp__schur_key(k, value[order[j]]) >= least; j++)
+        if (alike(a, last, value[order[j]])) to = j + 1;
+    return wisp__schur_untorn(k, value, order, to) < to ? to + 1 : to;
+}
+
+void wisp__schur_times(int n, const wisp_scalar *A, const wisp_scalar *B, wisp_scalar *C)
+{
+    for (int i = 0; i < n * n; i++) C[i] = wisp__real(0);
+    for (int i = 0; i < n; i++)
+        for (int l = 0; l < n; l++) {
+            const wisp_scalar a = A[i * n + l];
+            for (int j = 0; j < n; j++) {
+                const wisp_scalar b = B[l * n + j];
+                C[i * n + j].re += a.re * b.re - a.im * b.im;
+                C[i * n + j].im += a.re * b.im + a.im * b.re;
+            }
+        }
+}
+
+/* ---- vectors ------------------------------------------------------------------------------------------ */
+
+typedef struct {
+    wisp__arnoldi *a;
+    int n;                    /* columns of the space */
+    wisp_scalar *Y;           /* [n][n] eigenvectors in the space */
+    wisp_scalar *part;        /* [n][found] of those that are taken */
+    const wisp_scalar *value; /* [n] */
+    int *taken;               /* [found] numbers of values, ascending by their parts */
+    int found;
+} pairs;
+
+/* Columns of `part` to a block of the user's. */
+static wisp_status combine(const pairs *p, wisp_blk *to)
+{
+    wisp_blk *space = NULL;
+    wisp_status status = wisp_blk_cols(&space, p->a->all, 0, p->n);
+    if (status == WISP_OK) status = wisp_tsm_update(to, wisp__real(1), space, p->part, p->found, wisp__real(0));
+    wisp_blk_free(space);
+    return status;
+}
+
+/* part becomes the columns of Y that are taken, or the real parts of factor times them. */
+static void take(const pairs *p, double complex factor, bool real)
+{
+    for (int i = 0; i < p->n; i++)
+        for (int j = 0; j < p->found; j++) {
+            const double complex z = factor * wisp__z_of(p->Y[i * p->n + p->taken[j]]);
+            p->part[i * p->found + j] = real ? wisp__real(creal(z)) : wisp__of_z(z);
+        }
+}
+
+/* Vectors of a real space with complex values: real and imaginary parts meet on the host, a column at a time. */
+static wisp_status join(const pairs *p, wisp_blk *to)
+{
+    wisp_status status = WISP_OK;
+    const wisp__eig *k = p->a->k;
+    const size_t rows = (size_t)wisp_blk_nrows(to), size = wisp_type_size(k->type);
+    wisp_blk *part[2] = {NULL, NULL}, *from = NULL, *column = NULL;
+    char *host = NULL;
+    WISP_TRY(wisp_alloc(k->ctx, &host, 4 * rows + 1, size));
+    char *whole = host + 2 * rows * size;
+    for (int i = 0; i < 2; i++) {
+        WISP_TRY(wisp_blk_create(&part[i], k->ctx, wisp_mat_map(k->A), k->type, p->found));
+        take(p, i == 0 ? 1 : -I, true);
+        WISP_TRY(combine(p, part[i]));
+    }
+    for (int j = 0; j < p->found; j++) {
+        for (int i = 0; i < 2; i++) {
+            WISP_TRY(wisp_blk_cols(&from, part[i], j, 1));
+            WISP_TRY(wisp_blk_get(from, WISP_ROW_MAJOR, host + (size_t)i * rows * size, 1));
+            wisp_blk_free(from);
+            from = NULL;
+        }
+        for (size_t r = 0; r < 2 * rows; r++) memcpy(whole + r * size, host + (r % 2 * rows + r / 2) * size, size);
+        WISP_TRY(wisp_blk_cols(&column, to, j, 1));
+        WISP_TRY(wisp_blk_put(column, WISP_ROW_MAJOR, whole, 1));
+        wisp_blk_free(column);
+        column = NULL;
+    }
+out:
+    wisp_free(k->ctx, host);
+    wisp_blk_free(part[0]);
+    wisp_blk_free(part[1]);
+    wisp_blk_free(from);
+    wisp_blk_free(column);
+    return status;
+}
+
+static wisp_status make_vectors(const pairs *p, wisp_blk **vectors)
+{
+    wisp_status status = WISP_OK;
+    const wisp__eig *k = p->a->k;
+    bool apart = false;
+    for (int j = 0; j < p->found; j++) apart |= !k->is_complex && p->value[p->taken[j]].im != 0;
+    const wisp_type type = !apart ? k->type : wisp__is_single(k->type) ? WISP_C : WISP_Z;
+    WISP_TRY(wisp_blk_create(vectors, k->ctx, wisp_mat_map(k->A), type, p->found));
+    if (apart) return join(p, *vectors);
+    take(p, 1, !k->is_complex);
+    WISP_TRY(combine(p, *vectors));
+out:
+    return status;
+}
+
+/* residual[found] from the vectors. */
+static wisp_status residuals(const pairs *p, wisp_blk *vectors, double *residual)
+{
+    wisp_status status = WISP_OK;
+    wisp__eig *k = p->a->k;
+    wisp_blk *x = NULL, *y = NULL, *from = NULL;
+    wisp_scalar dot[3];
+    WISP_TRY(wisp_blk_create(&x, k->ctx, wisp_mat_map(k->A), wisp_blk_type(vectors), 1));
+    WISP_TRY(wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), wisp_blk_type(vectors), 1));
+    for (int j = 0; j < p->found; j++) {
+        const wisp_scalar value = p->value[p->taken[j]];
+        WISP_TRY(wisp_blk_cols(&from, vectors, j, 1));
+        WISP_TRY(wisp_copy(x, from));
+        WISP_TRY(wisp_spmmv(y, k->A, x, &(wisp_aug){.terms = WISP_SHIFT | WISP_DOT_YY, .shift = &value, .dot = dot}));
+        residual[j] = sqrt(dot[2].re) / wisp__schur_over(p->a, value);
+        wisp_blk_free(from);
+        from = NULL;
+    }
+    k->e->products += p->found;
+    k->e->flops += k->flops * p->found;
+out:
+    wisp_blk_free(x);
+    wisp_blk_free(y);
+    wisp_blk_free(from);
+    return status;
+}
+
+/* ---- the result --------------------------------------------------------------------------------------- */
+
+/* The first `found` in order are taken, ascending by their real parts, then by their imaginary ones. */
+static void take_first(pairs *p, const int *order, int found)
+{
+    p->found = found;
+    for (int i = 0; i < found; i++) {
+        const wisp_scalar v = p->value[order[i]];
+        int j = i;
+        for (; j > 0; j--) {
+            const wisp_scalar u = p->value[p->taken[j - 1]];
+            if (u.re < v.re || (u.re == v.re && u.im <= v.im)) break;
+            p->taken[j] = p->taken[j - 1];
+        }
+        p->taken[j] = order[i];
+    }
+}
+
+/* How many of those in order are within the tolerance before the first one that is not. */
+static int good_of(const pairs *p, const int *order, const double *residual)
+{
+    for (int i = 0; i < p->found; i++)
+        for (int j = 0; j < p->found; j++)
+            if (p->taken[j] == order[i] && !(residual[j] <= p->a->k->o.tolerance))
+                return wisp__schur_untorn(p->a->k, p->value, order, i);
+    return p->found;
+}
+
+static wisp_status give(pairs *p, const int *order, int wanted)
+{
+    wisp_status status = WISP_OK;
+    wisp_eigen *e = p->a->k->e;
+    for (int found = wanted; found > 0;) {
+        take_first(p, order, found);
+        free(e->value), free(e->residual), wisp_blk_free(e->vectors);
+        e->vectors = NULL;
+        e->value = calloc((size_t)found, sizeof *e->value);
+        e->residual = calloc((size_t)found, sizeof *e->residual);
+        if (!e->value || !e->residual)
+            return wisp_ctx_fail(p->a->k->ctx, WISP_ERR_NOMEM, "out of memory for %d values", found);
+        WISP_TRY(make_vectors(p, &e->vectors));
+        WISP_TRY(residuals(p, e->vectors, e->residual));
+        for (int i = 0; i < found; i++) e->value[i] = p->value[p->taken[i]];
+        e->found = good_of(p, order, e->residual);
+        if (e->found == found) return WISP_OK;
+        found = e->found;
+    }
+    free(e->value), free(e->residual), wisp_blk_free(e->vectors);
+    e->value = NULL, e->residual = NULL, e->vectors = NULL;
+out:
+    return status;
+}
+
+wisp_status wisp__schur_deliver(wisp__arnoldi *a, int n)
+{
+    wisp_status status = WISP_OK;
+    wisp__eig *k = a->k;
+    const size_t size = (size_t)n * (size_t)n;
+    pairs p = {.a = a, .n = n};
+    wisp_scalar *H = NULL, *value = NULL;
+    int *order = NULL;
+    if (n == 0) return WISP_OK;
+    WISP_TRY(wisp_alloc(k->ctx, &H, 4 * size, sizeof *H));
+    WISP_TRY(wisp_alloc(k->ctx, &value, (size_t)n, sizeof *value));
+    WISP_TRY(wisp_alloc(k->ctx, &order, 2 * (size_t)n, sizeof *order));
+    wisp_scalar *U = H + size, *X = U + size;
+    p.Y = X + size, p.part = X, p.value = value, p.taken = order + n;
+    WISP_TRY(wisp__arnoldi_project(a, n, H));
+    WISP_TRY(wisp__dense_schur(k->ctx, k->is_complex, n, H, U, value));
+    WISP_TRY(wisp__dense_schur_vectors(k->ctx, k->is_complex, n, H, value, X));
+    wisp__schur_times(n, U, X, p.Y);
+    wisp__schur_sort(k, 0, n, value, order);
+    const int wanted = wisp__schur_wanted(a, n, value, order);
+    WISP_TRY(give(&p, order, wanted));
+    if (k->e->found < wanted || wanted < k->o.count)
+        status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
+out:
+    wisp_free(k->ctx, H);
+    wisp_free(k->ctx, value);
+    wisp_free(k->ctx, order);
+    return status;
+}
