@@ -131,6 +131,7 @@ static wisp_status round_of(wisp__chebfd *c, int terms)
     const double share = (terms - 1.0) / fmax(c->plan.f.terms - 1.0, 1);
     wisp_status status = WISP_OK;
     WISP_TRY(fill_up(c));
+    if (c->columns == c->locked) return WISP_OK;
     WISP_TRY(wisp__chebfd_apply(c, c->space, c->locked, c->columns - c->locked, terms));
     WISP_TRY(make_orthonormal(c, exp(fmin(c->plan.peak * share, 300))));
     const int first = c->locked, n = c->columns - first;
@@ -175,17 +176,20 @@ static standing look_around(const wisp__chebfd *c)
     return s;
 }
 
-/* Columns that have converged go to the front, and stay. */
+/* Columns that have converged go to the front, and stay. (Until that is done none is sure.) */
 static wisp_status lock(wisp__chebfd *c)
 {
-    int n = 0;
+    int n = 0, locked = 0;
     for (int part = 0; part < 2; part++)
         for (int i = 0; i < c->columns; i++) {
             if (converged(c, i) != (part == 0)) continue;
             c->order[n++] = i;
-            if (part == 0) c->locked = n;
+            if (part == 0) locked = n;
         }
-    return permute(c);
+    c->locked = 0;
+    const wisp_status status = permute(c);
+    if (status == WISP_OK) c->locked = locked;
+    return status;
 }
 
 /* ---- what may be missing ------------------------------------------------------------------------------ */
@@ -196,7 +200,7 @@ static wisp_status search_again(wisp__chebfd *c, int *found)
 {
     wisp__eig *k = c->k;
     wisp_status status = WISP_OK;
-    const double before = wisp__now(), enough = 5 * M_LN10;
+    const double before = wisp__now();
     const double spent = k->e->filter_seconds + k->e->ritz_seconds;
     const int spare = (int)fmin((double)c->width, (double)k->rows - c->columns);
     double *theta = NULL, limit = fmax(0.05 * (c->high - c->low), 100 * k->o.tolerance * k->scale);
@@ -210,7 +214,7 @@ static wisp_status search_again(wisp__chebfd *c, int *found)
     WISP_TRY(wisp_blk_fill_random(fresh, WISP_RANDOM_GAUSS, k->o.seed, WISP__STREAM_EIG, (uint32_t)c->random));
     c->random += spare;
     WISP_TRY(wisp__orthonormal(fresh, V, 1, &how));
-    WISP_TRY(wisp__chebfd_apply(c, fresh, 0, how.rank, wisp__filter_terms(&c->plan, enough)));
+    WISP_TRY(wisp__chebfd_apply(c, fresh, 0, how.rank, wisp__chebfd_check_terms(c)));
     WISP_TRY(wisp__orthonormal(fresh, V, 0, &how));
     WISP_TRY(wisp__ritz(k, fresh, 0, how.rank, theta));
     WISP_TRY(wisp__ritz_residuals(k, fresh, 0, how.rank, theta, theta + spare));
@@ -420,9 +424,10 @@ wisp_status wisp__eig_chebfd(wisp__eig *k)
     }
     if (c.whole && status == WISP_OK) {
         status = wisp__eig_dense(k);
-    } else if (c.columns > 0 && (status == WISP_OK || status == WISP_ERR_INCOMPLETE || status == WISP_ERR_STAGNATION ||
-                                 status == WISP_ERR_ITERATIONS)) {
-        const wisp_status end = deliver(&c, &found);
+    } else if (c.columns > 0) {
+        if (status == WISP_ERR_CANCELLED) c.columns = c.locked; /* others may be anything */
+        wisp__eig_last(k, status);
+        const wisp_status end = c.columns > 0 ? deliver(&c, &found) : WISP_OK;
         if (status == WISP_OK) status = end;
     }
 out:

@@ -40,6 +40,9 @@ int64_t wisp__chebfd_memory(const wisp__chebfd *c);
    is how many it has more, and *error half of its 95% bar. */
 wisp_status wisp__chebfd_compare(const wisp__chebfd *c, int n, const double *theta, double *missing, double *error);
 
+/* Products of one column in a look for what is missing: those of so many terms. */
+int wisp__chebfd_check_terms(const wisp__chebfd *c);
+
 /* ---- chebfd_apply.c ---- */
 
 /* Columns first .. first + n - 1 of the space are filtered with so many terms of the filter. */

@@ -210,6 +210,12 @@ wisp_status wisp__chebfd_look(wisp__chebfd *c)
     return wisp__chebfd_enlarge(c, c->wanted);
 }
 
+int wisp__chebfd_check_terms(const wisp__chebfd *c)
+{
+    const double enough = 5 * M_LN10;
+    return wisp__filter_terms(&c->plan, enough);
+}
+
 /* ---- afterwards ----------------------------------------------------------------------------------- */
 
 wisp_status wisp__chebfd_compare(const wisp__chebfd *c, int n, const double *theta, double *missing, double *error)

@@ -199,13 +199,30 @@ wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts
     return status;
 }
 
+static wisp_status plan(wisp__eig *k, wisp_eig_cost *cost)
+{
+    const wisp_status status = begin(k);
+    if (status != WISP_OK) return status;
+    cost->method = k->o.method;
+    switch (k->o.method) {
+    case WISP_CHEBFD: return wisp__eig_plan_chebfd(k, cost);
+    case WISP_EIG_DENSE: return wisp__eig_plan_dense(k, cost);
+    default: return wisp__eig_plan_krylov(k, cost);
+    }
+}
+
 wisp_status wisp_eig_plan(wisp_eig_cost *cost, const wisp_mat *A, const wisp_eig_opts *opts)
 {
     WISP_NEED(wisp_mat_ctx(A), cost);
     *cost = (wisp_eig_cost){.expected = NAN, .expected_error = NAN, .seconds = NAN};
     WISP_NEED(NULL, A);
-    (void)opts;
-    return wisp_ctx_fail(wisp_mat_ctx(A), WISP_ERR_UNSUPPORTED, "not there yet");
+    wisp_eigen e = {.expected = NAN};
+    wisp__eig k = {.ctx = wisp_mat_ctx(A), .A = A, .e = &e, .started = wisp__now()};
+    if (opts) k.o = *opts;
+    wisp_ctx_enter(k.ctx);
+    const wisp_status status = wisp_ctx_leave(k.ctx, plan(&k, cost));
+    wisp_eigen_free(&e);
+    return status;
 }
 
 void wisp_filter_eval(const wisp_filter *filter, int64_t n, const double *energy, double *value)

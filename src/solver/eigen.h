@@ -24,6 +24,10 @@ wisp_status wisp__eig_chebfd(wisp__eig *k);
 wisp_status wisp__eig_lanczos(wisp__eig *k);
 wisp_status wisp__eig_krylov_schur(wisp__eig *k);
 wisp_status wisp__eig_dense(wisp__eig *k);
+/* What they will take; cost->method is set. Krylov methods: memory alone, for the number of restarts is not known. */
+wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_eig_cost *cost);
+wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_eig_cost *cost);
+wisp_status wisp__eig_plan_dense(wisp__eig *k, wisp_eig_cost *cost);
 
 /* The spectrum's bounds become those of the options, or are found for so many products to come. Sets the scale. */
 wisp_status wisp__eig_bounds(wisp__eig *k, double products);

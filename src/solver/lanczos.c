@@ -298,13 +298,20 @@ out:
     return status;
 }
 
+/* Columns of V in a search. */
+static int search_columns(const wisp__eig *k, int block)
+{
+    const int least = k->o.count + 2 * block + 1;
+    int m = k->o.search > 0 ? k->o.search : 2 * k->o.count > LEAST_SEARCH ? 2 * k->o.count : LEAST_SEARCH;
+    if (m < least) m = least;
+    return (m + block - 1) / block * block;
+}
+
 wisp_status wisp__eig_lanczos(wisp__eig *k)
 {
     lanczos L = {.k = k, .strict = 0.5};
-    const int block = k->o.block > 0 ? k->o.block : 1, least = k->o.count + 2 * block + 1;
-    L.m = k->o.search > 0 ? k->o.search : 2 * k->o.count > LEAST_SEARCH ? 2 * k->o.count : LEAST_SEARCH;
-    if (L.m < least) L.m = least;
-    L.m = (L.m + block - 1) / block * block;
+    const int block = k->o.block > 0 ? k->o.block : 1;
+    L.m = search_columns(k, block);
     L.most = 2 * k->o.count + MORE_MULTIPLETS;
     if (k->rows <= L.most + 2 * L.m + block) return wisp__eig_dense(k);
     wisp_status status = wisp__eig_bounds(k, L.m), delivered = WISP_OK;
@@ -317,4 +324,18 @@ wisp_status wisp__eig_lanczos(wisp__eig *k)
     wisp_free(k->ctx, L.Q);
     wisp_free(k->ctx, L.mu);
     return status == WISP_OK ? delivered : status;
+}
+
+wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_eig_cost *cost)
+{
+    const int block = k->o.block > 0 ? k->o.block : 1, m = search_columns(k, block);
+    const int64_t local = wisp_map_local(wisp_mat_map(k->A), NULL), size = (int64_t)wisp_type_size(k->type);
+    if (k->hermitian && k->rows <= 2 * k->o.count + MORE_MULTIPLETS + 2 * m + block)
+        return wisp__eig_plan_dense(k, cost);
+    cost->search = m;
+    cost->block = block;
+    /* The locked columns, V, W, and two blocks; the search for what is missing has as many beside those that were
+       found. */
+    cost->bytes = local * size * ((int64_t)m + k->o.count + 3 * block) + 96 * (int64_t)m * m;
+    return WISP_OK;
 }

@@ -1,4 +1,5 @@
 /* Eigenpairs from a space of orthonormal columns: Rayleigh-Ritz, residuals, and what the user gets. */
+#include <limits.h>
 #include "eigen.h"
 #include <stdlib.h>
 #include <string.h>
@@ -198,4 +199,15 @@ out:
     wisp_free(k->ctx, unit);
     wisp_blk_free(space);
     return status;
+}
+
+wisp_status wisp__eig_plan_dense(wisp__eig *k, wisp_eig_cost *cost)
+{
+    const double n = (double)k->rows, local = (double)wisp_map_local(wisp_mat_map(k->A), NULL);
+    cost->method = WISP_EIG_DENSE;
+    cost->search = k->rows < INT_MAX ? (int)k->rows : INT_MAX;
+    cost->block = width_of(k, cost->search);
+    cost->products = 2 * k->rows;
+    cost->bytes = (int64_t)(local * (n + 2 * cost->block) * (double)wisp_type_size(k->type) + 64 * n * n);
+    return WISP_OK;
 }

@@ -1,0 +1,89 @@
+/* What Chebyshev filter diagonalization will take: the density of states says how many products, and a few of them are
+   timed. */
+#include <stdlib.h>
+#include "chebfd.h"
+
+/* Seconds of one product with one column, in blocks of the run's width. */
+static wisp_status time_products(wisp__chebfd *c, double *seconds)
+{
+    enum { TERMS = 9, TIMES = 3 };
+    wisp__eig *k = c->k;
+    wisp_status status = WISP_OK;
+    wisp_blk *columns = NULL;
+    const int terms = c->plan.f.terms < TERMS ? c->plan.f.terms : TERMS;
+    *seconds = INFINITY;
+    WISP_TRY(wisp__chebfd_blocks(c));
+    WISP_TRY(wisp_blk_create(&columns, k->ctx, wisp_mat_map(k->A), k->type, c->width));
+    for (int i = 0; i < TIMES; i++) {
+        WISP_TRY(wisp_blk_fill_random(columns, WISP_RANDOM_GAUSS, k->o.seed, WISP__STREAM_EIG, 0));
+        const double before = wisp__now();
+        WISP_TRY(wisp__chebfd_apply(c, columns, 0, c->width, terms));
+        *seconds = fmin(*seconds, (wisp__now() - before) / ((terms - 1) * c->plan.f.power) / c->width);
+    }
+out:
+    wisp_blk_free(columns);
+    return status;
+}
+
+/* Seconds of a product V^H V or V X of all columns, by some of the rows. */
+static wisp_status time_dense(const wisp__chebfd *c, double *seconds)
+{
+    enum { ROWS = 20000, TIMES = 2 };
+    wisp__eig *k = c->k;
+    wisp_status status = WISP_OK;
+    const int64_t rows = k->rows < ROWS ? k->rows : ROWS;
+    wisp_map *map = NULL;
+    wisp_blk *V = NULL;
+    wisp_scalar *X = NULL;
+    *seconds = INFINITY;
+    WISP_TRY(wisp_alloc(k->ctx, &X, (size_t)c->search * (size_t)c->search, sizeof *X));
+    WISP_TRY(wisp_map_create(&map, k->ctx, rows));
+    WISP_TRY(wisp_blk_create(&V, k->ctx, map, k->type, c->search));
+    for (int i = 0; i < TIMES; i++) {
+        WISP_TRY(wisp_blk_fill_random(V, WISP_RANDOM_TRACE, k->o.seed, WISP__STREAM_EIG, 0));
+        const double before = wisp__now();
+        WISP_TRY(wisp_tsm_gram(X, c->search, wisp__real(1), V, V, wisp__real(0), 0));
+        WISP_TRY(wisp_tsm_update(V, wisp__real(1), V, X, c->search, wisp__real(0)));
+        *seconds = fmin(*seconds, (wisp__now() - before) / 2 * (double)k->rows / (double)rows);
+    }
+out:
+    wisp_blk_free(V);
+    wisp_map_free(map);
+    wisp_free(k->ctx, X);
+    return status;
+}
+
+wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_eig_cost *cost)
+{
+    wisp_status status = WISP_OK;
+    wisp__chebfd c = {.k = k, .m = k->e->moments = calloc(1, sizeof *c.m)};
+    double product, dense;
+    if (!c.m) return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "eig: out of memory");
+    WISP_TRY(wisp__chebfd_look(&c));
+    cost->expected = k->e->expected, cost->expected_error = k->e->expected_error;
+    cost->low = c.low, cost->high = c.high;
+    if (c.search == 0 || 2 * (int64_t)c.search >= k->rows) {
+        status = wisp__eig_plan_dense(k, cost);
+        goto out;
+    }
+    const double looks = (double)k->e->products, rounds = c.plan.rounds, look_seconds = wisp__now() - k->started;
+    cost->search = c.search;
+    cost->block = c.width;
+    cost->rounds = c.plan.rounds;
+    cost->degree = (int64_t)(c.plan.f.terms - 1) * c.plan.f.power;
+    cost->bytes = wisp__chebfd_memory(&c);
+    WISP_TRY(time_products(&c, &product));
+    WISP_TRY(time_dense(&c, &dense));
+    /* The search for what is missing takes a block; Rayleigh-Ritz and residuals take a product each. */
+    const double check = (double)(wisp__chebfd_check_terms(&c) - 1) * c.plan.f.power * c.width;
+    const double products = c.plan.products * c.search + check + 2 * rounds * c.search;
+    cost->products = (int64_t)(looks + products);
+    /* A round: two halves of V^H V and of V R^-1, twice; V^H A V by half, V Y; and the columns that are put in order.
+     */
+    cost->seconds = look_seconds + products * product + (rounds * 4.5 + 1) * dense;
+out:
+    free(c.plan.f.c);
+    free(c.mean.mu);
+    for (int i = 0; i < 3; i++) wisp_blk_free(c.v[i]);
+    return status;
+}
