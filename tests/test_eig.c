@@ -1,0 +1,242 @@
+/* Eigenpairs in an interval and nearest to a target: random matrices of known spectra, lattices, operators, starts,
+   ends before the end, and refusals. */
+#include "eig_cases.h"
+
+static int setup(void **state)
+{
+    *state = ref_isa_ctx(NULL, 2);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    wisp_ctx_free(*state);
+    return 0;
+}
+
+static void random_questions(void **state)
+{
+    eig_tally t = {0};
+    for (uint64_t seed = 1; seed <= 60; seed++) random_eig(*state, seed, 40, WISP_EIG_DEFAULT, &t);
+    for (uint64_t seed = 1; seed <= 25; seed++) random_eig(*state, seed, 300, WISP_CHEBFD, &t);
+    if (t.told > 2) fail_msg("%d of %d were not complete by their own word", t.told, t.told + t.right);
+}
+
+/* ---- lattices of known spectra --------------------------------------------------------------------- */
+
+/* graphene, periodic: +-|1 + exp(2 pi i a) + exp(2 pi i b)| for a, b of the grid. */
+static double *graphene(int nx, int ny)
+{
+    double *e = calloc((size_t)(2 * nx * ny), sizeof *e);
+    assert_non_null(e);
+    for (int i = 0; i < nx * ny; i++) {
+        e[i] = cabs(1 + cexp(2 * M_PI * I * (i % nx) / nx) + cexp(2 * M_PI * I * (i / nx) / ny));
+        e[nx * ny + i] = -e[i];
+    }
+    qsort(e, (size_t)(2 * nx * ny), sizeof *e, by_size);
+    return e;
+}
+
+static void ask_graphene(wisp_ctx *ctx, wisp_mat *A, const double *e, int64_t n, wisp_eig_opts o, const char *what)
+{
+    wisp_eigen v;
+    REF_OK(ctx, wisp_eig(&v, A, &o));
+    const demand d = demand_of(&o, e, n, 1e-7);
+    if (!matches(&v, e, &d, 1e-7)) fail_msg("%s: %d found, %lld are there", what, v.found, (long long)(d.to - d.from));
+    assert_int_equal(v.method, WISP_CHEBFD);
+    assert_true(v.complete && v.orthogonality < 1e-12 && v.products > 0 && v.search > v.found);
+    for (int i = 0; i < v.found; i++) assert_true(v.residual[i] <= 1e-8);
+    wisp_eigen_free(&v);
+}
+
+/* Inside, at a multiplet, in a gap, at an end of the spectrum, far from its middle. */
+static void lattice(void **state)
+{
+    enum { NX = 24, NY = 21 };
+    wisp_ctx *ctx = *state;
+    wisp_mat *A;
+    char spec[40];
+    snprintf(spec, sizeof spec, "graphene:nx=%d,ny=%d", NX, NY);
+    REF_OK(ctx, wisp_mat_open(&A, ctx, spec, NULL));
+    double *e = graphene(NX, NY);
+    const int64_t n = 2 * NX * NY;
+    ask_graphene(ctx, A, e, n, (wisp_eig_opts){.which = WISP_EIG_INTERVAL, .low = -0.25, .high = 0.3}, "middle");
+    ask_graphene(ctx, A, e, n, (wisp_eig_opts){.which = WISP_EIG_INTERVAL, .low = 2.8, .high = 3.5}, "end");
+    ask_graphene(ctx, A, e, n, (wisp_eig_opts){.which = WISP_EIG_INTERVAL, .low = -2.3, .high = -2.2}, "far out");
+    ask_graphene(ctx, A, e, n, (wisp_eig_opts){.which = WISP_EIG_INTERVAL, .low = e[400], .high = e[400]}, "level");
+    ask_graphene(ctx, A, e, n, (wisp_eig_opts){.which = WISP_EIG_NEAREST, .target = 0.1, .count = 10}, "nearest");
+    wisp_eigen v;
+    REF_OK(ctx, wisp_eig(&v, A, &(wisp_eig_opts){.which = WISP_EIG_INTERVAL, .low = 5, .high = 6}));
+    assert_int_equal(v.found, 0);
+    wisp_eigen_free(&v);
+    wisp_eig_cost cost;
+    REF_OK(ctx, wisp_eig_plan(&cost, A, &(wisp_eig_opts){.which = WISP_EIG_INTERVAL, .low = -0.2, .high = 0.2}));
+    assert_true(cost.products > 0 && cost.bytes > 0 && cost.seconds > 0 && cost.search > 0);
+    free(e);
+    wisp_mat_free(A);
+}
+
+/* ---- operators, starts, ends ------------------------------------------------------------------------- */
+
+static wisp_status apply(void *arg, wisp_blk *y, const wisp_blk *x) { return wisp_spmmv(y, arg, x, NULL); }
+
+static void operators(void **state)
+{
+    wisp_ctx *ctx = *state;
+    wisp_mat *A, *B;
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "graphene:nx=16,ny=15", NULL));
+    const wisp_operator op = {.map = wisp_mat_map(A), .type = WISP_D, .apply = apply, .arg = A};
+    REF_OK(ctx, wisp_mat_from_apply(&B, ctx, &op));
+    double *e = graphene(16, 15);
+    ask_graphene(ctx, B, e, 480, (wisp_eig_opts){.which = WISP_EIG_NEAREST, .target = 0, .count = 6}, "operator");
+    free(e);
+    wisp_mat_free(B);
+    wisp_mat_free(A);
+}
+
+/* The vectors of a first call, and fewer products in the next. */
+static void starts(void **state)
+{
+    wisp_ctx *ctx = *state;
+    wisp_mat *A;
+    wisp_eigen first, next;
+    wisp_eig_opts o = {.which = WISP_EIG_INTERVAL, .low = -0.3, .high = 0.3, .method = WISP_CHEBFD};
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "graphene:nx=24,ny=21", NULL));
+    REF_OK(ctx, wisp_eig(&first, A, &o));
+    o.start = first.vectors;
+    REF_OK(ctx, wisp_eig(&next, A, &o));
+    assert_int_equal(next.found, first.found);
+    for (int i = 0; i < next.found; i++) assert_true(fabs(next.value[i].re - first.value[i].re) < 1e-7);
+    wisp_eigen_free(&first);
+    wisp_eigen_free(&next);
+    wisp_mat_free(A);
+}
+
+static int observe(void *arg, int round, int found, double wanted, double residual)
+{
+    assert_true(round > 0 && found >= 0 && wanted >= 0 && residual >= 0);
+    return round >= *(const int *)arg;
+}
+
+static int stop_late(void *arg, const wisp_progress *p)
+{
+    int *left = arg;
+    (void)p;
+    return --*left < 0;
+}
+
+/* Ended by the user after a round, or anywhere: what is given is right. */
+static void ended(void **state)
+{
+    wisp_ctx *ctx = *state;
+    wisp_mat *A;
+    wisp_eigen v;
+    int first = 1;
+    double *truth = graphene(24, 21);
+    wisp_eig_opts o = {.which = WISP_EIG_INTERVAL, .low = -0.3, .high = 0.3, .observe = observe, .observe_arg = &first};
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "graphene:nx=24,ny=21", NULL));
+    assert_int_equal(wisp_eig(&v, A, &o), WISP_ERR_CANCELLED);
+    assert_false(v.complete);
+    wisp_eigen_free(&v);
+    wisp_mat_free(A);
+    if (ref_ranks() > 1) {
+        free(truth);
+        return;
+    }
+    for (int calls = 0; calls < 400; calls += 23) {
+        int left = calls;
+        wisp_ctx *own;
+        REF_OK(NULL,
+               wisp_ctx_create(
+                   &own, &(wisp_ctx_opts){.threads = 2, .no_pin = 1, .progress = stop_late, .progress_arg = &left}));
+        o.observe = NULL;
+        if (wisp_mat_open(&A, own, "graphene:nx=24,ny=21", NULL) == WISP_OK) {
+            const wisp_status status = wisp_eig(&v, A, &o);
+            assert_true(status == WISP_OK || status == WISP_ERR_CANCELLED);
+            for (int i = 0; i < v.found; i++) {
+                bool there = false;
+                for (int j = 0; j < 2 * 24 * 21; j++) there |= fabs(truth[j] - v.value[i].re) < 1e-7;
+                assert_true(there);
+            }
+            wisp_eigen_free(&v);
+            wisp_mat_free(A);
+        }
+        wisp_ctx_free(own);
+    }
+    free(truth);
+}
+
+/* Little memory, then more: refused, or right. */
+static void memory(void **state)
+{
+    (void)state;
+    wisp_mat *A;
+    wisp_eigen v;
+    int refused = 0, done = 0;
+    const wisp_eig_opts o = {.which = WISP_EIG_INTERVAL, .low = -0.3, .high = 0.3};
+    if (ref_ranks() > 1) return;
+    for (int64_t kb = 200; kb < 3000; kb += 100) {
+        wisp_ctx *own;
+        REF_OK(NULL, wisp_ctx_create(&own, &(wisp_ctx_opts){.threads = 2, .no_pin = 1, .memory_limit = kb * 1024}));
+        if (wisp_mat_open(&A, own, "graphene:nx=24,ny=21", NULL) == WISP_OK) {
+            const wisp_status status = wisp_eig(&v, A, &o);
+            if (status != WISP_OK && status != WISP_ERR_NOMEM) fail_msg("%s", wisp_ctx_message(own));
+            refused += status != WISP_OK;
+            done += status == WISP_OK;
+            wisp_eigen_free(&v);
+            wisp_mat_free(A);
+        }
+        wisp_ctx_free(own);
+    }
+    assert_true(refused > 0 && done > 0);
+}
+
+static void refused(void **state)
+{
+    wisp_ctx *ctx = *state;
+    wisp_mat *A, *B, *C;
+    wisp_eigen v;
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "graphene:nx=6,ny=5", NULL));
+    REF_OK(ctx, wisp_mat_open(&B, ctx, "matpde:nx=6,ny=6", NULL));
+    REF_OK(ctx, wisp_mat_open(&C, ctx, "graphene:nx=5,ny=5", NULL));
+    const struct {
+        const wisp_mat *A;
+        wisp_eig_opts o;
+        wisp_status status;
+    } bad[] = {{A, {.which = WISP_EIG_INTERVAL, .low = 1, .high = 0}, WISP_ERR_ARG},
+               {A, {.which = WISP_EIG_INTERVAL, .low = NAN, .high = 0}, WISP_ERR_ARG},
+               {A, {.which = WISP_EIG_NEAREST, .target = INFINITY}, WISP_ERR_ARG},
+               {A, {.count = 61}, WISP_ERR_ARG},
+               {A, {.count = -1}, WISP_ERR_ARG},
+               {A, {.tolerance = 2}, WISP_ERR_ARG},
+               {A, {.tolerance = 1e-17}, WISP_ERR_ARG},
+               {A, {.method = WISP_CHEBFD}, WISP_ERR_UNSUPPORTED},
+               {A, {.which = WISP_EIG_INTERVAL, .method = WISP_LANCZOS}, WISP_ERR_UNSUPPORTED},
+               {B, {.which = WISP_EIG_INTERVAL}, WISP_ERR_HERMITIAN},
+               {B, {.method = WISP_LANCZOS}, WISP_ERR_HERMITIAN},
+               {A, {.which = (wisp_eig_which)9}, WISP_ERR_ARG},
+               {A, {.method = (wisp_eig_method)9}, WISP_ERR_ARG}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const wisp_status status = wisp_eig(&v, bad[i].A, &bad[i].o);
+        if (status != bad[i].status) fail_msg("case %zu: %s", i, wisp_status_string(status));
+        assert_int_equal(v.found, 0);
+        assert_true(*wisp_ctx_message(ctx));
+        wisp_eigen_free(&v);
+    }
+    wisp_blk *other;
+    REF_OK(ctx, wisp_blk_create(&other, ctx, wisp_mat_map(C), WISP_D, 2));
+    assert_int_equal(wisp_eig(&v, A, &(wisp_eig_opts){.start = other}), WISP_ERR_MISMATCH);
+    wisp_blk_free(other);
+    wisp_mat_free(A);
+    wisp_mat_free(B);
+    wisp_mat_free(C);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_questions), cmocka_unit_test(lattice), cmocka_unit_test(operators),
+        cmocka_unit_test(starts),           cmocka_unit_test(ended),   cmocka_unit_test(memory),
+        cmocka_unit_test(refused)};
+    return REF_RUN_WITH(tests, setup, teardown);
+}
