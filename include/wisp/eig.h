@@ -83,10 +83,11 @@ typedef struct {
     wisp_eig_method method; /* that was used */
     int search, block;      /* columns of the search space at the end, and of the blocks that are multiplied */
     int rounds;             /* of filtering, or restarts */
-    int64_t degree;         /* CHEBFD: products with a vector that one column took in the first round */
-    int64_t products;       /* products of A with one vector, in all */
-    double flops;           /* of the whole call */
-    double seconds;         /* of the whole call; and what is of it: */
+    int64_t degree;   /* CHEBFD: products with a vector that one column took in the first round. LANCZOS: with a */
+                      /* polynomial of A, its degree in the end; else 1 */
+    int64_t products; /* products of A with one vector, in all */
+    double flops;     /* of the whole call */
+    double seconds;   /* of the whole call; and what is of it: */
     double bounds_seconds, dos_seconds, filter_seconds; /* filter: LANCZOS, KRYLOV_SCHUR: the products */
     double ortho_seconds, ritz_seconds, check_seconds;  /* check: of the search for what is missing */
     wisp_filter filter;                                 /* CHEBFD: of the first round */

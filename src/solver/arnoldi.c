@@ -124,14 +124,13 @@ out:
     return status;
 }
 
-enum { MOST_BLOCK = 64 };
 typedef struct {
-    wisp__z R[MOST_BLOCK][MOST_BLOCK]; /* upper triangular: old columns = new columns R */
-    wisp__z P[MOST_BLOCK][MOST_BLOCK]; /* the same from the first old columns to the newest */
-    wisp_scalar G[MOST_BLOCK * MOST_BLOCK], inverse[MOST_BLOCK * MOST_BLOCK];
+    wisp__z R[WISP__MOST_BLOCK][WISP__MOST_BLOCK]; /* upper triangular: old columns = new columns R */
+    wisp__z P[WISP__MOST_BLOCK][WISP__MOST_BLOCK]; /* the same from the first old columns to the newest */
+    wisp_scalar G[WISP__MOST_BLOCK * WISP__MOST_BLOCK], inverse[WISP__MOST_BLOCK * WISP__MOST_BLOCK];
     double tiny;
-    double length[MOST_BLOCK]; /* of the old columns, before they were projected */
-    bool lost[MOST_BLOCK];     /* the column added nothing, and is drawn anew */
+    double length[WISP__MOST_BLOCK]; /* of the old columns, before they were projected */
+    bool lost[WISP__MOST_BLOCK];     /* the column added nothing, and is drawn anew */
 } block_qr;
 
 /* R from G = y^H y (Cholesky), row by row. A column of which no more than `tiny` is left, in the first one's measure,
@@ -208,7 +207,7 @@ static wisp_status pass(wisp__arnoldi *a, block_qr *q, int n, bool first, wisp_s
             h[i * b + j] = wisp__of_z(z);
         }
     for (int j = 0; j < b; j++) {
-        wisp__z z[MOST_BLOCK] = {0};
+        wisp__z z[WISP__MOST_BLOCK] = {0};
         for (int i = 0; i < b; i++)
             for (int l = i; l < b; l++) z[i] += q->R[i][l] * q->P[l][j];
         for (int i = 0; i < b; i++) q->P[i][j] = z[i];

@@ -6,7 +6,7 @@
 #include "eigen.h"
 
 /* A search for what is missing ends where a value lies so many times its bound beyond what would count. */
-enum { WISP__RESERVE = 1000 };
+enum { WISP__RESERVE = 1000, WISP__MOST_BLOCK = 64 };
 
 typedef double complex wisp__z;
 static inline wisp__z wisp__z_of(wisp_scalar s) { return s.re + s.im * I; }

@@ -206,7 +206,8 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
 {
     if (k->hermitian) return wisp__eig_lanczos(k);
     schur K = {.k = k, .strict = 0.5, .a = {.k = k, .op = {1, 1, 0, 1}}};
-    const int block = k->o.block > 0 ? k->o.block : 1, least = k->o.count + 2 * block + 1;
+    const int asked = k->o.block < WISP__MOST_BLOCK ? k->o.block : WISP__MOST_BLOCK, block = asked > 0 ? asked : 1,
+              least = k->o.count + 2 * block + 1;
     const int usual = 2 * k->o.count > k->o.count + MORE ? 2 * k->o.count : k->o.count + MORE;
     K.m = k->o.search > 0 ? k->o.search : usual > LEAST_SEARCH ? usual : LEAST_SEARCH;
     if (K.m < least) K.m = least;

@@ -1,52 +1,65 @@
-/* Pairs at an end of a Hermitian matrix's spectrum: block Lanczos with thick restarts (Wu and Simon 2000). */
+/* Pairs at an end of a Hermitian matrix's spectrum: block Lanczos with thick restarts (Wu and Simon 2000), of a
+   Chebyshev polynomial of the matrix as soon as the values are known well enough to choose one. To make a block
+   orthogonal takes far longer than a product with a sparse matrix, and a polynomial needs fewer blocks. */
 #include "arnoldi.h"
 #include <string.h>
 
-enum { LEAST_SEARCH = 20, MORE_MULTIPLETS = 64 };
+enum { LEAST_SEARCH = 24, MORE_MULTIPLETS = 64, BLOCK = 2 };
+
+/* How much a polynomial grows from where it damps to the end of the spectrum: with more its degree rises, and what a
+   restart loses falls. */
+static const double growth = 20;
 
 typedef struct {
     wisp__eig *k;
     wisp__arnoldi a;
-    int m;          /* columns of V before a restart */
-    wisp_scalar *Q; /* [m][m] eigenvectors of V^H Op V; those of the ends that is wanted come first */
-    double *mu;     /* [m] their values, descending */
-    double *lambda; /* [m] the values of A to them, on its scale */
-    double *bound;  /* [m] bounds of residuals |Op v - mu v| */
-    double strict;  /* of the tolerance: what the bounds have to keep */
-    int good;       /* the first Ritz vectors of the last restart that are within the tolerance */
-    double *value;  /* [most] of A, to the locked columns */
-    int most;       /* columns that may be locked */
+    int m;           /* columns of V before a restart */
+    wisp_scalar *Q;  /* [m][m] eigenvectors of V^H Op V; those of the ends that is wanted come first */
+    double *mu;      /* [m] their values, descending */
+    double *lambda;  /* [m] the values of A to them, on its scale */
+    double *bound;   /* [m] bounds of residuals |Op v - mu v| */
+    double strict;   /* of the tolerance: what the bounds have to keep */
+    int good;        /* the first Ritz vectors of the last restart that are within the tolerance */
+    double *value;   /* [most] of A, to the locked columns */
+    int most;        /* columns that may be locked */
+    int most_degree; /* of Op */
 } lanczos;
 
 /* ---- values ----------------------------------------------------------------------------------------- */
 
-/* Op's value to one of A, and back. */
-static double value_of(const wisp__op *op, double mu)
+/* Distance from the middle of the interval that Op damps, in its halves; above 1 where the wanted values are. With
+   degree 1 the interval is the whole spectrum. */
+static double outward(const lanczos *L, double lambda)
 {
-    if (op->degree == 1) return op->center + op->sign * op->scale * mu;
-    return NAN;
+    return (L->k->o.which == WISP_EIG_SMALLEST ? -1 : 1) * (lambda - L->a.op.center) / L->a.op.scale;
 }
 
-static double op_of(const wisp__op *op, double lambda)
+/* Op's value to one of A, and back: this is NaN where several lie. Op grows outward, whatever its degree. */
+static double op_of(const lanczos *L, double lambda)
 {
-    const double t = (lambda - op->center) / op->scale;
-    if (op->degree == 1) return op->sign * t;
-    return NAN;
+    const double t = outward(L, lambda);
+    const int d = L->a.op.degree;
+    if (d == 1) return t;
+    return t > 1 ? cosh(d * acosh(t)) : cos(d * acos(fmax(t, -1)));
+}
+
+static double value_of(const lanczos *L, double mu)
+{
+    const int d = L->a.op.degree;
+    const double t = d == 1 ? mu : mu > 1 ? cosh(acosh(mu) / d) : NAN;
+    return L->a.op.center + (L->k->o.which == WISP_EIG_SMALLEST ? -1 : 1) * L->a.op.scale * t;
 }
 
 /* How far a small step of A's values goes in Op's. */
-static double slope(const wisp__op *op, double lambda)
+static double slope(const lanczos *L, double lambda)
 {
-    (void)lambda;
-    if (op->degree == 1) return 1 / op->scale;
-    return NAN;
+    const int d = L->a.op.degree;
+    const double angle = d == 1 ? 0 : acosh(outward(L, lambda));
+    return (d == 1 ? 1 : angle > 0 ? d * sinh(d * angle) / sinh(angle) : (double)d * d) / L->a.op.scale;
 }
 
 /* The bound of pair i, over the halfwidth of the spectrum. */
-static double residual_of(const lanczos *L, int i)
-{
-    return L->bound[i] / (slope(&L->a.op, L->lambda[i]) * L->k->scale);
-}
+static double residual_of(const lanczos *L, int i) { return L->bound[i] / (slope(L, L->lambda[i]) * L->k->scale); }
 
 /* ---- restarts ----------------------------------------------------------------------------------------- */
 
@@ -71,7 +84,7 @@ static wisp_status ritz(lanczos *L)
     for (size_t i = 0; i < size; i++)
         for (size_t j = 0; j < size; j++) L->Q[i * size + j] = T[i * size + size - 1 - j];
     for (int i = 0; i < m; i++) {
-        L->lambda[i] = value_of(&L->a.op, L->mu[i]);
+        L->lambda[i] = value_of(L, L->mu[i]);
         L->bound[i] = wisp__arnoldi_bound(&L->a, L->Q + i, m);
     }
     k->e->ritz_seconds += wisp__now() - before;
@@ -98,6 +111,58 @@ static int kept_of(const lanczos *L, int wanted)
 {
     const int most = L->a.active - L->a.block, kept = wanted + (L->a.active - wanted) / 2;
     return kept < most ? kept : most;
+}
+
+/* ---- polynomials ---------------------------------------------------------------------------------------- */
+
+/* The degree up to which products of a block move three times the bytes that it takes to make it orthogonal: four
+   passes over the space, and its share of a restart. */
+static wisp_status find_most_degree(lanczos *L)
+{
+    enum { MOST = 200 };
+    wisp_status status = WISP_OK;
+    wisp__eig *k = L->k;
+    const int b = L->a.block;
+    wisp_cost one;
+    WISP_TRY(wisp_spmmv_cost(k->A, k->type, b, WISP_SCALE | WISP_SHIFT | WISP_AXPBY, &one));
+    WISP_TRY(wisp_ctx_sum(k->ctx, &one.bytes, 1));
+    const double column = (double)k->rows * (double)wisp_type_size(k->type), rest = (L->m - k->o.count) / 2;
+    const double block = column * L->m * (4 + 2.0 * b / fmax(rest, 1));
+    L->most_degree = (int)fmin(fmax(3 * block / one.bytes, 1), MOST);
+out:
+    return status;
+}
+
+/* Op becomes a Chebyshev polynomial that damps all from twice as far from the end as the values that are wanted, if its
+   degree would be twice the present one; V is made anew then from what was found. At
+   least as many values as are wanted stay outside of what is damped: Ritz values lie further in than those of A. */
+static wisp_status raise_degree(lanczos *L, bool *raised)
+{
+    wisp_status status = WISP_OK;
+    wisp__eig *k = L->k;
+    const wisp_bounds *bounds = &k->e->bounds;
+    const double side = k->o.which == WISP_EIG_SMALLEST ? -1 : 1, far = bounds->center - side * bounds->halfwidth;
+    const int m = L->a.active, b = L->a.block, beyond = k->o.count + (k->o.count < 8 ? 2 : k->o.count / 4);
+    const double first = L->lambda[0], last = L->lambda[beyond < m ? beyond : m - 1], spread = fabs(first - far);
+    wisp_scalar *X = L->Q + (size_t)L->m * (size_t)L->m;
+    *raised = false;
+    if (!(fabs(first - last) < spread)) goto out;
+    const double angle = acosh(growth) / 2, room = fmax(2 * fabs(first - last) / spread, 1e-12);
+    const int degree = (int)fmin(angle / sqrt(room), L->most_degree);
+    if (degree < 3 || degree < 2 * L->a.op.degree) goto out;
+    const double damped = first - side * spread * (angle / degree) * (angle / degree);
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < b; j++) {
+            wisp__z z = 0;
+            for (int l = j; l <= beyond && l < m; l += b) z += wisp__z_of(L->Q[i * m + l]);
+            X[i * b + j] = wisp__of_z(z);
+        }
+    WISP_TRY(wisp__arnoldi_rotate(&L->a, X, b));
+    L->a.op = (wisp__op){degree, side < 0 && degree % 2 ? -1 : 1, (damped + far) / 2, fabs(damped - far) / 2};
+    WISP_TRY(wisp__arnoldi_start(&L->a, false));
+    *raised = true;
+out:
+    return status;
 }
 
 /* ---- the search --------------------------------------------------------------------------------------- */
@@ -139,6 +204,7 @@ static wisp_status find(lanczos *L, int count)
     wisp_status status = WISP_OK;
     const double tolerance = L->k->o.tolerance;
     for (int tries = 0;;) {
+        bool raised = false;
         WISP_TRY(wisp__arnoldi_expand(&L->a, L->m));
         WISP_TRY(ritz(L));
         const int wanted = with_multiplet(L, count);
@@ -147,6 +213,11 @@ static wisp_status find(lanczos *L, int count)
         double worst = residual_of(L, good < wanted ? good : wanted - 1);
         L->good = 0;
         const bool all = good == wanted && wanted >= count;
+        if (2 * good < wanted) WISP_TRY(raise_degree(L, &raised));
+        if (raised) {
+            WISP_TRY(wisp__arnoldi_told(&L->a, wanted, good, worst));
+            continue;
+        }
         WISP_TRY(restart(L, kept_of(L, wanted)));
         L->good = good;
         if (all) {
@@ -203,7 +274,7 @@ static wisp_status search(lanczos *L, int *more)
     for (;;) {
         WISP_TRY(wisp__arnoldi_expand(&L->a, L->m));
         WISP_TRY(ritz(L));
-        const double edge = op_of(&L->a.op, border(L));
+        const double edge = op_of(L, border(L));
         const bool settled = residual_of(L, 0) <= tolerance;
         if (L->mu[0] < edge && (settled || L->mu[0] + WISP__RESERVE * L->bound[0] < edge)) goto out;
         int wanted = 0;
@@ -275,13 +346,19 @@ out:
     return status;
 }
 
+static int block_of(const wisp__eig *k)
+{
+    const int most = k->o.block < WISP__MOST_BLOCK ? k->o.block : WISP__MOST_BLOCK;
+    return most > 0 ? most : BLOCK;
+}
+
 static wisp_status run(lanczos *L)
 {
     wisp_status status = WISP_OK;
     wisp__eig *k = L->k;
     const wisp_bounds *b = &k->e->bounds;
     const double sign = k->o.which == WISP_EIG_SMALLEST ? -1 : 1;
-    const int block = k->o.block > 0 ? k->o.block : 1;
+    const int block = block_of(k);
     L->a.k = k;
     L->a.op = (wisp__op){1, sign, b->center, b->halfwidth};
     L->a.rounding = k->eps * (1 + fabs(b->center) / b->halfwidth);
@@ -290,11 +367,13 @@ static wisp_status run(lanczos *L)
     WISP_TRY(wisp_alloc(k->ctx, &L->mu, 3 * m + most, sizeof *L->mu));
     L->lambda = L->mu + m, L->bound = L->lambda + m, L->value = L->bound + m;
     WISP_TRY(wisp__arnoldi_make(&L->a, L->m + block, block));
+    WISP_TRY(find_most_degree(L));
     WISP_TRY(wisp__arnoldi_start(&L->a, false));
     WISP_TRY(find(L, k->o.count));
     WISP_TRY(look_for_missing(L));
     k->e->complete = 1;
 out:
+    k->e->degree = L->a.op.degree;
     return status;
 }
 
@@ -302,7 +381,7 @@ out:
 static int search_columns(const wisp__eig *k, int block)
 {
     const int least = k->o.count + 2 * block + 1;
-    int m = k->o.search > 0 ? k->o.search : 2 * k->o.count > LEAST_SEARCH ? 2 * k->o.count : LEAST_SEARCH;
+    int m = k->o.search > 0 ? k->o.search : 3 * k->o.count > LEAST_SEARCH ? 3 * k->o.count : LEAST_SEARCH;
     if (m < least) m = least;
     return (m + block - 1) / block * block;
 }
@@ -310,7 +389,7 @@ static int search_columns(const wisp__eig *k, int block)
 wisp_status wisp__eig_lanczos(wisp__eig *k)
 {
     lanczos L = {.k = k, .strict = 0.5};
-    const int block = k->o.block > 0 ? k->o.block : 1;
+    const int block = block_of(k);
     L.m = search_columns(k, block);
     L.most = 2 * k->o.count + MORE_MULTIPLETS;
     if (k->rows <= L.most + 2 * L.m + block) return wisp__eig_dense(k);
@@ -328,7 +407,7 @@ wisp_status wisp__eig_lanczos(wisp__eig *k)
 
 wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_eig_cost *cost)
 {
-    const int block = k->o.block > 0 ? k->o.block : 1, m = search_columns(k, block);
+    const int block = block_of(k), m = search_columns(k, block);
     const int64_t local = wisp_map_local(wisp_mat_map(k->A), NULL), size = (int64_t)wisp_type_size(k->type);
     if (k->hermitian && k->rows <= 2 * k->o.count + MORE_MULTIPLETS + 2 * m + block)
         return wisp__eig_plan_dense(k, cost);
