@@ -8,10 +8,10 @@ static void write_title(const tool *t, const eig_results *r, FILE *f)
 {
     const wisp_eigen *e = &r->e;
     char q[TEXT_BAR], n[TEXT];
-    fputs("set tmargin 4\nset label 1 ", f);
+    fputs("set tmargin 5\nset label 1 ", f);
     plot_quote(f, plot_name(t->opt.arg[0]));
-    fputs(" at graph 0,1 left offset 0,2.2\n", f);
-    fprintf(f, "set label 2 '%s: %s found by %s, %s' at graph 0,1 left offset 0,1.0 textcolor rgb '#505050'\n",
+    fputs(" at graph 0,1 left offset 0,3.4\n", f);
+    fprintf(f, "set label 2 '%s: %s found by %s, %s' at graph 0,1 left offset 0,2.2 textcolor rgb '#505050'\n",
             eig_question(q, r), text_count(n, e->found), eig_method_name(e->method),
             e->complete ? "complete" : "not complete");
 }
