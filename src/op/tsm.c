@@ -106,7 +106,7 @@ out:
 /* Columns of a panel: as many in all panels, whole lines of them. */
 static int panel_of(const wisp_blk *x)
 {
-    enum { MOST = 512, LINE_REALS = 16 };
+    enum { MOST = 256, LINE_REALS = 16 };
     const int reals = x->width * wisp__parts(x->type), panels = (reals + MOST - 1) / MOST;
     const int each = ((reals + panels - 1) / panels + LINE_REALS - 1) / LINE_REALS * LINE_REALS;
     return each / wisp__parts(x->type);
