@@ -151,10 +151,9 @@ static void subtract(wisp_scalar *to, wisp_scalar a, const wisp_scalar *x, int n
 }
 
 /* Columns of G one after the other, always the one that is farthest above its noise once those before are projected
-   out: so no column suffers from a noisier one. R[k * n + j], row k: of column[k], the k-th that stays. One of which
-   only noise is left is dropped. One of which no more is left than rounding errors of the others are in G is projected
-   out of none, and not made longer than these may be: the next pass sees it clear of the others (*clean: there is
-   none).
+   out: so no column suffers from a noisier one. R[k * n + j], row k: of column[k], the k-th that stays. Where only
+   noise is left, the column is dropped. Where less is left than G's rounding errors, the others keep their parts along
+   it, and it is made no longer than these errors allow: the next pass sees it clear of the others (*clean: none is so).
  */
 static int factor(const ortho *o, wisp_scalar *R, double *left, int *column, bool *clean)
 {
