@@ -110,8 +110,8 @@ static inline demand demand_of(const wisp_eig_opts *o, const double *e, int64_t 
 /* The found values are those of the spectrum, each once: e[first] .. e[first + found - 1] for some first. */
 static inline bool matches(const wisp_eigen *v, const double *e, const demand *d, double error)
 {
-    for (int64_t first = d->may_from; first <= d->from; first++) {
-        if (first + v->found < d->to || first + v->found > d->may_to) continue;
+    for (int64_t first = d->may_from; first + v->found <= d->may_to; first++) {
+        if (d->from < d->to && (first > d->from || first + v->found < d->to)) continue;
         bool fine = true;
         for (int i = 0; i < v->found && fine; i++) fine = fabs(v->value[i].re - e[first + i]) <= error;
         if (fine) return true;

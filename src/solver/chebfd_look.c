@@ -52,7 +52,8 @@ static double resolution(const wisp__chebfd *c) { return wisp_resolution(c->m->b
 /* The distance around the target's center (or, NEAREST, the target) that holds so many. */
 static double distance(wisp__chebfd *c, double center, double wanted)
 {
-    double near = 0, far = 2 * c->k->e->bounds.halfwidth;
+    const wisp_bounds *b = &c->k->e->bounds;
+    double near = 0, far = fabs(center - b->center) + b->halfwidth;
     for (int i = 0; i < 40 && far - near > 1e-4 * far; i++) {
         const double r = 0.5 * (near + far);
         if (states(c, center - r, center + r) < wanted)
@@ -72,11 +73,19 @@ static double bar(const wisp__chebfd *c, double low, double high, double *count)
     return fmax(to - *count, *count - from);
 }
 
+/* The target as far as it lies in the spectrum's bounds, and how many eigenvalues it has. */
+static void clip(wisp__chebfd *c)
+{
+    const wisp_bounds *b = &c->k->e->bounds;
+    const double lowest = b->center - b->halfwidth, highest = b->center + b->halfwidth;
+    c->low = fmin(fmax(c->low, lowest), highest), c->high = fmin(fmax(c->high, lowest), highest);
+    c->wanted = states(c, c->low, c->high);
+}
+
 /* The target, and how many eigenvalues it has: what is asked for, with the bar of NEAREST's count. */
 static void set_target(wisp__chebfd *c)
 {
     const wisp_eig_opts *o = &c->k->o;
-    const wisp_bounds *b = &c->k->e->bounds;
     double count;
     c->low = o->low, c->high = o->high;
     if (o->which == WISP_EIG_NEAREST) {
@@ -84,9 +93,7 @@ static void set_target(wisp__chebfd *c)
         r = distance(c, o->target, o->count + bar(c, o->target - r, o->target + r, &count) + 1) + resolution(c);
         c->low = o->target - r, c->high = o->target + r;
     }
-    c->low = fmax(c->low, b->center - b->halfwidth), c->high = fmin(c->high, b->center + b->halfwidth);
-    if (!(c->low <= c->high)) c->high = c->low;
-    c->wanted = states(c, c->low, c->high);
+    clip(c);
 }
 
 /* ---- the search space and the filter -------------------------------------------------------------- */
@@ -169,12 +176,11 @@ wisp_status wisp__chebfd_enlarge(wisp__chebfd *c, double wanted)
 
 wisp_status wisp__chebfd_widen(wisp__chebfd *c, int found)
 {
-    const wisp_bounds *b = &c->k->e->bounds;
     const double target = c->k->o.target, lack = (c->k->o.count + 1.0) / (found + 1.0);
-    const double r = fmax(target - c->low, c->high - target) * fmax(1.1, fmin(lack, 4));
-    c->low = fmax(target - r, b->center - b->halfwidth), c->high = fmin(target + r, b->center + b->halfwidth);
+    const double r = fmax(fabs(target - c->low), fabs(c->high - target)) * fmax(1.1, fmin(lack, 4));
+    c->low = target - r, c->high = target + r;
+    clip(c);
     c->k->e->low = c->low, c->k->e->high = c->high;
-    c->wanted = states(c, c->low, c->high);
     c->k->e->expected_error = bar(c, c->low, c->high, &c->k->e->expected);
     return wisp__chebfd_enlarge(c, c->wanted);
 }

@@ -3,30 +3,64 @@
 #include "dense.h"
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void *library;
 
+/* OpenBLAS takes its oldest kernels for a CPU that it does not know: it is told which ones to take, unless the user has
+   done so. */
+static const char *core_type(void)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq"))
+        return "SkylakeX";
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
+#endif
+    return NULL;
+}
+
 static void load(void)
 {
     static const char *const name[] = {"liblapack.so.3", "libopenblas.so.0", "liblapack.so", "libopenblas.so"};
+    const char *core = getenv("OPENBLAS_CORETYPE") ? NULL : core_type();
+    if (core) setenv("OPENBLAS_CORETYPE", core, 0);
     for (size_t i = 0; !library && i < sizeof name / sizeof *name; i++)
         library = dlopen(name[i], RTLD_NOW | RTLD_LOCAL);
+    if (core) unsetenv("OPENBLAS_CORETYPE");
+}
+
+static bool have_library(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+    return library != NULL;
+}
+
+int wisp__lapack_threads(int n)
+{
+    wisp__lapack_fn get = NULL, set = NULL;
+    if (have_library()) {
+        *(void **)&get = dlsym(library, "openblas_get_num_threads");
+        *(void **)&set = dlsym(library, "openblas_set_num_threads");
+    }
+    if (!get || !set) return n;
+    const int before = ((int (*)(void))get)();
+    ((void (*)(int))set)(n);
+    return before;
 }
 
 wisp__lapack_fn wisp__lapack(wisp_ctx *ctx, const char *name)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load);
-    if (!library) {
+    if (!have_library()) {
         wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "eigenvalues of small matrices need LAPACK: install liblapack3");
         return NULL;
     }
-    wisp__lapack_fn fn, threads;
+    wisp__lapack_fn fn;
     *(void **)&fn = dlsym(library, name);
     if (!fn) wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "LAPACK has no function %s", name);
-    *(void **)&threads = dlsym(library, "openblas_set_num_threads");
-    if (threads) ((void (*)(int))threads)(wisp_ctx_threads(ctx));
     return fn;
 }
 
@@ -84,7 +118,7 @@ static wisp_status eigh(wisp_ctx *ctx, bool is_complex, int n, double *a, double
                         1);
     else
         ((dsyevd_fn)fn)("V", "L", &n, a, &n, value, work_size, &query, &whole_size, &query, info, 1, 1);
-    const int works = (int)work_size[0], reals = (int)real_size, wholes = whole_size;
+    const int works = (int)work_size[0], reals = (int)real_size, wholes = whole_size, threads = wisp__lapack_threads(1);
     WISP_TRY(wisp_alloc(ctx, &work, (size_t)works * (is_complex ? 2 : 1), sizeof *work));
     WISP_TRY(wisp_alloc(ctx, &real, (size_t)reals + 1, sizeof *real));
     WISP_TRY(wisp_alloc(ctx, &whole, (size_t)wholes, sizeof *whole));
@@ -93,6 +127,7 @@ static wisp_status eigh(wisp_ctx *ctx, bool is_complex, int n, double *a, double
     else
         ((dsyevd_fn)fn)("V", "L", &n, a, &n, value, work, &works, whole, &wholes, info, 1, 1);
 out:
+    wisp__lapack_threads(threads);
     wisp_free(ctx, work);
     wisp_free(ctx, real);
     wisp_free(ctx, whole);
@@ -162,8 +197,10 @@ wisp_status wisp__dense_cholesky(wisp_ctx *ctx, bool is_complex, int n, wisp_sca
         } else if (!finite_all(a, size)) {
             info = -1;
         } else {
+            const int threads = wisp__lapack_threads(1);
             ((potrf_fn)factor)("U", &n, a, &n, &info, 1);
             if (info == 0) ((trtri_fn)invert)("U", "N", &n, a, &n, &info, 1, 1);
+            wisp__lapack_threads(threads);
         }
     }
     WISP_TRY(wisp__dense_share(ctx, a, size, &info));
