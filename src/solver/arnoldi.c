@@ -7,6 +7,40 @@
 
 enum { PASSES = 8, STALLS = 500 };
 
+static wisp_status draw(wisp__arnoldi *a, wisp_blk *of, int j)
+{
+    wisp_blk *one = NULL;
+    wisp_status status = wisp_blk_cols(&one, of, j, 1);
+    if (status == WISP_OK)
+        status = wisp_blk_fill_random(one, WISP_RANDOM_GAUSS, a->k->o.seed, WISP__STREAM_EIG, a->random++);
+    const wisp_scalar unit = wisp__real(1 / sqrt((double)a->k->rows));
+    if (status == WISP_OK) status = wisp_scal(one, unit);
+    wisp_blk_free(one);
+    return status;
+}
+
+/* The first block: sums of the user's vectors, each of which is in one of them, and random columns if they are fewer.
+ */
+static wisp_status begin(wisp__arnoldi *a)
+{
+    wisp_status status = WISP_OK;
+    const wisp_blk *start = a->k->o.start;
+    const int b = a->block, given = start ? wisp_blk_width(start) : 0, width = given < b ? given : b;
+    wisp_blk *to = NULL;
+    wisp_scalar *X = NULL;
+    if (width > 0) {
+        WISP_TRY(wisp_alloc(a->k->ctx, &X, (size_t)(given * width), sizeof *X));
+        for (int i = 0; i < given; i++) X[i * width + i % width] = wisp__real(1);
+        WISP_TRY(wisp_blk_cols(&to, a->all, 0, width));
+        WISP_TRY(wisp_tsm_update(to, wisp__real(1), start, X, width, wisp__real(0)));
+    }
+    for (int j = width; j < b; j++) WISP_TRY(draw(a, a->all, j));
+out:
+    wisp_blk_free(to);
+    wisp_free(a->k->ctx, X);
+    return status;
+}
+
 /* ---- memory --------------------------------------------------------------------------------------- */
 
 wisp_status wisp__arnoldi_make(wisp__arnoldi *a, int columns, int block)
@@ -16,12 +50,12 @@ wisp_status wisp__arnoldi_make(wisp__arnoldi *a, int columns, int block)
     const size_t size = (size_t)columns * (size_t)columns;
     a->columns = columns;
     a->block = block;
-    a->random = (uint32_t)columns;
-    WISP_TRY(wisp__eig_space(k, columns, &a->all));
+    WISP_TRY(wisp_blk_create(&a->all, k->ctx, wisp_mat_map(k->A), k->type, columns));
     WISP_TRY(wisp_blk_create(&a->x, k->ctx, wisp_mat_map(k->A), k->type, block));
     WISP_TRY(wisp_blk_create(&a->y, k->ctx, wisp_mat_map(k->A), k->type, block));
     WISP_TRY(wisp_alloc(k->ctx, &a->H, size, sizeof *a->H));
     WISP_TRY(wisp_alloc(k->ctx, &a->work, 2 * size, sizeof *a->work));
+    WISP_TRY(begin(a));
     k->e->block = block;
     k->e->search = columns - block;
 out:
@@ -107,13 +141,13 @@ out:
 
 static double of_gram(const wisp__arnoldi *a) { return (a->k->is_complex ? 8.0 : 2.0) * (double)a->k->rows * a->block; }
 
-/* C[block][n] = y^H (first n columns); y -= columns C^H. */
-static wisp_status project(wisp__arnoldi *a, int n, wisp_scalar *C, wisp_scalar *X)
+/* C[block][n] = y^H (n columns); y -= columns X, X = C^H. */
+static wisp_status project(wisp__arnoldi *a, int from, int n, wisp_scalar *C, wisp_scalar *X)
 {
     wisp_status status = WISP_OK;
     wisp_blk *Q = NULL;
     if (n == 0) return WISP_OK;
-    WISP_TRY(wisp_blk_cols(&Q, a->all, 0, n));
+    WISP_TRY(wisp_blk_cols(&Q, a->all, from, n));
     WISP_TRY(wisp_tsm_gram(C, n, wisp__real(1), a->y, Q, wisp__real(0), 0));
     for (int i = 0; i < n; i++)
         for (int j = 0; j < a->block; j++) X[i * a->block + j] = (wisp_scalar){C[j * n + i].re, -C[j * n + i].im};
@@ -161,25 +195,14 @@ static void invert(block_qr *q, int b)
         }
 }
 
-static wisp_status draw(wisp__arnoldi *a, wisp_blk *of, int j)
-{
-    wisp_blk *one = NULL;
-    wisp_status status = wisp_blk_cols(&one, of, j, 1);
-    if (status == WISP_OK)
-        status = wisp_blk_fill_random(one, WISP_RANDOM_GAUSS, a->k->o.seed, WISP__STREAM_EIG, a->random++);
-    const wisp_scalar unit = wisp__real(1 / sqrt((double)a->k->rows));
-    if (status == WISP_OK) status = wisp_scal(one, unit);
-    wisp_blk_free(one);
-    return status;
-}
-
-/* One pass: y loses its part in the first n columns and becomes orthonormal, up to what *good says. */
-static wisp_status pass(wisp__arnoldi *a, block_qr *q, int n, bool first, wisp_scalar *h, bool *good)
+/* One pass: y loses its part in n columns and becomes orthonormal; *good: enough of it was left for that to be right.
+ */
+static wisp_status pass(wisp__arnoldi *a, block_qr *q, int from, int n, bool first, wisp_scalar *h, bool *good)
 {
     wisp_status status = WISP_OK;
     const int b = a->block;
     wisp_scalar *C = a->work, *X = C + (size_t)a->columns * (size_t)a->columns, *G = q->G;
-    WISP_TRY(project(a, n, C, X));
+    WISP_TRY(project(a, from, n, C, X));
     WISP_TRY(wisp_tsm_gram(G, b, wisp__real(1), a->y, a->y, wisp__real(0), 0));
     double finite = 0;
     for (int j = 0; j < b; j++) {
@@ -202,9 +225,10 @@ static wisp_status pass(wisp__arnoldi *a, block_qr *q, int n, bool first, wisp_s
         if (q->lost[j]) WISP_TRY(draw(a, a->y, j));
     for (int i = 0; i < n && h; i++)
         for (int j = 0; j < b; j++) {
-            wisp__z z = wisp__z_of(h[i * b + j]);
+            wisp_scalar *to = &h[(from + i) * b + j];
+            wisp__z z = wisp__z_of(*to);
             for (int l = 0; l <= j; l++) z += wisp__z_of(X[i * b + l]) * q->P[l][j];
-            h[i * b + j] = wisp__of_z(z);
+            *to = wisp__of_z(z);
         }
     for (int j = 0; j < b; j++) {
         wisp__z z[WISP__MOST_BLOCK] = {0};
@@ -224,6 +248,7 @@ static wisp_status orthonormal(wisp__arnoldi *a, block_qr *q, int n, wisp_scalar
     wisp_status status = WISP_OK;
     wisp_blk *W = NULL;
     const double before = wisp__now();
+    const int near = n - 2 * a->block; /* first of the columns that a recurrence of three terms knows */
     bool good = false;
     q->tiny = h ? 100 * a->rounding : 0;
     for (int i = 0; i < a->block; i++)
@@ -233,7 +258,9 @@ static wisp_status orthonormal(wisp__arnoldi *a, block_qr *q, int n, wisp_scalar
             status = wisp_ctx_fail(a->k->ctx, WISP_ERR_BREAKDOWN, "eig: no vector is orthogonal to %d others", n);
             goto out;
         }
-        WISP_TRY(pass(a, q, n, i == 0, h, &good));
+        const int from = i == 0 && h && a->recurs && near > 0 ? near : 0;
+        WISP_TRY(pass(a, q, from, n - from, i == 0, h, &good));
+        good &= from == 0;
         if (i == 0 && h) a->rounding = q->tiny / 100;
     }
     WISP_TRY(wisp_blk_cols(&W, a->all, n, a->block));
@@ -253,6 +280,7 @@ wisp_status wisp__arnoldi_start(wisp__arnoldi *a, bool random)
     block_qr q;
     a->active = 0;
     a->guess = 0;
+    a->recurs = false;
     a->most_good = -1;
     WISP_TRY(wisp_blk_cols(&W, a->all, a->locked, a->block));
     if (random)
@@ -287,6 +315,7 @@ wisp_status wisp__arnoldi_expand(wisp__arnoldi *a, int active)
         for (int i = 0; i < b; i++)
             for (int j = 0; j < a->active; j++) *wisp__h(a, a->active + b + i, j) = wisp__real(0);
         a->guess = mean;
+        a->recurs = a->k->hermitian;
     }
 out:
     return status;
@@ -325,6 +354,7 @@ wisp_status wisp__arnoldi_rotate(wisp__arnoldi *a, const wisp_scalar *Q, int kep
     for (int i = 0; i < b; i++)
         for (int j = 0; j < kept; j++) *wisp__h(a, kept + i, j) = B[i * kept + j];
     a->active = kept;
+    a->recurs = false;
     a->k->e->flops += (a->k->is_complex ? 8.0 : 2.0) * (double)a->k->rows * m * kept;
     a->k->e->ritz_seconds += wisp__now() - before;
 out:

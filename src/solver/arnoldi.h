@@ -28,6 +28,7 @@ typedef struct {
     double guess;      /* of W's Rayleigh quotient, by which a product is shifted */
     wisp_scalar *H;    /* [columns][columns]; V's part has `active` rows and columns, B lies below it */
     wisp_scalar *work; /* [2][columns][columns] */
+    bool recurs;       /* W's product has parts in the last two blocks alone, up to rounding */
     uint32_t random;   /* columns that were drawn */
     int restarts;
     int most_good; /* pairs that converged since V was empty, at most */
@@ -40,7 +41,7 @@ static inline wisp_scalar *wisp__h(const wisp__arnoldi *a, int i, int j)
     return a->H + (size_t)i * (size_t)a->columns + j;
 }
 
-/* a->k and a->op are set. The search space is made with so many columns, its first ones hold the user's start. */
+/* a->k and a->op are set. The first block of so many columns is that with which to start. */
 wisp_status wisp__arnoldi_make(wisp__arnoldi *a, int columns, int block);
 /* All columns are kept. */
 wisp_status wisp__arnoldi_grow(wisp__arnoldi *a, int columns);
