@@ -67,8 +67,8 @@ void wisp__arnoldi_free(wisp__arnoldi *a)
     wisp_blk_free(a->all);
     wisp_blk_free(a->x);
     wisp_blk_free(a->y);
-    wisp_free(a->k->ctx, a->H);
-    wisp_free(a->k->ctx, a->work);
+    wisp_free(NULL, a->H);
+    wisp_free(NULL, a->work);
 }
 
 wisp_status wisp__arnoldi_grow(wisp__arnoldi *a, int columns)
@@ -100,40 +100,42 @@ out:
 
 /* ---- products --------------------------------------------------------------------------------------- */
 
-/* y = Op x; x is lost. With degree 1 a multiple of x may be missing. */
+/* Op = A, but for a shift, scale and sign. */
+static wisp_status multiply_once(wisp__arnoldi *a)
+{
+    const wisp__op *op = &a->op;
+    wisp_scalar shift[WISP__MOST_BLOCK];
+    for (int j = 0; j < a->block; j++) shift[j] = wisp__real(op->center + op->sign * op->scale * a->guess);
+    const wisp_aug aug = {.terms = WISP_SCALE | WISP_SHIFT, .alpha = wisp__real(op->sign / op->scale), .shift = shift};
+    return wisp_spmmv(a->y, a->k->A, a->x, &aug);
+}
+
+static wisp_status multiply_often(wisp__arnoldi *a)
+{
+    const wisp__op *op = &a->op;
+    wisp_scalar alpha[WISP__MOST_DEGREE], beta[WISP__MOST_DEGREE], gamma[WISP__MOST_DEGREE];
+    for (int j = 0; j < op->degree; j++) {
+        alpha[j] = wisp__real(j == 0 ? op->sign / op->scale : 2 / op->scale);
+        beta[j] = wisp__real(j == 0 ? 0 : j == 1 ? -op->sign : -1); /* T_1 has the sign, T_0 has not */
+        gamma[j] = wisp__real(op->center);
+    }
+    wisp_blk *v[2] = {a->y, a->x};
+    const wisp_mpk_opts o = {.steps = op->degree, .alpha = alpha, .beta = beta, .gamma = gamma};
+    const wisp_status status = wisp_mpk(v, 2, a->k->A, &o);
+    a->y = v[(op->degree + 1) % 2];
+    a->x = v[op->degree % 2];
+    return status;
+}
+
+/* y = Op x; x is lost. With degree 1 a multiple of x, a->guess, is missing. */
 static wisp_status multiply(wisp__arnoldi *a)
 {
-    wisp_status status = WISP_OK;
     wisp__eig *k = a->k;
-    const wisp__op *op = &a->op;
     const double before = wisp__now();
-    const wisp_scalar one = wisp__real(op->sign / op->scale), two = wisp__real(2 / op->scale);
-    wisp_scalar *shift = NULL;
-    WISP_TRY(wisp_alloc(k->ctx, &shift, (size_t)(a->block + 3 * op->degree), sizeof *shift));
-    if (op->degree == 1) {
-        for (int j = 0; j < a->block; j++) shift[j] = wisp__real(op->center + op->sign * op->scale * a->guess);
-        const wisp_aug aug = {.terms = WISP_SCALE | WISP_SHIFT, .alpha = one, .shift = shift};
-        WISP_TRY(wisp_spmmv(a->y, k->A, a->x, &aug));
-    } else {
-        wisp_scalar *alpha = shift, *beta = alpha + op->degree, *gamma = beta + op->degree;
-        for (int j = 0; j < op->degree; j++) {
-            alpha[j] = j == 0 ? one : two;
-            beta[j] = wisp__real(j == 0 ? 0 : j == 1 ? -op->sign : -1); /* T_1 has the sign, T_0 has not */
-            gamma[j] = wisp__real(op->center);
-        }
-        wisp_blk *const v[2] = {a->y, a->x};
-        WISP_TRY(
-            wisp_mpk(v, 2, k->A, &(wisp_mpk_opts){.steps = op->degree, .alpha = alpha, .beta = beta, .gamma = gamma}));
-        if (op->degree % 2 == 0) {
-            wisp_blk *x = a->x;
-            a->x = a->y, a->y = x;
-        }
-    }
-    k->e->products += (int64_t)a->block * op->degree;
-    k->e->flops += k->flops * a->block * op->degree;
+    const wisp_status status = a->op.degree == 1 ? multiply_once(a) : multiply_often(a);
+    k->e->products += (int64_t)a->block * a->op.degree;
+    k->e->flops += k->flops * a->block * a->op.degree;
     k->e->filter_seconds += wisp__now() - before;
-out:
-    wisp_free(k->ctx, shift);
     return status;
 }
 

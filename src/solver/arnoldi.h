@@ -6,7 +6,7 @@
 #include "eigen.h"
 
 /* A search for what is missing ends where a value lies so many times its bound beyond what would count. */
-enum { WISP__RESERVE = 1000, WISP__MOST_BLOCK = 64 };
+enum { WISP__RESERVE = 1000, WISP__MOST_BLOCK = 64, WISP__MOST_DEGREE = 200 };
 
 typedef double complex wisp__z;
 static inline wisp__z wisp__z_of(wisp_scalar s) { return s.re + s.im * I; }
@@ -61,6 +61,12 @@ void wisp__arnoldi_lock(wisp__arnoldi *a, int n);
 wisp_status wisp__arnoldi_whole(wisp__arnoldi *a);
 /* H becomes Q^H A Q of the first n columns, H[n][n]. */
 wisp_status wisp__arnoldi_project(wisp__arnoldi *a, int n, wisp_scalar *H);
+/* Whether the user gets what converged, though the call ended so. */
+static inline bool wisp__gives_part(wisp_status status)
+{
+    return status == WISP_OK || status == WISP_ERR_INCOMPLETE || status == WISP_ERR_ITERATIONS ||
+           status == WISP_ERR_STAGNATION || status == WISP_ERR_CANCELLED;
+}
 /* The length of B q, q[active] with this distance between elements. */
 double wisp__arnoldi_bound(const wisp__arnoldi *a, const wisp_scalar *q, int distance);
 
@@ -78,7 +84,7 @@ int wisp__schur_untorn(const wisp__eig *k, const wisp_scalar *value, const int *
 int wisp__schur_wanted(const wisp__arnoldi *a, int n, const wisp_scalar *value, const int *order);
 /* C = A B, n rows and columns each. */
 void wisp__schur_times(int n, const wisp_scalar *A, const wisp_scalar *B, wisp_scalar *C);
-/* The result, from the span of the first n columns. */
-wisp_status wisp__schur_deliver(wisp__arnoldi *a, int n);
+/* The result, from the span of the first n columns; all: of which each pair has to be within the tolerance. */
+wisp_status wisp__schur_deliver(wisp__arnoldi *a, int n, bool all);
 
 #endif

@@ -119,7 +119,6 @@ static int kept_of(const lanczos *L, int wanted)
    passes over the space, and its share of a restart. */
 static wisp_status find_most_degree(lanczos *L)
 {
-    enum { MOST = 200 };
     wisp_status status = WISP_OK;
     wisp__eig *k = L->k;
     const int b = L->a.block;
@@ -128,7 +127,7 @@ static wisp_status find_most_degree(lanczos *L)
     WISP_TRY(wisp_ctx_sum(k->ctx, &one.bytes, 1));
     const double column = (double)k->rows * (double)wisp_type_size(k->type), rest = (L->m - k->o.count) / 2;
     const double block = column * L->m * (4 + 2.0 * b / fmax(rest, 1));
-    L->most_degree = (int)fmin(fmax(3 * block / one.bytes, 1), MOST);
+    L->most_degree = (int)fmin(fmax(3 * block / one.bytes, 1), WISP__MOST_DEGREE);
 out:
     return status;
 }
@@ -318,8 +317,9 @@ static wisp_status look_for_missing(lanczos *L)
 
 /* ---- the call ------------------------------------------------------------------------------------------- */
 
-/* The user gets the first n columns, as far as they are within the tolerance, or those of them that were asked for. */
-static wisp_status deliver(lanczos *L, int n)
+/* The user gets the first n columns, as far as they are within the tolerance, or those of them that were asked for;
+   all: each has to be. */
+static wisp_status deliver(lanczos *L, int n, bool all)
 {
     wisp_status status = WISP_OK;
     wisp__eig *k = L->k;
@@ -339,7 +339,7 @@ static wisp_status deliver(lanczos *L, int n)
         first = end - found;
     }
     WISP_TRY(wisp__eig_deliver(k, L->a.all, first, found, theta + first));
-    if (found < asked || found < k->o.count)
+    if (all && (found < asked || found < k->o.count))
         status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
 out:
     wisp_free(k->ctx, theta);
@@ -397,7 +397,7 @@ wisp_status wisp__eig_lanczos(wisp__eig *k)
     if (status == WISP_OK) {
         status = run(&L);
         wisp__eig_last(k, status);
-        if (L.a.all) delivered = deliver(&L, L.a.locked + L.good);
+        if (L.a.all && wisp__gives_part(status)) delivered = deliver(&L, L.a.locked + L.good, status == WISP_OK);
     }
     wisp__arnoldi_free(&L.a);
     wisp_free(k->ctx, L.Q);

@@ -1,0 +1,252 @@
+/* Lanczos and Krylov-Schur that begin with given vectors, end early, run out of memory, or have an operator. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "ref.h"
+
+static int setup(void **state)
+{
+    *state = ref_isa_ctx(NULL, 2);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    wisp_ctx_free(*state);
+    return 0;
+}
+
+static wisp_mat *open_mat(wisp_ctx *ctx, const char *spec)
+{
+    wisp_mat *A;
+    REF_OK(ctx, wisp_mat_open(&A, ctx, spec, NULL));
+    return A;
+}
+
+/* Each method, with a matrix on which it takes some restarts. */
+static const struct {
+    const char *spec;
+    wisp_eig_method method;
+    wisp_eig_which which;
+} cases[] = {{"laplace:points=5,nx=31,ny=29", WISP_LANCZOS, WISP_EIG_SMALLEST},
+             {"laplace:points=5,nx=31,ny=29", WISP_LANCZOS, WISP_EIG_LARGEST},
+             {"matpde:nx=32,ny=32", WISP_KRYLOV_SCHUR, WISP_EIG_LARGEST_REAL}};
+enum { CASES = sizeof cases / sizeof *cases };
+
+static wisp_eig_opts options(int c)
+{
+    return (wisp_eig_opts){.method = cases[c].method, .which = cases[c].which, .count = 5};
+}
+
+/* Values of the Laplacian of a rectangle: 4 - 2 cos(i pi / 32) - 2 cos(j pi / 30). */
+static void known(void **state)
+{
+    wisp_ctx *ctx = *state;
+    wisp_mat *A = open_mat(ctx, cases[0].spec);
+    double w[31 * 29];
+    for (int i = 0; i < 31; i++)
+        for (int j = 0; j < 29; j++) {
+            const double v = 4 - 2 * cos((i + 1) * M_PI / 32) - 2 * cos((j + 1) * M_PI / 30);
+            int at = i * 29 + j;
+            for (; at > 0 && w[at - 1] > v; at--) w[at] = w[at - 1];
+            w[at] = v;
+        }
+    for (int c = 0; c < 2; c++)
+        for (int block = 0; block < 4; block++) {
+            wisp_eigen e;
+            wisp_eig_opts o = options(c);
+            o.block = block;
+            o.count = 9;
+            REF_OK(ctx, wisp_eig(&e, A, &o));
+            assert_true(e.found >= 9 && e.complete && e.method == WISP_LANCZOS && e.products > 0 && e.rounds > 0);
+            assert_true(e.search >= 9 && e.block > 0 && (block == 0 || e.block == block));
+            for (int i = 0; i < e.found; i++) {
+                assert_true(fabs(e.value[i].re - (c == 0 ? w[i] : w[31 * 29 - e.found + i])) < 1e-10);
+                assert_true(e.residual[i] <= 1e-8);
+            }
+            wisp_eigen_free(&e);
+        }
+    wisp_mat_free(A);
+}
+
+/* ---- ends ---------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int calls, ends_at, found;
+} watch;
+
+static int look(void *arg, int round, int found, double wanted, double residual)
+{
+    watch *w = arg;
+    w->calls++;
+    w->found = found;
+    assert_int_equal(round, w->calls);
+    assert_true(wanted >= 1 && !isnan(residual));
+    return w->calls == w->ends_at;
+}
+
+static void ended(void **state)
+{
+    wisp_ctx *ctx = *state;
+    for (int c = 0; c < CASES; c++) {
+        wisp_mat *A = open_mat(ctx, cases[c].spec);
+        wisp_eig_opts o = options(c);
+        watch all = {0};
+        wisp_eigen e, part;
+        o.observe = look, o.observe_arg = &all;
+        REF_OK(ctx, wisp_eig(&e, A, &o));
+        assert_int_equal(all.calls, e.rounds);
+        assert_true(all.calls > 3);
+        for (int at = 1; at < all.calls; at++) {
+            watch some = {.ends_at = at};
+            o.observe_arg = &some;
+            REF_FAILS(ctx, wisp_eig(&part, A, &o), WISP_ERR_CANCELLED, "observing function");
+            assert_true(!part.complete && part.found <= e.found + 2 && (part.found == 0) == (part.vectors == NULL));
+            for (int i = 0; i < part.found; i++) {
+                double nearest = INFINITY;
+                for (int j = 0; j < e.found; j++)
+                    nearest = fmin(nearest, hypot(e.value[j].re - part.value[i].re, e.value[j].im - part.value[i].im));
+                assert_true(part.residual[i] <= 1e-8 && nearest < 1e-6);
+            }
+            wisp_eigen_free(&part);
+        }
+        o.observe = NULL;
+        o.max_rounds = 2;
+        REF_FAILS(ctx, wisp_eig(&part, A, &o), WISP_ERR_ITERATIONS, "after 2 restarts");
+        assert_int_equal(part.rounds, 2);
+        wisp_eigen_free(&part);
+        wisp_ctx_cancel(ctx);
+        assert_int_equal(wisp_eig(&part, A, &o), WISP_ERR_CANCELLED);
+        wisp_eigen_free(&part);
+        wisp_ctx_resume(ctx);
+        wisp_eigen_free(&e);
+        wisp_mat_free(A);
+    }
+}
+
+/* Vectors of an earlier call: fewer restarts. Zeros and multiples of each other are no start, and do no harm. */
+static void starts(void **state)
+{
+    wisp_ctx *ctx = *state;
+    for (int c = 0; c < CASES; c++) {
+        wisp_mat *A = open_mat(ctx, cases[c].spec);
+        wisp_eig_opts o = options(c);
+        wisp_eigen e, again;
+        REF_OK(ctx, wisp_eig(&e, A, &o));
+        wisp_blk *zero;
+        REF_OK(ctx, wisp_blk_create(&zero, ctx, wisp_mat_map(A), WISP_D, 3));
+        const wisp_blk *start[] = {wisp_blk_type(e.vectors) == WISP_D ? e.vectors : zero, zero};
+        for (int s = 0; s < 2; s++)
+            for (int block = 1; block < 5; block++) {
+                o.start = start[s];
+                o.block = block;
+                REF_OK(ctx, wisp_eig(&again, A, &o));
+                assert_int_equal(again.found, e.found);
+                for (int i = 0; i < e.found; i++)
+                    assert_true(hypot(again.value[i].re - e.value[i].re, again.value[i].im - e.value[i].im) < 1e-6);
+                wisp_eigen_free(&again);
+            }
+        wisp_blk_free(zero);
+        wisp_eigen_free(&e);
+        wisp_mat_free(A);
+    }
+}
+
+static void refused(void **state)
+{
+    wisp_ctx *ctx = *state;
+    wisp_mat *A = open_mat(ctx, cases[2].spec);
+    wisp_eigen e;
+    REF_FAILS(ctx, wisp_eig(&e, A, &(wisp_eig_opts){.method = WISP_LANCZOS}), WISP_ERR_HERMITIAN, "not Hermitian");
+    REF_FAILS(ctx, wisp_eig(&e, A, &(wisp_eig_opts){.method = WISP_KRYLOV_SCHUR, .which = WISP_EIG_NEAREST}),
+              WISP_ERR_UNSUPPORTED, "krylov-schur");
+    wisp_mat_free(A);
+}
+
+/* ---- operators ----------------------------------------------------------------------------------------- */
+
+typedef struct {
+    wisp_mat *A;
+    int calls, fails_at;
+} stored;
+
+static wisp_status apply(void *arg, wisp_blk *y, const wisp_blk *x)
+{
+    stored *s = arg;
+    if (++s->calls == s->fails_at) return wisp_ctx_fail(wisp_mat_ctx(s->A), WISP_ERR_ARG, "a word of the user's");
+    return wisp_spmmv(y, s->A, x, NULL);
+}
+
+static void operators(void **state)
+{
+    wisp_ctx *ctx = *state;
+    for (int c = 0; c < CASES; c++) {
+        stored s = {open_mat(ctx, cases[c].spec), 0, 0};
+        wisp_mat *B;
+        wisp_eigen e, of;
+        const wisp_eig_opts o = options(c);
+        const wisp_operator op = {.map = wisp_mat_map(s.A), .type = WISP_D, .apply = apply, .arg = &s};
+        REF_OK(ctx, wisp_mat_from_apply(&B, ctx, &op));
+        REF_OK(ctx, wisp_eig(&e, s.A, &o));
+        REF_OK(ctx, wisp_eig(&of, B, &o));
+        assert_int_equal(of.found, e.found);
+        for (int i = 0; i < e.found; i++)
+            assert_true(hypot(of.value[i].re - e.value[i].re, of.value[i].im - e.value[i].im) < 1e-6);
+        wisp_eigen_free(&e);
+        wisp_eigen_free(&of);
+        const int all = s.calls;
+        for (int at = 1; at < all; at += all / 7) {
+            s.calls = 0;
+            s.fails_at = at;
+            REF_FAILS(ctx, wisp_eig(&of, B, &o), WISP_ERR_CALLBACK, "a word of the user's");
+            wisp_eigen_free(&of);
+        }
+        wisp_mat_free(B);
+        wisp_mat_free(s.A);
+    }
+}
+
+/* ---- memory --------------------------------------------------------------------------------------------- */
+
+static void failing_memory(void **state)
+{
+    (void)state;
+    if (ref_ranks() > 1) return; /* the environment is all ranks' */
+    static const char *const spec[] = {"laplace:points=5,nx=11,ny=13", "laplace:points=5,nx=11,ny=13",
+                                       "matpde:nx=11,ny=11"};
+    for (int c = 0; c < CASES; c++) {
+        int failures = 0, passed = 0;
+        for (int at = 1; passed < 20; at += 1 + at / 40) { /* each of the first ones */
+            char text[16];
+            snprintf(text, sizeof text, "%d", at);
+            setenv("WISP_ALLOC_FAIL_AT", text, 1);
+            wisp_ctx *ctx;
+            wisp_mat *A = NULL;
+            wisp_eigen e;
+            if (wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1, .no_pin = 1}) != WISP_OK) continue;
+            wisp_eig_opts o = options(c);
+            o.count = 2;
+            wisp_status status = wisp_mat_open(&A, ctx, spec[c], NULL);
+            if (status == WISP_OK) {
+                status = wisp_eig(&e, A, &o);
+                wisp_eigen_free(&e);
+            }
+            if (status != WISP_OK) assert_int_equal(status, WISP_ERR_NOMEM);
+            failures += status != WISP_OK;
+            passed = status == WISP_OK ? passed + 1 : 0;
+            wisp_mat_free(A);
+            wisp_ctx_free(ctx);
+        }
+        if (failures <= 40) fail_msg("%s: %d failures", spec[c], failures);
+    }
+    unsetenv("WISP_ALLOC_FAIL_AT");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known),   cmocka_unit_test(ended),     cmocka_unit_test(starts),
+        cmocka_unit_test(refused), cmocka_unit_test(operators), cmocka_unit_test(failing_memory),
+    };
+    return REF_RUN_WITH(tests, setup, teardown);
+}
