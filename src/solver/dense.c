@@ -152,14 +152,16 @@ wisp_status wisp__dense_eigh(wisp_ctx *ctx, bool is_complex, int n, wisp_scalar 
     WISP_TRY(wisp_alloc(ctx, &a, size + (size_t)n, sizeof *a)); /* the values lie behind */
     if (wisp_ctx_rank(ctx) == 0) {
         wisp__dense_pack(is_complex, n, H, a);
+        wisp_status made = WISP_OK;
         if (!finite_all(a, size))
             info = -1;
-        else if (eigh(ctx, is_complex, n, a, a + size, &info) != WISP_OK)
-            info = -2;
+        else if ((made = eigh(ctx, is_complex, n, a, a + size, &info)) != WISP_OK)
+            info = made == WISP_ERR_NOMEM ? -3 : -2;
     }
     WISP_TRY(wisp__dense_share(ctx, a, size + (size_t)n, &info));
-    if (info == -2) {
-        status = wisp_ctx_rank(ctx) == 0 ? WISP_ERR_UNSUPPORTED : wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "no LAPACK");
+    if (info == -2 || info == -3) { /* rank 0 has a message */
+        status = info == -3 ? WISP_ERR_NOMEM : WISP_ERR_UNSUPPORTED;
+        if (wisp_ctx_rank(ctx) > 0) wisp_ctx_fail(ctx, status, info == -3 ? "out of memory" : "no LAPACK");
         goto out;
     }
     if (info != 0) {
