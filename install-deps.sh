@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that are missing from those named on the command line: "build" (to build wisp and
 # run its main job), "test" (to run its tests), "optional" (HDF5, hwloc, gnuplot), "ci", and for bench/peers "petsc",
-# "eigen", "viennacl", "mkl" (what PyPI's mkl needs). Says what it does.
+# "eigen", "viennacl", "mkl" (what PyPI's mkl needs); "arpack" and "slepc" for examples/. Says what it does.
 set -eu
 
 packages=
@@ -11,7 +11,9 @@ for group in "$@"; do
                      zlib1g-dev" ;;
     optional) packages="$packages libhdf5-dev libhwloc-dev gnuplot-nox" ;;
     test) packages="$packages libcmocka-dev liblapacke-dev python3 python3-numpy hdf5-tools" ;;
-    ci) packages="$packages clang clang-format libomp-dev libclang-rt-dev" ;;
+    ci) packages="$packages clang clang-format libomp-dev libclang-rt-dev libarpack2-dev" ;;
+    arpack) packages="$packages libarpack2-dev" ;;
+    slepc) packages="$packages libslepc-real-dev" ;;
     petsc) packages="$packages libpetsc-real-dev libpetsc-complex-dev" ;;
     eigen) packages="$packages libeigen3-dev g++" ;;
     viennacl) packages="$packages libviennacl-dev g++" ;;

