@@ -360,11 +360,7 @@ CALL(wisp_eig)
     return status;
 }
 PROCEDURE(wisp_eigen_free, P(0, &(wisp_eigen){0}))
-CALL(wisp_eig_plan)
-{
-    const wisp_status status = wisp_eig_plan(P(0, &(wisp_eig_cost){0}), P(1, f->A), P(2, &(wisp_eig_opts){0}));
-    return status == WISP_ERR_UNSUPPORTED ? WISP_OK : status; /* not there yet */
-}
+PLAIN(wisp_eig_plan, P(0, &(wisp_eig_cost){0}), P(1, f->A), P(2, &(wisp_eig_opts){0}))
 PROCEDURE(wisp_filter_eval, P(0, &(wisp_filter){.terms = 2}), 1, P(1, val), P(2, &(double){0}))
 static int observe(void *arg, int64_t i, const wisp_blk *psi, const double *norm)
 {

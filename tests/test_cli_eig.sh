@@ -88,9 +88,6 @@ short() { # short ARGS...: exit 1 and one line, beside the results
     local rc=$?
     [ $rc = 1 ] || fail "wisp $*: exit $rc, not 1: $(cat err)"
 }
-there() { # there METHOD ARGS...: this build has it
-    "$wisp" eig "${@:2}" --method "$1" --quiet 2>err || ! grep -q 'not there yet' err
-}
 
 # ---- questions, methods, types
 for name in small large wave flow; do ok gen ${!name} -o $name.mtx --quiet; done
@@ -117,43 +114,31 @@ check "a line says that there are no vectors" grep -q '^vectors *none, for no ei
 check "so on the standard error: $(cat err)" grep -qx 'wisp: no vectors, for no eigenvalue was found' err
 json out 'd["complete"] is True and d["eigenvalues"] == [] and d["residuals"] == [] and d["vectors_out"] is None'
 check "no file of no vectors" test ! -e none.mtx
-if there chebfd $small --interval -1,1; then
-    for name in small large wave; do
-        for question in "--interval -0.4,0.5" "--target 0.3 -n 20" "--interval 100,200" "--interval -2,-1.99"; do
-            asked $name $question --method chebfd
-            json out 'd["method"] == "chebfd" and d["expected_count"] >= 0 and d["expected_error"] >= 0'
-            json out 'd["found"] == 0 or (d["search_vectors"] >= d["found"] and d["products"] > 0)'
-        done
+for name in small large wave; do
+    for question in "--interval -0.4,0.5" "--target 0.3 -n 20" "--interval 100,200" "--interval -2,-1.99"; do
+        asked $name $question --method chebfd
+        json out 'd["method"] == "chebfd" and d["expected_count"] >= 0 and d["expected_error"] >= 0'
+        json out 'd["found"] == 0 or (d["search_vectors"] >= d["found"] and d["products"] > 0)'
     done
-    asked large --interval -0.5,0.5
-    json out 'd["method"] == "chebfd" and d["degree"] > 0 and abs(d["found"] - d["expected_count"]) <= d["expected_error"]'
-    asked large --target 0 -n 10 --tol 1e-11
-    json out 'd["tolerance"] == 1e-11 and d["interval"][0] < 0 < d["interval"][1]'
-    asked wave --target 0 -n 10 --precision single
-    asked large --interval -0.1,0.1 --search 60 --seed 5 --bounds -20,40
-    json out 'd["seed"] == 5 and d["bounds"] == {"center": 10.0, "halfwidth": 30.0}'
-else
-    leave_out "chebfd, which is not there yet"
-fi
-if there lanczos $small --smallest 2; then
-    for name in small large wave; do
-        for question in "--smallest 5" "--largest 3" "--largest 1"; do asked $name $question --method lanczos; done
-    done
-    asked large --smallest 10
-    json out 'd["method"] == "lanczos"'
-    asked wave --smallest 3 --precision single
-    asked large --smallest 5 --search 30
-else
-    leave_out "lanczos, which is not there yet"
-fi
-if there krylov-schur $flow --largest-real 2; then
-    for question in "--largest-real 10 --tol 1e-6 --search 20" "--largest 5" "--largest-real 1"; do asked flow $question; done
-    json out 'd["method"] == "krylov-schur" and d["hermitian"] is False and d["orthogonality"] is None'
-    json out 'all(len(v) == 2 for v in d["eigenvalues"])'
-    asked large --smallest 3 --method krylov-schur
-else
-    leave_out "krylov-schur, which is not there yet"
-fi
+done
+asked large --interval -0.5,0.5
+json out 'd["method"] == "chebfd" and d["degree"] > 0 and abs(d["found"] - d["expected_count"]) <= d["expected_error"]'
+asked large --target 0 -n 10 --tol 1e-11
+json out 'd["tolerance"] == 1e-11 and d["interval"][0] < 0 < d["interval"][1]'
+asked wave --target 0 -n 10 --precision single
+asked large --interval -0.1,0.1 --search 60 --seed 5 --bounds -20,40
+json out 'd["seed"] == 5 and d["bounds"] == {"center": 10.0, "halfwidth": 30.0}'
+for name in small large wave; do
+    for question in "--smallest 5" "--largest 3" "--largest 1"; do asked $name $question --method lanczos; done
+done
+asked large --smallest 10
+json out 'd["method"] == "lanczos"'
+asked wave --smallest 3 --precision single
+asked large --smallest 5 --search 30
+for question in "--largest-real 10 --tol 1e-6 --search 20" "--largest 5" "--largest-real 1"; do asked flow $question; done
+json out 'd["method"] == "krylov-schur" and d["hermitian"] is False and d["orthogonality"] is None'
+json out 'all(len(v) == 2 for v in d["eigenvalues"])'
+asked large --smallest 3 --method krylov-schur
 
 # ---- vectors in files
 ok eig $small --smallest 12 -o v.mtx.gz --quiet
@@ -176,14 +161,12 @@ if [ $have_hdf5 = 1 ]; then
     ok solve $small --rhs v.h5 --method gmres --tol 1e-3 --quiet # as any columns
 fi
 for method in "lanczos --smallest 4" "chebfd --interval -0.5,0.5"; do
-    if there ${method/--/$large --}; then
-        set -- $method
-        ok eig $large --method "$@" -o start.mtx --json
-        cp out first.json
-        ok eig $large --method "$@" --vectors-in start.mtx -o again.mtx --json
-        json out 'd["products"] <= e["products"] and close(d["eigenvalues"], e["eigenvalues"], 1e-6)' first.json
-        right large.mtx out
-    fi
+    set -- $method
+    ok eig $large --method "$@" -o start.mtx --json
+    cp out first.json
+    ok eig $large --method "$@" --vectors-in start.mtx -o again.mtx --json
+    json out 'd["products"] <= e["products"] and close(d["eigenvalues"], e["eigenvalues"], 1e-6)' first.json
+    right large.mtx out
 done
 
 # ---- what is told: JSON, the summary, pictures
@@ -210,16 +193,12 @@ if [ $have_gnuplot = 1 ]; then
     for text in 'all eigenvalues in' 'by dense, complete' eigenvalue residual; do check "the plot has $text" grep -q "$text" p.svg; done
     ok eig $small --interval 50,60 --plot none.svg
     check "a line says that there is no plot" grep -q '^plot *none, for no eigenvalue was found' out
-    if there chebfd $small --interval -1,1; then
-        ok eig $large --interval -0.5,0.5 --plot p.svg --quiet
-        for text in 'density of states' 'filter' 'by chebfd, complete' eigenvalues; do
-            check "the plot has $text" grep -q "$text" p.svg
-        done
-    fi
-    if there krylov-schur $flow --largest-real 2; then
-        ok eig $flow --largest-real 4 --plot p.png --quiet
-        check "a picture of complex numbers" test -s p.png
-    fi
+    ok eig $large --interval -0.5,0.5 --plot p.svg --quiet
+    for text in 'density of states' 'filter' 'by chebfd, complete' eigenvalues; do
+        check "the plot has $text" grep -q "$text" p.svg
+    done
+    ok eig $flow --largest-real 4 --plot p.png --quiet
+    check "a picture of complex numbers" test -s p.png
 fi
 
 # ---- ranks, and memory that the host can't touch
@@ -235,34 +214,26 @@ WISP_DEVICE=far ok eig $small --interval -1,1 --json
 json out 'close(d["eigenvalues"], e["eigenvalues"], 1e-10)' one.json
 
 # ---- not all found: what there is, is written, and one line says why
-if there lanczos $small --smallest 2; then
-    short eig $large --smallest 20 --maxit 1 --search 30 -o part.mtx --json
-    json out 'd["complete"] is False and d["found"] < 20 and len(d["eigenvalues"]) == d["found"] and d["why"]'
-    told "not all have converged in 1 restart: "
-fi
-if there chebfd $small --interval -1,1; then
-    short eig $large --interval -0.5,0.5 --maxit 1 --tol 1e-12 --json
-    json out 'd["complete"] is False'
-    told "converged in 1 round: "
-fi
+short eig $large --smallest 20 --maxit 1 --search 30 -o part.mtx --json
+json out 'd["complete"] is False and d["found"] < 20 and len(d["eigenvalues"]) == d["found"] and d["why"]'
+told "not all have converged in 1 restart: "
+short eig $large --interval -0.5,0.5 --maxit 1 --tol 1e-12 --json
+json out 'd["complete"] is False'
+told "converged in 1 round: "
 
 # ---- stopped
 long=topi:nx=40,ny=40,nz=20,disorder=1
-if there chebfd $small --interval -1,1; then
-    stop filtering INT '0\.[0-9]*[1-9]' eig $long --target 0 -n 40 -o s.mtx --json
-    tail -1 log | grep -qE 'stopped by Ctrl-C after [0-9]* rounds?: [0-9]* of 40 pairs; (no pair has converged|they are in s.mtx)' || fail "$(tail -1 log)"
-    json out 'd["complete"] is False and d["status"] == "cancelled" and d["found"] == len(d["eigenvalues"])'
-    check "no temporary file" test -z "$(find . -name '*.tmp*')"
-fi
+stop filtering INT '0\.[0-9]*[1-9]' eig $long --target 0 -n 40 -o s.mtx --json
+tail -1 log | grep -qE 'stopped by Ctrl-C after [0-9]* rounds?: [0-9]* of 40 pairs; (no pair has converged|they are in s.mtx)' || fail "$(tail -1 log)"
+json out 'd["complete"] is False and d["status"] == "cancelled" and d["found"] == len(d["eigenvalues"])'
+check "no temporary file" test -z "$(find . -name '*.tmp*')"
 
-if there lanczos $small --smallest 2; then
-    stop eigenpairs INT '0\.[2-9]' eig spinchain:sites=18 --smallest 40 --tol 1e-13 -o l.mtx --json
-    tail -1 log | grep -qE 'stopped by Ctrl-C after [0-9]* restarts: [0-9]* of 40 pairs; they are in l.mtx; go on with' || fail "$(tail -1 log)"
-    json out '8 <= d["found"] and max(d["residuals"]) <= 1e-13 and d["orthogonality"] < 1e-12'
-    json out 'd["complete"] is False and d["status"] == "cancelled" and d["found"] == len(d["eigenvalues"])'
-    ok eig spinchain:sites=18 --smallest 4 --vectors-in l.mtx --quiet
-    check "no temporary file" test -z "$(find . -name '*.tmp*')"
-fi
+stop eigenpairs INT '0\.[2-9]' eig spinchain:sites=18 --smallest 40 --tol 1e-13 -o l.mtx --json
+tail -1 log | grep -qE 'stopped by Ctrl-C after [0-9]* restarts: [0-9]* of 40 pairs; they are in l.mtx; go on with' || fail "$(tail -1 log)"
+json out '8 <= d["found"] and max(d["residuals"]) <= 1e-13 and d["orthogonality"] < 1e-12'
+json out 'd["complete"] is False and d["status"] == "cancelled" and d["found"] == len(d["eigenvalues"])'
+ok eig spinchain:sites=18 --smallest 4 --vectors-in l.mtx --quiet
+check "no temporary file" test -z "$(find . -name '*.tmp*')"
 
 # ---- outputs that can't be written
 if [ -c /dev/full ]; then
@@ -281,19 +252,15 @@ refused 1 "nowhere/v.mtx" eig $small --smallest 3 -o nowhere/v.mtx
 
 # ---- memory and plans
 refused 1 "more than --mem-limit 20 MB" eig laplace:nx=100,ny=100,nz=100 --smallest 20 --mem-limit 20MB
-if "$wisp" eig $large --smallest 4 --plan --json >out 2>err; then
-    json out 'd["method"] == "lanczos" and d["matrix_bytes"] > 0 and d["vectors_bytes"] >= 4 * 1225 * 8 and d["total_bytes"] >= d["matrix_bytes"]'
-    ok eig $large --interval -0.5,0.5 --plan --json -o plan.mtx
-    json out 'd["method"] == "chebfd" and d["expected_count"] > 0 and d["products"] > 0 and d["degree"] > 0 and d["search_vectors"] > 0'
-    check "a plan writes nothing" test ! -e plan.mtx
-    ok eig $large --interval -0.5,0.5 --plan
-    for line in '^expected *' '^method *chebfd' '^total *about' '^products *about'; do
-        check "the plan has $line" grep -q "$line" out
-    done
-else
-    check "no plan: $(cat err)" grep -q 'not there yet' err
-    leave_out "--plan, which is not there yet"
-fi
+ok eig $large --smallest 4 --plan --json
+json out 'd["method"] == "lanczos" and d["matrix_bytes"] > 0 and d["vectors_bytes"] >= 4 * 1225 * 8 and d["total_bytes"] >= d["matrix_bytes"]'
+ok eig $large --interval -0.5,0.5 --plan --json -o plan.mtx
+json out 'd["method"] == "chebfd" and d["expected_count"] > 0 and d["products"] > 0 and d["degree"] > 0 and d["search_vectors"] > 0'
+check "a plan writes nothing" test ! -e plan.mtx
+ok eig $large --interval -0.5,0.5 --plan
+for line in '^expected *' '^method *chebfd' '^total *about' '^products *about'; do
+    check "the plan has $line" grep -q "$line" out
+done
 
 # ---- bad options
 refused 2 "which eigenvalues is missing: --interval A,B, --target X" eig $small
