@@ -99,7 +99,8 @@ typedef struct {
    WISP_OK: all that were asked for were found, as far as the checks tell (e->complete is 1).
    WISP_ERR_INCOMPLETE: the pairs in *e are right, but others may be missing; the message says why.
    WISP_ERR_ITERATIONS: opts->max_rounds were not enough; WISP_ERR_STAGNATION: residuals no longer fall;
-   WISP_ERR_CANCELLED: the call was cancelled, or observe() ended it. In these cases *e has what converged.
+   WISP_ERR_CANCELLED: the call was cancelled, or observe() ended it. In these cases *e has what converged (of a
+   call that was cancelled on several ranks: nothing).
    WISP_ERR_UNSUPPORTED: the method does not go with the question or the matrix; or LAPACK could not be loaded.
    WISP_ERR_HERMITIAN, WISP_ERR_NUMERIC, WISP_ERR_BOUNDS: as for wisp_kpm. WISP_ERR_MISMATCH: A is not square, or the
    start does not fit. */

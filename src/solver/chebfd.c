@@ -426,8 +426,7 @@ wisp_status wisp__eig_chebfd(wisp__eig *k)
         status = wisp__eig_dense(k);
     } else if (c.columns > 0) {
         if (status == WISP_ERR_CANCELLED) c.columns = c.locked; /* others may be anything */
-        wisp__eig_last(k, status);
-        const wisp_status end = c.columns > 0 ? deliver(&c, &found) : WISP_OK;
+        const wisp_status end = wisp__eig_last(k, status) && c.columns > 0 ? deliver(&c, &found) : WISP_OK;
         if (status == WISP_OK) status = end;
     }
 out:

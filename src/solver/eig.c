@@ -143,11 +143,14 @@ wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, do
     return WISP_OK;
 }
 
-void wisp__eig_last(wisp__eig *k, wisp_status status)
+bool wisp__eig_last(wisp__eig *k, wisp_status status)
 {
-    if (status != WISP_ERR_CANCELLED || wisp_ctx_step(k->ctx, "eigenpairs", 1, k->e->flops) == WISP_OK) return;
+    if (status != WISP_ERR_CANCELLED) return true;
+    if (wisp_ctx_processes(k->ctx) > 1) return false;
+    if (wisp_ctx_step(k->ctx, "eigenpairs", 1, k->e->flops) == WISP_OK) return true;
     wisp_ctx_resume(k->ctx);
     k->ended = true;
+    return true;
 }
 
 wisp_status wisp__eig_space(wisp__eig *k, int columns, wisp_blk **space)

@@ -33,9 +33,10 @@ wisp_status wisp__eig_plan_dense(wisp__eig *k, wisp_eig_cost *cost);
 wisp_status wisp__eig_bounds(wisp__eig *k, double products);
 /* Progress to the user's function, after a round or a restart. */
 wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, double residual);
-/* To be called before a method delivers, with the status so far: a call that the user ends still gives what has
-   converged, so the wish to end is set aside until the method returns. */
-void wisp__eig_last(wisp__eig *k, wisp_status status);
+/* To be called before a method delivers, with the status so far; whether it may. A call that the user ends still gives
+   what has converged, so the wish to end is set aside until the method returns. But not on several ranks, which one of
+   them may leave anywhere. */
+bool wisp__eig_last(wisp__eig *k, wisp_status status);
 /* A search space of so many columns, its first ones those of the start, the others random. */
 wisp_status wisp__eig_space(wisp__eig *k, int columns, wisp_blk **space);
 

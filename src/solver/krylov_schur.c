@@ -217,9 +217,8 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
     if (K.whole) K.m = K.most = (int)k->rows;
     wisp_status status = run(&K, block);
     const int n = status == WISP_OK ? K.a.locked : K.a.locked + K.a.active;
-    wisp__eig_last(k, status);
-    const wisp_status delivered =
-        K.a.all && wisp__gives_part(status) ? wisp__schur_deliver(&K.a, n, status == WISP_OK) : WISP_OK;
+    const bool gives = wisp__eig_last(k, status) && K.a.all && wisp__gives_part(status);
+    const wisp_status delivered = gives ? wisp__schur_deliver(&K.a, n, status == WISP_OK) : WISP_OK;
     wisp__arnoldi_free(&K.a);
     wisp_free(k->ctx, K.S);
     wisp_free(k->ctx, K.value);

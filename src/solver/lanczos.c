@@ -396,8 +396,8 @@ wisp_status wisp__eig_lanczos(wisp__eig *k)
     wisp_status status = wisp__eig_bounds(k, L.m), delivered = WISP_OK;
     if (status == WISP_OK) {
         status = run(&L);
-        wisp__eig_last(k, status);
-        if (L.a.all && wisp__gives_part(status)) delivered = deliver(&L, L.a.locked + L.good, status == WISP_OK);
+        if (wisp__eig_last(k, status) && L.a.all && wisp__gives_part(status))
+            delivered = deliver(&L, L.a.locked + L.good, status == WISP_OK);
     }
     wisp__arnoldi_free(&L.a);
     wisp_free(k->ctx, L.Q);
