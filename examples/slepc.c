@@ -100,7 +100,7 @@ int main(int argc, char **argv)
     shell s = {0};
     const wisp_status status = open_matrix(&s, argc > 1 ? argv[1] : "hubbard:sites=8");
     if (status != WISP_OK) fprintf(stderr, "%s: %s\n", wisp_status_string(status), wisp_ctx_message(s.ctx));
-    PetscErrorCode error = status;
+    PetscErrorCode error = status != WISP_OK;
     if (status == WISP_OK && SlepcInitialize(NULL, NULL, NULL, NULL) == 0) {
         error = find(&s, argc > 2 ? atoi(argv[2]) : 6);
         SlepcFinalize();
