@@ -26,7 +26,7 @@ static wisp_status resize(wisp_ctx *ctx, double **array, int before, int after)
     double *more;
     const wisp_status status = wisp_alloc(ctx, &more, (size_t)after, sizeof *more);
     if (status != WISP_OK) return status;
-    for (int i = 0; i < before; i++) more[i] = (*array)[i];
+    for (int i = 0; i < after; i++) more[i] = i < before ? (*array)[i] : INFINITY;
     wisp_free(ctx, *array);
     *array = more;
     return WISP_OK;
@@ -37,7 +37,8 @@ static wisp_status make_space(wisp__chebfd *c)
 {
     wisp__eig *k = c->k;
     wisp_status status = WISP_OK;
-    wisp_blk *before = c->space, *from = NULL, *to = NULL;
+    wisp_blk *before = c->space, *more = NULL, *from = NULL, *to = NULL;
+    int *order;
     const int n = c->columns;
     if (!before) {
         const int given = k->o.start ? wisp_blk_width(k->o.start) : 0;
@@ -46,24 +47,26 @@ static wisp_status make_space(wisp__chebfd *c)
         if (given > c->search)
             wisp_ctx_log(k->ctx, WISP_LOG_WARN, "eig: %d of %d start vectors are used", c->search, given);
     } else if (c->search > wisp_blk_width(before)) {
-        c->space = NULL;
-        status = wisp_blk_create(&c->space, k->ctx, wisp_mat_map(k->A), k->type, c->search);
-        if (status == WISP_OK && n > 0) status = wisp_blk_cols(&from, before, 0, n);
-        if (status == WISP_OK && n > 0) status = wisp_blk_cols(&to, c->space, 0, n);
-        if (status == WISP_OK && n > 0) status = wisp_copy(to, from);
-        wisp_blk_free(before);
-        if (status != WISP_OK) goto out;
+        WISP_TRY(wisp_blk_create(&more, k->ctx, wisp_mat_map(k->A), k->type, c->search));
+        if (n > 0) {
+            WISP_TRY(wisp_blk_cols(&from, before, 0, n));
+            WISP_TRY(wisp_blk_cols(&to, more, 0, n));
+            WISP_TRY(wisp_copy(to, from));
+        }
+        c->space = more;
+        more = before;
     }
     WISP_TRY(resize(k->ctx, &c->theta, n, c->search));
     WISP_TRY(resize(k->ctx, &c->residual, n, c->search));
+    WISP_TRY(wisp_alloc(k->ctx, &order, (size_t)c->search, sizeof *order));
     wisp_free(k->ctx, c->order);
-    c->order = NULL;
-    WISP_TRY(wisp_alloc(k->ctx, &c->order, (size_t)c->search, sizeof *c->order));
+    c->order = order;
     WISP_TRY(wisp__chebfd_blocks(c));
     k->e->search = c->search;
 out:
     wisp_blk_free(from);
     wisp_blk_free(to);
+    wisp_blk_free(more);
     return status;
 }
 
@@ -85,7 +88,7 @@ static wisp_status permute(wisp__chebfd *c)
     for (int i = 0; i < n; i++) {
         old[i] = c->theta[i];
         old[n + i] = c->residual[i];
-        P[c->order[i] * n + i] = wisp__real(1);
+        P[(size_t)c->order[i] * (size_t)n + (size_t)i] = wisp__real(1);
     }
     for (int i = 0; i < n; i++) {
         c->theta[i] = old[c->order[i]];
@@ -103,7 +106,7 @@ out:
 
 /* ---- one round -------------------------------------------------------------------------------------- */
 
-/* Columns `first` on become orthonormal, and orthogonal to those before. */
+/* Columns that are not locked become orthonormal, and orthogonal to those that are. */
 static wisp_status make_orthonormal(wisp__chebfd *c, double condition)
 {
     wisp__eig *k = c->k;
@@ -135,9 +138,11 @@ static wisp_status round_of(wisp__chebfd *c, int terms)
     WISP_TRY(wisp__chebfd_apply(c, c->space, c->locked, c->columns - c->locked, terms));
     WISP_TRY(make_orthonormal(c, exp(fmin(c->plan.peak * share, 300))));
     const int first = c->locked, n = c->columns - first;
+    if (n == 0) return WISP_OK; /* they added nothing: random ones take their places */
     WISP_TRY(wisp__ritz(k, c->space, first, n, c->theta + first));
     WISP_TRY(wisp__ritz_residuals(k, c->space, first, n, c->theta + first, c->residual + first));
-    c->gain += c->gain > 0 ? c->plan.edge * share : c->plan.first * share;
+    c->gain += c->filtered ? c->plan.edge * share : c->plan.first * share;
+    c->filtered = true;
 out:
     return status;
 }
@@ -157,9 +162,15 @@ static bool in_target(const wisp__chebfd *c, int i, double room)
     return c->theta[i] >= c->low - room && c->theta[i] <= c->high + room;
 }
 
+/* A residual that is small beside the density's resolution: there is an eigenvalue. */
+static double sharp(const wisp__chebfd *c)
+{
+    return 0.1 * wisp_resolution(c->m->bounds.halfwidth, c->m->n) / c->k->scale;
+}
+
 /* A column with a far larger residual than the filter's gain leaves to pairs in the target is a mixture of what lies
    outside; its Ritz value says nothing. */
-static bool is_mixture(const wisp__chebfd *c, int i) { return c->residual[i] > 300 * exp(-c->gain); }
+static bool is_mixture(const wisp__chebfd *c, int i) { return c->residual[i] > fmax(300 * exp(-c->gain), sharp(c)); }
 
 static standing look_around(const wisp__chebfd *c)
 {
@@ -195,16 +206,17 @@ static wisp_status lock(wisp__chebfd *c)
 /* ---- what may be missing ------------------------------------------------------------------------------ */
 
 /* Fresh random columns, orthogonal to the space, are filtered: what the space lacks in the target comes forth. *found
-   becomes the number of such pairs, which the space takes up, at its end. */
+   becomes the number of such pairs. */
 static wisp_status search_again(wisp__chebfd *c, int *found)
 {
     wisp__eig *k = c->k;
     wisp_status status = WISP_OK;
     const double before = wisp__now();
-    const double spent = k->e->filter_seconds + k->e->ritz_seconds;
-    const int spare = (int)fmin((double)c->width, (double)k->rows - c->columns);
+    const double filter_seconds = k->e->filter_seconds, ritz_seconds = k->e->ritz_seconds;
+    const wisp__chebfd_check check = wisp__chebfd_plan_check(c);
+    const int spare = (int)fmin((double)check.columns, (double)k->rows - c->columns);
     double *theta = NULL, limit = fmax(0.05 * (c->high - c->low), 100 * k->o.tolerance * k->scale);
-    wisp_blk *fresh = NULL, *V = NULL;
+    wisp_blk *fresh = NULL, *kept = NULL, *V = NULL;
     wisp__ortho how;
     *found = 0;
     if (spare <= 0) return WISP_OK; /* the space is all there is */
@@ -214,35 +226,43 @@ static wisp_status search_again(wisp__chebfd *c, int *found)
     WISP_TRY(wisp_blk_fill_random(fresh, WISP_RANDOM_GAUSS, k->o.seed, WISP__STREAM_EIG, (uint32_t)c->random));
     c->random += spare;
     WISP_TRY(wisp__orthonormal(fresh, V, 1, &how));
-    WISP_TRY(wisp__chebfd_apply(c, fresh, 0, how.rank, wisp__chebfd_check_terms(c)));
-    WISP_TRY(wisp__orthonormal(fresh, V, 0, &how));
+    for (int i = 0; i < check.times && how.rank > 0; i++) {
+        wisp_blk_free(kept);
+        kept = NULL;
+        WISP_TRY(wisp_blk_cols(&kept, fresh, 0, how.rank));
+        WISP_TRY(wisp__chebfd_apply(c, kept, 0, how.rank, check.terms));
+        WISP_TRY(wisp__orthonormal(kept, V, 0, &how));
+    }
+    if (how.rank == 0) goto out;
     WISP_TRY(wisp__ritz(k, fresh, 0, how.rank, theta));
     WISP_TRY(wisp__ritz_residuals(k, fresh, 0, how.rank, theta, theta + spare));
     for (int i = 0; i < how.rank; i++) {
         const double r = theta[spare + i] * k->scale;
-        *found += r <= limit && theta[i] >= c->low - r && theta[i] <= c->high + r;
+        const bool inside = theta[i] - r >= c->low && theta[i] + r <= c->high; /* for sure */
+        *found += inside || (r <= limit && theta[i] >= c->low - r && theta[i] <= c->high + r);
     }
 out:
     wisp_free(k->ctx, theta);
     wisp_blk_free(fresh);
+    wisp_blk_free(kept);
     wisp_blk_free(V);
     k->e->check_seconds += wisp__now() - before;
-    k->e->filter_seconds -= k->e->filter_seconds + k->e->ritz_seconds - spent;
+    k->e->filter_seconds = filter_seconds, k->e->ritz_seconds = ritz_seconds;
     return status;
 }
 
 /* Whether the density agrees with what was found. */
 static wisp_status agrees(wisp__chebfd *c, double bars, bool *yes, double *missing)
 {
-    const double sharp = 0.1 * wisp_resolution(c->m->bounds.halfwidth, c->m->n) / c->k->scale;
     double *theta = NULL, error;
     int n = 0;
     wisp_status status = WISP_OK;
     WISP_TRY(wisp_alloc(c->k->ctx, &theta, (size_t)c->columns, sizeof *theta));
     for (int i = 0; i < c->columns; i++)
-        if (c->residual[i] <= sharp) theta[n++] = c->theta[i];
+        if (converged(c, i) || (c->residual[i] <= sharp(c) && !in_target(c, i, c->residual[i] * c->k->scale)))
+            theta[n++] = c->theta[i];
     WISP_TRY(wisp__chebfd_compare(c, n, theta, missing, &error));
-    *yes = fabs(*missing) <= bars * error + 0.5;
+    *yes = isfinite(error) && fabs(*missing) <= bars * error + 0.5;
 out:
     wisp_free(c->k->ctx, theta);
     return status;
@@ -260,11 +280,14 @@ static wisp_status verify(wisp__chebfd *c, bool *more)
         WISP_TRY(agrees(c, i + 1, &fine, &missing));
     }
     *more = found > 0;
-    if (found > 0) wisp_ctx_log(c->k->ctx, WISP_LOG_INFO, "eig: %d or more pairs were missing; the space grows", found);
+    if (found > 0) {
+        wisp_ctx_log(c->k->ctx, WISP_LOG_INFO, "eig: %d or more pairs were missing; the space grows", found);
+        c->least = c->search + c->width; /* random columns, which have a share in them */
+    }
     if (!*more && !fine)
         status = wisp_ctx_fail(c->k->ctx, WISP_ERR_INCOMPLETE,
-                               "eig: by the density of states %.1f eigenvalues more than were found lie in %.6g .. "
-                               "%.6g, but further random vectors show none",
+                               "eig: the density of states and the pairs that were found differ by %.1f eigenvalues in "
+                               "%.6g .. %.6g, but further random vectors show no pair that is missing",
                                missing, c->low, c->high);
     if (!*more && fine) c->k->e->complete = 1;
 out:
@@ -310,37 +333,25 @@ out:
     return status;
 }
 
-enum { DENSE_ROWS = 3000 };
-
-/* There is no filter for a space of less than half of all columns. */
-static bool is_all(const wisp__chebfd *c) { return c->search == 0 || 2 * (int64_t)c->search >= c->k->rows; }
-
-static wisp_status refuse_all(const wisp__chebfd *c)
-{
-    return wisp_ctx_fail(c->k->ctx, WISP_ERR_UNSUPPORTED,
-                         "eig: about %.0f eigenvalues lie in %.6g .. %.6g, and too many around it for a filter; take a "
-                         "shorter interval%s",
-                         c->wanted, c->low, c->high, c->k->o.search > 0 ? ", or a larger search space" : "");
-}
-
-/* A larger space. */
+/* A larger space, for so many eigenvalues in the target; 0: its size is chosen already. */
 static wisp_status grow(wisp__chebfd *c, double wanted)
 {
     const wisp_status status = wanted > 0 ? wisp__chebfd_enlarge(c, wanted) : WISP_OK;
     if (status != WISP_OK) return status;
     c->gain = 0;
-    c->whole = is_all(c) && c->k->rows <= DENSE_ROWS;
+    c->filtered = false;
+    c->whole = wisp__chebfd_is_whole(c);
     if (c->whole) return WISP_OK;
-    return c->search == 0 ? refuse_all(c) : make_space(c);
+    return c->search == 0 ? wisp__chebfd_refuse(c) : make_space(c);
 }
 
 static wisp_status rounds(wisp__chebfd *c)
 {
-    enum { MOST_STALLS = 3 };
+    enum { MOST_STALLS = 3, MOST_GROWTHS = 3 };
     wisp__eig *k = c->k;
     wisp_status status = WISP_OK;
     double last = INFINITY;
-    int terms = c->plan.f.terms, stalls = 0;
+    int terms = c->plan.f.terms, stalls = 0, growths = 0;
     for (int round = 1; round <= k->o.max_rounds; round++) {
         WISP_TRY(round_of(c, terms));
         const standing s = look_around(c);
@@ -349,9 +360,11 @@ static wisp_status rounds(wisp__chebfd *c)
         wisp_ctx_log(k->ctx, WISP_LOG_INFO, "eig: round %d: %d pairs, %d have not converged, residual %.1e", round,
                      s.inside, s.pending, s.worst);
         bool more = s.pending > 0;
+        bool grown = false;
         if (s.inside + s.pending > 0.8 * c->search && c->search < k->rows) {
+            c->least = c->search + c->width;
             WISP_TRY(grow(c, 1.5 * (s.inside + s.pending)));
-            more = true;
+            more = grown = true;
         } else if (!more) {
             WISP_TRY(verify(c, &more));
             if (more) {
@@ -362,18 +375,23 @@ static wisp_status rounds(wisp__chebfd *c)
                 WISP_TRY(grow(c, 0));
                 more = true;
             }
-            last = INFINITY;
+            grown = more;
         }
         if (!more || c->whole) return WISP_OK;
-        stalls = s.worst < 0.3 * last ? 0 : stalls + 1;
-        last = s.worst;
+        stalls = grown || s.worst < 0.3 * last ? 0 : stalls + 1;
+        last = grown ? INFINITY : s.worst;
+        if (stalls == MOST_STALLS - 1 && growths < MOST_GROWTHS) { /* more columns may tell apart what these do not */
+            c->least = c->search + c->search / 2 + c->width;
+            WISP_TRY(grow(c, c->wanted + 1));
+            if (c->whole) return WISP_OK;
+            grown = true, stalls = 0, last = INFINITY, growths++;
+        }
         if (stalls > MOST_STALLS)
             return wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION,
                                  "eig: after %d rounds %d residuals in the target are up to %.1e and no longer fall; "
                                  "the tolerance is %.1e",
                                  round, s.pending, s.worst, k->o.tolerance);
-        terms = s.pending > 0 && isfinite(s.worst) ? wisp__filter_terms(&c->plan, log(s.worst / k->o.tolerance) + 1)
-                                                   : c->plan.f.terms;
+        terms = grown ? c->plan.f.terms : wisp__filter_terms(&c->plan, log(s.worst / k->o.tolerance) + 1);
     }
     return wisp_ctx_fail(k->ctx, WISP_ERR_ITERATIONS, "eig: not all pairs converged in %lld rounds",
                          (long long)k->o.max_rounds);
@@ -415,18 +433,20 @@ wisp_status wisp__eig_chebfd(wisp__eig *k)
     k->e->moments = c.m = calloc(1, sizeof *c.m);
     if (!c.m) return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "eig: out of memory");
     WISP_TRY(wisp__chebfd_look(&c));
-    c.whole = is_all(&c) && k->rows <= DENSE_ROWS;
-    if (!c.whole && c.search == 0) status = refuse_all(&c);
+    c.whole = wisp__chebfd_is_whole(&c);
+    if (!c.whole && c.search == 0) status = wisp__chebfd_refuse(&c);
     if (!c.whole && status == WISP_OK) {
         WISP_TRY(keep_look(&c));
         WISP_TRY(make_space(&c));
         status = rounds(&c);
     }
     if (c.whole && status == WISP_OK) {
+        wisp_blk_free(c.space);
+        c.space = NULL;
         status = wisp__eig_dense(k);
-    } else if (c.columns > 0) {
+    } else if (c.columns > 0 && wisp__eig_last(k, status)) {
         if (status == WISP_ERR_CANCELLED) c.columns = c.locked; /* others may be anything */
-        const wisp_status end = wisp__eig_last(k, status) && c.columns > 0 ? deliver(&c, &found) : WISP_OK;
+        const wisp_status end = c.columns > 0 ? deliver(&c, &found) : WISP_OK;
         if (status == WISP_OK) status = end;
     }
 out:

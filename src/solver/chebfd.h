@@ -18,12 +18,14 @@ typedef struct {
     int columns;            /* of it that hold vectors: the first ones */
     double *theta;          /* [search] Ritz values and residuals of the columns */
     double *residual;
-    int *order;  /* [search] */
-    int locked;  /* the first columns are pairs that have converged, and stay */
-    int random;  /* random columns that were taken so far */
-    double gain; /* natural logarithm: what lies in the target is damped so much less than all outside */
-    bool whole;  /* the space would be all there is: the dense method answers */
-    double done; /* products so far, for progress */
+    int *order;    /* [search] */
+    int locked;    /* the first columns are pairs that have converged, and stay */
+    int random;    /* random columns that were taken so far */
+    int least;     /* columns that the space shall have at least */
+    bool filtered; /* a round with this filter has been */
+    double gain;   /* natural logarithm: what lies in the target is damped so much less than all outside */
+    bool whole;    /* the space would be all there is: the dense method answers */
+    double done;   /* products so far, for progress */
 } wisp__chebfd;
 
 /* ---- chebfd_look.c ---- */
@@ -34,14 +36,21 @@ wisp_status wisp__chebfd_look(wisp__chebfd *c);
 wisp_status wisp__chebfd_enlarge(wisp__chebfd *c, double wanted);
 /* NEAREST: a wider target, as the one before held fewer eigenvalues than were asked for. */
 wisp_status wisp__chebfd_widen(wisp__chebfd *c, int found);
+/* The space would be nearly all there is, and the matrix is small: the dense method answers. */
+bool wisp__chebfd_is_whole(const wisp__chebfd *c);
+/* There is no filter: the message says why. */
+wisp_status wisp__chebfd_refuse(const wisp__chebfd *c);
 /* Bytes that a run holds beside the matrix. */
 int64_t wisp__chebfd_memory(const wisp__chebfd *c);
 /* Whether theta[n], the eigenvalues that were found in the target and around it, make up the density there: *missing
    is how many it has more, and *error half of its 95% bar. */
 wisp_status wisp__chebfd_compare(const wisp__chebfd *c, int n, const double *theta, double *missing, double *error);
 
-/* Products of one column in a look for what is missing: those of so many terms. */
-int wisp__chebfd_check_terms(const wisp__chebfd *c);
+/* A look for what is missing: so many columns are filtered so often with so many terms. */
+typedef struct {
+    int columns, times, terms;
+} wisp__chebfd_check;
+wisp__chebfd_check wisp__chebfd_plan_check(const wisp__chebfd *c);
 
 /* ---- chebfd_apply.c ---- */
 

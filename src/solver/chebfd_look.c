@@ -4,7 +4,7 @@
 #include "chebfd.h"
 
 /* Random vectors of the density, and moments of the first look and at most. */
-enum { VECTORS = 32, MOMENTS = 256, MOST_MOMENTS = 1 << 15, LOOKS = 8 };
+enum { VECTORS = 32, MOMENTS = 256, MOST_MOMENTS = 1 << 15, LOOKS = 8, MOST_SEARCH = 30000 };
 /* Resolutions that the distance from the target's center to the end of the search space's reach has. */
 static const double fineness = 6;
 /* Digits that are gained beyond the tolerance, so that few columns need one more round. */
@@ -54,7 +54,7 @@ static double distance(wisp__chebfd *c, double center, double wanted)
 {
     const wisp_bounds *b = &c->k->e->bounds;
     double near = 0, far = fabs(center - b->center) + b->halfwidth;
-    for (int i = 0; i < 40 && far - near > 1e-4 * far; i++) {
+    for (int i = 0; i < 60 && far - near > 1e-5 * fmin(far, b->halfwidth); i++) {
         const double r = 0.5 * (near + far);
         if (states(c, center - r, center + r) < wanted)
             near = r;
@@ -64,6 +64,7 @@ static double distance(wisp__chebfd *c, double center, double wanted)
     return far;
 }
 
+/* How many eigenvalues lie in low .. high, and half of the bar. */
 static double bar(const wisp__chebfd *c, double low, double high, double *count)
 {
     double error = 0, from, to;
@@ -101,7 +102,7 @@ static void set_target(wisp__chebfd *c)
 int64_t wisp__chebfd_memory(const wisp__chebfd *c)
 {
     const double local = (double)wisp_map_local(wisp_mat_map(c->k->A), NULL), search = c->search;
-    return (int64_t)(local * (double)wisp_type_size(c->k->type) * (search + 3.0 * c->width) + 48 * search * search);
+    return (int64_t)(local * (double)wisp_type_size(c->k->type) * (search + 6.0 * c->width) + 64 * search * search);
 }
 
 /* Flops of a run with this plan, where those of products take longer than those of dense kernels. */
@@ -121,10 +122,11 @@ static wisp_status choose_filter(wisp__chebfd *c, double wanted)
     const int line = (int)(64 / wisp_type_size(k->type));
     double best = INFINITY;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
-        double search = k->o.search > 0 ? k->o.search : fmax(part[i] * wanted, wanted + 16);
-        if (k->o.search == 0) search = ceil(search / line) * line;
+        const bool given = k->o.search > 0 && c->least == 0; /* where to begin */
+        double search = given ? k->o.search : fmax(fmax(part[i] * wanted, wanted + 16), c->least);
+        if (!given) search = ceil(search / line) * line;
         search = fmin(search, (double)k->rows);
-        if (search > 1e6) continue;
+        if (search > MOST_SEARCH) continue;
         wisp__filter_want want = {.lowest = b->center - b->halfwidth,
                                   .highest = b->center + b->halfwidth,
                                   .low = c->low,
@@ -146,7 +148,7 @@ static wisp_status choose_filter(wisp__chebfd *c, double wanted)
         } else {
             free(plan.f.c);
         }
-        if (k->o.search > 0) break;
+        if (given) break;
     }
     return status;
 }
@@ -157,7 +159,7 @@ static wisp_status choose_width(wisp__chebfd *c)
     wisp_choice choice;
     const wisp_status status = wisp_mat_choose(c->k->A, c->k->type, c->search > 0 ? c->search : VECTORS,
                                                c->plan.f.terms > 1 ? c->plan.f.terms - 1 : 100, &choice);
-    c->width = c->k->o.block > 0 ? c->k->o.block : choice.width;
+    c->width = choice.width;
     return status;
 }
 
@@ -176,8 +178,12 @@ wisp_status wisp__chebfd_enlarge(wisp__chebfd *c, double wanted)
 
 wisp_status wisp__chebfd_widen(wisp__chebfd *c, int found)
 {
-    const double target = c->k->o.target, lack = (c->k->o.count + 1.0) / (found + 1.0);
-    const double r = fmax(fabs(target - c->low), fabs(c->high - target)) * fmax(1.1, fmin(lack, 4));
+    const wisp_bounds *b = &c->k->e->bounds;
+    const double target = c->k->o.target, outside = fmax(0, fabs(target - b->center) - b->halfwidth),
+                 lack = (c->k->o.count + 1.0) / (found + 1.0);
+    const double r = outside +
+                     (fmax(fabs(target - c->low), fabs(c->high - target)) - outside) * fmax(1.1, fmin(lack, 4)) +
+                     resolution(c);
     c->low = target - r, c->high = target + r;
     clip(c);
     c->k->e->low = c->low, c->k->e->high = c->high;
@@ -216,10 +222,30 @@ wisp_status wisp__chebfd_look(wisp__chebfd *c)
     return wisp__chebfd_enlarge(c, c->wanted);
 }
 
-int wisp__chebfd_check_terms(const wisp__chebfd *c)
+/* Five digits, or what it takes to see a pair as one, beyond what random columns lose at first. */
+wisp__chebfd_check wisp__chebfd_plan_check(const wisp__chebfd *c)
 {
-    const double enough = 5 * M_LN10;
-    return wisp__filter_terms(&c->plan, enough);
+    enum { COLUMNS = 16 };
+    const double lost = fmax(0, c->plan.edge - c->plan.first), narrow = 0.05 * (c->high - c->low) / c->k->scale;
+    const double enough = lost + fmax(5 * M_LN10, 1 - log(fmax(narrow, 100 * c->k->o.tolerance)));
+    const int times = 1 + (int)(enough / fmax(c->plan.edge, 1));
+    return (wisp__chebfd_check){.columns = c->width > COLUMNS ? c->width : COLUMNS,
+                                .times = times,
+                                .terms = wisp__filter_terms(&c->plan, enough / times)};
+}
+
+bool wisp__chebfd_is_whole(const wisp__chebfd *c)
+{
+    enum { ROWS = 3000 };
+    return c->k->rows <= ROWS && (c->search == 0 || 2 * (int64_t)c->search >= c->k->rows);
+}
+
+wisp_status wisp__chebfd_refuse(const wisp__chebfd *c)
+{
+    return wisp_ctx_fail(c->k->ctx, WISP_ERR_UNSUPPORTED,
+                         "eig: about %.0f eigenvalues lie in %.6g .. %.6g, and too many around it for a filter; take a "
+                         "shorter interval",
+                         c->wanted, c->low, c->high);
 }
 
 /* ---- afterwards ----------------------------------------------------------------------------------- */

@@ -62,8 +62,8 @@ wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_eig_cost *cost)
     WISP_TRY(wisp__chebfd_look(&c));
     cost->expected = k->e->expected, cost->expected_error = k->e->expected_error;
     cost->low = c.low, cost->high = c.high;
-    if (c.search == 0 || 2 * (int64_t)c.search >= k->rows) {
-        status = wisp__eig_plan_dense(k, cost);
+    if (wisp__chebfd_is_whole(&c) || c.search == 0) {
+        status = wisp__chebfd_is_whole(&c) ? wisp__eig_plan_dense(k, cost) : wisp__chebfd_refuse(&c);
         goto out;
     }
     const double looks = (double)k->e->products, rounds = c.plan.rounds, look_seconds = wisp__now() - k->started;
@@ -75,7 +75,8 @@ wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_eig_cost *cost)
     WISP_TRY(time_products(&c, &product));
     WISP_TRY(time_dense(&c, &dense));
     /* The search for what is missing takes a block; Rayleigh-Ritz and residuals take a product each. */
-    const double check = (double)(wisp__chebfd_check_terms(&c) - 1) * c.plan.f.power * c.width;
+    const wisp__chebfd_check look = wisp__chebfd_plan_check(&c);
+    const double check = (double)(look.terms - 1) * c.plan.f.power * look.columns * look.times;
     const double products = c.plan.products * c.search + check + 2 * rounds * c.search;
     cost->products = (int64_t)(looks + products);
     /* A round: two halves of V^H V and of V R^-1, twice; V^H A V by half, V Y; and the columns that are put in order.

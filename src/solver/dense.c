@@ -39,17 +39,23 @@ static bool have_library(void)
     return library != NULL;
 }
 
-int wisp__lapack_threads(int n)
+void wisp__lapack_alone(bool begin)
 {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static int users, threads; /* threads: before the first of them came */
     wisp__lapack_fn get = NULL, set = NULL;
-    if (have_library()) {
-        *(void **)&get = dlsym(library, "openblas_get_num_threads");
-        *(void **)&set = dlsym(library, "openblas_set_num_threads");
+    if (!have_library()) return;
+    *(void **)&get = dlsym(library, "openblas_get_num_threads");
+    *(void **)&set = dlsym(library, "openblas_set_num_threads");
+    if (!get || !set) return;
+    pthread_mutex_lock(&lock);
+    if (begin && users++ == 0) {
+        threads = ((int (*)(void))get)();
+        ((void (*)(int))set)(1);
+    } else if (!begin && --users == 0) {
+        ((void (*)(int))set)(threads);
     }
-    if (!get || !set) return n;
-    const int before = ((int (*)(void))get)();
-    ((void (*)(int))set)(n);
-    return before;
+    pthread_mutex_unlock(&lock);
 }
 
 wisp__lapack_fn wisp__lapack(wisp_ctx *ctx, const char *name)
@@ -111,6 +117,7 @@ static wisp_status eigh(wisp_ctx *ctx, bool is_complex, int n, double *a, double
     wisp_status status = WISP_OK;
     const wisp__lapack_fn fn = wisp__lapack(ctx, is_complex ? "zheevd_" : "dsyevd_");
     if (!fn) return WISP_ERR_UNSUPPORTED;
+    wisp__lapack_alone(true);
     double work_size[2] = {0}, real_size = 0, *work = NULL, *real = NULL;
     int query = -1, whole_size = 0, *whole = NULL;
     if (is_complex)
@@ -118,7 +125,7 @@ static wisp_status eigh(wisp_ctx *ctx, bool is_complex, int n, double *a, double
                         1);
     else
         ((dsyevd_fn)fn)("V", "L", &n, a, &n, value, work_size, &query, &whole_size, &query, info, 1, 1);
-    const int works = (int)work_size[0], reals = (int)real_size, wholes = whole_size, threads = wisp__lapack_threads(1);
+    const int works = (int)work_size[0], reals = (int)real_size, wholes = whole_size;
     WISP_TRY(wisp_alloc(ctx, &work, (size_t)works * (is_complex ? 2 : 1), sizeof *work));
     WISP_TRY(wisp_alloc(ctx, &real, (size_t)reals + 1, sizeof *real));
     WISP_TRY(wisp_alloc(ctx, &whole, (size_t)wholes, sizeof *whole));
@@ -127,7 +134,7 @@ static wisp_status eigh(wisp_ctx *ctx, bool is_complex, int n, double *a, double
     else
         ((dsyevd_fn)fn)("V", "L", &n, a, &n, value, work, &works, whole, &wholes, info, 1, 1);
 out:
-    wisp__lapack_threads(threads);
+    wisp__lapack_alone(false);
     wisp_free(ctx, work);
     wisp_free(ctx, real);
     wisp_free(ctx, whole);
@@ -199,10 +206,10 @@ wisp_status wisp__dense_cholesky(wisp_ctx *ctx, bool is_complex, int n, wisp_sca
         } else if (!finite_all(a, size)) {
             info = -1;
         } else {
-            const int threads = wisp__lapack_threads(1);
+            wisp__lapack_alone(true);
             ((potrf_fn)factor)("U", &n, a, &n, &info, 1);
             if (info == 0) ((trtri_fn)invert)("U", "N", &n, a, &n, &info, 1, 1);
-            wisp__lapack_threads(threads);
+            wisp__lapack_alone(false);
         }
     }
     WISP_TRY(wisp__dense_share(ctx, a, size, &info));

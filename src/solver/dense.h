@@ -31,9 +31,8 @@ wisp_status wisp__dense_schur_vectors(wisp_ctx *ctx, bool is_complex, int n, con
    the library. */
 typedef void (*wisp__lapack_fn)(void);
 wisp__lapack_fn wisp__lapack(wisp_ctx *ctx, const char *name);
-/* OpenBLAS's number of threads, until it is set back to what this returns. With one thread the bits do not depend on
-   their number. */
-int wisp__lapack_threads(int n);
+/* Between begin and its end OpenBLAS computes with one thread, so that the bits do not depend on their number. */
+void wisp__lapack_alone(bool begin);
 /* data[n] and *info of rank 0 go to all ranks. */
 wisp_status wisp__dense_share(wisp_ctx *ctx, double *data, size_t n, int *info);
 /* LAPACK has its matrices by columns, and real ones of doubles: from row-major and back. */

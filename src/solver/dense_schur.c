@@ -22,7 +22,7 @@ typedef void (*ztrevc_fn)(const char *, const char *, const int *, const int *, 
 typedef struct {
     wisp_ctx *ctx;
     bool is_complex;
-    int n, threads; /* threads: of LAPACK, before */
+    int n;
     size_t size, shared;
     double *s, *u, *value, *work;
 } schur;
@@ -41,14 +41,14 @@ static wisp_status take(schur *d, const wisp_scalar *S, const wisp_scalar *U)
     d->work = d->value + 2 * n;
     wisp__dense_pack(d->is_complex, d->n, S, d->s);
     if (U) wisp__dense_pack(d->is_complex, d->n, U, d->u);
-    d->threads = wisp__lapack_threads(1);
+    wisp__lapack_alone(true);
     return WISP_OK;
 }
 
 /* All ranks have rank 0's results, or fail alike. */
 static wisp_status share(schur *d, int info)
 {
-    wisp__lapack_threads(d->threads);
+    wisp__lapack_alone(false);
     const wisp_status status = wisp__dense_share(d->ctx, d->s, d->shared, &info);
     if (status != WISP_OK || info == 0) return status;
     if (info == NO_LAPACK) return wisp_ctx_fail(d->ctx, WISP_ERR_UNSUPPORTED, "eig: no LAPACK could be loaded");

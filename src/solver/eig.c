@@ -21,6 +21,9 @@ static wisp_status check_numbers(const wisp__eig *k)
     if (o->count < 0 || o->search < 0 || o->block < 0 || o->max_rounds < 0)
         return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: count %d, search %d, block %d, at most %lld rounds", o->count,
                              o->search, o->block, (long long)o->max_rounds);
+    if (o->bounds.halfwidth != 0 && !(o->bounds.halfwidth > 0 && isfinite(o->bounds.halfwidth + o->bounds.center)))
+        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: the bounds are %g -+ %g", o->bounds.center,
+                             o->bounds.halfwidth);
     if (!(o->tolerance >= 0 && o->tolerance < 1))
         return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: tolerance %g, it must lie between 0 and 1", o->tolerance);
     if (o->tolerance > 0 && o->tolerance < 16 * k->eps)
@@ -101,7 +104,7 @@ static wisp_status look_at_matrix(wisp__eig *k)
     }
     wisp_mat_props props;
     status = wisp_mat_get_props(k->A, &props);
-    k->hermitian = props.hermitian;
+    k->hermitian = status == WISP_OK && props.hermitian;
     if (status == WISP_OK && props.nonfinite_row >= 0)
         status = wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC, "eig: row %lld of the matrix holds a NaN or an infinity",
                                (long long)props.nonfinite_row);
@@ -124,28 +127,37 @@ wisp_status wisp__eig_bounds(wisp__eig *k, double products)
 {
     const double before = wisp__now();
     wisp_status status = WISP_OK;
+    if (k->e->bounds.halfwidth > 0) return WISP_OK; /* an earlier method of this call found them */
     if (k->o.bounds.halfwidth > 0) {
         k->e->bounds = k->o.bounds;
     } else {
         const wisp_bounds_opts o = {.seed = k->o.seed, .sweeps = products};
         status = wisp_bounds_find(&k->e->bounds, k->A, &o);
     }
-    k->scale = k->e->bounds.halfwidth;
+    const wisp_bounds *b = &k->e->bounds;
     k->e->bounds_seconds = wisp__now() - before;
-    return status;
+    if (status != WISP_OK) return status;
+    /* Residuals that are rounding alone are small enough. */
+    k->scale = fmax(b->halfwidth, 16 * k->eps * (b->halfwidth + fabs(b->center)) / k->o.tolerance);
+    return WISP_OK;
 }
 
 wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, double residual)
 {
     k->e->rounds = round;
-    if (k->o.observe && k->o.observe(k->o.observe_arg, round, found, wanted, residual) != 0)
-        return wisp_ctx_fail(k->ctx, WISP_ERR_CANCELLED, "eig: ended by the observing function");
+    double ended = k->o.observe && k->o.observe(k->o.observe_arg, round, found, wanted, residual) != 0;
+    const wisp_status status = wisp_ctx_sum(k->ctx, &ended, 1);
+    if (status != WISP_OK) return status;
+    if (ended > 0) return wisp_ctx_fail(k->ctx, WISP_ERR_CANCELLED, "eig: ended by the observing function");
     return WISP_OK;
 }
 
 bool wisp__eig_last(wisp__eig *k, wisp_status status)
 {
-    if (status != WISP_ERR_CANCELLED) return true;
+    if (status == WISP_OK || status == WISP_ERR_INCOMPLETE || status == WISP_ERR_ITERATIONS ||
+        status == WISP_ERR_STAGNATION)
+        return true;
+    if (status != WISP_ERR_CANCELLED) return false;
     if (wisp_ctx_processes(k->ctx) > 1) return false;
     if (wisp_ctx_step(k->ctx, "eigenpairs", 1, k->e->flops) == WISP_OK) return true;
     wisp_ctx_resume(k->ctx);

@@ -11,7 +11,7 @@
 
 /* Shares of the search space that the gap holds. */
 static const double share[] = {0.6, 0.75, 0.85, 0.95};
-enum { SHARES = sizeof share / sizeof *share };
+enum { SHARES = sizeof share / sizeof *share, MOST_ROUNDS = 20 };
 
 typedef struct {
     double x_edge, x_peak; /* |x| at the end of the target, and the largest */
@@ -28,9 +28,9 @@ static bool gap_plan(const wisp__filter_want *w, const gap *g, wisp__filter_plan
                  spare = w->search - g->inside - 1;
     const double lost = fmax(0, 0.5 * log(outside / 2 / spare)); /* in the first round */
     const double total = w->gain + lost;
-    for (int rounds = 1; rounds < 100; rounds++) {
+    for (int rounds = 1; rounds <= MOST_ROUNDS; rounds++) {
         const double degree = ceil((total / rounds + M_LN2) / edge);
-        if (degree * peak - M_LN2 > w->most_peak && rounds < 99) continue;
+        if (degree * peak - M_LN2 > w->most_peak) continue;
         *plan = (wisp__filter_plan){.f = {.terms = (int)fmin(degree, 1e9) + 1,
                                           .power = g->power,
                                           .center = g->center,
@@ -170,20 +170,19 @@ static bool judge(const wisp__filter_want *w, const density *d, wisp__filter_pla
     cell c[CELLS];
     wisp_filter_eval(&plan->f, CELLS, d->at, value);
     wisp_filter_eval(&plan->f, 2, ends, end);
-    double least = fmin(end[0] * end[0], end[1] * end[1]), peak = 0, rest = 0;
+    double least = fmin(end[0] * end[0], end[1] * end[1]), peak = 0;
     for (int i = 0; i < CELLS; i++) {
         c[i] = (cell){value[i] * value[i], d->states[i]};
         if (d->at[i] >= w->low && d->at[i] <= w->high) least = fmin(least, c[i].p2);
         peak = fmax(peak, c[i].p2);
-        rest += c[i].p2 * c[i].states;
     }
     qsort(c, CELLS, sizeof *c, by_size);
-    double inside = 0, tail = 0, best = 0;
-    for (int i = 0; i < CELLS; i++) {
-        if (inside <= w->search) tail = c[i].p2;
-        inside += c[i].states;
-        rest -= c[i].p2 * c[i].states;
+    double inside = w->rows, tail = 0, best = 0, rest = 0;
+    for (int i = CELLS - 1; i >= 0; i--) { /* the smallest first: their sum would drown in that of the others */
         if (inside < w->search - 1) best = fmax(best, (w->search - 1 - inside) / fmax(rest, 1e-300));
+        inside -= c[i].states;
+        rest += c[i].p2 * c[i].states;
+        if (inside > w->search) tail = fmax(tail, c[i].p2);
     }
     if (!(least > tail) || best == 0) return false;
     plan->edge = 0.5 * log(least / tail);
@@ -191,7 +190,7 @@ static bool judge(const wisp__filter_want *w, const density *d, wisp__filter_pla
     plan->peak = 0.5 * log(peak / tail);
     plan->rounds = 1 + (int)ceil(fmax(0, w->gain - plan->first) / plan->edge);
     plan->products = (double)plan->rounds * (plan->f.terms - 1);
-    return plan->first > 0 && plan->peak <= w->most_peak;
+    return plan->first > 0 && plan->rounds <= MOST_ROUNDS && plan->peak <= w->most_peak;
 }
 
 /* Series with about the degree of the best filter so far; *best gets a better one. */

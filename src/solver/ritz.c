@@ -1,5 +1,4 @@
 /* Eigenpairs from a space of orthonormal columns: Rayleigh-Ritz, residuals, and what the user gets. */
-#include <limits.h>
 #include "eigen.h"
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +150,27 @@ out:
     return status;
 }
 
+/* The vectors become a block of their own, where that lets go of a far larger space and there is memory. */
+static wisp_status take_columns(wisp__eig *k, wisp_blk *space, int first, int found)
+{
+    wisp_blk *part = NULL;
+    wisp_status status = wisp_blk_cols(&part, space, first, found);
+    if (status == WISP_OK && 2 * found < wisp_blk_width(space)) {
+        status = wisp_blk_create(&k->e->vectors, k->ctx, wisp_mat_map(k->A), k->type, found);
+        double lacks = status == WISP_ERR_NOMEM;
+        const wisp_status sum = wisp_ctx_sum(k->ctx, &lacks, 1);
+        if (status == WISP_OK && sum == WISP_OK && lacks == 0) status = wisp_copy(k->e->vectors, part);
+        if (lacks == 0) {
+            wisp_blk_free(part);
+            return status == WISP_OK ? sum : status;
+        }
+        wisp_blk_free(k->e->vectors);
+        status = sum;
+    }
+    k->e->vectors = part;
+    return status;
+}
+
 wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int found, const double *theta)
 {
     wisp_status status = WISP_OK;
@@ -160,7 +180,7 @@ wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int foun
     e->residual = calloc((size_t)found, sizeof *e->residual);
     if (!e->value || !e->residual) return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "out of memory for %d values", found);
     WISP_TRY(wisp__ritz_residuals(k, space, first, found, theta, e->residual));
-    WISP_TRY(wisp_blk_cols(&e->vectors, space, first, found));
+    WISP_TRY(take_columns(k, space, first, found));
     WISP_TRY(orthogonality(k, e->vectors, found));
     for (int i = 0; i < found; i++) e->value[i] = wisp__real(theta[i]);
     e->found = found;
@@ -170,20 +190,27 @@ out:
 
 /* ---- small matrices ------------------------------------------------------------------------------- */
 
+static wisp_status refuse_large(const wisp__eig *k)
+{
+    enum { MOST = 20000 };
+    if (k->rows <= MOST) return WISP_OK;
+    return wisp_ctx_fail(k->ctx, WISP_ERR_UNSUPPORTED, "eig: %lld rows are too many for the dense method; at most %d",
+                         (long long)k->rows, MOST);
+}
+
 /* All pairs of a matrix that is made dense: Rayleigh-Ritz with the whole space. */
 wisp_status wisp__eig_dense(wisp__eig *k)
 {
-    enum { MOST = 20000 };
-    wisp_status status = WISP_OK;
+    wisp_status status = refuse_large(k);
+    if (status != WISP_OK) return status;
     const int n = (int)k->rows;
     int first, found;
     wisp_blk *space = NULL;
     double *theta = NULL;
     int64_t *unit = NULL;
-    if (k->rows > MOST)
-        return wisp_ctx_fail(k->ctx, WISP_ERR_UNSUPPORTED,
-                             "eig: %lld rows are too many for the dense method; at most %d", (long long)k->rows, MOST);
+    if (k->o.which == WISP_EIG_INTERVAL) k->e->low = k->o.low, k->e->high = k->o.high;
     WISP_TRY(wisp__eig_bounds(k, 1));
+    k->e->method = WISP_EIG_DENSE;
     WISP_TRY(wisp_alloc(k->ctx, &theta, (size_t)n, sizeof *theta));
     WISP_TRY(wisp_alloc(k->ctx, &unit, (size_t)n, sizeof *unit));
     WISP_TRY(wisp_blk_create(&space, k->ctx, wisp_mat_map(k->A), k->type, n));
@@ -193,6 +220,12 @@ wisp_status wisp__eig_dense(wisp__eig *k)
     WISP_TRY(wisp__ritz(k, space, 0, n, theta));
     wisp__eig_select(k, n, theta, &first, &found);
     WISP_TRY(wisp__eig_deliver(k, space, first, found, theta + first));
+    for (int i = 0; i < found; i++)
+        if (!(k->e->residual[i] <= k->o.tolerance)) {
+            status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: a residual of %.1e; the tolerance is %.1e",
+                                   k->e->residual[i], k->o.tolerance);
+            goto out;
+        }
     k->e->complete = 1;
 out:
     wisp_free(k->ctx, theta);
@@ -203,9 +236,11 @@ out:
 
 wisp_status wisp__eig_plan_dense(wisp__eig *k, wisp_eig_cost *cost)
 {
+    const wisp_status status = refuse_large(k);
+    if (status != WISP_OK) return status;
     const double n = (double)k->rows, local = (double)wisp_map_local(wisp_mat_map(k->A), NULL);
     cost->method = WISP_EIG_DENSE;
-    cost->search = k->rows < INT_MAX ? (int)k->rows : INT_MAX;
+    cost->search = (int)k->rows;
     cost->block = width_of(k, cost->search);
     cost->products = 2 * k->rows;
     cost->bytes = (int64_t)(local * (n + 2 * cost->block) * (double)wisp_type_size(k->type) + 64 * n * n);
