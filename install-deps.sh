@@ -13,7 +13,7 @@ for group in "$@"; do
     test) packages="$packages libcmocka-dev liblapacke-dev python3 python3-numpy hdf5-tools" ;;
     ci) packages="$packages clang clang-format libomp-dev libclang-rt-dev libarpack2-dev" ;;
     arpack) packages="$packages libarpack2-dev" ;;
-    slepc) packages="$packages libslepc-real-dev" ;;
+    slepc) packages="$packages libslepc-real-dev libslepc-complex-dev" ;;
     petsc) packages="$packages libpetsc-real-dev libpetsc-complex-dev" ;;
     eigen) packages="$packages libeigen3-dev g++" ;;
     viennacl) packages="$packages libviennacl-dev g++" ;;
