@@ -271,7 +271,7 @@ refused 2 "-n is for --target alone" eig $small --smallest 3 -n 3
 refused 2 "--method chebfd is for --interval and --target" eig $small --smallest 3 --method chebfd
 refused 2 "--interval and --target take chebfd" eig $small --target 0 --method lanczos
 refused 2 "--interval and --target take chebfd" eig $small --interval 0,1 --method krylov-schur
-refused 2 "--largest-real takes krylov-schur" eig $small --largest-real 2 --method lanczos
+ok eig $small --largest-real 2 --method lanczos
 refused 2 "expected one of chebfd|lanczos|krylov-schur|dense" eig $small --smallest 3 --method arpack
 for value in 0 -1 x 1.5 '' 3000000000; do refused 2 "expected a whole number from 1" eig $small --smallest "$value"; done
 for value in 0 -1 x ''; do refused 2 "expected a whole number from 1" eig $small --target 0 -n "$value"; done

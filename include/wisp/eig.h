@@ -14,15 +14,19 @@ extern "C" {
 #endif
 
 /* CHEBFD: Chebyshev filter diagonalization (Pieper et al. 2016), for INTERVAL and NEAREST, Hermitian matrices. LANCZOS:
-   block Lanczos with thick restarts, for SMALLEST and LARGEST, Hermitian matrices. KRYLOV_SCHUR: Krylov-Schur (Stewart
-   2002), for SMALLEST, LARGEST and LARGEST_REAL, any matrix. DENSE: all eigenvalues of a small Hermitian matrix by
-   LAPACK. DEFAULT: DENSE for a Hermitian matrix of at most 400 rows; else CHEBFD, LANCZOS or KRYLOV_SCHUR, whichever
-   takes the question first in this order. */
+   block Lanczos with thick restarts, for SMALLEST, LARGEST and LARGEST_REAL, Hermitian matrices. KRYLOV_SCHUR:
+   Krylov-Schur (Stewart 2002), for the same questions, any matrix; a Hermitian one goes to LANCZOS. DENSE: all
+   eigenvalues of a Hermitian matrix of at most 20000 rows by LAPACK. DEFAULT: DENSE for a Hermitian matrix of at most
+   400 rows; else CHEBFD, LANCZOS or KRYLOV_SCHUR, whichever takes the question first in this order. An operator is
+   taken as Hermitian, unless the method is KRYLOV_SCHUR or the question LARGEST_REAL. A method changes to DENSE by
+   itself: CHEBFD for at most 3000 rows, where the search space would have half of them or more; LANCZOS, where the rows
+   are hardly more than its columns. */
 typedef enum { WISP_EIG_DEFAULT, WISP_CHEBFD, WISP_LANCZOS, WISP_KRYLOV_SCHUR, WISP_EIG_DENSE } wisp_eig_method;
-/* INTERVAL: all eigenvalues in [low, high]. NEAREST: `count` eigenvalues nearest to `target`. SMALLEST, LARGEST: at the
-   lower and upper end of a Hermitian matrix's spectrum; of another matrix those of smallest and largest absolute value.
-   LARGEST_REAL: those of largest real part. If the last one of `count` belongs to a multiplet (its like within the
-   tolerance), all of the multiplet are given: there may be more than `count`. */
+/* INTERVAL: all eigenvalues in [low, high], and those outside by less than the tolerance. NEAREST: `count` eigenvalues
+   nearest to `target`. SMALLEST, LARGEST: at the lower and upper end of a Hermitian matrix's spectrum; of another
+   matrix those of smallest and largest absolute value. LARGEST_REAL: those of largest real part. If the last one of
+   `count` belongs to a multiplet (its like within the tolerance), all of the multiplet are given: there may be more
+   than `count`. */
 typedef enum {
     WISP_EIG_SMALLEST,
     WISP_EIG_LARGEST,
@@ -31,9 +35,10 @@ typedef enum {
     WISP_EIG_NEAREST
 } wisp_eig_which;
 
-/* How far a call has come: `wanted` is how many pairs are expected, `found` how many have converged. Called after each
-   round of filtering and after each restart, on every rank, from the calling thread. Anything but 0 ends the call
-   (WISP_ERR_CANCELLED). */
+/* Called after each round of filtering and each restart, on every rank, from the calling thread; DENSE does not call
+   it. found: pairs that have converged. wanted: how many are expected (CHEBFD: by the density of states). residual:
+   CHEBFD: the largest one in the interval that has not converged, 0 if all have; else that of the next pair. A result
+   other than 0 ends the call (WISP_ERR_CANCELLED). */
 typedef int (*wisp_eig_fn)(void *arg, int round, int found, double wanted, double residual);
 
 typedef struct {
@@ -42,9 +47,11 @@ typedef struct {
     double low, high; /* INTERVAL */
     double target;    /* NEAREST */
     int count;        /* all but INTERVAL: how many; 0: 1 */
-    int search;       /* columns of the search space; 0: chosen */
+    int search;       /* columns of the search space to begin with; 0: chosen. LANCZOS, KRYLOV_SCHUR: at least */
+                      /* count + 2 block + 1 are taken */
     int block;        /* LANCZOS, KRYLOV_SCHUR: columns that are multiplied at once; 0: chosen */
-    double tolerance; /* of |A v - lambda v| for |v| = 1, over the halfwidth of the spectrum (KRYLOV_SCHUR of a */
+    double tolerance; /* 0, or at least 16 rounding units: of |A v - lambda v| for |v| = 1, over the halfwidth of the
+                         spectrum (KRYLOV_SCHUR of a */
                       /* matrix that is not Hermitian: over |lambda|). Residuals of 16 rounding units of the largest */
                       /* |lambda| are small enough at any rate. 0: 1e-8, 1e-4 in single precision */
     int64_t max_rounds; /* CHEBFD: rounds of filtering, 0: 30. LANCZOS, KRYLOV_SCHUR: restarts, 0: 10000 */
@@ -77,17 +84,17 @@ typedef struct {
     int complete;    /* 1: all that were asked for were found, as far as the checks of docs/solvers.md tell; else 0 */
     double expected; /* CHEBFD: how many eigenvalues lie in [low, high], by the density of states; else NaN */
     double expected_error;  /* half of its 95% bar, with the states that lie within one resolution of either end */
-    double low, high;       /* INTERVAL, NEAREST: that was searched. NEAREST: the values reach from end to end */
+    double low, high;       /* CHEBFD: the interval that was searched, within the bounds. DENSE: INTERVAL's. Else 0 */
     double orthogonality;   /* the largest |<v_i, v_j> - delta_ij|; NaN for a matrix that is not Hermitian */
     wisp_bounds bounds;     /* of the spectrum; zero where none were needed */
     wisp_eig_method method; /* that was used */
     int search, block;      /* columns of the search space at the end, and of the blocks that are multiplied */
     int rounds;             /* of filtering, or restarts */
-    int64_t degree;   /* CHEBFD: products with a vector that one column took in the first round. LANCZOS: with a */
-                      /* polynomial of A, its degree in the end; else 1 */
-    int64_t products; /* products of A with one vector, in all */
-    double flops;     /* of the whole call */
-    double seconds;   /* of the whole call; and what is of it: */
+    int64_t degree;         /* CHEBFD: products that one column took in the first round. LANCZOS: the degree of its */
+                            /* polynomial of A at the end, 1 if it took none. Else 0 */
+    int64_t products;       /* products of A with one vector, but for those that find the bounds */
+    double flops;           /* of the whole call */
+    double seconds;         /* of the whole call; and what is of it: */
     double bounds_seconds, dos_seconds, filter_seconds; /* filter: LANCZOS, KRYLOV_SCHUR: the products */
     double ortho_seconds, ritz_seconds, check_seconds;  /* check: of the search for what is missing */
     wisp_filter filter;                                 /* CHEBFD: of the first round */
@@ -101,21 +108,25 @@ typedef struct {
    WISP_ERR_ITERATIONS: opts->max_rounds were not enough; WISP_ERR_STAGNATION: residuals no longer fall;
    WISP_ERR_CANCELLED: the call was cancelled, or observe() ended it. In these cases *e has what converged (of a
    call that was cancelled on several ranks: nothing).
-   WISP_ERR_UNSUPPORTED: the method does not go with the question or the matrix; or LAPACK could not be loaded.
+   WISP_ERR_UNSUPPORTED: the method does not answer this question; DENSE for more than 20000 rows; CHEBFD where too many
+   eigenvalues lie in or around the interval; or LAPACK could not be loaded.
+   WISP_ERR_BREAKDOWN: vectors did not become orthonormal; *e has no pairs.
    WISP_ERR_HERMITIAN, WISP_ERR_NUMERIC, WISP_ERR_BOUNDS: as for wisp_kpm. WISP_ERR_MISMATCH: A is not square, or the
    start does not fit. */
 WISP_SIZED wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts);
 /* Frees arrays and vectors of e, and empties it. e may be NULL. */
 WISP_SIZED void wisp_eigen_free(wisp_eigen *e);
 
-/* What wisp_eig is expected to take. For CHEBFD the spectrum's bounds and the density of states are computed for it. */
+/* The work, memory and time that wisp_eig will probably take. For CHEBFD this call computes the bounds and the density
+   of states. low, high, rounds, degree: CHEBFD, else 0. products: 0 for LANCZOS and KRYLOV_SCHUR, whose number of
+   restarts is not known. */
 typedef struct {
     wisp_eig_method method;
     int search, block, rounds;
     int64_t degree;
     int64_t products; /* products of A with one vector */
     int64_t bytes;    /* the most that is held beside A, and the start */
-    double seconds;   /* by the model of time; NaN where it is not known (operators, restarts) */
+    double seconds;   /* CHEBFD: from a few products that are timed; else NaN */
     double expected, expected_error;
     double low, high;
 } wisp_eig_cost;

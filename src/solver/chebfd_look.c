@@ -1,5 +1,5 @@
-/* What Chebyshev filter diagonalization knows before it begins: where the spectrum lies, how many eigenvalues the
-   target has and how densely others lie around it, by the kernel polynomial method; and from that the filter. */
+/* Preparation of Chebyshev filter diagonalization: the bounds, the density of states by the kernel polynomial method,
+   and from these the target (the interval that is searched), the size of the search space and the filter. */
 #include <stdlib.h>
 #include "chebfd.h"
 
@@ -176,6 +176,17 @@ wisp_status wisp__chebfd_enlarge(wisp__chebfd *c, double wanted)
     return choose_width(c);
 }
 
+/* The result says which interval is searched and how many eigenvalues are expected in it; states within one resolution
+   of an end count as uncertain. */
+static void report_expected(wisp__chebfd *c)
+{
+    wisp_eigen *e = c->k->e;
+    const double r = resolution(c);
+    e->low = c->low, e->high = c->high;
+    e->expected_error =
+        bar(c, c->low, c->high, &e->expected) + states(c, c->low - r, c->low + r) + states(c, c->high - r, c->high + r);
+}
+
 wisp_status wisp__chebfd_widen(wisp__chebfd *c, int found)
 {
     const wisp_bounds *b = &c->k->e->bounds;
@@ -186,8 +197,7 @@ wisp_status wisp__chebfd_widen(wisp__chebfd *c, int found)
                      resolution(c);
     c->low = target - r, c->high = target + r;
     clip(c);
-    c->k->e->low = c->low, c->k->e->high = c->high;
-    c->k->e->expected_error = bar(c, c->low, c->high, &c->k->e->expected);
+    report_expected(c);
     return wisp__chebfd_enlarge(c, c->wanted);
 }
 
@@ -213,12 +223,7 @@ wisp_status wisp__chebfd_look(wisp__chebfd *c)
         moments = needed < 4 * moments ? needed : 4 * moments; /* what is seen so far is blurred */
         if (moments > most) moments = most;
     }
-    double near_low, near_high;
-    k->e->low = c->low, k->e->high = c->high;
-    k->e->expected_error = bar(c, c->low, c->high, &k->e->expected);
-    near_low = states(c, c->low - resolution(c), c->low + resolution(c));
-    near_high = states(c, c->high - resolution(c), c->high + resolution(c));
-    k->e->expected_error += near_low + near_high;
+    report_expected(c);
     return wisp__chebfd_enlarge(c, c->wanted);
 }
 

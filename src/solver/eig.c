@@ -59,7 +59,7 @@ static void defaults(wisp__eig *k)
         else if (!extremal)
             o->method = WISP_CHEBFD;
         else
-            o->method = k->hermitian && o->which != WISP_EIG_LARGEST_REAL ? WISP_LANCZOS : WISP_KRYLOV_SCHUR;
+            o->method = k->hermitian ? WISP_LANCZOS : WISP_KRYLOV_SCHUR;
     }
     if (o->max_rounds == 0) o->max_rounds = o->method == WISP_CHEBFD ? ROUNDS : RESTARTS;
 }

@@ -1,4 +1,4 @@
-/* What the methods of wisp_eig share. */
+/* Shared by the methods of wisp_eig. */
 #ifndef WISP_EIGEN_H
 #define WISP_EIGEN_H
 #include <math.h>
@@ -24,12 +24,14 @@ wisp_status wisp__eig_chebfd(wisp__eig *k);
 wisp_status wisp__eig_lanczos(wisp__eig *k);
 wisp_status wisp__eig_krylov_schur(wisp__eig *k);
 wisp_status wisp__eig_dense(wisp__eig *k);
-/* What they will take; cost->method is set. Krylov methods: memory alone, for the number of restarts is not known. */
+/* The cost of each method; cost->method is set already. Krylov methods: the memory alone, for the number of restarts is
+   not known. */
 wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_eig_cost *cost);
 wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_eig_cost *cost);
 wisp_status wisp__eig_plan_dense(wisp__eig *k, wisp_eig_cost *cost);
 
-/* The spectrum's bounds become those of the options, or are found for so many products to come. Sets the scale. */
+/* Takes the bounds of the options, or finds them; `products`: how many will follow, which sets how much work tight bounds
+   are worth. Sets k->scale. */
 wisp_status wisp__eig_bounds(wisp__eig *k, double products);
 /* Progress to the user's function, after a round or a restart. */
 wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, double residual);

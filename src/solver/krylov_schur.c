@@ -204,7 +204,10 @@ out:
 
 wisp_status wisp__eig_krylov_schur(wisp__eig *k)
 {
-    if (k->hermitian) return wisp__eig_lanczos(k);
+    if (k->hermitian) {
+        k->e->method = WISP_LANCZOS;
+        return wisp__eig_lanczos(k);
+    }
     schur K = {.k = k, .strict = 0.5, .a = {.k = k, .op = {1, 1, 0, 1}}};
     const int asked = k->o.block < WISP__MOST_BLOCK ? k->o.block : WISP__MOST_BLOCK, block = asked > 0 ? asked : 1,
               least = k->o.count + 2 * block + 1;

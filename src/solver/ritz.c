@@ -206,7 +206,7 @@ wisp_status wisp__eig_dense(wisp__eig *k)
     const int n = (int)k->rows;
     int first, found;
     wisp_blk *space = NULL;
-    double *theta = NULL;
+    double *theta = NULL, *residual = NULL;
     int64_t *unit = NULL;
     if (k->o.which == WISP_EIG_INTERVAL) k->e->low = k->o.low, k->e->high = k->o.high;
     WISP_TRY(wisp__eig_bounds(k, 1));
@@ -219,17 +219,21 @@ wisp_status wisp__eig_dense(wisp__eig *k)
     k->e->search = n;
     WISP_TRY(wisp__ritz(k, space, 0, n, theta));
     wisp__eig_select(k, n, theta, &first, &found);
-    WISP_TRY(wisp__eig_deliver(k, space, first, found, theta + first));
+    k->e->block = width_of(k, n);
+    WISP_TRY(wisp_alloc(k->ctx, &residual, (size_t)found, sizeof *residual));
+    if (found > 0) WISP_TRY(wisp__ritz_residuals(k, space, first, found, theta + first, residual));
     for (int i = 0; i < found; i++)
-        if (!(k->e->residual[i] <= k->o.tolerance)) {
+        if (!(residual[i] <= k->o.tolerance)) {
             status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: a residual of %.1e; the tolerance is %.1e",
-                                   k->e->residual[i], k->o.tolerance);
+                                   residual[i], k->o.tolerance);
             goto out;
         }
+    WISP_TRY(wisp__eig_deliver(k, space, first, found, theta + first));
     k->e->complete = 1;
 out:
     wisp_free(k->ctx, theta);
     wisp_free(k->ctx, unit);
+    wisp_free(k->ctx, residual);
     wisp_blk_free(space);
     return status;
 }

@@ -25,8 +25,6 @@ static int check_question(tool *t)
     if ((o->method == WISP_LANCZOS || o->method == WISP_KRYLOV_SCHUR) && inner)
         return tool_usage(t, "--method %s is for the ends of the spectrum; --interval and --target take chebfd",
                           eig_method_name((wisp_eig_method)o->method));
-    if (o->method == WISP_LANCZOS && option_seen(o, "largest-real"))
-        return tool_usage(t, "--method lanczos is for --smallest and --largest; --largest-real takes krylov-schur");
     return EXIT_FINE;
 }
 
@@ -192,8 +190,8 @@ static int say_why(tool *t, const eig_results *r)
         snprintf(kept, sizeof kept, "--vectors-out FILE would keep them");
     snprintf(wanted, sizeof wanted, "%d", r->opts.count);
     if (r->opts.which == WISP_EIG_INTERVAL) eig_expected(wanted, e->expected, e->expected_error);
-    snprintf(done, sizeof done, "%d %s%s: %d of %s pairs", e->rounds, e->method == WISP_CHEBFD ? "round" : "restart",
-             e->rounds == 1 ? "" : "s", e->found, wanted);
+    snprintf(done, sizeof done, "%d %s%s: %d of %s pairs", e->rounds, eig_round_word(e), e->rounds == 1 ? "" : "s",
+             e->found, wanted);
     switch (r->status) {
     case WISP_ERR_CANCELLED: return tool_fail(t, "stopped by %s after %s; %s", why, done, kept);
     case WISP_ERR_ITERATIONS:

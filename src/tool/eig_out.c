@@ -147,6 +147,8 @@ static json_t *make_json(const tool *t, const eig_results *r)
 
 /* ---- summary ----------------------------------------------------------------------------------- */
 
+const char *eig_round_word(const wisp_eigen *e) { return e->filter.terms > 0 ? "round" : "restart"; }
+
 /* Parts that took any time, four to a line. */
 static void show_times(const eig_results *r)
 {
@@ -156,7 +158,7 @@ static void show_times(const eig_results *r)
         double seconds;
     } part[] = {{"bounds", e->bounds_seconds},
                 {"density of states", e->dos_seconds},
-                {e->method == WISP_CHEBFD ? "filter" : "products", e->filter_seconds},
+                {e->filter.terms > 0 ? "filter" : "products", e->filter_seconds},
                 {"orthogonalisation", e->ortho_seconds},
                 {"Rayleigh-Ritz", e->ritz_seconds},
                 {"check", e->check_seconds}};
@@ -233,9 +235,10 @@ void eig_summary(const tool *t, const eig_results *r)
     text_line("method", "%s, %s search vectors%s%s", method_names[e->method], text_count(a, e->search),
               t->opt.vectors_in ? ", start " : "", t->opt.vectors_in ? t->opt.vectors_in : "");
     if (e->degree)
-        text_line("", "degree %s, %d round%s", text_count(a, e->degree), e->rounds, e->rounds == 1 ? "" : "s");
+        text_line("", "degree %s, %d %s%s", text_count(a, e->degree), e->rounds, eig_round_word(e),
+                  e->rounds == 1 ? "" : "s");
     else if (e->rounds)
-        text_line("", "%d restart%s", e->rounds, e->rounds == 1 ? "" : "s");
+        text_line("", "%d %s%s", e->rounds, eig_round_word(e), e->rounds == 1 ? "" : "s");
     text_line("run", "%d thread%s, %s, order %s, format %s", threads, threads == 1 ? "" : "s", wisp_ctx_isa(t->ctx),
               text_order(r->info.order), text_format(r->info.format));
     show_times(r);

@@ -74,10 +74,10 @@ static const option_def table[] = {
     {NULL, "largest-real", 0, "K", parse_count, CMD_EIG, false, AT(count), 1, INT32_MAX,
      "the K ones of largest real part"},
     {NULL, "method", 0, "chebfd|lanczos|krylov-schur|dense", parse_choice_1, CMD_EIG, false, AT(method), 0, 0,
-     "chebfd: Chebyshev filters, for --interval and --target; lanczos:\nblock Lanczos, for --smallest and --largest; "
-     "both "
-     "take Hermitian\nmatrices; krylov-schur: for the ends of any spectrum; dense: all\nby LAPACK, for small Hermitian "
-     "matrices (dense up to 400 rows,\nelse the first of these that fits)"},
+     "chebfd: Chebyshev filters, for --interval and --target; lanczos:\nblock Lanczos, for the others; both take "
+     "Hermitian matrices;\nkrylov-schur: for the others, any matrix; dense: all by LAPACK,\nfor small Hermitian "
+     "matrices "
+     "(dense up to 400 rows, else the\nfirst of these that fits)"},
     {NULL, "bounds", 0, "A,B", parse_pair, CMD_EIG, false, AT(bounds), 0, 0,
      "interval of the spectrum of a Hermitian matrix (found)"},
     {NULL, "tolerance", 0, "T", parse_positive, CMD_EIG, false, AT(tolerance), 0, 0,
