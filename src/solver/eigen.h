@@ -28,10 +28,11 @@ wisp_status wisp__eig_dense(wisp__eig *k);
    not known. */
 wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_eig_cost *cost);
 wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_eig_cost *cost);
+wisp_status wisp__eig_plan_lanczos(wisp__eig *k, wisp_eig_cost *cost);
 wisp_status wisp__eig_plan_dense(wisp__eig *k, wisp_eig_cost *cost);
 
-/* Takes the bounds of the options, or finds them; `products`: how many will follow, which sets how much work tight bounds
-   are worth. Sets k->scale. */
+/* Takes the bounds of the options, or finds them; `products`: how many will follow, which sets how much work tight
+   bounds are worth. Sets k->scale. */
 wisp_status wisp__eig_bounds(wisp__eig *k, double products);
 /* Progress to the user's function, after a round or a restart. */
 wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, double residual);

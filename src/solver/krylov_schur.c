@@ -202,6 +202,25 @@ out:
     return status;
 }
 
+static int block_of(const wisp__eig *k)
+{
+    const int asked = k->o.block < WISP__MOST_BLOCK ? k->o.block : WISP__MOST_BLOCK;
+    return asked > 0 ? asked : 1;
+}
+
+/* Columns of V in a search, and that are locked at most; for few rows the whole space. */
+static void choose_sizes(schur *K, int block)
+{
+    const wisp_eig_opts *o = &K->k->o;
+    const int least = o->count + 2 * block + 1, usual = 2 * o->count > o->count + MORE ? 2 * o->count : o->count + MORE;
+    K->m = o->search > 0 ? o->search : usual > LEAST_SEARCH ? usual : LEAST_SEARCH;
+    if (K->m < least) K->m = least;
+    K->m = (K->m + block - 1) / block * block;
+    K->most = 2 * o->count + MORE_MULTIPLETS;
+    K->whole = K->k->rows <= K->most + 2 * K->m + block;
+    if (K->whole) K->m = K->most = (int)K->k->rows;
+}
+
 wisp_status wisp__eig_krylov_schur(wisp__eig *k)
 {
     if (k->hermitian) {
@@ -209,15 +228,8 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
         return wisp__eig_lanczos(k);
     }
     schur K = {.k = k, .strict = 0.5, .a = {.k = k, .op = {1, 1, 0, 1}}};
-    const int asked = k->o.block < WISP__MOST_BLOCK ? k->o.block : WISP__MOST_BLOCK, block = asked > 0 ? asked : 1,
-              least = k->o.count + 2 * block + 1;
-    const int usual = 2 * k->o.count > k->o.count + MORE ? 2 * k->o.count : k->o.count + MORE;
-    K.m = k->o.search > 0 ? k->o.search : usual > LEAST_SEARCH ? usual : LEAST_SEARCH;
-    if (K.m < least) K.m = least;
-    K.m = (K.m + block - 1) / block * block;
-    K.most = 2 * k->o.count + MORE_MULTIPLETS;
-    K.whole = k->rows <= K.most + 2 * K.m + block;
-    if (K.whole) K.m = K.most = (int)k->rows;
+    const int block = block_of(k);
+    choose_sizes(&K, block);
     wisp_status status = run(&K, block);
     const int n = status == WISP_OK ? K.a.locked : K.a.locked + K.a.active;
     const bool gives = wisp__eig_last(k, status) && K.a.all && wisp__gives_part(status);
@@ -228,4 +240,17 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
     wisp_free(k->ctx, K.order);
     wisp_free(k->ctx, K.residual);
     return status == WISP_OK ? delivered : status;
+}
+
+wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_eig_cost *cost)
+{
+    if (k->hermitian) return wisp__eig_plan_lanczos(k, cost);
+    schur K = {.k = k};
+    const int64_t local = wisp_map_local(wisp_mat_map(k->A), NULL), size = (int64_t)wisp_type_size(k->type);
+    choose_sizes(&K, block_of(k));
+    cost->search = K.m;
+    cost->block = block_of(k);
+    /* The locked columns, V, W, and two blocks; Schur forms, their vectors and room for LAPACK. */
+    cost->bytes = local * size * ((int64_t)K.m + k->o.count + 3 * cost->block) + 300 * (int64_t)K.m * K.m;
+    return WISP_OK;
 }

@@ -405,16 +405,16 @@ wisp_status wisp__eig_lanczos(wisp__eig *k)
     return status == WISP_OK ? delivered : status;
 }
 
-wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_eig_cost *cost)
+wisp_status wisp__eig_plan_lanczos(wisp__eig *k, wisp_eig_cost *cost)
 {
     const int block = block_of(k), m = search_columns(k, block);
     const int64_t local = wisp_map_local(wisp_mat_map(k->A), NULL), size = (int64_t)wisp_type_size(k->type);
-    if (k->hermitian && k->rows <= 2 * k->o.count + MORE_MULTIPLETS + 2 * m + block)
-        return wisp__eig_plan_dense(k, cost);
+    if (k->rows <= 2 * k->o.count + MORE_MULTIPLETS + 2 * m + block) return wisp__eig_plan_dense(k, cost);
+    cost->method = WISP_LANCZOS;
     cost->search = m;
     cost->block = block;
     /* The locked columns, V, W, and two blocks; the search for what is missing has as many beside those that were
        found. */
-    cost->bytes = local * size * ((int64_t)m + k->o.count + 3 * block) + 96 * (int64_t)m * m;
+    cost->bytes = local * size * ((int64_t)m + k->o.count + 3 * block) + 200 * (int64_t)m * m;
     return WISP_OK;
 }
