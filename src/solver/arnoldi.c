@@ -71,8 +71,10 @@ void wisp__arnoldi_free(wisp__arnoldi *a)
     wisp_free(NULL, a->work);
 }
 
-wisp_status wisp__arnoldi_grow(wisp__arnoldi *a, int columns)
+wisp_status wisp__arnoldi_room(wisp__arnoldi *a, int m)
 {
+    const int need = a->locked + m + a->block, columns = need + need / 2;
+    if (need <= a->columns) return WISP_OK;
     wisp_status status = WISP_OK;
     wisp_ctx *ctx = a->k->ctx;
     const size_t size = (size_t)columns * (size_t)columns, old = (size_t)a->columns;

@@ -43,8 +43,8 @@ static inline wisp_scalar *wisp__h(const wisp__arnoldi *a, int i, int j)
 
 /* a->k and a->op are set. The first block of so many columns is that with which to start. */
 wisp_status wisp__arnoldi_make(wisp__arnoldi *a, int columns, int block);
-/* All columns are kept. */
-wisp_status wisp__arnoldi_grow(wisp__arnoldi *a, int columns);
+/* Room for the locked columns, and for m columns of V and W beside them; all columns are kept. */
+wisp_status wisp__arnoldi_room(wisp__arnoldi *a, int m);
 void wisp__arnoldi_free(wisp__arnoldi *a);
 /* V becomes empty. W is made of the block behind the locked columns, or of random numbers. */
 wisp_status wisp__arnoldi_start(wisp__arnoldi *a, bool random);
@@ -61,12 +61,6 @@ void wisp__arnoldi_lock(wisp__arnoldi *a, int n);
 wisp_status wisp__arnoldi_whole(wisp__arnoldi *a);
 /* H becomes Q^H A Q of the first n columns, H[n][n]. */
 wisp_status wisp__arnoldi_project(wisp__arnoldi *a, int n, wisp_scalar *H);
-/* Whether the user gets what converged, though the call ended so. */
-static inline bool wisp__gives_part(wisp_status status)
-{
-    return status == WISP_OK || status == WISP_ERR_INCOMPLETE || status == WISP_ERR_ITERATIONS ||
-           status == WISP_ERR_STAGNATION || status == WISP_ERR_CANCELLED;
-}
 /* The length of B q, q[active] with this distance between elements. */
 double wisp__arnoldi_bound(const wisp__arnoldi *a, const wisp_scalar *q, int distance);
 

@@ -32,32 +32,33 @@ static wisp_status resize(wisp_ctx *ctx, double **array, int before, int after)
     return WISP_OK;
 }
 
-/* Room for c->search columns; those that are there stay. */
+/* Room for c->search columns; those that are there stay, and the first ones are the user's. */
 static wisp_status make_space(wisp__chebfd *c)
 {
     wisp__eig *k = c->k;
     wisp_status status = WISP_OK;
-    wisp_blk *before = c->space, *more = NULL, *from = NULL, *to = NULL;
-    int *order;
-    const int n = c->columns;
-    if (!before) {
-        const int given = k->o.start ? wisp_blk_width(k->o.start) : 0;
-        WISP_TRY(wisp__eig_space(k, c->search, &c->space));
-        c->columns = c->random = c->search;
-        if (given > c->search)
-            wisp_ctx_log(k->ctx, WISP_LOG_WARN, "eig: %d of %d start vectors are used", c->search, given);
-    } else if (c->search > wisp_blk_width(before)) {
+    wisp_blk *source = c->space, *more = NULL, *from = NULL, *to = NULL;
+    int *order, n = c->columns;
+    if (!source && k->o.start) {
+        source = (wisp_blk *)(uintptr_t)k->o.start; /* which is read alone */
+        n = wisp_blk_width(source);
+        if (n > c->search) wisp_ctx_log(k->ctx, WISP_LOG_WARN, "eig: %d of %d start vectors are used", c->search, n);
+        n = n < c->search ? n : c->search;
+    }
+    if (!c->space || c->search > wisp_blk_width(c->space)) {
         WISP_TRY(wisp_blk_create(&more, k->ctx, wisp_mat_map(k->A), k->type, c->search));
         if (n > 0) {
-            WISP_TRY(wisp_blk_cols(&from, before, 0, n));
+            WISP_TRY(wisp_blk_cols(&from, source, 0, n));
             WISP_TRY(wisp_blk_cols(&to, more, 0, n));
             WISP_TRY(wisp_copy(to, from));
         }
+        wisp_blk_free(c->space);
         c->space = more;
-        more = before;
+        more = NULL;
     }
-    WISP_TRY(resize(k->ctx, &c->theta, n, c->search));
-    WISP_TRY(resize(k->ctx, &c->residual, n, c->search));
+    WISP_TRY(resize(k->ctx, &c->theta, c->columns, c->search));
+    WISP_TRY(resize(k->ctx, &c->residual, c->columns, c->search));
+    c->columns = n;
     WISP_TRY(wisp_alloc(k->ctx, &order, (size_t)c->search, sizeof *order));
     wisp_free(k->ctx, c->order);
     c->order = order;
@@ -211,8 +212,7 @@ static wisp_status search_again(wisp__chebfd *c, int *found)
 {
     wisp__eig *k = c->k;
     wisp_status status = WISP_OK;
-    const double before = wisp__now();
-    const double filter_seconds = k->e->filter_seconds, ritz_seconds = k->e->ritz_seconds;
+    const wisp__eig_times before = wisp__eig_begin_check(k);
     const wisp__chebfd_check check = wisp__chebfd_plan_check(c);
     const int spare = (int)fmin((double)check.columns, (double)k->rows - c->columns);
     double *theta = NULL, limit = fmax(0.05 * (c->high - c->low), 100 * k->o.tolerance * k->scale);
@@ -246,8 +246,7 @@ out:
     wisp_blk_free(fresh);
     wisp_blk_free(kept);
     wisp_blk_free(V);
-    k->e->check_seconds += wisp__now() - before;
-    k->e->filter_seconds = filter_seconds, k->e->ritz_seconds = ritz_seconds;
+    wisp__eig_end_check(k, &before);
     return status;
 }
 
@@ -326,7 +325,7 @@ static wisp_status deliver(wisp__chebfd *c, int *found)
     wisp__eig_select(k, n, theta, &first, found);
     for (int i = 0; i < c->columns; i++) c->order[i] = all[(first + i) % c->columns].column;
     WISP_TRY(permute(c));
-    WISP_TRY(wisp__eig_deliver(k, c->space, 0, *found, c->theta));
+    WISP_TRY(wisp__eig_deliver(k, c->space, 0, *found, c->theta, c->residual));
 out:
     wisp_free(k->ctx, all);
     wisp_free(k->ctx, theta);
@@ -414,7 +413,7 @@ static wisp_status keep_look(wisp__chebfd *c)
     return WISP_OK;
 }
 
-static void free_all(wisp__chebfd *c)
+void wisp__chebfd_free(wisp__chebfd *c)
 {
     free(c->plan.f.c);
     free(c->mean.mu);
@@ -450,6 +449,6 @@ wisp_status wisp__eig_chebfd(wisp__eig *k)
         if (status == WISP_OK) status = end;
     }
 out:
-    free_all(&c);
+    wisp__chebfd_free(&c);
     return status;
 }

@@ -28,6 +28,8 @@ typedef struct {
     double done;   /* products so far, for progress */
 } wisp__chebfd;
 
+void wisp__chebfd_free(wisp__chebfd *c);
+
 /* ---- chebfd_look.c ---- */
 
 /* Bounds, the density of states, the target, the size of the search space and the filter. */

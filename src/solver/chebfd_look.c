@@ -53,15 +53,8 @@ static double resolution(const wisp__chebfd *c) { return wisp_resolution(c->m->b
 static double distance(wisp__chebfd *c, double center, double wanted)
 {
     const wisp_bounds *b = &c->k->e->bounds;
-    double near = 0, far = fabs(center - b->center) + b->halfwidth;
-    for (int i = 0; i < 60 && far - near > 1e-5 * fmin(far, b->halfwidth); i++) {
-        const double r = 0.5 * (near + far);
-        if (states(c, center - r, center + r) < wanted)
-            near = r;
-        else
-            far = r;
-    }
-    return far;
+    const double most = fabs(center - b->center) + b->halfwidth;
+    return wisp__filter_reach(states, c, center, center, 0, most, b->halfwidth, wanted);
 }
 
 /* How many eigenvalues lie in low .. high, and half of the bar. */

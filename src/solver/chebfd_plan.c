@@ -83,8 +83,6 @@ wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_eig_cost *cost)
      */
     cost->seconds = look_seconds + products * product + (rounds * 4.5 + 1) * dense;
 out:
-    free(c.plan.f.c);
-    free(c.mean.mu);
-    for (int i = 0; i < 3; i++) wisp_blk_free(c.v[i]);
+    wisp__chebfd_free(&c);
     return status;
 }

@@ -9,6 +9,9 @@ static const char *const method_name[] = {"default", "chebfd", "lanczos", "krylo
 
 /* ---- options -------------------------------------------------------------------------------------- */
 
+/* The question is not one for the ends of the spectrum. */
+static bool is_inner(const wisp_eig_opts *o) { return o->which == WISP_EIG_INTERVAL || o->which == WISP_EIG_NEAREST; }
+
 static wisp_status check_numbers(const wisp__eig *k)
 {
     const wisp_eig_opts *o = &k->o;
@@ -50,13 +53,12 @@ static wisp_status check_start(const wisp__eig *k)
 static void defaults(wisp__eig *k)
 {
     wisp_eig_opts *o = &k->o;
-    const bool extremal = o->which != WISP_EIG_INTERVAL && o->which != WISP_EIG_NEAREST;
     if (o->count == 0) o->count = 1;
     if (o->tolerance == 0) o->tolerance = wisp__is_single(k->type) ? 1e-4 : 1e-8;
     if (o->method == WISP_EIG_DEFAULT) {
         if (k->hermitian && k->rows <= DENSE_ROWS)
             o->method = WISP_EIG_DENSE;
-        else if (!extremal)
+        else if (is_inner(o))
             o->method = WISP_CHEBFD;
         else
             o->method = k->hermitian ? WISP_LANCZOS : WISP_KRYLOV_SCHUR;
@@ -67,7 +69,7 @@ static void defaults(wisp__eig *k)
 /* Whether the method takes the question; it may ask for a Hermitian matrix. */
 static wisp_status check_method(wisp__eig *k)
 {
-    const bool inner = k->o.which == WISP_EIG_INTERVAL || k->o.which == WISP_EIG_NEAREST;
+    const bool inner = is_inner(&k->o);
     const wisp_eig_method m = k->o.method;
     if ((m == WISP_CHEBFD && !inner) || ((m == WISP_LANCZOS || m == WISP_KRYLOV_SCHUR) && inner))
         return wisp_ctx_fail(k->ctx, WISP_ERR_UNSUPPORTED, "eig: %s finds eigenvalues %s", method_name[m],
@@ -165,22 +167,17 @@ bool wisp__eig_last(wisp__eig *k, wisp_status status)
     return true;
 }
 
-wisp_status wisp__eig_space(wisp__eig *k, int columns, wisp_blk **space)
+wisp__eig_times wisp__eig_begin_check(const wisp__eig *k)
 {
-    const int given = k->o.start ? wisp_blk_width(k->o.start) : 0, kept = given < columns ? given : columns;
-    wisp_blk *part = NULL, *from = NULL;
-    wisp_status status = wisp_blk_create(space, k->ctx, wisp_mat_map(k->A), k->type, columns);
-    if (status != WISP_OK) return status;
-    WISP_TRY(wisp_blk_fill_random(*space, WISP_RANDOM_GAUSS, k->o.seed, WISP__STREAM_EIG, 0));
-    if (kept > 0) {
-        WISP_TRY(wisp_blk_cols(&part, *space, 0, kept));
-        WISP_TRY(wisp_blk_cols(&from, (wisp_blk *)(uintptr_t)k->o.start, 0, kept)); /* which is read alone */
-        WISP_TRY(wisp_copy(part, from));
-    }
-out:
-    wisp_blk_free(part);
-    wisp_blk_free(from);
-    return status;
+    return (wisp__eig_times){wisp__now(), k->e->filter_seconds, k->e->ortho_seconds, k->e->ritz_seconds};
+}
+
+void wisp__eig_end_check(wisp__eig *k, const wisp__eig_times *before)
+{
+    k->e->check_seconds += wisp__now() - before->now;
+    k->e->filter_seconds = before->filter;
+    k->e->ortho_seconds = before->ortho;
+    k->e->ritz_seconds = before->ritz;
 }
 
 /* ---- calls ------------------------------------------------------------------------------------------ */

@@ -40,8 +40,12 @@ wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, do
    what has converged, so the wish to end is set aside until the method returns. But not on several ranks, which one of
    them may leave anywhere. */
 bool wisp__eig_last(wisp__eig *k, wisp_status status);
-/* A search space of so many columns, its first ones those of the start, the others random. */
-wisp_status wisp__eig_space(wisp__eig *k, int columns, wisp_blk **space);
+/* The search for what is missing is timed as a whole: its parts do not count among those of the search itself. */
+typedef struct {
+    double now, filter, ortho, ritz;
+} wisp__eig_times;
+wisp__eig_times wisp__eig_begin_check(const wisp__eig *k);
+void wisp__eig_end_check(wisp__eig *k, const wisp__eig_times *before);
 
 /* ---- ritz.c: pairs from a space of orthonormal columns. Times go to k->e ----- */
 
@@ -51,9 +55,10 @@ wisp_status wisp__ritz(wisp__eig *k, wisp_blk *space, int first, int n, double *
 /* residual[n] becomes |A v - theta v| / scale of columns first .. first + n - 1, of length 1. */
 wisp_status wisp__ritz_residuals(wisp__eig *k, wisp_blk *space, int first, int n, const double *theta,
                                  double *residual);
-/* The result: columns first .. first + found - 1 of the space are the vectors, of theta[found], ascending. Residuals
-   and orthogonality are computed from them. The space may be freed afterwards. */
-wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int found, const double *theta);
+/* The result: columns first .. first + found - 1 of the space are the vectors, of theta[found], ascending, and
+   residual[found] (wisp__ritz_residuals); their orthogonality is computed. The space may be freed afterwards. */
+wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int found, const double *theta,
+                              const double *residual);
 /* Of theta[n], ascending, which the question asks for: *found from *first on. Multiplets are completed. */
 void wisp__eig_select(const wisp__eig *k, int n, const double *theta, int *first, int *found);
 

@@ -46,27 +46,32 @@ static bool gap_plan(const wisp__filter_want *w, const gap *g, wisp__filter_plan
     return false;
 }
 
-/* The distance r from the target, up to `most`, at which from - r .. to + r holds so many eigenvalues. side: -1, 1: on
-   that side alone; 0: on both. */
-static double reach(const wisp__filter_want *w, double from, double to, int side, double most, double states)
+double wisp__filter_reach(wisp__states_fn fn, void *arg, double from, double to, int side, double most, double unit,
+                          double count)
 {
     double near = 0, far = most;
-    for (int i = 0; i < 40 && far - near > 1e-4 * far; i++) {
+    for (int i = 0; i < 60 && far - near > 1e-5 * fmin(far, unit); i++) {
         const double r = 0.5 * (near + far);
-        const double n = w->states(w->states_arg, side <= 0 ? from - r : from, side >= 0 ? to + r : to);
-        if (n < states)
+        if (fn(arg, side <= 0 ? from - r : from, side >= 0 ? to + r : to) < count)
             near = r;
         else
             far = r;
     }
-    return near;
+    return far;
+}
+
+/* The same around the target, for a part of the search space. */
+static double reach(const wisp__filter_want *w, int side, double most, double part)
+{
+    return wisp__filter_reach(w->states, w->states_arg, w->low, w->high, side, most, w->highest - w->lowest,
+                              part * w->search);
 }
 
 /* A polynomial of (A - c)^2, c the target's center. */
 static bool fold(const wisp__filter_want *w, double part, gap *g)
 {
     const double c = 0.5 * (w->low + w->high), d = 0.5 * (w->high - w->low), s = fmax(w->highest - c, c - w->lowest);
-    const double r = d + reach(w, w->low, w->high, 0, s - d, part * w->search);
+    const double r = d + reach(w, 0, s - d, part);
     const double s2 = s * s, r2 = r * r;
     if (!(r2 < 0.9 * s2)) return false;
     *g = (gap){.x_edge = 1 + 2 * (r2 - d * d) / (s2 - r2),
@@ -85,7 +90,7 @@ static bool at_end(const wisp__filter_want *w, double part, gap *g)
     const bool low_end = w->low <= w->lowest;
     if (!low_end && w->high < w->highest) return false;
     const double edge = low_end ? w->high : w->low, whole = low_end ? w->highest - edge : edge - w->lowest;
-    const double r = reach(w, w->low, w->high, low_end ? 1 : -1, whole, part * w->search);
+    const double r = reach(w, low_end ? 1 : -1, whole, part);
     const double near = low_end ? edge + r : edge - r, far = low_end ? w->highest : w->lowest;
     const double half = 0.5 * fabs(far - near), c = 0.5 * (far + near), end = low_end ? w->lowest : w->highest;
     if (!(half > 0.05 * (w->highest - w->lowest))) return false;
@@ -199,7 +204,7 @@ static wisp_status try_series(wisp_ctx *ctx, const wisp__filter_want *w, wisp__f
     static const double widen[] = {0, 0.2, 0.5};
     enum { DEGREES = 6, MOST = 20000, WIDENS = sizeof widen / sizeof *widen };
     const double center = 0.5 * (w->highest + w->lowest), half = 0.5 * (w->highest - w->lowest);
-    const double r = reach(w, w->low, w->high, 0, 2 * half, 0.8 * w->search);
+    const double r = reach(w, 0, 2 * half, 0.8);
     const double delta = fmax(0.5 * (w->high - w->low), 0.3 * r);
     density d;
     make_density(w, &d);

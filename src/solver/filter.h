@@ -27,6 +27,10 @@ typedef struct {
     double peak;     /* the largest |p| over the largest outside */
 } wisp__filter_plan;
 
+/* The distance r, up to `most`, at which from - r .. to + r holds so many eigenvalues, to 1e-5 of it and of `unit`.
+   side: -1, 1: on that side alone; 0: on both. */
+double wisp__filter_reach(wisp__states_fn fn, void *arg, double from, double to, int side, double most, double unit,
+                          double count);
 /* The best filter for a search space of this size. plan->f.c is to be freed. WISP_ERR_NOMEM. */
 wisp_status wisp__filter_choose(wisp_ctx *ctx, const wisp__filter_want *want, wisp__filter_plan *plan);
 /* The same filter with as many terms as a round takes that gains at least so much (a natural logarithm); or, where

@@ -123,20 +123,13 @@ static double border(const schur *K)
     return last - width;
 }
 
-/* Room for the columns of a search beside those that are locked. */
-static wisp_status make_room(schur *K)
-{
-    const int need = K->a.locked + K->m + K->a.block;
-    return need > K->a.columns ? wisp__arnoldi_grow(&K->a, need + need / 2) : WISP_OK;
-}
-
 /* A search from random vectors beside the locked columns; *more: how many were locked, because they count. */
 static wisp_status search(schur *K, int *more)
 {
     wisp_status status = WISP_OK;
     const double tolerance = K->k->o.tolerance;
     *more = 0;
-    WISP_TRY(make_room(K));
+    WISP_TRY(wisp__arnoldi_room(&K->a, K->m));
     WISP_TRY(wisp__arnoldi_start(&K->a, true));
     for (;;) {
         WISP_TRY(cycle(K));
@@ -159,7 +152,7 @@ static wisp_status search(schur *K, int *more)
                                    "eig: %d eigenvalues, and more of the last one's multiplet", K->a.locked);
             goto out;
         }
-        WISP_TRY(make_room(K));
+        WISP_TRY(wisp__arnoldi_room(&K->a, K->m));
         WISP_TRY(wisp__arnoldi_told(&K->a, K->k->o.count, K->a.locked, next));
     }
 out:
@@ -168,14 +161,10 @@ out:
 
 static wisp_status look_for_missing(schur *K)
 {
-    wisp_eigen *e = K->k->e;
-    const double start = wisp__now(), product = e->filter_seconds, ortho = e->ortho_seconds, small = e->ritz_seconds;
+    const wisp__eig_times before = wisp__eig_begin_check(K->k);
     wisp_status status = WISP_OK;
     for (int more = 1; status == WISP_OK && more > 0 && !K->whole;) status = search(K, &more);
-    e->check_seconds = wisp__now() - start;
-    e->filter_seconds = product;
-    e->ortho_seconds = ortho;
-    e->ritz_seconds = small;
+    wisp__eig_end_check(K->k, &before);
     return status;
 }
 
@@ -232,7 +221,7 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
     choose_sizes(&K, block);
     wisp_status status = run(&K, block);
     const int n = status == WISP_OK ? K.a.locked : K.a.locked + K.a.active;
-    const bool gives = wisp__eig_last(k, status) && K.a.all && wisp__gives_part(status);
+    const bool gives = wisp__eig_last(k, status) && K.a.all;
     const wisp_status delivered = gives ? wisp__schur_deliver(&K.a, n, status == WISP_OK) : WISP_OK;
     wisp__arnoldi_free(&K.a);
     wisp_free(k->ctx, K.S);

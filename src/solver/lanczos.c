@@ -253,13 +253,6 @@ static double border(const lanczos *L)
     return sign * (last + L->k->o.tolerance * L->k->scale);
 }
 
-/* Room for the columns of a search beside those that are locked. */
-static wisp_status make_room(lanczos *L)
-{
-    const int need = L->a.locked + L->m + L->a.block;
-    return need > L->a.columns ? wisp__arnoldi_grow(&L->a, need + need / 2) : WISP_OK;
-}
-
 /* A search from random vectors in what is orthogonal to the locked columns: *more is how many were locked, because they
    belong to those that are wanted. It ends where the first Ritz value lies so far beyond the border that what may have
    mixed with it does not matter, or has converged there. */
@@ -268,7 +261,7 @@ static wisp_status search(lanczos *L, int *more)
     wisp_status status = WISP_OK;
     const double tolerance = L->k->o.tolerance;
     *more = 0;
-    WISP_TRY(make_room(L));
+    WISP_TRY(wisp__arnoldi_room(&L->a, L->m));
     WISP_TRY(wisp__arnoldi_start(&L->a, true));
     for (;;) {
         WISP_TRY(wisp__arnoldi_expand(&L->a, L->m));
@@ -293,7 +286,7 @@ static wisp_status search(lanczos *L, int *more)
                                    "eig: %d eigenvalues, and more of the last one's multiplet", L->a.locked);
             goto out;
         }
-        WISP_TRY(make_room(L));
+        WISP_TRY(wisp__arnoldi_room(&L->a, L->m));
         WISP_TRY(wisp__arnoldi_told(&L->a, L->k->o.count, L->a.locked, residual_of(L, 0)));
     }
 out:
@@ -302,16 +295,12 @@ out:
 
 static wisp_status look_for_missing(lanczos *L)
 {
-    wisp_eigen *e = L->k->e;
-    const double before = wisp__now(), product = e->filter_seconds, ortho = e->ortho_seconds, small = e->ritz_seconds;
+    const wisp__eig_times before = wisp__eig_begin_check(L->k);
     wisp_status status;
     int more;
     do status = search(L, &more);
     while (status == WISP_OK && more > 0);
-    e->check_seconds = wisp__now() - before;
-    e->filter_seconds = product;
-    e->ortho_seconds = ortho;
-    e->ritz_seconds = small;
+    wisp__eig_end_check(L->k, &before);
     return status;
 }
 
@@ -338,7 +327,7 @@ static wisp_status deliver(lanczos *L, int n, bool all)
         for (found = 0; found < asked && residual[end - 1 - found] <= k->o.tolerance;) found++;
         first = end - found;
     }
-    WISP_TRY(wisp__eig_deliver(k, L->a.all, first, found, theta + first));
+    WISP_TRY(wisp__eig_deliver(k, L->a.all, first, found, theta + first, residual + first));
     if (all && (found < asked || found < k->o.count))
         status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
 out:
@@ -396,8 +385,7 @@ wisp_status wisp__eig_lanczos(wisp__eig *k)
     wisp_status status = wisp__eig_bounds(k, L.m), delivered = WISP_OK;
     if (status == WISP_OK) {
         status = run(&L);
-        if (wisp__eig_last(k, status) && L.a.all && wisp__gives_part(status))
-            delivered = deliver(&L, L.a.locked + L.good, status == WISP_OK);
+        if (wisp__eig_last(k, status) && L.a.all) delivered = deliver(&L, L.a.locked + L.good, status == WISP_OK);
     }
     wisp__arnoldi_free(&L.a);
     wisp_free(k->ctx, L.Q);

@@ -171,7 +171,8 @@ static wisp_status take_columns(wisp__eig *k, wisp_blk *space, int first, int fo
     return status;
 }
 
-wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int found, const double *theta)
+wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int found, const double *theta,
+                              const double *residual)
 {
     wisp_status status = WISP_OK;
     wisp_eigen *e = k->e;
@@ -179,10 +180,12 @@ wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int foun
     e->value = calloc((size_t)found, sizeof *e->value);
     e->residual = calloc((size_t)found, sizeof *e->residual);
     if (!e->value || !e->residual) return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "out of memory for %d values", found);
-    WISP_TRY(wisp__ritz_residuals(k, space, first, found, theta, e->residual));
     WISP_TRY(take_columns(k, space, first, found));
     WISP_TRY(orthogonality(k, e->vectors, found));
-    for (int i = 0; i < found; i++) e->value[i] = wisp__real(theta[i]);
+    for (int i = 0; i < found; i++) {
+        e->value[i] = wisp__real(theta[i]);
+        e->residual[i] = residual[i];
+    }
     e->found = found;
 out:
     return status;
@@ -228,7 +231,7 @@ wisp_status wisp__eig_dense(wisp__eig *k)
                                    residual[i], k->o.tolerance);
             goto out;
         }
-    WISP_TRY(wisp__eig_deliver(k, space, first, found, theta + first));
+    WISP_TRY(wisp__eig_deliver(k, space, first, found, theta + first, residual));
     k->e->complete = 1;
 out:
     wisp_free(k->ctx, theta);

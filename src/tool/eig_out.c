@@ -58,15 +58,7 @@ static double tolerance_of(const eig_results *r)
 static void add_run(json_t *o, const tool *t, const eig_results *r)
 {
     const wisp_eigen *e = &r->e;
-    int64_t held;
-    wisp_ctx_memory(t->ctx, NULL, &held);
-    json_object_set_new(o, "order", json_string(text_order(r->info.order)));
-    json_object_set_new(o, "format", json_string(text_format(r->info.format)));
-    json_object_set_new(o, "threads", json_integer(wisp_ctx_threads(t->ctx)));
-    json_object_set_new(o, "ranks", json_integer(wisp_ctx_processes(t->ctx)));
-    json_object_set_new(o, "device", json_string(wisp_ctx_device(t->ctx)));
-    json_object_set_new(o, "isa", json_string(wisp_ctx_isa(t->ctx)));
-    json_object_set_new(o, "memory_bytes", json_integer(held));
+    json_run(o, t, &r->info);
     json_object_set_new(o, "seconds", json_number(e->seconds));
     json_object_set_new(o, "bounds_seconds", json_number(e->bounds_seconds));
     json_object_set_new(o, "dos_seconds", json_number(e->dos_seconds));

@@ -8,6 +8,19 @@
 
 json_t *json_number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
 
+void json_run(json_t *o, const tool *t, const wisp_mat_info *info)
+{
+    int64_t held;
+    wisp_ctx_memory(t->ctx, NULL, &held);
+    json_object_set_new(o, "order", json_string(text_order(info->order)));
+    json_object_set_new(o, "format", json_string(text_format(info->format)));
+    json_object_set_new(o, "threads", json_integer(wisp_ctx_threads(t->ctx)));
+    json_object_set_new(o, "ranks", json_integer(wisp_ctx_processes(t->ctx)));
+    json_object_set_new(o, "device", json_string(wisp_ctx_device(t->ctx)));
+    json_object_set_new(o, "isa", json_string(wisp_ctx_isa(t->ctx)));
+    json_object_set_new(o, "memory_bytes", json_integer(held));
+}
+
 json_t *json_seed(uint64_t seed)
 {
     char text[TEXT];

@@ -33,15 +33,7 @@ static const char *rhs_name(const tool *t) { return t->opt.rhs.text ? t->opt.rhs
 
 static void add_run(json_t *o, const tool *t, const solve_results *r)
 {
-    int64_t held;
-    wisp_ctx_memory(t->ctx, NULL, &held);
-    json_object_set_new(o, "order", json_string(text_order(r->info.order)));
-    json_object_set_new(o, "format", json_string(text_format(r->info.format)));
-    json_object_set_new(o, "threads", json_integer(wisp_ctx_threads(t->ctx)));
-    json_object_set_new(o, "ranks", json_integer(wisp_ctx_processes(t->ctx)));
-    json_object_set_new(o, "device", json_string(wisp_ctx_device(t->ctx)));
-    json_object_set_new(o, "isa", json_string(wisp_ctx_isa(t->ctx)));
-    json_object_set_new(o, "memory_bytes", json_integer(held));
+    json_run(o, t, &r->info);
     json_object_set_new(o, "seconds", json_number(r->s.seconds));
     json_object_set_new(o, "setup_seconds", json_number(r->s.setup_seconds));
     json_object_set_new(o, "assemble_seconds", json_number(r->assemble_seconds));

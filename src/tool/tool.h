@@ -183,7 +183,9 @@ json_t *json_words(const char *s);                /* null for NULL; file names n
 json_t *json_seed(uint64_t seed);                 /* beyond jansson's numbers (2^63 - 1): its digits as text */
 json_t *json_number(double v);                    /* null for NaN */
 json_t *json_numbers(const double *v, int64_t n); /* likewise */
-int json_print(tool *t, const json_t *object);    /* to the standard output */
+/* How the matrix is stored, where the run was, and the most memory that it held. */
+void json_run(json_t *o, const tool *t, const wisp_mat_info *info);
+int json_print(tool *t, const json_t *object); /* to the standard output */
 /* csv.c, hdf5.c, plot.c: the whole file in memory */
 /* The comments for an object and then what table() writes. */
 typedef void csv_table_fn(const tool *t, const void *arg, FILE *f);
