@@ -170,6 +170,7 @@ static inline void random_eig(wisp_ctx *ctx, uint64_t seed, int64_t most_rows, w
         o.which = (wisp_eig_which)ref_below(&r, 2);
         o.count = 1 + (int)ref_below(&r, n);
     }
+    if (method == WISP_CHEBFD && seed % 2) o.filter_type = WISP_S;
     char what[160];
     snprintf(what, sizeof what, "seed %llu: %lld rows, %s, %s, question %d, count %d, target %g, %g .. %g",
              (unsigned long long)seed, (long long)n, wisp_type_name(type), spectrum_name[kind], o.which, o.count,

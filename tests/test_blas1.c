@@ -75,6 +75,15 @@ static void blas1_case(wisp_ctx *ctx, ref_rng *r, wisp_type type, int64_t n, int
     REF_OK(ctx, wisp_copy(y, x));
     ref_mat copy = ref_get(y);
     assert_memory_equal(copy.a, xm.a, sizeof(cplx) * (size_t)(n * width));
+    static const wisp_type other_type[] = {[WISP_S] = WISP_D, [WISP_D] = WISP_S, [WISP_C] = WISP_Z, [WISP_Z] = WISP_C};
+    wisp_blk *other;
+    REF_OK(ctx, wisp_blk_create(&other, ctx, wisp_blk_map_of(x), other_type[type], width));
+    REF_OK(ctx, wisp_copy(other, x));
+    ref_mat converted = ref_get(other);
+    for (int64_t i = 0; i < n * width; i++)
+        assert_true(converted.a[i] == (double)(float)creal(xm.a[i]) + I * (double)(float)cimag(xm.a[i]));
+    ref_free(converted);
+    wisp_blk_free(other);
     wisp_blk_fill(y, (wisp_scalar){NAN, 0});
     REF_OK(ctx, wisp_axpby(y, (wisp_scalar){2, 0}, x, (wisp_scalar){0, 0}));
     ref_mat twice = ref_get(y);

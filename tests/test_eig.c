@@ -45,7 +45,8 @@ static void ask_graphene(wisp_ctx *ctx, wisp_mat *A, const double *e, int64_t n,
     if (!matches(&v, e, &d, 1e-7)) fail_msg("%s: %d found, %lld are there", what, v.found, (long long)(d.to - d.from));
     assert_int_equal(v.method, WISP_CHEBFD);
     assert_true(v.complete && v.orthogonality < 1e-12 && v.products > 0 && v.search > v.found);
-    for (int i = 0; i < v.found; i++) assert_true(v.residual[i] <= 1e-8);
+    if (o.filter_type) assert_int_equal(v.filter_type, o.filter_type);
+    for (int i = 0; i < v.found; i++) assert_true(v.residual[i] <= o.tolerance);
     wisp_eigen_free(&v);
 }
 
@@ -60,11 +61,24 @@ static void lattice(void **state)
     REF_OK(ctx, wisp_mat_open(&A, ctx, spec, NULL));
     double *e = graphene(NX, NY);
     const int64_t n = 2 * NX * NY;
-    ask_graphene(ctx, A, e, n, (wisp_eig_opts){.which = WISP_EIG_INTERVAL, .low = -0.25, .high = 0.3}, "middle");
-    ask_graphene(ctx, A, e, n, (wisp_eig_opts){.which = WISP_EIG_INTERVAL, .low = 2.8, .high = 3.5}, "end");
-    ask_graphene(ctx, A, e, n, (wisp_eig_opts){.which = WISP_EIG_INTERVAL, .low = -2.3, .high = -2.2}, "far out");
-    ask_graphene(ctx, A, e, n, (wisp_eig_opts){.which = WISP_EIG_INTERVAL, .low = e[400], .high = e[400]}, "level");
-    ask_graphene(ctx, A, e, n, (wisp_eig_opts){.which = WISP_EIG_NEAREST, .target = 0.1, .count = 10}, "nearest");
+    const struct {
+        wisp_eig_opts o;
+        const char *what;
+    } question[] = {
+        {{.which = WISP_EIG_INTERVAL, .low = -0.25, .high = 0.3}, "middle"},
+        {{.which = WISP_EIG_INTERVAL, .low = 2.8, .high = 3.5}, "end"},
+        {{.which = WISP_EIG_INTERVAL, .low = -2.3, .high = -2.2}, "far out"},
+        {{.which = WISP_EIG_INTERVAL, .low = e[400], .high = e[400]}, "level"},
+        {{.which = WISP_EIG_NEAREST, .target = 0.1, .count = 10}, "nearest"},
+    };
+    static const wisp_type filter[] = {WISP_DEFAULT, WISP_S, WISP_D};
+    for (size_t i = 0; i < sizeof question / sizeof *question; i++)
+        for (int f = 0; f < 3; f++) {
+            wisp_eig_opts o = question[i].o;
+            o.filter_type = filter[f];
+            o.tolerance = f == 0 ? 1e-8 : 1e-12; /* far below what single precision has */
+            ask_graphene(ctx, A, e, n, o, question[i].what);
+        }
     wisp_eigen v;
     REF_OK(ctx, wisp_eig(&v, A, &(wisp_eig_opts){.which = WISP_EIG_INTERVAL, .low = 5, .high = 6}));
     assert_int_equal(v.found, 0);
@@ -88,7 +102,8 @@ static void operators(void **state)
     const wisp_operator op = {.map = wisp_mat_map(A), .type = WISP_D, .apply = apply, .arg = A};
     REF_OK(ctx, wisp_mat_from_apply(&B, ctx, &op));
     double *e = graphene(16, 15);
-    ask_graphene(ctx, B, e, 480, (wisp_eig_opts){.which = WISP_EIG_NEAREST, .target = 0, .count = 6}, "operator");
+    ask_graphene(ctx, B, e, 480, (wisp_eig_opts){.which = WISP_EIG_NEAREST, .target = 0, .count = 6, .tolerance = 1e-8},
+                 "operator");
     free(e);
     wisp_mat_free(B);
     wisp_mat_free(A);

@@ -77,8 +77,13 @@ static void only_its_own_addresses(void **state)
     REF_FAILS(ctx, ctx->backend->axpby(ctx, true, &axpby, ROWS), WISP_ERR_ARG, "no buffer");
     const wisp__dot_params dot = {.x = wisp__at(x), .y = host, .ld_x = 1, .ld_y = 1, .period = 1, .rows = 1};
     REF_FAILS(ctx, ctx->backend->dot(ctx, true, false, false, &dot, ROWS, K_STRIP, sum), WISP_ERR_ARG, "no buffer");
-    const wisp__columns_params columns = {
-        .from = host, .to = wisp__at(x), .to_column = (int[]){0}, .width = 1, .bytes = 8};
+    const wisp__columns_params columns = {.from = host,
+                                          .to = wisp__at(x),
+                                          .to_column = (int[]){0},
+                                          .width = 1,
+                                          .from_bytes = 8,
+                                          .to_bytes = 8,
+                                          .parts = 1};
     REF_FAILS(ctx, ctx->backend->copy_columns(ctx, &columns, ROWS), WISP_ERR_ARG, "no buffer");
     const wisp__gram_params gram = {.v = wisp__at(x), .w = host, .ld_v = 1, .ld_w = 1, .rows = ROWS, .p = 1, .q = 1};
     REF_FAILS(ctx, ctx->backend->gram(ctx, true, false, &gram, K_STRIP, sum), WISP_ERR_ARG, "no buffer");

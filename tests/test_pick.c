@@ -140,6 +140,20 @@ static void copies(wisp_ctx *ctx, const picked *x, picked *y)
     REF_OK(ctx, wisp_copy(y->x, y->x));
     REF_OK(ctx, wisp_scal(y->x, (wisp_scalar){1, 0}));
     check("copy to itself", y, 0);
+    /* By way of a block of the other precision. */
+    static const wisp_type other_type[] = {[WISP_S] = WISP_D, [WISP_D] = WISP_S, [WISP_C] = WISP_Z, [WISP_Z] = WISP_C};
+    wisp_blk *other;
+    REF_OK(ctx, wisp_blk_create(&other, ctx, wisp_blk_map_of(x->x), other_type[wisp_blk_type(x->x)], x->width));
+    REF_OK(ctx, wisp_copy(other, x->x));
+    REF_OK(ctx, wisp_blk_fill(y->x, (wisp_scalar){NAN, 0}));
+    for (int64_t i = 0; i < x->all.rows; i++)
+        for (int j = 0; j < x->width; j++) {
+            const cplx z = *at(x, i, j);
+            *at(y, i, j) = (double)(float)creal(z) + I * (double)(float)cimag(z);
+        }
+    REF_OK(ctx, wisp_copy(y->x, other));
+    check("copy to the other precision and back", y, 0);
+    wisp_blk_free(other);
 }
 
 static void ops(void **state)

@@ -58,7 +58,11 @@ typedef struct {
     uint64_t seed;      /* of the random start */
     wisp_type type;     /* of the vectors. DEFAULT: the matrix's; as for any product a real matrix also takes complex */
                         /* blocks, a single-precision one double ones */
-    int reserved;       /* 0: room for a field that comes later */
+    wisp_type filter_type; /* CHEBFD: of the filter's products. Only the precision counts: single (then vectors of */
+                           /* double precision lose no digits, and where the matrix is an operator, half stored or */
+                           /* out of range it is double); DEFAULT: chosen, by time */
+    int64_t bytes;      /* CHEBFD: a smaller search space is taken where that of least work would hold more beside A, */
+                        /* if one is large enough; 0: no limit */
     wisp_bounds bounds; /* of the spectrum of a Hermitian matrix; halfwidth 0: found */
     const wisp_blk
         *start;          /* vectors to begin with, of an earlier call; may be NULL. On A's map, of the vectors' type */
@@ -97,6 +101,7 @@ typedef struct {
     double seconds;         /* of the whole call; and what is of it: */
     double bounds_seconds, dos_seconds, filter_seconds; /* filter: LANCZOS, KRYLOV_SCHUR: the products */
     double ortho_seconds, ritz_seconds, check_seconds;  /* check: of the search for what is missing */
+    wisp_type filter_type;                              /* CHEBFD: of the first round's products */
     wisp_filter filter;                                 /* CHEBFD: of the first round */
     wisp_moments *moments;                              /* CHEBFD: of the density of states; NULL: none */
 } wisp_eigen;
@@ -123,6 +128,7 @@ WISP_SIZED void wisp_eigen_free(wisp_eigen *e);
 typedef struct {
     wisp_eig_method method;
     int search, block, rounds;
+    wisp_type filter_type; /* CHEBFD */
     int64_t degree;
     int64_t products; /* products of A with one vector */
     int64_t bytes;    /* the most that is held beside A, and the start */

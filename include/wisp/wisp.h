@@ -542,7 +542,8 @@ WISP_API wisp_status wisp_blk_unmap(const wisp_blk *x);
 /* ---- ops on blocks --------------------------------------------------------------------------------
 
    Blocks of one op have the same map, rows, type and width (WISP_ERR_MISMATCH). They are the same memory or do not
-   overlap (WISP_ERR_ARG). A factor with an imaginary part needs complex blocks (WISP_ERR_ARG). */
+   overlap (WISP_ERR_ARG). A factor with an imaginary part needs complex blocks (WISP_ERR_ARG). wisp_copy alone also
+   goes from single to double precision and back: numbers are widened, or rounded (beyond the range to infinity). */
 
 WISP_API wisp_status wisp_copy(wisp_blk *y, const wisp_blk *x);
 /* y += alpha x;  y = alpha x + beta y (beta = 0 never reads y);  x = alpha x */

@@ -114,13 +114,14 @@ typedef struct {
 } wisp__rows_params;
 
 /* Columns of a block that become columns of another one: to[i * ld_to + to_column[j]] = from[i * ld_from +
-   from_column[j]], in elements of so many bytes. */
+   from_column[j]], in elements of so many bytes each. Where these differ, one of the blocks has single precision, the
+   other one double: numbers are rounded, or widened. */
 typedef struct {
     const void *from;
     void *to;
     int64_t ld_from, ld_to;
-    const int *from_column, *to_column; /* [width]; NULL, but not both: side by side */
-    int width, bytes;
+    const int *from_column, *to_column;     /* [width]; NULL: side by side */
+    int width, from_bytes, to_bytes, parts; /* parts: numbers of an element, 1 or 2 */
 } wisp__columns_params;
 
 /* Element-wise ops on flat streams of `period` real elements, `count` times (a row, or several rows of a

@@ -40,7 +40,7 @@ static wisp_status axpby_runs(wisp_blk *y, const wisp_scalar *a, const wisp_blk 
     return status;
 }
 
-/* In one pass, where runs would take one each. */
+/* In one pass, where runs would take one each; also from single to double precision and back. */
 static wisp_status copy_columns(wisp_blk *y, const wisp_blk *x)
 {
     if (wisp__same_memory(x, y)) return WISP_OK;
@@ -51,7 +51,9 @@ static wisp_status copy_columns(wisp_blk *y, const wisp_blk *x)
                                     .from_column = x->column,
                                     .to_column = y->column,
                                     .width = x->width,
-                                    .bytes = (int)wisp_type_size(x->type)};
+                                    .from_bytes = (int)wisp_type_size(x->type),
+                                    .to_bytes = (int)wisp_type_size(y->type),
+                                    .parts = wisp__parts(x->type)};
     return y->ctx->backend->copy_columns(y->ctx, &p, y->nrows);
 }
 
@@ -115,10 +117,24 @@ static wisp_status checked(const char *op, wisp_blk *y, const wisp_scalar *a, co
 
 static const wisp_scalar one = {1, 0};
 
+/* Blocks of two precisions. */
+static wisp_status convert(wisp_blk *y, const wisp_blk *x)
+{
+    wisp_blk like = *x;
+    like.type = y->type;
+    wisp_status status = wisp__same_shape("copy", y, &like);
+    if (status != WISP_OK) return status;
+    status = wisp__turn_begin(y->ctx->team);
+    if (status == WISP_OK) status = copy_columns(y, x);
+    wisp__count(&y->ctx->passes, status == WISP_OK);
+    return wisp__turn_end(y->ctx->team, status);
+}
+
 wisp_status wisp_copy(wisp_blk *y, const wisp_blk *x)
 {
     WISP_NEED(wisp_blk_ctx(x), y);
     WISP_NEED(y->ctx, x);
+    if (x->type != y->type && wisp__parts(x->type) == wisp__parts(y->type)) return convert(y, x);
     return checked("copy", y, &one, x, NULL, false);
 }
 

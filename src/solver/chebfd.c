@@ -134,11 +134,15 @@ static wisp_status round_of(wisp__chebfd *c, int terms)
     wisp__eig *k = c->k;
     const double share = (terms - 1.0) / fmax(c->plan.f.terms - 1.0, 1);
     wisp_status status = WISP_OK;
+    const int known = c->known > c->locked ? c->known - c->locked : 0;
     WISP_TRY(fill_up(c));
-    if (c->columns == c->locked) return WISP_OK;
-    WISP_TRY(wisp__chebfd_apply(c, c->space, c->locked, c->columns - c->locked, terms));
+    const int fresh = c->columns - c->locked - known;
+    if (known + fresh == 0) return WISP_OK;
+    WISP_TRY(wisp__chebfd_apply(c, c->space, c->locked, known, terms, c->theta + c->locked));
+    WISP_TRY(wisp__chebfd_apply(c, c->space, c->locked + known, fresh, terms, NULL));
     WISP_TRY(make_orthonormal(c, exp(fmin(c->plan.peak * share, 300))));
     const int first = c->locked, n = c->columns - first;
+    c->known = c->columns;
     if (n == 0) return WISP_OK; /* they added nothing: random ones take their places */
     WISP_TRY(wisp__ritz(k, c->space, first, n, c->theta + first));
     WISP_TRY(wisp__ritz_residuals(k, c->space, first, n, c->theta + first, c->residual + first));
@@ -172,6 +176,9 @@ static double sharp(const wisp__chebfd *c)
 /* A column with a far larger residual than the filter's gain leaves to pairs in the target is a mixture of what lies
    outside; its Ritz value says nothing. */
 static bool is_mixture(const wisp__chebfd *c, int i) { return c->residual[i] > fmax(300 * exp(-c->gain), sharp(c)); }
+
+/* Mixtures have residuals of about a tenth and more: whether the gain tells them from pairs. */
+static bool tells_mixtures(const wisp__chebfd *c) { return 300 * exp(-c->gain) < 0.05; }
 
 static standing look_around(const wisp__chebfd *c)
 {
@@ -230,7 +237,7 @@ static wisp_status search_again(wisp__chebfd *c, int *found)
         wisp_blk_free(kept);
         kept = NULL;
         WISP_TRY(wisp_blk_cols(&kept, fresh, 0, how.rank));
-        WISP_TRY(wisp__chebfd_apply(c, kept, 0, how.rank, check.terms));
+        WISP_TRY(wisp__chebfd_apply(c, kept, 0, how.rank, check.terms, NULL));
         WISP_TRY(wisp__orthonormal(kept, V, 0, &how));
     }
     if (how.rank == 0) goto out;
@@ -360,7 +367,7 @@ static wisp_status rounds(wisp__chebfd *c)
                      s.inside, s.pending, s.worst);
         bool more = s.pending > 0;
         bool grown = false;
-        if (s.inside + s.pending > 0.8 * c->search && c->search < k->rows) {
+        if (tells_mixtures(c) && s.inside + s.pending > 0.8 * c->search && c->search < k->rows) {
             c->least = c->search + c->width;
             WISP_TRY(grow(c, 1.5 * (s.inside + s.pending)));
             more = grown = true;
@@ -379,8 +386,12 @@ static wisp_status rounds(wisp__chebfd *c)
         if (!more || c->whole) return WISP_OK;
         stalls = grown || s.worst < 0.3 * last ? 0 : stalls + 1;
         last = grown ? INFINITY : s.worst;
-        if (stalls == MOST_STALLS - 1 && growths < MOST_GROWTHS) { /* more columns may tell apart what these do not */
-            c->least = c->search + c->search / 2 + c->width;
+        if (stalls == MOST_STALLS - 1 &&
+            growths < MOST_GROWTHS) { /* digits or columns may tell apart what these do not */
+            if (c->is_single)
+                c->may_be_single = c->must_be_single = false;
+            else
+                c->least = c->search + c->search / 2 + c->width;
             WISP_TRY(grow(c, c->wanted + 1));
             if (c->whole) return WISP_OK;
             grown = true, stalls = 0, last = INFINITY, growths++;
@@ -404,6 +415,7 @@ static wisp_status keep_look(wisp__chebfd *c)
     wisp_eigen *e = c->k->e;
     const wisp_filter *f = &c->plan.f;
     e->degree = (int64_t)(f->terms - 1) * f->power;
+    e->filter_type = wisp__chebfd_type(c);
     e->filter = *f;
     e->filter.c = NULL;
     if (!f->c) return WISP_OK;
@@ -417,7 +429,8 @@ void wisp__chebfd_free(wisp__chebfd *c)
 {
     free(c->plan.f.c);
     free(c->mean.mu);
-    for (int i = 0; i < 3; i++) wisp_blk_free(c->v[i]);
+    wisp__chebfd_free_blocks(c);
+    wisp_mat_free(c->copy);
     wisp_blk_free(c->space);
     wisp_free(c->k->ctx, c->theta);
     wisp_free(c->k->ctx, c->residual);

@@ -4,6 +4,8 @@
 #include "eigen.h"
 #include "filter.h"
 
+enum { WISP__FILTER_BLOCKS = 4 };
+
 typedef struct {
     wisp__eig *k;
     wisp_moments *m;        /* of the density of states; the result's */
@@ -13,10 +15,15 @@ typedef struct {
     wisp__filter_plan plan; /* the first round's filter */
     int search;             /* columns of the search space; 0: no filter does */
     int width;              /* of the blocks that are filtered */
-    wisp_blk *v[3];         /* of that width */
-    wisp_blk *space;        /* [search] */
-    int columns;            /* of it that hold vectors: the first ones */
-    double *theta;          /* [search] Ritz values and residuals of the columns */
+    bool is_single;         /* the filter's products are of single precision, the space is not */
+    bool may_be_single, must_be_single;
+    wisp_mat *copy;                   /* of A in single precision; NULL: A itself, which takes such blocks */
+    wisp_blk *v[WISP__FILTER_BLOCKS]; /* of that width and the filter's type */
+    wisp_blk *exact[2];               /* is_single: likewise, of the space's type */
+    wisp_blk *space;                  /* [search] */
+    int columns;                      /* of it that hold vectors: the first ones */
+    int known;                        /* the first of them are Ritz vectors, with their values in theta */
+    double *theta;                    /* [search] Ritz values and residuals of the columns */
     double *residual;
     int *order;    /* [search] */
     int locked;    /* the first columns are pairs that have converged, and stay */
@@ -56,8 +63,16 @@ wisp__chebfd_check wisp__chebfd_plan_check(const wisp__chebfd *c);
 
 /* ---- chebfd_apply.c ---- */
 
-/* Columns first .. first + n - 1 of the space are filtered with so many terms of the filter. */
-wisp_status wisp__chebfd_apply(wisp__chebfd *c, wisp_blk *space, int first, int n, int terms);
+/* Columns first .. first + n - 1 of the space are filtered with so many terms of the filter. theta[n]: they are Ritz
+   vectors with these values; NULL: they may be anything. */
+wisp_status wisp__chebfd_apply(wisp__chebfd *c, wisp_blk *space, int first, int n, int terms, const double *theta);
+/* Of the blocks that are filtered. */
+wisp_type wisp__chebfd_type(const wisp__chebfd *c);
+/* c->copy is made, if the filter needs it and it is not there. */
+wisp_status wisp__chebfd_copy(wisp__chebfd *c);
+/* c->width is chosen, for so many columns and products with each, by the model of time. */
+wisp_status wisp__chebfd_width(wisp__chebfd *c, int columns, int64_t steps);
 wisp_status wisp__chebfd_blocks(wisp__chebfd *c);
+void wisp__chebfd_free_blocks(wisp__chebfd *c);
 
 #endif

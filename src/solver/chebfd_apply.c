@@ -1,21 +1,84 @@
-/* The filter's products: some columns at a time go to blocks of their own, which are as wide as products are fast. */
+/* The filter's products: some columns at a time go to blocks of their own, which are as wide as products are fast.
+
+   They may be of single precision, while the space is of double precision. Then p(A) x is not found from x, whose
+   rounding the filter would blow up, but for a Ritz pair (theta, x) with the residual r = A x - theta x as
+       p(A) x = p(theta) x + q(A) r,    q(t) = (p(t) - p(theta)) / (t - theta),
+   so that rounding errors are relative to r, and fall with it (filtering residuals: arXiv 2503.22652). The difference
+   of the recurrences of p(A) x and p(theta) x is one recurrence more, to which each step adds a multiple of r. */
 #include "chebfd.h"
+#include <string.h>
 
 enum { STEPS = 32 }; /* of a call of wisp_mpk: progress and interrupts in between */
+
+/* Columns that are filtered at once. */
+typedef struct {
+    int n, terms;
+    wisp_blk *v[WISP__FILTER_BLOCKS]; /* v[0], v[1]: the last two of the recurrence, the newest in v[1]; v[2]: between
+                                         two products; v[3]: u, which steps add */
+    wisp_scalar *add;                 /* [STEPS][n] */
+    bool refines;                     /* u is of the residuals */
+    double *x, *before, *last; /* [n] if so: the Ritz values on p's scale, the last two of p's recurrence there */
+} batch;
+
+/* ---- blocks, and the matrix ---------------------------------------------------------------------------- */
+
+static wisp_type to_single(wisp_type type) { return wisp_type_is_complex(type) ? WISP_C : WISP_S; }
+
+wisp_type wisp__chebfd_type(const wisp__chebfd *c) { return c->is_single ? to_single(c->k->type) : c->k->type; }
+
+static const wisp_mat *matrix(const wisp__chebfd *c) { return c->is_single && c->copy ? c->copy : c->k->A; }
+
+wisp_status wisp__chebfd_copy(wisp__chebfd *c)
+{
+    const wisp_mat *A = c->k->A;
+    wisp_mat_info info;
+    wisp_src source = {0};
+    wisp_mat_get_info(A, &info);
+    if (!c->is_single || c->copy || wisp__is_single(info.type)) return WISP_OK;
+    const wisp_mat_opts o = {.type = to_single(info.type),
+                             .width = (int)(128 / wisp_type_size(to_single(c->k->type))),
+                             .map = wisp_mat_map(A)};
+    wisp_status status = wisp_src_open_mat(&source, A);
+    if (status == WISP_OK) status = wisp_mat_create(&c->copy, c->k->ctx, &source, &o);
+    wisp_src_close(&source);
+    return status;
+}
+
+wisp_status wisp__chebfd_width(wisp__chebfd *c, int columns, int64_t steps)
+{
+    wisp_choice choice;
+    const wisp_status status = wisp_mat_choose(matrix(c), wisp__chebfd_type(c), columns, steps, &choice);
+    c->width = choice.width;
+    return status;
+}
 
 wisp_status wisp__chebfd_blocks(wisp__chebfd *c)
 {
     wisp__eig *k = c->k;
+    wisp_map *map = wisp_mat_map(k->A);
     wisp_status status = WISP_OK;
-    for (int i = 0; i < 3; i++) {
-        wisp_blk_free(c->v[i]);
-        c->v[i] = NULL;
-    }
-    for (int i = 0; i < 3; i++) WISP_TRY(wisp_blk_create(&c->v[i], k->ctx, wisp_mat_map(k->A), k->type, c->width));
+    wisp__chebfd_free_blocks(c);
+    for (int i = 0; i < WISP__FILTER_BLOCKS; i++)
+        WISP_TRY(wisp_blk_create(&c->v[i], k->ctx, map, wisp__chebfd_type(c), c->width));
+    for (int i = 0; i < 2 && c->is_single; i++) WISP_TRY(wisp_blk_create(&c->exact[i], k->ctx, map, k->type, c->width));
     k->e->block = c->width;
 out:
     return status;
 }
+
+void wisp__chebfd_free_blocks(wisp__chebfd *c)
+{
+    for (int i = 0; i < WISP__FILTER_BLOCKS; i++) {
+        wisp_blk_free(c->v[i]);
+        c->v[i] = NULL;
+    }
+    for (int i = 0; i < 2; i++) {
+        wisp_blk_free(c->exact[i]);
+        c->exact[i] = NULL;
+    }
+}
+
+/* ---- recurrences ---------------------------------------------------------------------------------------- */
 
 /* Progress of so many products with each of n columns. */
 static wisp_status count(wisp__chebfd *c, int n, int products)
@@ -28,7 +91,6 @@ static wisp_status count(wisp__chebfd *c, int n, int products)
     return wisp_ctx_step(k->ctx, "filtering", fmin(c->done / all, 0.99), k->e->flops);
 }
 
-/* v[0], v[1]: the last two of the recurrence, the newest in v[1]. */
 static void turn(wisp_blk **v)
 {
     wisp_blk *last = v[0];
@@ -36,94 +98,175 @@ static void turn(wisp_blk **v)
     v[1] = last;
 }
 
-/* A polynomial of A: of T_d alone by its recurrence; of a series by Clenshaw's, which needs no sum beside it. v[1]
-   begins as the columns u (Clenshaw: and is overwritten by the last coefficient's share of them). */
-static wisp_status by_steps(wisp__chebfd *c, wisp_blk **v, const wisp_blk *u, int n, int terms)
+/* How much of u a step adds: twice x, or x once, beta and its coefficient are those of the step; add[n]. */
+static void shares(batch *b, double twice, double beta, double coefficient, wisp_scalar *add)
 {
-    wisp__eig *k = c->k;
-    const wisp_filter *f = &c->plan.f;
-    const int degree = terms - 1;
-    wisp_status status = WISP_OK;
-    wisp_scalar alpha[STEPS], beta[STEPS], gamma[STEPS], *add = NULL;
-    if (f->c) {
-        WISP_TRY(wisp_alloc(k->ctx, &add, (size_t)STEPS * (size_t)n, sizeof *add));
-        WISP_TRY(wisp_axpby(v[1], wisp__real(f->c[degree]), u, wisp__real(0)));
+    for (int l = 0; l < b->n; l++) {
+        add[l] = wisp__real(b->refines ? twice * b->last[l] : coefficient);
+        if (!b->refines) continue;
+        const double next = coefficient + twice * b->x[l] * b->last[l] + beta * b->before[l];
+        b->before[l] = b->last[l];
+        b->last[l] = next;
     }
+}
+
+/* A polynomial of A: of T_d alone by its recurrence; of a series by Clenshaw's, which needs no sum beside it. */
+static wisp_status by_steps(wisp__chebfd *c, batch *b)
+{
+    const wisp_filter *f = &c->plan.f;
+    const int degree = b->terms - 1;
+    wisp_status status = WISP_OK;
+    wisp_scalar alpha[STEPS], beta[STEPS], gamma[STEPS];
+    const bool adds = f->c || b->refines;
     for (int first = 0, steps; first < degree; first += steps) {
         steps = degree - first < STEPS ? degree - first : STEPS;
         for (int i = 0; i < steps; i++) {
             const int j = first + i;
-            const bool once = f->c ? j == degree - 1 : j == 0; /* x once; else 2 x */
-            alpha[i] = wisp__real(once ? f->scale : 2 * f->scale);
-            beta[i] = wisp__real(j == 0 ? 0 : -1);
+            const bool once = f->c ? j == degree - 1 : j == 0;
+            const double twice = once ? 1 : 2, minus = j == 0 ? 0 : -1;
+            alpha[i] = wisp__real(twice * f->scale);
+            beta[i] = wisp__real(minus);
             gamma[i] = wisp__real(f->center - f->shift / f->scale);
-            for (int l = 0; add && l < n; l++) add[i * n + l] = wisp__real(f->c[degree - 1 - j]);
+            shares(b, twice, minus, f->c ? f->c[degree - 1 - j] : 0, b->add + i * b->n);
         }
-        const wisp_mpk_opts o = {
-            .steps = steps, .alpha = alpha, .beta = beta, .gamma = gamma, .u = f->c ? u : NULL, .add = add};
-        WISP_TRY(wisp_mpk(v, 2, k->A, &o));
-        if (steps % 2) turn(v);
-        WISP_TRY(count(c, n, steps));
+        const wisp_mpk_opts o = {.steps = steps,
+                                 .alpha = alpha,
+                                 .beta = beta,
+                                 .gamma = gamma,
+                                 .u = adds ? b->v[3] : NULL,
+                                 .add = adds ? b->add : NULL};
+        WISP_TRY(wisp_mpk(b->v, 2, matrix(c), &o));
+        if (steps % 2) turn(b->v);
+        WISP_TRY(count(c, b->n, steps));
     }
 out:
-    wisp_free(k->ctx, add);
     return status;
 }
 
-/* T_d of (A - center)^2: two products a degree, which move three blocks each. */
-static wisp_status by_squares(wisp__chebfd *c, wisp_blk **v, wisp_blk *w, int n, int terms)
+/* T_d of S = scale (A - center)^2 + shift. As shift is negative, S = scale (A - center - root) (A - center + root): two
+   products a degree, which move five blocks, while adding shift v would take a sixth. */
+static wisp_status by_squares(wisp__chebfd *c, batch *b)
+{
+    const wisp_filter *f = &c->plan.f;
+    const double root = sqrt(-f->shift / f->scale);
+    wisp_status status = WISP_OK;
+    wisp_scalar *shift = NULL;
+    const int n = b->n;
+    WISP_TRY(wisp_alloc(c->k->ctx, &shift, 2 * (size_t)n, sizeof *shift));
+    for (int l = 0; l < n; l++) {
+        shift[l] = wisp__real(f->center + root);
+        shift[n + l] = wisp__real(f->center - root);
+    }
+    for (int j = 1; j < b->terms; j++) {
+        const double twice = j == 1 ? 1 : 2, minus = j == 1 ? 0 : -1;
+        const wisp_scalar alpha = wisp__real(sqrt(twice * f->scale));
+        const wisp_aug one = {.terms = WISP_SCALE | WISP_SHIFT, .alpha = alpha, .shift = shift};
+        const wisp_aug two = {.terms =
+                                  WISP_SCALE | WISP_SHIFT | (j == 1 ? 0 : WISP_AXPBY) | (b->refines ? WISP_ADD : 0),
+                              .alpha = alpha,
+                              .beta = wisp__real(minus),
+                              .shift = shift + n,
+                              .u = b->v[3],
+                              .add = b->add};
+        shares(b, twice, minus, 0, b->add);
+        WISP_TRY(wisp_spmmv(b->v[2], matrix(c), b->v[1], &one));
+        WISP_TRY(wisp_spmmv(b->v[0], matrix(c), b->v[2], &two));
+        turn(b->v);
+        WISP_TRY(count(c, n, 2));
+    }
+out:
+    wisp_free(c->k->ctx, shift);
+    return status;
+}
+
+/* ---- some columns --------------------------------------------------------------------------------------- */
+
+/* u becomes scale (A - center)^power + shift, less its value at theta, times the columns: scale (A - theta) x, or
+   scale (A + theta - 2 center) (A - theta) x. exact[0] holds the columns. */
+static wisp_status residuals(wisp__chebfd *c, batch *b, wisp_blk *const *exact, const double *theta)
 {
     wisp__eig *k = c->k;
     const wisp_filter *f = &c->plan.f;
     wisp_status status = WISP_OK;
-    wisp_scalar *shift = NULL, *add;
-    WISP_TRY(wisp_alloc(k->ctx, &shift, 2 * (size_t)n, sizeof *shift));
-    add = shift + n;
-    for (int j = 1; j < terms; j++) {
-        const double twice = j == 1 ? 1 : 2;
-        for (int l = 0; l < n; l++) shift[l] = wisp__real(f->center), add[l] = wisp__real(twice * f->shift);
-        const wisp_aug one = {.terms = WISP_SHIFT, .shift = shift};
-        const wisp_aug two = {.terms = WISP_SCALE | WISP_SHIFT | WISP_ADD | (j == 1 ? 0 : WISP_AXPBY),
-                              .alpha = wisp__real(twice * f->scale),
-                              .beta = wisp__real(-1),
-                              .shift = shift,
-                              .u = v[1],
-                              .add = add};
-        WISP_TRY(wisp_spmmv(w, k->A, v[1], &one));
-        WISP_TRY(wisp_spmmv(v[0], k->A, w, &two));
-        turn(v);
-        WISP_TRY(count(c, n, 2));
+    wisp_scalar *shift = NULL;
+    WISP_TRY(wisp_alloc(k->ctx, &shift, (size_t)b->n, sizeof *shift));
+    for (int i = 0; i < f->power; i++) {
+        for (int l = 0; l < b->n; l++) shift[l] = wisp__real(i == 0 ? theta[l] : 2 * f->center - theta[l]);
+        const wisp_aug aug = {.terms = WISP_SCALE | WISP_SHIFT,
+                              .alpha = wisp__real(f->power == 1 ? f->scale : sqrt(f->scale)),
+                              .shift = shift};
+        WISP_TRY(wisp_spmmv(exact[1 - i], k->A, exact[i], &aug));
     }
+    WISP_TRY(wisp_copy(b->v[3], exact[f->power % 2]));
+    WISP_TRY(count(c, b->n, f->power));
+    for (int l = 0; l < b->n; l++) {
+        const double d = theta[l] - f->center;
+        b->x[l] = f->scale * (f->power == 2 ? d * d : d) + f->shift;
+        b->before[l] = 0;
+        b->last[l] = f->c ? f->c[b->terms - 1] : 1;
+    }
+    WISP_TRY(wisp_blk_fill(b->v[1], wisp__real(0)));
 out:
     wisp_free(k->ctx, shift);
     return status;
 }
 
-wisp_status wisp__chebfd_apply(wisp__chebfd *c, wisp_blk *space, int first, int n, int terms)
+/* The batch's columns, which are these of the space, are filtered. */
+static wisp_status filter(wisp__chebfd *c, batch *b, wisp_blk *part, wisp_blk *const *exact, const double *theta)
+{
+    const wisp_filter *f = &c->plan.f;
+    wisp_status status = WISP_OK;
+    if (b->refines) {
+        WISP_TRY(wisp_copy(exact[0], part));
+        WISP_TRY(residuals(c, b, exact, theta));
+    } else if (f->c) {
+        WISP_TRY(wisp_copy(b->v[3], part));
+        WISP_TRY(wisp_axpby(b->v[1], wisp__real(f->c[b->terms - 1]), b->v[3], wisp__real(0)));
+    } else {
+        WISP_TRY(wisp_copy(b->v[1], part));
+    }
+    WISP_TRY(f->power == 2 ? by_squares(c, b) : by_steps(c, b));
+    if (b->refines) {
+        wisp_scalar *const ones = b->add, *const p = b->add + b->n;
+        for (int l = 0; l < b->n; l++) ones[l] = wisp__real(1), p[l] = wisp__real(b->last[l]);
+        WISP_TRY(wisp_copy(exact[0], b->v[1]));
+        WISP_TRY(wisp_vaxpby(part, ones, exact[0], p));
+    } else {
+        WISP_TRY(wisp_copy(part, b->v[1]));
+    }
+out:
+    return status;
+}
+
+wisp_status wisp__chebfd_apply(wisp__chebfd *c, wisp_blk *space, int first, int n, int terms, const double *theta)
 {
     wisp__eig *k = c->k;
     wisp_status status = WISP_OK;
-    wisp_blk *part = NULL, *v[3] = {NULL};
+    wisp_blk *part = NULL, *exact[2] = {NULL};
+    batch b = {.terms = terms, .refines = c->is_single && theta};
     const double before = wisp__now();
-    for (int j = 0; j < n; j += c->width) {
-        const int w = n - j < c->width ? n - j : c->width;
-        WISP_TRY(wisp_blk_cols(&part, space, first + j, w));
-        for (int i = 0; i < 3; i++) WISP_TRY(wisp_blk_cols(&v[i], c->v[i], 0, w));
-        WISP_TRY(wisp_copy(v[1], part));
-        if (c->plan.f.power == 2) {
-            WISP_TRY(by_squares(c, v, v[2], w, terms));
-        } else {
-            if (c->plan.f.c) WISP_TRY(wisp_copy(v[2], part));
-            WISP_TRY(by_steps(c, v, v[2], w, terms));
-        }
-        WISP_TRY(wisp_copy(part, v[1]));
+    const size_t most = (size_t)(n < c->width ? n : c->width);
+    WISP_TRY(wisp_alloc(k->ctx, &b.add, STEPS * most, sizeof *b.add));
+    WISP_TRY(wisp_alloc(k->ctx, &b.x, 3 * most, sizeof *b.x));
+    b.before = b.x + most, b.last = b.before + most;
+    for (int j = 0; j < n; j += b.n) {
+        b.n = n - j < c->width ? n - j : c->width;
+        WISP_TRY(wisp_blk_cols(&part, space, first + j, b.n));
+        for (int i = 0; i < WISP__FILTER_BLOCKS; i++) WISP_TRY(wisp_blk_cols(&b.v[i], c->v[i], 0, b.n));
+        for (int i = 0; i < 2 && b.refines; i++) WISP_TRY(wisp_blk_cols(&exact[i], c->exact[i], 0, b.n));
+        WISP_TRY(filter(c, &b, part, exact, theta ? theta + j : NULL));
         wisp_blk_free(part);
-        for (int i = 0; i < 3; i++) wisp_blk_free(v[i]);
-        part = v[0] = v[1] = v[2] = NULL;
+        for (int i = 0; i < WISP__FILTER_BLOCKS; i++) wisp_blk_free(b.v[i]);
+        for (int i = 0; i < 2; i++) wisp_blk_free(exact[i]);
+        part = exact[0] = exact[1] = NULL;
+        memset(b.v, 0, sizeof b.v);
     }
 out:
     wisp_blk_free(part);
-    for (int i = 0; i < 3; i++) wisp_blk_free(v[i]);
+    for (int i = 0; i < WISP__FILTER_BLOCKS; i++) wisp_blk_free(b.v[i]);
+    for (int i = 0; i < 2; i++) wisp_blk_free(exact[i]);
+    wisp_free(k->ctx, b.add);
+    wisp_free(k->ctx, b.x);
     k->e->filter_seconds += wisp__now() - before;
     return status;
 }

@@ -6,7 +6,7 @@
 /* Random vectors of the density, and moments of the first look and at most. */
 enum { VECTORS = 32, MOMENTS = 256, MOST_MOMENTS = 1 << 15, LOOKS = 8, MOST_SEARCH = 30000 };
 /* Resolutions that the distance from the target's center to the end of the search space's reach has. */
-static const double fineness = 6;
+static const double fineness = 12;
 /* Digits that are gained beyond the tolerance, so that few columns need one more round. */
 static const double spare_digits = 0.5;
 
@@ -92,67 +92,99 @@ static void set_target(wisp__chebfd *c)
 
 /* ---- the search space and the filter -------------------------------------------------------------- */
 
-int64_t wisp__chebfd_memory(const wisp__chebfd *c)
+/* Bytes that a run with so many columns holds beside the matrix. */
+static int64_t memory(const wisp__chebfd *c, double search)
 {
-    const double local = (double)wisp_map_local(wisp_mat_map(c->k->A), NULL), search = c->search;
-    return (int64_t)(local * (double)wisp_type_size(c->k->type) * (search + 6.0 * c->width) + 64 * search * search);
+    const double local = (double)wisp_map_local(wisp_mat_map(c->k->A), NULL);
+    wisp_mat_info info;
+    wisp_mat_get_info(c->k->A, &info);
+    return (int64_t)(local * (double)wisp_type_size(c->k->type) * (search + 8.0 * c->width) + 64 * search * search) +
+           (c->is_single && !wisp__is_single(info.type) ? info.bytes : 0);
 }
 
-/* Flops of a run with this plan, where those of products take longer than those of dense kernels. */
-static double work(const wisp__chebfd *c, const wisp__filter_plan *plan, double search)
+int64_t wisp__chebfd_memory(const wisp__chebfd *c) { return memory(c, c->search); }
+
+/* Flops of a run with this plan, where those of products take longer than those of dense kernels, and in single
+   precision somewhat more than half as long as in double precision. */
+static double work(const wisp__chebfd *c, const wisp__filter_plan *plan, double search, bool is_single)
 {
     const double slower = 5, dense = (c->k->is_complex ? 8.0 : 2.0) * (double)c->k->rows * search * search;
-    return slower * c->k->flops * plan->products * search + (2.0 * plan->rounds + 2) * dense;
+    const double exact = 2.0 * plan->rounds, products = is_single ? 0.6 * plan->products + exact : plan->products;
+    return slower * c->k->flops * (products + exact) * search + (2.0 * plan->rounds + 2) * dense;
+}
+
+/* In which precision the filter may be. Single precision beside vectors of double precision takes a matrix that can be
+   copied, and values in range. */
+static void choose_precision(wisp__chebfd *c)
+{
+    const wisp__eig *k = c->k;
+    const wisp_bounds *b = &k->e->bounds;
+    const double largest = fabs(b->center) + b->halfwidth;
+    wisp_mat_info info;
+    wisp_mat_get_info(k->A, &info);
+    const bool can = !wisp__is_single(k->type) && info.format != WISP_FORMAT_OPERATOR &&
+                     info.format != WISP_FORMAT_HERMITIAN && largest < 1e30 && largest > 1e-30 &&
+                     b->halfwidth > 1e-6 * largest;
+    c->must_be_single = can && wisp__is_single(k->o.filter_type);
+    c->may_be_single = can && (k->o.filter_type == WISP_DEFAULT || c->must_be_single);
+}
+
+/* The filter of least work for a space of this size, if it is better than the one that is chosen. In single precision
+   the range between the filter's peak and what it damps has to leave digits for the vectors. */
+static wisp_status try_filter(wisp__chebfd *c, double search, bool is_single, double *best)
+{
+    wisp__eig *k = c->k;
+    const wisp_bounds *b = &k->e->bounds;
+    wisp__filter_want want = {.lowest = b->center - b->halfwidth,
+                              .highest = b->center + b->halfwidth,
+                              .low = c->low,
+                              .high = c->high,
+                              .rows = (double)k->rows,
+                              .search = (int)search,
+                              .gain = M_LN10 * (spare_digits - log10(k->o.tolerance)),
+                              .most_peak = M_LN10 * (wisp__is_single(k->type) ? 4.5
+                                                     : is_single              ? 6
+                                                                              : 11),
+                              .most_degree = is_single ? 2000 : 1000000000,
+                              .states = states,
+                              .states_arg = c};
+    wisp__filter_plan plan;
+    const wisp_status status = wisp__filter_choose(k->ctx, &want, &plan);
+    if (status != WISP_OK) return status;
+    if (plan.rounds > 0 && work(c, &plan, search, is_single) < *best) {
+        free(c->plan.f.c);
+        *best = work(c, &plan, search, is_single);
+        c->plan = plan;
+        c->search = (int)search;
+        c->is_single = is_single;
+    } else {
+        free(plan.f.c);
+    }
+    return WISP_OK;
 }
 
 static wisp_status choose_filter(wisp__chebfd *c, double wanted)
 {
     static const double part[] = {1.5, 2, 2.5, 3, 4};
-    wisp__eig *k = c->k;
+    const wisp__eig *k = c->k;
     wisp_status status = WISP_OK;
-    const wisp_bounds *b = &k->e->bounds;
-    const bool is_single = wisp__is_single(k->type);
     const int line = (int)(64 / wisp_type_size(k->type));
     double best = INFINITY;
-    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+    for (size_t i = 0; i < sizeof part / sizeof *part && status == WISP_OK; i++) {
         const bool given = k->o.search > 0 && c->least == 0; /* where to begin */
         double search = given ? k->o.search : fmax(fmax(part[i] * wanted, wanted + 16), c->least);
         if (!given) search = ceil(search / line) * line;
         search = fmin(search, (double)k->rows);
         if (search > MOST_SEARCH) continue;
-        wisp__filter_want want = {.lowest = b->center - b->halfwidth,
-                                  .highest = b->center + b->halfwidth,
-                                  .low = c->low,
-                                  .high = c->high,
-                                  .rows = (double)k->rows,
-                                  .search = (int)search,
-                                  .gain = M_LN10 * (spare_digits - log10(k->o.tolerance)),
-                                  .most_peak = M_LN10 * (is_single ? 4.5 : 11),
-                                  .states = states,
-                                  .states_arg = c};
-        wisp__filter_plan plan;
-        status = wisp__filter_choose(k->ctx, &want, &plan);
-        if (status != WISP_OK) break;
-        if (plan.rounds > 0 && work(c, &plan, search) < best) {
-            free(c->plan.f.c);
-            best = work(c, &plan, search);
-            c->plan = plan;
-            c->search = (int)search;
-        } else {
-            free(plan.f.c);
+        if (k->o.bytes > 0 && isfinite(best)) {
+            double lacks = memory(c, search) > k->o.bytes; /* on any rank */
+            status = wisp_ctx_sum(k->ctx, &lacks, 1);
+            if (status != WISP_OK || lacks > 0) break;
         }
+        if (!c->must_be_single) status = try_filter(c, search, false, &best);
+        if (c->may_be_single && status == WISP_OK) status = try_filter(c, search, true, &best);
         if (given) break;
     }
-    return status;
-}
-
-/* Columns that are filtered at once, by the model of time. */
-static wisp_status choose_width(wisp__chebfd *c)
-{
-    wisp_choice choice;
-    const wisp_status status = wisp_mat_choose(c->k->A, c->k->type, c->search > 0 ? c->search : VECTORS,
-                                               c->plan.f.terms > 1 ? c->plan.f.terms - 1 : 100, &choice);
-    c->width = choice.width;
     return status;
 }
 
@@ -166,7 +198,9 @@ wisp_status wisp__chebfd_enlarge(wisp__chebfd *c, double wanted)
     if (status != WISP_OK) return status;
     if (c->search < before) c->search = before;
     if (c->plan.rounds == 0) c->search = 0;
-    return choose_width(c);
+    status = wisp__chebfd_copy(c);
+    if (status != WISP_OK) return status;
+    return wisp__chebfd_width(c, c->search > 0 ? c->search : VECTORS, c->plan.f.terms > 1 ? c->plan.f.terms - 1 : 100);
 }
 
 /* The result says which interval is searched and how many eigenvalues are expected in it; states within one resolution
@@ -199,6 +233,7 @@ wisp_status wisp__chebfd_look(wisp__chebfd *c)
     wisp__eig *k = c->k;
     wisp_status status = wisp__eig_bounds(k, 20000);
     if (status != WISP_OK) return status;
+    choose_precision(c);
     /* As many as tell single levels apart, were they spread evenly, are enough. */
     const int64_t most = k->rows < MOST_MOMENTS / 2 ? (k->rows < MOMENTS ? MOMENTS : 2 * k->rows) : MOST_MOMENTS;
     int64_t moments = MOMENTS;

@@ -17,7 +17,7 @@ static wisp_status time_products(wisp__chebfd *c, double *seconds)
     for (int i = 0; i < TIMES; i++) {
         WISP_TRY(wisp_blk_fill_random(columns, WISP_RANDOM_GAUSS, k->o.seed, WISP__STREAM_EIG, 0));
         const double before = wisp__now();
-        WISP_TRY(wisp__chebfd_apply(c, columns, 0, c->width, terms));
+        WISP_TRY(wisp__chebfd_apply(c, columns, 0, c->width, terms, NULL));
         *seconds = fmin(*seconds, (wisp__now() - before) / ((terms - 1) * c->plan.f.power) / c->width);
     }
 out:
@@ -70,14 +70,17 @@ wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_eig_cost *cost)
     cost->search = c.search;
     cost->block = c.width;
     cost->rounds = c.plan.rounds;
+    cost->filter_type = wisp__chebfd_type(&c);
     cost->degree = (int64_t)(c.plan.f.terms - 1) * c.plan.f.power;
     cost->bytes = wisp__chebfd_memory(&c);
     WISP_TRY(time_products(&c, &product));
     WISP_TRY(time_dense(&c, &dense));
-    /* The search for what is missing takes a block; Rayleigh-Ritz and residuals take a product each. */
+    /* The search for what is missing takes a block; Rayleigh-Ritz and residuals take a product each, and residuals that
+       are filtered as many as a degree. */
     const wisp__chebfd_check look = wisp__chebfd_plan_check(&c);
     const double check = (double)(look.terms - 1) * c.plan.f.power * look.columns * look.times;
-    const double products = c.plan.products * c.search + check + 2 * rounds * c.search;
+    const double filtered = c.is_single ? (rounds - 1) * c.plan.f.power : 0;
+    const double products = (c.plan.products + 2 * rounds + filtered) * c.search + check;
     cost->products = (int64_t)(looks + products);
     /* A round: two halves of V^H V and of V R^-1, twice; V^H A V by half, V Y; and the columns that are put in order.
      */

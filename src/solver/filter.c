@@ -30,8 +30,8 @@ static bool gap_plan(const wisp__filter_want *w, const gap *g, wisp__filter_plan
     const double total = w->gain + lost;
     for (int rounds = 1; rounds <= MOST_ROUNDS; rounds++) {
         const double degree = ceil((total / rounds + M_LN2) / edge);
-        if (degree * peak - M_LN2 > w->most_peak) continue;
-        *plan = (wisp__filter_plan){.f = {.terms = (int)fmin(degree, 1e9) + 1,
+        if (degree * peak - M_LN2 > w->most_peak || degree * g->power > w->most_degree) continue;
+        *plan = (wisp__filter_plan){.f = {.terms = (int)degree + 1,
                                           .power = g->power,
                                           .center = g->center,
                                           .scale = g->scale,
@@ -41,7 +41,7 @@ static bool gap_plan(const wisp__filter_want *w, const gap *g, wisp__filter_plan
                                     .edge = degree * edge - M_LN2,
                                     .first = degree * edge - M_LN2 - lost,
                                     .peak = degree * peak - M_LN2};
-        return degree < 1e9;
+        return true;
     }
     return false;
 }
@@ -202,7 +202,8 @@ static bool judge(const wisp__filter_want *w, const density *d, wisp__filter_pla
 static wisp_status try_series(wisp_ctx *ctx, const wisp__filter_want *w, wisp__filter_plan *best)
 {
     static const double widen[] = {0, 0.2, 0.5};
-    enum { DEGREES = 6, MOST = 20000, WIDENS = sizeof widen / sizeof *widen };
+    enum { DEGREES = 6, WIDENS = sizeof widen / sizeof *widen };
+    const double most = fmin(w->most_degree, 20000);
     const double center = 0.5 * (w->highest + w->lowest), half = 0.5 * (w->highest - w->lowest);
     const double r = reach(w, 0, 2 * half, 0.8);
     const double delta = fmax(0.5 * (w->high - w->low), 0.3 * r);
@@ -215,7 +216,7 @@ static wisp_status try_series(wisp_ctx *ctx, const wisp__filter_want *w, wisp__f
         const double more = widen[i / (SERIES * DEGREES)] * delta, degree = half / delta * exp2(i % DEGREES - 1);
         if (!window && more > 0) continue;
         const double a = fmax((w->low - more - center) / half, -1), b = fmin((w->high + more - center) / half, 1);
-        const int terms = (int)fmin(fmax(degree, 4), MOST);
+        const int terms = (int)fmin(fmax(degree, 4), most);
         free(c);
         c = malloc((size_t)terms * sizeof *c);
         if (!c) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "eig: out of memory for a filter of %d terms", terms);

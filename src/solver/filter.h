@@ -14,6 +14,7 @@ typedef struct {
     int search;       /* columns of the search space, more than there are eigenvalues in the target */
     double gain;      /* natural logarithm: by how much all that lies outside has to be damped against the target */
     double most_peak; /* the same: the largest filter value over those outside that a round may have */
+    int most_degree;  /* that a round may have, in products */
     wisp__states_fn states;
     void *states_arg;
 } wisp__filter_want;

@@ -79,6 +79,8 @@ static void set_options(tool *t, wisp_eig_opts *eo)
                           .seed = o->seed,
                           .observe = observe,
                           .observe_arg = t};
+    if (option_seen(o, "filter-precision") && o->filter_precision != PRECISION_AUTO)
+        eo->filter_type = o->filter_precision == PRECISION_SINGLE ? WISP_S : WISP_D;
     for (int i = 0; i < QUESTIONS; i++)
         if (option_seen(o, questions[i])) eo->which = (wisp_eig_which)i;
     if (option_seen(o, "bounds"))
@@ -131,6 +133,7 @@ static int make_matrix(tool *t, eig_results *r, const wisp_src *src, wisp_mat **
     if (rc) return rc;
     if (wisp_mat_create(A, t->ctx, src, &mo) || wisp_mat_get_props(*A, &props)) return tool_fail_ctx(t);
     wisp_mat_get_info(*A, &r->info);
+    r->opts.bytes = plan_limit(t) - r->info.bytes;
     r->hermitian = props.hermitian;
     return EXIT_FINE;
 }

@@ -120,6 +120,7 @@ static json_t *make_json(const tool *t, const eig_results *r)
     json_object_set_new(o, "block", json_integer(e->block));
     json_object_set_new(o, "rounds", json_integer(e->rounds));
     json_object_set_new(o, "degree", json_integer(e->degree));
+    json_object_set_new(o, "filter_type", json_words(e->filter_type ? wisp_type_name(e->filter_type) : NULL));
     json_object_set_new(o, "products", json_integer(e->products));
     json_object_set_new(o, "bounds",
                         e->bounds.halfwidth > 0
@@ -227,7 +228,8 @@ void eig_summary(const tool *t, const eig_results *r)
     text_line("method", "%s, %s search vectors%s%s", method_names[e->method], text_count(a, e->search),
               t->opt.vectors_in ? ", start " : "", t->opt.vectors_in ? t->opt.vectors_in : "");
     if (e->degree)
-        text_line("", "degree %s, %d %s%s", text_count(a, e->degree), e->rounds, eig_round_word(e),
+        text_line("", "degree %s%s%s, %d %s%s", text_count(a, e->degree), e->filter_type ? " in " : "",
+                  e->filter_type ? wisp_type_name(e->filter_type) : "", e->rounds, eig_round_word(e),
                   e->rounds == 1 ? "" : "s");
     else if (e->rounds)
         text_line("", "%d %s%s", e->rounds, eig_round_word(e), e->rounds == 1 ? "" : "s");

@@ -89,6 +89,7 @@ static int show_json(tool *t, const eig_results *r, const eig_plan *p)
     json_object_set_new(o, "block", json_integer(c->block));
     json_object_set_new(o, "rounds", json_integer(c->rounds));
     json_object_set_new(o, "degree", json_integer(c->degree));
+    json_object_set_new(o, "filter_type", json_words(c->filter_type ? wisp_type_name(c->filter_type) : NULL));
     json_object_set_new(o, "products", json_integer(c->products));
     json_object_set_new(o, "seconds", json_number(c->seconds));
     json_object_set_new(o, "load_gbs", json_number(p->load_gbs));
@@ -109,7 +110,9 @@ static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
     if (c->low < c->high) text_line("interval", "[%.6g, %.6g]", c->low, c->high);
     if (isfinite(c->expected)) text_line("expected", "%s eigenvalues", eig_expected(b, c->expected, c->expected_error));
     text_line("method", "%s, %d search vectors, %d at once", eig_method_name(c->method), c->search, c->block);
-    if (c->degree) text_line("", "degree %s, %d rounds", text_count(a[0], c->degree), c->rounds);
+    if (c->degree)
+        text_line("", "degree %s in %s, %d rounds", text_count(a[0], c->degree), wisp_type_name(c->filter_type),
+                  c->rounds);
     text_line("storage", "%s", text_bytes(a[0], (double)r->info.bytes));
     text_line("vectors", "about %s", text_bytes(a[0], (double)c->bytes));
     text_line("total", "about %s at once", text_bytes(a[0], (double)p->total));

@@ -85,6 +85,8 @@ static const option_def table[] = {
      "--tol (1e-8; in\nsingle precision 1e-4)"},
     {NULL, "search", 0, "N", parse_count, CMD_EIG, false, AT(search), 1, INT32_MAX,
      "columns of the search space (chosen)"},
+    {NULL, "filter-precision", 0, "single|double|auto", parse_choice, CMD_EIG, true, AT(filter_precision), 0, 0,
+     "of the filter's products; single: half as many bytes, and the\nsame digits (auto: the faster)"},
     {NULL, "maxit", 0, "N", parse_count, CMD_EIG, false, AT(max_iterations), 1, INT64_C(1) << 40,
      "at most so many rounds of filtering (30) or restarts (10000)"},
     {NULL, "vectors-in", 0, "FILE", parse_string, CMD_EIG, false, AT(vectors_in), 0, 0,

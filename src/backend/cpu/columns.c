@@ -7,7 +7,7 @@ typedef struct {
     int64_t rows;
 } columns_run;
 
-/* `bytes` is a constant where this is called, so that a copy is one load and one store. */
+/* `bytes` is a constant where this is called, so that a copy is one load and one store. One of the lists is there. */
 static inline void copy_rows(const wisp__columns_params *p, int64_t begin, int64_t end, size_t bytes)
 {
     const int width = p->width, *f = p->from_column, *t = p->to_column;
@@ -23,12 +23,51 @@ static inline void copy_rows(const wisp__columns_params *p, int64_t begin, int64
     }
 }
 
+static inline void widen(double *to, const float *from, int parts)
+{
+    for (int i = 0; i < parts; i++) to[i] = (double)from[i];
+}
+
+static inline void round_to_single(float *to, const double *from, int parts)
+{
+    for (int i = 0; i < parts; i++) to[i] = (float)from[i];
+}
+
+static void convert_rows(const wisp__columns_params *p, int64_t begin, int64_t end)
+{
+    const int width = p->width, *f = p->from_column, *t = p->to_column, parts = p->parts;
+    const bool widens = p->to_bytes > p->from_bytes;
+    for (int64_t i = begin; i < end; i++) {
+        const char *from = (const char *)p->from + i * p->ld_from * p->from_bytes;
+        char *to = (char *)p->to + i * p->ld_to * p->to_bytes;
+        if (!f && !t) {
+            if (widens)
+                widen((double *)(void *)to, (const float *)(const void *)from, width * parts);
+            else
+                round_to_single((float *)(void *)to, (const double *)(const void *)from, width * parts);
+            continue;
+        }
+        for (int j = 0; j < width; j++) {
+            const void *one = from + (f ? f[j] : j) * p->from_bytes;
+            void *other = to + (t ? t[j] : j) * p->to_bytes;
+            if (widens)
+                widen(other, one, parts);
+            else
+                round_to_single(other, one, parts);
+        }
+    }
+}
+
 /* A thread has the rows that ops on blocks give it, too. */
 static void columns_thread(void *arg, int thread, int threads)
 {
     const columns_run *r = arg;
     const int64_t begin = wisp__split(r->rows, threads, thread), end = wisp__split(r->rows, threads, thread + 1);
-    switch (r->p->bytes) {
+    if (r->p->from_bytes != r->p->to_bytes) {
+        convert_rows(r->p, begin, end);
+        return;
+    }
+    switch (r->p->from_bytes) {
     case 4: copy_rows(r->p, begin, end, 4); break;
     case 8: copy_rows(r->p, begin, end, 8); break;
     default: copy_rows(r->p, begin, end, 16); break;
