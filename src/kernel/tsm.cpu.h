@@ -324,9 +324,112 @@ typedef struct {
 #include "tsm_update.cpu.h"
 #endif
 
+/* ---- update of one or two real columns ---------------------------------------------------------- */
+
+/* Registers of V's columns times those of X's, and then the sum of a register: to broadcast elements of V to rows of so
+   few reals takes an instruction for each. So many columns of V at most, and a register of them at least. */
+enum { NARROW = 2, NARROW_MOST = 32 * FULL, NARROW_ROWS = 4, NARROW_AHEAD = 4096 };
+
+#if FULL >= 8
+typedef real four __attribute__((vector_size(4 * REAL_BYTES)));
+#endif
+#if FULL >= 16
+typedef real eight __attribute__((vector_size(8 * REAL_BYTES)));
+#endif
+
+INLINE real total(vec a)
+{
+#if FULL >= 16
+    const eight b = __builtin_shufflevector(a, a, 0, 1, 2, 3, 4, 5, 6, 7) +
+                    __builtin_shufflevector(a, a, 8, 9, 10, 11, 12, 13, 14, 15);
+#else
+    const vec b = a;
+#endif
+#if FULL >= 8
+    const four c = __builtin_shufflevector(b, b, 0, 1, 2, 3) + __builtin_shufflevector(b, b, 4, 5, 6, 7);
+#else
+    const vec c = b;
+#endif
+#if FULL >= 4
+    return (c[0] + c[2]) + (c[1] + c[3]);
+#else
+    return c[0] + c[1];
+#endif
+}
+
+/* X by columns. The last register is shifted back to end with V's columns, and has zeros in X where it overlaps. */
+static int narrow_factors(const wisp__update_params *p, real *x)
+{
+    const int registers = (p->p + FULL - 1) / FULL;
+    for (int j = 0; j < p->q; j++)
+        for (int k = 0; k < registers; k++)
+            for (int l = 0; l < FULL; l++) {
+                const int c = (k + 1 < registers ? k * FULL : p->p - FULL) + l;
+                x[j * NARROW_MOST + k * FULL + l] = c < k * FULL ? 0 : ((const real *)p->x)[c * p->ld_x + j];
+            }
+    return registers;
+}
+
+#define EACH_COLUMN(j) UNROLL for (int j = 0; j < q; j++)
+INLINE void narrow_rows(const int mr, const int q, const wisp__update_params *p, int64_t i, int registers,
+                        const real *x)
+{
+    const real *v = (const real *)p->v + i * p->ld_v, *ahead = v + NARROW_AHEAD / REAL_BYTES;
+    const int lines = (p->p * REAL_BYTES + LINE_BYTES - 1) / LINE_BYTES;
+    vec acc[NARROW_ROWS][NARROW];
+    UNROLL for (int r = 0; r < mr; r++)
+    {
+        for (int l = 0; l < lines; l++) __builtin_prefetch((const char *)(ahead + r * p->ld_v) + l * LINE_BYTES);
+        EACH_COLUMN(j) acc[r][j] = (vec){0};
+    }
+    for (int k = 0; k < registers; k++) {
+        const real *at = v + (k + 1 < registers ? k * FULL : p->p - FULL);
+        vec xv[NARROW];
+        EACH_COLUMN(j) xv[j] = *(const vec_mem *)(x + j * NARROW_MOST + k * FULL);
+        UNROLL for (int r = 0; r < mr; r++)
+        {
+            const vec vv = *(const vec_mem *)(at + r * p->ld_v);
+            EACH_COLUMN(j) acc[r][j] += vv * xv[j];
+        }
+    }
+    const real re = (real)p->beta[0], im = (real)p->beta[1];
+    UNROLL for (int r = 0; r < mr; r++)
+    {
+        real *w = (real *)p->w + (i + r) * p->ld_w, sum[NARROW];
+        EACH_COLUMN(j) sum[j] = total(acc[r][j]);
+        if (p->reads_w) {
+            EACH_COLUMN(j) sum[j] += re * w[j];
+            if (q == 2 && im != 0) sum[0] -= im * w[1], sum[1] += im * w[0];
+        }
+        EACH_COLUMN(j) w[j] = sum[j];
+    }
+}
+
+INLINE void narrow(const int q, const wisp__update_params *p, int64_t begin, int64_t end)
+{
+    real x[NARROW * NARROW_MOST];
+    const int registers = narrow_factors(p, x);
+    int64_t i = begin;
+    for (; i + NARROW_ROWS <= end; i += NARROW_ROWS) narrow_rows(NARROW_ROWS, q, p, i, registers, x);
+    for (; i < end; i++) narrow_rows(1, q, p, i, registers, x);
+}
+
+static __attribute__((noinline)) void narrow_1(const wisp__update_params *p, int64_t begin, int64_t end)
+{
+    narrow(1, p, begin, end);
+}
+static __attribute__((noinline)) void narrow_2(const wisp__update_params *p, int64_t begin, int64_t end)
+{
+    narrow(2, p, begin, end);
+}
+
 /* The longest register that fits into a row. */
 void OUT(update)(const wisp__update_params *p, int64_t begin, int64_t end, void *copy)
 {
+    if (p->q <= NARROW && p->p >= FULL && p->p <= NARROW_MOST) {
+        (p->q == 1 ? narrow_1 : narrow_2)(p, begin, end);
+        return;
+    }
 #if FULL >= 16
     if (p->q >= 16) {
         update_v16(p, begin, end, copy);
