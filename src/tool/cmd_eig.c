@@ -87,10 +87,12 @@ static void set_options(tool *t, wisp_eig_opts *eo)
         eo->bounds = (wisp_bounds){0.5 * (o->bounds[0] + o->bounds[1]), 0.5 * (o->bounds[1] - o->bounds[0]), NAN};
 }
 
-/* Columns that the methods multiply at once, for which the matrix is stored: 128 bytes of a row. */
+/* Columns that the method will multiply at once, as far as the question tells the method, for which the matrix is
+   stored: the width of a filter's blocks, 128 bytes of a row; two of Lanczos; one of Krylov-Schur. */
 static int width_of(const options *o, wisp_type type)
 {
-    return o->method == WISP_KRYLOV_SCHUR ? 1 : (int)(128 / wisp_type_size(type));
+    if (option_seen(o, "interval") || option_seen(o, "target")) return (int)(128 / wisp_type_size(type));
+    return o->method == WISP_KRYLOV_SCHUR || option_seen(o, "largest-real") ? 1 : 2;
 }
 
 static int open_inputs(tool *t, wisp_src *matrix, wisp_src *start)
