@@ -334,6 +334,64 @@ static void pairs(void **state)
                 }
 }
 
+/* Quasi-triangular, not normal: n values along a line, each `times` times, in clusters, with pairs that stand out
+   beside the line, or a few values far away at the other end. */
+static ref_mat along_a_line(ref_rng *r, int64_t n, int kind)
+{
+    ref_mat A = ref_new(n, n);
+    const int64_t times = kind == 1 ? 2 + ref_below(r, 4) : 1;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t at = i / times * times;
+        double value = (double)at / (double)n;
+        if (kind == 2) value = (double)(at / 6 * 6) / (double)n + 1e-6 * (double)(at % 6);
+        if (kind == 4 && i < 4) value = -8 - (double)i;
+        REF_AT(A, i, i) = value;
+    }
+    for (int64_t i = 0; i < n; i++)
+        for (int l = 0; l < 3; l++) {
+            const int64_t j = ref_below(r, n);
+            if (creal(REF_AT(A, j, j)) > creal(REF_AT(A, i, i)) + 0.2) REF_AT(A, i, j) = 0.05 * ref_uniform(r);
+        }
+    for (int64_t i = n / 2; kind == 3 && i < n / 2 + 8; i += 2) {
+        REF_AT(A, i + 1, i + 1) = REF_AT(A, i, i);
+        REF_AT(A, i, i + 1) = 0.2 + 0.3 * (double)(i % 4), REF_AT(A, i + 1, i) = -REF_AT(A, i, i + 1);
+    }
+    ref_round(A, WISP_D);
+    return A;
+}
+
+/* Where a polynomial of the matrix is taken, and where it must not be. */
+static void by_polynomials(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {16};
+    int raised = 0;
+    for (int c = 0; c < 40; c++) {
+        char what[80];
+        const int64_t n = 300 + ref_below(&r, 200);
+        const wisp_eig_opts o = {.method = WISP_KRYLOV_SCHUR,
+                                 .which = WISP_EIG_LARGEST_REAL,
+                                 .count = 2 + (int)ref_below(&r, 9),
+                                 .search = 20,
+                                 .block = c % 3,
+                                 .tolerance = c % 2 ? 1e-6 : 1e-9,
+                                 .seed = (uint64_t)c};
+        ref_mat A = along_a_line(&r, n, c % 5);
+        wisp_mat *M = ref_mat_of(ctx, A, WISP_D);
+        wisp_eigen e;
+        snprintf(what, sizeof what, "line %d of kind %d, %d rows, count %d, block %d", c, c % 5, (int)n, o.count,
+                 o.block);
+        check_general(ctx, M, A, WISP_D, o, c % 2 ? 5e-5 : 1e-7, what);
+        REF_OK(ctx, wisp_eig(&e, M, &o));
+        raised += e.degree > 1;
+        wisp_eigen_free(&e);
+        wisp_mat_free(M);
+        ref_free(A);
+    }
+    print_message("%d of 40 by a polynomial\n", raised);
+    assert_true(raised >= 10);
+}
+
 /* A Hermitian matrix by Krylov-Schur: by real value. */
 static void hermitian_by_krylov_schur(void **state)
 {
@@ -352,8 +410,12 @@ static void hermitian_by_krylov_schur(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(hermitian), cmocka_unit_test(special),
-                                       cmocka_unit_test(too_many),  cmocka_unit_test(general),
-                                       cmocka_unit_test(pairs),     cmocka_unit_test(hermitian_by_krylov_schur)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(hermitian),
+                                       cmocka_unit_test(special),
+                                       cmocka_unit_test(too_many),
+                                       cmocka_unit_test(general),
+                                       cmocka_unit_test(pairs),
+                                       cmocka_unit_test(by_polynomials),
+                                       cmocka_unit_test(hermitian_by_krylov_schur)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

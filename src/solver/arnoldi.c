@@ -67,13 +67,14 @@ void wisp__arnoldi_free(wisp__arnoldi *a)
     wisp_blk_free(a->all);
     wisp_blk_free(a->x);
     wisp_blk_free(a->y);
+    wisp_blk_free(a->z);
     wisp_free(NULL, a->H);
     wisp_free(NULL, a->work);
 }
 
 wisp_status wisp__arnoldi_room(wisp__arnoldi *a, int m)
 {
-    const int need = a->locked + m + a->block, columns = need + need / 2;
+    const int need = a->locked + m + a->block, columns = need + a->block;
     if (need <= a->columns) return WISP_OK;
     wisp_status status = WISP_OK;
     wisp_ctx *ctx = a->k->ctx;
@@ -107,18 +108,19 @@ static wisp_status multiply_once(wisp__arnoldi *a)
 {
     const wisp__op *op = &a->op;
     wisp_scalar shift[WISP__MOST_BLOCK];
-    for (int j = 0; j < a->block; j++) shift[j] = wisp__real(op->center + op->sign * op->scale * a->guess);
-    const wisp_aug aug = {.terms = WISP_SCALE | WISP_SHIFT, .alpha = wisp__real(op->sign / op->scale), .shift = shift};
+    for (int j = 0; j < a->block; j++) shift[j] = wisp__real(op->center + op->side * op->scale * a->guess);
+    const wisp_aug aug = {.terms = WISP_SCALE | WISP_SHIFT, .alpha = wisp__real(op->side / op->scale), .shift = shift};
     return wisp_spmmv(a->y, a->k->A, a->x, &aug);
 }
 
 static wisp_status multiply_often(wisp__arnoldi *a)
 {
     const wisp__op *op = &a->op;
+    const double sign = op->degree % 2 ? op->side : 1;
     wisp_scalar alpha[WISP__MOST_DEGREE], beta[WISP__MOST_DEGREE], gamma[WISP__MOST_DEGREE];
     for (int j = 0; j < op->degree; j++) {
-        alpha[j] = wisp__real(j == 0 ? op->sign / op->scale : 2 / op->scale);
-        beta[j] = wisp__real(j == 0 ? 0 : j == 1 ? -op->sign : -1); /* T_1 has the sign, T_0 has not */
+        alpha[j] = wisp__real(j == 0 ? sign / op->scale : 2 / op->scale);
+        beta[j] = wisp__real(j == 0 ? 0 : j == 1 ? -sign : -1); /* T_1 has the sign, T_0 has not */
         gamma[j] = wisp__real(op->center);
     }
     wisp_blk *v[2] = {a->y, a->x};
@@ -129,15 +131,21 @@ static wisp_status multiply_often(wisp__arnoldi *a)
     return status;
 }
 
-/* y = Op x; x is lost. With degree 1 a multiple of x, a->guess, is missing. */
+/* y = Op x, but for a multiple of x, a->guess; x is lost. */
 static wisp_status multiply(wisp__arnoldi *a)
 {
     wisp__eig *k = a->k;
+    wisp_status status = WISP_OK;
     const double before = wisp__now();
-    const wisp_status status = a->op.degree == 1 ? multiply_once(a) : multiply_often(a);
+    const bool shifts = a->op.degree > 1 && a->guess != 0;
+    if (shifts && !a->z) WISP_TRY(wisp_blk_create(&a->z, k->ctx, wisp_mat_map(k->A), k->type, a->block));
+    if (shifts) WISP_TRY(wisp_copy(a->z, a->x));
+    WISP_TRY(a->op.degree == 1 ? multiply_once(a) : multiply_often(a));
+    if (shifts) WISP_TRY(wisp_axpby(a->y, wisp__real(-a->guess), a->z, wisp__real(1)));
     k->e->products += (int64_t)a->block * a->op.degree;
     k->e->flops += k->flops * a->block * a->op.degree;
     k->e->filter_seconds += wisp__now() - before;
+out:
     return status;
 }
 
@@ -266,6 +274,7 @@ static wisp_status orthonormal(wisp__arnoldi *a, block_qr *q, int n, wisp_scalar
         WISP_TRY(pass(a, q, from, n - from, i == 0, h, &good));
         good &= from == 0;
         if (i == 0 && h) a->rounding = q->tiny / 100;
+        if (a->op.degree == 1) a->smallest = a->rounding;
     }
     WISP_TRY(wisp_blk_cols(&W, a->all, n, a->block));
     WISP_TRY(wisp_copy(W, a->y));
@@ -303,7 +312,7 @@ wisp_status wisp__arnoldi_expand(wisp__arnoldi *a, int active)
     const int b = a->block, c = a->columns;
     for (; a->active + b <= active; a->active += b) {
         const int n = a->locked + a->active + b;
-        const double guess = a->op.degree == 1 ? a->guess : 0;
+        const double guess = a->guess;
         wisp_scalar *h = a->work + (size_t)c * (size_t)c + (size_t)c * (size_t)b; /* behind what a pass takes */
         memset(h, 0, (size_t)n * (size_t)b * sizeof *h);
         WISP_TRY(multiply(a));
@@ -318,7 +327,7 @@ wisp_status wisp__arnoldi_expand(wisp__arnoldi *a, int active)
         /* W's rows in B were those of the block before alone. */
         for (int i = 0; i < b; i++)
             for (int j = 0; j < a->active; j++) *wisp__h(a, a->active + b + i, j) = wisp__real(0);
-        a->guess = mean;
+        a->guess = a->op.degree == 1 || !a->k->hermitian ? mean : 0;
         a->recurs = a->k->hermitian;
     }
 out:
@@ -453,7 +462,7 @@ wisp_status wisp__arnoldi_whole(wisp__arnoldi *a)
         for (int j = 0; j < n; j++) *wisp__h(a, n + i, j) = wisp__real(0);
     WISP_TRY(wisp_blk_fill(a->x, wisp__real(0)));
     a->active = n;
-    a->rounding = a->k->eps * sqrt(square);
+    a->rounding = a->smallest = a->k->eps * sqrt(square);
 out:
     wisp_free(a->k->ctx, unit);
     wisp_blk_free(V);

@@ -12,10 +12,10 @@ typedef double complex wisp__z;
 static inline wisp__z wisp__z_of(wisp_scalar s) { return s.re + s.im * I; }
 static inline wisp_scalar wisp__of_z(wisp__z z) { return (wisp_scalar){creal(z), cimag(z)}; }
 
-/* Op = sign T_degree((A - center) / scale). With degree 1, sign 1, center 0 and scale 1 it is A itself. */
+/* Op = T_degree(side (A - center) / scale); side is 1 or -1. With degree 1, side 1, center 0 and scale 1 it is A. */
 typedef struct {
     int degree;
-    double sign, center, scale;
+    double side, center, scale;
 } wisp__op;
 
 typedef struct {
@@ -23,8 +23,10 @@ typedef struct {
     wisp__op op;
     wisp_blk *all;   /* the locked columns, V, W */
     wisp_blk *x, *y; /* of one block each; x holds W, until it is multiplied */
+    wisp_blk *z;     /* W, while a polynomial of it is made; NULL until then */
     int columns, locked, active, block;
     double rounding;   /* of a product with Op, for a vector of length 1 */
+    double smallest;   /* the same of the last product with A alone */
     double guess;      /* of W's Rayleigh quotient, by which a product is shifted */
     wisp_scalar *H;    /* [columns][columns]; V's part has `active` rows and columns, B lies below it */
     wisp_scalar *work; /* [2][columns][columns] */
@@ -64,14 +66,32 @@ wisp_status wisp__arnoldi_project(wisp__arnoldi *a, int n, wisp_scalar *H);
 /* The length of B q, q[active] with this distance between elements. */
 double wisp__arnoldi_bound(const wisp__arnoldi *a, const wisp_scalar *q, int distance);
 
+/* ---- arnoldi_op.c --------------------------------------------------------------------------------------- */
+
+/* Op's value to a real one of A, and back: this is NaN where several lie. Op grows outward, whatever its degree. */
+double wisp__op_of(const wisp__op *op, double lambda);
+double wisp__op_value(const wisp__op *op, double mu);
+/* How far a small step of A's values goes in Op's. */
+double wisp__op_slope(const wisp__op *op, double lambda);
+/* Of A's values to one of Op, that which lies nearest to the end where the wanted ones are. */
+wisp_scalar wisp__op_nearest(const wisp__op *op, wisp_scalar mu);
+/* The outer end of the ellipse about the damped interval's ends on which the value lies: no value of the ellipse lies
+   further out, and Op's values are as large on all of it, about. */
+double wisp__op_axis(const wisp__op *op, wisp_scalar lambda);
+/* Op becomes a polynomial that damps all from `far` to twice as far from the first value as the last one lies, if its
+   degree would be twice the present one; *most: degrees up to which products of a block move three times the bytes that
+   it takes to make it orthogonal: four passes over m columns, and its share of a restart. */
+bool wisp__op_raise(wisp__op *op, double side, double first, double last, double far, int most);
+wisp_status wisp__op_most_degree(const wisp__arnoldi *a, int m, int *most);
+
 /* ---- schur_values.c: of matrices that are not Hermitian ------------------------------------------------ */
 
 /* The larger, the more wanted. */
-double wisp__schur_key(const wisp__eig *k, wisp_scalar value);
+double wisp__schur_key(const wisp__arnoldi *a, wisp_scalar value);
 /* By what a residual is divided: |value|, but for a value that is rounding alone. */
 double wisp__schur_over(const wisp__arnoldi *a, wisp_scalar value);
 /* order[from .. n - 1] becomes that of the values with these numbers; those of a conjugate pair are neighbours. */
-void wisp__schur_sort(const wisp__eig *k, int from, int n, const wisp_scalar *value, int *order);
+void wisp__schur_sort(const wisp__arnoldi *a, int from, int n, const wisp_scalar *value, int *order);
 /* n; or n - 1, if that does not tear a pair apart. */
 int wisp__schur_untorn(const wisp__eig *k, const wisp_scalar *value, const int *order, int n);
 /* How many of n are asked for, with the multiplet of the last one, and its conjugate. */

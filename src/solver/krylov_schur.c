@@ -1,6 +1,7 @@
 /* Pairs of any matrix whose values lie outermost: Krylov-Schur (Stewart 2002), a Krylov decomposition of which a
    restart keeps the leading part of an ordered Schur form. A real matrix keeps its real form, in which conjugate pairs
-   stay together. For a Hermitian matrix all this is Lanczos with thick restarts. */
+   stay together. For a Hermitian matrix all this is Lanczos with thick restarts. As there, the space becomes that of a
+   polynomial of the matrix, where values of largest real part are wanted and the others lie near a line. */
 #include "arnoldi.h"
 #include <string.h>
 
@@ -11,16 +12,35 @@ typedef struct {
     wisp__arnoldi a;
     int m;                      /* columns of V before a restart */
     wisp_scalar *S, *U, *X, *Y; /* [m][m] Schur form, its vectors, eigenvectors of S and of H */
-    wisp_scalar *value;         /* [m] in the order of S */
+    wisp_scalar *mu, *value;    /* [m] in the order of S: Op's values, and A's to them */
     int *order, *chosen;        /* [m] by how much they are wanted; for the order of S */
-    double *residual;           /* [m] bounds over |value|, in the order of S */
+    double *bound, *residual;   /* [m] in the order of S: of |Op v - mu v|; of |A v - value v| over |value| */
     wisp_scalar *locked;        /* [most] values of the locked columns */
     int most;
     double strict; /* of the tolerance: what the bounds have to keep */
     bool whole;    /* V is all of the space */
+    int most_degree;
+    bool delivered; /* the result is that of the locked columns already */
+    bool unfit;     /* the polynomial does not do: all begins anew with A itself */
 } schur;
 
+static const wisp__op itself = {1, 1, 0, 1};
+static const double strict = 0.5;
+
 /* ---- restarts ------------------------------------------------------------------------------------------- */
+
+static void values(schur *K)
+{
+    for (int j = 0; j < K->a.active; j++) K->value[j] = wisp__op_nearest(&K->a.op, K->mu[j]);
+}
+
+/* The bound of pair j, over |value|. */
+static double residual_of(const schur *K, int j, double bound)
+{
+    const double over = wisp__schur_over(&K->a, K->value[j]);
+    if (K->a.op.degree == 1) return bound / over;
+    return bound / (over * wisp__op_slope(&K->a.op, wisp__op_axis(&K->a.op, K->value[j])));
+}
 
 /* V takes in more columns; then the Schur form of H, its values in order, and the bounds. */
 static wisp_status cycle(schur *K)
@@ -31,12 +51,15 @@ static wisp_status cycle(schur *K)
     const double start = wisp__now();
     const int n = K->a.active;
     for (int i = 0; i < n; i++) memcpy(K->S + i * n, wisp__h(&K->a, i, 0), (size_t)n * sizeof *K->S);
-    WISP_TRY(wisp__dense_schur(k->ctx, k->is_complex, n, K->S, K->U, K->value));
-    WISP_TRY(wisp__dense_schur_vectors(k->ctx, k->is_complex, n, K->S, K->value, K->X));
+    WISP_TRY(wisp__dense_schur(k->ctx, k->is_complex, n, K->S, K->U, K->mu));
+    WISP_TRY(wisp__dense_schur_vectors(k->ctx, k->is_complex, n, K->S, K->mu, K->X));
     wisp__schur_times(n, K->U, K->X, K->Y);
-    for (int j = 0; j < n; j++)
-        K->residual[j] = wisp__arnoldi_bound(&K->a, K->Y + j, n) / wisp__schur_over(&K->a, K->value[j]);
-    wisp__schur_sort(k, 0, n, K->value, K->order);
+    values(K);
+    for (int j = 0; j < n; j++) {
+        K->bound[j] = wisp__arnoldi_bound(&K->a, K->Y + j, n);
+        K->residual[j] = residual_of(K, j, K->bound[j]);
+    }
+    wisp__schur_sort(&K->a, 0, n, K->value, K->order);
     k->e->ritz_seconds += wisp__now() - start;
 out:
     return status;
@@ -48,14 +71,15 @@ static wisp_status restart(schur *K, int first, int kept)
     wisp_status status = WISP_OK;
     const int n = K->a.active;
     for (int stage = 0; stage < 2; stage++) {
-        if (stage == 1) kept = first + wisp__schur_untorn(K->k, K->value, K->order + first, kept - first);
+        if (stage == 1) kept = first + wisp__schur_untorn(K->k, K->mu, K->order + first, kept - first);
         const int from = stage == 0 ? 0 : first, to = stage == 0 ? first : kept;
         if (to == from) continue;
         for (int i = 0; i < n; i++) K->chosen[i] = stage > 0 && i < from;
         for (int i = from; i < to; i++) K->chosen[K->order[i]] = 1;
-        WISP_TRY(wisp__dense_schur_order(K->k->ctx, K->k->is_complex, n, K->S, K->U, K->value, K->chosen));
+        WISP_TRY(wisp__dense_schur_order(K->k->ctx, K->k->is_complex, n, K->S, K->U, K->mu, K->chosen));
+        values(K);
         for (int i = 0; i < to; i++) K->order[i] = i;
-        wisp__schur_sort(K->k, to, n, K->value, K->order);
+        wisp__schur_sort(&K->a, to, n, K->value, K->order);
     }
     for (int i = 0; i < n; i++) memcpy(K->X + i * kept, K->U + i * n, (size_t)kept * sizeof *K->X);
     WISP_TRY(wisp__arnoldi_rotate(&K->a, K->X, kept));
@@ -72,11 +96,86 @@ static int kept_of(const schur *K, int wanted, int good)
     return kept < most ? kept : most;
 }
 
-/* The first n columns of V, whose values lie in front, are locked. */
+/* The first n columns of V, whose values lie in front, are locked. Values that a polynomial tells are no good as a
+   border: they are measured afterwards, and until then the border lies where it was, or further in. */
 static void lock(schur *K, int n)
 {
     for (int i = 0; i < n; i++) K->locked[K->a.locked + i] = K->value[i];
+    for (int i = 0; i < n && K->a.op.degree > 1; i++) K->locked[K->a.locked + i] = wisp__real(-INFINITY);
     wisp__arnoldi_lock(&K->a, n);
+}
+
+static double own_key(const schur *K, int i)
+{
+    return K->a.op.degree > 1 ? K->locked[i].re : wisp__schur_key(&K->a, K->locked[i]);
+}
+
+/* ---- polynomials ---------------------------------------------------------------------------------------- */
+
+/* Values that the polynomial would put before wanted ones, or that it could not tell from them, forbid it. */
+static bool suits(const schur *K, const wisp__op *op, int count)
+{
+    const double least = wisp__op_axis(op, K->value[K->order[count - 1]]);
+    for (int i = 0; i < K->a.active; i++) {
+        const wisp_scalar v = K->value[K->order[i]];
+        if (i < count && !(v.re > op->center + op->scale && fabs(v.im) <= 1e-2 * (v.re - op->center) / op->degree))
+            return false;
+        if (i >= count && !(wisp__op_axis(op, v) < least)) return false;
+    }
+    return true;
+}
+
+/* Op becomes a polynomial, if values of largest real part are wanted and it pays; V is made anew then from what was
+   found. Its degree is odd, so that what lies beyond the far end of the damped interval shows by its sign. */
+static wisp_status raise_degree(schur *K, bool *raised)
+{
+    wisp_status status = WISP_OK;
+    const wisp_eig_opts *o = &K->k->o;
+    const int m = K->a.active, b = K->a.block, spare = o->count + (o->count < 8 ? 2 : o->count / 4);
+    const int beyond = spare < m ? spare : m - 1;
+    wisp__op op = K->a.op;
+    *raised = false;
+    if (o->which != WISP_EIG_LARGEST_REAL || K->whole || K->unfit || o->count >= m) goto out;
+    const double first = K->value[K->order[0]].re, last = K->value[K->order[beyond]].re;
+    double far = op.center - op.scale;
+    if (op.degree == 1) {
+        for (int i = 0; i < m; i++) far = i == 0 ? K->value[i].re : fmin(far, K->value[i].re);
+        far -= 0.1 * (first - far);
+    }
+    *raised = wisp__op_raise(&op, 1, first, last, far, K->most_degree) && suits(K, &op, o->count);
+    if (!*raised) goto out;
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < b; j++) {
+            wisp__z z = 0;
+            for (int l = j; l <= beyond; l += b) z += wisp__z_of(K->Y[i * m + K->order[l]]);
+            K->X[i * b + j] = K->k->is_complex ? wisp__of_z(z) : wisp__real(creal(z));
+        }
+    WISP_TRY(wisp__arnoldi_rotate(&K->a, K->X, b));
+    K->a.op = op;
+    WISP_TRY(wisp__arnoldi_start(&K->a, false));
+out:
+    return status;
+}
+
+/* After a polynomial: A's values in the span of the first n columns, as far as they are wanted; *right if they are
+   within the tolerance. */
+static wisp_status measure(schur *K, int n, bool *right)
+{
+    wisp_status status = WISP_OK;
+    const wisp_eigen *e = K->k->e;
+    wisp_blk *W = NULL;
+    WISP_TRY(wisp__schur_deliver(&K->a, n, false));
+    *right = K->delivered = e->found >= K->k->o.count;
+    for (int i = 0; i < n; i++) K->locked[i] = wisp__real(-INFINITY);
+    for (int i = 0; i < e->found; i++) {
+        K->locked[i] = e->value[i];
+        K->unfit |= !(e->value[i].re > K->a.op.center + K->a.op.scale);
+    }
+    WISP_TRY(wisp_blk_cols(&W, K->a.all, K->a.locked + K->a.active, K->a.block));
+    WISP_TRY(wisp_copy(K->a.x, W)); /* products were made in it */
+out:
+    wisp_blk_free(W);
+    return status;
 }
 
 /* ---- the search ----------------------------------------------------------------------------------------- */
@@ -87,19 +186,28 @@ static wisp_status find(schur *K)
 {
     wisp_status status = WISP_OK;
     const wisp_eig_opts *o = &K->k->o;
-    for (;;) {
+    for (int tries = 0;;) {
         WISP_TRY(cycle(K));
         const int n = K->a.active, most = K->whole ? n : n - K->a.block;
         int wanted = wisp__schur_wanted(&K->a, n, K->value, K->order), good = 0;
-        if (wanted > most) wanted = wisp__schur_untorn(K->k, K->value, K->order, most);
+        if (wanted > most) wanted = wisp__schur_untorn(K->k, K->mu, K->order, most);
         while (good < wanted && K->residual[K->order[good]] <= K->strict * o->tolerance) good++;
         const double next = K->residual[K->order[good < wanted ? good : wanted - 1]];
-        const int kept = kept_of(K, wanted, good),
-                  front = good == wanted ? wanted : wisp__schur_untorn(K->k, K->value, K->order, good);
-        WISP_TRY(restart(K, front, kept > front ? kept : front));
-        if (good == wanted && wanted >= o->count) {
-            lock(K, wanted);
-            goto out;
+        bool raised = false, right = true;
+        if (2 * good < wanted) WISP_TRY(raise_degree(K, &raised));
+        if (!raised) {
+            const int kept = kept_of(K, wanted, good),
+                      front = good == wanted ? wanted : wisp__schur_untorn(K->k, K->mu, K->order, good);
+            WISP_TRY(restart(K, front, kept > front ? kept : front));
+        }
+        if (!raised && good == wanted && wanted >= o->count) {
+            if (K->a.op.degree == 1) lock(K, wanted);
+            if (K->a.op.degree == 1) goto out;
+            WISP_TRY(measure(K, wanted, &right));
+            K->unfit |= !right && ++tries == 4;
+            if (right) wisp__arnoldi_lock(&K->a, wanted);
+            if (right || K->unfit) goto out;
+            K->strict *= 0.3;
         }
         WISP_TRY(wisp__arnoldi_told(&K->a, wanted, good, next));
     }
@@ -107,20 +215,33 @@ out:
     return status;
 }
 
-/* The key beyond which a value counts: that of the last one that is wanted of the locked ones, and a bit less. */
+/* The key beyond which a value counts: that of the last one that is wanted of the locked ones, and a bit less. These
+   values are A's own: a polynomial's keys are no smaller than those, so that none that counts falls short of it. */
 static double border(const schur *K)
 {
+    const wisp_eig_opts *o = &K->k->o;
     double last = INFINITY, width = 0;
     for (int i = 0; i < K->a.locked; i++) {
         int above = 0;
-        for (int j = 0; j < K->a.locked; j++)
-            above += wisp__schur_key(K->k, K->locked[j]) > wisp__schur_key(K->k, K->locked[i]);
-        if (above < K->k->o.count && wisp__schur_key(K->k, K->locked[i]) < last) {
-            last = wisp__schur_key(K->k, K->locked[i]);
-            width = K->k->o.tolerance * wisp__schur_over(&K->a, K->locked[i]);
+        for (int j = 0; j < K->a.locked; j++) above += own_key(K, j) > own_key(K, i);
+        if (above < o->count && own_key(K, i) < last) {
+            last = own_key(K, i);
+            width = o->tolerance * wisp__schur_over(&K->a, K->locked[i]);
         }
     }
     return last - width;
+}
+
+/* Whether the first value in order lies so far beyond the border that what may have mixed with it does not matter. */
+static bool beyond(const schur *K, double edge)
+{
+    const wisp__op *op = &K->a.op;
+    const int top = K->order[0];
+    const double first = wisp__schur_key(&K->a, K->value[top]);
+    if (!(first < edge)) return false;
+    if (K->residual[top] <= K->k->o.tolerance) return true;
+    if (op->degree == 1) return first + WISP__RESERVE * K->bound[top] < edge;
+    return wisp__op_of(op, first) + WISP__RESERVE * K->bound[top] < wisp__op_of(op, edge);
 }
 
 /* A search from random vectors beside the locked columns; *more: how many were locked, because they count. */
@@ -134,19 +255,19 @@ static wisp_status search(schur *K, int *more)
     for (;;) {
         WISP_TRY(cycle(K));
         const double edge = border(K);
-        const int n = K->a.active, top = K->order[0];
-        const double first = wisp__schur_key(K->k, K->value[top]),
-                     bound = K->residual[top] * wisp__schur_over(&K->a, K->value[top]);
-        if (first < edge && (K->residual[top] <= tolerance || first + WISP__RESERVE * bound < edge)) goto out;
+        const int n = K->a.active;
+        if (beyond(K, edge)) goto out;
         int good = 0;
-        while (good < n - K->a.block && wisp__schur_key(K->k, K->value[K->order[good]]) >= edge &&
+        while (good < n - K->a.block && wisp__schur_key(&K->a, K->value[K->order[good]]) >= edge &&
                K->residual[K->order[good]] <= K->strict * tolerance)
             good++;
-        good = wisp__schur_untorn(K->k, K->value, K->order, good);
+        good = wisp__schur_untorn(K->k, K->mu, K->order, good);
         const double next = K->residual[K->order[good]];
         WISP_TRY(restart(K, good, kept_of(K, 1, good)));
         lock(K, good);
         *more += good;
+        K->unfit |= K->a.op.degree > 1 && K->a.locked > K->most;
+        if (K->unfit) goto out;
         if (K->a.locked > K->most) {
             status = wisp_ctx_fail(K->k->ctx, WISP_ERR_INCOMPLETE,
                                    "eig: %d eigenvalues, and more of the last one's multiplet", K->a.locked);
@@ -163,7 +284,12 @@ static wisp_status look_for_missing(schur *K)
 {
     const wisp__eig_times before = wisp__eig_begin_check(K->k);
     wisp_status status = WISP_OK;
-    for (int more = 1; status == WISP_OK && more > 0 && !K->whole;) status = search(K, &more);
+    bool right = true;
+    for (int more = 1; status == WISP_OK && more > 0 && !K->whole && !K->unfit;) {
+        status = search(K, &more);
+        if (status == WISP_OK && more > 0 && K->a.op.degree > 1) status = measure(K, K->a.locked, &right);
+        K->unfit |= !right;
+    }
     wisp__eig_end_check(K->k, &before);
     return status;
 }
@@ -177,17 +303,29 @@ static wisp_status run(schur *K, int block)
     const size_t m = (size_t)K->m;
     WISP_TRY(wisp_alloc(k->ctx, &K->S, 4 * m * m, sizeof *K->S));
     K->U = K->S + m * m, K->X = K->U + m * m, K->Y = K->X + m * m;
-    WISP_TRY(wisp_alloc(k->ctx, &K->value, 2 * m + (size_t)K->most, sizeof *K->value));
-    K->locked = K->value + m;
+    WISP_TRY(wisp_alloc(k->ctx, &K->value, 3 * m + (size_t)K->most, sizeof *K->value));
+    K->mu = K->value + m, K->locked = K->mu + m;
     WISP_TRY(wisp_alloc(k->ctx, &K->order, 2 * m, sizeof *K->order));
     K->chosen = K->order + m;
-    WISP_TRY(wisp_alloc(k->ctx, &K->residual, m, sizeof *K->residual));
+    WISP_TRY(wisp_alloc(k->ctx, &K->residual, 2 * m, sizeof *K->residual));
+    K->bound = K->residual + m;
     WISP_TRY(wisp__arnoldi_make(&K->a, K->m + block, block));
     WISP_TRY(K->whole ? wisp__arnoldi_whole(&K->a) : wisp__arnoldi_start(&K->a, false));
+    WISP_TRY(wisp__op_most_degree(&K->a, K->m, &K->most_degree));
     WISP_TRY(find(K));
-    WISP_TRY(look_for_missing(K));
+    if (!K->unfit) WISP_TRY(look_for_missing(K));
+    if (K->unfit) {
+        K->a.op = itself;
+        K->delivered = false;
+        K->a.locked = 0;
+        K->strict = strict;
+        WISP_TRY(wisp__arnoldi_start(&K->a, true));
+        WISP_TRY(find(K));
+        WISP_TRY(look_for_missing(K));
+    }
     k->e->complete = 1;
 out:
+    k->e->degree = K->a.op.degree;
     return status;
 }
 
@@ -216,13 +354,14 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
         k->e->method = WISP_LANCZOS;
         return wisp__eig_lanczos(k);
     }
-    schur K = {.k = k, .strict = 0.5, .a = {.k = k, .op = {1, 1, 0, 1}}};
+    schur K = {.k = k, .strict = strict, .a = {.k = k, .op = itself}};
     const int block = block_of(k);
     choose_sizes(&K, block);
     wisp_status status = run(&K, block);
     const int n = status == WISP_OK ? K.a.locked : K.a.locked + K.a.active;
     const bool gives = wisp__eig_last(k, status) && K.a.all;
-    const wisp_status delivered = gives ? wisp__schur_deliver(&K.a, n, status == WISP_OK) : WISP_OK;
+    const wisp_status delivered =
+        gives && !(status == WISP_OK && K.delivered) ? wisp__schur_deliver(&K.a, n, status == WISP_OK) : WISP_OK;
     wisp__arnoldi_free(&K.a);
     wisp_free(k->ctx, K.S);
     wisp_free(k->ctx, K.value);
@@ -239,7 +378,7 @@ wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_eig_cost *cost)
     choose_sizes(&K, block_of(k));
     cost->search = K.m;
     cost->block = block_of(k);
-    /* The locked columns, V, W, and two blocks; Schur forms, their vectors and room for LAPACK. */
-    cost->bytes = local * size * ((int64_t)K.m + k->o.count + 3 * cost->block) + 300 * (int64_t)K.m * K.m;
+    /* The locked columns, V, W, and three blocks; Schur forms, their vectors and room for LAPACK. */
+    cost->bytes = local * size * ((int64_t)K.m + k->o.count + 4 * cost->block) + 300 * (int64_t)K.m * K.m;
     return WISP_OK;
 }

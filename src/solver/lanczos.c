@@ -6,10 +6,6 @@
 
 enum { LEAST_SEARCH = 24, MORE_MULTIPLETS = 64, BLOCK = 2 };
 
-/* How much a polynomial grows from where it damps to the end of the spectrum: with more its degree rises, and what a
-   restart loses falls. */
-static const double growth = 20;
-
 typedef struct {
     wisp__eig *k;
     wisp__arnoldi a;
@@ -27,39 +23,11 @@ typedef struct {
 
 /* ---- values ----------------------------------------------------------------------------------------- */
 
-/* Distance from the middle of the interval that Op damps, in its halves; above 1 where the wanted values are. With
-   degree 1 the interval is the whole spectrum. */
-static double outward(const lanczos *L, double lambda)
-{
-    return (L->k->o.which == WISP_EIG_SMALLEST ? -1 : 1) * (lambda - L->a.op.center) / L->a.op.scale;
-}
-
-/* Op's value to one of A, and back: this is NaN where several lie. Op grows outward, whatever its degree. */
-static double op_of(const lanczos *L, double lambda)
-{
-    const double t = outward(L, lambda);
-    const int d = L->a.op.degree;
-    if (d == 1) return t;
-    return t > 1 ? cosh(d * acosh(t)) : cos(d * acos(fmax(t, -1)));
-}
-
-static double value_of(const lanczos *L, double mu)
-{
-    const int d = L->a.op.degree;
-    const double t = d == 1 ? mu : mu > 1 ? cosh(acosh(mu) / d) : NAN;
-    return L->a.op.center + (L->k->o.which == WISP_EIG_SMALLEST ? -1 : 1) * L->a.op.scale * t;
-}
-
-/* How far a small step of A's values goes in Op's. */
-static double slope(const lanczos *L, double lambda)
-{
-    const int d = L->a.op.degree;
-    const double angle = d == 1 ? 0 : acosh(outward(L, lambda));
-    return (d == 1 ? 1 : angle > 0 ? d * sinh(d * angle) / sinh(angle) : (double)d * d) / L->a.op.scale;
-}
-
 /* The bound of pair i, over the halfwidth of the spectrum. */
-static double residual_of(const lanczos *L, int i) { return L->bound[i] / (slope(L, L->lambda[i]) * L->k->scale); }
+static double residual_of(const lanczos *L, int i)
+{
+    return L->bound[i] / (wisp__op_slope(&L->a.op, L->lambda[i]) * L->k->scale);
+}
 
 /* ---- restarts ----------------------------------------------------------------------------------------- */
 
@@ -84,7 +52,7 @@ static wisp_status ritz(lanczos *L)
     for (size_t i = 0; i < size; i++)
         for (size_t j = 0; j < size; j++) L->Q[i * size + j] = T[i * size + size - 1 - j];
     for (int i = 0; i < m; i++) {
-        L->lambda[i] = value_of(L, L->mu[i]);
+        L->lambda[i] = wisp__op_value(&L->a.op, L->mu[i]);
         L->bound[i] = wisp__arnoldi_bound(&L->a, L->Q + i, m);
     }
     k->e->ritz_seconds += wisp__now() - before;
@@ -115,23 +83,6 @@ static int kept_of(const lanczos *L, int wanted)
 
 /* ---- polynomials ---------------------------------------------------------------------------------------- */
 
-/* The degree up to which products of a block move three times the bytes that it takes to make it orthogonal: four
-   passes over the space, and its share of a restart. */
-static wisp_status find_most_degree(lanczos *L)
-{
-    wisp_status status = WISP_OK;
-    wisp__eig *k = L->k;
-    const int b = L->a.block;
-    wisp_cost one;
-    WISP_TRY(wisp_spmmv_cost(k->A, k->type, b, WISP_SCALE | WISP_SHIFT | WISP_AXPBY, &one));
-    WISP_TRY(wisp_ctx_sum(k->ctx, &one.bytes, 1));
-    const double column = (double)k->rows * (double)wisp_type_size(k->type), rest = (L->m - k->o.count) / 2;
-    const double block = column * L->m * (4 + 2.0 * b / fmax(rest, 1));
-    L->most_degree = (int)fmin(fmax(3 * block / one.bytes, 1), WISP__MOST_DEGREE);
-out:
-    return status;
-}
-
 /* Op becomes a Chebyshev polynomial that damps all from twice as far from the end as the values that are wanted, if its
    degree would be twice the present one; V is made anew then from what was found. At
    least as many values as are wanted stay outside of what is damped: Ritz values lie further in than those of A. */
@@ -142,14 +93,11 @@ static wisp_status raise_degree(lanczos *L, bool *raised)
     const wisp_bounds *bounds = &k->e->bounds;
     const double side = k->o.which == WISP_EIG_SMALLEST ? -1 : 1, far = bounds->center - side * bounds->halfwidth;
     const int m = L->a.active, b = L->a.block, beyond = k->o.count + (k->o.count < 8 ? 2 : k->o.count / 4);
-    const double first = L->lambda[0], last = L->lambda[beyond < m ? beyond : m - 1], spread = fabs(first - far);
+    const double last = L->lambda[beyond < m ? beyond : m - 1];
     wisp_scalar *X = L->Q + (size_t)L->m * (size_t)L->m;
-    *raised = false;
-    if (!(fabs(first - last) < spread)) goto out;
-    const double angle = acosh(growth) / 2, room = fmax(2 * fabs(first - last) / spread, 1e-12);
-    const int degree = (int)fmin(angle / sqrt(room), L->most_degree);
-    if (degree < 3 || degree < 2 * L->a.op.degree) goto out;
-    const double damped = first - side * spread * (angle / degree) * (angle / degree);
+    wisp__op op = L->a.op;
+    *raised = wisp__op_raise(&op, side, L->lambda[0], last, far, L->most_degree);
+    if (!*raised) goto out;
     for (int i = 0; i < m; i++)
         for (int j = 0; j < b; j++) {
             wisp__z z = 0;
@@ -157,9 +105,8 @@ static wisp_status raise_degree(lanczos *L, bool *raised)
             X[i * b + j] = wisp__of_z(z);
         }
     WISP_TRY(wisp__arnoldi_rotate(&L->a, X, b));
-    L->a.op = (wisp__op){degree, side < 0 && degree % 2 ? -1 : 1, (damped + far) / 2, fabs(damped - far) / 2};
+    L->a.op = op;
     WISP_TRY(wisp__arnoldi_start(&L->a, false));
-    *raised = true;
 out:
     return status;
 }
@@ -266,7 +213,7 @@ static wisp_status search(lanczos *L, int *more)
     for (;;) {
         WISP_TRY(wisp__arnoldi_expand(&L->a, L->m));
         WISP_TRY(ritz(L));
-        const double edge = op_of(L, border(L));
+        const double edge = wisp__op_of(&L->a.op, border(L));
         const bool settled = residual_of(L, 0) <= tolerance;
         if (L->mu[0] < edge && (settled || L->mu[0] + WISP__RESERVE * L->bound[0] < edge)) goto out;
         int wanted = 0;
@@ -356,7 +303,7 @@ static wisp_status run(lanczos *L)
     WISP_TRY(wisp_alloc(k->ctx, &L->mu, 3 * m + most, sizeof *L->mu));
     L->lambda = L->mu + m, L->bound = L->lambda + m, L->value = L->bound + m;
     WISP_TRY(wisp__arnoldi_make(&L->a, L->m + block, block));
-    WISP_TRY(find_most_degree(L));
+    WISP_TRY(wisp__op_most_degree(&L->a, L->m, &L->most_degree));
     WISP_TRY(wisp__arnoldi_start(&L->a, false));
     WISP_TRY(find(L, k->o.count));
     WISP_TRY(look_for_missing(L));

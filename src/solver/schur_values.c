@@ -5,8 +5,10 @@
 
 /* ---- values ------------------------------------------------------------------------------------------- */
 
-double wisp__schur_key(const wisp__eig *k, wisp_scalar value)
+double wisp__schur_key(const wisp__arnoldi *a, wisp_scalar value)
 {
+    const wisp__eig *k = a->k;
+    if (a->op.degree > 1) return wisp__op_axis(&a->op, value);
     const double size = hypot(value.re, value.im);
     if (k->o.which == WISP_EIG_LARGEST_REAL) return value.re;
     return k->o.which == WISP_EIG_LARGEST ? size : -size;
@@ -14,21 +16,21 @@ double wisp__schur_key(const wisp__eig *k, wisp_scalar value)
 
 double wisp__schur_over(const wisp__arnoldi *a, wisp_scalar value)
 {
-    return fmax(fmax(hypot(value.re, value.im), 16 * a->rounding / a->k->o.tolerance), DBL_MIN);
+    return fmax(fmax(hypot(value.re, value.im), 16 * a->smallest / a->k->o.tolerance), DBL_MIN);
 }
 
 /* Equal ones stay in their order, so that pairs do. */
-static bool before(const wisp__eig *k, wisp_scalar a, wisp_scalar b)
+static bool before(const wisp__arnoldi *of, wisp_scalar a, wisp_scalar b)
 {
-    const double key_a = wisp__schur_key(k, a), key_b = wisp__schur_key(k, b);
+    const double key_a = wisp__schur_key(of, a), key_b = wisp__schur_key(of, b);
     return key_a != key_b ? key_a > key_b : fabs(a.im) > fabs(b.im);
 }
 
-void wisp__schur_sort(const wisp__eig *k, int from, int n, const wisp_scalar *value, int *order)
+void wisp__schur_sort(const wisp__arnoldi *a, int from, int n, const wisp_scalar *value, int *order)
 {
     for (int i = from; i < n; i++) {
         int j = i;
-        for (; j > from && before(k, value[i], value[order[j - 1]]); j--) order[j] = order[j - 1];
+        for (; j > from && before(a, value[i], value[order[j - 1]]); j--) order[j] = order[j - 1];
         order[j] = i;
     }
 }
@@ -51,8 +53,8 @@ int wisp__schur_wanted(const wisp__arnoldi *a, int n, const wisp_scalar *value, 
     const wisp__eig *k = a->k;
     int to = k->o.count < n ? k->o.count : n;
     const wisp_scalar last = value[order[to - 1]];
-    const double least = wisp__schur_key(k, last) - k->o.tolerance * wisp__schur_over(a, last);
-    for (int j = to; j < n && wisp__schur_key(k, value[order[j]]) >= least; j++)
+    const double least = wisp__schur_key(a, last) - k->o.tolerance * wisp__schur_over(a, last);
+    for (int j = to; j < n && wisp__schur_key(a, value[order[j]]) >= least; j++)
         if (alike(a, last, value[order[j]])) to = j + 1;
     return wisp__schur_untorn(k, value, order, to) < to ? to + 1 : to;
 }
@@ -240,10 +242,12 @@ wisp_status wisp__schur_deliver(wisp__arnoldi *a, int n, bool all)
     wisp_status status = WISP_OK;
     wisp__eig *k = a->k;
     const size_t size = (size_t)n * (size_t)n;
+    const wisp__op op = a->op;
     pairs p = {.a = a, .n = n};
     wisp_scalar *H = NULL, *value = NULL;
     int *order = NULL;
     if (n == 0) return WISP_OK;
+    a->op = (wisp__op){1, 1, 0, 1};
     WISP_TRY(wisp_alloc(k->ctx, &H, 4 * size, sizeof *H));
     WISP_TRY(wisp_alloc(k->ctx, &value, (size_t)n, sizeof *value));
     WISP_TRY(wisp_alloc(k->ctx, &order, 2 * (size_t)n, sizeof *order));
@@ -253,12 +257,13 @@ wisp_status wisp__schur_deliver(wisp__arnoldi *a, int n, bool all)
     WISP_TRY(wisp__dense_schur(k->ctx, k->is_complex, n, H, U, value));
     WISP_TRY(wisp__dense_schur_vectors(k->ctx, k->is_complex, n, H, value, X));
     wisp__schur_times(n, U, X, p.Y);
-    wisp__schur_sort(k, 0, n, value, order);
+    wisp__schur_sort(a, 0, n, value, order);
     const int wanted = wisp__schur_wanted(a, n, value, order);
     WISP_TRY(give(&p, order, wanted));
     if (all && (k->e->found < wanted || wanted < k->o.count))
         status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
 out:
+    a->op = op;
     wisp_free(k->ctx, H);
     wisp_free(k->ctx, value);
     wisp_free(k->ctx, order);

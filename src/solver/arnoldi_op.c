@@ -1,0 +1,75 @@
+/* The polynomial of A whose Krylov space is built: a Chebyshev polynomial that damps an interval, and grows beyond the
+   end of it where the wanted values are. Where A is not Hermitian it grows with the ellipse about the interval's ends
+   on which a value lies, so that none of a larger real part than a wanted one stays behind that. */
+#include "arnoldi.h"
+
+/* How much it grows from where it damps to the end of the spectrum: with more its degree rises, and what a restart
+   loses falls. */
+static const double growth = 20;
+
+static double outward(const wisp__op *op, double lambda) { return op->side * (lambda - op->center) / op->scale; }
+
+double wisp__op_of(const wisp__op *op, double lambda)
+{
+    const double t = outward(op, lambda);
+    const int d = op->degree;
+    if (d == 1) return t;
+    return t > 1 ? cosh(d * acosh(t)) : cos(d * acos(fmax(t, -1)));
+}
+
+double wisp__op_value(const wisp__op *op, double mu)
+{
+    const int d = op->degree;
+    const double t = d == 1 ? mu : mu > 1 ? cosh(acosh(mu) / d) : NAN;
+    return op->center + op->side * op->scale * t;
+}
+
+double wisp__op_slope(const wisp__op *op, double lambda)
+{
+    const int d = op->degree;
+    const double angle = d == 1 ? 0 : acosh(outward(op, lambda));
+    return (d == 1 ? 1 : angle > 0 ? d * sinh(d * angle) / sinh(angle) : (double)d * d) / op->scale;
+}
+
+wisp_scalar wisp__op_nearest(const wisp__op *op, wisp_scalar mu)
+{
+    if (op->degree == 1) return mu;
+    const wisp__z angle = cacosh(wisp__z_of(mu)) / op->degree;
+    const wisp__z t = mu.im == 0 && mu.re < -1 ? cosh(creal(angle)) : ccosh(angle);
+    return (wisp_scalar){op->center + op->side * op->scale * creal(t),
+                         mu.im == 0 ? 0 : op->side * op->scale * cimag(t)};
+}
+
+double wisp__op_axis(const wisp__op *op, wisp_scalar lambda)
+{
+    const double re = outward(op, lambda.re), im = lambda.im / op->scale;
+    const double half = (hypot(re - 1, im) + hypot(re + 1, im)) / 2;
+    return op->center + op->side * op->scale * (half > 1 ? half : re);
+}
+
+bool wisp__op_raise(wisp__op *op, double side, double first, double last, double far, int most)
+{
+    const double spread = fabs(first - far);
+    if (!(fabs(first - last) < spread)) return false;
+    const double angle = acosh(growth) / 2, room = fmax(2 * fabs(first - last) / spread, 1e-12);
+    const int degree = (int)fmin(angle / sqrt(room), most);
+    if (degree < 3 || degree < 2 * op->degree) return false;
+    const double damped = first - side * spread * (angle / degree) * (angle / degree);
+    *op = (wisp__op){degree, side, (damped + far) / 2, fabs(damped - far) / 2};
+    return true;
+}
+
+wisp_status wisp__op_most_degree(const wisp__arnoldi *a, int m, int *most)
+{
+    wisp_status status = WISP_OK;
+    const wisp__eig *k = a->k;
+    const int b = a->block;
+    wisp_cost one;
+    WISP_TRY(wisp_spmmv_cost(k->A, k->type, b, WISP_SCALE | WISP_SHIFT | WISP_AXPBY, &one));
+    WISP_TRY(wisp_ctx_sum(k->ctx, &one.bytes, 1));
+    const double column = (double)k->rows * (double)wisp_type_size(k->type), rest = (m - k->o.count) / 2;
+    const double block = column * m * (4 + 2.0 * b / fmax(rest, 1));
+    *most = (int)fmin(fmax(3 * block / one.bytes, 1), WISP__MOST_DEGREE);
+out:
+    return status;
+}
