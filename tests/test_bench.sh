@@ -147,6 +147,23 @@ ok bench solve matpde:nx=40,ny=40 --method bicgstab --widths 1,3 --variant pipel
 json out '[(r["width"], r.get("against"), r["passes"], r["reductions"]) for r in rows] == [(1, None, 4, 2), (3, "single", 4, 2), (1, None, 4, 2)]'
 ok bench solve topi:nx=3,ny=3,nz=3 --method minres --against classical --widths 2 --repeats 7 --json
 json out '[r["variant"] for r in rows] == ["pipelined", "classical"] and all(r["passes"] > 1 for r in rows)'
+# Eigenpairs: the filter beside a KPM step, single precision beside double, dense operations beside LAPACK's.
+ok bench eig $topi --columns 3,8 --repeats 7 -o e.json $(draw e.svg)
+grep -q '^variant *width *products/s .*of bytes' out || fail "no table of eigenpairs"
+drawn e.svg roofline squares steps ritz
+json e.json '[r["variant"] for r in rows[:5]] == ["squares", "steps"] * 2 + ["kpm_step"]'
+json e.json '[r.get("against") for r in rows[:5]] == ["kpm_step"] * 2 + ["double"] * 2 + [None]'
+json e.json "all(row(r, 'eig', '$topi') and positive(r, 'products_per_second', 'gemm_fraction') for r in rows[:5])"
+json e.json 'all(abs(r["ratio_of_gbs"] * r["ratio_of_bytes"] / r["ratio"] - 1) < 1e-9 for r in rows[:4])'
+json e.json 'rows[0]["min_bytes"] < rows[1]["min_bytes"] == rows[4]["min_bytes"]'
+json e.json '[(r["variant"], r["width"]) for r in rows[5:] if r["variant"] != "qr_lapack"] == [("qr", 3), ("ritz", 3), ("qr", 8), ("ritz", 8)]'
+json e.json 'all(r["flops"] == 192 * r["width"] ** 2 * (12 if r["variant"] == "ritz" else 16) and r["order"] is None for r in rows[5:])'
+json e.json 'sum(r["variant"] == "qr_lapack" for r in rows) + len(d.get("skipped", [])) == 2'
+ok bench eig laplace:nx=9,ny=8,nz=7 --variant steps --widths 2,3 --types s,d --columns 1 --repeats 7 --json
+json out '[r["width"] for r in rows] == [2] * 2 + [3] * 2 + [2] * 3 + [3] * 3 and {r["variant"] for r in rows} == {"steps", "kpm_step"}'
+json out '[r["type"] for r in rows] == ["single"] * 4 + ["double", "single", "double"] * 2'
+ok bench eig $topi --variant qr --columns 4 --types c --repeats 7 --json
+json out 'rows[0]["variant"] == "qr" and len(rows) + len(d.get("skipped", [])) == 2 and rows[0]["flops"] == 192 * 16 * 16'
 ok bench stream --json $(draw s.svg)
 drawn s.svg "GB/s" memory L2 "past caches"
 json out 'machine(d["machine"]) and all(r["op"] == "stream" and positive(r, "gbs", "threads") for r in rows) and len(rows) >= 12'
@@ -182,6 +199,10 @@ refused 2 "variant predict is for --method cg" bench solve $topi --method gmres 
 refused 2 "wisp bench solve has no variant blocked; it has predict, pipelined, classical" bench solve $topi --variant blocked
 refused 2 "--against single is there for wisp bench solve" bench spmmv $topi --against single
 refused 2 "names what the rows are already" bench solve $topi --against single
+refused 2 "wisp bench eig has no variant blocked; it has squares, steps, qr, ritz" bench eig $topi --variant blocked
+refused 2 "wisp bench eig takes no --against" bench eig $topi --against naive
+refused 2 "--columns is there for wisp bench eig" bench kpm $topi --columns 4
+refused 1 "needs a Hermitian matrix" bench eig matpde:nx=5,ny=5 --quiet
 refused 1 "needs a Hermitian matrix" bench solve matpde:nx=5,ny=5 --quiet
 refused 2 "has no variant gram_kahan" bench kpm $topi --against gram_kahan
 refused 2 "--against needs --variant" bench tsm --against gram

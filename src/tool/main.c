@@ -109,14 +109,15 @@ static const struct {
      cmd_convert},
     {{"bench",
       CMD_BENCH,
-      "spmv|spmmv|kpm|mpk|solve MATRIX.. [options]\ntsm|stream [options]",
+      "spmv|spmmv|kpm|mpk|solve|eig MATRIX.. [options]\ntsm|stream [options]",
       {"OP", "MATRIX"},
       1,
       "speed of an operation, and how far it is from the machine's limit",
       "Times one operation: stream (bandwidths of memory and caches), spmv (sparse matrix times\n"
       "vector), spmmv (times block vector), kpm (one step of the kernel polynomial method),\n"
       "mpk (steps of a recurrence, interleaved), solve (an iteration of a solver of linear\n"
-      "systems), tsm (products of tall and skinny blocks).\n"
+      "systems), eig (the filter, orthogonalisation and Rayleigh-Ritz of eigenpairs), tsm\n"
+      "(products of tall and skinny blocks).\n"
       "Every repetition lies between two measurements of the load bandwidth, with which it is\n"
       "compared. MATRIX is a file (.mtx, .mtx.gz, .crs) or names one of the gallery; several\n"
       "have rows of their own each."},

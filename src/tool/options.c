@@ -146,7 +146,9 @@ static const option_def table[] = {
     {NULL, "format", 0, "auto|sell|compressed|hermitian|all", parse_choice, CMD_BENCH, false, AT(format), 0, 0,
      "of the stored matrix (what the library chooses); all: a row\nfor each that it can have"},
     {NULL, "widths", 0, "W,W,..", parse_list, CMD_BENCH, false, AT(widths), 1, 4096,
-     "block widths, one row each (spmv, solve: 1; tsm: 4,8,16,32;\nelse 1,4,8,16,32)"},
+     "block widths, one row each (spmv, solve: 1; tsm: 4,8,16,32;\neig: by a model of time; else 1,4,8,16,32)"},
+    {NULL, "columns", 0, "K,K,..", parse_list, CMD_BENCH, false, AT(columns), 1, 4096,
+     "eig: of the search space, one row each (64,200)"},
     {NULL, "types", 0, "s,d,c,z", parse_types, CMD_BENCH, false, AT(types), 0, 0,
      "of the blocks: single, double, complex single, complex\ndouble (that of the matrix; tsm: d,z)"},
     {NULL, "powers", 0, "P,P,..", parse_list, CMD_BENCH, false, AT(powers_list), 1, 256,
@@ -163,7 +165,8 @@ static const option_def table[] = {
      "mpk: chebyshev (with dots, two blocks), powers (all kept);\ntsm: gram, gram_kahan, update, update_beta, "
      "update_in_place,\n"
      "dot, dot_kahan, and by the BLAS (in a process of its own)\ngram_blas, update_blas, update_beta_blas; solve: "
-     "predict (cg),\npipelined, classical\n(blocked; mpk: chebyshev; tsm: the first five; solve: all)"},
+     "predict (cg),\npipelined, classical; eig: squares, steps (products of the\nfilter), qr, ritz\n"
+     "(blocked; mpk: chebyshev; tsm: the first five; solve, eig: all)"},
     {NULL, "against", 0, "VARIANT|order=O|format=F|plain|single", parse_against, CMD_BENCH, false, 0, 0, 0,
      "alternate with this variant, or with the same one in another\norder or format or (mpk) by plain sweeps or "
      "(solve) with its\ncolumns one by one, and give the ratio of the times: how many\ntimes faster the row is"},

@@ -25,7 +25,7 @@ enum { LIST = 33 };    /* one more than a list may have */
 enum { OPTIONS = 96 }; /* more than the rows of the table */
 #define BENCH_VARIANTS                                                                                           \
     "blocked|naive|reference|chebyshev|powers|gram|gram_kahan|update|update_beta|update_in_place|dot|dot_kahan|" \
-    "gram_blas|update_blas|update_beta_blas|predict|pipelined|classical"
+    "gram_blas|update_blas|update_beta_blas|predict|pipelined|classical|squares|steps|qr|ritz"
 /* --rhs: a file, or values that are made. */
 typedef enum { RHS_ONES, RHS_RANDOM, RHS_FILE } rhs_kind;
 typedef struct {
@@ -49,7 +49,8 @@ typedef struct {
     int order, format;                        /* those of wisp.h; one more: all */
     int bench_variant, against_what, against; /* the latter: the number of the variant, order or format */
     int64_t repeats, rows, depth;
-    int64_t widths[LIST], types[LIST], thread_counts[LIST], powers_list[LIST]; /* lists that end with 0 */
+    int64_t widths[LIST], types[LIST], thread_counts[LIST], powers_list[LIST],
+        columns[LIST];     /* lists that end with 0 */
     int64_t budgets[LIST]; /* likewise: bytes of cache, or below 0 thousandths of a percent */
     const char *x0;        /* solve: a file */
     rhs_option rhs;

@@ -4,7 +4,16 @@
 #include "../tool.h"
 #include "reference.h"
 
-typedef enum { BENCH_SPMV, BENCH_SPMMV, BENCH_KPM, BENCH_MPK, BENCH_TSM, BENCH_STREAM, BENCH_SOLVE } bench_op;
+typedef enum {
+    BENCH_SPMV,
+    BENCH_SPMMV,
+    BENCH_KPM,
+    BENCH_MPK,
+    BENCH_TSM,
+    BENCH_STREAM,
+    BENCH_SOLVE,
+    BENCH_EIG
+} bench_op;
 /* In the order of BENCH_VARIANTS. */
 typedef enum {
     VARIANT_BLOCKED,
@@ -25,6 +34,12 @@ typedef enum {
     VARIANT_PREDICT,
     VARIANT_PIPELINED,
     VARIANT_CLASSICAL,
+    VARIANT_SQUARES,
+    VARIANT_STEPS,
+    VARIANT_QR,
+    VARIANT_RITZ,
+    VARIANT_QR_LAPACK, /* this one and the next stand beside others */
+    VARIANT_KPM_STEP,
     VARIANTS
 } bench_variant;
 extern const char *const bench_op_name[], *const bench_variant_name[];
@@ -38,7 +53,7 @@ typedef struct {
     int depth;            /* the number of steps that are interleaved; 0: as the library chooses */
     wisp_row_order order; /* as asked for */
     wisp_format format;
-    int64_t rows;         /* tsm */
+    int64_t rows;         /* of dense blocks */
     int64_t cache_budget; /* mpk: bytes; 0: the context's */
     wisp_method method;   /* solve */
     int restart;          /* gmres; else 0 */
@@ -83,6 +98,8 @@ wisp_status bench_blas_open(const tool *t, bench_runner *r, const char *coretype
 wisp_status bench_blas_time(bench_runner *r, int64_t steps, double *seconds);
 void bench_blas_close(bench_runner *r);
 
+/* The matrix's type that goes with the blocks'. */
+wisp_type bench_matrix_type(wisp_type source, wisp_type block);
 /* Whether a plain product writes a y of so many bytes past the caches. */
 bool bench_stores_past(const bench_runner *r, double block);
 
@@ -91,6 +108,13 @@ wisp_status bench_solve_open(bench_runner *r);
 /* Seconds of an iteration, the mean of so many calls of wisp_solve. */
 wisp_status bench_solve_time(bench_runner *r, int64_t calls, double *seconds);
 double bench_solve_blocks(const bench_case *c); /* as large as x, that a call has beside the matrix */
+
+/* bench_eig.c: the filter's products, for which A and the blocks are there; and what has no matrix. */
+bool bench_is_dense(const bench_case *c);
+wisp_status bench_eig_open(bench_runner *r);
+wisp_status bench_eig_open_dense(bench_runner *r);
+/* Seconds of a product, or of a dense operation. */
+wisp_status bench_eig_time(bench_runner *r, int64_t steps, double *seconds);
 
 /* ---- bench_model.c: the time that a step should take --------------------------------------------- */
 
@@ -139,7 +163,7 @@ typedef struct {
     int64_t repeats, steps;             /* of each repetition, one by one */
     bench_quartiles seconds, load, fraction, model, of_model, core, ratio;
     char against[32];                          /* "": no ratio */
-    double passes, reductions, ratio_of_bytes; /* solve; the last one as the ratio of times */
+    double passes, reductions, ratio_of_bytes; /* solve; the last one (eig, too) as the ratio of times */
     wisp_cost cost;
     double bytes_per_nonzero, gather_excess; /* 0: no matrix */
     double gemm_gflops;                      /* that its rate is set in relation to; 0: none */
@@ -159,10 +183,15 @@ typedef struct {
     int row_count, row; /* for the progress bar */
 } bench;
 
-/* bench_measure.c: the rows of one case, or of several in turn, the last of which the others are set in relation to.
+/* bench_measure.c: the rows of one case, or of several in turn, the last of which the others are set in relation to
+   (eig: in single precision, to the same in double).
    Where the matrix can't have the order or format: with `optional` a note instead of a failure. */
-enum { BENCH_MOST_CASES = 3 };
+enum { BENCH_MOST_CASES = 5 };
 int bench_measure(tool *t, bench *b, const bench_case *list, int count, bool optional);
+
+/* bench_eig.c: the filter's rows, of the type and width of c, or of the model's width; the rows of dense blocks. */
+int bench_eig_filter(tool *t, bench *b, const bench_case *c, bool optional);
+int bench_eig_dense(tool *t, bench *b, const bench_case *c);
 
 /* bench_out.c */
 json_t *bench_row_json(const bench_row *r);

@@ -14,7 +14,8 @@ static bool say(int fd, const char *text)
 
 bool bench_is_blas(bench_variant v)
 {
-    return v == VARIANT_GRAM_BLAS || v == VARIANT_UPDATE_BLAS || v == VARIANT_UPDATE_BETA_BLAS;
+    return v == VARIANT_GRAM_BLAS || v == VARIANT_UPDATE_BLAS || v == VARIANT_UPDATE_BETA_BLAS ||
+           v == VARIANT_QR_LAPACK;
 }
 
 wisp_status bench_blas_open(const tool *t, bench_runner *r, const char *coretype)
@@ -22,6 +23,7 @@ wisp_status bench_blas_open(const tool *t, bench_runner *r, const char *coretype
     const bench_case *c = &r->what;
     const char *what = c->variant == VARIANT_GRAM_BLAS          ? "gram"
                        : c->variant == VARIANT_UPDATE_BETA_BLAS ? "update_beta"
+                       : c->variant == VARIANT_QR_LAPACK        ? "qr"
                                                                 : "update";
     static const char letter[] = {[WISP_S] = 's', [WISP_D] = 'd', [WISP_C] = 'c', [WISP_Z] = 'z'};
     char text[128];
@@ -50,7 +52,7 @@ wisp_status bench_blas_time(bench_runner *r, int64_t steps, double *seconds)
     text[got] = '\0';
     if (well && sscanf(text, "%lf", seconds) == 1) return WISP_OK;
     return wisp_ctx_fail(r->ctx, WISP_ERR_IO,
-                         "the process with the BLAS ended: out of memory? it has two blocks of its own");
+                         "the process with the BLAS ended: out of memory, or no LAPACK? it has blocks of its own");
 }
 
 void bench_blas_close(bench_runner *r)

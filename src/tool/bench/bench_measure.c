@@ -11,6 +11,7 @@ typedef struct {
     double *series[SERIES];
     const char **limit; /* of each repetition */
     int64_t steps;
+    int against; /* number of the runner that this one is set in relation to; maybe its own */
 } timing;
 
 static int by_value(const void *a, const void *b)
@@ -45,10 +46,10 @@ static double gemm_of(const bench *b, wisp_type type)
 static void predict(const bench *b, timing *s, int i)
 {
     const bench_runner *r = &s->run;
-    const bool is_double = r->what.type == WISP_D || r->what.type == WISP_Z, tsm = r->what.op == BENCH_TSM;
+    const bool is_double = r->what.type == WISP_D || r->what.type == WISP_Z, dense = bench_is_dense(&r->what);
     const bench_limits limits = {.load_gbs = s->series[LOAD][i],
-                                 .core_seconds = tsm ? 0 : s->series[CORE][i],
-                                 .gemm_gflops = tsm ? gemm_of(b, r->what.type) : 0,
+                                 .core_seconds = dense ? 0 : s->series[CORE][i],
+                                 .gemm_gflops = dense ? gemm_of(b, r->what.type) : 0,
                                  .fma_gflops = b->machine.fma_gflops[is_double][1],
                                  .cache_gbs = bench_cache_gbs(&b->machine, r->working_bytes)};
     const bench_prediction p = bench_predict(r, &limits);
@@ -99,15 +100,16 @@ static int repeat_all(tool *t, const bench *b, timing *s, int count)
     double load;
     wisp_status status = WISP_OK;
     const int repeats = (int)t->opt.repeats;
-    int order[BENCH_MOST_CASES] = {0, 1, 2};
+    int order[BENCH_MOST_CASES];
     uint32_t seed = 1;
+    for (int k = 0; k < count; k++) order[k] = k;
     for (int k = 0; k < count; k++) WISP_TRY(bench_find_steps(&s[k].run, 10e-3, &s[k].steps));
     WISP_TRY(wisp_load_bandwidth(t->ctx, &load));
     for (int i = 0; i < repeats; i++) {
         WISP_TRY(wisp_ctx_step(t->ctx, "timing", (b->row + (double)i / repeats) / b->row_count, 0));
         if (count > 2) shuffle(order, count, &seed);
         for (int k = 0; k < count; k++) WISP_TRY(repeat(b, &s[order[k]], i, &load));
-        for (int k = 0; k + 1 < count; k++) s[k].series[RATIO][i] = ratio_of(&s[k], &s[count - 1], i);
+        for (int k = 0; k < count; k++) s[k].series[RATIO][i] = ratio_of(&s[k], &s[s[k].against], i);
     }
 out:
     return status == WISP_OK ? EXIT_FINE : tool_fail_ctx(t);
@@ -128,9 +130,10 @@ static const char *usual_limit(const char *const *limit, int n)
     return best;
 }
 
-static void name_against(const tool *t, const bench_case *against, char text[32])
+static void name_against(const tool *t, const bench_case *what, const bench_case *against, char text[32])
 {
     const options *o = &t->opt;
+    const bool double_too = what->op == BENCH_EIG && what->variant == against->variant;
     snprintf(text, 32, "%s%s",
              o->against_what == AGAINST_ORDER    ? "order="
              : o->against_what == AGAINST_FORMAT ? "format="
@@ -139,6 +142,7 @@ static void name_against(const tool *t, const bench_case *against, char text[32]
              : o->against_what == AGAINST_FORMAT ? text_format((wisp_format)o->against)
              : o->against_what == AGAINST_PLAIN  ? "plain"
              : o->against_what == AGAINST_SINGLE ? "single"
+             : double_too                        ? "double"
                                                  : bench_variant_name[against->variant]);
 }
 
@@ -147,11 +151,11 @@ static int add_row(tool *t, bench *b, timing *s, const timing *against)
 {
     const int n = (int)t->opt.repeats;
     const bench_runner *r = &s->run;
-    const bool tsm = b->op == BENCH_TSM, reference = r->what.variant == VARIANT_REFERENCE;
+    const bool dense = bench_is_dense(&r->what), reference = r->what.variant == VARIANT_REFERENCE;
     bench_row row = {.what = r->what,
                      .matrix = b->matrix,
-                     .order = tsm ? NULL : text_order(r->info.order),
-                     .format = tsm         ? NULL
+                     .order = dense ? NULL : text_order(r->info.order),
+                     .format = dense       ? NULL
                                : reference ? "crs"
                                            : text_format(r->info.format),
                      .threads = wisp_ctx_threads(t->ctx),
@@ -164,8 +168,9 @@ static int add_row(tool *t, bench *b, timing *s, const timing *against)
     row.matrix_bytes = r->info.bytes;
     row.interleaved = r->interleaved;
     row.cache_budget = machine_counted(t, r->what.cache_budget);
-    if (tsm || b->op == BENCH_KPM || b->op == BENCH_MPK) row.gemm_gflops = gemm_of(b, r->what.type);
-    if (!tsm && !reference && r->info.nnz > 0) row.bytes_per_nonzero = (double)r->info.bytes / (double)r->info.nnz;
+    if (dense || b->op == BENCH_KPM || b->op == BENCH_MPK || b->op == BENCH_EIG)
+        row.gemm_gflops = gemm_of(b, r->what.type);
+    if (!dense && !reference && r->info.nnz > 0) row.bytes_per_nonzero = (double)r->info.bytes / (double)r->info.nnz;
     row.seconds = bench_quartiles_of(s->series[SECONDS], n);
     row.load = bench_quartiles_of(s->series[LOAD], n);
     row.fraction = bench_quartiles_of(s->series[FRACTION], n);
@@ -177,7 +182,7 @@ static int add_row(tool *t, bench *b, timing *s, const timing *against)
     if (s != against) {
         row.ratio = bench_quartiles_of(s->series[RATIO], n);
         row.ratio_of_bytes = against->run.least_bytes / against->run.what.width / (r->least_bytes / r->what.width);
-        name_against(t, &against->run.what, row.against);
+        name_against(t, &r->what, &against->run.what, row.against);
     }
     monitor_clear(&t->monitor);
     if (!t->opt.json && !t->opt.quiet) {
@@ -191,15 +196,24 @@ static int add_row(tool *t, bench *b, timing *s, const timing *against)
 /* A case that the matrix can't have: the note of it. */
 static int skip(tool *t, bench *b, const bench_case *what)
 {
-    char text[512];
-    snprintf(text, sizeof text, "%s, width %d, order %s, format %s is left out: %s", wisp_type_name(what->type),
-             what->width, text_order(what->order), text_format(what->format), wisp_ctx_message(t->ctx));
+    char text[512], how[128];
+    snprintf(how, sizeof how, "order %s, format %s", text_order(what->order), text_format(what->format));
+    snprintf(text, sizeof text, "%s, width %d, %s is left out: %s", wisp_type_name(what->type), what->width,
+             bench_is_dense(what) ? bench_variant_name[what->variant] : how, wisp_ctx_message(t->ctx));
     monitor_clear(&t->monitor);
     if (!t->opt.json && !t->opt.quiet) printf("%s\n", text);
     json_array_append_new(b->skipped, json_pack("{s:s, s:i, s:s, s:s, s:s}", "type", wisp_type_name(what->type),
                                                 "width", what->width, "order", text_order(what->order), "format",
                                                 text_format(what->format), "reason", wisp_ctx_message(t->ctx)));
     return EXIT_FINE;
+}
+
+/* The runner that number k is set in relation to. */
+static int against_of(const bench_case *list, int count, int k)
+{
+    for (int i = 0; i < k; i++)
+        if (list[i].op == BENCH_EIG && list[i].variant == list[k].variant) return i;
+    return count - 1;
 }
 
 static bool can_skip(wisp_status status) { return status == WISP_ERR_UNSUPPORTED || status == WISP_ERR_HERMITIAN; }
@@ -212,7 +226,7 @@ static wisp_status open_timing(const tool *t, const bench *b, timing *s, double 
     wisp_status status = bench_open(&s->run, t->ctx, &b->src);
     if (status == WISP_OK && bench_is_blas(s->run.what.variant))
         status = bench_blas_open(t, &s->run, strcmp(b->gemm.coretype, "default") ? b->gemm.coretype : "");
-    if (status != WISP_OK || b->op == BENCH_TSM) return status;
+    if (status != WISP_OK || bench_is_dense(&s->run.what)) return status;
     status = bench_piece_open(&s->piece, &s->run, t->ctx, &b->src, bench_piece_bytes(&b->machine));
     if (can_skip(status)) { /* a piece need not be what the whole is: then without its ceiling */
         bench_piece_close(&s->piece);
@@ -237,11 +251,18 @@ int bench_measure(tool *t, bench *b, const bench_case *list, int count, bool opt
         s[open].run.what = list[open];
         wisp_status status = open_timing(t, b, &s[open], all + open * SERIES * n);
         if (status == WISP_OK) continue;
+        if (open > 0 && status == WISP_ERR_IO && list[open].variant == VARIANT_QR_LAPACK) { /* the others go on */
+            rc = skip(t, b, &s[open].run.what);
+            bench_close(&s[open].run);
+            count = open;
+            break;
+        }
         rc = optional && can_skip(status) ? skip(t, b, &s[open].run.what) : tool_fail_ctx(t);
         goto out;
     }
+    for (int k = 0; k < count; k++) s[k].against = against_of(list, count, k);
     if (!rc) rc = repeat_all(t, b, s, count);
-    for (int k = 0; k < count && !rc; k++) rc = add_row(t, b, &s[k], &s[count - 1]);
+    for (int k = 0; k < count && !rc; k++) rc = add_row(t, b, &s[k], &s[s[k].against]);
 out:
     for (int k = 0; k < BENCH_MOST_CASES; k++) {
         bench_piece_close(&s[k].piece);

@@ -10,6 +10,12 @@ static json_t *text_or_null(const char *s) { return s ? json_words(s) : json_nul
 /* The rate as a fraction of that of square matrix products. */
 static double gemm_fraction(const bench_row *r) { return 1e-9 * r->cost.flops / r->seconds.median / r->gemm_gflops; }
 
+/* Whether the ratio of bytes is told beside that of times. */
+static bool has_bytes(const bench_row *r) { return r->what.op == BENCH_SOLVE || r->what.op == BENCH_EIG; }
+
+/* Of the filter, counted column by column. */
+static bool is_product(const bench_row *r) { return r->what.op == BENCH_EIG && !bench_is_dense(&r->what); }
+
 json_t *bench_row_json(const bench_row *r)
 {
     const bench_case *c = &r->what;
@@ -51,7 +57,9 @@ json_t *bench_row_json(const bench_row *r)
                    {"measured_over_model_q3", r->of_model.q3, true},
                    {"passes", r->passes, c->op == BENCH_SOLVE},
                    {"reductions", r->reductions, c->op == BENCH_SOLVE},
-                   {"ratio_of_bytes", r->ratio_of_bytes, c->op == BENCH_SOLVE && *r->against},
+                   {"products_per_second", c->width / r->seconds.median, is_product(r)},
+                   {"ratio_of_bytes", r->ratio_of_bytes, has_bytes(r) && *r->against},
+                   {"ratio_of_gbs", r->ratio.median / r->ratio_of_bytes, c->op == BENCH_EIG && *r->against},
                    {"ratio", r->ratio.median, *r->against},
                    {"ratio_q1", r->ratio.q1, *r->against},
                    {"ratio_q3", r->ratio.q3, *r->against}};
@@ -67,12 +75,13 @@ void bench_table_head(const bench_row *r, bool ratio)
     printf("%-15s  %5s  ", "variant", "width");
     if (r->what.op == BENCH_MPK) printf("%6s  %5s  %9s  ", "powers", "depth", "cache MB");
     if (r->what.op == BENCH_SOLVE) printf("%6s  %10s  ", "passes", "reductions");
+    if (r->what.op == BENCH_EIG) printf("%10s  ", "products/s");
     printf("%-14s  ", "type");
     if (r->matrix) printf("%-7s  %-10s  ", "order", "format");
     printf("%9s  %17s  %7s  %8s  %6s  %6s  %8s  ", "ms", "quartiles", "Gflop/s", "min. MB", "GB/s", "load", "fraction");
     if (r->gemm_gflops > 0) printf("%7s  ", "of gemm");
     printf("%9s  %8s  %-6s%s\n", "model ms", "of model", "limit",
-           ratio ? r->what.op == BENCH_SOLVE ? "  ratio (quartiles; of bytes)" : "  ratio (quartiles)" : "");
+           ratio ? has_bytes(r) ? "  ratio (quartiles; of bytes)" : "  ratio (quartiles)" : "");
 }
 
 void bench_table_row(const bench_row *r)
@@ -87,14 +96,16 @@ void bench_table_row(const bench_row *r)
     else if (c->op == BENCH_MPK) /* and the steps were not interleaved */
         printf("%6d  %5s  %9s  ", c->powers, "-", "-");
     if (c->op == BENCH_SOLVE) printf("%6.3g  %10.3g  ", r->passes, r->reductions);
+    if (is_product(r)) printf("%10.4g  ", c->width / r->seconds.median);
+    if (c->op == BENCH_EIG && !is_product(r)) printf("%10s  ", "-");
     printf("%-14s  ", wisp_type_name(c->type));
-    if (r->matrix) printf("%-7s  %-10s  ", r->order, r->format);
+    if (r->matrix) printf("%-7s  %-10s  ", r->order ? r->order : "-", r->format ? r->format : "-");
     printf("%9.4g  %17s  %7.2f  %8.4g  %6.1f  %6.1f  %8.2f  ", ms, quartiles, 1e-6 * r->cost.flops / ms,
            1e-6 * r->cost.bytes, 1e-6 * r->cost.bytes / ms, r->load.median, r->fraction.median);
     if (r->gemm_gflops > 0) printf("%7.2f  ", gemm_fraction(r));
     printf("%9.4g  %8.2f  %-6s", 1e3 * r->model.median, r->of_model.median, r->limit);
     if (*r->against) printf("  %.2f (%.2f-%.2f", r->ratio.median, r->ratio.q1, r->ratio.q3);
-    if (*r->against && c->op == BENCH_SOLVE) printf("; %.2f", r->ratio_of_bytes);
+    if (*r->against && has_bytes(r)) printf("; %.2f", r->ratio_of_bytes);
     if (*r->against) putchar(')');
     putchar('\n');
     fflush(stdout);

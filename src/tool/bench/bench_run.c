@@ -3,15 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const bench_op_name[] = {"spmv", "spmmv", "kpm", "mpk", "tsm", "stream", "solve", NULL};
+const char *const bench_op_name[] = {"spmv", "spmmv", "kpm", "mpk", "tsm", "stream", "solve", "eig", NULL};
 const char *const bench_variant_name[] = {"blocked", "naive",      "reference", "chebyshev",   "powers",
                                           "gram",    "gram_kahan", "update",    "update_beta", "update_in_place",
                                           "dot",     "dot_kahan",  "gram_blas", "update_blas", "update_beta_blas",
-                                          "predict", "pipelined",  "classical"};
+                                          "predict", "pipelined",  "classical", "squares",     "steps",
+                                          "qr",      "ritz",       "qr_lapack", "kpm_step"};
 static const unsigned kpm_terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY;
 
 /* The step of Figure 5, by itself or as one of several. */
-static bool is_fused(const bench_case *c) { return c->op == BENCH_KPM || c->variant == VARIANT_CHEBYSHEV; }
+static bool is_kpm(const bench_case *c) { return c->op == BENCH_KPM || c->variant == VARIANT_KPM_STEP; }
+static bool is_fused(const bench_case *c) { return is_kpm(c) || c->variant == VARIANT_CHEBYSHEV; }
+
+/* Apart from its yardsticks. */
+static bool is_eig(const bench_case *c)
+{
+    return c->op == BENCH_EIG && c->variant != VARIANT_KPM_STEP && !bench_is_blas(c->variant);
+}
 
 static wisp_scalar real(double x) { return (wisp_scalar){x, 0}; }
 
@@ -79,9 +87,10 @@ wisp_status bench_step(bench_runner *r)
     double seconds;
     if (r->blas.pid) return bench_blas_time(r, 1, &seconds);
     if (r->what.op == BENCH_SOLVE) return bench_solve_time(r, 1, &seconds);
+    if (is_eig(&r->what)) return bench_eig_time(r, 1, &seconds);
     if (r->what.op == BENCH_TSM) return step_tsm(r);
     if (r->what.op == BENCH_MPK) return step_mpk(r);
-    if (r->what.op != BENCH_KPM) return wisp_spmmv(r->w, r->A, r->v, NULL);
+    if (!is_kpm(&r->what)) return wisp_spmmv(r->w, r->A, r->v, NULL);
     if (r->what.variant == VARIANT_REFERENCE)
         return bench_reference_step(r->reference, 2 / r->halfwidth, r->center, -1, r->dot);
     wisp_status status = r->what.variant == VARIANT_NAIVE ? step_naive(r) : step_blocked(r);
@@ -95,6 +104,7 @@ wisp_status bench_time(bench_runner *r, int64_t steps, double *seconds)
 {
     if (r->blas.pid) return bench_blas_time(r, steps, seconds);
     if (r->what.op == BENCH_SOLVE) return bench_solve_time(r, steps, seconds);
+    if (is_eig(&r->what)) return bench_eig_time(r, steps, seconds);
     const double start = tool_now();
     for (int64_t i = 0; i < steps; i++) {
         wisp_status status = bench_step(r);
@@ -181,8 +191,7 @@ static void find_tsm_cost(bench_runner *r)
 
 /* ---- matrix and blocks --------------------------------------------------------------------------- */
 
-/* The matrix's type that goes with the blocks'. */
-static wisp_type matrix_type(wisp_type source, wisp_type block)
+wisp_type bench_matrix_type(wisp_type source, wisp_type block)
 {
     const bool is_double = block == WISP_D || block == WISP_Z;
     if (wisp_type_is_complex(source)) return is_double ? WISP_Z : WISP_C;
@@ -195,7 +204,8 @@ static wisp_status make_blocks(bench_runner *r, wisp_map *rows, wisp_map *cols)
     const bench_case *c = &r->what;
     WISP_TRY(wisp_blk_create(&r->v, r->ctx, cols, c->type, c->width));
     WISP_TRY(wisp_blk_create(&r->w, r->ctx, rows, c->type, c->width));
-    if (c->variant == VARIANT_NAIVE) WISP_TRY(wisp_blk_create(&r->u, r->ctx, rows, c->type, c->width));
+    if (c->variant == VARIANT_NAIVE || c->variant == VARIANT_SQUARES)
+        WISP_TRY(wisp_blk_create(&r->u, r->ctx, rows, c->type, c->width));
     WISP_TRY(wisp_blk_fill_random(r->v, WISP_RANDOM_TRACE, 1, 0, 0));
 out:
     return status;
@@ -244,7 +254,7 @@ static wisp_status open_matrix(bench_runner *r, const wisp_src *src)
     wisp_status status = WISP_OK;
     const bench_case *c = &r->what;
     const bool reference = c->variant == VARIANT_REFERENCE;
-    const wisp_mat_opts mo = {.type = matrix_type(src->type, c->type),
+    const wisp_mat_opts mo = {.type = bench_matrix_type(src->type, c->type),
                               .width = c->width,
                               .order = reference ? WISP_ROWS_NATURAL : c->order,
                               .format = reference ? WISP_FORMAT_SELL : c->format};
@@ -259,6 +269,7 @@ static wisp_status open_matrix(bench_runner *r, const wisp_src *src)
         WISP_TRY(make_blocks(r, wisp_mat_map(r->A), wisp_mat_col_map(r->A)));
         if (c->op == BENCH_MPK) WISP_TRY(open_mpk(r));
         if (c->op == BENCH_SOLVE) WISP_TRY(bench_solve_open(r));
+        if (is_eig(c)) WISP_TRY(bench_eig_open(r));
     }
 out:
     return status;
@@ -272,7 +283,9 @@ wisp_status bench_open(bench_runner *r, wisp_ctx *ctx, const wisp_src *src)
     WISP_TRY(wisp_alloc(ctx, &r->shift, width, sizeof *r->shift));
     WISP_TRY(wisp_alloc(ctx, &r->dot, (width > dots ? width : dots) * width, sizeof *r->dot));
     for (size_t j = 0; j < width; j++) r->shift[j] = real(r->center);
-    WISP_TRY(r->what.op == BENCH_TSM ? open_tsm(r) : open_matrix(r, src));
+    WISP_TRY(r->what.op == BENCH_TSM    ? open_tsm(r)
+             : bench_is_dense(&r->what) ? bench_eig_open_dense(r)
+                                        : open_matrix(r, src));
 out:
     return status;
 }

@@ -4,6 +4,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,10 @@
 typedef void gemm_fn(const char *ta, const char *tb, const int *m, const int *n, const int *k, const void *alpha,
                      const void *a, const int *lda, const void *b, const int *ldb, const void *beta, void *c,
                      const int *ldc);
+typedef void geqrf_fn(const int *m, const int *n, void *a, const int *lda, void *tau, void *work, const int *lwork,
+                      int *info);
+typedef void orgqr_fn(const int *m, const int *n, const int *k, void *a, const int *lda, const void *tau, void *work,
+                      const int *lwork, int *info);
 gemm_fn sgemm_, dgemm_, cgemm_, zgemm_; /* Fortran's names are there in every BLAS */
 
 static double now(void)
@@ -61,17 +66,45 @@ static int gemm(void)
 typedef struct {
     bool gram, is_complex;
     gemm_fn *gemm;
+    geqrf_fn *factor; /* NULL: products */
+    orgqr_fn *form;
     int rows, width;
     char *v, *w, *x;
     double one[2], beta[2]; /* in the type */
 } shape;
+
+/* LAPACK may be a library of its own, which some have not. */
+static bool find_qr(shape *s, int type)
+{
+    static const char *const names[][2] = {
+        {"sgeqrf_", "sorgqr_"}, {"dgeqrf_", "dorgqr_"}, {"cgeqrf_", "cungqr_"}, {"zgeqrf_", "zungqr_"}};
+    void *library = dlopen("liblapack.so.3", RTLD_NOW | RTLD_GLOBAL);
+    if (!library) library = dlopen(NULL, RTLD_NOW);
+    if (!library) return false;
+    *(void **)&s->factor = dlsym(library, names[type][0]);
+    *(void **)&s->form = dlsym(library, names[type][1]);
+    return s->factor && s->form;
+}
+
+enum { WORK = 128 }; /* columns' blocks in LAPACK are not larger */
+
+/* Orthonormal columns, column-major. */
+static void qr(const shape *s)
+{
+    const int n = s->rows, b = s->width, work = WORK * b;
+    int info;
+    s->factor(&n, &b, s->v, &n, s->x, s->w, &work, &info);
+    s->form(&n, &b, &b, s->v, &n, s->x, s->w, &work, &info);
+}
 
 /* Blocks are row-major: to the BLAS they are transposed. */
 static void multiply(const shape *s)
 {
     const double zero[2] = {0, 0};
     const int b = s->width, n = s->rows;
-    if (s->gram)
+    if (s->factor)
+        qr(s);
+    else if (s->gram)
         s->gemm("N", s->is_complex ? "C" : "T", &b, &b, &n, s->one, s->w, &b, s->v, &b, zero, s->x, &b);
     else
         s->gemm("N", "N", &b, &n, &b, s->one, s->x, &b, s->v, &b, s->beta, s->w, &b);
@@ -96,7 +129,18 @@ static void fill(char *p, bool is_double, size_t count, double value)
             ((float *)(void *)p)[i] = (float)value;
 }
 
-/* From the input: gram, update or update_beta; the BLAS's letter of the type; rows; width. */
+/* Numbers of no pattern, so that columns are not multiples of each other. */
+static void fill_qr(char *p, bool is_double, size_t count)
+{
+    unsigned seed = 1;
+    const size_t size = is_double ? sizeof(double) : sizeof(float);
+    for (size_t i = 0; i < count; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        fill(p + i * size, is_double, 1, (seed >> 8) * 0x1p-24 - 0.5);
+    }
+}
+
+/* From the input: gram, update, update_beta or qr; the BLAS's letter of the type; rows; width. */
 static bool read_shape(shape *s)
 {
     static const char letters[] = "sdcz";
@@ -111,13 +155,18 @@ static bool read_shape(shape *s)
     const size_t real = is_double ? sizeof(double) : sizeof(float), size = s->is_complex ? 2 * real : real,
                  width = (size_t)s->width, bytes = size * width * (size_t)s->rows;
     s->v = block(bytes);
-    s->w = block(bytes);
+    const bool is_qr = !strcmp(what, "qr");
+    if (is_qr && !find_qr(s, number)) return false;
+    s->w = block(is_qr ? size * width * WORK : bytes);
     s->x = block(size * width * width);
     if (!s->v || !s->w || !s->x) return false;
     fill((char *)s->one, is_double, 1, 1);
     fill((char *)s->beta, is_double, 1, strcmp(what, "update_beta") ? 0 : 0.5);
     fill(s->v, is_double, bytes / real, 1);
-    fill(s->w, is_double, bytes / real, 1);
+    if (is_qr)
+        fill_qr(s->v, is_double, bytes / real);
+    else
+        fill(s->w, is_double, bytes / real, 1);
     fill(s->x, is_double, width * width, 1.0 / s->width);
     return true;
 }

@@ -21,6 +21,7 @@ static const struct {
                    "update_beta_blas"},
     [BENCH_STREAM] = {VARIANT_BLOCKED, VARIANT_BLOCKED, "blocked alone"},
     [BENCH_SOLVE] = {VARIANT_PREDICT, VARIANT_CLASSICAL, "predict, pipelined, classical"},
+    [BENCH_EIG] = {VARIANT_SQUARES, VARIANT_RITZ, "squares, steps, qr, ritz"},
 };
 
 /* Whether the rows, or those that they are compared with, are of this variant. */
@@ -77,6 +78,8 @@ static int check_op(tool *t, bench_op op)
     const char *const *list = op == BENCH_STREAM ? not_for_stream : op == BENCH_TSM ? not_for_tsm : NULL;
     for (; list && *list; list++)
         if (option_seen(o, *list)) return tool_usage(t, "wisp bench %s takes no --%s", name, *list);
+    if (op == BENCH_EIG && option_seen(o, "against")) return tool_usage(t, "wisp bench eig takes no --against");
+    if (op != BENCH_EIG && o->columns[0]) return tool_usage(t, "--columns is there for wisp bench eig alone");
     if (!alone && option_seen(o, "rows")) return tool_usage(t, "--rows is there for wisp bench tsm alone");
     if (op != BENCH_SOLVE && o->method) return tool_usage(t, "--method is there for wisp bench solve alone");
     if (o->restart && o->method != WISP_GMRES) return tool_usage(t, "--restart is for --method gmres alone");
@@ -99,7 +102,7 @@ static int check_options(tool *t, bench_op *op)
     int i = 0;
     while (bench_op_name[i] && strcmp(bench_op_name[i], o->arg[0])) i++;
     if (!bench_op_name[i])
-        return tool_usage(t, "\"%.40s\" is no operation; expected spmv, spmmv, kpm, mpk, tsm, stream or solve",
+        return tool_usage(t, "\"%.40s\" is no operation; expected spmv, spmmv, kpm, mpk, tsm, stream, solve or eig",
                           o->arg[0]);
     *op = (bench_op)i;
     int rc = check_op(t, *op);
@@ -117,9 +120,10 @@ static int check_options(tool *t, bench_op *op)
 
 static void set_lists(options *o, bench_op op)
 {
-    static const int64_t usual[] = {1, 4, 8, 16, 32, 0}, powers_list[] = {1, 2, 4, 8, 16, 0};
+    static const int64_t usual[] = {1, 4, 8, 16, 32, 0}, powers_list[] = {1, 2, 4, 8, 16, 0}, columns[] = {64, 200, 0};
     if (!o->widths[0]) memcpy(o->widths, op == BENCH_TSM ? usual + 1 : usual, op == BENCH_TSM ? 5 * 8 : sizeof usual);
-    if (op == BENCH_SPMV || (op == BENCH_SOLVE && !option_seen(o, "widths"))) o->widths[1] = 0;
+    if (op == BENCH_SPMV || ((op == BENCH_SOLVE || op == BENCH_EIG) && !option_seen(o, "widths"))) o->widths[1] = 0;
+    if (!o->columns[0]) memcpy(o->columns, columns, sizeof columns);
     if (op != BENCH_MPK) o->powers_list[0] = 1;
     if (!o->powers_list[0]) memcpy(o->powers_list, powers_list, sizeof powers_list);
     if (!o->types[0] && op == BENCH_TSM) o->types[0] = WISP_D, o->types[1] = WISP_Z, o->types[2] = 0;
@@ -130,7 +134,8 @@ static int check_source(tool *t, const bench *b)
 {
     const options *o = &t->opt;
     const bool reference = has_variant(o, VARIANT_REFERENCE);
-    if ((b->op == BENCH_KPM || b->op == BENCH_MPK || b->op == BENCH_SOLVE) && b->src.rows != b->src.cols)
+    if ((b->op == BENCH_KPM || b->op == BENCH_MPK || b->op == BENCH_SOLVE || b->op == BENCH_EIG) &&
+        b->src.rows != b->src.cols)
         return tool_fail(t, "wisp bench %s needs a square matrix", bench_op_name[b->op]);
     for (int i = 0; o->types[i]; i++) {
         const wisp_type type = (wisp_type)o->types[i];
@@ -241,8 +246,18 @@ static int run_width(tool *t, bench *b, wisp_type type, int width, int powers, i
                 if (count_only)
                     b->row_count++;
                 else
-                    rc = together ? run_variants(t, b, &c) : run_case(t, b, &c);
+                    rc = b->op == BENCH_EIG
+                             ? bench_eig_filter(t, b, &c, o->order == ALL_ORDERS || o->format == ALL_FORMATS)
+                         : together ? run_variants(t, b, &c)
+                                    : run_case(t, b, &c);
             }
+    for (int i = 0; b->op == BENCH_EIG && width == o->widths[0] && o->columns[i] && !rc; i++) {
+        const bench_case c = {.op = b->op, .type = type, .width = (int)o->columns[i], .powers = 1, .rows = b->src.rows};
+        if (count_only)
+            b->row_count++;
+        else
+            rc = bench_eig_dense(t, b, &c);
+    }
     return rc;
 }
 
@@ -289,7 +304,8 @@ static int open_matrix(tool *t, bench *b, int i)
 /* All rows of it. */
 static int run_matrix(tool *t, bench *b, bool first)
 {
-    int rc = b->op == BENCH_KPM || has_variant(&t->opt, VARIANT_CHEBYSHEV) ? find_bounds(t, b) : EXIT_FINE;
+    int rc = b->op == BENCH_KPM || b->op == BENCH_EIG || has_variant(&t->opt, VARIANT_CHEBYSHEV) ? find_bounds(t, b)
+                                                                                                 : EXIT_FINE;
     monitor_clear(&t->monitor);
     if (!rc && !t->opt.json && !t->opt.quiet) {
         if (!first) putchar('\n');
