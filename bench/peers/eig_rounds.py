@@ -1,21 +1,66 @@
-"""Alternates `wisp eig` with SLEPc's eigensolvers, in shuffled order, and prints the medians of their seconds and their
+"""Alternates `wisp eig` with the eigensolvers of SLEPc, PRIMME and scipy, in shuffled order, and prints the medians of their seconds and their
 ratio to wisp's. What a solver finds is told too, for the questions differ in small ways: wisp completes multiplets, and
 looks for what may be missing. A run that takes more than --limit times as long as wisp's is given up."""
 import argparse, json, os, random, statistics, subprocess, sys
 
-INVERT = "-eps_target 0 -eps_target_magnitude -st_type sinvert -st_ksp_type preonly -st_pc_type lu " \
+SLEPC = "SLEPc "  # begins the names of its solvers; the other peers are those of eig_python.py
+INVERT = "-eps_target {target} -eps_target_magnitude -st_type sinvert -st_ksp_type preonly -st_pc_type lu " \
          "-st_pc_factor_mat_solver_type mumps"
-# name: matrix, wisp's options, kind of SLEPc's build, Hermitian, {name: SLEPc's options}
+# Of all in the interval, which is that of wisp's first result; with the filter's degree that wisp took.
+FILTER = "-eps_all -eps_interval {low},{high} -st_type filter -st_filter_degree {degree} -eps_nev {found}"
+
+
+def inner(count, target, more=None):
+    """The pairs nearest to a number, which shall not be an eigenvalue: the factors of a singular matrix give wrong ones."""
+    return {SLEPC + "shift-invert": f"-eps_nev {count} -eps_tol 1e-9 " + INVERT.replace("{target}", str(target)),
+            **(more or {})}
+
+
+# name: matrix, wisp's options, kind of SLEPc's build, Hermitian, {peer: its options}
 CASES = {
     "inner": ("topi:nx=40,ny=40,nz=20", "--target 0 -n 100 --tol 1e-9", "complex", 1,
-              {"shift-invert": "-eps_nev 100 -eps_tol 1e-9 " + INVERT}),
+              inner(100, 1e-3, {SLEPC + "filter": "-eps_tol 1e-9 " + FILTER, "primme": "100 0 1e-9"})),
+    "graphene-inner": ("graphene:nx=200,ny=200,disorder=0.5", "--target 0 -n 100 --tol 1e-9", "real", 1, inner(100, 0)),
+    "hubbard": ("hubbard:sites=12,up=4,down=3,disorder=1", "--target 4 -n 50 --tol 1e-9", "real", 1, inner(50, 4)),
     "graphene": ("graphene:nx=707,ny=707", "--smallest 20", "real", 1,
-                 {"krylov-schur": "-eps_nev 20 -eps_smallest_real -eps_tol 1e-8"}),
+                 {SLEPC + "krylov-schur": "-eps_nev 20 -eps_smallest_real -eps_tol 1e-8", "scipy": "20 SA 1e-8"}),
     "spinchain": ("spinchain:sites=20", "--smallest 20", "real", 1,
-                  {"krylov-schur": "-eps_nev 20 -eps_smallest_real -eps_tol 1e-8"}),
+                  {SLEPC + "krylov-schur": "-eps_nev 20 -eps_smallest_real -eps_tol 1e-8"}),
     "matpde": ("matpde:nx=1024,ny=1024", "--largest-real 10 --search 20 --tol 1e-6", "real", 0,
-               {"krylov-schur": "-eps_nev 10 -eps_ncv 20 -eps_largest_real -eps_tol 1e-6"}),
+               {SLEPC + "krylov-schur": "-eps_nev 10 -eps_ncv 20 -eps_largest_real -eps_tol 1e-6"}),
 }
+ONE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def has(python, package):
+    return os.path.exists(python) and subprocess.run([python, "-c", f"import {package}"],
+                                                     stderr=subprocess.DEVNULL).returncode == 0
+
+
+def prepare(o, case, name, options, matrix):
+    """What starts a peer, but for what wisp's result has to tell; or None and why there is none."""
+    _, _, kind, hermitian, _ = CASES[case]
+    if not name.startswith(SLEPC):
+        python = f"{o.build}/venv-eig/bin/python"
+        program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "eig_python.py")
+        if not has(python, name):
+            return None, f"{python} has no package {name}"
+        return ([python, program, matrix, name, *options.split()], {}), None
+    program = f"{o.build}/eig-slepc-{kind}"
+    if not os.path.exists(program):
+        return None, f"{program} is missing"
+    return (["mpiexec", "--allow-run-as-root", "--oversubscribe", "-n", "2", program, matrix, str(hermitian),
+             *options.split()], ONE), None
+
+
+def told(command, first):
+    """With what wisp's first result tells: the range of the eigenvalues, a little widened, the degree, their number."""
+    if not any("{" in word for word in command):
+        return command
+    low, high = min(first["eigenvalues"]), max(first["eigenvalues"])
+    more = 1e-3 * (high - low)
+    return [word.format(low=low - more, high=high + more, degree=first["degree"], found=first["found"])
+            for word in command]
 
 
 def run(command, limit, environment):
@@ -30,6 +75,16 @@ def run(command, limit, environment):
         return None
 
 
+def outcome(result):
+    values = result.get("eigenvalues", [])
+    if "low" in result:  # a peer's
+        return (f"{result['found']} from {result['low']:.9g} to {result['high']:.9g}, "
+                f"residual {result['residual']:.1e}")
+    if values and all(isinstance(v, float) for v in values):
+        return f"{result['found']} from {min(values):.9g} to {max(values):.9g}"
+    return str(result["found"])
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("cases", nargs="*", help="of " + ", ".join(CASES))
@@ -42,33 +97,33 @@ def main():
         sys.exit(f"eig: no case {unknown[0]}; there are {', '.join(CASES)}")
     wisp = f"{o.build}/wisp-build/wisp"
     for case in o.cases or CASES:
-        spec, options, kind, hermitian, peers = CASES[case]
+        spec, options, _, _, peers = CASES[case]
         matrix = f"{o.build}/{case}.crs"
         subprocess.run([wisp, "gen", spec, "-o", matrix], check=True, stdout=subprocess.DEVNULL)
-        one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         jobs = {"wisp": ([wisp, "eig", spec, *options.split(), "--json"], {})}
         for name, more in peers.items():
-            program = f"{o.build}/eig-slepc-{kind}"
-            if not os.path.exists(program):
-                print(f"{case}: {name} is left out, for {program} is missing")
-                continue
-            jobs["SLEPc " + name] = (["mpiexec", "--allow-run-as-root", "--oversubscribe", "-n", "2", program, matrix,
-                                      str(hermitian), *more.split()], one)
-        seconds, found, limit = {j: [] for j in jobs}, {}, None
+            job, why = prepare(o, case, name, more, matrix)
+            if job:
+                jobs[name] = job
+            else:
+                print(f"{case}: {name} is left out, for {why}")
+        seconds, found, limit, first = {j: [] for j in jobs}, {}, None, None
         for _ in range(o.rounds):
             order = list(jobs) if limit is None else random.sample(list(jobs), len(jobs))
             for job in order:
-                result = run(jobs[job][0], limit, jobs[job][1])
+                command, environment = jobs[job]
+                result = run(told(command, first), limit, environment)
                 if job == "wisp" and not result:
                     sys.exit(f"eig: wisp gives no result for {case}")
                 taken = result["seconds"] if result else float("inf")
                 seconds[job].append(taken["total"] if isinstance(taken, dict) else taken)
-                found[job] = result["found"] if result else "given up"
+                found[job] = outcome(result) if result else "given up, or failed"
                 if job == "wisp":
+                    first = first or result
                     limit = o.limit * max(seconds["wisp"]) + 10
         base = statistics.median(seconds["wisp"])
         for job, times in seconds.items():
-            print(f"{case:10} {job:22} {statistics.median(times):9.3f} s  ({min(times):.3f} to {max(times):.3f})  "
+            print(f"{case:14} {job:22} {statistics.median(times):9.3f} s  ({min(times):.3f} to {max(times):.3f})  "
                   f"{statistics.median(times) / base:6.2f}  found: {found[job]}", flush=True)
 
 
