@@ -28,6 +28,9 @@ enum {
 
 /* The step of the Chebyshev recurrence with its two dots. */
 #define K_MASK_KPM (K_SCALE | K_SHIFT | K_AXPBY | K_DOT_XX | K_DOT_XY)
+/* A step of a recurrence without dots, and what it may do beside. */
+#define K_MASK_STEP (K_SCALE | K_SHIFT)
+#define K_MASK_STEP_TOO (K_AXPBY | K_PREV | K_ADD)
 
 /* Terms that multiply a block by a factor for each column, and which set of factors is theirs. */
 enum { K_FACTORS_SHIFT, K_FACTORS_ADD, K_FACTOR_SETS };

@@ -266,6 +266,7 @@ INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t 
     for (int i = 0; i < rows * period; i++) {
         if (p->terms || !p->cpu.past) FN(ask)((const real *)p->y + (row + i) * p->ld_y + at, p->reals, 1);
         if (p->terms & K_PREV) FN(ask)((const real *)p->prev + (row + i) * p->ld_prev + at, p->reals, 0);
+        if (p->terms & K_ADD) FN(ask)((const real *)p->u + (row + i) * p->ld_u + at, p->reals, 0);
     }
     for (int j = 0; p->cpu.asks_gathered && j < period; j++) {
         const row_entries r = entries_of(p, stored, row + j);
@@ -446,9 +447,23 @@ COMPACT_KERNEL(lists_kpm, ROWS_LISTS, K_MASK_KPM)
 COMPACT_KERNEL(pieces_none, ROWS_PIECES, 0)
 COMPACT_KERNEL(pieces_kpm, ROWS_PIECES, K_MASK_KPM)
 #endif
+#if WIDTH > 2
+#define STEP_KERNEL(name, stored) COMPACT_KERNEL(name, stored, K_MASK_STEP | (p->terms & K_MASK_STEP_TOO))
+STEP_KERNEL(crs_step, ROWS_CRS)
+STEP_KERNEL(patterns_step, ROWS_PATTERNS)
+#ifdef COMPACT_LISTS
+STEP_KERNEL(lists_step, ROWS_LISTS)
+#elif MAT_COMPLEX
+STEP_KERNEL(pieces_step, ROWS_PIECES)
+#endif
+#undef STEP_KERNEL
+#define STEP_ONE(stored) FN(stored##_step)
+#else
+#define STEP_ONE(stored) NULL
+#endif
 #if !MAT_COMPLEX && WIDTH > 2 && REALS % 2 == 0 /* pairs of real columns: one more dot */
 #define PAIRS_TOO 1
-#define COMPACT_ONE(stored) (kpm ? p->terms & K_PAIRS ? FN(stored##_pairs) : FN(stored##_kpm) : FN(stored##_none))
+#define KPM_ONE(stored) (p->terms & K_PAIRS ? FN(stored##_pairs) : FN(stored##_kpm))
 COMPACT_KERNEL(crs_pairs, ROWS_CRS, K_MASK_KPM | K_PAIRS)
 COMPACT_KERNEL(patterns_pairs, ROWS_PATTERNS, K_MASK_KPM | K_PAIRS)
 #ifdef COMPACT_LISTS
@@ -456,12 +471,13 @@ COMPACT_KERNEL(lists_pairs, ROWS_LISTS, K_MASK_KPM | K_PAIRS)
 #endif
 #else
 #define PAIRS_TOO 0
-#define COMPACT_ONE(stored) (kpm ? FN(stored##_kpm) : FN(stored##_none))
+#define KPM_ONE(stored) FN(stored##_kpm)
 #endif
 #undef COMPACT_KERNEL
+#define COMPACT_ONE(stored) (mask == 0 ? FN(stored##_none) : mask == K_MASK_KPM ? KPM_ONE(stored) : STEP_ONE(stored))
 
-/* The one for p's rows, for the KPM step or the product alone; or NULL. */
-INLINE wisp__spmmv_fn FN(compact)(const wisp__spmmv_params *p, const int kpm)
+/* The one for p's rows, for the product alone, the KPM step, or a step without dots; or NULL. */
+INLINE wisp__spmmv_fn FN(compact)(const wisp__spmmv_params *p, const unsigned mask)
 {
     const int64_t ld = MULTIPLES ? p->reals : WIDTH * PARTS;
     if (p->ld_gather != ld || p->ld_x != ld || p->ld_y != ld || p->reals != ld) return NULL;
@@ -489,8 +505,10 @@ static void terms_after(const wisp__spmmv_params *p, wisp__spmmv_fn multiply, in
 
 static void FN(kernel)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
 {
-    const int usual = p->terms == 0 || (p->terms & ~(PAIRS_TOO ? K_PAIRS : 0u)) == K_MASK_KPM;
-    const wisp__spmmv_fn compact = FN(compact)(p, usual && p->terms);
+    const unsigned terms = p->terms & ~(unsigned)K_PAIRS;
+    const bool is_step = WIDTH > 2 && (terms & ~(unsigned)K_MASK_STEP_TOO) == K_MASK_STEP;
+    const bool usual = is_step || p->terms == 0 || (PAIRS_TOO ? terms : p->terms) == K_MASK_KPM;
+    const wisp__spmmv_fn compact = FN(compact)(p, is_step ? K_MASK_STEP : usual && terms ? K_MASK_KPM : 0);
     const int64_t row_end = end < p->rows ? end : p->rows;
     if (!compact || !(usual || (EIGHTS && p->reals <= TERMS_REALS))) {
         any_width(p, begin, end, dot);
@@ -509,6 +527,8 @@ static void FN(kernel)(const wisp__spmmv_params *p, int64_t begin, int64_t end, 
 
 #undef COMPACT_LISTS
 #undef COMPACT_ONE
+#undef KPM_ONE
+#undef STEP_ONE
 #undef PAIRS_TOO
 #undef EIGHTS
 #undef terms_after

@@ -67,6 +67,8 @@ INLINE void each_part(const wisp__spmmv_params *p, wisp__spmmv_fn fn, int64_t re
         q.gather = (const real *)q.gather + reals;
         q.x = (const real *)q.x + reals;
         q.y = (real *)q.y + reals;
+        if (q.terms & K_PREV) q.prev = (const real *)q.prev + reals;
+        if (q.terms & K_ADD) q.u = (const real *)q.u + reals;
         UNROLL for (int s = 0; s < K_FACTOR_SETS; s++) if (q.factors[s]) q.factors[s] =
             (const real *)q.factors[s] + reals;
     }
