@@ -3,8 +3,8 @@
 # library. Fails where they are beyond the budget; who adds a capability may raise it by 10%, and says so.
 # usage: tests/weight.sh BUILD-FOLDER
 set -euo pipefail
-instances_most=1320
-bytes_most=3800000
+instances_most=1450
+bytes_most=4150000
 
 shopt -s nullglob
 objects=("$1"/src/CMakeFiles/wisp_kernels_*.dir/kernels/*.c.o "$1"/src/CMakeFiles/wisp_kernels_*.dir/backend/cpu/*.o)

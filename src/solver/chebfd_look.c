@@ -4,7 +4,7 @@
 #include "chebfd.h"
 
 /* Random vectors of the density, and moments of the first look and at most. */
-enum { VECTORS = 32, MOMENTS = 256, MOST_MOMENTS = 1 << 15, LOOKS = 8, MOST_SEARCH = 30000 };
+enum { VECTORS = 32, MOMENTS = 256, MOST_MOMENTS = 1 << 15, LOOKS = 8, MOST_SEARCH = 30000, CHECK_COLUMNS = 16 };
 /* Resolutions that the distance from the target's center to the end of the search space's reach has. */
 static const double fineness = 12;
 /* Digits that are gained beyond the tolerance, so that few columns need one more round. */
@@ -92,13 +92,15 @@ static void set_target(wisp__chebfd *c)
 
 /* ---- the search space and the filter -------------------------------------------------------------- */
 
-/* Bytes that a run with so many columns holds beside the matrix. */
+/* Bytes that a run with so many columns holds beside the matrix: the space, blocks to filter and for Rayleigh-Ritz, and
+   those of the search for what is missing. */
 static int64_t memory(const wisp__chebfd *c, double search)
 {
-    const double local = (double)wisp_map_local(wisp_mat_map(c->k->A), NULL);
+    const double local = (double)wisp_map_local(wisp_mat_map(c->k->A), NULL), size = (double)wisp_type_size(c->k->type),
+                 width = c->width > 0 ? c->width : 128 / size;
     wisp_mat_info info;
     wisp_mat_get_info(c->k->A, &info);
-    return (int64_t)(local * (double)wisp_type_size(c->k->type) * (search + 8.0 * c->width) + 64 * search * search) +
+    return (int64_t)(local * size * (search + 6 * width + fmax(width, CHECK_COLUMNS)) + 64 * search * search) +
            (c->is_single && !wisp__is_single(info.type) ? info.bytes : 0);
 }
 
@@ -258,11 +260,10 @@ wisp_status wisp__chebfd_look(wisp__chebfd *c)
 /* Five digits, or what it takes to see a pair as one, beyond what random columns lose at first. */
 wisp__chebfd_check wisp__chebfd_plan_check(const wisp__chebfd *c)
 {
-    enum { COLUMNS = 16 };
     const double lost = fmax(0, c->plan.edge - c->plan.first), narrow = 0.05 * (c->high - c->low) / c->k->scale;
     const double enough = lost + fmax(5 * M_LN10, 1 - log(fmax(narrow, 100 * c->k->o.tolerance)));
     const int times = 1 + (int)(enough / fmax(c->plan.edge, 1));
-    return (wisp__chebfd_check){.columns = c->width > COLUMNS ? c->width : COLUMNS,
+    return (wisp__chebfd_check){.columns = c->width > CHECK_COLUMNS ? c->width : CHECK_COLUMNS,
                                 .times = times,
                                 .terms = wisp__filter_terms(&c->plan, enough / times)};
 }
