@@ -20,13 +20,11 @@ bool bench_is_dense(const bench_case *c)
 static wisp_status step_squares(bench_runner *r)
 {
     wisp_status status = WISP_OK;
-    const double halfwidth = r->halfwidth;
+    const wisp_scalar alpha = real(2 / r->halfwidth);
     wisp_scalar *minus = r->X, *plus = r->X + r->what.width;
-    const wisp_aug one = {.terms = WISP_SHIFT, .shift = minus};
-    const wisp_aug two = {.terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY,
-                          .alpha = real(4 / (halfwidth * halfwidth)),
-                          .beta = real(-1),
-                          .shift = plus};
+    const wisp_aug one = {.terms = WISP_SCALE | WISP_SHIFT, .alpha = alpha, .shift = minus};
+    const wisp_aug two = {
+        .terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY, .alpha = alpha, .beta = real(-1), .shift = plus};
     WISP_TRY(wisp_spmmv(r->u, r->A, r->v, &one));
     WISP_TRY(wisp_spmmv(r->w, r->A, r->u, &two));
     wisp_blk *v = r->v;
@@ -66,7 +64,7 @@ wisp_status bench_eig_open(bench_runner *r)
     }
     WISP_TRY(wisp_spmmv_cost(r->A, c->type, width, terms, &r->cost));
     if (squares) { /* the mean of its two products */
-        WISP_TRY(wisp_spmmv_cost(r->A, c->type, width, WISP_SHIFT, &one));
+        WISP_TRY(wisp_spmmv_cost(r->A, c->type, width, WISP_SCALE | WISP_SHIFT, &one));
         r->cost.bytes = 0.5 * (r->cost.bytes + one.bytes);
         r->cost.flops = 0.5 * (r->cost.flops + one.flops);
     }
