@@ -59,8 +59,9 @@ typedef struct {
     wisp_type type;     /* of the vectors. DEFAULT: the matrix's; as for any product a real matrix also takes complex */
                         /* blocks, a single-precision one double ones */
     wisp_type filter_type; /* CHEBFD: of the filter's products. Only the precision counts: single (then vectors of */
-                           /* double precision lose no digits, and where the matrix is an operator, half stored or */
-                           /* out of range it is double); DEFAULT: chosen, by time */
+                           /* double precision lose no digits; it is double where the matrix is an operator, half */
+                           /* stored or out of range, for degrees above 2000, and where single precision turns out */
+                           /* not to do); DEFAULT: chosen, by time */
     int64_t bytes;      /* CHEBFD: a smaller search space is taken where that of least work would hold more beside A, */
                         /* if one is large enough; 0: no limit */
     wisp_bounds bounds; /* of the spectrum of a Hermitian matrix; halfwidth 0: found */

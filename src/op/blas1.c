@@ -124,6 +124,7 @@ static wisp_status convert(wisp_blk *y, const wisp_blk *x)
     like.type = y->type;
     wisp_status status = wisp__same_shape("copy", y, &like);
     if (status != WISP_OK) return status;
+    if (wisp__overlap(x, y)) return wisp_ctx_fail(y->ctx, WISP_ERR_ARG, "copy: the blocks overlap");
     status = wisp__turn_begin(y->ctx->team);
     if (status == WISP_OK) status = copy_columns(y, x);
     wisp__count(&y->ctx->passes, status == WISP_OK);

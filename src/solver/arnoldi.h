@@ -98,7 +98,7 @@ int wisp__schur_untorn(const wisp__eig *k, const wisp_scalar *value, const int *
 int wisp__schur_wanted(const wisp__arnoldi *a, int n, const wisp_scalar *value, const int *order);
 /* C = A B, n rows and columns each. */
 void wisp__schur_times(int n, const wisp_scalar *A, const wisp_scalar *B, wisp_scalar *C);
-/* The result, from the span of the first n columns; all: of which each pair has to be within the tolerance. */
-wisp_status wisp__schur_deliver(wisp__arnoldi *a, int n, bool all);
+/* The result, from the span of the first n columns; *all: each pair that is wanted is within the tolerance. */
+wisp_status wisp__schur_deliver(wisp__arnoldi *a, int n, bool *all);
 
 #endif

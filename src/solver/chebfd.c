@@ -237,7 +237,9 @@ static wisp_status search_again(wisp__chebfd *c, int *found)
         wisp_blk_free(kept);
         kept = NULL;
         WISP_TRY(wisp_blk_cols(&kept, fresh, 0, how.rank));
-        WISP_TRY(wisp__chebfd_apply(c, kept, 0, how.rank, check.terms, NULL));
+        const bool known = c->is_single && i > 0;
+        if (known) WISP_TRY(wisp__ritz(k, fresh, 0, how.rank, theta));
+        WISP_TRY(wisp__chebfd_apply(c, kept, 0, how.rank, check.terms, known ? theta : NULL));
         WISP_TRY(wisp__orthonormal(kept, V, 0, &how));
     }
     if (how.rank == 0) goto out;
@@ -372,8 +374,14 @@ static wisp_status rounds(wisp__chebfd *c)
             WISP_TRY(grow(c, 1.5 * (s.inside + s.pending)));
             more = grown = true;
         } else if (!more) {
-            WISP_TRY(verify(c, &more));
-            if (more) {
+            status = verify(c, &more);
+            const bool unsure = status == WISP_ERR_INCOMPLETE && c->is_single; /* its digits may be too few */
+            if (status != WISP_OK && !unsure) goto out;
+            if (unsure) {
+                wisp__chebfd_give_up_single(c);
+                WISP_TRY(grow(c, c->wanted + 1));
+                more = true;
+            } else if (more) {
                 WISP_TRY(grow(c, 1.25 * fmax(c->wanted, s.inside) + c->width));
             } else if (k->o.which == WISP_EIG_NEAREST && s.inside < k->o.count) {
                 k->e->complete = 0;
@@ -389,7 +397,7 @@ static wisp_status rounds(wisp__chebfd *c)
         if (stalls == MOST_STALLS - 1 &&
             growths < MOST_GROWTHS) { /* digits or columns may tell apart what these do not */
             if (c->is_single)
-                c->may_be_single = c->must_be_single = false;
+                wisp__chebfd_give_up_single(c);
             else
                 c->least = c->search + c->search / 2 + c->width;
             WISP_TRY(grow(c, c->wanted + 1));

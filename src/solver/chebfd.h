@@ -5,6 +5,8 @@
 #include "filter.h"
 
 enum { WISP__FILTER_BLOCKS = 4 };
+/* Of a product in single precision, about, over that of one in double precision. */
+static const double wisp__single_time = 0.6;
 
 typedef struct {
     wisp__eig *k;
@@ -45,6 +47,8 @@ wisp_status wisp__chebfd_look(wisp__chebfd *c);
 wisp_status wisp__chebfd_enlarge(wisp__chebfd *c, double wanted);
 /* NEAREST: a wider target, as the one before held fewer eigenvalues than were asked for. */
 wisp_status wisp__chebfd_widen(wisp__chebfd *c, int found);
+/* The filter is of double precision from the next choice on. */
+void wisp__chebfd_give_up_single(wisp__chebfd *c);
 /* The space would be nearly all there is, and the matrix is small: the dense method answers. */
 bool wisp__chebfd_is_whole(const wisp__chebfd *c);
 /* There is no filter: the message says why. */

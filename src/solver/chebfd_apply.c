@@ -34,6 +34,10 @@ wisp_status wisp__chebfd_copy(wisp__chebfd *c)
     wisp_mat_info info;
     wisp_src source = {0};
     wisp_mat_get_info(A, &info);
+    if (!c->is_single) {
+        wisp_mat_free(c->copy);
+        c->copy = NULL;
+    }
     if (!c->is_single || c->copy || wisp__is_single(info.type)) return WISP_OK;
     const wisp_mat_opts o = {.type = to_single(info.type),
                              .width = (int)(128 / wisp_type_size(to_single(c->k->type))),

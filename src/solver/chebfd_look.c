@@ -94,24 +94,35 @@ static void set_target(wisp__chebfd *c)
 
 /* Bytes that a run with so many columns holds beside the matrix: the space, blocks to filter and for Rayleigh-Ritz, and
    those of the search for what is missing. */
-static int64_t memory(const wisp__chebfd *c, double search)
+static int64_t memory(const wisp__chebfd *c, double search, bool is_single)
 {
     const double local = (double)wisp_map_local(wisp_mat_map(c->k->A), NULL), size = (double)wisp_type_size(c->k->type),
                  width = c->width > 0 ? c->width : 128 / size;
     wisp_mat_info info;
     wisp_mat_get_info(c->k->A, &info);
     return (int64_t)(local * size * (search + 6 * width + fmax(width, CHECK_COLUMNS)) + 64 * search * search) +
-           (c->is_single && !wisp__is_single(info.type) ? info.bytes : 0);
+           (is_single && !wisp__is_single(info.type) ? info.bytes : 0);
 }
 
-int64_t wisp__chebfd_memory(const wisp__chebfd *c) { return memory(c, c->search); }
+int64_t wisp__chebfd_memory(const wisp__chebfd *c) { return memory(c, c->search, c->is_single); }
+
+/* *yes: on some rank this is more than the user allows. */
+static wisp_status lacks_memory(const wisp__chebfd *c, double search, bool is_single, bool *yes)
+{
+    const int64_t most = c->k->o.bytes;
+    double lacks = most > 0 && memory(c, search, is_single) > most;
+    const wisp_status status = wisp_ctx_sum(c->k->ctx, &lacks, 1);
+    *yes = lacks > 0;
+    return status;
+}
 
 /* Flops of a run with this plan, where those of products take longer than those of dense kernels, and in single
    precision somewhat more than half as long as in double precision. */
 static double work(const wisp__chebfd *c, const wisp__filter_plan *plan, double search, bool is_single)
 {
     const double slower = 5, dense = (c->k->is_complex ? 8.0 : 2.0) * (double)c->k->rows * search * search;
-    const double exact = 2.0 * plan->rounds, products = is_single ? 0.6 * plan->products + exact : plan->products;
+    const double exact = 2.0 * plan->rounds,
+                 products = is_single ? wisp__single_time * plan->products + exact : plan->products;
     return slower * c->k->flops * (products + exact) * search + (2.0 * plan->rounds + 2) * dense;
 }
 
@@ -126,10 +137,12 @@ static void choose_precision(wisp__chebfd *c)
     wisp_mat_get_info(k->A, &info);
     const bool can = !wisp__is_single(k->type) && info.format != WISP_FORMAT_OPERATOR &&
                      info.format != WISP_FORMAT_HERMITIAN && largest < 1e30 && largest > 1e-30 &&
-                     b->halfwidth > 1e-6 * largest;
+                     b->halfwidth > 0.01 * largest;
     c->must_be_single = can && wisp__is_single(k->o.filter_type);
     c->may_be_single = can && (k->o.filter_type == WISP_DEFAULT || c->must_be_single);
 }
+
+void wisp__chebfd_give_up_single(wisp__chebfd *c) { c->may_be_single = c->must_be_single = false; }
 
 /* The filter of least work for a space of this size, if it is better than the one that is chosen. In single precision
    the range between the filter's peak and what it damps has to leave digits for the vectors. */
@@ -165,6 +178,19 @@ static wisp_status try_filter(wisp__chebfd *c, double search, bool is_single, do
     return WISP_OK;
 }
 
+/* In either precision, one of which may be ruled out. The first one that does is taken even if it lacks memory. */
+static wisp_status try_filters(wisp__chebfd *c, double search, double *best)
+{
+    wisp_status status = WISP_OK;
+    for (int single = c->must_be_single; single <= c->may_be_single; single++) {
+        bool lacks;
+        WISP_TRY(lacks_memory(c, search, single, &lacks));
+        if (!lacks || !isfinite(*best)) WISP_TRY(try_filter(c, search, single, best));
+    }
+out:
+    return status;
+}
+
 static wisp_status choose_filter(wisp__chebfd *c, double wanted)
 {
     static const double part[] = {1.5, 2, 2.5, 3, 4};
@@ -177,14 +203,7 @@ static wisp_status choose_filter(wisp__chebfd *c, double wanted)
         double search = given ? k->o.search : fmax(fmax(part[i] * wanted, wanted + 16), c->least);
         if (!given) search = ceil(search / line) * line;
         search = fmin(search, (double)k->rows);
-        if (search > MOST_SEARCH) continue;
-        if (k->o.bytes > 0 && isfinite(best)) {
-            double lacks = memory(c, search) > k->o.bytes; /* on any rank */
-            status = wisp_ctx_sum(k->ctx, &lacks, 1);
-            if (status != WISP_OK || lacks > 0) break;
-        }
-        if (!c->must_be_single) status = try_filter(c, search, false, &best);
-        if (c->may_be_single && status == WISP_OK) status = try_filter(c, search, true, &best);
+        if (search <= MOST_SEARCH) status = try_filters(c, search, &best);
         if (given) break;
     }
     return status;
@@ -197,6 +216,10 @@ wisp_status wisp__chebfd_enlarge(wisp__chebfd *c, double wanted)
     c->plan = (wisp__filter_plan){0};
     c->search = 0;
     wisp_status status = choose_filter(c, wanted);
+    if (status == WISP_OK && c->search == 0 && c->must_be_single) { /* its degree is limited */
+        wisp__chebfd_give_up_single(c);
+        status = choose_filter(c, wanted);
+    }
     if (status != WISP_OK) return status;
     if (c->search < before) c->search = before;
     if (c->plan.rounds == 0) c->search = 0;
@@ -262,7 +285,9 @@ wisp__chebfd_check wisp__chebfd_plan_check(const wisp__chebfd *c)
 {
     const double lost = fmax(0, c->plan.edge - c->plan.first), narrow = 0.05 * (c->high - c->low) / c->k->scale;
     const double enough = lost + fmax(5 * M_LN10, 1 - log(fmax(narrow, 100 * c->k->o.tolerance)));
-    const int times = 1 + (int)(enough / fmax(c->plan.edge, 1));
+    /* In single precision residuals are filtered from the second time on, and see as far as in double precision. */
+    const int least = c->is_single ? 2 : 1, needed = 1 + (int)(enough / fmax(c->plan.edge, 1)),
+              times = needed > least ? needed : least;
     return (wisp__chebfd_check){.columns = c->width > CHECK_COLUMNS ? c->width : CHECK_COLUMNS,
                                 .times = times,
                                 .terms = wisp__filter_terms(&c->plan, enough / times)};

@@ -3,20 +3,22 @@
 #include <stdlib.h>
 #include "chebfd.h"
 
-/* Seconds of one product with one column, in blocks of the run's width. */
-static wisp_status time_products(wisp__chebfd *c, double *seconds)
+/* Seconds of one product with one column, in blocks of the run's width; and to fill it with random numbers. */
+static wisp_status time_products(wisp__chebfd *c, double *seconds, double *fill)
 {
     enum { TERMS = 9, TIMES = 3 };
     wisp__eig *k = c->k;
     wisp_status status = WISP_OK;
     wisp_blk *columns = NULL;
     const int terms = c->plan.f.terms < TERMS ? c->plan.f.terms : TERMS;
-    *seconds = INFINITY;
+    *seconds = *fill = INFINITY;
     WISP_TRY(wisp__chebfd_blocks(c));
     WISP_TRY(wisp_blk_create(&columns, k->ctx, wisp_mat_map(k->A), k->type, c->width));
     for (int i = 0; i < TIMES; i++) {
+        const double began = wisp__now();
         WISP_TRY(wisp_blk_fill_random(columns, WISP_RANDOM_GAUSS, k->o.seed, WISP__STREAM_EIG, 0));
         const double before = wisp__now();
+        *fill = fmin(*fill, (before - began) / c->width);
         WISP_TRY(wisp__chebfd_apply(c, columns, 0, c->width, terms, NULL));
         *seconds = fmin(*seconds, (wisp__now() - before) / ((terms - 1) * c->plan.f.power) / c->width);
     }
@@ -57,7 +59,7 @@ wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_eig_cost *cost)
 {
     wisp_status status = WISP_OK;
     wisp__chebfd c = {.k = k, .m = k->e->moments = calloc(1, sizeof *c.m)};
-    double product, dense;
+    double product, fill, dense;
     if (!c.m) return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "eig: out of memory");
     WISP_TRY(wisp__chebfd_look(&c));
     cost->expected = k->e->expected, cost->expected_error = k->e->expected_error;
@@ -73,18 +75,19 @@ wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_eig_cost *cost)
     cost->filter_type = wisp__chebfd_type(&c);
     cost->degree = (int64_t)(c.plan.f.terms - 1) * c.plan.f.power;
     cost->bytes = wisp__chebfd_memory(&c);
-    WISP_TRY(time_products(&c, &product));
+    WISP_TRY(time_products(&c, &product, &fill));
     WISP_TRY(time_dense(&c, &dense));
     /* The search for what is missing takes a block; Rayleigh-Ritz and residuals take a product each, and residuals that
        are filtered as many as a degree. */
     const wisp__chebfd_check look = wisp__chebfd_plan_check(&c);
     const double check = (double)(look.terms - 1) * c.plan.f.power * look.columns * look.times;
-    const double filtered = c.is_single ? (rounds - 1) * c.plan.f.power : 0;
-    const double products = (c.plan.products + 2 * rounds + filtered) * c.search + check;
-    cost->products = (int64_t)(looks + products);
+    const double filtered = c.is_single ? (rounds - 1) * c.plan.f.power : 0,
+                 slower = c.is_single ? 1 / wisp__single_time : 1;
+    const double filter = c.plan.products * c.search + check, exact = (2 * rounds + filtered) * c.search;
+    cost->products = (int64_t)(looks + filter + exact);
     /* A round: two halves of V^H V and of V R^-1, twice; V^H A V by half, V Y; and the columns that are put in order.
      */
-    cost->seconds = look_seconds + products * product + (rounds * 4.5 + 1) * dense;
+    cost->seconds = look_seconds + (filter + slower * exact) * product + fill * c.search + (rounds * 4.5 + 1) * dense;
 out:
     wisp__chebfd_free(&c);
     return status;

@@ -22,6 +22,7 @@ typedef struct {
     int most_degree;
     bool delivered; /* the result is that of the locked columns already */
     bool unfit;     /* the polynomial does not do: all begins anew with A itself */
+    bool plain;     /* so it has, and stays */
 } schur;
 
 static const wisp__op itself = {1, 1, 0, 1};
@@ -126,7 +127,7 @@ static bool suits(const schur *K, const wisp__op *op, int count)
 }
 
 /* Op becomes a polynomial, if values of largest real part are wanted and it pays; V is made anew then from what was
-   found. Its degree is odd, so that what lies beyond the far end of the damped interval shows by its sign. */
+   found. */
 static wisp_status raise_degree(schur *K, bool *raised)
 {
     wisp_status status = WISP_OK;
@@ -135,7 +136,7 @@ static wisp_status raise_degree(schur *K, bool *raised)
     const int beyond = spare < m ? spare : m - 1;
     wisp__op op = K->a.op;
     *raised = false;
-    if (o->which != WISP_EIG_LARGEST_REAL || K->whole || K->unfit || o->count >= m) goto out;
+    if (o->which != WISP_EIG_LARGEST_REAL || K->whole || K->plain || o->count >= m) goto out;
     const double first = K->value[K->order[0]].re, last = K->value[K->order[beyond]].re;
     double far = op.center - op.scale;
     if (op.degree == 1) {
@@ -152,6 +153,7 @@ static wisp_status raise_degree(schur *K, bool *raised)
         }
     WISP_TRY(wisp__arnoldi_rotate(&K->a, K->X, b));
     K->a.op = op;
+    K->a.rounding = 0; /* of A's products, till now */
     WISP_TRY(wisp__arnoldi_start(&K->a, false));
 out:
     return status;
@@ -164,8 +166,8 @@ static wisp_status measure(schur *K, int n, bool *right)
     wisp_status status = WISP_OK;
     const wisp_eigen *e = K->k->e;
     wisp_blk *W = NULL;
-    WISP_TRY(wisp__schur_deliver(&K->a, n, false));
-    *right = K->delivered = e->found >= K->k->o.count;
+    WISP_TRY(wisp__schur_deliver(&K->a, n, right));
+    K->delivered = *right;
     for (int i = 0; i < n; i++) K->locked[i] = wisp__real(-INFINITY);
     for (int i = 0; i < e->found; i++) {
         K->locked[i] = e->value[i];
@@ -316,7 +318,9 @@ static wisp_status run(schur *K, int block)
     if (!K->unfit) WISP_TRY(look_for_missing(K));
     if (K->unfit) {
         K->a.op = itself;
-        K->delivered = false;
+        K->a.rounding = K->a.smallest = 0;
+        K->unfit = K->delivered = false;
+        K->plain = true;
         K->a.locked = 0;
         K->strict = strict;
         WISP_TRY(wisp__arnoldi_start(&K->a, true));
@@ -360,8 +364,11 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
     wisp_status status = run(&K, block);
     const int n = status == WISP_OK ? K.a.locked : K.a.locked + K.a.active;
     const bool gives = wisp__eig_last(k, status) && K.a.all;
-    const wisp_status delivered =
-        gives && !(status == WISP_OK && K.delivered) ? wisp__schur_deliver(&K.a, n, status == WISP_OK) : WISP_OK;
+    bool all = true;
+    wisp_status delivered = WISP_OK;
+    if (gives && !(status == WISP_OK && K.delivered)) delivered = wisp__schur_deliver(&K.a, n, &all);
+    if (status == WISP_OK && delivered == WISP_OK && !all)
+        delivered = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
     wisp__arnoldi_free(&K.a);
     wisp_free(k->ctx, K.S);
     wisp_free(k->ctx, K.value);

@@ -135,7 +135,8 @@ static int make_matrix(tool *t, eig_results *r, const wisp_src *src, wisp_mat **
     if (rc) return rc;
     if (wisp_mat_create(A, t->ctx, src, &mo) || wisp_mat_get_props(*A, &props)) return tool_fail_ctx(t);
     wisp_mat_get_info(*A, &r->info);
-    r->opts.bytes = plan_limit(t) - r->info.bytes;
+    const int64_t rest = plan_limit(t) - r->info.bytes;
+    r->opts.bytes = rest > 0 ? rest : 1;
     r->hermitian = props.hermitian;
     return EXIT_FINE;
 }
