@@ -1,5 +1,5 @@
 # Required: BLAS (of wisp-blas alone), zlib, jansson, Random123; LAPACK with LAPACKE for the tests. Optional:
-# HDF5, hwloc. Each that is missing is said in one line.
+# HDF5, hwloc, MPI. Each that is missing is said in one line.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
@@ -34,3 +34,18 @@ endfunction()
 # Debian's plain "hdf5" can be the MPI build.
 wisp_optional(HDF5 hdf5-serial libhdf5-dev "no HDF5 files (--save, --from, -o FILE.h5)")
 wisp_optional(HWLOC hwloc libhwloc-dev "threads are placed in the system's order of cores")
+if(NOT WISP_MPI)
+  message(STATUS "MPI: switched off; runs are of one process")
+else()
+  find_package(MPI COMPONENTS C)
+  if(MPI_C_FOUND)
+    set(WISP_HAVE_MPI 1)
+    target_link_libraries(wisp_deps INTERFACE MPI::MPI_C)
+    set(WISP_FIND "${WISP_FIND}find_package(MPI REQUIRED COMPONENTS C)
+")
+    list(JOIN MPI_C_LIBRARIES " " flags)
+    set(WISP_PC_PRIVATE "${WISP_PC_PRIVATE} ${flags}")
+  else()
+    message(STATUS "libopenmpi-dev was not found; runs are of one process")
+  endif()
+endif()

@@ -3,6 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "config.h"
+#ifdef WISP_HAVE_MPI
+#include <mpi.h>
+#include "comm/comm.h"
+#endif
 
 uint64_t ref_next(ref_rng *r)
 {
@@ -321,7 +326,19 @@ wisp_ctx *ref_isa_ctx(const char *isa, int threads)
     return made ? ctx : NULL;
 }
 
-int ref_ranks(void) { return getenv("WISP_RANKS") ? atoi(getenv("WISP_RANKS")) : 1; }
+#ifdef WISP_HAVE_MPI
+/* As mpirun started it. */
+static bool by_mpi(void) { return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_SIZE"); }
+#endif
+
+int ref_ranks(void)
+{
+#ifdef WISP_HAVE_MPI
+    int ranks;
+    if (by_mpi() && !MPI_Comm_size(MPI_COMM_WORLD, &ranks)) return ranks;
+#endif
+    return getenv("WISP_RANKS") ? atoi(getenv("WISP_RANKS")) : 1;
+}
 
 typedef struct {
     struct CMUnitTest test;
@@ -349,8 +366,28 @@ static void on_all_ranks(void **state)
     assert_int_equal(result, 0);
 }
 
+#ifdef WISP_HAVE_MPI
+/* Each process runs the tests, with contexts of all of them; the first one tells. */
+static int run_by_mpi(const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup, CMFixtureFunction teardown)
+{
+    const MPI_Comm world = MPI_COMM_WORLD;
+    int level, rank;
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+    MPI_Comm_rank(world, &rank);
+    if (rank > 0 && !freopen("/dev/null", "w", stdout)) MPI_Abort(world, 1);
+    setenv("CMOCKA_TEST_ABORT", "1", 1); /* the others would wait for a process that has failed */
+    wisp__mpi_set(&world);
+    const int failed = _cmocka_run_group_tests("tests", tests, count, setup, teardown);
+    MPI_Finalize();
+    return failed;
+}
+#endif
+
 int ref_run_tests(const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup, CMFixtureFunction teardown)
 {
+#ifdef WISP_HAVE_MPI
+    if (by_mpi()) return run_by_mpi(tests, count, setup, teardown);
+#endif
     if (ref_ranks() == 1) return _cmocka_run_group_tests("tests", tests, count, setup, teardown);
     struct CMUnitTest *wrapped = calloc(count, sizeof *wrapped);
     rank_test *t = calloc(count, sizeof *t);

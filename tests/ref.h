@@ -13,8 +13,8 @@
 
 typedef double complex cplx;
 
-/* Runs the tests of a program: with WISP_RANKS=N each of them by N ranks at once, as threads. ref_put and ref_get then
-   take and give the rows of all ranks. */
+/* Runs the tests of a program: with WISP_RANKS=N each of them by N ranks at once, as threads; under mpirun by its
+   processes. ref_put and ref_get then take and give the rows of all ranks. */
 int ref_ranks(void);
 int ref_run_tests(const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup, CMFixtureFunction teardown);
 #define REF_RUN(tests) ref_run_tests(tests, sizeof tests / sizeof tests[0], NULL, NULL)

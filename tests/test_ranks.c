@@ -1,6 +1,5 @@
 /* Ranks as threads: what one rank computes alone, several must compute together; and what fails on one fails on all. */
 #include "kpm_dense.h"
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -515,12 +514,25 @@ static void one_is_cancelled(void **state)
 static int lost_rank(void *arg, int rank)
 {
     outcome *o = arg;
-    if (rank == o->who) return 0;
     wisp_ctx *ctx = own_ctx();
     wisp_mat *A = NULL;
-    o->status[rank] = wisp_mat_open(&A, ctx, "laplace:nx=20,ny=20", NULL);
-    snprintf(o->message[rank], sizeof o->message[rank], "%s", wisp_ctx_message(ctx));
+    if (rank != o->who) {
+        o->status[rank] = wisp_mat_open(&A, ctx, "laplace:nx=20,ny=20", NULL);
+        snprintf(o->message[rank], sizeof o->message[rank], "%s", wisp_ctx_message(ctx));
+    }
     wisp_ctx_free(ctx);
+    return 0;
+}
+
+/* It does not even make a context. */
+static int absent_rank(void *arg, int rank)
+{
+    outcome *o = arg;
+    wisp_ctx *ctx = NULL;
+    if (rank == o->who) return 0;
+    o->status[rank] = wisp_ctx_create(&ctx, NULL);
+    snprintf(o->message[rank], sizeof o->message[rank], "%s", wisp_ctx_message(NULL));
+    assert_null(ctx);
     return 0;
 }
 
@@ -543,10 +555,13 @@ static void one_is_lost(void **state)
 {
     (void)state;
     outcome o = {.who = 1};
-    run(3, lost_rank, &o);
-    for (int r = 0; r < 3; r += 2) {
-        assert_int_equal(o.status[r], WISP_ERR_CANCELLED);
-        assert_non_null(strstr(o.message[r], "1 has ended"));
+    static const wisp_rank_fn lost[] = {lost_rank, absent_rank};
+    for (int i = 0; i < 2; i++) {
+        run(3, lost[i], &o);
+        for (int r = 0; r < 3; r += 2) {
+            assert_int_equal(o.status[r], WISP_ERR_CANCELLED);
+            assert_non_null(strstr(o.message[r], "1 has ended"));
+        }
     }
     run(3, odd_rank, &o);
     for (int r = 0; r < 3; r++) {
@@ -559,20 +574,10 @@ static void one_is_lost(void **state)
 static int starved_rank(void *arg, int rank)
 {
     outcome *o = arg;
-    char number[20];
     wisp_ctx *ctx;
     wisp_mat *A = NULL;
     wisp_moments m = {0};
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&lock); /* the environment is read when a context is made */
-    snprintf(number, sizeof number, "%d", o->steps);
-    if (rank == o->who)
-        setenv("WISP_ALLOC_FAIL_AT", number, 1);
-    else
-        unsetenv("WISP_ALLOC_FAIL_AT");
     o->status[rank] = wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1, .no_pin = 1});
-    unsetenv("WISP_ALLOC_FAIL_AT");
-    pthread_mutex_unlock(&lock);
     if (o->status[rank] != WISP_OK) return 0;
     o->status[rank] = wisp_mat_open(&A, ctx, "graphene:nx=12,ny=10,vacancies=0.1", &(wisp_mat_opts){.width = 2});
     if (o->status[rank] == WISP_OK) {
@@ -590,12 +595,16 @@ static void one_has_no_memory(void **state)
     int failures = 0;
     for (int at = 1; at < 400; at++) {
         outcome o = {.who = at % 2, .steps = at};
+        char where[40];
+        snprintf(where, sizeof where, "%d@%d", at, o.who);
+        setenv("WISP_ALLOC_FAIL_AT", where, 1);
         run(2, starved_rank, &o);
         if (o.status[0] == WISP_OK && o.status[1] == WISP_OK) continue;
         failures++;
         assert_int_equal(o.status[o.who], WISP_ERR_NOMEM);
         assert_true(o.status[!o.who] == WISP_ERR_NOMEM || o.status[!o.who] == WISP_ERR_CANCELLED);
     }
+    unsetenv("WISP_ALLOC_FAIL_AT");
     assert_true(failures > 40);
 }
 

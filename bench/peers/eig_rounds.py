@@ -21,7 +21,7 @@ CASES = {
     "inner": ("topi:nx=40,ny=40,nz=20", "--target 0 -n 100 --tol 1e-9", "complex", 1,
               inner(100, 1e-3, {SLEPC + "filter": "-eps_tol 1e-9 " + FILTER, "primme": "100 0 1e-9"})),
     "graphene-inner": ("graphene:nx=200,ny=200,disorder=0.5", "--target 0 -n 100 --tol 1e-9", "real", 1, inner(100, 0)),
-    "hubbard": ("hubbard:sites=12,up=4,down=3,disorder=1", "--target -4 -n 50 --tol 1e-9", "real", 1, inner(50, -4)),
+    "hubbard": ("hubbard:sites=12,up=4,down=3,disorder=1", "--target -8 -n 50 --tol 1e-9", "real", 1, inner(50, -8)),
     "graphene": ("graphene:nx=707,ny=707", "--smallest 20", "real", 1,
                  {SLEPC + "krylov-schur": "-eps_nev 20 -eps_smallest_real -eps_tol 1e-8", "scipy": "20 SA 1e-8"}),
     "spinchain": ("spinchain:sites=20", "--smallest 20", "real", 1,

@@ -93,7 +93,7 @@ typedef enum {
 WISP_API const char *wisp_status_string(wisp_status status);
 /* The library's version, "major.minor.patch". */
 WISP_API const char *wisp_version(void);
-/* The optional parts of this build, such as "hdf5 hwloc". */
+/* The optional parts of this build, such as "hdf5 hwloc mpi". */
 WISP_API const char *wisp_features(void);
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -178,9 +178,10 @@ WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
 /* ---- ranks: processes that share the work ------------------------------------------------------
 
    Each rank has a range of the rows of every map (wisp_map_local), and the same rows of the matrices and blocks on it.
-   Today ranks are threads of one process, for tests (wisp_ranks_run).
+   Ranks are the processes of an MPI communicator (wisp/mpi.h), or threads of one process, for tests (wisp_ranks_run).
 
    All ranks make these calls together, one at a time, in the same order:
+   - wisp_ctx_create;
    - wisp_map_create_ordered; wisp_mat_create, open, update, plan, bound, get_props, row_histogram, fill_in, choose;
      wisp_src_choose;
    - wisp_spmmv, wisp_mpk, wisp_fuse, wisp_tsm_gram, dots and norms, wisp_blk_fill_fn, wisp_ctx_sum;

@@ -2,6 +2,10 @@
 #include <stddef.h>
 #include <string.h>
 #include <wisp/wisp.h>
+#include "config.h"
+#ifdef WISP_HAVE_MPI
+#include <wisp/mpi.h>
+#endif
 
 /* The caller's struct as this library knows it; fields that the caller does not know are zero. */
 static void take(void *known, size_t known_size, const void *given, size_t given_size)
@@ -88,6 +92,17 @@ wisp_status wisp_ctx_create_sized(wisp_ctx **ctx, const wisp_ctx_opts *opts, siz
     if (status == WISP_OK) status = wisp_ctx_create(ctx, opts_known);
     return status;
 }
+
+#ifdef WISP_HAVE_MPI
+wisp_status wisp_ctx_create_mpi_sized(wisp_ctx **ctx, MPI_Comm comm, const wisp_ctx_opts *opts, size_t opts_size)
+{
+    wisp_status status = WISP_OK;
+    IN(wisp_ctx_opts, opts, NULL);
+    if (ctx) *ctx = NULL;
+    if (status == WISP_OK) status = wisp_ctx_create_mpi(ctx, comm, opts_known);
+    return status;
+}
+#endif
 
 wisp_status wisp_src_open_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const char *name)
 {

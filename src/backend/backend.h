@@ -155,4 +155,6 @@ typedef struct wisp__backend {
 } wisp__backend;
 
 extern const wisp__backend wisp__backend_cpu, wisp__backend_far;
+/* Sets ctx->units, by all ranks together (share.c). */
+wisp_status wisp__share_units(wisp_ctx *ctx);
 #endif

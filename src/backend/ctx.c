@@ -1,8 +1,12 @@
 /* Makes and ends a context, with its rank, its device and its team. */
 #include "backend.h"
+#include "config.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef WISP_HAVE_MPI
+#include <wisp/mpi.h>
+#endif
 
 /* A positive number from the environment, or the fallback. */
 static int64_t env_number(const char *name, int64_t fallback)
@@ -59,10 +63,32 @@ static wisp_status find_device(wisp_ctx *ctx)
 static void end(wisp_ctx *ctx)
 {
     if (ctx->backend) ctx->backend->close(ctx);
+    if (ctx->comm->close) ctx->comm->close(ctx);
     pthread_mutex_destroy(&ctx->lock);
     pthread_mutex_destroy(&ctx->device_lock);
     free(ctx->weight);
     free(ctx);
+}
+
+/* $WISP_ALLOC_FAIL_AT: the number of an allocation, of all ranks, or NUMBER@RANK. */
+static unsigned failing_allocation(const wisp_ctx *ctx)
+{
+    const char *s = getenv("WISP_ALLOC_FAIL_AT"), *at = s ? strchr(s, '@') : NULL;
+    return at && atoi(at + 1) != ctx->rank ? 0 : (unsigned)env_number("WISP_ALLOC_FAIL_AT", 0);
+}
+
+static wisp_status fill(wisp_ctx *ctx)
+{
+    wisp_status status;
+    ctx->alloc_fail_at = failing_allocation(ctx);
+    WISP_TRY(check_options(ctx));
+    WISP_TRY(read_weights(ctx));
+    WISP_TRY(find_device(ctx));
+    WISP_TRY(wisp__share_units(ctx));
+    WISP_TRY(wisp__team_open_own(ctx));
+    status = ctx->backend->open(ctx);
+out:
+    return status;
 }
 
 wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
@@ -82,17 +108,13 @@ wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
     ctx->index_limit = ctx->opts.index_limit > 0 ? ctx->opts.index_limit : env_number("WISP_INDEX_LIMIT", INT32_MAX);
     ctx->index_limit = WISP__MIN(ctx->index_limit, INT32_MAX);
     ctx->stream_limit = env_number("WISP_STREAM_LIMIT", INT64_MAX);
-    ctx->alloc_fail_at = (unsigned)env_number("WISP_ALLOC_FAIL_AT", 0);
     ctx->comm = wisp__comm_here();
     wisp_status status;
-    WISP_TRY(check_options(ctx));
     WISP_TRY(ctx->comm->open(ctx));
-    WISP_TRY(read_weights(ctx));
-    WISP_TRY(find_device(ctx));
-    WISP_TRY(wisp__team_open_own(ctx));
-    WISP_TRY(ctx->backend->open(ctx));
-    *ctx_out = ctx;
-    return WISP_OK;
+    ctx->comm->enter(ctx);
+    status = ctx->comm->leave(ctx, fill(ctx));
+    if (status == WISP_OK) *ctx_out = ctx;
+    if (status == WISP_OK) return status;
 out:
     wisp_ctx_fail(NULL, status, "%s", ctx->message);
     wisp_ctx_log(ctx, WISP_LOG_WARN, "%s", ctx->message);
@@ -138,3 +160,13 @@ int wisp_ctx_threads(const wisp_ctx *ctx) { return ctx ? ctx->threads : 0; }
 const char *wisp_ctx_device(const wisp_ctx *ctx) { return ctx ? ctx->backend->name : NULL; }
 
 const char *wisp_ctx_isa(const wisp_ctx *ctx) { return ctx ? ctx->isa_name : NULL; }
+
+#ifdef WISP_HAVE_MPI
+wisp_status wisp_ctx_create_mpi(wisp_ctx **ctx, MPI_Comm comm, const wisp_ctx_opts *opts)
+{
+    wisp__mpi_set(&comm);
+    const wisp_status status = wisp_ctx_create(ctx, opts);
+    wisp__mpi_set(NULL);
+    return status;
+}
+#endif

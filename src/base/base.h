@@ -46,6 +46,8 @@ struct wisp_ctx {
     const struct wisp__comm *comm;
     int rank, ranks;
     int ranks_here;     /* of this process: they share its cores */
+    int node;           /* the lowest rank on the same machine */
+    cpu_set_t units;    /* processing units that this rank leaves to no other on the machine; none: it may use all */
     int64_t *weight;    /* [ranks + 1] running weights by which rows are shared; NULL: all ranks get as many */
     void *world;        /* what comm keeps: */
     int entered;        /* collective calls that are open */
@@ -64,7 +66,7 @@ struct wisp_ctx {
     atomic_llong held;               /* by its user, and by each piece of memory that objects on it have */
     void (*end)(struct wisp_ctx *c); /* when nothing holds it any more */
     atomic_uint alloc_number;        /* staggers large arrays; counts for failure injection */
-    unsigned alloc_fail_at;          /* $WISP_ALLOC_FAIL_AT: this allocation fails, for tests */
+    unsigned alloc_fail_at;          /* this allocation fails, for tests */
     void *device;                    /* what a backend keeps */
     void *stream;                    /* what the bandwidth tests run over; kept with the context */
     size_t stream_bytes;

@@ -17,15 +17,18 @@ const char *wisp_version(void) { return WISP_VERSION; }
 
 const char *wisp_features(void)
 {
-#if defined(WISP_HAVE_HDF5) && defined(WISP_HAVE_HWLOC)
-    return "hdf5 hwloc";
-#elif defined(WISP_HAVE_HDF5)
-    return "hdf5";
-#elif defined(WISP_HAVE_HWLOC)
-    return "hwloc";
-#else
-    return "";
+    static const char text[] = ""
+#ifdef WISP_HAVE_HDF5
+                               " hdf5"
 #endif
+#ifdef WISP_HAVE_HWLOC
+                               " hwloc"
+#endif
+#ifdef WISP_HAVE_MPI
+                               " mpi"
+#endif
+        ;
+    return text + (text[0] == ' ');
 }
 
 size_t wisp_type_size(wisp_type type)

@@ -1,5 +1,5 @@
 /* Ranks: processes that share the work, or threads that stand for them. One interface for a single rank (serial.c), for
-   threads of one process (threads.c), and later for MPI.
+   threads of one process (threads.c), and for processes by MPI (mpi.c).
 
    All ranks make its calls together, in the same order. A rank that has failed still takes part in the next of them,
    where it gives its status in place of data, and all ranks get that status. Their further calls then return it at
@@ -16,8 +16,10 @@ typedef struct wisp__message {
 } wisp__message;
 
 typedef struct wisp__comm {
-    /* Sets ctx->rank and ctx->ranks. */
+    /* Sets ctx->rank, ctx->ranks, ctx->ranks_here and ctx->node. */
     wisp_status (*open)(wisp_ctx *ctx);
+    /* Of a context that was opened, as far as it came. NULL: there is nothing to do. */
+    void (*close)(wisp_ctx *ctx);
     /* A call that all ranks make begins, and ends with the same status on all of them: that of the lowest rank that
        failed, whose message they get. Calls may be nested; what ends them is the outermost leave. */
     void (*enter)(wisp_ctx *ctx);
@@ -33,10 +35,13 @@ typedef struct wisp__comm {
     wisp_status (*wait)(wisp_ctx *ctx);
 } wisp__comm;
 
-extern const wisp__comm wisp__comm_serial, wisp__comm_threads;
+extern const wisp__comm wisp__comm_serial, wisp__comm_threads, wisp__comm_mpi;
 
-/* The one for a context that this thread makes. */
-const wisp__comm *wisp__comm_here(void);
+/* The one for a context that this thread makes; NULL: it stands for no rank, it has set no communicator. */
+const wisp__comm *wisp__comm_here(void), *wisp__threads_here(void), *wisp__mpi_here(void);
+/* Contexts that this thread makes from now on are for the processes of a communicator (at an MPI_Comm); NULL: no more.
+ */
+void wisp__mpi_set(const void *comm);
 
 /* comm->sum, for sums that wisp_ctx_counts counts: those of ops and of the user. */
 wisp_status wisp__reduce(wisp_ctx *ctx, double *x, size_t n);

@@ -1,6 +1,13 @@
-/* Messages between all ranks whose lengths the receivers do not know yet; and the public calls of ranks. */
+/* Messages between all ranks whose lengths the receivers do not know yet; the kind of ranks of a new context; and the
+   public calls of ranks. */
 #include "comm.h"
 #include <string.h>
+
+const wisp__comm *wisp__comm_here(void)
+{
+    const wisp__comm *threads = wisp__threads_here(), *mpi = wisp__mpi_here();
+    return threads ? threads : mpi ? mpi : &wisp__comm_serial;
+}
 
 /* Bytes from each rank: the column of a table whose rows the ranks have. */
 static wisp_status count(wisp_ctx *ctx, const wisp__message *to, size_t *bytes)

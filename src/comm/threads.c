@@ -42,7 +42,7 @@ typedef struct {
 
 static _Thread_local rank_thread *here; /* NULL: this thread stands for no rank */
 
-const wisp__comm *wisp__comm_here(void) { return here ? &wisp__comm_threads : &wisp__comm_serial; }
+const wisp__comm *wisp__threads_here(void) { return here ? &wisp__comm_threads : NULL; }
 
 static wisp_status threads_open(wisp_ctx *ctx)
 {

@@ -52,6 +52,26 @@ int wisp__cpu_order(const cpu_set_t *allowed, int *cpu, int max, bool *one_node)
     return n;
 }
 
+int wisp__cpus_side_by_side(const cpu_set_t *allowed, int *cpu, int max)
+{
+    int n = 0;
+#ifdef WISP_HAVE_HWLOC
+    hwloc_topology_t topology;
+    if (hwloc_topology_init(&topology) == 0) {
+        hwloc_obj_t pu = NULL;
+        if (hwloc_topology_load(topology) == 0)
+            while ((pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu)))
+                if (pu->os_index < CPU_SETSIZE && CPU_ISSET(pu->os_index, allowed) && n < max)
+                    cpu[n++] = (int)pu->os_index;
+        hwloc_topology_destroy(topology);
+    }
+    if (n > 0) return n;
+#endif
+    for (int i = 0; i < CPU_SETSIZE && n < max; i++)
+        if (CPU_ISSET((size_t)i, allowed)) cpu[n++] = i;
+    return n;
+}
+
 /* More than machines have, and as many as a process may well start. */
 enum { MOST_THREADS = 4096 };
 

@@ -7,6 +7,8 @@
 int wisp__allowed_cpus(cpu_set_t *set);
 /* They in the order in which threads take them: one of each core first; how many. */
 int wisp__cpu_order(const cpu_set_t *allowed, int *cpu, int max, bool *one_node);
+/* They in an order in which neighbours have most in common; how many. */
+int wisp__cpus_side_by_side(const cpu_set_t *allowed, int *cpu, int max);
 /* What the options ask for, else the environment, else one for each of the cpus. */
 wisp_status wisp__threads_wanted(wisp_ctx *ctx, int cpus, int *threads);
 /* False if OMP_PROC_BIND=false leaves it to the system where threads run. */

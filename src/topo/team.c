@@ -232,17 +232,24 @@ out:
     return *team ? WISP_OK : wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "no memory for %d threads", threads);
 }
 
+/* What other ranks on the machine leave, else what the process may use; how many. */
+static int units_of(const wisp_ctx *ctx, cpu_set_t *units)
+{
+    *units = ctx->units;
+    return CPU_COUNT(units) > 0 ? CPU_COUNT(units) : wisp__allowed_cpus(units);
+}
+
 wisp_status wisp__team_open(wisp__team **team, wisp_ctx *ctx, int threads)
 {
     cpu_set_t allowed;
-    const int cpus = wisp__allowed_cpus(&allowed);
+    const int cpus = units_of(ctx, &allowed);
     return open_on(team, ctx, threads, cpus, &allowed);
 }
 
 wisp_status wisp__team_open_own(wisp_ctx *ctx)
 {
     cpu_set_t allowed;
-    const int cpus = wisp__allowed_cpus(&allowed);
+    const int cpus = units_of(ctx, &allowed);
     int threads;
     wisp_status status;
     WISP_TRY(wisp__threads_wanted(ctx, cpus, &threads));

@@ -1,0 +1,73 @@
+/* The processing units of a machine, divided among the processes on it that share the work. A launcher may have done
+   that; else processes that may use the same units take as many each, side by side. */
+#include "../topo/place.h"
+#include "backend.h"
+#include <stdlib.h>
+
+typedef struct {
+    int node;
+    cpu_set_t units;
+} place;
+
+/* Whether two processes of one machine may use some unit both. */
+static bool overlap(const place *a, const place *b)
+{
+    cpu_set_t both;
+    CPU_AND(&both, &a->units, &b->units);
+    return a->node == b->node && CPU_COUNT(&both) > 0;
+}
+
+/* Part `i` of `parts` of the units, whole cores as far as that goes. */
+static wisp_status take_part(wisp_ctx *ctx, const cpu_set_t *units, int parts, int i)
+{
+    const int n = CPU_COUNT(units);
+    int *cpu;
+    const wisp_status status = wisp_alloc(ctx, &cpu, (size_t)n, sizeof *cpu);
+    if (status != WISP_OK) return status;
+    const int known = wisp__cpus_side_by_side(units, cpu, n);
+    for (int64_t k = wisp__split(known, parts, i); k < wisp__split(known, parts, i + 1); k++)
+        CPU_SET((size_t)cpu[k], &ctx->units);
+    wisp_free(ctx, cpu);
+    return status;
+}
+
+static wisp_status divide(wisp_ctx *ctx, const place *all)
+{
+    const place *mine = &all[ctx->rank];
+    int sharing = 0, before = 0, other = -1;
+    for (int r = 0; r < ctx->ranks; r++) {
+        if (!overlap(&all[r], mine)) continue;
+        const bool same = CPU_EQUAL(&all[r].units, &mine->units);
+        if (!same && other < 0) other = r;
+        if (same && r < ctx->rank) before++;
+        if (same) sharing++;
+    }
+    const int units = CPU_COUNT(&mine->units);
+    if (other > ctx->rank && !ctx->opts.no_pin)
+        wisp_ctx_log(ctx, WISP_LOG_WARN,
+                     "processes %d and %d may run on the same cores, but not on all of them: bind them to cores of "
+                     "their own, or leave them all unbound (mpirun --bind-to none)",
+                     ctx->rank, other);
+    if (other >= 0 || sharing == 1) return WISP_OK;
+    if (sharing <= units) return take_part(ctx, &mine->units, sharing, before);
+    if (before == 0 && !ctx->opts.no_pin)
+        wisp_ctx_log(ctx, WISP_LOG_WARN,
+                     "%d processes share %d processing unit%s of a machine: they will wait for each other; start at "
+                     "most %d there",
+                     sharing, units, units == 1 ? "" : "s", units);
+    return WISP_OK;
+}
+
+wisp_status wisp__share_units(wisp_ctx *ctx)
+{
+    place mine = {.node = ctx->node}, *all = NULL;
+    wisp_status status = WISP_OK;
+    if (ctx->ranks == 1 || ctx->ranks_here > 1) return status;
+    WISP_TRY(wisp_alloc(ctx, &all, (size_t)ctx->ranks, sizeof *all));
+    wisp__allowed_cpus(&mine.units);
+    WISP_TRY(ctx->comm->gather(ctx, &mine, sizeof mine, all));
+    status = divide(ctx, all);
+out:
+    wisp_free(ctx, all);
+    return status;
+}

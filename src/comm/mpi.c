@@ -1,0 +1,431 @@
+/* Ranks as processes, by MPI.
+
+   In a round each rank gives all others a post of one size, whatever it calls. So a rank that has failed meets those
+   that go on, in whichever of their calls it is. Sums and gathered data that are short travel in the post.
+
+   An exchange is no round: it concerns neighbours alone. So a rank that fails sends all others a notice, and goes to
+   its round. Who gets the notice while it waits for messages gives them up, and joins that round. Messages may be on
+   their way then to ranks that no longer want them: those take them and drop them until the round is through. Any that
+   come later still have the tag of an epoch that is past. */
+#include "comm.h"
+#include "config.h"
+#ifdef WISP_HAVE_MPI
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    POST_DATA = 240,
+    PIECES = 1 << 20, /* bytes of the pieces in which long data are gathered, of all ranks together */
+    LEAST_PIECE = 4096,
+    LONGEST = 1 << 30, /* message; MPI counts by int */
+    PLANS = 4,
+    NOTICE_TAG = 1,
+    FIRST_TAG = 2,
+    TAGS = 16384,
+};
+
+typedef enum { LEAVE, SUM, GATHER, EXCHANGE } call_kind;
+static const char *const call_name[] = {"leave", "sum", "gather", "exchange"};
+
+/* What a rank gives in a round. */
+typedef struct {
+    int32_t call, status; /* not WISP_OK: it failed, and has nothing */
+    uint64_t bytes;       /* of its data, which are here if they fit */
+    char data[POST_DATA];
+} post;
+
+/* The persistent requests of an exchange; the lists by which it is known again. */
+typedef struct {
+    wisp__message *list; /* to, then from */
+    int to_count, from_count;
+    MPI_Request *request; /* receives, then sends */
+    int receives, requests;
+} plan;
+
+typedef struct {
+    MPI_Comm comm;
+    unsigned epoch;  /* the number of rounds that failed */
+    unsigned notice; /* being sent: the epoch that a failure ends */
+    bool failing;    /* the next round will fail */
+    post mine, *all; /* [ranks] */
+    char *piece;     /* [ranks][piece_bytes] */
+    size_t piece_bytes;
+    plan plan[PLANS], *active;
+    int oldest; /* plan */
+} world;
+
+/* The communicator for the contexts that this thread makes. */
+static _Thread_local struct {
+    bool set;
+    MPI_Comm comm;
+} here;
+
+const wisp__comm *wisp__mpi_here(void) { return here.set ? &wisp__comm_mpi : NULL; }
+
+void wisp__mpi_set(const void *comm)
+{
+    here.set = comm != NULL;
+    if (comm) memcpy(&here.comm, comm, sizeof here.comm);
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------- */
+
+static int tag_of(const world *w) { return FIRST_TAG + (int)(w->epoch % TAGS); }
+
+/* Takes a message that nobody wants any more, if there is one. */
+static void drop_message(world *w)
+{
+    MPI_Message message;
+    MPI_Status s;
+    int there, bytes;
+    MPI_Improbe(MPI_ANY_SOURCE, tag_of(w), w->comm, &there, &message, &s);
+    if (!there) return;
+    MPI_Get_count(&s, MPI_BYTE, &bytes);
+    void *room = malloc((size_t)bytes + 1);
+    if (!room) MPI_Abort(w->comm, EXIT_FAILURE); /* a shorter receive would be an error, too */
+    MPI_Mrecv(room, bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+    free(room);
+}
+
+/* The core is given up in between, for another rank, or MPI's own threads, may need it. */
+static void finish(world *w, MPI_Request *request, int n)
+{
+    int done;
+    for (;;) {
+        MPI_Testall(n, request, &done, MPI_STATUSES_IGNORE);
+        if (done) return;
+        if (w->failing) drop_message(w);
+        sched_yield();
+    }
+}
+
+/* Whether a rank has failed since the last round. Notices of earlier failures are late. */
+static bool has_notice(world *w)
+{
+    MPI_Status s;
+    unsigned epoch;
+    int there;
+    MPI_Iprobe(MPI_ANY_SOURCE, NOTICE_TAG, w->comm, &there, &s);
+    if (!there) return false;
+    MPI_Recv(&epoch, 1, MPI_UNSIGNED, s.MPI_SOURCE, NOTICE_TAG, w->comm, MPI_STATUS_IGNORE);
+    return epoch == w->epoch;
+}
+
+/* ---- a round ----------------------------------------------------------------------------------- */
+
+static void give_notice(world *w, int rank, int ranks)
+{
+    w->notice = w->epoch;
+    for (int r = 0; r < ranks; r++) {
+        MPI_Request request;
+        if (r == rank) continue;
+        MPI_Isend(&w->notice, 1, MPI_UNSIGNED, r, NOTICE_TAG, w->comm, &request);
+        MPI_Request_free(&request); /* who does not wait for messages reads it later, or never */
+    }
+}
+
+/* What was sent is taken or dropped by its receiver. */
+static void give_up(world *w)
+{
+    const plan *p = w->active;
+    for (int i = 0; i < p->receives; i++) MPI_Cancel(&p->request[i]);
+    finish(w, p->request, p->requests);
+    w->active = NULL;
+}
+
+static wisp_status failed(wisp_ctx *ctx, wisp_status status, const char *format, int rank, const char *words)
+{
+    ctx->failed = status;
+    return wisp_ctx_fail(ctx, status, format, rank, words);
+}
+
+static void free_plan(plan *p)
+{
+    for (int i = 0; i < p->requests; i++) MPI_Request_free(&p->request[i]);
+    free(p->request);
+    free(p->list);
+    *p = (plan){0};
+}
+
+/* A new epoch begins, with the message of the rank that failed. */
+static wisp_status end_epoch(wisp_ctx *ctx, int rank, wisp_status status)
+{
+    world *w = ctx->world;
+    char message[sizeof ctx->message];
+    MPI_Request request;
+    memcpy(message, ctx->message, sizeof message);
+    MPI_Ibcast(message, sizeof message, MPI_CHAR, rank, w->comm, &request);
+    finish(w, &request, 1);
+    w->epoch++;
+    w->failing = false;
+    for (int i = 0; i < PLANS; i++) free_plan(&w->plan[i]); /* they have the old tag */
+    if (rank == ctx->rank) return ctx->failed = status;
+    return failed(ctx, status, "process %d: %s", rank, message);
+}
+
+static wisp_status judge(wisp_ctx *ctx)
+{
+    const world *w = ctx->world;
+    for (int r = 0; r < ctx->ranks; r++)
+        if (w->all[r].status != WISP_OK) return end_epoch(ctx, r, (wisp_status)w->all[r].status);
+    for (int r = 0; r < ctx->ranks; r++)
+        if (w->all[r].call != w->mine.call || w->all[r].bytes != w->mine.bytes)
+            return failed(ctx, WISP_ERR_MISMATCH, "process %d calls something else than this one (%s)", r,
+                          call_name[w->mine.call]);
+    return WISP_OK;
+}
+
+/* What all ranks make of it together. */
+static wisp_status meet(wisp_ctx *ctx, call_kind call, wisp_status status, const void *data, size_t bytes)
+{
+    world *w = ctx->world;
+    MPI_Request request;
+    w->mine.call = (int32_t)call;
+    w->mine.status = (int32_t)status;
+    w->mine.bytes = bytes;
+    if (bytes && bytes <= POST_DATA) memcpy(w->mine.data, data, bytes);
+    if (status != WISP_OK) {
+        w->failing = true;
+        give_notice(w, ctx->rank, ctx->ranks);
+        if (w->active) give_up(w);
+    }
+    MPI_Iallgather(&w->mine, sizeof w->mine, MPI_BYTE, w->all, sizeof w->mine, MPI_BYTE, w->comm, &request);
+    finish(w, &request, 1);
+    return judge(ctx);
+}
+
+/* ---- collective calls -------------------------------------------------------------------------- */
+
+static void mpi_enter(wisp_ctx *ctx) { ctx->entered++; }
+
+static wisp_status mpi_leave(wisp_ctx *ctx, wisp_status status)
+{
+    if (ctx->entered == 1) {
+        status = ctx->failed != WISP_OK ? ctx->failed : meet(ctx, LEAVE, status, NULL, 0);
+        ctx->failed = WISP_OK;
+    }
+    ctx->entered--;
+    return status;
+}
+
+/* What rank r gave: in its post, or the next piece of it. */
+static const char *given(const world *w, int r, size_t n)
+{
+    return w->mine.bytes <= POST_DATA ? w->all[r].data : w->piece + (size_t)r * n;
+}
+
+/* The bytes from `at` on of what all ranks gave in this round; how many. */
+static size_t next_piece(world *w, const char *mine, size_t at)
+{
+    const size_t rest = w->mine.bytes - at, n = WISP__MIN(rest, w->piece_bytes);
+    MPI_Request request;
+    if (w->mine.bytes <= POST_DATA) return rest;
+    MPI_Iallgather(mine + at, (int)n, MPI_BYTE, w->piece, (int)n, MPI_BYTE, w->comm, &request);
+    finish(w, &request, 1);
+    return n;
+}
+
+static wisp_status mpi_sum(wisp_ctx *ctx, double *x, size_t n)
+{
+    world *w = ctx->world;
+    const size_t bytes = n * sizeof *x;
+    if (ctx->failed != WISP_OK) return ctx->failed;
+    const wisp_status status = meet(ctx, SUM, WISP_OK, x, bytes);
+    for (size_t at = 0, got; at < bytes && status == WISP_OK; at += got) {
+        got = next_piece(w, (const char *)x, at);
+        double *sum = x + at / sizeof *x;
+        memcpy(sum, given(w, 0, got), got);
+        for (int r = 1; r < ctx->ranks; r++) {
+            const double *other = (const double *)given(w, r, got);
+            for (size_t i = 0; i < got / sizeof *x; i++) sum[i] += other[i];
+        }
+    }
+    return status;
+}
+
+static wisp_status mpi_gather(wisp_ctx *ctx, const void *mine, size_t bytes, void *all)
+{
+    world *w = ctx->world;
+    if (ctx->failed != WISP_OK) return ctx->failed;
+    const wisp_status status = meet(ctx, GATHER, WISP_OK, mine, bytes);
+    for (size_t at = 0, got; at < bytes && status == WISP_OK; at += got) {
+        got = next_piece(w, mine, at);
+        for (int r = 0; r < ctx->ranks; r++) memcpy((char *)all + (size_t)r * bytes + at, given(w, r, got), got);
+    }
+    return status;
+}
+
+/* ---- exchange ---------------------------------------------------------------------------------- */
+
+static bool same_list(const wisp__message *a, const wisp__message *b, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (a[i].rank != b[i].rank || a[i].data != b[i].data || a[i].bytes != b[i].bytes) return false;
+    return true;
+}
+
+static plan *known_plan(world *w, const wisp__message *to, int to_count, const wisp__message *from, int from_count)
+{
+    for (plan *p = w->plan; p < w->plan + PLANS; p++)
+        if (p->list && p->to_count == to_count && p->from_count == from_count && same_list(p->list, to, to_count) &&
+            same_list(p->list + to_count, from, from_count))
+            return p;
+    return NULL;
+}
+
+static int parts_of(const wisp__message *list, int n)
+{
+    size_t parts = 0;
+    for (int i = 0; i < n; i++) parts += (list[i].bytes + LONGEST - 1) / LONGEST;
+    return (int)parts;
+}
+
+/* A long message goes in several, which stay in order. */
+static void add_requests(const world *w, plan *p, const wisp__message *m, bool receive)
+{
+    for (size_t at = 0; at < m->bytes; at += LONGEST) {
+        char *data = (char *)m->data + at;
+        const int n = (int)WISP__MIN(m->bytes - at, (size_t)LONGEST);
+        MPI_Request *request = &p->request[p->requests++];
+        if (receive)
+            MPI_Recv_init(data, n, MPI_BYTE, m->rank, tag_of(w), w->comm, request);
+        else
+            MPI_Send_init(data, n, MPI_BYTE, m->rank, tag_of(w), w->comm, request);
+    }
+}
+
+static plan *new_plan(world *w, const wisp__message *to, int to_count, const wisp__message *from, int from_count)
+{
+    plan *p = &w->plan[w->oldest];
+    const size_t messages = (size_t)to_count + (size_t)from_count;
+    free_plan(p);
+    w->oldest = (w->oldest + 1) % PLANS;
+    p->receives = parts_of(from, from_count);
+    p->list = malloc((messages + 1) * sizeof *p->list);
+    p->request = malloc((size_t)(parts_of(to, to_count) + p->receives + 1) * sizeof(MPI_Request));
+    if (!p->list || !p->request) {
+        free_plan(p);
+        return NULL;
+    }
+    p->to_count = to_count;
+    p->from_count = from_count;
+    if (to_count) memcpy(p->list, to, (size_t)to_count * sizeof *to);
+    if (from_count) memcpy(p->list + to_count, from, (size_t)from_count * sizeof *from);
+    for (int i = 0; i < from_count; i++) add_requests(w, p, &from[i], true);
+    for (int i = 0; i < to_count; i++) add_requests(w, p, &to[i], false);
+    return p;
+}
+
+static wisp_status mpi_start(wisp_ctx *ctx, const wisp__message *to, int to_count, const wisp__message *from,
+                             int from_count)
+{
+    world *w = ctx->world;
+    if (ctx->failed != WISP_OK) return ctx->failed;
+    plan *p = known_plan(w, to, to_count, from, from_count);
+    if (!p) p = new_plan(w, to, to_count, from, from_count);
+    if (!p) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for %d messages", to_count + from_count);
+    if (p->requests) MPI_Startall(p->requests, p->request);
+    w->active = p;
+    return WISP_OK;
+}
+
+static wisp_status mpi_wait(wisp_ctx *ctx)
+{
+    world *w = ctx->world;
+    int done = 0;
+    if (ctx->failed != WISP_OK) return ctx->failed;
+    const plan *p = w->active;
+    for (;;) {
+        MPI_Testall(p->requests, p->request, &done, MPI_STATUSES_IGNORE);
+        if (done) break;
+        if (has_notice(w)) {
+            w->failing = true;
+            give_up(w);
+            return meet(ctx, EXCHANGE, WISP_OK, NULL, 0);
+        }
+        sched_yield();
+    }
+    w->active = NULL;
+    return WISP_OK;
+}
+
+/* ---- its life ---------------------------------------------------------------------------------- */
+
+static void mpi_close(wisp_ctx *ctx)
+{
+    world *w = ctx->world;
+    int ended;
+    if (!w) return;
+    MPI_Finalized(&ended);
+    for (int i = 0; i < PLANS && !ended; i++) free_plan(&w->plan[i]);
+    if (!ended && w->comm != MPI_COMM_NULL) MPI_Comm_free(&w->comm);
+    free(w->all);
+    free(w->piece);
+    free(w);
+    ctx->world = NULL;
+}
+
+/* The lowest rank on the same node, which stands for the node. */
+static void find_node(wisp_ctx *ctx, const world *w)
+{
+    MPI_Comm node;
+    ctx->node = ctx->rank;
+    MPI_Comm_split_type(w->comm, MPI_COMM_TYPE_SHARED, ctx->rank, MPI_INFO_NULL, &node);
+    MPI_Bcast(&ctx->node, 1, MPI_INT, 0, node);
+    MPI_Comm_free(&node);
+}
+
+static wisp_status usable(wisp_ctx *ctx)
+{
+    int begun, ended, inter;
+    MPI_Initialized(&begun);
+    MPI_Finalized(&ended);
+    if (!begun || ended)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "MPI is not %s: call MPI_Init_thread before wisp_ctx_create_mpi",
+                             ended ? "there any more" : "started");
+    if (here.comm == MPI_COMM_NULL) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "the communicator is MPI_COMM_NULL");
+    MPI_Comm_test_inter(here.comm, &inter);
+    if (inter) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "an intercommunicator: merge it (MPI_Intercomm_merge)");
+    return WISP_OK;
+}
+
+static wisp_status mpi_open(wisp_ctx *ctx)
+{
+    static const char *const level_name[] = {"single", "funneled", "serialized", "multiple"};
+    wisp_status status = usable(ctx);
+    if (status != WISP_OK) return status;
+    world *w = calloc(1, sizeof *w);
+    if (!w) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for what MPI needs");
+    ctx->world = w;
+    MPI_Comm_dup(here.comm, &w->comm); /* messages of others never meet ours */
+    MPI_Comm_rank(w->comm, &ctx->rank);
+    MPI_Comm_size(w->comm, &ctx->ranks);
+    ctx->ranks_here = 1;
+    w->piece_bytes = WISP__MAX(LEAST_PIECE, PIECES / (size_t)ctx->ranks / LEAST_PIECE * LEAST_PIECE);
+    w->all = calloc((size_t)ctx->ranks, sizeof *w->all);
+    w->piece = malloc((size_t)ctx->ranks * w->piece_bytes);
+    int there = w->all && w->piece, level;
+    MPI_Allreduce(MPI_IN_PLACE, &there, 1, MPI_INT, MPI_MIN, w->comm);
+    if (!there) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for %d processes", ctx->ranks);
+    find_node(ctx, w);
+    MPI_Query_thread(&level);
+    const char *name = level_name[WISP__MIN(WISP__MAX(level - MPI_THREAD_SINGLE, 0), 3)];
+    wisp_ctx_log(ctx, WISP_LOG_INFO, "process %d of %d, threads of MPI: %s%s", ctx->rank, ctx->ranks, name,
+                 level == MPI_THREAD_SINGLE ? " (better: MPI_Init_thread with MPI_THREAD_FUNNELED)" : "");
+    return status;
+}
+
+const wisp__comm wisp__comm_mpi = {
+    .open = mpi_open,
+    .close = mpi_close,
+    .enter = mpi_enter,
+    .leave = mpi_leave,
+    .sum = mpi_sum,
+    .gather = mpi_gather,
+    .start = mpi_start,
+    .wait = mpi_wait,
+};
+#else
+const wisp__comm *wisp__mpi_here(void) { return NULL; }
+#endif
