@@ -17,16 +17,17 @@ static bool overlap(const place *a, const place *b)
     return a->node == b->node && CPU_COUNT(&both) > 0;
 }
 
-/* Part `i` of `parts` of the units, whole cores as far as that goes. */
+/* Part `i` of `parts` of the units, whole cores as far as that goes; one in turn where there are too few. */
 static wisp_status take_part(wisp_ctx *ctx, const cpu_set_t *units, int parts, int i)
 {
     const int n = CPU_COUNT(units);
     int *cpu;
-    const wisp_status status = wisp_alloc(ctx, &cpu, (size_t)n, sizeof *cpu);
+    const wisp_status status = wisp__alloc_raw(ctx, &cpu, (size_t)n, sizeof *cpu);
     if (status != WISP_OK) return status;
     const int known = wisp__cpus_side_by_side(units, cpu, n);
-    for (int64_t k = wisp__split(known, parts, i); k < wisp__split(known, parts, i + 1); k++)
-        CPU_SET((size_t)cpu[k], &ctx->units);
+    const int64_t first = parts > known ? i % known : wisp__split(known, parts, i);
+    const int64_t end = parts > known ? first + 1 : wisp__split(known, parts, i + 1);
+    for (int64_t k = first; k < end; k++) CPU_SET((size_t)cpu[k], &ctx->units);
     wisp_free(ctx, cpu);
     return status;
 }
@@ -49,13 +50,12 @@ static wisp_status divide(wisp_ctx *ctx, const place *all)
                      "their own, or leave them all unbound (mpirun --bind-to none)",
                      ctx->rank, other);
     if (other >= 0 || sharing == 1) return WISP_OK;
-    if (sharing <= units) return take_part(ctx, &mine->units, sharing, before);
-    if (before == 0 && !ctx->opts.no_pin)
+    if (sharing > units && before == 0 && !ctx->opts.no_pin)
         wisp_ctx_log(ctx, WISP_LOG_WARN,
                      "%d processes share %d processing unit%s of a machine: they will wait for each other; start at "
                      "most %d there",
                      sharing, units, units == 1 ? "" : "s", units);
-    return WISP_OK;
+    return take_part(ctx, &mine->units, sharing, before);
 }
 
 wisp_status wisp__share_units(wisp_ctx *ctx)
@@ -63,7 +63,7 @@ wisp_status wisp__share_units(wisp_ctx *ctx)
     place mine = {.node = ctx->node}, *all = NULL;
     wisp_status status = WISP_OK;
     if (ctx->ranks == 1 || ctx->ranks_here > 1) return status;
-    WISP_TRY(wisp_alloc(ctx, &all, (size_t)ctx->ranks, sizeof *all));
+    WISP_TRY(wisp__alloc_raw(ctx, &all, (size_t)ctx->ranks, sizeof *all));
     wisp__allowed_cpus(&mine.units);
     WISP_TRY(ctx->comm->gather(ctx, &mine, sizeof mine, all));
     status = divide(ctx, all);

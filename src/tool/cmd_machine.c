@@ -262,6 +262,10 @@ static json_t *find_result(tool *t, int *rc)
 int cmd_machine(tool *t)
 {
     int rc;
+    if (t->processes > 1) {
+        rc = tool_start(t);
+        return rc ? rc : processes_print(t);
+    }
     json_t *o = find_result(t, &rc);
     if (!rc && !o) rc = tool_fail(t, "out of memory for the results");
     if (!rc) rc = add_placement(t, o);

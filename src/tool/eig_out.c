@@ -218,7 +218,7 @@ static void show_table(const eig_results *r)
 void eig_summary(const tool *t, const eig_results *r)
 {
     const wisp_eigen *e = &r->e;
-    const int threads = wisp_ctx_threads(t->ctx);
+    char team[TEXT];
     char a[TEXT], b[TEXT], q[TEXT_BAR];
     text_line("matrix", "%s", t->opt.arg[0]);
     text_line("rows", "%s   nonzeros %s   %s", text_count(a, r->info.rows), text_count(b, r->info.nnz),
@@ -233,7 +233,8 @@ void eig_summary(const tool *t, const eig_results *r)
                   e->rounds == 1 ? "" : "s");
     else if (e->rounds)
         text_line("", "%d %s%s", e->rounds, eig_round_word(e), e->rounds == 1 ? "" : "s");
-    text_line("run", "%d thread%s, %s, order %s, format %s", threads, threads == 1 ? "" : "s", wisp_ctx_isa(t->ctx),
+    text_line("run", "%s, %s, order %s, format %s",
+              text_team(team, wisp_ctx_processes(t->ctx), wisp_ctx_threads(t->ctx)), wisp_ctx_isa(t->ctx),
               text_order(r->info.order), text_format(r->info.format));
     show_times(r);
     show_found(r);

@@ -78,9 +78,9 @@ void evolve_summary(tool *t, const evolve_results *r)
         text_line("start", "%s, %s", t->opt.site_count ? "several rows" : start_name(t), wisp_type_name(r->type));
     text_line("times", "0 to %.6g in %s steps, tolerance %.3g", r->time[r->times - 1], text_count(x[0], r->times - 1),
               r->tolerance);
-    text_line("run", "%s sweeps, powers %d, %d thread%s, %s, order %s, format %s", text_count(x[0], r->e.sweeps),
-              r->e.powers, wisp_ctx_threads(t->ctx), wisp_ctx_threads(t->ctx) == 1 ? "" : "s", wisp_ctx_isa(t->ctx),
-              text_order(r->info.order), text_format(r->info.format));
+    text_line("run", "%s sweeps, powers %d, %s, %s, order %s, format %s", text_count(x[0], r->e.sweeps), r->e.powers,
+              text_team(x[1], 1, wisp_ctx_threads(t->ctx)), wisp_ctx_isa(t->ctx), text_order(r->info.order),
+              text_format(r->info.format));
     text_line("time", "%s   (assembly %s, bounds %s)", text_seconds(x[0], r->e.seconds),
               text_seconds(x[1], r->assemble_seconds), text_seconds(x[2], r->e.bounds_seconds));
     if (isfinite(gflops(r))) text_line("rate", "%.3g Gflop/s", gflops(r));

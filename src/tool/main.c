@@ -200,7 +200,7 @@ static int make_context(tool *t, bool no_pin)
                        .progress = monitor_progress,
                        .progress_arg = mon};
     mon->holding = true;
-    const wisp_status status = wisp_ctx_create(&t->ctx, &o);
+    const wisp_status status = processes_context(t, &o);
     mon->holding = false;
     if (status != WISP_OK) return tool_fail(t, "%s", *mon->held ? mon->held : wisp_status_string(status));
     monitor_release(mon);
@@ -210,8 +210,16 @@ static int make_context(tool *t, bool no_pin)
 int tool_start(tool *t)
 {
     const int rc = make_context(t, false);
-    if (!rc && wisp_ctx_rank(t->ctx) == 0) catch_signals(t->ctx);
+    if (!rc && (t->by_mpi || wisp_ctx_rank(t->ctx) == 0)) catch_signals(t->ctx);
     return rc;
+}
+
+int tool_agree(tool *t, int rc)
+{
+    const bool failed = wisp_ctx_rank(t->ctx) == 0 && rc;
+    wisp_ctx_enter(t->ctx);
+    const bool any = wisp_ctx_leave(t->ctx, failed ? WISP_ERR_IO : WISP_OK) != WISP_OK;
+    return any && !rc ? EXIT_FAILED : rc;
 }
 
 /* The command line as one could type it again; of one of thousands of sites the first part, for an HDF5 attribute
@@ -331,9 +339,6 @@ static int run_on_ranks(tool *t, int (*command)(tool *t), const char *number)
         *own = *t;
         if (i == 0) continue;
         own->monitor.off = own->opt.quiet = true;
-        own->opt.json = false;
-        own->opt.plot = NULL;
-        if (command == cmd_dos) own->opt.output = NULL; /* the x of solve and the vectors of eig are written together */
     }
     if (wisp_ranks_run((int)ranks, run_rank, &r, &rc)) rc = tool_fail(t, "%s", wisp_ctx_message(NULL));
     catch_signals(NULL);
@@ -362,15 +367,20 @@ static int run(tool *t, int argc, char **argv)
         return tool_usage(t, "%s is missing; see wisp %s --help", t->cmd->args[t->opt.args], t->cmd->name);
     t->command_line = join_command_line(argc, argv);
     if (!t->command_line) return tool_fail(t, "out of memory");
+    const bool many = commands[i].run == cmd_dos || commands[i].run == cmd_solve || commands[i].run == cmd_eig;
+    if (t->processes > 1 && !many && commands[i].run != cmd_machine)
+        return tool_usage(t, "wisp %s runs as one process; start it without mpirun", t->cmd->name);
+    if (t->process > 0) t->opt.quiet = true;
     const char *ranks = getenv("WISP_RANKS");
-    return ranks && *ranks ? run_on_ranks(t, commands[i].run, ranks) : commands[i].run(t);
+    return ranks && *ranks && !t->by_mpi ? run_on_ranks(t, commands[i].run, ranks) : commands[i].run(t);
 }
 
 int main(int argc, char **argv)
 {
     tool t = {.started = tool_now()};
     signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error of writing, which is told */
-    int rc = run(&t, argc, argv);
+    int rc = processes_begin(&t);
+    if (!rc) rc = run(&t, argc, argv);
     monitor_clear(&t.monitor);
     const bool unwritten = fflush(stdout) || ferror(stdout);
     const int error = errno;
@@ -383,5 +393,5 @@ int main(int argc, char **argv)
     options_free(&t.opt);
     free(t.command_line);
     free(t.done);
-    return rc;
+    return processes_end(&t, rc);
 }

@@ -77,6 +77,7 @@ static void json_line(json_t *object)
 
 void monitor_error(monitor *mon, const char *message)
 {
+    snprintf(mon->error, sizeof mon->error, "%s", message);
     if (mon->off) return;
     monitor_clear(mon);
     if (mon->mode == MONITOR_JSON)

@@ -36,6 +36,10 @@ int outputs_write(tool *t, json_t *object, csv_table_fn *table, plot_script_fn *
 {
     const bool show = !t->opt.json && !t->opt.quiet;
     int worst = EXIT_FINE, rc;
+    if (wisp_ctx_rank(t->ctx) > 0) {
+        json_decref(object);
+        return worst;
+    }
     if (!object && (t->opt.json || (t->opt.output && table))) worst = tool_fail(t, "out of memory for the results");
     if (object && t->opt.output && table) {
         rc = write_results(t, object, table, arg);

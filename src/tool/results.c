@@ -185,8 +185,8 @@ static void show_run(tool *t, const results *r)
         text_line("time", "%s", text_seconds(b[0], r->total_seconds));
         return;
     }
-    text_line("run", "%s, width %d, powers %d, %d thread%s, %s, order %s, format %s", variant_names[m->variant],
-              m->width, m->powers, m->threads, m->threads == 1 ? "" : "s", wisp_ctx_isa(t->ctx),
+    text_line("run", "%s, width %d, powers %d, %s, %s, order %s, format %s", variant_names[m->variant], m->width,
+              m->powers, text_team(b[0], wisp_ctx_processes(t->ctx), m->threads), wisp_ctx_isa(t->ctx),
               text_order(r->stored.order), text_format(r->stored.format));
     text_line("time", "%s   (assembly %s, bounds %s, moments %s, evaluation %s)", text_seconds(b[0], r->total_seconds),
               text_seconds(b[1], r->assemble_seconds), text_seconds(b[2], m->bounds_seconds),

@@ -18,7 +18,11 @@ bool has_extension(const char *path, const char *extensions)
     return false;
 }
 
-int outfile_check(tool *t, const char *path) { return wisp_file_check(t->ctx, path) ? tool_fail_ctx(t) : EXIT_FINE; }
+int outfile_check(tool *t, const char *path)
+{
+    const bool writes = wisp_ctx_rank(t->ctx) == 0;
+    return tool_agree(t, writes && wisp_file_check(t->ctx, path) ? tool_fail_ctx(t) : EXIT_FINE);
+}
 
 int outfile_write(tool *t, const char *path, const void *data, size_t size)
 {

@@ -112,7 +112,7 @@ static void show_history(const wisp_solution *s)
 void solve_summary(const tool *t, const solve_results *r)
 {
     const wisp_solution *s = &r->s;
-    const int threads = wisp_ctx_threads(t->ctx);
+    char team[TEXT];
     char a[3][TEXT], precond[TEXT], restart[TEXT] = "", residual[TEXT] = "?";
     if (s->method == WISP_GMRES) snprintf(restart, sizeof restart, "(%d)", s->restart);
     text_line("matrix", "%s", t->opt.arg[0]);
@@ -121,7 +121,8 @@ void solve_summary(const tool *t, const solve_results *r)
               wisp_type_name(r->type), t->opt.x0 ? "   start " : "", t->opt.x0 ? t->opt.x0 : "");
     text_line("method", "%s%s, %s   preconditioner %s", method_names[s->method], restart, variant_names[s->variant],
               precond_text(precond, r));
-    text_line("run", "%d thread%s, %s, order %s, format %s", threads, threads == 1 ? "" : "s", wisp_ctx_isa(t->ctx),
+    text_line("run", "%s, %s, order %s, format %s",
+              text_team(team, wisp_ctx_processes(t->ctx), wisp_ctx_threads(t->ctx)), wisp_ctx_isa(t->ctx),
               text_order(r->info.order), text_format(r->info.format));
     text_line("time", "%s   (assembly %s, setup %s)", text_seconds(a[0], s->seconds),
               text_seconds(a[1], r->assemble_seconds), text_seconds(a[2], s->setup_seconds));

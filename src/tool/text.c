@@ -87,6 +87,16 @@ const char *text_seconds(char *buf, double s)
     return buf;
 }
 
+const char *text_team(char *buf, int processes, int threads)
+{
+    const char *s = threads == 1 ? "" : "s";
+    if (processes == 1)
+        snprintf(buf, TEXT, "%d thread%s", threads, s);
+    else
+        snprintf(buf, TEXT, "%d processes of %d thread%s", processes, threads, s);
+    return buf;
+}
+
 static _Thread_local bool silent;
 
 void text_silence(void) { silent = true; }

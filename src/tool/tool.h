@@ -15,7 +15,8 @@ typedef enum { MONITOR_SILENT, MONITOR_BAR, MONITOR_TEXT, MONITOR_JSON } monitor
 typedef struct {
     monitor_mode mode;
     wisp_log_level level;
-    bool off; /* nothing is said: another rank does */
+    bool off;         /* nothing is said: another rank does */
+    char error[1024]; /* the last one, said or not */
     bool bar_shown;
     bool holding; /* while a context is made: the last message is kept, for it may be why there is none */
     wisp_log_level held_level;
@@ -37,6 +38,8 @@ typedef struct {
     wisp_ctx *ctx;
     monitor monitor;
     double started;
+    int processes, process; /* of one run, by MPI: how many, and which this is; else 1 and 0 */
+    bool by_mpi;
     char *done;              /* names of the output files that are complete; NULL: none */
     bool keeping;            /* the run was stopped, and what it has is being written */
     double hermitian_change; /* by --hermitian-part, see wisp_src_hermitian_part; NaN: not asked for */
@@ -52,7 +55,15 @@ bool tool_is_stopped(const tool *t);
 int tool_stopped(tool *t); /* says so, and what was kept; returns EXIT_FAILED */
 /* Makes t->ctx by the options, with the monitor and Ctrl-C connected to it. */
 int tool_start(tool *t);
+/* All ranks together: the first one's rc, in which it has said why; the others fail with it. */
+int tool_agree(tool *t, int rc);
 double tool_now(void); /* seconds of a clock that only goes forward */
+
+/* processes.c: begin and end a run; make t->ctx; where all processes are, as lines, by all together. */
+int processes_begin(tool *t);
+int processes_end(tool *t, int rc);
+wisp_status processes_context(tool *t, const wisp_ctx_opts *o);
+int processes_print(tool *t);
 
 /* monitor.c */
 void monitor_open(monitor *mon, const options *o);
@@ -223,6 +234,7 @@ const char *text_with_bar(char *buf, const char *sign, double v, double low, dou
 const char *text_bytes(char *buf, double bytes);    /* 1.23 GB */
 const char *text_bytes_up(char *buf, double bytes); /* never less than it is */
 const char *text_seconds(char *buf, double seconds);
+const char *text_team(char *buf, int processes, int threads);
 const char *text_order(wisp_row_order order);
 const char *text_format(wisp_format format);
 /* This thread prints no lines any more. */

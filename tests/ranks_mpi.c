@@ -1,0 +1,198 @@
+/* Contexts of MPI's processes, as a program makes them: groups, long sums, and failures of one process at any time. Run
+   by tests/test_mpi.sh under mpirun, by any number of processes. */
+#include "ref.h"
+#include <math.h>
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <wisp/mpi.h>
+
+static int rank, ranks;
+
+static wisp_ctx *ctx_of(MPI_Comm comm)
+{
+    wisp_ctx *ctx;
+    assert_int_equal(wisp_ctx_create_mpi(&ctx, comm, &(wisp_ctx_opts){.threads = 1, .no_pin = 1}), WISP_OK);
+    return ctx;
+}
+
+/* All processes have the same number. */
+static void same(int64_t number)
+{
+    int64_t most = number, least = number;
+    MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+    assert_int_equal(most, least);
+}
+
+static wisp_status moments_by(wisp_ctx *ctx, const char *spec, int width, wisp_moments *m)
+{
+    wisp_mat *A = NULL;
+    *m = (wisp_moments){0};
+    wisp_status status = wisp_mat_open(&A, ctx, spec, &(wisp_mat_opts){.width = width});
+    if (status == WISP_OK)
+        status = wisp_kpm(m, A, &(wisp_kpm_opts){.moments = 64, .vectors = 2 * width, .width = width});
+    wisp_mat_free(A);
+    return status;
+}
+
+static void same_moments(const wisp_moments *a, const wisp_moments *b, double tolerance)
+{
+    assert_true(a->n == b->n && a->vectors == b->vectors && a->rows == b->rows && a->nnz == b->nnz);
+    for (int64_t i = 0; i < a->n * a->vectors; i++)
+        assert_true(fabs(a->mu[i] - b->mu[i]) <= tolerance * (double)a->rows);
+}
+
+static void bad_communicators(void **state)
+{
+    wisp_ctx *ctx;
+    (void)state;
+    assert_int_equal(wisp_ctx_create_mpi(&ctx, MPI_COMM_NULL, NULL), WISP_ERR_ARG);
+    assert_null(ctx);
+    assert_non_null(strstr(wisp_ctx_message(NULL), "MPI_COMM_NULL"));
+    assert_int_equal(wisp_ctx_create_mpi(NULL, MPI_COMM_WORLD, NULL), WISP_ERR_ARG);
+    /* One process alone asks for what can't be had: nobody gets a context. */
+    assert_int_equal(wisp_ctx_create_mpi(&ctx, MPI_COMM_WORLD, &(wisp_ctx_opts){.threads = rank == ranks - 1 ? -1 : 1}),
+                     WISP_ERR_ARG);
+    assert_null(ctx);
+    assert_non_null(strstr(wisp_ctx_message(NULL), "-1 threads"));
+}
+
+/* Several groups of processes, each process alone, and all of them, side by side. */
+static void groups(void **state)
+{
+    static const char spec[] = "topi:nx=8,ny=7,nz=5";
+    wisp_moments alone, half, all;
+    MPI_Comm group;
+    (void)state;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &group);
+    wisp_ctx *ctx[] = {ctx_of(MPI_COMM_SELF), ctx_of(group), ctx_of(MPI_COMM_WORLD)};
+    assert_int_equal(wisp_ctx_processes(ctx[0]), 1);
+    assert_int_equal(wisp_ctx_processes(ctx[2]), ranks);
+    assert_int_equal(wisp_ctx_rank(ctx[2]), rank);
+    REF_OK(ctx[0], moments_by(ctx[0], spec, 4, &alone));
+    REF_OK(ctx[1], moments_by(ctx[1], spec, 4, &half));
+    REF_OK(ctx[2], moments_by(ctx[2], spec, 4, &all));
+    same_moments(&alone, &half, 1e-12);
+    same_moments(&alone, &all, 1e-12);
+    wisp_moments_free(&alone), wisp_moments_free(&half), wisp_moments_free(&all);
+    for (int i = 0; i < 3; i++) wisp_ctx_free(ctx[i]);
+    MPI_Comm_free(&group);
+}
+
+/* In the order of the ranks, whatever their length. */
+static void sums(void **state)
+{
+    static const size_t length[] = {0, 1, 30, 31, 5000, 300001};
+    wisp_ctx *ctx = ctx_of(MPI_COMM_WORLD);
+    (void)state;
+    for (size_t k = 0; k < sizeof length / sizeof *length; k++) {
+        double *x = calloc(length[k] + 1, sizeof *x), *want = calloc(length[k] + 1, sizeof *want);
+        for (int r = 0; r < ranks; r++) {
+            ref_rng rng = {(uint64_t)(100 * k + (size_t)r)};
+            for (size_t i = 0; i < length[k]; i++) {
+                const double v = ref_uniform(&rng);
+                want[i] = r ? want[i] + v : v;
+                if (r == rank) x[i] = v;
+            }
+        }
+        REF_OK(ctx, wisp_ctx_sum(ctx, x, length[k]));
+        assert_memory_equal(x, want, length[k] * sizeof *x + 1);
+        free(x), free(want);
+    }
+    wisp_ctx_free(ctx);
+}
+
+/* Each allocation of one process fails in turn: all have the same status, and the context still works. */
+static void no_memory(void **state)
+{
+    int failures = 0;
+    (void)state;
+    for (int at = 1; at < 300; at++) {
+        char where[40];
+        wisp_ctx *ctx = NULL;
+        wisp_moments m = {0};
+        snprintf(where, sizeof where, "%d@%d", at, at % ranks);
+        setenv("WISP_ALLOC_FAIL_AT", where, 1);
+        wisp_status status = wisp_ctx_create_mpi(&ctx, MPI_COMM_WORLD, &(wisp_ctx_opts){.threads = 1, .no_pin = 1});
+        if (status == WISP_OK) status = moments_by(ctx, "graphene:nx=12,ny=10,vacancies=0.1", 2, &m);
+        same(status);
+        assert_true(status == WISP_OK || status == WISP_ERR_NOMEM);
+        failures += status != WISP_OK;
+        if (ctx && status != WISP_OK) {
+            if (at % ranks && rank == 0) assert_non_null(strstr(wisp_ctx_message(ctx), "process "));
+            REF_OK(ctx, moments_by(ctx, "graphene:nx=12,ny=10", 2, &m));
+        }
+        wisp_moments_free(&m);
+        wisp_ctx_free(ctx);
+    }
+    unsetenv("WISP_ALLOC_FAIL_AT");
+    assert_true(failures > 40);
+}
+
+static wisp_ctx *volatile to_cancel;
+static void on_alarm(int number)
+{
+    (void)number;
+    if (to_cancel) wisp_ctx_cancel(to_cancel);
+}
+
+/* One process is cancelled at any time, in the midst of long messages: all stop, and go on with the right results. */
+static void cancelled(void **state)
+{
+    static const char spec[] = "topi:nx=16,ny=16,nz=8";
+    wisp_ctx *ctx = ctx_of(MPI_COMM_WORLD);
+    wisp_moments want, m;
+    ref_rng rng = {7};
+    int stopped = 0;
+    (void)state;
+    signal(SIGALRM, on_alarm);
+    double took = MPI_Wtime();
+    REF_OK(ctx, moments_by(ctx, spec, 32, &want));
+    took = MPI_Wtime() - took;
+    MPI_Bcast(&took, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    for (int i = 0; i < 40; i++) {
+        const int who = (int)ref_below(&rng, ranks);
+        const long us = 1 + (long)(1e6 * took * (ref_uniform(&rng) + 1) / 2) % 999999;
+        if (who == rank) {
+            to_cancel = ctx;
+            setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {.tv_usec = us}}, NULL);
+        }
+        const wisp_status status = moments_by(ctx, spec, 32, &m);
+        setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL);
+        to_cancel = NULL;
+        wisp_ctx_resume(ctx);
+        same(status);
+        assert_true(status == WISP_OK || status == WISP_ERR_CANCELLED);
+        stopped += status != WISP_OK;
+        wisp_moments_free(&m);
+        REF_OK(ctx, moments_by(ctx, spec, 32, &m));
+        same_moments(&want, &m, 0);
+        wisp_moments_free(&m);
+    }
+    assert_true(stopped > 5);
+    wisp_moments_free(&want);
+    wisp_ctx_free(ctx);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bad_communicators), cmocka_unit_test(groups),
+                                       cmocka_unit_test(sums), cmocka_unit_test(no_memory),
+                                       cmocka_unit_test(cancelled)};
+    wisp_ctx *ctx;
+    int level;
+    if (wisp_ctx_create_mpi(&ctx, MPI_COMM_WORLD, NULL) != WISP_ERR_ARG || ctx ||
+        !strstr(wisp_ctx_message(NULL), "MPI_Init_thread"))
+        return 1;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (rank > 0 && !freopen("/dev/null", "w", stdout)) MPI_Abort(MPI_COMM_WORLD, 1);
+    setenv("CMOCKA_TEST_ABORT", "1", 1); /* the others would wait for a process that has failed */
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    MPI_Finalize();
+    return failed;
+}
