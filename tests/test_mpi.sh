@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# Runs by several processes: the command and the library under mpirun. Skipped where wisp has no MPI.
+set -euo pipefail
+wisp=$1
+rm -rf "$3"
+mkdir -p "$3"
+cd "$3"
+fail() { echo "test_mpi: $*" >&2; exit 1; }
+"$wisp" --version | grep -q '^features:.* mpi' || { echo "test_mpi: this build has no MPI"; exit 77; }
+command -v mpirun >/dev/null || { echo "test_mpi: there is no mpirun"; exit 77; }
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+# by N COMMAND...
+by() { mpirun --oversubscribe --bind-to none -n "$@"; }
+
+echo "- the library, by 1, 2, 3 and 5 processes"
+for n in 1 2 3 5; do by $n "$(dirname "$wisp")/tests/ranks_mpi" >library 2>&1 || { tail -n 20 library >&2; fail "ranks_mpi by $n"; }; done
+
+# same A B NUMBER WHAT: two results; ranks may round differently.
+same() {
+    python3 - "$@" <<'PY' || fail "$4 by $3"
+import json, sys
+a, b = (json.load(open(name)) for name in sys.argv[1:3])
+assert b["ranks"] == int(sys.argv[3]), b["ranks"]
+def flat(x):
+    return sum(map(flat, x), []) if isinstance(x, list) else [x]
+for key, bound in ("moments", 1e-12), ("count", 1e-9), ("eigenvalues", 1e-9):
+    if a.get(key) is not None:
+        u, v = flat(a[key]), flat(b[key])
+        scale = 1 if key == "eigenvalues" else a["rows"]
+        assert len(u) == len(v) > 0 and max(abs(x - y) for x, y in zip(u, v)) <= bound * scale, key
+PY
+}
+echo "- the command, by 2 and 3 processes"
+"$wisp" gen topi:nx=6,ny=5,nz=4 -o m.mtx >/dev/null
+runs=("dos topi:nx=8,ny=7,nz=6 --moments 101 --vectors 5" "dos m.mtx --moments 64 --vectors 3"
+      "ldos graphene:nx=20,ny=15 --moments 64 --sites 0,299,573"
+      "count anderson:nx=9,ny=8,nz=7 --interval=-1,1 --moments 128 --vectors 3"
+      "solve laplace:nx=12,ny=12,nz=12 --rhs random:7" "eig graphene:nx=12,ny=9 --smallest 5"
+      "eig graphene:nx=12,ny=9 --interval=-0.4,0.4")
+for run in "${runs[@]}"; do
+    # shellcheck disable=SC2086 # words
+    "$wisp" $run --json >one.json
+    for n in 2 3; do
+        # shellcheck disable=SC2086
+        by $n "$wisp" $run --json >many.json 2>err || fail "$run by $n: $(cat err)"
+        same one.json many.json $n "$run"
+    done
+done
+
+echo "- files are written once, and complete"
+by 3 "$wisp" dos topi:nx=5,ny=4,nz=2 --moments 20 -o out.csv --log text >text 2>err
+[ "$(grep -c '^rows' text)" = 1 ] && grep -q '^run .*3 processes of 1 thread,' text && [ -s out.csv ] ||
+    fail "the summary: $(cat text err)"
+by 2 "$wisp" eig graphene:nx=6,ny=5 --smallest 3 -o x.mtx >text
+grep -qx "60 3" x.mtx || fail "vectors of two processes"
+
+echo "- one line on what is wrong, and a status"
+# refused WORDS N ARGUMENTS...: mpirun itself says in more lines that a process has failed.
+refused() {
+    local status=0
+    by "${@:2:1}" "$wisp" "${@:3}" >out 2>err || status=$?
+    [ $status -ne 0 ] && [ "$(grep -c '^wisp: ' err)" = 1 ] && [ ! -s out ] && grep -q -- "$1" err ||
+        fail "${*:2}: status $status: $(cat out err)"
+}
+refused "did you mean" 3 doss topi
+refused "did you mean" 2 dos topi --momnts 3
+refused "neither a file" 2 dos nowhere.mtx
+refused "not Hermitian" 2 dos "$2/tests/data/cage5.mtx"
+refused "no/where" 2 dos topi:nx=4,ny=4,nz=2 -o no/where.csv
+refused "start it without mpirun" 2 info topi
+WISP_WEIGHTS=1 refused "give 2 numbers" 2 dos topi
+WISP_ALLOC_FAIL_AT=1@1 refused "process 1: out of memory" 2 dos topi:nx=4,ny=4,nz=2
+
+echo "- who sits where"
+by 3 "$wisp" machine >out 2>err
+[ "$(grep -c "^process [0-2]   $(hostname), 1 thread, on " out)" = 3 ] || fail "machine: $(cat out err)"
+units=$(nproc)
+if [ "$units" -lt 3 ]; then grep -q "3 processes share $units processing unit" err || fail "no word on too few cores: $(cat err)"; fi
+if [ "$units" -ge 2 ]; then
+    by 2 "$wisp" machine >out
+    [ "$(sed 's/.* on//' out | tr ' ' '\n' | grep -c .)" = "$(sed 's/.* on//' out | tr ' ' '\n' | grep . | sort -u | wc -l)" ] ||
+        fail "two processes on one processing unit: $(cat out)"
+fi
+
+echo "- a stopped run keeps what it has"
+by 2 "$wisp" dos topi:nx=20,ny=20,nz=10 --moments 512 --vectors 4000 --save kept.h5 --log text >out 2>err &
+run=$!
+for _ in $(seq 300); do
+    if grep -q "moments [1-9]" err; then break; fi
+    sleep 0.1
+done
+kill -TERM $(pgrep -f "$wisp dos topi:nx=20,ny=20,nz=10 --moments 512 --vectors 4000" | grep -vx $run | head -n 1)
+wait $run && fail "a stopped run ends well"
+if "$wisp" --version | grep -q hdf5; then "$wisp" dos --from kept.h5 >out2 2>&1 || fail "kept.h5: $(cat err out2)"; fi
+echo "- all passed"
