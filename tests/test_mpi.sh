@@ -72,6 +72,7 @@ WISP_WEIGHTS=1 refused "give 2 numbers" 2 dos topi
 WISP_ALLOC_FAIL_AT=1@1 refused "process 1: out of memory" 2 dos topi:nx=4,ny=4,nz=2
 
 echo "- who sits where"
+unset OMP_PROC_BIND # ctest leaves threads to the system
 by 3 "$wisp" machine >out 2>err
 [ "$(grep -c "^process [0-2]   $(hostname), 1 thread, on " out)" = 3 ] || fail "machine: $(cat out err)"
 units=$(nproc)
