@@ -258,7 +258,7 @@ static int mixed_rank(void *arg, int rank)
 {
     wisp_ctx *ctx = own_ctx();
     int64_t scale = 1;
-    wisp_src src = {4000, 4000, 3, WISP_D, half_regular, &scale, NULL};
+    wisp_src src = {4000, 4000, 3, WISP_D, half_regular, &scale, NULL, 0};
     wisp_mat *A;
     wisp_blk *x, *y;
     wisp_choice choice;
@@ -284,7 +284,7 @@ static int mixed_rank(void *arg, int rank)
     wisp_map *map = wisp_mat_map(A);
     /* A block that is mapped stays where it is. */
     wisp_mat *wide;
-    wisp_src all = {4000, 4000, 3, WISP_D, half_regular, &scale, NULL};
+    wisp_src all = {4000, 4000, 3, WISP_D, half_regular, &scale, NULL, 0};
     REF_OK(ctx, wisp_map_create(&map, ctx, 4000));
     REF_OK(ctx, wisp_blk_create(&x, ctx, map, WISP_D, 1));
     REF_OK(ctx, wisp_mat_create(&wide, ctx, &all, &(wisp_mat_opts){.map = map}));
@@ -424,7 +424,7 @@ static int refusals_of_rank(void *arg, int rank)
 {
     wisp_ctx *ctx = own_ctx();
     const int64_t shift = 5, rows = 20, at = 13;
-    wisp_src src = {rows, rows, 1, WISP_D, bad_row, (void *)(uintptr_t)&shift, NULL};
+    wisp_src src = {rows, rows, 1, WISP_D, bad_row, (void *)(uintptr_t)&shift, NULL, 0};
     wisp_mat *A;
     wisp_blk *x, *y;
     double memory[20];

@@ -1,4 +1,6 @@
 /* Compressed rows in memory: built from entries in any order, served as a source. */
+#include "../comm/comm.h"
+#include "../data/data.h"
 #include "io.h"
 #include <limits.h>
 #include <stdlib.h>
@@ -60,6 +62,8 @@ static int compare_rows(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static bool is_here(const wisp__crs *crs, int64_t row) { return row >= crs->first && row - crs->first < crs->local; }
+
 /* The rows that have entries, where they are few. */
 static wisp_status list_rows(wisp__crs *crs, const wisp__coo *coo, bool mirrored)
 {
@@ -68,8 +72,9 @@ static wisp_status list_rows(wisp__crs *crs, const wisp__coo *coo, bool mirrored
     int64_t n = 0, unique = 0;
     for (int64_t i = 0; i < coo->runs; i++)
         for (int64_t k = 0; k < coo->run[i].count; k++) {
-            crs->list[n++] = coo->run[i].row[k];
-            if (mirrored) crs->list[n++] = coo->run[i].col[k];
+            const int64_t row = coo->run[i].row[k], col = coo->run[i].col[k];
+            if (is_here(crs, row)) crs->list[n++] = row;
+            if (mirrored && is_here(crs, col)) crs->list[n++] = col;
         }
     qsort(crs->list, (size_t)n, sizeof *crs->list, compare_rows);
     for (int64_t i = 0; i < n; i++)
@@ -80,7 +85,7 @@ static wisp_status list_rows(wisp__crs *crs, const wisp__coo *coo, bool mirrored
 
 static inline int64_t slot_of(const wisp__crs *crs, int64_t row)
 {
-    if (!crs->list) return row;
+    if (!crs->list) return is_here(crs, row) ? row - crs->first : -1;
     int64_t lo = 0, hi = crs->listed;
     while (lo < hi) {
         int64_t mid = lo + (hi - lo) / 2;
@@ -126,6 +131,7 @@ static void find_spans(void *arg, int thread, int threads)
 /* Whether no entry of the run belongs to these slots. */
 static bool is_elsewhere(const builder *b, int64_t run, int64_t lo, int64_t hi)
 {
+    lo += b->crs->first, hi += b->crs->first;
     return b->parts > 1 && !b->crs->list && (b->spans[run].high < lo || b->spans[run].low >= hi);
 }
 
@@ -227,8 +233,8 @@ static wisp_status build(builder *b, const char *path)
     wisp_status status;
     wisp__crs *crs = b->crs;
     wisp_ctx *ctx = crs->ctx;
-    crs->listed = crs->rows;
-    if (crs->rows > (1 << 16) && crs->rows / 8 > b->coo->entries)
+    crs->listed = crs->local;
+    if (crs->local > (1 << 16) && crs->local / 8 > b->coo->entries)
         WISP_TRY(list_rows(crs, b->coo, b->symmetry != WISP_SYM_GENERAL));
     bool little = crs->listed + b->coo->entries < LITTLE;
     b->parts = little ? 1 : ctx->threads;
@@ -256,17 +262,25 @@ out:
     return status;
 }
 
-wisp_status wisp__crs_build(wisp__crs **out, wisp_ctx *ctx, const wisp__coo *coo, wisp_type type, int64_t rows,
-                            int64_t cols, wisp_symmetry symmetry, const char *path)
+wisp__crs wisp__crs_of_rank(wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t cols)
+{
+    const int64_t first = wisp__share_begin(ctx, rows, ctx->rank);
+    return (wisp__crs){.ctx = ctx,
+                       .type = type,
+                       .rows = rows,
+                       .cols = cols,
+                       .first = first,
+                       .local = wisp__share_begin(ctx, rows, ctx->rank + 1) - first};
+}
+
+wisp_status wisp__crs_build(wisp__crs **out, const wisp__crs *shape, const wisp__coo *coo, wisp_symmetry symmetry,
+                            const char *path)
 {
     *out = NULL;
     wisp__crs *crs;
-    wisp_status status = wisp_alloc(ctx, &crs, 1, sizeof *crs);
+    wisp_status status = wisp_alloc(shape->ctx, &crs, 1, sizeof *crs);
     if (status != WISP_OK) return status;
-    crs->ctx = ctx;
-    crs->type = type;
-    crs->rows = rows;
-    crs->cols = cols;
+    *crs = *shape;
     builder b = {.crs = crs, .coo = coo, .symmetry = symmetry};
     status = build(&b, path);
     if (status == WISP_OK)
@@ -282,7 +296,7 @@ static int crs_row(void *arg, int64_t row, int64_t *col, void *val)
 {
     const wisp__crs *crs = arg;
     int64_t s = slot_of(crs, row);
-    if (s < 0) return 0;
+    if (s < 0) return is_here(crs, row) ? 0 : -1;
     int64_t begin = crs->rowptr[s], n = crs->rowptr[s + 1] - begin;
     if (!col || n == 0) return (int)n;
     size_t size = wisp_type_size(crs->type);
@@ -293,6 +307,20 @@ static int crs_row(void *arg, int64_t row, int64_t *col, void *val)
 
 static void crs_close(void *arg) { wisp__crs_free(arg); }
 
+/* The longest row of all ranks. */
+static wisp_status agree_on_longest(wisp__crs *crs)
+{
+    wisp_ctx *ctx = crs->ctx;
+    int64_t *all = NULL;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &all, (size_t)ctx->ranks, sizeof *all));
+    WISP_TRY(ctx->comm->gather(ctx, &crs->max_row, sizeof crs->max_row, all));
+    for (int r = 0; r < ctx->ranks; r++) crs->max_row = WISP__MAX(crs->max_row, all[r]);
+out:
+    wisp_free(ctx, all);
+    return status;
+}
+
 void wisp__crs_source(wisp_src *src, wisp__crs *crs)
 {
     *src = (wisp_src){.rows = crs->rows,
@@ -302,4 +330,14 @@ void wisp__crs_source(wisp_src *src, wisp__crs *crs)
                       .row = crs_row,
                       .arg = crs,
                       .free_arg = crs_close};
+}
+
+wisp_status wisp__crs_source_of_ranks(wisp_src *src, wisp__crs *crs)
+{
+    const bool several = crs->ctx->ranks > 1;
+    const wisp_status status = several ? agree_on_longest(crs) : WISP_OK;
+    if (status != WISP_OK) return status;
+    wisp__crs_source(src, crs);
+    src->own_rows = several;
+    return status;
 }

@@ -17,6 +17,7 @@ static wisp_status fail(wisp__feed *feed, wisp_status status, const char *what)
 static wisp_status read_raw(wisp__feed *feed, void *to, size_t room, size_t *got)
 {
     *got = 0;
+    if (feed->in->range) room = WISP__MIN(room, (size_t)(feed->in->size - feed->taken));
     if (feed->in->fd < 0) {
         *got = WISP__MIN(room, (size_t)(feed->in->size - feed->taken));
         if (*got > 0) memcpy(to, (const char *)feed->in->data + feed->taken, *got);
@@ -51,7 +52,7 @@ wisp_status wisp__feed_open(wisp__feed *feed, wisp_ctx *ctx, const wisp__input *
         if (got == 0) break;
         feed->raw_size += got;
     }
-    feed->gzip = feed->raw_size >= 2 && feed->raw[0] == 0x1f && feed->raw[1] == 0x8b;
+    feed->gzip = !in->range && feed->raw_size >= 2 && feed->raw[0] == 0x1f && feed->raw[1] == 0x8b;
     if (feed->gzip) {
         if (inflateInit2(&feed->z, 15 + 16) != Z_OK)
             return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "%s: out of memory for zlib", in->path);

@@ -1,4 +1,7 @@
-/* GHOST's binary CRS file in: a header of 44 bytes, row pointers, columns, values; of either endianness. */
+/* GHOST's binary CRS file in: a header of 44 bytes, row pointers, columns, values; of either endianness. Each rank
+   reads its own rows. A rank that fails has a lower place in the file than those above it, so that the lowest one's
+   message is that of the whole file; therefore all ranks finish each part of the file before any goes on. */
+#include "../comm/comm.h"
 #include "ghost.h"
 #include <errno.h>
 #include <limits.h>
@@ -12,7 +15,8 @@ typedef struct {
     int64_t base; /* of the column numbers */
     wisp_symmetry symmetry;
     size_t real;            /* bytes of a float or a double */
-    int64_t col_at, val_at; /* bytes before columns and values */
+    int64_t nnz;            /* of the file */
+    int64_t col_at, val_at; /* bytes before columns and values: of the file, then of this rank's rows */
     wisp__crs *crs;
     int64_t begin, end; /* entries of the slab at hand */
     atomic_llong bad;   /* the first entry that is wrong */
@@ -118,21 +122,21 @@ static wisp_status read_kinds(ghost *g, const unsigned char *head)
 static wisp_status read_sizes(ghost *g, const unsigned char *head)
 {
     wisp__crs *a = g->crs;
-    a->rows = field64(g, head, 20), a->cols = field64(g, head, 28), a->nnz = field64(g, head, 36);
+    a->rows = field64(g, head, 20), a->cols = field64(g, head, 28), g->nnz = field64(g, head, 36);
     if (a->rows < 0) return complain(g, 20, "the number of rows is negative", a->rows);
     if (a->cols < 0) return complain(g, 28, "the number of columns is negative", a->cols);
-    if (a->nnz < 0) return complain(g, 36, "the number of nonzeros is negative", a->nnz);
+    if (g->nnz < 0) return complain(g, 36, "the number of nonzeros is negative", g->nnz);
     if (g->symmetry != WISP_SYM_GENERAL && a->rows != a->cols)
         return complain(g, 28, "as many columns as rows are needed for a symmetric matrix", a->cols);
     wisp_status status = wisp__check_size(g->ctx, g->in->path, ": byte 20", a->rows, a->cols);
     if (status != WISP_OK) return status;
-    __int128 cols_at = GHOST_HEADER + 8 * ((__int128)a->rows + 1), vals_at = cols_at + 8 * (__int128)a->nnz;
-    __int128 size = vals_at + (__int128)a->nnz * (int64_t)wisp_type_size(a->type);
+    __int128 cols_at = GHOST_HEADER + 8 * ((__int128)a->rows + 1), vals_at = cols_at + 8 * (__int128)g->nnz;
+    __int128 size = vals_at + (__int128)g->nnz * (int64_t)wisp_type_size(a->type);
     if (size > g->in->size)
         return wisp_ctx_fail(
             g->ctx, WISP_ERR_FORMAT,
             "%s: byte %lld: the file ends here, too early for its %lld rows and %lld nonzeros (truncated?)",
-            g->in->path, (long long)g->in->size, (long long)a->rows, (long long)a->nnz);
+            g->in->path, (long long)g->in->size, (long long)a->rows, (long long)g->nnz);
     if (size < g->in->size)
         return wisp_ctx_fail(g->ctx, WISP_ERR_FORMAT, "%s: byte %lld: %lld bytes follow the last value", g->in->path,
                              (long long)size, (long long)(g->in->size - size));
@@ -141,30 +145,46 @@ static wisp_status read_sizes(ghost *g, const unsigned char *head)
     return WISP_OK;
 }
 
+/* Row pointers of this rank from those of the file, which begin with `first`. Compared before that is taken off, which
+   cannot overflow then. */
+static wisp_status check_rowptr(const ghost *g, int64_t first)
+{
+    wisp__crs *a = g->crs;
+    for (int64_t i = 0; i <= a->local; i++) {
+        int64_t at = GHOST_HEADER + 8 * (a->first + i), before = i == 0 ? 0 : a->rowptr[i - 1];
+        if (a->rowptr[i] < first || a->rowptr[i] - first < before)
+            return complain(g, at, "the row pointers fall", a->rowptr[i]);
+        if (a->rowptr[i] - first > g->nnz) return complain(g, at, "a row pointer beyond the nonzeros", a->rowptr[i]);
+        a->rowptr[i] -= first;
+        if (i == 0) continue;
+        if (a->rowptr[i] - before > INT_MAX) return complain(g, at, "a row of more than 2^31 entries", a->rowptr[i]);
+        a->max_row = WISP__MAX(a->max_row, a->rowptr[i] - before);
+    }
+    if (a->first + a->local == a->rows && a->rowptr[a->local] != g->nnz)
+        return complain(g, GHOST_HEADER + 8 * a->rows, "the last row pointer is not the number of nonzeros",
+                        a->rowptr[a->local]);
+    return WISP_OK;
+}
+
 static wisp_status read_rowptr(ghost *g)
 {
     wisp__crs *a = g->crs;
-    a->listed = a->rows;
-    wisp_status status = wisp__alloc_raw(g->ctx, &a->rowptr, (size_t)a->rows + 1, 8);
+    int64_t first, begin;
+    a->listed = a->local;
+    wisp_status status = wisp__alloc_raw(g->ctx, &a->rowptr, (size_t)a->local + 1, 8);
     if (status != WISP_OK) return status;
-    int error = read_at(g->in, a->rowptr, ((size_t)a->rows + 1) * 8, GHOST_HEADER);
+    int error = read_at(g->in, &first, 8, GHOST_HEADER);
+    if (!error) error = read_at(g->in, a->rowptr, ((size_t)a->local + 1) * 8, GHOST_HEADER + 8 * a->first);
     if (error) return cannot_read(g, error);
-    if (g->swap) swap_all(a->rowptr, (size_t)a->rows + 1, 8);
-    int64_t first = a->rowptr[0];
+    if (g->swap) swap_all(&first, 1, 8);
+    if (g->swap) swap_all(a->rowptr, (size_t)a->local + 1, 8);
     if (first != 0 && first != g->base) return complain(g, GHOST_HEADER, "the first row pointer must be 0", first);
-    for (int64_t i = 0; i <= a->rows; i++) {
-        int64_t at = GHOST_HEADER + 8 * i, before = i == 0 ? 0 : a->rowptr[i - 1];
-        /* Compared before the base is taken off, which cannot overflow then. */
-        if (a->rowptr[i] < first || a->rowptr[i] - first < before)
-            return complain(g, at, "the row pointers fall", a->rowptr[i]);
-        if (a->rowptr[i] - first > a->nnz) return complain(g, at, "a row pointer beyond the nonzeros", a->rowptr[i]);
-        a->rowptr[i] -= first;
-        if (a->rowptr[i] - before > INT_MAX) return complain(g, at, "a row of more than 2^31 entries", a->rowptr[i]);
-        if (i > 0) a->max_row = WISP__MAX(a->max_row, a->rowptr[i] - before);
-    }
-    if (a->rowptr[a->rows] != a->nnz)
-        return complain(g, GHOST_HEADER + 8 * a->rows, "the last row pointer is not the number of nonzeros",
-                        a->rowptr[a->rows]);
+    if ((status = check_rowptr(g, first)) != WISP_OK) return status;
+    begin = a->rowptr[0];
+    for (int64_t i = 0; i <= a->local; i++) a->rowptr[i] -= begin;
+    a->nnz = a->rowptr[a->local];
+    g->col_at += 8 * begin;
+    g->val_at += begin * (int64_t)wisp_type_size(a->type);
     return WISP_OK;
 }
 
@@ -235,51 +255,116 @@ out:
     return status;
 }
 
-/* Entries of one half, as the builder takes them: either half, but not both. */
-static wisp_status half_to_coo(ghost *g, wisp__coo *coo)
+/* 1: below the diagonal, -1: above it, 0: on it. */
+static int side_of(const wisp__crs *a, int64_t i, int64_t k)
 {
-    wisp__crs *a = g->crs;
-    size_t size = wisp_type_size(a->type);
-    wisp__run run;
-    wisp_status status = wisp__run_alloc(g->ctx, &run, a->type, a->nnz);
-    if (status != WISP_OK) return status;
-    run.count = a->nnz;
-    if (a->nnz > 0) memcpy(run.val, a->val, (size_t)a->nnz * size);
-    int side = 0;
-    for (int64_t i = 0; i < a->rows && status == WISP_OK; i++)
+    const int64_t row = a->first + i, col = a->col[k];
+    return (row > col) - (row < col);
+}
+
+/* Which half the file stores, by its first entry off the diagonal in the rows of lower ranks; 0: there is none. */
+static wisp_status find_half(const ghost *g, int *half)
+{
+    const wisp__crs *a = g->crs;
+    wisp_ctx *ctx = g->ctx;
+    int *all = NULL, mine = 0;
+    wisp_status status;
+    *half = 0;
+    if (ctx->ranks == 1) return WISP_OK;
+    for (int64_t i = 0; i < a->local && !mine; i++)
+        for (int64_t k = a->rowptr[i]; k < a->rowptr[i + 1] && !mine; k++) mine = side_of(a, i, k);
+    WISP_TRY(wisp_alloc(ctx, &all, (size_t)ctx->ranks, sizeof *all));
+    WISP_TRY(ctx->comm->gather(ctx, &mine, sizeof mine, all));
+    for (int r = 0; r < ctx->rank && !*half; r++) *half = all[r];
+out:
+    wisp_free(ctx, all);
+    return status;
+}
+
+static wisp_status check_diagonal(const ghost *g, int64_t i, int64_t k)
+{
+    const wisp__crs *a = g->crs;
+    const size_t size = wisp_type_size(a->type);
+    const wisp_scalar v = wisp__load(a->type, (const char *)a->val + (size_t)k * size);
+    const int64_t at = g->val_at + k * (int64_t)size;
+    if (g->symmetry == WISP_SYM_SKEW && !(v.re == 0 && v.im == 0))
+        return complain(g, at, "a diagonal entry that is not zero (the matrix is skew-symmetric), row", a->first + i);
+    if (g->symmetry == WISP_SYM_HERMITIAN && v.im != 0)
+        return complain(g, at, "a diagonal entry with an imaginary part (the matrix is hermitian), row", a->first + i);
+    return WISP_OK;
+}
+
+/* Either half, but not both. */
+static wisp_status check_half(const ghost *g, int side)
+{
+    const wisp__crs *a = g->crs;
+    wisp_status status = WISP_OK;
+    for (int64_t i = 0; i < a->local && status == WISP_OK; i++)
         for (int64_t k = a->rowptr[i]; k < a->rowptr[i + 1] && status == WISP_OK; k++) {
-            int64_t j = a->col[k], col_at = g->col_at + 8 * k, val_at = g->val_at + k * (int64_t)size;
-            run.row[k] = (int32_t)i;
-            run.col[k] = (int32_t)j;
-            int now = (i > j) - (i < j);
+            const int now = side_of(a, i, k);
             if (side * now < 0)
-                status = complain(g, col_at, "a symmetric file stores one half, and this is in the other", j);
-            if (now) side = now;
-            if (now || g->symmetry == WISP_SYM_SYMMETRIC) continue;
-            wisp_scalar v = wisp__load(a->type, (const char *)a->val + (size_t)k * size);
-            if (g->symmetry == WISP_SYM_SKEW && !(v.re == 0 && v.im == 0))
-                status =
-                    complain(g, val_at, "a diagonal entry that is not zero (the matrix is skew-symmetric), row", i);
-            if (g->symmetry == WISP_SYM_HERMITIAN && v.im != 0)
-                status =
-                    complain(g, val_at, "a diagonal entry with an imaginary part (the matrix is hermitian), row", i);
+                return complain(g, g->col_at + 8 * k, "a symmetric file stores one half, and this is in the other",
+                                a->col[k]);
+            if (now)
+                side = now;
+            else
+                status = check_diagonal(g, i, k);
         }
-    if (status != WISP_OK) wisp_free(g->ctx, run.memory);
-    return status == WISP_OK ? wisp__coo_add(g->ctx, coo, run) : status;
+    return status;
+}
+
+/* The entries in runs, as the builder takes them. */
+static wisp_status half_to_coo(const ghost *g, wisp__coo *coo)
+{
+    enum { RUN = 1 << 16 };
+    const wisp__crs *a = g->crs;
+    const size_t size = wisp_type_size(a->type);
+    int64_t i = 0;
+    for (int64_t begin = 0; begin < a->nnz; begin += RUN) {
+        wisp__run run;
+        const int64_t count = WISP__MIN((int64_t)RUN, a->nnz - begin);
+        wisp_status status = wisp__run_alloc(g->ctx, &run, a->type, count);
+        if (status != WISP_OK) return status;
+        run.count = count;
+        memcpy(run.val, (const char *)a->val + (size_t)begin * size, (size_t)count * size);
+        memcpy(run.col, a->col + begin, (size_t)count * sizeof *a->col);
+        for (int64_t k = 0; k < count; k++) {
+            while (a->rowptr[i + 1] <= begin + k) i++;
+            run.row[k] = (int32_t)(a->first + i);
+        }
+        if ((status = wisp__coo_add(g->ctx, coo, run)) != WISP_OK) return status;
+    }
+    return WISP_OK;
 }
 
 static wisp_status expand(ghost *g)
 {
-    wisp__crs *half = g->crs;
+    const wisp__crs shape = wisp__crs_of_rank(g->ctx, g->crs->type, g->crs->rows, g->crs->cols);
     wisp__coo coo = {0};
+    wisp__deal deal = {0};
+    int side;
     wisp_status status;
+    WISP_TRY(find_half(g, &side));
+    WISP_TRY(check_half(g, side));
     WISP_TRY(half_to_coo(g, &coo));
+    wisp__crs_free(g->crs);
     g->crs = NULL;
-    status = wisp__crs_build(&g->crs, g->ctx, &coo, half->type, half->rows, half->cols, g->symmetry, g->in->path);
-    wisp__crs_free(half);
+    if (g->ctx->ranks > 1) {
+        WISP_TRY(wisp__deal_open(&deal, g->ctx, shape.type, shape.rows, true));
+        WISP_TRY(wisp__deal_all(&deal, &coo));
+    }
+    status = wisp__crs_build(&g->crs, &shape, &coo, g->symmetry, g->in->path);
 out:
+    wisp__deal_close(&deal);
     wisp__coo_free(g->ctx, &coo);
     return status;
+}
+
+/* A failure of any rank in what is through now. */
+static wisp_status wait_for_all(const ghost *g)
+{
+    double none = 0;
+    return g->ctx->comm->sum(g->ctx, &none, 1);
 }
 
 wisp_status wisp__read_crs(wisp_src *src, wisp_ctx *ctx, const wisp__input *in)
@@ -295,7 +380,6 @@ wisp_status wisp__read_crs(wisp_src *src, wisp_ctx *ctx, const wisp__input *in)
                              in->path, (long long)in->size, GHOST_HEADER);
     wisp_status status = wisp_alloc(ctx, &g.crs, 1, sizeof *g.crs);
     if (status != WISP_OK) return status;
-    g.crs->ctx = ctx;
     int error = read_at(in, head, GHOST_HEADER, 0);
     if (error) {
         status = cannot_read(&g, error);
@@ -303,10 +387,13 @@ wisp_status wisp__read_crs(wisp_src *src, wisp_ctx *ctx, const wisp__input *in)
     }
     WISP_TRY(read_kinds(&g, head));
     WISP_TRY(read_sizes(&g, head));
+    *g.crs = wisp__crs_of_rank(ctx, g.crs->type, g.crs->rows, g.crs->cols);
     WISP_TRY(read_rowptr(&g));
+    WISP_TRY(wait_for_all(&g));
     WISP_TRY(read_entries(&g));
+    WISP_TRY(wait_for_all(&g));
     if (g.symmetry != WISP_SYM_GENERAL) WISP_TRY(expand(&g));
-    wisp__crs_source(src, g.crs);
+    WISP_TRY(wisp__crs_source_of_ranks(src, g.crs));
     return WISP_OK;
 out:
     wisp__crs_free(g.crs);

@@ -119,8 +119,12 @@ wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src
     WISP_TRY(wisp__count_entries(ctx, other, cols, &before));
     WISP_TRY(wisp__transpose(&t, ctx, other, cols, before, "the Hermitian part"));
     WISP_TRY(wisp_alloc(ctx, &r.h, 1, sizeof *r.h));
-    *r.h =
-        (wisp__crs){.ctx = ctx, .type = other->type, .rows = other->rows, .cols = other->cols, .listed = other->rows};
+    *r.h = (wisp__crs){.ctx = ctx,
+                       .type = other->type,
+                       .rows = other->rows,
+                       .cols = other->cols,
+                       .local = other->rows,
+                       .listed = other->rows};
     r.t = t;
     WISP_TRY(merge_all(&r, other, cols));
     const double relative = r.largest > 0 ? r.change / r.largest : 0;

@@ -3,13 +3,16 @@
 #define WISP_IO_H
 #include "../topo/team.h"
 
-/* A matrix in compressed rows, in memory; what a file becomes. Duplicates stay, in the file's order. */
+/* A matrix in compressed rows, in memory; what a file becomes. Duplicates stay, in the file's order. On several ranks
+   each has its own rows of it. */
 typedef struct {
     wisp_ctx *ctx;
     wisp_type type;
-    int64_t rows, cols, nnz, max_row;
-    int64_t listed;  /* rows that rowptr counts: all of them, or only those in `list` */
-    int64_t *list;   /* ascending; where nearly all rows are empty, so that memory follows entries; else NULL */
+    int64_t rows, cols;   /* of the whole matrix */
+    int64_t first, local; /* the rows that are here: first .. first + local - 1 */
+    int64_t nnz, max_row; /* of these */
+    int64_t listed;       /* rows that rowptr counts: the local ones, or only those in `list` */
+    int64_t *list;   /* ascending; where nearly all local rows are empty, so that memory follows entries; else NULL */
     int64_t *rowptr; /* [listed + 1] */
     int32_t *col;
     void *val;
@@ -37,23 +40,50 @@ wisp_status wisp__run_alloc(wisp_ctx *ctx, wisp__run *run, wisp_type type, int64
 wisp_status wisp__coo_add(wisp_ctx *ctx, wisp__coo *coo, wisp__run run);
 void wisp__coo_free(wisp_ctx *ctx, wisp__coo *coo);
 
-/* Sorts entries by row (in parallel, and stable, so the result does not depend on the threads). Unless symmetry is
-   general, each entry off the diagonal also stands for its mirror image. `path` is for messages. */
-wisp_status wisp__crs_build(wisp__crs **crs, wisp_ctx *ctx, const wisp__coo *coo, wisp_type type, int64_t rows,
-                            int64_t cols, wisp_symmetry symmetry, const char *path);
+/* An empty one, with the rows of this rank; rank 0 of 1 has all. */
+wisp__crs wisp__crs_of_rank(wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t cols);
+/* Sorts entries by row (in parallel, and stable, so the result does not depend on the threads), and keeps those of the
+   rows that `shape` has. Unless symmetry is general, each entry off the diagonal also stands for its mirror image.
+   `path` is for messages. */
+wisp_status wisp__crs_build(wisp__crs **crs, const wisp__crs *shape, const wisp__coo *coo, wisp_symmetry symmetry,
+                            const char *path);
 void wisp__crs_free(wisp__crs *crs);
-/* Where in rowptr a row is counted; -1 if it is not listed. */
+/* Where in rowptr a row is counted; -1 if it is not listed, or not here. */
 int64_t wisp__crs_slot(const wisp__crs *crs, int64_t row);
 /* The source takes the arrays over. */
 void wisp__crs_source(wisp_src *src, wisp__crs *crs);
+/* The same of the ranks' parts of one matrix, if there is no failure. Collective. */
+wisp_status wisp__crs_source_of_ranks(wisp_src *src, wisp__crs *crs);
+
+/* Entries on their way to the ranks that have their rows, on several ranks. What a rank got is in the order of the
+   ranks that sent it, and then in which they sent it. */
+typedef struct {
+    wisp_ctx *ctx;
+    wisp_type type;
+    bool mirrored;   /* an entry goes to the rank that has the row of its mirror image, too */
+    int64_t *begin;  /* [ranks + 1] the first row of each rank */
+    wisp__coo *from; /* [ranks] what came from each */
+} wisp__deal;
+
+enum { WISP__DEAL_BYTES = 8 << 20 }; /* of entries that a rank gives away at a time; so memory is bounded */
+wisp_status wisp__deal_open(wisp__deal *deal, wisp_ctx *ctx, wisp_type type, int64_t rows, bool mirrored);
+/* Collective: each rank gives away the entries it has, some or none, and is left with none. */
+wisp_status wisp__deal_round(wisp__deal *deal, wisp__coo *coo);
+/* The same in as many rounds as it takes, a few runs at a time; what came is then in `coo`. */
+wisp_status wisp__deal_all(wisp__deal *deal, wisp__coo *coo);
+/* All that came goes to `coo`, which is empty. */
+wisp_status wisp__deal_take(wisp__deal *deal, wisp__coo *coo);
+void wisp__deal_close(wisp__deal *deal);
 
 /* Readers by format, from an open file (closed by the caller) or, with fd = -1, from `size` bytes of memory. `path` is
-   the name in messages. */
+   the name in messages. Collective. */
 typedef struct {
     const char *path;
     int fd;
     const void *data;
     int64_t size; /* bytes of the file, or -1 if it has no size (a pipe) */
+    bool range;   /* of plain text: `size` bytes from where the descriptor stands, and no more */
+    bool dealt;   /* rank 0 alone reads it; the others have nothing open */
 } wisp__input;
 wisp_status wisp__read_mtx(wisp_src *src, wisp_ctx *ctx, const wisp__input *in); /* plain or gzip */
 wisp_status wisp__read_crs(wisp_src *src, wisp_ctx *ctx, const wisp__input *in);

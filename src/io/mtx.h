@@ -33,6 +33,10 @@ const char *wisp__quote(char text[WISP__QUOTE], wisp__word w);
 wisp_status wisp__mtx_banner(wisp_ctx *ctx, wisp__mtx *m, const char *line);
 wisp_status wisp__mtx_sizes(wisp_ctx *ctx, wisp__mtx *m, const char *line, int64_t number);
 
+/* Collective: `range` becomes the bytes of the file, which begin behind its head, whose lines this rank parses. Lines
+   belong to the range in which they begin; a range may have none. */
+wisp_status wisp__mtx_range(wisp_ctx *ctx, const wisp__input *in, int64_t head, wisp__input *range);
+
 /* Whole lines of entries, and what came of them. */
 typedef struct {
     const char *begin, *end;

@@ -1,8 +1,14 @@
 /* Matrix Market in: the text comes in batches of whole lines, each is parsed in pieces by all threads while the first
-   thread fetches (and inflates) the next one. Batches and pieces do not depend on the number of threads. */
+   thread fetches (and inflates) the next one. Batches and pieces do not depend on the number of threads.
+
+   On several ranks each parses a range of the file, and entries go to the ranks that have their rows. What can't be
+   cut, gzip and pipes, is parsed by rank 0 alone; arrays too, since the place of a value is known by those before it.
+ */
+#include "../comm/comm.h"
 #include "feed.h"
 #include "mtx.h"
 #include <string.h>
+#include <unistd.h>
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 enum { BATCH = 1024, PIECE = 32 }; /* seams everywhere */
@@ -25,9 +31,11 @@ typedef struct {
     buffer buf[2];
     buffer *now, *then;
     size_t room;
-    size_t pos;    /* in `now`: the head ends here */
-    int64_t lines; /* before `now`, then before pos */
-    int64_t seen;  /* entries so far */
+    size_t pos;       /* in `now`: the head ends here */
+    int64_t begin;    /* bytes before `now` */
+    int64_t lines;    /* before `now`, then before pos */
+    int64_t seen;     /* entries so far */
+    bool only_checks; /* entries are not kept */
     wisp__piece piece[PIECES];
     int pieces;
     atomic_int next, stop; /* the next piece to take; none beyond `stop`, for there is an error */
@@ -54,6 +62,7 @@ static bool at_end(const reader *r) { return r->feed.ended || r->now->status != 
 static wisp_status turn(reader *r)
 {
     buffer *old = r->now;
+    r->begin += (int64_t)old->whole;
     r->now = r->then;
     r->then = old;
     r->pos = 0;
@@ -62,8 +71,10 @@ static wisp_status turn(reader *r)
                          r->m.path, (long long)r->lines + 1, BATCH);
 }
 
+/* In a range the number of the line is not known. */
 static wisp_status feed_failed(reader *r, wisp_status status, int64_t line)
 {
+    if (r->feed.in->range) return wisp_ctx_fail(r->ctx, status, "%s: cannot read: %s", r->m.path, r->feed.what);
     return wisp_ctx_fail(r->ctx, status, "%s:%lld: %s", r->m.path, (long long)line, r->feed.what);
 }
 
@@ -185,7 +196,7 @@ static wisp_status collect(reader *r)
     for (int i = 0; i < r->pieces; i++) {
         wisp__piece *piece = &r->piece[i];
         if (status == WISP_OK) status = check(r, piece, entries[i]);
-        if (status == WISP_OK)
+        if (status == WISP_OK && !r->only_checks)
             status = wisp__coo_add(r->ctx, &r->coo, piece->run);
         else
             wisp_free(r->ctx, piece->run.memory);
@@ -194,10 +205,11 @@ static wisp_status collect(reader *r)
     return status;
 }
 
-static wisp_status read_entries(reader *r)
+/* Reads on until there are so many entries, or to the end, which *ended tells. */
+static wisp_status read_some(reader *r, int64_t most, bool *ended)
 {
-    wisp_status status;
-    for (;;) {
+    wisp_status status = WISP_OK;
+    for (*ended = false; !*ended && r->coo.entries < most;) {
         bool last = at_end(r);
         cut(r);
         const bool whole = wisp__run_some(r->ctx->team, last && r->pieces <= 1, work, r);
@@ -206,36 +218,182 @@ static wisp_status read_entries(reader *r)
         if (cancelled == WISP_OK) cancelled = wisp__whole(r->ctx, "reading", whole);
         status = collect(r);
         WISP_TRY(cancelled != WISP_OK ? cancelled : status);
-        if (last) break;
-        WISP_TRY(turn(r));
+        *ended = last;
+        if (!last) WISP_TRY(turn(r));
     }
-    if (r->now->status != WISP_OK) return feed_failed(r, r->now->status, r->lines + 1);
-    if (r->seen < r->m.entries)
-        status = wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s:%lld: the file ends after %lld of %lld entries", r->m.path,
-                               (long long)r->lines, (long long)r->seen, (long long)r->m.entries);
+    if (*ended && r->now->status != WISP_OK) return feed_failed(r, r->now->status, r->lines + 1);
 out:
     return status;
 }
 
-static wisp_status read_all(reader *r, wisp_src *src)
+static wisp_status check_count(reader *r)
+{
+    if (r->seen == r->m.entries) return WISP_OK; /* more of them have failed before */
+    return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s:%lld: the file ends after %lld of %lld entries", r->m.path,
+                         (long long)r->lines, (long long)r->seen, (long long)r->m.entries);
+}
+
+static wisp_status read_entries(reader *r)
+{
+    bool ended;
+    const wisp_status status = read_some(r, INT64_MAX, &ended);
+    return status == WISP_OK ? check_count(r) : status;
+}
+
+/* Up to the end of the head, unless it is a range, whose head is known. */
+static wisp_status start(reader *r, wisp_ctx *ctx, const wisp__input *in)
 {
     wisp_status status;
-    wisp__crs *crs;
+    *r = (reader){.ctx = ctx, .m.path = in->path, .m.c = r->m.c};
+    WISP_TRY(wisp__feed_open(&r->feed, ctx, in));
     size_t most = wisp__feed_most(&r->feed);
     r->room = most < BATCH ? most + 1 : BATCH; /* so that the end of a small file is seen at once */
-    for (int i = 0; i < 2; i++) WISP_TRY(wisp__alloc_raw(r->ctx, &r->buf[i].text, r->room + 1 + SLACK, 1));
+    for (int i = 0; i < 2; i++) WISP_TRY(wisp__alloc_raw(ctx, &r->buf[i].text, r->room + 1 + SLACK, 1));
     r->now = &r->buf[0];
     r->then = &r->buf[1];
-    WISP_TRY(read_head(r));
-    WISP_TRY(read_entries(r));
+    if (!in->range) status = read_head(r);
+out:
+    return status;
+}
+
+/* The text is no longer needed. */
+static void stop(reader *r)
+{
+    if (!r->ctx) return;
     for (int i = 0; i < 2; i++) {
         wisp_free(r->ctx, r->buf[i].text);
         r->buf[i].text = NULL;
     }
-    WISP_TRY(wisp__crs_build(&crs, r->ctx, &r->coo, r->m.numbers == 2 ? WISP_Z : WISP_D, r->m.rows, r->m.cols,
-                             r->m.symmetry, r->m.path));
-    wisp__crs_source(src, crs);
+    wisp__feed_close(&r->feed);
+    wisp__coo_free(r->ctx, &r->coo);
+    r->ctx = NULL;
+}
+
+static wisp_status make_source(wisp_src *src, wisp_ctx *ctx, const wisp__mtx *m, const wisp__coo *coo)
+{
+    const wisp__crs shape = wisp__crs_of_rank(ctx, m->numbers == 2 ? WISP_Z : WISP_D, m->rows, m->cols);
+    wisp__crs *crs;
+    wisp_status status = wisp__crs_build(&crs, &shape, coo, m->symmetry, m->path);
+    if (status != WISP_OK) return status;
+    if ((status = wisp__crs_source_of_ranks(src, crs)) != WISP_OK) wisp__crs_free(crs);
+    return status;
+}
+
+static wisp_status read_alone(reader *r, wisp_src *src, wisp_ctx *ctx, const wisp__input *in)
+{
+    wisp__coo coo = {0};
+    wisp_status status;
+    WISP_TRY(start(r, ctx, in));
+    WISP_TRY(read_entries(r));
+    const wisp__mtx m = r->m;
+    coo = r->coo;
+    r->coo = (wisp__coo){0};
+    stop(r);
+    status = make_source(src, ctx, &m, &coo);
 out:
+    wisp__coo_free(ctx, &coo);
+    return status;
+}
+
+/* ---- by several ranks ------------------------------------------------------------------------------- */
+
+typedef struct {
+    wisp__mtx m;
+    int64_t bytes;
+} head;
+
+/* Rank 0 reads the head, and tells the others. */
+static wisp_status share_head(reader *r, wisp_ctx *ctx, const wisp__input *in, head *h)
+{
+    head *all = NULL;
+    wisp_status status;
+    memset(h, 0, sizeof *h);
+    WISP_TRY(wisp_alloc(ctx, &all, (size_t)ctx->ranks, sizeof *all));
+    if (ctx->rank == 0) {
+        WISP_TRY(start(r, ctx, in));
+        h->m = r->m;
+        h->bytes = r->begin + (int64_t)r->pos;
+    }
+    WISP_TRY(ctx->comm->gather(ctx, h, sizeof *h, all));
+    *h = all[0];
+    h->m.path = in->path;
+    h->m.c = r->m.c;
+out:
+    wisp_free(ctx, all);
+    return status;
+}
+
+/* Some entries and a round, until all ranks are at their ends. *bad: the text of some range is wrong, or there are more
+   or fewer entries than the head says. */
+static wisp_status deal_entries(reader *r, wisp_ctx *ctx, const wisp__mtx *m, wisp__deal *deal, bool *bad)
+{
+    const int64_t most = WISP__DEAL_BYTES / (int64_t)(wisp_type_size(deal->type) + 2 * sizeof(int32_t));
+    wisp__coo none = {0};
+    wisp_status status;
+    bool ended = !r->ctx;
+    enum { MORE, BAD, SEEN, SAYS };
+    for (double say[SAYS] = {1}; say[MORE] > 0;) {
+        const bool reads = !ended;
+        status = reads ? read_some(r, most, &ended) : WISP_OK;
+        const bool mine = status == WISP_ERR_FORMAT && r->feed.in->range;
+        if (!mine) WISP_TRY(status);
+        if (reads && ended && !r->feed.in->range) WISP_TRY(check_count(r));
+        say[MORE] = !ended;
+        say[BAD] = mine;
+        say[SEEN] = (double)r->seen;
+        WISP_TRY(ctx->comm->sum(ctx, say, SAYS));
+        *bad = say[BAD] > 0 || (say[MORE] <= 0 && say[SEEN] != (double)m->entries);
+        if (*bad) return WISP_OK;
+        WISP_TRY(wisp__deal_round(deal, r->ctx ? &r->coo : &none));
+    }
+out:
+    return status;
+}
+
+/* The file is wrong somewhere: rank 0 reads it as if it were alone, which finds the first place and its line. */
+static wisp_status find_fault(reader *r, wisp_ctx *ctx, const wisp__input *in)
+{
+    double none = 0;
+    if (ctx->rank == 0) {
+        wisp_status status;
+        lseek(in->fd, 0, SEEK_SET);
+        if ((status = start(r, ctx, in)) != WISP_OK) return status;
+        r->only_checks = true;
+        if ((status = read_entries(r)) != WISP_OK) return status;
+        return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: the file changed while it was read", in->path);
+    }
+    return ctx->comm->sum(ctx, &none, 1); /* fails */
+}
+
+static wisp_status read_together(reader *r, wisp_src *src, wisp_ctx *ctx, const wisp__input *in)
+{
+    head h;
+    wisp__input range = *in;
+    wisp__deal deal = {0};
+    wisp__coo coo = {0};
+    wisp_status status;
+    bool bad = false;
+    WISP_TRY(share_head(r, ctx, in, &h));
+    if (!in->dealt && !h.m.array) {
+        stop(r);
+        WISP_TRY(wisp__mtx_range(ctx, in, h.bytes, &range));
+        WISP_TRY(start(r, ctx, &range));
+        r->m = h.m;
+    }
+    WISP_TRY(
+        wisp__deal_open(&deal, ctx, h.m.numbers == 2 ? WISP_Z : WISP_D, h.m.rows, h.m.symmetry != WISP_SYM_GENERAL));
+    WISP_TRY(deal_entries(r, ctx, &h.m, &deal, &bad));
+    stop(r);
+    if (bad) {
+        wisp__deal_close(&deal);
+        status = find_fault(r, ctx, in);
+        goto out;
+    }
+    WISP_TRY(wisp__deal_take(&deal, &coo));
+    status = make_source(src, ctx, &h.m, &coo);
+out:
+    wisp__deal_close(&deal);
+    wisp__coo_free(ctx, &coo);
     return status;
 }
 
@@ -245,16 +403,10 @@ wisp_status wisp__read_mtx(wisp_src *src, wisp_ctx *ctx, const wisp__input *in)
     reader *r;
     wisp_status status = wisp_alloc(ctx, &r, 1, sizeof *r);
     if (status != WISP_OK) return status;
-    r->ctx = ctx;
-    r->m.path = in->path;
-    r->m.c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    WISP_TRY(wisp__feed_open(&r->feed, ctx, in));
-    status = read_all(r, src);
-out:
-    wisp__coo_free(ctx, &r->coo);
-    for (int i = 0; i < 2; i++) wisp_free(ctx, r->buf[i].text);
-    wisp__feed_close(&r->feed);
-    if (r->m.c) freelocale(r->m.c);
+    const locale_t c = r->m.c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    status = ctx->ranks == 1 ? read_alone(r, src, ctx, in) : read_together(r, src, ctx, in);
+    stop(r);
+    if (c) freelocale(c);
     wisp_free(ctx, r);
     return status;
 }

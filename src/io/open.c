@@ -1,4 +1,5 @@
 /* Sources from names: files by their ending (or by what they hold), the gallery, and arrays of the user. */
+#include "../comm/comm.h"
 #include "../data/arrays.h"
 #include "../gallery/gallery.h"
 #include "io.h"
@@ -24,39 +25,73 @@ bool wisp__ends_in(const char *path, const char *ending)
     return n >= m && strcmp(path + n - m, ending) == 0;
 }
 
+/* A file, as rank 0 sees it. */
+typedef struct {
+    int64_t size;
+    bool crs, dealt;
+} sight;
+
 /* A file without a known name is taken for what it begins with. */
-static wisp_status read_any(wisp_src *src, wisp_ctx *ctx, const wisp__input *in)
+static wisp_status look(wisp_ctx *ctx, const wisp__input *in, sight *s)
 {
     char begin[16] = "";
-    if (wisp__ends_in(in->path, ".crs")) return wisp__read_crs(src, ctx, in);
-    if (wisp__ends_in(in->path, ".mtx") || wisp__ends_in(in->path, ".gz") || in->size < 0)
-        return wisp__read_mtx(src, ctx, in);
-    ssize_t got = pread(in->fd, begin, sizeof begin - 1, 0);
-    if (got >= 8 && strncmp(begin, "%%Matrix", 8) == 0) return wisp__read_mtx(src, ctx, in);
+    ssize_t got = in->size < 0 ? 0 : pread(in->fd, begin, sizeof begin - 1, 0);
+    *s = (sight){.size = in->size, .crs = wisp__ends_in(in->path, ".crs")};
+    const bool gzip = got >= 2 && memcmp(begin, "\x1f\x8b", 2) == 0;
+    s->dealt = in->size < 0 || (gzip && !s->crs); /* < 0: a pipe */
+    if (s->crs || wisp__ends_in(in->path, ".mtx") || wisp__ends_in(in->path, ".gz") || in->size < 0) return WISP_OK;
+    if (got >= 8 && strncmp(begin, "%%Matrix", 8) == 0) return WISP_OK;
     return wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s: unknown kind of file (name it .mtx, .mtx.gz or .crs)", in->path);
+}
+
+static wisp_status open_input(wisp_ctx *ctx, wisp__input *in)
+{
+    char text[128];
+    struct stat st;
+    in->fd = open(in->path, O_RDONLY | O_CLOEXEC);
+    if (in->fd < 0 || fstat(in->fd, &st))
+        return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: cannot open: %s", in->path, strerror_r(errno, text, sizeof text));
+    if (S_ISDIR(st.st_mode))
+        return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: this is a directory, not a matrix file", in->path);
+    if (S_ISREG(st.st_mode)) in->size = st.st_size;
+    return WISP_OK;
+}
+
+/* Rank 0 looks at the file, and the others do as it says: those that read it must see the same one. */
+static wisp_status open_together(wisp_ctx *ctx, wisp__input *in, sight *s)
+{
+    sight *all = NULL;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &all, (size_t)ctx->ranks, sizeof *all));
+    if (ctx->rank == 0) {
+        WISP_TRY(open_input(ctx, in));
+        WISP_TRY(look(ctx, in, s));
+    }
+    WISP_TRY(ctx->comm->gather(ctx, s, sizeof *s, all));
+    *s = all[0];
+    if (ctx->rank > 0 && !s->dealt) WISP_TRY(open_input(ctx, in));
+    if (ctx->rank > 0 && !s->dealt && in->size != s->size)
+        status = wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: process 0 sees another file of this name, of %lld bytes",
+                               in->path, (long long)s->size);
+    in->dealt = s->dealt;
+out:
+    wisp_free(ctx, all);
+    return status;
 }
 
 static wisp_status open_file(wisp_src *src, wisp_ctx *ctx, const char *path)
 {
-    char text[128];
-    struct stat st;
-    wisp__input in = {.path = path, .fd = open(path, O_RDONLY | O_CLOEXEC), .size = -1};
-    if (in.fd < 0 || fstat(in.fd, &st)) {
-        const char *why = strerror_r(errno, text, sizeof text);
-        if (in.fd >= 0) close(in.fd);
-        return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: cannot open: %s", path, why);
-    }
+    wisp__input in = {.path = path, .fd = -1, .size = -1};
+    sight s = {0};
     wisp_status status;
-    if (S_ISREG(st.st_mode)) in.size = st.st_size;
-    if (S_ISDIR(st.st_mode))
-        status = wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: this is a directory, not a matrix file", path);
-    else
-        status = read_any(src, ctx, &in);
-    close(in.fd);
+    WISP_TRY(open_together(ctx, &in, &s));
+    status = s.crs ? wisp__read_crs(src, ctx, &in) : wisp__read_mtx(src, ctx, &in);
+out:
+    if (in.fd >= 0) close(in.fd);
     return status;
 }
 
-/* Each rank reads it: what fails on one fails on all. */
+/* What fails on one rank fails on all. */
 wisp_status wisp_src_open_file(wisp_src *src, wisp_ctx *ctx, const char *path)
 {
     WISP_NEED(ctx, src);
@@ -150,7 +185,7 @@ wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, const wisp_crs *crs)
     WISP_TRY(wisp__arrays_check(ctx, crs, __func__, false, &max_row));
     WISP_TRY(wisp__alloc_raw(ctx, &u, 1, sizeof *u));
     *u = (user_crs){ctx, *crs};
-    *src = (wisp_src){crs->rows, crs->cols, max_row, crs->type, user_row, u, user_close};
+    *src = (wisp_src){crs->rows, crs->cols, max_row, crs->type, user_row, u, user_close, 0};
 out:
     return status;
 }

@@ -71,7 +71,8 @@ wisp_status wisp__transpose(wisp__crs **t, wisp_ctx *ctx, const wisp_src *src, c
     memcpy(g.before, before, ((size_t)src->rows + 1) * sizeof *before);
     WISP_TRY(wisp_alloc(ctx, &g.coo.run, (size_t)g.coo.runs, sizeof *g.coo.run));
     WISP_TRY(wisp__for_rows(ctx, "transposing", src, cols, src->rows, PER_PIECE, gather_rows, &g));
-    status = wisp__crs_build(t, ctx, &g.coo, g.type, src->cols, src->rows, WISP_SYM_GENERAL, path);
+    const wisp__crs shape = {.ctx = ctx, .type = g.type, .rows = src->cols, .cols = src->rows, .local = src->cols};
+    status = wisp__crs_build(t, &shape, &g.coo, WISP_SYM_GENERAL, path);
 out:
     wisp_free(ctx, g.before);
     if (!g.coo.run) g.coo.runs = 0;

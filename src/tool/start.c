@@ -66,7 +66,7 @@ static void add(wisp_type type, void *p, int64_t i, wisp_scalar v)
     }
 }
 
-/* Rows of the file that are this rank's, in `array`; all of them are looked at, so that all ranks fail together. */
+/* Rows of the file that are this rank's, in `array`. */
 static wisp_status copy_rows(tool *t, wisp_blk *x, const wisp_src *src, const char *path, char *array)
 {
     const wisp_type type = wisp_blk_type(x);
@@ -78,7 +78,7 @@ static wisp_status copy_rows(tool *t, wisp_blk *x, const wisp_src *src, const ch
     wisp_map_local(wisp_blk_map_of(x), &first);
     WISP_TRY(wisp_alloc(t->ctx, &col, most, sizeof *col));
     WISP_TRY(wisp_alloc(t->ctx, &val, most, wisp_type_size(src->type)));
-    for (int64_t i = 0; i < src->rows; i++) {
+    for (int64_t i = first; i < first + wisp_blk_nrows(x); i++) {
         const int n = src->row(src->arg, i, col, val);
         const int64_t at = (i - first) * width;
         for (int k = 0; k < n; k++) {
@@ -87,7 +87,6 @@ static wisp_status copy_rows(tool *t, wisp_blk *x, const wisp_src *src, const ch
                 WISP_TRY(wisp_ctx_fail(t->ctx, WISP_ERR_NUMERIC,
                                        "%s: row %lld, column %lld (counted from 0) holds a NaN or an infinity", path,
                                        (long long)i, (long long)col[k]));
-            if (i < first || i >= first + wisp_blk_nrows(x)) continue;
             if (src->cols == width) add(type, array, at + col[k], v);
             for (int j = 0; src->cols != width && j < width; j++) add(type, array, at + j, v);
         }

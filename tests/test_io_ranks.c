@@ -1,0 +1,460 @@
+/* Matrix files on several ranks, each of which has its own rows: against what one rank reads alone. */
+#include "io_naive.h"
+#include <pthread.h>
+#include <unistd.h>
+
+enum { MOST_RANKS = 5 };
+
+/* Ways to share rows. */
+static const struct {
+    int ranks;
+    const char *weights;
+} ways[] = {{1, ""}, {2, ""}, {3, ""}, {3, "2,0,1"}, {5, ""}, {5, "0,3,0,1,0"}};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static void run(int ranks, wisp_rank_fn fn, void *arg)
+{
+    int result = 0;
+    assert_int_equal(wisp_ranks_run(ranks, fn, arg, &result), WISP_OK);
+    assert_int_equal(result, 0);
+}
+
+static void run_way(int way, wisp_rank_fn fn, void *arg)
+{
+    if (*ways[way].weights) setenv("WISP_WEIGHTS", ways[way].weights, 1);
+    run(ways[way].ranks, fn, arg);
+    unsetenv("WISP_WEIGHTS");
+}
+
+/* ---- a source, row by row ----------------------------------------------------------------------------- */
+
+typedef struct {
+    int64_t *col;
+    char *val;
+} row_room;
+
+static row_room room_for(const wisp_src *src)
+{
+    const size_t most = (size_t)src->max_row + 1;
+    row_room r = {malloc(most * sizeof *r.col), malloc(most * wisp_type_size(src->type))};
+    assert_true(r.col && r.val);
+    return r;
+}
+
+static void free_room(row_room r) { free(r.col), free(r.val); }
+
+/* By columns, of which none comes twice. */
+static void sort_row(row_room r, int n, size_t size)
+{
+    char v[16];
+    for (int k = 1; k < n; k++)
+        for (int m = k; m > 0 && r.col[m - 1] > r.col[m]; m--) {
+            const int64_t c = r.col[m];
+            r.col[m] = r.col[m - 1], r.col[m - 1] = c;
+            memcpy(v, r.val + (size_t)m * size, size);
+            memcpy(r.val + (size_t)m * size, r.val + (size_t)(m - 1) * size, size);
+            memcpy(r.val + (size_t)(m - 1) * size, v, size);
+        }
+}
+
+/* The same entries, in the same order unless they are sorted before. */
+static void same_row(const wisp_src *a, const wisp_src *b, int64_t i, row_room ra, row_room rb, bool sorted)
+{
+    const int n = a->row(a->arg, i, ra.col, ra.val);
+    if (b->row(b->arg, i, NULL, NULL) != n || b->row(b->arg, i, rb.col, rb.val) != n)
+        fail_msg("row %lld has another length", (long long)i);
+    assert_true(n >= 0);
+    if (n == 0) return;
+    if (sorted) sort_row(ra, n, wisp_type_size(a->type)), sort_row(rb, n, wisp_type_size(a->type));
+    assert_memory_equal(ra.col, rb.col, (size_t)n * sizeof *ra.col);
+    assert_memory_equal(ra.val, rb.val, (size_t)n * wisp_type_size(a->type));
+}
+
+/* `part` has the rows of this rank of `whole`, and no others. */
+static void same_part(wisp_ctx *ctx, const wisp_src *whole, const wisp_src *part)
+{
+    wisp_map *map;
+    int64_t first;
+    assert_true(part->rows == whole->rows && part->cols == whole->cols && part->type == whole->type);
+    assert_int_equal(part->max_row, whole->max_row);
+    assert_int_equal(part->own_rows, wisp_ctx_processes(ctx) > 1);
+    REF_OK(ctx, wisp_map_create(&map, ctx, part->rows));
+    const int64_t local = wisp_map_local(map, &first);
+    wisp_map_free(map);
+    row_room a = room_for(whole), b = room_for(part);
+    for (int64_t i = 0; i < part->rows; i++)
+        if (i >= first && i < first + local)
+            same_row(whole, part, i, a, b, false);
+        else if (part->own_rows)
+            assert_true(part->row(part->arg, i, NULL, NULL) < 0);
+    free_room(a), free_room(b);
+}
+
+static wisp_ctx *open_matrix(wisp_mat **A, wisp_src *rows, wisp_ctx *ctx, const wisp_src *src)
+{
+    REF_OK(ctx, wisp_mat_create(A, ctx, src, NULL));
+    REF_OK(ctx, wisp_src_open_mat(rows, *A));
+    return ctx;
+}
+
+/* A file, and what one rank makes of it. */
+typedef struct {
+    const char *path;
+    wisp_status status; /* alone */
+    char message[1024];
+    wisp_src src, rows; /* as it was read, and as a matrix gives it back */
+    int threads;
+    int64_t peak; /* of one rank alone, then the most of several */
+    int64_t rank_peak[MOST_RANKS];
+} file;
+
+static int read_on_rank(void *arg, int rank)
+{
+    file *f = arg;
+    wisp_ctx *ctx = naive_ctx(f->threads);
+    wisp_src src;
+    int64_t held;
+    const wisp_status status = wisp_src_open(&src, ctx, f->path);
+    if (status != f->status || (status != WISP_OK && !strstr(wisp_ctx_message(ctx), f->message)))
+        fail_msg("%s: '%s' on rank %d, and '%s' alone", f->path, wisp_ctx_message(ctx), rank, f->message);
+    wisp_ctx_memory(ctx, NULL, &f->rank_peak[rank]);
+    if (status == WISP_OK) {
+        wisp_mat *A;
+        wisp_src rows;
+        same_part(ctx, &f->src, &src);
+        open_matrix(&A, &rows, ctx, &src);
+        wisp_src_close(&src);
+        row_room a = room_for(&f->rows), b = room_for(&f->rows);
+        int64_t first;
+        const int64_t local = wisp_map_local(wisp_mat_map(A), &first);
+        for (int64_t i = first; i < first + local; i++) same_row(&f->rows, &rows, i, a, b, true);
+        free_room(a), free_room(b);
+        wisp_src_close(&rows);
+        wisp_mat_free(A);
+    }
+    assert_null(src.row);
+    wisp_ctx_memory(ctx, &held, NULL);
+    assert_int_equal(held, 0);
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+/* Any number of ranks reads what one does; `only` one of the ways to share rows, or all of them if it is negative. */
+static void expect_same_by(const char *path, int threads, int only)
+{
+    file f = {.path = path, .threads = threads};
+    wisp_mat *A = NULL;
+    wisp_ctx *ctx = naive_ctx(threads);
+    f.status = wisp_src_open(&f.src, ctx, path);
+    snprintf(f.message, sizeof f.message, "%s", wisp_ctx_message(ctx));
+    if (f.status == WISP_OK) open_matrix(&A, &f.rows, ctx, &f.src);
+    for (int way = 0; way < WAYS; way++)
+        if (only < 0 || way == only) run_way(way, read_on_rank, &f);
+    wisp_src_close(&f.rows);
+    wisp_mat_free(A);
+    wisp_src_close(&f.src);
+    wisp_ctx_free(ctx);
+}
+
+static void expect_same(const char *path, int threads) { expect_same_by(path, threads, -1); }
+
+/* ---- good files --------------------------------------------------------------------------------------- */
+
+static void random_text(void **state)
+{
+    (void)state;
+    ref_rng r = {31};
+    for (int round = 0; round < 80; round++) {
+        naive_form f = {.array = ref_below(&r, 4) == 0,
+                        .field = (int)ref_below(&r, 4),
+                        .symmetry = (wisp_symmetry)ref_below(&r, 4),
+                        .crlf = ref_below(&r, 4) == 0,
+                        .messy = ref_below(&r, 2) == 0,
+                        .no_newline = ref_below(&r, 4) == 0};
+        if (!naive_allowed(&f)) continue;
+        const int64_t rows = ref_below(&r, 25), cols = f.symmetry == WISP_SYM_GENERAL ? ref_below(&r, 25) : rows;
+        ref_mat a = naive_matrix(&r, rows, cols, f.symmetry, f.field);
+        const char *path = ref_below(&r, 3) ? "ranks_read.mtx" : "ranks_read.mtx.gz";
+        naive_write_mtx(path, a, &f, &r);
+        expect_same(path, 1 + round % 2);
+        unlink(path);
+        ref_free(a);
+    }
+}
+
+/* Duplicates in the file's order, empty rows, and so few lines that ranks have none. */
+static void few_lines(void **state)
+{
+    (void)state;
+    ref_rng r = {32};
+    for (int round = 0; round < 30; round++) {
+        const int64_t n = 1 + ref_below(&r, 12), entries = round < 8 ? round : ref_below(&r, 60);
+        const int symmetric = round % 2;
+        FILE *f = fopen("ranks_few.mtx", "wb");
+        fprintf(f, "%%%%MatrixMarket matrix coordinate real %s\n%lld %lld %lld\n", symmetric ? "symmetric" : "general",
+                (long long)n, (long long)n, (long long)entries);
+        for (int64_t k = 0; k < entries; k++) {
+            const int64_t i = ref_below(&r, n), j = ref_below(&r, symmetric ? i + 1 : n);
+            fprintf(f, "%lld %lld %.17g%s", (long long)i + 1, (long long)j + 1, ref_uniform(&r),
+                    k < entries - 1 || round % 3 ? "\n" : "");
+        }
+        fclose(f);
+        expect_same("ranks_few.mtx", 1);
+    }
+    unlink("ranks_few.mtx");
+}
+
+/* Comments that are longer than the ranges of several ranks, at every place. */
+static void long_comments(void **state)
+{
+    (void)state;
+    for (int at = 0; at < 6; at++) {
+        FILE *f = fopen("ranks_long.mtx", "wb");
+        for (int line = 0; line < 6; line++) {
+            if (line == at && line > 0) {
+                fputc('%', f);
+                for (int k = 0; k < 100000; k++) fputc("1 2 3\r%"[k % 7], f);
+                fputc('\n', f);
+            }
+            if (line < 5)
+                fputs(line == 0   ? "%%MatrixMarket matrix coordinate real general\n"
+                      : line == 1 ? "3 4 3\n"
+                      : line == 2 ? "1 4 0.5\n"
+                      : line == 3 ? "3 1 1.5\n"
+                                  : "1 1 -2\n",
+                      f);
+        }
+        fclose(f);
+        expect_same("ranks_long.mtx", 2);
+    }
+    unlink("ranks_long.mtx");
+}
+
+static void ghost_files(void **state)
+{
+    (void)state;
+    ref_rng r = {33};
+    for (int round = 0; round < 60; round++) {
+        const wisp_type type = (wisp_type)(WISP_S + round % 4);
+        const bool is_complex = wisp_type_is_complex(type);
+        wisp_symmetry symmetry = (wisp_symmetry)ref_below(&r, 4);
+        if (!is_complex && symmetry == WISP_SYM_HERMITIAN) symmetry = WISP_SYM_SYMMETRIC;
+        const int64_t rows = ref_below(&r, 20), cols = symmetry == WISP_SYM_GENERAL ? 1 + ref_below(&r, 20) : rows;
+        ref_mat a = naive_matrix(&r, rows, cols, symmetry, is_complex ? FIELD_COMPLEX : FIELD_REAL);
+        for (int64_t i = 0; i < rows * cols; i++) a.a[i] = naive_round(a.a[i], type);
+        naive_ghost g = {.swap = round % 3 == 0, .base = round % 2, .ptr_base = round % 4 == 1, .upper = round % 5 < 2};
+        naive_write_crs("ranks_ghost.crs", a, type, symmetry, &g);
+        expect_same("ranks_ghost.crs", 1 + round % 2);
+        ref_free(a);
+    }
+    unlink("ranks_ghost.crs");
+}
+
+/* Hardly any row has an entry, so that rows are listed. */
+static void sparse_rows(void **state)
+{
+    (void)state;
+    for (int symmetric = 0; symmetric < 2; symmetric++) {
+        FILE *f = fopen("ranks_sparse.mtx", "wb");
+        fprintf(f, "%%%%MatrixMarket matrix coordinate real %s\n400000 400000 400\n",
+                symmetric ? "symmetric" : "general");
+        for (int k = 0; k < 400; k++) {
+            const int i = 1 + k * 7919 % 400 * 1000, j = 1 + k * 104729 % 997;
+            fprintf(f, "%d %d %d\n", i > j ? i : j, i > j ? j : i, k);
+        }
+        fclose(f);
+        expect_same("ranks_sparse.mtx", 2);
+    }
+    unlink("ranks_sparse.mtx");
+}
+
+/* ---- bad ones ----------------------------------------------------------------------------------------- */
+
+static size_t get_bytes(const char *path, unsigned char *data, size_t room)
+{
+    FILE *f = fopen(path, "rb");
+    const size_t n = fread(data, 1, room, f);
+    fclose(f);
+    return n;
+}
+
+static void put_bytes(const char *path, const unsigned char *data, size_t bytes)
+{
+    FILE *f = fopen(path, "wb");
+    assert_int_equal(fwrite(data, 1, bytes, f), bytes);
+    fclose(f);
+}
+
+/* A byte of a file becomes another, or the file ends there; of most bytes in turn. */
+static void damage(const char *path, ref_rng *r)
+{
+    static unsigned char data[1 << 16];
+    static const char text[] = "0129 \n\r%.-xe\t";
+    const size_t n = get_bytes(path, data, sizeof data);
+    const bool is_text = strstr(path, ".mtx") && !strstr(path, ".gz");
+    for (size_t i = 0; i < n; i += 1 + (size_t)ref_below(r, 3)) {
+        const unsigned char old = data[i];
+        data[i] = is_text ? (unsigned char)text[ref_below(r, sizeof text - 1)]
+                          : (unsigned char)(old ^ (1u << ref_below(r, 8)));
+        put_bytes(path, data, n);
+        expect_same_by(path, 1, 1 + (int)ref_below(r, WAYS - 1));
+        data[i] = old;
+        if (i % 3) continue;
+        put_bytes(path, data, i);
+        expect_same_by(path, 1, 1 + (int)ref_below(r, WAYS - 1));
+    }
+    unlink(path);
+}
+
+static void damaged_text(void **state)
+{
+    (void)state;
+    ref_rng r = {34};
+    for (int round = 0; round < 6; round++) {
+        naive_form f = {.field = round % 2 ? FIELD_COMPLEX : FIELD_REAL,
+                        .symmetry = round == 1   ? WISP_SYM_HERMITIAN
+                                    : round == 2 ? WISP_SYM_SYMMETRIC
+                                                 : WISP_SYM_GENERAL,
+                        .array = round == 4,
+                        .messy = round == 3};
+        ref_mat a = naive_matrix(&r, 5, 5, f.symmetry, f.field);
+        const char *path = round == 5 ? "ranks_bad.mtx.gz" : "ranks_bad.mtx";
+        naive_write_mtx(path, a, &f, &r);
+        damage(path, &r);
+        ref_free(a);
+    }
+}
+
+static void damaged_ghost(void **state)
+{
+    (void)state;
+    ref_rng r = {35};
+    for (int round = 0; round < 3; round++) {
+        const wisp_symmetry s = round == 0 ? WISP_SYM_GENERAL : round == 1 ? WISP_SYM_SKEW : WISP_SYM_HERMITIAN;
+        ref_mat a = naive_matrix(&r, 6, 6, s, FIELD_COMPLEX);
+        naive_write_crs("ranks_bad.crs", a, WISP_Z, s, &(naive_ghost){.base = round == 1});
+        damage("ranks_bad.crs", &r);
+        ref_free(a);
+    }
+}
+
+static void no_files(void **state)
+{
+    (void)state;
+    expect_same("ranks_missing.mtx", 1);
+    expect_same(".", 1);
+    naive_put("ranks_strange.txt", "hello");
+    expect_same("ranks_strange.txt", 1);
+    unlink("ranks_strange.txt");
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *path;
+    int who, at;
+    wisp_status status[MOST_RANKS];
+} starved;
+
+/* One allocation of one rank fails. */
+static int starved_rank(void *arg, int rank)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    starved *s = arg;
+    char number[20];
+    wisp_ctx *ctx;
+    wisp_src src;
+    pthread_mutex_lock(&lock); /* the environment is read when a context is made */
+    snprintf(number, sizeof number, "%d", s->at);
+    if (rank == s->who) setenv("WISP_ALLOC_FAIL_AT", number, 1);
+    s->status[rank] = wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1, .no_pin = 1});
+    unsetenv("WISP_ALLOC_FAIL_AT");
+    pthread_mutex_unlock(&lock);
+    if (s->status[rank] != WISP_OK) return 0;
+    s->status[rank] = wisp_src_open_file(&src, ctx, s->path);
+    wisp_src_close(&src);
+    int64_t held;
+    wisp_ctx_memory(ctx, &held, NULL);
+    assert_int_equal(held, 0);
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+static void one_has_no_memory(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"ranks_least.mtx", "ranks_least.mtx.gz", "ranks_least.crs"};
+    ref_rng r = {36};
+    ref_mat a = naive_matrix(&r, 9, 9, WISP_SYM_SYMMETRIC, FIELD_REAL);
+    for (int i = 0; i < 3; i++) {
+        const naive_form form = {.field = FIELD_REAL, .symmetry = WISP_SYM_SYMMETRIC};
+        if (i < 2)
+            naive_write_mtx(names[i], a, &form, &r);
+        else
+            naive_write_crs(names[i], a, WISP_D, WISP_SYM_SYMMETRIC, &(naive_ghost){0});
+        for (int who = 0; who < 3; who++) {
+            int failures = 0, successes = 0;
+            for (int at = 1; at < 300 && successes < 5; at++) {
+                starved s = {.path = names[i], .who = who, .at = at};
+                run(3, starved_rank, &s);
+                successes += s.status[who] == WISP_OK;
+                failures += s.status[who] != WISP_OK;
+                for (int k = 0; k < 3; k++)
+                    assert_true(s.status[k] == s.status[who] ||
+                                (s.status[who] == WISP_ERR_NOMEM && s.status[k] == WISP_ERR_CANCELLED));
+            }
+            assert_true(failures > 8 && successes == 5);
+        }
+        unlink(names[i]);
+    }
+    ref_free(a);
+}
+
+static int peak_of_rank(void *arg, int rank)
+{
+    file *f = arg;
+    wisp_ctx *ctx = naive_ctx(1);
+    wisp_src src;
+    REF_OK(ctx, wisp_src_open_file(&src, ctx, f->path));
+    wisp_ctx_memory(ctx, NULL, &f->rank_peak[rank]);
+    wisp_src_close(&src);
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+/* A rank never holds the whole matrix. What it holds beside its part is bounded: text, and entries on their way. */
+static void parts_take_less(void **state)
+{
+    (void)state;
+    enum { ROWS = 400000, EACH = 8 }; /* entries a row, at least */
+    static const char *const names[] = {"ranks_large.crs", "ranks_large.mtx", "ranks_large.mtx.gz"};
+    wisp_ctx *ctx = naive_ctx(2);
+    wisp_src src;
+    REF_OK(ctx, wisp_src_open_gallery(&src, ctx, "band:n=400000,bandwidth=9"));
+    for (int i = 0; i < 3; i++) {
+        REF_OK(ctx, wisp_src_write(&src, ctx, names[i], NULL));
+        file alone = {.path = names[i]}, parts = {.path = names[i]};
+        run(1, peak_of_rank, &alone);
+        run(5, peak_of_rank, &parts);
+        assert_true(alone.rank_peak[0] >= (int64_t)ROWS * EACH * (i ? 28 : 12));
+        for (int r = 0; r < 5; r++)
+            if (parts.rank_peak[r] > alone.rank_peak[0] / (i == 0 ? 4 : 2))
+                fail_msg("%s: rank %d held %lld bytes, and one alone %lld", names[i], r, (long long)parts.rank_peak[r],
+                         (long long)alone.rank_peak[0]);
+        unlink(names[i]);
+    }
+    wisp_src_close(&src);
+    wisp_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_text),     cmocka_unit_test(few_lines),   cmocka_unit_test(long_comments),
+        cmocka_unit_test(ghost_files),     cmocka_unit_test(sparse_rows), cmocka_unit_test(damaged_text),
+        cmocka_unit_test(damaged_ghost),   cmocka_unit_test(no_files),    cmocka_unit_test(one_has_no_memory),
+        cmocka_unit_test(parts_take_less),
+    };
+    setenv("CMOCKA_TEST_ABORT", "1", 1); /* a rank's thread has nowhere else to go */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
