@@ -186,7 +186,7 @@ WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
      wisp_src_choose;
    - wisp_spmmv, wisp_mpk, wisp_fuse, wisp_tsm_gram, dots and norms, wisp_blk_fill_fn, wisp_ctx_sum;
    - wisp_bounds_find, wisp_kpm, wisp_evolve, wisp_solve, wisp_eig;
-   - wisp_src_open of a file; wisp_src_write, wisp_moments_save (rank 0 writes).
+   - wisp_src_open of a file, wisp_src_hermitian_part; wisp_src_write, wisp_moments_save (rank 0 writes).
    Sizes, types, options and names must be the same on all ranks. Such a call ends with the same status on all of them:
    if a rank fails or is cancelled, the others return its status and have its message. All other calls are of one rank
    alone, among them ops that only change blocks, and copies in and out.
@@ -277,9 +277,9 @@ typedef struct {
    Columns come in any order. WISP_ERR_ARG: the arrays are no matrix, and the message names the place. */
 WISP_SIZED wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, const wisp_crs *crs);
 /* Opens (A + A^H)/2 of a square source, which may be closed afterwards. The entries are held in memory, by each rank
-   whole. This makes a matrix exactly Hermitian that is so up to rounding. *change, which may be NULL, becomes the
-   largest change of an entry over the largest |a_ij|; above 1e-10 (single precision: 1e-6) the log has a warning.
-   WISP_ERR_HERMITIAN: the source is not square. */
+   those of its own rows (wisp_src.own_rows). This makes a matrix exactly Hermitian that is so up to rounding. *change,
+   which may be NULL, becomes the largest change of an entry over the largest |a_ij|; above 1e-10 (single precision:
+   1e-6) the log has a warning. WISP_ERR_HERMITIAN: the source is not square. */
 WISP_SIZED wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, double *change);
 /* Calls free_arg, and empties the struct, which is the caller's. src may be NULL. */
 WISP_SIZED void wisp_src_close(wisp_src *src);

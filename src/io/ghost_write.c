@@ -53,7 +53,7 @@ wisp_status wisp__write_crs(const wisp_src *src, wisp_ctx *ctx, const char *path
     wisp_map *cols = NULL;
     wisp__out out = {0};
     WISP_TRY(wisp__map_alone(&cols, ctx, src->cols));
-    WISP_TRY(wisp__count_entries(ctx, src, cols, &before));
+    WISP_TRY(wisp__count_entries(ctx, src, cols, (wisp__rows_range){0, src->rows, false}, &before));
     WISP_TRY(wisp__out_open(&out, ctx, path));
     WISP_TRY(write_header(&out, src, before[src->rows]));
     WISP_TRY(wisp__out_write(&out, before, ((size_t)src->rows + 1) * sizeof *before));

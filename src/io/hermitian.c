@@ -1,4 +1,6 @@
-/* The Hermitian part (A + A^H)/2 of a source: the rows of A and of its transpose, both sorted, are merged. */
+/* The Hermitian part (A + A^H)/2 of a source: the rows of A and of its transpose, both sorted, are merged. Each rank
+   does its own rows; it gets those of the transpose from the others. */
+#include "../comm/comm.h"
 #include "../data/rows.h"
 #include "write.h"
 #include <limits.h>
@@ -7,7 +9,7 @@
 typedef struct {
     wisp_ctx *ctx;
     const wisp__crs *t; /* the transpose of A */
-    wisp__crs *h;       /* without val: the rows are counted, rowptr[i + 1] is the length of row i */
+    wisp__crs *h;       /* without val: the rows are counted, rowptr[i + 1] is the length of local row i */
     pthread_mutex_t lock;
     double change, largest; /* |a_ij - h_ij|, |a_ij| */
 } part_run;
@@ -32,15 +34,14 @@ static void store_mean(part_run *r, int64_t at, int64_t col, wisp_scalar a, wisp
     *largest = fmax(*largest, hypot(a.re, a.im));
 }
 
-/* Row `row` of H from that of A, which was read, and that of the transpose; returns its length, or -1 if it is not
+/* Local row i of H from that of A, which was read, and that of the transpose; returns its length, or -1 if it is not
    that which was counted before. */
-static int64_t merge_row(part_run *r, const wisp__row_reader *reader, int n, int64_t row, double *change,
-                         double *largest)
+static int64_t merge_row(part_run *r, const wisp__row_reader *reader, int n, int64_t i, double *change, double *largest)
 {
     const wisp__crs *t = r->t;
     const bool fills = r->h->val;
-    const int64_t slot = wisp__crs_slot(t, row), end = slot < 0 ? 0 : t->rowptr[slot + 1];
-    const int64_t first = fills ? r->h->rowptr[row] : 0, room = fills ? r->h->rowptr[row + 1] - first : INT64_MAX;
+    const int64_t slot = wisp__crs_slot(t, r->h->first + i), end = slot < 0 ? 0 : t->rowptr[slot + 1];
+    const int64_t first = fills ? r->h->rowptr[i] : 0, room = fills ? r->h->rowptr[i + 1] - first : INT64_MAX;
     int64_t length = 0, e = slot < 0 ? 0 : t->rowptr[slot];
     for (int k = 0; k < n || e < end; length++) {
         const int64_t here = k < n ? reader->merged[k] : INT64_MAX, there = e < end ? t->col[e] : INT64_MAX;
@@ -60,10 +61,11 @@ static wisp_status merge_rows(void *arg, wisp__row_reader *reader, int64_t begin
     wisp_status status = WISP_OK;
     for (int64_t i = begin; i < end; i++) {
         int n;
-        WISP_TRY(wisp__read_row(reader, r->ctx, i, &n));
+        const int64_t row = r->h->first + i;
+        WISP_TRY(wisp__read_row(reader, r->ctx, row, &n));
         const int64_t length = merge_row(r, reader, n, i, &change, &largest);
         if (length < 0)
-            return wisp_ctx_fail(r->ctx, WISP_ERR_CALLBACK, "row %lld has other entries than before", (long long)i);
+            return wisp_ctx_fail(r->ctx, WISP_ERR_CALLBACK, "row %lld has other entries than before", (long long)row);
         if (!r->h->val) r->h->rowptr[i + 1] = length;
     }
     pthread_mutex_lock(&r->lock);
@@ -80,28 +82,70 @@ static wisp_status merge_all(part_run *r, const wisp_src *src, const wisp_map *c
     enum { PER_PIECE = 256 };
     wisp__crs *h = r->h;
     wisp_status status;
-    WISP_TRY(wisp_alloc(r->ctx, &h->rowptr, (size_t)h->rows + 1, sizeof *h->rowptr));
-    WISP_TRY(wisp__for_rows(r->ctx, "merging", src, cols, h->rows, PER_PIECE, merge_rows, r));
-    for (int64_t i = 0; i < h->rows; i++) {
+    WISP_TRY(wisp_alloc(r->ctx, &h->rowptr, (size_t)h->local + 1, sizeof *h->rowptr));
+    WISP_TRY(wisp__for_rows(r->ctx, "merging", src, cols, h->local, PER_PIECE, merge_rows, r));
+    for (int64_t i = 0; i < h->local; i++) {
         h->max_row = WISP__MAX(h->max_row, h->rowptr[i + 1]);
         h->rowptr[i + 1] += h->rowptr[i];
     }
-    h->nnz = h->rowptr[h->rows];
+    h->nnz = h->rowptr[h->local];
     if (h->max_row > INT_MAX)
         return wisp_ctx_fail(r->ctx, WISP_ERR_OVERFLOW, "a row of the Hermitian part has %lld entries; the most is %d",
                              (long long)h->max_row, INT_MAX);
     WISP_TRY(wisp__alloc_raw(r->ctx, &h->col, (size_t)h->nnz, sizeof *h->col));
     WISP_TRY(wisp__alloc_raw(r->ctx, &h->val, (size_t)h->nnz, wisp_type_size(h->type)));
-    WISP_TRY(wisp__for_rows(r->ctx, "merging", src, cols, h->rows, PER_PIECE, merge_rows, r));
+    WISP_TRY(wisp__for_rows(r->ctx, "merging", src, cols, h->local, PER_PIECE, merge_rows, r));
 out:
+    return status;
+}
+
+/* The largest ones of all ranks. */
+static wisp_status agree_on_change(part_run *r)
+{
+    wisp_ctx *ctx = r->ctx;
+    const double mine[2] = {r->change, r->largest};
+    double *all = NULL;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &all, 2 * (size_t)ctx->ranks, sizeof *all));
+    WISP_TRY(ctx->comm->gather(ctx, mine, sizeof mine, all));
+    for (int i = 0; i < ctx->ranks; i++) {
+        r->change = fmax(r->change, all[2 * i]);
+        r->largest = fmax(r->largest, all[2 * i + 1]);
+    }
+out:
+    wisp_free(ctx, all);
+    return status;
+}
+
+static wisp_status make_part(part_run *r, wisp_src *src, const wisp_src *other)
+{
+    wisp_ctx *ctx = r->ctx;
+    wisp_map *cols = NULL;
+    wisp__crs *t = NULL;
+    int64_t *before = NULL;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &r->h, 1, sizeof *r->h));
+    *r->h = wisp__crs_of_rank(ctx, other->type, other->rows, other->cols);
+    r->h->listed = r->h->local;
+    const wisp__rows_range rows = {r->h->first, r->h->local, ctx->ranks > 1};
+    WISP_TRY(wisp__map_alone(&cols, ctx, other->cols));
+    WISP_TRY(wisp__count_entries(ctx, other, cols, rows, &before));
+    WISP_TRY(wisp__transpose(&t, ctx, other, cols, rows, before, "the Hermitian part"));
+    r->t = t;
+    WISP_TRY(merge_all(r, other, cols));
+    WISP_TRY(agree_on_change(r));
+    WISP_TRY(wisp__crs_source_of_ranks(src, r->h));
+    r->h = NULL;
+out:
+    wisp__crs_free(r->h);
+    wisp__crs_free(t);
+    wisp_free(ctx, before);
+    wisp_map_free(cols);
     return status;
 }
 
 wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, double *change)
 {
-    wisp_map *cols = NULL;
-    wisp__crs *t = NULL;
-    int64_t *before = NULL;
     wisp_status status;
     part_run r = {.ctx = ctx, .lock = PTHREAD_MUTEX_INITIALIZER};
     WISP_NEED(ctx, src);
@@ -115,30 +159,18 @@ wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src
         return wisp_ctx_fail(ctx, WISP_ERR_HERMITIAN,
                              "the matrix is rectangular (%lld x %lld), and has no Hermitian part",
                              (long long)other->rows, (long long)other->cols);
-    WISP_TRY(wisp__map_alone(&cols, ctx, other->cols));
-    WISP_TRY(wisp__count_entries(ctx, other, cols, &before));
-    WISP_TRY(wisp__transpose(&t, ctx, other, cols, before, "the Hermitian part"));
-    WISP_TRY(wisp_alloc(ctx, &r.h, 1, sizeof *r.h));
-    *r.h = (wisp__crs){.ctx = ctx,
-                       .type = other->type,
-                       .rows = other->rows,
-                       .cols = other->cols,
-                       .local = other->rows,
-                       .listed = other->rows};
-    r.t = t;
-    WISP_TRY(merge_all(&r, other, cols));
+    wisp_ctx_enter(ctx);
+    status = wisp_ctx_leave(ctx, make_part(&r, src, other));
+    if (status != WISP_OK) {
+        wisp_src_close(src);
+        return status;
+    }
     const double relative = r.largest > 0 ? r.change / r.largest : 0;
     const bool more = relative > wisp__rounding(other->type);
     wisp_ctx_log(ctx, more ? WISP_LOG_WARN : WISP_LOG_INFO,
                  "the Hermitian part is taken: entries change by at most %.3g of the largest one%s", relative,
                  more ? ", more than rounding explains" : "");
     if (change) *change = relative;
-    wisp__crs_source(src, r.h);
-    r.h = NULL;
 out:
-    wisp__crs_free(r.h);
-    wisp__crs_free(t);
-    wisp_free(ctx, before);
-    wisp_map_free(cols);
     return status;
 }

@@ -184,10 +184,11 @@ static wisp_status check_opts(const mtx_out *m)
 /* What is needed before the first byte: counts, and the transposed matrix where columns or symmetry are asked for. */
 static wisp_status prepare(mtx_out *m, const wisp_src *src, const wisp_map *cols, int64_t **before, wisp__crs **t)
 {
+    const wisp__rows_range all = {0, src->rows, false};
     wisp_status status;
-    WISP_TRY(wisp__count_entries(m->ctx, src, cols, before));
+    WISP_TRY(wisp__count_entries(m->ctx, src, cols, all, before));
     if (!m->array && m->symmetry == WISP_SYM_GENERAL) return WISP_OK;
-    WISP_TRY(wisp__transpose(t, m->ctx, src, cols, *before, m->path));
+    WISP_TRY(wisp__transpose(t, m->ctx, src, cols, all, *before, m->path));
     if (m->symmetry != WISP_SYM_GENERAL) {
         memset(*before, 0, ((size_t)m->rows + 1) * sizeof **before);
         verify v = {m, *t, *before};

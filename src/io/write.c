@@ -8,6 +8,7 @@
 enum { PER_PIECE = 64 }; /* rows */
 
 typedef struct {
+    int64_t first; /* row */
     int64_t *before;
     wisp__coo coo;
     wisp_ctx *ctx;
@@ -19,21 +20,22 @@ static wisp_status count_rows(void *arg, wisp__row_reader *reader, int64_t begin
     gather *g = arg;
     for (int64_t i = begin; i < end; i++) {
         int n;
-        wisp_status status = wisp__read_row(reader, g->ctx, i, &n);
+        wisp_status status = wisp__read_row(reader, g->ctx, g->first + i, &n);
         if (status != WISP_OK) return status;
         g->before[i + 1] = n;
     }
     return WISP_OK;
 }
 
-wisp_status wisp__count_entries(wisp_ctx *ctx, const wisp_src *src, const wisp_map *cols, int64_t **before)
+wisp_status wisp__count_entries(wisp_ctx *ctx, const wisp_src *src, const wisp_map *cols, wisp__rows_range rows,
+                                int64_t **before)
 {
-    gather g = {.ctx = ctx};
-    wisp_status status = wisp_alloc(ctx, before, (size_t)src->rows + 1, sizeof **before);
+    gather g = {.ctx = ctx, .first = rows.first};
+    wisp_status status = wisp_alloc(ctx, before, (size_t)rows.count + 1, sizeof **before);
     if (status != WISP_OK) return status;
     g.before = *before;
-    status = wisp__for_rows(ctx, "counting", src, cols, src->rows, PER_PIECE, count_rows, &g);
-    for (int64_t i = 0; i < src->rows; i++) g.before[i + 1] += g.before[i];
+    status = wisp__for_rows(ctx, "counting", src, cols, rows.count, PER_PIECE, count_rows, &g);
+    for (int64_t i = 0; i < rows.count; i++) g.before[i + 1] += g.before[i];
     return status;
 }
 
@@ -47,12 +49,13 @@ static wisp_status gather_rows(void *arg, wisp__row_reader *reader, int64_t begi
     size_t size = wisp_type_size(g->type);
     for (int64_t i = begin; i < end && status == WISP_OK; i++) {
         int n;
-        if ((status = wisp__read_row(reader, g->ctx, i, &n)) != WISP_OK) break;
+        const int64_t row = g->first + i;
+        if ((status = wisp__read_row(reader, g->ctx, row, &n)) != WISP_OK) break;
         if (run->count + n > count)
-            return wisp_ctx_fail(g->ctx, WISP_ERR_CALLBACK, "row %lld has other entries than before", (long long)i);
+            return wisp_ctx_fail(g->ctx, WISP_ERR_CALLBACK, "row %lld has other entries than before", (long long)row);
         for (int k = 0; k < n; k++) {
             run->row[run->count] = reader->merged[k];
-            run->col[run->count] = (int32_t)i;
+            run->col[run->count] = (int32_t)row;
             wisp__store(g->type, (char *)run->val + (size_t)run->count++ * size, reader->sum[k]);
         }
     }
@@ -60,20 +63,27 @@ static wisp_status gather_rows(void *arg, wisp__row_reader *reader, int64_t begi
 }
 
 wisp_status wisp__transpose(wisp__crs **t, wisp_ctx *ctx, const wisp_src *src, const wisp_map *cols,
-                            const int64_t *before, const char *path)
+                            wisp__rows_range rows, const int64_t *before, const char *path)
 {
-    gather g = {.ctx = ctx, .type = wisp_type_is_complex(src->type) ? WISP_Z : WISP_D};
-    g.coo.runs = g.coo.room = (src->rows + PER_PIECE - 1) / PER_PIECE;
-    g.coo.entries = before[src->rows];
+    gather g = {.first = rows.first, .ctx = ctx, .type = wisp_type_is_complex(src->type) ? WISP_Z : WISP_D};
+    wisp__crs shape = {.ctx = ctx, .type = g.type, .rows = src->cols, .cols = src->rows, .local = src->cols};
+    wisp__deal deal = {0};
+    g.coo.runs = g.coo.room = (rows.count + PER_PIECE - 1) / PER_PIECE;
+    g.coo.entries = before[rows.count];
     wisp_status status;
     WISP_TRY(wisp__check_size(ctx, path, "", src->rows, src->cols));
-    WISP_TRY(wisp__alloc_raw(ctx, &g.before, (size_t)src->rows + 1, sizeof *before));
-    memcpy(g.before, before, ((size_t)src->rows + 1) * sizeof *before);
+    WISP_TRY(wisp__alloc_raw(ctx, &g.before, (size_t)rows.count + 1, sizeof *before));
+    memcpy(g.before, before, ((size_t)rows.count + 1) * sizeof *before);
     WISP_TRY(wisp_alloc(ctx, &g.coo.run, (size_t)g.coo.runs, sizeof *g.coo.run));
-    WISP_TRY(wisp__for_rows(ctx, "transposing", src, cols, src->rows, PER_PIECE, gather_rows, &g));
-    const wisp__crs shape = {.ctx = ctx, .type = g.type, .rows = src->cols, .cols = src->rows, .local = src->cols};
+    WISP_TRY(wisp__for_rows(ctx, "transposing", src, cols, rows.count, PER_PIECE, gather_rows, &g));
+    if (rows.own) {
+        shape = wisp__crs_of_rank(ctx, g.type, src->cols, src->rows);
+        WISP_TRY(wisp__deal_open(&deal, ctx, g.type, src->cols, false));
+        WISP_TRY(wisp__deal_all(&deal, &g.coo));
+    }
     status = wisp__crs_build(t, &shape, &g.coo, WISP_SYM_GENERAL, path);
 out:
+    wisp__deal_close(&deal);
     wisp_free(ctx, g.before);
     if (!g.coo.run) g.coo.runs = 0;
     wisp__coo_free(ctx, &g.coo);

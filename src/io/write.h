@@ -5,11 +5,18 @@
 #include "../data/rows.h"
 #include "io.h"
 
-/* Number of distinct entries before each row, [rows + 1]; to be freed. */
-wisp_status wisp__count_entries(wisp_ctx *ctx, const wisp_src *src, const wisp_map *cols, int64_t **before);
-/* The transposed matrix, in double precision. */
+/* Rows first .. first + count - 1 of a source. */
+typedef struct {
+    int64_t first, count;
+    bool own; /* they are those of this rank, and not all: what is done with them is collective */
+} wisp__rows_range;
+
+/* Number of distinct entries before each of these rows, [count + 1]; to be freed. */
+wisp_status wisp__count_entries(wisp_ctx *ctx, const wisp_src *src, const wisp_map *cols, wisp__rows_range rows,
+                                int64_t **before);
+/* The transposed matrix, in double precision: all of it from all rows, else this rank's rows. */
 wisp_status wisp__transpose(wisp__crs **t, wisp_ctx *ctx, const wisp_src *src, const wisp_map *cols,
-                            const int64_t *before, const char *path);
+                            wisp__rows_range rows, const int64_t *before, const char *path);
 
 /* Turns one row into bytes; returns their end. */
 typedef char *(*wisp__row_text)(void *arg, int64_t row, int n, const int32_t *col, const wisp_scalar *val, char *to);
