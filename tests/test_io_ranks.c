@@ -367,6 +367,125 @@ static void no_files(void **state)
     unlink("ranks_strange.txt");
 }
 
+/* ---- files that ranks write together -------------------------------------------------------------------- */
+
+typedef struct {
+    wisp_src src;
+    const char *path;
+    wisp_write_opts opts;
+    wisp_status status; /* alone */
+    char message[1024];
+} output;
+
+static int write_on_rank(void *arg, int rank)
+{
+    const output *o = arg;
+    wisp_ctx *ctx = naive_ctx(1 + rank % 2);
+    wisp_src own = o->src;
+    own.own_rows = 1;
+    const wisp_status status = wisp_src_write(&own, ctx, o->path, &o->opts);
+    if (status != o->status || (status != WISP_OK && !strstr(wisp_ctx_message(ctx), o->message)))
+        fail_msg("%s: '%s' on rank %d, and '%s' alone", o->path, wisp_ctx_message(ctx), rank, o->message);
+    int64_t held;
+    wisp_ctx_memory(ctx, &held, NULL);
+    assert_int_equal(held, 0);
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+/* A rank's rows alone make the same file, byte by byte. */
+static void expect_written(wisp_src src, const char *path, wisp_write_opts opts)
+{
+    output o = {.src = src, .path = path, .opts = opts};
+    static unsigned char one[64 << 20], all[64 << 20];
+    wisp_ctx *ctx = naive_ctx(2);
+    o.status = wisp_src_write(&src, ctx, path, &opts);
+    snprintf(o.message, sizeof o.message, "%s", wisp_ctx_message(ctx));
+    wisp_ctx_free(ctx);
+    const size_t bytes = o.status == WISP_OK ? get_bytes(path, one, sizeof one) : 0;
+    for (int way = 1; way < WAYS; way++) {
+        unlink(path);
+        run_way(way, write_on_rank, &o);
+        if (o.status != WISP_OK) continue;
+        assert_int_equal(get_bytes(path, all, sizeof all), bytes);
+        assert_memory_equal(one, all, bytes);
+    }
+    unlink(path);
+}
+
+static void written(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"ranks_out.mtx", "ranks_out.mtx.gz", "ranks_out.crs"};
+    ref_rng r = {37};
+    for (int round = 0; round < 36; round++) {
+        const wisp_type type = (wisp_type)(WISP_S + round % 4);
+        const bool is_complex = wisp_type_is_complex(type);
+        wisp_src src = ref_random_src(&r, type, ref_below(&r, 200), 1 + ref_below(&r, 30), 5);
+        expect_written(src, names[round % 3],
+                       (wisp_write_opts){.pattern = round % 6 == 3, .comment = round % 2 ? "a\nb" : NULL});
+        wisp_src_close(&src);
+        const wisp_symmetry s = is_complex ? (wisp_symmetry)ref_below(&r, 4) : WISP_SYM_SYMMETRIC;
+        ref_mat m = naive_matrix(&r, 20, 20, s, is_complex ? FIELD_COMPLEX : FIELD_REAL);
+        if (round % 4 == 0) REF_AT(m, 3 + ref_below(&r, 10), 2) += 1; /* it has not that symmetry */
+        for (int64_t i = 0; i < m.rows * m.cols; i++) m.a[i] = naive_round(m.a[i], type);
+        src = ref_dense_src(m, type);
+        expect_written(src, names[round % 2], (wisp_write_opts){.symmetry = s});
+        wisp_src_close(&src);
+        ref_free(m);
+    }
+    wisp_src src = ref_random_src(&r, WISP_D, 9, 9, 3);
+    expect_written(src, "no/such/folder.mtx", (wisp_write_opts){0});
+    expect_written(src, "ranks_out.txt", (wisp_write_opts){0});
+    expect_written(src, "ranks_out.crs", (wisp_write_opts){.array = 1});
+    wisp_src_close(&src);
+}
+
+/* More rows than go to rank 0 at a time. */
+static void large_written(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = naive_ctx(1);
+    wisp_src src;
+    REF_OK(ctx, wisp_src_open_gallery(&src, ctx, "band:n=250000,bandwidth=5"));
+    expect_written(src, "ranks_out.crs", (wisp_write_opts){0});
+    expect_written(src, "ranks_out.mtx.gz", (wisp_write_opts){.pattern = 1});
+    wisp_src_close(&src);
+    wisp_ctx_free(ctx);
+}
+
+static int array_on_rank(void *arg, int rank)
+{
+    wisp_ctx *ctx = naive_ctx(1);
+    (void)rank;
+    REF_FAILS(ctx, wisp_src_write(arg, ctx, "ranks_out.mtx", &(wisp_write_opts){.array = 1}), WISP_ERR_UNSUPPORTED,
+              "write coordinates");
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+static int failing_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    (void)arg;
+    if (row >= 5 && col) return -1;
+    if (col) *col = row, *(double *)val = 1;
+    return 1;
+}
+
+/* Columns are not to be had from rows; and a source that fails. */
+static void not_written(void **state)
+{
+    (void)state;
+    ref_rng r = {38};
+    wisp_src src = ref_random_src(&r, WISP_D, 9, 9, 3);
+    src.own_rows = 1;
+    run(3, array_on_rank, &src);
+    wisp_src_close(&src);
+    src = (wisp_src){.rows = 10, .cols = 10, .max_row = 1, .type = WISP_D, .row = failing_row};
+    expect_written(src, "ranks_out.mtx", (wisp_write_opts){0});
+    expect_written(src, "ranks_out.crs", (wisp_write_opts){0});
+}
+
 /* ---- memory ------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -392,6 +511,9 @@ static int starved_rank(void *arg, int rank)
     if (s->status[rank] != WISP_OK) return 0;
     s->status[rank] = wisp_src_open_file(&src, ctx, s->path);
     if (s->status[rank] == WISP_OK) s->status[rank] = wisp_src_hermitian_part(&part, ctx, &src, NULL);
+    if (s->status[rank] == WISP_OK)
+        s->status[rank] =
+            wisp_src_write(&part, ctx, "ranks_out.mtx", &(wisp_write_opts){.symmetry = WISP_SYM_SYMMETRIC});
     wisp_src_close(&part);
     wisp_src_close(&src);
     int64_t held;
@@ -415,7 +537,7 @@ static void one_has_no_memory(void **state)
             naive_write_crs(names[i], a, WISP_D, WISP_SYM_SYMMETRIC, &(naive_ghost){0});
         for (int who = 0; who < 3; who++) {
             int failures = 0, successes = 0;
-            for (int at = 1; at < 300 && successes < 5; at++) {
+            for (int at = 1; at < 1000 && successes < 5; at++) {
                 starved s = {.path = names[i], .who = who, .at = at};
                 run(3, starved_rank, &s);
                 successes += s.status[who] == WISP_OK;
@@ -428,6 +550,7 @@ static void one_has_no_memory(void **state)
         }
         unlink(names[i]);
     }
+    unlink("ranks_out.mtx");
     ref_free(a);
 }
 
@@ -480,7 +603,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_text),     cmocka_unit_test(few_lines),   cmocka_unit_test(long_comments),
         cmocka_unit_test(ghost_files),     cmocka_unit_test(sparse_rows), cmocka_unit_test(damaged_text),
-        cmocka_unit_test(damaged_ghost),   cmocka_unit_test(no_files),    cmocka_unit_test(one_has_no_memory),
+        cmocka_unit_test(damaged_ghost),   cmocka_unit_test(no_files),    cmocka_unit_test(written),
+        cmocka_unit_test(large_written),   cmocka_unit_test(not_written), cmocka_unit_test(one_has_no_memory),
         cmocka_unit_test(parts_take_less),
     };
     setenv("CMOCKA_TEST_ABORT", "1", 1); /* a rank's thread has nowhere else to go */

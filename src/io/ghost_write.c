@@ -48,17 +48,21 @@ static wisp_status write_header(wisp__out *out, const wisp_src *src, int64_t nnz
 
 wisp_status wisp__write_crs(const wisp_src *src, wisp_ctx *ctx, const char *path)
 {
+    const wisp__rows_range rows = wisp__rows_to_write(src, ctx);
     wisp_status status;
     int64_t *before = NULL;
     wisp_map *cols = NULL;
     wisp__out out = {0};
     WISP_TRY(wisp__map_alone(&cols, ctx, src->cols));
-    WISP_TRY(wisp__count_entries(ctx, src, cols, (wisp__rows_range){0, src->rows, false}, &before));
-    WISP_TRY(wisp__out_open(&out, ctx, path));
-    WISP_TRY(write_header(&out, src, before[src->rows]));
-    WISP_TRY(wisp__out_write(&out, before, ((size_t)src->rows + 1) * sizeof *before));
+    WISP_TRY(wisp__count_entries(ctx, src, cols, rows, &before));
+    if (rows.own) WISP_TRY(wisp__before_of_ranks(ctx, src->rows, rows, &before));
+    if (ctx->rank == 0) {
+        WISP_TRY(wisp__out_open(&out, ctx, path));
+        WISP_TRY(write_header(&out, src, before[src->rows]));
+        WISP_TRY(wisp__out_write(&out, before, ((size_t)src->rows + 1) * sizeof *before));
+    }
     rows_of r = {before, src->type};
-    wisp__row_writer w = {.ctx = ctx, .src = src, .cols = cols, .before = before, .arg = &r};
+    wisp__row_writer w = {.ctx = ctx, .src = src, .cols = cols, .rows = rows, .before = before, .arg = &r};
     w.entry_bytes = 8;
     w.text = columns_text;
     w.done_end = 0.5;
@@ -68,7 +72,7 @@ wisp_status wisp__write_crs(const wisp_src *src, wisp_ctx *ctx, const char *path
     w.done_begin = 0.5;
     w.done_end = 1;
     WISP_TRY(wisp__write_rows(&out, &w));
-    status = wisp__out_commit(&out);
+    if (ctx->rank == 0) status = wisp__out_commit(&out);
 out:
     wisp__out_abort(&out);
     wisp_free(ctx, before);

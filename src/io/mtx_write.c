@@ -11,7 +11,8 @@ typedef struct {
     bool array, pattern, complex, gzip;
     const char *comment;
     int64_t rows, cols;
-    const int64_t *before; /* entries to be written, before each row (of the transposed matrix for an array) */
+    wisp__rows_range range; /* rows that are looked at here */
+    const int64_t *before;  /* entries to be written, before each row (of the transposed matrix for an array) */
 } mtx_out;
 
 static bool is_written(const mtx_out *m, int64_t i, int64_t j)
@@ -67,7 +68,7 @@ static char *array_text(void *arg, int64_t col, int n, const int32_t *row, const
 typedef struct {
     const mtx_out *m;
     const wisp__crs *t; /* the transposed matrix */
-    int64_t *written;   /* [rows + 1]: entries of the lower half, to be summed up */
+    int64_t *written;   /* [range.count + 1]: entries of the lower half, to be summed up */
 } verify;
 
 static bool is_mirror(const mtx_out *m, wisp_scalar a, wisp_scalar b)
@@ -94,13 +95,15 @@ static wisp_status mismatch(const verify *v, int64_t i, int64_t j, const wisp_sc
         text[1]);
 }
 
-/* Row i of the matrix against row i of the transposed one: both are sorted, without duplicates. */
-static wisp_status verify_row(const verify *v, wisp__row_reader *reader, int64_t i)
+/* A row of the matrix, by its place in the range, against that of the transposed one: both are sorted, without
+   duplicates. */
+static wisp_status verify_row(const verify *v, wisp__row_reader *reader, int64_t place)
 {
+    const int64_t i = v->m->range.first + place;
     int n;
     wisp_status status = wisp__read_row(reader, v->m->ctx, i, &n);
     if (status != WISP_OK) return status;
-    v->written[i + 1] = 0;
+    v->written[place + 1] = 0;
     size_t size = wisp_type_size(v->t->type);
     int64_t s = wisp__crs_slot(v->t, i), p = s < 0 ? 0 : v->t->rowptr[s], end = s < 0 ? 0 : v->t->rowptr[s + 1];
     for (int64_t k = 0;; k++) {
@@ -112,7 +115,7 @@ static wisp_status verify_row(const verify *v, wisp__row_reader *reader, int64_t
         if (here < there) return mismatch(v, i, here, &reader->sum[k], NULL);
         if (here > there) return mismatch(v, i, there, NULL, &b);
         if (!is_mirror(v->m, reader->sum[k], b)) return mismatch(v, i, here, &reader->sum[k], &b);
-        v->written[i + 1] += is_written(v->m, i, here);
+        v->written[place + 1] += is_written(v->m, i, here);
     }
 }
 
@@ -178,22 +181,26 @@ static wisp_status check_opts(const mtx_out *m)
     if (m->symmetry != WISP_SYM_GENERAL && m->rows != m->cols)
         return wisp_ctx_fail(m->ctx, WISP_ERR_MISMATCH, "%s: %lld times %lld cannot be symmetric (write it as general)",
                              m->path, (long long)m->rows, (long long)m->cols);
+    if (m->array && m->range.own)
+        return wisp_ctx_fail(m->ctx, WISP_ERR_UNSUPPORTED,
+                             "%s: an array is written by columns, and each process has rows (write coordinates)",
+                             m->path);
     return WISP_OK;
 }
 
 /* What is needed before the first byte: counts, and the transposed matrix where columns or symmetry are asked for. */
 static wisp_status prepare(mtx_out *m, const wisp_src *src, const wisp_map *cols, int64_t **before, wisp__crs **t)
 {
-    const wisp__rows_range all = {0, src->rows, false};
+    const wisp__rows_range rows = m->range;
     wisp_status status;
-    WISP_TRY(wisp__count_entries(m->ctx, src, cols, all, before));
+    WISP_TRY(wisp__count_entries(m->ctx, src, cols, rows, before));
     if (!m->array && m->symmetry == WISP_SYM_GENERAL) return WISP_OK;
-    WISP_TRY(wisp__transpose(t, m->ctx, src, cols, all, *before, m->path));
+    WISP_TRY(wisp__transpose(t, m->ctx, src, cols, rows, *before, m->path));
     if (m->symmetry != WISP_SYM_GENERAL) {
-        memset(*before, 0, ((size_t)m->rows + 1) * sizeof **before);
+        memset(*before, 0, ((size_t)rows.count + 1) * sizeof **before);
         verify v = {m, *t, *before};
-        WISP_TRY(wisp__for_rows(m->ctx, "verifying", src, cols, m->rows, 64, verify_rows, &v));
-        for (int64_t i = 0; i < m->rows; i++) (*before)[i + 1] += (*before)[i];
+        WISP_TRY(wisp__for_rows(m->ctx, "verifying", src, cols, rows.count, 64, verify_rows, &v));
+        for (int64_t i = 0; i < rows.count; i++) (*before)[i + 1] += (*before)[i];
     }
     if (m->array) {
         wisp_free(m->ctx, *before);
@@ -219,7 +226,8 @@ wisp_status wisp__write_mtx(const wisp_src *src, wisp_ctx *ctx, const char *path
                  .gzip = gzip,
                  .comment = opts->comment,
                  .rows = src->rows,
-                 .cols = src->cols};
+                 .cols = src->cols,
+                 .range = wisp__rows_to_write(src, ctx)};
     if (!m.complex && m.symmetry == WISP_SYM_HERMITIAN) m.symmetry = WISP_SYM_SYMMETRIC;
     wisp__out out = {0};
     wisp__crs *t = NULL;
@@ -230,16 +238,20 @@ wisp_status wisp__write_mtx(const wisp_src *src, wisp_ctx *ctx, const char *path
     WISP_TRY(check_opts(&m));
     WISP_TRY(wisp__map_alone(&col_map, ctx, src->cols));
     WISP_TRY(prepare(&m, src, col_map, &before, &t));
+    if (m.range.own) WISP_TRY(wisp__before_of_ranks(ctx, m.rows, m.range, &before));
     m.before = before;
     if (m.array) {
         WISP_TRY(wisp__map_alone(&row_map, ctx, src->rows));
         wisp__crs_source(&columns, t);
     }
-    WISP_TRY(wisp__out_open(&out, ctx, path));
-    WISP_TRY(write_head(&out, &m, m.array ? 0 : before[m.rows]));
+    if (ctx->rank == 0) {
+        WISP_TRY(wisp__out_open(&out, ctx, path));
+        WISP_TRY(write_head(&out, &m, m.array ? 0 : before[m.rows]));
+    }
     wisp__row_writer w = {.ctx = ctx,
                           .src = m.array ? &columns : src,
                           .cols = m.array ? row_map : col_map,
+                          .rows = m.array ? (wisp__rows_range){0, m.cols, false} : m.range,
                           .before = before,
                           .entry_bytes = 2 * (WISP__INDEX_TEXT + 1) + 2 * (WISP__REAL_TEXT + 1),
                           .gzip = gzip,
@@ -247,7 +259,7 @@ wisp_status wisp__write_mtx(const wisp_src *src, wisp_ctx *ctx, const char *path
                           .arg = &m,
                           .done_end = 1};
     WISP_TRY(wisp__write_rows(&out, &w));
-    status = wisp__out_commit(&out);
+    if (ctx->rank == 0) status = wisp__out_commit(&out);
 out:
     wisp__out_abort(&out);
     wisp__crs_free(t);

@@ -1,4 +1,5 @@
 /* The rows of a source to a file: all threads turn rows into bytes, which are written in the order of the rows. */
+#include "../comm/comm.h"
 #include "write.h"
 #include <stdio.h>
 #include <string.h>
@@ -92,9 +93,8 @@ out:
 
 /* ---- rows to bytes ---------------------------------------------------------------------------------- */
 
-/* Rows that one thread turns into bytes at a time: fixed by the matrix alone, so that a compressed file is too. */
 typedef struct {
-    int64_t begin, end;
+    int64_t begin, end; /* see wisp__write_block_end */
     char *text, *packed;
     size_t room, packed_room, bytes;
     const char *data; /* text or packed */
@@ -190,17 +190,23 @@ static void work(void *arg, int thread, int threads)
         if (!wisp__cancelled(j->w->ctx->team)) j->make[i].status = make_block(j->w, &j->reader[thread], &j->make[i]);
 }
 
+int64_t wisp__write_block_end(const int64_t *before, int64_t row, int64_t rows)
+{
+    enum { PER_BLOCK = 16384 }; /* entries; rows without any count too */
+    const int64_t begin = row++;
+    while (row < rows && before[row + 1] - before[begin] + (row - begin) < PER_BLOCK) row++;
+    return row;
+}
+
 /* Groups the next rows in blocks; returns the first row after them. */
 static int64_t group(rows_job *j, int64_t row)
 {
-    enum { PER_BLOCK = 16384 }; /* entries; rows without any count too */
-    const int64_t *before = j->w->before, rows = j->w->src->rows;
-    for (j->made = 0; j->made < j->blocks && row < rows; j->made++) {
+    const int64_t end = j->w->rows.first + j->w->rows.count;
+    for (j->made = 0; j->made < j->blocks && row < end; j->made++) {
         block *b = &j->make[j->made];
-        b->begin = row++;
+        b->begin = row;
         b->status = WISP_OK;
-        while (row < rows && before[row + 1] - before[b->begin] + (row - b->begin) < PER_BLOCK) row++;
-        b->end = row;
+        b->end = row = wisp__write_block_end(j->w->before, row, end);
     }
     return row;
 }
@@ -218,7 +224,7 @@ static wisp_status block_failed(rows_job *j, block *b)
 static wisp_status run(rows_job *j)
 {
     const wisp__row_writer *w = j->w;
-    int64_t row = 0, rows = w->src->rows;
+    int64_t row = w->rows.first, rows = w->src->rows;
     for (j->ready = 0;;) {
         row = group(j, row);
         if (j->made == 0 && j->ready == 0) return WISP_OK;
@@ -242,6 +248,7 @@ wisp_status wisp__write_rows(wisp__out *out, const wisp__row_writer *writer)
     wisp_ctx *ctx = writer->ctx;
     rows_job j = {.w = writer, .out = out, .blocks = 2 * ctx->threads};
     wisp_status status;
+    if (writer->rows.own) return wisp__write_rows_of_ranks(out, writer);
     WISP_TRY(wisp_alloc(ctx, &j.reader, (size_t)ctx->threads, sizeof *j.reader));
     WISP_TRY(wisp_alloc(ctx, &j.make, (size_t)j.blocks, sizeof *j.make));
     WISP_TRY(wisp_alloc(ctx, &j.done, (size_t)j.blocks, sizeof *j.done));
@@ -264,23 +271,39 @@ out:
 
 /* ---- by name ---------------------------------------------------------------------------------------- */
 
-static wisp_status write_as_named(const wisp_src *src, wisp_ctx *ctx, const char *path, const wisp_write_opts *opts)
+typedef enum { FILE_MTX, FILE_GZIP, FILE_CRS } file_kind;
+
+static wisp_status kind_of(wisp_ctx *ctx, const char *path, const wisp_write_opts *opts, file_kind *kind)
 {
     struct stat st;
     /* Into a pipe or a device, whose name says nothing, goes text. */
     bool nameless = stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-    if (wisp__ends_in(path, ".mtx")) return wisp__write_mtx(src, ctx, path, opts, false);
-    if (wisp__ends_in(path, ".mtx.gz")) return wisp__write_mtx(src, ctx, path, opts, true);
-    if (wisp__ends_in(path, ".crs")) {
-        if (opts->symmetry == WISP_SYM_GENERAL && !opts->array && !opts->pattern)
-            return wisp__write_crs(src, ctx, path);
+    *kind = wisp__ends_in(path, ".mtx.gz") ? FILE_GZIP : wisp__ends_in(path, ".crs") ? FILE_CRS : FILE_MTX;
+    if (*kind == FILE_CRS && (opts->symmetry != WISP_SYM_GENERAL || opts->array || opts->pattern))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: symmetry, array and pattern are for .mtx files only", path);
-    }
-    if (nameless) return wisp__write_mtx(src, ctx, path, opts, false);
+    if (*kind != FILE_MTX || wisp__ends_in(path, ".mtx") || nameless) return WISP_OK;
     return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: unknown kind of file (name it .mtx, .mtx.gz or .crs)", path);
 }
 
-/* Each rank has the whole source: the first one writes it. */
+/* Rank 0 writes the file, and sees what stands there. */
+static wisp_status write_as_named(const wisp_src *src, wisp_ctx *ctx, const char *path, const wisp_write_opts *opts,
+                                  bool together)
+{
+    file_kind kind = FILE_MTX, *all = NULL;
+    wisp_status status = ctx->rank == 0 ? kind_of(ctx, path, opts, &kind) : WISP_OK;
+    if (status != WISP_OK) return status;
+    if (together) {
+        WISP_TRY(wisp_alloc(ctx, &all, (size_t)ctx->ranks, sizeof *all));
+        WISP_TRY(ctx->comm->gather(ctx, &kind, sizeof kind, all));
+        kind = all[0];
+    }
+    status =
+        kind == FILE_CRS ? wisp__write_crs(src, ctx, path) : wisp__write_mtx(src, ctx, path, opts, kind == FILE_GZIP);
+out:
+    wisp_free(ctx, all);
+    return status;
+}
+
 wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const char *path, const wisp_write_opts *opts)
 {
     static const wisp_write_opts none;
@@ -289,6 +312,8 @@ wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const char *path,
     WISP_NEED(ctx, path);
     WISP_NEED(ctx, src->row);
     if (!wisp__type_ok(src->type)) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_write: the source has no type");
+    const bool together = wisp__rows_to_write(src, ctx).own;
     wisp_ctx_enter(ctx);
-    return wisp_ctx_leave(ctx, ctx->rank == 0 ? write_as_named(src, ctx, path, opts ? opts : &none) : WISP_OK);
+    return wisp_ctx_leave(
+        ctx, together || ctx->rank == 0 ? write_as_named(src, ctx, path, opts ? opts : &none, together) : WISP_OK);
 }

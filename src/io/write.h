@@ -24,7 +24,8 @@ typedef struct {
     wisp_ctx *ctx;
     const wisp_src *src;
     const wisp_map *cols;
-    const int64_t *before; /* [src->rows + 1] entries before each row, by which rows are grouped */
+    wisp__rows_range rows; /* to be written; if they are this rank's own, rank 0 writes those of all ranks */
+    const int64_t *before; /* [src->rows + 1] entries before each row, by which rows are grouped; on rank 0 */
     int64_t entry_bytes;   /* the most bytes that text() makes of an entry counted there */
     bool gzip;
     wisp__row_text text;
@@ -32,6 +33,15 @@ typedef struct {
     double done_begin, done_end; /* of the whole task, for progress */
 } wisp__row_writer;
 wisp_status wisp__write_rows(wisp__out *out, const wisp__row_writer *writer);
+/* The rows of a file from the ranks: all, or for each its own. What is only for rank 0 to do is `out`. */
+wisp__rows_range wisp__rows_to_write(const wisp_src *src, wisp_ctx *ctx);
+/* before[] of the rows of each rank becomes that of all rows on rank 0, and NULL elsewhere. Collective. */
+wisp_status wisp__before_of_ranks(wisp_ctx *ctx, int64_t rows, wisp__rows_range own, int64_t **before);
+/* wisp__write_rows of the rows of several ranks, some at a time: only rank 0 has `out` open. Collective. */
+wisp_status wisp__write_rows_of_ranks(wisp__out *out, const wisp__row_writer *writer);
+/* The first row behind so many that one thread turns into bytes at a time: fixed by the matrix alone, so that a
+   compressed file is too. */
+int64_t wisp__write_block_end(const int64_t *before, int64_t row, int64_t rows);
 /* Bytes as they are, or as a gzip member of their own (gzip files may have many). */
 wisp_status wisp__write_some(wisp__out *out, const void *data, size_t bytes, bool gzip);
 #endif
