@@ -177,6 +177,14 @@ static void expect_same_by(const char *path, int threads, int only)
 
 static void expect_same(const char *path, int threads) { expect_same_by(path, threads, -1); }
 
+static size_t get_bytes(const char *path, unsigned char *data, size_t room)
+{
+    FILE *f = fopen(path, "rb");
+    const size_t n = fread(data, 1, room, f);
+    fclose(f);
+    return n;
+}
+
 /* ---- good files --------------------------------------------------------------------------------------- */
 
 static void random_text(void **state)
@@ -287,15 +295,64 @@ static void sparse_rows(void **state)
     unlink("ranks_sparse.mtx");
 }
 
-/* ---- bad ones ----------------------------------------------------------------------------------------- */
-
-static size_t get_bytes(const char *path, unsigned char *data, size_t room)
+/* Calls that look at a source see the same in rows of one's own as in all rows. */
+static int look_on_rank(void *arg, int rank)
 {
-    FILE *f = fopen(path, "rb");
-    const size_t n = fread(data, 1, room, f);
-    fclose(f);
-    return n;
+    static const char spec[] = "topi:nx=12,ny=10,nz=4";
+    const char *path = arg;
+    wisp_ctx *ctx = naive_ctx(1);
+    wisp_src src[2];
+    wisp_mat *A[2];
+    wisp_map *map[2];
+    wisp_mat_info plan[2], bound[2];
+    wisp_choice choice[2];
+    REF_OK(ctx, wisp_src_open(&src[0], ctx, spec));
+    REF_OK(ctx, wisp_src_open(&src[1], ctx, path));
+    for (int i = 0; i < 2; i++) {
+        REF_OK(ctx, wisp_src_choose(ctx, &src[i], NULL, WISP_Z, 32, 100, &choice[i]));
+        REF_OK(ctx, wisp_mat_plan(ctx, &src[i], NULL, &plan[i]));
+        REF_OK(ctx, wisp_mat_bound(ctx, &src[i], NULL, &bound[i]));
+        REF_OK(ctx, wisp_map_create_ordered(&map[i], ctx, &src[i], &(wisp_mat_opts){.order = WISP_ROWS_RCM}));
+        REF_OK(ctx, wisp_mat_create(&A[i], ctx, &src[i], &(wisp_mat_opts){.map = map[0]}));
+        REF_OK(ctx, wisp_mat_update(A[i], &src[!i]));
+    }
+    assert_true(choice[0].width == choice[1].width && choice[0].seconds == choice[1].seconds);
+    assert_true(plan[0].bytes == plan[1].bytes && plan[0].nnz == plan[1].nnz && plan[0].order == plan[1].order);
+    assert_true(bound[0].bytes == bound[1].bytes && bound[0].assembly_bytes == bound[1].assembly_bytes);
+    assert_int_equal(wisp_map_is_natural(map[0]), wisp_map_is_natural(map[1]));
+    /* Rows of an assembled matrix go to a file, too. */
+    wisp_src rows;
+    REF_OK(ctx, wisp_src_open_mat(&rows, A[1]));
+    assert_int_equal(rows.own_rows, wisp_ctx_processes(ctx) > 1);
+    REF_OK(ctx, wisp_src_write(&rows, ctx, "ranks_again.crs", NULL));
+    wisp_src_close(&rows);
+    for (int i = 0; i < 2; i++) wisp_mat_free(A[i]), wisp_map_free(map[i]), wisp_src_close(&src[i]);
+    wisp_ctx_free(ctx);
+    (void)rank;
+    return 0;
 }
+
+static void looked_at(void **state)
+{
+    (void)state;
+    static unsigned char data[2][1 << 20];
+    char path[] = "ranks_look.crs";
+    wisp_ctx *ctx = naive_ctx(1);
+    wisp_src src;
+    REF_OK(ctx, wisp_src_open(&src, ctx, "topi:nx=12,ny=10,nz=4"));
+    REF_OK(ctx, wisp_src_write(&src, ctx, path, NULL));
+    wisp_src_close(&src);
+    wisp_ctx_free(ctx);
+    const size_t bytes = get_bytes(path, data[0], sizeof data[0]);
+    for (int way = 0; way < WAYS; way++) {
+        run_way(way, look_on_rank, path);
+        assert_int_equal(get_bytes("ranks_again.crs", data[1], sizeof data[1]), bytes);
+        assert_memory_equal(data[0], data[1], bytes);
+    }
+    unlink(path), unlink("ranks_again.crs");
+}
+
+/* ---- bad ones ----------------------------------------------------------------------------------------- */
 
 static void put_bytes(const char *path, const unsigned char *data, size_t bytes)
 {
@@ -601,11 +658,11 @@ static void parts_take_less(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_text),     cmocka_unit_test(few_lines),   cmocka_unit_test(long_comments),
-        cmocka_unit_test(ghost_files),     cmocka_unit_test(sparse_rows), cmocka_unit_test(damaged_text),
-        cmocka_unit_test(damaged_ghost),   cmocka_unit_test(no_files),    cmocka_unit_test(written),
-        cmocka_unit_test(large_written),   cmocka_unit_test(not_written), cmocka_unit_test(one_has_no_memory),
-        cmocka_unit_test(parts_take_less),
+        cmocka_unit_test(random_text),       cmocka_unit_test(few_lines),       cmocka_unit_test(long_comments),
+        cmocka_unit_test(ghost_files),       cmocka_unit_test(sparse_rows),     cmocka_unit_test(looked_at),
+        cmocka_unit_test(damaged_text),      cmocka_unit_test(damaged_ghost),   cmocka_unit_test(no_files),
+        cmocka_unit_test(written),           cmocka_unit_test(large_written),   cmocka_unit_test(not_written),
+        cmocka_unit_test(one_has_no_memory), cmocka_unit_test(parts_take_less),
     };
     setenv("CMOCKA_TEST_ABORT", "1", 1); /* a rank's thread has nowhere else to go */
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -292,8 +292,9 @@ typedef struct {
     const char *comment;    /* .mtx: written as a comment line; may be NULL */
 } wisp_write_opts;
 /* Writes a source to path (.mtx, .mtx.gz or .crs by its name). A temporary file is written, synced and renamed, so that
-   an old file survives a failure. opts may be NULL. WISP_ERR_IO: the file can't be written; WISP_ERR_MISMATCH: the
-   matrix has not the symmetry of opts; WISP_ERR_ARG: also if the name has another ending. */
+   an old file survives a failure. opts may be NULL. Where ranks have their own rows alone, rank 0 gets them from the
+   others, some at a time. WISP_ERR_IO: the file can't be written; WISP_ERR_MISMATCH: the matrix has not the symmetry of
+   opts; WISP_ERR_ARG: also if the name has another ending; WISP_ERR_UNSUPPORTED: an array of such rows. */
 WISP_SIZED wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const char *path,
                                       const wisp_write_opts *opts);
 /* Writes data[bytes] to path in the same way (WISP_ERR_IO). A symbolic link is followed, also to a file that is not
@@ -382,8 +383,8 @@ WISP_SIZED wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src);
 WISP_API void wisp_mat_free(wisp_mat *A);
 /* Opens a matrix as a source: rows and columns in the natural order, values of the matrix's type. Rows are read where
    they are stored: the matrix must stay as it is until the source is closed. A half-stored one gets an index of the
-   entries that it lacks, 12 bytes each. On several ranks each has its own rows (wisp_map_local): asking for another
-   rank's row makes the row function fail. WISP_ERR_UNSUPPORTED: it is an operator. */
+   entries that it lacks, 12 bytes each. On several ranks each has its own rows (own_rows). WISP_ERR_UNSUPPORTED: it is
+   an operator. */
 WISP_SIZED wisp_status wisp_src_open_mat(wisp_src *src, const wisp_mat *A);
 
 /* y = A x, all columns: writes all of y and reads nothing of what was there. Both are blocks on the operator's map, of

@@ -113,7 +113,8 @@ wisp_status wisp_src_open_mat(wisp_src *src, const wisp_mat *A)
                       .type = A->type,
                       .row = row_of,
                       .arg = r,
-                      .free_arg = close_reopened};
+                      .free_arg = close_reopened,
+                      .own_rows = A->ctx->ranks > 1};
     for (int64_t i = 0; i < A->local_rows; i++) src->max_row = WISP__MAX(src->max_row, wisp__row_len(A, i));
     r = NULL;
 out:
