@@ -152,14 +152,19 @@ static inline void random_eig(wisp_ctx *ctx, uint64_t seed, int64_t most_rows, w
     ref_rng r = {seed};
     const wisp_type type = types[ref_below(&r, 4)];
     const bool single = type == WISP_S || type == WISP_C;
-    const int64_t n = 1 + ref_below(&r, ref_below(&r, 8) ? most_rows : 3);
+    const bool ends = method == WISP_LANCZOS || method == WISP_KRYLOV_SCHUR; /* of matrices that are not too small */
+    const int64_t n = ends ? 250 + ref_below(&r, most_rows) : 1 + ref_below(&r, ref_below(&r, 8) ? most_rows : 3);
     const spectrum kind = (spectrum)ref_below(&r, SPECTRA);
     double *e = spectrum_of(&r, kind, n);
     ref_mat m = hermitian_of(&r, e, n, type);
     wisp_mat *A = ref_mat_of(ctx, m, type);
     const double eps = single ? 1.2e-7 : 2.2e-16, tolerance = single ? 2e-5 : 1e-8;
     wisp_eig_opts o = {.method = method, .tolerance = tolerance, .seed = seed};
-    if (ref_below(&r, 2) || method == WISP_CHEBFD) {
+    if (ends) {
+        o.which = method == WISP_LANCZOS ? (wisp_eig_which)ref_below(&r, 2) : WISP_EIG_LARGEST_REAL;
+        o.count = 1 + (int)ref_below(&r, 8);
+        o.block = (int)ref_below(&r, 4);
+    } else if (ref_below(&r, 2) || method == WISP_CHEBFD) {
         o.which = ref_below(&r, 2) ? WISP_EIG_INTERVAL : WISP_EIG_NEAREST;
         o.count = 1 + (int)ref_below(&r, n < 20 ? n : 20);
         o.target = ref_below(&r, 2) ? ref_uniform(&r) : e[ref_below(&r, n)];

@@ -84,6 +84,21 @@ double wisp__op_axis(const wisp__op *op, wisp_scalar lambda);
 bool wisp__op_raise(wisp__op *op, double side, double first, double last, double far, int most);
 wisp_status wisp__op_most_degree(const wisp__arnoldi *a, int m, int *most);
 
+/* ---- missing.c ------------------------------------------------------------------------------------------ */
+
+/* The end of a spectrum: its first values, as far out as `first`, belong to the first columns of a->all, of orthonormal
+   columns and residuals over the halfwidth. Up to the edge there is nothing more, as one hopes; from `damped` to `far`
+   lies the rest. */
+typedef struct {
+    int columns;
+    double side, first, edge, damped, far, residual;
+} wisp__gap;
+
+/* Products with a block, about, that it takes to see whether A has more values beyond the edge than these columns. */
+double wisp__gap_steps(const wisp__arnoldi *a, const wisp__gap *g);
+/* *empty: it has not, but for a chance of 1e-6. Else it may have. W is lost. */
+wisp_status wisp__gap_empty(wisp__arnoldi *a, const wisp__gap *g, bool *empty);
+
 /* ---- schur_values.c: of matrices that are not Hermitian ------------------------------------------------ */
 
 /* The larger, the more wanted. */

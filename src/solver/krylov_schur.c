@@ -20,9 +20,10 @@ typedef struct {
     double strict; /* of the tolerance: what the bounds have to keep */
     bool whole;    /* V is all of the space */
     int most_degree;
-    bool delivered; /* the result is that of the locked columns already */
-    bool unfit;     /* the polynomial does not do: all begins anew with A itself */
-    bool plain;     /* so it has, and stays */
+    double first, next; /* of a polynomial: where the first locked value's ellipse ends; the first other one's, about */
+    bool delivered;     /* the result is that of the locked columns already */
+    bool unfit;         /* the polynomial does not do: all begins anew with A itself */
+    bool plain;         /* so it has, and stays */
 } schur;
 
 static const wisp__op itself = {1, 1, 0, 1};
@@ -111,6 +112,17 @@ static double own_key(const schur *K, int i)
     return K->a.op.degree > 1 ? K->locked[i].re : wisp__schur_key(&K->a, K->locked[i]);
 }
 
+/* How far out the first value that is not wanted may lie, by the ellipses and its bound; half the way to the last one
+   that is wanted at most. */
+static double reach(const schur *K, int wanted)
+{
+    if (wanted == K->a.active) return -INFINITY;
+    const int i = K->order[wanted];
+    const double last = wisp__op_axis(&K->a.op, K->value[K->order[wanted - 1]]);
+    const double at = wisp__op_axis(&K->a.op, K->value[i]);
+    return fmin(at + K->residual[i] * wisp__schur_over(&K->a, K->value[i]), (at + last) / 2);
+}
+
 /* ---- polynomials ---------------------------------------------------------------------------------------- */
 
 /* Values that the polynomial would put before wanted ones, or that it could not tell from them, forbid it. */
@@ -196,6 +208,7 @@ static wisp_status find(schur *K)
         while (good < wanted && K->residual[K->order[good]] <= K->strict * o->tolerance) good++;
         const double next = K->residual[K->order[good < wanted ? good : wanted - 1]];
         bool raised = false, right = true;
+        K->next = reach(K, wanted);
         if (2 * good < wanted) WISP_TRY(raise_degree(K, &raised));
         if (!raised) {
             const int kept = kept_of(K, wanted, good),
@@ -207,6 +220,7 @@ static wisp_status find(schur *K)
             if (K->a.op.degree == 1) goto out;
             WISP_TRY(measure(K, wanted, &right));
             K->unfit |= !right && ++tries == 4;
+            K->first = wisp__op_axis(&K->a.op, K->value[K->order[0]]);
             if (right) wisp__arnoldi_lock(&K->a, wanted);
             if (right || K->unfit) goto out;
             K->strict *= 0.3;
@@ -282,12 +296,21 @@ out:
     return status;
 }
 
+/* Where there is a polynomial, what it damps is known, and products may tell that nothing is missing; where they would
+   take as long as the search, or do not tell, it is another search. */
 static wisp_status look_for_missing(schur *K)
 {
     const wisp__eig_times before = wisp__eig_begin_check(K->k);
     wisp_status status = WISP_OK;
-    bool right = true;
-    for (int more = 1; status == WISP_OK && more > 0 && !K->whole && !K->unfit;) {
+    bool right = true, empty = false;
+    if (K->a.op.degree > 1) {
+        const wisp__op *op = &K->a.op;
+        const double edge = border(K), damped = op->center + op->scale, far = op->center - op->scale;
+        const wisp__gap gap = {K->a.locked, 1, K->first, edge, fmax(K->next, damped), far, K->k->o.tolerance};
+        if (wisp__gap_steps(&K->a, &gap) * K->a.block <= (double)K->k->e->products)
+            status = wisp__gap_empty(&K->a, &gap, &empty);
+    }
+    for (int more = 1; status == WISP_OK && !empty && more > 0 && !K->whole && !K->unfit;) {
         status = search(K, &more);
         if (status == WISP_OK && more > 0 && K->a.op.degree > 1) status = measure(K, K->a.locked, &right);
         K->unfit |= !right;

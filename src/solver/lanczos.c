@@ -224,7 +224,8 @@ static wisp_status search(lanczos *L, int *more)
         WISP_TRY(restart(L, kept_of(L, wanted)));
         if (wanted > 0) {
             WISP_TRY(verify(L, wanted, &worst));
-            if (worst > tolerance) L->strict *= fmin(0.5, tolerance / worst), wanted = 0;
+            const double enough = L->strict > 0.1 ? 0.5 * tolerance : tolerance; /* for their mixtures, too */
+            if (worst > enough) L->strict *= fmin(0.5, enough / worst), wanted = 0;
         }
         *more += wanted;
         lock(L, wanted);
@@ -240,13 +241,42 @@ out:
     return status;
 }
 
+/* The gap behind the locked columns, or behind some of the Ritz vectors that V holds beside them, if it takes less to
+   look into that: Op has as many values within |R| of the columns' values, one for each, where R are the residuals of
+   all of them (Kahan 1967). So the values of the additional ones don't count, if that leaves them behind the border;
+   and if nothing else lies before the gap, nothing else counts. */
+static double best_gap(const lanczos *L, wisp__gap *best)
+{
+    const wisp__op *op = &L->a.op;
+    const wisp_bounds *bounds = &L->k->e->bounds;
+    const int n = L->a.locked;
+    const double behind = wisp__op_of(op, border(L)), damped = op->center + op->side * op->scale;
+    double square = 0, least = INFINITY;
+    for (int i = 0; i < n + L->a.active; i++) {
+        const double error = sqrt(square), edge = i == n ? behind : L->mu[i - (i > 0)] - error;
+        const double next = L->mu[i] + L->bound[i];
+        square += L->bound[i] * L->bound[i];
+        if (i > n && !(L->mu[n] + error < behind)) break;
+        if (i < n || (op->degree > 1 && edge <= 1)) continue;
+        wisp__gap g = {.columns = i, .side = op->side, .first = L->lambda[0], .edge = wisp__op_value(op, edge)};
+        g.damped = op->degree > 1 && next <= 1 ? damped : wisp__op_value(op, next);
+        g.far = bounds->center - op->side * bounds->halfwidth;
+        g.residual = error / (wisp__op_slope(op, g.edge) * L->k->scale);
+        const double steps = wisp__gap_steps(&L->a, &g);
+        if (steps < least) least = steps, *best = g;
+    }
+    return least;
+}
+
+/* Where products alone would take as long as the search, or do not tell, it is another search. */
 static wisp_status look_for_missing(lanczos *L)
 {
     const wisp__eig_times before = wisp__eig_begin_check(L->k);
-    wisp_status status;
-    int more;
-    do status = search(L, &more);
-    while (status == WISP_OK && more > 0);
+    wisp_status status = WISP_OK;
+    wisp__gap gap;
+    bool empty = false;
+    if (best_gap(L, &gap) * L->a.block <= (double)L->k->e->products) status = wisp__gap_empty(&L->a, &gap, &empty);
+    for (int more = 1; status == WISP_OK && !empty && more > 0;) status = search(L, &more);
     wisp__eig_end_check(L->k, &before);
     return status;
 }
