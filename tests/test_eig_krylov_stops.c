@@ -93,6 +93,7 @@ static void ended(void **state)
         wisp_eig_opts o = options(c);
         watch all = {0};
         wisp_eigen e, part;
+        o.search = 12;
         o.observe = look, o.observe_arg = &all;
         REF_OK(ctx, wisp_eig(&e, A, &o));
         assert_int_equal(all.calls, e.rounds);

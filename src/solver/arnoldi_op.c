@@ -5,7 +5,7 @@
 
 /* How much it grows from where it damps to the end of the spectrum: with more its degree rises, and what a restart
    loses falls. */
-static const double growth = 20;
+static const double growth = 100;
 
 static double outward(const wisp__op *op, double lambda) { return op->side * (lambda - op->center) / op->scale; }
 
@@ -51,7 +51,7 @@ bool wisp__op_raise(wisp__op *op, double side, double first, double last, double
 {
     const double spread = fabs(first - far);
     if (!(fabs(first - last) < spread)) return false;
-    const double angle = acosh(growth) / 2, room = fmax(2 * fabs(first - last) / spread, 1e-12);
+    const double angle = acosh(growth) / 2, room = fmax(fabs(first - last) / spread, 1e-12);
     const int degree = (int)fmin(angle / sqrt(room), most);
     if (degree < 3 || degree < 2 * op->degree) return false;
     const double damped = first - side * spread * (angle / degree) * (angle / degree);

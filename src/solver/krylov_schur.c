@@ -5,7 +5,7 @@
 #include "arnoldi.h"
 #include <string.h>
 
-enum { LEAST_SEARCH = 20, MORE = 15, MORE_MULTIPLETS = 64 };
+enum { LEAST_SEARCH = 20, MORE = 15, MORE_MULTIPLETS = 64, LOOKS = 10 };
 
 typedef struct {
     wisp__eig *k;
@@ -44,12 +44,12 @@ static double residual_of(const schur *K, int j, double bound)
     return bound / (over * wisp__op_slope(&K->a.op, wisp__op_axis(&K->a.op, K->value[j])));
 }
 
-/* V takes in more columns; then the Schur form of H, its values in order, and the bounds. */
-static wisp_status cycle(schur *K)
+/* V takes in columns until it has m; then the Schur form of H, its values in order, and the bounds. */
+static wisp_status cycle(schur *K, int m)
 {
     wisp_status status = WISP_OK;
     wisp__eig *k = K->k;
-    if (!K->whole) WISP_TRY(wisp__arnoldi_expand(&K->a, K->m));
+    if (!K->whole) WISP_TRY(wisp__arnoldi_expand(&K->a, m));
     const double start = wisp__now();
     const int n = K->a.active;
     for (int i = 0; i < n; i++) memcpy(K->S + i * n, wisp__h(&K->a, i, 0), (size_t)n * sizeof *K->S);
@@ -194,6 +194,26 @@ out:
 
 /* ---- the search ----------------------------------------------------------------------------------------- */
 
+/* V takes in columns until it has m, or until all that is wanted is within the tolerance: *good of the *wanted first
+   ones are. To look takes little. */
+static wisp_status expand(schur *K, int *wanted, int *good)
+{
+    wisp_status status = WISP_OK;
+    const wisp_eig_opts *o = &K->k->o;
+    const int step = (K->m / LOOKS + K->a.block - 1) / K->a.block * K->a.block;
+    int to = K->whole ? K->m : K->a.active < K->m / 2 ? K->m / 2 : K->a.active;
+    do {
+        to = to + step < K->m ? to + step : K->m;
+        WISP_TRY(cycle(K, to));
+        const int n = K->a.active, most = K->whole ? n : n - K->a.block;
+        *wanted = wisp__schur_wanted(&K->a, n, K->value, K->order), *good = 0;
+        if (*wanted > most) *wanted = wisp__schur_untorn(K->k, K->mu, K->order, most);
+        while (*good < *wanted && K->residual[K->order[*good]] <= K->strict * o->tolerance) ++*good;
+    } while (to < K->m && (*good < *wanted || *wanted < o->count));
+out:
+    return status;
+}
+
 /* Goes on until the first `count` values are within the tolerance, with all that belong to the last. They are locked.
  */
 static wisp_status find(schur *K)
@@ -201,11 +221,8 @@ static wisp_status find(schur *K)
     wisp_status status = WISP_OK;
     const wisp_eig_opts *o = &K->k->o;
     for (int tries = 0;;) {
-        WISP_TRY(cycle(K));
-        const int n = K->a.active, most = K->whole ? n : n - K->a.block;
-        int wanted = wisp__schur_wanted(&K->a, n, K->value, K->order), good = 0;
-        if (wanted > most) wanted = wisp__schur_untorn(K->k, K->mu, K->order, most);
-        while (good < wanted && K->residual[K->order[good]] <= K->strict * o->tolerance) good++;
+        int wanted, good;
+        WISP_TRY(expand(K, &wanted, &good));
         const double next = K->residual[K->order[good < wanted ? good : wanted - 1]];
         bool raised = false, right = true;
         K->next = reach(K, wanted);
@@ -269,7 +286,7 @@ static wisp_status search(schur *K, int *more)
     WISP_TRY(wisp__arnoldi_room(&K->a, K->m));
     WISP_TRY(wisp__arnoldi_start(&K->a, true));
     for (;;) {
-        WISP_TRY(cycle(K));
+        WISP_TRY(cycle(K, K->m));
         const double edge = border(K);
         const int n = K->a.active;
         if (beyond(K, edge)) goto out;

@@ -4,7 +4,7 @@
 #include "arnoldi.h"
 #include <string.h>
 
-enum { LEAST_SEARCH = 24, MORE_MULTIPLETS = 64, BLOCK = 2 };
+enum { LEAST_SEARCH = 24, MORE_MULTIPLETS = 64, BLOCK = 2, LOOKS = 10 };
 
 typedef struct {
     wisp__eig *k;
@@ -144,6 +144,25 @@ out:
     return status;
 }
 
+/* V takes in blocks, until it has m columns or all that is wanted is within the tolerance: *good of the *wanted first
+   ones are. To look takes little. */
+static wisp_status expand(lanczos *L, int count, int *wanted, int *good)
+{
+    wisp_status status = WISP_OK;
+    const int step = (L->m / LOOKS + L->a.block - 1) / L->a.block * L->a.block;
+    int to = L->a.active < L->m / 2 ? L->m / 2 : L->a.active;
+    do {
+        to = to + step < L->m ? to + step : L->m;
+        WISP_TRY(wisp__arnoldi_expand(&L->a, to));
+        WISP_TRY(ritz(L));
+        *wanted = with_multiplet(L, count);
+        *good = 0;
+        while (*good < *wanted && residual_of(L, *good) <= L->strict * L->k->o.tolerance) ++*good;
+    } while (to < L->m && (*good < *wanted || *wanted < count));
+out:
+    return status;
+}
+
 /* Goes on until `count` pairs are within the tolerance, with the whole multiplet of the last one. They are locked. */
 static wisp_status find(lanczos *L, int count)
 {
@@ -151,11 +170,8 @@ static wisp_status find(lanczos *L, int count)
     const double tolerance = L->k->o.tolerance;
     for (int tries = 0;;) {
         bool raised = false;
-        WISP_TRY(wisp__arnoldi_expand(&L->a, L->m));
-        WISP_TRY(ritz(L));
-        const int wanted = with_multiplet(L, count);
-        int good = 0;
-        while (good < wanted && residual_of(L, good) <= L->strict * tolerance) good++;
+        int wanted, good;
+        WISP_TRY(expand(L, count, &wanted, &good));
         double worst = residual_of(L, good < wanted ? good : wanted - 1);
         L->good = 0;
         const bool all = good == wanted && wanted >= count;
