@@ -175,6 +175,7 @@ typedef struct {
     wisp__z P[WISP__MOST_BLOCK][WISP__MOST_BLOCK]; /* the same from the first old columns to the newest */
     wisp_scalar G[WISP__MOST_BLOCK * WISP__MOST_BLOCK], inverse[WISP__MOST_BLOCK * WISP__MOST_BLOCK];
     double tiny;
+    double near[WISP__MOST_BLOCK];   /* squares of the parts that were taken out before the first pass */
     double length[WISP__MOST_BLOCK]; /* of the old columns, before they were projected */
     bool lost[WISP__MOST_BLOCK];     /* the column added nothing, and is drawn anew */
 } block_qr;
@@ -207,14 +208,37 @@ static void invert(block_qr *q, int b)
         }
 }
 
+/* y loses its part in n columns from `from` on, which h gets. */
+static wisp_status take_near(wisp__arnoldi *a, block_qr *q, int from, int n, wisp_scalar *h)
+{
+    wisp_status status = WISP_OK;
+    const int b = a->block;
+    wisp_scalar *C = a->work, *X = C + (size_t)a->columns * (size_t)a->columns;
+    WISP_TRY(project(a, from, n, C, X));
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < b; j++) {
+            const wisp_scalar x = h[(from + i) * b + j] = X[i * b + j];
+            q->near[j] += x.re * x.re + x.im * x.im;
+        }
+out:
+    return status;
+}
+
+/* y X, X upper triangular. */
+static wisp_status scale(wisp__arnoldi *a, const wisp_scalar *X)
+{
+    if (a->block == 1) return wisp_scal(a->y, X[0]);
+    return wisp_tsm_update(a->y, wisp__real(1), a->y, X, a->block, wisp__real(0));
+}
+
 /* One pass: y loses its part in n columns and becomes orthonormal; *good: enough of it was left for that to be right.
  */
-static wisp_status pass(wisp__arnoldi *a, block_qr *q, int from, int n, bool first, wisp_scalar *h, bool *good)
+static wisp_status pass(wisp__arnoldi *a, block_qr *q, int n, bool first, wisp_scalar *h, bool *good)
 {
     wisp_status status = WISP_OK;
     const int b = a->block;
     wisp_scalar *C = a->work, *X = C + (size_t)a->columns * (size_t)a->columns, *G = q->G;
-    WISP_TRY(project(a, from, n, C, X));
+    WISP_TRY(project(a, 0, n, C, X));
     WISP_TRY(wisp_tsm_gram(G, b, wisp__real(1), a->y, a->y, wisp__real(0), 0));
     double finite = 0;
     for (int j = 0; j < b; j++) {
@@ -222,7 +246,7 @@ static wisp_status pass(wisp__arnoldi *a, block_qr *q, int from, int n, bool fir
         for (int i = 0; i < n; i++) square += C[j * n + i].re * C[j * n + i].re + C[j * n + i].im * C[j * n + i].im;
         q->length[j] = sqrt(square);
         finite += 0 * square;
-        if (first) q->tiny = fmax(q->tiny, 100 * a->k->eps * q->length[j]);
+        if (first) q->tiny = fmax(q->tiny, 100 * a->k->eps * sqrt(square + q->near[j]));
     }
     if (finite != 0) {
         status = wisp_ctx_fail(a->k->ctx, WISP_ERR_NUMERIC, "eig: a product of the matrix is not finite");
@@ -232,12 +256,12 @@ static wisp_status pass(wisp__arnoldi *a, block_qr *q, int from, int n, bool fir
     invert(q, b);
     *good = true;
     for (int j = 0; j < b; j++) *good &= !q->lost[j] && creal(q->R[j][j]) >= 0.5 * q->length[j];
-    WISP_TRY(wisp_tsm_update(a->y, wisp__real(1), a->y, q->inverse, b, wisp__real(0)));
+    WISP_TRY(scale(a, q->inverse));
     for (int j = 0; j < b; j++)
         if (q->lost[j]) WISP_TRY(draw(a, a->y, j));
     for (int i = 0; i < n && h; i++)
         for (int j = 0; j < b; j++) {
-            wisp_scalar *to = &h[(from + i) * b + j];
+            wisp_scalar *to = &h[i * b + j];
             wisp__z z = wisp__z_of(*to);
             for (int l = 0; l <= j; l++) z += wisp__z_of(X[i * b + l]) * q->P[l][j];
             *to = wisp__of_z(z);
@@ -260,19 +284,19 @@ static wisp_status orthonormal(wisp__arnoldi *a, block_qr *q, int n, wisp_scalar
     wisp_status status = WISP_OK;
     wisp_blk *W = NULL;
     const double before = wisp__now();
-    const int near = n - 2 * a->block; /* first of the columns that a recurrence of three terms knows */
+    const int near = n - 2 * a->block; /* the first of the columns that a recurrence of three terms knows */
     bool good = false;
     q->tiny = h ? 100 * a->rounding : 0;
+    memset(q->near, 0, sizeof q->near);
     for (int i = 0; i < a->block; i++)
         for (int j = 0; j < a->block; j++) q->P[i][j] = i == j;
+    if (h && a->recurs && near > 0) WISP_TRY(take_near(a, q, near, n - near, h));
     for (int i = 0; !good; i++) {
         if (i == PASSES) {
             status = wisp_ctx_fail(a->k->ctx, WISP_ERR_BREAKDOWN, "eig: no vector is orthogonal to %d others", n);
             goto out;
         }
-        const int from = i == 0 && h && a->recurs && near > 0 ? near : 0;
-        WISP_TRY(pass(a, q, from, n - from, i == 0, h, &good));
-        good &= from == 0;
+        WISP_TRY(pass(a, q, n, i == 0, h, &good));
         if (i == 0 && h) a->rounding = q->tiny / 100;
         if (a->op.degree == 1) a->smallest = a->rounding;
     }
