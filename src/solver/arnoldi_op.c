@@ -3,10 +3,6 @@
    on which a value lies, so that none of a larger real part than a wanted one stays behind that. */
 #include "arnoldi.h"
 
-/* How much it grows from where it damps to the end of the spectrum: with more its degree rises, and what a restart
-   loses falls. */
-static const double growth = 100;
-
 static double outward(const wisp__op *op, double lambda) { return op->side * (lambda - op->center) / op->scale; }
 
 double wisp__op_of(const wisp__op *op, double lambda)
@@ -47,7 +43,7 @@ double wisp__op_axis(const wisp__op *op, wisp_scalar lambda)
     return op->center + op->side * op->scale * (half > 1 ? half : re);
 }
 
-bool wisp__op_raise(wisp__op *op, double side, double first, double last, double far, int most)
+bool wisp__op_raise(wisp__op *op, double side, double first, double last, double far, double growth, int most)
 {
     const double spread = fabs(first - far);
     if (!(fabs(first - last) < spread)) return false;

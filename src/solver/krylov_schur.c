@@ -28,6 +28,7 @@ typedef struct {
 
 static const wisp__op itself = {1, 1, 0, 1};
 static const double strict = 0.5;
+static const double growth = 1000; /* of a polynomial, to the first value */
 
 /* ---- restarts ------------------------------------------------------------------------------------------- */
 
@@ -155,7 +156,7 @@ static wisp_status raise_degree(schur *K, bool *raised)
         for (int i = 0; i < m; i++) far = i == 0 ? K->value[i].re : fmin(far, K->value[i].re);
         far -= 0.1 * (first - far);
     }
-    *raised = wisp__op_raise(&op, 1, first, last, far, K->most_degree) && suits(K, &op, o->count);
+    *raised = wisp__op_raise(&op, 1, first, last, far, growth, K->most_degree) && suits(K, &op, o->count);
     if (!*raised) goto out;
     for (int i = 0; i < m; i++)
         for (int j = 0; j < b; j++) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 enum { LEAST_SEARCH = 24, MORE_MULTIPLETS = 64, BLOCK = 2, LOOKS = 10 };
+static const double growth = 100; /* of a polynomial, to the end of the spectrum */
 
 typedef struct {
     wisp__eig *k;
@@ -83,7 +84,7 @@ static int kept_of(const lanczos *L, int wanted)
 
 /* ---- polynomials ---------------------------------------------------------------------------------------- */
 
-/* Op becomes a Chebyshev polynomial that damps all from twice as far from the end as the values that are wanted, if its
+/* Op becomes a Chebyshev polynomial that damps all from behind the values that are wanted on, if its
    degree would be twice the present one; V is made anew then from what was found. At
    least as many values as are wanted stay outside of what is damped: Ritz values lie further in than those of A. */
 static wisp_status raise_degree(lanczos *L, bool *raised)
@@ -96,7 +97,7 @@ static wisp_status raise_degree(lanczos *L, bool *raised)
     const double last = L->lambda[beyond < m ? beyond : m - 1];
     wisp_scalar *X = L->Q + (size_t)L->m * (size_t)L->m;
     wisp__op op = L->a.op;
-    *raised = wisp__op_raise(&op, side, L->lambda[0], last, far, L->most_degree);
+    *raised = wisp__op_raise(&op, side, L->lambda[0], last, far, growth, L->most_degree);
     if (!*raised) goto out;
     for (int i = 0; i < m; i++)
         for (int j = 0; j < b; j++) {
@@ -363,7 +364,8 @@ out:
 static int search_columns(const wisp__eig *k, int block)
 {
     const int least = k->o.count + 2 * block + 1;
-    int m = k->o.search > 0 ? k->o.search : 3 * k->o.count > LEAST_SEARCH ? 3 * k->o.count : LEAST_SEARCH;
+    const int usual = 5 * k->o.count / 2 > LEAST_SEARCH ? 5 * k->o.count / 2 : LEAST_SEARCH;
+    int m = k->o.search > 0 ? k->o.search : usual;
     if (m < least) m = least;
     return (m + block - 1) / block * block;
 }

@@ -1,6 +1,7 @@
 /* Whether values are missing beside those that were found, by products alone. Random columns r go through a Chebyshev
    polynomial p of P A P, P = I - Q Q^H, where Q are n orthonormal columns. If A has more than n values beyond the edge,
-   P A P has at least one there, however good or bad Q is (Courant and Fischer). Let u be its left vector of length 1:
+   P A P has at least one there, however good or bad Q is (Courant and Fischer; where A is not Hermitian, Q has to span
+   what it found, and P A P has the other values). Let u be its left vector of length 1:
    then |p(P A P) r| >= |p(edge)| |u^H r|. u^H r is a standard normal number, below x in size with a chance of 0.8 x at
    most, and in all of w columns with one of (0.8 x)^w. So columns that stay below x |p(edge)| tell that nothing is
    there. That asks nothing of A, but that |p| is no smaller beyond the edge than on it: of a matrix that is not normal
