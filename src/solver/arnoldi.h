@@ -79,9 +79,9 @@ wisp_scalar wisp__op_nearest(const wisp__op *op, wisp_scalar mu);
    further out, and Op's values are as large on all of it, about. */
 double wisp__op_axis(const wisp__op *op, wisp_scalar lambda);
 /* Op becomes a polynomial that damps all from `far` to as far from the first value as the last one lies, and grows so
-   much from there to the first one, if its degree would be twice the present one. With more growth its degree rises, and
-   there are fewer blocks to make orthogonal. *most: degrees up to which products of a block move three times the bytes
-   that it takes to make it orthogonal: four passes over m columns, and its share of a restart. */
+   much from there to the first one, if its degree would be twice the present one. With more growth its degree rises,
+   and there are fewer blocks to make orthogonal. *most: degrees up to which products of a block move three times the
+   bytes that it takes to make it orthogonal: four passes over m columns, and its share of a restart. */
 bool wisp__op_raise(wisp__op *op, double side, double first, double last, double far, double growth, int most);
 wisp_status wisp__op_most_degree(const wisp__arnoldi *a, int m, int *most);
 

@@ -241,8 +241,8 @@ static wisp_status search(lanczos *L, int *more)
         WISP_TRY(restart(L, kept_of(L, wanted)));
         if (wanted > 0) {
             WISP_TRY(verify(L, wanted, &worst));
-            const double enough = L->strict > 0.1 ? 0.5 * tolerance : tolerance; /* for their mixtures, too */
-            if (worst > enough) L->strict *= fmin(0.5, enough / worst), wanted = 0;
+            const double enough = L->strict < 0.5 ? tolerance : 0.7 * tolerance; /* at first: for their mixtures, too */
+            if (worst > enough) L->strict *= worst > tolerance ? fmin(0.5, tolerance / worst) : 0.7, wanted = 0;
         }
         *more += wanted;
         lock(L, wanted);
