@@ -145,17 +145,27 @@ out:
     return status;
 }
 
-/* V takes in blocks, until it has m columns or all that is wanted is within the tolerance: *good of the *wanted first
-   ones are. To look takes little. */
-static wisp_status expand(lanczos *L, int count, int *wanted, int *good)
+/* V takes in a tenth more columns, or half of all at first: *to in all. To look at the Ritz values takes little. */
+static wisp_status look_at(lanczos *L, int *to)
 {
     wisp_status status = WISP_OK;
     const int step = (L->m / LOOKS + L->a.block - 1) / L->a.block * L->a.block;
-    int to = L->a.active < L->m / 2 ? L->m / 2 : L->a.active;
+    const int from = L->a.active < L->m / 2 ? L->m / 2 : L->a.active;
+    *to = from + step < L->m ? from + step : L->m;
+    WISP_TRY(wisp__arnoldi_expand(&L->a, *to));
+    WISP_TRY(ritz(L));
+out:
+    return status;
+}
+
+/* V takes in blocks, until it has m columns or all that is wanted is within the tolerance: *good of the *wanted first
+   ones are. */
+static wisp_status expand(lanczos *L, int count, int *wanted, int *good)
+{
+    wisp_status status = WISP_OK;
+    int to = 0;
     do {
-        to = to + step < L->m ? to + step : L->m;
-        WISP_TRY(wisp__arnoldi_expand(&L->a, to));
-        WISP_TRY(ritz(L));
+        WISP_TRY(look_at(L, &to));
         *wanted = with_multiplet(L, count);
         *good = 0;
         while (*good < *wanted && residual_of(L, *good) <= L->strict * L->k->o.tolerance) ++*good;
@@ -228,11 +238,12 @@ static wisp_status search(lanczos *L, int *more)
     WISP_TRY(wisp__arnoldi_room(&L->a, L->m));
     WISP_TRY(wisp__arnoldi_start(&L->a, true));
     for (;;) {
-        WISP_TRY(wisp__arnoldi_expand(&L->a, L->m));
-        WISP_TRY(ritz(L));
         const double edge = wisp__op_of(&L->a.op, border(L));
-        const bool settled = residual_of(L, 0) <= tolerance;
-        if (L->mu[0] < edge && (settled || L->mu[0] + WISP__RESERVE * L->bound[0] < edge)) goto out;
+        for (int to = 0; to < L->m;) {
+            WISP_TRY(look_at(L, &to));
+            const bool settled = residual_of(L, 0) <= tolerance;
+            if (L->mu[0] < edge && (settled || L->mu[0] + WISP__RESERVE * L->bound[0] < edge)) goto out;
+        }
         int wanted = 0;
         double worst = 0;
         while (wanted < L->a.active - L->a.block && L->mu[wanted] >= edge &&
@@ -258,27 +269,45 @@ out:
     return status;
 }
 
-/* The gap behind the locked columns, or behind some of the Ritz vectors that V holds beside them, if it takes less to
-   look into that: Op has as many values within |R| of the columns' values, one for each, where R are the residuals of
-   all of them (Kahan 1967). So the values of the additional ones don't count, if that leaves them behind the border;
-   and if nothing else lies before the gap, nothing else counts. */
-static double best_gap(const lanczos *L, wisp__gap *best)
+/* The gap before Op's value `next`, behind so many columns, whose residuals are `error` together. */
+static wisp__gap gap_of(const lanczos *L, int columns, double edge, double next, double error)
 {
     const wisp__op *op = &L->a.op;
-    const wisp_bounds *bounds = &L->k->e->bounds;
+    const wisp_bounds *b = &L->k->e->bounds;
+    wisp__gap g = {.columns = columns, .side = op->side, .first = L->value[0], .edge = wisp__op_value(op, edge)};
+    for (int i = 1; i < L->a.locked; i++)
+        if (op->side * (L->value[i] - g.first) > 0) g.first = L->value[i];
+    g.damped = op->degree > 1 && next <= 1 ? op->center + op->side * op->scale : wisp__op_value(op, next);
+    g.far = b->center - op->side * b->halfwidth;
+    g.residual = error / (wisp__op_slope(op, g.edge) * L->k->scale);
+    return g;
+}
+
+/* The gap behind the locked columns, after a search from which L->mu and L->bound are. */
+static double gap_behind(const lanczos *L, wisp__gap *gap)
+{
+    const double edge = wisp__op_of(&L->a.op, border(L));
+    if (L->a.op.degree > 1 && edge <= 1) return INFINITY;
+    *gap = gap_of(L, L->a.locked, edge, L->mu[0] + L->bound[0], 0);
+    gap->residual = L->k->o.tolerance;
+    return wisp__gap_steps(&L->a, gap);
+}
+
+/* Or, where the locked columns are the first Ritz vectors of the last restart, behind some of those that V holds beside
+   them, if it takes less to look into that: Op has as many values within |R| of the columns' values, one for each,
+   where R are the residuals of all of them (Kahan 1967). So the values of the additional ones don't count, if that
+   leaves them behind the border; and if nothing else lies before the gap, nothing else counts. */
+static double best_gap(const lanczos *L, wisp__gap *best)
+{
     const int n = L->a.locked;
-    const double behind = wisp__op_of(op, border(L)), damped = op->center + op->side * op->scale;
+    const double behind = wisp__op_of(&L->a.op, border(L));
     double square = 0, least = INFINITY;
     for (int i = 0; i < n + L->a.active; i++) {
         const double error = sqrt(square), edge = i == n ? behind : L->mu[i - (i > 0)] - error;
-        const double next = L->mu[i] + L->bound[i];
         square += L->bound[i] * L->bound[i];
         if (i > n && !(L->mu[n] + error < behind)) break;
-        if (i < n || (op->degree > 1 && edge <= 1)) continue;
-        wisp__gap g = {.columns = i, .side = op->side, .first = L->lambda[0], .edge = wisp__op_value(op, edge)};
-        g.damped = op->degree > 1 && next <= 1 ? damped : wisp__op_value(op, next);
-        g.far = bounds->center - op->side * bounds->halfwidth;
-        g.residual = error / (wisp__op_slope(op, g.edge) * L->k->scale);
+        if (i < n || (L->a.op.degree > 1 && edge <= 1)) continue;
+        const wisp__gap g = gap_of(L, i, edge, L->mu[i] + L->bound[i], error);
         const double steps = wisp__gap_steps(&L->a, &g);
         if (steps < least) least = steps, *best = g;
     }
@@ -292,8 +321,12 @@ static wisp_status look_for_missing(lanczos *L)
     wisp_status status = WISP_OK;
     wisp__gap gap;
     bool empty = false;
-    if (best_gap(L, &gap) * L->a.block <= (double)L->k->e->products) status = wisp__gap_empty(&L->a, &gap, &empty);
-    for (int more = 1; status == WISP_OK && !empty && more > 0;) status = search(L, &more);
+    double steps = best_gap(L, &gap);
+    for (int more = 1; status == WISP_OK && more > 0; steps = gap_behind(L, &gap)) {
+        if (steps * L->a.block <= (double)L->k->e->products) status = wisp__gap_empty(&L->a, &gap, &empty);
+        if (empty || status != WISP_OK) break;
+        status = search(L, &more);
+    }
     wisp__eig_end_check(L->k, &before);
     return status;
 }
