@@ -181,24 +181,17 @@ static void not_written(void **state)
 
 typedef struct {
     const char *path;
-    int who, at;
+    int who;
     wisp_status status[MOST_RANKS];
 } starved;
 
 /* One allocation of one rank fails. */
 static int starved_rank(void *arg, int rank)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     starved *s = arg;
-    char number[20];
     wisp_ctx *ctx;
     wisp_src src, part = {0};
-    pthread_mutex_lock(&lock); /* the environment is read when a context is made */
-    snprintf(number, sizeof number, "%d", s->at);
-    if (rank == s->who) setenv("WISP_ALLOC_FAIL_AT", number, 1);
     s->status[rank] = wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1, .no_pin = 1});
-    unsetenv("WISP_ALLOC_FAIL_AT");
-    pthread_mutex_unlock(&lock);
     if (s->status[rank] != WISP_OK) return 0;
     s->status[rank] = wisp_src_open_file(&src, ctx, s->path);
     if (s->status[rank] == WISP_OK) s->status[rank] = wisp_src_hermitian_part(&part, ctx, &src, NULL);
@@ -229,8 +222,12 @@ static void one_has_no_memory(void **state)
         for (int who = 0; who < 3; who++) {
             int failures = 0, successes = 0;
             for (int at = 1; at < 1000 && successes < 5; at++) {
-                starved s = {.path = names[i], .who = who, .at = at};
+                starved s = {.path = names[i], .who = who};
+                char where[40];
+                snprintf(where, sizeof where, "%d@%d", at, who);
+                setenv("WISP_ALLOC_FAIL_AT", where, 1);
                 run(3, starved_rank, &s);
+                unsetenv("WISP_ALLOC_FAIL_AT");
                 successes += s.status[who] == WISP_OK;
                 failures += s.status[who] != WISP_OK;
                 for (int k = 0; k < 3; k++)
