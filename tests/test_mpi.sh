@@ -90,7 +90,7 @@ for _ in $(seq 300); do
     if grep -q "moments [1-9]" err; then break; fi
     sleep 0.1
 done
-kill -TERM $(pgrep -f "$wisp dos topi:nx=20,ny=20,nz=10 --moments 512 --vectors 4000" | grep -vx $run | head -n 1)
+kill -TERM $(pgrep -f "^$wisp dos topi:nx=20,ny=20,nz=10 --moments 512 --vectors 4000" | head -n 1)
 wait $run && fail "a stopped run ends well"
 if "$wisp" --version | grep -q hdf5; then "$wisp" dos --from kept.h5 >out2 2>&1 || fail "kept.h5: $(cat err out2)"; fi
 echo "- all passed"

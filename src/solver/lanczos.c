@@ -186,7 +186,7 @@ static wisp_status find(lanczos *L, int count)
         double worst = residual_of(L, good < wanted ? good : wanted - 1);
         L->good = 0;
         const bool all = good == wanted && wanted >= count;
-        if (2 * good < wanted) WISP_TRY(raise_degree(L, &raised));
+        if (good == 0) WISP_TRY(raise_degree(L, &raised)); /* else what is found already would be lost */
         if (raised) {
             WISP_TRY(wisp__arnoldi_told(&L->a, wanted, good, worst));
             continue;
