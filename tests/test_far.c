@@ -93,7 +93,7 @@ static void only_its_own_addresses(void **state)
     const wisp__spmmv_params sweep = {
         .rows = ROWS, .x = wisp__at(x), .gather = wisp__at(x), .y = wisp__at(x), .prev = wisp__at(x), .val = host};
     const wisp__grid grid = {0};
-    REF_FAILS(ctx, ctx->backend->launch_spmmv(ctx, (wisp__kernel){0}, &sweep, &grid, 0, 0, NULL, 0), WISP_ERR_ARG,
+    REF_FAILS(ctx, ctx->backend->launch_spmmv(ctx, (wisp__kernel){0}, &sweep, &grid, 0, 0, 0), WISP_ERR_ARG,
               "no buffer");
     REF_FAILS(ctx, wisp_blk_borrow(&borrowed, ctx, map, WISP_D, 1, host, 1), WISP_ERR_UNSUPPORTED, "copy them");
     REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, &(wisp_crs){.rows = ROWS, .cols = ROWS, .type = WISP_D, .rowptr = ptr}),

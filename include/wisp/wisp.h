@@ -126,6 +126,19 @@ typedef struct {
 } wisp_progress;
 typedef int (*wisp_progress_fn)(void *arg, const wisp_progress *progress);
 
+/* When a product on several ranks exchanges the rows that these need of each other (its halo). All but NOCOMM give the
+   same, and all but COLUMNS dots of the same bits. AUTO: the first products of a matrix try NONE, OVERLAP, TASK and
+   NEIGHBOURS in turn, and the fastest stays. */
+typedef enum {
+    WISP_HALO_AUTO,
+    WISP_HALO_NONE,       /* before it multiplies */
+    WISP_HALO_OVERLAP,    /* while it multiplies the rows that need none of it */
+    WISP_HALO_TASK,       /* so, and a thread of its own waits for the messages (MPI_THREAD_SERIALIZED) */
+    WISP_HALO_NEIGHBOURS, /* as OVERLAP; then the rows that need one neighbour alone, as soon as its message is here */
+    WISP_HALO_COLUMNS,    /* some columns at a time, while it multiplies those before */
+    WISP_HALO_NOCOMM      /* never, for measurements: results are wrong */
+} wisp_halo;
+
 typedef struct {
     int threads; /* up to 4096; 0: OMP_NUM_THREADS, else SLURM_CPUS_PER_TASK, else the cores we may use */
     int no_pin;  /* 1: the system places threads (also with OMP_PROC_BIND=false). 0: each has a core that no other */
@@ -140,6 +153,8 @@ typedef struct {
     void *progress_arg;
     int64_t index_limit;  /* most local rows, or columns with halo; 0: $WISP_INDEX_LIMIT, else 2^31 - 1 */
     int64_t memory_limit; /* bytes that wisp may hold at once; 0: no limit */
+    wisp_halo halo;       /* AUTO: $WISP_HALO, else by trial. The same on all ranks */
+    int reserved;         /* 0: room for a field that comes later */
 } wisp_ctx_opts;
 
 /* Makes a context. opts may be NULL. On failure *ctx is NULL, and wisp_ctx_message(NULL) says why.
@@ -159,6 +174,10 @@ WISP_API int wisp_ctx_threads(const wisp_ctx *ctx);
    It can't be cancelled. */
 typedef void (*wisp_each_fn)(void *arg, int64_t i, int part);
 WISP_API wisp_status wisp_ctx_each(wisp_ctx *ctx, int64_t n, wisp_each_fn fn, void *arg);
+/* How its products exchange halos: as asked for; and its name in lower case, such as "overlap", NULL if there is no
+   such value. */
+WISP_API wisp_halo wisp_ctx_halo(const wisp_ctx *ctx);
+WISP_API const char *wisp_halo_name(wisp_halo halo);
 /* The names of its device and of its instruction set, as in wisp_ctx_opts. */
 WISP_API const char *wisp_ctx_device(const wisp_ctx *ctx);
 WISP_API const char *wisp_ctx_isa(const wisp_ctx *ctx);

@@ -57,7 +57,7 @@ static void give(void *given, size_t given_size, const void *known, size_t known
 /* Nothing lies behind the last field, so that a field that is appended makes the struct longer. */
 #define ENDS_WITH(type, last) \
     _Static_assert(sizeof(type) == offsetof(type, last) + sizeof(((type *)0)->last), #type " ends with padding")
-ENDS_WITH(wisp_ctx_opts, memory_limit);
+ENDS_WITH(wisp_ctx_opts, reserved);
 ENDS_WITH(wisp_src, own_rows);
 ENDS_WITH(wisp_write_opts, comment);
 ENDS_WITH(wisp_crs, val);

@@ -125,9 +125,13 @@ typedef struct wisp__backend {
 
     /* The kernel for a key; there is one for every valid key (a generic one at worst, logged once). */
     wisp__kernel (*find_spmmv)(wisp_ctx *ctx, const wisp__key *key);
-    /* Runs it over blocks first .. end - 1 of the grid, in their order; dot[dot_size], or NULL without dots. */
+    /* Runs it over blocks first .. end - 1 of the grid, in their order. The dots of each block, dot_size numbers (0:
+       there are none), are kept; when all blocks have been launched, in one piece or several and with nothing else in
+       between, finish_dots adds them up. */
     wisp_status (*launch_spmmv)(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_params *p, const wisp__grid *grid,
-                                int64_t first, int64_t end, double *dot, size_t dot_size);
+                                int64_t first, int64_t end, size_t dot_size);
+    /* dot[dot_size]. */
+    wisp_status (*finish_dots)(wisp_ctx *ctx, const wisp__grid *grid, double *dot, size_t dot_size);
     /* Room for the dots of so many steps, kept for the calls of launch_steps that follow. */
     wisp_status (*reserve_steps)(wisp_ctx *ctx, int steps, const wisp__grid *grid, size_t dot_size);
     /* So many steps, whose tasks are interleaved. */

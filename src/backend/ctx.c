@@ -48,6 +48,31 @@ static wisp_status read_weights(wisp_ctx *ctx)
     return wisp_ctx_fail(ctx, WISP_ERR_ARG, "WISP_WEIGHTS=%s: some rank must have rows", getenv("WISP_WEIGHTS"));
 }
 
+const char *wisp_halo_name(wisp_halo halo)
+{
+    static const char *const name[] = {"auto", "none", "overlap", "task", "neighbours", "columns", "nocomm"};
+    return (unsigned)halo <= WISP_HALO_NOCOMM ? name[halo] : NULL;
+}
+
+wisp_halo wisp_ctx_halo(const wisp_ctx *ctx) { return ctx ? ctx->halo : WISP_HALO_AUTO; }
+
+/* As the options say, or $WISP_HALO. */
+static wisp_status find_halo(wisp_ctx *ctx)
+{
+    const char *want = getenv("WISP_HALO");
+    ctx->halo = ctx->opts.halo;
+    if (!wisp_halo_name(ctx->halo))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "unknown exchange of halos %d", (int)ctx->halo);
+    if (ctx->halo != WISP_HALO_AUTO || !want || !*want) return WISP_OK;
+    for (wisp_halo h = WISP_HALO_AUTO; h <= WISP_HALO_NOCOMM; h++)
+        if (!strcmp(wisp_halo_name(h), want)) {
+            ctx->halo = h;
+            return WISP_OK;
+        }
+    return wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                         "WISP_HALO=%s: take auto, none, overlap, task, neighbours, columns or nocomm", want);
+}
+
 static wisp_status find_device(wisp_ctx *ctx)
 {
     static const wisp__backend *const all[] = {&wisp__backend_cpu, &wisp__backend_far};
@@ -83,6 +108,7 @@ static wisp_status fill(wisp_ctx *ctx)
     ctx->alloc_fail_at = failing_allocation(ctx);
     WISP_TRY(check_options(ctx));
     WISP_TRY(read_weights(ctx));
+    WISP_TRY(find_halo(ctx));
     WISP_TRY(find_device(ctx));
     WISP_TRY(wisp__share_units(ctx));
     WISP_TRY(wisp__team_open_own(ctx));

@@ -243,15 +243,20 @@ static wisp__kernel far_find_spmmv(wisp_ctx *ctx, const wisp__key *key)
 }
 
 static wisp_status far_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_params *p,
-                                    const wisp__grid *grid, int64_t first, int64_t last, double *dot, size_t dot_size)
+                                    const wisp__grid *grid, int64_t first, int64_t last, size_t dot_size)
 {
     wisp_status status;
     WISP_TRY(check_sweep(ctx, p));
     WISP_TRY(begin(ctx, sweep_bytes(p)));
     const wisp__spmmv_params q = sweep_there(ctx, p);
-    status = end(ctx, wisp__backend_cpu.launch_spmmv(ctx, kernel, &q, grid, first, last, dot, dot_size));
+    status = end(ctx, wisp__backend_cpu.launch_spmmv(ctx, kernel, &q, grid, first, last, dot_size));
 out:
     return status;
+}
+
+static wisp_status far_finish_dots(wisp_ctx *ctx, const wisp__grid *grid, double *dot, size_t dot_size)
+{
+    return wisp__backend_cpu.finish_dots(ctx, grid, dot, dot_size);
 }
 
 static wisp_status far_reserve_steps(wisp_ctx *ctx, int steps, const wisp__grid *grid, size_t dot_size)
@@ -454,6 +459,7 @@ const wisp__backend wisp__backend_far = {
     .unmap = far_unmap,
     .find_spmmv = far_find_spmmv,
     .launch_spmmv = far_launch_spmmv,
+    .finish_dots = far_finish_dots,
     .reserve_steps = far_reserve_steps,
     .launch_steps = far_launch_steps,
     .launch_half = far_launch_half,

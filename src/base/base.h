@@ -52,6 +52,8 @@ struct wisp_ctx {
     void *world;        /* what comm keeps: */
     int entered;        /* collective calls that are open */
     wisp_status failed; /* on some rank, in the outermost of them */
+    unsigned failures;  /* outermost ones that have failed, the same number on all ranks */
+    wisp_halo halo;     /* how products exchange theirs */
     const struct wisp__message *from; /* what is awaited */
     int from_count;
     const struct wisp__backend *backend;

@@ -33,6 +33,8 @@ typedef struct wisp__comm {
     wisp_status (*start)(wisp_ctx *ctx, const wisp__message *to, int to_count, const wisp__message *from,
                          int from_count);
     wisp_status (*wait)(wisp_ctx *ctx);
+    /* Between them: waits until more of the messages have come, if any are missing; here[from_count]: which have. */
+    wisp_status (*some)(wisp_ctx *ctx, bool *here);
 } wisp__comm;
 
 extern const wisp__comm wisp__comm_serial, wisp__comm_threads, wisp__comm_mpi;

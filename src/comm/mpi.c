@@ -41,6 +41,9 @@ typedef struct {
     int to_count, from_count;
     MPI_Request *request; /* receives, then sends */
     int receives, requests;
+    int *message; /* [receives] whose part it is */
+    int *left;    /* [from_count] parts that are still to come */
+    int *index;   /* [receives] those that have come of late */
 } plan;
 
 typedef struct {
@@ -144,6 +147,7 @@ static void free_plan(plan *p)
 {
     for (int i = 0; i < p->requests; i++) MPI_Request_free(&p->request[i]);
     free(p->request);
+    free(p->message);
     free(p->list);
     *p = (plan){0};
 }
@@ -203,6 +207,7 @@ static wisp_status mpi_leave(wisp_ctx *ctx, wisp_status status)
 {
     if (ctx->entered == 1) {
         status = ctx->failed != WISP_OK ? ctx->failed : meet(ctx, LEAVE, status, NULL, 0);
+        ctx->failures += status != WISP_OK;
         ctx->failed = WISP_OK;
     }
     ctx->entered--;
@@ -274,11 +279,14 @@ static plan *known_plan(world *w, const wisp__message *to, int to_count, const w
     return NULL;
 }
 
+/* How many messages of at most LONGEST bytes a message goes in. */
+static int parts_in(const wisp__message *m) { return (int)((m->bytes + LONGEST - 1) / LONGEST); }
+
 static int parts_of(const wisp__message *list, int n)
 {
-    size_t parts = 0;
-    for (int i = 0; i < n; i++) parts += (list[i].bytes + LONGEST - 1) / LONGEST;
-    return (int)parts;
+    int parts = 0;
+    for (int i = 0; i < n; i++) parts += parts_in(&list[i]);
+    return parts;
 }
 
 /* A long message goes in several, which stay in order. */
@@ -304,7 +312,8 @@ static plan *new_plan(world *w, const wisp__message *to, int to_count, const wis
     p->receives = parts_of(from, from_count);
     p->list = malloc((messages + 1) * sizeof *p->list);
     p->request = malloc((size_t)(parts_of(to, to_count) + p->receives + 1) * sizeof(MPI_Request));
-    if (!p->list || !p->request) {
+    p->message = malloc((2 * (size_t)p->receives + (size_t)from_count + 1) * sizeof *p->message);
+    if (!p->list || !p->request || !p->message) {
         free_plan(p);
         return NULL;
     }
@@ -312,7 +321,12 @@ static plan *new_plan(world *w, const wisp__message *to, int to_count, const wis
     p->from_count = from_count;
     if (to_count) memcpy(p->list, to, (size_t)to_count * sizeof *to);
     if (from_count) memcpy(p->list + to_count, from, (size_t)from_count * sizeof *from);
-    for (int i = 0; i < from_count; i++) add_requests(w, p, &from[i], true);
+    p->index = p->message + p->receives;
+    p->left = p->index + p->receives;
+    for (int i = 0, n = 0; i < from_count; i++) {
+        add_requests(w, p, &from[i], true);
+        while (n < p->requests) p->message[n++] = i;
+    }
     for (int i = 0; i < to_count; i++) add_requests(w, p, &to[i], false);
     return p;
 }
@@ -325,19 +339,39 @@ static wisp_status mpi_start(wisp_ctx *ctx, const wisp__message *to, int to_coun
     plan *p = known_plan(w, to, to_count, from, from_count);
     if (!p) p = new_plan(w, to, to_count, from, from_count);
     if (!p) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for %d messages", to_count + from_count);
+    for (int i = 0; i < from_count; i++) p->left[i] = parts_in(&from[i]);
     if (p->requests) MPI_Startall(p->requests, p->request);
     w->active = p;
     return WISP_OK;
 }
 
-static wisp_status mpi_wait(wisp_ctx *ctx)
+/* Whether messages have come of which nothing is missing any more; here[] says which. */
+static bool some_have_come(const plan *p, bool *here)
+{
+    int n;
+    bool whole = false;
+    MPI_Testsome(p->receives, p->request, &n, p->index, MPI_STATUSES_IGNORE);
+    if (n == MPI_UNDEFINED) return true; /* none is missing */
+    for (int i = 0; i < n; i++) {
+        const int m = p->message[p->index[i]];
+        here[m] = --p->left[m] == 0;
+        whole |= here[m];
+    }
+    return whole;
+}
+
+/* Until some messages have come (here is not NULL), or the whole exchange is done. */
+static wisp_status await_messages(wisp_ctx *ctx, bool *here)
 {
     world *w = ctx->world;
     int done = 0;
     if (ctx->failed != WISP_OK) return ctx->failed;
     const plan *p = w->active;
     for (;;) {
-        MPI_Testall(p->requests, p->request, &done, MPI_STATUSES_IGNORE);
+        if (here)
+            done = some_have_come(p, here);
+        else
+            MPI_Testall(p->requests, p->request, &done, MPI_STATUSES_IGNORE);
         if (done) break;
         if (has_notice(w)) {
             w->failing = true;
@@ -346,9 +380,13 @@ static wisp_status mpi_wait(wisp_ctx *ctx)
         }
         sched_yield();
     }
-    w->active = NULL;
+    if (!here) w->active = NULL;
     return WISP_OK;
 }
+
+static wisp_status mpi_wait(wisp_ctx *ctx) { return await_messages(ctx, NULL); }
+
+static wisp_status mpi_some(wisp_ctx *ctx, bool *here) { return await_messages(ctx, here); }
 
 /* ---- its life ---------------------------------------------------------------------------------- */
 
@@ -425,6 +463,7 @@ const wisp__comm wisp__comm_mpi = {
     .gather = mpi_gather,
     .start = mpi_start,
     .wait = mpi_wait,
+    .some = mpi_some,
 };
 #else
 const wisp__comm *wisp__mpi_here(void) { return NULL; }

@@ -43,6 +43,12 @@ static wisp_status serial_wait(wisp_ctx *ctx)
     return WISP_OK;
 }
 
+static wisp_status serial_some(wisp_ctx *ctx, bool *here)
+{
+    (void)ctx, (void)here;
+    return WISP_OK;
+}
+
 const wisp__comm wisp__comm_serial = {
     .open = serial_open,
     .enter = serial_enter,
@@ -51,4 +57,5 @@ const wisp__comm wisp__comm_serial = {
     .gather = serial_gather,
     .start = serial_start,
     .wait = serial_wait,
+    .some = serial_some,
 };

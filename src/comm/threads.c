@@ -3,6 +3,8 @@
    In a round each rank posts what it has for the others, waits until all have posted, copies what it needs, and waits
    until all have copied; then what it posted is its own again. */
 #include "comm.h"
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +23,9 @@ typedef struct {
     post post;
     int64_t posted, copied; /* rounds */
     bool ended;             /* its thread has */
+    double sent;            /* when its messages went out */
+    double waits, busy;     /* since when it waits for those of others; until when its link is busy */
+    int taken;              /* of them */
     char message[sizeof(((wisp_ctx *)0)->message)];
 } place;
 
@@ -29,6 +34,8 @@ typedef struct {
     pthread_cond_t news;
     int ranks;
     unsigned jitter; /* microseconds by which ranks come late at most, to shake their order in tests */
+    double latency, rate; /* of the links: seconds, bytes a second; 0: none */
+    bool asleep;          /* messages only travel while their receiver waits for them */
     wisp_rank_fn fn;
     void *arg;
     place *place; /* [ranks] */
@@ -68,6 +75,7 @@ static void arrive(wisp_ctx *ctx, post p)
     pthread_mutex_lock(&w->lock);
     me->post = p;
     me->posted++;
+    me->sent = wisp__now();
     if (p.status != WISP_OK) memcpy(me->message, ctx->message, sizeof me->message);
     pthread_cond_broadcast(&w->news);
     pthread_mutex_unlock(&w->lock);
@@ -153,6 +161,7 @@ static wisp_status threads_leave(wisp_ctx *ctx, wisp_status status)
 {
     if (ctx->entered == 1) {
         status = ctx->failed != WISP_OK ? ctx->failed : agree(ctx, status);
+        ctx->failures += status != WISP_OK;
         ctx->failed = WISP_OK;
     }
     ctx->entered--;
@@ -195,6 +204,7 @@ static wisp_status threads_start(wisp_ctx *ctx, const wisp__message *to, int to_
     if (ctx->failed != WISP_OK) return ctx->failed;
     ctx->from = from;
     ctx->from_count = from_count;
+    ((world *)ctx->world)->place[ctx->rank].taken = 0;
     arrive(ctx, (post){.call = "exchange", .to = to, .to_count = to_count});
     return WISP_OK;
 }
@@ -208,22 +218,56 @@ static const void *message_of(const world *w, const wisp_ctx *ctx, const wisp__m
     return NULL;
 }
 
+/* A link carries one message after the other, those of an exchange in their order. */
+static void travel(const world *w, place *me, const wisp__message *m)
+{
+    const double from = w->asleep ? me->waits : w->place[m->rank].sent;
+    if (w->latency == 0 && w->rate == 0) return;
+    me->busy = fmax(me->busy, from + w->latency) + (w->rate > 0 ? (double)m->bytes / w->rate : 0);
+    const double left = me->busy - wisp__now();
+    if (left > 0) usleep((unsigned)(1e6 * left));
+}
+
+/* The next message. */
+static wisp_status take_message(wisp_ctx *ctx)
+{
+    world *w = ctx->world;
+    place *me = &w->place[ctx->rank];
+    const wisp__message *m = &ctx->from[me->taken++];
+    const void *data = message_of(w, ctx, m);
+    if (!data)
+        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "process %d sent another message than was expected", m->rank);
+    travel(w, me, m);
+    memcpy(m->data, data, m->bytes);
+    return WISP_OK;
+}
+
+/* So many of the messages, or all that are left. */
+static wisp_status take_messages(wisp_ctx *ctx, int most)
+{
+    place *me = &((world *)ctx->world)->place[ctx->rank];
+    const int end = WISP__MIN(me->taken + most, ctx->from_count);
+    wisp_status status = all_here(ctx);
+    me->waits = wisp__now();
+    while (status == WISP_OK && me->taken < end) status = take_message(ctx);
+    return status;
+}
+
 static wisp_status threads_wait(wisp_ctx *ctx)
 {
-    const world *w = ctx->world;
     if (ctx->failed != WISP_OK) return ctx->failed;
-    wisp_status status = all_here(ctx);
-    const bool came = status == WISP_OK;
-    for (int i = 0; came && i < ctx->from_count; i++) {
-        const wisp__message *m = &ctx->from[i];
-        const void *data = message_of(w, ctx, m);
-        if (data)
-            memcpy(m->data, data, m->bytes);
-        else
-            status =
-                wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "process %d sent another message than was expected", m->rank);
-    }
+    const wisp_status status = take_messages(ctx, ctx->from_count);
     all_through(ctx);
+    return status;
+}
+
+static wisp_status threads_some(wisp_ctx *ctx, bool *here)
+{
+    const place *me = &((world *)ctx->world)->place[ctx->rank];
+    if (ctx->failed != WISP_OK) return ctx->failed;
+    const wisp_status status = take_messages(ctx, 1);
+    if (ctx->failed != WISP_OK) all_through(ctx); /* nobody waits any more */
+    if (status == WISP_OK && me->taken > 0) here[me->taken - 1] = true;
     return status;
 }
 
@@ -235,6 +279,7 @@ const wisp__comm wisp__comm_threads = {
     .gather = threads_gather,
     .start = threads_start,
     .wait = threads_wait,
+    .some = threads_some,
 };
 
 /* ---- their life ------------------------------------------------------------------------------- */
@@ -275,10 +320,22 @@ static wisp_status run_all(world *w, rank_thread *t, int *result)
     return status;
 }
 
+/* $WISP_RANKS_LINK, for measurements: microseconds and MB/s of each rank's link, such as "50,1000"; "50,1000,asleep" if
+   messages only travel while their receiver waits for them. */
+static void set_link(world *w, const char *s)
+{
+    char how[8] = "";
+    double latency = 0, rate = 0;
+    sscanf(s, "%lf,%lf,%7s", &latency, &rate, how);
+    w->latency = fmax(1e-6 * latency, 0);
+    w->rate = fmax(1e6 * rate, 0);
+    w->asleep = !strcmp(how, "asleep");
+}
+
 wisp_status wisp_ranks_run(int ranks, wisp_rank_fn fn, void *arg, int *result)
 {
     enum { MOST = 1024 };
-    const char *jitter = getenv("WISP_RANKS_JITTER");
+    const char *jitter = getenv("WISP_RANKS_JITTER"), *link = getenv("WISP_RANKS_LINK");
     int ignored;
     WISP_NEED(NULL, fn);
     if (!result) result = &ignored;
@@ -292,6 +349,7 @@ wisp_status wisp_ranks_run(int ranks, wisp_rank_fn fn, void *arg, int *result)
                .jitter = jitter ? (unsigned)atoi(jitter) : 0,
                .fn = fn,
                .arg = arg};
+    if (link) set_link(&w, link);
     rank_thread *t = calloc((size_t)ranks, sizeof *t);
     w.place = calloc((size_t)ranks, sizeof *w.place);
     const wisp_status status = t && w.place ? run_all(&w, t, result)

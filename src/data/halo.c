@@ -7,7 +7,7 @@ void wisp__halo_free(wisp__halo *h)
 {
     if (!h) return;
     h->ctx->backend->free(h->ctx, h->send);
-    void *own[] = {h->global, h->from, h->to, h->message, h->buffer};
+    void *own[] = {h->global, h->from, h->to, h->message, h->buffer, h->group, h->here};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) wisp_free(h->ctx, own[i]);
     wisp_free(h->ctx, h);
 }
@@ -29,6 +29,13 @@ int64_t wisp__halo_find(const wisp__halo *h, int64_t global)
             hi = mid;
     }
     return lo < h->rows && h->global[lo] == global ? lo : -1;
+}
+
+int wisp__halo_source(const wisp__halo *h, int64_t row)
+{
+    int i = 0;
+    while (row >= h->from[i].first + h->from[i].count) i++;
+    return i;
 }
 
 wisp_status wisp__halo_room(const wisp__halo *h, const wisp_blk *x)
@@ -105,6 +112,7 @@ wisp_status wisp__halo_start(wisp__halo *h, const wisp_blk *x)
     p.row = h->send;
     p.count = h->sends;
     if (h->sends) WISP_TRY(h->ctx->backend->pack(h->ctx, &p, h->buffer));
+    if (h->from_count) memset(h->here, 0, (size_t)h->from_count * sizeof *h->here);
     set_messages(h->message, h->to, h->to_count, h->buffer, row);
     set_messages(h->message + h->to_count, h->from, h->from_count, h->buffer + (size_t)h->sends * row, row);
     status = h->ctx->comm->start(h->ctx, h->message, h->to_count, h->message + h->to_count, h->from_count);
@@ -112,12 +120,29 @@ out:
     return status;
 }
 
-wisp_status wisp__halo_wait(wisp__halo *h, const wisp_blk *x)
+wisp_status wisp__halo_come(wisp__halo *h) { return h->ctx->comm->wait(h->ctx); }
+
+wisp_status wisp__halo_unpack(wisp__halo *h, const wisp_blk *x, int64_t first, int64_t count)
 {
     wisp__rows_params p = rows_of(x);
-    const wisp_status status = h->ctx->comm->wait(h->ctx);
-    if (status != WISP_OK || h->rows == 0) return status;
-    p.first = x->map->local;
-    p.count = h->rows;
-    return h->ctx->backend->unpack(h->ctx, &p, h->buffer + (size_t)h->sends * row_bytes(x));
+    if (count == 0) return WISP_OK;
+    p.first = x->map->local + first;
+    p.count = count;
+    return h->ctx->backend->unpack(h->ctx, &p, h->buffer + (size_t)(h->sends + first) * row_bytes(x));
+}
+
+wisp_status wisp__halo_wait(wisp__halo *h, const wisp_blk *x)
+{
+    const wisp_status status = wisp__halo_come(h);
+    return status == WISP_OK ? wisp__halo_unpack(h, x, 0, h->rows) : status;
+}
+
+wisp_status wisp__halo_some(wisp__halo *h, const wisp_blk *x)
+{
+    bool *was = h->here + h->from_count;
+    memcpy(was, h->here, (size_t)h->from_count * sizeof *was);
+    wisp_status status = h->ctx->comm->some(h->ctx, h->here);
+    for (int i = 0; i < h->from_count && status == WISP_OK; i++)
+        if (h->here[i] && !was[i]) status = wisp__halo_unpack(h, x, h->from[i].first, h->from[i].count);
+    return status;
 }

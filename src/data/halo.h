@@ -9,6 +9,15 @@ typedef struct {
     int64_t first, count;
 } wisp__range;
 
+/* Which order of exchange and work is the fastest, as far as it was tried: with blocks of so many bytes a row. */
+typedef struct {
+    size_t row;
+    unsigned failures; /* of the context's calls when it began: a rank may have missed a sweep since */
+    int sweeps;        /* tried */
+    double least[WISP_HALO_NOCOMM]; /* seconds of a sweep, of each */
+    wisp_halo best;                 /* AUTO: not known yet */
+} wisp__halo_trial;
+
 /* The halo: rows of other ranks that a rank's rows point to. In a block that is multiplied they lie behind the local
    rows, in the order of their numbers, and so rank by rank. */
 typedef struct wisp__halo {
@@ -18,9 +27,13 @@ typedef struct wisp__halo {
     int32_t *send;   /* [sends] where the local rows are that others need, rank by rank; in the device's memory */
     wisp__range *from, *to; /* [from_count] of the halo, [to_count] of send */
     int from_count, to_count;
+    int64_t *group; /* [from_count + 2] of the row blocks, in the grid's order: from group[i] on they need from[i]
+                       alone, and from group[from_count] on, up to group[from_count + 1], several of these */
+    bool *here;     /* [2 from_count] which messages of the exchange under way have come; and had before the last look */
     wisp__message *message; /* [to_count + from_count] of the exchange under way */
     char *buffer;           /* what goes out, then what comes in */
     size_t buffer_bytes;
+    wisp__halo_trial trial;
 } wisp__halo;
 
 /* A source as a rank's matrix sees it: rows from the rank's first one on, and columns in the order of its blocks, local
@@ -53,4 +66,11 @@ wisp_status wisp__halo_room(const wisp__halo *h, const wisp_blk *x);
 /* The exchange of the halo of x, which nobody may write to in between. Collective. */
 wisp_status wisp__halo_start(wisp__halo *h, const wisp_blk *x);
 wisp_status wisp__halo_wait(wisp__halo *h, const wisp_blk *x);
+/* The wait in two parts: all is in the buffer (another thread may wait for that); and it is behind x. */
+wisp_status wisp__halo_come(wisp__halo *h);
+wisp_status wisp__halo_unpack(wisp__halo *h, const wisp_blk *x, int64_t first, int64_t count);
+/* Before the wait: more is behind x, all that h->here says. */
+wisp_status wisp__halo_some(wisp__halo *h, const wisp_blk *x);
+/* Which neighbour a row of the halo comes from. */
+int wisp__halo_source(const wisp__halo *h, int64_t row);
 #endif

@@ -123,6 +123,7 @@ static wisp_status exchange_requests(wisp__part *p)
                                               (size_t)h->from[i].count * sizeof *h->global};
     WISP_TRY(wisp__comm_exchange(ctx, to, &from));
     WISP_TRY(take_requests(p, from));
+    WISP_TRY(wisp_alloc(ctx, &h->here, 2 * (size_t)h->from_count, sizeof *h->here));
     status = wisp_alloc(ctx, &h->message, (size_t)(h->to_count + h->from_count), sizeof *h->message);
 out:
     wisp_free(ctx, to);

@@ -170,40 +170,56 @@ static void fill_tail(wisp_mat *A, wisp__compression *c)
         s->how->put(A, c, NULL, i, 0, (s->entries - s->chunk[s->chunks - 1]) >> A->log_c);
 }
 
-/* Whether some row of these needs the halo: columns rise, so that the last one tells. */
-static bool needs_halo(const wisp_mat *A, int64_t begin, int64_t end)
+/* Which neighbour's rows these rows need: -1: none, from_count: several. Columns rise, so that those in the halo come
+   last. */
+static int neighbour_of(const wisp_mat *A, int64_t begin, int64_t end)
 {
+    const wisp__halo *h = A->halo;
+    int which = -1;
     for (int64_t i = begin; i < end; i++) {
         const wisp__row r = wisp__row_of(A, i);
-        if (r.n && wisp__row_col(&r, r.n - 1) >= A->col_map->local) return true;
+        for (int k = r.n - 1; k >= 0 && wisp__row_col(&r, k) >= A->col_map->local; k--) {
+            const int64_t row = wisp__row_col(&r, k) - A->col_map->local;
+            if (which >= 0 && row >= h->from[which].first && row < h->from[which].first + h->from[which].count) continue;
+            if (which >= 0) return h->from_count;
+            which = wisp__halo_source(h, row);
+        }
     }
-    return false;
+    return which;
 }
 
 wisp_status wisp__visit_halo_last(wisp_mat *A)
 {
+    wisp_ctx *ctx = A->ctx;
     wisp__grid *g = &A->grid;
+    wisp__halo *h = A->halo;
     const int64_t per = g->chunks_per_block << A->log_c;
+    const int groups = h->from_count + 2; /* the first one needs no neighbour */
     const int32_t *order = A->map->visit;
-    int32_t *last = NULL;
-    int64_t late = 0;
+    int *need = NULL;
+    int64_t *at = NULL;
     wisp_status status;
-    wisp_free(A->ctx, A->visit);
-    WISP_TRY(wisp_alloc(A->ctx, &A->visit, (size_t)g->blocks, sizeof *A->visit));
-    WISP_TRY(wisp_alloc(A->ctx, &last, (size_t)g->blocks, sizeof *last));
-    g->early = 0;
+    wisp_free(ctx, A->visit);
+    wisp_free(ctx, h->group);
+    WISP_TRY(wisp_alloc(ctx, &A->visit, (size_t)g->blocks, sizeof *A->visit));
+    WISP_TRY(wisp_alloc(ctx, &h->group, (size_t)groups, sizeof *h->group));
+    WISP_TRY(wisp_alloc(ctx, &need, (size_t)g->blocks, sizeof *need));
+    WISP_TRY(wisp_alloc(ctx, &at, (size_t)groups + 1, sizeof *at));
+    for (int64_t b = 0; b < g->blocks; b++) {
+        need[b] = 1 + neighbour_of(A, b * per, WISP__MIN((b + 1) * per, A->local_rows));
+        at[need[b] + 1]++;
+    }
+    for (int i = 0; i < groups; i++) h->group[i] = at[i + 1] += at[i];
+    g->early = h->group[0];
     for (int64_t i = 0; i < g->blocks; i++) {
         const int32_t b = order ? order[i] : (int32_t)i;
-        if (needs_halo(A, b * per, WISP__MIN((b + 1) * per, A->local_rows)))
-            last[late++] = b;
-        else
-            A->visit[g->early++] = b;
+        A->visit[at[need[b]]++] = b;
     }
-    if (late) memcpy(A->visit + g->early, last, (size_t)late * sizeof *last);
     g->order = A->visit;
     g->weight = NULL;
 out:
-    wisp_free(A->ctx, last);
+    wisp_free(ctx, need);
+    wisp_free(ctx, at);
     return status;
 }
 

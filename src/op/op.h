@@ -95,6 +95,11 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, w
 size_t wisp__factor_bytes(const wisp_blk *x);
 /* Exchange, and all rows. dot takes wisp__dot_size numbers, the dots of this process (NULL without dots). */
 wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot);
+/* The same with these parameters, which have the entries, for a matrix that has a halo (halo_run.c); dot has dot_size
+   numbers, or is NULL. */
+wisp_status wisp__sweep_with_halo(const wisp__sweep *s, const wisp__spmmv_params *p, double *dot, size_t dot_size);
+/* The kernel's key. */
+wisp__key wisp__sweep_key(const wisp__sweep *s, const wisp__spmmv_params *p);
 /* The same with an operator (apply.c). */
 wisp_status wisp__sweep_apply(const wisp__sweep *s, double *dot);
 /* For a schedule of several steps. */

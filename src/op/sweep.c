@@ -201,7 +201,7 @@ size_t wisp__dot_size(const wisp_blk *x, unsigned terms)
     return 2 * (size_t)x->width * (terms & WISP_DOT_UY ? K_DOT_SETS : K_DOT_SETS - 1);
 }
 
-static wisp__key key_of(const wisp__sweep *s, const wisp__spmmv_params *p)
+wisp__key wisp__sweep_key(const wisp__sweep *s, const wisp__spmmv_params *p)
 {
     const int width = (int)p->reals / wisp__parts(s->A->type);
     return (wisp__key){s->A->type, s->x->type, width, s->A->log_c, width != p->width, p->cpu.bundles};
@@ -211,29 +211,8 @@ wisp__step wisp__sweep_as_step(wisp__sweep *s, double *dot)
 {
     set_entries(&s->p, s->A);
     s->p.cpu.past = s->p.cpu.streams = false; /* they are read again soon */
-    const wisp__key key = key_of(s, &s->p);
+    const wisp__key key = wisp__sweep_key(s, &s->p);
     return (wisp__step){s->A->ctx->backend->find_spmmv(s->A->ctx, &key), &s->p, s->p.terms & K_DOTS ? dot : NULL};
-}
-
-/* The rows that need no halo while it is on its way, then the others. What was started is always awaited. */
-static wisp_status run_with_halo(const wisp__sweep *s, wisp__kernel kernel, const wisp__spmmv_params *p, double *dot,
-                                 size_t dot_size)
-{
-    const wisp_mat *A = s->A;
-    wisp_ctx *ctx = A->ctx;
-    const wisp__grid *g = &A->grid;
-    double *late = NULL;
-    wisp_status status = WISP_OK;
-    if (dot) WISP_TRY(wisp_alloc(ctx, &late, dot_size, sizeof *late));
-    WISP_TRY(wisp__halo_start(A->halo, s->x));
-    status = ctx->backend->launch_spmmv(ctx, kernel, p, g, 0, g->early, dot, dot_size);
-    const wisp_status came = wisp__halo_wait(A->halo, s->x);
-    WISP_TRY(status != WISP_OK ? status : came);
-    WISP_TRY(ctx->backend->launch_spmmv(ctx, kernel, p, g, g->early, g->blocks, late, dot_size));
-    for (size_t i = 0; dot && i < dot_size; i++) dot[i] += late[i];
-out:
-    wisp_free(ctx, late);
-    return status;
 }
 
 wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot)
@@ -243,15 +222,19 @@ wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot)
     const wisp__backend *backend = ctx->backend;
     const size_t dot_size = wisp__dot_size(s->x, s->terms);
     wisp__spmmv_params p = s->p;
+    wisp_status status;
     if (wisp__operator_of(A)) return wisp__sweep_apply(s, dot);
     set_entries(&p, A);
     if (!(p.terms & K_DOTS)) dot = NULL;
-    const wisp__key key = key_of(s, &p);
+    const wisp__key key = wisp__sweep_key(s, &p);
     const wisp__half_mat *half = wisp__half_of(A);
     if (half) return backend->launch_half(ctx, &key, &p, &half->h, dot, dot_size);
+    if (A->halo) return wisp__sweep_with_halo(s, &p, dot, dot_size);
     const wisp__kernel kernel = backend->find_spmmv(ctx, &key);
-    if (A->halo) return run_with_halo(s, kernel, &p, dot, dot_size);
-    return backend->launch_spmmv(ctx, kernel, &p, &A->grid, 0, A->grid.blocks, dot, dot_size);
+    WISP_TRY(backend->launch_spmmv(ctx, kernel, &p, &A->grid, 0, A->grid.blocks, dot ? dot_size : 0));
+    if (dot) status = backend->finish_dots(ctx, &A->grid, dot, dot_size);
+out:
+    return status;
 }
 
 void wisp__dots_out(unsigned terms, int width, const double *sum, wisp_scalar *dot)

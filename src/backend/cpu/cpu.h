@@ -12,9 +12,9 @@ static inline wisp__spmmv_fn wisp__cpu_fn(wisp__kernel kernel) { return (wisp__s
 
 /* Runs a kernel on one block; partial[..][dot_size] takes its dots at `place`, if it is not NULL. */
 static inline void wisp__run_block(wisp__spmmv_fn fn, const wisp__spmmv_params *p, const wisp__grid *g, int64_t block,
-                                   double *partial, int64_t place, size_t dot_size)
+                                   double *partial, size_t dot_size)
 {
-    double *dot = partial ? partial + (size_t)place * dot_size : NULL;
+    double *dot = partial ? partial + (size_t)block * dot_size : NULL;
     if (dot) memset(dot, 0, dot_size * sizeof *dot);
     fn(p, block * g->chunks_per_block, WISP__MIN((block + 1) * g->chunks_per_block, g->chunks), dot);
 }

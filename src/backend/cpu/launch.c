@@ -193,13 +193,6 @@ static int64_t first_block(const wisp__grid *g, int part, int parts)
     return lo;
 }
 
-/* Dots are added up in the order of the blocks, or, of some of them, in that of the visits. */
-static inline void run_visit(const spmmv_run *r, int64_t visit, int64_t block)
-{
-    const bool all = r->first == 0 && r->end == r->grid->blocks;
-    wisp__run_block(r->fn, r->p, r->grid, block, r->partial, all ? block : visit - r->first, r->dot_size);
-}
-
 static void spmmv_thread(void *arg, int thread, int threads)
 {
     spmmv_run *r = arg;
@@ -208,7 +201,7 @@ static void spmmv_thread(void *arg, int thread, int threads)
     for (int64_t t; (t = wisp__share_next(&r->shares, thread)) >= 0;)
         for (int64_t i = r->first + t * r->turn;
              i < WISP__MIN(r->first + (t + 1) * r->turn, r->end) && !wisp__cancelled(r->ctx->team); i++)
-            run_visit(r, i, g->order ? g->order[i] : i);
+            wisp__run_block(r->fn, r->p, g, g->order ? g->order[i] : i, r->partial, r->dot_size);
 }
 
 /* The first turn of a share of the blocks; the last one ends with them. */
@@ -227,13 +220,13 @@ static bool is_little(wisp_ctx *ctx, const wisp__spmmv_params *p, const wisp__gr
 }
 
 static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_params *p,
-                                    const wisp__grid *grid, int64_t first, int64_t end, double *dot, size_t dot_size)
+                                    const wisp__grid *grid, int64_t first, int64_t end, size_t dot_size)
 {
     const int64_t blocks = end - first;
     const bool little = is_little(ctx, p, grid, blocks);
     const int shares = little || p->cpu.in_turn ? 1 : WISP__MIN(ctx->threads, WISP__MOST_SHARES);
     double *partial = NULL;
-    wisp_status status = dot ? wisp__cpu_room(ctx, &partial, blocks, dot_size) : WISP_OK;
+    wisp_status status = dot_size ? wisp__cpu_room(ctx, &partial, grid->blocks, dot_size) : WISP_OK;
     if (status != WISP_OK) return status;
     spmmv_run run; /* the shares in use are set */
     run.ctx = ctx, run.fn = wisp__cpu_fn(kernel), run.p = p, run.grid = grid, run.partial = partial,
@@ -242,8 +235,14 @@ static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wi
     run.shares.count = shares;
     for (int i = 0; i < shares; i++)
         wisp__share_set(&run.shares, i, first_turn(&run, i, shares), first_turn(&run, i + 1, shares));
-    status = wisp__whole(ctx, "multiplying", wisp__run_some(ctx->team, little, spmmv_thread, &run));
-    if (dot && status == WISP_OK) wisp__cpu_add_up(ctx, false, partial, blocks, dot_size, dot);
+    return wisp__whole(ctx, "multiplying", wisp__run_some(ctx->team, little, spmmv_thread, &run));
+}
+
+static wisp_status cpu_finish_dots(wisp_ctx *ctx, const wisp__grid *grid, double *dot, size_t dot_size)
+{
+    double *partial;
+    const wisp_status status = wisp__cpu_room(ctx, &partial, grid->blocks, dot_size);
+    if (status == WISP_OK) wisp__cpu_add_up(ctx, false, partial, grid->blocks, dot_size, dot);
     return status;
 }
 
@@ -474,6 +473,7 @@ const wisp__backend wisp__backend_cpu = {
     .unmap = cpu_unmap,
     .find_spmmv = cpu_find_spmmv,
     .launch_spmmv = cpu_launch_spmmv,
+    .finish_dots = cpu_finish_dots,
     .reserve_steps = wisp__cpu_reserve_steps,
     .launch_steps = wisp__cpu_launch_steps,
     .launch_half = wisp__cpu_launch_half,

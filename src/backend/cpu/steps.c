@@ -66,7 +66,7 @@ static void steps_thread(void *arg, int thread, int threads)
             if (!finished(&a)) wisp__team_wait(r->ctx->team, finished, &a);
         if (wisp__team_stop(r->ctx->team, &r->stopped)) return;
         for (int64_t b; (b = next_block(r, i, n, thread, threads)) >= 0; done++)
-            wisp__run_block(fn, &p, g, first + b, partial, first + b, r->dot_size);
+            wisp__run_block(fn, &p, g, first + b, partial, r->dot_size);
         if (done == 0) continue;
         atomic_fetch_add(&r->finished[i], done);
         wisp__team_tell(r->ctx->team);

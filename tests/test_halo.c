@@ -1,0 +1,131 @@
+/* Products on several ranks give the same whenever the halo is exchanged: that of the oracle, with the same bits (but in
+   dots, where columns are multiplied apart). */
+#include "ref.h"
+#include <stdbool.h>
+#include <stdio.h>
+
+enum { ROWS = 3000, MODES = WISP_HALO_COLUMNS + 1 };
+
+static wisp_ctx *ctx_with(wisp_halo halo)
+{
+    wisp_ctx *ctx;
+    const wisp_ctx_opts o = {.threads = 1, .no_pin = 1, .halo = halo};
+    assert_int_equal(wisp_ctx_create(&ctx, &o), WISP_OK);
+    assert_int_equal(wisp_ctx_halo(ctx), halo);
+    return ctx;
+}
+
+/* Entries near the diagonal, so that most row blocks need one neighbour or none; every hundredth row reaches afar. */
+static int near_row(void *arg, int64_t i, int64_t *col, cplx *val)
+{
+    ref_rng *r = arg;
+    int n = 0;
+    for (int64_t j = i - 3; j <= i + 3; j += 1 + ref_below(r, 3))
+        if (j >= 0 && j < ROWS) col[n] = j, val[n++] = ref_value(r, WISP_Z);
+    if (i % 100 == 7) col[n] = ref_below(r, ROWS), val[n++] = ref_value(r, WISP_Z);
+    return i % 50 == 3 ? 0 : n;
+}
+
+static void same_bits(const ref_call *c, const ref_result *a, const ref_result *b, bool dots, const char *what)
+{
+    const size_t width = (size_t)c->width, block = (size_t)c->x.rows * width;
+    if (memcmp(a->y.a, b->y.a, block * sizeof(cplx)) || memcmp(a->z.a, b->z.a, block * sizeof(cplx)))
+        fail_msg("%s: other bits in y or z", what);
+    const int sets = !dots ? 0 : c->f.terms & WISP_DOT_UY ? 4 : 3;
+    const unsigned term[] = {WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY, WISP_DOT_UY};
+    for (int t = 0; t < sets; t++)
+        if (c->f.terms & term[t] && memcmp(a->dot + (size_t)t * width, b->dot + (size_t)t * width, width * sizeof *a->dot))
+            fail_msg("%s: other bits in a dot of set %d", what, t);
+}
+
+/* One matrix on a context for each mode. */
+static void all_modes(ref_rng *r, const wisp_src *src, ref_types types, wisp_mat_opts o)
+{
+    const int width[] = {1, 2, 3, 4, 8, 13, 33};
+    wisp_ctx *ctx[MODES];
+    wisp_mat *A[MODES];
+    ref_sparse dense = ref_sparse_of(src, types.mat);
+    o.type = types.mat;
+    for (int m = 0; m < MODES; m++) {
+        ctx[m] = ctx_with((wisp_halo)m);
+        REF_OK(ctx[m], wisp_mat_create(&A[m], ctx[m], src, &o));
+    }
+    for (size_t w = 0; w < sizeof width / sizeof *width; w++) {
+        ref_call c = ref_call_new(r, &dense, types.blk, width[w], (unsigned)ref_below(r, REF_ALL_TERMS), w % 2);
+        ref_result want = ref_run(ctx[WISP_HALO_OVERLAP], A[WISP_HALO_OVERLAP], &c, REF_COMPACT);
+        for (int m = 0; m < MODES; m++) {
+            char what[96];
+            snprintf(what, sizeof what, "halo '%s', %s, width %d", wisp_halo_name((wisp_halo)m),
+                     wisp_type_name(types.blk), width[w]);
+            ref_result got = ref_run(ctx[m], A[m], &c, w % 2 ? REF_VIEWS : REF_COMPACT);
+            ref_check(&c, &got, what);
+            same_bits(&c, &want, &got, m != WISP_HALO_COLUMNS, what);
+            ref_result_free(&got);
+        }
+        ref_result_free(&want);
+        ref_call_free(&c);
+    }
+    for (int m = 0; m < MODES; m++) {
+        wisp_mat_free(A[m]);
+        wisp_ctx_free(ctx[m]);
+    }
+    ref_sparse_free(dense);
+}
+
+static void modes(void **state)
+{
+    (void)state;
+    ref_rng r = {11};
+    for (int p = 0; p < REF_PAIRS; p++) {
+        ref_rng rows = {(uint64_t)p + 1};
+        wisp_src near = ref_rows_src(ref_pair[p].mat, ROWS, ROWS, 8, near_row, &rows);
+        all_modes(&r, &near, ref_pair[p], (wisp_mat_opts){.order = WISP_ROWS_NATURAL});
+        wisp_src_close(&near);
+        wisp_src random = ref_random_src(&r, ref_pair[p].mat, 321, 321, 5);
+        all_modes(&r, &random, ref_pair[p], (wisp_mat_opts){.format = p % 2 ? WISP_FORMAT_SELL : WISP_FORMAT_DEFAULT});
+        wisp_src_close(&random);
+    }
+}
+
+/* All are tried, and one stays. */
+static void trial(void **state)
+{
+    (void)state;
+    ref_rng r = {5}, rows = {6};
+    wisp_ctx *ctx = ctx_with(WISP_HALO_AUTO);
+    wisp_mat *A;
+    wisp_src src = ref_rows_src(WISP_D, ROWS, ROWS, 8, near_row, &rows);
+    ref_sparse dense = ref_sparse_of(&src, WISP_D);
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
+    for (int width = 1; width < 9; width += 3) {
+        ref_call c = ref_call_new(&r, &dense, WISP_D, width, WISP_DOT_XY | WISP_DOT_YY, 1);
+        ref_result first = ref_run(ctx, A, &c, REF_COMPACT);
+        for (int i = 0; i < 30; i++) {
+            ref_result got = ref_run(ctx, A, &c, REF_COMPACT);
+            same_bits(&c, &first, &got, true, "trial");
+            ref_result_free(&got);
+        }
+        ref_check(&c, &first, "trial");
+        ref_result_free(&first);
+        ref_call_free(&c);
+    }
+    wisp_mat_free(A);
+    wisp_src_close(&src);
+    ref_sparse_free(dense);
+    wisp_ctx_free(ctx);
+}
+
+static void bad_modes(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx;
+    const wisp_ctx_opts o = {.halo = (wisp_halo)(WISP_HALO_NOCOMM + 1)};
+    assert_int_equal(wisp_ctx_create(&ctx, &o), WISP_ERR_ARG);
+    assert_null(wisp_halo_name((wisp_halo)-1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(modes), cmocka_unit_test(trial), cmocka_unit_test(bad_modes)};
+    return REF_RUN(tests);
+}
