@@ -174,8 +174,8 @@ WISP_API int wisp_ctx_threads(const wisp_ctx *ctx);
    It can't be cancelled. */
 typedef void (*wisp_each_fn)(void *arg, int64_t i, int part);
 WISP_API wisp_status wisp_ctx_each(wisp_ctx *ctx, int64_t n, wisp_each_fn fn, void *arg);
-/* How its products exchange halos: as asked for; and its name in lower case, such as "overlap", NULL if there is no
-   such value. */
+/* How its products exchange halos: as was asked for, or, with AUTO, what the last trial found, AUTO before its end. And
+   the name in lower case, such as "overlap"; NULL if there is no such value. */
 WISP_API wisp_halo wisp_ctx_halo(const wisp_ctx *ctx);
 WISP_API const char *wisp_halo_name(wisp_halo halo);
 /* The names of its device and of its instruction set, as in wisp_ctx_opts. */

@@ -54,7 +54,11 @@ const char *wisp_halo_name(wisp_halo halo)
     return (unsigned)halo <= WISP_HALO_NOCOMM ? name[halo] : NULL;
 }
 
-wisp_halo wisp_ctx_halo(const wisp_ctx *ctx) { return ctx ? ctx->halo : WISP_HALO_AUTO; }
+wisp_halo wisp_ctx_halo(const wisp_ctx *ctx)
+{
+    if (!ctx) return WISP_HALO_AUTO;
+    return ctx->halo == WISP_HALO_AUTO ? ctx->halo_found : ctx->halo;
+}
 
 /* As the options say, or $WISP_HALO. */
 static wisp_status find_halo(wisp_ctx *ctx)

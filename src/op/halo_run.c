@@ -252,6 +252,7 @@ static wisp_status decide(wisp__halo *h)
     t->best = candidate[0];
     for (int i = 1; i < CANDIDATES; i++)
         if (t->least[candidate[i]] < (t->best == candidate[0] ? clearly : 1) * t->least[t->best]) t->best = candidate[i];
+    ctx->halo_found = t->best;
     for (int i = 0; i < CANDIDATES; i++)
         wisp_ctx_log(ctx, WISP_LOG_DEBUG, "halo exchanged as '%s': %.1f us a sweep%s", wisp_halo_name(candidate[i]),
                      1e6 * t->least[candidate[i]], candidate[i] == t->best ? ", taken" : "");

@@ -8,6 +8,12 @@
 
 json_t *json_number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
 
+json_t *json_halo(const tool *t)
+{
+    const bool exchanges = !t->opt.from && wisp_ctx_processes(t->ctx) > 1;
+    return exchanges ? json_string(wisp_halo_name(wisp_ctx_halo(t->ctx))) : json_null();
+}
+
 void json_run(json_t *o, const tool *t, const wisp_mat_info *info)
 {
     int64_t held;
@@ -16,6 +22,7 @@ void json_run(json_t *o, const tool *t, const wisp_mat_info *info)
     json_object_set_new(o, "format", json_string(text_format(info->format)));
     json_object_set_new(o, "threads", json_integer(wisp_ctx_threads(t->ctx)));
     json_object_set_new(o, "ranks", json_integer(wisp_ctx_processes(t->ctx)));
+    json_object_set_new(o, "halo", json_halo(t));
     json_object_set_new(o, "device", json_string(wisp_ctx_device(t->ctx)));
     json_object_set_new(o, "isa", json_string(wisp_ctx_isa(t->ctx)));
     json_object_set_new(o, "memory_bytes", json_integer(held));

@@ -194,6 +194,7 @@ static int make_context(tool *t, bool no_pin)
     wisp_ctx_opts o = {.threads = (int)t->opt.threads,
                        .no_pin = no_pin,
                        .memory_limit = t->opt.mem_limit,
+                       .halo = (wisp_halo)t->opt.halo,
                        .log = monitor_log,
                        .log_arg = mon,
                        .level = mon->level,

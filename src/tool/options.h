@@ -41,7 +41,7 @@ typedef struct {
     int64_t moments, vectors, points, width, powers, threads, mem_limit; /* 0: not given */
     uint64_t seed;
     double resolution, interval[2], lambda, bounds[2], time, tolerance, scale;
-    int kernel, bounds_method, trace, variant, precision, filter_precision, reduce, log, symmetry;
+    int kernel, bounds_method, trace, variant, precision, filter_precision, reduce, halo, log, symmetry;
     int64_t *sites, site_count, *watch, watch_count, steps;
     const char *save, *from, *output, *plot, *start; /* from: the first of from_list */
     const char *from_list[LIST];

@@ -75,6 +75,7 @@ static void add_run(json_t *o, tool *t, const results *r)
     json_object_set_new(o, "format", t->opt.from ? json_null() : json_string(text_format(r->stored.format)));
     json_object_set_new(o, "threads", json_integer(m->threads));
     json_object_set_new(o, "ranks", t->opt.from ? json_null() : json_integer(wisp_ctx_processes(t->ctx)));
+    json_object_set_new(o, "halo", json_halo(t));
     json_object_set_new(o, "device", t->opt.from ? json_null() : json_string(wisp_ctx_device(t->ctx)));
     json_object_set_new(o, "isa", t->opt.from ? json_null() : json_string(wisp_ctx_isa(t->ctx)));
     int64_t held;

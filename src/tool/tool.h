@@ -195,6 +195,8 @@ json_t *json_seed(uint64_t seed);                 /* beyond jansson's numbers (2
 json_t *json_number(double v);                    /* null for NaN */
 json_t *json_numbers(const double *v, int64_t n); /* likewise */
 /* How the matrix is stored, where the run was, and the most memory that it held. */
+/* How the processes exchanged halos; null: there is one alone. */
+json_t *json_halo(const tool *t);
 void json_run(json_t *o, const tool *t, const wisp_mat_info *info);
 int json_print(tool *t, const json_t *object); /* to the standard output */
 /* csv.c, hdf5.c, plot.c: the whole file in memory */
