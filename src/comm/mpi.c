@@ -19,7 +19,7 @@ enum {
     PIECES = 1 << 20, /* bytes of the pieces in which long data are gathered, of all ranks together */
     LEAST_PIECE = 4096,
     LONGEST = 1 << 30, /* message; MPI counts by int */
-    PLANS = 4,
+    PLANS = 16,
     NOTICE_TAG = 1,
     FIRST_TAG = 2,
     TAGS = 16384,

@@ -12,9 +12,18 @@ void wisp__halo_free(wisp__halo *h)
     wisp_free(h->ctx, h);
 }
 
+/* The first of these rows, if they follow one another, else -1. */
+static int64_t run_of(const int32_t *row, int64_t count)
+{
+    for (int64_t i = 1; i < count; i++)
+        if (row[i] != row[0] + i) return -1;
+    return row[0];
+}
+
 wisp_status wisp__halo_settle(wisp__halo *h, const wisp_map *col_map)
 {
     for (int64_t i = 0; i < h->sends && col_map->position; i++) h->send[i] = col_map->position[h->send[i]];
+    for (int i = 0; i < h->to_count; i++) h->to[i].row = run_of(h->send + h->to[i].first, h->to[i].count);
     return h->ctx->backend->take(h->ctx, &h->send);
 }
 
@@ -85,10 +94,18 @@ static wisp__rows_params rows_of(const wisp_blk *x)
         .x = wisp__at(x), .ld = x->stride * (int64_t)wisp_type_size(x->type), .bytes = (int64_t)row_bytes(x)};
 }
 
-static wisp_status buffer_for(wisp__halo *h, size_t row)
+/* Whether messages may come right to where the halo of x is: rows have no gaps between them, in the host's memory. */
+static bool in_place(const wisp_blk *x) { return x->ctx->backend->host_memory && x->stride == x->width; }
+
+static bool sends_straight(const wisp_blk *x, const wisp__range *to) { return in_place(x) && to->row >= 0; }
+
+/* Room for what goes another way. */
+static wisp_status make_buffer(wisp__halo *h, const wisp_blk *x)
 {
-    const size_t bytes = (size_t)(h->sends + h->rows) * row;
-    if (bytes <= h->buffer_bytes) return WISP_OK;
+    const size_t bytes = (size_t)(h->sends + h->rows) * row_bytes(x);
+    bool needed = !in_place(x);
+    for (int i = 0; i < h->to_count; i++) needed |= !sends_straight(x, &h->to[i]);
+    if (!needed || bytes <= h->buffer_bytes) return WISP_OK;
     wisp_free(h->ctx, h->buffer);
     h->buffer = NULL;
     h->buffer_bytes = 0;
@@ -97,24 +114,44 @@ static wisp_status buffer_for(wisp__halo *h, size_t row)
     return status;
 }
 
-static void set_messages(wisp__message *m, const wisp__range *range, int count, char *at, size_t row)
+/* The messages that go out: from x itself, or packed. */
+static wisp_status set_sends(wisp__halo *h, const wisp_blk *x)
 {
-    for (int i = 0; i < count; i++)
-        m[i] = (wisp__message){range[i].rank, at + (size_t)range[i].first * row, (size_t)range[i].count * row};
+    const size_t row = row_bytes(x);
+    wisp__rows_params p = rows_of(x);
+    wisp_status status = WISP_OK;
+    for (int i = 0; i < h->to_count; i++) {
+        const wisp__range *to = &h->to[i];
+        const bool straight = sends_straight(x, to);
+        char *const data = (straight ? wisp__at(x) : h->buffer) + (size_t)(straight ? to->row : to->first) * row;
+        h->message[i] = (wisp__message){to->rank, data, (size_t)to->count * row};
+        if (straight) continue;
+        p.row = h->send + to->first;
+        p.count = to->count;
+        WISP_TRY(h->ctx->backend->pack(h->ctx, &p, data));
+    }
+out:
+    return status;
+}
+
+static void set_receives(wisp__halo *h, const wisp_blk *x)
+{
+    const size_t row = row_bytes(x);
+    char *at = in_place(x) ? wisp__at(x) + (size_t)x->map->local * row : h->buffer + (size_t)h->sends * row;
+    for (int i = 0; i < h->from_count; i++) {
+        const wisp__range *from = &h->from[i];
+        h->message[h->to_count + i] =
+            (wisp__message){from->rank, at + (size_t)from->first * row, (size_t)from->count * row};
+    }
 }
 
 wisp_status wisp__halo_start(wisp__halo *h, const wisp_blk *x)
 {
-    const size_t row = row_bytes(x);
-    wisp__rows_params p = rows_of(x);
     wisp_status status;
-    WISP_TRY(buffer_for(h, row));
-    p.row = h->send;
-    p.count = h->sends;
-    if (h->sends) WISP_TRY(h->ctx->backend->pack(h->ctx, &p, h->buffer));
+    WISP_TRY(make_buffer(h, x));
+    WISP_TRY(set_sends(h, x));
+    set_receives(h, x);
     if (h->from_count) memset(h->here, 0, (size_t)h->from_count * sizeof *h->here);
-    set_messages(h->message, h->to, h->to_count, h->buffer, row);
-    set_messages(h->message + h->to_count, h->from, h->from_count, h->buffer + (size_t)h->sends * row, row);
     status = h->ctx->comm->start(h->ctx, h->message, h->to_count, h->message + h->to_count, h->from_count);
 out:
     return status;
@@ -125,7 +162,7 @@ wisp_status wisp__halo_come(wisp__halo *h) { return h->ctx->comm->wait(h->ctx); 
 wisp_status wisp__halo_unpack(wisp__halo *h, const wisp_blk *x, int64_t first, int64_t count)
 {
     wisp__rows_params p = rows_of(x);
-    if (count == 0) return WISP_OK;
+    if (count == 0 || in_place(x)) return WISP_OK;
     p.first = x->map->local + first;
     p.count = count;
     return h->ctx->backend->unpack(h->ctx, &p, h->buffer + (size_t)(h->sends + first) * row_bytes(x));

@@ -7,6 +7,7 @@
 typedef struct {
     int rank;
     int64_t first, count;
+    int64_t row; /* of those that go: the first local row, if they follow one another; else -1 */
 } wisp__range;
 
 /* Which order of exchange and work is the fastest, as far as it was tried: with blocks of so many bytes a row. */

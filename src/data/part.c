@@ -80,7 +80,7 @@ static int ranges_of(const wisp_ctx *ctx, int64_t all, const int64_t *number, in
     for (int r = 0; r < ctx->ranks; r++) {
         const int64_t end = wisp__share_begin(ctx, all, r + 1), first = i;
         while (i < count && number[i] < end) i++;
-        if (i > first) range[n++] = (wisp__range){r, first, i - first};
+        if (i > first) range[n++] = (wisp__range){.rank = r, .first = first, .count = i - first};
     }
     return n;
 }
@@ -92,7 +92,7 @@ static wisp_status take_requests(wisp__part *p, const wisp__message *from)
     wisp_status status;
     for (int r = 0; r < h->ctx->ranks; r++) {
         const int64_t count = (int64_t)(from[r].bytes / sizeof(int64_t));
-        if (count) h->to[h->to_count++] = (wisp__range){r, h->sends, count};
+        if (count) h->to[h->to_count++] = (wisp__range){.rank = r, .first = h->sends, .count = count};
         h->sends += count;
     }
     WISP_TRY(wisp_alloc(h->ctx, &h->send, (size_t)h->sends, sizeof *h->send));

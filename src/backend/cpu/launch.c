@@ -472,6 +472,7 @@ const wisp__backend wisp__backend_cpu = {
     .map = cpu_map,
     .unmap = cpu_unmap,
     .find_spmmv = cpu_find_spmmv,
+    .host_memory = true,
     .launch_spmmv = cpu_launch_spmmv,
     .finish_dots = cpu_finish_dots,
     .reserve_steps = wisp__cpu_reserve_steps,
