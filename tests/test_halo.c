@@ -1,5 +1,5 @@
-/* Products on several ranks give the same whenever the halo is exchanged: that of the oracle, with the same bits (but in
-   dots, where columns are multiplied apart). */
+/* Products on several ranks give the same whenever the halo is exchanged: that of the oracle, with the same bits (but
+   in dots, where columns are multiplied apart). */
 #include "ref.h"
 #include <stdbool.h>
 #include <stdio.h>
@@ -34,7 +34,8 @@ static void same_bits(const ref_call *c, const ref_result *a, const ref_result *
     const int sets = !dots ? 0 : c->f.terms & WISP_DOT_UY ? 4 : 3;
     const unsigned term[] = {WISP_DOT_XX, WISP_DOT_XY, WISP_DOT_YY, WISP_DOT_UY};
     for (int t = 0; t < sets; t++)
-        if (c->f.terms & term[t] && memcmp(a->dot + (size_t)t * width, b->dot + (size_t)t * width, width * sizeof *a->dot))
+        if (c->f.terms & term[t] &&
+            memcmp(a->dot + (size_t)t * width, b->dot + (size_t)t * width, width * sizeof *a->dot))
             fail_msg("%s: other bits in a dot of set %d", what, t);
 }
 

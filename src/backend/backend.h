@@ -109,7 +109,7 @@ static inline bool wisp__side_by_side(wisp_ctx *ctx, int width, double block_byt
 typedef struct wisp__backend {
     const char *name;
     bool host_memory; /* its addresses are the host's, all the time: messages may come from there, and go there */
-    unsigned kinds; /* of storage that its kernels take: WISP__SELL, and others */
+    unsigned kinds;   /* of storage that its kernels take: WISP__SELL, and others */
     wisp_status (*open)(wisp_ctx *ctx);
     void (*close)(wisp_ctx *ctx);
 

@@ -53,7 +53,7 @@ struct wisp_ctx {
     int entered;        /* collective calls that are open */
     wisp_status failed; /* on some rank, in the outermost of them */
     unsigned failures;  /* outermost ones that have failed, the same number on all ranks */
-    wisp_halo halo, halo_found; /* how products exchange theirs; what the last trial of AUTO found */
+    wisp_halo halo, halo_found;       /* how products exchange theirs; what the last trial of AUTO found */
     const struct wisp__message *from; /* what is awaited */
     int from_count;
     const struct wisp__backend *backend;

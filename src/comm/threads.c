@@ -33,7 +33,7 @@ typedef struct {
     pthread_mutex_t lock;
     pthread_cond_t news;
     int ranks;
-    unsigned jitter; /* microseconds by which ranks come late at most, to shake their order in tests */
+    unsigned jitter;      /* microseconds by which ranks come late at most, to shake their order in tests */
     double latency, rate; /* of the links: seconds, bytes a second; 0: none */
     bool asleep;          /* messages only travel while their receiver waits for them */
     wisp_rank_fn fn;

@@ -13,8 +13,8 @@ typedef struct {
 /* Which order of exchange and work is the fastest, as far as it was tried: with blocks of so many bytes a row. */
 typedef struct {
     size_t row;
-    unsigned failures; /* of the context's calls when it began: a rank may have missed a sweep since */
-    int sweeps;        /* tried */
+    unsigned failures;              /* of the context's calls when it began: a rank may have missed a sweep since */
+    int sweeps;                     /* tried */
     double least[WISP_HALO_NOCOMM]; /* seconds of a sweep, of each */
     wisp_halo best;                 /* AUTO: not known yet */
 } wisp__halo_trial;
@@ -30,7 +30,7 @@ typedef struct wisp__halo {
     int from_count, to_count;
     int64_t *group; /* [from_count + 2] of the row blocks, in the grid's order: from group[i] on they need from[i]
                        alone, and from group[from_count] on, up to group[from_count + 1], several of these */
-    bool *here;     /* [2 from_count] which messages of the exchange under way have come; and had before the last look */
+    bool *here; /* [2 from_count] which messages of the exchange under way have come; and had before the last look */
     wisp__message *message; /* [to_count + from_count] of the exchange under way */
     char *buffer;           /* what goes out, then what comes in */
     size_t buffer_bytes;

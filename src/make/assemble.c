@@ -180,7 +180,8 @@ static int neighbour_of(const wisp_mat *A, int64_t begin, int64_t end)
         const wisp__row r = wisp__row_of(A, i);
         for (int k = r.n - 1; k >= 0 && wisp__row_col(&r, k) >= A->col_map->local; k--) {
             const int64_t row = wisp__row_col(&r, k) - A->col_map->local;
-            if (which >= 0 && row >= h->from[which].first && row < h->from[which].first + h->from[which].count) continue;
+            if (which >= 0 && row >= h->from[which].first && row < h->from[which].first + h->from[which].count)
+                continue;
             if (which >= 0) return h->from_count;
             which = wisp__halo_source(h, row);
         }

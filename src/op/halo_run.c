@@ -213,12 +213,9 @@ out:
 /* ---- which it is -------------------------------------------------------------------------------- */
 
 static wisp_status (*const run_by[])(const halo_run *r) = {
-    [WISP_HALO_NONE] = run_none,
-    [WISP_HALO_OVERLAP] = run_overlap,
-    [WISP_HALO_TASK] = run_overlap,
-    [WISP_HALO_NEIGHBOURS] = run_neighbours,
-    [WISP_HALO_COLUMNS] = run_columns,
-    [WISP_HALO_NOCOMM] = run_nocomm,
+    [WISP_HALO_NONE] = run_none,       [WISP_HALO_OVERLAP] = run_overlap,
+    [WISP_HALO_TASK] = run_overlap,    [WISP_HALO_NEIGHBOURS] = run_neighbours,
+    [WISP_HALO_COLUMNS] = run_columns, [WISP_HALO_NOCOMM] = run_nocomm,
 };
 
 /* Those that change no bit: results repeat. */
@@ -232,8 +229,7 @@ static wisp_halo choose(wisp__halo *h, size_t row)
     const wisp_ctx *ctx = h->ctx;
     if (ctx->halo != WISP_HALO_AUTO) return ctx->halo;
     const bool known = t->best != WISP_HALO_AUTO || t->failures == ctx->failures;
-    if (!known || row > 2 * t->row || t->row > 2 * row)
-        *t = (wisp__halo_trial){.row = row, .failures = ctx->failures};
+    if (!known || row > 2 * t->row || t->row > 2 * row) *t = (wisp__halo_trial){.row = row, .failures = ctx->failures};
     return t->best != WISP_HALO_AUTO ? t->best : candidate[t->sweeps % CANDIDATES];
 }
 
@@ -251,7 +247,8 @@ static wisp_status decide(wisp__halo *h)
         for (int i = 0; i < WISP_HALO_NOCOMM; i++) t->least[i] = fmax(t->least[i], all[r * WISP_HALO_NOCOMM + i]);
     t->best = candidate[0];
     for (int i = 1; i < CANDIDATES; i++)
-        if (t->least[candidate[i]] < (t->best == candidate[0] ? clearly : 1) * t->least[t->best]) t->best = candidate[i];
+        if (t->least[candidate[i]] < (t->best == candidate[0] ? clearly : 1) * t->least[t->best])
+            t->best = candidate[i];
     ctx->halo_found = t->best;
     for (int i = 0; i < CANDIDATES; i++)
         wisp_ctx_log(ctx, WISP_LOG_DEBUG, "halo exchanged as '%s': %.1f us a sweep%s", wisp_halo_name(candidate[i]),
