@@ -372,7 +372,7 @@ static int run_by_mpi(const struct CMUnitTest *tests, size_t count, CMFixtureFun
 {
     const MPI_Comm world = MPI_COMM_WORLD;
     int level, rank;
-    MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
     MPI_Comm_rank(world, &rank);
     if (rank > 0 && !freopen("/dev/null", "w", stdout)) MPI_Abort(world, 1);
     setenv("CMOCKA_TEST_ABORT", "1", 1); /* the others would wait for a process that has failed */

@@ -1,4 +1,5 @@
 /* Makes and ends a context, with its rank, its device and its team. */
+#include "../topo/beside.h"
 #include "backend.h"
 #include "config.h"
 #include <limits.h>
@@ -158,6 +159,7 @@ void wisp_ctx_free(wisp_ctx *ctx)
     if (!ctx) return;
     wisp_free(ctx, ctx->stream);
     ctx->stream = NULL;
+    wisp__beside_close(ctx);
     wisp__team_close(ctx->team);
     ctx->team = NULL;
     wisp__ctx_let_go(ctx);

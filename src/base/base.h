@@ -45,14 +45,17 @@ struct wisp_ctx {
     int64_t index_limit; /* local rows, and columns with halo, stay at or below this */
     const struct wisp__comm *comm;
     int rank, ranks;
-    int ranks_here;     /* of this process: they share its cores */
-    int node;           /* the lowest rank on the same machine */
-    cpu_set_t units;    /* processing units that this rank leaves to no other on the machine; none: it may use all */
-    int64_t *weight;    /* [ranks + 1] running weights by which rows are shared; NULL: all ranks get as many */
-    void *world;        /* what comm keeps: */
-    int entered;        /* collective calls that are open */
-    wisp_status failed; /* on some rank, in the outermost of them */
-    unsigned failures;  /* outermost ones that have failed, the same number on all ranks */
+    int ranks_here;       /* of this process: they share its cores */
+    int node;             /* the lowest rank on the same machine */
+    cpu_set_t units;      /* processing units that this rank leaves to no other on the machine; none: it may use all */
+    int64_t *weight;      /* [ranks + 1] running weights by which rows are shared; NULL: all ranks get as many */
+    void *world;          /* what comm keeps: */
+    int entered;          /* collective calls that are open */
+    wisp_status failed;   /* on some rank, in the outermost of them */
+    unsigned failures;    /* outermost ones that have failed, the same number on all ranks */
+    bool may_wait_beside; /* another thread than the calling one may wait for messages */
+    bool waits_beside;    /* one does: it sleeps in between, for it may share a core with one that computes */
+    struct wisp__beside *beside;      /* that thread */
     wisp_halo halo, halo_found;       /* how products exchange theirs; what the last trial of AUTO found */
     const struct wisp__message *from; /* what is awaited */
     int from_count;

@@ -13,6 +13,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     POST_DATA = 240,
@@ -23,6 +24,7 @@ enum {
     NOTICE_TAG = 1,
     FIRST_TAG = 2,
     TAGS = 16384,
+    SLEEP = 20, /* microseconds */
 };
 
 typedef enum { LEAVE, SUM, GATHER, EXCHANGE } call_kind;
@@ -378,7 +380,10 @@ static wisp_status await_messages(wisp_ctx *ctx, bool *here)
             give_up(w);
             return meet(ctx, EXCHANGE, WISP_OK, NULL, 0);
         }
-        sched_yield();
+        if (ctx->waits_beside)
+            usleep(SLEEP);
+        else
+            sched_yield();
     }
     if (!here) w->active = NULL;
     return WISP_OK;
@@ -448,9 +453,10 @@ static wisp_status mpi_open(wisp_ctx *ctx)
     if (!there) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for %d processes", ctx->ranks);
     find_node(ctx, w);
     MPI_Query_thread(&level);
+    ctx->may_wait_beside = level >= MPI_THREAD_SERIALIZED;
     const char *name = level_name[WISP__MIN(WISP__MAX(level - MPI_THREAD_SINGLE, 0), 3)];
     wisp_ctx_log(ctx, WISP_LOG_INFO, "process %d of %d, threads of MPI: %s%s", ctx->rank, ctx->ranks, name,
-                 level == MPI_THREAD_SINGLE ? " (better: MPI_Init_thread with MPI_THREAD_FUNNELED)" : "");
+                 ctx->may_wait_beside ? "" : "; halos are not exchanged as 'task', which takes MPI_THREAD_SERIALIZED");
     return status;
 }
 

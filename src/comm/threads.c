@@ -56,6 +56,7 @@ static wisp_status threads_open(wisp_ctx *ctx)
     ctx->world = here->world;
     ctx->rank = here->rank;
     ctx->ranks = ctx->ranks_here = here->world->ranks;
+    ctx->may_wait_beside = true;
     return WISP_OK;
 }
 

@@ -1,6 +1,7 @@
 /* A sweep of a matrix that has a halo: when its row blocks are multiplied, and when the rows of other ranks come
    (wisp_halo). Dots are kept by row block and added up at the end, so that the order of the blocks changes no bit. */
 #include "../data/halo.h"
+#include "../topo/beside.h"
 #include "op.h"
 #include <math.h>
 #include <string.h>
@@ -49,6 +50,38 @@ static wisp_status run_overlap(const halo_run *r)
     status = launch(r, 0, g->early);
     const wisp_status came = wisp__halo_wait(h, r->s->x);
     WISP_TRY(status != WISP_OK ? status : came);
+    status = launch(r, g->early, g->blocks);
+out:
+    return status;
+}
+
+typedef struct {
+    wisp__halo *halo;
+    wisp_status status;
+} halo_wait;
+
+static void await_halo(void *arg)
+{
+    halo_wait *w = arg;
+    w->status = wisp__halo_come(w->halo);
+}
+
+/* As overlap, but messages also come where that takes somebody who looks after them. */
+static wisp_status run_task(const halo_run *r)
+{
+    const wisp__grid *g = &r->s->A->grid;
+    halo_wait w = {.halo = r->s->A->halo};
+    wisp_ctx *ctx = w.halo->ctx;
+    wisp_status status;
+    if (!ctx->may_wait_beside) return run_overlap(r);
+    WISP_TRY(wisp__halo_start(w.halo, r->s->x));
+    ctx->waits_beside = true;
+    wisp__beside_begin(ctx, await_halo, &w);
+    status = launch(r, 0, g->early);
+    wisp__beside_end(ctx);
+    ctx->waits_beside = false;
+    WISP_TRY(status != WISP_OK ? status : w.status);
+    WISP_TRY(wisp__halo_unpack(w.halo, r->s->x, 0, w.halo->rows));
     status = launch(r, g->early, g->blocks);
 out:
     return status;
@@ -214,12 +247,12 @@ out:
 
 static wisp_status (*const run_by[])(const halo_run *r) = {
     [WISP_HALO_NONE] = run_none,       [WISP_HALO_OVERLAP] = run_overlap,
-    [WISP_HALO_TASK] = run_overlap,    [WISP_HALO_NEIGHBOURS] = run_neighbours,
+    [WISP_HALO_TASK] = run_task,       [WISP_HALO_NEIGHBOURS] = run_neighbours,
     [WISP_HALO_COLUMNS] = run_columns, [WISP_HALO_NOCOMM] = run_nocomm,
 };
 
 /* Those that change no bit: results repeat. */
-static const wisp_halo candidate[] = {WISP_HALO_OVERLAP, WISP_HALO_NONE, WISP_HALO_NEIGHBOURS};
+static const wisp_halo candidate[] = {WISP_HALO_OVERLAP, WISP_HALO_NONE, WISP_HALO_TASK, WISP_HALO_NEIGHBOURS};
 enum { CANDIDATES = sizeof candidate / sizeof *candidate, TRIES = 4 };
 
 /* The best one, or the next to be tried; block rows of about the same size take the same. */

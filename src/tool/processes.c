@@ -34,7 +34,7 @@ int processes_begin(tool *t)
     int level;
     t->processes = 1;
     if (!launcher(&t->processes, &t->process)) return EXIT_FINE;
-    MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
     MPI_Comm_size(MPI_COMM_WORLD, &t->processes);
     MPI_Comm_rank(MPI_COMM_WORLD, &t->process);
     t->by_mpi = true;
