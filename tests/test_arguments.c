@@ -120,6 +120,7 @@ static void do_nothing(void *arg, int64_t i, int part) { (void)arg, (void)i, (vo
 PLAIN(wisp_ctx_each, P(0, f->ctx), 2, P(1, do_nothing), P(2, val))
 QUERY(wisp_ctx_device, P(0, f->ctx))
 QUERY(wisp_ctx_isa, P(0, f->ctx))
+CALL(wisp_ctx_halo) { return wisp_ctx_halo(P(0, f->ctx)) == WISP_HALO_AUTO ? WISP_OK : WISP_ERR_ARG; }
 QUERY(wisp_ctx_processes, P(0, f->ctx))
 CALL(wisp_ctx_rank) { return wisp_ctx_rank(P(0, f->ctx)) == 0 ? WISP_OK : WISP_ERR_ARG; }
 PROCEDURE(wisp_ctx_enter, P(0, (wisp_ctx *)NULL))
@@ -390,6 +391,7 @@ static const struct {
     ROW(wisp_ctx_threads, 1, 0, ALL),
     ROW(wisp_ctx_each, 3, 4, 1),
     ROW(wisp_ctx_device, 1, 0, ALL),
+    ROW(wisp_ctx_halo, 1, 1, ALL),
     ROW(wisp_ctx_isa, 1, 0, ALL),
     ROW(wisp_ctx_processes, 1, 0, ALL),
     ROW(wisp_ctx_rank, 1, 1, ALL),
@@ -519,9 +521,9 @@ enum { TABLE = sizeof table / sizeof table[0] };
 
 /* Those that take no pointer. */
 static const char *const others[] = {
-    "wisp_status_string", "wisp_version",      "wisp_features",  "wisp_type_size",    "wisp_type_is_complex",
-    "wisp_type_name",     "wisp_gallery_list", "wisp_mpk_plan",  "wisp_model_memory", "wisp_model_overlap",
-    "wisp_resolution",    "wisp_moments_for",  "wisp_student95",
+    "wisp_status_string", "wisp_version",      "wisp_features",     "wisp_type_size", "wisp_type_is_complex",
+    "wisp_halo_name",     "wisp_type_name",    "wisp_gallery_list", "wisp_mpk_plan",  "wisp_model_memory",
+    "wisp_model_overlap", "wisp_resolution",   "wisp_moments_for",  "wisp_student95",
 #ifndef WISP_HAVE_HDF5
     "wisp_moments_save",  "wisp_moments_load",
 #endif

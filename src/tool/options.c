@@ -130,9 +130,9 @@ static const option_def table[] = {
      "one global reduction at the end, or one each step"},
     {NULL, "halo", 0, "auto|none|overlap|task|neighbours|columns|nocomm", parse_choice, KPM | SYSTEMS, true, AT(halo),
      0, 0,
-     "when processes exchange rows that they need of each other: before\nthey multiply; while they do; so, by a "
-     "thread of its own; neighbour by\nneighbour; some columns at a time; never, for measurements: results\nare "
-     "wrong (auto: the fastest, by trial)"},
+     "when processes exchange rows that they need of each other:\nbefore they multiply; while they do; so, by a thread "
+     "of its own;\nneighbour by neighbour; some columns at a time; never, for\nmeasurements: results are wrong (auto: "
+     "the fastest, by trial)"},
     {NULL, "threads", 0, "T", parse_count, ALL & ~(unsigned)CMD_BENCH, false, AT(threads), 1, 4096,
      "threads (OMP_NUM_THREADS, else all cores)"},
     {NULL, "threads", 0, "T,T,..", parse_list, CMD_BENCH, false, AT(thread_counts), 1, 4096,
