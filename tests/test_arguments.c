@@ -121,6 +121,7 @@ PLAIN(wisp_ctx_each, P(0, f->ctx), 2, P(1, do_nothing), P(2, val))
 QUERY(wisp_ctx_device, P(0, f->ctx))
 QUERY(wisp_ctx_isa, P(0, f->ctx))
 CALL(wisp_ctx_halo) { return wisp_ctx_halo(P(0, f->ctx)) == WISP_HALO_AUTO ? WISP_OK : WISP_ERR_ARG; }
+PLAIN(wisp_ctx_weights, P(0, f->ctx), P(1, (int64_t[1]){0}))
 QUERY(wisp_ctx_processes, P(0, f->ctx))
 CALL(wisp_ctx_rank) { return wisp_ctx_rank(P(0, f->ctx)) == 0 ? WISP_OK : WISP_ERR_ARG; }
 PROCEDURE(wisp_ctx_enter, P(0, (wisp_ctx *)NULL))
@@ -223,6 +224,8 @@ PLAIN(wisp_mat_bound, P(0, f->ctx), P(1, &f->src), P(2, &(wisp_mat_opts){0}), P(
 PLAIN(wisp_mat_plan, P(0, f->ctx), P(1, &f->src), P(2, &(wisp_mat_opts){0}), P(3, &(wisp_mat_info){0}))
 PLAIN(wisp_src_choose, P(0, f->ctx), P(1, &f->src), P(2, &(wisp_mat_opts){0}), WISP_D, 4, 8, P(3, &(wisp_choice){0}))
 PLAIN(wisp_mat_choose, P(0, f->A), WISP_D, 4, 8, P(1, &(wisp_choice){0}))
+PLAIN(wisp_src_weights, P(0, f->ctx), P(1, &f->src), P(2, (int64_t[1]){0}))
+PLAIN(wisp_mat_weights, P(0, f->A), WISP_D, WIDTH, P(1, (int64_t[1]){0}))
 PLAIN(wisp_mat_gather, P(0, f->A), WISP_D, WIDTH, P(1, &(wisp_gather){0}))
 PLAIN(wisp_mat_get_props, P(0, f->A), P(1, &(wisp_mat_props){0}))
 PLAIN(wisp_mat_row_histogram, P(0, f->A), P(1, (int64_t[3]){0}), 3)
@@ -393,6 +396,7 @@ static const struct {
     ROW(wisp_ctx_device, 1, 0, ALL),
     ROW(wisp_ctx_halo, 1, 1, ALL),
     ROW(wisp_ctx_isa, 1, 0, ALL),
+    ROW(wisp_ctx_weights, 2, 0, 1),
     ROW(wisp_ctx_processes, 1, 0, ALL),
     ROW(wisp_ctx_rank, 1, 1, ALL),
     ROW(wisp_ctx_enter, 1, 0, ALL),
@@ -441,6 +445,8 @@ static const struct {
     ROW(wisp_mat_plan, 4, 4, 1),
     ROW(wisp_src_choose, 4, 4, 1),
     ROW(wisp_mat_choose, 2, 0, 1),
+    ROW(wisp_src_weights, 3, 0, 1),
+    ROW(wisp_mat_weights, 2, 0, 1),
     ROW(wisp_mat_gather, 2, 0, 1),
     ROW(wisp_mat_get_props, 2, 0, 1),
     ROW(wisp_mat_row_histogram, 2, 0, 1),

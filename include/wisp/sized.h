@@ -46,6 +46,7 @@ WISP_API wisp_status wisp_mat_bound_sized(wisp_ctx *ctx, const wisp_src *src, si
 WISP_API wisp_status wisp_src_choose_sized(wisp_ctx *ctx, const wisp_src *src, size_t src_size,
                                            const wisp_mat_opts *opts, size_t opts_size, wisp_type type, int64_t vectors,
                                            int64_t steps, wisp_choice *choice, size_t choice_size);
+WISP_API wisp_status wisp_src_weights_sized(wisp_ctx *ctx, const wisp_src *src, size_t src_size, int64_t *weights);
 WISP_API wisp_status wisp_mat_choose_sized(const wisp_mat *A, wisp_type type, int64_t vectors, int64_t steps,
                                            wisp_choice *choice, size_t choice_size);
 WISP_API wisp_status wisp_mat_gather_sized(const wisp_mat *A, wisp_type type, int width, wisp_gather *gather,
@@ -190,6 +191,10 @@ static inline wisp_status wisp_src_choose(wisp_ctx *ctx, const wisp_src *src, co
 {
     return wisp_src_choose_sized(ctx, src, sizeof *src, opts, sizeof *opts, type, vectors, steps, choice,
                                  sizeof *choice);
+}
+static inline wisp_status wisp_src_weights(wisp_ctx *ctx, const wisp_src *src, int64_t *weights)
+{
+    return wisp_src_weights_sized(ctx, src, sizeof *src, weights);
 }
 static inline wisp_status wisp_mat_choose(const wisp_mat *A, wisp_type type, int64_t vectors, int64_t steps,
                                           wisp_choice *choice)

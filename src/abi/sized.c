@@ -276,6 +276,14 @@ wisp_status wisp_src_choose_sized(wisp_ctx *ctx, const wisp_src *src, size_t src
     return status;
 }
 
+wisp_status wisp_src_weights_sized(wisp_ctx *ctx, const wisp_src *src, size_t src_size, int64_t *weights)
+{
+    wisp_status status = WISP_OK;
+    IN(wisp_src, src, ctx);
+    if (status == WISP_OK) status = wisp_src_weights(ctx, src_known, weights);
+    return status;
+}
+
 wisp_status wisp_mat_choose_sized(const wisp_mat *A, wisp_type type, int64_t vectors, int64_t steps,
                                   wisp_choice *choice, size_t choice_size)
 {

@@ -3,6 +3,7 @@
 #include "backend.h"
 #include "config.h"
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef WISP_HAVE_MPI
@@ -29,24 +30,56 @@ static wisp_status check_options(wisp_ctx *ctx)
     return WISP_OK;
 }
 
-/* $WISP_WEIGHTS, one whole number for each rank: "2,0,1". */
-static wisp_status read_weights(wisp_ctx *ctx)
+/* ctx->weight from a list of weights; `from` names it in messages. Equal ones are as good as none. */
+static wisp_status set_weights(wisp_ctx *ctx, const int64_t *weight, const char *from)
 {
-    enum { MOST = 1 << 20 };
-    const char *s = getenv("WISP_WEIGHTS");
-    char *end;
-    if (!s || !*s || ctx->ranks == 1) return WISP_OK;
+    const int64_t most = INT64_C(1) << 40;
+    bool equal = true;
     ctx->weight = calloc((size_t)ctx->ranks + 1, sizeof *ctx->weight);
     if (!ctx->weight) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for %d weights", ctx->ranks);
-    for (int r = 0; r < ctx->ranks; r++, s = end + 1) {
-        const long long w = strtoll(s, &end, 10);
-        if (end == s || w < 0 || w > MOST || *end != (r + 1 < ctx->ranks ? ',' : 0))
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "WISP_WEIGHTS=%s: give %d numbers from 0 to %d, with commas",
-                                 getenv("WISP_WEIGHTS"), ctx->ranks, MOST);
-        ctx->weight[r + 1] = ctx->weight[r] + w;
+    for (int r = 0; r < ctx->ranks; r++) {
+        if (weight[r] < 0 || weight[r] > most)
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: give %d numbers from 0 to %lld", from, ctx->ranks,
+                                 (long long)most);
+        equal &= weight[r] == weight[0];
+        ctx->weight[r + 1] = ctx->weight[r] + weight[r];
     }
-    if (ctx->weight[ctx->ranks] > 0) return WISP_OK;
-    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "WISP_WEIGHTS=%s: some rank must have rows", getenv("WISP_WEIGHTS"));
+    if (ctx->weight[ctx->ranks] == 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: some rank must have rows", from);
+    if (equal) {
+        free(ctx->weight);
+        ctx->weight = NULL;
+    }
+    return WISP_OK;
+}
+
+/* $WISP_WEIGHTS, one whole number for each rank: "2,0,1". */
+static wisp_status read_weights(wisp_ctx *ctx, const char *text)
+{
+    char from[128], *end;
+    const char *s = text;
+    wisp_status status;
+    snprintf(from, sizeof from, "WISP_WEIGHTS=%.80s", text);
+    int64_t *weight = calloc((size_t)ctx->ranks, sizeof *weight);
+    if (!weight) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for %d weights", ctx->ranks);
+    for (int r = 0; r < ctx->ranks; r++, s = end + 1) {
+        weight[r] = strtoll(s, &end, 10);
+        if (end != s && *end == (r + 1 < ctx->ranks ? ',' : 0)) continue;
+        status = wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: give %d numbers, with commas between them", from, ctx->ranks);
+        goto out;
+    }
+    status = set_weights(ctx, weight, from);
+out:
+    free(weight);
+    return status;
+}
+
+static wisp_status take_weights(wisp_ctx *ctx)
+{
+    const int64_t *given = ctx->opts.weights;
+    const char *text = getenv("WISP_WEIGHTS");
+    ctx->opts.weights = NULL; /* the user's, of this call alone */
+    if (given) return set_weights(ctx, given, "weights");
+    return text && *text && ctx->ranks > 1 ? read_weights(ctx, text) : WISP_OK;
 }
 
 const char *wisp_halo_name(wisp_halo halo)
@@ -112,7 +145,7 @@ static wisp_status fill(wisp_ctx *ctx)
     wisp_status status;
     ctx->alloc_fail_at = failing_allocation(ctx);
     WISP_TRY(check_options(ctx));
-    WISP_TRY(read_weights(ctx));
+    WISP_TRY(take_weights(ctx));
     WISP_TRY(find_halo(ctx));
     WISP_TRY(find_device(ctx));
     WISP_TRY(wisp__share_units(ctx));

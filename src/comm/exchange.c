@@ -69,6 +69,14 @@ int wisp_ctx_processes(const wisp_ctx *ctx) { return ctx ? ctx->ranks : 0; }
 
 int wisp_ctx_rank(const wisp_ctx *ctx) { return ctx ? ctx->rank : 0; }
 
+wisp_status wisp_ctx_weights(const wisp_ctx *ctx, int64_t *weights)
+{
+    WISP_NEED(NULL, ctx);
+    WISP_NEED((wisp_ctx *)ctx, weights);
+    for (int r = 0; r < ctx->ranks; r++) weights[r] = ctx->weight ? ctx->weight[r + 1] - ctx->weight[r] : 1;
+    return WISP_OK;
+}
+
 void wisp_ctx_enter(wisp_ctx *ctx)
 {
     if (ctx) ctx->comm->enter(ctx);

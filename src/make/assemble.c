@@ -52,6 +52,7 @@ wisp_status wisp__mat_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_o
 typedef struct {
     wisp_ctx *ctx;
     const wisp_src *src;
+    int64_t first;
     int32_t *len;
 } count_run;
 
@@ -60,18 +61,18 @@ static wisp_status count_rows(void *arg, wisp__row_reader *reader, int64_t begin
     (void)reader;
     const count_run *r = arg;
     for (int64_t i = begin; i < end; i++) {
-        wisp_status status = wisp__count_row(r->ctx, r->src, i, r->len + i);
+        wisp_status status = wisp__count_row(r->ctx, r->src, r->first + i, r->len + i);
         if (status != WISP_OK) return status;
     }
     return WISP_OK;
 }
 
-static wisp_status count_all(wisp_ctx *ctx, const wisp_src *src, int32_t **len)
+wisp_status wisp__count_rows(wisp_ctx *ctx, const wisp_src *src, int64_t first, int64_t rows, int32_t **len)
 {
     wisp_status status;
-    WISP_TRY(wisp_alloc(ctx, len, (size_t)src->rows, sizeof **len));
+    WISP_TRY(wisp_alloc(ctx, len, (size_t)rows, sizeof **len));
     WISP_TRY(
-        wisp__for_rows(ctx, "counting", src, NULL, src->rows, WISP__PIECE, count_rows, &(count_run){ctx, src, *len}));
+        wisp__for_rows(ctx, "counting", src, NULL, rows, WISP__PIECE, count_rows, &(count_run){ctx, src, first, *len}));
 out:
     return status;
 }
@@ -116,7 +117,7 @@ wisp_status wisp_map_create_ordered(wisp_map **out, wisp_ctx *ctx, const wisp_sr
     WISP_TRY(wisp__part_open(&part, ctx, src));
     A.square = src->rows == src->cols;
     WISP_TRY(wisp__mat_shape(ctx, &part.src, &o, &A));
-    WISP_TRY(count_all(ctx, &part.src, &len));
+    WISP_TRY(wisp__count_rows(ctx, &part.src, 0, part.src.rows, &len));
     WISP_TRY(wisp__make_maps(&A, &part, &o, len));
 out:
     if ((status = wisp_ctx_leave(ctx, status)) == WISP_OK) *out = wisp__map_retain(A.map);
@@ -329,7 +330,7 @@ static wisp_status build(wisp_mat *A, const wisp__part *part, const wisp_mat_opt
     int32_t *len = NULL;
     wisp__look all = wisp__look_at_all(A->local_rows);
     int64_t nnz = 0;
-    WISP_TRY(count_all(ctx, src, &len));
+    WISP_TRY(wisp__count_rows(ctx, src, 0, src->rows, &len));
     for (int64_t i = 0; i < A->local_rows; i++) nnz += len[i];
     WISP_TRY(wisp__make_maps(A, part, o, len));
     all.len = len;

@@ -1,0 +1,164 @@
+/* Weights by which ranks share rows: from the nonzeros of a source, and from the rates at which ranks multiply. */
+#include "op.h"
+#include "../data/store/store.h"
+#include "../make/assemble.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- by nonzeros ------------------------------------------------------------------------------ */
+
+/* How many of this rank's rows, len[rows] behind `before` entries of lower ranks, begin before each rank's part of all
+   `total` entries: count[ranks + 1]. The sum over the ranks is the first row of that rank. */
+static void count_before(const wisp_ctx *ctx, const int32_t *len, int64_t rows, int64_t before, int64_t total,
+                         double *count)
+{
+    int64_t row = 0;
+    for (int r = 0; r <= ctx->ranks; r++) {
+        const int64_t goal = wisp__share_begin(ctx, total, r);
+        const bool end = wisp__share_begin(ctx, INT64_MAX, r) == INT64_MAX; /* nobody has rows from here on */
+        for (; row < rows && (before < goal || end); row++) before += len[row];
+        count[r] = (double)row;
+    }
+}
+
+static wisp_status share_nonzeros(wisp_ctx *ctx, const wisp_src *src, int64_t *weights)
+{
+    const size_t ranks = (size_t)ctx->ranks;
+    const int64_t first = wisp__share_begin(ctx, src->rows, ctx->rank),
+                  rows = wisp__share_begin(ctx, src->rows, ctx->rank + 1) - first;
+    int64_t own = 0, before = 0, total = 0, *all = NULL;
+    int32_t *len = NULL;
+    double *begin = NULL;
+    wisp_status status;
+    WISP_TRY(wisp__src_check(ctx, src));
+    WISP_TRY(wisp_alloc(ctx, &all, ranks, sizeof *all));
+    WISP_TRY(wisp_alloc(ctx, &begin, ranks + 1, sizeof *begin));
+    WISP_TRY(wisp__count_rows(ctx, src, first, rows, &len));
+    for (int64_t i = 0; i < rows; i++) own += len[i];
+    WISP_TRY(ctx->comm->gather(ctx, &own, sizeof own, all));
+    for (size_t r = 0; r < ranks; r++) {
+        if ((int)r < ctx->rank) before += all[r];
+        total += all[r];
+    }
+    count_before(ctx, len, rows, before, total, begin);
+    WISP_TRY(ctx->comm->sum(ctx, begin, ranks + 1));
+    for (size_t r = 0; r < ranks; r++) weights[r] = (int64_t)(begin[r + 1] - begin[r]);
+    if (src->rows == 0) status = wisp_ctx_weights(ctx, weights);
+out:
+    wisp_free(ctx, len);
+    wisp_free(ctx, begin);
+    wisp_free(ctx, all);
+    return status;
+}
+
+wisp_status wisp_src_weights(wisp_ctx *ctx, const wisp_src *src, int64_t *weights)
+{
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, src);
+    WISP_NEED(ctx, weights);
+    wisp_ctx_enter(ctx);
+    return wisp_ctx_leave(ctx, share_nonzeros(ctx, src, weights));
+}
+
+/* ---- by rates --------------------------------------------------------------------------------- */
+
+/* Rows a second of products with this rank's rows alone: the halo behind x stays as it is. */
+static wisp_status measure_rate(const wisp_mat *A, wisp_blk *y, const wisp_blk *x, double *rate)
+{
+    const double seconds = 0.3;
+    const wisp_aug plain = {0};
+    wisp_mat alone = *A;
+    wisp__sums none = {0};
+    wisp__sweep sweep;
+    double ready = 1, began = 0;
+    int64_t done = -1; /* the first one warms up */
+    wisp_status status;
+    if (A->halo) WISP_TRY(wisp__halo_room(A->halo, x));
+    alone.halo = NULL;
+    WISP_TRY(wisp__sweep_set(&sweep, "weights", &alone, y, x, y, &plain, &none, NULL));
+    WISP_TRY(wisp__sweep_run(&sweep, NULL));
+    WISP_TRY(A->ctx->comm->sum(A->ctx, &ready, 1)); /* all begin together */
+    do {
+        WISP_TRY(wisp__sweep_run(&sweep, NULL));
+        if (++done == 0) began = wisp__now();
+    } while (A->local_rows > 0 && (done == 0 || wisp__now() - began < seconds));
+    *rate = done > 0 ? (double)A->local_rows * (double)done / (wisp__now() - began) : 0;
+out:
+    return status;
+}
+
+typedef struct {
+    double rate;
+    int rank;
+} ranked;
+
+static int by_falling_rate(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    if (x->rate != y->rate) return x->rate > y->rate ? -1 : 1;
+    return x->rank - y->rank;
+}
+
+static int64_t common_factor(int64_t a, int64_t b)
+{
+    while (b) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Percents of the fastest; ranks within 10% of the fastest one of a group, from the fastest of all on, are one group,
+   and have its mean rate. */
+static void weigh(ranked *all, int ranks, int64_t *weights)
+{
+    const double alike = 1.1;
+    double fastest = 0;
+    int64_t factor = 0;
+    qsort(all, (size_t)ranks, sizeof *all, by_falling_rate);
+    for (int begin = 0, end; begin < ranks; begin = end) {
+        double mean = 0;
+        for (end = begin; end < ranks && all[end].rate * alike >= all[begin].rate; end++) mean += all[end].rate;
+        mean /= end - begin;
+        if (begin == 0) fastest = mean;
+        const int64_t weight = mean > 0 ? WISP__MAX(llround(100 * mean / fastest), 1) : 0;
+        for (int i = begin; i < end; i++) weights[all[i].rank] = weight;
+        factor = common_factor(weight, factor);
+    }
+    for (int r = 0; r < ranks; r++) weights[r] = factor ? weights[r] / factor : 1;
+}
+
+static wisp_status measure(const wisp_mat *A, wisp_type type, int width, int64_t *weights)
+{
+    wisp_ctx *ctx = A->ctx;
+    wisp_blk *x = NULL, *y = NULL;
+    ranked own = {.rank = ctx->rank}, *all = NULL;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &all, (size_t)ctx->ranks, sizeof *all));
+    WISP_TRY(wisp_blk_create(&x, ctx, A->col_map, type, width));
+    WISP_TRY(wisp_blk_create(&y, ctx, A->map, type, width));
+    WISP_TRY(wisp_blk_fill(x, (wisp_scalar){1, 0}));
+    WISP_TRY(wisp__spmmv_check(y, A, x, &(wisp_aug){0}));
+    WISP_TRY(measure_rate(A, y, x, &own.rate));
+    WISP_TRY(ctx->comm->gather(ctx, &own, sizeof own, all));
+    weigh(all, ctx->ranks, weights);
+out:
+    wisp_blk_free(x);
+    wisp_blk_free(y);
+    wisp_free(ctx, all);
+    return status;
+}
+
+wisp_status wisp_mat_weights(const wisp_mat *A, wisp_type type, int width, int64_t *weights)
+{
+    wisp_status status;
+    WISP_NEED(NULL, A);
+    WISP_NEED(A->ctx, weights);
+    WISP_TRY(wisp__need_entries(A, "the rate of products"));
+    WISP_TRY(wisp__together_begin(A->ctx));
+    status = measure(A, type == WISP_DEFAULT ? A->type : type, width, weights);
+    status = wisp__together_end(A->ctx, status);
+out:
+    return status;
+}

@@ -1,0 +1,220 @@
+/* How ranks share rows: by weights that are given, by a source's nonzeros, and by rates that are measured. */
+#include "ref.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <wisp/wisp.h>
+
+enum { MOST = 64 };
+
+/* A context whose ranks share rows by these. */
+static wisp_ctx *ctx_with(const int64_t *weights)
+{
+    return ref_ctx(&(wisp_ctx_opts){.threads = 1, .no_pin = 1, .weights = weights});
+}
+
+static int64_t sum_of(wisp_ctx *ctx, int64_t number)
+{
+    double sum = (double)number;
+    REF_OK(ctx, wisp_ctx_sum(ctx, &sum, 1));
+    return (int64_t)sum;
+}
+
+static int64_t entries(const wisp_src *src, int64_t begin, int64_t end, int64_t *longest)
+{
+    int64_t n = 0;
+    for (int64_t i = begin; i < end; i++) {
+        const int row = src->row(src->arg, i, NULL, NULL);
+        n += row;
+        if (longest && row > *longest) *longest = row;
+    }
+    return n;
+}
+
+/* Weights by the nonzeros, where those of the context are w[ranks]: no rank has more than its part and a row; and a
+   product on a context with them is right. */
+static void share(const wisp_src *src, const int64_t *w, ref_rng *r)
+{
+    wisp_ctx *ctx = ctx_with(w), *other;
+    const int ranks = wisp_ctx_processes(ctx), rank = wisp_ctx_rank(ctx);
+    int64_t have[MOST], weights[MOST], all = 0, parts = 0, longest = 0, first;
+    REF_OK(ctx, wisp_ctx_weights(ctx, have));
+    REF_OK(ctx, wisp_src_weights(ctx, src, weights));
+    for (int i = 0; i < ranks; i++) all += weights[i], parts += have[i];
+    if (src->rows == 0) {
+        wisp_ctx_free(ctx);
+        return;
+    }
+    assert_int_equal(all, src->rows);
+    const int64_t total = entries(src, 0, src->rows, &longest);
+    other = ctx_with(weights);
+    wisp_mat *A;
+    REF_OK(other, wisp_mat_create(&A, other, src, NULL));
+    const int64_t local = wisp_map_local(wisp_mat_map(A), &first);
+    assert_int_equal(local, weights[rank]);
+    const double part = (double)total * (double)have[rank] / (double)parts;
+    assert_true((double)entries(src, first, first + local, NULL) <= part + (double)longest);
+    if (have[rank] == 0) assert_int_equal(local, 0);
+    ref_mat dense = ref_dense(src);
+    ref_check_product(other, r, A, dense, WISP_D, 3, WISP_DOT_XY, 0, "by nonzeros");
+    ref_free(dense);
+    wisp_mat_free(A);
+    wisp_ctx_free(other);
+    wisp_ctx_free(ctx);
+}
+
+/* Few rows have most entries; some are empty at both ends. */
+static int uneven_row(void *arg, int64_t i, int64_t *col, cplx *val)
+{
+    const int64_t rows = *(const int64_t *)arg;
+    const int n = i < 5 || i >= rows - 3 ? 0 : i % 29 == 7 ? 40 : (int)(i % 3);
+    for (int k = 0; k < n; k++) {
+        col[k] = (i * 7 + k * 11) % rows;
+        val[k] = (double)(k + 1);
+    }
+    return n;
+}
+
+static void by_nonzeros(void **state)
+{
+    static const int64_t size[] = {0, 1, 7, 100, 701};
+    (void)state;
+    ref_rng r = {11};
+    int64_t w[MOST];
+    for (size_t s = 0; s < sizeof size / sizeof size[0]; s++)
+        for (int uneven = 0; uneven < 2; uneven++) {
+            int64_t rows = size[s];
+            wisp_src src = uneven ? ref_rows_src(WISP_D, rows, rows, 40, uneven_row, &rows)
+                                  : ref_random_src(&r, WISP_D, rows, rows, 9);
+            share(&src, NULL, &r);
+            for (int i = 0; i < MOST; i++) w[i] = (i + 2) % 3; /* 2, 0, 1, 2, 0, .. */
+            share(&src, w, &r);
+            for (int i = 0; i < MOST; i++) w[i] = i % 2 ? INT64_C(1) << 40 : 3;
+            share(&src, w, &r);
+            wisp_src_close(&src);
+        }
+}
+
+/* The kept weights are those that were given, and what they give once more is the same layout. */
+static void given(void **state)
+{
+    int64_t w[MOST], have[MOST], first[2];
+    (void)state;
+    for (int i = 0; i < MOST; i++) w[i] = 1 + (i * 5) % 4;
+    wisp_ctx *ctx = ctx_with(w), *again;
+    REF_OK(ctx, wisp_ctx_weights(ctx, have));
+    const int ranks = wisp_ctx_processes(ctx);
+    if (ranks > 1) assert_memory_equal(have, w, (size_t)ranks * sizeof *w);
+    again = ctx_with(have);
+    wisp_map *map[2];
+    REF_OK(ctx, wisp_map_create(&map[0], ctx, 1009));
+    REF_OK(again, wisp_map_create(&map[1], again, 1009));
+    assert_int_equal(wisp_map_local(map[0], &first[0]), wisp_map_local(map[1], &first[1]));
+    assert_int_equal(first[0], first[1]);
+    assert_int_equal(sum_of(ctx, wisp_map_local(map[0], NULL)), 1009);
+    wisp_map_free(map[0]);
+    wisp_map_free(map[1]);
+    wisp_ctx_free(again);
+    wisp_ctx_free(ctx);
+}
+
+static wisp_status made_with(const int64_t *weights)
+{
+    wisp_ctx *ctx;
+    const wisp_ctx_opts o = {.threads = 1, .no_pin = 1, .weights = weights};
+    const wisp_status status = wisp_ctx_create(&ctx, &o);
+    wisp_ctx_free(ctx);
+    return status;
+}
+
+static void refused(void **state)
+{
+    int64_t w[MOST] = {0};
+    (void)state;
+    if (ref_ranks() > 1 && !getenv("WISP_RANKS")) return; /* by mpirun contexts are made otherwise */
+    assert_int_equal(made_with(w), WISP_ERR_ARG);
+    w[0] = -1;
+    assert_int_equal(made_with(w), WISP_ERR_ARG);
+    w[0] = (INT64_C(1) << 40) + 1;
+    assert_int_equal(made_with(w), WISP_ERR_ARG);
+    w[0] = 1;
+    assert_int_equal(made_with(w), WISP_OK);
+}
+
+/* Rows of the last rank are long: it does far fewer of them in a second. */
+enum { LONG = 300, EVEN = 1200 };
+typedef struct {
+    int64_t from;
+} tail;
+
+static int tail_row(void *arg, int64_t i, int64_t *col, cplx *val)
+{
+    const tail *t = arg;
+    const int n = i < t->from ? 1 : LONG;
+    for (int k = 0; k < n; k++) {
+        col[k] = (i + k) % EVEN;
+        val[k] = 1;
+    }
+    return n;
+}
+
+static void measured(void **state)
+{
+    int64_t weights[MOST], most = 0, factor = 0;
+    (void)state;
+    wisp_ctx *ctx = ctx_with(NULL);
+    const int ranks = wisp_ctx_processes(ctx);
+    tail t = {EVEN * (int64_t)(ranks - 1) / ranks};
+    wisp_src src = ref_rows_src(WISP_D, EVEN, EVEN, LONG, tail_row, &t);
+    wisp_mat *A;
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.width = 4}));
+    assert_int_equal(wisp_mat_weights(A, WISP_D, 0, weights), WISP_ERR_ARG);
+    assert_int_equal(wisp_mat_weights(A, WISP_S, 4, weights), WISP_ERR_UNSUPPORTED);
+    REF_OK(ctx, wisp_mat_weights(A, WISP_DEFAULT, 4, weights));
+    for (int i = 0; i < ranks; i++) {
+        assert_in_range(weights[i], 1, 100);
+        if (weights[i] > most) most = weights[i];
+        int64_t a = factor, b = weights[i];
+        while (b) {
+            const int64_t rest = a % b;
+            a = b;
+            b = rest;
+        }
+        factor = a;
+        if (i + 1 < ranks) assert_true(weights[i] > weights[ranks - 1]);
+    }
+    assert_int_equal(factor, 1);
+    if (ranks == 1) assert_int_equal(most, 1);
+    /* The same on all ranks. */
+    for (int i = 0; i < ranks; i++) assert_int_equal(sum_of(ctx, weights[i]), ranks * weights[i]);
+    wisp_mat_free(A);
+    wisp_src_close(&src);
+    wisp_ctx_free(ctx);
+}
+
+/* Ranks without rows have no rate, and keep none. */
+static void measured_nothing(void **state)
+{
+    int64_t weights[MOST], w[MOST] = {0};
+    (void)state;
+    ref_rng r = {5};
+    w[0] = 1;
+    wisp_ctx *ctx = ctx_with(w);
+    for (int rows = 0; rows < 80; rows += 79) {
+        wisp_src src = ref_random_src(&r, WISP_Z, rows, rows, 4);
+        wisp_mat *A;
+        REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
+        REF_OK(ctx, wisp_mat_weights(A, WISP_DEFAULT, 1, weights));
+        for (int i = 0; i < wisp_ctx_processes(ctx); i++) assert_int_equal(weights[i], rows == 0 || i == 0);
+        wisp_mat_free(A);
+        wisp_src_close(&src);
+    }
+    wisp_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_nonzeros), cmocka_unit_test(given),
+                                       cmocka_unit_test(refused), cmocka_unit_test(measured),
+                                       cmocka_unit_test(measured_nothing)};
+    return REF_RUN(tests);
+}
