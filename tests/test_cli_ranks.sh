@@ -42,6 +42,31 @@ for run in "${runs[@]}"; do
     same one.json many.json "$run, weights" 3 || fail "$run: weights"
 done
 
+# Shares that are given, or found: the same results; the weights that are told give them again, bit by bit.
+for run in "${runs[0]}" "eig graphene:nx=12,ny=9 --smallest 3"; do
+    # shellcheck disable=SC2086
+    "$wisp" $run --json >one.json
+    for weights in 1,0,2 rows nonzeros measured; do
+        # shellcheck disable=SC2086
+        WISP_RANKS=3 "$wisp" $run --weights $weights --json >many.json
+        [[ $run = eig* ]] || same one.json many.json "$run, --weights $weights" 3 || fail "$run: --weights $weights"
+        given=$(python3 -c 'import json; print(*json.load(open("many.json"))["weights"], sep=",")')
+        [ $weights != 1,0,2 ] || [ "$given" = $weights ] || fail "$run: --weights $weights are $given"
+        # shellcheck disable=SC2086
+        WISP_RANKS=3 "$wisp" $run --weights "$given" --json >again.json
+        python3 - <<'PY' || fail "$run: --weights $weights, and then $given"
+import json
+a, b = (json.load(open(name)) for name in ("many.json", "again.json"))
+assert a["weights"] == b["weights"]
+for key in "moments", "eigenvalues":
+    assert a.get(key) == b.get(key), key
+command = a["command"].split()
+found = command[command.index("--weights") + 1] in ("nonzeros", "measured")
+assert not found or command[-2:] == ["--weights", ",".join(map(str, a["weights"]))], command
+PY
+    done
+done
+
 # One line, and a non-zero exit.
 refused() {
     local status=0
@@ -53,6 +78,12 @@ refused "take a number from 1 to 1024" env WISP_RANKS=x "$wisp" dos topi
 refused "is for dos, ldos, count, solve and eig" env WISP_RANKS=2 "$wisp" info topi
 refused "neither a file" env WISP_RANKS=3 "$wisp" dos nowhere.mtx
 refused "give 2 numbers" env WISP_RANKS=2 WISP_WEIGHTS=1 "$wisp" dos topi
+refused "give 2 numbers, one for each process, not 3" env WISP_RANKS=2 "$wisp" dos topi --weights 1,2,3
+refused "give 1 number, one for each process, not 2" "$wisp" dos topi --weights 1,2
+refused "one of the 2 processes" env WISP_RANKS=2 "$wisp" dos topi --weights 0,0
+refused "or a number for each process" env WISP_RANKS=2 "$wisp" dos topi --weights 1,,2
+mkfifo pipe
+refused "can be read only once" env WISP_RANKS=2 "$wisp" dos pipe --weights nonzeros
 refused "not Hermitian" env WISP_RANKS=2 "$wisp" dos "$2/tests/data/cage5.mtx"
 WISP_RANKS=3 "$wisp" dos topi:nx=4,ny=4,nz=2 --moments 20 -o out.csv >text
 grep -q "^results *out.csv" text && [ "$(grep -c '^rows' text)" = 1 ] && [ -s out.csv ] || fail "the summary: $(cat text)"

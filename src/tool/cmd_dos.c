@@ -3,9 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-enum { EXIT_AGAIN = EXIT_USAGE + 1 }; /* in double precision: single is not enough */
+enum { EXIT_AGAIN = EXIT_LAYOUT + 1 }; /* in double precision: single is not enough */
 
 /* Options that contradict each other; EXIT_USAGE with its line. */
 static int check_options(tool *t)
@@ -162,20 +161,13 @@ static int check_sites(tool *t, int64_t rows)
     return EXIT_FINE;
 }
 
-/* Whether MATRIX is a file that can't be read a second time. */
-static bool reads_once(const char *name)
-{
-    struct stat s;
-    return stat(name, &s) == 0 && !S_ISREG(s.st_mode);
-}
-
 /* --precision auto: single if that is likely to be enough, and then wisp_kpm looks whether it is. */
 static wisp_type needed_type(const tool *t, results *r, wisp_kpm_opts *k, const wisp_src *src)
 {
     const bool has_bars = k->trace == WISP_TRACE_RANDOM && k->vectors != 1;
     const wisp_type single = wisp_kpm_type(src->type, src->rows, k);
     const char *why = "rounding in single precision would show in the error bars";
-    if (single != src->type && !reads_once(t->opt.arg[0])) {
+    if (single != src->type && !source_reads_once(t)) {
         k->rounding_limit = WISP_ROUNDING_LIMIT;
         return single;
     }
@@ -229,12 +221,14 @@ static int compute_once(tool *t, results *r, wisp_moments *m, bool *ran)
                        (long long)src.rows, (long long)src.cols);
     if (!rc && t->opt.resolution > 0 && k.bounds_method == WISP_BOUNDS_GIVEN) rc = moments_for(t, &k);
     if (!rc) rc = check_sites(t, src.rows);
+    if (!rc) rc = weights_by_source(t, &src);
     if (!rc) rc = machine_cache(t, t->opt.budgets[0], &k.cache_budget);
     if (!rc) rc = set_matrix_options(t, r, &k, &src, &mo);
     if (!rc) rc = plan_make(t, &src, &mo, &k, reading, &plan);
     if (!rc && t->opt.plan) rc = plan_show(t, &src, &mo, &k, &plan);
     if (!rc) rc = plan_check_limit(t, &src, &mo, &k, &plan);
     if (!rc && !t->opt.plan && wisp_mat_create(&A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
+    if (!rc && A) rc = weights_by_matrix(t, A, mo.width);
     const wisp_type source = src.type;
     wisp_src_close(&src);
     r->assemble_seconds = tool_now() - start;
@@ -248,10 +242,18 @@ static int compute_once(tool *t, results *r, wisp_moments *m, bool *ran)
     return rc;
 }
 
+/* Once more on another layout, if one is found. */
+static int compute_on_layout(tool *t, results *r, wisp_moments *m, bool *ran)
+{
+    int rc = compute_once(t, r, m, ran);
+    if (rc == EXIT_LAYOUT && !(rc = weights_restart(t))) rc = compute_once(t, r, m, ran);
+    return rc;
+}
+
 /* Once more if --precision auto took single, and that is not enough. */
 static int compute(tool *t, results *r, wisp_moments *m, bool *ran)
 {
-    int rc = compute_once(t, r, m, ran);
+    int rc = compute_on_layout(t, r, m, ran);
     if (rc == EXIT_AGAIN) {
         t->opt.precision = PRECISION_DOUBLE;
         rc = compute_once(t, r, m, ran);
@@ -298,6 +300,7 @@ int cmd_dos(tool *t)
     results r = {.m = &m};
     bool ran = true;
     int rc = check_options(t), save_rc = EXIT_FINE;
+    if (!rc && !t->opt.from) rc = weights_refuse_pipe(t);
     if (!rc) rc = tool_start(t);
     if (!rc) rc = check_outputs(t);
     if (rc) return rc;

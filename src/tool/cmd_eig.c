@@ -133,7 +133,9 @@ static int make_matrix(tool *t, eig_results *r, const wisp_src *src, wisp_mat **
     int rc = machine_cache(t, 0, &budget);
     if (!rc) rc = eig_plan_check_source(t, src, &mo, r, reading);
     if (rc) return rc;
-    if (wisp_mat_create(A, t->ctx, src, &mo) || wisp_mat_get_props(*A, &props)) return tool_fail_ctx(t);
+    if (wisp_mat_create(A, t->ctx, src, &mo)) return tool_fail_ctx(t);
+    if ((rc = weights_by_matrix(t, *A, mo.width))) return rc;
+    if (wisp_mat_get_props(*A, &props)) return tool_fail_ctx(t);
     wisp_mat_get_info(*A, &r->info);
     const int64_t rest = plan_limit(t) - r->info.bytes;
     r->opts.bytes = rest > 0 ? rest : 1;
@@ -148,6 +150,7 @@ static int prepare(tool *t, eig_results *r, wisp_mat **A, wisp_blk **start)
     const double started = tool_now();
     int64_t reading;
     int rc = open_inputs(t, &matrix, &src);
+    if (!rc) rc = weights_by_source(t, &matrix);
     wisp_ctx_memory(t->ctx, NULL, &reading);
     if (!rc) rc = make_matrix(t, r, &matrix, A, reading);
     wisp_src_close(&matrix);
@@ -228,11 +231,17 @@ int cmd_eig(tool *t)
     wisp_mat *A = NULL;
     wisp_blk *start = NULL;
     int rc = check_options(t);
+    if (!rc) rc = weights_refuse_pipe(t);
     if (!rc) rc = tool_start(t);
     if (!rc) rc = check_outputs(t);
     if (rc) return rc;
     set_options(t, &r.opts);
     rc = prepare(t, &r, &A, &start);
+    if (rc == EXIT_LAYOUT) {
+        wisp_mat_free(A);
+        A = NULL;
+        if (!(rc = weights_restart(t))) rc = prepare(t, &r, &A, &start);
+    }
     if (!rc && !t->opt.plan) {
         rc = find(t, &r, A);
         wisp_mat_free(A); /* to have its memory for the outputs */

@@ -124,12 +124,14 @@ static int prepare(tool *t, solve_results *r, wisp_mat **A, wisp_blk **b, wisp_b
                               .format = (wisp_format)t->opt.format};
     r->type = type_of_blocks(&in, mo.type);
     if (r->opts.tolerance <= 0) r->opts.tolerance = r->type == WISP_S || r->type == WISP_C ? 1e-4 : 1e-8;
+    if (!rc) rc = weights_by_source(t, &in.matrix);
     if (!rc) rc = machine_cache(t, 0, &budget);
     if (!rc && t->opt.plan) rc = solve_plan_show(t, &in, &mo, r, reading);
     if (!rc) rc = solve_plan_check(t, &in, &mo, r, reading);
     if (!rc && !t->opt.plan) {
         if (wisp_mat_create(A, t->ctx, &in.matrix, &mo)) rc = tool_fail_ctx(t);
         wisp_src_close(&in.matrix);
+        if (!rc) rc = weights_by_matrix(t, *A, mo.width);
         if (!rc) wisp_mat_get_info(*A, &r->info);
         if (!rc && (wisp_blk_create(b, t->ctx, wisp_mat_map(*A), r->type, r->columns) ||
                     wisp_blk_create(x, t->ctx, wisp_mat_map(*A), r->type, r->columns)))
@@ -291,11 +293,17 @@ int cmd_solve(tool *t)
     wisp_mat *A = NULL;
     wisp_blk *b = NULL, *x = NULL;
     int rc = check_options(t);
+    if (!rc) rc = weights_refuse_pipe(t);
     if (!rc) rc = tool_start(t);
     if (!rc) rc = check_outputs(t);
     if (rc) return rc;
     set_options(&t->opt, &r.opts);
     rc = prepare(t, &r, &A, &b, &x);
+    if (rc == EXIT_LAYOUT) {
+        wisp_mat_free(A);
+        A = NULL;
+        if (!(rc = weights_restart(t))) rc = prepare(t, &r, &A, &b, &x);
+    }
     if (!rc && A) {
         rc = solve(t, &r, A, b, x);
         wisp_mat_free(A); /* to have its memory for the outputs */

@@ -23,6 +23,7 @@ void json_run(json_t *o, const tool *t, const wisp_mat_info *info)
     json_object_set_new(o, "threads", json_integer(wisp_ctx_threads(t->ctx)));
     json_object_set_new(o, "ranks", json_integer(wisp_ctx_processes(t->ctx)));
     json_object_set_new(o, "halo", json_halo(t));
+    json_object_set_new(o, "weights", weights_json(t));
     json_object_set_new(o, "device", json_string(wisp_ctx_device(t->ctx)));
     json_object_set_new(o, "isa", json_string(wisp_ctx_isa(t->ctx)));
     json_object_set_new(o, "memory_bytes", json_integer(held));

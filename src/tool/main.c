@@ -195,6 +195,7 @@ static int make_context(tool *t, bool no_pin)
                        .no_pin = no_pin,
                        .memory_limit = t->opt.mem_limit,
                        .halo = (wisp_halo)t->opt.halo,
+                       .weights = weights_given(t),
                        .log = monitor_log,
                        .log_arg = mon,
                        .level = mon->level,
@@ -210,7 +211,8 @@ static int make_context(tool *t, bool no_pin)
 
 int tool_start(tool *t)
 {
-    const int rc = make_context(t, false);
+    int rc = weights_check(t);
+    if (!rc) rc = make_context(t, false);
     if (!rc && (t->by_mpi || wisp_ctx_rank(t->ctx) == 0)) catch_signals(t->ctx);
     return rc;
 }
@@ -338,6 +340,8 @@ static int run_on_ranks(tool *t, int (*command)(tool *t), const char *number)
     for (long i = 0; i < ranks; i++) {
         tool *own = &r.t[i];
         *own = *t;
+        own->processes = (int)ranks;
+        own->process = (int)i;
         if (i == 0) continue;
         own->monitor.off = own->opt.quiet = true;
     }
@@ -345,6 +349,7 @@ static int run_on_ranks(tool *t, int (*command)(tool *t), const char *number)
     catch_signals(NULL);
     for (long i = 0; i < ranks; i++) {
         wisp_ctx_free(r.t[i].ctx);
+        weights_free(&r.t[i]);
         if (i > 0) free(r.t[i].done);
     }
     t->monitor = r.t[0].monitor;
@@ -366,7 +371,7 @@ static int run(tool *t, int argc, char **argv)
     }
     if (t->opt.args < t->cmd->min_args)
         return tool_usage(t, "%s is missing; see wisp %s --help", t->cmd->args[t->opt.args], t->cmd->name);
-    t->command_line = join_command_line(argc, argv);
+    t->command_line = t->typed_line = join_command_line(argc, argv);
     if (!t->command_line) return tool_fail(t, "out of memory");
     const bool many = commands[i].run == cmd_dos || commands[i].run == cmd_solve || commands[i].run == cmd_eig;
     if (t->processes > 1 && !many && commands[i].run != cmd_machine)
@@ -392,7 +397,8 @@ int main(int argc, char **argv)
         rc = tool_fail(&t, "cannot write to the standard output: %s", strerror(error));
     wisp_ctx_free(t.ctx);
     options_free(&t.opt);
-    free(t.command_line);
+    free(t.typed_line);
+    weights_free(&t);
     free(t.done);
     return processes_end(&t, rc);
 }

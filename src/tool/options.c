@@ -137,6 +137,10 @@ static const option_def table[] = {
      "threads (OMP_NUM_THREADS, else all cores)"},
     {NULL, "threads", 0, "T,T,..", parse_list, CMD_BENCH, false, AT(thread_counts), 1, 4096,
      "numbers of threads, with rows of their own\n(OMP_NUM_THREADS, else all cores)"},
+    {NULL, "weights", 0, "N,N,..|rows|nonzeros|measured", parse_weights, KPM | SYSTEMS, true, AT(weights), 0,
+     INT64_C(1) << 40,
+     "shares of the rows of several processes, one number for each;\nor as many rows each, or nonzeros; or by the rate "
+     "of each\nprocess, measured for a moment (rows)"},
     {NULL, "device", 0, "D", parse_device, KPM | VECTORS | SYSTEMS, true, 0, 0, 0,
      "where it runs; cpu is the only one so far (cpu)"},
     {NULL, "order", 0, "auto|natural|rcm|tiles", parse_choice, KPM | VECTORS | SYSTEMS | CMD_INFO, true, AT(order), 0,
@@ -261,6 +265,7 @@ static const struct {
     {"kernel", "damping"},
     {"seed", "rng random-state"},
     {"sites", "where index indices orbital orbitals atoms positions"},
+    {"weights", "shares balance distribution"},
     {"threads", "ncores cores nproc num-procs jobs workers"},
     {"precision", "dtype float"},
     {"mem-limit", "memory max-memory maxmem memory-limit ram"},
@@ -436,7 +441,8 @@ void options_free(options *o)
 {
     free(o->sites);
     free(o->watch);
-    o->sites = o->watch = NULL;
+    free(o->weights);
+    o->sites = o->watch = o->weights = NULL;
 }
 
 bool option_seen(const options *o, const char *name)

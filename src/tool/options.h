@@ -34,6 +34,7 @@ typedef struct {
     uint64_t seed;    /* RHS_RANDOM: of so many columns */
     int64_t columns;
 } rhs_option;
+enum { WEIGHTS_GIVEN, WEIGHTS_ROWS, WEIGHTS_NONZEROS, WEIGHTS_MEASURED }; /* GIVEN: by the list, if there is one */
 enum { AGAINST_VARIANT, AGAINST_ORDER, AGAINST_FORMAT, AGAINST_PLAIN, AGAINST_SINGLE };
 
 /* Choices are kept as the number of the alternative, in the order of the table (and of wisp.h's enums). */
@@ -42,7 +43,8 @@ typedef struct {
     uint64_t seed;
     double resolution, interval[2], lambda, bounds[2], time, tolerance, scale;
     int kernel, bounds_method, trace, variant, precision, filter_precision, reduce, halo, log, symmetry;
-    int64_t *sites, site_count, *watch, watch_count, steps;
+    int64_t *sites, site_count, *watch, watch_count, *weights, weight_count, steps;
+    int weights_by;                                  /* WEIGHTS_... */
     const char *save, *from, *output, *plot, *start; /* from: the first of from_list */
     const char *from_list[LIST];
     int froms;
@@ -112,6 +114,7 @@ const char *nearest_name(const char *word, const char *const *list);
 
 /* parse.c */
 option_parse_fn parse_flag, parse_string, parse_count, parse_positive, parse_pair, parse_choice, parse_kernel,
-    parse_bounds, parse_bytes, parse_sites, parse_watch, parse_list, parse_budgets, parse_types, parse_against,
-    parse_device, parse_seed, parse_window, parse_from, parse_rhs, parse_choice_1, parse_precond, parse_number;
+    parse_bounds, parse_bytes, parse_sites, parse_watch, parse_weights, parse_list, parse_budgets, parse_types,
+    parse_against, parse_device, parse_seed, parse_window, parse_from, parse_rhs, parse_choice_1, parse_precond,
+    parse_number;
 #endif

@@ -329,6 +329,26 @@ bool parse_watch(const option_def *def, const char *text, void *value, char *why
     return read_rows(def, text, &o->watch, &o->watch_count, why);
 }
 
+/* A list of any length, or a word. */
+bool parse_weights(const option_def *def, const char *text, void *value, char *why)
+{
+    options *o = (options *)(void *)((char *)value - def->offset);
+    free(o->weights);
+    o->weights = NULL, o->weight_count = 0;
+    o->weights_by = find_choice("rows|nonzeros|measured", text, strlen(text)) + 1;
+    while (!o->weights_by) {
+        int64_t v, *more;
+        if (!read_whole(&text, &v) || v > def->max || (*text && *text != ','))
+            return refuse(why, "expected rows, nonzeros, measured, or a number for each process such as 2,1,1");
+        if (!(more = realloc(o->weights, (size_t)(o->weight_count + 1) * sizeof *more)))
+            return refuse(why, "out of memory");
+        o->weights = more;
+        more[o->weight_count++] = v;
+        if (!*text++) break;
+    }
+    return true;
+}
+
 /* Up to LIST - 1 numbers; the option's name says of what. */
 bool parse_list(const option_def *def, const char *text, void *value, char *why)
 {

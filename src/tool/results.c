@@ -76,6 +76,7 @@ static void add_run(json_t *o, tool *t, const results *r)
     json_object_set_new(o, "threads", json_integer(m->threads));
     json_object_set_new(o, "ranks", t->opt.from ? json_null() : json_integer(wisp_ctx_processes(t->ctx)));
     json_object_set_new(o, "halo", json_halo(t));
+    json_object_set_new(o, "weights", t->opt.from ? json_null() : weights_json(t));
     json_object_set_new(o, "device", t->opt.from ? json_null() : json_string(wisp_ctx_device(t->ctx)));
     json_object_set_new(o, "isa", t->opt.from ? json_null() : json_string(wisp_ctx_isa(t->ctx)));
     int64_t held;
@@ -189,6 +190,7 @@ static void show_run(tool *t, const results *r)
     text_line("run", "%s, width %d, powers %d, %s, %s, order %s, format %s", variant_names[m->variant], m->width,
               m->powers, text_team(b[0], wisp_ctx_processes(t->ctx), m->threads), wisp_ctx_isa(t->ctx),
               text_order(r->stored.order), text_format(r->stored.format));
+    weights_summary(t);
     text_line("time", "%s   (assembly %s, bounds %s, moments %s, evaluation %s)", text_seconds(b[0], r->total_seconds),
               text_seconds(b[1], r->assemble_seconds), text_seconds(b[2], m->bounds_seconds),
               text_seconds(b[3], m->seconds), text_seconds(b[4], r->evaluate_seconds));

@@ -124,6 +124,7 @@ void solve_summary(const tool *t, const solve_results *r)
     text_line("run", "%s, %s, order %s, format %s",
               text_team(team, wisp_ctx_processes(t->ctx), wisp_ctx_threads(t->ctx)), wisp_ctx_isa(t->ctx),
               text_order(r->info.order), text_format(r->info.format));
+    weights_summary(t);
     text_line("time", "%s   (assembly %s, setup %s)", text_seconds(a[0], s->seconds),
               text_seconds(a[1], r->assemble_seconds), text_seconds(a[2], s->setup_seconds));
     if (s->iterations > 0)

@@ -1,6 +1,7 @@
 /* Opens the MATRIX of a command that needs a Hermitian one: as it is, or its Hermitian part. */
 #include "tool.h"
 #include <math.h>
+#include <sys/stat.h>
 
 int source_open(tool *t, wisp_src *src)
 {
@@ -18,4 +19,10 @@ void source_summary(const tool *t)
 {
     if (!t->opt.hermitian_part) return;
     text_line("Hermitian", "part is taken: entries change by at most %.2g of the largest one", t->hermitian_change);
+}
+
+bool source_reads_once(const tool *t)
+{
+    struct stat s;
+    return stat(t->opt.arg[0], &s) == 0 && !S_ISREG(s.st_mode);
 }

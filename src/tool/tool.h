@@ -8,7 +8,7 @@
 #include <wisp/wisp.h>
 #include "options.h"
 
-enum { EXIT_FINE, EXIT_FAILED, EXIT_USAGE };
+enum { EXIT_FINE, EXIT_FAILED, EXIT_USAGE, EXIT_LAYOUT }; /* LAYOUT: see weights_by_source */
 
 /* How a long run shows itself on the standard error. */
 typedef enum { MONITOR_SILENT, MONITOR_BAR, MONITOR_TEXT, MONITOR_JSON } monitor_mode;
@@ -34,7 +34,8 @@ typedef struct {
 typedef struct {
     const command_def *cmd;
     options opt;
-    char *command_line;
+    char *command_line; /* one of these: as it was typed, or with weights that were found */
+    char *typed_line, *own_line;
     wisp_ctx *ctx;
     monitor monitor;
     double started;
@@ -42,6 +43,7 @@ typedef struct {
     bool by_mpi;
     char *done;              /* names of the output files that are complete; NULL: none */
     bool keeping;            /* the run was stopped, and what it has is being written */
+    int64_t *weights;        /* [ranks] that were found in this run; NULL: none */
     double hermitian_change; /* by --hermitian-part, see wisp_src_hermitian_part; NaN: not asked for */
 } tool;
 
@@ -121,6 +123,21 @@ wisp_type tool_type(const options *o, wisp_type type);
 /* source.c: MATRIX of dos, ldos, count, evolve. */
 int source_open(tool *t, wisp_src *src);
 void source_summary(const tool *t);
+bool source_reads_once(const tool *t); /* MATRIX is a file that can't be read a second time, such as a pipe */
+
+/* weights.c: shares of rows. Before the context: whether those of --weights are as many as there are processes, and
+   MATRIX can be read as often as they need; then those that the context is to have, NULL: not given. */
+int weights_check(tool *t);
+int weights_refuse_pipe(tool *t);
+const int64_t *weights_given(const tool *t);
+/* All ranks together: find weights, if --weights asks for such ones and they are not there yet. EXIT_LAYOUT: the run
+   should free what it has on the context, call weights_restart, and begin again. */
+int weights_by_source(tool *t, const wisp_src *src);
+int weights_by_matrix(tool *t, const wisp_mat *A, int width);
+int weights_restart(tool *t);
+void weights_free(tool *t);
+void weights_summary(const tool *t); /* a line, of several processes */
+json_t *weights_json(const tool *t);
 
 /* start.c: vectors to begin with. */
 enum { STREAM_START = 2 }; /* of random numbers; the library has 0 and 1 */

@@ -1,0 +1,146 @@
+/* --weights: the shares of rows that ranks have. Those that are found in a run, by nonzeros or by measuring, need a new
+   context, for a context's ranks keep theirs; the run then begins once more with them. */
+#include "tool.h"
+#include <math.h>
+#include <stdlib.h>
+
+int weights_check(tool *t)
+{
+    const options *o = &t->opt;
+    int64_t sum = 0;
+    for (int64_t i = 0; i < o->weight_count; i++) sum += o->weights[i];
+    if (o->weight_count && o->weight_count != t->processes)
+        return tool_usage(t, "--weights: give %d number%s, one for each process, not %lld", t->processes,
+                          t->processes == 1 ? "" : "s", (long long)o->weight_count);
+    if (o->weight_count && sum == 0)
+        return tool_usage(t, "--weights: one of the %d processes must have a number above 0", t->processes);
+    return EXIT_FINE;
+}
+
+const int64_t *weights_given(const tool *t) { return t->weights ? t->weights : t->opt.weights; }
+
+/* "2,1,1"; to be freed. NULL: there is no memory. */
+static char *weights_text(const int64_t *weights, int ranks)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    if (!f) return NULL;
+    for (int r = 0; r < ranks; r++) fprintf(f, "%s%lld", r ? "," : "", (long long)weights[r]);
+    if (!fclose(f)) return text;
+    free(text);
+    return NULL;
+}
+
+/* Whether the shares by found weights are others than the present ones: measured ones by more than 5% of a share, which
+   ranks with equal rates do not reach. */
+static bool differ(const tool *t, const int64_t *weights, const int64_t *present, int ranks)
+{
+    const double little = t->opt.weights_by == WEIGHTS_MEASURED ? 0.05 : 0;
+    double all = 0, all_present = 0;
+    for (int r = 0; r < ranks; r++) all += (double)weights[r], all_present += (double)present[r];
+    for (int r = 0; r < ranks; r++) {
+        const double a = (double)weights[r] / all, b = (double)present[r] / all_present;
+        if (fabs(a - b) > little * fmax(a, b)) return true;
+    }
+    return false;
+}
+
+/* Keeps found weights, or the present ones if they will do; EXIT_LAYOUT if the run should begin again. */
+static int settle(tool *t, int64_t *weights, int64_t *present)
+{
+    const int ranks = wisp_ctx_processes(t->ctx);
+    const bool other = differ(t, weights, present, ranks);
+    t->weights = other ? weights : present;
+    free(other ? present : weights);
+    char *text = weights_text(t->weights, ranks);
+    const int n = text ? asprintf(&t->own_line, "%s --weights %s", t->command_line, text) : -1;
+    free(text);
+    if (n < 0) {
+        t->own_line = NULL;
+        return tool_fail(t, "out of memory for the weights of %d processes", ranks);
+    }
+    t->command_line = t->own_line;
+    return other ? EXIT_LAYOUT : EXIT_FINE;
+}
+
+/* Whether this is the time to find weights: once in a run, of several processes. */
+static bool is_wanted(const tool *t, int by)
+{
+    return t->opt.weights_by == by && !t->weights && wisp_ctx_processes(t->ctx) > 1;
+}
+
+int weights_refuse_pipe(tool *t)
+{
+    static const char *const name[] = {"", "rows", "nonzeros", "measured"};
+    if (t->processes == 1 || t->opt.weights_by <= WEIGHTS_ROWS || !source_reads_once(t)) return EXIT_FINE;
+    return tool_fail(t, "%s can be read only once, and --weights %s may have to read it again", t->opt.arg[0],
+                     name[t->opt.weights_by]);
+}
+
+static int find(tool *t, const wisp_src *src, const wisp_mat *A, int width)
+{
+    const size_t ranks = (size_t)wisp_ctx_processes(t->ctx);
+    int64_t *weights = calloc(ranks, sizeof *weights), *present = calloc(ranks, sizeof *present);
+    wisp_status status = WISP_OK;
+    wisp_ctx_enter(t->ctx);
+    if (!weights || !present)
+        status = wisp_ctx_fail(t->ctx, WISP_ERR_NOMEM, "out of memory for the weights of %zu processes", ranks);
+    if (status == WISP_OK) status = wisp_ctx_weights(t->ctx, present);
+    if (status == WISP_OK)
+        status = A ? wisp_mat_weights(A, WISP_DEFAULT, width, weights) : wisp_src_weights(t->ctx, src, weights);
+    status = wisp_ctx_leave(t->ctx, status);
+    if (status == WISP_OK) return settle(t, weights, present);
+    free(weights);
+    free(present);
+    return tool_fail_ctx(t);
+}
+
+int weights_by_source(tool *t, const wisp_src *src)
+{
+    if (!is_wanted(t, WEIGHTS_NONZEROS)) return EXIT_FINE;
+    return find(t, src, NULL, 0);
+}
+
+int weights_by_matrix(tool *t, const wisp_mat *A, int width)
+{
+    if (t->opt.plan || !is_wanted(t, WEIGHTS_MEASURED)) return EXIT_FINE;
+    return find(t, NULL, A, width > 0 ? width : 1);
+}
+
+int weights_restart(tool *t)
+{
+    catch_signals(NULL);
+    wisp_ctx_free(t->ctx);
+    t->ctx = NULL;
+    return tool_start(t);
+}
+
+void weights_free(tool *t)
+{
+    free(t->weights);
+    free(t->own_line);
+    t->weights = NULL;
+    t->own_line = NULL;
+}
+
+void weights_summary(const tool *t)
+{
+    static const char *const how[] = {"", "   (rows)", "   (by nonzeros)", "   (measured)"};
+    const int ranks = wisp_ctx_processes(t->ctx);
+    int64_t *weights = ranks > 1 ? calloc((size_t)ranks, sizeof *weights) : NULL;
+    char *text = weights && !wisp_ctx_weights(t->ctx, weights) ? weights_text(weights, ranks) : NULL;
+    if (text) text_line("weights", "%s%s", text, how[t->opt.weights_by]);
+    free(text);
+    free(weights);
+}
+
+json_t *weights_json(const tool *t)
+{
+    const int ranks = wisp_ctx_processes(t->ctx);
+    int64_t *weights = calloc((size_t)ranks, sizeof *weights);
+    json_t *array = weights && !wisp_ctx_weights(t->ctx, weights) ? json_array() : json_null();
+    for (int r = 0; json_is_array(array) && r < ranks; r++) json_array_append_new(array, json_integer(weights[r]));
+    free(weights);
+    return array;
+}
