@@ -446,17 +446,34 @@ static wisp_status check_choice(wisp_ctx *ctx, int64_t rows, int64_t cols, wisp_
     return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a width for %lld vectors of type %d", (long long)vectors, (int)type);
 }
 
+enum { WORD = 16 };
+typedef struct {
+    wisp_choice choice;
+    char limit[WORD]; /* its word, which another process has at another address */
+} proposal;
+
+static const char *limit_of(const proposal *p)
+{
+    static const char *const known[] = {"memory", "cache", "core"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(known[i], p->limit)) return known[i];
+    return "";
+}
+
 /* The ranks wait for the slowest: its choice is that of all. */
 static wisp_status agree(wisp_ctx *ctx, wisp_choice *choice)
 {
-    wisp_choice *all = NULL, slowest = *choice;
+    proposal *all = NULL, mine = {.choice = *choice};
+    const proposal *slowest;
     wisp_status status;
+    if (choice->limit) strncpy(mine.limit, choice->limit, WORD - 1);
     WISP_TRY(wisp_alloc(ctx, &all, (size_t)ctx->ranks, sizeof *all));
-    WISP_TRY(ctx->comm->gather(ctx, choice, sizeof *choice, all));
-    slowest = all[0];
+    WISP_TRY(ctx->comm->gather(ctx, &mine, sizeof mine, all));
+    slowest = all;
     for (int r = 1; r < ctx->ranks; r++)
-        if (all[r].seconds > slowest.seconds) slowest = all[r];
-    *choice = slowest;
+        if (all[r].choice.seconds > slowest->choice.seconds) slowest = &all[r];
+    *choice = slowest->choice;
+    choice->limit = limit_of(slowest);
 out:
     wisp_free(ctx, all);
     return status;
