@@ -274,7 +274,7 @@ PLAIN(wisp_fuse, P(0, UPDATE), 1, P(1, INNER), 1, 0)
 PLAIN(wisp_fuse_cost, P(0, UPDATE), 1, P(1, INNER), 1, P(2, &(wisp_cost){0}))
 CALL(wisp_ctx_counts)
 {
-    wisp_counts c = {0, 0, 0};
+    wisp_counts c = {0};
     wisp_ctx_counts(P(0, f->ctx), P(1, &c));
     return c.passes > 0 ? WISP_OK : WISP_ERR_ARG;
 }

@@ -180,6 +180,9 @@ ok info $topi --json
 json out 'd["rows"] == d["cols"] == 192 and d["hermitian"] and d["square"] and d["first_not_hermitian"] is None'
 json out 'abs(d["bytes_per_nonzero"] * d["nnz"] / d["bytes"] - 1) < 1e-12 and d["order"] in ("natural", "rcm", "tiles") and
           d["format"] in ("sell", "compressed", "hermitian")'
+ok info $topi --ranks 3
+check "info, three ranks" grep -q '^ *2 ' out
+check "info, their sums" grep -q '^ *all ' out
 ok info $topi --order natural --format sell --json
 json out 'd["order"] == "natural" and d["format"] == "sell"'
 ok dos $topi --moments 64 --vectors 8 --order natural --format sell --json
@@ -303,6 +306,8 @@ refused 2 "unknown option" --frobnicate
 for command in plan; do refused 2 "not there yet" $command; done
 refused 2 "MATRIX is missing" dos
 refused 2 "MATRIX is missing" info
+refused 2 "goes with --ranks" info topi --width 3
+refused 2 "ranks 1" info topi --ranks 1
 refused 2 "OUT is missing" convert a.mtx
 refused 2 "SPEC is missing" gen
 refused 2 "-o FILE is missing" gen $topi

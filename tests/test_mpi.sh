@@ -47,6 +47,34 @@ for run in "${runs[@]}"; do
     done
 done
 
+echo "- wisp info --ranks foretells what ranks hold and send"
+for n in 2 4; do
+    for matrix in topi:nx=20,ny=20,nz=20 graphene:nx=200,ny=150,disorder=1,vacancies=0.05; do
+        "$wisp" info $matrix --ranks $n --width 4 --json >plan.json
+        for run in "mpirun --oversubscribe --bind-to none -n $n" "env WISP_RANKS=$n"; do
+            # shellcheck disable=SC2086 # words
+            $run "$(dirname "$wisp")/tests/test_layout" $matrix 4 >out 2>err || fail "test_layout by $run: $(cat out err)"
+            python3 - plan.json out <<'PY' || fail "info $matrix --ranks $n, against $run"
+import json, sys
+plan = json.load(open(sys.argv[1]))
+real = [list(map(int, line.split()[1:])) for line in open(sys.argv[2]) if line.startswith("rank: ")]
+keys = "rows nnz halo_rows receives_from sends_to received_bytes sent_bytes memory_bytes".split()
+assert len(real) == len(plan["parts"]) == plan["ranks"]
+for part, numbers in zip(plan["parts"], real):
+    assert [part[key] for key in keys[:-1]] == numbers[:-1], (part, numbers)
+    assert abs(part["memory_bytes"] - numbers[-1]) <= 0.1 * numbers[-1], (part, numbers)
+for key in keys:
+    assert plan["all"][key] == sum(part[key] for part in plan["parts"])
+    assert plan["most"][key] == max(part[key] for part in plan["parts"])
+PY
+        done
+    done
+done
+
+echo "- a plan is by the slowest process, not always the first"
+WISP_WEIGHTS=1,50 by 2 "$wisp" dos topi:nx=20,ny=20,nz=20 --plan >out 2>err || fail "a plan: $(cat out err)"
+grep -Eq 'limit (core|memory|cache)' out || fail "a plan: $(cat out err)"
+
 echo "- files are written once, and complete"
 by 3 "$wisp" dos topi:nx=5,ny=4,nz=2 --moments 20 -o out.csv --log text >text 2>err
 [ "$(grep -c '^rows' text)" = 1 ] && grep -q '^run .*3 processes of 1 thread,' text && [ -s out.csv ] ||

@@ -114,7 +114,11 @@ static void variants_of_lattices(void **state)
 
 /* ---- passes and reductions ------------------------------------------------------------------------- */
 
-static wisp_counts counts_of(wisp_ctx *ctx, const linear *l, wisp_solve_opts o, int64_t most)
+typedef struct {
+    int64_t passes, products, reductions;
+} counts;
+
+static counts counts_of(wisp_ctx *ctx, const linear *l, wisp_solve_opts o, int64_t most)
 {
     wisp_counts before, after;
     o.tolerance = 1e-14;
@@ -128,7 +132,7 @@ static wisp_counts counts_of(wisp_ctx *ctx, const linear *l, wisp_solve_opts o, 
     assert_true(out.s.passes <= after.passes - before.passes);
     assert_true(out.s.bytes > 0 || ref_ranks() > 1); /* a rank may have no rows */
     ref_free(out.x);
-    return (wisp_counts){out.s.passes, out.s.products, out.s.reductions};
+    return (counts){out.s.passes, out.s.products, out.s.reductions};
 }
 
 /* What an iteration takes: by the difference of runs, so that start and end fall out. */
@@ -138,7 +142,7 @@ static void passes(void **state)
     wisp_ctx *ctx = *state;
     static const struct {
         wisp_solve_opts o;
-        wisp_counts want; /* an iteration */
+        counts want; /* an iteration */
     } table[] = {{{.method = WISP_CG, .variant = WISP_PIPELINED}, {2, 1, 1}},
                  {{.method = WISP_CG, .variant = WISP_PREDICT}, {2, 1, 1}},
                  {{.method = WISP_CG, .precond = WISP_JACOBI}, {3, 1, 2}},
@@ -152,8 +156,8 @@ static void passes(void **state)
         mix(&r, A, type, 1);
         linear l = linear_of(ctx, A, (ref_types){type, type}, ref_random_block(&r, type, A.rows, 2));
         for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-            const wisp_counts brief = counts_of(ctx, &l, table[i].o, SHORT),
-                              full = counts_of(ctx, &l, table[i].o, LONG), want = table[i].want;
+            const counts brief = counts_of(ctx, &l, table[i].o, SHORT), full = counts_of(ctx, &l, table[i].o, LONG),
+                         want = table[i].want;
             if (full.passes - brief.passes != MORE * want.passes ||
                 full.products - brief.products != MORE * want.products ||
                 full.reductions - brief.reductions != MORE * want.reductions)

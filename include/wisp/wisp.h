@@ -452,6 +452,12 @@ typedef struct {
     int64_t work_blocks;    /* row blocks, each of which has dots of its own in a sweep */
     int64_t local_rows;
     int64_t halo_rows; /* of other ranks, which a block that is multiplied has behind its own */
+    /* Before a product each rank gets its halo, and sends rows of its own that others need: a row counts once for each
+       of these. A row of a block of `width` columns has width times the bytes of its type. */
+    int64_t local_nnz; /* entries of the local rows; of wisp_mat_plan on several ranks exact, but for duplicates */
+    int64_t send_rows;
+    int64_t receive_ranks, send_ranks; /* how many ranks it gets rows from, and sends rows to */
+    int64_t exchange_bytes;            /* of the lists by which this is done, beside `bytes` */
 } wisp_mat_info;
 /* *info becomes the facts about A; all zero if A is NULL. */
 WISP_SIZED void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info);
@@ -744,9 +750,11 @@ WISP_SIZED wisp_status wisp_fuse_cost(const wisp_update *update, int updates, co
 
 /* What ops on a context have done so far: passes over block vectors (a product of one step, an op on blocks, a pass of
    wisp_fuse; a call of wisp_mpk counts its steps), products with a matrix among them, and reductions (sums over the
-   ranks, of any number of dots at once; also counted where there is one rank). */
+   ranks, of any number of dots at once; also counted where there is one rank). And what this rank has sent to others
+   for products: messages, and bytes in them. */
 typedef struct {
     int64_t passes, products, reductions;
+    int64_t messages, sent_bytes;
 } wisp_counts;
 WISP_SIZED void wisp_ctx_counts(const wisp_ctx *ctx, wisp_counts *counts);
 

@@ -82,14 +82,14 @@ struct wisp_ctx {
     wisp_machine topology;   /* see wisp__topology */
     atomic_uint logged_once; /* bits of WISP__ONCE_* */
 
-    atomic_llong passes, products, reductions; /* see wisp_counts */
+    atomic_llong passes, products, reductions, messages, sent_bytes; /* see wisp_counts */
 };
 
 /* Performance warnings that are logged once per context. */
 enum { WISP__ONCE_WIDTH = 1, WISP__ONCE_ISA = 2, WISP__ONCE_DEPTH = 4 };
 void wisp__log_once(wisp_ctx *ctx, unsigned bit, wisp_log_level level, const char *message);
 
-/* What wisp_ctx_counts tells: some more of ctx->passes, products or reductions are done. */
+/* What wisp_ctx_counts tells: one of ctx->passes and the counters beside it grows. */
 static inline void wisp__count(atomic_llong *counter, int64_t more)
 {
     atomic_fetch_add_explicit(counter, more, memory_order_relaxed);

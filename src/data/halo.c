@@ -12,6 +12,18 @@ void wisp__halo_free(wisp__halo *h)
     wisp_free(h->ctx, h);
 }
 
+void wisp__halo_tell(const wisp__halo *h, wisp_mat_info *info)
+{
+    if (!h) return;
+    info->halo_rows = h->rows;
+    info->send_rows = h->sends;
+    info->receive_ranks = h->from_count;
+    info->send_ranks = h->to_count;
+    info->exchange_bytes = h->rows * (int64_t)sizeof *h->global + h->sends * (int64_t)sizeof *h->send +
+                           2 * h->ctx->ranks * (int64_t)sizeof *h->from +
+                           (h->to_count + h->from_count) * (int64_t)sizeof *h->message;
+}
+
 /* The first of these rows, if they follow one another, else -1. */
 static int64_t run_of(const int32_t *row, int64_t count)
 {
@@ -152,7 +164,9 @@ wisp_status wisp__halo_start(wisp__halo *h, const wisp_blk *x)
     WISP_TRY(set_sends(h, x));
     set_receives(h, x);
     if (h->from_count) memset(h->here, 0, (size_t)h->from_count * sizeof *h->here);
-    status = h->ctx->comm->start(h->ctx, h->message, h->to_count, h->message + h->to_count, h->from_count);
+    WISP_TRY(h->ctx->comm->start(h->ctx, h->message, h->to_count, h->message + h->to_count, h->from_count));
+    wisp__count(&h->ctx->messages, h->to_count);
+    wisp__count(&h->ctx->sent_bytes, h->sends * (int64_t)row_bytes(x));
 out:
     return status;
 }

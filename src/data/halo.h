@@ -43,6 +43,7 @@ typedef struct {
     wisp_src src;
     const wisp_src *whole;
     int64_t first, col_first, col_local;
+    int64_t nnz; /* entries of its rows, duplicates too; with one rank not known, 0 */
     wisp__halo *halo;
 } wisp__part;
 /* Collective. Refuses a source that can't be a matrix, or a part that has more rows or columns than can be indexed. */
@@ -51,6 +52,8 @@ void wisp__part_close(wisp__part *part);
 /* The number of a row of a source for the user, be the source whole or a part. */
 int64_t wisp__row_number(const wisp_src *src, int64_t row);
 
+/* The fields of *info that tell of the exchange; without a halo they stay as they are. */
+void wisp__halo_tell(const wisp__halo *h, wisp_mat_info *info);
 /* When the rows of the map have their places: a matrix takes the plan over. */
 wisp_status wisp__halo_settle(wisp__halo *h, const wisp_map *col_map);
 void wisp__halo_free(wisp__halo *h);

@@ -30,7 +30,8 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
                             .format = A->format,
                             .work_blocks = A->grid.blocks,
                             .local_rows = A->local_rows,
-                            .halo_rows = A->halo ? A->halo->rows : 0};
+                            .local_nnz = A->local.nnz};
+    wisp__halo_tell(A->halo, info);
 }
 
 wisp_map *wisp_mat_map(const wisp_mat *A) { return A ? A->map : NULL; }

@@ -12,6 +12,7 @@ typedef struct {
     pthread_mutex_t lock;
     int64_t *list; /* [count], of room: the first `sorted` of them rise */
     int64_t count, room, sorted;
+    atomic_llong nnz; /* entries of the rows looked at */
 } search;
 
 static int by_number(const void *a, const void *b)
@@ -50,10 +51,12 @@ static wisp_status find_columns(void *arg, wisp__row_reader *reader, int64_t beg
 {
     search *s = arg;
     const wisp__part *p = s->part;
+    int64_t nnz = 0;
     wisp_status status = WISP_OK;
     for (int64_t i = begin; i < end && status == WISP_OK; i++) {
         int n, foreign = 0;
         status = wisp__read_columns(reader, s->ctx, p->first + i, &n);
+        if (status == WISP_OK) nnz += n;
         for (int k = 0; k < n && status == WISP_OK; k++) {
             const int64_t own = reader->col[k] - p->col_first;
             if (own < 0 || own >= p->col_local) reader->col[foreign++] = reader->col[k];
@@ -67,6 +70,7 @@ static wisp_status find_columns(void *arg, wisp__row_reader *reader, int64_t beg
         }
         pthread_mutex_unlock(&s->lock);
     }
+    atomic_fetch_add(&s->nnz, nnz);
     return status;
 }
 
@@ -163,6 +167,7 @@ static wisp_status find_halo(wisp__part *p, wisp_ctx *ctx, int64_t local)
     WISP_TRY(wisp_alloc(ctx, &p->halo, 1, sizeof *p->halo));
     p->halo->ctx = ctx;
     WISP_TRY(wisp__for_rows(ctx, "finding the halo", p->whole, NULL, local, WISP__PIECE, find_columns, &s));
+    p->nnz = atomic_load(&s.nnz);
     p->halo->rows = sort_unique(s.list, s.count);
     WISP_TRY(wisp_alloc(ctx, &p->halo->global, (size_t)p->halo->rows, sizeof *p->halo->global));
     if (p->halo->rows) memcpy(p->halo->global, s.list, (size_t)p->halo->rows * sizeof *s.list);

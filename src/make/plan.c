@@ -125,7 +125,8 @@ static void tell(const way *w, int64_t work_blocks, wisp_mat_info *info)
                             .assembly_bytes = assembly_bytes(w),
                             .work_blocks = work_blocks,
                             .local_rows = A->local_rows,
-                            .halo_rows = w->part->halo ? w->part->halo->rows : 0};
+                            .local_nnz = w->nnz};
+    wisp__halo_tell(w->part->halo, info);
     if (w->pattern || w->list || w->codes || w->short_columns) info->format = WISP_FORMAT_COMPRESSED;
 }
 
@@ -339,7 +340,10 @@ static wisp_status begin(guess *g, way *w)
     length_run run = {A->ctx, src, all ? NULL : g->o->map, &g->look, g->len};
     WISP_TRY(wisp__for_rows(A->ctx, "planning", src, NULL, g->look.rows, WISP__PIECE, find_lengths, &run));
     for (int64_t i = 0; i < g->look.rows; i++) g->nnz += g->len[i];
-    w->nnz = all ? g->nnz : (int64_t)((double)g->nnz * ((double)src->rows / (double)g->look.rows));
+    if (all)
+        w->nnz = g->nnz;
+    else
+        w->nnz = w->part->halo ? w->part->nnz : (int64_t)((double)g->nnz * ((double)src->rows / (double)g->look.rows));
     WISP_TRY(foresee_order(&g->order, A, src, g->o, w->nnz));
     g->whole = all && (!g->order.looks || (g->nnz <= ENTRIES && !g->quick));
     const wisp_row_order order = A->order;

@@ -396,9 +396,11 @@ out:
 void wisp_ctx_counts(const wisp_ctx *ctx, wisp_counts *counts)
 {
     if (!counts) return;
-    *counts = (wisp_counts){0, 0, 0};
+    *counts = (wisp_counts){0};
     if (!ctx) return;
     counts->passes = atomic_load(&ctx->passes);
     counts->products = atomic_load(&ctx->products);
     counts->reductions = atomic_load(&ctx->reductions);
+    counts->messages = atomic_load(&ctx->messages);
+    counts->sent_bytes = atomic_load(&ctx->sent_bytes);
 }

@@ -185,21 +185,12 @@ static json_t *info_json(const tool *t, const findings *f)
     return o;
 }
 
-int cmd_info(tool *t)
+/* The matrix itself. */
+static int info_whole(tool *t, const wisp_src *src, const wisp_mat_opts *mo)
 {
-    wisp_src src = {0};
     wisp_mat *A = NULL;
     findings f = {0};
-    int rc = tool_start(t);
-    if (rc) return rc;
-    if (wisp_src_open(&src, t->ctx, t->opt.arg[0])) return tool_fail_ctx(t);
-    wisp_mat_opts mo = {.type = src.type, .order = (wisp_row_order)t->opt.order, .format = (wisp_format)t->opt.format};
-    if (option_seen(&t->opt, "precision"))
-        mo.type = wisp_type_is_complex(src.type) ? (t->opt.precision ? WISP_Z : WISP_C)
-                                                 : (t->opt.precision ? WISP_D : WISP_S);
-    if (wisp_mat_create(&A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
-    wisp_src_close(&src);
-    if (!rc) rc = find_all(t, A, &f);
+    int rc = wisp_mat_create(&A, t->ctx, src, mo) ? tool_fail_ctx(t) : find_all(t, A, &f);
     monitor_clear(&t->monitor);
     if (!rc && t->opt.json) {
         json_t *o = info_json(t, &f);
@@ -209,5 +200,21 @@ int cmd_info(tool *t)
         print_text(t, &f);
     }
     wisp_mat_free(A);
+    return rc;
+}
+
+int cmd_info(tool *t)
+{
+    wisp_src src = {0};
+    int rc = EXIT_FINE;
+    if (t->opt.width > 0 && !t->opt.ranks) return tool_usage(t, "--width goes with --ranks");
+    if ((rc = tool_start(t))) return rc;
+    if (wisp_src_open(&src, t->ctx, t->opt.arg[0])) return tool_fail_ctx(t);
+    const wisp_mat_opts mo = {.type = tool_type(&t->opt, src.type),
+                              .order = (wisp_row_order)t->opt.order,
+                              .format = (wisp_format)t->opt.format,
+                              .width = (int)t->opt.width};
+    rc = t->opt.ranks ? info_ranks(t, &src, &mo) : info_whole(t, &src, &mo);
+    wisp_src_close(&src);
     return rc;
 }

@@ -139,6 +139,9 @@ void weights_free(tool *t);
 void weights_summary(const tool *t); /* a line, of several processes */
 json_t *weights_json(const tool *t);
 
+/* info_ranks.c: wisp info --ranks. */
+int info_ranks(tool *t, const wisp_src *src, const wisp_mat_opts *mo);
+
 /* start.c: vectors to begin with. */
 enum { STREAM_START = 2 }; /* of random numbers; the library has 0 and 1 */
 /* Opens a file with `rows` rows, whose columns count as vectors; `what` they are is for messages. */
