@@ -62,7 +62,7 @@ ENDS_WITH(wisp_src, own_rows);
 ENDS_WITH(wisp_write_opts, comment);
 ENDS_WITH(wisp_crs, val);
 ENDS_WITH(wisp_mat_opts, format);
-ENDS_WITH(wisp_mat_info, exchange_bytes);
+ENDS_WITH(wisp_mat_info, packed_rows);
 ENDS_WITH(wisp_operator, free_arg);
 ENDS_WITH(wisp_choice, limit);
 ENDS_WITH(wisp_gather, from_l3);

@@ -19,13 +19,14 @@ void wisp__halo_tell(const wisp__halo *h, wisp_mat_info *info)
     info->send_rows = h->sends;
     info->receive_ranks = h->from_count;
     info->send_ranks = h->to_count;
+    for (int i = 0; i < h->to_count; i++)
+        if (h->to[i].row < 0) info->packed_rows = h->sends;
     info->exchange_bytes = h->rows * (int64_t)sizeof *h->global + h->sends * (int64_t)sizeof *h->send +
                            2 * h->ctx->ranks * (int64_t)sizeof *h->from +
                            (h->to_count + h->from_count) * (int64_t)sizeof *h->message;
 }
 
-/* The first of these rows, if they follow one another, else -1. */
-static int64_t run_of(const int32_t *row, int64_t count)
+int64_t wisp__halo_run(const int32_t *row, int64_t count)
 {
     for (int64_t i = 1; i < count; i++)
         if (row[i] != row[0] + i) return -1;
@@ -35,7 +36,7 @@ static int64_t run_of(const int32_t *row, int64_t count)
 wisp_status wisp__halo_settle(wisp__halo *h, const wisp_map *col_map)
 {
     for (int64_t i = 0; i < h->sends && col_map->position; i++) h->send[i] = col_map->position[h->send[i]];
-    for (int i = 0; i < h->to_count; i++) h->to[i].row = run_of(h->send + h->to[i].first, h->to[i].count);
+    for (int i = 0; i < h->to_count; i++) h->to[i].row = wisp__halo_run(h->send + h->to[i].first, h->to[i].count);
     return h->ctx->backend->take(h->ctx, &h->send);
 }
 
@@ -114,7 +115,7 @@ static bool sends_straight(const wisp_blk *x, const wisp__range *to) { return in
 /* Room for what goes another way. */
 static wisp_status make_buffer(wisp__halo *h, const wisp_blk *x)
 {
-    const size_t bytes = (size_t)(h->sends + h->rows) * row_bytes(x);
+    const size_t bytes = (size_t)(in_place(x) ? h->sends : h->sends + h->rows) * row_bytes(x);
     bool needed = !in_place(x);
     for (int i = 0; i < h->to_count; i++) needed |= !sends_straight(x, &h->to[i]);
     if (!needed || bytes <= h->buffer_bytes) return WISP_OK;

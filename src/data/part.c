@@ -104,6 +104,7 @@ static wisp_status take_requests(wisp__part *p, const wisp__message *from)
         const wisp__range *to = &h->to[i];
         const int64_t *want = from[to->rank].data;
         for (int64_t k = 0; k < to->count; k++) h->send[to->first + k] = (int32_t)(want[k] - p->col_first);
+        h->to[i].row = wisp__halo_run(h->send + to->first, to->count);
     }
 out:
     return status;

@@ -37,10 +37,10 @@ static int64_t row_bytes(const layout *l)
     return (l->mo->width > 0 ? l->mo->width : 1) * (int64_t)wisp_type_size(l->part->type);
 }
 
-/* The part of the matrix, the lists of its exchange, and the buffer of this. */
+/* The part of the matrix, the lists of its exchange, and rows that are packed for it. */
 static int64_t held_bytes(const layout *l, const wisp_mat_info *p)
 {
-    return p->bytes + p->exchange_bytes + (p->halo_rows + p->send_rows) * row_bytes(l);
+    return p->bytes + p->exchange_bytes + p->packed_rows * row_bytes(l);
 }
 
 /* What is told of a rank. */
