@@ -18,6 +18,9 @@ integral lattice.txt 3600
 # Linear systems: each right-hand side within the tolerance.
 "$(dirname "$wisp")"/examples/solve laplace:nx=20,ny=20,nz=20 5 >systems.txt
 awk '/^column/ { n++; if ($4 > 1e-8) { print "residual", $4; exit 1 } } END { if (n != 5) { print n, "columns"; exit 1 } }' systems.txt
+# Two solvers in tasks, then a word on both.
+"$(dirname "$wisp")"/examples/tasks laplace:nx=20,ny=20,nz=20 laplace:nx=10,ny=10,nz=10 >tasks.txt
+[ "$(grep -c ' iterations on ' tasks.txt)" = 2 ] && [ "$(tail -n 1 tasks.txt)" = "the harder one: laplace:nx=20,ny=20,nz=20" ] || { cat tasks.txt; exit 1; }
 # Eigenpairs: 12 nearest to 0, their multiplets completed, all within the tolerance.
 "$(dirname "$wisp")"/examples/eig >pairs.txt 2>/dev/null
 awk '/^eigenvalue/ { n++; if ($4 > 1e-9 || $2 * $2 > 0.35) { print "eigenvalue", $2, $4; exit 1 } } END { if (n < 12) { print n, "eigenvalues"; exit 1 } }' pairs.txt

@@ -3,6 +3,7 @@
 #include "ref.h"
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { ROWS = 3000, MODES = WISP_HALO_COLUMNS + 1 };
 
@@ -128,5 +129,6 @@ static void bad_modes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(modes), cmocka_unit_test(trial), cmocka_unit_test(bad_modes)};
+    unsetenv("WISP_HALO");
     return REF_RUN(tests);
 }

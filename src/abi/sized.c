@@ -1,6 +1,7 @@
 /* The symbols behind include/wisp/sized.h: structs of the caller's size become those of this library, and back. */
 #include <stddef.h>
 #include <string.h>
+#include <wisp/task.h>
 #include <wisp/wisp.h>
 #include "config.h"
 #ifdef WISP_HAVE_MPI
@@ -58,6 +59,7 @@ static void give(void *given, size_t given_size, const void *known, size_t known
 #define ENDS_WITH(type, last) \
     _Static_assert(sizeof(type) == offsetof(type, last) + sizeof(((type *)0)->last), #type " ends with padding")
 ENDS_WITH(wisp_ctx_opts, reserved);
+ENDS_WITH(wisp_task_opts, after);
 ENDS_WITH(wisp_src, own_rows);
 ENDS_WITH(wisp_write_opts, comment);
 ENDS_WITH(wisp_crs, val);
@@ -273,6 +275,14 @@ wisp_status wisp_src_choose_sized(wisp_ctx *ctx, const wisp_src *src, size_t src
     RESULT(wisp_choice, choice);
     if (status == WISP_OK) status = wisp_src_choose(ctx, src_known, opts_known, type, vectors, steps, choice_known);
     OUT(choice);
+    return status;
+}
+
+wisp_status wisp_task_start_sized(wisp_task **task, wisp_ctx *ctx, const wisp_task_opts *opts, size_t opts_size)
+{
+    wisp_status status = WISP_OK;
+    IN(wisp_task_opts, opts, ctx);
+    if (status == WISP_OK) status = wisp_task_start(task, ctx, opts_known);
     return status;
 }
 

@@ -1,5 +1,5 @@
 /* Makes and ends a context, with its rank, its device and its team. */
-#include "../topo/beside.h"
+#include "../topo/task.h"
 #include "backend.h"
 #include "config.h"
 #include <limits.h>
@@ -127,6 +127,7 @@ static void end(wisp_ctx *ctx)
 {
     if (ctx->backend) ctx->backend->close(ctx);
     if (ctx->comm->close) ctx->comm->close(ctx);
+    wisp__tasks_free(ctx);
     pthread_mutex_destroy(&ctx->lock);
     pthread_mutex_destroy(&ctx->device_lock);
     free(ctx->weight);
@@ -192,7 +193,7 @@ void wisp_ctx_free(wisp_ctx *ctx)
     if (!ctx) return;
     wisp_free(ctx, ctx->stream);
     ctx->stream = NULL;
-    wisp__beside_close(ctx);
+    wisp__tasks_close(ctx);
     wisp__team_close(ctx->team);
     ctx->team = NULL;
     wisp__ctx_let_go(ctx);

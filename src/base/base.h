@@ -14,6 +14,7 @@
 
 struct wisp__backend;
 struct wisp__isa;
+struct wisp__tasks;
 struct wisp__comm;
 struct wisp__message;
 
@@ -55,7 +56,7 @@ struct wisp_ctx {
     unsigned failures;    /* outermost ones that have failed, the same number on all ranks */
     bool may_wait_beside; /* another thread than the calling one may wait for messages */
     bool waits_beside;    /* one does: it sleeps in between, for it may share a core with one that computes */
-    struct wisp__beside *beside;      /* that thread */
+    struct wisp__tasks *tasks;        /* their queue, from the first one on */
     wisp_halo halo, halo_found;       /* how products exchange theirs; what the last trial of AUTO found */
     const struct wisp__message *from; /* what is awaited */
     int from_count;

@@ -1,10 +1,11 @@
 /* A sweep of a matrix that has a halo: when its row blocks are multiplied, and when the rows of other ranks come
    (wisp_halo). Dots are kept by row block and added up at the end, so that the order of the blocks changes no bit. */
 #include "../data/halo.h"
-#include "../topo/beside.h"
+#include "../topo/task.h"
 #include "op.h"
 #include <math.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 typedef struct {
     const wisp__sweep *s;
@@ -57,13 +58,18 @@ out:
 
 typedef struct {
     wisp__halo *halo;
+    bool done;
     wisp_status status;
 } halo_wait;
 
-static void await_halo(void *arg)
+static wisp_status await_halo(wisp_task *task, void *arg)
 {
     halo_wait *w = arg;
+    (void)task;
+    prctl(PR_SET_TIMERSLACK, 1000ul); /* ns: the thread sleeps between two looks, but not long */
     w->status = wisp__halo_come(w->halo);
+    w->done = true;
+    return WISP_OK;
 }
 
 /* As overlap, but messages also come where that takes somebody who looks after them. */
@@ -71,15 +77,18 @@ static wisp_status run_task(const halo_run *r)
 {
     const wisp__grid *g = &r->s->A->grid;
     halo_wait w = {.halo = r->s->A->halo};
+    const wisp_task_opts o = {.fn = await_halo, .arg = &w, .flags = WISP_TASK_UNPINNED | WISP_TASK_FIRST};
     wisp_ctx *ctx = w.halo->ctx;
+    wisp_task *task = NULL;
     wisp_status status;
     if (!ctx->may_wait_beside) return run_overlap(r);
     WISP_TRY(wisp__halo_start(w.halo, r->s->x));
     ctx->waits_beside = true;
-    wisp__beside_begin(ctx, await_halo, &w);
-    status = launch(r, 0, g->early);
-    wisp__beside_end(ctx);
+    const wisp_status started = wisp_task_start(&task, ctx, &o);
+    status = started == WISP_OK ? launch(r, 0, g->early) : started;
+    wisp_task_free(task);
     ctx->waits_beside = false;
+    if (!w.done) w.status = wisp__halo_come(w.halo); /* it was cancelled before it began */
     WISP_TRY(status != WISP_OK ? status : w.status);
     WISP_TRY(wisp__halo_unpack(w.halo, r->s->x, 0, w.halo->rows));
     status = launch(r, g->early, g->blocks);

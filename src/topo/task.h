@@ -1,0 +1,12 @@
+/* Inside of tasks (include/wisp/task.h). */
+#ifndef WISP_TOPO_TASK_H
+#define WISP_TOPO_TASK_H
+#include "../base/base.h"
+#include <wisp/task.h>
+
+/* The units of the task that the calling thread runs; false: it runs none that has units. */
+bool wisp__task_cpus(cpu_set_t *set);
+/* A context's tasks are over, and no more begin. And its queue goes. */
+void wisp__tasks_close(wisp_ctx *ctx);
+void wisp__tasks_free(wisp_ctx *ctx);
+#endif
