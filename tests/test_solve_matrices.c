@@ -96,6 +96,34 @@ static const struct {
     {"olm1000", {.precond = WISP_BLOCK_JACOBI}, WISP_ERR_ITERATIONS},
 };
 
+/* The rows of a file that a rank has. */
+typedef struct {
+    const wisp_src *src;
+    int64_t first, end;
+} own_rows;
+
+static int own_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    const own_rows *own = arg;
+    return row < own->first || row >= own->end ? 0 : own->src->row(own->src->arg, row, col, val);
+}
+
+/* The rows of all ranks together. */
+static ref_mat dense_of_file(wisp_ctx *ctx, const wisp_src *src)
+{
+    own_rows own = {.src = src};
+    wisp_map *map;
+    wisp_src part = *src;
+    REF_OK(ctx, wisp_map_create(&map, ctx, src->rows));
+    own.end = wisp_map_local(map, &own.first);
+    own.end += own.first;
+    wisp_map_free(map);
+    part.row = own_row, part.arg = &own;
+    ref_mat m = ref_dense(&part);
+    REF_OK(ctx, wisp_ctx_sum(ctx, (double *)m.a, 2 * (size_t)(m.rows * m.cols)));
+    return m;
+}
+
 static void from_elsewhere(void **state)
 {
     wisp_ctx *ctx = *state;
@@ -105,7 +133,7 @@ static void from_elsewhere(void **state)
         ref_rng r = {i};
         snprintf(path, sizeof path, "%s/%s.mtx", TEST_DATA, known[i].name);
         REF_OK(ctx, wisp_src_open(&src, ctx, path));
-        linear l = {.t = {src.type, src.type}, .A = ref_dense(&src)};
+        linear l = {.t = {src.type, src.type}, .A = dense_of_file(ctx, &src)};
         REF_OK(ctx, wisp_mat_create(&l.mat, ctx, &src, NULL));
         l.b = ref_random_block(&r, src.type, src.rows, 1), l.x0 = ref_new(src.rows, 1);
         l.hermitian = nearly_hermitian(l.A, src.type);
