@@ -277,8 +277,8 @@ static void damage(const char *path, ref_rng *r)
     const bool is_text = strstr(path, ".mtx") && !strstr(path, ".gz");
     for (size_t i = 0; i < n; i += 1 + (size_t)ref_below(r, 3)) {
         const unsigned char old = data[i];
-        data[i] = is_text ? (unsigned char)text[ref_below(r, sizeof text - 1)]
-                          : (unsigned char)(old ^ (1u << ref_below(r, 8)));
+        const unsigned other = is_text ? (unsigned)text[ref_below(r, sizeof text - 1)] : old ^ (1u << ref_below(r, 8));
+        data[i] = (unsigned char)(other & 0xff);
         put_bytes(path, data, n);
         expect_same_by(path, 1, 1 + (int)ref_below(r, WAYS - 1));
         data[i] = old;
