@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that are missing from those named on the command line: "build" (to build wisp and
-# run its main job), "test" (to run its tests), "optional" (HDF5, hwloc, MPI, gnuplot), "ci", and for bench/peers "petsc",
+# run its main job), "test" (to run its tests), "optional" (HDF5, hwloc, MPI, PT-SCOTCH, gnuplot), "ci", and for bench/peers "petsc",
 # "eigen", "viennacl", "mkl" (what PyPI's mkl needs); "arpack" and "slepc" for examples/. Says what it does.
 set -eu
 
@@ -8,8 +8,8 @@ packages=
 for group in "$@"; do
     case $group in
     build) packages="$packages gcc cmake ninja-build pkg-config libjansson-dev libopenblas-dev librandom123-dev
-                     zlib1g-dev" ;;
-    optional) packages="$packages libhdf5-dev libhwloc-dev libopenmpi-dev openmpi-bin gnuplot-nox" ;;
+                     libxxhash-dev zlib1g-dev" ;;
+    optional) packages="$packages libhdf5-dev libhwloc-dev libopenmpi-dev openmpi-bin libptscotch-dev gnuplot-nox" ;;
     test) packages="$packages libcmocka-dev liblapacke-dev python3 python3-numpy hdf5-tools" ;;
     ci) packages="$packages clang clang-format libomp-dev libclang-rt-dev libarpack2-dev iproute2 util-linux hostname" ;;
     arpack) packages="$packages libarpack2-dev" ;;

@@ -177,11 +177,25 @@ static void cancelled(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* This program asks MPI for fewer threads than a task takes: then it is not said to be one. */
+static void halo_without_threads(void **state)
+{
+    wisp_ctx *ctx;
+    int level;
+    (void)state;
+    MPI_Query_thread(&level);
+    const wisp_ctx_opts o = {.threads = 1, .no_pin = 1, .halo = WISP_HALO_TASK};
+    assert_int_equal(wisp_ctx_create_mpi(&ctx, MPI_COMM_WORLD, &o), WISP_OK);
+    const int may = level >= MPI_THREAD_SERIALIZED || ranks == 1;
+    assert_int_equal(wisp_ctx_halo(ctx), may ? WISP_HALO_TASK : WISP_HALO_OVERLAP);
+    wisp_ctx_free(ctx);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bad_communicators), cmocka_unit_test(groups),
-                                       cmocka_unit_test(sums), cmocka_unit_test(no_memory),
-                                       cmocka_unit_test(cancelled)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_communicators), cmocka_unit_test(groups),    cmocka_unit_test(sums),
+        cmocka_unit_test(no_memory),         cmocka_unit_test(cancelled), cmocka_unit_test(halo_without_threads)};
     wisp_ctx *ctx;
     int level;
     if (wisp_ctx_create_mpi(&ctx, MPI_COMM_WORLD, NULL) != WISP_ERR_ARG || ctx ||

@@ -326,16 +326,22 @@ wisp_ctx *ref_isa_ctx(const char *isa, int threads)
     return made ? ctx : NULL;
 }
 
+/* As mpirun or srun started it. */
+int ref_by_mpi(void)
+{
 #ifdef WISP_HAVE_MPI
-/* As mpirun started it. */
-static bool by_mpi(void) { return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_SIZE"); }
+    return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_SIZE") ||
+           (getenv("PMIX_RANK") && getenv("SLURM_STEP_NUM_TASKS"));
+#else
+    return 0;
 #endif
+}
 
 int ref_ranks(void)
 {
 #ifdef WISP_HAVE_MPI
     int ranks;
-    if (by_mpi() && !MPI_Comm_size(MPI_COMM_WORLD, &ranks)) return ranks;
+    if (ref_by_mpi() && !MPI_Comm_size(MPI_COMM_WORLD, &ranks)) return ranks;
 #endif
     return getenv("WISP_RANKS") ? atoi(getenv("WISP_RANKS")) : 1;
 }
@@ -367,8 +373,9 @@ static void on_all_ranks(void **state)
 }
 
 #ifdef WISP_HAVE_MPI
-/* Each process runs the tests, with contexts of all of them; the first one tells. */
-static int run_by_mpi(const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup, CMFixtureFunction teardown)
+/* Each process runs the tests, together with contexts of all of them; the first one tells. */
+static int run_by_mpi(const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup, CMFixtureFunction teardown,
+                      bool together)
 {
     const MPI_Comm world = MPI_COMM_WORLD;
     int level, rank;
@@ -376,7 +383,7 @@ static int run_by_mpi(const struct CMUnitTest *tests, size_t count, CMFixtureFun
     MPI_Comm_rank(world, &rank);
     if (rank > 0 && !freopen("/dev/null", "w", stdout)) MPI_Abort(world, 1);
     setenv("CMOCKA_TEST_ABORT", "1", 1); /* the others would wait for a process that has failed */
-    wisp__mpi_set(&world);
+    if (together) wisp__mpi_set(&world);
     const int failed = _cmocka_run_group_tests("tests", tests, count, setup, teardown);
     MPI_Finalize();
     return failed;
@@ -386,7 +393,7 @@ static int run_by_mpi(const struct CMUnitTest *tests, size_t count, CMFixtureFun
 int ref_run_tests(const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup, CMFixtureFunction teardown)
 {
 #ifdef WISP_HAVE_MPI
-    if (by_mpi()) return run_by_mpi(tests, count, setup, teardown);
+    if (ref_by_mpi()) return run_by_mpi(tests, count, setup, teardown, true);
 #endif
     if (ref_ranks() == 1) return _cmocka_run_group_tests("tests", tests, count, setup, teardown);
     struct CMUnitTest *wrapped = calloc(count, sizeof *wrapped);
@@ -401,4 +408,43 @@ int ref_run_tests(const struct CMUnitTest *tests, size_t count, CMFixtureFunctio
     free(wrapped);
     free(t);
     return failed;
+}
+
+#ifdef WISP_HAVE_MPI
+static int each_by_mpi(int ranks, wisp_rank_fn fn, void *arg)
+{
+    MPI_Comm some = MPI_COMM_NULL;
+    int rank, size, result = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (ranks > 1 && ranks <= size) MPI_Comm_split(MPI_COMM_WORLD, rank < ranks ? 0 : MPI_UNDEFINED, rank, &some);
+    if (some != MPI_COMM_NULL) wisp__mpi_set(&some);
+    if (some != MPI_COMM_NULL || ranks == 1) result = fn(arg, ranks > 1 ? rank : 0);
+    wisp__mpi_set(NULL);
+    if (some != MPI_COMM_NULL) MPI_Comm_free(&some);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return result;
+}
+#endif
+
+void ref_ranks_each(int ranks, wisp_rank_fn fn, void *arg)
+{
+    int result = 0;
+#ifdef WISP_HAVE_MPI
+    if (ref_by_mpi())
+        result = each_by_mpi(ranks, fn, arg);
+    else
+#endif
+        assert_int_equal(wisp_ranks_run(ranks, fn, arg, &result), WISP_OK);
+    assert_int_equal(result, 0);
+}
+
+int ref_run_rank_tests(const struct CMUnitTest *tests, size_t count)
+{
+#ifdef WISP_HAVE_MPI
+    if (ref_by_mpi()) return run_by_mpi(tests, count, NULL, NULL, false);
+#endif
+    setenv("CMOCKA_TEST_ABORT", "1", 1); /* a rank's thread has nowhere else to go */
+    return _cmocka_run_group_tests("tests", tests, count, NULL, NULL);
 }

@@ -18,6 +18,13 @@ typedef double complex cplx;
 int ref_ranks(void);
 int ref_run_tests(const struct CMUnitTest *tests, size_t count, CMFixtureFunction setup, CMFixtureFunction teardown);
 #define REF_RUN(tests) ref_run_tests(tests, sizeof tests / sizeof tests[0], NULL, NULL)
+/* Tests that run ranks by themselves: fn(arg, rank) by so many, as threads. Under mpirun each process runs the tests,
+   alone but for this: fn is run by the first `ranks` processes, each with an arg of its own, and by none if there are
+   fewer; of 1 rank by each process alone. Others wait at its begin and end. */
+void ref_ranks_each(int ranks, wisp_rank_fn fn, void *arg);
+int ref_run_rank_tests(const struct CMUnitTest *tests, size_t count);
+/* Whether mpirun started this: then ranks share no memory. */
+int ref_by_mpi(void);
 /* setup and teardown around all tests; with ranks, around each test of each rank. */
 #define REF_RUN_WITH(tests, setup, teardown) ref_run_tests(tests, sizeof tests / sizeof tests[0], setup, teardown)
 

@@ -46,6 +46,7 @@ static inline wisp_solve_opts random_options(ref_rng *r, const linear *l)
     if (ref_below(r, 2)) o.precond = (wisp_precond)ref_below(r, WISP_PRECOND_APPLY + 1);
     o.variant = (wisp_variant)ref_below(r, WISP_CLASSICAL + 1);
     if (o.method == WISP_CG && o.precond == WISP_PRECOND_NONE && ref_below(r, 3) == 0) o.variant = WISP_PREDICT;
+    if (o.method == WISP_CG && ref_below(r, 3) == 0) o.variant = WISP_HIDDEN;
     o.restart = ref_below(r, 2) ? 0 : (int)(1 + ref_below(r, n + 2));
     o.tolerance = is_single(l->t.blk) ? coarse[ref_below(r, 6)] : fine[ref_below(r, 6)];
     o.max_iterations = ref_below(r, 3) ? 0 : 1 + ref_below(r, ref_below(r, 2) ? 6 : 4 * n);

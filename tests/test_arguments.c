@@ -148,6 +148,13 @@ CALL(wisp_ctx_cancel)
 }
 PROCEDURE(wisp_ctx_resume, P(0, f->ctx))
 PLAIN(wisp_ctx_sum, P(0, f->ctx), P(1, (double[]){1}), 1)
+PLAIN(wisp_ctx_sum_start, P(0, f->ctx), P(1, (double[]){1}), 1)
+CALL(wisp_ctx_sum_wait)
+{
+    wisp_ctx *ctx = P(0, f->ctx);
+    const wisp_status status = ctx ? wisp_ctx_sum_start(ctx, NULL, 0) : WISP_OK;
+    return status == WISP_OK ? wisp_ctx_sum_wait(ctx) : status;
+}
 CALL(wisp_ctx_fail)
 {
     const char *words = P(1, "words");
@@ -188,6 +195,8 @@ SOURCE(wisp_src_open_file, P(1, f->ctx), P(2, f->mtx))
 SOURCE(wisp_src_open_gallery, P(1, f->ctx), P(2, "laplace:nx=3"))
 SOURCE(wisp_src_open_crs, P(1, f->ctx), P(2, &crs))
 SOURCE(wisp_src_hermitian_part, P(1, f->ctx), P(2, &f->src), P(3, &(double){0}))
+SOURCE(wisp_src_partition, P(1, f->ctx), P(2, &f->src), WISP_PARTITION_LEVELS)
+CALL(wisp_src_numbers) { return wisp_src_numbers(P(0, &f->src)) ? WISP_ERR_ARG : WISP_OK; }
 SOURCE(wisp_src_open_mat, P(1, f->A))
 PROCEDURE(wisp_src_close, P(0, &(wisp_src){0}))
 PLAIN(wisp_src_write, P(0, &f->src), P(1, f->ctx), P(2, f->mtx), P(3, &(wisp_write_opts){0}))
@@ -374,6 +383,75 @@ static int observe(void *arg, int64_t i, const wisp_blk *psi, const double *norm
 PLAIN(wisp_evolve, P(0, &(wisp_evolution){0}), P(1, f->A), P(2, f->psi), 1, P(3, (double[]){0.5}),
       P(4, &(wisp_evolve_opts){0}), P(5, observe), P(6, val))
 
+/* ---- states and checkpoints -------------------------------------------------------------------- */
+
+static wisp_status no_items(void *arg, wisp_state *s) { return (void)arg, (void)s, WISP_OK; }
+MAKES(wisp_state_create, wisp_state, wisp_state_free, P(0, &made), P(1, f->ctx), P(2, no_items), NULL)
+/* A call on a live state. */
+#define ON_STATE(name, ...)                                         \
+    CALL(name)                                                      \
+    {                                                               \
+        wisp_state *s;                                              \
+        REF_OK(f->ctx, wisp_state_create(&s, f->ctx, no_items, f)); \
+        const wisp_status status = name(P(0, s), __VA_ARGS__);      \
+        wisp_state_free(s);                                         \
+        return status;                                              \
+    }
+ON_STATE(wisp_state_data, P(1, "x"), P(2, (void *)val), sizeof val)
+ON_STATE(wisp_state_sums, P(1, "x"), P(2, val), ROWS)
+ON_STATE(wisp_state_block, P(1, "x"), P(2, f->x))
+ON_STATE(wisp_state_same, P(1, "x"), P(2, "%d"), 1)
+ON_STATE(wisp_state_add, P(1, no_items), f)
+CALL(wisp_state_is_kept) { return (void)f, wisp_state_is_kept(P(0, (wisp_state *)NULL)) ? WISP_ERR_ARG : WISP_OK; }
+PROCEDURE(wisp_state_free, P(0, (wisp_state *)NULL))
+CALL(wisp_state_words) { return (void)f, wisp_state_words(NULL, P(0, "x")) ? WISP_ERR_ARG : WISP_OK; }
+CALL(wisp_state_bytes) { return (void)f, wisp_state_bytes(NULL, P(0, "x")) ? WISP_ERR_ARG : WISP_OK; }
+/* A call with a checkpoint `c` and a live state `s`. */
+#define WITH_CHECKPOINT(name, call)                                                                \
+    CALL(name)                                                                                     \
+    {                                                                                              \
+        wisp_state *s;                                                                             \
+        wisp_checkpoint *c;                                                                        \
+        char path[112];                                                                            \
+        snprintf(path, sizeof path, "%s/c", f->folder);                                            \
+        REF_OK(f->ctx, wisp_state_create(&s, f->ctx, no_items, f));                                \
+        REF_OK(f->ctx, wisp_checkpoint_create(&c, f->ctx, &(wisp_checkpoint_opts){.path = path})); \
+        wisp_checkpoint_request(c, 0);                                                             \
+        REF_OK(f->ctx, wisp_checkpoint_offer(c, s));                                               \
+        REF_OK(f->ctx, wisp_checkpoint_wait(c));                                                   \
+        const wisp_status status = call;                                                           \
+        wisp_checkpoint_remove(c);                                                                 \
+        wisp_checkpoint_free(c);                                                                   \
+        wisp_state_free(s);                                                                        \
+        return status;                                                                             \
+    }
+static wisp_status open_kept(wisp_state **to, wisp_ctx *ctx, const char *path)
+{
+    if (to) *to = NULL;
+    const wisp_status status = wisp_state_open(to, ctx, path);
+    if (to) wisp_state_free(*to);
+    return status;
+}
+#define VOID(call) ((call), null < 0 ? WISP_OK : WISP_ERR_ARG)
+WITH_CHECKPOINT(wisp_state_open, open_kept(P(0, &(wisp_state *){NULL}), P(1, f->ctx), P(2, path)))
+WITH_CHECKPOINT(wisp_checkpoint_offer, wisp_checkpoint_offer(P(0, c), P(1, s)))
+WITH_CHECKPOINT(wisp_checkpoint_wait, wisp_checkpoint_wait(P(0, c)))
+WITH_CHECKPOINT(wisp_checkpoint_request, VOID(wisp_checkpoint_request(P(0, c), 1)))
+WITH_CHECKPOINT(wisp_checkpoint_remove, VOID(wisp_checkpoint_remove(P(0, c))))
+WITH_CHECKPOINT(wisp_checkpoint_get_info, VOID(wisp_checkpoint_get_info(P(0, c), P(1, &(wisp_checkpoint_info){0}))))
+PROCEDURE(wisp_checkpoint_free, P(0, (wisp_checkpoint *)NULL))
+CALL(wisp_checkpoint_create)
+{
+    char path[112];
+    wisp_checkpoint *made = NULL;
+    snprintf(path, sizeof path, "%s/c", f->folder);
+    const wisp_checkpoint_opts o = {.path = P(3, path)};
+    const wisp_status status = wisp_checkpoint_create(P(0, &made), P(1, f->ctx), P(2, &o));
+    wisp_checkpoint_free(made);
+    return status;
+}
+PLAIN(wisp_src_hash, P(0, f->ctx), P(1, &f->src), P(2, &(uint64_t){0}))
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 enum { ALL = ~0 };
@@ -408,6 +486,8 @@ static const struct {
     ROW(wisp_ctx_cancel, 1, 0, ALL),
     ROW(wisp_ctx_resume, 1, 0, ALL),
     ROW(wisp_ctx_sum, 2, 0, 1),
+    ROW(wisp_ctx_sum_start, 2, 0, 1),
+    ROW(wisp_ctx_sum_wait, 1, 0, 1),
     ROW(wisp_ctx_fail, 2, 0, ALL),
     ROW(wisp_ctx_log, 2, 0, ALL),
     ROW(wisp_ctx_step, 2, 0, 1),
@@ -422,6 +502,8 @@ static const struct {
     ROW(wisp_src_open_gallery, 3, 0, 2),
     ROW(wisp_src_open_crs, 3, 0, 2),
     ROW(wisp_src_hermitian_part, 4, 8, 2),
+    ROW(wisp_src_partition, 3, 0, 2),
+    ROW(wisp_src_numbers, 1, 1, ALL),
     ROW(wisp_src_open_mat, 2, 0, 2),
     ROW(wisp_src_close, 1, 0, ALL),
     ROW(wisp_src_write, 4, 8, 2),
@@ -522,6 +604,25 @@ static const struct {
     ROW(wisp_eigen_free, 1, 0, ALL),
     ROW(wisp_eig_plan, 3, 4, 2),
     ROW(wisp_filter_eval, 3, 0, ALL),
+    ROW(wisp_state_create, 3, 0, 2),
+    ROW(wisp_state_data, 3, 0, 1),
+    ROW(wisp_state_sums, 3, 0, 1),
+    ROW(wisp_state_block, 3, 0, 1),
+    ROW(wisp_state_same, 3, 0, 1),
+    ROW(wisp_state_add, 2, 0, 1),
+    ROW(wisp_state_is_kept, 1, 1, ALL),
+    ROW(wisp_state_open, 3, 0, 2),
+    ROW(wisp_state_free, 1, 0, ALL),
+    ROW(wisp_state_words, 1, 1, ALL),
+    ROW(wisp_state_bytes, 1, 1, ALL),
+    ROW(wisp_checkpoint_create, 4, 0, 2),
+    ROW(wisp_checkpoint_offer, 2, 0, 1),
+    ROW(wisp_checkpoint_request, 1, 0, ALL),
+    ROW(wisp_checkpoint_wait, 1, 0, 1),
+    ROW(wisp_checkpoint_remove, 1, 0, ALL),
+    ROW(wisp_checkpoint_get_info, 2, 0, ALL),
+    ROW(wisp_checkpoint_free, 1, 0, ALL),
+    ROW(wisp_src_hash, 3, 0, 1),
 };
 enum { TABLE = sizeof table / sizeof table[0] };
 
@@ -547,13 +648,14 @@ static int is_covered(const char *name)
 /* A function that is declared and not in the table would escape. */
 static void every_function(void **state)
 {
-    static const char *const header[] = {
-        TEST_DATA "/../../include/wisp/wisp.h", TEST_DATA "/../../include/wisp/solvers.h",
-        TEST_DATA "/../../include/wisp/solve.h", TEST_DATA "/../../include/wisp/eig.h"};
+    static const char *const header[] = {TEST_DATA "/../../include/wisp/wisp.h",
+                                         TEST_DATA "/../../include/wisp/solvers.h",
+                                         TEST_DATA "/../../include/wisp/solve.h", TEST_DATA "/../../include/wisp/eig.h",
+                                         TEST_DATA "/../../include/wisp/state.h"};
     static char text[1 << 17];
     int found = 0;
     (void)state;
-    for (int h = 0; h < 4; h++) {
+    for (size_t h = 0; h < sizeof header / sizeof *header; h++) {
         FILE *file = fopen(header[h], "r");
         assert_non_null(file);
         text[fread(text, 1, sizeof text - 1, file)] = '\0';

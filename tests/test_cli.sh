@@ -316,6 +316,8 @@ refused 2 "did you mean --moments" dos $topi --momens 5
 refused 2 "unknown option --zzz" dos $topi --zzz
 refused 2 "unknown option -x" dos $topi -x
 refused 2 "one of several options" dos $topi --s 5
+refused 2 "off, or seconds from 2" dos $topi --watchdog 1
+ok dos $topi --moments 16 --vectors 1 --watchdog off --quiet # one process has none
 refused 2 "wisp dos has no option --sites" dos $topi --sites 5
 refused 2 "needs a value" dos $topi --moments
 refused 2 "takes no value" dos $topi --json=yes

@@ -235,6 +235,65 @@ json out 'd["complete"] is False and d["status"] == "cancelled" and d["found"] =
 ok eig spinchain:sites=18 --smallest 4 --vectors-in l.mtx --quiet
 check "no temporary file" test -z "$(find . -name '*.tmp*')"
 
+# ---- killed, and gone on with: the same bits
+survives() { # survives ARGS...: killed when its state has been written, by kill -9, then by SIGTERM; then to its end
+    rm -f k.ck*
+    ok eig "$@" --json -o w.mtx
+    cp out want.json
+    local resume=() signal rc
+    for signal in KILL TERM; do
+        rm -f k.ck.before
+        "$wisp" eig "$@" --json -o k.mtx --checkpoint k.ck --every 0.05 "${resume[@]}" >out 2>err &
+        local pid=$!
+        for _ in $(seq 400); do
+            [ -e k.ck.before ] || { [ -e k.ck ] && [ ${#resume[@]} = 0 ]; } && break
+            sleep 0.01
+        done
+        kill -$signal $pid
+        wait $pid
+        rc=$?
+        checks=$((checks + 1))
+        if [ $rc = 0 ]; then
+            echo "wisp eig $*: came to its end before SIG$signal"
+            return
+        elif [ $signal = KILL ]; then
+            [ $rc = 137 ] || fail "wisp eig $*: not killed, $rc: $(cat err)"
+        elif [ $rc != 1 ] || ! grep -q '^wisp: stopped by .*; to go on, repeat the command with --resume k.ck$' err; then
+            fail "wisp eig $*: not stopped, $rc: $(cat err)"
+        fi
+        resume=(--resume k.ck)
+    done
+    OMP_NUM_THREADS=1 ok eig "$@" --json -o k.mtx --checkpoint k.ck "${resume[@]}"
+    json out 'd["eigenvalues"] == e["eigenvalues"] and d["residuals"] == e["residuals"] and d["resumed"] == "k.ck"' want.json
+    json out 'all(d[k] == e[k] for k in ("complete", "rounds", "products", "search_vectors", "degree"))' want.json
+    check "the same vectors: eig $*" cmp -s <(grep -v '^%' w.mtx) <(grep -v '^%' k.mtx)
+    check "no checkpoint is left: $(echo k.ck*)" test "$(echo k.ck*)" = "k.ck*"
+}
+{ # bash says that a job was killed
+    survives topi:nx=16,ny=16,nz=10,disorder=1 --target 0 -n 20
+    survives spinchain:sites=18 --smallest 20 --tol 1e-12
+    survives matpde:nx=200,ny=200 --largest-real 12 --tol 1e-10 --search 30
+} 2>/dev/null
+"$wisp" eig spinchain:sites=18 --smallest 20 --checkpoint no.ck --every 0.05 >out 2>err &
+pid=$!
+for _ in $(seq 1000); do [ -e no.ck ] && break; sleep 0.01; done
+kill -TERM $pid
+wait $pid
+if [ -e no.ck ]; then
+    refused 1 "no.ck is there already" eig spinchain:sites=18 --smallest 20 --checkpoint no.ck
+    refused 1 "is of a run with another matrix" eig spinchain:sites=16 --smallest 20 --resume no.ck
+    refused 1 "is of a run with question 20 smallest, and this one has 19 smallest" eig spinchain:sites=18 --smallest 19 --resume no.ck
+    refused 1 "is of a run with eig seed 0, and this one has 5" eig spinchain:sites=18 --smallest 20 --seed 5 --resume no.ck
+else
+    fail "no checkpoint by SIGTERM: $(cat err)"
+fi
+refused 2 "--method dense has no state" eig $small --smallest 3 --method dense --checkpoint d.ck
+refused 2 "--every is for --checkpoint" eig $small --smallest 3 --every 3
+ok eig $large --interval -0.5,0.5 --plan --json --checkpoint p.ck
+json out 'd["checkpoint_bytes"] > d["search_vectors"] * d["rows"] * 8 and d["total_bytes"] > d["checkpoint_bytes"]'
+ok eig $large --interval -0.5,0.5 --plan --checkpoint p.ck
+check "the plan has the checkpoint" grep -q '^checkpoint  *about .* of memory, and up to' out
+
 # ---- outputs that can't be written
 if [ -c /dev/full ]; then
     ln -sf /dev/full full.mtx

@@ -42,7 +42,8 @@ tight() { # tight KB ARGS...
     local rc=$?
     [ $rc = 0 ] && worked=$((worked + 1))
     [ $rc = 137 ] && fail "within $1 KB wisp ${*:2} hangs"
-    [ $rc = 0 ] || [ "$(grep -c . err)" = 1 ] || fail "within $1 KB wisp ${*:2}: exit $rc, not one line: $(head -5 err)"
+    # One line says why it ends; that threads could not be started is another matter.
+    [ $rc = 0 ] || [ "$(grep -vc '^wisp: warning: only [0-9]* of' err)" = 1 ] || fail "within $1 KB wisp ${*:2}: exit $rc, not one line: $(head -5 err)"
 }
 worked=0
 for kb in 20000 40000 50000 60000 70000 80000 100000 130000 180000 250000 400000 1000000; do

@@ -67,6 +67,29 @@ PY
     done
 done
 
+# Files of moments keep them, also those of the environment and behind a command line that is cut.
+if "$wisp" --version | grep -q '^features:.* hdf5'; then
+    # kept WEIGHTS RANKS ARGUMENTS...
+    kept() {
+        rm -f kept.h5
+        WISP_RANKS=$2 "$wisp" "${@:3}" --moments 8 --save kept.h5 --quiet || fail "${*:3} --save"
+        "$wisp" "$3" --from kept.h5 --json >from.json
+        python3 - "$1" <<'PY' || fail "weights kept by $2 ranks: $1"
+import json, sys
+o = json.load(open("from.json"))
+assert o["weights"] == json.loads(sys.argv[1]), o["weights"]
+assert sys.argv[1] == "null" or " --weights " + ",".join(map(str, o["weights"])) in o["moments_command"]
+PY
+    }
+    kept null 1 dos laplace:nx=8,ny=9,nz=3 --vectors 2
+    kept null 2 dos laplace:nx=8,ny=9,nz=3 --vectors 2
+    kept "[3, 1]" 2 dos laplace:nx=8,ny=9,nz=3 --vectors 2 --weights 3,1
+    grep -q "^weights *3,1 " <("$wisp" dos --from kept.h5) || fail "the summary has no weights"
+    WISP_WEIGHTS=2,1 kept "[2, 1]" 2 dos laplace:nx=8,ny=9,nz=3 --vectors 2
+    WISP_WEIGHTS=1,0 kept "[1, 0]" 2 ldos laplace:nx=80,ny=80,nz=1 --sites "$(seq -s, 10 6399)" # 31 kB
+    WISP_WEIGHTS=1,0 kept "[1, 0]" 2 ldos laplace:nx=90,ny=90,nz=1 --sites "$(seq -s, 0 8099)"
+fi
+
 # One line, and a non-zero exit.
 refused() {
     local status=0
@@ -82,6 +105,11 @@ refused "give 2 numbers, one for each process, not 3" env WISP_RANKS=2 "$wisp" d
 refused "give 1 number, one for each process, not 2" "$wisp" dos topi --weights 1,2
 refused "one of the 2 processes" env WISP_RANKS=2 "$wisp" dos topi --weights 0,0
 refused "or a number for each process" env WISP_RANKS=2 "$wisp" dos topi --weights 1,,2
+# Each of two needs less than the machine has, both together more. What is not refused ends for want of addresses.
+total=$(awk '/MemTotal/ {print $2}' /proc/meminfo)
+large="laplace:nx=$((total / 1000)),ny=1000,nz=1 --moments 2 --vectors 96 --width 96 --precision double"
+refused "this machine has" "$wisp" dos $large
+(ulimit -v $((total / 4)); refused "all processes of a machine together" env WISP_RANKS=2 OMP_NUM_THREADS=1 "$wisp" dos $large)
 mkfifo pipe
 refused "can be read only once" env WISP_RANKS=2 "$wisp" dos pipe --weights nonzeros
 refused "not Hermitian" env WISP_RANKS=2 "$wisp" dos "$2/tests/data/cage5.mtx"

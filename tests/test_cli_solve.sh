@@ -58,7 +58,7 @@ for run in "A.mtx b.mtx" "A.mtx b.mtx --method cg" "A.mtx b.mtx.gz --method minr
     ok solve $1 --rhs $2 "${@:3}" -o x.mtx --tol 1e-9 --quiet && solves $1 $2 x.mtx 1.001e-9
     check "wisp solve $run: --quiet is quiet" test ! -s out
 done
-for variant in classical pipelined predict; do
+for variant in classical pipelined predict hidden; do
     ok solve A.mtx --rhs b.mtx --method cg --variant $variant -o x.mtx.gz --quiet && solves A.mtx b.mtx x.mtx.gz 1.001e-8
 done
 for precond in none jacobi block-jacobi block-jacobi:7 chebyshev chebyshev:3 neumann:2 "chebyshev --bounds 0.3,11.7"; do
@@ -177,7 +177,7 @@ refused 2 "it must be below 1" solve $small --tol 1
 for value in 0 -1 x 1.5 ''; do refused 2 "expected a whole number from 1" solve $small --maxit "$value"; done
 for value in 0 x 501; do refused 2 "expected a whole number from 1 to 500" solve $small --restart "$value"; done
 refused 2 "expected one of cg|bicgstab|gmres|minres" solve $small --method jacobi
-refused 2 "expected one of pipelined|classical|predict" solve $small --variant fused
+refused 2 "expected one of pipelined|classical|predict|hidden" solve $small --variant fused
 refused 2 "expected one of none, jacobi, block-jacobi[:ROWS]" solve $small --precond ilu
 refused 2 "it takes no number" solve $small --precond jacobi:3
 for value in block-jacobi: block-jacobi:0 chebyshev:x neumann:-1 chebyshev:1001 chebyshev:3x; do

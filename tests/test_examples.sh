@@ -25,6 +25,18 @@ awk '/^column/ { n++; if ($4 > 1e-8) { print "residual", $4; exit 1 } } END { if
 "$(dirname "$wisp")"/examples/eig >pairs.txt 2>/dev/null
 awk '/^eigenvalue/ { n++; if ($4 > 1e-9 || $2 * $2 > 0.35) { print "eigenvalue", $2, $4; exit 1 } } END { if (n < 12) { print n, "eigenvalues"; exit 1 } }' pairs.txt
 grep -q 'found, complete$' pairs.txt
+# A run that is killed and goes on ends like one that was not.
+checkpoint=$(dirname "$wisp")/examples/checkpoint
+"$checkpoint" topi:nx=12,ny=12,nz=8 whole.state 1000 | grep -o 'moment 2: [^;]*' >whole.txt
+"$checkpoint" topi:nx=12,ny=12,nz=8 parts.state 0.01 >parts.txt &
+for _ in $(seq 500); do [ -e parts.state ] && break; sleep 0.01; done
+kill -9 $! 2>/dev/null || true
+wait $! 2>/dev/null || true
+if [ -e parts.state ]; then
+    "$checkpoint" topi:nx=12,ny=12,nz=8 parts.state >parts.txt
+    grep -q 'going on from parts.state' parts.txt
+fi
+grep -o 'moment 2: [^;]*' parts.txt | cmp - whole.txt
 # Potentials of +-1 in turn: no states between them.
 awk '$1 > -0.9 && $1 < 0.9 && $2 > most { most = $2 } END { if (most > 20) { print "in the gap:", most; exit 1 } }' lattice.txt
 

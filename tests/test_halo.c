@@ -89,6 +89,32 @@ static void modes(void **state)
     }
 }
 
+/* A cyclic shift by half of the rows: of equal shares, no row needs a column of its own rank. */
+static int shifted_row(void *arg, int64_t i, int64_t *col, cplx *val)
+{
+    (void)arg;
+    *col = (i + ROWS / 2) % ROWS;
+    *val = 1 + (double)(i % 17);
+    return 1;
+}
+
+static void remote_columns_alone(void **state)
+{
+    (void)state;
+    ref_rng r = {17};
+    const ref_types types = {WISP_D, WISP_D};
+    const char *weights = getenv("WISP_WEIGHTS");
+    wisp_src src = ref_rows_src(WISP_D, ROWS, ROWS, 1, shifted_row, NULL);
+    const wisp_mat_opts natural = {.order = WISP_ROWS_NATURAL};
+    wisp_mat_info info;
+    wisp_ctx *ctx = ctx_with(WISP_HALO_NONE);
+    REF_OK(ctx, wisp_mat_plan(ctx, &src, &natural, &info));
+    if (wisp_ctx_processes(ctx) > 1 && (!weights || !*weights)) assert_int_equal(info.halo_rows, info.local_rows);
+    wisp_ctx_free(ctx);
+    all_modes(&r, &src, types, natural);
+    wisp_src_close(&src);
+}
+
 /* All are tried, and one stays. */
 static void trial(void **state)
 {
@@ -128,7 +154,8 @@ static void bad_modes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(modes), cmocka_unit_test(trial), cmocka_unit_test(bad_modes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(modes), cmocka_unit_test(remote_columns_alone),
+                                       cmocka_unit_test(trial), cmocka_unit_test(bad_modes)};
     unsetenv("WISP_HALO");
     return REF_RUN(tests);
 }

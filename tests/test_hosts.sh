@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Two hosts: network namespaces of this machine, joined by a pair of virtual devices, each with a hostname of its own.
-# Between them Open MPI has TCP alone, and the devices count the bytes. Root can make namespaces; for others, and where
-# something is missing, this is skipped, unless WISP_NO_SKIP=1 makes that a failure, as CI does.
+# Runs on two hosts (two_hosts.sh). Root can make them; for others, and where something is missing, this is skipped,
+# unless WISP_NO_SKIP=1 makes that a failure, as CI does.
 set -euo pipefail
 wisp=$1
 rm -rf "$3"
@@ -14,49 +13,11 @@ skip() {
     exit 77
 }
 "$wisp" --version | grep -q '^features:.* mpi' || skip "this build has no MPI"
-for program in mpirun ip unshare; do command -v $program >/dev/null || skip "there is no $program"; done
-mpirun --version | grep -q 'Open MPI' || skip "mpirun is not Open MPI's"
-[ "$(id -u)" = 0 ] || skip "only root can make network namespaces"
-
-a=wisp-a-$$ b=wisp-b-$$
-remove() {
-    local name
-    for name in $a $b; do
-        ip netns pids $name 2>/dev/null | xargs -r kill 2>/dev/null || true
-        ip netns del $name 2>/dev/null || true # its device and the other end go with it
-    done
-}
-trap remove EXIT
-ip netns add $a 2>err || skip "ip can't make a network namespace here: $(cat err)"
-ip netns add $b
-ip link add veth netns $a type veth peer name veth netns $b 2>err || skip "ip can't make virtual devices here: $(cat err)"
-for host in "$a 10.77.0.1" "$b 10.77.0.2"; do
-    read -r name address <<<"$host"
-    ip -n "$name" address add "$address/24" dev veth
-    ip -n "$name" link set veth up
-    ip -n "$name" link set lo up
-done
-# on NAME COMMAND...: there, with its hostname.
-cat >on <<'ON'
-#!/bin/sh
-name=$1
-shift
-exec ip netns exec "$name" unshare --uts sh -c 'hostname "$0" && exec "$@"' "$name" "$@"
-ON
-# What mpirun calls in place of ssh, with an address and the words of a shell command.
-cat >remote <<REMOTE
-#!/bin/sh
-shift
-exec "$PWD/on" $b sh -c "\$*"
-REMOTE
-chmod +x on remote
-
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-# The network of all that mpirun sets up, too; each host believes that all cores are its own.
-both() {
-    timeout 120 ./on $a mpirun -n 2 --host 10.77.0.1:1,10.77.0.2:1 --bind-to none --mca plm_rsh_agent "$PWD/remote" \
-        --mca oob_tcp_if_include veth --mca btl_tcp_if_include veth --mca pml ob1 --mca btl tcp,self "$@"
-}
+# shellcheck source=tests/two_hosts.sh
+. "$2/tests/two_hosts.sh"
+trap remove_hosts EXIT
+make_hosts
+both() { timeout 120 ./both 1 "$@"; }
 # Bytes that have left this host.
 sent() { ip netns exec "$1" cat /sys/class/net/veth/statistics/tx_bytes; }
 

@@ -170,7 +170,7 @@ static void not_written(void **state)
     ref_rng r = {38};
     wisp_src src = ref_random_src(&r, WISP_D, 9, 9, 3);
     src.own_rows = 1;
-    run(3, array_on_rank, &src);
+    ref_ranks_each(3, array_on_rank, &src);
     wisp_src_close(&src);
     src = (wisp_src){.rows = 10, .cols = 10, .max_row = 1, .type = WISP_D, .row = failing_row};
     expect_written(src, "ranks_out.mtx", (wisp_write_opts){0});
@@ -226,7 +226,7 @@ static void one_has_no_memory(void **state)
                 char where[40];
                 snprintf(where, sizeof where, "%d@%d", at, who);
                 setenv("WISP_ALLOC_FAIL_AT", where, 1);
-                run(3, starved_rank, &s);
+                ref_ranks_each(3, starved_rank, &s);
                 unsetenv("WISP_ALLOC_FAIL_AT");
                 successes += s.status[who] == WISP_OK;
                 failures += s.status[who] != WISP_OK;
@@ -278,8 +278,8 @@ static void parts_take_less(void **state)
         REF_OK(ctx, wisp_src_write(&src, ctx, names[i], NULL));
         for (int part = 0; part < (i == 0 ? 2 : 1); part++) {
             peaks alone = {.path = names[i], .take_part = part}, parts = alone;
-            run(1, peak_of_rank, &alone);
-            run(5, peak_of_rank, &parts);
+            ref_ranks_each(1, peak_of_rank, &alone);
+            ref_ranks_each(5, peak_of_rank, &parts);
             assert_true(alone.rank_peak[0] >= (int64_t)ROWS * EACH * (i || part ? 28 : 12));
             for (int r = 0; r < 5; r++)
                 if (parts.rank_peak[r] > alone.rank_peak[0] / (i || part ? 2 : 4))
@@ -298,6 +298,5 @@ int main(void)
         cmocka_unit_test(looked_at),   cmocka_unit_test(written),           cmocka_unit_test(large_written),
         cmocka_unit_test(not_written), cmocka_unit_test(one_has_no_memory), cmocka_unit_test(parts_take_less),
     };
-    setenv("CMOCKA_TEST_ABORT", "1", 1); /* a rank's thread has nowhere else to go */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return ref_run_rank_tests(tests, sizeof tests / sizeof tests[0]);
 }

@@ -7,10 +7,13 @@ mkdir -p "$3"
 cd "$3"
 fail() { echo "test_mpi: $*" >&2; exit 1; }
 "$wisp" --version | grep -q '^features:.* mpi' || { echo "test_mpi: this build has no MPI"; exit 77; }
-command -v mpirun >/dev/null || { echo "test_mpi: there is no mpirun"; exit 77; }
+# $WISP_MPIRUN: the launcher of the MPI that wisp was built with, and its options, such as "mpirun.mpich".
+launcher=${WISP_MPIRUN:-mpirun --oversubscribe --bind-to none}
+command -v ${launcher%% *} >/dev/null || { echo "test_mpi: there is no ${launcher%% *}"; exit 77; }
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 # by N COMMAND...
-by() { mpirun --oversubscribe --bind-to none -n "$@"; }
+# shellcheck disable=SC2086 # words
+by() { $launcher -n "$@"; }
 
 echo "- the library, by 1, 2, 3 and 5 processes"
 for n in 1 2 3 5; do by $n "$(dirname "$wisp")/tests/ranks_mpi" >library 2>&1 || { tail -n 20 library >&2; fail "ranks_mpi by $n"; }; done
@@ -32,11 +35,13 @@ PY
 }
 echo "- the command, by 2 and 3 processes"
 "$wisp" gen topi:nx=6,ny=5,nz=4 -o m.mtx >/dev/null
-runs=("dos topi:nx=8,ny=7,nz=6 --moments 101 --vectors 5" "dos m.mtx --moments 64 --vectors 3"
+for name in m.crs m.mtx.gz; do "$wisp" convert m.mtx $name >/dev/null; done
+runs=("dos m.mtx --moments 64 --vectors 3 --partition levels" "dos topi:nx=8,ny=7,nz=6 --moments 101 --vectors 5" "dos m.mtx --moments 64 --vectors 3"
       "ldos graphene:nx=20,ny=15 --moments 64 --sites 0,299,573"
       "count anderson:nx=9,ny=8,nz=7 --interval=-1,1 --moments 128 --vectors 3"
       "solve laplace:nx=12,ny=12,nz=12 --rhs random:7" "eig graphene:nx=12,ny=9 --smallest 5"
       "eig graphene:nx=12,ny=9 --interval=-0.4,0.4")
+if "$wisp" --version | grep -q '^features:.* scotch'; then runs+=("dos m.mtx --moments 64 --vectors 3 --partition scotch"); fi
 for run in "${runs[@]}"; do
     # shellcheck disable=SC2086 # words
     "$wisp" $run --json >one.json
@@ -47,14 +52,36 @@ for run in "${runs[@]}"; do
     done
 done
 
+echo "- files of each format, by 2 processes that measure their rates"
+"$wisp" dos m.mtx --moments 64 --vectors 3 --json >one.json
+for name in m.crs m.mtx.gz; do
+    by 2 "$wisp" dos $name --moments 64 --vectors 3 --weights measured --json >many.json 2>err || fail "dos $name: $(cat err)"
+    same one.json many.json 2 "dos $name --weights measured"
+done
+
+echo "- solvers with each exchange of the halo"
+"$wisp" solve laplace:nx=9,ny=8,nz=7 --rhs random:7 -o one.mtx --quiet
+for halo in none overlap task neighbours columns; do
+    by 2 "$wisp" solve laplace:nx=9,ny=8,nz=7 --rhs random:7 --halo $halo -o x.mtx --json >many.json 2>err ||
+        fail "solve --halo $halo: $(cat err)"
+    python3 - $halo <<'PY' || fail "solve --halo $halo"
+import json, sys
+assert json.load(open("many.json"))["halo"] == sys.argv[1]
+a, b = ([float(x) for x in open(name).read().split("\n", 2)[2].split() if x[0] != "%"] for name in ("one.mtx", "x.mtx"))
+assert len(a) == len(b) > 500 and max(abs(x - y) for x, y in zip(a, b)) < 1e-6 * max(map(abs, a))
+PY
+done
+
 echo "- wisp info --ranks foretells what ranks hold and send"
 for n in 2 4; do
-    for matrix in topi:nx=20,ny=20,nz=20 graphene:nx=200,ny=150,disorder=1,vacancies=0.05; do
-        "$wisp" info $matrix --ranks $n --width 4 --json >plan.json
-        for run in "mpirun --oversubscribe --bind-to none -n $n" "env WISP_RANKS=$n"; do
+    for case in "topi:nx=20,ny=20,nz=20 4" "graphene:nx=200,ny=150,disorder=1,vacancies=0.05 4" \
+        "graphene:nx=200,ny=150,disorder=1,vacancies=0.05 1" "graphene:nx=300,ny=300 1" "laplace:nx=60,ny=60,nz=60 1"; do
+        matrix=${case% *} width=${case#* }
+        "$wisp" info $matrix --ranks $n --width $width --json >plan.json
+        for run in "$launcher -n $n" "env WISP_RANKS=$n"; do
             # shellcheck disable=SC2086 # words
-            $run "$(dirname "$wisp")/tests/test_layout" $matrix 4 >out 2>err || fail "test_layout by $run: $(cat out err)"
-            python3 - plan.json out <<'PY' || fail "info $matrix --ranks $n, against $run"
+            $run "$(dirname "$wisp")/tests/test_layout" $matrix $width >out 2>err || fail "test_layout by $run: $(cat out err)"
+            python3 - plan.json out <<'PY' || fail "info $matrix --ranks $n --width $width, against $run"
 import json, sys
 plan = json.load(open(sys.argv[1]))
 real = [list(map(int, line.split()[1:])) for line in open(sys.argv[2]) if line.startswith("rank: ")]
@@ -70,6 +97,11 @@ PY
         done
     done
 done
+
+if "$wisp" --version | grep -q '^features:.* scotch'; then
+    "$wisp" info topi:nx=6,ny=6,nz=6 --ranks 2 --partition scotch | grep -q "PT-SCOTCH, by processes under mpirun" ||
+        fail "info does not say that the partition is another"
+fi
 
 echo "- a plan is by the slowest process, not always the first"
 WISP_WEIGHTS=1,50 by 2 "$wisp" dos topi:nx=20,ny=20,nz=20 --plan >out 2>err || fail "a plan: $(cat out err)"
@@ -104,7 +136,12 @@ unset OMP_PROC_BIND # ctest leaves threads to the system
 by 3 "$wisp" machine >out 2>err
 [ "$(grep -c "^process [0-2]   $(hostname), 1 thread, on " out)" = 3 ] || fail "machine: $(cat out err)"
 units=$(nproc)
-if [ "$units" -lt 3 ]; then grep -q "3 processes share $units processing unit" err || fail "no word on too few cores: $(cat err)"; fi
+if [ "$units" -lt 3 ]; then grep -Eq "3 processes share [12] cores? of a machine" err || fail "no word on too few cores: $(cat err)"; fi
+# Two processing units of one core, as hwloc sees them.
+if "$wisp" --version | grep -q hwloc && [ "$units" -ge 2 ]; then
+    by 2 env HWLOC_SYNTHETIC="core:1 pu:$units" "$wisp" machine >out 2>err
+    grep -q "2 processes share 1 core of a machine" err || fail "no word on one core of two: $(cat out err)"
+fi
 if [ "$units" -ge 2 ]; then
     by 2 "$wisp" machine >out
     [ "$(sed 's/.* on//' out | tr ' ' '\n' | grep -c .)" = "$(sed 's/.* on//' out | tr ' ' '\n' | grep . | sort -u | wc -l)" ] ||

@@ -1,4 +1,5 @@
-/* Ranks as threads: what one rank computes alone, several must compute together; and what fails on one fails on all. */
+/* Ranks as threads, or as processes under mpirun: what one rank computes alone, several must compute together; and what
+ * fails on one fails on all. */
 #include "kpm_dense.h"
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,19 +18,10 @@ enum { WAYS = sizeof way / sizeof way[0] };
 static void run_ways(wisp_rank_fn fn, void *arg, int first)
 {
     for (int w = first; w < WAYS; w++) {
-        int result = 0;
         setenv("WISP_WEIGHTS", way[w].weights, 1);
-        assert_int_equal(wisp_ranks_run(way[w].ranks, fn, arg, &result), WISP_OK);
-        assert_int_equal(result, 0);
+        ref_ranks_each(way[w].ranks, fn, arg);
     }
     unsetenv("WISP_WEIGHTS");
-}
-
-static void run(int ranks, wisp_rank_fn fn, void *arg)
-{
-    int result = 0;
-    assert_int_equal(wisp_ranks_run(ranks, fn, arg, &result), WISP_OK);
-    assert_int_equal(result, 0);
 }
 
 static wisp_ctx *own_ctx(void) { return ref_isa_ctx(NULL, 1); }
@@ -131,8 +123,9 @@ static void moments(void **state)
     }
 }
 
-/* Everything that is told of a matrix; `off` is an entry without a partner, near the border of two ranks. */
+/* Everything that is told of a matrix, of the gallery or dense. */
 typedef struct {
+    const char *spec;
     ref_mat dense;
     wisp_mat_props props;
     int64_t hist[9];
@@ -141,12 +134,16 @@ typedef struct {
 
 static int tell(void *arg, int rank)
 {
-    told *t = arg, now = {.dense = t->dense};
+    told *t = arg, now = {.spec = t->spec, .dense = t->dense};
     wisp_ctx *ctx = own_ctx();
-    wisp_src src = ref_dense_src(t->dense, WISP_Z);
+    wisp_src src = {0};
     wisp_mat *A;
     (void)rank;
-    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.C = 4, .sigma = 16}));
+    if (t->spec)
+        REF_OK(ctx, wisp_src_open(&src, ctx, t->spec));
+    else
+        src = ref_dense_src(t->dense, WISP_Z);
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, t->spec ? NULL : &(wisp_mat_opts){.C = 4, .sigma = 16}));
     REF_OK(ctx, wisp_mat_get_props(A, &now.props));
     REF_OK(ctx, wisp_mat_row_histogram(A, now.hist, 9));
     wisp_mat_get_info(A, &now.info);
@@ -163,7 +160,7 @@ static int tell(void *arg, int rank)
         assert_true(now.info.rows == t->info.rows && now.info.cols == t->info.cols && now.info.nnz == t->info.nnz);
     }
     wisp_mat_free(A);
-    src.free_arg(src.arg);
+    wisp_src_close(&src);
     wisp_ctx_free(ctx);
     return 0;
 }
@@ -182,6 +179,10 @@ static void properties(void **state)
         if (k % 4 == 1) assert_true(!t.props.hermitian && t.props.bad_row + t.props.bad_col == i + j);
         ref_free(t.dense);
     }
+    /* Rows that repeat: inside, and with entries in the halo; a diagonal apart; not symmetric. */
+    const char *specs[] = {"laplace:nx=20,ny=20,nz=20", "graphene:nx=60,ny=41,disorder=1", "topi:nx=14,ny=9,nz=8",
+                           "anderson:nx=16,ny=15,nz=14,periodic=none", "matpde:nx=50,ny=31"};
+    for (size_t k = 0; k < sizeof specs / sizeof specs[0]; k++) run_ways(tell, &(told){.spec = specs[k]}, 0);
 }
 
 /* Rectangular, blocks that are older than the matrix, two matrices of one map, new values. */
@@ -330,9 +331,9 @@ static void timing(void **state)
 {
     (void)state;
     double first[MOST * 9], late[MOST * 9];
-    run(MOST, dots_of_rank, first);
+    ref_ranks_each(MOST, dots_of_rank, first);
     setenv("WISP_RANKS_JITTER", "300", 1);
-    run(MOST, dots_of_rank, late);
+    ref_ranks_each(MOST, dots_of_rank, late);
     unsetenv("WISP_RANKS_JITTER");
     assert_memory_equal(first, late, sizeof first);
     for (int r = 1; r < MOST; r++) assert_memory_equal(first, first + 9 * r, 9 * sizeof *first);
@@ -448,8 +449,8 @@ static int refusals_of_rank(void *arg, int rank)
 static void refusals(void **state)
 {
     (void)state;
-    run(2, refusals_of_rank, NULL);
-    run(3, refusals_of_rank, NULL);
+    ref_ranks_each(2, refusals_of_rank, NULL);
+    ref_ranks_each(3, refusals_of_rank, NULL);
     int result;
     REF_FAILS(NULL, wisp_ranks_run(0, refusals_of_rank, NULL, &result), WISP_ERR_ARG, "0 ranks");
     setenv("WISP_WEIGHTS", "1,x", 1);
@@ -501,7 +502,7 @@ static void one_is_cancelled(void **state)
     (void)state;
     for (int steps = 0; steps < 25; steps += 3) {
         outcome o = {.who = steps % 3, .steps = steps};
-        run(3, cancelled_rank, &o);
+        ref_ranks_each(3, cancelled_rank, &o);
         for (int r = 0; r < 3; r++) {
             assert_int_equal(o.status[r], WISP_ERR_CANCELLED);
             assert_non_null(strstr(o.message[r], "cancelled"));
@@ -557,13 +558,13 @@ static void one_is_lost(void **state)
     outcome o = {.who = 1};
     static const wisp_rank_fn lost[] = {lost_rank, absent_rank};
     for (int i = 0; i < 2; i++) {
-        run(3, lost[i], &o);
+        ref_ranks_each(3, lost[i], &o);
         for (int r = 0; r < 3; r += 2) {
             assert_int_equal(o.status[r], WISP_ERR_CANCELLED);
             assert_non_null(strstr(o.message[r], "1 has ended"));
         }
     }
-    run(3, odd_rank, &o);
+    ref_ranks_each(3, odd_rank, &o);
     for (int r = 0; r < 3; r++) {
         assert_int_equal(o.status[r], WISP_ERR_MISMATCH);
         assert_non_null(strstr(o.message[r], "calls something else"));
@@ -598,7 +599,7 @@ static void one_has_no_memory(void **state)
         char where[40];
         snprintf(where, sizeof where, "%d@%d", at, o.who);
         setenv("WISP_ALLOC_FAIL_AT", where, 1);
-        run(2, starved_rank, &o);
+        ref_ranks_each(2, starved_rank, &o);
         if (o.status[0] == WISP_OK && o.status[1] == WISP_OK) continue;
         failures++;
         assert_int_equal(o.status[o.who], WISP_ERR_NOMEM);
@@ -611,11 +612,17 @@ static void one_has_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_vectors),    cmocka_unit_test(moments),     cmocka_unit_test(properties),
-        cmocka_unit_test(products),          cmocka_unit_test(timing),      cmocka_unit_test(files),
-        cmocka_unit_test(refusals),          cmocka_unit_test(one_is_lost), cmocka_unit_test(one_is_cancelled),
+        cmocka_unit_test(random_vectors),
+        cmocka_unit_test(moments),
+        cmocka_unit_test(properties),
+        cmocka_unit_test(products),
+        cmocka_unit_test(files),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(timing),
+        cmocka_unit_test(one_is_lost),
+        cmocka_unit_test(one_is_cancelled),
         cmocka_unit_test(one_has_no_memory),
     };
-    setenv("CMOCKA_TEST_ABORT", "1", 1); /* a rank's thread has nowhere else to go */
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    enum { ALL = sizeof tests / sizeof tests[0], IN_ONE_MEMORY = 4 }; /* ranks_mpi.c has the like for processes */
+    return ref_run_rank_tests(tests, ref_by_mpi() ? ALL - IN_ONE_MEMORY : ALL);
 }

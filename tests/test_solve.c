@@ -28,11 +28,8 @@ static void random_systems(void **state)
 static const struct {
     wisp_method method;
     wisp_variant variant;
-} pairs[] = {{WISP_CG, WISP_PIPELINED},
-             {WISP_CG, WISP_PREDICT},
-             {WISP_BICGSTAB, WISP_PIPELINED},
-             {WISP_GMRES, WISP_PIPELINED},
-             {WISP_MINRES, WISP_PIPELINED}};
+} pairs[] = {{WISP_CG, WISP_PIPELINED},       {WISP_CG, WISP_PREDICT},      {WISP_CG, WISP_HIDDEN},
+             {WISP_BICGSTAB, WISP_PIPELINED}, {WISP_GMRES, WISP_PIPELINED}, {WISP_MINRES, WISP_PIPELINED}};
 enum { VARIANTS = sizeof pairs / sizeof *pairs };
 
 static wisp_solve_opts variant_options(size_t i, int classical)
@@ -145,7 +142,9 @@ static void passes(void **state)
         counts want; /* an iteration */
     } table[] = {{{.method = WISP_CG, .variant = WISP_PIPELINED}, {2, 1, 1}},
                  {{.method = WISP_CG, .variant = WISP_PREDICT}, {2, 1, 1}},
+                 {{.method = WISP_CG, .variant = WISP_HIDDEN}, {2, 1, 1}},
                  {{.method = WISP_CG, .precond = WISP_JACOBI}, {3, 1, 2}},
+                 {{.method = WISP_CG, .precond = WISP_JACOBI, .variant = WISP_HIDDEN}, {3, 1, 1}},
                  {{.method = WISP_CG, .variant = WISP_CLASSICAL}, {6, 1, 2}},
                  {{.method = WISP_BICGSTAB}, {4, 2, 2}},
                  {{.method = WISP_GMRES, .restart = 2 * LONG}, {3, 1, 2}},

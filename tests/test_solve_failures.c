@@ -19,11 +19,12 @@ static int teardown(void **state)
 /* Status and words of the message, with every variant that the method has, with and without a guess. */
 static void ends(wisp_ctx *ctx, const linear *l, wisp_solve_opts o, wisp_status status, const char *words)
 {
-    for (int variant = 0; variant <= WISP_PREDICT; variant++)
+    for (int variant = 0; variant <= WISP_HIDDEN; variant++)
         for (o.guess = 0; o.guess < 2; o.guess++) {
             char what[80];
             o.variant = (wisp_variant)variant;
             if (variant == WISP_PREDICT && (o.method != WISP_CG || o.precond != WISP_PRECOND_NONE)) continue;
+            if (variant == WISP_HIDDEN && o.method != WISP_CG) continue;
             snprintf(what, sizeof what, "%s, variant %d, guess %d", method_name[o.method], variant, o.guess);
             const outcome out = solve(ctx, l, &o, what);
             if (out.status != status || (status != WISP_OK && !strstr(wisp_ctx_message(ctx), words)))
@@ -263,6 +264,7 @@ static void bad_options(void **state)
         {{.precond = (wisp_precond)9}, "preconditioner"},
         {{.method = WISP_GMRES, .variant = WISP_PREDICT}, "\"predict\" is one of cg, not of gmres"},
         {{.method = WISP_CG, .variant = WISP_PREDICT, .precond = WISP_JACOBI}, "takes no preconditioner"},
+        {{.method = WISP_MINRES, .variant = WISP_HIDDEN}, "\"hidden\" is one of cg, not of minres"},
         {{.tolerance = -1}, "tolerance -1"},
         {{.tolerance = 1}, "tolerance 1"},
         {{.tolerance = NAN}, "tolerance nan"},

@@ -2,6 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "base/base.h"
 #include "ref.h"
 #include <pthread.h>
 #include <sched.h>
@@ -397,12 +398,51 @@ static void bad_calls(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* Who frees a context ends it, before that returns, and no thread of a task. */
+static void (*true_end)(wisp_ctx *ctx);
+static atomic_int ended_here, ended;
+static pthread_t main_thread;
+
+static void watched_end(wisp_ctx *ctx)
+{
+    atomic_fetch_add(&ended_here, pthread_equal(pthread_self(), main_thread) != 0);
+    atomic_fetch_add(&ended, 1);
+    true_end(ctx);
+}
+
+static wisp_status nothing(wisp_task *task, void *arg)
+{
+    (void)task, (void)arg;
+    return WISP_OK;
+}
+
+static void ends_where_it_is_freed(void **state)
+{
+    enum { ROUNDS = 200 };
+    (void)state;
+    main_thread = pthread_self();
+    for (int i = 0; i < ROUNDS; i++) {
+        wisp_ctx *ctx = ctx_with("2");
+        true_end = ctx->end;
+        ctx->end = watched_end;
+        for (int k = 0; k < 4; k++) {
+            wisp_task *t = start(ctx, (wisp_task_opts){.fn = nothing, .flags = k % 2 ? WISP_TASK_UNPINNED : 0});
+            if (i % 2) wisp_task_wait(t);
+            wisp_task_free(t);
+        }
+        wisp_ctx_free(ctx);
+        assert_int_equal(atomic_load(&ended), i + 1);
+        assert_int_equal(atomic_load(&ended_here), i + 1);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(priority),      cmocka_unit_test(after_failures), cmocka_unit_test(cancelled),
-        cmocka_unit_test(random_graphs), cmocka_unit_test(nodes),          cmocka_unit_test(without_units),
-        cmocka_unit_test(nested),        cmocka_unit_test(bad_calls),      cmocka_unit_test(places)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(priority),  cmocka_unit_test(after_failures),
+                                       cmocka_unit_test(cancelled), cmocka_unit_test(random_graphs),
+                                       cmocka_unit_test(nodes),     cmocka_unit_test(without_units),
+                                       cmocka_unit_test(nested),    cmocka_unit_test(bad_calls),
+                                       cmocka_unit_test(places),    cmocka_unit_test(ends_where_it_is_freed)};
     setenv("CMOCKA_TEST_ABORT", "1", 1); /* a task's thread has nowhere else to go */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* How ranks share rows: by weights that are given, by a source's nonzeros, and by rates that are measured. */
+#include "op/op.h"
 #include "ref.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -211,10 +212,33 @@ static void measured_nothing(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* Rates to weights: groups from the fastest on. */
+static void weigh(int ranks, const double *rate, const int64_t *want)
+{
+    wisp__ranked all[MOST];
+    int64_t weights[MOST];
+    for (int i = 0; i < ranks; i++) all[i] = (wisp__ranked){rate[i], i};
+    wisp__weigh(all, ranks, weights);
+    assert_memory_equal(weights, want, (size_t)ranks * sizeof *want);
+}
+
+static void groups_of_rates(void **state)
+{
+    (void)state;
+    weigh(3, (double[]){100, 99, 92}, (int64_t[]){1, 1, 1});
+    weigh(3, (double[]){92, 100, 90.91}, (int64_t[]){1, 1, 1});   /* 100 / 1.1 = 90.909.. */
+    weigh(3, (double[]){90.9, 100, 92}, (int64_t[]){19, 20, 20}); /* 95% of the mean of the others */
+    weigh(3, (double[]){100, 92, 90}, (int64_t[]){50, 50, 47});   /* 93.75% of 96 is 94% */
+    weigh(4, (double[]){50, 100, 0, 48}, (int64_t[]){49, 100, 0, 49});
+    weigh(2, (double[]){1e9, 1}, (int64_t[]){100, 1}); /* who has a rate has a weight */
+    weigh(2, (double[]){0, 0}, (int64_t[]){1, 1});
+    weigh(1, (double[]){7}, (int64_t[]){1});
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_nonzeros), cmocka_unit_test(given),
-                                       cmocka_unit_test(refused), cmocka_unit_test(measured),
-                                       cmocka_unit_test(measured_nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_nonzeros),      cmocka_unit_test(given),
+                                       cmocka_unit_test(refused),          cmocka_unit_test(measured),
+                                       cmocka_unit_test(measured_nothing), cmocka_unit_test(groups_of_rates)};
     return REF_RUN(tests);
 }

@@ -24,6 +24,9 @@ WISP_API wisp_status wisp_src_open_crs_sized(wisp_src *src, size_t src_size, wis
                                              size_t crs_size);
 WISP_API wisp_status wisp_src_hermitian_part_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
                                                    size_t other_size, double *change);
+WISP_API wisp_status wisp_src_partition_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
+                                              size_t other_size, wisp_partition how);
+WISP_API const int64_t *wisp_src_numbers_sized(const wisp_src *src, size_t src_size);
 WISP_API wisp_status wisp_src_open_mat_sized(wisp_src *src, size_t src_size, const wisp_mat *A);
 WISP_API void wisp_src_close_sized(wisp_src *src, size_t src_size);
 WISP_API wisp_status wisp_src_write_sized(const wisp_src *src, size_t src_size, wisp_ctx *ctx, const char *path,
@@ -67,6 +70,11 @@ WISP_API wisp_status wisp_bounds_find_sized(wisp_bounds *bounds, const wisp_mat 
                                             size_t opts_size);
 WISP_API void wisp_bounds_plan_sized(const wisp_mat_info *A, size_t A_size, const wisp_bounds_opts *opts,
                                      size_t opts_size, int *columns, int *steps);
+WISP_API wisp_status wisp_checkpoint_create_sized(wisp_checkpoint **checkpoint, wisp_ctx *ctx,
+                                                  const wisp_checkpoint_opts *opts, size_t opts_size);
+WISP_API void wisp_checkpoint_get_info_sized(const wisp_checkpoint *checkpoint, wisp_checkpoint_info *info,
+                                             size_t info_size);
+WISP_API wisp_status wisp_src_hash_sized(wisp_ctx *ctx, const wisp_src *src, size_t src_size, uint64_t *hash);
 WISP_API wisp_status wisp_kpm_sized(wisp_moments *m, size_t m_size, const wisp_mat *A, const wisp_kpm_opts *opts,
                                     size_t opts_size);
 WISP_API int wisp_kpm_width_sized(wisp_type type, int64_t rows, const wisp_kpm_opts *opts, size_t opts_size);
@@ -137,6 +145,11 @@ static inline wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, 
 {
     return wisp_src_hermitian_part_sized(src, sizeof *src, ctx, other, sizeof *other, change);
 }
+static inline wisp_status wisp_src_partition(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, wisp_partition how)
+{
+    return wisp_src_partition_sized(src, sizeof *src, ctx, other, sizeof *other, how);
+}
+static inline const int64_t *wisp_src_numbers(const wisp_src *src) { return wisp_src_numbers_sized(src, sizeof *src); }
 static inline wisp_status wisp_src_open_mat(wisp_src *src, const wisp_mat *A)
 {
     return wisp_src_open_mat_sized(src, sizeof *src, A);
@@ -241,6 +254,19 @@ static inline wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *
 static inline void wisp_bounds_plan(const wisp_mat_info *A, const wisp_bounds_opts *opts, int *columns, int *steps)
 {
     wisp_bounds_plan_sized(A, sizeof *A, opts, sizeof *opts, columns, steps);
+}
+static inline wisp_status wisp_checkpoint_create(wisp_checkpoint **checkpoint, wisp_ctx *ctx,
+                                                 const wisp_checkpoint_opts *opts)
+{
+    return wisp_checkpoint_create_sized(checkpoint, ctx, opts, sizeof *opts);
+}
+static inline void wisp_checkpoint_get_info(const wisp_checkpoint *checkpoint, wisp_checkpoint_info *info)
+{
+    wisp_checkpoint_get_info_sized(checkpoint, info, sizeof *info);
+}
+static inline wisp_status wisp_src_hash(wisp_ctx *ctx, const wisp_src *src, uint64_t *hash)
+{
+    return wisp_src_hash_sized(ctx, src, sizeof *src, hash);
 }
 static inline wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts)
 {

@@ -20,8 +20,11 @@ typedef enum { WISP_METHOD_DEFAULT, WISP_CG, WISP_BICGSTAB, WISP_GMRES, WISP_MIN
    PIPELINED: rearranged so that updates and dots share few passes and reductions (algorithms 2, 4 and 6).
    PREDICT: for CG only, without a preconditioner. Pipelined; the norm of the next residual is first predicted, to
    choose the direction, and then computed (PR-CG: Chen and Carson 2020, SIAM J. Matrix Anal. Appl. 41, 185). As
-   accurate in the end as CLASSICAL. */
-typedef enum { WISP_VARIANT_DEFAULT, WISP_PIPELINED, WISP_CLASSICAL, WISP_PREDICT } wisp_variant;
+   accurate in the end as CLASSICAL.
+   HIDDEN: for CG only. The one reduction is on its way while the next product, and the preconditioner, are computed
+   (Ghysels and Vanroose 2014, Parallel Computing 40, 224). It takes more memory and more traffic of vectors than the
+   others: for many processes, which wait for reductions. On a single one it gains nothing. */
+typedef enum { WISP_VARIANT_DEFAULT, WISP_PIPELINED, WISP_CLASSICAL, WISP_PREDICT, WISP_HIDDEN } wisp_variant;
 /* M^-1 approximates the inverse of A. BICGSTAB and GMRES solve A M^-1 y = b, x = M^-1 y, so that their residual is that
    of A x = b. For CG and MINRES M^-1 must be Hermitian positive definite.
    JACOBI: the diagonal. BLOCK_JACOBI: square blocks on the diagonal, in the natural order; none reaches over the rows
@@ -60,6 +63,9 @@ typedef struct {
     void *apply_arg;        /* passed to apply() */
     wisp_solve_fn observe;  /* may be NULL */
     void *observe_arg;      /* passed to observe() */
+    wisp_offer_fn offer;    /* see state.h; after each iteration. May be NULL */
+    void *offer_arg;        /* passed to offer() */
+    wisp_state *resume;     /* a kept state, from which the call goes on; NULL: it begins */
 } wisp_solve_opts;
 
 /* The arrays belong to the struct, until wisp_solution_free; they do not belong to a context, and may outlive it. */
@@ -88,9 +94,11 @@ typedef struct {
    the end, not by a recurrence. Where b_j = 0, x_j = 0. Columns that have converged are frozen, and left out when that
    pays. opts may be NULL. *s need not be initialised; the caller frees it with wisp_solution_free, also after a
    failure; s may be NULL. A is not changed.
+   With opts->resume x holds anything, and becomes what it would have become in the call whose state that is; A, b and
+   all options that change the result must be as they were there, but for max_iterations.
    On MISMATCH, UNSUPPORTED, NUMERIC and HERMITIAN, and if the preconditioner can't be made (residuals are NaN), x is
    unchanged. On all others x is the best of those whose residual was computed (the guess, if nothing was better).
-   WISP_ERR_MISMATCH: A is not square, or the blocks do not fit.
+   WISP_ERR_MISMATCH: A is not square, or the blocks do not fit, or opts->resume is of another call.
    WISP_ERR_UNSUPPORTED: their type does not go with A, or the preconditioner needs entries that an operator has not.
    WISP_ERR_NUMERIC: A, b or the guess holds a NaN or an infinity.
    WISP_ERR_HERMITIAN: CG or MINRES was named, and A is not Hermitian (an operator is taken at the user's word).
@@ -99,7 +107,7 @@ typedef struct {
    WISP_ERR_STAGNATION: residuals computed from x no longer fall.
    WISP_ERR_SINGULAR: A x = b has no solution, within rounding; x makes the residual as small as any x can.
    WISP_ERR_ITERATIONS: opts->max_iterations were not enough.
-   WISP_ERR_CANCELLED: the call was cancelled, or observe() ended it.
+   WISP_ERR_CANCELLED: the call was cancelled, or observe() or offer() ended it.
    WISP_ERR_CALLBACK: the function of an operator or of the preconditioner failed.
    If columns end differently, the status is that of the first one that did not converge. */
 WISP_SIZED wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const wisp_blk *b,

@@ -75,6 +75,11 @@ typedef struct {
        double precision, for a part of the moments. A run that exceeds the limit fails with WISP_ERR_PRECISION. 0:
        rounding is not estimated. */
     double rounding_limit;
+    /* See state.h. The state is offered before each call of wisp_mpk; the vectors' moments so far, the moments of those
+       under way, and two blocks make it up. */
+    wisp_offer_fn offer; /* may be NULL */
+    void *offer_arg;     /* passed to offer() */
+    wisp_state *resume;  /* a kept state, from which the run goes on; NULL: it begins */
 } wisp_kpm_opts;
 #define WISP_ROUNDING_LIMIT 0.1 /* that of --precision auto */
 
@@ -197,7 +202,10 @@ typedef struct {
     int64_t cache_budget; /* as in wisp_mpk_opts */
     uint64_t seed;        /* of the Lanczos starts */
     wisp_bounds_method bounds_method;
-    wisp_bounds bounds; /* for WISP_BOUNDS_GIVEN */
+    wisp_bounds bounds;  /* for WISP_BOUNDS_GIVEN */
+    wisp_offer_fn offer; /* see state.h; before each call of wisp_mpk. May be NULL */
+    void *offer_arg;     /* passed to offer() */
+    wisp_state *resume;  /* a kept state, from which the run goes on, also psi(0); NULL: it begins */
 } wisp_evolve_opts;
 
 typedef struct {
@@ -219,10 +227,12 @@ typedef int (*wisp_evolve_fn)(void *arg, int64_t i, const wisp_blk *psi, const d
    width; it is psi(0) first, and psi at the last time afterwards. The number of terms follows from opts->tolerance.
    observe is called with each psi(time[i]). e, opts and observe may be NULL, time too if there are no times. e need not
    be initialised; it is written when the call returns. 1 + at_once blocks like psi are held meanwhile.
+   With opts->resume psi(0) is of no interest; times and options must be as they were, but for powers and cache_budget;
+   observe is called for times alone that had not been observed when the state was offered.
    After a failure psi holds anything, and e->done times have been observed. WISP_ERR_ARG: also if rounding alone would
    exceed the tolerance. WISP_ERR_BOUNDS: the norm was not kept, so that eigenvalues lie outside the bounds.
-   WISP_ERR_CALLBACK: observe stopped it. WISP_ERR_MISMATCH: psi is on another map. WISP_ERR_HERMITIAN and
-   WISP_ERR_NUMERIC: as in wisp_bounds_find; the latter also if psi is not finite. */
+   WISP_ERR_CALLBACK: observe stopped it. WISP_ERR_MISMATCH: psi is on another map, or opts->resume is of another call.
+   WISP_ERR_HERMITIAN and WISP_ERR_NUMERIC: as in wisp_bounds_find; the latter also if psi is not finite. */
 WISP_SIZED wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times,
                                    const double *time, const wisp_evolve_opts *opts, wisp_evolve_fn observe, void *arg);
 

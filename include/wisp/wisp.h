@@ -177,8 +177,9 @@ WISP_API int wisp_ctx_threads(const wisp_ctx *ctx);
    It can't be cancelled. */
 typedef void (*wisp_each_fn)(void *arg, int64_t i, int part);
 WISP_API wisp_status wisp_ctx_each(wisp_ctx *ctx, int64_t n, wisp_each_fn fn, void *arg);
-/* How its products exchange halos: as was asked for, or, with AUTO, what the last trial found, AUTO before its end. And
-   the name in lower case, such as "overlap"; NULL if there is no such value. */
+/* How its products exchange halos: as was asked for (OVERLAP instead of TASK where MPI allows too few threads for it),
+   or, with AUTO, what the last trial found, AUTO before its end. And the name in lower case, such as "overlap"; NULL if
+   there is no such value. */
 WISP_API wisp_halo wisp_ctx_halo(const wisp_ctx *ctx);
 WISP_API const char *wisp_halo_name(wisp_halo halo);
 /* The names of its device and of its instruction set, as in wisp_ctx_opts. */
@@ -206,7 +207,8 @@ WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
    - wisp_ctx_create;
    - wisp_map_create_ordered; wisp_mat_create, open, update, plan, bound, get_props, row_histogram, fill_in, choose,
      weights; wisp_src_choose, weights;
-   - wisp_spmmv, wisp_mpk, wisp_fuse, wisp_tsm_gram, dots and norms, wisp_blk_fill_fn, wisp_ctx_sum;
+   - wisp_spmmv, wisp_mpk, wisp_fuse, wisp_tsm_gram, dots and norms, wisp_blk_fill_fn, wisp_ctx_sum, sum_start,
+   sum_wait;
    - wisp_bounds_find, wisp_kpm, wisp_evolve, wisp_solve, wisp_eig;
    - wisp_src_open of a file, wisp_src_hermitian_part; wisp_src_write, wisp_moments_save (rank 0 writes).
    Sizes, types, options and names must be the same on all ranks. Such a call ends with the same status on all of them:
@@ -228,6 +230,12 @@ WISP_API int wisp_ctx_rank(const wisp_ctx *ctx);
 WISP_API wisp_status wisp_ctx_weights(const wisp_ctx *ctx, int64_t *weights);
 /* x[n] becomes its sum over the ranks, with the same bits on all of them; for dots that WISP_NOREDUCE left apart. */
 WISP_API wisp_status wisp_ctx_sum(wisp_ctx *ctx, double *x, size_t n);
+/* The same in two parts, with the same bits: between them, and between an enter and its leave, other calls go on while
+   the numbers are on their way, a product best of all, as it exchanges messages itself. x is left alone until the wait.
+   One such sum at a time. A call that fails, on any rank, ends it: no wait is due then. On several ranks a second start
+   before the wait, and a wait without a start, are WISP_ERR_ARG. */
+WISP_API wisp_status wisp_ctx_sum_start(wisp_ctx *ctx, double *x, size_t n);
+WISP_API wisp_status wisp_ctx_sum_wait(wisp_ctx *ctx);
 /* For those who write solvers. Everything between enter and leave is one call that all ranks make together, even where
    some of it is done by one rank alone. Each enter needs one leave; pairs may be nested. The outermost leave returns
    the status of the lowest rank that failed, on all ranks; an inner one returns `status` as it is. */
@@ -304,6 +312,19 @@ WISP_SIZED wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, const wis
    which may be NULL, becomes the largest change of an entry over the largest |a_ij|; above 1e-10 (single precision:
    1e-6) the log has a warning. WISP_ERR_HERMITIAN: the source is not square. */
 WISP_SIZED wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, double *change);
+/* Deals the rows of a square source out anew, so that ranks have less to send each other: *src has the rows and columns
+   of `other` in another order, and the entries are held in memory, by each rank those of its own rows
+   (wisp_src.own_rows), and once more while they are dealt; `other` may be closed afterwards. LEVELS: by the levels of a
+   breadth-first search of the graph (Cuthill and McKee 1969), cut into as many consecutive parts as there are ranks.
+   SCOTCH: parts that have few entries between them, by PT-SCOTCH (of ranks as threads by SCOTCH, whose parts are
+   others); the pattern must be symmetric (WISP_ERR_ARG), and the build have it (WISP_ERR_UNSUPPORTED). A matrix from it
+   has a map in that order; random vectors on it are as if rows had kept their places, while other vectors go by the new
+   numbers, and so does what is told of a row. With one rank there is nothing to cut: *src is then `other`, which must
+   stay open. WISP_ERR_ARG: the source is not square. Collective. */
+typedef enum { WISP_PARTITION_ROWS, WISP_PARTITION_LEVELS, WISP_PARTITION_SCOTCH } wisp_partition;
+WISP_SIZED wisp_status wisp_src_partition(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, wisp_partition how);
+/* The numbers that the rank's rows had before that, as long as the source is open; NULL: they have them still. */
+WISP_SIZED const int64_t *wisp_src_numbers(const wisp_src *src);
 /* Calls free_arg, and empties the struct, which is the caller's. src may be NULL. */
 WISP_SIZED void wisp_src_close(wisp_src *src);
 
@@ -496,10 +517,11 @@ WISP_SIZED wisp_status wisp_mat_choose(const wisp_mat *A, wisp_type type, int64_
    then have; each rank counts the rows that are its own now.
    wisp_mat_weights measures how many rows of this matrix each rank does in a second: all at the same time, each on its
    own rows, in products with blocks of this width and type (DEFAULT: the matrix's) without any exchange, for about 0.3
-   seconds. The weights are percents of the fastest rank, without common factors. Ranks whose rates are within 10% of
-   each other have equal weights, so that the same machine gives the same layout; ranks without rows have 0. Rates of
-   a matrix whose rows are far from equal hold for the rows that a rank has now. It holds two blocks meanwhile.
-   WISP_ERR_UNSUPPORTED: it is an operator, or blocks of that type do not go with it. */
+   seconds. The weights are percents of the fastest rank, without common factors. From the
+   fastest rank on, those within 10% of the fastest one of their group have equal weights, so that the same machine
+   gives the same layout (rates of 100, 92 and 90 are two groups: 92 goes with 100, 90 does not); ranks without rows
+   have 0. Rates of a matrix whose rows are far from equal hold for the rows that a rank has now. It holds two blocks
+   meanwhile. WISP_ERR_UNSUPPORTED: it is an operator, or blocks of that type do not go with it. */
 WISP_SIZED wisp_status wisp_src_weights(wisp_ctx *ctx, const wisp_src *src, int64_t *weights);
 WISP_API wisp_status wisp_mat_weights(const wisp_mat *A, wisp_type type, int width, int64_t *weights);
 
@@ -824,6 +846,7 @@ WISP_API wisp_status wisp_ctx_placement(wisp_ctx *ctx, int *cpu);
 }
 #endif
 
+#include "state.h"
 #include "solvers.h"
 #include "solve.h"
 #include "eig.h"

@@ -73,18 +73,20 @@ ENDS_WITH(wisp_mpk_opts, add);
 ENDS_WITH(wisp_cost, flops);
 ENDS_WITH(wisp_machine, exchange_gbs);
 ENDS_WITH(wisp_bounds_opts, reserved);
-ENDS_WITH(wisp_kpm_opts, rounding_limit);
+ENDS_WITH(wisp_kpm_opts, resume);
 ENDS_WITH(wisp_moments, version);
 ENDS_WITH(wisp_eval_opts, n);
-ENDS_WITH(wisp_evolve_opts, bounds);
+ENDS_WITH(wisp_evolve_opts, resume);
 ENDS_WITH(wisp_evolution, bounds_seconds);
 ENDS_WITH(wisp_mat_props, largest);
 ENDS_WITH(wisp_counts, sent_bytes);
-ENDS_WITH(wisp_solve_opts, observe_arg);
+ENDS_WITH(wisp_solve_opts, resume);
 ENDS_WITH(wisp_solution, bytes);
-ENDS_WITH(wisp_eig_opts, observe_arg);
+ENDS_WITH(wisp_eig_opts, resume);
 ENDS_WITH(wisp_eigen, moments);
 ENDS_WITH(wisp_eig_cost, high);
+ENDS_WITH(wisp_checkpoint_opts, after);
+ENDS_WITH(wisp_checkpoint_info, saved);
 
 wisp_status wisp_ctx_create_sized(wisp_ctx **ctx, const wisp_ctx_opts *opts, size_t opts_size)
 {
@@ -149,6 +151,23 @@ wisp_status wisp_src_hermitian_part_sized(wisp_src *src, size_t src_size, wisp_c
     if (status == WISP_OK) status = wisp_src_hermitian_part(src_known, ctx, other_known, change);
     OUT(src);
     return status;
+}
+
+wisp_status wisp_src_partition_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
+                                     size_t other_size, wisp_partition how)
+{
+    wisp_status status = WISP_OK;
+    IN(wisp_src, other, ctx);
+    RESULT(wisp_src, src);
+    if (status == WISP_OK) status = wisp_src_partition(src_known, ctx, other_known, how);
+    OUT(src);
+    return status;
+}
+
+const int64_t *wisp_src_numbers_sized(const wisp_src *src, size_t src_size)
+{
+    INOUT(wisp_src, src);
+    return wisp_src_numbers(src_known);
 }
 
 wisp_status wisp_src_open_mat_sized(wisp_src *src, size_t src_size, const wisp_mat *A)
@@ -381,6 +400,29 @@ void wisp_bounds_plan_sized(const wisp_mat_info *A, size_t A_size, const wisp_bo
     INOUT(wisp_mat_info, A);
     INOUT(wisp_bounds_opts, opts);
     wisp_bounds_plan(A_known, opts_known, columns, steps);
+}
+
+wisp_status wisp_checkpoint_create_sized(wisp_checkpoint **checkpoint, wisp_ctx *ctx, const wisp_checkpoint_opts *opts,
+                                         size_t opts_size)
+{
+    wisp_status status = WISP_OK;
+    IN(wisp_checkpoint_opts, opts, ctx);
+    if (status == WISP_OK) return wisp_checkpoint_create(checkpoint, ctx, opts_known);
+    if (checkpoint) *checkpoint = NULL;
+    return status;
+}
+
+void wisp_checkpoint_get_info_sized(const wisp_checkpoint *checkpoint, wisp_checkpoint_info *info, size_t info_size)
+{
+    RESULT(wisp_checkpoint_info, info);
+    wisp_checkpoint_get_info(checkpoint, info_known);
+    OUT(info);
+}
+
+wisp_status wisp_src_hash_sized(wisp_ctx *ctx, const wisp_src *src, size_t src_size, uint64_t *hash)
+{
+    INOUT(wisp_src, src);
+    return wisp_src_hash(ctx, src_known, hash);
 }
 
 wisp_status wisp_kpm_sized(wisp_moments *m, size_t m_size, const wisp_mat *A, const wisp_kpm_opts *opts,

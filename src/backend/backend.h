@@ -87,7 +87,7 @@ static inline int64_t wisp__rows_per_turn(int64_t rows, int64_t row_bytes, int t
     return per * wisp__blocks_per_turn((rows + per - 1) / per, threads);
 }
 
-/* Bytes of the last caches that the context's threads have together. */
+/* Bytes of the last caches that the context's threads have together: its part, where other ranks share them. */
 int64_t wisp__last_caches(wisp_ctx *ctx);
 
 /* Threads that share memory and the last cache take neighbouring blocks of rows in turn, and gather wide block rows

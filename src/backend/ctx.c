@@ -91,7 +91,8 @@ const char *wisp_halo_name(wisp_halo halo)
 wisp_halo wisp_ctx_halo(const wisp_ctx *ctx)
 {
     if (!ctx) return WISP_HALO_AUTO;
-    return ctx->halo == WISP_HALO_AUTO ? ctx->halo_found : ctx->halo;
+    const wisp_halo halo = ctx->halo == WISP_HALO_AUTO ? ctx->halo_found : ctx->halo;
+    return halo == WISP_HALO_TASK && ctx->ranks > 1 && !ctx->may_wait_beside ? WISP_HALO_OVERLAP : halo;
 }
 
 /* As the options say, or $WISP_HALO. */

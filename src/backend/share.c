@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 typedef struct {
-    int node;
-    cpu_set_t units;
+    int node, cache;
+    cpu_set_t units, cores; /* cores: of the units */
 } place;
 
 /* Whether two processes of one machine may use some unit both. */
@@ -32,6 +32,23 @@ static wisp_status take_part(wisp_ctx *ctx, const cpu_set_t *units, int parts, i
     return status;
 }
 
+/* Says so if more processes than there are cores may use the same ones, with a launcher's leave, or as its binding to
+   parts of cores makes them. The first of them says it. */
+static void say_crowded(wisp_ctx *ctx, const place *all)
+{
+    const place *mine = &all[ctx->rank];
+    const int cores = CPU_COUNT(&mine->cores);
+    int crowd = 0;
+    for (int r = 0; r < ctx->ranks; r++) {
+        if (all[r].node != mine->node || !CPU_EQUAL(&all[r].cores, &mine->cores)) continue;
+        if (crowd++ == 0 && r < ctx->rank) return;
+    }
+    if (crowd > cores && !ctx->opts.no_pin)
+        wisp_ctx_log(ctx, WISP_LOG_WARN,
+                     "%d processes share %d core%s of a machine: they will wait for each other; start at most %d there",
+                     crowd, cores, cores == 1 ? "" : "s", cores);
+}
+
 static wisp_status divide(wisp_ctx *ctx, const place *all)
 {
     const place *mine = &all[ctx->rank];
@@ -43,30 +60,41 @@ static wisp_status divide(wisp_ctx *ctx, const place *all)
         if (same && r < ctx->rank) before++;
         if (same) sharing++;
     }
-    const int units = CPU_COUNT(&mine->units);
+    say_crowded(ctx, all);
     if (other > ctx->rank && !ctx->opts.no_pin)
         wisp_ctx_log(ctx, WISP_LOG_WARN,
                      "processes %d and %d may run on the same cores, but not on all of them: bind them to cores of "
                      "their own, or leave them all unbound (mpirun --bind-to none)",
                      ctx->rank, other);
     if (other >= 0 || sharing == 1) return WISP_OK;
-    if (sharing > units && before == 0 && !ctx->opts.no_pin)
-        wisp_ctx_log(ctx, WISP_LOG_WARN,
-                     "%d processes share %d processing unit%s of a machine: they will wait for each other; start at "
-                     "most %d there",
-                     sharing, units, units == 1 ? "" : "s", units);
     return take_part(ctx, &mine->units, sharing, before);
+}
+
+/* Those that run beside the same last cache have a part of it each. */
+static wisp_status count_at_cache(wisp_ctx *ctx, place *mine, place *all)
+{
+    int unit = 0;
+    if (CPU_COUNT(&ctx->units)) mine->units = ctx->units;
+    while (unit < CPU_SETSIZE && !CPU_ISSET((size_t)unit, &mine->units)) unit++;
+    mine->cache = wisp__last_cache(unit);
+    const wisp_status status = ctx->comm->gather(ctx, mine, sizeof *mine, all);
+    ctx->cache_ranks = 0;
+    for (int r = 0; r < ctx->ranks; r++) ctx->cache_ranks += all[r].node == mine->node && all[r].cache == mine->cache;
+    return status;
 }
 
 wisp_status wisp__share_units(wisp_ctx *ctx)
 {
     place mine = {.node = ctx->node}, *all = NULL;
     wisp_status status = WISP_OK;
+    ctx->cache_ranks = ctx->ranks_here;
     if (ctx->ranks == 1 || ctx->ranks_here > 1) return status;
     WISP_TRY(wisp__alloc_raw(ctx, &all, (size_t)ctx->ranks, sizeof *all));
     wisp__allowed_cpus(&mine.units);
+    wisp__cores_of(&mine.units, &mine.cores);
     WISP_TRY(ctx->comm->gather(ctx, &mine, sizeof mine, all));
-    status = divide(ctx, all);
+    WISP_TRY(divide(ctx, all));
+    status = count_at_cache(ctx, &mine, all);
 out:
     wisp_free(ctx, all);
     return status;

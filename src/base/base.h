@@ -48,6 +48,7 @@ struct wisp_ctx {
     int rank, ranks;
     int ranks_here;       /* of this process: they share its cores */
     int node;             /* the lowest rank on the same machine */
+    int cache_ranks;      /* that share its last cache, itself among them */
     cpu_set_t units;      /* processing units that this rank leaves to no other on the machine; none: it may use all */
     int64_t *weight;      /* [ranks + 1] running weights by which rows are shared; NULL: all ranks get as many */
     void *world;          /* what comm keeps: */

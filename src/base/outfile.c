@@ -20,8 +20,7 @@ static wisp_status fail(wisp__out *out, int error) { return refuse(out->ctx, out
 
 /* ---- which file a name stands for ---------------------------------------------------------------- */
 
-/* Through all links, also one to a file that is not there yet; 0 or an errno. */
-static int follow(const char *name, char real[PATH_MAX])
+int wisp__real_name(const char *name, char real[PATH_MAX])
 {
     enum { MOST_LINKS = 40 };
     char target[PATH_MAX];
@@ -44,7 +43,7 @@ static int follow(const char *name, char real[PATH_MAX])
 static bool whole_name(const char *name, char whole[PATH_MAX])
 {
     char real[PATH_MAX], folder[PATH_MAX], copy[PATH_MAX];
-    if (follow(name, real)) return false;
+    if (wisp__real_name(name, real)) return false;
     if (realpath(real, whole)) return true;
     strcpy(copy, real);
     if (!realpath(dirname(copy), folder)) return false;
@@ -64,7 +63,7 @@ static wisp_status resolve(wisp_ctx *ctx, const char *name, char real[PATH_MAX],
                            bool *in_place)
 {
     char folder[PATH_MAX];
-    int error = follow(name, real);
+    int error = wisp__real_name(name, real);
     *there = !error && stat(real, st) == 0;
     *in_place = *there && !S_ISREG(st->st_mode);
     if (*there && S_ISDIR(st->st_mode)) error = EISDIR;
@@ -155,16 +154,29 @@ wisp_status wisp__out_write(wisp__out *out, const void *data, size_t bytes)
     return WISP_OK;
 }
 
+wisp_status wisp__out_sync(wisp__out *out) { return out->temp && fsync(out->fd) ? fail(out, errno) : WISP_OK; }
+
+/* The new name, too, outlives the machine. Where folders can't be synced, the file is there all the same. */
+static void sync_folder(const char *path)
+{
+    char copy[PATH_MAX];
+    snprintf(copy, sizeof copy, "%s", path);
+    const int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return;
+    (void)!fsync(fd);
+    close(fd);
+}
+
 wisp_status wisp__out_commit(wisp__out *out)
 {
-    wisp_status status = WISP_OK;
-    if (out->temp && fsync(out->fd)) status = fail(out, errno);
+    wisp_status status = wisp__out_sync(out);
     out->open = false;
     if (close(out->fd) && status == WISP_OK) status = fail(out, errno);
     if (status == WISP_OK && out->temp) {
-        if (rename(out->temp, out->path)) {
+        if (rename(out->temp, out->path))
             status = fail(out, errno);
-        }
+        else
+            sync_folder(out->path);
         out->made = status != WISP_OK;
     }
     wisp__out_abort(out);

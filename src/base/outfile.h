@@ -2,6 +2,7 @@
 #ifndef WISP_OUTFILE_H
 #define WISP_OUTFILE_H
 #include "base.h"
+#include <limits.h>
 
 /* Zero it before wisp__out_open. A writer that wants a name rather than a descriptor may open and fill `temp` by
    itself, between open and commit. */
@@ -14,8 +15,12 @@ typedef struct {
     bool open, made; /* the descriptor; the temporary file */
 } wisp__out;
 
+/* The name that stands behind all links, also of a file that is not there yet; 0 or an errno. */
+int wisp__real_name(const char *name, char real[PATH_MAX]);
 wisp_status wisp__out_open(wisp__out *out, wisp_ctx *ctx, const char *path);
 wisp_status wisp__out_write(wisp__out *out, const void *data, size_t bytes);
+/* What was written is on the disk. */
+wisp_status wisp__out_sync(wisp__out *out);
 /* Syncs and renames; on failure the old file stands and the temporary one is gone. */
 wisp_status wisp__out_commit(wisp__out *out);
 /* Removes what was written, unless it was committed; accepts one that was never opened. */

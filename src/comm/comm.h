@@ -26,6 +26,10 @@ typedef struct wisp__comm {
     wisp_status (*leave)(wisp_ctx *ctx, wisp_status status);
     /* x[n] becomes its sum over the ranks, added up in their order: the same bits on all of them, at any time. */
     wisp_status (*sum)(wisp_ctx *ctx, double *x, size_t n);
+    /* The same sum in two parts, with any calls in between; x stays as it is until the wait. One at a time. A failure
+       ends it on all ranks: then no wait is due. */
+    wisp_status (*sum_start)(wisp_ctx *ctx, double *x, size_t n);
+    wisp_status (*sum_wait)(wisp_ctx *ctx);
     /* all[ranks][bytes] from what each rank has. */
     wisp_status (*gather)(wisp_ctx *ctx, const void *mine, size_t bytes, void *all);
     /* Messages to other ranks, one each at most, and room for those from them, whose bytes are known; the lists and
@@ -44,6 +48,10 @@ const wisp__comm *wisp__comm_here(void), *wisp__threads_here(void), *wisp__mpi_h
 /* Contexts that this thread makes from now on are for the processes of a communicator (at an MPI_Comm); NULL: no more.
  */
 void wisp__mpi_set(const void *comm);
+
+/* The communicator of the context's processes (to an MPI_Comm), for a library that exchanges by itself while no call of
+   this one is under way; false: its ranks are no processes of MPI. */
+bool wisp__mpi_comm(const wisp_ctx *ctx, void *comm);
 
 /* comm->sum, for sums that wisp_ctx_counts counts: those of ops and of the user. */
 wisp_status wisp__reduce(wisp_ctx *ctx, double *x, size_t n);

@@ -97,3 +97,20 @@ wisp_status wisp_ctx_sum(wisp_ctx *ctx, double *x, size_t n)
     ctx->comm->enter(ctx);
     return ctx->comm->leave(ctx, wisp__reduce(ctx, x, n));
 }
+
+wisp_status wisp_ctx_sum_start(wisp_ctx *ctx, double *x, size_t n)
+{
+    WISP_NEED(NULL, ctx);
+    if (n > 0) WISP_NEED(ctx, x);
+    ctx->comm->enter(ctx);
+    return ctx->comm->leave(ctx, ctx->comm->sum_start(ctx, x, n));
+}
+
+/* It counts when it is through, so that one without a wait is missed. */
+wisp_status wisp_ctx_sum_wait(wisp_ctx *ctx)
+{
+    WISP_NEED(NULL, ctx);
+    ctx->comm->enter(ctx);
+    wisp__count(&ctx->reductions, 1);
+    return ctx->comm->leave(ctx, ctx->comm->sum_wait(ctx));
+}

@@ -6,7 +6,12 @@
    An exchange is no round: it concerns neighbours alone. So a rank that fails sends all others a notice, and goes to
    its round. Who gets the notice while it waits for messages gives them up, and joins that round. Messages may be on
    their way then to ranks that no longer want them: those take them and drop them until the round is through. Any that
-   come later still have the tag of an epoch that is past. */
+   come later still have the tag of an epoch that is past.
+
+   A sum that is started is a round, too, which may go on beside exchanges, but is through before the next round begins:
+   who failed before it, or in it, makes no further one. MPI need not move it along by itself. It does so, at the least,
+   where this process asks it for something: in the start, in the polls of a product's exchange and in the wait. What a
+   sum lacks after these is not hidden. */
 #include "comm.h"
 #include "config.h"
 #ifdef WISP_HAVE_MPI
@@ -27,8 +32,8 @@ enum {
     SLEEP = 20, /* microseconds */
 };
 
-typedef enum { LEAVE, SUM, GATHER, EXCHANGE } call_kind;
-static const char *const call_name[] = {"leave", "sum", "gather", "exchange"};
+typedef enum { LEAVE, SUM, GATHER, EXCHANGE, SUM_START } call_kind;
+static const char *const call_name[] = {"leave", "sum", "gather", "exchange", "sum_start"};
 
 /* What a rank gives in a round. */
 typedef struct {
@@ -36,6 +41,12 @@ typedef struct {
     uint64_t bytes;       /* of its data, which are here if they fit */
     char data[POST_DATA];
 } post;
+
+typedef struct {
+    post mine, *all; /* [ranks] */
+    MPI_Request request;
+    bool under_way;
+} round;
 
 /* The persistent requests of an exchange; the lists by which it is known again. */
 typedef struct {
@@ -50,11 +61,13 @@ typedef struct {
 
 typedef struct {
     MPI_Comm comm;
-    unsigned epoch;  /* the number of rounds that failed */
-    unsigned notice; /* being sent: the epoch that a failure ends */
-    bool failing;    /* the next round will fail */
-    post mine, *all; /* [ranks] */
-    char *piece;     /* [ranks][piece_bytes] */
+    unsigned epoch;         /* the number of rounds that failed */
+    unsigned notice;        /* being sent: the epoch that a failure ends */
+    bool failing;           /* the next round will fail */
+    round meeting, summing; /* the latter: of a sum that was started */
+    double *sum;            /* that is not waited for: [sum_n]; NULL: none */
+    size_t sum_n;
+    char *piece; /* [ranks][piece_bytes] */
     size_t piece_bytes;
     plan plan[PLANS], *active;
     int oldest; /* plan */
@@ -79,18 +92,19 @@ void wisp__mpi_set(const void *comm)
 static int tag_of(const world *w) { return FIRST_TAG + (int)(w->epoch % TAGS); }
 
 /* Takes a message that nobody wants any more, if there is one. */
-static void drop_message(world *w)
+static bool drop_message(const world *w, int tag)
 {
     MPI_Message message;
     MPI_Status s;
     int there, bytes;
-    MPI_Improbe(MPI_ANY_SOURCE, tag_of(w), w->comm, &there, &message, &s);
-    if (!there) return;
+    MPI_Improbe(MPI_ANY_SOURCE, tag, w->comm, &there, &message, &s);
+    if (!there) return false;
     MPI_Get_count(&s, MPI_BYTE, &bytes);
     void *room = malloc((size_t)bytes + 1);
     if (!room) MPI_Abort(w->comm, EXIT_FAILURE); /* a shorter receive would be an error, too */
     MPI_Mrecv(room, bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE);
     free(room);
+    return true;
 }
 
 /* The core is given up in between, for another rank, or MPI's own threads, may need it. */
@@ -100,7 +114,7 @@ static void finish(world *w, MPI_Request *request, int n)
     for (;;) {
         MPI_Testall(n, request, &done, MPI_STATUSES_IGNORE);
         if (done) return;
-        if (w->failing) drop_message(w);
+        if (w->failing) drop_message(w, tag_of(w));
         sched_yield();
     }
 }
@@ -134,7 +148,10 @@ static void give_notice(world *w, int rank, int ranks)
 static void give_up(world *w)
 {
     const plan *p = w->active;
-    for (int i = 0; i < p->receives; i++) MPI_Cancel(&p->request[i]);
+    for (int i = 0, done; i < p->receives; i++) {
+        MPI_Request_get_status(p->request[i], &done, MPI_STATUS_IGNORE);
+        if (!done) MPI_Cancel(&p->request[i]);
+    }
     finish(w, p->request, p->requests);
     w->active = NULL;
 }
@@ -170,35 +187,48 @@ static wisp_status end_epoch(wisp_ctx *ctx, int rank, wisp_status status)
     return failed(ctx, status, "process %d: %s", rank, message);
 }
 
-static wisp_status judge(wisp_ctx *ctx)
+static wisp_status judge(wisp_ctx *ctx, const round *m)
 {
-    const world *w = ctx->world;
     for (int r = 0; r < ctx->ranks; r++)
-        if (w->all[r].status != WISP_OK) return end_epoch(ctx, r, (wisp_status)w->all[r].status);
+        if (m->all[r].status != WISP_OK) return end_epoch(ctx, r, (wisp_status)m->all[r].status);
     for (int r = 0; r < ctx->ranks; r++)
-        if (w->all[r].call != w->mine.call || w->all[r].bytes != w->mine.bytes)
+        if (m->all[r].call != m->mine.call || m->all[r].bytes != m->mine.bytes)
             return failed(ctx, WISP_ERR_MISMATCH, "process %d calls something else than this one (%s)", r,
-                          call_name[w->mine.call]);
+                          call_name[m->mine.call]);
     return WISP_OK;
 }
 
+static void begin_round(const world *w, round *m, call_kind call, wisp_status status, const void *data, size_t bytes)
+{
+    m->mine.call = (int32_t)call;
+    m->mine.status = (int32_t)status;
+    m->mine.bytes = bytes;
+    if (bytes && bytes <= POST_DATA) memcpy(m->mine.data, data, bytes);
+    MPI_Iallgather(&m->mine, sizeof m->mine, MPI_BYTE, m->all, sizeof m->mine, MPI_BYTE, w->comm, &m->request);
+    m->under_way = true;
+}
+
 /* What all ranks make of it together. */
+static wisp_status end_round(wisp_ctx *ctx, round *m)
+{
+    if (!m->under_way) return WISP_OK;
+    finish(ctx->world, &m->request, 1);
+    m->under_way = false;
+    return judge(ctx, m);
+}
+
 static wisp_status meet(wisp_ctx *ctx, call_kind call, wisp_status status, const void *data, size_t bytes)
 {
     world *w = ctx->world;
-    MPI_Request request;
-    w->mine.call = (int32_t)call;
-    w->mine.status = (int32_t)status;
-    w->mine.bytes = bytes;
-    if (bytes && bytes <= POST_DATA) memcpy(w->mine.data, data, bytes);
     if (status != WISP_OK) {
         w->failing = true;
         give_notice(w, ctx->rank, ctx->ranks);
         if (w->active) give_up(w);
     }
-    MPI_Iallgather(&w->mine, sizeof w->mine, MPI_BYTE, w->all, sizeof w->mine, MPI_BYTE, w->comm, &request);
-    finish(w, &request, 1);
-    return judge(ctx);
+    const wisp_status before = end_round(ctx, &w->summing);
+    if (before != WISP_OK) return before;
+    begin_round(w, &w->meeting, call, status, data, bytes);
+    return end_round(ctx, &w->meeting);
 }
 
 /* ---- collective calls -------------------------------------------------------------------------- */
@@ -209,6 +239,7 @@ static wisp_status mpi_leave(wisp_ctx *ctx, wisp_status status)
 {
     if (ctx->entered == 1) {
         status = ctx->failed != WISP_OK ? ctx->failed : meet(ctx, LEAVE, status, NULL, 0);
+        if (status != WISP_OK) ((world *)ctx->world)->sum = NULL;
         ctx->failures += status != WISP_OK;
         ctx->failed = WISP_OK;
     }
@@ -217,37 +248,68 @@ static wisp_status mpi_leave(wisp_ctx *ctx, wisp_status status)
 }
 
 /* What rank r gave: in its post, or the next piece of it. */
-static const char *given(const world *w, int r, size_t n)
+static const char *given(const world *w, const round *m, int r, size_t n)
 {
-    return w->mine.bytes <= POST_DATA ? w->all[r].data : w->piece + (size_t)r * n;
+    return m->mine.bytes <= POST_DATA ? m->all[r].data : w->piece + (size_t)r * n;
 }
 
 /* The bytes from `at` on of what all ranks gave in this round; how many. */
-static size_t next_piece(world *w, const char *mine, size_t at)
+static size_t next_piece(world *w, const round *m, const char *mine, size_t at)
 {
-    const size_t rest = w->mine.bytes - at, n = WISP__MIN(rest, w->piece_bytes);
+    const size_t rest = m->mine.bytes - at, n = WISP__MIN(rest, w->piece_bytes);
     MPI_Request request;
-    if (w->mine.bytes <= POST_DATA) return rest;
+    if (m->mine.bytes <= POST_DATA) return rest;
     MPI_Iallgather(mine + at, (int)n, MPI_BYTE, w->piece, (int)n, MPI_BYTE, w->comm, &request);
     finish(w, &request, 1);
     return n;
 }
 
-static wisp_status mpi_sum(wisp_ctx *ctx, double *x, size_t n)
+/* x[n] is what this rank gave in a round that is through. */
+static void add_up(wisp_ctx *ctx, const round *m, double *x, size_t n)
 {
     world *w = ctx->world;
     const size_t bytes = n * sizeof *x;
-    if (ctx->failed != WISP_OK) return ctx->failed;
-    const wisp_status status = meet(ctx, SUM, WISP_OK, x, bytes);
-    for (size_t at = 0, got; at < bytes && status == WISP_OK; at += got) {
-        got = next_piece(w, (const char *)x, at);
+    for (size_t at = 0, got; at < bytes; at += got) {
+        got = next_piece(w, m, (const char *)x, at);
         double *sum = x + at / sizeof *x;
-        memcpy(sum, given(w, 0, got), got);
+        memcpy(sum, given(w, m, 0, got), got);
         for (int r = 1; r < ctx->ranks; r++) {
-            const double *other = (const double *)given(w, r, got);
+            const double *other = (const double *)given(w, m, r, got);
             for (size_t i = 0; i < got / sizeof *x; i++) sum[i] += other[i];
         }
     }
+}
+
+static wisp_status mpi_sum(wisp_ctx *ctx, double *x, size_t n)
+{
+    if (ctx->failed != WISP_OK) return ctx->failed;
+    const wisp_status status = meet(ctx, SUM, WISP_OK, x, n * sizeof *x);
+    if (status == WISP_OK) add_up(ctx, &((world *)ctx->world)->meeting, x, n);
+    return status;
+}
+
+/* What is too long for a post is gathered in the wait. */
+static wisp_status mpi_sum_start(wisp_ctx *ctx, double *x, size_t n)
+{
+    static double nothing;
+    world *w = ctx->world;
+    if (ctx->failed != WISP_OK) return ctx->failed;
+    if (w->sum) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a sum begins before the one before it is waited for");
+    begin_round(w, &w->summing, SUM_START, WISP_OK, x, n * sizeof *x);
+    w->sum = n ? x : &nothing;
+    w->sum_n = n;
+    return WISP_OK;
+}
+
+static wisp_status mpi_sum_wait(wisp_ctx *ctx)
+{
+    world *w = ctx->world;
+    double *x = w->sum;
+    if (ctx->failed != WISP_OK) return ctx->failed;
+    if (!x) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "no sum was started that could be waited for");
+    const wisp_status status = end_round(ctx, &w->summing);
+    if (status == WISP_OK) add_up(ctx, &w->summing, x, w->sum_n);
+    w->sum = NULL;
     return status;
 }
 
@@ -256,9 +318,10 @@ static wisp_status mpi_gather(wisp_ctx *ctx, const void *mine, size_t bytes, voi
     world *w = ctx->world;
     if (ctx->failed != WISP_OK) return ctx->failed;
     const wisp_status status = meet(ctx, GATHER, WISP_OK, mine, bytes);
+    const round *m = &w->meeting;
     for (size_t at = 0, got; at < bytes && status == WISP_OK; at += got) {
-        got = next_piece(w, mine, at);
-        for (int r = 0; r < ctx->ranks; r++) memcpy((char *)all + (size_t)r * bytes + at, given(w, r, got), got);
+        got = next_piece(w, m, mine, at);
+        for (int r = 0; r < ctx->ranks; r++) memcpy((char *)all + (size_t)r * bytes + at, given(w, m, r, got), got);
     }
     return status;
 }
@@ -395,6 +458,15 @@ static wisp_status mpi_some(wisp_ctx *ctx, bool *here) { return await_messages(c
 
 /* ---- its life ---------------------------------------------------------------------------------- */
 
+/* What failures have left behind. MPICH gives a later communicator the same number, and it would get these messages. */
+static void take_rest(world *w)
+{
+    MPI_Request request;
+    MPI_Ibarrier(w->comm, &request);
+    finish(w, &request, 1);
+    while (drop_message(w, MPI_ANY_TAG)) {}
+}
+
 static void mpi_close(wisp_ctx *ctx)
 {
     world *w = ctx->world;
@@ -402,8 +474,11 @@ static void mpi_close(wisp_ctx *ctx)
     if (!w) return;
     MPI_Finalized(&ended);
     for (int i = 0; i < PLANS && !ended; i++) free_plan(&w->plan[i]);
-    if (!ended && w->comm != MPI_COMM_NULL) MPI_Comm_free(&w->comm);
-    free(w->all);
+    if (!ended && w->comm != MPI_COMM_NULL) {
+        take_rest(w);
+        MPI_Comm_free(&w->comm);
+    }
+    free(w->meeting.all);
     free(w->piece);
     free(w);
     ctx->world = NULL;
@@ -446,17 +521,19 @@ static wisp_status mpi_open(wisp_ctx *ctx)
     MPI_Comm_size(w->comm, &ctx->ranks);
     ctx->ranks_here = 1;
     w->piece_bytes = WISP__MAX(LEAST_PIECE, PIECES / (size_t)ctx->ranks / LEAST_PIECE * LEAST_PIECE);
-    w->all = calloc((size_t)ctx->ranks, sizeof *w->all);
+    w->meeting.all = calloc(2 * (size_t)ctx->ranks, sizeof *w->meeting.all);
     w->piece = malloc((size_t)ctx->ranks * w->piece_bytes);
-    int there = w->all && w->piece, level;
+    int there = w->meeting.all && w->piece, level;
     MPI_Allreduce(MPI_IN_PLACE, &there, 1, MPI_INT, MPI_MIN, w->comm);
     if (!there) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for %d processes", ctx->ranks);
+    w->summing.all = w->meeting.all + ctx->ranks;
     find_node(ctx, w);
     MPI_Query_thread(&level);
     ctx->may_wait_beside = level >= MPI_THREAD_SERIALIZED;
     const char *name = level_name[WISP__MIN(WISP__MAX(level - MPI_THREAD_SINGLE, 0), 3)];
-    wisp_ctx_log(ctx, WISP_LOG_INFO, "process %d of %d, threads of MPI: %s%s", ctx->rank, ctx->ranks, name,
-                 ctx->may_wait_beside ? "" : "; halos are not exchanged as 'task', which takes MPI_THREAD_SERIALIZED");
+    wisp_ctx_log(ctx, WISP_LOG_INFO, "process %d of %d, threads of MPI: asked for serialized, given %s%s", ctx->rank,
+                 ctx->ranks, name,
+                 ctx->may_wait_beside ? "" : ", too little for halos as 'task', which are exchanged as 'overlap'");
     return status;
 }
 
@@ -466,11 +543,25 @@ const wisp__comm wisp__comm_mpi = {
     .enter = mpi_enter,
     .leave = mpi_leave,
     .sum = mpi_sum,
+    .sum_start = mpi_sum_start,
+    .sum_wait = mpi_sum_wait,
     .gather = mpi_gather,
     .start = mpi_start,
     .wait = mpi_wait,
     .some = mpi_some,
 };
+
+bool wisp__mpi_comm(const wisp_ctx *ctx, void *comm)
+{
+    if (ctx->comm != &wisp__comm_mpi) return false;
+    *(MPI_Comm *)comm = ((const world *)ctx->world)->comm;
+    return true;
+}
 #else
 const wisp__comm *wisp__mpi_here(void) { return NULL; }
+bool wisp__mpi_comm(const wisp_ctx *ctx, void *comm)
+{
+    (void)ctx, (void)comm;
+    return false;
+}
 #endif

@@ -23,6 +23,12 @@ static wisp_status serial_sum(wisp_ctx *ctx, double *x, size_t n)
     return WISP_OK;
 }
 
+static wisp_status serial_sum_wait(wisp_ctx *ctx)
+{
+    (void)ctx;
+    return WISP_OK;
+}
+
 static wisp_status serial_gather(wisp_ctx *ctx, const void *mine, size_t bytes, void *all)
 {
     (void)ctx;
@@ -54,6 +60,8 @@ const wisp__comm wisp__comm_serial = {
     .enter = serial_enter,
     .leave = serial_leave,
     .sum = serial_sum,
+    .sum_start = serial_sum,
+    .sum_wait = serial_sum_wait,
     .gather = serial_gather,
     .start = serial_start,
     .wait = serial_wait,

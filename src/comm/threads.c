@@ -17,6 +17,7 @@ typedef struct {
     size_t bytes;
     const wisp__message *to;
     int to_count;
+    double since; /* sums: when the rank had its part */
 } post;
 
 typedef struct {
@@ -26,6 +27,9 @@ typedef struct {
     double sent;            /* when its messages went out */
     double waits, busy;     /* since when it waits for those of others; until when its link is busy */
     int taken;              /* of them */
+    double *sum;            /* started and not waited for: [sum_n]; NULL: none */
+    size_t sum_n;
+    double sum_since;
     char message[sizeof(((wisp_ctx *)0)->message)];
 } place;
 
@@ -162,6 +166,7 @@ static wisp_status threads_leave(wisp_ctx *ctx, wisp_status status)
 {
     if (ctx->entered == 1) {
         status = ctx->failed != WISP_OK ? ctx->failed : agree(ctx, status);
+        if (status != WISP_OK) ((world *)ctx->world)->place[ctx->rank].sum = NULL;
         ctx->failures += status != WISP_OK;
         ctx->failed = WISP_OK;
     }
@@ -169,14 +174,29 @@ static wisp_status threads_leave(wisp_ctx *ctx, wisp_status status)
     return status;
 }
 
-static wisp_status threads_sum(wisp_ctx *ctx, double *x, size_t n)
+/* A link holds messages up, and sums, which take as long as one of them from when the last rank had its part. */
+static void hold_up(double until)
+{
+    const double left = until - wisp__now();
+    if (left > 0) usleep((unsigned)(1e6 * left));
+}
+
+static void travel_sum(const world *w)
+{
+    double from = w->asleep ? wisp__now() : 0;
+    if (w->latency == 0) return;
+    for (int r = 0; r < w->ranks; r++) from = fmax(from, w->place[r].post.since);
+    hold_up(from + w->latency);
+}
+
+static wisp_status sum_since(wisp_ctx *ctx, double *x, size_t n, double since)
 {
     const world *w = ctx->world;
     double *sum = NULL;
-    if (ctx->failed != WISP_OK) return ctx->failed;
     wisp_status status = wisp_alloc(ctx, &sum, n, sizeof *sum);
-    arrive(ctx, (post){.call = "sum", .status = status, .data = x, .bytes = n * sizeof *x});
+    arrive(ctx, (post){.call = "sum", .status = status, .data = x, .bytes = n * sizeof *x, .since = since});
     status = all_here(ctx);
+    if (status == WISP_OK) travel_sum(w);
     for (int r = 0; r < w->ranks && status == WISP_OK; r++) {
         const double *other = w->place[r].post.data;
         for (size_t i = 0; i < n; i++) sum[i] = r ? sum[i] + other[i] : other[i];
@@ -185,6 +205,34 @@ static wisp_status threads_sum(wisp_ctx *ctx, double *x, size_t n)
     if (status == WISP_OK && n) memcpy(x, sum, n * sizeof *x);
     wisp_free(ctx, sum);
     return status;
+}
+
+static wisp_status threads_sum(wisp_ctx *ctx, double *x, size_t n)
+{
+    return ctx->failed != WISP_OK ? ctx->failed : sum_since(ctx, x, n, wisp__now());
+}
+
+/* All is done in the wait: only the link would be busy meanwhile. */
+static wisp_status threads_sum_start(wisp_ctx *ctx, double *x, size_t n)
+{
+    static double nothing;
+    place *me = &((world *)ctx->world)->place[ctx->rank];
+    if (ctx->failed != WISP_OK) return ctx->failed;
+    if (me->sum) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a sum begins before the one before it is waited for");
+    me->sum = n ? x : &nothing;
+    me->sum_n = n;
+    me->sum_since = wisp__now();
+    return WISP_OK;
+}
+
+static wisp_status threads_sum_wait(wisp_ctx *ctx)
+{
+    place *me = &((world *)ctx->world)->place[ctx->rank];
+    double *x = me->sum;
+    if (ctx->failed != WISP_OK) return ctx->failed;
+    if (!x) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "no sum was started that could be waited for");
+    me->sum = NULL;
+    return sum_since(ctx, x, me->sum_n, me->sum_since);
 }
 
 static wisp_status threads_gather(wisp_ctx *ctx, const void *mine, size_t bytes, void *all)
@@ -225,8 +273,7 @@ static void travel(const world *w, place *me, const wisp__message *m)
     const double from = w->asleep ? me->waits : w->place[m->rank].sent;
     if (w->latency == 0 && w->rate == 0) return;
     me->busy = fmax(me->busy, from + w->latency) + (w->rate > 0 ? (double)m->bytes / w->rate : 0);
-    const double left = me->busy - wisp__now();
-    if (left > 0) usleep((unsigned)(1e6 * left));
+    hold_up(me->busy);
 }
 
 /* The next message. */
@@ -277,6 +324,8 @@ const wisp__comm wisp__comm_threads = {
     .enter = threads_enter,
     .leave = threads_leave,
     .sum = threads_sum,
+    .sum_start = threads_sum_start,
+    .sum_wait = threads_sum_wait,
     .gather = threads_gather,
     .start = threads_start,
     .wait = threads_wait,
@@ -322,7 +371,7 @@ static wisp_status run_all(world *w, rank_thread *t, int *result)
 }
 
 /* $WISP_RANKS_LINK, for measurements: microseconds and MB/s of each rank's link, such as "50,1000"; "50,1000,asleep" if
-   messages only travel while their receiver waits for them. */
+   messages and sums only travel while their receiver waits for them. */
 static void set_link(world *w, const char *s)
 {
     char how[8] = "";

@@ -232,6 +232,13 @@ static char *element(const wisp_blk *x, int64_t row, int column)
 /* Position of a view's row to the user's row number. */
 static int64_t user_row(const wisp_blk *x, int64_t row) { return wisp__map_user(x->map, x->first_row + row); }
 
+/* And to its number for random vectors. */
+static int64_t random_row(const wisp_blk *x, int64_t row)
+{
+    const wisp_map *map = x->map;
+    return map->number ? map->number[wisp__map_row(map, x->first_row + row)] : user_row(x, row);
+}
+
 /* Ranges of rows on all threads, unless there are few. */
 static void each_rows(const wisp_blk *x, wisp__each_fn fn, void *arg)
 {
@@ -322,7 +329,7 @@ static void random_thread(void *arg, int thread, int threads)
         for (int j = 0; j < x->width; j++)
             wisp__store(
                 x->type, element(x, i, j),
-                wisp__random_value(r->kind, is_complex, r->seed, user_row(x, i), r->first + (uint32_t)j, r->stream));
+                wisp__random_value(r->kind, is_complex, r->seed, random_row(x, i), r->first + (uint32_t)j, r->stream));
 }
 
 wisp_status wisp_blk_fill_random(wisp_blk *x, wisp_random kind, uint64_t seed, uint32_t stream, uint32_t first)
@@ -391,10 +398,13 @@ typedef struct {
 static void copy_rows(void *arg, int64_t begin, int64_t end, int part)
 {
     const copy_run *r = arg;
-    const size_t size = wisp_type_size(r->x->type);
+    /* Neighbours on both sides go together. */
+    const bool rows = r->order == WISP_ROW_MAJOR && !r->x->column;
+    const int step = rows ? r->x->width : 1;
+    const size_t size = (size_t)step * wisp_type_size(r->x->type);
     (void)part;
     for (int64_t i = begin; i < end; i++)
-        for (int j = 0; j < r->x->width; j++) {
+        for (int j = 0; j < r->x->width; j += step) {
             const size_t at = user_at(r->x, r->order, i, j, r->ld);
             if (r->from)
                 memcpy(element(r->x, i, j), r->from + at, size);

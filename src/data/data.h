@@ -11,6 +11,7 @@ struct wisp_map {
     int64_t halo;         /* of matrices with these columns, the most rows that one needs behind the local ones */
     int32_t *position;    /* [local] user's local row -> where it is stored; NULL: natural */
     int32_t *user;        /* [local] the inverse */
+    int64_t *number;      /* [local] numbers of the user's local rows for random vectors; NULL: from `first` on */
     wisp_row_order order;
     int32_t *visit; /* [visits] the order in which a sweep takes blocks of visit_rows rows; NULL: as they come */
     int64_t visits, visit_rows; /* a multiple of K_STRIP */
@@ -24,6 +25,8 @@ void wisp__map_share(wisp_map *map, int64_t rows);
 /* Sorts the rows of a map that nobody else has yet by falling length, in windows of sigma rows of its order (stable).
    row_len is in the user's order. */
 wisp_status wisp__map_sort(wisp_map *map, const int32_t *row_len, int64_t sigma);
+/* Numbers for random vectors, of a map that nobody else has yet; NULL: as they are. */
+wisp_status wisp__map_number(wisp_map *map, const int64_t *number);
 wisp_map *wisp__map_retain(wisp_map *map);
 /* Where a local row is stored, by the user's order; columns of the halo are behind them in any order. */
 static inline int64_t wisp__map_position(const wisp_map *map, int64_t row)

@@ -1,6 +1,7 @@
 /* Maps: the share of rows that each rank has, references, and the sorting of rows by their lengths. */
 #include "data.h"
 #include <stdlib.h>
+#include <string.h>
 
 int64_t wisp__share_begin(const wisp_ctx *ctx, int64_t rows, int rank)
 {
@@ -44,6 +45,14 @@ wisp_status wisp_map_create(wisp_map **out, wisp_ctx *ctx, int64_t rows)
     return status;
 }
 
+wisp_status wisp__map_number(wisp_map *map, const int64_t *number)
+{
+    if (!number || map->number) return WISP_OK;
+    const wisp_status status = wisp__alloc_raw(map->ctx, &map->number, (size_t)map->local, sizeof *number);
+    if (status == WISP_OK && map->local) memcpy(map->number, number, (size_t)map->local * sizeof *number);
+    return status;
+}
+
 wisp_map *wisp__map_retain(wisp_map *map)
 {
     atomic_fetch_add(&map->refs, 1);
@@ -55,6 +64,7 @@ void wisp_map_free(wisp_map *map)
     if (!map || atomic_fetch_sub(&map->refs, 1) > 1) return;
     wisp_free(map->ctx, map->position);
     wisp_free(map->ctx, map->user);
+    wisp_free(map->ctx, map->number);
     wisp_free(map->ctx, map->visit);
     wisp_free(map->ctx, map);
 }

@@ -26,7 +26,7 @@ int64_t wisp__pieces_most(wisp_type type, int64_t patterns, int64_t entries);
 int64_t wisp__bundles_bytes(const wisp_mat *A);
 /* Rows in a bundle: less than 2 if the instruction set has none for this type. */
 int wisp__bundle_rows(const wisp_ctx *ctx, wisp_type type);
-/* What bundles of a matrix of so many rows take, about (0: there are none of this type); and what is held besides, at
-   most, while they are made and rows have at most `longest` entries. */
-int64_t wisp__bundles_plan(const wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t longest, int64_t *making);
+/* The most that is held for bundles of a matrix of so many rows of at most `longest` entries, while they are made (0:
+   there are none of this type). */
+int64_t wisp__bundles_most(const wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t longest);
 #endif

@@ -132,6 +132,16 @@ static void look_at_row(const wisp_mat *A, wisp_mat_props *p, int64_t row, doubl
 
 /* ---- rows that repeat, in natural order ------------------------------------------------------ */
 
+/* Of rows [begin, end) of one pattern, those before the end that this returns have no entry in the halo. */
+static int64_t without_halo(const wisp_mat *A, int64_t begin, int64_t end)
+{
+    const wisp__stored *s = &A->local;
+    const int64_t pattern = s->patterns.of[begin], after = s->chunk[pattern + 1];
+    if (after == s->chunk[pattern]) return end;
+    const int64_t first = A->col_map->local - s->col[after - 1]; /* offsets rise */
+    return WISP__MAX(begin, WISP__MIN(first, end));
+}
+
 /* The diagonal that a row stores apart from its pattern. */
 static void look_at_diagonal(const wisp_mat *A, wisp_mat_props *p, const row_facts *f, int64_t row)
 {
@@ -255,10 +265,9 @@ static void props_thread(void *arg, int thread, int threads)
         if (thread == 0) wisp_ctx_step(A->ctx, "checking", (double)(part - begin) / (double)(end - begin), 0);
         for (int64_t next; i < part_end; i = next) {
             for (next = i + 1; count && next < part_end && pattern[next] == pattern[i];) next++;
-            if (count)
-                look_at_repeated(r, &mine, count, i, next);
-            else
-                look_at_row(A, &mine, i, &sum2);
+            const int64_t own = count ? without_halo(A, i, next) : i;
+            if (own > i) look_at_repeated(r, &mine, count, i, own);
+            for (int64_t row = own; row < next; row++) look_at_row(A, &mine, row, &sum2);
         }
     }
     if (count) add_patterns(r, &mine, count, &sum2);
@@ -274,7 +283,7 @@ static wisp_status tables_open(props_run *r)
     enum { LITTLE = 8 << 10 };
     const wisp_mat *A = r->A;
     const wisp__stored *s = &A->local;
-    const bool natural = !A->map->user && !A->col_map->user && !A->halo; /* offsets are distances */
+    const bool natural = !A->map->user && !A->col_map->user; /* offsets are distances, but those into the halo */
     wisp_status status = WISP_OK;
     if (!wisp__is_kind(s, WISP__PATTERNS) || !natural) return WISP_OK;
     const size_t patterns = (size_t)s->patterns.count, counts = (size_t)A->ctx->threads * patterns;
@@ -297,10 +306,25 @@ typedef struct {
     wisp_scalar value;
 } foreign_entry;
 
-/* The entries in the halo, in the order of the ranks that have their columns: list[begin[r]] .. for rank r. */
-static wisp_status list_foreign(const wisp_mat *A, foreign_entry **list, int64_t *begin)
+/* A row's entries in the halo, each where at[its rank] says, which moves on; without a list they are just counted. */
+static void add_foreign(const wisp_mat *A, int64_t row, const int64_t *rank_of, int64_t *at, foreign_entry *list)
 {
     const int64_t local = A->col_map->local;
+    const wisp__row e = wisp__row_of(A, row);
+    for (int k = e.n - 1; k >= 0 && wisp__row_col(&e, k) >= local; k--) { /* columns rise */
+        const int64_t col = wisp__row_col(&e, k), i = at[rank_of[col - local]]++;
+        if (list)
+            list[i] =
+                (foreign_entry){wisp__map_user(A->map, row), wisp__col_number(A, col), wisp__row_value(&e, A->type, k)};
+    }
+}
+
+/* The entries in the halo, in the order of the ranks that have their columns: list[begin[r]] .. for rank r. They are in
+   the blocks that wait for the halo. */
+static wisp_status list_foreign(const wisp_mat *A, foreign_entry **list, int64_t *begin)
+{
+    const wisp__grid *g = &A->grid;
+    const int64_t per = g->chunks_per_block << A->log_c;
     int64_t *rank_of = NULL; /* [halo rows] */
     wisp_status status;
     WISP_TRY(wisp_alloc(A->ctx, &rank_of, (size_t)A->halo->rows, sizeof *rank_of));
@@ -308,16 +332,9 @@ static wisp_status list_foreign(const wisp_mat *A, foreign_entry **list, int64_t
         for (int64_t k = 0; k < A->halo->from[i].count; k++)
             rank_of[A->halo->from[i].first + k] = A->halo->from[i].rank;
     for (int pass = 0; pass < 2; pass++) {
-        for (int64_t row = 0; row < A->local_rows; row++) {
-            const wisp__row e = wisp__row_of(A, row);
-            for (int k = e.n - 1; k >= 0 && wisp__row_col(&e, k) >= local; k--) { /* columns rise */
-                const int64_t col = wisp__row_col(&e, k);
-                int64_t *at = &begin[rank_of[col - local] + 1 - pass];
-                if (pass)
-                    (*list)[*at] = (foreign_entry){wisp__map_user(A->map, row), wisp__col_number(A, col),
-                                                   wisp__row_value(&e, A->type, k)};
-                ++*at;
-            }
+        for (int64_t b = g->early; b < g->blocks; b++) {
+            const int64_t first = g->order[b] * per, end = WISP__MIN(first + per, A->local_rows);
+            for (int64_t row = first; row < end; row++) add_foreign(A, row, rank_of, begin + 1 - pass, *list);
         }
         if (pass) break;
         for (int r = 0; r < A->ctx->ranks; r++) begin[r + 1] += begin[r];

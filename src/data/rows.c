@@ -187,3 +187,31 @@ wisp_status wisp__for_rows(wisp_ctx *ctx, const char *task, const wisp_src *src,
     const bool whole = wisp__run_some(ctx->team, n <= piece, rows_thread, &r);
     return r.status != WISP_OK ? rows_failed(&r) : wisp__whole(ctx, task, whole);
 }
+
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp_src *src;
+    int64_t first;
+    int32_t *len;
+} count_run;
+
+static wisp_status count_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
+{
+    (void)reader;
+    const count_run *r = arg;
+    for (int64_t i = begin; i < end; i++) {
+        wisp_status status = wisp__count_row(r->ctx, r->src, r->first + i, r->len + i);
+        if (status != WISP_OK) return status;
+    }
+    return WISP_OK;
+}
+
+wisp_status wisp__count_rows(wisp_ctx *ctx, const wisp_src *src, int64_t first, int64_t rows, int32_t **len)
+{
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, len, (size_t)rows, sizeof **len));
+    WISP_TRY(
+        wisp__for_rows(ctx, "counting", src, NULL, rows, WISP__PIECE, count_rows, &(count_run){ctx, src, first, *len}));
+out:
+    return status;
+}

@@ -41,4 +41,6 @@ enum { WISP__PIECE = 1024 }; /* rows of a unit of work, usually; a multiple of e
 typedef wisp_status (*wisp__rows_fn)(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end);
 wisp_status wisp__for_rows(wisp_ctx *ctx, const char *task, const wisp_src *src, const wisp_map *col_map, int64_t n,
                            int64_t piece, wisp__rows_fn fn, void *arg);
+/* (*len)[rows] of wisp_alloc: the entries that a source announces for each of its rows from `first` on. */
+wisp_status wisp__count_rows(wisp_ctx *ctx, const wisp_src *src, int64_t first, int64_t rows, int32_t **len);
 #endif

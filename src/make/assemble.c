@@ -47,35 +47,7 @@ wisp_status wisp__mat_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_o
     return WISP_OK;
 }
 
-/* ---- counting -------------------------------------------------------------------------------- */
-
-typedef struct {
-    wisp_ctx *ctx;
-    const wisp_src *src;
-    int64_t first;
-    int32_t *len;
-} count_run;
-
-static wisp_status count_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
-{
-    (void)reader;
-    const count_run *r = arg;
-    for (int64_t i = begin; i < end; i++) {
-        wisp_status status = wisp__count_row(r->ctx, r->src, r->first + i, r->len + i);
-        if (status != WISP_OK) return status;
-    }
-    return WISP_OK;
-}
-
-wisp_status wisp__count_rows(wisp_ctx *ctx, const wisp_src *src, int64_t first, int64_t rows, int32_t **len)
-{
-    wisp_status status;
-    WISP_TRY(wisp_alloc(ctx, len, (size_t)rows, sizeof **len));
-    WISP_TRY(
-        wisp__for_rows(ctx, "counting", src, NULL, rows, WISP__PIECE, count_rows, &(count_run){ctx, src, first, *len}));
-out:
-    return status;
-}
+/* ---- maps ------------------------------------------------------------------------------------ */
 
 wisp_status wisp__make_maps(wisp_mat *A, const wisp__part *part, const wisp_mat_opts *o, const int32_t *len)
 {
@@ -90,6 +62,7 @@ wisp_status wisp__make_maps(wisp_mat *A, const wisp__part *part, const wisp_mat_
     } else if (A->square) {
         WISP_TRY(wisp__map_ordered(&A->map, ctx, &part->src, len, A->order, A->type, WISP__MAX(o->width, 1)));
         wisp__map_share(A->map, whole->rows);
+        WISP_TRY(wisp__map_number(A->map, wisp_src_numbers(whole)));
     } else {
         WISP_TRY(wisp_map_create(&A->map, ctx, whole->rows));
     }

@@ -4,9 +4,6 @@
 #include "../data/halo.h"
 #include "../data/store/compress.h"
 
-/* (*len)[rows] of wisp_alloc: the entries that a source announces for each of its rows from `first` on. */
-wisp_status wisp__count_rows(wisp_ctx *ctx, const wisp_src *src, int64_t first, int64_t rows, int32_t **len);
-
 /* The shape of a new matrix from the options: type, C, sigma (0: to be found from the row lengths), order, format. */
 wisp_status wisp__mat_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *o, wisp_mat *A);
 

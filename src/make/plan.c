@@ -17,6 +17,7 @@ typedef struct {
     bool tried_apart;     /* with their diagonals apart, too */
     bool pattern, list, codes, short_columns, apart;
     int64_t strings, string_bytes; /* of patterns or lists */
+    int64_t bundles;               /* bytes of bundles of rows with patterns, about */
     int64_t values;                /* that have codes */
     bool permuted, sorted;         /* rows are in an order of their own; by length at last */
     int64_t visits;                /* blocks of rows in tiles */
@@ -48,11 +49,11 @@ static int64_t pattern_bytes(const way *w)
 {
     const wisp_mat *A = w->A;
     const int64_t rows = A->local_rows, in_patterns = w->string_bytes / (size_of(w) + 4);
-    int64_t bundles = 0, making = 0;
-    if (A->width <= 1)
-        bundles = wisp__bundles_plan(A->ctx, A->type, rows, WISP__MIN(w->src->max_row, in_patterns), &making);
+    int64_t bundles = w->bundles;
+    if (w->most && A->width <= 1)
+        bundles = wisp__bundles_most(A->ctx, A->type, rows, WISP__MIN(w->src->max_row, in_patterns));
     return 2 * rows + w->string_bytes + 8 * (w->strings + 1) + (w->apart ? rows * real_of(w) : 0) +
-           wisp__pieces_most(A->type, w->strings, in_patterns) + bundles + (w->most ? making : 0);
+           wisp__pieces_most(A->type, w->strings, in_patterns) + bundles;
 }
 
 static int64_t entry_bytes(const way *w)
@@ -356,6 +357,24 @@ out:
     return status;
 }
 
+/* What bundles of the rows looked at take, for all rows: their tables, which the first rows fill as a rule, and a
+   number for each bundle. The patterns go from c into a matrix of these rows alone. */
+static wisp_status find_bundles(const guess *g, way *w, wisp__compression *c)
+{
+    wisp_mat B = g->A;
+    wisp_ctx *ctx = B.ctx;
+    wisp_status status;
+    B.local_rows = g->look.rows;
+    B.local = (wisp__stored){.how = &wisp__storage_patterns};
+    WISP_TRY(B.local.how->create(&B, c));
+    WISP_TRY(wisp__bundles_find(&B));
+    w->bundles = wisp__bundles_bytes(&B);
+    if (w->bundles) w->bundles += (g->A.local_rows - B.local_rows) / wisp__bundle_rows(ctx, B.type) * 2;
+out:
+    wisp__stored_free(ctx, &B.local);
+    return status == WISP_ERR_NOMEM ? WISP_OK : status; /* nor are there bundles of the matrix then */
+}
+
 /* Runs the search that chooses the storage, of rows or values. */
 static wisp_status choose(guess *g, way *w)
 {
@@ -386,6 +405,7 @@ static wisp_status choose(guess *g, way *w)
     w->strings = w->pattern || w->list ? atomic_load(&c.rows.strings) : 0;
     w->string_bytes = w->strings ? c.rows.begin[w->strings] : 0;
     w->values = w->codes ? atomic_load(&c.values.strings) : 0;
+    if (w->pattern && A->width <= 1) WISP_TRY(find_bundles(g, w, &c));
 out:
     wisp__compression_free(&c, ctx);
     return status;

@@ -31,7 +31,7 @@ void wisp__caches_find(wisp_ctx *ctx, int width, int64_t row_bytes, double rows,
 {
     const wisp_machine *m = wisp__topology(ctx);
     const double l3 = (double)WISP__MAX(m->cache_bytes[WISP_L3], m->cache_bytes[WISP_L2]);
-    const int sharing = WISP__MAX(1, WISP__MIN(m->cache_cores[WISP_L3], ctx->threads));
+    const int sharing = WISP__MAX(1, WISP__MIN(m->cache_cores[WISP_L3], ctx->threads)), ranks = ctx->cache_ranks;
     const bool together = wisp__side_by_side(ctx, width, 2 * rows * (double)row_bytes);
     const int64_t range = (int64_t)rows / ctx->threads + 1;
     c->threads = ctx->threads;
@@ -40,7 +40,7 @@ void wisp__caches_find(wisp_ctx *ctx, int width, int64_t row_bytes, double rows,
     c->l2 = (double)l2_of(m);
     c->all_l1 = c->l1 * ctx->threads;
     c->all_l2 = c->l2 * wisp__cache_count(m, WISP_L2, ctx->threads);
-    c->l3 = together ? l3 : l3 / sharing;
+    c->l3 = (together ? l3 : l3 / sharing) / ranks;
     c->l3 = WISP__MAX(c->l3, c->l2);
     c->kept = WISP__MAX((double)wisp_ctx_cache(ctx, NULL), c->all_l2);
 }

@@ -108,4 +108,16 @@ wisp__step wisp__sweep_as_step(wisp__sweep *s, double *dot);
 size_t wisp__dot_size(const wisp_blk *x, unsigned terms);
 /* Such a set to dot[3 or 4][width]; what terms do not ask for is left alone. */
 void wisp__dots_out(unsigned terms, int width, const double *sum, wisp_scalar *dot);
+
+/* ---- weights.c ---- */
+
+/* The rate at which a rank multiplies. */
+typedef struct {
+    double rate;
+    int rank;
+} wisp__ranked;
+
+/* Weights of the ranks, percents of the fastest. From the fastest rank on, those within 10% of the fastest one of their
+   group are one group, and have its mean rate: rates of 100, 92 and 90 are two groups. Sorts all[]. */
+void wisp__weigh(wisp__ranked *all, int ranks, int64_t *weights);
 #endif

@@ -87,14 +87,9 @@ out:
     return status;
 }
 
-typedef struct {
-    double rate;
-    int rank;
-} ranked;
-
 static int by_falling_rate(const void *a, const void *b)
 {
-    const ranked *x = a, *y = b;
+    const wisp__ranked *x = a, *y = b;
     if (x->rate != y->rate) return x->rate > y->rate ? -1 : 1;
     return x->rank - y->rank;
 }
@@ -109,9 +104,7 @@ static int64_t common_factor(int64_t a, int64_t b)
     return a;
 }
 
-/* Percents of the fastest; ranks within 10% of the fastest one of a group, from the fastest of all on, are one group,
-   and have its mean rate. */
-static void weigh(ranked *all, int ranks, int64_t *weights)
+void wisp__weigh(wisp__ranked *all, int ranks, int64_t *weights)
 {
     const double alike = 1.1;
     double fastest = 0;
@@ -133,7 +126,7 @@ static wisp_status measure(const wisp_mat *A, wisp_type type, int width, int64_t
 {
     wisp_ctx *ctx = A->ctx;
     wisp_blk *x = NULL, *y = NULL;
-    ranked own = {.rank = ctx->rank}, *all = NULL;
+    wisp__ranked own = {.rank = ctx->rank}, *all = NULL;
     wisp_status status;
     WISP_TRY(wisp_alloc(ctx, &all, (size_t)ctx->ranks, sizeof *all));
     WISP_TRY(wisp_blk_create(&x, ctx, A->col_map, type, width));
@@ -142,7 +135,7 @@ static wisp_status measure(const wisp_mat *A, wisp_type type, int width, int64_t
     WISP_TRY(wisp__spmmv_check(y, A, x, &(wisp_aug){0}));
     WISP_TRY(measure_rate(A, y, x, &own.rate));
     WISP_TRY(ctx->comm->gather(ctx, &own, sizeof own, all));
-    weigh(all, ctx->ranks, weights);
+    wisp__weigh(all, ctx->ranks, weights);
 out:
     wisp_blk_free(x);
     wisp_blk_free(y);

@@ -20,6 +20,7 @@ static const char *const order_name[] = {"", "natural", "RCM", "tiles"};
 typedef struct {
     wisp_ctx *ctx;
     const wisp_src *src;
+    bool halo;
     wisp__stored *graph;
 } pattern_run;
 
@@ -32,13 +33,12 @@ static wisp_status read_rows(void *arg, wisp__row_reader *reader, int64_t begin,
         if (status != WISP_OK) return status;
         if ((status = wisp__same_count(r->ctx, reader->src, i, n, r->graph->row_len[i])) != WISP_OK) return status;
         int32_t *col = r->graph->col + r->graph->chunk[i];
-        /* What is of other ranks has no place here. */
-        for (int e = 0; e < n; e++) col[e] = (int32_t)(reader->col[e] < r->src->rows ? reader->col[e] : i);
+        for (int e = 0; e < n; e++) col[e] = (int32_t)(r->halo || reader->col[e] < r->src->rows ? reader->col[e] : i);
     }
     return WISP_OK;
 }
 
-static void graph_free(wisp_ctx *ctx, wisp__stored *g)
+void wisp__graph_free(wisp_ctx *ctx, wisp__stored *g)
 {
     wisp_free(ctx, g->chunk);
     wisp_free(ctx, g->row_len);
@@ -46,7 +46,7 @@ static void graph_free(wisp_ctx *ctx, wisp__stored *g)
     *g = (wisp__stored){0};
 }
 
-static wisp_status graph_read(wisp_ctx *ctx, const wisp_src *src, const int32_t *len, wisp__stored *g)
+wisp_status wisp__graph_read(wisp_ctx *ctx, const wisp_src *src, const int32_t *len, bool halo, wisp__stored *g)
 {
     const int64_t rows = src->rows;
     wisp_status status;
@@ -59,7 +59,7 @@ static wisp_status graph_read(wisp_ctx *ctx, const wisp_src *src, const int32_t 
     g->chunks = rows;
     g->entries = g->nnz = g->chunk[rows];
     WISP_TRY(wisp__alloc_raw(ctx, &g->col, (size_t)g->entries, sizeof *g->col));
-    pattern_run run = {ctx, src, g};
+    pattern_run run = {ctx, src, halo, g};
     WISP_TRY(wisp__for_rows(ctx, "ordering", src, NULL, rows, WISP__PIECE, read_rows, &run));
 out:
     return status;
@@ -240,7 +240,7 @@ out:
 static void search_close(search *s)
 {
     for (int i = 0; i < 2; i++) wisp__levels_free(s->ctx, &s->levels[i]);
-    graph_free(s->ctx, &s->graph);
+    wisp__graph_free(s->ctx, &s->graph);
 }
 
 static void tell(const search *s, const candidate *c)
@@ -337,7 +337,7 @@ wisp_status wisp__map_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src
         wisp_ctx_log(ctx, WISP_LOG_INFO, "row order: natural; most entries are within %lld rows of the diagonal",
                      (long long)s.reach);
     if (!natural) {
-        WISP_TRY(graph_read(ctx, src, row_len, &s.graph));
+        WISP_TRY(wisp__graph_read(ctx, src, row_len, false, &s.graph));
         WISP_TRY(search_orders(&s));
         const candidate *c = best(&s);
         tell(&s, c);

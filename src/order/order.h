@@ -1,6 +1,7 @@
 /* Orders of rows: level structures of a matrix's graph, and tiles through the levels. */
 #ifndef WISP_ORDER_H
 #define WISP_ORDER_H
+#include "../data/halo.h"
 #include "../data/rows.h"
 #include "../data/shape.h"
 
@@ -20,6 +21,11 @@ wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_s
 wisp_status wisp__map_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src, const int32_t *row_len,
                               wisp_row_order order, wisp_type type, int width);
 
+/* The pattern of a source with rows of these lengths, entries of the diagonal too; a column behind the square (of
+   another rank) is kept with `halo`, else it becomes the row's own. */
+wisp_status wisp__graph_read(wisp_ctx *ctx, const wisp_src *src, const int32_t *len, bool halo, wisp__stored *graph);
+void wisp__graph_free(wisp_ctx *ctx, wisp__stored *graph);
+
 /* ---- level structures ------------------------------------------------------------------------ */
 
 /* Rows in levels: neighbours of a row are in its level or in the two beside it (all but a few). */
@@ -33,6 +39,18 @@ void wisp__levels_free(wisp_ctx *ctx, wisp__levels *v);
 wisp_status wisp__levels_natural(wisp_ctx *ctx, int64_t rows, int64_t reach, wisp__levels *v);
 /* Reverse Cuthill-McKee from a pseudo-peripheral row in each component. */
 wisp_status wisp__levels_rcm(wisp_ctx *ctx, const wisp__stored *graph, int64_t rows, wisp__levels *v);
+
+/* Breadth-first levels of the graph that all ranks have together, component by component, each from a row far out:
+   level[rows], all below *levels. The graph has columns in the rank's rows, from number `first` on, and behind them in
+   the halo. Rows without neighbours are of level 0; very long graphs end in rows of one level. Collective. */
+wisp_status wisp__levels_of_ranks(wisp_ctx *ctx, const wisp__stored *graph, const wisp__halo *halo, int64_t first,
+                                  int64_t rows, int32_t *level, int64_t *levels);
+
+/* Parts of that graph, a rank for each of the rank's rows, about as large as the ranks' shares and with few entries
+   between them. WISP_ERR_ARG: the pattern is not symmetric; WISP_ERR_UNSUPPORTED: this build has no PT-SCOTCH.
+   Collective. */
+wisp_status wisp__parts_of_ranks(wisp_ctx *ctx, const wisp__stored *graph, const wisp__halo *halo, int64_t all_rows,
+                                 int32_t *part);
 
 /* Breadth-first levels of a part of a graph, for those who cut it again and again. */
 typedef struct {

@@ -68,14 +68,19 @@ void wisp__arnoldi_free(wisp__arnoldi *a)
     wisp_blk_free(a->x);
     wisp_blk_free(a->y);
     wisp_blk_free(a->z);
+    wisp_blk_free(a->view);
     wisp_free(NULL, a->H);
     wisp_free(NULL, a->work);
 }
 
 wisp_status wisp__arnoldi_room(wisp__arnoldi *a, int m)
 {
-    const int need = a->locked + m + a->block, columns = need + a->block;
-    if (need <= a->columns) return WISP_OK;
+    const int need = a->locked + m + a->block;
+    return need <= a->columns ? WISP_OK : wisp__arnoldi_enlarge(a, need + a->block);
+}
+
+wisp_status wisp__arnoldi_enlarge(wisp__arnoldi *a, int columns)
+{
     wisp_status status = WISP_OK;
     wisp_ctx *ctx = a->k->ctx;
     const size_t size = (size_t)columns * (size_t)columns, old = (size_t)a->columns;
@@ -339,6 +344,7 @@ wisp_status wisp__arnoldi_expand(wisp__arnoldi *a, int active)
         const double guess = a->guess;
         wisp_scalar *h = a->work + (size_t)c * (size_t)c + (size_t)c * (size_t)b; /* behind what a pass takes */
         memset(h, 0, (size_t)n * (size_t)b * sizeof *h);
+        WISP_TRY(wisp__eig_offer(a->k));
         WISP_TRY(multiply(a));
         WISP_TRY(orthonormal(a, &q, n, h));
         double mean = 0;

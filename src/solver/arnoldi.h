@@ -18,8 +18,30 @@ typedef struct {
     double side, center, scale;
 } wisp__op;
 
+/* The end of a spectrum: its first values, as far out as `first`, belong to the first columns of a->all, of orthonormal
+   columns and residuals over the halfwidth. Up to the edge there is nothing more, as one hopes; from `damped` to `far`
+   lies the rest. */
+typedef struct {
+    int columns;
+    double side, first, edge, damped, far, residual;
+} wisp__gap;
+
+/* How far the run has come; its states have this. */
+typedef enum { WISP__FINDS, WISP__GAPS, WISP__SEARCHES, WISP__BETWEEN } wisp__arnoldi_phase; /* between two searches */
+typedef struct {
+    wisp__arnoldi_phase phase;
+    int to;                  /* columns that V is to have when its values are looked at; 0: they have been */
+    int tries;               /* to find pairs within the tolerance */
+    int more;                /* columns that this search for what is missing has locked */
+    double strict;           /* of the tolerance: what the bounds have to keep */
+    wisp__gap gap;           /* that is looked into */
+    double done, norm;       /* products with a block that were made for it; the largest norm then */
+    wisp__eig_times checked; /* when the search for what is missing began */
+} wisp__arnoldi_at;
+
 typedef struct {
     wisp__eig *k;
+    wisp__arnoldi_at at;
     wisp__op op;
     wisp_blk *all;   /* the locked columns, V, W */
     wisp_blk *x, *y; /* of one block each; x holds W, until it is multiplied */
@@ -33,9 +55,10 @@ typedef struct {
     bool recurs;       /* W's product has parts in the last two blocks alone, up to rounding */
     uint32_t random;   /* columns that were drawn */
     int restarts;
-    int most_good; /* pairs that converged since V was empty, at most */
-    double least;  /* residual of the next one since then */
-    int better_at; /* the restart that made either better */
+    int most_good;  /* pairs that converged since V was empty, at most */
+    double least;   /* residual of the next one since then */
+    int better_at;  /* the restart that made either better */
+    wisp_blk *view; /* of states */
 } wisp__arnoldi;
 
 static inline wisp_scalar *wisp__h(const wisp__arnoldi *a, int i, int j)
@@ -48,6 +71,8 @@ wisp_status wisp__arnoldi_make(wisp__arnoldi *a, int columns, int block);
 /* Room for the locked columns, and for m columns of V and W beside them; all columns are kept. */
 wisp_status wisp__arnoldi_room(wisp__arnoldi *a, int m);
 void wisp__arnoldi_free(wisp__arnoldi *a);
+/* Room for so many columns, in H, too; all that are there are kept. */
+wisp_status wisp__arnoldi_enlarge(wisp__arnoldi *a, int columns);
 /* V becomes empty. W is made of the block behind the locked columns, or of random numbers. */
 wisp_status wisp__arnoldi_start(wisp__arnoldi *a, bool random);
 /* V takes W in, and W is made anew, until V has `active` columns or less than a block fewer. */
@@ -87,18 +112,15 @@ wisp_status wisp__op_most_degree(const wisp__arnoldi *a, int m, int *most);
 
 /* ---- missing.c ------------------------------------------------------------------------------------------ */
 
-/* The end of a spectrum: its first values, as far out as `first`, belong to the first columns of a->all, of orthonormal
-   columns and residuals over the halfwidth. Up to the edge there is nothing more, as one hopes; from `damped` to `far`
-   lies the rest. */
-typedef struct {
-    int columns;
-    double side, first, edge, damped, far, residual;
-} wisp__gap;
-
 /* Products with a block, about, that it takes to see whether A has more values beyond the edge than these columns. */
 double wisp__gap_steps(const wisp__arnoldi *a, const wisp__gap *g);
-/* *empty: it has not, but for a chance of 1e-6. Else it may have. W is lost. */
-wisp_status wisp__gap_empty(wisp__arnoldi *a, const wisp__gap *g, bool *empty);
+/* Looks into a->at.gap. *empty: it has not, but for a chance of 1e-6. Else it may have. W is lost. */
+wisp_status wisp__gap_empty(wisp__arnoldi *a, bool *empty);
+
+/* ---- arnoldi_state.c ------------------------------------------------------------------------------------ */
+
+/* The items of a state between two blocks that V takes in, or two parts of wisp__gap_empty. */
+wisp_status wisp__arnoldi_items(wisp__arnoldi *a, wisp_state *state);
 
 /* ---- schur_values.c: of matrices that are not Hermitian ------------------------------------------------ */
 

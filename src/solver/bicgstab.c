@@ -153,4 +153,10 @@ static wisp_status step(wisp__krylov *k)
     return status == WISP_OK ? second_half(k) : status;
 }
 
-const wisp__method wisp__bicgstab = {"bicgstab", blocks, start, resume, step, NULL, T};
+static bool keeps(const wisp__krylov *k, int i)
+{
+    (void)k;
+    return i == P || i == SHADOW;
+}
+
+const wisp__method wisp__bicgstab = {"bicgstab", blocks, start, resume, step, NULL, keeps, T};

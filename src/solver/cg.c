@@ -1,14 +1,22 @@
 /* Conjugate gradients. Pipelined: algorithm 2 of Rupp et al. 2016; predict: PR-CG of Chen and Carson 2020; both take
-   two passes and one reduction. With a preconditioner, and classical: the two reductions of Hestenes and Stiefel. */
+   two passes and one reduction. Hidden: pipelined CG of Ghysels and Vanroose 2014, whose reduction goes on beside the
+   product. With a preconditioner, and classical: the two reductions of Hestenes and Stiefel. */
 #include "krylov.h"
 #include <math.h>
 
 enum { P, S, Z }; /* the direction, A p, M^-1 r */
+/* Hidden: Y = A M^-1 s, W = A M^-1 r, N = A M^-1 w; with a preconditioner U = M^-1 r, Q = M^-1 s, M = M^-1 w. */
+enum { Y = 2, W, N, U, Q, M, HIDDEN_BLOCKS };
 enum { ALPHA, MINUS_ALPHA, BETA };
-enum { RR = WISP__FREE, SP, RZ = SP };
+enum { RR = WISP__FREE, SP, RZ = SP, WZ };
 
-static bool has_two_reductions(const wisp__krylov *k) { return k->separate || k->P || k->careful; }
-static int blocks(const wisp__krylov *k) { return k->P && !k->rows ? 3 : 2; }
+static bool hides(const wisp__krylov *k) { return k->o.variant == WISP_HIDDEN && !k->careful; }
+static bool has_two_reductions(const wisp__krylov *k) { return !hides(k) && (k->separate || k->P || k->careful); }
+static int blocks(const wisp__krylov *k)
+{
+    if (hides(k)) return k->P ? HIDDEN_BLOCKS : U;
+    return k->P && !k->rows ? 3 : 2;
+}
 
 static void set_factors(const wisp__krylov *k)
 {
@@ -157,6 +165,95 @@ out:
     return status;
 }
 
+/* ---- one reduction, hidden ------------------------------------------------------------------------ */
+
+/* Without a preconditioner M^-1 v is v itself. */
+static wisp_blk *image(const wisp__krylov *k, int i, wisp_blk *v) { return k->P ? k->v[i] : v; }
+
+/* y = A M^-1 v */
+static wisp_status multiply_image(wisp__krylov *k, wisp_blk *y, int i, wisp_blk *v)
+{
+    wisp_status status = WISP_OK;
+    if (k->P) WISP_TRY(wisp__precond_apply(k->P, k->v[i], v, NULL));
+    WISP_TRY(wisp__multiply(k, y, image(k, i, v), 0, NULL));
+out:
+    return status;
+}
+
+/* <r, r>, <r, M^-1 r> and <M^-1 r, A M^-1 r> after the updates. Their sum is on its way while n is computed. */
+static wisp_status pass_and_hide(wisp__krylov *k, const wisp_update *update, int updates)
+{
+    wisp_status status = WISP_OK;
+    const wisp_blk *u = image(k, U, k->r);
+    const wisp_inner inner[] = {{k->r, k->r, NULL, wisp__dots(k, RR)},
+                                {k->r, u, NULL, wisp__dots(k, RZ)},
+                                {k->v[W], u, NULL, wisp__dots(k, WZ)}};
+    wisp__clear(k);
+    WISP_TRY(wisp__pass(k, update, updates, inner, 3));
+    for (int j = 0; j < k->width; j++) /* if the product is interrupted, x goes by this where there is one rank */
+        if (wisp__going(&k->col[j])) k->col[j].rr = creal(wisp__dot_of(k, RR, j));
+    WISP_TRY(wisp__start_dots(k, WZ + 1 - WISP__FREE));
+    WISP_TRY(multiply_image(k, k->v[N], M, k->v[W]));
+    WISP_TRY(wisp__wait_for_dots(k));
+    for (int j = 0; j < k->width; j++) {
+        wisp__krylov_column *c = &k->col[j];
+        if (!wisp__going(c)) continue;
+        c->rr = creal(wisp__dot_of(k, RR, j));
+        c->gamma = creal(wisp__dot_of(k, RZ, j));
+        c->delta = creal(wisp__dot_of(k, WZ, j));
+    }
+out:
+    return status;
+}
+
+/* The direction and its images are kept where r was only computed anew; all others follow from r. */
+static wisp_status begin_hidden(wisp__krylov *k, bool fresh)
+{
+    wisp_status status = WISP_OK;
+    WISP_TRY(multiply_image(k, k->v[W], U, k->r));
+    if (!fresh) WISP_TRY(wisp__multiply(k, k->v[S], k->v[P], 0, NULL));
+    if (!fresh) WISP_TRY(multiply_image(k, k->v[Y], Q, k->v[S]));
+    WISP_TRY(pass_and_hide(k, NULL, 0));
+out:
+    return status;
+}
+
+/* The next direction is p = M^-1 r + beta p' with <p, A p> = <M^-1 r, A M^-1 r> - beta <r, M^-1 r> / alpha'. Where that
+   or a norm is not as it should be, or r grows without end, rounding may be the reason: false, and the classical
+   recurrences find out. */
+static bool find_direction(const wisp__krylov *k, wisp__krylov_column *c)
+{
+    if (c->rr == 0) c->alpha = c->beta = 0;
+    if (c->rr == 0) return true;
+    c->beta = c->rz > 0 ? c->gamma / c->rz : 0;
+    c->mu = c->delta - (c->rz > 0 ? creal(c->beta) * c->gamma / creal(c->alpha) : 0);
+    c->alpha = c->gamma / c->mu;
+    c->rz = c->gamma;
+    const double least = k->P ? 0 : k->eps * k->anorm * c->rr;
+    return c->mu > least && c->gamma > 0 && isfinite(c->mu) && isfinite(creal(c->alpha)) &&
+           c->rr * wisp__far(k) <= c->best;
+}
+
+static wisp_status step_hidden(wisp__krylov *k)
+{
+    wisp_blk *p = k->v[P], *s = k->v[S], *y = k->v[Y], *w = k->v[W], *u = image(k, U, k->r), *q = image(k, Q, s);
+    for (int j = 0; j < k->width; j++)
+        if (wisp__going(&k->col[j]) && !find_direction(k, &k->col[j])) k->careful = k->cycle_ends = true;
+    if (k->careful) return WISP_OK;
+    set_factors(k);
+    const wisp_scalar *alpha = wisp__factors(k, ALPHA), *minus = wisp__factors(k, MINUS_ALPHA),
+                      *beta = wisp__factors(k, BETA);
+    const wisp_update update[] = {{y, 2, (wisp_term[]){{k->v[N], NULL, NULL}, {y, beta, NULL}}},
+                                  {s, 2, (wisp_term[]){{w, NULL, NULL}, {s, beta, NULL}}},
+                                  {p, 2, (wisp_term[]){{u, NULL, NULL}, {p, beta, NULL}}},
+                                  {k->x, 2, (wisp_term[]){{k->x, NULL, NULL}, {p, alpha, NULL}}},
+                                  {k->r, 2, (wisp_term[]){{k->r, NULL, NULL}, {s, minus, NULL}}},
+                                  {w, 2, (wisp_term[]){{w, NULL, NULL}, {y, minus, NULL}}},
+                                  {q, 2, (wisp_term[]){{image(k, M, w), NULL, NULL}, {q, beta, NULL}}},
+                                  {u, 2, (wisp_term[]){{u, NULL, NULL}, {q, minus, NULL}}}};
+    return pass_and_hide(k, update, k->P ? 8 : 6);
+}
+
 /* ---- both ----------------------------------------------------------------------------------------- */
 
 /* The direction that comes next is kept where r is only computed anew (van der Vorst and Ye 2000). */
@@ -167,6 +264,7 @@ static wisp_status begin(wisp__krylov *k, bool fresh)
         wisp__krylov_column *c = &k->col[j];
         if (fresh) c->alpha = c->beta = c->rz = 0;
     }
+    if (hides(k)) return begin_hidden(k, fresh);
     if (!has_two_reductions(k)) {
         if (fresh) return advance(k);
         for (int j = 0; j < k->width; j++)
@@ -183,6 +281,12 @@ out:
 
 static wisp_status start(wisp__krylov *k) { return begin(k, true); }
 static wisp_status resume(wisp__krylov *k) { return begin(k, false); }
-static wisp_status step(wisp__krylov *k) { return has_two_reductions(k) ? step_twice(k) : advance(k); }
+static wisp_status step(wisp__krylov *k)
+{
+    if (hides(k)) return step_hidden(k);
+    return has_two_reductions(k) ? step_twice(k) : advance(k);
+}
 
-const wisp__method wisp__cg = {"cg", blocks, start, resume, step, NULL, S};
+static bool keeps(const wisp__krylov *k, int i) { return hides(k) || i == P || (i == S && !has_two_reductions(k)); }
+
+const wisp__method wisp__cg = {"cg", blocks, start, resume, step, NULL, keeps, S};

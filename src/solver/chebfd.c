@@ -32,15 +32,14 @@ static wisp_status resize(wisp_ctx *ctx, double **array, int before, int after)
     return WISP_OK;
 }
 
-/* Room for c->search columns; those that are there stay, and the first ones are the user's. */
-static wisp_status make_space(wisp__chebfd *c)
+wisp_status wisp__chebfd_space(wisp__chebfd *c)
 {
     wisp__eig *k = c->k;
     wisp_status status = WISP_OK;
     wisp_blk *source = c->space, *more = NULL, *from = NULL, *to = NULL;
     int *order, n = c->columns;
-    if (!source && k->o.start) {
-        source = (wisp_blk *)(uintptr_t)k->o.start; /* which is read alone */
+    if (!source && k->o.start && c->at.phase == WISP__LOOKS) { /* else it is in the state already */
+        source = (wisp_blk *)(uintptr_t)k->o.start;            /* which is read alone */
         n = wisp_blk_width(source);
         if (n > c->search) wisp_ctx_log(k->ctx, WISP_LOG_WARN, "eig: %d of %d start vectors are used", c->search, n);
         n = n < c->search ? n : c->search;
@@ -140,6 +139,7 @@ static wisp_status round_of(wisp__chebfd *c, int terms)
     if (known + fresh == 0) return WISP_OK;
     WISP_TRY(wisp__chebfd_apply(c, c->space, c->locked, known, terms, c->theta + c->locked));
     WISP_TRY(wisp__chebfd_apply(c, c->space, c->locked + known, fresh, terms, NULL));
+    c->at.through = 0;
     WISP_TRY(make_orthonormal(c, exp(fmin(c->plan.peak * share, 300))));
     const int first = c->locked, n = c->columns - first;
     c->known = c->columns;
@@ -160,22 +160,12 @@ typedef struct {
     double worst; /* the largest residual of those */
 } standing;
 
-static bool converged(const wisp__chebfd *c, int i) { return c->residual[i] <= c->k->o.tolerance; }
-
-static bool in_target(const wisp__chebfd *c, int i, double room)
-{
-    return c->theta[i] >= c->low - room && c->theta[i] <= c->high + room;
-}
-
-/* A residual that is small beside the density's resolution: there is an eigenvalue. */
-static double sharp(const wisp__chebfd *c)
-{
-    return 0.1 * wisp_resolution(c->m->bounds.halfwidth, c->m->n) / c->k->scale;
-}
-
 /* A column with a far larger residual than the filter's gain leaves to pairs in the target is a mixture of what lies
    outside; its Ritz value says nothing. */
-static bool is_mixture(const wisp__chebfd *c, int i) { return c->residual[i] > fmax(300 * exp(-c->gain), sharp(c)); }
+static bool is_mixture(const wisp__chebfd *c, int i)
+{
+    return c->residual[i] > fmax(300 * exp(-c->gain), wisp__chebfd_sharp(c));
+}
 
 /* Mixtures have residuals of about a tenth and more: whether the gain tells them from pairs. */
 static bool tells_mixtures(const wisp__chebfd *c) { return 300 * exp(-c->gain) < 0.05; }
@@ -185,9 +175,9 @@ static standing look_around(const wisp__chebfd *c)
     standing s = {0};
     for (int i = 0; i < c->columns; i++) {
         const double r = c->residual[i] * c->k->scale, like = c->k->o.tolerance * c->k->scale;
-        if (converged(c, i)) {
-            s.inside += in_target(c, i, like);
-        } else if (!is_mixture(c, i) && in_target(c, i, r)) {
+        if (wisp__chebfd_converged(c, i)) {
+            s.inside += wisp__chebfd_in_target(c, i, like);
+        } else if (!is_mixture(c, i) && wisp__chebfd_in_target(c, i, r)) {
             s.pending++;
             s.worst = fmax(s.worst, c->residual[i]);
         }
@@ -201,104 +191,13 @@ static wisp_status lock(wisp__chebfd *c)
     int n = 0, locked = 0;
     for (int part = 0; part < 2; part++)
         for (int i = 0; i < c->columns; i++) {
-            if (converged(c, i) != (part == 0)) continue;
+            if (wisp__chebfd_converged(c, i) != (part == 0)) continue;
             c->order[n++] = i;
             if (part == 0) locked = n;
         }
     c->locked = 0;
     const wisp_status status = permute(c);
     if (status == WISP_OK) c->locked = locked;
-    return status;
-}
-
-/* ---- what may be missing ------------------------------------------------------------------------------ */
-
-/* Fresh random columns, orthogonal to the space, are filtered: what the space lacks in the target comes forth. *found
-   becomes the number of such pairs. */
-static wisp_status search_again(wisp__chebfd *c, int *found)
-{
-    wisp__eig *k = c->k;
-    wisp_status status = WISP_OK;
-    const wisp__eig_times before = wisp__eig_begin_check(k);
-    const wisp__chebfd_check check = wisp__chebfd_plan_check(c);
-    const int spare = (int)fmin((double)check.columns, (double)k->rows - c->columns);
-    double *theta = NULL, limit = fmax(0.05 * (c->high - c->low), 100 * k->o.tolerance * k->scale);
-    wisp_blk *fresh = NULL, *kept = NULL, *V = NULL;
-    wisp__ortho how;
-    *found = 0;
-    if (spare <= 0) return WISP_OK; /* the space is all there is */
-    WISP_TRY(wisp_alloc(k->ctx, &theta, 2 * (size_t)spare, sizeof *theta));
-    WISP_TRY(wisp_blk_create(&fresh, k->ctx, wisp_mat_map(k->A), k->type, spare));
-    WISP_TRY(wisp_blk_cols(&V, c->space, 0, c->columns));
-    WISP_TRY(wisp_blk_fill_random(fresh, WISP_RANDOM_GAUSS, k->o.seed, WISP__STREAM_EIG, (uint32_t)c->random));
-    c->random += spare;
-    WISP_TRY(wisp__orthonormal(fresh, V, 1, &how));
-    for (int i = 0; i < check.times && how.rank > 0; i++) {
-        wisp_blk_free(kept);
-        kept = NULL;
-        WISP_TRY(wisp_blk_cols(&kept, fresh, 0, how.rank));
-        const bool known = c->is_single && i > 0;
-        if (known) WISP_TRY(wisp__ritz(k, fresh, 0, how.rank, theta));
-        WISP_TRY(wisp__chebfd_apply(c, kept, 0, how.rank, check.terms, known ? theta : NULL));
-        WISP_TRY(wisp__orthonormal(kept, V, 0, &how));
-    }
-    if (how.rank == 0) goto out;
-    WISP_TRY(wisp__ritz(k, fresh, 0, how.rank, theta));
-    WISP_TRY(wisp__ritz_residuals(k, fresh, 0, how.rank, theta, theta + spare));
-    for (int i = 0; i < how.rank; i++) {
-        const double r = theta[spare + i] * k->scale;
-        const bool inside = theta[i] - r >= c->low && theta[i] + r <= c->high; /* for sure */
-        *found += inside || (r <= limit && theta[i] >= c->low - r && theta[i] <= c->high + r);
-    }
-out:
-    wisp_free(k->ctx, theta);
-    wisp_blk_free(fresh);
-    wisp_blk_free(kept);
-    wisp_blk_free(V);
-    wisp__eig_end_check(k, &before);
-    return status;
-}
-
-/* Whether the density agrees with what was found. */
-static wisp_status agrees(wisp__chebfd *c, double bars, bool *yes, double *missing)
-{
-    double *theta = NULL, error;
-    int n = 0;
-    wisp_status status = WISP_OK;
-    WISP_TRY(wisp_alloc(c->k->ctx, &theta, (size_t)c->columns, sizeof *theta));
-    for (int i = 0; i < c->columns; i++)
-        if (converged(c, i) || (c->residual[i] <= sharp(c) && !in_target(c, i, c->residual[i] * c->k->scale)))
-            theta[n++] = c->theta[i];
-    WISP_TRY(wisp__chebfd_compare(c, n, theta, missing, &error));
-    *yes = isfinite(error) && fabs(*missing) <= bars * error + 0.5;
-out:
-    wisp_free(c->k->ctx, theta);
-    return status;
-}
-
-/* Both checks. *more: the space was too small, and another round is needed. */
-static wisp_status verify(wisp__chebfd *c, bool *more)
-{
-    wisp_status status = WISP_OK;
-    int found = 0;
-    double missing = 0;
-    bool fine = false;
-    for (int i = 0; i < 3 && found == 0 && !fine; i++) { /* further looks where the density disagrees */
-        WISP_TRY(search_again(c, &found));
-        WISP_TRY(agrees(c, i + 1, &fine, &missing));
-    }
-    *more = found > 0;
-    if (found > 0) {
-        wisp_ctx_log(c->k->ctx, WISP_LOG_INFO, "eig: %d or more pairs were missing; the space grows", found);
-        c->least = c->search + c->width; /* random columns, which have a share in them */
-    }
-    if (!*more && !fine)
-        status = wisp_ctx_fail(c->k->ctx, WISP_ERR_INCOMPLETE,
-                               "eig: the density of states and the pairs that were found differ by %.1f eigenvalues in "
-                               "%.6g .. %.6g, but further random vectors show no pair that is missing",
-                               missing, c->low, c->high);
-    if (!*more && fine) c->k->e->complete = 1;
-out:
     return status;
 }
 
@@ -326,7 +225,7 @@ static wisp_status deliver(wisp__chebfd *c, int *found)
     WISP_TRY(wisp_alloc(k->ctx, &all, (size_t)c->columns, sizeof *all));
     WISP_TRY(wisp_alloc(k->ctx, &theta, (size_t)c->columns, sizeof *theta));
     for (int i = 0; i < c->columns; i++) {
-        const bool takes = converged(c, i) && in_target(c, i, k->o.tolerance * k->scale);
+        const bool takes = wisp__chebfd_converged(c, i) && wisp__chebfd_in_target(c, i, k->o.tolerance * k->scale);
         all[takes ? n++ : --rest] = (pair){c->theta[i], i};
     }
     qsort(all, (size_t)n, sizeof *all, by_value);
@@ -350,66 +249,92 @@ static wisp_status grow(wisp__chebfd *c, double wanted)
     c->filtered = false;
     c->whole = wisp__chebfd_is_whole(c);
     if (c->whole) return WISP_OK;
-    return c->search == 0 ? wisp__chebfd_refuse(c) : make_space(c);
+    return c->search == 0 ? wisp__chebfd_refuse(c) : wisp__chebfd_space(c);
+}
+
+/* Another filter, and the search space that goes with it; single precision may have had too few digits. */
+static wisp_status grow_in_double(wisp__chebfd *c)
+{
+    wisp__chebfd_give_up_single(c);
+    return grow(c, c->wanted + 1);
+}
+
+/* All that is there has converged: *more if the space has become a larger one. */
+static wisp_status settle(wisp__chebfd *c, const standing *s, bool *more)
+{
+    wisp__eig *k = c->k;
+    wisp_status status = wisp__chebfd_verify(c, more);
+    if (status == WISP_ERR_INCOMPLETE && c->is_single) {
+        status = grow_in_double(c);
+        *more = true;
+    } else if (status != WISP_OK) {
+        return status;
+    } else if (*more) {
+        status = grow(c, 1.25 * fmax(c->wanted, s->inside) + c->width);
+    } else if (k->o.which == WISP_EIG_NEAREST && s->inside < k->o.count) {
+        k->e->complete = 0;
+        WISP_TRY(wisp__chebfd_widen(c, s->inside));
+        WISP_TRY(grow(c, 0));
+        *more = true;
+    }
+out:
+    return status;
+}
+
+/* Digits or columns may tell apart what these do not. */
+static wisp_status end_stall(wisp__chebfd *c)
+{
+    if (c->is_single) return grow_in_double(c);
+    c->least = c->search + c->search / 2 + c->width;
+    return grow(c, c->wanted + 1);
+}
+
+/* A round, its report, and the columns in order. */
+static wisp_status whole_round(wisp__chebfd *c)
+{
+    wisp_status status = WISP_OK;
+    WISP_TRY(round_of(c, c->at.terms));
+    const standing s = look_around(c);
+    WISP_TRY(wisp__eig_told(c->k, c->at.round, s.inside, c->wanted, s.pending ? s.worst : 0));
+    WISP_TRY(lock(c));
+    wisp_ctx_log(c->k->ctx, WISP_LOG_INFO, "eig: round %d: %d pairs, %d have not converged, residual %.1e", c->at.round,
+                 s.inside, s.pending, s.worst);
+out:
+    return status;
 }
 
 static wisp_status rounds(wisp__chebfd *c)
 {
     enum { MOST_STALLS = 3, MOST_GROWTHS = 3 };
     wisp__eig *k = c->k;
+    wisp__chebfd_at *at = &c->at;
     wisp_status status = WISP_OK;
-    double last = INFINITY;
-    int terms = c->plan.f.terms, stalls = 0, growths = 0;
-    for (int round = 1; round <= k->o.max_rounds; round++) {
-        WISP_TRY(round_of(c, terms));
+    for (; at->round <= k->o.max_rounds; at->round++) {
+        if (at->phase != WISP__CHECKS) WISP_TRY(whole_round(c)); /* else it is done already */
         const standing s = look_around(c);
-        WISP_TRY(wisp__eig_told(k, round, s.inside, c->wanted, s.pending ? s.worst : 0));
-        WISP_TRY(lock(c));
-        wisp_ctx_log(k->ctx, WISP_LOG_INFO, "eig: round %d: %d pairs, %d have not converged, residual %.1e", round,
-                     s.inside, s.pending, s.worst);
-        bool more = s.pending > 0;
-        bool grown = false;
+        bool more = s.pending > 0, grown = false;
         if (tells_mixtures(c) && s.inside + s.pending > 0.8 * c->search && c->search < k->rows) {
             c->least = c->search + c->width;
             WISP_TRY(grow(c, 1.5 * (s.inside + s.pending)));
             more = grown = true;
         } else if (!more) {
-            status = verify(c, &more);
-            const bool unsure = status == WISP_ERR_INCOMPLETE && c->is_single; /* its digits may be too few */
-            if (status != WISP_OK && !unsure) goto out;
-            if (unsure) {
-                wisp__chebfd_give_up_single(c);
-                WISP_TRY(grow(c, c->wanted + 1));
-                more = true;
-            } else if (more) {
-                WISP_TRY(grow(c, 1.25 * fmax(c->wanted, s.inside) + c->width));
-            } else if (k->o.which == WISP_EIG_NEAREST && s.inside < k->o.count) {
-                k->e->complete = 0;
-                WISP_TRY(wisp__chebfd_widen(c, s.inside));
-                WISP_TRY(grow(c, 0));
-                more = true;
-            }
+            WISP_TRY(settle(c, &s, &more));
             grown = more;
         }
         if (!more || c->whole) return WISP_OK;
-        stalls = grown || s.worst < 0.3 * last ? 0 : stalls + 1;
-        last = grown ? INFINITY : s.worst;
-        if (stalls == MOST_STALLS - 1 &&
-            growths < MOST_GROWTHS) { /* digits or columns may tell apart what these do not */
-            if (c->is_single)
-                wisp__chebfd_give_up_single(c);
-            else
-                c->least = c->search + c->search / 2 + c->width;
-            WISP_TRY(grow(c, c->wanted + 1));
+        at->stalls = grown || s.worst < 0.3 * at->last ? 0 : at->stalls + 1;
+        at->last = grown ? INFINITY : s.worst;
+        if (at->stalls == MOST_STALLS - 1 && at->growths < MOST_GROWTHS) {
+            WISP_TRY(end_stall(c));
             if (c->whole) return WISP_OK;
-            grown = true, stalls = 0, last = INFINITY, growths++;
+            grown = true, at->stalls = 0, at->last = INFINITY, at->growths++;
         }
-        if (stalls > MOST_STALLS)
+        if (at->stalls > MOST_STALLS)
             return wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION,
                                  "eig: after %d rounds %d residuals in the target are up to %.1e and no longer fall; "
                                  "the tolerance is %.1e",
-                                 round, s.pending, s.worst, k->o.tolerance);
-        terms = grown ? c->plan.f.terms : wisp__filter_terms(&c->plan, log(s.worst / k->o.tolerance) + 1);
+                                 at->round, s.pending, s.worst, k->o.tolerance);
+        at->terms = grown ? c->plan.f.terms : wisp__filter_terms(&c->plan, log(s.worst / k->o.tolerance) + 1);
     }
     return wisp_ctx_fail(k->ctx, WISP_ERR_ITERATIONS, "eig: not all pairs converged in %lld rounds",
                          (long long)k->o.max_rounds);
@@ -435,6 +360,10 @@ static wisp_status keep_look(wisp__chebfd *c)
 
 void wisp__chebfd_free(wisp__chebfd *c)
 {
+    for (size_t i = 0; i < sizeof c->view / sizeof *c->view; i++) wisp_blk_free(c->view[i]);
+    wisp__chebfd_close_batch(c);
+    wisp_blk_free(c->fresh);
+    wisp_free(c->k->ctx, c->fresh_theta);
     free(c->plan.f.c);
     free(c->mean.mu);
     wisp__chebfd_free_blocks(c);
@@ -445,6 +374,27 @@ void wisp__chebfd_free(wisp__chebfd *c)
     wisp_free(c->k->ctx, c->order);
 }
 
+/* All that comes before the first round. */
+static wisp_status begin(wisp__chebfd *c)
+{
+    wisp_status status = WISP_OK;
+    WISP_TRY(wisp__chebfd_look(c));
+    c->whole = wisp__chebfd_is_whole(c);
+    if (c->whole) goto out;
+    if (c->search == 0) {
+        status = wisp__chebfd_refuse(c);
+        goto out;
+    }
+    WISP_TRY(keep_look(c));
+    WISP_TRY(wisp__chebfd_space(c));
+    c->at.phase = WISP__FILTERS;
+    c->at.round = 1;
+    c->at.terms = c->plan.f.terms;
+    c->at.last = INFINITY;
+out:
+    return status;
+}
+
 wisp_status wisp__eig_chebfd(wisp__eig *k)
 {
     wisp_status status = WISP_OK;
@@ -452,14 +402,9 @@ wisp_status wisp__eig_chebfd(wisp__eig *k)
     int found;
     k->e->moments = c.m = calloc(1, sizeof *c.m);
     if (!c.m) return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "eig: out of memory");
-    WISP_TRY(wisp__chebfd_look(&c));
-    c.whole = wisp__chebfd_is_whole(&c);
-    if (!c.whole && c.search == 0) status = wisp__chebfd_refuse(&c);
-    if (!c.whole && status == WISP_OK) {
-        WISP_TRY(keep_look(&c));
-        WISP_TRY(make_space(&c));
-        status = rounds(&c);
-    }
+    WISP_TRY(wisp__eig_state(k, wisp__chebfd_items, &c));
+    if (c.at.phase == WISP__LOOKS) WISP_TRY(begin(&c));
+    if (!c.whole) status = rounds(&c);
     if (c.whole && status == WISP_OK) {
         wisp_blk_free(c.space);
         c.space = NULL;

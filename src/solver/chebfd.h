@@ -8,8 +8,36 @@ enum { WISP__FILTER_BLOCKS = 4 };
 /* Of a product in single precision, about, over that of one in double precision. */
 static const double wisp__single_time = 0.6;
 
+/* Columns that are filtered at once. */
+typedef struct {
+    int n;                            /* 0: none are */
+    int step;                         /* of the recurrence that are done */
+    bool refines;                     /* u is of the residuals */
+    wisp_blk *v[WISP__FILTER_BLOCKS]; /* views. v[0], v[1]: the last two of the recurrence, the newest in v[1]; v[2]:
+                                         between two products; v[3]: u, which steps add */
+    wisp_blk *exact[2];               /* refines: for residuals, of the space's type */
+    wisp_scalar *add;                 /* what steps add of u */
+    double *x, *before, *last; /* [n] refines: the Ritz values on p's scale, the last two of p's recurrence there */
+} wisp__batch;
+
+/* How far the run has come; its states have this. */
+typedef enum { WISP__LOOKS, WISP__FILTERS, WISP__CHECKS } wisp__chebfd_phase;
+typedef struct {
+    wisp__chebfd_phase phase;
+    int look;              /* number of the look at the density */
+    int64_t moments;       /* that it takes */
+    double seen;           /* eigenvalues in the target by the look before */
+    int through;           /* columns of this round, or of those that are checked, that are filtered, up to here */
+    int round, terms;      /* of this round */
+    int stalls, growths;   /* rounds without progress; larger spaces for that reason */
+    double last;           /* the largest residual before */
+    int tries, time, rank; /* of a check: its number, how often its columns are filtered, and how many these are */
+    bool turned;           /* they are Ritz vectors */
+} wisp__chebfd_at;
+
 typedef struct {
     wisp__eig *k;
+    wisp__chebfd_at at;
     wisp_moments *m;        /* of the density of states; the result's */
     wisp_moments mean;      /* of its vectors, as one */
     double low, high;       /* the target */
@@ -17,6 +45,9 @@ typedef struct {
     wisp__filter_plan plan; /* the first round's filter */
     int search;             /* columns of the search space; 0: no filter does */
     int width;              /* of the blocks that are filtered */
+    int row_bytes;          /* of these. Chosen once, by the model of time, for that goes by the threads, and the */
+                            /* course of a run that goes on must not. 0: not yet */
+    double look_began;      /* wisp__now() */
     bool is_single;         /* the filter's products are of single precision, the space is not */
     bool may_be_single, must_be_single;
     wisp_mat *copy;                   /* of A in single precision; NULL: A itself, which takes such blocks */
@@ -35,14 +66,46 @@ typedef struct {
     double gain;   /* natural logarithm: what lies in the target is damped so much less than all outside */
     bool whole;    /* the space would be all there is: the dense method answers */
     double done;   /* products so far, for progress */
+    wisp__batch batch;
+    wisp_blk *fresh;         /* columns that are checked */
+    double *fresh_theta;     /* [2][their number]: Ritz values, and room for residuals */
+    wisp__eig_times checked; /* when the check began */
+    wisp_blk *view[2];       /* of states: of the space, and the fresh columns */
 } wisp__chebfd;
 
 void wisp__chebfd_free(wisp__chebfd *c);
+/* Room for c->search columns; those that are there stay, and the first ones are the user's. */
+wisp_status wisp__chebfd_space(wisp__chebfd *c);
+
+static inline bool wisp__chebfd_converged(const wisp__chebfd *c, int i) { return c->residual[i] <= c->k->o.tolerance; }
+
+static inline bool wisp__chebfd_in_target(const wisp__chebfd *c, int i, double room)
+{
+    return c->theta[i] >= c->low - room && c->theta[i] <= c->high + room;
+}
+
+/* A residual that is small beside the density's resolution: there is an eigenvalue. */
+static inline double wisp__chebfd_sharp(const wisp__chebfd *c)
+{
+    return 0.1 * wisp_resolution(c->m->bounds.halfwidth, c->m->n) / c->k->scale;
+}
+
+/* ---- chebfd_check.c ---- */
+
+/* Both checks. *more: the space was too small, and another round is needed. */
+wisp_status wisp__chebfd_verify(wisp__chebfd *c, bool *more);
+
+/* ---- chebfd_state.c ---- */
+
+/* The items of a state (wisp_items_fn). */
+wisp_status wisp__chebfd_items(void *chebfd, wisp_state *state);
 
 /* ---- chebfd_look.c ---- */
 
 /* Bounds, the density of states, the target, the size of the search space and the filter. */
 wisp_status wisp__chebfd_look(wisp__chebfd *c);
+/* c->mean becomes that of c->m. */
+wisp_status wisp__chebfd_mean(wisp__chebfd *c);
 /* Another size of the search space, for so many eigenvalues in the target; it never shrinks. */
 wisp_status wisp__chebfd_enlarge(wisp__chebfd *c, double wanted);
 /* NEAREST: a wider target, as the one before held fewer eigenvalues than were asked for. */
@@ -64,19 +127,25 @@ typedef struct {
     int columns, times, terms;
 } wisp__chebfd_check;
 wisp__chebfd_check wisp__chebfd_plan_check(const wisp__chebfd *c);
+/* As many columns as it has, if there are so many beside the space. */
+int wisp__chebfd_fresh(const wisp__chebfd *c);
 
 /* ---- chebfd_apply.c ---- */
 
 /* Columns first .. first + n - 1 of the space are filtered with so many terms of the filter. theta[n]: they are Ritz
-   vectors with these values; NULL: they may be anything. */
+   vectors with these values; NULL: they may be anything. Those before c->at.through are left as they are: that goes on
+   as columns are done. */
 wisp_status wisp__chebfd_apply(wisp__chebfd *c, wisp_blk *space, int first, int n, int terms, const double *theta);
 /* Of the blocks that are filtered. */
 wisp_type wisp__chebfd_type(const wisp__chebfd *c);
 /* c->copy is made, if the filter needs it and it is not there. */
 wisp_status wisp__chebfd_copy(wisp__chebfd *c);
-/* c->width is chosen, for so many columns and products with each, by the model of time. */
-wisp_status wisp__chebfd_width(wisp__chebfd *c, int columns, int64_t steps);
+/* c->width becomes that of rows of c->row_bytes, if there are so many columns. */
+void wisp__chebfd_width(wisp__chebfd *c, int columns);
 wisp_status wisp__chebfd_blocks(wisp__chebfd *c);
 void wisp__chebfd_free_blocks(wisp__chebfd *c);
+/* c->batch becomes n columns, with nothing in them. */
+wisp_status wisp__chebfd_open_batch(wisp__chebfd *c, int n, bool refines);
+void wisp__chebfd_close_batch(wisp__chebfd *c);
 
 #endif

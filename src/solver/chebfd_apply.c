@@ -6,19 +6,8 @@
    so that rounding errors are relative to r, and fall with it (filtering residuals: arXiv 2503.22652). The difference
    of the recurrences of p(A) x and p(theta) x is one recurrence more, to which each step adds a multiple of r. */
 #include "chebfd.h"
-#include <string.h>
 
 enum { STEPS = 32 }; /* of a call of wisp_mpk: progress and interrupts in between */
-
-/* Columns that are filtered at once. */
-typedef struct {
-    int n, terms;
-    wisp_blk *v[WISP__FILTER_BLOCKS]; /* v[0], v[1]: the last two of the recurrence, the newest in v[1]; v[2]: between
-                                         two products; v[3]: u, which steps add */
-    wisp_scalar *add;                 /* [STEPS][n] */
-    bool refines;                     /* u is of the residuals */
-    double *x, *before, *last; /* [n] if so: the Ritz values on p's scale, the last two of p's recurrence there */
-} batch;
 
 /* ---- blocks, and the matrix ---------------------------------------------------------------------------- */
 
@@ -48,12 +37,12 @@ wisp_status wisp__chebfd_copy(wisp__chebfd *c)
     return status;
 }
 
-wisp_status wisp__chebfd_width(wisp__chebfd *c, int columns, int64_t steps)
+void wisp__chebfd_width(wisp__chebfd *c, int columns)
 {
-    wisp_choice choice;
-    const wisp_status status = wisp_mat_choose(matrix(c), wisp__chebfd_type(c), columns, steps, &choice);
-    c->width = choice.width;
-    return status;
+    enum { WIDEST = 32 };
+    const int width = c->row_bytes / (int)wisp_type_size(wisp__chebfd_type(c)),
+              most = columns < WIDEST ? columns : WIDEST;
+    c->width = width < most ? width : most;
 }
 
 wisp_status wisp__chebfd_blocks(wisp__chebfd *c)
@@ -103,7 +92,7 @@ static void turn(wisp_blk **v)
 }
 
 /* How much of u a step adds: twice x, or x once, beta and its coefficient are those of the step; add[n]. */
-static void shares(batch *b, double twice, double beta, double coefficient, wisp_scalar *add)
+static void shares(wisp__batch *b, double twice, double beta, double coefficient, wisp_scalar *add)
 {
     for (int l = 0; l < b->n; l++) {
         add[l] = wisp__real(b->refines ? twice * b->last[l] : coefficient);
@@ -115,17 +104,17 @@ static void shares(batch *b, double twice, double beta, double coefficient, wisp
 }
 
 /* A polynomial of A: of T_d alone by its recurrence; of a series by Clenshaw's, which needs no sum beside it. */
-static wisp_status by_steps(wisp__chebfd *c, batch *b)
+static wisp_status by_steps(wisp__chebfd *c, wisp__batch *b, int degree)
 {
     const wisp_filter *f = &c->plan.f;
-    const int degree = b->terms - 1;
     wisp_status status = WISP_OK;
     wisp_scalar alpha[STEPS], beta[STEPS], gamma[STEPS];
     const bool adds = f->c || b->refines;
-    for (int first = 0, steps; first < degree; first += steps) {
-        steps = degree - first < STEPS ? degree - first : STEPS;
+    for (int steps; b->step < degree; b->step += steps) {
+        if (b->step > 0) WISP_TRY(wisp__eig_offer(c->k));
+        steps = degree - b->step < STEPS ? degree - b->step : STEPS;
         for (int i = 0; i < steps; i++) {
-            const int j = first + i;
+            const int j = b->step + i;
             const bool once = f->c ? j == degree - 1 : j == 0;
             const double twice = once ? 1 : 2, minus = j == 0 ? 0 : -1;
             alpha[i] = wisp__real(twice * f->scale);
@@ -149,7 +138,7 @@ out:
 
 /* T_d of S = scale (A - center)^2 + shift. As shift is negative, S = scale (A - center - root) (A - center + root): two
    products a degree, which move five blocks, while adding shift v would take a sixth. */
-static wisp_status by_squares(wisp__chebfd *c, batch *b)
+static wisp_status by_squares(wisp__chebfd *c, wisp__batch *b, int degree)
 {
     const wisp_filter *f = &c->plan.f;
     const double root = sqrt(-f->shift / f->scale);
@@ -161,8 +150,10 @@ static wisp_status by_squares(wisp__chebfd *c, batch *b)
         shift[l] = wisp__real(f->center + root);
         shift[n + l] = wisp__real(f->center - root);
     }
-    for (int j = 1; j < b->terms; j++) {
+    for (; b->step < degree; b->step++) {
+        const int j = b->step + 1;
         const double twice = j == 1 ? 1 : 2, minus = j == 1 ? 0 : -1;
+        if (j > 1) WISP_TRY(wisp__eig_offer(c->k));
         const wisp_scalar alpha = wisp__real(sqrt(twice * f->scale));
         const wisp_aug one = {.terms = WISP_SCALE | WISP_SHIFT, .alpha = alpha, .shift = shift};
         const wisp_aug two = {.terms =
@@ -187,7 +178,7 @@ out:
 
 /* u becomes scale (A - center)^power + shift, less its value at theta, times the columns: scale (A - theta) x, or
    scale (A + theta - 2 center) (A - theta) x. exact[0] holds the columns. */
-static wisp_status residuals(wisp__chebfd *c, batch *b, wisp_blk *const *exact, const double *theta)
+static wisp_status residuals(wisp__chebfd *c, wisp__batch *b, int terms, const double *theta)
 {
     wisp__eig *k = c->k;
     const wisp_filter *f = &c->plan.f;
@@ -199,15 +190,15 @@ static wisp_status residuals(wisp__chebfd *c, batch *b, wisp_blk *const *exact, 
         const wisp_aug aug = {.terms = WISP_SCALE | WISP_SHIFT,
                               .alpha = wisp__real(f->power == 1 ? f->scale : sqrt(f->scale)),
                               .shift = shift};
-        WISP_TRY(wisp_spmmv(exact[1 - i], k->A, exact[i], &aug));
+        WISP_TRY(wisp_spmmv(b->exact[1 - i], k->A, b->exact[i], &aug));
     }
-    WISP_TRY(wisp_copy(b->v[3], exact[f->power % 2]));
+    WISP_TRY(wisp_copy(b->v[3], b->exact[f->power % 2]));
     WISP_TRY(count(c, b->n, f->power));
     for (int l = 0; l < b->n; l++) {
         const double d = theta[l] - f->center;
         b->x[l] = f->scale * (f->power == 2 ? d * d : d) + f->shift;
         b->before[l] = 0;
-        b->last[l] = f->c ? f->c[b->terms - 1] : 1;
+        b->last[l] = f->c ? f->c[terms - 1] : 1;
     }
     WISP_TRY(wisp_blk_fill(b->v[1], wisp__real(0)));
 out:
@@ -215,26 +206,59 @@ out:
     return status;
 }
 
-/* The batch's columns, which are these of the space, are filtered. */
-static wisp_status filter(wisp__chebfd *c, batch *b, wisp_blk *part, wisp_blk *const *exact, const double *theta)
+wisp_status wisp__chebfd_open_batch(wisp__chebfd *c, int n, bool refines)
+{
+    wisp__batch *b = &c->batch;
+    wisp_status status = WISP_OK;
+    *b = (wisp__batch){.n = n, .refines = refines};
+    WISP_TRY(wisp_alloc(c->k->ctx, &b->add, STEPS * (size_t)n, sizeof *b->add));
+    WISP_TRY(wisp_alloc(c->k->ctx, &b->x, 3 * (size_t)n, sizeof *b->x));
+    b->before = b->x + n, b->last = b->before + n;
+    for (int i = 0; i < WISP__FILTER_BLOCKS; i++) WISP_TRY(wisp_blk_cols(&b->v[i], c->v[i], 0, n));
+    for (int i = 0; i < 2 && refines; i++) WISP_TRY(wisp_blk_cols(&b->exact[i], c->exact[i], 0, n));
+out:
+    return status;
+}
+
+void wisp__chebfd_close_batch(wisp__chebfd *c)
+{
+    wisp__batch *b = &c->batch;
+    for (int i = 0; i < WISP__FILTER_BLOCKS; i++) wisp_blk_free(b->v[i]);
+    for (int i = 0; i < 2; i++) wisp_blk_free(b->exact[i]);
+    wisp_free(c->k->ctx, b->add);
+    wisp_free(c->k->ctx, b->x);
+    *b = (wisp__batch){0};
+}
+
+/* The first of the recurrence, for columns of the space. */
+static wisp_status first_step(wisp__chebfd *c, wisp__batch *b, wisp_blk *part, int terms, const double *theta)
 {
     const wisp_filter *f = &c->plan.f;
     wisp_status status = WISP_OK;
     if (b->refines) {
-        WISP_TRY(wisp_copy(exact[0], part));
-        WISP_TRY(residuals(c, b, exact, theta));
+        WISP_TRY(wisp_copy(b->exact[0], part));
+        WISP_TRY(residuals(c, b, terms, theta));
     } else if (f->c) {
         WISP_TRY(wisp_copy(b->v[3], part));
-        WISP_TRY(wisp_axpby(b->v[1], wisp__real(f->c[b->terms - 1]), b->v[3], wisp__real(0)));
+        WISP_TRY(wisp_axpby(b->v[1], wisp__real(f->c[terms - 1]), b->v[3], wisp__real(0)));
     } else {
         WISP_TRY(wisp_copy(b->v[1], part));
     }
-    WISP_TRY(f->power == 2 ? by_squares(c, b) : by_steps(c, b));
+out:
+    return status;
+}
+
+/* The batch's columns, which are these of the space, are filtered. */
+static wisp_status filter(wisp__chebfd *c, wisp__batch *b, wisp_blk *part, int terms, const double *theta)
+{
+    wisp_status status = WISP_OK;
+    if (b->step == 0) WISP_TRY(first_step(c, b, part, terms, theta));
+    WISP_TRY(c->plan.f.power == 2 ? by_squares(c, b, terms - 1) : by_steps(c, b, terms - 1));
     if (b->refines) {
         wisp_scalar *const ones = b->add, *const p = b->add + b->n;
         for (int l = 0; l < b->n; l++) ones[l] = wisp__real(1), p[l] = wisp__real(b->last[l]);
-        WISP_TRY(wisp_copy(exact[0], b->v[1]));
-        WISP_TRY(wisp_vaxpby(part, ones, exact[0], p));
+        WISP_TRY(wisp_copy(b->exact[0], b->v[1]));
+        WISP_TRY(wisp_vaxpby(part, ones, b->exact[0], p));
     } else {
         WISP_TRY(wisp_copy(part, b->v[1]));
     }
@@ -245,32 +269,27 @@ out:
 wisp_status wisp__chebfd_apply(wisp__chebfd *c, wisp_blk *space, int first, int n, int terms, const double *theta)
 {
     wisp__eig *k = c->k;
+    wisp__batch *b = &c->batch;
     wisp_status status = WISP_OK;
-    wisp_blk *part = NULL, *exact[2] = {NULL};
-    batch b = {.terms = terms, .refines = c->is_single && theta};
-    const double before = wisp__now();
-    const size_t most = (size_t)(n < c->width ? n : c->width);
-    WISP_TRY(wisp_alloc(k->ctx, &b.add, STEPS * most, sizeof *b.add));
-    WISP_TRY(wisp_alloc(k->ctx, &b.x, 3 * most, sizeof *b.x));
-    b.before = b.x + most, b.last = b.before + most;
-    for (int j = 0; j < n; j += b.n) {
-        b.n = n - j < c->width ? n - j : c->width;
-        WISP_TRY(wisp_blk_cols(&part, space, first + j, b.n));
-        for (int i = 0; i < WISP__FILTER_BLOCKS; i++) WISP_TRY(wisp_blk_cols(&b.v[i], c->v[i], 0, b.n));
-        for (int i = 0; i < 2 && b.refines; i++) WISP_TRY(wisp_blk_cols(&exact[i], c->exact[i], 0, b.n));
-        WISP_TRY(filter(c, &b, part, exact, theta ? theta + j : NULL));
+    wisp_blk *part = NULL;
+    double before = wisp__now(), now;
+    for (int j = c->at.through > first ? c->at.through - first : 0; j < n; j = c->at.through - first) {
+        if (b->n == 0) { /* else it goes on in its middle */
+            WISP_TRY(wisp__eig_offer(k));
+            WISP_TRY(wisp__chebfd_open_batch(c, n - j < c->width ? n - j : c->width, c->is_single && theta));
+        }
+        WISP_TRY(wisp_blk_cols(&part, space, first + j, b->n));
+        WISP_TRY(filter(c, b, part, terms, theta ? theta + j : NULL));
         wisp_blk_free(part);
-        for (int i = 0; i < WISP__FILTER_BLOCKS; i++) wisp_blk_free(b.v[i]);
-        for (int i = 0; i < 2; i++) wisp_blk_free(exact[i]);
-        part = exact[0] = exact[1] = NULL;
-        memset(b.v, 0, sizeof b.v);
+        part = NULL;
+        c->at.through = first + j + b->n;
+        wisp__chebfd_close_batch(c);
+        now = wisp__now();
+        k->e->filter_seconds += now - before;
+        before = now;
     }
 out:
     wisp_blk_free(part);
-    for (int i = 0; i < WISP__FILTER_BLOCKS; i++) wisp_blk_free(b.v[i]);
-    for (int i = 0; i < 2; i++) wisp_blk_free(exact[i]);
-    wisp_free(k->ctx, b.add);
-    wisp_free(k->ctx, b.x);
     k->e->filter_seconds += wisp__now() - before;
     return status;
 }

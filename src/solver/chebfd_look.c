@@ -12,28 +12,52 @@ static const double spare_digits = 0.5;
 
 /* ---- the density ---------------------------------------------------------------------------------- */
 
-static wisp_status look(wisp__chebfd *c, int64_t moments)
+wisp_status wisp__chebfd_mean(wisp__chebfd *c)
 {
-    wisp__eig *k = c->k;
-    const double before = wisp__now();
-    wisp_choice choice;
-    wisp_status status = wisp_mat_choose(k->A, k->type, VECTORS, moments / 2, &choice);
-    if (status != WISP_OK) return status;
-    const wisp_kpm_opts o = {
-        .moments = moments, .vectors = VECTORS, .seed = k->o.seed, .type = k->type, .width = choice.width};
-    wisp_moments_free(c->m);
-    WISP_TRY(wisp__kpm(c->m, k->A, &o, &k->e->bounds, "density of states"));
-    k->e->flops += c->m->flops;
-    k->e->products += moments / 2 * VECTORS;
+    const int64_t moments = c->m->n;
     free(c->mean.mu);
     c->mean = *c->m;
     c->mean.vectors = 1;
     c->mean.mu = calloc((size_t)moments, sizeof *c->mean.mu);
     if (!c->mean.mu)
-        status = wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "eig: out of memory for %lld moments", (long long)moments);
-    if (status == WISP_OK) status = wisp_moments_mean(k->ctx, c->m, c->mean.mu, NULL);
+        return wisp_ctx_fail(c->k->ctx, WISP_ERR_NOMEM, "eig: out of memory for %lld moments", (long long)moments);
+    return wisp_moments_mean(c->k->ctx, c->m, c->mean.mu, NULL);
+}
+
+/* The states of the density's moments, with the items of this solver beside theirs. */
+static wisp_status offer_look(void *arg, wisp_state *state)
+{
+    wisp__chebfd *c = arg;
+    const wisp_eig_opts *o = &c->k->o;
+    const wisp_status status = wisp_state_add(state, wisp__chebfd_items, c);
+    return status == WISP_OK ? o->offer(o->offer_arg, state) : status;
+}
+
+static wisp_status look(wisp__chebfd *c, int64_t moments, wisp_state *resume)
+{
+    wisp__eig *k = c->k;
+    wisp_choice choice;
+    wisp_status status = WISP_OK;
+    c->look_began = wisp__now();
+    if (c->row_bytes == 0) {
+        WISP_TRY(wisp_mat_choose(k->A, k->type, VECTORS, moments / 2, &choice));
+        c->row_bytes = choice.width * (int)wisp_type_size(k->type);
+    }
+    const wisp_kpm_opts o = {.moments = moments,
+                             .vectors = VECTORS,
+                             .seed = k->o.seed,
+                             .type = k->type,
+                             .width = c->row_bytes / (int)wisp_type_size(k->type),
+                             .offer = k->o.offer ? offer_look : NULL,
+                             .offer_arg = c,
+                             .resume = resume};
+    wisp_moments_free(c->m);
+    WISP_TRY(wisp__kpm(c->m, k->A, &o, &k->e->bounds, "density of states"));
+    k->e->flops += c->m->flops;
+    k->e->products += moments / 2 * VECTORS;
+    status = wisp__chebfd_mean(c);
 out:
-    k->e->dos_seconds += wisp__now() - before;
+    k->e->dos_seconds += wisp__now() - c->look_began;
     return status;
 }
 
@@ -225,7 +249,8 @@ wisp_status wisp__chebfd_enlarge(wisp__chebfd *c, double wanted)
     if (c->plan.rounds == 0) c->search = 0;
     status = wisp__chebfd_copy(c);
     if (status != WISP_OK) return status;
-    return wisp__chebfd_width(c, c->search > 0 ? c->search : VECTORS, c->plan.f.terms > 1 ? c->plan.f.terms - 1 : 100);
+    wisp__chebfd_width(c, c->search > 0 ? c->search : VECTORS);
+    return WISP_OK;
 }
 
 /* The result says which interval is searched and how many eigenvalues are expected in it; states within one resolution
@@ -261,20 +286,23 @@ wisp_status wisp__chebfd_look(wisp__chebfd *c)
     choose_precision(c);
     /* As many as tell single levels apart, were they spread evenly, are enough. */
     const int64_t most = k->rows < MOST_MOMENTS / 2 ? (k->rows < MOMENTS ? MOMENTS : 2 * k->rows) : MOST_MOMENTS;
-    int64_t moments = MOMENTS;
-    double before = INFINITY;
-    for (int i = 0; i < LOOKS; i++) {
-        status = look(c, moments);
+    wisp__chebfd_at *at = &c->at;
+    wisp_state *resume = k->o.resume;
+    if (!resume) at->moments = MOMENTS, at->seen = INFINITY;
+    for (; at->look < LOOKS; at->look++) {
+        const int64_t moments = at->moments;
+        status = look(c, moments, resume);
         if (status != WISP_OK) return status;
+        resume = NULL;
         set_target(c);
         const double center = 0.5 * (c->low + c->high), r = distance(c, center, 2 * c->wanted + 16);
         const int64_t needed = wisp_moments_for(k->e->bounds.halfwidth, r / fineness);
         /* A level of many states looks the same at any resolution. */
-        const bool level = c->wanted > 0.8 * before && r < 2 * resolution(c);
+        const bool level = c->wanted > 0.8 * at->seen && r < 2 * resolution(c);
         if ((double)needed < 1.2 * (double)moments || moments == most || level) break;
-        before = c->wanted;
-        moments = needed < 4 * moments ? needed : 4 * moments; /* what is seen so far is blurred */
-        if (moments > most) moments = most;
+        at->seen = c->wanted;
+        at->moments = needed < 4 * moments ? needed : 4 * moments; /* what is seen so far is blurred */
+        if (at->moments > most) at->moments = most;
     }
     report_expected(c);
     return wisp__chebfd_enlarge(c, c->wanted);
@@ -291,6 +319,11 @@ wisp__chebfd_check wisp__chebfd_plan_check(const wisp__chebfd *c)
     return (wisp__chebfd_check){.columns = c->width > CHECK_COLUMNS ? c->width : CHECK_COLUMNS,
                                 .times = times,
                                 .terms = wisp__filter_terms(&c->plan, enough / times)};
+}
+
+int wisp__chebfd_fresh(const wisp__chebfd *c)
+{
+    return (int)fmin((double)wisp__chebfd_plan_check(c).columns, (double)c->k->rows - c->columns);
 }
 
 bool wisp__chebfd_is_whole(const wisp__chebfd *c)

@@ -1,5 +1,5 @@
-/* The columns of a system that wisp_solve works on: their residuals from x, those that have ended, narrower blocks for
-   those that are left. */
+/* The columns of a system that wisp_solve works on: how they begin, their residuals from x, those that have ended,
+   narrower blocks for those that are left. */
 #include "krylov.h"
 #include <math.h>
 #include <string.h>
@@ -15,6 +15,68 @@ static wisp_status copy_columns(wisp_blk *y, const int *to, wisp_blk *x, const i
 out:
     wisp_blk_free(into);
     wisp_blk_free(view);
+    return status;
+}
+
+/* Squares of numbers that are far from 1 leave the range of the type: whether norms of b do. */
+static wisp_status check_range(wisp__krylov *k, int j)
+{
+    const double bb = creal(wisp__dot_of(k, WISP__FREE, j)), far = wisp__is_single(k->type) ? 0x1p+50 : 0x1p+500;
+    wisp_status status = WISP_OK;
+    double *norm = NULL;
+    WISP_TRY(wisp_alloc(k->ctx, &norm, (size_t)k->width, sizeof *norm));
+    WISP_TRY(wisp_axpby(k->r, wisp__real(isfinite(bb) ? far : 1 / far), k->b, wisp__real(0)));
+    WISP_TRY(wisp_norm(k->r, norm));
+    if (!isfinite(norm[j]))
+        status = wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC,
+                               "solve: column %d of the right-hand side holds a NaN or an infinity", j);
+    else if (norm[j] > 0)
+        status =
+            wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC,
+                          "solve: the numbers in column %d of the right-hand side are too %s to be squared: scale it",
+                          j, isfinite(bb) ? "small" : "large");
+out:
+    wisp_free(k->ctx, norm);
+    return status;
+}
+
+/* Where b = 0, x begins as 0, and ends so. */
+static wisp_status forget_guesses(wisp__krylov *k)
+{
+    bool any = false;
+    for (int j = 0; j < k->width; j++) {
+        wisp__factors(k, 0)[j] = wisp__real(k->col[j].bb > 0);
+        any |= k->col[j].bb == 0;
+    }
+    return any ? wisp_vscal(k->x, wisp__factors(k, 0)) : WISP_OK;
+}
+
+wisp_status wisp__begin_columns(wisp__krylov *k)
+{
+    wisp_status status = WISP_OK;
+    const wisp_inner inner[] = {{k->b, k->b, NULL, wisp__dots(k, WISP__FREE)},
+                                {k->x, k->x, NULL, wisp__dots(k, WISP__FREE + 1)}};
+    WISP_TRY(wisp_fuse(NULL, 0, inner, 2, 0));
+    for (int j = 0; j < k->width; j++) {
+        wisp__krylov_column *c = &k->col[j];
+        c->of = j;
+        c->bb = creal(wisp__dot_of(k, WISP__FREE, j));
+        c->best = c->least = INFINITY;
+        c->target = k->o.tolerance * k->o.tolerance * c->bb;
+        if (!isfinite(creal(wisp__dot_of(k, WISP__FREE + 1, j)))) {
+            status = wisp_ctx_fail(
+                k->ctx, WISP_ERR_NUMERIC,
+                "solve: column %d of the guess holds a NaN or an infinity, or numbers too large to be squared", j);
+            goto out;
+        }
+    }
+    const double t = fmax(k->o.tolerance, k->eps), tiny = wisp__is_single(k->type) ? FLT_MIN : DBL_MIN;
+    const double least =
+        100 * tiny * (double)wisp_map_rows(wisp_mat_map(k->A)) / (t * t); /* so that r can be squared */
+    for (int j = 0; j < k->width; j++)
+        if (!(k->col[j].bb > least) || !isfinite(k->col[j].bb)) WISP_TRY(check_range(k, j));
+    if (k->o.guess) WISP_TRY(forget_guesses(k));
+out:
     return status;
 }
 
@@ -120,6 +182,8 @@ wisp_status wisp__compact(wisp__krylov *k)
 {
     const int left = list_some(k, goes_on), *from = k->list;
     if (left == 0 || 2 * left > k->width) return WISP_OK;
+    /* Those of a variant or a preconditioner that was given up are not needed. */
+    while (k->blocks > k->method->blocks(k)) wisp_blk_free(k->v[--k->blocks]);
     const wisp_status status = narrow(k, from, left);
     if (status != WISP_OK) return status;
     for (int i = 0; i < left; i++) k->col[i] = k->col[from[i]];
@@ -145,6 +209,32 @@ wisp_status wisp__make_blocks(wisp__krylov *k)
     WISP_TRY(wisp_alloc(k->ctx, &k->v, (size_t)n, sizeof *k->v));
     for (; k->blocks < n; k->blocks++)
         WISP_TRY(wisp_blk_create(&k->v[k->blocks], k->ctx, wisp_mat_map(k->A), k->type, k->width));
+out:
+    return status;
+}
+
+void wisp__krylov_rows(wisp__krylov *k)
+{
+    const bool fused = k->o.method == WISP_CG && !k->separate && k->o.variant != WISP_HIDDEN;
+    k->rows = fused ? wisp__precond_rows(k->P) : NULL;
+}
+
+wisp_status wisp__remake_blocks(wisp__krylov *k)
+{
+    wisp_status status = WISP_OK;
+    for (int j = 0; j < k->width; j++) k->list[j] = k->col[j].of;
+    if (k->width < wisp_blk_width(k->b)) {
+        for (int i = 0; i < COMMON; i++) {
+            wisp_blk **x = block_of(k, i);
+            wisp_blk_free(*x);
+            *x = NULL;
+            WISP_TRY(wisp_blk_create(x, k->ctx, wisp_mat_map(k->A), k->type, k->width));
+        }
+        wisp_blk *b = (wisp_blk *)(uintptr_t)k->b; /* it is read alone */
+        WISP_TRY(copy_columns(k->own_b, NULL, b, k->list, k->width));
+        k->b = k->own_b;
+    }
+    status = wisp__make_blocks(k);
 out:
     return status;
 }

@@ -7,6 +7,8 @@ enum { DENSE_ROWS = 400, ROUNDS = 30, RESTARTS = 10000 };
 
 static const char *const method_name[] = {"default", "chebfd", "lanczos", "krylov-schur", "dense"};
 
+const char *wisp__eig_method_name(wisp_eig_method method) { return method_name[method]; }
+
 /* ---- options -------------------------------------------------------------------------------------- */
 
 /* The question is not one for the ends of the spectrum. */
@@ -187,12 +189,16 @@ static wisp_status run(wisp__eig *k)
     wisp_status status = begin(k);
     if (status != WISP_OK) return status;
     k->e->method = k->o.method;
+    if (k->o.resume && k->o.method == WISP_EIG_DENSE)
+        return wisp_ctx_fail(k->ctx, WISP_ERR_MISMATCH,
+                             "eig: the dense method has no states from which it could go on");
     switch (k->o.method) {
     case WISP_CHEBFD: status = wisp__eig_chebfd(k); break;
     case WISP_LANCZOS: status = wisp__eig_lanczos(k); break;
     case WISP_KRYLOV_SCHUR: status = wisp__eig_krylov_schur(k); break;
     default: status = wisp__eig_dense(k);
     }
+    wisp_state_free(k->live);
     if (k->ended) wisp_ctx_cancel(k->ctx);
     if (status != WISP_OK) k->e->complete = 0;
     return status;
@@ -231,6 +237,7 @@ wisp_status wisp_eig_plan(wisp_eig_cost *cost, const wisp_mat *A, const wisp_eig
     wisp_eigen e = {.expected = NAN};
     wisp__eig k = {.ctx = wisp_mat_ctx(A), .A = A, .e = &e, .started = wisp__now()};
     if (opts) k.o = *opts;
+    k.o.offer = NULL, k.o.resume = NULL;
     wisp_ctx_enter(k.ctx);
     const wisp_status status = wisp_ctx_leave(k.ctx, plan(&k, cost));
     wisp_eigen_free(&e);

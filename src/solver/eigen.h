@@ -12,12 +12,13 @@ typedef struct {
     wisp_eigen *e;
     wisp_type type; /* of the vectors */
     bool is_complex, hermitian;
-    int64_t rows;   /* of all ranks */
-    double eps;     /* of the vectors' type */
-    double flops;   /* of one product with one vector */
-    double scale;   /* by which residuals are divided, once it is known */
-    double started; /* wisp__now() */
-    bool ended;     /* the user's wish to end is set aside */
+    int64_t rows;     /* of all ranks */
+    double eps;       /* of the vectors' type */
+    double flops;     /* of one product with one vector */
+    double scale;     /* by which residuals are divided, once it is known */
+    double started;   /* wisp__now() */
+    bool ended;       /* the user's wish to end is set aside */
+    wisp_state *live; /* that is offered; NULL: none */
 } wisp__eig;
 
 wisp_status wisp__eig_chebfd(wisp__eig *k);
@@ -46,6 +47,21 @@ typedef struct {
 } wisp__eig_times;
 wisp__eig_times wisp__eig_begin_check(const wisp__eig *k);
 void wisp__eig_end_check(wisp__eig *k, const wisp__eig_times *before);
+
+const char *wisp__eig_method_name(wisp_eig_method method);
+
+/* ---- eig_state.c --------------------------------------------------------------- */
+
+/* To be called once a method is ready to begin: it is given back where it goes on from; from now on it is offered. */
+wisp_status wisp__eig_state(wisp__eig *k, wisp_items_fn items, void *arg);
+/* Between two steps, on all ranks. */
+wisp_status wisp__eig_offer(const wisp__eig *k);
+/* The items of all methods: what has to be the same, and the result so far, with its times. */
+wisp_status wisp__eig_items(wisp__eig *k, wisp_state *state);
+/* x[n], which is made if it is NULL. */
+wisp_status wisp__eig_array(wisp__eig *k, wisp_state *state, const char *name, double **x, size_t n);
+/* The first n columns of x; none if n is 0. *view, NULL at first, has to be freed in the end. */
+wisp_status wisp__eig_columns(wisp_state *state, const char *name, wisp_blk *x, int n, wisp_blk **view);
 
 /* ---- ritz.c: pairs from a space of orthonormal columns. Times go to k->e ----- */
 

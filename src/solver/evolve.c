@@ -7,8 +7,19 @@
 #include "solver.h"
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 enum { MOST_AT_ONCE = 8, EVOLVE_TERMS = WISP_SCALE | WISP_SHIFT | WISP_AXPBY };
+
+/* The times that share one sequence. */
+typedef struct {
+    int count;
+    int64_t first;               /* number of the first time */
+    int64_t terms[MOST_AT_ONCE]; /* of the series of each */
+    int64_t most;
+    double *J[MOST_AT_ONCE];
+    wisp_scalar phase[MOST_AT_ONCE];
+} group;
 
 typedef struct {
     wisp_ctx *ctx;
@@ -28,17 +39,13 @@ typedef struct {
     int depth;           /* the number of steps that are interleaved; 0: chosen */
     wisp_scalar *factor; /* [3][powers] alpha, beta, gamma */
     wisp_scalar *eta;    /* [z][powers] */
+    group g;
+    int64_t step;     /* of its sequence that comes next; T_step psi is there */
+    double before;    /* seconds of the calls that this one goes on from */
+    double began;     /* when this one began, see wisp__now */
+    bool goes_on;     /* in the middle of a group, from a kept state */
+    wisp_state *live; /* NULL: it is not offered */
 } evolution;
-
-/* The times that share one sequence. */
-typedef struct {
-    int count;
-    int64_t first;               /* number of the first time */
-    int64_t terms[MOST_AT_ONCE]; /* of the series of each */
-    int64_t most;
-    double *J[MOST_AT_ONCE];
-    wisp_scalar phase[MOST_AT_ONCE];
-} group;
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -88,8 +95,9 @@ static wisp_status check_rounding(evolution *s)
 /* ---- groups of times ------------------------------------------------------------------------- */
 
 /* As many of the next times as make the bytes per time least: a longer sequence, but for all of them. */
-static void choose_group(const evolution *s, int64_t first, group *g)
+static void choose_group(evolution *s, int64_t first)
 {
+    group *g = &s->g;
     const int64_t left = s->times - first;
     const int most = s->o.at_once ? s->o.at_once : MOST_AT_ONCE;
     double sums = 0, best = HUGE_VAL;
@@ -107,8 +115,9 @@ static void choose_group(const evolution *s, int64_t first, group *g)
     }
 }
 
-static wisp_status fill_group(evolution *s, group *g)
+static wisp_status fill_group(evolution *s)
 {
+    group *g = &s->g;
     wisp_status status = WISP_OK;
     for (int i = 0; i < g->count; i++) {
         const double t = s->time[g->first + i] - s->base;
@@ -121,6 +130,12 @@ static wisp_status fill_group(evolution *s, group *g)
             wisp_blk_create(&s->z[s->made], s->ctx, wisp_mat_map(s->A), wisp_blk_type(s->psi), wisp_blk_width(s->psi)));
 out:
     return status;
+}
+
+static void empty_group(evolution *s)
+{
+    for (int i = 0; i < s->g.count; i++) wisp_free(s->ctx, s->g.J[i]);
+    s->g.count = 0;
 }
 
 /* Coefficient k of time i; 0 behind the last one. */
@@ -167,17 +182,23 @@ static wisp_status steps(evolution *s, const group *g, int64_t k, int count)
     return status;
 }
 
-static wisp_status run_group(evolution *s, group *g)
+static wisp_status run_group(evolution *s)
 {
     wisp_status status = WISP_OK;
-    for (int i = 0; i < g->count; i++) WISP_TRY(wisp_axpby(s->z[i], coefficient(g, i, 0), s->psi, wisp__real(0)));
-    for (int64_t k = 0; k + 1 < g->most;) {
-        const int64_t left = g->most - 1 - k;
+    const group *g = &s->g;
+    if (!s->goes_on) {
+        s->step = 0;
+        for (int i = 0; i < g->count; i++) WISP_TRY(wisp_axpby(s->z[i], coefficient(g, i, 0), s->psi, wisp__real(0)));
+    }
+    s->goes_on = false;
+    while (s->step + 1 < g->most) {
+        const int64_t left = g->most - 1 - s->step;
         const int count = left < s->o.powers ? (int)left : s->o.powers;
-        const double part = (double)g->count * (double)k / (double)g->most;
+        const double part = (double)g->count * (double)s->step / (double)g->most;
         WISP_TRY(wisp_ctx_step(s->ctx, "evolution", ((double)g->first + part) / (double)s->times, s->e->flops));
-        WISP_TRY(steps(s, g, k, count));
-        k += count;
+        if (s->live) WISP_TRY(s->o.offer(s->o.offer_arg, s->live));
+        WISP_TRY(steps(s, g, s->step, count));
+        s->step += count;
         s->e->sweeps += count;
         s->e->flops += count * s->sweep_flops;
     }
@@ -204,9 +225,10 @@ static wisp_status check_norm(const evolution *s, int64_t i)
     return WISP_OK;
 }
 
-static wisp_status observe_group(evolution *s, const group *g, wisp_evolve_fn observe, void *arg)
+static wisp_status observe_group(evolution *s, wisp_evolve_fn observe, void *arg)
 {
     wisp_status status = WISP_OK;
+    const group *g = &s->g;
     for (int i = 0; i < g->count; i++) {
         const int64_t number = g->first + i;
         WISP_TRY(wisp_norm(s->z[i], s->norm));
@@ -245,11 +267,122 @@ static wisp_status prepare(evolution *s)
     WISP_TRY(wisp_alloc(s->ctx, &s->eta, MOST_AT_ONCE * powers, sizeof *s->eta));
     WISP_TRY(wisp_alloc(s->ctx, &s->start_norm, 2 * (size_t)width, sizeof *s->norm));
     s->norm = s->start_norm + width;
+    WISP_TRY(wisp_blk_create(&s->w, s->ctx, wisp_mat_map(s->A), type, width));
+out:
+    return status;
+}
+
+static wisp_status find_start(evolution *s)
+{
+    wisp_status status = WISP_OK;
+    const int width = wisp_blk_width(s->psi);
     WISP_TRY(wisp_norm(s->psi, s->start_norm));
     for (int j = 0; j < width; j++)
         if (!isfinite(s->start_norm[j]))
             return wisp_ctx_fail(s->ctx, WISP_ERR_NUMERIC, "evolve: psi has a NaN or an infinity in column %d", j);
-    WISP_TRY(wisp_blk_create(&s->w, s->ctx, wisp_mat_map(s->A), type, width));
+out:
+    return status;
+}
+
+/* ---- states ------------------------------------------------------------------------------------ */
+
+/* Of a state: those of this call. */
+static wisp_status same_times(const evolution *s, wisp_state *state)
+{
+    wisp_status status;
+    double *time = NULL;
+    const size_t bytes = (size_t)s->times * sizeof *time;
+    WISP_TRY(wisp_state_same(state, "times", "%lld", (long long)s->times));
+    if (!wisp_state_is_kept(state)) return wisp_state_data(state, "time", (void *)(uintptr_t)s->time, bytes);
+    WISP_TRY(wisp_alloc(s->ctx, &time, (size_t)s->times, sizeof *time));
+    WISP_TRY(wisp_state_data(state, "time", time, bytes));
+    for (int64_t i = 0; i < s->times && status == WISP_OK; i++)
+        if (time[i] != s->time[i])
+            status = wisp_ctx_fail(s->ctx, WISP_ERR_MISMATCH,
+                                   "the state is of a run to other times: number %lld is %.10g, and here %.10g",
+                                   (long long)i, time[i], s->time[i]);
+out:
+    wisp_free(s->ctx, time);
+    return status;
+}
+
+static wisp_status same_options(const evolution *s, wisp_state *state)
+{
+    const wisp_evolve_opts *o = &s->o;
+    wisp_status status;
+    WISP_TRY(wisp_state_same(state, "solver", "evolve"));
+    WISP_TRY(wisp_state_same(state, "rows", "%lld", (long long)wisp_map_rows(wisp_mat_map(s->A))));
+    WISP_TRY(wisp_state_same(state, "type", "%s", wisp_type_name(wisp_blk_type(s->psi))));
+    WISP_TRY(wisp_state_same(state, "width", "%d", wisp_blk_width(s->psi)));
+    WISP_TRY(wisp_state_same(state, "tolerance", "%.17g", o->tolerance));
+    WISP_TRY(wisp_state_same(state, "seed", "%llu", (unsigned long long)o->seed));
+    WISP_TRY(wisp_state_same(state, "times at once", "%d", o->at_once));
+    if (o->bounds_method == WISP_BOUNDS_GIVEN)
+        WISP_TRY(wisp_state_same(state, "bounds", "%.17g and halfwidth %.17g", o->bounds.center, o->bounds.halfwidth));
+    else
+        WISP_TRY(wisp_state_same(state, "bounds", "%s",
+                                 o->bounds_method == WISP_BOUNDS_GERSHGORIN ? "by Gershgorin" : "by Lanczos"));
+    status = same_times(s, state);
+out:
+    return status;
+}
+
+/* What is given back first of a state, and says how much of the rest there is. */
+typedef struct {
+    int64_t done, first, count, most, terms[MOST_AT_ONCE], step, sequences, sweeps, powers;
+    double base, seconds, bounds_seconds, flops;
+} position;
+
+static wisp_status go_to(evolution *s, const position *at)
+{
+    if (at->done < 0 || at->first != at->done || at->count < 1 || at->count > MOST_AT_ONCE ||
+        at->count > s->times - at->first || at->step < 0 || at->step >= at->most)
+        return wisp_ctx_fail(s->ctx, WISP_ERR_FORMAT, "a state of an evolution that can't be: time %lld, step %lld",
+                             (long long)at->first, (long long)at->step);
+    wisp_evolution *e = s->e;
+    e->done = at->done, e->sequences = at->sequences, e->sweeps = at->sweeps, e->powers = (int)at->powers;
+    e->flops = at->flops, e->bounds_seconds = at->bounds_seconds;
+    s->g = (group){.count = (int)at->count, .first = at->first, .most = at->most};
+    memcpy(s->g.terms, at->terms, sizeof at->terms);
+    s->step = at->step;
+    s->base = at->base;
+    s->before = at->seconds;
+    s->goes_on = true;
+    return fill_group(s);
+}
+
+/* The state between two calls of wisp_mpk. */
+static wisp_status items(void *arg, wisp_state *state)
+{
+    evolution *s = arg;
+    const wisp_evolution *e = s->e;
+    wisp_status status;
+    position at = {e->done,
+                   s->g.first,
+                   s->g.count,
+                   s->g.most,
+                   {0},
+                   s->step,
+                   e->sequences,
+                   e->sweeps,
+                   e->powers,
+                   s->base,
+                   s->before + wisp__now() - s->began,
+                   e->bounds_seconds,
+                   e->flops};
+    memcpy(at.terms, s->g.terms, sizeof at.terms);
+    WISP_TRY(same_options(s, state));
+    WISP_TRY(wisp_state_data(state, "at", &at, sizeof at));
+    WISP_TRY(wisp_state_data(state, "found bounds", &s->e->bounds, sizeof s->e->bounds));
+    if (wisp_state_is_kept(state)) WISP_TRY(go_to(s, &at));
+    WISP_TRY(wisp_state_data(state, "norms", s->start_norm, (size_t)wisp_blk_width(s->psi) * sizeof *s->start_norm));
+    WISP_TRY(wisp_state_block(state, "w", s->w));
+    for (int i = 0; i < s->g.count; i++) {
+        char name[] = "z0";
+        name[1] = (char)('0' + i);
+        WISP_TRY(wisp_state_block(state, name, s->z[i]));
+    }
+    status = wisp_state_block(state, "psi", s->psi);
 out:
     return status;
 }
@@ -257,14 +390,18 @@ out:
 static wisp_status run(evolution *s, wisp_evolve_fn observe, void *arg)
 {
     wisp_status status = WISP_OK;
-    for (group g = {0}; s->e->done < s->times && status == WISP_OK;) {
-        choose_group(s, s->e->done, &g);
-        status = fill_group(s, &g);
-        if (status == WISP_OK) status = run_group(s, &g);
-        if (status == WISP_OK) status = observe_group(s, &g, observe, arg);
-        for (int i = 0; i < g.count; i++) wisp_free(s->ctx, g.J[i]);
+    if (s->o.offer) WISP_TRY(wisp_state_create(&s->live, s->ctx, items, s));
+    while (s->e->done < s->times) {
+        if (!s->goes_on) {
+            choose_group(s, s->e->done);
+            WISP_TRY(fill_group(s));
+        }
+        WISP_TRY(run_group(s));
+        WISP_TRY(observe_group(s, observe, arg));
+        empty_group(s);
     }
-    if (status == WISP_OK) status = wisp_ctx_step(s->ctx, "evolution", 1, s->e->flops);
+    status = wisp_ctx_step(s->ctx, "evolution", 1, s->e->flops);
+out:
     return status;
 }
 
@@ -283,6 +420,33 @@ static wisp_status find_bounds(evolution *s)
                                          : wisp_bounds_find(&s->e->bounds, s->A, &o);
 }
 
+static wisp_status check_bounds(evolution *s)
+{
+    const wisp_status status = wisp__check_scale(s->ctx, wisp_blk_type(s->psi), s->e->bounds.halfwidth);
+    return status == WISP_OK ? check_rounding(s) : status;
+}
+
+/* All that comes before the first group, or is given back in the middle of one. */
+static wisp_status begin(evolution *s)
+{
+    wisp_status status = WISP_OK;
+    const double before = wisp__now();
+    if (!s->o.resume) {
+        WISP_TRY(find_bounds(s));
+        s->e->bounds_seconds = wisp__now() - before;
+        WISP_TRY(check_bounds(s));
+    }
+    s->began = wisp__now();
+    WISP_TRY(prepare(s));
+    if (s->o.resume) {
+        WISP_TRY(items(s, s->o.resume));
+        WISP_TRY(check_bounds(s));
+    } else
+        WISP_TRY(find_start(s));
+out:
+    return status;
+}
+
 wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times, const double *time,
                         const wisp_evolve_opts *opts, wisp_evolve_fn observe, void *arg)
 {
@@ -297,13 +461,7 @@ wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int
     s.times = times, s.time = time, s.psi = psi;
     wisp_ctx_enter(ctx);
     WISP_TRY(check(&s));
-    double before = wisp__now();
-    WISP_TRY(find_bounds(&s));
-    WISP_TRY(wisp__check_scale(ctx, wisp_blk_type(psi), s.e->bounds.halfwidth));
-    s.e->bounds_seconds = wisp__now() - before;
-    WISP_TRY(check_rounding(&s));
-    before = wisp__now();
-    WISP_TRY(prepare(&s));
+    WISP_TRY(begin(&s));
     status = run(&s, observe, arg);
     /* The caller's block is one of the two that change places. */
     if (s.psi != psi) {
@@ -312,8 +470,10 @@ wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int
         s.w = own;
         if (status == WISP_OK) status = wisp_copy(psi, own);
     }
-    s.e->seconds = wisp__now() - before;
+    s.e->seconds = s.before + wisp__now() - s.began;
 out:
+    wisp_state_free(s.live);
+    empty_group(&s);
     wisp_blk_free(s.w);
     for (int i = 0; i < s.made; i++) wisp_blk_free(s.z[i]);
     wisp_free(ctx, s.factor);

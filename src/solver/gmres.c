@@ -206,4 +206,6 @@ out:
     return status;
 }
 
-const wisp__method wisp__gmres = {"gmres", blocks, start, NULL, step, settle, 0};
+static bool keeps(const wisp__krylov *k, int i) { return i <= k->step_of_cycle; }
+
+const wisp__method wisp__gmres = {"gmres", blocks, start, NULL, step, settle, keeps, 0};

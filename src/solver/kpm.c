@@ -28,6 +28,12 @@ typedef struct kpm {
     double sweep_flops;  /* of one sweep and vector */
     double flops;        /* so far */
     double look_seconds; /* for the look at rounding, which are not those of the moments */
+    double before;       /* seconds of the calls that this one goes on from */
+    double began;        /* when this one began, see wisp__now */
+    wisp_moments *m;
+    int64_t first;    /* vector of the present batch */
+    bool goes_on;     /* in the middle of that batch, from a kept state */
+    wisp_state *live; /* NULL: it is not offered */
     wisp_status (*steps)(struct kpm *k, int64_t first, int count);
 } kpm;
 
@@ -141,6 +147,115 @@ out:
     return status;
 }
 
+static void free_blocks(kpm *k)
+{
+    wisp_blk_free(k->v);
+    wisp_blk_free(k->w);
+    wisp_blk_free(k->u);
+    k->v = k->w = k->u = NULL;
+    k->width = 0;
+}
+
+/* Blocks for a batch; the last one may be narrower. */
+static wisp_status set_width(kpm *k, int width)
+{
+    wisp_status status = WISP_OK;
+    wisp_map *map = wisp_mat_map(k->A);
+    wisp_type type = k->opts->type;
+    if (width == k->width) return WISP_OK;
+    free_blocks(k);
+    WISP_TRY(wisp_blk_create(&k->v, k->ctx, map, type, width));
+    WISP_TRY(wisp_blk_create(&k->w, k->ctx, map, type, width));
+    if (k->opts->variant == WISP_KPM_NAIVE) WISP_TRY(wisp_blk_create(&k->u, k->ctx, map, type, width));
+    k->width = width;
+out:
+    return status;
+}
+
+/* Whether each rank has the dots of all ranks after each call; else each has its own part of them. */
+static bool whole_each_step(const wisp_kpm_opts *o) { return o->reduce_each_step || o->variant == WISP_KPM_NAIVE; }
+
+/* The rows whose local densities are computed have to be those of this call. */
+static wisp_status same_sites(const kpm *k, wisp_state *s)
+{
+    wisp_status status;
+    int64_t *kept = NULL;
+    const int64_t *site = k->opts->sites;
+    const size_t bytes = (size_t)k->vectors * sizeof *site;
+    if (!wisp_state_is_kept(s)) return wisp_state_data(s, "sites", (void *)site, bytes);
+    WISP_TRY(wisp_alloc(k->ctx, &kept, (size_t)k->vectors, sizeof *kept));
+    WISP_TRY(wisp_state_data(s, "sites", kept, bytes));
+    if (memcmp(kept, site, bytes))
+        status = wisp_ctx_fail(k->ctx, WISP_ERR_MISMATCH, "the state is of a run with other sites");
+out:
+    wisp_free(k->ctx, kept);
+    return status;
+}
+
+/* The state between two calls of wisp_mpk. What is given back first says how much of the rest there is. */
+static wisp_status items(void *arg, wisp_state *s)
+{
+    kpm *k = arg;
+    wisp_moments *m = k->m;
+    const wisp_kpm_opts *o = k->opts;
+    struct {
+        int64_t first, sweeps, width;
+        double flops, seconds, bounds_seconds, rounding, interleaved;
+    } at = {
+        k->first,          k->sweeps,   k->width,      k->flops, k->before + wisp__now() - k->began - k->look_seconds,
+        m->bounds_seconds, m->rounding, k->interleaved};
+    wisp_status status = WISP_OK;
+    WISP_TRY(wisp_state_same(s, "solver", "kpm"));
+    WISP_TRY(wisp_state_same(s, "rows", "%lld", (long long)m->rows));
+    WISP_TRY(wisp_state_same(s, "moments", "%lld", (long long)m->n));
+    WISP_TRY(wisp_state_same(s, "vectors", "%lld from %lld on", (long long)k->vectors, (long long)o->first_vector));
+    WISP_TRY(wisp_state_same(s, "seed", "%llu", (unsigned long long)o->seed));
+    WISP_TRY(wisp_state_same(s, "trace", "%s",
+                             o->trace == WISP_TRACE_RANDOM  ? "random"
+                             : o->trace == WISP_TRACE_EXACT ? "exact"
+                                                            : "sites"));
+    WISP_TRY(wisp_state_same(s, "type", "%s", wisp_type_name(o->type)));
+    WISP_TRY(wisp_state_same(s, "variant", "%s, %s", o->variant == WISP_KPM_NAIVE ? "naive" : "fused",
+                             whole_each_step(o) ? "summed at each step" : "summed at the end"));
+    WISP_TRY(wisp_state_same(s, "width", "%d", wisp__kpm_width(o, k->vectors)));
+    if (o->bounds_method == WISP_BOUNDS_GIVEN)
+        WISP_TRY(wisp_state_same(s, "--bounds", "%.17g -+ %.17g", o->bounds.center, o->bounds.halfwidth));
+    else
+        WISP_TRY(
+            wisp_state_same(s, "--bounds", "%s", o->bounds_method == WISP_BOUNDS_LANCZOS ? "lanczos" : "gershgorin"));
+    WISP_TRY(wisp_state_data(s, "at", &at, sizeof at));
+    WISP_TRY(wisp_state_data(s, "bounds", &k->bounds, sizeof k->bounds));
+    if (wisp_state_is_kept(s)) {
+        if (at.first < 0 || at.sweeps < 0 || at.sweeps > m->n / 2 || at.width < 1 || at.first + at.width > k->vectors ||
+            at.width > wisp__kpm_width(o, k->vectors))
+            return wisp_ctx_fail(k->ctx, WISP_ERR_FORMAT, "a state of moments that can't be: vector %lld, step %lld",
+                                 (long long)at.first, (long long)at.sweeps);
+        WISP_TRY(set_width(k, (int)at.width));
+        k->first = at.first;
+        k->sweeps = at.sweeps;
+        k->flops = at.flops;
+        k->before = at.seconds;
+        k->interleaved = (int)at.interleaved;
+        m->bounds = k->bounds;
+        m->bounds_seconds = at.bounds_seconds;
+        m->rounding = at.rounding;
+        if (m->trace != WISP_TRACE_EXACT) m->vectors = k->first;
+        k->goes_on = true;
+    }
+    const int64_t lines = m->trace == WISP_TRACE_EXACT ? 1 : k->first;
+    WISP_TRY(wisp_state_data(s, "mu", m->mu, (size_t)(lines * m->n) * sizeof *m->mu));
+    const size_t dots = (size_t)(2 * k->sweeps * k->width);
+    if (whole_each_step(o))
+        WISP_TRY(wisp_state_data(s, "eta", k->eta, dots * sizeof *k->eta));
+    else
+        WISP_TRY(wisp_state_sums(s, "eta", k->eta, dots));
+    if (o->trace == WISP_TRACE_SITES) WISP_TRY(same_sites(k, s));
+    WISP_TRY(wisp_state_block(s, "v", k->v));
+    WISP_TRY(wisp_state_block(s, "w", k->w));
+out:
+    return status;
+}
+
 /* All dots of one batch of vectors: n/2 sweeps, two dots each. nu_1 = 1/h (A - c) nu_0 begins; if n is odd then the
    last dot needs no sweep of its own. */
 static wisp_status run_batch(kpm *k, int64_t first)
@@ -149,13 +264,17 @@ static wisp_status run_batch(kpm *k, int64_t first)
     const int64_t n = k->opts->moments, sweeps = n / 2;
     /* One reduction at the very end: until then each process has its own part of the dots, of which the guard can
        only judge the whole. */
-    int whole = k->opts->reduce_each_step || k->opts->variant == WISP_KPM_NAIVE || wisp_ctx_processes(k->ctx) == 1;
-    k->sweeps = 0;
-    WISP_TRY(start(k, first));
-    for (int64_t first_step = 0; first_step < sweeps; first_step = k->sweeps) {
+    const bool whole = whole_each_step(k->opts) || wisp_ctx_processes(k->ctx) == 1;
+    if (!k->goes_on) {
+        k->sweeps = 0;
+        WISP_TRY(start(k, first));
+    }
+    k->goes_on = false;
+    for (int64_t first_step = k->sweeps; first_step < sweeps; first_step = k->sweeps) {
         const int count = sweeps - first_step < k->powers ? (int)(sweeps - first_step) : k->powers;
         double done = ((double)first + k->width * (double)first_step / (double)sweeps) / (double)k->vectors;
         WISP_TRY(wisp_ctx_step(k->ctx, k->task, done, k->flops));
+        if (k->live) WISP_TRY(k->opts->offer(k->opts->offer_arg, k->live));
         WISP_TRY(k->steps(k, first_step, count));
         WISP_TRY(take_dots(k, first, first_step, count, whole));
         k->sweeps = first_step + count;
@@ -183,31 +302,6 @@ static void collect(const kpm *k, int64_t first, wisp_moments *m)
     }
 }
 
-static void free_blocks(kpm *k)
-{
-    wisp_blk_free(k->v);
-    wisp_blk_free(k->w);
-    wisp_blk_free(k->u);
-    k->v = k->w = k->u = NULL;
-    k->width = 0;
-}
-
-/* Blocks for a batch; the last one may be narrower. */
-static wisp_status set_width(kpm *k, int width)
-{
-    wisp_status status = WISP_OK;
-    wisp_map *map = wisp_mat_map(k->A);
-    wisp_type type = k->opts->type;
-    if (width == k->width) return WISP_OK;
-    free_blocks(k);
-    WISP_TRY(wisp_blk_create(&k->v, k->ctx, map, type, width));
-    WISP_TRY(wisp_blk_create(&k->w, k->ctx, map, type, width));
-    if (k->opts->variant == WISP_KPM_NAIVE) WISP_TRY(wisp_blk_create(&k->u, k->ctx, map, type, width));
-    k->width = width;
-out:
-    return status;
-}
-
 /* Cancelled before the first batch was complete: its vectors are kept with the moments they have. */
 static void keep_begun(const kpm *k, wisp_moments *m)
 {
@@ -227,8 +321,11 @@ static wisp_status run(kpm *k, wisp_moments *m)
     WISP_TRY(wisp_alloc(k->ctx, &k->dot, 3 * (size_t)k->powers * most, sizeof *k->dot));
     WISP_TRY(wisp_alloc(k->ctx, &k->row, most, sizeof *k->row));
     WISP_TRY(wisp_alloc(k->ctx, &k->eta, (size_t)m->n * most, sizeof *k->eta));
-    for (int64_t first = 0, done; first < k->vectors; first = done) {
+    if (k->opts->resume) WISP_TRY(items(k, k->opts->resume));
+    if (k->opts->offer) WISP_TRY(wisp_state_create(&k->live, k->ctx, items, k));
+    for (int64_t first = k->first, done; first < k->vectors; first = done) {
         int64_t left = k->vectors - first;
+        k->first = first;
         WISP_TRY(set_width(k, left < (int64_t)most ? (int)left : (int)most));
         WISP_TRY(run_batch(k, first));
         collect(k, first, m);
@@ -246,6 +343,7 @@ static wisp_status run(kpm *k, wisp_moments *m)
 out:
     m->partial = status == WISP_ERR_CANCELLED;
     if (m->partial) keep_begun(k, m);
+    wisp_state_free(k->live);
     free_blocks(k);
     wisp_free(k->ctx, k->factor);
     wisp_free(k->ctx, k->dot);
@@ -307,9 +405,9 @@ wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *o
     double before = wisp__now();
     if (bounds)
         m->bounds = *bounds;
-    else
+    else if (!full.resume)
         WISP_TRY(wisp__kpm_bounds(&m->bounds, A, &full));
-    WISP_TRY(wisp__check_scale(ctx, full.type, m->bounds.halfwidth));
+    if (!full.resume) WISP_TRY(wisp__check_scale(ctx, full.type, m->bounds.halfwidth));
     m->bounds_seconds = wisp__now() - before;
 
     kpm k = {.ctx = ctx,
@@ -320,11 +418,12 @@ wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *o
              .vectors = wisp__kpm_vectors(&full, info.rows),
              .powers = m->powers,
              .interleaved = 1,
+             .m = m,
              .steps = full.variant == WISP_KPM_NAIVE ? step_naive : steps_fused,
              .sweep_flops = sweep.flops};
-    before = wisp__now();
+    k.began = wisp__now();
     status = run(&k, m);
-    m->seconds = wisp__now() - before - k.look_seconds;
+    m->seconds = k.before + wisp__now() - k.began - k.look_seconds;
     m->flops = k.flops;
     m->powers = k.interleaved;
 out:

@@ -91,3 +91,10 @@ wisp_status wisp__sum_dots(wisp__krylov *k, int sets)
 {
     return k->separate ? WISP_OK : wisp_ctx_sum(k->ctx, &k->dot->re, 2 * (size_t)sets * (size_t)k->width);
 }
+
+wisp_status wisp__start_dots(wisp__krylov *k, int sets)
+{
+    return wisp_ctx_sum_start(k->ctx, &wisp__dots(k, WISP__FREE)->re, 2 * (size_t)sets * (size_t)k->width);
+}
+
+wisp_status wisp__wait_for_dots(wisp__krylov *k) { return wisp_ctx_sum_wait(k->ctx); }

@@ -41,8 +41,9 @@ typedef struct {
     wisp_status (*start)(wisp__krylov *k); /* x and r = b - A x are there */
     /* Goes on where r was computed anew from x; NULL: by a start. */
     wisp_status (*resume)(wisp__krylov *k);
-    wisp_status (*step)(wisp__krylov *k);   /* one iteration of all columns that are wisp__going */
-    wisp_status (*settle)(wisp__krylov *k); /* x becomes that of the last step; NULL: it is so */
+    wisp_status (*step)(wisp__krylov *k);        /* one iteration of all columns that are wisp__going */
+    wisp_status (*settle)(wisp__krylov *k);      /* x becomes that of the last step; NULL: it is so */
+    bool (*keeps)(const wisp__krylov *k, int i); /* whether block i holds something between steps */
     int spare; /* a block of its own that holds nothing before a start; MINRES: nor between steps */
 } wisp__method;
 extern const wisp__method wisp__cg, wisp__bicgstab, wisp__gmres, wisp__minres;
@@ -56,7 +57,7 @@ struct wisp__krylov {
     wisp__precond *P;     /* NULL: none */
     const wisp_blk *rows; /* the inverse diagonal, where P is that and is fused with updates; else NULL */
     double anorm;         /* of A, at least, as far as it is known */
-    bool careful;         /* CG: no more predictions */
+    bool careful;         /* CG: no more recurrences but those of the textbook */
     bool separate;        /* classical: each op by itself */
     wisp_type type;
     double eps;
@@ -79,10 +80,19 @@ struct wisp__krylov {
     bool hermitian;    /* up to rounding, or by the user's word */
     bool chosen;       /* the method is not the user's choice */
     bool fresh;        /* the method starts anew */
+    bool looks;        /* set by a step: residuals have to be looked at before the next one */
+    bool goes_on;      /* between two steps, from a kept state */
     bool begun;        /* x holds something */
     double complex *h; /* those of the columns */
     int64_t room;      /* for the history */
     double progress;
+    wisp_counts before; /* as the run began, less those of the calls that it goes on from */
+    double began;       /* the same, see wisp__now */
+    wisp_method asked;  /* the method and variant that it began with */
+    wisp_variant asked_variant;
+    double *stamp;    /* [3][columns] what b is known by; NULL: it is of no interest */
+    double layout[2]; /* what the ranks' shares of rows are known by */
+    wisp_state *live; /* NULL: it is not offered */
 };
 
 static inline bool wisp__going(const wisp__krylov_column *c) { return !c->done && !c->claimed && c->broken == WISP_OK; }
@@ -123,8 +133,13 @@ wisp_status wisp__sum_dots(wisp__krylov *k, int sets);
 /* Sets of dots that nothing is written to count as 0. */
 void wisp__clear(wisp__krylov *k);
 
+/* The same in two parts, of the sets of dots of passes: k->dot is left alone in between, by products, too. */
+wisp_status wisp__start_dots(wisp__krylov *k, int sets);
+wisp_status wisp__wait_for_dots(wisp__krylov *k);
+
 /* ---- solve_opts.c ---- */
 
+static inline bool wisp__is_of_cg(wisp_variant v) { return v == WISP_PREDICT || v == WISP_HIDDEN; }
 const wisp__method *wisp__method_of(wisp_method m);
 /* The method is named, and rows are those of all ranks. */
 void wisp__solve_defaults(wisp_solve_opts *o, wisp_type type, int64_t rows);
@@ -133,6 +148,16 @@ wisp_status wisp__solve_check(const wisp__krylov *k, wisp_blk *x);
 /* CG and MINRES need a Hermitian matrix, up to rounding; if no method is named, A is asked. */
 wisp_status wisp__choose_method(wisp__krylov *k);
 
+/* ---- solve_state.c ---- */
+
+/* What states tell apart right-hand sides and layouts by. r is overwritten. */
+wisp_status wisp__find_stamp(wisp__krylov *k);
+/* The items of a state (wisp_items_fn). With a kept one it makes the preconditioner and the blocks. */
+wisp_status wisp__solve_items(void *krylov, wisp_state *state);
+/* Counts and seconds begin, go on from those of the solution; and go there. */
+void wisp__start_counts(wisp__krylov *k);
+void wisp__take_counts(wisp__krylov *k);
+
 /* ---- singular.c ---- */
 
 /* |A^H r| over |A| |r| for column j: where it is 0, up to rounding, x makes |r| least. 1 if it is not known. */
@@ -140,6 +165,8 @@ wisp_status wisp__gradient(wisp__krylov *k, int j, double *part);
 
 /* ---- columns.c ---- */
 
+/* Columns begin as those of b, which is checked, and of x. */
+wisp_status wisp__begin_columns(wisp__krylov *k);
 /* r = b - A x, whose norms become those that are verified. */
 wisp_status wisp__residual(wisp__krylov *k);
 /* After that: x is kept in the columns where it is better than ever; or, where it is far worse, taken back with r. */
@@ -150,6 +177,10 @@ wisp_status wisp__end(wisp__krylov *k, int j, wisp_status why);
 /* Narrower blocks, if half of the columns or more have ended. */
 wisp_status wisp__compact(wisp__krylov *k);
 wisp_status wisp__make_blocks(wisp__krylov *k);
+/* The inverse diagonal, if the method's updates multiply by it. */
+void wisp__krylov_rows(wisp__krylov *k);
+/* Blocks for columns that were given back, the first k->width of k->col: with those of b, else with 0. */
+wisp_status wisp__remake_blocks(wisp__krylov *k);
 void wisp__free_blocks(wisp__krylov *k);
 
 #endif

@@ -17,8 +17,7 @@ typedef struct {
     double *bound, *residual;   /* [m] in the order of S: of |Op v - mu v|; of |A v - value v| over |value| */
     wisp_scalar *locked;        /* [most] values of the locked columns */
     int most;
-    double strict; /* of the tolerance: what the bounds have to keep */
-    bool whole;    /* V is all of the space */
+    bool whole; /* V is all of the space */
     int most_degree;
     double first, next; /* of a polynomial: where the first locked value's ellipse ends; the first other one's, about */
     bool delivered;     /* the result is that of the locked columns already */
@@ -204,12 +203,14 @@ static wisp_status expand(schur *K, int *wanted, int *good)
     const int step = (K->m / LOOKS + K->a.block - 1) / K->a.block * K->a.block;
     int to = K->whole ? K->m : K->a.active < K->m / 2 ? K->m / 2 : K->a.active;
     do {
-        to = to + step < K->m ? to + step : K->m;
+        if (K->a.at.to == 0) K->a.at.to = to + step < K->m ? to + step : K->m; /* else it goes on */
+        to = K->a.at.to;
         WISP_TRY(cycle(K, to));
+        K->a.at.to = 0;
         const int n = K->a.active, most = K->whole ? n : n - K->a.block;
         *wanted = wisp__schur_wanted(&K->a, n, K->value, K->order), *good = 0;
         if (*wanted > most) *wanted = wisp__schur_untorn(K->k, K->mu, K->order, most);
-        while (*good < *wanted && K->residual[K->order[*good]] <= K->strict * o->tolerance) ++*good;
+        while (*good < *wanted && K->residual[K->order[*good]] <= K->a.at.strict * o->tolerance) ++*good;
     } while (to < K->m && (*good < *wanted || *wanted < o->count));
 out:
     return status;
@@ -221,7 +222,7 @@ static wisp_status find(schur *K)
 {
     wisp_status status = WISP_OK;
     const wisp_eig_opts *o = &K->k->o;
-    for (int tries = 0;;) {
+    for (;;) {
         int wanted, good;
         WISP_TRY(expand(K, &wanted, &good));
         const double next = K->residual[K->order[good < wanted ? good : wanted - 1]];
@@ -237,11 +238,11 @@ static wisp_status find(schur *K)
             if (K->a.op.degree == 1) lock(K, wanted);
             if (K->a.op.degree == 1) goto out;
             WISP_TRY(measure(K, wanted, &right));
-            K->unfit |= !right && ++tries == 4;
+            K->unfit |= !right && ++K->a.at.tries == 4;
             K->first = wisp__op_axis(&K->a.op, K->value[K->order[0]]);
             if (right) wisp__arnoldi_lock(&K->a, wanted);
             if (right || K->unfit) goto out;
-            K->strict *= 0.3;
+            K->a.at.strict *= 0.3;
         }
         WISP_TRY(wisp__arnoldi_told(&K->a, wanted, good, next));
     }
@@ -278,14 +279,18 @@ static bool beyond(const schur *K, double edge)
     return wisp__op_of(op, first) + WISP__RESERVE * K->bound[top] < wisp__op_of(op, edge);
 }
 
-/* A search from random vectors beside the locked columns; *more: how many were locked, because they count. */
-static wisp_status search(schur *K, int *more)
+/* A search from random vectors beside the locked columns; at.more: how many were locked, because they count. */
+static wisp_status search(schur *K)
 {
     wisp_status status = WISP_OK;
+    wisp__arnoldi_at *at = &K->a.at;
     const double tolerance = K->k->o.tolerance;
-    *more = 0;
-    WISP_TRY(wisp__arnoldi_room(&K->a, K->m));
-    WISP_TRY(wisp__arnoldi_start(&K->a, true));
+    if (at->phase != WISP__SEARCHES) { /* else it goes on */
+        at->phase = WISP__SEARCHES;
+        at->more = 0;
+        WISP_TRY(wisp__arnoldi_room(&K->a, K->m));
+        WISP_TRY(wisp__arnoldi_start(&K->a, true));
+    }
     for (;;) {
         WISP_TRY(cycle(K, K->m));
         const double edge = border(K);
@@ -293,13 +298,13 @@ static wisp_status search(schur *K, int *more)
         if (beyond(K, edge)) goto out;
         int good = 0;
         while (good < n - K->a.block && wisp__schur_key(&K->a, K->value[K->order[good]]) >= edge &&
-               K->residual[K->order[good]] <= K->strict * tolerance)
+               K->residual[K->order[good]] <= K->a.at.strict * tolerance)
             good++;
         good = wisp__schur_untorn(K->k, K->mu, K->order, good);
         const double next = K->residual[K->order[good]];
         WISP_TRY(restart(K, good, kept_of(K, 1, good)));
         lock(K, good);
-        *more += good;
+        at->more += good;
         K->unfit |= K->a.op.degree > 1 && K->a.locked > K->most;
         if (K->unfit) goto out;
         if (K->a.locked > K->most) {
@@ -318,26 +323,63 @@ out:
    take as long as the search, or do not tell, it is another search. */
 static wisp_status look_for_missing(schur *K)
 {
-    const wisp__eig_times before = wisp__eig_begin_check(K->k);
     wisp_status status = WISP_OK;
+    wisp__arnoldi_at *at = &K->a.at;
     bool right = true, empty = false;
-    if (K->a.op.degree > 1) {
-        const wisp__op *op = &K->a.op;
-        const double edge = border(K), damped = op->center + op->scale, far = op->center - op->scale;
-        const wisp__gap gap = {K->a.locked, 1, K->first, edge, fmax(K->next, damped), far, K->k->o.tolerance};
-        if (wisp__gap_steps(&K->a, &gap) * K->a.block <= (double)K->k->e->products)
-            status = wisp__gap_empty(&K->a, &gap, &empty);
+    if (at->phase == WISP__FINDS) {
+        at->checked = wisp__eig_begin_check(K->k);
+        at->phase = WISP__BETWEEN;
+        if (K->a.op.degree > 1) {
+            const wisp__op *op = &K->a.op;
+            const double edge = border(K), damped = op->center + op->scale, far = op->center - op->scale;
+            at->gap = (wisp__gap){K->a.locked, 1, K->first, edge, fmax(K->next, damped), far, K->k->o.tolerance};
+            if (wisp__gap_steps(&K->a, &at->gap) * K->a.block <= (double)K->k->e->products) at->phase = WISP__GAPS;
+        }
     }
-    for (int more = 1; status == WISP_OK && !empty && more > 0 && !K->whole && !K->unfit;) {
-        status = search(K, &more);
-        if (status == WISP_OK && more > 0 && K->a.op.degree > 1) status = measure(K, K->a.locked, &right);
+    if (at->phase == WISP__GAPS) WISP_TRY(wisp__gap_empty(&K->a, &empty));
+    for (bool more = !empty; more && !K->whole && !K->unfit;) {
+        WISP_TRY(search(K));
+        at->phase = WISP__BETWEEN;
+        more = at->more > 0;
+        if (more && K->a.op.degree > 1) WISP_TRY(measure(K, K->a.locked, &right));
         K->unfit |= !right;
     }
-    wisp__eig_end_check(K->k, &before);
+out:
+    wisp__eig_end_check(K->k, &at->checked);
     return status;
 }
 
 /* ---- the call -------------------------------------------------------------------------------------------- */
+
+/* The items of a state (wisp_items_fn). */
+static wisp_status items(void *arg, wisp_state *s)
+{
+    schur *K = arg;
+    wisp_status status = WISP_OK;
+    struct {
+        double first, next;
+        int delivered, plain;
+    } n = {K->first, K->next, K->delivered, K->plain};
+    WISP_TRY(wisp__eig_items(K->k, s));
+    WISP_TRY(wisp__arnoldi_items(&K->a, s));
+    if (K->a.locked > K->most + K->m) return wisp_ctx_fail(K->k->ctx, WISP_ERR_FORMAT, "eig: a state that can't be");
+    WISP_TRY(wisp_state_data(s, "locked values", K->locked, (size_t)K->a.locked * sizeof *K->locked));
+    WISP_TRY(wisp_state_data(s, "of the polynomial", &n, sizeof n));
+    K->first = n.first, K->next = n.next;
+    K->delivered = n.delivered, K->plain = n.plain;
+out:
+    return status;
+}
+
+/* All that is asked for, and whether there is more. */
+static wisp_status find_all(schur *K)
+{
+    wisp_status status = WISP_OK;
+    if (K->a.at.phase == WISP__FINDS) WISP_TRY(find(K));
+    if (!K->unfit) WISP_TRY(look_for_missing(K));
+out:
+    return status;
+}
 
 static wisp_status run(schur *K, int block)
 {
@@ -353,20 +395,19 @@ static wisp_status run(schur *K, int block)
     WISP_TRY(wisp_alloc(k->ctx, &K->residual, 2 * m, sizeof *K->residual));
     K->bound = K->residual + m;
     WISP_TRY(wisp__arnoldi_make(&K->a, K->m + block, block));
-    WISP_TRY(K->whole ? wisp__arnoldi_whole(&K->a) : wisp__arnoldi_start(&K->a, false));
     WISP_TRY(wisp__op_most_degree(&K->a, K->m, &K->most_degree));
-    WISP_TRY(find(K));
-    if (!K->unfit) WISP_TRY(look_for_missing(K));
+    WISP_TRY(wisp__eig_state(k, items, K));
+    if (!k->o.resume) WISP_TRY(K->whole ? wisp__arnoldi_whole(&K->a) : wisp__arnoldi_start(&K->a, false));
+    WISP_TRY(find_all(K));
     if (K->unfit) {
         K->a.op = itself;
         K->a.rounding = K->a.smallest = 0;
         K->unfit = K->delivered = false;
         K->plain = true;
         K->a.locked = 0;
-        K->strict = strict;
+        K->a.at = (wisp__arnoldi_at){.strict = strict};
         WISP_TRY(wisp__arnoldi_start(&K->a, true));
-        WISP_TRY(find(K));
-        WISP_TRY(look_for_missing(K));
+        WISP_TRY(find_all(K));
     }
     k->e->complete = 1;
 out:
@@ -399,7 +440,7 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
         k->e->method = WISP_LANCZOS;
         return wisp__eig_lanczos(k);
     }
-    schur K = {.k = k, .strict = strict, .a = {.k = k, .op = itself}};
+    schur K = {.k = k, .a = {.k = k, .op = itself, .at.strict = strict}};
     const int block = block_of(k);
     choose_sizes(&K, block);
     wisp_status status = run(&K, block);

@@ -15,7 +15,6 @@ typedef struct {
     double *mu;      /* [m] their values, descending */
     double *lambda;  /* [m] the values of A to them, on its scale */
     double *bound;   /* [m] bounds of residuals |Op v - mu v| */
-    double strict;   /* of the tolerance: what the bounds have to keep */
     int good;        /* the first Ritz vectors of the last restart that are within the tolerance */
     double *value;   /* [most] of A, to the locked columns */
     int most;        /* columns that may be locked */
@@ -149,10 +148,13 @@ out:
 static wisp_status look_at(lanczos *L, int *to)
 {
     wisp_status status = WISP_OK;
+    wisp__arnoldi_at *at = &L->a.at;
     const int step = (L->m / LOOKS + L->a.block - 1) / L->a.block * L->a.block;
     const int from = L->a.active < L->m / 2 ? L->m / 2 : L->a.active;
-    *to = from + step < L->m ? from + step : L->m;
+    if (at->to == 0) at->to = from + step < L->m ? from + step : L->m; /* else it goes on */
+    *to = at->to;
     WISP_TRY(wisp__arnoldi_expand(&L->a, *to));
+    at->to = 0;
     WISP_TRY(ritz(L));
 out:
     return status;
@@ -168,7 +170,7 @@ static wisp_status expand(lanczos *L, int count, int *wanted, int *good)
         WISP_TRY(look_at(L, &to));
         *wanted = with_multiplet(L, count);
         *good = 0;
-        while (*good < *wanted && residual_of(L, *good) <= L->strict * L->k->o.tolerance) ++*good;
+        while (*good < *wanted && residual_of(L, *good) <= L->a.at.strict * L->k->o.tolerance) ++*good;
     } while (to < L->m && (*good < *wanted || *wanted < count));
 out:
     return status;
@@ -179,7 +181,7 @@ static wisp_status find(lanczos *L, int count)
 {
     wisp_status status = WISP_OK;
     const double tolerance = L->k->o.tolerance;
-    for (int tries = 0;;) {
+    for (;;) {
         bool raised = false;
         int wanted, good;
         WISP_TRY(expand(L, count, &wanted, &good));
@@ -199,8 +201,8 @@ static wisp_status find(lanczos *L, int count)
                 lock(L, wanted);
                 goto out;
             }
-            L->strict *= fmin(0.5, tolerance / worst);
-            if (++tries == 8) {
+            L->a.at.strict *= fmin(0.5, tolerance / worst);
+            if (++L->a.at.tries == 8) {
                 status = wisp_ctx_fail(L->k->ctx, WISP_ERR_STAGNATION,
                                        "eig: rounding keeps the residuals at %.2g of the spectrum's halfwidth", worst);
                 goto out;
@@ -227,16 +229,20 @@ static double border(const lanczos *L)
     return sign * (last + L->k->o.tolerance * L->k->scale);
 }
 
-/* A search from random vectors in what is orthogonal to the locked columns: *more is how many were locked, because they
-   belong to those that are wanted. It ends where the first Ritz value lies so far beyond the border that what may have
-   mixed with it does not matter, or has converged there. */
-static wisp_status search(lanczos *L, int *more)
+/* A search from random vectors in what is orthogonal to the locked columns: at.more is how many were locked, because
+   they belong to those that are wanted. It ends where the first Ritz value lies so far beyond the border that what may
+   have mixed with it does not matter, or has converged there. */
+static wisp_status search(lanczos *L)
 {
     wisp_status status = WISP_OK;
+    wisp__arnoldi_at *at = &L->a.at;
     const double tolerance = L->k->o.tolerance;
-    *more = 0;
-    WISP_TRY(wisp__arnoldi_room(&L->a, L->m));
-    WISP_TRY(wisp__arnoldi_start(&L->a, true));
+    if (at->phase != WISP__SEARCHES) { /* else it goes on */
+        at->phase = WISP__SEARCHES;
+        at->more = 0;
+        WISP_TRY(wisp__arnoldi_room(&L->a, L->m));
+        WISP_TRY(wisp__arnoldi_start(&L->a, true));
+    }
     for (;;) {
         const double edge = wisp__op_of(&L->a.op, border(L));
         for (int to = 0; to < L->m;) {
@@ -247,15 +253,16 @@ static wisp_status search(lanczos *L, int *more)
         int wanted = 0;
         double worst = 0;
         while (wanted < L->a.active - L->a.block && L->mu[wanted] >= edge &&
-               residual_of(L, wanted) <= L->strict * tolerance)
+               residual_of(L, wanted) <= L->a.at.strict * tolerance)
             wanted++;
         WISP_TRY(restart(L, kept_of(L, wanted)));
         if (wanted > 0) {
             WISP_TRY(verify(L, wanted, &worst));
-            const double enough = L->strict < 0.5 ? tolerance : 0.7 * tolerance; /* at first: for their mixtures, too */
-            if (worst > enough) L->strict *= worst > tolerance ? fmin(0.5, tolerance / worst) : 0.7, wanted = 0;
+            const double enough =
+                L->a.at.strict < 0.5 ? tolerance : 0.7 * tolerance; /* at first: for their mixtures, too */
+            if (worst > enough) L->a.at.strict *= worst > tolerance ? fmin(0.5, tolerance / worst) : 0.7, wanted = 0;
         }
-        *more += wanted;
+        at->more += wanted;
         lock(L, wanted);
         if (L->a.locked > L->most) {
             status = wisp_ctx_fail(L->k->ctx, WISP_ERR_INCOMPLETE,
@@ -317,17 +324,26 @@ static double best_gap(const lanczos *L, wisp__gap *best)
 /* Where products alone would take as long as the search, or do not tell, it is another search. */
 static wisp_status look_for_missing(lanczos *L)
 {
-    const wisp__eig_times before = wisp__eig_begin_check(L->k);
     wisp_status status = WISP_OK;
-    wisp__gap gap;
+    wisp__arnoldi_at *at = &L->a.at;
     bool empty = false;
-    double steps = best_gap(L, &gap);
-    for (int more = 1; status == WISP_OK && more > 0; steps = gap_behind(L, &gap)) {
-        if (steps * L->a.block <= (double)L->k->e->products) status = wisp__gap_empty(&L->a, &gap, &empty);
-        if (empty || status != WISP_OK) break;
-        status = search(L, &more);
+    double steps = INFINITY; /* a look that goes on has been chosen */
+    if (at->phase == WISP__FINDS) {
+        at->checked = wisp__eig_begin_check(L->k);
+        at->phase = WISP__BETWEEN;
+        steps = best_gap(L, &at->gap);
     }
-    wisp__eig_end_check(L->k, &before);
+    for (;;) {
+        if (at->phase == WISP__BETWEEN && steps * L->a.block <= (double)L->k->e->products) at->phase = WISP__GAPS;
+        if (at->phase == WISP__GAPS) WISP_TRY(wisp__gap_empty(&L->a, &empty));
+        if (empty) goto out;
+        WISP_TRY(search(L));
+        at->phase = WISP__BETWEEN;
+        if (at->more == 0) goto out;
+        steps = gap_behind(L, &at->gap);
+    }
+out:
+    wisp__eig_end_check(L->k, &at->checked);
     return status;
 }
 
@@ -368,6 +384,20 @@ static int block_of(const wisp__eig *k)
     return most > 0 ? most : BLOCK;
 }
 
+/* The items of a state (wisp_items_fn). */
+static wisp_status items(void *arg, wisp_state *s)
+{
+    lanczos *L = arg;
+    wisp_status status = WISP_OK;
+    WISP_TRY(wisp__eig_items(L->k, s));
+    WISP_TRY(wisp__arnoldi_items(&L->a, s));
+    if (L->a.locked > L->most + L->m) return wisp_ctx_fail(L->k->ctx, WISP_ERR_FORMAT, "eig: a state that can't be");
+    WISP_TRY(wisp_state_data(s, "locked values", L->value, (size_t)L->a.locked * sizeof *L->value));
+    WISP_TRY(wisp_state_data(s, "good", &L->good, sizeof L->good));
+out:
+    return status;
+}
+
 static wisp_status run(lanczos *L)
 {
     wisp_status status = WISP_OK;
@@ -384,8 +414,9 @@ static wisp_status run(lanczos *L)
     L->lambda = L->mu + m, L->bound = L->lambda + m, L->value = L->bound + m;
     WISP_TRY(wisp__arnoldi_make(&L->a, L->m + block, block));
     WISP_TRY(wisp__op_most_degree(&L->a, L->m, &L->most_degree));
-    WISP_TRY(wisp__arnoldi_start(&L->a, false));
-    WISP_TRY(find(L, k->o.count));
+    WISP_TRY(wisp__eig_state(k, items, L));
+    if (!k->o.resume) WISP_TRY(wisp__arnoldi_start(&L->a, false));
+    if (L->a.at.phase == WISP__FINDS) WISP_TRY(find(L, k->o.count));
     WISP_TRY(look_for_missing(L));
     k->e->complete = 1;
 out:
@@ -405,12 +436,12 @@ static int search_columns(const wisp__eig *k, int block)
 
 wisp_status wisp__eig_lanczos(wisp__eig *k)
 {
-    lanczos L = {.k = k, .strict = 0.5};
+    lanczos L = {.k = k, .a.at.strict = 0.5};
     const int block = block_of(k);
     L.m = search_columns(k, block);
     L.most = 2 * k->o.count + MORE_MULTIPLETS;
     if (k->rows <= L.most + 2 * L.m + block) return wisp__eig_dense(k);
-    wisp_status status = wisp__eig_bounds(k, L.m), delivered = WISP_OK;
+    wisp_status status = k->o.resume ? WISP_OK : wisp__eig_bounds(k, L.m), delivered = WISP_OK;
     if (status == WISP_OK) {
         status = run(&L);
         if (wisp__eig_last(k, status) && L.a.all) delivered = deliver(&L, L.a.locked + L.good, status == WISP_OK);

@@ -145,4 +145,10 @@ static wisp_status resume(wisp__krylov *k)
 
 static wisp_status step(wisp__krylov *k) { return advance(k, false); }
 
-const wisp__method wisp__minres = {"minres", blocks, start, resume, step, NULL, Q};
+static bool keeps(const wisp__krylov *k, int i)
+{
+    (void)k;
+    return i != Q;
+}
+
+const wisp__method wisp__minres = {"minres", blocks, start, resume, step, NULL, keeps, Q};

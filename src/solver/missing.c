@@ -71,36 +71,50 @@ out:
     return status;
 }
 
-wisp_status wisp__gap_empty(wisp__arnoldi *a, const wisp__gap *g, bool *empty)
+/* Random columns, of a normal distribution in the space without Q's. */
+static wisp_status begin(wisp__arnoldi *a, const wisp_blk *Q)
+{
+    wisp_status status = WISP_OK;
+    const wisp__eig *k = a->k;
+    WISP_TRY(wisp_blk_fill_random(a->x, WISP_RANDOM_GAUSS, k->o.seed, WISP__STREAM_EIG, a->random));
+    a->random += (uint32_t)a->block;
+    a->at.norm = sqrt((double)k->rows);
+    status = project(a, Q, a->x);
+out:
+    return status;
+}
+
+wisp_status wisp__gap_empty(wisp__arnoldi *a, bool *empty)
 {
     wisp_status status = WISP_OK;
     wisp__eig *k = a->k;
+    wisp__arnoldi_at *at = &a->at;
+    const wisp__gap *g = &at->gap;
     wisp_blk *Q = NULL;
     const double planned = wisp__gap_steps(a, g), rate = angle(g, g->edge);
     *empty = false;
     if (g->columns > 0) WISP_TRY(wisp_blk_cols(&Q, a->all, 0, g->columns));
-    WISP_TRY(wisp_blk_fill_random(a->x, WISP_RANDOM_GAUSS, k->o.seed, WISP__STREAM_EIG, a->random));
-    a->random += (uint32_t)a->block;
-    WISP_TRY(project(a, Q, a->x));
-    double before = sqrt((double)k->rows);
-    for (double done = 0; !*empty && done < 2 * planned;) {
-        const double left = done < planned ? planned - done : ceil(planned / 8);
+    if (at->done == 0) WISP_TRY(begin(a, Q)); /* else it goes on */
+    while (!*empty && at->done < 2 * planned) {
+        const double left = at->done < planned ? planned - at->done : ceil(planned / 8);
         const int steps = (int)fmin(between(a, g), left);
         double norm[WISP__MOST_BLOCK];
-        WISP_TRY(advance(a, g, done == 0, steps));
+        if (at->done > 0) WISP_TRY(wisp__eig_offer(k));
+        WISP_TRY(advance(a, g, at->done == 0, steps));
         WISP_TRY(project(a, Q, a->x));
         WISP_TRY(project(a, Q, a->y));
         WISP_TRY(wisp_norm(a->x, norm));
-        WISP_TRY(wisp_ctx_step(k->ctx, "eigenpairs", fmin(done / planned, 1), 0));
-        done += steps;
+        WISP_TRY(wisp_ctx_step(k->ctx, "eigenpairs", fmin(at->done / planned, 1), 0));
+        at->done += steps;
         double most = 0;
         for (int j = 0; j < a->block; j++) most = fmax(most, isnan(norm[j]) ? INFINITY : norm[j]);
-        *empty = most < small(a) * cosh(done * rate);
+        *empty = most < small(a) * cosh(at->done * rate);
         /* Something grows about as fast as what is looked for. */
-        if (!*empty && most > 10 * sqrt((double)k->rows) && log(most / before) > 0.8 * rate * steps) break;
-        before = most;
+        if (!*empty && most > 10 * sqrt((double)k->rows) && log(most / at->norm) > 0.8 * rate * steps) break;
+        at->norm = most;
     }
 out:
+    at->done = 0;
     wisp_blk_free(Q);
     return status;
 }

@@ -15,12 +15,17 @@ void wisp_moments_free(wisp_moments *m)
     memset(m, 0, sizeof *m);
 }
 
-/* A copy; of a long text (thousands of sites on a command line) the first part, for an HDF5 attribute holds 64 KiB. */
+/* A copy; of a long text (thousands of sites on a command line) its ends, for an HDF5 attribute holds 64 KiB. The last
+   words may be the weights of the ranks. */
 static char *label(const char *text)
 {
-    enum { LONGEST = 32000 };
+    enum { LONGEST = 32000, END = LONGEST / 2 };
+    static const char cut[] = " ... ";
     char *copy = text ? strndup(text, LONGEST) : NULL;
-    if (copy && strlen(text) > LONGEST) memcpy(copy + LONGEST - 4, " ...", 4);
+    const size_t length = text ? strlen(text) : 0;
+    if (!copy || length <= LONGEST) return copy;
+    memcpy(copy + LONGEST - END - strlen(cut), cut, strlen(cut));
+    memcpy(copy + LONGEST - END, text + length - END, END);
     return copy;
 }
 

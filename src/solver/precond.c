@@ -74,7 +74,7 @@ out:
     return status;
 }
 
-static wisp_status make(wisp__precond *P, const wisp_solve_opts *o)
+static wisp_status make(wisp__precond *P, const wisp_solve_opts *o, const double spectrum[2])
 {
     const wisp_operator op = {.map = wisp_mat_map(P->A), .type = P->type, .apply = o->apply, .arg = o->apply_arg};
     const size_t width = (size_t)P->width;
@@ -85,7 +85,7 @@ static wisp_status make(wisp__precond *P, const wisp_solve_opts *o)
     case WISP_BLOCK_JACOBI: WISP_TRY(make_diagonal(P, o)); break;
     case WISP_CHEBYSHEV:
     case WISP_NEUMANN:
-        WISP_TRY(wisp__polynomial_make(&P->p, P->A, o, P->type, P->width));
+        WISP_TRY(wisp__polynomial_make(&P->p, P->A, o, P->type, P->width, spectrum));
         steps = (size_t)o->degree;
         WISP_TRY(wisp_alloc(P->ctx, &P->add, steps * width, sizeof *P->add));
         break;
@@ -103,6 +103,12 @@ out:
 wisp_status wisp__precond_make(wisp__precond **P, const wisp_mat *A, const wisp_solve_opts *o, wisp_type type,
                                int width)
 {
+    return wisp__precond_make_for(P, A, o, type, width, (const double[]){0, 0});
+}
+
+wisp_status wisp__precond_make_for(wisp__precond **P, const wisp_mat *A, const wisp_solve_opts *o, wisp_type type,
+                                   int width, const double spectrum[2])
+{
     wisp_ctx *ctx = wisp_mat_ctx(A);
     wisp_status status;
     *P = NULL;
@@ -110,7 +116,7 @@ wisp_status wisp__precond_make(wisp__precond **P, const wisp_mat *A, const wisp_
     wisp_ctx_enter(ctx);
     WISP_TRY(wisp_alloc(ctx, P, 1, sizeof **P));
     **P = (wisp__precond){.ctx = ctx, .A = A, .kind = o->precond, .type = type, .width = width};
-    WISP_TRY(make(*P, o));
+    WISP_TRY(make(*P, o, spectrum));
 out:
     status = wisp_ctx_leave(ctx, status);
     if (status == WISP_OK) return WISP_OK;
@@ -129,6 +135,12 @@ void wisp__precond_free(wisp__precond *P)
     wisp_free(P->ctx, P->add);
     wisp_free(P->ctx, P->dot);
     wisp_free(P->ctx, P);
+}
+
+void wisp__precond_spectrum(const wisp__precond *P, double spectrum[2])
+{
+    spectrum[0] = P ? P->p.spectrum[0] : 0;
+    spectrum[1] = P ? P->p.spectrum[1] : 0;
 }
 
 const wisp_blk *wisp__precond_rows(const wisp__precond *P) { return P ? P->rows : NULL; }

@@ -155,16 +155,17 @@ static wisp_status check_scale(wisp_ctx *ctx, wisp_type type, double high)
 }
 
 wisp_status wisp__polynomial_make(wisp__polynomial *p, const wisp_mat *A, const wisp_solve_opts *o, wisp_type type,
-                                  int width)
+                                  int width, const double known[2])
 {
     wisp_ctx *ctx = wisp_mat_ctx(A);
-    wisp_status status;
-    interval s = {0, 0};
+    wisp_status status = WISP_OK;
+    interval s = {known[0], known[1]};
     *p = (wisp__polynomial){.degree = o->degree};
     if (o->degree < 1)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "degree: %d; a polynomial preconditioner has at least 1", o->degree);
     const size_t d = (size_t)o->degree;
-    WISP_TRY(spectrum(A, o, width, &s));
+    if (s.high == 0) WISP_TRY(spectrum(A, o, width, &s));
+    p->spectrum[0] = s.low, p->spectrum[1] = s.high;
     WISP_TRY(check_scale(ctx, type, s.high));
     WISP_TRY(wisp_alloc(ctx, &p->alpha, d, sizeof *p->alpha));
     WISP_TRY(wisp_alloc(ctx, &p->beta, d, sizeof *p->beta));

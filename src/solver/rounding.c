@@ -73,6 +73,7 @@ wisp_status wisp__kpm_rounding(wisp_moments *m, const wisp_mat *A, const wisp_kp
     double *mean = NULL, *half_bar = NULL;
     const double others = wisp_student95(full->vectors) * sqrt((double)m->vectors / (double)full->vectors);
     wisp_kpm_opts o = *full;
+    o.offer = NULL, o.resume = NULL;
     int64_t moment;
     o.type = wisp__in_double(full->type);
     if (full->moments > FEWEST) o.moments = full->moments > PART * FEWEST ? full->moments / PART : FEWEST;

@@ -8,69 +8,7 @@
 
 enum { MOST_STALLS = 3, LOOK_EVERY = 50 };
 
-/* ---- columns and memory --------------------------------------------------------------------------- */
-
-/* Squares of numbers that are far from 1 leave the range of the type: whether norms of b do. */
-static wisp_status check_range(wisp__krylov *k, int j)
-{
-    const double bb = creal(wisp__dot_of(k, WISP__FREE, j)), far = wisp__is_single(k->type) ? 0x1p+50 : 0x1p+500;
-    wisp_status status = WISP_OK;
-    double *norm = NULL;
-    WISP_TRY(wisp_alloc(k->ctx, &norm, (size_t)k->width, sizeof *norm));
-    WISP_TRY(wisp_axpby(k->r, wisp__real(isfinite(bb) ? far : 1 / far), k->b, wisp__real(0)));
-    WISP_TRY(wisp_norm(k->r, norm));
-    if (!isfinite(norm[j]))
-        status = wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC,
-                               "solve: column %d of the right-hand side holds a NaN or an infinity", j);
-    else if (norm[j] > 0)
-        status =
-            wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC,
-                          "solve: the numbers in column %d of the right-hand side are too %s to be squared: scale it",
-                          j, isfinite(bb) ? "small" : "large");
-out:
-    wisp_free(k->ctx, norm);
-    return status;
-}
-
-/* Where b = 0, x begins as 0, and ends so. */
-static wisp_status forget_guesses(wisp__krylov *k)
-{
-    bool any = false;
-    for (int j = 0; j < k->width; j++) {
-        wisp__factors(k, 0)[j] = wisp__real(k->col[j].bb > 0);
-        any |= k->col[j].bb == 0;
-    }
-    return any ? wisp_vscal(k->x, wisp__factors(k, 0)) : WISP_OK;
-}
-
-static wisp_status begin_columns(wisp__krylov *k)
-{
-    wisp_status status = WISP_OK;
-    const wisp_inner inner[] = {{k->b, k->b, NULL, wisp__dots(k, WISP__FREE)},
-                                {k->x, k->x, NULL, wisp__dots(k, WISP__FREE + 1)}};
-    WISP_TRY(wisp_fuse(NULL, 0, inner, 2, 0));
-    for (int j = 0; j < k->width; j++) {
-        wisp__krylov_column *c = &k->col[j];
-        c->of = j;
-        c->bb = creal(wisp__dot_of(k, WISP__FREE, j));
-        c->best = c->least = INFINITY;
-        c->target = k->o.tolerance * k->o.tolerance * c->bb;
-        if (!isfinite(creal(wisp__dot_of(k, WISP__FREE + 1, j)))) {
-            status = wisp_ctx_fail(
-                k->ctx, WISP_ERR_NUMERIC,
-                "solve: column %d of the guess holds a NaN or an infinity, or numbers too large to be squared", j);
-            goto out;
-        }
-    }
-    const double t = fmax(k->o.tolerance, k->eps), tiny = wisp__is_single(k->type) ? FLT_MIN : DBL_MIN;
-    const double least =
-        100 * tiny * (double)wisp_map_rows(wisp_mat_map(k->A)) / (t * t); /* so that r can be squared */
-    for (int j = 0; j < k->width; j++)
-        if (!(k->col[j].bb > least) || !isfinite(k->col[j].bb)) WISP_TRY(check_range(k, j));
-    if (k->o.guess) WISP_TRY(forget_guesses(k));
-out:
-    return status;
-}
+/* ---- memory ------------------------------------------------------------------------------------- */
 
 static wisp_status prepare(wisp__krylov *k)
 {
@@ -95,12 +33,18 @@ static wisp_status prepare(wisp__krylov *k)
     WISP_TRY(wisp_blk_create(&k->x, k->ctx, map, k->type, k->width));
     WISP_TRY(wisp_blk_create(&k->r, k->ctx, map, k->type, k->width));
     WISP_TRY(wisp_blk_create(&k->best, k->ctx, map, k->type, k->width));
+    if (k->o.resume) k->o.guess = 0;
     if (k->o.guess) WISP_TRY(wisp_copy(k->x, k->user_x));
-    WISP_TRY(begin_columns(k));
-    WISP_TRY(wisp__precond_make(&k->P, k->A, &k->o, k->type, k->width));
+    WISP_TRY(wisp__begin_columns(k));
+    k->asked = k->o.method;
+    k->asked_variant = k->o.variant;
     k->separate = k->o.variant == WISP_CLASSICAL;
-    k->rows = k->P && !k->separate && k->o.method == WISP_CG ? wisp__precond_rows(k->P) : NULL;
     k->method = wisp__method_of(k->o.method);
+    if (k->o.offer || k->o.resume) WISP_TRY(wisp__find_stamp(k));
+    if (k->o.offer) WISP_TRY(wisp_state_create(&k->live, k->ctx, wisp__solve_items, k));
+    if (k->o.resume) return wisp__solve_items(k, k->o.resume);
+    WISP_TRY(wisp__precond_make(&k->P, k->A, &k->o, k->type, k->width));
+    wisp__krylov_rows(k);
     WISP_TRY(wisp__make_blocks(k));
 out:
     return status;
@@ -163,20 +107,27 @@ static bool has_come_far(const wisp__krylov *k, const wisp__krylov_column *c)
     return c->rr < wisp__far(k) * c->verified;
 }
 
-/* CG whose predictions keep it on a level, for longer than those before all together. */
+/* CG whose scalars or vectors come from recurrences that the classical one does not have. */
+static bool can_be_careful(const wisp__krylov *k)
+{
+    return k->method == &wisp__cg && !k->careful && !k->separate && (!k->P || k->o.variant == WISP_HIDDEN);
+}
+
+/* One that these keep on a level, for longer than those before all together. */
 static bool is_level(const wisp__krylov *k, const wisp__krylov_column *c)
 {
     enum { LEVEL = 1000 };
     const int64_t since = c->iterations - c->least_at;
-    return k->method == &wisp__cg && !k->careful && !k->separate && !k->P && since > LEVEL && since > c->iterations / 2;
+    return can_be_careful(k) && since > LEVEL && since > c->iterations / 2;
 }
 
-/* Whether it is time to look at the residuals themselves: columns claim to be through (all of them, or so many that
-   blocks can be narrower), can't go on, or have come far; or the recurrence's norm is not that of r. */
+/* Whether it is time to look at the residuals themselves, before the last iteration: columns claim to be through (all
+   of them, or so many that blocks can be narrower), can't go on, or have come far; or the recurrence's norm is not that
+   of r. */
 static bool must_look(wisp__krylov *k, int claimed_before)
 {
     int claimed = 0;
-    bool look = k->cycle_ends || 2 * going(k) <= k->width || k->s->iterations >= k->o.max_iterations;
+    bool look = k->cycle_ends || 2 * going(k) <= k->width;
     for (int j = 0; j < k->width; j++) {
         const wisp__krylov_column *c = &k->col[j];
         claimed += c->claimed;
@@ -186,12 +137,13 @@ static bool must_look(wisp__krylov *k, int claimed_before)
     return look;
 }
 
-/* Steps until the next look. */
+/* Steps until the next look. A call that goes on may allow fewer than were taken. */
 static wisp_status iterate(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
-    bool look = going(k) == 0;
-    while (!look) {
+    bool last = k->goes_on && k->s->iterations >= k->o.max_iterations;
+    k->goes_on = false;
+    while (!k->looks && !last) {
         int claimed = 0;
         for (int j = 0; j < k->width; j++) claimed += k->col[j].claimed;
         k->counting = k->counted < k->o.restart;
@@ -208,8 +160,10 @@ static wisp_status iterate(wisp__krylov *k)
                 c->claimed_at = k->s->iterations;
             }
         }
-        look = must_look(k, claimed);
+        k->looks = must_look(k, claimed);
         WISP_TRY(record(k));
+        if (k->live) WISP_TRY(k->o.offer(k->o.offer_arg, k->live));
+        last = k->s->iterations >= k->o.max_iterations;
     }
 out:
     return status;
@@ -223,7 +177,7 @@ static wisp_status change_method(wisp__krylov *k, wisp_status why)
     wisp__free_blocks(k);
     k->o.method = WISP_MINRES;
     k->method = &wisp__minres;
-    if (k->o.variant == WISP_PREDICT) k->o.variant = WISP_PIPELINED;
+    if (wisp__is_of_cg(k->o.variant)) k->o.variant = WISP_PIPELINED;
     k->rows = NULL;
     k->fresh = true;
     for (int j = 0; j < k->width; j++) {
@@ -292,10 +246,10 @@ static wisp_status look_at_gradient(wisp__krylov *k, wisp__krylov_column *c, int
     return status;
 }
 
-/* What CG predicts may be what keeps it from the accuracy that it has without. */
+/* They may be what keeps it from the accuracy that it has without. */
 static void be_careful(wisp__krylov *k)
 {
-    if (k->method != &wisp__cg || k->careful || k->separate || k->P) return;
+    if (!can_be_careful(k)) return;
     k->careful = k->fresh = true;
     for (int j = 0; j < k->width; j++) k->col[j].stalls = 0;
 }
@@ -307,7 +261,7 @@ static wisp_status look(wisp__krylov *k)
     bool drop = false;
     if (k->method->settle) WISP_TRY(k->method->settle(k));
     WISP_TRY(wisp__residual(k));
-    k->fresh = !k->method->resume;
+    k->fresh = !k->method->resume || k->cycle_ends;
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
         if (c->done) continue;
@@ -348,25 +302,24 @@ out:
 static wisp_status run(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
-    wisp_counts before, after;
-    const double begin = wisp__now();
-    wisp_ctx_counts(k->ctx, &before);
-    WISP_TRY(look(k));
-    k->s->replacements = 0;
-    k->fresh = true;
-    WISP_TRY(record(k));
+    wisp__start_counts(k);
+    if (!k->goes_on) {
+        WISP_TRY(look(k));
+        k->s->replacements = 0;
+        k->fresh = true;
+        WISP_TRY(record(k));
+    }
     while (!all_done(k)) {
-        k->cycle_ends = false;
-        WISP_TRY(k->fresh ? k->method->start(k) : k->method->resume(k));
+        if (!k->goes_on) {
+            k->cycle_ends = false;
+            WISP_TRY(k->fresh ? k->method->start(k) : k->method->resume(k));
+            k->looks = going(k) == 0;
+        }
         WISP_TRY(iterate(k));
         WISP_TRY(look(k));
     }
 out:
-    wisp_ctx_counts(k->ctx, &after);
-    k->s->passes = after.passes - before.passes;
-    k->s->products = after.products - before.products;
-    k->s->reductions = after.reductions - before.reductions;
-    k->s->seconds = wisp__now() - begin;
+    wisp__take_counts(k);
     return status;
 }
 
@@ -451,6 +404,8 @@ static void release(wisp__krylov *k)
     wisp_free(k->ctx, k->one);
     wisp_free(k->ctx, k->col);
     wisp_free(k->ctx, k->list);
+    wisp_free(k->ctx, k->stamp);
+    wisp_state_free(k->live);
     wisp_free(k->ctx, k->h);
 }
 
@@ -485,7 +440,7 @@ wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const w
     WISP_TRY(wisp__choose_method(&k));
     wisp__solve_defaults(&k.o, k.type, wisp_map_rows(wisp_mat_map(A)));
     WISP_TRY(prepare(&k));
-    k.s->setup_seconds = wisp__now() - begin;
+    k.s->setup_seconds += wisp__now() - begin;
     WISP_TRY(wisp_ctx_sum(ctx, &(double){0}, 1)); /* no rank goes on alone */
     k.begun = true;
     WISP_TRY(run(&k));

@@ -58,12 +58,12 @@ wisp_status wisp__solve_check(const wisp__krylov *k, wisp_blk *x)
                              wisp_blk_width(k->b));
     const wisp_status apart = check_apart(k, x);
     if (apart != WISP_OK) return apart;
-    if (o->method < 0 || o->method > WISP_MINRES || o->variant < 0 || o->variant > WISP_PREDICT || o->precond < 0 ||
+    if (o->method < 0 || o->method > WISP_MINRES || o->variant < 0 || o->variant > WISP_HIDDEN || o->precond < 0 ||
         o->precond > WISP_PRECOND_APPLY)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: unknown method, variant or preconditioner");
-    if (o->variant == WISP_PREDICT && o->method != WISP_CG && o->method != WISP_METHOD_DEFAULT)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: the variant \"predict\" is one of cg, not of %s",
-                             wisp__method_of(o->method)->name);
+    if (wisp__is_of_cg(o->variant) && o->method != WISP_CG && o->method != WISP_METHOD_DEFAULT)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: the variant \"%s\" is one of cg, not of %s",
+                             o->variant == WISP_HIDDEN ? "hidden" : "predict", wisp__method_of(o->method)->name);
     if (o->variant == WISP_PREDICT && o->precond != WISP_PRECOND_NONE)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: the variant \"predict\" takes no preconditioner");
     if (!(o->tolerance >= 0) || !(o->tolerance < 1))
@@ -106,7 +106,7 @@ wisp_status wisp__choose_method(wisp__krylov *k)
     if (k->o.method == WISP_METHOD_DEFAULT) {
         k->chosen = true;
         k->o.method = props.nearly_hermitian ? WISP_CG : WISP_GMRES;
-        if (k->o.variant == WISP_PREDICT && k->o.method != WISP_CG) k->o.variant = WISP_PIPELINED;
+        if (wisp__is_of_cg(k->o.variant) && k->o.method != WISP_CG) k->o.variant = WISP_PIPELINED;
     }
     return WISP_OK;
 }

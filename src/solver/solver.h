@@ -15,7 +15,7 @@ static inline double wisp__now(void)
 }
 
 /* Random streams: every use of random numbers has its own. */
-enum { WISP__STREAM_TRACE = 0, WISP__STREAM_LANCZOS = 1, WISP__STREAM_EIG = 3 };
+enum { WISP__STREAM_TRACE = 0, WISP__STREAM_LANCZOS = 1, WISP__STREAM_EIG = 3, WISP__STREAM_SOLVE = 4 };
 
 /* The matrix's properties, or a refusal that names the entry: it must be square, finite and exactly Hermitian. */
 wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props);

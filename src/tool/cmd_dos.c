@@ -95,6 +95,7 @@ static int stopped(tool *t, wisp_moments *m, int64_t wanted)
 {
     const char *why = caught_signal() ? caught_signal() : "request";
     if (wanted == 0) wanted = m->trace == WISP_TRACE_RANDOM ? 32 : 1;
+    if (checkpoint_ended(t) && (t->kept.info.saved || !t->opt.save || m->vectors == 0)) return checkpoint_stopped(t);
     if (m->trace == WISP_TRACE_EXACT) return tool_fail(t, "stopped by %s; an exact trace can't be kept in part", why);
     if (!t->opt.save || m->vectors == 0)
         return tool_fail(t, "stopped by %s; nothing was kept%s", why,
@@ -119,7 +120,12 @@ static int run_moments(tool *t, results *r, wisp_mat *A, wisp_type source, wisp_
     wisp_bounds_method method = k->bounds_method;
     wisp_bounds found = k->bounds;
     double bounds_seconds = 0;
-    if (t->opt.resolution > 0 && method != WISP_BOUNDS_GIVEN) {
+    if (t->resumed && t->opt.resolution > 0) {
+        bounds_seconds = t->kept.layout.bounds_seconds;
+        k->bounds = found = t->kept.layout.bounds;
+        k->bounds_method = WISP_BOUNDS_GIVEN;
+        k->moments = t->kept.layout.moments;
+    } else if (t->opt.resolution > 0 && method != WISP_BOUNDS_GIVEN) {
         double start = tool_now();
         wisp_mat_info info;
         wisp_mat_get_info(A, &info);
@@ -138,7 +144,16 @@ static int run_moments(tool *t, results *r, wisp_mat *A, wisp_type source, wisp_
         if (!rc) rc = plan_check_blocks(t, A, k);
         if (rc) return rc;
     }
+    t->kept.layout.moments = k->moments;
+    t->kept.layout.bounds = found;
+    t->kept.layout.bounds_seconds = bounds_seconds;
+    const int rc = checkpoint_begin(t, A, k->width, NULL, NULL);
+    if (rc) return rc;
+    k->offer = t->checkpoint ? checkpoint_offer : NULL;
+    k->offer_arg = t;
+    k->resume = t->resumed;
     wisp_status status = wisp_kpm(m, A, k);
+    checkpoint_pause(t);
     if (status == WISP_ERR_PRECISION) return again(r, source, wisp_ctx_message(t->ctx));
     if (status == WISP_ERR_HERMITIAN || status == WISP_ERR_NUMERIC)
         return tool_fail(t, "%s: %s", t->opt.arg[0], wisp_ctx_message(t->ctx));
@@ -215,8 +230,9 @@ static int compute_once(tool *t, results *r, wisp_moments *m, bool *ran)
     int rc = source_open(t, &src);
     if (rc) return rc;
     wisp_ctx_memory(t->ctx, &held, &reading);
+    rc = checkpoint_open(t);
     set_kpm_options(&t->opt, &k);
-    if (src.rows != src.cols)
+    if (!rc && src.rows != src.cols)
         rc = tool_fail(t, "%s: the matrix is rectangular (%lld x %lld), and this needs a Hermitian one", t->opt.arg[0],
                        (long long)src.rows, (long long)src.cols);
     if (!rc && t->opt.resolution > 0 && k.bounds_method == WISP_BOUNDS_GIVEN) rc = moments_for(t, &k);
@@ -254,8 +270,12 @@ static int compute_on_layout(tool *t, results *r, wisp_moments *m, bool *ran)
 static int compute(tool *t, results *r, wisp_moments *m, bool *ran)
 {
     int rc = compute_on_layout(t, r, m, ran);
-    if (rc == EXIT_AGAIN) {
+    if (rc == EXIT_AGAIN && checkpoint_ended(t)) {
+        rc = checkpoint_stopped(t);
+    } else if (rc == EXIT_AGAIN) {
         t->opt.precision = PRECISION_DOUBLE;
+        checkpoint_done(t);
+        t->opt.resume = NULL;
         rc = compute_once(t, r, m, ran);
     } else if (m->rounding > 0) {
         snprintf(r->precision, sizeof r->precision,
@@ -301,6 +321,7 @@ int cmd_dos(tool *t)
     bool ran = true;
     int rc = check_options(t), save_rc = EXIT_FINE;
     if (!rc && !t->opt.from) rc = weights_refuse_pipe(t);
+    if (!rc && !t->opt.from) rc = checkpoint_check(t);
     if (!rc) rc = tool_start(t);
     if (!rc) rc = check_outputs(t);
     if (rc) return rc;
@@ -327,7 +348,9 @@ int cmd_dos(tool *t)
     }
     rc = results_write(t, &r);
     if (!rc) rc = save_rc;
+    if (!rc) checkpoint_done(t);
 out:
+    checkpoint_close(t);
     results_free(t, &r);
     wisp_moments_free(&m);
     return rc;

@@ -33,6 +33,8 @@ static int check_options(tool *t)
     const options *o = &t->opt;
     const int rc = check_question(t);
     if (rc) return rc;
+    if ((o->checkpoint || o->resume) && o->method == WISP_EIG_DENSE)
+        return tool_usage(t, "--method dense has no state to go on from, for --checkpoint and --resume");
     if (o->tolerance >= 1) return tool_usage(t, "--tolerance %g: it must be below 1", o->tolerance);
     if (o->vectors_out && !has_extension(o->vectors_out, "mtx|mtx.gz|h5"))
         return tool_usage(t, "--vectors-out %s: the name must end in .mtx, .mtx.gz or .h5", o->vectors_out);
@@ -99,6 +101,7 @@ static int open_inputs(tool *t, wisp_src *matrix, wisp_src *start)
 {
     const options *o = &t->opt;
     int rc = source_open(t, matrix);
+    if (!rc) rc = checkpoint_open(t);
     if (rc) return rc;
     if (matrix->rows != matrix->cols)
         return tool_fail(t, "%s is %lld x %lld, and only a square matrix has eigenvalues", o->arg[0],
@@ -137,7 +140,9 @@ static int make_matrix(tool *t, eig_results *r, const wisp_src *src, wisp_mat **
     if ((rc = weights_by_matrix(t, *A, mo.width))) return rc;
     if (wisp_mat_get_props(*A, &props)) return tool_fail_ctx(t);
     wisp_mat_get_info(*A, &r->info);
-    const int64_t rest = plan_limit(t) - r->info.bytes;
+    plan_need held;
+    if ((rc = plan_needed(t, r->info.bytes, &held))) return rc;
+    const int64_t rest = (plan_limit(t) - held.bytes) / held.ranks / (t->opt.checkpoint ? 2 : 1); /* for its copy */
     r->opts.bytes = rest > 0 ? rest : 1;
     r->hermitian = props.hermitian;
     return EXIT_FINE;
@@ -176,10 +181,17 @@ static bool has_pairs(wisp_status status)
 
 static int find(tool *t, eig_results *r, const wisp_mat *A)
 {
+    const int rc = checkpoint_begin(t, A, width_of(&t->opt, r->info.type), NULL, NULL);
+    if (rc) return rc;
+    r->opts.offer = t->checkpoint ? checkpoint_offer : NULL;
+    r->opts.offer_arg = t;
+    r->opts.resume = t->resumed;
     r->status = wisp_eig(&r->e, A, &r->opts);
+    checkpoint_pause(t);
     monitor_pairs(&t->monitor, 0, 0, NAN, NAN); /* not beside what comes after */
     if (r->status) snprintf(r->why, sizeof r->why, "%s", wisp_ctx_message(t->ctx));
     if (r->e.vectors) r->type = wisp_blk_type(r->e.vectors);
+    if (r->status == WISP_ERR_CANCELLED && checkpoint_ended(t)) return checkpoint_stopped(t);
     r->hermitian |= isfinite(r->e.orthogonality); /* also up to rounding */
     if (has_pairs(r->status)) return EXIT_FINE;
     if (r->status == WISP_ERR_HERMITIAN || r->status == WISP_ERR_NUMERIC)
@@ -232,6 +244,7 @@ int cmd_eig(tool *t)
     wisp_blk *start = NULL;
     int rc = check_options(t);
     if (!rc) rc = weights_refuse_pipe(t);
+    if (!rc) rc = checkpoint_check(t);
     if (!rc) rc = tool_start(t);
     if (!rc) rc = check_outputs(t);
     if (rc) return rc;
@@ -248,7 +261,9 @@ int cmd_eig(tool *t)
         wisp_blk_free(start);
         A = NULL, start = NULL;
         if (!rc) rc = finish(t, &r);
+        if (!rc) checkpoint_done(t);
     }
+    checkpoint_close(t);
     wisp_eigen_free(&r.e);
     wisp_blk_free(start);
     wisp_mat_free(A);

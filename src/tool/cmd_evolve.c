@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 static int check_options(tool *t)
 {
@@ -47,8 +49,17 @@ static int check_rows(tool *t, const char *option, const int64_t *row, int64_t c
 typedef struct {
     tool *t;
     evolve_results *r;
-    char *copy; /* [rows] psi in the user's order; NULL: nothing is watched */
+    char *copy;     /* [rows] psi in the user's order; NULL: nothing is watched */
+    uint64_t start; /* what psi(0) is known by */
 } observer;
+
+static const char *start_kind(const tool *t) { return t->opt.start ? "file" : t->opt.random ? "random" : "rows"; }
+
+/* That tells lists of rows apart. */
+static uint64_t number_of(const int64_t *row, int64_t count)
+{
+    return count > 0 ? XXH3_64bits(row, (size_t)count * sizeof *row) : 0;
+}
 
 static int take(observer *o, const wisp_blk *psi, double norm)
 {
@@ -70,6 +81,34 @@ static int observe(void *arg, int64_t i, const wisp_blk *psi, const double *norm
 {
     (void)i;
     return take(arg, psi, norm[0]);
+}
+
+/* What was seen so far, of the same rows, from the same psi(0). */
+static wisp_status items(void *arg, wisp_state *s)
+{
+    observer *o = arg;
+    evolve_results *r = o->r;
+    struct {
+        int64_t done;
+        double deviation;
+    } at = {r->done, r->deviation};
+    const size_t times = (size_t)r->times, watched = (size_t)r->watched;
+    wisp_status status;
+    WISP_TRY(wisp_state_same(s, "--steps", "%lld", (long long)r->times - 1));
+    WISP_TRY(wisp_state_same(s, "--time", "%.17g", o->t->opt.time));
+    WISP_TRY(wisp_state_same(s, "start", "%s, %016llx", start_kind(o->t), (unsigned long long)o->start));
+    WISP_TRY(wisp_state_same(s, "rows that are watched", "%zu, %016llx", watched,
+                             (unsigned long long)number_of(r->watch, r->watched)));
+    WISP_TRY(wisp_state_data(s, "observed", &at, sizeof at));
+    WISP_TRY(wisp_state_data(s, "norm", r->norm, times * sizeof *r->norm));
+    WISP_TRY(wisp_state_data(s, "density", r->density, times * watched * sizeof *r->density));
+    if (at.done < 1 || at.done > r->times)
+        return wisp_ctx_fail(o->t->ctx, WISP_ERR_FORMAT, "a state of an evolution that can't be: %lld times",
+                             (long long)at.done);
+    r->done = at.done;
+    r->deviation = at.deviation;
+out:
+    return status;
 }
 
 /* psi(0), normalised. */
@@ -130,9 +169,13 @@ static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer 
     if (rc) return rc;
     r->cache_budget = machine_counted(t, eo.cache_budget);
     if (wisp_norm(psi, &norm)) return tool_fail_ctx(t);
-    if ((rc = take(o, psi, norm))) return rc;
+    if ((rc = take(o, psi, norm)) || (rc = checkpoint_begin(t, A, 1, items, o))) return rc;
+    eo.offer = t->checkpoint ? checkpoint_offer : NULL;
+    eo.offer_arg = t;
+    eo.resume = t->resumed;
     const wisp_status status = wisp_evolve(&r->e, A, psi, r->times - 1, r->time + 1, &eo, observe, o);
-    if (status == WISP_ERR_CANCELLED) return stopped(t, r);
+    checkpoint_pause(t);
+    if (status == WISP_ERR_CANCELLED) return checkpoint_ended(t) ? checkpoint_stopped(t) : stopped(t, r);
     if (status == WISP_ERR_CALLBACK) return EXIT_FAILED; /* it has said why */
     if (status == WISP_ERR_HERMITIAN || status == WISP_ERR_NUMERIC)
         return tool_fail(t, "%s: %s", opt->arg[0], wisp_ctx_message(t->ctx));
@@ -140,17 +183,21 @@ static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer 
 }
 
 /* The matrix, psi(0), and the rows that are looked at. */
-static int open_all(tool *t, evolve_results *r, wisp_mat **A, wisp_blk **psi)
+static int open_all(tool *t, evolve_results *r, observer *obs, wisp_mat **A, wisp_blk **psi)
 {
     wisp_src src = {0}, start = {0};
     const double started = tool_now();
     const options *o = &t->opt;
     int rc = source_open(t, &src);
+    if (!rc) rc = checkpoint_open(t);
     if (!rc) rc = check_rows(t, "site", o->sites, o->site_count, src.rows);
     if (!rc) rc = check_rows(t, "watch", o->watch, o->watch_count, src.rows);
     if (!rc && o->start) rc = start_open(t, &start, o->start, "start", src.rows);
     if (!rc && o->start && start.cols != 1)
         rc = tool_fail(t, "%s has %lld columns; a state is one column", o->start, (long long)start.cols);
+    obs->start = number_of(o->sites, o->site_count);
+    if (!rc && o->start && (t->opt.checkpoint || t->opt.resume) && wisp_src_hash(t->ctx, &start, &obs->start))
+        rc = tool_fail_ctx(t);
     const wisp_mat_opts mo = {.type = tool_type(o, src.type),
                               .width = 1,
                               .order = (wisp_row_order)o->order,
@@ -180,16 +227,19 @@ int cmd_evolve(tool *t)
     wisp_mat *A = NULL;
     wisp_blk *psi = NULL;
     int rc = check_options(t);
+    if (!rc) rc = checkpoint_check(t);
     if (!rc) rc = tool_start(t);
     if (!rc) rc = check_outputs(t);
     if (rc) return rc;
-    rc = open_all(t, &r, &A, &psi);
+    rc = open_all(t, &r, &obs, &A, &psi);
     r.tolerance = o->tolerance > 0 ? o->tolerance : r.type == WISP_Z ? 1e-10 : 1e-4;
     if (!rc) rc = reserve(t, &r, &obs);
     if (!rc) rc = run(t, A, psi, &r, &obs);
     monitor_clear(&t->monitor);
     if (!rc && !o->json && !o->quiet) evolve_summary(t, &r);
     if (!rc) rc = evolve_write(t, &r);
+    if (!rc) checkpoint_done(t);
+    checkpoint_close(t);
     wisp_blk_free(psi);
     wisp_mat_free(A);
     wisp_free(t->ctx, obs.copy);

@@ -208,6 +208,7 @@ int cmd_info(tool *t)
     wisp_src src = {0};
     int rc = EXIT_FINE;
     if (t->opt.width > 0 && !t->opt.ranks) return tool_usage(t, "--width goes with --ranks");
+    if (t->opt.partition && !t->opt.ranks) return tool_usage(t, "--partition goes with --ranks");
     if ((rc = tool_start(t))) return rc;
     if (wisp_src_open(&src, t->ctx, t->opt.arg[0])) return tool_fail_ctx(t);
     const wisp_mat_opts mo = {.type = tool_type(&t->opt, src.type),

@@ -8,8 +8,9 @@ static int check_options(tool *t)
     const options *o = &t->opt;
     const bool polynomial = o->precond == WISP_CHEBYSHEV || o->precond == WISP_NEUMANN;
     if (o->tolerance >= 1) return tool_usage(t, "--tolerance %g: it must be below 1", o->tolerance);
-    if (o->solve_variant == WISP_PREDICT && o->method && o->method != WISP_CG)
-        return tool_usage(t, "--variant predict is for --method cg alone");
+    const bool of_cg = o->solve_variant == WISP_PREDICT || o->solve_variant == WISP_HIDDEN;
+    if (of_cg && o->method && o->method != WISP_CG)
+        return tool_usage(t, "--variant %s is for --method cg alone", solve_variant_name(o->solve_variant));
     if (o->solve_variant == WISP_PREDICT && o->precond)
         return tool_usage(t, "--variant predict takes no --precond; --variant pipelined does");
     if (o->restart && o->method && o->method != WISP_GMRES)
@@ -118,6 +119,8 @@ static int prepare(tool *t, solve_results *r, wisp_mat **A, wisp_blk **b, wisp_b
     int64_t reading, budget;
     int rc = open_inputs(t, &in, r);
     wisp_ctx_memory(t->ctx, NULL, &reading);
+    if (!rc) rc = checkpoint_hash(t, &in.matrix);
+    if (!rc) rc = checkpoint_open(t);
     const wisp_mat_opts mo = {.type = tool_type(&t->opt, in.matrix.type),
                               .width = r->columns,
                               .order = (wisp_row_order)t->opt.order,
@@ -191,11 +194,18 @@ out:
 
 static int solve(tool *t, solve_results *r, const wisp_mat *A, wisp_blk *b, wisp_blk *x)
 {
+    const int rc = checkpoint_begin(t, A, r->columns, NULL, NULL);
+    if (rc) return rc;
     r->opts.observe = observe;
     r->opts.observe_arg = t;
+    r->opts.offer = t->checkpoint ? checkpoint_offer : NULL;
+    r->opts.offer_arg = t;
+    r->opts.resume = t->resumed;
     r->status = wisp_solve(&r->s, x, A, b, &r->opts);
+    checkpoint_pause(t);
     monitor_iteration(&t->monitor, 0, NAN);   /* not beside what comes after */
     const bool known = !isnan(r->s.residual); /* else not even the preconditioner could be made, or it was stopped */
+    if (r->status == WISP_ERR_CANCELLED && checkpoint_ended(t)) return checkpoint_stopped(t);
     if (r->status == WISP_ERR_CANCELLED && r->s.residuals && !known) return find_residuals(t, &r->s, A, b, x);
     if (has_x(r->status) && known) return EXIT_FINE;
     const bool by_matrix = r->status == WISP_ERR_HERMITIAN || r->status == WISP_ERR_NUMERIC;
@@ -294,6 +304,7 @@ int cmd_solve(tool *t)
     wisp_blk *b = NULL, *x = NULL;
     int rc = check_options(t);
     if (!rc) rc = weights_refuse_pipe(t);
+    if (!rc) rc = checkpoint_check(t);
     if (!rc) rc = tool_start(t);
     if (!rc) rc = check_outputs(t);
     if (rc) return rc;
@@ -310,7 +321,9 @@ int cmd_solve(tool *t)
         wisp_blk_free(b);
         A = NULL, b = NULL;
         if (!rc) rc = finish(t, &r, x);
+        if (!rc) checkpoint_done(t);
     }
+    checkpoint_close(t);
     wisp_solution_free(&r.s);
     wisp_blk_free(x);
     wisp_blk_free(b);

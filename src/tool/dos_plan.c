@@ -2,7 +2,10 @@
 #include "bench/bench.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 /* ---- memory -------------------------------------------------------------------------------------- */
 
@@ -38,18 +41,30 @@ static void add_up(const tool *t, const run_plan *p, const wisp_kpm_opts *ko, ru
         if (parts[i] > r->total) r->total = parts[i];
 }
 
+/* The copy of a checkpoint: two blocks, and moments so far. */
+static int64_t copy_bytes(const tool *t, const wisp_mat_info *A, wisp_type type, const wisp_kpm_opts *ko)
+{
+    enum { HEADS = 4096 };
+    if (!t->opt.checkpoint) return 0;
+    const int64_t rows = A->local_rows > 0 ? A->local_rows : A->rows, width = wisp_kpm_width(type, A->rows, ko);
+    const int64_t kept = ko->trace == WISP_TRACE_EXACT ? 1 : plan_vectors(ko, A->rows);
+    const int64_t numbers = t->opt.partition ? 8 * rows : 0;
+    return 2 * rows * width * (int64_t)wisp_type_size(type) + 8 * moments_of(ko) * (kept + width) + numbers + HEADS;
+}
+
 /* With the spill of half storage. */
-static int64_t blocks_bytes(const wisp_mat_info *A, const wisp_kpm_opts *ko)
+static int64_t blocks_bytes(const tool *t, const wisp_mat_info *A, const wisp_kpm_opts *ko)
 {
     const int64_t rows = A->local_rows > 0 ? A->local_rows + A->halo_rows : A->rows;
-    return wisp_kpm_plan(rows, A->type, ko) + A->spill_bytes * wisp_kpm_width(A->type, A->rows, ko);
+    return wisp_kpm_plan(rows, A->type, ko) + A->spill_bytes * wisp_kpm_width(A->type, A->rows, ko) +
+           copy_bytes(t, A, A->type, ko);
 }
 
 static int find_most(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, const run_plan *p,
                      run_bytes *most)
 {
     if (wisp_mat_bound(t->ctx, src, mo, &most->matrix)) return tool_fail_ctx(t);
-    most->blocks = wisp_kpm_bound(t->ctx, &most->matrix, ko);
+    most->blocks = wisp_kpm_bound(t->ctx, &most->matrix, ko) + copy_bytes(t, &most->matrix, most->matrix.type, ko);
     add_up(t, p, ko, most);
     return EXIT_FINE;
 }
@@ -87,7 +102,7 @@ int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_
 static int plan_estimate(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
 {
     if (wisp_mat_plan(t->ctx, src, mo, &p->about.matrix)) return tool_fail_ctx(t);
-    p->about.blocks = blocks_bytes(&p->about.matrix, ko);
+    p->about.blocks = blocks_bytes(t, &p->about.matrix, ko);
     add_up(t, p, ko, &p->about);
     return EXIT_FINE;
 }
@@ -98,10 +113,57 @@ int64_t plan_limit(const tool *t)
     return t->opt.mem_limit ? t->opt.mem_limit : (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
 }
 
-static int refuse(tool *t, const run_bytes *r)
+/* A number for the machine, the same for all processes on it. */
+static double machine_number(void)
+{
+    char id[64] = "";
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
+    if (!f || !fgets(id, sizeof id, f)) gethostname(id, sizeof id - 1);
+    if (f) fclose(f);
+    return (double)(XXH3_64bits(id, strlen(id)) >> 11);
+}
+
+/* all: what each rank needs, and the number of its machine. */
+static void add_by_machine(const double (*all)[2], int ranks, bool together, plan_need *need)
+{
+    double most = 0;
+    for (int r = 0; r < ranks; r++) {
+        double sum = 0;
+        int here = 0;
+        for (int s = together ? 0 : r; s < (together ? ranks : r + 1); s++)
+            if (all[s][1] == all[r][1]) sum += all[s][0], here++;
+        if (sum < most) continue;
+        most = sum;
+        *need = (plan_need){(int64_t)fmin(sum, 9e18), here};
+    }
+}
+
+int plan_needed(tool *t, int64_t own, plan_need *need)
+{
+    const int ranks = wisp_ctx_processes(t->ctx), rank = wisp_ctx_rank(t->ctx);
+    double(*all)[2] = calloc((size_t)ranks, sizeof *all);
+    wisp_ctx_enter(t->ctx);
+    wisp_status status = all ? WISP_OK : wisp_ctx_fail(t->ctx, WISP_ERR_NOMEM, "out of memory");
+    if (status == WISP_OK) {
+        all[rank][0] = (double)own;
+        all[rank][1] = machine_number();
+        status = wisp_ctx_sum(t->ctx, all[0], 2 * (size_t)ranks);
+    }
+    status = wisp_ctx_leave(t->ctx, status);
+    if (status == WISP_OK) add_by_machine((const double(*)[2])all, ranks, !t->opt.mem_limit, need);
+    free(all);
+    return status == WISP_OK ? EXIT_FINE : tool_fail_ctx(t);
+}
+
+const char *plan_whose(const plan_need *need)
+{
+    return need->ranks > 1 ? "all processes of a machine together; of this one: " : "";
+}
+
+static int refuse(tool *t, const run_bytes *r, const plan_need *need)
 {
     char a[TEXT], b[TEXT], c[TEXT], d[TEXT];
-    text_bytes(a, (double)r->total);
+    text_bytes(a, (double)need->bytes);
     text_bytes(b, (double)r->matrix.bytes);
     text_bytes(c, (double)r->blocks);
     text_bytes(d, (double)plan_limit(t));
@@ -110,48 +172,30 @@ static int refuse(tool *t, const run_bytes *r)
                          d);
     return tool_fail(
         t,
-        "the run would take about %s (matrix %s, vectors %s), and this machine has %s; a smaller --width or "
+        "the run would take about %s (%smatrix %s, vectors %s), and this machine has %s; a smaller --width or "
         "--precision single takes less (--plan shows how much), and --mem-limit BYTES starts it anyway",
-        a, b, c, d);
-}
-
-int plan_most_of_ranks(tool *t, int64_t own, int64_t *most)
-{
-    const int ranks = wisp_ctx_processes(t->ctx);
-    double *all = calloc((size_t)ranks, sizeof *all);
-    wisp_ctx_enter(t->ctx);
-    wisp_status status = all ? WISP_OK : wisp_ctx_fail(t->ctx, WISP_ERR_NOMEM, "out of memory");
-    if (status == WISP_OK) {
-        all[wisp_ctx_rank(t->ctx)] = (double)own;
-        status = wisp_ctx_sum(t->ctx, all, (size_t)ranks);
-    }
-    status = wisp_ctx_leave(t->ctx, status);
-    *most = own;
-    for (int r = 0; status == WISP_OK && r < ranks; r++)
-        if (all[r] > (double)*most) *most = (int64_t)all[r];
-    free(all);
-    return status == WISP_OK ? EXIT_FINE : tool_fail_ctx(t);
+        a, plan_whose(need), b, c, d);
 }
 
 int plan_check_limit(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
 {
-    int64_t most;
-    int rc = plan_most_of_ranks(t, p->most.total, &most);
-    if (rc || most <= plan_limit(t) || (t->opt.plan && !t->opt.mem_limit)) return rc;
+    plan_need need;
+    int rc = plan_needed(t, p->most.total, &need);
+    if (rc || need.bytes <= plan_limit(t) || (t->opt.plan && !t->opt.mem_limit)) return rc;
     if (!p->about.total) rc = plan_estimate(t, src, mo, ko, p);
-    if (!rc) rc = plan_most_of_ranks(t, p->about.total, &most);
-    return rc || most <= plan_limit(t) ? rc : refuse(t, &p->about);
+    if (!rc) rc = plan_needed(t, p->about.total, &need);
+    return rc || need.bytes <= plan_limit(t) ? rc : refuse(t, &p->about, &need);
 }
 
 int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko)
 {
     run_plan p = {0};
     wisp_mat_get_info(A, &p.about.matrix);
-    p.about.blocks = blocks_bytes(&p.about.matrix, ko);
+    p.about.blocks = blocks_bytes(t, &p.about.matrix, ko);
     add_up(t, &p, ko, &p.about);
-    int64_t most;
-    const int rc = plan_most_of_ranks(t, p.about.total, &most);
-    return rc || most <= plan_limit(t) ? rc : refuse(t, &p.about);
+    plan_need need;
+    const int rc = plan_needed(t, p.about.total, &need);
+    return rc || need.bytes <= plan_limit(t) ? rc : refuse(t, &p.about, &need);
 }
 
 /* ---- time ---------------------------------------------------------------------------------------- */
@@ -195,18 +239,52 @@ static wisp_status step_seconds(tool *t, const wisp_src *src, const wisp_mat_opt
     return wisp_src_choose(t->ctx, src, &o, mo->type, columns > 0 ? columns : 1, steps, found);
 }
 
+/* The first of each rank's rows, with columns moved to its own, so that they need no halo. */
+typedef struct {
+    const wisp_src *src;
+    int64_t first, rows;         /* of the rank, in src */
+    int64_t row, col, col_count; /* the first one and number of its columns here */
+} sample;
+
+static int sample_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    const sample *s = arg;
+    if (s->rows == 0 || s->col_count == 0) return 0;
+    const int n = s->src->row(s->src->arg, s->first + (row - s->row) % s->rows, col, val);
+    for (int k = 0; col && k < n; k++) col[k] = s->col + col[k] % s->col_count;
+    return n;
+}
+
+static wisp_status own_range(wisp_ctx *ctx, int64_t all, int64_t *first, int64_t *count)
+{
+    wisp_map *map;
+    const wisp_status status = wisp_map_create(&map, ctx, all);
+    if (status != WISP_OK) return status;
+    *count = wisp_map_local(map, first);
+    wisp_map_free(map);
+    return WISP_OK;
+}
+
 /* Assembly and the look at all entries, from those of a part of the matrix. */
 static wisp_status assembly_seconds(tool *t, const wisp_src *src, const wisp_mat_opts *mo, double *seconds)
 {
     enum { ROWS = 200000 };
     wisp_mat *A = NULL;
     wisp_mat_props props;
+    sample s = {.src = src};
     wisp_src part = *src;
+    int64_t rows;
     wisp_status status = WISP_OK;
     *seconds = 0;
     if (src->rows == 0) return WISP_OK;
     const double start = tool_now();
-    if (part.rows > ROWS) part.rows = ROWS; /* of all columns: no longer square */
+    if (part.rows > ROWS) part.rows = ROWS;
+    part.cols = part.rows + 1; /* not square: nor does a run look for the partner of each entry */
+    part.row = sample_row;
+    part.arg = &s;
+    WISP_TRY(own_range(t->ctx, src->rows, &s.first, &s.rows));
+    WISP_TRY(own_range(t->ctx, part.rows, &s.row, &rows));
+    WISP_TRY(own_range(t->ctx, part.cols, &s.col, &s.col_count));
     wisp_mat_opts plain = *mo;
     plain.order = WISP_ROWS_NATURAL;
     plain.format = WISP_FORMAT_SELL;
@@ -251,7 +329,7 @@ out:
 
 /* ---- both, shown --------------------------------------------------------------------------------- */
 
-static int show_json(tool *t, const run_plan *p, const run_time *time)
+static int show_json(tool *t, const run_plan *p, const wisp_kpm_opts *ko, const run_time *time)
 {
     const wisp_mat_info *a = &p->about.matrix;
     json_t *o = json_pack("{s:o, s:o, s:I, s:I, s:s, s:i, s:I, s:s, s:I, s:I, s:I, s:I, s:o}", "command",
@@ -261,6 +339,7 @@ static int show_json(tool *t, const run_plan *p, const run_time *time)
                           "matrix_bytes", (json_int_t)a->bytes, "blocks_bytes", (json_int_t)p->about.blocks,
                           "total_bytes", (json_int_t)p->about.total, "bound_bytes",
                           p->moments_unknown ? json_null() : json_integer(p->most.total));
+    json_object_set_new(o, "checkpoint_bytes", json_integer(copy_bytes(t, a, a->type, ko)));
     const struct {
         const char *key;
         double value;
@@ -278,7 +357,7 @@ static int show_json(tool *t, const run_plan *p, const run_time *time)
     return rc;
 }
 
-static void show_memory(const tool *t, const run_plan *p)
+static void show_memory(const tool *t, const run_plan *p, const wisp_kpm_opts *ko)
 {
     const wisp_mat_info *a = &p->about.matrix;
     char b[4][TEXT], shape[TEXT];
@@ -303,6 +382,7 @@ static void show_memory(const tool *t, const run_plan *p)
               text_bytes_up(b[1], (double)p->most.blocks));
     text_line("total", "about %s at once   (at most %s)", text_bytes(b[0], (double)p->about.total),
               text_bytes_up(b[1], (double)p->most.total));
+    if (t->opt.checkpoint) checkpoint_plan(copy_bytes(t, a, a->type, ko));
     if (p->may_be_double) text_line("", "at most: in double precision, should single not be enough");
 }
 
@@ -325,8 +405,8 @@ int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_
     if (status != WISP_OK && !(status == WISP_ERR_NOMEM && t->opt.mem_limit)) return tool_fail_ctx(t);
     time.known = status == WISP_OK && !p->moments_unknown;
     monitor_clear(&t->monitor);
-    if (t->opt.json) return show_json(t, p, &time);
-    show_memory(t, p);
+    if (t->opt.json) return show_json(t, p, ko, &time);
+    show_memory(t, p, ko);
     if (time.known) show_time(&time);
     if (status != WISP_OK) text_line("time", "not known: to measure it takes more memory than --mem-limit");
     return EXIT_FINE;

@@ -237,6 +237,7 @@ void eig_summary(const tool *t, const eig_results *r)
               text_team(team, wisp_ctx_processes(t->ctx), wisp_ctx_threads(t->ctx)), wisp_ctx_isa(t->ctx),
               text_order(r->info.order), text_format(r->info.format));
     weights_summary(t);
+    checkpoint_summary(t);
     show_times(r);
     show_found(r);
     show_table(r);

@@ -10,49 +10,63 @@ static int64_t column_bytes(const wisp_mat_info *a, wisp_type type)
     return (a->local_rows > 0 ? a->local_rows + a->halo_rows : a->rows) * (int64_t)wisp_type_size(type);
 }
 
-static int refuse(tool *t, const char *about, int64_t total, int64_t matrix)
+static int refuse(tool *t, const char *about, const plan_need *need, int64_t matrix)
 {
     char text[3][TEXT];
-    text_bytes(text[0], (double)total);
+    text_bytes(text[0], (double)need->bytes);
     text_bytes(text[1], (double)matrix);
     text_bytes(text[2], (double)plan_limit(t));
     if (t->opt.mem_limit)
         return tool_fail(t, "the run would take %s %s (matrix %s), more than --mem-limit %s", about, text[0], text[1],
                          text[2]);
     return tool_fail(t,
-                     "the run would take %s %s (matrix %s), and this machine has %s; fewer eigenvalues, a smaller "
+                     "the run would take %s %s (%smatrix %s), and this machine has %s; fewer eigenvalues, a smaller "
                      "--search or --precision single takes less, and --mem-limit BYTES starts it anyway",
-                     about, text[0], text[1], text[2]);
+                     about, text[0], plan_whose(need), text[1], text[2]);
 }
 
 int eig_plan_check_source(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const eig_results *r, int64_t reading)
 {
     wisp_mat_info a;
-    int64_t source, most;
+    int64_t source;
+    plan_need need;
     const int64_t columns = r->opts.search ? r->opts.search : r->opts.count;
     wisp_ctx_memory(t->ctx, &source, NULL);
     for (int estimate = 0; estimate < 2; estimate++) { /* an estimate is made only if the bound is too large */
         if (estimate ? wisp_mat_plan(t->ctx, src, mo, &a) : wisp_mat_bound(t->ctx, src, mo, &a))
             return tool_fail_ctx(t);
         const int64_t run = a.bytes + columns * column_bytes(&a, mo->type);
-        const int rc = plan_most_of_ranks(t, larger(larger(reading, source + a.assembly_bytes), run), &most);
-        if (rc || most <= plan_limit(t) || (t->opt.plan && !t->opt.mem_limit)) return rc;
+        const int rc = plan_needed(t, larger(larger(reading, source + a.assembly_bytes), run), &need);
+        if (rc || need.bytes <= plan_limit(t) || (t->opt.plan && !t->opt.mem_limit)) return rc;
     }
-    return refuse(t, "at least", most, a.bytes);
+    return refuse(t, "at least", &need, a.bytes);
+}
+
+/* The copy of a checkpoint: the search space, with the columns that are locked, blocks, and what is computed from dots.
+   DENSE has none. */
+static int64_t copy_bytes(const tool *t, const eig_results *r, const wisp_eig_cost *c)
+{
+    enum { CHECKED = 16, HEADS = 1 << 16 };
+    if (!t->opt.checkpoint || c->method == WISP_EIG_DENSE) return 0;
+    const int64_t rows = r->info.local_rows > 0 ? r->info.local_rows : r->info.rows, block = c->block, all = c->search;
+    const bool inner = c->method == WISP_CHEBFD;
+    const int64_t columns = all + 3 * block + (inner ? larger(CHECKED, block) : r->opts.count);
+    const int64_t numbers = (inner ? 0 : 16 * columns * columns) + (t->opt.partition ? 8 * rows : 0);
+    return rows * columns * (int64_t)wisp_type_size(r->type) + numbers + HEADS;
 }
 
 /* Where to know it costs no run of its own. */
 int eig_plan_check(tool *t, const wisp_mat *A, const eig_results *r)
 {
     wisp_eig_cost cost;
-    int64_t most;
+    plan_need need;
     const wisp_eig_method method = r->opts.method;
     const bool inner = r->opts.which == WISP_EIG_INTERVAL || r->opts.which == WISP_EIG_NEAREST;
     if (method == WISP_CHEBFD || (method == WISP_EIG_DEFAULT && inner)) return EXIT_FINE;
     const wisp_status status = wisp_eig_plan(&cost, A, &r->opts);
     if (status) return status == WISP_ERR_CANCELLED ? tool_fail_ctx(t) : EXIT_FINE; /* the run tells why */
-    const int rc = plan_most_of_ranks(t, r->info.bytes + cost.bytes, &most);
-    return rc || most <= plan_limit(t) ? rc : refuse(t, "about", most, r->info.bytes);
+    const int rc = plan_needed(t, r->info.bytes + cost.bytes + copy_bytes(t, r, &cost), &need);
+    return rc || need.bytes <= plan_limit(t) ? rc : refuse(t, "about", &need, r->info.bytes);
 }
 
 /* ---- shown ----------------------------------------------------------------------------------------- */
@@ -83,6 +97,7 @@ static int show_json(tool *t, const eig_results *r, const eig_plan *p)
         "total_bytes", (json_int_t)p->total);
     const double interval[2] = {c->low, c->high};
     json_object_set_new(o, "interval", c->low < c->high ? json_numbers(interval, 2) : json_null());
+    json_object_set_new(o, "checkpoint_bytes", json_integer(copy_bytes(t, r, c)));
     json_object_set_new(o, "expected_count", json_number(c->expected));
     json_object_set_new(o, "expected_error", json_number(c->expected_error));
     json_object_set_new(o, "search_vectors", json_integer(c->search));
@@ -116,6 +131,7 @@ static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
     text_line("storage", "%s", text_bytes(a[0], (double)r->info.bytes));
     text_line("vectors", "about %s", text_bytes(a[0], (double)c->bytes));
     text_line("total", "about %s at once", text_bytes(a[0], (double)p->total));
+    if (t->opt.checkpoint) checkpoint_plan(copy_bytes(t, r, c));
     if (c->products) text_line("products", "about %s", text_count(a[0], c->products));
     if (!isfinite(c->seconds)) {
         text_line("time", "not known");
@@ -134,11 +150,11 @@ int eig_plan_show(tool *t, const wisp_mat *A, const eig_results *r, int64_t read
     if (status != WISP_OK && !(status == WISP_ERR_NOMEM && t->opt.mem_limit)) return tool_fail_ctx(t);
     if (status == WISP_OK) wisp_ctx_set_machine(t->ctx, &m);
     if (wisp_eig_plan(&p.cost, A, &r->opts)) return tool_fail_ctx(t);
-    p.total = larger(larger(reading, r->info.assembly_bytes), r->info.bytes + p.cost.bytes);
+    p.total = larger(larger(reading, r->info.assembly_bytes), r->info.bytes + p.cost.bytes + copy_bytes(t, r, &p.cost));
     p.total = larger(p.total, output_bytes(t, r, &p.cost));
     monitor_clear(&t->monitor);
     if (!t->opt.json) show_text(t, r, &p);
     const int rc = t->opt.json ? show_json(t, r, &p) : EXIT_FINE;
     if (rc || !t->opt.mem_limit || p.total <= t->opt.mem_limit) return rc;
-    return refuse(t, "about", p.total, r->info.bytes);
+    return refuse(t, "about", &(plan_need){p.total, 1}, r->info.bytes);
 }

@@ -48,6 +48,8 @@ static json_t *make_json(tool *t, const evolve_results *r)
     json_object_set_new(o, "threads", json_integer(wisp_ctx_threads(t->ctx)));
     json_object_set_new(o, "device", json_string(wisp_ctx_device(t->ctx)));
     json_object_set_new(o, "isa", json_string(wisp_ctx_isa(t->ctx)));
+    json_object_set_new(o, "checkpoint", checkpoint_json(t));
+    json_object_set_new(o, "resumed", json_words(t->opt.resume));
     json_object_set_new(o, "seconds", json_number(r->e.seconds));
     json_object_set_new(o, "gflops", json_number(gflops(r)));
     json_object_set_new(o, "bounds_seconds", json_number(r->e.bounds_seconds));
@@ -81,6 +83,7 @@ void evolve_summary(tool *t, const evolve_results *r)
     text_line("run", "%s sweeps, powers %d, %s, %s, order %s, format %s", text_count(x[0], r->e.sweeps), r->e.powers,
               text_team(x[1], 1, wisp_ctx_threads(t->ctx)), wisp_ctx_isa(t->ctx), text_order(r->info.order),
               text_format(r->info.format));
+    checkpoint_summary(t);
     text_line("time", "%s   (assembly %s, bounds %s)", text_seconds(x[0], r->e.seconds),
               text_seconds(x[1], r->assemble_seconds), text_seconds(x[2], r->e.bounds_seconds));
     if (isfinite(gflops(r))) text_line("rate", "%.3g Gflop/s", gflops(r));

@@ -24,9 +24,13 @@ static int plan_part(void *arg, int rank)
     }
     wisp_status status = wisp_ctx_create(&ctx, &o);
     if (rank == 0 && status == WISP_OK) catch_signals(ctx);
-    if (status == WISP_OK) status = wisp_mat_plan(ctx, l->src, l->mo, &l->part[rank]);
+    wisp_src src = *l->src;
+    src.free_arg = NULL; /* it is everybody's */
+    if (status == WISP_OK) status = source_partition(t, ctx, &src);
+    if (status == WISP_OK) status = wisp_mat_plan(ctx, &src, l->mo, &l->part[rank]);
     if (rank == 0 && status != WISP_OK) snprintf(l->why, sizeof l->why, "%s", wisp_ctx_message(ctx));
     if (rank == 0) catch_signals(t->ctx);
+    wisp_src_close(&src);
     wisp_ctx_free(ctx);
     return status == WISP_OK ? EXIT_FINE : EXIT_FAILED;
 }
@@ -105,6 +109,11 @@ static void print_text(const layout *l)
     text_line("nonzeros", "%s   %s", text_count(b[0], all.of[NONZEROS]), wisp_type_name(a->type));
     text_line("ranks", "%d; received and sent before a product with %d vector%s", (int)t->opt.ranks, width,
               width > 1 ? "s" : "");
+    if (t->opt.partition)
+        text_line("partition", "%s%s", text_partition((wisp_partition)t->opt.partition),
+                  t->opt.partition == WISP_PARTITION_SCOTCH
+                      ? "   (SCOTCH, in one process; PT-SCOTCH, by processes under mpirun, finds other parts)"
+                      : "");
     text_line("memory", "%s, on a rank at most %s, without vectors", text_bytes(b[0], (double)all.of[MEMORY]),
               text_bytes(b[1], (double)most.of[MEMORY]));
     printf("\n%6s", "rank");
@@ -137,11 +146,12 @@ static json_t *layout_json(const layout *l)
         const numbers n = numbers_of(l, r);
         json_array_append_new(parts, numbers_json(&n));
     }
-    return json_pack("{s:s, s:o, s:o, s:I, s:I, s:s, s:s, s:i, s:I, s:o, s:o, s:o}", "version", wisp_version(),
+    return json_pack("{s:s, s:o, s:o, s:I, s:I, s:s, s:s, s:i, s:s, s:I, s:o, s:o, s:o}", "version", wisp_version(),
                      "command", json_words(t->command_line), "matrix", json_words(t->opt.arg[0]), "rows",
                      (json_int_t)a->rows, "cols", (json_int_t)a->cols, "type", wisp_type_name(a->type), "order",
-                     text_order(a->order), "width", l->mo->width > 0 ? l->mo->width : 1, "ranks",
-                     (json_int_t)t->opt.ranks, "all", numbers_json(&all), "most", numbers_json(&most), "parts", parts);
+                     text_order(a->order), "width", l->mo->width > 0 ? l->mo->width : 1, "partition",
+                     text_partition((wisp_partition)t->opt.partition), "ranks", (json_int_t)t->opt.ranks, "all",
+                     numbers_json(&all), "most", numbers_json(&most), "parts", parts);
 }
 
 int info_ranks(tool *t, const wisp_src *src, const wisp_mat_opts *mo)

@@ -27,6 +27,8 @@ void json_run(json_t *o, const tool *t, const wisp_mat_info *info)
     json_object_set_new(o, "device", json_string(wisp_ctx_device(t->ctx)));
     json_object_set_new(o, "isa", json_string(wisp_ctx_isa(t->ctx)));
     json_object_set_new(o, "memory_bytes", json_integer(held));
+    json_object_set_new(o, "checkpoint", checkpoint_json(t));
+    json_object_set_new(o, "resumed", json_words(t->opt.resume));
 }
 
 json_t *json_seed(uint64_t seed)

@@ -213,6 +213,7 @@ int tool_start(tool *t)
 {
     int rc = weights_check(t);
     if (!rc) rc = make_context(t, false);
+    if (!rc) rc = weights_keep(t);
     if (!rc && (t->by_mpi || wisp_ctx_rank(t->ctx) == 0)) catch_signals(t->ctx);
     return rc;
 }
@@ -365,6 +366,7 @@ static int run(tool *t, int argc, char **argv)
     t->cmd = &commands[i].def;
     char error[512];
     if (!options_parse(&t->opt, t->cmd, argc - 2, argv + 2, error, sizeof error)) return tool_usage(t, "%s", error);
+    processes_watch(t);
     if (t->opt.help) {
         options_help(stdout, t->cmd);
         return EXIT_FINE;
@@ -385,7 +387,7 @@ int main(int argc, char **argv)
 {
     tool t = {.started = tool_now()};
     signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error of writing, which is told */
-    int rc = processes_begin(&t);
+    int rc = processes_begin(&t, argc, argv);
     if (!rc) rc = run(&t, argc, argv);
     monitor_clear(&t.monitor);
     const bool unwritten = fflush(stdout) || ferror(stdout);

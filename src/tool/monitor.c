@@ -7,17 +7,38 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* A signal handler has no argument of ours, so these two must be of the file. */
+/* A signal handler has no argument of ours, so these must be of the file. */
 static wisp_ctx *volatile signal_ctx;
+static wisp_checkpoint *volatile signal_checkpoint;
 static volatile sig_atomic_t signal_number;
 
 static void on_signal(int number)
 {
     signal_number = number;
-    if (signal_ctx) wisp_ctx_cancel(signal_ctx);
+    if (signal_checkpoint)
+        wisp_checkpoint_request(signal_checkpoint, 1);
+    else if (signal_ctx)
+        wisp_ctx_cancel(signal_ctx);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
     signal(SIGHUP, SIG_IGN); /* of a terminal that ends it comes twice: from the system and from the shell */
+}
+
+static volatile sig_atomic_t requested;
+
+static void on_request(int number)
+{
+    (void)number;
+    requested = 1;
+    wisp_checkpoint_request(signal_checkpoint, 0);
+}
+
+void catch_requests(void) { signal(SIGUSR1, on_request); }
+
+void catch_for_checkpoint(wisp_checkpoint *checkpoint)
+{
+    signal_checkpoint = checkpoint;
+    if (requested) wisp_checkpoint_request(checkpoint, 0); /* it came before there was anything to write */
 }
 
 void catch_signals(wisp_ctx *ctx)

@@ -7,6 +7,7 @@
 #define KPM (CMD_DOS | CMD_LDOS | CMD_COUNT)
 #define VECTORS (CMD_POWER | CMD_EVOLVE)
 #define SYSTEMS (CMD_SOLVE | CMD_EIG)
+#define RESUMED (KPM | CMD_EVOLVE | SYSTEMS)
 #define ALL (KPM | VECTORS | SYSTEMS | CMD_INFO | CMD_GEN | CMD_CONVERT | CMD_MACHINE | CMD_BENCH)
 #define WRITE (CMD_GEN | CMD_CONVERT)
 #define AT(field) offsetof(options, field)
@@ -48,9 +49,11 @@ static const option_def table[] = {
     {NULL, "method", 0, "cg|bicgstab|gmres|minres", parse_choice_1, CMD_SOLVE | CMD_BENCH, false, AT(method), 0, 0,
      "cg: Hermitian positive definite matrices; minres: Hermitian\nones; bicgstab, gmres: any (cg if the matrix is "
      "Hermitian,\nelse gmres; bench: cg)"},
-    {NULL, "variant", 0, "pipelined|classical|predict", parse_choice_1, CMD_SOLVE, false, AT(solve_variant), 0, 0,
+    {NULL, "variant", 0, "pipelined|classical|predict|hidden", parse_choice_1, CMD_SOLVE, false, AT(solve_variant), 0,
+     0,
      "of the method: updates and dots in few passes; one after the\nother; or (cg without --precond) with the next "
-     "residual's\nnorm predicted and then computed (predict for these,\nelse pipelined)"},
+     "residual's\nnorm predicted and then computed; or (cg) with sums of processes\nbeside the product (predict for cg "
+     "without --precond, else\npipelined)"},
     {NULL, "precond", 0, "none|jacobi|block-jacobi[:ROWS]|chebyshev[:DEGREE]|neumann[:DEGREE]", parse_precond,
      CMD_SOLVE, false, AT(precond), 0, 0,
      "preconditioner (none): the diagonal; blocks of ROWS rows on it\n(4); polynomials of the matrix of this degree "
@@ -145,6 +148,11 @@ static const option_def table[] = {
      INT64_C(1) << 40,
      "shares of the rows of several processes, one number for each;\nor as many rows each, or nonzeros; or by the rate "
      "of each\nprocess, measured for a moment (rows)"},
+    {NULL, "partition", 0, "rows|levels|scotch", parse_choice, CMD_DOS | CMD_COUNT | CMD_INFO, true, AT(partition), 0,
+     0,
+     "which rows several processes have: as they come, or dealt out\nanew by levels of the graph, or by PT-SCOTCH, so "
+     "that "
+     "they\nsend less (rows)"},
     {NULL, "device", 0, "D", parse_device, KPM | VECTORS | SYSTEMS, true, 0, 0, 0,
      "where it runs; cpu is the only one so far (cpu)"},
     {NULL, "order", 0, "auto|natural|rcm|tiles", parse_choice, KPM | VECTORS | SYSTEMS | CMD_INFO, true, AT(order), 0,
@@ -185,10 +193,20 @@ static const option_def table[] = {
      "(solve) with its\ncolumns one by one, and give the ratio of the times: how many\ntimes faster the row is"},
     {NULL, "repeats", 0, "N", parse_count, CMD_BENCH, false, AT(repeats), 7, 10000, "repetitions of each row (9)"},
     FLAG("measure", 0, CMD_MACHINE, false, measure, "measure anew, even if an earlier result is kept"),
+    {NULL, "watchdog", 0, "off|SECONDS", parse_watchdog, KPM | SYSTEMS, false, AT(watchdog), 0, 0,
+     "several processes: after so many seconds without a sign of one,\nor with one stopped alone, all are ended (30)"},
     FLAG("plan", 0, KPM | SYSTEMS, true, plan, "print the memory and the time that the run would take"),
     {NULL, "mem-limit", 0, "BYTES", parse_bytes, ALL, false, AT(mem_limit), 0, 0,
      "limit the library's arrays to this; the machine's own memory\nis then not looked at; 8G and 8GiB are 8 times "
      "1024^3,\n8GB is 8 times 10^9"},
+    {"Runs that survive", "checkpoint", 0, "FILE", parse_string, RESUMED, true, AT(checkpoint), 0, 0,
+     "write the state of the run to FILE again and again, beside the\ncomputation, so that it can go on after its end; "
+     "removed when\nthe results are there"},
+    {NULL, "every", 0, "SECONDS", parse_positive, RESUMED, true, AT(every), 0, 0,
+     "from one checkpoint to the next (600); SIGUSR1 has one written\nat once, SIGTERM, SIGHUP and Ctrl-C too, before "
+     "they end the run"},
+    {NULL, "resume", 0, "FILE", parse_string, RESUMED, true, AT(resume), 0, 0,
+     "go on from a checkpoint: the same command as before, and this"},
     {"Output", "output", 'o', "FILE", parse_string, KPM | VECTORS | CMD_SOLVE | CMD_GEN | CMD_BENCH, false, AT(output),
      0, 0, NULL},
     {NULL, "vectors-out", 'o', "FILE", parse_string, CMD_EIG, false, AT(vectors_out), 0, 0,
@@ -270,11 +288,15 @@ static const struct {
     {"seed", "rng random-state"},
     {"sites", "where index indices orbital orbitals atoms positions"},
     {"weights", "shares balance distribution"},
+    {"partition", "decomposition reorder scotch metis parmetis graph-partition"},
     {"threads", "ncores cores nproc num-procs jobs workers"},
     {"precision", "dtype float"},
     {"mem-limit", "memory max-memory maxmem memory-limit ram"},
-    {"from", "load input restart resume"},
-    {"save", "checkpoint store keep"},
+    {"from", "load input"},
+    {"resume", "restart continue"},
+    {"save", "store keep"},
+    {"checkpoint", "dump restart-file"},
+    {"every", "checkpoint-interval checkpoint-every"},
     {"output", "filename file csv"},
     {"plot", "figure fig image draw svg png pdf"},
     {"log", "verbose debug"},

@@ -50,6 +50,7 @@ typedef struct {
     const char *from_list[LIST];
     int froms;
     int order, format;                        /* those of wisp.h; one more: all */
+    int partition;                            /* of wisp.h */
     int bench_variant, against_what, against; /* the latter: the number of the variant, order or format */
     int64_t repeats, rows, depth;
     int64_t widths[LIST], types[LIST], thread_counts[LIST], powers_list[LIST],
@@ -61,9 +62,11 @@ typedef struct {
                                         /* was not given */
     int64_t precond_number;             /* rows of a block, or the degree; 0: not given */
     int64_t max_iterations, restart;
-    int64_t count, search; /* eig: eigenvalues that are wanted, and columns of the search space; 0: not given */
-    double target;
+    int64_t count, search;   /* eig: eigenvalues that are wanted, and columns of the search space; 0: not given */
+    double target, watchdog; /* seconds; 0: not given, below 0: off */
     const char *vectors_in, *vectors_out;
+    const char *checkpoint, *resume; /* files */
+    double every;                    /* seconds; 0: not given */
     bool measure;
     bool json, plan, quiet, help, list, array, pattern, random, all, hermitian_part;
     const char *arg[LIST]; /* what is not an option: MATRIX, or IN and OUT; OP and one MATRIX or more */
@@ -117,5 +120,5 @@ const char *nearest_name(const char *word, const char *const *list);
 option_parse_fn parse_flag, parse_string, parse_count, parse_positive, parse_pair, parse_choice, parse_kernel,
     parse_bounds, parse_bytes, parse_sites, parse_watch, parse_weights, parse_list, parse_budgets, parse_types,
     parse_against, parse_device, parse_seed, parse_window, parse_from, parse_rhs, parse_choice_1, parse_precond,
-    parse_number;
+    parse_number, parse_watchdog;
 #endif

@@ -96,6 +96,17 @@ bool parse_positive(const option_def *def, const char *text, void *value, char *
     return true;
 }
 
+bool parse_watchdog(const option_def *def, const char *text, void *value, char *why)
+{
+    (void)def;
+    double v;
+    const bool off = !strcmp(text, "off");
+    if (!off && (!read_number(&text, &v) || *text || v < 2 || v > 1e6))
+        return refuse(why, "expected off, or seconds from 2 to 1000000");
+    *(double *)value = off ? -1 : v;
+    return true;
+}
+
 bool parse_number(const option_def *def, const char *text, void *value, char *why)
 {
     (void)def;

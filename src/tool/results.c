@@ -71,17 +71,24 @@ static void add_run(json_t *o, tool *t, const results *r)
     json_object_set_new(o, "width", json_integer(m->width));
     json_object_set_new(o, "powers", json_integer(m->powers));
     json_object_set_new(o, "cache_budget", t->opt.from ? json_null() : json_integer(r->cache_budget));
+    json_object_set_new(o, "partition",
+                        t->opt.from ? json_null() : json_string(text_partition((wisp_partition)t->opt.partition)));
     json_object_set_new(o, "order", t->opt.from ? json_null() : json_string(text_order(r->stored.order)));
     json_object_set_new(o, "format", t->opt.from ? json_null() : json_string(text_format(r->stored.format)));
     json_object_set_new(o, "threads", json_integer(m->threads));
     json_object_set_new(o, "ranks", t->opt.from ? json_null() : json_integer(wisp_ctx_processes(t->ctx)));
     json_object_set_new(o, "halo", json_halo(t));
-    json_object_set_new(o, "weights", t->opt.from ? json_null() : weights_json(t));
+    json_object_set_new(o, "weights",
+                        !t->opt.from        ? weights_json(t)
+                        : t->opt.froms == 1 ? weights_json_of(m->command)
+                                            : json_null());
     json_object_set_new(o, "device", t->opt.from ? json_null() : json_string(wisp_ctx_device(t->ctx)));
     json_object_set_new(o, "isa", t->opt.from ? json_null() : json_string(wisp_ctx_isa(t->ctx)));
     int64_t held;
     wisp_ctx_memory(t->ctx, NULL, &held);
     json_object_set_new(o, "memory_bytes", t->opt.from ? json_null() : json_integer(held));
+    json_object_set_new(o, "checkpoint", checkpoint_json(t));
+    json_object_set_new(o, "resumed", json_words(t->opt.resume));
     json_object_set_new(o, "seconds", json_number(m->seconds));
     json_object_set_new(o, "gflops", json_number(gflops(m)));
     json_object_set_new(o, "bounds_seconds", json_number(m->bounds_seconds));
@@ -184,6 +191,7 @@ static void show_run(tool *t, const results *r)
     if (t->opt.from) {
         text_line("moments of", "%s   (wisp %s)", t->opt.from, m->version);
         for (int i = 1; i < t->opt.froms; i++) text_line("", "%s", t->opt.from_list[i]);
+        if (t->opt.froms == 1) weights_summary_of(m->command);
         text_line("time", "%s", text_seconds(b[0], r->total_seconds));
         return;
     }
@@ -191,6 +199,7 @@ static void show_run(tool *t, const results *r)
               m->powers, text_team(b[0], wisp_ctx_processes(t->ctx), m->threads), wisp_ctx_isa(t->ctx),
               text_order(r->stored.order), text_format(r->stored.format));
     weights_summary(t);
+    checkpoint_summary(t);
     text_line("time", "%s   (assembly %s, bounds %s, moments %s, evaluation %s)", text_seconds(b[0], r->total_seconds),
               text_seconds(b[1], r->assemble_seconds), text_seconds(b[2], m->bounds_seconds),
               text_seconds(b[3], m->seconds), text_seconds(b[4], r->evaluate_seconds));

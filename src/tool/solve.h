@@ -23,6 +23,7 @@ int solve_plan_check(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, c
 
 /* solve_out.c */
 const char *solve_method_name(wisp_method method);
+const char *solve_variant_name(int variant);
 void solve_summary(const tool *t, const solve_results *r);
 int solve_write(tool *t, const solve_results *r, const wisp_blk *x); /* all outputs that the options ask for */
 #endif

@@ -4,7 +4,8 @@
 #include <string.h>
 
 static const char *const method_names[] = {"default", "cg", "bicgstab", "gmres", "minres"};
-static const char *const variant_names[] = {"default", "pipelined", "classical", "predict"};
+static const char *const variant_names[] = {"default", "pipelined", "classical", "predict", "hidden"};
+const char *solve_variant_name(int variant) { return variant_names[variant]; }
 static const char *const precond_names[] = {"none", "jacobi", "block-jacobi", "chebyshev", "neumann", "apply"};
 static const int decades = 20; /* more than a residual falls */
 
@@ -125,6 +126,7 @@ void solve_summary(const tool *t, const solve_results *r)
               text_team(team, wisp_ctx_processes(t->ctx), wisp_ctx_threads(t->ctx)), wisp_ctx_isa(t->ctx),
               text_order(r->info.order), text_format(r->info.format));
     weights_summary(t);
+    checkpoint_summary(t);
     text_line("time", "%s   (assembly %s, setup %s)", text_seconds(a[0], s->seconds),
               text_seconds(a[1], r->assemble_seconds), text_seconds(a[2], s->setup_seconds));
     if (s->iterations > 0)
@@ -143,8 +145,9 @@ void solve_summary(const tool *t, const solve_results *r)
                   s->replacements == 1 ? "" : "s");
     if (t->opt.restart && s->method != WISP_GMRES)
         text_line("", "--restart is for gmres, and %s does not use it", method_names[s->method]);
-    if (t->opt.solve_variant == WISP_PREDICT && s->variant != WISP_PREDICT)
-        text_line("", "--variant predict is for cg, and %s does not use it", method_names[s->method]);
+    if (t->opt.solve_variant > WISP_CLASSICAL && (int)s->variant != t->opt.solve_variant)
+        text_line("", "--variant %s is for cg, and %s does not use it", variant_names[t->opt.solve_variant],
+                  method_names[s->method]);
 }
 
 /* ---- files ------------------------------------------------------------------------------------- */

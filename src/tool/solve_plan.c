@@ -15,6 +15,21 @@ static int64_t largest(const int64_t *v, size_t n)
     return most;
 }
 
+/* The copy of a checkpoint, at most: what wisp_solve holds but for the preconditioner, x of columns that have ended,
+   and GMRES's triangles. */
+static int64_t copy_bytes(const tool *t, const solve_results *r, const wisp_mat_info *a)
+{
+    enum { HEADS = 128 << 10 }; /* with the history */
+    if (!t->opt.checkpoint) return 0;
+    const int64_t rows = a->local_rows > 0 ? a->local_rows : a->rows, m = r->opts.restart ? r->opts.restart : 30;
+    const int64_t ended = r->columns > 1 ? rows * r->columns * (int64_t)wisp_type_size(r->type) : 0;
+    const bool gmres = r->opts.method == WISP_GMRES || r->opts.method == WISP_METHOD_DEFAULT;
+    const int64_t triangles = gmres ? 16 * r->columns * (m + 4) * (m + 1) : 0;
+    wisp_solve_opts o = r->opts;
+    if (o.precond) o.precond = WISP_JACOBI; /* of all the least */
+    return wisp_solve_plan(rows, r->type, r->columns, &o) + ended + triangles + HEADS;
+}
+
 /* Files of b and x0 stay open until their blocks are filled, through a copy of a block; x goes out when the matrix has
    gone: as a copy, and in HDF5 as a whole file in memory. */
 static void add_up(const tool *t, const solve_results *r, int64_t source, int64_t reading, system_bytes *s)
@@ -24,7 +39,7 @@ static void add_up(const tool *t, const solve_results *r, int64_t source, int64_
     const int64_t block = rows * r->columns * (int64_t)wisp_type_size(r->type);
     const bool file = t->opt.x0 || t->opt.rhs.kind == RHS_FILE;
     const int64_t spill = a->spill_bytes * r->columns;
-    s->vectors = 2 * block + wisp_solve_plan(rows, r->type, r->columns, &r->opts) + spill;
+    s->vectors = 2 * block + wisp_solve_plan(rows, r->type, r->columns, &r->opts) + spill + copy_bytes(t, r, a);
     const int64_t parts[] = {reading, source + a->assembly_bytes, a->bytes + s->vectors,
                              file ? source + a->bytes + 3 * block : 0, t->opt.output ? 4 * block : 0};
     s->total = largest(parts, sizeof parts / sizeof parts[0]);
@@ -44,15 +59,15 @@ static int find_bytes(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, 
 int solve_plan_check(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, const solve_results *r, int64_t reading)
 {
     system_bytes s;
-    int64_t most;
+    plan_need need;
     char text[4][TEXT];
     int rc = find_bytes(t, in, mo, r, reading, true, &s);
-    if (!rc) rc = plan_most_of_ranks(t, s.total, &most);
-    if (rc || most <= plan_limit(t) || (t->opt.plan && !t->opt.mem_limit)) return rc;
+    if (!rc) rc = plan_needed(t, s.total, &need);
+    if (rc || need.bytes <= plan_limit(t) || (t->opt.plan && !t->opt.mem_limit)) return rc;
     rc = find_bytes(t, in, mo, r, reading, false, &s);
-    if (!rc) rc = plan_most_of_ranks(t, s.total, &most);
-    if (rc || most <= plan_limit(t)) return rc;
-    text_bytes(text[0], (double)s.total);
+    if (!rc) rc = plan_needed(t, s.total, &need);
+    if (rc || need.bytes <= plan_limit(t)) return rc;
+    text_bytes(text[0], (double)need.bytes);
     text_bytes(text[1], (double)s.matrix.bytes);
     text_bytes(text[2], (double)s.vectors);
     text_bytes(text[3], (double)plan_limit(t));
@@ -60,9 +75,9 @@ int solve_plan_check(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, c
         return tool_fail(t, "the run would take about %s (matrix %s, vectors %s), more than --mem-limit %s", text[0],
                          text[1], text[2], text[3]);
     return tool_fail(t,
-                     "the run would take about %s (matrix %s, vectors %s), and this machine has %s; fewer columns, "
+                     "the run would take about %s (%smatrix %s, vectors %s), and this machine has %s; fewer columns, "
                      "a smaller --restart or --precision single takes less, and --mem-limit BYTES starts it anyway",
-                     text[0], text[1], text[2], text[3]);
+                     text[0], plan_whose(&need), text[1], text[2], text[3]);
 }
 
 /* ---- an iteration -------------------------------------------------------------------------------- */
@@ -89,7 +104,7 @@ static double blocks_of(wisp_method method, wisp_variant variant, int restart)
     case WISP_BICGSTAB: return classical ? 23 : 14;
     case WISP_GMRES: return classical ? 5 * basis + 6 : 2 * basis + 5;
     case WISP_MINRES: return classical ? 18 : 12;
-    default: return classical ? 12 : variant == WISP_PIPELINED ? 7 : 8;
+    default: return classical ? 12 : variant == WISP_PIPELINED ? 7 : variant == WISP_HIDDEN ? 13 : 8;
     }
 }
 
@@ -141,6 +156,7 @@ static int show_json(tool *t, const solve_results *r, const system_bytes *most, 
                           "format", text_format(a->format), "method", solve_method_name(i->method), "matrix_bytes",
                           (json_int_t)a->bytes, "vectors_bytes", (json_int_t)about->vectors, "total_bytes",
                           (json_int_t)about->total, "bound_bytes", (json_int_t)most->total);
+    json_object_set_new(o, "checkpoint_bytes", json_integer(copy_bytes(t, r, a)));
     json_object_set_new(o, "method_assumed", json_boolean(i->assumed));
     json_object_set_new(o, "iteration_bytes", json_number(i->bytes));
     json_object_set_new(o, "iteration_seconds", i->known ? json_number(i->seconds) : json_null());
@@ -165,6 +181,7 @@ static void show_text(const tool *t, const solve_results *r, const system_bytes 
               text_bytes_up(b[1], (double)most->vectors));
     text_line("total", "about %s at once   (at most %s)", text_bytes(b[0], (double)about->total),
               text_bytes_up(b[1], (double)most->total));
+    if (t->opt.checkpoint) checkpoint_plan(copy_bytes(t, r, &about->matrix));
     text_line("iteration", "about %s%s%s", text_bytes(b[0], i->bytes), i->assumed ? ", if it is by " : " by ",
               solve_method_name(i->method));
     if (!i->known) return;

@@ -3,7 +3,19 @@
 #include <math.h>
 #include <sys/stat.h>
 
-int source_open(tool *t, wisp_src *src)
+/* Deals the rows out anew, as --partition asks for. */
+wisp_status source_partition(const tool *t, wisp_ctx *ctx, wisp_src *src)
+{
+    wisp_src dealt;
+    if (!t->opt.partition || wisp_ctx_processes(ctx) == 1) return WISP_OK;
+    const wisp_status status = wisp_src_partition(&dealt, ctx, src, (wisp_partition)t->opt.partition);
+    if (status != WISP_OK) return status;
+    wisp_src_close(src);
+    *src = dealt;
+    return WISP_OK;
+}
+
+static int open_whole(tool *t, wisp_src *src)
 {
     wisp_src whole;
     t->hermitian_change = NAN;
@@ -15,8 +27,21 @@ int source_open(tool *t, wisp_src *src)
     return status ? tool_fail_ctx(t) : EXIT_FINE;
 }
 
+int source_open(tool *t, wisp_src *src)
+{
+    int rc = open_whole(t, src);
+    if (rc) return rc;
+    rc = checkpoint_hash(t, src);
+    if (!rc && source_partition(t, t->ctx, src)) rc = tool_fail_ctx(t);
+    if (rc) wisp_src_close(src);
+    return rc;
+}
+
 void source_summary(const tool *t)
 {
+    if (t->opt.partition && wisp_ctx_processes(t->ctx) > 1)
+        text_line("partition", "%s: rows are dealt out anew, so that processes have less to send",
+                  text_partition((wisp_partition)t->opt.partition));
     if (!t->opt.hermitian_part) return;
     text_line("Hermitian", "part is taken: entries change by at most %.2g of the largest one", t->hermitian_change);
 }

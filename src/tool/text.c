@@ -118,6 +118,12 @@ const char *text_order(wisp_row_order order)
     return name[order];
 }
 
+const char *text_partition(wisp_partition how)
+{
+    static const char *const name[] = {"rows", "levels", "scotch"};
+    return name[how];
+}
+
 const char *text_format(wisp_format format)
 {
     static const char *const name[] = {"auto", "sell", "compressed", "hermitian"};

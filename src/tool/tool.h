@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <wisp/wisp.h>
 #include "options.h"
+#include "watchdog.h"
 
 enum { EXIT_FINE, EXIT_FAILED, EXIT_USAGE, EXIT_LAYOUT }; /* LAYOUT: see weights_by_source */
 
@@ -31,6 +32,14 @@ typedef struct {
     bool pairs; /* iterations are rounds, found and wanted hold */
 } monitor;
 
+/* checkpoint.c: what a run that goes on takes over, unless options say otherwise. */
+typedef struct {
+    int64_t width, order, format, type;
+    int64_t moments;       /* those that --resolution needs; 0: not known */
+    wisp_bounds bounds;    /* from which these follow */
+    double bounds_seconds; /* that it took to know them */
+} checkpoint_layout;
+
 typedef struct {
     const command_def *cmd;
     options opt;
@@ -41,9 +50,20 @@ typedef struct {
     double started;
     int processes, process; /* of one run, by MPI: how many, and which this is; else 1 and 0 */
     bool by_mpi;
-    char *done;              /* names of the output files that are complete; NULL: none */
-    bool keeping;            /* the run was stopped, and what it has is being written */
-    int64_t *weights;        /* [ranks] that were found in this run; NULL: none */
+    watchdog watchdog;
+    char *done;                  /* names of the output files that are complete; NULL: none */
+    bool keeping;                /* the run was stopped, and what it has is being written */
+    int64_t *weights;            /* [ranks] that were found in this run; NULL: none */
+    wisp_state *resumed;         /* that the run goes on from; NULL: it begins */
+    wisp_checkpoint *checkpoint; /* that is written; NULL: none */
+    struct {
+        uint64_t hash; /* of the matrix */
+        checkpoint_layout layout;
+        int64_t *weights;
+        wisp_items_fn more; /* of the command; NULL: none */
+        void *more_arg;
+        wisp_checkpoint_info info;
+    } kept;
     double hermitian_change; /* by --hermitian-part, see wisp_src_hermitian_part; NaN: not asked for */
 } tool;
 
@@ -62,7 +82,8 @@ int tool_agree(tool *t, int rc);
 double tool_now(void); /* seconds of a clock that only goes forward */
 
 /* processes.c: begin and end a run; make t->ctx; where all processes are, as lines, by all together. */
-int processes_begin(tool *t);
+int processes_begin(tool *t, int argc, char **argv);
+void processes_watch(tool *t); /* by the options, once they are known */
 int processes_end(tool *t, int rc);
 wisp_status processes_context(tool *t, const wisp_ctx_opts *o);
 int processes_print(tool *t);
@@ -80,6 +101,32 @@ void monitor_release(monitor *mon); /* prints what was held */
 /* SIGINT, SIGTERM and SIGHUP cancel this context's work; a second one ends the process. NULL: as they were. */
 void catch_signals(wisp_ctx *ctx);
 const char *caught_signal(void); /* in words; NULL if there was none */
+
+/* From now on SIGUSR1 asks for a checkpoint. */
+void catch_requests(void);
+/* The three signals have this checkpoint written, and then end the work; NULL: as before. */
+void catch_for_checkpoint(wisp_checkpoint *checkpoint);
+
+/* checkpoint.c, in the order of a run. The options, before the context is made; after the source is opened. */
+int checkpoint_check(tool *t);
+int checkpoint_hash(tool *t, const wisp_src *src);
+/* Reads the state that --resume names, into t->resumed, and takes over its layout. EXIT_LAYOUT: begin once more, with
+   t->weights. */
+int checkpoint_open(tool *t);
+/* Before the solver, whose options get checkpoint_offer with t, and t->resumed. more: items of the command's own, which
+   may be NULL. */
+int checkpoint_begin(tool *t, const wisp_mat *A, int width, wisp_items_fn more, void *more_arg);
+wisp_status checkpoint_offer(void *tool, wisp_state *state);
+/* After the solver: the last one is on the disk, and signals end the work at once again. All ranks together. */
+void checkpoint_pause(tool *t);
+bool checkpoint_ended(const tool *t); /* whether a signal ended it, and then in words: EXIT_FAILED */
+int checkpoint_stopped(tool *t);
+void checkpoint_done(tool *t); /* the results are written, or nothing of it counts any more: its files go */
+void checkpoint_close(tool *t);
+json_t *checkpoint_json(const tool *t); /* null without */
+void checkpoint_summary(const tool *t);
+void checkpoint_plan(int64_t bytes);         /* a line of --plan, for a copy of so many bytes */
+int weights_take(tool *t, int64_t *weights); /* weights.c: EXIT_LAYOUT if they differ from the present ones */
 
 /* outfile.c: a whole file at once; the context must be there. */
 int outfile_check(tool *t, const char *path); /* before a long run: could it be written? */
@@ -122,6 +169,7 @@ wisp_type tool_type(const options *o, wisp_type type);
 
 /* source.c: MATRIX of dos, ldos, count, evolve. */
 int source_open(tool *t, wisp_src *src);
+wisp_status source_partition(const tool *t, wisp_ctx *ctx, wisp_src *src); /* takes src over, if all is well */
 void source_summary(const tool *t);
 bool source_reads_once(const tool *t); /* MATRIX is a file that can't be read a second time, such as a pipe */
 
@@ -138,6 +186,11 @@ int weights_restart(tool *t);
 void weights_free(tool *t);
 void weights_summary(const tool *t); /* a line, of several processes */
 json_t *weights_json(const tool *t);
+/* Once there is a context: those of the environment become part of the command line, so that they can be given again;
+   and what the kept command line of another run tells of them, if anything. */
+int weights_keep(tool *t);
+void weights_summary_of(const char *command);
+json_t *weights_json_of(const char *command);
 
 /* info_ranks.c: wisp info --ranks. */
 int info_ranks(tool *t, const wisp_src *src, const wisp_mat_opts *mo);
@@ -188,8 +241,15 @@ int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_
    if the run may take more. And when the number of moments is known at last. */
 int plan_check_limit(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p);
 int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko);
-int64_t plan_limit(const tool *t);                           /* bytes: --mem-limit, else the memory of this machine */
-int plan_most_of_ranks(tool *t, int64_t own, int64_t *most); /* they decide together, by the one that needs most */
+int64_t plan_limit(const tool *t); /* bytes: --mem-limit of a process, else the memory of this machine */
+/* What is compared with it, the same on all ranks: with --mem-limit what the rank needs that needs most, else what the
+   ranks of one machine need together, of that machine where it is most; and how many ranks that is. */
+typedef struct {
+    int64_t bytes;
+    int ranks;
+} plan_need;
+int plan_needed(tool *t, int64_t own, plan_need *need);
+const char *plan_whose(const plan_need *need); /* for a message, before the parts of what this process needs */
 /* What `wisp machine` kept; else the load bandwidth alone, of now. */
 wisp_status plan_ceilings(tool *t, wisp_machine *m, double *load_gbs, bool *kept);
 int64_t plan_vectors(const wisp_kpm_opts *ko, int64_t rows); /* of the run */
@@ -258,6 +318,7 @@ const char *text_bytes_up(char *buf, double bytes); /* never less than it is */
 const char *text_seconds(char *buf, double seconds);
 const char *text_team(char *buf, int processes, int threads);
 const char *text_order(wisp_row_order order);
+const char *text_partition(wisp_partition how);
 const char *text_format(wisp_format format);
 /* This thread prints no lines any more. */
 void text_silence(void);

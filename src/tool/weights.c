@@ -3,6 +3,7 @@
 #include "tool.h"
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 int weights_check(tool *t)
 {
@@ -32,6 +33,46 @@ static char *weights_text(const int64_t *weights, int ranks)
     return NULL;
 }
 
+/* The command line ends with these, so that they can be given again. */
+static int keep(tool *t, const int64_t *weights)
+{
+    char *text = weights_text(weights, wisp_ctx_processes(t->ctx)), *line = NULL;
+    const int n = text ? asprintf(&line, "%s --weights %s", t->typed_line, text) : -1;
+    free(text);
+    if (n < 0) return tool_fail(t, "out of memory for the weights of %d processes", wisp_ctx_processes(t->ctx));
+    free(t->own_line);
+    t->command_line = t->own_line = line;
+    return EXIT_FINE;
+}
+
+/* The numbers of the last --weights of a command line, how many characters: 0 if it has none. */
+static size_t weights_in(const char *command, const char **numbers)
+{
+    static const char option[] = " --weights";
+    size_t n = 0;
+    for (const char *c = command; c && (c = strstr(c, option)); c++) {
+        const char *value = c + strlen(option);
+        const size_t digits = *value == ' ' || *value == '=' ? strspn(value + 1, "0123456789,") : 0;
+        if (digits > 0) *numbers = value + 1, n = digits;
+    }
+    return n;
+}
+
+int weights_keep(tool *t)
+{
+    const int ranks = wisp_ctx_processes(t->ctx);
+    const char *env = getenv("WISP_WEIGHTS"), *numbers = NULL;
+    if (ranks == 1 || t->weights) return EXIT_FINE;
+    /* Given ones may be in a part of the line that is cut, or the option be typed short. */
+    if (t->opt.weight_count ? weights_in(t->typed_line, &numbers) > 0 : !env || !*env) return EXIT_FINE;
+    int64_t *weights = calloc((size_t)ranks, sizeof *weights);
+    int rc = weights ? EXIT_FINE : tool_fail(t, "out of memory for the weights of %d processes", ranks);
+    if (!rc && wisp_ctx_weights(t->ctx, weights)) rc = tool_fail_ctx(t);
+    if (!rc) rc = keep(t, weights);
+    free(weights);
+    return rc;
+}
+
 /* Whether the shares by found weights are others than the present ones: measured ones by more than 5% of a share, which
    ranks with equal rates do not reach. */
 static bool differ(const tool *t, const int64_t *weights, const int64_t *present, int ranks)
@@ -53,15 +94,8 @@ static int settle(tool *t, int64_t *weights, int64_t *present)
     const bool other = differ(t, weights, present, ranks);
     t->weights = other ? weights : present;
     free(other ? present : weights);
-    char *text = weights_text(t->weights, ranks);
-    const int n = text ? asprintf(&t->own_line, "%s --weights %s", t->command_line, text) : -1;
-    free(text);
-    if (n < 0) {
-        t->own_line = NULL;
-        return tool_fail(t, "out of memory for the weights of %d processes", ranks);
-    }
-    t->command_line = t->own_line;
-    return other ? EXIT_LAYOUT : EXIT_FINE;
+    const int rc = keep(t, t->weights);
+    return !rc && other ? EXIT_LAYOUT : rc;
 }
 
 /* Whether this is the time to find weights: once in a run, of several processes. */
@@ -76,6 +110,15 @@ int weights_refuse_pipe(tool *t)
     if (t->processes == 1 || t->opt.weights_by <= WEIGHTS_ROWS || !source_reads_once(t)) return EXIT_FINE;
     return tool_fail(t, "%s can be read only once, and --weights %s may have to read it again", t->opt.arg[0],
                      name[t->opt.weights_by]);
+}
+
+int weights_take(tool *t, int64_t *weights)
+{
+    int64_t *present = calloc((size_t)wisp_ctx_processes(t->ctx), sizeof *present);
+    if (present && !wisp_ctx_weights(t->ctx, present)) return settle(t, weights, present);
+    free(weights);
+    free(present);
+    return tool_fail(t, "out of memory for the weights of the processes");
 }
 
 static int find(tool *t, const wisp_src *src, const wisp_mat *A, int width)
@@ -111,6 +154,7 @@ int weights_by_matrix(tool *t, const wisp_mat *A, int width)
 int weights_restart(tool *t)
 {
     catch_signals(NULL);
+    checkpoint_close(t);
     wisp_ctx_free(t->ctx);
     t->ctx = NULL;
     return tool_start(t);
@@ -142,5 +186,25 @@ json_t *weights_json(const tool *t)
     json_t *array = weights && !wisp_ctx_weights(t->ctx, weights) ? json_array() : json_null();
     for (int r = 0; json_is_array(array) && r < ranks; r++) json_array_append_new(array, json_integer(weights[r]));
     free(weights);
+    return array;
+}
+
+void weights_summary_of(const char *command)
+{
+    const char *numbers = NULL;
+    const size_t n = weights_in(command, &numbers);
+    if (n) text_line("weights", "%.*s   (of the processes of that run)", (int)n, numbers);
+}
+
+json_t *weights_json_of(const char *command)
+{
+    const char *numbers = NULL;
+    const size_t n = weights_in(command, &numbers);
+    json_t *array = n ? json_array() : json_null();
+    for (const char *c = numbers, *end = c + n; n && c < end; c += *c == ',') {
+        char *next;
+        json_array_append_new(array, json_integer(strtoll(c, &next, 10)));
+        c = next;
+    }
     return array;
 }

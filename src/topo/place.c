@@ -3,6 +3,7 @@
 #include "task.h"
 #include "config.h"
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <unistd.h>
@@ -76,6 +77,50 @@ int wisp__cpus_side_by_side(const cpu_set_t *allowed, int *cpu, int max)
 
 /* More than machines have, and as many as a process may well start. */
 enum { MOST_THREADS = 4096 };
+
+/* The first number of a file of a unit in /sys; false if there is none. */
+static bool first_number(int unit, const char *name, int i, int *number)
+{
+    char path[96];
+    const int n = snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/", unit);
+    snprintf(path + n, sizeof path - (size_t)n, name, i);
+    FILE *f = fopen(path, "r");
+    const bool found = f && fscanf(f, "%d", number) == 1;
+    if (f) fclose(f);
+    return found;
+}
+
+void wisp__cores_of(const cpu_set_t *units, cpu_set_t *cores)
+{
+    CPU_ZERO(cores);
+#ifdef WISP_HAVE_HWLOC
+    hwloc_topology_t topology;
+    if (hwloc_topology_init(&topology) == 0) {
+        hwloc_obj_t core = NULL;
+        if (hwloc_topology_load(topology) == 0)
+            while ((core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)))
+                for (int i = hwloc_bitmap_first(core->cpuset); i >= 0; i = hwloc_bitmap_next(core->cpuset, i))
+                    if (i < CPU_SETSIZE && CPU_ISSET((size_t)i, units))
+                        CPU_SET((size_t)hwloc_bitmap_first(core->cpuset), cores);
+        hwloc_topology_destroy(topology);
+    }
+    if (CPU_COUNT(cores) > 0) return;
+#endif
+    for (int i = 0, lowest; i < CPU_SETSIZE; i++) {
+        if (!CPU_ISSET((size_t)i, units)) continue;
+        if (!first_number(i, "topology/thread_siblings_list", 0, &lowest)) lowest = i;
+        CPU_SET((size_t)lowest, cores);
+    }
+}
+
+int wisp__last_cache(int unit)
+{
+    enum { MOST = 8 };
+    int lowest = unit;
+    for (int i = MOST; i >= 0; i--)
+        if (first_number(unit, "cache/index%d/shared_cpu_list", i, &lowest)) break;
+    return lowest;
+}
 
 /* The first number above 0: of the options, then of the environment. */
 wisp_status wisp__threads_wanted(wisp_ctx *ctx, int cpus, int *threads)

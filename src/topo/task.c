@@ -177,20 +177,20 @@ static wisp_task *next_ready(wisp__tasks *q)
 static void *work(void *task)
 {
     wisp_task *t = task;
-    wisp_ctx *ctx = t->ctx;
+    const wisp_ctx *ctx = t->ctx;
     wisp__tasks *q = ctx->tasks;
-    atomic_fetch_add(&ctx->held, 1); /* the thread looks at the queue when the task is gone */
     for (bool again = true; again && t;) {
         again = t->o.units == 0;
         run(q, t);
         let_go(t);
         t = again ? next_ready(q) : NULL;
     }
+    /* The context stays until then, for wisp__tasks_close waits for its threads. They do not hold it, or the last of
+       them might end it: late, and MPI is for the thread of the user's alone. */
     pthread_mutex_lock(&q->lock);
     q->threads--;
     pthread_cond_broadcast(&q->news);
     pthread_mutex_unlock(&q->lock);
-    wisp__ctx_let_go(ctx);
     return NULL;
 }
 

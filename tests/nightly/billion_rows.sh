@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Graphene with disorder by two processes on one machine, against one process: 16 moments of one random vector, in single
 # precision, rows in natural order. Run by hand; without further arguments it has 10^9 rows, and needs 24 GB of memory
-# and some hours.
+# and a few minutes.
 # usage: billion_rows.sh WISP FOLDER [NX NY]: nx x ny cells of two rows, 25000 x 20000
 set -euo pipefail
 wisp=$(realpath "$1") nx=${3:-25000} ny=${4:-20000}

@@ -4,7 +4,7 @@
 # independently, side by side. At least 0.85 is wanted. For a machine with two free cores; by hand:
 # tests/nightly/ranks_weights.sh WISP [MATRIX]
 set -euo pipefail
-wisp=${1:?usage: tests/nightly/ranks_weights.sh WISP [MATRIX]} matrix=${2:-topi:nx=100,ny=100,nz=40}
+wisp=${1:?usage: tests/nightly/ranks_weights.sh WISP [MATRIX]} matrix=${2:-topi:nx=200,ny=200,nz=40}
 wisp=$(realpath "$wisp")
 folder=$(mktemp -d)
 busy=

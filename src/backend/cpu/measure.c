@@ -199,7 +199,8 @@ int64_t wisp_ctx_cache(wisp_ctx *ctx, int *measured)
     if (measured) *measured = kept > 0;
     if (kept > 0 || !ctx) return kept;
     const wisp_machine *m = wisp__topology(ctx);
-    const int64_t last = WISP__MAX(m->cache_bytes[WISP_L3], ctx->threads * m->cache_bytes[WISP_L2]);
+    const int64_t near = ctx->threads * m->cache_bytes[WISP_L2],
+                  last = WISP__MAX(m->cache_bytes[WISP_L3] / ctx->cache_ranks, near);
     return WISP__MAX((int64_t)(left_by_others * (double)last), LEAST);
 }
 
@@ -207,7 +208,7 @@ int64_t wisp__last_caches(wisp_ctx *ctx)
 {
     const wisp_machine *m = wisp__topology(ctx);
     const wisp_level last = m->cache_bytes[WISP_L3] > 0 ? WISP_L3 : WISP_L2;
-    return m->cache_bytes[last] * wisp__cache_count(m, last, ctx->threads);
+    return m->cache_bytes[last] * wisp__cache_count(m, last, ctx->threads) / ctx->cache_ranks;
 }
 
 /* ---- what threads have from each other ------------------------------------------------------ */

@@ -317,18 +317,17 @@ wisp_status wisp__bundles_find(wisp_mat *A)
     return WISP_OK;
 }
 
-int64_t wisp__bundles_plan(const wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t longest, int64_t *making)
+int64_t wisp__bundles_most(const wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t longest)
 {
     const wisp__bundles *b = NULL;
     const int64_t bytes = ctx->bundle_bytes, in_one = wisp__bundle_rows(ctx, type),
                   parts = wisp_type_is_complex(type) ? 2 : 1;
-    *making = 0;
     if (in_one < 2 || rows < in_one) return 0;
     const int64_t kinds = WISP__MIN(MOST_KINDS, rows / in_one), term = (int64_t)sizeof *b->offset + 2 * bytes;
     const int64_t tables = wisp__strings_most(kinds, kinds * in_one * (int64_t)sizeof(uint16_t));
     const int64_t each = (int64_t)(sizeof(met) + sizeof(uint16_t) + sizeof *b->first);
-    *making = tables + (kinds + 1) * each + longest * in_one * parts * (int64_t)sizeof(piece) + MOST_TERMS * term;
-    return rows / in_one * (int64_t)sizeof *b->kind;
+    return rows / in_one * (int64_t)sizeof *b->kind + tables + (kinds + 1) * each +
+           longest * in_one * parts * (int64_t)sizeof(piece) + MOST_TERMS * term;
 }
 
 int64_t wisp__bundles_bytes(const wisp_mat *A)

@@ -6,6 +6,7 @@
 
 enum {
     ROW_BYTES = 256 << 10, /* of all patterns or lists; the few that most rows have stay in the first-level cache */
+    ROW_SHARE = 64,        /* or so small a part of the matrix: at the edge of a rank's rows each may be of its own */
     CODES = 256
 };
 
@@ -24,6 +25,13 @@ typedef struct {
 } search;
 
 static size_t row_string_bytes(const search *s, int n) { return (size_t)n * (sizeof(int32_t) + s->value_bytes); }
+
+/* No more than there can be: a small matrix takes little memory while it is made, too. */
+static int64_t most_row_bytes(int64_t entries, size_t value_bytes)
+{
+    const int64_t all = entries * (int64_t)(sizeof(int32_t) + value_bytes);
+    return WISP__MIN(all, WISP__MAX(ROW_BYTES, all / ROW_SHARE));
+}
 
 /* Of row number i of those looked at: offsets, then values, if these count; the diagonal's value goes apart. False if
    it can't: it is complex, or the row has none, and what is not finite in x would reach it. */
@@ -92,9 +100,7 @@ static wisp_status find_rows(wisp__compression *c, const wisp_mat *A, const wisp
     wisp_status status;
     const size_t real = wisp_type_size(wisp__real_type(A->type));
     c->apart = apart;
-    /* No more than there can be: a small matrix takes little memory while it is made, too. */
-    WISP_TRY(wisp__strings_open(&c->rows, ctx, WISP__MIN(UINT16_MAX, rows),
-                                WISP__MIN(ROW_BYTES, entries * (int64_t)row_string_bytes(&s, 1))));
+    WISP_TRY(wisp__strings_open(&c->rows, ctx, WISP__MIN(UINT16_MAX, rows), most_row_bytes(entries, value_bytes)));
     WISP_TRY(wisp_alloc(ctx, id, (size_t)rows, sizeof **id));
     s.id = *id;
     if (apart) WISP_TRY(wisp_alloc(ctx, &c->diagonal, (size_t)rows, real));
@@ -253,7 +259,7 @@ out:
 void wisp__compression_most(const wisp_mat *A, int64_t entries, int64_t *strings, int64_t *bytes)
 {
     *strings = WISP__MIN(UINT16_MAX, A->local_rows);
-    *bytes = WISP__MIN(ROW_BYTES, entries * (int64_t)(sizeof(int32_t) + wisp_type_size(A->type)));
+    *bytes = most_row_bytes(entries, wisp_type_size(A->type));
 }
 
 int64_t wisp__compression_search_bytes(const wisp_mat *A, int64_t entries, int64_t max_row, bool apart)

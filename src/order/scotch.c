@@ -1,0 +1,246 @@
+/* Parts of a graph by PT-SCOTCH (Chevalier and Pellegrini 2008): as large as the shares of the ranks, with few entries
+   between them. Ranks that are threads have no communicator: one of them then cuts the whole graph, by SCOTCH. */
+#include "../comm/comm.h"
+#include "order.h"
+#include "config.h"
+#include <stdlib.h>
+#include <string.h>
+#ifdef WISP_HAVE_SCOTCH
+#include <ptscotch.h>
+
+typedef SCOTCH_Num num;
+
+/* A rank's rows, without the diagonal, each column once. */
+typedef struct {
+    num rows, edges;
+    num *begin, *col; /* [rows + 1], [edges] numbers of all ranks' rows */
+} edges;
+
+static int by_number(const void *a, const void *b)
+{
+    const num x = *(const num *)a, y = *(const num *)b;
+    return x < y ? -1 : x > y;
+}
+
+static wisp_status find_edges(wisp_ctx *ctx, const wisp__stored *g, const wisp__halo *h, int64_t first, int64_t rows,
+                              edges *e)
+{
+    wisp_status status;
+    e->rows = (num)rows;
+    WISP_TRY(wisp_alloc(ctx, &e->begin, (size_t)rows + 1, sizeof *e->begin));
+    WISP_TRY(wisp__alloc_raw(ctx, &e->col, (size_t)WISP__MAX(g->nnz, 1), sizeof *e->col));
+    for (int64_t i = 0; i < rows; i++) {
+        num *const col = e->col + e->edges;
+        int64_t n = 0, unique = 0;
+        for (int64_t k = g->chunk[i]; k < g->chunk[i + 1]; k++)
+            if (g->col[k] != i) col[n++] = (num)(g->col[k] < rows ? first + g->col[k] : h->global[g->col[k] - rows]);
+        qsort(col, (size_t)n, sizeof *col, by_number);
+        for (int64_t k = 0; k < n; k++)
+            if (unique == 0 || col[unique - 1] != col[k]) col[unique++] = col[k];
+        e->edges += (num)unique;
+        e->begin[i + 1] = e->edges;
+    }
+out:
+    return status;
+}
+
+static uint64_t mixed(uint64_t a, uint64_t b)
+{
+    uint64_t h = a * UINT64_C(0x9e3779b97f4a7c15) ^ (b + UINT64_C(0x632be59bd9b4e019)) * UINT64_C(0xff51afd7ed558ccd);
+    h ^= h >> 32;
+    h *= UINT64_C(0xc4ceb9fe1a85ec53);
+    return h ^ h >> 29;
+}
+
+/* All ranks' edges in all, and whether each has its mirror: else these sums of random numbers differ. */
+typedef struct {
+    int64_t edges;
+    uint64_t there, back;
+} check;
+
+static wisp_status check_edges(wisp_ctx *ctx, const edges *e, int64_t first)
+{
+    check own = {.edges = e->edges}, sum = {0}, *all = NULL;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &all, (size_t)ctx->ranks, sizeof *all));
+    for (num i = 0; i < e->rows; i++)
+        for (num k = e->begin[i]; k < e->begin[i + 1]; k++) {
+            own.there += mixed((uint64_t)(first + i), (uint64_t)e->col[k]);
+            own.back += mixed((uint64_t)e->col[k], (uint64_t)(first + i));
+        }
+    WISP_TRY(ctx->comm->gather(ctx, &own, sizeof own, all));
+    for (int r = 0; r < ctx->ranks; r++) {
+        sum.edges += all[r].edges;
+        sum.there += all[r].there, sum.back += all[r].back;
+    }
+    if (sum.there != sum.back)
+        status = wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                               "SCOTCH takes matrices with a symmetric pattern; this one has "
+                               "entries without their mirrors");
+    else if (sizeof(num) < sizeof(int64_t) && sum.edges > INT32_MAX)
+        status = wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW,
+                               "a matrix of %lld entries, and this SCOTCH has numbers of 32 bits; take levels",
+                               (long long)sum.edges);
+out:
+    wisp_free(ctx, all);
+    return status;
+}
+
+/* Ranks that get rows, and how many. */
+typedef struct {
+    int *rank;
+    num *share;
+    num count;
+} target;
+
+static const double uneven = 0.0001; /* parts may be off by so much of their shares; more cuts through more edges */
+
+static wisp_status find_target(wisp_ctx *ctx, target *t, int64_t rows)
+{
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &t->rank, (size_t)ctx->ranks, sizeof *t->rank));
+    WISP_TRY(wisp_alloc(ctx, &t->share, (size_t)ctx->ranks, sizeof *t->share));
+    for (int r = 0; r < ctx->ranks; r++) {
+        const int64_t share = wisp__share_begin(ctx, rows, r + 1) - wisp__share_begin(ctx, rows, r);
+        if (share == 0) continue;
+        t->rank[t->count] = r;
+        t->share[t->count++] = (num)share;
+    }
+out:
+    return status;
+}
+
+/* part[e->rows] of the graph that the processes have together; without a communicator, of one that is all here. */
+static bool cut(const target *t, const edges *e, const MPI_Comm *comm, int ranks, num *part)
+{
+    SCOTCH_Arch arch;
+    SCOTCH_Strat strat;
+    SCOTCH_Graph whole;
+    SCOTCH_Dgraph g;
+    bool done;
+    if (t->count < 2) {
+        memset(part, 0, (size_t)e->rows * sizeof *part);
+        return true;
+    }
+    SCOTCH_randomReset(); /* the same parts each time */
+    SCOTCH_archInit(&arch);
+    SCOTCH_stratInit(&strat);
+    done = !SCOTCH_archCmpltw(&arch, t->count, t->share);
+    if (comm && done && (done = !SCOTCH_dgraphInit(&g, *comm))) {
+        done = !SCOTCH_stratDgraphMapBuild(&strat, SCOTCH_STRATBALANCE, (num)ranks, t->count, uneven) &&
+               !SCOTCH_dgraphBuild(&g, 0, e->rows, e->rows, e->begin, NULL, NULL, NULL, e->edges, e->edges, e->col,
+                                   NULL, NULL) &&
+               !SCOTCH_dgraphMap(&g, &arch, &strat, part);
+        SCOTCH_dgraphExit(&g);
+    } else if (!comm && done && (done = !SCOTCH_graphInit(&whole))) {
+        done = !SCOTCH_stratGraphMapBuild(&strat, SCOTCH_STRATBALANCE, t->count, uneven) &&
+               !SCOTCH_graphBuild(&whole, 0, e->rows, e->begin, NULL, NULL, NULL, e->edges, e->col, NULL) &&
+               !SCOTCH_graphMap(&whole, &arch, &strat, part);
+        SCOTCH_graphExit(&whole);
+    }
+    SCOTCH_stratExit(&strat);
+    SCOTCH_archExit(&arch);
+    return done;
+}
+
+/* The lengths of a rank's rows, then their columns, in one message to rank 0; there, all of them together. */
+static wisp_status collect(wisp_ctx *ctx, const edges *e, wisp__message *to, wisp__message **from, edges *all)
+{
+    num *data = NULL, at = 0;
+    wisp_status status;
+    const size_t rows = (size_t)e->rows, count = rows + (size_t)e->edges;
+    WISP_TRY(wisp__alloc_raw(ctx, &data, count + 1, sizeof *data));
+    for (size_t i = 0; i < rows; i++) data[i] = e->begin[i + 1] - e->begin[i];
+    memcpy(data + rows, e->col, (size_t)e->edges * sizeof *data);
+    to[0] = (wisp__message){0, data, count * sizeof *data};
+    WISP_TRY(wisp__comm_exchange(ctx, to, from));
+    if (ctx->rank > 0) goto out;
+    for (int r = 0; r < ctx->ranks; r++) all->edges += (num)((*from)[r].bytes / sizeof *data);
+    all->edges -= all->rows;
+    WISP_TRY(wisp_alloc(ctx, &all->begin, (size_t)all->rows + 1, sizeof *all->begin));
+    WISP_TRY(wisp__alloc_raw(ctx, &all->col, (size_t)all->edges + 1, sizeof *all->col));
+    for (int r = 0; r < ctx->ranks; r++) {
+        const num own = (num)(wisp__share_begin(ctx, all->rows, r + 1) - wisp__share_begin(ctx, all->rows, r));
+        const num *len = (*from)[r].data, begin = all->begin[at];
+        for (num i = 0; i < own; i++, at++) all->begin[at + 1] = all->begin[at] + len[i];
+        memcpy(all->col + begin, len + own, (size_t)(all->begin[at] - begin) * sizeof *len);
+    }
+out:
+    wisp_free(ctx, data);
+    return status;
+}
+
+static wisp_status failed(wisp_ctx *ctx)
+{
+    return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "PT-SCOTCH failed: out of memory, as a rule");
+}
+
+static wisp_status cut_by_one(wisp_ctx *ctx, const target *t, const edges *e, int64_t rows, num *part)
+{
+    edges all = {.rows = (num)rows};
+    num *parts = NULL;
+    wisp__message *to = NULL, *from = NULL;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &to, (size_t)ctx->ranks, sizeof *to));
+    for (int r = 0; r < ctx->ranks; r++) to[r].rank = r;
+    WISP_TRY(collect(ctx, e, to, &from, &all));
+    wisp_free(ctx, from);
+    from = NULL;
+    to[0] = (wisp__message){0};
+    if (ctx->rank == 0) {
+        WISP_TRY(wisp_alloc(ctx, &parts, (size_t)rows, sizeof *parts));
+        if (!cut(t, &all, NULL, 1, parts)) WISP_TRY(failed(ctx));
+        for (int r = 0; r < ctx->ranks; r++) {
+            const int64_t first = wisp__share_begin(ctx, rows, r), end = wisp__share_begin(ctx, rows, r + 1);
+            to[r] = (wisp__message){r, parts + first, (size_t)(end - first) * sizeof *parts};
+        }
+    }
+    WISP_TRY(wisp__comm_exchange(ctx, to, &from));
+    memcpy(part, from[0].data, from[0].bytes);
+out:
+    wisp_free(ctx, all.begin);
+    wisp_free(ctx, all.col);
+    wisp_free(ctx, parts);
+    wisp_free(ctx, to);
+    wisp_free(ctx, from);
+    return status;
+}
+
+wisp_status wisp__parts_of_ranks(wisp_ctx *ctx, const wisp__stored *graph, const wisp__halo *halo, int64_t all_rows,
+                                 int32_t *part)
+{
+    const int64_t first = wisp__share_begin(ctx, all_rows, ctx->rank),
+                  rows = wisp__share_begin(ctx, all_rows, ctx->rank + 1) - first;
+    edges e = {0};
+    target t = {0};
+    num *found = NULL;
+    double ready = 1;
+    MPI_Comm comm;
+    wisp_status status;
+    WISP_TRY(find_edges(ctx, graph, halo, first, rows, &e));
+    WISP_TRY(check_edges(ctx, &e, first));
+    WISP_TRY(find_target(ctx, &t, all_rows));
+    WISP_TRY(wisp_alloc(ctx, &found, (size_t)rows + 1, sizeof *found));
+    WISP_TRY(ctx->comm->sum(ctx, &ready, 1)); /* nobody begins the library's own exchanges alone */
+    if (!wisp__mpi_comm(ctx, &comm))
+        WISP_TRY(cut_by_one(ctx, &t, &e, all_rows, found));
+    else if (!cut(&t, &e, &comm, ctx->ranks, found))
+        WISP_TRY(failed(ctx));
+    for (int64_t i = 0; i < rows; i++) part[i] = t.rank[found[i]];
+out:
+    wisp_free(ctx, t.rank);
+    wisp_free(ctx, t.share);
+    wisp_free(ctx, e.begin);
+    wisp_free(ctx, e.col);
+    wisp_free(ctx, found);
+    return status;
+}
+#else
+wisp_status wisp__parts_of_ranks(wisp_ctx *ctx, const wisp__stored *graph, const wisp__halo *halo, int64_t all_rows,
+                                 int32_t *part)
+{
+    (void)graph, (void)halo, (void)all_rows, (void)part;
+    return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
+                         "this build has no PT-SCOTCH (Debian: libptscotch-dev); take levels");
+}
+#endif

@@ -1,0 +1,122 @@
+/* States of wisp_eig: what all methods keep, and what has to be the same in the call that goes on. */
+#include "eigen.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *words_of(const wisp_eig_opts *o, char *words, size_t size)
+{
+    if (o->which == WISP_EIG_INTERVAL)
+        snprintf(words, size, "all from %.17g to %.17g", o->low, o->high);
+    else if (o->which == WISP_EIG_NEAREST)
+        snprintf(words, size, "%d nearest to %.17g", o->count, o->target);
+    else
+        snprintf(words, size, "%d %s", o->count,
+                 o->which == WISP_EIG_SMALLEST  ? "smallest"
+                 : o->which == WISP_EIG_LARGEST ? "largest"
+                                                : "of largest real part");
+    return words;
+}
+
+/* The limit of rounds may be another one: it says when to end, and not how. That of bytes is the first call's. */
+static wisp_status same(const wisp__eig *k, wisp_state *s)
+{
+    wisp_status status = WISP_OK;
+    const wisp_eig_opts *o = &k->o;
+    const wisp_bounds *b = &o->bounds;
+    char words[96];
+    WISP_TRY(wisp_state_same(s, "question", "%s", words_of(o, words, sizeof words)));
+    WISP_TRY(wisp_state_same(s, "method", "%s", wisp__eig_method_name(k->e->method)));
+    WISP_TRY(wisp_state_same(s, "matrix rows", "%lld", (long long)k->rows));
+    WISP_TRY(wisp_state_same(s, "vectors of type", "%s", wisp_type_name(k->type)));
+    WISP_TRY(wisp_state_same(s, "tolerance", "%.17g", o->tolerance));
+    WISP_TRY(wisp_state_same(s, "eig seed", "%llu", (unsigned long long)o->seed));
+    WISP_TRY(wisp_state_same(s, "search columns", "%d", o->search));
+    WISP_TRY(wisp_state_same(s, "block", "%d", o->block));
+    WISP_TRY(wisp_state_same(s, "start vectors", "%d", o->start ? wisp_blk_width(o->start) : 0));
+    if (b->halfwidth > 0)
+        WISP_TRY(wisp_state_same(s, "given bounds", "%.17g -+ %.17g", b->center, b->halfwidth));
+    else
+        WISP_TRY(wisp_state_same(s, "given bounds", "none"));
+    if (k->e->method != WISP_CHEBFD) goto out;
+    WISP_TRY(wisp_state_same(s, "filter type", "%s", o->filter_type ? wisp_type_name(o->filter_type) : "any"));
+out:
+    return status;
+}
+
+/* Pairs that are in the result already. */
+static wisp_status pairs(wisp__eig *k, wisp_state *s)
+{
+    wisp_status status = WISP_OK;
+    wisp_eigen *e = k->e;
+    wisp_type type = e->vectors ? wisp_blk_type(e->vectors) : WISP_DEFAULT;
+    WISP_TRY(wisp_state_data(s, "type of pairs", &type, sizeof type));
+    if (e->found <= 0 || type == WISP_DEFAULT) {
+        e->found = 0;
+        goto out;
+    }
+    if (wisp_state_is_kept(s)) {
+        e->value = calloc((size_t)e->found, sizeof *e->value);
+        e->residual = calloc((size_t)e->found, sizeof *e->residual);
+        if (!e->value || !e->residual)
+            return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "out of memory for %d values", e->found);
+        WISP_TRY(wisp_blk_create(&e->vectors, k->ctx, wisp_mat_map(k->A), type, e->found));
+    }
+    WISP_TRY(wisp_state_data(s, "values", e->value, (size_t)e->found * sizeof *e->value));
+    WISP_TRY(wisp_state_data(s, "residuals", e->residual, (size_t)e->found * sizeof *e->residual));
+    WISP_TRY(wisp_state_block(s, "vectors", e->vectors));
+out:
+    return status;
+}
+
+wisp_status wisp__eig_items(wisp__eig *k, wisp_state *s)
+{
+    wisp_status status = WISP_OK;
+    wisp_eigen *e = k->e, now = *e;
+    WISP_TRY(same(k, s));
+    now.value = NULL, now.residual = NULL, now.vectors = NULL, now.moments = NULL, now.filter.c = NULL;
+    now.seconds = wisp__now() - k->started;
+    WISP_TRY(wisp_state_data(s, "result so far", &now, sizeof now));
+    WISP_TRY(wisp_state_data(s, "scale", &k->scale, sizeof k->scale));
+    WISP_TRY(wisp_state_data(s, "limit of bytes", &k->o.bytes, sizeof k->o.bytes));
+    if (!wisp_state_is_kept(s)) return pairs(k, s);
+    now.value = e->value, now.residual = e->residual, now.vectors = e->vectors;
+    now.moments = e->moments, now.filter.c = e->filter.c;
+    k->started = wisp__now() - now.seconds;
+    *e = now;
+    status = pairs(k, s);
+out:
+    return status;
+}
+
+wisp_status wisp__eig_state(wisp__eig *k, wisp_items_fn items, void *arg)
+{
+    wisp_status status = WISP_OK;
+    if (k->o.resume) WISP_TRY(items(arg, k->o.resume));
+    if (k->o.offer) WISP_TRY(wisp_state_create(&k->live, k->ctx, items, arg));
+out:
+    return status;
+}
+
+wisp_status wisp__eig_offer(const wisp__eig *k) { return k->live ? k->o.offer(k->o.offer_arg, k->live) : WISP_OK; }
+
+wisp_status wisp__eig_array(wisp__eig *k, wisp_state *s, const char *name, double **x, size_t n)
+{
+    wisp_status status = WISP_OK;
+    if (n == 0) return WISP_OK;
+    if (!*x) WISP_TRY(wisp_alloc(k->ctx, x, n, sizeof **x));
+    status = wisp_state_data(s, name, *x, n * sizeof **x);
+out:
+    return status;
+}
+
+wisp_status wisp__eig_columns(wisp_state *s, const char *name, wisp_blk *x, int n, wisp_blk **view)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk_free(*view);
+    *view = NULL;
+    if (n == 0) return WISP_OK;
+    WISP_TRY(wisp_blk_cols(view, x, 0, n));
+    status = wisp_state_block(s, name, *view);
+out:
+    return status;
+}

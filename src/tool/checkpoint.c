@@ -1,0 +1,188 @@
+/* --checkpoint, --every and --resume: a solver's state with what the command needs to go on, and signals that ask for
+   one. */
+#include "tool.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const double EVERY = 600; /* seconds */
+static const char *const bounds_by[] = {"lanczos", "gershgorin", "hand"};
+
+static bool is_wanted(const tool *t) { return (t->opt.checkpoint || t->opt.resume) && !t->opt.plan; }
+
+int checkpoint_check(tool *t)
+{
+    if (t->opt.every > 0 && !t->opt.checkpoint) return tool_usage(t, "--every is for --checkpoint FILE");
+    if (is_wanted(t) && source_reads_once(t))
+        return tool_fail(t, "%s can be read only once, so that no run could go on with it; keep it in a file",
+                         t->opt.arg[0]);
+    if (t->opt.checkpoint) catch_requests();
+    return EXIT_FINE;
+}
+
+int checkpoint_hash(tool *t, const wisp_src *src)
+{
+    return is_wanted(t) && wisp_src_hash(t->ctx, src, &t->kept.hash) ? tool_fail_ctx(t) : EXIT_FINE;
+}
+
+/* ---- what the command adds to a state -------------------------------------------------------------- */
+
+static wisp_status items(void *arg, wisp_state *s)
+{
+    tool *t = arg;
+    wisp_status status;
+    WISP_TRY(wisp_state_same(s, "command", "%s", t->cmd->name));
+    WISP_TRY(wisp_state_same(s, "matrix", "%016llx", (unsigned long long)t->kept.hash));
+    WISP_TRY(wisp_state_same(s, "--hermitian-part", "%s", t->opt.hermitian_part ? "given" : "not given"));
+    WISP_TRY(wisp_state_same(s, "--resolution", "%.17g", t->opt.resolution));
+    if (t->opt.resolution > 0) WISP_TRY(wisp_state_same(s, "bounds by", "%s", bounds_by[t->opt.bounds_method]));
+    WISP_TRY(wisp_state_data(s, "layout", &t->kept.layout, sizeof t->kept.layout));
+    const int ranks = wisp_ctx_processes(t->ctx);
+    if (wisp_state_is_kept(s)) return WISP_OK;
+    /* For a run that goes on by as many processes; and for people. */
+    free(t->kept.weights);
+    t->kept.weights = calloc((size_t)ranks, sizeof *t->kept.weights);
+    if (!t->kept.weights) return wisp_ctx_fail(t->ctx, WISP_ERR_NOMEM, "out of memory for %d weights", ranks);
+    WISP_TRY(wisp_ctx_weights(t->ctx, t->kept.weights));
+    WISP_TRY(wisp_state_data(s, "weights", t->kept.weights, (size_t)ranks * sizeof *t->kept.weights));
+    status = wisp_state_same(s, "line", "%s", t->command_line);
+out:
+    return status;
+}
+
+wisp_status checkpoint_offer(void *arg, wisp_state *state)
+{
+    tool *t = arg;
+    wisp_status status = WISP_OK;
+    if (!t->checkpoint) return WISP_OK;
+    WISP_TRY(wisp_state_add(state, items, t));
+    if (t->kept.more) WISP_TRY(wisp_state_add(state, t->kept.more, t->kept.more_arg));
+    status = wisp_checkpoint_offer(t->checkpoint, state);
+out:
+    return status;
+}
+
+/* ---- going on ------------------------------------------------------------------------------------- */
+
+/* A run by as many processes has their shares of rows, unless others are asked for in numbers. */
+static int take_weights(tool *t)
+{
+    const int ranks = wisp_ctx_processes(t->ctx);
+    const size_t bytes = (size_t)ranks * sizeof(int64_t);
+    if (ranks == 1 || t->weights || t->opt.weights || wisp_state_bytes(t->resumed, "weights") != bytes)
+        return EXIT_FINE;
+    int64_t *weights = calloc(1, bytes);
+    if (!weights) return tool_fail(t, "out of memory for the weights of %d processes", ranks);
+    if (wisp_state_data(t->resumed, "weights", weights, bytes)) {
+        free(weights);
+        return tool_fail_ctx(t);
+    }
+    return weights_take(t, weights);
+}
+
+static bool asks_double(wisp_type type) { return type == WISP_D || type == WISP_Z; }
+
+int checkpoint_open(tool *t)
+{
+    options *o = &t->opt;
+    if (!o->resume || t->resumed || o->plan) return EXIT_FINE;
+    if (wisp_state_open(&t->resumed, t->ctx, o->resume)) return tool_fail_ctx(t);
+    const char *line = wisp_state_words(t->resumed, "line"), *hash = wisp_state_words(t->resumed, "matrix");
+    char own[32];
+    snprintf(own, sizeof own, "%016llx", (unsigned long long)t->kept.hash);
+    if (hash && strcmp(hash, own))
+        return tool_fail(t, "%s is of a run with another matrix than %s: %s", o->resume, o->arg[0], line ? line : "");
+    if (items(t, t->resumed)) return tool_fail_ctx(t);
+    const checkpoint_layout *l = &t->kept.layout;
+    if (!option_seen(o, "width") && l->width > 0) o->width = l->width;
+    if (!option_seen(o, "order")) o->order = (int)l->order;
+    if (!option_seen(o, "format")) o->format = (int)l->format;
+    if (o->precision == PRECISION_AUTO && option_seen(o, "precision") && asks_double((wisp_type)l->type))
+        o->precision = PRECISION_DOUBLE;
+    return take_weights(t);
+}
+
+int checkpoint_begin(tool *t, const wisp_mat *A, int width, wisp_items_fn more, void *more_arg)
+{
+    wisp_mat_info info;
+    wisp_mat_get_info(A, &info);
+    t->kept.layout.width = width;
+    t->kept.layout.order = info.order;
+    t->kept.layout.format = info.format;
+    t->kept.layout.type = info.type;
+    t->kept.more = more;
+    t->kept.more_arg = more_arg;
+    if (t->resumed && more && more(more_arg, t->resumed)) return tool_fail_ctx(t);
+    if (!t->opt.checkpoint) return EXIT_FINE;
+    const wisp_checkpoint_opts o = {
+        .path = t->opt.checkpoint, .every = t->opt.every > 0 ? t->opt.every : EVERY, .after = t->resumed};
+    if (wisp_checkpoint_create(&t->checkpoint, t->ctx, &o)) return tool_fail_ctx(t);
+    if (t->by_mpi || wisp_ctx_rank(t->ctx) == 0) catch_for_checkpoint(t->checkpoint);
+    return EXIT_FINE;
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------- */
+
+void checkpoint_pause(tool *t)
+{
+    char why[1024];
+    if (!t->checkpoint) return;
+    if (t->by_mpi || wisp_ctx_rank(t->ctx) == 0) catch_for_checkpoint(NULL);
+    snprintf(why, sizeof why, "%s", wisp_ctx_message(t->ctx)); /* of the solver: a disk that fails has its own words */
+    (void)wisp_checkpoint_wait(t->checkpoint);
+    (void)wisp_ctx_fail(t->ctx, WISP_OK, "%s", why);
+    wisp_checkpoint_get_info(t->checkpoint, &t->kept.info);
+}
+
+bool checkpoint_ended(const tool *t) { return t->kept.info.ended; }
+
+int checkpoint_stopped(tool *t)
+{
+    const char *why = caught_signal() ? caught_signal() : "request", *file = t->opt.checkpoint;
+    const wisp_checkpoint_info *i = &t->kept.info;
+    if (i->saved) return tool_fail(t, "stopped by %s; to go on, repeat the command with --resume %s", why, file);
+    if (i->written) return tool_fail(t, "stopped by %s; the last state that was kept is in %s", why, file);
+    return tool_fail(t, "stopped by %s; %s", why, wisp_ctx_message(t->ctx));
+}
+
+void checkpoint_done(tool *t)
+{
+    wisp_checkpoint_remove(t->checkpoint);
+    checkpoint_close(t);
+}
+
+void checkpoint_close(tool *t)
+{
+    if (t->checkpoint) catch_for_checkpoint(NULL);
+    wisp_checkpoint_free(t->checkpoint);
+    wisp_state_free(t->resumed);
+    free(t->kept.weights);
+    t->checkpoint = NULL;
+    t->resumed = NULL;
+    t->kept.weights = NULL;
+}
+
+json_t *checkpoint_json(const tool *t)
+{
+    const wisp_checkpoint_info *i = &t->kept.info;
+    if (!t->opt.checkpoint) return json_null();
+    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:f}", "file", json_words(t->opt.checkpoint), "written",
+                     (json_int_t)i->written, "failed", (json_int_t)i->failed, "bytes", (json_int_t)i->bytes,
+                     "memory_bytes", (json_int_t)i->memory, "seconds", i->seconds);
+}
+
+void checkpoint_summary(const tool *t)
+{
+    char b[2][TEXT];
+    const wisp_checkpoint_info *i = &t->kept.info;
+    if (t->opt.resume) text_line("resumed", "from %s", t->opt.resume);
+    if (!t->opt.checkpoint) return;
+    text_line("checkpoints", "%lld written, %s each, for which the run waited %s", (long long)i->written,
+              text_bytes(b[0], (double)i->bytes), text_seconds(b[1], i->seconds));
+}
+
+void checkpoint_plan(int64_t bytes)
+{
+    char b[2][TEXT];
+    text_line("checkpoint", "about %s of memory, and up to %s on the disk, for the last two and the next",
+              text_bytes(b[0], (double)bytes), text_bytes(b[1], 3 * (double)bytes));
+}

@@ -1,0 +1,415 @@
+#!/usr/bin/env bash
+# Runs of the command that are killed, stopped, or have a disk that fails, and go on: with the same bits as one that was
+# left alone. $1 command, $2 source folder, $3 scratch folder; kills as $4: nothing else. $KILLS: how many are killed (50).
+set -uo pipefail
+wisp=$1 shim=$(dirname "$1")/tests/libshim_disk.so kills=${KILLS:-50}
+rm -rf "$3"
+mkdir -p "$3"
+cd "$3" || exit 1
+bad=0
+fail() { echo "FAILED: $*" >&2; bad=1; }
+trap 'kill $(jobs -p) 2>/dev/null' EXIT
+
+small=topi:nx=8,ny=8,nz=5
+run=(dos topi:nx=20,ny=20,nz=10 --moments 1500 --vectors 8 --width 4 --seed 3)
+quick=(dos $small --moments 4000 --vectors 6 --width 3) longer=(dos $small --moments 60000 --vectors 6 --width 3)
+# same WANT GOT WHAT: moments, bit by bit, and densities.
+same() {
+    python3 - "$1" "$2" <<'PY' || fail "$3: not the same"
+import json, sys
+a, b = (json.load(open(name)) for name in sys.argv[1:])
+assert a["moments"] == b["moments"] and a["dos"] == b["dos"], "other bits"
+PY
+}
+nothing_left() { # nothing_left FILE WHAT: a run that ended well has taken its checkpoints away
+    local left
+    left=$(ls -A | grep -F "$1" | tr '\n' ' ')
+    [ -z "$left" ] || fail "$2 left $left"
+}
+
+# A chain of runs, each of which is killed after a random time, until one comes to its end. Adds to `killed`, `resumed`.
+chain() { # chain RANKS NAME
+    local ranks=$1 file=$2.ck resume=() rc begun=0
+    rm -f "$file"*
+    while :; do
+        WISP_RANKS=$ranks "$wisp" "${run[@]}" --json --checkpoint "$file" --every 0.03 "${resume[@]}" >"$2.json" 2>"$2.err" &
+        local pid=$!
+        # Longer from time to time, so that a slow machine gets to its end, too.
+        sleep "$(awk -v r=$RANDOM -v n=$begun 'BEGIN { print (0.05 + r / 32768 * 0.45) * (1 + n / 10) }')"
+        kill -9 $pid 2>/dev/null
+        wait $pid 2>/dev/null
+        rc=$?
+        if [ $rc = 0 ]; then break; fi
+        if [ $rc != 137 ]; then
+            fail "a run that goes on ($ranks ranks): $(cat "$2.err")"
+            return
+        fi
+        killed=$((killed + 1))
+        begun=$((begun + 1))
+        [ $begun -lt 200 ] || { fail "a chain of $ranks ranks does not end"; return; }
+        resume=()
+        if [ -e "$file" ]; then
+            resume=(--resume "$file")
+            resumed=$((resumed + 1))
+        else
+            [ ! -e "$file.before" ] || fail "a moment without a last state"
+        fi
+    done
+    same "want$ranks.json" "$2.json" "a chain of $ranks ranks, killed $begun times"
+    nothing_left "$file" "a chain"
+}
+
+echo "- killed at random times"
+for ranks in "" 3; do
+    WISP_RANKS=$ranks "$wisp" "${run[@]}" --json >"want$ranks.json" || fail "the run itself"
+    killed=0 resumed=0
+    while [ $killed -lt $((kills / 2)) ] && [ $bad = 0 ]; do chain "$ranks" kill; done
+    echo "  ${ranks:-1} rank(s): killed $killed times, gone on with $resumed times"
+    [ "$resumed" -gt $((killed / 4)) ] || fail "few went on"
+done
+[ "${4:-}" = kills ] && exit $bad
+
+echo "- a disk on which the process dies, or a call fails, at each call"
+export DISK_FILE=disk.ck
+# disk VARIABLES... : a run with them; rc in $rc.
+disk() {
+    { env LD_PRELOAD="$shim" DISK_LOG=disk.log "$@" "$wisp" "${quick[@]}" --json --checkpoint disk.ck --every 1e-4 \
+        "${again[@]}" >disk.json 2>disk.err; } 2>/dev/null
+    rc=$?
+}
+for way in "0 1" "1 1" "0 3"; do # short writes; ranks
+    read -r short ranks <<<"$way"
+    export WISP_RANKS=$ranks
+    "$wisp" "${quick[@]}" --json >quick.json || fail "the quick run"
+    rm -f disk.*
+    again=()
+    disk DISK_SHORT="$short"
+    [ $rc = 0 ] || fail "a run with the shim: $(cat disk.err)"
+    same quick.json disk.json "a run with the shim"
+    calls=$(awk '/^calls/ { n = $2 } END { print n }' disk.log)
+    [ "$calls" -ge 10 ] || fail "only $calls calls were counted"
+    [ "$calls" -lt 28 ] || calls=28
+    deaths=0
+    for ((n = 1; n <= calls; n++)); do
+        rm -f disk.*
+        again=()
+        disk DISK_SHORT="$short" DISK_DIE_AT=$n
+        [ $rc = 0 ] && continue # it had fewer calls this time
+        [ $rc = 137 ] || fail "call $n: exit status $rc: $(cat disk.err)"
+        deaths=$((deaths + 1))
+        grep -q 'renamed before' disk.log 2>/dev/null && fail "$(grep 'renamed before' disk.log)"
+        if [ -e disk.ck ]; then
+            again=(--resume disk.ck)
+        else # none was complete yet
+            [ ! -e disk.ck.before ] || fail "died at call $n: a moment without a last state"
+        fi
+        disk DISK_SHORT="$short"
+        [ $rc = 0 ] || fail "died at call $n, and does not go on: $(cat disk.err)"
+        same quick.json disk.json "died at call $n"
+        nothing_left disk.ck "died at call $n of $ranks rank(s)"
+    done
+    echo "  $ranks rank(s): died $deaths times"
+    [ $deaths -ge $((calls / 2)) ] || fail "died $deaths times alone of $calls"
+done
+export WISP_RANKS=
+"$wisp" "${quick[@]}" --json >quick.json
+again=()
+failed() { python3 -c 'import json; print(json.load(open("disk.json"))["checkpoint"]["failed"])'; }
+for ((n = 1; n <= 16; n++)); do
+    for error in 28 5 30; do # ENOSPC, EIO, EROFS: once, or from then on
+        for more in "" +; do
+            rm -f disk.*
+            disk "DISK_FAIL_AT=$n$more,$error"
+            [ $rc = 0 ] || fail "errno $error at call $n$more ends the run: $(cat disk.err)"
+            same quick.json disk.json "errno $error at call $n$more"
+            [ -z "$more" ] || [ $n -gt 8 ] || [ "$(failed)" -gt 0 ] || fail "errno $error from call $n on: nothing failed"
+            [ "$(grep -c 'no checkpoint was kept' disk.err)" -le 1 ] || [ -z "$more" ] ||
+                fail "errno $error from call $n on is said more than once: $(cat disk.err)"
+            ls disk.ck.tmp* disk.ck.*.tmp* >/dev/null 2>&1 && fail "errno $error at call $n leaves $(echo disk.ck*)"
+        done
+    done
+done
+echo "- the last state stays when the disk fails from some call on, and the process dies then"
+kept=0
+for n in 8 12 17 20 25; do
+    rm -f disk.*
+    again=()
+    env LD_PRELOAD="$shim" DISK_LOG=disk.log "DISK_FAIL_AT=$n+,28" "$wisp" "${longer[@]}" --checkpoint disk.ck \
+        --every 1e-4 >/dev/null 2>disk.err &
+    pid=$!
+    for _ in $(seq 400); do grep -q 'no checkpoint was kept' disk.err && break; sleep 0.02; done
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    [ -e disk.ck ] || continue
+    kept=$((kept + 1))
+    "$wisp" "${longer[@]}" --resume disk.ck --checkpoint disk.ck --json >disk.json 2>disk.err ||
+        fail "a disk that failed from call $n on: $(cat disk.err)"
+done
+[ $kept -ge 4 ] || fail "only $kept states stayed"
+unset DISK_FILE
+
+long=(dos topi:nx=20,ny=20,nz=10 --moments 100000 --vectors 8 --width 4)
+# begin FILE SECONDS: a long run in the background, with its first checkpoint written. Sets `pid`.
+begin() {
+    [ -L "$1" ] || rm -f "$1"*
+    "$wisp" "${long[@]}" --checkpoint "$1" --every "$2" >begun.out 2>begun.err &
+    pid=$!
+    for _ in $(seq 400); do
+        [ -e "$1" ] && return
+        sleep 0.05
+    done
+    fail "no checkpoint after 20 s"
+}
+ended() { # ended SIGNAL FILE: the run that was begun has ended by it, and its state is there
+    wait $pid
+    local rc=$?
+    [ $rc = 1 ] || fail "$1: exit status $rc"
+    [ "$(wc -l <begun.err)" = 1 ] || fail "$1: not one line: $(cat begun.err)"
+    grep -q "^wisp: stopped by .*; to go on, repeat the command with --resume $2\$" begun.err || fail "$1: $(cat begun.err)"
+    [ -e "$2" ] || fail "$1: no checkpoint"
+}
+
+echo "- signals"
+for signal in TERM HUP; do
+    begin sig.ck 0.3
+    kill -$signal $pid
+    ended $signal sig.ck
+done
+rm -f usr.ck*
+"$wisp" "${long[@]}" --checkpoint usr.ck --every 1000 --log text >begun.out 2>begun.err &
+pid=$!
+for _ in $(seq 200); do grep -q 'moments' begun.err && break; sleep 0.05; done
+sleep 0.3
+[ -e usr.ck ] && fail "a checkpoint before it was due"
+for i in 1 2; do
+    rm -f usr.ck
+    kill -USR1 $pid
+    for _ in $(seq 200); do [ -e usr.ck ] && break; sleep 0.05; done
+    [ -e usr.ck ] || fail "SIGUSR1: no checkpoint"
+done
+kill -0 $pid 2>/dev/null || fail "SIGUSR1 ended the run"
+kill -9 $pid
+wait $pid 2>/dev/null
+
+echo "- what is refused"
+begin no.ck 0.1
+kill -TERM $pid
+ended TERM no.ck
+# refused STATUS WORDS COMMAND...: one line with these words, and nothing else.
+refused() {
+    local status=$1 words=$2 rc
+    shift 2
+    "$wisp" "$@" >out 2>err
+    rc=$?
+    [ $rc = "$status" ] && [ "$(wc -l <err)" = 1 ] && [ ! -s out ] && grep -qF -- "$words" err ||
+        fail "wisp $*: $rc, $(cat err)"
+}
+refused 1 "no.ck is there already" "${long[@]}" --checkpoint no.ck
+refused 1 "is of a run with another matrix" dos topi:nx=20,ny=20,nz=10,disorder=0.1 --moments 100000 --vectors 8 --width 4 --resume no.ck
+refused 1 "is of a run with seed 0, and this one has 4" "${long[@]}" --seed 4 --resume no.ck
+refused 1 "is of a run with moments 100000, and this one has 99" dos topi:nx=20,ny=20,nz=10 --moments 99 --vectors 8 --width 4 --resume no.ck
+refused 1 "is of a run with vectors 8 from 0 on, and this one has 9 from 0 on" dos topi:nx=20,ny=20,nz=10 --moments 100000 --vectors 9 --width 4 --resume no.ck
+refused 1 "is of a run with type complex double, and this one has complex single" "${long[@]}" --precision single --resume no.ck
+refused 1 "is of a run with command dos, and this one has count" count topi:nx=20,ny=20,nz=10 --moments 100000 --vectors 8 --width 4 --interval 0,1 --resume no.ck
+refused 1 "is of a run with --bounds lanczos, and this one has gershgorin" "${long[@]}" --bounds gershgorin --resume no.ck
+refused 1 "is of a run with --bounds lanczos, and this one has 0 -+ 9" "${long[@]}" --bounds=-9,9 --resume no.ck
+refused 1 "is of a run with --resolution 0, and this one has 0.5" dos topi:nx=20,ny=20,nz=10 --resolution 0.5 --vectors 8 --width 4 --resume no.ck
+refused 1 "cannot read nowhere.ck" "${long[@]}" --resume nowhere.ck
+refused 1 "quick.json: this is no checkpoint of wisp" "${long[@]}" --resume quick.json
+refused 1 "quick.json is there already" "${long[@]}" --checkpoint quick.json
+refused 2 "--every is for --checkpoint" "${long[@]}" --every 3
+refused 2 "so it does not go with --from" dos --from m.h5 --resume no.ck
+refused 1 "cannot write no/such/folder.ck" "${long[@]}" --checkpoint no/such/folder.ck
+[ "$(head -c 8 no.ck)" = wispstat ] || fail "a refused run has touched the checkpoint"
+
+echo "- damaged: the one before it, or a line"
+begin hurt.ck 0.1
+for _ in $(seq 100); do [ -e hurt.ck.before ] && break; sleep 0.05; done
+kill -9 $pid
+wait $pid 2>/dev/null
+cp hurt.ck whole.ck
+printf 'x' | dd of=hurt.ck bs=1 seek=5000 conv=notrunc 2>/dev/null
+"$wisp" "${long[@]}" --resume hurt.ck >/dev/null 2>err &
+pid=$!
+sleep 1
+kill -9 $pid
+wait $pid 2>/dev/null
+grep -q 'hurt.ck: the checkpoint is damaged: its checksum is another one; the checkpoint before it is taken' err || fail "damaged: $(cat err)"
+rm hurt.ck.before
+refused 1 "hurt.ck: the checkpoint is damaged" "${long[@]}" --resume hurt.ck
+head -c 9000 whole.ck >hurt.ck
+refused 1 "hurt.ck: the checkpoint is damaged: 9000 bytes of" "${long[@]}" --resume hurt.ck
+
+export WISP_RANKS=3 # and a rank's own file
+begin hurt.ck 0.1
+for _ in $(seq 200); do [ -e hurt.ck.before ] && break; sleep 0.05; done
+kill -9 $pid
+wait $pid 2>/dev/null
+part=$(python3 -c 'import struct; print("hurt.ck.%d.1" % struct.unpack_from("<Q", open("hurt.ck", "rb").read(), 24)[0])')
+[ -e "$part" ] || fail "there is no $part"
+for damage in flipped gone; do
+    if [ $damage = gone ]; then rm "$part"; else printf 'x' | dd of="$part" bs=1 seek=5000 conv=notrunc 2>/dev/null; fi
+    "$wisp" "${long[@]}" --resume hurt.ck >/dev/null 2>err &
+    pid=$!
+    for _ in $(seq 200); do grep -q . err && break; sleep 0.05; done
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    grep -q "$part.*; the checkpoint before it is taken" err || fail "$part $damage: $(cat err)"
+done
+export WISP_RANKS=
+
+echo "- through a link"
+mkdir real
+ln -s real/x link.ck
+begin link.ck 0.1
+kill -TERM $pid
+ended TERM link.ck
+[ -L link.ck ] && [ -e real/x ] || fail "the link became a file"
+rm -r real link.ck
+
+echo "- other numbers of ranks and threads, layouts, --resolution, --precision auto"
+# pieces NAME TOLERANCE FIRST SECOND OPTIONS...: killed by SIGTERM with one environment, finished with another.
+pieces() {
+    local name=$1 tolerance=$2 first=$3 second=$4
+    shift 4
+    rm -f p.ck*
+    env $first "$wisp" "$@" --json >p.want 2>err || fail "$name: $(cat err)"
+    env $first "$wisp" "$@" --json --checkpoint p.ck --every 0.02 >p.json 2>err &
+    pid=$!
+    for _ in $(seq 400); do [ -e p.ck ] && break; sleep 0.01; done
+    kill -TERM $pid 2>/dev/null
+    wait $pid
+    local rc=$?
+    tried=$((tried + 1))
+    if [ $rc = 0 ]; then
+        echo "  $name: came to its end before"
+        early=$((early + 1))
+        return
+    fi
+    [ $rc = 1 ] && grep -q 'to go on, repeat the command with --resume p.ck' err && [ -e p.ck ] ||
+        fail "$name, first part: $rc, $(cat err)"
+    env $second "$wisp" "$@" --json --checkpoint p.ck --resume p.ck >p.json 2>err || fail "$name, second part: $(cat err)"
+    python3 - p.want p.json "$tolerance" <<'PY' || fail "$name: moments differ"
+import json, sys
+a, b = (json.load(open(name)) for name in sys.argv[1:3])
+off = max(abs(x - y) for x, y in zip(a["moments"], b["moments"])) / a["moments"][0]
+assert len(a["moments"]) == len(b["moments"]) and off <= float(sys.argv[3]), off
+assert float(sys.argv[3]) > 0 or a["bounds"] == b["bounds"]
+assert b["resumed"] == "p.ck" and a["resumed"] is None and a["checkpoint"] is None
+PY
+}
+tried=0 early=0
+m=(dos topi:nx=16,ny=16,nz=10 --moments 6000 --vectors 4)
+pieces threads 0 OMP_NUM_THREADS=1 OMP_NUM_THREADS=2 "${m[@]}"
+pieces threads 0 OMP_NUM_THREADS=2 OMP_NUM_THREADS=1 "${m[@]}" --order rcm
+pieces "ranks 1 to 3" 1e-12 WISP_RANKS= WISP_RANKS=3 "${m[@]}"
+pieces "ranks 3 to 2" 1e-12 "WISP_RANKS=3 WISP_WEIGHTS=2,0,1" "WISP_RANKS=2" "${m[@]}"
+pieces "ranks 3 to 3" 0 "WISP_RANKS=3" "WISP_RANKS=3" "${m[@]}"
+pieces "levels" 1e-12 "WISP_RANKS=3" "WISP_RANKS=2" "${m[@]}" --partition levels
+pieces "levels to one" 1e-12 "WISP_RANKS=3" "WISP_RANKS=" "${m[@]}" --partition levels
+pieces far 0 WISP_DEVICE=far WISP_DEVICE=far "${m[@]}"
+pieces resolution 0 a=1 a=1 dos topi:nx=16,ny=16,nz=10 --resolution 0.01 --vectors 40
+pieces precision 0 a=1 a=1 "${m[@]}" --precision auto
+pieces exact 0 a=1 a=1 dos $small --moments 3000 --trace exact
+pieces hermitian 0 a=1 a=1 "${m[@]}" --hermitian-part
+pieces reduce 1e-12 WISP_RANKS=2 WISP_RANKS=1 "${m[@]}" --reduce step
+[ $early -le $((tried / 3)) ] || fail "$early of $tried came to their ends before"
+
+echo "- evolve and solve"
+# killed NAME KEYS COMMAND...: killed when its first checkpoint is there, and it goes on to the same results.
+killed() {
+    local name=$1 keys=$2
+    shift 2
+    rm -f p.ck*
+    "$wisp" "$@" --json >p.want 2>err || fail "$name: $(cat err)"
+    "$wisp" "$@" --json --checkpoint p.ck --every 0.005 >p.json 2>err &
+    pid=$!
+    for _ in $(seq 1000); do [ -e p.ck ] && break; sleep 0.01; done
+    kill -9 $pid 2>/dev/null
+    wait $pid 2>/dev/null
+    [ $? = 137 ] || { echo "  $name: came to its end before"; return; }
+    [ -e p.ck ] || fail "$name: no checkpoint"
+    OMP_NUM_THREADS=1 "$wisp" "$@" --json --checkpoint p.ck --resume p.ck >p.json 2>err || fail "$name goes on: $(cat err)"
+    python3 - p.want p.json "$keys" <<'PY' || fail "$name: not the same"
+import json, sys
+a, b = (json.load(open(name)) for name in sys.argv[1:3])
+for key in sys.argv[3].split(): assert a[key] == b[key], key
+assert b["resumed"] == "p.ck" and a["resumed"] is None and a["checkpoint"] is None
+PY
+    nothing_left p.ck "$name"
+}
+evolution=(evolve topi:nx=16,ny=16,nz=10 --time 200 --steps 40 --site 5,9)
+killed evolve "times norm density sweeps sequences" "${evolution[@]}"
+killed "evolve, random" "times norm density sweeps" "${evolution[@]:0:6}" --random --watch 3
+system=(solve laplace:nx=40,ny=40,nz=30 --rhs random:3x3 --tol 1e-13)
+for method in "cg" "cg --variant hidden" "cg --precond chebyshev:3" "gmres --restart 60" minres; do
+    # shellcheck disable=SC2086
+    killed "solve by $method" "iterations residuals residual_history products" "${system[@]}" --method $method -o x.mtx
+    [ -s x.mtx ] || fail "solve by $method: no x"
+done
+WISP_RANKS=3 killed "solve by 3 ranks" "iterations residuals residual_history" "${system[@]}" --method minres
+WISP_RANKS=3 killed "solve by 3 ranks, bicgstab" "iterations residuals residual_history" "${system[@]}" --method bicgstab
+rm -f s.ck*
+"$wisp" "${evolution[@]}" --checkpoint s.ck --every 0.02 >begun.out 2>begun.err &
+pid=$!
+for _ in $(seq 1000); do [ -e s.ck ] && break; sleep 0.01; done
+kill -TERM $pid
+ended TERM s.ck
+refused 1 "is of a run with start rows" evolve topi:nx=16,ny=16,nz=10 --time 200 --steps 40 --site 5,10 --resume s.ck
+refused 1 "is of a run with rows that are watched" "${evolution[@]}" --watch 1 --resume s.ck
+refused 1 "is of a run with --steps 40, and this one has 41" evolve topi:nx=16,ny=16,nz=10 --time 200 --steps 41 --site 5,9 --watch 5,9 --resume s.ck
+refused 1 "is of a run with command evolve, and this one has solve" solve topi:nx=16,ny=16,nz=10 --resume s.ck
+rm -f s.ck*
+"$wisp" "${system[@]}" --method minres --maxit 40 --checkpoint s.ck --every 1e-3 >out 2>err
+[ $? = 1 ] && [ -e s.ck ] || fail "too few iterations: $(cat err)"
+"$wisp" "${system[@]}" --method minres --json >p.want || fail "solve by minres"
+"$wisp" "${system[@]}" --method minres --resume s.ck --json >p.json 2>err || fail "more iterations: $(cat err)"
+python3 -c 'import json
+a, b = (json.load(open(name)) for name in ("p.want", "p.json"))
+assert a["residual_history"] == b["residual_history"]' || fail "more iterations: not the same"
+refused 1 "right-hand side" solve laplace:nx=40,ny=40,nz=30 --rhs random:4x3 --tol 1e-13 --method minres --resume s.ck
+refused 1 "is of a run with tolerance" solve laplace:nx=40,ny=40,nz=30 --rhs random:3x3 --tol 1e-12 --method minres --resume s.ck
+one=(solve laplace:nx=40,ny=40,nz=30 --rhs random:3 --tol 1e-13 --method gmres)
+bound=$("$wisp" "${one[@]}" --checkpoint plan.ck --plan --json | python3 -c 'import json, sys; o = json.load(sys.stdin); print(o["bound_bytes"] if o["checkpoint_bytes"] > 33 * 48000 * 8 else 0)')
+"$wisp" "${one[@]}" --checkpoint plan.ck --every 0.02 --mem-limit "$bound" --json >plan.json 2>err || fail "solve within the plan: $(cat err)"
+python3 -c 'import json; o = json.load(open("plan.json"))["checkpoint"]; assert o["written"] > 0 and o["failed"] == 0, o' || fail "solve within the plan: none was written"
+rm -f plan.ck*
+
+if "$wisp" --version | grep -q '^features:.* mpi' && command -v mpirun >/dev/null; then
+    echo "- processes under mpirun: one is killed, the others end, and as many or fewer go on"
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+    by_mpi=(dos topi:nx=20,ny=20,nz=10 --moments 6000 --vectors 8 --width 4 --threads 1 --json)
+    launch() { mpirun --oversubscribe -n "$1" "$wisp" "${by_mpi[@]}" "${@:2}"; }
+    launch 3 >mp.want 2>err || fail "by 3 processes: $(cat err)"
+    for victim in 1 3; do # the first rank, and the last one
+        rm -f mp.ck*
+        launch 3 --checkpoint mp.ck --every 0.1 >mp.out 2>err &
+        pid=$!
+        for _ in $(seq 1000); do [ -e mp.ck ] && break; sleep 0.01; done
+        kill -9 "$(pgrep -P "$(pgrep -P $pid mpirun || echo $pid)" -f 'mp[.]ck' | sed -n ${victim}p)"
+        wait $pid && fail "a run whose process was killed ends well"
+        [ -e mp.ck ] || fail "no checkpoint by 3 processes"
+        for ranks in 3 2; do
+            rm -f copy.ck*
+            launch $ranks --resume mp.ck --checkpoint copy.ck --every 0.2 >mp.json 2>err || fail "by $ranks processes: $(cat err)"
+            python3 - mp.want mp.json $ranks <<'PY' || fail "by $ranks processes: moments differ"
+import json, sys
+a, b = (json.load(open(name)) for name in sys.argv[1:3])
+off = max(abs(x - y) for x, y in zip(a["moments"], b["moments"])) / a["moments"][0]
+assert b["ranks"] == int(sys.argv[3]) and off <= (0 if b["ranks"] == 3 else 1e-12), off
+PY
+            nothing_left copy.ck "by $ranks processes"
+        done
+    done
+fi
+
+echo "- memory: as planned"
+bound=$("$wisp" "${run[@]}" --checkpoint plan.ck --plan --json | python3 -c 'import json, sys; o = json.load(sys.stdin); print(o["bound_bytes"] if o["checkpoint_bytes"] > 2 * 16000 * 4 * 16 else 0)')
+"$wisp" "${run[@]}" --checkpoint plan.ck --every 0.05 --mem-limit "$bound" --json >plan.json 2>err || fail "within the plan: $(cat err)"
+grep -q . err && fail "within the plan: $(cat err)"
+python3 -c 'import json; o = json.load(open("plan.json"))["checkpoint"]; assert o["written"] > 0 and o["failed"] == 0, o' || fail "within the plan: none was written"
+"$wisp" "${run[@]}" --checkpoint plan.ck --plan | grep -q '^checkpoint  *about .* of memory, and up to .* on the disk' || fail "--plan says nothing"
+
+wait 2>/dev/null
+[ $bad = 0 ] && echo "- all passed"
+exit $bad

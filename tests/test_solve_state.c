@@ -1,0 +1,342 @@
+/* States of wisp_solve: a run in pieces ends, bit by bit, as one that was never interrupted. */
+#include "solve_random.h"
+#include "state_pieces.h"
+
+/* What has to be the same. */
+typedef struct {
+    wisp_status status;
+    wisp_solution s;
+    ref_mat x;
+} result;
+
+static void forget(result *r)
+{
+    wisp_solution_free(&r->s);
+    ref_free(r->x);
+    *r = (result){.status = WISP_OK};
+}
+
+/* A system whose matrix belongs to a context that is made for each piece. */
+typedef struct {
+    linear l;
+    wisp_solve_opts o;
+    uint64_t seed; /* of the user's preconditioner */
+} problem;
+
+static result solve_here(wisp_ctx *ctx, const problem *q, piece *p)
+{
+    linear here = q->l;
+    wisp_solve_opts o = q->o;
+    result out;
+    wisp_blk *x, *b;
+    ref_rng r = {q->seed};
+    here.mat = ref_mat_of(ctx, q->l.A, q->l.t.mat);
+    wisp_mat *D = o.precond == WISP_PRECOND_APPLY ? random_diagonal(ctx, &r, &here) : NULL;
+    o.apply = by_diagonal, o.apply_arg = D;
+    if (p) o.offer = piece_offer, o.offer_arg = p, o.resume = p->resume;
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(here.mat), q->l.t.blk, (int)q->l.b.cols));
+    REF_OK(ctx, wisp_blk_create(&b, ctx, wisp_mat_map(here.mat), q->l.t.blk, (int)q->l.b.cols));
+    ref_put(b, q->l.b);
+    REF_OK(ctx, wisp_blk_fill(x, (wisp_scalar){NAN, 0}));
+    if (o.guess && !o.resume) ref_put(x, q->l.x0);
+    out.status = wisp_solve(&out.s, x, here.mat, b, &o);
+    out.x = ref_get(x);
+    wisp_blk_free(x), wisp_blk_free(b);
+    wisp_mat_free(here.mat), wisp_mat_free(D);
+    return out;
+}
+
+/* A piece with a context of its own. 1: it was not the last one, and *out is empty. */
+static int one_piece(const problem *q, piece *p, int threads, int64_t end_at, result *out)
+{
+    wisp_ctx *ctx = ref_isa_ctx(NULL, threads);
+    if (!*p->path) *p = piece_new(ctx, "solve");
+    piece_begin(p, ctx, end_at);
+    *out = solve_here(ctx, q, p);
+    const int goes_on = piece_ended(p, ctx, out->status);
+    if (goes_on) forget(out);
+    wisp_ctx_free(ctx);
+    return goes_on;
+}
+
+static result undisturbed(const problem *q)
+{
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
+    const result r = solve_here(ctx, q, NULL);
+    wisp_ctx_free(ctx);
+    return r;
+}
+
+static void same_results(const result *got, const result *want, const char *what)
+{
+    const wisp_solution *a = &got->s, *b = &want->s;
+    const size_t n = (size_t)b->columns;
+    /* A polynomial finds its depth anew. */
+    const int counted = b->precond != WISP_CHEBYSHEV && b->precond != WISP_NEUMANN;
+    if (got->status != want->status)
+        fail_msg("%s: %s, undisturbed: %s", what, wisp_status_string(got->status), wisp_status_string(want->status));
+    if (a->columns != b->columns || a->iterations != b->iterations || a->converged != b->converged)
+        fail_msg("%s: %lld iterations, undisturbed: %lld", what, (long long)a->iterations, (long long)b->iterations);
+    if (!b->residuals || !b->history) return;
+    if (memcmp(a->history, b->history, (size_t)(b->iterations + 1) * sizeof *b->history))
+        fail_msg("%s: another history", what);
+    if (memcmp(a->residuals, b->residuals, n * sizeof *b->residuals) ||
+        memcmp(a->status, b->status, n * sizeof *b->status) ||
+        memcmp(a->iterations_of, b->iterations_of, n * sizeof *b->iterations_of))
+        fail_msg("%s: other columns", what);
+    if (a->method != b->method || a->variant != b->variant || a->precond != b->precond || a->bytes != b->bytes)
+        fail_msg("%s: another method, or bytes %g and %g", what, a->bytes, b->bytes);
+    if (a->replacements != b->replacements || (a->passes != b->passes && counted) || a->products != b->products ||
+        a->reductions != b->reductions)
+        fail_msg(
+            "%s: %lld replacements, %lld passes, %lld products, %lld reductions; undisturbed: %lld, %lld, %lld, %lld",
+            what, (long long)a->replacements, (long long)a->passes, (long long)a->products, (long long)a->reductions,
+            (long long)b->replacements, (long long)b->passes, (long long)b->products, (long long)b->reductions);
+    if (memcmp(got->x.a, want->x.a, (size_t)(want->x.rows * want->x.cols) * sizeof *want->x.a))
+        fail_msg("%s: x differs", what);
+}
+
+/* Ends it at random offers; the number of pieces. */
+static int in_pieces(const problem *q, ref_rng *r, const char *what)
+{
+    result want = undisturbed(q), got;
+    piece p = {.offers = 0};
+    const int64_t most = 1 + want.s.iterations / 2;
+    while (one_piece(q, &p, 1 + (int)ref_below(r, 3), p.pieces < 4 ? ref_below(r, most) : INT64_MAX, &got)) continue;
+    same_results(&got, &want, what);
+    forget(&got), forget(&want);
+    return p.pieces;
+}
+
+/* ---- every method, variant and preconditioner ------------------------------------------------------- */
+
+static const struct {
+    wisp_method method;
+    wisp_variant variant;
+} pairs[] = {{WISP_CG, WISP_PIPELINED},    {WISP_CG, WISP_CLASSICAL},       {WISP_CG, WISP_PREDICT},
+             {WISP_CG, WISP_HIDDEN},       {WISP_BICGSTAB, WISP_PIPELINED}, {WISP_BICGSTAB, WISP_CLASSICAL},
+             {WISP_GMRES, WISP_PIPELINED}, {WISP_GMRES, WISP_CLASSICAL},    {WISP_MINRES, WISP_PIPELINED},
+             {WISP_MINRES, WISP_CLASSICAL}};
+enum { PAIRS = sizeof pairs / sizeof *pairs, PRECONDS = WISP_PRECOND_APPLY + 1 };
+
+/* Columns that are of 1, 4, 7 .. eigenvectors take different numbers of iterations; some are 0. */
+static problem definite(ref_rng *r, int which, ref_types t, int width)
+{
+    problem q = {.seed = ref_next(r)};
+    const int64_t n = 30 + ref_below(r, 20);
+    ref_mat A = spread(r, n, 50, 0), b = ref_new(n, width), v = ref_random_block(r, t.blk, n, 1);
+    double norm = 0;
+    if (!wisp_type_is_complex(t.mat))
+        for (int64_t i = 0; i < n; i++) v.a[i] = creal(v.a[i]);
+    for (int64_t i = 0; i < n; i++) norm += creal(v.a[i] * conj(v.a[i]));
+    for (int64_t i = 0; i < n; i++) v.a[i] /= sqrt(norm);
+    reflect(A, v.a, 0), reflect(A, v.a, 1);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) REF_AT(A, i, j) = i == j ? creal(REF_AT(A, i, i)) : conj(REF_AT(A, j, i));
+    for (int j = 0; j < width; j++)
+        for (int64_t e = 0; e <= (3 * j + 4) % n && j % 11 != 10; e++)
+            for (int64_t i = 0; i < n; i++) REF_AT(b, i, j) += exp2(j % 5 * 3) * ((i == e) - 2 * v.a[i] * conj(v.a[e]));
+    ref_free(v);
+    ref_round(A, t.mat), ref_round(b, t.blk);
+    q.l =
+        (linear){.kind = DEFINITE, .t = t, .A = A, .b = b, .x0 = ref_random_block(r, t.blk, n, width), .hermitian = 1};
+    q.o = (wisp_solve_opts){.method = pairs[which].method,
+                            .variant = pairs[which].variant,
+                            .restart = (int)ref_below(r, 3) * 7,
+                            .degree = 1 + (int)ref_below(r, 5),
+                            .guess = (int)ref_below(r, 2)};
+    return q;
+}
+
+static void problem_free(problem *q) { ref_free(q->l.A), ref_free(q->l.b), ref_free(q->l.x0); }
+
+static void all_methods(void **state)
+{
+    (void)state;
+    static const int widths[] = {1, 3, 33};
+    int pieces = 0, n = 0;
+    for (int i = 0; i < PAIRS; i++)
+        for (int m = 0; m < PRECONDS; m++, n++) {
+            char what[80];
+            ref_rng r = {(uint64_t)(n * 17 + 3)};
+            if (pairs[i].variant == WISP_PREDICT && m != WISP_PRECOND_NONE) continue;
+            problem q = definite(&r, i, ref_pair[n % REF_PAIRS], widths[(n + i) % 3]);
+            q.o.precond = (wisp_precond)m;
+            snprintf(what, sizeof what, "%s, variant %d, preconditioner %d, width %d", method_name[pairs[i].method],
+                     (int)pairs[i].variant, m, (int)q.l.b.cols);
+            pieces += in_pieces(&q, &r, what);
+            problem_free(&q);
+        }
+    print_message("%d pieces\n", pieces);
+    assert_true(pieces > n);
+}
+
+/* ---- whatever happens -------------------------------------------------------------------------------- */
+
+enum { SYSTEMS = 40 };
+
+static void random_systems(void **state)
+{
+    (void)state;
+    int pieces = 0;
+    for (uint64_t seed = 1; seed <= SYSTEMS; seed++) {
+        ref_rng r = {seed * 104729};
+        char what[160];
+        const ref_types t = ref_pair[ref_below(&r, REF_PAIRS)];
+        problem q = {.seed = seed};
+        wisp_ctx *ctx = ref_isa_ctx(NULL, 1);
+        q.l = random_linear(ctx, &r, (kind)ref_below(&r, KINDS), t, 1 + ref_below(&r, 60), 1 + (int)ref_below(&r, 7));
+        wisp_mat_free(q.l.mat);
+        wisp_ctx_free(ctx);
+        q.o = random_options(&r, &q.l);
+        snprintf(what, sizeof what, "seed %d: %s, %s, variant %d, preconditioner %d, restart %d, tolerance %g",
+                 (int)seed, kind_name[q.l.kind], method_name[q.o.method], (int)q.o.variant, (int)q.o.precond,
+                 q.o.restart, q.o.tolerance);
+        pieces += in_pieces(&q, &r, what);
+        problem_free(&q);
+    }
+    print_message("%d pieces\n", pieces);
+    assert_true(pieces > SYSTEMS / 2);
+}
+
+/* A run that ended with its iterations goes on with more, as if these had been allowed at once. */
+static void more_iterations(void **state)
+{
+    (void)state;
+    for (int i = 0; i < PAIRS; i++) {
+        ref_rng r = {(uint64_t)i + 50};
+        problem q = definite(&r, i, (ref_types){WISP_D, WISP_D}, 3);
+        result want = undisturbed(&q), got;
+        piece p = {.offers = 0};
+        assert_true(want.status == WISP_OK && want.s.iterations > 4);
+        q.o.max_iterations = 3;
+        assert_int_equal(one_piece(&q, &p, 1, 2, &got), 1); /* at the last of them */
+        q.o.max_iterations = 0;
+        assert_int_equal(one_piece(&q, &p, 2, INT64_MAX, &got), 0);
+        same_results(&got, &want, method_name[pairs[i].method]);
+        forget(&got), forget(&want);
+        problem_free(&q);
+    }
+}
+
+/* ---- another number of ranks ------------------------------------------------------------------------ */
+
+enum { MOST_RANKS = 3 };
+typedef struct {
+    const problem *q;
+    int64_t end_at;
+    piece p[MOST_RANKS]; /* of each rank */
+    result out;
+    int goes_on;
+} shared;
+
+static int on_rank(void *arg, int rank)
+{
+    shared *all = arg;
+    result own = {.status = WISP_OK};
+    const int goes_on = one_piece(all->q, &all->p[rank], 1, all->end_at, &own);
+    if (rank > 0)
+        forget(&own);
+    else
+        all->out = own, all->goes_on = goes_on;
+    return 0;
+}
+
+/* Begun by 3 ranks, gone on with by 2, ended by 1; and the other way round. */
+static void ranks(void **state)
+{
+    (void)state;
+    if (ref_ranks() > 1) return;
+    static const int way[2][3] = {{3, 2, 1}, {1, 2, 3}};
+    for (int i = 0, n = 0; i < PAIRS; i++)
+        for (int m = 0; m < PRECONDS; m += 1 + i % 2, n++) {
+            char what[80];
+            ref_rng r = {(uint64_t)n + 1000};
+            if (pairs[i].variant == WISP_PREDICT && m != WISP_PRECOND_NONE) continue;
+            problem q = definite(&r, i, (ref_types){WISP_D, n % 2 ? WISP_Z : WISP_D}, n % 3 + 1);
+            q.o.precond = (wisp_precond)m;
+            snprintf(what, sizeof what, "%s, variant %d, preconditioner %d, by ranks", method_name[pairs[i].method],
+                     (int)pairs[i].variant, m);
+            result want = undisturbed(&q);
+            shared all = {.q = &q};
+            for (int k = 0; k < 3; k++) {
+                all.end_at = k < 2 ? want.s.iterations / 4 : INT64_MAX;
+                piece_ranks(way[n % 2][k], on_rank, &all);
+                if (!all.goes_on) break;
+                for (int j = 1; j < MOST_RANKS; j++) all.p[j] = all.p[0];
+            }
+            assert_false(all.goes_on);
+            if (all.out.status != WISP_OK) fail_msg("%s: %s", what, wisp_status_string(all.out.status));
+            const residuals got = residuals_of(&q.l, all.out.x);
+            for (int j = 0; j < q.l.b.cols; j++)
+                if (!(got.r[j] <= 1e-8 * got.b[j] * 1.01 + got.noise[j])) fail_msg("%s: residual %g", what, got.r[j]);
+            if (all.out.s.iterations > 2 * want.s.iterations + 5)
+                fail_msg("%s: %lld iterations, alone %lld", what, (long long)all.out.s.iterations,
+                         (long long)want.s.iterations);
+            forget(&all.out), forget(&want);
+            problem_free(&q);
+        }
+}
+
+/* ---- refusals --------------------------------------------------------------------------------------- */
+
+static void refused(piece *p, problem q, const char *words)
+{
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
+    REF_OK(ctx, wisp_state_open(&q.o.resume, ctx, p->path));
+    piece none = *p;
+    none.resume = q.o.resume;
+    result out = solve_here(ctx, &q, &none);
+    if (out.status != WISP_ERR_MISMATCH || !strstr(wisp_ctx_message(ctx), words))
+        fail_msg("%s: %s (%s)", words, wisp_status_string(out.status), wisp_ctx_message(ctx));
+    assert_true(out.s.iterations == 0 && !out.s.converged && isnan(out.s.residual));
+    for (int64_t i = 0; i < out.x.rows * out.x.cols; i++) assert_true(isnan(creal(out.x.a[i]))); /* as it was */
+    forget(&out);
+    wisp_state_free(q.o.resume);
+    wisp_ctx_free(ctx);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    ref_rng r = {9};
+    problem q = definite(&r, 6, (ref_types){WISP_D, WISP_D}, 3), other = q;
+    result out;
+    piece p = {.offers = 0};
+    q.o.precond = WISP_CHEBYSHEV, q.o.degree = 3, q.o.restart = 20;
+    assert_int_equal(one_piece(&q, &p, 1, 2, &out), 1);
+    other = q, other.o.method = WISP_BICGSTAB;
+    refused(&p, other, "method gmres");
+    other = q, other.o.variant = WISP_CLASSICAL;
+    refused(&p, other, "variant pipelined");
+    other = q, other.o.tolerance = 1e-6;
+    refused(&p, other, "tolerance");
+    other = q, other.o.restart = 10;
+    refused(&p, other, "restart 20");
+    other = q, other.o.degree = 4;
+    refused(&p, other, "degree 3");
+    other = q, other.o.precond = WISP_JACOBI;
+    refused(&p, other, "preconditioner chebyshev");
+    other = q, other.l.t.blk = WISP_Z;
+    refused(&p, other, "type");
+    other = q, other.l.b = ref_random_block(&r, WISP_D, q.l.b.rows, 3);
+    refused(&p, other, "right-hand side");
+    ref_free(other.l.b);
+    other = q, other.l.b = ref_random_block(&r, WISP_D, q.l.b.rows, 2), other.l.x0 = ref_new(q.l.b.rows, 2);
+    refused(&p, other, "width");
+    ref_free(other.l.b), ref_free(other.l.x0);
+    REF_AT(q.l.b, 5, 1) += 1e-3;
+    refused(&p, q, "column 1");
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 1);
+    piece_drop(&p, ctx);
+    wisp_ctx_free(ctx);
+    problem_free(&q);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_methods), cmocka_unit_test(random_systems),
+                                       cmocka_unit_test(more_iterations), cmocka_unit_test(ranks),
+                                       cmocka_unit_test(refusals)};
+    return REF_RUN(tests);
+}
