@@ -100,7 +100,8 @@ WISP_API wisp_status wisp_checkpoint_offer(void *checkpoint, wisp_state *state);
 WISP_API void wisp_checkpoint_request(wisp_checkpoint *checkpoint, int end);
 /* All ranks together: waits for the one that is being written, until it is valid. */
 WISP_API wisp_status wisp_checkpoint_wait(wisp_checkpoint *checkpoint);
-/* Removes its files: the work is complete, and its results are kept. Rank 0's call does it, the others' do nothing. */
+/* All ranks together: removes its files, for the work is complete, and its results are kept. One that is being written
+   is waited for. */
 WISP_API void wisp_checkpoint_remove(wisp_checkpoint *checkpoint);
 WISP_SIZED void wisp_checkpoint_get_info(const wisp_checkpoint *checkpoint, wisp_checkpoint_info *info);
 /* Waits for what this rank is writing; it does not become valid any more, unless all ranks had written theirs. NULL is

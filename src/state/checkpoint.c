@@ -429,7 +429,9 @@ void wisp_checkpoint_remove(wisp_checkpoint *checkpoint)
 {
     char before[PATH_MAX];
     wisp_checkpoint *c = checkpoint;
-    if (!c || c->ctx->rank > 0) return;
+    if (!c) return;
+    (void)wisp_checkpoint_wait(c); /* else what is being written would get its name behind this call */
+    if (c->ctx->rank > 0) return;
     /* At any moment the last state is there, or none: a process may be killed here, too. */
     if (c->last.ranks > 0) unlink(wisp__before_name(before, c->path));
     if (c->last.ranks > 0) unlink(c->path);
