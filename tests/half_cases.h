@@ -151,11 +151,15 @@ static inline ref_sparse herm_sparse(herm *h, wisp_type type)
     return ref_sparse_of(&src, type);
 }
 
+static inline wisp_row_order order_of(const herm *h) { return h->rows % 3 ? WISP_ROWS_NATURAL : WISP_ROWS_RCM; }
+
+/* The order is named: the one that the model picks hangs on the machine and on the threads. */
 static inline wisp_mat *half_of(wisp_ctx *ctx, herm *h, wisp_type type)
 {
     wisp_mat *A;
     wisp_src src = herm_src(h, type);
-    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.type = type, .format = WISP_FORMAT_HERMITIAN}));
+    REF_OK(ctx, wisp_mat_create(&A, ctx, &src,
+                                &(wisp_mat_opts){.type = type, .format = WISP_FORMAT_HERMITIAN, .order = order_of(h)}));
     return A;
 }
 #endif
