@@ -30,7 +30,7 @@ static inline double *eigenvalues(ref_mat m)
     for (int64_t i = 0; i < n * n; i++)
         if (cimag(m.a[i]) != 0) twice = 2;
     int64_t size = twice * n;
-    double *a = calloc((size_t)(size * size), sizeof *a), *w = calloc((size_t)size, sizeof *w);
+    double *a = ref_lapack((size_t)(size * size), size), *w = calloc((size_t)size, sizeof *w);
     assert_non_null(a);
     assert_non_null(w);
     for (int64_t i = 0; i < size; i++)

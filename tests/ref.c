@@ -37,6 +37,13 @@ ref_mat ref_new(int64_t rows, int64_t cols)
     return m;
 }
 
+double *ref_lapack(size_t count, int64_t rows)
+{
+    double *a = calloc(count + 2 * (size_t)rows, sizeof *a);
+    assert_non_null(a);
+    return a;
+}
+
 void ref_free(ref_mat m) { free(m.a); }
 
 static void write_value(wisp_type type, void *p, int64_t i, cplx v)

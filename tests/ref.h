@@ -139,6 +139,10 @@ void ref_same_props(const wisp_mat_props *a, const wisp_mat_props *b);
 double ref_largest(ref_mat m);
 void ref_assert_close(const char *what, ref_mat got, ref_mat want, double tolerance);
 
+/* Zeroed memory for LAPACK: count doubles, and room for a column of `rows` complex numbers behind them, into which
+   OpenBLAS 0.3.21 reads. All that a test gives to LAPACK comes from here; free() takes it. */
+double *ref_lapack(size_t count, int64_t rows);
+
 /* Rounding unit of a type, with room for a few dozen operations. */
 double ref_eps(wisp_type type);
 wisp_scalar ref_scalar(cplx v);

@@ -247,8 +247,7 @@ static inline residuals residuals_of(const linear *l, ref_mat x)
 static inline double least_residual(const linear *l, int64_t column, double small)
 {
     const int64_t n = l->A.rows, m = 2 * n;
-    double *a = calloc((size_t)(m * m), sizeof *a), *x = calloc((size_t)m, sizeof *x),
-           *s = calloc((size_t)m, sizeof *s);
+    double *a = ref_lapack((size_t)(m * m), m), *x = ref_lapack((size_t)m, m), *s = ref_lapack((size_t)m, m);
     lapack_int rank;
     for (int64_t i = 0; i < m; i++) {
         const cplx b = REF_AT(l->b, i % n, column);

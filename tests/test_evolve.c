@@ -82,7 +82,7 @@ static double relative_error(ref_mat a, ref_mat b)
 static ref_mat propagate(ref_mat H, ref_mat psi, double t)
 {
     const int64_t n = H.rows, size = 2 * n;
-    double *q = calloc((size_t)(size * size), sizeof *q), *E = calloc((size_t)size, sizeof *E);
+    double *q = ref_lapack((size_t)(size * size), size), *E = ref_lapack((size_t)size, size);
     for (int64_t i = 0; i < size; i++)
         for (int64_t j = 0; j < size; j++) {
             const cplx v = REF_AT(H, i % n, j % n);

@@ -3,6 +3,7 @@
 #define lapack_complex_double double complex
 #define lapack_complex_float float complex
 #include <lapacke.h>
+#include "ref.h"
 
 static int make_ctx(void **state) { return wisp_ctx_create((wisp_ctx **)state, NULL) != WISP_OK; }
 static int free_ctx(void **state)
@@ -25,7 +26,7 @@ static double *eigenvalues(dense m)
         if (cimag(m.a[i]) != 0) twice = 2;
     }
     int n = m.n, size = twice * n;
-    double *a = calloc((size_t)size * (size_t)size, sizeof *a), *w = calloc((size_t)size, sizeof *w);
+    double *a = ref_lapack((size_t)size * (size_t)size, size), *w = ref_lapack((size_t)size, size);
     for (int i = 0; i < size; i++) {
         for (int j = 0; j < size; j++) {
             cplx v = *at(m, i % n, j % n);

@@ -146,6 +146,7 @@ static wisp_status fill(wisp_ctx *ctx)
 {
     wisp_status status;
     ctx->alloc_fail_at = failing_allocation(ctx);
+    ctx->alloc_guard = env_number("WISP_ALLOC_GUARD", 0) > 0;
     WISP_TRY(check_options(ctx));
     WISP_TRY(take_weights(ctx));
     WISP_TRY(find_halo(ctx));

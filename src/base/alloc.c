@@ -4,14 +4,37 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { HEADER = 64, HUGE_PAGE = 2 << 20, LARGE = 4 << 20, PAGE_SHIFTS = 16, SHIFT = 64 * 5 };
 
 typedef struct {
-    void *base; /* what free() takes */
-    size_t bytes;
-    wisp_ctx *ctx; /* that counts it */
+    void *base;           /* what free() or munmap() takes */
+    size_t bytes, mapped; /* mapped: 0, or what munmap() takes, too */
+    wisp_ctx *ctx;        /* that counts it */
 } header;
+
+/* For tests: behind the array's last cache line is a page that nobody may touch, not even code that no sanitizer knows.
+ */
+static char *place_guarded(wisp_ctx *ctx, size_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), lines = (bytes + 63) / 64 * 64,
+                 usable = (lines + HEADER + page - 1) / page * page;
+    char *base = mmap(NULL, usable + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED) return NULL;
+    mprotect(base + usable, page, PROT_NONE);
+    char *p = base + usable - lines;
+    *(header *)(void *)(p - HEADER) = (header){base, bytes, usable + page, ctx};
+    return p;
+}
+
+static void release(const header *h)
+{
+    if (h->mapped)
+        munmap(h->base, h->mapped);
+    else
+        free(h->base);
+}
 
 /* Large arrays begin on a huge page plus a few cache lines, different from one array to the next: streams at
    a power-of-two distance from each other share cache sets and halve a core's bandwidth (seen on the machine of
@@ -20,6 +43,7 @@ static char *place(wisp_ctx *ctx, size_t bytes, unsigned number)
 {
     void *base = NULL;
     size_t shift = 0;
+    if (ctx->alloc_guard) return place_guarded(ctx, bytes);
     if (bytes >= LARGE) {
         shift = (number % PAGE_SHIFTS) * SHIFT;
         size_t total = bytes + HEADER + shift;
@@ -29,7 +53,7 @@ static char *place(wisp_ctx *ctx, size_t bytes, unsigned number)
         return NULL;
     }
     char *p = (char *)base + shift + HEADER;
-    *(header *)(void *)(p - HEADER) = (header){base, bytes, ctx};
+    *(header *)(void *)(p - HEADER) = (header){base, bytes, 0, ctx};
     return p;
 }
 
@@ -128,7 +152,7 @@ wisp_status wisp_alloc(wisp_ctx *ctx, void *pointer_to_pointer, size_t count, si
     return WISP_OK;
 }
 
-void wisp__array_replaced(void *array) { free(((header *)(void *)((char *)array - HEADER))->base); }
+void wisp__array_replaced(void *array) { release((const header *)(void *)((char *)array - HEADER)); }
 
 void wisp_free(wisp_ctx *ctx, void *pointer)
 {
@@ -137,7 +161,7 @@ void wisp_free(wisp_ctx *ctx, void *pointer)
     wisp_ctx *counted = h->ctx;
     const size_t bytes = h->bytes;
     (void)ctx;
-    free(h->base);
+    release(h);
     wisp__memory_unbook(counted, bytes); /* which may end the context */
 }
 

@@ -74,6 +74,7 @@ struct wisp_ctx {
     void (*end)(struct wisp_ctx *c); /* when nothing holds it any more */
     atomic_uint alloc_number;        /* staggers large arrays; counts for failure injection */
     unsigned alloc_fail_at;          /* this allocation fails, for tests */
+    bool alloc_guard;                /* arrays end where a page begins that nobody may touch, for tests */
     void *device;                    /* what a backend keeps */
     void *stream;                    /* what the bandwidth tests run over; kept with the context */
     size_t stream_bytes;

@@ -3,33 +3,15 @@
 #include "dense.h"
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void *library;
 
-/* OpenBLAS takes its oldest kernels for a CPU that it does not know: it is told which ones to take, unless the user has
-   done so. */
-static const char *core_type(void)
-{
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512dq"))
-        return "SkylakeX";
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
-#endif
-    return NULL;
-}
-
 static void load(void)
 {
     static const char *const name[] = {"liblapack.so.3", "libopenblas.so.0", "liblapack.so", "libopenblas.so"};
-    const char *core = getenv("OPENBLAS_CORETYPE") ? NULL : core_type();
-    if (core) setenv("OPENBLAS_CORETYPE", core, 0);
     for (size_t i = 0; !library && i < sizeof name / sizeof *name; i++)
         library = dlopen(name[i], RTLD_NOW | RTLD_LOCAL);
-    if (core) unsetenv("OPENBLAS_CORETYPE");
 }
 
 static bool have_library(void)
@@ -68,6 +50,11 @@ wisp__lapack_fn wisp__lapack(wisp_ctx *ctx, const char *name)
     *(void **)&fn = dlsym(library, name);
     if (!fn) wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "LAPACK has no function %s", name);
     return fn;
+}
+
+wisp_status wisp__lapack_alloc(wisp_ctx *ctx, double **array, size_t count, int rows)
+{
+    return wisp_alloc(ctx, array, count + 2 * (size_t)rows, sizeof **array);
 }
 
 wisp_status wisp__dense_share(wisp_ctx *ctx, double *data, size_t n, int *info)
@@ -126,8 +113,8 @@ static wisp_status eigh(wisp_ctx *ctx, bool is_complex, int n, double *a, double
     else
         ((dsyevd_fn)fn)("V", "L", &n, a, &n, value, work_size, &query, &whole_size, &query, info, 1, 1);
     const int works = (int)work_size[0], reals = (int)real_size, wholes = whole_size;
-    WISP_TRY(wisp_alloc(ctx, &work, (size_t)works * (is_complex ? 2 : 1), sizeof *work));
-    WISP_TRY(wisp_alloc(ctx, &real, (size_t)reals + 1, sizeof *real));
+    WISP_TRY(wisp__lapack_alloc(ctx, &work, (size_t)works * (is_complex ? 2 : 1), n));
+    WISP_TRY(wisp__lapack_alloc(ctx, &real, (size_t)reals, n));
     WISP_TRY(wisp_alloc(ctx, &whole, (size_t)wholes, sizeof *whole));
     if (is_complex)
         ((zheevd_fn)fn)("V", "L", &n, a, &n, value, work, &works, real, &reals, whole, &wholes, info, 1, 1);
@@ -156,7 +143,7 @@ wisp_status wisp__dense_eigh(wisp_ctx *ctx, bool is_complex, int n, wisp_scalar 
     double *a = NULL;
     const size_t size = (size_t)n * (size_t)n * (is_complex ? 2 : 1);
     if (n == 0) return WISP_OK;
-    WISP_TRY(wisp_alloc(ctx, &a, size + (size_t)n, sizeof *a)); /* the values lie behind */
+    WISP_TRY(wisp__lapack_alloc(ctx, &a, size + (size_t)n, n)); /* the values lie behind */
     if (wisp_ctx_rank(ctx) == 0) {
         wisp__dense_pack(is_complex, n, H, a);
         wisp_status made = WISP_OK;
@@ -196,7 +183,7 @@ wisp_status wisp__dense_cholesky(wisp_ctx *ctx, bool is_complex, int n, wisp_sca
     const size_t columns = (size_t)n, parts = is_complex ? 2 : 1, size = columns * columns * parts;
     *good = n;
     if (n == 0) return WISP_OK;
-    WISP_TRY(wisp_alloc(ctx, &a, size, sizeof *a));
+    WISP_TRY(wisp__lapack_alloc(ctx, &a, size, n));
     if (wisp_ctx_rank(ctx) == 0) {
         const wisp__lapack_fn factor = wisp__lapack(ctx, is_complex ? "zpotrf_" : "dpotrf_"),
                               invert = wisp__lapack(ctx, is_complex ? "ztrtri_" : "dtrtri_");

@@ -31,6 +31,9 @@ wisp_status wisp__dense_schur_vectors(wisp_ctx *ctx, bool is_complex, int n, con
    the library. */
 typedef void (*wisp__lapack_fn)(void);
 wisp__lapack_fn wisp__lapack(wisp_ctx *ctx, const char *name);
+/* Zeroed memory for LAPACK, with room for a column of `rows` complex numbers behind it: OpenBLAS 0.3.21's zgemv reads
+   up to so much beyond a matrix. All that LAPACK gets comes from here. */
+wisp_status wisp__lapack_alloc(wisp_ctx *ctx, double **array, size_t count, int rows);
 /* Between begin and its end OpenBLAS computes with one thread, so that the bits do not depend on their number. */
 void wisp__lapack_alone(bool begin);
 /* data[n] and *info of rank 0 go to all ranks. */

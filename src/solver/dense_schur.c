@@ -34,7 +34,7 @@ static wisp_status take(schur *d, const wisp_scalar *S, const wisp_scalar *U)
     const size_t n = (size_t)d->n, parts = d->is_complex ? 2 : 1;
     d->size = n * n * parts;
     d->shared = 2 * d->size + 2 * n;
-    const wisp_status status = wisp_alloc(d->ctx, &d->s, d->shared + (WORK + 2) * n * parts, sizeof *d->s);
+    const wisp_status status = wisp__lapack_alloc(d->ctx, &d->s, d->shared + (WORK + 2) * n * parts, d->n);
     if (status != WISP_OK) return status;
     d->u = d->s + d->size;
     d->value = d->u + d->size;

@@ -29,6 +29,18 @@ static double now(void)
     return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
 }
 
+/* With room behind it for a column of complex numbers: some BLAS read a column beyond a matrix. */
+static void *memory(size_t bytes, size_t rows)
+{
+    enum { PAGE = 2 << 20 };
+    bytes += rows * 2 * sizeof(double);
+    char *p = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+    if (!p) return NULL;
+    madvise(p, bytes, MADV_HUGEPAGE);
+    memset(p, 0, bytes);
+    return p;
+}
+
 /* ---- wisp-blas gemm: the rates of large square products ------------------------------------------ */
 
 enum { SIZE = 960, REPEATS = 7, LONGEST = 60 };
@@ -46,7 +58,7 @@ static double gemm_rate(bool complex, double *a, double *b, double *c)
 static int gemm(void)
 {
     const size_t n = (size_t)SIZE * SIZE;
-    double *a = malloc(3 * n * sizeof *a);
+    double *a = memory(3 * n * sizeof *a, SIZE);
     if (!a) return 1;
     alarm(LONGEST);
     for (size_t i = 0; i < 3 * n; i++) a[i] = 1.0 / (double)(1 + i % 7);
@@ -110,16 +122,6 @@ static void multiply(const shape *s)
         s->gemm("N", "N", &b, &n, &b, s->one, s->x, &b, s->v, &b, s->beta, s->w, &b);
 }
 
-static char *block(size_t bytes)
-{
-    enum { PAGE = 2 << 20 };
-    char *p = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
-    if (!p) return NULL;
-    madvise(p, bytes, MADV_HUGEPAGE);
-    memset(p, 0, bytes);
-    return p;
-}
-
 static void fill(char *p, bool is_double, size_t count, double value)
 {
     for (size_t i = 0; i < count; i++)
@@ -152,13 +154,14 @@ static bool read_shape(shape *s)
     s->gram = !strcmp(what, "gram");
     s->is_complex = number >= 2;
     s->gemm = gemm_of[number];
+    const bool is_qr = !strcmp(what, "qr");
     const size_t real = is_double ? sizeof(double) : sizeof(float), size = s->is_complex ? 2 * real : real,
                  width = (size_t)s->width, bytes = size * width * (size_t)s->rows;
-    s->v = block(bytes);
-    const bool is_qr = !strcmp(what, "qr");
+    const size_t column = is_qr ? (size_t)s->rows : width;
+    s->v = memory(bytes, column);
     if (is_qr && !find_qr(s, number)) return false;
-    s->w = block(is_qr ? size * width * WORK : bytes);
-    s->x = block(size * width * width);
+    s->w = memory(is_qr ? size * width * WORK : bytes, column);
+    s->x = memory(size * width * width, column);
     if (!s->v || !s->w || !s->x) return false;
     fill((char *)s->one, is_double, 1, 1);
     fill((char *)s->beta, is_double, 1, strcmp(what, "update_beta") ? 0 : 0.5);
