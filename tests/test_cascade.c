@@ -159,6 +159,7 @@ static double moved(const wisp__step_cost *c) { return c->read + c->written; }
 
 static void orders(void **state)
 {
+    enum { CACHE = 16 << 20 }; /* whatever this machine has */
     (void)state;
     int made = 0, wanted = 0;
     for (int threads = 1; threads <= 4; threads += threads)
@@ -167,6 +168,7 @@ static void orders(void **state)
             pattern p = {graph, WISP_D};
             if ((threads == 1 || ctx->one_node) && graph != RANDOM) wanted += 3;
             wisp_mat *A = make(ctx, &p, 64, WISP_FORMAT_DEFAULT);
+            wisp_ctx_set_cache(ctx, CACHE);
             for (int steps = 2; steps <= 40; steps = steps * 2 + 1) {
                 const wisp__cascade *c, *again;
                 REF_OK(ctx, wisp__cascade_find(A, WISP_D, 64, steps, 0, &c));
