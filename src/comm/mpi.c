@@ -107,15 +107,25 @@ static bool drop_message(const world *w, int tag)
     return true;
 }
 
-/* The core is given up in between, for another rank, or MPI's own threads, may need it. */
+/* The core is given up in between, for another rank, or MPI's own threads, may need it. Who has waited for long sleeps:
+   where ranks share cores, each look takes the time of one that computes. */
+static void give_way(int *turns)
+{
+    enum { AWAKE = 200 };
+    if (++*turns < AWAKE)
+        sched_yield();
+    else
+        usleep(SLEEP);
+}
+
 static void finish(world *w, MPI_Request *request, int n)
 {
-    int done;
+    int done, turns = 0;
     for (;;) {
         MPI_Testall(n, request, &done, MPI_STATUSES_IGNORE);
         if (done) return;
         if (w->failing) drop_message(w, tag_of(w));
-        sched_yield();
+        give_way(&turns);
     }
 }
 
@@ -429,7 +439,7 @@ static bool some_have_come(const plan *p, bool *here)
 static wisp_status await_messages(wisp_ctx *ctx, bool *here)
 {
     world *w = ctx->world;
-    int done = 0;
+    int done = 0, turns = 0;
     if (ctx->failed != WISP_OK) return ctx->failed;
     const plan *p = w->active;
     for (;;) {
@@ -446,7 +456,7 @@ static wisp_status await_messages(wisp_ctx *ctx, bool *here)
         if (ctx->waits_beside)
             usleep(SLEEP);
         else
-            sched_yield();
+            give_way(&turns);
     }
     if (!here) w->active = NULL;
     return WISP_OK;
