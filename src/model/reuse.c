@@ -53,10 +53,23 @@ static int64_t time_of(const wisp__caches *c, int threads, int64_t place)
     return block % threads * far_apart + block / threads * c->block_rows + place % c->block_rows;
 }
 
+/* Rows of the block that share a line follow one another in a run; its last ones, which fill none, are left out. The
+   first row of a line that is at or behind this one; -1: there is none. */
+static int64_t line_from(const wisp__sample *s, int64_t row, int64_t per_line)
+{
+    if (row % WISP__RUN + per_line > WISP__RUN) row = (row / WISP__RUN + 1) * WISP__RUN;
+    return row + per_line <= s->rows ? row : -1;
+}
+
+static int64_t gather_line(const wisp__sample *s, int64_t row, int64_t per_line)
+{
+    return s->first[row + per_line] - s->first[row];
+}
+
 /* The rows that gather one line: one after the other in the sweep. */
 static void count_line(gaps *g, const wisp__sample *s, const wisp__caches *c, int threads, int64_t row, int64_t *time)
 {
-    const int64_t begin = s->first[row], n = s->first[row + g->per_line] - begin, far_apart = INT64_C(1) << 40;
+    const int64_t begin = s->first[row], n = gather_line(s, row, g->per_line), far_apart = INT64_C(1) << 40;
     for (int64_t i = 0; i < n; i++) time[i] = time_of(c, threads, s->place[begin + i]);
     qsort(time, (size_t)n, sizeof *time, by_value);
     g->first++;
@@ -72,9 +85,8 @@ static void count_lines(gaps *g, const wisp__sample *s, const wisp__caches *c, i
                         int64_t *time)
 {
     *g = (gaps){.per_line = per_line};
-    for (int64_t run = 0; run < s->rows; run += WISP__RUN)
-        for (int64_t row = run; row + per_line <= WISP__MIN(run + WISP__RUN, s->rows); row += per_line)
-            count_line(g, s, c, threads, row, time);
+    for (int64_t row = 0; (row = line_from(s, row, per_line)) >= 0; row += per_line)
+        count_line(g, s, c, threads, row, time);
     const double lines = (double)WISP__MAX(g->lines, 1);
     g->first = g->lines > 0 ? g->first / lines : 1;
     for (int b = 0; b < BUCKETS; b++) g->count[b] /= lines;
@@ -114,8 +126,8 @@ wisp_status wisp__comings_find(wisp_ctx *ctx, const wisp__sample *s, int64_t row
     gaps *all = NULL, *own;
     int64_t *time = NULL, most = 1;
     wisp_status status;
-    for (int64_t row = 0; row + per_line <= s->rows; row += per_line)
-        most = WISP__MAX(most, s->first[row + per_line] - s->first[row]);
+    for (int64_t row = 0; (row = line_from(s, row, per_line)) >= 0; row += per_line)
+        most = WISP__MAX(most, gather_line(s, row, per_line));
     WISP_TRY(wisp_alloc(ctx, &all, 2, sizeof *all));
     WISP_TRY(wisp_alloc(ctx, &time, (size_t)most, sizeof *time));
     own = all + 1;
