@@ -162,6 +162,18 @@ enum { REF_SKIPPED = 77 };
         wisp_status status_ = (call);                                                                               \
         if (status_ != WISP_OK) fail_msg("%s: %s (%s)", #call, wisp_status_string(status_), wisp_ctx_message(ctx)); \
     } while (0)
+/* Whether an address sanitizer watches each byte of memory. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { REF_SANITIZED = 1 };
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+enum { REF_SANITIZED = 1 };
+#else
+enum { REF_SANITIZED = 0 };
+#endif
+#else
+enum { REF_SANITIZED = 0 };
+#endif
 /* Whether the context's device has memory of its own (WISP_DEVICE=far): arrays can't be used in place there. */
 static inline int ref_far(const wisp_ctx *ctx) { return !strcmp(wisp_ctx_device(ctx), "far"); }
 /* Asserts a failure with this status and a message that has the given words. */

@@ -23,17 +23,6 @@ int main(void)
 
 /* Bytes behind HDF5's own. */
 enum { SEAL = 20 };
-#if defined(__SANITIZE_ADDRESS__)
-enum { SANITIZED = 1 };
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
-#else
-enum { SANITIZED = 0 };
-#endif
 
 typedef struct {
     wisp_ctx *ctx;
@@ -181,7 +170,7 @@ static void flipped_bits(void **state)
 static void flipped_bits_without_seal(void **state)
 {
     (void)state;
-    if (SANITIZED) skip();
+    if (REF_SANITIZED) skip();
     for (int trace = 0; trace < 3; trace++) assert_true(flip_bits((wisp_trace)trace, SEAL) > FLIPS / 10);
 }
 
@@ -241,7 +230,7 @@ static void end_of_process(void **state)
     fixture f;
     int ended;
     open_fixture(&f, WISP_TRACE_RANDOM);
-    if (SANITIZED) {
+    if (REF_SANITIZED) {
         close_fixture(&f);
         skip();
     }
