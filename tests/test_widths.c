@@ -60,8 +60,11 @@ static void calls(wisp_ctx *ctx, ref_rng *r, const wisp_src *src, ref_mat dense,
 {
     wisp_choice choice;
     wisp_gather gather;
+    wisp_mat_info info;
     wisp_mat *A;
     const wisp_mat_opts opts = {.width = width};
+    REF_OK(ctx, wisp_mat_bound(ctx, src, &opts, &info));
+    REF_OK(ctx, wisp_mat_plan(ctx, src, &opts, &info));
     REF_OK(ctx, wisp_src_choose(ctx, src, &opts, type, width, 8, &choice));
     assert_int_equal(choice.width, width);
     REF_OK(ctx, wisp_mat_create(&A, ctx, src, &opts));
@@ -75,7 +78,7 @@ static void calls(wisp_ctx *ctx, ref_rng *r, const wisp_src *src, ref_mat dense,
 static void sources_for(wisp_ctx *ctx, shape s, wisp_type type)
 {
     static const int widths[] = {1, 3, 5, 8, 12, 33};
-    static const int64_t rows[] = {13, 3 * WISP__RUN + 5};
+    static const int64_t rows[] = {13, K_STRIP + 5};
     ref_rng r = {71};
     for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
         wisp_src src = shape_src(&r, s, type, s % 2, rows[n], rows[n]);
@@ -98,8 +101,26 @@ static void sources(void **state)
     }
 }
 
+/* Matrices by whose orders this was found: block rows of 12 and 20 bytes. */
+static void orders(void **state)
+{
+    static const char *const names[] = {TEST_DATA "/bcsstk13.mtx", "delaunay:nx=60,ny=60"};
+    wisp_ctx *ctx = guarded(NULL);
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        wisp_src src;
+        wisp_mat_info info;
+        REF_OK(ctx, wisp_src_open(&src, ctx, names[i]));
+        for (int width = 1; width <= 9; width++)
+            REF_OK(ctx, wisp_mat_bound(ctx, &src, &(wisp_mat_opts){.type = WISP_S, .width = width}, &info));
+        wisp_src_close(&src);
+    }
+    wisp_ctx_free(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(lines_of_block_rows), cmocka_unit_test(sources)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(lines_of_block_rows), cmocka_unit_test(sources),
+                                       cmocka_unit_test(orders)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
