@@ -23,6 +23,7 @@ typedef struct {
     bool delivered;     /* the result is that of the locked columns already */
     bool unfit;         /* the polynomial does not do: all begins anew with A itself */
     bool plain;         /* so it has, and stays */
+    bool proven;        /* that nothing is missing */
 } schur;
 
 static const wisp__op itself = {1, 1, 0, 1};
@@ -320,7 +321,8 @@ out:
 }
 
 /* Where there is a polynomial, what it damps is known, and products may tell that nothing is missing; where they would
-   take as long as the search, or do not tell, it is another search. */
+   take as long as the search, or do not tell, it is another search. A search finds outer values before others. Of inner
+   ones it tells nothing: a Krylov space may come upon them last, and the whole space alone is a proof. */
 static wisp_status look_for_missing(schur *K)
 {
     wisp_status status = WISP_OK;
@@ -344,6 +346,7 @@ static wisp_status look_for_missing(schur *K)
         if (more && K->a.op.degree > 1) WISP_TRY(measure(K, K->a.locked, &right));
         K->unfit |= !right;
     }
+    K->proven = K->whole || K->k->o.which != WISP_EIG_SMALLEST;
 out:
     wisp__eig_end_check(K->k, &at->checked);
     return status;
@@ -409,7 +412,7 @@ static wisp_status run(schur *K, int block)
         WISP_TRY(wisp__arnoldi_start(&K->a, true));
         WISP_TRY(find_all(K));
     }
-    k->e->complete = 1;
+    k->e->complete = K->proven;
 out:
     k->e->degree = K->a.op.degree;
     return status;
@@ -451,6 +454,10 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
     if (gives && !(status == WISP_OK && K.delivered)) delivered = wisp__schur_deliver(&K.a, n, &all);
     if (status == WISP_OK && delivered == WISP_OK && !all)
         delivered = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
+    else if (status == WISP_OK && delivered == WISP_OK && !K.proven)
+        delivered = wisp_ctx_fail(k->ctx, WISP_ERR_INCOMPLETE,
+                                  "eig: products prove nothing about inner eigenvalues: smaller ones may be missing; "
+                                  "the dense method finds all, of a matrix of few rows");
     wisp__arnoldi_free(&K.a);
     wisp_free(k->ctx, K.S);
     wisp_free(k->ctx, K.value);
