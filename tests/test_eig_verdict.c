@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <lapacke.h>
 
 static int setup(void **state)
 {
@@ -42,8 +43,138 @@ static void inner_values(void **state)
     wisp_mat_free(A);
 }
 
+/* ---- by default LAPACK, where a search proves nothing or takes longer -------------------------------------- */
+
+static double key_of(wisp_eig_which which, double re, double im)
+{
+    return which == WISP_EIG_LARGEST_REAL ? re : which == WISP_EIG_LARGEST ? hypot(re, im) : -hypot(re, im);
+}
+
+static int falling(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+/* The keys of all eigenvalues, falling. */
+static double *keys(ref_mat A, wisp_eig_which which)
+{
+    enum { BLOCK = 65 }; /* LAPACK works on so many columns at most */
+    const int n = (int)A.rows, works = n * BLOCK;
+    cplx *w = (cplx *)ref_lapack(2 * (size_t)n, n), *a = (cplx *)ref_lapack(2 * (size_t)n * (size_t)n, n),
+         *work = (cplx *)ref_lapack(2 * (size_t)works, n);
+    double *real = ref_lapack(2 * (size_t)n, n), *key = ref_lapack((size_t)n, n);
+    memcpy(a, A.a, (size_t)(n * n) * sizeof *a);
+    assert_int_equal(LAPACKE_zgeev_work(LAPACK_COL_MAJOR, 'N', 'N', n, a, n, w, NULL, 1, NULL, 1, work, works, real),
+                     0);
+    for (int i = 0; i < n; i++) key[i] = key_of(which, creal(w[i]), cimag(w[i]));
+    qsort(key, (size_t)n, sizeof *key, falling);
+    free(a), free(w), free(work), free(real);
+    return key;
+}
+
+static void inner_values_by_default(void **state)
+{
+    wisp_ctx *ctx = *state;
+    wisp_mat *A = open_data(ctx, "eig_normal_diagonal_200.crs");
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        wisp_eigen e;
+        wisp_eig_cost cost;
+        const wisp_eig_opts o = {.which = WISP_EIG_SMALLEST, .seed = seed};
+        REF_OK(ctx, wisp_eig_plan(&cost, A, &o));
+        REF_OK(ctx, wisp_eig(&e, A, &o));
+        assert_true(cost.method == WISP_EIG_DENSE && cost.search == 200 && cost.bytes > 200 * 200 * 16);
+        assert_true(e.complete && e.found == 1 && e.method == WISP_EIG_DENSE);
+        assert_true(hypot(e.value[0].re - 0.00123923438670282, e.value[0].im - 0.0322028214453997) < 1e-14);
+        wisp_eigen_free(&e);
+    }
+    /* Without memory for LAPACK a search says what it is worth. */
+    wisp_eigen e;
+    const wisp_eig_opts o = {.which = WISP_EIG_SMALLEST, .bytes = 1 << 18};
+    REF_FAILS(ctx, wisp_eig(&e, A, &o), WISP_ERR_INCOMPLETE, "smaller ones may be missing");
+    assert_int_equal(e.method, WISP_KRYLOV_SCHUR);
+    wisp_eigen_free(&e);
+    wisp_mat_free(A);
+}
+
+static void random_rows(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {31};
+    static const wisp_type types[] = {WISP_D, WISP_Z};
+    for (int c = 0; c < 6; c++) {
+        const wisp_eig_which which[] = {WISP_EIG_SMALLEST, WISP_EIG_LARGEST, WISP_EIG_LARGEST_REAL};
+        const wisp_eig_opts o = {.which = which[c % 3], .count = 3, .seed = ref_next(&r)};
+        ref_mat A = ref_new(300, 300);
+        for (int64_t i = 0; i < 300; i++)
+            for (int l = 0; l < 5; l++) REF_AT(A, i, ref_below(&r, 300)) += ref_value(&r, types[c / 3]);
+        wisp_mat *M = ref_mat_of(ctx, A, types[c / 3]);
+        double *key = keys(A, o.which);
+        wisp_eigen e;
+        REF_OK(ctx, wisp_eig(&e, M, &o));
+        assert_true(e.complete && e.found >= 3);
+        for (int i = 0; i < e.found; i++) {
+            const double have = key_of(o.which, e.value[i].re, e.value[i].im);
+            double nearest = INFINITY;
+            for (int j = 0; j < 300 && key[j] >= key[2] - 1e-6; j++) nearest = fmin(nearest, fabs(key[j] - have));
+            if (!(nearest < 1e-6)) fail_msg("case %d: %.12g is none of the first", c, have);
+        }
+        if (o.which == WISP_EIG_SMALLEST) assert_int_equal(e.method, WISP_EIG_DENSE);
+        wisp_eigen_free(&e);
+        wisp_mat_free(M);
+        ref_free(A);
+        free(key);
+    }
+}
+
+/* A symmetric file of real numbers. */
+static ref_mat read_symmetric(const char *name, int64_t rows)
+{
+    char path[4096], line[256];
+    ref_mat A = ref_new(rows, rows);
+    snprintf(path, sizeof path, "%s/%s", TEST_DATA, name);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    do assert_non_null(fgets(line, sizeof line, f));
+    while (line[0] == '%'); /* the last one has the sizes */
+    while (fgets(line, sizeof line, f)) {
+        char *end;
+        const int64_t i = strtol(line, &end, 10), j = strtol(end, &end, 10);
+        REF_AT(A, i - 1, j - 1) = REF_AT(A, j - 1, i - 1) = strtod(end, NULL);
+    }
+    fclose(f);
+    return A;
+}
+
+/* A narrow interval in a wide spectrum: a filter would take more than 10,000 products a column. */
+static void narrow_interval(void **state)
+{
+    wisp_ctx *ctx = *state;
+    wisp_mat *A = open_data(ctx, "494_bus.mtx");
+    ref_mat m = read_symmetric("494_bus.mtx", 494);
+    double *key = keys(m, WISP_EIG_LARGEST_REAL);
+    wisp_eigen e;
+    wisp_eig_cost cost;
+    int there = 0;
+    const wisp_eig_opts o = {.which = WISP_EIG_INTERVAL, .low = 25.6, .high = 26.8};
+    REF_OK(ctx, wisp_eig_plan(&cost, A, &o));
+    REF_OK(ctx, wisp_eig(&e, A, &o));
+    assert_true(cost.method == WISP_EIG_DENSE && e.method == WISP_EIG_DENSE && e.complete);
+    for (int i = 493; i >= 0; i--)
+        if (key[i] >= o.low && key[i] <= o.high) {
+            assert_true(there < e.found && fabs(e.value[there].re - key[i]) < 1e-8);
+            there++;
+        }
+    assert_int_equal(there, e.found);
+    wisp_eigen_free(&e);
+    wisp_mat_free(A);
+    ref_free(m);
+    free(key);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(inner_values)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(inner_values), cmocka_unit_test(inner_values_by_default),
+                                       cmocka_unit_test(random_rows), cmocka_unit_test(narrow_interval)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

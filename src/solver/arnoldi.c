@@ -418,6 +418,8 @@ wisp_status wisp__arnoldi_told(wisp__arnoldi *a, int wanted, int good, double re
         a->better_at = a->restarts;
     }
     WISP_TRY(wisp__eig_told(k, a->restarts, good, wanted, residual));
+    WISP_TRY(wisp__eig_enough(k, &k->whole));
+    if (k->whole) return WISP_ERR_ITERATIONS; /* to the caller of all, who goes on with LAPACK */
     WISP_TRY(wisp_ctx_step(k->ctx, "eigenpairs", (double)good / (wanted + 1.0), 0));
     if (a->restarts >= k->o.max_rounds)
         status = wisp_ctx_fail(k->ctx, WISP_ERR_ITERATIONS,
@@ -440,7 +442,7 @@ void wisp__arnoldi_lock(wisp__arnoldi *a, int n)
     a->active = rest;
 }
 
-/* ---- all of A, or its projection ---------------------------------------------------------------------- */
+/* ---- projections of A ---------------------------------------------------------------------- */
 
 wisp_status wisp__arnoldi_project(wisp__arnoldi *a, int n, wisp_scalar *H)
 {
@@ -468,33 +470,5 @@ out:
     wisp_blk_free(from);
     wisp_blk_free(x);
     wisp_blk_free(y);
-    return status;
-}
-
-wisp_status wisp__arnoldi_whole(wisp__arnoldi *a)
-{
-    wisp_status status = WISP_OK;
-    const int n = (int)a->k->rows;
-    int64_t *unit = NULL;
-    wisp_blk *V = NULL;
-    double square = 0;
-    WISP_TRY(wisp_alloc(a->k->ctx, &unit, (size_t)n, sizeof *unit));
-    for (int i = 0; i < n; i++) unit[i] = i;
-    WISP_TRY(wisp_blk_cols(&V, a->all, 0, n));
-    WISP_TRY(wisp_blk_fill_units(V, unit));
-    WISP_TRY(wisp__arnoldi_project(a, n, a->work));
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) {
-            const wisp_scalar h = *wisp__h(a, i, j) = a->work[i * n + j];
-            square += h.re * h.re + h.im * h.im;
-        }
-    for (int i = 0; i < a->block; i++)
-        for (int j = 0; j < n; j++) *wisp__h(a, n + i, j) = wisp__real(0);
-    WISP_TRY(wisp_blk_fill(a->x, wisp__real(0)));
-    a->active = n;
-    a->rounding = a->smallest = a->k->eps * sqrt(square);
-out:
-    wisp_free(a->k->ctx, unit);
-    wisp_blk_free(V);
     return status;
 }

@@ -84,8 +84,6 @@ wisp_status wisp__arnoldi_rotate(wisp__arnoldi *a, const wisp_scalar *Q, int kep
 wisp_status wisp__arnoldi_told(wisp__arnoldi *a, int wanted, int good, double residual);
 /* The first n columns of V, which are invariant, about, become locked, and H goes on without them. */
 void wisp__arnoldi_lock(wisp__arnoldi *a, int n);
-/* V becomes all of the space, W empty: for small matrices. It takes as many columns as A has rows, and one block. */
-wisp_status wisp__arnoldi_whole(wisp__arnoldi *a);
 /* H becomes Q^H A Q of the first n columns, H[n][n]. */
 wisp_status wisp__arnoldi_project(wisp__arnoldi *a, int n, wisp_scalar *H);
 /* The length of B q, q[active] with this distance between elements. */
@@ -136,6 +134,8 @@ int wisp__schur_untorn(const wisp__eig *k, const wisp_scalar *value, const int *
 int wisp__schur_wanted(const wisp__arnoldi *a, int n, const wisp_scalar *value, const int *order);
 /* C = A B, n rows and columns each. */
 void wisp__schur_times(int n, const wisp_scalar *A, const wisp_scalar *B, wisp_scalar *C);
+/* The result, from orthonormal columns, the first n of a->all, and H = Q^H A Q, which is lost; *all: as below. */
+wisp_status wisp__schur_give(wisp__arnoldi *a, int n, wisp_scalar *H, bool *all);
 /* The result, from the span of the first n columns; *all: each pair that is wanted is within the tolerance. */
 wisp_status wisp__schur_deliver(wisp__arnoldi *a, int n, bool *all);
 

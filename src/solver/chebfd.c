@@ -321,6 +321,7 @@ static wisp_status rounds(wisp__chebfd *c)
             WISP_TRY(settle(c, &s, &more));
             grown = more;
         }
+        if (more && !c->whole) WISP_TRY(wisp__eig_enough(k, &c->whole));
         if (!more || c->whole) return WISP_OK;
         at->stalls = grown || s.worst < 0.3 * at->last ? 0 : at->stalls + 1;
         at->last = grown ? INFINITY : s.worst;

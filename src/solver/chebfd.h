@@ -43,6 +43,7 @@ typedef struct {
     double low, high;       /* the target */
     double wanted;          /* eigenvalues in it, by the density */
     wisp__filter_plan plan; /* the first round's filter */
+    double work;            /* of a run with it: flops of dense kernels */
     int search;             /* columns of the search space; 0: no filter does */
     int width;              /* of the blocks that are filtered */
     int row_bytes;          /* of these. Chosen once, by the model of time, for that goes by the threads, and the */

@@ -9,6 +9,10 @@ enum { VECTORS = 32, MOMENTS = 256, MOST_MOMENTS = 1 << 15, LOOKS = 8, MOST_SEAR
 static const double fineness = 12;
 /* Digits that are gained beyond the tolerance, so that few columns need one more round. */
 static const double spare_digits = 0.5;
+/* Flops of dense kernels that take as long as one of a product. */
+static const double slower = 5;
+/* Flops of dense kernels that take as long as all trials of series, per term of theirs. */
+static const double series_work = 2e6;
 
 /* ---- the density ---------------------------------------------------------------------------------- */
 
@@ -144,7 +148,7 @@ static wisp_status lacks_memory(const wisp__chebfd *c, double search, bool is_si
    precision somewhat more than half as long as in double precision. */
 static double work(const wisp__chebfd *c, const wisp__filter_plan *plan, double search, bool is_single)
 {
-    const double slower = 5, dense = (c->k->is_complex ? 8.0 : 2.0) * (double)c->k->rows * search * search;
+    const double dense = (c->k->is_complex ? 8.0 : 2.0) * (double)c->k->rows * search * search;
     const double exact = 2.0 * plan->rounds,
                  products = is_single ? wisp__single_time * plan->products + exact : plan->products;
     return slower * c->k->flops * (products + exact) * search + (2.0 * plan->rounds + 2) * dense;
@@ -174,6 +178,9 @@ static wisp_status try_filter(wisp__chebfd *c, double search, bool is_single, do
 {
     wisp__eig *k = c->k;
     const wisp_bounds *b = &k->e->bounds;
+    /* A filter of more products takes longer than LAPACK does, and so does the search for a longer series. */
+    const double product = slower * (is_single ? wisp__single_time : 1) * k->flops * search;
+    const double worth = k->most_work / product, findable = k->most_work / (product + series_work);
     wisp__filter_want want = {.lowest = b->center - b->halfwidth,
                               .highest = b->center + b->halfwidth,
                               .low = c->low,
@@ -184,7 +191,8 @@ static wisp_status try_filter(wisp__chebfd *c, double search, bool is_single, do
                               .most_peak = M_LN10 * (wisp__is_single(k->type) ? 4.5
                                                      : is_single              ? 6
                                                                               : 11),
-                              .most_degree = is_single ? 2000 : 1000000000,
+                              .most_degree = (int)fmin(is_single ? 2000 : 1000000000, worth),
+                              .most_terms = (int)fmin(20000, findable),
                               .states = states,
                               .states_arg = c};
     wisp__filter_plan plan;
@@ -192,7 +200,7 @@ static wisp_status try_filter(wisp__chebfd *c, double search, bool is_single, do
     if (status != WISP_OK) return status;
     if (plan.rounds > 0 && work(c, &plan, search, is_single) < *best) {
         free(c->plan.f.c);
-        *best = work(c, &plan, search, is_single);
+        *best = c->work = work(c, &plan, search, is_single);
         c->plan = plan;
         c->search = (int)search;
         c->is_single = is_single;
@@ -329,6 +337,7 @@ int wisp__chebfd_fresh(const wisp__chebfd *c)
 bool wisp__chebfd_is_whole(const wisp__chebfd *c)
 {
     enum { ROWS = 3000 };
+    if (c->work > c->k->most_work) return true;
     return c->k->rows <= ROWS && (c->search == 0 || 2 * (int64_t)c->search >= c->k->rows);
 }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DENSE_ROWS = 400, ROUNDS = 30, RESTARTS = 10000 };
+enum { ROUNDS = 30, RESTARTS = 10000 };
 
 static const char *const method_name[] = {"default", "chebfd", "lanczos", "krylov-schur", "dense"};
 
@@ -52,22 +52,6 @@ static wisp_status check_start(const wisp__eig *k)
     return WISP_OK;
 }
 
-static void defaults(wisp__eig *k)
-{
-    wisp_eig_opts *o = &k->o;
-    if (o->count == 0) o->count = 1;
-    if (o->tolerance == 0) o->tolerance = wisp__is_single(k->type) ? 1e-4 : 1e-8;
-    if (o->method == WISP_EIG_DEFAULT) {
-        if (k->hermitian && k->rows <= DENSE_ROWS)
-            o->method = WISP_EIG_DENSE;
-        else if (is_inner(o))
-            o->method = WISP_CHEBFD;
-        else
-            o->method = k->hermitian ? WISP_LANCZOS : WISP_KRYLOV_SCHUR;
-    }
-    if (o->max_rounds == 0) o->max_rounds = o->method == WISP_CHEBFD ? ROUNDS : RESTARTS;
-}
-
 /* Whether the method takes the question; it may ask for a Hermitian matrix. */
 static wisp_status check_method(wisp__eig *k)
 {
@@ -78,10 +62,25 @@ static wisp_status check_method(wisp__eig *k)
                              inner ? "at the ends of the spectrum only; take chebfd"
                                    : "in an interval or nearest to a target only; take lanczos or krylov-schur");
     if (m == WISP_KRYLOV_SCHUR) return WISP_OK;
+    wisp_mat_info info;
+    wisp_mat_get_info(k->A, &info);
+    if (m == WISP_EIG_DENSE && !inner && info.format != WISP_FORMAT_OPERATOR) return WISP_OK;
     wisp_mat_props props;
     const wisp_status status = wisp__require_hermitian(k->A, &props);
     k->hermitian |= status == WISP_OK;
     return status;
+}
+
+static wisp_status defaults(wisp__eig *k)
+{
+    wisp_eig_opts *o = &k->o;
+    const bool by_cost = o->method == WISP_EIG_DEFAULT;
+    if (o->count == 0) o->count = 1;
+    if (o->tolerance == 0) o->tolerance = wisp__is_single(k->type) ? 1e-4 : 1e-8;
+    if (by_cost) o->method = is_inner(o) ? WISP_CHEBFD : k->hermitian ? WISP_LANCZOS : WISP_KRYLOV_SCHUR;
+    if (o->max_rounds == 0) o->max_rounds = o->method == WISP_CHEBFD ? ROUNDS : RESTARTS;
+    const wisp_status status = check_method(k);
+    return status == WISP_OK && by_cost ? wisp__eig_dense_or_search(k) : status;
 }
 
 /* Whether the matrix is Hermitian, as far as the choice of a method needs it. An operator is taken for Hermitian,
@@ -120,8 +119,7 @@ static wisp_status begin(wisp__eig *k)
     wisp_status status = look_at_matrix(k);
     if (status == WISP_OK) status = check_numbers(k);
     if (status != WISP_OK) return status;
-    defaults(k);
-    status = check_method(k);
+    status = defaults(k);
     return status == WISP_OK ? check_start(k) : status;
 }
 
@@ -160,7 +158,7 @@ bool wisp__eig_last(wisp__eig *k, wisp_status status)
 {
     if (status == WISP_OK || status == WISP_ERR_INCOMPLETE || status == WISP_ERR_ITERATIONS ||
         status == WISP_ERR_STAGNATION)
-        return true;
+        return !k->whole;
     if (status != WISP_ERR_CANCELLED) return false;
     if (wisp_ctx_processes(k->ctx) > 1) return false;
     if (wisp_ctx_step(k->ctx, "eigenpairs", 1, k->e->flops) == WISP_OK) return true;
@@ -184,6 +182,17 @@ void wisp__eig_end_check(wisp__eig *k, const wisp__eig_times *before)
 
 /* ---- calls ------------------------------------------------------------------------------------------ */
 
+/* LAPACK takes the place of a search; nothing is left of what that has found. */
+static wisp_status go_over(wisp__eig *k)
+{
+    wisp_eigen *e = k->e;
+    free(e->value), free(e->residual), wisp_blk_free(e->vectors);
+    e->value = NULL, e->residual = NULL, e->vectors = NULL;
+    e->found = e->block = e->rounds = 0;
+    e->degree = 0;
+    return wisp__eig_dense(k);
+}
+
 static wisp_status run(wisp__eig *k)
 {
     wisp_status status = begin(k);
@@ -198,6 +207,7 @@ static wisp_status run(wisp__eig *k)
     case WISP_KRYLOV_SCHUR: status = wisp__eig_krylov_schur(k); break;
     default: status = wisp__eig_dense(k);
     }
+    if (k->whole) status = go_over(k);
     wisp_state_free(k->live);
     if (k->ended) wisp_ctx_cancel(k->ctx);
     if (status != WISP_OK) k->e->complete = 0;
@@ -209,7 +219,7 @@ wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts
     WISP_NEED(wisp_mat_ctx(A), e);
     *e = (wisp_eigen){.expected = NAN, .expected_error = NAN, .orthogonality = NAN};
     WISP_NEED(NULL, A);
-    wisp__eig k = {.ctx = wisp_mat_ctx(A), .A = A, .e = e, .started = wisp__now()};
+    wisp__eig k = {.ctx = wisp_mat_ctx(A), .A = A, .e = e, .started = wisp__now(), .most_work = INFINITY};
     if (opts) k.o = *opts;
     wisp_ctx_enter(k.ctx);
     const wisp_status status = wisp_ctx_leave(k.ctx, run(&k));
@@ -235,7 +245,7 @@ wisp_status wisp_eig_plan(wisp_eig_cost *cost, const wisp_mat *A, const wisp_eig
     *cost = (wisp_eig_cost){.expected = NAN, .expected_error = NAN, .seconds = NAN};
     WISP_NEED(NULL, A);
     wisp_eigen e = {.expected = NAN};
-    wisp__eig k = {.ctx = wisp_mat_ctx(A), .A = A, .e = &e, .started = wisp__now()};
+    wisp__eig k = {.ctx = wisp_mat_ctx(A), .A = A, .e = &e, .started = wisp__now(), .most_work = INFINITY};
     if (opts) k.o = *opts;
     k.o.offer = NULL, k.o.resume = NULL;
     wisp_ctx_enter(k.ctx);

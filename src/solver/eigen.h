@@ -18,6 +18,8 @@ typedef struct {
     double scale;     /* by which residuals are divided, once it is known */
     double started;   /* wisp__now() */
     bool ended;       /* the user's wish to end is set aside */
+    double most_work; /* of a search, of which LAPACK takes as much; INFINITY: it is not to take its place */
+    bool whole;       /* it takes its place */
     wisp_state *live; /* that is offered; NULL: none */
 } wisp__eig;
 
@@ -31,6 +33,16 @@ wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_eig_cost *cost);
 wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_eig_cost *cost);
 wisp_status wisp__eig_plan_lanczos(wisp__eig *k, wisp_eig_cost *cost);
 wisp_status wisp__eig_plan_dense(wisp__eig *k, wisp_eig_cost *cost);
+
+/* ---- whole.c --- */
+
+/* By default: the method becomes dense, or most_work is set, where LAPACK may take the place of a search. */
+wisp_status wisp__eig_dense_or_search(wisp__eig *k);
+/* Whether the search has taken as much as LAPACK will; a flop of a product counts as five of dense kernels. As for the
+   skier who rents: in the end it is at most twice the best choice. */
+wisp_status wisp__eig_enough(wisp__eig *k, bool *enough);
+/* Bytes beside A for LAPACK, if it may take the place of the search; else 0. */
+int64_t wisp__eig_dense_bytes(const wisp__eig *k);
 
 /* Takes the bounds of the options, or finds them; `products`: how many will follow, which sets how much work tight
    bounds are worth. Sets k->scale. */
@@ -65,6 +77,8 @@ wisp_status wisp__eig_columns(wisp_state *state, const char *name, wisp_blk *x, 
 
 /* ---- ritz.c: pairs from a space of orthonormal columns. Times go to k->e ----- */
 
+/* Of n columns, so many are multiplied at once. */
+int wisp__ritz_width(const wisp__eig *k, int n);
 /* Columns first .. first + n - 1 of the space become its Ritz vectors, of theta[n], ascending (Rayleigh-Ritz); the
    space is held once. */
 wisp_status wisp__ritz(wisp__eig *k, wisp_blk *space, int first, int n, double *theta);

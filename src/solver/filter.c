@@ -203,7 +203,7 @@ static wisp_status try_series(wisp_ctx *ctx, const wisp__filter_want *w, wisp__f
 {
     static const double widen[] = {0, 0.2, 0.5};
     enum { DEGREES = 6, WIDENS = sizeof widen / sizeof *widen };
-    const double most = fmin(w->most_degree, 20000);
+    const double most = fmin(w->most_degree, w->most_terms);
     const double center = 0.5 * (w->highest + w->lowest), half = 0.5 * (w->highest - w->lowest);
     const double r = reach(w, 0, 2 * half, 0.8);
     const double delta = fmax(0.5 * (w->high - w->low), 0.3 * r);
@@ -215,6 +215,7 @@ static wisp_status try_series(wisp_ctx *ctx, const wisp__filter_want *w, wisp__f
         const bool window = i / DEGREES % 2, jackson = i / (2 * DEGREES) % 2;
         const double more = widen[i / (SERIES * DEGREES)] * delta, degree = half / delta * exp2(i % DEGREES - 1);
         if (!window && more > 0) continue;
+        if (i % DEGREES > 0 && degree / 2 >= most) continue; /* the one before was as long */
         const double a = fmax((w->low - more - center) / half, -1), b = fmin((w->high + more - center) / half, 1);
         const int terms = (int)fmin(fmax(degree, 4), most);
         free(c);

@@ -15,6 +15,7 @@ typedef struct {
     double gain;      /* natural logarithm: by how much all that lies outside has to be damped against the target */
     double most_peak; /* the same: the largest filter value over those outside that a round may have */
     int most_degree;  /* that a round may have, in products */
+    int most_terms;   /* of a series: it takes long to find, in proportion to its terms */
     wisp__states_fn states;
     void *states_arg;
 } wisp__filter_want;

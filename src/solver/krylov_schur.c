@@ -17,7 +17,6 @@ typedef struct {
     double *bound, *residual;   /* [m] in the order of S: of |Op v - mu v|; of |A v - value v| over |value| */
     wisp_scalar *locked;        /* [most] values of the locked columns */
     int most;
-    bool whole; /* V is all of the space */
     int most_degree;
     double first, next; /* of a polynomial: where the first locked value's ellipse ends; the first other one's, about */
     bool delivered;     /* the result is that of the locked columns already */
@@ -50,9 +49,10 @@ static wisp_status cycle(schur *K, int m)
 {
     wisp_status status = WISP_OK;
     wisp__eig *k = K->k;
-    if (!K->whole) WISP_TRY(wisp__arnoldi_expand(&K->a, m));
+    WISP_TRY(wisp__arnoldi_expand(&K->a, m));
     const double start = wisp__now();
     const int n = K->a.active;
+    k->e->flops += (k->is_complex ? 160.0 : 40.0) * n * n * n; /* about */
     for (int i = 0; i < n; i++) memcpy(K->S + i * n, wisp__h(&K->a, i, 0), (size_t)n * sizeof *K->S);
     WISP_TRY(wisp__dense_schur(k->ctx, k->is_complex, n, K->S, K->U, K->mu));
     WISP_TRY(wisp__dense_schur_vectors(k->ctx, k->is_complex, n, K->S, K->mu, K->X));
@@ -94,7 +94,7 @@ out:
 /* What a restart keeps: half, and more as more of them are good. */
 static int kept_of(const schur *K, int wanted, int good)
 {
-    const int n = K->a.active, most = n - (K->whole ? 0 : K->a.block);
+    const int n = K->a.active, most = n - K->a.block;
     const int half = good + (n - good) / 2, least = wanted < n / 2 ? wanted : n / 2, kept = half > least ? half : least;
     return kept < most ? kept : most;
 }
@@ -149,7 +149,7 @@ static wisp_status raise_degree(schur *K, bool *raised)
     const int beyond = spare < m ? spare : m - 1;
     wisp__op op = K->a.op;
     *raised = false;
-    if (o->which != WISP_EIG_LARGEST_REAL || K->whole || K->plain || o->count >= m) goto out;
+    if (o->which != WISP_EIG_LARGEST_REAL || K->plain || o->count >= m) goto out;
     const double first = K->value[K->order[0]].re, last = K->value[K->order[beyond]].re;
     double far = op.center - op.scale;
     if (op.degree == 1) {
@@ -202,13 +202,13 @@ static wisp_status expand(schur *K, int *wanted, int *good)
     wisp_status status = WISP_OK;
     const wisp_eig_opts *o = &K->k->o;
     const int step = (K->m / LOOKS + K->a.block - 1) / K->a.block * K->a.block;
-    int to = K->whole ? K->m : K->a.active < K->m / 2 ? K->m / 2 : K->a.active;
+    int to = K->a.active < K->m / 2 ? K->m / 2 : K->a.active;
     do {
         if (K->a.at.to == 0) K->a.at.to = to + step < K->m ? to + step : K->m; /* else it goes on */
         to = K->a.at.to;
         WISP_TRY(cycle(K, to));
         K->a.at.to = 0;
-        const int n = K->a.active, most = K->whole ? n : n - K->a.block;
+        const int n = K->a.active, most = n - K->a.block;
         *wanted = wisp__schur_wanted(&K->a, n, K->value, K->order), *good = 0;
         if (*wanted > most) *wanted = wisp__schur_untorn(K->k, K->mu, K->order, most);
         while (*good < *wanted && K->residual[K->order[*good]] <= K->a.at.strict * o->tolerance) ++*good;
@@ -339,14 +339,14 @@ static wisp_status look_for_missing(schur *K)
         }
     }
     if (at->phase == WISP__GAPS) WISP_TRY(wisp__gap_empty(&K->a, &empty));
-    for (bool more = !empty; more && !K->whole && !K->unfit;) {
+    for (bool more = !empty; more && !K->unfit;) {
         WISP_TRY(search(K));
         at->phase = WISP__BETWEEN;
         more = at->more > 0;
         if (more && K->a.op.degree > 1) WISP_TRY(measure(K, K->a.locked, &right));
         K->unfit |= !right;
     }
-    K->proven = K->whole || K->k->o.which != WISP_EIG_SMALLEST;
+    K->proven = K->k->o.which != WISP_EIG_SMALLEST;
 out:
     wisp__eig_end_check(K->k, &at->checked);
     return status;
@@ -400,7 +400,7 @@ static wisp_status run(schur *K, int block)
     WISP_TRY(wisp__arnoldi_make(&K->a, K->m + block, block));
     WISP_TRY(wisp__op_most_degree(&K->a, K->m, &K->most_degree));
     WISP_TRY(wisp__eig_state(k, items, K));
-    if (!k->o.resume) WISP_TRY(K->whole ? wisp__arnoldi_whole(&K->a) : wisp__arnoldi_start(&K->a, false));
+    if (!k->o.resume) WISP_TRY(wisp__arnoldi_start(&K->a, false));
     WISP_TRY(find_all(K));
     if (K->unfit) {
         K->a.op = itself;
@@ -424,8 +424,8 @@ static int block_of(const wisp__eig *k)
     return asked > 0 ? asked : 1;
 }
 
-/* Columns of V in a search, and that are locked at most; for few rows the whole space. */
-static void choose_sizes(schur *K, int block)
+/* Columns of V in a search, and that are locked at most; false: for so few rows the whole space is taken. */
+static bool choose_sizes(schur *K, int block)
 {
     const wisp_eig_opts *o = &K->k->o;
     const int least = o->count + 2 * block + 1, usual = 2 * o->count > o->count + MORE ? 2 * o->count : o->count + MORE;
@@ -433,8 +433,7 @@ static void choose_sizes(schur *K, int block)
     if (K->m < least) K->m = least;
     K->m = (K->m + block - 1) / block * block;
     K->most = 2 * o->count + MORE_MULTIPLETS;
-    K->whole = K->k->rows <= K->most + 2 * K->m + block;
-    if (K->whole) K->m = K->most = (int)K->k->rows;
+    return K->k->rows > K->most + 2 * K->m + block;
 }
 
 wisp_status wisp__eig_krylov_schur(wisp__eig *k)
@@ -445,7 +444,7 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
     }
     schur K = {.k = k, .a = {.k = k, .op = itself, .at.strict = strict}};
     const int block = block_of(k);
-    choose_sizes(&K, block);
+    if (!choose_sizes(&K, block)) return wisp__eig_dense(k);
     wisp_status status = run(&K, block);
     const int n = status == WISP_OK ? K.a.locked : K.a.locked + K.a.active;
     const bool gives = wisp__eig_last(k, status) && K.a.all;
@@ -454,10 +453,12 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
     if (gives && !(status == WISP_OK && K.delivered)) delivered = wisp__schur_deliver(&K.a, n, &all);
     if (status == WISP_OK && delivered == WISP_OK && !all)
         delivered = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
+    else if (status == WISP_OK && delivered == WISP_OK && !K.proven && isfinite(k->most_work))
+        k->whole = true;
     else if (status == WISP_OK && delivered == WISP_OK && !K.proven)
         delivered = wisp_ctx_fail(k->ctx, WISP_ERR_INCOMPLETE,
                                   "eig: products prove nothing about inner eigenvalues: smaller ones may be missing; "
-                                  "the dense method finds all, of a matrix of few rows");
+                                  "the dense method finds all, of at most 20000 rows");
     wisp__arnoldi_free(&K.a);
     wisp_free(k->ctx, K.S);
     wisp_free(k->ctx, K.value);
@@ -471,10 +472,11 @@ wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_eig_cost *cost)
     if (k->hermitian) return wisp__eig_plan_lanczos(k, cost);
     schur K = {.k = k};
     const int64_t local = wisp_map_local(wisp_mat_map(k->A), NULL), size = (int64_t)wisp_type_size(k->type);
-    choose_sizes(&K, block_of(k));
+    if (!choose_sizes(&K, block_of(k))) return wisp__eig_plan_dense(k, cost);
     cost->search = K.m;
     cost->block = block_of(k);
     /* The locked columns, V, W, and three blocks; Schur forms, their vectors and room for LAPACK. */
     cost->bytes = local * size * ((int64_t)K.m + k->o.count + 4 * cost->block) + 300 * (int64_t)K.m * K.m;
+    if (cost->bytes < wisp__eig_dense_bytes(k)) cost->bytes = wisp__eig_dense_bytes(k);
     return WISP_OK;
 }

@@ -463,5 +463,6 @@ wisp_status wisp__eig_plan_lanczos(wisp__eig *k, wisp_eig_cost *cost)
     /* The locked columns, V, W, and two blocks; the search for what is missing has as many beside those that were
        found. */
     cost->bytes = local * size * ((int64_t)m + k->o.count + 3 * block) + 200 * (int64_t)m * m;
+    if (cost->bytes < wisp__eig_dense_bytes(k)) cost->bytes = wisp__eig_dense_bytes(k);
     return WISP_OK;
 }

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns that are multiplied at once. */
-static int width_of(const wisp__eig *k, int n)
+int wisp__ritz_width(const wisp__eig *k, int n)
 {
     const int size = (int)wisp_type_size(k->type), by_default = 128 / size;
     const int width = k->e->block > 0 ? k->e->block : by_default;
@@ -38,7 +37,7 @@ out:
 static wisp_status project(wisp__eig *k, wisp_blk *space, int first, int n, wisp_scalar *H)
 {
     wisp_status status = WISP_OK;
-    const int width = width_of(k, n);
+    const int width = wisp__ritz_width(k, n);
     wisp_blk *x = NULL, *y = NULL, *left = NULL, *right = NULL;
     WISP_TRY(wisp_blk_create(&x, k->ctx, wisp_mat_map(k->A), k->type, width));
     WISP_TRY(wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), k->type, width));
@@ -87,7 +86,7 @@ out:
 wisp_status wisp__ritz_residuals(wisp__eig *k, wisp_blk *space, int first, int n, const double *theta, double *residual)
 {
     wisp_status status = WISP_OK;
-    const int width = width_of(k, n);
+    const int width = wisp__ritz_width(k, n);
     wisp_blk *x = NULL, *y = NULL;
     wisp_scalar *shift = NULL, *dot;
     WISP_TRY(wisp_alloc(k->ctx, &shift, 4 * (size_t)width, sizeof *shift));
@@ -189,67 +188,4 @@ wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int foun
     e->found = found;
 out:
     return status;
-}
-
-/* ---- small matrices ------------------------------------------------------------------------------- */
-
-static wisp_status refuse_large(const wisp__eig *k)
-{
-    enum { MOST = 20000 };
-    if (k->rows <= MOST) return WISP_OK;
-    return wisp_ctx_fail(k->ctx, WISP_ERR_UNSUPPORTED, "eig: %lld rows are too many for the dense method; at most %d",
-                         (long long)k->rows, MOST);
-}
-
-/* All pairs of a matrix that is made dense: Rayleigh-Ritz with the whole space. */
-wisp_status wisp__eig_dense(wisp__eig *k)
-{
-    wisp_status status = refuse_large(k);
-    if (status != WISP_OK) return status;
-    const int n = (int)k->rows;
-    int first, found;
-    wisp_blk *space = NULL;
-    double *theta = NULL, *residual = NULL;
-    int64_t *unit = NULL;
-    if (k->o.which == WISP_EIG_INTERVAL) k->e->low = k->o.low, k->e->high = k->o.high;
-    WISP_TRY(wisp__eig_bounds(k, 1));
-    k->e->method = WISP_EIG_DENSE;
-    WISP_TRY(wisp_alloc(k->ctx, &theta, (size_t)n, sizeof *theta));
-    WISP_TRY(wisp_alloc(k->ctx, &unit, (size_t)n, sizeof *unit));
-    WISP_TRY(wisp_blk_create(&space, k->ctx, wisp_mat_map(k->A), k->type, n));
-    for (int i = 0; i < n; i++) unit[i] = i;
-    WISP_TRY(wisp_blk_fill_units(space, unit));
-    k->e->search = n;
-    WISP_TRY(wisp__ritz(k, space, 0, n, theta));
-    wisp__eig_select(k, n, theta, &first, &found);
-    k->e->block = width_of(k, n);
-    WISP_TRY(wisp_alloc(k->ctx, &residual, (size_t)found, sizeof *residual));
-    if (found > 0) WISP_TRY(wisp__ritz_residuals(k, space, first, found, theta + first, residual));
-    for (int i = 0; i < found; i++)
-        if (!(residual[i] <= k->o.tolerance)) {
-            status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: a residual of %.1e; the tolerance is %.1e",
-                                   residual[i], k->o.tolerance);
-            goto out;
-        }
-    WISP_TRY(wisp__eig_deliver(k, space, first, found, theta + first, residual));
-    k->e->complete = 1;
-out:
-    wisp_free(k->ctx, theta);
-    wisp_free(k->ctx, unit);
-    wisp_free(k->ctx, residual);
-    wisp_blk_free(space);
-    return status;
-}
-
-wisp_status wisp__eig_plan_dense(wisp__eig *k, wisp_eig_cost *cost)
-{
-    const wisp_status status = refuse_large(k);
-    if (status != WISP_OK) return status;
-    const double n = (double)k->rows, local = (double)wisp_map_local(wisp_mat_map(k->A), NULL);
-    cost->method = WISP_EIG_DENSE;
-    cost->search = (int)k->rows;
-    cost->block = width_of(k, cost->search);
-    cost->products = 2 * k->rows;
-    cost->bytes = (int64_t)(local * (n + 2 * cost->block) * (double)wisp_type_size(k->type) + 64 * n * n);
-    return WISP_OK;
 }

@@ -78,7 +78,7 @@ void wisp__schur_times(int n, const wisp_scalar *A, const wisp_scalar *B, wisp_s
 typedef struct {
     wisp__arnoldi *a;
     int n;                    /* columns of the space */
-    wisp_scalar *Y;           /* [n][n] eigenvectors in the space */
+    const wisp_scalar *U, *X; /* [n][n] the eigenvectors in the space are U X */
     wisp_scalar *part;        /* [n][found] of those that are taken */
     const wisp_scalar *value; /* [n] */
     int *taken;               /* [found] numbers of values, ascending by their parts */
@@ -95,14 +95,26 @@ static wisp_status combine(const pairs *p, wisp_blk *to)
     return status;
 }
 
-/* part becomes the columns of Y that are taken, or the real parts of factor times them. */
+/* part becomes the eigenvectors that are taken, or the real parts of factor times them. */
 static void take(const pairs *p, double complex factor, bool real)
 {
-    for (int i = 0; i < p->n; i++)
-        for (int j = 0; j < p->found; j++) {
-            const double complex z = factor * wisp__z_of(p->Y[i * p->n + p->taken[j]]);
-            p->part[i * p->found + j] = real ? wisp__real(creal(z)) : wisp__of_z(z);
+    const int n = p->n, found = p->found;
+    for (int i = 0; i < n; i++) {
+        wisp_scalar *to = p->part + (size_t)i * (size_t)found;
+        for (int j = 0; j < found; j++) to[j] = wisp__real(0);
+        for (int l = 0; l < n; l++) {
+            const wisp_scalar u = p->U[(size_t)i * (size_t)n + (size_t)l], *x = p->X + (size_t)l * (size_t)n;
+            for (int j = 0; j < found; j++) {
+                const wisp_scalar v = x[p->taken[j]];
+                to[j].re += u.re * v.re - u.im * v.im;
+                to[j].im += u.re * v.im + u.im * v.re;
+            }
         }
+        for (int j = 0; j < found; j++) {
+            const double complex z = factor * wisp__z_of(to[j]);
+            to[j] = real ? wisp__real(creal(z)) : wisp__of_z(z);
+        }
+    }
 }
 
 /* Vectors of a real space with complex values: real and imaginary parts meet on the host, a column at a time. */
@@ -237,35 +249,48 @@ out:
     return status;
 }
 
-wisp_status wisp__schur_deliver(wisp__arnoldi *a, int n, bool *all)
+wisp_status wisp__schur_give(wisp__arnoldi *a, int n, wisp_scalar *H, bool *all)
 {
     wisp_status status = WISP_OK;
     wisp__eig *k = a->k;
     const size_t size = (size_t)n * (size_t)n;
-    const wisp__op op = a->op;
     pairs p = {.a = a, .n = n};
-    wisp_scalar *H = NULL, *value = NULL;
+    wisp_scalar *U = NULL, *value = NULL;
     int *order = NULL;
     *all = false;
-    if (n == 0) return WISP_OK;
-    a->op = (wisp__op){1, 1, 0, 1};
-    WISP_TRY(wisp_alloc(k->ctx, &H, 4 * size, sizeof *H));
+    WISP_TRY(wisp_alloc(k->ctx, &U, 2 * size, sizeof *U));
     WISP_TRY(wisp_alloc(k->ctx, &value, (size_t)n, sizeof *value));
     WISP_TRY(wisp_alloc(k->ctx, &order, 2 * (size_t)n, sizeof *order));
-    wisp_scalar *U = H + size, *X = U + size;
-    p.Y = X + size, p.part = X, p.value = value, p.taken = order + n;
-    WISP_TRY(wisp__arnoldi_project(a, n, H));
+    wisp_scalar *X = U + size;
+    p.U = U, p.X = X, p.value = value, p.taken = order + n;
     WISP_TRY(wisp__dense_schur(k->ctx, k->is_complex, n, H, U, value));
     WISP_TRY(wisp__dense_schur_vectors(k->ctx, k->is_complex, n, H, value, X));
-    wisp__schur_times(n, U, X, p.Y);
+    p.part = H; /* of which no more is needed */
     wisp__schur_sort(a, 0, n, value, order);
     const int wanted = wisp__schur_wanted(a, n, value, order);
     WISP_TRY(give(&p, order, wanted));
     *all = k->e->found >= wanted && wanted >= k->o.count;
 out:
-    a->op = op;
-    wisp_free(k->ctx, H);
+    wisp_free(k->ctx, U);
     wisp_free(k->ctx, value);
     wisp_free(k->ctx, order);
+    return status;
+}
+
+wisp_status wisp__schur_deliver(wisp__arnoldi *a, int n, bool *all)
+{
+    wisp_status status = WISP_OK;
+    wisp_ctx *ctx = a->k->ctx;
+    const wisp__op op = a->op;
+    wisp_scalar *H = NULL;
+    *all = false;
+    if (n == 0) return WISP_OK;
+    a->op = (wisp__op){1, 1, 0, 1};
+    WISP_TRY(wisp_alloc(ctx, &H, (size_t)n * (size_t)n, sizeof *H));
+    WISP_TRY(wisp__arnoldi_project(a, n, H));
+    WISP_TRY(wisp__schur_give(a, n, H, all));
+out:
+    a->op = op;
+    wisp_free(ctx, H);
     return status;
 }

@@ -1,0 +1,152 @@
+/* Matrices of few rows: all pairs by LAPACK, and whether that takes less than a search. */
+#include "arnoldi.h"
+
+enum { MOST_ROWS = 20000, ROWS_BY_COST = 3000 };
+
+/* ---- what it takes ---------------------------------------------------------------------------------- */
+
+/* In the measure of wisp__eig_work. Of rows^3: measured, with LAPACK on one thread; threads change little in a search
+   in so few rows. */
+static double work(const wisp__eig *k)
+{
+    const double n = (double)k->rows, each = k->hermitian ? 13 : 30;
+    return each * n * n * n * (k->is_complex ? 4 : 1);
+}
+
+/* Bytes beside A: the space, which becomes the vectors, blocks, H and what becomes of it, and LAPACK's own. */
+static int64_t memory(const wisp__eig *k)
+{
+    const double n = (double)k->rows, local = (double)wisp_map_local(wisp_mat_map(k->A), NULL);
+    const double columns = n + 2.0 * wisp__ritz_width(k, (int)k->rows), parts = k->is_complex ? 2 : 1;
+    return (int64_t)(local * columns * (double)wisp_type_size(k->type) + (k->hermitian ? 64 : 48 + 16 * parts) * n * n);
+}
+
+wisp_status wisp__eig_dense_or_search(wisp__eig *k)
+{
+    static const double little = 8.4e8; /* a tenth of a second, about */
+    const bool proves = k->hermitian || k->o.which != WISP_EIG_SMALLEST;
+    if (k->rows > ROWS_BY_COST) return WISP_OK;
+    double lacks = k->o.bytes > 0 && memory(k) > k->o.bytes;
+    const wisp_status status = wisp_ctx_sum(k->ctx, &lacks, 1);
+    if (status != WISP_OK || lacks > 0) return status;
+    k->most_work = work(k);
+    if (!k->o.resume && (k->most_work <= little || !proves)) k->o.method = WISP_EIG_DENSE;
+    return WISP_OK;
+}
+
+wisp_status wisp__eig_enough(wisp__eig *k, bool *enough)
+{
+    *enough = false;
+    if (!isfinite(k->most_work)) return WISP_OK;
+    double over = k->e->flops + 4 * k->flops * (double)k->e->products > k->most_work;
+    const wisp_status status = wisp_ctx_sum(k->ctx, &over, 1);
+    *enough = over > 0;
+    if (*enough) wisp_ctx_log(k->ctx, WISP_LOG_INFO, "eig: the search took as much as LAPACK will, which goes on");
+    return status;
+}
+
+static wisp_status refuse_large(const wisp__eig *k)
+{
+    if (k->rows <= MOST_ROWS) return WISP_OK;
+    return wisp_ctx_fail(k->ctx, WISP_ERR_UNSUPPORTED, "eig: %lld rows are too many for the dense method; at most %d",
+                         (long long)k->rows, MOST_ROWS);
+}
+
+wisp_status wisp__eig_plan_dense(wisp__eig *k, wisp_eig_cost *cost)
+{
+    const wisp_status status = refuse_large(k);
+    if (status != WISP_OK) return status;
+    cost->method = WISP_EIG_DENSE;
+    cost->search = (int)k->rows;
+    cost->block = wisp__ritz_width(k, cost->search);
+    cost->products = 2 * k->rows;
+    cost->bytes = memory(k);
+    return WISP_OK;
+}
+
+int64_t wisp__eig_dense_bytes(const wisp__eig *k) { return isfinite(k->most_work) ? memory(k) : 0; }
+
+/* ---- all pairs -------------------------------------------------------------------------------------- */
+
+/* The whole space: all columns of the identity. */
+static wisp_status units(const wisp__eig *k, wisp_blk **space)
+{
+    wisp_status status = WISP_OK;
+    const int n = (int)k->rows;
+    int64_t *unit = NULL;
+    WISP_TRY(wisp_alloc(k->ctx, &unit, (size_t)n, sizeof *unit));
+    for (int i = 0; i < n; i++) unit[i] = i;
+    WISP_TRY(wisp_blk_create(space, k->ctx, wisp_mat_map(k->A), k->type, n));
+    WISP_TRY(wisp_blk_fill_units(*space, unit));
+out:
+    wisp_free(k->ctx, unit);
+    return status;
+}
+
+/* Rayleigh-Ritz with the whole space. */
+static wisp_status hermitian(wisp__eig *k)
+{
+    wisp_status status = WISP_OK;
+    const int n = (int)k->rows;
+    int first, found;
+    wisp_blk *space = NULL;
+    double *theta = NULL, *residual = NULL;
+    if (k->o.which == WISP_EIG_INTERVAL) k->e->low = k->o.low, k->e->high = k->o.high;
+    WISP_TRY(wisp__eig_bounds(k, 1));
+    WISP_TRY(wisp_alloc(k->ctx, &theta, (size_t)n, sizeof *theta));
+    WISP_TRY(units(k, &space));
+    WISP_TRY(wisp__ritz(k, space, 0, n, theta));
+    wisp__eig_select(k, n, theta, &first, &found);
+    k->e->block = wisp__ritz_width(k, n);
+    WISP_TRY(wisp_alloc(k->ctx, &residual, (size_t)found, sizeof *residual));
+    if (found > 0) WISP_TRY(wisp__ritz_residuals(k, space, first, found, theta + first, residual));
+    for (int i = 0; i < found; i++)
+        if (!(residual[i] <= k->o.tolerance)) {
+            status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: a residual of %.1e; the tolerance is %.1e",
+                                   residual[i], k->o.tolerance);
+            goto out;
+        }
+    WISP_TRY(wisp__eig_deliver(k, space, first, found, theta + first, residual));
+    k->e->complete = 1;
+out:
+    wisp_free(k->ctx, theta);
+    wisp_free(k->ctx, residual);
+    wisp_blk_free(space);
+    return status;
+}
+
+/* A Schur form of all of A. */
+static wisp_status general(wisp__eig *k)
+{
+    wisp_status status = WISP_OK;
+    const int n = (int)k->rows;
+    const size_t size = (size_t)n * (size_t)n;
+    wisp__arnoldi a = {.k = k, .op = {1, 1, 0, 1}, .columns = n, .block = wisp__ritz_width(k, n)};
+    wisp_scalar *H = NULL;
+    double square = 0;
+    bool all;
+    k->e->block = a.block;
+    WISP_TRY(wisp_alloc(k->ctx, &H, size, sizeof *H));
+    WISP_TRY(units(k, &a.all));
+    WISP_TRY(wisp_blk_create(&a.x, k->ctx, wisp_mat_map(k->A), k->type, a.block));
+    WISP_TRY(wisp_blk_create(&a.y, k->ctx, wisp_mat_map(k->A), k->type, a.block));
+    WISP_TRY(wisp__arnoldi_project(&a, n, H));
+    for (size_t i = 0; i < size; i++) square += H[i].re * H[i].re + H[i].im * H[i].im;
+    a.smallest = k->eps * sqrt(square);
+    WISP_TRY(wisp__schur_give(&a, n, H, &all));
+    k->e->complete = all;
+    if (!all) status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
+out:
+    wisp_free(k->ctx, H);
+    wisp__arnoldi_free(&a);
+    return status;
+}
+
+wisp_status wisp__eig_dense(wisp__eig *k)
+{
+    const wisp_status status = refuse_large(k);
+    if (status != WISP_OK) return status;
+    k->e->method = WISP_EIG_DENSE;
+    k->e->search = (int)k->rows;
+    return k->hermitian ? hermitian(k) : general(k);
+}
