@@ -356,7 +356,7 @@ refused 1 "nowhere.mtx" eig nowhere.mtx --smallest 1
 refused 1 "101 eigenvalues of a matrix of 100 rows" eig $small --smallest 101
 refused 1 "below what double allows" eig $small --smallest 1 --tol 1e-17
 refused 1 "flow.mtx: " eig flow.mtx --target 0
-refused 1 "flow.mtx: " eig flow.mtx --smallest 1 --method dense
+refused 1 "flow.mtx: " eig flow.mtx --interval 0,1 --method dense
 printf '%%%%MatrixMarket matrix coordinate real general\n3 4 1\n1 1 1\n' >wide.mtx
 refused 1 "wide.mtx is 3 x 4, and only a square matrix has eigenvalues" eig wide.mtx --smallest 1
 for value in nan inf; do

@@ -15,12 +15,14 @@ extern "C" {
 
 /* CHEBFD: Chebyshev filter diagonalization (Pieper et al. 2016), for INTERVAL and NEAREST, Hermitian matrices. LANCZOS:
    block Lanczos with thick restarts, for SMALLEST, LARGEST and LARGEST_REAL, Hermitian matrices. KRYLOV_SCHUR:
-   Krylov-Schur (Stewart 2002), for the same questions, any matrix; a Hermitian one goes to LANCZOS. DENSE: all
-   eigenvalues of a Hermitian matrix of at most 20000 rows by LAPACK. DEFAULT: DENSE for a Hermitian matrix of at most
-   400 rows; else CHEBFD, LANCZOS or KRYLOV_SCHUR, whichever takes the question first in this order. An operator is
-   taken as Hermitian, unless the method is KRYLOV_SCHUR or the question LARGEST_REAL. A method changes to DENSE by
-   itself: CHEBFD for at most 3000 rows, where the search space would have half of them or more; LANCZOS, where the rows
-   are hardly more than its columns. */
+   Krylov-Schur (Stewart 2002), for the same questions, any matrix; a Hermitian one goes to LANCZOS; SMALLEST of another
+   one is never complete by it. DENSE: all eigenvalues of a matrix of at most 20000 rows by LAPACK; INTERVAL and NEAREST
+   want a Hermitian one. DEFAULT: CHEBFD, LANCZOS or KRYLOV_SCHUR, whichever takes the question first in this order. But
+   for at most 3000 rows, and where `bytes` allows it, DENSE where it takes less, by the plan of CHEBFD, or once another
+   method has taken as long; and for SMALLEST of a matrix that is not Hermitian. An operator is taken as Hermitian,
+   unless the method is KRYLOV_SCHUR or the question LARGEST_REAL. A named method changes to DENSE by itself: CHEBFD for
+   at most 3000 rows, where the search space would have half of them or more; LANCZOS and KRYLOV_SCHUR, where the rows
+   are hardly more than their columns. */
 typedef enum { WISP_EIG_DEFAULT, WISP_CHEBFD, WISP_LANCZOS, WISP_KRYLOV_SCHUR, WISP_EIG_DENSE } wisp_eig_method;
 /* INTERVAL: all eigenvalues in [low, high], and those outside by less than the tolerance. NEAREST: `count` eigenvalues
    nearest to `target`. SMALLEST, LARGEST: at the lower and upper end of a Hermitian matrix's spectrum; of another
@@ -63,7 +65,7 @@ typedef struct {
                            /* stored or out of range, for degrees above 2000, and where single precision turns out */
                            /* not to do); DEFAULT: chosen, by time */
     int64_t bytes;      /* CHEBFD: a smaller search space is taken where that of least work would hold more beside A, */
-                        /* if one is large enough; 0: no limit */
+                        /* if one is large enough. DEFAULT: DENSE is not taken where it would hold more. 0: no limit */
     wisp_bounds bounds; /* of the spectrum of a Hermitian matrix; halfwidth 0: found */
     const wisp_blk
         *start;          /* vectors to begin with, of an earlier call; may be NULL. On A's map, of the vectors' type */
