@@ -418,7 +418,9 @@ wisp_status wisp__arnoldi_told(wisp__arnoldi *a, int wanted, int good, double re
         a->better_at = a->restarts;
     }
     WISP_TRY(wisp__eig_told(k, a->restarts, good, wanted, residual));
+    const bool stalls = a->restarts - a->better_at > STALLS;
     WISP_TRY(wisp__eig_enough(k, &k->whole));
+    k->whole |= stalls && isfinite(k->most_work);
     if (k->whole) return WISP_ERR_ITERATIONS; /* to the caller of all, who goes on with LAPACK */
     WISP_TRY(wisp_ctx_step(k->ctx, "eigenpairs", (double)good / (wanted + 1.0), 0));
     if (a->restarts >= k->o.max_rounds)
@@ -426,7 +428,7 @@ wisp_status wisp__arnoldi_told(wisp__arnoldi *a, int wanted, int good, double re
                                "eig: %d of %d pairs after %d restarts; the next one's "
                                "residual is %.2g",
                                good, wanted, a->restarts, residual);
-    else if (a->restarts - a->better_at > STALLS)
+    else if (stalls)
         status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION,
                                "eig: %d of %d pairs; the next one's residual stays at %.2g", good, wanted, a->least);
 out:
