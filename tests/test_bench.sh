@@ -1,7 +1,6 @@
 #!/bin/bash
 # wisp machine and wisp bench: what they print, keep and refuse. Times are looked at for being there, not for being short.
 . "$2/tests/cli.sh"
-export XDG_CACHE_HOME=$dir/cache
 topi=topi:nx=4,ny=4,nz=3
 
 cat >check.py <<'PY'

@@ -4,7 +4,7 @@
 set -u
 wisp=$1 builds=$2/bench/builds dir=$3
 rm -rf "$dir" && mkdir -p "$dir" && cd "$dir" || exit 1
-export OMP_NUM_THREADS=2 XDG_CACHE_HOME=$dir/cache
+export OMP_NUM_THREADS=2 XDG_CACHE_HOME=$PWD/cache
 unset WISP_ISA
 if ! python3 -c 'import json' 2>/dev/null; then
     echo "no python3: nothing is checked"

@@ -7,6 +7,7 @@ wisp=$1 shim=$(dirname "$1")/tests/libshim_disk.so kills=${KILLS:-50} most_calls
 rm -rf "$3"
 mkdir -p "$3"
 cd "$3" || exit 1
+export XDG_CACHE_HOME=$PWD/cache
 bad=0
 fail() { echo "FAILED: $*" >&2; bad=1; }
 trap 'kill $(jobs -p) 2>/dev/null' EXIT

@@ -5,6 +5,7 @@ wisp=$1
 rm -rf "$3"
 mkdir -p "$3"
 cd "$3"
+export XDG_CACHE_HOME=$PWD/cache
 fail() { echo "test_cli_ranks: $*" >&2; exit 1; }
 
 # same A B WORDS: the moments and results of two runs; ranks may round differently.

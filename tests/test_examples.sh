@@ -5,6 +5,7 @@ wisp=$1 source=$2 scratch=$3
 rm -rf "$scratch"
 mkdir -p "$scratch"
 cd "$scratch"
+export XDG_CACHE_HOME=$PWD/cache
 
 # The C examples: the density of states integrates to the number of sites.
 integral() { # of file $1, should be $2

@@ -6,7 +6,7 @@ wisp=$1 examples=$(dirname "$1")/examples scratch=$3 bad=0 left=0
 rm -rf "$scratch"
 mkdir -p "$scratch"
 cd "$scratch" || exit 1
-export OPENBLAS_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=self
+export XDG_CACHE_HOME=$PWD/cache OPENBLAS_NUM_THREADS=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=self
 
 export ASAN_OPTIONS=detect_leaks=0 # of MPI
 

@@ -6,6 +6,7 @@ wisp=$1
 rm -rf "$3"
 mkdir -p "$3"
 cd "$3"
+export XDG_CACHE_HOME=$PWD/cache
 fail() { echo "test_hosts: $*" >&2; exit 1; }
 skip() {
     echo "test_hosts: $*"

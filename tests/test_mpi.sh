@@ -5,6 +5,7 @@ wisp=$1
 rm -rf "$3"
 mkdir -p "$3"
 cd "$3"
+export XDG_CACHE_HOME=$PWD/cache
 fail() { echo "test_mpi: $*" >&2; exit 1; }
 "$wisp" --version | grep -q '^features:.* mpi' || { echo "test_mpi: this build has no MPI"; exit 77; }
 # $WISP_MPIRUN: the launcher of the MPI that wisp was built with, and its options, such as "mpirun.mpich".

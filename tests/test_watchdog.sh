@@ -6,6 +6,7 @@ set -euo pipefail
 rm -rf "$3"
 mkdir -p "$3"
 cd "$3"
+export XDG_CACHE_HOME=$PWD/cache
 fail() {
     echo "test_watchdog: $*" >&2
     tail -n 20 out err >&2 || true
