@@ -2,7 +2,6 @@
    (solve_cases.h looks at that). */
 #include "solve_cases.h"
 #include <pthread.h>
-#include <time.h>
 
 static int setup(void **state)
 {
@@ -315,42 +314,89 @@ static void stopped(void **state)
 
 typedef struct {
     wisp_ctx *ctx;
-    long wait; /* ns */
+    const wisp_mat *A;
+    int at, calls; /* at this call; 0: never */
 } canceller;
 
-static void *cancel_later(void *arg)
+static void *cancel(void *ctx)
 {
-    canceller *c = arg;
-    nanosleep(&(struct timespec){.tv_nsec = c->wait}, NULL);
-    wisp_ctx_cancel(c->ctx);
+    wisp_ctx_cancel(ctx);
     return NULL;
 }
 
-/* At random times, also before it begins. */
+/* By another thread, while the call computes. */
+static void count_and_cancel(canceller *c)
+{
+    pthread_t thread;
+    if (++c->calls != c->at) return;
+    assert_int_equal(pthread_create(&thread, NULL, cancel, c->ctx), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+static int cancel_in_observer(void *arg, int64_t iteration, double residual)
+{
+    (void)iteration, (void)residual;
+    count_and_cancel(arg);
+    return 0;
+}
+
+static wisp_status cancel_in_product(void *arg, wisp_blk *y, const wisp_blk *x)
+{
+    canceller *c = arg;
+    const wisp_status status = wisp_spmmv(y, c->A, x, NULL);
+    count_and_cancel(c);
+    return status;
+}
+
+/* Between iterations or within one, by `in_product`. Whether it was cancelled. */
+static int cancelled_at(const linear *l, canceller *c, wisp_solve_opts o, int in_product, const char *what)
+{
+    const wisp_operator op = {.map = wisp_mat_map(l->mat), .type = WISP_D, .apply = cancel_in_product, .arg = c};
+    wisp_mat *A = NULL;
+    if (in_product)
+        REF_OK(c->ctx, wisp_mat_from_apply(&A, c->ctx, &op));
+    else
+        o.observe = cancel_in_observer, o.observe_arg = c;
+    const outcome out = solve_by(c->ctx, l, A, &o, what);
+    if (!in_product && c->at && out.s.iterations != c->at) fail_msg("%s: %d iterations", what, (int)out.s.iterations);
+    ref_free(out.x);
+    wisp_mat_free(A);
+    return out.status == WISP_ERR_CANCELLED;
+}
+
 static void cancelled(void **state)
 {
     wisp_ctx *ctx = *state;
-    ref_rng r = {99};
-    if (ref_ranks() > 1) return; /* times differ */
-    int before_the_end = 0;
-    for (int k = 0; k < 60; k++) {
-        linear l = random_system(ctx, 33, STIFF, WISP_D, 3);
-        canceller c = {.ctx = ctx, .wait = (long)ref_below(&r, 1 << (5 + k % 20))};
-        pthread_t thread;
+    linear l = random_system(ctx, 21, STIFF, WISP_D, 3);
+    for (int k = 0; k < 2 * 2 * 4 * 8; k++) {
+        const int in_product = k % 2, m = 1 + k / 4 % 4, at = k / 16 == 7 ? 0 : 1 + 3 * (k / 16);
         const wisp_solve_opts o = {
-            .method = (wisp_method)(1 + k % 4), .guess = k % 3 == 0, .tolerance = 1e-15, .max_iterations = 3000};
-        if (k % 10 == 0) wisp_ctx_cancel(ctx);
-        assert_int_equal(pthread_create(&thread, NULL, cancel_later, &c), 0);
-        outcome out = solve(ctx, &l, &o, "cancelled");
-        pthread_join(thread, NULL);
+            .method = (wisp_method)m, .guess = k / 2 % 2, .tolerance = 1e-13, .max_iterations = 3000};
+        char what[80];
+        snprintf(what, sizeof what, "%s, cancelled in %s %d", method_name[m], in_product ? "product" : "iteration", at);
+        canceller c = {.ctx = ctx, .A = l.mat, .at = at};
+        if (cancelled_at(&l, &c, o, in_product, what) != (at > 0)) fail_msg("%s: %s", what, wisp_ctx_message(ctx));
+        if (at == 0) assert_true(c.calls > 19);
         wisp_ctx_resume(ctx);
-        if (out.status == WISP_ERR_CANCELLED) before_the_end++;
-        if (k % 10 == 0) assert_int_equal(out.status, WISP_ERR_CANCELLED);
-        ref_free(out.x);
-        linear_free(&l);
     }
-    print_message("%d of 60 were cancelled\n", before_the_end);
-    assert_true(before_the_end > 5);
+    linear_free(&l);
+}
+
+/* And it stays so. */
+static void cancelled_before(void **state)
+{
+    wisp_ctx *ctx = *state;
+    linear l = random_system(ctx, 33, STIFF, WISP_D, 3);
+    wisp_ctx_cancel(ctx);
+    for (int m = 1; m < METHODS; m++)
+        for (int guess = 0; guess < 2; guess++) {
+            const wisp_solve_opts o = {.method = (wisp_method)m, .guess = guess};
+            const outcome out = solve(ctx, &l, &o, method_name[m]);
+            assert_int_equal(out.status, WISP_ERR_CANCELLED);
+            ref_free(out.x);
+        }
+    wisp_ctx_resume(ctx);
+    linear_free(&l);
 }
 
 /* ---- functions and memory that fail ---------------------------------------------------------------- */
@@ -445,11 +491,11 @@ static void failing_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(indefinite),  cmocka_unit_test(not_hermitian),  cmocka_unit_test(singular),
-        cmocka_unit_test(zero_sides),  cmocka_unit_test(stagnation),     cmocka_unit_test(breakdown),
-        cmocka_unit_test(too_few),     cmocka_unit_test(not_finite),     cmocka_unit_test(sizes),
-        cmocka_unit_test(bad_options), cmocka_unit_test(stopped),        cmocka_unit_test(cancelled),
-        cmocka_unit_test(callbacks),   cmocka_unit_test(failing_memory),
+        cmocka_unit_test(indefinite),       cmocka_unit_test(not_hermitian), cmocka_unit_test(singular),
+        cmocka_unit_test(zero_sides),       cmocka_unit_test(stagnation),    cmocka_unit_test(breakdown),
+        cmocka_unit_test(too_few),          cmocka_unit_test(not_finite),    cmocka_unit_test(sizes),
+        cmocka_unit_test(bad_options),      cmocka_unit_test(stopped),       cmocka_unit_test(cancelled),
+        cmocka_unit_test(cancelled_before), cmocka_unit_test(callbacks),     cmocka_unit_test(failing_memory),
     };
     return REF_RUN_WITH(tests, setup, teardown);
 }
