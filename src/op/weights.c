@@ -63,14 +63,14 @@ wisp_status wisp_src_weights(wisp_ctx *ctx, const wisp_src *src, int64_t *weight
 /* ---- by rates --------------------------------------------------------------------------------- */
 
 /* Rows a second of products with this rank's rows alone: the halo behind x stays as it is. */
-static wisp_status measure_rate(const wisp_mat *A, wisp_blk *y, const wisp_blk *x, double *rate)
+static wisp_status measure_rate(const wisp_mat *A, wisp_blk *y, const wisp_blk *x, wisp__clock clock, double *rate)
 {
     const double seconds = 0.3;
     const wisp_aug plain = {0};
     wisp_mat alone = *A;
     wisp__sums none = {0};
     wisp__sweep sweep;
-    double ready = 1, began = 0;
+    double ready = 1, began = 0, took = 0;
     int64_t done = -1; /* the first one warms up */
     wisp_status status;
     if (A->halo) WISP_TRY(wisp__halo_room(A->halo, x));
@@ -80,9 +80,11 @@ static wisp_status measure_rate(const wisp_mat *A, wisp_blk *y, const wisp_blk *
     WISP_TRY(A->ctx->comm->sum(A->ctx, &ready, 1)); /* all begin together */
     do {
         WISP_TRY(wisp__sweep_run(&sweep, NULL));
-        if (++done == 0) began = wisp__now();
-    } while (A->local_rows > 0 && (done == 0 || wisp__now() - began < seconds));
-    *rate = done > 0 ? (double)A->local_rows * (double)done / (wisp__now() - began) : 0;
+        const double now = clock.seconds(clock.arg);
+        if (++done == 0) began = now;
+        took = now - began;
+    } while (A->local_rows > 0 && took < seconds);
+    *rate = done > 0 ? (double)A->local_rows * (double)done / took : 0;
 out:
     return status;
 }
@@ -122,7 +124,7 @@ void wisp__weigh(wisp__ranked *all, int ranks, int64_t *weights)
     for (int r = 0; r < ranks; r++) weights[r] = factor ? weights[r] / factor : 1;
 }
 
-static wisp_status measure(const wisp_mat *A, wisp_type type, int width, int64_t *weights)
+static wisp_status measure(const wisp_mat *A, wisp_type type, int width, wisp__clock clock, int64_t *weights)
 {
     wisp_ctx *ctx = A->ctx;
     wisp_blk *x = NULL, *y = NULL;
@@ -133,7 +135,7 @@ static wisp_status measure(const wisp_mat *A, wisp_type type, int width, int64_t
     WISP_TRY(wisp_blk_create(&y, ctx, A->map, type, width));
     WISP_TRY(wisp_blk_fill(x, (wisp_scalar){1, 0}));
     WISP_TRY(wisp__spmmv_check(y, A, x, &(wisp_aug){0}));
-    WISP_TRY(measure_rate(A, y, x, &own.rate));
+    WISP_TRY(measure_rate(A, y, x, clock, &own.rate));
     WISP_TRY(ctx->comm->gather(ctx, &own, sizeof own, all));
     wisp__weigh(all, ctx->ranks, weights);
 out:
@@ -143,15 +145,22 @@ out:
     return status;
 }
 
-wisp_status wisp_mat_weights(const wisp_mat *A, wisp_type type, int width, int64_t *weights)
+wisp_status wisp__mat_weights(const wisp_mat *A, wisp_type type, int width, wisp__clock clock, int64_t *weights)
 {
     wisp_status status;
-    WISP_NEED(NULL, A);
-    WISP_NEED(A->ctx, weights);
     WISP_TRY(wisp__need_entries(A, "the rate of products"));
     WISP_TRY(wisp__together_begin(A->ctx));
-    status = measure(A, type == WISP_DEFAULT ? A->type : type, width, weights);
+    status = measure(A, type == WISP_DEFAULT ? A->type : type, width, clock, weights);
     status = wisp__together_end(A->ctx, status);
 out:
     return status;
+}
+
+static double now(void *arg) { return (void)arg, wisp__now(); }
+
+wisp_status wisp_mat_weights(const wisp_mat *A, wisp_type type, int width, int64_t *weights)
+{
+    WISP_NEED(NULL, A);
+    WISP_NEED(A->ctx, weights);
+    return wisp__mat_weights(A, type, width, (wisp__clock){now, NULL}, weights);
 }
