@@ -1,5 +1,9 @@
 /* Matrix files in and out, against naive readers and writers. */
 #include "io_naive.h"
+#include <sched.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -207,10 +211,12 @@ static void test_pipe(void **state)
     assert_int_equal(mkfifo("io_pipe.mtx", 0600), 0);
     pid_t child = fork();
     if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* who waits for a reader that fails ends with it */
         FILE *f = fopen("io_pipe.mtx", "w");
         fputs("%", f); /* the first byte alone */
         fflush(f);
-        usleep(20000);
+        for (int left = 1; left > 0; sched_yield()) /* until it is read */
+            if (ioctl(fileno(f), FIONREAD, &left)) _exit(1);
         fputs("%MatrixMarket matrix coordinate real general\n2 2 1\n2 1 5", f);
         fclose(f);
         _exit(0);
@@ -221,7 +227,9 @@ static void test_pipe(void **state)
     assert_true(a.a[0] == 0 && a.a[1] == 0 && a.a[2] == 5 && a.a[3] == 0);
     ref_free(a);
     wisp_src_close(&src);
-    waitpid(child, NULL, 0);
+    int how;
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
     unlink("io_pipe.mtx");
     wisp_ctx_free(ctx);
 }
