@@ -67,7 +67,9 @@ ok dos general.mtx $short --plan --mem-limit "$bound"
 
 # ---- who gives a limit is taken at his word: only what can't be is refused at once, the rest by the allocator
 refused 1 "more than --mem-limit 2 MB" dos topi:nx=20,ny=20,nz=20 $short --width 4 --mem-limit 2MB
-huge="laplace:nx=10000,ny=3000,nz=1 --moments 2 --vectors 4000 --width 4000"
+# Twice the memory of this machine: two blocks of 4000 columns have 625000 KiB for each 10000 rows.
+memory=$(awk '/^MemTotal:/ { print $2 }' /proc/meminfo)
+huge="laplace:nx=10000,ny=$((2 * memory / 625000 + 1)),nz=1 --moments 2 --vectors 4000 --width 4000"
 refused 1 "and this machine has" dos $huge
 refused 1 "a smaller --width or --precision single takes less" dos $huge
 refused 1 "would pass the limit of 60 kB" dos topi:nx=20,ny=20,nz=20 $short --mem-limit 60kB
