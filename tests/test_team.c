@@ -1,7 +1,7 @@
 /* The team when its threads are held up, as by other work on their cores: nobody waits for what they have not begun. */
 #include "backend/backend.h"
+#include "held_up.h"
 #include "ref.h"
-#include "topo/crew.h"
 #include <dirent.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -109,18 +109,16 @@ static bool others_done(const void *arg)
 static void wait_part(void *arg, int part, int parts)
 {
     part_run *r = arg;
-    if (part == 0) {
+    if (part == 0)
         wisp__team_wait(r->ctx->team, others_done, r);
-    } else {
-        const struct timespec while_it_sleeps = {0, 2000000};
-        nanosleep(&while_it_sleeps, NULL);
-    }
+    else
+        held_up_until_moved(r->ctx->team, part);
     count_part(arg, part, parts);
     wisp__team_tell(r->ctx->team);
 }
 
 /* Each part by its own thread, so that they may wait for each other. A thread that sleeps in its part is taken to be
-   held up: pinned, it is lent the core of the one that waits, and is at home again afterwards. */
+   held up, always: pinned, it is lent the core of the one that waits, and is at home again afterwards. */
 static void waiting(void **state)
 {
     int cpu[THREADS];

@@ -1,5 +1,5 @@
 /* Teams beside each other: their cores, the calling thread's mask, their own wishes to cancel. */
-#include "topo/crew.h"
+#include "held_up.h"
 #include "ref.h"
 #include <stdlib.h>
 
@@ -197,13 +197,18 @@ static void mask_is_kept(void **state)
     (void)state;
     static void (*const call[])(scene *) = {dots,     product,   powers,       moments,       each,
                                             assembly, measuring, large_memory, random_numbers};
+    enum { MOST = 8 };
     const cpu_set_t all = my_mask();
+    const int cpus_of_all = CPU_COUNT(&all);
     for (int threads = 1; threads <= 2; threads++) {
         scene s;
         open_scene(&s, threads, 0);
         assert_true(wisp__crew_of(s.ctx->team)->pinned == (threads <= cpus()));
+        int found = 0;
         for (int cpu = -1; cpu < CPU_SETSIZE; cpu++) { /* any; then each alone, set between calls */
             if (cpu >= 0 && !CPU_ISSET((size_t)cpu, &all)) continue;
+            if (cpu >= 0 && ++found > MOST && found < cpus_of_all)
+                continue; /* of very many the first ones, and the last */
             if (cpu >= 0) CPU_ZERO(&s.mask);
             if (cpu >= 0) CPU_SET((size_t)cpu, &s.mask);
             assert_int_equal(sched_setaffinity(0, sizeof s.mask, &s.mask), 0);
@@ -222,24 +227,29 @@ static void mask_is_kept(void **state)
 
 typedef struct {
     wisp__team *team;
-    atomic_int parts;
+    int sleeper; /* this part */
+    bool each;   /* each part has a thread of its own, so that the other one may wait */
+    atomic_bool slept;
 } nap_run;
 
-static bool others_slept(const void *arg)
+static bool has_slept(const void *arg)
 {
     const nap_run *r = arg;
-    return atomic_load(&r->parts) >= r->team->threads - 1;
+    return atomic_load(&r->slept);
 }
 
 /* Who sleeps in its part is taken to be held up, and moved. */
 static void nap(void *arg, int part, int parts)
 {
     nap_run *r = arg;
-    const bool awake = part == atomic_load(&r->parts) % 2 || parts == 1;
-    if (!awake) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    atomic_fetch_add(&r->parts, 1);
-    wisp__team_tell(r->team);
-    if (awake && parts > 1) wisp__team_wait(r->team, others_slept, r);
+    if (parts == 1) return; /* beside another run */
+    if (part == r->sleeper) {
+        held_up_until_moved(r->team, part);
+        atomic_store(&r->slept, true);
+        wisp__team_tell(r->team);
+    } else if (r->each) {
+        wisp__team_wait(r->team, has_slept, r);
+    }
 }
 
 typedef struct {
@@ -255,9 +265,12 @@ static void *call_often(void *arg)
     const cpu_set_t before = my_mask();
     for (int i = 0; i < 10; i++) {
         if (c->in_turns) c->failed |= wisp__turn_begin(team) != WISP_OK;
-        for (int k = 0; k < 3; k++) {
-            nap_run r = {.team = team};
-            wisp__team_run(team, nap, &r);
+        for (int k = 0; k < 4; k++) {
+            nap_run r = {.team = team, .sleeper = k % 2, .each = k / 2};
+            if (r.each)
+                wisp__team_run_each(team, nap, &r);
+            else
+                wisp__team_run(team, nap, &r);
         }
         if (c->in_turns) c->failed |= wisp__turn_end(team, WISP_OK) != WISP_OK;
         const cpu_set_t after = my_mask();
@@ -294,8 +307,7 @@ static void no_part(void *arg, int part, int parts) { (void)arg, (void)part, (vo
 
 static void first_naps(void *arg, int part, int parts)
 {
-    (void)arg, (void)parts;
-    if (part == 0) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    if (part == 0 && parts > 1) held_up_until_moved(arg, part);
 }
 
 /* After brief runs the calling thread's mask is looked at only when somebody moves the thread. */
@@ -307,7 +319,7 @@ static void moved_after_brief_runs(void **state)
     open_scene(&s, WISP__MIN(2, cpus()), 0);
     for (int turn = 0; turn < 20; turn++) {
         for (int i = 0; i < BRIEF; i++) wisp__team_run(s.ctx->team, no_part, NULL);
-        wisp__team_run(s.ctx->team, first_naps, NULL);
+        wisp__team_run(s.ctx->team, first_naps, s.ctx->team);
         const cpu_set_t now = my_mask();
         assert_true(CPU_EQUAL(&s.mask, &now));
     }
