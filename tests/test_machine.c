@@ -26,6 +26,13 @@ static void topology(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* All numbers up to 8, some of those up to `most`, and that; 0: no more. */
+static int next_number(int n, int most)
+{
+    const int next = n < 8 ? n + 1 : 2 * n;
+    return n == most ? 0 : next < most ? next : most;
+}
+
 /* Threads run where the process may: pinned, each on a processor of its own; else, on any of several. */
 static void placement(void **state)
 {
@@ -36,7 +43,7 @@ static void placement(void **state)
     const int cpus = CPU_COUNT(&allowed);
     unsetenv("OMP_PROC_BIND"); /* with it, contexts leave threads where they are */
     for (int pin = 0; pin < 2; pin++)
-        for (int threads = 1; threads <= cpus; threads++) {
+        for (int threads = 1; threads > 0; threads = next_number(threads, cpus)) {
             wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = threads, .no_pin = !pin});
             const bool fixed = cpus == 1 || pin;
             cpu_set_t taken;
