@@ -319,6 +319,7 @@ static void moved_after_brief_runs(void **state)
     open_scene(&s, WISP__MIN(2, cpus()), 0);
     for (int turn = 0; turn < 20; turn++) {
         for (int i = 0; i < BRIEF; i++) wisp__team_run(s.ctx->team, no_part, NULL);
+        wisp__crew_of(s.ctx->team)->brief = 1000; /* also where other work has made them long */
         wisp__team_run(s.ctx->team, first_naps, s.ctx->team);
         const cpu_set_t now = my_mask();
         assert_true(CPU_EQUAL(&s.mask, &now));
