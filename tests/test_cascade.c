@@ -114,17 +114,18 @@ static void check_order(const wisp_mat *A, const wisp__cascade *c)
         assert_int_equal(at[t.group * steps + t.step], -1);
         at[t.group * steps + t.step] = i;
     }
-    assert_int_equal(wisp__mat_look(A), WISP_OK);
+    wisp__host_mat host;
+    assert_int_equal(wisp__mat_look(A, &host), WISP_OK);
     for (int64_t i = 0; i < A->local_rows; i++)
-        for (int e = 0; e < wisp__row_len(A, i); e++) {
-            const wisp__row row = wisp__row_of(A, i);
+        for (int e = 0; e < wisp__row_len(&host.mat, i); e++) {
+            const wisp__row row = wisp__row_of(&host.mat, i);
             const int64_t g = i / per, h = wisp__row_col(&row, e) / per;
             for (int k = 1; k < steps; k++) {
                 assert_true(at[h * steps + k - 1] <= s->task[at[g * steps + k]].after);
                 assert_true(at[g * steps + k - 1] <= s->task[at[h * steps + k]].after);
             }
         }
-    wisp__mat_looked(A);
+    wisp__mat_looked(&host);
     free(at);
 }
 

@@ -295,17 +295,18 @@ static void full_of_kinds(void **state)
             const wisp_aug aug = {.terms = WISP_DOT_YY, .dot = dot};
             REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.width = 1, .format = WISP_FORMAT_COMPRESSED}));
             assert_true(wisp__is_kind(&A->local, WISP__PATTERNS));
-            const wisp__bundles *b = A->local.patterns.bundles;
+            wisp__host_mat host;
+            REF_OK(ctx, wisp__mat_look(A, &host));
+            const wisp__bundles *b = host.mat.local.patterns.bundles;
             some = b;
             assert_int_equal(!b, ctx->bundle_bytes == 0);
-            REF_OK(ctx, wisp__mat_look(A));
             for (int64_t i = 0; b && i < CROWD / b->rows; i++) {
                 const bool common = (b->kind[i] & ~K_SAME) < 2; /* two kinds are met by far the most */
                 if (b->kind[i] == K_ALONE) alone[t]++, where[t] += i;
                 ref_rng block = {(uint64_t)(i * b->rows / CROWD_BLOCK) + 1};
                 if (ref_below(&block, 10) < 6 && i < CROWD / b->rows - 20) assert_true(common);
             }
-            wisp__mat_looked(A);
+            wisp__mat_looked(&host);
             REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_col_map(A), WISP_D, 1));
             REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, 1));
             REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, 1, 0, 0));

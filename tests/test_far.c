@@ -1,8 +1,12 @@
 /* The device `far` (src/backend/far.c) keeps its word: its memory is closed to the host but between map and unmap, and
-   it takes no address but its own. */
+   elsewhere there than for the device; it takes no address but its own. What looks at a matrix does so where map says.
+   */
 #include "ref.h"
 #include "data/data.h"
+#include <wisp/solve.h>
+#include <wisp/solvers.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,7 +34,8 @@ static void closed_to_the_host(void **state)
     wisp_src src;
     wisp_mat *A;
     wisp_blk *x, *y;
-    void *data;
+    wisp__host_mat host;
+    void *data, *again;
     int64_t stride;
     assert_string_equal(wisp_ctx_device(ctx), "far");
     REF_OK(ctx, wisp_src_open(&src, ctx, "laplace:points=7,nx=9,ny=8,nz=7"));
@@ -45,20 +50,174 @@ static void closed_to_the_host(void **state)
     assert_int_equal(reads(A->local.val), SIGSEGV);
     REF_OK(ctx, wisp_blk_map(y, &data, &stride));
     assert_int_equal(reads(data), 0);
+    assert_ptr_not_equal(data, wisp__at(y));
+    assert_int_equal(reads(wisp__at(y)), SIGSEGV); /* by its own address it is as closed as ever */
     assert_int_equal(reads(wisp__at(x)), SIGSEGV);
+    assert_int_equal(ctx->backend->map(ctx, data, &again), WISP_ERR_ARG);
     REF_OK(ctx, wisp_spmmv(y, A, x, NULL)); /* a call meanwhile closes nothing that is open */
     assert_int_equal(reads(data), 0);
     REF_OK(ctx, wisp_blk_unmap(y));
     assert_int_equal(reads(data), SIGSEGV);
-    REF_OK(ctx, wisp__mat_look(A));
-    assert_int_equal(reads(A->local.val), 0);
-    wisp__mat_looked(A);
+    REF_OK(ctx, wisp__mat_look(A, &host));
+    const void *val = host.mat.local.val;
+    assert_ptr_not_equal(val, A->local.val);
+    assert_int_equal(reads(val), 0);
     assert_int_equal(reads(A->local.val), SIGSEGV);
+    wisp__mat_looked(&host);
+    assert_int_equal(reads(val), SIGSEGV);
     wisp_blk_free(x);
     wisp_blk_free(y);
     wisp_mat_free(A);
     wisp_ctx_free(ctx);
 }
+
+/* ---- those that look at a matrix -------------------------------------------------------------- */
+
+enum { EDGE = 20, SIZE = EDGE * EDGE * EDGE, COLUMNS = 16, STEPS = 4 };
+
+/* What is found, to be compared with what a CPU's context finds. */
+typedef struct {
+    wisp_mat_props props;
+    int64_t histogram[12];
+    double row[SIZE]; /* sums of values, and of values times columns */
+    wisp_gather gather;
+    double fill_in;
+    double power[SIZE * COLUMNS];
+    int interleaved;
+    wisp_bounds bounds;
+    double x[SIZE * COLUMNS];
+} findings;
+
+static int double_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    const wisp_src *of = arg;
+    const int n = of->row(of->arg, row, col, val);
+    for (int k = 0; col && k < n; k++) ((double *)val)[k] *= 2;
+    return n;
+}
+
+/* New values come from a source that looks at another matrix of the device's. */
+static void update(wisp_ctx *ctx, wisp_mat *A, const wisp_mat *from)
+{
+    wisp_src src;
+    REF_OK(ctx, wisp_src_open_mat(&src, from));
+    wisp_src twice = src;
+    twice.row = double_row;
+    twice.arg = &src;
+    twice.free_arg = NULL;
+    REF_OK(ctx, wisp_mat_update(A, &twice));
+    wisp_src_close(&src);
+}
+
+static void read_rows(wisp_ctx *ctx, const wisp_mat *A, double *sum)
+{
+    wisp_src src;
+    int64_t col[16];
+    double val[16];
+    REF_OK(ctx, wisp_src_open_mat(&src, A));
+    for (int64_t i = 0; i < SIZE; i++) {
+        const int n = src.row(src.arg, i, col, val);
+        sum[i] = 0;
+        for (int k = 0; k < n; k++) sum[i] += val[k] * (double)(1 + col[k]);
+    }
+    wisp_src_close(&src);
+}
+
+static void multiply(wisp_ctx *ctx, const wisp_mat *A, findings *f)
+{
+    wisp_blk *v[2];
+    for (int i = 0; i < 2; i++) REF_OK(ctx, wisp_blk_create(&v[i], ctx, wisp_mat_map(A), WISP_D, COLUMNS));
+    REF_OK(ctx, wisp_blk_fill_random(v[1], WISP_RANDOM_GAUSS, 7, 0, 0));
+    REF_OK(ctx, wisp_mpk(v, 2, A, &(wisp_mpk_opts){.steps = STEPS, .depth = STEPS, .interleaved = &f->interleaved}));
+    REF_OK(ctx, wisp_blk_get(v[(STEPS + 1) % 2], WISP_ROW_MAJOR, f->power, COLUMNS));
+    for (int i = 0; i < 2; i++) wisp_blk_free(v[i]);
+}
+
+static void solve(wisp_ctx *ctx, const wisp_mat *A, findings *f)
+{
+    wisp_blk *x, *b;
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, COLUMNS));
+    REF_OK(ctx, wisp_blk_create(&b, ctx, wisp_mat_map(A), WISP_D, COLUMNS));
+    REF_OK(ctx, wisp_blk_fill_random(b, WISP_RANDOM_GAUSS, 8, 0, 0));
+    REF_OK(ctx, wisp_solve(NULL, x, A, b, &(wisp_solve_opts){.precond = WISP_BLOCK_JACOBI}));
+    REF_OK(ctx, wisp_blk_get(x, WISP_ROW_MAJOR, f->x, COLUMNS));
+    wisp_blk_free(x);
+    wisp_blk_free(b);
+}
+
+static void look_all_ways(const char *device, wisp_format format, findings *f)
+{
+    wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.device = device, .threads = 1});
+    const wisp_mat_opts o = {.format = format, .order = WISP_ROWS_NATURAL};
+    wisp_mat *A, *from;
+    char name[64];
+    snprintf(name, sizeof name, "laplace:points=7,nx=%d,ny=%d,nz=%d", EDGE, EDGE, EDGE);
+    REF_OK(ctx, wisp_mat_open(&from, ctx, name, &o));
+    REF_OK(ctx, wisp_mat_open(&A, ctx, name, &o));
+    update(ctx, A, from);
+    REF_OK(ctx, wisp_mat_get_props(A, &f->props));
+    REF_OK(ctx, wisp_mat_row_histogram(A, f->histogram, 12));
+    read_rows(ctx, A, f->row);
+    REF_OK(ctx, wisp_mat_gather(A, WISP_D, COLUMNS, &f->gather));
+    REF_OK(ctx, wisp_mat_fill_in(A, 16, 1, &f->fill_in));
+    multiply(ctx, A, f);
+    REF_OK(ctx, wisp_bounds_find(&f->bounds, A, &(wisp_bounds_opts){.method = WISP_BOUNDS_GERSHGORIN}));
+    solve(ctx, A, f);
+    wisp_mat_free(A);
+    wisp_mat_free(from);
+    wisp_ctx_free(ctx);
+}
+
+/* All that looks at a matrix, in every format: the same on both devices. */
+static void looks(void **state)
+{
+    (void)state;
+    static const wisp_format formats[] = {WISP_FORMAT_SELL, WISP_FORMAT_COMPRESSED, WISP_FORMAT_HERMITIAN};
+    static findings far, near;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        memset(&far, 0, sizeof far);
+        memset(&near, 0, sizeof near);
+        look_all_ways("far", formats[i], &far);
+        look_all_ways("cpu", formats[i], &near);
+        assert_true(far.props.hermitian && far.props.largest == 12);
+        ref_same_props(&far.props, &near.props);
+        assert_memory_equal(far.histogram, near.histogram, sizeof far.histogram);
+        assert_int_equal(far.histogram[7], (EDGE - 2) * (EDGE - 2) * (EDGE - 2));
+        assert_memory_equal(far.row, near.row, sizeof far.row);
+        assert_true(far.gather.excess == near.gather.excess && far.gather.from_l3 == near.gather.from_l3);
+        assert_true(far.fill_in == near.fill_in && far.fill_in >= 1);
+        assert_int_equal(far.interleaved, formats[i] == WISP_FORMAT_HERMITIAN ? 1 : STEPS);
+        assert_memory_equal(far.power, near.power, sizeof far.power);
+        assert_true(far.bounds.center == near.bounds.center && far.bounds.halfwidth == near.bounds.halfwidth);
+        assert_memory_equal(far.x, near.x, sizeof far.x);
+    }
+}
+
+/* Rows of views that have none begin where the memory ends. */
+static void views_without_rows(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = far_ctx();
+    const int64_t rows = sysconf(_SC_PAGESIZE) / (int64_t)sizeof(double);
+    wisp_map *map;
+    wisp_blk *x, *view;
+    void *data;
+    double one = 1;
+    REF_OK(ctx, wisp_map_create(&map, ctx, rows));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, map, WISP_D, 1));
+    REF_OK(ctx, wisp_blk_rows(&view, x, rows, 0));
+    REF_OK(ctx, wisp_blk_map(view, &data, NULL));
+    REF_OK(ctx, wisp_blk_unmap(view));
+    const wisp__axpby_params axpby = {
+        .x = wisp__at(view), .y = wisp__at(view), .ld_x = 1, .ld_y = 1, .period = 1, .a = &one};
+    REF_OK(ctx, ctx->backend->axpby(ctx, true, &axpby, 0));
+    wisp_blk_free(view);
+    wisp_blk_free(x);
+    wisp_map_free(map);
+    wisp_ctx_free(ctx);
+}
+
+/* ---- addresses -------------------------------------------------------------------------------- */
 
 static void only_its_own_addresses(void **state)
 {
@@ -124,9 +283,8 @@ static void counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(closed_to_the_host),
-        cmocka_unit_test(only_its_own_addresses),
-        cmocka_unit_test(counted),
+        cmocka_unit_test(closed_to_the_host),     cmocka_unit_test(looks),   cmocka_unit_test(views_without_rows),
+        cmocka_unit_test(only_its_own_addresses), cmocka_unit_test(counted),
     };
     return REF_RUN(tests);
 }

@@ -6,13 +6,6 @@
 #include "topo/machine.h"
 #include <math.h>
 
-/* Open to the host until the matrix is freed. */
-static wisp__stored graph_of(const wisp_mat *A)
-{
-    assert_int_equal(wisp__mat_look(A), WISP_OK);
-    return A->local;
-}
-
 /* Bytes fetched until a row of an nx x ny lattice comes up for the last time: two lines of ny rows. */
 static double two_lines(int ny, int64_t row_bytes, int64_t entry_bytes)
 {
@@ -31,8 +24,9 @@ static void model_counts(void **state)
     wisp_mat *A;
     wisp__traffic t;
     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = WISP_ROWS_NATURAL, .C = 1}));
-    const wisp__stored g = graph_of(A);
-    const wisp__walk w = {.s = &g, .rows = A->local_rows, .cols = A->local_rows};
+    wisp__host_mat host;
+    assert_int_equal(wisp__mat_look(A, &host), WISP_OK);
+    const wisp__walk w = {.s = &host.mat.local, .rows = A->local_rows, .cols = A->local_rows};
     const double need = two_lines(ny, row, entry);
     REF_OK(ctx,
            wisp__walk_traffic(ctx, &w, WISP_D, (int)row / 8, &(wisp__caches){.l2 = 1.2 * need, .l3 = 10 * need}, &t));
@@ -46,6 +40,7 @@ static void model_counts(void **state)
            wisp__walk_traffic(ctx, &w, WISP_D, (int)row / 8, &(wisp__caches){.l2 = 0.1 * need, .l3 = 0.1 * need}, &t));
     assert_true(fabs(t.excess - 3) < 0.1);
     assert_true(t.seconds > t.least);
+    wisp__mat_looked(&host);
     wisp_gather gather;
     REF_OK(ctx, wisp_mat_gather(A, WISP_D, 1, &gather)); /* 48 KB fit any second-level cache */
     assert_true(gather.excess == 1 && gather.from_l3 == 0);
@@ -69,18 +64,19 @@ static void tiles_save_traffic(void **state)
         wisp__levels v;
         wisp__traffic t;
         REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = WISP_ROWS_NATURAL, .C = 1}));
-        const wisp__stored g = graph_of(A);
+        wisp__host_mat host;
+        assert_int_equal(wisp__mat_look(A, &host), WISP_OK);
         const int64_t blocks = (A->local_rows + per - 1) / per;
         int32_t *visit = malloc((size_t)blocks * sizeof *visit);
         if (scrambled)
-            REF_OK(ctx, wisp__levels_rcm(ctx, &g, A->local_rows, &v));
+            REF_OK(ctx, wisp__levels_rcm(ctx, &host.mat.local, A->local_rows, &v));
         else
             REF_OK(ctx, wisp__levels_natural(ctx, A->local_rows, ny, &v));
         assert_int_equal(v.begin[0], 0);
         assert_int_equal(v.begin[v.levels], A->local_rows);
         for (int slices = 12; slices >= 6; slices /= 2) {
             REF_OK(ctx, wisp__tiles_visit(ctx, &v, A->local_rows, slices, per, visit));
-            const wisp__walk w = {.s = &g,
+            const wisp__walk w = {.s = &host.mat.local,
                                   .rows = A->local_rows,
                                   .cols = A->local_rows,
                                   .user = v.row,
@@ -100,6 +96,7 @@ static void tiles_save_traffic(void **state)
         }
         wisp__levels_free(ctx, &v);
         free(visit);
+        wisp__mat_looked(&host);
         wisp_mat_free(A);
         lattice_close(&l);
     }
@@ -136,15 +133,19 @@ static void new_gathers(void **state)
         const int64_t near[] = {4 * line, line / 4, 1};
         for (int i = 0; i < 3; i++) {
             set_caches(ctx, 2 * near[i], 1);
-            REF_OK(ctx, wisp__mat_look(A));
-            REF_OK(ctx, wisp__find_fresh(A));
+            wisp__host_mat host;
+            REF_OK(ctx, wisp__mat_look(A, &host));
+            REF_OK(ctx, wisp__find_fresh(&host.mat));
+            const wisp__stored *s = &host.mat.local;
             int64_t right = 0, rows = 0;
             for (int64_t row = 5 * ny; row < (nx - 5) * ny; row++) {
                 if (row % ny < 2 || row % ny > ny - 3) continue;
-                right += A->local.fresh[patterns ? A->local.patterns.of[row] : row] == want[i];
+                right += s->fresh[patterns ? s->patterns.of[row] : row] == want[i];
                 rows++;
             }
             assert_true(right >= rows * 98 / 100);
+            if (!A->local.fresh) wisp_free(ctx, s->fresh); /* made for the view alone */
+            wisp__mat_looked(&host);
         }
         wisp_mat_free(A);
         lattice_close(&l);

@@ -1,7 +1,9 @@
-/* A device for tests: the CPU's kernels on memory that the host can't touch. Each buffer is a mapping of its own, which
-   is closed (mprotect) but while one of the backend's calls runs or the host is let in by map. So whoever follows a
-   device's address elsewhere ends in a segmentation fault, and an address that is no buffer's is refused. What comes
-   with a call from the host is copied to the device first, as a device would. */
+/* A device for tests: the CPU's kernels on memory that the host can't touch. Each buffer is memory that is mapped
+   twice: to the device's address, which is closed (mprotect) but while one of the backend's calls runs, and to the
+   host's, which is closed but between map and unmap. So whoever follows a device's address on the host, or what map
+   gave after unmap, ends in a segmentation fault, and an address that is no buffer's is refused. What comes with a call
+   from the host is copied to the device first, as a device would. A child of fork has the buffers in common with its
+   parent. */
 #include "backend.h"
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -9,7 +11,7 @@
 
 typedef struct buffer {
     struct buffer *next;
-    char *at;
+    char *at, *host;      /* the device's address, and the host's */
     size_t bytes, mapped; /* asked for; in whole pages */
     int maps;             /* how often the host was let in */
 } buffer;
@@ -26,7 +28,7 @@ static far *far_of(wisp_ctx *ctx) { return ctx->device; }
 
 /* ---- memory ----------------------------------------------------------------------------------- */
 
-/* The buffer around an address. Views of blocks without rows may lie behind its end, in its last page. */
+/* The buffer around an address of the device's. */
 static buffer *find(far *f, const void *address)
 {
     const char *at = address;
@@ -35,15 +37,42 @@ static buffer *find(far *f, const void *address)
     return b;
 }
 
-static void let_in(const buffer *b, bool in) { mprotect(b->at, b->mapped, in ? PROT_READ | PROT_WRITE : PROT_NONE); }
+static void let(const buffer *b, char *at, bool in)
+{
+    mprotect(at, b->mapped, in ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+static void let_device(const buffer *b, bool in) { let(b, b->at, in); }
+static void let_host(const buffer *b, bool in) { let(b, b->host, in); }
 
 /* A call of the backend begins, or ends. */
 static void open_all(far *f, bool begins)
 {
     pthread_mutex_lock(f->lock);
     f->calls += begins ? 1 : -1;
-    for (buffer *b = f->first; b; b = b->next) let_in(b, f->calls > 0 || b->maps > 0);
+    for (buffer *b = f->first; b; b = b->next) let_device(b, f->calls > 0);
     pthread_mutex_unlock(f->lock);
+}
+
+static void drop(buffer *b)
+{
+    if (!b) return;
+    if (b->at != MAP_FAILED) munmap(b->at, b->mapped);
+    if (b->host != MAP_FAILED) munmap(b->host, b->mapped);
+    free(b);
+}
+
+/* Two closed mappings of new memory; false: there is none. */
+static bool map_twice(buffer *b)
+{
+    const int fd = memfd_create("far", MFD_CLOEXEC);
+    b->at = b->host = MAP_FAILED;
+    if (fd < 0) return false;
+    if (ftruncate(fd, (off_t)b->mapped) == 0) {
+        b->at = mmap(NULL, b->mapped, PROT_NONE, MAP_SHARED, fd, 0);
+        b->host = mmap(NULL, b->mapped, PROT_NONE, MAP_SHARED, fd, 0);
+    }
+    close(fd);
+    return b->at != MAP_FAILED && b->host != MAP_FAILED;
 }
 
 /* Memory that is not counted yet; NULL: there is none. */
@@ -53,16 +82,15 @@ static buffer *new_buffer(far *f, size_t bytes)
     buffer *b = calloc(1, sizeof *b);
     if (!b) return NULL;
     b->bytes = WISP__MAX(bytes, 1);
-    b->mapped = (b->bytes + page - 1) / page * page;
-    b->at = mmap(NULL, b->mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (b->at == MAP_FAILED) {
-        free(b);
+    b->mapped = (b->bytes / page + 1) * page; /* a view without rows may begin behind the last byte */
+    if (!map_twice(b)) {
+        drop(b);
         return NULL;
     }
     pthread_mutex_lock(f->lock);
     b->next = f->first;
     f->first = b;
-    if (f->calls) let_in(b, true);
+    if (f->calls) let_device(b, true);
     pthread_mutex_unlock(f->lock);
     return b;
 }
@@ -97,13 +125,6 @@ static buffer *take_out(far *f, const void *address)
     return found;
 }
 
-static void drop(buffer *b)
-{
-    if (!b) return;
-    munmap(b->at, b->mapped);
-    free(b);
-}
-
 /* Arrays that the device has not taken are the host's. */
 static void far_free(wisp_ctx *ctx, void *address)
 {
@@ -118,14 +139,28 @@ static void far_free(wisp_ctx *ctx, void *address)
     wisp__memory_unbook(ctx, bytes); /* which may end the context */
 }
 
+/* Whether an address is one that map gave. */
+static bool is_host(const far *f, const void *address)
+{
+    const char *at = address;
+    const buffer *b = f->first;
+    while (b && !(at >= b->host && at < b->host + b->mapped)) b = b->next;
+    return b;
+}
+
+/* Arrays that the device has not taken are the host's already. */
 static wisp_status far_map(wisp_ctx *ctx, void *address, void *pointer_to_host)
 {
     far *f = far_of(ctx);
+    void *host = address;
     pthread_mutex_lock(f->lock);
     buffer *b = find(f, address);
-    if (b && b->maps++ == 0) let_in(b, true);
+    const bool wrong = !b && is_host(f, address);
+    if (b) host = b->host + ((char *)address - b->at);
+    if (b && b->maps++ == 0) let_host(b, true);
     pthread_mutex_unlock(f->lock);
-    *(void **)pointer_to_host = address;
+    if (wrong) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "the device 'far' was given an address of the host's to map");
+    *(void **)pointer_to_host = host;
     return WISP_OK;
 }
 
@@ -134,7 +169,7 @@ static void far_unmap(wisp_ctx *ctx, void *address)
     far *f = far_of(ctx);
     pthread_mutex_lock(f->lock);
     buffer *b = find(f, address);
-    if (b && b->maps > 0 && --b->maps == 0 && !f->calls) let_in(b, false);
+    if (b && b->maps > 0 && --b->maps == 0) let_host(b, false);
     pthread_mutex_unlock(f->lock);
 }
 
@@ -144,9 +179,9 @@ static wisp_status far_take(wisp_ctx *ctx, void *pointer_to_array)
     const size_t bytes = wisp__array_bytes(*array);
     buffer *b = new_buffer(far_of(ctx), bytes);
     if (!b) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory: no mapping of %zu bytes for the device", bytes);
-    let_in(b, true);
-    memcpy(b->at, *array, bytes);
-    let_in(b, false);
+    let_host(b, true);
+    memcpy(b->host, *array, bytes);
+    let_host(b, false);
     wisp__array_replaced(*array);
     *array = b->at;
     return WISP_OK;

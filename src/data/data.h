@@ -130,14 +130,25 @@ static inline int64_t wisp__follow_bytes(int64_t rows) { return (rows + K_FOLLOW
 
 /* Bytes of the arrays that a sweep reads; `all`: with those that it could do without. */
 int64_t wisp__mat_bytes(const wisp_mat *A, bool all);
-/* A matrix is put together in the host's memory. When it is complete, its arrays become the device's; after that the
-   host may look at them between wisp__mat_look and wisp__mat_looked alone. */
+/* A matrix is put together in the host's memory. When it is complete, its arrays become the device's, and nobody but
+   the backend follows them. */
 wisp_status wisp__mat_take(wisp_mat *A);
 /* What the ranks' parts are together: A->nnz; and room for the halo in later blocks. Collective. */
 wisp_status wisp__mat_join(wisp_mat *A);
 void wisp__forget_props(wisp_mat *A); /* whose values change */
-wisp_status wisp__mat_look(const wisp_mat *A);
-void wisp__mat_looked(const wisp_mat *A);
+
+/* A matrix as the host sees it: mat.local has the host's addresses of the same entries, to be read (or given other
+   values) by the same functions. It stays where it is, for it points into itself. */
+typedef struct {
+    const wisp_mat *of;
+    wisp_mat mat; /* without what is kept with `of`: properties, cascades */
+    wisp__pieces pieces;
+    wisp__bundles bundles;
+    wisp__half_mat half;
+} wisp__host_mat;
+/* From one to the other; the matrix keeps its arrays meanwhile. */
+wisp_status wisp__mat_look(const wisp_mat *A, wisp__host_mat *host);
+void wisp__mat_looked(wisp__host_mat *host);
 
 /* Memory that blocks share with their views. */
 typedef struct {

@@ -45,14 +45,15 @@ wisp_status wisp_mat_row_histogram(const wisp_mat *A, int64_t *hist, int bins)
     WISP_NEED(NULL, A);
     WISP_NEED(A->ctx, hist);
     if (bins < 1) return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "a histogram of %d bins", bins);
+    wisp__host_mat host;
     double *count = NULL;
     wisp_status status;
     wisp_ctx_enter(A->ctx);
     WISP_TRY(wisp__need_entries(A, "lengths of rows"));
     WISP_TRY(wisp_alloc(A->ctx, &count, (size_t)bins, sizeof *count));
-    WISP_TRY(wisp__mat_look(A));
-    for (int64_t i = 0; i < A->local_rows; i++) count[WISP__MIN(wisp__row_len(A, i), bins - 1)]++;
-    wisp__mat_looked(A);
+    WISP_TRY(wisp__mat_look(A, &host));
+    for (int64_t i = 0; i < A->local_rows; i++) count[WISP__MIN(wisp__row_len(&host.mat, i), bins - 1)]++;
+    wisp__mat_looked(&host);
     status = A->ctx->comm->sum(A->ctx, count, (size_t)bins);
 out:
     status = wisp_ctx_leave(A->ctx, status);

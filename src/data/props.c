@@ -30,7 +30,7 @@ typedef struct {
 } row_facts;
 
 typedef struct {
-    const wisp_mat *A;
+    const wisp_mat *A; /* as the host sees it */
     wisp_mat_props *all;
     double sum2;
     pthread_mutex_t lock;
@@ -400,18 +400,20 @@ out:
 
 /* ---- all together ---------------------------------------------------------------------------- */
 
-static wisp_status look_at_all(props_run *run)
+static wisp_status look_at_all(const wisp_mat *A, props_run *run)
 {
-    const wisp_mat *A = run->A;
+    wisp__host_mat host;
     wisp_mat_props *props = run->all;
     bool whole = false;
-    wisp_status status = wisp__mat_look(A);
+    wisp_status status = wisp__mat_look(A, &host);
     if (status != WISP_OK) return status;
+    run->A = &host.mat;
     if ((status = tables_open(run)) == WISP_OK)
         whole = wisp__run_some(A->ctx->team, A->local.nnz < WISP__SMALL, props_thread, run);
     if (status == WISP_OK) status = wisp__whole(A->ctx, "checking the matrix", whole);
-    if (status == WISP_OK && A->halo && A->square) status = look_across(A, props);
-    wisp__mat_looked(A);
+    if (status == WISP_OK && A->halo && A->square) status = look_across(run->A, props);
+    wisp__mat_looked(&host);
+    run->A = NULL;
     return status != WISP_OK ? status : merge_ranks(A, props, &run->sum2);
 }
 
@@ -443,9 +445,9 @@ wisp_status wisp_mat_get_props(const wisp_mat *A, wisp_mat_props *props)
     }
     *props = no_props(A);
     if (wisp__operator_of(A)) return wisp__need_entries(A, "properties");
-    props_run run = {.A = A, .all = props, .lock = PTHREAD_MUTEX_INITIALIZER};
+    props_run run = {.all = props, .lock = PTHREAD_MUTEX_INITIALIZER};
     wisp_ctx_enter(A->ctx);
-    wisp_status status = wisp_ctx_leave(A->ctx, look_at_all(&run));
+    wisp_status status = wisp_ctx_leave(A->ctx, look_at_all(A, &run));
     WISP_TRY(status);
     if (props->bad_row == INT64_MAX) props->bad_row = props->bad_col = -1;
     if (props->nonfinite_row == INT64_MAX) props->nonfinite_row = -1;

@@ -10,14 +10,14 @@ typedef struct {
 } mirrors;
 
 typedef struct {
-    const wisp_mat *A;
+    wisp__host_mat host; /* as long as the source is open */
     mirrors left;
 } reopened;
 
 static void put(const reopened *r, int64_t *col, void *val, int k, int64_t position, wisp_scalar v)
 {
-    col[k] = wisp__col_number(r->A, position);
-    wisp__store(r->A->type, (char *)val + (size_t)k * wisp_type_size(r->A->type), v);
+    col[k] = wisp__col_number(&r->host.mat, position);
+    wisp__store(r->host.mat.type, (char *)val + (size_t)k * wisp_type_size(r->host.mat.type), v);
 }
 
 static wisp_scalar half_value(const wisp_mat *A, int64_t entry)
@@ -27,22 +27,22 @@ static wisp_scalar half_value(const wisp_mat *A, int64_t entry)
 
 static int half_row(const reopened *r, int64_t position, int64_t *col, void *val)
 {
-    const wisp__half *h = &r->A->local.half->h;
+    const wisp__half *h = &r->host.mat.local.half->h;
     const mirrors *m = &r->left;
     int n = 0;
     for (int64_t k = m->first[position]; k < m->first[position + 1]; k++) {
-        const wisp_scalar v = half_value(r->A, m->entry[k]);
+        const wisp_scalar v = half_value(&r->host.mat, m->entry[k]);
         put(r, col, val, n++, m->row[k], (wisp_scalar){v.re, -v.im});
     }
     for (int64_t e = h->row[position]; e < h->row[position + 1]; e++)
-        put(r, col, val, n++, h->col[e], half_value(r->A, e));
+        put(r, col, val, n++, h->col[e], half_value(&r->host.mat, e));
     return n;
 }
 
 static int row_of(void *arg, int64_t row, int64_t *col, void *val)
 {
     const reopened *r = arg;
-    const wisp_mat *A = r->A;
+    const wisp_mat *A = &r->host.mat;
     if (row < A->map->first || row >= A->map->first + A->local_rows) return -1;
     const int64_t position = wisp__map_position(A->map, row - A->map->first);
     if (!col) return wisp__row_len(A, position);
@@ -87,8 +87,8 @@ static void mirrors_free(mirrors *m, wisp_ctx *ctx)
 static void close_reopened(void *arg)
 {
     reopened *r = arg;
-    wisp_ctx *ctx = r->A->ctx;
-    wisp__mat_looked(r->A);
+    wisp_ctx *ctx = r->host.mat.ctx;
+    wisp__mat_looked(&r->host);
     mirrors_free(&r->left, ctx);
     wisp_free(ctx, r);
 }
@@ -102,9 +102,8 @@ wisp_status wisp_src_open_mat(wisp_src *src, const wisp_mat *A)
     WISP_NEED(NULL, A);
     WISP_TRY(wisp__need_entries(A, "a matrix as a source"));
     WISP_TRY(wisp_alloc(A->ctx, &r, 1, sizeof *r));
-    r->A = A;
-    WISP_TRY(wisp__mat_look(A));
-    if (wisp__half_of(A) && (status = find_mirrors(&r->left, A)) != WISP_OK) {
+    WISP_TRY(wisp__mat_look(A, &r->host));
+    if (wisp__half_of(A) && (status = find_mirrors(&r->left, &r->host.mat)) != WISP_OK) {
         close_reopened(r);
         return status;
     }
@@ -115,7 +114,7 @@ wisp_status wisp_src_open_mat(wisp_src *src, const wisp_mat *A)
                       .arg = r,
                       .free_arg = close_reopened,
                       .own_rows = A->ctx->ranks > 1};
-    for (int64_t i = 0; i < A->local_rows; i++) src->max_row = WISP__MAX(src->max_row, wisp__row_len(A, i));
+    for (int64_t i = 0; i < A->local_rows; i++) src->max_row = WISP__MAX(src->max_row, wisp__row_len(&r->host.mat, i));
     r = NULL;
 out:
     wisp_free(A->ctx, r);

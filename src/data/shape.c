@@ -203,14 +203,15 @@ out:
 wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape *m)
 {
     const wisp__stored *s = &A->local;
-    const wisp__walk w = {.s = s,
+    wisp__host_mat host;
+    const wisp__walk w = {.s = &host.mat.local,
                           .log_c = A->log_c,
                           .rows = A->local_rows,
                           .cols = A->local_cols,
                           .visit = A->square ? A->grid.order : NULL,
                           .visits = A->grid.blocks,
                           .visit_rows = A->grid.chunks_per_block << A->log_c};
-    wisp_status status = wisp__mat_look(A);
+    wisp_status status = wisp__mat_look(A, &host);
     if (status != WISP_OK) return status;
     *m = (wisp__shape){.rows = (double)A->local_rows,
                        .entries = (double)s->nnz,
@@ -218,10 +219,10 @@ wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape 
                        .type = A->type,
                        .chunks = 1 << A->log_c >= K_CHUNKED_C,
                        .sample = sample};
-    if (s->how->shape) s->how->shape(A, m);
+    if (s->how->shape) s->how->shape(&host.mat, m);
     status = s->how->row ? wisp__sample_walk(A->ctx, &w, sample)
                          : wisp__sample_levels(A->ctx, A->local_rows, s->nnz, sample);
-    wisp__mat_looked(A);
+    wisp__mat_looked(&host);
     return status;
 }
 

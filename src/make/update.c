@@ -8,7 +8,7 @@ static bool in_place(const wisp__stored *s) { return s->how->update && !s->code;
 
 static wisp_status update_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
 {
-    wisp_mat *A = arg;
+    wisp_mat *A = arg; /* as the host sees it */
     const wisp__stored *s = &A->local;
     for (int64_t i = begin; i < end; i++) {
         int n;
@@ -56,6 +56,7 @@ static bool same_halo(const wisp__halo *a, const wisp__halo *b)
 static wisp_status update(wisp_mat *A, const wisp_src *src)
 {
     wisp__part part;
+    wisp__host_mat host;
     wisp_status status;
     WISP_TRY(wisp__part_open(&part, A->ctx, src));
     if (!same_halo(A->halo, part.halo)) {
@@ -64,9 +65,10 @@ static wisp_status update(wisp_mat *A, const wisp_src *src)
         goto out;
     }
     if (A->local.how->row) {
-        WISP_TRY(wisp__mat_look(A));
-        status = wisp__for_rows(A->ctx, "updating", &part.src, A->col_map, A->local_rows, WISP__PIECE, update_rows, A);
-        wisp__mat_looked(A);
+        WISP_TRY(wisp__mat_look(A, &host));
+        status = wisp__for_rows(A->ctx, "updating", &part.src, A->col_map, A->local_rows, WISP__PIECE, update_rows,
+                                &host.mat);
+        wisp__mat_looked(&host);
         WISP_TRY(status);
     }
     double anew = in_place(&A->local) ? 0 : 1; /* on some rank: to make a matrix is a call of all */

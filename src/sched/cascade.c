@@ -136,10 +136,11 @@ out:
 
 static wisp_status find_graph(const wisp_mat *A, wisp__block_graph *g)
 {
-    wisp_status status = wisp__mat_look(A);
+    wisp__host_mat host;
+    wisp_status status = wisp__mat_look(A, &host);
     if (status != WISP_OK) return status;
-    status = look_for_graph(A, g);
-    wisp__mat_looked(A);
+    status = look_for_graph(&host.mat, g);
+    wisp__mat_looked(&host);
     return status;
 }
 

@@ -354,25 +354,32 @@ out:
     return status;
 }
 
-/* Only if B has the same pattern. */
-static wisp_status renew(wisp_mat *A, wisp_mat *B)
+/* The first row of which two matrices have another pattern; -1: there is none. */
+static int64_t first_difference(const wisp_mat *A, const wisp_mat *B)
 {
     const wisp__half *a = &A->local.half->h, *b = &B->local.half->h;
-    int64_t differs = -1;
-    wisp_status status;
-    WISP_TRY(wisp__mat_look(A));
-    if ((status = wisp__mat_look(B)) != WISP_OK) {
-        wisp__mat_looked(A);
-        return status;
-    }
-    for (int64_t i = 0; i < A->local_rows && differs < 0; i++) {
+    for (int64_t i = 0; i < A->local_rows; i++) {
         const int64_t n = a->row[i + 1] - a->row[i];
         if (A->local.row_len[i] != B->local.row_len[i] || b->row[i + 1] - b->row[i] != n ||
             memcmp(a->col + a->row[i], b->col + b->row[i], (size_t)n * sizeof *a->col) != 0)
-            differs = i;
+            return i;
     }
-    wisp__mat_looked(A);
-    wisp__mat_looked(B);
+    return -1;
+}
+
+/* Only if B has the same pattern. */
+static wisp_status renew(wisp_mat *A, wisp_mat *B)
+{
+    wisp__host_mat a, b;
+    wisp_status status;
+    WISP_TRY(wisp__mat_look(A, &a));
+    if ((status = wisp__mat_look(B, &b)) != WISP_OK) {
+        wisp__mat_looked(&a);
+        return status;
+    }
+    const int64_t differs = first_difference(&a.mat, &b.mat);
+    wisp__mat_looked(&a);
+    wisp__mat_looked(&b);
     if (differs >= 0)
         return wisp_ctx_fail(A->ctx, WISP_ERR_MISMATCH,
                              "row %lld has another pattern than the matrix; make a new matrix",
@@ -395,12 +402,19 @@ static void arrays(wisp__stored *s, wisp__arrays *list)
 
 static void free_struct(wisp_ctx *ctx, wisp__stored *s) { wisp_free(ctx, s->half); }
 
+static void own_struct(wisp__host_mat *host)
+{
+    host->half = *host->mat.local.half;
+    host->mat.local.half = &host->half;
+}
+
 const wisp__storage wisp__storage_half = {
     .kind = WISP__HALF,
     .format = WISP_FORMAT_HERMITIAN,
     .never_interleaved = "half of the matrix is stored",
     .arrays = arrays,
     .free = free_struct,
+    .own = own_struct,
     .bytes = bytes,
     .renew = renew,
 };

@@ -72,6 +72,19 @@ static void free_structs(wisp_ctx *ctx, wisp__stored *s)
     wisp_free(ctx, s->patterns.bundles);
 }
 
+static void own_structs(wisp__host_mat *host)
+{
+    wisp__patterns *p = &host->mat.local.patterns;
+    if (p->pieces) {
+        host->pieces = *p->pieces;
+        p->pieces = &host->pieces;
+    }
+    if (p->bundles) {
+        host->bundles = *p->bundles;
+        p->bundles = &host->bundles;
+    }
+}
+
 static int64_t bytes(const wisp_mat *A, bool all)
 {
     const wisp__stored *s = &A->local;
@@ -106,6 +119,7 @@ const wisp__storage wisp__storage_patterns = {
     .finish = finish,
     .arrays = arrays,
     .free = free_structs,
+    .own = own_structs,
     .bytes = bytes,
     .row = row_of,
     .renew = wisp__stored_renew,

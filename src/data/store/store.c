@@ -52,22 +52,52 @@ out:
     return status;
 }
 
-wisp_status wisp__mat_look(const wisp_mat *A)
+/* The first arrays of a list. */
+static void unmap(wisp_ctx *ctx, const wisp__arrays *list, int count)
 {
-    const wisp__arrays list = arrays(&A->local);
+    for (int i = 0; i < count; i++) ctx->backend->unmap(ctx, *(void **)list->pointer[i]);
+}
+
+wisp_status wisp__mat_look(const wisp_mat *A, wisp__host_mat *host)
+{
+    *host = (wisp__host_mat){.of = A,
+                             .mat = {.ctx = A->ctx,
+                                     .map = A->map,
+                                     .col_map = A->col_map,
+                                     .type = A->type,
+                                     .local_rows = A->local_rows,
+                                     .local_cols = A->local_cols,
+                                     .sigma = A->sigma,
+                                     .nnz = A->nnz,
+                                     .square = A->square,
+                                     .log_c = A->log_c,
+                                     .width = A->width,
+                                     .order = A->order,
+                                     .format = A->format,
+                                     .local = A->local,
+                                     .grid = A->grid,
+                                     .halo = A->halo,
+                                     .visit = A->visit}};
+    if (A->local.how && A->local.how->own) A->local.how->own(host);
+    const wisp__arrays from = arrays(&A->local), to = arrays(&host->mat.local); /* the same, in one order */
     wisp_status status = WISP_OK;
-    void *host;
     int i = 0;
-    while (i < list.count && (status = A->ctx->backend->map(A->ctx, *(void **)list.pointer[i], &host)) == WISP_OK) i++;
-    if (status == WISP_OK) return WISP_OK;
-    while (--i >= 0) A->ctx->backend->unmap(A->ctx, *(void **)list.pointer[i]);
+    while (i < from.count &&
+           (status = A->ctx->backend->map(A->ctx, *(void **)from.pointer[i], to.pointer[i])) == WISP_OK)
+        i++;
+    if (status == WISP_OK) {
+        if (A->grid.weight) host->mat.grid.weight = host->mat.local.chunk;
+        return WISP_OK;
+    }
+    unmap(A->ctx, &from, i);
     return status;
 }
 
-void wisp__mat_looked(const wisp_mat *A)
+void wisp__mat_looked(wisp__host_mat *host)
 {
-    const wisp__arrays list = arrays(&A->local);
-    for (int i = 0; i < list.count; i++) A->ctx->backend->unmap(A->ctx, *(void **)list.pointer[i]);
+    const wisp__arrays list = arrays(&host->of->local);
+    unmap(host->of->ctx, &list, list.count);
+    *host = (wisp__host_mat){.of = NULL};
 }
 
 /* ---- what the kinds do ------------------------------------------------------------------------ */

@@ -53,6 +53,8 @@ struct wisp__storage {
     /* What it has besides the arrays of several kinds: pointers to arrays; structs around them, to be freed. */
     void (*arrays)(wisp__stored *s, wisp__arrays *list);
     void (*free)(wisp_ctx *ctx, wisp__stored *s);
+    /* Gives a host's view structs of its own in their place. */
+    void (*own)(wisp__host_mat *host);
     int64_t (*bytes)(const wisp_mat *A, bool all); /* see wisp__mat_bytes */
 
     wisp__row (*row)(const wisp__stored *s, int log_c, int64_t row);
