@@ -144,10 +144,13 @@ int checkpoint_stopped(tool *t)
     return tool_fail(t, "stopped by %s; %s", why, wisp_ctx_message(t->ctx));
 }
 
-void checkpoint_done(tool *t)
+int checkpoint_done(tool *t, int rc)
 {
+    if (t->checkpoint) rc = tool_agree(t, rc); /* to remove it is a call of all ranks */
+    if (rc) return rc;
     wisp_checkpoint_remove(t->checkpoint);
     checkpoint_close(t);
+    return rc;
 }
 
 void checkpoint_close(tool *t)

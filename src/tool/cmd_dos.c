@@ -274,9 +274,9 @@ static int compute(tool *t, results *r, wisp_moments *m, bool *ran)
         rc = checkpoint_stopped(t);
     } else if (rc == EXIT_AGAIN) {
         t->opt.precision = PRECISION_DOUBLE;
-        checkpoint_done(t);
+        rc = checkpoint_done(t, EXIT_FINE);
         t->opt.resume = NULL;
-        rc = compute_once(t, r, m, ran);
+        if (!rc) rc = compute_once(t, r, m, ran);
     } else if (m->rounding > 0) {
         snprintf(r->precision, sizeof r->precision,
                  "%s: rounding moves no moment by more than %.2g of half its 95%% bar", wisp_type_name(m->type),
@@ -348,7 +348,7 @@ int cmd_dos(tool *t)
     }
     rc = results_write(t, &r);
     if (!rc) rc = save_rc;
-    if (!rc) checkpoint_done(t);
+    rc = checkpoint_done(t, rc);
 out:
     checkpoint_close(t);
     results_free(t, &r);

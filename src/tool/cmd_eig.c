@@ -261,7 +261,7 @@ int cmd_eig(tool *t)
         wisp_blk_free(start);
         A = NULL, start = NULL;
         if (!rc) rc = finish(t, &r);
-        if (!rc) checkpoint_done(t);
+        rc = checkpoint_done(t, rc);
     }
     checkpoint_close(t);
     wisp_eigen_free(&r.e);

@@ -238,7 +238,7 @@ int cmd_evolve(tool *t)
     monitor_clear(&t->monitor);
     if (!rc && !o->json && !o->quiet) evolve_summary(t, &r);
     if (!rc) rc = evolve_write(t, &r);
-    if (!rc) checkpoint_done(t);
+    rc = checkpoint_done(t, rc);
     checkpoint_close(t);
     wisp_blk_free(psi);
     wisp_mat_free(A);

@@ -321,7 +321,7 @@ int cmd_solve(tool *t)
         wisp_blk_free(b);
         A = NULL, b = NULL;
         if (!rc) rc = finish(t, &r, x);
-        if (!rc) checkpoint_done(t);
+        rc = checkpoint_done(t, rc);
     }
     checkpoint_close(t);
     wisp_solution_free(&r.s);
