@@ -330,11 +330,14 @@ static wisp_status rounds(wisp__chebfd *c)
             if (c->whole) return WISP_OK;
             grown = true, at->stalls = 0, at->last = INFINITY, at->growths++;
         }
-        if (at->stalls > MOST_STALLS)
+        if (at->stalls > MOST_STALLS) {
+            c->whole = isfinite(k->most_work);
+            if (c->whole) return WISP_OK;
             return wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION,
                                  "eig: after %d rounds %d residuals in the target are up to %.1e and no longer fall; "
                                  "the tolerance is %.1e",
                                  at->round, s.pending, s.worst, k->o.tolerance);
+        }
         at->terms = grown ? c->plan.f.terms : wisp__filter_terms(&c->plan, log(s.worst / k->o.tolerance) + 1);
     }
     return wisp_ctx_fail(k->ctx, WISP_ERR_ITERATIONS, "eig: not all pairs converged in %lld rounds",
@@ -407,9 +410,7 @@ wisp_status wisp__eig_chebfd(wisp__eig *k)
     if (c.at.phase == WISP__LOOKS) WISP_TRY(begin(&c));
     if (!c.whole) status = rounds(&c);
     if (c.whole && status == WISP_OK) {
-        wisp_blk_free(c.space);
-        c.space = NULL;
-        status = wisp__eig_dense(k);
+        k->whole = true;
     } else if (c.columns > 0 && wisp__eig_last(k, status)) {
         if (status == WISP_ERR_CANCELLED) c.columns = c.locked; /* others may be anything */
         const wisp_status end = c.columns > 0 ? deliver(&c, &found) : WISP_OK;

@@ -64,7 +64,8 @@ static wisp_status check_method(wisp__eig *k)
     if (m == WISP_KRYLOV_SCHUR) return WISP_OK;
     wisp_mat_info info;
     wisp_mat_get_info(k->A, &info);
-    if (m == WISP_EIG_DENSE && !inner && info.format != WISP_FORMAT_OPERATOR) return WISP_OK;
+    const bool taken_for_hermitian = info.format == WISP_FORMAT_OPERATOR && k->o.which != WISP_EIG_LARGEST_REAL;
+    if (m == WISP_EIG_DENSE && !inner && !taken_for_hermitian) return WISP_OK;
     wisp_mat_props props;
     const wisp_status status = wisp__require_hermitian(k->A, &props);
     k->hermitian |= status == WISP_OK;
@@ -186,8 +187,9 @@ void wisp__eig_end_check(wisp__eig *k, const wisp__eig_times *before)
 static wisp_status go_over(wisp__eig *k)
 {
     wisp_eigen *e = k->e;
-    free(e->value), free(e->residual), wisp_blk_free(e->vectors);
-    e->value = NULL, e->residual = NULL, e->vectors = NULL;
+    free(e->value), free(e->residual), free(e->filter.c), wisp_blk_free(e->vectors);
+    e->value = NULL, e->residual = NULL, e->vectors = NULL, e->filter = (wisp_filter){0};
+    e->filter_type = WISP_DEFAULT;
     e->found = e->block = e->rounds = 0;
     e->degree = 0;
     return wisp__eig_dense(k);

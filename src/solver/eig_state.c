@@ -78,6 +78,7 @@ wisp_status wisp__eig_items(wisp__eig *k, wisp_state *s)
     WISP_TRY(wisp_state_data(s, "result so far", &now, sizeof now));
     WISP_TRY(wisp_state_data(s, "scale", &k->scale, sizeof k->scale));
     WISP_TRY(wisp_state_data(s, "limit of bytes", &k->o.bytes, sizeof k->o.bytes));
+    WISP_TRY(wisp_state_data(s, "flops of LAPACK", &k->most_work, sizeof k->most_work));
     if (!wisp_state_is_kept(s)) return pairs(k, s);
     now.value = e->value, now.residual = e->residual, now.vectors = e->vectors;
     now.moments = e->moments, now.filter.c = e->filter.c;

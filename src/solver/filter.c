@@ -202,8 +202,9 @@ static bool judge(const wisp__filter_want *w, const density *d, wisp__filter_pla
 static wisp_status try_series(wisp_ctx *ctx, const wisp__filter_want *w, wisp__filter_plan *best)
 {
     static const double widen[] = {0, 0.2, 0.5};
-    enum { DEGREES = 6, WIDENS = sizeof widen / sizeof *widen };
+    enum { DEGREES = 6, WIDENS = sizeof widen / sizeof *widen, FEWEST = 4 };
     const double most = fmin(w->most_degree, w->most_terms);
+    if (most < FEWEST) return WISP_OK;
     const double center = 0.5 * (w->highest + w->lowest), half = 0.5 * (w->highest - w->lowest);
     const double r = reach(w, 0, 2 * half, 0.8);
     const double delta = fmax(0.5 * (w->high - w->low), 0.3 * r);
@@ -217,7 +218,7 @@ static wisp_status try_series(wisp_ctx *ctx, const wisp__filter_want *w, wisp__f
         if (!window && more > 0) continue;
         if (i % DEGREES > 0 && degree / 2 >= most) continue; /* the one before was as long */
         const double a = fmax((w->low - more - center) / half, -1), b = fmin((w->high + more - center) / half, 1);
-        const int terms = (int)fmin(fmax(degree, 4), most);
+        const int terms = (int)fmin(fmax(degree, FEWEST), most);
         free(c);
         c = malloc((size_t)terms * sizeof *c);
         if (!c) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "eig: out of memory for a filter of %d terms", terms);
