@@ -15,6 +15,7 @@ static inline void held_up_until_moved(wisp__team *team, int part)
     if (pthread_equal(atomic_load(&first->thread), pthread_self()))
         while (!atomic_load(&first->guest) && !atomic_load(&crew->moved)) nanosleep(&briefly, NULL);
     else
-        while (!atomic_load(&me->away) && atomic_load(&me->cpu) == home) nanosleep(&briefly, NULL);
+        while (!atomic_load(&me->away) && atomic_load(&me->cpu) == home && !atomic_load(&first->guest))
+            nanosleep(&briefly, NULL);
 }
 #endif

@@ -367,7 +367,7 @@ static int cancelled_at(const linear *l, canceller *c, wisp_solve_opts o, int in
 static void cancelled(void **state)
 {
     wisp_ctx *ctx = *state;
-    linear l = random_system(ctx, 21, STIFF, WISP_D, 3);
+    linear l = random_system(ctx, 33, STIFF, WISP_D, 3);
     for (int k = 0; k < 2 * 2 * 4 * 8; k++) {
         const int in_product = k % 2, m = 1 + k / 4 % 4, at = k / 16 == 7 ? 0 : 1 + 3 * (k / 16);
         const wisp_solve_opts o = {
