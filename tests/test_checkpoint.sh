@@ -235,6 +235,7 @@ kill -9 $pid
 wait $pid 2>/dev/null
 cp hurt.ck whole.ck
 printf 'x' | dd of=hurt.ck bs=1 seek=5000 conv=notrunc 2>/dev/null
+: >err
 "$wisp" "${long[@]}" --resume hurt.ck >/dev/null 2>err &
 pid=$!
 await [ -s err ]
@@ -255,6 +256,7 @@ part=$(python3 -c 'import struct; print("hurt.ck.%d.1" % struct.unpack_from("<Q"
 [ -e "$part" ] || fail "there is no $part"
 for damage in flipped gone; do
     if [ $damage = gone ]; then rm "$part"; else printf 'x' | dd of="$part" bs=1 seek=5000 conv=notrunc 2>/dev/null; fi
+    : >err
     "$wisp" "${long[@]}" --resume hurt.ck >/dev/null 2>err &
     pid=$!
     await [ -s err ]

@@ -121,8 +121,8 @@ wisp_status checkpoint_offer(void *tool, wisp_state *state);
 void checkpoint_pause(tool *t);
 bool checkpoint_ended(const tool *t); /* whether a signal ended it, and then in words: EXIT_FAILED */
 int checkpoint_stopped(tool *t);
-/* Once the results are written, or nothing of it counts any more: its files go, unless rc is a failure on rank 0. Returns
-   rc; EXIT_FAILED where another rank has failed. */
+/* Once the results are written, or nothing of it counts any more: its files go, unless rc is a failure on rank 0.
+   Returns rc; EXIT_FAILED where another rank has failed. */
 int checkpoint_done(tool *t, int rc);
 void checkpoint_close(tool *t);
 json_t *checkpoint_json(const tool *t); /* null without */
