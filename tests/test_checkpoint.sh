@@ -229,19 +229,23 @@ refused 1 "cannot write no/such/folder.ck" "${long[@]}" --checkpoint no/such/fol
 [ "$(head -c 8 no.ck)" = wispstat ] || fail "a refused run has touched the checkpoint"
 
 echo "- damaged: the one before it, or a line"
+# warned WORDS WHAT: a run that goes on from hurt.ck says so; it is killed then.
+warned() {
+    : >err
+    "$wisp" "${long[@]}" --resume hurt.ck >/dev/null 2>err &
+    pid=$!
+    await [ -s err ]
+    kill -9 $pid
+    wait $pid 2>/dev/null
+    grep -q "$1" err || fail "$2: $(cat err)"
+}
 begin hurt.ck 0.1
 await [ -e hurt.ck.before ]
 kill -9 $pid
 wait $pid 2>/dev/null
 cp hurt.ck whole.ck
 printf 'x' | dd of=hurt.ck bs=1 seek=5000 conv=notrunc 2>/dev/null
-: >err
-"$wisp" "${long[@]}" --resume hurt.ck >/dev/null 2>err &
-pid=$!
-await [ -s err ]
-kill -9 $pid
-wait $pid 2>/dev/null
-grep -q 'hurt.ck: the checkpoint is damaged: its checksum is another one; the checkpoint before it is taken' err || fail "damaged: $(cat err)"
+warned 'hurt.ck: the checkpoint is damaged: its checksum is another one; the checkpoint before it is taken' damaged
 rm hurt.ck.before
 refused 1 "hurt.ck: the checkpoint is damaged" "${long[@]}" --resume hurt.ck
 head -c 9000 whole.ck >hurt.ck
@@ -256,13 +260,7 @@ part=$(python3 -c 'import struct; print("hurt.ck.%d.1" % struct.unpack_from("<Q"
 [ -e "$part" ] || fail "there is no $part"
 for damage in flipped gone; do
     if [ $damage = gone ]; then rm "$part"; else printf 'x' | dd of="$part" bs=1 seek=5000 conv=notrunc 2>/dev/null; fi
-    : >err
-    "$wisp" "${long[@]}" --resume hurt.ck >/dev/null 2>err &
-    pid=$!
-    await [ -s err ]
-    kill -9 $pid
-    wait $pid 2>/dev/null
-    grep -q "$part.*; the checkpoint before it is taken" err || fail "$part $damage: $(cat err)"
+    warned "$part.*; the checkpoint before it is taken" "$part $damage"
 done
 export WISP_RANKS=
 

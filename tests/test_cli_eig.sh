@@ -276,7 +276,7 @@ survives() { # survives ARGS...: killed when its state has been written, by kill
 } 2>/dev/null
 "$wisp" eig spinchain:sites=18 --smallest 20 --checkpoint no.ck --every 0.05 >out 2>err &
 pid=$!
-for _ in $(seq 1000); do [ -e no.ck ] && break; sleep 0.01; done
+until [ -e no.ck ] || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
 kill -TERM $pid
 wait $pid
 if [ -e no.ck ]; then

@@ -30,7 +30,7 @@ grep -q 'found, complete$' pairs.txt
 checkpoint=$(dirname "$wisp")/examples/checkpoint
 "$checkpoint" topi:nx=12,ny=12,nz=8 whole.state 1000 | grep -o 'moment 2: [^;]*' >whole.txt
 "$checkpoint" topi:nx=12,ny=12,nz=8 parts.state 0.01 >parts.txt &
-for _ in $(seq 500); do [ -e parts.state ] && break; sleep 0.01; done
+until [ -e parts.state ] || ! kill -0 $! 2>/dev/null; do sleep 0.01; done
 kill -9 $! 2>/dev/null || true
 wait $! 2>/dev/null || true
 if [ -e parts.state ]; then
