@@ -56,28 +56,11 @@ json() { # json FILE EXPRESSION [OTHER]: the expression holds for the object d (
     python3 check.py "$@" || fail "json $1"
 }
 
-# (Job control: without it the shell lets background jobs ignore signals.)
-stop() { # stop TASK SIGNAL DONE ARGS...: a run in the background, stopped when the task's progress fits the pattern DONE
-    : >log
-    set -m
-    "$wisp" "${@:4}" --log json >out 2>log &
-    local pid=$! waited=0 rc
-    set +m
-    until grep -qE "\"task\":\"$1\",\"done\":$3" log || [ $waited -ge 600 ]; do
-        kill -0 $pid 2>/dev/null || break
-        sleep 0.1
-        waited=$((waited + 1))
-    done
-    kill -s "$2" $pid 2>/dev/null || fail "wisp ${*:4} ended by itself: $(tail -1 log)"
-    waited=0
-    while kill -0 $pid 2>/dev/null && [ $waited -lt 200 ]; do
-        sleep 0.1
-        waited=$((waited + 1))
-    done
-    kill -s KILL $pid 2>/dev/null && fail "wisp ${*:4} does not stop"
-    wait $pid
-    rc=$?
-    [ $rc = 1 ] || fail "stopped by $2: exit $rc"
+stop() { # stop TASK SIGNAL PART ARGS...: a run that gets the signal when so much of the task is done, and ends by it
+    # A caller may ignore signals (nohup); the command would go on ignoring them.
+    WISP_STOP_AT=$2:$1:$3 env --default-signal=INT,TERM,HUP "$wisp" "${@:4}" --log json >out 2>log
+    local rc=$?
+    [ $rc = 1 ] || fail "wisp ${*:4}, stopped by $2: exit $rc: $(tail -1 log)"
     return 0
 }
 finish() {

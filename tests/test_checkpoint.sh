@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs of the command that are killed, stopped, or have a disk that fails, and go on: with the same bits as one that was
-# left alone. $1 command, $2 source folder, $3 scratch folder; kills as $4: nothing else. $KILLS: how many are killed (50);
-# $CALLS: calls of the disk that are tried (18, of more than two generations).
+# left alone. $1 command, $2 source folder, $3 scratch folder. kills as $4: nothing but runs that are killed at random, $KILLS
+# of them. $CALLS: calls of the disk that are tried (18, of more than two generations).
 set -uo pipefail
-wisp=$1 shim=$(dirname "$1")/tests/libshim_disk.so kills=${KILLS:-50} most_calls=${CALLS:-18}
+wisp=$1 shim=$(dirname "$1")/tests/libshim_disk.so kills=${KILLS:-1000} most_calls=${CALLS:-18}
 rm -rf "$3"
 mkdir -p "$3"
 cd "$3" || exit 1
@@ -11,17 +11,9 @@ export XDG_CACHE_HOME=$PWD/cache
 bad=0
 fail() { echo "FAILED: $*" >&2; bad=1; }
 trap 'kill $(jobs -p) 2>/dev/null' EXIT
-# await COMMAND...: until it holds; not, if the run in the background (pid) ends before.
-await() {
-    until "$@"; do
-        kill -0 $pid 2>/dev/null || { "$@"; return; }
-        sleep 0.01
-    done
-}
-
 small=topi:nx=8,ny=8,nz=5
 run=(dos topi:nx=20,ny=20,nz=10 --moments 1500 --vectors 8 --width 4 --seed 3)
-quick=(dos $small --moments 4000 --vectors 6 --width 3) longer=(dos $small --moments 20000 --vectors 6 --width 3)
+quick=(dos $small --moments 4000 --vectors 6 --width 3)
 # same WANT GOT WHAT: moments, bit by bit, and densities.
 same() {
     python3 - "$1" "$2" <<'PY' || fail "$3: not the same"
@@ -36,10 +28,23 @@ nothing_left() { # nothing_left FILE WHAT: a run that ended well has taken its c
     [ -z "$left" ] || fail "$2 left $left"
 }
 
-# A chain of runs, each of which is killed at random, mostly when it has got ahead by a generation or two, until one comes
-# to its end. Adds to `killed`, `resumed`.
+# at STOP ARGS...: a run with checkpoints that is stopped as $WISP_STOP_AT says, after which out, err and rc tell of it.
+at() {
+    { WISP_STOP_AT=$1 env --default-signal=INT,TERM,HUP "$wisp" "${@:2}" >out 2>err; } 2>/dev/null
+    rc=$?
+}
+
+# await COMMAND...: until it holds; not, if the run in the background (pid) ends before.
+await() {
+    until "$@"; do
+        kill -0 $pid 2>/dev/null || { "$@"; return; }
+        sleep 0.01
+    done
+}
 inode() { stat -c %i "$1" 2>/dev/null; }
 renewed() { [ "$(inode "$1")" != "$2" ]; }
+# A chain of runs, each of which is killed at random, mostly when it has got ahead by a generation or two, until one comes
+# to its end. Adds to `killed`, `resumed`.
 chain() { # chain RANKS NAME
     local ranks=$1 file=$2.ck resume=() rc begun=0
     rm -f "$file"*
@@ -71,15 +76,35 @@ chain() { # chain RANKS NAME
     nothing_left "$file" "a chain"
 }
 
-echo "- killed at random times"
+if [ "${4:-}" = kills ]; then
+    echo "- killed at random times"
+    for ranks in "" 3; do
+        WISP_RANKS=$ranks "$wisp" "${run[@]}" --json >"want$ranks.json" || fail "the run itself"
+        killed=0 resumed=0
+        while [ $killed -lt $((kills / 2)) ] && [ $bad = 0 ]; do chain "$ranks" kill; done
+        echo "  ${ranks:-1} rank(s): killed $killed times, gone on with $resumed times"
+        [ "$resumed" -gt $((killed / 4)) ] || fail "few went on"
+    done
+    exit $bad
+fi
+
+echo "- killed behind each of several checkpoints, again and again"
 for ranks in "" 3; do
-    WISP_RANKS=$ranks "$wisp" "${run[@]}" --json >"want$ranks.json" || fail "the run itself"
-    killed=0 resumed=0
-    while [ $killed -lt $((kills / 2)) ] && [ $bad = 0 ]; do chain "$ranks" kill; done
-    echo "  ${ranks:-1} rank(s): killed $killed times, gone on with $resumed times"
-    [ "$resumed" -gt $((killed / 4)) ] || fail "few went on"
+    export WISP_RANKS=$ranks
+    "$wisp" "${run[@]}" --json >want.json || fail "the run itself"
+    rm -f kill.ck*
+    resume=()
+    for number in 1 2 3 1 1 4 2; do
+        at KILL:checkpoint:$number "${run[@]}" --checkpoint kill.ck "${resume[@]}"
+        [ $rc = 137 ] || fail "not killed behind checkpoint $number: $rc, $(cat err)"
+        [ -e kill.ck ] || fail "no last state behind checkpoint $number"
+        resume=(--resume kill.ck)
+    done
+    "$wisp" "${run[@]}" --json --checkpoint kill.ck --resume kill.ck >kill.json 2>err || fail "going on: $(cat err)"
+    same want.json kill.json "a chain of ${ranks:-1} rank(s)"
+    nothing_left kill.ck "a chain"
 done
-[ "${4:-}" = kills ] && exit $bad
+export WISP_RANKS=
 
 echo "- a disk on which the process dies, or a call fails, at each call"
 export DISK_FILE=disk.ck
@@ -146,61 +171,43 @@ kept=0
 for n in 8 12 17 20 25; do
     rm -f disk.*
     again=()
-    env LD_PRELOAD="$shim" DISK_LOG=disk.log "DISK_FAIL_AT=$n+,28" "$wisp" "${longer[@]}" --checkpoint disk.ck \
-        --every 1e-4 >/dev/null 2>disk.err &
-    pid=$!
-    await grep -q 'no checkpoint was kept' disk.err
-    kill -9 $pid
-    wait $pid 2>/dev/null
+    WISP_STOP_AT=KILL:checkpoint:8 disk "DISK_FAIL_AT=$n+,28"
+    [ $rc = 137 ] && grep -q 'no checkpoint was kept' disk.err || fail "a disk that fails from call $n on: $rc, $(cat disk.err)"
     [ -e disk.ck ] || continue
     kept=$((kept + 1))
-    "$wisp" "${longer[@]}" --resume disk.ck --checkpoint disk.ck --json >disk.json 2>disk.err ||
+    "$wisp" "${quick[@]}" --resume disk.ck --checkpoint disk.ck --json >disk.json 2>disk.err ||
         fail "a disk that failed from call $n on: $(cat disk.err)"
 done
 [ $kept -ge 4 ] || fail "only $kept states stayed"
 unset DISK_FILE
 
 long=(dos topi:nx=20,ny=20,nz=10 --moments 100000 --vectors 8 --width 4)
-# begin FILE SECONDS: a long run in the background, with its first checkpoint written. Sets `pid`.
-begin() {
-    [ -L "$1" ] || rm -f "$1"*
-    "$wisp" "${long[@]}" --checkpoint "$1" --every "$2" >begun.out 2>begun.err &
-    pid=$!
-    await [ -e "$1" ] || fail "no checkpoint: $(cat begun.err)"
-}
-ended() { # ended SIGNAL FILE: the run that was begun has ended by it, and its state is there
-    wait $pid
-    local rc=$?
+# stopped SIGNAL NUMBER FILE ARGS...: stopped by it behind that checkpoint, with its state there.
+stopped() {
+    [ -L "$3" ] || rm -f "$3"*
+    at "$1:checkpoint:$2" "${@:4}" --checkpoint "$3"
     [ $rc = 1 ] || fail "$1: exit status $rc"
-    [ "$(wc -l <begun.err)" = 1 ] || fail "$1: not one line: $(cat begun.err)"
-    grep -q "^wisp: stopped by .*; to go on, repeat the command with --resume $2\$" begun.err || fail "$1: $(cat begun.err)"
-    [ -e "$2" ] || fail "$1: no checkpoint"
+    [ "$(wc -l <err)" = 1 ] || fail "$1: not one line: $(cat err)"
+    grep -q "^wisp: stopped by .*; to go on, repeat the command with --resume $3\$" err || fail "$1: $(cat err)"
+    [ -e "$3" ] || fail "$1: no checkpoint"
+}
+# killed_at NUMBER FILE ARGS...: by kill -9 behind that checkpoint.
+killed_at() {
+    rm -f "$2"*
+    at "KILL:checkpoint:$1" "${@:3}" --checkpoint "$2"
+    [ $rc = 137 ] && [ -e "$2" ] || fail "kill -9: $rc, $(cat err)"
 }
 
 echo "- signals"
-for signal in TERM HUP; do
-    begin sig.ck 0.3
-    kill -$signal $pid
-    ended $signal sig.ck
-done
-rm -f usr.ck*
-"$wisp" "${long[@]}" --checkpoint usr.ck --every 1000 --log text >begun.out 2>begun.err &
-pid=$!
-await grep -q 'moments' begun.err
-[ -e usr.ck ] && fail "a checkpoint before it was due"
-for i in 1 2; do
-    rm -f usr.ck
-    kill -USR1 $pid
-    await [ -e usr.ck ] || fail "SIGUSR1: no checkpoint"
-done
-kill -0 $pid 2>/dev/null || fail "SIGUSR1 ended the run"
-kill -9 $pid
-wait $pid 2>/dev/null
+for signal in TERM HUP INT; do stopped $signal 1 sig.ck "${long[@]}"; done
+written() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["checkpoint"]["written"])' "$1"; }
+at USR1:moments:0.3 "${quick[@]}" --checkpoint usr.ck --every 1000 --json
+[ $rc = 0 ] && [ "$(written out)" = 1 ] || fail "SIGUSR1: $rc, $(cat err)"
+"$wisp" "${quick[@]}" --checkpoint usr.ck --every 1000 --json >out
+[ "$(written out)" = 0 ] || fail "a checkpoint before it was due"
 
 echo "- what is refused"
-begin no.ck 0.1
-kill -TERM $pid
-ended TERM no.ck
+stopped TERM 1 no.ck "${long[@]}"
 # refused STATUS WORDS COMMAND...: one line with these words, and nothing else.
 refused() {
     local status=$1 words=$2 rc
@@ -229,20 +236,13 @@ refused 1 "cannot write no/such/folder.ck" "${long[@]}" --checkpoint no/such/fol
 [ "$(head -c 8 no.ck)" = wispstat ] || fail "a refused run has touched the checkpoint"
 
 echo "- damaged: the one before it, or a line"
-# warned WORDS WHAT: a run that goes on from hurt.ck says so; it is killed then.
+# warned WORDS WHAT: a run that goes on from hurt.ck says so.
 warned() {
-    : >err
-    "$wisp" "${long[@]}" --resume hurt.ck >/dev/null 2>err &
-    pid=$!
-    await [ -s err ]
-    kill -9 $pid
-    wait $pid 2>/dev/null
-    grep -q "$1" err || fail "$2: $(cat err)"
+    at TERM:moments:0 "${long[@]}" --resume hurt.ck
+    [ $rc = 1 ] && grep -q "$1" err || fail "$2: $rc, $(cat err)"
 }
-begin hurt.ck 0.1
-await [ -e hurt.ck.before ]
-kill -9 $pid
-wait $pid 2>/dev/null
+killed_at 2 hurt.ck "${long[@]}"
+[ -e hurt.ck.before ] || fail "there is no hurt.ck.before"
 cp hurt.ck whole.ck
 printf 'x' | dd of=hurt.ck bs=1 seek=5000 conv=notrunc 2>/dev/null
 warned 'hurt.ck: the checkpoint is damaged: its checksum is another one; the checkpoint before it is taken' damaged
@@ -252,10 +252,8 @@ head -c 9000 whole.ck >hurt.ck
 refused 1 "hurt.ck: the checkpoint is damaged: 9000 bytes of" "${long[@]}" --resume hurt.ck
 
 export WISP_RANKS=3 # and a rank's own file
-begin hurt.ck 0.1
-await [ -e hurt.ck.before ]
-kill -9 $pid
-wait $pid 2>/dev/null
+killed_at 2 hurt.ck "${long[@]}"
+[ -e hurt.ck.before ] || fail "there is no hurt.ck.before"
 part=$(python3 -c 'import struct; print("hurt.ck.%d.1" % struct.unpack_from("<Q", open("hurt.ck", "rb").read(), 24)[0])')
 [ -e "$part" ] || fail "there is no $part"
 for damage in flipped gone; do
@@ -267,9 +265,7 @@ export WISP_RANKS=
 echo "- through a link"
 mkdir real
 ln -s real/x link.ck
-begin link.ck 0.1
-kill -TERM $pid
-ended TERM link.ck
+stopped TERM 1 link.ck "${long[@]}"
 [ -L link.ck ] && [ -e real/x ] || fail "the link became a file"
 rm -r real link.ck
 
@@ -280,20 +276,9 @@ pieces() {
     shift 4
     rm -f p.ck*
     env $first "$wisp" "$@" --json >p.want 2>err || fail "$name: $(cat err)"
-    env $first "$wisp" "$@" --json --checkpoint p.ck --every 0.02 >p.json 2>err &
-    pid=$!
-    await [ -e p.ck ]
-    kill -TERM $pid 2>/dev/null
-    wait $pid
-    local rc=$?
-    tried=$((tried + 1))
-    if [ $rc = 0 ]; then
-        echo "  $name: came to its end before"
-        early=$((early + 1))
-        return
-    fi
-    [ $rc = 1 ] && grep -q 'to go on, repeat the command with --resume p.ck' err && [ -e p.ck ] ||
-        fail "$name, first part: $rc, $(cat err)"
+    env $first WISP_STOP_AT=TERM:checkpoint:2 "$wisp" "$@" --json --checkpoint p.ck >p.json 2>err
+    [ $? = 1 ] && grep -q 'to go on, repeat the command with --resume p.ck' err && [ -e p.ck ] ||
+        fail "$name, first part: $(cat err)"
     env $second "$wisp" "$@" --json --checkpoint p.ck --resume p.ck >p.json 2>err || fail "$name, second part: $(cat err)"
     python3 - p.want p.json "$tolerance" <<'PY' || fail "$name: moments differ"
 import json, sys
@@ -304,7 +289,6 @@ assert float(sys.argv[3]) > 0 or a["bounds"] == b["bounds"]
 assert b["resumed"] == "p.ck" and a["resumed"] is None and a["checkpoint"] is None
 PY
 }
-tried=0 early=0
 m=(dos topi:nx=16,ny=16,nz=10 --moments 6000 --vectors 4)
 pieces threads 0 OMP_NUM_THREADS=1 OMP_NUM_THREADS=2 "${m[@]}"
 pieces threads 0 OMP_NUM_THREADS=2 OMP_NUM_THREADS=1 "${m[@]}" --order rcm
@@ -319,22 +303,14 @@ pieces precision 0 a=1 a=1 "${m[@]}" --precision auto
 pieces exact 0 a=1 a=1 dos $small --moments 3000 --trace exact
 pieces hermitian 0 a=1 a=1 "${m[@]}" --hermitian-part
 pieces reduce 1e-12 WISP_RANKS=2 WISP_RANKS=1 "${m[@]}" --reduce step
-[ $early -le $((tried / 3)) ] || fail "$early of $tried came to their ends before"
 
 echo "- evolve and solve"
-# killed NAME KEYS COMMAND...: killed when its first checkpoint is there, and it goes on to the same results.
+# killed NAME KEYS COMMAND...: killed behind its second checkpoint, and it goes on to the same results.
 killed() {
     local name=$1 keys=$2
     shift 2
-    rm -f p.ck*
     "$wisp" "$@" --json >p.want 2>err || fail "$name: $(cat err)"
-    "$wisp" "$@" --json --checkpoint p.ck --every 0.005 >p.json 2>err &
-    pid=$!
-    await [ -e p.ck ]
-    kill -9 $pid 2>/dev/null
-    wait $pid 2>/dev/null
-    [ $? = 137 ] || { echo "  $name: came to its end before"; return; }
-    [ -e p.ck ] || fail "$name: no checkpoint"
+    killed_at 2 p.ck "$@"
     OMP_NUM_THREADS=1 "$wisp" "$@" --json --checkpoint p.ck --resume p.ck >p.json 2>err || fail "$name goes on: $(cat err)"
     python3 - p.want p.json "$keys" <<'PY' || fail "$name: not the same"
 import json, sys
@@ -355,12 +331,7 @@ for method in "cg" "cg --variant hidden" "cg --precond chebyshev:3" "gmres --res
 done
 WISP_RANKS=3 killed "solve by 3 ranks" "iterations residuals residual_history" "${system[@]}" --method minres
 WISP_RANKS=3 killed "solve by 3 ranks, bicgstab" "iterations residuals residual_history" "${system[@]}" --method bicgstab
-rm -f s.ck*
-"$wisp" "${evolution[@]}" --checkpoint s.ck --every 0.02 >begun.out 2>begun.err &
-pid=$!
-await [ -e s.ck ]
-kill -TERM $pid
-ended TERM s.ck
+stopped TERM 2 s.ck "${evolution[@]}"
 refused 1 "is of a run with start rows" evolve topi:nx=16,ny=16,nz=10 --time 200 --steps 40 --site 5,10 --resume s.ck
 refused 1 "is of a run with rows that are watched" "${evolution[@]}" --watch 1 --resume s.ck
 refused 1 "is of a run with --steps 40, and this one has 41" evolve topi:nx=16,ny=16,nz=10 --time 200 --steps 41 --site 5,9 --watch 5,9 --resume s.ck
@@ -387,13 +358,10 @@ if "$wisp" --version | grep -q '^features:.* mpi' && command -v mpirun >/dev/nul
     by_mpi=(dos topi:nx=20,ny=20,nz=10 --moments 6000 --vectors 8 --width 4 --threads 1 --json)
     launch() { mpirun --oversubscribe -n "$1" "$wisp" "${by_mpi[@]}" "${@:2}"; }
     launch 3 >mp.want 2>err || fail "by 3 processes: $(cat err)"
-    for victim in 1 3; do # the first rank, and the last one
+    for victim in 0 2; do # the first rank, and the last one
         rm -f mp.ck*
-        launch 3 --checkpoint mp.ck --every 0.1 >mp.out 2>err &
-        pid=$!
-        await [ -e mp.ck ]
-        kill -9 "$(pgrep -P "$(pgrep -P $pid mpirun || echo $pid)" -f 'mp[.]ck' | sed -n ${victim}p)"
-        wait $pid && fail "a run whose process was killed ends well"
+        WISP_STOP_AT=KILL:checkpoint:2@$victim launch 3 --checkpoint mp.ck >mp.out 2>err &&
+            fail "a run whose process was killed ends well"
         [ -e mp.ck ] || fail "no checkpoint by 3 processes"
         for ranks in 3 2; do
             rm -f copy.ck*

@@ -223,12 +223,12 @@ told "converged in 1 round: "
 
 # ---- stopped
 long=topi:nx=40,ny=40,nz=20,disorder=1
-stop filtering INT '0\.[0-9]*[1-9]' eig $long --target 0 -n 40 -o s.mtx --json
+stop filtering INT 1e-9 eig $long --target 0 -n 40 -o s.mtx --json
 tail -1 log | grep -qE 'stopped by Ctrl-C after [0-9]* rounds?: [0-9]* of 40 pairs; (no pair has converged|they are in s.mtx)' || fail "$(tail -1 log)"
 json out 'd["complete"] is False and d["status"] == "cancelled" and d["found"] == len(d["eigenvalues"])'
 check "no temporary file" test -z "$(find . -name '*.tmp*')"
 
-stop eigenpairs INT '0\.[2-9]' eig spinchain:sites=18 --smallest 40 --tol 1e-13 -o l.mtx --json
+stop eigenpairs INT 0.2 eig spinchain:sites=18 --smallest 40 --tol 1e-13 -o l.mtx --json
 tail -1 log | grep -qE 'stopped by Ctrl-C after [0-9]* restarts: [0-9]* of 40 pairs; they are in l.mtx; go on with' || fail "$(tail -1 log)"
 json out '8 <= d["found"] and max(d["residuals"]) <= 1e-13 and d["orthogonality"] < 1e-12'
 json out 'd["complete"] is False and d["status"] == "cancelled" and d["found"] == len(d["eigenvalues"])'
@@ -236,34 +236,19 @@ ok eig spinchain:sites=18 --smallest 4 --vectors-in l.mtx --quiet
 check "no temporary file" test -z "$(find . -name '*.tmp*')"
 
 # ---- killed, and gone on with: the same bits
-survives() { # survives ARGS...: killed when its state has been written, by kill -9, then by SIGTERM; then to its end
+survives() { # survives ARGS...: killed behind its second checkpoint, stopped by SIGTERM behind its third; then to its end
     rm -f k.ck*
     ok eig "$@" --json -o w.mtx
     cp out want.json
-    local resume=() signal rc
-    for signal in KILL TERM; do
-        rm -f k.ck.before
-        "$wisp" eig "$@" --json -o k.mtx --checkpoint k.ck --every 0.05 "${resume[@]}" >out 2>err &
-        local pid=$!
-        for _ in $(seq 400); do
-            [ -e k.ck.before ] || { [ -e k.ck ] && [ ${#resume[@]} = 0 ]; } && break
-            sleep 0.01
-        done
-        kill -$signal $pid
-        wait $pid
-        rc=$?
-        checks=$((checks + 1))
-        if [ $rc = 0 ]; then
-            echo "wisp eig $*: came to its end before SIG$signal"
-            return
-        elif [ $signal = KILL ]; then
-            [ $rc = 137 ] || fail "wisp eig $*: not killed, $rc: $(cat err)"
-        elif [ $rc != 1 ] || ! grep -q '^wisp: stopped by .*; to go on, repeat the command with --resume k.ck$' err; then
-            fail "wisp eig $*: not stopped, $rc: $(cat err)"
-        fi
-        resume=(--resume k.ck)
-    done
-    OMP_NUM_THREADS=1 ok eig "$@" --json -o k.mtx --checkpoint k.ck "${resume[@]}"
+    checks=$((checks + 2))
+    WISP_STOP_AT=KILL:checkpoint:2 "$wisp" eig "$@" --json -o k.mtx --checkpoint k.ck >out 2>err
+    local rc=$?
+    [ $rc = 137 ] || fail "wisp eig $*: not killed, $rc: $(cat err)"
+    WISP_STOP_AT=TERM:checkpoint:1 "$wisp" eig "$@" --json -o k.mtx --checkpoint k.ck --resume k.ck >out 2>err
+    rc=$?
+    [ $rc = 1 ] && grep -q '^wisp: stopped by .*; to go on, repeat the command with --resume k.ck$' err ||
+        fail "wisp eig $*: not stopped, $rc: $(cat err)"
+    OMP_NUM_THREADS=1 ok eig "$@" --json -o k.mtx --checkpoint k.ck --resume k.ck
     json out 'd["eigenvalues"] == e["eigenvalues"] and d["residuals"] == e["residuals"] and d["resumed"] == "k.ck"' want.json
     json out 'all(d[k] == e[k] for k in ("complete", "rounds", "products", "search_vectors", "degree"))' want.json
     check "the same vectors: eig $*" cmp -s <(grep -v '^%' w.mtx) <(grep -v '^%' k.mtx)
@@ -274,11 +259,7 @@ survives() { # survives ARGS...: killed when its state has been written, by kill
     survives spinchain:sites=18 --smallest 20 --tol 1e-12
     survives matpde:nx=200,ny=200 --largest-real 12 --tol 1e-10 --search 30
 } 2>/dev/null
-"$wisp" eig spinchain:sites=18 --smallest 20 --checkpoint no.ck --every 0.05 >out 2>err &
-pid=$!
-until [ -e no.ck ] || ! kill -0 $pid 2>/dev/null; do sleep 0.01; done
-kill -TERM $pid
-wait $pid
+WISP_STOP_AT=TERM:checkpoint:1 "$wisp" eig spinchain:sites=18 --smallest 20 --checkpoint no.ck >out 2>err
 if [ -e no.ck ]; then
     refused 1 "no.ck is there already" eig spinchain:sites=18 --smallest 20 --checkpoint no.ck
     refused 1 "is of a run with another matrix" eig spinchain:sites=16 --smallest 20 --resume no.ck

@@ -18,7 +18,8 @@
 
 typedef enum { IDLE, WRITING, NAMING } stage;
 enum { WISH_WRITE = 1, WISH_END = 2, WHY = 256 };
-static const double look_seconds = 0.1; /* from one look at each other to the next */
+static const double look_seconds =
+    0.1; /* from one look of ranks at each other to the next, or as often as one is due */
 
 typedef struct {
     uint64_t number;
@@ -28,7 +29,7 @@ typedef struct {
 struct wisp_checkpoint {
     wisp_ctx *ctx;
     char *path;
-    double every;
+    double every, look; /* seconds from one to the next, and from one look at each other to the next */
     generation last, before, writing;
     bool leave_before; /* the last file is damaged, and does not become the one before */
     atomic_int wish;
@@ -266,7 +267,7 @@ static wisp_status look(wisp_checkpoint *c, wisp_state *state)
     }
     if (ctx->rank == 0) sum[SECONDS] = now - c->looked, sum[DUE] = c->every > 0 && now >= c->due;
     if (ctx->ranks > 1) WISP_TRY(ctx->comm->sum(ctx, sum, COUNT));
-    const double each = sum[SECONDS] / (double)(c->offers - c->looked_at), step = look_seconds / (each + 1e-9);
+    const double each = sum[SECONDS] / (double)(c->offers - c->looked_at), step = c->look / (each + 1e-9);
     c->next_look = c->offers + (ctx->ranks == 1 || step < 1 ? 1 : step > 1e6 ? 1000000 : (int64_t)step);
     c->looked = now;
     c->looked_at = c->offers;
@@ -407,6 +408,7 @@ wisp_status wisp_checkpoint_create(wisp_checkpoint **checkpoint, wisp_ctx *ctx, 
     c->every = opts->every;
     c->looked = wisp__now();
     c->due = c->looked + c->every;
+    c->look = c->every > 0 && c->every < look_seconds ? c->every : look_seconds;
     if (wisp__real_name(opts->path, real)) snprintf(real, sizeof real, "%s", opts->path);
     if (!(c->path = wisp__strdup(ctx, real))) WISP_TRY(WISP_ERR_NOMEM);
     if (after) take_over(c, after);

@@ -49,6 +49,19 @@ out:
     return status;
 }
 
+/* For a test that names a checkpoint: each offer writes one, and waits for it. */
+static wisp_status offer_counted(tool *t, wisp_state *state)
+{
+    wisp_checkpoint_info info;
+    wisp_status status;
+    WISP_TRY(wisp_checkpoint_offer(t->checkpoint, state));
+    WISP_TRY(wisp_checkpoint_wait(t->checkpoint));
+    wisp_checkpoint_get_info(t->checkpoint, &info);
+    stop_at(&t->monitor.stop, "checkpoint", (double)(info.written + info.failed));
+out:
+    return status;
+}
+
 wisp_status checkpoint_offer(void *arg, wisp_state *state)
 {
     tool *t = arg;
@@ -56,7 +69,8 @@ wisp_status checkpoint_offer(void *arg, wisp_state *state)
     if (!t->checkpoint) return WISP_OK;
     WISP_TRY(wisp_state_add(state, items, t));
     if (t->kept.more) WISP_TRY(wisp_state_add(state, t->kept.more, t->kept.more_arg));
-    status = wisp_checkpoint_offer(t->checkpoint, state);
+    status = stop_at_names(&t->monitor.stop, "checkpoint") ? offer_counted(t, state)
+                                                           : wisp_checkpoint_offer(t->checkpoint, state);
 out:
     return status;
 }
@@ -113,8 +127,10 @@ int checkpoint_begin(tool *t, const wisp_mat *A, int width, wisp_items_fn more, 
     t->kept.more_arg = more_arg;
     if (t->resumed && more && more(more_arg, t->resumed)) return tool_fail_ctx(t);
     if (!t->opt.checkpoint) return EXIT_FINE;
-    const wisp_checkpoint_opts o = {
-        .path = t->opt.checkpoint, .every = t->opt.every > 0 ? t->opt.every : EVERY, .after = t->resumed};
+    const double always = 1e-9, every = t->opt.every > 0 ? t->opt.every : EVERY;
+    const wisp_checkpoint_opts o = {.path = t->opt.checkpoint,
+                                    .every = stop_at_names(&t->monitor.stop, "checkpoint") ? always : every,
+                                    .after = t->resumed};
     if (wisp_checkpoint_create(&t->checkpoint, t->ctx, &o)) return tool_fail_ctx(t);
     if (t->by_mpi || wisp_ctx_rank(t->ctx) == 0) catch_for_checkpoint(t->checkpoint);
     return EXIT_FINE;

@@ -211,7 +211,8 @@ static int make_context(tool *t, bool no_pin)
 
 int tool_start(tool *t)
 {
-    int rc = weights_check(t);
+    int rc = stop_at_read(t);
+    if (!rc) rc = weights_check(t);
     if (!rc) rc = make_context(t, false);
     if (!rc) rc = weights_keep(t);
     if (!rc && (t->by_mpi || wisp_ctx_rank(t->ctx) == 0)) catch_signals(t->ctx);

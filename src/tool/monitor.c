@@ -65,7 +65,7 @@ const char *caught_signal(void)
 void monitor_open(monitor *mon, const options *o)
 {
     bool asked = option_seen(o, "log"), terminal = isatty(STDERR_FILENO);
-    *mon = (monitor){.mode = MONITOR_SILENT, .level = WISP_LOG_WARN, .off = mon->off};
+    *mon = (monitor){.mode = MONITOR_SILENT, .level = WISP_LOG_WARN, .off = mon->off, .stop = mon->stop};
     if (mon->off) return;
     if (asked && o->log == 1)
         mon->mode = MONITOR_JSON;
@@ -219,6 +219,7 @@ void monitor_pairs(monitor *mon, int round, int found, double wanted, double res
 int monitor_progress(void *arg, const wisp_progress *progress)
 {
     monitor *mon = arg;
+    if (progress->task) stop_at(&mon->stop, progress->task, progress->done);
     if (mon->mode == MONITOR_SILENT || !progress->task) return 0;
     wisp_progress p = *progress;
     p.done = p.done > 0 ? (p.done < 1 ? p.done : 1) : 0;

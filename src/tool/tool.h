@@ -11,12 +11,21 @@
 
 enum { EXIT_FINE, EXIT_FAILED, EXIT_USAGE, EXIT_LAYOUT }; /* LAYOUT: see weights_by_source */
 
+/* stop_at.c: where $WISP_STOP_AT=SIGNAL:POINT:NUMBER[@RANK] has a signal raised, by that process itself. POINT is a
+   task's name, as progress has it, and NUMBER which part of it is done; or "checkpoint", and how many were tried. */
+typedef struct {
+    char point[32]; /* "": none */
+    double from;
+    int signal; /* 0: not on this process, or no more */
+} stop_point;
+
 /* How a long run shows itself on the standard error. */
 typedef enum { MONITOR_SILENT, MONITOR_BAR, MONITOR_TEXT, MONITOR_JSON } monitor_mode;
 typedef struct {
     monitor_mode mode;
     wisp_log_level level;
-    bool off;         /* nothing is said: another rank does */
+    bool off; /* nothing is said: another rank does */
+    stop_point stop;
     char error[1024]; /* the last one, said or not */
     bool bar_shown;
     bool holding; /* while a context is made: the last message is kept, for it may be why there is none */
@@ -87,6 +96,11 @@ void processes_watch(tool *t); /* by the options, once they are known */
 int processes_end(tool *t, int rc);
 wisp_status processes_context(tool *t, const wisp_ctx_opts *o);
 int processes_print(tool *t);
+
+/* stop_at.c, see stop_point. */
+int stop_at_read(tool *t);
+bool stop_at_names(const stop_point *s, const char *point);
+void stop_at(stop_point *s, const char *point, double reached);
 
 /* monitor.c */
 void monitor_open(monitor *mon, const options *o);
