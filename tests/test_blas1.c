@@ -112,8 +112,52 @@ static void blas1(void **state)
     }
 }
 
+/* The norm of a multiple by a power of two is that multiple, to the last bit, as far as numbers of the type reach. */
+static void norms_of_any_size(void **state)
+{
+    (void)state;
+    enum { ROWS = 300 };
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
+    ref_rng r = {5};
+    for (wisp_type t = WISP_S; t <= WISP_Z; t++)
+        for (int width = 1; width < 5; width += 2)
+            for (int kahan = 0; kahan < 2; kahan++) {
+                const int end = t == WISP_S || t == WISP_C ? 120 : 1016;
+                wisp_map *map;
+                wisp_blk *x;
+                REF_OK(ctx, wisp_map_create(&map, ctx, ROWS));
+                REF_OK(ctx, wisp_blk_create(&x, ctx, map, t, width));
+                wisp_map_free(map);
+                ref_mat v = ref_random_block(&r, t, ROWS, width);
+                double one[4], norm[4];
+                for (int exponent = -end; exponent <= end; exponent += end / 8) {
+                    ref_mat m = ref_new(ROWS, width);
+                    for (int64_t i = 0; i < ROWS * width; i++) /* whole numbers: none is rounded, however small */
+                        m.a[i] = ldexp(rint(16 * creal(v.a[i])), exponent - 6) +
+                                 I * ldexp(rint(16 * cimag(v.a[i])), exponent - 6);
+                    ref_put(x, m);
+                    REF_OK(ctx, kahan ? wisp_norm_kahan(x, norm) : wisp_norm(x, norm));
+                    for (int j = 0; j < width; j++) {
+                        if (exponent == -end) one[j] = ldexp(norm[j], end);
+                        if (norm[j] != ldexp(one[j], exponent))
+                            fail_msg("%s, times 2^%d: norm %g", wisp_type_name(t), exponent, norm[j]);
+                        double square = 0;
+                        for (int64_t i = 0; i < ROWS && exponent == -end; i++) {
+                            const cplx a = ldexp(1, end) * REF_AT(m, i, j);
+                            square += creal(a * conj(a));
+                        }
+                        if (exponent == -end) assert_true(fabs(one[j] - sqrt(square)) <= 300 * ref_eps(t) * one[j]);
+                    }
+                    ref_free(m);
+                }
+                ref_free(v);
+                wisp_blk_free(x);
+            }
+    wisp_ctx_free(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(blas1)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(blas1), cmocka_unit_test(norms_of_any_size)};
     return REF_RUN(tests);
 }

@@ -293,6 +293,33 @@ wisp_status wisp_dot_kahan(const wisp_blk *x, const wisp_blk *y, wisp_scalar *do
     return checked_dot(x, y, kahan_dot, dot);
 }
 
+/* Squares leave the range of a type long before its numbers do. Whether one is so near an end that some of its terms
+   may be lost. */
+static bool is_out_of_range(wisp_type type, double square)
+{
+    return !(square >= (wisp__type_is_double(type) ? 0x1p-900 : 0x1p-80)) || isinf(square);
+}
+
+/* The norm of column j by the squares of a multiple: times a power of two, so that no digit changes. */
+static wisp_status norm_by_multiple(const wisp_blk *x, int j, dot_fn fn, double square, double *norm)
+{
+    wisp_status status;
+    wisp_blk *own = NULL;
+    const int far = wisp__type_is_double(x->type) ? 600 : 90, exponent = square < 1 ? far : -far;
+    const wisp_scalar factor = {ldexp(1, exponent), 0};
+    wisp_scalar dot;
+    WISP_TRY(wisp_blk_create(&own, x->ctx, x->map, x->type, 1));
+    const wisp_blk from = columns_of(x, j, 1);
+    wisp_blk to = *own;
+    to.nrows = x->nrows, to.first_row = x->first_row;
+    WISP_TRY(wisp__axpby(&to, &factor, &from, NULL, false));
+    WISP_TRY(fn(&to, &to, false, &dot));
+    *norm = ldexp(sqrt(dot.re), -exponent);
+out:
+    wisp_blk_free(own);
+    return status;
+}
+
 static wisp_status norms(const wisp_blk *x, dot_fn fn, double *norm)
 {
     wisp_ctx *ctx = x->ctx;
@@ -302,7 +329,10 @@ static wisp_status norms(const wisp_blk *x, dot_fn fn, double *norm)
     WISP_TRY(wisp__alloc_raw(ctx, &dot, (size_t)x->width, sizeof *dot));
     WISP_TRY(fn(x, x, false, dot));
     wisp__count(&ctx->passes, 1);
-    for (int j = 0; j < x->width; j++) norm[j] = sqrt(dot[j].re);
+    for (int j = 0; j < x->width; j++) {
+        norm[j] = sqrt(dot[j].re);
+        if (is_out_of_range(x->type, dot[j].re)) WISP_TRY(norm_by_multiple(x, j, fn, dot[j].re, &norm[j]));
+    }
 out:
     wisp_free(ctx, dot);
     return wisp__together_end(ctx, status);
