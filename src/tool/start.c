@@ -124,6 +124,7 @@ int start_from_sites(tool *t, wisp_blk *x)
     return rc;
 }
 
+/* In two steps, for the inverse of a norm that is small or large need be no number of the type. */
 int start_normalise(tool *t, wisp_blk *x)
 {
     const int width = wisp_blk_width(x);
@@ -133,12 +134,17 @@ int start_normalise(tool *t, wisp_blk *x)
     if (wisp_alloc(t->ctx, &norm, (size_t)width, sizeof *norm) ||
         wisp_alloc(t->ctx, &factor, (size_t)width, sizeof *factor) || wisp_norm(x, norm))
         rc = tool_fail_ctx(t);
-    for (int j = 0; j < width && !rc; j++) {
-        factor[j] = (wisp_scalar){1 / norm[j], 0};
-        if (!(norm[j] > 0) || !isfinite(norm[j]) || !isfinite(factor[j].re))
-            rc = tool_fail(t, "the norm of the start is %g; it can't be normalised", norm[j]);
+    for (int step = 0; step < 2 && !rc; step++) {
+        for (int j = 0; j < width && !rc; j++) {
+            if (!(norm[j] > 0) || !isfinite(norm[j])) {
+                rc = tool_fail(t, "the norm of the start is %g; it can't be normalised", norm[j]);
+                continue;
+            }
+            factor[j] = (wisp_scalar){step ? 1 / norm[j] : ldexp(1, -ilogb(norm[j]) / 2), 0};
+            norm[j] *= factor[j].re;
+        }
+        if (!rc && wisp_vscal(x, factor)) rc = tool_fail_ctx(t);
     }
-    if (!rc && wisp_vscal(x, factor)) rc = tool_fail_ctx(t);
     wisp_free(t->ctx, norm);
     wisp_free(t->ctx, factor);
     return rc;
