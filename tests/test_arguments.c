@@ -115,6 +115,14 @@ CALL(wisp_ctx_message)
     wisp_ctx_fail(NULL, WISP_ERR_ARG, "other words");
     return strcmp(wisp_ctx_message(P(0, f->ctx)), "words") ? WISP_ERR_ARG : WISP_OK;
 }
+CALL(wisp_ctx_copy_message)
+{
+    char text[4];
+    wisp_ctx_fail(f->ctx, WISP_ERR_ARG, "words");
+    wisp_ctx_fail(NULL, WISP_ERR_ARG, "words");
+    const size_t length = wisp_ctx_copy_message(P(0, f->ctx), P(1, text), sizeof text);
+    return length == 5 && (null == 1 || !strcmp(text, "wor")) ? WISP_OK : WISP_ERR_ARG;
+}
 QUERY(wisp_ctx_threads, P(0, f->ctx))
 static void do_nothing(void *arg, int64_t i, int part) { (void)arg, (void)i, (void)part; }
 PLAIN(wisp_ctx_each, P(0, f->ctx), 2, P(1, do_nothing), P(2, val))
@@ -469,6 +477,7 @@ static const struct {
     ROW(wisp_ctx_create, 2, 2, 1),
     ROW(wisp_ctx_free, 1, 0, ALL),
     ROW(wisp_ctx_message, 1, 0, ALL),
+    ROW(wisp_ctx_copy_message, 2, 3, ALL),
     ROW(wisp_ctx_threads, 1, 0, ALL),
     ROW(wisp_ctx_each, 3, 4, 1),
     ROW(wisp_ctx_device, 1, 0, ALL),

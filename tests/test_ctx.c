@@ -1,6 +1,8 @@
 /* Contexts: objects are freed before or after them, in any order; one that can't be made says why. */
 #include "ref.h"
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -160,13 +162,150 @@ static void threads_take_turns(void **state)
     for (int no_pin = 0; no_pin < 2; no_pin++) take_turns(no_pin);
 }
 
+/* ---- the log function --------------------------------------------------------------------------- */
+
+/* What it was told, a letter each; and how deep it is. */
+typedef struct {
+    wisp_ctx *ctx;
+    char told[16];
+    atomic_int inside;
+    int deepest;
+    wisp_status nested;
+    const wisp_blk *x; /* it computes with */
+} listener;
+
+static void listen(void *arg, wisp_log_level level, const char *message)
+{
+    listener *l = arg;
+    (void)level;
+    const int depth = atomic_fetch_add(&l->inside, 1) + 1;
+    if (depth > l->deepest) l->deepest = depth;
+    strncat(l->told, message, 1);
+    if (*message == 'a') {
+        wisp_src src;
+        wisp_ctx_log(l->ctx, WISP_LOG_WARN, "b");
+        l->nested = wisp_src_open(&src, l->ctx, "topi:foo=1");
+    }
+    double norm;
+    if (*message == 'c') l->nested = wisp_norm(l->x, &norm);
+    atomic_fetch_sub(&l->inside, 1);
+}
+
+static wisp_ctx *listened(listener *l)
+{
+    *l = (listener){0};
+    return l->ctx = ref_ctx(&(wisp_ctx_opts){.threads = 1, .no_pin = 1, .log = listen, .log_arg = l});
+}
+
+static void log_function_calls(void **state)
+{
+    (void)state;
+    listener l;
+    wisp_ctx *ctx = listened(&l);
+    wisp_ctx_log(ctx, WISP_LOG_WARN, "a");
+    wisp_ctx_log(ctx, WISP_LOG_WARN, "d");
+    assert_int_equal(l.nested, WISP_ERR_ARG);
+    assert_string_equal(l.told, "abd");
+    assert_int_equal(l.deepest, 1);
+    wisp_ctx_free(ctx);
+}
+
+/* A product that, once the log function is in another thread, where it waits for this turn, says something itself. */
+static atomic_bool in_product;
+
+static wisp_status log_in_product(void *arg, wisp_blk *y, const wisp_blk *x)
+{
+    listener *l = arg;
+    atomic_store(&in_product, true);
+    while (!atomic_load(&l->inside)) sched_yield();
+    wisp_ctx_log(l->ctx, WISP_LOG_WARN, "d");
+    return wisp_copy(y, x);
+}
+
+static void *log_one(void *arg)
+{
+    while (!atomic_load(&in_product)) sched_yield();
+    wisp_ctx_log(((listener *)arg)->ctx, WISP_LOG_WARN, "c");
+    return NULL;
+}
+
+static void log_function_waits(void **state)
+{
+    (void)state;
+    listener l;
+    wisp_ctx *ctx = listened(&l);
+    wisp_map *map;
+    wisp_mat *A;
+    wisp_blk *x, *y;
+    pthread_t other;
+    REF_OK(ctx, wisp_map_create(&map, ctx, 100));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, map, WISP_D, 1));
+    REF_OK(ctx, wisp_blk_create(&y, ctx, map, WISP_D, 1));
+    REF_OK(ctx, wisp_mat_from_apply(&A, ctx,
+                                    &(wisp_operator){.map = map, .type = WISP_D, .apply = log_in_product, .arg = &l}));
+    l.x = x;
+    atomic_store(&in_product, false);
+    assert_int_equal(pthread_create(&other, NULL, log_one, &l), 0);
+    REF_OK(ctx, wisp_spmmv(y, A, x, NULL));
+    assert_int_equal(pthread_join(other, NULL), 0);
+    assert_int_equal(l.nested, WISP_OK);
+    assert_string_equal(l.told, "cd");
+    wisp_mat_free(A);
+    wisp_blk_free(x);
+    wisp_blk_free(y);
+    wisp_map_free(map);
+    wisp_ctx_free(ctx);
+}
+
+/* ---- messages of several threads ---------------------------------------------------------------- */
+
+typedef struct {
+    wisp_ctx *ctx;
+    char letter;
+    atomic_bool *stop;
+} failing;
+
+static void *keep_failing(void *arg)
+{
+    const failing *f = arg;
+    char text[900];
+    memset(text, f->letter, sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    while (!atomic_load(f->stop)) wisp_ctx_fail(f->ctx, WISP_ERR_ARG, "%s", text);
+    return NULL;
+}
+
+/* A copy is one message, from its beginning to its end. */
+static void copied_messages(void **state)
+{
+    enum { COPIES = 20000, LENGTH = 899 };
+    (void)state;
+    wisp_ctx *ctx = ref_ctx(NULL);
+    char text[1024], part[4];
+    atomic_bool stop = false;
+    pthread_t thread[2];
+    failing f[2] = {{ctx, 'a', &stop}, {ctx, 'b', &stop}};
+    for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&thread[i], NULL, keep_failing, &f[i]), 0);
+    while (wisp_ctx_copy_message(ctx, NULL, 0) == 0) sched_yield();
+    for (int i = 0; i < COPIES; i++) {
+        assert_int_equal(wisp_ctx_copy_message(ctx, text, sizeof text), LENGTH);
+        assert_int_equal(strspn(text, (char[]){text[0], '\0'}), LENGTH);
+    }
+    atomic_store(&stop, true);
+    for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+    wisp_ctx_fail(ctx, WISP_ERR_ARG, "words");
+    assert_int_equal(wisp_ctx_copy_message(ctx, part, sizeof part), 5);
+    assert_string_equal(part, "wor");
+    wisp_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(freed_in_any_order),
-        cmocka_unit_test(why_not),
-        cmocka_unit_test(of_this_thread),
-        cmocka_unit_test(threads_take_turns),
+        cmocka_unit_test(freed_in_any_order), cmocka_unit_test(why_not),
+        cmocka_unit_test(of_this_thread),     cmocka_unit_test(threads_take_turns),
+        cmocka_unit_test(log_function_calls), cmocka_unit_test(log_function_waits),
+        cmocka_unit_test(copied_messages),
     };
     return REF_RUN(tests);
 }

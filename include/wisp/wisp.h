@@ -24,12 +24,12 @@
  * them is invisible. Complex numbers are (re, im) pairs, binary compatible with C99 and C++.
  *
  * Threads. Calls on different contexts never meet. Several threads may use one context: calls that compute (ops on
- * blocks, products, solvers, measuring) take turns, so that the second one waits; wisp_ctx_message is that of whichever
- * failed last. Objects may be read by several threads at once. Who writes to an object, changes or frees it must be
- * alone with it: a block that is written, filled or mapped, a matrix under wisp_mat_update, a source that is closed.
- * A call pins the calling thread at most until it returns, and then gives it its own mask back, as it does while a
- * progress or log function runs. But row functions and that of wisp_ctx_each run on pinned threads; a thread that one
- * of them starts inherits that core, and has to set a mask of its own.
+ * blocks, products, solvers, measuring) take turns, so that the second one waits; the message is that of whichever
+ * failed last (wisp_ctx_copy_message). Objects may be read by several threads at once. Who writes to an object, changes
+ * or frees it must be alone with it: a block that is written, filled or mapped, a matrix under wisp_mat_update, a
+ * source that is closed. A call pins the calling thread at most until it returns, and then gives it its own mask back,
+ * as it does while a progress or log function runs. But row functions and that of wisp_ctx_each run on pinned threads;
+ * a thread that one of them starts inherits that core, and has to set a mask of its own.
  *
  * Fork. The child may use and free what its parent made. Threads are started anew there, and are not pinned. If another
  * thread was in a call that computes on a context just then, such calls on it are WISP_ERR_UNSUPPORTED in the child; a
@@ -114,6 +114,8 @@ typedef struct wisp_ctx wisp_ctx;
 
 /* PERF: messages on a path that is slower than it could be, once each. */
 typedef enum { WISP_LOG_DEFAULT, WISP_LOG_WARN, WISP_LOG_PERF, WISP_LOG_INFO, WISP_LOG_DEBUG } wisp_log_level;
+/* A context's log function is called by one thread at a time, under no lock: it may call wisp. Messages that come while
+   it runs, its own among them, follow in the thread that is in it. */
 typedef void (*wisp_log_fn)(void *arg, wisp_log_level level, const char *message);
 
 /* Progress of a long call. A progress function is called from the calling thread, at least once per sweep over the
@@ -142,8 +144,8 @@ typedef enum {
 typedef struct {
     int threads; /* up to 4096; 0: OMP_NUM_THREADS, else SLURM_CPUS_PER_TASK, else the cores we may use */
     int no_pin;  /* 1: the system places threads (also with OMP_PROC_BIND=false). 0: each has a core that no other */
-                 /* context of the process has; if too few are left, none is pinned. The calling thread is on its */
-                 /* core only while it computes */
+                 /* context of this user's processes has; if too few are left, or it can't be known, none is */
+                 /* pinned. The calling thread is on its core only while it computes */
     const char *device;   /* NULL: $WISP_DEVICE, else "cpu". "far", for tests: the CPU with memory of its own */
     const char *isa;      /* NULL: $WISP_ISA, else the best of this CPU; "generic", "avx2", "avx512", "neon" */
     wisp_log_fn log;      /* NULL: silent */
@@ -169,6 +171,9 @@ WISP_API void wisp_ctx_free(wisp_ctx *ctx);
    stays until the next failure. ctx = NULL: on the last failure of this thread in a call without a context, such as
    wisp_ctx_create. */
 WISP_API const char *wisp_ctx_message(const wisp_ctx *ctx);
+/* The same as a copy, cut where `size` bytes are too few, for contexts that other threads use meanwhile: their failures
+   write over the text above. Returns the length of the whole; text may be NULL. */
+WISP_API size_t wisp_ctx_copy_message(const wisp_ctx *ctx, char *text, size_t size);
 /* The number of its threads, the calling one included. */
 WISP_API int wisp_ctx_threads(const wisp_ctx *ctx);
 /* Calls fn(arg, i, part) for each i from 0 to n - 1, from all threads at once, in any order. `part` is below the number

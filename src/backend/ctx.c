@@ -183,8 +183,8 @@ wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
     if (status == WISP_OK) *ctx_out = ctx;
     if (status == WISP_OK) return status;
 out:
-    wisp_ctx_fail(NULL, status, "%s", ctx->message);
     wisp_ctx_log(ctx, WISP_LOG_WARN, "%s", ctx->message);
+    wisp_ctx_fail(NULL, status, "%s", ctx->message); /* behind what the log function calls */
     wisp_ctx_free(ctx);
     return status;
 }

@@ -17,6 +17,7 @@ struct wisp__isa;
 struct wisp__tasks;
 struct wisp__comm;
 struct wisp__message;
+struct wisp__said;
 
 /* A team: processing units, the threads on them, the scratch memory of the call whose turn it is, and the wish to
    cancel what they do. This is its face; topo/team.h runs work on it. */
@@ -69,6 +70,9 @@ struct wisp_ctx {
     pthread_mutex_t lock;        /* message, log, the list of what was logged once, rates, topology */
     pthread_mutex_t device_lock; /* what a backend keeps; no callback comes under it */
     char message[1024];
+    struct wisp__said *said; /* what the log function is still to be told */
+    bool logging;            /* a thread is at it: */
+    pthread_t logger;
     atomic_llong memory_now, memory_peak;
     atomic_llong held;               /* by its user, and by each piece of memory that objects on it have */
     void (*end)(struct wisp_ctx *c); /* when nothing holds it any more */
@@ -91,6 +95,8 @@ struct wisp_ctx {
 /* Performance warnings that are logged once per context. */
 enum { WISP__ONCE_WIDTH = 1, WISP__ONCE_ISA = 2, WISP__ONCE_DEPTH = 4 };
 void wisp__log_once(wisp_ctx *ctx, unsigned bit, wisp_log_level level, const char *message);
+/* In a child of fork, in which only the calling thread is left. */
+void wisp__log_forked(wisp_ctx *ctx);
 
 /* What wisp_ctx_counts tells: one of ctx->passes and the counters beside it grows. */
 static inline void wisp__count(atomic_llong *counter, int64_t more)

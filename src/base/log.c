@@ -2,6 +2,8 @@
 #include "base.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* Of calls of this thread that had no context. */
 static _Thread_local char without[sizeof(((wisp_ctx *)0)->message)];
@@ -19,29 +21,81 @@ wisp_status wisp_ctx_fail(wisp_ctx *ctx, wisp_status status, const char *format,
 
 const char *wisp_ctx_message(const wisp_ctx *ctx) { return ctx ? ctx->message : without; }
 
-typedef struct {
-    wisp_ctx *ctx;
-    wisp_log_level level;
-    const char *text;
-} log_call;
-
-static void call_log(void *arg)
+size_t wisp_ctx_copy_message(const wisp_ctx *ctx, char *text, size_t size)
 {
-    const log_call *c = arg;
-    pthread_mutex_lock(&c->ctx->lock);
-    c->ctx->opts.log(c->ctx->opts.log_arg, c->level, c->text);
-    pthread_mutex_unlock(&c->ctx->lock);
+    pthread_mutex_t *lock = ctx ? (pthread_mutex_t *)&ctx->lock : NULL;
+    if (lock) pthread_mutex_lock(lock);
+    const char *message = wisp_ctx_message(ctx);
+    const size_t length = strlen(message), n = size ? WISP__MIN(length, size - 1) : 0;
+    if (text && size) memcpy(text, message, n), text[n] = '\0';
+    if (lock) pthread_mutex_unlock(lock);
+    return length;
+}
+
+/* ---- the log function ---------------------------------------------------------------------------
+
+   It is called by one thread at a time, and under no lock, for it may call wisp: what it waits for may be a call of
+   another thread that has something to say, too. So whoever comes while a thread is in it leaves the message there, and
+   that thread hands it over next. */
+struct wisp__said {
+    struct wisp__said *next;
+    wisp_log_level level;
+    char text[1024];
+};
+
+/* The next message; NULL: there is none, and this thread is through. */
+static struct wisp__said *next_said(wisp_ctx *ctx)
+{
+    pthread_mutex_lock(&ctx->lock);
+    struct wisp__said *s = ctx->said;
+    if (s) ctx->said = s->next;
+    ctx->logging = s != NULL;
+    pthread_mutex_unlock(&ctx->lock);
+    return s;
+}
+
+static void hand_over(void *arg)
+{
+    wisp_ctx *ctx = arg;
+    for (struct wisp__said *s; (s = next_said(ctx));) {
+        ctx->opts.log(ctx->opts.log_arg, s->level, s->text);
+        free(s);
+    }
+}
+
+/* Puts it behind the others. True: no thread is at them, so that it is for this one. */
+static bool leave_there(wisp_ctx *ctx, struct wisp__said *s)
+{
+    pthread_mutex_lock(&ctx->lock);
+    struct wisp__said **last = &ctx->said;
+    while (*last) last = &(*last)->next;
+    *last = s;
+    const bool mine = !ctx->logging;
+    if (mine) ctx->logger = pthread_self();
+    ctx->logging = true;
+    pthread_mutex_unlock(&ctx->lock);
+    return mine;
 }
 
 void wisp_ctx_log(wisp_ctx *ctx, wisp_log_level level, const char *format, ...)
 {
     if (!ctx || !format || !ctx->opts.log || level > ctx->opts.level) return;
-    char text[1024];
+    struct wisp__said *s = malloc(sizeof *s);
+    if (!s) return;
+    *s = (struct wisp__said){.level = level};
     va_list ap;
     va_start(ap, format);
-    vsnprintf(text, sizeof text, format, ap);
+    vsnprintf(s->text, sizeof s->text, format, ap);
     va_end(ap);
-    ctx->aside(ctx, call_log, &(log_call){ctx, level, text});
+    if (leave_there(ctx, s)) ctx->aside(ctx, hand_over, ctx);
+}
+
+void wisp__log_forked(wisp_ctx *ctx)
+{
+    pthread_mutex_init(&ctx->lock, NULL); /* another thread may have held it, or been in the log function */
+    if (ctx->logging && pthread_equal(ctx->logger, pthread_self())) return;
+    ctx->logging = false;
+    ctx->said = NULL; /* it may have been changed just then */
 }
 
 void wisp__log_once(wisp_ctx *ctx, unsigned bit, wisp_log_level level, const char *message)

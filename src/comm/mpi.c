@@ -187,7 +187,8 @@ static wisp_status end_epoch(wisp_ctx *ctx, int rank, wisp_status status)
     world *w = ctx->world;
     char message[sizeof ctx->message];
     MPI_Request request;
-    memcpy(message, ctx->message, sizeof message);
+    memset(message, 0, sizeof message); /* all of it is sent */
+    wisp_ctx_copy_message(ctx, message, sizeof message);
     MPI_Ibcast(message, sizeof message, MPI_CHAR, rank, w->comm, &request);
     finish(w, &request, 1);
     w->epoch++;

@@ -81,7 +81,7 @@ static void arrive(wisp_ctx *ctx, post p)
     me->post = p;
     me->posted++;
     me->sent = wisp__now();
-    if (p.status != WISP_OK) memcpy(me->message, ctx->message, sizeof me->message);
+    if (p.status != WISP_OK) wisp_ctx_copy_message(ctx, me->message, sizeof me->message);
     pthread_cond_broadcast(&w->news);
     pthread_mutex_unlock(&w->lock);
 }

@@ -5,13 +5,6 @@
 #include "op.h"
 #include <string.h>
 
-static void copy_message(wisp_ctx *ctx, char *to)
-{
-    pthread_mutex_lock(&ctx->lock);
-    memcpy(to, ctx->message, sizeof ctx->message);
-    pthread_mutex_unlock(&ctx->lock);
-}
-
 /* A message that the function has left goes with the refusal. */
 static wisp_status call(const wisp_mat *A, wisp_blk *y, const wisp_blk *x)
 {
@@ -19,11 +12,11 @@ static wisp_status call(const wisp_mat *A, wisp_blk *y, const wisp_blk *x)
     const wisp_operator *o = &wisp__operator_of(A)->o;
     char before[sizeof ctx->message], after[sizeof ctx->message];
     if (wisp__cancelled(ctx->team)) return wisp__whole(ctx, "multiplying", false);
-    copy_message(ctx, before);
+    wisp_ctx_copy_message(ctx, before, sizeof before);
     const wisp_status status = o->apply(o->arg, y, x);
     if (status == WISP_OK || status == WISP_ERR_CANCELLED) return status;
     if (ctx->failed != WISP_OK) return ctx->failed; /* on another rank, whose message is there */
-    copy_message(ctx, after);
+    wisp_ctx_copy_message(ctx, after, sizeof after);
     const bool told = strcmp(before, after);
     return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the operator's function failed: %s%s%s", wisp_status_string(status),
                          told ? ": " : "", told ? after : "");

@@ -181,7 +181,7 @@ static wisp_status multiply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wi
     if (status == WISP_OK && rz) memcpy(rz, P->dot + width, width * sizeof *rz);
     if (status == WISP_ERR_CALLBACK) {
         char message[512];
-        snprintf(message, sizeof message, "%s", wisp_ctx_message(P->ctx));
+        wisp_ctx_copy_message(P->ctx, message, sizeof message);
         return wisp_ctx_fail(P->ctx, status, "preconditioner: %s", message);
     }
     return status;

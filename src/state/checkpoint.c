@@ -49,9 +49,8 @@ struct wisp_checkpoint {
 
 static wisp_status fail(wisp_checkpoint *c, wisp_status status)
 {
-    pthread_mutex_lock(&c->ctx->lock);
-    snprintf(c->why, sizeof c->why, "%.255s", *c->ctx->message ? c->ctx->message : wisp_status_string(status));
-    pthread_mutex_unlock(&c->ctx->lock);
+    if (wisp_ctx_copy_message(c->ctx, c->why, sizeof c->why) == 0)
+        snprintf(c->why, sizeof c->why, "%s", wisp_status_string(status));
     wisp__out_abort(&c->out);
     return status;
 }

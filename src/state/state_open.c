@@ -99,8 +99,7 @@ wisp_status wisp_state_open(wisp_state **state, wisp_ctx *ctx, const char *path)
     if (wisp__real_name(path, real)) snprintf(real, sizeof real, "%s", path); /* opening it will say why */
     wisp_status status = open_generation(state, ctx, real, real);
     if (status == WISP_OK || status == WISP_ERR_NOMEM || status == WISP_ERR_CANCELLED) return status;
-    strncpy(why, wisp_ctx_message(ctx), sizeof why - 1);
-    why[sizeof why - 1] = '\0';
+    wisp_ctx_copy_message(ctx, why, sizeof why);
     const wisp_status second = open_generation(state, ctx, real, wisp__before_name(before, real));
     if (second != WISP_OK) return wisp_ctx_fail(ctx, status, "%s", why);
     (*state)->is_before = true;

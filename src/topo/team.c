@@ -277,7 +277,7 @@ void wisp__crew_forked(wisp__crew *c)
     wisp_ctx *ctx = c->team.ctx;
     const pthread_t holder = atomic_load(&c->holder);
     const bool mine = pthread_equal(holder, pthread_self());
-    pthread_mutex_init(&ctx->lock, NULL); /* another thread may have held it */
+    wisp__log_forked(ctx);
     pthread_mutex_init(&ctx->device_lock, NULL);
     pthread_mutex_init(&c->turn, NULL);
     if (mine) {
