@@ -34,6 +34,7 @@ typedef struct wisp__crew {
     cpu_set_t units;           /* that it holds */
     cpu_set_t allowed;         /* where threads run that are not pinned */
     bool pinned;               /* each thread to one of its units */
+    bool held_known;           /* which units other processes hold */
     bool one_node;             /* the threads share one memory node, as far as is known */
     int there;                 /* threads: fewer than team.threads where a child of fork can't start as many */
     bool gone;                 /* but for the calling one, by a fork: the next run starts others */
@@ -77,8 +78,14 @@ void wisp__pin_lift(wisp__pin *pin); /* the thread has its own mask again */
 /* Runs are brief while several, one after the other, have been. */
 void wisp__pin_learn(wisp__crew *crew);
 
+/* hold.c, under the lock of process.c: whether it can be known which units processes of this user hold; holds one that
+   no other process does, in the process's name; and no longer. */
+bool wisp__holds_known(void);
+bool wisp__hold(int unit);
+void wisp__hold_end(const cpu_set_t *units);
 /* process.c: a team becomes one of this process's. It holds as many of these n units, in their order, as it has
-   threads, if others hold few enough of them: then it is pinned, and they are its members' homes. False: no memory. */
+   threads, if others, and other processes, hold few enough of them: then it is pinned, and they are its members' homes.
+   False: no memory. */
 bool wisp__crew_join(wisp__crew *crew, const int *unit, int n);
 void wisp__crew_leave(wisp__crew *crew); /* and gives them back */
 /* In a child of fork, in which only the calling thread is left. */

@@ -1,4 +1,5 @@
-/* The list of all teams of the process, so that no two hold the same unit, and a child of fork finds them all. */
+/* The list of all teams of the process, so that no two hold the same unit, and a child of fork finds them all. What
+   teams of other processes hold is seen, too (hold.c). */
 #include "crew.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -10,7 +11,8 @@ static bool watched;
 /* Nobody else is at the list while the process is copied. */
 static void before_fork(void) { pthread_mutex_lock(&lock); }
 static void after_fork(void) { pthread_mutex_unlock(&lock); }
-/* The parent's units stay held, so that teams that the child opens keep off them. */
+/* The parent's units stay held, so that teams that the child opens keep off them: they are the parent's to give back.
+ */
 static void in_child(void)
 {
     for (wisp__crew *c = first; c; c = c->next) wisp__crew_forked(c);
@@ -21,13 +23,18 @@ static void watch(void) { watched = !pthread_atfork(before_fork, after_fork, in_
 static void claim(wisp__crew *crew, const int *unit, int n)
 {
     int found = 0;
+    crew->held_known = wisp__holds_known();
+    if (n < crew->team.threads || !crew->held_known) n = 0;
     for (int i = 0; i < n && found < crew->team.threads; i++) {
-        if (CPU_ISSET((size_t)unit[i], &held)) continue;
+        if (CPU_ISSET((size_t)unit[i], &held) || !wisp__hold(unit[i])) continue;
         CPU_SET((size_t)unit[i], &crew->units);
         atomic_store(&crew->member[found++].cpu, unit[i]);
     }
     crew->pinned = found == crew->team.threads;
-    if (!crew->pinned) CPU_ZERO(&crew->units);
+    if (!crew->pinned) {
+        wisp__hold_end(&crew->units);
+        CPU_ZERO(&crew->units);
+    }
     CPU_OR(&held, &held, &crew->units);
 }
 
@@ -50,5 +57,6 @@ void wisp__crew_leave(wisp__crew *crew)
     while (*c != crew) c = &(*c)->next;
     *c = crew->next;
     CPU_XOR(&held, &held, &crew->units); /* all of them are set there */
+    wisp__hold_end(&crew->units);
     pthread_mutex_unlock(&lock);
 }

@@ -201,11 +201,14 @@ static void tell(const wisp__crew *c, int cpus, int units)
     if (wanted > cpus)
         wisp_ctx_log(ctx, WISP_LOG_WARN, "%d threads on %d cores: they will wait for each other; use at most %d",
                      wanted, cpus, cpus);
+    else if (units >= wanted && !c->pinned && !c->held_known)
+        wisp_ctx_log(ctx, WISP_LOG_PERF,
+                     "which cores other processes hold can't be known, for neither XDG_RUNTIME_DIR nor /tmp takes a "
+                     "folder of this user's alone: threads are not pinned");
     else if (units >= wanted && !c->pinned)
-        wisp_ctx_log(
-            ctx, WISP_LOG_PERF,
-            "other contexts of this process hold cores, and fewer than %d of %d are left: threads are not pinned",
-            wanted, cpus);
+        wisp_ctx_log(ctx, WISP_LOG_PERF,
+                     "other contexts or processes hold cores, and fewer than %d of %d are left: threads are not pinned",
+                     wanted, cpus);
 }
 
 static wisp_status open_on(wisp__team **team, wisp_ctx *ctx, int threads, int cpus, const cpu_set_t *allowed)
