@@ -515,7 +515,7 @@ static void out_of_memory(void **state)
     (void)state;
     int reached = 0;
     if (ref_ranks() > 1) return; /* where an allocation fails on one rank, others wait for it */
-    for (int n = 1; n < 60 && !reached; n++) {
+    for (int n = 1; n < 200 && !reached; n++) {
         char number[16];
         wisp_map *map;
         int64_t now;
