@@ -34,7 +34,7 @@ typedef struct wisp__crew {
     cpu_set_t units;           /* that it holds */
     cpu_set_t allowed;         /* where threads run that are not pinned */
     bool pinned;               /* each thread to one of its units */
-    bool held_known;           /* which units other processes hold */
+    bool held_known;           /* which units other processes hold; asked for if it could be pinned */
     bool one_node;             /* the threads share one memory node, as far as is known */
     int there;                 /* threads: fewer than team.threads where a child of fork can't start as many */
     bool gone;                 /* but for the calling one, by a fork: the next run starts others */

@@ -65,6 +65,7 @@ bool wisp__hold(int unit) { return set(unit, F_WRLCK); }
 
 void wisp__hold_end(const cpu_set_t *units)
 {
-    for (int i = 0; i < CPU_SETSIZE && is_open(); i++)
+    if (!is_open()) return;
+    for (int i = 0; i < CPU_SETSIZE; i++)
         if (CPU_ISSET((size_t)i, units)) set(i, F_UNLCK);
 }

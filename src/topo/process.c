@@ -11,8 +11,7 @@ static bool watched;
 /* Nobody else is at the list while the process is copied. */
 static void before_fork(void) { pthread_mutex_lock(&lock); }
 static void after_fork(void) { pthread_mutex_unlock(&lock); }
-/* The parent's units stay held, so that teams that the child opens keep off them: they are the parent's to give back.
- */
+/* The parent's units stay held, so that teams that the child opens keep off them. */
 static void in_child(void)
 {
     for (wisp__crew *c = first; c; c = c->next) wisp__crew_forked(c);
@@ -23,8 +22,8 @@ static void watch(void) { watched = !pthread_atfork(before_fork, after_fork, in_
 static void claim(wisp__crew *crew, const int *unit, int n)
 {
     int found = 0;
-    crew->held_known = wisp__holds_known();
-    if (n < crew->team.threads || !crew->held_known) n = 0;
+    if (n >= crew->team.threads) crew->held_known = wisp__holds_known();
+    if (!crew->held_known) n = 0;
     for (int i = 0; i < n && found < crew->team.threads; i++) {
         if (CPU_ISSET((size_t)unit[i], &held) || !wisp__hold(unit[i])) continue;
         CPU_SET((size_t)unit[i], &crew->units);
