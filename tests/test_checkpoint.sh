@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Runs of the command that are killed, stopped, or have a disk that fails, and go on: with the same bits as one that was
-# left alone. $1 command, $2 source folder, $3 scratch folder. kills as $4: nothing but runs that are killed at random, $KILLS
-# of them. $CALLS: calls of the disk that are tried (18, of more than two generations).
+# left alone. $1 command, $2 source folder, $3 scratch folder. $CALLS: calls of the disk that are tried (18, of more than two
+# generations).
 set -uo pipefail
-wisp=$1 shim=$(dirname "$1")/tests/libshim_disk.so kills=${KILLS:-1000} most_calls=${CALLS:-18}
+wisp=$1 shim=$(dirname "$1")/tests/libshim_disk.so most_calls=${CALLS:-18}
 rm -rf "$3"
 mkdir -p "$3"
 cd "$3" || exit 1
@@ -34,59 +34,7 @@ at() {
     rc=$?
 }
 
-# await COMMAND...: until it holds; not, if the run in the background (pid) ends before.
-await() {
-    until "$@"; do
-        kill -0 $pid 2>/dev/null || { "$@"; return; }
-        sleep 0.01
-    done
-}
-inode() { stat -c %i "$1" 2>/dev/null; }
-renewed() { [ "$(inode "$1")" != "$2" ]; }
-# A chain of runs, each of which is killed at random, mostly when it has got ahead by a generation or two, until one comes
-# to its end. Adds to `killed`, `resumed`.
-chain() { # chain RANKS NAME
-    local ranks=$1 file=$2.ck resume=() rc begun=0
-    rm -f "$file"*
-    while :; do
-        WISP_RANKS=$ranks "$wisp" "${run[@]}" --json --checkpoint "$file" --every 0.03 "${resume[@]}" >"$2.json" 2>"$2.err" &
-        local pid=$! n
-        for ((n = RANDOM % 4; n > 0; n--)); do await renewed "$file" "$(inode "$file")"; done
-        sleep 0.0$((RANDOM % 100))
-        kill -9 $pid 2>/dev/null
-        wait $pid 2>/dev/null
-        rc=$?
-        if [ $rc = 0 ]; then break; fi
-        if [ $rc != 137 ]; then
-            fail "a run that goes on ($ranks ranks): $(cat "$2.err")"
-            return
-        fi
-        killed=$((killed + 1))
-        begun=$((begun + 1))
-        [ $begun -lt 200 ] || { fail "a chain of $ranks ranks does not end"; return; }
-        resume=()
-        if [ -e "$file" ]; then
-            resume=(--resume "$file")
-            resumed=$((resumed + 1))
-        else
-            [ ! -e "$file.before" ] || fail "a moment without a last state"
-        fi
-    done
-    same "want$ranks.json" "$2.json" "a chain of $ranks ranks, killed $begun times"
-    nothing_left "$file" "a chain"
-}
-
-if [ "${4:-}" = kills ]; then
-    echo "- killed at random times"
-    for ranks in "" 3; do
-        WISP_RANKS=$ranks "$wisp" "${run[@]}" --json >"want$ranks.json" || fail "the run itself"
-        killed=0 resumed=0
-        while [ $killed -lt $((kills / 2)) ] && [ $bad = 0 ]; do chain "$ranks" kill; done
-        echo "  ${ranks:-1} rank(s): killed $killed times, gone on with $resumed times"
-        [ "$resumed" -gt $((killed / 4)) ] || fail "few went on"
-    done
-    exit $bad
-fi
+[ "${4:-}" = kills ] && return # tests/nightly/checkpoint_kills.sh goes on from here
 
 echo "- killed behind each of several checkpoints, again and again"
 for ranks in "" 3; do
