@@ -12,15 +12,12 @@ bad=0
 fail() { echo "FAILED: $*" >&2; bad=1; }
 trap 'kill $(jobs -p) 2>/dev/null' EXIT
 small=topi:nx=8,ny=8,nz=5
-run=(dos topi:nx=20,ny=20,nz=10 --moments 1500 --vectors 8 --width 4 --seed 3)
-quick=(dos $small --moments 4000 --vectors 6 --width 3)
-# same WANT GOT WHAT: moments, bit by bit, and densities.
+run=(dos topi:nx=20,ny=20,nz=10 --moments 300 --vectors 8 --width 4 --seed 3)
+quick=(dos $small --moments 16 --vectors 6 --width 3)
+# same WANT GOT WHAT: moments, digit by digit, and densities.
+results() { grep -oE '"(moments|dos)": \[[^]]*\]' "$1"; }
 same() {
-    python3 - "$1" "$2" <<'PY' || fail "$3: not the same"
-import json, sys
-a, b = (json.load(open(name)) for name in sys.argv[1:])
-assert a["moments"] == b["moments"] and a["dos"] == b["dos"], "other bits"
-PY
+    [ "$(results "$1" | wc -l)" = 2 ] && cmp -s <(results "$1") <(results "$2") || fail "$3: not the same"
 }
 nothing_left() { # nothing_left FILE WHAT: a run that ended well has taken its checkpoints away
     local left
@@ -56,10 +53,10 @@ export WISP_RANKS=
 
 echo "- a disk on which the process dies, or a call fails, at each call"
 export DISK_FILE=disk.ck
-# disk VARIABLES... : a run with them; rc in $rc.
+# disk VARIABLES... : a run with them, which writes a checkpoint at each step; rc in $rc.
 disk() {
-    { env LD_PRELOAD="$shim" DISK_LOG=disk.log "$@" "$wisp" "${quick[@]}" --json --checkpoint disk.ck --every 1e-4 \
-        "${again[@]}" >disk.json 2>disk.err; } 2>/dev/null
+    { env LD_PRELOAD="$shim" DISK_LOG=disk.log WISP_STOP_AT=KILL:checkpoint:1000 "$@" "$wisp" "${quick[@]}" --json \
+        --checkpoint disk.ck "${again[@]}" >disk.json 2>disk.err; } 2>/dev/null
     rc=$?
 }
 for way in "0 1" "1 1" "0 3"; do # short writes; ranks
@@ -74,14 +71,11 @@ for way in "0 1" "1 1" "0 3"; do # short writes; ranks
     calls=$(awk '/^calls/ { n = $2 } END { print n }' disk.log)
     [ "$calls" -ge 10 ] || fail "only $calls calls were counted"
     [ "$calls" -lt "$most_calls" ] || calls=$most_calls
-    deaths=0
     for ((n = 1; n <= calls; n++)); do
         rm -f disk.*
         again=()
         disk DISK_SHORT="$short" DISK_DIE_AT=$n
-        [ $rc = 0 ] && continue # it had fewer calls this time
         [ $rc = 137 ] || fail "call $n: exit status $rc: $(cat disk.err)"
-        deaths=$((deaths + 1))
         grep -q 'renamed before' disk.log 2>/dev/null && fail "$(grep 'renamed before' disk.log)"
         if [ -e disk.ck ]; then
             again=(--resume disk.ck)
@@ -93,13 +87,12 @@ for way in "0 1" "1 1" "0 3"; do # short writes; ranks
         same quick.json disk.json "died at call $n"
         nothing_left disk.ck "died at call $n of $ranks rank(s)"
     done
-    echo "  $ranks rank(s): died $deaths times"
-    [ $deaths -ge $((calls / 2)) ] || fail "died $deaths times alone of $calls"
+    echo "  $ranks rank(s): died $calls times"
 done
 export WISP_RANKS=
 "$wisp" "${quick[@]}" --json >quick.json
 again=()
-failed() { python3 -c 'import json; print(json.load(open("disk.json"))["checkpoint"]["failed"])'; }
+failed() { grep -oP '"failed": \K[0-9]+' disk.json; }
 for ((n = 1; n <= 16; n++)); do
     for error in 28 5 30; do # ENOSPC, EIO, EROFS: once, or from then on
         for more in "" +; do
@@ -119,7 +112,7 @@ kept=0
 for n in 8 12 17 20 25; do
     rm -f disk.*
     again=()
-    WISP_STOP_AT=KILL:checkpoint:8 disk "DISK_FAIL_AT=$n+,28"
+    disk "DISK_FAIL_AT=$n+,28" WISP_STOP_AT=KILL:checkpoint:8
     [ $rc = 137 ] && grep -q 'no checkpoint was kept' disk.err || fail "a disk that fails from call $n on: $rc, $(cat disk.err)"
     [ -e disk.ck ] || continue
     kept=$((kept + 1))
@@ -237,7 +230,7 @@ assert float(sys.argv[3]) > 0 or a["bounds"] == b["bounds"]
 assert b["resumed"] == "p.ck" and a["resumed"] is None and a["checkpoint"] is None
 PY
 }
-m=(dos topi:nx=16,ny=16,nz=10 --moments 6000 --vectors 4)
+m=(dos topi:nx=16,ny=16,nz=10 --moments 400 --vectors 4)
 pieces threads 0 OMP_NUM_THREADS=1 OMP_NUM_THREADS=2 "${m[@]}"
 pieces threads 0 OMP_NUM_THREADS=2 OMP_NUM_THREADS=1 "${m[@]}" --order rcm
 pieces "ranks 1 to 3" 1e-12 WISP_RANKS= WISP_RANKS=3 "${m[@]}"
@@ -248,7 +241,7 @@ pieces "levels to one" 1e-12 "WISP_RANKS=3" "WISP_RANKS=" "${m[@]}" --partition 
 pieces far 0 WISP_DEVICE=far WISP_DEVICE=far "${m[@]}"
 pieces resolution 0 a=1 a=1 dos topi:nx=16,ny=16,nz=10 --resolution 0.01 --vectors 40
 pieces precision 0 a=1 a=1 "${m[@]}" --precision auto
-pieces exact 0 a=1 a=1 dos $small --moments 3000 --trace exact
+pieces exact 0 a=1 a=1 dos $small --moments 30 --trace exact
 pieces hermitian 0 a=1 a=1 "${m[@]}" --hermitian-part
 pieces reduce 1e-12 WISP_RANKS=2 WISP_RANKS=1 "${m[@]}" --reduce step
 
@@ -271,7 +264,7 @@ PY
 evolution=(evolve topi:nx=16,ny=16,nz=10 --time 200 --steps 40 --site 5,9)
 killed evolve "times norm density sweeps sequences" "${evolution[@]}"
 killed "evolve, random" "times norm density sweeps" "${evolution[@]:0:6}" --random --watch 3
-system=(solve laplace:nx=40,ny=40,nz=30 --rhs random:3x3 --tol 1e-13)
+system=(solve laplace:nx=24,ny=24,nz=20 --rhs random:3x3 --tol 1e-13)
 for method in "cg" "cg --variant hidden" "cg --precond chebyshev:3" "gmres --restart 60" minres; do
     # shellcheck disable=SC2086
     killed "solve by $method" "iterations residuals residual_history products" "${system[@]}" --method $method -o x.mtx
@@ -292,8 +285,8 @@ rm -f s.ck*
 python3 -c 'import json
 a, b = (json.load(open(name)) for name in ("p.want", "p.json"))
 assert a["residual_history"] == b["residual_history"]' || fail "more iterations: not the same"
-refused 1 "right-hand side" solve laplace:nx=40,ny=40,nz=30 --rhs random:4x3 --tol 1e-13 --method minres --resume s.ck
-refused 1 "is of a run with tolerance" solve laplace:nx=40,ny=40,nz=30 --rhs random:3x3 --tol 1e-12 --method minres --resume s.ck
+refused 1 "right-hand side" solve laplace:nx=24,ny=24,nz=20 --rhs random:4x3 --tol 1e-13 --method minres --resume s.ck
+refused 1 "is of a run with tolerance" solve laplace:nx=24,ny=24,nz=20 --rhs random:3x3 --tol 1e-12 --method minres --resume s.ck
 one=(solve laplace:nx=40,ny=40,nz=30 --rhs random:3 --tol 1e-13 --method gmres)
 bound=$("$wisp" "${one[@]}" --checkpoint plan.ck --plan --json | python3 -c 'import json, sys; o = json.load(sys.stdin); print(o["bound_bytes"] if o["checkpoint_bytes"] > 33 * 48000 * 8 else 0)')
 "$wisp" "${one[@]}" --checkpoint plan.ck --every 0.02 --mem-limit "$bound" --json >plan.json 2>err || fail "solve within the plan: $(cat err)"
@@ -303,7 +296,7 @@ rm -f plan.ck*
 if "$wisp" --version | grep -q '^features:.* mpi' && command -v mpirun >/dev/null; then
     echo "- processes under mpirun: one is killed, the others end, and as many or fewer go on"
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-    by_mpi=(dos topi:nx=20,ny=20,nz=10 --moments 6000 --vectors 8 --width 4 --threads 1 --json)
+    by_mpi=(dos topi:nx=20,ny=20,nz=10 --moments 300 --vectors 8 --width 4 --threads 1 --json)
     launch() { mpirun --oversubscribe -n "$1" "$wisp" "${by_mpi[@]}" "${@:2}"; }
     launch 3 >mp.want 2>err || fail "by 3 processes: $(cat err)"
     for victim in 0 2; do # the first rank, and the last one
@@ -313,7 +306,7 @@ if "$wisp" --version | grep -q '^features:.* mpi' && command -v mpirun >/dev/nul
         [ -e mp.ck ] || fail "no checkpoint by 3 processes"
         for ranks in 3 2; do
             rm -f copy.ck*
-            launch $ranks --resume mp.ck --checkpoint copy.ck --every 0.2 >mp.json 2>err || fail "by $ranks processes: $(cat err)"
+            launch $ranks --resume mp.ck --checkpoint copy.ck --every 0.01 >mp.json 2>err || fail "by $ranks processes: $(cat err)"
             python3 - mp.want mp.json $ranks <<'PY' || fail "by $ranks processes: moments differ"
 import json, sys
 a, b = (json.load(open(name)) for name in sys.argv[1:3])
@@ -327,7 +320,7 @@ fi
 
 echo "- memory: as planned"
 bound=$("$wisp" "${run[@]}" --checkpoint plan.ck --plan --json | python3 -c 'import json, sys; o = json.load(sys.stdin); print(o["bound_bytes"] if o["checkpoint_bytes"] > 2 * 16000 * 4 * 16 else 0)')
-"$wisp" "${run[@]}" --checkpoint plan.ck --every 0.05 --mem-limit "$bound" --json >plan.json 2>err || fail "within the plan: $(cat err)"
+"$wisp" "${run[@]}" --checkpoint plan.ck --every 0.01 --mem-limit "$bound" --json >plan.json 2>err || fail "within the plan: $(cat err)"
 grep -q . err && fail "within the plan: $(cat err)"
 python3 -c 'import json; o = json.load(open("plan.json"))["checkpoint"]; assert o["written"] > 0 and o["failed"] == 0, o' || fail "within the plan: none was written"
 "$wisp" "${run[@]}" --checkpoint plan.ck --plan | grep -q '^checkpoint  *about .* of memory, and up to .* on the disk' || fail "--plan says nothing"

@@ -7,6 +7,7 @@ source=$PWD kills=${KILLS:-1000}
 build=$(cd "${1:-build}" && pwd) && scratch=$(mktemp -d) || exit 1
 # What runs are, and how results are compared.
 . tests/test_checkpoint.sh "$build/wisp" "$source" "$scratch/runs" kills
+run=(dos topi:nx=20,ny=20,nz=10 --moments 1500 --vectors 8 --width 4 --seed 3)
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$scratch"' EXIT
 
 # await COMMAND...: until it holds; not, if the run in the background (pid) ends before.
