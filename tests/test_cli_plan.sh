@@ -4,7 +4,7 @@
 # planned COMMAND MATRIX OPTIONS...: bound and estimate against the run (the plan's limit leaves no room to measure the
 # speed of memory, which takes longer than all the rest)
 planned() {
-    ok "$@" --plan --json --mem-limit 200MB || return
+    ok "$@" --plan --json --mem-limit ${most:-200MB} || return
     cp out plan.json
     local bound
     bound=$(sed -n 's/^.*"bound_bytes": \([0-9]*\).*$/\1/p' plan.json)
@@ -56,6 +56,27 @@ planned dos anderson:nx=6,ny=6,nz=6 --trace exact --moments 32
 planned dos laplace:nx=1,ny=1,nz=1 --moments 4
 # Moments are the caller's: in the plan, but not counted.
 [ $have_hdf5 = 0 ] || only_bound=1 planned dos anderson:nx=4,ny=4,nz=4 --moments 3000 --vectors 400 --width 1 --save m.h5
+
+# ---- linear systems: columns end one after the other, and narrower blocks are made beside the wider ones
+ok gen laplace:nx=9,ny=9,nz=9 -o A.mtx
+{ # an eigenvector, which takes one step; numbers without order
+    printf '%%%%MatrixMarket matrix array real general\n729 5\n'
+    for j in 1 2 3 4 5; do
+        awk -v j=$j 'BEGIN { for (i = 0; i < 729; i++) { n = i; v = 1; for (d = 0; d < 3; d++) { v *= sin(3.14159265358979 * (n % 9 + 1) / 10); n = int(n / 9) }
+            if (j % 2 == 0) v = (i * j * 7919) % 1009 - 504; printf "%.17g\n", v } }'
+    done
+} >columns.mtx
+only_bound=1 most=1GB
+for how in "--method gmres --restart 50" "--method gmres --restart 500 --precond jacobi" "--method cg" "--method minres --precond chebyshev" \
+    "--method bicgstab --precond block-jacobi:3" "--method cg --variant hidden --precond neumann:2" "--method gmres --restart 3 --precision single" \
+    "--variant classical" "--method bicgstab --precision single"; do
+    planned solve A.mtx --rhs columns.mtx $how
+    planned solve laplace:nx=20,ny=20,nz=20 --rhs random:4x1 $how --threads 1 -o x.mtx
+done
+planned solve A.mtx --rhs columns.mtx --method cg -o x.mtx.gz
+planned solve laplace:nx=3,ny=1,nz=1 --rhs random:13x1 --method bicgstab --precond chebyshev
+planned solve matpde:nx=40,ny=40 --rhs random:4x1 --restart 100
+unset only_bound most
 
 # ---- in words
 ok dos general.mtx $short --plan

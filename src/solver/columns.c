@@ -154,44 +154,55 @@ static wisp_blk **block_of(wisp__krylov *k, int i)
     return i < COMMON ? common[i] : &k->v[i - COMMON];
 }
 
-/* Narrower ones, all or none. A method without resume starts anew, and needs nothing of its own. */
-static wisp_status narrow(wisp__krylov *k, const int *from, int count)
+/* Block i becomes one of the columns from[count] alone. A method without resume starts anew, and needs nothing of its
+   own. */
+static wisp_status narrow(wisp__krylov *k, int i, const int *from, int count)
 {
     wisp_status status = WISP_OK;
-    const int n = COMMON + k->blocks;
-    wisp_blk **y = NULL;
-    WISP_TRY(wisp_alloc(k->ctx, &y, (size_t)n, sizeof *y));
-    for (int i = 0; i < n; i++) {
-        WISP_TRY(wisp_blk_create(&y[i], k->ctx, wisp_mat_map(k->A), k->type, count));
-        wisp_blk *x = i == 0 && !k->own_b ? (wisp_blk *)(uintptr_t)k->b : *block_of(k, i); /* b is read alone */
-        if (i < COMMON || k->method->resume) WISP_TRY(copy_columns(y[i], NULL, x, from, count));
-    }
-    for (int i = 0; i < n; i++) {
-        wisp_blk_free(*block_of(k, i));
-        *block_of(k, i) = y[i];
-        y[i] = NULL;
-    }
-    k->b = k->own_b;
+    wisp_blk *y = NULL, **block = block_of(k, i);
+    wisp_blk *x = i == 0 && !k->own_b ? (wisp_blk *)(uintptr_t)k->b : *block; /* b is read alone */
+    WISP_TRY(wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), k->type, count));
+    if (i < COMMON || k->method->resume) WISP_TRY(copy_columns(y, NULL, x, from, count));
+    wisp_blk_free(*block);
+    *block = y;
+    y = NULL;
 out:
-    for (int i = 0; y && i < n; i++) wisp_blk_free(y[i]);
-    wisp_free(k->ctx, y);
+    wisp_blk_free(y);
+    return status;
+}
+
+/* Whether there is memory for a further block of so many columns, on every rank: it is in the plan, but others may have
+   taken it. */
+static wisp_status has_room(wisp__krylov *k, int count, bool *room)
+{
+    wisp_blk *y = NULL;
+    double lacking = wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), k->type, count) != WISP_OK;
+    wisp_blk_free(y);
+    const wisp_status status = wisp_ctx_processes(k->ctx) > 1 ? wisp_ctx_sum(k->ctx, &lacking, 1) : WISP_OK;
+    *room = lacking == 0;
     return status;
 }
 
 wisp_status wisp__compact(wisp__krylov *k)
 {
+    wisp_status status = WISP_OK;
+    bool room;
     const int left = list_some(k, goes_on), *from = k->list;
     if (left == 0 || 2 * left > k->width) return WISP_OK;
     /* Those of a variant or a preconditioner that was given up are not needed. */
     while (k->blocks > k->method->blocks(k)) wisp_blk_free(k->v[--k->blocks]);
-    const wisp_status status = narrow(k, from, left);
-    if (status != WISP_OK) return status;
+    WISP_TRY(has_room(k, left, &room));
+    if (!room) goto out; /* it goes on with the width that it has */
+    /* Each takes no more than the wider one before it has given back; b is the last, for the user's stays. */
+    for (int i = COMMON + k->blocks - 1; i >= 0; i--) WISP_TRY(narrow(k, i, from, left));
+    k->b = k->own_b;
     for (int i = 0; i < left; i++) k->col[i] = k->col[from[i]];
     /* Dots that are not summed over the ranks yet go along. */
     for (int set = 0; set < k->sets; set++)
         for (int i = 0; i < left; i++) k->dot[set * left + i] = k->dot[set * k->width + from[i]];
     k->width = left;
-    return WISP_OK;
+out:
+    return status;
 }
 
 void wisp__free_blocks(wisp__krylov *k)

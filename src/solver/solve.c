@@ -465,6 +465,15 @@ void wisp_solution_free(wisp_solution *s)
     *s = (wisp_solution){0};
 }
 
+/* What there is beside the numbers in blocks: see prepare. */
+static int64_t small_bytes(const wisp_solve_opts *o, int width, int blocks, bool gmres)
+{
+    enum { HEADS = 1 << 16, SCALARS = 32, BLOCK = 256 };
+    const int64_t m = gmres ? o->restart : 0, scalars = 6 * m + SCALARS, triangle = gmres ? (m + 4) * (m + 1) : 0;
+    const int64_t column = scalars * (int64_t)sizeof(wisp_scalar) + triangle * (int64_t)sizeof(double complex);
+    return width * (column + (int64_t)sizeof(wisp__krylov_column)) + blocks * BLOCK + HEADS;
+}
+
 /* MINRES may follow CG; without a method it may be any but BiCGStab. */
 int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts)
 {
@@ -482,5 +491,7 @@ int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, const wisp_solv
         if (blocks > most) most = blocks;
     }
     const int64_t size = (int64_t)wisp_type_size(type), transposed = 32; /* bytes a row: see singular.c */
-    return (3 + most) * rows * width * size + transposed * rows + wisp__precond_plan(rows, type, width, &k.o);
+    const int64_t columns = (3 + most) * width + width / 2;              /* a narrower block beside all of them */
+    return rows * (columns * size + transposed) + wisp__precond_plan(rows, type, width, &k.o) +
+           small_bytes(&k.o, width, 4 + most, named == WISP_GMRES || named == WISP_METHOD_DEFAULT);
 }

@@ -15,23 +15,32 @@ static int64_t largest(const int64_t *v, size_t n)
     return most;
 }
 
-/* The copy of a checkpoint, at most: what wisp_solve holds but for the preconditioner, x of columns that have ended,
-   and GMRES's triangles. */
+/* The copy of a checkpoint, at most: what wisp_solve holds but for the preconditioner, and x of columns that have
+ * ended.
+ */
 static int64_t copy_bytes(const tool *t, const solve_results *r, const wisp_mat_info *a)
 {
     enum { HEADS = 128 << 10 }; /* with the history */
     if (!t->opt.checkpoint) return 0;
-    const int64_t rows = a->local_rows > 0 ? a->local_rows : a->rows, m = r->opts.restart ? r->opts.restart : 30;
+    const int64_t rows = a->local_rows > 0 ? a->local_rows : a->rows;
     const int64_t ended = r->columns > 1 ? rows * r->columns * (int64_t)wisp_type_size(r->type) : 0;
-    const bool gmres = r->opts.method == WISP_GMRES || r->opts.method == WISP_METHOD_DEFAULT;
-    const int64_t triangles = gmres ? 16 * r->columns * (m + 4) * (m + 1) : 0;
     wisp_solve_opts o = r->opts;
     if (o.precond) o.precond = WISP_JACOBI; /* of all the least */
-    return wisp_solve_plan(rows, r->type, r->columns, &o) + ended + triangles + HEADS;
+    return wisp_solve_plan(rows, r->type, r->columns, &o) + ended + HEADS;
 }
 
-/* Files of b and x0 stay open until their blocks are filled, through a copy of a block; x goes out when the matrix has
-   gone: as a copy, and in HDF5 as a whole file in memory. */
+/* What x is written through, when the matrix has gone: a copy, in HDF5 a whole file in memory; else the text of the
+   rows that threads write at a time, which is compressed beside that. */
+static int64_t output_bytes(const tool *t, int64_t block, int64_t numbers)
+{
+    enum { NUMBER = 96, AT_ONCE = 1 << 16, HEADS = 1 << 16 };
+    const int64_t once = (int64_t)AT_ONCE * wisp_ctx_threads(t->ctx), some = numbers < once ? numbers : once;
+    if (!t->opt.output) return 0;
+    const int copies = has_extension(t->opt.output, "gz") ? 2 : 1;
+    return 4 * block + 8 * numbers + copies * NUMBER * some + HEADS;
+}
+
+/* Files of b and x0 stay open until their blocks are filled, through a copy of a block. */
 static void add_up(const tool *t, const solve_results *r, int64_t source, int64_t reading, system_bytes *s)
 {
     const wisp_mat_info *a = &s->matrix;
@@ -41,7 +50,7 @@ static void add_up(const tool *t, const solve_results *r, int64_t source, int64_
     const int64_t spill = a->spill_bytes * r->columns;
     s->vectors = 2 * block + wisp_solve_plan(rows, r->type, r->columns, &r->opts) + spill + copy_bytes(t, r, a);
     const int64_t parts[] = {reading, source + a->assembly_bytes, a->bytes + s->vectors,
-                             file ? source + a->bytes + 3 * block : 0, t->opt.output ? 4 * block : 0};
+                             file ? source + a->bytes + 3 * block : 0, output_bytes(t, block, rows * r->columns)};
     s->total = largest(parts, sizeof parts / sizeof parts[0]);
 }
 
