@@ -1,67 +1,13 @@
 /* Tasks: order, units, nodes, nesting, failures, and where their threads run. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
+#include "tasks.h"
 #include "base/base.h"
-#include "ref.h"
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <unistd.h>
-#include <wisp/task.h>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
-
-enum { MOST = 64 };
-
-static wisp_ctx *ctx_with(const char *nodes)
-{
-    wisp_ctx *ctx;
-    if (nodes)
-        setenv("WISP_TASK_NODES", nodes, 1);
-    else
-        unsetenv("WISP_TASK_NODES");
-    assert_int_equal(wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1, .no_pin = 1}), WISP_OK);
-    assert_true(wisp_task_map(ctx, NULL, 0) > 0); /* the queue is made here, with these units */
-    unsetenv("WISP_TASK_NODES");
-    return ctx;
-}
-
-static wisp_task *start(wisp_ctx *ctx, wisp_task_opts o)
-{
-    wisp_task *t;
-    REF_OK(ctx, wisp_task_start(&t, ctx, &o));
-    return t;
-}
-
-static void end(wisp_task *t, wisp_status status)
-{
-    assert_int_equal(wisp_task_wait(t), status);
-    assert_int_equal(wisp_task_over(t), 1);
-    wisp_task_free(t);
-}
-
-/* A gate holds tasks up until it is opened. */
-typedef struct {
-    atomic_int open, inside;
-} gate;
-
-static wisp_status stand_at(wisp_task *t, void *arg)
-{
-    gate *g = arg;
-    (void)t;
-    atomic_fetch_add(&g->inside, 1);
-    while (!atomic_load(&g->open)) usleep(100);
-    return WISP_OK;
-}
-
-static void await_inside(gate *g, int n)
-{
-    while (atomic_load(&g->inside) < n) usleep(100);
-}
 
 /* ---- order -------------------------------------------------------------------------------------- */
 
@@ -77,14 +23,14 @@ static void priority(void **state)
 {
     (void)state;
     wisp_ctx *ctx = ctx_with("1");
-    gate g = {0};
+    gate g = GATE;
     int at[4] = {0};
     wisp_task *first = start(ctx, (wisp_task_opts){.fn = stand_at, .arg = &g}), *t[4];
     await_inside(&g, 1);
     for (int i = 0; i < 4; i++)
         t[i] = start(ctx, (wisp_task_opts){.fn = stamp, .arg = &at[i], .flags = i == 3 ? WISP_TASK_FIRST : 0});
     assert_int_equal(wisp_task_over(t[3]), 0);
-    atomic_store(&g.open, 1);
+    open_gate(&g);
     for (int i = 0; i < 4; i++) end(t[i], WISP_OK);
     end(first, WISP_OK);
     assert_true(at[3] < at[0] && at[0] < at[1] && at[1] < at[2]);
@@ -125,13 +71,13 @@ static void cancelled(void **state)
 {
     (void)state;
     wisp_ctx *ctx = ctx_with("1");
-    gate g = {0};
+    gate g = GATE;
     int at = 0;
     wisp_task *first = start(ctx, (wisp_task_opts){.fn = stand_at, .arg = &g});
     wisp_task *second = start(ctx, (wisp_task_opts){.fn = stamp, .arg = &at});
     await_inside(&g, 1);
     wisp_ctx_cancel(ctx);
-    atomic_store(&g.open, 1);
+    open_gate(&g);
     end(second, WISP_ERR_CANCELLED);
     end(first, WISP_OK);
     wisp_ctx_resume(ctx);
@@ -139,7 +85,7 @@ static void cancelled(void **state)
     wisp_ctx_free(ctx);
 }
 
-/* ---- random graphs ------------------------------------------------------------------------------ */
+/* ---- random graphs, of two contexts on the same units ------------------------------------------- */
 
 typedef struct node {
     int id, units;
@@ -155,7 +101,7 @@ static wisp_status visit(wisp_task *t, void *arg)
     assert_int_equal(wisp_task_units(t, unit, MOST), n->units);
     for (int i = 0; i < 3; i++) assert_true(!n->after[i] || atomic_load(&n->after[i]->done));
     for (int i = 0; i < n->units; i++) assert_int_equal(atomic_exchange(&n->owner[unit[i]], n->id + 1), 0);
-    if (n->id % 7 == 0) usleep(200);
+    if (n->id % 7 == 0) sched_yield();
     for (int i = 0; i < n->units; i++) assert_int_equal(atomic_exchange(&n->owner[unit[i]], 0), n->id + 1);
     atomic_store(&n->done, 1);
     return WISP_OK;
@@ -168,31 +114,31 @@ static void random_graphs(void **state)
     ref_rng r = {3};
     static atomic_int owner[MOST];
     for (int round = 0; round < 3; round++) {
-        wisp_ctx *ctx = ctx_with("1,1,1,2,2,2,3,3");
+        wisp_ctx *ctx[2] = {ctx_with("1,1,1,2,2,2,3,3"), ctx_with("1,1,1,2,2,2,3,3")};
         node *n = calloc(TASKS, sizeof *n);
         wisp_task *t[TASKS];
         for (int i = 0; i < TASKS; i++) {
             wisp_task *after[3];
             int count = 0;
             n[i].id = i, n[i].owner = owner;
-            for (; i > 0 && count < ref_below(&r, 4); count++) {
-                const int64_t of = ref_below(&r, i);
+            for (; i > 1 && count < ref_below(&r, 4); count++) {
+                const int64_t of = i % 2 + 2 * ref_below(&r, i / 2); /* of the same context */
                 after[count] = t[of];
                 n[i].after[count] = &n[of];
             }
             const unsigned flags = (unsigned)ref_below(&r, 16) & ~(unsigned)WISP_TASK_NODE_ONLY;
             n[i].units = flags & WISP_TASK_UNPINNED ? 0 : 1 + (int)ref_below(&r, 8);
-            t[i] = start(ctx, (wisp_task_opts){.fn = visit,
-                                               .arg = &n[i],
-                                               .units = n[i].units,
-                                               .node = (int)ref_below(&r, 4),
-                                               .flags = flags,
-                                               .after = after,
-                                               .after_count = count});
+            t[i] = start(ctx[i % 2], (wisp_task_opts){.fn = visit,
+                                                      .arg = &n[i],
+                                                      .units = n[i].units,
+                                                      .node = (int)ref_below(&r, 4),
+                                                      .flags = flags,
+                                                      .after = after,
+                                                      .after_count = count});
         }
-        if (round == 1) wisp_ctx_free(ctx);
+        for (int k = 0; k < 2 && round == 1; k++) wisp_ctx_free(ctx[k]);
         for (int i = 0; i < TASKS; i++) end(t[i], WISP_OK);
-        if (round != 1) wisp_ctx_free(ctx);
+        for (int k = 0; k < 2 && round != 1; k++) wisp_ctx_free(ctx[k]);
         free(n);
     }
 }
@@ -203,7 +149,7 @@ static void nodes(void **state)
 {
     (void)state;
     wisp_ctx *ctx = ctx_with("1,1,2,2");
-    gate g = {0};
+    gate g = GATE;
     wisp_task *t, *a, *b, *c;
     wisp_task_place place[4];
     int unit[4];
@@ -223,7 +169,7 @@ static void nodes(void **state)
     assert_int_equal(wisp_task_map(ctx, place, 4), 4);
     assert_true(place[0].task == c && !place[1].task && place[2].task == a && place[3].task == a);
     assert_true(place[1].node == 1 && place[2].node == 2);
-    atomic_store(&g.open, 1);
+    open_gate(&g);
     wisp_task *all[] = {a, b, c};
     int which = -1;
     assert_int_equal(wisp_task_wait_any(all, 3, &which), WISP_OK);
@@ -242,16 +188,16 @@ static void without_units(void **state)
 {
     (void)state;
     wisp_ctx *ctx = ctx_with("1");
-    gate g = {0}, held = {0};
+    gate g = GATE, held = GATE;
     wisp_task *t[5], *first = start(ctx, (wisp_task_opts){.fn = stand_at, .arg = &held});
     for (int i = 0; i < 5; i++)
         t[i] = start(ctx, (wisp_task_opts){.fn = stand_at, .arg = &g, .flags = WISP_TASK_UNPINNED});
     await_inside(&g, 5);
-    atomic_store(&g.open, 1);
+    open_gate(&g);
     for (int i = 0; i < 5; i++) end(t[i], WISP_OK);
     for (int i = 0; i < 500; i++) /* idle threads take them */
         end(start(ctx, (wisp_task_opts){.fn = stand_at, .arg = &g, .flags = WISP_TASK_UNPINNED}), WISP_OK);
-    atomic_store(&held.open, 1);
+    open_gate(&held);
     end(first, WISP_OK);
     wisp_ctx_free(ctx);
 }

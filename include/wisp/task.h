@@ -1,13 +1,14 @@
 /* Tasks: functions that run beside the calling thread, on processing units of their own.
  *
- * A task has as many units as it asks for, and no other task has them meanwhile; it waits for those that it comes
- * after, and for units. Its thread may run on these units alone, and so may all threads that it starts: with GCC's
- * OpenMP a parallel region in it has as many threads as units, which stay there; with others each of the region's
- * threads calls wisp_task_pin first. A context that is made in a task takes the task's units, too: so two solvers run
- * side by side. (Kreutzer et al., GHOST, section 4.2, describe such tasks.)
+ * A task has as many units as it asks for, and no other task has them meanwhile, of whichever context of the process;
+ * it waits for those that it comes after, and for units. Its thread may run on these units alone, and so may all
+ * threads that it starts: with GCC's OpenMP a parallel region in it has as many threads as units, which stay there;
+ * with others each of the region's threads calls wisp_task_pin first. A context that is made in a task takes the task's
+ * units, too: so two solvers run side by side. (Kreutzer et al., GHOST, section 4.2, describe such tasks.)
  *
- * The units are those that the context's process may use. A context's own threads know nothing of tasks: where both
- * compute at the same time, the context has fewer threads than there are units (wisp_ctx_opts.threads).
+ * The units are those that the process may use, as the context found them when it was made. A context's own threads
+ * know nothing of tasks: where both compute at the same time, the context has fewer threads than there are units
+ * (wisp_ctx_opts.threads).
  *
  * All calls may be made by any thread, and in tasks. A child of fork has no tasks: it makes a context of its own. */
 #ifndef WISP_TASK_H
@@ -40,12 +41,13 @@ typedef struct {
                              /* they, may go when the call has returned */
 } wisp_task_opts;
 
-/* Puts a task in the context's queue and returns at once. The task begins when all that it comes after are over and its
-   units are free, the first one in the queue that can. A task that another one starts (its child) may have the units of
-   that one, which is expected to wait for it, unless KEEP_UNITS. If one that it comes after has failed, or the context
-   is cancelled before it begins, it is not run, and its status is WISP_ERR_CANCELLED. To be freed by wisp_task_free.
-   WISP_ERR_ARG: it could never begin, for there are not so many units (on that node, or beside those of the tasks that
-   wait for it); it comes after a task of another context. WISP_ERR_NOMEM. */
+/* Puts a task in the process's queue and returns at once. The task begins when all that it comes after are over and its
+   units are free, the first one in the queue that can. A task that another one's thread starts (its child) may have the
+   units of that one, which is expected to wait for it, unless KEEP_UNITS. If that one ends first, its
+   own parent takes its place, and has back what the child borrowed of it. If one that it comes after has failed, or the
+   context is cancelled before it begins, it is not run, and its status is WISP_ERR_CANCELLED. To be freed by
+   wisp_task_free. WISP_ERR_ARG: it could never begin, for there are not so many units (on that node, or beside those of
+   the tasks that wait for it); it comes after a task of another context. WISP_ERR_NOMEM. */
 WISP_API wisp_status wisp_task_start_sized(wisp_task **task, wisp_ctx *ctx, const wisp_task_opts *opts,
                                            size_t opts_size);
 #ifndef WISP_BUILDING
@@ -73,7 +75,7 @@ WISP_API int wisp_task_units(const wisp_task *task, int *unit, int most);
    units, or where the system refuses. */
 WISP_API void wisp_task_pin(const wisp_task *task, int i);
 /* All units of the context's tasks: the system's number, the memory node, from 1, and the task that has it (NULL:
-   none), for up to `most`; returns how many there are. It is as things are at that moment. */
+   none), of any context, for up to `most`; returns how many there are. It is as things are at that moment. */
 typedef struct {
     int unit, node;
     const wisp_task *task;

@@ -58,7 +58,8 @@ struct wisp_ctx {
     unsigned failures;    /* outermost ones that have failed, the same number on all ranks */
     bool may_wait_beside; /* another thread than the calling one may wait for messages */
     bool waits_beside;    /* one does: it sleeps in between, for it may share a core with one that computes */
-    struct wisp__tasks *tasks;        /* their queue, from the first one on */
+    struct wisp__tasks *tasks;        /* what it has for its tasks, from the first one on */
+    atomic_uint task_news;            /* of them, counted: what sleeps until there are any sleeps on it */
     wisp_halo halo, halo_found;       /* how products exchange theirs; what the last trial of AUTO found */
     const struct wisp__message *from; /* what is awaited */
     int from_count;

@@ -1,8 +1,12 @@
-/* Tasks: a queue for each context. A task with units has a thread of its own, so that the threads that it starts
+/* Tasks: one list for the process. A task with units has a thread of its own, so that the threads that it starts
    inherit its mask, and OpenMP, which keeps threads with the one that started them, has none of an earlier task.
-   Threads of tasks without units wait for the next of these. */
+   Threads of a context's tasks without units wait for the next of these. */
 #include "task_queue.h"
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* OpenMP's, if the program has it. */
 extern void omp_set_num_threads(int threads) __attribute__((weak));
@@ -11,7 +15,8 @@ static _Thread_local wisp_task *current;
 
 wisp_task *wisp_task_current(void) { return current; }
 
-static wisp__tasks *queue_of(const wisp_task *t) { return t->ctx->tasks; }
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static wisp_task *live; /* all that are not over: those that wait, in the order in which they may begin, and others */
 
 static void let_go(wisp_task *t);
 
@@ -35,25 +40,46 @@ static void let_go(wisp_task *t)
     wisp__ctx_let_go(ctx);
 }
 
-/* ---- the queue, under its lock ------------------------------------------------------------------ */
+/* ---- news of a context's tasks ------------------------------------------------------------------ */
 
-static void put(wisp__tasks *q, wisp_task *t)
+/* A task is over, or there is one for idle threads, or no more come. Who waits takes the number of the news, under the
+   lock, then looks, then sleeps until there are others. */
+static unsigned news_of(const wisp_ctx *ctx) { return atomic_load(&ctx->task_news); }
+
+static void await_news(wisp_ctx *ctx, unsigned seen)
 {
-    const bool first = t->o.flags & WISP_TASK_FIRST;
-    t->next = first ? q->first : NULL;
-    if (!q->first)
-        q->first = q->last = t;
-    else if (first)
-        q->first = t;
-    else
-        q->last = q->last->next = t;
+    pthread_mutex_unlock(&lock);
+    syscall(SYS_futex, &ctx->task_news, FUTEX_WAIT_PRIVATE, seen, NULL);
+    pthread_mutex_lock(&lock);
 }
 
-static void take_out(wisp__tasks *q, wisp_task *t, wisp_task *before)
+static void tell(wisp_ctx *ctx)
 {
-    *(before ? &before->next : &q->first) = t->next;
-    if (q->last == t) q->last = before;
-    t->next = NULL;
+    atomic_fetch_add(&ctx->task_news, 1);
+    syscall(SYS_futex, &ctx->task_news, FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
+}
+
+/* ---- the list, under the lock ------------------------------------------------------------------- */
+
+static void put(wisp_task *t)
+{
+    wisp_task **at = &live;
+    while (*at && !(t->o.flags & WISP_TASK_FIRST)) at = &(*at)->next;
+    t->next = *at;
+    *at = t;
+}
+
+static void set_over(wisp_task *t, wisp_status status)
+{
+    wisp_task **at = &live;
+    while (*at != t) at = &(*at)->next;
+    *at = t->next;
+    if (t->state != TASK_WAITS) wisp__task_units_return(t);
+    for (wisp_task *child = live; child; child = child->next)
+        if (child->parent == t) child->parent = t->parent;
+    t->status = status;
+    t->state = TASK_OVER;
+    tell(t->ctx);
 }
 
 /* Whether it is to wait still; *failed: one that it comes after has failed. */
@@ -61,7 +87,7 @@ static bool must_wait(const wisp_task *t, bool *failed)
 {
     *failed = false;
     for (int i = 0; i < t->o.after_count; i++) {
-        if (!t->after[i]->over) return true;
+        if (t->after[i]->state != TASK_OVER) return true;
         *failed |= t->after[i]->status != WISP_OK;
     }
     return false;
@@ -70,20 +96,21 @@ static bool must_wait(const wisp_task *t, bool *failed)
 static void *work(void *task);
 
 /* A thread for it: an idle one, or a new one on its units. */
-static bool give_thread(wisp__tasks *q, wisp_task *t)
+static bool give_thread(wisp_task *t)
 {
+    wisp__tasks *q = t->ctx->tasks;
     pthread_t thread;
     pthread_attr_t attr;
     cpu_set_t units;
-    if (t->o.units == 0 && q->idle > q->readies) {
-        t->next = q->ready;
-        q->ready = t;
-        q->readies++;
+    if (t->o.units == 0 && q->idle > q->ready) {
+        t->state = TASK_READY;
+        q->ready++;
+        tell(t->ctx);
         return true;
     }
     pthread_attr_init(&attr);
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    const bool placed = t->o.units ? wisp__task_units_set(q, t, &units) : !q->simulated;
+    const bool placed = t->o.units ? wisp__task_units_set(t, &units) : !q->simulated;
     for (int i = 0; t->o.units == 0 && i < q->units; i++) {
         if (i == 0) CPU_ZERO(&units);
         CPU_SET((size_t)q->unit[i].number, &units);
@@ -95,45 +122,31 @@ static bool give_thread(wisp__tasks *q, wisp_task *t)
     return there;
 }
 
-static void set_over(wisp_task *t, wisp_status status)
-{
-    t->status = status;
-    t->over = true;
-}
-
 /* Begins all that can; what is over without having begun goes to *dropped, to be let go without the lock. */
-static void begin_some(wisp__tasks *q, wisp_task **dropped)
+static void begin_some(wisp_task **dropped)
 {
-    for (wisp_task *t = q->first, *before = NULL, *next; t; t = next) {
+    for (wisp_task *t = live, *next; t; t = next) {
         bool failed;
         next = t->next;
+        if (t->state != TASK_WAITS) continue;
         const bool waits = must_wait(t, &failed), cancelled = wisp__cancelled(t->ctx->team);
-        if (!cancelled && (waits || (!failed && !wisp__task_units_take(q, t)))) {
-            before = t;
-            continue;
-        }
-        take_out(q, t, before);
-        t->begun = !cancelled && !failed;
-        if (t->begun && give_thread(q, t)) {
-            q->running++;
-            continue;
-        }
-        if (t->begun) wisp__task_units_return(q, t);
-        set_over(t, t->begun ? WISP_ERR_NOMEM : WISP_ERR_CANCELLED);
+        if (!cancelled && (waits || (!failed && !wisp__task_units_take(t)))) continue;
+        const bool begins = !cancelled && !failed;
+        if (begins) t->state = TASK_RUNS;
+        if (begins && give_thread(t)) continue;
+        set_over(t, begins ? WISP_ERR_NOMEM : WISP_ERR_CANCELLED);
         t->next = *dropped;
         *dropped = t;
-        before = NULL; /* what comes after it may be next: from the beginning */
-        next = q->first;
+        next = live; /* what comes after it may be next: from the beginning */
     }
-    pthread_cond_broadcast(&q->news);
 }
 
 /* After a change: begins what can, and unlocks. */
-static void go_on(wisp__tasks *q)
+static void go_on(void)
 {
     wisp_task *dropped = NULL, *next;
-    begin_some(q, &dropped);
-    pthread_mutex_unlock(&q->lock);
+    begin_some(&dropped);
+    pthread_mutex_unlock(&lock);
     for (; dropped; dropped = next) {
         next = dropped->next;
         forget_after(dropped);
@@ -143,79 +156,75 @@ static void go_on(wisp__tasks *q)
 
 /* ---- a task's thread ---------------------------------------------------------------------------- */
 
-static void run(wisp__tasks *q, wisp_task *t)
+static void run(wisp_task *t)
 {
     forget_after(t);
     if (t->o.units && omp_set_num_threads) omp_set_num_threads(t->o.units);
     current = t;
     const wisp_status status = t->o.fn(t, t->o.arg);
     current = NULL;
-    pthread_mutex_lock(&q->lock);
-    wisp__task_units_return(q, t);
+    pthread_mutex_lock(&lock);
     set_over(t, status);
-    q->running--;
-    go_on(q);
+    go_on();
 }
 
-/* The next task for an idle thread; NULL: the queue closes. */
-static wisp_task *next_ready(wisp__tasks *q)
+static wisp_task *find_ready(const wisp_ctx *ctx)
 {
-    pthread_mutex_lock(&q->lock);
+    wisp_task *t = live;
+    while (t && (t->ctx != ctx || t->state != TASK_READY)) t = t->next;
+    return t;
+}
+
+/* The next task for an idle thread; NULL: no more come. */
+static wisp_task *next_ready(wisp_ctx *ctx)
+{
+    wisp__tasks *q = ctx->tasks;
+    wisp_task *t;
+    pthread_mutex_lock(&lock);
     q->idle++;
-    while (!q->ready && !q->closing) pthread_cond_wait(&q->news, &q->lock);
-    wisp_task *t = q->ready;
+    for (unsigned seen; seen = news_of(ctx), !(t = find_ready(ctx)) && !q->closing;) await_news(ctx, seen);
     q->idle--;
     if (t) {
-        q->ready = t->next;
-        q->readies--;
-        t->next = NULL;
+        t->state = TASK_RUNS;
+        q->ready--;
     }
-    pthread_mutex_unlock(&q->lock);
+    pthread_mutex_unlock(&lock);
     return t;
 }
 
 static void *work(void *task)
 {
     wisp_task *t = task;
-    const wisp_ctx *ctx = t->ctx;
-    wisp__tasks *q = ctx->tasks;
+    wisp_ctx *ctx = t->ctx;
     for (bool again = true; again && t;) {
         again = t->o.units == 0;
-        run(q, t);
+        run(t);
         let_go(t);
-        t = again ? next_ready(q) : NULL;
+        t = again ? next_ready(ctx) : NULL;
     }
     /* The context stays until then, for wisp__tasks_close waits for its threads. They do not hold it, or the last of
        them might end it: late, and MPI is for the thread of the user's alone. */
-    pthread_mutex_lock(&q->lock);
-    q->threads--;
-    pthread_cond_broadcast(&q->news);
-    pthread_mutex_unlock(&q->lock);
+    pthread_mutex_lock(&lock);
+    ctx->tasks->threads--;
+    tell(ctx);
+    pthread_mutex_unlock(&lock);
     return NULL;
 }
 
 /* ---- calls -------------------------------------------------------------------------------------- */
 
-/* The context's queue, made at the first call. */
-static wisp_status open_queue(wisp_ctx *ctx)
+/* What the context has for its tasks, made at the first call. */
+static wisp_status open_tasks(wisp_ctx *ctx)
 {
-    wisp_status status = WISP_OK;
-    static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
-    wisp__tasks *q = NULL;
-    pthread_mutex_lock(&making);
-    if (ctx->tasks) goto out;
-    if (!(q = calloc(1, sizeof *q)) || !wisp__task_units_find(q, ctx)) {
-        status = wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for a queue of tasks");
-        goto out;
-    }
-    pthread_mutex_init(&q->lock, NULL);
-    pthread_cond_init(&q->news, NULL);
-    ctx->tasks = q;
-    q = NULL;
-out:
-    pthread_mutex_unlock(&making);
-    free(q);
-    return status;
+    pthread_mutex_lock(&lock);
+    wisp__tasks *q = ctx->tasks ? NULL : calloc(1, sizeof *q);
+    if (q && wisp__task_units_find(q, ctx))
+        ctx->tasks = q;
+    else
+        free(q);
+    const bool there = ctx->tasks;
+    pthread_mutex_unlock(&lock);
+    return there ? WISP_OK : wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for tasks");
 }
 
 static wisp_status check(wisp_ctx *ctx, const wisp_task_opts *o)
@@ -243,7 +252,7 @@ static wisp_status make(wisp_task **out, wisp_ctx *ctx, const wisp_task_opts *o)
     *out = t;
     t->o = *o;
     t->ctx = ctx;
-    t->parent = current && current->ctx == ctx ? current : NULL;
+    t->parent = current;
     t->o.units = o->flags & WISP_TASK_UNPINNED ? 0 : WISP__MAX(o->units, 1);
     const size_t units = (size_t)t->o.units + 1, after = (size_t)o->after_count + 1;
     t->after = calloc(after, sizeof(wisp_task *));
@@ -266,27 +275,33 @@ wisp_status wisp_task_start(wisp_task **task, wisp_ctx *ctx, const wisp_task_opt
     WISP_NEED(ctx, task);
     *task = NULL;
     WISP_TRY(check(ctx, opts));
-    WISP_TRY(open_queue(ctx));
+    WISP_TRY(open_tasks(ctx));
     WISP_TRY(make(&t, ctx, opts));
-    wisp__tasks *q = ctx->tasks;
-    pthread_mutex_lock(&q->lock);
-    if (!wisp__task_units_suffice(q, t)) {
-        pthread_mutex_unlock(&q->lock);
+    pthread_mutex_lock(&lock);
+    if (!wisp__task_units_suffice(t)) {
+        pthread_mutex_unlock(&lock);
         status =
             wisp_ctx_fail(ctx, WISP_ERR_ARG,
                           "a task of %d processing units can never begin: there are %d%s, less those of tasks that "
                           "wait for it",
-                          t->o.units, q->units, t->o.node ? " on all nodes" : "");
+                          t->o.units, ctx->tasks->units, t->o.node ? " on all nodes" : "");
         goto out;
     }
-    atomic_fetch_add(&t->held, 1); /* by the queue */
+    atomic_fetch_add(&t->held, 1); /* by the list */
     *task = t;
-    put(q, t);
-    go_on(q);
+    put(t);
+    go_on();
     return WISP_OK;
 out:
     if (t) let_go(t);
     return status;
+}
+
+static int first_over(wisp_task *const *task, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (task[i]->state == TASK_OVER) return i;
+    return -1;
 }
 
 wisp_status wisp_task_wait_any(wisp_task *const *task, int count, int *which)
@@ -295,15 +310,14 @@ wisp_status wisp_task_wait_any(wisp_task *const *task, int count, int *which)
     WISP_NEED(NULL, which);
     for (int i = 0; i < count; i++) WISP_NEED(NULL, task[i]);
     if (count < 1) return wisp_ctx_fail(NULL, WISP_ERR_ARG, "no task to wait for");
-    wisp__tasks *q = queue_of(task[0]);
+    wisp_ctx *ctx = task[0]->ctx;
     for (int i = 1; i < count; i++)
-        if (queue_of(task[i]) != q)
-            return wisp_ctx_fail(task[0]->ctx, WISP_ERR_ARG, "tasks of several contexts can't be waited for at once");
-    pthread_mutex_lock(&q->lock);
-    for (*which = 0; !task[*which]->over; *which = (*which + 1) % count)
-        if (*which == count - 1) pthread_cond_wait(&q->news, &q->lock);
+        if (task[i]->ctx != ctx)
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "tasks of several contexts can't be waited for at once");
+    pthread_mutex_lock(&lock);
+    for (unsigned seen; seen = news_of(ctx), (*which = first_over(task, count)) < 0;) await_news(ctx, seen);
     const wisp_status status = task[*which]->status;
-    pthread_mutex_unlock(&q->lock);
+    pthread_mutex_unlock(&lock);
     return status;
 }
 
@@ -317,10 +331,9 @@ wisp_status wisp_task_wait(wisp_task *task)
 int wisp_task_over(const wisp_task *task)
 {
     if (!task) return 0;
-    wisp__tasks *q = queue_of(task);
-    pthread_mutex_lock(&q->lock);
-    const int over = task->over;
-    pthread_mutex_unlock(&q->lock);
+    pthread_mutex_lock(&lock);
+    const int over = task->state == TASK_OVER;
+    pthread_mutex_unlock(&lock);
     return over;
 }
 
@@ -334,57 +347,63 @@ void wisp_task_free(wisp_task *task)
 int wisp_task_units(const wisp_task *task, int *unit, int most)
 {
     if (!task) return 0;
-    wisp__tasks *q = queue_of(task);
-    pthread_mutex_lock(&q->lock);
-    const int n = task->begun && !task->over ? task->o.units : 0;
-    for (int i = 0; i < n && i < most && unit; i++) unit[i] = q->unit[task->unit[i]].number;
-    pthread_mutex_unlock(&q->lock);
+    pthread_mutex_lock(&lock);
+    const int n = task->state == TASK_RUNS ? task->o.units : 0;
+    for (int i = 0; i < n && i < most && unit; i++) unit[i] = task->unit[i];
+    pthread_mutex_unlock(&lock);
     return n;
 }
 
 void wisp_task_pin(const wisp_task *task, int i)
 {
     cpu_set_t one;
-    if (!task || task->o.units == 0 || queue_of(task)->simulated) return;
+    if (!task || task->o.units == 0 || task->ctx->tasks->simulated) return;
     const int n = task->o.units;
     CPU_ZERO(&one);
-    CPU_SET((size_t)queue_of(task)->unit[task->unit[(i % n + n) % n]].number, &one);
+    CPU_SET((size_t)task->unit[(i % n + n) % n], &one);
     sched_setaffinity(0, sizeof one, &one);
 }
 
 int wisp_task_map(wisp_ctx *ctx, wisp_task_place *place, int most)
 {
-    if (!ctx || open_queue(ctx) != WISP_OK) return 0;
-    wisp__tasks *q = ctx->tasks;
-    pthread_mutex_lock(&q->lock);
-    for (int i = 0; i < q->units && i < most && place; i++)
-        place[i] = (wisp_task_place){q->unit[i].number, q->unit[i].node, q->unit[i].has};
-    pthread_mutex_unlock(&q->lock);
+    if (!ctx || open_tasks(ctx) != WISP_OK) return 0;
+    const wisp__tasks *q = ctx->tasks;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < q->units && i < most && place; i++) {
+        const wisp__task_unit *u = &q->unit[i];
+        place[i] = (wisp_task_place){u->number, u->node, wisp__task_unit_has(u->number)};
+    }
+    pthread_mutex_unlock(&lock);
     return q->units;
 }
 
 /* ---- for others of the library ------------------------------------------------------------------ */
 
-bool wisp__task_cpus(cpu_set_t *set) { return current && wisp__task_units_set(queue_of(current), current, set); }
+bool wisp__task_cpus(cpu_set_t *set) { return current && wisp__task_units_set(current, set); }
+
+static bool has_tasks(const wisp_ctx *ctx)
+{
+    const wisp_task *t = live;
+    while (t && t->ctx != ctx) t = t->next;
+    return t;
+}
 
 void wisp__tasks_close(wisp_ctx *ctx)
 {
     wisp__tasks *q = ctx->tasks;
     if (!q) return;
-    pthread_mutex_lock(&q->lock);
-    while (q->first || q->running) pthread_cond_wait(&q->news, &q->lock);
+    pthread_mutex_lock(&lock);
+    for (unsigned seen; seen = news_of(ctx), has_tasks(ctx);) await_news(ctx, seen);
     q->closing = true;
-    pthread_cond_broadcast(&q->news);
-    while (q->threads) pthread_cond_wait(&q->news, &q->lock);
-    pthread_mutex_unlock(&q->lock);
+    tell(ctx);
+    for (unsigned seen; seen = news_of(ctx), q->threads > 0;) await_news(ctx, seen);
+    pthread_mutex_unlock(&lock);
 }
 
 void wisp__tasks_free(wisp_ctx *ctx)
 {
     wisp__tasks *q = ctx->tasks;
     if (!q) return;
-    pthread_mutex_destroy(&q->lock);
-    pthread_cond_destroy(&q->news);
     free(q->unit);
     free(q);
     ctx->tasks = NULL;

@@ -1,36 +1,35 @@
-/* What the files of tasks share: the queue of a context, its units, and what a task is. All of it but what is said to
-   be fixed changes under the queue's lock. */
+/* What the files of tasks share: what a task is, and what a context has for its tasks. The process has one list of
+   tasks and one table of units, so that tasks of several contexts do not meet on a unit. All of it but what is said to
+   be fixed changes under the one lock (task.c). */
 #ifndef WISP_TASK_QUEUE_H
 #define WISP_TASK_QUEUE_H
 #include "task.h"
 
 typedef struct {
-    int number, node; /* fixed */
-    wisp_task *has;   /* NULL: it is free */
+    int number, node; /* the system's */
 } wisp__task_unit;
 
 typedef struct wisp__tasks {
-    pthread_mutex_t lock;
-    pthread_cond_t news;     /* a task is over, or there is one for idle threads, or the queue closes */
-    wisp_task *first, *last; /* of those that wait to begin */
-    wisp_task *ready;        /* for idle threads, which are those of unpinned tasks that are over */
-    int idle, readies, threads;
-    int running;
-    bool closing, simulated; /* simulated: units that tests make up ($WISP_TASK_NODES); fixed */
-    int units;               /* fixed */
+    int idle, ready, threads; /* threads of its tasks; idle ones, which had unpinned tasks; tasks that are for these */
+    bool closing;
+    bool simulated; /* units that tests make up ($WISP_TASK_NODES); fixed */
+    int units;      /* that its tasks may have; fixed */
     wisp__task_unit *unit;
 } wisp__tasks;
+
+typedef enum { TASK_WAITS, TASK_READY, TASK_RUNS, TASK_OVER } wisp__task_state; /* ready: for an idle thread */
 
 struct wisp_task {
     wisp_task_opts o;   /* fixed */
     wisp_ctx *ctx;      /* fixed */
-    wisp_task *parent;  /* the task that started it; fixed. It is only looked at while that one runs */
+    wisp_task *parent;  /* the task that started it; when that one is over, its parent; NULL: none */
     wisp_task *next;    /* in a list */
     wisp_task **after;  /* [o.after_count]; fixed */
-    int *unit;          /* [o.units] places in the queue's units, while it runs */
+    int *unit;          /* [o.units] numbers of its units, while it runs */
     wisp_task **lender; /* [o.units] who had them before; NULL: nobody */
-    atomic_int held;    /* by its user, by its thread or the queue until it is over, by those that come after it */
-    bool begun, over;
+    atomic_int held;    /* by its user, by its thread or the list until it is over, by those that come after it */
+    unsigned cancel;    /* the context's wish to cancel when it was started; fixed */
+    wisp__task_state state;
     wisp_status status;
 };
 
@@ -38,9 +37,12 @@ struct wisp_task {
 /* False: no memory. */
 bool wisp__task_units_find(wisp__tasks *q, wisp_ctx *ctx);
 /* Whether a task could ever have its units; and gives it them if it can have them now. */
-bool wisp__task_units_suffice(const wisp__tasks *q, const wisp_task *t);
-bool wisp__task_units_take(wisp__tasks *q, wisp_task *t);
-void wisp__task_units_return(wisp__tasks *q, wisp_task *t);
+bool wisp__task_units_suffice(const wisp_task *t);
+bool wisp__task_units_take(wisp_task *t);
+/* They go to who lent them; what others have borrowed of them, they then have from that one. */
+void wisp__task_units_return(wisp_task *t);
 /* Those of a task that runs; false: there are none, or none that the system knows. */
-bool wisp__task_units_set(const wisp__tasks *q, const wisp_task *t, cpu_set_t *set);
+bool wisp__task_units_set(const wisp_task *t, cpu_set_t *set);
+/* Which task has the unit of this number; NULL: none. */
+const wisp_task *wisp__task_unit_has(int number);
 #endif

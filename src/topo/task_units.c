@@ -1,9 +1,13 @@
 /* Which processing units a task has. A child borrows those of its parent first, which waits for it as a rule. */
+#include "crew.h"
 #include "place.h"
 #include "task_queue.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* Of the process: which task has the unit of each number. */
+static wisp_task *has[CPU_SETSIZE];
 
 /* The memory node of a unit, from 1; 1 where the system does not tell. */
 static int node_of(int unit)
@@ -29,13 +33,12 @@ static void simulate(wisp__tasks *q, const char *nodes)
     }
 }
 
+/* Those that the context's own threads may have: in a context that was made in a task, this one's. */
 bool wisp__task_units_find(wisp__tasks *q, wisp_ctx *ctx)
 {
     const char *nodes = getenv("WISP_TASK_NODES");
-    cpu_set_t set = ctx->units;
     int number[CPU_SETSIZE];
-    if (CPU_COUNT(&set) == 0) wisp__allowed_cpus(&set);
-    const int n = wisp__cpus_side_by_side(&set, number, CPU_SETSIZE);
+    const int n = wisp__cpus_side_by_side(&wisp__crew_of(ctx->team)->allowed, number, CPU_SETSIZE);
     q->unit = calloc(CPU_SETSIZE, sizeof *q->unit); /* not wisp_alloc: that would hold the context */
     if (!q->unit) return false;
     q->simulated = nodes != NULL;
@@ -57,68 +60,76 @@ static bool lends(const wisp_task *t, const wisp_task *to)
     return to->parent == t && !(t->o.flags & WISP_TASK_KEEP_UNITS);
 }
 
-/* The task that had a unit before `t` borrowed it. */
-static const wisp_task *lender_of(const wisp_task *t, int unit)
+/* From whom a task has a unit. */
+static wisp_task **lender_of(wisp_task *t, int unit)
 {
     for (int i = 0; i < t->o.units; i++)
-        if (t->unit[i] == unit) return t->lender[i];
+        if (t->unit[i] == unit) return &t->lender[i];
     return NULL;
 }
 
 /* Whether a unit is free for t at some time: none of those that have it, one lent by the next, waits for t, but the one
    that lends it to t. */
-static bool obtainable(const wisp__tasks *q, const wisp_task *t, int unit)
+static bool obtainable(const wisp_task *t, int unit)
 {
-    for (const wisp_task *has = q->unit[unit].has; has; has = lender_of(has, unit)) {
-        if (lends(has, t)) return true;
-        if (is_ancestor(has, t)) return false;
+    for (wisp_task *h = has[unit]; h; h = *lender_of(h, unit)) {
+        if (lends(h, t)) return true;
+        if (is_ancestor(h, t)) return false;
     }
     return true;
 }
 
-static bool on_node(const wisp__tasks *q, const wisp_task *t, int unit)
+static bool on_node(const wisp__task_unit *unit, const wisp_task *t)
 {
-    return t->o.node == 0 || q->unit[unit].node == t->o.node;
+    return t->o.node == 0 || unit->node == t->o.node;
 }
 
-bool wisp__task_units_suffice(const wisp__tasks *q, const wisp_task *t)
+bool wisp__task_units_suffice(const wisp_task *t)
 {
+    const wisp__tasks *q = t->ctx->tasks;
     int n = 0;
-    for (int i = 0; i < q->units; i++)
-        n += obtainable(q, t, i) && (on_node(q, t, i) || !(t->o.flags & WISP_TASK_NODE_ONLY));
+    for (const wisp__task_unit *u = q->unit; u < q->unit + q->units; u++)
+        n += (on_node(u, t) || !(t->o.flags & WISP_TASK_NODE_ONLY)) && obtainable(t, u->number);
     return n >= t->o.units;
 }
 
 /* Adds units to n, until they are enough: the parent's or free ones, on the task's node or elsewhere. */
-static int pick(const wisp__tasks *q, const wisp_task *t, int n, bool parents, bool node)
+static int pick(const wisp_task *t, int n, bool parents, bool node)
 {
-    for (int i = 0; i < q->units && n < t->o.units; i++) {
-        wisp_task *has = q->unit[i].has;
-        if (on_node(q, t, i) != node || (parents ? !has || !lends(has, t) : has != NULL)) continue;
-        t->unit[n] = i;
-        t->lender[n++] = has;
+    const wisp__tasks *q = t->ctx->tasks;
+    for (const wisp__task_unit *u = q->unit; u < q->unit + q->units && n < t->o.units; u++) {
+        wisp_task *h = has[u->number];
+        if (on_node(u, t) != node || (parents ? !h || !lends(h, t) : h != NULL)) continue;
+        t->unit[n] = u->number;
+        t->lender[n++] = h;
     }
     return n;
 }
 
-bool wisp__task_units_take(wisp__tasks *q, wisp_task *t)
+bool wisp__task_units_take(wisp_task *t)
 {
     int n = 0;
     for (int elsewhere = 0; elsewhere < (t->o.flags & WISP_TASK_NODE_ONLY ? 1 : 2); elsewhere++)
-        for (int free = 0; free < 2; free++) n = pick(q, t, n, !free, !elsewhere);
+        for (int free = 0; free < 2; free++) n = pick(t, n, !free, !elsewhere);
     if (n < t->o.units) return false;
-    for (int i = 0; i < n; i++) q->unit[t->unit[i]].has = t;
+    for (int i = 0; i < n; i++) has[t->unit[i]] = t;
     return true;
 }
 
-void wisp__task_units_return(wisp__tasks *q, wisp_task *t)
+void wisp__task_units_return(wisp_task *t)
 {
-    for (int i = 0; i < t->o.units; i++) q->unit[t->unit[i]].has = t->lender[i];
+    for (int i = 0; i < t->o.units; i++) {
+        wisp_task **from = &has[t->unit[i]];
+        while (*from != t) from = lender_of(*from, t->unit[i]);
+        *from = t->lender[i];
+    }
 }
 
-bool wisp__task_units_set(const wisp__tasks *q, const wisp_task *t, cpu_set_t *set)
+bool wisp__task_units_set(const wisp_task *t, cpu_set_t *set)
 {
     CPU_ZERO(set);
-    for (int i = 0; i < t->o.units && !q->simulated; i++) CPU_SET((size_t)q->unit[t->unit[i]].number, set);
+    for (int i = 0; i < t->o.units && !t->ctx->tasks->simulated; i++) CPU_SET((size_t)t->unit[i], set);
     return CPU_COUNT(set) > 0;
 }
+
+const wisp_task *wisp__task_unit_has(int number) { return has[number]; }
