@@ -12,18 +12,21 @@
 enum { MOST = 64 };
 
 /* Nodes as "1,1,2"; NULL: the units that there are. */
-static inline wisp_ctx *ctx_with(const char *nodes)
+static inline wisp_ctx *ctx_that_logs(const char *nodes, wisp_log_fn log, void *arg)
 {
     wisp_ctx *ctx;
+    const wisp_ctx_opts opts = {.threads = 1, .no_pin = 1, .log = log, .log_arg = arg};
     if (nodes)
         setenv("WISP_TASK_NODES", nodes, 1);
     else
         unsetenv("WISP_TASK_NODES");
-    assert_int_equal(wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1, .no_pin = 1}), WISP_OK);
+    assert_int_equal(wisp_ctx_create(&ctx, &opts), WISP_OK);
     assert_true(wisp_task_map(ctx, NULL, 0) > 0); /* the units are looked up here */
     unsetenv("WISP_TASK_NODES");
     return ctx;
 }
+
+static inline wisp_ctx *ctx_with(const char *nodes) { return ctx_that_logs(nodes, NULL, NULL); }
 
 static inline wisp_task *start(wisp_ctx *ctx, wisp_task_opts o)
 {

@@ -203,6 +203,220 @@ static void units_lent_to_another_context(void **state)
     wisp_ctx_free(two);
 }
 
+/* ---- waits that would never end ------------------------------------------------------------------ */
+
+static void listen(void *arg, wisp_log_level level, const char *message)
+{
+    if (level == WISP_LOG_WARN && strstr(message, "not freed: the task would wait for itself"))
+        atomic_fetch_add((atomic_int *)arg, 1);
+}
+
+static wisp_status be_selfish(wisp_task *t, void *arg)
+{
+    wisp_ctx *ctx = arg;
+    int which;
+    REF_FAILS(ctx, wisp_task_wait(t), WISP_ERR_ARG, "never ends");
+    REF_FAILS(ctx, wisp_task_wait_any(&t, 1, &which), WISP_ERR_ARG, "never ends");
+    assert_int_equal(which, -1);
+    wisp_task_free(t);
+    wisp_ctx_free(ctx);
+    assert_int_equal(wisp_task_over(t), 0);
+    return WISP_ERR_NUMERIC;
+}
+
+static void of_oneself(void **state)
+{
+    (void)state;
+    atomic_int told = 0;
+    wisp_ctx *ctx = ctx_that_logs("1", listen, &told);
+    end(start(ctx, (wisp_task_opts){.fn = be_selfish, .arg = ctx}), WISP_ERR_NUMERIC);
+    end(start(ctx, (wisp_task_opts){.fn = be_selfish, .arg = ctx, .flags = WISP_TASK_UNPINNED}), WISP_ERR_NUMERIC);
+    assert_int_equal(told, 4);
+    assert_true(all_free(ctx));
+    wisp_ctx_free(ctx);
+}
+
+/* Each task waits at the gate, then for the next one, the last one for the first. */
+enum { CIRCLE = 5 };
+typedef struct {
+    gate g;
+    int tasks;
+    wisp_task *task[CIRCLE];
+    wisp_ctx *frees; /* the last one frees it instead */
+    atomic_int refused, begun;
+} circle;
+
+static wisp_status wait_for_next(wisp_task *t, void *arg)
+{
+    circle *c = arg;
+    const int me = atomic_fetch_add(&c->begun, 1);
+    stand_at(t, &c->g);
+    if (c->frees && me == c->tasks - 1) {
+        wisp_ctx_free(c->frees);
+        return WISP_OK;
+    }
+    int i = 0;
+    while (c->task[i] != t) i++;
+    const wisp_status status = wisp_task_wait(c->task[(i + 1) % c->tasks]);
+    if (status != WISP_OK) assert_int_equal(status, WISP_ERR_ARG);
+    atomic_fetch_add(&c->refused, status != WISP_OK);
+    return WISP_OK;
+}
+
+static void in_circles(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx[2] = {ctx_with("1,1,1,1,1"), ctx_with("1,1,1,1,1")};
+    for (int tasks = 2; tasks <= CIRCLE; tasks++) {
+        circle c = {.g = GATE, .tasks = tasks};
+        for (int i = 0; i < tasks; i++)
+            c.task[i] = start(ctx[i % 2],
+                              (wisp_task_opts){.fn = wait_for_next, .arg = &c, .flags = i ? 0 : WISP_TASK_UNPINNED});
+        await_inside(&c.g, tasks);
+        open_gate(&c.g);
+        for (int i = 0; i < tasks; i++) end(c.task[i], WISP_OK);
+        assert_int_equal(c.refused, 1); /* the last one that would have waited */
+    }
+    for (int i = 0; i < 2; i++) wisp_ctx_free(ctx[i]);
+}
+
+/* Waits for what it is told to. */
+typedef struct {
+    gate g;
+    int count, which;
+    wisp_task *task[2];
+    wisp_status got;
+} waiter;
+
+static wisp_status wait_for_any(wisp_task *t, void *arg)
+{
+    waiter *w = arg;
+    stand_at(t, &w->g);
+    w->got = wisp_task_wait_any(w->task, w->count, &w->which);
+    return WISP_OK;
+}
+
+static wisp_status nothing(wisp_task *t, void *arg)
+{
+    (void)t, (void)arg;
+    return WISP_OK;
+}
+
+static void for_what_cannot_begin(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ctx_with("1,1");
+    for (int by_units = 0; by_units < 2; by_units++) {
+        waiter w = {.g = GATE, .count = 1};
+        wisp_task *t = start(ctx, (wisp_task_opts){.fn = wait_for_any, .arg = &w});
+        wisp_task_opts o = {.fn = nothing};
+        if (by_units)
+            o.units = 2; /* one of which t has, and does not lend, for it has not started this one */
+        else
+            o.after = &t, o.after_count = 1;
+        w.task[0] = start(ctx, o);
+        wisp_task *behind = start(ctx, (wisp_task_opts){.fn = nothing, .after = w.task, .after_count = 1});
+        if (by_units) w.task[1] = w.task[0], w.task[0] = behind, w.count = 2;
+        open_gate(&w.g);
+        end(t, WISP_OK);
+        assert_int_equal(w.got, WISP_ERR_ARG);
+        assert_int_equal(w.which, -1);
+        end(behind, WISP_OK);
+        end(w.task[by_units], WISP_OK);
+    }
+    wisp_ctx_free(ctx);
+}
+
+/* What only looks like a circle. */
+static void that_end(void **state)
+{
+    (void)state;
+    wisp_ctx *ctx = ctx_with("1,1");
+    gate g = GATE;
+    waiter a = {.g = GATE, .count = 2}, b = {.g = GATE, .count = 1};
+    wisp_task *held = start(ctx, (wisp_task_opts){.fn = stand_at, .arg = &g});
+    wisp_task *first = start(ctx, (wisp_task_opts){.fn = wait_for_any, .arg = &a});
+    a.task[0] = first, a.task[1] = held; /* itself, or another */
+    wisp_task *late = start(ctx, (wisp_task_opts){.fn = nothing, .after = &first, .after_count = 1});
+    wisp_task *second = start(ctx, (wisp_task_opts){.fn = wait_for_any, .arg = &b, .flags = WISP_TASK_UNPINNED});
+    b.task[0] = late; /* which needs units, too */
+    open_gate(&a.g);
+    open_gate(&b.g);
+    open_gate(&g);
+    end(second, WISP_OK);
+    end(first, WISP_OK);
+    end(late, WISP_OK);
+    end(held, WISP_OK);
+    assert_int_equal(a.got, WISP_OK);
+    assert_int_equal(a.which, 1);
+    assert_int_equal(b.got, WISP_OK);
+    wisp_ctx_free(ctx);
+}
+
+/* A task frees a context whose task waits for it. */
+static void for_a_context(void **state)
+{
+    (void)state;
+    atomic_int told = 0;
+    wisp_ctx *ctx = ctx_with("1"), *other = ctx_that_logs("1,1", listen, &told);
+    circle c = {.g = GATE, .tasks = 2, .frees = other};
+    c.task[0] = start(other, (wisp_task_opts){.fn = wait_for_next, .arg = &c, .flags = WISP_TASK_UNPINNED});
+    await_inside(&c.g, 1);
+    c.task[1] = start(ctx, (wisp_task_opts){.fn = wait_for_next, .arg = &c});
+    await_inside(&c.g, 2);
+    open_gate(&c.g);
+    end(c.task[0], WISP_OK);
+    end(c.task[1], WISP_OK);
+    assert_int_equal(told + c.refused, 1);
+    if (told) wisp_ctx_free(other);
+    wisp_ctx_free(ctx);
+}
+
+/* Everybody waits for anybody, and all end. */
+enum { CROWD = 200 };
+typedef struct {
+    atomic_int started;
+    wisp_task *task[CROWD];
+} crowd;
+typedef struct {
+    crowd *c;
+    int whom[3];
+} one_of_crowd;
+
+static wisp_status wait_for_others(wisp_task *t, void *arg)
+{
+    one_of_crowd *one = arg;
+    (void)t;
+    for (int i = 0; i < 3; i++)
+        if (one->whom[i] < atomic_load(&one->c->started)) {
+            const wisp_status status = wisp_task_wait(one->c->task[one->whom[i]]);
+            assert_true(status == WISP_OK || status == WISP_ERR_ARG);
+        }
+    return WISP_OK;
+}
+
+static void of_a_crowd(void **state)
+{
+    (void)state;
+    static crowd c;
+    static one_of_crowd one[CROWD];
+    ref_rng r = {7};
+    wisp_ctx *ctx[2] = {ctx_with("1,1,1,2"), ctx_with("1,1,1")};
+    for (int i = 0; i < CROWD; i++) {
+        one[i].c = &c;
+        for (int k = 0; k < 3; k++) one[i].whom[k] = (int)ref_below(&r, CROWD);
+        c.task[i] = start(ctx[i % 2], (wisp_task_opts){.fn = wait_for_others,
+                                                       .arg = &one[i],
+                                                       .units = 1 + i % 3,
+                                                       .flags = i % 4 ? 0 : WISP_TASK_UNPINNED});
+        atomic_store(&c.started, i + 1);
+    }
+    for (int i = 0; i < CROWD; i++) wisp_task_wait(c.task[i]);
+    for (int i = 0; i < CROWD; i++) end(c.task[i], WISP_OK);
+    assert_true(all_free(ctx[0]));
+    for (int i = 0; i < 2; i++) wisp_ctx_free(ctx[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +425,12 @@ int main(void)
         cmocka_unit_test(families_of_all_kinds),
         cmocka_unit_test(contexts_share_units),
         cmocka_unit_test(units_lent_to_another_context),
+        cmocka_unit_test(of_oneself),
+        cmocka_unit_test(in_circles),
+        cmocka_unit_test(for_what_cannot_begin),
+        cmocka_unit_test(that_end),
+        cmocka_unit_test(for_a_context),
+        cmocka_unit_test(of_a_crowd),
     };
     setenv("CMOCKA_TEST_ABORT", "1", 1); /* a task's thread has nowhere else to go */
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,13 +59,15 @@ static inline wisp_status wisp_task_start(wisp_task **task, wisp_ctx *ctx, const
 wisp_status wisp_task_start(wisp_task **task, wisp_ctx *ctx, const wisp_task_opts *opts);
 #endif
 /* Returns when the task is over, with its status. What is done in tasks it comes after is seen by it, and by who waits
-   for it. */
+   for it. WISP_ERR_ARG, at once: the calling task waits for itself, directly or by way of tasks that wait for it and of
+   units that they need of it (wisp_ctx_message of the context: "a wait that never ends"). Of a circle the last one that
+   would close it is told. */
 WISP_API wisp_status wisp_task_wait(wisp_task *task);
-/* The same for the first of them to be over: *which is its number. */
+/* The same for the first of them to be over: *which is its number, or -1 where the wait would never end. */
 WISP_API wisp_status wisp_task_wait_any(wisp_task *const *task, int count, int *which);
 /* 1: it is over; 0: not yet. */
 WISP_API int wisp_task_over(const wisp_task *task);
-/* Waits until it is over, and frees it. */
+/* Waits until it is over, and frees it. If that wait would never end, a warning is logged and it is not freed. */
 WISP_API void wisp_task_free(wisp_task *task);
 /* The task that the calling thread runs; NULL: none. */
 WISP_API wisp_task *wisp_task_current(void);

@@ -192,10 +192,9 @@ out:
 /* Objects on it may be freed after it: the last one ends it. */
 void wisp_ctx_free(wisp_ctx *ctx)
 {
-    if (!ctx) return;
+    if (!ctx || !wisp__tasks_close(ctx)) return;
     wisp_free(ctx, ctx->stream);
     ctx->stream = NULL;
-    wisp__tasks_close(ctx);
     wisp__team_close(ctx->team);
     ctx->team = NULL;
     wisp__ctx_let_go(ctx);

@@ -122,8 +122,9 @@ static bool give_thread(wisp_task *t)
     return there;
 }
 
-/* Begins all that can; what is over without having begun goes to *dropped, to be let go without the lock. */
-static void begin_some(wisp_task **dropped)
+/* Begins all that can. What is over without having begun is let go here: that ends no context, for none is closed
+   before its tasks are over. */
+static void begin_some(void)
 {
     for (wisp_task *t = live, *next; t; t = next) {
         bool failed;
@@ -135,22 +136,9 @@ static void begin_some(wisp_task **dropped)
         if (begins) t->state = TASK_RUNS;
         if (begins && give_thread(t)) continue;
         set_over(t, begins ? WISP_ERR_NOMEM : WISP_ERR_CANCELLED);
-        t->next = *dropped;
-        *dropped = t;
+        forget_after(t);
+        let_go(t);
         next = live; /* what comes after it may be next: from the beginning */
-    }
-}
-
-/* After a change: begins what can, and unlocks. */
-static void go_on(void)
-{
-    wisp_task *dropped = NULL, *next;
-    begin_some(&dropped);
-    pthread_mutex_unlock(&lock);
-    for (; dropped; dropped = next) {
-        next = dropped->next;
-        forget_after(dropped);
-        let_go(dropped);
     }
 }
 
@@ -165,7 +153,8 @@ static void run(wisp_task *t)
     current = NULL;
     pthread_mutex_lock(&lock);
     set_over(t, status);
-    go_on();
+    begin_some();
+    pthread_mutex_unlock(&lock);
 }
 
 static wisp_task *find_ready(const wisp_ctx *ctx)
@@ -290,11 +279,29 @@ wisp_status wisp_task_start(wisp_task **task, wisp_ctx *ctx, const wisp_task_opt
     atomic_fetch_add(&t->held, 1); /* by the list */
     *task = t;
     put(t);
-    go_on();
+    begin_some();
+    pthread_mutex_unlock(&lock);
     return WISP_OK;
 out:
     if (t) let_go(t);
     return status;
+}
+
+#define ENDLESS "the task would wait for itself, directly or by way of tasks and units that wait for it"
+
+/* The calling task waits until one of these is over, or all of a context; false: it would wait for ever. */
+static bool begin_wait(wisp_task *const *task, int count, const wisp_ctx *closes)
+{
+    if (!current) return true;
+    current->waits = task;
+    current->waits_count = count;
+    current->closes = closes;
+    return wisp__task_ends(live, current);
+}
+
+static void end_wait(void)
+{
+    if (current) current->waits_count = 0, current->closes = NULL;
 }
 
 static int first_over(wisp_task *const *task, int count)
@@ -302,6 +309,18 @@ static int first_over(wisp_task *const *task, int count)
     for (int i = 0; i < count; i++)
         if (task[i]->state == TASK_OVER) return i;
     return -1;
+}
+
+/* The first of the context's tasks to be over; -1: it would wait for ever. */
+static int await(wisp_ctx *ctx, wisp_task *const *task, int count)
+{
+    int which = -1;
+    pthread_mutex_lock(&lock);
+    if (begin_wait(task, count, NULL))
+        for (unsigned seen; seen = news_of(ctx), (which = first_over(task, count)) < 0;) await_news(ctx, seen);
+    end_wait();
+    pthread_mutex_unlock(&lock);
+    return which;
 }
 
 wisp_status wisp_task_wait_any(wisp_task *const *task, int count, int *which)
@@ -314,11 +333,8 @@ wisp_status wisp_task_wait_any(wisp_task *const *task, int count, int *which)
     for (int i = 1; i < count; i++)
         if (task[i]->ctx != ctx)
             return wisp_ctx_fail(ctx, WISP_ERR_ARG, "tasks of several contexts can't be waited for at once");
-    pthread_mutex_lock(&lock);
-    for (unsigned seen; seen = news_of(ctx), (*which = first_over(task, count)) < 0;) await_news(ctx, seen);
-    const wisp_status status = task[*which]->status;
-    pthread_mutex_unlock(&lock);
-    return status;
+    *which = await(ctx, task, count);
+    return *which < 0 ? wisp_ctx_fail(ctx, WISP_ERR_ARG, "a wait that never ends: " ENDLESS) : task[*which]->status;
 }
 
 wisp_status wisp_task_wait(wisp_task *task)
@@ -340,8 +356,10 @@ int wisp_task_over(const wisp_task *task)
 void wisp_task_free(wisp_task *task)
 {
     if (!task) return;
-    wisp_task_wait(task);
-    let_go(task);
+    if (await(task->ctx, &task, 1) < 0)
+        wisp_ctx_log(task->ctx, WISP_LOG_WARN, "a task is not freed: " ENDLESS);
+    else
+        let_go(task);
 }
 
 int wisp_task_units(const wisp_task *task, int *unit, int most)
@@ -388,16 +406,20 @@ static bool has_tasks(const wisp_ctx *ctx)
     return t;
 }
 
-void wisp__tasks_close(wisp_ctx *ctx)
+bool wisp__tasks_close(wisp_ctx *ctx)
 {
     wisp__tasks *q = ctx->tasks;
-    if (!q) return;
+    if (!q) return true;
     pthread_mutex_lock(&lock);
-    for (unsigned seen; seen = news_of(ctx), has_tasks(ctx);) await_news(ctx, seen);
-    q->closing = true;
+    const bool ends = begin_wait(NULL, 0, ctx);
+    for (unsigned seen; seen = news_of(ctx), ends && has_tasks(ctx);) await_news(ctx, seen);
+    end_wait();
+    q->closing = ends;
     tell(ctx);
-    for (unsigned seen; seen = news_of(ctx), q->threads > 0;) await_news(ctx, seen);
+    for (unsigned seen; seen = news_of(ctx), ends && q->threads > 0;) await_news(ctx, seen);
     pthread_mutex_unlock(&lock);
+    if (!ends) wisp_ctx_log(ctx, WISP_LOG_WARN, "a context is not freed: " ENDLESS);
+    return ends;
 }
 
 void wisp__tasks_free(wisp_ctx *ctx)

@@ -6,7 +6,8 @@
 
 /* The units of the task that the calling thread runs; false: it runs none that has units. */
 bool wisp__task_cpus(cpu_set_t *set);
-/* A context's tasks are over, and no more begin. And its queue goes. */
-void wisp__tasks_close(wisp_ctx *ctx);
+/* A context's tasks are over, and no more begin; false: the calling one would wait for ever. And what it has for them
+   goes. */
+bool wisp__tasks_close(wisp_ctx *ctx);
 void wisp__tasks_free(wisp_ctx *ctx);
 #endif

@@ -31,6 +31,11 @@ struct wisp_task {
     unsigned cancel;    /* the context's wish to cancel when it was started; fixed */
     wisp__task_state state;
     wisp_status status;
+    wisp_task *const
+        *waits; /* [waits_count] its thread waits until one of these is over, or until all of `closes` are: */
+    int waits_count;
+    const wisp_ctx *closes;
+    bool ends; /* task_circle.c has found so */
 };
 
 /* task_units.c */
@@ -39,10 +44,15 @@ bool wisp__task_units_find(wisp__tasks *q, wisp_ctx *ctx);
 /* Whether a task could ever have its units; and gives it them if it can have them now. */
 bool wisp__task_units_suffice(const wisp_task *t);
 bool wisp__task_units_take(wisp_task *t);
+/* Whether it has them some time, when those are over that are marked to end. */
+bool wisp__task_units_come(const wisp_task *t);
 /* They go to who lent them; what others have borrowed of them, they then have from that one. */
 void wisp__task_units_return(wisp_task *t);
 /* Those of a task that runs; false: there are none, or none that the system knows. */
 bool wisp__task_units_set(const wisp_task *t, cpu_set_t *set);
 /* Which task has the unit of this number; NULL: none. */
 const wisp_task *wisp__task_unit_has(int number);
+
+/* task_circle.c: whether a task, which is about to wait, goes on some time; `live`: all that are not over. */
+bool wisp__task_ends(wisp_task *live, const wisp_task *task);
 #endif

@@ -68,13 +68,13 @@ static wisp_task **lender_of(wisp_task *t, int unit)
     return NULL;
 }
 
-/* Whether a unit is free for t at some time: none of those that have it, one lent by the next, waits for t, but the one
-   that lends it to t. */
-static bool obtainable(const wisp_task *t, int unit)
+/* Whether a unit is free for t at some time: all those that have it, one lent by the next, end, up to the one that
+   lends it to t. They are marked so; or taken to end if they are none that wait for t. */
+static bool obtainable(const wisp_task *t, int unit, bool marked)
 {
     for (wisp_task *h = has[unit]; h; h = *lender_of(h, unit)) {
         if (lends(h, t)) return true;
-        if (is_ancestor(h, t)) return false;
+        if (marked ? !h->ends : is_ancestor(h, t)) return false;
     }
     return true;
 }
@@ -84,14 +84,17 @@ static bool on_node(const wisp__task_unit *unit, const wisp_task *t)
     return t->o.node == 0 || unit->node == t->o.node;
 }
 
-bool wisp__task_units_suffice(const wisp_task *t)
+static bool suffice(const wisp_task *t, bool marked)
 {
     const wisp__tasks *q = t->ctx->tasks;
     int n = 0;
     for (const wisp__task_unit *u = q->unit; u < q->unit + q->units; u++)
-        n += (on_node(u, t) || !(t->o.flags & WISP_TASK_NODE_ONLY)) && obtainable(t, u->number);
+        n += (on_node(u, t) || !(t->o.flags & WISP_TASK_NODE_ONLY)) && obtainable(t, u->number, marked);
     return n >= t->o.units;
 }
+
+bool wisp__task_units_suffice(const wisp_task *t) { return suffice(t, false); }
+bool wisp__task_units_come(const wisp_task *t) { return suffice(t, true); }
 
 /* Adds units to n, until they are enough: the parent's or free ones, on the task's node or elsewhere. */
 static int pick(const wisp_task *t, int n, bool parents, bool node)
