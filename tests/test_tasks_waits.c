@@ -1,5 +1,6 @@
 /* Tasks that do not wait for their children, and those that would wait for ever; units that contexts share. */
 #include "tasks.h"
+#include <signal.h>
 #include <stdbool.h>
 #include <stdatomic.h>
 
@@ -417,6 +418,58 @@ static void of_a_crowd(void **state)
     for (int i = 0; i < 2; i++) wisp_ctx_free(ctx[i]);
 }
 
+/* ---- cancels ------------------------------------------------------------------------------------- */
+
+static void *wait_outside(void *task) { return (void *)(intptr_t)wisp_task_wait(task); }
+
+static wisp_ctx *to_cancel;
+static void cancel_it(int number)
+{
+    (void)number;
+    wisp_ctx_cancel(to_cancel);
+}
+
+/* What waits to begin is over at once, though what it waits for goes on; so are the waits for it, of a thread and of a
+   task; by a signal that comes to the thread that waits, or to another one; even if it is resumed before anybody looks.
+ */
+static void cancel_wakes(void **state)
+{
+    (void)state;
+    const struct sigaction act = {.sa_handler = cancel_it};
+    assert_int_equal(sigaction(SIGUSR1, &act, NULL), 0);
+    wisp_ctx *ctx = to_cancel = ctx_with("1,1");
+    for (int round = 0; round < 60; round++) {
+        gate g = GATE;
+        waiter w = {.g = GATE, .count = 1};
+        pthread_t thread;
+        void *got;
+        wisp_task *held = start(ctx, (wisp_task_opts){.fn = stand_at, .arg = &g});
+        wisp_task *late = start(ctx, (wisp_task_opts){.fn = nothing, .after = &held, .after_count = 1}), *t;
+        w.task[0] = late;
+        t = start(ctx, (wisp_task_opts){.fn = wait_for_any, .arg = &w});
+        open_gate(&w.g);
+        if (round % 2) assert_int_equal(pthread_create(&thread, NULL, wait_outside, late), 0);
+        if (round % 3 == 0)
+            wisp_ctx_cancel(ctx);
+        else
+            assert_int_equal(pthread_kill(round % 2 ? thread : pthread_self(), SIGUSR1), 0);
+        if (round % 3) wisp_ctx_resume(ctx);
+        if (round % 2 == 0) assert_int_equal(wisp_task_over(late), 1);
+        assert_int_equal(wisp_task_wait(t), WISP_OK);
+        assert_int_equal(w.got, WISP_ERR_CANCELLED);
+        if (round % 2) assert_int_equal(pthread_join(thread, &got), 0);
+        if (round % 2) assert_int_equal((intptr_t)got, WISP_ERR_CANCELLED);
+        assert_int_equal(wisp_task_over(held), 0);
+        wisp_ctx_resume(ctx);
+        open_gate(&g);
+        end(held, WISP_OK);
+        end(late, WISP_ERR_CANCELLED);
+        end(t, WISP_OK);
+    }
+    end(start(ctx, (wisp_task_opts){.fn = nothing}), WISP_OK);
+    wisp_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,6 +484,7 @@ int main(void)
         cmocka_unit_test(that_end),
         cmocka_unit_test(for_a_context),
         cmocka_unit_test(of_a_crowd),
+        cmocka_unit_test(cancel_wakes),
     };
     setenv("CMOCKA_TEST_ABORT", "1", 1); /* a task's thread has nowhere else to go */
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -199,8 +199,9 @@ WISP_API int64_t wisp_ctx_cache(wisp_ctx *ctx, int *measured);
 /* Bytes that wisp holds now, and the most that it held at once. Each pointer may be NULL. */
 WISP_API void wisp_ctx_memory(const wisp_ctx *ctx, int64_t *now, int64_t *peak);
 /* Ends calls that take long (reading, assembling, random numbers, products, solvers), now and from now on, with
-   WISP_ERR_CANCELLED within a fraction of a sweep. It may be called from a signal handler or another thread. resume
-   clears the wish; a call that stopped early returns WISP_ERR_CANCELLED even then. */
+   WISP_ERR_CANCELLED within a fraction of a sweep, and tasks (wisp/task.h) that have not begun: who waits for one goes
+   on. It may be called from a signal handler or another thread. resume clears the wish; a call that stopped early, and
+   a task that had not begun, returns WISP_ERR_CANCELLED even then. */
 WISP_API void wisp_ctx_cancel(wisp_ctx *ctx);
 WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
 

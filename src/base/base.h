@@ -111,9 +111,16 @@ static inline bool wisp__cancelled(wisp__team *team)
 {
     return atomic_load_explicit(&team->cancel, memory_order_relaxed) & 1;
 }
+/* Whether no cancel came, and none was on, since team->cancel was `before`. */
+static inline bool wisp__undisturbed(wisp__team *team, unsigned before)
+{
+    return !(before & 1) && atomic_load(&team->cancel) == before;
+}
 /* As wisp_ctx_cancel and wisp_ctx_resume, which speak to the context's own team alone. */
 void wisp__team_cancel(wisp__team *team);
 void wisp__team_resume(wisp__team *team);
+/* Wakes those who sleep on ctx->task_news; in signal handlers, too. */
+void wisp__tell_of_tasks(wisp_ctx *ctx);
 /* WISP_ERR_CANCELLED if a run is not whole. */
 wisp_status wisp__whole(wisp_ctx *ctx, const char *task, bool whole);
 

@@ -1,9 +1,13 @@
 /* Messages, progress and cancellation of a context. */
 #include "base.h"
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* Of calls of this thread that had no context. */
 static _Thread_local char without[sizeof(((wisp_ctx *)0)->message)];
@@ -137,9 +141,17 @@ void wisp__team_resume(wisp__team *team)
     if (now & 1) atomic_compare_exchange_strong(&team->cancel, &now, now + 1);
 }
 
+void wisp__tell_of_tasks(wisp_ctx *ctx)
+{
+    atomic_fetch_add(&ctx->task_news, 1);
+    syscall(SYS_futex, &ctx->task_news, FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
+}
+
 void wisp_ctx_cancel(wisp_ctx *ctx)
 {
-    if (ctx) wisp__team_cancel(ctx->team);
+    if (!ctx) return;
+    wisp__team_cancel(ctx->team);
+    wisp__tell_of_tasks(ctx); /* who waits for one that has not begun ends it */
 }
 
 void wisp_ctx_resume(wisp_ctx *ctx)

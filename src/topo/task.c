@@ -2,7 +2,6 @@
    inherit its mask, and OpenMP, which keeps threads with the one that started them, has none of an earlier task.
    Threads of a context's tasks without units wait for the next of these. */
 #include "task_queue.h"
-#include <limits.h>
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -40,25 +39,6 @@ static void let_go(wisp_task *t)
     wisp__ctx_let_go(ctx);
 }
 
-/* ---- news of a context's tasks ------------------------------------------------------------------ */
-
-/* A task is over, or there is one for idle threads, or no more come. Who waits takes the number of the news, under the
-   lock, then looks, then sleeps until there are others. */
-static unsigned news_of(const wisp_ctx *ctx) { return atomic_load(&ctx->task_news); }
-
-static void await_news(wisp_ctx *ctx, unsigned seen)
-{
-    pthread_mutex_unlock(&lock);
-    syscall(SYS_futex, &ctx->task_news, FUTEX_WAIT_PRIVATE, seen, NULL);
-    pthread_mutex_lock(&lock);
-}
-
-static void tell(wisp_ctx *ctx)
-{
-    atomic_fetch_add(&ctx->task_news, 1);
-    syscall(SYS_futex, &ctx->task_news, FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
-}
-
 /* ---- the list, under the lock ------------------------------------------------------------------- */
 
 static void put(wisp_task *t)
@@ -79,7 +59,7 @@ static void set_over(wisp_task *t, wisp_status status)
         if (child->parent == t) child->parent = t->parent;
     t->status = status;
     t->state = TASK_OVER;
-    tell(t->ctx);
+    wisp__tell_of_tasks(t->ctx);
 }
 
 /* Whether it is to wait still; *failed: one that it comes after has failed. */
@@ -105,7 +85,7 @@ static bool give_thread(wisp_task *t)
     if (t->o.units == 0 && q->idle > q->ready) {
         t->state = TASK_READY;
         q->ready++;
-        tell(t->ctx);
+        wisp__tell_of_tasks(t->ctx);
         return true;
     }
     pthread_attr_init(&attr);
@@ -130,7 +110,7 @@ static void begin_some(void)
         bool failed;
         next = t->next;
         if (t->state != TASK_WAITS) continue;
-        const bool waits = must_wait(t, &failed), cancelled = wisp__cancelled(t->ctx->team);
+        const bool waits = must_wait(t, &failed), cancelled = wisp__task_cancelled(t);
         if (!cancelled && (waits || (!failed && !wisp__task_units_take(t)))) continue;
         const bool begins = !cancelled && !failed;
         if (begins) t->state = TASK_RUNS;
@@ -140,6 +120,19 @@ static void begin_some(void)
         let_go(t);
         next = live; /* what comes after it may be next: from the beginning */
     }
+}
+
+/* Who waits for news of a context's tasks (one is over, or there is one for idle threads, or no more come; or a cancel)
+   takes their number, then looks, then sleeps until there are others. */
+static unsigned news_of(const wisp_ctx *ctx) { return atomic_load(&ctx->task_news); }
+
+/* Without the lock. What a cancel ends is ended before, for the one who cancels may not lock. */
+static void await_news(wisp_ctx *ctx, unsigned seen)
+{
+    begin_some();
+    pthread_mutex_unlock(&lock);
+    syscall(SYS_futex, &ctx->task_news, FUTEX_WAIT_PRIVATE, seen, NULL);
+    pthread_mutex_lock(&lock);
 }
 
 /* ---- a task's thread ---------------------------------------------------------------------------- */
@@ -195,7 +188,7 @@ static void *work(void *task)
        them might end it: late, and MPI is for the thread of the user's alone. */
     pthread_mutex_lock(&lock);
     ctx->tasks->threads--;
-    tell(ctx);
+    wisp__tell_of_tasks(ctx);
     pthread_mutex_unlock(&lock);
     return NULL;
 }
@@ -242,6 +235,7 @@ static wisp_status make(wisp_task **out, wisp_ctx *ctx, const wisp_task_opts *o)
     t->o = *o;
     t->ctx = ctx;
     t->parent = current;
+    t->cancel = atomic_load(&ctx->team->cancel);
     t->o.units = o->flags & WISP_TASK_UNPINNED ? 0 : WISP__MAX(o->units, 1);
     const size_t units = (size_t)t->o.units + 1, after = (size_t)o->after_count + 1;
     t->after = calloc(after, sizeof(wisp_task *));
@@ -348,6 +342,7 @@ int wisp_task_over(const wisp_task *task)
 {
     if (!task) return 0;
     pthread_mutex_lock(&lock);
+    begin_some(); /* what a cancel ends */
     const int over = task->state == TASK_OVER;
     pthread_mutex_unlock(&lock);
     return over;
@@ -415,7 +410,7 @@ bool wisp__tasks_close(wisp_ctx *ctx)
     for (unsigned seen; seen = news_of(ctx), ends && has_tasks(ctx);) await_news(ctx, seen);
     end_wait();
     q->closing = ends;
-    tell(ctx);
+    wisp__tell_of_tasks(ctx);
     for (unsigned seen; seen = news_of(ctx), ends && q->threads > 0;) await_news(ctx, seen);
     pthread_mutex_unlock(&lock);
     if (!ends) wisp_ctx_log(ctx, WISP_LOG_WARN, "a context is not freed: " ENDLESS);

@@ -15,6 +15,7 @@ static bool all_end(const wisp_task *live, const wisp_ctx *ctx)
 static bool will_end(const wisp_task *t, const wisp_task *live)
 {
     if (t->state == TASK_WAITS) {
+        if (wisp__task_cancelled(t)) return true;
         for (int i = 0; i < t->o.after_count; i++)
             if (!ends(t->after[i])) return false;
         return wisp__task_units_come(t);

@@ -38,6 +38,9 @@ struct wisp_task {
     bool ends; /* task_circle.c has found so */
 };
 
+/* Of one that waits to begin: whether its context was cancelled since it was started. */
+static inline bool wisp__task_cancelled(const wisp_task *t) { return !wisp__undisturbed(t->ctx->team, t->cancel); }
+
 /* task_units.c */
 /* False: no memory. */
 bool wisp__task_units_find(wisp__tasks *q, wisp_ctx *ctx);

@@ -5,17 +5,11 @@
 #include <string.h>
 #include <strings.h>
 
-/* Whether no cancel came, and none was on, since `before`. */
-static bool undisturbed(wisp__team *team, unsigned before)
-{
-    return !(before & 1) && atomic_load(&team->cancel) == before;
-}
-
 bool wisp__alone_run(wisp__team *team, wisp__team_fn fn, void *arg)
 {
     const unsigned before = atomic_load(&team->cancel);
     fn(arg, 0, 1);
-    return undisturbed(team, before);
+    return wisp__undisturbed(team, before);
 }
 
 bool wisp__is_little(wisp__team *team, int64_t elements)
@@ -98,7 +92,7 @@ static bool run(wisp__team *team, wisp__team_fn fn, void *arg, bool each)
         }
     wisp__crew_wait(c, c->member, all_done, c, false);
     leave(c, pin);
-    return undisturbed(team, before);
+    return wisp__undisturbed(team, before);
 }
 
 bool wisp__team_run(wisp__team *team, wisp__team_fn fn, void *arg) { return run(team, fn, arg, false); }
