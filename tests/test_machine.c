@@ -5,6 +5,7 @@
 #include "ref.h"
 #include <math.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,6 +168,74 @@ static void rates(void **state)
     for (int i = 0; i < 2; i++) wisp_ctx_free(ctx[i]);
 }
 
+/* A context on the machine that a text describes, as `wisp machine` keeps it; NULL, and a message, if it does not. */
+static wisp_ctx *on_machine(const char *text, int threads)
+{
+    static const char file[] = "test_machine.json";
+    wisp_ctx *ctx = NULL;
+    FILE *f = fopen(file, "w");
+    assert_non_null(f);
+    assert_int_equal(fwrite(text, 1, strlen(text), f), strlen(text));
+    fclose(f);
+    setenv("WISP_MACHINE", file, 1);
+    wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = threads, .no_pin = 1});
+    unsetenv("WISP_MACHINE");
+    remove(file);
+    return ctx;
+}
+
+#define CACHES                                                                                                      \
+    "\"caches\": [{\"level\": \"L1\", \"bytes\": 1000, \"cores\": 1}, {\"cores\": 2, \"bytes\": 20000, \"level\": " \
+    "\"L2\"},"                                                                                                      \
+    "{\"level\": \"L3\", \"bytes\": 800000, \"cores\": 4}]"
+
+/* The model sees the machine of a file, with the threads of the context on it, and nothing of this one. What is
+   measured is of this one, and steers nothing. */
+static void simulated(void **state)
+{
+    (void)state;
+    const char *text =
+        "{\"cpu\": \"of a file\", \"isa\": \"generic\", \"cores\": 12, \"nodes\": 3, \"host\": null, " CACHES
+        ", \"more\": {\"cores\": [1, [], {}, -2e3]}, \"cache_kept_bytes\": 1500000, \"exchange_gbs\": 120,\n"
+        "\"bandwidth_gbs\": {\"memory\": {\"load\": [10, 35]}, \"L3\": {\"copy\": [1, 2], \"load\": [20, 240]}}}";
+    for (int threads = 1; threads <= 6; threads += 5) {
+        wisp_ctx *ctx = on_machine(text, threads);
+        wisp_machine m;
+        wisp__caches c;
+        wisp__rates r;
+        assert_non_null(ctx);
+        REF_OK(ctx, wisp_machine_measure(ctx, &m, WISP_MEASURE_MEMORY | WISP_MEASURE_EXCHANGE));
+        assert_string_equal(m.cpu, "of a file");
+        assert_int_equal(m.threads, threads);
+        assert_true(m.cores == 12 && m.nodes == 3 && m.packages == 1 && m.cpus == 12 && !ctx->one_node);
+        assert_true(m.cache_bytes[WISP_L2] == 20000 && m.cache_cores[WISP_L2] == 2);
+        assert_string_equal(wisp_ctx_isa(ctx), getenv("WISP_ISA") ? getenv("WISP_ISA") : "generic");
+        wisp__rates_find(ctx, &r);
+        assert_true(r.memory == (threads == 1 ? 10e9 : 35e9) && r.l3 == 20e9 * threads);
+        assert_true(r.exchange ==
+                    (threads == 1 ? 10e9 : 60e9)); /* one has none, and half of the last cache is assumed */
+        wisp__caches_find(ctx, 4, 32, 1e6, &c);
+        assert_true(c.l1 == 32 << 10 && c.l2 == 20000 && c.all_l2 == 20000.0 * (threads == 1 ? 1 : 3));
+        assert_true(c.kept == 500000.0 * (threads == 1 ? 1 : 2));
+        wisp_ctx_free(ctx);
+    }
+    static const struct {
+        const char *text, *words;
+    } bad[] = {{"", "it is empty"},
+               {"cores", "\"cores\" is no number"},
+               {"{\"cores\": 4, \"caches\": [", "it is no JSON"},
+               {"{\"cores\": 4} 5", "it is no JSON"},
+               {"{\"cores\": 4}", "has no L1 or no L2"},
+               {"{" CACHES "}", "\"cores\" is no number"},
+               {"{\"cores\": 4, \"caches\": [{\"level\": \"L4\", \"bytes\": 1, \"cores\": 1}]}", "none of L1, L2, L3"},
+               {"{\"cores\": 4, \"caches\": [{\"level\": \"L1\", \"cores\": 1}]}", "has no \"bytes\""}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_null(on_machine(bad[i].text, 1));
+        if (!strstr(wisp_ctx_message(NULL), bad[i].words)) fail_msg("%s: %s", bad[i].text, wisp_ctx_message(NULL));
+        assert_non_null(strstr(wisp_ctx_message(NULL), "WISP_MACHINE=test_machine.json: "));
+    }
+}
+
 /* Against the counts of table I of the KPM paper, by hand. */
 static void cost(void **state)
 {
@@ -199,8 +268,9 @@ static void cost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(topology), cmocka_unit_test(placement), cmocka_unit_test(ceilings), cmocka_unit_test(kept),
-        cmocka_unit_test(failures), cmocka_unit_test(exchange),  cmocka_unit_test(rates),    cmocka_unit_test(cost),
+        cmocka_unit_test(topology), cmocka_unit_test(placement), cmocka_unit_test(ceilings),
+        cmocka_unit_test(kept),     cmocka_unit_test(failures),  cmocka_unit_test(exchange),
+        cmocka_unit_test(rates),    cmocka_unit_test(cost),      cmocka_unit_test(simulated),
     };
     return REF_RUN(tests);
 }

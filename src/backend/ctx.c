@@ -1,4 +1,5 @@
 /* Makes and ends a context, with its rank, its device and its team. */
+#include "../topo/machine.h"
 #include "../topo/task.h"
 #include "backend.h"
 #include "config.h"
@@ -142,6 +143,25 @@ static unsigned failing_allocation(const wisp_ctx *ctx)
     return at && atoi(at + 1) != ctx->rank ? 0 : (unsigned)env_number("WISP_ALLOC_FAIL_AT", 0);
 }
 
+/* What the context's threads would have of the simulated machine, on a core each: as many times what one has, but no
+   more than all have together, and their last caches. */
+static void take_simulated(wisp_ctx *ctx)
+{
+    wisp_machine *m = &ctx->topology;
+    const wisp_level last = m->cache_bytes[WISP_L3] > 0 ? WISP_L3 : WISP_L2;
+    const int threads = WISP__MIN(ctx->threads, m->threads);
+    for (int l = 0; l < WISP_LEVELS; l++) {
+        double *gbs = m->gbs[WISP_LOAD][l];
+        gbs[1] = WISP__MIN(gbs[1], threads * gbs[0]);
+    }
+    m->exchange_gbs *= threads > 1 ? (double)threads / m->threads : 0;
+    m->kept_bytes = m->kept_bytes * wisp__cache_count(m, last, threads) / wisp__cache_count(m, last, m->threads);
+    m->threads = 0;
+    m->isa[0] = 0;
+    ctx->one_node = m->nodes == 1;
+    wisp_ctx_set_machine(ctx, m);
+}
+
 static wisp_status fill(wisp_ctx *ctx)
 {
     wisp_status status;
@@ -151,9 +171,11 @@ static wisp_status fill(wisp_ctx *ctx)
     WISP_TRY(take_weights(ctx));
     WISP_TRY(find_halo(ctx));
     WISP_TRY(find_device(ctx));
+    WISP_TRY(wisp__simulate(ctx));
     WISP_TRY(wisp__share_units(ctx));
     WISP_TRY(wisp__team_open_own(ctx));
-    status = ctx->backend->open(ctx);
+    WISP_TRY(ctx->backend->open(ctx));
+    if (ctx->simulated) take_simulated(ctx);
 out:
     return status;
 }

@@ -87,6 +87,7 @@ struct wisp_ctx {
     atomic_llong cache_kept; /* bytes of the last cache that the threads keep; 0: not measured */
     wisp__rates rates;       /* 0: not measured, not looked up yet */
     atomic_bool topology_known;
+    bool simulated;          /* it is of $WISP_MACHINE, with its rates */
     wisp_machine topology;   /* see wisp__topology */
     atomic_uint logged_once; /* bits of WISP__ONCE_* */
 

@@ -102,13 +102,15 @@ bool machine_kept(tool *t, wisp_machine *m)
     gemm_rates g = {.coretype = "default"};
     if (wisp_machine_measure(t->ctx, m, 0)) return false;
     json_t *now = machine_json(m, &g), *o = now ? kept(now) : NULL, *bandwidth = json_object_get(o, "bandwidth_gbs");
-    for (int l = 0; l < WISP_LEVELS; l++)
-        read_pair(json_object_get(json_object_get(bandwidth, level_name[l]), "load"), m->gbs[WISP_LOAD][l]);
-    json_t *fma = json_object_get(o, "fma_gflops");
-    read_pair(json_object_get(fma, "single"), m->fma_gflops[0]);
-    read_pair(json_object_get(fma, "double"), m->fma_gflops[1]);
-    m->kept_bytes = json_integer_value(json_object_get(o, "cache_kept_bytes"));
-    m->exchange_gbs = json_number_value(json_object_get(o, "exchange_gbs"));
+    if (o) {
+        for (int l = 0; l < WISP_LEVELS; l++)
+            read_pair(json_object_get(json_object_get(bandwidth, level_name[l]), "load"), m->gbs[WISP_LOAD][l]);
+        json_t *fma = json_object_get(o, "fma_gflops");
+        read_pair(json_object_get(fma, "single"), m->fma_gflops[0]);
+        read_pair(json_object_get(fma, "double"), m->fma_gflops[1]);
+        m->kept_bytes = json_integer_value(json_object_get(o, "cache_kept_bytes"));
+        m->exchange_gbs = json_number_value(json_object_get(o, "exchange_gbs"));
+    }
     json_decref(now);
     json_decref(o);
     return m->gbs[WISP_LOAD][WISP_MEMORY][1] > 0 && m->fma_gflops[0][1] > 0 && m->fma_gflops[1][1] > 0;
@@ -255,7 +257,7 @@ static json_t *find_result(tool *t, int *rc)
                               WISP_MEASURE_FMA);
     if (*rc) return NULL;
     o = machine_json(&m, &g);
-    if (o) keep(t, o);
+    if (o && !getenv("WISP_MACHINE")) keep(t, o); /* of this machine alone */
     return o;
 }
 

@@ -66,19 +66,28 @@ static int list_isas(isa_choice list[ISAS])
     return n;
 }
 
+/* The simulated machine's best one; 0 if it is of another kind. */
+static int simulated_top(const wisp_ctx *ctx, const isa_choice *list, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!strcmp(list[i].name, ctx->topology.isa)) return i;
+    return 0;
+}
+
 static wisp_status isa_open(wisp_ctx *ctx)
 {
     isa_choice list[ISAS];
     const int n = list_isas(list);
     const char *want = ctx->opts.isa ? ctx->opts.isa : getenv("WISP_ISA");
     const bool any = !want || !*want;
-    for (int i = 0; i < n; i++) {
+    const int top = any && ctx->simulated ? simulated_top(ctx, list, n) : 0;
+    for (int i = top; i < n; i++) {
         if (!list[i].runs || !list[i].kernels || !(any || !strcmp(want, list[i].name))) continue;
         ctx->isa = list[i].kernels;
         ctx->isa_name = ctx->isa->name;
         ctx->register_bytes = ctx->isa->register_bytes;
         ctx->bundle_bytes = ctx->isa->bundle_bytes;
-        int best = 0;
+        int best = top;
         while (!list[best].runs) best++;
         if (!any || best == i) return WISP_OK;
         char text[160];

@@ -386,7 +386,7 @@ wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *m, unsigned what)
     if (what & WISP_MEASURE_EXCHANGE) WISP_TRY(measure_exchange(ctx, m));
     if (what & WISP_MEASURE_FMA) WISP_TRY(measure_fma(ctx, m));
     if (what) WISP_TRY(wisp_ctx_step(ctx, "measuring", 1, 0));
-    wisp_ctx_set_machine(ctx, m);
+    if (!ctx->simulated) wisp_ctx_set_machine(ctx, m);
 out:
     return wisp__turn_end(ctx->team, status);
 }
