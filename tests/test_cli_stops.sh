@@ -10,22 +10,11 @@ printf '#!/bin/sh\nexec env --default-signal=INT,TERM,HUP,XFSZ "%s" "$@"\n' "$co
 chmod +x usual.sh
 wisp=$usual
 
-# late SIGNAL WHEN ARGS...: started in the background, stopped as soon as the shell command WHEN succeeds; exit 1.
-late() {
+# stopped SIGNAL STATUS WORDS: how a run has ended that got the signal when all but its last step was done.
+stopped() {
     checks=$((checks + 1))
-    set -m
-    "$wisp" "${@:3}" >"${out:-out}" 2>err &
-    local pid=$! waited=0 rc
-    set +m
-    until eval "$2" || [ $waited -ge 600 ]; do sleep 0.05; waited=$((waited + 1)); done
-    kill -s "$1" $pid 2>/dev/null || fail "wisp ${*:3} ended by itself: $(cat err)"
-    waited=0
-    while kill -0 $pid 2>/dev/null && [ $waited -lt 400 ]; do sleep 0.05; waited=$((waited + 1)); done
-    kill -s KILL $pid 2>/dev/null && fail "wisp ${*:3} does not stop"
-    wait $pid
-    rc=$?
-    [ $rc = 1 ] || fail "wisp ${*:3}, stopped by $1: exit $rc: $(cat err)"
-    [ "$(wc -l <err)" = 1 ] || fail "wisp ${*:3}, stopped by $1: not one line: $(cat err)"
+    [ "$2" = 1 ] || fail "wisp $3, stopped by $1: exit $2: $(cat err)"
+    [ "$(wc -l <err)" = 1 ] || fail "wisp $3, stopped by $1: not one line: $(cat err)"
 }
 told() { check "'$1' in: $(cat err)" grep -qF -- "$1" err; }
 whole() { check "no temporary file is left: $(echo ./*.tmp*)" test -z "$(find . -name '*.tmp*')"; }
@@ -63,14 +52,21 @@ fi
 ) || fail "with XFSZ ignored"
 
 # ---- stopped while gnuplot draws, and when all but the printing is done
+# This one sends the signal itself, and then waits for what never comes.
 mkdir -p bin
-printf '#!/bin/sh\necho $$ >drawing\nexec sleep 100\n' >bin/gnuplot
+mkfifo never
+printf '#!/bin/sh\necho $$ >drawing\nkill -s "$SIGNAL" $PPID\nexec cat never\n' >bin/gnuplot
 chmod +x bin/gnuplot
+drawing() { # drawing SIGNAL ARGS...
+    rm -f drawing
+    PATH="$dir/bin:$PATH" SIGNAL=$1 "$wisp" "${@:2}" >out 2>err
+    stopped "$1" $? "${*:2}"
+}
 save= kept=drawn.csv
 [ $have_hdf5 = 1 ] && save="--save drawn.h5" kept="drawn.h5, drawn.csv"
 for signal in INT TERM HUP; do
-    rm -f drawing drawn.* && echo old >drawn.svg
-    PATH="$dir/bin:$PATH" late $signal '[ -s drawing ]' dos $topi --moments 16 --vectors 2 --quiet $save -o drawn.csv --plot drawn.svg
+    rm -f drawn.* && echo old >drawn.svg
+    drawing $signal dos $topi --moments 16 --vectors 2 --quiet $save -o drawn.csv --plot drawn.svg
     told "; complete and kept: $kept"
     check "an old plot survives $signal" grep -qx old drawn.svg
     check "the results survive $signal" grep -q '^energy,' drawn.csv
@@ -78,20 +74,21 @@ for signal in INT TERM HUP; do
     whole
 done
 [ $have_hdf5 = 1 ] && ok dos --from drawn.h5 --quiet
-rm -f drawing
-PATH="$dir/bin:$PATH" late TERM '[ -s drawing ]' evolve $topi --time 1 --site 0 --quiet -o drawn.json --plot drawn.svg
+drawing TERM evolve $topi --time 1 --site 0 --quiet -o drawn.json --plot drawn.svg
 told "stopped by a signal to end; complete and kept: drawn.json"
-rm -f drawing
-PATH="$dir/bin:$PATH" late TERM '[ -s drawing ]' dos $topi --moments 16 --vectors 2 --plot drawn.svg
+drawing TERM dos $topi --moments 16 --vectors 2 --plot drawn.svg
 told "stopped by a signal to end; nothing was kept"
 
-# What is printed goes to a pipe that nobody empties.
+# What is printed goes to a pipe, of which one byte is read: then the rest is being written, and does not fit.
 mkfifo pipe
-sleep 100 <>pipe &
-holder=$!
-out=pipe late INT '[ -s printed.csv ] && sleep 0.5' dos $topi --moments 4096 --vectors 2 --json -o printed.csv
+exec 8<>pipe
+"$wisp" dos $topi --moments 4096 --vectors 2 --json -o printed.csv >pipe 2>err 8>&- &
+head -c 1 <&8 >/dev/null
+kill -s INT $!
+wait $!
+stopped INT $? "dos, which prints"
 told "stopped by Ctrl-C; complete and kept: printed.csv"
-kill $holder
+exec 8>&-
 
 # ---- links: what they name is written, also when it is not there yet
 linked() { # linked NAME ARGS...: NAME is the end of ARGS' output, link.NAME
