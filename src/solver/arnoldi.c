@@ -1,7 +1,9 @@
 /* Krylov decompositions by blocks. A new block is made orthogonal to all columns by block Gram-Schmidt passes, each of
-   which reads them twice. One pass is enough where it leaves half of each vector's length ("twice is enough"; Daniel et
-   al. 1976); so that it often does, the product is shifted by what the Rayleigh quotient was last: that takes no part
-   of the new directions away. */
+   which reads them twice. One pass is enough where it leaves so much of each vector's length as it takes away ("twice
+   is enough"; Daniel et al. 1976): what the columns lack of being orthogonal goes into the new one times the ratio of
+   the two, so that less grows from column to column. So that one pass often does, the product is shifted by what the
+   Rayleigh quotient was last: that takes no part of the new directions away. As no bound forbids that errors grow all
+   the same, V^H V - I is looked at after each restart. */
 #include "arnoldi.h"
 #include <string.h>
 
@@ -50,6 +52,7 @@ wisp_status wisp__arnoldi_make(wisp__arnoldi *a, int columns, int block)
     const size_t size = (size_t)columns * (size_t)columns;
     a->columns = columns;
     a->block = block;
+    a->enough = M_SQRT1_2;
     WISP_TRY(wisp_blk_create(&a->all, k->ctx, wisp_mat_map(k->A), k->type, columns));
     WISP_TRY(wisp_blk_create(&a->x, k->ctx, wisp_mat_map(k->A), k->type, block));
     WISP_TRY(wisp_blk_create(&a->y, k->ctx, wisp_mat_map(k->A), k->type, block));
@@ -103,54 +106,6 @@ out:
     wisp_blk_free(part);
     wisp_free(ctx, H);
     wisp_free(ctx, work);
-    return status;
-}
-
-/* ---- products --------------------------------------------------------------------------------------- */
-
-/* Op = A, but for a shift, scale and sign. */
-static wisp_status multiply_once(wisp__arnoldi *a)
-{
-    const wisp__op *op = &a->op;
-    wisp_scalar shift[WISP__MOST_BLOCK];
-    for (int j = 0; j < a->block; j++) shift[j] = wisp__real(op->center + op->side * op->scale * a->guess);
-    const wisp_aug aug = {.terms = WISP_SCALE | WISP_SHIFT, .alpha = wisp__real(op->side / op->scale), .shift = shift};
-    return wisp_spmmv(a->y, a->k->A, a->x, &aug);
-}
-
-static wisp_status multiply_often(wisp__arnoldi *a)
-{
-    const wisp__op *op = &a->op;
-    const double sign = op->degree % 2 ? op->side : 1;
-    wisp_scalar alpha[WISP__MOST_DEGREE], beta[WISP__MOST_DEGREE], gamma[WISP__MOST_DEGREE];
-    for (int j = 0; j < op->degree; j++) {
-        alpha[j] = wisp__real(j == 0 ? sign / op->scale : 2 / op->scale);
-        beta[j] = wisp__real(j == 0 ? 0 : j == 1 ? -sign : -1); /* T_1 has the sign, T_0 has not */
-        gamma[j] = wisp__real(op->center);
-    }
-    wisp_blk *v[2] = {a->y, a->x};
-    const wisp_mpk_opts o = {.steps = op->degree, .alpha = alpha, .beta = beta, .gamma = gamma};
-    const wisp_status status = wisp_mpk(v, 2, a->k->A, &o);
-    a->y = v[(op->degree + 1) % 2];
-    a->x = v[op->degree % 2];
-    return status;
-}
-
-/* y = Op x, but for a multiple of x, a->guess; x is lost. */
-static wisp_status multiply(wisp__arnoldi *a)
-{
-    wisp__eig *k = a->k;
-    wisp_status status = WISP_OK;
-    const double before = wisp__now();
-    const bool shifts = a->op.degree > 1 && a->guess != 0;
-    if (shifts && !a->z) WISP_TRY(wisp_blk_create(&a->z, k->ctx, wisp_mat_map(k->A), k->type, a->block));
-    if (shifts) WISP_TRY(wisp_copy(a->z, a->x));
-    WISP_TRY(a->op.degree == 1 ? multiply_once(a) : multiply_often(a));
-    if (shifts) WISP_TRY(wisp_axpby(a->y, wisp__real(-a->guess), a->z, wisp__real(1)));
-    k->e->products += (int64_t)a->block * a->op.degree;
-    k->e->flops += k->flops * a->block * a->op.degree;
-    k->e->filter_seconds += wisp__now() - before;
-out:
     return status;
 }
 
@@ -260,7 +215,7 @@ static wisp_status pass(wisp__arnoldi *a, block_qr *q, int n, bool first, wisp_s
     factor(q, b, G, q->tiny);
     invert(q, b);
     *good = true;
-    for (int j = 0; j < b; j++) *good &= !q->lost[j] && creal(q->R[j][j]) >= 0.5 * q->length[j];
+    for (int j = 0; j < b; j++) *good &= !q->lost[j] && creal(q->R[j][j]) >= a->enough * q->length[j];
     WISP_TRY(scale(a, q->inverse));
     for (int j = 0; j < b; j++)
         if (q->lost[j]) WISP_TRY(draw(a, a->y, j));
@@ -345,7 +300,7 @@ wisp_status wisp__arnoldi_expand(wisp__arnoldi *a, int active)
         wisp_scalar *h = a->work + (size_t)c * (size_t)c + (size_t)c * (size_t)b; /* behind what a pass takes */
         memset(h, 0, (size_t)n * (size_t)b * sizeof *h);
         WISP_TRY(wisp__eig_offer(a->k));
-        WISP_TRY(multiply(a));
+        WISP_TRY(wisp__arnoldi_multiply(a));
         WISP_TRY(orthonormal(a, &q, n, h));
         double mean = 0;
         for (int j = 0; j < b; j++) {
@@ -407,11 +362,70 @@ out:
     return status;
 }
 
+/* ---- whether V is orthonormal --------------------------------------------------------------------------- */
+
+/* The largest element of |[Q V W]^H [V W] - I|, Q the locked columns. */
+static wisp_status defect(wisp__arnoldi *a, double *most)
+{
+    wisp_status status = WISP_OK;
+    const int n = a->active + a->block, rows = a->locked + n;
+    wisp_blk *all = NULL, *V = NULL;
+    WISP_TRY(wisp_blk_cols(&all, a->all, 0, rows));
+    WISP_TRY(wisp_blk_cols(&V, a->all, a->locked, n));
+    WISP_TRY(wisp_tsm_gram(a->work, n, wisp__real(1), all, V, wisp__real(0), 0));
+    a->k->e->flops += (a->k->is_complex ? 8.0 : 2.0) * (double)a->k->rows * rows * n;
+    *most = 0;
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < n; j++) {
+            const wisp_scalar g = a->work[i * n + j];
+            *most = fmax(*most, hypot(g.re - (i == a->locked + j), g.im));
+        }
+out:
+    wisp_blk_free(all);
+    wisp_blk_free(V);
+    return status;
+}
+
+/* The first n columns of V become as many as W has, by sums; V is made anew from them. */
+static wisp_status begin_anew(wisp__arnoldi *a, int n)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *V = NULL, *W = NULL;
+    wisp_scalar *X = a->work;
+    memset(X, 0, (size_t)(n * a->block) * sizeof *X);
+    for (int i = 0; i < n; i++) X[i * a->block + i % a->block] = wisp__real(1);
+    WISP_TRY(wisp_blk_cols(&V, a->all, a->locked, n));
+    WISP_TRY(wisp_tsm_update(a->y, wisp__real(1), V, X, a->block, wisp__real(0)));
+    WISP_TRY(wisp_blk_cols(&W, a->all, a->locked, a->block));
+    WISP_TRY(wisp_copy(W, a->y));
+    WISP_TRY(wisp__arnoldi_start(a, false));
+out:
+    wisp_blk_free(V);
+    wisp_blk_free(W);
+    return status;
+}
+
+/* Errors have grown: from now on a second pass follows wherever the first one takes anything away to speak of, and they
+   can't grow any more. */
+static wisp_status keep_orthonormal(wisp__arnoldi *a, int wanted)
+{
+    wisp_status status = WISP_OK;
+    double most;
+    WISP_TRY(defect(a, &most));
+    if (most <= 1000 * a->k->eps) goto out;
+    wisp_ctx_log(a->k->ctx, WISP_LOG_INFO, "eig: vectors are orthonormal to %.1e alone; they are made anew", most);
+    a->enough = 0.99;
+    if (a->active > 0) WISP_TRY(begin_anew(a, wanted < a->active ? wanted : a->active));
+out:
+    return status;
+}
+
 wisp_status wisp__arnoldi_told(wisp__arnoldi *a, int wanted, int good, double residual)
 {
     wisp__eig *k = a->k;
     wisp_status status = WISP_OK;
     a->restarts++;
+    WISP_TRY(keep_orthonormal(a, wanted));
     if (good > a->most_good || residual < 0.9 * a->least) {
         a->least = good > a->most_good ? residual : fmin(residual, a->least);
         a->most_good = good > a->most_good ? good : a->most_good;

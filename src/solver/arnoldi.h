@@ -49,6 +49,7 @@ typedef struct {
     int columns, locked, active, block;
     double rounding;   /* of a product with Op, for a vector of length 1 */
     double smallest;   /* the same of the last product with A alone */
+    double enough;     /* of a vector's length that a pass has to leave, if it is the last */
     double guess;      /* of W's Rayleigh quotient, by which a product is shifted */
     wisp_scalar *H;    /* [columns][columns]; V's part has `active` rows and columns, B lies below it */
     wisp_scalar *work; /* [2][columns][columns] */
@@ -80,7 +81,8 @@ wisp_status wisp__arnoldi_expand(wisp__arnoldi *a, int active);
 /* V becomes V Q, Q[active][kept], and W follows it; B becomes B Q. The new H is left to the caller. */
 wisp_status wisp__arnoldi_rotate(wisp__arnoldi *a, const wisp_scalar *Q, int kept);
 /* After a restart: of the pairs that are wanted so many are good, and the next one has this residual. Tells the user,
-   and ends what takes too long or stagnates. */
+   and ends what takes too long or stagnates. Looks at V: where it is no longer orthonormal, it is made anew of the
+   first ones. */
 wisp_status wisp__arnoldi_told(wisp__arnoldi *a, int wanted, int good, double residual);
 /* The first n columns of V, which are invariant, about, become locked, and H goes on without them. */
 void wisp__arnoldi_lock(wisp__arnoldi *a, int n);
@@ -107,6 +109,8 @@ double wisp__op_axis(const wisp__op *op, wisp_scalar lambda);
    bytes that it takes to make it orthogonal: four passes over m columns, and its share of a restart. */
 bool wisp__op_raise(wisp__op *op, double side, double first, double last, double far, double growth, int most);
 wisp_status wisp__op_most_degree(const wisp__arnoldi *a, int m, int *most);
+/* y = Op x, but for a multiple of x, a->guess; x is lost. */
+wisp_status wisp__arnoldi_multiply(wisp__arnoldi *a);
 
 /* ---- missing.c ------------------------------------------------------------------------------------------ */
 

@@ -69,3 +69,50 @@ wisp_status wisp__op_most_degree(const wisp__arnoldi *a, int m, int *most)
 out:
     return status;
 }
+
+/* ---- products --------------------------------------------------------------------------------------- */
+
+/* Op = A, but for a shift, scale and sign. */
+static wisp_status multiply_once(wisp__arnoldi *a)
+{
+    const wisp__op *op = &a->op;
+    wisp_scalar shift[WISP__MOST_BLOCK];
+    for (int j = 0; j < a->block; j++) shift[j] = wisp__real(op->center + op->side * op->scale * a->guess);
+    const wisp_aug aug = {.terms = WISP_SCALE | WISP_SHIFT, .alpha = wisp__real(op->side / op->scale), .shift = shift};
+    return wisp_spmmv(a->y, a->k->A, a->x, &aug);
+}
+
+static wisp_status multiply_often(wisp__arnoldi *a)
+{
+    const wisp__op *op = &a->op;
+    const double sign = op->degree % 2 ? op->side : 1;
+    wisp_scalar alpha[WISP__MOST_DEGREE], beta[WISP__MOST_DEGREE], gamma[WISP__MOST_DEGREE];
+    for (int j = 0; j < op->degree; j++) {
+        alpha[j] = wisp__real(j == 0 ? sign / op->scale : 2 / op->scale);
+        beta[j] = wisp__real(j == 0 ? 0 : j == 1 ? -sign : -1); /* T_1 has the sign, T_0 has not */
+        gamma[j] = wisp__real(op->center);
+    }
+    wisp_blk *v[2] = {a->y, a->x};
+    const wisp_mpk_opts o = {.steps = op->degree, .alpha = alpha, .beta = beta, .gamma = gamma};
+    const wisp_status status = wisp_mpk(v, 2, a->k->A, &o);
+    a->y = v[(op->degree + 1) % 2];
+    a->x = v[op->degree % 2];
+    return status;
+}
+
+wisp_status wisp__arnoldi_multiply(wisp__arnoldi *a)
+{
+    wisp__eig *k = a->k;
+    wisp_status status = WISP_OK;
+    const double before = wisp__now();
+    const bool shifts = a->op.degree > 1 && a->guess != 0;
+    if (shifts && !a->z) WISP_TRY(wisp_blk_create(&a->z, k->ctx, wisp_mat_map(k->A), k->type, a->block));
+    if (shifts) WISP_TRY(wisp_copy(a->z, a->x));
+    WISP_TRY(a->op.degree == 1 ? multiply_once(a) : multiply_often(a));
+    if (shifts) WISP_TRY(wisp_axpby(a->y, wisp__real(-a->guess), a->z, wisp__real(1)));
+    k->e->products += (int64_t)a->block * a->op.degree;
+    k->e->flops += k->flops * a->block * a->op.degree;
+    k->e->filter_seconds += wisp__now() - before;
+out:
+    return status;
+}

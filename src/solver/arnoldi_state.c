@@ -6,7 +6,7 @@ typedef struct {
     wisp__arnoldi_at at; /* checked.now: seconds since then */
     wisp__op op;
     int columns, locked, active, restarts, most_good, better_at;
-    double rounding, smallest, guess, least;
+    double rounding, smallest, enough, guess, least;
     bool recurs;
     uint32_t random;
 } numbers;
@@ -23,6 +23,7 @@ static numbers numbers_of(const wisp__arnoldi *a)
                  .better_at = a->better_at,
                  .rounding = a->rounding,
                  .smallest = a->smallest,
+                 .enough = a->enough,
                  .guess = a->guess,
                  .least = a->least,
                  .recurs = a->recurs,
@@ -46,6 +47,7 @@ static wisp_status take(wisp__arnoldi *a, const numbers *n)
     a->locked = n->locked, a->active = n->active;
     a->restarts = n->restarts, a->most_good = n->most_good, a->better_at = n->better_at;
     a->rounding = n->rounding, a->smallest = n->smallest;
+    a->enough = n->enough;
     a->guess = n->guess;
     a->least = n->least;
     a->recurs = n->recurs;

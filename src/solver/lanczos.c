@@ -122,23 +122,40 @@ static int with_multiplet(const lanczos *L, int count)
     return n < L->a.active - L->a.block ? n : L->a.active - L->a.block;
 }
 
-/* The first n Ritz vectors of the last restart are locked. */
+/* The first n Ritz vectors of the last restart, of which verify() has told, are locked. */
 static void lock(lanczos *L, int n)
 {
-    for (int i = 0; i < n; i++) L->value[L->a.locked + i] = L->lambda[i];
     wisp__arnoldi_lock(&L->a, n);
     L->good = 0;
 }
 
-/* Residuals of the first n Ritz vectors from the vectors themselves: *worst of them. */
-static wisp_status verify(lanczos *L, int n, double *worst)
+/* By what factor the last n residuals exceed what they may have: first + n columns are delivered, as mixtures of those
+   with values that are alike, and a mixture may have as much as the root of the sum of their squares. Of the square of
+   the tolerance, less what the first ones have, the others may take half: what is found later needs some, too. */
+static double excess(const lanczos *L, int first, int n, const double *residual)
+{
+    const double tolerance = L->k->o.tolerance, alike = 10 * tolerance * L->k->scale;
+    double over = 0;
+    for (int i = first; i < first + n; i++) {
+        double before = 0, square = 0;
+        for (int j = 0; j < first + n; j++)
+            if (fabs(L->value[j] - L->value[i]) <= alike) *(j < first ? &before : &square) += residual[j] * residual[j];
+        const double may = fmax(tolerance * tolerance - before, 1e-2 * tolerance * tolerance) / 2;
+        over = fmax(over, L->a.at.strict < 0.05 ? residual[i] / tolerance : sqrt(square / may));
+    }
+    return over; /* where the bounds are that small, all else is rounding, of which a mixture has no more than each */
+}
+
+/* Residuals of the locked columns and the first n Ritz vectors, from the vectors themselves: *over, as above. */
+static wisp_status verify(lanczos *L, int n, double *over)
 {
     wisp_status status = WISP_OK;
     double *residual = NULL;
-    *worst = 0;
-    WISP_TRY(wisp_alloc(L->k->ctx, &residual, (size_t)n, sizeof *residual));
-    WISP_TRY(wisp__ritz_residuals(L->k, L->a.all, L->a.locked, n, L->lambda, residual));
-    for (int i = 0; i < n; i++) *worst = fmax(*worst, residual[i]);
+    const int first = L->a.locked;
+    for (int i = 0; i < n; i++) L->value[first + i] = L->lambda[i];
+    WISP_TRY(wisp_alloc(L->k->ctx, &residual, (size_t)(first + n), sizeof *residual));
+    WISP_TRY(wisp__ritz_residuals(L->k, L->a.all, 0, first + n, L->value, residual));
+    *over = excess(L, first, n, residual);
 out:
     wisp_free(L->k->ctx, residual);
     return status;
@@ -180,35 +197,36 @@ out:
 static wisp_status find(lanczos *L, int count)
 {
     wisp_status status = WISP_OK;
-    const double tolerance = L->k->o.tolerance;
     for (;;) {
         bool raised = false;
         int wanted, good;
         WISP_TRY(expand(L, count, &wanted, &good));
-        double worst = residual_of(L, good < wanted ? good : wanted - 1);
+        const double next = residual_of(L, good < wanted ? good : wanted - 1);
         L->good = 0;
         const bool all = good == wanted && wanted >= count;
         if (good == 0) WISP_TRY(raise_degree(L, &raised)); /* else what is found already would be lost */
         if (raised) {
-            WISP_TRY(wisp__arnoldi_told(&L->a, wanted, good, worst));
+            WISP_TRY(wisp__arnoldi_told(&L->a, wanted, good, next));
             continue;
         }
         WISP_TRY(restart(L, kept_of(L, wanted)));
         L->good = good;
         if (all) {
-            WISP_TRY(verify(L, wanted, &worst));
-            if (worst <= tolerance) {
+            double over;
+            WISP_TRY(verify(L, wanted, &over));
+            if (over <= 1) {
                 lock(L, wanted);
                 goto out;
             }
-            L->a.at.strict *= fmin(0.5, tolerance / worst);
+            L->a.at.strict *= fmin(0.5, 1 / over);
             if (++L->a.at.tries == 8) {
                 status = wisp_ctx_fail(L->k->ctx, WISP_ERR_STAGNATION,
-                                       "eig: rounding keeps the residuals at %.2g of the spectrum's halfwidth", worst);
+                                       "eig: rounding keeps the residuals at %.2g of the spectrum's halfwidth",
+                                       over * L->k->o.tolerance);
                 goto out;
             }
         }
-        WISP_TRY(wisp__arnoldi_told(&L->a, wanted, good, worst));
+        WISP_TRY(wisp__arnoldi_told(&L->a, wanted, good, next));
     }
 out:
     return status;
@@ -251,16 +269,14 @@ static wisp_status search(lanczos *L)
             if (L->mu[0] < edge && (settled || L->mu[0] + WISP__RESERVE * L->bound[0] < edge)) goto out;
         }
         int wanted = 0;
-        double worst = 0;
+        double over;
         while (wanted < L->a.active - L->a.block && L->mu[wanted] >= edge &&
                residual_of(L, wanted) <= L->a.at.strict * tolerance)
             wanted++;
         WISP_TRY(restart(L, kept_of(L, wanted)));
         if (wanted > 0) {
-            WISP_TRY(verify(L, wanted, &worst));
-            const double enough =
-                L->a.at.strict < 0.5 ? tolerance : 0.7 * tolerance; /* at first: for their mixtures, too */
-            if (worst > enough) L->a.at.strict *= worst > tolerance ? fmin(0.5, tolerance / worst) : 0.7, wanted = 0;
+            WISP_TRY(verify(L, wanted, &over));
+            if (over > 1) L->a.at.strict *= fmin(0.5, 1 / over), wanted = 0;
         }
         at->more += wanted;
         lock(L, wanted);
