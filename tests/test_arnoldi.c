@@ -5,6 +5,35 @@
 #include <stdio.h>
 
 enum { ROWS = 90, COLUMNS = 12 };
+static const wisp_type types[] = {WISP_S, WISP_D, WISP_C, WISP_Z};
+
+static int setup(void **state)
+{
+    *state = ref_isa_ctx(NULL, 2);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    wisp_ctx_free(*state);
+    return 0;
+}
+
+static wisp__eig eig_of(wisp_ctx *ctx, const wisp_mat *M, wisp_eigen *e, wisp_type type)
+{
+    const bool single = type == WISP_S || type == WISP_C;
+    return (wisp__eig){.ctx = ctx,
+                       .A = M,
+                       .e = e,
+                       .type = type,
+                       .is_complex = wisp_type_is_complex(type),
+                       .hermitian = true,
+                       .rows = ROWS,
+                       .eps = single ? FLT_EPSILON : DBL_EPSILON,
+                       .scale = 1,
+                       .most_work = INFINITY,
+                       .o = {.max_rounds = 100, .count = 2, .tolerance = single ? 1e-4 : 1e-8}};
+}
 
 /* The largest element of [V W]^H [V W] - I. */
 static double defect(ref_mat V, int n)
@@ -56,9 +85,7 @@ static void damage(wisp_ctx *ctx, wisp__arnoldi *a)
 
 static void made_anew(void **state)
 {
-    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
-    static const wisp_type types[] = {WISP_S, WISP_D, WISP_C, WISP_Z};
-    (void)state;
+    wisp_ctx *ctx = *state;
     ref_rng r = {21};
     for (int t = 0; t < 4; t++)
         for (int block = 1; block < 4; block++) {
@@ -70,15 +97,8 @@ static void made_anew(void **state)
             ref_round(A, types[t]);
             wisp_mat *M = ref_mat_of(ctx, A, types[t]);
             wisp_eigen e = {0};
-            wisp__eig k = {.ctx = ctx,
-                           .A = M,
-                           .e = &e,
-                           .type = types[t],
-                           .is_complex = t > 1,
-                           .rows = ROWS,
-                           .eps = eps,
-                           .most_work = INFINITY,
-                           .o = {.max_rounds = 100}};
+            wisp__eig k = eig_of(ctx, M, &e, types[t]);
+            k.hermitian = false;
             wisp__arnoldi a = {.k = &k, .op = {1, 1, 0, 1}};
             wisp_ctx_enter(ctx);
             REF_OK(ctx, wisp__arnoldi_make(&a, COLUMNS + block, block));
@@ -99,11 +119,99 @@ static void made_anew(void **state)
             wisp_mat_free(M);
             ref_free(A);
         }
-    wisp_ctx_free(ctx);
+}
+
+/* ---- what is delivered ---------------------------------------------------------------------------------- */
+
+/* The first unit vectors. */
+static wisp_blk *units(wisp_ctx *ctx, const wisp_mat *M, wisp_type type, int n)
+{
+    wisp_blk *space;
+    ref_mat V = ref_new(ROWS, n);
+    for (int j = 0; j < n; j++) REF_AT(V, j, j) = 1;
+    REF_OK(ctx, wisp_blk_create(&space, ctx, wisp_mat_map(M), type, n));
+    ref_put(space, V);
+    ref_free(V);
+    return space;
+}
+
+/* Column 1 becomes itself times `own`, and a bit of column 0. */
+static void bend(wisp_ctx *ctx, wisp_blk *space, double own, double other)
+{
+    wisp_blk *from, *to;
+    REF_OK(ctx, wisp_blk_cols(&from, space, 0, 1));
+    REF_OK(ctx, wisp_blk_cols(&to, space, 1, 1));
+    REF_OK(ctx, wisp_axpby(to, wisp__real(other), from, wisp__real(own)));
+    wisp_blk_free(from), wisp_blk_free(to);
+}
+
+/* Vectors of a Hermitian matrix that are not orthonormal are made so; two that are the same are no pairs. */
+static void orthonormal_at_last(void **state)
+{
+    enum { FOUND = 4 };
+    wisp_ctx *ctx = *state;
+    for (int t = 0; t < 4; t++)
+        for (int same = 0; same < 2; same++) {
+            const double eps = t % 2 ? DBL_EPSILON : FLT_EPSILON;
+            double theta[FOUND] = {1, 2, 3, 4}, residual[FOUND] = {0};
+            ref_mat A = ref_new(ROWS, ROWS);
+            for (int64_t i = 0; i < ROWS; i++) REF_AT(A, i, i) = (double)(i + 1);
+            wisp_mat *M = ref_mat_of(ctx, A, types[t]);
+            wisp_eigen e = {.orthogonality = NAN};
+            wisp__eig k = eig_of(ctx, M, &e, types[t]);
+            wisp_blk *space = units(ctx, M, types[t], FOUND);
+            bend(ctx, space, same ? 0 : 1, same ? 1 : 1e-2);
+            if (same) {
+                REF_FAILS(ctx, wisp__eig_deliver(&k, space, 0, FOUND, theta, residual), WISP_ERR_BREAKDOWN,
+                          "4 vectors are orthonormal to 1.0e+00 alone");
+                assert_true(e.found == 0 && !e.vectors && isnan(e.orthogonality));
+            } else {
+                REF_OK(ctx, wisp__eig_deliver(&k, space, 0, FOUND, theta, residual));
+                assert_int_equal(e.found, FOUND);
+                assert_true(e.orthogonality < 100 * eps);
+                ref_mat V = ref_get(e.vectors);
+                assert_true(defect(V, FOUND) < 100 * eps);
+                for (int j = 0; j < FOUND; j++) assert_true(fabs(e.value[j].re - j - 1) < 100 * eps);
+                ref_free(V);
+            }
+            wisp_blk_free(space);
+            wisp_eigen_free(&e);
+            wisp_mat_free(M);
+            ref_free(A);
+        }
+}
+
+/* A column that is all but zero has a small residual, and the value 0: no pair. */
+static void of_length_one(void **state)
+{
+    wisp_ctx *ctx = *state;
+    for (int t = 0; t < 4; t++) {
+        const double eps = t % 2 ? DBL_EPSILON : FLT_EPSILON, tiny = 1e-12;
+        ref_mat A = ref_new(ROWS, ROWS);
+        for (int64_t i = 0; i < ROWS; i++) REF_AT(A, i, i) = 1, REF_AT(A, i, (i + 1) % ROWS) = 0.5;
+        REF_AT(A, 0, 1) = 0;
+        wisp_mat *M = ref_mat_of(ctx, A, types[t]);
+        wisp_eigen e = {.orthogonality = NAN};
+        wisp__eig k = eig_of(ctx, M, &e, types[t]);
+        wisp__arnoldi a = {.k = &k, .op = {1, 1, 0, 1}, .block = 1, .smallest = eps};
+        wisp_scalar H[4] = {{1, 0}, {0, 0}, {0, 0}, {tiny * tiny, 0}};
+        bool all;
+        k.hermitian = false;
+        k.o.which = WISP_EIG_LARGEST;
+        a.all = units(ctx, M, types[t], 2);
+        bend(ctx, a.all, tiny, 0);
+        REF_OK(ctx, wisp__schur_give(&a, 2, H, &all));
+        if (all || e.found > 1) fail_msg("%s: %d pairs", wisp_type_name(types[t]), e.found);
+        wisp_blk_free(a.all);
+        wisp_eigen_free(&e);
+        wisp_mat_free(M);
+        ref_free(A);
+    }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(made_anew)};
-    return REF_RUN(tests);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(made_anew), cmocka_unit_test(orthonormal_at_last),
+                                       cmocka_unit_test(of_length_one)};
+    return REF_RUN_WITH(tests, setup, teardown);
 }

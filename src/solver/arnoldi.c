@@ -412,7 +412,7 @@ static wisp_status keep_orthonormal(wisp__arnoldi *a, int wanted)
     wisp_status status = WISP_OK;
     double most;
     WISP_TRY(defect(a, &most));
-    if (most <= 1000 * a->k->eps) goto out;
+    if (most <= wisp__eig_orthogonal(a->k)) goto out;
     wisp_ctx_log(a->k->ctx, WISP_LOG_INFO, "eig: vectors are orthonormal to %.1e alone; they are made anew", most);
     a->enough = 0.99;
     if (a->active > 0) WISP_TRY(begin_anew(a, wanted < a->active ? wanted : a->active));

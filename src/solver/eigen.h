@@ -86,9 +86,11 @@ wisp_status wisp__ritz(wisp__eig *k, wisp_blk *space, int first, int n, double *
 wisp_status wisp__ritz_residuals(wisp__eig *k, wisp_blk *space, int first, int n, const double *theta,
                                  double *residual);
 /* The result: columns first .. first + found - 1 of the space are the vectors, of theta[found], ascending, and
-   residual[found] (wisp__ritz_residuals); their orthogonality is computed. The space may be freed afterwards. */
-wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int found, const double *theta,
-                              const double *residual);
+   residual[found] (wisp__ritz_residuals). Where they are not orthonormal they are made so, and Ritz pairs again;
+   WISP_ERR_BREAKDOWN, and no result: that is not enough. The space may be freed afterwards. */
+wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int found, double *theta, double *residual);
+/* How far dots of orthonormal vectors may lie from 0 and 1. */
+static inline double wisp__eig_orthogonal(const wisp__eig *k) { return k->eps * fmax(1000, sqrt((double)k->rows)); }
 /* Of theta[n], ascending, which the question asks for: *found from *first on. Multiplets are completed. */
 void wisp__eig_select(const wisp__eig *k, int n, const double *theta, int *first, int *found);
 

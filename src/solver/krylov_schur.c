@@ -436,6 +436,22 @@ static bool choose_sizes(schur *K, int block)
     return K->k->rows > K->most + 2 * K->m + block;
 }
 
+/* The user gets what the first n columns span. */
+static wisp_status deliver(schur *K, int n, bool *all)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *V = NULL;
+    wisp__ortho how;
+    *all = false;
+    if (n == 0) return WISP_OK;
+    WISP_TRY(wisp_blk_cols(&V, K->a.all, 0, n));
+    WISP_TRY(wisp__orthonormal(V, NULL, 1, &how));
+    WISP_TRY(wisp__schur_deliver(&K->a, how.rank, all));
+out:
+    wisp_blk_free(V);
+    return status;
+}
+
 wisp_status wisp__eig_krylov_schur(wisp__eig *k)
 {
     if (k->hermitian) {
@@ -450,7 +466,7 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
     const bool gives = wisp__eig_last(k, status) && K.a.all;
     bool all = true;
     wisp_status delivered = WISP_OK;
-    if (gives && !(status == WISP_OK && K.delivered)) delivered = wisp__schur_deliver(&K.a, n, &all);
+    if (gives && !(status == WISP_OK && K.delivered)) delivered = deliver(&K, n, &all);
     if (status == WISP_OK && delivered == WISP_OK && !all)
         delivered = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
     else if (status == WISP_OK && delivered == WISP_OK && !K.proven && isfinite(k->most_work))

@@ -372,8 +372,14 @@ static wisp_status deliver(lanczos *L, int n, bool all)
     wisp_status status = WISP_OK;
     wisp__eig *k = L->k;
     double *theta = NULL, *residual;
+    wisp_blk *V = NULL;
+    wisp__ortho how;
     int first, found;
     if (n == 0) return WISP_OK;
+    WISP_TRY(wisp_blk_cols(&V, L->a.all, 0, n));
+    WISP_TRY(wisp__orthonormal(V, NULL, 1, &how));
+    n = how.rank;
+    if (n == 0) goto out;
     WISP_TRY(wisp_alloc(k->ctx, &theta, 2 * (size_t)n, sizeof *theta));
     residual = theta + n;
     WISP_TRY(wisp__ritz(k, L->a.all, 0, n, theta));
@@ -390,6 +396,7 @@ static wisp_status deliver(lanczos *L, int n, bool all)
     if (all && (found < asked || found < k->o.count))
         status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
 out:
+    wisp_blk_free(V);
     wisp_free(k->ctx, theta);
     return status;
 }

@@ -133,7 +133,7 @@ void wisp__eig_select(const wisp__eig *k, int n, const double *theta, int *first
     *found = to - from;
 }
 
-/* The largest element of V^H V - I. */
+/* The largest element of V^H V - I: infinite, if a vector is not finite. */
 static wisp_status orthogonality(wisp__eig *k, const wisp_blk *V, int n)
 {
     wisp_status status = WISP_OK;
@@ -142,7 +142,10 @@ static wisp_status orthogonality(wisp__eig *k, const wisp_blk *V, int n)
     WISP_TRY(wisp_alloc(k->ctx, &G, (size_t)n * (size_t)n, sizeof *G));
     WISP_TRY(wisp_tsm_gram(G, n, wisp__real(1), V, V, wisp__real(0), 0));
     for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++) most = fmax(most, hypot(G[i * n + j].re - (i == j), G[i * n + j].im));
+        for (int j = 0; j < n; j++) {
+            const double off = hypot(G[i * n + j].re - (i == j), G[i * n + j].im);
+            most = isnan(off) ? INFINITY : fmax(most, off);
+        }
     k->e->orthogonality = most;
 out:
     wisp_free(k->ctx, G);
@@ -170,8 +173,25 @@ static wisp_status take_columns(wisp__eig *k, wisp_blk *space, int first, int fo
     return status;
 }
 
-wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int found, const double *theta,
-                              const double *residual)
+/* The vectors become orthonormal and Ritz pairs once more; *good: they are, and within the tolerance. */
+static wisp_status repair(wisp__eig *k, int n, double *theta, double *residual, bool *good)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *V = k->e->vectors;
+    wisp__ortho how;
+    WISP_TRY(wisp__orthonormal(V, NULL, 0, &how));
+    *good = how.rank == n;
+    if (!*good) goto out;
+    WISP_TRY(wisp__ritz(k, V, 0, n, theta));
+    WISP_TRY(wisp__ritz_residuals(k, V, 0, n, theta, residual));
+    WISP_TRY(orthogonality(k, V, n));
+    for (int i = 0; i < n; i++) *good &= residual[i] <= k->o.tolerance;
+    *good &= k->e->orthogonality <= wisp__eig_orthogonal(k);
+out:
+    return status;
+}
+
+wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int found, double *theta, double *residual)
 {
     wisp_status status = WISP_OK;
     wisp_eigen *e = k->e;
@@ -181,11 +201,23 @@ wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int foun
     if (!e->value || !e->residual) return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "out of memory for %d values", found);
     WISP_TRY(take_columns(k, space, first, found));
     WISP_TRY(orthogonality(k, e->vectors, found));
+    const double before = e->orthogonality;
+    bool good = before <= wisp__eig_orthogonal(k);
+    if (!good) WISP_TRY(repair(k, found, theta, residual, &good));
+    if (!good) {
+        status =
+            wisp_ctx_fail(k->ctx, WISP_ERR_BREAKDOWN, "eig: %d vectors are orthonormal to %.1e alone", found, before);
+        goto out;
+    }
     for (int i = 0; i < found; i++) {
         e->value[i] = wisp__real(theta[i]);
         e->residual[i] = residual[i];
     }
     e->found = found;
 out:
+    if (e->found == 0) {
+        wisp_blk_free(e->vectors);
+        e->vectors = NULL, e->orthogonality = NAN;
+    }
     return status;
 }

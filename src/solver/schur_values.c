@@ -169,18 +169,21 @@ out:
     return status;
 }
 
-/* residual[found] from the vectors. */
+/* The vectors get length 1, and residual[found] are theirs. */
 static wisp_status residuals(const pairs *p, wisp_blk *vectors, double *residual)
 {
     wisp_status status = WISP_OK;
     wisp__eig *k = p->a->k;
     wisp_blk *x = NULL, *y = NULL, *from = NULL;
     wisp_scalar dot[3];
+    double length;
     WISP_TRY(wisp_blk_create(&x, k->ctx, wisp_mat_map(k->A), wisp_blk_type(vectors), 1));
     WISP_TRY(wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), wisp_blk_type(vectors), 1));
     for (int j = 0; j < p->found; j++) {
         const wisp_scalar value = p->value[p->taken[j]];
         WISP_TRY(wisp_blk_cols(&from, vectors, j, 1));
+        WISP_TRY(wisp_norm(from, &length));
+        WISP_TRY(wisp_scal(from, wisp__real(1 / length)));
         WISP_TRY(wisp_copy(x, from));
         WISP_TRY(wisp_spmmv(y, k->A, x, &(wisp_aug){.terms = WISP_SHIFT | WISP_DOT_YY, .shift = &value, .dot = dot}));
         residual[j] = sqrt(dot[2].re) / wisp__schur_over(p->a, value);
