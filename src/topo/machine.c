@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #ifdef WISP_HAVE_HWLOC
-#include <hwloc.h>
+#include "hwloc_once.h"
 #endif
 
 static void find_name(char *name, size_t size)
@@ -36,23 +36,19 @@ static int count_of(hwloc_topology_t t, hwloc_obj_type_t type)
 static bool find_parts(wisp_machine *m)
 {
     static const hwloc_obj_type_t cache[WISP_MEMORY] = {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L3CACHE};
-    hwloc_topology_t t;
-    if (hwloc_topology_init(&t)) return false;
-    bool loaded = hwloc_topology_load(t) == 0;
-    if (loaded) {
-        m->packages = count_of(t, HWLOC_OBJ_PACKAGE);
-        m->nodes = count_of(t, HWLOC_OBJ_NUMANODE);
-        m->cores = count_of(t, HWLOC_OBJ_CORE);
-        m->cpus = count_of(t, HWLOC_OBJ_PU);
-        for (int l = 0; l < WISP_MEMORY; l++) {
-            hwloc_obj_t one = hwloc_get_obj_by_type(t, cache[l], 0);
-            if (!one) continue;
-            m->cache_bytes[l] = (int64_t)one->attr->cache.size;
-            m->cache_cores[l] = hwloc_get_nbobjs_inside_cpuset_by_type(t, one->cpuset, HWLOC_OBJ_CORE);
-        }
+    hwloc_topology_t t = wisp__hwloc();
+    if (!t) return false;
+    m->packages = count_of(t, HWLOC_OBJ_PACKAGE);
+    m->nodes = count_of(t, HWLOC_OBJ_NUMANODE);
+    m->cores = count_of(t, HWLOC_OBJ_CORE);
+    m->cpus = count_of(t, HWLOC_OBJ_PU);
+    for (int l = 0; l < WISP_MEMORY; l++) {
+        hwloc_obj_t one = hwloc_get_obj_by_type(t, cache[l], 0);
+        if (!one) continue;
+        m->cache_bytes[l] = (int64_t)one->attr->cache.size;
+        m->cache_cores[l] = hwloc_get_nbobjs_inside_cpuset_by_type(t, one->cpuset, HWLOC_OBJ_CORE);
     }
-    hwloc_topology_destroy(t);
-    return loaded;
+    return true;
 }
 #else
 /* The first line of a file of /sys; false if there is none. */

@@ -8,7 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 #ifdef WISP_HAVE_HWLOC
-#include <hwloc.h>
+#include "hwloc_once.h"
 #endif
 
 /* What any of its threads may, for this one may be pinned, in a callback; in a task its units. */
@@ -32,20 +32,17 @@ int wisp__cpu_order(const cpu_set_t *allowed, int *cpu, int max, bool *one_node)
     int n = 0;
     *one_node = false;
 #ifdef WISP_HAVE_HWLOC
-    hwloc_topology_t topology;
-    if (hwloc_topology_init(&topology) == 0) {
-        if (hwloc_topology_load(topology) == 0) {
-            *one_node = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE) == 1;
-            int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
-            for (unsigned level = 0; level < 8; level++)
-                for (int i = 0; i < cores; i++) {
-                    hwloc_obj_t core = hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, (unsigned)i);
-                    hwloc_obj_t pu = hwloc_get_obj_inside_cpuset_by_type(topology, core->cpuset, HWLOC_OBJ_PU, level);
-                    if (pu && pu->os_index < CPU_SETSIZE && CPU_ISSET(pu->os_index, allowed) && n < max)
-                        cpu[n++] = (int)pu->os_index;
-                }
-        }
-        hwloc_topology_destroy(topology);
+    hwloc_topology_t topology = wisp__hwloc();
+    if (topology) {
+        *one_node = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE) == 1;
+        int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+        for (unsigned level = 0; level < 8; level++)
+            for (int i = 0; i < cores; i++) {
+                hwloc_obj_t core = hwloc_get_obj_by_type(topology, HWLOC_OBJ_CORE, (unsigned)i);
+                hwloc_obj_t pu = hwloc_get_obj_inside_cpuset_by_type(topology, core->cpuset, HWLOC_OBJ_PU, level);
+                if (pu && pu->os_index < CPU_SETSIZE && CPU_ISSET(pu->os_index, allowed) && n < max)
+                    cpu[n++] = (int)pu->os_index;
+            }
     }
     if (n > 0) return n;
 #endif
@@ -59,15 +56,10 @@ int wisp__cpus_side_by_side(const cpu_set_t *allowed, int *cpu, int max)
 {
     int n = 0;
 #ifdef WISP_HAVE_HWLOC
-    hwloc_topology_t topology;
-    if (hwloc_topology_init(&topology) == 0) {
-        hwloc_obj_t pu = NULL;
-        if (hwloc_topology_load(topology) == 0)
-            while ((pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu)))
-                if (pu->os_index < CPU_SETSIZE && CPU_ISSET(pu->os_index, allowed) && n < max)
-                    cpu[n++] = (int)pu->os_index;
-        hwloc_topology_destroy(topology);
-    }
+    hwloc_topology_t topology = wisp__hwloc();
+    hwloc_obj_t pu = NULL;
+    while (topology && (pu = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, pu)))
+        if (pu->os_index < CPU_SETSIZE && CPU_ISSET(pu->os_index, allowed) && n < max) cpu[n++] = (int)pu->os_index;
     if (n > 0) return n;
 #endif
     for (int i = 0; i < CPU_SETSIZE && n < max; i++)
@@ -94,16 +86,12 @@ void wisp__cores_of(const cpu_set_t *units, cpu_set_t *cores)
 {
     CPU_ZERO(cores);
 #ifdef WISP_HAVE_HWLOC
-    hwloc_topology_t topology;
-    if (hwloc_topology_init(&topology) == 0) {
-        hwloc_obj_t core = NULL;
-        if (hwloc_topology_load(topology) == 0)
-            while ((core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)))
-                for (int i = hwloc_bitmap_first(core->cpuset); i >= 0; i = hwloc_bitmap_next(core->cpuset, i))
-                    if (i < CPU_SETSIZE && CPU_ISSET((size_t)i, units))
-                        CPU_SET((size_t)hwloc_bitmap_first(core->cpuset), cores);
-        hwloc_topology_destroy(topology);
-    }
+    hwloc_topology_t topology = wisp__hwloc();
+    hwloc_obj_t core = NULL;
+    while (topology && (core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)))
+        for (int i = hwloc_bitmap_first(core->cpuset); i >= 0; i = hwloc_bitmap_next(core->cpuset, i))
+            if (i < CPU_SETSIZE && CPU_ISSET((size_t)i, units))
+                CPU_SET((size_t)hwloc_bitmap_first(core->cpuset), cores);
     if (CPU_COUNT(cores) > 0) return;
 #endif
     for (int i = 0, lowest; i < CPU_SETSIZE; i++) {
