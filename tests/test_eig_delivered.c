@@ -114,8 +114,76 @@ static void multiplets(void **state)
     ref_free(A);
 }
 
+/* The start has no part of the wanted pair, of a value far smaller than others: these are locked first, with residuals
+   far beyond what it may have, and its vector lies close to theirs. */
+static void spoilt_by_others(void **state)
+{
+    enum { ROWS = 200 };
+    wisp_ctx *ctx = *state;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        ref_rng r = {seed};
+        ref_mat A = ref_new(ROWS, ROWS), start = ref_new(ROWS, 1);
+        for (int64_t i = 0; i < ROWS; i++) {
+            REF_AT(A, i, i) = i == 0 ? 1e-4 : -2 - 0.02 * (double)i + 2 * I * ref_uniform(&r);
+            if (i > 0) REF_AT(A, i, 0) = (i < 4 ? 10 : 0.1) * ref_uniform(&r);
+            REF_AT(start, i, 0) = i > 0 ? ref_uniform(&r) : 0;
+        }
+        wisp_mat *M = ref_mat_of(ctx, A, WISP_Z);
+        cplx *there = values_of(A);
+        wisp_blk *x;
+        REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(M), WISP_Z, 1));
+        ref_put(x, start);
+        wisp_eigen e;
+        const wisp_eig_opts o = {
+            .which = WISP_EIG_LARGEST_REAL, .method = WISP_KRYLOV_SCHUR, .tolerance = 1e-7, .seed = seed, .start = x};
+        REF_OK(ctx, wisp_eig(&e, M, &o));
+        assert_int_equal(e.found, 1);
+        check_pairs(&e, A, there, 1e-7 * 1e-4, 1e-10, 2.2e-16);
+        assert_true(fabs(e.value[0].re - 1e-4) < 1e-10);
+        wisp_eigen_free(&e);
+        wisp_blk_free(x);
+        wisp_mat_free(M);
+        ref_free(A), ref_free(start);
+        free(there);
+    }
+}
+
+/* Rates from one state to others: 0 is an eigenvalue, over which no residual can be. It is over |A| times the
+   tolerance, so that a larger one is reached sooner. */
+static void steady_state(void **state)
+{
+    enum { ROWS = 160 };
+    wisp_ctx *ctx = *state;
+    ref_rng r = {31};
+    ref_mat A = ref_new(ROWS, ROWS);
+    double square = 0;
+    for (int64_t j = 0; j < ROWS; j++)
+        for (int l = 0; l < 4; l++) {
+            const int64_t i = (j + ROWS - 5 + ref_below(&r, 10)) % ROWS;
+            const double rate = 1 + ref_uniform(&r);
+            REF_AT(A, i, j) += rate, REF_AT(A, j, j) -= rate;
+        }
+    for (int64_t i = 0; i < ROWS * ROWS; i++) square += creal(A.a[i] * conj(A.a[i]));
+    wisp_mat *M = ref_mat_of(ctx, A, WISP_D);
+    cplx *there = values_of(A);
+    for (double tolerance = 1e-2; tolerance > 5e-4; tolerance /= 10) {
+        wisp_eigen e;
+        const wisp_eig_opts o = {
+            .which = WISP_EIG_LARGEST_REAL, .method = WISP_KRYLOV_SCHUR, .count = 1, .tolerance = tolerance, .seed = 3};
+        REF_OK(ctx, wisp_eig(&e, M, &o));
+        assert_int_equal(e.found, 1);
+        check_pairs(&e, A, there, tolerance * tolerance * sqrt(square), tolerance * sqrt(square), 2.2e-16);
+        assert_true(fabs(e.value[0].re) > 1e-11); /* not all that rounding allows */
+        wisp_eigen_free(&e);
+    }
+    wisp_mat_free(M);
+    ref_free(A);
+    free(there);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(orthonormal_for_long), cmocka_unit_test(multiplets)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(orthonormal_for_long), cmocka_unit_test(multiplets),
+                                       cmocka_unit_test(spoilt_by_others), cmocka_unit_test(steady_state)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

@@ -386,8 +386,7 @@ out:
     return status;
 }
 
-/* The first n columns of V become as many as W has, by sums; V is made anew from them. */
-static wisp_status begin_anew(wisp__arnoldi *a, int n)
+wisp_status wisp__arnoldi_anew(wisp__arnoldi *a, int n)
 {
     wisp_status status = WISP_OK;
     wisp_blk *V = NULL, *W = NULL;
@@ -415,7 +414,7 @@ static wisp_status keep_orthonormal(wisp__arnoldi *a, int wanted)
     if (most <= wisp__eig_orthogonal(a->k)) goto out;
     wisp_ctx_log(a->k->ctx, WISP_LOG_INFO, "eig: vectors are orthonormal to %.1e alone; they are made anew", most);
     a->enough = 0.99;
-    if (a->active > 0) WISP_TRY(begin_anew(a, wanted < a->active ? wanted : a->active));
+    if (a->active > 0) WISP_TRY(wisp__arnoldi_anew(a, wanted < a->active ? wanted : a->active));
 out:
     return status;
 }

@@ -76,6 +76,8 @@ void wisp__arnoldi_free(wisp__arnoldi *a);
 wisp_status wisp__arnoldi_enlarge(wisp__arnoldi *a, int columns);
 /* V becomes empty. W is made of the block behind the locked columns, or of random numbers. */
 wisp_status wisp__arnoldi_start(wisp__arnoldi *a, bool random);
+/* V becomes empty. W is made of sums of V's first n columns. */
+wisp_status wisp__arnoldi_anew(wisp__arnoldi *a, int n);
 /* V takes W in, and W is made anew, until V has `active` columns or less than a block fewer. */
 wisp_status wisp__arnoldi_expand(wisp__arnoldi *a, int active);
 /* V becomes V Q, Q[active][kept], and W follows it; B becomes B Q. The new H is left to the caller. */
@@ -128,7 +130,8 @@ wisp_status wisp__arnoldi_items(wisp__arnoldi *a, wisp_state *state);
 
 /* The larger, the more wanted. */
 double wisp__schur_key(const wisp__arnoldi *a, wisp_scalar value);
-/* By what a residual is divided: |value|, but for a value that is rounding alone. */
+/* By what a residual is divided: |value|, but no less than |A| times the tolerance, so that users can reach a value of
+   0, and than what makes rounding alone small enough. */
 double wisp__schur_over(const wisp__arnoldi *a, wisp_scalar value);
 /* order[from .. n - 1] becomes that of the values with these numbers; those of a conjugate pair are neighbours. */
 void wisp__schur_sort(const wisp__arnoldi *a, int from, int n, const wisp_scalar *value, int *order);

@@ -384,6 +384,42 @@ out:
     return status;
 }
 
+/* The user gets what the first n columns span. */
+static wisp_status deliver(schur *K, int n, bool *all)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *V = NULL;
+    wisp__ortho how;
+    *all = false;
+    if (n == 0) return WISP_OK;
+    WISP_TRY(wisp_blk_cols(&V, K->a.all, 0, n));
+    WISP_TRY(wisp__orthonormal(V, NULL, 1, &how));
+    WISP_TRY(wisp__schur_deliver(&K->a, how.rank, all));
+out:
+    wisp_blk_free(V);
+    return status;
+}
+
+/* What was locked first may spoil what came later: of the residuals of the others a pair has its share, however large
+   their values are beside its own. Then all begins anew from the locked columns, in which the wanted pairs come first.
+ */
+static wisp_status deliver_all(schur *K)
+{
+    wisp_status status = WISP_OK;
+    while (!K->delivered) {
+        const int n = K->a.locked;
+        WISP_TRY(deliver(K, n, &K->delivered));
+        if (K->delivered || K->a.at.tries == 4) goto out;
+        K->a.at = (wisp__arnoldi_at){.strict = 0.3 * K->a.at.strict, .tries = K->a.at.tries + 1};
+        K->plain = true;
+        K->a.locked = 0, K->a.active = n;
+        WISP_TRY(wisp__arnoldi_anew(&K->a, n));
+        WISP_TRY(find_all(K));
+    }
+out:
+    return status;
+}
+
 static wisp_status run(schur *K, int block)
 {
     wisp_status status = WISP_OK;
@@ -412,7 +448,8 @@ static wisp_status run(schur *K, int block)
         WISP_TRY(wisp__arnoldi_start(&K->a, true));
         WISP_TRY(find_all(K));
     }
-    k->e->complete = K->proven;
+    WISP_TRY(deliver_all(K));
+    k->e->complete = K->proven && K->delivered;
 out:
     k->e->degree = K->a.op.degree;
     return status;
@@ -436,22 +473,6 @@ static bool choose_sizes(schur *K, int block)
     return K->k->rows > K->most + 2 * K->m + block;
 }
 
-/* The user gets what the first n columns span. */
-static wisp_status deliver(schur *K, int n, bool *all)
-{
-    wisp_status status = WISP_OK;
-    wisp_blk *V = NULL;
-    wisp__ortho how;
-    *all = false;
-    if (n == 0) return WISP_OK;
-    WISP_TRY(wisp_blk_cols(&V, K->a.all, 0, n));
-    WISP_TRY(wisp__orthonormal(V, NULL, 1, &how));
-    WISP_TRY(wisp__schur_deliver(&K->a, how.rank, all));
-out:
-    wisp_blk_free(V);
-    return status;
-}
-
 wisp_status wisp__eig_krylov_schur(wisp__eig *k)
 {
     if (k->hermitian) {
@@ -462,16 +483,15 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
     const int block = block_of(k);
     if (!choose_sizes(&K, block)) return wisp__eig_dense(k);
     wisp_status status = run(&K, block);
-    const int n = status == WISP_OK ? K.a.locked : K.a.locked + K.a.active;
-    const bool gives = wisp__eig_last(k, status) && K.a.all;
-    bool all = true;
     wisp_status delivered = WISP_OK;
-    if (gives && !(status == WISP_OK && K.delivered)) delivered = deliver(&K, n, &all);
-    if (status == WISP_OK && delivered == WISP_OK && !all)
+    bool all;
+    if (status != WISP_OK && wisp__eig_last(k, status) && K.a.all)
+        delivered = deliver(&K, K.a.locked + K.a.active, &all);
+    else if (status == WISP_OK && !K.delivered)
         delivered = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
-    else if (status == WISP_OK && delivered == WISP_OK && !K.proven && isfinite(k->most_work))
+    else if (status == WISP_OK && !K.proven && isfinite(k->most_work))
         k->whole = true;
-    else if (status == WISP_OK && delivered == WISP_OK && !K.proven)
+    else if (status == WISP_OK && !K.proven)
         delivered = wisp_ctx_fail(k->ctx, WISP_ERR_INCOMPLETE,
                                   "eig: products prove nothing about inner eigenvalues: smaller ones may be missing; "
                                   "the dense method finds all, of at most 20000 rows");

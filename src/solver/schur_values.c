@@ -16,7 +16,9 @@ double wisp__schur_key(const wisp__arnoldi *a, wisp_scalar value)
 
 double wisp__schur_over(const wisp__arnoldi *a, wisp_scalar value)
 {
-    return fmax(fmax(hypot(value.re, value.im), 16 * a->smallest / a->k->o.tolerance), DBL_MIN);
+    const double tolerance = a->k->o.tolerance, norm = a->smallest / a->k->eps;
+    const double least = norm * fmax(tolerance, 16 * a->k->eps / tolerance);
+    return fmax(fmax(hypot(value.re, value.im), least), DBL_MIN);
 }
 
 /* Equal ones stay in their order, so that pairs do. */

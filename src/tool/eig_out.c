@@ -188,7 +188,7 @@ static void show_found(const eig_results *r)
         text_line("found", "%s of %s", n, text_count(wanted, r->opts.count));
     if (e->found) {
         text_line("residual", "at most %.2e, wanted %.1e%s", largest_residual(e), tolerance_of(r),
-                  r->hermitian ? " of the spectrum's halfwidth" : " of the eigenvalue");
+                  r->hermitian ? " of the spectrum's halfwidth" : " of the eigenvalue, or of |A| times that");
         if (isfinite(e->orthogonality)) text_line("", "vectors orthonormal to %.1e", e->orthogonality);
     }
     text_line("result", "%s%s%s", e->complete ? "complete" : "not complete", r->status ? ": " : "", r->why);

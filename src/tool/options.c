@@ -84,8 +84,8 @@ static const option_def table[] = {
     {NULL, "bounds", 0, "A,B", parse_pair, CMD_EIG, false, AT(bounds), 0, 0,
      "interval of the spectrum of a Hermitian matrix (found)"},
     {NULL, "tolerance", 0, "T", parse_positive, CMD_EIG, false, AT(tolerance), 0, 0,
-     "of |A v - lambda v| over the spectrum's halfwidth, over |lambda|\nif the matrix is not Hermitian; may be written "
-     "--tol (1e-8; in\nsingle precision 1e-4)"},
+     "of |A v - lambda v| over the spectrum's halfwidth, over |lambda|\nif the matrix is not Hermitian, but no less "
+     "than |A| times T;\nmay be written --tol (1e-8; in single precision 1e-4)"},
     {NULL, "search", 0, "N", parse_count, CMD_EIG, false, AT(search), 1, INT32_MAX,
      "columns of the search space (chosen)"},
     {NULL, "filter-precision", 0, "single|double|auto", parse_choice, CMD_EIG, true, AT(filter_precision), 0, 0,
