@@ -332,10 +332,24 @@ refused 2 "did you mean --search?" eig $small --ncv 3
 refused 2 "wisp eig has no option --moments" eig $small --moments 3
 refused 2 "MATRIX is missing" eig
 
+# ---- one eigenvalue far beyond all others: what lies in the interval, and residuals in the matrix's units
+awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n301 301 301"
+             for (i = 0; i < 300; i++) printf "%d %d %.17g\n", i + 1, i + 1, -1 + 2 * i / 299
+             print "301 301 1e10" }' >outlier.mtx
+ok eig outlier.mtx --interval=-0.1,0.1 --json --quiet
+json out 'd["found"] == 30 and d["complete"] and d["tolerance_absolute"] is False'
+ok eig outlier.mtx --interval=-0.1,0.1 --tol-abs 1e-4 --json --quiet
+json out 'd["found"] == 30 and d["tolerance"] == 1e-4 and d["tolerance_absolute"] and max(d["residuals"]) <= 1e-4'
+"$wisp" eig $large --interval=-0.1,0 --tol 0.1 --method chebfd --json --quiet >out 2>err
+check "a wide tolerance is told" grep -q "is wide beside the target" err
+json out 'd["complete"] and max(d["residuals"]) * d["bounds"]["halfwidth"] <= 0.005 * (1 + 1e-12)'
+
 # ---- bad matrices and files
 refused 1 "nowhere.mtx" eig nowhere.mtx --smallest 1
 refused 1 "101 eigenvalues of a matrix of 100 rows" eig $small --smallest 101
 refused 1 "below what double allows" eig $small --smallest 1 --tol 1e-17
+refused 1 "the absolute tolerance, 1e-17, is below what double allows" eig $small --smallest 1 --tol-abs 1e-17
+refused 2 "exclude each other" eig $small --smallest 1 --tol-abs 1e-9 --tol 1e-9
 refused 1 "flow.mtx: " eig flow.mtx --target 0
 refused 1 "flow.mtx: " eig flow.mtx --interval 0,1 --method dense
 printf '%%%%MatrixMarket matrix coordinate real general\n3 4 1\n1 1 1\n' >wide.mtx

@@ -90,6 +90,90 @@ static void lattice(void **state)
     wisp_mat_free(A);
 }
 
+/* ---- one value far beyond all others ----------------------------------------------------------------- */
+
+/* -1 .. 1 in equal steps, and one far value. */
+static double *with_outlier(int64_t n, double outlier)
+{
+    double *e = calloc((size_t)n, sizeof *e);
+    assert_non_null(e);
+    for (int64_t i = 0; i < n - 1; i++) e[i] = -1 + 2 * (double)i / (double)(n - 2);
+    e[n - 1] = outlier;
+    return e;
+}
+
+/* It makes the spectrum's halfwidth, and so a relative tolerance, wide beside the target: which pairs belong to that
+   their residuals tell. */
+static void outlier(void **state)
+{
+    enum { N = 301 };
+    wisp_ctx *ctx = *state;
+    const struct {
+        double outlier;
+        wisp_eig_opts o;
+        wisp_type type;
+    } ask[] = {
+        {1e10, {.which = WISP_EIG_INTERVAL}, WISP_D},
+        {1e10, {.which = WISP_EIG_INTERVAL, .tolerance_abs = 1e-4}, WISP_Z},
+        {1e10, {.which = WISP_EIG_NEAREST, .count = 7}, WISP_D},
+        {1e10, {.which = WISP_EIG_SMALLEST, .count = 7, .method = WISP_EIG_DENSE}, WISP_D},
+        {50, {.which = WISP_EIG_INTERVAL, .method = WISP_CHEBFD, .tolerance = 1e-2}, WISP_D},
+        {50, {.which = WISP_EIG_INTERVAL, .method = WISP_CHEBFD, .tolerance_abs = 1e-6}, WISP_Z},
+        {50, {.which = WISP_EIG_NEAREST, .method = WISP_CHEBFD, .count = 7, .tolerance = 1e-2}, WISP_D},
+        {-20, {.which = WISP_EIG_INTERVAL, .tolerance_abs = 1e-3}, WISP_S},
+        {200, {.which = WISP_EIG_SMALLEST, .count = 4, .method = WISP_LANCZOS, .tolerance_abs = 1e-9}, WISP_D},
+    };
+    for (size_t c = 0; c < sizeof ask / sizeof *ask; c++) {
+        wisp_eig_opts o = ask[c].o;
+        ref_rng r = {c + 1};
+        double *e = with_outlier(N, ask[c].outlier);
+        ref_mat m = hermitian_of(&r, e, N, ask[c].type);
+        wisp_mat *A = ref_mat_of(ctx, m, ask[c].type);
+        wisp_eigen v;
+        o.low = -0.1, o.high = 0.1, o.target = 0.001;
+        qsort(e, N, sizeof *e, by_size);
+        REF_OK(ctx, wisp_eig(&v, A, &o));
+        const bool single = ask[c].type == WISP_S;
+        const demand d = demand_of(&o, e, N, single ? 1e-3 : 1e-4);
+        const int64_t wanted = o.count > 0 ? o.count : d.to - d.from;
+        if (!matches(&v, e, &d, single ? 1e-3 : 1e-4) || v.found != wanted)
+            fail_msg("case %zu: %d found, %lld are there", c, v.found, (long long)wanted);
+        assert_true(v.complete);
+        for (int i = 0; i < v.found && o.tolerance_abs > 0; i++) assert_true(v.residual[i] <= o.tolerance_abs);
+        if (o.tolerance_abs > 0) assert_pairs(&v, m, o.tolerance_abs, single ? 1.2e-7 : 2.2e-16, "absolute tolerance");
+        wisp_eigen_free(&v);
+        wisp_mat_free(A);
+        ref_free(m);
+        free(e);
+    }
+}
+
+/* Of a matrix that is not Hermitian, too. */
+static void absolute_tolerance(void **state)
+{
+    wisp_ctx *ctx = *state;
+    wisp_mat *A;
+    wisp_eigen v;
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "matpde:nx=24,ny=24", NULL));
+    for (int method = 0; method < 2; method++) {
+        const wisp_eig_opts o = {.which = WISP_EIG_LARGEST_REAL,
+                                 .method = method ? WISP_EIG_DENSE : WISP_KRYLOV_SCHUR,
+                                 .count = 3,
+                                 .tolerance_abs = 1e-7};
+        REF_OK(ctx, wisp_eig(&v, A, &o));
+        assert_true(v.complete && v.found >= 3);
+        wisp_src source;
+        REF_OK(ctx, wisp_src_open_mat(&source, A));
+        ref_mat m = ref_dense(&source);
+        v.orthogonality = 0; /* of such pairs it is not told */
+        assert_pairs(&v, m, o.tolerance_abs, 2.2e-16, "not Hermitian");
+        wisp_src_close(&source);
+        ref_free(m);
+        wisp_eigen_free(&v);
+    }
+    wisp_mat_free(A);
+}
+
 /* ---- operators, starts, ends ------------------------------------------------------------------------- */
 
 static wisp_status apply(void *arg, wisp_blk *y, const wisp_blk *x) { return wisp_spmmv(y, arg, x, NULL); }
@@ -225,6 +309,10 @@ static void refused(void **state)
                {A, {.count = -1}, WISP_ERR_ARG},
                {A, {.tolerance = 2}, WISP_ERR_ARG},
                {A, {.tolerance = 1e-17}, WISP_ERR_ARG},
+               {A, {.tolerance_abs = 1e-17}, WISP_ERR_ARG},
+               {A, {.tolerance_abs = -1}, WISP_ERR_ARG},
+               {A, {.tolerance_abs = INFINITY}, WISP_ERR_ARG},
+               {A, {.tolerance = 1e-8, .tolerance_abs = 1e-8}, WISP_ERR_ARG},
                {A, {.method = WISP_CHEBFD}, WISP_ERR_UNSUPPORTED},
                {A, {.which = WISP_EIG_INTERVAL, .method = WISP_LANCZOS}, WISP_ERR_UNSUPPORTED},
                {B, {.which = WISP_EIG_INTERVAL}, WISP_ERR_HERMITIAN},
@@ -249,9 +337,14 @@ static void refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_questions), cmocka_unit_test(lattice), cmocka_unit_test(operators),
-        cmocka_unit_test(starts),           cmocka_unit_test(ended),   cmocka_unit_test(memory),
-        cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_questions),
+                                       cmocka_unit_test(lattice),
+                                       cmocka_unit_test(outlier),
+                                       cmocka_unit_test(absolute_tolerance),
+                                       cmocka_unit_test(operators),
+                                       cmocka_unit_test(starts),
+                                       cmocka_unit_test(ended),
+                                       cmocka_unit_test(memory),
+                                       cmocka_unit_test(refused)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

@@ -24,11 +24,12 @@ extern "C" {
    at most 3000 rows, where the search space would have half of them or more; LANCZOS and KRYLOV_SCHUR, where the rows
    are hardly more than their columns. */
 typedef enum { WISP_EIG_DEFAULT, WISP_CHEBFD, WISP_LANCZOS, WISP_KRYLOV_SCHUR, WISP_EIG_DENSE } wisp_eig_method;
-/* INTERVAL: all eigenvalues in [low, high], and those outside by less than the tolerance. NEAREST: `count` eigenvalues
-   nearest to `target`. SMALLEST, LARGEST: at the lower and upper end of a Hermitian matrix's spectrum; of another
-   matrix those of smallest and largest absolute value. LARGEST_REAL: those of largest real part. If the last one of
-   `count` belongs to a multiplet (its like within the tolerance), all of the multiplet are given: there may be more
-   than `count`. */
+/* INTERVAL: all eigenvalues in [low, high], and those outside by less than twice their own residual, for these may lie
+   inside; it also has to be small beside the interval (CHEBFD: a twentieth at most, or rounding), whatever the
+   tolerance is. NEAREST: `count` eigenvalues nearest to `target`, likewise. SMALLEST, LARGEST: at the lower and upper
+   end of a Hermitian matrix's spectrum; of another matrix those of smallest and largest absolute value. LARGEST_REAL:
+   those of largest real part. If the last one of `count` belongs to a multiplet (by their residuals they may be equal;
+   not Hermitian: they are within the tolerance), all of the multiplet are given: there may be more than `count`. */
 typedef enum {
     WISP_EIG_SMALLEST,
     WISP_EIG_LARGEST,
@@ -77,9 +78,11 @@ typedef struct {
        missing; DENSE has none. A copy takes about as many columns as the search space has, the locked ones beside it,
        and three blocks; CHEBFD: 16 columns or one block more during the search for what is missing. In the call that
        goes on, `max_rounds` may be another one; `bytes` is that of the first call. */
-    wisp_offer_fn offer; /* may be NULL */
-    void *offer_arg;     /* passed to offer() */
-    wisp_state *resume;  /* a kept state, from which the call goes on; NULL: it begins */
+    wisp_offer_fn offer;  /* may be NULL */
+    void *offer_arg;      /* passed to offer() */
+    wisp_state *resume;   /* a kept state, from which the call goes on; NULL: it begins */
+    double tolerance_abs; /* in place of `tolerance`: of |A v - lambda v| itself; 0: not given. Not below 16 rounding */
+                          /* units of the largest |lambda|, if A is Hermitian */
 } wisp_eig_opts;
 
 /* The filter of CHEBFD: p(E) = sum over k of c_k T_k(x), x = scale (E - center)^power + shift. */

@@ -82,7 +82,7 @@ ENDS_WITH(wisp_mat_props, largest);
 ENDS_WITH(wisp_counts, sent_bytes);
 ENDS_WITH(wisp_solve_opts, resume);
 ENDS_WITH(wisp_solution, bytes);
-ENDS_WITH(wisp_eig_opts, resume);
+ENDS_WITH(wisp_eig_opts, tolerance_abs);
 ENDS_WITH(wisp_eigen, moments);
 ENDS_WITH(wisp_eig_cost, high);
 ENDS_WITH(wisp_checkpoint_opts, after);

@@ -174,10 +174,10 @@ static standing look_around(const wisp__chebfd *c)
 {
     standing s = {0};
     for (int i = 0; i < c->columns; i++) {
-        const double r = c->residual[i] * c->k->scale, like = c->k->o.tolerance * c->k->scale;
+        if (!wisp__chebfd_in_target(c, i)) continue;
         if (wisp__chebfd_converged(c, i)) {
-            s.inside += wisp__chebfd_in_target(c, i, like);
-        } else if (!is_mixture(c, i) && wisp__chebfd_in_target(c, i, r)) {
+            s.inside++;
+        } else if (!is_mixture(c, i)) {
             s.pending++;
             s.worst = fmax(s.worst, c->residual[i]);
         }
@@ -220,17 +220,18 @@ static wisp_status deliver(wisp__chebfd *c, int *found)
     wisp__eig *k = c->k;
     wisp_status status = WISP_OK;
     pair *all = NULL;
-    double *theta = NULL;
+    double *theta = NULL, *residual;
     int n = 0, first = 0, rest = c->columns;
     WISP_TRY(wisp_alloc(k->ctx, &all, (size_t)c->columns, sizeof *all));
-    WISP_TRY(wisp_alloc(k->ctx, &theta, (size_t)c->columns, sizeof *theta));
+    WISP_TRY(wisp_alloc(k->ctx, &theta, 2 * (size_t)c->columns, sizeof *theta));
+    residual = theta + c->columns;
     for (int i = 0; i < c->columns; i++) {
-        const bool takes = wisp__chebfd_converged(c, i) && wisp__chebfd_in_target(c, i, k->o.tolerance * k->scale);
+        const bool takes = wisp__chebfd_converged(c, i) && wisp__chebfd_in_target(c, i);
         all[takes ? n++ : --rest] = (pair){c->theta[i], i};
     }
     qsort(all, (size_t)n, sizeof *all, by_value);
-    for (int i = 0; i < n; i++) theta[i] = all[i].theta;
-    wisp__eig_select(k, n, theta, &first, found);
+    for (int i = 0; i < n; i++) theta[i] = all[i].theta, residual[i] = c->residual[all[i].column];
+    wisp__eig_select(k, n, theta, residual, &first, found);
     for (int i = 0; i < c->columns; i++) c->order[i] = all[(first + i) % c->columns].column;
     WISP_TRY(permute(c));
     WISP_TRY(wisp__eig_deliver(k, c->space, 0, *found, c->theta, c->residual));
@@ -336,7 +337,7 @@ static wisp_status rounds(wisp__chebfd *c)
             return wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION,
                                  "eig: after %d rounds %d residuals in the target are up to %.1e and no longer fall; "
                                  "the tolerance is %.1e",
-                                 at->round, s.pending, s.worst, k->o.tolerance);
+                                 at->round, s.pending, s.worst * wisp__eig_unit(k), k->o.tolerance * wisp__eig_unit(k));
         }
         at->terms = grown ? c->plan.f.terms : wisp__filter_terms(&c->plan, log(s.worst / k->o.tolerance) + 1);
     }

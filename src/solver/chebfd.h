@@ -80,10 +80,15 @@ wisp_status wisp__chebfd_space(wisp__chebfd *c);
 
 static inline bool wisp__chebfd_converged(const wisp__chebfd *c, int i) { return c->residual[i] <= c->k->o.tolerance; }
 
-static inline bool wisp__chebfd_in_target(const wisp__chebfd *c, int i, double room)
+/* As far as its residual tells. */
+static inline bool wisp__chebfd_in_target(const wisp__chebfd *c, int i)
 {
+    const double room = wisp__eig_room(c->k, c->theta[i], c->residual[i]);
     return c->theta[i] >= c->low - room && c->theta[i] <= c->high + room;
 }
+
+/* A residual, times k->scale, up to which a pair is one in the target. */
+double wisp__chebfd_narrow(const wisp__chebfd *c);
 
 /* A residual that is small beside the density's resolution: there is an eigenvalue. */
 static inline double wisp__chebfd_sharp(const wisp__chebfd *c)

@@ -286,6 +286,30 @@ wisp_status wisp__chebfd_widen(wisp__chebfd *c, int found)
     return wisp__chebfd_enlarge(c, c->wanted);
 }
 
+/* Whether a pair belongs to the target is told by its residual: so that has to be small beside the target, as far as
+   rounding allows, whatever the halfwidth of the spectrum. (A single level has no width.) */
+static void fit_tolerance(const wisp__chebfd *c)
+{
+    wisp__eig *k = c->k;
+    const wisp_bounds *b = &k->e->bounds;
+    const bool interval = k->o.which == WISP_EIG_INTERVAL;
+    const double width = interval ? k->o.high - k->o.low : c->high - c->low,
+                 enough = fmax(0.05 * width, 256 * k->eps * (b->halfwidth + fabs(b->center)));
+    if (width <= 0 || k->o.tolerance * k->scale <= enough) return;
+    wisp_ctx_log(
+        k->ctx, WISP_LOG_WARN,
+        "eig: the tolerance, %.1e, is wide beside the target, which is %.1e wide: residuals of %.1e at most are "
+        "asked for",
+        k->o.tolerance * k->scale, width, enough);
+    k->o.tolerance = enough / k->scale;
+}
+
+double wisp__chebfd_narrow(const wisp__chebfd *c)
+{
+    const double width = c->high - c->low, tolerance = c->k->o.tolerance * c->k->scale;
+    return width > 0 ? fmax(0.05 * width, tolerance) : 100 * tolerance;
+}
+
 wisp_status wisp__chebfd_look(wisp__chebfd *c)
 {
     wisp__eig *k = c->k;
@@ -313,14 +337,15 @@ wisp_status wisp__chebfd_look(wisp__chebfd *c)
         if (at->moments > most) at->moments = most;
     }
     report_expected(c);
+    fit_tolerance(c);
     return wisp__chebfd_enlarge(c, c->wanted);
 }
 
 /* Five digits, or what it takes to see a pair as one, beyond what random columns lose at first. */
 wisp__chebfd_check wisp__chebfd_plan_check(const wisp__chebfd *c)
 {
-    const double lost = fmax(0, c->plan.edge - c->plan.first), narrow = 0.05 * (c->high - c->low) / c->k->scale;
-    const double enough = lost + fmax(5 * M_LN10, 1 - log(fmax(narrow, 100 * c->k->o.tolerance)));
+    const double lost = fmax(0, c->plan.edge - c->plan.first),
+                 enough = lost + fmax(5 * M_LN10, 1 - log(wisp__chebfd_narrow(c) / c->k->scale));
     /* In single precision residuals are filtered from the second time on, and see as far as in double precision. */
     const int least = c->is_single ? 2 : 1, needed = 1 + (int)(enough / fmax(c->plan.edge, 1)),
               times = needed > least ? needed : least;

@@ -31,6 +31,10 @@ static wisp_status check_numbers(const wisp__eig *k)
                              o->bounds.halfwidth);
     if (!(o->tolerance >= 0 && o->tolerance < 1))
         return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: tolerance %g, it must lie between 0 and 1", o->tolerance);
+    if (!(o->tolerance_abs >= 0 && isfinite(o->tolerance_abs)) || (o->tolerance_abs > 0 && o->tolerance > 0))
+        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG,
+                             "eig: the absolute tolerance is %g, the relative one %g; give one of them, above 0",
+                             o->tolerance_abs, o->tolerance);
     if (o->tolerance > 0 && o->tolerance < 16 * k->eps)
         return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: tolerance %g is below what %s allows: at least %.1e",
                              o->tolerance, wisp_type_name(k->type), 16 * k->eps);
@@ -81,6 +85,8 @@ static wisp_status defaults(wisp__eig *k)
     if (by_cost) o->method = is_inner(o) ? WISP_CHEBFD : k->hermitian ? WISP_LANCZOS : WISP_KRYLOV_SCHUR;
     if (o->max_rounds == 0) o->max_rounds = o->method == WISP_CHEBFD ? ROUNDS : RESTARTS;
     const wisp_status status = check_method(k);
+    if (o->tolerance_abs > 0 && !k->hermitian) o->tolerance = o->tolerance_abs; /* else by the bounds */
+    k->asked = o->tolerance_abs > 0 ? o->tolerance_abs : o->tolerance;
     return status == WISP_OK && by_cost ? wisp__eig_dense_or_search(k) : status;
 }
 
@@ -126,6 +132,22 @@ static wisp_status begin(wisp__eig *k)
 
 /* ---- what methods share --------------------------------------------------------------------------- */
 
+double wisp__eig_unit(const wisp__eig *k) { return k->o.tolerance_abs > 0 && k->hermitian ? k->scale : 1; }
+
+/* An absolute tolerance becomes one over the halfwidth. */
+static wisp_status take_absolute(wisp__eig *k)
+{
+    const wisp_bounds *b = &k->e->bounds;
+    const double rounding = 16 * k->eps * (b->halfwidth + fabs(b->center)), tolerance = k->o.tolerance_abs;
+    if (tolerance < rounding)
+        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG,
+                             "eig: the absolute tolerance, %g, is below what %s allows for eigenvalues of up to %.3g: "
+                             "at least %.1e",
+                             tolerance, wisp_type_name(k->type), b->halfwidth + fabs(b->center), rounding);
+    k->o.tolerance = fmin(tolerance / b->halfwidth, 0.5);
+    return WISP_OK;
+}
+
 wisp_status wisp__eig_bounds(wisp__eig *k, double products)
 {
     const double before = wisp__now();
@@ -139,6 +161,7 @@ wisp_status wisp__eig_bounds(wisp__eig *k, double products)
     }
     const wisp_bounds *b = &k->e->bounds;
     k->e->bounds_seconds = wisp__now() - before;
+    if (status == WISP_OK && k->o.tolerance_abs > 0) status = take_absolute(k);
     if (status != WISP_OK) return status;
     /* Residuals that are rounding alone are small enough. */
     k->scale = fmax(b->halfwidth, 16 * k->eps * (b->halfwidth + fabs(b->center)) / k->o.tolerance);
@@ -148,7 +171,8 @@ wisp_status wisp__eig_bounds(wisp__eig *k, double products)
 wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, double residual)
 {
     k->e->rounds = round;
-    double ended = k->o.observe && k->o.observe(k->o.observe_arg, round, found, wanted, residual) != 0;
+    const double in_units = residual * wisp__eig_unit(k);
+    double ended = k->o.observe && k->o.observe(k->o.observe_arg, round, found, wanted, in_units) != 0;
     const wisp_status status = wisp_ctx_sum(k->ctx, &ended, 1);
     if (status != WISP_OK) return status;
     if (ended > 0) return wisp_ctx_fail(k->ctx, WISP_ERR_CANCELLED, "eig: ended by the observing function");

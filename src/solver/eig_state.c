@@ -28,7 +28,7 @@ static wisp_status same(const wisp__eig *k, wisp_state *s)
     WISP_TRY(wisp_state_same(s, "method", "%s", wisp__eig_method_name(k->e->method)));
     WISP_TRY(wisp_state_same(s, "matrix rows", "%lld", (long long)k->rows));
     WISP_TRY(wisp_state_same(s, "vectors of type", "%s", wisp_type_name(k->type)));
-    WISP_TRY(wisp_state_same(s, "tolerance", "%.17g", o->tolerance));
+    WISP_TRY(wisp_state_same(s, "tolerance", "%.17g%s", k->asked, o->tolerance_abs > 0 ? ", absolute" : ""));
     WISP_TRY(wisp_state_same(s, "eig seed", "%llu", (unsigned long long)o->seed));
     WISP_TRY(wisp_state_same(s, "search columns", "%d", o->search));
     WISP_TRY(wisp_state_same(s, "block", "%d", o->block));
@@ -77,6 +77,7 @@ wisp_status wisp__eig_items(wisp__eig *k, wisp_state *s)
     now.seconds = wisp__now() - k->started;
     WISP_TRY(wisp_state_data(s, "result so far", &now, sizeof now));
     WISP_TRY(wisp_state_data(s, "scale", &k->scale, sizeof k->scale));
+    WISP_TRY(wisp_state_data(s, "tolerance in force", &k->o.tolerance, sizeof k->o.tolerance));
     WISP_TRY(wisp_state_data(s, "limit of bytes", &k->o.bytes, sizeof k->o.bytes));
     WISP_TRY(wisp_state_data(s, "flops of LAPACK", &k->most_work, sizeof k->most_work));
     if (!wisp_state_is_kept(s)) return pairs(k, s);

@@ -15,6 +15,7 @@ typedef struct {
     int64_t rows;     /* of all ranks */
     double eps;       /* of the vectors' type */
     double flops;     /* of one product with one vector */
+    double asked;     /* the tolerance, as it was asked for; o.tolerance is the one in force */
     double scale;     /* by which residuals are divided, once it is known */
     double started;   /* wisp__now() */
     bool ended;       /* the user's wish to end is set aside */
@@ -47,6 +48,8 @@ int64_t wisp__eig_dense_bytes(const wisp__eig *k);
 /* Takes the bounds of the options, or finds them; `products`: how many will follow, which sets how much work tight
    bounds are worth. Sets k->scale. */
 wisp_status wisp__eig_bounds(wisp__eig *k, double products);
+/* By which residuals are multiplied for the user. */
+double wisp__eig_unit(const wisp__eig *k);
 /* Progress to the user's function, after a round or a restart. */
 wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, double residual);
 /* To be called before a method delivers, with the status so far; whether it may. A call that the user ends still gives
@@ -91,8 +94,11 @@ wisp_status wisp__ritz_residuals(wisp__eig *k, wisp_blk *space, int first, int n
 wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int found, double *theta, double *residual);
 /* How far dots of orthonormal vectors may lie from 0 and 1. */
 static inline double wisp__eig_orthogonal(const wisp__eig *k) { return k->eps * fmax(1000, sqrt((double)k->rows)); }
-/* Of theta[n], ascending, which the question asks for: *found from *first on. Multiplets are completed. */
-void wisp__eig_select(const wisp__eig *k, int n, const double *theta, int *first, int *found);
+/* So far from theta an eigenvalue of a Hermitian matrix is, at most: by the residual, which is rounded, too. */
+double wisp__eig_room(const wisp__eig *k, double theta, double residual);
+/* Of theta[n], ascending, with their residuals (NULL: within the tolerance), which the question asks for, as far as
+   these tell: *found from *first on. Multiplets are completed. */
+void wisp__eig_select(const wisp__eig *k, int n, const double *theta, const double *residual, int *first, int *found);
 
 /* ---- ortho.c ------------------------------------------------------------------ */
 

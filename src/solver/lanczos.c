@@ -384,7 +384,7 @@ static wisp_status deliver(lanczos *L, int n, bool all)
     residual = theta + n;
     WISP_TRY(wisp__ritz(k, L->a.all, 0, n, theta));
     WISP_TRY(wisp__ritz_residuals(k, L->a.all, 0, n, theta, residual));
-    wisp__eig_select(k, n, theta, &first, &found);
+    wisp__eig_select(k, n, theta, residual, &first, &found);
     const int asked = found, end = first + asked;
     if (k->o.which == WISP_EIG_SMALLEST) {
         for (found = 0; found < asked && residual[first + found] <= k->o.tolerance;) found++;

@@ -106,14 +106,19 @@ out:
     return status;
 }
 
-void wisp__eig_select(const wisp__eig *k, int n, const double *theta, int *first, int *found)
+double wisp__eig_room(const wisp__eig *k, double theta, double residual)
+{
+    return 2 * residual * k->scale + 4 * k->eps * fabs(theta);
+}
+
+void wisp__eig_select(const wisp__eig *k, int n, const double *theta, const double *residual, int *first, int *found)
 {
     const wisp_eig_opts *o = &k->o;
-    const double like = o->tolerance * k->scale; /* of one multiplet */
     int from = 0, to = n;
+#define ROOM(i) wisp__eig_room(k, theta[i], residual ? residual[i] : o->tolerance)
     if (o->which == WISP_EIG_INTERVAL) {
-        while (from < n && theta[from] < o->low - like) from++;
-        while (to > from && theta[to - 1] > o->high + like) to--;
+        while (from < n && theta[from] < o->low - ROOM(from)) from++;
+        while (to > from && theta[to - 1] > o->high + ROOM(to - 1)) to--;
     } else if (o->which == WISP_EIG_NEAREST) {
         while (to - from > o->count) /* the farther end goes */
             if (o->target - theta[from] > theta[to - 1] - o->target)
@@ -126,9 +131,10 @@ void wisp__eig_select(const wisp__eig *k, int n, const double *theta, int *first
         from = o->count < n ? n - o->count : 0;
     }
     if (o->which != WISP_EIG_INTERVAL && to > from) {
-        while (from > 0 && theta[from] - theta[from - 1] <= like) from--;
-        while (to < n && theta[to] - theta[to - 1] <= like) to++;
+        while (from > 0 && theta[from] - theta[from - 1] <= ROOM(from) + ROOM(from - 1)) from--;
+        while (to < n && theta[to] - theta[to - 1] <= ROOM(to) + ROOM(to - 1)) to++;
     }
+#undef ROOM
     *first = from;
     *found = to - from;
 }
@@ -211,7 +217,7 @@ wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int foun
     }
     for (int i = 0; i < found; i++) {
         e->value[i] = wisp__real(theta[i]);
-        e->residual[i] = residual[i];
+        e->residual[i] = residual[i] * wisp__eig_unit(k);
     }
     e->found = found;
 out:

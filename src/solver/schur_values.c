@@ -16,6 +16,7 @@ double wisp__schur_key(const wisp__arnoldi *a, wisp_scalar value)
 
 double wisp__schur_over(const wisp__arnoldi *a, wisp_scalar value)
 {
+    if (a->k->o.tolerance_abs > 0) return 1;
     const double tolerance = a->k->o.tolerance, norm = a->smallest / a->k->eps;
     const double least = norm * fmax(tolerance, 16 * a->k->eps / tolerance);
     return fmax(fmax(hypot(value.re, value.im), least), DBL_MIN);

@@ -88,7 +88,7 @@ static wisp_status hermitian(wisp__eig *k)
 {
     wisp_status status = WISP_OK;
     const int n = (int)k->rows;
-    int first, found;
+    int first, found, some, of; /* of these, by their residuals */
     wisp_blk *space = NULL;
     double *theta = NULL, *residual = NULL;
     if (k->o.which == WISP_EIG_INTERVAL) k->e->low = k->o.low, k->e->high = k->o.high;
@@ -96,17 +96,19 @@ static wisp_status hermitian(wisp__eig *k)
     WISP_TRY(wisp_alloc(k->ctx, &theta, (size_t)n, sizeof *theta));
     WISP_TRY(units(k, &space));
     WISP_TRY(wisp__ritz(k, space, 0, n, theta));
-    wisp__eig_select(k, n, theta, &first, &found);
+    wisp__eig_select(k, n, theta, NULL, &some, &of);
     k->e->block = wisp__ritz_width(k, n);
-    WISP_TRY(wisp_alloc(k->ctx, &residual, (size_t)found, sizeof *residual));
-    if (found > 0) WISP_TRY(wisp__ritz_residuals(k, space, first, found, theta + first, residual));
-    for (int i = 0; i < found; i++)
+    WISP_TRY(wisp_alloc(k->ctx, &residual, (size_t)n, sizeof *residual));
+    if (of > 0) WISP_TRY(wisp__ritz_residuals(k, space, some, of, theta + some, residual + some));
+    wisp__eig_select(k, of, theta + some, residual + some, &first, &found);
+    first += some;
+    for (int i = first; i < first + found; i++)
         if (!(residual[i] <= k->o.tolerance)) {
             status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: a residual of %.1e; the tolerance is %.1e",
-                                   residual[i], k->o.tolerance);
+                                   residual[i] * wisp__eig_unit(k), k->asked);
             goto out;
         }
-    WISP_TRY(wisp__eig_deliver(k, space, first, found, theta + first, residual));
+    WISP_TRY(wisp__eig_deliver(k, space, first, found, theta + first, residual + first));
     k->e->complete = 1;
 out:
     wisp_free(k->ctx, theta);

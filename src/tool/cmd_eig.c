@@ -36,6 +36,7 @@ static int check_options(tool *t)
     if ((o->checkpoint || o->resume) && o->method == WISP_EIG_DENSE)
         return tool_usage(t, "--method dense has no state to go on from, for --checkpoint and --resume");
     if (o->tolerance >= 1) return tool_usage(t, "--tolerance %g: it must be below 1", o->tolerance);
+    if (o->tolerance > 0 && o->tolerance_abs > 0) return tool_usage(t, "--tolerance and --tol-abs exclude each other");
     if (o->vectors_out && !has_extension(o->vectors_out, "mtx|mtx.gz|h5"))
         return tool_usage(t, "--vectors-out %s: the name must end in .mtx, .mtx.gz or .h5", o->vectors_out);
     if (o->plot && !has_extension(o->plot, "svg|png|pdf"))
@@ -77,6 +78,7 @@ static void set_options(tool *t, wisp_eig_opts *eo)
                           .count = o->count ? (int)o->count : 1,
                           .search = (int)o->search,
                           .tolerance = o->tolerance,
+                          .tolerance_abs = o->tolerance_abs,
                           .max_rounds = o->max_iterations,
                           .seed = o->seed,
                           .observe = observe,

@@ -50,6 +50,7 @@ static double largest_residual(const wisp_eigen *e)
 
 static double tolerance_of(const eig_results *r)
 {
+    if (r->opts.tolerance_abs > 0) return r->opts.tolerance_abs;
     return r->opts.tolerance > 0 ? r->opts.tolerance : r->type == WISP_S || r->type == WISP_C ? 1e-4 : 1e-8;
 }
 
@@ -84,6 +85,7 @@ static void add_question(json_t *o, const eig_results *r)
                         : all            ? json_numbers(asked, 2)
                                          : json_null());
     json_object_set_new(o, "tolerance", json_real(tolerance_of(r)));
+    json_object_set_new(o, "tolerance_absolute", json_boolean(q->tolerance_abs > 0));
 }
 
 /* Complex numbers as pairs, if the matrix is not Hermitian. */
@@ -188,7 +190,9 @@ static void show_found(const eig_results *r)
         text_line("found", "%s of %s", n, text_count(wanted, r->opts.count));
     if (e->found) {
         text_line("residual", "at most %.2e, wanted %.1e%s", largest_residual(e), tolerance_of(r),
-                  r->hermitian ? " of the spectrum's halfwidth" : " of the eigenvalue, or of |A| times that");
+                  r->opts.tolerance_abs > 0 ? ""
+                  : r->hermitian            ? " of the spectrum's halfwidth"
+                                            : " of the eigenvalue, or of |A| times that");
         if (isfinite(e->orthogonality)) text_line("", "vectors orthonormal to %.1e", e->orthogonality);
     }
     text_line("result", "%s%s%s", e->complete ? "complete" : "not complete", r->status ? ": " : "", r->why);

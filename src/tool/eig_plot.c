@@ -68,9 +68,10 @@ static void write_points(const eig_results *r, FILE *f)
     const wisp_eigen *e = &r->e;
     fputs("set format x '%g'\nset offsets graph 0.02, graph 0.02, graph 0.02, graph 0.02\n", f);
     if (r->hermitian)
-        fputs("set xlabel 'eigenvalue (units of the matrix)'\nset ylabel 'residual |A v - λ v| / halfwidth'\n"
-              "set logscale y\nset format y '1e%T'\nunset mytics\n",
-              f);
+        fprintf(f,
+                "set xlabel 'eigenvalue (units of the matrix)'\nset ylabel 'residual |A v - λ v|%s'\n"
+                "set logscale y\nset format y '1e%%T'\nunset mytics\n",
+                r->opts.tolerance_abs > 0 ? "" : " / halfwidth");
     else
         fputs("set xlabel 'real part (units of the matrix)'\nset ylabel 'imaginary part'\nset format y '%g'\n", f);
     fputs("$e << EOD\n", f);

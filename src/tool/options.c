@@ -86,6 +86,8 @@ static const option_def table[] = {
     {NULL, "tolerance", 0, "T", parse_positive, CMD_EIG, false, AT(tolerance), 0, 0,
      "of |A v - lambda v| over the spectrum's halfwidth, over |lambda|\nif the matrix is not Hermitian, but no less "
      "than |A| times T;\nmay be written --tol (1e-8; in single precision 1e-4)"},
+    {NULL, "tol-abs", 0, "T", parse_positive, CMD_EIG, false, AT(tolerance_abs), 0, 0,
+     "of |A v - lambda v| itself, in place of --tolerance"},
     {NULL, "search", 0, "N", parse_count, CMD_EIG, false, AT(search), 1, INT32_MAX,
      "columns of the search space (chosen)"},
     {NULL, "filter-precision", 0, "single|double|auto", parse_choice, CMD_EIG, true, AT(filter_precision), 0, 0,
@@ -265,13 +267,14 @@ const char *nearest_name(const char *word, const char *const *list)
 
 static int find_row(const char *name, size_t length, unsigned commands)
 {
-    int found = -1;
+    int found = -1, longer = -1;
     for (int i = 0; i < ROWS; i++) {
         if (!(table[i].commands & commands) || strncmp(table[i].name, name, length)) continue;
         if (table[i].name[length] == '\0') return i;
-        found = found == -1 ? i : -2; /* an abbreviation must be the only one */
+        int *one = table[i].name[length] == '-' ? &longer : &found; /* --tol is not meant as that of --tol-abs */
+        *one = *one == -1 ? i : -2;                                 /* an abbreviation must be the only one */
     }
-    return found;
+    return found != -1 ? found : longer;
 }
 
 /* Names that users of Kwant, scipy and other programs would type, by the option that does it here. */
