@@ -29,5 +29,45 @@ if [ $have_python = 1 ]; then
             same "evolve: a start times 2^$exponent, $precision" one.csv scaled.csv
         done
     done
+
+    # ---- eig: eigenvalues times the same power of two, by every method
+    cat >alike.py <<'PY'
+import json, math, sys
+one, other = (json.load(open(f)) for f in sys.argv[1:3])
+exponent, rounding = int(sys.argv[3]), float(sys.argv[4])
+def flat(values): return [x for v in values for x in (v if isinstance(v, list) else [v])]
+assert one["found"] == other["found"] > 0 and one["complete"] and other["complete"]
+assert one["hermitian"] == other["hermitian"]
+a, b = flat(one["eigenvalues"]), [math.ldexp(x, -exponent) for x in flat(other["eigenvalues"])]
+assert all(abs(x - y) <= rounding * max(map(abs, a + [1])) for x, y in zip(a, b)), (a, b)
+assert max(other["residuals"]) <= other["tolerance"]
+PY
+    times() { python3 -c 'import math, sys; print(",".join(repr(math.ldexp(float(x), int(sys.argv[2]))) for x in sys.argv[1].split(",")))' "$@"; }
+    # eigenvalues MATRIX PRECISION METHOD QUESTION [NUMBERS]: NUMBERS are in the matrix's units
+    eigenvalues() {
+        multiply "$1" one.mtx 0
+        local numbers=${5:-} more=
+        [ "$3" = lanczos ] && more=--tol-abs=
+        local by_one=${more:+$more$(times 0.003 0)}
+        ok eig one.mtx --method "$3" "$4${numbers:+=$numbers}" ${by_one:+"$by_one"} --precision "$2" --json --quiet && cp out one.json
+        [ "$2" = double ] && exponents="-1000 -540 1000" || exponents="-120 -67 120"
+        for exponent in $exponents; do
+            multiply "$1" scaled.mtx "$exponent"
+            by_one=${more:+$more$(times 0.003 "$exponent")}
+            ok eig scaled.mtx --method "$3" "$4${numbers:+=$(times "$numbers" "$exponent")}" ${by_one:+"$by_one"} --precision "$2" --json --quiet
+            check "eig $1, $2, $3, times 2^$exponent" python3 alike.py one.json out "$exponent" $([ "$2" = double ] && echo 1e-7 || echo 1e-3)
+        done
+    }
+    ok gen topi:nx=4,ny=4,nz=4,disorder=1 -o wave.mtx
+    ok gen matpde:nx=16,ny=16 -o flow.mtx
+    ok gen hubbard:sites=6,up=3,down=3,U=3,disorder=1 -o levels.mtx
+    for precision in double single; do
+        eigenvalues wave.mtx $precision dense --interval -0.5,0.5
+        eigenvalues levels.mtx $precision chebfd --interval 0,0.3
+        eigenvalues levels.mtx $precision chebfd --target 0.1
+        eigenvalues levels.mtx $precision lanczos --smallest=3
+        eigenvalues flow.mtx $precision krylov-schur --largest-real=3
+        eigenvalues flow.mtx $precision dense --smallest=3
+    done
 fi
 finish

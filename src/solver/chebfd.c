@@ -337,7 +337,8 @@ static wisp_status rounds(wisp__chebfd *c)
             return wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION,
                                  "eig: after %d rounds %d residuals in the target are up to %.1e and no longer fall; "
                                  "the tolerance is %.1e",
-                                 at->round, s.pending, s.worst * wisp__eig_unit(k), k->o.tolerance * wisp__eig_unit(k));
+                                 at->round, s.pending, wisp__eig_residual(k, s.worst),
+                                 wisp__eig_residual(k, k->o.tolerance));
         }
         at->terms = grown ? c->plan.f.terms : wisp__filter_terms(&c->plan, log(s.worst / k->o.tolerance) + 1);
     }

@@ -116,9 +116,9 @@ static wisp_status can_tell(const wisp__chebfd *c)
     for (int i = 0; i < c->columns; i++)
         if (wisp__chebfd_converged(c, i) && wisp__chebfd_in_target(c, i)) most = fmax(most, c->residual[i]);
     if (!(c->high > c->low) || most * c->k->scale <= c->high - c->low) return WISP_OK;
-    return wisp_ctx_fail(c->k->ctx, WISP_ERR_INCOMPLETE,
-                         "eig: residuals of up to %.1e do not tell which pairs belong to %.6g .. %.6g",
-                         most * c->k->scale, c->low, c->high);
+    return wisp_ctx_fail(
+        c->k->ctx, WISP_ERR_INCOMPLETE, "eig: residuals of up to %.1e do not tell which pairs belong to %.6g .. %.6g",
+        wisp__eig_shown(c->k, most * c->k->scale), wisp__eig_shown(c->k, c->low), wisp__eig_shown(c->k, c->high));
 }
 
 wisp_status wisp__chebfd_verify(wisp__chebfd *c, bool *more)
@@ -141,7 +141,7 @@ wisp_status wisp__chebfd_verify(wisp__chebfd *c, bool *more)
         status = wisp_ctx_fail(c->k->ctx, WISP_ERR_INCOMPLETE,
                                "eig: the density of states and the pairs that were found differ by %.1f eigenvalues in "
                                "%.6g .. %.6g, but further random vectors show no pair that is missing",
-                               missing, c->low, c->high);
+                               missing, wisp__eig_shown(c->k, c->low), wisp__eig_shown(c->k, c->high));
     if (!*more && fine) status = can_tell(c);
     if (!*more && status == WISP_OK) c->k->e->complete = 1;
 out:

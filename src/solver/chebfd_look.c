@@ -300,7 +300,7 @@ static void fit_tolerance(const wisp__chebfd *c)
         k->ctx, WISP_LOG_WARN,
         "eig: the tolerance, %.1e, is wide beside the target, which is %.1e wide: residuals of %.1e at most are "
         "asked for",
-        k->o.tolerance * k->scale, width, enough);
+        wisp__eig_shown(k, k->o.tolerance * k->scale), wisp__eig_shown(k, width), wisp__eig_shown(k, enough));
     k->o.tolerance = enough / k->scale;
 }
 
@@ -371,7 +371,7 @@ wisp_status wisp__chebfd_refuse(const wisp__chebfd *c)
     return wisp_ctx_fail(c->k->ctx, WISP_ERR_UNSUPPORTED,
                          "eig: about %.0f eigenvalues lie in %.6g .. %.6g, and too many around it for a filter; take a "
                          "shorter interval",
-                         c->wanted, c->low, c->high);
+                         c->wanted, wisp__eig_shown(c->k, c->low), wisp__eig_shown(c->k, c->high));
 }
 
 /* ---- afterwards ----------------------------------------------------------------------------------- */

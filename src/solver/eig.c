@@ -127,12 +127,19 @@ static wisp_status begin(wisp__eig *k)
     if (status == WISP_OK) status = check_numbers(k);
     if (status != WISP_OK) return status;
     status = defaults(k);
-    return status == WISP_OK ? check_start(k) : status;
+    if (status == WISP_OK) status = check_start(k);
+    return status == WISP_OK ? wisp__eig_scale(k) : status;
 }
 
 /* ---- what methods share --------------------------------------------------------------------------- */
 
 double wisp__eig_unit(const wisp__eig *k) { return k->o.tolerance_abs > 0 && k->hermitian ? k->scale : 1; }
+
+double wisp__eig_residual(const wisp__eig *k, double residual)
+{
+    const double r = residual * wisp__eig_unit(k);
+    return k->o.tolerance_abs > 0 ? wisp__eig_shown(k, r) : r;
+}
 
 /* An absolute tolerance becomes one over the halfwidth. */
 static wisp_status take_absolute(wisp__eig *k)
@@ -143,7 +150,8 @@ static wisp_status take_absolute(wisp__eig *k)
         return wisp_ctx_fail(k->ctx, WISP_ERR_ARG,
                              "eig: the absolute tolerance, %g, is below what %s allows for eigenvalues of up to %.3g: "
                              "at least %.1e",
-                             tolerance, wisp_type_name(k->type), b->halfwidth + fabs(b->center), rounding);
+                             wisp__eig_shown(k, tolerance), wisp_type_name(k->type),
+                             wisp__eig_shown(k, b->halfwidth + fabs(b->center)), wisp__eig_shown(k, rounding));
     k->o.tolerance = fmin(tolerance / b->halfwidth, 0.5);
     return WISP_OK;
 }
@@ -171,8 +179,8 @@ wisp_status wisp__eig_bounds(wisp__eig *k, double products)
 wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, double residual)
 {
     k->e->rounds = round;
-    const double in_units = residual * wisp__eig_unit(k);
-    double ended = k->o.observe && k->o.observe(k->o.observe_arg, round, found, wanted, in_units) != 0;
+    const double shown = wisp__eig_residual(k, residual);
+    double ended = k->o.observe && k->o.observe(k->o.observe_arg, round, found, wanted, shown) != 0;
     const wisp_status status = wisp_ctx_sum(k->ctx, &ended, 1);
     if (status != WISP_OK) return status;
     if (ended > 0) return wisp_ctx_fail(k->ctx, WISP_ERR_CANCELLED, "eig: ended by the observing function");
@@ -249,6 +257,7 @@ wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts
     if (opts) k.o = *opts;
     wisp_ctx_enter(k.ctx);
     const wisp_status status = wisp_ctx_leave(k.ctx, run(&k));
+    wisp__eig_scale_back(&k);
     e->seconds = wisp__now() - k.started;
     return status;
 }
@@ -276,6 +285,8 @@ wisp_status wisp_eig_plan(wisp_eig_cost *cost, const wisp_mat *A, const wisp_eig
     k.o.offer = NULL, k.o.resume = NULL;
     wisp_ctx_enter(k.ctx);
     const wisp_status status = wisp_ctx_leave(k.ctx, plan(&k, cost));
+    cost->low = wisp__eig_shown(&k, cost->low), cost->high = wisp__eig_shown(&k, cost->high);
+    wisp__eig_scale_back(&k);
     wisp_eigen_free(&e);
     return status;
 }

@@ -5,9 +5,18 @@
 #include "dense.h"
 #include "solver.h"
 
+/* 2^exponent A, of which products are made. */
+typedef struct {
+    const wisp_mat *A; /* the user's */
+    wisp_mat *made;    /* NULL: A itself is in range */
+    int exponent;
+    wisp_blk *x; /* between */
+} wisp__scaled;
+
 typedef struct {
     wisp_ctx *ctx;
-    const wisp_mat *A;
+    const wisp_mat *A; /* the user's, or scaled.made; all numbers are its own */
+    wisp__scaled scaled;
     wisp_eig_opts o; /* with every default filled in, but for bounds, search and block */
     wisp_eigen *e;
     wisp_type type; /* of the vectors */
@@ -45,11 +54,24 @@ wisp_status wisp__eig_enough(wisp__eig *k, bool *enough);
 /* Bytes beside A for LAPACK, if it may take the place of the search; else 0. */
 int64_t wisp__eig_dense_bytes(const wisp__eig *k);
 
+/* ---- eig_scale.c --- */
+
+/* Takes 2^e A in the place of A, where its numbers are out of range; those of the options likewise. */
+wisp_status wisp__eig_scale(wisp__eig *k);
+/* A number of the user's matrix, for messages. */
+double wisp__eig_shown(const wisp__eig *k, double x);
+/* The result becomes that of the user's matrix. */
+void wisp__eig_scale_back(wisp__eig *k);
+
+/* ---- eig.c --- */
+
 /* Takes the bounds of the options, or finds them; `products`: how many will follow, which sets how much work tight
    bounds are worth. Sets k->scale. */
 wisp_status wisp__eig_bounds(wisp__eig *k, double products);
-/* By which residuals are multiplied for the user. */
+/* By which residuals are multiplied for the result. */
 double wisp__eig_unit(const wisp__eig *k);
+/* A residual, or the tolerance, for messages. */
+double wisp__eig_residual(const wisp__eig *k, double residual);
 /* Progress to the user's function, after a round or a restart. */
 wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, double residual);
 /* To be called before a method delivers, with the status so far; whether it may. A call that the user ends still gives

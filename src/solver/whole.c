@@ -105,7 +105,7 @@ static wisp_status hermitian(wisp__eig *k)
     for (int i = first; i < first + found; i++)
         if (!(residual[i] <= k->o.tolerance)) {
             status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: a residual of %.1e; the tolerance is %.1e",
-                                   residual[i] * wisp__eig_unit(k), k->asked);
+                                   wisp__eig_residual(k, residual[i]), wisp__eig_residual(k, k->o.tolerance));
             goto out;
         }
     WISP_TRY(wisp__eig_deliver(k, space, first, found, theta + first, residual + first));
