@@ -319,7 +319,7 @@ static inline void check_column(const linear *l, const wisp_solve_opts *o, const
     if (s->iterations_of[j] > s->iterations || s->iterations_of[j] < 0)
         fail_msg("%s: column %d: %lld iterations", what, j, (long long)s->iterations_of[j]);
     if (s->status[j] != WISP_ERR_SINGULAR) return;
-    const double least = least_residual(l, j, 10 * sqrt(unit(l->t.blk)));
+    const double least = least_residual(l, j, 1000 * unit(l->t.blk));
     /* With a preconditioner minres makes another norm of the residual least. */
     const double most = o->precond == WISP_PRECOND_NONE ? 1.5 * least : b;
     if (!(r <= most + got->noise[j]) || !(least > tolerance * b - got->noise[j]))

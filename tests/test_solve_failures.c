@@ -96,9 +96,9 @@ static void singular(void **state)
 {
     wisp_ctx *ctx = *state;
     static const wisp_type types[] = {WISP_D, WISP_Z, WISP_S, WISP_C};
-    static const wisp_method methods[] = {WISP_METHOD_DEFAULT, WISP_CG, WISP_MINRES};
+    static const wisp_method methods[] = {WISP_METHOD_DEFAULT, WISP_CG, WISP_MINRES, WISP_GMRES};
     for (int t = 0; t < 4; t++)
-        for (int m = 0; m < 3; m++) {
+        for (int m = 0; m < 4; m++) {
             const wisp_solve_opts o = {.method = methods[m]};
             linear open = random_system(ctx, 9, OPEN, types[t], 1), closed = random_system(ctx, 9, CLOSED, types[t], 3);
             ends(ctx, &open, o, WISP_ERR_SINGULAR, "has no solution");

@@ -130,6 +130,13 @@ wisp_status wisp__go_back(wisp__krylov *k)
     return n && status == WISP_OK ? wisp__residual(k) : status;
 }
 
+wisp_status wisp__return_to_best(wisp__krylov *k, int j)
+{
+    if (!isfinite(k->col[j].best)) return WISP_OK;
+    const wisp_status status = copy_columns(k->x, &j, k->best, &j, 1);
+    return status == WISP_OK ? wisp__residual(k) : status;
+}
+
 /* A column has ended: its x is x[from], or the best. */
 wisp_status wisp__end(wisp__krylov *k, int j, wisp_status why)
 {
@@ -171,9 +178,7 @@ out:
     return status;
 }
 
-/* Whether there is memory for a further block of so many columns, on every rank: it is in the plan, but others may have
-   taken it. */
-static wisp_status has_room(wisp__krylov *k, int count, bool *room)
+wisp_status wisp__has_room(wisp__krylov *k, int count, bool *room)
 {
     wisp_blk *y = NULL;
     double lacking = wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), k->type, count) != WISP_OK;
@@ -191,8 +196,8 @@ wisp_status wisp__compact(wisp__krylov *k)
     if (left == 0 || 2 * left > k->width) return WISP_OK;
     /* Those of a variant or a preconditioner that was given up are not needed. */
     while (k->blocks > k->method->blocks(k)) wisp_blk_free(k->v[--k->blocks]);
-    WISP_TRY(has_room(k, left, &room));
-    if (!room) goto out; /* it goes on with the width that it has */
+    WISP_TRY(wisp__has_room(k, left, &room));
+    if (!room) goto out; /* it is in the plan, but others may have taken it: it goes on with the width that it has */
     /* Each takes no more than the wider one before it has given back; b is the last, for the user's stays. */
     for (int i = COMMON + k->blocks - 1; i >= 0; i--) WISP_TRY(narrow(k, i, from, left));
     k->b = k->own_b;

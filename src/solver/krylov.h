@@ -17,8 +17,6 @@ typedef struct {
     double target;      /* |r|^2 that is enough */
     double verified;    /* |r|^2 when it was computed from x last */
     double best;        /* the least such, that of the block `best` */
-    bool open;          /* MINRES: x seemed to make |r| least, which is not 0 */
-    int64_t open_at;    /* the iteration of that */
     int stalls;         /* times that it was not less than before */
     double least;       /* |r|^2 by the recurrence when it was last a tenth of the one before */
     int64_t least_at;   /* the iteration of that */
@@ -78,6 +76,7 @@ struct wisp__krylov {
     bool counting;
     int64_t counted;   /* iterations that were counted */
     bool hermitian;    /* up to rounding, or by the user's word */
+    bool inner;        /* it is a part of a proof, and has none of its own */
     bool chosen;       /* the method is not the user's choice */
     bool fresh;        /* the method starts anew */
     bool looks;        /* set by a step: residuals have to be looked at before the next one */
@@ -158,10 +157,15 @@ wisp_status wisp__solve_items(void *krylov, wisp_state *state);
 void wisp__start_counts(wisp__krylov *k);
 void wisp__take_counts(wisp__krylov *k);
 
+/* ---- solve.c ---- */
+
+/* wisp_solve, within one: see inner. */
+wisp_status wisp__solve_inner(wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts);
+
 /* ---- singular.c ---- */
 
-/* |A^H r| over |A| |r| for column j: where it is 0, up to rounding, x makes |r| least. 1 if it is not known. */
-wisp_status wisp__gradient(wisp__krylov *k, int j, double *part);
+/* Whether there is a proof that x makes |r| least in column j, and that it is more than any rounding. */
+wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least);
 
 /* ---- columns.c ---- */
 
@@ -172,8 +176,12 @@ wisp_status wisp__residual(wisp__krylov *k);
 /* After that: x is kept in the columns where it is better than ever; or, where it is far worse, taken back with r. */
 wisp_status wisp__keep_best(wisp__krylov *k);
 wisp_status wisp__go_back(wisp__krylov *k);
+/* Column j of x becomes the best one, with its r. */
+wisp_status wisp__return_to_best(wisp__krylov *k, int j);
 /* Column j has ended: the user gets its x, or the best one, and its status. */
 wisp_status wisp__end(wisp__krylov *k, int j, wisp_status why);
+/* Whether there is memory for a further block of so many columns, on every rank. */
+wisp_status wisp__has_room(wisp__krylov *k, int count, bool *room);
 /* Narrower blocks, if half of the columns or more have ended. */
 wisp_status wisp__compact(wisp__krylov *k);
 wisp_status wisp__make_blocks(wisp__krylov *k);

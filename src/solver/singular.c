@@ -1,59 +1,162 @@
-/* Linear systems without a solution: whether a residual is one that no x makes smaller. */
+/* Linear systems without a solution: whether a residual is one that no x makes smaller, A^H r = 0. A is taken as if
+   its rows and columns were multiplied so that their largest entries are about 1, for else a residual among small
+   entries, which are far from nothing, would be nothing beside large ones. */
 #include "krylov.h"
 #include <math.h>
 
-/* |A^H r|^2 of column j, row by row: there is no product with A^H. */
-static wisp_status transposed(wisp__krylov *k, int j, double *square)
+typedef struct {
+    wisp__krylov *k;
+    wisp_src src; /* rows of A */
+    int64_t first, rows;
+    int64_t *col;
+    void *val;           /* of the matrix's type */
+    void *r, *product;   /* this rank's numbers of r and A r, of the blocks' type */
+    double complex *sum; /* A^H r, where A is not Hermitian */
+    double *most;        /* beside it what it would be if nothing cancelled */
+} scan;
+
+static wisp_status get_column(wisp_blk *block, int j, void *to)
 {
-    wisp_status status = WISP_OK;
-    wisp_src src = {0};
     wisp_blk *column = NULL;
-    double complex *t = NULL;
-    int64_t *col = NULL;
-    void *val = NULL, *r = NULL; /* of the matrix's and the blocks' types */
-    const int64_t n = wisp_map_rows(wisp_mat_map(k->A));
-    WISP_TRY(wisp_src_open_mat(&src, k->A));
-    WISP_TRY(wisp_alloc(k->ctx, &t, (size_t)n, sizeof *t));
-    WISP_TRY(wisp_alloc(k->ctx, &r, (size_t)n, sizeof *t));
-    WISP_TRY(wisp_alloc(k->ctx, &col, (size_t)src.max_row, sizeof *col));
-    WISP_TRY(wisp_alloc(k->ctx, &val, (size_t)src.max_row, sizeof *t));
-    WISP_TRY(wisp_blk_cols(&column, k->r, j, 1));
-    WISP_TRY(wisp_blk_get(column, WISP_ROW_MAJOR, r, 1));
-    for (int64_t i = 0; i < n; i++) {
-        const int entries = src.row(src.arg, i, col, val);
-        for (int e = 0; e < entries; e++)
-            t[col[e]] += conj(wisp__number_at(src.type, val, e)) * wisp__number_at(k->type, r, i);
-    }
-    *square = 0;
-    for (int64_t i = 0; i < n; i++) *square += creal(t[i] * conj(t[i]));
-out:
-    wisp_src_close(&src);
+    wisp_status status = wisp_blk_cols(&column, block, j, 1);
+    if (status == WISP_OK) status = wisp_blk_get(column, WISP_ROW_MAJOR, to, 1);
     wisp_blk_free(column);
-    wisp_free(k->ctx, t);
-    wisp_free(k->ctx, r);
-    wisp_free(k->ctx, col);
-    wisp_free(k->ctx, val);
     return status;
 }
 
-/* The product of a Hermitian A goes to the method's spare block. */
-wisp_status wisp__gradient(wisp__krylov *k, int j, double *part)
+/* |A r| over |A| |r|, row by row of what each rank has. */
+static wisp_status of_hermitian(scan *s, wisp_blk *r, int j, double *part)
 {
     wisp_status status = WISP_OK;
-    double square = 0;
-    const double r = sqrt(k->col[j].verified);
-    *part = 1;
-    if (k->anorm == 0 || !isfinite(r) || (!k->hermitian && wisp_ctx_processes(k->ctx) > 1)) goto out;
-    if (k->hermitian) {
-        wisp__clear(k);
-        WISP_TRY(wisp_spmmv(k->v[k->method->spare], k->A, k->r, &(wisp_aug){.terms = WISP_DOT_YY, .dot = k->dot}));
-        square = creal(wisp__dot_of(k, WISP__YY, j));
-    } else {
-        status = transposed(k, j, &square);
-        if (status == WISP_ERR_NOMEM) status = WISP_OK, square = INFINITY; /* not known */
-        if (status != WISP_OK) goto out;
+    wisp__krylov *k = s->k;
+    double square[2] = {0, 0};
+    wisp_blk *product = NULL;
+    WISP_TRY(wisp_blk_create(&product, k->ctx, wisp_mat_map(k->A), k->type, wisp_blk_width(r)));
+    WISP_TRY(wisp_spmmv(product, k->A, r, NULL));
+    WISP_TRY(get_column(product, j, s->product));
+    for (int64_t i = 0; i < s->rows; i++) {
+        const int entries = s->src.row(s->src.arg, s->first + i, s->col, s->val);
+        double largest = 0;
+        for (int e = 0; e < entries; e++) largest = fmax(largest, cabs(wisp__number_at(s->src.type, s->val, e)));
+        if (largest == 0) continue;
+        square[0] += pow(cabs(wisp__number_at(k->type, s->product, i)), 2) / largest;
+        square[1] += pow(cabs(wisp__number_at(k->type, s->r, i)), 2) * largest;
     }
-    *part = sqrt(square) / (k->anorm * r);
+    WISP_TRY(wisp_ctx_sum(k->ctx, square, 2));
+    *part = square[1] > 0 ? sqrt(square[0] / square[1]) : 0;
+out:
+    wisp_blk_free(product);
+    return status;
+}
+
+/* There is no product with A^H: its columns are summed, of all rows at once. */
+static wisp_status of_any(scan *s, double *part)
+{
+    *part = 0;
+    for (int64_t i = 0; i < s->rows; i++) {
+        const int entries = s->src.row(s->src.arg, i, s->col, s->val);
+        const double complex r = wisp__number_at(s->k->type, s->r, i);
+        for (int e = 0; e < entries; e++) {
+            const double complex term = conj(wisp__number_at(s->src.type, s->val, e)) * r;
+            s->sum[s->col[e]] += term;
+            s->most[s->col[e]] += cabs(term);
+        }
+    }
+    for (int64_t i = 0; i < s->rows; i++)
+        if (s->most[i] > 0) *part = fmax(*part, cabs(s->sum[i]) / s->most[i]);
+    return WISP_OK;
+}
+
+static wisp_status find(scan *s, wisp_blk *r, int j, double *part)
+{
+    wisp_status status = WISP_OK;
+    wisp_ctx *ctx = s->k->ctx;
+    const size_t number = sizeof(double complex);
+    s->rows = wisp_map_local(wisp_mat_map(s->k->A), &s->first);
+    WISP_TRY(wisp_src_open_mat(&s->src, s->k->A));
+    WISP_TRY(wisp_alloc(ctx, &s->col, (size_t)s->src.max_row, sizeof *s->col));
+    WISP_TRY(wisp_alloc(ctx, &s->val, (size_t)s->src.max_row, number));
+    WISP_TRY(wisp_alloc(ctx, &s->r, (size_t)s->rows, wisp_type_size(s->k->type)));
+    WISP_TRY(wisp_alloc(ctx, &s->product, (size_t)s->rows, wisp_type_size(s->k->type)));
+    WISP_TRY(get_column(r, j, s->r));
+    if (s->k->hermitian) return of_hermitian(s, r, j, part);
+    WISP_TRY(wisp_alloc(ctx, &s->sum, (size_t)s->rows, sizeof *s->sum));
+    WISP_TRY(wisp_alloc(ctx, &s->most, (size_t)s->rows, sizeof *s->most));
+    return of_any(s, part);
+out:
+    return status;
+}
+
+/* |A^H r| over |A| |r| for column j: rounding where x makes |r| least. */
+static wisp_status gradient(wisp__krylov *k, wisp_blk *r, int j, double *part)
+{
+    scan s = {.k = k};
+    const wisp_status status = find(&s, r, j, part);
+    wisp_src_close(&s.src);
+    wisp_free(k->ctx, s.col);
+    wisp_free(k->ctx, s.val);
+    wisp_free(k->ctx, s.r);
+    wisp_free(k->ctx, s.product);
+    wisp_free(k->ctx, s.sum);
+    wisp_free(k->ctx, s.most);
+    return status;
+}
+
+/* Rounding, beside the entries of a row. */
+enum { ROUNDING = 100 };
+
+/* A Hermitian A: the best x leaves more of its range in r than rounding, for that hardly changes |r|. z that solves
+   A z = A r, which has a solution, is that part, and w = r - z is one that A maps to 0. Then no x has a residual of
+   less than |<w, b>| / |w|, since <w, A x> = 0: this is to be |r|. */
+static wisp_status look_beyond(wisp__krylov *k, int j, double part, bool *least)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *r = NULL, *w = NULL, *b = NULL, *g = NULL, *z = NULL, *shared = (wisp_blk *)(uintptr_t)k->b;
+    wisp_map *map = wisp_mat_map(k->A);
+    wisp_scalar wb;
+    double ww;
+    const wisp_solve_opts o = {.method = WISP_MINRES, .tolerance = fmin(ROUNDING / 10 * k->eps / part, 0.5)};
+    WISP_TRY(wisp_blk_create(&g, k->ctx, map, k->type, 1));
+    WISP_TRY(wisp_blk_create(&z, k->ctx, map, k->type, 1));
+    WISP_TRY(wisp_blk_create(&w, k->ctx, map, k->type, 1));
+    WISP_TRY(wisp_blk_cols(&r, k->r, j, 1));
+    WISP_TRY(wisp_blk_cols(&b, shared, j, 1)); /* it is read alone */
+    WISP_TRY(wisp_copy(w, r));
+    WISP_TRY(wisp_spmmv(g, k->A, w, NULL));
+    status = wisp__solve_inner(z, k->A, g, &o);
+    if (status == WISP_ERR_STAGNATION || status == WISP_ERR_BREAKDOWN || status == WISP_ERR_ITERATIONS)
+        status = WISP_OK; /* it may do all the same */
+    if (status != WISP_OK) goto out;
+    WISP_TRY(wisp_axpby(w, wisp__real(-1), z, wisp__real(1)));
+    WISP_TRY(gradient(k, w, 0, &part));
+    WISP_TRY(wisp_dot(w, b, &wb));
+    WISP_TRY(wisp_norm(w, &ww));
+    const double bound = hypot(wb.re, wb.im) / ww;
+    *least = part <= ROUNDING * k->eps && bound > 0.99 * sqrt(k->col[j].verified);
+out:
+    wisp_blk_free(r);
+    wisp_blk_free(b);
+    wisp_blk_free(g);
+    wisp_blk_free(z);
+    wisp_blk_free(w);
+    return status;
+}
+
+wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least)
+{
+    enum { COLUMNS = 12 }; /* of look_beyond */
+    wisp_status status = WISP_OK;
+    bool room = false;
+    double part;
+    *least = false;
+    if (k->anorm == 0 || !isfinite(k->col[j].verified) || (!k->hermitian && wisp_ctx_processes(k->ctx) > 1)) goto out;
+    status = gradient(k, k->r, j, &part);
+    if (!k->hermitian && status == WISP_ERR_NOMEM) return WISP_OK; /* it is not known */
+    if (status != WISP_OK) goto out;
+    *least = part <= ROUNDING * k->eps;
+    if (*least || !k->hermitian || part > 0.5) goto out;
+    WISP_TRY(wisp__has_room(k, COLUMNS, &room));
+    if (room) WISP_TRY(look_beyond(k, j, part, least));
 out:
     return status;
 }

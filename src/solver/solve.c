@@ -210,7 +210,7 @@ static wisp_status verdict(wisp__krylov *k, wisp__krylov_column *c)
     const bool stalls = !(c->verified < enough * c->best);
     if (!isfinite(c->verified)) return WISP_ERR_BREAKDOWN;
     if (c->broken == WISP_ERR_INDEFINITE || (c->broken != WISP_OK && k->method == &wisp__cg)) return c->broken;
-    /* The residuals of MINRES only fall: those that looks in turn find. Large ones may be the least (look_at_gradient).
+    /* The residuals of MINRES only fall: those that looks in turn find. Large ones may be the least (look_for_proof).
      */
     const bool in_turn =
         k->method == &wisp__minres && k->s->iterations % LOOK_EVERY == 0 && c->verified < sqrt(k->eps) * c->bb;
@@ -219,30 +219,20 @@ static wisp_status verdict(wisp__krylov *k, wisp__krylov_column *c)
     return k->s->iterations >= k->o.max_iterations ? WISP_ERR_ITERATIONS : WISP_OK;
 }
 
-/* Whether the system has no solution, and x makes |r| least, as far as rounding lets one see. That is looked at where a
-   method gains nothing any more. Where MINRES ends, x may seem to be the one without being it to the last: then it is
-   if MINRES, which starts anew there, gains nothing either. */
-static wisp_status look_at_gradient(wisp__krylov *k, wisp__krylov_column *c, int j, wisp_status *why)
+/* Whether the system has no solution, and the best x makes |r| least: that is looked at where a method gains nothing
+   any more, or where MINRES can't go on, which may be for that reason. */
+static wisp_status look_for_proof(wisp__krylov *k, wisp__krylov_column *c, int j, wisp_status *why)
 {
     const bool minres = k->method == &wisp__minres, ends = minres && c->broken == WISP_ERR_BREAKDOWN;
-    const bool tried = ends || c->iterations - c->open_at >= LOOK_EVERY;
-    double part;
-    if (c->open && tried && c->verified > 0.998 * c->best && *why != WISP_ERR_ITERATIONS) {
-        c->verified = INFINITY; /* the one before is meant */
-        *why = WISP_ERR_SINGULAR;
-        return WISP_OK;
-    }
-    if (!ends && *why != WISP_ERR_BREAKDOWN && *why != WISP_ERR_STAGNATION && !(minres && c->iterations == 0))
-        return WISP_OK;
-    const wisp_status status = wisp__gradient(k, j, &part);
-    const bool idle = minres && *why != WISP_OK; /* it has started anew several times, for nothing */
-    const double rounding = idle ? pow(k->eps, 0.4) : (ends || c->iterations == 0 ? 10 : 100) * k->eps;
-    if (part <= rounding) *why = WISP_ERR_SINGULAR;
-    if (ends && part <= cbrt(k->eps) && !c->open) {
-        c->open = true;
-        c->open_at = c->iterations;
-    }
-    k->fresh |= !minres || c->open; /* its spare block is free between steps, those of others are not */
+    wisp_status status = WISP_OK;
+    bool least;
+    if (k->inner) goto out;
+    if (!ends && *why != WISP_ERR_BREAKDOWN && *why != WISP_ERR_STAGNATION && !(minres && c->iterations == 0)) goto out;
+    if (!(c->verified <= c->best)) WISP_TRY(wisp__return_to_best(k, j));
+    WISP_TRY(wisp__prove_least(k, j, &least));
+    if (least) *why = WISP_ERR_SINGULAR;
+    k->fresh |= !minres; /* its spare block is free between steps, those of others are not */
+out:
     return status;
 }
 
@@ -274,7 +264,7 @@ static wisp_status look(wisp__krylov *k)
             drop = true;
             why = WISP_OK;
         } else
-            WISP_TRY(look_at_gradient(k, c, j, &why));
+            WISP_TRY(look_for_proof(k, c, j, &why));
         const bool cg_failed =
             k->method == &wisp__cg && k->hermitian &&
             (why == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION || (why == WISP_ERR_INDEFINITE && k->chosen));
@@ -419,7 +409,8 @@ static void describe(const wisp__krylov *k)
     s->bytes = k->counted > 0 ? k->bytes / (double)k->counted : 0;
 }
 
-wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts)
+static wisp_status solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const wisp_blk *b,
+                         const wisp_solve_opts *opts, bool inner)
 {
     wisp_status status = WISP_OK;
     wisp_solution unused = {0};
@@ -431,6 +422,7 @@ wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const w
     wisp__krylov k = {
         .ctx = ctx, .A = A, .o = opts ? *opts : (wisp_solve_opts){0}, .s = s ? s : &unused, .b = b, .user_x = x};
     *k.s = (wisp_solution){.residual = NAN};
+    k.inner = inner;
     k.type = wisp_blk_type(b);
     k.width = wisp_blk_width(b);
     k.eps = wisp__is_single(k.type) ? FLT_EPSILON : DBL_EPSILON;
@@ -453,6 +445,16 @@ out:
     if (status == WISP_OK) status = conclude(&k);
     if (k.s == &unused) wisp_solution_free(&unused);
     return wisp_ctx_leave(ctx, status);
+}
+
+wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts)
+{
+    return solve(s, x, A, b, opts, false);
+}
+
+wisp_status wisp__solve_inner(wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts)
+{
+    return solve(NULL, x, A, b, opts, true);
 }
 
 void wisp_solution_free(wisp_solution *s)
