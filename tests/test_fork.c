@@ -1,6 +1,5 @@
 /* A child of fork: what its parent made it may use and free; what another thread was at, it is told. */
-#include "ref.h"
-#include <pthread.h>
+#include "tasks.h"
 #include <stdatomic.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -291,13 +290,105 @@ static void in_callbacks(void **state)
     close_scene(&s);
 }
 
+/* ---- tasks --------------------------------------------------------------------------------------- */
+
+static wisp_status nothing(wisp_task *t, void *arg)
+{
+    (void)t, (void)arg;
+    return WISP_OK;
+}
+
+static bool new_tasks_work(void)
+{
+    wisp_ctx *ctx = ctx_with("1");
+    end(start(ctx, (wisp_task_opts){.fn = nothing}), WISP_OK);
+    end(start(ctx, (wisp_task_opts){.fn = nothing, .flags = WISP_TASK_UNPINNED}), WISP_OK);
+    wisp_ctx_free(ctx);
+    return true;
+}
+
+enum { TASKS = 3 };
+static wisp_task *tasks[TASKS];
+static wisp_ctx *tasks_ctx;
+
+/* Those of the parent are over, and their unit is free. */
+static int other_tasks(scene *s)
+{
+    (void)s;
+    for (int i = 0; i < TASKS; i++)
+        if (!wisp_task_over(tasks[i]) || wisp_task_wait(tasks[i]) != WISP_ERR_UNSUPPORTED) return WRONG;
+    for (int i = 0; i < TASKS; i++) wisp_task_free(tasks[i]);
+    wisp_ctx_free(tasks_ctx);
+    return new_tasks_work() ? FINE : WRONG;
+}
+
+static int own_tasks(scene *s)
+{
+    (void)s;
+    return new_tasks_work() ? FINE : WRONG;
+}
+
+static wisp_status fork_in_task(wisp_task *t, void *arg)
+{
+    (void)t;
+    *(int *)arg = answer_of(in_child(NULL, own_tasks));
+    return WISP_OK;
+}
+
+static void with_tasks(void **state)
+{
+    (void)state;
+    if (!CAN_FORK) skip();
+    gate g = GATE;
+    int answer = WRONG;
+    wisp_ctx *ctx = tasks_ctx = ctx_with("1");
+    for (int idle = 0; idle < 2; idle++) { /* the second time there is an idle thread */
+        g.open = g.inside = 0;
+        tasks[0] = start(ctx, (wisp_task_opts){.fn = stand_at, .arg = &g});
+        tasks[1] = start(ctx, (wisp_task_opts){.fn = nothing}); /* waits */
+        tasks[2] = start(ctx, (wisp_task_opts){.fn = stand_at, .arg = &g, .flags = WISP_TASK_UNPINNED});
+        await_inside(&g, 2);
+        assert_int_equal(answer_of(in_child(NULL, other_tasks)), FINE);
+        open_gate(&g);
+        for (int i = 0; i < TASKS; i++) end(tasks[i], WISP_OK);
+    }
+    end(start(ctx, (wisp_task_opts){.fn = fork_in_task, .arg = &answer}), WISP_OK);
+    assert_int_equal(answer, FINE);
+    wisp_ctx_free(ctx);
+}
+
+static void *start_tasks(void *arg)
+{
+    atomic_bool *stop = arg;
+    while (!atomic_load(stop)) {
+        wisp_task *t[2];
+        for (int i = 0; i < 2; i++) t[i] = start(tasks_ctx, (wisp_task_opts){.fn = nothing});
+        for (int i = 0; i < 2; i++) end(t[i], WISP_OK);
+    }
+    return NULL;
+}
+
+/* At whatever other threads are with theirs. */
+static void during_tasks(void **state)
+{
+    (void)state;
+    if (!CAN_FORK) skip();
+    enum { FORKS = 40 };
+    atomic_bool stop = false;
+    pthread_t thread;
+    tasks_ctx = ctx_with("1,1");
+    assert_int_equal(pthread_create(&thread, NULL, start_tasks, &stop), 0);
+    for (int i = 0; i < FORKS; i++) assert_int_equal(answer_of(in_child(NULL, own_tasks)), FINE);
+    atomic_store(&stop, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    wisp_ctx_free(tasks_ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(after_use),
-        cmocka_unit_test(during_use),
-        cmocka_unit_test(in_the_middle),
-        cmocka_unit_test(in_callbacks),
+        cmocka_unit_test(after_use),    cmocka_unit_test(during_use), cmocka_unit_test(in_the_middle),
+        cmocka_unit_test(in_callbacks), cmocka_unit_test(with_tasks), cmocka_unit_test(during_tasks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

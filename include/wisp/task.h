@@ -10,7 +10,8 @@
  * know nothing of tasks: where both compute at the same time, the context has fewer threads than there are units
  * (wisp_ctx_opts.threads).
  *
- * All calls may be made by any thread, and in tasks. A child of fork has no tasks: it makes a context of its own. */
+ * All calls may be made by any thread, and in tasks. A child of fork has no tasks: it makes a context of its own; its
+ * parent's tasks are over there, with WISP_ERR_UNSUPPORTED. */
 #ifndef WISP_TASK_H
 #define WISP_TASK_H
 #include "wisp.h"

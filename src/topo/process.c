@@ -1,6 +1,7 @@
 /* The list of all teams of the process, so that no two hold the same unit, and a child of fork finds them all. What
    teams of other processes hold is seen, too (hold.c). */
 #include "crew.h"
+#include "task.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static wisp__crew *first;
@@ -8,14 +9,26 @@ static cpu_set_t held;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool watched;
 
-/* Nobody else is at the list while the process is copied. */
-static void before_fork(void) { pthread_mutex_lock(&lock); }
-static void after_fork(void) { pthread_mutex_unlock(&lock); }
+/* Nobody else is at the list, nor at tasks, while the process is copied. */
+static void before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+    wisp__tasks_lock();
+}
+static void after_fork(void)
+{
+    wisp__tasks_unlock();
+    pthread_mutex_unlock(&lock);
+}
 /* The parent's units stay held, so that teams that the child opens keep off them. */
 static void in_child(void)
 {
-    for (wisp__crew *c = first; c; c = c->next) wisp__crew_forked(c);
-    pthread_mutex_unlock(&lock);
+    wisp__tasks_forked();
+    for (wisp__crew *c = first; c; c = c->next) {
+        wisp__crew_forked(c);
+        wisp__task_threads_forked(c->team.ctx);
+    }
+    after_fork();
 }
 static void watch(void) { watched = !pthread_atfork(before_fork, after_fork, in_child); }
 

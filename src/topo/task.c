@@ -394,6 +394,26 @@ int wisp_task_map(wisp_ctx *ctx, wisp_task_place *place, int most)
 
 bool wisp__task_cpus(cpu_set_t *set) { return current && wisp__task_units_set(current, set); }
 
+void wisp__tasks_lock(void) { pthread_mutex_lock(&lock); }
+void wisp__tasks_unlock(void) { pthread_mutex_unlock(&lock); }
+
+/* What their threads held stays held: nobody knows what they were at. */
+void wisp__tasks_forked(void)
+{
+    for (wisp_task *t = live, *next; t; t = next) {
+        next = t->next;
+        if (t != current) set_over(t, WISP_ERR_UNSUPPORTED);
+    }
+}
+
+void wisp__task_threads_forked(wisp_ctx *ctx)
+{
+    wisp__tasks *q = ctx->tasks;
+    if (!q) return;
+    q->idle = q->ready = 0;
+    q->threads = current && current->ctx == ctx;
+}
+
 static bool has_tasks(const wisp_ctx *ctx)
 {
     const wisp_task *t = live;
