@@ -275,6 +275,7 @@ static void in_circles(void **state)
                               (wisp_task_opts){.fn = wait_for_next, .arg = &c, .flags = i ? 0 : WISP_TASK_UNPINNED});
         await_inside(&c.g, tasks);
         open_gate(&c.g);
+        for (int i = 0; i < tasks; i++) wisp_task_wait(c.task[i]);
         for (int i = 0; i < tasks; i++) end(c.task[i], WISP_OK);
         assert_int_equal(c.refused, 1); /* the last one that would have waited */
     }
@@ -366,6 +367,7 @@ static void for_a_context(void **state)
     c.task[1] = start(ctx, (wisp_task_opts){.fn = wait_for_next, .arg = &c});
     await_inside(&c.g, 2);
     open_gate(&c.g);
+    assert_int_equal(wisp_task_wait(c.task[1]), WISP_OK);
     end(c.task[0], WISP_OK);
     end(c.task[1], WISP_OK);
     assert_int_equal(told + c.refused, 1);

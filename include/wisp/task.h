@@ -8,7 +8,8 @@
  *
  * The units are those that the process may use, as the context found them when it was made. A context's own threads
  * know nothing of tasks: where both compute at the same time, the context has fewer threads than there are units
- * (wisp_ctx_opts.threads).
+ * (wisp_ctx_opts.threads). Tasks that wait for each other by other means than these calls, at a barrier or in a call of
+ * all ranks that are threads, need their units at the same time: they ask for no more than there are.
  *
  * All calls may be made by any thread, and in tasks. A child of fork has no tasks: it makes a context of its own; its
  * parent's tasks are over there, with WISP_ERR_UNSUPPORTED. */

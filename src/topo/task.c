@@ -310,7 +310,7 @@ static int await(wisp_ctx *ctx, wisp_task *const *task, int count)
 {
     int which = -1;
     pthread_mutex_lock(&lock);
-    if (begin_wait(task, count, NULL))
+    if (first_over(task, count) >= 0 || begin_wait(task, count, NULL))
         for (unsigned seen; seen = news_of(ctx), (which = first_over(task, count)) < 0;) await_news(ctx, seen);
     end_wait();
     pthread_mutex_unlock(&lock);
