@@ -1,5 +1,8 @@
 /* Matrix files on several ranks, each of which has its own rows: against what one rank reads alone. */
+#define _GNU_SOURCE /* unshare */
 #include "io_ranks.h"
+#include <sched.h>
+#include <sys/stat.h>
 
 /* ---- a source, row by row ----------------------------------------------------------------------------- */
 
@@ -332,12 +335,58 @@ static void no_files(void **state)
     unlink("ranks_strange.txt");
 }
 
+/* A file that one rank does not see: for none of them it opens, unless rank 0 alone reads it. */
+typedef struct {
+    const char *path;
+    int without;
+    wisp_status status;
+    const char *message;
+} hidden;
+
+static int open_hidden(void *arg, int rank)
+{
+    const hidden *h = arg;
+    wisp_ctx *ctx = naive_ctx(1);
+    wisp_src src;
+    /* The folder of this thread alone. */
+    if (rank == h->without) assert_true(unshare(CLONE_FS) == 0 && chdir("ranks_empty") == 0);
+    const wisp_status status = wisp_src_open(&src, ctx, h->path);
+    if (status != h->status || (status != WISP_OK && !strstr(wisp_ctx_message(ctx), h->message)))
+        fail_msg("%s, not seen by %d: on rank %d %d, '%s'", h->path, h->without, rank, (int)status,
+                 wisp_ctx_message(ctx));
+    wisp_src_close(&src);
+    if (rank == h->without) assert_int_equal(chdir(".."), 0);
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+static void not_seen_by_all(void **state)
+{
+    (void)state;
+    const hidden cases[] = {{"ranks_seen.mtx", 0, WISP_ERR_IO, "neither a file nor a gallery name"},
+                            {"ranks_seen.mtx", 1, WISP_ERR_IO, "ranks_seen.mtx: cannot open"},
+                            {"./ranks_seen.crs", 2, WISP_ERR_IO, "./ranks_seen.crs: cannot open"},
+                            {"ranks_seen.mtx.gz", 1, WISP_OK, ""}};
+    wisp_ctx *ctx = naive_ctx(1);
+    wisp_src src;
+    assert_int_equal(mkdir("ranks_empty", 0700), 0);
+    REF_OK(ctx, wisp_src_open(&src, ctx, "laplace:nx=3,ny=2,nz=2"));
+    for (size_t i = 1; i < sizeof cases / sizeof cases[0]; i++)
+        REF_OK(ctx, wisp_src_write(&src, ctx, cases[i].path, NULL));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        ref_ranks_each(3, open_hidden, (void *)(uintptr_t)&cases[i]);
+    for (size_t i = 1; i < sizeof cases / sizeof cases[0]; i++) unlink(cases[i].path);
+    assert_int_equal(rmdir("ranks_empty"), 0);
+    wisp_src_close(&src);
+    wisp_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_text),   cmocka_unit_test(few_lines),   cmocka_unit_test(long_comments),
         cmocka_unit_test(ghost_files),   cmocka_unit_test(sparse_rows), cmocka_unit_test(damaged_text),
-        cmocka_unit_test(damaged_ghost), cmocka_unit_test(no_files),
+        cmocka_unit_test(damaged_ghost), cmocka_unit_test(no_files),    cmocka_unit_test(not_seen_by_all),
     };
     /* Processes write their files each for itself, all the same ones. */
     char folder[] = "ranks_XXXXXX";

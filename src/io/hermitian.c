@@ -153,14 +153,17 @@ wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src
     WISP_NEED(ctx, other);
     if (src == other) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_hermitian_part: two sources are needed");
     *src = (wisp_src){0};
+    wisp_ctx_enter(ctx);
     WISP_TRY(wisp__src_check(ctx, other));
     WISP_TRY(wisp__index_check(ctx, other->rows, other->cols));
-    if (other->rows != other->cols)
-        return wisp_ctx_fail(ctx, WISP_ERR_HERMITIAN,
-                             "the matrix is rectangular (%lld x %lld), and has no Hermitian part",
-                             (long long)other->rows, (long long)other->cols);
-    wisp_ctx_enter(ctx);
-    status = wisp_ctx_leave(ctx, make_part(&r, src, other));
+    if (other->rows == other->cols)
+        status = make_part(&r, src, other);
+    else
+        status =
+            wisp_ctx_fail(ctx, WISP_ERR_HERMITIAN, "the matrix is rectangular (%lld x %lld), and has no Hermitian part",
+                          (long long)other->rows, (long long)other->cols);
+out:
+    status = wisp_ctx_leave(ctx, status);
     if (status != WISP_OK) {
         wisp_src_close(src);
         return status;
@@ -171,6 +174,5 @@ wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src
                  "the Hermitian part is taken: entries change by at most %.3g of the largest one%s", relative,
                  more ? ", more than rounding explains" : "");
     if (change) *change = relative;
-out:
     return status;
 }

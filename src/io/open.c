@@ -44,65 +44,7 @@ static wisp_status look(wisp_ctx *ctx, const wisp__input *in, sight *s)
     return wisp_ctx_fail(ctx, WISP_ERR_FORMAT, "%s: unknown kind of file (name it .mtx, .mtx.gz or .crs)", in->path);
 }
 
-static wisp_status open_input(wisp_ctx *ctx, wisp__input *in)
-{
-    char text[128];
-    struct stat st;
-    in->fd = open(in->path, O_RDONLY | O_CLOEXEC);
-    if (in->fd < 0 || fstat(in->fd, &st))
-        return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: cannot open: %s", in->path, strerror_r(errno, text, sizeof text));
-    if (S_ISDIR(st.st_mode))
-        return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: this is a directory, not a matrix file", in->path);
-    if (S_ISREG(st.st_mode)) in->size = st.st_size;
-    return WISP_OK;
-}
-
-/* Rank 0 looks at the file, and the others do as it says: those that read it must see the same one. */
-static wisp_status open_together(wisp_ctx *ctx, wisp__input *in, sight *s)
-{
-    sight *all = NULL;
-    wisp_status status;
-    WISP_TRY(wisp_alloc(ctx, &all, (size_t)ctx->ranks, sizeof *all));
-    if (ctx->rank == 0) {
-        WISP_TRY(open_input(ctx, in));
-        WISP_TRY(look(ctx, in, s));
-    }
-    WISP_TRY(ctx->comm->gather(ctx, s, sizeof *s, all));
-    *s = all[0];
-    if (ctx->rank > 0 && !s->dealt) WISP_TRY(open_input(ctx, in));
-    if (ctx->rank > 0 && !s->dealt && in->size != s->size)
-        status = wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: process 0 sees another file of this name, of %lld bytes",
-                               in->path, (long long)s->size);
-    in->dealt = s->dealt;
-out:
-    wisp_free(ctx, all);
-    return status;
-}
-
-static wisp_status open_file(wisp_src *src, wisp_ctx *ctx, const char *path)
-{
-    wisp__input in = {.path = path, .fd = -1, .size = -1};
-    sight s = {0};
-    wisp_status status;
-    WISP_TRY(open_together(ctx, &in, &s));
-    status = s.crs ? wisp__read_crs(src, ctx, &in) : wisp__read_mtx(src, ctx, &in);
-out:
-    if (in.fd >= 0) close(in.fd);
-    return status;
-}
-
-/* What fails on one rank fails on all. */
-wisp_status wisp_src_open_file(wisp_src *src, wisp_ctx *ctx, const char *path)
-{
-    WISP_NEED(ctx, src);
-    memset(src, 0, sizeof *src);
-    WISP_NEED(NULL, ctx);
-    WISP_NEED(ctx, path);
-    wisp_ctx_enter(ctx);
-    const wisp_status status = wisp_ctx_leave(ctx, open_file(src, ctx, path));
-    if (status != WISP_OK) wisp_src_close(src);
-    return status;
-}
+static bool is_missing(int error) { return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG; }
 
 static bool in_gallery(const char *name, size_t length)
 {
@@ -113,8 +55,9 @@ static bool in_gallery(const char *name, size_t length)
 }
 
 /* Names with a dot or a slash were meant as files. */
-static wisp_status unknown_name(wisp_ctx *ctx, const char *name, size_t length)
+static wisp_status unknown_name(wisp_ctx *ctx, const char *name)
 {
+    const size_t length = strcspn(name, ":");
     enum { MANY = 64 };
     const char *names[MANY];
     char word[64];
@@ -129,6 +72,74 @@ static wisp_status unknown_name(wisp_ctx *ctx, const char *name, size_t length)
     return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: neither a file nor a gallery name (the nearest is %s)", name, near);
 }
 
+/* `named`: the user may have meant the gallery. */
+static wisp_status open_input(wisp_ctx *ctx, wisp__input *in, bool named)
+{
+    char text[128];
+    struct stat st;
+    in->fd = open(in->path, O_RDONLY | O_CLOEXEC);
+    if (in->fd < 0 && named && is_missing(errno)) return unknown_name(ctx, in->path);
+    if (in->fd < 0 || fstat(in->fd, &st))
+        return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: cannot open: %s", in->path, strerror_r(errno, text, sizeof text));
+    if (S_ISDIR(st.st_mode))
+        return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: this is a directory, not a matrix file", in->path);
+    if (S_ISREG(st.st_mode)) in->size = st.st_size;
+    return WISP_OK;
+}
+
+/* Rank 0 looks at the file, and the others do as it says: those that read it must see the same one. */
+static wisp_status open_together(wisp_ctx *ctx, wisp__input *in, bool named, sight *s)
+{
+    sight *all = NULL;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &all, (size_t)ctx->ranks, sizeof *all));
+    if (ctx->rank == 0) {
+        WISP_TRY(open_input(ctx, in, named));
+        WISP_TRY(look(ctx, in, s));
+    }
+    WISP_TRY(ctx->comm->gather(ctx, s, sizeof *s, all));
+    *s = all[0];
+    if (ctx->rank > 0 && !s->dealt) WISP_TRY(open_input(ctx, in, false));
+    if (ctx->rank > 0 && !s->dealt && in->size != s->size)
+        status = wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: process 0 sees another file of this name, of %lld bytes",
+                               in->path, (long long)s->size);
+    in->dealt = s->dealt;
+out:
+    wisp_free(ctx, all);
+    return status;
+}
+
+static wisp_status open_file(wisp_src *src, wisp_ctx *ctx, const char *path, bool named)
+{
+    wisp__input in = {.path = path, .fd = -1, .size = -1};
+    sight s = {0};
+    wisp_status status;
+    WISP_TRY(open_together(ctx, &in, named, &s));
+    status = s.crs ? wisp__read_crs(src, ctx, &in) : wisp__read_mtx(src, ctx, &in);
+out:
+    if (in.fd >= 0) close(in.fd);
+    return status;
+}
+
+/* What fails on one rank fails on all. */
+static wisp_status open_on_all(wisp_src *src, wisp_ctx *ctx, const char *path, bool named)
+{
+    wisp_ctx_enter(ctx);
+    const wisp_status status = wisp_ctx_leave(ctx, open_file(src, ctx, path, named));
+    if (status != WISP_OK) wisp_src_close(src);
+    return status;
+}
+
+wisp_status wisp_src_open_file(wisp_src *src, wisp_ctx *ctx, const char *path)
+{
+    WISP_NEED(ctx, src);
+    memset(src, 0, sizeof *src);
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, path);
+    return open_on_all(src, ctx, path, false);
+}
+
+/* Each rank has the gallery by itself; whether there is a file, rank 0 alone says. */
 wisp_status wisp_src_open(wisp_src *src, wisp_ctx *ctx, const char *name)
 {
     WISP_NEED(ctx, src);
@@ -136,10 +147,9 @@ wisp_status wisp_src_open(wisp_src *src, wisp_ctx *ctx, const char *name)
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, name);
     struct stat st;
-    bool missing = stat(name, &st) && (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG);
-    size_t length = strcspn(name, ":");
-    if (in_gallery(name, length) && (missing || S_ISDIR(st.st_mode))) return wisp_src_open_gallery(src, ctx, name);
-    return missing ? unknown_name(ctx, name, length) : wisp_src_open_file(src, ctx, name);
+    const bool free_name = stat(name, &st) ? is_missing(errno) : S_ISDIR(st.st_mode);
+    if (free_name && in_gallery(name, strcspn(name, ":"))) return wisp_src_open_gallery(src, ctx, name);
+    return open_on_all(src, ctx, name, true);
 }
 
 void wisp_src_close(wisp_src *src)
