@@ -133,6 +133,7 @@ PLAIN(wisp_ctx_weights, P(0, f->ctx), P(1, (int64_t[1]){0}))
 QUERY(wisp_ctx_processes, P(0, f->ctx))
 CALL(wisp_ctx_rank) { return wisp_ctx_rank(P(0, f->ctx)) == 0 ? WISP_OK : WISP_ERR_ARG; }
 PROCEDURE(wisp_ctx_enter, P(0, (wisp_ctx *)NULL))
+PROCEDURE(wisp_ctx_hold, P(0, f->ctx), 0)
 CALL(wisp_ctx_leave) { return wisp_ctx_leave(P(0, f->ctx), WISP_OK); }
 static int no_work(void *arg, int rank) { return arg ? rank : 1; }
 PLAIN(wisp_ranks_run, 2, P(0, no_work), P(1, val), P(2, &(int){0}))
@@ -488,6 +489,7 @@ static const struct {
     ROW(wisp_ctx_rank, 1, 1, ALL),
     ROW(wisp_ctx_enter, 1, 0, ALL),
     ROW(wisp_ctx_leave, 1, 1, ALL),
+    ROW(wisp_ctx_hold, 1, 0, ALL),
     ROW(wisp_ranks_run, 3, 6, 1),
     ROW(wisp_ctx_set_cache, 1, 0, ALL),
     ROW(wisp_ctx_cache, 2, 2, ALL),

@@ -47,20 +47,23 @@ struct wisp_ctx {
     int64_t index_limit; /* local rows, and columns with halo, stay at or below this */
     const struct wisp__comm *comm;
     int rank, ranks;
-    int ranks_here;       /* of this process: they share its cores */
-    int node;             /* the lowest rank on the same machine */
-    int cache_ranks;      /* that share its last cache, itself among them */
-    cpu_set_t units;      /* processing units that this rank leaves to no other on the machine; none: it may use all */
-    int64_t *weight;      /* [ranks + 1] running weights by which rows are shared; NULL: all ranks get as many */
-    void *world;          /* what comm keeps: */
-    int entered;          /* collective calls that are open */
-    wisp_status failed;   /* on some rank, in the outermost of them */
-    unsigned failures;    /* outermost ones that have failed, the same number on all ranks */
-    bool may_wait_beside; /* another thread than the calling one may wait for messages */
-    bool waits_beside;    /* one does: it sleeps in between, for it may share a core with one that computes */
-    struct wisp__tasks *tasks;        /* what it has for its tasks, from the first one on */
-    atomic_uint task_news;            /* of them, counted: what sleeps until there are any sleeps on it */
-    wisp_halo halo, halo_found;       /* how products exchange theirs; what the last trial of AUTO found */
+    int ranks_here;     /* of this process: they share its cores */
+    int node;           /* the lowest rank on the same machine */
+    int cache_ranks;    /* that share its last cache, itself among them */
+    cpu_set_t units;    /* processing units that this rank leaves to no other on the machine; none: it may use all */
+    int64_t *weight;    /* [ranks + 1] running weights by which rows are shared; NULL: all ranks get as many */
+    void *world;        /* what comm keeps: */
+    int entered;        /* collective calls that are open */
+    wisp_status failed; /* on some rank, in the outermost of them */
+    unsigned failures;  /* outermost ones that have failed, the same number on all ranks */
+    atomic_bool wish;   /* to cancel; while the context is held (wisp_ctx_hold), its team does not know of it */
+    atomic_bool is_held;
+    bool agreed;                /* while it is: some rank has the wish, as all know since the same round */
+    bool may_wait_beside;       /* another thread than the calling one may wait for messages */
+    bool waits_beside;          /* one does: it sleeps in between, for it may share a core with one that computes */
+    struct wisp__tasks *tasks;  /* what it has for its tasks, from the first one on */
+    atomic_uint task_news;      /* of them, counted: what sleeps until there are any sleeps on it */
+    wisp_halo halo, halo_found; /* how products exchange theirs; what the last trial of AUTO found */
     const struct wisp__message *from; /* what is awaited */
     int from_count;
     const struct wisp__backend *backend;
@@ -122,6 +125,8 @@ void wisp__team_cancel(wisp__team *team);
 void wisp__team_resume(wisp__team *team);
 /* Wakes those who sleep on ctx->task_news; in signal handlers, too. */
 void wisp__tell_of_tasks(wisp_ctx *ctx);
+/* Whether this rank wishes to cancel what all of them do in a held context: it goes with what a round sends. */
+static inline bool wisp__held_wish(wisp_ctx *ctx) { return atomic_load(&ctx->is_held) && atomic_load(&ctx->wish); }
 /* WISP_ERR_CANCELLED if a run is not whole. */
 wisp_status wisp__whole(wisp_ctx *ctx, const char *task, bool whole);
 

@@ -124,7 +124,8 @@ wisp_status wisp_ctx_step(wisp_ctx *ctx, const char *task, double done, double f
     WISP_NEED(ctx, task);
     progress_call c = {ctx, {task, done, flops}};
     if (ctx->opts.progress) ctx->aside(ctx, call_progress, &c);
-    return wisp__whole(ctx, task, !wisp__cancelled(ctx->team));
+    const bool held_wish = ctx->ranks > 1 ? ctx->agreed : wisp__held_wish(ctx);
+    return wisp__whole(ctx, task, !held_wish && !wisp__cancelled(ctx->team));
 }
 
 wisp_status wisp__whole(wisp_ctx *ctx, const char *task, bool whole)
@@ -147,14 +148,32 @@ void wisp__tell_of_tasks(wisp_ctx *ctx)
     syscall(SYS_futex, &ctx->task_news, FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
 }
 
+/* Either it sees that the context is held, or who holds it or lets it go sees the wish. */
 void wisp_ctx_cancel(wisp_ctx *ctx)
 {
     if (!ctx) return;
-    wisp__team_cancel(ctx->team);
+    atomic_store(&ctx->wish, true);
+    if (!atomic_load(&ctx->is_held)) wisp__team_cancel(ctx->team);
     wisp__tell_of_tasks(ctx); /* who waits for one that has not begun ends it */
 }
 
 void wisp_ctx_resume(wisp_ctx *ctx)
 {
-    if (ctx) wisp__team_resume(ctx->team);
+    if (!ctx) return;
+    atomic_store(&ctx->wish, false);
+    wisp__team_resume(ctx->team);
+}
+
+void wisp_ctx_hold(wisp_ctx *ctx, int on)
+{
+    if (!ctx) return;
+    ctx->agreed = false;
+    atomic_store(&ctx->is_held, on != 0);
+    if (!on && atomic_load(&ctx->wish)) {
+        wisp__team_cancel(ctx->team);
+        wisp__tell_of_tasks(ctx);
+    }
+    if (!on || !wisp__cancelled(ctx->team)) return;
+    atomic_store(&ctx->wish, true);
+    wisp__team_resume(ctx->team);
 }

@@ -37,8 +37,9 @@ static const char *const call_name[] = {"leave", "sum", "gather", "exchange", "s
 
 /* What a rank gives in a round. */
 typedef struct {
-    int32_t call, status; /* not WISP_OK: it failed, and has nothing */
-    uint64_t bytes;       /* of its data, which are here if they fit */
+    int16_t call, wish; /* to cancel, see wisp__held_wish */
+    int32_t status;     /* not WISP_OK: it failed, and has nothing */
+    uint64_t bytes;     /* of its data, which are here if they fit */
     char data[POST_DATA];
 } post;
 
@@ -200,6 +201,7 @@ static wisp_status end_epoch(wisp_ctx *ctx, int rank, wisp_status status)
 
 static wisp_status judge(wisp_ctx *ctx, const round *m)
 {
+    for (int r = 0; r < ctx->ranks; r++) ctx->agreed |= m->all[r].wish;
     for (int r = 0; r < ctx->ranks; r++)
         if (m->all[r].status != WISP_OK) return end_epoch(ctx, r, (wisp_status)m->all[r].status);
     for (int r = 0; r < ctx->ranks; r++)
@@ -209,9 +211,11 @@ static wisp_status judge(wisp_ctx *ctx, const round *m)
     return WISP_OK;
 }
 
-static void begin_round(const world *w, round *m, call_kind call, wisp_status status, const void *data, size_t bytes)
+static void begin_round(wisp_ctx *ctx, round *m, call_kind call, wisp_status status, const void *data, size_t bytes)
 {
-    m->mine.call = (int32_t)call;
+    const world *w = ctx->world;
+    m->mine.call = (int16_t)call;
+    m->mine.wish = wisp__held_wish(ctx);
     m->mine.status = (int32_t)status;
     m->mine.bytes = bytes;
     if (bytes && bytes <= POST_DATA) memcpy(m->mine.data, data, bytes);
@@ -238,7 +242,7 @@ static wisp_status meet(wisp_ctx *ctx, call_kind call, wisp_status status, const
     }
     const wisp_status before = end_round(ctx, &w->summing);
     if (before != WISP_OK) return before;
-    begin_round(w, &w->meeting, call, status, data, bytes);
+    begin_round(ctx, &w->meeting, call, status, data, bytes);
     return end_round(ctx, &w->meeting);
 }
 
@@ -306,7 +310,7 @@ static wisp_status mpi_sum_start(wisp_ctx *ctx, double *x, size_t n)
     world *w = ctx->world;
     if (ctx->failed != WISP_OK) return ctx->failed;
     if (w->sum) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a sum begins before the one before it is waited for");
-    begin_round(w, &w->summing, SUM_START, WISP_OK, x, n * sizeof *x);
+    begin_round(ctx, &w->summing, SUM_START, WISP_OK, x, n * sizeof *x);
     w->sum = n ? x : &nothing;
     w->sum_n = n;
     return WISP_OK;
@@ -524,18 +528,21 @@ static wisp_status mpi_open(wisp_ctx *ctx)
     static const char *const level_name[] = {"single", "funneled", "serialized", "multiple"};
     wisp_status status = usable(ctx);
     if (status != WISP_OK) return status;
-    world *w = calloc(1, sizeof *w);
-    if (!w) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for what MPI needs");
-    ctx->world = w;
-    MPI_Comm_dup(here.comm, &w->comm); /* messages of others never meet ours */
-    MPI_Comm_rank(w->comm, &ctx->rank);
-    MPI_Comm_size(w->comm, &ctx->ranks);
+    MPI_Comm comm;
+    MPI_Comm_dup(here.comm, &comm); /* messages of others never meet ours */
+    MPI_Comm_rank(comm, &ctx->rank);
+    MPI_Comm_size(comm, &ctx->ranks);
     ctx->ranks_here = 1;
-    w->piece_bytes = WISP__MAX(LEAST_PIECE, PIECES / (size_t)ctx->ranks / LEAST_PIECE * LEAST_PIECE);
-    w->meeting.all = calloc(2 * (size_t)ctx->ranks, sizeof *w->meeting.all);
-    w->piece = malloc((size_t)ctx->ranks * w->piece_bytes);
-    int there = w->meeting.all && w->piece, level;
-    MPI_Allreduce(MPI_IN_PLACE, &there, 1, MPI_INT, MPI_MIN, w->comm);
+    world *w = ctx->world = calloc(1, sizeof *w);
+    int there = w != NULL, level;
+    if (w) {
+        w->comm = comm;
+        w->piece_bytes = WISP__MAX(LEAST_PIECE, PIECES / (size_t)ctx->ranks / LEAST_PIECE * LEAST_PIECE);
+        w->meeting.all = calloc(2 * (size_t)ctx->ranks, sizeof *w->meeting.all);
+        w->piece = malloc((size_t)ctx->ranks * w->piece_bytes);
+        there = w->meeting.all && w->piece;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &there, 1, MPI_INT, MPI_MIN, comm);
     if (!there) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for %d processes", ctx->ranks);
     w->summing.all = w->meeting.all + ctx->ranks;
     find_node(ctx, w);

@@ -13,6 +13,7 @@
 typedef struct {
     const char *call;
     wisp_status status; /* not WISP_OK: it failed, and has nothing */
+    bool wish;          /* to cancel, see wisp__held_wish */
     const void *data;
     size_t bytes;
     const wisp__message *to;
@@ -79,6 +80,7 @@ static void arrive(wisp_ctx *ctx, post p)
     come_late(w, ctx->rank, me->posted);
     pthread_mutex_lock(&w->lock);
     me->post = p;
+    me->post.wish = wisp__held_wish(ctx);
     me->posted++;
     me->sent = wisp__now();
     if (p.status != WISP_OK) wisp_ctx_copy_message(ctx, me->message, sizeof me->message);
@@ -113,6 +115,7 @@ static wisp_status judge(wisp_ctx *ctx)
 {
     const world *w = ctx->world;
     const post *mine = &w->place[ctx->rank].post;
+    for (int r = 0; r < w->ranks; r++) ctx->agreed |= w->place[r].post.wish;
     for (int r = 0; r < w->ranks; r++) {
         const place *p = &w->place[r];
         if (p->post.status == WISP_OK) continue;

@@ -82,6 +82,7 @@ struct wisp__krylov {
     bool looks;        /* set by a step: residuals have to be looked at before the next one */
     bool goes_on;      /* between two steps, from a kept state */
     bool begun;        /* x holds something */
+    bool together;     /* it was cancelled on all ranks between the same two steps */
     double complex *h; /* those of the columns */
     int64_t room;      /* for the history */
     double progress;

@@ -84,7 +84,9 @@ static wisp_status record(wisp__krylov *k)
     if (k->o.observe && k->o.observe(k->o.observe_arg, s->iterations, now))
         return wisp_ctx_fail(k->ctx, WISP_ERR_CANCELLED, "solve: stopped after %lld iterations",
                              (long long)s->iterations);
-    return wisp_ctx_step(k->ctx, "solving", k->progress, 0);
+    const wisp_status status = wisp_ctx_step(k->ctx, "solving", k->progress, 0);
+    k->together = status != WISP_OK;
+    return status;
 }
 
 static int going(const wisp__krylov *k)
@@ -316,12 +318,12 @@ out:
 /* ---- the end -------------------------------------------------------------------------------------- */
 
 /* After an interruption x is what it was last, or the best one that was verified, by what is known of their residuals:
-   one is computed from x only if products can still be computed. On several ranks x may be a step further on some than
-   on others: there it is the verified one. */
+   one is computed from x only if products can still be computed. Where ranks did not stop together, x may be a step
+   further on some than on others: there it is the verified one. */
 static void keep_what_is_there(wisp__krylov *k, wisp_status why)
 {
-    const bool alone = wisp_ctx_processes(k->ctx) == 1;
-    const bool settled = alone && (!k->method->settle || k->method->settle(k) == WISP_OK);
+    const bool together = k->together || wisp_ctx_processes(k->ctx) == 1;
+    const bool settled = together && (!k->method->settle || k->method->settle(k) == WISP_OK);
     const bool known = settled && wisp__residual(k) == WISP_OK;
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
@@ -435,9 +437,11 @@ static wisp_status solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const
     k.s->setup_seconds += wisp__now() - begin;
     WISP_TRY(wisp_ctx_sum(ctx, &(double){0}, 1)); /* no rank goes on alone */
     k.begun = true;
+    wisp_ctx_hold(ctx, 1);
     WISP_TRY(run(&k));
 out:
     if (status != WISP_OK && k.begun) keep_what_is_there(&k, status);
+    if (k.begun) wisp_ctx_hold(ctx, 0);
     if (k.begun) sum_up(k.s);
     for (int i = 0; i < k.s->columns && k.s->status && !k.begun; i++) k.s->status[i] = status;
     describe(&k);

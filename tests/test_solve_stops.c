@@ -1,0 +1,119 @@
+/* wisp_solve on several ranks of which one is cancelled, between two iterations or within one: all stop at the same
+ * step, and x is that of this step. */
+#include "ref.h"
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { RANKS = 3, WIDTH = 3 };
+
+typedef struct {
+    wisp_solve_opts opts;
+    wisp_type type;
+    int who, at;     /* this rank is cancelled in this call of: */
+    bool in_product; /* else of the observer */
+} stop_case;
+
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp_mat *A;
+    int at, calls;
+} stopper;
+
+static void count(stopper *s)
+{
+    if (++s->calls == s->at) wisp_ctx_cancel(s->ctx);
+}
+
+static int observed(void *arg, int64_t iteration, double residual)
+{
+    (void)iteration, (void)residual;
+    count(arg);
+    return 0;
+}
+
+static wisp_status product(void *arg, wisp_blk *y, const wisp_blk *x)
+{
+    stopper *s = arg;
+    const wisp_status status = wisp_spmmv(y, s->A, x, NULL);
+    count(s);
+    return status;
+}
+
+/* What is told of x holds of x, and x is better than the start. */
+static void expect_x(wisp_ctx *ctx, const wisp_mat *A, const wisp_blk *x, wisp_blk *b, const wisp_solution *s,
+                     const char *what)
+{
+    const wisp_aug aug = {.terms = WISP_SCALE | WISP_AXPBY, .alpha = {-1, 0}, .beta = {1, 0}};
+    double norm[WIDTH], left[WIDTH], sum = (double)s->iterations;
+    REF_OK(ctx, wisp_norm(b, norm));
+    REF_OK(ctx, wisp_spmmv(b, A, x, &aug));
+    REF_OK(ctx, wisp_norm(b, left));
+    for (int j = 0; j < WIDTH; j++)
+        if (!(fabs(left[j] / norm[j] - s->residuals[j]) <= 1e-4 * s->residuals[j]) || !(s->residuals[j] < 0.9))
+            fail_msg("%s: the residual of column %d is %g, not %g", what, j, left[j] / norm[j], s->residuals[j]);
+    REF_OK(ctx, wisp_ctx_sum(ctx, &sum, 1));
+    if (sum != RANKS * (double)s->iterations) fail_msg("%s: %d iterations", what, (int)s->iterations);
+}
+
+static int stopped_rank(void *arg, int rank)
+{
+    const stop_case *c = arg;
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 1);
+    wisp_mat *A, *op;
+    wisp_blk *x, *b;
+    wisp_solution s;
+    char what[120];
+    snprintf(what, sizeof what, "method %d, variant %d, precond %d, type %d, rank %d cancelled in %s %d",
+             c->opts.method, c->opts.variant, c->opts.precond, c->type, c->who, c->in_product ? "product" : "iteration",
+             c->at);
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=12,ny=11,nz=10", &(wisp_mat_opts){.type = c->type}));
+    stopper stop = {.ctx = ctx, .A = A, .at = rank == c->who ? c->at : 0};
+    const wisp_operator o = {.map = wisp_mat_map(A), .type = c->type, .apply = product, .arg = &stop};
+    REF_OK(ctx, wisp_mat_from_apply(&op, ctx, &o));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), c->type, WIDTH));
+    REF_OK(ctx, wisp_blk_create(&b, ctx, wisp_mat_map(A), c->type, WIDTH));
+    REF_OK(ctx, wisp_blk_fill_random(b, WISP_RANDOM_GAUSS, 5, 1, 0));
+    wisp_solve_opts so = c->opts;
+    so.tolerance = c->type == WISP_C ? 1e-6 : 1e-12;
+    so.observe = c->in_product ? NULL : observed, so.observe_arg = &stop;
+    const wisp_status status = wisp_solve(&s, x, c->in_product ? op : A, b, &so);
+    if (status != WISP_ERR_CANCELLED) fail_msg("%s: %s", what, wisp_ctx_message(ctx));
+    wisp_ctx_resume(ctx);
+    expect_x(ctx, A, x, b, &s, what);
+    wisp_solution_free(&s);
+    wisp_blk_free(x), wisp_blk_free(b), wisp_mat_free(op), wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+static void stop_together(void **state)
+{
+    (void)state;
+    const stop_case cases[] = {{{.method = WISP_CG}, WISP_D, 1, 9, false},
+                               {{.method = WISP_CG}, WISP_Z, 0, 11, true},
+                               {{.method = WISP_CG, .variant = WISP_CLASSICAL}, WISP_D, 2, 8, true},
+                               {{.method = WISP_CG, .variant = WISP_PREDICT}, WISP_D, 2, 8, true},
+                               {{.method = WISP_CG, .variant = WISP_HIDDEN}, WISP_D, 1, 12, true},
+                               {{.method = WISP_CG, .precond = WISP_JACOBI}, WISP_C, 0, 7, false},
+                               {{.method = WISP_CG, .precond = WISP_NEUMANN}, WISP_D, 2, 3, false},
+                               {{.method = WISP_MINRES}, WISP_D, 0, 9, true},
+                               {{.method = WISP_MINRES}, WISP_Z, 1, 9, false},
+                               {{.method = WISP_GMRES}, WISP_D, 2, 9, true},
+                               {{.method = WISP_GMRES, .restart = 5}, WISP_Z, 1, 12, false},
+                               {{.method = WISP_BICGSTAB}, WISP_D, 1, 15, true},
+                               {{.method = WISP_BICGSTAB}, WISP_D, 0, 9, false}};
+    for (int late = 0; late < 2; late++) {
+        setenv("WISP_RANKS_JITTER", late ? "200" : "0", 1);
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+            ref_ranks_each(RANKS, stopped_rank, (void *)(uintptr_t)&cases[i]);
+    }
+    unsetenv("WISP_RANKS_JITTER");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(stop_together)};
+    return ref_run_rank_tests(tests, sizeof tests / sizeof tests[0]);
+}
