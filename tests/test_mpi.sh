@@ -132,6 +132,59 @@ refused "start it without mpirun" 2 info topi
 WISP_WEIGHTS=1 refused "give 2 numbers" 2 dos topi
 WISP_ALLOC_FAIL_AT=1@1 refused "process 1: out of memory" 2 dos topi:nx=4,ny=4,nz=2
 
+echo "- processes that are not alike, or that no MPI brings together: one line of the first of them"
+# unlike WORDS COMMAND... : -n N COMMAND...: the command by one process, and another one by N.
+unlike() {
+    local status=0
+    by 1 "${@:2}" >out 2>err || status=$?
+    [ $status -ne 0 ] && [ "$(grep -c '^wisp: ' err)" = 1 ] && [ ! -s out ] && grep -q "^wisp: $1" err ||
+        fail "${*:2}: status $status: $(cat out err)"
+}
+unlike "process 1: unknown option --momntz" "$wisp" dos m.mtx : -n 1 "$wisp" dos m.mtx --momntz 3
+unlike "unknown option --momntz" "$wisp" dos m.mtx --momntz 3 : -n 2 "$wisp" dos m.mtx
+unlike "process 2: MATRIX is missing" "$wisp" solve m.mtx : -n 1 "$wisp" solve m.mtx : -n 1 "$wisp" solve
+unlike "process 1: its arguments are not those of process 0" "$wisp" dos m.mtx : -n 1 "$wisp" dos m.mtx --moments 8
+unlike "process 1: its arguments are not those of process 0" "$wisp" --version : -n 1 "$wisp" --help
+unlike "process 1: WISP_STOP_AT=x" "$wisp" dos m.mtx : -n 1 env WISP_STOP_AT=x "$wisp" dos m.mtx
+mkdir apart && mkfifo apart/m.crs
+unlike "process 1: m.mtx: cannot open" "$wisp" dos m.mtx : -n 1 sh -c "cd apart && exec '$wisp' dos m.mtx"
+unlike "process 1: m.crs can be read only once" "$wisp" dos m.crs --weights nonzeros : -n 1 sh -c "cd apart && exec '$wisp' dos m.crs --weights nonzeros"
+alone() { ! "${@:2}" >out 2>err && [ "$(wc -l <err)" = 1 ] && [ ! -s out ] && grep -q -- "$1" err || fail "${*:2}: $(cat out err)"; }
+alone "one of 4 processes (PMI_SIZE), .* unset PMI_SIZE" env PMI_SIZE=4 PMI_RANK=0 "$wisp" dos m.mtx
+! PMI_SIZE=4 PMI_RANK=3 "$wisp" dos m.mtx >out 2>&1 && [ ! -s out ] || fail "the last one of 4: $(cat out)"
+PMI_SIZE=1 PMI_RANK=0 "$wisp" dos m.mtx --moments 8 --quiet || fail "one process of another launcher"
+
+echo "- what all would print is printed once, as JSON where that is asked for"
+for ask in --version --help "solve --help"; do
+    # shellcheck disable=SC2086 # words
+    "$wisp" $ask >one && by 2 "$wisp" $ask >many && cmp one many || fail "$ask by 2"
+done
+for ask in "dos m.mtx --plan" "solve laplace:nx=9 --plan" "eig graphene:nx=12,ny=9 --smallest 3 --plan" machine; do
+    # shellcheck disable=SC2086
+    by 2 "$wisp" $ask --json >many 2>err && python3 -c 'import json; json.load(open("many"))' || fail "$ask --json by 2: $(cat many err)"
+done
+
+echo "- what several processes do otherwise is told, and memory is that of the one that needs most"
+by 2 "$wisp" dos m.mtx --moments 64 --powers 4 --json >many.json 2>err && grep -q "warning: --powers 4: .* it is 1" err || fail "--powers: $(cat err)"
+python3 -c 'import json; o = json.load(open("many.json")); assert o["powers"] == 1 and o["valid"]' || fail "--powers 4 in JSON"
+by 2 "$wisp" solve laplace:nx=9 --halo nocomm --maxit 3 --json >many.json 2>err && fail "solve --halo nocomm converges"
+grep -q "warning: --halo nocomm: .* wrong" err && python3 -c 'import json; assert not json.load(open("many.json"))["valid"]' ||
+    fail "solve --halo nocomm: $(cat err)"
+by 2 "$wisp" dos m.mtx --moments 8 --halo columns >out && grep -q "^halo *columns" out || fail "the summary has no halo: $(cat out)"
+for weights in 1,30 30,1; do
+    by 2 "$wisp" dos laplace:nx=60,ny=60,nz=60 --moments 8 --vectors 4 --precision double --order natural --plan --json --weights $weights >plan$weights
+    by 2 "$wisp" dos laplace:nx=60,ny=60,nz=60 --moments 8 --vectors 4 --precision double --order natural --json --weights $weights >run$weights
+done
+python3 - <<'PY' || fail "memory with unequal weights"
+import json
+for name, key in ("plan", "total_bytes"), ("plan", "matrix_bytes"), ("plan", "bound_bytes"), ("run", "memory_bytes"):
+    a, b = (json.load(open(name + w))[key] for w in ("1,30", "30,1"))
+    assert 0.8 * b < a < 1.25 * b, (key, a, b)
+PY
+status=0
+by 2 "$wisp" dos laplace:nx=60,ny=60,nz=60 --weights 1,30 --mem-limit 10M >out 2>err || status=$?
+[ $status -ne 0 ] && grep -q "^wisp: the run would take about .* more than --mem-limit" err || fail "--mem-limit of the second process: $(cat out err)"
+
 echo "- who sits where"
 unset OMP_PROC_BIND # ctest leaves threads to the system
 by 3 "$wisp" machine >out 2>err
@@ -156,4 +209,7 @@ echo "- a stopped run keeps what it has"
 by 2 env WISP_STOP_AT=TERM:moments:0.01@1 "$wisp" dos topi:nx=20,ny=20,nz=10 --moments 512 --vectors 4000 --save kept.h5 >out 2>err &&
     fail "a stopped run ends well"
 if "$wisp" --version | grep -q hdf5; then "$wisp" dos --from kept.h5 >out2 2>&1 || fail "kept.h5: $(cat err out2)"; fi
+by 2 env WISP_STOP_AT=TERM:solving:0.3@1 "$wisp" solve laplace:nx=20,ny=20,nz=20 --rhs random:1 --method cg -o stopped.mtx >out 2>err &&
+    fail "a stopped solve ends well"
+grep -q "wisp: stopped by .* x is in stopped.mtx; go on with --x0" err && [ -s stopped.mtx ] || fail "a stopped solve: $(cat out err)"
 echo "- all passed"

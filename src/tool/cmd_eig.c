@@ -144,7 +144,7 @@ static int make_matrix(tool *t, eig_results *r, const wisp_src *src, wisp_mat **
     wisp_mat_get_info(*A, &r->info);
     plan_need held;
     if ((rc = plan_needed(t, r->info.bytes, &held))) return rc;
-    const int64_t rest = (plan_limit(t) - held.bytes) / held.ranks / (t->opt.checkpoint ? 2 : 1); /* for its copy */
+    const int64_t rest = (held.limit - held.bytes) / held.ranks / (t->opt.checkpoint ? 2 : 1); /* for its copy */
     r->opts.bytes = rest > 0 ? rest : 1;
     r->hermitian = props.hermitian;
     return EXIT_FINE;

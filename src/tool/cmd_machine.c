@@ -261,12 +261,50 @@ static json_t *find_result(tool *t, int *rc)
     return o;
 }
 
+static void print_process(const json_t *process, int number)
+{
+    const int threads = (int)json_integer_value(json_object_get(process, "threads"));
+    char name[TEXT];
+    size_t i;
+    json_t *cpu;
+    snprintf(name, sizeof name, "process %d", number);
+    printf("%-12s%s, %d thread%s, %son", name, json_string_value(json_object_get(process, "host")), threads,
+           threads == 1 ? "" : "s", json_is_true(json_object_get(process, "pinned")) ? "" : "not pinned, now ");
+    json_array_foreach(json_object_get(process, "placement"), i, cpu) printf(" %lld", json_integer_value(cpu));
+    putchar('\n');
+}
+
+/* Where the processes of one run are. */
+static int show_processes(tool *t)
+{
+    char host[256] = "", *own = NULL, *all;
+    size_t size;
+    gethostname(host, sizeof host - 1);
+    json_t *o = json_pack("{s:s, s:i}", "host", host, "threads", wisp_ctx_threads(t->ctx)), *list = json_array();
+    if (o && !add_placement(t, o)) own = json_dumps(o, JSON_COMPACT);
+    json_decref(o);
+    all = processes_gather(t, own, &size);
+    for (int r = 0; all && r < t->processes; r++)
+        json_array_append_new(list, json_loads(all + (size_t)r * size, 0, NULL));
+    free(own);
+    free(all);
+    int rc = EXIT_FINE;
+    if (t->opt.json) {
+        o = json_pack("{s:s, s:O}", "version", wisp_version(), "processes", list);
+        rc = json_print(t, o);
+        json_decref(o);
+    } else
+        for (size_t r = 0; r < json_array_size(list); r++) print_process(json_array_get(list, r), (int)r);
+    json_decref(list);
+    return rc;
+}
+
 int cmd_machine(tool *t)
 {
     int rc;
     if (t->processes > 1) {
         rc = tool_start(t);
-        return rc ? rc : processes_print(t);
+        return rc ? rc : show_processes(t);
     }
     json_t *o = find_result(t, &rc);
     if (!rc && !o) rc = tool_fail(t, "out of memory for the results");

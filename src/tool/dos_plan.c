@@ -108,7 +108,7 @@ static int plan_estimate(tool *t, const wisp_src *src, const wisp_mat_opts *mo, 
 }
 
 /* Who gives a limit is taken at his word: then this machine's memory is not asked about. */
-int64_t plan_limit(const tool *t)
+static int64_t limit_of(const tool *t)
 {
     return t->opt.mem_limit ? t->opt.mem_limit : (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
 }
@@ -123,50 +123,99 @@ static double machine_number(void)
     return (double)(XXH3_64bits(id, strlen(id)) >> 11);
 }
 
-/* all: what each rank needs, and the number of its machine. */
-static void add_by_machine(const double (*all)[2], int ranks, bool together, plan_need *need)
+enum { BYTES, MACHINE, LIMIT, NUMBERS }; /* of each rank */
+
+/* The machine whose limit is nearest, or passed most; or the rank, if each has a limit of its own. */
+static void add_by_machine(const double *all, int ranks, bool together, plan_need *need)
 {
-    double most = 0;
+    double most = -1;
     for (int r = 0; r < ranks; r++) {
-        double sum = 0;
-        int here = 0;
-        for (int s = together ? 0 : r; s < (together ? ranks : r + 1); s++)
-            if (all[s][1] == all[r][1]) sum += all[s][0], here++;
-        if (sum < most) continue;
-        most = sum;
-        *need = (plan_need){(int64_t)fmin(sum, 9e18), here};
+        const double *mine = all + (size_t)r * NUMBERS, *other = all;
+        double sum = together ? 0 : mine[BYTES];
+        int here = !together;
+        for (int s = 0; together && s < ranks; s++, other += NUMBERS)
+            if (other[MACHINE] == mine[MACHINE]) sum += other[BYTES], here++;
+        if (sum / mine[LIMIT] <= most) continue;
+        most = sum / mine[LIMIT];
+        *need = (plan_need){(int64_t)fmin(sum, 9e18), (int64_t)mine[LIMIT], here};
     }
+}
+
+/* own[n] of each rank, to be freed; NULL: there was no memory, on any of them. */
+static double *gather(tool *t, const double *own, size_t n)
+{
+    const size_t ranks = (size_t)wisp_ctx_processes(t->ctx), rank = (size_t)wisp_ctx_rank(t->ctx);
+    double *all = calloc(ranks * n, sizeof *all);
+    wisp_ctx_enter(t->ctx);
+    wisp_status status = all ? WISP_OK : wisp_ctx_fail(t->ctx, WISP_ERR_NOMEM, "out of memory for %zu ranks", ranks);
+    if (status == WISP_OK) {
+        memcpy(all + rank * n, own, n * sizeof *own);
+        status = wisp_ctx_sum(t->ctx, all, ranks * n);
+    }
+    if (wisp_ctx_leave(t->ctx, status) == WISP_OK) return all;
+    free(all);
+    return NULL;
+}
+
+int64_t plan_most(tool *t, int64_t own)
+{
+    const double bytes = (double)own;
+    double *all = gather(t, &bytes, 1), most = bytes;
+    for (int r = 0; all && r < wisp_ctx_processes(t->ctx); r++) most = fmax(most, all[r]);
+    free(all);
+    return (int64_t)most;
+}
+
+int plan_of_most(tool *t, int64_t bytes, void *plan, size_t size)
+{
+    const size_t words = (size + 3) / 4;
+    const double own = (double)bytes;
+    double *all = gather(t, &own, 1), *sum = all ? calloc(words, sizeof *sum) : NULL;
+    wisp_status status = sum ? WISP_OK : wisp_ctx_fail(t->ctx, WISP_ERR_NOMEM, "out of memory for a plan");
+    int most = 0;
+    for (int r = 1; all && r < wisp_ctx_processes(t->ctx); r++)
+        if (all[r] > all[most]) most = r;
+    wisp_ctx_enter(t->ctx);
+    for (size_t i = 0; i < words && sum && wisp_ctx_rank(t->ctx) == most; i++) {
+        uint32_t word = 0;
+        memcpy(&word, (const char *)plan + 4 * i, size - 4 * i < 4 ? size - 4 * i : 4);
+        sum[i] = word;
+    }
+    if (status == WISP_OK) status = wisp_ctx_sum(t->ctx, sum, words);
+    status = wisp_ctx_leave(t->ctx, status);
+    for (size_t i = 0; i < words && status == WISP_OK; i++) {
+        const uint32_t word = (uint32_t)sum[i];
+        memcpy((char *)plan + 4 * i, &word, size - 4 * i < 4 ? size - 4 * i : 4);
+    }
+    free(sum);
+    free(all);
+    return status ? tool_fail_ctx(t) : EXIT_FINE;
 }
 
 int plan_needed(tool *t, int64_t own, plan_need *need)
 {
-    const int ranks = wisp_ctx_processes(t->ctx), rank = wisp_ctx_rank(t->ctx);
-    double(*all)[2] = calloc((size_t)ranks, sizeof *all);
-    wisp_ctx_enter(t->ctx);
-    wisp_status status = all ? WISP_OK : wisp_ctx_fail(t->ctx, WISP_ERR_NOMEM, "out of memory");
-    if (status == WISP_OK) {
-        all[rank][0] = (double)own;
-        all[rank][1] = machine_number();
-        status = wisp_ctx_sum(t->ctx, all[0], 2 * (size_t)ranks);
-    }
-    status = wisp_ctx_leave(t->ctx, status);
-    if (status == WISP_OK) add_by_machine((const double(*)[2])all, ranks, !t->opt.mem_limit, need);
+    double *all = gather(t, (const double[]){(double)own, machine_number(), (double)limit_of(t)}, NUMBERS);
+    if (!all) return tool_fail_ctx(t);
+    add_by_machine(all, wisp_ctx_processes(t->ctx), !t->opt.mem_limit, need);
     free(all);
-    return status == WISP_OK ? EXIT_FINE : tool_fail_ctx(t);
+    return EXIT_FINE;
 }
 
 const char *plan_whose(const plan_need *need)
 {
-    return need->ranks > 1 ? "all processes of a machine together; of this one: " : "";
+    return need->ranks > 1 ? "all processes of a machine together; of the one that needs most: " : "";
 }
 
-static int refuse(tool *t, const run_bytes *r, const plan_need *need)
+static int refuse(tool *t, const run_bytes *own, const plan_need *need)
 {
     char a[TEXT], b[TEXT], c[TEXT], d[TEXT];
+    run_bytes r = *own;
+    const int rc = plan_of_most(t, r.total, &r, sizeof r);
+    if (rc) return rc;
     text_bytes(a, (double)need->bytes);
-    text_bytes(b, (double)r->matrix.bytes);
-    text_bytes(c, (double)r->blocks);
-    text_bytes(d, (double)plan_limit(t));
+    text_bytes(b, (double)r.matrix.bytes);
+    text_bytes(c, (double)r.blocks);
+    text_bytes(d, (double)need->limit);
     if (t->opt.mem_limit)
         return tool_fail(t, "the run would take about %s (matrix %s, vectors %s), more than --mem-limit %s", a, b, c,
                          d);
@@ -181,10 +230,10 @@ int plan_check_limit(tool *t, const wisp_src *src, const wisp_mat_opts *mo, cons
 {
     plan_need need;
     int rc = plan_needed(t, p->most.total, &need);
-    if (rc || need.bytes <= plan_limit(t) || (t->opt.plan && !t->opt.mem_limit)) return rc;
+    if (rc || need.bytes <= need.limit || (t->opt.plan && !t->opt.mem_limit)) return rc;
     if (!p->about.total) rc = plan_estimate(t, src, mo, ko, p);
     if (!rc) rc = plan_needed(t, p->about.total, &need);
-    return rc || need.bytes <= plan_limit(t) ? rc : refuse(t, &p->about, &need);
+    return rc || need.bytes <= need.limit ? rc : refuse(t, &p->about, &need);
 }
 
 int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko)
@@ -195,7 +244,7 @@ int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko)
     add_up(t, &p, ko, &p.about);
     plan_need need;
     const int rc = plan_needed(t, p.about.total, &need);
-    return rc || need.bytes <= plan_limit(t) ? rc : refuse(t, &p.about, &need);
+    return rc || need.bytes <= need.limit ? rc : refuse(t, &p.about, &need);
 }
 
 /* ---- time ---------------------------------------------------------------------------------------- */
@@ -404,9 +453,11 @@ int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_
     /* What is measured for the time may take more memory than the run. */
     if (status != WISP_OK && !(status == WISP_ERR_NOMEM && t->opt.mem_limit)) return tool_fail_ctx(t);
     time.known = status == WISP_OK && !p->moments_unknown;
+    run_plan shown = *p;
+    if ((rc = plan_of_most(t, p->about.total, &shown, sizeof shown))) return rc;
     monitor_clear(&t->monitor);
-    if (t->opt.json) return show_json(t, p, ko, &time);
-    show_memory(t, p, ko);
+    if (t->opt.json) return show_json(t, &shown, ko, &time);
+    show_memory(t, &shown, ko);
     if (time.known) show_time(&time);
     if (status != WISP_OK) text_line("time", "not known: to measure it takes more memory than --mem-limit");
     return EXIT_FINE;

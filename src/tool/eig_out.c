@@ -56,7 +56,7 @@ static double tolerance_of(const eig_results *r)
 
 /* ---- JSON ------------------------------------------------------------------------------------- */
 
-static void add_run(json_t *o, const tool *t, const eig_results *r)
+static void add_run(json_t *o, tool *t, const eig_results *r)
 {
     const wisp_eigen *e = &r->e;
     json_run(o, t, &r->info);
@@ -99,7 +99,7 @@ static json_t *eigenvalues_json(const eig_results *r)
     return all;
 }
 
-static json_t *make_json(const tool *t, const eig_results *r)
+static json_t *make_json(tool *t, const eig_results *r)
 {
     const wisp_eigen *e = &r->e;
     json_t *o = json_object();

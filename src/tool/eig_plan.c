@@ -14,8 +14,8 @@ static int refuse(tool *t, const char *about, const plan_need *need, int64_t mat
 {
     char text[3][TEXT];
     text_bytes(text[0], (double)need->bytes);
-    text_bytes(text[1], (double)matrix);
-    text_bytes(text[2], (double)plan_limit(t));
+    text_bytes(text[1], (double)plan_most(t, matrix));
+    text_bytes(text[2], (double)need->limit);
     if (t->opt.mem_limit)
         return tool_fail(t, "the run would take %s %s (matrix %s), more than --mem-limit %s", about, text[0], text[1],
                          text[2]);
@@ -37,7 +37,7 @@ int eig_plan_check_source(tool *t, const wisp_src *src, const wisp_mat_opts *mo,
             return tool_fail_ctx(t);
         const int64_t run = a.bytes + columns * column_bytes(&a, mo->type);
         const int rc = plan_needed(t, larger(larger(reading, source + a.assembly_bytes), run), &need);
-        if (rc || need.bytes <= plan_limit(t) || (t->opt.plan && !t->opt.mem_limit)) return rc;
+        if (rc || need.bytes <= need.limit || (t->opt.plan && !t->opt.mem_limit)) return rc;
     }
     return refuse(t, "at least", &need, a.bytes);
 }
@@ -66,7 +66,7 @@ int eig_plan_check(tool *t, const wisp_mat *A, const eig_results *r)
     const wisp_status status = wisp_eig_plan(&cost, A, &r->opts);
     if (status) return status == WISP_ERR_CANCELLED ? tool_fail_ctx(t) : EXIT_FINE; /* the run tells why */
     const int rc = plan_needed(t, r->info.bytes + cost.bytes + copy_bytes(t, r, &cost), &need);
-    return rc || need.bytes <= plan_limit(t) ? rc : refuse(t, "about", &need, r->info.bytes);
+    return rc || need.bytes <= need.limit ? rc : refuse(t, "about", &need, r->info.bytes);
 }
 
 /* ---- shown ----------------------------------------------------------------------------------------- */
@@ -152,9 +152,18 @@ int eig_plan_show(tool *t, const wisp_mat *A, const eig_results *r, int64_t read
     if (wisp_eig_plan(&p.cost, A, &r->opts)) return tool_fail_ctx(t);
     p.total = larger(larger(reading, r->info.assembly_bytes), r->info.bytes + p.cost.bytes + copy_bytes(t, r, &p.cost));
     p.total = larger(p.total, output_bytes(t, r, &p.cost));
+    struct {
+        eig_plan plan;
+        wisp_mat_info info;
+    } shown = {p, r->info};
+    eig_results most = *r;
+    plan_need need;
+    int rc = plan_of_most(t, p.total, &shown, sizeof shown);
+    if (!rc) rc = plan_needed(t, p.total, &need);
+    if (rc) return rc;
+    most.info = shown.info;
     monitor_clear(&t->monitor);
-    if (!t->opt.json) show_text(t, r, &p);
-    const int rc = t->opt.json ? show_json(t, r, &p) : EXIT_FINE;
-    if (rc || !t->opt.mem_limit || p.total <= t->opt.mem_limit) return rc;
-    return refuse(t, "about", &(plan_need){p.total, 1}, r->info.bytes);
+    if (!t->opt.json) show_text(t, &most, &shown.plan);
+    if (t->opt.json) rc = show_json(t, &most, &shown.plan);
+    return rc || !t->opt.mem_limit || need.bytes <= need.limit ? rc : refuse(t, "about", &need, r->info.bytes);
 }

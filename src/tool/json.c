@@ -14,7 +14,12 @@ json_t *json_halo(const tool *t)
     return exchanges ? json_string(wisp_halo_name(wisp_ctx_halo(t->ctx))) : json_null();
 }
 
-void json_run(json_t *o, const tool *t, const wisp_mat_info *info)
+json_t *json_valid(const tool *t)
+{
+    return json_boolean(t->opt.from || wisp_ctx_processes(t->ctx) == 1 || wisp_ctx_halo(t->ctx) != WISP_HALO_NOCOMM);
+}
+
+void json_run(json_t *o, tool *t, const wisp_mat_info *info)
 {
     int64_t held;
     wisp_ctx_memory(t->ctx, NULL, &held);
@@ -23,10 +28,11 @@ void json_run(json_t *o, const tool *t, const wisp_mat_info *info)
     json_object_set_new(o, "threads", json_integer(wisp_ctx_threads(t->ctx)));
     json_object_set_new(o, "ranks", json_integer(wisp_ctx_processes(t->ctx)));
     json_object_set_new(o, "halo", json_halo(t));
+    json_object_set_new(o, "valid", json_valid(t));
     json_object_set_new(o, "weights", weights_json(t));
     json_object_set_new(o, "device", json_string(wisp_ctx_device(t->ctx)));
     json_object_set_new(o, "isa", json_string(wisp_ctx_isa(t->ctx)));
-    json_object_set_new(o, "memory_bytes", json_integer(held));
+    json_object_set_new(o, "memory_bytes", json_integer(plan_most(t, held)));
     json_object_set_new(o, "checkpoint", checkpoint_json(t));
     json_object_set_new(o, "resumed", json_words(t->opt.resume));
 }
@@ -91,6 +97,7 @@ static int print(const tool *t, const char *text)
 
 int json_print(tool *t, const json_t *object)
 {
+    if (wisp_ctx_rank(t->ctx) > 0) return EXIT_FINE; /* the first one prints */
     char *text = object ? json_text(object) : NULL;
     if (!text) return tool_fail(t, "out of memory for the results");
     const int error = print(t, text);

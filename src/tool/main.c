@@ -2,11 +2,13 @@
 #include "tool.h"
 #include <ctype.h>
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define MATRIX_TEXT                                                                 \
     "MATRIX is a file (.mtx, .mtx.gz, .crs) or names one of the gallery, such as\n" \
@@ -209,12 +211,33 @@ static int make_context(tool *t, bool no_pin)
     return EXIT_FINE;
 }
 
+/* What one may not expect of a run by several processes, or under mpirun. */
+static void warn_of_ranks(tool *t)
+{
+    const int ranks = wisp_ctx_processes(t->ctx);
+    const long all = sysconf(_SC_NPROCESSORS_ONLN);
+    cpu_set_t ours;
+    if (ranks > 1 && t->opt.powers > 1)
+        wisp_ctx_log(t->ctx, WISP_LOG_WARN, "--powers %lld: several processes do not interleave steps; it is 1",
+                     (long long)t->opt.powers);
+    if (ranks > 1 && wisp_ctx_halo(t->ctx) == WISP_HALO_NOCOMM)
+        wisp_ctx_log(t->ctx, WISP_LOG_WARN,
+                     "--halo nocomm: halos are never exchanged, for measurements: the results are wrong");
+    if (t->by_mpi && !sched_getaffinity(0, sizeof ours, &ours) && (long)CPU_COUNT(&ours) * ranks < all)
+        wisp_ctx_log(t->ctx, WISP_LOG_PERF,
+                     "%d of this machine's %ld processors are left by the launcher to each process; mpirun --bind-to "
+                     "none leaves all",
+                     CPU_COUNT(&ours), all);
+}
+
 int tool_start(tool *t)
 {
     int rc = stop_at_read(t);
     if (!rc) rc = weights_check(t);
+    rc = processes_agree(t, rc);
     if (!rc) rc = make_context(t, false);
     if (!rc) rc = weights_keep(t);
+    if (!rc && !t->weights) warn_of_ranks(t); /* else this is the second start */
     if (!rc && (t->by_mpi || wisp_ctx_rank(t->ctx) == 0)) catch_signals(t->ctx);
     return rc;
 }
@@ -277,12 +300,15 @@ static int print_version(tool *t)
     const int rc = make_context(t, true);
     if (rc) return rc;
     const char *features = wisp_features();
-    printf("wisp %s\nfeatures: %s\ninstruction set: %s\n", wisp_version(), *features ? features : "none",
-           wisp_ctx_isa(t->ctx));
+    if (t->process == 0)
+        printf("wisp %s\nfeatures: %s\ninstruction set: %s\n", wisp_version(), *features ? features : "none",
+               wisp_ctx_isa(t->ctx));
     return EXIT_FINE;
 }
 
-/* Number of the command that argv[1] names; else negative, and *rc is what to exit with. */
+enum { HELP = -1, VERSION = -2 };
+
+/* Number of the command that argv[1] names, or what it asks for instead; if *rc is not EXIT_FINE: none. */
 static int find_command(tool *t, int argc, char **argv, int *rc)
 {
     const char *names[COMMANDS + sizeof later_commands / sizeof later_commands[0] + 1], *near;
@@ -290,9 +316,9 @@ static int find_command(tool *t, int argc, char **argv, int *rc)
     if (argc < 2) {
         *rc = tool_usage(t, "no command given; see wisp --help");
     } else if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")) {
-        print_help();
+        return HELP;
     } else if (!strcmp(argv[1], "--version")) {
-        *rc = print_version(t);
+        return VERSION;
     } else {
         int n = 0;
         for (int i = 0; i < COMMANDS; i++) {
@@ -360,28 +386,39 @@ static int run_on_ranks(tool *t, int (*command)(tool *t), const char *number)
     return rc;
 }
 
-static int run(tool *t, int argc, char **argv)
+/* Words that can be refused before anything is done; *command as find_command gives it. */
+static int read_words(tool *t, int argc, char **argv, int *command)
 {
-    int rc, i = find_command(t, argc, argv, &rc);
-    if (i < 0) return rc;
-    t->cmd = &commands[i].def;
+    int rc;
     char error[512];
+    *command = find_command(t, argc, argv, &rc);
+    if (rc || *command < 0) return rc;
+    t->cmd = &commands[*command].def;
     if (!options_parse(&t->opt, t->cmd, argc - 2, argv + 2, error, sizeof error)) return tool_usage(t, "%s", error);
-    processes_watch(t);
-    if (t->opt.help) {
-        options_help(stdout, t->cmd);
-        return EXIT_FINE;
-    }
-    if (t->opt.args < t->cmd->min_args)
+    if (!t->opt.help && t->opt.args < t->cmd->min_args)
         return tool_usage(t, "%s is missing; see wisp %s --help", t->cmd->args[t->opt.args], t->cmd->name);
     t->command_line = t->typed_line = join_command_line(argc, argv);
-    if (!t->command_line) return tool_fail(t, "out of memory");
-    const bool many = commands[i].run == cmd_dos || commands[i].run == cmd_solve || commands[i].run == cmd_eig;
-    if (t->processes > 1 && !many && commands[i].run != cmd_machine)
+    return t->command_line ? EXIT_FINE : tool_fail(t, "out of memory");
+}
+
+static int run(tool *t, int argc, char **argv)
+{
+    int i, rc = read_words(t, argc, argv, &i);
+    if (!rc && t->unlike) rc = tool_usage(t, "its arguments are not those of process 0; give all the same ones");
+    if ((rc = processes_agree(t, rc))) return rc;
+    if (i == VERSION) return print_version(t);
+    if (i == HELP || t->opt.help) {
+        if (t->process == 0) i == HELP ? print_help() : options_help(stdout, t->cmd);
+        return EXIT_FINE;
+    }
+    processes_watch(t);
+    int (*const command)(tool *) = commands[i].run;
+    const bool many = command == cmd_dos || command == cmd_solve || command == cmd_eig;
+    if (t->processes > 1 && !many && command != cmd_machine)
         return tool_usage(t, "wisp %s runs as one process; start it without mpirun", t->cmd->name);
     if (t->process > 0) t->opt.quiet = true;
     const char *ranks = getenv("WISP_RANKS");
-    return ranks && *ranks && !t->by_mpi ? run_on_ranks(t, commands[i].run, ranks) : commands[i].run(t);
+    return ranks && *ranks && !t->by_mpi ? run_on_ranks(t, command, ranks) : command(t);
 }
 
 int main(int argc, char **argv)

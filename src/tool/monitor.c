@@ -64,8 +64,8 @@ const char *caught_signal(void)
 
 void monitor_open(monitor *mon, const options *o)
 {
-    bool asked = option_seen(o, "log"), terminal = isatty(STDERR_FILENO);
-    *mon = (monitor){.mode = MONITOR_SILENT, .level = WISP_LOG_WARN, .off = mon->off, .stop = mon->stop};
+    const bool asked = option_seen(o, "log"), terminal = mon->terminal || isatty(STDERR_FILENO);
+    *mon = (monitor){.level = WISP_LOG_WARN, .off = mon->off, .terminal = mon->terminal, .stop = mon->stop};
     if (mon->off) return;
     if (asked && o->log == 1)
         mon->mode = MONITOR_JSON;

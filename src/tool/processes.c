@@ -1,4 +1,5 @@
 /* The processes that mpirun, srun and the like start: the first one speaks and writes for all. */
+#include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,6 @@
 #include <sys/random.h>
 #include <wisp/mpi.h>
 #endif
-
-enum { PLACE = 256 }; /* bytes of the words on where a process is */
 
 /* What launchers tell each process: how many there are, and which it is; the third must be there, too, if it is named.
    A script of sbatch has SLURM's numbers, and only a process that srun starts for PMIx has that one's. */
@@ -32,6 +31,10 @@ static const char *launcher(int *processes, int *process)
 }
 
 #ifdef WISP_HAVE_MPI
+/* Of all processes, for what they tell each other beside the calls of a context. After the begin that is
+   processes_agree alone, so that one that has failed meets the others in whichever they come to next. */
+static MPI_Comm all_processes = MPI_COMM_NULL;
+
 /* All watchdogs learn where the others are. One that could not be made is a warning. */
 static void start_watchdogs(tool *t, const watchdog_place *own)
 {
@@ -39,14 +42,14 @@ static void start_watchdogs(tool *t, const watchdog_place *own)
     const size_t n = (size_t)t->processes;
     watchdog_place *all = calloc(n, sizeof *all);
     int without = 0, first = 0, ready = all && (t->process > 0 || getrandom(key, sizeof key, 0) == sizeof key);
-    MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &ready, 1, MPI_INT, MPI_MIN, all_processes);
     if (!ready) {
         watchdog_end(&t->watchdog);
         free(all);
         return;
     }
-    MPI_Bcast(key, sizeof key, MPI_BYTE, 0, MPI_COMM_WORLD);
-    MPI_Allgather(own, sizeof *own, MPI_BYTE, all, sizeof *own, MPI_BYTE, MPI_COMM_WORLD);
+    MPI_Bcast(key, sizeof key, MPI_BYTE, 0, all_processes);
+    MPI_Allgather(own, sizeof *own, MPI_BYTE, all, sizeof *own, MPI_BYTE, all_processes);
     for (int r = t->processes - 1; r >= 0; r--)
         if (!all[r].port) without++, first = r;
     if (without > 0 && t->process == 0)
@@ -56,23 +59,68 @@ static void start_watchdogs(tool *t, const watchdog_place *own)
     free(all);
 }
 
+/* Whether this process was given other words than the first one. */
+static void compare_words(tool *t, int argc, char **argv)
+{
+    uint64_t mine = 0xcbf29ce484222325, first; /* FNV-1a */
+    for (int i = 1; i < argc; i++)
+        for (const char *c = argv[i]; c == argv[i] || c[-1]; c++) mine = (mine ^ (unsigned char)*c) * 0x100000001b3;
+    first = mine;
+    MPI_Bcast(&first, 1, MPI_UINT64_T, 0, all_processes);
+    t->unlike = mine != first;
+}
+
+/* Of the launcher's processes, each of which MPI takes for the only one, the first speaks. */
+static int refuse_launcher(tool *t, const char *name, int processes, int process)
+{
+    char mpi[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int n;
+    t->monitor.off = process > 0;
+    MPI_Get_library_version(mpi, &n);
+    return tool_fail(
+        t,
+        "started as one of %d processes (%s), which the MPI of this build (%.*s) does not see: each would do "
+        "all of the work; take that MPI's launcher, or unset %s to run by one process",
+        processes, name, (int)strcspn(mpi, ",\n"), mpi, name);
+}
+
+/* Whether the standard error, a pipe to mpirun, ends at a terminal: mpirun's own. */
+static bool launcher_has_terminal(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/fd/2", (long)getppid());
+    const int fd = open(path, O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    const bool terminal = fd >= 0 && isatty(fd);
+    if (fd >= 0) close(fd);
+    return terminal;
+}
+
 int processes_begin(tool *t, int argc, char **argv)
 {
     int level;
     watchdog_place own;
+    int told = 1, place = 0;
+    const char *name = launcher(&told, &place);
     t->processes = 1;
-    if (!launcher(&t->processes, &t->process)) return EXIT_FINE;
-    const bool watched = t->processes > 1;
+    if (!name) return EXIT_FINE;
+    const bool watched = told > 1;
     if (watched) watchdog_make(&t->watchdog, &own, argc, argv);
     MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level);
-    MPI_Comm_size(MPI_COMM_WORLD, &t->processes);
-    MPI_Comm_rank(MPI_COMM_WORLD, &t->process);
+    MPI_Comm_dup(MPI_COMM_WORLD, &all_processes);
+    MPI_Comm_size(all_processes, &t->processes);
+    MPI_Comm_rank(all_processes, &t->process);
     t->by_mpi = true;
+    if (told > 1 && t->processes == 1) {
+        watchdog_end(&t->watchdog);
+        return refuse_launcher(t, name, told, place);
+    }
     if (watched) start_watchdogs(t, &own);
     if (t->process > 0) {
         t->monitor.off = true;
         text_silence();
     }
+    t->monitor.terminal = t->process == 0 && launcher_has_terminal();
+    compare_words(t, argc, argv);
     if (level < MPI_THREAD_FUNNELED)
         return tool_fail(t, "this MPI allows no threads (MPI_THREAD_FUNNELED); take one that does");
     return EXIT_FINE;
@@ -89,17 +137,13 @@ void processes_watch(tool *t)
         watchdog_set(&t->watchdog, t->opt.watchdog != 0 ? t->opt.watchdog : WATCHDOG_USUAL, t->opt.log == 1);
 }
 
-/* A process that fails alone leaves the others in the middle of their work. They are ended then. */
-int processes_end(tool *t, int rc)
+/* A process that fails alone may leave the others in the middle of their work. They are ended then. */
+static void await(tool *t, MPI_Request *request, int rc)
 {
     const double patience = 10; /* seconds */
     const double began = tool_now();
-    MPI_Request request;
-    int worst, done = 0;
-    if (!t->by_mpi) return rc;
-    if (rc != EXIT_FINE && t->process == 0) watchdog_said(&t->watchdog);
-    MPI_Iallreduce(&rc, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);
-    while (MPI_Test(&request, &done, MPI_STATUS_IGNORE), !done) {
+    int done = 0;
+    while (MPI_Test(request, &done, MPI_STATUS_IGNORE), !done) {
         if (rc != EXIT_FINE && tool_now() - began > patience) {
             watchdog_said(&t->watchdog);
             if (t->process > 0) /* which has not said it yet */
@@ -108,39 +152,53 @@ int processes_end(tool *t, int rc)
         }
         usleep(1000);
     }
-    if (worst != EXIT_FINE) watchdog_said(&t->watchdog); /* the launcher may kill who is slow to end */
+}
+
+int processes_agree(tool *t, int rc)
+{
+    int mine[] = {rc, rc ? -t->process : -t->processes}, most[2];
+    MPI_Request request;
+    if (!t->by_mpi || t->failed) return rc;
+    if (rc != EXIT_FINE && t->process == 0) watchdog_said(&t->watchdog);
+    MPI_Iallreduce(mine, most, 2, MPI_INT, MPI_MAX, all_processes, &request);
+    await(t, &request, rc);
+    if (most[0] == EXIT_FINE) return EXIT_FINE;
+    const int first = -most[1]; /* that has failed */
+    char words[sizeof t->monitor.error];
+    memcpy(words, t->monitor.error, sizeof words);
+    if (first > 0) MPI_Bcast(words, sizeof words, MPI_CHAR, first, all_processes);
+    if (first > 0 && t->process == 0) tool_fail(t, "process %d: %s", first, words);
+    watchdog_said(&t->watchdog); /* the launcher may kill who is slow to end */
+    t->failed = true;
+    return most[0];
+}
+
+int processes_end(tool *t, int rc)
+{
+    if (!t->by_mpi) return rc;
+    rc = processes_agree(t, rc);
+    MPI_Comm_free(&all_processes);
     MPI_Finalize();
     watchdog_end(&t->watchdog);
-    return t->process == 0 ? worst : EXIT_FINE;
+    return t->process == 0 ? rc : EXIT_FINE;
 }
 
-static void describe(const tool *t, char *text)
+char *processes_gather(tool *t, const char *own, size_t *size)
 {
-    const int threads = wisp_ctx_threads(t->ctx);
-    char host[64] = "";
-    int *cpu = calloc((size_t)threads, sizeof *cpu), used = 0;
-    gethostname(host, sizeof host - 1);
-    used = snprintf(text, PLACE, "%s, %d thread%s", host, threads, threads == 1 ? "" : "s");
-    if (!cpu || wisp_ctx_placement(t->ctx, cpu)) return free(cpu);
-    used += snprintf(text + used, (size_t)(PLACE - used), cpu[0] >= 0 ? ", on" : ", not pinned, now on");
-    for (int i = 0; i < threads && used < PLACE - 16; i++)
-        used += snprintf(text + used, (size_t)(PLACE - used), " %d", cpu[i] >= 0 ? cpu[i] : -1 - cpu[i]);
-    free(cpu);
-}
-
-int processes_print(tool *t)
-{
-    char own[PLACE] = "", *all = calloc((size_t)t->processes, PLACE);
-    int rc = all ? EXIT_FINE : tool_fail(t, "out of memory for %d processes", t->processes);
-    describe(t, own);
-    MPI_Gather(own, PLACE, MPI_CHAR, all, PLACE, MPI_CHAR, 0, MPI_COMM_WORLD);
-    for (int r = 0; r < t->processes && !rc; r++) {
-        char name[PLACE];
-        snprintf(name, sizeof name, "process %d", r);
-        text_line(name, "%s", all + (size_t)r * PLACE);
+    int most = own ? (int)strlen(own) + 1 : 1;
+    MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    char *mine = calloc(1, (size_t)most), *all = calloc((size_t)t->processes, (size_t)most);
+    int rc = own && mine && all ? EXIT_FINE : tool_fail(t, "out of memory for %d processes", t->processes);
+    rc = processes_agree(t, rc);
+    if (!rc) {
+        strcpy(mine, own);
+        MPI_Gather(mine, most, MPI_CHAR, all, most, MPI_CHAR, 0, MPI_COMM_WORLD);
     }
+    free(mine);
+    *size = (size_t)most;
+    if (!rc && t->process == 0) return all;
     free(all);
-    return rc;
+    return NULL;
 }
 #else
 int processes_begin(tool *t, int argc, char **argv)
@@ -162,15 +220,21 @@ wisp_status processes_context(tool *t, const wisp_ctx_opts *o) { return wisp_ctx
 
 void processes_watch(tool *t) { (void)t; }
 
+int processes_agree(tool *t, int rc)
+{
+    (void)t;
+    return rc;
+}
+
 int processes_end(tool *t, int rc)
 {
     (void)t;
     return rc;
 }
 
-int processes_print(tool *t)
+char *processes_gather(tool *t, const char *own, size_t *size)
 {
-    (void)t;
-    return EXIT_FINE;
+    (void)t, (void)own, (void)size;
+    return NULL;
 }
 #endif

@@ -78,6 +78,7 @@ static void add_run(json_t *o, tool *t, const results *r)
     json_object_set_new(o, "threads", json_integer(m->threads));
     json_object_set_new(o, "ranks", t->opt.from ? json_null() : json_integer(wisp_ctx_processes(t->ctx)));
     json_object_set_new(o, "halo", json_halo(t));
+    json_object_set_new(o, "valid", json_valid(t));
     json_object_set_new(o, "weights",
                         !t->opt.from        ? weights_json(t)
                         : t->opt.froms == 1 ? weights_json_of(m->command)
@@ -86,7 +87,7 @@ static void add_run(json_t *o, tool *t, const results *r)
     json_object_set_new(o, "isa", t->opt.from ? json_null() : json_string(wisp_ctx_isa(t->ctx)));
     int64_t held;
     wisp_ctx_memory(t->ctx, NULL, &held);
-    json_object_set_new(o, "memory_bytes", t->opt.from ? json_null() : json_integer(held));
+    json_object_set_new(o, "memory_bytes", t->opt.from ? json_null() : json_integer(plan_most(t, held)));
     json_object_set_new(o, "checkpoint", checkpoint_json(t));
     json_object_set_new(o, "resumed", json_words(t->opt.resume));
     json_object_set_new(o, "seconds", json_number(m->seconds));

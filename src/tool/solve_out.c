@@ -32,7 +32,7 @@ static const char *rhs_name(const tool *t) { return t->opt.rhs.text ? t->opt.rhs
 
 /* ---- JSON ------------------------------------------------------------------------------------- */
 
-static void add_run(json_t *o, const tool *t, const solve_results *r)
+static void add_run(json_t *o, tool *t, const solve_results *r)
 {
     json_run(o, t, &r->info);
     json_object_set_new(o, "seconds", json_number(r->s.seconds));
@@ -56,7 +56,7 @@ static void add_columns(json_t *o, const solve_results *r)
     json_object_set_new(o, "residual_history", json_numbers(s->history, s->history ? s->iterations + 1 : 0));
 }
 
-static json_t *make_json(const tool *t, const solve_results *r)
+static json_t *make_json(tool *t, const solve_results *r)
 {
     const wisp_solution *s = &r->s;
     char precond[TEXT];

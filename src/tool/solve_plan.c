@@ -72,14 +72,15 @@ int solve_plan_check(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, c
     char text[4][TEXT];
     int rc = find_bytes(t, in, mo, r, reading, true, &s);
     if (!rc) rc = plan_needed(t, s.total, &need);
-    if (rc || need.bytes <= plan_limit(t) || (t->opt.plan && !t->opt.mem_limit)) return rc;
+    if (rc || need.bytes <= need.limit || (t->opt.plan && !t->opt.mem_limit)) return rc;
     rc = find_bytes(t, in, mo, r, reading, false, &s);
     if (!rc) rc = plan_needed(t, s.total, &need);
-    if (rc || need.bytes <= plan_limit(t)) return rc;
+    if (rc || need.bytes <= need.limit) return rc;
+    if ((rc = plan_of_most(t, s.total, &s, sizeof s))) return rc;
     text_bytes(text[0], (double)need.bytes);
     text_bytes(text[1], (double)s.matrix.bytes);
     text_bytes(text[2], (double)s.vectors);
-    text_bytes(text[3], (double)plan_limit(t));
+    text_bytes(text[3], (double)need.limit);
     if (t->opt.mem_limit)
         return tool_fail(t, "the run would take about %s (matrix %s, vectors %s), more than --mem-limit %s", text[0],
                          text[1], text[2], text[3]);
@@ -209,6 +210,9 @@ int solve_plan_show(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, co
     const wisp_status status = find_iteration(t, in, mo, r, &about.matrix, &i);
     /* What is measured for the time may take more memory than the run. */
     if (status != WISP_OK && !(status == WISP_ERR_NOMEM && t->opt.mem_limit)) return tool_fail_ctx(t);
+    if (!rc) rc = plan_of_most(t, most.total, &most, sizeof most);
+    if (!rc) rc = plan_of_most(t, about.total, &about, sizeof about);
+    if (rc) return rc;
     monitor_clear(&t->monitor);
     if (t->opt.json) return show_json(t, r, &most, &about, &i);
     show_text(t, r, &most, &about, &i);

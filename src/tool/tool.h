@@ -24,7 +24,8 @@ typedef enum { MONITOR_SILENT, MONITOR_BAR, MONITOR_TEXT, MONITOR_JSON } monitor
 typedef struct {
     monitor_mode mode;
     wisp_log_level level;
-    bool off; /* nothing is said: another rank does */
+    bool off;      /* nothing is said: another rank does */
+    bool terminal; /* what the launcher gets to print goes to one */
     stop_point stop;
     char error[1024]; /* the last one, said or not */
     bool bar_shown;
@@ -59,6 +60,8 @@ typedef struct {
     double started;
     int processes, process; /* of one run, by MPI: how many, and which this is; else 1 and 0 */
     bool by_mpi;
+    bool unlike; /* its arguments are others than those of process 0 */
+    bool failed; /* some process has, and all know it */
     watchdog watchdog;
     char *done;                  /* names of the output files that are complete; NULL: none */
     bool keeping;                /* the run was stopped, and what it has is being written */
@@ -90,12 +93,17 @@ int tool_start(tool *t);
 int tool_agree(tool *t, int rc);
 double tool_now(void); /* seconds of a clock that only goes forward */
 
-/* processes.c: begin and end a run; make t->ctx; where all processes are, as lines, by all together. */
+/* processes.c: begin and end a run; make t->ctx. */
 int processes_begin(tool *t, int argc, char **argv);
 void processes_watch(tool *t); /* by the options, once they are known */
 int processes_end(tool *t, int rc);
+/* All processes together, before there is a context: EXIT_FINE if all of them have that, else what all are to end with.
+   The first process says what another one has failed with. */
+int processes_agree(tool *t, int rc);
 wisp_status processes_context(tool *t, const wisp_ctx_opts *o);
-int processes_print(tool *t);
+/* The text of each process, all together: [processes][*size] of the first one, to be freed; NULL on the others, and if
+   one had none. */
+char *processes_gather(tool *t, const char *own, size_t *size);
 
 /* stop_at.c, see stop_point. */
 int stop_at_read(tool *t);
@@ -200,7 +208,7 @@ int weights_by_source(tool *t, const wisp_src *src);
 int weights_by_matrix(tool *t, const wisp_mat *A, int width);
 int weights_restart(tool *t);
 void weights_free(tool *t);
-void weights_summary(const tool *t); /* a line, of several processes */
+void weights_summary(const tool *t); /* and the exchange of halos: a line each, of several processes */
 json_t *weights_json(const tool *t);
 /* Once there is a context: those of the environment become part of the command line, so that they can be given again;
    and what the kept command line of another run tells of them, if anything. */
@@ -257,15 +265,18 @@ int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_
    if the run may take more. And when the number of moments is known at last. */
 int plan_check_limit(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p);
 int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko);
-int64_t plan_limit(const tool *t); /* bytes: --mem-limit of a process, else the memory of this machine */
-/* What is compared with it, the same on all ranks: with --mem-limit what the rank needs that needs most, else what the
-   ranks of one machine need together, of that machine where it is most; and how many ranks that is. */
+/* What is compared with a limit, the same on all ranks: with --mem-limit, which is of each process, what the rank needs
+   that needs most; else what the ranks of one machine need together, where that is most of the machine's memory; and
+   how many ranks that is. */
 typedef struct {
-    int64_t bytes;
+    int64_t bytes, limit;
     int ranks;
 } plan_need;
 int plan_needed(tool *t, int64_t own, plan_need *need);
-const char *plan_whose(const plan_need *need); /* for a message, before the parts of what this process needs */
+/* All ranks together: the most that one has, and what is planned for the rank that has most bytes. */
+int64_t plan_most(tool *t, int64_t own);
+int plan_of_most(tool *t, int64_t bytes, void *plan, size_t size);
+const char *plan_whose(const plan_need *need); /* for a message, before the parts of what a process needs */
 /* What `wisp machine` kept; else the load bandwidth alone, of now. */
 wisp_status plan_ceilings(tool *t, wisp_machine *m, double *load_gbs, bool *kept);
 int64_t plan_vectors(const wisp_kpm_opts *ko, int64_t rows); /* of the run */
@@ -293,8 +304,9 @@ json_t *json_numbers(const double *v, int64_t n); /* likewise */
 /* How the matrix is stored, where the run was, and the most memory that it held. */
 /* How the processes exchanged halos; null: there is one alone. */
 json_t *json_halo(const tool *t);
-void json_run(json_t *o, const tool *t, const wisp_mat_info *info);
-int json_print(tool *t, const json_t *object); /* to the standard output */
+json_t *json_valid(const tool *t);                            /* false: they never did, and the results are wrong */
+void json_run(json_t *o, tool *t, const wisp_mat_info *info); /* all ranks together */
+int json_print(tool *t, const json_t *object);                /* to the standard output */
 /* csv.c, hdf5.c, plot.c: the whole file in memory */
 /* The comments for an object and then what table() writes. */
 typedef void csv_table_fn(const tool *t, const void *arg, FILE *f);

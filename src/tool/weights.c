@@ -175,6 +175,7 @@ void weights_summary(const tool *t)
     int64_t *weights = ranks > 1 ? calloc((size_t)ranks, sizeof *weights) : NULL;
     char *text = weights && !wisp_ctx_weights(t->ctx, weights) ? weights_text(weights, ranks) : NULL;
     if (text) text_line("weights", "%s%s", text, how[t->opt.weights_by]);
+    if (ranks > 1) text_line("halo", "%s", wisp_halo_name(wisp_ctx_halo(t->ctx)));
     free(text);
     free(weights);
 }
