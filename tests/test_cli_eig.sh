@@ -82,11 +82,11 @@ told() { # told FRAGMENT...: each is in the one line of the failure
     for fragment in "$@"; do check "'$fragment' in: $(cat err)" grep -qF -- "$fragment" err; done
     check "one line: $(cat err)" test "$(wc -l <err)" = 1
 }
-short() { # short ARGS...: exit 1 and one line, beside the results
+short() { # short ARGS...: exit 3 and one line, beside the results
     checks=$((checks + 1))
     "$wisp" "$@" >out 2>err
     local rc=$?
-    [ $rc = 1 ] || fail "wisp $*: exit $rc, not 1: $(cat err)"
+    [ $rc = 3 ] || fail "wisp $*: exit $rc, not 3: $(cat err)"
 }
 
 # ---- questions, methods, types

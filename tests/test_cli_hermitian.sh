@@ -21,6 +21,8 @@ printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 1e-310\n' 
 
 refused 1 "small.mtx: the matrix is not Hermitian" dos small.mtx
 refused 1 "--hermitian-part" dos small.mtx
+"$wisp" dos small.mtx --json >out 2>err
+json out '"not Hermitian" in d["error"] and d["exit_status"] == 1'
 refused 1 "--hermitian-part" evolve small.mtx --time 1 --site 3
 refused 1 "--hermitian-part" dos small.mtx --format hermitian
 refused 1 "this needs a Hermitian matrix" dos large.mtx

@@ -38,11 +38,11 @@ told() { # told FRAGMENT...: each is in the one line of the failure
     for fragment in "$@"; do check "'$fragment' in: $(cat err)" grep -qF -- "$fragment" err; done
     check "one line: $(cat err)" test "$(wc -l <err)" = 1
 }
-unsolved() { # unsolved ARGS...: exit 1 and one line, beside the results
+unsolved() { # unsolved ARGS...: exit 3 and one line, beside the results
     checks=$((checks + 1))
     "$wisp" "$@" >out 2>err
     local rc=$?
-    [ $rc = 1 ] || fail "wisp $*: exit $rc, not 1: $(cat err)"
+    [ $rc = 3 ] || fail "wisp $*: exit $rc, not 3: $(cat err)"
 }
 
 # ---- methods, types and right-hand sides, by the true residual
@@ -237,6 +237,17 @@ else
     refused 1 "this build of wisp has no HDF5" solve $small --x0 x.h5
 fi
 refused 1 "cage.mtx: solve: cg needs a Hermitian matrix" solve cage.mtx --method cg
+failed_json() { # failed_json EXPRESSION ARGS...: a failure before there are results is JSON, too, once
+    "$wisp" "${@:2}" --json >out 2>err && fail "wisp ${*:2} --json succeeds"
+    told "$(python3 -c 'import json; print(json.load(open("out"))["error"])')"
+    json out "$1"
+}
+if [ $have_python = 1 ]; then
+    failed_json '"needs a Hermitian matrix" in d["error"] and d["exit_status"] == 1' solve cage.mtx --method cg
+    failed_json '"a square matrix" in d["error"] and d["command"].startswith("wisp solve wide.mtx")' solve wide.mtx
+    failed_json 'd["exit_status"] == 2' solve $small --tol 2
+    WISP_RANKS=2 failed_json '"NaN" in d["error"]' solve $small --rhs nan.mtx
+fi
 
 # ---- matrices with which a method can't go on: each has its own line
 printf '%%%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 2 -3\n' >indefinite.mtx

@@ -218,11 +218,11 @@ static int say_why(tool *t, const eig_results *r)
     switch (r->status) {
     case WISP_ERR_CANCELLED: return tool_fail(t, "stopped by %s after %s; %s", why, done, kept);
     case WISP_ERR_ITERATIONS:
-        return tool_fail(t, "not all have converged in %s; %s%s try a larger --maxit or --search", done, kept,
-                         e->found ? ", or" : ";");
+        return tool_incomplete(t, "not all have converged in %s; %s%s try a larger --maxit or --search", done, kept,
+                               e->found ? ", or" : ";");
     case WISP_ERR_STAGNATION:
-        return tool_fail(t, "the residuals no longer fall after %s; %s; try a larger --tol", done, kept);
-    default: return tool_fail(t, "some may be missing: %s; %d were found: %s", r->why, e->found, kept);
+        return tool_incomplete(t, "the residuals no longer fall after %s; %s; try a larger --tol", done, kept);
+    default: return tool_incomplete(t, "some may be missing: %s; %d were found: %s", r->why, e->found, kept);
     }
 }
 

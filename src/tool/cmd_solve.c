@@ -267,20 +267,22 @@ static int say_why(tool *t, const solve_results *r)
     switch (r->status) {
     case WISP_ERR_CANCELLED: return tool_fail(t, "stopped by %s after %lld iterations: %s; %s", why, n, reached, kept);
     case WISP_ERR_ITERATIONS:
-        return tool_fail(t, "not converged in %lld iterations: %s; %s%s try %s", n, reached, kept,
-                         gained ? ", or" : ";", advice);
+        return tool_incomplete(t, "not converged in %lld iterations: %s; %s%s try %s", n, reached, kept,
+                               gained ? ", or" : ";", advice);
     case WISP_ERR_STAGNATION:
-        return tool_fail(t, "the residual no longer falls after %lld iterations of %s: %s; %s; try %s", n, method,
-                         reached, kept, advice);
+        return tool_incomplete(t, "the residual no longer falls after %lld iterations of %s: %s; %s; try %s", n, method,
+                               reached, kept, advice);
     case WISP_ERR_INDEFINITE:
-        return tool_fail(t, "the matrix%s is not positive definite, as %s needs: %s; try --method %s",
-                         s->precond ? " or the preconditioner" : "", method, reached,
-                         s->precond ? "minres without --precond, or gmres" : "minres");
+        return tool_incomplete(t, "the matrix%s is not positive definite, as %s needs: %s; try --method %s",
+                               s->precond ? " or the preconditioner" : "", method, reached,
+                               s->precond ? "minres without --precond, or gmres" : "minres");
     case WISP_ERR_SINGULAR:
-        return tool_fail(t, "the matrix is singular, and b is not in its range: %s; x makes the residual least%s%s",
-                         reached, o->output ? ", and is in " : "", o->output ? o->output : "");
+        return tool_incomplete(t,
+                               "the matrix is singular, and b is not in its range: %s; x makes the residual least%s%s",
+                               reached, o->output ? ", and is in " : "", o->output ? o->output : "");
     default:
-        return tool_fail(t, "%s broke down after %lld iterations: %s; %s; try %s", method, n, reached, kept, advice);
+        return tool_incomplete(t, "%s broke down after %lld iterations: %s; %s; try %s", method, n, reached, kept,
+                               advice);
     }
 }
 

@@ -100,6 +100,7 @@ int json_print(tool *t, const json_t *object)
     if (wisp_ctx_rank(t->ctx) > 0) return EXIT_FINE; /* the first one prints */
     char *text = object ? json_text(object) : NULL;
     if (!text) return tool_fail(t, "out of memory for the results");
+    t->printed = true;
     const int error = print(t, text);
     free(text);
     if (tool_is_stopped(t)) return tool_stopped(t);

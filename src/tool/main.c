@@ -173,6 +173,15 @@ int tool_usage(tool *t, const char *format, ...)
     return EXIT_USAGE;
 }
 
+int tool_incomplete(tool *t, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    say(t, format, ap);
+    va_end(ap);
+    return EXIT_INCOMPLETE;
+}
+
 int tool_fail_ctx(tool *t)
 {
     if (tool_is_stopped(t)) return tool_stopped(t);
@@ -382,6 +391,7 @@ static int run_on_ranks(tool *t, int (*command)(tool *t), const char *number)
     }
     t->monitor = r.t[0].monitor;
     t->done = r.t[0].done;
+    t->printed = r.t[0].printed;
     free(r.t);
     return rc;
 }
@@ -421,6 +431,16 @@ static int run(tool *t, int argc, char **argv)
     return ranks && *ranks && !t->by_mpi ? run_on_ranks(t, command, ranks) : command(t);
 }
 
+/* Who asked for JSON gets it, whatever becomes of the run. */
+static void print_failure(tool *t, int rc)
+{
+    if (rc == EXIT_FINE || !t->opt.json || t->printed || t->process > 0 || tool_is_stopped(t)) return;
+    json_t *o = json_pack("{s:s, s:o, s:o, s:i}", "version", wisp_version(), "command", json_words(t->command_line),
+                          "error", json_words(t->monitor.error), "exit_status", rc);
+    (void)json_print(t, o);
+    json_decref(o);
+}
+
 int main(int argc, char **argv)
 {
     tool t = {.started = tool_now()};
@@ -428,6 +448,7 @@ int main(int argc, char **argv)
     int rc = processes_begin(&t, argc, argv);
     if (!rc) rc = run(&t, argc, argv);
     monitor_clear(&t.monitor);
+    print_failure(&t, rc);
     const bool unwritten = fflush(stdout) || ferror(stdout);
     const int error = errno;
     catch_signals(NULL);

@@ -9,7 +9,8 @@
 #include "options.h"
 #include "watchdog.h"
 
-enum { EXIT_FINE, EXIT_FAILED, EXIT_USAGE, EXIT_LAYOUT }; /* LAYOUT: see weights_by_source */
+/* INCOMPLETE: results are there, but not all that was asked for, or not as accurate. LAYOUT: see weights_by_source. */
+enum { EXIT_FINE, EXIT_FAILED, EXIT_USAGE, EXIT_INCOMPLETE, EXIT_LAYOUT };
 
 /* stop_at.c: where $WISP_STOP_AT=SIGNAL:POINT:NUMBER[@RANK] has a signal raised, by that process itself. POINT is a
    task's name, as progress has it, and NUMBER which part of it is done; or "checkpoint", and how many were tried. */
@@ -63,6 +64,7 @@ typedef struct {
     bool unlike; /* its arguments are others than those of process 0 */
     bool failed; /* some process has, and all know it */
     watchdog watchdog;
+    bool printed;                /* JSON was */
     char *done;                  /* names of the output files that are complete; NULL: none */
     bool keeping;                /* the run was stopped, and what it has is being written */
     int64_t *weights;            /* [ranks] that were found in this run; NULL: none */
@@ -79,9 +81,10 @@ typedef struct {
     double hermitian_change; /* by --hermitian-part, see wisp_src_hermitian_part; NaN: not asked for */
 } tool;
 
-/* main.c: one line on the standard error; they return EXIT_FAILED and EXIT_USAGE. */
+/* main.c: one line on the standard error; they return EXIT_FAILED, EXIT_USAGE and EXIT_INCOMPLETE. */
 int tool_fail(tool *t, const char *format, ...) WISP_PRINTF(2, 3);
 int tool_usage(tool *t, const char *format, ...) WISP_PRINTF(2, 3);
+int tool_incomplete(tool *t, const char *format, ...) WISP_PRINTF(2, 3);
 /* The last failure of the library, after a Ctrl-C in its words. */
 int tool_fail_ctx(tool *t);
 /* After a Ctrl-C that still holds (a run that keeps what it has goes on after it). */
