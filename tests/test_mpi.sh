@@ -171,9 +171,10 @@ by 2 "$wisp" solve laplace:nx=9 --halo nocomm --maxit 3 --json >many.json 2>err 
 grep -q "warning: --halo nocomm: .* wrong" err && python3 -c 'import json; assert not json.load(open("many.json"))["valid"]' ||
     fail "solve --halo nocomm: $(cat err)"
 by 2 "$wisp" dos m.mtx --moments 8 --halo columns >out && grep -q "^halo *columns" out || fail "the summary has no halo: $(cat out)"
+export WISP_STREAM_LIMIT=1000000 # a quick plan
 for weights in 1,30 30,1; do
-    by 2 "$wisp" dos laplace:nx=60,ny=60,nz=60 --moments 8 --vectors 4 --precision double --order natural --plan --json --weights $weights >plan$weights
-    by 2 "$wisp" dos laplace:nx=60,ny=60,nz=60 --moments 8 --vectors 4 --precision double --order natural --json --weights $weights >run$weights
+    by 2 "$wisp" dos laplace:nx=30,ny=30,nz=30 --moments 8 --vectors 4 --precision double --order natural --plan --json --weights $weights >plan$weights
+    by 2 "$wisp" dos laplace:nx=30,ny=30,nz=30 --moments 8 --vectors 4 --precision double --order natural --json --weights $weights >run$weights
 done
 python3 - <<'PY' || fail "memory with unequal weights"
 import json
@@ -182,9 +183,10 @@ for name, key in ("plan", "total_bytes"), ("plan", "matrix_bytes"), ("plan", "bo
     assert 0.8 * b < a < 1.25 * b, (key, a, b)
 PY
 status=0
-by 2 "$wisp" dos laplace:nx=60,ny=60,nz=60 --weights 1,30 --mem-limit 10M >out 2>err || status=$?
+by 2 "$wisp" dos laplace:nx=30,ny=30,nz=30 --weights 1,30 --mem-limit 2M >out 2>err || status=$?
 [ $status -ne 0 ] && grep -q "^wisp: the run would take about .* more than --mem-limit" err || fail "--mem-limit of the second process: $(cat out err)"
 
+unset WISP_STREAM_LIMIT
 echo "- who sits where"
 unset OMP_PROC_BIND # ctest leaves threads to the system
 by 3 "$wisp" machine >out 2>err
@@ -208,7 +210,12 @@ fi
 echo "- a stopped run keeps what it has"
 by 2 env WISP_STOP_AT=TERM:moments:0.01@1 "$wisp" dos topi:nx=20,ny=20,nz=10 --moments 512 --vectors 4000 --save kept.h5 >out 2>err &&
     fail "a stopped run ends well"
-if "$wisp" --version | grep -q hdf5; then "$wisp" dos --from kept.h5 >out2 2>&1 || fail "kept.h5: $(cat err out2)"; fi
+if "$wisp" --version | grep -q hdf5; then
+    "$wisp" dos --from kept.h5 >out2 2>&1 || fail "kept.h5: $(cat err out2)"
+    unlike "process 1: .*kept.h5" "$wisp" dos --from kept.h5 : -n 1 sh -c "cd apart && exec '$wisp' dos --from kept.h5"
+    "$wisp" solve laplace:nx=9 -o b.h5 --quiet
+    unlike "process 1: cannot read b.h5" "$wisp" solve laplace:nx=9 --rhs b.h5 : -n 1 sh -c "cd apart && exec '$wisp' solve laplace:nx=9 --rhs b.h5"
+fi
 by 2 env WISP_STOP_AT=TERM:solving:0.3@1 "$wisp" solve laplace:nx=20,ny=20,nz=20 --rhs random:1 --method cg -o stopped.mtx >out 2>err &&
     fail "a stopped solve ends well"
 grep -q "wisp: stopped by .* x is in stopped.mtx; go on with --x0" err && [ -s stopped.mtx ] || fail "a stopped solve: $(cat out err)"

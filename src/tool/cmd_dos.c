@@ -326,7 +326,7 @@ int cmd_dos(tool *t)
     if (!rc) rc = check_outputs(t);
     if (rc) return rc;
     if (t->opt.from) {
-        rc = load_moments(t, &m, &r);
+        rc = tool_agree(t, load_moments(t, &m, &r));
     } else {
         rc = compute(t, &r, &m, &ran);
     }
@@ -338,7 +338,7 @@ int cmd_dos(tool *t)
     else if (t->opt.save)
         outfile_done(t, t->opt.save);
     double start = tool_now();
-    if ((rc = results_evaluate(t, &r))) goto out;
+    if ((rc = tool_agree(t, results_evaluate(t, &r)))) goto out;
     r.evaluate_seconds = tool_now() - start;
     r.total_seconds = tool_now() - t->started;
     monitor_clear(&t->monitor);

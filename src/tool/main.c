@@ -253,10 +253,10 @@ int tool_start(tool *t)
 
 int tool_agree(tool *t, int rc)
 {
-    const bool failed = wisp_ctx_rank(t->ctx) == 0 && rc;
     wisp_ctx_enter(t->ctx);
-    const bool any = wisp_ctx_leave(t->ctx, failed ? WISP_ERR_IO : WISP_OK) != WISP_OK;
-    return any && !rc ? EXIT_FAILED : rc;
+    const wisp_status own = rc ? wisp_ctx_fail(t->ctx, WISP_ERR_IO, "%s", t->monitor.error) : WISP_OK;
+    const bool any = wisp_ctx_leave(t->ctx, own) != WISP_OK;
+    return any && !rc ? tool_fail_ctx(t) : rc;
 }
 
 /* The command line as one could type it again; of one of thousands of sites the first part, for an HDF5 attribute
@@ -452,7 +452,7 @@ int main(int argc, char **argv)
     const bool unwritten = fflush(stdout) || ferror(stdout);
     const int error = errno;
     catch_signals(NULL);
-    if (rc == EXIT_FINE && tool_is_stopped(&t))
+    if (rc == EXIT_FINE && t.process == 0 && tool_is_stopped(&t)) /* others are through */
         rc = tool_stopped(&t);
     else if (rc == EXIT_FINE && unwritten)
         rc = tool_fail(&t, "cannot write to the standard output: %s", strerror(error));

@@ -26,8 +26,10 @@ static int open_hdf5(tool *t, wisp_src *src, const char *path)
 
 int start_open(tool *t, wisp_src *src, const char *path, const char *what, int64_t rows)
 {
+    *src = (wisp_src){0};
     if (has_extension(path, "h5")) {
-        const int rc = open_hdf5(t, src, path);
+        const int rc = tool_agree(t, open_hdf5(t, src, path));
+        if (rc) wisp_src_close(src);
         if (rc) return rc;
     } else if (wisp_src_open_file(src, t->ctx, path)) {
         if (strcmp(what, "right-hand side") || strchr(path, '.') || strchr(path, '/') || tool_is_stopped(t))

@@ -92,7 +92,7 @@ bool tool_is_stopped(const tool *t);
 int tool_stopped(tool *t); /* says so, and what was kept; returns EXIT_FAILED */
 /* Makes t->ctx by the options, with the monitor and Ctrl-C connected to it. */
 int tool_start(tool *t);
-/* All ranks together: the first one's rc, in which it has said why; the others fail with it. */
+/* All ranks together: if one has failed, and said why, the others fail with it. */
 int tool_agree(tool *t, int rc);
 double tool_now(void); /* seconds of a clock that only goes forward */
 
@@ -146,7 +146,7 @@ wisp_status checkpoint_offer(void *tool, wisp_state *state);
 void checkpoint_pause(tool *t);
 bool checkpoint_ended(const tool *t); /* whether a signal ended it, and then in words: EXIT_FAILED */
 int checkpoint_stopped(tool *t);
-/* Once the results are written, or nothing of it counts any more: its files go, unless rc is a failure on rank 0.
+/* Once the results are written, or nothing of it counts any more: its files go, unless rc is a failure on some rank.
    Returns rc; EXIT_FAILED where another rank has failed. */
 int checkpoint_done(tool *t, int rc);
 void checkpoint_close(tool *t);
