@@ -205,6 +205,7 @@ static void simulated(void **state)
         wisp__rates r;
         assert_non_null(ctx);
         REF_OK(ctx, wisp_machine_measure(ctx, &m, WISP_MEASURE_MEMORY | WISP_MEASURE_EXCHANGE));
+        assert_true(m.gbs[WISP_LOAD][WISP_L3][1] == 0 && m.kept_bytes == 0);
         assert_string_equal(m.cpu, "of a file");
         assert_int_equal(m.threads, threads);
         assert_true(m.cores == 12 && m.nodes == 3 && m.packages == 1 && m.cpus == 12 && !ctx->one_node);
@@ -272,5 +273,6 @@ int main(void)
         cmocka_unit_test(kept),     cmocka_unit_test(failures),  cmocka_unit_test(exchange),
         cmocka_unit_test(rates),    cmocka_unit_test(cost),      cmocka_unit_test(simulated),
     };
+    unsetenv("WISP_MACHINE"); /* this one is meant */
     return REF_RUN(tests);
 }

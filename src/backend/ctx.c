@@ -147,19 +147,23 @@ static unsigned failing_allocation(const wisp_ctx *ctx)
    more than all have together, and their last caches. */
 static void take_simulated(wisp_ctx *ctx)
 {
-    wisp_machine *m = &ctx->topology;
-    const wisp_level last = m->cache_bytes[WISP_L3] > 0 ? WISP_L3 : WISP_L2;
-    const int threads = WISP__MIN(ctx->threads, m->threads);
+    wisp_machine *there = &ctx->topology, m = *there;
+    const wisp_level last = m.cache_bytes[WISP_L3] > 0 ? WISP_L3 : WISP_L2;
+    const int threads = WISP__MIN(ctx->threads, m.threads);
     for (int l = 0; l < WISP_LEVELS; l++) {
-        double *gbs = m->gbs[WISP_LOAD][l];
+        double *gbs = m.gbs[WISP_LOAD][l];
         gbs[1] = WISP__MIN(gbs[1], threads * gbs[0]);
     }
-    m->exchange_gbs *= threads > 1 ? (double)threads / m->threads : 0;
-    m->kept_bytes = m->kept_bytes * wisp__cache_count(m, last, threads) / wisp__cache_count(m, last, m->threads);
-    m->threads = 0;
-    m->isa[0] = 0;
-    ctx->one_node = m->nodes == 1;
-    wisp_ctx_set_machine(ctx, m);
+    m.exchange_gbs *= threads > 1 ? (double)threads / m.threads : 0;
+    m.kept_bytes = m.kept_bytes * wisp__cache_count(&m, last, threads) / wisp__cache_count(&m, last, m.threads);
+    m.threads = 0;
+    m.isa[0] = 0;
+    wisp_ctx_set_machine(ctx, &m);
+    ctx->one_node = m.nodes == 1;
+    /* What was not measured here is 0 to who asks. */
+    memset(there->gbs, 0, sizeof there->gbs);
+    there->exchange_gbs = 0;
+    there->kept_bytes = 0;
 }
 
 static wisp_status fill(wisp_ctx *ctx)

@@ -53,11 +53,13 @@ json_t *machine_json(const wisp_machine *m, const gemm_rates *g)
 
 /* ---- the kept file ----------------------------------------------------------------------------- */
 
-/* $XDG_CACHE_HOME/wisp/machine-HOST.json, else below ~/.cache; false if there is no such place. */
+/* $XDG_CACHE_HOME/wisp/machine-HOST.json, else below ~/.cache; false if there is no such place. With $WISP_MACHINE that
+   file, to which nothing is written. */
 static bool cache_path(char path[PATH_MAX], bool make)
 {
-    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *simulated = getenv("WISP_MACHINE");
     char host[256] = "", folder[PATH_MAX - 300];
+    if (simulated && *simulated) return !make && snprintf(path, PATH_MAX, "%s", simulated) < PATH_MAX;
     gethostname(host, sizeof host - 1);
     for (char *c = host; *c; c++)
         if (*c == '/') *c = '_';
@@ -102,15 +104,13 @@ bool machine_kept(tool *t, wisp_machine *m)
     gemm_rates g = {.coretype = "default"};
     if (wisp_machine_measure(t->ctx, m, 0)) return false;
     json_t *now = machine_json(m, &g), *o = now ? kept(now) : NULL, *bandwidth = json_object_get(o, "bandwidth_gbs");
-    if (o) {
-        for (int l = 0; l < WISP_LEVELS; l++)
-            read_pair(json_object_get(json_object_get(bandwidth, level_name[l]), "load"), m->gbs[WISP_LOAD][l]);
-        json_t *fma = json_object_get(o, "fma_gflops");
-        read_pair(json_object_get(fma, "single"), m->fma_gflops[0]);
-        read_pair(json_object_get(fma, "double"), m->fma_gflops[1]);
-        m->kept_bytes = json_integer_value(json_object_get(o, "cache_kept_bytes"));
-        m->exchange_gbs = json_number_value(json_object_get(o, "exchange_gbs"));
-    }
+    for (int l = 0; l < WISP_LEVELS; l++)
+        read_pair(json_object_get(json_object_get(bandwidth, level_name[l]), "load"), m->gbs[WISP_LOAD][l]);
+    json_t *fma = json_object_get(o, "fma_gflops");
+    read_pair(json_object_get(fma, "single"), m->fma_gflops[0]);
+    read_pair(json_object_get(fma, "double"), m->fma_gflops[1]);
+    m->kept_bytes = json_integer_value(json_object_get(o, "cache_kept_bytes"));
+    m->exchange_gbs = json_number_value(json_object_get(o, "exchange_gbs"));
     json_decref(now);
     json_decref(o);
     return m->gbs[WISP_LOAD][WISP_MEMORY][1] > 0 && m->fma_gflops[0][1] > 0 && m->fma_gflops[1][1] > 0;
@@ -257,7 +257,7 @@ static json_t *find_result(tool *t, int *rc)
                               WISP_MEASURE_FMA);
     if (*rc) return NULL;
     o = machine_json(&m, &g);
-    if (o && !getenv("WISP_MACHINE")) keep(t, o); /* of this machine alone */
+    if (o) keep(t, o);
     return o;
 }
 

@@ -1,4 +1,5 @@
-/* $WISP_MACHINE: a file as `wisp machine` keeps it, of the machine that the model sees instead of this one. */
+/* $WISP_MACHINE: a file as `wisp machine` keeps it, of the machine that the model sees instead of this one. Memory
+   is what there is here. */
 #include "machine.h"
 #include <ctype.h>
 #include <errno.h>
@@ -43,7 +44,6 @@ static void take_number(reader *r, double v)
     if (!(fabs(v) < most)) return;
     for (size_t k = 0; k < sizeof count / sizeof *count; k++)
         if (!strcmp(r->path, name[k])) *count[k] = (int)fmin(v, 1e6);
-    if (!strcmp(r->path, ".memory_bytes")) m->memory_bytes = (int64_t)v;
     if (!strcmp(r->path, ".cache_kept_bytes")) m->kept_bytes = (int64_t)v;
     if (!strcmp(r->path, ".exchange_gbs")) m->exchange_gbs = v;
     if (sscanf(r->path, ".caches.%d.%127s", &i, word) == 2 && i < CACHES) {
@@ -52,8 +52,6 @@ static void take_number(reader *r, double v)
     }
     if (sscanf(r->path, ".bandwidth_gbs.%127[^.].load.%d", word, &i) == 2 && level_of(word) >= 0 && i < 2)
         m->gbs[WISP_LOAD][level_of(word)][i] = v;
-    if (sscanf(r->path, ".fma_gflops.%127[^.].%d", word, &i) == 2 && i < 2)
-        m->fma_gflops[!strcmp(word, "double")][i] = v;
 }
 
 static char next(reader *r)
