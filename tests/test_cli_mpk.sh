@@ -25,7 +25,7 @@ json out 'd["cache_budget"] == 20 * 2**20 and d["powers"] == 2'
 check "the log says why there is nothing to gain" grep -q "gain nothing: matrix and blocks fit the cache" <(
     "$wisp" dos $large --powers 2 --cache-budget 1G --log text 2>&1 >/dev/null)
 check "the log says why steps are not interleaved" grep -q "are not to be had: the matrix has too few rows" <(
-    "$wisp" dos $topi --powers 2 --log text 2>&1 >/dev/null)
+    "$wisp" dos $topi --threads 1 --powers 2 --log text 2>&1 >/dev/null)
 for value in 0 -1 x 20%% 1M,2M 0% 1MX "" %; do
     refused 2 "--cache-budget" dos $topi --cache-budget "$value"
 done
