@@ -95,4 +95,14 @@ refused 1 "and this machine has" dos $huge
 refused 1 "a smaller --width or --precision single takes less" dos $huge
 refused 1 "would pass the limit of 60 kB" dos topi:nx=20,ny=20,nz=20 $short --mem-limit 60kB
 refused 1 "would pass the limit of 60 kB" info topi:nx=20,ny=20,nz=20 --mem-limit 60kB
+
+# ---- as on another machine: what was measured there is taken as if here, and nothing is written
+sed "1s/{/{ \"version\": \"$(sed -n '1s/^wisp //p' <<<"$version")\",/" "$source/tests/machines/small.json" >there.json
+export WISP_MACHINE=$dir/there.json
+ok dos topi:nx=20,ny=20,nz=20 $short --threads 1 --plan
+check "a load bandwidth of there" grep -q 'at a load bandwidth of 2.0 GB/s kept by wisp machine' out
+ok machine --threads 1 --json
+grep -q '"isa": "generic"' out || fail "kernels of another machine: $(grep isa out)"
+check "nothing is kept" test ! -e cache/wisp
+WISP_MACHINE=nowhere.json refused 1 "WISP_MACHINE=nowhere.json: it can't be read" info laplace:nx=3
 finish
