@@ -14,6 +14,14 @@ with open(sys.argv[2], "w") as out:
         print(i, j, *("%.17g" % math.ldexp(float(v), int(sys.argv[3])) for v in value), file=out)
 PY
 multiply() { python3 multiply.py "$@" || fail "multiply $*"; }
+cat >in_units.py <<'PY'
+import math, sys
+def read(name):
+    return [float(line) for line in [l for l in open(name) if l[:1] != "%"][1:]]
+x, exponent, y = read(sys.argv[1]), int(sys.argv[2]), read(sys.argv[3])
+sys.exit(not (0 < len(x) == len(y) and all(math.ldexp(a, exponent) == b for a, b in zip(x, y))))
+PY
+in_units() { check "$1" python3 in_units.py "${@:2}"; } # in_units WHAT X EXPONENT Y: y is x times 2^EXPONENT, digit by digit
 same() { check "$1" cmp -s <(grep -v '^[#%]' "$2") <(grep -v '^[#%]' "$3"); } # same WHAT FILE FILE: but for comments
 
 if [ $have_python = 1 ]; then
@@ -69,5 +77,27 @@ PY
         eigenvalues flow.mtx $precision krylov-schur --largest-real=3
         eigenvalues flow.mtx $precision dense --smallest=3
     done
+
+    # ---- solve: a right-hand side or a matrix of any unit
+    ok gen laplace:nx=6,ny=5,nz=4 -o A.mtx --quiet
+    printf '%%%%MatrixMarket matrix coordinate real general\n120 1 4\n1 1 3\n17 1 -5\n40 1 0.5\n120 1 7\n' >b.mtx
+    for precision in double single; do
+        [ $precision = double ] && exponents="-1000 1000" || exponents="-110 110"
+        for method in cg minres gmres bicgstab "cg --precond jacobi" "minres --precond block-jacobi" \
+            "cg --precond chebyshev" "gmres --precond neumann"; do
+            ok solve A.mtx --rhs b.mtx --method $method --precision $precision -o x.mtx --quiet
+            for exponent in $exponents; do
+                multiply b.mtx scaled.mtx "$exponent"
+                ok solve A.mtx --rhs scaled.mtx --method $method --precision $precision -o y.mtx --quiet
+                in_units "solve: b times 2^$exponent, $method, $precision" x.mtx "$exponent" y.mtx
+                multiply A.mtx scaled.mtx "$exponent"
+                ok solve scaled.mtx --rhs b.mtx --method $method --precision $precision -o y.mtx --quiet
+                in_units "solve: A times 2^$exponent, $method, $precision" x.mtx "$((-exponent))" y.mtx
+            done
+        done
+    done
+    # x of which the type has no digits is refused, and never 0
+    printf '%%%%MatrixMarket matrix coordinate real general\n120 1 1\n1 1 1e-320\n' >b.mtx
+    refused 1 "too small for double numbers" solve A.mtx --rhs b.mtx
 fi
 finish

@@ -86,7 +86,7 @@ static void inverses(void **state)
         wisp_mat *A = ref_mat_of(ctx, m, types[t]);
         wisp__diagonal d;
         const wisp_solve_opts o = {.method = WISP_CG, .precond = WISP_BLOCK_JACOBI, .block_rows = 5};
-        REF_OK(ctx, wisp__diagonal_make(&d, A, &o, types[t]));
+        REF_OK(ctx, wisp__diagonal_make(&d, A, 1, &o, types[t]));
         const size_t size = wisp_type_size(types[t]), part = size / (wisp_type_is_complex(types[t]) ? 2 : 1);
         for (int64_t i = 0; i < d.rows; i++)
             for (int64_t j = 0; j < 5 && i - i % 5 + j < d.rows; j++) {

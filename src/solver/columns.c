@@ -18,28 +18,6 @@ out:
     return status;
 }
 
-/* Squares of numbers that are far from 1 leave the range of the type: whether norms of b do. */
-static wisp_status check_range(wisp__krylov *k, int j)
-{
-    const double bb = creal(wisp__dot_of(k, WISP__FREE, j)), far = wisp__is_single(k->type) ? 0x1p+50 : 0x1p+500;
-    wisp_status status = WISP_OK;
-    double *norm = NULL;
-    WISP_TRY(wisp_alloc(k->ctx, &norm, (size_t)k->width, sizeof *norm));
-    WISP_TRY(wisp_axpby(k->r, wisp__real(isfinite(bb) ? far : 1 / far), k->b, wisp__real(0)));
-    WISP_TRY(wisp_norm(k->r, norm));
-    if (!isfinite(norm[j]))
-        status = wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC,
-                               "solve: column %d of the right-hand side holds a NaN or an infinity", j);
-    else if (norm[j] > 0)
-        status =
-            wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC,
-                          "solve: the numbers in column %d of the right-hand side are too %s to be squared: scale it",
-                          j, isfinite(bb) ? "small" : "large");
-out:
-    wisp_free(k->ctx, norm);
-    return status;
-}
-
 /* Where b = 0, x begins as 0, and ends so. */
 static wisp_status forget_guesses(wisp__krylov *k)
 {
@@ -54,29 +32,35 @@ static wisp_status forget_guesses(wisp__krylov *k)
 wisp_status wisp__begin_columns(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
-    const wisp_inner inner[] = {{k->b, k->b, NULL, wisp__dots(k, WISP__FREE)},
-                                {k->x, k->x, NULL, wisp__dots(k, WISP__FREE + 1)}};
-    WISP_TRY(wisp_fuse(NULL, 0, inner, 2, 0));
+    const double most = wisp__is_single(k->type) ? 0x1p+60 : 0x1p+500; /* of a norm, that it can be squared */
+    double *norm = NULL;
+    WISP_TRY(wisp_alloc(k->ctx, &norm, (size_t)k->width, sizeof *norm));
+    WISP_TRY(wisp_norm(k->b, norm));
+    for (int j = 0; j < k->width; j++)
+        if (!isfinite(norm[j]))
+            WISP_TRY(wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC,
+                                   "solve: column %d of the right-hand side holds a NaN or an infinity", j));
+    wisp__choose_scales(k, norm);
+    WISP_TRY(wisp__scale_b(k, k->r));
+    WISP_TRY(wisp_dot(k->r, k->r, wisp__dots(k, WISP__FREE)));
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
         c->of = j;
         c->bb = creal(wisp__dot_of(k, WISP__FREE, j));
         c->best = c->least = INFINITY;
         c->target = k->o.tolerance * k->o.tolerance * c->bb;
-        if (!isfinite(creal(wisp__dot_of(k, WISP__FREE + 1, j)))) {
-            status = wisp_ctx_fail(
-                k->ctx, WISP_ERR_NUMERIC,
-                "solve: column %d of the guess holds a NaN or an infinity, or numbers too large to be squared", j);
-            goto out;
-        }
     }
-    const double t = fmax(k->o.tolerance, k->eps), tiny = wisp__is_single(k->type) ? FLT_MIN : DBL_MIN;
-    const double least =
-        100 * tiny * (double)wisp_map_rows(wisp_mat_map(k->A)) / (t * t); /* so that r can be squared */
+    if (!k->o.guess) goto out;
+    WISP_TRY(forget_guesses(k));
+    WISP_TRY(wisp__scale_guess(k));
+    WISP_TRY(wisp_norm(k->x, norm));
     for (int j = 0; j < k->width; j++)
-        if (!(k->col[j].bb > least) || !isfinite(k->col[j].bb)) WISP_TRY(check_range(k, j));
-    if (k->o.guess) WISP_TRY(forget_guesses(k));
+        if (!(norm[j] <= most))
+            WISP_TRY(wisp_ctx_fail(
+                k->ctx, WISP_ERR_NUMERIC,
+                "solve: column %d of the guess holds a NaN or an infinity, or numbers too large to be squared", j));
 out:
+    wisp_free(k->ctx, norm);
     return status;
 }
 
@@ -84,13 +68,16 @@ out:
 wisp_status wisp__residual(wisp__krylov *k)
 {
     wisp_status status = WISP_OK;
+    const bool fit = wisp__b_factors(k, k->b_factor);
     wisp__clear(k);
+    if (!fit) WISP_TRY(wisp__scale_b(k, k->r));
     WISP_TRY(wisp_spmmv(k->r, k->A, k->x,
-                        &(wisp_aug){.terms = WISP_SCALE | WISP_ADD | WISP_DOT_XX | WISP_DOT_YY,
-                                    .alpha = wisp__real(-1),
+                        &(wisp_aug){.terms = WISP_SCALE | (fit ? WISP_ADD : WISP_AXPBY) | WISP_DOT_XX | WISP_DOT_YY,
+                                    .alpha = wisp__real(-wisp__a_factor(k)),
+                                    .beta = wisp__real(1),
                                     .dot = k->dot,
                                     .u = k->b,
-                                    .add = k->one}));
+                                    .add = k->b_factor}));
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
         if (c->done) continue;
@@ -144,7 +131,11 @@ wisp_status wisp__end(wisp__krylov *k, int j, wisp_status why)
     wisp_solution *s = k->s;
     const bool best = !(c->verified <= c->best);
     const double rr = best ? c->best : c->verified;
-    const wisp_status status = copy_columns(k->user_x, &c->of, best ? k->best : k->x, &j, 1);
+    wisp_blk *own = NULL;
+    wisp_status status = copy_columns(k->user_x, &c->of, best ? k->best : k->x, &j, 1);
+    if (status == WISP_OK) status = wisp_blk_cols(&own, k->user_x, c->of, 1);
+    if (status == WISP_OK) status = wisp__scale_back(k, own, c);
+    wisp_blk_free(own);
     c->done = true;
     s->status[c->of] = status == WISP_OK ? why : status;
     s->iterations_of[c->of] = c->iterations;

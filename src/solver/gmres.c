@@ -10,7 +10,8 @@
 /* v[0 .. m] is the basis, v[m + 1] is M^-1 of one of them. */
 static int blocks(const wisp__krylov *k) { return k->o.restart + (k->P ? 2 : 1); }
 
-/* What a column keeps in h: m columns of the triangle, rotations, the right-hand side g, norms of the basis. */
+/* What a column keeps in h: m columns of the triangle, rotations, the right-hand side g, norms of the basis. Vectors
+   stay as long as r was in the beginning, and not about 1: so their dots, and norms, have its unit. */
 static double complex *triangle(const wisp__krylov *k, const wisp__krylov_column *c, int i)
 {
     return c->h + (size_t)i * (size_t)(k->o.restart + 1);
@@ -37,7 +38,7 @@ static wisp_status start(wisp__krylov *k)
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
         c->steps = 0;
-        norms(k, c)[0] = right(k, c)[0] = sqrt(c->rr);
+        norms(k, c)[0] = right(k, c)[0] = sqrt(k->unit * c->rr);
     }
     k->step_of_cycle = 0;
     return wisp__pass(k, &(wisp_update){k->v[0], 1, (wisp_term[]){{k->r, NULL, NULL}}}, 1, NULL, 0);
@@ -56,7 +57,7 @@ static void projected(wisp__krylov *k, int i, bool again)
         wisp__factors(k, i + 1)[j] = wisp__scalar(going ? scale : 0);
         for (int l = 0; l <= i; l++) {
             const double complex over = inverse(norms(k, c)[l]);
-            const double complex h = scale * wisp__dot_of(k, WISP__FREE + l, j) * over;
+            const double complex h = scale * k->unit * wisp__dot_of(k, WISP__FREE + l, j) * over;
             if (going) triangle(k, c, i)[l] += h;
             wisp__factors(k, l)[j] = wisp__scalar(going ? -h * over : 0);
         }
@@ -75,7 +76,8 @@ static wisp_status orthogonalise(wisp__krylov *k, int i)
     WISP_TRY(wisp__pass(k, &(wisp_update){w, i + 2, term}, 1, &(wisp_inner){w, w, NULL, wisp__dots(k, WISP__FREE)}, 1));
     WISP_TRY(wisp__sum_dots(k, WISP__FREE + 1));
     for (int j = 0; j < k->width; j++)
-        if (wisp__going(&k->col[j])) norms(k, &k->col[j])[i + 1] = sqrt(fmax(creal(wisp__dot_of(k, WISP__FREE, j)), 0));
+        if (wisp__going(&k->col[j]))
+            norms(k, &k->col[j])[i + 1] = sqrt(k->unit * fmax(creal(wisp__dot_of(k, WISP__FREE, j)), 0));
 out:
     return status;
 }
@@ -126,7 +128,7 @@ static void rotate(wisp__krylov *k, wisp__krylov_column *c, int i)
     t[i] = length;
     g[i + 1] = -sn[i] * g[i];
     g[i] = conj(cs[i]) * g[i];
-    c->rr = creal(g[i + 1] * conj(g[i + 1]));
+    c->rr = creal(g[i + 1] * conj(g[i + 1])) / k->unit;
 }
 
 /* Classical: the basis has norm 1. */

@@ -62,13 +62,14 @@ wisp_status wisp__pass(wisp__krylov *k, const wisp_update *update, int updates, 
 wisp_status wisp__multiply(wisp__krylov *k, wisp_blk *y, const wisp_blk *x, unsigned dots, const wisp_blk *u)
 {
     wisp_status status = WISP_OK;
-    const unsigned terms = k->separate ? 0 : dots | WISP_NOREDUCE;
+    const unsigned factor = k->a_exponent ? WISP_SCALE : 0, terms = factor | (k->separate ? 0 : dots | WISP_NOREDUCE);
     if (k->counting) {
         wisp_cost cost;
         WISP_TRY(wisp_spmmv_cost(k->A, k->type, k->width, terms, &cost));
         k->bytes += cost.bytes;
     }
-    WISP_TRY(wisp_spmmv(y, k->A, x, &(wisp_aug){.terms = terms, .dot = k->dot, .u = u}));
+    const wisp_scalar alpha = wisp__real(wisp__a_factor(k));
+    WISP_TRY(wisp_spmmv(y, k->A, x, &(wisp_aug){.terms = terms, .alpha = alpha, .dot = k->dot, .u = u}));
     if (!k->separate) goto out;
     const wisp_inner inner[] = {{x, y, NULL, wisp__dots(k, WISP__XY)},
                                 {y, y, NULL, wisp__dots(k, WISP__YY)},

@@ -9,6 +9,7 @@
 /* A column that is still in the blocks. Norms are squared. */
 typedef struct {
     int of;             /* its number in b */
+    int b_exponent;     /* methods see b times 2^b_exponent: solve_scale.c */
     bool done;          /* has ended, or needs nothing: no step changes it */
     bool claimed;       /* within the tolerance by the recurrence: left alone until that is verified */
     int64_t claimed_at; /* the iteration of that */
@@ -54,7 +55,9 @@ struct wisp__krylov {
     const wisp__method *method;
     wisp__precond *P;     /* NULL: none */
     const wisp_blk *rows; /* the inverse diagonal, where P is that and is fused with updates; else NULL */
-    double anorm;         /* of A, at least, as far as it is known */
+    double anorm;         /* of A as methods see it, at least, as far as it is known */
+    int a_exponent;       /* methods see A times 2^a_exponent */
+    double unit;          /* squares of norms times this are about 1 in the beginning */
     bool careful;         /* CG: no more recurrences but those of the textbook */
     bool separate;        /* classical: each op by itself */
     wisp_type type;
@@ -64,9 +67,9 @@ struct wisp__krylov {
     wisp_blk *own_b, *x, *r, *best, *user_x; /* own_b: NULL until it is narrower than the user's */
     wisp_blk **v;                            /* [blocks] of the method */
     int blocks;
-    wisp__krylov_column *col;      /* [width] */
-    int *list;                     /* [width] of columns */
-    wisp_scalar *dot, *one, *zero; /* [sets][width], [width], [width] */
+    wisp__krylov_column *col;                 /* [width] */
+    int *list;                                /* [width] of columns */
+    wisp_scalar *dot, *one, *zero, *b_factor; /* [sets][width]; [width] each */
     int sets;
     wisp_scalar *factor; /* [factors][width] */
     int factors;
@@ -162,6 +165,20 @@ void wisp__take_counts(wisp__krylov *k);
 
 /* wisp_solve, within one: see inner. */
 wisp_status wisp__solve_inner(wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts);
+
+/* ---- solve_scale.c ---- */
+
+/* Units of A, unless it is an operator, and of the columns of b, whose norms these are. */
+void wisp__choose_scales(wisp__krylov *k, const double *norm);
+double wisp__a_factor(const wisp__krylov *k);
+/* Those of b[width]; false: not all of them are numbers of the type. */
+bool wisp__b_factors(const wisp__krylov *k, wisp_scalar *factor);
+/* y becomes b in its units; x, which is a guess, x in its own; column c of x, as methods made it, the user's. */
+wisp_status wisp__scale_b(wisp__krylov *k, wisp_blk *y);
+wisp_status wisp__scale_guess(wisp__krylov *k);
+/* Column x of any block times 2^exponent. */
+wisp_status wisp__scale_column(wisp__krylov *k, wisp_blk *x, int exponent);
+wisp_status wisp__scale_back(wisp__krylov *k, wisp_blk *x, const wisp__krylov_column *c);
 
 /* ---- singular.c ---- */
 

@@ -40,10 +40,11 @@ static void rotate(const wisp__krylov *k, wisp__krylov_column *c)
     c->rr = c->phi * c->phi * c->scale;
 }
 
-/* <u_k, z_k> and <z_k, A z_k> are there: they end step k - 1 and begin step k. */
+/* <u_k, z_k> and <z_k, A z_k> are there: they end step k - 1 and begin step k. Vectors stay as long as r was in the
+   beginning, and not about 1: so their dots have its unit. */
 static void scalars(const wisp__krylov *k, wisp__krylov_column *c, int j, bool first)
 {
-    const double bb = creal(wisp__dot_of(k, BB, j)), za = creal(wisp__dot_of(k, WISP__XY, j));
+    const double bb = k->unit * creal(wisp__dot_of(k, BB, j)), za = k->unit * creal(wisp__dot_of(k, WISP__XY, j));
     if (!isfinite(bb) || !isfinite(za) || bb < 0) {
         c->broken = bb < 0 ? WISP_ERR_INDEFINITE : WISP_ERR_BREAKDOWN;
         return;

@@ -8,6 +8,7 @@
 struct wisp__precond {
     wisp_ctx *ctx;
     const wisp_mat *A;
+    double factor; /* of A: M^-1 is of factor A */
     wisp_precond kind;
     wisp_type type;     /* of the blocks */
     int width;          /* at most */
@@ -56,7 +57,7 @@ static wisp_status make_diagonal(wisp__precond *P, const wisp_solve_opts *o)
                              "(WISP_PRECOND_APPLY)");
     const bool blocks = P->kind == WISP_BLOCK_JACOBI;
     const int64_t rows = wisp_map_rows(map);
-    WISP_TRY(wisp__diagonal_make(&d, P->A, o, blocks ? inverse_type(info.type, P->type) : P->type));
+    WISP_TRY(wisp__diagonal_make(&d, P->A, P->factor, o, blocks ? inverse_type(info.type, P->type) : P->type));
     if (blocks) {
         const wisp_src src = {.rows = rows,
                               .cols = rows,
@@ -85,7 +86,7 @@ static wisp_status make(wisp__precond *P, const wisp_solve_opts *o, const double
     case WISP_BLOCK_JACOBI: WISP_TRY(make_diagonal(P, o)); break;
     case WISP_CHEBYSHEV:
     case WISP_NEUMANN:
-        WISP_TRY(wisp__polynomial_make(&P->p, P->A, o, P->type, P->width, spectrum));
+        WISP_TRY(wisp__polynomial_make(&P->p, P->A, P->factor, o, P->type, P->width, spectrum));
         steps = (size_t)o->degree;
         WISP_TRY(wisp_alloc(P->ctx, &P->add, steps * width, sizeof *P->add));
         break;
@@ -103,11 +104,11 @@ out:
 wisp_status wisp__precond_make(wisp__precond **P, const wisp_mat *A, const wisp_solve_opts *o, wisp_type type,
                                int width)
 {
-    return wisp__precond_make_for(P, A, o, type, width, (const double[]){0, 0});
+    return wisp__precond_make_for(P, A, 1, o, type, width, (const double[]){0, 0});
 }
 
-wisp_status wisp__precond_make_for(wisp__precond **P, const wisp_mat *A, const wisp_solve_opts *o, wisp_type type,
-                                   int width, const double spectrum[2])
+wisp_status wisp__precond_make_for(wisp__precond **P, const wisp_mat *A, double factor, const wisp_solve_opts *o,
+                                   wisp_type type, int width, const double spectrum[2])
 {
     wisp_ctx *ctx = wisp_mat_ctx(A);
     wisp_status status;
@@ -115,7 +116,7 @@ wisp_status wisp__precond_make_for(wisp__precond **P, const wisp_mat *A, const w
     if (o->precond == WISP_PRECOND_NONE) return WISP_OK;
     wisp_ctx_enter(ctx);
     WISP_TRY(wisp_alloc(ctx, P, 1, sizeof **P));
-    **P = (wisp__precond){.ctx = ctx, .A = A, .kind = o->precond, .type = type, .width = width};
+    **P = (wisp__precond){.ctx = ctx, .A = A, .factor = factor, .kind = o->precond, .type = type, .width = width};
     WISP_TRY(make(*P, o, spectrum));
 out:
     status = wisp_ctx_leave(ctx, status);
@@ -172,10 +173,12 @@ static wisp_status scale(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_
     return wisp_fuse(&update, 1, &inner, rz ? 1 : 0, WISP_NOREDUCE);
 }
 
-/* A failure of the user's function is said to be the preconditioner's, for A may be an operator, too. */
+/* The user's function is of A. A failure of it is said to be the preconditioner's, for A may be an operator, too. */
 static wisp_status multiply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_scalar *rz)
 {
-    const wisp_aug aug = {.terms = rz ? WISP_DOT_XY | WISP_NOREDUCE : 0, .dot = P->dot};
+    const unsigned scale = P->kind == WISP_PRECOND_APPLY && P->factor != 1 ? WISP_SCALE : 0;
+    const wisp_aug aug = {
+        .terms = scale | (rz ? WISP_DOT_XY | WISP_NOREDUCE : 0), .alpha = wisp__real(1 / P->factor), .dot = P->dot};
     const size_t width = (size_t)wisp_blk_width(r);
     const wisp_status status = wisp_spmmv(z, P->M, r, &aug);
     if (status == WISP_OK && rz) memcpy(rz, P->dot + width, width * sizeof *rz);

@@ -10,9 +10,10 @@ typedef struct wisp__precond wisp__precond;
    WISP_PRECOND_NONE. On all ranks together. For CG and MINRES M^-1 is Hermitian positive definite, or refused. */
 wisp_status wisp__precond_make(wisp__precond **P, const wisp_mat *A, const wisp_solve_opts *o, wisp_type type,
                                int width);
-/* The same with a spectrum that an earlier one was made for; 0 and 0: with none. */
-wisp_status wisp__precond_make_for(wisp__precond **P, const wisp_mat *A, const wisp_solve_opts *o, wisp_type type,
-                                   int width, const double spectrum[2]);
+/* The same for `factor` times A, a power of two; with a spectrum of A that an earlier one was made for (0 and 0: with
+   none). */
+wisp_status wisp__precond_make_for(wisp__precond **P, const wisp_mat *A, double factor, const wisp_solve_opts *o,
+                                   wisp_type type, int width, const double spectrum[2]);
 /* CHEBYSHEV, NEUMANN: the ends of the spectrum that it was made for; else 0 and 0. P may be NULL. */
 void wisp__precond_spectrum(const wisp__precond *P, double spectrum[2]);
 /* z = M^-1 r. rz[width], which may be NULL, becomes <r_j, z_j> of this rank alone. A narrower block than before costs
@@ -35,22 +36,23 @@ typedef struct {
     int degree;
     wisp_scalar *alpha, *beta, *gamma;
     double *add;
-    double spectrum[2]; /* the ends of that which it was made for */
+    double spectrum[2]; /* of A, the ends of that which it was made for */
 } wisp__polynomial;
-/* CHEBYSHEV or NEUMANN, for a spectrum in the bounds that o gives, or that are found; or one that is known, unless its
-   upper end is 0. */
-wisp_status wisp__polynomial_make(wisp__polynomial *p, const wisp_mat *A, const wisp_solve_opts *o, wisp_type type,
-                                  int width, const double known[2]);
+/* CHEBYSHEV or NEUMANN of factor A, in steps with A, for a spectrum of A in the bounds that o gives, or that are found;
+   or one that is known, unless its upper end is 0. */
+wisp_status wisp__polynomial_make(wisp__polynomial *p, const wisp_mat *A, double factor, const wisp_solve_opts *o,
+                                  wisp_type type, int width, const double known[2]);
 void wisp__polynomial_free(wisp_ctx *ctx, wisp__polynomial *p);
 
-/* The square blocks on A's diagonal inverted, in numbers of a type, n in a row: element j of local row i belongs to the
-   j-th column of the block that row i lies in. */
+/* The square blocks on the diagonal of factor A inverted, in numbers of a type, n in a row: element j of local row i
+   belongs to the j-th column of the block that row i lies in. */
 typedef struct {
     int64_t first, rows, n; /* this rank's rows; rows of a block, of which a rank's last one may have fewer */
     wisp_type type;
     char *inverse; /* [rows][n] */
 } wisp__diagonal;
-wisp_status wisp__diagonal_make(wisp__diagonal *d, const wisp_mat *A, const wisp_solve_opts *o, wisp_type type);
+wisp_status wisp__diagonal_make(wisp__diagonal *d, const wisp_mat *A, double factor, const wisp_solve_opts *o,
+                                wisp_type type);
 void wisp__diagonal_free(wisp_ctx *ctx, wisp__diagonal *d);
 
 #endif

@@ -22,6 +22,7 @@ typedef struct {
 typedef struct {
     wisp__diagonal *d;
     wisp_src src;      /* the rows of the matrix */
+    double factor;     /* of the matrix */
     bool definite;     /* blocks must be positive definite */
     int64_t at_a_time; /* blocks */
     part *parts;
@@ -63,7 +64,7 @@ static wisp_status read_block(const run *r, part *p, int64_t row, int64_t m)
         if (count < 0) return WISP_ERR_CALLBACK;
         for (int k = 0; k < count; k++)
             if (p->col[k] >= corner && p->col[k] < corner + m)
-                p->block[i * m + p->col[k] - corner] += wisp__number_at(r->src.type, p->val, k);
+                p->block[i * m + p->col[k] - corner] += r->factor * wisp__number_at(r->src.type, p->val, k);
     }
     for (int64_t i = 0; i < m * m; i++)
         if (!is_finite(p->block[i])) return WISP_ERR_NUMERIC;
@@ -216,12 +217,13 @@ static wisp_status invert_all(run *r, wisp_ctx *ctx)
     return first ? refuse(ctx, d, first) : WISP_OK;
 }
 
-wisp_status wisp__diagonal_make(wisp__diagonal *d, const wisp_mat *A, const wisp_solve_opts *o, wisp_type type)
+wisp_status wisp__diagonal_make(wisp__diagonal *d, const wisp_mat *A, double factor, const wisp_solve_opts *o,
+                                wisp_type type)
 {
     enum { ROWS_AT_A_TIME = 256 };
     wisp_ctx *ctx = wisp_mat_ctx(A);
     const int threads = wisp_ctx_threads(ctx);
-    run r = {.d = d, .definite = o->method == WISP_CG || o->method == WISP_MINRES};
+    run r = {.d = d, .factor = factor, .definite = o->method == WISP_CG || o->method == WISP_MINRES};
     number *blocks = NULL;
     int64_t *columns = NULL;
     char *values = NULL;

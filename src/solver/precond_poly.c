@@ -142,20 +142,20 @@ static void neumann(wisp__polynomial *p, interval s)
     }
 }
 
-/* The first step has a factor of 1/high^2, which must keep its digits. */
-static wisp_status check_scale(wisp_ctx *ctx, wisp_type type, double high)
+/* The first step has a factor of 1/(factor high)^2, which must keep its digits. */
+static wisp_status check_scale(wisp_ctx *ctx, wisp_type type, double high, double factor)
 {
     const bool single = wisp__is_single(type);
     const double most = sqrt(single ? FLT_MAX : DBL_MAX) / 1024;
-    if (high <= most && high >= 1 / most) return WISP_OK;
+    if (factor * high <= most && factor * high >= 1 / most) return WISP_OK;
     return wisp_ctx_fail(ctx, WISP_ERR_NUMERIC,
                          "the spectrum reaches up to %.3g, too %s for a polynomial preconditioner in %s arithmetic: "
                          "multiply the matrix by about 1e%+.0f",
                          high, high > 1 ? "far" : "little", wisp_type_name(type), -floor(log10(high)));
 }
 
-wisp_status wisp__polynomial_make(wisp__polynomial *p, const wisp_mat *A, const wisp_solve_opts *o, wisp_type type,
-                                  int width, const double known[2])
+wisp_status wisp__polynomial_make(wisp__polynomial *p, const wisp_mat *A, double factor, const wisp_solve_opts *o,
+                                  wisp_type type, int width, const double known[2])
 {
     wisp_ctx *ctx = wisp_mat_ctx(A);
     wisp_status status = WISP_OK;
@@ -166,7 +166,8 @@ wisp_status wisp__polynomial_make(wisp__polynomial *p, const wisp_mat *A, const 
     const size_t d = (size_t)o->degree;
     if (s.high == 0) WISP_TRY(spectrum(A, o, width, &s));
     p->spectrum[0] = s.low, p->spectrum[1] = s.high;
-    WISP_TRY(check_scale(ctx, type, s.high));
+    WISP_TRY(check_scale(ctx, type, s.high, factor));
+    s.low *= factor, s.high *= factor;
     WISP_TRY(wisp_alloc(ctx, &p->alpha, d, sizeof *p->alpha));
     WISP_TRY(wisp_alloc(ctx, &p->beta, d, sizeof *p->beta));
     WISP_TRY(wisp_alloc(ctx, &p->gamma, d, sizeof *p->gamma));
@@ -178,6 +179,7 @@ wisp_status wisp__polynomial_make(wisp__polynomial *p, const wisp_mat *A, const 
         if (!above) s.low = fmax(s.low, least_share * s.high);
         chebyshev(p, s);
     }
+    for (int i = 0; i < o->degree; i++) p->alpha[i].re *= factor, p->gamma[i].re /= factor;
 out:
     return status;
 }

@@ -30,15 +30,17 @@ static wisp_status of_hermitian(scan *s, wisp_blk *r, int j, double *part)
     wisp_status status = WISP_OK;
     wisp__krylov *k = s->k;
     double square[2] = {0, 0};
+    const wisp_aug scaled = {.terms = WISP_SCALE, .alpha = wisp__real(wisp__a_factor(k))};
     wisp_blk *product = NULL;
     WISP_TRY(wisp_blk_create(&product, k->ctx, wisp_mat_map(k->A), k->type, wisp_blk_width(r)));
-    WISP_TRY(wisp_spmmv(product, k->A, r, NULL));
+    WISP_TRY(wisp_spmmv(product, k->A, r, &scaled));
     WISP_TRY(get_column(product, j, s->product));
     for (int64_t i = 0; i < s->rows; i++) {
         const int entries = s->src.row(s->src.arg, s->first + i, s->col, s->val);
         double largest = 0;
         for (int e = 0; e < entries; e++) largest = fmax(largest, cabs(wisp__number_at(s->src.type, s->val, e)));
         if (largest == 0) continue;
+        largest *= wisp__a_factor(k);
         square[0] += pow(cabs(wisp__number_at(k->type, s->product, i)), 2) / largest;
         square[1] += pow(cabs(wisp__number_at(k->type, s->r, i)), 2) * largest;
     }
@@ -57,7 +59,7 @@ static wisp_status of_any(scan *s, double *part)
         const int entries = s->src.row(s->src.arg, i, s->col, s->val);
         const double complex r = wisp__number_at(s->k->type, s->r, i);
         for (int e = 0; e < entries; e++) {
-            const double complex term = conj(wisp__number_at(s->src.type, s->val, e)) * r;
+            const double complex term = wisp__a_factor(s->k) * conj(wisp__number_at(s->src.type, s->val, e)) * r;
             s->sum[s->col[e]] += term;
             s->most[s->col[e]] += cabs(term);
         }
@@ -124,12 +126,15 @@ static wisp_status look_beyond(wisp__krylov *k, int j, double part, bool *least)
     WISP_TRY(wisp_copy(w, r));
     WISP_TRY(wisp_spmmv(g, k->A, w, NULL));
     status = wisp__solve_inner(z, k->A, g, &o);
-    if (status == WISP_ERR_STAGNATION || status == WISP_ERR_BREAKDOWN || status == WISP_ERR_ITERATIONS)
+    if (status == WISP_ERR_STAGNATION || status == WISP_ERR_BREAKDOWN || status == WISP_ERR_ITERATIONS ||
+        status == WISP_ERR_NUMERIC)
         status = WISP_OK; /* it may do all the same */
     if (status != WISP_OK) goto out;
     WISP_TRY(wisp_axpby(w, wisp__real(-1), z, wisp__real(1)));
     WISP_TRY(gradient(k, w, 0, &part));
-    WISP_TRY(wisp_dot(w, b, &wb));
+    WISP_TRY(wisp_copy(z, b));
+    WISP_TRY(wisp__scale_column(k, z, k->col[j].b_exponent));
+    WISP_TRY(wisp_dot(w, z, &wb));
     WISP_TRY(wisp_norm(w, &ww));
     const double bound = hypot(wb.re, wb.im) / ww;
     *least = part <= ROUNDING * k->eps && bound > 0.99 * sqrt(k->col[j].verified);

@@ -20,8 +20,8 @@ static wisp_status prepare(wisp__krylov *k)
     if (k->o.method == WISP_GMRES) k->sets = WISP__FREE + (int)m + 2, k->factors = (int)m + 8;
     WISP_TRY(wisp_alloc(k->ctx, &k->dot, (size_t)k->sets * width, sizeof *k->dot));
     WISP_TRY(wisp_alloc(k->ctx, &k->factor, (size_t)k->factors * width, sizeof *k->factor));
-    WISP_TRY(wisp_alloc(k->ctx, &k->one, 2 * width, sizeof *k->one));
-    k->zero = k->one + width;
+    WISP_TRY(wisp_alloc(k->ctx, &k->one, 3 * width, sizeof *k->one));
+    k->zero = k->one + width, k->b_factor = k->zero + width;
     WISP_TRY(wisp_alloc(k->ctx, &k->col, width, sizeof *k->col));
     WISP_TRY(wisp_alloc(k->ctx, &k->list, width, sizeof *k->list));
     for (int j = 0; j < k->width; j++) k->one[j] = wisp__real(1);
@@ -43,7 +43,8 @@ static wisp_status prepare(wisp__krylov *k)
     if (k->o.offer || k->o.resume) WISP_TRY(wisp__find_stamp(k));
     if (k->o.offer) WISP_TRY(wisp_state_create(&k->live, k->ctx, wisp__solve_items, k));
     if (k->o.resume) return wisp__solve_items(k, k->o.resume);
-    WISP_TRY(wisp__precond_make(&k->P, k->A, &k->o, k->type, k->width));
+    const double unknown[2] = {0, 0};
+    WISP_TRY(wisp__precond_make_for(&k->P, k->A, wisp__a_factor(k), &k->o, k->type, k->width, unknown));
     wisp__krylov_rows(k);
     WISP_TRY(wisp__make_blocks(k));
 out:
@@ -416,10 +417,7 @@ static wisp_status solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const
 {
     wisp_status status = WISP_OK;
     wisp_solution unused = {0};
-    WISP_NEED(wisp_blk_ctx(x), A);
     wisp_ctx *ctx = wisp_mat_ctx(A);
-    WISP_NEED(ctx, x);
-    WISP_NEED(ctx, b);
     const double begin = wisp__now();
     wisp__krylov k = {
         .ctx = ctx, .A = A, .o = opts ? *opts : (wisp_solve_opts){0}, .s = s ? s : &unused, .b = b, .user_x = x};
@@ -453,6 +451,9 @@ out:
 
 wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts)
 {
+    WISP_NEED(wisp_blk_ctx(x), A);
+    WISP_NEED(wisp_mat_ctx(A), x);
+    WISP_NEED(wisp_mat_ctx(A), b);
     return solve(s, x, A, b, opts, false);
 }
 

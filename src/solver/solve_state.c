@@ -36,7 +36,7 @@ void wisp__take_counts(wisp__krylov *k)
 
 /* ---- what has to be the same ------------------------------------------------------------------------ */
 
-enum { STAMP = 3 }; /* |b|^2, and the dot with a vector of random numbers */
+enum { STAMP = 4 }; /* |b|^2, and the dot with a vector of random numbers; the units of these */
 
 wisp_status wisp__find_stamp(wisp__krylov *k)
 {
@@ -46,11 +46,14 @@ wisp_status wisp__find_stamp(wisp__krylov *k)
     const int processes = wisp_ctx_processes(k->ctx);
     WISP_TRY(wisp_alloc(k->ctx, &k->stamp, STAMP * (size_t)k->width, sizeof *k->stamp));
     WISP_TRY(wisp_blk_fill_random(k->r, WISP_RANDOM_TRACE, 0, WISP__STREAM_SOLVE, 0));
-    WISP_TRY(wisp_dot(k->r, k->b, k->dot));
+    WISP_TRY(wisp__scale_b(k, k->best));
+    WISP_TRY(wisp_dot(k->r, k->best, k->dot));
+    WISP_TRY(wisp_blk_fill(k->best, wisp__real(0)));
     for (int j = 0; j < k->width; j++) {
         k->stamp[STAMP * j] = k->col[j].bb;
         k->stamp[STAMP * j + 1] = k->dot[j].re;
         k->stamp[STAMP * j + 2] = k->dot[j].im;
+        k->stamp[STAMP * j + 3] = k->col[j].b_exponent + 0x1p+14 * k->a_exponent;
     }
     k->layout[0] = 1; /* with the next one: a number for the shares of rows that the ranks have */
     k->layout[1] = (double)(wisp_ctx_rank(k->ctx) + 1) * (double)(first + 3 * rows);
@@ -72,7 +75,7 @@ static wisp_status same_right_sides(const wisp__krylov *k, wisp_state *state)
     for (int j = 0; j < k->s->columns && status == WISP_OK; j++) {
         const double *own = k->stamp + STAMP * j, *other = stamp + STAMP * j, bb = own[0];
         if (!(fabs(own[0] - other[0]) <= most * bb) || !(fabs(own[1] - other[1]) <= most * sqrt(bb)) ||
-            !(fabs(own[2] - other[2]) <= most * sqrt(bb)))
+            !(fabs(own[2] - other[2]) <= most * sqrt(bb)) || own[3] != other[3])
             status = wisp_ctx_fail(k->ctx, WISP_ERR_MISMATCH,
                                    "the state is of a run with another right-hand side: column %d differs", j);
     }
@@ -172,7 +175,8 @@ static wisp_status go_to(wisp__krylov *k, const position *at)
     wisp_status status = check(k, at);
     if (status != WISP_OK) return status;
     WISP_TRY(make_history(k, at->iterations));
-    if (at->preconditioned) WISP_TRY(wisp__precond_make_for(&k->P, k->A, &k->o, k->type, s->columns, at->spectrum));
+    if (at->preconditioned)
+        WISP_TRY(wisp__precond_make_for(&k->P, k->A, wisp__a_factor(k), &k->o, k->type, s->columns, at->spectrum));
     k->o.method = (wisp_method)at->method, k->method = wisp__method_of(k->o.method);
     k->o.variant = (wisp_variant)at->variant;
     k->careful = at->careful;
