@@ -38,12 +38,13 @@ told() { # told FRAGMENT...: each is in the one line of the failure
     for fragment in "$@"; do check "'$fragment' in: $(cat err)" grep -qF -- "$fragment" err; done
     check "one line: $(cat err)" test "$(wc -l <err)" = 1
 }
-unsolved() { # unsolved ARGS...: exit 3 and one line, beside the results
+ends() { # ends STATUS ARGS...: with one line beside the results
     checks=$((checks + 1))
-    "$wisp" "$@" >out 2>err
+    "$wisp" "${@:2}" >out 2>err
     local rc=$?
-    [ $rc = 3 ] || fail "wisp $*: exit $rc, not 3: $(cat err)"
+    [ $rc = "$1" ] || fail "wisp ${*:2}: exit $rc, not $1: $(cat err)"
 }
+unsolved() { ends 3 "$@"; }
 
 # ---- methods, types and right-hand sides, by the true residual
 ok gen $small -o A.mtx --quiet
@@ -167,7 +168,7 @@ json out 'd["iteration_bytes"] > 8 * 8 * 10**6 and d["iteration_seconds"] > 0 an
 ok solve $long --plan --method gmres --restart 100
 check "a plan in words" grep -q '^total *about' out
 refused 1 "more than --mem-limit 20 MB" solve $long --mem-limit 20MB
-unsolved solve $long --mem-limit 20MB --plan
+ends 1 solve $long --mem-limit 20MB --plan
 told "more than --mem-limit 20 MB"
 check "the plan beside the refusal" grep -q '^total *about' out
 
