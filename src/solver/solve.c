@@ -437,11 +437,11 @@ static wisp_status solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const
     k.s->setup_seconds += wisp__now() - begin;
     WISP_TRY(wisp_ctx_sum(ctx, &(double){0}, 1)); /* no rank goes on alone */
     k.begun = true;
-    wisp_ctx_hold(ctx, 1);
+    if (!inner) wisp_ctx_hold(ctx, 1); /* else the outer one has */
     WISP_TRY(run(&k));
 out:
     if (status != WISP_OK && k.begun) keep_what_is_there(&k, status);
-    if (k.begun) wisp_ctx_hold(ctx, 0);
+    if (k.begun && !inner) wisp_ctx_hold(ctx, 0);
     if (k.begun) sum_up(k.s);
     for (int i = 0; i < k.s->columns && k.s->status && !k.begun; i++) k.s->status[i] = status;
     describe(&k);
