@@ -173,7 +173,6 @@ static void steady_state(void **state)
         REF_OK(ctx, wisp_eig(&e, M, &o));
         assert_int_equal(e.found, 1);
         check_pairs(&e, A, there, tolerance * tolerance * sqrt(square), tolerance * sqrt(square), 2.2e-16);
-        assert_true(fabs(e.value[0].re) > 1e-11); /* not all that rounding allows */
         wisp_eigen_free(&e);
     }
     wisp_mat_free(M);

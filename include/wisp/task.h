@@ -45,11 +45,11 @@ typedef struct {
 
 /* Puts a task in the process's queue and returns at once. The task begins when all that it comes after are over and its
    units are free, the first one in the queue that can. A task that another one's thread starts (its child) may have the
-   units of that one, which is expected to wait for it, unless KEEP_UNITS. If that one ends first, its
-   own parent takes its place, and has back what the child borrowed of it. If one that it comes after has failed, or the
-   context is cancelled before it begins, it is not run, and its status is WISP_ERR_CANCELLED. To be freed by
-   wisp_task_free. WISP_ERR_ARG: it could never begin, for there are not so many units (on that node, or beside those of
-   the tasks that wait for it); it comes after a task of another context. WISP_ERR_NOMEM. */
+   units of that one, which is expected to wait for it, unless KEEP_UNITS. If that one ends first, its own parent takes
+   its place, and has back what the child borrowed of it. If one that it comes after has failed, or the context is
+   cancelled before it begins, it is not run, and its status is WISP_ERR_CANCELLED. To be freed by wisp_task_free.
+   WISP_ERR_ARG: it could never begin, for there are not so many units (on that node, or beside those of the tasks that
+   wait for it); it comes after a task of another context. WISP_ERR_NOMEM. */
 WISP_API wisp_status wisp_task_start_sized(wisp_task **task, wisp_ctx *ctx, const wisp_task_opts *opts,
                                            size_t opts_size);
 #ifndef WISP_BUILDING

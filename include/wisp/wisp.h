@@ -166,7 +166,8 @@ typedef struct {
    WISP_ERR_UNSUPPORTED: there is no such device, or this CPU or this build lacks the instruction set. */
 WISP_SIZED wisp_status wisp_ctx_create(wisp_ctx **ctx, const wisp_ctx_opts *opts);
 /* Objects that were made on it may still be freed afterwards, in any order; nothing else may be done with them. Its
-   tasks are waited for: a task of its own, or for which one of these waits, logs a warning, and nothing is freed. */
+   tasks are waited for. Called by one of them, or by a task for which one of them waits, it logs a warning and frees
+   nothing. */
 WISP_API void wisp_ctx_free(wisp_ctx *ctx);
 /* One line on the last failure in this context, with what failed, where, and what to do; "" if there was none. The text
    stays until the next failure. ctx = NULL: on the last failure of this thread in a call without a context, such as

@@ -143,8 +143,8 @@ static unsigned failing_allocation(const wisp_ctx *ctx)
     return at && atoi(at + 1) != ctx->rank ? 0 : (unsigned)env_number("WISP_ALLOC_FAIL_AT", 0);
 }
 
-/* What the context's threads would have of the simulated machine, on a core each: as many times what one has, but no
-   more than all have together, and their last caches. */
+/* What the context's threads would have of the simulated machine, on a core each. Rates of n threads: n times that of
+   one, at most that of all; last caches: as many as n cores have. */
 static void take_simulated(wisp_ctx *ctx)
 {
     wisp_machine *there = &ctx->topology, m = *there;

@@ -58,7 +58,7 @@ struct wisp_ctx {
     unsigned failures;  /* outermost ones that have failed, the same number on all ranks */
     atomic_bool wish;   /* to cancel; while the context is held (wisp_ctx_hold), its team does not know of it */
     atomic_bool is_held;
-    bool agreed;                /* while it is: some rank has the wish, as all know since the same round */
+    bool agreed;                /* while held: some rank has the wish, and all know it since the same round */
     bool may_wait_beside;       /* another thread than the calling one may wait for messages */
     bool waits_beside;          /* one does: it sleeps in between, for it may share a core with one that computes */
     struct wisp__tasks *tasks;  /* what it has for its tasks, from the first one on */

@@ -159,4 +159,4 @@ static bool keeps(const wisp__krylov *k, int i)
     return i == P || i == SHADOW;
 }
 
-const wisp__method wisp__bicgstab = {"bicgstab", blocks, start, resume, step, NULL, keeps, T};
+const wisp__method wisp__bicgstab = {"bicgstab", blocks, start, resume, step, NULL, keeps};

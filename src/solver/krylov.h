@@ -43,7 +43,6 @@ typedef struct {
     wisp_status (*step)(wisp__krylov *k);        /* one iteration of all columns that are wisp__going */
     wisp_status (*settle)(wisp__krylov *k);      /* x becomes that of the last step; NULL: it is so */
     bool (*keeps)(const wisp__krylov *k, int i); /* whether block i holds something between steps */
-    int spare; /* a block of its own that holds nothing before a start; MINRES: nor between steps */
 } wisp__method;
 extern const wisp__method wisp__cg, wisp__bicgstab, wisp__gmres, wisp__minres;
 
@@ -153,7 +152,7 @@ wisp_status wisp__choose_method(wisp__krylov *k);
 
 /* ---- solve_state.c ---- */
 
-/* What states tell apart right-hand sides and layouts by. r is overwritten. */
+/* What states tell apart right-hand sides and layouts by. r is overwritten, and best becomes 0. */
 wisp_status wisp__find_stamp(wisp__krylov *k);
 /* The items of a state (wisp_items_fn). With a kept one it makes the preconditioner and the blocks. */
 wisp_status wisp__solve_items(void *krylov, wisp_state *state);
@@ -173,11 +172,12 @@ void wisp__choose_scales(wisp__krylov *k, const double *norm);
 double wisp__a_factor(const wisp__krylov *k);
 /* Those of b[width]; false: not all of them are numbers of the type. */
 bool wisp__b_factors(const wisp__krylov *k, wisp_scalar *factor);
-/* y becomes b in its units; x, which is a guess, x in its own; column c of x, as methods made it, the user's. */
+/* y becomes b in its units; x, which is a guess, x in its own. */
 wisp_status wisp__scale_b(wisp__krylov *k, wisp_blk *y);
 wisp_status wisp__scale_guess(wisp__krylov *k);
 /* Column x of any block times 2^exponent. */
 wisp_status wisp__scale_column(wisp__krylov *k, wisp_blk *x, int exponent);
+/* Column c of x, as methods made it, becomes the user's. */
 wisp_status wisp__scale_back(wisp__krylov *k, wisp_blk *x, const wisp__krylov_column *c);
 
 /* ---- singular.c ---- */

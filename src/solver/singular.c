@@ -15,26 +15,17 @@ typedef struct {
     double *most;        /* beside it what it would be if nothing cancelled */
 } scan;
 
-static wisp_status get_column(wisp_blk *block, int j, void *to)
-{
-    wisp_blk *column = NULL;
-    wisp_status status = wisp_blk_cols(&column, block, j, 1);
-    if (status == WISP_OK) status = wisp_blk_get(column, WISP_ROW_MAJOR, to, 1);
-    wisp_blk_free(column);
-    return status;
-}
-
 /* |A r| over |A| |r|, row by row of what each rank has. */
-static wisp_status of_hermitian(scan *s, wisp_blk *r, int j, double *part)
+static wisp_status of_hermitian(scan *s, const wisp_blk *r, double *part)
 {
     wisp_status status = WISP_OK;
     wisp__krylov *k = s->k;
     double square[2] = {0, 0};
     const wisp_aug scaled = {.terms = WISP_SCALE, .alpha = wisp__real(wisp__a_factor(k))};
     wisp_blk *product = NULL;
-    WISP_TRY(wisp_blk_create(&product, k->ctx, wisp_mat_map(k->A), k->type, wisp_blk_width(r)));
+    WISP_TRY(wisp_blk_create(&product, k->ctx, wisp_mat_map(k->A), k->type, 1));
     WISP_TRY(wisp_spmmv(product, k->A, r, &scaled));
-    WISP_TRY(get_column(product, j, s->product));
+    WISP_TRY(wisp_blk_get(product, WISP_ROW_MAJOR, s->product, 1));
     for (int64_t i = 0; i < s->rows; i++) {
         const int entries = s->src.row(s->src.arg, s->first + i, s->col, s->val);
         double largest = 0;
@@ -69,7 +60,7 @@ static wisp_status of_any(scan *s, double *part)
     return WISP_OK;
 }
 
-static wisp_status find(scan *s, wisp_blk *r, int j, double *part)
+static wisp_status find(scan *s, const wisp_blk *r, double *part)
 {
     wisp_status status = WISP_OK;
     wisp_ctx *ctx = s->k->ctx;
@@ -80,8 +71,8 @@ static wisp_status find(scan *s, wisp_blk *r, int j, double *part)
     WISP_TRY(wisp_alloc(ctx, &s->val, (size_t)s->src.max_row, number));
     WISP_TRY(wisp_alloc(ctx, &s->r, (size_t)s->rows, wisp_type_size(s->k->type)));
     WISP_TRY(wisp_alloc(ctx, &s->product, (size_t)s->rows, wisp_type_size(s->k->type)));
-    WISP_TRY(get_column(r, j, s->r));
-    if (s->k->hermitian) return of_hermitian(s, r, j, part);
+    WISP_TRY(wisp_blk_get(r, WISP_ROW_MAJOR, s->r, 1));
+    if (s->k->hermitian) return of_hermitian(s, r, part);
     WISP_TRY(wisp_alloc(ctx, &s->sum, (size_t)s->rows, sizeof *s->sum));
     WISP_TRY(wisp_alloc(ctx, &s->most, (size_t)s->rows, sizeof *s->most));
     return of_any(s, part);
@@ -89,11 +80,11 @@ out:
     return status;
 }
 
-/* |A^H r| over |A| |r| for column j: rounding where x makes |r| least. */
-static wisp_status gradient(wisp__krylov *k, wisp_blk *r, int j, double *part)
+/* |A^H r| over |A| |r| for one column: rounding where x makes |r| least. */
+static wisp_status gradient(wisp__krylov *k, const wisp_blk *r, double *part)
 {
     scan s = {.k = k};
-    const wisp_status status = find(&s, r, j, part);
+    const wisp_status status = find(&s, r, part);
     wisp_src_close(&s.src);
     wisp_free(k->ctx, s.col);
     wisp_free(k->ctx, s.val);
@@ -110,10 +101,10 @@ enum { ROUNDING = 100 };
 /* A Hermitian A: the best x leaves more of its range in r than rounding, for that hardly changes |r|. z that solves
    A z = A r, which has a solution, is that part, and w = r - z is one that A maps to 0. Then no x has a residual of
    less than |<w, b>| / |w|, since <w, A x> = 0: this is to be |r|. */
-static wisp_status look_beyond(wisp__krylov *k, int j, double part, bool *least)
+static wisp_status look_beyond(wisp__krylov *k, int j, const wisp_blk *r, double part, bool *least)
 {
     wisp_status status = WISP_OK;
-    wisp_blk *r = NULL, *w = NULL, *b = NULL, *g = NULL, *z = NULL, *shared = (wisp_blk *)(uintptr_t)k->b;
+    wisp_blk *w = NULL, *b = NULL, *g = NULL, *z = NULL, *shared = (wisp_blk *)(uintptr_t)k->b;
     wisp_map *map = wisp_mat_map(k->A);
     wisp_scalar wb;
     double ww;
@@ -121,7 +112,6 @@ static wisp_status look_beyond(wisp__krylov *k, int j, double part, bool *least)
     WISP_TRY(wisp_blk_create(&g, k->ctx, map, k->type, 1));
     WISP_TRY(wisp_blk_create(&z, k->ctx, map, k->type, 1));
     WISP_TRY(wisp_blk_create(&w, k->ctx, map, k->type, 1));
-    WISP_TRY(wisp_blk_cols(&r, k->r, j, 1));
     WISP_TRY(wisp_blk_cols(&b, shared, j, 1)); /* it is read alone */
     WISP_TRY(wisp_copy(w, r));
     WISP_TRY(wisp_spmmv(g, k->A, w, NULL));
@@ -131,7 +121,7 @@ static wisp_status look_beyond(wisp__krylov *k, int j, double part, bool *least)
         status = WISP_OK; /* it may do all the same */
     if (status != WISP_OK) goto out;
     WISP_TRY(wisp_axpby(w, wisp__real(-1), z, wisp__real(1)));
-    WISP_TRY(gradient(k, w, 0, &part));
+    WISP_TRY(gradient(k, w, &part));
     WISP_TRY(wisp_copy(z, b));
     WISP_TRY(wisp__scale_column(k, z, k->col[j].b_exponent));
     WISP_TRY(wisp_dot(w, z, &wb));
@@ -139,7 +129,6 @@ static wisp_status look_beyond(wisp__krylov *k, int j, double part, bool *least)
     const double bound = hypot(wb.re, wb.im) / ww;
     *least = part <= ROUNDING * k->eps && bound > 0.99 * sqrt(k->col[j].verified);
 out:
-    wisp_blk_free(r);
     wisp_blk_free(b);
     wisp_blk_free(g);
     wisp_blk_free(z);
@@ -149,19 +138,20 @@ out:
 
 wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least)
 {
-    enum { COLUMNS = 12 }; /* of look_beyond */
+    enum { COLUMNS = 12 }; /* of all this */
     wisp_status status = WISP_OK;
+    wisp_blk *r = NULL;
     bool room = false;
     double part;
     *least = false;
     if (k->anorm == 0 || !isfinite(k->col[j].verified) || (!k->hermitian && wisp_ctx_processes(k->ctx) > 1)) goto out;
-    status = gradient(k, k->r, j, &part);
-    if (!k->hermitian && status == WISP_ERR_NOMEM) return WISP_OK; /* it is not known */
-    if (status != WISP_OK) goto out;
-    *least = part <= ROUNDING * k->eps;
-    if (*least || !k->hermitian || part > 0.5) goto out;
     WISP_TRY(wisp__has_room(k, COLUMNS, &room));
-    if (room) WISP_TRY(look_beyond(k, j, part, least));
+    if (!room) goto out; /* it is not known */
+    WISP_TRY(wisp_blk_cols(&r, k->r, j, 1));
+    WISP_TRY(gradient(k, r, &part));
+    *least = part <= ROUNDING * k->eps;
+    if (!*least && k->hermitian && part <= 0.5) status = look_beyond(k, j, r, part, least);
 out:
+    wisp_blk_free(r);
     return status;
 }

@@ -236,7 +236,7 @@ static wisp_status look_for_proof(wisp__krylov *k, wisp__krylov_column *c, int j
     if (!(c->verified <= c->best)) WISP_TRY(wisp__return_to_best(k, j));
     WISP_TRY(wisp__prove_least(k, j, &least));
     if (least) *why = WISP_ERR_SINGULAR;
-    k->fresh |= !minres; /* its spare block is free between steps, those of others are not */
+    k->fresh |= !minres; /* x may be an earlier one; that of MINRES is its best */
 out:
     return status;
 }

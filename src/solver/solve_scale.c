@@ -11,11 +11,11 @@ static int ordinary(wisp_type type) { return wisp__is_single(type) ? 15 : 127; }
 static int largest_factor(wisp_type type) { return wisp__is_single(type) ? 126 : 1022; }
 static int within(int exponent, int most) { return exponent > most ? most : exponent < -most ? -most : exponent; }
 
-/* The same for numbers that differ by rounding: they are hardly at this border. */
+/* Its steps are at 1.63 2^n, not at 2^n, where norms often lie: so rounding does not change it. */
 static int exponent_of(double size) { return ilogb(1.23 * size); }
 
-/* Vectors are long where A is small, and short where it is large: so are their products with it, which have no factor
-   yet while they are summed. Those with a function of the user's in place of M^-1 are the other way round. */
+/* In these units |b_j| is about 2^length: products without A's factor, as they are while they are summed, then stay in
+   range. A function of the user's in place of M^-1 expects no such vectors. */
 void wisp__choose_scales(wisp__krylov *k, const double *norm)
 {
     const int a = k->anorm > DBL_MIN ? exponent_of(k->anorm) : 0; /* else it is 0, or not known */

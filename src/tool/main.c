@@ -418,7 +418,8 @@ static int run(tool *t, int argc, char **argv)
     if ((rc = processes_agree(t, rc))) return rc;
     if (i == VERSION) return print_version(t);
     if (i == HELP || t->opt.help) {
-        if (t->process == 0) i == HELP ? print_help() : options_help(stdout, t->cmd);
+        if (t->process == 0 && i == HELP) print_help();
+        if (t->process == 0 && i != HELP) options_help(stdout, t->cmd);
         return EXIT_FINE;
     }
     processes_watch(t);
@@ -431,7 +432,7 @@ static int run(tool *t, int argc, char **argv)
     return ranks && *ranks && !t->by_mpi ? run_on_ranks(t, command, ranks) : command(t);
 }
 
-/* Who asked for JSON gets it, whatever becomes of the run. */
+/* With --json (read before what is refused) a failure is JSON, too; not a stop by a signal. */
 static void print_failure(tool *t, int rc)
 {
     if (rc == EXIT_FINE || !t->opt.json || t->printed || t->process > 0 || tool_is_stopped(t)) return;

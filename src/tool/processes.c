@@ -9,6 +9,8 @@
 #ifdef WISP_HAVE_MPI
 #include <sys/random.h>
 #include <wisp/mpi.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 #endif
 
 /* What launchers tell each process: how many there are, and which it is; the third must be there, too, if it is named.
@@ -62,9 +64,8 @@ static void start_watchdogs(tool *t, const watchdog_place *own)
 /* Whether this process was given other words than the first one. */
 static void compare_words(tool *t, int argc, char **argv)
 {
-    uint64_t mine = 0xcbf29ce484222325, first; /* FNV-1a */
-    for (int i = 1; i < argc; i++)
-        for (const char *c = argv[i]; c == argv[i] || c[-1]; c++) mine = (mine ^ (unsigned char)*c) * 0x100000001b3;
+    uint64_t mine = 0, first;
+    for (int i = 1; i < argc; i++) mine = XXH3_64bits_withSeed(argv[i], strlen(argv[i]) + 1, mine);
     first = mine;
     MPI_Bcast(&first, 1, MPI_UINT64_T, 0, all_processes);
     t->unlike = mine != first;

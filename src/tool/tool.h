@@ -304,10 +304,10 @@ json_t *json_words(const char *s);                /* null for NULL; file names n
 json_t *json_seed(uint64_t seed);                 /* beyond jansson's numbers (2^63 - 1): its digits as text */
 json_t *json_number(double v);                    /* null for NaN */
 json_t *json_numbers(const double *v, int64_t n); /* likewise */
-/* How the matrix is stored, where the run was, and the most memory that it held. */
 /* How the processes exchanged halos; null: there is one alone. */
 json_t *json_halo(const tool *t);
-json_t *json_valid(const tool *t);                            /* false: they never did, and the results are wrong */
+json_t *json_valid(const tool *t); /* false: they never did, and the results are wrong */
+/* How the matrix is stored, where the run was, and the most memory that it held. */
 void json_run(json_t *o, tool *t, const wisp_mat_info *info); /* all ranks together */
 int json_print(tool *t, const json_t *object);                /* to the standard output */
 /* csv.c, hdf5.c, plot.c: the whole file in memory */

@@ -6,8 +6,7 @@
 
 /* The units of the task that the calling thread runs; false: it runs none that has units. */
 bool wisp__task_cpus(cpu_set_t *set);
-/* A context's tasks are over, and no more begin; false: the calling one would wait for ever. And what it has for them
-   goes. */
+/* A context's tasks are over, and no more begin; false: the calling one would wait for ever. */
 bool wisp__tasks_close(wisp_ctx *ctx);
 /* Around a fork: no other thread is at the tasks. In the child, between the two: its threads are gone, and tasks but
    the one that has forked are over; then for each context. */
@@ -15,5 +14,6 @@ void wisp__tasks_lock(void);
 void wisp__tasks_unlock(void);
 void wisp__tasks_forked(void);
 void wisp__task_threads_forked(wisp_ctx *ctx);
+/* What it has for its tasks goes. */
 void wisp__tasks_free(wisp_ctx *ctx);
 #endif
