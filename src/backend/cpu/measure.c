@@ -146,11 +146,11 @@ static int kept_sets(const wisp_ctx *ctx, const wisp_machine *m, int64_t set[MOS
 /* Bandwidth of one set, all threads together, after one pass that brings it into the cache. */
 static double set_bandwidth(wisp_ctx *ctx, stream_run *r, int64_t set)
 {
-    enum { ABOUT = 128 << 20 }; /* bytes in all passes */
+    const int64_t about = WISP__MIN(INT64_C(128) << 20, ctx->stream_limit); /* bytes in all passes */
     set_arrays(r, WISP__MIN(set / ctx->threads, r->slice), 1);
     r->passes = 1;
     run_once(ctx, r, true);
-    r->passes = WISP__MAX(ABOUT / set, 1);
+    r->passes = WISP__MAX(about / set, 1);
     return (double)r->bytes * ctx->threads * (double)r->passes / run_once(ctx, r, true);
 }
 
