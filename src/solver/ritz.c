@@ -130,9 +130,10 @@ void wisp__eig_select(const wisp__eig *k, int n, const double *theta, const doub
     } else {
         from = o->count < n ? n - o->count : 0;
     }
-    if (o->which != WISP_EIG_INTERVAL && to > from) {
-        while (from > 0 && theta[from] - theta[from - 1] <= ROOM(from) + ROOM(from - 1)) from--;
-        while (to < n && theta[to] - theta[to - 1] <= ROOM(to) + ROOM(to - 1)) to++;
+    if (o->which != WISP_EIG_INTERVAL && to > from) { /* what may be the same value as the last one, not as its like */
+        const int low = from, high = to - 1;
+        while (from > 0 && theta[low] - theta[from - 1] <= ROOM(low) + ROOM(from - 1)) from--;
+        while (to < n && theta[to] - theta[high] <= ROOM(high) + ROOM(to)) to++;
     }
 #undef ROOM
     *first = from;
