@@ -251,7 +251,7 @@ WISP_API void wisp_ctx_enter(wisp_ctx *ctx);
 WISP_API wisp_status wisp_ctx_leave(wisp_ctx *ctx, wisp_status status);
 /* From on = 1 to on = 0, between an enter and its leave, a cancel stops no call in the middle: wisp_ctx_step alone
    tells of it (WISP_ERR_CANCELLED), on all ranks at the same step, which may be one later. So what the ranks have then
-   belongs together, and calls that compute with it still work until on = 0. */
+   belongs together, and calls that compute with it still work until on = 0. One may be within another. */
 WISP_API void wisp_ctx_hold(wisp_ctx *ctx, int on);
 /* Runs fn(arg, rank) on as many threads at once as there are ranks, 1 to 1024. Each thread stands for a rank: contexts
    that it makes share the work with those of the others. Returns when all threads have ended. *result, which may be

@@ -58,6 +58,7 @@ struct wisp_ctx {
     unsigned failures;  /* outermost ones that have failed, the same number on all ranks */
     atomic_bool wish;   /* to cancel; while the context is held (wisp_ctx_hold), its team does not know of it */
     atomic_bool is_held;
+    int holds;                  /* of them, one within the other */
     bool agreed;                /* while held: some rank has the wish, and all know it since the same round */
     bool may_wait_beside;       /* another thread than the calling one may wait for messages */
     bool waits_beside;          /* one does: it sleeps in between, for it may share a core with one that computes */

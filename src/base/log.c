@@ -154,7 +154,8 @@ void wisp_ctx_cancel(wisp_ctx *ctx)
     if (!ctx) return;
     atomic_store(&ctx->wish, true);
     if (!atomic_load(&ctx->is_held)) wisp__team_cancel(ctx->team);
-    wisp__tell_of_tasks(ctx); /* who waits for one that has not begun ends it */
+    if (atomic_load(&ctx->is_held)) wisp__team_resume(ctx->team); /* it began just then */
+    wisp__tell_of_tasks(ctx);                                     /* who waits for one that has not begun ends it */
 }
 
 void wisp_ctx_resume(wisp_ctx *ctx)
@@ -166,7 +167,9 @@ void wisp_ctx_resume(wisp_ctx *ctx)
 
 void wisp_ctx_hold(wisp_ctx *ctx, int on)
 {
-    if (!ctx) return;
+    if (!ctx || (!on && ctx->holds == 0)) return;
+    ctx->holds += on ? 1 : -1;
+    if (ctx->holds != (on ? 1 : 0)) return;
     ctx->agreed = false;
     atomic_store(&ctx->is_held, on != 0);
     if (!on && atomic_load(&ctx->wish)) {

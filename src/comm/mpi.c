@@ -543,7 +543,13 @@ static wisp_status mpi_open(wisp_ctx *ctx)
         there = w->meeting.all && w->piece;
     }
     MPI_Allreduce(MPI_IN_PLACE, &there, 1, MPI_INT, MPI_MIN, comm);
-    if (!there) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for %d processes", ctx->ranks);
+    if (!there) { /* on all: what mpi_close would wait for, one may not have */
+        if (w) free(w->meeting.all), free(w->piece);
+        free(w);
+        ctx->world = NULL;
+        MPI_Comm_free(&comm);
+        return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory for %d processes", ctx->ranks);
+    }
     w->summing.all = w->meeting.all + ctx->ranks;
     find_node(ctx, w);
     MPI_Query_thread(&level);

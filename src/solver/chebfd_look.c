@@ -293,7 +293,10 @@ static void fit_tolerance(const wisp__chebfd *c)
     wisp__eig *k = c->k;
     const wisp_bounds *b = &k->e->bounds;
     const bool interval = k->o.which == WISP_EIG_INTERVAL;
-    const double width = interval ? k->o.high - k->o.low : c->high - c->low,
+    const double asked = k->o.high - k->o.low, clipped = c->high - c->low,
+                 width = !interval     ? clipped
+                         : clipped > 0 ? fmin(clipped, asked)
+                                       : asked,
                  enough = fmax(0.05 * width, 256 * k->eps * (b->halfwidth + fabs(b->center)));
     if (width <= 0 || k->o.tolerance * k->scale <= enough) return;
     wisp_ctx_log(

@@ -144,11 +144,11 @@ wisp_status wisp__end(wisp__krylov *k, int j, wisp_status why)
     return status;
 }
 
-/* The blocks of a run that go on with fewer columns: b, x, r, best, and those of the method. */
+/* The blocks of a run that go on with fewer columns: best, b, x, r, and those of the method. */
 enum { COMMON = 4 };
 static wisp_blk **block_of(wisp__krylov *k, int i)
 {
-    wisp_blk **const common[COMMON] = {&k->own_b, &k->x, &k->r, &k->best};
+    wisp_blk **const common[COMMON] = {&k->best, &k->own_b, &k->x, &k->r};
     return i < COMMON ? common[i] : &k->v[i - COMMON];
 }
 
@@ -158,7 +158,7 @@ static wisp_status narrow(wisp__krylov *k, int i, const int *from, int count)
 {
     wisp_status status = WISP_OK;
     wisp_blk *y = NULL, **block = block_of(k, i);
-    wisp_blk *x = i == 0 && !k->own_b ? (wisp_blk *)(uintptr_t)k->b : *block; /* b is read alone */
+    wisp_blk *x = block == &k->own_b && !k->own_b ? (wisp_blk *)(uintptr_t)k->b : *block; /* b is read alone */
     WISP_TRY(wisp_blk_create(&y, k->ctx, wisp_mat_map(k->A), k->type, count));
     if (i < COMMON || k->method->resume) WISP_TRY(copy_columns(y, NULL, x, from, count));
     wisp_blk_free(*block);
@@ -189,8 +189,11 @@ wisp_status wisp__compact(wisp__krylov *k)
     while (k->blocks > k->method->blocks(k)) wisp_blk_free(k->v[--k->blocks]);
     WISP_TRY(wisp__has_room(k, left, &room));
     if (!room) goto out; /* it is in the plan, but others may have taken it: it goes on with the width that it has */
-    /* Each takes no more than the wider one before it has given back; b is the last, for the user's stays. */
+    /* Each takes no more than the wider one before it has given back; b comes late, for the user's stays, and best
+       last: if this fails, columns of all that are left are those of best. */
+    k->torn = true;
     for (int i = COMMON + k->blocks - 1; i >= 0; i--) WISP_TRY(narrow(k, i, from, left));
+    k->torn = false;
     k->b = k->own_b;
     for (int i = 0; i < left; i++) k->col[i] = k->col[from[i]];
     /* Dots that are not summed over the ranks yet go along. */

@@ -85,6 +85,8 @@ struct wisp__krylov {
     bool goes_on;      /* between two steps, from a kept state */
     bool begun;        /* x holds something */
     bool together;     /* it was cancelled on all ranks between the same two steps */
+    bool apart;        /* ranks ended at different places: no call of all of them */
+    bool torn;         /* some blocks are narrower already, others are not */
     double complex *h; /* those of the columns */
     int64_t room;      /* for the history */
     double progress;

@@ -235,6 +235,7 @@ static wisp_status give(pairs *p, const int *order, int wanted)
     wisp_status status = WISP_OK;
     wisp_eigen *e = p->a->k->e;
     for (int found = wanted; found > 0;) {
+        e->found = 0;
         take_first(p, order, found);
         free(e->value), free(e->residual), wisp_blk_free(e->vectors);
         e->vectors = NULL;

@@ -108,7 +108,9 @@ static wisp_status look_beyond(wisp__krylov *k, int j, const wisp_blk *r, double
     wisp_map *map = wisp_mat_map(k->A);
     wisp_scalar wb;
     double ww;
-    const wisp_solve_opts o = {.method = WISP_MINRES, .tolerance = fmin(ROUNDING / 10 * k->eps / part, 0.5)};
+    const wisp_solve_opts o = {.method = WISP_MINRES,
+                               .tolerance = fmin(ROUNDING / 10 * k->eps / part, 0.5),
+                               .max_iterations = k->o.max_iterations};
     WISP_TRY(wisp_blk_create(&g, k->ctx, map, k->type, 1));
     WISP_TRY(wisp_blk_create(&z, k->ctx, map, k->type, 1));
     WISP_TRY(wisp_blk_create(&w, k->ctx, map, k->type, 1));
@@ -150,7 +152,7 @@ wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least)
     WISP_TRY(wisp_blk_cols(&r, k->r, j, 1));
     WISP_TRY(gradient(k, r, &part));
     *least = part <= ROUNDING * k->eps;
-    if (!*least && k->hermitian && part <= 0.5) status = look_beyond(k, j, r, part, least);
+    if (!*least && k->hermitian && part <= 0.5 && k->col[j].iterations > 0) status = look_beyond(k, j, r, part, least);
 out:
     wisp_blk_free(r);
     return status;

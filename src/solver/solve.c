@@ -322,11 +322,12 @@ out:
 
 /* After an interruption x is what it was last, or the best one that was verified, by what is known of their residuals:
    one is computed from x only if products can still be computed. Where ranks did not stop together, x may be a step
-   further on some than on others: there it is the verified one. */
+   further on some than on others; where columns were being taken out, it may be that of others: there it is the
+   verified one. */
 static void keep_what_is_there(wisp__krylov *k, wisp_status why)
 {
-    const bool together = k->together || wisp_ctx_processes(k->ctx) == 1;
-    const bool settled = together && (!k->method->settle || k->method->settle(k) == WISP_OK);
+    k->apart = !k->together && wisp_ctx_processes(k->ctx) > 1;
+    const bool settled = !k->apart && !k->torn && (!k->method->settle || k->method->settle(k) == WISP_OK);
     const bool known = settled && wisp__residual(k) == WISP_OK;
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
@@ -437,11 +438,11 @@ static wisp_status solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const
     k.s->setup_seconds += wisp__now() - begin;
     WISP_TRY(wisp_ctx_sum(ctx, &(double){0}, 1)); /* no rank goes on alone */
     k.begun = true;
-    if (!inner) wisp_ctx_hold(ctx, 1); /* else the outer one has */
+    wisp_ctx_hold(ctx, 1);
     WISP_TRY(run(&k));
 out:
     if (status != WISP_OK && k.begun) keep_what_is_there(&k, status);
-    if (k.begun && !inner) wisp_ctx_hold(ctx, 0);
+    if (k.begun) wisp_ctx_hold(ctx, 0);
     if (k.begun) sum_up(k.s);
     for (int i = 0; i < k.s->columns && k.s->status && !k.begun; i++) k.s->status[i] = status;
     describe(&k);

@@ -88,6 +88,7 @@ wisp_status wisp__scale_back(wisp__krylov *k, wisp_blk *x, const wisp__krylov_co
     const int exponent = k->a_exponent - c->b_exponent;
     double before, after;
     if (exponent == 0) goto out;
+    if (k->apart) return wisp__scale_column(k, x, exponent);
     WISP_TRY(wisp_norm(x, &before));
     WISP_TRY(wisp__scale_column(k, x, exponent));
     WISP_TRY(wisp_norm(x, &after));

@@ -235,7 +235,7 @@ static int finish(tool *t, const eig_results *r)
     }
     monitor_clear(&t->monitor);
     if (!t->opt.json && !t->opt.quiet) eig_summary(t, r);
-    const int rc = eig_write(t, r);
+    const int rc = tool_agree(t, eig_write(t, r));
     return rc || r->status == WISP_OK ? rc : say_why(t, r);
 }
 

@@ -295,7 +295,7 @@ static int finish(tool *t, const solve_results *r, const wisp_blk *x)
     }
     monitor_clear(&t->monitor);
     if (!t->opt.json && !t->opt.quiet) solve_summary(t, r);
-    const int rc = solve_write(t, r, x);
+    const int rc = tool_agree(t, solve_write(t, r, x));
     return rc || r->status == WISP_OK ? rc : say_why(t, r);
 }
 

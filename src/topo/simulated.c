@@ -31,7 +31,8 @@ static void take_word(reader *r, const char *word)
     int i, end = 0;
     if (!strcmp(r->path, ".cpu")) snprintf(r->m.cpu, sizeof r->m.cpu, "%s", word);
     if (!strcmp(r->path, ".isa")) snprintf(r->m.isa, sizeof r->m.isa, "%.15s", word);
-    if (sscanf(r->path, ".caches.%d.level%n", &i, &end) == 1 && end && i < CACHES) r->level[i] = level_of(word) + 1;
+    if (sscanf(r->path, ".caches.%d.level%n", &i, &end) == 1 && end && i >= 0 && i < CACHES)
+        r->level[i] = level_of(word) + 1;
 }
 
 static void take_number(reader *r, double v)
@@ -46,11 +47,11 @@ static void take_number(reader *r, double v)
         if (!strcmp(r->path, name[k])) *count[k] = (int)fmin(v, 1e6);
     if (!strcmp(r->path, ".cache_kept_bytes")) m->kept_bytes = (int64_t)v;
     if (!strcmp(r->path, ".exchange_gbs")) m->exchange_gbs = v;
-    if (sscanf(r->path, ".caches.%d.%127s", &i, word) == 2 && i < CACHES) {
+    if (sscanf(r->path, ".caches.%d.%127s", &i, word) == 2 && i >= 0 && i < CACHES) {
         if (!strcmp(word, "bytes")) r->bytes[i] = (int64_t)v;
         if (!strcmp(word, "cores")) r->cores[i] = (int)fmin(v, 1e6);
     }
-    if (sscanf(r->path, ".bandwidth_gbs.%127[^.].load.%d", word, &i) == 2 && level_of(word) >= 0 && i < 2)
+    if (sscanf(r->path, ".bandwidth_gbs.%127[^.].load.%d", word, &i) == 2 && level_of(word) >= 0 && i >= 0 && i < 2)
         m->gbs[WISP_LOAD][level_of(word)][i] = v;
 }
 
