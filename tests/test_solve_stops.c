@@ -112,8 +112,74 @@ static void stop_together(void **state)
     unsetenv("WISP_RANKS_JITTER");
 }
 
+/* One rank's observer ends the run, in units in which x has to be scaled back. */
+static int observed_to_the_end(void *arg, int64_t iteration, double residual)
+{
+    (void)residual;
+    return *(int *)arg == 1 && iteration == 5;
+}
+
+static int ended_rank(void *arg, int rank)
+{
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 1);
+    wisp_mat *A;
+    wisp_blk *x, *b;
+    wisp_solution s;
+    const wisp_scalar tiny = {ldexp(1, -200), 0};
+    const wisp_solve_opts o = {.method = *(wisp_method *)arg, .observe = observed_to_the_end, .observe_arg = &rank};
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=12,ny=11,nz=10", NULL));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, 1));
+    REF_OK(ctx, wisp_blk_create(&b, ctx, wisp_mat_map(A), WISP_D, 1));
+    REF_OK(ctx, wisp_blk_fill_random(b, WISP_RANDOM_GAUSS, 5, 1, 0));
+    REF_OK(ctx, wisp_scal(b, tiny));
+    REF_FAILS(ctx, wisp_solve(&s, x, A, b, &o), WISP_ERR_CANCELLED, "stopped after 5 iterations");
+    wisp_solution_free(&s);
+    wisp_blk_free(x), wisp_blk_free(b), wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+static void one_ends_it(void **state)
+{
+    (void)state;
+    wisp_method methods[] = {WISP_CG, WISP_MINRES, WISP_GMRES, WISP_BICGSTAB};
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) ref_ranks_each(RANKS, ended_rank, &methods[i]);
+}
+
+static int holding_rank(void *arg, int rank)
+{
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 1);
+    wisp_mat *A;
+    wisp_blk *x, *y;
+    (void)arg, (void)rank;
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=5,ny=5,nz=5", NULL));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, 1));
+    REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, 1));
+    wisp_ctx_hold(ctx, 1);
+    wisp_ctx_hold(ctx, 1);
+    wisp_ctx_hold(ctx, 0);
+    wisp_ctx_cancel(ctx);
+    REF_OK(ctx, wisp_spmmv(y, A, x, NULL)); /* the outer one still holds */
+    REF_FAILS(ctx, wisp_ctx_step(ctx, "holding", 0, 0), WISP_ERR_CANCELLED, "holding");
+    wisp_ctx_hold(ctx, 0);
+    REF_FAILS(ctx, wisp_spmmv(y, A, x, NULL), WISP_ERR_CANCELLED, "multiplying");
+    wisp_ctx_resume(ctx);
+    REF_OK(ctx, wisp_spmmv(y, A, x, NULL));
+    wisp_blk_free(x), wisp_blk_free(y), wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+static void holds_nest(void **state)
+{
+    (void)state;
+    ref_ranks_each(1, holding_rank, NULL);
+    ref_ranks_each(RANKS, holding_rank, NULL);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(stop_together)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(stop_together), cmocka_unit_test(one_ends_it),
+                                       cmocka_unit_test(holds_nest)};
     return ref_run_rank_tests(tests, sizeof tests / sizeof tests[0]);
 }
