@@ -104,5 +104,8 @@ check "a load bandwidth of there" grep -q 'at a load bandwidth of 2.0 GB/s kept 
 ok machine --threads 1 --json
 grep -q '"isa": "generic"' out || fail "kernels of another machine: $(grep isa out)"
 check "nothing is kept" test ! -e cache/wisp
+for machine in "$source"/tests/machines/*.json; do # an instruction set that this CPU lacks is not asked for
+    WISP_ISA=generic WISP_MACHINE=$machine ok dos topi:nx=20,ny=20,nz=20 $short --threads 1 --plan
+done
 WISP_MACHINE=nowhere.json refused 1 "WISP_MACHINE=nowhere.json: it can't be read" info laplace:nx=3
 finish
