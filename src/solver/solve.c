@@ -365,10 +365,12 @@ static wisp_status conclude(wisp__krylov *k)
     for (int i = s->columns - 1; i >= 0; i--)
         if (s->status[i] != WISP_OK) status = s->status[first = i];
     if (status == WISP_OK || status == WISP_ERR_CANCELLED) return status;
+    const bool minres = status == WISP_ERR_INDEFINITE && k->method == &wisp__minres;
+    const char *take = minres ? "take gmres, or a positive definite preconditioner" : advice[status];
     return wisp_ctx_fail(k->ctx, status, "solve: %s%s: residual %.2g after %lld iterations of %s, wanted %.2g%s%s",
                          wisp_status_string(status), s->columns > 1 ? " (the first of the columns left)" : "",
                          s->residuals[first], (long long)s->iterations_of[first], k->method->name, k->o.tolerance,
-                         advice[status] ? "; " : "", advice[status] ? advice[status] : "");
+                         take ? "; " : "", take ? take : "");
 }
 
 static wisp_status make_solution(wisp__krylov *k)
@@ -410,7 +412,7 @@ static void describe(const wisp__krylov *k)
     wisp_solution *s = k->s;
     s->method = k->o.method;
     s->variant = k->o.variant;
-    s->precond = k->o.precond;
+    s->precond = k->begun && !k->P ? WISP_PRECOND_NONE : k->o.precond; /* MINRES may have dropped it */
     s->restart = k->o.restart;
     s->bytes = k->counted > 0 ? k->bytes / (double)k->counted : 0;
 }

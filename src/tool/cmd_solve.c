@@ -275,7 +275,9 @@ static int say_why(tool *t, const solve_results *r)
     case WISP_ERR_INDEFINITE:
         return tool_incomplete(t, "the matrix%s is not positive definite, as %s needs: %s; try --method %s",
                                s->precond ? " or the preconditioner" : "", method, reached,
-                               s->precond ? "minres without --precond, or gmres" : "minres");
+                               s->method == WISP_MINRES ? "gmres, or leave --precond out"
+                               : s->precond             ? "minres without --precond, or gmres"
+                                                        : "minres");
     case WISP_ERR_SINGULAR:
         return tool_incomplete(t,
                                "the matrix is singular, and b is not in its range: %s; x makes the residual least%s%s",
