@@ -35,6 +35,13 @@ static inline wisp_task *start(wisp_ctx *ctx, wisp_task_opts o)
     return t;
 }
 
+/* A task's function. */
+static inline wisp_status nothing(wisp_task *t, void *arg)
+{
+    (void)t, (void)arg;
+    return WISP_OK;
+}
+
 static inline void end(wisp_task *t, wisp_status status)
 {
     assert_int_equal(wisp_task_wait(t), status);

@@ -292,12 +292,6 @@ static void in_callbacks(void **state)
 
 /* ---- tasks --------------------------------------------------------------------------------------- */
 
-static wisp_status nothing(wisp_task *t, void *arg)
-{
-    (void)t, (void)arg;
-    return WISP_OK;
-}
-
 static bool new_tasks_work(void)
 {
     wisp_ctx *ctx = ctx_with("1");

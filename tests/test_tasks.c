@@ -356,12 +356,6 @@ static void watched_end(wisp_ctx *ctx)
     true_end(ctx);
 }
 
-static wisp_status nothing(wisp_task *task, void *arg)
-{
-    (void)task, (void)arg;
-    return WISP_OK;
-}
-
 static void ends_where_it_is_freed(void **state)
 {
     enum { ROUNDS = 200 };

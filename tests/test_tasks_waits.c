@@ -298,12 +298,6 @@ static wisp_status wait_for_any(wisp_task *t, void *arg)
     return WISP_OK;
 }
 
-static wisp_status nothing(wisp_task *t, void *arg)
-{
-    (void)t, (void)arg;
-    return WISP_OK;
-}
-
 static void for_what_cannot_begin(void **state)
 {
     (void)state;

@@ -1,13 +1,10 @@
 /* Messages, progress and cancellation of a context. */
 #include "base.h"
-#include <limits.h>
-#include <linux/futex.h>
+#include "futex.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* Of calls of this thread that had no context. */
 static _Thread_local char without[sizeof(((wisp_ctx *)0)->message)];
@@ -145,7 +142,7 @@ void wisp__team_resume(wisp__team *team)
 void wisp__tell_of_tasks(wisp_ctx *ctx)
 {
     atomic_fetch_add(&ctx->task_news, 1);
-    syscall(SYS_futex, &ctx->task_news, FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
+    wisp__futex_wake(&ctx->task_news);
 }
 
 /* Either it sees that the context is held, or who holds it or lets it go sees the wish. */

@@ -2,10 +2,8 @@
    inherit its mask, and OpenMP, which keeps threads with the one that started them, has none of an earlier task.
    Threads of a context's tasks without units wait for the next of these. */
 #include "task_queue.h"
-#include <linux/futex.h>
+#include "../base/futex.h"
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* OpenMP's, if the program has it. */
 extern void omp_set_num_threads(int threads) __attribute__((weak));
@@ -131,7 +129,7 @@ static void await_news(wisp_ctx *ctx, unsigned seen)
 {
     begin_some();
     pthread_mutex_unlock(&lock);
-    syscall(SYS_futex, &ctx->task_news, FUTEX_WAIT_PRIVATE, seen, NULL);
+    wisp__futex_wait(&ctx->task_news, seen, NULL);
     pthread_mutex_lock(&lock);
 }
 

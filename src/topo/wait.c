@@ -2,10 +2,7 @@
    first stays awake. Where other work has the core of the other thread, it may take milliseconds until the system lets
    that one go on: then the waiting thread lends it its own core, and sleeps meanwhile. */
 #include "crew.h"
-#include <limits.h>
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "../base/futex.h"
 
 enum { LOOK_NS = 20000, SAMPLE_NS = 2000, SLEEP_NS = 1000000 };
 
@@ -107,7 +104,7 @@ void wisp__crew_sleep(wisp__crew *crew, wisp__member *me, wisp__ready_fn ready, 
     atomic_fetch_add(&crew->asleep, 1);
     if (me) atomic_store(&me->waits, true);
     const bool run = atomic_load(&crew->busy);
-    if (!ready(arg)) syscall(SYS_futex, &crew->news, FUTEX_WAIT_PRIVATE, news, run ? &briefly : NULL);
+    if (!ready(arg)) wisp__futex_wait(&crew->news, news, run ? &briefly : NULL);
     if (me) atomic_store(&me->waits, false);
     atomic_fetch_sub(&crew->asleep, 1);
 }
@@ -139,7 +136,7 @@ void wisp__team_tell(wisp__team *team)
     wisp__crew *crew = wisp__crew_of(team);
     if (atomic_load(&crew->asleep) > 0) {
         atomic_fetch_add(&crew->news, 1);
-        syscall(SYS_futex, &crew->news, FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
+        wisp__futex_wake(&crew->news);
     }
     if (atomic_load(&crew->away) == 0) return;
     wisp__member *me = self(crew);
