@@ -125,6 +125,18 @@ static int open_start(tool *t, eig_results *r, const wisp_mat *A, const wisp_src
     return start_from_file(t, *start, src, t->opt.vectors_in);
 }
 
+/* The inner questions refuse such a matrix, and name the option. At the ends it is searched by other methods, and, but
+   for --largest-real, by absolute values. */
+static void warn_of_rounding(const tool *t, const eig_results *r, const wisp_mat_props *props)
+{
+    const wisp_eig_which which = r->opts.which;
+    if (props->hermitian || !props->nearly_hermitian || which == WISP_EIG_INTERVAL || which == WISP_EIG_NEAREST) return;
+    wisp_ctx_log(t->ctx, WISP_LOG_WARN,
+                 "%s is Hermitian but for rounding, and is taken as one that is not%s; --hermitian-part takes its "
+                 "Hermitian part",
+                 t->opt.arg[0], which == WISP_EIG_LARGEST_REAL ? "" : ", by absolute values");
+}
+
 /* reading: the most that was held before the matrix is made. */
 static int make_matrix(tool *t, eig_results *r, const wisp_src *src, wisp_mat **A, int64_t reading)
 {
@@ -147,6 +159,7 @@ static int make_matrix(tool *t, eig_results *r, const wisp_src *src, wisp_mat **
     const int64_t rest = (held.limit - held.bytes) / held.ranks / (t->opt.checkpoint ? 2 : 1); /* for its copy */
     r->opts.bytes = rest > 0 ? rest : 1;
     r->hermitian = props.hermitian;
+    warn_of_rounding(t, r, &props);
     return EXIT_FINE;
 }
 
