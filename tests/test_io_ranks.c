@@ -341,6 +341,7 @@ typedef struct {
     int without;
     wisp_status status;
     const char *message;
+    int64_t rows;
 } hidden;
 
 static int open_hidden(void *arg, int rank)
@@ -354,6 +355,7 @@ static int open_hidden(void *arg, int rank)
     if (status != h->status || (status != WISP_OK && !strstr(wisp_ctx_message(ctx), h->message)))
         fail_msg("%s, not seen by %d: on rank %d %d, '%s'", h->path, h->without, rank, (int)status,
                  wisp_ctx_message(ctx));
+    if (status == WISP_OK) assert_int_equal(src.rows, h->rows);
     wisp_src_close(&src);
     if (rank == h->without) assert_int_equal(chdir(".."), 0);
     wisp_ctx_free(ctx);
@@ -363,19 +365,24 @@ static int open_hidden(void *arg, int rank)
 static void not_seen_by_all(void **state)
 {
     (void)state;
-    const hidden cases[] = {{"ranks_seen.mtx", 0, WISP_ERR_IO, "neither a file nor a gallery name"},
-                            {"ranks_seen.mtx", 1, WISP_ERR_IO, "ranks_seen.mtx: cannot open"},
-                            {"./ranks_seen.crs", 2, WISP_ERR_IO, "./ranks_seen.crs: cannot open"},
-                            {"ranks_seen.mtx.gz", 1, WISP_OK, ""}};
+    const hidden cases[] = {{"ranks_seen.mtx", 0, WISP_ERR_IO, "neither a file nor a gallery name", 0},
+                            {"ranks_seen.mtx", 1, WISP_ERR_IO, "ranks_seen.mtx: cannot open", 0},
+                            {"./ranks_seen.crs", 2, WISP_ERR_IO, "./ranks_seen.crs: cannot open", 0},
+                            {"ranks_seen.mtx.gz", 1, WISP_OK, "", 12},
+                            /* A file that is named as one of the gallery: of 12 rows, the other one has 40. */
+                            {"laplace:nx=4,ny=5,nz=2", 0, WISP_OK, "", 40},
+                            {"laplace:nx=4,ny=5,nz=2", 1, WISP_ERR_IO, "laplace:nx=4,ny=5,nz=2: cannot open", 0},
+                            {"laplace:nx=4,ny=5,nz=2", 3, WISP_OK, "", 12}};
+    enum { CASES = sizeof cases / sizeof cases[0], FILES = 4 };
     wisp_ctx *ctx = naive_ctx(1);
     wisp_src src;
     assert_int_equal(mkdir("ranks_empty", 0700), 0);
     REF_OK(ctx, wisp_src_open(&src, ctx, "laplace:nx=3,ny=2,nz=2"));
-    for (size_t i = 1; i < sizeof cases / sizeof cases[0]; i++)
-        REF_OK(ctx, wisp_src_write(&src, ctx, cases[i].path, NULL));
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        ref_ranks_each(3, open_hidden, (void *)(uintptr_t)&cases[i]);
-    for (size_t i = 1; i < sizeof cases / sizeof cases[0]; i++) unlink(cases[i].path);
+    REF_OK(ctx, wisp_src_write(&src, ctx, cases[1].path, NULL));
+    assert_int_equal(rename(cases[1].path, cases[FILES].path), 0);
+    for (int i = 1; i < FILES; i++) REF_OK(ctx, wisp_src_write(&src, ctx, cases[i].path, NULL));
+    for (int i = 0; i < CASES; i++) ref_ranks_each(3, open_hidden, (void *)(uintptr_t)&cases[i]);
+    for (int i = 1; i <= FILES; i++) unlink(cases[i].path);
     assert_int_equal(rmdir("ranks_empty"), 0);
     wisp_src_close(&src);
     wisp_ctx_free(ctx);

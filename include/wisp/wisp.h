@@ -218,7 +218,7 @@ WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
    - wisp_spmmv, wisp_mpk, wisp_fuse, wisp_tsm_gram, dots and norms, wisp_blk_fill_fn, wisp_ctx_sum, sum_start,
    sum_wait;
    - wisp_bounds_find, wisp_kpm, wisp_evolve, wisp_solve, wisp_eig;
-   - wisp_src_open of a file, wisp_src_hermitian_part; wisp_src_write, wisp_moments_save (rank 0 writes).
+   - wisp_src_open, wisp_src_open_file, wisp_src_hermitian_part; wisp_src_write, wisp_moments_save (rank 0 writes).
    Sizes, types, options and names must be the same on all ranks. Such a call ends with the same status on all of them:
    if a rank fails or is cancelled, the others return its status and have its message. All other calls are of one rank
    alone, among them ops that only change blocks, and copies in and out.
@@ -301,9 +301,9 @@ typedef struct {
 } wisp_src;
 
 /* Opens NAME as a source, to be closed by wisp_src_close: a gallery spec ("topi:nx=10,ny=10,nz=4"), whose rows are
-   computed, or a file (.mtx, .mtx.gz, .crs), which is read into memory, by each rank its own rows. WISP_ERR_IO: the
-   file can't be read; WISP_ERR_FORMAT: it is malformed, and the message names the place; WISP_ERR_ARG: an unknown name
-   or key. */
+   computed, or a file (.mtx, .mtx.gz, .crs), which is read into memory, by each rank its own rows. A file goes before
+   a spec of the same name, if rank 0 sees it. WISP_ERR_IO: the file can't be read; WISP_ERR_FORMAT: it is malformed,
+   and the message names the place; WISP_ERR_ARG: an unknown name or key. */
 WISP_SIZED wisp_status wisp_src_open(wisp_src *src, wisp_ctx *ctx, const char *name);
 WISP_SIZED wisp_status wisp_src_open_file(wisp_src *src, wisp_ctx *ctx, const char *path);
 WISP_SIZED wisp_status wisp_src_open_gallery(wisp_src *src, wisp_ctx *ctx, const char *spec);

@@ -139,16 +139,30 @@ wisp_status wisp_src_open_file(wisp_src *src, wisp_ctx *ctx, const char *path)
     return open_on_all(src, ctx, path, false);
 }
 
-/* Each rank has the gallery by itself; whether there is a file, rank 0 alone says. */
+/* Whether a name of the gallery is free, or that of a file: rank 0 looks, for the folders of others may hold others. */
+static wisp_status free_name(wisp_ctx *ctx, const char *name, bool *is_free)
+{
+    struct stat st;
+    double taken = ctx->rank == 0 && (stat(name, &st) ? !is_missing(errno) : !S_ISDIR(st.st_mode));
+    wisp_ctx_enter(ctx);
+    const wisp_status status = wisp_ctx_leave(ctx, ctx->comm->sum(ctx, &taken, 1));
+    *is_free = taken == 0;
+    return status;
+}
+
+/* Each rank has the gallery by itself. */
 wisp_status wisp_src_open(wisp_src *src, wisp_ctx *ctx, const char *name)
 {
     WISP_NEED(ctx, src);
     memset(src, 0, sizeof *src);
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, name);
-    struct stat st;
-    const bool free_name = stat(name, &st) ? is_missing(errno) : S_ISDIR(st.st_mode);
-    if (free_name && in_gallery(name, strcspn(name, ":"))) return wisp_src_open_gallery(src, ctx, name);
+    if (in_gallery(name, strcspn(name, ":"))) {
+        bool is_free;
+        const wisp_status status = free_name(ctx, name, &is_free);
+        if (status != WISP_OK) return status;
+        if (is_free) return wisp_src_open_gallery(src, ctx, name);
+    }
     return open_on_all(src, ctx, name, true);
 }
 
