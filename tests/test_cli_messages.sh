@@ -171,4 +171,21 @@ PY
     json out 'd["vectors"] == 8'
 fi
 
+# ---- eig: LAPACK is named where it could answer
+inner="--smallest 1 --tol 0.3 --method krylov-schur"
+advised() { # advised COUNT ARGS...: not complete, and so many lines name the method
+    checks=$((checks + 1))
+    "$wisp" eig "${@:2}" --quiet >out 2>err
+    local rc=$?
+    [ $rc = 3 ] && [ "$(grep -c 'the dense method finds all; .*; or try --method dense$' err)" = "$1" ] ||
+        fail "wisp eig ${*:2}: $rc, $(cat err)"
+}
+advised 1 matpde:nx=30,ny=30 $inner
+advised 0 matpde:nx=30,ny=30 $inner --mem-limit 30MB
+# far from normal: restarts find values of matrices nearby
+awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n400 400 798\n1 1 1.2"
+             for (i = 2; i <= 400; i++) { printf "%d %d %.17g\n", i, i, sin(i * i); if (i < 400) print i, i + 1, 2 } }' >vain.mtx
+"$wisp" eig vain.mtx --smallest 1 --method krylov-schur --quiet 2>err
+check "a stall: $(cat err)" grep -q '^wisp: the residuals no longer fall after [0-9]* restarts: 0 of 1 pairs; .* --tol, or --method dense$' err
+
 finish

@@ -443,7 +443,9 @@ wisp_status wisp__arnoldi_told(wisp__arnoldi *a, int wanted, int good, double re
                                good, wanted, a->restarts, residual);
     else if (stalls)
         status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION,
-                               "eig: %d of %d pairs; the next one's residual stays at %.2g", good, wanted, a->least);
+                               "eig: the residuals no longer fall after %d restarts: %d of %d pairs; the next one's "
+                               "residual is %.2g",
+                               a->restarts, good, wanted, a->least);
 out:
     return status;
 }

@@ -335,7 +335,7 @@ static wisp_status rounds(wisp__chebfd *c)
             c->whole = isfinite(k->most_work);
             if (c->whole) return WISP_OK;
             return wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION,
-                                 "eig: after %d rounds %d residuals in the target are up to %.1e and no longer fall; "
+                                 "eig: the residuals no longer fall after %d rounds: %d in the target are up to %.1e; "
                                  "the tolerance is %.1e",
                                  at->round, s.pending, wisp__eig_residual(k, s.worst),
                                  wisp__eig_residual(k, k->o.tolerance));

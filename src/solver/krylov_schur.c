@@ -494,7 +494,8 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
     else if (status == WISP_OK && !K.proven)
         delivered = wisp_ctx_fail(k->ctx, WISP_ERR_INCOMPLETE,
                                   "eig: products prove nothing about inner eigenvalues: smaller ones may be missing; "
-                                  "the dense method finds all, of at most 20000 rows");
+                                  "the dense method finds all%s",
+                                  wisp__eig_dense_does(k) ? "" : ", of fewer rows or with more memory");
     wisp__arnoldi_free(&K.a);
     wisp_free(k->ctx, K.S);
     wisp_free(k->ctx, K.value);

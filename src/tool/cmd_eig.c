@@ -194,6 +194,16 @@ static bool has_pairs(wisp_status status)
     }
 }
 
+/* For advice: LAPACK takes so many rows, in the memory that there is. */
+static bool dense_does(const eig_results *r, const wisp_mat *A)
+{
+    wisp_eig_cost cost;
+    wisp_eig_opts o = r->opts;
+    if (r->e.method == WISP_EIG_DENSE) return false;
+    o.method = WISP_EIG_DENSE;
+    return wisp_eig_plan(&cost, A, &o) == WISP_OK && cost.bytes <= o.bytes;
+}
+
 static int find(tool *t, eig_results *r, const wisp_mat *A)
 {
     const int rc = checkpoint_begin(t, A, width_of(&t->opt, r->info.type), NULL, NULL);
@@ -208,6 +218,7 @@ static int find(tool *t, eig_results *r, const wisp_mat *A)
     if (r->e.vectors) r->type = wisp_blk_type(r->e.vectors);
     if (r->status == WISP_ERR_CANCELLED && checkpoint_ended(t)) return checkpoint_stopped(t);
     r->hermitian |= isfinite(r->e.orthogonality); /* also up to rounding */
+    if (r->status == WISP_ERR_STAGNATION || r->status == WISP_ERR_INCOMPLETE) r->dense_does = dense_does(r, A);
     if (has_pairs(r->status)) return EXIT_FINE;
     if (r->status == WISP_ERR_HERMITIAN || r->status == WISP_ERR_NUMERIC)
         return tool_fail(t, "%s: %s", t->opt.arg[0], r->why);
@@ -234,8 +245,11 @@ static int say_why(tool *t, const eig_results *r)
         return tool_incomplete(t, "not all have converged in %s; %s%s try a larger --maxit or --search", done, kept,
                                e->found ? ", or" : ";");
     case WISP_ERR_STAGNATION:
-        return tool_incomplete(t, "the residuals no longer fall after %s; %s; try a larger --tol", done, kept);
-    default: return tool_incomplete(t, "some may be missing: %s; %d were found: %s", r->why, e->found, kept);
+        return tool_incomplete(t, "the residuals no longer fall after %s; %s; try a larger --tol%s", done, kept,
+                               r->dense_does ? ", or --method dense" : "");
+    default:
+        return tool_incomplete(t, "some may be missing: %s; %d were found: %s%s", r->why, e->found, kept,
+                               r->dense_does ? "; or try --method dense" : "");
     }
 }
 

@@ -9,8 +9,9 @@ typedef struct {
     wisp_status status; /* of wisp_eig */
     char why[768];      /* its message, unless it is WISP_OK */
     wisp_mat_info info;
-    wisp_type type; /* of the vectors */
-    bool hermitian; /* else eigenvalues are complex numbers */
+    wisp_type type;  /* of the vectors */
+    bool hermitian;  /* else eigenvalues are complex numbers */
+    bool dense_does; /* it would answer where another method stopped */
     double assemble_seconds;
 } eig_results;
 
