@@ -91,6 +91,23 @@ PY
     WISP_WEIGHTS=1,0 kept "[1, 0]" 2 ldos laplace:nx=90,ny=90,nz=1 --sites "$(seq -s, 0 8099)"
 fi
 
+# Memory that one rank alone is refused, somewhere: the others do not wait for it, and its words are the one line.
+starved() {
+    local n status failures=0
+    for ((n = 1; n < 300; n += 3)); do
+        status=0
+        WISP_RANKS=2 WISP_ALLOC_FAIL_AT=$n@1 "$wisp" "$@" --quiet >out 2>err || status=$?
+        [ $status = 0 ] && continue
+        failures=$((failures + 1))
+        [ $status = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q "^wisp: .*process 1: .*memory" err ||
+            fail "$*, allocation $n: status $status: $(cat err)"
+    done
+    [ $failures -gt 5 ] || fail "$*: memory is hardly ever refused"
+}
+starved solve laplace:nx=4,ny=4,nz=2 -o x.mtx
+"$wisp" eig laplace:nx=4,ny=4,nz=2 --smallest 2 --vectors-out start.mtx --quiet
+starved eig laplace:nx=4,ny=4,nz=2 --smallest 2 --vectors-in start.mtx
+
 # One line, and a non-zero exit.
 refused() {
     local status=0

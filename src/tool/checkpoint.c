@@ -85,12 +85,9 @@ static int take_weights(tool *t)
     if (ranks == 1 || t->weights || t->opt.weights || wisp_state_bytes(t->resumed, "weights") != bytes)
         return EXIT_FINE;
     int64_t *weights = calloc(1, bytes);
-    if (!weights) return tool_fail(t, "out of memory for the weights of %d processes", ranks);
-    if (wisp_state_data(t->resumed, "weights", weights, bytes)) {
-        free(weights);
-        return tool_fail_ctx(t);
-    }
-    return weights_take(t, weights);
+    int rc = weights ? EXIT_FINE : tool_fail(t, "out of memory for the weights of %d processes", ranks);
+    if (!rc && wisp_state_data(t->resumed, "weights", weights, bytes)) rc = tool_fail_ctx(t);
+    return weights_take(t, rc, weights);
 }
 
 static bool asks_double(wisp_type type) { return type == WISP_D || type == WISP_Z; }

@@ -164,7 +164,8 @@ static int run_moments(tool *t, results *r, wisp_mat *A, wisp_type source, wisp_
         m->bounds_seconds = bounds_seconds;
     }
     if (status == WISP_ERR_CANCELLED) return stopped(t, m, k->vectors);
-    return wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line) ? tool_fail_ctx(t) : EXIT_FINE;
+    status = wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line);
+    return tool_agree(t, status ? tool_fail_ctx(t) : EXIT_FINE);
 }
 
 static int check_sites(tool *t, int64_t rows)

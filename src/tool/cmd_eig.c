@@ -120,7 +120,9 @@ static int open_start(tool *t, eig_results *r, const wisp_mat *A, const wisp_src
     if (!t->opt.vectors_in) return EXIT_FINE;
     if (wisp_type_is_complex(src->type)) r->type = is_single ? WISP_C : WISP_Z;
     r->opts.type = r->type;
-    if (wisp_blk_create(start, t->ctx, wisp_mat_map(A), r->type, (int)src->cols)) return tool_fail_ctx(t);
+    const wisp_status status = wisp_blk_create(start, t->ctx, wisp_mat_map(A), r->type, (int)src->cols);
+    const int rc = tool_agree(t, status ? tool_fail_ctx(t) : EXIT_FINE);
+    if (rc) return rc;
     r->opts.start = *start;
     return start_from_file(t, *start, src, t->opt.vectors_in);
 }

@@ -281,14 +281,19 @@ static int show_processes(tool *t)
     size_t size;
     gethostname(host, sizeof host - 1);
     json_t *o = json_pack("{s:s, s:i}", "host", host, "threads", wisp_ctx_threads(t->ctx)), *list = json_array();
-    if (o && !add_placement(t, o)) own = json_dumps(o, JSON_COMPACT);
+    int rc = add_placement(t, o);
+    if (!rc) own = json_dumps(o, JSON_COMPACT);
+    if (!rc && !own) rc = tool_fail(t, "out of memory for the results");
     json_decref(o);
-    all = processes_gather(t, own, &size);
+    rc = processes_gather(t, rc, own, &all, &size);
     for (int r = 0; all && r < t->processes; r++)
         json_array_append_new(list, json_loads(all + (size_t)r * size, 0, NULL));
     free(own);
     free(all);
-    int rc = EXIT_FINE;
+    if (rc) {
+        json_decref(list);
+        return rc;
+    }
     if (t->opt.json) {
         o = json_pack("{s:s, s:O}", "version", wisp_version(), "processes", list);
         rc = json_print(t, o);

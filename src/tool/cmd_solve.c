@@ -99,6 +99,14 @@ static wisp_type type_of_blocks(const solve_inputs *in, wisp_type matrix)
     return is_complex ? WISP_Z : WISP_D;
 }
 
+static int make_blocks(tool *t, const solve_results *r, const wisp_mat *A, wisp_blk **b, wisp_blk **x)
+{
+    wisp_blk **const blocks[] = {b, x};
+    for (int i = 0; i < 2; i++)
+        if (wisp_blk_create(blocks[i], t->ctx, wisp_mat_map(A), r->type, r->columns)) return tool_fail_ctx(t);
+    return EXIT_FINE;
+}
+
 static int fill(tool *t, const solve_inputs *in, wisp_blk *b, wisp_blk *x)
 {
     const rhs_option *rhs = &t->opt.rhs;
@@ -136,9 +144,7 @@ static int prepare(tool *t, solve_results *r, wisp_mat **A, wisp_blk **b, wisp_b
         wisp_src_close(&in.matrix);
         if (!rc) rc = weights_by_matrix(t, *A, mo.width);
         if (!rc) wisp_mat_get_info(*A, &r->info);
-        if (!rc && (wisp_blk_create(b, t->ctx, wisp_mat_map(*A), r->type, r->columns) ||
-                    wisp_blk_create(x, t->ctx, wisp_mat_map(*A), r->type, r->columns)))
-            rc = tool_fail_ctx(t);
+        if (!rc) rc = tool_agree(t, make_blocks(t, r, *A, b, x));
         if (!rc) rc = fill(t, &in, *b, *x);
     }
     close_inputs(&in);

@@ -245,7 +245,7 @@ int tool_start(tool *t)
     if (!rc) rc = weights_check(t);
     rc = processes_agree(t, rc);
     if (!rc) rc = make_context(t, false);
-    if (!rc) rc = weights_keep(t);
+    if (!rc) rc = tool_agree(t, weights_keep(t));
     if (!rc && !t->weights) warn_of_ranks(t); /* else this is the second start */
     if (!rc && (t->by_mpi || wisp_ctx_rank(t->ctx) == 0)) catch_signals(t->ctx);
     return rc;

@@ -184,22 +184,27 @@ int processes_end(tool *t, int rc)
     return t->process == 0 ? rc : EXIT_FINE;
 }
 
-char *processes_gather(tool *t, const char *own, size_t *size)
+int processes_gather(tool *t, int rc, const char *own, char **all, size_t *size)
 {
-    int most = own ? (int)strlen(own) + 1 : 1;
-    MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    char *mine = calloc(1, (size_t)most), *all = calloc((size_t)t->processes, (size_t)most);
-    int rc = own && mine && all ? EXIT_FINE : tool_fail(t, "out of memory for %d processes", t->processes);
-    rc = processes_agree(t, rc);
+    *all = NULL;
+    *size = 0;
+    if ((rc = processes_agree(t, rc))) return rc; /* before any other call: one that has failed makes this one alone */
+    int most = (int)strlen(own) + 1;
+    MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, all_processes);
+    char *mine = calloc(1, (size_t)most), *texts = calloc((size_t)t->processes, (size_t)most);
+    rc = processes_agree(t, mine && texts ? EXIT_FINE : tool_fail(t, "out of memory for %d processes", t->processes));
     if (!rc) {
         strcpy(mine, own);
-        MPI_Gather(mine, most, MPI_CHAR, all, most, MPI_CHAR, 0, MPI_COMM_WORLD);
+        MPI_Gather(mine, most, MPI_CHAR, texts, most, MPI_CHAR, 0, all_processes);
     }
     free(mine);
-    *size = (size_t)most;
-    if (!rc && t->process == 0) return all;
-    free(all);
-    return NULL;
+    if (!rc && t->process == 0) {
+        *all = texts;
+        *size = (size_t)most;
+    } else {
+        free(texts);
+    }
+    return rc;
 }
 #else
 int processes_begin(tool *t, int argc, char **argv)
@@ -233,9 +238,10 @@ int processes_end(tool *t, int rc)
     return rc;
 }
 
-char *processes_gather(tool *t, const char *own, size_t *size)
+int processes_gather(tool *t, int rc, const char *own, char **all, size_t *size)
 {
     (void)t, (void)own, (void)size;
-    return NULL;
+    *all = NULL;
+    return rc;
 }
 #endif

@@ -104,9 +104,9 @@ int processes_end(tool *t, int rc);
    The first process says what another one has failed with. */
 int processes_agree(tool *t, int rc);
 wisp_status processes_context(tool *t, const wisp_ctx_opts *o);
-/* The text of each process, all together: [processes][*size] of the first one, to be freed; NULL on the others, and if
-   one had none. */
-char *processes_gather(tool *t, const char *own, size_t *size);
+/* All processes together, each with its text, or with what it has failed with: *all[processes][*size] on the first one,
+   to be freed; NULL on the others. Returns EXIT_FINE, or what all are to end with. */
+int processes_gather(tool *t, int rc, const char *own, char **all, size_t *size);
 
 /* stop_at.c, see stop_point. */
 int stop_at_read(tool *t);
@@ -152,8 +152,10 @@ int checkpoint_done(tool *t, int rc);
 void checkpoint_close(tool *t);
 json_t *checkpoint_json(const tool *t); /* null without */
 void checkpoint_summary(const tool *t);
-void checkpoint_plan(int64_t bytes);         /* a line of --plan, for a copy of so many bytes */
-int weights_take(tool *t, int64_t *weights); /* weights.c: EXIT_LAYOUT if they differ from the present ones */
+void checkpoint_plan(int64_t bytes); /* a line of --plan, for a copy of so many bytes */
+/* weights.c, all ranks together, each with them or with what it has failed with: EXIT_LAYOUT if they differ from the
+   present ones. Takes them over. */
+int weights_take(tool *t, int rc, int64_t *weights);
 
 /* outfile.c: a whole file at once; the context must be there. */
 int outfile_check(tool *t, const char *path); /* before a long run: could it be written? */

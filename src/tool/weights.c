@@ -94,7 +94,7 @@ static int settle(tool *t, int64_t *weights, int64_t *present)
     const bool other = differ(t, weights, present, ranks);
     t->weights = other ? weights : present;
     free(other ? present : weights);
-    const int rc = keep(t, t->weights);
+    const int rc = tool_agree(t, keep(t, t->weights));
     return !rc && other ? EXIT_LAYOUT : rc;
 }
 
@@ -112,13 +112,15 @@ int weights_refuse_pipe(tool *t)
                      name[t->opt.weights_by]);
 }
 
-int weights_take(tool *t, int64_t *weights)
+int weights_take(tool *t, int rc, int64_t *weights)
 {
     int64_t *present = calloc((size_t)wisp_ctx_processes(t->ctx), sizeof *present);
-    if (present && !wisp_ctx_weights(t->ctx, present)) return settle(t, weights, present);
+    if (!rc && !present) rc = tool_fail(t, "out of memory for the weights of the processes");
+    if (!rc && wisp_ctx_weights(t->ctx, present)) rc = tool_fail_ctx(t);
+    if (!(rc = tool_agree(t, rc))) return settle(t, weights, present);
     free(weights);
     free(present);
-    return tool_fail(t, "out of memory for the weights of the processes");
+    return rc;
 }
 
 static int find(tool *t, const wisp_src *src, const wisp_mat *A, int width)
