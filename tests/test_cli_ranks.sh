@@ -134,6 +134,8 @@ else
 fi
 mkfifo pipe
 refused "can be read only once" env WISP_RANKS=2 "$wisp" dos pipe --weights nonzeros
+mkdir laplace # which is no file: the gallery's
+WISP_RANKS=2 "$wisp" dos laplace --moments 8 --weights nonzeros --quiet || fail "beside a folder of that name"
 refused "not Hermitian" env WISP_RANKS=2 "$wisp" dos "$2/tests/data/cage5.mtx"
 WISP_RANKS=3 "$wisp" dos topi:nx=4,ny=4,nz=2 --moments 20 -o out.csv >text
 grep -q "^results *out.csv" text && [ "$(grep -c '^rows' text)" = 1 ] && [ -s out.csv ] || fail "the summary: $(cat text)"

@@ -151,6 +151,15 @@ unlike "process 1: WISP_STOP_AT=x" "$wisp" dos m.mtx : -n 1 env WISP_STOP_AT=x "
 mkdir apart && mkfifo apart/m.crs
 unlike "process 1: m.mtx: cannot open" "$wisp" dos m.mtx : -n 1 sh -c "cd apart && exec '$wisp' dos m.mtx"
 unlike "process 1: m.crs can be read only once" "$wisp" dos m.crs --weights nonzeros : -n 1 sh -c "cd apart && exec '$wisp' dos m.crs --weights nonzeros"
+echo "- a pipe that one process alone sees"
+"$wisp" dos m.mtx --moments 64 --vectors 4 --precision double --json >one.json
+mkfifo once.mtx
+cat m.mtx >once.mtx &
+by 1 "$wisp" dos once.mtx --moments 64 --vectors 4 --precision auto --json : \
+    -n 1 sh -c "cd apart && exec '$wisp' dos once.mtx --moments 64 --vectors 4 --precision auto --json" >many.json 2>err || fail "a pipe: $(cat err)"
+wait $!
+same one.json many.json 2 "a pipe"
+
 alone() { ! "${@:2}" >out 2>err && [ "$(wc -l <err)" = 1 ] && [ ! -s out ] && grep -q -- "$1" err || fail "${*:2}: $(cat out err)"; }
 alone "one of 4 processes (PMI_SIZE), .* unset PMI_SIZE" env PMI_SIZE=4 PMI_RANK=0 "$wisp" dos m.mtx
 ! PMI_SIZE=4 PMI_RANK=3 "$wisp" dos m.mtx >out 2>&1 && [ ! -s out ] || fail "the last one of 4: $(cat out)"

@@ -183,7 +183,7 @@ static wisp_type needed_type(const tool *t, results *r, wisp_kpm_opts *k, const 
     const bool has_bars = k->trace == WISP_TRACE_RANDOM && k->vectors != 1;
     const wisp_type single = wisp_kpm_type(src->type, src->rows, k);
     const char *why = "rounding in single precision would show in the error bars";
-    if (single != src->type && !source_reads_once(t)) {
+    if (single != src->type && !t->read_once) {
         k->rounding_limit = WISP_ROUNDING_LIMIT;
         return single;
     }

@@ -27,11 +27,21 @@ static int open_whole(tool *t, wisp_src *src)
     return status ? tool_fail_ctx(t) : EXIT_FINE;
 }
 
+/* Rank 0 opens the file for all, and need be the only one that sees it. */
+static int look_once(tool *t)
+{
+    double once = wisp_ctx_rank(t->ctx) == 0 && source_reads_once(t);
+    if (wisp_ctx_sum(t->ctx, &once, 1)) return tool_fail_ctx(t);
+    t->read_once = once > 0;
+    return EXIT_FINE;
+}
+
 int source_open(tool *t, wisp_src *src)
 {
     int rc = open_whole(t, src);
     if (rc) return rc;
-    rc = checkpoint_hash(t, src);
+    rc = look_once(t);
+    if (!rc) rc = checkpoint_hash(t, src);
     if (!rc && source_partition(t, t->ctx, src)) rc = tool_fail_ctx(t);
     if (rc) wisp_src_close(src);
     return rc;
@@ -49,5 +59,5 @@ void source_summary(const tool *t)
 bool source_reads_once(const tool *t)
 {
     struct stat s;
-    return stat(t->opt.arg[0], &s) == 0 && !S_ISREG(s.st_mode);
+    return stat(t->opt.arg[0], &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
 }

@@ -61,8 +61,9 @@ typedef struct {
     double started;
     int processes, process; /* of one run, by MPI: how many, and which this is; else 1 and 0 */
     bool by_mpi;
-    bool unlike; /* its arguments are others than those of process 0 */
-    bool failed; /* some process has, and all know it */
+    bool read_once; /* MATRIX can't be read a second time, says rank 0; known when it is open */
+    bool unlike;    /* its arguments are others than those of process 0 */
+    bool failed;    /* some process has, and all know it */
     watchdog watchdog;
     bool printed;                /* JSON was */
     char *done;                  /* names of the output files that are complete; NULL: none */
@@ -200,7 +201,7 @@ wisp_type tool_type(const options *o, wisp_type type);
 int source_open(tool *t, wisp_src *src);
 wisp_status source_partition(const tool *t, wisp_ctx *ctx, wisp_src *src); /* takes src over, if all is well */
 void source_summary(const tool *t);
-bool source_reads_once(const tool *t); /* MATRIX is a file that can't be read a second time, such as a pipe */
+bool source_reads_once(const tool *t); /* MATRIX is a file that can't be read a second time, such as a pipe, here */
 
 /* weights.c: shares of rows. Before the context: whether those of --weights are as many as there are processes, and
    MATRIX can be read as often as they need; then those that the context is to have, NULL: not given. */
