@@ -641,7 +641,7 @@ enum { TABLE = sizeof table / sizeof table[0] };
 static const char *const others[] = {
     "wisp_status_string", "wisp_version",      "wisp_features",     "wisp_type_size", "wisp_type_is_complex",
     "wisp_halo_name",     "wisp_type_name",    "wisp_gallery_list", "wisp_mpk_plan",  "wisp_model_memory",
-    "wisp_model_overlap", "wisp_resolution",   "wisp_moments_for",  "wisp_student95",
+    "wisp_model_overlap", "wisp_resolution",   "wisp_moments_for",  "wisp_student95", "wisp_level_name",
 #ifndef WISP_HAVE_HDF5
     "wisp_moments_save",  "wisp_moments_load",
 #endif

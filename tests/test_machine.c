@@ -20,6 +20,10 @@ static void topology(void **state)
     assert_int_equal(m.threads, wisp_ctx_threads(ctx));
     assert_true(m.packages >= 1 && m.nodes >= 1 && m.cores >= m.packages && m.cpus >= m.cores);
     assert_true(m.memory_bytes > 0);
+    assert_string_equal(wisp_level_name(WISP_L1), "L1");
+    assert_string_equal(wisp_level_name(WISP_MEMORY), "memory");
+    assert_null(wisp_level_name(WISP_LEVELS));
+    assert_null(wisp_level_name(-1));
     for (int l = 1; l < WISP_MEMORY; l++)
         if (m.cache_bytes[l] > 0) assert_true(m.cache_bytes[l] >= m.cache_bytes[l - 1]);
     for (int s = 0; s < WISP_STREAMS; s++)

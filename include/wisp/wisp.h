@@ -797,6 +797,7 @@ WISP_SIZED void wisp_ctx_counts(const wisp_ctx *ctx, wisp_counts *counts);
 /* ---- the machine and what it allows ------------------------------------------------------------ */
 
 typedef enum { WISP_L1, WISP_L2, WISP_L3, WISP_MEMORY, WISP_LEVELS } wisp_level;
+WISP_API const char *wisp_level_name(int level); /* "L1", ..., "memory"; NULL: there is no such level */
 /* load: sum of b; copy: a = b; triad: a = b + s c; update: a = s a. PAST: with stores past the caches. */
 typedef enum {
     WISP_LOAD,

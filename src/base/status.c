@@ -48,6 +48,12 @@ const char *wisp_type_name(wisp_type type)
     return wisp__type_ok(type) ? name[type] : name[0];
 }
 
+const char *wisp_level_name(int level)
+{
+    static const char *const name[WISP_LEVELS] = {"L1", "L2", "L3", "memory"};
+    return level >= 0 && level < WISP_LEVELS ? name[level] : NULL;
+}
+
 wisp_scalar wisp__load(wisp_type type, const void *p)
 {
     wisp_scalar v = {0, 0};

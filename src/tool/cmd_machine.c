@@ -7,8 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const level_name[WISP_LEVELS] = {"L1", "L2", "L3", "memory"};
-static const char *const stream_name[WISP_STREAMS] = {"load", "copy", "copy_past", "triad", "triad_past", "update"};
+const char *const machine_stream[WISP_STREAMS] = {"load", "copy", "copy_past", "triad", "triad_past", "update"};
 
 int machine_measure(tool *t, wisp_machine *m, gemm_rates *g, unsigned what)
 {
@@ -30,13 +29,13 @@ json_t *machine_json(const wisp_machine *m, const gemm_rates *g)
     json_t *caches = json_array(), *bandwidth = json_object();
     for (int l = 0; l < WISP_MEMORY; l++)
         if (m->cache_bytes[l] > 0)
-            json_array_append_new(caches, json_pack("{s:s, s:I, s:i}", "level", level_name[l], "bytes",
+            json_array_append_new(caches, json_pack("{s:s, s:I, s:i}", "level", wisp_level_name(l), "bytes",
                                                     (json_int_t)m->cache_bytes[l], "cores", m->cache_cores[l]));
     for (int l = WISP_LEVELS - 1; l >= 0; l--) {
         json_t *level = json_object();
         for (int s = 0; s < WISP_STREAMS; s++)
-            if (m->gbs[s][l][1] > 0) json_object_set_new(level, stream_name[s], pair(m->gbs[s][l]));
-        json_object_set_new(bandwidth, level_name[l], level);
+            if (m->gbs[s][l][1] > 0) json_object_set_new(level, machine_stream[s], pair(m->gbs[s][l]));
+        json_object_set_new(bandwidth, wisp_level_name(l), level);
     }
     json_object_set_new(o, "caches", caches);
     json_object_set_new(o, "cache_kept_bytes", m->kept_bytes > 0 ? json_integer(m->kept_bytes) : json_null());
@@ -105,7 +104,7 @@ bool machine_kept(tool *t, wisp_machine *m)
     if (wisp_machine_measure(t->ctx, m, 0)) return false;
     json_t *now = machine_json(m, &g), *o = now ? kept(now) : NULL, *bandwidth = json_object_get(o, "bandwidth_gbs");
     for (int l = 0; l < WISP_LEVELS; l++)
-        read_pair(json_object_get(json_object_get(bandwidth, level_name[l]), "load"), m->gbs[WISP_LOAD][l]);
+        read_pair(json_object_get(json_object_get(bandwidth, wisp_level_name(l)), "load"), m->gbs[WISP_LOAD][l]);
     json_t *fma = json_object_get(o, "fma_gflops");
     read_pair(json_object_get(fma, "single"), m->fma_gflops[0]);
     read_pair(json_object_get(fma, "double"), m->fma_gflops[1]);
@@ -196,12 +195,12 @@ static void print_ceilings(const json_t *o)
                                                     "triad", "triad, past", "update"};
     json_t *bandwidth = json_object_get(o, "bandwidth_gbs");
     printf("\n%-20s", "GB/s, 1 thread, all");
-    for (int l = WISP_LEVELS - 1; l >= 0; l--) printf("  %20s", level_name[l]);
+    for (int l = WISP_LEVELS - 1; l >= 0; l--) printf("  %20s", wisp_level_name(l));
     putchar('\n');
     for (int s = 0; s < WISP_STREAMS; s++) {
         printf("%-20s", heads[s]);
         for (int l = WISP_LEVELS - 1; l >= 0; l--) {
-            json_t *v = json_object_get(json_object_get(bandwidth, level_name[l]), stream_name[s]);
+            json_t *v = json_object_get(json_object_get(bandwidth, wisp_level_name(l)), machine_stream[s]);
             for (size_t k = 0; k < 2; k++) print_number(json_array_get(v, k));
         }
         putchar('\n');

@@ -383,7 +383,8 @@ typedef struct {
 } blas_process;
 /* Starts `wisp-blas WHAT` with the BLAS's kernels for this core type ("": its own choice), on all processors. */
 bool blas_start(const tool *t, const char *what, const char *core, blas_process *child);
-/* cmd_machine.c: both measured, as the bench has them too. */
+/* cmd_machine.c: names of the streams; both measured, as the bench has them too. */
+extern const char *const machine_stream[WISP_STREAMS];
 int machine_measure(tool *t, wisp_machine *m, gemm_rates *g, unsigned what);
 json_t *machine_json(const wisp_machine *m, const gemm_rates *g);
 /* The topology, with the loads and multiply-adds that `wisp machine` kept; false: nothing was kept, *m has none. */

@@ -20,9 +20,8 @@ typedef struct {
 
 static int level_of(const char *name)
 {
-    static const char *const names[WISP_LEVELS] = {"L1", "L2", "L3", "memory"};
     for (int l = 0; l < WISP_LEVELS; l++)
-        if (!strcmp(names[l], name)) return l;
+        if (!strcmp(wisp_level_name(l), name)) return l;
     return -1;
 }
 

@@ -2,9 +2,6 @@
 #include "bench.h"
 #include "../solve.h"
 
-static const char *const level_name[WISP_LEVELS] = {"L1", "L2", "L3", "memory"};
-static const char *const stream_name[WISP_STREAMS] = {"load", "copy", "copy_past", "triad", "triad_past", "update"};
-
 static json_t *text_or_null(const char *s) { return s ? json_words(s) : json_null(); }
 
 /* The rate as a fraction of that of square matrix products. */
@@ -114,10 +111,10 @@ void bench_table_row(const bench_row *r)
 void bench_stream_table(const wisp_machine *m)
 {
     printf("%-12s", "GB/s");
-    for (int l = WISP_LEVELS - 1; l >= 0; l--) printf("  %9s, 1  %9s, %d", level_name[l], "", m->threads);
+    for (int l = WISP_LEVELS - 1; l >= 0; l--) printf("  %9s, 1  %9s, %d", wisp_level_name(l), "", m->threads);
     putchar('\n');
     for (int s = 0; s < WISP_STREAMS; s++) {
-        printf("%-12s", stream_name[s]);
+        printf("%-12s", machine_stream[s]);
         for (int l = WISP_LEVELS - 1; l >= 0; l--)
             for (int all = 0; all < 2; all++)
                 if (m->gbs[s][l][all] > 0)
@@ -135,7 +132,7 @@ void bench_stream_rows(json_t *rows, const wisp_machine *m)
             for (int all = 0; all < 2; all++) {
                 if (!(m->gbs[s][l][all] > 0)) continue;
                 json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:i, s:s, s:f}", "op", "stream", "variant",
-                                                      stream_name[s], "level", level_name[l], "threads",
+                                                      machine_stream[s], "level", wisp_level_name(l), "threads",
                                                       all ? m->threads : 1, "device", "cpu", "gbs", m->gbs[s][l][all]));
             }
 }

@@ -272,7 +272,6 @@ static void write_op(const tool *t, const void *arg, FILE *f, const char *path)
 
 static void write_stream(const tool *t, const void *arg, FILE *f, const char *path)
 {
-    static const char *const level[] = {"memory", "L3", "L2", "L1"};
     static const struct {
         const char *key, *name;
     } streams[] = {{"load", "load"},
@@ -286,10 +285,10 @@ static void write_stream(const tool *t, const void *arg, FILE *f, const char *pa
     (void)t;
     plot_begin(f, path, 1, 1);
     fputs("$d << EOD\n", f);
-    for (int l = 0; l < 4; l++) {
-        json_t *of_level = json_object_get(bandwidth, level[l]);
+    for (int l = WISP_LEVELS - 1; l >= 0; l--) {
+        json_t *of_level = json_object_get(bandwidth, wisp_level_name(l));
         if (json_object_size(of_level) == 0) continue;
-        fprintf(f, "%s", level[l]);
+        fputs(wisp_level_name(l), f);
         for (size_t s = 0; s < 6; s++) {
             json_t *v = json_array_get(json_object_get(of_level, streams[s].key), 1);
             if (json_number_value(v) > 0)
