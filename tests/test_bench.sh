@@ -2,7 +2,8 @@
 # wisp machine and wisp bench: what they print, keep and refuse. Times are looked at for being there, not for being short.
 . "$2/tests/cli.sh"
 topi=topi:nx=4,ny=4,nz=3
-export WISP_STREAM_LIMIT=16777216 # each call measures bandwidths, and how large they are is nothing that is looked at here
+# Each call measures rates, and how large they are is nothing that is looked at here.
+export WISP_STREAM_LIMIT=16777216 WISP_MEASURE_LIMIT=100
 
 cat >check.py <<'PY'
 import json, math, sys

@@ -201,6 +201,7 @@ wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
     ctx->index_limit = ctx->opts.index_limit > 0 ? ctx->opts.index_limit : env_number("WISP_INDEX_LIMIT", INT32_MAX);
     ctx->index_limit = WISP__MIN(ctx->index_limit, INT32_MAX);
     ctx->stream_limit = env_number("WISP_STREAM_LIMIT", INT64_MAX);
+    ctx->measure_seconds = 1e-6 * (double)env_number("WISP_MEASURE_LIMIT", INT64_MAX);
     ctx->comm = wisp__comm_here();
     wisp_status status;
     WISP_TRY(ctx->comm->open(ctx));

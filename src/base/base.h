@@ -88,6 +88,7 @@ struct wisp_ctx {
     void *stream;                    /* what the bandwidth tests run over; kept with the context */
     size_t stream_bytes;
     int64_t stream_limit;    /* $WISP_STREAM_LIMIT: they run over so many bytes at most, for tests */
+    double measure_seconds;  /* $WISP_MEASURE_LIMIT: that a rate is measured for at most, for tests */
     atomic_llong cache_kept; /* bytes of the last cache that the threads keep; 0: not measured */
     wisp__rates rates;       /* 0: not measured, not looked up yet */
     atomic_bool topology_known;

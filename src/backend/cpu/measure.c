@@ -126,7 +126,7 @@ static int by_value(const void *a, const void *b)
 /* ---- what a cache really keeps --------------------------------------------------------------- */
 
 /* Sets from a few second-level caches (a last cache is large where others have most of it) to all last caches, each a
-   little larger than the one before. */
+   little larger than the one before; one at least, and no larger ones than tests have time for. */
 enum { MOST_SETS = 128, ROUNDS = 9, USUAL = 6 };
 
 static int kept_sets(const wisp_ctx *ctx, const wisp_machine *m, int64_t set[MOST_SETS])
@@ -138,8 +138,10 @@ static int kept_sets(const wisp_ctx *ctx, const wisp_machine *m, int64_t set[MOS
     int n = 0;
     const int64_t near = ctx->threads * m->cache_bytes[WISP_L2];
     for (double b = (double)WISP__MAX(WISP__MIN(cache / 4, 4 * near), 2 * near); b < (double)last && n < MOST_SETS;
-         b *= step)
+         b *= step) {
+        if (n > 0 && b > (double)ctx->stream_limit) break;
         set[n++] = (int64_t)b;
+    }
     return n;
 }
 
@@ -284,10 +286,10 @@ out:
 
 /* ---- ceilings -------------------------------------------------------------------------------- */
 
-/* As many passes as take about two milliseconds. */
+/* As many passes as take about two milliseconds, or as long as tests have for it. */
 static void set_passes(wisp_ctx *ctx, stream_run *r, bool all)
 {
-    const double wanted = 2e-3;
+    const double wanted = WISP__MIN(2e-3, ctx->measure_seconds);
     for (r->passes = 1; r->passes < (INT64_C(1) << 40); r->passes *= 4) {
         double seconds = wanted;
         for (int i = 0; i < 4; i++) { /* some of them may have been interrupted */

@@ -103,7 +103,7 @@ static int repeat_all(tool *t, const bench *b, timing *s, int count)
     int order[BENCH_MOST_CASES];
     uint32_t seed = 1;
     for (int k = 0; k < count; k++) order[k] = k;
-    for (int k = 0; k < count; k++) WISP_TRY(bench_find_steps(&s[k].run, 10e-3, &s[k].steps));
+    for (int k = 0; k < count; k++) WISP_TRY(bench_find_steps(&s[k].run, measure_limit(10e-3), &s[k].steps));
     WISP_TRY(wisp_load_bandwidth(t->ctx, &load));
     for (int i = 0; i < repeats; i++) {
         WISP_TRY(wisp_ctx_step(t->ctx, "timing", (b->row + (double)i / repeats) / b->row_count, 0));

@@ -85,7 +85,7 @@ wisp_status bench_piece_open(bench_piece *p, const bench_runner *like, wisp_ctx 
     wisp_status status;
     WISP_TRY(bench_open(&p->run, ctx, &small));
     p->scale = (double)src->rows / (double)(rows > 0 ? rows : 1);
-    WISP_TRY(bench_find_steps(&p->run, 2e-3, &p->steps));
+    WISP_TRY(bench_find_steps(&p->run, measure_limit(2e-3), &p->steps));
 out:
     return status;
 }

@@ -128,11 +128,18 @@ static void measure_cores(const tool *t, gemm_rates *g)
     }
 }
 
+double measure_limit(double usual)
+{
+    const char *limit = getenv("WISP_MEASURE_LIMIT"); /* microseconds */
+    const double seconds = limit ? 1e-6 * atof(limit) : 0;
+    return seconds > 0 && seconds < usual ? seconds : usual;
+}
+
 /* Again if a core was away meanwhile, which shows in a rate far from the peak; not if that takes long. */
 void gemm_measure(const tool *t, gemm_rates *g, double peak_gflops)
 {
     enum { TRIES = 3 };
-    const double start = tool_now(), enough = 0.6 * peak_gflops, longest = 1;
+    const double start = tool_now(), enough = 0.6 * peak_gflops, longest = measure_limit(1);
     *g = (gemm_rates){.coretype = "default"};
     for (int i = 0; i < TRIES && (i == 0 || g->zgemm < enough || g->dgemm < enough); i++) {
         measure_cores(t, g);
