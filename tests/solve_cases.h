@@ -85,6 +85,17 @@ static inline ref_mat spread(ref_rng *r, int64_t n, double condition, int signs)
     return A;
 }
 
+/* Most eigenvalues, or singular values, are near 1, so that residuals fall for a while; a few are of both signs, down
+   to 1e-4, so that those of BiCGStab then wander. */
+static inline ref_mat wild(ref_rng *r, int64_t n, wisp_type type)
+{
+    ref_mat A = ref_new(n, n);
+    for (int64_t i = 0; i < n; i++)
+        REF_AT(A, i, i) = i % 3 ? 1 + ref_uniform(r) / 10 : pow(10, -4 * ref_uniform(r)) * (ref_below(r, 2) ? -1 : 1);
+    mix(r, A, type, ref_below(r, 2) == 0);
+    return A;
+}
+
 /* Entries and sums are small whole numbers, times powers of i if they may be complex. */
 static inline ref_mat graph(ref_rng *r, wisp_type type, int64_t n)
 {

@@ -95,6 +95,7 @@ static const expected known[] = {
     {"west0479", {.precond = WISP_JACOBI}, WISP_ERR_BREAKDOWN},
     {"olm1000", {0}, WISP_ERR_ITERATIONS},
     {"olm1000", {.precond = WISP_BLOCK_JACOBI}, WISP_ERR_ITERATIONS},
+    {"LFAT5", {.method = WISP_BICGSTAB, .precond = WISP_JACOBI}, WISP_OK},
 };
 
 /* In single precision. Its entries reach over six orders of magnitude: what is nothing beside the largest is not so

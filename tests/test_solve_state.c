@@ -175,6 +175,27 @@ static void all_methods(void **state)
 
 enum { SYSTEMS = 40 };
 
+/* BiCGStab with residuals that wander: an earlier x is in its state. */
+static void an_earlier_x(void **state)
+{
+    (void)state;
+    int pieces = 0;
+    for (uint64_t seed = 1; seed <= SYSTEMS; seed++) {
+        ref_rng r = {seed * 15485863};
+        const ref_types t = ref_pair[ref_below(&r, REF_PAIRS)];
+        const int64_t n = 20 + ref_below(&r, 40);
+        problem q = {.seed = seed};
+        q.l = (linear){.kind = KINDS, .t = t, .A = wild(&r, n, t.mat), .b = ref_random_block(&r, t.blk, n, 2)};
+        ref_round(q.l.A, t.mat), ref_round(q.l.b, t.blk);
+        q.l.x0 = ref_new(n, 2);
+        q.o = (wisp_solve_opts){.method = WISP_BICGSTAB, .max_iterations = 5 + ref_below(&r, 2 * n)};
+        q.o.variant = seed % 2 ? WISP_PIPELINED : WISP_CLASSICAL;
+        pieces += in_pieces(&q, &r, "an earlier x");
+        problem_free(&q);
+    }
+    assert_true(pieces > SYSTEMS / 2);
+}
+
 static void random_systems(void **state)
 {
     (void)state;
@@ -335,8 +356,8 @@ static void refusals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_methods), cmocka_unit_test(random_systems),
-                                       cmocka_unit_test(more_iterations), cmocka_unit_test(ranks),
-                                       cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_methods),    cmocka_unit_test(an_earlier_x),
+                                       cmocka_unit_test(random_systems), cmocka_unit_test(more_iterations),
+                                       cmocka_unit_test(ranks),          cmocka_unit_test(refusals)};
     return REF_RUN(tests);
 }

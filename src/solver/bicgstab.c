@@ -3,12 +3,12 @@
 #include "krylov.h"
 #include <math.h>
 
-enum { P, V, T, SHADOW, MP, MS }; /* p, A M^-1 p, A M^-1 s, r*, M^-1 p, M^-1 s */
+enum { P, V, T, SHADOW, LOW, MP, MS }; /* p, A M^-1 p, A M^-1 s, r*, an earlier x, M^-1 p, M^-1 s */
 enum { ALPHA, MINUS_ALPHA, OMEGA, MINUS_OMEGA, BETA, MINUS_BETA_OMEGA };
 /* RHO and RR are summed over the ranks with the dots of the next product. */
 enum { RHO = WISP__FREE, RR, SS = WISP__FREE, ST, RT };
 
-static int blocks(const wisp__krylov *k) { return k->P ? 6 : 4; }
+static int blocks(const wisp__krylov *k) { return k->P ? 7 : 5; }
 
 static void set_factors(const wisp__krylov *k)
 {
@@ -130,8 +130,11 @@ static wisp_status second_half(wisp__krylov *k)
     wisp_term r[] = {{k->r, NULL, NULL}, {k->v[T], wisp__factors(k, MINUS_OMEGA), NULL}}, p[3];
     const wisp_update update[] = {{k->x, 3, x}, {k->r, 2, r}, turned(k, p)};
     WISP_TRY(second_product(k));
-    for (int j = 0; j < k->width; j++)
+    for (int j = 0; j < k->width; j++) {
+        k->col[j].was = k->col[j].rr;
         if (wisp__going(&k->col[j])) scalars(k, &k->col[j], j);
+    }
+    WISP_TRY(wisp__keep_low(k));
     set_factors(k);
     wisp__clear(k);
     WISP_TRY(look(k, update, k->separate ? 2 : 3));
@@ -153,10 +156,6 @@ static wisp_status step(wisp__krylov *k)
     return status == WISP_OK ? second_half(k) : status;
 }
 
-static bool keeps(const wisp__krylov *k, int i)
-{
-    (void)k;
-    return i == P || i == SHADOW;
-}
+static bool keeps(const wisp__krylov *k, int i) { return i == P || i == SHADOW || (i == LOW && wisp__has_low(k)); }
 
-const wisp__method wisp__bicgstab = {"bicgstab", blocks, start, resume, step, NULL, keeps};
+const wisp__method wisp__bicgstab = {"bicgstab", blocks, start, resume, step, NULL, keeps, LOW};

@@ -47,7 +47,7 @@ wisp_status wisp__begin_columns(wisp__krylov *k)
         wisp__krylov_column *c = &k->col[j];
         c->of = j;
         c->bb = creal(wisp__dot_of(k, WISP__FREE, j));
-        c->best = c->least = INFINITY;
+        c->best = c->least = c->low = INFINITY;
         c->target = k->o.tolerance * k->o.tolerance * c->bb;
     }
     if (!k->o.guess) goto out;
@@ -122,6 +122,75 @@ wisp_status wisp__return_to_best(wisp__krylov *k, int j)
     if (!isfinite(k->col[j].best)) return WISP_OK;
     const wisp_status status = copy_columns(k->x, &j, k->best, &j, 1);
     return status == WISP_OK ? wisp__residual(k) : status;
+}
+
+/* Each is half of the one before or less, in squares, so that few are copied. */
+wisp_status wisp__keep_low(wisp__krylov *k)
+{
+    int n = 0;
+    for (int j = 0; j < k->width; j++) {
+        wisp__krylov_column *c = &k->col[j];
+        if (!wisp__going(c) || c->rr <= c->was || !(c->was < 0.5 * fmin(c->low, c->best))) continue;
+        c->low = c->was;
+        k->list[n++] = j;
+    }
+    return n ? copy_columns(k->v[k->method->low], k->list, k->x, k->list, n) : WISP_OK;
+}
+
+static bool has_low(const wisp__krylov_column *c) { return c->low < c->best; }
+
+bool wisp__has_low(const wisp__krylov *k)
+{
+    bool any = false;
+    for (int j = 0; j < k->width; j++) any |= !k->col[j].done && has_low(&k->col[j]);
+    return any;
+}
+
+static bool has_moved(const wisp__krylov_column *c) { return c->moved; }
+static bool moved_for_nothing(const wisp__krylov_column *c) { return c->moved && !(c->verified <= c->low); }
+
+/* x and the kept one change places where that has moved. The recurrence may have promised too much: then they change
+   back. */
+static wisp_status take_lows(wisp__krylov *k)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *low = k->v[k->method->low];
+    int n = list_some(k, has_moved);
+    WISP_TRY(copy_columns(k->r, k->list, k->x, k->list, n));
+    WISP_TRY(copy_columns(k->x, k->list, low, k->list, n));
+    WISP_TRY(copy_columns(low, k->list, k->r, k->list, n));
+    for (int i = 0; i < n; i++) {
+        wisp__krylov_column *c = &k->col[k->list[i]];
+        const double kept = c->low;
+        c->low = isfinite(c->verified) ? c->verified : INFINITY;
+        c->rr = kept; /* until it is known */
+    }
+    WISP_TRY(wisp__residual(k));
+    n = list_some(k, moved_for_nothing);
+    if (n == 0) goto out;
+    WISP_TRY(copy_columns(k->x, k->list, low, k->list, n));
+    WISP_TRY(wisp__residual(k));
+out:
+    return status;
+}
+
+wisp_status wisp__return_to_low(wisp__krylov *k, bool last)
+{
+    if (!k->method->low) return WISP_OK;
+    bool any = false;
+    for (int j = 0; j < k->width; j++) {
+        wisp__krylov_column *c = &k->col[j];
+        const bool fails = c->claimed || c->broken != WISP_OK;
+        const bool ends = last || !isfinite(c->verified) || (fails && c->stalls >= WISP__MOST_STALLS - 1);
+        /* One that can go on does so from where it is, unless that is far worse. */
+        const double less = ends ? 1 : c->broken != WISP_OK ? 0.25 : 0;
+        c->moved = !c->done && !(c->verified <= c->target) && c->low < less * fmin(c->verified, c->best);
+        any |= c->moved;
+    }
+    const wisp_status status = any ? take_lows(k) : WISP_OK;
+    for (int j = 0; j < k->width && status == WISP_OK; j++)
+        if (k->col[j].moved) k->col[j].low = INFINITY;
+    return status;
 }
 
 /* A column has ended: its x is x[from], or the best. */

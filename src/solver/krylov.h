@@ -19,6 +19,9 @@ typedef struct {
     double verified;    /* |r|^2 when it was computed from x last */
     double best;        /* the least such, that of the block `best` */
     int stalls;         /* times that it was not less than before */
+    double low;         /* BiCGStab: |r|^2 of the x that is kept beside it, by the recurrence; INFINITY: none is */
+    double was;         /* |r|^2 before the step */
+    bool moved;         /* x has just become that one */
     double least;       /* |r|^2 by the recurrence when it was last a tenth of the one before */
     int64_t least_at;   /* the iteration of that */
     int64_t iterations;
@@ -31,7 +34,8 @@ typedef struct {
     double complex *h; /* GMRES: its triangle, rotations, right-hand side, norms of the basis */
 } wisp__krylov_column;
 
-enum { WISP__MOST_RESTART = 500 };
+/* The longest restart; how often a residual may be no less than before. */
+enum { WISP__MOST_RESTART = 500, WISP__MOST_STALLS = 3 };
 
 typedef struct wisp__krylov wisp__krylov;
 typedef struct {
@@ -43,6 +47,7 @@ typedef struct {
     wisp_status (*step)(wisp__krylov *k);        /* one iteration of all columns that are wisp__going */
     wisp_status (*settle)(wisp__krylov *k);      /* x becomes that of the last step; NULL: it is so */
     bool (*keeps)(const wisp__krylov *k, int i); /* whether block i holds something between steps */
+    int low; /* the block of an earlier x; 0: it keeps none, for its residuals do not wander */
 } wisp__method;
 extern const wisp__method wisp__cg, wisp__bicgstab, wisp__gmres, wisp__minres;
 
@@ -198,6 +203,14 @@ wisp_status wisp__keep_best(wisp__krylov *k);
 wisp_status wisp__go_back(wisp__krylov *k);
 /* Column j of x becomes the best one, with its r. */
 wisp_status wisp__return_to_best(wisp__krylov *k, int j);
+/* Before a step changes x, in a method that has a block for it: x is kept in the columns whose residual is to rise, and
+   is clearly less than that of any x that is kept. */
+wisp_status wisp__keep_low(wisp__krylov *k);
+/* Whether some column has such an x, which may still be of use. */
+bool wisp__has_low(const wisp__krylov *k);
+/* After wisp__residual: x and r become those of that x in the columns that end, or can't go on from here (last: all of
+   them), if they are the better ones. */
+wisp_status wisp__return_to_low(wisp__krylov *k, bool last);
 /* Column j has ended: the user gets its x, or the best one, and its status. */
 wisp_status wisp__end(wisp__krylov *k, int j, wisp_status why);
 /* Whether there is memory for a further block of so many columns, on every rank. */

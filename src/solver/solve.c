@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STALLS = 3, LOOK_EVERY = 50 };
+enum { LOOK_EVERY = 50 };
 
 /* ---- memory ------------------------------------------------------------------------------------- */
 
@@ -220,7 +220,7 @@ static wisp_status verdict(wisp__krylov *k, wisp__krylov_column *c)
     const bool in_turn =
         k->method == &wisp__minres && k->s->iterations % LOOK_EVERY == 0 && c->verified < sqrt(k->eps) * c->bb;
     if (c->claimed || c->broken != WISP_OK || k->cycle_ends || in_turn) c->stalls = stalls ? c->stalls + 1 : 0;
-    if (c->stalls >= MOST_STALLS) return c->broken != WISP_OK ? c->broken : WISP_ERR_STAGNATION;
+    if (c->stalls >= WISP__MOST_STALLS) return c->broken != WISP_OK ? c->broken : WISP_ERR_STAGNATION;
     return k->s->iterations >= k->o.max_iterations ? WISP_ERR_ITERATIONS : WISP_OK;
 }
 
@@ -256,6 +256,7 @@ static wisp_status look(wisp__krylov *k)
     bool drop = false;
     if (k->method->settle) WISP_TRY(k->method->settle(k));
     WISP_TRY(wisp__residual(k));
+    WISP_TRY(wisp__return_to_low(k, k->s->iterations >= k->o.max_iterations));
     k->fresh = !k->method->resume || k->cycle_ends;
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
@@ -278,7 +279,8 @@ static wisp_status look(wisp__krylov *k)
             change = why;
         else if (why != WISP_OK)
             WISP_TRY(wisp__end(k, j, why));
-        if (c->broken != WISP_OK || c->stalls > 1) k->fresh = true;
+        if (c->broken != WISP_OK || c->stalls > 1 || c->moved) k->fresh = true;
+        c->moved = false;
         if (c->stalls > 1 || is_level(k, c)) be_careful(k);
         if (c->claimed && c->claimed_at < k->s->iterations) k->fresh = true; /* the others have gone on */
         c->claimed = false;
@@ -328,7 +330,7 @@ static void keep_what_is_there(wisp__krylov *k, wisp_status why)
 {
     k->apart = !k->together && wisp_ctx_processes(k->ctx) > 1;
     const bool settled = !k->apart && !k->torn && (!k->method->settle || k->method->settle(k) == WISP_OK);
-    const bool known = settled && wisp__residual(k) == WISP_OK;
+    const bool known = settled && wisp__residual(k) == WISP_OK && wisp__return_to_low(k, true) == WISP_OK;
     for (int j = 0; j < k->width; j++) {
         wisp__krylov_column *c = &k->col[j];
         if (c->done) continue;
