@@ -1,6 +1,8 @@
 /* Calls that are cancelled, and resumed: from a callback, from another thread. What is told to be done is done. */
 #include "ref.h"
 #include "topo/crew.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -8,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -228,9 +231,38 @@ static void random_numbers(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* A cancel that comes before a write which would wait, into a pipe that is full and nobody reads. Where there is room,
+   the file is written. */
+static void full_pipe(void **state)
+{
+    (void)state;
+    static char data[3 * 65536], got[sizeof data];
+    wisp_ctx *ctx = ref_ctx(NULL);
+    unlink("cancel_pipe");
+    assert_int_equal(mkfifo("cancel_pipe", 0600), 0);
+    const int fd = open("cancel_pipe", O_RDWR | O_NONBLOCK);
+    assert_true(fd >= 0);
+    for (size_t i = 0; i < sizeof data; i++) data[i] = (char)(i % 251);
+    wisp_ctx_cancel(ctx);
+    REF_OK(ctx, wisp_file_write(ctx, "cancel_pipe", data, 10000));
+    assert_int_equal(read(fd, got, sizeof got), 10000);
+    assert_memory_equal(got, data, 10000);
+    REF_FAILS(ctx, wisp_file_write(ctx, "cancel_pipe", data, sizeof data), WISP_ERR_CANCELLED,
+              "cancelled while writing");
+    assert_true(write(fd, data, 1) < 0 && errno == EAGAIN);
+    size_t bytes = 0;
+    for (ssize_t n; (n = read(fd, got + bytes, sizeof got - bytes)) > 0; bytes += (size_t)n) continue;
+    assert_true(bytes > 0 && bytes < sizeof data);
+    assert_memory_equal(got, data, bytes);
+    close(fd);
+    unlink("cancel_pipe");
+    wisp_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(by_progress), cmocka_unit_test(resumed_by_a_row),
-                                       cmocka_unit_test(resumed_by_a_thread), cmocka_unit_test(random_numbers)};
+                                       cmocka_unit_test(resumed_by_a_thread), cmocka_unit_test(random_numbers),
+                                       cmocka_unit_test(full_pipe)};
     return REF_RUN(tests);
 }

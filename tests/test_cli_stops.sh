@@ -90,6 +90,15 @@ stopped INT $? "dos, which prints"
 told "stopped by Ctrl-C; complete and kept: printed.csv"
 exec 8>&-
 
+# It comes just before a write that would wait, into a pipe that is full and nobody reads.
+exec 8<>pipe
+dd if=/dev/zero of=pipe bs=4096 oflag=nonblock 2>/dev/null
+check "the pipe is full" test $? = 1
+WISP_STOP_AT=INT:printing:0 "$wisp" dos $topi --moments 16 --vectors 2 --json -o printed.csv >pipe 2>err
+stopped INT $? "dos, which is to print"
+told "stopped by Ctrl-C; complete and kept: printed.csv"
+exec 8>&-
+
 # ---- links: what they name is written, also when it is not there yet
 linked() { # linked NAME ARGS...: NAME is the end of ARGS' output, link.NAME
     rm -rf far && mkdir far

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,11 +139,25 @@ wisp_status wisp__out_open(wisp__out *out, wisp_ctx *ctx, const char *path)
     return status;
 }
 
+/* Whether a pipe or a device takes PIPE_BUF bytes at once; else waits for it, not for long. */
+static bool has_room(int fd)
+{
+    enum { MILLISECONDS = 100 };
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    return poll(&p, 1, MILLISECONDS) > 0;
+}
+
+/* A cancel ends it where nobody empties the pipe, also one that comes just before a write that would wait. */
 wisp_status wisp__out_write(wisp__out *out, const void *data, size_t bytes)
 {
     const char *p = data;
     while (bytes > 0) {
-        ssize_t n = write(out->fd, p, bytes);
+        if (!out->temp && !has_room(out->fd)) {
+            if (wisp__cancelled(out->ctx->team))
+                return wisp_ctx_fail(out->ctx, WISP_ERR_CANCELLED, "cancelled while writing");
+            continue;
+        }
+        ssize_t n = write(out->fd, p, out->temp ? bytes : WISP__MIN(bytes, (size_t)PIPE_BUF));
         if (n < 0) {
             if (errno == EINTR && !wisp__cancelled(out->ctx->team)) continue;
             if (errno == EINTR) return wisp_ctx_fail(out->ctx, WISP_ERR_CANCELLED, "cancelled while writing");

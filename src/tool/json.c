@@ -1,7 +1,9 @@
 /* JSON on the standard output and in memory. */
 #include "tool.h"
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -82,13 +84,24 @@ char *json_text(const json_t *object)
     return text;
 }
 
-/* 0 or an errno; ends early when the run is stopped: stdio would go on, into a pipe that nobody may empty any more. */
-static int print(const tool *t, const char *text)
+/* Whether the standard output takes PIPE_BUF bytes at once; else waits for it, not for long. */
+static bool has_room(void)
+{
+    enum { MILLISECONDS = 100 };
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&out, 1, MILLISECONDS) > 0;
+}
+
+/* 0 or an errno; ends early when the run is stopped: stdio would go on, into a pipe that nobody may empty any more. So
+   would a write that begins just after the signal, if it had to wait. */
+static int print(tool *t, const char *text)
 {
     size_t left = strlen(text);
     if (fflush(stdout)) return errno;
     while (left > 0 && !tool_is_stopped(t)) {
-        const ssize_t n = write(STDOUT_FILENO, text, left);
+        stop_at(&t->monitor.stop, "printing", 0);
+        if (!has_room()) continue;
+        const ssize_t n = write(STDOUT_FILENO, text, left < PIPE_BUF ? left : PIPE_BUF);
         if (n < 0 && errno != EINTR) return errno;
         if (n > 0) text += n, left -= (size_t)n;
     }

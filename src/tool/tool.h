@@ -13,7 +13,8 @@
 enum { EXIT_FINE, EXIT_FAILED, EXIT_USAGE, EXIT_INCOMPLETE, EXIT_LAYOUT };
 
 /* stop_at.c: where $WISP_STOP_AT=SIGNAL:POINT:NUMBER[@RANK] has a signal raised, by that process itself. POINT is a
-   task's name, as progress has it, and NUMBER which part of it is done; or "checkpoint", and how many were tried. */
+   task's name, as progress has it, and NUMBER which part of it is done; or "checkpoint", and how many were tried; or
+   "printing", just before JSON is written to the standard output. */
 typedef struct {
     char point[32]; /* "": none */
     double from;
