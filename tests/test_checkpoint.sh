@@ -139,6 +139,26 @@ killed_at() {
     [ $rc = 137 ] && [ -e "$2" ] || fail "kill -9: $rc, $(cat err)"
 }
 
+if [ -c /dev/full ]; then
+    echo "- the last state stays when the results can't be printed or written"
+    ln -sf /dev/full full.csv
+    for ranks in "" 2; do
+        export WISP_RANKS=$ranks
+        "$wisp" "${quick[@]}" --json >quick.json || fail "the quick run"
+        for what in "" --json "--quiet -o full.csv"; do
+            rm -f full.ck*
+            # shellcheck disable=SC2086 # words; each step writes a checkpoint, and no signal comes
+            WISP_STOP_AT=USR1:checkpoint:1000000 "$wisp" "${quick[@]}" --checkpoint full.ck $what >/dev/full 2>err &&
+                fail "to a full device, $what: it passes"
+            [ "$(wc -l <err)" = 1 ] && grep -q "^wisp: cannot write .*No space left" err || fail "to a full device, $what: $(cat err)"
+            "$wisp" "${quick[@]}" --resume full.ck --checkpoint full.ck --json >full.json 2>err || fail "after a full device, $what: $(cat err)"
+            same quick.json full.json "after a full device, $what"
+            nothing_left full.ck "after a full device, $what"
+        done
+    done
+    export WISP_RANKS=
+fi
+
 echo "- signals"
 for signal in TERM HUP INT; do stopped $signal 1 sig.ck "${long[@]}"; done
 written() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["checkpoint"]["written"])' "$1"; }

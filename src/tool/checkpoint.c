@@ -1,6 +1,7 @@
 /* --checkpoint, --every and --resume: a solver's state with what the command needs to go on, and signals that ask for
    one. */
 #include "tool.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,8 +158,16 @@ int checkpoint_stopped(tool *t)
     return tool_fail(t, "stopped by %s; %s", why, wisp_ctx_message(t->ctx));
 }
 
+/* What was printed may be all that there is of the results. */
+static int flush(tool *t)
+{
+    if (wisp_ctx_rank(t->ctx) > 0 || (!fflush(stdout) && !ferror(stdout))) return EXIT_FINE;
+    return tool_fail(t, "cannot write to the standard output: %s", strerror(errno));
+}
+
 int checkpoint_done(tool *t, int rc)
 {
+    if (t->checkpoint && !rc) rc = flush(t);
     if (t->checkpoint) rc = tool_agree(t, rc); /* to remove it is a call of all ranks */
     if (rc) return rc;
     wisp_checkpoint_remove(t->checkpoint);
