@@ -78,6 +78,8 @@ static int refuse_launcher(tool *t, const char *name, int processes, int process
     int n;
     t->monitor.off = process > 0;
     MPI_Get_library_version(mpi, &n);
+    for (char *c = mpi; *c; c++) /* MPICH's, of its number */
+        if (*c == '\t') *c = ' ';
     return tool_fail(
         t,
         "started as one of %d processes (%s), which the MPI of this build (%.*s) does not see: each would do "
