@@ -229,13 +229,14 @@ static wisp_status choose_filter(wisp__chebfd *c, double wanted)
     const wisp__eig *k = c->k;
     wisp_status status = WISP_OK;
     const int line = (int)(64 / wisp_type_size(k->type));
-    double best = INFINITY;
+    double best = INFINITY, before = 0;
     for (size_t i = 0; i < sizeof part / sizeof *part && status == WISP_OK; i++) {
         const bool given = k->o.search > 0 && c->least == 0; /* where to begin */
         double search = given ? k->o.search : fmax(fmax(part[i] * wanted, wanted + 16), c->least);
         if (!given) search = ceil(search / line) * line;
         search = fmin(search, (double)k->rows);
-        if (search <= MOST_SEARCH) status = try_filters(c, search, &best);
+        if (search > before && search <= MOST_SEARCH) status = try_filters(c, search, &best);
+        before = search; /* few wanted ones or few rows: the same space again, whose filters may take long to find */
         if (given) break;
     }
     return status;
