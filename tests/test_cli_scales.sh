@@ -99,5 +99,25 @@ PY
     # x of which the type has no digits is refused, and never 0
     printf '%%%%MatrixMarket matrix coordinate real general\n120 1 1\n1 1 1e-320\n' >b.mtx
     refused 1 "too small for double numbers" solve A.mtx --rhs b.mtx
+
+    # ---- numbers of a file that single precision has not, or not in all their digits, are refused, and never 0
+    for number in 1e-50 1e-44; do
+        printf '%%%%MatrixMarket matrix coordinate real general\n120 2 3\n1 1 1\n1 2 %s\n17 2 %s\n' $number $number >b.mtx
+        refused 1 "the numbers of column 1 (counted from 0) are too small for single" solve A.mtx --rhs b.mtx --precision single
+        ok solve A.mtx --rhs b.mtx --precision double -o x.mtx --quiet
+        printf '%%%%MatrixMarket matrix coordinate real symmetric\n120 120 3\n1 1 %s\n2 1 %s\n120 120 %s\n' $number $number $number >low.mtx
+        for run in "eig --smallest 2" solve "evolve --time 1 --site 0" "count --interval 0,1" "power -p 1"; do
+            refused 1 "the matrix's numbers are too small for single" ${run%% *} low.mtx $([ "$run" = solve ] || echo ${run#* }) --precision single
+        done
+    done
+    printf '%%%%MatrixMarket matrix coordinate real general\n120 1 2\n1 1 1\n17 1 1e40\n' >b.mtx
+    refused 1 "row 16, column 0 (counted from 0) holds 1e+40, too large for single" solve A.mtx --rhs b.mtx --precision single
+    # small ones beside others are rounded, on whatever rank they are
+    printf '%%%%MatrixMarket matrix coordinate real general\n120 1 2\n1 1 1\n120 1 1e-50\n' >b.mtx
+    printf '%%%%MatrixMarket matrix coordinate real symmetric\n120 120 2\n1 1 1\n120 120 1e-50\n' >low.mtx
+    for ranks in 1 3; do
+        WISP_RANKS=$ranks ok solve A.mtx --rhs b.mtx --precision single -o x.mtx --quiet
+        WISP_RANKS=$ranks ok eig low.mtx --largest 1 --precision single --quiet
+    done
 fi
 finish

@@ -2,6 +2,7 @@
 #include "assemble.h"
 #include "../data/store/store.h"
 #include "../order/order.h"
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -327,6 +328,37 @@ out:
     return status;
 }
 
+/* A matrix whose numbers are all below those that single precision has in all their digits is refused: in it, it would
+   be another one, or 0. The first other number ends the look. */
+static wisp_status refuse_lost(const wisp_mat *A, const wisp_src *src)
+{
+    if ((A->type != WISP_S && A->type != WISP_C) || (src->type != WISP_D && src->type != WISP_Z)) return WISP_OK;
+    wisp_ctx *ctx = A->ctx;
+    const size_t size = wisp_type_size(src->type);
+    wisp__row_reader r = {0};
+    double found[2] = {0}; /* numbers that are kept, and all but 0 */
+    wisp_status status;
+    WISP_TRY(wisp__row_reader_open(&r, ctx, src, A->col_map));
+    for (int64_t i = 0; i < src->rows && found[0] == 0; i++) {
+        int n;
+        WISP_TRY(wisp__read_columns(&r, ctx, i, &n));
+        for (int k = 0; k < n; k++) {
+            const wisp_scalar v = wisp__load(src->type, (const char *)r.val + (size_t)k * size);
+            const double most = fmax(fabs(v.re), fabs(v.im));
+            found[0] += !(most < (double)FLT_MIN);
+            found[1] += most > 0;
+        }
+    }
+    WISP_TRY(ctx->comm->sum(ctx, found, 2));
+    if (found[0] == 0 && found[1] > 0)
+        status = wisp_ctx_fail(ctx, WISP_ERR_NUMERIC,
+                               "the matrix's numbers are too small for single precision: multiply them, or take double "
+                               "precision");
+out:
+    wisp__row_reader_close(&r, ctx);
+    return status;
+}
+
 void wisp_mat_free(wisp_mat *A)
 {
     if (!A) return;
@@ -358,6 +390,7 @@ wisp_status wisp_mat_create(wisp_mat **out, wisp_ctx *ctx, const wisp_src *src, 
     WISP_TRY(wisp__mat_shape(ctx, &part.src, &o, A));
     WISP_TRY(wisp__cascades_open(A));
     WISP_TRY(build(A, &part, &o));
+    WISP_TRY(refuse_lost(A, &part.src));
     if (A->format == WISP_FORMAT_HERMITIAN) WISP_TRY(wisp__half_build(A));
     WISP_TRY(wisp__mat_take(A));
     if (A->halo) WISP_TRY(wisp__halo_settle(A->halo, A->col_map));

@@ -1,5 +1,6 @@
 /* The vectors that wisp power, evolve and solve are given. */
 #include "tool.h"
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,18 +69,39 @@ static void add(wisp_type type, void *p, int64_t i, wisp_scalar v)
     }
 }
 
+/* How many numbers but 0 of a column single precision has in all their digits, and how many are below them. */
+typedef struct {
+    double kept, lost;
+} narrowed;
+
+/* A column whose numbers are all below those of single precision is refused: it would be another one, or 0. */
+static wisp_status refuse_lost(tool *t, narrowed *columns, int width, const char *path)
+{
+    const wisp_status status = wisp_ctx_sum(t->ctx, &columns->kept, 2 * (size_t)width);
+    for (int j = 0; j < width && status == WISP_OK; j++)
+        if (columns[j].kept == 0 && columns[j].lost > 0)
+            return wisp_ctx_fail(t->ctx, WISP_ERR_NUMERIC,
+                                 "%s: the numbers of column %d (counted from 0) are too small for single precision: "
+                                 "multiply them, or take --precision double",
+                                 path, j);
+    return status;
+}
+
 /* Rows of the file that are this rank's, in `array`. */
 static wisp_status copy_rows(tool *t, wisp_blk *x, const wisp_src *src, const char *path, char *array)
 {
     const wisp_type type = wisp_blk_type(x);
     const int width = wisp_blk_width(x);
     const size_t most = (size_t)(src->max_row > 0 ? src->max_row : 1);
+    const bool narrows = (type == WISP_S || type == WISP_C) && (src->type == WISP_D || src->type == WISP_Z);
     int64_t *col = NULL, first;
     char *val = NULL;
+    narrowed *columns = NULL;
     wisp_status status = WISP_OK;
     wisp_map_local(wisp_blk_map_of(x), &first);
     WISP_TRY(wisp_alloc(t->ctx, &col, most, sizeof *col));
     WISP_TRY(wisp_alloc(t->ctx, &val, most, wisp_type_size(src->type)));
+    WISP_TRY(wisp_alloc(t->ctx, &columns, (size_t)width, sizeof *columns));
     for (int64_t i = first; i < first + wisp_blk_nrows(x); i++) {
         const int n = src->row(src->arg, i, col, val);
         const int64_t at = (i - first) * width;
@@ -89,11 +111,22 @@ static wisp_status copy_rows(tool *t, wisp_blk *x, const wisp_src *src, const ch
                 WISP_TRY(wisp_ctx_fail(t->ctx, WISP_ERR_NUMERIC,
                                        "%s: row %lld, column %lld (counted from 0) holds a NaN or an infinity", path,
                                        (long long)i, (long long)col[k]));
+            const double size = fmax(fabs(v.re), fabs(v.im));
+            if (narrows && size > (double)FLT_MAX)
+                WISP_TRY(wisp_ctx_fail(t->ctx, WISP_ERR_NUMERIC,
+                                       "%s: row %lld, column %lld (counted from 0) holds %.3g, too large for single "
+                                       "precision: take --precision double",
+                                       path, (long long)i, (long long)col[k], size));
+            narrowed *c = &columns[src->cols == width ? col[k] : 0];
+            c->kept += size >= (double)FLT_MIN;
+            c->lost += size > 0 && size < (double)FLT_MIN;
             if (src->cols == width) add(type, array, at + col[k], v);
             for (int j = 0; src->cols != width && j < width; j++) add(type, array, at + j, v);
         }
     }
+    if (narrows) WISP_TRY(refuse_lost(t, columns, width, path));
 out:
+    wisp_free(t->ctx, columns);
     wisp_free(t->ctx, val);
     wisp_free(t->ctx, col);
     return status;
