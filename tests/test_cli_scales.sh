@@ -110,6 +110,13 @@ PY
             refused 1 "the matrix's numbers are too small for single" ${run%% *} low.mtx $([ "$run" = solve ] || echo ${run#* }) --precision single
         done
     done
+    for exponent in -1000 -166 -133 133 1000; do # auto takes double precision there
+        multiply A.mtx scaled.mtx $exponent
+        for run in "dos --resolution=$(times 0.1 $exponent)" "count --interval=0,$(times 3 $exponent)"; do
+            ok $run scaled.mtx --precision auto --json --quiet
+            check "$run, auto, times 2^$exponent" grep -q '"type": "double"' out
+        done
+    done
     printf '%%%%MatrixMarket matrix coordinate real general\n120 1 2\n1 1 1\n17 1 1e40\n' >b.mtx
     refused 1 "row 16, column 0 (counted from 0) holds 1e+40, too large for single" solve A.mtx --rhs b.mtx --precision single
     # small ones beside others are rounded, on whatever rank they are

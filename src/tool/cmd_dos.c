@@ -114,6 +114,13 @@ static int again(results *r, wisp_type source, const char *why)
     return EXIT_AGAIN;
 }
 
+/* A failure; with --precision auto, numbers that single precision has not are no failure yet. */
+static int fail_or_again(tool *t, results *r, const wisp_kpm_opts *k, wisp_type source, wisp_status status)
+{
+    if (status == WISP_ERR_NUMERIC && k->rounding_limit > 0) return again(r, source, wisp_ctx_message(t->ctx));
+    return tool_fail_ctx(t);
+}
+
 /* Bounds first when the number of moments follows from them; then the moments. */
 static int run_moments(tool *t, results *r, wisp_mat *A, wisp_type source, wisp_kpm_opts *k, wisp_moments *m)
 {
@@ -134,7 +141,8 @@ static int run_moments(tool *t, results *r, wisp_mat *A, wisp_type source, wisp_
         wisp_bounds_opts o = wisp_kpm_bounds_opts(info.type, info.rows, &unit);
         o.sweeps_per_halfwidth = o.sweeps;
         o.sweeps = 0;
-        if (wisp_bounds_find(&found, A, &o)) return tool_fail_ctx(t);
+        const wisp_status status = wisp_bounds_find(&found, A, &o);
+        if (status) return fail_or_again(t, r, k, source, status);
         bounds_seconds = tool_now() - start;
         k->bounds = found;
         k->bounds_method = WISP_BOUNDS_GIVEN;
@@ -154,7 +162,8 @@ static int run_moments(tool *t, results *r, wisp_mat *A, wisp_type source, wisp_
     k->resume = t->resumed;
     wisp_status status = wisp_kpm(m, A, k);
     checkpoint_pause(t);
-    if (status == WISP_ERR_PRECISION) return again(r, source, wisp_ctx_message(t->ctx));
+    if (status == WISP_ERR_PRECISION || (status == WISP_ERR_NUMERIC && k->rounding_limit > 0))
+        return again(r, source, wisp_ctx_message(t->ctx));
     if (status == WISP_ERR_HERMITIAN || status == WISP_ERR_NUMERIC)
         return tool_fail(t, "%s: %s", t->opt.arg[0], wisp_ctx_message(t->ctx));
     if (status != WISP_OK && status != WISP_ERR_CANCELLED) return tool_fail_ctx(t);
@@ -244,7 +253,8 @@ static int compute_once(tool *t, results *r, wisp_moments *m, bool *ran)
     if (!rc) rc = plan_make(t, &src, &mo, &k, reading, &plan);
     if (!rc && t->opt.plan) rc = plan_show(t, &src, &mo, &k, &plan);
     if (!rc) rc = plan_check_limit(t, &src, &mo, &k, &plan);
-    if (!rc && !t->opt.plan && wisp_mat_create(&A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
+    const wisp_status status = !rc && !t->opt.plan ? wisp_mat_create(&A, t->ctx, &src, &mo) : WISP_OK;
+    if (status) rc = fail_or_again(t, r, &k, src.type, status);
     if (!rc && A) rc = weights_by_matrix(t, A, mo.width);
     const wisp_type source = src.type;
     wisp_src_close(&src);
