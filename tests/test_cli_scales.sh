@@ -38,6 +38,36 @@ if [ $have_python = 1 ]; then
         done
     done
 
+    # ---- power: vectors and norms in the unit of the start; squares that are none are told
+    printf '%%%%MatrixMarket matrix array real general\n64 2\n' >start.mtx
+    for ((i = 1; i <= 64; i++)); do echo $((i % 7 - 3)); done >>start.mtx
+    for ((i = 1; i <= 64; i++)); do echo 0; done >>start.mtx
+    for precision in double single; do
+        [ $precision = double ] && exponents="-1000 -540 540 1000" || exponents="-110 -75 75 110"
+        ok power $chain -p 3 --start start.mtx --precision $precision --all -o one.mtx --json
+        cp out one.json
+        for exponent in $exponents; do
+            python3 -c 'import math, sys
+head = 2
+for i, line in enumerate(open(sys.argv[1])):
+    print(line.strip() if i < head else "%.17g" % math.ldexp(float(line), int(sys.argv[2])))' start.mtx "$exponent" >scaled.mtx
+            ok power $chain -p 3 --start scaled.mtx --precision $precision --all -o scaled-all.mtx --json
+            in_units "power: a start times 2^$exponent, $precision" one.mtx "$exponent" scaled-all.mtx
+            json out "all(y == math.ldexp(x, $exponent) for a, b in zip(d['norms'], e['norms']) for y, x in zip(a, b))" one.json
+        done
+        [ $precision = double ] && scale=1e-320 || scale=1e-40
+        refused 1 "v_1 underflows in $precision: --scale" power $chain -p 3 --start start.mtx --precision $precision --scale $scale
+        [ $precision = double ] && scale=1e-60 || scale=1e-8
+        refused 1 "underflows in $precision: the norm falls about" power $chain -p 30 --start start.mtx --precision $precision --scale $scale
+        [ $precision = double ] && scale=1e60 || scale=1e8
+        refused 1 "overflows in $precision: the norm grows about" power $chain -p 30 --start start.mtx --precision $precision --scale $scale
+    done
+    # a column of zeros, and one that a matrix takes to 0
+    printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 1\n' >nilpotent.mtx
+    printf '%%%%MatrixMarket matrix array real general\n2 2\n0\n0\n1\n3\n' >two.mtx
+    ok power nilpotent.mtx -p 3 --start two.mtx --json
+    json out 'd["norms"] == [[0, 10 ** 0.5], [0, 3], [0, 0], [0, 0]]'
+
     # ---- eig: eigenvalues times the same power of two, by every method
     cat >alike.py <<'PY'
 import json, math, sys

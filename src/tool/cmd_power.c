@@ -1,5 +1,6 @@
 /* wisp power: v_k = (S A)^k v_0, timed, checked, and written. */
 #include "tool.h"
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,8 @@ typedef struct {
     wisp_scalar *work;    /* of a call: alpha[AT_ONCE], then dots */
     int64_t cache_budget; /* 0: the context's */
     int interleaved;      /* the depth */
+    bool one_by_one;      /* steps, with norms of numbers of any size */
+    double largest;       /* so: of the entries */
     double assemble_seconds, seconds, flops;
 } powers;
 
@@ -36,6 +39,14 @@ static int check_options(tool *t)
 }
 
 static wisp_blk *block(const powers *p, int64_t i) { return p->v[(i + 1) % p->stored]; }
+
+/* v_0, from a source that is open, if it is given. */
+static int set_start(tool *t, powers *p, const wisp_src *start)
+{
+    if (t->opt.start) return start_from_file(t, block(p, 0), start, t->opt.start);
+    if (wisp_blk_fill_random(block(p, 0), WISP_RANDOM_GAUSS, t->opt.seed, STREAM_START, 0)) return tool_fail_ctx(t);
+    return start_normalise(t, block(p, 0));
+}
 
 /* The matrix, the blocks, and v_0. */
 static int open_all(tool *t, powers *p)
@@ -65,31 +76,52 @@ static int open_all(tool *t, powers *p)
     if (!rc && wisp_alloc(t->ctx, &p->v, (size_t)p->stored, sizeof(wisp_blk *))) rc = tool_fail_ctx(t);
     for (int i = t->opt.all ? 1 : 0; i < p->stored && !rc; i++) /* with all of them v_-1 is not needed */
         if (wisp_blk_create(&p->v[i], t->ctx, wisp_mat_map(p->A), p->type, p->width)) rc = tool_fail_ctx(t);
-    if (!rc && t->opt.start) {
-        rc = start_from_file(t, block(p, 0), &start, t->opt.start);
-    } else if (!rc) {
-        if (wisp_blk_fill_random(block(p, 0), WISP_RANDOM_GAUSS, t->opt.seed, STREAM_START, 0)) rc = tool_fail_ctx(t);
-        if (!rc) rc = start_normalise(t, block(p, 0));
-    }
+    if (!rc) rc = set_start(t, p, &start);
     wisp_src_close(&start);
     return rc;
 }
 
-/* Norms of v_k; the last one that was finite says by how much they grow. */
-static int check_finite(tool *t, const powers *p, int64_t k)
+enum { AGAIN = -1 }; /* in place of an exit status: one by one */
+
+static bool is_single(const powers *p) { return p->type == WISP_S || p->type == WISP_C; }
+
+/* The range in which nothing that counts is lost of squares: those of all rows. */
+static bool has_squares(const powers *p, double norm)
 {
+    const double rows = (double)(p->info.rows > 0 ? p->info.rows : 1);
+    const double least = rows * (is_single(p) ? (double)FLT_MIN / (double)FLT_EPSILON : DBL_MIN / DBL_EPSILON);
+    const double most = is_single(p) ? (double)FLT_MAX : DBL_MAX;
+    return norm >= sqrt(least) && norm <= sqrt(most);
+}
+
+/* Norms of v_k, which are right for numbers of any size. A 0 is one if a product could not be too small for the type.
+ */
+static int check_size(tool *t, const powers *p, int64_t k)
+{
+    const double least = is_single(p) ? (double)FLT_MIN : DBL_MIN;
     for (int j = 0; j < p->width; j++) {
-        const double *norm = p->norm + k * p->width + j;
-        if (isfinite(*norm)) continue;
+        const double *norm = p->norm + k * p->width + j, before = k > 0 ? norm[-p->width] : 0;
+        const bool small = *norm > 0 || before > 0 ? fmax(*norm, fabs(p->scale) * p->largest * before) < least : false;
+        if (isfinite(*norm) && !small) continue;
         if (k < 2)
-            return tool_fail(t, "v_%lld is not finite: look for NaN or very large numbers in the matrix and the start",
-                             (long long)k);
-        const double growth = norm[-p->width] / norm[-2 * p->width];
-        return tool_fail(t,
-                         "v_%lld overflows in %s: the norm grows about %.3g times a step; --scale %.2g keeps it where "
-                         "it is",
-                         (long long)k, wisp_type_name(p->type), growth, p->scale / growth);
+            return tool_fail(t,
+                             small ? "v_%lld underflows in %s: --scale makes the matrix's numbers larger"
+                                   : "v_%lld is not finite in %s: look for NaN or very large numbers in the matrix "
+                                     "and the start",
+                             (long long)k, wisp_type_name(p->type));
+        const double growth = before / norm[-2 * p->width];
+        return tool_fail(t, "v_%lld %s in %s: the norm %s about %.3g times a step; --scale %.2g keeps it where it is",
+                         (long long)k, small ? "underflows" : "overflows", wisp_type_name(p->type),
+                         small ? "falls" : "grows", small ? 1 / growth : growth, p->scale / growth);
     }
+    return EXIT_FINE;
+}
+
+/* Norms of v_k, from squares. */
+static int check_squares(const powers *p, int64_t k)
+{
+    for (int j = 0; j < p->width; j++)
+        if (!has_squares(p, p->norm[k * p->width + j])) return AGAIN;
     return EXIT_FINE;
 }
 
@@ -109,25 +141,27 @@ static int some_steps(tool *t, powers *p, int64_t k, int count)
     if (status) return tool_fail_ctx(t);
     if (interleaved > p->interleaved) p->interleaved = interleaved; /* the last steps may be fewer */
     int rc = EXIT_FINE;
-    for (int i = 0; i <= count && !rc; i++) {
+    for (int i = 0; i <= count && !rc && p->one_by_one; i++) {
+        if ((k == 0 || i > 0) && wisp_norm(block(p, k + i), p->norm + (k + i) * p->width)) return tool_fail_ctx(t);
+        rc = check_size(t, p, k + i);
+    }
+    for (int i = 0; i <= count && !rc && !p->one_by_one; i++) {
         const wisp_scalar *d = i < count ? dot + 3 * i * p->width : dot + (3 * (count - 1) + 2) * p->width;
         for (int j = 0; j < p->width; j++) p->norm[(k + i) * p->width + j] = sqrt(d[j].re);
-        rc = check_finite(t, p, k + i);
+        rc = check_squares(p, k + i);
     }
     return rc;
 }
 
-static int run(tool *t, powers *p)
+static int all_steps(tool *t, powers *p)
 {
+    const int at_once = p->one_by_one ? 1 : AT_ONCE;
     wisp_cost cost;
-    if (wisp_alloc(t->ctx, &p->norm, (size_t)((p->n + 1) * p->width), sizeof *p->norm) ||
-        wisp_alloc(t->ctx, &p->work, (size_t)(AT_ONCE + 3 * AT_ONCE * p->width), sizeof *p->work) ||
-        wisp_spmmv_cost(p->A, p->type, p->width, p->scale != 1 ? WISP_SCALE : 0, &cost))
-        return tool_fail_ctx(t);
-    for (int i = 0; i < AT_ONCE; i++) p->work[i] = (wisp_scalar){p->scale, 0};
+    if (wisp_spmmv_cost(p->A, p->type, p->width, p->scale != 1 ? WISP_SCALE : 0, &cost)) return tool_fail_ctx(t);
     const double begin = tool_now();
-    for (int64_t k = 0; k < p->n; k += AT_ONCE) {
-        const int count = p->n - k < AT_ONCE ? (int)(p->n - k) : AT_ONCE;
+    p->flops = 0;
+    for (int64_t k = 0; k < p->n; k += at_once) {
+        const int count = p->n - k < at_once ? (int)(p->n - k) : at_once;
         if (wisp_ctx_step(t->ctx, "powers", (double)k / (double)p->n, p->flops)) return tool_fail_ctx(t);
         int rc = some_steps(t, p, k, count);
         if (rc) return rc;
@@ -135,6 +169,32 @@ static int run(tool *t, powers *p)
     }
     p->seconds = tool_now() - begin;
     return EXIT_FINE;
+}
+
+/* Where squares leave the range of the type, though norms may not, or v_k is 0. */
+static int run_one_by_one(tool *t, powers *p)
+{
+    wisp_mat_props props;
+    wisp_src start = {0};
+    wisp_ctx_log(t->ctx, WISP_LOG_PERF, "squares leave the range of %s: one step at a time", wisp_type_name(p->type));
+    if (wisp_mat_get_props(p->A, &props)) return tool_fail_ctx(t);
+    p->largest = props.largest;
+    p->one_by_one = true;
+    p->interleaved = 1;
+    int rc = t->opt.start ? start_open(t, &start, t->opt.start, "start", p->info.rows) : EXIT_FINE;
+    if (!rc) rc = set_start(t, p, &start);
+    wisp_src_close(&start);
+    return rc ? rc : all_steps(t, p);
+}
+
+static int run(tool *t, powers *p)
+{
+    if (wisp_alloc(t->ctx, &p->norm, (size_t)((p->n + 1) * p->width), sizeof *p->norm) ||
+        wisp_alloc(t->ctx, &p->work, (size_t)(AT_ONCE + 3 * AT_ONCE * p->width), sizeof *p->work))
+        return tool_fail_ctx(t);
+    for (int i = 0; i < AT_ONCE; i++) p->work[i] = (wisp_scalar){p->scale, 0};
+    const int rc = all_steps(t, p);
+    return rc == AGAIN ? run_one_by_one(t, p) : rc;
 }
 
 /* ---- output ---------------------------------------------------------------------------------- */
