@@ -8,7 +8,7 @@ flow=matpde:nx=24,ny=24                                  # 576 rows, not symmetr
 
 python=
 for p in python3 /usr/bin/python3; do
-    if "$p" -c 'import numpy' 2>/dev/null; then python=$p; break; fi
+    python=$(command "$p" -c 'import numpy, sys; print(sys.executable)' 2>/dev/null) && break
 done
 [ -n "$python" ] || leave_out "eigenvalues against numpy, for there is none"
 
