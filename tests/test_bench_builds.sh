@@ -6,7 +6,8 @@ wisp=$1 builds=$2/bench/builds dir=$3
 rm -rf "$dir" && mkdir -p "$dir" && cd "$dir" || exit 1
 export OMP_NUM_THREADS=2 XDG_CACHE_HOME=$PWD/cache
 unset WISP_ISA
-if ! python3 -c 'import json' 2>/dev/null; then
+# The program itself, alone: what finds it (pyenv) and what it looks for take longer than a stand-in.
+if ! python=$(python3 -c 'import json, sys; print(sys.executable)' 2>/dev/null); then
     echo "no python3: nothing is checked"
     exit 77
 fi
@@ -16,7 +17,7 @@ fail() { echo "FAILED: $*"; failed=$((failed + 1)); }
 run() { # run STATUS ARGS...: that exit status; the table is in out
     checks=$((checks + 1))
     rm -f ./*.calls log
-    "$builds" "${@:2}" >out 2>err
+    "$python" -IS "$builds" "${@:2}" >out 2>err
     local rc=$?
     [ $rc = "$1" ] || fail "builds ${*:2}: exit $rc, not $1: $(cat out err)"
     [ "$1" = 2 ] || [ ! -s err ] || fail "builds ${*:2}: on stderr: $(cat err)"
@@ -33,7 +34,7 @@ has() { # has COUNT REGEX: so many lines of out
 # fake NAME MS: a stand-in; MS is a Python expression of the row (args, w: its width) and n, its processes so far.
 fake() {
     cat >"$1" <<PY
-#!/usr/bin/env python3
+#!$python -IS
 import json, os, sys
 name, args = "$1", " ".join(sys.argv[1:])
 if args == "--version":
