@@ -13,8 +13,8 @@ extern "C" {
 
 /* CG: Hermitian positive definite matrices. MINRES: Hermitian ones. BICGSTAB, GMRES: any. DEFAULT: CG for a Hermitian
    matrix, else GMRES; an operator can't be asked, and takes GMRES. MINRES goes on where CG breaks down or stagnates;
-   and where the matrix is not positive definite, if CG was not named. Hermitian is up to rounding: 1e-10,
-   single 1e-6. */
+   and where the matrix is not positive definite, if CG was not named; and where BICGSTAB breaks down or stagnates with
+   a Hermitian matrix, without the preconditioner. Hermitian is up to rounding: 1e-10, single 1e-6. */
 typedef enum { WISP_METHOD_DEFAULT, WISP_CG, WISP_BICGSTAB, WISP_GMRES, WISP_MINRES } wisp_method;
 /* CLASSICAL: the method as textbooks have it, one op after the other (algorithms 1, 3 and 5 of Rupp et al. 2016).
    PIPELINED: rearranged so that updates and dots share few passes and reductions (algorithms 2, 4 and 6).

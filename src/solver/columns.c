@@ -117,6 +117,27 @@ wisp_status wisp__go_back(wisp__krylov *k)
     return n && status == WISP_OK ? wisp__residual(k) : status;
 }
 
+wisp_status wisp__leave_far(wisp__krylov *k)
+{
+    wisp_status status = WISP_OK;
+    bool any = false;
+    double *norm = NULL;
+    WISP_TRY(wisp_alloc(k->ctx, &norm, (size_t)k->width, sizeof *norm));
+    WISP_TRY(wisp_norm(k->x, norm));
+    for (int j = 0; j < k->width; j++) {
+        const wisp__krylov_column *c = &k->col[j];
+        const double r = sqrt(c->verified);
+        const bool far = !c->done && c->verified > sqrt(k->eps) * c->bb && sqrt(k->eps) * k->anorm * norm[j] > r;
+        wisp__factors(k, 0)[j] = wisp__real(far ? 0 : 1);
+        any |= far;
+    }
+    if (any) WISP_TRY(wisp_vscal(k->x, wisp__factors(k, 0)));
+    if (any) WISP_TRY(wisp__residual(k));
+out:
+    wisp_free(k->ctx, norm);
+    return status;
+}
+
 wisp_status wisp__return_to_best(wisp__krylov *k, int j)
 {
     if (!isfinite(k->col[j].best)) return WISP_OK;

@@ -201,6 +201,8 @@ wisp_status wisp__residual(wisp__krylov *k);
 /* After that: x is kept in the columns where it is better than ever; or, where it is far worse, taken back with r. */
 wisp_status wisp__keep_best(wisp__krylov *k);
 wisp_status wisp__go_back(wisp__krylov *k);
+/* x becomes 0 where it is so long that rounding hides what r has to do with it, and r is not small. */
+wisp_status wisp__leave_far(wisp__krylov *k);
 /* Column j of x becomes the best one, with its r. */
 wisp_status wisp__return_to_best(wisp__krylov *k, int j);
 /* Before a step changes x, in a method that has a block for it: x is kept in the columns whose residual is to rise, and

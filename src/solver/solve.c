@@ -126,6 +126,14 @@ static bool is_level(const wisp__krylov *k, const wisp__krylov_column *c)
     return can_be_careful(k) && since > LEVEL && since > c->iterations / 2;
 }
 
+/* BiCGStab with a Hermitian matrix, which MINRES is there for: what has not been met in twice the iterations that take
+   it to the end without rounding is hardly met in more. */
+static bool is_lost(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    const int64_t since = c->iterations - c->least_at, rows = wisp_map_rows(wisp_mat_map(k->A));
+    return k->method == &wisp__bicgstab && k->hermitian && since > 2 * rows + 100 && since > c->iterations / 2;
+}
+
 /* Whether it is time to look at the residuals themselves, before the last iteration: columns claim to be through (all
    of them, or so many that blocks can be narrower), can't go on, or have come far; or the recurrence's norm is not that
    of r. */
@@ -136,7 +144,8 @@ static bool must_look(wisp__krylov *k, int claimed_before)
     for (int j = 0; j < k->width; j++) {
         const wisp__krylov_column *c = &k->col[j];
         claimed += c->claimed;
-        look |= !c->done && (c->broken != WISP_OK || has_come_far(k, c) || is_level(k, c) || !isfinite(c->rr));
+        look |= !c->done &&
+                (c->broken != WISP_OK || has_come_far(k, c) || is_level(k, c) || is_lost(k, c) || !isfinite(c->rr));
     }
     if (k->method == &wisp__minres) look |= k->P ? claimed > claimed_before : k->s->iterations % LOOK_EVERY == 0;
     return look;
@@ -174,11 +183,22 @@ out:
     return status;
 }
 
-/* Goes on by MINRES where CG has met more than it can do. */
+static void drop_preconditioner(wisp__krylov *k)
+{
+    wisp_ctx_log(k->ctx, WISP_LOG_INFO, "solve: minres goes on without the preconditioner");
+    wisp__precond_free(k->P);
+    k->P = NULL;
+    k->fresh = true;
+    for (int j = 0; j < k->width; j++) k->col[j].stalls = 0;
+}
+
+/* Goes on by MINRES where CG has met more than it can do, or BiCGStab with a Hermitian matrix. Its preconditioner need
+   not be definite. */
 static wisp_status change_method(wisp__krylov *k, wisp_status why)
 {
-    wisp_ctx_log(k->ctx, WISP_LOG_INFO, "solve: %s after %lld iterations of cg; minres goes on",
-                 wisp_status_string(why), (long long)k->s->iterations);
+    wisp_ctx_log(k->ctx, WISP_LOG_INFO, "solve: %s after %lld iterations of %s; minres goes on",
+                 wisp_status_string(why), (long long)k->s->iterations, k->method->name);
+    const bool bicgstab = k->method == &wisp__bicgstab;
     wisp__free_blocks(k);
     k->o.method = WISP_MINRES;
     k->method = &wisp__minres;
@@ -188,7 +208,10 @@ static wisp_status change_method(wisp__krylov *k, wisp_status why)
     for (int j = 0; j < k->width; j++) {
         k->col[j].broken = WISP_OK;
         k->col[j].stalls = 0;
+        k->col[j].low = INFINITY;
+        k->col[j].moved = false;
     }
+    if (bicgstab && k->P) drop_preconditioner(k);
     return wisp__make_blocks(k);
 }
 
@@ -197,15 +220,6 @@ static bool drops_preconditioner(const wisp__krylov *k, const wisp__krylov_colum
 {
     if (k->method != &wisp__minres || !k->P || why == WISP_ERR_ITERATIONS) return false;
     return c->broken == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION;
-}
-
-static void drop_preconditioner(wisp__krylov *k)
-{
-    wisp_ctx_log(k->ctx, WISP_LOG_INFO, "solve: minres goes on without the preconditioner");
-    wisp__precond_free(k->P);
-    k->P = NULL;
-    k->fresh = true;
-    for (int j = 0; j < k->width; j++) k->col[j].stalls = 0;
 }
 
 /* What becomes of a column that has not converged: WISP_OK, it goes on. */
@@ -220,6 +234,7 @@ static wisp_status verdict(wisp__krylov *k, wisp__krylov_column *c)
     const bool in_turn =
         k->method == &wisp__minres && k->s->iterations % LOOK_EVERY == 0 && c->verified < sqrt(k->eps) * c->bb;
     if (c->claimed || c->broken != WISP_OK || k->cycle_ends || in_turn) c->stalls = stalls ? c->stalls + 1 : 0;
+    if (is_lost(k, c)) return WISP_ERR_STAGNATION;
     if (c->stalls >= WISP__MOST_STALLS) return c->broken != WISP_OK ? c->broken : WISP_ERR_STAGNATION;
     return k->s->iterations >= k->o.max_iterations ? WISP_ERR_ITERATIONS : WISP_OK;
 }
@@ -249,6 +264,13 @@ static void be_careful(wisp__krylov *k)
     for (int j = 0; j < k->width; j++) k->col[j].stalls = 0;
 }
 
+/* Whether another method is left where this one can't go on. */
+static bool can_change(const wisp__krylov *k, wisp_status why)
+{
+    if (!k->hermitian || (k->method != &wisp__cg && k->method != &wisp__bicgstab)) return false;
+    return why == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION || (why == WISP_ERR_INDEFINITE && k->chosen);
+}
+
 /* Computes residuals from x, and ends columns by them. */
 static wisp_status look(wisp__krylov *k)
 {
@@ -271,11 +293,9 @@ static wisp_status look(wisp__krylov *k)
             why = WISP_OK;
         } else
             WISP_TRY(look_for_proof(k, c, j, &why));
-        const bool cg_failed =
-            k->method == &wisp__cg && k->hermitian &&
-            (why == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION || (why == WISP_ERR_INDEFINITE && k->chosen));
-        if (cg_failed && k->s->iterations >= k->o.max_iterations) why = WISP_ERR_ITERATIONS;
-        if (cg_failed && why != WISP_ERR_ITERATIONS)
+        const bool minres_may_do = can_change(k, why);
+        if (minres_may_do && k->s->iterations >= k->o.max_iterations) why = WISP_ERR_ITERATIONS;
+        if (minres_may_do && why != WISP_ERR_ITERATIONS)
             change = why;
         else if (why != WISP_OK)
             WISP_TRY(wisp__end(k, j, why));
@@ -287,10 +307,13 @@ static wisp_status look(wisp__krylov *k)
         c->broken = WISP_OK;
     }
     k->s->replacements += !all_done(k);
+    if (change != WISP_OK) WISP_TRY(wisp__return_to_low(k, true)); /* its block goes */
     WISP_TRY(wisp__keep_best(k));
+    const bool bicgstab = k->method == &wisp__bicgstab;
     if (change != WISP_OK) WISP_TRY(change_method(k, change));
     if (drop) drop_preconditioner(k);
     if (k->fresh) WISP_TRY(wisp__go_back(k));
+    if (change != WISP_OK && bicgstab) WISP_TRY(wisp__leave_far(k));
     WISP_TRY(wisp__compact(k));
 out:
     return status;
@@ -477,35 +500,4 @@ void wisp_solution_free(wisp_solution *s)
     free(s->status);
     free(s->history);
     *s = (wisp_solution){0};
-}
-
-/* What there is beside the numbers in blocks: see prepare. */
-static int64_t small_bytes(const wisp_solve_opts *o, int width, int blocks, bool gmres)
-{
-    enum { HEADS = 1 << 16, SCALARS = 32, BLOCK = 256 };
-    const int64_t m = gmres ? o->restart : 0, scalars = 6 * m + SCALARS, triangle = gmres ? (m + 4) * (m + 1) : 0;
-    const int64_t column = scalars * (int64_t)sizeof(wisp_scalar) + triangle * (int64_t)sizeof(double complex);
-    return width * (column + (int64_t)sizeof(wisp__krylov_column)) + blocks * BLOCK + HEADS;
-}
-
-/* MINRES may follow CG; without a method it may be any but BiCGStab. */
-int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts)
-{
-    static const wisp_method any[] = {WISP_CG, WISP_MINRES, WISP_GMRES, WISP_BICGSTAB};
-    wisp__krylov k = {.o = opts ? *opts : (wisp_solve_opts){0}};
-    const wisp_method named = k.o.method;
-    int most = 0;
-    if (named < 0 || named > WISP_MINRES || k.o.restart < 0 || k.o.restart > WISP__MOST_RESTART) return 0;
-    wisp__solve_defaults(&k.o, type, rows);
-    k.P = k.o.precond != WISP_PRECOND_NONE ? (wisp__precond *)&k : NULL; /* never followed */
-    for (int i = 0; i < 4; i++) {
-        const bool possible = any[i] == named || (named == WISP_CG && any[i] == WISP_MINRES) ||
-                              (named == WISP_METHOD_DEFAULT && any[i] != WISP_BICGSTAB);
-        const int blocks = possible ? wisp__method_of(any[i])->blocks(&k) : 0;
-        if (blocks > most) most = blocks;
-    }
-    const int64_t size = (int64_t)wisp_type_size(type), transposed = 32; /* bytes a row: see singular.c */
-    const int64_t columns = (3 + most) * width + width / 2;              /* a narrower block beside all of them */
-    return rows * (columns * size + transposed) + wisp__precond_plan(rows, type, width, &k.o) +
-           small_bytes(&k.o, width, 4 + most, named == WISP_GMRES || named == WISP_METHOD_DEFAULT);
 }

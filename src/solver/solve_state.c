@@ -151,8 +151,8 @@ static wisp_status check(const wisp__krylov *k, const position *at)
 {
     const bool gmres = at->method == WISP_GMRES;
     if (at->width >= 1 && at->width <= k->s->columns && at->ended >= 0 && at->ended <= k->s->columns &&
-        (at->method == k->asked || (at->method == WISP_MINRES && k->asked == WISP_CG)) && at->variant > 0 &&
-        at->variant <= WISP_HIDDEN && at->iterations >= 1 && at->step_of_cycle >= 0 &&
+        (at->method == k->asked || (at->method == WISP_MINRES && (k->asked == WISP_CG || k->asked == WISP_BICGSTAB))) &&
+        at->variant > 0 && at->variant <= WISP_HIDDEN && at->iterations >= 1 && at->step_of_cycle >= 0 &&
         at->step_of_cycle <= (gmres ? k->o.restart : 0))
         return WISP_OK;
     return wisp_ctx_fail(k->ctx, WISP_ERR_FORMAT,
