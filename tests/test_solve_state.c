@@ -196,6 +196,30 @@ static void an_earlier_x(void **state)
     assert_true(pieces > SYSTEMS / 2);
 }
 
+/* MINRES goes on where BiCGStab can't. */
+static void another_method(void **state)
+{
+    (void)state;
+    int pieces = 0, changed = 0;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        ref_rng r = {seed * 32452843};
+        const ref_types t = ref_pair[seed % REF_PAIRS];
+        const int64_t n = 5 + ref_below(&r, 30);
+        problem q = {.seed = seed};
+        q.l = (linear){.kind = OPEN, .t = t, .A = graph(&r, t.mat, n), .b = ref_random_block(&r, t.blk, n, 2)};
+        ref_round(q.l.A, t.mat), ref_round(q.l.b, t.blk);
+        q.l.x0 = ref_new(n, 2);
+        q.o = (wisp_solve_opts){.method = WISP_BICGSTAB, .max_iterations = 1000};
+        result whole = undisturbed(&q);
+        changed += whole.s.method == WISP_MINRES;
+        forget(&whole);
+        pieces += in_pieces(&q, &r, "another method");
+        problem_free(&q);
+    }
+    print_message("%d pieces, %d go on by minres\n", pieces, changed);
+    assert_true(pieces > 12 && changed > 3);
+}
+
 static void random_systems(void **state)
 {
     (void)state;
@@ -356,8 +380,9 @@ static void refusals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_methods),    cmocka_unit_test(an_earlier_x),
-                                       cmocka_unit_test(random_systems), cmocka_unit_test(more_iterations),
-                                       cmocka_unit_test(ranks),          cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_methods),     cmocka_unit_test(an_earlier_x),
+                                       cmocka_unit_test(another_method),  cmocka_unit_test(random_systems),
+                                       cmocka_unit_test(more_iterations), cmocka_unit_test(ranks),
+                                       cmocka_unit_test(refusals)};
     return REF_RUN(tests);
 }
