@@ -243,11 +243,48 @@ static void failing_memory(void **state)
     unsetenv("WISP_ALLOC_FAIL_AT");
 }
 
+/* What the plan tells is enough, and not far from what is held. */
+static void planned_memory(void **state)
+{
+    (void)state;
+    if (ref_ranks() > 1) return; /* one rank's own is looked at */
+    static const struct {
+        const char *spec;
+        wisp_eig_opts o;
+    } ask[] = {
+        {"laplace:points=5,nx=101,ny=99", {.which = WISP_EIG_SMALLEST, .method = WISP_LANCZOS}},
+        {"laplace:points=5,nx=101,ny=99", {.which = WISP_EIG_LARGEST, .method = WISP_LANCZOS, .block = 4}},
+        {"topi:nx=10,ny=10,nz=10,disorder=1", {.which = WISP_EIG_SMALLEST, .method = WISP_LANCZOS, .count = 3}},
+        {"matpde:nx=60,ny=61", {.which = WISP_EIG_LARGEST_REAL, .method = WISP_KRYLOV_SCHUR, .count = 4}},
+        {"matpde:nx=60,ny=61", {.which = WISP_EIG_LARGEST, .method = WISP_KRYLOV_SCHUR, .count = 2, .tolerance = 1e-4}},
+    };
+    for (size_t c = 0; c < sizeof ask / sizeof *ask; c++) {
+        wisp_ctx *ctx;
+        REF_OK(NULL, wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1, .no_pin = 1}));
+        wisp_mat *A = open_mat(ctx, ask[c].spec);
+        wisp_eig_cost cost;
+        wisp_eigen e;
+        int64_t before, peak;
+        REF_OK(ctx, wisp_eig_plan(&cost, A, &ask[c].o));
+        wisp_ctx_memory(ctx, &before, NULL);
+        REF_OK(ctx, wisp_eig(&e, A, &ask[c].o));
+        wisp_ctx_memory(ctx, NULL, &peak);
+        print_message("%s: %lld of %lld bytes\n", ask[c].spec, (long long)(peak - before), (long long)cost.bytes);
+        if (peak - before > cost.bytes || 2 * (peak - before) < cost.bytes)
+            fail_msg("%s: %lld bytes are held, %lld were told", ask[c].spec, (long long)(peak - before),
+                     (long long)cost.bytes);
+        wisp_eigen_free(&e);
+        wisp_mat_free(A);
+        wisp_ctx_free(ctx);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known),   cmocka_unit_test(ended),     cmocka_unit_test(starts),
-        cmocka_unit_test(refused), cmocka_unit_test(operators), cmocka_unit_test(failing_memory),
+        cmocka_unit_test(known),          cmocka_unit_test(ended),     cmocka_unit_test(starts),
+        cmocka_unit_test(refused),        cmocka_unit_test(operators), cmocka_unit_test(failing_memory),
+        cmocka_unit_test(planned_memory),
     };
     return REF_RUN_WITH(tests, setup, teardown);
 }

@@ -82,28 +82,44 @@ wisp_status wisp__arnoldi_room(wisp__arnoldi *a, int m)
     return need <= a->columns ? WISP_OK : wisp__arnoldi_enlarge(a, need + a->block);
 }
 
+/* a->all becomes a block of so many columns, with those that are in use. They wait in a small one while the large one
+   is made, so that there are not two large ones at once. */
+static wisp_status enlarge_block(wisp__arnoldi *a, int columns)
+{
+    wisp_status status = WISP_OK;
+    const int in_use = a->locked + a->active + a->block;
+    const int used = in_use < a->columns ? in_use : a->columns; /* a state's are not there yet */
+    wisp_blk *all = NULL, *part = NULL;
+    WISP_TRY(wisp_blk_create(&all, a->k->ctx, wisp_mat_map(a->k->A), a->k->type, used));
+    for (int i = 0; i < 2; i++) {
+        WISP_TRY(wisp_blk_cols(&part, i == 0 ? a->all : all, 0, used));
+        WISP_TRY(wisp_copy(i == 0 ? all : part, i == 0 ? part : a->all));
+        wisp_blk_free(part);
+        wisp_blk_free(a->all);
+        a->all = all, all = part = NULL;
+        if (i == 0) WISP_TRY(wisp_blk_create(&all, a->k->ctx, wisp_mat_map(a->k->A), a->k->type, columns));
+    }
+out:
+    wisp_blk_free(part);
+    wisp_blk_free(all);
+    return status;
+}
+
 wisp_status wisp__arnoldi_enlarge(wisp__arnoldi *a, int columns)
 {
     wisp_status status = WISP_OK;
     wisp_ctx *ctx = a->k->ctx;
     const size_t size = (size_t)columns * (size_t)columns, old = (size_t)a->columns;
-    wisp_blk *all = NULL, *part = NULL;
     wisp_scalar *H = NULL, *work = NULL;
-    WISP_TRY(wisp_blk_create(&all, ctx, wisp_mat_map(a->k->A), a->k->type, columns));
     WISP_TRY(wisp_alloc(ctx, &H, size, sizeof *H));
     WISP_TRY(wisp_alloc(ctx, &work, 2 * size, sizeof *work));
-    WISP_TRY(wisp_blk_cols(&part, all, 0, a->columns));
-    WISP_TRY(wisp_copy(part, a->all));
+    WISP_TRY(enlarge_block(a, columns));
     for (size_t i = 0; i < old; i++) memcpy(H + i * (size_t)columns, a->H + i * old, old * sizeof *H);
-    wisp_blk *b = a->all;
-    a->all = all, all = b;
     wisp_scalar *h = a->H, *w = a->work;
     a->H = H, H = h;
     a->work = work, work = w;
     a->columns = columns;
 out:
-    wisp_blk_free(all);
-    wisp_blk_free(part);
     wisp_free(ctx, H);
     wisp_free(ctx, work);
     return status;

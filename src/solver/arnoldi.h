@@ -72,7 +72,7 @@ wisp_status wisp__arnoldi_make(wisp__arnoldi *a, int columns, int block);
 /* Room for the locked columns, and for m columns of V and W beside them; all columns are kept. */
 wisp_status wisp__arnoldi_room(wisp__arnoldi *a, int m);
 void wisp__arnoldi_free(wisp__arnoldi *a);
-/* Room for so many columns, in H, too; all that are there are kept. */
+/* Room for so many columns, in H, too; the locked ones, V and W are kept. */
 wisp_status wisp__arnoldi_enlarge(wisp__arnoldi *a, int columns);
 /* V becomes empty. W is made of the block behind the locked columns, or of random numbers. */
 wisp_status wisp__arnoldi_start(wisp__arnoldi *a, bool random);

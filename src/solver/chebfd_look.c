@@ -128,7 +128,8 @@ static int64_t memory(const wisp__chebfd *c, double search, bool is_single)
                  width = c->width > 0 ? c->width : 128 / size;
     wisp_mat_info info;
     wisp_mat_get_info(c->k->A, &info);
-    return (int64_t)(local * size * (search + 6 * width + fmax(width, CHECK_COLUMNS)) + 64 * search * search) +
+    const double blocks = wisp__eig_scaled_blocks(c->k) + 6.0;
+    return (int64_t)(local * size * (search + blocks * width + fmax(width, CHECK_COLUMNS)) + 64 * search * search) +
            (is_single && !wisp__is_single(info.type) ? info.bytes : 0);
 }
 

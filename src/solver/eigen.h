@@ -60,6 +60,8 @@ bool wisp__eig_dense_does(const wisp__eig *k);
 
 /* Takes 2^e A in the place of A, where its numbers are out of range; those of the options likewise. */
 wisp_status wisp__eig_scale(wisp__eig *k);
+/* Blocks that its products take. */
+static inline int wisp__eig_scaled_blocks(const wisp__eig *k) { return k->scaled.made ? 1 : 0; }
 /* A number of the user's matrix, for messages. */
 double wisp__eig_shown(const wisp__eig *k, double x);
 /* The result becomes that of the user's matrix. */

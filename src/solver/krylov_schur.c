@@ -289,6 +289,7 @@ static wisp_status search(schur *K)
     if (at->phase != WISP__SEARCHES) { /* else it goes on */
         at->phase = WISP__SEARCHES;
         at->more = 0;
+        K->a.active = 0; /* of no more use */
         WISP_TRY(wisp__arnoldi_room(&K->a, K->m));
         WISP_TRY(wisp__arnoldi_start(&K->a, true));
     }
@@ -512,8 +513,12 @@ wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_eig_cost *cost)
     if (!choose_sizes(&K, block_of(k))) return wisp__eig_plan_dense(k, cost);
     cost->search = K.m;
     cost->block = block_of(k);
-    /* The locked columns, V, W, and three blocks; Schur forms, their vectors and room for LAPACK. */
-    cost->bytes = local * size * ((int64_t)K.m + k->o.count + 4 * cost->block) + 300 * (int64_t)K.m * K.m;
+    /* V, W and three blocks. The search for what is missing has as many beside those that were found, which are held
+       twice while there is made room; in the end there are the user's vectors in place of that, which are complex and
+       made of two real parts. Schur forms, their vectors and room for LAPACK. */
+    const int64_t count = k->o.count, all = K.m + count + (wisp__eig_scaled_blocks(k) + 6) * cost->block,
+                  more = k->is_complex ? count : 4 * (count + 1);
+    cost->bytes = local * size * (all + more) + 300 * (int64_t)K.m * K.m;
     if (cost->bytes < wisp__eig_dense_bytes(k)) cost->bytes = wisp__eig_dense_bytes(k);
     return WISP_OK;
 }

@@ -258,6 +258,7 @@ static wisp_status search(lanczos *L)
     if (at->phase != WISP__SEARCHES) { /* else it goes on */
         at->phase = WISP__SEARCHES;
         at->more = 0;
+        L->a.active = 0; /* of no more use */
         WISP_TRY(wisp__arnoldi_room(&L->a, L->m));
         WISP_TRY(wisp__arnoldi_start(&L->a, true));
     }
@@ -483,9 +484,10 @@ wisp_status wisp__eig_plan_lanczos(wisp__eig *k, wisp_eig_cost *cost)
     cost->method = WISP_LANCZOS;
     cost->search = m;
     cost->block = block;
-    /* The locked columns, V, W, and two blocks; the search for what is missing has as many beside those that were
-       found. */
-    cost->bytes = local * size * ((int64_t)m + k->o.count + 3 * block) + 200 * (int64_t)m * m;
+    /* V, W and three blocks, one of them for polynomials. The search for what is missing has as many beside those that
+       were found, which are held twice while there is made room. */
+    const int64_t blocks = wisp__eig_scaled_blocks(k) + 6;
+    cost->bytes = local * size * ((int64_t)m + 2 * k->o.count + blocks * block) + 200 * (int64_t)m * m;
     if (cost->bytes < wisp__eig_dense_bytes(k)) cost->bytes = wisp__eig_dense_bytes(k);
     return WISP_OK;
 }
