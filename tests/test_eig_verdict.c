@@ -233,10 +233,55 @@ static void search_in_vain(void **state)
     ref_free(m);
 }
 
+/* Grcar's matrix, and bidiagonal ones: residuals are as small as asked for, and no eigenvalue is near. All that a
+   search says to be complete is so; by default LAPACK goes on. */
+static void far_from_normal(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {44};
+    int told = 0;
+    for (int c = 0; c < 12; c++) {
+        const int64_t n = 200 + ref_below(&r, 40);
+        const double tolerances[] = {1e-4, 1e-8, 1e-11}, above = c % 6 < 3 ? 1 : 2;
+        wisp_eig_opts o = {.which = c % 2 ? WISP_EIG_LARGEST : WISP_EIG_LARGEST_REAL,
+                           .method = WISP_KRYLOV_SCHUR,
+                           .count = 1 + (int)ref_below(&r, 3),
+                           .search = 20 + (int)ref_below(&r, 40),
+                           .tolerance = tolerances[c % 3],
+                           .max_rounds = 100,
+                           .seed = ref_next(&r)};
+        ref_mat m = ref_new(n, n);
+        for (int64_t i = 0; i < n; i++) {
+            REF_AT(m, i, i) = c % 4 < 2 ? 1 : ref_uniform(&r);
+            if (c % 4 < 2 && i > 0) REF_AT(m, i, i - 1) = -1;
+            for (int64_t j = i + 1; j < n && j <= i + (c % 4 < 2 ? 3 : 1); j++) REF_AT(m, i, j) = c % 4 < 2 ? 1 : above;
+        }
+        wisp_mat *A = ref_mat_of(ctx, m, WISP_D);
+        double *key = keys(m, o.which);
+        wisp_eigen e;
+        const wisp_status status = wisp_eig(&e, A, &o);
+        assert_int_equal(e.complete, status == WISP_OK);
+        told += status == WISP_ERR_INCOMPLETE;
+        if (status == WISP_ERR_INCOMPLETE) assert_non_null(strstr(wisp_ctx_message(ctx), "far from normal"));
+        for (int i = 0; i < e.found && e.complete; i++) {
+            const double have = key_of(o.which, e.value[i].re, e.value[i].im);
+            if (!(have < key[0] + 0.02))
+                fail_msg("case %d: %.6g is said to be complete, the first is %.6g", c, have, key[0]);
+        }
+        wisp_eigen_free(&e);
+        wisp_mat_free(A);
+        ref_free(m);
+        free(key);
+    }
+    print_message("%d of 12 are told to be far from normal\n", told);
+    assert_true(told >= 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(inner_values),       cmocka_unit_test(inner_values_by_default),
                                        cmocka_unit_test(random_rows),        cmocka_unit_test(narrow_interval),
-                                       cmocka_unit_test(operator_by_lapack), cmocka_unit_test(search_in_vain)};
+                                       cmocka_unit_test(operator_by_lapack), cmocka_unit_test(search_in_vain),
+                                       cmocka_unit_test(far_from_normal)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

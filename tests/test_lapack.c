@@ -158,7 +158,9 @@ static void schur(wisp_ctx *ctx, ref_mat A, bool is_complex)
     int count = 0;
     memcpy(before, value, (size_t)n * sizeof *value);
     for (int i = 0; i < n; i++) count += chosen[i] = value[i].re > 0;
-    REF_OK(ctx, wisp__dense_schur_order(ctx, is_complex, n, s, u, value, chosen));
+    double sine;
+    REF_OK(ctx, wisp__dense_schur_order(ctx, is_complex, n, s, u, value, chosen, &sine));
+    assert_true(sine >= 0 && sine <= 1 + 1e-12 && (count % n > 0 || sine > 1 - 1e-12));
     assert_schur(A, s, u, "U S U^H, in another order");
     for (int i = 0; i < n; i++) {
         double off = INFINITY;
@@ -185,8 +187,27 @@ static void sizes(void **state)
         }
 }
 
+/* S = (a c; 0 b): the projector on a's vector along b's is (1 c / (a - b); 0 0). */
+static void sines(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {32};
+    for (int i = 0; i < 200; i++) {
+        const double a = ref_uniform(&r), b = ref_uniform(&r), c = ref_uniform(&r) * pow(10, (double)(i % 9 - 4));
+        const int is_complex = i % 2, second = i / 2 % 2, chosen[2] = {!second, second};
+        wisp_scalar s[4] = {{a, 0}, {c, 0}, {0, 0}, {b, 0}}, u[4] = {{1, 0}, {0, 0}, {0, 0}, {1, 0}},
+                    value[2] = {{a, 0}, {b, 0}};
+        double sine;
+        REF_OK(ctx, wisp__dense_schur_order(ctx, is_complex, 2, s, u, value, chosen, &sine));
+        assert_true(fabs(value[0].re - (second ? b : a)) < 1e-12 * fmax(1, fabs(c)));
+        const double want = 1 / hypot(1, c / (a - b));
+        if (!(fabs(sine - want) < 1e-6 * want)) fail_msg("%g %g %g: a sine of %g, not %g", a, b, c, sine, want);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(guard_guards), cmocka_unit_test(sizes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(guard_guards), cmocka_unit_test(sizes),
+                                       cmocka_unit_test(sines)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -18,9 +18,10 @@ wisp_status wisp__dense_cholesky(wisp_ctx *ctx, bool is_complex, int n, wisp_sca
 wisp_status wisp__dense_schur(wisp_ctx *ctx, bool is_complex, int n, wisp_scalar *S, wisp_scalar *U,
                               wisp_scalar *value);
 /* Brings the chosen values to the front, in their order (of a conjugate pair both are chosen); S, U and value follow.
- */
+   *sine: 1 over the norm of the projector on their vectors along the others'. A small error of H moves their mean by up
+   to its norm over this. */
 wisp_status wisp__dense_schur_order(wisp_ctx *ctx, bool is_complex, int n, wisp_scalar *S, wisp_scalar *U,
-                                    wisp_scalar *value, const int *chosen);
+                                    wisp_scalar *value, const int *chosen, double *sine);
 /* Column j of X[n * n], of length 1, becomes S's eigenvector to value[j]. */
 wisp_status wisp__dense_schur_vectors(wisp_ctx *ctx, bool is_complex, int n, const wisp_scalar *S,
                                       const wisp_scalar *value, wisp_scalar *X);

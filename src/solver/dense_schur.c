@@ -23,22 +23,26 @@ typedef struct {
     wisp_ctx *ctx;
     bool is_complex;
     int n;
+    int works; /* room for so many numbers */
     size_t size, shared;
-    double *s, *u, *value, *work;
+    double *s, *u, *value, *sine, *work;
 } schur;
 
 enum { NO_LAPACK = -999, NOT_FINITE = -998, WORK = 64 };
 
-static wisp_status take(schur *d, const wisp_scalar *S, const wisp_scalar *U)
+/* works: numbers of the matrix's kind that LAPACK needs; at least WORK for each row are there. */
+static wisp_status take(schur *d, const wisp_scalar *S, const wisp_scalar *U, size_t works)
 {
-    const size_t n = (size_t)d->n, parts = d->is_complex ? 2 : 1;
+    const size_t n = (size_t)d->n, parts = d->is_complex ? 2 : 1, usual = WORK * n;
     d->size = n * n * parts;
-    d->shared = 2 * d->size + 2 * n;
-    const wisp_status status = wisp__lapack_alloc(d->ctx, &d->s, d->shared + (WORK + 2) * n * parts, d->n);
+    d->shared = 2 * d->size + 2 * n + 1;
+    d->works = (int)(works > usual ? works : usual);
+    const wisp_status status = wisp__lapack_alloc(d->ctx, &d->s, d->shared + ((size_t)d->works + 2 * n) * parts, d->n);
     if (status != WISP_OK) return status;
     d->u = d->s + d->size;
     d->value = d->u + d->size;
-    d->work = d->value + 2 * n;
+    d->sine = d->value + 2 * n;
+    d->work = d->sine + 1;
     wisp__dense_pack(d->is_complex, d->n, S, d->s);
     if (U) wisp__dense_pack(d->is_complex, d->n, U, d->u);
     wisp__lapack_alone(true);
@@ -88,7 +92,7 @@ wisp_status wisp__dense_schur(wisp_ctx *ctx, bool is_complex, int n, wisp_scalar
 {
     schur d = {.ctx = ctx, .is_complex = is_complex, .n = n};
     wisp_status status = WISP_OK;
-    WISP_TRY(take(&d, S, NULL));
+    WISP_TRY(take(&d, S, NULL, 0));
     WISP_TRY(share(&d, wisp_ctx_rank(ctx) == 0 ? decompose(&d) : 0));
     give(&d, S, U, value);
 out:
@@ -99,27 +103,29 @@ out:
 static int order(schur *d, const int *chosen)
 {
     const wisp__lapack_fn fn = wisp__lapack(d->ctx, d->is_complex ? "ztrsen_" : "dtrsen_");
-    const int n = d->n, works = WORK * n, wholes = 1;
+    const int n = d->n, works = d->works, wholes = 1;
     int info = 0, leading, whole[1];
-    double s, sep;
+    double sep;
     if (!fn) return NO_LAPACK;
     if (d->is_complex)
-        ((ztrsen_fn)fn)("N", "V", chosen, &n, d->s, &n, d->u, &n, d->value, &leading, &s, &sep, d->work, &works, &info,
-                        1, 1);
+        ((ztrsen_fn)fn)("E", "V", chosen, &n, d->s, &n, d->u, &n, d->value, &leading, d->sine, &sep, d->work, &works,
+                        &info, 1, 1);
     else
-        ((dtrsen_fn)fn)("N", "V", chosen, &n, d->s, &n, d->u, &n, d->value, d->value + n, &leading, &s, &sep, d->work,
-                        &works, whole, &wholes, &info, 1, 1);
+        ((dtrsen_fn)fn)("E", "V", chosen, &n, d->s, &n, d->u, &n, d->value, d->value + n, &leading, d->sine, &sep,
+                        d->work, &works, whole, &wholes, &info, 1, 1);
+    if (info == 1) *d->sine = 0;
     return info == 1 ? 0 : info; /* 1: two blocks are too close to be swapped; what was done is right */
 }
 
 wisp_status wisp__dense_schur_order(wisp_ctx *ctx, bool is_complex, int n, wisp_scalar *S, wisp_scalar *U,
-                                    wisp_scalar *value, const int *chosen)
+                                    wisp_scalar *value, const int *chosen, double *sine)
 {
     schur d = {.ctx = ctx, .is_complex = is_complex, .n = n};
     wisp_status status = WISP_OK;
-    WISP_TRY(take(&d, S, U));
+    WISP_TRY(take(&d, S, U, (size_t)n * (size_t)n / 4));
     WISP_TRY(share(&d, wisp_ctx_rank(ctx) == 0 ? order(&d, chosen) : 0));
     give(&d, S, U, value);
+    *sine = *d.sine;
 out:
     wisp_free(ctx, d.s);
     return status;
@@ -157,7 +163,7 @@ wisp_status wisp__dense_schur_vectors(wisp_ctx *ctx, bool is_complex, int n, con
 {
     schur d = {.ctx = ctx, .is_complex = is_complex, .n = n};
     wisp_status status = WISP_OK;
-    WISP_TRY(take(&d, S, NULL));
+    WISP_TRY(take(&d, S, NULL, 0));
     WISP_TRY(share(&d, wisp_ctx_rank(ctx) == 0 ? vectors(&d) : 0));
     for (int j = 0; j < n; j++) {
         double square = 0;

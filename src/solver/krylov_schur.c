@@ -18,6 +18,8 @@ typedef struct {
     wisp_scalar *locked;        /* [most] values of the locked columns */
     int most;
     int most_degree;
+    double sine;        /* of the pairs that the last restart put in front, see wisp__dense_schur_order */
+    double told;        /* of those that are wanted */
     double first, next; /* of a polynomial: where the first locked value's ellipse ends; the first other one's, about */
     bool delivered;     /* the result is that of the locked columns already */
     bool unfit;         /* the polynomial does not do: all begins anew with A itself */
@@ -73,13 +75,15 @@ static wisp_status restart(schur *K, int first, int kept)
 {
     wisp_status status = WISP_OK;
     const int n = K->a.active;
+    double ignored;
     for (int stage = 0; stage < 2; stage++) {
         if (stage == 1) kept = first + wisp__schur_untorn(K->k, K->mu, K->order + first, kept - first);
         const int from = stage == 0 ? 0 : first, to = stage == 0 ? first : kept;
         if (to == from) continue;
         for (int i = 0; i < n; i++) K->chosen[i] = stage > 0 && i < from;
         for (int i = from; i < to; i++) K->chosen[K->order[i]] = 1;
-        WISP_TRY(wisp__dense_schur_order(K->k->ctx, K->k->is_complex, n, K->S, K->U, K->mu, K->chosen));
+        WISP_TRY(wisp__dense_schur_order(K->k->ctx, K->k->is_complex, n, K->S, K->U, K->mu, K->chosen,
+                                         stage == 0 ? &K->sine : &ignored));
         values(K);
         for (int i = 0; i < to; i++) K->order[i] = i;
         wisp__schur_sort(&K->a, to, n, K->value, K->order);
@@ -236,6 +240,7 @@ static wisp_status find(schur *K)
             WISP_TRY(restart(K, front, kept > front ? kept : front));
         }
         if (!raised && good == wanted && wanted >= o->count) {
+            K->told = K->sine;
             if (K->a.op.degree == 1) lock(K, wanted);
             if (K->a.op.degree == 1) goto out;
             WISP_TRY(measure(K, wanted, &right));
@@ -321,6 +326,9 @@ out:
     return status;
 }
 
+/* Whether errors as large as residuals may join the wanted pairs with others: then they tell of no value. */
+static bool far_from_normal(const schur *K) { return K->told * K->told < K->k->o.tolerance; }
+
 /* Where there is a polynomial, what it damps is known, and products may tell that nothing is missing; where they would
    take as long as the search, or do not tell, it is another search. A search finds outer values before others. Of inner
    ones it tells nothing: a Krylov space may come upon them last, and the whole space alone is a proof. */
@@ -347,7 +355,7 @@ static wisp_status look_for_missing(schur *K)
         if (more && K->a.op.degree > 1) WISP_TRY(measure(K, K->a.locked, &right));
         K->unfit |= !right;
     }
-    K->proven = K->k->o.which != WISP_EIG_SMALLEST;
+    K->proven = K->k->o.which != WISP_EIG_SMALLEST && !far_from_normal(K);
 out:
     wisp__eig_end_check(K->k, &at->checked);
     return status;
@@ -361,15 +369,15 @@ static wisp_status items(void *arg, wisp_state *s)
     schur *K = arg;
     wisp_status status = WISP_OK;
     struct {
-        double first, next;
+        double first, next, told;
         int delivered, plain;
-    } n = {K->first, K->next, K->delivered, K->plain};
+    } n = {K->first, K->next, K->told, K->delivered, K->plain};
     WISP_TRY(wisp__eig_items(K->k, s));
     WISP_TRY(wisp__arnoldi_items(&K->a, s));
     if (K->a.locked > K->most + K->m) return wisp_ctx_fail(K->k->ctx, WISP_ERR_FORMAT, "eig: a state that can't be");
     WISP_TRY(wisp_state_data(s, "locked values", K->locked, (size_t)K->a.locked * sizeof *K->locked));
     WISP_TRY(wisp_state_data(s, "of the polynomial", &n, sizeof n));
-    K->first = n.first, K->next = n.next;
+    K->first = n.first, K->next = n.next, K->told = n.told;
     K->delivered = n.delivered, K->plain = n.plain;
 out:
     return status;
@@ -474,6 +482,22 @@ static bool choose_sizes(schur *K, int block)
     return K->k->rows > K->most + 2 * K->m + block;
 }
 
+/* Why more may be there. */
+static wisp_status tell_why(const schur *K)
+{
+    const wisp__eig *k = K->k;
+    const char *where = wisp__eig_dense_does(k) ? "" : ", of fewer rows or with more memory";
+    if (k->o.which == WISP_EIG_SMALLEST)
+        return wisp_ctx_fail(k->ctx, WISP_ERR_INCOMPLETE,
+                             "eig: products prove nothing about inner eigenvalues: smaller ones may be missing; the "
+                             "dense method finds all%s",
+                             where);
+    return wisp_ctx_fail(k->ctx, WISP_ERR_INCOMPLETE,
+                         "eig: the matrix is far from normal (condition %.1e): pairs within the tolerance may be those "
+                         "of a matrix nearby; a smaller tolerance tells more, the dense method finds all%s",
+                         1 / K->told, where);
+}
+
 wisp_status wisp__eig_krylov_schur(wisp__eig *k)
 {
     if (k->hermitian) {
@@ -493,10 +517,7 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
     else if (status == WISP_OK && !K.proven && isfinite(k->most_work))
         k->whole = true;
     else if (status == WISP_OK && !K.proven)
-        delivered = wisp_ctx_fail(k->ctx, WISP_ERR_INCOMPLETE,
-                                  "eig: products prove nothing about inner eigenvalues: smaller ones may be missing; "
-                                  "the dense method finds all%s",
-                                  wisp__eig_dense_does(k) ? "" : ", of fewer rows or with more memory");
+        delivered = tell_why(&K);
     wisp__arnoldi_free(&K.a);
     wisp_free(k->ctx, K.S);
     wisp_free(k->ctx, K.value);
