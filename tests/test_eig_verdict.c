@@ -225,10 +225,6 @@ static void search_in_vain(void **state)
     REF_FAILS(ctx, wisp_eig(&e, A, &o), WISP_ERR_ITERATIONS, "after 5 restarts");
     assert_int_equal(e.method, WISP_KRYLOV_SCHUR);
     wisp_eigen_free(&e);
-    o.which = WISP_EIG_SMALLEST;
-    o.max_rounds = 0;
-    REF_FAILS(ctx, wisp_eig(&e, A, &o), WISP_ERR_STAGNATION, "the residuals no longer fall after ");
-    wisp_eigen_free(&e);
     wisp_mat_free(A);
     ref_free(m);
 }
@@ -248,7 +244,7 @@ static void far_from_normal(void **state)
                            .count = 1 + (int)ref_below(&r, 3),
                            .search = 20 + (int)ref_below(&r, 40),
                            .tolerance = tolerances[c % 3],
-                           .max_rounds = 100,
+                           .max_rounds = 40,
                            .seed = ref_next(&r)};
         ref_mat m = ref_new(n, n);
         for (int64_t i = 0; i < n; i++) {
