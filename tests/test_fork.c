@@ -1,4 +1,5 @@
 /* A child of fork: what its parent made it may use and free; what another thread was at, it is told. */
+#include "base/base.h"
 #include "tasks.h"
 #include <stdatomic.h>
 #include <signal.h>
@@ -304,14 +305,16 @@ static bool new_tasks_work(void)
 enum { TASKS = 3 };
 static wisp_task *tasks[TASKS];
 static wisp_ctx *tasks_ctx;
+static long long tasks_held; /* its context's count before there were tasks; -1: threads of earlier ones may hold it */
 
-/* Those of the parent are over, and their unit is free. */
+/* Those of the parent are over, and their unit is free; when they are freed, nothing of them is left. */
 static int other_tasks(scene *s)
 {
     (void)s;
     for (int i = 0; i < TASKS; i++)
         if (!wisp_task_over(tasks[i]) || wisp_task_wait(tasks[i]) != WISP_ERR_UNSUPPORTED) return WRONG;
     for (int i = 0; i < TASKS; i++) wisp_task_free(tasks[i]);
+    if (tasks_held >= 0 && atomic_load(&tasks_ctx->held) != tasks_held) return WRONG;
     wisp_ctx_free(tasks_ctx);
     return new_tasks_work() ? FINE : WRONG;
 }
@@ -336,13 +339,15 @@ static void with_tasks(void **state)
     gate g = GATE;
     int answer = WRONG;
     wisp_ctx *ctx = tasks_ctx = ctx_with("1");
+    tasks_held = atomic_load(&ctx->held);
     for (int idle = 0; idle < 2; idle++) { /* the second time there is an idle thread */
         g.open = g.inside = 0;
         tasks[0] = start(ctx, (wisp_task_opts){.fn = stand_at, .arg = &g});
-        tasks[1] = start(ctx, (wisp_task_opts){.fn = nothing}); /* waits */
+        tasks[1] = start(ctx, (wisp_task_opts){.fn = nothing, .after_count = 1, .after = tasks}); /* waits */
         tasks[2] = start(ctx, (wisp_task_opts){.fn = stand_at, .arg = &g, .flags = WISP_TASK_UNPINNED});
         await_inside(&g, 2);
         assert_int_equal(answer_of(in_child(NULL, other_tasks)), FINE);
+        tasks_held = -1;
         open_gate(&g);
         for (int i = 0; i < TASKS; i++) end(tasks[i], WISP_OK);
     }

@@ -395,12 +395,16 @@ bool wisp__task_cpus(cpu_set_t *set) { return current && wisp__task_units_set(cu
 void wisp__tasks_lock(void) { pthread_mutex_lock(&lock); }
 void wisp__tasks_unlock(void) { pthread_mutex_unlock(&lock); }
 
-/* What their threads held stays held: nobody knows what they were at. */
+/* Their threads, or the list, hold them no more. But a thread that has just begun may have let go of some that its task
+   comes after, and nobody knows of which: these tasks stay held, and so do their contexts. */
 void wisp__tasks_forked(void)
 {
     for (wisp_task *t = live, *next; t; t = next) {
         next = t->next;
-        if (t != current) set_over(t, WISP_ERR_UNSUPPORTED);
+        if (t == current) continue;
+        const bool known = t->state != TASK_RUNS || t->o.after_count == 0;
+        set_over(t, WISP_ERR_UNSUPPORTED);
+        if (known) let_go(t);
     }
 }
 
