@@ -63,7 +63,8 @@ wisp_status wisp_task_start(wisp_task **task, wisp_ctx *ctx, const wisp_task_opt
 /* Returns when the task is over, with its status. What is done in tasks it comes after is seen by it, and by who waits
    for it. WISP_ERR_ARG, at once: the calling task waits for itself, directly or by way of tasks that wait for it and of
    units that they need of it (wisp_ctx_message of the context: "a wait that never ends"). Of a circle the last one that
-   would close it is told. */
+   would close it is told. The thread that runs a task's function waits as the task. Another thread does not, also one
+   that the task has started, as OpenMP does: whoever waits in one for its own task waits for ever. */
 WISP_API wisp_status wisp_task_wait(wisp_task *task);
 /* The same for the first of them to be over: *which is its number, or -1 where the wait would never end. */
 WISP_API wisp_status wisp_task_wait_any(wisp_task *const *task, int count, int *which);
