@@ -84,7 +84,8 @@ int columns_save(tool *t, const wisp_blk *x, const json_t *object, const char *p
     columns c = {0};
     char *data = NULL;
     size_t size = 0;
-    int rc = tool_agree(t, columns_make(t, &c, x, 1));
+    int rc = object ? columns_make(t, &c, x, 1) : tool_fail(t, "out of memory for the results");
+    rc = tool_agree(t, rc);
     if (!rc) rc = columns_take(t, &c, 0, x);
     if (!rc && !has_extension(path, "h5")) {
         rc = columns_write(t, &c, path);
