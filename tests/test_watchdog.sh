@@ -21,6 +21,7 @@ cp "$1" wisp # by its name the processes of this test are known
 wisp=$PWD/wisp
 "$wisp" --version | grep -q '^features:.* mpi' || skip "this build has no MPI"
 mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip "there is no mpirun of Open MPI's"
+python3 -c 'import os; os.pidfd_open' 2>/dev/null || skip "there is no python3 of 3.9 or later"
 # shellcheck source=tests/two_hosts.sh
 . "$2/tests/two_hosts.sh"
 
@@ -73,13 +74,23 @@ begin() {
 rank() { pids ranks | sort -n | sed -n "$1p"; }
 watchdog() { ps -o pid=,comm= --ppid "$(rank "$1")" | awk '$2 == "wisp-watchdog" { print $1 }'; }
 ended() { [ -z "$(pids all)" ]; }
+# The end of each process that there is now.
+await_ends() {
+    pids all | xargs timeout $most python3 -c '
+import os, select, sys
+for pid in sys.argv[1:]:
+    try:
+        end = os.pidfd_open(int(pid))
+    except ProcessLookupError:
+        continue
+    select.select([end], [], [])'
+}
 # gone WORDS: no process is left, within 60 seconds if all is tested, and the one message has these words; "": the launcher
 # can't tell it.
 gone() {
     local began=$SECONDS status=0
     until ended; do
-        [ $((SECONDS - began)) -le $most ] || fail "after $most seconds there are still $(pids all | xargs ps -o pid,ppid,stat,args -p)"
-        sleep 0.1
+        await_ends || fail "after $most seconds there are still $(pids all | xargs ps -o pid,ppid,stat,args -p)"
     done
     echo "  gone after $((SECONDS - began)) s"
     { wait "$run"; } 2>/dev/null || status=$?
