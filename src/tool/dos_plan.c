@@ -141,60 +141,60 @@ static void add_by_machine(const double *all, int ranks, bool together, plan_nee
     }
 }
 
-/* own[n] of each rank, to be freed; NULL: there was no memory, on any of them. */
-static double *gather(tool *t, const double *own, size_t n)
+/* What each rank has, size bytes, one after the other, to be freed; NULL: there was no memory, on any of them. It goes
+   by words of 32 bits, which a sum of doubles keeps. */
+static void *gather(tool *t, const void *own, size_t size)
 {
+    enum { WORD = sizeof(uint32_t) };
     const size_t ranks = (size_t)wisp_ctx_processes(t->ctx), rank = (size_t)wisp_ctx_rank(t->ctx);
-    double *all = calloc(ranks * n, sizeof *all);
+    const size_t words = (size + WORD - 1) / WORD, tail = size - WORD * (words - 1);
+    double *sum = calloc(ranks * words, sizeof *sum);
     wisp_ctx_enter(t->ctx);
-    wisp_status status = all ? WISP_OK : wisp_ctx_fail(t->ctx, WISP_ERR_NOMEM, "out of memory for %zu ranks", ranks);
-    if (status == WISP_OK) {
-        memcpy(all + rank * n, own, n * sizeof *own);
-        status = wisp_ctx_sum(t->ctx, all, ranks * n);
+    wisp_status status = sum ? WISP_OK : wisp_ctx_fail(t->ctx, WISP_ERR_NOMEM, "out of memory for %zu ranks", ranks);
+    for (size_t i = 0; i < words && sum; i++) {
+        uint32_t word = 0;
+        memcpy(&word, (const char *)own + WORD * i, i + 1 < words ? WORD : tail);
+        sum[rank * words + i] = word;
     }
-    if (wisp_ctx_leave(t->ctx, status) == WISP_OK) return all;
-    free(all);
+    if (status == WISP_OK) status = wisp_ctx_sum(t->ctx, sum, ranks * words);
+    status = wisp_ctx_leave(t->ctx, status);
+    char *all = (char *)sum; /* in its place: a word is shorter */
+    for (size_t i = 0; i < ranks * words && status == WISP_OK; i++) {
+        const uint32_t word = (uint32_t)sum[i];
+        memcpy(all + i / words * size + i % words * WORD, &word, (i + 1) % words ? WORD : tail);
+    }
+    if (status == WISP_OK) return all;
+    free(sum);
     return NULL;
 }
 
 int64_t plan_most(tool *t, int64_t own)
 {
-    const double bytes = (double)own;
-    double *all = gather(t, &bytes, 1), most = bytes;
-    for (int r = 0; all && r < wisp_ctx_processes(t->ctx); r++) most = fmax(most, all[r]);
+    int64_t *all = gather(t, &own, sizeof own), most = own;
+    for (int r = 0; all && r < wisp_ctx_processes(t->ctx); r++)
+        if (all[r] > most) most = all[r];
     free(all);
-    return (int64_t)most;
+    return most;
 }
 
 int plan_of_most(tool *t, int64_t bytes, void *plan, size_t size)
 {
-    const size_t words = (size + 3) / 4;
-    const double own = (double)bytes;
-    double *all = gather(t, &own, 1), *sum = all ? calloc(words, sizeof *sum) : NULL;
-    wisp_status status = sum ? WISP_OK : wisp_ctx_fail(t->ctx, WISP_ERR_NOMEM, "out of memory for a plan");
+    int64_t *all = gather(t, &bytes, sizeof bytes);
+    char *plans = gather(t, plan, size);
     int most = 0;
     for (int r = 1; all && r < wisp_ctx_processes(t->ctx); r++)
         if (all[r] > all[most]) most = r;
-    wisp_ctx_enter(t->ctx);
-    for (size_t i = 0; i < words && sum && wisp_ctx_rank(t->ctx) == most; i++) {
-        uint32_t word = 0;
-        memcpy(&word, (const char *)plan + 4 * i, size - 4 * i < 4 ? size - 4 * i : 4);
-        sum[i] = word;
-    }
-    if (status == WISP_OK) status = wisp_ctx_sum(t->ctx, sum, words);
-    status = wisp_ctx_leave(t->ctx, status);
-    for (size_t i = 0; i < words && status == WISP_OK; i++) {
-        const uint32_t word = (uint32_t)sum[i];
-        memcpy((char *)plan + 4 * i, &word, size - 4 * i < 4 ? size - 4 * i : 4);
-    }
-    free(sum);
+    const bool fine = all && plans;
+    if (fine) memcpy(plan, plans + (size_t)most * size, size);
     free(all);
-    return status ? tool_fail_ctx(t) : EXIT_FINE;
+    free(plans);
+    return fine ? EXIT_FINE : tool_fail_ctx(t);
 }
 
 int plan_needed(tool *t, int64_t own, plan_need *need)
 {
-    double *all = gather(t, (const double[]){(double)own, machine_number(), (double)limit_of(t)}, NUMBERS);
+    double *all =
+        gather(t, (const double[]){(double)own, machine_number(), (double)limit_of(t)}, NUMBERS * sizeof *all);
     if (!all) return tool_fail_ctx(t);
     add_by_machine(all, wisp_ctx_processes(t->ctx), !t->opt.mem_limit, need);
     free(all);
