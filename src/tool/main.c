@@ -145,41 +145,18 @@ double tool_now(void)
     return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
 }
 
-static void say(tool *t, const char *format, va_list ap)
+int tool_end(tool *t, int rc, const char *format, ...)
 {
     char text[1600];
+    va_list ap;
+    va_start(ap, format);
     vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
     for (char *c = text; *c; c++) /* whatever a file name holds: one line */
         if (iscntrl((unsigned char)*c)) *c = '?';
     if (!tool_is_stopped(t)) fflush(stdout); /* what was printed before comes first, also in a log of both */
     monitor_error(&t->monitor, text);
-}
-
-int tool_fail(tool *t, const char *format, ...)
-{
-    va_list ap;
-    va_start(ap, format);
-    say(t, format, ap);
-    va_end(ap);
-    return EXIT_FAILED;
-}
-
-int tool_usage(tool *t, const char *format, ...)
-{
-    va_list ap;
-    va_start(ap, format);
-    say(t, format, ap);
-    va_end(ap);
-    return EXIT_USAGE;
-}
-
-int tool_incomplete(tool *t, const char *format, ...)
-{
-    va_list ap;
-    va_start(ap, format);
-    say(t, format, ap);
-    va_end(ap);
-    return EXIT_INCOMPLETE;
+    return rc;
 }
 
 int tool_fail_ctx(tool *t)

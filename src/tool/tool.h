@@ -83,10 +83,11 @@ typedef struct {
     double hermitian_change; /* by --hermitian-part, see wisp_src_hermitian_part; NaN: not asked for */
 } tool;
 
-/* main.c: one line on the standard error; they return EXIT_FAILED, EXIT_USAGE and EXIT_INCOMPLETE. */
-int tool_fail(tool *t, const char *format, ...) WISP_PRINTF(2, 3);
-int tool_usage(tool *t, const char *format, ...) WISP_PRINTF(2, 3);
-int tool_incomplete(tool *t, const char *format, ...) WISP_PRINTF(2, 3);
+/* main.c: one line on the standard error, of a command that ends with this exit status, which is returned. */
+int tool_end(tool *t, int rc, const char *format, ...) WISP_PRINTF(3, 4);
+#define tool_fail(t, ...) tool_end(t, EXIT_FAILED, __VA_ARGS__)
+#define tool_usage(t, ...) tool_end(t, EXIT_USAGE, __VA_ARGS__)
+#define tool_incomplete(t, ...) tool_end(t, EXIT_INCOMPLETE, __VA_ARGS__)
 /* The last failure of the library, after a Ctrl-C in its words. */
 int tool_fail_ctx(tool *t);
 /* After a Ctrl-C that still holds (a run that keeps what it has goes on after it). */
