@@ -1,7 +1,7 @@
 /* Systems that can't be solved, or not to the end: each has its status and message, and x is never worse than the guess
    (solve_cases.h looks at that). */
+#include "solve_cancel.h"
 #include "solve_cases.h"
-#include <pthread.h>
 
 static int setup(void **state)
 {
@@ -306,42 +306,6 @@ static void stopped(void **state)
             }
 }
 
-typedef struct {
-    wisp_ctx *ctx;
-    const wisp_mat *A;
-    int at, calls; /* at this call; 0: never */
-} canceller;
-
-static void *cancel(void *ctx)
-{
-    wisp_ctx_cancel(ctx);
-    return NULL;
-}
-
-/* By another thread, while the call computes. */
-static void count_and_cancel(canceller *c)
-{
-    pthread_t thread;
-    if (++c->calls != c->at) return;
-    assert_int_equal(pthread_create(&thread, NULL, cancel, c->ctx), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-}
-
-static int cancel_in_observer(void *arg, int64_t iteration, double residual)
-{
-    (void)iteration, (void)residual;
-    count_and_cancel(arg);
-    return 0;
-}
-
-static wisp_status cancel_in_product(void *arg, wisp_blk *y, const wisp_blk *x)
-{
-    canceller *c = arg;
-    const wisp_status status = wisp_spmmv(y, c->A, x, NULL);
-    count_and_cancel(c);
-    return status;
-}
-
 /* Between iterations or within one, by `in_product`. Whether it was cancelled. */
 static int cancelled_at(const linear *l, canceller *c, wisp_solve_opts o, int in_product, const char *what)
 {
@@ -370,7 +334,7 @@ static void cancelled(void **state)
             .method = (wisp_method)m, .guess = k / 2 % 2, .tolerance = 1e-13, .max_iterations = 3000};
         char what[80];
         snprintf(what, sizeof what, "%s, cancelled in %s %d", method_name[m], in_product ? "product" : "iteration", at);
-        canceller c = {.ctx = ctx, .A = l.mat, .at = at};
+        canceller c = {.ctx = ctx, .A = l.mat, .at = at, .other_thread = 1};
         if (cancelled_at(&l, &c, o, in_product, what) != (at > 0)) fail_msg("%s: %s", what, wisp_ctx_message(ctx));
         if (at == 0) assert_true(c.calls > 19);
         wisp_ctx_resume(ctx);

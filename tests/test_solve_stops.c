@@ -1,6 +1,6 @@
 /* wisp_solve on several ranks of which one is cancelled, between two iterations or within one: all stop at the same
  * step, and x is that of this step. */
-#include "ref.h"
+#include "solve_cancel.h"
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,32 +14,6 @@ typedef struct {
     int who, at;     /* this rank is cancelled in this call of: */
     bool in_product; /* else of the observer */
 } stop_case;
-
-typedef struct {
-    wisp_ctx *ctx;
-    const wisp_mat *A;
-    int at, calls;
-} stopper;
-
-static void count(stopper *s)
-{
-    if (++s->calls == s->at) wisp_ctx_cancel(s->ctx);
-}
-
-static int observed(void *arg, int64_t iteration, double residual)
-{
-    (void)iteration, (void)residual;
-    count(arg);
-    return 0;
-}
-
-static wisp_status product(void *arg, wisp_blk *y, const wisp_blk *x)
-{
-    stopper *s = arg;
-    const wisp_status status = wisp_spmmv(y, s->A, x, NULL);
-    count(s);
-    return status;
-}
 
 /* What is told of x holds of x, and x is better than the start. */
 static void expect_x(wisp_ctx *ctx, const wisp_mat *A, const wisp_blk *x, wisp_blk *b, const wisp_solution *s,
@@ -69,15 +43,15 @@ static int stopped_rank(void *arg, int rank)
              c->opts.method, c->opts.variant, c->opts.precond, c->type, c->who, c->in_product ? "product" : "iteration",
              c->at);
     REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=12,ny=11,nz=10", &(wisp_mat_opts){.type = c->type}));
-    stopper stop = {.ctx = ctx, .A = A, .at = rank == c->who ? c->at : 0};
-    const wisp_operator o = {.map = wisp_mat_map(A), .type = c->type, .apply = product, .arg = &stop};
+    canceller stop = {.ctx = ctx, .A = A, .at = rank == c->who ? c->at : 0};
+    const wisp_operator o = {.map = wisp_mat_map(A), .type = c->type, .apply = cancel_in_product, .arg = &stop};
     REF_OK(ctx, wisp_mat_from_apply(&op, ctx, &o));
     REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), c->type, WIDTH));
     REF_OK(ctx, wisp_blk_create(&b, ctx, wisp_mat_map(A), c->type, WIDTH));
     REF_OK(ctx, wisp_blk_fill_random(b, WISP_RANDOM_GAUSS, 5, 1, 0));
     wisp_solve_opts so = c->opts;
     so.tolerance = c->type == WISP_C ? 1e-6 : 1e-12;
-    so.observe = c->in_product ? NULL : observed, so.observe_arg = &stop;
+    so.observe = c->in_product ? NULL : cancel_in_observer, so.observe_arg = &stop;
     const wisp_status status = wisp_solve(&s, x, c->in_product ? op : A, b, &so);
     if (status != WISP_ERR_CANCELLED) fail_msg("%s: %s", what, wisp_ctx_message(ctx));
     wisp_ctx_resume(ctx);
