@@ -38,7 +38,6 @@ static int check_options(tool *t)
     return EXIT_FINE;
 }
 
-/* What could fail after a long run is tried before it. */
 static int check_outputs(tool *t)
 {
     const options *o = &t->opt;
@@ -48,11 +47,7 @@ static int check_outputs(tool *t)
                                                                       : NULL;
     if (needs && !hdf5_available()) return tool_fail(t, "this build of wisp has no HDF5, which %s needs", needs);
     const char *paths[] = {o->save, o->output, o->plot};
-    for (int i = 0; i < 3 && !o->plan; i++) {
-        int rc = paths[i] ? outfile_check(t, paths[i]) : EXIT_FINE;
-        if (rc) return rc;
-    }
-    return o->plot && !o->plan ? plot_check(t) : EXIT_FINE;
+    return outputs_check(t, paths, 3);
 }
 
 wisp_type tool_type(const options *o, wisp_type type)

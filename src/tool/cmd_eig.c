@@ -46,7 +46,6 @@ static int check_options(tool *t)
     return EXIT_FINE;
 }
 
-/* What could fail after a long run is tried before it. */
 static int check_outputs(tool *t)
 {
     const options *o = &t->opt;
@@ -54,11 +53,7 @@ static int check_outputs(tool *t)
         return tool_fail(t,
                          "this build of wisp has no HDF5, which a .h5 file of vectors needs; a .mtx file needs none");
     const char *paths[] = {o->vectors_out, o->plot};
-    for (int i = 0; i < 2 && !o->plan; i++) {
-        int rc = paths[i] ? outfile_check(t, paths[i]) : EXIT_FINE;
-        if (rc) return rc;
-    }
-    return o->plot && !o->plan ? plot_check(t) : EXIT_FINE;
+    return outputs_check(t, paths, 2);
 }
 
 static int observe(void *arg, int round, int found, double wanted, double residual)

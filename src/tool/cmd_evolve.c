@@ -23,18 +23,13 @@ static int check_options(tool *t)
     return EXIT_FINE;
 }
 
-/* What could fail after a long run is tried before it. */
 static int check_outputs(tool *t)
 {
     const options *o = &t->opt;
     if (o->output && has_extension(o->output, "h5") && !hdf5_available())
         return tool_fail(t, "this build of wisp has no HDF5, which a .h5 file of results needs");
     const char *paths[] = {o->output, o->plot};
-    for (int i = 0; i < 2; i++) {
-        int rc = paths[i] ? outfile_check(t, paths[i]) : EXIT_FINE;
-        if (rc) return rc;
-    }
-    return o->plot ? plot_check(t) : EXIT_FINE;
+    return outputs_check(t, paths, 2);
 }
 
 static int check_rows(tool *t, const char *option, const int64_t *row, int64_t count, int64_t rows)

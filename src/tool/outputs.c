@@ -3,6 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+int outputs_check(tool *t, const char *const *path, int paths)
+{
+    int rc = EXIT_FINE;
+    if (t->opt.plan) return rc;
+    for (int i = 0; i < paths && !rc; i++)
+        if (path[i]) rc = outfile_check(t, path[i]);
+    return rc || !t->opt.plot ? rc : plot_check(t);
+}
+
 static int write_results(tool *t, const json_t *object, csv_table_fn *table, const void *arg)
 {
     char *data = NULL;

@@ -333,7 +333,10 @@ const char *plot_color(int64_t i);          /* of curve i */
 /* The picture of a script that write() writes; free(*data). */
 typedef void plot_script_fn(const tool *t, const void *arg, FILE *f, const char *path);
 int plot_run(tool *t, plot_script_fn *write, const void *arg, const char *path, char **data, size_t *size);
-/* outputs.c: what -o, --plot and --json ask for, from one object (which is freed; NULL: there was no memory for it, or
+/* outputs.c: what could fail after a long run is tried before it, but not with --plan: whether these files (NULL: none)
+   could be written, and whether there is a gnuplot, if there will be a plot. */
+int outputs_check(tool *t, const char *const *path, int paths);
+/* What -o, --plot and --json ask for, from one object (which is freed; NULL: there was no memory for it, or
    none is needed) and its table and picture. table NULL: -o is not for them. A failure of one output does not keep the
    others from being written. */
 int outputs_write(tool *t, json_t *object, csv_table_fn *table, plot_script_fn *script, const void *arg);

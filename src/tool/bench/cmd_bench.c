@@ -345,13 +345,7 @@ static int run_threads(tool *t, bench *b)
 }
 
 /* What could fail after a long run is tried before it. */
-static int check_outputs(tool *t)
-{
-    int rc = t->opt.output ? outfile_check(t, t->opt.output) : EXIT_FINE;
-    if (!rc && t->opt.plot) rc = outfile_check(t, t->opt.plot);
-    if (!rc && t->opt.plot) rc = plot_check(t);
-    return rc;
-}
+static int check_outputs(tool *t) { return outputs_check(t, (const char *[]){t->opt.output, t->opt.plot}, 2); }
 
 /* One context after the other, for pinned threads belong to a context. */
 static int run_all(tool *t, bench *b)
