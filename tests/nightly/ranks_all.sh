@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# All that ranks do together, by 2, 3 and 5 of them, as threads and as processes: all of the tests by each, of which .ci/run
+# has a part. By hand; about an hour on two cores.
+# usage: tests/nightly/ranks_all.sh [BUILD-FOLDER]
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+build=${1:-build} failed=0
+both="layout high_rows ops halo fuse products solve solve_failures solve_matrices blas1 dots sums tsm mpk operator operator_solvers scale kpm
+    kpm_failures merge evolve dos bounds precision choose reopen pick precond precond_poly eig eig_krylov eig_krylov_stops
+    ortho sized"
+by_themselves="ranks partition io_ranks solve_stops" # they make ranks of their own
+# threads NUMBER WEIGHTS TEST...
+threads() {
+    local names=${*:3}
+    WISP_RANKS=$1 WISP_WEIGHTS=$2 ctest --test-dir "$build" -L fast -R "^test_(${names// /|})\$" -j 2 --output-on-failure || failed=1
+}
+# shellcheck disable=SC2086 # words
+for case in "2 -" "3 2,0,1" "5 -"; do
+    number=${case% *} weights=${case#* }
+    [ "$weights" = - ] && weights='' && equal="weights block" || equal='' # all have rows
+    names="$both $equal"
+    threads "$number" "$weights" $names
+    tests/processes.sh "$build" "$number" "$weights" $names $by_themselves || failed=1
+done
+exit $failed

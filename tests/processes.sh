@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Tests of the library by several processes under mpirun. All run, whatever fails; a failed one's last lines are shown.
+# usage: tests/processes.sh BUILD-FOLDER NUMBER WEIGHTS TEST...: of 2 processes "", or "2,0,1" of 3; ops for test_ops
+set -uo pipefail
+build=${1:?usage: tests/processes.sh BUILD-FOLDER NUMBER WEIGHTS TEST...} number=$2 weights=$3 failed=0
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_PROC_BIND=false WISP_STREAM_LIMIT=67108864 WISP_MEASURE_LIMIT=100
+# Who waits within MPI gives its core up, also where there are as many cores, for other work may need it.
+export OMPI_MCA_mpi_yield_when_idle=1
+for name in "${@:4}"; do
+    WISP_WEIGHTS=$weights timeout 600 mpirun --oversubscribe -n "$number" "$build/tests/test_$name" >"$build/mpi.log" 2>&1 && continue
+    tail -n 40 "$build/mpi.log"
+    echo "test_$name by $number processes has failed"
+    failed=1
+done
+echo "by $number processes: ${*:4}"
+exit $failed
