@@ -139,15 +139,17 @@ static void on_alarm(int number)
     if (to_cancel) wisp_ctx_cancel(to_cancel);
 }
 
-/* One process is cancelled at any time, in the midst of long messages: all stop, and go on with the right results. */
+/* One process is cancelled at any time, in the midst of long messages: all stop, and go on with the right results. One
+   alone has no messages; test_cancel does it. */
 static void cancelled(void **state)
 {
     static const char spec[] = "topi:nx=16,ny=16,nz=8";
+    (void)state;
+    if (ranks == 1) skip();
     wisp_ctx *ctx = ctx_of(MPI_COMM_WORLD);
     wisp_moments want, m;
     ref_rng rng = {7};
     int stopped = 0;
-    (void)state;
     signal(SIGALRM, on_alarm);
     double took = MPI_Wtime();
     REF_OK(ctx, moments_by(ctx, spec, 32, &want));
