@@ -57,9 +57,19 @@ static void check(ref_rng *r, wisp_ctx *const ctx[REF_ISAS], const sample *s, wi
     ref_call_free(&c);
 }
 
+/* On a device, and on several ranks, the best instruction set alone: they differ in where memory is and in which rows
+   are whose, and no kernel in these. */
 static void contexts(wisp_ctx *ctx[REF_ISAS], int threads)
 {
-    for (int isa = 0; isa < REF_ISAS; isa++) ctx[isa] = ref_isa_ctx(ref_isa[isa], threads);
+    for (int isa = 0, best = -1; isa < REF_ISAS; isa++) {
+        ctx[isa] = ref_isa_ctx(ref_isa[isa], threads);
+        if (!ctx[isa] || (!ref_far(ctx[isa]) && ref_ranks() == 1)) continue;
+        if (best >= 0) {
+            wisp_ctx_free(ctx[best]);
+            ctx[best] = NULL;
+        }
+        best = isa;
+    }
 }
 
 static void contexts_free(wisp_ctx *ctx[REF_ISAS])
