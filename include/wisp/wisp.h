@@ -419,7 +419,8 @@ typedef struct {
 /* Assembles a matrix from a source in two parallel passes; the source may be closed afterwards. opts may be NULL. A
    square matrix has one map for rows and columns; a rectangular one has a natural map for its columns.
    WISP_ERR_MISMATCH: opts->map has another number of rows. WISP_ERR_UNSUPPORTED: complex values in a real matrix, or
-   see wisp_format. */
+   see wisp_format. WISP_ERR_NUMERIC: it is to be in single precision, and all numbers of a source in double precision
+   are 0 or too small for that. */
 WISP_SIZED wisp_status wisp_mat_create(wisp_mat **A, wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts);
 /* Makes the map alone that wisp_mat_create would give the rows of this source with these options: for blocks and
    matrices that share it (opts.map). */
@@ -434,7 +435,8 @@ WISP_SIZED wisp_status wisp_mat_open(wisp_mat **A, wisp_ctx *ctx, const char *na
 WISP_SIZED wisp_status wisp_mat_borrow_crs(wisp_mat **A, wisp_ctx *ctx, const wisp_crs *crs);
 /* New values on the same pattern. A matrix whose values are compressed is stored anew as DEFAULT would: it may become
    SELL. WISP_ERR_MISMATCH: the source has another size, kind or pattern (values are undefined then), or the matrix is
-   borrowed; WISP_ERR_UNSUPPORTED: it is an operator; WISP_ERR_HERMITIAN: see wisp_format. */
+   borrowed; WISP_ERR_UNSUPPORTED: it is an operator; WISP_ERR_HERMITIAN: see wisp_format; WISP_ERR_NUMERIC:
+   as for wisp_mat_create. */
 WISP_SIZED wisp_status wisp_mat_update(wisp_mat *A, const wisp_src *src);
 WISP_API void wisp_mat_free(wisp_mat *A);
 /* Opens a matrix as a source: rows and columns in the natural order, values of the matrix's type. Rows are read where

@@ -328,9 +328,7 @@ out:
     return status;
 }
 
-/* A matrix whose numbers are all below those that single precision has in all their digits is refused: in it, it would
-   be another one, or 0. The first other number ends the look. */
-static wisp_status refuse_lost(const wisp_mat *A, const wisp_src *src)
+wisp_status wisp__refuse_lost(const wisp_mat *A, const wisp_src *src)
 {
     if ((A->type != WISP_S && A->type != WISP_C) || (src->type != WISP_D && src->type != WISP_Z)) return WISP_OK;
     wisp_ctx *ctx = A->ctx;
@@ -390,7 +388,7 @@ wisp_status wisp_mat_create(wisp_mat **out, wisp_ctx *ctx, const wisp_src *src, 
     WISP_TRY(wisp__mat_shape(ctx, &part.src, &o, A));
     WISP_TRY(wisp__cascades_open(A));
     WISP_TRY(build(A, &part, &o));
-    WISP_TRY(refuse_lost(A, &part.src));
+    WISP_TRY(wisp__refuse_lost(A, &part.src));
     if (A->format == WISP_FORMAT_HERMITIAN) WISP_TRY(wisp__half_build(A));
     WISP_TRY(wisp__mat_take(A));
     if (A->halo) WISP_TRY(wisp__halo_settle(A->halo, A->col_map));

@@ -29,15 +29,17 @@ static int64_t copy_bytes(const tool *t, const solve_results *r, const wisp_mat_
     return wisp_solve_plan(rows, r->type, r->columns, &o) + ended + HEADS;
 }
 
-/* What x is written through, when the matrix has gone: a copy, in HDF5 a whole file in memory; else the text of the
-   rows that threads write at a time, which is compressed beside that. */
-static int64_t output_bytes(const tool *t, int64_t block, int64_t numbers)
+/* What x is written through, when the matrix has gone: a copy, in HDF5 a whole file in memory; else its transpose, of
+   which each thread reads a row, a column of x, and the text of the numbers that threads write at a time, which is
+   compressed beside that. */
+static int64_t output_bytes(const tool *t, int64_t block, int64_t rows, int width)
 {
-    enum { NUMBER = 96, AT_ONCE = 1 << 16, HEADS = 1 << 16 };
-    const int64_t once = (int64_t)AT_ONCE * wisp_ctx_threads(t->ctx), some = numbers < once ? numbers : once;
+    enum { NUMBER = 96, READER = 48, AT_ONCE = 1 << 16, HEADS = 1 << 16 };
+    const int64_t threads = wisp_ctx_threads(t->ctx), once = AT_ONCE * threads, numbers = rows * width;
+    const int64_t some = numbers < once ? numbers : once;
     if (!t->opt.output) return 0;
     const int copies = has_extension(t->opt.output, "gz") ? 2 : 1;
-    return 4 * block + 8 * numbers + copies * NUMBER * some + HEADS;
+    return 4 * block + 8 * numbers + READER * threads * rows + copies * NUMBER * some + HEADS;
 }
 
 /* Files of b and x0 stay open until their blocks are filled, through a copy of a block. */
@@ -50,7 +52,7 @@ static void add_up(const tool *t, const solve_results *r, int64_t source, int64_
     const int64_t spill = a->spill_bytes * r->columns;
     s->vectors = 2 * block + wisp_solve_plan(rows, r->type, r->columns, &r->opts) + spill + copy_bytes(t, r, a);
     const int64_t parts[] = {reading, source + a->assembly_bytes, a->bytes + s->vectors,
-                             file ? source + a->bytes + 3 * block : 0, output_bytes(t, block, rows * r->columns)};
+                             file ? source + a->bytes + 3 * block : 0, output_bytes(t, block, rows, r->columns)};
     s->total = largest(parts, sizeof parts / sizeof parts[0]);
 }
 
