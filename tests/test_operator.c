@@ -367,7 +367,7 @@ static void what_is_told(void **state)
     const double column = 8 * (double)info.local_rows;
     assert_true(plain.bytes == 2 * 4 * column && plain.flops == 0);
     REF_OK(ctx, wisp_spmmv_cost(A, WISP_D, 4, REF_KPM, &step));
-    assert_true(step.bytes == (2 + 3 + 3 + 3) * 4 * column && step.flops > 0);
+    assert_true(step.bytes == (2 + 3 + 3 + 3) * 4 * column && (step.flops > 0 || info.local_rows == 0));
     /* Freed after its context, with the block that it keeps. */
     wisp_blk *x, *y;
     REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, 2));

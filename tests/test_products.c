@@ -57,8 +57,8 @@ static void check(ref_rng *r, wisp_ctx *const ctx[REF_ISAS], const sample *s, wi
     ref_call_free(&c);
 }
 
-/* On a device, and on several ranks, the best instruction set alone: they differ in where memory is and in which rows
-   are whose, and no kernel in these. */
+/* On a device or several ranks only the best instruction set: where memory is, and which rank has which rows, is
+   nothing that kernels see. */
 static void contexts(wisp_ctx *ctx[REF_ISAS], int threads)
 {
     for (int isa = 0, best = -1; isa < REF_ISAS; isa++) {

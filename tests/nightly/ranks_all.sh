@@ -5,7 +5,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 build=${1:-build} failed=0
-both="layout high_rows ops halo fuse products solve solve_failures solve_matrices blas1 dots sums tsm mpk operator operator_solvers scale kpm
+both="layout high_rows ops halo fuse products solve solve_best solve_failures solve_matrices blas1 dots sums tsm mpk operator operator_solvers scale kpm
     kpm_failures merge evolve dos bounds precision choose reopen pick precond precond_poly eig eig_krylov eig_krylov_stops
     ortho sized"
 by_themselves="ranks partition io_ranks solve_stops" # they make ranks of their own
