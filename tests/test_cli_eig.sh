@@ -261,7 +261,7 @@ survives() { # survives ARGS...: killed behind its second checkpoint, stopped by
 { # bash says that a job was killed
     survives topi:nx=12,ny=12,nz=8,disorder=1 --target 0 -n 20
     survives spinchain:sites=16 --smallest 20 --tol 1e-12
-    survives matpde:nx=80,ny=80 --largest-real 12 --tol 1e-10 --search 30
+    survives matpde:nx=80,ny=80 --largest-real 12 --tol 1e-12 --search 30
 } 2>/dev/null
 WISP_STOP_AT=TERM:checkpoint:1 "$wisp" eig spinchain:sites=16 --smallest 20 --checkpoint no.ck >out 2>err
 if [ -e no.ck ]; then

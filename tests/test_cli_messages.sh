@@ -177,7 +177,7 @@ advised() { # advised COUNT ARGS...: not complete, and so many lines name the me
     checks=$((checks + 1))
     "$wisp" eig "${@:2}" --quiet >out 2>err
     local rc=$?
-    [ $rc = 3 ] && [ "$(grep -c 'the dense method finds all; .*; or try --method dense$' err)" = "$1" ] ||
+    [ $rc = 3 ] && [ "$(grep -c 'the dense method finds all, .*; or use --method dense, for which there is memory$' err)" = "$1" ] ||
         fail "wisp eig ${*:2}: $rc, $(cat err)"
 }
 advised 1 matpde:nx=30,ny=30 $inner

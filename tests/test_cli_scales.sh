@@ -65,8 +65,15 @@ for i, line in enumerate(open(sys.argv[1])):
     # a column of zeros, and one that a matrix takes to 0
     printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 1\n' >nilpotent.mtx
     printf '%%%%MatrixMarket matrix array real general\n2 2\n0\n0\n1\n3\n' >two.mtx
-    ok power nilpotent.mtx -p 3 --start two.mtx --json
-    json out 'd["norms"] == [[0, 10 ** 0.5], [0, 3], [0, 0], [0, 0]]'
+    for start in two.mtx /dev/stdin; do
+        ok power nilpotent.mtx -p 3 --start $start --json < <(cat two.mtx)
+        json out 'd["norms"] == [[0, 10 ** 0.5], [0, 3], [0, 0], [0, 0]]'
+    done
+    # what is small in a matrix beside large numbers
+    printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 9.5367431640625e-07\n' >graded.mtx
+    printf '%%%%MatrixMarket matrix array real general\n2 1\n0\n1\n' >second.mtx
+    ok power graded.mtx -p 6 --start second.mtx --precision single --json
+    json out '[n[0] for n in d["norms"]] == [2.0 ** (-20 * k) for k in range(7)]'
 
     # ---- eig: eigenvalues times the same power of two, by every method
     cat >alike.py <<'PY'

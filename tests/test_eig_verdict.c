@@ -93,7 +93,7 @@ static void inner_values_by_default(void **state)
     wisp_eigen e;
     const wisp_eig_opts o = {.which = WISP_EIG_SMALLEST, .bytes = 1 << 18};
     REF_FAILS(ctx, wisp_eig(&e, A, &o), WISP_ERR_INCOMPLETE,
-              "smaller ones may be missing; the dense method finds all, of fewer rows or with more memory");
+              "smaller ones may be missing; the dense method finds all, if it has the memory");
     assert_int_equal(e.method, WISP_KRYLOV_SCHUR);
     wisp_eigen_free(&e);
     wisp_mat_free(A);
@@ -229,8 +229,8 @@ static void search_in_vain(void **state)
     ref_free(m);
 }
 
-/* Grcar's matrix, and bidiagonal ones: residuals are as small as asked for, and no eigenvalue is near. All that a
-   search says to be complete is so; by default LAPACK goes on. */
+/* Grcar's matrix, and bidiagonal ones: residuals are as small as asked for, and no eigenvalue is near. What a search
+   calls complete has no value beyond the true ones. */
 static void far_from_normal(void **state)
 {
     wisp_ctx *ctx = *state;

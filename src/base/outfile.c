@@ -147,22 +147,18 @@ static bool has_room(int fd)
     return poll(&p, 1, MILLISECONDS) > 0;
 }
 
-/* A cancel ends it where nobody empties the pipe, also one that comes just before a write that would wait. */
+/* write() into a full pipe would sleep, and miss a cancel that came just before it: so it is called only where there is
+   room. */
 wisp_status wisp__out_write(wisp__out *out, const void *data, size_t bytes)
 {
     const char *p = data;
     while (bytes > 0) {
-        if (!out->temp && !has_room(out->fd)) {
-            if (wisp__cancelled(out->ctx->team))
-                return wisp_ctx_fail(out->ctx, WISP_ERR_CANCELLED, "cancelled while writing");
-            continue;
-        }
-        ssize_t n = write(out->fd, p, out->temp ? bytes : WISP__MIN(bytes, (size_t)PIPE_BUF));
-        if (n < 0) {
-            if (errno == EINTR && !wisp__cancelled(out->ctx->team)) continue;
-            if (errno == EINTR) return wisp_ctx_fail(out->ctx, WISP_ERR_CANCELLED, "cancelled while writing");
-            return fail(out, errno);
-        }
+        const bool full = !out->temp && !has_room(out->fd);
+        const ssize_t n = full ? -1 : write(out->fd, p, out->temp ? bytes : WISP__MIN(bytes, (size_t)PIPE_BUF));
+        if (n < 0 && !full && errno != EINTR) return fail(out, errno);
+        if (n < 0 && wisp__cancelled(out->ctx->team))
+            return wisp_ctx_fail(out->ctx, WISP_ERR_CANCELLED, "cancelled while writing");
+        if (n < 0) continue;
         p += n;
         bytes -= (size_t)n;
     }

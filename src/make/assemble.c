@@ -328,7 +328,7 @@ out:
     return status;
 }
 
-wisp_status wisp__refuse_lost(const wisp_mat *A, const wisp_src *src)
+wisp_status wisp__refuse_too_small(const wisp_mat *A, const wisp_src *src)
 {
     if ((A->type != WISP_S && A->type != WISP_C) || (src->type != WISP_D && src->type != WISP_Z)) return WISP_OK;
     wisp_ctx *ctx = A->ctx;
@@ -388,7 +388,7 @@ wisp_status wisp_mat_create(wisp_mat **out, wisp_ctx *ctx, const wisp_src *src, 
     WISP_TRY(wisp__mat_shape(ctx, &part.src, &o, A));
     WISP_TRY(wisp__cascades_open(A));
     WISP_TRY(build(A, &part, &o));
-    WISP_TRY(wisp__refuse_lost(A, &part.src));
+    WISP_TRY(wisp__refuse_too_small(A, &part.src));
     if (A->format == WISP_FORMAT_HERMITIAN) WISP_TRY(wisp__half_build(A));
     WISP_TRY(wisp__mat_take(A));
     if (A->halo) WISP_TRY(wisp__halo_settle(A->halo, A->col_map));

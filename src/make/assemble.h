@@ -35,8 +35,8 @@ int64_t wisp__padded_entries(const int32_t *len, const int32_t *user, int64_t ro
 /* The same of rows that are sorted as wisp__map_sort does (sigma > 1) and cut into chunks of 1 << log_c. */
 wisp_status wisp__padded_sorted(wisp_ctx *ctx, const int32_t *row_len, int64_t rows, int log_c, int64_t sigma,
                                 int64_t *entries);
-/* By all ranks. A matrix whose numbers are all below those that single precision has in all their digits is refused: in
-   it, it would be another one, or 0. The first other number ends the look. */
-wisp_status wisp__refuse_lost(const wisp_mat *A, const wisp_src *src);
+/* By all ranks together. Refuses a single-precision matrix if all numbers of its double-precision source are 0 or too
+   small for single precision: it would be another matrix, or 0. Ends at the first number that is not. */
+wisp_status wisp__refuse_too_small(const wisp_mat *A, const wisp_src *src);
 
 #endif

@@ -65,7 +65,7 @@ static wisp_status update(wisp_mat *A, const wisp_src *src)
                                "the source has another pattern than the matrix; make a new matrix");
         goto out;
     }
-    WISP_TRY(wisp__refuse_lost(A, &part.src));
+    WISP_TRY(wisp__refuse_too_small(A, &part.src));
     if (A->local.how->row) {
         WISP_TRY(wisp__mat_look(A, &host));
         status = wisp__for_rows(A->ctx, "updating", &part.src, A->col_map, A->local_rows, WISP__PIECE, update_rows,

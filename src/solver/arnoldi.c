@@ -82,27 +82,31 @@ wisp_status wisp__arnoldi_room(wisp__arnoldi *a, int m)
     return need <= a->columns ? WISP_OK : wisp__arnoldi_enlarge(a, need + a->block);
 }
 
-/* a->all becomes a block of so many columns, with those that are in use. They wait in a small one while the large one
-   is made, so that there are not two large ones at once. */
-static wisp_status enlarge_block(wisp__arnoldi *a, int columns)
+/* a->all becomes a block of so many columns, of which the first `used` are kept. */
+static wisp_status move_to_block(wisp__arnoldi *a, int columns, int used)
 {
     wisp_status status = WISP_OK;
-    const int in_use = a->locked + a->active + a->block;
-    const int used = in_use < a->columns ? in_use : a->columns; /* a state's are not there yet */
-    wisp_blk *all = NULL, *part = NULL;
-    WISP_TRY(wisp_blk_create(&all, a->k->ctx, wisp_mat_map(a->k->A), a->k->type, used));
-    for (int i = 0; i < 2; i++) {
-        WISP_TRY(wisp_blk_cols(&part, i == 0 ? a->all : all, 0, used));
-        WISP_TRY(wisp_copy(i == 0 ? all : part, i == 0 ? part : a->all));
-        wisp_blk_free(part);
-        wisp_blk_free(a->all);
-        a->all = all, all = part = NULL;
-        if (i == 0) WISP_TRY(wisp_blk_create(&all, a->k->ctx, wisp_mat_map(a->k->A), a->k->type, columns));
-    }
+    wisp_blk *all = NULL, *from = NULL, *to = NULL;
+    WISP_TRY(wisp_blk_create(&all, a->k->ctx, wisp_mat_map(a->k->A), a->k->type, columns));
+    WISP_TRY(wisp_blk_cols(&from, a->all, 0, used));
+    WISP_TRY(wisp_blk_cols(&to, all, 0, used));
+    WISP_TRY(wisp_copy(to, from));
+    wisp_blk *old = a->all;
+    a->all = all, all = old;
 out:
-    wisp_blk_free(part);
+    wisp_blk_free(to);
+    wisp_blk_free(from);
     wisp_blk_free(all);
     return status;
+}
+
+/* By way of a small block, so that there are not two large ones at once. */
+static wisp_status enlarge_block(wisp__arnoldi *a, int columns)
+{
+    const int in_use = a->locked + a->active + a->block;
+    const int used = in_use < a->columns ? in_use : a->columns; /* a state's are not there yet */
+    const wisp_status status = move_to_block(a, used, used);
+    return status == WISP_OK ? move_to_block(a, columns, used) : status;
 }
 
 wisp_status wisp__arnoldi_enlarge(wisp__arnoldi *a, int columns)

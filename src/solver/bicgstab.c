@@ -70,9 +70,9 @@ static wisp_status first_half(wisp__krylov *k)
         c->rho = wisp__dot_of(k, RHO, j);
         c->rv = wisp__dot_of(k, WISP__UY, j);
         c->alpha = c->rho / c->rv;
-        /* Of an x that has come so far away no digit is left beside the best one: as where there is no solution. */
-        const bool lost = k->hermitian && c->rr * k->eps * k->eps > c->best;
-        if (lost || nothing(k, c->rho, c->rr, c->rr) || c->rv == 0 || !isfinite(cabs(c->alpha)))
+        /* x has gone so far away that it has no digit in common with the best one, as where there is no solution. */
+        const bool diverged = k->hermitian && c->rr * k->eps * k->eps > c->best;
+        if (diverged || nothing(k, c->rho, c->rr, c->rr) || c->rv == 0 || !isfinite(cabs(c->alpha)))
             c->broken = WISP_ERR_BREAKDOWN;
     }
     set_factors(k);

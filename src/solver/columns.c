@@ -101,12 +101,16 @@ static bool is_better(const wisp__krylov_column *c) { return c->verified < c->be
 /* Methods but MINRES may pass by larger residuals on their way. */
 static bool is_far(const wisp__krylov_column *c) { return !(c->verified <= 4 * c->best); }
 static bool goes_on(const wisp__krylov_column *c) { return !c->done; }
-static bool is_worse(const wisp__krylov_column *c) { return !(c->verified <= c->best); }
+static bool is_worse(const wisp__krylov_column *c) { return !c->left && !(c->verified <= c->best); }
 
 wisp_status wisp__keep_best(wisp__krylov *k)
 {
     const int n = list_some(k, is_better);
-    for (int i = 0; i < n; i++) k->col[k->list[i]].best = k->col[k->list[i]].verified;
+    for (int i = 0; i < n; i++) {
+        wisp__krylov_column *c = &k->col[k->list[i]];
+        c->best = c->verified;
+        c->left = false;
+    }
     return n ? copy_columns(k->best, k->list, k->x, k->list, n) : WISP_OK;
 }
 
@@ -125,10 +129,11 @@ wisp_status wisp__leave_far(wisp__krylov *k)
     WISP_TRY(wisp_alloc(k->ctx, &norm, (size_t)k->width, sizeof *norm));
     WISP_TRY(wisp_norm(k->x, norm));
     for (int j = 0; j < k->width; j++) {
-        const wisp__krylov_column *c = &k->col[j];
+        wisp__krylov_column *c = &k->col[j];
         const double r = sqrt(c->verified);
         const bool far = !c->done && c->verified > sqrt(k->eps) * c->bb && sqrt(k->eps) * k->anorm * norm[j] > r;
         wisp__factors(k, 0)[j] = wisp__real(far ? 0 : 1);
+        c->left |= far;
         any |= far;
     }
     if (any) WISP_TRY(wisp_vscal(k->x, wisp__factors(k, 0)));

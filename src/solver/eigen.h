@@ -53,8 +53,6 @@ wisp_status wisp__eig_dense_or_search(wisp__eig *k);
 wisp_status wisp__eig_enough(wisp__eig *k, bool *enough);
 /* Bytes beside A for LAPACK, if it may take the place of the search; else 0. */
 int64_t wisp__eig_dense_bytes(const wisp__eig *k);
-/* Whether LAPACK takes so many rows, and this rank has the memory, for messages. */
-bool wisp__eig_dense_does(const wisp__eig *k);
 
 /* ---- eig_scale.c --- */
 

@@ -22,6 +22,7 @@ typedef struct {
     double low;         /* BiCGStab: |r|^2 of the x that is kept beside it, by the recurrence; INFINITY: none is */
     double was;         /* |r|^2 before the step */
     bool moved;         /* x has just become that one */
+    bool left;          /* MINRES began from 0, and has not met a better x than the best yet */
     double least;       /* |r|^2 by the recurrence when it was last a tenth of the one before */
     int64_t least_at;   /* the iteration of that */
     int64_t iterations;

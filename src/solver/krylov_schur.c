@@ -19,7 +19,7 @@ typedef struct {
     int most;
     int most_degree;
     double sine;        /* of the pairs that the last restart put in front, see wisp__dense_schur_order */
-    double told;        /* of those that are wanted */
+    double wanted_sine; /* the same when all that are wanted had converged */
     double first, next; /* of a polynomial: where the first locked value's ellipse ends; the first other one's, about */
     bool delivered;     /* the result is that of the locked columns already */
     bool unfit;         /* the polynomial does not do: all begins anew with A itself */
@@ -240,7 +240,7 @@ static wisp_status find(schur *K)
             WISP_TRY(restart(K, front, kept > front ? kept : front));
         }
         if (!raised && good == wanted && wanted >= o->count) {
-            K->told = K->sine;
+            K->wanted_sine = K->sine;
             if (K->a.op.degree == 1) lock(K, wanted);
             if (K->a.op.degree == 1) goto out;
             WISP_TRY(measure(K, wanted, &right));
@@ -294,7 +294,7 @@ static wisp_status search(schur *K)
     if (at->phase != WISP__SEARCHES) { /* else it goes on */
         at->phase = WISP__SEARCHES;
         at->more = 0;
-        K->a.active = 0; /* of no more use */
+        K->a.active = 0; /* V begins anew: nothing of it is copied to a larger block */
         WISP_TRY(wisp__arnoldi_room(&K->a, K->m));
         WISP_TRY(wisp__arnoldi_start(&K->a, true));
     }
@@ -326,8 +326,14 @@ out:
     return status;
 }
 
-/* Whether errors as large as residuals may join the wanted pairs with others: then they tell of no value. */
-static bool far_from_normal(const schur *K) { return K->told * K->told < K->k->o.tolerance; }
+/* Whether an error as large as the tolerance could mix the wanted pairs with others: then their residuals prove no
+   eigenvalue nearby (docs/solvers.md). */
+static bool far_from_normal(const schur *K)
+{
+    const wisp_eig_opts *o = &K->k->o;
+    const double norm = K->a.smallest / K->k->eps, unit = o->tolerance_abs > 0 ? fmax(norm, DBL_MIN) : 1;
+    return K->wanted_sine * K->wanted_sine < o->tolerance / unit;
+}
 
 /* Where there is a polynomial, what it damps is known, and products may tell that nothing is missing; where they would
    take as long as the search, or do not tell, it is another search. A search finds outer values before others. Of inner
@@ -369,15 +375,15 @@ static wisp_status items(void *arg, wisp_state *s)
     schur *K = arg;
     wisp_status status = WISP_OK;
     struct {
-        double first, next, told;
+        double first, next, wanted_sine;
         int delivered, plain;
-    } n = {K->first, K->next, K->told, K->delivered, K->plain};
+    } n = {K->first, K->next, K->wanted_sine, K->delivered, K->plain};
     WISP_TRY(wisp__eig_items(K->k, s));
     WISP_TRY(wisp__arnoldi_items(&K->a, s));
     if (K->a.locked > K->most + K->m) return wisp_ctx_fail(K->k->ctx, WISP_ERR_FORMAT, "eig: a state that can't be");
     WISP_TRY(wisp_state_data(s, "locked values", K->locked, (size_t)K->a.locked * sizeof *K->locked));
     WISP_TRY(wisp_state_data(s, "of the polynomial", &n, sizeof n));
-    K->first = n.first, K->next = n.next, K->told = n.told;
+    K->first = n.first, K->next = n.next, K->wanted_sine = n.wanted_sine;
     K->delivered = n.delivered, K->plain = n.plain;
 out:
     return status;
@@ -486,16 +492,15 @@ static bool choose_sizes(schur *K, int block)
 static wisp_status tell_why(const schur *K)
 {
     const wisp__eig *k = K->k;
-    const char *where = wisp__eig_dense_does(k) ? "" : ", of fewer rows or with more memory";
     if (k->o.which == WISP_EIG_SMALLEST)
         return wisp_ctx_fail(k->ctx, WISP_ERR_INCOMPLETE,
                              "eig: products prove nothing about inner eigenvalues: smaller ones may be missing; the "
-                             "dense method finds all%s",
-                             where);
+                             "dense method finds all, if it has the memory");
     return wisp_ctx_fail(k->ctx, WISP_ERR_INCOMPLETE,
-                         "eig: the matrix is far from normal (condition %.1e): pairs within the tolerance may be those "
-                         "of a matrix nearby; a smaller tolerance tells more, the dense method finds all%s",
-                         1 / K->told, where);
+                         "eig: the matrix is far from normal (errors in it may move these eigenvalues by %.0e times "
+                         "their size): pairs within the tolerance may belong to a matrix nearby; try a smaller "
+                         "tolerance, or the dense method if it has the memory",
+                         1 / K->wanted_sine);
 }
 
 wisp_status wisp__eig_krylov_schur(wisp__eig *k)

@@ -258,7 +258,7 @@ static wisp_status search(lanczos *L)
     if (at->phase != WISP__SEARCHES) { /* else it goes on */
         at->phase = WISP__SEARCHES;
         at->more = 0;
-        L->a.active = 0; /* of no more use */
+        L->a.active = 0; /* V begins anew: nothing of it is copied to a larger block */
         WISP_TRY(wisp__arnoldi_room(&L->a, L->m));
         WISP_TRY(wisp__arnoldi_start(&L->a, true));
     }

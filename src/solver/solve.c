@@ -126,9 +126,9 @@ static bool is_level(const wisp__krylov *k, const wisp__krylov_column *c)
     return can_be_careful(k) && since > LEVEL && since > c->iterations / 2;
 }
 
-/* BiCGStab with a Hermitian matrix, which MINRES is there for: what has not been met in twice the iterations that take
-   it to the end without rounding is hardly met in more. */
-static bool is_lost(const wisp__krylov *k, const wisp__krylov_column *c)
+/* BiCGStab with a Hermitian matrix: without rounding it ends after as many iterations as there are rows. Where twice as
+   many have gained nothing, MINRES is to go on. */
+static bool is_stuck(const wisp__krylov *k, const wisp__krylov_column *c)
 {
     const int64_t since = c->iterations - c->least_at, rows = wisp_map_rows(wisp_mat_map(k->A));
     return k->method == &wisp__bicgstab && k->hermitian && since > 2 * rows + 100 && since > c->iterations / 2;
@@ -145,7 +145,7 @@ static bool must_look(wisp__krylov *k, int claimed_before)
         const wisp__krylov_column *c = &k->col[j];
         claimed += c->claimed;
         look |= !c->done &&
-                (c->broken != WISP_OK || has_come_far(k, c) || is_level(k, c) || is_lost(k, c) || !isfinite(c->rr));
+                (c->broken != WISP_OK || has_come_far(k, c) || is_level(k, c) || is_stuck(k, c) || !isfinite(c->rr));
     }
     if (k->method == &wisp__minres) look |= k->P ? claimed > claimed_before : k->s->iterations % LOOK_EVERY == 0;
     return look;
@@ -234,7 +234,7 @@ static wisp_status verdict(wisp__krylov *k, wisp__krylov_column *c)
     const bool in_turn =
         k->method == &wisp__minres && k->s->iterations % LOOK_EVERY == 0 && c->verified < sqrt(k->eps) * c->bb;
     if (c->claimed || c->broken != WISP_OK || k->cycle_ends || in_turn) c->stalls = stalls ? c->stalls + 1 : 0;
-    if (is_lost(k, c)) return WISP_ERR_STAGNATION;
+    if (is_stuck(k, c)) return WISP_ERR_STAGNATION;
     if (c->stalls >= WISP__MOST_STALLS) return c->broken != WISP_OK ? c->broken : WISP_ERR_STAGNATION;
     return k->s->iterations >= k->o.max_iterations ? WISP_ERR_ITERATIONS : WISP_OK;
 }

@@ -10,8 +10,8 @@ static int64_t small_bytes(const wisp_solve_opts *o, int width, int blocks, bool
     return width * (column + (int64_t)sizeof(wisp__krylov_column)) + blocks * BLOCK + HEADS;
 }
 
-/* What wisp_fuse takes for so many terms and dots, at most, by 8 threads: sums of each block of rows and thread; lists.
- */
+/* At most what wisp_fuse takes for so many terms and dots (reserve of op/fuse.c, and its launch: if these change, so
+   must this), by 8 threads: sums of each row block and thread; lists. */
 static int64_t fuse_bytes(int64_t rows, wisp_type type, int width, int terms, int dots)
 {
     enum { STRIP = 128, MOST_BLOCKS = 1024, PERIOD = 16, THREADS = 8, EACH = 256 };
@@ -39,6 +39,7 @@ int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, const wisp_solv
     const int64_t size = (int64_t)wisp_type_size(type), transposed = 32; /* bytes a row: see singular.c */
     const int64_t columns = (3 + most) * width + width / 2;              /* a narrower block beside all of them */
     const bool gmres = named == WISP_GMRES || named == WISP_METHOD_DEFAULT;
+    /* Terms, and dots, of one call: GMRES has one for each vector of its basis. */
     const int lists = 16 + (gmres ? k.o.restart : 0);
     return rows * (columns * size + transposed) + wisp__precond_plan(rows, type, width, &k.o) +
            small_bytes(&k.o, width, 4 + most, gmres) + fuse_bytes(rows, type, width, lists, lists);

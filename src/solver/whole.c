@@ -66,11 +66,6 @@ wisp_status wisp__eig_plan_dense(wisp__eig *k, wisp_eig_cost *cost)
 
 int64_t wisp__eig_dense_bytes(const wisp__eig *k) { return isfinite(k->most_work) ? memory(k) : 0; }
 
-bool wisp__eig_dense_does(const wisp__eig *k)
-{
-    return k->rows <= MOST_ROWS && (k->o.bytes == 0 || memory(k) <= k->o.bytes);
-}
-
 /* ---- all pairs -------------------------------------------------------------------------------------- */
 
 /* The whole space: all columns of the identity. */

@@ -13,7 +13,7 @@ static bool is_wanted(const tool *t) { return (t->opt.checkpoint || t->opt.resum
 int checkpoint_check(tool *t)
 {
     if (t->opt.every > 0 && !t->opt.checkpoint) return tool_usage(t, "--every is for --checkpoint FILE");
-    if (is_wanted(t) && source_reads_once(t))
+    if (is_wanted(t) && file_reads_once(t->opt.arg[0]))
         return tool_fail(t, "%s can be read only once, so that no run could go on with it; keep it in a file",
                          t->opt.arg[0]);
     if (t->opt.checkpoint) catch_requests();
@@ -158,16 +158,18 @@ int checkpoint_stopped(tool *t)
     return tool_fail(t, "stopped by %s; %s", why, wisp_ctx_message(t->ctx));
 }
 
-/* What was printed may be all that there is of the results. */
-static int flush(tool *t)
+/* Before the checkpoint goes: what was printed may be all that there is of the results. */
+static int flush_printed(tool *t)
 {
+    errno = EIO; /* of an earlier failure, which is not known any more */
     if (wisp_ctx_rank(t->ctx) > 0 || (!fflush(stdout) && !ferror(stdout))) return EXIT_FINE;
+    if (tool_is_stopped(t)) return tool_stopped(t);
     return tool_fail(t, "cannot write to the standard output: %s", strerror(errno));
 }
 
 int checkpoint_done(tool *t, int rc)
 {
-    if (t->checkpoint && !rc) rc = flush(t);
+    if (t->checkpoint && !rc) rc = flush_printed(t);
     if (t->checkpoint) rc = tool_agree(t, rc); /* to remove it is a call of all ranks */
     if (rc) return rc;
     wisp_checkpoint_remove(t->checkpoint);

@@ -109,10 +109,15 @@ static int again(results *r, wisp_type source, const char *why)
     return EXIT_AGAIN;
 }
 
-/* A failure; with --precision auto, numbers that single precision has not are no failure yet. */
+/* Whether the run fails because it is in single precision, which --precision auto has tried. */
+static bool double_may_do(const wisp_kpm_opts *k, wisp_status status)
+{
+    return status == WISP_ERR_PRECISION || (status == WISP_ERR_NUMERIC && k->rounding_limit > 0);
+}
+
 static int fail_or_again(tool *t, results *r, const wisp_kpm_opts *k, wisp_type source, wisp_status status)
 {
-    if (status == WISP_ERR_NUMERIC && k->rounding_limit > 0) return again(r, source, wisp_ctx_message(t->ctx));
+    if (double_may_do(k, status)) return again(r, source, wisp_ctx_message(t->ctx));
     return tool_fail_ctx(t);
 }
 
@@ -157,8 +162,7 @@ static int run_moments(tool *t, results *r, wisp_mat *A, wisp_type source, wisp_
     k->resume = t->resumed;
     wisp_status status = wisp_kpm(m, A, k);
     checkpoint_pause(t);
-    if (status == WISP_ERR_PRECISION || (status == WISP_ERR_NUMERIC && k->rounding_limit > 0))
-        return again(r, source, wisp_ctx_message(t->ctx));
+    if (double_may_do(k, status)) return again(r, source, wisp_ctx_message(t->ctx));
     if (status == WISP_ERR_HERMITIAN || status == WISP_ERR_NUMERIC)
         return tool_fail(t, "%s: %s", t->opt.arg[0], wisp_ctx_message(t->ctx));
     if (status != WISP_OK && status != WISP_ERR_CANCELLED) return tool_fail_ctx(t);
@@ -193,7 +197,7 @@ static wisp_type needed_type(const tool *t, results *r, wisp_kpm_opts *k, const 
     }
     if (single != src->type) why = "the file can be read only once, so that single precision can't be tried";
     if (!has_bars) why = "there are no error bars to compare rounding with";
-    if (src->type == WISP_S || src->type == WISP_C) why = "that of the matrix";
+    if (type_is_single(src->type)) why = "that of the matrix";
     snprintf(r->precision, sizeof r->precision, "%s: %s", wisp_type_name(src->type), why);
     return src->type;
 }
@@ -282,7 +286,7 @@ static int compute(tool *t, results *r, wisp_moments *m, bool *ran)
         t->opt.precision = PRECISION_DOUBLE;
         rc = checkpoint_done(t, EXIT_FINE);
         t->opt.resume = NULL;
-        if (!rc) rc = compute_once(t, r, m, ran);
+        if (!rc) rc = compute_on_layout(t, r, m, ran);
     } else if (m->rounding > 0) {
         snprintf(r->precision, sizeof r->precision,
                  "%s: rounding moves no moment by more than %.2g of half its 95%% bar", wisp_type_name(m->type),

@@ -110,7 +110,7 @@ static int open_inputs(tool *t, wisp_src *matrix, wisp_src *start)
 /* The vectors of a file; complex ones of a real matrix make all vectors complex. */
 static int open_start(tool *t, eig_results *r, const wisp_mat *A, const wisp_src *src, wisp_blk **start)
 {
-    const bool is_single = r->info.type == WISP_S || r->info.type == WISP_C;
+    const bool is_single = type_is_single(r->info.type);
     r->type = r->info.type;
     if (!t->opt.vectors_in) return EXIT_FINE;
     if (wisp_type_is_complex(src->type)) r->type = is_single ? WISP_C : WISP_Z;
@@ -127,11 +127,12 @@ static int open_start(tool *t, eig_results *r, const wisp_mat *A, const wisp_src
 static void warn_of_rounding(const tool *t, const eig_results *r, const wisp_mat_props *props)
 {
     const wisp_eig_which which = r->opts.which;
-    if (props->hermitian || !props->nearly_hermitian || which == WISP_EIG_INTERVAL || which == WISP_EIG_NEAREST) return;
+    if (props->hermitian || !props->nearly_hermitian || props->nonfinite_row >= 0) return;
+    if (which == WISP_EIG_INTERVAL || which == WISP_EIG_NEAREST) return;
     wisp_ctx_log(t->ctx, WISP_LOG_WARN,
-                 "%s is Hermitian but for rounding, and is taken as one that is not%s; --hermitian-part takes its "
-                 "Hermitian part",
-                 t->opt.arg[0], which == WISP_EIG_LARGEST_REAL ? "" : ", by absolute values");
+                 "%s is Hermitian but for rounding, and is treated as not Hermitian%s; --hermitian-part makes it "
+                 "Hermitian",
+                 t->opt.arg[0], which == WISP_EIG_LARGEST_REAL ? "" : ": eigenvalues are ordered by absolute values");
 }
 
 /* reading: the most that was held before the matrix is made. */
@@ -191,8 +192,8 @@ static bool has_pairs(wisp_status status)
     }
 }
 
-/* For advice: LAPACK takes so many rows, in the memory that there is. */
-static bool dense_does(const eig_results *r, const wisp_mat *A)
+/* For advice: whether --method dense takes so many rows, and has the memory. */
+static bool dense_fits(const eig_results *r, const wisp_mat *A)
 {
     wisp_eig_cost cost;
     wisp_eig_opts o = r->opts;
@@ -215,7 +216,7 @@ static int find(tool *t, eig_results *r, const wisp_mat *A)
     if (r->e.vectors) r->type = wisp_blk_type(r->e.vectors);
     if (r->status == WISP_ERR_CANCELLED && checkpoint_ended(t)) return checkpoint_stopped(t);
     r->hermitian |= isfinite(r->e.orthogonality); /* also up to rounding */
-    if (r->status == WISP_ERR_STAGNATION || r->status == WISP_ERR_INCOMPLETE) r->dense_does = dense_does(r, A);
+    if (r->status == WISP_ERR_STAGNATION || r->status == WISP_ERR_INCOMPLETE) r->dense_fits = dense_fits(r, A);
     if (has_pairs(r->status)) return EXIT_FINE;
     if (r->status == WISP_ERR_HERMITIAN || r->status == WISP_ERR_NUMERIC)
         return tool_fail(t, "%s: %s", t->opt.arg[0], r->why);
@@ -243,10 +244,10 @@ static int say_why(tool *t, const eig_results *r)
                                e->found ? ", or" : ";");
     case WISP_ERR_STAGNATION:
         return tool_incomplete(t, "the residuals no longer fall after %s; %s; try a larger --tol%s", done, kept,
-                               r->dense_does ? ", or --method dense" : "");
+                               r->dense_fits ? ", or --method dense" : "");
     default:
-        return tool_incomplete(t, "some may be missing: %s; %d were found: %s%s", r->why, e->found, kept,
-                               r->dense_does ? "; or try --method dense" : "");
+        return tool_incomplete(t, "some may be missing: %s; found: %d; %s%s", r->why, e->found, kept,
+                               r->dense_fits ? "; or use --method dense, for which there is memory" : "");
     }
 }
 

@@ -197,7 +197,7 @@ static int open_all(tool *t, evolve_results *r, observer *obs, wisp_mat **A, wis
                               .width = 1,
                               .order = (wisp_row_order)o->order,
                               .format = (wisp_format)o->format};
-    r->type = mo.type == WISP_S || mo.type == WISP_C ? WISP_C : WISP_Z;
+    r->type = type_is_single(mo.type) ? WISP_C : WISP_Z;
     if (!rc && src.rows != src.cols)
         rc = tool_fail(t, "%s is %lld x %lld, and a Hamiltonian is square", o->arg[0], (long long)src.rows,
                        (long long)src.cols);

@@ -22,6 +22,7 @@ typedef struct {
     int interleaved;      /* the depth */
     bool one_by_one;      /* steps, with norms of numbers of any size */
     double largest;       /* so: of the entries */
+    wisp_blk *kept;       /* v_0 of a file that can't be read twice; else NULL */
     double assemble_seconds, seconds, flops;
 } powers;
 
@@ -66,8 +67,7 @@ static int open_all(tool *t, powers *p)
                               .order = (wisp_row_order)t->opt.order,
                               .format = (wisp_format)t->opt.format};
     p->type = mo.type;
-    if (start.row && wisp_type_is_complex(start.type))
-        p->type = mo.type == WISP_S || mo.type == WISP_C ? WISP_C : WISP_Z;
+    if (start.row && wisp_type_is_complex(start.type)) p->type = type_is_single(mo.type) ? WISP_C : WISP_Z;
     if (!rc) rc = machine_cache(t, t->opt.budgets[0], &p->cache_budget);
     if (!rc && wisp_mat_create(&p->A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
     wisp_src_close(&src);
@@ -77,32 +77,43 @@ static int open_all(tool *t, powers *p)
     for (int i = t->opt.all ? 1 : 0; i < p->stored && !rc; i++) /* with all of them v_-1 is not needed */
         if (wisp_blk_create(&p->v[i], t->ctx, wisp_mat_map(p->A), p->type, p->width)) rc = tool_fail_ctx(t);
     if (!rc) rc = set_start(t, p, &start);
+    if (!rc && t->opt.start && file_reads_once(t->opt.start) &&
+        (wisp_blk_create(&p->kept, t->ctx, wisp_mat_map(p->A), p->type, p->width) || wisp_copy(p->kept, block(p, 0))))
+        rc = tool_fail_ctx(t);
     wisp_src_close(&start);
     return rc;
 }
 
-enum { AGAIN = -1 }; /* in place of an exit status: one by one */
+enum { AGAIN = -1 }; /* no exit status: all steps again, one by one */
 
-static bool is_single(const powers *p) { return p->type == WISP_S || p->type == WISP_C; }
-
-/* The range in which nothing that counts is lost of squares: those of all rows. */
+/* Whether squares of numbers of this size, of all rows, stay in the type's range with all their digits. */
 static bool has_squares(const powers *p, double norm)
 {
     const double rows = (double)(p->info.rows > 0 ? p->info.rows : 1);
-    const double least = rows * (is_single(p) ? (double)FLT_MIN / (double)FLT_EPSILON : DBL_MIN / DBL_EPSILON);
-    const double most = is_single(p) ? (double)FLT_MAX : DBL_MAX;
+    const double least =
+        rows * (type_is_single(p->type) ? (double)FLT_MIN / (double)FLT_EPSILON : DBL_MIN / DBL_EPSILON);
+    const double most = type_is_single(p->type) ? (double)FLT_MAX : DBL_MAX;
     return norm >= sqrt(least) && norm <= sqrt(most);
 }
 
-/* Norms of v_k, which are right for numbers of any size. A 0 is one if a product could not be too small for the type.
- */
+/* Whether v_k is too small for the type: its norm is, and so is the most that the largest entry makes of the norm
+   before. A norm of 0 where that would not be too small is a true 0. */
+static bool underflows(const powers *p, double norm, double before)
+{
+    const double least = type_is_single(p->type) ? (double)FLT_MIN : DBL_MIN;
+    return (norm > 0 || before > 0) && fmax(norm, fabs(p->scale) * p->largest * before) < least;
+}
+
+/* Norms of v_k that wisp_norm has computed, of numbers of any size. */
 static int check_size(tool *t, const powers *p, int64_t k)
 {
-    const double least = is_single(p) ? (double)FLT_MIN : DBL_MIN;
     for (int j = 0; j < p->width; j++) {
         const double *norm = p->norm + k * p->width + j, before = k > 0 ? norm[-p->width] : 0;
-        const bool small = *norm > 0 || before > 0 ? fmax(*norm, fabs(p->scale) * p->largest * before) < least : false;
+        const bool small = underflows(p, *norm, before);
         if (isfinite(*norm) && !small) continue;
+        if (k == 0 && small)
+            return tool_fail(t, "%s: the numbers of column %d (counted from 0) are too small for %s: multiply them",
+                             t->opt.start, j, wisp_type_name(p->type));
         if (k < 2)
             return tool_fail(t,
                              small ? "v_%lld underflows in %s: --scale makes the matrix's numbers larger"
@@ -117,11 +128,13 @@ static int check_size(tool *t, const powers *p, int64_t k)
     return EXIT_FINE;
 }
 
-/* Norms of v_k, from squares. */
+/* Norms of v_k, from squares. Columns of zeros stay so. */
 static int check_squares(const powers *p, int64_t k)
 {
-    for (int j = 0; j < p->width; j++)
-        if (!has_squares(p, p->norm[k * p->width + j])) return AGAIN;
+    for (int j = 0; j < p->width; j++) {
+        const double *norm = p->norm + k * p->width + j;
+        if (!has_squares(p, *norm) && !(*norm == 0 && (k == 0 || norm[-p->width] == 0))) return AGAIN;
+    }
     return EXIT_FINE;
 }
 
@@ -181,6 +194,7 @@ static int run_one_by_one(tool *t, powers *p)
     p->largest = props.largest;
     p->one_by_one = true;
     p->interleaved = 1;
+    if (p->kept) return wisp_copy(block(p, 0), p->kept) ? tool_fail_ctx(t) : all_steps(t, p);
     int rc = t->opt.start ? start_open(t, &start, t->opt.start, "start", p->info.rows) : EXIT_FINE;
     if (!rc) rc = set_start(t, p, &start);
     wisp_src_close(&start);
@@ -193,7 +207,11 @@ static int run(tool *t, powers *p)
         wisp_alloc(t->ctx, &p->work, (size_t)(AT_ONCE + 3 * AT_ONCE * p->width), sizeof *p->work))
         return tool_fail_ctx(t);
     for (int i = 0; i < AT_ONCE; i++) p->work[i] = (wisp_scalar){p->scale, 0};
-    const int rc = all_steps(t, p);
+    if (t->opt.start && wisp_norm(block(p, 0), p->norm)) return tool_fail_ctx(t);
+    int rc = EXIT_FINE;
+    for (int j = 0; t->opt.start && j < p->width; j++)
+        if (p->norm[j] > 0 && !has_squares(p, p->norm[j])) rc = AGAIN;
+    if (!rc) rc = all_steps(t, p);
     return rc == AGAIN ? run_one_by_one(t, p) : rc;
 }
 
@@ -293,6 +311,7 @@ int cmd_power(tool *t)
     }
     for (int i = 0; p.v && i < p.stored; i++) wisp_blk_free(p.v[i]);
     wisp_free(t->ctx, p.v);
+    wisp_blk_free(p.kept);
     wisp_free(t->ctx, p.norm);
     wisp_free(t->ctx, p.work);
     wisp_mat_free(p.A);

@@ -90,7 +90,7 @@ static wisp_type type_of_blocks(const solve_inputs *in, wisp_type matrix)
 {
     const bool is_complex =
         wisp_type_is_complex(matrix) || wisp_type_is_complex(in->rhs.type) || wisp_type_is_complex(in->x0.type);
-    if (matrix == WISP_S || matrix == WISP_C) return is_complex ? WISP_C : WISP_S;
+    if (type_is_single(matrix)) return is_complex ? WISP_C : WISP_S;
     return is_complex ? WISP_Z : WISP_D;
 }
 
@@ -129,7 +129,7 @@ static int prepare(tool *t, solve_results *r, wisp_mat **A, wisp_blk **b, wisp_b
                               .order = (wisp_row_order)t->opt.order,
                               .format = (wisp_format)t->opt.format};
     r->type = type_of_blocks(&in, mo.type);
-    if (r->opts.tolerance <= 0) r->opts.tolerance = r->type == WISP_S || r->type == WISP_C ? 1e-4 : 1e-8;
+    if (r->opts.tolerance <= 0) r->opts.tolerance = type_is_single(r->type) ? 1e-4 : 1e-8;
     if (!rc) rc = weights_by_source(t, &in.matrix);
     if (!rc) rc = machine_cache(t, 0, &budget);
     if (!rc && t->opt.plan) rc = solve_plan_show(t, &in, &mo, r, reading);
@@ -228,7 +228,7 @@ static void find_advice(char advice[TEXT], const solve_results *r, bool gained)
 {
     const wisp_solution *s = &r->s;
     const char *precond = s->precond == WISP_PRECOND_NONE ? "a --precond" : "another --precond";
-    const bool is_single = r->type == WISP_S || r->type == WISP_C;
+    const bool is_single = type_is_single(r->type);
     const bool far = s->residual > 1e3 * r->opts.tolerance;
     if (r->status == WISP_ERR_STAGNATION && s->method == WISP_GMRES && far)
         snprintf(advice, TEXT, "%s%s", s->restart < 500 && s->restart < r->info.rows ? "a larger --restart or " : "",

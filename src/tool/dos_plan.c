@@ -337,6 +337,7 @@ static wisp_status assembly_seconds(tool *t, const wisp_src *src, const wisp_mat
     wisp_mat_opts plain = *mo;
     plain.order = WISP_ROWS_NATURAL;
     plain.format = WISP_FORMAT_SELL;
+    plain.type = src->type; /* single precision may not have numbers of a sample */
     WISP_TRY(wisp_mat_create(&A, t->ctx, &part, &plain));
     WISP_TRY(wisp_mat_get_props(A, &props));
     *seconds = (tool_now() - start) * (double)src->rows / (double)part.rows;

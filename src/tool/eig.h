@@ -11,7 +11,7 @@ typedef struct {
     wisp_mat_info info;
     wisp_type type;  /* of the vectors */
     bool hermitian;  /* else eigenvalues are complex numbers */
-    bool dense_does; /* it would answer where another method stopped */
+    bool dense_fits; /* --method dense could answer where another one stopped */
     double assemble_seconds;
 } eig_results;
 

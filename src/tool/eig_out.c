@@ -51,7 +51,7 @@ static double largest_residual(const wisp_eigen *e)
 static double tolerance_of(const eig_results *r)
 {
     if (r->opts.tolerance_abs > 0) return r->opts.tolerance_abs;
-    return r->opts.tolerance > 0 ? r->opts.tolerance : r->type == WISP_S || r->type == WISP_C ? 1e-4 : 1e-8;
+    return r->opts.tolerance > 0 ? r->opts.tolerance : type_is_single(r->type) ? 1e-4 : 1e-8;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------- */

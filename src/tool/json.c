@@ -84,7 +84,8 @@ char *json_text(const json_t *object)
     return text;
 }
 
-/* Whether the standard output takes PIPE_BUF bytes at once; else waits for it, not for long. */
+/* Whether the standard output takes PIPE_BUF bytes at once; else waits for it, not for long. (As has_room of
+   base/outfile.c, which is the library's own.) */
 static bool has_room(void)
 {
     enum { MILLISECONDS = 100 };

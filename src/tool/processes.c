@@ -190,7 +190,7 @@ int processes_gather(tool *t, int rc, const char *own, char **all, size_t *size)
 {
     *all = NULL;
     *size = 0;
-    if ((rc = processes_agree(t, rc))) return rc; /* before any other call: one that has failed makes this one alone */
+    if ((rc = processes_agree(t, rc))) return rc; /* first: who has failed before takes part in this call alone */
     int most = (int)strlen(own) + 1;
     MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, all_processes);
     char *mine = calloc(1, (size_t)most), *texts = calloc((size_t)t->processes, (size_t)most);

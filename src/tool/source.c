@@ -30,7 +30,7 @@ static int open_whole(tool *t, wisp_src *src)
 /* Rank 0 opens the file for all, and need be the only one that sees it. */
 static int look_once(tool *t)
 {
-    double once = wisp_ctx_rank(t->ctx) == 0 && source_reads_once(t);
+    double once = wisp_ctx_rank(t->ctx) == 0 && file_reads_once(t->opt.arg[0]);
     if (wisp_ctx_sum(t->ctx, &once, 1)) return tool_fail_ctx(t);
     t->read_once = once > 0;
     return EXIT_FINE;
@@ -56,8 +56,8 @@ void source_summary(const tool *t)
     text_line("Hermitian", "part is taken: entries change by at most %.2g of the largest one", t->hermitian_change);
 }
 
-bool source_reads_once(const tool *t)
+bool file_reads_once(const char *path)
 {
     struct stat s;
-    return stat(t->opt.arg[0], &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
+    return stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
 }

@@ -69,13 +69,13 @@ static void add(wisp_type type, void *p, int64_t i, wisp_scalar v)
     }
 }
 
-/* How many numbers but 0 of a column single precision has in all their digits, and how many are below them. */
+/* Numbers of a column that single precision holds with all digits; those, but 0, that are too small for that. */
 typedef struct {
     double kept, lost;
 } narrowed;
 
 /* A column whose numbers are all below those of single precision is refused: it would be another one, or 0. */
-static wisp_status refuse_lost(tool *t, narrowed *columns, int width, const char *path)
+static wisp_status refuse_too_small(tool *t, narrowed *columns, int width, const char *path)
 {
     const wisp_status status = wisp_ctx_sum(t->ctx, &columns->kept, 2 * (size_t)width);
     for (int j = 0; j < width && status == WISP_OK; j++)
@@ -93,7 +93,7 @@ static wisp_status copy_rows(tool *t, wisp_blk *x, const wisp_src *src, const ch
     const wisp_type type = wisp_blk_type(x);
     const int width = wisp_blk_width(x);
     const size_t most = (size_t)(src->max_row > 0 ? src->max_row : 1);
-    const bool narrows = (type == WISP_S || type == WISP_C) && (src->type == WISP_D || src->type == WISP_Z);
+    const bool narrows = type_is_single(type) && !type_is_single(src->type);
     int64_t *col = NULL, first;
     char *val = NULL;
     narrowed *columns = NULL;
@@ -124,7 +124,7 @@ static wisp_status copy_rows(tool *t, wisp_blk *x, const wisp_src *src, const ch
             for (int j = 0; src->cols != width && j < width; j++) add(type, array, at + j, v);
         }
     }
-    if (narrows) WISP_TRY(refuse_lost(t, columns, width, path));
+    if (narrows) WISP_TRY(refuse_too_small(t, columns, width, path));
 out:
     wisp_free(t->ctx, columns);
     wisp_free(t->ctx, val);

@@ -97,6 +97,7 @@ int tool_stopped(tool *t); /* says so, and what was kept; returns EXIT_FAILED */
 int tool_start(tool *t);
 /* All ranks together: if one has failed, and said why, the others fail with it. */
 int tool_agree(tool *t, int rc);
+static inline bool type_is_single(wisp_type type) { return type == WISP_S || type == WISP_C; }
 double tool_now(void); /* seconds of a clock that only goes forward */
 
 /* processes.c: begin and end a run; make t->ctx. */
@@ -107,8 +108,8 @@ int processes_end(tool *t, int rc);
    The first process says what another one has failed with. */
 int processes_agree(tool *t, int rc);
 wisp_status processes_context(tool *t, const wisp_ctx_opts *o);
-/* All processes together, each with its text, or with what it has failed with: *all[processes][*size] on the first one,
-   to be freed; NULL on the others. Returns EXIT_FINE, or what all are to end with. */
+/* Called by all processes, each with its text, or with the exit status of its failure: *all[processes][*size] on the
+   first one, to be freed; NULL on the others. Returns EXIT_FINE, or what all are to end with. */
 int processes_gather(tool *t, int rc, const char *own, char **all, size_t *size);
 
 /* stop_at.c, see stop_point. */
@@ -156,8 +157,8 @@ void checkpoint_close(tool *t);
 json_t *checkpoint_json(const tool *t); /* null without */
 void checkpoint_summary(const tool *t);
 void checkpoint_plan(int64_t bytes); /* a line of --plan, for a copy of so many bytes */
-/* weights.c, all ranks together, each with them or with what it has failed with: EXIT_LAYOUT if they differ from the
-   present ones. Takes them over. */
+/* weights.c, called by all ranks, each with the weights or with the exit status of its failure: EXIT_LAYOUT if they
+   differ from the present ones. Frees or keeps the array. */
 int weights_take(tool *t, int rc, int64_t *weights);
 
 /* outfile.c: a whole file at once; the context must be there. */
@@ -203,7 +204,9 @@ wisp_type tool_type(const options *o, wisp_type type);
 int source_open(tool *t, wisp_src *src);
 wisp_status source_partition(const tool *t, wisp_ctx *ctx, wisp_src *src); /* takes src over, if all is well */
 void source_summary(const tool *t);
-bool source_reads_once(const tool *t); /* MATRIX is a file that can't be read a second time, such as a pipe, here */
+/* As this process sees it: a file that can't be read a second time, such as a pipe (t->read_once: MATRIX, as rank 0
+   sees it). */
+bool file_reads_once(const char *path);
 
 /* weights.c: shares of rows. Before the context: whether those of --weights are as many as there are processes, and
    MATRIX can be read as often as they need; then those that the context is to have, NULL: not given. */

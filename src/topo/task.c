@@ -396,7 +396,8 @@ void wisp__tasks_lock(void) { pthread_mutex_lock(&lock); }
 void wisp__tasks_unlock(void) { pthread_mutex_unlock(&lock); }
 
 /* Their threads, or the list, hold them no more. But a thread that has just begun may have let go of some that its task
-   comes after, and nobody knows of which: these tasks stay held, and so do their contexts. */
+   comes after, and nobody knows of which: these tasks stay held, and so do their contexts. So does one whose thread was
+   just about to let go of it. */
 void wisp__tasks_forked(void)
 {
     for (wisp_task *t = live, *next; t; t = next) {
