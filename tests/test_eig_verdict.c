@@ -273,11 +273,33 @@ static void far_from_normal(void **state)
     assert_true(told >= 2);
 }
 
+/* A normal matrix is not told to be far from that, whatever the unit of an absolute tolerance makes of it. */
+static void normal_in_large_units(void **state)
+{
+    wisp_ctx *ctx = *state;
+    for (int exponent = -40; exponent <= 40; exponent += 20) {
+        enum { ROWS = 400 };
+        ref_rng r = {45};
+        ref_mat m = ref_new(ROWS, ROWS);
+        for (int i = 0; i < ROWS; i++)
+            REF_AT(m, i, i) = ldexp(1, exponent) * cexp(2 * I * ref_uniform(&r)) * (i + 1) / ROWS;
+        wisp_mat *A = ref_mat_of(ctx, m, WISP_Z);
+        wisp_eigen e;
+        const wisp_eig_opts o = {
+            .which = WISP_EIG_LARGEST, .method = WISP_KRYLOV_SCHUR, .count = 3, .tolerance_abs = ldexp(1e-6, exponent)};
+        REF_OK(ctx, wisp_eig(&e, A, &o));
+        assert_true(e.complete && e.found == 3);
+        wisp_eigen_free(&e);
+        wisp_mat_free(A);
+        ref_free(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(inner_values),       cmocka_unit_test(inner_values_by_default),
                                        cmocka_unit_test(random_rows),        cmocka_unit_test(narrow_interval),
                                        cmocka_unit_test(operator_by_lapack), cmocka_unit_test(search_in_vain),
-                                       cmocka_unit_test(far_from_normal)};
+                                       cmocka_unit_test(far_from_normal),    cmocka_unit_test(normal_in_large_units)};
     return REF_RUN_WITH(tests, setup, teardown);
 }
