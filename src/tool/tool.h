@@ -384,8 +384,6 @@ typedef struct {
     const char *coretype; /* OPENBLAS_CORETYPE that was best, or "default" */
 } gemm_rates;
 void gemm_measure(const tool *t, gemm_rates *g, double peak_gflops);
-/* Seconds that a measurement takes: `usual`, or $WISP_MEASURE_LIMIT if that is less. */
-double measure_limit(double usual);
 /* A process of wisp-blas: what it prints is read from fd, what is written there it reads. */
 typedef struct {
     pid_t pid;

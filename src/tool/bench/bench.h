@@ -2,6 +2,7 @@
 #ifndef WISP_TOOL_BENCH_H
 #define WISP_TOOL_BENCH_H
 #include "../tool.h"
+#include "measure_limit.h"
 #include "reference.h"
 
 typedef enum {

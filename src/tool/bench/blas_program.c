@@ -4,6 +4,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "measure_limit.h"
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -58,9 +59,8 @@ static double gemm_rate(bool complex, int n, double *a, double *b, double *c)
 static int gemm(void)
 {
     /* Tests that have no time for it get the rates of small products. */
-    const char *limit = getenv("WISP_MEASURE_LIMIT"); /* microseconds */
-    const double long_enough = 0.2, seconds = limit ? 1e-6 * atof(limit) : 0;
-    const int size = seconds > 0 && seconds < long_enough ? SMALL : SIZE;
+    const double long_enough = 0.2;
+    const int size = measure_limit(long_enough) < long_enough ? SMALL : SIZE;
     const size_t n = (size_t)size * (size_t)size;
     double *a = memory(3 * n * sizeof *a, (size_t)size);
     if (!a) return 1;

@@ -1,6 +1,7 @@
 /* Rates of the BLAS, measured by wisp-blas, a process of its own, as often as there are kernels to try: OpenBLAS
    chooses its kernels once, when it is loaded, and takes newer processors for older ones. */
 #include "../tool.h"
+#include "measure_limit.h"
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -126,13 +127,6 @@ static void measure_cores(const tool *t, gemm_rates *g)
         g->dgemm = rate[0] > g->dgemm ? rate[0] : g->dgemm;
         g->zgemm = rate[1] > g->zgemm ? rate[1] : g->zgemm;
     }
-}
-
-double measure_limit(double usual)
-{
-    const char *limit = getenv("WISP_MEASURE_LIMIT"); /* microseconds */
-    const double seconds = limit ? 1e-6 * atof(limit) : 0;
-    return seconds > 0 && seconds < usual ? seconds : usual;
 }
 
 /* Again if a core was away meanwhile, which shows in a rate far from the peak; not if that takes long. */
