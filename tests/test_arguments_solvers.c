@@ -1,0 +1,245 @@
+/* As test_arguments.c, of the solvers' functions, and of those of states and checkpoints. */
+#include "arguments.h"
+
+/* ---- solvers --------------------------------------------------------------------------------- */
+
+PLAIN(wisp_bounds_find, P(0, &(wisp_bounds){0}), P(1, f->A), P(2, &(wisp_bounds_opts){0}))
+CALL(wisp_bounds_plan)
+{
+    int columns = 0, steps = 0;
+    wisp_bounds_plan(P(0, &f->info), P(1, &(wisp_bounds_opts){0}), P(2, &columns), P(3, &steps));
+    return columns > 0 && steps > 0 ? WISP_OK : WISP_ERR_ARG;
+}
+CALL(wisp_kpm_bounds_opts)
+{
+    const wisp_bounds_opts o = wisp_kpm_bounds_opts(f->info.type, ROWS, P(0, &(wisp_kpm_opts){0}));
+    return o.sweeps > 0 ? WISP_OK : WISP_ERR_ARG;
+}
+QUERY(wisp_kpm_type, WISP_D, ROWS, P(0, &(wisp_kpm_opts){0}))
+CALL(wisp_kpm)
+{
+    wisp_moments m = {.mu = val};
+    const wisp_kpm_opts o = {.moments = MOMENTS, .vectors = 2};
+    const wisp_status status = wisp_kpm(P(0, &m), P(1, f->A), P(2, null < 0 ? &o : NULL));
+    if (null) wisp_moments_free(&m);
+    return status;
+}
+QUERY(wisp_kpm_width, WISP_D, ROWS, P(0, &(wisp_kpm_opts){0}))
+QUERY(wisp_kpm_bound, P(0, f->ctx), P(1, &f->info), P(2, &(wisp_kpm_opts){.moments = MOMENTS}))
+QUERY(wisp_kpm_plan, ROWS, WISP_D, P(0, &(wisp_kpm_opts){0}))
+PROCEDURE(wisp_moments_free, P(0, &(wisp_moments){0}))
+PLAIN(wisp_moments_label, P(0, f->ctx), P(1, &f->m), P(2, "matrix"), P(3, "command"))
+CALL(wisp_moments_merge)
+{
+    wisp_moments m = {.mu = val};
+    const wisp_status status = wisp_moments_merge(P(0, f->ctx), P(1, &m), P(2, &f->m), 1);
+    if (null != 1) wisp_moments_free(&m);
+    return status;
+}
+CALL(wisp_moments_fit)
+{
+    wisp_moments other = f->m;
+    other.seed++;
+    return wisp_moments_fit(P(0, f->ctx), P(1, &f->m), P(2, &other));
+}
+CALL(wisp_bars95)
+{
+    double low = 0, high = 0;
+    wisp_bars95(P(0, &f->m), P(1, &(wisp_eval_opts){0}), 1, P(2, val), P(3, val), P(4, &low), P(5, &high));
+    return high > 0 ? WISP_OK : WISP_ERR_ARG;
+}
+PLAIN(wisp_moments_mean, P(0, f->ctx), P(1, &f->m), P(2, (double[MOMENTS]){0}), P(3, (double[MOMENTS]){0}))
+#ifdef WISP_HAVE_HDF5
+PLAIN(wisp_moments_save, P(0, f->ctx), P(1, &f->m), P(2, f->h5))
+CALL(wisp_moments_load)
+{
+    wisp_moments m = {.mu = val};
+    const wisp_status status = wisp_moments_load(P(0, f->ctx), P(1, &m), P(2, f->h5));
+    if (null != 1) wisp_moments_free(&m);
+    return status;
+}
+#endif
+PROCEDURE(wisp_energies, P(0, &f->m.bounds), 1, P(1, val))
+PLAIN(wisp_dos, P(0, f->ctx), P(1, &f->m), P(2, &(wisp_eval_opts){0}), -1, 1, P(3, (double[]){3}), P(4, &(double){0}),
+      P(5, &(double){0}))
+PLAIN(wisp_count, P(0, f->ctx), P(1, &f->m), P(2, &(wisp_eval_opts){0}), -1, 2, 3, P(3, &(double){0}),
+      P(4, &(double){0}))
+CALL(wisp_solve)
+{
+    wisp_solution solution;
+    const wisp_status status =
+        wisp_solve(P(0, &solution), P(1, f->y), P(2, f->A), P(3, f->x), P(4, &(wisp_solve_opts){0}));
+    if (null != 0) wisp_solution_free(&solution);
+    return status;
+}
+PROCEDURE(wisp_solution_free, P(0, &(wisp_solution){0}))
+QUERY(wisp_solve_plan, 10, WISP_D, 1, P(0, &(wisp_solve_opts){0}))
+CALL(wisp_eig)
+{
+    wisp_eigen e;
+    const wisp_status status = wisp_eig(P(0, &e), P(1, f->A), P(2, &(wisp_eig_opts){0}));
+    if (null != 0) wisp_eigen_free(&e);
+    return status;
+}
+PROCEDURE(wisp_eigen_free, P(0, &(wisp_eigen){0}))
+PLAIN(wisp_eig_plan, P(0, &(wisp_eig_cost){0}), P(1, f->A), P(2, &(wisp_eig_opts){0}))
+PROCEDURE(wisp_filter_eval, P(0, &(wisp_filter){.terms = 2}), 1, P(1, val), P(2, &(double){0}))
+static int observe(void *arg, int64_t i, const wisp_blk *psi, const double *norm)
+{
+    (void)arg, (void)i, (void)psi, (void)norm;
+    return 0;
+}
+PLAIN(wisp_evolve, P(0, &(wisp_evolution){0}), P(1, f->A), P(2, f->psi), 1, P(3, (double[]){0.5}),
+      P(4, &(wisp_evolve_opts){0}), P(5, observe), P(6, val))
+
+/* ---- states and checkpoints -------------------------------------------------------------------- */
+
+static wisp_status no_items(void *arg, wisp_state *s) { return (void)arg, (void)s, WISP_OK; }
+MAKES(wisp_state_create, wisp_state, wisp_state_free, P(0, &made), P(1, f->ctx), P(2, no_items), NULL)
+/* A call on a live state. */
+#define ON_STATE(name, ...)                                         \
+    CALL(name)                                                      \
+    {                                                               \
+        wisp_state *s;                                              \
+        REF_OK(f->ctx, wisp_state_create(&s, f->ctx, no_items, f)); \
+        const wisp_status status = name(P(0, s), __VA_ARGS__);      \
+        wisp_state_free(s);                                         \
+        return status;                                              \
+    }
+ON_STATE(wisp_state_data, P(1, "x"), P(2, (void *)val), sizeof val)
+ON_STATE(wisp_state_sums, P(1, "x"), P(2, val), ROWS)
+ON_STATE(wisp_state_block, P(1, "x"), P(2, f->x))
+ON_STATE(wisp_state_same, P(1, "x"), P(2, "%d"), 1)
+ON_STATE(wisp_state_add, P(1, no_items), f)
+CALL(wisp_state_is_kept) { return (void)f, wisp_state_is_kept(P(0, (wisp_state *)NULL)) ? WISP_ERR_ARG : WISP_OK; }
+PROCEDURE(wisp_state_free, P(0, (wisp_state *)NULL))
+CALL(wisp_state_words) { return (void)f, wisp_state_words(NULL, P(0, "x")) ? WISP_ERR_ARG : WISP_OK; }
+CALL(wisp_state_bytes) { return (void)f, wisp_state_bytes(NULL, P(0, "x")) ? WISP_ERR_ARG : WISP_OK; }
+/* A call with a checkpoint `c` and a live state `s`. */
+#define WITH_CHECKPOINT(name, call)                                                                \
+    CALL(name)                                                                                     \
+    {                                                                                              \
+        wisp_state *s;                                                                             \
+        wisp_checkpoint *c;                                                                        \
+        char path[112];                                                                            \
+        snprintf(path, sizeof path, "%s/c", f->folder);                                            \
+        REF_OK(f->ctx, wisp_state_create(&s, f->ctx, no_items, f));                                \
+        REF_OK(f->ctx, wisp_checkpoint_create(&c, f->ctx, &(wisp_checkpoint_opts){.path = path})); \
+        wisp_checkpoint_request(c, 0);                                                             \
+        REF_OK(f->ctx, wisp_checkpoint_offer(c, s));                                               \
+        REF_OK(f->ctx, wisp_checkpoint_wait(c));                                                   \
+        const wisp_status status = call;                                                           \
+        wisp_checkpoint_remove(c);                                                                 \
+        wisp_checkpoint_free(c);                                                                   \
+        wisp_state_free(s);                                                                        \
+        return status;                                                                             \
+    }
+static wisp_status open_kept(wisp_state **to, wisp_ctx *ctx, const char *path)
+{
+    if (to) *to = NULL;
+    const wisp_status status = wisp_state_open(to, ctx, path);
+    if (to) wisp_state_free(*to);
+    return status;
+}
+#define VOID(call) ((call), null < 0 ? WISP_OK : WISP_ERR_ARG)
+WITH_CHECKPOINT(wisp_state_open, open_kept(P(0, &(wisp_state *){NULL}), P(1, f->ctx), P(2, path)))
+WITH_CHECKPOINT(wisp_checkpoint_offer, wisp_checkpoint_offer(P(0, c), P(1, s)))
+WITH_CHECKPOINT(wisp_checkpoint_wait, wisp_checkpoint_wait(P(0, c)))
+WITH_CHECKPOINT(wisp_checkpoint_request, VOID(wisp_checkpoint_request(P(0, c), 1)))
+WITH_CHECKPOINT(wisp_checkpoint_remove, VOID(wisp_checkpoint_remove(P(0, c))))
+WITH_CHECKPOINT(wisp_checkpoint_get_info, VOID(wisp_checkpoint_get_info(P(0, c), P(1, &(wisp_checkpoint_info){0}))))
+PROCEDURE(wisp_checkpoint_free, P(0, (wisp_checkpoint *)NULL))
+CALL(wisp_checkpoint_create)
+{
+    char path[112];
+    wisp_checkpoint *made = NULL;
+    snprintf(path, sizeof path, "%s/c", f->folder);
+    const wisp_checkpoint_opts o = {.path = P(3, path)};
+    const wisp_status status = wisp_checkpoint_create(P(0, &made), P(1, f->ctx), P(2, &o));
+    wisp_checkpoint_free(made);
+    return status;
+}
+PLAIN(wisp_src_hash, P(0, f->ctx), P(1, &f->src), P(2, &(uint64_t){0}))
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const argument_row table[] = {
+    ROW(wisp_bounds_find, 3, 4, 2),
+    ROW(wisp_bounds_plan, 4, 2, ALL),
+    ROW(wisp_kpm_bounds_opts, 1, 1, ALL),
+    ROW(wisp_kpm_type, 1, 1, ALL),
+    ROW(wisp_kpm, 3, 4, 2),
+    ROW(wisp_kpm_width, 1, 1, 0),
+    ROW(wisp_kpm_bound, 3, 4, ALL),
+    ROW(wisp_kpm_plan, 1, 1, 0),
+    ROW(wisp_moments_free, 1, 0, ALL),
+    ROW(wisp_moments_label, 4, 12, 1),
+    ROW(wisp_moments_merge, 3, 0, 1),
+    ROW(wisp_moments_fit, 3, 0, 1),
+    ROW(wisp_bars95, 6, 2, ALL),
+    ROW(wisp_moments_mean, 4, 8, 1),
+#ifdef WISP_HAVE_HDF5
+    ROW(wisp_moments_save, 3, 0, 1),
+    ROW(wisp_moments_load, 3, 0, 1),
+#endif
+    ROW(wisp_energies, 2, 0, ALL),
+    ROW(wisp_dos, 6, 36, 1),
+    ROW(wisp_count, 5, 20, 1),
+    ROW(wisp_evolve, 7, 113, 0),
+    ROW(wisp_solve, 5, 17, 2),
+    ROW(wisp_solution_free, 1, 0, ALL),
+    ROW(wisp_solve_plan, 1, 1, ALL),
+    ROW(wisp_eig, 3, 4, 2),
+    ROW(wisp_eigen_free, 1, 0, ALL),
+    ROW(wisp_eig_plan, 3, 4, 2),
+    ROW(wisp_filter_eval, 3, 0, ALL),
+    ROW(wisp_state_create, 3, 0, 2),
+    ROW(wisp_state_data, 3, 0, 1),
+    ROW(wisp_state_sums, 3, 0, 1),
+    ROW(wisp_state_block, 3, 0, 1),
+    ROW(wisp_state_same, 3, 0, 1),
+    ROW(wisp_state_add, 2, 0, 1),
+    ROW(wisp_state_is_kept, 1, 1, ALL),
+    ROW(wisp_state_open, 3, 0, 2),
+    ROW(wisp_state_free, 1, 0, ALL),
+    ROW(wisp_state_words, 1, 1, ALL),
+    ROW(wisp_state_bytes, 1, 1, ALL),
+    ROW(wisp_checkpoint_create, 4, 0, 2),
+    ROW(wisp_checkpoint_offer, 2, 0, 1),
+    ROW(wisp_checkpoint_request, 1, 0, ALL),
+    ROW(wisp_checkpoint_wait, 1, 0, 1),
+    ROW(wisp_checkpoint_remove, 1, 0, ALL),
+    ROW(wisp_checkpoint_get_info, 2, 0, ALL),
+    ROW(wisp_checkpoint_free, 1, 0, ALL),
+    ROW(wisp_src_hash, 3, 0, 1),
+};
+/* Those that take no pointer. */
+static const char *const others[] = {
+    "wisp_resolution",   "wisp_moments_for",  "wisp_student95",
+#ifndef WISP_HAVE_HDF5
+    "wisp_moments_save", "wisp_moments_load",
+#endif
+};
+
+static const argument_table all = {table, sizeof table / sizeof *table, others, sizeof others / sizeof *others};
+
+static void every_function(void **state)
+{
+    static const char *const header[] = {TEST_DATA "/../../include/wisp/solvers.h",
+                                         TEST_DATA "/../../include/wisp/solve.h", TEST_DATA "/../../include/wisp/eig.h",
+                                         TEST_DATA "/../../include/wisp/state.h"};
+    (void)state;
+    every_declared(&all, header, sizeof header / sizeof *header);
+}
+
+static void null_pointers(void **state)
+{
+    (void)state;
+    each_null(&all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_function), cmocka_unit_test(null_pointers)};
+    return REF_RUN(tests);
+}
