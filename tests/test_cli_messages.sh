@@ -87,6 +87,11 @@ for value in nan,1 1 1, ,1 inf,inf,1 'inf, 1' ' 1,2'; do refused 2 "expected two
 for value in inf,inf inf,1 1,-inf 3,1; do refused 2 "below the second" count $topi --interval "$value"; done
 refused 2 "expected two numbers" dos $topi --interval 0,inf
 
+# ---- rows, up to the largest number
+refused 2 "--sites: row 9223372036854775807 is not there" ldos $topi --sites 0,9223372036854775807
+refused 2 "row 9223372036854775806 is not there" evolve $topi --time 1 --site 9223372036854775806-9223372036854775807
+refused 2 "expected row numbers" ldos $topi --sites 9223372036854775808
+
 # ---- a grid that is coarser than the resolution
 coarse() { # coarse yes|no ARGS...
     checks=$((checks + 1))

@@ -322,7 +322,7 @@ static bool read_rows(const option_def *def, const char *text, int64_t **rows, i
         int64_t *more = realloc(*rows, (size_t)(*count + b - a + 1) * sizeof *more);
         if (!more) return refuse(why, "out of memory");
         *rows = more;
-        for (int64_t i = a; i <= b; i++) more[(*count)++] = i;
+        for (int64_t i = 0; i <= b - a; i++) more[(*count)++] = a + i; /* b may be the largest number there is */
         if (!*text) return true;
         if (*text++ != ',') return refuse(why, "expected row numbers (from 0) such as 5,8,10-14");
     }
