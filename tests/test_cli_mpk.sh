@@ -112,6 +112,8 @@ json both.json 'd["sites"] == [0, 1] and all(abs(x - 0.5) < 1e-9 for r in d["den
 for key in times norm norm_deviation density tolerance sweeps bounds seconds isa threads start units version; do
     grep -q "^  \"$key\": " both.json || fail "no key $key in the JSON of evolve"
 done
+ok evolve bond.mtx --time 10 --steps 40 --site 0,1,0,0 --watch 0,1 --json
+json out 'd["density"] == e["density"]' both.json
 # The same from a file, in single precision, in another order, with several steps per call.
 ok evolve $topi --time 5 --steps 7 --site 17 --watch 1-3,17 --json
 cp out site.json

@@ -153,7 +153,8 @@ int start_from_sites(tool *t, wisp_blk *x)
     char *array;
     int rc = EXIT_FINE;
     if (wisp_alloc(t->ctx, &array, (size_t)wisp_blk_nrows(x), wisp_type_size(type))) return tool_fail_ctx(t);
-    for (int64_t i = 0; i < t->opt.site_count; i++) add(type, array, t->opt.sites[i], (wisp_scalar){1, 0});
+    for (int64_t i = 0; i < t->opt.site_count; i++) /* a row that is named twice counts once: amplitudes are equal */
+        if (load(type, array, t->opt.sites[i]).re == 0) add(type, array, t->opt.sites[i], (wisp_scalar){1, 0});
     if (wisp_blk_put(x, WISP_ROW_MAJOR, array, 1)) rc = tool_fail_ctx(t);
     wisp_free(t->ctx, array);
     return rc;
