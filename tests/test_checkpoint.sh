@@ -192,6 +192,12 @@ refused 1 "cannot read nowhere.ck" "${long[@]}" --resume nowhere.ck
 refused 1 "quick.json: this is no checkpoint of wisp" "${long[@]}" --resume quick.json
 refused 1 "quick.json is there already" "${long[@]}" --checkpoint quick.json
 refused 2 "--every is for --checkpoint" "${long[@]}" --every 3
+refused 2 "--checkpoint and --output name the same file" "${quick[@]}" --checkpoint r.json --every 1e-6 -o ./r.json
+refused 2 "--checkpoint and --save name the same file" "${quick[@]}" --checkpoint r.h5 --save r.h5
+refused 2 "--resume and --plot name the same file" "${quick[@]}" --resume r.svg --plot r.svg
+refused 2 "--checkpoint and --output name the same file" evolve $small --time 1 --site 0 --checkpoint r.csv -o r.csv
+refused 2 "--checkpoint and --output name the same file" solve $small --checkpoint r.mtx -o r.mtx
+refused 2 "--checkpoint and --vectors-out name the same file" eig $small --smallest 1 --checkpoint r.mtx -o r.mtx
 refused 2 "so it does not go with --from" dos --from m.h5 --resume no.ck
 refused 1 "cannot write no/such/folder.ck" "${long[@]}" --checkpoint no/such/folder.ck
 [ "$(head -c 8 no.ck)" = wispstat ] || fail "a refused run has touched the checkpoint"

@@ -79,6 +79,7 @@ refused 2 "--all needs" power $topi -p 3 --all
 refused 2 "must end in" power $topi -p 3 -o x.csv
 refused 2 "exclude each other" power $topi -p 3 --width 2 --start start.mtx
 refused 2 "same file" power shift.mtx -p 3 --start start.mtx -o ./start.mtx
+refused 2 "--output and MATRIX name the same file" power shift.mtx -p 3 -o ./shift.mtx
 for value in 0 -1 nan x; do refused 2 "above 0" power $topi -p 3 --scale $value; done
 printf '%%%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n' >wide.mtx
 refused 1 "need a square matrix" power wide.mtx -p 2

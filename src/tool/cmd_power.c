@@ -36,6 +36,8 @@ static int check_options(tool *t)
     if (o->start && o->width) return tool_usage(t, "--width and --start exclude each other: the file has the vectors");
     if (o->start && o->output && wisp_file_same(o->start, o->output))
         return tool_usage(t, "--output and --start name the same file");
+    if (o->output && wisp_file_same(o->output, o->arg[0]))
+        return tool_usage(t, "--output and MATRIX name the same file");
     return EXIT_FINE;
 }
 
