@@ -193,6 +193,11 @@ wisp_status wisp__scale_back(wisp__krylov *k, wisp_blk *x, const wisp__krylov_co
 /* Whether there is a proof that x makes |r| least in column j, and that it is more than any rounding. */
 wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least);
 
+/* ---- singular_any.c ---- */
+
+/* The same for a matrix that is not Hermitian. x may become another one, whose residual is less. */
+wisp_status wisp__prove_any(wisp__krylov *k, int j, bool *least);
+
 /* ---- columns.c ---- */
 
 /* Columns begin as those of b, which is checked, and of x. */

@@ -9,10 +9,8 @@ typedef struct {
     wisp_src src; /* rows of A */
     int64_t first, rows;
     int64_t *col;
-    void *val;           /* of the matrix's type */
-    void *r, *product;   /* this rank's numbers of r and A r, of the blocks' type */
-    double complex *sum; /* A^H r, where A is not Hermitian */
-    double *most;        /* beside it what it would be if nothing cancelled */
+    void *val;         /* of the matrix's type */
+    void *r, *product; /* this rank's numbers of r and A r, of the blocks' type */
 } scan;
 
 /* |A r| over |A| |r|, row by row of what each rank has. */
@@ -42,45 +40,23 @@ out:
     return status;
 }
 
-/* There is no product with A^H: its columns are summed, of all rows at once. */
-static wisp_status of_any(scan *s, double *part)
-{
-    *part = 0;
-    for (int64_t i = 0; i < s->rows; i++) {
-        const int entries = s->src.row(s->src.arg, i, s->col, s->val);
-        const double complex r = wisp__number_at(s->k->type, s->r, i);
-        for (int e = 0; e < entries; e++) {
-            const double complex term = wisp__a_factor(s->k) * conj(wisp__number_at(s->src.type, s->val, e)) * r;
-            s->sum[s->col[e]] += term;
-            s->most[s->col[e]] += cabs(term);
-        }
-    }
-    for (int64_t i = 0; i < s->rows; i++)
-        if (s->most[i] > 0) *part = fmax(*part, cabs(s->sum[i]) / s->most[i]);
-    return WISP_OK;
-}
-
 static wisp_status find(scan *s, const wisp_blk *r, double *part)
 {
     wisp_status status = WISP_OK;
     wisp_ctx *ctx = s->k->ctx;
-    const size_t number = sizeof(double complex);
     s->rows = wisp_map_local(wisp_mat_map(s->k->A), &s->first);
     WISP_TRY(wisp_src_open_mat(&s->src, s->k->A));
     WISP_TRY(wisp_alloc(ctx, &s->col, (size_t)s->src.max_row, sizeof *s->col));
-    WISP_TRY(wisp_alloc(ctx, &s->val, (size_t)s->src.max_row, number));
+    WISP_TRY(wisp_alloc(ctx, &s->val, (size_t)s->src.max_row, sizeof(double complex)));
     WISP_TRY(wisp_alloc(ctx, &s->r, (size_t)s->rows, wisp_type_size(s->k->type)));
     WISP_TRY(wisp_alloc(ctx, &s->product, (size_t)s->rows, wisp_type_size(s->k->type)));
     WISP_TRY(wisp_blk_get(r, WISP_ROW_MAJOR, s->r, 1));
-    if (s->k->hermitian) return of_hermitian(s, r, part);
-    WISP_TRY(wisp_alloc(ctx, &s->sum, (size_t)s->rows, sizeof *s->sum));
-    WISP_TRY(wisp_alloc(ctx, &s->most, (size_t)s->rows, sizeof *s->most));
-    return of_any(s, part);
+    return of_hermitian(s, r, part);
 out:
     return status;
 }
 
-/* |A^H r| over |A| |r| for one column: rounding where x makes |r| least. */
+/* |A r| over |A| |r| for one column of a Hermitian A: rounding where x makes |r| least. */
 static wisp_status gradient(wisp__krylov *k, const wisp_blk *r, double *part)
 {
     scan s = {.k = k};
@@ -90,8 +66,6 @@ static wisp_status gradient(wisp__krylov *k, const wisp_blk *r, double *part)
     wisp_free(k->ctx, s.val);
     wisp_free(k->ctx, s.r);
     wisp_free(k->ctx, s.product);
-    wisp_free(k->ctx, s.sum);
-    wisp_free(k->ctx, s.most);
     return status;
 }
 
@@ -146,13 +120,14 @@ wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least)
     bool room = false;
     double part;
     *least = false;
-    if (k->anorm == 0 || !isfinite(k->col[j].verified) || (!k->hermitian && wisp_ctx_processes(k->ctx) > 1)) goto out;
+    if (k->anorm == 0 || !isfinite(k->col[j].verified)) goto out;
     WISP_TRY(wisp__has_room(k, COLUMNS, &room));
     if (!room) goto out; /* it is not known */
+    if (!k->hermitian) return wisp__prove_any(k, j, least);
     WISP_TRY(wisp_blk_cols(&r, k->r, j, 1));
     WISP_TRY(gradient(k, r, &part));
     *least = part <= ROUNDING * k->eps;
-    if (!*least && k->hermitian && part <= 0.5 && k->col[j].iterations > 0) status = look_beyond(k, j, r, part, least);
+    if (!*least && part <= 0.5 && k->col[j].iterations > 0) status = look_beyond(k, j, r, part, least);
 out:
     wisp_blk_free(r);
     return status;

@@ -239,6 +239,13 @@ static wisp_status verdict(wisp__krylov *k, wisp__krylov_column *c)
     return k->s->iterations >= k->o.max_iterations ? WISP_ERR_ITERATIONS : WISP_OK;
 }
 
+/* Whether iterations have run out of a method that gained nothing during half of them. (With a Hermitian matrix it is
+   looked at before.) */
+static bool ends_level(const wisp__krylov *k, const wisp__krylov_column *c, wisp_status why)
+{
+    return why == WISP_ERR_ITERATIONS && !k->hermitian && c->iterations - c->least_at > c->iterations / 2;
+}
+
 /* Whether the system has no solution, and the best x makes |r| least: that is looked at where a method gains nothing
    any more, or where MINRES can't go on, which may be for that reason. */
 static wisp_status look_for_proof(wisp__krylov *k, wisp__krylov_column *c, int j, wisp_status *why)
@@ -247,7 +254,9 @@ static wisp_status look_for_proof(wisp__krylov *k, wisp__krylov_column *c, int j
     wisp_status status = WISP_OK;
     bool least;
     if (k->inner) goto out;
-    if (!ends && *why != WISP_ERR_BREAKDOWN && *why != WISP_ERR_STAGNATION && !(minres && c->iterations == 0)) goto out;
+    if (!ends && *why != WISP_ERR_BREAKDOWN && *why != WISP_ERR_STAGNATION && !(minres && c->iterations == 0) &&
+        !ends_level(k, c, *why))
+        goto out;
     if (!(c->verified <= c->best)) WISP_TRY(wisp__return_to_best(k, j));
     WISP_TRY(wisp__prove_least(k, j, &least));
     if (least) *why = WISP_ERR_SINGULAR;

@@ -1,0 +1,318 @@
+/* Proof that a system whose matrix is not Hermitian has no solution: w that A^H maps to 0, within rounding, leaves any
+   x a residual of |<w, b>| / |w| at least, since <w, A x> = 0. Methods that have A alone do not find w, nor the x that
+   makes the residual least. Conjugate gradients for the normal equations do, from r on (CGLS: Paige and Saunders 1982,
+   ACM Trans. Math. Softw. 8, 43). There is no product with A^H: rows of A are read where they are stored, and summed,
+   for as many columns at a time as a rank has rows. A is taken as if its rows and then its columns were scaled to
+   entries of about 1, for what is nothing beside large entries may be much beside small ones. */
+#include <string.h>
+#include "krylov.h"
+
+/* Machine epsilons that count as rounding: where A^H w is more, numbers that the type has could make r clearly less. */
+enum { ROUNDING = 10 };
+
+typedef struct {
+    wisp__krylov *k;
+    wisp_src src;
+    int64_t first, rows; /* of this rank */
+    int64_t chunk;       /* columns that are summed at a time */
+    int chunks, weighs;  /* the first chunk that meets rows of this rank: its sums read all of them */
+    char *meets;         /* [chunks] */
+    int64_t *col;
+    void *val;
+    void *w_number, *g_number; /* [rows] of w and g, in the blocks' type */
+    double complex *sum;       /* [chunk] */
+    double *size;              /* [rows] of each column: the sum of its entries, each over the largest of its row */
+    wisp_blk *w, *z, *p, *q;
+    bool anew;       /* z is to take the place of x, not to be added to it */
+    double gg, part; /* |C A^H w|^2, C scales columns; |A^H w| over |A| |w|, A scaled */
+} normal;
+
+static double complex entry(const normal *n, int e) { return wisp__number_at(n->src.type, n->val, e); }
+
+/* Reads a row; its largest entry. */
+static double read_row(normal *n, int64_t i, int *entries)
+{
+    double most = 0;
+    *entries = n->src.row(n->src.arg, n->first + i, n->col, n->val);
+    for (int e = 0; e < *entries; e++) most = fmax(most, cabs(entry(n, e)));
+    return most;
+}
+
+static wisp_status over_ranks(normal *n, void *x, size_t numbers)
+{
+    wisp_ctx *ctx = n->k->ctx;
+    return wisp_ctx_processes(ctx) > 1 ? wisp_ctx_sum(ctx, x, numbers) : WISP_OK;
+}
+
+/* The sizes of the columns of a chunk. */
+static wisp_status measure(normal *n, int c)
+{
+    memset(n->sum, 0, (size_t)n->chunk * sizeof *n->sum);
+    for (int64_t i = 0; i < n->rows; i++) {
+        int entries;
+        const double most = read_row(n, i, &entries);
+        for (int e = 0; e < entries && most > 0; e++) {
+            const int64_t at = n->col[e] - c * n->chunk;
+            if (at < 0 || at >= n->chunk) continue;
+            n->meets[c] = 1;
+            n->sum[at] += cabs(entry(n, e)) / most;
+        }
+    }
+    const wisp_status status = over_ranks(n, n->sum, 2 * (size_t)n->chunk);
+    for (int64_t i = 0; i < n->rows; i++) {
+        const int64_t at = n->first + i - c * n->chunk;
+        if (at >= 0 && at < n->chunk) n->size[i] = creal(n->sum[at]);
+    }
+    return status;
+}
+
+/* Those of A^H w; and what this rank's rows add to |w|^2, the largest entry of each row taken to be 1. */
+static wisp_status multiply(normal *n, int c, double *weight)
+{
+    const double factor = wisp__a_factor(n->k);
+    memset(n->sum, 0, (size_t)n->chunk * sizeof *n->sum);
+    for (int64_t i = 0; i < n->rows && n->meets[c]; i++) {
+        int entries;
+        const double most = factor * read_row(n, i, &entries);
+        const double complex w = wisp__number_at(n->k->type, n->w_number, i);
+        if (c == n->weighs) *weight += pow(most * cabs(w), 2);
+        for (int e = 0; e < entries; e++) {
+            const int64_t at = n->col[e] - c * n->chunk;
+            if (at >= 0 && at < n->chunk) n->sum[at] += factor * conj(entry(n, e)) * w;
+        }
+    }
+    return over_ranks(n, n->sum, 2 * (size_t)n->chunk);
+}
+
+static void set_number(const normal *n, void *x, int64_t i, double complex z)
+{
+    const int64_t parts = wisp_type_is_complex(n->k->type) ? 2 : 1;
+    const double part[] = {creal(z), cimag(z)};
+    for (int64_t p = 0; p < parts; p++)
+        if (wisp__is_single(n->k->type))
+            ((float *)x)[parts * i + p] = (float)part[p];
+        else
+            ((double *)x)[parts * i + p] = part[p];
+}
+
+/* Takes w for a look; or what is large of it, if the rest may be what rounding left where w is 0. */
+static wisp_status take(normal *n, bool large)
+{
+    wisp_status status = WISP_OK;
+    const double rows = (double)wisp_map_rows(wisp_mat_map(n->k->A));
+    double ww;
+    WISP_TRY(wisp_blk_get(n->w, WISP_ROW_MAJOR, n->w_number, 1));
+    if (!large) goto out;
+    WISP_TRY(wisp_norm(n->w, &ww));
+    for (int64_t i = 0; i < n->rows; i++)
+        if (cabs(wisp__number_at(n->k->type, n->w_number, i)) <= sqrt(n->k->eps / rows) * ww)
+            set_number(n, n->w_number, i, 0);
+out:
+    return status;
+}
+
+/* g = C C A^H w. */
+static wisp_status look(normal *n, bool large)
+{
+    wisp_status status = WISP_OK;
+    const double most = wisp__is_single(n->k->type) ? 0x1p40 : 0x1p300; /* of C, that there are squares of it */
+    double all[3] = {0}; /* |C A^H w|^2 as C is, as it ought to be; |w|^2 */
+    WISP_TRY(take(n, large));
+    for (int c = 0; c < n->chunks; c++) {
+        WISP_TRY(multiply(n, c, &all[2]));
+        for (int64_t i = 0; i < n->rows; i++) {
+            const int64_t at = n->first + i - c * n->chunk;
+            if (at < 0 || at >= n->chunk) continue;
+            const double scale = n->size[i] > 0 ? fmin(1 / n->size[i], most) : 0;
+            all[0] += pow(scale * cabs(n->sum[at]), 2);
+            if (n->size[i] > 0) all[1] += pow(cabs(n->sum[at]) / n->size[i], 2);
+            set_number(n, n->g_number, i, scale * (scale * n->sum[at]));
+        }
+    }
+    WISP_TRY(over_ranks(n, all, 3));
+    n->part = all[1] > 0 ? sqrt(all[1] / all[2]) : 0;
+    if (!large) n->gg = all[0];
+out:
+    return status;
+}
+
+/* w becomes r; or b, where x is so long that rounding hides what r has to do with it. */
+static wisp_status begin(normal *n, int j)
+{
+    wisp_status status = WISP_OK;
+    wisp__krylov *k = n->k;
+    const wisp__krylov_column *c = &k->col[j];
+    wisp_blk *r = NULL, *x = NULL, *b = NULL, *shared = (wisp_blk *)(uintptr_t)k->b;
+    double xx;
+    WISP_TRY(wisp_blk_cols(&r, k->r, j, 1));
+    WISP_TRY(wisp_blk_cols(&x, k->x, j, 1));
+    WISP_TRY(wisp_blk_cols(&b, shared, j, 1)); /* it is read alone */
+    WISP_TRY(wisp_norm(x, &xx));
+    n->anew = sqrt(k->eps) * k->anorm * xx > sqrt(c->verified);
+    WISP_TRY(wisp_copy(n->w, n->anew ? b : r));
+    if (n->anew) WISP_TRY(wisp__scale_column(k, n->w, c->b_exponent));
+out:
+    wisp_blk_free(r);
+    wisp_blk_free(x);
+    wisp_blk_free(b);
+    return status;
+}
+
+static wisp_status make(normal *n)
+{
+    wisp_status status = WISP_OK;
+    wisp__krylov *k = n->k;
+    wisp_blk **const block[] = {&n->w, &n->z, &n->p, &n->q};
+    wisp_map *map = wisp_mat_map(k->A);
+    const size_t size = wisp_type_size(k->type);
+    n->rows = wisp_map_local(map, &n->first);
+    n->chunks = wisp_ctx_processes(k->ctx);
+    n->chunk = (wisp_map_rows(map) + n->chunks - 1) / n->chunks;
+    WISP_TRY(wisp_src_open_mat(&n->src, k->A));
+    WISP_TRY(wisp_alloc(k->ctx, &n->meets, (size_t)n->chunks, 1));
+    WISP_TRY(wisp_alloc(k->ctx, &n->col, (size_t)n->src.max_row, sizeof *n->col));
+    WISP_TRY(wisp_alloc(k->ctx, &n->val, (size_t)n->src.max_row, sizeof(double complex)));
+    WISP_TRY(wisp_alloc(k->ctx, &n->w_number, (size_t)n->rows, size));
+    WISP_TRY(wisp_alloc(k->ctx, &n->g_number, (size_t)n->rows, size));
+    WISP_TRY(wisp_alloc(k->ctx, &n->sum, (size_t)n->chunk, sizeof *n->sum));
+    WISP_TRY(wisp_alloc(k->ctx, &n->size, (size_t)n->rows, sizeof *n->size));
+    for (int i = 0; i < 4; i++) WISP_TRY(wisp_blk_create(block[i], k->ctx, map, k->type, 1));
+    for (int c = 0; c < n->chunks; c++) WISP_TRY(measure(n, c));
+    while (n->weighs < n->chunks && !n->meets[n->weighs]) n->weighs++;
+out:
+    return status;
+}
+
+static void release(normal *n)
+{
+    wisp_ctx *ctx = n->k->ctx;
+    wisp_src_close(&n->src);
+    wisp_free(ctx, n->meets);
+    wisp_free(ctx, n->col);
+    wisp_free(ctx, n->val);
+    wisp_free(ctx, n->w_number);
+    wisp_free(ctx, n->g_number);
+    wisp_free(ctx, n->sum);
+    wisp_free(ctx, n->size);
+    wisp_blk_free(n->w);
+    wisp_blk_free(n->z);
+    wisp_blk_free(n->p);
+    wisp_blk_free(n->q);
+}
+
+static wisp_status product(normal *n, wisp_blk *y, const wisp_blk *x, double factor, double beta)
+{
+    const wisp_aug aug = {.terms = WISP_SCALE | (beta != 0 ? WISP_AXPBY : 0),
+                          .alpha = wisp__real(factor * wisp__a_factor(n->k)),
+                          .beta = wisp__real(beta)};
+    return wisp_spmmv(y, n->k->A, x, &aug);
+}
+
+/* One step: z becomes that which makes |r - A z| less, w = r - A z. */
+static wisp_status step(normal *n)
+{
+    wisp_status status = WISP_OK;
+    const double before = n->gg;
+    double qq;
+    WISP_TRY(product(n, n->q, n->p, 1, 0));
+    WISP_TRY(wisp_norm(n->q, &qq));
+    const double alpha = before / qq / qq;
+    if (!isfinite(alpha)) {
+        n->gg = 0;
+        goto out;
+    }
+    WISP_TRY(wisp_axpby(n->z, wisp__real(alpha), n->p, wisp__real(1)));
+    WISP_TRY(wisp_axpby(n->w, wisp__real(-alpha), n->q, wisp__real(1)));
+    WISP_TRY(look(n, false));
+    WISP_TRY(wisp_blk_put(n->q, WISP_ROW_MAJOR, n->g_number, 1));
+    WISP_TRY(wisp_axpby(n->p, wisp__real(1), n->q, wisp__real(n->gg / before)));
+out:
+    return status;
+}
+
+/* Steps until A^H w is rounding, and *found; or it no longer falls, or there have been many. */
+static wisp_status iterate(normal *n, int64_t most, bool *found)
+{
+    enum { FEW = 200, EVERY = 8 };
+    wisp_status status = WISP_OK;
+    wisp__krylov *k = n->k;
+    const double enough = ROUNDING * k->eps;
+    double least = INFINITY, ww;
+    int64_t least_at = 0;
+    *found = false;
+    WISP_TRY(look(n, false));
+    WISP_TRY(wisp_blk_put(n->p, WISP_ROW_MAJOR, n->g_number, 1));
+    for (int64_t i = 0;; i++) {
+        if (n->part < 0.5 * least) least = n->part, least_at = i;
+        WISP_TRY(wisp_norm(n->w, &ww));
+        if (!(ww > k->eps)) break; /* there is a solution: what is left of r, about 1 in the beginning, is rounding */
+        const bool last = i >= most || !(n->gg > 0) || i - least_at > FEW + i / 2;
+        *found = n->part <= enough;
+        if (!*found && (last || i % EVERY == 0)) {
+            WISP_TRY(look(n, true));
+            *found = n->part <= enough;
+        }
+        if (*found || last) break;
+        status = wisp_ctx_step(k->ctx, "solving", k->progress, 0);
+        k->together = status != WISP_OK;
+        if (status != WISP_OK) goto out;
+        WISP_TRY(step(n));
+    }
+    if (*found) WISP_TRY(wisp_blk_put(n->w, WISP_ROW_MAJOR, n->w_number, 1));
+out:
+    return status;
+}
+
+/* Whether w shows that x, or what z makes of it, makes |r| least, to 1%. That becomes x. */
+static wisp_status compare(normal *n, int j, bool *least)
+{
+    wisp_status status = WISP_OK;
+    wisp__krylov *k = n->k;
+    wisp__krylov_column *c = &k->col[j];
+    wisp_blk *x = NULL, *b = NULL, *shared = (wisp_blk *)(uintptr_t)k->b;
+    wisp_scalar wb;
+    double ww, rr;
+    WISP_TRY(wisp_blk_cols(&x, k->x, j, 1));
+    WISP_TRY(wisp_blk_cols(&b, shared, j, 1)); /* it is read alone */
+    WISP_TRY(wisp_copy(n->q, b));
+    WISP_TRY(wisp__scale_column(k, n->q, c->b_exponent));
+    WISP_TRY(wisp_dot(n->w, n->q, &wb));
+    WISP_TRY(wisp_norm(n->w, &ww));
+    if (!n->anew) WISP_TRY(wisp_axpby(n->z, wisp__real(1), x, wisp__real(1)));
+    WISP_TRY(product(n, n->q, n->z, -1, 1));
+    WISP_TRY(wisp_norm(n->q, &rr));
+    const double bound = hypot(wb.re, wb.im) / ww, was = sqrt(c->verified);
+    const bool better = n->anew || rr < was;
+    *least = bound > 0.99 * (better ? rr : was) && fmin(bound, rr) > sqrt(c->target);
+    if (!*least || !better) goto out;
+    WISP_TRY(wisp_copy(x, n->z));
+    c->verified = c->best = rr * rr;
+out:
+    wisp_blk_free(x);
+    wisp_blk_free(b);
+    return status;
+}
+
+wisp_status wisp__prove_any(wisp__krylov *k, int j, bool *least)
+{
+    enum { FEW = 500 };
+    normal n = {.k = k};
+    wisp_status status = WISP_OK;
+    int exponent;
+    const int64_t most = 4 * k->col[j].iterations + FEW;
+    double ww;
+    bool found;
+    *least = false;
+    WISP_TRY(make(&n));
+    WISP_TRY(begin(&n, j));
+    WISP_TRY(wisp_norm(n.w, &ww));
+    exponent = -ilogb(ww); /* w is about 1 long, so that squares stay in range */
+    WISP_TRY(wisp__scale_column(k, n.w, exponent));
+    WISP_TRY(iterate(&n, most < k->o.max_iterations ? most : k->o.max_iterations, &found));
+    if (!found) goto out;
+    WISP_TRY(wisp__scale_column(k, n.z, -exponent));
+    WISP_TRY(compare(&n, j, least));
+out:
+    release(&n);
+    return status;
+}
