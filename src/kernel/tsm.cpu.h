@@ -285,6 +285,12 @@ INLINE void fetch_rows(fetches *f)
     for (int r = 0; r < f->rows; r++) fetch_row(&f->next);
 }
 
+/* Those of the panels before are left out; where nothing is fetched there is no row to begin from. */
+INLINE void fetch_from_panel(fetches *f, int panel)
+{
+    if (f->rows) f->next.at += panel * (K_UPDATE_ROWS / TILE) * f->rows * f->next.ld;
+}
+
 /* A tile's share of the rows one strip ahead (and at least a few kilobytes), if a strip is gone through in so many
    panels; lines instead of rows where the rows have no gaps. Narrow rows are left to the hardware. */
 INLINE fetches fetches_of(const real *row, int64_t ld, int reals, int panels)

@@ -71,8 +71,8 @@ INLINE void UN(columns)(const int nv, int b, update_part s)
     s.x = (const real *)s.p->x + b;
     s.second = left < 2 * VL ? left - VL : VL;
     s.terms = s.p->upper && b + nv * VL < s.p->p ? b + nv * VL : s.p->p;
-    s.far_v.next.at += panel * (K_UPDATE_ROWS / TILE) * s.far_v.rows * s.far_v.next.ld;
-    s.far_w.next.at += panel * (K_UPDATE_ROWS / TILE) * s.far_w.rows * s.far_w.next.ld;
+    fetch_from_panel(&s.far_v, panel);
+    fetch_from_panel(&s.far_w, panel);
     if (whole) (nv == 1 ? UN(tiles_1) : UN(tiles_2))(&s);
     if (whole == s.rows) return;
     s.v += whole * s.ld_v;
