@@ -161,6 +161,27 @@ fi
 
 echo "- signals"
 for signal in TERM HUP INT; do stopped $signal 1 sig.ck "${long[@]}"; done
+# A run that goes on and is stopped when it has its results: the state that it began from is there still, and is told of.
+evolution=(evolve $small --time 20 --steps 3 --site 5)
+for name in quick evolution; do
+    declare -n line=$name
+    for ranks in "" 2; do
+        [ $name$ranks = evolution2 ] && continue
+        export WISP_RANKS=$ranks
+        at TERM:checkpoint:1 "${line[@]}" --checkpoint late.ck
+        grep -q -- "--resume late.ck" err || fail "$name by ${ranks:-1}, stopped at once: $(cat err)"
+        [ $name = quick ] && part=TERM:moments:0.6 || part=TERM:evolution:0.6
+        at $part "${line[@]}" --resume late.ck
+        [ "$(cat err)" = "wisp: stopped by a signal to end; the last state that was kept is in late.ck" ] ||
+            fail "$name by ${ranks:-1}, stopped when it goes on: $(cat err)"
+        at TERM:printing:0 "${line[@]}" --resume late.ck --json
+        [ "$(cat err)" = "wisp: stopped by a signal to end; the last state that was kept is in late.ck" ] ||
+            fail "$name by ${ranks:-1}, stopped behind its results: $(cat err)"
+        rm -f late.ck*
+    done
+done
+export WISP_RANKS=
+unset -n line
 written() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["checkpoint"]["written"])' "$1"; }
 at USR1:moments:0.3 "${quick[@]}" --checkpoint usr.ck --every 1000 --json
 [ $rc = 0 ] && [ "$(written out)" = 1 ] || fail "SIGUSR1: $rc, $(cat err)"

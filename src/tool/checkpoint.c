@@ -121,6 +121,7 @@ int checkpoint_open(tool *t)
     if (hash && strcmp(hash, own))
         return tool_fail(t, "%s is of a run with another matrix than %s: %s", o->resume, o->arg[0], line ? line : "");
     if (items(t, t->resumed)) return tool_fail_ctx(t);
+    t->kept.file = o->resume;
     const checkpoint_layout *l = &t->kept.layout;
     if (!option_seen(o, "width") && l->width > 0) o->width = l->width;
     if (!option_seen(o, "order")) o->order = (int)l->order;
@@ -162,6 +163,7 @@ void checkpoint_pause(tool *t)
     (void)wisp_checkpoint_wait(t->checkpoint);
     (void)wisp_ctx_fail(t->ctx, WISP_OK, "%s", why);
     wisp_checkpoint_get_info(t->checkpoint, &t->kept.info);
+    if (t->kept.info.written) t->kept.file = t->opt.checkpoint;
 }
 
 bool checkpoint_ended(const tool *t) { return t->kept.info.ended; }
@@ -171,7 +173,7 @@ int checkpoint_stopped(tool *t)
     const char *why = caught_signal() ? caught_signal() : "request", *file = t->opt.checkpoint;
     const wisp_checkpoint_info *i = &t->kept.info;
     if (i->saved) return tool_fail(t, "stopped by %s; to go on, repeat the command with --resume %s", why, file);
-    if (i->written) return tool_fail(t, "stopped by %s; the last state that was kept is in %s", why, file);
+    if (t->kept.file) return tool_fail(t, "stopped by %s; the last state that was kept is in %s", why, t->kept.file);
     return tool_fail(t, "stopped by %s; %s", why, wisp_ctx_message(t->ctx));
 }
 
@@ -190,6 +192,7 @@ int checkpoint_done(tool *t, int rc)
     if (t->checkpoint) rc = tool_agree(t, rc); /* to remove it is a call of all ranks */
     if (rc) return rc;
     wisp_checkpoint_remove(t->checkpoint);
+    t->kept.file = NULL;
     checkpoint_close(t);
     return rc;
 }

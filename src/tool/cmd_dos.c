@@ -90,7 +90,9 @@ static int stopped(tool *t, wisp_moments *m, int64_t wanted)
 {
     const char *why = caught_signal() ? caught_signal() : "request";
     if (wanted == 0) wanted = m->trace == WISP_TRACE_RANDOM ? 32 : 1;
+    const bool saves = t->opt.save && m->vectors > 0 && m->trace != WISP_TRACE_EXACT;
     if (checkpoint_ended(t) && (t->kept.info.saved || !t->opt.save || m->vectors == 0)) return checkpoint_stopped(t);
+    if (t->kept.file && !saves) return checkpoint_stopped(t);
     if (m->trace == WISP_TRACE_EXACT) return tool_fail(t, "stopped by %s; an exact trace can't be kept in part", why);
     if (!t->opt.save || m->vectors == 0)
         return tool_fail(t, "stopped by %s; nothing was kept%s", why,

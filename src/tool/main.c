@@ -170,6 +170,8 @@ bool tool_is_stopped(const tool *t) { return caught_signal() && !t->keeping; }
 
 int tool_stopped(tool *t)
 {
+    if (!t->done && t->kept.file)
+        return tool_fail(t, "stopped by %s; the last state that was kept is in %s", caught_signal(), t->kept.file);
     if (!t->done) return tool_fail(t, "stopped by %s; nothing was kept", caught_signal());
     return tool_fail(t, "stopped by %s; complete and kept: %s", caught_signal(), t->done);
 }

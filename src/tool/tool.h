@@ -79,6 +79,7 @@ typedef struct {
         wisp_items_fn more; /* of the command; NULL: none */
         void *more_arg;
         wisp_checkpoint_info info;
+        const char *file; /* with a state of this run, until the results are there; NULL: none */
     } kept;
     double hermitian_change; /* by --hermitian-part, see wisp_src_hermitian_part; NaN: not asked for */
 } tool;
