@@ -1,5 +1,6 @@
 /* Units: a system times a power of two has a solution with the same digits, in every method and preconditioner, and the
    same verdict. */
+#include "operator_cases.h"
 #include "solve_cases.h"
 
 static int setup(void **state)
@@ -40,10 +41,14 @@ typedef struct {
     double residual;
 } result;
 
+/* Whether A is given as a function. */
+static int as_operator;
+
 /* (2^a A) x = 2^b b */
 static result solve_scaled(wisp_ctx *ctx, const linear *l, wisp_solve_opts o, int a, int b)
 {
     result r = {0};
+    stored function;
     wisp_solution s;
     wisp_blk *x, *side;
     const ref_mat A = times(l->A, a), B = times(l->b, b);
@@ -51,7 +56,11 @@ static result solve_scaled(wisp_ctx *ctx, const linear *l, wisp_solve_opts o, in
     REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(mat), l->t.blk, (int)B.cols));
     REF_OK(ctx, wisp_blk_create(&side, ctx, wisp_mat_map(mat), l->t.blk, (int)B.cols));
     ref_put(side, B);
-    r.status = wisp_solve(&s, x, mat, side, &o);
+    wisp_mat *function_mat = as_operator ? operator_of(ctx, &function, mat) : NULL;
+    if (o.bounds.halfwidth > 0)
+        o.bounds.center = ldexp(o.bounds.center, a), o.bounds.halfwidth = ldexp(o.bounds.halfwidth, a);
+    r.status = wisp_solve(&s, x, as_operator ? function_mat : mat, side, &o);
+    wisp_mat_free(function_mat);
     r.x = ref_get(x);
     r.iterations = s.iterations;
     r.residual = s.residual;
@@ -136,8 +145,67 @@ static void least_numbers(void **state)
         }
 }
 
+/* The same of a function, whose size has to be found. (MINRES takes a root of <r, M^-1 r>, whose last digit shows an
+   odd power of two.) */
+static void operators(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const wisp_type types[] = {WISP_D, WISP_S, WISP_Z, WISP_C};
+    static const kind kinds[] = {DEFINITE, INDEFINITE, GENERAL};
+    as_operator = 1;
+    for (int t = 0; t < 4; t++)
+        for (int k = 0; k < 3; k++)
+            for (int m = WISP_CG; m < METHODS; m++)
+                for (int p = 0; p < 2; p++) {
+                    const int hermitian = kinds[k] != GENERAL, definite = kinds[k] == DEFINITE;
+                    if ((m == WISP_CG && !definite) || (m == WISP_MINRES && !hermitian) ||
+                        (p && (!definite || m == WISP_MINRES)))
+                        continue;
+                    ref_rng r = {(uint64_t)(200 + k)};
+                    linear l = random_linear(ctx, &r, kinds[k], (ref_types){types[t], types[t]}, 40, 1 + k);
+                    normalise(l.b);
+                    const wisp_solve_opts o = {.method = (wisp_method)m,
+                                               .precond = p ? WISP_CHEBYSHEV : WISP_PRECOND_NONE,
+                                               .bounds = {p ? 1 : 0, p ? 0.99 : 0, 0},
+                                               .restart = 40};
+                    const result one = solve_scaled(ctx, &l, o, 0, 0);
+                    const int far = is_single(types[t]) ? 90 : 900;
+                    same(ctx, &l, o, &one, 0, far);
+                    same(ctx, &l, o, &one, 0, -far);
+                    same(ctx, &l, o, &one, far, 0);
+                    same(ctx, &l, o, &one, -far, 0);
+                    same(ctx, &l, o, &one, far, far);
+                    same(ctx, &l, o, &one, -far, -far);
+                    ref_free(one.x);
+                    linear_free(&l);
+                }
+    as_operator = 0;
+}
+
+/* One whose numbers leave the type is refused in one line. */
+static void operator_too_large(void **state)
+{
+    wisp_ctx *ctx = *state;
+    as_operator = 1;
+    for (int m = 0; m < METHODS; m++) {
+        ref_mat A = ref_new(4, 4), b = ref_new(4, 1);
+        for (int i = 0; i < 4; i++) {
+            REF_AT(b, i, 0) = 1;
+            for (int j = 0; j < 4; j++) REF_AT(A, i, j) = 0x1p1023;
+        }
+        linear l = linear_of(ctx, A, (ref_types){WISP_D, WISP_D}, b);
+        const result r = solve_scaled(ctx, &l, (wisp_solve_opts){.method = (wisp_method)m}, 0, 0);
+        if (r.status != WISP_ERR_NUMERIC || !strstr(wisp_ctx_message(ctx), "scale the operator"))
+            fail_msg("%s: %s (%s)", method_name[m], wisp_status_string(r.status), wisp_ctx_message(ctx));
+        ref_free(r.x);
+        linear_free(&l);
+    }
+    as_operator = 0;
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(powers_of_two), cmocka_unit_test(least_numbers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(powers_of_two), cmocka_unit_test(least_numbers),
+                                       cmocka_unit_test(operators), cmocka_unit_test(operator_too_large)};
     return REF_RUN_WITH(tests, setup, teardown);
 }

@@ -100,8 +100,8 @@ typedef struct {
    unchanged. On all others x is the best of those whose residual was computed (the guess, if nothing was better).
    WISP_ERR_MISMATCH: A is not square, or the blocks do not fit, or opts->resume is of another call.
    WISP_ERR_UNSUPPORTED: their type does not go with A, or the preconditioner needs entries that an operator has not.
-   WISP_ERR_NUMERIC: A, b or the guess holds a NaN or an infinity; or (x is what its type holds of it) a column of x has
-   numbers too large or too small for its type.
+   WISP_ERR_NUMERIC: A, b or the guess holds a NaN or an infinity, or an operator makes one of b; or (x is what its type
+   holds of it) a column of x has numbers too large or too small for its type.
    WISP_ERR_HERMITIAN: CG or MINRES was named, and A is not Hermitian (an operator is taken at the user's word).
    WISP_ERR_INDEFINITE: CG met a direction p with <p, A p> <= 0, or the preconditioner is not positive definite.
    WISP_ERR_BREAKDOWN: the method can't go on, whatever start it takes.

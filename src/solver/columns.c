@@ -40,7 +40,7 @@ wisp_status wisp__begin_columns(wisp__krylov *k)
         if (!isfinite(norm[j]))
             WISP_TRY(wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC,
                                    "solve: column %d of the right-hand side holds a NaN or an infinity", j));
-    wisp__choose_scales(k, norm);
+    WISP_TRY(wisp__choose_scales(k, norm));
     WISP_TRY(wisp__scale_b(k, k->r));
     WISP_TRY(wisp_dot(k->r, k->r, wisp__dots(k, WISP__FREE)));
     for (int j = 0; j < k->width; j++) {

@@ -175,8 +175,8 @@ wisp_status wisp__solve_inner(wisp_blk *x, const wisp_mat *A, const wisp_blk *b,
 
 /* ---- solve_scale.c ---- */
 
-/* Units of A, unless it is an operator, and of the columns of b, whose norms these are. */
-void wisp__choose_scales(wisp__krylov *k, const double *norm);
+/* Units of A and of the columns of b, whose norms these are; r and best are overwritten. */
+wisp_status wisp__choose_scales(wisp__krylov *k, const double *norm);
 double wisp__a_factor(const wisp__krylov *k);
 /* Those of b[width]; false: not all of them are numbers of the type. */
 bool wisp__b_factors(const wisp__krylov *k, wisp_scalar *factor);

@@ -14,11 +14,48 @@ static int within(int exponent, int most) { return exponent > most ? most : expo
 /* Its steps are at 1.63 2^n, not at 2^n, where norms often lie: so rounding does not change it. */
 static int exponent_of(double size) { return ilogb(1.23 * size); }
 
+static bool is_operator(const wisp__krylov *k)
+{
+    wisp_mat_info info;
+    wisp_mat_get_info(k->A, &info);
+    return info.format == WISP_FORMAT_OPERATOR;
+}
+
+/* The size of an operator, whose entries are nowhere: what its product makes of b. r and best are overwritten. */
+static wisp_status try_operator(wisp__krylov *k, const double *norm, double *size)
+{
+    wisp_status status = WISP_OK;
+    double *product = NULL;
+    *size = 0;
+    WISP_TRY(wisp_alloc(k->ctx, &product, (size_t)k->width, sizeof *product));
+    for (int j = 0; j < k->width; j++) k->col[j].b_exponent = norm[j] > 0 ? -exponent_of(norm[j]) : 0;
+    WISP_TRY(wisp__scale_b(k, k->r));
+    WISP_TRY(wisp_spmmv(k->best, k->A, k->r, NULL));
+    WISP_TRY(wisp_norm(k->best, product));
+    for (int j = 0; j < k->width; j++) {
+        if (!isfinite(product[j]))
+            WISP_TRY(
+                wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC,
+                              "solve: the operator makes numbers of column %d of the right-hand side that %s can't "
+                              "hold: scale the operator",
+                              j, wisp_type_name(k->type)));
+        *size = fmax(*size, product[j]);
+    }
+out:
+    wisp_free(k->ctx, product);
+    return status;
+}
+
 /* In these units |b_j| is about 2^length: products without A's factor, as they are while they are summed, then stay in
    range. A function of the user's in place of M^-1 expects no such vectors. */
-void wisp__choose_scales(wisp__krylov *k, const double *norm)
+wisp_status wisp__choose_scales(wisp__krylov *k, const double *norm)
 {
-    const int a = k->anorm > DBL_MIN ? exponent_of(k->anorm) : 0; /* else it is 0, or not known */
+    double size = k->anorm;
+    if (is_operator(k)) {
+        const wisp_status status = try_operator(k, norm, &size);
+        if (status != WISP_OK) return status;
+    }
+    const int a = size > DBL_MIN ? exponent_of(size) : 0; /* else it is 0, or not known */
     int length = 0;
     if (abs(a) > ordinary(k->type)) {
         k->a_exponent = -within(a, largest_factor(k->type));
@@ -31,6 +68,7 @@ void wisp__choose_scales(wisp__krylov *k, const double *norm)
         k->col[j].b_exponent = length != 0 || abs(b) > ordinary(k->type) ? length - b : 0;
         if (norm[j] == 0) k->col[j].b_exponent = 0;
     }
+    return WISP_OK;
 }
 
 double wisp__a_factor(const wisp__krylov *k) { return ldexp(1, k->a_exponent); }
