@@ -83,6 +83,10 @@ typedef struct {
     wisp_state *resume;   /* a kept state, from which the call goes on; NULL: it begins */
     double tolerance_abs; /* in place of `tolerance`: of |A v - lambda v| itself; 0: not given. Not below 16 rounding */
                           /* units of the largest |lambda|, if A is Hermitian */
+    int any; /* all but INTERVAL: 1: where the last one of `count` belongs to a multiplet, any of that do. Then no */
+             /* more than `count` are given (but both of a conjugate pair), and "complete" means that no other */
+             /* eigenvalue comes before the last one that is given, by more than twice the tolerance */
+    int reserved; /* 0: room for a field that comes later */
 } wisp_eig_opts;
 
 /* The filter of CHEBFD: p(E) = sum over k of c_k T_k(x), x = scale (E - center)^power + shift. */
@@ -119,6 +123,12 @@ typedef struct {
     wisp_type filter_type;                              /* CHEBFD: of the first round's products */
     wisp_filter filter;                                 /* CHEBFD: of the first round */
     wisp_moments *moments;                              /* CHEBFD: of the density of states; NULL: none */
+    int at_least;      /* eigenvalues up to the last one that is given, with all of its multiplet, at least: more */
+                       /* than `found` where `any` leaves some out. DENSE: exactly so many */
+    int sensitive;     /* values whose error may be far larger than the tolerance: `condition` times the residual, or */
+                       /* times what rounding leaves, is more than ten times what the tolerance allows */
+    double *condition; /* [found] 1 / |<y, x>|, y and x the left and the right eigenvector of length 1, as far as the */
+                       /* search space shows it: so many times as far as the matrix a value may move. NULL: Hermitian */
 } wisp_eigen;
 
 /* Computes eigenpairs of a square matrix. opts may be NULL: the smallest one. *e need not be initialised; the caller

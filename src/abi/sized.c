@@ -1,5 +1,6 @@
 /* The symbols behind include/wisp/sized.h: structs of the caller's size become those of this library, and back. */
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <wisp/task.h>
 #include <wisp/wisp.h>
@@ -82,8 +83,8 @@ ENDS_WITH(wisp_mat_props, largest);
 ENDS_WITH(wisp_counts, sent_bytes);
 ENDS_WITH(wisp_solve_opts, resume);
 ENDS_WITH(wisp_solution, bytes);
-ENDS_WITH(wisp_eig_opts, tolerance_abs);
-ENDS_WITH(wisp_eigen, moments);
+ENDS_WITH(wisp_eig_opts, reserved);
+ENDS_WITH(wisp_eigen, condition);
 ENDS_WITH(wisp_eig_cost, high);
 ENDS_WITH(wisp_checkpoint_opts, after);
 ENDS_WITH(wisp_checkpoint_info, saved);
@@ -628,6 +629,10 @@ wisp_status wisp_eig_sized(wisp_eigen *e, size_t e_size, const wisp_mat *A, cons
     IN(wisp_eig_opts, opts, wisp_mat_ctx(A));
     RESULT(wisp_eigen, e);
     if (status == WISP_OK) status = wisp_eig(e_known, A, opts_known);
+    if (e && e_size < sizeof *e) { /* what the caller could not free */
+        free(e_known->condition);
+        e_known->condition = NULL;
+    }
     OUT(e);
     return status;
 }

@@ -137,10 +137,26 @@ double wisp__schur_over(const wisp__arnoldi *a, wisp_scalar value);
 void wisp__schur_sort(const wisp__arnoldi *a, int from, int n, const wisp_scalar *value, int *order);
 /* n; or n - 1, if that does not tear a pair apart. */
 int wisp__schur_untorn(const wisp__eig *k, const wisp_scalar *value, const int *order, int n);
-/* How many of n are asked for, with the multiplet of the last one, and its conjugate. */
+/* How many of n are asked for, with the multiplet of the last one, unless any of it do, and its conjugate. */
 int wisp__schur_wanted(const wisp__arnoldi *a, int n, const wisp_scalar *value, const int *order);
+/* How many of n are like the last one that is wanted. */
+int wisp__schur_like_last(const wisp__arnoldi *a, int n, const wisp_scalar *value, const int *order, wisp_scalar last);
 /* C = A B, n rows and columns each. */
 void wisp__schur_times(int n, const wisp_scalar *A, const wisp_scalar *B, wisp_scalar *C);
+/* Of value i of a Schur form S[n * n] with eigenvectors X: 1 / |<y, x>|. S is right up to `tiny`; z[n] is room. */
+double wisp__schur_condition(int n, const wisp_scalar *S, const wisp_scalar *value, const wisp_scalar *X, int i,
+                             double tiny, wisp__z *z);
+/* k->e->sensitive, by its conditions. */
+void wisp__schur_count_sensitive(const wisp__arnoldi *a);
+/* Values that all of V has told the conditions of, for what is locked tells less. */
+typedef struct {
+    int n, most;
+    wisp_scalar *value; /* [most] */
+    double *condition;  /* [most] */
+} wisp__schur_seen;
+void wisp__schur_see(wisp__schur_seen *seen, wisp_scalar value, double condition);
+/* The conditions of the result become no less than those of the values that were seen next to its own. */
+void wisp__schur_use_seen(const wisp__arnoldi *a, const wisp__schur_seen *seen);
 /* The result, from orthonormal columns, the first n of a->all, and H = Q^H A Q, which is lost; *all: as below. */
 wisp_status wisp__schur_give(wisp__arnoldi *a, int n, wisp_scalar *H, bool *all);
 /* The result, from the span of the first n columns; *all: each pair that is wanted is within the tolerance. */

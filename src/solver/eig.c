@@ -26,6 +26,8 @@ static wisp_status check_numbers(const wisp__eig *k)
     if (o->count < 0 || o->search < 0 || o->block < 0 || o->max_rounds < 0)
         return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: count %d, search %d, block %d, at most %lld rounds", o->count,
                              o->search, o->block, (long long)o->max_rounds);
+    if (o->any && o->which == WISP_EIG_INTERVAL)
+        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: an interval has no count, of which any could be taken");
     if (o->bounds.halfwidth != 0 && !(o->bounds.halfwidth > 0 && isfinite(o->bounds.halfwidth + o->bounds.center)))
         return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: the bounds are %g -+ %g", o->bounds.center,
                              o->bounds.halfwidth);
@@ -219,10 +221,10 @@ void wisp__eig_end_check(wisp__eig *k, const wisp__eig_times *before)
 static wisp_status go_over(wisp__eig *k)
 {
     wisp_eigen *e = k->e;
-    free(e->value), free(e->residual), free(e->filter.c), wisp_blk_free(e->vectors);
-    e->value = NULL, e->residual = NULL, e->vectors = NULL, e->filter = (wisp_filter){0};
+    free(e->value), free(e->residual), free(e->condition), free(e->filter.c), wisp_blk_free(e->vectors);
+    e->value = NULL, e->residual = e->condition = NULL, e->vectors = NULL, e->filter = (wisp_filter){0};
     e->filter_type = WISP_DEFAULT;
-    e->found = e->block = e->rounds = 0;
+    e->found = e->block = e->rounds = e->at_least = e->sensitive = 0;
     e->degree = 0;
     return wisp__eig_dense(k);
 }
@@ -311,6 +313,7 @@ void wisp_eigen_free(wisp_eigen *e)
     if (!e) return;
     free(e->value);
     free(e->residual);
+    free(e->condition);
     free(e->filter.c);
     wisp_blk_free(e->vectors);
     wisp_moments_free(e->moments);

@@ -8,9 +8,9 @@ static const char *words_of(const wisp_eig_opts *o, char *words, size_t size)
     if (o->which == WISP_EIG_INTERVAL)
         snprintf(words, size, "all from %.17g to %.17g", o->low, o->high);
     else if (o->which == WISP_EIG_NEAREST)
-        snprintf(words, size, "%d nearest to %.17g", o->count, o->target);
+        snprintf(words, size, "%s%d nearest to %.17g", o->any ? "any " : "", o->count, o->target);
     else
-        snprintf(words, size, "%d %s", o->count,
+        snprintf(words, size, "%s%d %s", o->any ? "any " : "", o->count,
                  o->which == WISP_EIG_SMALLEST  ? "smallest"
                  : o->which == WISP_EIG_LARGEST ? "largest"
                                                 : "of largest real part");
@@ -57,12 +57,14 @@ static wisp_status pairs(wisp__eig *k, wisp_state *s)
     if (wisp_state_is_kept(s)) {
         e->value = calloc((size_t)e->found, sizeof *e->value);
         e->residual = calloc((size_t)e->found, sizeof *e->residual);
-        if (!e->value || !e->residual)
+        e->condition = calloc((size_t)e->found, sizeof *e->condition);
+        if (!e->value || !e->residual || !e->condition)
             return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "out of memory for %d values", e->found);
         WISP_TRY(wisp_blk_create(&e->vectors, k->ctx, wisp_mat_map(k->A), type, e->found));
     }
     WISP_TRY(wisp_state_data(s, "values", e->value, (size_t)e->found * sizeof *e->value));
     WISP_TRY(wisp_state_data(s, "residuals", e->residual, (size_t)e->found * sizeof *e->residual));
+    WISP_TRY(wisp_state_data(s, "conditions", e->condition, (size_t)e->found * sizeof *e->condition));
     WISP_TRY(wisp_state_block(s, "vectors", e->vectors));
 out:
     return status;
@@ -73,7 +75,7 @@ wisp_status wisp__eig_items(wisp__eig *k, wisp_state *s)
     wisp_status status = WISP_OK;
     wisp_eigen *e = k->e, now = *e;
     WISP_TRY(same(k, s));
-    now.value = NULL, now.residual = NULL, now.vectors = NULL, now.moments = NULL, now.filter.c = NULL;
+    now.value = NULL, now.residual = now.condition = NULL, now.vectors = NULL, now.moments = NULL, now.filter.c = NULL;
     now.seconds = wisp__now() - k->started;
     WISP_TRY(wisp_state_data(s, "result so far", &now, sizeof now));
     WISP_TRY(wisp_state_data(s, "scale", &k->scale, sizeof k->scale));
@@ -81,7 +83,7 @@ wisp_status wisp__eig_items(wisp__eig *k, wisp_state *s)
     WISP_TRY(wisp_state_data(s, "limit of bytes", &k->o.bytes, sizeof k->o.bytes));
     WISP_TRY(wisp_state_data(s, "flops of LAPACK", &k->most_work, sizeof k->most_work));
     if (!wisp_state_is_kept(s)) return pairs(k, s);
-    now.value = e->value, now.residual = e->residual, now.vectors = e->vectors;
+    now.value = e->value, now.residual = e->residual, now.condition = e->condition, now.vectors = e->vectors;
     now.moments = e->moments, now.filter.c = e->filter.c;
     k->started = wisp__now() - now.seconds;
     *e = now;

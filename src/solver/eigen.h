@@ -121,7 +121,7 @@ static inline double wisp__eig_orthogonal(const wisp__eig *k) { return k->eps * 
 /* So far from theta an eigenvalue of a Hermitian matrix is, at most: by the residual, which is rounded, too. */
 double wisp__eig_room(const wisp__eig *k, double theta, double residual);
 /* Of theta[n], ascending, with their residuals (NULL: within the tolerance), which the question asks for, as far as
-   these tell: *found from *first on. Multiplets are completed. */
+   these tell: *found from *first on. Multiplets are completed, unless any of them do; k->e->at_least counts them. */
 void wisp__eig_select(const wisp__eig *k, int n, const double *theta, const double *residual, int *first, int *found);
 
 /* ---- ortho.c ------------------------------------------------------------------ */

@@ -21,10 +21,13 @@ typedef struct {
     double sine;        /* of the pairs that the last restart put in front, see wisp__dense_schur_order */
     double wanted_sine; /* the same when all that are wanted had converged */
     double first, next; /* of a polynomial: where the first locked value's ellipse ends; the first other one's, about */
-    bool delivered;     /* the result is that of the locked columns already */
-    bool unfit;         /* the polynomial does not do: all begins anew with A itself */
-    bool plain;         /* so it has, and stays */
-    bool proven;        /* that nothing is missing */
+    wisp__schur_seen seen;
+    wisp__z *room;  /* [m] */
+    bool delivered; /* the result is that of the locked columns already */
+    bool unfit;     /* the polynomial does not do: all begins anew with A itself */
+    bool plain;     /* so it has, and stays */
+    bool proven;    /* that nothing is missing */
+    int beside;     /* any: so many further ones of the last multiplet the search for what is missing has met */
 } schur;
 
 static const wisp__op itself = {1, 1, 0, 1};
@@ -221,6 +224,16 @@ out:
     return status;
 }
 
+/* The conditions of the first n values in order, by all of V. */
+static void see(schur *K, int n)
+{
+    const double tiny = fmax(K->a.rounding, DBL_MIN);
+    for (int i = 0; i < n; i++) {
+        const int j = K->order[i];
+        wisp__schur_see(&K->seen, K->value[j], wisp__schur_condition(K->a.active, K->S, K->mu, K->X, j, tiny, K->room));
+    }
+}
+
 /* Goes on until the first `count` values are within the tolerance, with all that belong to the last. They are locked.
  */
 static wisp_status find(schur *K)
@@ -234,6 +247,7 @@ static wisp_status find(schur *K)
         bool raised = false, right = true;
         K->next = reach(K, wanted);
         if (2 * good < wanted) WISP_TRY(raise_degree(K, &raised));
+        if (good == wanted && wanted >= o->count) see(K, wanted);
         if (!raised) {
             const int kept = kept_of(K, wanted, good),
                       front = good == wanted ? wanted : wisp__schur_untorn(K->k, K->mu, K->order, good);
@@ -256,21 +270,27 @@ out:
     return status;
 }
 
-/* The key beyond which a value counts: that of the last one that is wanted of the locked ones, and a bit less. These
-   values are A's own: a polynomial's keys are no smaller than those, so that none that counts falls short of it. */
-static double border(const schur *K)
+/* The last one that is wanted of the locked values. */
+static wisp_scalar last_wanted(const schur *K)
 {
-    const wisp_eig_opts *o = &K->k->o;
-    double last = INFINITY, width = 0;
+    wisp_scalar last = {INFINITY, 0};
+    double key = INFINITY;
     for (int i = 0; i < K->a.locked; i++) {
         int above = 0;
         for (int j = 0; j < K->a.locked; j++) above += own_key(K, j) > own_key(K, i);
-        if (above < o->count && own_key(K, i) < last) {
-            last = own_key(K, i);
-            width = o->tolerance * wisp__schur_over(&K->a, K->locked[i]);
-        }
+        if (above < K->k->o.count && own_key(K, i) < key) key = own_key(K, i), last = K->locked[i];
     }
-    return last - width;
+    return last;
+}
+
+/* The key beyond which a value counts: that of the last one that is wanted of the locked ones, and so many of its
+   widths less. These values are A's own: a polynomial's keys are no smaller than those, so that none that counts falls
+   short of it. */
+static double border(const schur *K, double widths)
+{
+    const wisp_scalar last = last_wanted(K);
+    const double key = K->a.op.degree > 1 ? last.re : wisp__schur_key(&K->a, last);
+    return key - widths * K->k->o.tolerance * wisp__schur_over(&K->a, last);
 }
 
 /* Whether the first value in order lies so far beyond the border that what may have mixed with it does not matter. */
@@ -285,13 +305,21 @@ static bool beyond(const schur *K, double edge)
     return wisp__op_of(op, first) + WISP__RESERVE * K->bound[top] < wisp__op_of(op, edge);
 }
 
+/* Any: how many pairs of the search that has ended are like the last one that is wanted. */
+static int count_beside(const schur *K)
+{
+    int good = 0;
+    while (good < K->a.active && K->residual[K->order[good]] <= K->k->o.tolerance) good++;
+    return K->k->o.any ? wisp__schur_like_last(&K->a, good, K->value, K->order, last_wanted(K)) : 0;
+}
+
 /* A search from random vectors beside the locked columns; at.more: how many were locked, because they count. */
 static wisp_status search(schur *K)
 {
     wisp_status status = WISP_OK;
     wisp__arnoldi_at *at = &K->a.at;
-    const double tolerance = K->k->o.tolerance;
-    if (at->phase != WISP__SEARCHES) { /* else it goes on */
+    const double tolerance = K->k->o.tolerance, widths = K->k->o.any ? -2 : 1; /* any: none of the last multiplet */
+    if (at->phase != WISP__SEARCHES) {                                         /* else it goes on */
         at->phase = WISP__SEARCHES;
         at->more = 0;
         K->a.active = 0; /* V begins anew: nothing of it is copied to a larger block */
@@ -300,9 +328,12 @@ static wisp_status search(schur *K)
     }
     for (;;) {
         WISP_TRY(cycle(K, K->m));
-        const double edge = border(K);
+        const double edge = border(K, widths);
         const int n = K->a.active;
-        if (beyond(K, edge)) goto out;
+        if (beyond(K, edge)) {
+            K->beside = count_beside(K);
+            goto out;
+        }
         int good = 0;
         while (good < n - K->a.block && wisp__schur_key(&K->a, K->value[K->order[good]]) >= edge &&
                K->residual[K->order[good]] <= K->a.at.strict * tolerance)
@@ -315,8 +346,9 @@ static wisp_status search(schur *K)
         K->unfit |= K->a.op.degree > 1 && K->a.locked > K->most;
         if (K->unfit) goto out;
         if (K->a.locked > K->most) {
-            status = wisp_ctx_fail(K->k->ctx, WISP_ERR_INCOMPLETE,
-                                   "eig: %d eigenvalues, and more of the last one's multiplet", K->a.locked);
+            status = wisp_ctx_fail(
+                K->k->ctx, WISP_ERR_INCOMPLETE,
+                "eig: %d eigenvalues, and more of the last one's multiplet, of which `any` takes some", K->a.locked);
             goto out;
         }
         WISP_TRY(wisp__arnoldi_room(&K->a, K->m));
@@ -348,7 +380,7 @@ static wisp_status look_for_missing(schur *K)
         at->phase = WISP__BETWEEN;
         if (K->a.op.degree > 1) {
             const wisp__op *op = &K->a.op;
-            const double edge = border(K), damped = op->center + op->scale, far = op->center - op->scale;
+            const double edge = border(K, 1), damped = op->center + op->scale, far = op->center - op->scale;
             at->gap = (wisp__gap){K->a.locked, 1, K->first, edge, fmax(K->next, damped), far, K->k->o.tolerance};
             if (wisp__gap_steps(&K->a, &at->gap) * K->a.block <= (double)K->k->e->products) at->phase = WISP__GAPS;
         }
@@ -383,6 +415,11 @@ static wisp_status items(void *arg, wisp_state *s)
     if (K->a.locked > K->most + K->m) return wisp_ctx_fail(K->k->ctx, WISP_ERR_FORMAT, "eig: a state that can't be");
     WISP_TRY(wisp_state_data(s, "locked values", K->locked, (size_t)K->a.locked * sizeof *K->locked));
     WISP_TRY(wisp_state_data(s, "of the polynomial", &n, sizeof n));
+    WISP_TRY(wisp_state_data(s, "values seen", &K->seen.n, sizeof K->seen.n));
+    if (K->seen.n < 0 || K->seen.n > K->seen.most)
+        return wisp_ctx_fail(K->k->ctx, WISP_ERR_FORMAT, "eig: a state that can't be");
+    WISP_TRY(wisp_state_data(s, "their numbers", K->seen.value, (size_t)K->seen.n * sizeof *K->seen.value));
+    WISP_TRY(wisp_state_data(s, "their conditions", K->seen.condition, (size_t)K->seen.n * sizeof *K->seen.condition));
     K->first = n.first, K->next = n.next, K->wanted_sine = n.wanted_sine;
     K->delivered = n.delivered, K->plain = n.plain;
 out:
@@ -428,6 +465,7 @@ static wisp_status deliver_all(schur *K)
         K->a.at = (wisp__arnoldi_at){.strict = 0.3 * K->a.at.strict, .tries = K->a.at.tries + 1};
         K->plain = true;
         K->a.locked = 0, K->a.active = n;
+        K->seen.n = 0;
         WISP_TRY(wisp__arnoldi_anew(&K->a, n));
         WISP_TRY(find_all(K));
     }
@@ -442,8 +480,12 @@ static wisp_status run(schur *K, int block)
     const size_t m = (size_t)K->m;
     WISP_TRY(wisp_alloc(k->ctx, &K->S, 4 * m * m, sizeof *K->S));
     K->U = K->S + m * m, K->X = K->U + m * m, K->Y = K->X + m * m;
-    WISP_TRY(wisp_alloc(k->ctx, &K->value, 3 * m + (size_t)K->most, sizeof *K->value));
-    K->mu = K->value + m, K->locked = K->mu + m;
+    const size_t most = (size_t)K->most + m;
+    WISP_TRY(wisp_alloc(k->ctx, &K->value, 2 * (m + most), sizeof *K->value));
+    K->mu = K->value + m, K->locked = K->mu + m, K->seen.value = K->locked + most;
+    WISP_TRY(wisp_alloc(k->ctx, &K->seen.condition, most, sizeof *K->seen.condition));
+    K->seen.most = (int)most;
+    WISP_TRY(wisp_alloc(k->ctx, &K->room, m, sizeof *K->room));
     WISP_TRY(wisp_alloc(k->ctx, &K->order, 2 * m, sizeof *K->order));
     K->chosen = K->order + m;
     WISP_TRY(wisp_alloc(k->ctx, &K->residual, 2 * m, sizeof *K->residual));
@@ -458,12 +500,14 @@ static wisp_status run(schur *K, int block)
         K->a.rounding = K->a.smallest = 0;
         K->unfit = K->delivered = false;
         K->plain = true;
-        K->a.locked = 0;
+        K->a.locked = K->seen.n = 0;
         K->a.at = (wisp__arnoldi_at){.strict = strict};
         WISP_TRY(wisp__arnoldi_start(&K->a, true));
         WISP_TRY(find_all(K));
     }
     WISP_TRY(deliver_all(K));
+    k->e->at_least += K->beside;
+    wisp__schur_use_seen(&K->a, &K->seen);
     k->e->complete = K->proven && K->delivered;
 out:
     k->e->degree = K->a.op.degree;
@@ -528,6 +572,8 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
     wisp_free(k->ctx, K.value);
     wisp_free(k->ctx, K.order);
     wisp_free(k->ctx, K.residual);
+    wisp_free(k->ctx, K.seen.condition);
+    wisp_free(k->ctx, K.room);
     return status == WISP_OK ? delivered : status;
 }
 

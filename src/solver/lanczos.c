@@ -19,6 +19,7 @@ typedef struct {
     double *value;   /* [most] of A, to the locked columns */
     int most;        /* columns that may be locked */
     int most_degree; /* of Op */
+    int beside;      /* any: so many further ones of the last multiplet the search for what is missing has met */
 } lanczos;
 
 /* ---- values ----------------------------------------------------------------------------------------- */
@@ -113,12 +114,12 @@ out:
 
 /* ---- the search --------------------------------------------------------------------------------------- */
 
-/* How many of the first Ritz values are wanted: `count`, and all that are like the last of these. */
+/* How many of the first Ritz values are wanted: `count`, and all that are like the last of these, unless any do. */
 static int with_multiplet(const lanczos *L, int count)
 {
     const double like = L->k->o.tolerance * L->k->scale;
     int n = count < L->a.active ? count : L->a.active;
-    while (n < L->a.active && fabs(L->lambda[n] - L->lambda[n - 1]) <= like) n++;
+    while (!L->k->o.any && n < L->a.active && fabs(L->lambda[n] - L->lambda[n - 1]) <= like) n++;
     return n < L->a.active - L->a.block ? n : L->a.active - L->a.block;
 }
 
@@ -234,8 +235,8 @@ out:
 
 /* ---- whether some are missing --------------------------------------------------------------------- */
 
-/* Beyond the last value that is wanted of the locked ones, by the width of a multiplet. */
-static double border(const lanczos *L)
+/* Beyond the last value that is wanted of the locked ones, by so many widths of a multiplet. */
+static double border(const lanczos *L, double widths)
 {
     const double sign = L->k->o.which == WISP_EIG_SMALLEST ? 1 : -1;
     double last = -INFINITY;
@@ -244,17 +245,28 @@ static double border(const lanczos *L)
         for (int j = 0; j < L->a.locked; j++) before += sign * L->value[j] < sign * L->value[i];
         if (before < L->k->o.count) last = fmax(last, sign * L->value[i]);
     }
-    return sign * (last + L->k->o.tolerance * L->k->scale);
+    return sign * (last + widths * L->k->o.tolerance * L->k->scale);
+}
+
+/* Any: where the search has ended, how many of its Ritz values lie no further in than the last multiplet. A has as many
+   eigenvalues there, beside those that were found. */
+static int count_beside(const lanczos *L)
+{
+    const double edge = wisp__op_of(&L->a.op, border(L, 1));
+    int n = 0;
+    while (L->k->o.any && n < L->a.active && L->mu[n] >= edge) n++;
+    return n;
 }
 
 /* A search from random vectors in what is orthogonal to the locked columns: at.more is how many were locked, because
    they belong to those that are wanted. It ends where the first Ritz value lies so far beyond the border that what may
-   have mixed with it does not matter, or has converged there. */
+   have mixed with it does not matter, or has converged there. Any: of the last multiplet no more are wanted, so that
+   the border lies before it. */
 static wisp_status search(lanczos *L)
 {
     wisp_status status = WISP_OK;
     wisp__arnoldi_at *at = &L->a.at;
-    const double tolerance = L->k->o.tolerance;
+    const double tolerance = L->k->o.tolerance, widths = L->k->o.any ? -2 : 1;
     if (at->phase != WISP__SEARCHES) { /* else it goes on */
         at->phase = WISP__SEARCHES;
         at->more = 0;
@@ -263,11 +275,14 @@ static wisp_status search(lanczos *L)
         WISP_TRY(wisp__arnoldi_start(&L->a, true));
     }
     for (;;) {
-        const double edge = wisp__op_of(&L->a.op, border(L));
+        const double edge = wisp__op_of(&L->a.op, border(L, widths));
         for (int to = 0; to < L->m;) {
             WISP_TRY(look_at(L, &to));
             const bool settled = residual_of(L, 0) <= tolerance;
-            if (L->mu[0] < edge && (settled || L->mu[0] + WISP__RESERVE * L->bound[0] < edge)) goto out;
+            if (L->mu[0] < edge && (settled || L->mu[0] + WISP__RESERVE * L->bound[0] < edge)) {
+                L->beside = count_beside(L);
+                goto out;
+            }
         }
         int wanted = 0;
         double over;
@@ -282,8 +297,9 @@ static wisp_status search(lanczos *L)
         at->more += wanted;
         lock(L, wanted);
         if (L->a.locked > L->most) {
-            status = wisp_ctx_fail(L->k->ctx, WISP_ERR_INCOMPLETE,
-                                   "eig: %d eigenvalues, and more of the last one's multiplet", L->a.locked);
+            status = wisp_ctx_fail(
+                L->k->ctx, WISP_ERR_INCOMPLETE,
+                "eig: %d eigenvalues, and more of the last one's multiplet, of which `any` takes some", L->a.locked);
             goto out;
         }
         WISP_TRY(wisp__arnoldi_room(&L->a, L->m));
@@ -310,7 +326,7 @@ static wisp__gap gap_of(const lanczos *L, int columns, double edge, double next,
 /* The gap behind the locked columns, after a search from which L->mu and L->bound are. */
 static double gap_behind(const lanczos *L, wisp__gap *gap)
 {
-    const double edge = wisp__op_of(&L->a.op, border(L));
+    const double edge = wisp__op_of(&L->a.op, border(L, 1));
     if (L->a.op.degree > 1 && edge <= 1) return INFINITY;
     *gap = gap_of(L, L->a.locked, edge, L->mu[0] + L->bound[0], 0);
     gap->residual = L->k->o.tolerance;
@@ -324,7 +340,7 @@ static double gap_behind(const lanczos *L, wisp__gap *gap)
 static double best_gap(const lanczos *L, wisp__gap *best)
 {
     const int n = L->a.locked;
-    const double behind = wisp__op_of(&L->a.op, border(L));
+    const double behind = wisp__op_of(&L->a.op, border(L, 1));
     double square = 0, least = INFINITY;
     for (int i = 0; i < n + L->a.active; i++) {
         const double error = sqrt(square), edge = i == n ? behind : L->mu[i - (i > 0)] - error;
@@ -386,6 +402,7 @@ static wisp_status deliver(lanczos *L, int n, bool all)
     WISP_TRY(wisp__ritz(k, L->a.all, 0, n, theta));
     WISP_TRY(wisp__ritz_residuals(k, L->a.all, 0, n, theta, residual));
     wisp__eig_select(k, n, theta, residual, &first, &found);
+    k->e->at_least += L->beside;
     const int asked = found, end = first + asked;
     if (k->o.which == WISP_EIG_SMALLEST) {
         for (found = 0; found < asked && residual[first + found] <= k->o.tolerance;) found++;

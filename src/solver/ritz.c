@@ -130,12 +130,16 @@ void wisp__eig_select(const wisp__eig *k, int n, const double *theta, const doub
     } else {
         from = o->count < n ? n - o->count : 0;
     }
+    *first = from;
+    *found = to - from;
     if (o->which != WISP_EIG_INTERVAL && to > from) { /* what may be the same value as the last one, not as its like */
         const int low = from, high = to - 1;
         while (from > 0 && theta[low] - theta[from - 1] <= ROOM(low) + ROOM(from - 1)) from--;
         while (to < n && theta[to] - theta[high] <= ROOM(high) + ROOM(to)) to++;
     }
 #undef ROOM
+    k->e->at_least = to - from;
+    if (o->any) return;
     *first = from;
     *found = to - from;
 }

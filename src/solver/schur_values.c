@@ -57,9 +57,16 @@ int wisp__schur_wanted(const wisp__arnoldi *a, int n, const wisp_scalar *value, 
     int to = k->o.count < n ? k->o.count : n;
     const wisp_scalar last = value[order[to - 1]];
     const double least = wisp__schur_key(a, last) - k->o.tolerance * wisp__schur_over(a, last);
-    for (int j = to; j < n && wisp__schur_key(a, value[order[j]]) >= least; j++)
+    for (int j = to; !k->o.any && j < n && wisp__schur_key(a, value[order[j]]) >= least; j++)
         if (alike(a, last, value[order[j]])) to = j + 1;
     return wisp__schur_untorn(k, value, order, to) < to ? to + 1 : to;
+}
+
+int wisp__schur_like_last(const wisp__arnoldi *a, int n, const wisp_scalar *value, const int *order, wisp_scalar last)
+{
+    int alike_last = 0;
+    for (int j = 0; j < n; j++) alike_last += alike(a, last, value[order[j]]);
+    return alike_last;
 }
 
 void wisp__schur_times(int n, const wisp_scalar *A, const wisp_scalar *B, wisp_scalar *C)
@@ -84,6 +91,7 @@ typedef struct {
     const wisp_scalar *U, *X; /* [n][n] the eigenvectors in the space are U X */
     wisp_scalar *part;        /* [n][found] of those that are taken */
     const wisp_scalar *value; /* [n] */
+    double *condition;        /* [n] of those that are wanted */
     int *taken;               /* [found] numbers of values, ascending by their parts */
     int found;
 } pairs;
@@ -237,21 +245,25 @@ static wisp_status give(pairs *p, const int *order, int wanted)
     for (int found = wanted; found > 0;) {
         e->found = 0;
         take_first(p, order, found);
-        free(e->value), free(e->residual), wisp_blk_free(e->vectors);
+        free(e->value), free(e->residual), free(e->condition), wisp_blk_free(e->vectors);
         e->vectors = NULL;
         e->value = calloc((size_t)found, sizeof *e->value);
         e->residual = calloc((size_t)found, sizeof *e->residual);
-        if (!e->value || !e->residual)
+        e->condition = calloc((size_t)found, sizeof *e->condition);
+        if (!e->value || !e->residual || !e->condition)
             return wisp_ctx_fail(p->a->k->ctx, WISP_ERR_NOMEM, "out of memory for %d values", found);
         WISP_TRY(make_vectors(p, &e->vectors));
         WISP_TRY(residuals(p, e->vectors, e->residual));
-        for (int i = 0; i < found; i++) e->value[i] = p->value[p->taken[i]];
+        for (int i = 0; i < found; i++) {
+            e->value[i] = p->value[p->taken[i]];
+            e->condition[i] = p->condition[p->taken[i]];
+        }
         e->found = good_of(p, order, e->residual);
         if (e->found == found) return WISP_OK;
         found = e->found;
     }
-    free(e->value), free(e->residual), wisp_blk_free(e->vectors);
-    e->value = NULL, e->residual = NULL, e->vectors = NULL;
+    free(e->value), free(e->residual), free(e->condition), wisp_blk_free(e->vectors);
+    e->value = NULL, e->residual = e->condition = NULL, e->vectors = NULL;
 out:
     return status;
 }
@@ -263,6 +275,7 @@ wisp_status wisp__schur_give(wisp__arnoldi *a, int n, wisp_scalar *H, bool *all)
     const size_t size = (size_t)n * (size_t)n;
     pairs p = {.a = a, .n = n};
     wisp_scalar *U = NULL, *value = NULL;
+    wisp__z *z = NULL;
     int *order = NULL;
     *all = false;
     WISP_TRY(wisp_alloc(k->ctx, &U, 2 * size, sizeof *U));
@@ -272,15 +285,24 @@ wisp_status wisp__schur_give(wisp__arnoldi *a, int n, wisp_scalar *H, bool *all)
     p.U = U, p.X = X, p.value = value, p.taken = order + n;
     WISP_TRY(wisp__dense_schur(k->ctx, k->is_complex, n, H, U, value));
     WISP_TRY(wisp__dense_schur_vectors(k->ctx, k->is_complex, n, H, value, X));
-    p.part = H; /* of which no more is needed */
     wisp__schur_sort(a, 0, n, value, order);
     const int wanted = wisp__schur_wanted(a, n, value, order);
+    WISP_TRY(wisp_alloc(k->ctx, &z, (size_t)n, sizeof *z));
+    WISP_TRY(wisp_alloc(k->ctx, &p.condition, (size_t)n, sizeof *p.condition));
+    for (int i = 0; i < wanted; i++)
+        p.condition[order[i]] = wisp__schur_condition(n, H, value, X, order[i], fmax(a->smallest, DBL_MIN), z);
+    p.part = H; /* of which no more is needed */
     WISP_TRY(give(&p, order, wanted));
+    wisp__schur_count_sensitive(a);
     *all = k->e->found >= wanted && wanted >= k->o.count;
+    k->e->at_least =
+        wanted + (k->o.any ? wisp__schur_like_last(a, n - wanted, value, order + wanted, value[order[wanted - 1]]) : 0);
 out:
     wisp_free(k->ctx, U);
     wisp_free(k->ctx, value);
     wisp_free(k->ctx, order);
+    wisp_free(k->ctx, z);
+    wisp_free(k->ctx, p.condition);
     return status;
 }
 

@@ -96,7 +96,10 @@ static wisp_status hermitian(wisp__eig *k)
     WISP_TRY(wisp_alloc(k->ctx, &theta, (size_t)n, sizeof *theta));
     WISP_TRY(units(k, &space));
     WISP_TRY(wisp__ritz(k, space, 0, n, theta));
+    const int any = k->o.any;
+    k->o.any = 0; /* all of the last multiplet, to count it */
     wisp__eig_select(k, n, theta, NULL, &some, &of);
+    k->o.any = any;
     k->e->block = wisp__ritz_width(k, n);
     WISP_TRY(wisp_alloc(k->ctx, &residual, (size_t)n, sizeof *residual));
     if (of > 0) WISP_TRY(wisp__ritz_residuals(k, space, some, of, theta + some, residual + some));

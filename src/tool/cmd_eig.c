@@ -20,6 +20,8 @@ static int check_question(tool *t)
     if (option_seen(o, "count") && !option_seen(o, "target"))
         return tool_usage(t, option_seen(o, "interval") ? "-n is for --target; --interval gives all in it"
                                                         : "-n is for --target alone");
+    if (o->any && option_seen(o, "interval"))
+        return tool_usage(t, "--any goes with a number K; --interval gives all in it");
     const bool inner = option_seen(o, "interval") || option_seen(o, "target");
     if (o->method == WISP_CHEBFD && !inner) return tool_usage(t, "--method chebfd is for --interval and --target");
     if ((o->method == WISP_LANCZOS || o->method == WISP_KRYLOV_SCHUR) && inner)
@@ -74,6 +76,7 @@ static void set_options(tool *t, wisp_eig_opts *eo)
                           .search = (int)o->search,
                           .tolerance = o->tolerance,
                           .tolerance_abs = o->tolerance_abs,
+                          .any = o->any,
                           .max_rounds = o->max_iterations,
                           .seed = o->seed,
                           .observe = observe,

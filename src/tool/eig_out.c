@@ -79,6 +79,7 @@ static void add_question(json_t *o, const eig_results *r)
     const bool all = q->which == WISP_EIG_INTERVAL;
     json_object_set_new(o, "which", json_string(question_names[q->which]));
     json_object_set_new(o, "count", all ? json_null() : json_integer(q->count));
+    json_object_set_new(o, "any", json_boolean(q->any));
     json_object_set_new(o, "target", q->which == WISP_EIG_NEAREST ? json_real(q->target) : json_null());
     json_object_set_new(o, "interval",
                         e->low < e->high ? json_numbers(interval, 2)
@@ -114,6 +115,7 @@ static json_t *make_json(tool *t, const eig_results *r)
     add_question(o, r);
     json_object_set_new(o, "method", json_string(method_names[e->method]));
     json_object_set_new(o, "found", json_integer(e->found));
+    json_object_set_new(o, "at_least", json_integer(e->at_least));
     json_object_set_new(o, "expected_count", json_number(e->expected));
     json_object_set_new(o, "expected_error", json_number(e->expected_error));
     json_object_set_new(o, "orthogonality", json_number(e->orthogonality));
@@ -136,6 +138,8 @@ static json_t *make_json(tool *t, const eig_results *r)
     add_run(o, t, r);
     json_object_set_new(o, "eigenvalues", eigenvalues_json(r));
     json_object_set_new(o, "residuals", json_numbers(e->residual, e->found));
+    json_object_set_new(o, "conditions", e->condition ? json_numbers(e->condition, e->found) : json_null());
+    json_object_set_new(o, "sensitive", json_integer(e->sensitive));
     return o;
 }
 
@@ -175,6 +179,16 @@ static void show_times(const eig_results *r)
         text_line("rate", "%.3g Gflop/s, %s products with a vector", gflops(e), text_count(a, e->products));
 }
 
+/* Values that small residuals do not make right. */
+static void show_sensitive(const wisp_eigen *e)
+{
+    double most = 1;
+    char n[TEXT], all[TEXT];
+    for (int i = 0; i < e->found; i++) most = fmax(most, e->condition[i]);
+    text_line("", "%s of %s values may be off by far more than this: an error of the matrix counts up to %.0e times",
+              text_count(n, e->sensitive), text_count(all, e->found), most);
+}
+
 static void show_found(const eig_results *r)
 {
     const wisp_eigen *e = &r->e;
@@ -192,9 +206,14 @@ static void show_found(const eig_results *r)
                   r->opts.tolerance_abs > 0 ? ""
                   : r->hermitian            ? " of the spectrum's halfwidth"
                                             : " of the eigenvalue, or of |A| times that");
+        if (e->sensitive) show_sensitive(e);
         if (isfinite(e->orthogonality)) text_line("", "vectors orthonormal to %.1e", e->orthogonality);
     }
-    text_line("result", "%s%s%s", e->complete ? "complete" : "not complete", r->status ? ": " : "", r->why);
+    if (e->complete && e->at_least > e->found)
+        text_line("result", "complete: %s of %s%s; none that lies before these is missing", n,
+                  e->method == WISP_EIG_DENSE ? "" : "at least ", text_count(wanted, e->at_least));
+    else
+        text_line("result", "%s%s%s", e->complete ? "complete" : "not complete", r->status ? ": " : "", r->why);
 }
 
 /* All of a few eigenvalues, else the first and the last ones. */

@@ -68,7 +68,7 @@ typedef struct {
     const char *checkpoint, *resume; /* files */
     double every;                    /* seconds; 0: not given */
     bool measure;
-    bool json, plan, quiet, help, list, array, pattern, random, all, hermitian_part;
+    bool json, plan, quiet, help, list, array, pattern, random, all, any, hermitian_part;
     const char *arg[LIST]; /* what is not an option: MATRIX, or IN and OUT; OP and one MATRIX or more */
     int args;
     bool seen[OPTIONS]; /* for each row of the table */

@@ -1,0 +1,165 @@
+/* Any of a multiplet: no more pairs than asked for, however many are equal; what is known of the others; and "complete"
+   only where nothing that comes before is missing. */
+#include "eig_cases.h"
+
+static int setup(void **state)
+{
+    *state = ref_isa_ctx(NULL, 2);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    wisp_ctx_free(*state);
+    return 0;
+}
+
+/* `level` equal values at one end of the spectrum, or around the middle one, behind `before` single ones. */
+static double *levels(ref_rng *r, wisp_eig_which which, int64_t n, int64_t before, int64_t level)
+{
+    double *e = calloc((size_t)n, sizeof *e);
+    assert_non_null(e);
+    for (int64_t i = 0; i < n; i++) {
+        const double x = i < before ? 0.1 * (double)(i + 1) : i < before + level ? 0.5 : 0.9 + 0.1 * ref_uniform(r);
+        e[i] = which == WISP_EIG_SMALLEST ? x - 1 : which == WISP_EIG_NEAREST && i % 2 ? -x : x;
+        if (which == WISP_EIG_LARGEST) e[i] = 1 - x;
+    }
+    qsort(e, (size_t)n, sizeof *e, by_size);
+    return e;
+}
+
+typedef struct {
+    wisp_eig_which which;
+    wisp_eig_method method;
+    wisp_type type;
+    int64_t rows, before, level;
+    int count, block;
+} any_case;
+
+/* The distance from the end or the target, of which the least ones are asked for. */
+static double distance_of(wisp_eig_which which, double e)
+{
+    return which == WISP_EIG_SMALLEST ? e + 1 : which == WISP_EIG_LARGEST ? 1 - e : fabs(e);
+}
+
+static void check(wisp_ctx *ctx, const any_case *c, uint64_t seed)
+{
+    ref_rng r = {seed};
+    const bool single = c->type == WISP_S || c->type == WISP_C;
+    const double eps = single ? 1.2e-7 : 2.2e-16, tolerance = single ? 2e-5 : 1e-8;
+    double *e = levels(&r, c->which, c->rows, c->before, c->level);
+    ref_mat m = hermitian_of(&r, e, c->rows, c->type);
+    wisp_mat *A = ref_mat_of(ctx, m, c->type);
+    const wisp_eig_opts o = {.which = c->which,
+                             .method = c->method,
+                             .count = c->count,
+                             .block = c->block,
+                             .tolerance = tolerance,
+                             .seed = seed,
+                             .any = 1};
+    wisp_eigen v;
+    REF_OK(ctx, wisp_eig(&v, A, &o));
+    assert_true(v.complete && v.method == c->method);
+    assert_int_equal(v.found, c->count);
+    assert_pairs(&v, m, tolerance * v.bounds.halfwidth, eps, "any");
+    const int64_t left = c->before + c->level;
+    assert_true(v.at_least >= v.found && v.at_least <= left);
+    if (c->method == WISP_EIG_DENSE || c->method == WISP_CHEBFD) assert_int_equal(v.at_least, left);
+    if (c->count > c->before && c->count < left) assert_true(v.at_least > v.found);
+    int first = 0;
+    for (int i = 0; i < v.found; i++) { /* all single ones, and else the level */
+        const double x = distance_of(c->which, v.value[i].re);
+        const bool level = fabs(x - 0.5) < 1e4 * eps + tolerance;
+        first += !level && fabs(10 * x - round(10 * x)) < 1e-3 && x < 0.45;
+        if (!level && !(x < 0.45)) fail_msg("%.12g is none of those that were asked for", v.value[i].re);
+    }
+    assert_int_equal(first, c->before < c->count ? c->before : c->count);
+    wisp_eigen_free(&v);
+    wisp_mat_free(A);
+    ref_free(m);
+    free(e);
+}
+
+static void of_levels(void **state)
+{
+    static const any_case cases[] = {
+        {WISP_EIG_SMALLEST, WISP_LANCZOS, WISP_D, 260, 2, 120, 4, 0},
+        {WISP_EIG_SMALLEST, WISP_LANCZOS, WISP_Z, 260, 0, 150, 1, 1},
+        {WISP_EIG_LARGEST, WISP_LANCZOS, WISP_S, 240, 3, 90, 5, 2},
+        {WISP_EIG_LARGEST, WISP_LANCZOS, WISP_C, 240, 1, 3, 3, 3},
+        {WISP_EIG_SMALLEST, WISP_LANCZOS, WISP_D, 260, 4, 100, 3, 0},
+        {WISP_EIG_SMALLEST, WISP_LANCZOS, WISP_D, 240, 1, 2, 3, 4},
+        {WISP_EIG_SMALLEST, WISP_EIG_DENSE, WISP_D, 60, 2, 30, 4, 0},
+        {WISP_EIG_LARGEST, WISP_EIG_DENSE, WISP_C, 60, 0, 9, 2, 0},
+        {WISP_EIG_NEAREST, WISP_EIG_DENSE, WISP_Z, 60, 4, 8, 6, 0},
+        {WISP_EIG_NEAREST, WISP_CHEBFD, WISP_D, 250, 2, 12, 5, 0},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (uint64_t seed = 1; seed <= 2; seed++) check(*state, &cases[c], 10 * c + seed);
+}
+
+/* What is larger than may be locked is told, with what helps. */
+static void too_many(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {3};
+    double *e = levels(&r, WISP_EIG_SMALLEST, 260, 1, 150);
+    ref_mat m = hermitian_of(&r, e, 260, WISP_D);
+    wisp_mat *A = ref_mat_of(ctx, m, WISP_D);
+    wisp_eigen v;
+    const wisp_eig_opts o = {.count = 2, .method = WISP_LANCZOS};
+    REF_FAILS(ctx, wisp_eig(&v, A, &o), WISP_ERR_INCOMPLETE, "multiplet, of which `any` takes some");
+    assert_true(!v.complete);
+    wisp_eigen_free(&v);
+    const wisp_eig_opts bad = {.which = WISP_EIG_INTERVAL, .low = -1, .high = 1, .any = 1};
+    REF_FAILS(ctx, wisp_eig(&v, A, &bad), WISP_ERR_ARG, "interval has no count");
+    wisp_eigen_free(&v);
+    wisp_mat_free(A);
+    ref_free(m);
+    free(e);
+}
+
+/* Block diagonal and normal: 100 pairs of values at angle 0.7 and radius 1, two real ones of 1.2, others within 0.9. */
+static void not_hermitian(void **state)
+{
+    wisp_ctx *ctx = *state;
+    ref_rng r = {5};
+    const int64_t n = 320;
+    ref_mat m = ref_new(n, n);
+    for (int64_t i = 0; i < n; i += 2) {
+        const double size = i < 200 ? 1 : i < 202 ? 1.2 : 0.9 * fabs(ref_uniform(&r)), angle = i < 200 ? 0.7 : 3 * size;
+        const double re = i >= 200 && i < 202 ? size : size * cos(angle),
+                     im = i >= 200 && i < 202 ? 0 : size * sin(angle);
+        REF_AT(m, i, i) = REF_AT(m, i + 1, i + 1) = re;
+        REF_AT(m, i, i + 1) = im, REF_AT(m, i + 1, i) = -im;
+    }
+    wisp_mat *A = ref_mat_of(ctx, m, WISP_D);
+    for (int count = 1; count <= 6; count++) {
+        wisp_eigen v;
+        wisp_eig_opts o = {.which = WISP_EIG_LARGEST, .method = WISP_KRYLOV_SCHUR, .count = count, .seed = 7, .any = 1};
+        REF_OK(ctx, wisp_eig(&v, A, &o));
+        const int even = count > 2 ? (count + 1) / 2 * 2 : count; /* both of a conjugate pair */
+        assert_true(v.complete && v.found == even);
+        assert_true(v.at_least > v.found || count == 2);
+        for (int i = 0; i < v.found; i++) {
+            const double size = hypot(v.value[i].re, v.value[i].im);
+            assert_true(v.residual[i] <= 1e-8 && fabs(size - (v.value[i].im == 0 ? 1.2 : 1)) < 1e-7);
+        }
+        wisp_eigen_free(&v);
+        o.any = 0;
+        if (count > 2) REF_FAILS(ctx, wisp_eig(&v, A, &o), WISP_ERR_INCOMPLETE, "of which `any` takes some");
+        if (count > 2) wisp_eigen_free(&v);
+    }
+    wisp_mat_free(A);
+    ref_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_levels),
+        cmocka_unit_test(too_many),
+        cmocka_unit_test(not_hermitian),
+    };
+    return REF_RUN_WITH(tests, setup, teardown);
+}

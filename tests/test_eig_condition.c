@@ -1,0 +1,168 @@
+/* How sensitive values of a matrix that is not Hermitian are: 1 / |<y, x>| by LAPACK's left and right eigenvectors, by
+   closed forms, and of defective values, where residuals say nothing about the error. */
+#include "ref.h"
+#include <lapacke.h>
+#include <math.h>
+#include <stdlib.h>
+
+static int setup(void **state)
+{
+    *state = ref_isa_ctx(NULL, 2);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    wisp_ctx_free(*state);
+    return 0;
+}
+
+/* Of all values. */
+static void oracle(ref_mat A, cplx *w, double *condition)
+{
+    enum { WORK = 64 };
+    const int n = (int)A.rows;
+    cplx *a = (cplx *)ref_lapack(2 * (size_t)n * (size_t)n, n), *l = (cplx *)ref_lapack(2 * (size_t)n * (size_t)n, n),
+         *r = (cplx *)ref_lapack(2 * (size_t)n * (size_t)n, n), *work = (cplx *)ref_lapack(2 * (size_t)n * WORK, n);
+    double *real = ref_lapack(2 * (size_t)n, n);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) a[i + j * n] = REF_AT(A, i, j);
+    assert_int_equal(LAPACKE_zgeev_work(LAPACK_COL_MAJOR, 'V', 'V', n, a, n, w, l, n, r, n, work, n * WORK, real), 0);
+    for (int j = 0; j < n; j++) {
+        cplx dot = 0;
+        for (int i = 0; i < n; i++) dot += conj(l[i + j * n]) * r[i + j * n];
+        condition[j] = 1 / cabs(dot);
+    }
+    free(a), free(l), free(r), free(work), free(real);
+}
+
+static void of_dense(void **state)
+{
+    wisp_ctx *ctx = *state;
+    static const wisp_type types[] = {WISP_D, WISP_Z};
+    for (int c = 0; c < 12; c++) {
+        ref_rng r = {(uint64_t)c + 1};
+        const int64_t n = 1 + ref_below(&r, 40);
+        const double scale = c % 3 == 0 ? 1 : c % 3 == 1 ? 1e-290 : 1e290;
+        ref_mat A = ref_new(n, n);
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < n; j++) REF_AT(A, i, j) = ref_value(&r, types[c % 2]) * (c < 6 || j > i ? 1 : 0.1);
+        cplx w[40];
+        double condition[40];
+        oracle(A, w, condition);
+        for (int64_t i = 0; i < n * n; i++) A.a[i] *= scale;
+        wisp_mat *M = ref_mat_of(ctx, A, types[c % 2]);
+        wisp_eigen e;
+        const wisp_eig_opts o = {.which = WISP_EIG_LARGEST, .method = WISP_EIG_DENSE, .count = (int)n};
+        REF_OK(ctx, wisp_eig(&e, M, &o));
+        assert_true(e.found == n && e.sensitive == 0);
+        for (int i = 0; i < n && n > 1; i++) {
+            int at = 0;
+            const cplx v = (e.value[i].re + e.value[i].im * I) / scale;
+            for (int j = 0; j < n; j++)
+                if (cabs(w[j] - v) < cabs(w[at] - v)) at = j;
+            if (!(fabs(e.condition[i] / condition[at] - 1) < 1e-6))
+                fail_msg("case %d, value %d: %.12g, and %.12g by LAPACK", c, i, e.condition[i], condition[at]);
+        }
+        wisp_eigen_free(&e);
+        wisp_mat_free(M);
+        ref_free(A);
+    }
+}
+
+/* A leading block, and behind it a diagonal within -1 .. 1; by each method, for LARGEST and LARGEST_REAL. */
+static ref_mat led(int n, const double *block, int size)
+{
+    ref_mat A = ref_new(n, n);
+    for (int i = size; i < n; i++) REF_AT(A, i, i) = 2 * (i - size) / (double)n - 1;
+    for (int i = 0; i < size; i++)
+        for (int j = 0; j < size; j++) REF_AT(A, i, j) = block[i * size + j];
+    return A;
+}
+
+static void ask(wisp_ctx *ctx, ref_mat A, wisp_type type, int method, int count, wisp_eigen *e)
+{
+    wisp_mat *M = ref_mat_of(ctx, A, type);
+    const wisp_eig_opts o = {.which = method % 2 ? WISP_EIG_LARGEST : WISP_EIG_LARGEST_REAL,
+                             .method = method < 2 ? WISP_EIG_DENSE : WISP_KRYLOV_SCHUR,
+                             .count = count,
+                             .seed = 1};
+    REF_OK(ctx, wisp_eig(e, M, &o));
+    wisp_mat_free(M);
+}
+
+static void of_blocks(void **state)
+{
+    static const double two[] = {3, 10, 0, 2.5}, normal[] = {2, 1, -1, 2},
+                        turned[] = {3, 2, 5, 0, -2, 3, 0, 5, 0, 0, 2, 2, 0, 0, -2, 2};
+    for (int method = 0; method < 4; method++)
+        for (int type = 0; type < 2; type++) {
+            wisp_eigen e;
+            ref_mat A = led(240, two, 2), B = led(240, normal, 2), C = led(240, turned, 4);
+            ask(*state, A, type ? WISP_Z : WISP_D, method, 1, &e);
+            assert_int_equal(e.found, 1);
+            assert_true(fabs(e.condition[0] - sqrt(401)) < 1e-3);
+            wisp_eigen_free(&e);
+            ask(*state, B, type ? WISP_Z : WISP_D, method, 2, &e);
+            assert_true(e.found == 2 && e.sensitive == 0);
+            for (int i = 0; i < 2; i++) assert_true(fabs(e.condition[i] - 1) < 1e-6);
+            wisp_eigen_free(&e);
+            ask(*state, C, type ? WISP_Z : WISP_D, method, 4, &e);
+            assert_int_equal(e.found, 4);
+            for (int i = 0; i < 4; i++) assert_true(fabs(e.condition[i] - sqrt(26)) < 1e-3);
+            wisp_eigen_free(&e);
+            ref_free(A), ref_free(B), ref_free(C);
+        }
+}
+
+/* Values of a Jordan block are right to the third root of rounding, whatever their residuals. */
+static void of_defective(void **state)
+{
+    static const double jordan[] = {3, 1, 0, 0, 3, 1, 0, 0, 3};
+    for (int method = 0; method < 4; method++) {
+        wisp_eigen e;
+        ref_mat A = led(240, jordan, 3);
+        /* Turned about, so that LAPACK does not meet a triangle: (I - 2 v v^T) A (I - 2 v v^T), v = 1 / sqrt(n). */
+        double row[240] = {0}, column[240] = {0}, all = 0;
+        for (int i = 0; i < 240; i++)
+            for (int j = 0; j < 240; j++) {
+                const double a = creal(REF_AT(A, i, j)) / 120;
+                row[i] += a, column[j] += a, all += a / 120;
+            }
+        for (int i = 0; i < 240; i++)
+            for (int j = 0; j < 240; j++) REF_AT(A, i, j) += all - row[i] - column[j];
+        ask(*state, A, WISP_D, method, 3, &e);
+        assert_int_equal(e.found, 3);
+        assert_int_equal(e.sensitive, 3);
+        for (int i = 0; i < 3; i++) {
+            assert_true(e.residual[i] <= 1e-8 && e.condition[i] > 1e6);
+            assert_true(hypot(e.value[i].re - 3, e.value[i].im) < 1e-2);
+        }
+        wisp_eigen_free(&e);
+        ref_free(A);
+    }
+}
+
+/* Hermitian: there is nothing to tell. */
+static void of_hermitian(void **state)
+{
+    ref_mat A = led(60, (const double[]){3, 1, 1, 3}, 2);
+    wisp_mat *M = ref_mat_of(*state, A, WISP_D);
+    wisp_eigen e;
+    REF_OK(*state, wisp_eig(&e, M, &(wisp_eig_opts){.which = WISP_EIG_LARGEST}));
+    assert_true(e.found == 1 && e.condition == NULL && e.sensitive == 0);
+    wisp_eigen_free(&e);
+    wisp_mat_free(M);
+    ref_free(A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_dense),
+        cmocka_unit_test(of_blocks),
+        cmocka_unit_test(of_defective),
+        cmocka_unit_test(of_hermitian),
+    };
+    return REF_RUN_WITH(tests, setup, teardown);
+}
