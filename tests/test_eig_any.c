@@ -98,6 +98,51 @@ static void of_levels(void **state)
         for (uint64_t seed = 1; seed <= 2; seed++) check(*state, &cases[c], 10 * c + seed);
 }
 
+static int warnings;
+
+static void count_warnings(void *arg, wisp_log_level level, const char *text)
+{
+    (void)arg;
+    warnings += level == WISP_LOG_WARN && strstr(text, "wide beside the distance of the levels") != NULL;
+}
+
+/* A chain's lowest levels lie at (pi k / 4001)^2: a wide tolerance does not tell them apart, and a small one does.
+   Those of a lattice are equal in pairs, of which there is nothing to say. */
+static void levels_and_tolerance(void **state)
+{
+    (void)state;
+    if (ref_ranks() > 1) return; /* they share the count */
+    static const struct {
+        const char *spec;
+        wisp_eig_opts o;
+        int warns;
+    } ask[] = {
+        {"laplace:points=5,nx=4000,ny=1", {.count = 5, .tolerance = 1e-3, .method = WISP_LANCZOS, .any = 1}, 1},
+        {"laplace:points=5,nx=300,ny=1", {.count = 5, .tolerance = 1e-8, .method = WISP_LANCZOS, .any = 1}, 0},
+        {"laplace:points=5,nx=300,ny=1", {.count = 5, .tolerance = 1e-2, .method = WISP_EIG_DENSE}, 0},
+        {"laplace:points=5,nx=30,ny=30", {.count = 2, .tolerance = 1e-8, .method = WISP_LANCZOS, .any = 1}, 0},
+        {"laplace:points=5,nx=30,ny=30", {.count = 2, .tolerance = 1e-4, .method = WISP_LANCZOS}, 0},
+        {"laplace:points=5,nx=30,ny=30", {.count = 2, .type = WISP_S, .method = WISP_LANCZOS, .any = 1}, 0},
+        {"laplace:points=5,nx=17,ny=17", {.count = 5, .method = WISP_EIG_DENSE}, 0},
+        {"laplace:points=5,nx=17,ny=17", {.which = WISP_EIG_NEAREST, .count = 3, .method = WISP_EIG_DENSE}, 0},
+    };
+    for (size_t c = 0; c < sizeof ask / sizeof *ask; c++) {
+        wisp_ctx *ctx;
+        wisp_mat *A;
+        wisp_eigen v;
+        warnings = 0;
+        const wisp_ctx_opts co = {.threads = 1, .no_pin = 1, .log = count_warnings};
+        REF_OK(NULL, wisp_ctx_create(&ctx, &co));
+        const wisp_mat_opts mo = {.type = ask[c].o.type};
+        REF_OK(ctx, wisp_mat_open(&A, ctx, ask[c].spec, &mo));
+        REF_OK(ctx, wisp_eig(&v, A, &ask[c].o));
+        if ((warnings > 0) != ask[c].warns) fail_msg("case %d: %d warnings", (int)c, warnings);
+        wisp_eigen_free(&v);
+        wisp_mat_free(A);
+        wisp_ctx_free(ctx);
+    }
+}
+
 /* What is larger than may be locked is told, with what helps. */
 static void too_many(void **state)
 {
@@ -158,6 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_levels),
+        cmocka_unit_test(levels_and_tolerance),
         cmocka_unit_test(too_many),
         cmocka_unit_test(not_hermitian),
     };

@@ -403,6 +403,11 @@ static wisp_status deliver(lanczos *L, int n, bool all)
     WISP_TRY(wisp__ritz_residuals(k, L->a.all, 0, n, theta, residual));
     wisp__eig_select(k, n, theta, residual, &first, &found);
     k->e->at_least += L->beside;
+    if (L->beside > 0 && found > 0) {
+        const int last = k->o.which == WISP_EIG_SMALLEST ? first + found - 1 : first;
+        wisp__eig_warn_of_levels(k, (double[]){theta[last], L->lambda[0]},
+                                 (double[]){residual[last], residual_of(L, 0)});
+    }
     const int asked = found, end = first + asked;
     if (k->o.which == WISP_EIG_SMALLEST) {
         for (found = 0; found < asked && residual[first + found] <= k->o.tolerance;) found++;

@@ -111,6 +111,18 @@ double wisp__eig_room(const wisp__eig *k, double theta, double residual)
     return 2 * residual * k->scale + 4 * k->eps * fabs(theta);
 }
 
+void wisp__eig_warn_of_levels(const wisp__eig *k, const double value[2], const double residual[2])
+{
+    const wisp_bounds *b = &k->e->bounds;
+    const double apart = fabs(value[1] - value[0]), together = (residual[0] + residual[1]) * k->scale / 60;
+    if (apart <= fmax(together, 1000 * k->eps * (b->halfwidth + fabs(b->center)))) return;
+    wisp_ctx_log(k->ctx, WISP_LOG_WARN,
+                 "eig: the tolerance, %.1e, is wide beside the distance of the levels: residuals do not tell %.9g from "
+                 "%.9g, and which of them are asked for",
+                 wisp__eig_shown(k, k->o.tolerance * k->scale), wisp__eig_shown(k, value[0]),
+                 wisp__eig_shown(k, value[1]));
+}
+
 void wisp__eig_select(const wisp__eig *k, int n, const double *theta, const double *residual, int *first, int *found)
 {
     const wisp_eig_opts *o = &k->o;
@@ -136,6 +148,8 @@ void wisp__eig_select(const wisp__eig *k, int n, const double *theta, const doub
         const int low = from, high = to - 1;
         while (from > 0 && theta[low] - theta[from - 1] <= ROOM(low) + ROOM(from - 1)) from--;
         while (to < n && theta[to] - theta[high] <= ROOM(high) + ROOM(to)) to++;
+        if (residual && from < low) wisp__eig_warn_of_levels(k, theta + low - 1, residual + low - 1);
+        if (residual && to > high + 1) wisp__eig_warn_of_levels(k, theta + high, residual + high);
     }
 #undef ROOM
     k->e->at_least = to - from;

@@ -210,7 +210,7 @@ static void show_found(const eig_results *r)
         if (isfinite(e->orthogonality)) text_line("", "vectors orthonormal to %.1e", e->orthogonality);
     }
     if (e->complete && e->at_least > e->found)
-        text_line("result", "complete: %s of %s%s; none that lies before these is missing", n,
+        text_line("result", "complete: %s of %s%s; none that clearly lies before these is missing", n,
                   e->method == WISP_EIG_DENSE ? "" : "at least ", text_count(wanted, e->at_least));
     else
         text_line("result", "%s%s%s", e->complete ? "complete" : "not complete", r->status ? ": " : "", r->why);
