@@ -99,6 +99,55 @@ stopped INT $? "dos, which is to print"
 told "stopped by Ctrl-C; complete and kept: printed.csv"
 exec 8>&-
 
+# ---- a pipe whose other end nobody has opened yet
+mkfifo told open.mtx open.csv open.json open.h5
+waits() { # waits WORDS ARGS...: it says so, and then ends by a signal
+    checks=$((checks + 1))
+    "$wisp" "${@:2}" --log text >out 2>told &
+    local line='' last='' words=0 ends=0
+    exec 7<told
+    while read -r line <&7; do
+        last=$line
+        if [[ $line = *"$1"* ]]; then words=$((words + 1)) && kill -s TERM $!; fi
+        if [[ $line = "wisp: stopped by"* ]]; then ends=$((ends + 1)); fi
+    done
+    exec 7<&-
+    wait $!
+    local rc=$?
+    [ "$rc $words $ends" = "1 1 1" ] ||
+        fail "wisp ${*:2}, waiting: exit $rc, '$1' said $words times, its end $ends times, last: $last"
+    [[ $last = "wisp: stopped by a signal to end; "* ]] || fail "wisp ${*:2}, waiting: $last"
+    whole
+}
+waits "open.mtx: waiting for its first bytes" info open.mtx
+waits "open.mtx: waiting for its first bytes" power $topi -p 1 --start open.mtx
+for run in "dos $topi --moments 16 --vectors 2 -o open.csv" "dos $topi --moments 16 --vectors 2 -o open.json" "gen $topi -o open.mtx"; do
+    # shellcheck disable=SC2086 # words
+    waits "${run##* }: waiting for a process that reads this pipe" $run
+done
+# One that comes then gets all of it.
+for run in "dos $topi --moments 16 --vectors 2 -o open.csv" "gen $topi -o open.mtx"; do
+    # shellcheck disable=SC2086 # words
+    "$wisp" $run --log text >out 2>told &
+    writer=$! reader=
+    exec 7<told
+    while read -r line <&7; do
+        if [[ $line = *"waiting for a process that reads this pipe" ]]; then cat "${run##* }" >got & reader=$!; fi
+    done
+    exec 7<&-
+    wait $writer
+    check "wisp $run, whose reader comes late" test $? = 0
+    wait $reader
+    # shellcheck disable=SC2086 # words
+    ok ${run% *} "file.${run##*.}" --quiet
+    check "all of wisp $run" cmp -s <(grep -v '^[#%]' got) <(grep -v '^[#%]' "file.${run##*.}")
+done
+if [ $have_hdf5 = 1 ]; then
+    waits "open.h5: waiting for a process that reads this pipe" dos $topi --moments 16 --vectors 2 --save open.h5
+    refused 1 "moments can't be read from a pipe" dos --from open.h5
+    refused 1 "an HDF5 file can't be read from a pipe" power $topi -p 1 --start open.h5
+fi
+
 # ---- links: what they name is written, also when it is not there yet
 linked() { # linked NAME ARGS...: NAME is the end of ARGS' output, link.NAME
     rm -rf far && mkdir far

@@ -151,6 +151,10 @@ size_t wisp__array_bytes(const void *array);
 void wisp__array_replaced(void *array);
 char *wisp__strdup(wisp_ctx *ctx, const char *s);
 
+/* Whether a pipe or a device takes PIPE_BUF bytes at once (POLLOUT), or has some or has ended (POLLIN); else waits for
+   it, not for long: read() and write() would sleep through a cancel that came just before them. */
+bool wisp__fd_ready(int fd, short events);
+
 /* Seconds of a clock that only runs forward. */
 static inline double wisp__now(void)
 {

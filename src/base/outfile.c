@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static wisp_status refuse(wisp_ctx *ctx, const char *name, int error)
@@ -112,11 +113,29 @@ static wisp_status open_temp(wisp__out *out, const struct stat *old)
     return fail(out, errno);
 }
 
-static wisp_status open_direct(wisp__out *out)
+bool wisp__fd_ready(int fd, short events)
 {
-    out->fd = open(out->path, O_WRONLY | O_CLOEXEC);
+    enum { MILLISECONDS = 100 };
+    struct pollfd p = {.fd = fd, .events = events};
+    return poll(&p, 1, MILLISECONDS) > 0;
+}
+
+/* A pipe that nobody reads yet is waited for. open() would do so, and sleep through a cancel that came just before it.
+ */
+static wisp_status open_direct(wisp__out *out, bool pipe)
+{
+    const struct timespec a_while = {.tv_nsec = 50000000};
+    for (bool told = false;; told = true) {
+        out->fd = open(out->path, O_WRONLY | O_CLOEXEC | (pipe ? O_NONBLOCK : 0));
+        if (out->fd >= 0 || !pipe || (errno != ENXIO && errno != EINTR)) break;
+        if (wisp__cancelled(out->ctx->team))
+            return wisp_ctx_fail(out->ctx, WISP_ERR_CANCELLED, "cancelled while nobody read the pipe %s", out->name);
+        if (!told) wisp_ctx_log(out->ctx, WISP_LOG_INFO, "%s: waiting for a process that reads this pipe", out->name);
+        nanosleep(&a_while, NULL);
+    }
     if (out->fd < 0) return fail(out, errno);
     out->open = true;
+    if (pipe && fcntl(out->fd, F_SETFL, 0)) return fail(out, errno);
     return WISP_OK;
 }
 
@@ -134,17 +153,9 @@ wisp_status wisp__out_open(wisp__out *out, wisp_ctx *ctx, const char *path)
     if (!out->path || !out->name)
         status = WISP_ERR_NOMEM;
     else
-        status = in_place ? open_direct(out) : open_temp(out, there ? &st : NULL);
+        status = in_place ? open_direct(out, S_ISFIFO(st.st_mode)) : open_temp(out, there ? &st : NULL);
     if (status != WISP_OK) wisp__out_abort(out);
     return status;
-}
-
-/* Whether a pipe or a device takes PIPE_BUF bytes at once; else waits for it, not for long. */
-static bool has_room(int fd)
-{
-    enum { MILLISECONDS = 100 };
-    struct pollfd p = {.fd = fd, .events = POLLOUT};
-    return poll(&p, 1, MILLISECONDS) > 0;
 }
 
 /* write() into a full pipe would sleep, and miss a cancel that came just before it: so it is called only where there is
@@ -153,7 +164,7 @@ wisp_status wisp__out_write(wisp__out *out, const void *data, size_t bytes)
 {
     const char *p = data;
     while (bytes > 0) {
-        const bool full = !out->temp && !has_room(out->fd);
+        const bool full = !out->temp && !wisp__fd_ready(out->fd, POLLOUT);
         const ssize_t n = full ? -1 : write(out->fd, p, out->temp ? bytes : WISP__MIN(bytes, (size_t)PIPE_BUF));
         if (n < 0 && !full && errno != EINTR) return fail(out, errno);
         if (n < 0 && wisp__cancelled(out->ctx->team))

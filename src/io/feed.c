@@ -1,6 +1,7 @@
 /* Text from a file, a pipe or memory: plain bytes are passed on, gzip members are inflated one after the other. */
 #include "feed.h"
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,6 +24,12 @@ static wisp_status read_raw(wisp__feed *feed, void *to, size_t room, size_t *got
         if (*got > 0) memcpy(to, (const char *)feed->in->data + feed->taken, *got);
     } else {
         ssize_t n;
+        bool told = feed->taken > 0;
+        while (feed->in->size < 0 && !wisp__fd_ready(feed->in->fd, POLLIN)) {
+            if (wisp__cancelled(feed->ctx->team)) return fail(feed, WISP_ERR_CANCELLED, "cancelled while reading");
+            if (!told) wisp_ctx_log(feed->ctx, WISP_LOG_INFO, "%s: waiting for its first bytes", feed->in->path);
+            told = true;
+        }
         while ((n = read(feed->in->fd, to, WISP__MIN(room, (size_t)STEP))) < 0) {
             char text[100];
             if (errno != EINTR) return fail(feed, WISP_ERR_IO, strerror_r(errno, text, sizeof text));

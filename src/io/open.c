@@ -72,14 +72,15 @@ static wisp_status unknown_name(wisp_ctx *ctx, const char *name)
     return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: neither a file nor a gallery name (the nearest is %s)", name, near);
 }
 
-/* `named`: the user may have meant the gallery. */
+/* `named`: the user may have meant the gallery. A pipe into which nobody writes yet is opened all the same: its first
+   bytes are waited for, in a way that a cancel ends (feed.c). */
 static wisp_status open_input(wisp_ctx *ctx, wisp__input *in, bool named)
 {
     char text[128];
     struct stat st;
-    in->fd = open(in->path, O_RDONLY | O_CLOEXEC);
+    in->fd = open(in->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (in->fd < 0 && named && is_missing(errno)) return unknown_name(ctx, in->path);
-    if (in->fd < 0 || fstat(in->fd, &st))
+    if (in->fd < 0 || fstat(in->fd, &st) || fcntl(in->fd, F_SETFL, 0))
         return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: cannot open: %s", in->path, strerror_r(errno, text, sizeof text));
     if (S_ISDIR(st.st_mode))
         return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: this is a directory, not a matrix file", in->path);

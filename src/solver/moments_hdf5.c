@@ -34,6 +34,7 @@ wisp_status wisp_moments_load(wisp_ctx *ctx, wisp_moments *m, const char *path)
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -468,9 +469,15 @@ static wisp_status check_sum(const reader *r, const wisp_moments *m, int version
 /* Says why a file cannot be opened, or opens it. */
 static wisp_status open_reader(reader *r)
 {
-    int fd = open(r->path, O_RDONLY | O_CLOEXEC);
+    const int fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe would wait for one that writes */
+    struct stat st;
+    wisp_status status;
     if (fd < 0) return wisp_ctx_fail(r->ctx, WISP_ERR_IO, "%s: %s", r->path, strerror(errno));
-    const wisp_status status = wisp__seal_check(r->ctx, fd, r->path);
+    if (!fstat(fd, &st) && S_ISFIFO(st.st_mode))
+        status =
+            wisp_ctx_fail(r->ctx, WISP_ERR_IO, "%s: moments can't be read from a pipe; keep them in a file", r->path);
+    else
+        status = wisp__seal_check(r->ctx, fd, r->path);
     close(fd);
     if (status != WISP_OK) return status;
     if (H5Fis_hdf5(r->path) <= 0) return wisp_ctx_fail(r->ctx, WISP_ERR_FORMAT, "%s: not an HDF5 file", r->path);
