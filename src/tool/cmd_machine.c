@@ -52,25 +52,36 @@ json_t *machine_json(const wisp_machine *m, const gemm_rates *g)
 
 /* ---- the kept file ----------------------------------------------------------------------------- */
 
+static bool is_simulated(void)
+{
+    const char *simulated = getenv("WISP_MACHINE");
+    return simulated && *simulated;
+}
+
 /* $XDG_CACHE_HOME/wisp/machine-HOST.json, else below ~/.cache; false if there is no such place. With $WISP_MACHINE that
    file, to which nothing is written. */
-static bool cache_path(char path[PATH_MAX], bool make)
+static bool cache_path(char path[PATH_MAX])
 {
-    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *simulated = getenv("WISP_MACHINE");
-    char host[256] = "", folder[PATH_MAX - 300];
-    if (simulated && *simulated) return !make && snprintf(path, PATH_MAX, "%s", simulated) < PATH_MAX;
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char host[256] = "";
+    if (is_simulated()) return snprintf(path, PATH_MAX, "%s", getenv("WISP_MACHINE")) < PATH_MAX;
     gethostname(host, sizeof host - 1);
     for (char *c = host; *c; c++)
         if (*c == '/') *c = '_';
-    int n = base && *base == '/' ? snprintf(folder, sizeof folder, "%s", base)
-            : home && *home      ? snprintf(folder, sizeof folder, "%s/.cache", home)
-                                 : -1;
-    if (n < 0 || n >= (int)sizeof folder - 8) return false;
-    if (make && mkdir(folder, 0700) && errno != EEXIST) return false;
-    strcat(folder, "/wisp");
-    if (make && mkdir(folder, 0755) && errno != EEXIST) return false;
-    snprintf(path, PATH_MAX, "%s/machine-%s.json", folder, host);
-    return !make || access(folder, W_OK | X_OK) == 0;
+    const bool own = base && *base == '/';
+    if (!own && !(home && *home)) return false;
+    return snprintf(path, PATH_MAX, "%s%s/wisp/machine-%s.json", own ? base : home, own ? "" : "/.cache", host) <
+           PATH_MAX;
+}
+
+/* The two folders before the file's name; 0 or an errno. */
+static int make_folders(const char *path)
+{
+    char base[PATH_MAX], folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
+    snprintf(base, sizeof base, "%.*s", (int)(strrchr(folder, '/') - folder), folder);
+    if (mkdir(base, 0700) && errno != EEXIST) return errno;
+    return mkdir(folder, 0755) && errno != EEXIST ? errno : 0;
 }
 
 static bool same_text(const json_t *a, const json_t *b, const char *key)
@@ -83,7 +94,7 @@ static bool same_text(const json_t *a, const json_t *b, const char *key)
 static json_t *kept(const json_t *now)
 {
     char path[PATH_MAX];
-    json_t *o = cache_path(path, false) ? json_load_file(path, 0, NULL) : NULL;
+    json_t *o = cache_path(path) ? json_load_file(path, 0, NULL) : NULL;
     if (o && same_text(o, now, "version") && same_text(o, now, "cpu") && same_text(o, now, "isa") &&
         json_equal(json_object_get(o, "threads"), json_object_get(now, "threads")) &&
         json_object_get(o, "cache_kept_bytes") && json_object_get(o, "exchange_gbs") &&
@@ -136,13 +147,22 @@ int machine_budget(tool *t, const wisp_machine *m, int64_t asked, int64_t *budge
 
 int64_t machine_counted(tool *t, int64_t budget) { return budget ? budget : wisp_ctx_cache(t->ctx, NULL); }
 
-/* A result that can't be kept is still a result. */
-static void keep(tool *t, const json_t *o)
+/* For later runs. A result that can't be kept is still a result. */
+static int keep(tool *t, const json_t *o)
 {
-    char path[PATH_MAX], *text;
-    if (!cache_path(path, true) || !(text = json_text(o))) return;
-    outfile_write(t, path, text, strlen(text));
+    static const char but[] = "the machine is measured, but nothing is kept for later runs";
+    char path[PATH_MAX];
+    if (is_simulated()) return EXIT_FINE;
+    if (!cache_path(path)) return tool_incomplete(t, "%s: XDG_CACHE_HOME and HOME name no folder", but);
+    const int error = make_folders(path);
+    if (error) return tool_incomplete(t, "%s: cannot make the folder of %s: %s", but, path, strerror(error));
+    char *text = json_text(o);
+    if (!text) return tool_fail(t, "out of memory for the results");
+    const bool failed = wisp_file_write(t->ctx, path, text, strlen(text)) != WISP_OK;
     free(text);
+    if (!failed) outfile_done(t, path);
+    if (failed && tool_is_stopped(t)) return tool_stopped(t);
+    return failed ? tool_incomplete(t, "%s: %s", but, wisp_ctx_message(t->ctx)) : EXIT_FINE;
 }
 
 /* ---- the tables -------------------------------------------------------------------------------- */
@@ -240,8 +260,8 @@ static int add_placement(tool *t, json_t *o)
     return rc;
 }
 
-/* The kept result, or one measured now; NULL with *rc otherwise. */
-static json_t *find_result(tool *t, int *rc)
+/* The kept result, or one measured now, of which *keep_rc says whether it is kept; NULL with *rc otherwise. */
+static json_t *find_result(tool *t, int *rc, int *keep_rc)
 {
     wisp_machine m;
     gemm_rates g = {.coretype = "default"};
@@ -256,7 +276,7 @@ static json_t *find_result(tool *t, int *rc)
                               WISP_MEASURE_FMA);
     if (*rc) return NULL;
     o = machine_json(&m, &g);
-    if (o) keep(t, o);
+    if (o) *keep_rc = keep(t, o);
     return o;
 }
 
@@ -305,12 +325,12 @@ static int show_processes(tool *t)
 
 int cmd_machine(tool *t)
 {
-    int rc;
+    int rc, keep_rc = EXIT_FINE;
     if (t->processes > 1) {
         rc = tool_start(t);
         return rc ? rc : show_processes(t);
     }
-    json_t *o = find_result(t, &rc);
+    json_t *o = find_result(t, &rc, &keep_rc);
     if (!rc && !o) rc = tool_fail(t, "out of memory for the results");
     if (!rc) rc = add_placement(t, o);
     monitor_clear(&t->monitor);
@@ -322,5 +342,5 @@ int cmd_machine(tool *t)
         print_ceilings(o);
     }
     json_decref(o);
-    return rc;
+    return rc ? rc : keep_rc;
 }
