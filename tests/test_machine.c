@@ -127,6 +127,20 @@ static void failures(void **state)
     ctx = ref_ctx(&(wisp_ctx_opts){.memory_limit = 1 << 20});
     REF_FAILS(ctx, wisp_load_bandwidth(ctx, &gbs), WISP_ERR_NOMEM, "memory limit");
     wisp_ctx_free(ctx);
+    /* Neither is the memory for it filled, nor kept, nor measured once it is there. */
+    int64_t before, after;
+    ctx = ref_ctx(NULL);
+    for (int again = 0; again < 2; again++) {
+        wisp_ctx_memory(ctx, &before, NULL);
+        wisp_ctx_cancel(ctx);
+        REF_FAILS(ctx, wisp_load_bandwidth(ctx, &gbs), WISP_ERR_CANCELLED, "measuring the bandwidth");
+        wisp_ctx_memory(ctx, &after, NULL);
+        assert_int_equal(after, before);
+        wisp_ctx_resume(ctx);
+        REF_OK(ctx, wisp_load_bandwidth(ctx, &gbs));
+        assert_true(gbs > 0);
+    }
+    wisp_ctx_free(ctx);
 }
 
 /* What threads have from each other; one thread has nothing. */

@@ -71,16 +71,45 @@ static size_t buffer_bytes(const wisp_machine *m, int64_t limit)
     return (size_t)WISP__MAX(WISP__MIN(wanted, most), (int64_t)16 << 20);
 }
 
+typedef struct {
+    wisp_ctx *ctx;
+    char *p;
+    size_t bytes;
+} fill_run;
+
+/* First touch by the thread that will load the same part. It may be gigabytes: a cancel ends it. */
+static void fill_thread(void *arg, int thread, int threads)
+{
+    enum { UNIT = 65536 };
+    const fill_run *f = arg;
+    const int64_t units = (int64_t)((f->bytes + UNIT - 1) / UNIT), end = wisp__split(units, threads, thread + 1);
+    for (int64_t u = wisp__split(units, threads, thread); u < end && !wisp__cancelled(f->ctx->team); u++)
+        memset(f->p + u * UNIT, 0, WISP__MIN((size_t)UNIT, f->bytes - (size_t)u * UNIT));
+}
+
+static const char measuring[] = "measuring the bandwidth";
+
+static wisp_status make_buffer(wisp_ctx *ctx, size_t front, size_t bytes)
+{
+    fill_run f = {.ctx = ctx, .bytes = front + bytes};
+    wisp_status status = wisp__alloc_raw(ctx, &f.p, f.bytes, 1);
+    if (status != WISP_OK) return status;
+    status = wisp__whole(ctx, measuring, wisp__team_run_each(ctx->team, fill_thread, &f));
+    if (status != WISP_OK) {
+        wisp_free(ctx, f.p);
+        return status;
+    }
+    ctx->stream = f.p;
+    ctx->stream_bytes = bytes;
+    return WISP_OK;
+}
+
 /* The context's buffer, made and touched in the first call, and the threads' clocks in front of it. */
 static wisp_status open_run(wisp_ctx *ctx, stream_run *r)
 {
     const size_t clocks = (size_t)ctx->threads * 3 * sizeof(double), front = (clocks + 4095) / 4096 * 4096;
     wisp_status status = WISP_OK;
-    if (!ctx->stream) {
-        const size_t bytes = buffer_bytes(wisp__topology(ctx), ctx->stream_limit);
-        WISP_TRY(wisp_alloc(ctx, &ctx->stream, 1, front + bytes));
-        ctx->stream_bytes = bytes;
-    }
+    if (!ctx->stream) WISP_TRY(make_buffer(ctx, front, buffer_bytes(wisp__topology(ctx), ctx->stream_limit)));
     *r = (stream_run){.buffer = (char *)ctx->stream + front, .passes = 1};
     r->slice = (int64_t)ctx->stream_bytes / ctx->threads / K_STREAM_BYTES * K_STREAM_BYTES;
     if (r->slice > 1 << 20) r->slice -= SKEW;
@@ -109,6 +138,7 @@ wisp_status wisp_load_bandwidth(wisp_ctx *ctx, double *gbs)
     WISP_TRY(open_run(ctx, &r));
     set_arrays(&r, r.slice, 1);
     for (int k = 0; k < 2; k++) {
+        WISP_TRY(wisp__whole(ctx, measuring, !wisp__cancelled(ctx->team)));
         r.fn = ctx->isa->stream[1]->stream[streams[WISP_LOAD].kernel[k]];
         const double seconds = run_once(ctx, &r, true);
         *gbs = WISP__MAX(*gbs, 1e-9 * (double)r.bytes * ctx->threads / seconds);
