@@ -3,7 +3,8 @@
 # usage: tests/processes.sh BUILD-FOLDER NUMBER WEIGHTS TEST...: of 2 processes "", or "2,0,1" of 3; ops for test_ops
 set -uo pipefail
 build=${1:?usage: tests/processes.sh BUILD-FOLDER NUMBER WEIGHTS TEST...} number=$2 weights=$3 failed=0
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_PROC_BIND=false WISP_STREAM_LIMIT=67108864 WISP_MEASURE_LIMIT=100
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMP_PROC_BIND=false OPENBLAS_NUM_THREADS=1 WISP_STREAM_LIMIT=67108864 WISP_MEASURE_LIMIT=100 # as tests/CMakeLists.txt
 # Who waits within MPI gives its core up, also where there are as many cores, for other work may need it.
 export OMPI_MCA_mpi_yield_when_idle=1
 for name in "${@:4}"; do
