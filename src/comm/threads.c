@@ -38,6 +38,7 @@ typedef struct {
     pthread_mutex_t lock;
     pthread_cond_t news;
     int ranks;
+    bool ended;           /* some rank's thread has */
     unsigned jitter;      /* microseconds by which ranks come late at most, to shake their order in tests */
     double latency, rate; /* of the links: seconds, bytes a second; 0: none */
     bool asleep;          /* messages only travel while their receiver waits for them */
@@ -73,6 +74,21 @@ static void come_late(const world *w, int rank, int64_t round)
     if (w->jitter) usleep((unsigned)rand_r(&seed) % w->jitter);
 }
 
+/* The lowest rank that has not posted (copied) in the present round of `me`; -1: all have. */
+static int missing(const world *w, const place *me, bool copied)
+{
+    for (int r = 0; r < w->ranks; r++)
+        if ((copied ? w->place[r].copied : w->place[r].posted) < me->posted) return r;
+    return -1;
+}
+
+/* Wakes the others, with the lock, when `me` was the last they wait for; and always when a rank has ended, for then the
+   rest may be in different rounds. */
+static void tell(world *w, const place *me, bool copied)
+{
+    if (w->ended || missing(w, me, copied) < 0) pthread_cond_broadcast(&w->news);
+}
+
 static void arrive(wisp_ctx *ctx, post p)
 {
     world *w = ctx->world;
@@ -84,16 +100,8 @@ static void arrive(wisp_ctx *ctx, post p)
     me->posted++;
     me->sent = wisp__now();
     if (p.status != WISP_OK) wisp_ctx_copy_message(ctx, me->message, sizeof me->message);
-    pthread_cond_broadcast(&w->news);
+    tell(w, me, false);
     pthread_mutex_unlock(&w->lock);
-}
-
-/* The lowest rank that has not posted (copied) in the present round of `me`; -1: all have. */
-static int missing(const world *w, const place *me, bool copied)
-{
-    for (int r = 0; r < w->ranks; r++)
-        if ((copied ? w->place[r].copied : w->place[r].posted) < me->posted) return r;
-    return -1;
 }
 
 /* Waits, with the lock, for all ranks; the one that will never come, or -1. */
@@ -147,7 +155,7 @@ static void all_through(wisp_ctx *ctx)
     place *me = &w->place[ctx->rank];
     pthread_mutex_lock(&w->lock);
     me->copied = me->posted;
-    pthread_cond_broadcast(&w->news);
+    tell(w, me, true);
     await_all(w, me, true);
     pthread_mutex_unlock(&w->lock);
 }
@@ -345,7 +353,7 @@ static void *stand_for(void *arg)
     t->result = w->fn(w->arg, t->rank);
     here = NULL;
     pthread_mutex_lock(&w->lock);
-    w->place[t->rank].ended = true;
+    w->place[t->rank].ended = w->ended = true;
     pthread_cond_broadcast(&w->news);
     pthread_mutex_unlock(&w->lock);
     return NULL;
@@ -361,7 +369,7 @@ static wisp_status run_all(world *w, rank_thread *t, int *result)
         if (pthread_create(&t[started].thread, NULL, stand_for, &t[started])) break;
     }
     pthread_mutex_lock(&w->lock);
-    for (int r = started; r < w->ranks; r++) w->place[r].ended = true;
+    for (int r = started; r < w->ranks; r++) w->place[r].ended = w->ended = true;
     pthread_cond_broadcast(&w->news);
     pthread_mutex_unlock(&w->lock);
     if (started < w->ranks)
