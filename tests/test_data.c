@@ -147,33 +147,6 @@ static void update_keeps_the_pattern(void **state)
     wisp_ctx_free(ctx);
 }
 
-/* Values of which single precision has none, or not all digits, are refused, when it is made and later; small ones
-   beside others are rounded. */
-static void too_small_for_single(void **state)
-{
-    (void)state;
-    wisp_ctx *ctx = ref_ctx(NULL);
-    ref_mat m = ref_new(3, 3);
-    for (int i = 0; i < 3; i++) REF_AT(m, i, i) = i + 1;
-    wisp_src src = ref_dense_src(m, WISP_D);
-    const wisp_mat_opts single = {.type = WISP_S};
-    wisp_mat *A, *B;
-    REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &single));
-    for (int i = 0; i < 3; i++) REF_AT(m, i, i) = (i + 1) * (i == 1 ? 1e-44 : 1e-50);
-    wisp_src small = ref_dense_src(m, WISP_D);
-    REF_FAILS(ctx, wisp_mat_create(&B, ctx, &small, &single), WISP_ERR_NUMERIC, "too small for single precision");
-    REF_FAILS(ctx, wisp_mat_update(A, &small), WISP_ERR_NUMERIC, "too small for single precision");
-    REF_OK(ctx, wisp_mat_create(&B, ctx, &small, NULL));
-    wisp_mat_free(B);
-    REF_AT(m, 2, 2) = 1;
-    wisp_src mixed = ref_dense_src(m, WISP_D);
-    REF_OK(ctx, wisp_mat_update(A, &mixed));
-    wisp_mat_free(A);
-    src.free_arg(src.arg), small.free_arg(small.arg), mixed.free_arg(mixed.arg);
-    ref_free(m);
-    wisp_ctx_free(ctx);
-}
-
 static void crs_in_place(void **state)
 {
     (void)state;
@@ -548,7 +521,6 @@ int main(void)
         cmocka_unit_test(sorted_as_a_whole),
         cmocka_unit_test(stored_types),
         cmocka_unit_test(update_keeps_the_pattern),
-        cmocka_unit_test(too_small_for_single),
         cmocka_unit_test(crs_in_place),
         cmocka_unit_test(properties),
         cmocka_unit_test(fill_in_and_histogram),

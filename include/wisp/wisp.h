@@ -420,7 +420,7 @@ typedef struct {
    square matrix has one map for rows and columns; a rectangular one has a natural map for its columns.
    WISP_ERR_MISMATCH: opts->map has another number of rows. WISP_ERR_UNSUPPORTED: complex values in a real matrix, or
    see wisp_format. WISP_ERR_NUMERIC: it is to be in single precision, and all numbers of a source in double precision
-   are 0 or too small for that. */
+   are 0 or too small for that, or one is too large. */
 WISP_SIZED wisp_status wisp_mat_create(wisp_mat **A, wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts);
 /* Makes the map alone that wisp_mat_create would give the rows of this source with these options: for blocks and
    matrices that share it (opts.map). */

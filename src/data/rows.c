@@ -1,5 +1,6 @@
 /* Reading a source row by row, with checks (rows.h). */
 #include "halo.h"
+#include <math.h>
 #include <stdlib.h>
 
 static long long number(const wisp_src *src, int64_t row) { return wisp__row_number(src, row); }
@@ -120,6 +121,21 @@ wisp_status wisp__read_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int 
         }
     }
     *n_out = m;
+    return WISP_OK;
+}
+
+static bool overflows(double v) { return isfinite(v) && isinf((float)v); }
+
+wisp_status wisp__refuse_too_large(const wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int n, wisp_type type)
+{
+    if (wisp__type_is_double(type) || !wisp__type_is_double(r->src->type)) return WISP_OK;
+    for (int k = 0; k < n; k++)
+        if (overflows(r->sum[k].re) || overflows(r->sum[k].im))
+            return wisp_ctx_fail(
+                ctx, WISP_ERR_NUMERIC,
+                "row %lld of the matrix holds %.3g, too large for single precision: divide the matrix, "
+                "or take double precision",
+                number(r->src, row), overflows(r->sum[k].re) ? r->sum[k].re : r->sum[k].im);
     return WISP_OK;
 }
 

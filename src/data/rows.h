@@ -28,6 +28,8 @@ wisp_status wisp__row_reader_open(wisp__row_reader *r, wisp_ctx *ctx, const wisp
 void wisp__row_reader_close(wisp__row_reader *r, wisp_ctx *ctx);
 /* Reads a row (as the source counts them) to r->merged and r->sum; *n is its number of distinct columns. */
 wisp_status wisp__read_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int *n);
+/* Refuses such a row of n columns if this type has no number for one of its values, but has infinity. */
+wisp_status wisp__refuse_too_large(const wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int n, wisp_type type);
 /* The columns of a row as the source gives them, unsorted and checked, in r->col. */
 wisp_status wisp__read_columns(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int *n);
 /* The number of entries that a source announces for a row, checked. */

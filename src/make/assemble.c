@@ -123,6 +123,7 @@ static wisp_status fill_rows(void *arg, wisp__row_reader *reader, int64_t begin,
         int n;
         WISP_TRY(wisp__read_row(reader, A->ctx, wisp__map_row(A->map, i), &n));
         WISP_TRY(wisp__same_count(A->ctx, reader->src, wisp__map_row(A->map, i), reader->raw, s->row_len[i]));
+        WISP_TRY(wisp__refuse_too_large(reader, A->ctx, wisp__map_row(A->map, i), n, A->type));
         if (n == 0) atomic_store(&r->empty_rows, true);
         const int64_t chunk = i >> A->log_c, width = (s->chunk[chunk + 1] - s->chunk[chunk]) >> A->log_c;
         if (n > width || !s->how->put(A, r->c, reader, i, n, width))

@@ -14,6 +14,7 @@ static wisp_status update_rows(void *arg, wisp__row_reader *reader, int64_t begi
     for (int64_t i = begin; i < end; i++) {
         int n;
         wisp_status status = wisp__read_row(reader, A->ctx, wisp__map_row(A->map, i), &n);
+        if (status == WISP_OK) status = wisp__refuse_too_large(reader, A->ctx, wisp__map_row(A->map, i), n, A->type);
         if (status != WISP_OK) return status;
         const wisp__row row = wisp__row_of(A, i);
         bool same = n == row.n;

@@ -72,7 +72,10 @@ static wisp_status search_rows(void *arg, wisp__row_reader *reader, int64_t begi
         int n;
         const int64_t user = wisp__map_row(A->map, wisp__look_place(s->look, i));
         WISP_TRY(wisp__read_row(reader, A->ctx, user, &n));
-        if (s->look->len) WISP_TRY(wisp__same_count(A->ctx, reader->src, user, reader->raw, s->look->len[user]));
+        if (s->look->len) { /* else the matrix is not made, but planned */
+            WISP_TRY(wisp__same_count(A->ctx, reader->src, user, reader->raw, s->look->len[user]));
+            WISP_TRY(wisp__refuse_too_large(reader, A->ctx, user, n, A->type));
+        }
         if (n > room || !string) {
             wisp_free(A->ctx, string);
             room = n + n / 2;
