@@ -72,6 +72,12 @@ json out '[r["type"] for r in rows] == ["single", "complex double"] * 2'
 json out 'all("ratio" not in r and r["width"] == 1 and r["variant"] == "blocked" for r in rows)'
 json out 'all(r["order"] == "natural" and r["format"] == "sell" and positive(r, "bytes_per_nonzero") for r in rows)'
 json out '[r["threads"] for r in rows] == [1, 1, 2, 2] and [m["threads"] for m in d["machines"]] == [1, 2]'
+# A piece from the middle holds only numbers that are too small for single precision.
+awk 'BEGIN { print "%%MatrixMarket matrix coordinate real symmetric\n400 400 400"
+             for (i = 1; i <= 400; i++) print i, i, i < 50 ? 1 : 1e-50 }' >middle.mtx
+ok bench spmv middle.mtx --types s --threads 1 --repeats 7 --json
+json out 'd["rows"][0]["seconds"] > 0'
+
 ok bench kpm $topi --widths 2,8 --variant reference --against naive --repeats 7 -o k.json $(draw k.svg)
 grep -q '^variant' out || fail "no table"
 drawn k.svg roofline "flops per byte" "memory" "multiply-add" "block width" model naive ZGEMM

@@ -228,7 +228,9 @@ static wisp_status open_timing(const tool *t, const bench *b, timing *s, double 
         status = bench_blas_open(t, &s->run, strcmp(b->gemm.coretype, "default") ? b->gemm.coretype : "");
     if (status != WISP_OK || bench_is_dense(&s->run.what)) return status;
     status = bench_piece_open(&s->piece, &s->run, t->ctx, &b->src, bench_piece_bytes(&b->machine));
-    if (can_skip(status)) { /* a piece need not be what the whole is: then without its ceiling */
+    /* A piece need not be what the whole is, nor hold a number that single precision has, as the whole does: then
+       without its ceiling. */
+    if (can_skip(status) || status == WISP_ERR_NUMERIC) {
         bench_piece_close(&s->piece);
         s->piece.steps = 0;
         status = WISP_OK;
