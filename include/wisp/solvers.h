@@ -230,9 +230,10 @@ typedef int (*wisp_evolve_fn)(void *arg, int64_t i, const wisp_blk *psi, const d
    With opts->resume psi(0) is of no interest; times and options must be as they were, but for powers and cache_budget;
    observe is called for times alone that had not been observed when the state was offered.
    After a failure psi holds anything, and e->done times have been observed. WISP_ERR_ARG: also if rounding alone would
-   exceed the tolerance. WISP_ERR_BOUNDS: the norm was not kept, so that eigenvalues lie outside the bounds.
-   WISP_ERR_CALLBACK: observe stopped it. WISP_ERR_MISMATCH: psi is on another map, or opts->resume is of another call.
-   WISP_ERR_HERMITIAN and WISP_ERR_NUMERIC: as in wisp_bounds_find; the latter also if psi is not finite. */
+   exceed the tolerance. WISP_ERR_BOUNDS: the norm was not kept, or a Chebyshev vector grew, so that eigenvalues lie
+   outside the bounds. WISP_ERR_CALLBACK: observe stopped it. WISP_ERR_MISMATCH: psi is on another map, or opts->resume
+   is of another call. WISP_ERR_HERMITIAN and WISP_ERR_NUMERIC: as in wisp_bounds_find; the latter also if psi is not
+   finite. */
 WISP_SIZED wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times,
                                    const double *time, const wisp_evolve_opts *opts, wisp_evolve_fn observe, void *arg);
 
