@@ -18,7 +18,7 @@ static void random_questions(void **state)
 {
     eig_tally t = {0};
     for (uint64_t seed = 1; seed <= 60; seed++) random_eig(*state, seed, 40, WISP_EIG_DEFAULT, &t);
-    for (uint64_t seed = 1; seed <= 25; seed++) random_eig(*state, seed, 300, WISP_CHEBFD, &t);
+    for (uint64_t seed = 1; seed <= 25; seed++) random_eig(*state, seed, 200, WISP_CHEBFD, &t);
     if (t.told > 2) fail_msg("%d of %d were not complete by their own word", t.told, t.told + t.right);
 }
 
@@ -53,7 +53,7 @@ static void ask_graphene(wisp_ctx *ctx, wisp_mat *A, const double *e, int64_t n,
 /* Inside, at a multiplet, in a gap, at an end of the spectrum, far from its middle. */
 static void lattice(void **state)
 {
-    enum { NX = 24, NY = 21 };
+    enum { NX = 16, NY = 15 };
     wisp_ctx *ctx = *state;
     wisp_mat *A;
     char spec[40];
@@ -68,7 +68,7 @@ static void lattice(void **state)
         {{.which = WISP_EIG_INTERVAL, .low = -0.25, .high = 0.3}, "middle"},
         {{.which = WISP_EIG_INTERVAL, .low = 2.8, .high = 3.5}, "end"},
         {{.which = WISP_EIG_INTERVAL, .low = -2.3, .high = -2.2}, "far out"},
-        {{.which = WISP_EIG_INTERVAL, .low = e[400], .high = e[400]}, "level"},
+        {{.which = WISP_EIG_INTERVAL, .low = e[190], .high = e[190]}, "level"},
         {{.which = WISP_EIG_NEAREST, .target = 0.1, .count = 10}, "nearest"},
     };
     static const wisp_type filter[] = {WISP_DEFAULT, WISP_S, WISP_D};
@@ -106,7 +106,7 @@ static double *with_outlier(int64_t n, double outlier)
    their residuals tell. */
 static void outlier(void **state)
 {
-    enum { N = 201 };
+    enum { N = 121 };
     wisp_ctx *ctx = *state;
     const struct {
         double outlier;
@@ -226,7 +226,7 @@ static void ask_units(wisp_ctx *ctx, const wisp_mat *A, int by, const double *e,
 
 static void units(void **state)
 {
-    enum { N = 420 };
+    enum { N = 250 };
     wisp_ctx *ctx = *state;
     static const wisp_type types[] = {WISP_D, WISP_Z, WISP_S, WISP_C};
     for (int c = 0; c < 8; c++) {
@@ -295,9 +295,9 @@ static void ended(void **state)
     wisp_mat *A;
     wisp_eigen v;
     int first = 1;
-    double *truth = graphene(24, 21);
+    double *truth = graphene(16, 15);
     wisp_eig_opts o = {.which = WISP_EIG_INTERVAL, .low = -0.3, .high = 0.3, .observe = observe, .observe_arg = &first};
-    REF_OK(ctx, wisp_mat_open(&A, ctx, "graphene:nx=24,ny=21", NULL));
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "graphene:nx=16,ny=15", NULL));
     assert_int_equal(wisp_eig(&v, A, &o), WISP_ERR_CANCELLED);
     assert_false(v.complete);
     wisp_eigen_free(&v);
@@ -306,19 +306,19 @@ static void ended(void **state)
         free(truth);
         return;
     }
-    for (int calls = 0; calls < 400; calls += 23) {
+    for (int calls = 0; calls < 240; calls += 13) {
         int left = calls;
         wisp_ctx *own;
         REF_OK(NULL,
                wisp_ctx_create(
                    &own, &(wisp_ctx_opts){.threads = 2, .no_pin = 1, .progress = stop_late, .progress_arg = &left}));
         o.observe = NULL;
-        if (wisp_mat_open(&A, own, "graphene:nx=24,ny=21", NULL) == WISP_OK) {
+        if (wisp_mat_open(&A, own, "graphene:nx=16,ny=15", NULL) == WISP_OK) {
             const wisp_status status = wisp_eig(&v, A, &o);
             assert_true(status == WISP_OK || status == WISP_ERR_CANCELLED);
             for (int i = 0; i < v.found; i++) {
                 bool there = false;
-                for (int j = 0; j < 2 * 24 * 21; j++) there |= fabs(truth[j] - v.value[i].re) < 1e-7;
+                for (int j = 0; j < 2 * 16 * 15; j++) there |= fabs(truth[j] - v.value[i].re) < 1e-7;
                 assert_true(there);
             }
             wisp_eigen_free(&v);
@@ -338,10 +338,10 @@ static void memory(void **state)
     int refused = 0, done = 0;
     const wisp_eig_opts o = {.which = WISP_EIG_INTERVAL, .low = -0.3, .high = 0.3};
     if (ref_ranks() > 1) return;
-    for (int64_t kb = 200; kb < 3000; kb += 100) {
+    for (int64_t kb = 100; kb < 1200; kb += 70) {
         wisp_ctx *own;
         REF_OK(NULL, wisp_ctx_create(&own, &(wisp_ctx_opts){.threads = 2, .no_pin = 1, .memory_limit = kb * 1024}));
-        if (wisp_mat_open(&A, own, "graphene:nx=24,ny=21", NULL) == WISP_OK) {
+        if (wisp_mat_open(&A, own, "graphene:nx=16,ny=15", NULL) == WISP_OK) {
             const wisp_status status = wisp_eig(&v, A, &o);
             if (status != WISP_OK && status != WISP_ERR_NOMEM) fail_msg("%s", wisp_ctx_message(own));
             refused += status != WISP_OK;
