@@ -12,11 +12,14 @@ fail() { echo "test_mpi: $*" >&2; exit 1; }
 launcher=${WISP_MPIRUN:-mpirun --oversubscribe --bind-to none}
 command -v ${launcher%% *} >/dev/null || { echo "test_mpi: there is no ${launcher%% *}"; exit 77; }
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+# When a run has failed, mpirun would wait for a second, twice, before it looks whether all have ended; they have.
+export OMPI_MCA_odls_base_sigkill_timeout=0
+export OMPI_MCA_mpi_yield_when_idle=1 # as tests/processes.sh
 # by N COMMAND...
 # shellcheck disable=SC2086 # words
 by() { $launcher -n "$@"; }
 
-echo "- the library, by 1, 2 and 5 processes" # by 3: tests/nightly/ranks_all.sh
+echo "- the library, by 1, 2 and 5 processes" # by 3, and all by 5: tests/nightly/ranks_all.sh
 for n in 1 2 5; do by $n "$(dirname "$wisp")/tests/ranks_mpi" >library 2>&1 || { tail -n 20 library >&2; fail "ranks_mpi by $n"; }; done
 
 # same A B NUMBER WHAT: two results; ranks may round differently.
