@@ -192,6 +192,7 @@ PLAIN(wisp_tsm_gram, P(0, (wisp_scalar[WIDTH * WIDTH]){{0}}), WIDTH, ONE, P(1, f
 PLAIN(wisp_tsm_update, P(0, f->y), ONE, P(1, f->x), P(2, (wisp_scalar[WIDTH * WIDTH]){{0}}), WIDTH, ONE)
 PLAIN(wisp_spmmv, P(0, f->y), P(1, f->A), P(2, f->x), P(3, &(wisp_aug){0}))
 PLAIN(wisp_mpk, P(0, ((wisp_blk *[]){f->x, f->y})), 2, P(1, f->A), P(2, &(wisp_mpk_opts){.steps = 1}))
+QUERY(wisp_fuse_bound, P(0, f->ctx), 10, WISP_D, WIDTH, 1, 1)
 QUERY(wisp_mpk_bound, P(0, f->ctx), P(1, &f->info), WISP_D, WIDTH, 1, 1)
 #define UPDATE (&(wisp_update){f->y, 1, &(wisp_term){f->x, NULL, NULL}})
 #define INNER (&(wisp_inner){f->y, f->x, NULL, (wisp_scalar[WIDTH]){{0}}})
@@ -313,6 +314,7 @@ static const argument_row table[] = {
     ROW(wisp_mpk, 3, 0, 2),
     ROW(wisp_mpk_bound, 2, 0, ALL),
     ROW(wisp_fuse, 2, 0, 0),
+    ROW(wisp_fuse_bound, 1, 0, ALL),
     ROW(wisp_fuse_cost, 3, 0, 0),
     ROW(wisp_ctx_counts, 2, 0, ALL),
     ROW(wisp_spmmv_cost, 2, 0, 1),

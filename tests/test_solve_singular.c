@@ -118,8 +118,46 @@ static void not_said(void **state)
         }
 }
 
+/* What the proof takes is in the bound. (The matrix is borrowed: to make one takes more than to solve.) */
+static void memory(void **state)
+{
+    (void)state;
+    enum { N = 30000 };
+    if (ref_ranks() > 1) return;
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
+    int64_t *rowptr = calloc(N + 1, sizeof *rowptr), before, most;
+    int32_t *col = calloc(2 * N, sizeof *col);
+    double *val = calloc(2 * N, sizeof *val);
+    for (int i = 0; i < N; i++) { /* blocks of 1, -1; -2, 2 */
+        rowptr[i + 1] = 2 * i + 2;
+        for (int j = 0; j < 2; j++)
+            col[2 * i + j] = i / 2 * 2 + j, val[2 * i + j] = (i % 2 ? 2 : 1) * (i % 2 == j ? 1 : -1);
+    }
+    const wisp_crs crs = {N, N, WISP_D, WISP_INT64, WISP_INT32, rowptr, col, val};
+    wisp_mat *A;
+    wisp_blk *x, *b;
+    if (!ref_far(ctx)) {
+        REF_OK(ctx, wisp_mat_borrow_crs(&A, ctx, &crs));
+        REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, 1));
+        REF_OK(ctx, wisp_blk_create(&b, ctx, wisp_mat_map(A), WISP_D, 1));
+        REF_OK(ctx, wisp_blk_fill_random(b, WISP_RANDOM_GAUSS, 1, 0, 0));
+        wisp_ctx_memory(ctx, &before, NULL);
+        const wisp_solve_opts o = {.method = WISP_GMRES, .restart = 2};
+        assert_int_equal(wisp_solve(NULL, x, A, b, &o), WISP_ERR_SINGULAR);
+        wisp_ctx_memory(ctx, NULL, &most);
+        const int64_t plan = wisp_solve_plan(N, WISP_D, 1, &o), bound = wisp_solve_bound(ctx, N, WISP_D, 1, &o);
+        print_message("took %d kB, plan %d kB, bound %d kB\n", (int)((most - before) / 1000), (int)(plan / 1000),
+                      (int)(bound / 1000));
+        assert_true(most - before > plan && most - before <= bound && bound < 2 * (most - before));
+        wisp_blk_free(x), wisp_blk_free(b);
+        wisp_mat_free(A);
+    }
+    wisp_ctx_free(ctx);
+    free(rowptr), free(col), free(val);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(said), cmocka_unit_test(not_said)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(said), cmocka_unit_test(not_said), cmocka_unit_test(memory)};
     return REF_RUN(tests);
 }

@@ -115,8 +115,11 @@ WISP_SIZED wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat 
                                   const wisp_solve_opts *opts);
 /* Frees the arrays of s, and empties it. s may be NULL. */
 WISP_SIZED void wisp_solution_free(wisp_solution *s);
-/* Bytes that wisp_solve holds beside A, x and b, about, for so many local rows and blocks of this type and width. */
+/* Bytes that wisp_solve holds beside A, x and b, for so many local rows and blocks of this type and width. plan: about.
+   bound: at most, with the threads of ctx, and with the proof that there is no solution. */
 WISP_SIZED int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts);
+WISP_SIZED int64_t wisp_solve_bound(const wisp_ctx *ctx, int64_t rows, wisp_type type, int width,
+                                    const wisp_solve_opts *opts);
 
 #ifdef __cplusplus
 }

@@ -782,6 +782,8 @@ typedef struct { /* dot[j] = <x_j, y_j> = sum of conj(x) y; with `rows`: <x_j, r
    number of threads. Either list may be empty. All ranks make this call together. */
 WISP_API wisp_status wisp_fuse(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
                                unsigned flags);
+/* Bytes that calls of wisp_fuse hold beside blocks, at most, for so many local rows, terms of all updates, and dots. */
+WISP_API int64_t wisp_fuse_bound(const wisp_ctx *ctx, int64_t rows, wisp_type type, int width, int terms, int dots);
 /* *cost becomes the cost of wisp_fuse on this rank: each block once in each direction that it is needed. */
 WISP_SIZED wisp_status wisp_fuse_cost(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
                                       wisp_cost *cost);

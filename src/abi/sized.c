@@ -623,6 +623,13 @@ int64_t wisp_solve_plan_sized(int64_t rows, wisp_type type, int width, const wis
     return wisp_solve_plan(rows, type, width, opts_known);
 }
 
+int64_t wisp_solve_bound_sized(const wisp_ctx *ctx, int64_t rows, wisp_type type, int width,
+                               const wisp_solve_opts *opts, size_t opts_size)
+{
+    INOUT(wisp_solve_opts, opts);
+    return wisp_solve_bound(ctx, rows, type, width, opts_known);
+}
+
 wisp_status wisp_eig_sized(wisp_eigen *e, size_t e_size, const wisp_mat *A, const wisp_eig_opts *opts, size_t opts_size)
 {
     wisp_status status = WISP_OK;

@@ -175,19 +175,24 @@ typedef struct {
     wisp_scalar *result;
 } memory;
 
+enum { ARRAYS = 7, LINE = 64 };
+static void list_sizes(const lists *l, wisp_type type, int width, size_t period, size_t bytes[ARRAYS])
+{
+    const size_t dots = (size_t)l->inners, row = (size_t)(width * wisp__parts(type));
+    bytes[0] = most_pieces(l) * sizeof(piece);
+    bytes[1] = (size_t)l->updates * sizeof(wisp__fuse_update);
+    bytes[2] = l->terms * sizeof(wisp__fuse_term);
+    bytes[3] = dots * sizeof(wisp__fuse_dot);
+    bytes[4] = l->terms * 2 * period * wisp_type_size(wisp__real_type(type));
+    bytes[5] = dots * 2 * row * sizeof(double);
+    bytes[6] = dots * (size_t)width * sizeof(wisp_scalar);
+}
+
 static wisp_status reserve(const lists *l, memory *m)
 {
-    enum { ARRAYS = 7, LINE = 64 };
     const wisp_blk *b = l->like;
-    const size_t period = (size_t)wisp__cut_of(b, true).period, dots = (size_t)l->inners,
-                 row = (size_t)(b->width * wisp__parts(b->type));
-    const size_t bytes[ARRAYS] = {most_pieces(l) * sizeof *m->list.piece,
-                                  (size_t)l->updates * sizeof *m->update,
-                                  l->terms * sizeof *m->term,
-                                  dots * sizeof *m->dot,
-                                  l->terms * 2 * period * wisp_type_size(wisp__real_type(b->type)),
-                                  dots * 2 * row * sizeof *m->sum,
-                                  dots * (size_t)b->width * sizeof *m->result};
+    size_t bytes[ARRAYS];
+    list_sizes(l, b->type, b->width, (size_t)wisp__cut_of(b, true).period, bytes);
     size_t at[ARRAYS], end = 0;
     char *start;
     for (int i = 0; i < ARRAYS; i++) {
@@ -293,12 +298,18 @@ static wisp__fuse_params params_of(const lists *l, memory *m)
     return p;
 }
 
-/* Periods of a row block: enough numbers to be worth its sums, and not too many blocks. */
+/* Row blocks: enough numbers in each to be worth its sums, and not too many blocks. */
+enum { NUMBERS = 2048, SUMS = 1 << 15, LEAST_BLOCKS = 64, MOST_BLOCKS = 1024 };
+
+static int64_t most_blocks(int64_t sums)
+{
+    return WISP__MIN(WISP__MAX(SUMS / WISP__MAX(sums, 1), LEAST_BLOCKS), MOST_BLOCKS);
+}
+
+/* Periods of one. */
 static int64_t per_block(const wisp__fuse_params *p)
 {
-    enum { NUMBERS = 2048, SUMS = 1 << 15, LEAST = 64, MOST = 1024 };
-    const int64_t sums = WISP__MAX((int64_t)p->sets * p->row, 1), periods = (p->count + p->rows - 1) / p->rows;
-    const int64_t blocks = WISP__MIN(WISP__MAX(SUMS / sums, LEAST), MOST);
+    const int64_t periods = (p->count + p->rows - 1) / p->rows, blocks = most_blocks((int64_t)p->sets * p->row);
     return WISP__MAX((periods + blocks - 1) / blocks, WISP__MAX(NUMBERS / p->period, 1));
 }
 
@@ -341,6 +352,24 @@ wisp_status wisp_fuse(const wisp_update *update, int updates, const wisp_inner *
     status = wisp__together_begin(ctx);
     if (status == WISP_OK) status = run(&l, flags);
     return wisp__together_end(ctx, status);
+}
+
+/* Lists; sums of each row block, and of each thread where a period is several rows. */
+int64_t wisp_fuse_bound(const wisp_ctx *ctx, int64_t rows, wisp_type type, int width, int terms, int dots)
+{
+    if (!ctx || rows < 0 || width < 1 || terms < 0 || dots < 0 || !wisp__type_ok(type)) return 0;
+    const wisp_blk like = {.type = type, .width = width, .nrows = rows};
+    const int64_t period = wisp__cut_of(&like, true).period, row = (int64_t)width * wisp__parts(type);
+    const int64_t sums = (int64_t)dots * row * wisp__parts(type), numbers = rows * row;
+    const lists l = {.updates = terms, .inners = dots, .terms = (size_t)terms};
+    size_t list[ARRAYS];
+    int64_t bytes = 0;
+    list_sizes(&l, type, width, (size_t)period, list);
+    for (int i = 0; i < ARRAYS; i++) bytes += (int64_t)list[i] + LINE;
+    /* Fewer sums of more blocks are at most SUMS. */
+    const int64_t most = WISP__MAX(SUMS, most_blocks(sums) * sums), few = (2 * numbers / NUMBERS + 2) * sums;
+    const int64_t parts = wisp__parts(type), threads = (int64_t)ctx->threads * dots * period * parts;
+    return bytes + (int64_t)sizeof(double) * (WISP__MIN(most, few) + threads);
 }
 
 /* ---- cost ------------------------------------------------------------------------------------- */

@@ -114,14 +114,13 @@ out:
 
 wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least)
 {
-    enum { COLUMNS = 12 }; /* of all this */
     wisp_status status = WISP_OK;
     wisp_blk *r = NULL;
     bool room = false;
     double part;
     *least = false;
     if (k->anorm == 0 || !isfinite(k->col[j].verified)) goto out;
-    WISP_TRY(wisp__has_room(k, COLUMNS, &room));
+    WISP_TRY(wisp__has_room(k, wisp__proof_columns(k->type), &room));
     if (!room) goto out; /* it is not known */
     if (!k->hermitian) return wisp__prove_any(k, j, least);
     WISP_TRY(wisp_blk_cols(&r, k->r, j, 1));

@@ -239,11 +239,12 @@ static wisp_status verdict(wisp__krylov *k, wisp__krylov_column *c)
     return k->s->iterations >= k->o.max_iterations ? WISP_ERR_ITERATIONS : WISP_OK;
 }
 
-/* Whether iterations have run out of a method that gained nothing during half of them. (With a Hermitian matrix it is
-   looked at before.) */
+/* Whether iterations have run out of a method that gained nothing during half of them, or whose recurrence promised
+   what no x kept. (With a Hermitian matrix it is looked at before.) */
 static bool ends_level(const wisp__krylov *k, const wisp__krylov_column *c, wisp_status why)
 {
-    return why == WISP_ERR_ITERATIONS && !k->hermitian && c->iterations - c->least_at > c->iterations / 2;
+    const bool level = c->iterations - c->least_at > c->iterations / 2, promised = c->least < 0.01 * c->best;
+    return why == WISP_ERR_ITERATIONS && !k->hermitian && (level || promised);
 }
 
 /* Whether the system has no solution, and the best x makes |r| least: that is looked at where a method gains nothing

@@ -10,18 +10,10 @@ static int64_t small_bytes(const wisp_solve_opts *o, int width, int blocks, bool
     return width * (column + (int64_t)sizeof(wisp__krylov_column)) + blocks * BLOCK + HEADS;
 }
 
-/* At most what wisp_fuse takes for so many terms and dots (reserve of op/fuse.c, and its launch: if these change, so
-   must this), by 8 threads: sums of each row block and thread; lists. */
-static int64_t fuse_bytes(int64_t rows, wisp_type type, int width, int terms, int dots)
-{
-    enum { STRIP = 128, MOST_BLOCKS = 1024, PERIOD = 16, THREADS = 8, EACH = 256 };
-    const int64_t strips = rows / STRIP + 1, blocks = strips < MOST_BLOCKS ? strips : MOST_BLOCKS;
-    const int64_t row = (int64_t)width * (wisp_type_is_complex(type) ? 2 : 1);
-    return (int64_t)sizeof(double) * dots * row * (blocks + PERIOD * THREADS) + (terms + dots) * EACH * (1 + row);
-}
-
-/* MINRES may follow CG and BiCGStab, and takes less than that; without a method it may be any but BiCGStab. */
-int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts)
+/* MINRES may follow CG and BiCGStab, and takes less than that; without a method it may be any but BiCGStab. beside:
+   columns of a block that is made beside all others. ctx NULL: without what wisp_fuse takes. 0: options are wrong. */
+static int64_t plan(const wisp_ctx *ctx, int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts,
+                    int beside)
 {
     static const wisp_method any[] = {WISP_CG, WISP_MINRES, WISP_GMRES, WISP_BICGSTAB};
     wisp__krylov k = {.o = opts ? *opts : (wisp_solve_opts){0}};
@@ -36,11 +28,22 @@ int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, const wisp_solv
         const int blocks = possible ? wisp__method_of(any[i])->blocks(&k) : 0;
         if (blocks > most) most = blocks;
     }
-    const int64_t size = (int64_t)wisp_type_size(type), transposed = 32; /* bytes a row: see singular.c */
-    const int64_t columns = (3 + most) * width + width / 2;              /* a narrower block beside all of them */
+    const int64_t size = (int64_t)wisp_type_size(type), columns = (3 + most) * width + beside;
     const bool gmres = named == WISP_GMRES || named == WISP_METHOD_DEFAULT;
     /* Terms, and dots, of one call: GMRES has one for each vector of its basis. */
     const int lists = 16 + (gmres ? k.o.restart : 0);
-    return rows * (columns * size + transposed) + wisp__precond_plan(rows, type, width, &k.o) +
-           small_bytes(&k.o, width, 4 + most, gmres) + fuse_bytes(rows, type, width, lists, lists);
+    return rows * columns * size + wisp__precond_plan(rows, type, width, &k.o) +
+           small_bytes(&k.o, width, 4 + most, gmres) +
+           (ctx ? wisp_fuse_bound(ctx, rows, type, width, lists, lists) : 0);
+}
+
+int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts)
+{
+    return plan(NULL, rows, type, width, opts, width / 2);
+}
+
+int64_t wisp_solve_bound(const wisp_ctx *ctx, int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts)
+{
+    const int proof = wisp__proof_columns(type);
+    return ctx ? plan(ctx, rows, type, width, opts, width / 2 > proof ? width / 2 : proof) : 0;
 }

@@ -43,14 +43,16 @@ static int64_t output_bytes(const tool *t, int64_t block, int64_t rows, int widt
 }
 
 /* Files of b and x0 stay open until their blocks are filled, through a copy of a block. */
-static void add_up(const tool *t, const solve_results *r, int64_t source, int64_t reading, system_bytes *s)
+static void add_up(const tool *t, const solve_results *r, int64_t source, int64_t reading, bool most, system_bytes *s)
 {
     const wisp_mat_info *a = &s->matrix;
     const int64_t rows = a->local_rows > 0 ? a->local_rows + a->halo_rows : a->rows;
     const int64_t block = rows * r->columns * (int64_t)wisp_type_size(r->type);
     const bool file = t->opt.x0 || t->opt.rhs.kind == RHS_FILE;
     const int64_t spill = a->spill_bytes * r->columns;
-    s->vectors = 2 * block + wisp_solve_plan(rows, r->type, r->columns, &r->opts) + spill + copy_bytes(t, r, a);
+    const int64_t solver = most ? wisp_solve_bound(t->ctx, rows, r->type, r->columns, &r->opts)
+                                : wisp_solve_plan(rows, r->type, r->columns, &r->opts);
+    s->vectors = 2 * block + solver + spill + copy_bytes(t, r, a);
     const int64_t parts[] = {reading, source + a->assembly_bytes, a->bytes + s->vectors,
                              file ? source + a->bytes + 3 * block : 0, output_bytes(t, block, rows, r->columns)};
     s->total = largest(parts, sizeof parts / sizeof parts[0]);
@@ -63,7 +65,7 @@ static int find_bytes(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, 
     wisp_ctx_memory(t->ctx, &source, NULL);
     if (most ? wisp_mat_bound(t->ctx, &in->matrix, mo, &s->matrix) : wisp_mat_plan(t->ctx, &in->matrix, mo, &s->matrix))
         return tool_fail_ctx(t);
-    add_up(t, r, source, reading, s);
+    add_up(t, r, source, reading, most, s);
     return EXIT_FINE;
 }
 
