@@ -402,6 +402,7 @@ static wisp_status conclude(wisp__krylov *k)
     if (status == WISP_OK || status == WISP_ERR_CANCELLED) return status;
     const bool minres = status == WISP_ERR_INDEFINITE && k->method == &wisp__minres;
     const char *take = minres ? "take gmres, or a positive definite preconditioner" : advice[status];
+    if (status == WISP_ERR_STAGNATION && k->method != &wisp__gmres) take = "the arithmetic allows no less";
     return wisp_ctx_fail(k->ctx, status, "solve: %s%s: residual %.2g after %lld iterations of %s, wanted %.2g%s%s",
                          wisp_status_string(status), s->columns > 1 ? " (the first of the columns left)" : "",
                          s->residuals[first], (long long)s->iterations_of[first], k->method->name, k->o.tolerance,
