@@ -156,8 +156,9 @@ typedef struct {
     wisp_type filter_type; /* CHEBFD */
     int64_t degree;
     int64_t products; /* products of A with one vector */
-    int64_t bytes;    /* the most that is held beside A, and the start */
-    double seconds;   /* CHEBFD: from a few products that are timed; else NaN */
+    int64_t bytes; /* the most that is held beside A, and the start. LANCZOS, KRYLOV_SCHUR: two columns more for each */
+                   /* further one of a multiplet that is to be given */
+    double seconds; /* CHEBFD: from a few products that are timed; else NaN */
     double expected, expected_error;
     double low, high;
 } wisp_eig_cost;

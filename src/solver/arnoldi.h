@@ -67,6 +67,8 @@ static inline wisp_scalar *wisp__h(const wisp__arnoldi *a, int i, int j)
     return a->H + (size_t)i * (size_t)a->columns + j;
 }
 
+/* Bytes of what has a number or some for each value, with m columns of V; for plans. */
+static inline int64_t wisp__arnoldi_numbers(int m, int count) { return 4096 + 128 * ((int64_t)count + m + 64); }
 /* a->k and a->op are set. The first block of so many columns is that with which to start. */
 wisp_status wisp__arnoldi_make(wisp__arnoldi *a, int columns, int block);
 /* Room for the locked columns, and for m columns of V and W beside them; all columns are kept. */

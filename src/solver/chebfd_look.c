@@ -129,8 +129,9 @@ static int64_t memory(const wisp__chebfd *c, double search, bool is_single)
     wisp_mat_info info;
     wisp_mat_get_info(c->k->A, &info);
     const double blocks = wisp__eig_scaled_blocks(c->k) + 6.0;
-    return (int64_t)(local * size * (search + blocks * width + fmax(width, CHECK_COLUMNS)) + 64 * search * search) +
-           (is_single && !wisp__is_single(info.type) ? info.bytes : 0);
+    return (int64_t)(local * size * (search + blocks * width + fmax(width, CHECK_COLUMNS)) +
+                     64 * search * (search + 1)) +
+           4096 + (is_single && !wisp__is_single(info.type) ? info.bytes : 0);
 }
 
 int64_t wisp__chebfd_memory(const wisp__chebfd *c) { return memory(c, c->search, c->is_single); }

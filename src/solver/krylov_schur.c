@@ -586,11 +586,16 @@ wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_eig_cost *cost)
     cost->search = K.m;
     cost->block = block_of(k);
     /* V, W and three blocks. The search for what is missing has as many beside those that were found, which are held
-       twice while there is made room; in the end there are the user's vectors in place of that, which are complex and
-       made of two real parts. Schur forms, their vectors and room for LAPACK. */
-    const int64_t count = k->o.count, all = K.m + count + (wisp__eig_scaled_blocks(k) + 6) * cost->block,
-                  more = k->is_complex ? count : 4 * (count + 1);
-    cost->bytes = local * size * (all + more) + 300 * (int64_t)K.m * K.m;
+       twice while there is made room, and H likewise; in the end there are the user's vectors in place of that, which
+       are complex and made of two real parts, by way of a column of each. Schur forms, their vectors, and room for
+       LAPACK. */
+    const int64_t m = K.m, block = cost->block, found = k->o.count + !k->is_complex, parts = k->is_complex ? 2 : 1,
+                  more = k->is_complex ? found : 4 * found + 4,
+                  all = m + found + (wisp__eig_scaled_blocks(k) + 6) * block,
+                  large = (m + found + 2 * block) * (m + found + 2 * block), twice = 48 * (m + block) * (m + block),
+                  lapack = parts * (16 * m * m + 528 * m);
+    cost->bytes = local * size * (all + more) + 48 * large + 64 * m * m + (twice > lapack ? twice : lapack) +
+                  wisp__arnoldi_numbers(K.m, k->o.count);
     if (cost->bytes < wisp__eig_dense_bytes(k)) cost->bytes = wisp__eig_dense_bytes(k);
     return WISP_OK;
 }

@@ -507,9 +507,14 @@ wisp_status wisp__eig_plan_lanczos(wisp__eig *k, wisp_eig_cost *cost)
     cost->search = m;
     cost->block = block;
     /* V, W and three blocks, one of them for polynomials. The search for what is missing has as many beside those that
-       were found, which are held twice while there is made room. */
-    const int64_t blocks = wisp__eig_scaled_blocks(k) + 6;
-    cost->bytes = local * size * ((int64_t)m + 2 * k->o.count + blocks * block) + 200 * (int64_t)m * m;
+       were found, which are held twice while there is made room, and H likewise; a block of products'. Ritz vectors,
+       and room for LAPACK. */
+    const int64_t found = k->o.count, blocks = wisp__eig_scaled_blocks(k) + 7, parts = k->is_complex ? 2 : 1,
+                  small = (int64_t)(m + block) * (m + block), large = (m + found + 2 * block) * (m + found + 2 * block),
+                  twice = 48 * small, lapack = parts * (24 * (int64_t)m * m + 512 * (int64_t)m),
+                  columns = m + 2 * found + blocks * block;
+    cost->bytes = local * size * columns + 48 * large + 32 * (int64_t)m * m + (twice > lapack ? twice : lapack) +
+                  wisp__arnoldi_numbers(m, k->o.count);
     if (cost->bytes < wisp__eig_dense_bytes(k)) cost->bytes = wisp__eig_dense_bytes(k);
     return WISP_OK;
 }

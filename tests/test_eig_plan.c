@@ -1,0 +1,95 @@
+/* The memory that wisp_eig_plan tells against what is held at the most: random questions, methods, types, sizes, of
+   matrices whose eigenvalues are single. */
+#include "ref.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct {
+    char spec[96];
+    wisp_eig_opts o;
+    wisp_type stored;
+} question;
+
+static question ask(ref_rng *r, int c)
+{
+    static const wisp_type types[] = {WISP_D, WISP_S, WISP_Z, WISP_C};
+    question q = {.stored = types[ref_below(r, 2)]};
+    const int nx = 20 + (int)ref_below(r, 4), ny = 28 + (int)ref_below(r, 9), kind = c % 4;
+    q.o.seed = (uint64_t)c;
+    q.o.count = 1 + (int)ref_below(r, ref_below(r, 2) ? 4 : 20);
+    q.o.any = ref_below(r, 3) == 0;
+    q.o.tolerance = q.stored == WISP_S ? 1e-3 : 1e-6;
+    if (ref_below(r, 3) == 0) q.o.search = 1 + (int)ref_below(r, 60);
+    if (kind == 3) { /* its inner values are a question for CHEBFD alone */
+        snprintf(q.spec, sizeof q.spec, "anderson:nx=%d,ny=%d,nz=1,disorder=4,seed=%d", nx + 8, ny, c);
+        q.o.which = WISP_EIG_NEAREST;
+        q.o.method = WISP_CHEBFD;
+        q.o.target = -1 + 0.3 * ref_uniform(r);
+        q.o.search = q.o.any = 0;
+        q.o.filter_type = types[ref_below(r, 2)];
+        q.stored = WISP_D;
+        q.o.tolerance = 1e-6;
+        return q;
+    }
+    if (ref_below(r, 2)) q.o.block = 1 + (int)ref_below(r, 6);
+    if (ref_below(r, 4) == 0) q.o.type = q.stored == WISP_S ? WISP_D : WISP_Z;
+    if (kind == 2) {
+        snprintf(q.spec, sizeof q.spec, "matpde:nx=%d,ny=%d", nx, ny);
+        q.o.which = WISP_EIG_LARGEST_REAL;
+        q.o.method = WISP_KRYLOV_SCHUR;
+    } else {
+        snprintf(q.spec, sizeof q.spec, "anderson:nx=%d,ny=%d,nz=1,disorder=%d,seed=%d", nx, ny, 1 + 3 * kind, c);
+        q.o.which = ref_below(r, 2) ? WISP_EIG_SMALLEST : WISP_EIG_LARGEST;
+        q.o.method = WISP_LANCZOS;
+    }
+    return q;
+}
+
+static void planned_memory(void **state)
+{
+    (void)state;
+    if (ref_ranks() > 1) return; /* one rank's own is looked at */
+    int told = 0;
+    for (int c = 0; c < 24; c++) {
+        ref_rng r = {(uint64_t)c + 1};
+        const question q = ask(&r, c);
+        const wisp_mat_opts mo = {.type = q.stored};
+        wisp_ctx *ctx;
+        wisp_mat *A;
+        wisp_eig_cost cost;
+        wisp_eigen e;
+        int64_t before, peak;
+        REF_OK(NULL, wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1, .no_pin = 1}));
+        REF_OK(ctx, wisp_mat_open(&A, ctx, q.spec, &mo));
+        REF_OK(ctx, wisp_eig_plan(&cost, A, &q.o));
+        wisp_mat_free(A); /* the plan's own products are not counted */
+        wisp_ctx_free(ctx);
+        REF_OK(NULL, wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1, .no_pin = 1}));
+        REF_OK(ctx, wisp_mat_open(&A, ctx, q.spec, &mo));
+        wisp_ctx_memory(ctx, &before, NULL);
+        const wisp_status status = wisp_eig(&e, A, &q.o);
+        wisp_ctx_memory(ctx, NULL, &peak);
+        const int64_t held = peak - before;
+        if (getenv("SHOW"))
+            print_message("%.2f case %d, %s, method %d, type %d, count %d, search %d, block %d, any %d, found %d: %s\n",
+                          (double)held / (double)cost.bytes, c, q.spec, cost.method, q.stored, q.o.count, q.o.search,
+                          q.o.block, q.o.any, e.found, wisp_status_string(status));
+        if (e.method == cost.method && status == WISP_OK && e.found <= q.o.count + 1) {
+            told++;
+            if (held > cost.bytes)
+                fail_msg("case %d, %s, method %d, count %d, search %d, block %d: %lld bytes are held, %lld were told",
+                         c, q.spec, cost.method, q.o.count, q.o.search, q.o.block, (long long)held,
+                         (long long)cost.bytes);
+        }
+        wisp_eigen_free(&e);
+        wisp_mat_free(A);
+        wisp_ctx_free(ctx);
+    }
+    assert_true(told > 16);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(planned_memory)};
+    return REF_RUN(tests);
+}
