@@ -27,8 +27,6 @@ static int check_options(tool *t)
         return tool_usage(t, "--cache-budget is not for --variant naive, which takes one step at a time");
     if (o->output && !has_extension(o->output, "csv|json|h5"))
         return tool_usage(t, "--output %s: the name must end in .csv, .json or .h5", o->output);
-    if (o->plot && !has_extension(o->plot, "svg|png|pdf"))
-        return tool_usage(t, "--plot %s: the name must end in .svg, .png or .pdf", o->plot);
     if (o->save && !has_extension(o->save, "h5")) return tool_usage(t, "--save %s: the name must end in .h5", o->save);
     if (o->output && o->save && wisp_file_same(o->output, o->save))
         return tool_usage(t, "--output and --save name the same file");

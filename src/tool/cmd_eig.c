@@ -41,8 +41,6 @@ static int check_options(tool *t)
     if (o->tolerance > 0 && o->tolerance_abs > 0) return tool_usage(t, "--tolerance and --tol-abs exclude each other");
     if (o->vectors_out && !has_extension(o->vectors_out, "mtx|mtx.gz|h5"))
         return tool_usage(t, "--vectors-out %s: the name must end in .mtx, .mtx.gz or .h5", o->vectors_out);
-    if (o->plot && !has_extension(o->plot, "svg|png|pdf"))
-        return tool_usage(t, "--plot %s: the name must end in .svg, .png or .pdf", o->plot);
     if (o->vectors_out && wisp_file_same(o->vectors_out, o->arg[0]))
         return tool_usage(t, "--vectors-out and MATRIX name the same file");
     return EXIT_FINE;

@@ -16,8 +16,6 @@ static int check_options(tool *t)
     if (o->tolerance >= 1) return tool_usage(t, "--tolerance %g: it must be below 1", o->tolerance);
     if (o->output && !has_extension(o->output, "csv|json|h5"))
         return tool_usage(t, "--output %s: the name must end in .csv, .json or .h5", o->output);
-    if (o->plot && !has_extension(o->plot, "svg|png|pdf"))
-        return tool_usage(t, "--plot %s: the name must end in .svg, .png or .pdf", o->plot);
     if (o->start && o->output && wisp_file_same(o->start, o->output))
         return tool_usage(t, "--output and --start name the same file");
     return EXIT_FINE;

@@ -22,8 +22,6 @@ static int check_options(tool *t)
                           o->bounds[1]);
     if (o->output && !has_extension(o->output, "mtx|mtx.gz|h5"))
         return tool_usage(t, "--output %s: the name must end in .mtx, .mtx.gz or .h5", o->output);
-    if (o->plot && !has_extension(o->plot, "svg|png|pdf"))
-        return tool_usage(t, "--plot %s: the name must end in .svg, .png or .pdf", o->plot);
     if (o->output && o->rhs.kind == RHS_FILE && o->rhs.text && wisp_file_same(o->output, o->rhs.text))
         return tool_usage(t, "--output and --rhs name the same file");
     if (o->output && wisp_file_same(o->output, o->arg[0]))

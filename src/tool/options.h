@@ -117,8 +117,8 @@ void options_help(FILE *out, const command_def *cmd);
 const char *nearest_name(const char *word, const char *const *list);
 
 /* parse.c */
-option_parse_fn parse_flag, parse_string, parse_count, parse_positive, parse_pair, parse_choice, parse_kernel,
-    parse_bounds, parse_bytes, parse_sites, parse_watch, parse_weights, parse_list, parse_budgets, parse_types,
-    parse_against, parse_device, parse_seed, parse_window, parse_from, parse_rhs, parse_choice_1, parse_precond,
-    parse_number, parse_watchdog;
+option_parse_fn parse_flag, parse_string, parse_picture, parse_count, parse_positive, parse_pair, parse_choice,
+    parse_kernel, parse_bounds, parse_bytes, parse_sites, parse_watch, parse_weights, parse_list, parse_budgets,
+    parse_types, parse_against, parse_device, parse_seed, parse_window, parse_from, parse_rhs, parse_choice_1,
+    parse_precond, parse_number, parse_watchdog;
 #endif

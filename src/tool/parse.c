@@ -1,5 +1,5 @@
 /* Reads the values of options. */
-#include "options.h"
+#include "tool.h"
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -25,6 +25,13 @@ bool parse_string(const option_def *def, const char *text, void *value, char *wh
     if (!*text) return refuse(why, "the name is empty");
     *(const char **)value = text;
     return true;
+}
+
+/* The file of a picture. */
+bool parse_picture(const option_def *def, const char *text, void *value, char *why)
+{
+    if (*text && !has_extension(text, "svg|png|pdf")) return refuse(why, "the name must end in .svg, .png or .pdf");
+    return parse_string(def, text, value, why);
 }
 
 /* One more file of moments. */

@@ -112,8 +112,6 @@ static int check_options(tool *t, bench_op *op)
     if (rc) return rc;
     if (o->output && !has_extension(o->output, "json"))
         return tool_usage(t, "--output %s: the name must end in .json", o->output);
-    if (o->plot && !has_extension(o->plot, "svg|png|pdf"))
-        return tool_usage(t, "--plot %s: the name must end in .svg, .png or .pdf", o->plot);
     if (!o->repeats) o->repeats = 9;
     return EXIT_FINE;
 }
