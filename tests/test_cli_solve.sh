@@ -247,6 +247,10 @@ if [ $have_python = 1 ]; then
     failed_json '"needs a Hermitian matrix" in d["error"] and d["exit_status"] == 1' solve cage.mtx --method cg
     failed_json '"a square matrix" in d["error"] and d["command"].startswith("wisp solve wide.mtx")' solve wide.mtx
     failed_json 'd["exit_status"] == 2' solve $small --tol 2
+    # In front of --json, where nothing is known of it yet.
+    failed_json '"expected" in d["error"] and d["exit_status"] == 2 and d["command"].endswith(" --json")' solve $small --maxit x
+    failed_json '"must be below" in d["error"] and d["exit_status"] == 2' count $small --interval 3,1
+    failed_json '"no option --points" in d["error"] and d["exit_status"] == 2' count $small --points 3
     WISP_RANKS=2 failed_json '"NaN" in d["error"]' solve $small --rhs nan.mtx
 fi
 

@@ -383,10 +383,10 @@ static int read_words(tool *t, int argc, char **argv, int *command)
     *command = find_command(t, argc, argv, &rc);
     if (rc || *command < 0) return rc;
     t->cmd = &commands[*command].def;
+    t->command_line = t->typed_line = join_command_line(argc, argv);
     if (!options_parse(&t->opt, t->cmd, argc - 2, argv + 2, error, sizeof error)) return tool_usage(t, "%s", error);
     if (!t->opt.help && t->opt.args < t->cmd->min_args)
         return tool_usage(t, "%s is missing; see wisp %s --help", t->cmd->args[t->opt.args], t->cmd->name);
-    t->command_line = t->typed_line = join_command_line(argc, argv);
     return t->command_line ? EXIT_FINE : tool_fail(t, "out of memory");
 }
 

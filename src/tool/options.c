@@ -435,11 +435,18 @@ static bool two_words(const option_def *def, const char *value, const char *next
     return pair && next && is_number(value) && is_number(next);
 }
 
-bool options_parse(options *o, const command_def *cmd, int argc, char **argv, char *error, size_t size)
+/* The failure is JSON, too, wherever --json stands. */
+static bool asks_json(const command_def *cmd, int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
+        if (!strcmp(argv[i], "--json")) return find_row("json", strlen("json"), cmd->bit) >= 0;
+    return false;
+}
+
+static bool parse_all(options *o, const command_def *cmd, int argc, char **argv, char *error, size_t size)
 {
     bool only_args = false;
     const int max_args = cmd->bit == CMD_BENCH ? LIST : cmd->args[1] ? 2 : cmd->args[0] ? 1 : 0;
-    memset(o, 0, sizeof *o);
     for (int i = 0; i < argc; i++) {
         if (!only_args && !strcmp(argv[i], "--")) {
             only_args = true;
@@ -466,6 +473,14 @@ bool options_parse(options *o, const command_def *cmd, int argc, char **argv, ch
         }
     }
     return true;
+}
+
+bool options_parse(options *o, const command_def *cmd, int argc, char **argv, char *error, size_t size)
+{
+    memset(o, 0, sizeof *o);
+    if (parse_all(o, cmd, argc, argv, error, size)) return true;
+    o->json = asks_json(cmd, argc, argv);
+    return false;
 }
 
 void options_free(options *o)
