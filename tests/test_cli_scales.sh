@@ -61,6 +61,16 @@ for i, line in enumerate(open(sys.argv[1])):
         refused 1 "underflows in $precision: the norm falls about" power $chain -p 30 --start start.mtx --precision $precision --scale $scale
         [ $precision = double ] && scale=1e60 || scale=1e8
         refused 1 "overflows in $precision: the norm grows about" power $chain -p 30 --start start.mtx --precision $precision --scale $scale
+        # a product that is 0, or has lost digits, before a large factor takes it back to size
+        [ $precision = double ] && small=1e-271 starts="1e-60 1e-49" scale=1e271 || small=1e-30 starts="1e-20 3e-12" scale=1e30
+        printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 %s\n2 1 %s\n' $small $small >faint.mtx
+        for first in $starts; do
+            printf '%%%%MatrixMarket matrix array real general\n2 1\n%s\n0\n' $first >faint_start.mtx
+            refused 1 "A v_0 underflows in $precision before it is scaled" power faint.mtx -p 3 --start faint_start.mtx --precision $precision --scale $scale
+        done
+        printf '%%%%MatrixMarket matrix array real general\n2 1\n1\n0\n' >faint_start.mtx
+        ok power faint.mtx -p 3 --start faint_start.mtx --precision $precision --scale $scale --json
+        json out 'all(abs(n[0] - 1) < 1e-6 for n in d["norms"])'
     done
     # a column of zeros, and one that a matrix takes to 0
     printf '%%%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 1\n' >nilpotent.mtx

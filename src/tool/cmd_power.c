@@ -106,12 +106,24 @@ static bool underflows(const powers *p, double norm, double before)
     return (norm > 0 || before > 0) && fmax(norm, fabs(p->scale) * p->largest * before) < least;
 }
 
+/* Whether A v_k-1 does before --scale multiplies it, which brings no digits back. */
+static bool product_underflows(const powers *p, double norm, double before)
+{
+    const double least = type_is_single(p->type) ? (double)FLT_MIN : DBL_MIN;
+    return before > 0 && fmax(norm / fabs(p->scale), p->largest * before) < least;
+}
+
 /* Norms of v_k that wisp_norm has computed, of numbers of any size. */
 static int check_size(tool *t, const powers *p, int64_t k)
 {
     for (int j = 0; j < p->width; j++) {
         const double *norm = p->norm + k * p->width + j, before = k > 0 ? norm[-p->width] : 0;
         const bool small = underflows(p, *norm, before);
+        if (k > 0 && isfinite(*norm) && !small && product_underflows(p, *norm, before))
+            return tool_fail(t,
+                             "A v_%lld underflows in %s before it is scaled: multiply the numbers of the matrix or of "
+                             "the start",
+                             (long long)k - 1, wisp_type_name(p->type));
         if (isfinite(*norm) && !small) continue;
         if (k == 0 && small)
             return tool_fail(t, "%s: the numbers of column %d (counted from 0) are too small for %s: multiply them",
@@ -136,6 +148,7 @@ static int check_squares(const powers *p, int64_t k)
     for (int j = 0; j < p->width; j++) {
         const double *norm = p->norm + k * p->width + j;
         if (!has_squares(p, *norm) && !(*norm == 0 && (k == 0 || norm[-p->width] == 0))) return AGAIN;
+        if (k > 0 && product_underflows(p, *norm, norm[-p->width])) return AGAIN;
     }
     return EXIT_FINE;
 }
