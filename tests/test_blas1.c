@@ -156,8 +156,37 @@ static void norms_of_any_size(void **state)
     wisp_ctx_free(ctx);
 }
 
+/* It holds no memory that grows with the rows. And the numbers are right for many strips. */
+static void norms_hold_nothing(void **state)
+{
+    (void)state;
+    enum { ROWS = 50021, SUMS = 1 << 16 }; /* bytes: of row blocks, which may be cut anew */
+    static const double number[] = {1, 1e-300, 1e300, 0};
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
+    wisp_map *map;
+    wisp_blk *x;
+    int64_t first = 0;
+    REF_OK(ctx, wisp_map_create(&map, ctx, ROWS));
+    REF_OK(ctx, wisp_blk_create(&x, ctx, map, WISP_Z, 3));
+    wisp_map_free(map);
+    for (int i = 0; i < 4; i++) {
+        double norm[3];
+        int64_t peak;
+        REF_OK(ctx, wisp_blk_fill(x, (wisp_scalar){3 * number[i], 4 * number[i]}));
+        REF_OK(ctx, wisp_norm(x, norm));
+        for (int j = 0; j < 3; j++)
+            assert_true(fabs(norm[j] - 5 * number[i] * sqrt(ROWS)) <= 1e-13 * 5 * number[i] * sqrt(ROWS));
+        wisp_ctx_memory(ctx, NULL, &peak);
+        if (i == 0) first = peak; /* with what the first call keeps */
+        assert_in_range(peak, first, first + SUMS);
+    }
+    wisp_blk_free(x);
+    wisp_ctx_free(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(blas1), cmocka_unit_test(norms_of_any_size)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(blas1), cmocka_unit_test(norms_of_any_size),
+                                       cmocka_unit_test(norms_hold_nothing)};
     return REF_RUN(tests);
 }

@@ -644,7 +644,7 @@ WISP_API wisp_status wisp_vaxpby(wisp_blk *y, const wisp_scalar *alpha, const wi
 WISP_API wisp_status wisp_vscal(wisp_blk *x, const wisp_scalar *alpha);
 /* dot[j] = <x_j, y_j> = sum of conj(x) y over the rows of all ranks;  norm[j] = ||x_j||_2. The same bits for any number
    of threads. x and y may overlap. A norm is right for numbers of any size, though their squares may be none of the
-   type (then a column is copied). */
+   type. */
 WISP_API wisp_status wisp_dot(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot);
 WISP_API wisp_status wisp_norm(const wisp_blk *x, double *norm);
 /* The same with compensated sums: plain FMA sums over at most 128 rows each, and sums (in double) of these with their

@@ -147,6 +147,7 @@ typedef struct {
     const void *x, *y;
     int64_t ld_x, ld_y;
     int period, rows; /* rows in a period */
+    int exponent; /* for the backend, not for its kernels: 0; or, of x = y, a single column, 2^exponent x is taken */
 } wisp__dot_params;
 /* Periods of several rows have fewer elements. */
 enum { K_DOT_PERIOD = 1024 };

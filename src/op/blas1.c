@@ -191,33 +191,37 @@ wisp_status wisp_vscal(wisp_blk *x, const wisp_scalar *alpha)
 
 /* ---- dots ------------------------------------------------------------------------------------ */
 
-static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, wisp_scalar *dot, double *error);
+static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, wisp_scalar *dot,
+                             double *error);
 
-static wisp_status dot_runs(const wisp_blk *x, const wisp_blk *y, bool cross, wisp_scalar *dot, double *error)
+static wisp_status dot_runs(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, wisp_scalar *dot,
+                            double *error)
 {
     wisp_status status = WISP_OK;
     for (int j = 0, n; j < x->width && status == WISP_OK; j += n) {
         n = run_of(x, y, j);
         const wisp_blk xj = columns_of(x, j, n), yj = columns_of(y, j, n);
-        status = local_dot(&xj, &yj, cross, dot + j, error ? error + 2 * j : NULL);
+        status = local_dot(&xj, &yj, cross, exponent, dot + j, error ? error + 2 * j : NULL);
     }
     return status;
 }
 
-/* The dots of this process; compensated with their errors, error[2 width], if that is not NULL. */
-static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, wisp_scalar *dot, double *error)
+/* The dots of this process, with exponent as in wisp__dot_params; compensated with their errors, error[2 width], if
+   that is not NULL. */
+static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, wisp_scalar *dot,
+                             double *error)
 {
     enum { SUMS = 1 << 15 };
     wisp_ctx *ctx = x->ctx;
     const bool is_double = wisp__type_is_double(x->type);
-    if (x->column || y->column) return dot_runs(x, y, cross, dot, error);
+    if (x->column || y->column) return dot_runs(x, y, cross, exponent, dot, error);
     const wisp__cut c = wisp__cut_of(x, compact(x, y));
     const int parts = wisp__parts(x->type);
     const size_t size = wisp_type_size(x->type) / (size_t)parts;
     memset(dot, 0, (size_t)x->width * sizeof *dot);
     if (error) memset(error, 0, 2 * (size_t)x->width * sizeof *error);
-    wisp__dot_params p = {wisp__at(x), wisp__at(y), x->stride * parts * c.rows, y->stride * parts * c.rows,
-                          c.period,    c.rows};
+    wisp__dot_params p = {wisp__at(x), wisp__at(y), x->stride * parts * c.rows, y->stride * parts * c.rows, c.period,
+                          c.rows,      exponent};
     for (int pass = 0; pass < 2; pass++) {
         if (pass) {
             p.x = wisp__at(x) + (size_t)(c.count * p.ld_x) * size;
@@ -238,13 +242,13 @@ static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, w
     return WISP_OK;
 }
 
-static wisp_status plain_dot(const wisp_blk *x, const wisp_blk *y, bool cross, wisp_scalar *dot)
+static wisp_status plain_dot(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, wisp_scalar *dot)
 {
-    wisp_status status = local_dot(x, y, cross, dot, NULL);
+    wisp_status status = local_dot(x, y, cross, exponent, dot, NULL);
     return status == WISP_OK ? wisp__reduce(x->ctx, &dot->re, 2 * (size_t)x->width) : status;
 }
 
-static wisp_status kahan_dot(const wisp_blk *x, const wisp_blk *y, bool cross, wisp_scalar *dot)
+static wisp_status kahan_dot(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, wisp_scalar *dot)
 {
     enum { FEW = 64 }; /* a short dot takes less time than an allocation */
     const size_t n = 2 * (size_t)x->width;
@@ -252,7 +256,7 @@ static wisp_status kahan_dot(const wisp_blk *x, const wisp_blk *y, bool cross, w
     double few[FEW], *many = NULL, *error = few;
     if (n > FEW) WISP_TRY(wisp__alloc_raw(x->ctx, &many, n, sizeof *many));
     if (many) error = many;
-    WISP_TRY(local_dot(x, y, cross, dot, error));
+    WISP_TRY(local_dot(x, y, cross, exponent, dot, error));
     WISP_TRY(wisp__sum_compensated(x->ctx, &dot->re, error, n));
     for (size_t i = 0; i < n; i++) (&dot->re)[i] += error[i];
 out:
@@ -260,11 +264,11 @@ out:
     return status;
 }
 
-typedef wisp_status (*dot_fn)(const wisp_blk *x, const wisp_blk *y, bool cross, wisp_scalar *dot);
+typedef wisp_status (*dot_fn)(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, wisp_scalar *dot);
 
 wisp_status wisp__dot_local(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot)
 {
-    return local_dot(x, y, wisp__crosses(x, y), dot, NULL);
+    return local_dot(x, y, wisp__crosses(x, y), 0, dot, NULL);
 }
 
 static wisp_status checked_dot(const wisp_blk *x, const wisp_blk *y, dot_fn fn, wisp_scalar *dot)
@@ -272,7 +276,7 @@ static wisp_status checked_dot(const wisp_blk *x, const wisp_blk *y, dot_fn fn, 
     wisp_status status = wisp__same_shape("dot", x, y);
     if (status != WISP_OK) return status;
     status = wisp__together_begin(x->ctx);
-    if (status == WISP_OK) status = fn(x, y, wisp__crosses(x, y), dot);
+    if (status == WISP_OK) status = fn(x, y, wisp__crosses(x, y), 0, dot);
     wisp__count(&x->ctx->passes, status == WISP_OK);
     return wisp__together_end(x->ctx, status);
 }
@@ -303,20 +307,11 @@ static bool is_out_of_range(wisp_type type, double square)
 /* The norm of column j by the squares of a multiple: times a power of two, so that no digit changes. */
 static wisp_status norm_by_multiple(const wisp_blk *x, int j, dot_fn fn, double square, double *norm)
 {
-    wisp_status status;
-    wisp_blk *own = NULL;
     const int far = wisp__type_is_double(x->type) ? 600 : 90, exponent = square < 1 ? far : -far;
-    const wisp_scalar factor = {ldexp(1, exponent), 0};
+    const wisp_blk column = columns_of(x, j, 1);
     wisp_scalar dot;
-    WISP_TRY(wisp_blk_create(&own, x->ctx, x->map, x->type, 1));
-    const wisp_blk from = columns_of(x, j, 1);
-    wisp_blk to = *own;
-    to.nrows = x->nrows, to.first_row = x->first_row;
-    WISP_TRY(wisp__axpby(&to, &factor, &from, NULL, false));
-    WISP_TRY(fn(&to, &to, false, &dot));
+    const wisp_status status = fn(&column, &column, false, exponent, &dot);
     *norm = ldexp(sqrt(dot.re), -exponent);
-out:
-    wisp_blk_free(own);
     return status;
 }
 
@@ -327,7 +322,7 @@ static wisp_status norms(const wisp_blk *x, dot_fn fn, double *norm)
     wisp_scalar *dot = NULL;
     WISP_TRY(wisp__together_begin(ctx));
     WISP_TRY(wisp__alloc_raw(ctx, &dot, (size_t)x->width, sizeof *dot));
-    WISP_TRY(fn(x, x, false, dot));
+    WISP_TRY(fn(x, x, false, 0, dot));
     wisp__count(&ctx->passes, 1);
     for (int j = 0; j < x->width; j++) {
         norm[j] = sqrt(dot[j].re);

@@ -1,5 +1,6 @@
 /* The CPU backend: kernels of the best instruction set, run by the pinned team. */
 #include "cpu.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -323,9 +324,35 @@ typedef struct {
     wisp__dot_fn fn;
     const wisp__dot_params *p;
     int64_t count, per_block;
-    bool cross, compensated;
+    bool cross, compensated, is_double;
     double *partial;
 } dot_run;
+
+/* The sums of periods begin .. end - 1. A multiple of a column is made a strip at a time, so that no memory of its size
+   is held. */
+static void dot_periods(const dot_run *r, int64_t begin, int64_t end, double *work, double *error)
+{
+    enum { MOST = 64 }; /* numbers of a period of a single column */
+    const wisp__dot_params *p = r->p;
+    if (p->exponent == 0) {
+        r->fn(p, begin, end, r->cross, work, error);
+        return;
+    }
+    double strip[K_STRIP * MOST];
+    const wisp__dot_params q = {strip, strip, p->period, p->period, p->period, p->rows, 0};
+    const double factor = ldexp(1, p->exponent);
+    for (int64_t i = begin, n; i < end; i += n) {
+        n = WISP__MIN(K_STRIP, end - i);
+        for (int64_t k = 0; k < n * p->period; k++) {
+            const int64_t at = (i + k / p->period) * p->ld_x + k % p->period;
+            if (r->is_double)
+                strip[k] = factor * ((const double *)p->x)[at];
+            else
+                ((float *)strip)[k] = (float)factor * ((const float *)p->x)[at];
+        }
+        r->fn(&q, 0, n, r->cross, work, error);
+    }
+}
 
 /* The sums of a block, one row of them; its sums of a period stay with the thread. */
 static void dot_block(const dot_run *r, int64_t block, double *sum)
@@ -336,7 +363,7 @@ static void dot_block(const dot_run *r, int64_t block, double *sum)
     const size_t sums = (size_t)(kinds * p->period), bytes = (size_t)row * sizeof *sum;
     double period[4 * K_DOT_PERIOD], *work = p->rows > 1 ? period : sum;
     memset(work, 0, (size_t)parts * sums * sizeof *work);
-    r->fn(p, begin, end, r->cross, work, r->compensated ? work + sums : NULL);
+    dot_periods(r, begin, end, work, r->compensated ? work + sums : NULL);
     for (int k = 0; k < kinds && p->rows > 1; k++) {
         double *s = work + k * p->period, *error = r->compensated ? s + sums : NULL;
         r->isa->fold(p->rows, row, s, error);
@@ -361,7 +388,7 @@ static wisp_status cpu_dot(wisp_ctx *ctx, bool is_double, bool cross, bool compe
     double *partial;
     const wisp_status status = wisp__cpu_room(ctx, &partial, blocks, compensated ? 2 * sums : sums);
     if (status != WISP_OK) return status;
-    dot_run run = {ctx->isa, ctx->isa->dot[is_double], p, count, per_block, cross, compensated, partial};
+    dot_run run = {ctx->isa, ctx->isa->dot[is_double], p, count, per_block, cross, compensated, is_double, partial};
     wisp__run_some(ctx->team, wisp__is_little(ctx->team, count * p->period), dot_thread, &run);
     wisp__cpu_add_up(ctx, compensated, partial, blocks, sums, sum);
     return WISP_OK;
