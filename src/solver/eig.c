@@ -217,14 +217,22 @@ void wisp__eig_end_check(wisp__eig *k, const wisp__eig_times *before)
 
 /* ---- calls ------------------------------------------------------------------------------------------ */
 
+void wisp__eig_drop_pairs(wisp_eigen *e)
+{
+    free(e->value), free(e->residual), free(e->condition), wisp_blk_free(e->vectors);
+    e->value = NULL, e->residual = e->condition = NULL, e->vectors = NULL;
+    e->found = e->at_least = e->sensitive = 0;
+}
+
 /* LAPACK takes the place of a search; nothing is left of what that has found. */
 static wisp_status go_over(wisp__eig *k)
 {
     wisp_eigen *e = k->e;
-    free(e->value), free(e->residual), free(e->condition), free(e->filter.c), wisp_blk_free(e->vectors);
-    e->value = NULL, e->residual = e->condition = NULL, e->vectors = NULL, e->filter = (wisp_filter){0};
+    wisp__eig_drop_pairs(e);
+    free(e->filter.c);
+    e->filter = (wisp_filter){0};
     e->filter_type = WISP_DEFAULT;
-    e->found = e->block = e->rounds = e->at_least = e->sensitive = 0;
+    e->block = e->rounds = 0;
     e->degree = 0;
     return wisp__eig_dense(k);
 }
@@ -311,11 +319,8 @@ void wisp_filter_eval(const wisp_filter *filter, int64_t n, const double *energy
 void wisp_eigen_free(wisp_eigen *e)
 {
     if (!e) return;
-    free(e->value);
-    free(e->residual);
-    free(e->condition);
+    wisp__eig_drop_pairs(e);
     free(e->filter.c);
-    wisp_blk_free(e->vectors);
     wisp_moments_free(e->moments);
     free(e->moments);
     memset(e, 0, sizeof *e);

@@ -116,6 +116,8 @@ wisp_status wisp__ritz_residuals(wisp__eig *k, wisp_blk *space, int first, int n
    residual[found] (wisp__ritz_residuals). Where they are not orthonormal they are made so, and Ritz pairs again;
    WISP_ERR_BREAKDOWN, and no result: that is not enough. The space may be freed afterwards. */
 wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int found, double *theta, double *residual);
+/* Takes the pairs of a result back. */
+void wisp__eig_drop_pairs(wisp_eigen *e);
 /* How far dots of orthonormal vectors may lie from 0 and 1. */
 static inline double wisp__eig_orthogonal(const wisp__eig *k) { return k->eps * fmax(1000, sqrt((double)k->rows)); }
 /* So far from theta an eigenvalue of a Hermitian matrix is, at most: by the residual, which is rounded, too. */

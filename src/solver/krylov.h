@@ -196,6 +196,11 @@ static inline int wisp__proof_columns(wisp_type type) { return type == WISP_S ? 
 /* Whether there is a proof that x makes |r| least in column j, and that it is more than any rounding. */
 wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least);
 
+/* Column j of b, as methods see it, in a block of one column. */
+wisp_status wisp__column_of_b(wisp__krylov *k, int j, wisp_blk *to);
+/* |<w, b_j>| / |w|: where A^H w = 0 no x has a residual of less. b becomes that column. */
+wisp_status wisp__least_residual(wisp__krylov *k, int j, const wisp_blk *w, wisp_blk *b, double *least);
+
 /* ---- singular_any.c ---- */
 
 /* The same for a matrix that is not Hermitian. x may become another one, whose residual is less. */

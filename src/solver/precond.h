@@ -27,6 +27,7 @@ void wisp__precond_free(wisp__precond *P);
 
 /* Number i of an array of this type. */
 double complex wisp__number_at(wisp_type type, const void *p, int64_t i);
+void wisp__number_put(wisp_type type, void *p, int64_t i, double complex v);
 
 /* ---- between the files of preconditioners -------------------------------------------------------- */
 

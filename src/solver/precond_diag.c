@@ -40,7 +40,7 @@ double complex wisp__number_at(wisp_type type, const void *p, int64_t i)
     }
 }
 
-static void store(wisp_type type, void *p, int64_t i, number v)
+void wisp__number_put(wisp_type type, void *p, int64_t i, double complex v)
 {
     double *d = p;
     float *f = p;
@@ -159,7 +159,7 @@ static wisp_status invert_block(const run *r, part *p, int64_t row)
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < m; j++) {
             const int64_t at = (row + i) * d->n + j;
-            store(d->type, d->inverse, at, p->inverse[i * m + j]);
+            wisp__number_put(d->type, d->inverse, at, p->inverse[i * m + j]);
             if (!is_finite(wisp__number_at(d->type, d->inverse, at))) return WISP_ERR_BREAKDOWN;
         }
 out:

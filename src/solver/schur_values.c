@@ -243,10 +243,8 @@ static wisp_status give(pairs *p, const int *order, int wanted)
     wisp_status status = WISP_OK;
     wisp_eigen *e = p->a->k->e;
     for (int found = wanted; found > 0;) {
-        e->found = 0;
+        wisp__eig_drop_pairs(e);
         take_first(p, order, found);
-        free(e->value), free(e->residual), free(e->condition), wisp_blk_free(e->vectors);
-        e->vectors = NULL;
         e->value = calloc((size_t)found, sizeof *e->value);
         e->residual = calloc((size_t)found, sizeof *e->residual);
         e->condition = calloc((size_t)found, sizeof *e->condition);
@@ -262,8 +260,7 @@ static wisp_status give(pairs *p, const int *order, int wanted)
         if (e->found == found) return WISP_OK;
         found = e->found;
     }
-    free(e->value), free(e->residual), free(e->condition), wisp_blk_free(e->vectors);
-    e->value = NULL, e->residual = e->condition = NULL, e->vectors = NULL;
+    wisp__eig_drop_pairs(e);
 out:
     return status;
 }

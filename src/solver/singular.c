@@ -72,23 +72,46 @@ static wisp_status gradient(wisp__krylov *k, const wisp_blk *r, double *part)
 /* Rounding, beside the entries of a row. */
 enum { ROUNDING = 100 };
 
+wisp_status wisp__column_of_b(wisp__krylov *k, int j, wisp_blk *to)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *b = NULL;
+    WISP_TRY(wisp_blk_cols(&b, (wisp_blk *)(uintptr_t)k->b, j, 1)); /* it is read alone */
+    WISP_TRY(wisp_copy(to, b));
+    WISP_TRY(wisp__scale_column(k, to, k->col[j].b_exponent));
+out:
+    wisp_blk_free(b);
+    return status;
+}
+
+wisp_status wisp__least_residual(wisp__krylov *k, int j, const wisp_blk *w, wisp_blk *b, double *least)
+{
+    wisp_status status = WISP_OK;
+    wisp_scalar wb;
+    double ww;
+    WISP_TRY(wisp__column_of_b(k, j, b));
+    WISP_TRY(wisp_dot(w, b, &wb));
+    WISP_TRY(wisp_norm(w, &ww));
+    *least = hypot(wb.re, wb.im) / ww;
+out:
+    return status;
+}
+
 /* A Hermitian A: the best x leaves more of its range in r than rounding, for that hardly changes |r|. z that solves
    A z = A r, which has a solution, is that part, and w = r - z is one that A maps to 0. Then no x has a residual of
    less than |<w, b>| / |w|, since <w, A x> = 0: this is to be |r|. */
 static wisp_status look_beyond(wisp__krylov *k, int j, const wisp_blk *r, double part, bool *least)
 {
     wisp_status status = WISP_OK;
-    wisp_blk *w = NULL, *b = NULL, *g = NULL, *z = NULL, *shared = (wisp_blk *)(uintptr_t)k->b;
+    wisp_blk *w = NULL, *g = NULL, *z = NULL;
     wisp_map *map = wisp_mat_map(k->A);
-    wisp_scalar wb;
-    double ww;
+    double bound;
     const wisp_solve_opts o = {.method = WISP_MINRES,
                                .tolerance = fmin(ROUNDING / 10 * k->eps / part, 0.5),
                                .max_iterations = k->o.max_iterations};
     WISP_TRY(wisp_blk_create(&g, k->ctx, map, k->type, 1));
     WISP_TRY(wisp_blk_create(&z, k->ctx, map, k->type, 1));
     WISP_TRY(wisp_blk_create(&w, k->ctx, map, k->type, 1));
-    WISP_TRY(wisp_blk_cols(&b, shared, j, 1)); /* it is read alone */
     WISP_TRY(wisp_copy(w, r));
     WISP_TRY(wisp_spmmv(g, k->A, w, NULL));
     status = wisp__solve_inner(z, k->A, g, &o);
@@ -98,14 +121,9 @@ static wisp_status look_beyond(wisp__krylov *k, int j, const wisp_blk *r, double
     if (status != WISP_OK) goto out;
     WISP_TRY(wisp_axpby(w, wisp__real(-1), z, wisp__real(1)));
     WISP_TRY(gradient(k, w, &part));
-    WISP_TRY(wisp_copy(z, b));
-    WISP_TRY(wisp__scale_column(k, z, k->col[j].b_exponent));
-    WISP_TRY(wisp_dot(w, z, &wb));
-    WISP_TRY(wisp_norm(w, &ww));
-    const double bound = hypot(wb.re, wb.im) / ww;
+    WISP_TRY(wisp__least_residual(k, j, w, z, &bound));
     *least = part <= ROUNDING * k->eps && bound > 0.99 * sqrt(k->col[j].verified);
 out:
-    wisp_blk_free(b);
     wisp_blk_free(g);
     wisp_blk_free(z);
     wisp_blk_free(w);

@@ -38,12 +38,6 @@ static double read_row(normal *n, int64_t i, int *entries)
     return most;
 }
 
-static wisp_status over_ranks(normal *n, void *x, size_t numbers)
-{
-    wisp_ctx *ctx = n->k->ctx;
-    return wisp_ctx_processes(ctx) > 1 ? wisp_ctx_sum(ctx, x, numbers) : WISP_OK;
-}
-
 /* The sizes of the columns of a chunk. */
 static wisp_status measure(normal *n, int c)
 {
@@ -58,7 +52,7 @@ static wisp_status measure(normal *n, int c)
             n->sum[at] += cabs(entry(n, e)) / most;
         }
     }
-    const wisp_status status = over_ranks(n, n->sum, 2 * (size_t)n->chunk);
+    const wisp_status status = wisp_ctx_sum(n->k->ctx, (double *)n->sum, 2 * (size_t)n->chunk);
     for (int64_t i = 0; i < n->rows; i++) {
         const int64_t at = n->first + i - c * n->chunk;
         if (at >= 0 && at < n->chunk) n->size[i] = creal(n->sum[at]);
@@ -81,18 +75,7 @@ static wisp_status multiply(normal *n, int c, double *weight)
             if (at >= 0 && at < n->chunk) n->sum[at] += factor * conj(entry(n, e)) * w;
         }
     }
-    return over_ranks(n, n->sum, 2 * (size_t)n->chunk);
-}
-
-static void set_number(const normal *n, void *x, int64_t i, double complex z)
-{
-    const int64_t parts = wisp_type_is_complex(n->k->type) ? 2 : 1;
-    const double part[] = {creal(z), cimag(z)};
-    for (int64_t p = 0; p < parts; p++)
-        if (wisp__is_single(n->k->type))
-            ((float *)x)[parts * i + p] = (float)part[p];
-        else
-            ((double *)x)[parts * i + p] = part[p];
+    return wisp_ctx_sum(n->k->ctx, (double *)n->sum, 2 * (size_t)n->chunk);
 }
 
 /* Takes w for a look; or what is large of it, if the rest may be what rounding left where w is 0. */
@@ -106,7 +89,7 @@ static wisp_status take(normal *n, bool large)
     WISP_TRY(wisp_norm(n->w, &ww));
     for (int64_t i = 0; i < n->rows; i++)
         if (cabs(wisp__number_at(n->k->type, n->w_number, i)) <= sqrt(n->k->eps / rows) * ww)
-            set_number(n, n->w_number, i, 0);
+            wisp__number_put(n->k->type, n->w_number, i, 0);
 out:
     return status;
 }
@@ -126,10 +109,10 @@ static wisp_status look(normal *n, bool large)
             const double scale = n->size[i] > 0 ? fmin(1 / n->size[i], most) : 0;
             all[0] += pow(scale * cabs(n->sum[at]), 2);
             if (n->size[i] > 0) all[1] += pow(cabs(n->sum[at]) / n->size[i], 2);
-            set_number(n, n->g_number, i, scale * (scale * n->sum[at]));
+            wisp__number_put(n->k->type, n->g_number, i, scale * (scale * n->sum[at]));
         }
     }
-    WISP_TRY(over_ranks(n, all, 3));
+    WISP_TRY(wisp_ctx_sum(n->k->ctx, all, 3));
     n->part = all[1] > 0 ? sqrt(all[1] / all[2]) : 0;
     if (!large) n->gg = all[0];
 out:
@@ -142,19 +125,16 @@ static wisp_status begin(normal *n, int j)
     wisp_status status = WISP_OK;
     wisp__krylov *k = n->k;
     const wisp__krylov_column *c = &k->col[j];
-    wisp_blk *r = NULL, *x = NULL, *b = NULL, *shared = (wisp_blk *)(uintptr_t)k->b;
+    wisp_blk *r = NULL, *x = NULL;
     double xx;
     WISP_TRY(wisp_blk_cols(&r, k->r, j, 1));
     WISP_TRY(wisp_blk_cols(&x, k->x, j, 1));
-    WISP_TRY(wisp_blk_cols(&b, shared, j, 1)); /* it is read alone */
     WISP_TRY(wisp_norm(x, &xx));
     n->anew = sqrt(k->eps) * k->anorm * xx > sqrt(c->verified);
-    WISP_TRY(wisp_copy(n->w, n->anew ? b : r));
-    if (n->anew) WISP_TRY(wisp__scale_column(k, n->w, c->b_exponent));
+    status = n->anew ? wisp__column_of_b(k, j, n->w) : wisp_copy(n->w, r);
 out:
     wisp_blk_free(r);
     wisp_blk_free(x);
-    wisp_blk_free(b);
     return status;
 }
 
@@ -269,19 +249,14 @@ static wisp_status compare(normal *n, int j, bool *least)
     wisp_status status = WISP_OK;
     wisp__krylov *k = n->k;
     wisp__krylov_column *c = &k->col[j];
-    wisp_blk *x = NULL, *b = NULL, *shared = (wisp_blk *)(uintptr_t)k->b;
-    wisp_scalar wb;
-    double ww, rr;
+    wisp_blk *x = NULL;
+    double bound, rr;
     WISP_TRY(wisp_blk_cols(&x, k->x, j, 1));
-    WISP_TRY(wisp_blk_cols(&b, shared, j, 1)); /* it is read alone */
-    WISP_TRY(wisp_copy(n->q, b));
-    WISP_TRY(wisp__scale_column(k, n->q, c->b_exponent));
-    WISP_TRY(wisp_dot(n->w, n->q, &wb));
-    WISP_TRY(wisp_norm(n->w, &ww));
+    WISP_TRY(wisp__least_residual(k, j, n->w, n->q, &bound)); /* q = b */
     if (!n->anew) WISP_TRY(wisp_axpby(n->z, wisp__real(1), x, wisp__real(1)));
     WISP_TRY(product(n, n->q, n->z, -1, 1));
     WISP_TRY(wisp_norm(n->q, &rr));
-    const double bound = hypot(wb.re, wb.im) / ww, was = sqrt(c->verified);
+    const double was = sqrt(c->verified);
     const bool better = n->anew || rr < was;
     *least = bound > 0.99 * (better ? rr : was) && fmin(bound, rr) > sqrt(c->target);
     if (!*least || !better) goto out;
@@ -289,7 +264,6 @@ static wisp_status compare(normal *n, int j, bool *least)
     c->verified = c->best = rr * rr;
 out:
     wisp_blk_free(x);
-    wisp_blk_free(b);
     return status;
 }
 
