@@ -70,10 +70,6 @@ static void planned_memory(void **state)
         const wisp_status status = wisp_eig(&e, A, &q.o);
         wisp_ctx_memory(ctx, NULL, &peak);
         const int64_t held = peak - before;
-        if (getenv("SHOW"))
-            print_message("%.2f case %d, %s, method %d, type %d, count %d, search %d, block %d, any %d, found %d: %s\n",
-                          (double)held / (double)cost.bytes, c, q.spec, cost.method, q.stored, q.o.count, q.o.search,
-                          q.o.block, q.o.any, e.found, wisp_status_string(status));
         if (e.method == cost.method && status == WISP_OK && e.found <= q.o.count + 1) {
             told++;
             if (held > cost.bytes)

@@ -306,7 +306,7 @@ static int64_t most_blocks(int64_t sums)
     return WISP__MIN(WISP__MAX(SUMS / WISP__MAX(sums, 1), LEAST_BLOCKS), MOST_BLOCKS);
 }
 
-/* Periods of one. */
+/* Periods of a row block. */
 static int64_t per_block(const wisp__fuse_params *p)
 {
     const int64_t periods = (p->count + p->rows - 1) / p->rows, blocks = most_blocks((int64_t)p->sets * p->row);
@@ -359,16 +359,16 @@ int64_t wisp_fuse_bound(const wisp_ctx *ctx, int64_t rows, wisp_type type, int w
 {
     if (!ctx || rows < 0 || width < 1 || terms < 0 || dots < 0 || !wisp__type_ok(type)) return 0;
     const wisp_blk like = {.type = type, .width = width, .nrows = rows};
-    const int64_t period = wisp__cut_of(&like, true).period, row = (int64_t)width * wisp__parts(type);
-    const int64_t sums = (int64_t)dots * row * wisp__parts(type), numbers = rows * row;
+    const int64_t parts = wisp__parts(type), period = wisp__cut_of(&like, true).period, row = width * parts;
+    const int64_t sums = dots * row * parts, numbers = rows * row;
     const lists l = {.updates = terms, .inners = dots, .terms = (size_t)terms};
     size_t list[ARRAYS];
     int64_t bytes = 0;
     list_sizes(&l, type, width, (size_t)period, list);
     for (int i = 0; i < ARRAYS; i++) bytes += (int64_t)list[i] + LINE;
-    /* Fewer sums of more blocks are at most SUMS. */
+    /* Calls with fewer dots may cut more row blocks; their sums are then SUMS at most. */
     const int64_t most = WISP__MAX(SUMS, most_blocks(sums) * sums), few = (2 * numbers / NUMBERS + 2) * sums;
-    const int64_t parts = wisp__parts(type), threads = (int64_t)ctx->threads * dots * period * parts;
+    const int64_t threads = (int64_t)ctx->threads * dots * period * parts;
     return bytes + (int64_t)sizeof(double) * (WISP__MIN(most, few) + threads);
 }
 

@@ -150,7 +150,8 @@ double wisp__schur_condition(int n, const wisp_scalar *S, const wisp_scalar *val
                              double tiny, wisp__z *z);
 /* k->e->sensitive, by its conditions. */
 void wisp__schur_count_sensitive(const wisp__arnoldi *a);
-/* Values that all of V has told the conditions of, for what is locked tells less. */
+/* Conditions as all of V showed them, before its values were locked: the form of the locked columns alone shows less.
+ */
 typedef struct {
     int n, most;
     wisp_scalar *value; /* [most] */

@@ -122,8 +122,8 @@ void wisp__eig_drop_pairs(wisp_eigen *e);
 static inline double wisp__eig_orthogonal(const wisp__eig *k) { return k->eps * fmax(1000, sqrt((double)k->rows)); }
 /* So far from theta an eigenvalue of a Hermitian matrix is, at most: by the residual, which is rounded, too. */
 double wisp__eig_room(const wisp__eig *k, double theta, double residual);
-/* Of the last value that is asked for and the next one, which residuals do not tell apart: a warning, unless they are
-   equal up to what isolated copies of one value differ by, as their errors go by the square of the residuals. */
+/* Warns where residuals do not tell the last value that is asked for from the next one, and the two are no copies of
+   one value: copies lie apart by about the square of their residuals, so a thirtieth of a residual is too far. */
 void wisp__eig_warn_of_levels(const wisp__eig *k, const double value[2], const double residual[2]);
 /* Of theta[n], ascending, with their residuals (NULL: within the tolerance), which the question asks for, as far as
    these tell: *found from *first on. Multiplets are completed, unless any of them do; k->e->at_least counts them. */

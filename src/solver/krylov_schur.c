@@ -318,8 +318,9 @@ static wisp_status search(schur *K)
 {
     wisp_status status = WISP_OK;
     wisp__arnoldi_at *at = &K->a.at;
-    const double tolerance = K->k->o.tolerance, widths = K->k->o.any ? -2 : 1; /* any: none of the last multiplet */
-    if (at->phase != WISP__SEARCHES) {                                         /* else it goes on */
+    /* With any, what counts lies before the last multiplet, by two widths. */
+    const double tolerance = K->k->o.tolerance, widths = K->k->o.any ? -2 : 1;
+    if (at->phase != WISP__SEARCHES) { /* else it goes on */
         at->phase = WISP__SEARCHES;
         at->more = 0;
         K->a.active = 0; /* V begins anew: nothing of it is copied to a larger block */

@@ -114,7 +114,8 @@ double wisp__eig_room(const wisp__eig *k, double theta, double residual)
 void wisp__eig_warn_of_levels(const wisp__eig *k, const double value[2], const double residual[2])
 {
     const wisp_bounds *b = &k->e->bounds;
-    const double apart = fabs(value[1] - value[0]), together = (residual[0] + residual[1]) * k->scale / 60;
+    const double apart = fabs(value[1] - value[0]);
+    const double together = (residual[0] + residual[1]) * k->scale / 60; /* a thirtieth of the mean residual */
     if (apart <= fmax(together, 1000 * k->eps * (b->halfwidth + fabs(b->center)))) return;
     wisp_ctx_log(k->ctx, WISP_LOG_WARN,
                  "eig: the tolerance, %.1e, is wide beside the distance of the levels: residuals do not tell %.9g from "

@@ -9,9 +9,10 @@ static bool is_pair(const wisp_scalar *S, int n, int j)
     return j + 1 < n && (S[(j + 1) * n + j].re != 0 || S[(j + 1) * n + j].im != 0);
 }
 
+/* z, but no nearer to 0 than that. */
 static wisp__z at_least(wisp__z z, double least) { return cabs(z) < least ? least : z; }
 
-/* z, a row, loses what makes it too long for squares. */
+/* Divides z by its largest number where squares would overflow. */
 static void shorten(wisp__z *z, int from, int to)
 {
     double most = 0;
@@ -40,7 +41,8 @@ double wisp__schur_condition(int n, const wisp_scalar *S, const wisp_scalar *val
         j = from + 2;
     }
     const int own = j;
-    while (j < n) { /* z (S - lambda) = 0 by columns */
+    /* z (S - lambda) = 0, from the value's own row, or both rows of its pair, on. */
+    while (j < n) {
         const wisp__z first = sum_of(S, n, z, from, j, j), a = wisp__z_of(S[j * n + j]) - lambda;
         if (!is_pair(S, n, j)) {
             z[j] = -first / at_least(a, tiny);

@@ -15,8 +15,9 @@ typedef struct {
     wisp_src src;
     int64_t first, rows; /* of this rank */
     int64_t chunk;       /* columns that are summed at a time */
-    int chunks, weighs;  /* the first chunk that meets rows of this rank: its sums read all of them */
-    char *meets;         /* [chunks] */
+    int chunks;
+    int weighs;  /* the chunk with which |w|^2 is summed, once: the first in which this rank has an entry */
+    char *meets; /* [chunks] */
     int64_t *col;
     void *val;
     void *w_number, *g_number; /* [rows] of w and g, in the blocks' type */

@@ -240,7 +240,7 @@ static wisp_status verdict(wisp__krylov *k, wisp__krylov_column *c)
 }
 
 /* Whether iterations have run out of a method that gained nothing during half of them, or whose recurrence promised
-   what no x kept. (With a Hermitian matrix it is looked at before.) */
+   what no x kept. (With a Hermitian matrix is_stuck and MINRES have looked at it before.) */
 static bool ends_level(const wisp__krylov *k, const wisp__krylov_column *c, wisp_status why)
 {
     const bool level = c->iterations - c->least_at > c->iterations / 2, promised = c->least < 0.01 * c->best;

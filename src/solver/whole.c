@@ -97,7 +97,7 @@ static wisp_status hermitian(wisp__eig *k)
     WISP_TRY(units(k, &space));
     WISP_TRY(wisp__ritz(k, space, 0, n, theta));
     const int any = k->o.any;
-    k->o.any = 0; /* all of the last multiplet, to count it */
+    k->o.any = 0; /* residuals of the whole of the last multiplet are needed, for the next call counts it by them */
     wisp__eig_select(k, n, theta, NULL, &some, &of);
     k->o.any = any;
     k->e->block = wisp__ritz_width(k, n);

@@ -10,7 +10,7 @@ static const char *const bounds_by[] = {"lanczos", "gershgorin", "hand"};
 
 static bool is_wanted(const tool *t) { return (t->opt.checkpoint || t->opt.resume) && !t->opt.plan; }
 
-/* The results would take the place of a state, and go with it. */
+/* Results written over a state would be removed with it in the end. */
 static int check_names(tool *t)
 {
     const options *o = &t->opt;

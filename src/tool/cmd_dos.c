@@ -347,7 +347,7 @@ int cmd_dos(tool *t)
         save_rc = tool_fail_ctx(t);
     else if (t->opt.save)
         outfile_done(t, t->opt.save);
-    const bool ended = save_rc && tool_is_stopped(t); /* which it has said */
+    const bool ended = save_rc && tool_is_stopped(t); /* a signal ended the saving, which tool_fail_ctx has said */
     double start = tool_now();
     if ((rc = tool_agree(t, ended ? save_rc : results_evaluate(t, &r)))) goto out;
     r.evaluate_seconds = tool_now() - start;

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 bool hdf5_available(void) { return true; }
@@ -151,11 +150,10 @@ static int read_columns(tool *t, columns *x, const char *path, hid_t set)
 
 int hdf5_read(tool *t, columns *x, const char *path)
 {
-    struct stat st;
     *x = (columns){0};
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     if (access(path, R_OK)) return tool_fail(t, "cannot read %s: %s", path, strerror(errno));
-    if (!stat(path, &st) && S_ISFIFO(st.st_mode))
+    if (file_reads_once(path))
         return tool_fail(t, "%s: an HDF5 file can't be read from a pipe; keep it in a file", path);
     const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     const hid_t set = file >= 0 ? H5Dopen2(file, "x", H5P_DEFAULT) : -1;

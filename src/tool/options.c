@@ -77,7 +77,8 @@ static const option_def table[] = {
     {NULL, "largest-real", 0, "K", parse_count, CMD_EIG, false, AT(count), 1, INT32_MAX,
      "the K ones of largest real part"},
     FLAG("any", 0, CMD_EIG, false, any,
-         "no more than K: where the last one has its like, any of these do\n(all that are equal are given)"),
+         "no more than K, though others may be equal to the last one\n(without it all that are equal to that are "
+         "given)"),
     {NULL, "method", 0, "chebfd|lanczos|krylov-schur|dense", parse_choice_1, CMD_EIG, false, AT(method), 0, 0,
      "chebfd: Chebyshev filters, for --interval and --target; lanczos:\nblock Lanczos, for the others; both take "
      "Hermitian matrices;\nkrylov-schur: for the others, any matrix; dense: all by LAPACK,\nfor small Hermitian "
