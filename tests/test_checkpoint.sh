@@ -325,6 +325,14 @@ refused 1 "is of a run with rows that are watched" "${evolution[@]}" --watch 1 -
 refused 1 "is of a run with --steps 40, and this one has 41" evolve topi:nx=16,ny=16,nz=10 --time 200 --steps 41 --site 5,9 --watch 5,9 --resume s.ck
 refused 1 "is of a run with command evolve, and this one has solve" solve topi:nx=16,ny=16,nz=10 --resume s.ck
 rm -f s.ck*
+# While a system is proved to have no solution there is no state to be had, but the signal ends the run, with x.
+awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general"; print 40, 40, 80
+    for (i = 1; i <= 40; i++) { print i, i, 1; print i, i % 40 + 1, i == 7 ? -2 : i == 8 ? -0.5 : -1 } }' >ring.mtx
+for method in gmres bicgstab; do
+    at TERM:proving:0 solve ring.mtx --rhs random:1 --method $method --checkpoint s.ck --every 1000 -o ring_x.mtx
+    [ $rc = 1 ] && [ -s ring_x.mtx ] || fail "stopped in a proof, $method: status $rc, $(cat err)"
+    rm -f s.ck* ring_x.mtx
+done
 WISP_STOP_AT=KILL:checkpoint:1000 "$wisp" "${system[@]}" --method minres --maxit 40 --checkpoint s.ck >out 2>err
 [ $? = 3 ] && [ -e s.ck ] || fail "too few iterations: $(cat err)"
 "$wisp" "${system[@]}" --method minres --json >p.want || fail "solve by minres"

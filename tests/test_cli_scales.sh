@@ -68,6 +68,10 @@ for i, line in enumerate(open(sys.argv[1])):
             printf '%%%%MatrixMarket matrix array real general\n2 1\n%s\n0\n' $first >faint_start.mtx
             refused 1 "A v_0 underflows in $precision before it is scaled" power faint.mtx -p 3 --start faint_start.mtx --precision $precision --scale $scale
         done
+        # so, too, where another row of the matrix is large
+        printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 %s\n' $small >uneven.mtx
+        printf '%%%%MatrixMarket matrix array real general\n2 1\n0\n%s\n' "${starts##* }" >faint_start.mtx
+        refused 1 "A v_0 underflows in $precision before it is scaled" power uneven.mtx -p 3 --start faint_start.mtx --precision $precision --scale $scale
         printf '%%%%MatrixMarket matrix array real general\n2 1\n1\n0\n' >faint_start.mtx
         ok power faint.mtx -p 3 --start faint_start.mtx --precision $precision --scale $scale --json
         json out 'all(abs(n[0] - 1) < 1e-6 for n in d["norms"])'

@@ -250,6 +250,7 @@ if [ $have_python = 1 ]; then
     # In front of --json, where nothing is known of it yet.
     failed_json '"expected" in d["error"] and d["exit_status"] == 2 and d["command"].endswith(" --json")' solve $small --maxit x
     failed_json '"must be below" in d["error"] and d["exit_status"] == 2' count $small --interval 3,1
+    failed_json '"expected" in d["error"]' count $small --js --moments 5x # options may be abbreviated
     failed_json '"no option --points" in d["error"] and d["exit_status"] == 2' count $small --points 3
     WISP_RANKS=2 failed_json '"NaN" in d["error"]' solve $small --rhs nan.mtx
 fi

@@ -99,6 +99,15 @@ stopped INT $? "dos, which is to print"
 told "stopped by Ctrl-C; complete and kept: printed.csv"
 exec 8>&-
 
+# ---- a pipe whose writer has ended before it is opened by its number
+mkfifo early
+"$wisp" gen topi:nx=2,ny=2,nz=2 -o early.mtx --quiet || fail "gen"
+cat early.mtx >early &
+exec 7<early
+wait $!
+ok info /dev/fd/7 --quiet
+exec 7<&-
+
 # ---- a pipe whose other end nobody has opened yet
 mkfifo told open.mtx open.csv open.json open.h5
 waits() { # waits WORDS ARGS...: it says so, and then ends by a signal

@@ -53,7 +53,7 @@ static void ask_graphene(wisp_ctx *ctx, wisp_mat *A, const double *e, int64_t n,
 /* Inside, at a multiplet, in a gap, at an end of the spectrum, far from its middle. */
 static void lattice(void **state)
 {
-    enum { NX = 16, NY = 15 };
+    enum { NX = 18, NY = 15 };
     wisp_ctx *ctx = *state;
     wisp_mat *A;
     char spec[40];

@@ -167,7 +167,7 @@ static void ask(const question *q, int chains)
 }
 
 static const question filtered[] = {
-    {"fold", "graphene:nx=16,ny=15", {.which = WISP_EIG_INTERVAL, .low = -0.25, .high = 0.3}, WISP_CHEBFD},
+    {"fold", "graphene:nx=18,ny=15", {.which = WISP_EIG_INTERVAL, .low = -0.25, .high = 0.3}, WISP_CHEBFD},
     {"fold, single",
      "graphene:nx=16,ny=15",
      {.which = WISP_EIG_INTERVAL, .low = -0.25, .high = 0.3, .filter_type = WISP_S, .tolerance = 1e-12},

@@ -156,8 +156,54 @@ static void memory(void **state)
     free(rowptr), free(col), free(val);
 }
 
+/* The end of a system of four rows, by the method. */
+static wisp_status end_of(const double a[4][4], int n, const double *right, wisp_method method, double *residual)
+{
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 1);
+    ref_mat A = ref_new(n, n), b = ref_new(n, 1);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) REF_AT(A, i, j) = a[i][j];
+    for (int i = 0; i < n; i++) REF_AT(b, i, 0) = right[i];
+    linear l = linear_of(ctx, A, (ref_types){WISP_D, WISP_D}, b);
+    wisp_blk *x, *y;
+    wisp_solution s;
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(l.mat), WISP_D, 1));
+    REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(l.mat), WISP_D, 1));
+    ref_put(y, b);
+    const wisp_status status = wisp_solve(&s, x, l.mat, y, &(wisp_solve_opts){.method = method});
+    *residual = s.residual;
+    wisp_solution_free(&s);
+    wisp_blk_free(x), wisp_blk_free(y);
+    linear_free(&l);
+    wisp_ctx_free(ctx);
+    return status;
+}
+
+/* Small rows beside others: what squares, or one norm of all rows, would hide. */
+static void small_rows(void **state)
+{
+    (void)state;
+    double residual;
+    for (int exponent = 0; exponent <= 300; exponent += 20) {
+        const double s = pow(10, -exponent);
+        const double regular[4][4] = {{1, 1}, {0, s}}, diagonal[4][4] = {{1, 0}, {0, s}};
+        const double apart[4][4] = {{1, 1, 0, 0}, {2, 2, 0, 0}, {0, 0, s, s}, {0, 0, 0, s}};
+        for (int m = 0; m < 2; m++) {
+            if (end_of(regular, 2, (double[]){0, 1}, methods[m], &residual) == WISP_ERR_SINGULAR)
+                fail_msg("%s: 1e-%d beside 1 is said to be singular", method_name[methods[m]], exponent);
+            const wisp_status status = end_of(apart, 4, (double[]){1, 0, 0, 1}, methods[m], &residual);
+            if (status == WISP_ERR_SINGULAR && fabs(residual - sqrt(0.4)) > 1e-6) /* the least for any s */
+                fail_msg("%s: rows of 1e-%d beside a singular block: %g", method_name[methods[m]], exponent, residual);
+        }
+        for (wisp_method m = WISP_CG; m <= WISP_MINRES; m++)
+            if (end_of(diagonal, 2, (double[]){1, 1}, m, &residual) == WISP_ERR_SINGULAR)
+                fail_msg("%s: diag(1, 1e-%d) is said to be singular", method_name[m], exponent);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(said), cmocka_unit_test(not_said), cmocka_unit_test(memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(said), cmocka_unit_test(not_said), cmocka_unit_test(memory),
+                                       cmocka_unit_test(small_rows)};
     return REF_RUN(tests);
 }

@@ -123,9 +123,8 @@ typedef struct {
     wisp_type filter_type;                              /* CHEBFD: of the first round's products */
     wisp_filter filter;                                 /* CHEBFD: of the first round */
     wisp_moments *moments;                              /* CHEBFD: of the density of states; NULL: none */
-    int at_least;      /* eigenvalues up to the last one that was asked for, and all equal to it, as far as they were */
-                       /* met: more than `found` where `any` leaves some out, or some are not within the tolerance. */
-                       /* DENSE: all there are */
+    int at_least;      /* eigenvalues up to the last one that is given, and all equal to it, as far as they were met: */
+                       /* more than `found` where `any` leaves some out. DENSE: all there are */
     int sensitive;     /* values whose error may be far larger than the tolerance: `condition` times the residual, or */
                        /* times what rounding leaves, is more than ten times what the tolerance allows */
     double *condition; /* [found] 1 / |<y, x>|, y and x the left and the right eigenvector of length 1, as far as the */

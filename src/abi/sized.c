@@ -636,7 +636,7 @@ wisp_status wisp_eig_sized(wisp_eigen *e, size_t e_size, const wisp_mat *A, cons
     IN(wisp_eig_opts, opts, wisp_mat_ctx(A));
     RESULT(wisp_eigen, e);
     if (status == WISP_OK) status = wisp_eig(e_known, A, opts_known);
-    if (e && e_size < sizeof *e) { /* what the caller could not free */
+    if (e && e_size < offsetof(wisp_eigen, condition) + sizeof e->condition) { /* what the caller could not free */
         free(e_known->condition);
         e_known->condition = NULL;
     }

@@ -25,15 +25,17 @@ static wisp_status read_raw(wisp__feed *feed, void *to, size_t room, size_t *got
     } else {
         ssize_t n;
         bool told = feed->taken > 0;
-        while (feed->in->size < 0 && !wisp__fd_ready(feed->in->fd, POLLIN)) {
+        for (;;) {
+            /* A pipe whose writer had ended when it was opened never tells its end to poll(), but to read(). */
+            const bool ready = feed->in->size >= 0 || wisp__fd_ready(feed->in->fd, POLLIN) || feed->taken > 0;
+            n = ready ? read(feed->in->fd, to, WISP__MIN(room, (size_t)STEP)) : -1;
+            if (n >= 0) break;
+            char text[100];
+            if (ready && errno != EINTR && errno != EAGAIN)
+                return fail(feed, WISP_ERR_IO, strerror_r(errno, text, sizeof text));
             if (wisp__cancelled(feed->ctx->team)) return fail(feed, WISP_ERR_CANCELLED, "cancelled while reading");
             if (!told) wisp_ctx_log(feed->ctx, WISP_LOG_INFO, "%s: waiting for its first bytes", feed->in->path);
             told = true;
-        }
-        while ((n = read(feed->in->fd, to, WISP__MIN(room, (size_t)STEP))) < 0) {
-            char text[100];
-            if (errno != EINTR) return fail(feed, WISP_ERR_IO, strerror_r(errno, text, sizeof text));
-            if (wisp__cancelled(feed->ctx->team)) return fail(feed, WISP_ERR_CANCELLED, "cancelled while reading");
         }
         *got = (size_t)n;
     }

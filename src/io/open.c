@@ -80,7 +80,7 @@ static wisp_status open_input(wisp_ctx *ctx, wisp__input *in, bool named)
     struct stat st;
     in->fd = open(in->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (in->fd < 0 && named && is_missing(errno)) return unknown_name(ctx, in->path);
-    if (in->fd < 0 || fstat(in->fd, &st) || fcntl(in->fd, F_SETFL, 0))
+    if (in->fd < 0 || fstat(in->fd, &st) || fcntl(in->fd, F_SETFL, S_ISREG(st.st_mode) ? 0 : O_NONBLOCK))
         return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: cannot open: %s", in->path, strerror_r(errno, text, sizeof text));
     if (S_ISDIR(st.st_mode))
         return wisp_ctx_fail(ctx, WISP_ERR_IO, "%s: this is a directory, not a matrix file", in->path);

@@ -507,7 +507,7 @@ static wisp_status run(schur *K, int block)
         WISP_TRY(find_all(K));
     }
     WISP_TRY(deliver_all(K));
-    k->e->at_least += K->beside;
+    if (K->delivered) k->e->at_least += K->beside;
     wisp__schur_use_seen(&K->a, &K->seen);
     k->e->complete = K->proven && K->delivered;
 out:

@@ -415,6 +415,7 @@ static wisp_status deliver(lanczos *L, int n, bool all)
         for (found = 0; found < asked && residual[end - 1 - found] <= k->o.tolerance;) found++;
         first = end - found;
     }
+    if (found < asked) k->e->at_least = found;
     WISP_TRY(wisp__eig_deliver(k, L->a.all, first, found, theta + first, residual + first));
     if (all && (found < asked || found < k->o.count))
         status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");

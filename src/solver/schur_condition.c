@@ -90,8 +90,9 @@ void wisp__schur_use_seen(const wisp__arnoldi *a, const wisp__schur_seen *seen)
         double least = INFINITY;
         int next = -1;
         for (int j = 0; j < seen->n; j++) {
-            const double im = seen->value[j].im,
-                         far = hypot(seen->value[j].re - e->value[i].re, copysign(im, e->value[i].im) - e->value[i].im);
+            const double im = seen->value[j].im, re = seen->value[j].re;
+            const double like = a->k->is_complex ? im : copysign(im, e->value[i].im); /* one of a pair was seen */
+            const double far = hypot(re - e->value[i].re, like - e->value[i].im);
             if (far < least) least = far, next = j;
         }
         if (next >= 0) e->condition[i] = fmax(e->condition[i], seen->condition[next]);

@@ -292,8 +292,9 @@ wisp_status wisp__schur_give(wisp__arnoldi *a, int n, wisp_scalar *H, bool *all)
     WISP_TRY(give(&p, order, wanted));
     wisp__schur_count_sensitive(a);
     *all = k->e->found >= wanted && wanted >= k->o.count;
-    k->e->at_least =
-        wanted + (k->o.any ? wisp__schur_like_last(a, n - wanted, value, order + wanted, value[order[wanted - 1]]) : 0);
+    k->e->at_least = k->e->found;
+    if (k->e->found >= wanted && k->o.any)
+        k->e->at_least += wisp__schur_like_last(a, n - wanted, value, order + wanted, value[order[wanted - 1]]);
 out:
     wisp_free(k->ctx, U);
     wisp_free(k->ctx, value);

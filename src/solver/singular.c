@@ -30,7 +30,8 @@ static wisp_status of_hermitian(scan *s, const wisp_blk *r, double *part)
         for (int e = 0; e < entries; e++) largest = fmax(largest, cabs(wisp__number_at(s->src.type, s->val, e)));
         if (largest == 0) continue;
         largest *= wisp__a_factor(k);
-        square[0] += pow(cabs(wisp__number_at(k->type, s->product, i)), 2) / largest;
+        square[0] +=
+            pow(cabs(wisp__number_at(k->type, s->product, i)) / sqrt(largest), 2); /* a square alone may be 0 */
         square[1] += pow(cabs(wisp__number_at(k->type, s->r, i)), 2) * largest;
     }
     WISP_TRY(wisp_ctx_sum(k->ctx, square, 2));

@@ -4,6 +4,7 @@
    ACM Trans. Math. Softw. 8, 43). There is no product with A^H: rows of A are read where they are stored, and summed,
    for as many columns at a time as a rank has rows. A is taken as if its rows and then its columns were scaled to
    entries of about 1, for what is nothing beside large entries may be much beside small ones. */
+#include <float.h>
 #include <string.h>
 #include "krylov.h"
 
@@ -23,6 +24,7 @@ typedef struct {
     void *w_number, *g_number; /* [rows] of w and g, in the blocks' type */
     double complex *sum;       /* [chunk] */
     double *size;              /* [rows] of each column: the sum of its entries, each over the largest of its row */
+    double *whole;             /* [rows] the same of the entries as they are */
     wisp_blk *w, *z, *p, *q;
     bool anew;       /* z is to take the place of x, not to be added to it */
     double gg, part; /* |C A^H w|^2, C scales columns; |A^H w| over |A| |w|, A scaled */
@@ -50,19 +52,19 @@ static wisp_status measure(normal *n, int c)
             const int64_t at = n->col[e] - c * n->chunk;
             if (at < 0 || at >= n->chunk) continue;
             n->meets[c] = 1;
-            n->sum[at] += cabs(entry(n, e)) / most;
+            n->sum[at] += cabs(entry(n, e)) / most + I * (wisp__a_factor(n->k) * cabs(entry(n, e)));
         }
     }
     const wisp_status status = wisp_ctx_sum(n->k->ctx, (double *)n->sum, 2 * (size_t)n->chunk);
     for (int64_t i = 0; i < n->rows; i++) {
         const int64_t at = n->first + i - c * n->chunk;
-        if (at >= 0 && at < n->chunk) n->size[i] = creal(n->sum[at]);
+        if (at >= 0 && at < n->chunk) n->size[i] = creal(n->sum[at]), n->whole[i] = cimag(n->sum[at]);
     }
     return status;
 }
 
 /* Those of A^H w; and what this rank's rows add to |w|^2, the largest entry of each row taken to be 1. */
-static wisp_status multiply(normal *n, int c, double *weight)
+static wisp_status multiply(normal *n, int c, double *weight, double *length)
 {
     const double factor = wisp__a_factor(n->k);
     memset(n->sum, 0, (size_t)n->chunk * sizeof *n->sum);
@@ -70,7 +72,7 @@ static wisp_status multiply(normal *n, int c, double *weight)
         int entries;
         const double most = factor * read_row(n, i, &entries);
         const double complex w = wisp__number_at(n->k->type, n->w_number, i);
-        if (c == n->weighs) *weight += pow(most * cabs(w), 2);
+        if (c == n->weighs) *weight += pow(most * cabs(w), 2), *length += pow(cabs(w), 2);
         for (int e = 0; e < entries; e++) {
             const int64_t at = n->col[e] - c * n->chunk;
             if (at >= 0 && at < n->chunk) n->sum[at] += factor * conj(entry(n, e)) * w;
@@ -100,21 +102,24 @@ static wisp_status look(normal *n, bool large)
 {
     wisp_status status = WISP_OK;
     const double most = wisp__is_single(n->k->type) ? 0x1p40 : 0x1p300; /* of C, that there are squares of it */
-    double all[3] = {0}; /* |C A^H w|^2 as C is, as it ought to be; |w|^2 */
+    double all[5] = {0}; /* |C A^H w|^2 as C is, as it ought to be; |w|^2; the last two with A's rows as they are */
     WISP_TRY(take(n, large));
     for (int c = 0; c < n->chunks; c++) {
-        WISP_TRY(multiply(n, c, &all[2]));
+        WISP_TRY(multiply(n, c, &all[2], &all[4]));
         for (int64_t i = 0; i < n->rows; i++) {
             const int64_t at = n->first + i - c * n->chunk;
             if (at < 0 || at >= n->chunk) continue;
             const double scale = n->size[i] > 0 ? fmin(1 / n->size[i], most) : 0;
             all[0] += pow(scale * cabs(n->sum[at]), 2);
-            if (n->size[i] > 0) all[1] += pow(cabs(n->sum[at]) / n->size[i], 2);
+            const double part = n->size[i] > 0 ? cabs(n->sum[at]) / n->size[i] : 0;
+            const double plain = n->whole[i] > 0 ? cabs(n->sum[at]) / n->whole[i] : 0;
+            all[1] += part > 0 ? fmax(part * part, DBL_MIN) : 0; /* not 0 where |w|^2, too, is too small for a number */
+            all[3] += plain > 0 ? fmax(plain * plain, DBL_MIN) : 0;
             wisp__number_put(n->k->type, n->g_number, i, scale * (scale * n->sum[at]));
         }
     }
-    WISP_TRY(wisp_ctx_sum(n->k->ctx, all, 3));
-    n->part = all[1] > 0 ? sqrt(all[1] / all[2]) : 0;
+    WISP_TRY(wisp_ctx_sum(n->k->ctx, all, 5));
+    n->part = all[1] > 0 ? fmax(sqrt(all[1] / all[2]), sqrt(all[3] / all[4])) : 0;
     if (!large) n->gg = all[0];
 out:
     return status;
@@ -139,6 +144,25 @@ out:
     return status;
 }
 
+/* Chunks as large as the fewest rows that a rank has, for all ranks hold one; but not too small. */
+static wisp_status cut(normal *n, int64_t rows)
+{
+    enum { LEAST = 1024 };
+    wisp_ctx *ctx = n->k->ctx;
+    const int ranks = wisp_ctx_processes(ctx);
+    double *local = NULL, least = INFINITY;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(ctx, &local, (size_t)ranks, sizeof *local));
+    local[wisp_ctx_rank(ctx)] = (double)n->rows;
+    WISP_TRY(wisp_ctx_sum(ctx, local, (size_t)ranks));
+    for (int i = 0; i < ranks; i++) least = fmin(least, local[i]);
+    n->chunk = (int64_t)fmin(fmax(least, LEAST), fmax((double)rows, 1));
+    n->chunks = (int)((rows + n->chunk - 1) / n->chunk);
+out:
+    wisp_free(ctx, local);
+    return status;
+}
+
 static wisp_status make(normal *n)
 {
     wisp_status status = WISP_OK;
@@ -147,8 +171,7 @@ static wisp_status make(normal *n)
     wisp_map *map = wisp_mat_map(k->A);
     const size_t size = wisp_type_size(k->type);
     n->rows = wisp_map_local(map, &n->first);
-    n->chunks = wisp_ctx_processes(k->ctx);
-    n->chunk = (wisp_map_rows(map) + n->chunks - 1) / n->chunks;
+    WISP_TRY(cut(n, wisp_map_rows(map)));
     WISP_TRY(wisp_src_open_mat(&n->src, k->A));
     WISP_TRY(wisp_alloc(k->ctx, &n->meets, (size_t)n->chunks, 1));
     WISP_TRY(wisp_alloc(k->ctx, &n->col, (size_t)n->src.max_row, sizeof *n->col));
@@ -157,6 +180,7 @@ static wisp_status make(normal *n)
     WISP_TRY(wisp_alloc(k->ctx, &n->g_number, (size_t)n->rows, size));
     WISP_TRY(wisp_alloc(k->ctx, &n->sum, (size_t)n->chunk, sizeof *n->sum));
     WISP_TRY(wisp_alloc(k->ctx, &n->size, (size_t)n->rows, sizeof *n->size));
+    WISP_TRY(wisp_alloc(k->ctx, &n->whole, (size_t)n->rows, sizeof *n->whole));
     for (int i = 0; i < 4; i++) WISP_TRY(wisp_blk_create(block[i], k->ctx, map, k->type, 1));
     for (int c = 0; c < n->chunks; c++) WISP_TRY(measure(n, c));
     while (n->weighs < n->chunks && !n->meets[n->weighs]) n->weighs++;
@@ -175,6 +199,7 @@ static void release(normal *n)
     wisp_free(ctx, n->g_number);
     wisp_free(ctx, n->sum);
     wisp_free(ctx, n->size);
+    wisp_free(ctx, n->whole);
     wisp_blk_free(n->w);
     wisp_blk_free(n->z);
     wisp_blk_free(n->p);
@@ -234,7 +259,7 @@ static wisp_status iterate(normal *n, int64_t most, bool *found)
             *found = n->part <= enough;
         }
         if (*found || last) break;
-        status = wisp_ctx_step(k->ctx, "solving", k->progress, 0);
+        status = wisp_ctx_step(k->ctx, "proving", k->progress, 0);
         k->together = status != WISP_OK;
         if (status != WISP_OK) goto out;
         WISP_TRY(step(n));

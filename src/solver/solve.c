@@ -85,7 +85,7 @@ static wisp_status record(wisp__krylov *k)
     if (k->o.observe && k->o.observe(k->o.observe_arg, s->iterations, now))
         return wisp_ctx_fail(k->ctx, WISP_ERR_CANCELLED, "solve: stopped after %lld iterations",
                              (long long)s->iterations);
-    const wisp_status status = wisp_ctx_step(k->ctx, "solving", k->progress, 0);
+    const wisp_status status = wisp_ctx_step(k->ctx, k->inner ? "proving" : "solving", k->progress, 0);
     k->together = status != WISP_OK;
     return status;
 }

@@ -110,7 +110,7 @@ static bool underflows(const powers *p, double norm, double before)
 static bool product_underflows(const powers *p, double norm, double before)
 {
     const double least = type_is_single(p->type) ? (double)FLT_MIN : DBL_MIN;
-    return before > 0 && fmax(norm / fabs(p->scale), p->largest * before) < least;
+    return before > 0 && (norm > 0 ? norm / fabs(p->scale) : p->largest * before) < least;
 }
 
 /* Norms of v_k that wisp_norm has computed, of numbers of any size. */

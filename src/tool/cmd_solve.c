@@ -204,7 +204,9 @@ static int solve(tool *t, solve_results *r, const wisp_mat *A, wisp_blk *b, wisp
     checkpoint_pause(t);
     monitor_iteration(&t->monitor, 0, NAN);   /* not beside what comes after */
     const bool known = !isnan(r->s.residual); /* else not even the preconditioner could be made, or it was stopped */
-    if (r->status == WISP_ERR_CANCELLED && checkpoint_ended(t)) return checkpoint_stopped(t);
+    /* With no state that was written last, x is what there is to be kept. */
+    const bool resumes = checkpoint_ended(t) && (t->kept.info.saved || !known);
+    if (r->status == WISP_ERR_CANCELLED && resumes) return checkpoint_stopped(t);
     if (r->status == WISP_ERR_CANCELLED && r->s.residuals && !known) return find_residuals(t, &r->s, A, b, x);
     if (has_x(r->status) && known) return EXIT_FINE;
     const bool by_matrix = r->status == WISP_ERR_HERMITIAN || r->status == WISP_ERR_NUMERIC;

@@ -220,6 +220,8 @@ int monitor_progress(void *arg, const wisp_progress *progress)
 {
     monitor *mon = arg;
     if (progress->task) stop_at(&mon->stop, progress->task, progress->done);
+    /* While a system is proved to be singular no state is offered, so that the request for one would not end it. */
+    if (progress->task && signal_number && signal_checkpoint && !strcmp(progress->task, "proving")) return 1;
     if (mon->mode == MONITOR_SILENT || !progress->task) return 0;
     wisp_progress p = *progress;
     p.done = p.done > 0 ? (p.done < 1 ? p.done : 1) : 0;

@@ -439,8 +439,10 @@ static bool two_words(const option_def *def, const char *value, const char *next
 /* The failure is JSON, too, wherever --json stands. */
 static bool asks_json(const command_def *cmd, int argc, char **argv)
 {
+    const int json = find_row("json", strlen("json"), cmd->bit);
     for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
-        if (!strcmp(argv[i], "--json")) return find_row("json", strlen("json"), cmd->bit) >= 0;
+        if (!strncmp(argv[i], "--", 2) && find_row(argv[i] + 2, strlen(argv[i] + 2), cmd->bit) == json)
+            return json >= 0;
     return false;
 }
 
