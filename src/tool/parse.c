@@ -326,10 +326,11 @@ static bool read_rows(const option_def *def, const char *text, int64_t **rows, i
             snprintf(why, WHY, "at most %lld rows at a time", (long long)def->max);
             return false;
         }
-        int64_t *more = realloc(*rows, (size_t)(*count + b - a + 1) * sizeof *more);
+        const int64_t some = b - a + 1; /* b itself may be the largest number there is */
+        int64_t *more = realloc(*rows, (size_t)(*count + some) * sizeof *more);
         if (!more) return refuse(why, "out of memory");
         *rows = more;
-        for (int64_t i = 0; i <= b - a; i++) more[(*count)++] = a + i; /* b may be the largest number there is */
+        for (int64_t i = 0; i < some; i++) more[(*count)++] = a + i;
         if (!*text) return true;
         if (*text++ != ',') return refuse(why, "expected row numbers (from 0) such as 5,8,10-14");
     }
