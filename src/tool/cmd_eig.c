@@ -244,7 +244,8 @@ static int say_why(tool *t, const eig_results *r)
         return tool_incomplete(t, "not all have converged in %s; %s%s try a larger --maxit or --search", done, kept,
                                e->found ? ", or" : ";");
     case WISP_ERR_STAGNATION:
-        return tool_incomplete(t, "the residuals no longer fall after %s; %s; try a larger --tol%s", done, kept,
+        return tool_incomplete(t, "the residuals no longer fall after %s; %s; try a larger %s--tol%s", done, kept,
+                               option_seen(&t->opt, "search") ? "--search or " : "",
                                r->dense_fits ? ", or --method dense" : "");
     default:
         return tool_incomplete(t, "some may be missing: %s; found: %d; %s%s", r->why, e->found, kept,
