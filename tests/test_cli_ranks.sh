@@ -91,6 +91,9 @@ PY
     WISP_WEIGHTS=1,0 kept "[1, 0]" 2 ldos laplace:nx=90,ny=90,nz=1 --sites "$(seq -s, 0 8099)"
 fi
 
+# From here on lines are counted, and more threads than this machine has cores would be warned of.
+export OMP_NUM_THREADS=1
+
 # Memory that one rank alone is refused, somewhere: the others do not wait for it, and its words are the one line.
 starved() {
     local n status failures=0
