@@ -12,6 +12,12 @@ typedef enum { SPREAD, CLUSTERED, MULTIPLE, GAPPED, LINEAR, TWO_LEVELS, EQUAL, S
 static const char *const spectrum_name[] = {"spread",     "clustered",  "multiple", "gapped",
                                             "linear DOS", "two levels", "equal"};
 
+/* An operator whose function is the product with a stored matrix, its arg. */
+static inline wisp_status apply_stored(void *arg, wisp_blk *y, const wisp_blk *x)
+{
+    return wisp_spmmv(y, arg, x, NULL);
+}
+
 static inline int by_size(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;

@@ -177,14 +177,12 @@ static void absolute_tolerance(void **state)
 
 /* ---- operators, starts, ends ------------------------------------------------------------------------- */
 
-static wisp_status apply(void *arg, wisp_blk *y, const wisp_blk *x) { return wisp_spmmv(y, arg, x, NULL); }
-
 static void operators(void **state)
 {
     wisp_ctx *ctx = *state;
     wisp_mat *A, *B;
     REF_OK(ctx, wisp_mat_open(&A, ctx, "graphene:nx=16,ny=15", NULL));
-    const wisp_operator op = {.map = wisp_mat_map(A), .type = WISP_D, .apply = apply, .arg = A};
+    const wisp_operator op = {.map = wisp_mat_map(A), .type = WISP_D, .apply = apply_stored, .arg = A};
     REF_OK(ctx, wisp_mat_from_apply(&B, ctx, &op));
     double *e = graphene(16, 15);
     ask_graphene(ctx, B, e, 480, (wisp_eig_opts){.which = WISP_EIG_NEAREST, .target = 0, .count = 6, .tolerance = 1e-8},

@@ -13,8 +13,6 @@ static int teardown(void **state)
     return 0;
 }
 
-static wisp_status apply(void *arg, wisp_blk *y, const wisp_blk *x) { return wisp_spmmv(y, arg, x, NULL); }
-
 /* Of A times a power of two, stored or by its products: eigenvalues times that, and the rest as it was. */
 static void ask_units(wisp_ctx *ctx, const wisp_mat *A, int by, const double *e, int64_t n, wisp_eig_opts o,
                       double blur)
@@ -59,7 +57,7 @@ static void units(void **state)
         ref_mat m = hermitian_of(&r, e, N, type);
         for (int64_t i = 0; i < N * N; i++) m.a[i] = ldexp(creal(m.a[i]), by) + I * ldexp(cimag(m.a[i]), by);
         wisp_mat *A = ref_mat_of(ctx, m, type), *B;
-        const wisp_operator op = {.map = wisp_mat_map(A), .type = type, .apply = apply, .arg = A};
+        const wisp_operator op = {.map = wisp_mat_map(A), .type = type, .apply = apply_stored, .arg = A};
         REF_OK(ctx, wisp_mat_from_apply(&B, ctx, &op));
         const double tolerance = single ? 1e-4 : 1e-8, blur = single ? 1e-3 : 1e-6;
         const wisp_eig_opts inner = {.which = WISP_EIG_INTERVAL, .low = -0.1, .high = 0.05, .tolerance = tolerance},

@@ -134,10 +134,11 @@ static int reserve(tool *t, evolve_results *r, observer *o)
 static int stopped(tool *t, const evolve_results *r)
 {
     const char *why = caught_signal() ? caught_signal() : "request";
-    if (t->kept.file && (!t->opt.output || r->done < 2)) return checkpoint_stopped(t);
-    if (!t->opt.output || r->done < 2)
+    if (!t->opt.output || r->done < 2) {
+        if (t->kept.file) return checkpoint_stopped(t);
         return tool_fail(t, "stopped by %s; nothing was kept%s", why,
                          t->opt.output ? " (no time was reached yet)" : " (-o FILE keeps what is done)");
+    }
     wisp_ctx_resume(t->ctx);
     const bool json = t->opt.json, quiet = t->opt.quiet;
     t->opt.json = false, t->opt.quiet = true, t->keeping = true;
