@@ -23,12 +23,15 @@ allowed() {
         { [ -n "${height[$1]:-}" ] && [ -n "${height[$2]:-}" ] && [ "${height[$2]}" -lt "${height[$1]}" ]; }
 }
 
-# Includes. Kernels use kernels alone; solvers and the command the public headers and their own room.
+# Includes. Kernels use kernels alone; solvers and the command the public headers and their own room. A kind of solvers (a
+# folder of solver/) uses what it has and what all solvers share.
 while IFS=: read -r file line; do
     room=${file#src/} room=${room%%/*}
     used=${line#*\"} used=${used%\"*}
     case $used in config.h | widths.h) continue ;; esac
-    target=$(realpath -m --relative-to=. "$(dirname "$file")/$used") target=${target#src/} target=${target%%/*}
+    target=$(realpath -m --relative-to=. "$(dirname "$file")/$used") target=${target#src/}
+    case $target in solver/*/*) [ "${target%/*}" = "$(dirname "${file#src/}")" ] || say "$file includes $used" ;; esac
+    target=${target%%/*}
     case $room in
     kernel | solver | abi | tool) [ "$target" = "$room" ] || say "$file includes $used" ;;
     *) allowed "$room" "$target" || say "$file includes $used" ;;

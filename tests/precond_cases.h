@@ -2,7 +2,7 @@
 #ifndef PRECOND_CASES_H
 #define PRECOND_CASES_H
 #include "ref.h"
-#include "solver/precond.h"
+#include "solver/linear/precond.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Krylov decompositions from inside: Op V = V H + W B with orthonormal [V W]. Columns that are not orthonormal any
    more, which no bound forbids, but no search is known to have, are made anew. */
 #include "ref.h"
-#include "solver/arnoldi.h"
+#include "solver/eig/arnoldi.h"
 #include <stdio.h>
 
 enum { ROWS = 90, COLUMNS = 12 };

@@ -1,4 +1,4 @@
-/* Small dense problems by LAPACK (solver/dense.h): right, and at any size modulo 4 nothing beyond their memory is
+/* Small dense problems by LAPACK (solver/eig/dense.h): right, and at any size modulo 4 nothing beyond their memory is
    touched, by the BLAS neither: each array ends at a page that nobody may touch. */
 #include <math.h>
 #include <signal.h>
@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "ref.h"
-#include "solver/dense.h"
+#include "solver/eig/dense.h"
 
 static int setup(void **state)
 {

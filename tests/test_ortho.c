@@ -1,7 +1,7 @@
 /* Orthonormal columns against naive products: all types, widths, conditions, lost rank, other columns to stay clear of,
    columns of extreme lengths, numbers that are not finite. */
 #include "ref.h"
-#include "solver/eigen.h"
+#include "solver/eig/eigen.h"
 #include <math.h>
 #include <stdio.h>
 

@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <wisp/wisp.h>
 #include "options.h"
-#include "watchdog.h"
+#include "watchdog/watchdog.h"
 
 /* INCOMPLETE: results are there, but not all that was asked for, or not as accurate. LAYOUT: see weights_by_source. */
 enum { EXIT_FINE, EXIT_FAILED, EXIT_USAGE, EXIT_INCOMPLETE, EXIT_LAYOUT };

@@ -1,6 +1,6 @@
 /* The results of `wisp bench`, as rows of a table and of JSON. */
 #include "bench.h"
-#include "../solve.h"
+#include "../solve/solve.h"
 
 static json_t *text_or_null(const char *s) { return s ? json_words(s) : json_null(); }
 

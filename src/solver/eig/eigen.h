@@ -1,0 +1,146 @@
+/* Shared by the methods of wisp_eig. */
+#ifndef WISP_EIGEN_H
+#define WISP_EIGEN_H
+#include <math.h>
+#include "dense.h"
+#include "../solver.h"
+
+/* 2^exponent A, of which products are made. */
+typedef struct {
+    const wisp_mat *A; /* the user's */
+    wisp_mat *made;    /* NULL: A itself is in range */
+    int exponent;
+    wisp_blk *x; /* between */
+} wisp__scaled;
+
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp_mat *A; /* the user's, or scaled.made; all numbers are its own */
+    wisp__scaled scaled;
+    wisp_eig_opts o; /* with every default filled in, but for bounds, search and block */
+    wisp_eigen *e;
+    wisp_type type; /* of the vectors */
+    bool is_complex, hermitian;
+    int64_t rows;     /* of all ranks */
+    double eps;       /* of the vectors' type */
+    double flops;     /* of one product with one vector */
+    double asked;     /* the tolerance, as it was asked for; o.tolerance is the one in force */
+    double scale;     /* by which residuals are divided, once it is known */
+    double started;   /* wisp__now() */
+    bool ended;       /* the user's wish to end is set aside */
+    double most_work; /* of a search, of which LAPACK takes as much; INFINITY: it is not to take its place */
+    bool whole;       /* it takes its place */
+    wisp_state *live; /* that is offered; NULL: none */
+} wisp__eig;
+
+wisp_status wisp__eig_chebfd(wisp__eig *k);
+wisp_status wisp__eig_lanczos(wisp__eig *k);
+wisp_status wisp__eig_krylov_schur(wisp__eig *k);
+wisp_status wisp__eig_dense(wisp__eig *k);
+/* The cost of each method; cost->method is set already. Krylov methods: the memory alone, for the number of restarts is
+   not known. */
+wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_eig_cost *cost);
+wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_eig_cost *cost);
+wisp_status wisp__eig_plan_lanczos(wisp__eig *k, wisp_eig_cost *cost);
+wisp_status wisp__eig_plan_dense(wisp__eig *k, wisp_eig_cost *cost);
+
+/* ---- whole.c --- */
+
+/* By default: the method becomes dense, or most_work is set, where LAPACK may take the place of a search. */
+wisp_status wisp__eig_dense_or_search(wisp__eig *k);
+/* Whether the search has taken as much as LAPACK will; a flop of a product counts as five of dense kernels. As for the
+   skier who rents: in the end it is at most twice the best choice. */
+wisp_status wisp__eig_enough(wisp__eig *k, bool *enough);
+/* Bytes beside A for LAPACK, if it may take the place of the search; else 0. */
+int64_t wisp__eig_dense_bytes(const wisp__eig *k);
+
+/* ---- eig_scale.c --- */
+
+/* Takes 2^e A in the place of A, where its numbers are out of range; those of the options likewise. */
+wisp_status wisp__eig_scale(wisp__eig *k);
+/* Blocks that its products take. */
+static inline int wisp__eig_scaled_blocks(const wisp__eig *k) { return k->scaled.made ? 1 : 0; }
+/* A number of the user's matrix, for messages. */
+double wisp__eig_shown(const wisp__eig *k, double x);
+/* The result becomes that of the user's matrix. */
+void wisp__eig_scale_back(wisp__eig *k);
+
+/* ---- eig.c --- */
+
+/* Takes the bounds of the options, or finds them; `products`: how many will follow, which sets how much work tight
+   bounds are worth. Sets k->scale. */
+wisp_status wisp__eig_bounds(wisp__eig *k, double products);
+/* By which residuals are multiplied for the result. */
+double wisp__eig_unit(const wisp__eig *k);
+/* A residual, or the tolerance, for messages. */
+double wisp__eig_residual(const wisp__eig *k, double residual);
+/* Progress to the user's function, after a round or a restart. */
+wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, double residual);
+/* To be called before a method delivers, with the status so far; whether it may. A call that the user ends still gives
+   what has converged, so the wish to end is set aside until the method returns. But not on several ranks, which one of
+   them may leave anywhere. */
+bool wisp__eig_last(wisp__eig *k, wisp_status status);
+/* The search for what is missing is timed as a whole: its parts do not count among those of the search itself. */
+typedef struct {
+    double now, filter, ortho, ritz;
+} wisp__eig_times;
+wisp__eig_times wisp__eig_begin_check(const wisp__eig *k);
+void wisp__eig_end_check(wisp__eig *k, const wisp__eig_times *before);
+
+const char *wisp__eig_method_name(wisp_eig_method method);
+
+/* ---- eig_state.c --------------------------------------------------------------- */
+
+/* To be called once a method is ready to begin: it is given back where it goes on from; from now on it is offered. */
+wisp_status wisp__eig_state(wisp__eig *k, wisp_items_fn items, void *arg);
+/* Between two steps, on all ranks. */
+wisp_status wisp__eig_offer(const wisp__eig *k);
+/* The items of all methods: what has to be the same, and the result so far, with its times. */
+wisp_status wisp__eig_items(wisp__eig *k, wisp_state *state);
+/* x[n], which is made if it is NULL. */
+wisp_status wisp__eig_array(wisp__eig *k, wisp_state *state, const char *name, double **x, size_t n);
+/* The first n columns of x; none if n is 0. *view, NULL at first, has to be freed in the end. */
+wisp_status wisp__eig_columns(wisp_state *state, const char *name, wisp_blk *x, int n, wisp_blk **view);
+
+/* ---- ritz.c: pairs from a space of orthonormal columns. Times go to k->e ----- */
+
+/* Of n columns, so many are multiplied at once. */
+int wisp__ritz_width(const wisp__eig *k, int n);
+/* Columns first .. first + n - 1 of the space become its Ritz vectors, of theta[n], ascending (Rayleigh-Ritz); the
+   space is held once. */
+wisp_status wisp__ritz(wisp__eig *k, wisp_blk *space, int first, int n, double *theta);
+/* residual[n] becomes |A v - theta v| / scale of columns first .. first + n - 1, of length 1. */
+wisp_status wisp__ritz_residuals(wisp__eig *k, wisp_blk *space, int first, int n, const double *theta,
+                                 double *residual);
+/* The result: columns first .. first + found - 1 of the space are the vectors, of theta[found], ascending, and
+   residual[found] (wisp__ritz_residuals). Where they are not orthonormal they are made so, and Ritz pairs again;
+   WISP_ERR_BREAKDOWN, and no result: that is not enough. The space may be freed afterwards. */
+wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int found, double *theta, double *residual);
+/* Takes the pairs of a result back. */
+void wisp__eig_drop_pairs(wisp_eigen *e);
+/* How far dots of orthonormal vectors may lie from 0 and 1. */
+static inline double wisp__eig_orthogonal(const wisp__eig *k) { return k->eps * fmax(1000, sqrt((double)k->rows)); }
+/* So far from theta an eigenvalue of a Hermitian matrix is, at most: by the residual, which is rounded, too. */
+double wisp__eig_room(const wisp__eig *k, double theta, double residual);
+/* Warns where residuals do not tell the last value that is asked for from the next one, and the two are no copies of
+   one value: copies lie apart by about the square of their residuals, so a thirtieth of a residual is too far. */
+void wisp__eig_warn_of_levels(const wisp__eig *k, const double value[2], const double residual[2]);
+/* Of theta[n], ascending, with their residuals (NULL: within the tolerance), which the question asks for, as far as
+   these tell: *found from *first on. Multiplets are completed, unless any of them do; k->e->at_least counts them. */
+void wisp__eig_select(const wisp__eig *k, int n, const double *theta, const double *residual, int *first, int *found);
+
+/* ---- ortho.c ------------------------------------------------------------------ */
+
+typedef struct {
+    int rung;      /* the highest that was taken: 1, 2: Cholesky-QR once, twice; 3: shifted; 4: with pivots */
+    int rank;      /* columns that are left: the first ones */
+    double defect; /* about the largest |<v_i, v_j> - delta_ij| and |<q_i, v_j>|, by the last pass's dots */
+    double flops;
+} wisp__ortho;
+/* The columns of V become orthonormal, and orthogonal to Q's, which are orthonormal (NULL: there are none); they span
+   what they spanned. condition: of V, about, when it is known; 0: not known. Columns that add nothing, up to rounding,
+   are dropped: the first how->rank columns are the result, the others hold anything. V and Q may be views of one block
+   without a column in common. */
+wisp_status wisp__orthonormal(wisp_blk *V, const wisp_blk *Q, double condition, wisp__ortho *how);
+
+#endif

@@ -1,0 +1,504 @@
+/* Time evolution by the Chebyshev series of the propagator: H. Tal-Ezer and R. Kosloff, J. Chem. Phys. 81, 3967 (1984).
+   With the spectrum of H in c -+ h and H~ = (H - c)/h,
+
+     exp(-i H t) = exp(-i c t) sum over k of (2 - delta_k0) (-i)^k J_k(h t) T_k(H~).
+
+   The vectors T_k(H~) psi do not depend on t: several times share one sequence of them, and each takes its own sum. */
+#include "../solver.h"
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { MOST_AT_ONCE = 8, EVOLVE_TERMS = WISP_SCALE | WISP_SHIFT | WISP_AXPBY };
+
+/* The times that share one sequence. */
+typedef struct {
+    int count;
+    int64_t first;               /* number of the first time */
+    int64_t terms[MOST_AT_ONCE]; /* of the series of each */
+    int64_t most;
+    double *J[MOST_AT_ONCE];
+    wisp_scalar phase[MOST_AT_ONCE];
+} group;
+
+typedef struct {
+    wisp_ctx *ctx;
+    const wisp_mat *A;
+    wisp_evolve_opts o; /* with every default filled in */
+    wisp_evolution *e;
+    int64_t times;
+    const double *time;
+    wisp_blk *psi, *w;         /* psi at the base time, then T_k psi; T_k-1 psi */
+    wisp_blk *z[MOST_AT_ONCE]; /* psi at the times of a group */
+    int made;                  /* blocks z that are there */
+    double base;               /* the time of psi */
+    double tolerance;          /* of one sequence */
+    double rounding;           /* what is left to it in the end, at least */
+    double *start_norm, *norm; /* [width] */
+    double sweep_bytes, z_bytes, sweep_flops, z_flops;
+    int depth;           /* the number of steps that are interleaved; 0: chosen */
+    wisp_scalar *factor; /* [3][powers] alpha, beta, gamma */
+    wisp_scalar *eta;    /* [z][powers] */
+    group g;
+    int64_t step;     /* of its sequence that comes next; T_step psi is there */
+    double before;    /* seconds of the calls that this one goes on from */
+    double began;     /* when this one began, see wisp__now */
+    bool goes_on;     /* in the middle of a group, from a kept state */
+    wisp_state *live; /* NULL: it is not offered */
+} evolution;
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static wisp_status check(evolution *s)
+{
+    wisp_ctx *ctx = s->ctx;
+    const wisp_type type = wisp_blk_type(s->psi);
+    wisp_evolve_opts *o = &s->o;
+    if (!wisp_type_is_complex(type))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: psi is %s; it must be complex, also with a real matrix",
+                             wisp_type_name(type));
+    if (s->times < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: %lld times", (long long)s->times);
+    for (int64_t i = 0; i < s->times; i++)
+        if (!isfinite(s->time[i]))
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: time %lld is %g", (long long)i, s->time[i]);
+    if (o->tolerance == 0) o->tolerance = wisp__is_single(type) ? 1e-4 : 1e-10;
+    if (!(o->tolerance > 0) || !(o->tolerance < 1))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: tolerance %g, it must lie between 0 and 1", o->tolerance);
+    if (o->powers < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: powers %d, at least 1 is needed", o->powers);
+    if (o->cache_budget < 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: a cache budget of %lld bytes", (long long)o->cache_budget);
+    if (o->at_once < 0 || o->at_once > MOST_AT_ONCE)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: %d times at once; it is 1 to %d", o->at_once, MOST_AT_ONCE);
+    s->depth = o->powers; /* 0: chosen */
+    if (o->powers == 0) o->powers = WISP_EVOLVE_POWERS;
+    s->tolerance = o->tolerance / (double)(s->times > 1 ? s->times : 1);
+    return WISP_OK;
+}
+
+/* What rounding does, in all: the matrix itself is known to its rounding only, and so are the phases h t and c t. */
+static wisp_status check_rounding(evolution *s)
+{
+    const double eps = wisp__is_single(wisp_blk_type(s->psi)) ? FLT_EPSILON : DBL_EPSILON;
+    const double largest = s->e->bounds.halfwidth + fabs(s->e->bounds.center);
+    double path = 0, base = 0;
+    for (int64_t i = 0; i < s->times; i++) {
+        path += fabs(s->time[i] - base);
+        base = s->time[i];
+    }
+    s->rounding = eps * (4 + largest * path);
+    if (s->o.tolerance >= s->rounding) return WISP_OK;
+    return wisp_ctx_fail(s->ctx, WISP_ERR_ARG,
+                         "evolve: tolerance %g can't be met: over this time rounding alone makes about %.1g in %s",
+                         s->o.tolerance, s->rounding, wisp_type_name(wisp_blk_type(s->psi)));
+}
+
+/* ---- groups of times ------------------------------------------------------------------------- */
+
+/* As many of the next times as make the bytes per time least: a longer sequence, but for all of them. */
+static void choose_group(evolution *s, int64_t first)
+{
+    group *g = &s->g;
+    const int64_t left = s->times - first;
+    const int most = s->o.at_once ? s->o.at_once : MOST_AT_ONCE;
+    double sums = 0, best = HUGE_VAL;
+    int64_t longest = 0;
+    *g = (group){.first = first};
+    for (int n = 0; n < most && n < left; n++) {
+        g->terms[n] = wisp__chebyshev_terms(s->e->bounds.halfwidth * (s->time[first + n] - s->base), s->tolerance);
+        if (g->terms[n] > longest) longest = g->terms[n];
+        sums += (double)g->terms[n];
+        const double bytes = ((double)longest * s->sweep_bytes + sums * s->z_bytes) / (n + 1);
+        if (bytes >= best && !s->o.at_once) continue;
+        best = bytes;
+        g->count = n + 1;
+        g->most = longest;
+    }
+}
+
+static wisp_status fill_group(evolution *s)
+{
+    group *g = &s->g;
+    wisp_status status = WISP_OK;
+    for (int i = 0; i < g->count; i++) {
+        const double t = s->time[g->first + i] - s->base;
+        WISP_TRY(wisp_alloc(s->ctx, &g->J[i], (size_t)g->terms[i], sizeof *g->J[i]));
+        wisp__bessel(s->e->bounds.halfwidth * t, g->terms[i], g->J[i]);
+        g->phase[i] = (wisp_scalar){cos(s->e->bounds.center * t), -sin(s->e->bounds.center * t)};
+    }
+    for (; s->made < g->count; s->made++)
+        WISP_TRY(
+            wisp_blk_create(&s->z[s->made], s->ctx, wisp_mat_map(s->A), wisp_blk_type(s->psi), wisp_blk_width(s->psi)));
+out:
+    return status;
+}
+
+static void empty_group(evolution *s)
+{
+    for (int i = 0; i < s->g.count; i++) wisp_free(s->ctx, s->g.J[i]);
+    s->g.count = 0;
+}
+
+/* Coefficient k of time i; 0 behind the last one. */
+static wisp_scalar coefficient(const group *g, int i, int64_t k)
+{
+    if (k >= g->terms[i]) return (wisp_scalar){0, 0};
+    const double f = (k == 0 ? 1 : 2) * g->J[i][k], re = f * g->phase[i].re, im = f * g->phase[i].im;
+    switch (k % 4) { /* times (-i)^k */
+    case 0: return (wisp_scalar){re, im};
+    case 1: return (wisp_scalar){im, -re};
+    case 2: return (wisp_scalar){-re, -im};
+    default: return (wisp_scalar){-im, re};
+    }
+}
+
+/* ---- one sequence ---------------------------------------------------------------------------- */
+
+/* Steps k .. k + count - 1, the first of which makes T_k+1 psi. */
+static wisp_status steps(evolution *s, const group *g, int64_t k, int count)
+{
+    wisp_scalar *alpha = s->factor, *beta = alpha + s->o.powers, *gamma = beta + s->o.powers;
+    int interleaved = 1;
+    for (int j = 0; j < count; j++) {
+        wisp__chebyshev_step(&s->e->bounds, k + j, alpha + j, beta + j, gamma + j);
+        for (int i = 0; i < g->count; i++) s->eta[i * count + j] = coefficient(g, i, k + j + 1);
+    }
+    const wisp_mpk_opts o = {.steps = count,
+                             .alpha = alpha,
+                             .beta = beta,
+                             .gamma = gamma,
+                             .sums = g->count,
+                             .z = s->z,
+                             .eta = s->eta,
+                             .depth = s->depth,
+                             .cache_budget = s->o.cache_budget,
+                             .interleaved = &interleaved};
+    wisp_status status = wisp_mpk((wisp_blk *[]){s->w, s->psi}, 2, s->A, &o);
+    if (interleaved > s->e->powers) s->e->powers = interleaved; /* the last steps of a sequence may be fewer */
+    if (count % 2) {
+        wisp_blk *v = s->psi;
+        s->psi = s->w;
+        s->w = v;
+    }
+    return status;
+}
+
+/* T_n psi of the last step is no longer than psi, unless the spectrum leaves the bounds. A part of psi outside, however
+   small, grows like exp(n a), cosh a its distance from the center in halfwidths; while it is no longer than psi, the
+   terms that are left out of it are those of the tolerance, but for a factor of about that distance. The norm of the
+   result would show its square alone. */
+static wisp_status check_growth(const evolution *s)
+{
+    const double most = 2; /* rounding, which grows at the very edge, makes far less */
+    const wisp_status status = wisp_norm(s->psi, s->norm);
+    if (status != WISP_OK) return status;
+    for (int j = 0; j < wisp_blk_width(s->psi); j++) {
+        if (s->norm[j] <= most * s->start_norm[j]) continue;
+        const wisp_bounds *b = &s->e->bounds;
+        return wisp_ctx_fail(s->ctx, WISP_ERR_BOUNDS,
+                             "a Chebyshev vector of column %d grows from norm %.6g to %.6g: the matrix has eigenvalues "
+                             "beyond the bounds %.10g to %.10g; take wider ones, or have them found",
+                             j, s->start_norm[j], s->norm[j], b->center - b->halfwidth, b->center + b->halfwidth);
+    }
+    return WISP_OK;
+}
+
+static wisp_status run_group(evolution *s)
+{
+    wisp_status status = WISP_OK;
+    const group *g = &s->g;
+    if (!s->goes_on) {
+        s->step = 0;
+        for (int i = 0; i < g->count; i++) WISP_TRY(wisp_axpby(s->z[i], coefficient(g, i, 0), s->psi, wisp__real(0)));
+    }
+    s->goes_on = false;
+    while (s->step + 1 < g->most) {
+        const int64_t left = g->most - 1 - s->step;
+        const int count = left < s->o.powers ? (int)left : s->o.powers;
+        const double part = (double)g->count * (double)s->step / (double)g->most;
+        WISP_TRY(wisp_ctx_step(s->ctx, "evolution", ((double)g->first + part) / (double)s->times, s->e->flops));
+        if (s->live) WISP_TRY(s->o.offer(s->o.offer_arg, s->live));
+        WISP_TRY(steps(s, g, s->step, count));
+        s->step += count;
+        s->e->sweeps += count;
+        s->e->flops += count * s->sweep_flops;
+    }
+    for (int i = 0; i < g->count; i++) s->e->flops += (double)g->terms[i] * s->z_flops;
+    WISP_TRY(check_growth(s));
+    s->e->sequences++;
+out:
+    return status;
+}
+
+/* The evolution is unitary: if the norm changes then the spectrum leaves the bounds. */
+static wisp_status check_norm(const evolution *s, int64_t i)
+{
+    const double allowed = 10 * (s->o.tolerance + s->rounding);
+    for (int j = 0; j < wisp_blk_width(s->psi); j++) {
+        const double change = fabs(s->norm[j] - s->start_norm[j]);
+        if (change <= allowed * s->start_norm[j]) continue;
+        const wisp_bounds *b = &s->e->bounds;
+        return wisp_ctx_fail(
+            s->ctx, WISP_ERR_BOUNDS,
+            "the norm of vector %d goes from %.6g to %.6g at time %g: the matrix has eigenvalues beyond "
+            "the bounds %.10g to %.10g; take wider ones, or have them found",
+            j, s->start_norm[j], s->norm[j], s->time[i], b->center - b->halfwidth, b->center + b->halfwidth);
+    }
+    return WISP_OK;
+}
+
+static wisp_status observe_group(evolution *s, wisp_evolve_fn observe, void *arg)
+{
+    wisp_status status = WISP_OK;
+    const group *g = &s->g;
+    for (int i = 0; i < g->count; i++) {
+        const int64_t number = g->first + i;
+        WISP_TRY(wisp_norm(s->z[i], s->norm));
+        WISP_TRY(check_norm(s, number));
+        s->e->done = number + 1;
+        if (observe && observe(arg, number, s->z[i], s->norm))
+            return wisp_ctx_fail(s->ctx, WISP_ERR_CALLBACK, "evolve: the observer reported failure at time %g",
+                                 s->time[number]);
+    }
+    WISP_TRY(wisp_copy(s->psi, s->z[g->count - 1]));
+    s->base = s->time[g->first + g->count - 1];
+out:
+    return status;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static wisp_status prepare(evolution *s)
+{
+    wisp_status status = WISP_OK;
+    wisp_cost cost;
+    wisp_mat_info info;
+    const wisp_type type = wisp_blk_type(s->psi);
+    const int width = wisp_blk_width(s->psi);
+    const size_t powers = (size_t)s->o.powers;
+    wisp_mat_get_info(s->A, &info);
+    WISP_TRY(wisp_spmmv_cost(s->A, type, width, EVOLVE_TERMS, &cost));
+    /* Of all ranks, for they choose by it together. */
+    WISP_TRY(wisp_ctx_sum(s->ctx, &cost.bytes, 1));
+    WISP_TRY(wisp_ctx_sum(s->ctx, &cost.flops, 1));
+    s->sweep_bytes = cost.bytes;
+    s->sweep_flops = cost.flops;
+    s->z_bytes = 2 * (double)info.rows * width * (double)wisp_type_size(type);
+    s->z_flops = 8 * (double)info.rows * width;
+    WISP_TRY(wisp_alloc(s->ctx, &s->factor, 3 * powers, sizeof *s->factor));
+    WISP_TRY(wisp_alloc(s->ctx, &s->eta, MOST_AT_ONCE * powers, sizeof *s->eta));
+    WISP_TRY(wisp_alloc(s->ctx, &s->start_norm, 2 * (size_t)width, sizeof *s->norm));
+    s->norm = s->start_norm + width;
+    WISP_TRY(wisp_blk_create(&s->w, s->ctx, wisp_mat_map(s->A), type, width));
+out:
+    return status;
+}
+
+static wisp_status find_start(evolution *s)
+{
+    wisp_status status = WISP_OK;
+    const int width = wisp_blk_width(s->psi);
+    WISP_TRY(wisp_norm(s->psi, s->start_norm));
+    for (int j = 0; j < width; j++)
+        if (!isfinite(s->start_norm[j]))
+            return wisp_ctx_fail(s->ctx, WISP_ERR_NUMERIC, "evolve: psi has a NaN or an infinity in column %d", j);
+out:
+    return status;
+}
+
+/* ---- states ------------------------------------------------------------------------------------ */
+
+/* Of a state: those of this call. */
+static wisp_status same_times(const evolution *s, wisp_state *state)
+{
+    wisp_status status;
+    double *time = NULL;
+    const size_t bytes = (size_t)s->times * sizeof *time;
+    WISP_TRY(wisp_state_same(state, "times", "%lld", (long long)s->times));
+    if (!wisp_state_is_kept(state)) return wisp_state_data(state, "time", (void *)(uintptr_t)s->time, bytes);
+    WISP_TRY(wisp_alloc(s->ctx, &time, (size_t)s->times, sizeof *time));
+    WISP_TRY(wisp_state_data(state, "time", time, bytes));
+    for (int64_t i = 0; i < s->times && status == WISP_OK; i++)
+        if (time[i] != s->time[i])
+            status = wisp_ctx_fail(s->ctx, WISP_ERR_MISMATCH,
+                                   "the state is of a run to other times: number %lld is %.10g, and here %.10g",
+                                   (long long)i, time[i], s->time[i]);
+out:
+    wisp_free(s->ctx, time);
+    return status;
+}
+
+static wisp_status same_options(const evolution *s, wisp_state *state)
+{
+    const wisp_evolve_opts *o = &s->o;
+    wisp_status status;
+    WISP_TRY(wisp_state_same(state, "solver", "evolve"));
+    WISP_TRY(wisp_state_same(state, "rows", "%lld", (long long)wisp_map_rows(wisp_mat_map(s->A))));
+    WISP_TRY(wisp_state_same(state, "type", "%s", wisp_type_name(wisp_blk_type(s->psi))));
+    WISP_TRY(wisp_state_same(state, "width", "%d", wisp_blk_width(s->psi)));
+    WISP_TRY(wisp_state_same(state, "tolerance", "%.17g", o->tolerance));
+    WISP_TRY(wisp_state_same(state, "seed", "%llu", (unsigned long long)o->seed));
+    WISP_TRY(wisp_state_same(state, "times at once", "%d", o->at_once));
+    if (o->bounds_method == WISP_BOUNDS_GIVEN)
+        WISP_TRY(wisp_state_same(state, "bounds", "%.17g and halfwidth %.17g", o->bounds.center, o->bounds.halfwidth));
+    else
+        WISP_TRY(wisp_state_same(state, "bounds", "%s",
+                                 o->bounds_method == WISP_BOUNDS_GERSHGORIN ? "by Gershgorin" : "by Lanczos"));
+    status = same_times(s, state);
+out:
+    return status;
+}
+
+/* What is given back first of a state, and says how much of the rest there is. */
+typedef struct {
+    int64_t done, first, count, most, terms[MOST_AT_ONCE], step, sequences, sweeps, powers;
+    double base, seconds, bounds_seconds, flops;
+} position;
+
+static wisp_status go_to(evolution *s, const position *at)
+{
+    if (at->done < 0 || at->first != at->done || at->count < 1 || at->count > MOST_AT_ONCE ||
+        at->count > s->times - at->first || at->step < 0 || at->step >= at->most)
+        return wisp_ctx_fail(s->ctx, WISP_ERR_FORMAT, "a state of an evolution that can't be: time %lld, step %lld",
+                             (long long)at->first, (long long)at->step);
+    wisp_evolution *e = s->e;
+    e->done = at->done, e->sequences = at->sequences, e->sweeps = at->sweeps, e->powers = (int)at->powers;
+    e->flops = at->flops, e->bounds_seconds = at->bounds_seconds;
+    s->g = (group){.count = (int)at->count, .first = at->first, .most = at->most};
+    memcpy(s->g.terms, at->terms, sizeof at->terms);
+    s->step = at->step;
+    s->base = at->base;
+    s->before = at->seconds;
+    s->goes_on = true;
+    return fill_group(s);
+}
+
+/* The state between two calls of wisp_mpk. */
+static wisp_status items(void *arg, wisp_state *state)
+{
+    evolution *s = arg;
+    const wisp_evolution *e = s->e;
+    wisp_status status;
+    position at = {e->done,
+                   s->g.first,
+                   s->g.count,
+                   s->g.most,
+                   {0},
+                   s->step,
+                   e->sequences,
+                   e->sweeps,
+                   e->powers,
+                   s->base,
+                   s->before + wisp__now() - s->began,
+                   e->bounds_seconds,
+                   e->flops};
+    memcpy(at.terms, s->g.terms, sizeof at.terms);
+    WISP_TRY(same_options(s, state));
+    WISP_TRY(wisp_state_data(state, "at", &at, sizeof at));
+    WISP_TRY(wisp_state_data(state, "found bounds", &s->e->bounds, sizeof s->e->bounds));
+    if (wisp_state_is_kept(state)) WISP_TRY(go_to(s, &at));
+    WISP_TRY(wisp_state_data(state, "norms", s->start_norm, (size_t)wisp_blk_width(s->psi) * sizeof *s->start_norm));
+    WISP_TRY(wisp_state_block(state, "w", s->w));
+    for (int i = 0; i < s->g.count; i++) {
+        char name[] = "z0";
+        name[1] = (char)('0' + i);
+        WISP_TRY(wisp_state_block(state, name, s->z[i]));
+    }
+    status = wisp_state_block(state, "psi", s->psi);
+out:
+    return status;
+}
+
+static wisp_status run(evolution *s, wisp_evolve_fn observe, void *arg)
+{
+    wisp_status status = WISP_OK;
+    if (s->o.offer) WISP_TRY(wisp_state_create(&s->live, s->ctx, items, s));
+    while (s->e->done < s->times) {
+        if (!s->goes_on) {
+            choose_group(s, s->e->done);
+            WISP_TRY(fill_group(s));
+        }
+        WISP_TRY(run_group(s));
+        WISP_TRY(observe_group(s, observe, arg));
+        empty_group(s);
+    }
+    status = wisp_ctx_step(s->ctx, "evolution", 1, s->e->flops);
+out:
+    return status;
+}
+
+/* The longest series has about as many terms as the halfwidth times the largest time. */
+static wisp_status find_bounds(evolution *s)
+{
+    double longest = 0;
+    for (int64_t i = 0; i < s->times; i++) longest = fmax(longest, fabs(s->time[i]));
+    const int width = wisp_blk_width(s->psi);
+    const wisp_bounds_opts o = {.method = s->o.bounds_method,
+                                .seed = s->o.seed,
+                                .sweeps_per_halfwidth = fmax(longest * width, DBL_MIN),
+                                .width = width};
+    const wisp_kpm_opts given = {.bounds_method = WISP_BOUNDS_GIVEN, .bounds = s->o.bounds};
+    return o.method == WISP_BOUNDS_GIVEN ? wisp__kpm_bounds(&s->e->bounds, s->A, &given)
+                                         : wisp_bounds_find(&s->e->bounds, s->A, &o);
+}
+
+static wisp_status check_bounds(evolution *s)
+{
+    const wisp_status status = wisp__check_scale(s->ctx, wisp_blk_type(s->psi), s->e->bounds.halfwidth);
+    return status == WISP_OK ? check_rounding(s) : status;
+}
+
+/* All that comes before the first group, or is given back in the middle of one. */
+static wisp_status begin(evolution *s)
+{
+    wisp_status status = WISP_OK;
+    const double before = wisp__now();
+    if (!s->o.resume) {
+        WISP_TRY(find_bounds(s));
+        s->e->bounds_seconds = wisp__now() - before;
+        WISP_TRY(check_bounds(s));
+    }
+    s->began = wisp__now();
+    WISP_TRY(prepare(s));
+    if (s->o.resume) {
+        WISP_TRY(items(s, s->o.resume));
+        WISP_TRY(check_bounds(s));
+    } else
+        WISP_TRY(find_start(s));
+out:
+    return status;
+}
+
+wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times, const double *time,
+                        const wisp_evolve_opts *opts, wisp_evolve_fn observe, void *arg)
+{
+    wisp_status status = WISP_OK;
+    wisp_evolution unused;
+    WISP_NEED(wisp_blk_ctx(psi), A);
+    wisp_ctx *ctx = wisp_mat_ctx(A);
+    WISP_NEED(ctx, psi);
+    evolution s = {.ctx = ctx, .A = A, .o = opts ? *opts : (wisp_evolve_opts){0}, .e = e ? e : &unused};
+    *s.e = (wisp_evolution){.powers = 1};
+    if (times > 0) WISP_NEED(ctx, time);
+    s.times = times, s.time = time, s.psi = psi;
+    wisp_ctx_enter(ctx);
+    WISP_TRY(check(&s));
+    WISP_TRY(begin(&s));
+    status = run(&s, observe, arg);
+    /* The caller's block is one of the two that change places. */
+    if (s.psi != psi) {
+        wisp_blk *own = s.psi;
+        s.psi = psi;
+        s.w = own;
+        if (status == WISP_OK) status = wisp_copy(psi, own);
+    }
+    s.e->seconds = s.before + wisp__now() - s.began;
+out:
+    wisp_state_free(s.live);
+    empty_group(&s);
+    wisp_blk_free(s.w);
+    for (int i = 0; i < s.made; i++) wisp_blk_free(s.z[i]);
+    wisp_free(ctx, s.factor);
+    wisp_free(ctx, s.eta);
+    wisp_free(ctx, s.start_norm);
+    return wisp_ctx_leave(ctx, status);
+}

@@ -1,0 +1,220 @@
+/* The options of wisp_kpm: defaults, checks, and the memory that a run will take. */
+#include "../solver.h"
+#include <math.h>
+
+/* Rows of blocks by default: two cache lines. The matrix's share of the traffic is small by then, and what a sweep, or
+   some interleaved ones, come back to still finds room in the cache. (Gflop/s at rows of 64, 128, 256 bytes, in turn:
+   anderson 100^3 17-31, 31-35, 25-28; 27-point 100x100x80 37-42, 53-59, 46-48; topi 100x100x40 78-82, 85-109, 82-90.)
+ */
+enum { DEFAULT_ROW_BYTES = 128, DEFAULT_MOMENTS = 512, DEFAULT_VECTORS = 32 };
+static const int64_t most_moments = (int64_t)1 << 30, random_columns = (int64_t)1 << 32;
+
+void wisp__kpm_defaults(wisp_kpm_opts *full, wisp_type matrix_type, const wisp_kpm_opts *opts)
+{
+    *full = opts ? *opts : (wisp_kpm_opts){0};
+    if (full->moments == 0) full->moments = DEFAULT_MOMENTS;
+    if (full->vectors == 0 && full->trace == WISP_TRACE_RANDOM) full->vectors = DEFAULT_VECTORS;
+    if (full->type == WISP_DEFAULT) full->type = matrix_type;
+}
+
+int64_t wisp__kpm_vectors(const wisp_kpm_opts *full, int64_t rows)
+{
+    return full->trace == WISP_TRACE_EXACT ? rows : full->vectors;
+}
+
+int wisp__kpm_width(const wisp_kpm_opts *full, int64_t vectors)
+{
+    if (full->variant != WISP_KPM_BLOCKED) return 1;
+    const int size = (int)wisp_type_size(full->type), by_default = size > 0 ? DEFAULT_ROW_BYTES / size : 1;
+    const int width = full->width > 0 ? full->width : by_default;
+    return width < vectors ? width : (int)vectors;
+}
+
+int wisp_kpm_width(wisp_type matrix_type, int64_t rows, const wisp_kpm_opts *opts)
+{
+    wisp_kpm_opts full;
+    wisp__kpm_defaults(&full, matrix_type, opts);
+    const int width = wisp__kpm_width(&full, wisp__kpm_vectors(&full, rows));
+    return width > 0 ? width : 1;
+}
+
+/* Steps of a call, of which as many are interleaved as wisp_mpk finds best, if that has so many calls at least to find
+   out in; a shorter run does not make schedules. */
+enum { LONG_POWERS = 8, LONG_CALLS = 12 };
+static bool is_long(const wisp_kpm_opts *full, int64_t vectors)
+{
+    const int64_t width = wisp__kpm_width(full, vectors), calls = full->moments / 2 / LONG_POWERS;
+    return full->variant == WISP_KPM_BLOCKED && full->powers == 0 && !full->reduce_each_step && width > 0 &&
+           calls * (vectors / width) >= LONG_CALLS;
+}
+
+int wisp__kpm_powers(const wisp_kpm_opts *full, int64_t vectors)
+{
+    if (is_long(full, vectors)) return LONG_POWERS;
+    if (full->variant == WISP_KPM_NAIVE || full->powers == 0) return 1;
+    const int64_t sweeps = full->moments / 2;
+    return full->powers < sweeps ? full->powers : (int)sweeps;
+}
+
+static wisp_status check_trace(wisp_ctx *ctx, const wisp_kpm_opts *o, int64_t rows)
+{
+    long long vectors = o->vectors, first = o->first_vector;
+    switch (o->trace) {
+    case WISP_TRACE_EXACT: return WISP_OK;
+    case WISP_TRACE_RANDOM:
+        if (vectors < 1) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "vectors: %lld, at least 1 is needed", vectors);
+        if (first < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "first_vector: %lld is negative", first);
+        if (vectors > random_columns || first > random_columns - vectors)
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                                 "vectors: %lld from number %lld on; random vectors are numbered up to %lld", vectors,
+                                 first, (long long)random_columns - 1);
+        return WISP_OK;
+    case WISP_TRACE_SITES:
+        if (vectors < 1 || !o->sites)
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "sites: none given; name at least one row");
+        for (int64_t i = 0; i < vectors; i++)
+            if (o->sites[i] < 0 || o->sites[i] >= rows)
+                return wisp_ctx_fail(ctx, WISP_ERR_ARG, "sites: %lld is not a row; they are 0 to %lld",
+                                     (long long)o->sites[i], (long long)rows - 1);
+        return WISP_OK;
+    }
+    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "trace: unknown value %d", (int)o->trace);
+}
+
+static wisp_status check_variant(wisp_ctx *ctx, const wisp_kpm_opts *o)
+{
+    if (o->variant != WISP_KPM_BLOCKED && o->variant != WISP_KPM_FUSED && o->variant != WISP_KPM_NAIVE)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "variant: unknown value %d", (int)o->variant);
+    if (o->width < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "width: %d, at least 1 is needed", o->width);
+    if (o->width > 1 && o->variant != WISP_KPM_BLOCKED)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                             "width: %d is for the blocked variant; naive and fused take one vector at a time",
+                             o->width);
+    if (o->powers < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "powers: %d, at least 1 is needed", o->powers);
+    if (o->cache_budget < 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "cache budget: %lld bytes", (long long)o->cache_budget);
+    if (o->powers > 1 && o->variant == WISP_KPM_NAIVE)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "powers: %d; the naive variant takes one step at a time", o->powers);
+    return WISP_OK;
+}
+
+/* A real matrix takes complex vectors too, and a single-precision matrix double ones. */
+static wisp_status check_type(wisp_ctx *ctx, wisp_type vectors, wisp_type matrix)
+{
+    const int known = vectors >= WISP_S && vectors <= WISP_Z;
+    if (known && wisp_type_is_complex(vectors) >= wisp_type_is_complex(matrix) &&
+        wisp__is_single(vectors) <= wisp__is_single(matrix))
+        return WISP_OK;
+    return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
+                         "vectors of type %s do not go with a matrix of type %s; assemble the matrix in the precision "
+                         "that is wanted",
+                         wisp_type_name(vectors), wisp_type_name(matrix));
+}
+
+/* The limit is for what can be compared: single precision against the bars of random vectors. */
+static wisp_status check_rounding(wisp_ctx *ctx, wisp_kpm_opts *full)
+{
+    if (!(full->rounding_limit >= 0))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "rounding limit: %g is negative", full->rounding_limit);
+    if (full->trace != WISP_TRACE_RANDOM || full->vectors < 2 || !wisp__is_single(full->type)) full->rounding_limit = 0;
+    return WISP_OK;
+}
+
+wisp_status wisp__kpm_options(wisp_kpm_opts *full, const wisp_mat *A, const wisp_kpm_opts *opts)
+{
+    wisp_status status = WISP_OK;
+    wisp_ctx *ctx = wisp_mat_ctx(A);
+    wisp_mat_info info;
+    wisp_mat_get_info(A, &info);
+    wisp__kpm_defaults(full, info.type, opts);
+    if (full->moments < 2 || full->moments > most_moments)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "moments: %lld, it must be 2 to %lld", (long long)full->moments,
+                             (long long)most_moments);
+    WISP_TRY(check_variant(ctx, full));
+    WISP_TRY(check_type(ctx, full->type, info.type));
+    WISP_TRY(check_trace(ctx, full, info.rows));
+    WISP_TRY(check_rounding(ctx, full));
+out:
+    return status;
+}
+
+wisp_bounds_opts wisp_kpm_bounds_opts(wisp_type type, int64_t rows, const wisp_kpm_opts *opts)
+{
+    wisp_kpm_opts full;
+    wisp__kpm_defaults(&full, type, opts);
+    const int64_t vectors = wisp__kpm_vectors(&full, rows);
+    return (wisp_bounds_opts){.method = full.bounds_method,
+                              .seed = full.seed,
+                              .sweeps = 0.5 * (double)full.moments * (double)vectors,
+                              .width = wisp__kpm_width(&full, vectors)};
+}
+
+wisp_status wisp__kpm_bounds(wisp_bounds *bounds, const wisp_mat *A, const wisp_kpm_opts *full)
+{
+    wisp_status status = WISP_OK;
+    wisp_mat_props props;
+    if (full->bounds_method != WISP_BOUNDS_GIVEN) {
+        wisp_mat_info info;
+        wisp_mat_get_info(A, &info);
+        const wisp_bounds_opts o = wisp_kpm_bounds_opts(info.type, info.rows, full);
+        return wisp_bounds_find(bounds, A, &o);
+    }
+    *bounds = full->bounds;
+    bounds->failure_probability = NAN;
+    if (!isfinite(bounds->center) || !isfinite(bounds->halfwidth) || !(bounds->halfwidth > 0))
+        return wisp_ctx_fail(wisp_mat_ctx(A), WISP_ERR_ARG,
+                             "bounds: center %g and halfwidth %g are no interval; both must be finite, the halfwidth "
+                             "positive",
+                             bounds->center, bounds->halfwidth);
+    WISP_TRY(wisp__require_hermitian(A, &props));
+out:
+    return status;
+}
+
+/* The parts of what a run holds. */
+typedef struct {
+    double blocks, dots, moments; /* blocks: for the bounds there are no more columns; moments: the caller's */
+    int width, powers;
+} parts;
+
+/* Of a rank's part of the blocks, so many rows of the halo with it. */
+static parts parts_of(const wisp_kpm_opts *full, int64_t vectors, int64_t rows)
+{
+    const bool look = full->rounding_limit > 0; /* at rounding: a column in double precision, which is two in single */
+    const double n = (double)full->moments, width = fmax(wisp__kpm_width(full, vectors), look ? 2 : 0);
+    parts p = {.width = (int)width, .powers = wisp__kpm_powers(full, vectors)};
+    p.blocks = (full->variant == WISP_KPM_NAIVE ? 3 : 2) * width * (double)wisp_type_size(full->type) * (double)rows;
+    p.dots = (n + 1) * width * sizeof(double) + (3 * width + 3) * p.powers * sizeof(wisp_scalar);
+    if (look) p.dots += 2 * n * sizeof(double);
+    p.moments = n * sizeof(double) * (full->trace == WISP_TRACE_EXACT ? 1 : (double)vectors);
+    return p;
+}
+
+static int64_t whole(double bytes) { return bytes < 9e18 ? (int64_t)bytes : INT64_MAX; }
+
+int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts)
+{
+    wisp_kpm_opts full;
+    wisp__kpm_defaults(&full, type, opts);
+    const parts p = parts_of(&full, wisp__kpm_vectors(&full, rows), rows);
+    const double bytes = p.blocks + p.dots + (double)wisp_mpk_plan(rows, full.type, p.width, p.powers);
+    return whole(bytes + p.moments);
+}
+
+/* The scratch memory of the bounds stays for the moments. */
+int64_t wisp_kpm_bound(const wisp_ctx *ctx, const wisp_mat_info *A, const wisp_kpm_opts *opts)
+{
+    enum { LITTLE = 16 << 10, SUMS = 1024, EACH = 32 }; /* of a dot: row blocks at most, bytes of a column */
+    wisp_kpm_opts full;
+    if (!ctx || !A) return 0;
+    wisp__kpm_defaults(&full, A->type, opts);
+    const int64_t held = A->local_rows > 0 ? A->local_rows + A->halo_rows : A->rows;
+    const parts p = parts_of(&full, wisp__kpm_vectors(&full, A->rows), held);
+    const double rows = (double)held;
+    const double wider = (double)wisp_type_size(full.type) / (double)wisp_type_size(A->type);
+    const double spill = (double)A->spill_bytes * wider * p.width;
+    const double steps = (double)wisp_mpk_bound(ctx, A, full.type, p.width, p.powers, p.powers);
+    const double sums = fmin(rows, SUMS) * EACH * p.width;
+    const double states = 16 * (double)A->work_blocks; /* of half storage's blocks */
+    return whole(p.blocks + p.dots + steps + spill + sums + states + p.moments + LITTLE);
+}

@@ -1,0 +1,243 @@
+/* What the methods of wisp_solve share: the state of a run, its passes over blocks, its reductions. */
+#ifndef WISP_KRYLOV_H
+#define WISP_KRYLOV_H
+#include <complex.h>
+#include <math.h>
+#include "precond.h"
+#include "../solver.h"
+
+/* A column that is still in the blocks. Norms are squared. */
+typedef struct {
+    int of;             /* its number in b */
+    int b_exponent;     /* methods see b times 2^b_exponent: solve_scale.c */
+    bool done;          /* has ended, or needs nothing: no step changes it */
+    bool claimed;       /* within the tolerance by the recurrence: left alone until that is verified */
+    int64_t claimed_at; /* the iteration of that */
+    wisp_status broken; /* by a step that can't go on: why; WISP_OK: it can */
+    double bb, rr;      /* |b|^2; |r|^2 by the recurrence */
+    double target;      /* |r|^2 that is enough */
+    double verified;    /* |r|^2 when it was computed from x last */
+    double best;        /* the least such, that of the block `best` */
+    int stalls;         /* times that it was not less than before */
+    double low;         /* BiCGStab: |r|^2 of the x that is kept beside it, by the recurrence; INFINITY: none is */
+    double was;         /* |r|^2 before the step */
+    bool moved;         /* x has just become that one */
+    bool left;          /* MINRES began from 0, and has not met a better x than the best yet */
+    double least;       /* |r|^2 by the recurrence when it was last a tenth of the one before */
+    int64_t least_at;   /* the iteration of that */
+    int64_t iterations;
+    /* Scalars of the methods, by their usual names. */
+    double complex alpha, beta, omega, rho, rv;
+    double mu, gamma, delta, rz;                                    /* CG */
+    double b, b_old, epsilon, dbar, cs, sn, phi, scale, norm, root; /* MINRES */
+    double w[4];
+    int steps;         /* GMRES: of this cycle */
+    double complex *h; /* GMRES: its triangle, rotations, right-hand side, norms of the basis */
+} wisp__krylov_column;
+
+/* The longest restart; how often a residual may be no less than before. */
+enum { WISP__MOST_RESTART = 500, WISP__MOST_STALLS = 3 };
+
+typedef struct wisp__krylov wisp__krylov;
+typedef struct {
+    const char *name;
+    int (*blocks)(const wisp__krylov *k);  /* that it needs beside x, b and r */
+    wisp_status (*start)(wisp__krylov *k); /* x and r = b - A x are there */
+    /* Goes on where r was computed anew from x; NULL: by a start. */
+    wisp_status (*resume)(wisp__krylov *k);
+    wisp_status (*step)(wisp__krylov *k);        /* one iteration of all columns that are wisp__going */
+    wisp_status (*settle)(wisp__krylov *k);      /* x becomes that of the last step; NULL: it is so */
+    bool (*keeps)(const wisp__krylov *k, int i); /* whether block i holds something between steps */
+    int low; /* the block of an earlier x; 0: it keeps none, for its residuals do not wander */
+} wisp__method;
+extern const wisp__method wisp__cg, wisp__bicgstab, wisp__gmres, wisp__minres;
+
+struct wisp__krylov {
+    wisp_ctx *ctx;
+    const wisp_mat *A;
+    wisp_solve_opts o; /* with every default filled in */
+    wisp_solution *s;
+    const wisp__method *method;
+    wisp__precond *P;     /* NULL: none */
+    const wisp_blk *rows; /* the inverse diagonal, where P is that and is fused with updates; else NULL */
+    double anorm;         /* of A as methods see it, at least, as far as it is known */
+    int a_exponent;       /* methods see A times 2^a_exponent */
+    double unit;          /* squares of norms times this are about 1 in the beginning */
+    bool careful;         /* CG: no more recurrences but those of the textbook */
+    bool separate;        /* classical: each op by itself */
+    wisp_type type;
+    double eps;
+    int width;
+    const wisp_blk *b;
+    wisp_blk *own_b, *x, *r, *best, *user_x; /* own_b: NULL until it is narrower than the user's */
+    wisp_blk **v;                            /* [blocks] of the method */
+    int blocks;
+    wisp__krylov_column *col;                 /* [width] */
+    int *list;                                /* [width] of columns */
+    wisp_scalar *dot, *one, *zero, *b_factor; /* [sets][width]; [width] each */
+    int sets;
+    wisp_scalar *factor; /* [factors][width] */
+    int factors;
+    int step_of_cycle; /* GMRES */
+    bool cycle_ends;   /* set by a step: x has to be settled, and the method starts again */
+    double bytes;      /* of the passes so far, while counting */
+    bool counting;
+    int64_t counted;   /* iterations that were counted */
+    bool hermitian;    /* up to rounding, or by the user's word */
+    bool inner;        /* it is a part of a proof, and has none of its own */
+    bool chosen;       /* the method is not the user's choice */
+    bool fresh;        /* the method starts anew */
+    bool looks;        /* set by a step: residuals have to be looked at before the next one */
+    bool goes_on;      /* between two steps, from a kept state */
+    bool begun;        /* x holds something */
+    bool together;     /* it was cancelled on all ranks between the same two steps */
+    bool apart;        /* ranks ended at different places: no call of all of them */
+    bool torn;         /* some blocks are narrower already, others are not */
+    double complex *h; /* those of the columns */
+    int64_t room;      /* for the history */
+    double progress;
+    wisp_counts before; /* as the run began, less those of the calls that it goes on from */
+    double began;       /* the same, see wisp__now */
+    wisp_method asked;  /* the method and variant that it began with */
+    wisp_variant asked_variant;
+    double *stamp;    /* [3][columns] what b is known by; NULL: it is of no interest */
+    double layout[2]; /* what the ranks' shares of rows are known by */
+    wisp_state *live; /* NULL: it is not offered */
+};
+
+static inline bool wisp__going(const wisp__krylov_column *c) { return !c->done && !c->claimed && c->broken == WISP_OK; }
+/* Squares of norms that are so far apart have little to do with each other. */
+static inline double wisp__far(const wisp__krylov *k) { return wisp__is_single(k->type) ? 1e-6 : 1e-12; }
+/* What is not finite is so in its real part alone: real blocks take no complex factors. */
+static inline wisp_scalar wisp__scalar(double complex z)
+{
+    const bool finite = isfinite(creal(z)) && isfinite(cimag(z));
+    return finite ? (wisp_scalar){creal(z), cimag(z)} : (wisp_scalar){NAN, 0};
+}
+static inline double complex wisp__complex(wisp_scalar z) { return z.re + z.im * I; }
+/* Set number i of factors for the updates of a pass, one for each column. */
+static inline wisp_scalar *wisp__factors(const wisp__krylov *k, int i)
+{
+    return k->factor + (size_t)i * (size_t)k->width;
+}
+
+/* Dots of a reduction: the first sets are those of a product (as in wisp_aug), those from FREE on of passes. */
+enum { WISP__XX, WISP__XY, WISP__YY, WISP__UY, WISP__FREE };
+static inline wisp_scalar *wisp__dots(const wisp__krylov *k, int set)
+{
+    return k->dot + (size_t)set * (size_t)k->width;
+}
+static inline double complex wisp__dot_of(const wisp__krylov *k, int set, int j)
+{
+    return wisp__complex(wisp__dots(k, set)[j]);
+}
+
+/* wisp_fuse; or, classical, one op after the other. The dots are of this rank alone until wisp__sum_dots. */
+wisp_status wisp__pass(wisp__krylov *k, const wisp_update *update, int updates, const wisp_inner *inner, int inners);
+/* y = A x, with dots (of WISP_DOTS) to the first sets. */
+wisp_status wisp__multiply(wisp__krylov *k, wisp_blk *y, const wisp_blk *x, unsigned dots, const wisp_blk *u);
+/* z = M^-1 r, and <r, z> to a set of dots. */
+wisp_status wisp__precondition(wisp__krylov *k, wisp_blk *z, const wisp_blk *r, int set);
+/* The first `sets` sets of dots become those of all ranks. */
+wisp_status wisp__sum_dots(wisp__krylov *k, int sets);
+/* Sets of dots that nothing is written to count as 0. */
+void wisp__clear(wisp__krylov *k);
+
+/* The same in two parts, of the sets of dots of passes: k->dot is left alone in between, by products, too. */
+wisp_status wisp__start_dots(wisp__krylov *k, int sets);
+wisp_status wisp__wait_for_dots(wisp__krylov *k);
+
+/* ---- solve_opts.c ---- */
+
+static inline bool wisp__is_of_cg(wisp_variant v) { return v == WISP_PREDICT || v == WISP_HIDDEN; }
+const wisp__method *wisp__method_of(wisp_method m);
+/* The method is named, and rows are those of all ranks. */
+void wisp__solve_defaults(wisp_solve_opts *o, wisp_type type, int64_t rows);
+/* All options, and the shapes of x, b and A. */
+wisp_status wisp__solve_check(const wisp__krylov *k, wisp_blk *x);
+/* CG and MINRES need a Hermitian matrix, up to rounding; if no method is named, A is asked. */
+wisp_status wisp__choose_method(wisp__krylov *k);
+
+/* ---- solve_state.c ---- */
+
+/* What states tell apart right-hand sides and layouts by. r is overwritten, and best becomes 0. */
+wisp_status wisp__find_stamp(wisp__krylov *k);
+/* The items of a state (wisp_items_fn). With a kept one it makes the preconditioner and the blocks. */
+wisp_status wisp__solve_items(void *krylov, wisp_state *state);
+/* Counts and seconds begin, go on from those of the solution; and go there. */
+void wisp__start_counts(wisp__krylov *k);
+void wisp__take_counts(wisp__krylov *k);
+
+/* ---- solve.c ---- */
+
+/* wisp_solve, within one: see inner. */
+wisp_status wisp__solve_inner(wisp_blk *x, const wisp_mat *A, const wisp_blk *b, const wisp_solve_opts *opts);
+
+/* ---- solve_scale.c ---- */
+
+/* Units of A and of the columns of b, whose norms these are; r and best are overwritten. */
+wisp_status wisp__choose_scales(wisp__krylov *k, const double *norm);
+double wisp__a_factor(const wisp__krylov *k);
+/* Those of b[width]; false: not all of them are numbers of the type. */
+bool wisp__b_factors(const wisp__krylov *k, wisp_scalar *factor);
+/* y becomes b in its units; x, which is a guess, x in its own. */
+wisp_status wisp__scale_b(wisp__krylov *k, wisp_blk *y);
+wisp_status wisp__scale_guess(wisp__krylov *k);
+/* Column x of any block times 2^exponent. */
+wisp_status wisp__scale_column(wisp__krylov *k, wisp_blk *x, int exponent);
+/* Column c of x, as methods made it, becomes the user's. */
+wisp_status wisp__scale_back(wisp__krylov *k, wisp_blk *x, const wisp__krylov_column *c);
+
+/* ---- singular.c ---- */
+
+/* Columns that the proof holds at most. singular.c: 11. singular_any.c: 6, and 56 bytes a row: 32 for sums and sizes,
+   24 for the entries of one row, if that is full. */
+static inline int wisp__proof_columns(wisp_type type) { return type == WISP_S ? 20 : 13; }
+/* Whether there is a proof that x makes |r| least in column j, and that it is more than any rounding. */
+wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least);
+
+/* Column j of b, as methods see it, in a block of one column. */
+wisp_status wisp__column_of_b(wisp__krylov *k, int j, wisp_blk *to);
+/* |<w, b_j>| / |w|: where A^H w = 0 no x has a residual of less. b becomes that column. */
+wisp_status wisp__least_residual(wisp__krylov *k, int j, const wisp_blk *w, wisp_blk *b, double *least);
+
+/* ---- singular_any.c ---- */
+
+/* The same for a matrix that is not Hermitian. x may become another one, whose residual is less. */
+wisp_status wisp__prove_any(wisp__krylov *k, int j, bool *least);
+
+/* ---- columns.c ---- */
+
+/* Columns begin as those of b, which is checked, and of x. */
+wisp_status wisp__begin_columns(wisp__krylov *k);
+/* r = b - A x, whose norms become those that are verified. */
+wisp_status wisp__residual(wisp__krylov *k);
+/* After that: x is kept in the columns where it is better than ever; or, where it is far worse, taken back with r. */
+wisp_status wisp__keep_best(wisp__krylov *k);
+wisp_status wisp__go_back(wisp__krylov *k);
+/* x becomes 0 where it is so long that rounding hides what r has to do with it, and r is not small. */
+wisp_status wisp__leave_far(wisp__krylov *k);
+/* Column j of x becomes the best one, with its r. */
+wisp_status wisp__return_to_best(wisp__krylov *k, int j);
+/* Before a step changes x, in a method that has a block for it: x is kept in the columns whose residual is to rise, and
+   is clearly less than that of any x that is kept. */
+wisp_status wisp__keep_low(wisp__krylov *k);
+/* Whether some column has such an x, which may still be of use. */
+bool wisp__has_low(const wisp__krylov *k);
+/* After wisp__residual: x and r become those of that x in the columns that end, or can't go on from here (last: all of
+   them), if they are the better ones. */
+wisp_status wisp__return_to_low(wisp__krylov *k, bool last);
+/* Column j has ended: the user gets its x, or the best one, and its status. */
+wisp_status wisp__end(wisp__krylov *k, int j, wisp_status why);
+/* Whether there is memory for a further block of so many columns, on every rank. */
+wisp_status wisp__has_room(wisp__krylov *k, int count, bool *room);
+/* Narrower blocks, if half of the columns or more have ended. */
+wisp_status wisp__compact(wisp__krylov *k);
+wisp_status wisp__make_blocks(wisp__krylov *k);
+/* The inverse diagonal, if the method's updates multiply by it. */
+void wisp__krylov_rows(wisp__krylov *k);
+/* Blocks for columns that were given back, the first k->width of k->col: with those of b, else with 0. */
+wisp_status wisp__remake_blocks(wisp__krylov *k);
+void wisp__free_blocks(wisp__krylov *k);
+
+#endif

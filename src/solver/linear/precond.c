@@ -1,0 +1,263 @@
+/* Preconditioners: they are made, applied and freed. Each is a diagonal, a matrix (a stored one, or an operator for the
+   user's function), or a polynomial of A. */
+#include "precond.h"
+#include "../solver.h"
+#include <stdio.h>
+#include <string.h>
+
+struct wisp__precond {
+    wisp_ctx *ctx;
+    const wisp_mat *A;
+    double factor; /* of A: M^-1 is of factor A */
+    wisp_precond kind;
+    wisp_type type;     /* of the blocks */
+    int width;          /* at most */
+    wisp_blk *rows;     /* JACOBI */
+    wisp_mat *M;        /* BLOCK_JACOBI, APPLY */
+    wisp__polynomial p; /* CHEBYSHEV, NEUMANN */
+    wisp_blk *work;     /* a block for it, of the width that was asked for last */
+    wisp_scalar *add;   /* [degree][width] its p.add */
+    int depth;          /* of its interleaved steps; 0: not known yet */
+    wisp_scalar *dot;   /* of a product, or of each of its steps */
+};
+
+/* ---- made ---------------------------------------------------------------------------------------- */
+
+/* The rows of the block-diagonal matrix of inverses. */
+static int inverse_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    const wisp__diagonal *d = arg;
+    const int64_t i = row - d->first, corner = i - i % d->n;
+    const int64_t m = d->n < d->rows - corner ? d->n : d->rows - corner;
+    const size_t size = wisp_type_size(d->type);
+    if (i < 0 || i >= d->rows) return -1;
+    if (!col) return (int)m;
+    for (int64_t j = 0; j < m; j++) col[j] = d->first + corner + j;
+    memcpy(val, d->inverse + (size_t)(i * d->n) * size, (size_t)m * size);
+    return (int)m;
+}
+
+/* The type of the inverse blocks: as precise as the blocks that they are multiplied with, and real if A is. */
+static wisp_type inverse_type(wisp_type matrix, wisp_type blocks)
+{
+    if (wisp_type_is_complex(matrix)) return blocks;
+    return wisp__is_single(blocks) ? WISP_S : WISP_D;
+}
+
+static wisp_status make_diagonal(wisp__precond *P, const wisp_solve_opts *o)
+{
+    wisp_map *map = wisp_mat_map(P->A);
+    wisp__diagonal d = {0};
+    wisp_mat_info info;
+    wisp_status status;
+    wisp_mat_get_info(P->A, &info);
+    if (info.format == WISP_FORMAT_OPERATOR)
+        return wisp_ctx_fail(P->ctx, WISP_ERR_UNSUPPORTED,
+                             "an operator has no entries for a Jacobi preconditioner: take a polynomial, or a function "
+                             "(WISP_PRECOND_APPLY)");
+    const bool blocks = P->kind == WISP_BLOCK_JACOBI;
+    const int64_t rows = wisp_map_rows(map);
+    WISP_TRY(wisp__diagonal_make(&d, P->A, P->factor, o, blocks ? inverse_type(info.type, P->type) : P->type));
+    if (blocks) {
+        const wisp_src src = {.rows = rows,
+                              .cols = rows,
+                              .max_row = rows < o->block_rows ? rows : o->block_rows, /* the same on all ranks */
+                              .type = d.type,
+                              .row = inverse_row,
+                              .arg = &d};
+        WISP_TRY(wisp_mat_create(&P->M, P->ctx, &src, &(wisp_mat_opts){.width = P->width, .map = map}));
+    } else {
+        WISP_TRY(wisp_blk_create(&P->rows, P->ctx, map, P->type, 1));
+        WISP_TRY(wisp_blk_put(P->rows, WISP_ROW_MAJOR, d.inverse, 1));
+    }
+out:
+    wisp__diagonal_free(P->ctx, &d);
+    return status;
+}
+
+static wisp_status make(wisp__precond *P, const wisp_solve_opts *o, const double spectrum[2])
+{
+    const wisp_operator op = {.map = wisp_mat_map(P->A), .type = P->type, .apply = o->apply, .arg = o->apply_arg};
+    const size_t width = (size_t)P->width;
+    size_t steps = 1;
+    wisp_status status = WISP_OK;
+    switch (P->kind) {
+    case WISP_JACOBI:
+    case WISP_BLOCK_JACOBI: WISP_TRY(make_diagonal(P, o)); break;
+    case WISP_CHEBYSHEV:
+    case WISP_NEUMANN:
+        WISP_TRY(wisp__polynomial_make(&P->p, P->A, P->factor, o, P->type, P->width, spectrum));
+        steps = (size_t)o->degree;
+        WISP_TRY(wisp_alloc(P->ctx, &P->add, steps * width, sizeof *P->add));
+        break;
+    case WISP_PRECOND_APPLY:
+        if (!o->apply) return wisp_ctx_fail(P->ctx, WISP_ERR_ARG, "precond: apply is NULL, and no function");
+        WISP_TRY(wisp_mat_from_apply(&P->M, P->ctx, &op));
+        break;
+    default: return wisp_ctx_fail(P->ctx, WISP_ERR_ARG, "precond: unknown value %d", (int)P->kind);
+    }
+    WISP_TRY(wisp_alloc(P->ctx, &P->dot, steps * 4 * width, sizeof *P->dot));
+out:
+    return status;
+}
+
+wisp_status wisp__precond_make(wisp__precond **P, const wisp_mat *A, const wisp_solve_opts *o, wisp_type type,
+                               int width)
+{
+    return wisp__precond_make_for(P, A, 1, o, type, width, (const double[]){0, 0});
+}
+
+wisp_status wisp__precond_make_for(wisp__precond **P, const wisp_mat *A, double factor, const wisp_solve_opts *o,
+                                   wisp_type type, int width, const double spectrum[2])
+{
+    wisp_ctx *ctx = wisp_mat_ctx(A);
+    wisp_status status;
+    *P = NULL;
+    if (o->precond == WISP_PRECOND_NONE) return WISP_OK;
+    wisp_ctx_enter(ctx);
+    WISP_TRY(wisp_alloc(ctx, P, 1, sizeof **P));
+    **P = (wisp__precond){.ctx = ctx, .A = A, .factor = factor, .kind = o->precond, .type = type, .width = width};
+    WISP_TRY(make(*P, o, spectrum));
+out:
+    status = wisp_ctx_leave(ctx, status);
+    if (status == WISP_OK) return WISP_OK;
+    wisp__precond_free(*P);
+    *P = NULL;
+    return status;
+}
+
+void wisp__precond_free(wisp__precond *P)
+{
+    if (!P) return;
+    wisp_blk_free(P->rows);
+    wisp_blk_free(P->work);
+    wisp_mat_free(P->M);
+    wisp__polynomial_free(P->ctx, &P->p);
+    wisp_free(P->ctx, P->add);
+    wisp_free(P->ctx, P->dot);
+    wisp_free(P->ctx, P);
+}
+
+void wisp__precond_spectrum(const wisp__precond *P, double spectrum[2])
+{
+    spectrum[0] = P ? P->p.spectrum[0] : 0;
+    spectrum[1] = P ? P->p.spectrum[1] : 0;
+}
+
+const wisp_blk *wisp__precond_rows(const wisp__precond *P) { return P ? P->rows : NULL; }
+int wisp__precond_products(const wisp__precond *P) { return P ? P->p.degree : 0; }
+
+int64_t wisp__precond_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *o)
+{
+    enum { BOUNDS = 8 }; /* columns of two blocks, while bounds are found */
+    const int64_t size = (int64_t)wisp_type_size(type), column = (int64_t)sizeof(int32_t);
+    const int64_t steps = rows * width * size + wisp_mpk_plan(rows, type, width, 0);
+    const int64_t bounds = o->bounds.halfwidth == 0 ? 2 * rows * (width < BOUNDS ? width : BOUNDS) * size : 0;
+    switch (o->precond) {
+    case WISP_JACOBI: return 2 * rows * size;
+    case WISP_BLOCK_JACOBI:
+        return rows * (rows < o->block_rows ? rows : o->block_rows) * (2 * size + column); /* twice while made */
+    case WISP_CHEBYSHEV:
+    case WISP_NEUMANN: return steps > bounds ? steps : bounds;
+    default: return 0;
+    }
+}
+
+/* ---- applied ------------------------------------------------------------------------------------- */
+
+static wisp_status scale(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_scalar *rz)
+{
+    const wisp_term term = {.x = r, .rows = P->rows};
+    const wisp_update update = {.y = z, .terms = 1, .term = &term};
+    const wisp_inner inner = {.x = r, .y = z, .dot = rz};
+    return wisp_fuse(&update, 1, &inner, rz ? 1 : 0, WISP_NOREDUCE);
+}
+
+/* The user's function is of A. A failure of it is said to be the preconditioner's, for A may be an operator, too. */
+static wisp_status multiply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_scalar *rz)
+{
+    const unsigned scale = P->kind == WISP_PRECOND_APPLY && P->factor != 1 ? WISP_SCALE : 0;
+    const wisp_aug aug = {
+        .terms = scale | (rz ? WISP_DOT_XY | WISP_NOREDUCE : 0), .alpha = wisp__real(1 / P->factor), .dot = P->dot};
+    const size_t width = (size_t)wisp_blk_width(r);
+    const wisp_status status = wisp_spmmv(z, P->M, r, &aug);
+    if (status == WISP_OK && rz) memcpy(rz, P->dot + width, width * sizeof *rz);
+    if (status == WISP_ERR_CALLBACK) {
+        char message[512];
+        wisp_ctx_copy_message(P->ctx, message, sizeof message);
+        return wisp_ctx_fail(P->ctx, status, "preconditioner: %s", message);
+    }
+    return status;
+}
+
+static wisp_status set_width(wisp__precond *P, int width)
+{
+    wisp_status status = WISP_OK;
+    if (P->work && wisp_blk_width(P->work) == width) goto out;
+    wisp_blk_free(P->work);
+    P->work = NULL;
+    P->depth = 0;
+    WISP_TRY(wisp_blk_create(&P->work, P->ctx, wisp_mat_map(P->A), P->type, width));
+    wisp_scalar *add = P->add;
+    for (int k = 0; k < P->p.degree; k++)
+        for (int j = 0; j < width; j++) *add++ = wisp__real(P->p.add[k]);
+out:
+    return status;
+}
+
+/* The first step, which leaves r as it is. */
+static wisp_status first_step(wisp__precond *P, wisp_blk *v, const wisp_blk *r, unsigned dot)
+{
+    const wisp__polynomial *p = &P->p;
+    const int width = wisp_blk_width(r);
+    wisp_scalar *shift;
+    wisp_status status;
+    WISP_TRY(wisp_alloc(P->ctx, &shift, (size_t)width, sizeof *shift));
+    for (int j = 0; j < width; j++) shift[j] = p->gamma[0];
+    WISP_TRY(wisp_spmmv(v, P->A, r,
+                        &(wisp_aug){.terms = WISP_SCALE | WISP_SHIFT | WISP_ADD | dot,
+                                    .alpha = p->alpha[0],
+                                    .shift = shift,
+                                    .dot = P->dot,
+                                    .u = r,
+                                    .add = P->add}));
+out:
+    wisp_free(P->ctx, shift);
+    return status;
+}
+
+/* v_k is in z and in the work block by turns, v_degree in z. Where steps are interleaved, r is copied to be v_0, so
+   that the first one can be among them; else the copy would cost more than it saves. The results are the same, bit by
+   bit. */
+static wisp_status evaluate(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_scalar *rz)
+{
+    const wisp__polynomial *p = &P->p;
+    const size_t width = (size_t)wisp_blk_width(r);
+    const unsigned dot = rz ? WISP_DOT_UY | WISP_NOREDUCE : 0;
+    wisp_status status;
+    WISP_TRY(set_width(P, wisp_blk_width(r)));
+    const int from = p->degree > 1 && P->depth != 1 ? 0 : 1;
+    wisp_blk *begin = (p->degree - from) % 2 ? P->work : z, *other = begin == z ? P->work : z;
+    if (from == 0) WISP_TRY(wisp_copy(begin, r));
+    if (from == 1) WISP_TRY(first_step(P, begin, r, p->degree == 1 ? dot : 0));
+    const wisp_mpk_opts mo = {.steps = p->degree - from,
+                              .alpha = p->alpha + from,
+                              .beta = p->beta + from,
+                              .gamma = p->gamma + from,
+                              .terms = dot,
+                              .dot = P->dot,
+                              .u = r,
+                              .add = P->add + (size_t)from * width,
+                              .interleaved = from == 0 ? &P->depth : NULL};
+    if (mo.steps > 0) WISP_TRY(wisp_mpk((wisp_blk *[]){other, begin}, 2, P->A, &mo));
+    const size_t last = mo.steps > 0 ? (size_t)mo.steps - 1 : 0;
+    if (rz) memcpy(rz, P->dot + (4 * last + 3) * width, width * sizeof *rz);
+out:
+    return status;
+}
+
+wisp_status wisp__precond_apply(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wisp_scalar *rz)
+{
+    wisp_ctx_enter(P->ctx);
+    return wisp_ctx_leave(P->ctx, P->rows ? scale(P, z, r, rz) : P->M ? multiply(P, z, r, rz) : evaluate(P, z, r, rz));
+}

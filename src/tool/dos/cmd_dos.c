@@ -1,0 +1,368 @@
+/* wisp dos, ldos and count: moments are computed (or loaded), kept, and evaluated. */
+#include "../tool.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXIT_AGAIN = EXIT_LAYOUT + 1 }; /* in double precision: single is not enough */
+
+/* Options that contradict each other; EXIT_USAGE with its line. */
+static int check_options(tool *t)
+{
+    const options *o = &t->opt;
+    const char *name = t->cmd->name, *again = options_new_run(o);
+    if (o->from && o->args) return tool_usage(t, "MATRIX and --from exclude each other");
+    if (!o->from && !o->args) return tool_usage(t, "MATRIX is missing; see wisp %s --help", name);
+    if (o->from && again) return tool_usage(t, "--%s needs a new run, so it does not go with --from", again);
+    if (o->moments && o->resolution > 0) return tool_usage(t, "--moments and --resolution exclude each other");
+    if (t->cmd->bit == CMD_LDOS && !o->from && !o->site_count) return tool_usage(t, "wisp ldos needs --sites I,J,..");
+    if (t->cmd->bit == CMD_COUNT && !option_seen(o, "interval"))
+        return tool_usage(t, "wisp count needs --interval A,B");
+    if (o->trace == WISP_TRACE_EXACT && o->vectors)
+        return tool_usage(t, "--vectors and --trace exact exclude each other");
+    if (o->variant != WISP_KPM_BLOCKED && o->width) return tool_usage(t, "--width is for --variant blocked alone");
+    if (o->variant == WISP_KPM_NAIVE && o->powers > 1)
+        return tool_usage(t, "--powers is not for --variant naive, which takes one step at a time");
+    if (o->variant == WISP_KPM_NAIVE && o->budgets[0])
+        return tool_usage(t, "--cache-budget is not for --variant naive, which takes one step at a time");
+    if (o->output && !has_extension(o->output, "csv|json|h5"))
+        return tool_usage(t, "--output %s: the name must end in .csv, .json or .h5", o->output);
+    if (o->save && !has_extension(o->save, "h5")) return tool_usage(t, "--save %s: the name must end in .h5", o->save);
+    if (o->output && o->save && wisp_file_same(o->output, o->save))
+        return tool_usage(t, "--output and --save name the same file");
+    for (int i = 0; i < o->froms; i++)
+        if (o->output && wisp_file_same(o->output, o->from_list[i]))
+            return tool_usage(t, "--output and --from name the same file");
+    return EXIT_FINE;
+}
+
+static int check_outputs(tool *t)
+{
+    const options *o = &t->opt;
+    const char *needs = o->save                                       ? "--save"
+                        : o->from                                     ? "--from"
+                        : o->output && has_extension(o->output, "h5") ? "a .h5 file of results"
+                                                                      : NULL;
+    if (needs && !hdf5_available()) return tool_fail(t, "this build of wisp has no HDF5, which %s needs", needs);
+    const char *paths[] = {o->save, o->output, o->plot};
+    return outputs_check(t, paths, 3);
+}
+
+wisp_type tool_type(const options *o, wisp_type type)
+{
+    if (!option_seen(o, "precision")) return type;
+    if (wisp_type_is_complex(type)) return o->precision ? WISP_Z : WISP_C;
+    return o->precision ? WISP_D : WISP_S;
+}
+
+static void set_kpm_options(const options *o, wisp_kpm_opts *k)
+{
+    *k = (wisp_kpm_opts){.moments = o->moments,
+                         .vectors = o->site_count ? o->site_count : o->vectors,
+                         .trace = o->site_count ? WISP_TRACE_SITES : (wisp_trace)o->trace,
+                         .sites = o->sites,
+                         .seed = o->seed,
+                         .variant = (wisp_kpm_variant)o->variant,
+                         .width = (int)o->width,
+                         .powers = (int)o->powers,
+                         .reduce_each_step = o->reduce,
+                         .bounds_method = (wisp_bounds_method)o->bounds_method};
+    if (k->bounds_method == WISP_BOUNDS_GIVEN)
+        k->bounds = (wisp_bounds){0.5 * (o->bounds[0] + o->bounds[1]), 0.5 * (o->bounds[1] - o->bounds[0]), NAN};
+}
+
+/* The number of moments that --resolution needs, once the halfwidth is known. */
+static int moments_for(tool *t, wisp_kpm_opts *k)
+{
+    k->moments = wisp_moments_for(k->bounds.halfwidth, t->opt.resolution);
+    if (k->moments < 2) k->moments = 2;
+    if (k->moments > 1 << 30)
+        return tool_fail(
+            t, "--resolution %g needs more than 2^30 moments on a spectrum of half width %g; take a coarser one",
+            t->opt.resolution, k->bounds.halfwidth);
+    return EXIT_FINE;
+}
+
+/* A run that was stopped: keeps what is done, if it is to be kept. */
+static int stopped(tool *t, wisp_moments *m, int64_t wanted)
+{
+    const char *why = caught_signal() ? caught_signal() : "request";
+    if (wanted == 0) wanted = m->trace == WISP_TRACE_RANDOM ? 32 : 1;
+    const bool saves = t->opt.save && m->vectors > 0 && m->trace != WISP_TRACE_EXACT;
+    if (checkpoint_ended(t) && (t->kept.info.saved || !t->opt.save || m->vectors == 0)) return checkpoint_stopped(t);
+    if (t->kept.file && !saves) return checkpoint_stopped(t);
+    if (m->trace == WISP_TRACE_EXACT) return tool_fail(t, "stopped by %s; an exact trace can't be kept in part", why);
+    if (!t->opt.save || m->vectors == 0)
+        return tool_fail(t, "stopped by %s; nothing was kept%s", why,
+                         t->opt.save ? " (no vector had two moments yet)" : " (--save FILE.h5 keeps what is done)");
+    wisp_ctx_resume(t->ctx);
+    if (wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line) || wisp_moments_save(t->ctx, m, t->opt.save))
+        return tool_fail(t, "stopped by %s, and the vectors done were not kept: %s", why, wisp_ctx_message(t->ctx));
+    return tool_fail(t, "stopped by %s; %lld of %lld vectors with %lld moments are kept: wisp %s --from %s", why,
+                     (long long)m->vectors, (long long)wanted, (long long)m->n, t->cmd->name, t->opt.save);
+}
+
+/* Single precision is not enough for a matrix whose source has this type. */
+static int again(results *r, wisp_type source, const char *why)
+{
+    snprintf(r->precision, sizeof r->precision, "%s: %s", wisp_type_name(source), why);
+    return EXIT_AGAIN;
+}
+
+/* Whether the run fails because it is in single precision, which --precision auto has tried. */
+static bool double_may_do(const wisp_kpm_opts *k, wisp_status status)
+{
+    return status == WISP_ERR_PRECISION || (status == WISP_ERR_NUMERIC && k->rounding_limit > 0);
+}
+
+static int fail_or_again(tool *t, results *r, const wisp_kpm_opts *k, wisp_type source, wisp_status status)
+{
+    if (double_may_do(k, status)) return again(r, source, wisp_ctx_message(t->ctx));
+    return tool_fail_ctx(t);
+}
+
+/* Bounds first when the number of moments follows from them; then the moments. */
+static int run_moments(tool *t, results *r, wisp_mat *A, wisp_type source, wisp_kpm_opts *k, wisp_moments *m)
+{
+    wisp_bounds_method method = k->bounds_method;
+    wisp_bounds found = k->bounds;
+    double bounds_seconds = 0;
+    if (t->resumed && t->opt.resolution > 0) {
+        bounds_seconds = t->kept.layout.bounds_seconds;
+        k->bounds = found = t->kept.layout.bounds;
+        k->bounds_method = WISP_BOUNDS_GIVEN;
+        k->moments = t->kept.layout.moments;
+    } else if (t->opt.resolution > 0 && method != WISP_BOUNDS_GIVEN) {
+        double start = tool_now();
+        wisp_mat_info info;
+        wisp_mat_get_info(A, &info);
+        wisp_kpm_opts unit = *k; /* as many moments as a halfwidth of 1 takes */
+        unit.moments = wisp_moments_for(1, t->opt.resolution);
+        wisp_bounds_opts o = wisp_kpm_bounds_opts(info.type, info.rows, &unit);
+        o.sweeps_per_halfwidth = o.sweeps;
+        o.sweeps = 0;
+        const wisp_status status = wisp_bounds_find(&found, A, &o);
+        if (status) return fail_or_again(t, r, k, source, status);
+        bounds_seconds = tool_now() - start;
+        k->bounds = found;
+        k->bounds_method = WISP_BOUNDS_GIVEN;
+        int rc = moments_for(t, k);
+        if (!rc && k->rounding_limit > 0 && wisp_kpm_type(source, info.rows, k) == source)
+            rc = again(r, source, "rounding in single precision would show in the error bars");
+        if (!rc) rc = plan_check_blocks(t, A, k);
+        if (rc) return rc;
+    }
+    t->kept.layout.moments = k->moments;
+    t->kept.layout.bounds = found;
+    t->kept.layout.bounds_seconds = bounds_seconds;
+    const int rc = checkpoint_begin(t, A, k->width, NULL, NULL);
+    if (rc) return rc;
+    k->offer = t->checkpoint ? checkpoint_offer : NULL;
+    k->offer_arg = t;
+    k->resume = t->resumed;
+    wisp_status status = wisp_kpm(m, A, k);
+    checkpoint_pause(t);
+    if (double_may_do(k, status)) return again(r, source, wisp_ctx_message(t->ctx));
+    if (status == WISP_ERR_HERMITIAN || status == WISP_ERR_NUMERIC)
+        return tool_fail(t, "%s: %s", t->opt.arg[0], wisp_ctx_message(t->ctx));
+    if (status != WISP_OK && status != WISP_ERR_CANCELLED) return tool_fail_ctx(t);
+    if (bounds_seconds > 0) {
+        m->bounds_method = method;
+        m->bounds = found;
+        m->bounds_seconds = bounds_seconds;
+    }
+    if (status == WISP_ERR_CANCELLED) return stopped(t, m, k->vectors);
+    status = wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line);
+    return tool_agree(t, status ? tool_fail_ctx(t) : EXIT_FINE);
+}
+
+static int check_sites(tool *t, int64_t rows)
+{
+    for (int64_t i = 0; i < t->opt.site_count; i++)
+        if (t->opt.sites[i] >= rows)
+            return tool_usage(t, "--sites: row %lld is not there; the matrix has rows 0 to %lld",
+                              (long long)t->opt.sites[i], (long long)rows - 1);
+    return EXIT_FINE;
+}
+
+/* --precision auto: single if that is likely to be enough, and then wisp_kpm looks whether it is. */
+static wisp_type needed_type(const tool *t, results *r, wisp_kpm_opts *k, const wisp_src *src)
+{
+    const bool has_bars = k->trace == WISP_TRACE_RANDOM && k->vectors != 1;
+    const wisp_type single = wisp_kpm_type(src->type, src->rows, k);
+    const char *why = "rounding in single precision would show in the error bars";
+    if (single != src->type && !t->read_once) {
+        k->rounding_limit = WISP_ROUNDING_LIMIT;
+        return single;
+    }
+    if (single != src->type) why = "the file can be read only once, so that single precision can't be tried";
+    if (!has_bars) why = "there are no error bars to compare rounding with";
+    if (type_is_single(src->type)) why = "that of the matrix";
+    snprintf(r->precision, sizeof r->precision, "%s: %s", wisp_type_name(src->type), why);
+    return src->type;
+}
+
+/* The width that takes least time, unless it was asked for, or there is no memory to look. A second try in double
+   precision keeps it, as it was planned. */
+static int choose_width(tool *t, wisp_kpm_opts *k, const wisp_src *src, wisp_mat_opts *mo)
+{
+    wisp_choice choice;
+    if (!t->opt.width && k->variant == WISP_KPM_BLOCKED && src->rows > 0) {
+        const wisp_status status =
+            wisp_src_choose(t->ctx, src, mo, mo->type, plan_vectors(k, src->rows), plan_steps(k), &choice);
+        if (status != WISP_OK && status != WISP_ERR_NOMEM) return tool_fail_ctx(t);
+        if (status == WISP_OK) t->opt.width = k->width = choice.width;
+    }
+    mo->width = wisp_kpm_width(mo->type, src->rows, k);
+    return EXIT_FINE;
+}
+
+static int set_matrix_options(tool *t, results *r, wisp_kpm_opts *k, const wisp_src *src, wisp_mat_opts *mo)
+{
+    const wisp_type type =
+        t->opt.precision == PRECISION_AUTO ? needed_type(t, r, k, src) : tool_type(&t->opt, src->type);
+    *mo = (wisp_mat_opts){.type = type, .order = (wisp_row_order)t->opt.order, .format = (wisp_format)t->opt.format};
+    return choose_width(t, k, src, mo);
+}
+
+/* Source, plan, matrix, moments. *ran is false when only the plan was wanted. */
+static int compute_once(tool *t, results *r, wisp_moments *m, bool *ran)
+{
+    wisp_src src = {0};
+    wisp_mat *A = NULL;
+    wisp_kpm_opts k;
+    wisp_mat_opts mo;
+    run_plan plan;
+    double start = tool_now();
+    *ran = false;
+    int64_t held, reading;
+    int rc = source_open(t, &src);
+    if (rc) return rc;
+    wisp_ctx_memory(t->ctx, &held, &reading);
+    rc = checkpoint_open(t);
+    set_kpm_options(&t->opt, &k);
+    if (!rc && src.rows != src.cols)
+        rc = tool_fail(t, "%s: the matrix is rectangular (%lld x %lld), and this needs a Hermitian one", t->opt.arg[0],
+                       (long long)src.rows, (long long)src.cols);
+    if (!rc && t->opt.resolution > 0 && k.bounds_method == WISP_BOUNDS_GIVEN) rc = moments_for(t, &k);
+    if (!rc) rc = check_sites(t, src.rows);
+    if (!rc) rc = weights_by_source(t, &src);
+    if (!rc) rc = machine_cache(t, t->opt.budgets[0], &k.cache_budget);
+    if (!rc) rc = set_matrix_options(t, r, &k, &src, &mo);
+    if (!rc) rc = plan_make(t, &src, &mo, &k, reading, &plan);
+    if (!rc && t->opt.plan) rc = plan_show(t, &src, &mo, &k, &plan);
+    if (!rc) rc = plan_check_limit(t, &src, &mo, &k, &plan);
+    const wisp_status status = !rc && !t->opt.plan ? wisp_mat_create(&A, t->ctx, &src, &mo) : WISP_OK;
+    if (status) rc = fail_or_again(t, r, &k, src.type, status);
+    if (!rc && A) rc = weights_by_matrix(t, A, mo.width);
+    const wisp_type source = src.type;
+    wisp_src_close(&src);
+    r->assemble_seconds = tool_now() - start;
+    if (!rc && A) {
+        *ran = true;
+        wisp_mat_get_info(A, &r->stored);
+        r->cache_budget = machine_counted(t, k.cache_budget);
+        rc = run_moments(t, r, A, source, &k, m);
+    }
+    wisp_mat_free(A);
+    return rc;
+}
+
+/* Once more on another layout, if one is found. */
+static int compute_on_layout(tool *t, results *r, wisp_moments *m, bool *ran)
+{
+    int rc = compute_once(t, r, m, ran);
+    if (rc == EXIT_LAYOUT && !(rc = weights_restart(t))) rc = compute_once(t, r, m, ran);
+    return rc;
+}
+
+/* Once more if --precision auto took single, and that is not enough. */
+static int compute(tool *t, results *r, wisp_moments *m, bool *ran)
+{
+    int rc = compute_on_layout(t, r, m, ran);
+    if (rc == EXIT_AGAIN && checkpoint_ended(t)) {
+        rc = checkpoint_stopped(t);
+    } else if (rc == EXIT_AGAIN) {
+        t->opt.precision = PRECISION_DOUBLE;
+        rc = checkpoint_done(t, EXIT_FINE);
+        t->opt.resume = NULL;
+        if (!rc) rc = compute_on_layout(t, r, m, ran);
+    } else if (m->rounding > 0) {
+        snprintf(r->precision, sizeof r->precision,
+                 "%s: rounding moves no moment by more than %.2g of half its 95%% bar", wisp_type_name(m->type),
+                 m->rounding);
+    }
+    return rc;
+}
+
+/* Files that fit are taken together; those that do not are named. */
+static int merge_runs(tool *t, wisp_moments *m, const wisp_moments *runs, int count)
+{
+    if (wisp_moments_merge(t->ctx, m, runs, count) == WISP_OK) return EXIT_FINE;
+    for (int i = 1; i < count; i++)
+        for (int j = 0; j < i; j++)
+            if (wisp_moments_fit(t->ctx, &runs[j], &runs[i]))
+                return tool_fail(t, "%s and %s cannot be taken together: %s", t->opt.from_list[j], t->opt.from_list[i],
+                                 wisp_ctx_message(t->ctx));
+    return tool_fail_ctx(t); /* for want of memory */
+}
+
+static int load_moments(tool *t, wisp_moments *m, results *r)
+{
+    wisp_moments runs[LIST] = {0};
+    int rc = EXIT_FINE;
+    for (int i = 0; i < t->opt.froms && !rc; i++) {
+        if (wisp_moments_load(t->ctx, &runs[i], t->opt.from_list[i])) rc = tool_fail_ctx(t);
+        r->seed[r->runs++] = runs[i].seed;
+    }
+    if (!rc && r->runs == 1) {
+        *m = runs[0];
+        return EXIT_FINE;
+    }
+    if (!rc) rc = merge_runs(t, m, runs, r->runs);
+    for (int i = 0; i < r->runs; i++) wisp_moments_free(&runs[i]);
+    return rc;
+}
+
+int cmd_dos(tool *t)
+{
+    wisp_moments m = {0};
+    results r = {.m = &m};
+    bool ran = true;
+    int rc = check_options(t), save_rc = EXIT_FINE;
+    if (!rc && !t->opt.from) rc = weights_refuse_pipe(t);
+    if (!rc && !t->opt.from) rc = checkpoint_check(t);
+    if (!rc) rc = tool_start(t);
+    if (!rc) rc = check_outputs(t);
+    if (rc) return rc;
+    if (t->opt.from) {
+        rc = tool_agree(t, load_moments(t, &m, &r));
+    } else {
+        rc = compute(t, &r, &m, &ran);
+    }
+    if (rc || !ran) goto out;
+    r.matrix = m.matrix ? m.matrix : "(not named)";
+    /* The moments first: they are what took long. If they cannot be kept, the results are still given. */
+    if (t->opt.save && wisp_moments_save(t->ctx, &m, t->opt.save))
+        save_rc = tool_fail_ctx(t);
+    else if (t->opt.save)
+        outfile_done(t, t->opt.save);
+    const bool ended = save_rc && tool_is_stopped(t); /* a signal ended the saving, which tool_fail_ctx has said */
+    double start = tool_now();
+    if ((rc = tool_agree(t, ended ? save_rc : results_evaluate(t, &r)))) goto out;
+    r.evaluate_seconds = tool_now() - start;
+    r.total_seconds = tool_now() - t->started;
+    monitor_clear(&t->monitor);
+    if (!t->opt.json && !t->opt.quiet) {
+        results_summary(t, &r);
+        if (t->opt.save && !save_rc) text_line("saved", "%s", t->opt.save);
+    }
+    rc = results_write(t, &r);
+    if (!rc) rc = save_rc;
+    rc = checkpoint_done(t, rc);
+out:
+    checkpoint_close(t);
+    results_free(t, &r);
+    wisp_moments_free(&m);
+    return rc;
+}

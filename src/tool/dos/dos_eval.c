@@ -1,0 +1,195 @@
+/* From moments to densities of states and counts, with their errors. */
+#include "../tool.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How many moments to use: all, or the fewer that the options ask for (after --from). */
+static int choose_moments(tool *t, results *r)
+{
+    const wisp_moments *m = r->m;
+    double h = m->bounds.halfwidth;
+    r->n = m->n;
+    if (!t->opt.from) return EXIT_FINE;
+    if (t->opt.moments) r->n = t->opt.moments;
+    if (t->opt.resolution > 0) r->n = wisp_moments_for(h, t->opt.resolution);
+    if (r->n > m->n)
+        return tool_fail(t, "%s holds %lld moments, which reach a resolution of %.4g; %lld are asked for", t->opt.from,
+                         (long long)m->n, wisp_resolution(h, m->n), (long long)r->n);
+    return EXIT_FINE;
+}
+
+/* ldos: the rows of the moments, or those that --sites picks among them. */
+static int choose_sites(tool *t, results *r)
+{
+    const wisp_moments *m = r->m;
+    bool pick = t->opt.from && t->opt.site_count;
+    r->curves = pick ? t->opt.site_count : m->vectors;
+    if (wisp_alloc(t->ctx, &r->site, (size_t)r->curves, sizeof *r->site) ||
+        wisp_alloc(t->ctx, &r->vector, (size_t)r->curves, sizeof *r->vector))
+        return tool_fail_ctx(t);
+    for (int64_t c = 0; c < r->curves; c++) {
+        int64_t v = pick ? 0 : c;
+        if (pick)
+            while (v < m->vectors && m->sites[v] != t->opt.sites[c]) v++;
+        if (v == m->vectors)
+            return tool_fail(t, "%s holds no moments of row %lld", t->opt.from, (long long)t->opt.sites[c]);
+        r->site[c] = m->sites[v];
+        r->vector[c] = v;
+    }
+    return EXIT_FINE;
+}
+
+static int make_grid(tool *t, results *r)
+{
+    r->points = t->opt.points ? t->opt.points : r->n > 512 ? 2 * r->n : 1024;
+    if (wisp_alloc(t->ctx, &r->energy, (size_t)r->points, sizeof(double)) ||
+        wisp_alloc(t->ctx, &r->dos, (size_t)r->points, (size_t)r->curves * sizeof(double)) ||
+        wisp_alloc(t->ctx, &r->error, (size_t)r->points, (size_t)r->curves * sizeof(double)) ||
+        wisp_alloc(t->ctx, &r->low, (size_t)r->points, (size_t)r->curves * sizeof(double)) ||
+        wisp_alloc(t->ctx, &r->high, (size_t)r->points, (size_t)r->curves * sizeof(double)) ||
+        wisp_alloc(t->ctx, &r->integral, (size_t)r->curves, sizeof(double)))
+        return tool_fail_ctx(t);
+    /* A count is drawn with the whole spectrum around it. */
+    if (!r->interval_given || t->cmd->bit == CMD_COUNT) {
+        wisp_energies(&r->m->bounds, r->points, r->energy);
+        return EXIT_FINE;
+    }
+    double a = r->interval[0], b = r->interval[1];
+    for (int64_t i = 0; i < r->points; i++) r->energy[i] = a + (b - a) * ((double)i / (double)(r->points - 1));
+    r->energy[r->points - 1] = b;
+    return EXIT_FINE;
+}
+
+static double trapezoid(int64_t n, const double *x, const double *y)
+{
+    double sum = 0;
+    for (int64_t i = 1; i < n; i++) sum += 0.5 * (x[i] - x[i - 1]) * (y[i] + y[i - 1]);
+    return sum;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double largest_density(const results *r)
+{
+    double most = 0;
+    for (int64_t i = 0; i < r->points; i++) most = fmax(most, r->dos[i]);
+    return most;
+}
+
+/* Median of half of the 95% bar over the value, where the density is above a twentieth of its maximum. */
+static double typical_bar(tool *t, const results *r)
+{
+    double *bars, median = NAN;
+    const double most = largest_density(r);
+    int64_t n = 0;
+    if (r->site || !r->has_error || wisp_alloc(t->ctx, &bars, (size_t)r->points, sizeof *bars)) return NAN;
+    for (int64_t i = 0; i < r->points; i++)
+        if (r->dos[i] > 0.05 * most) bars[n++] = 0.5 * (r->high[i] - r->low[i]) / r->dos[i];
+    if (n > 0) {
+        qsort(bars, (size_t)n, sizeof *bars, by_value);
+        median = bars[n / 2];
+    }
+    wisp_free(t->ctx, bars);
+    return median;
+}
+
+/* Where bars are missing, and where they are less sure: about three states or rows make up the density, or fewer. */
+static void count_doubtful(results *r)
+{
+    const double few = 0.3; /* variance of a vector's density over the square of the mean */
+    const double most = largest_density(r);
+    for (int64_t i = 0; i < r->points; i++) {
+        const double variance = r->error[i] * r->error[i] * (double)r->m->vectors;
+        r->agreed += r->dos[i] > 0 && r->low[i] == r->high[i];
+        r->few += r->dos[i] > 0.05 * most && variance > few * r->dos[i] * r->dos[i];
+    }
+}
+
+static int evaluate_dos(tool *t, results *r)
+{
+    int rc = make_grid(t, r);
+    if (rc) return rc;
+    for (int64_t c = 0; c < r->curves; c++) {
+        size_t at = (size_t)(c * r->points);
+        if (wisp_dos(t->ctx, r->m, &r->eval, r->site ? r->vector[c] : -1, r->points, r->energy, r->dos + at,
+                     r->error + at))
+            return tool_fail_ctx(t);
+        wisp_bars95(r->m, &r->eval, r->points, r->dos + at, r->error + at, r->low + at, r->high + at);
+        r->integral[c] = trapezoid(r->points, r->energy, r->dos + at);
+    }
+    r->bar = typical_bar(t, r);
+    if (r->m->trace == WISP_TRACE_RANDOM && r->has_error) count_doubtful(r);
+    for (int64_t i = 1; i < r->points; i++) r->spacing = fmax(r->spacing, r->energy[i] - r->energy[i - 1]);
+    if (r->spacing > r->resolution && t->cmd->bit != CMD_COUNT)
+        wisp_ctx_log(
+            t->ctx, WISP_LOG_WARN,
+            "energies are up to %.3g apart, more than the resolution of %.3g: peaks may lie between them, and the "
+            "integral means nothing; --points gives more",
+            r->spacing, r->resolution);
+    return EXIT_FINE;
+}
+
+/* The count with its bar, that of the states outside if those are fewer; and the smearing, the states within a
+   resolution of the ends. A state at a distance of x resolutions from an end is by Phi(-x) on the wrong side of it
+   (Phi: the normal distribution's), and counts Phi(1 - x) - Phi(-1 - x) for the smearing, which is more (but for 1e-4
+   in the far tail). */
+static int evaluate_count(tool *t, results *r)
+{
+    const double resolution = r->resolution, rows = (double)r->m->rows;
+    double a = r->interval[0], b = r->interval[1], near[2], outside, low, high;
+    if (wisp_count(t->ctx, r->m, &r->eval, -1, a, b, &r->count, &r->count_error)) return tool_fail_ctx(t);
+    wisp_bars95(r->m, &r->eval, 1, &r->count, &r->count_error, &r->count_low, &r->count_high);
+    if (r->count > 0.5 * rows && r->count_high > r->count_low) {
+        outside = rows - r->count;
+        wisp_bars95(r->m, &r->eval, 1, &outside, &r->count_error, &low, &high);
+        r->count_low = rows - high, r->count_high = rows - low;
+    }
+    for (int i = 0; i < 2; i++) {
+        near[i] = 0;
+        if (isfinite(r->interval[i]) && wisp_count(t->ctx, r->m, &r->eval, -1, r->interval[i] - resolution,
+                                                   r->interval[i] + resolution, &near[i], NULL))
+            return tool_fail_ctx(t);
+    }
+    r->count_smearing = fmax(0, near[0]) + fmax(0, near[1]);
+    return EXIT_FINE;
+}
+
+int results_evaluate(tool *t, results *r)
+{
+    const wisp_moments *m = r->m;
+    bool local = m->trace == WISP_TRACE_SITES;
+    if (local != (t->cmd->bit == CMD_LDOS))
+        return tool_fail(t, "%s holds the moments of %s; see wisp %s --from", t->opt.from,
+                         local ? "single rows" : "a trace", local ? "ldos" : "dos");
+    int rc = choose_moments(t, r);
+    if (rc) return rc;
+    r->eval = (wisp_eval_opts){(wisp_damping)t->opt.kernel, t->opt.lambda, r->n};
+    r->resolution = wisp_resolution(m->bounds.halfwidth, r->n);
+    r->has_error = m->trace != WISP_TRACE_RANDOM || m->vectors > 1;
+    r->t95 = m->trace == WISP_TRACE_RANDOM ? wisp_student95(m->vectors) : 0;
+    r->bar = NAN;
+    r->curves = 1;
+    r->interval_given = option_seen(&t->opt, "interval");
+    memcpy(r->interval, t->opt.interval, sizeof r->interval);
+    if (local) {
+        if ((rc = choose_sites(t, r))) return rc;
+    } else if (wisp_alloc(t->ctx, &r->mean, (size_t)m->n, sizeof(double)) ||
+               wisp_alloc(t->ctx, &r->mean_error, (size_t)m->n, sizeof(double)) ||
+               wisp_moments_mean(t->ctx, m, r->mean, r->mean_error)) {
+        return tool_fail_ctx(t);
+    }
+    if (t->cmd->bit == CMD_COUNT && (rc = evaluate_count(t, r))) return rc;
+    return t->cmd->bit != CMD_COUNT || t->opt.plot ? evaluate_dos(t, r) : EXIT_FINE;
+}
+
+void results_free(tool *t, results *r)
+{
+    void *arrays[] = {r->site, r->vector, r->energy,   r->dos,  r->error,
+                      r->low,  r->high,   r->integral, r->mean, r->mean_error};
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) wisp_free(t->ctx, arrays[i]);
+}

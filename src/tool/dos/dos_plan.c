@@ -1,0 +1,465 @@
+/* The cost of a run of dos, ldos or count before it starts: memory, and time by the model of the bench. */
+#include "../bench/bench.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* ---- memory -------------------------------------------------------------------------------------- */
+
+int64_t plan_vectors(const wisp_kpm_opts *ko, int64_t rows)
+{
+    return ko->trace == WISP_TRACE_EXACT ? rows : ko->vectors ? ko->vectors : 32;
+}
+
+static int64_t moments_of(const wisp_kpm_opts *ko) { return ko->moments ? ko->moments : 512; }
+
+/* What dos_eval.c holds at most, and before it a file of moments; the matrix has gone. */
+static int64_t evaluation_bytes(const tool *t, const wisp_kpm_opts *ko, int64_t rows)
+{
+    enum { LANES = 16, FILE_HEAD = 64 << 10 }; /* energies that are worked on side by side */
+    const double n = (double)moments_of(ko), vectors = (double)plan_vectors(ko, rows);
+    const bool grid = t->cmd->bit != CMD_COUNT || t->opt.plot;
+    const double points = !grid ? 0 : t->opt.points ? (double)t->opt.points : fmax(2 * n, 1024);
+    const bool local = ko->trace == WISP_TRACE_SITES, exact = ko->trace == WISP_TRACE_EXACT;
+    const double kept = exact ? 1 : vectors, curves = local ? vectors : 1;
+    const double image = t->opt.save ? FILE_HEAD + 8 * kept * (n + 1) : 0;
+    const double curve_bytes = points * (2 + 4 * curves) + 3 * curves, mean = 3 * n;
+    const double sums = wisp_ctx_threads(t->ctx) * (local ? 1 : kept) * LANES;
+    return (int64_t)fmin(8 * (n * kept + curve_bytes + mean + sums) + image + 4096, 9e18);
+}
+
+/* The source goes when the matrix stands; the blocks come after that. */
+static void add_up(const tool *t, const run_plan *p, const wisp_kpm_opts *ko, run_bytes *r)
+{
+    const int64_t parts[] = {p->reading, p->choosing, p->source + r->matrix.assembly_bytes, r->matrix.bytes + r->blocks,
+                             evaluation_bytes(t, ko, r->matrix.rows)};
+    r->total = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (parts[i] > r->total) r->total = parts[i];
+}
+
+/* The copy of a checkpoint: two blocks, and moments so far. */
+static int64_t copy_bytes(const tool *t, const wisp_mat_info *A, wisp_type type, const wisp_kpm_opts *ko)
+{
+    enum { HEADS = 4096 };
+    if (!t->opt.checkpoint) return 0;
+    const int64_t rows = A->local_rows > 0 ? A->local_rows : A->rows, width = wisp_kpm_width(type, A->rows, ko);
+    const int64_t kept = ko->trace == WISP_TRACE_EXACT ? 1 : plan_vectors(ko, A->rows);
+    const int64_t numbers = t->opt.partition ? 8 * rows : 0;
+    return 2 * rows * width * (int64_t)wisp_type_size(type) + 8 * moments_of(ko) * (kept + width) + numbers + HEADS;
+}
+
+/* With the spill of half storage. */
+static int64_t blocks_bytes(const tool *t, const wisp_mat_info *A, const wisp_kpm_opts *ko)
+{
+    const int64_t rows = A->local_rows > 0 ? A->local_rows + A->halo_rows : A->rows;
+    return wisp_kpm_plan(rows, A->type, ko) + A->spill_bytes * wisp_kpm_width(A->type, A->rows, ko) +
+           copy_bytes(t, A, A->type, ko);
+}
+
+static int find_most(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, const run_plan *p,
+                     run_bytes *most)
+{
+    if (wisp_mat_bound(t->ctx, src, mo, &most->matrix)) return tool_fail_ctx(t);
+    most->blocks = wisp_kpm_bound(t->ctx, &most->matrix, ko) + copy_bytes(t, &most->matrix, most->matrix.type, ko);
+    add_up(t, p, ko, most);
+    return EXIT_FINE;
+}
+
+/* p->most of a run whose single precision may turn out not to be enough: that of the run in double precision, beside
+   what the context still holds for the first one, all but its blocks. */
+static int find_most_of_both(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko,
+                             run_plan *p)
+{
+    wisp_mat_opts mo_double = *mo;
+    wisp_kpm_opts ko_double = *ko;
+    run_bytes most;
+    const int64_t stays = p->most.blocks - 2 * mo->width * (int64_t)wisp_type_size(mo->type) * src->rows;
+    ko_double.rounding_limit = 0;
+    mo_double.type = src->type;
+    mo_double.width = wisp_kpm_width(src->type, src->rows, ko);
+    if (find_most(t, src, &mo_double, &ko_double, p, &most)) return EXIT_FAILED;
+    if (stays > 0) most.total += stays;
+    if (most.blocks < p->most.blocks) most.blocks = p->most.blocks;
+    if (most.total > p->most.total) p->most = most;
+    p->may_be_double = true;
+    return EXIT_FINE;
+}
+
+int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, int64_t reading,
+              run_plan *p)
+{
+    *p = (run_plan){.moments_unknown = t->opt.resolution > 0 && !ko->moments};
+    wisp_ctx_memory(t->ctx, &p->source, &p->choosing);
+    p->reading = reading;
+    const int rc = find_most(t, src, mo, ko, p, &p->most);
+    return rc || ko->rounding_limit == 0 ? rc : find_most_of_both(t, src, mo, ko, p);
+}
+
+static int plan_estimate(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
+{
+    if (wisp_mat_plan(t->ctx, src, mo, &p->about.matrix)) return tool_fail_ctx(t);
+    p->about.blocks = blocks_bytes(t, &p->about.matrix, ko);
+    add_up(t, p, ko, &p->about);
+    return EXIT_FINE;
+}
+
+/* Who gives a limit is taken at his word: then this machine's memory is not asked about. */
+static int64_t limit_of(const tool *t)
+{
+    return t->opt.mem_limit ? t->opt.mem_limit : (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* A number for the machine, the same for all processes on it. */
+static double machine_number(void)
+{
+    char id[64] = "";
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
+    if (!f || !fgets(id, sizeof id, f)) gethostname(id, sizeof id - 1);
+    if (f) fclose(f);
+    return (double)(XXH3_64bits(id, strlen(id)) >> 11);
+}
+
+enum { BYTES, MACHINE, LIMIT, NUMBERS }; /* of each rank */
+
+/* The machine whose limit is nearest, or passed most; or the rank, if each has a limit of its own. */
+static void add_by_machine(const double *all, int ranks, bool together, plan_need *need)
+{
+    double most = -1;
+    for (int r = 0; r < ranks; r++) {
+        const double *mine = all + (size_t)r * NUMBERS, *other = all;
+        double sum = together ? 0 : mine[BYTES];
+        int here = !together;
+        for (int s = 0; together && s < ranks; s++, other += NUMBERS)
+            if (other[MACHINE] == mine[MACHINE]) sum += other[BYTES], here++;
+        if (sum / mine[LIMIT] <= most) continue;
+        most = sum / mine[LIMIT];
+        *need = (plan_need){(int64_t)fmin(sum, 9e18), (int64_t)mine[LIMIT], here};
+    }
+}
+
+/* What each rank has, size bytes, one after the other, to be freed; NULL: there was no memory, on any of them. It goes
+   by words of 32 bits, which a sum of doubles keeps. */
+static void *gather(tool *t, const void *own, size_t size)
+{
+    enum { WORD = sizeof(uint32_t) };
+    const size_t ranks = (size_t)wisp_ctx_processes(t->ctx), rank = (size_t)wisp_ctx_rank(t->ctx);
+    const size_t words = (size + WORD - 1) / WORD, tail = size - WORD * (words - 1);
+    double *sum = calloc(ranks * words, sizeof *sum);
+    wisp_ctx_enter(t->ctx);
+    wisp_status status = sum ? WISP_OK : wisp_ctx_fail(t->ctx, WISP_ERR_NOMEM, "out of memory for %zu ranks", ranks);
+    for (size_t i = 0; i < words && sum; i++) {
+        uint32_t word = 0;
+        memcpy(&word, (const char *)own + WORD * i, i + 1 < words ? WORD : tail);
+        sum[rank * words + i] = word;
+    }
+    if (status == WISP_OK) status = wisp_ctx_sum(t->ctx, sum, ranks * words);
+    status = wisp_ctx_leave(t->ctx, status);
+    char *all = (char *)sum; /* in its place: a word is shorter */
+    for (size_t i = 0; i < ranks * words && status == WISP_OK; i++) {
+        const uint32_t word = (uint32_t)sum[i];
+        memcpy(all + i / words * size + i % words * WORD, &word, (i + 1) % words ? WORD : tail);
+    }
+    if (status == WISP_OK) return all;
+    free(sum);
+    return NULL;
+}
+
+int64_t plan_most(tool *t, int64_t own)
+{
+    int64_t *all = gather(t, &own, sizeof own), most = own;
+    for (int r = 0; all && r < wisp_ctx_processes(t->ctx); r++)
+        if (all[r] > most) most = all[r];
+    free(all);
+    return most;
+}
+
+int plan_of_most(tool *t, int64_t bytes, void *plan, size_t size)
+{
+    int64_t *all = gather(t, &bytes, sizeof bytes);
+    char *plans = gather(t, plan, size);
+    int most = 0;
+    for (int r = 1; all && r < wisp_ctx_processes(t->ctx); r++)
+        if (all[r] > all[most]) most = r;
+    const bool fine = all && plans;
+    if (fine) memcpy(plan, plans + (size_t)most * size, size);
+    free(all);
+    free(plans);
+    return fine ? EXIT_FINE : tool_fail_ctx(t);
+}
+
+int plan_needed(tool *t, int64_t own, plan_need *need)
+{
+    double *all =
+        gather(t, (const double[]){(double)own, machine_number(), (double)limit_of(t)}, NUMBERS * sizeof *all);
+    if (!all) return tool_fail_ctx(t);
+    add_by_machine(all, wisp_ctx_processes(t->ctx), !t->opt.mem_limit, need);
+    free(all);
+    return EXIT_FINE;
+}
+
+const char *plan_whose(const plan_need *need)
+{
+    return need->ranks > 1 ? "all processes of a machine together; of the one that needs most: " : "";
+}
+
+static int refuse(tool *t, const run_bytes *own, const plan_need *need)
+{
+    char a[TEXT], b[TEXT], c[TEXT], d[TEXT];
+    run_bytes r = *own;
+    const int rc = plan_of_most(t, r.total, &r, sizeof r);
+    if (rc) return rc;
+    text_bytes(a, (double)need->bytes);
+    text_bytes(b, (double)r.matrix.bytes);
+    text_bytes(c, (double)r.blocks);
+    text_bytes(d, (double)need->limit);
+    if (t->opt.mem_limit)
+        return tool_fail(t, "the run would take about %s (matrix %s, vectors %s), more than --mem-limit %s", a, b, c,
+                         d);
+    return tool_fail(
+        t,
+        "the run would take about %s (%smatrix %s, vectors %s), and this machine has %s; a smaller --width or "
+        "--precision single takes less (--plan shows how much), and --mem-limit BYTES starts it anyway",
+        a, plan_whose(need), b, c, d);
+}
+
+int plan_check_limit(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
+{
+    plan_need need;
+    int rc = plan_needed(t, p->most.total, &need);
+    if (rc || need.bytes <= need.limit || (t->opt.plan && !t->opt.mem_limit)) return rc;
+    if (!p->about.total) rc = plan_estimate(t, src, mo, ko, p);
+    if (!rc) rc = plan_needed(t, p->about.total, &need);
+    return rc || need.bytes <= need.limit ? rc : refuse(t, &p->about, &need);
+}
+
+int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko)
+{
+    run_plan p = {0};
+    wisp_mat_get_info(A, &p.about.matrix);
+    p.about.blocks = blocks_bytes(t, &p.about.matrix, ko);
+    add_up(t, &p, ko, &p.about);
+    plan_need need;
+    const int rc = plan_needed(t, p.about.total, &need);
+    return rc || need.bytes <= need.limit ? rc : refuse(t, &p.about, &need);
+}
+
+/* ---- time ---------------------------------------------------------------------------------------- */
+
+typedef struct {
+    bool kept;                                       /* ceilings of an earlier `wisp machine`, not those of now */
+    double load_gbs;                                 /* of them */
+    double source, assembly, bounds, moments, total; /* seconds */
+    const char *limit;                               /* of the moments */
+    bool known;
+} run_time;
+
+wisp_status plan_ceilings(tool *t, wisp_machine *m, double *load_gbs, bool *kept)
+{
+    enum { TIMES = 5 };
+    double gbs[TIMES];
+    wisp_status status = WISP_OK;
+    *kept = machine_kept(t, m);
+    for (int i = 0; !*kept && i < TIMES; i++) WISP_TRY(wisp_load_bandwidth(t->ctx, &gbs[i]));
+    if (!*kept) {
+        m->gbs[WISP_LOAD][WISP_MEMORY][1] = bench_quartiles_of(gbs, TIMES).median;
+        m->fma_gflops[0][1] = m->fma_gflops[1][1] = INFINITY;
+    }
+    *load_gbs = m->gbs[WISP_LOAD][WISP_MEMORY][1];
+out:
+    return status;
+}
+
+/* Steps of each vector, some of which may be interleaved: 1 if none may. */
+int64_t plan_steps(const wisp_kpm_opts *ko)
+{
+    return ko->powers == 1 || ko->reduce_each_step || ko->variant != WISP_KPM_BLOCKED ? 1 : moments_of(ko) / 2;
+}
+
+/* Seconds of a step of so many columns by the model, in groups of `width`. */
+static wisp_status step_seconds(tool *t, const wisp_src *src, const wisp_mat_opts *mo, int64_t columns, int width,
+                                int64_t steps, wisp_choice *found)
+{
+    wisp_mat_opts o = *mo;
+    o.width = width > 0 ? width : 1;
+    return wisp_src_choose(t->ctx, src, &o, mo->type, columns > 0 ? columns : 1, steps, found);
+}
+
+/* The first of each rank's rows, with columns moved to its own, so that they need no halo. */
+typedef struct {
+    const wisp_src *src;
+    int64_t first, rows;         /* of the rank, in src */
+    int64_t row, col, col_count; /* the first one and number of its columns here */
+} sample;
+
+static int sample_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    const sample *s = arg;
+    if (s->rows == 0 || s->col_count == 0) return 0;
+    const int n = s->src->row(s->src->arg, s->first + (row - s->row) % s->rows, col, val);
+    for (int k = 0; col && k < n; k++) col[k] = s->col + col[k] % s->col_count;
+    return n;
+}
+
+static wisp_status own_range(wisp_ctx *ctx, int64_t all, int64_t *first, int64_t *count)
+{
+    wisp_map *map;
+    const wisp_status status = wisp_map_create(&map, ctx, all);
+    if (status != WISP_OK) return status;
+    *count = wisp_map_local(map, first);
+    wisp_map_free(map);
+    return WISP_OK;
+}
+
+/* Assembly and the look at all entries, from those of a part of the matrix. */
+static wisp_status assembly_seconds(tool *t, const wisp_src *src, const wisp_mat_opts *mo, double *seconds)
+{
+    enum { ROWS = 200000 };
+    wisp_mat *A = NULL;
+    wisp_mat_props props;
+    sample s = {.src = src};
+    wisp_src part = *src;
+    int64_t rows;
+    wisp_status status = WISP_OK;
+    *seconds = 0;
+    if (src->rows == 0) return WISP_OK;
+    const double start = tool_now();
+    if (part.rows > ROWS) part.rows = ROWS;
+    part.cols = part.rows + 1; /* not square: nor does a run look for the partner of each entry */
+    part.row = sample_row;
+    part.arg = &s;
+    WISP_TRY(own_range(t->ctx, src->rows, &s.first, &s.rows));
+    WISP_TRY(own_range(t->ctx, part.rows, &s.row, &rows));
+    WISP_TRY(own_range(t->ctx, part.cols, &s.col, &s.col_count));
+    wisp_mat_opts plain = *mo;
+    plain.order = WISP_ROWS_NATURAL;
+    plain.format = WISP_FORMAT_SELL;
+    plain.type = src->type; /* single precision may not have numbers of a sample */
+    WISP_TRY(wisp_mat_create(&A, t->ctx, &part, &plain));
+    WISP_TRY(wisp_mat_get_props(A, &props));
+    *seconds = (tool_now() - start) * (double)src->rows / (double)part.rows;
+out:
+    wisp_mat_free(A);
+    return status;
+}
+
+/* The parts of a run, as wisp_kpm goes through them. */
+static wisp_status find_time(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko,
+                             const run_plan *plan, run_time *time)
+{
+    /* Passes over the block beside the fused step's: of Lanczos, and of single operations (KPM paper, section III). */
+    enum { LANCZOS = 5, NAIVE = 10 };
+    wisp_machine m = {0};
+    wisp_choice step, lanczos;
+    wisp_status status = WISP_OK;
+    time->source = tool_now() - t->started;
+    WISP_TRY(plan_ceilings(t, &m, &time->load_gbs, &time->kept));
+    wisp_ctx_set_machine(t->ctx, &m);
+    WISP_TRY(assembly_seconds(t, src, mo, &time->assembly));
+    const double column = 1e-9 * (double)src->rows * (double)wisp_type_size(mo->type) / time->load_gbs;
+    const int64_t vectors = plan_vectors(ko, src->rows);
+    WISP_TRY(step_seconds(t, src, mo, vectors, mo->width, plan_steps(ko), &step));
+    if (ko->variant == WISP_KPM_NAIVE) step.seconds += NAIVE * column * (double)vectors;
+    time->moments = floor((double)moments_of(ko) / 2) * step.seconds;
+    time->limit = step.limit;
+    const wisp_bounds_opts bo = wisp_kpm_bounds_opts(mo->type, src->rows, ko);
+    int columns, steps;
+    wisp_bounds_plan(&plan->about.matrix, &bo, &columns, &steps);
+    if (steps > 0) {
+        WISP_TRY(step_seconds(t, src, mo, columns, columns, 1, &lanczos));
+        time->bounds = steps * (lanczos.seconds + LANCZOS * column * columns);
+    }
+    time->total = time->source + time->assembly + time->bounds + time->moments;
+out:
+    return status;
+}
+
+/* ---- both, shown --------------------------------------------------------------------------------- */
+
+static int show_json(tool *t, const run_plan *p, const wisp_kpm_opts *ko, const run_time *time)
+{
+    const wisp_mat_info *a = &p->about.matrix;
+    json_t *o = json_pack("{s:o, s:o, s:I, s:I, s:s, s:i, s:I, s:s, s:I, s:I, s:I, s:I, s:o}", "command",
+                          json_words(t->command_line), "matrix", json_words(t->opt.arg[0]), "rows", (json_int_t)a->rows,
+                          "nnz", (json_int_t)p->most.matrix.nnz, "type", wisp_type_name(a->type), "C", a->C, "sigma",
+                          (json_int_t)a->sigma, "format", text_format(a->format), "source_bytes", (json_int_t)p->source,
+                          "matrix_bytes", (json_int_t)a->bytes, "blocks_bytes", (json_int_t)p->about.blocks,
+                          "total_bytes", (json_int_t)p->about.total, "bound_bytes",
+                          p->moments_unknown ? json_null() : json_integer(p->most.total));
+    json_object_set_new(o, "checkpoint_bytes", json_integer(copy_bytes(t, a, a->type, ko)));
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {{"total_seconds", time->total},
+                   {"assemble_seconds", time->assembly},
+                   {"bounds_seconds", time->bounds},
+                   {"seconds", time->moments},
+                   {"load_gbs", time->load_gbs}};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        json_object_set_new(o, numbers[i].key, time->known ? json_number(numbers[i].value) : json_null());
+    json_object_set_new(o, "ceilings", time->known ? json_string(time->kept ? "kept" : "now") : json_null());
+    json_object_set_new(o, "limit", time->known ? json_string(time->limit) : json_null());
+    int rc = json_print(t, o);
+    json_decref(o);
+    return rc;
+}
+
+static void show_memory(const tool *t, const run_plan *p, const wisp_kpm_opts *ko)
+{
+    const wisp_mat_info *a = &p->about.matrix;
+    char b[4][TEXT], shape[TEXT];
+    snprintf(shape, sizeof shape, "%sSELL-%d-%lld", a->format == WISP_FORMAT_HERMITIAN ? "half of " : "", a->C,
+             (long long)a->sigma);
+    text_line("matrix", "%s", t->opt.arg[0]);
+    text_line("rows", "%s   nonzeros at most %s   %s", text_count(b[0], a->rows), text_count(b[1], p->most.matrix.nnz),
+              wisp_type_name(a->type));
+    if (p->reading >= 1000000)
+        text_line("input", "%s while it is read, %s while the matrix is assembled",
+                  text_bytes(b[0], (double)p->reading), text_bytes(b[1], (double)p->source));
+    text_line("storage", "about %s, %s   (at most %s)", text_bytes(b[0], (double)a->bytes),
+              a->format == WISP_FORMAT_COMPRESSED ? "compressed" : shape,
+              text_bytes_up(b[1], (double)p->most.matrix.bytes));
+    if (p->moments_unknown) { /* nor is there a bound then */
+        text_line("vectors", "about %s, and the moments, whose number follows from the bounds",
+                  text_bytes(b[0], (double)p->about.blocks));
+        text_line("total", "about %s at once, and the moments", text_bytes(b[0], (double)p->about.total));
+        return;
+    }
+    text_line("vectors", "about %s   (at most %s)", text_bytes(b[0], (double)p->about.blocks),
+              text_bytes_up(b[1], (double)p->most.blocks));
+    text_line("total", "about %s at once   (at most %s)", text_bytes(b[0], (double)p->about.total),
+              text_bytes_up(b[1], (double)p->most.total));
+    if (t->opt.checkpoint) checkpoint_plan(copy_bytes(t, a, a->type, ko));
+    if (p->may_be_double) text_line("", "at most: in double precision, should single not be enough");
+}
+
+static void show_time(const run_time *time)
+{
+    char b[4][TEXT];
+    text_line("time", "about %s   (assembly %s, bounds %s, moments %s)", text_seconds(b[0], time->total),
+              text_seconds(b[1], time->assembly), text_seconds(b[2], time->bounds), text_seconds(b[3], time->moments));
+    text_line("", "by the model, limit %s, at a load bandwidth of %.1f GB/s %s", time->limit, time->load_gbs,
+              time->kept ? "kept by wisp machine" : "of now");
+}
+
+int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
+{
+    run_time time = {0};
+    int rc = plan_estimate(t, src, mo, ko, p);
+    if (rc) return rc;
+    const wisp_status status = p->moments_unknown ? WISP_OK : find_time(t, src, mo, ko, p, &time);
+    /* What is measured for the time may take more memory than the run. */
+    if (status != WISP_OK && !(status == WISP_ERR_NOMEM && t->opt.mem_limit)) return tool_fail_ctx(t);
+    time.known = status == WISP_OK && !p->moments_unknown;
+    run_plan shown = *p;
+    if ((rc = plan_of_most(t, p->about.total, &shown, sizeof shown))) return rc;
+    monitor_clear(&t->monitor);
+    if (t->opt.json) return show_json(t, &shown, ko, &time);
+    show_memory(t, &shown, ko);
+    if (time.known) show_time(&time);
+    if (status != WISP_OK) text_line("time", "not known: to measure it takes more memory than --mem-limit");
+    return EXIT_FINE;
+}

@@ -1,0 +1,35 @@
+/* wisp eig: what its files share. */
+#ifndef WISP_TOOL_EIG_H
+#define WISP_TOOL_EIG_H
+#include "../tool.h"
+
+typedef struct {
+    wisp_eig_opts opts;
+    wisp_eigen e;
+    wisp_status status; /* of wisp_eig */
+    char why[768];      /* its message, unless it is WISP_OK */
+    wisp_mat_info info;
+    wisp_type type;  /* of the vectors */
+    bool hermitian;  /* else eigenvalues are complex numbers */
+    bool dense_fits; /* --method dense could answer where another one stopped */
+    double assemble_seconds;
+} eig_results;
+
+/* eig_plan.c. reading: the most that was held while the inputs were read; the first one before the matrix is made,
+   for what it and the fewest vectors take. */
+int eig_plan_check_source(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const eig_results *r, int64_t reading);
+int eig_plan_check(tool *t, const wisp_mat *A, const eig_results *r);
+int eig_plan_show(tool *t, const wisp_mat *A, const eig_results *r, int64_t reading);
+
+/* eig_out.c */
+const char *eig_method_name(wisp_eig_method method);
+const char *eig_question(char *buf, const eig_results *r);          /* TEXT_BAR bytes */
+const char *eig_question_name(wisp_eig_which which);                /* as in JSON */
+const char *eig_expected(char *buf, double expected, double error); /* TEXT_BAR bytes */
+const char *eig_round_word(const wisp_eigen *e);                    /* of what e->rounds counts */
+void eig_summary(const tool *t, const eig_results *r);
+int eig_write(tool *t, const eig_results *r); /* all outputs that the options ask for */
+
+/* eig_plot.c: of eig_results */
+plot_script_fn eig_script;
+#endif

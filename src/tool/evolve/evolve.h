@@ -1,0 +1,24 @@
+/* The results of wisp evolve: the norm, and the densities of some rows, over time. */
+#ifndef WISP_TOOL_EVOLVE_H
+#define WISP_TOOL_EVOLVE_H
+#include "../tool.h"
+
+typedef struct {
+    int64_t times, done; /* time 0 among them */
+    double *time, *norm; /* [times] */
+    int64_t watched;
+    const int64_t *watch; /* [watched] rows */
+    double *density;      /* [watched][times] */
+    double deviation;     /* largest |norm - 1| */
+    double tolerance;
+    wisp_evolution e;
+    wisp_mat_info info;
+    wisp_type type; /* of psi */
+    int64_t cache_budget;
+    double assemble_seconds;
+} evolve_results;
+
+/* evolve_out.c */
+void evolve_summary(tool *t, const evolve_results *r);
+int evolve_write(tool *t, const evolve_results *r); /* all outputs that the options ask for */
+#endif

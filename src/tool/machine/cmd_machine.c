@@ -1,0 +1,346 @@
+/* wisp machine: the topology of this machine, the processors of the threads, and measured ceilings, which are kept. */
+#include "../tool.h"
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *const machine_stream[WISP_STREAMS] = {"load", "copy", "copy_past", "triad", "triad_past", "update"};
+
+int machine_measure(tool *t, wisp_machine *m, gemm_rates *g, unsigned what)
+{
+    if (wisp_machine_measure(t->ctx, m, what)) return tool_fail_ctx(t);
+    gemm_measure(t, g, m->fma_gflops[1][1]);
+    return EXIT_FINE;
+}
+
+static json_t *measured(double v) { return v > 0 ? json_real(v) : json_null(); }
+static json_t *pair(const double v[2]) { return json_pack("[o, o]", measured(v[0]), measured(v[1])); }
+
+json_t *machine_json(const wisp_machine *m, const gemm_rates *g)
+{
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:I}", "version", wisp_version(), "host", host,
+                          "cpu", m->cpu, "isa", m->isa, "threads", m->threads, "packages", m->packages, "nodes",
+                          m->nodes, "cores", m->cores, "cpus", m->cpus, "memory_bytes", (json_int_t)m->memory_bytes);
+    json_t *caches = json_array(), *bandwidth = json_object();
+    for (int l = 0; l < WISP_MEMORY; l++)
+        if (m->cache_bytes[l] > 0)
+            json_array_append_new(caches, json_pack("{s:s, s:I, s:i}", "level", wisp_level_name(l), "bytes",
+                                                    (json_int_t)m->cache_bytes[l], "cores", m->cache_cores[l]));
+    for (int l = WISP_LEVELS - 1; l >= 0; l--) {
+        json_t *level = json_object();
+        for (int s = 0; s < WISP_STREAMS; s++)
+            if (m->gbs[s][l][1] > 0) json_object_set_new(level, machine_stream[s], pair(m->gbs[s][l]));
+        json_object_set_new(bandwidth, wisp_level_name(l), level);
+    }
+    json_object_set_new(o, "caches", caches);
+    json_object_set_new(o, "cache_kept_bytes", m->kept_bytes > 0 ? json_integer(m->kept_bytes) : json_null());
+    json_object_set_new(o, "exchange_gbs", measured(m->exchange_gbs));
+    json_object_set_new(o, "load_gbs", measured(m->gbs[WISP_LOAD][WISP_MEMORY][1]));
+    json_object_set_new(o, "bandwidth_gbs", bandwidth);
+    json_object_set_new(o, "fma_gflops",
+                        json_pack("{s:o, s:o}", "single", pair(m->fma_gflops[0]), "double", pair(m->fma_gflops[1])));
+    json_object_set_new(o, "dgemm_gflops", measured(g->dgemm));
+    json_object_set_new(o, "zgemm_gflops", measured(g->zgemm));
+    json_object_set_new(o, "gemm_coretype", json_string(g->coretype));
+    return o;
+}
+
+/* ---- the kept file ----------------------------------------------------------------------------- */
+
+static bool is_simulated(void)
+{
+    const char *simulated = getenv("WISP_MACHINE");
+    return simulated && *simulated;
+}
+
+/* $XDG_CACHE_HOME/wisp/machine-HOST.json, else below ~/.cache; false if there is no such place. With $WISP_MACHINE that
+   file, to which nothing is written. */
+static bool cache_path(char path[PATH_MAX])
+{
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char host[256] = "";
+    if (is_simulated()) return snprintf(path, PATH_MAX, "%s", getenv("WISP_MACHINE")) < PATH_MAX;
+    gethostname(host, sizeof host - 1);
+    for (char *c = host; *c; c++)
+        if (*c == '/') *c = '_';
+    const bool own = base && *base == '/';
+    if (!own && !(home && *home)) return false;
+    return snprintf(path, PATH_MAX, "%s%s/wisp/machine-%s.json", own ? base : home, own ? "" : "/.cache", host) <
+           PATH_MAX;
+}
+
+/* The two folders before the file's name; 0 or an errno. */
+static int make_folders(const char *path)
+{
+    char base[PATH_MAX], folder[PATH_MAX];
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(path, '/') - path), path);
+    snprintf(base, sizeof base, "%.*s", (int)(strrchr(folder, '/') - folder), folder);
+    if (mkdir(base, 0700) && errno != EEXIST) return errno;
+    return mkdir(folder, 0755) && errno != EEXIST ? errno : 0;
+}
+
+static bool same_text(const json_t *a, const json_t *b, const char *key)
+{
+    const char *x = json_string_value(json_object_get(a, key)), *y = json_string_value(json_object_get(b, key));
+    return x && y && !strcmp(x, y);
+}
+
+/* What was kept, if it is of this version, processor, instruction set and number of threads. */
+static json_t *kept(const json_t *now)
+{
+    char path[PATH_MAX];
+    json_t *o = cache_path(path) ? json_load_file(path, 0, NULL) : NULL;
+    if (o && same_text(o, now, "version") && same_text(o, now, "cpu") && same_text(o, now, "isa") &&
+        json_equal(json_object_get(o, "threads"), json_object_get(now, "threads")) &&
+        json_object_get(o, "cache_kept_bytes") && json_object_get(o, "exchange_gbs") &&
+        json_is_object(json_object_get(o, "bandwidth_gbs")) && json_is_object(json_object_get(o, "fma_gflops")))
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+static void read_pair(const json_t *v, double pair[2])
+{
+    for (size_t i = 0; i < 2; i++) pair[i] = json_number_value(json_array_get(v, i));
+}
+
+bool machine_kept(tool *t, wisp_machine *m)
+{
+    gemm_rates g = {.coretype = "default"};
+    if (wisp_machine_measure(t->ctx, m, 0)) return false;
+    json_t *now = machine_json(m, &g), *o = now ? kept(now) : NULL, *bandwidth = json_object_get(o, "bandwidth_gbs");
+    for (int l = 0; l < WISP_LEVELS; l++)
+        read_pair(json_object_get(json_object_get(bandwidth, wisp_level_name(l)), "load"), m->gbs[WISP_LOAD][l]);
+    json_t *fma = json_object_get(o, "fma_gflops");
+    read_pair(json_object_get(fma, "single"), m->fma_gflops[0]);
+    read_pair(json_object_get(fma, "double"), m->fma_gflops[1]);
+    m->kept_bytes = json_integer_value(json_object_get(o, "cache_kept_bytes"));
+    m->exchange_gbs = json_number_value(json_object_get(o, "exchange_gbs"));
+    json_decref(now);
+    json_decref(o);
+    return m->gbs[WISP_LOAD][WISP_MEMORY][1] > 0 && m->fma_gflops[0][1] > 0 && m->fma_gflops[1][1] > 0;
+}
+
+int machine_cache(tool *t, int64_t asked, int64_t *budget)
+{
+    wisp_machine m;
+    machine_kept(t, &m);
+    wisp_ctx_set_machine(t->ctx, &m);
+    return machine_budget(t, &m, asked, budget);
+}
+
+int machine_budget(tool *t, const wisp_machine *m, int64_t asked, int64_t *budget)
+{
+    *budget = asked;
+    if (asked >= 0) return EXIT_FINE;
+    const int level = m->cache_bytes[WISP_L3] > 0 ? WISP_L3 : WISP_L2, sharing = m->cache_cores[level];
+    const int caches = sharing > 0 ? (m->threads + sharing - 1) / sharing : 0; /* at least so many are used */
+    *budget = (int64_t)(-1e-5 * (double)asked * (double)m->cache_bytes[level] * caches);
+    return *budget > 0 ? EXIT_FINE
+                       : tool_fail(t, "the size of the last cache is not known; give --cache-budget in bytes");
+}
+
+int64_t machine_counted(tool *t, int64_t budget) { return budget ? budget : wisp_ctx_cache(t->ctx, NULL); }
+
+/* For later runs. A result that can't be kept is still a result. */
+static int keep(tool *t, const json_t *o)
+{
+    static const char but[] = "the machine is measured, but nothing is kept for later runs";
+    char path[PATH_MAX];
+    if (is_simulated()) return EXIT_FINE;
+    if (!cache_path(path)) return tool_incomplete(t, "%s: XDG_CACHE_HOME and HOME name no folder", but);
+    const int error = make_folders(path);
+    if (error) return tool_incomplete(t, "%s: cannot make the folder of %s: %s", but, path, strerror(error));
+    char *text = json_text(o);
+    if (!text) return tool_fail(t, "out of memory for the results");
+    const bool failed = wisp_file_write(t->ctx, path, text, strlen(text)) != WISP_OK;
+    free(text);
+    if (!failed) outfile_done(t, path);
+    if (failed && tool_is_stopped(t)) return tool_stopped(t);
+    return failed ? tool_incomplete(t, "%s: %s", but, wisp_ctx_message(t->ctx)) : EXIT_FINE;
+}
+
+/* ---- the tables -------------------------------------------------------------------------------- */
+
+static void print_number(const json_t *v)
+{
+    if (json_is_number(v))
+        printf("  %9.1f", json_number_value(v));
+    else
+        printf("  %9s", "-");
+}
+
+static void print_topology(const json_t *o)
+{
+    char b[TEXT];
+    size_t i;
+    json_t *c;
+    text_line("processor", "%s", json_string_value(json_object_get(o, "cpu")));
+    long long n[4];
+    static const char *const key[] = {"packages", "cores", "cpus", "nodes"};
+    for (int k = 0; k < 4; k++) n[k] = json_integer_value(json_object_get(o, key[k]));
+    text_line("cores", "%lld in %lld package%s, %lld hardware threads, %lld memory node%s", n[1], n[0],
+              n[0] == 1 ? "" : "s", n[2], n[3], n[3] == 1 ? "" : "s");
+    json_array_foreach(json_object_get(o, "caches"), i, c)
+    {
+        int cores = (int)json_integer_value(json_object_get(c, "cores"));
+        text_line(json_string_value(json_object_get(c, "level")), "%lld KiB for %d core%s",
+                  json_integer_value(json_object_get(c, "bytes")) / 1024, cores, cores == 1 ? "" : "s");
+    }
+    json_t *cache = json_object_get(o, "cache_kept_bytes");
+    if (json_is_integer(cache))
+        text_line("cache", "%s of the last one stay for the threads in use: the budget of interleaved steps",
+                  text_bytes(b, json_number_value(cache)));
+    text_line("memory", "%s", text_bytes(b, json_number_value(json_object_get(o, "memory_bytes"))));
+}
+
+static void print_placement(const json_t *o)
+{
+    size_t i;
+    json_t *cpu;
+    printf("%-12s%lld, on processors", "threads", json_integer_value(json_object_get(o, "threads")));
+    json_array_foreach(json_object_get(o, "placement"), i, cpu) printf(" %lld", json_integer_value(cpu));
+    puts(json_is_true(json_object_get(o, "pinned")) ? ", each kept there" : ", free to move");
+    text_line("kernels", "%s", json_string_value(json_object_get(o, "isa")));
+}
+
+static void print_ceilings(const json_t *o)
+{
+    static const char *const heads[WISP_STREAMS] = {"load",  "copy",        "copy, past caches",
+                                                    "triad", "triad, past", "update"};
+    json_t *bandwidth = json_object_get(o, "bandwidth_gbs");
+    printf("\n%-20s", "GB/s, 1 thread, all");
+    for (int l = WISP_LEVELS - 1; l >= 0; l--) printf("  %20s", wisp_level_name(l));
+    putchar('\n');
+    for (int s = 0; s < WISP_STREAMS; s++) {
+        printf("%-20s", heads[s]);
+        for (int l = WISP_LEVELS - 1; l >= 0; l--) {
+            json_t *v = json_object_get(json_object_get(bandwidth, wisp_level_name(l)), machine_stream[s]);
+            for (size_t k = 0; k < 2; k++) print_number(json_array_get(v, k));
+        }
+        putchar('\n');
+    }
+    printf("%-20s  %9s", "from other threads", "");
+    print_number(json_object_get(o, "exchange_gbs"));
+    printf("   (what another one has just written)\n\n%-20s  %20s\n", "Gflop/s, 1 thread, all", "");
+    json_t *fma = json_object_get(o, "fma_gflops");
+    for (int p = 1; p >= 0; p--) {
+        printf("multiply-add, %s", p ? "double" : "single");
+        json_t *v = json_object_get(fma, p ? "double" : "single");
+        for (size_t k = 0; k < 2; k++) print_number(json_array_get(v, k));
+        putchar('\n');
+    }
+    for (int p = 0; p < 2; p++) {
+        printf("%-20s  %9s", p ? "ZGEMM" : "DGEMM", "");
+        print_number(json_object_get(o, p ? "zgemm_gflops" : "dgemm_gflops"));
+        printf("   (OPENBLAS_CORETYPE: %s)\n", json_string_value(json_object_get(o, "gemm_coretype")));
+    }
+}
+
+/* Where the threads are in this run. */
+static int add_placement(tool *t, json_t *o)
+{
+    int threads = wisp_ctx_threads(t->ctx), *cpu;
+    bool pinned = true;
+    if (wisp_alloc(t->ctx, &cpu, (size_t)threads, sizeof *cpu)) return tool_fail_ctx(t);
+    int rc = wisp_ctx_placement(t->ctx, cpu) ? tool_fail_ctx(t) : EXIT_FINE;
+    json_t *list = json_array();
+    for (int i = 0; i < threads; i++) {
+        pinned &= cpu[i] >= 0;
+        json_array_append_new(list, json_integer(cpu[i] >= 0 ? cpu[i] : -1 - cpu[i]));
+    }
+    json_object_set_new(o, "placement", list);
+    json_object_set_new(o, "pinned", json_boolean(pinned));
+    wisp_free(t->ctx, cpu);
+    return rc;
+}
+
+/* The kept result, or one measured now, of which *keep_rc says whether it is kept; NULL with *rc otherwise. */
+static json_t *find_result(tool *t, int *rc, int *keep_rc)
+{
+    wisp_machine m;
+    gemm_rates g = {.coretype = "default"};
+    *rc = tool_start(t);
+    if (!*rc && wisp_machine_measure(t->ctx, &m, 0)) *rc = tool_fail_ctx(t);
+    if (*rc) return NULL;
+    json_t *now = machine_json(&m, &g), *o = t->opt.measure ? NULL : kept(now);
+    json_decref(now);
+    if (o) return o;
+    *rc = machine_measure(t, &m, &g,
+                          WISP_MEASURE_MEMORY | WISP_MEASURE_CACHES | WISP_MEASURE_KEPT | WISP_MEASURE_EXCHANGE |
+                              WISP_MEASURE_FMA);
+    if (*rc) return NULL;
+    o = machine_json(&m, &g);
+    if (o) *keep_rc = keep(t, o);
+    return o;
+}
+
+static void print_process(const json_t *process, int number)
+{
+    const int threads = (int)json_integer_value(json_object_get(process, "threads"));
+    char name[TEXT];
+    size_t i;
+    json_t *cpu;
+    snprintf(name, sizeof name, "process %d", number);
+    printf("%-12s%s, %d thread%s, %son", name, json_string_value(json_object_get(process, "host")), threads,
+           threads == 1 ? "" : "s", json_is_true(json_object_get(process, "pinned")) ? "" : "not pinned, now ");
+    json_array_foreach(json_object_get(process, "placement"), i, cpu) printf(" %lld", json_integer_value(cpu));
+    putchar('\n');
+}
+
+/* Where the processes of one run are. */
+static int show_processes(tool *t)
+{
+    char host[256] = "", *own = NULL, *all;
+    size_t size;
+    gethostname(host, sizeof host - 1);
+    json_t *o = json_pack("{s:s, s:i}", "host", host, "threads", wisp_ctx_threads(t->ctx)), *list = json_array();
+    int rc = add_placement(t, o);
+    if (!rc) own = json_dumps(o, JSON_COMPACT);
+    if (!rc && !own) rc = tool_fail(t, "out of memory for the results");
+    json_decref(o);
+    rc = processes_gather(t, rc, own, &all, &size);
+    for (int r = 0; all && r < t->processes; r++)
+        json_array_append_new(list, json_loads(all + (size_t)r * size, 0, NULL));
+    free(own);
+    free(all);
+    if (rc) {
+        json_decref(list);
+        return rc;
+    }
+    if (t->opt.json) {
+        o = json_pack("{s:s, s:O}", "version", wisp_version(), "processes", list);
+        rc = json_print(t, o);
+        json_decref(o);
+    } else
+        for (size_t r = 0; r < json_array_size(list); r++) print_process(json_array_get(list, r), (int)r);
+    json_decref(list);
+    return rc;
+}
+
+int cmd_machine(tool *t)
+{
+    int rc, keep_rc = EXIT_FINE;
+    if (t->processes > 1) {
+        rc = tool_start(t);
+        return rc ? rc : show_processes(t);
+    }
+    json_t *o = find_result(t, &rc, &keep_rc);
+    if (!rc && !o) rc = tool_fail(t, "out of memory for the results");
+    if (!rc) rc = add_placement(t, o);
+    monitor_clear(&t->monitor);
+    if (!rc && t->opt.json) {
+        rc = json_print(t, o);
+    } else if (!rc && !t->opt.quiet) {
+        print_topology(o);
+        print_placement(o);
+        print_ceilings(o);
+    }
+    json_decref(o);
+    return rc ? rc : keep_rc;
+}

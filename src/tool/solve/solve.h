@@ -1,0 +1,29 @@
+/* wisp solve: what its files share. */
+#ifndef WISP_TOOL_SOLVE_H
+#define WISP_TOOL_SOLVE_H
+#include "../tool.h"
+
+typedef struct {
+    wisp_src matrix, rhs, x0; /* the latter two: without a row function if no file was given */
+} solve_inputs;
+
+typedef struct {
+    wisp_solve_opts opts;
+    wisp_solution s;
+    wisp_status status; /* of wisp_solve */
+    wisp_mat_info info;
+    wisp_type type; /* of b and x */
+    int columns;
+    double assemble_seconds;
+} solve_results;
+
+/* solve_plan.c: reading: the most that was held while the inputs were read. */
+int solve_plan_show(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, const solve_results *r, int64_t reading);
+int solve_plan_check(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, const solve_results *r, int64_t reading);
+
+/* solve_out.c */
+const char *solve_method_name(wisp_method method);
+const char *solve_variant_name(int variant);
+void solve_summary(const tool *t, const solve_results *r);
+int solve_write(tool *t, const solve_results *r, const wisp_blk *x); /* all outputs that the options ask for */
+#endif
