@@ -1,6 +1,8 @@
 /* --checkpoint, --every and --resume: a solver's state with what the command needs to go on, and signals that ask for
    one. */
-#include "tool.h"
+#include "weights.h"
+#include "out/out.h"
+#include "out/text.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

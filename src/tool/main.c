@@ -1,5 +1,7 @@
 /* The command `wisp`: finds the subcommand, reads its options, runs it. */
-#include "tool.h"
+#include "weights.h"
+#include "out/out.h"
+#include "out/text.h"
 #include <ctype.h>
 #include <errno.h>
 #include <sched.h>

@@ -1,5 +1,6 @@
 /* Progress, messages and Ctrl-C. */
-#include "tool.h"
+#include "out/out.h"
+#include "out/text.h"
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>

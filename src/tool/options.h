@@ -1,4 +1,5 @@
-/* The options of all commands: one table gives the parsing, the --help text and what the man page must name. */
+/* The options of all commands: one table (options_table.c) gives the parsing, the --help text and what the man page
+ * must name. */
 #ifndef WISP_TOOL_OPTIONS_H
 #define WISP_TOOL_OPTIONS_H
 #include <stdbool.h>
@@ -104,6 +105,9 @@ typedef struct {
     const char *summary; /* one line for `wisp --help` */
     const char *text;    /* more for --help */
 } command_def;
+
+extern const option_def option_table[]; /* options_table.c */
+extern const int option_rows;
 
 /* False: `error` holds the one line that tells why. */
 bool options_parse(options *o, const command_def *cmd, int argc, char **argv, char *error, size_t error_size);

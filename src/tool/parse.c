@@ -1,5 +1,5 @@
 /* Reads the values of options. */
-#include "tool.h"
+#include "out/out.h"
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>

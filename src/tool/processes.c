@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "tool.h"
+#include "out/text.h"
 #include "config.h"
 #ifdef WISP_HAVE_MPI
 #include <sys/random.h>

@@ -1,5 +1,5 @@
 /* Opens the MATRIX of a command that needs a Hermitian one: as it is, or its Hermitian part. */
-#include "tool.h"
+#include "out/text.h"
 #include <math.h>
 #include <sys/stat.h>
 
@@ -60,4 +60,11 @@ bool file_reads_once(const char *path)
 {
     struct stat s;
     return stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode);
+}
+
+wisp_type tool_type(const options *o, wisp_type type)
+{
+    if (!option_seen(o, "precision")) return type;
+    if (wisp_type_is_complex(type)) return o->precision ? WISP_Z : WISP_C;
+    return o->precision ? WISP_D : WISP_S;
 }

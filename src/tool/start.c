@@ -1,5 +1,5 @@
 /* The vectors that wisp power, evolve and solve are given. */
-#include "tool.h"
+#include "out/out.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* --weights: the shares of rows that ranks have. Those that are found in a run, by nonzeros or by measuring, need a new
    context, for a context's ranks keep theirs; the run then begins once more with them. */
-#include "tool.h"
+#include "weights.h"
+#include "out/text.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

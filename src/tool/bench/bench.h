@@ -1,7 +1,7 @@
 /* The files of `wisp bench` share this; `--plan` uses its steps and its model too. */
 #ifndef WISP_TOOL_BENCH_H
 #define WISP_TOOL_BENCH_H
-#include "../tool.h"
+#include "../machine/machine.h"
 #include "measure_limit.h"
 #include "reference.h"
 

@@ -1,5 +1,6 @@
 /* Repetitions of one case, or of several in turn, each between two measurements of the load bandwidth. */
 #include "bench.h"
+#include "../out/text.h"
 #include <stdlib.h>
 #include <string.h>
 

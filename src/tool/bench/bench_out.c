@@ -1,5 +1,7 @@
 /* The results of `wisp bench`, as rows of a table and of JSON. */
 #include "bench.h"
+#include "../out/out.h"
+#include "../out/text.h"
 #include "../solve/solve.h"
 
 static json_t *text_or_null(const char *s) { return s ? json_words(s) : json_null(); }

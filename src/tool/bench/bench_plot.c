@@ -1,6 +1,7 @@
 /* The pictures of `wisp bench`, drawn from its JSON: roofline and sweep over widths, powers, cache budgets or matrices,
    or the bandwidths. */
 #include "bench.h"
+#include "../out/out.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

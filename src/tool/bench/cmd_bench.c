@@ -1,5 +1,7 @@
 /* wisp bench: how fast an op is, and how far from what the machine allows at that moment. */
 #include "bench.h"
+#include "../out/out.h"
+#include "../out/text.h"
 #include <stdlib.h>
 #include <string.h>
 

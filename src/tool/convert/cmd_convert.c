@@ -1,5 +1,6 @@
 /* wisp convert: a matrix in another format; also the writing part of wisp gen. */
-#include "../tool.h"
+#include "../out/out.h"
+#include "../out/text.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,5 +1,8 @@
 /* wisp dos, ldos and count: moments are computed (or loaded), kept, and evaluated. */
-#include "../tool.h"
+#include "dos.h"
+#include "../machine/machine.h"
+#include "../out/text.h"
+#include "../weights.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,13 +49,6 @@ static int check_outputs(tool *t)
     if (needs && !hdf5_available()) return tool_fail(t, "this build of wisp has no HDF5, which %s needs", needs);
     const char *paths[] = {o->save, o->output, o->plot};
     return outputs_check(t, paths, 3);
-}
-
-wisp_type tool_type(const options *o, wisp_type type)
-{
-    if (!option_seen(o, "precision")) return type;
-    if (wisp_type_is_complex(type)) return o->precision ? WISP_Z : WISP_C;
-    return o->precision ? WISP_D : WISP_S;
 }
 
 static void set_kpm_options(const options *o, wisp_kpm_opts *k)

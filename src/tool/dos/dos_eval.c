@@ -1,5 +1,5 @@
 /* From moments to densities of states and counts, with their errors. */
-#include "../tool.h"
+#include "dos.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

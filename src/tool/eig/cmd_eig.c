@@ -1,5 +1,9 @@
 /* wisp eig: eigenpairs in an interval, nearest to a number, or at an end of the spectrum. */
 #include "eig.h"
+#include "../machine/machine.h"
+#include "../out/text.h"
+#include "../plan.h"
+#include "../weights.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* wisp eig: what its files share. */
 #ifndef WISP_TOOL_EIG_H
 #define WISP_TOOL_EIG_H
-#include "../tool.h"
+#include "../out/out.h"
 
 typedef struct {
     wisp_eig_opts opts;

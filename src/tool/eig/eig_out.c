@@ -1,5 +1,7 @@
 /* The results of wisp eig: JSON, a summary, vectors as a file. */
 #include "eig.h"
+#include "../out/text.h"
+#include "../weights.h"
 #include <math.h>
 #include <string.h>
 

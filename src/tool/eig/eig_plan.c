@@ -1,5 +1,7 @@
 /* The cost of wisp eig before it starts. */
 #include "eig.h"
+#include "../out/text.h"
+#include "../plan.h"
 #include <math.h>
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }

@@ -1,5 +1,6 @@
 /* The picture of wisp eig: the density of states with the window, the filter and the eigenvalues that were found. */
 #include "eig.h"
+#include "../out/text.h"
 #include <math.h>
 
 enum { POINTS = 1201 };

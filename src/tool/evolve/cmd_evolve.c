@@ -1,5 +1,7 @@
 /* wisp evolve: psi(t) = exp(-i H t) psi(0). */
 #include "evolve.h"
+#include "../machine/machine.h"
+#include "../out/out.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* The results of wisp evolve: JSON, a summary, files, a picture. */
 #include "evolve.h"
+#include "../out/out.h"
+#include "../out/text.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* wisp info: the size, structure, symmetry and storage of a matrix. */
-#include "../tool.h"
+#include "info.h"
+#include "../out/out.h"
+#include "../out/text.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,8 @@
 /* wisp info --ranks: how a matrix would lie on several processes. Threads of this one stand for them, and each plans
    its part of the matrix, with the halo that it will have; none is made. */
-#include "../tool.h"
+#include "info.h"
+#include "../out/out.h"
+#include "../out/text.h"
 #include <stdlib.h>
 
 typedef struct {

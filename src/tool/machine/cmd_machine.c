@@ -1,5 +1,7 @@
 /* wisp machine: the topology of this machine, the processors of the threads, and measured ceilings, which are kept. */
-#include "../tool.h"
+#include "machine.h"
+#include "../out/out.h"
+#include "../out/text.h"
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>

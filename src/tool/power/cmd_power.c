@@ -1,5 +1,7 @@
 /* wisp power: v_k = (S A)^k v_0, timed, checked, and written. */
-#include "../tool.h"
+#include "../machine/machine.h"
+#include "../out/out.h"
+#include "../out/text.h"
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* wisp solve: A x = b for one right-hand side or several. */
 #include "solve.h"
+#include "../machine/machine.h"
+#include "../out/text.h"
+#include "../weights.h"
 #include <math.h>
 #include <string.h>
 

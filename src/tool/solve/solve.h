@@ -1,7 +1,7 @@
 /* wisp solve: what its files share. */
 #ifndef WISP_TOOL_SOLVE_H
 #define WISP_TOOL_SOLVE_H
-#include "../tool.h"
+#include "../out/out.h"
 
 typedef struct {
     wisp_src matrix, rhs, x0; /* the latter two: without a row function if no file was given */

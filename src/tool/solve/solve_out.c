@@ -1,5 +1,7 @@
 /* The results of wisp solve: JSON, a summary, x as a file, a picture. */
 #include "solve.h"
+#include "../out/text.h"
+#include "../weights.h"
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* The cost of wisp solve before it starts: memory, and the time of an iteration by the model of the bench. */
 #include "solve.h"
+#include "../out/text.h"
+#include "../plan.h"
 #include <math.h>
 
 typedef struct {

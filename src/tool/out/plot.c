@@ -1,5 +1,5 @@
 /* Pictures by gnuplot: the script and the picture pass through memory, so gnuplot itself writes no file. */
-#include "tool.h"
+#include "out.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -54,34 +54,6 @@ const char *plot_name(const char *matrix)
     return slash && slash[1] ? slash + 1 : matrix;
 }
 
-/* Lines of text at the left above the picture: the matrix, then how it was done; the key is at their right. */
-static void write_title(const tool *t, const results *r, FILE *f)
-{
-    const wisp_moments *m = r->m;
-    char n[TEXT_BAR], v[TEXT];
-    bool count = t->cmd->bit == CMD_COUNT;
-    fprintf(f, "set tmargin %d\nset label 1 ", count ? 5 : 4);
-    plot_quote(f, plot_name(r->matrix));
-    fprintf(f, " at graph 0,1 left offset 0,%.1f\n", count ? 3.4 : 2.2);
-    fprintf(f, "set label 2 '%s moments, resolution %.3g", text_count(n, r->n), r->resolution);
-    if (m->trace == WISP_TRACE_RANDOM)
-        fprintf(f, ", %s random vector%s", text_count(v, m->vectors), m->vectors == 1 ? "" : "s");
-    else if (m->trace == WISP_TRACE_EXACT)
-        fputs(", exact trace", f);
-    fprintf(f, "' at graph 0,1 left offset 0,%.1f textcolor rgb '#505050'\n", count ? 2.2 : 1.0);
-    if (!count) return;
-    fprintf(f, "set label 3 '%s", results_count(n, r, "±"));
-    if (isinf(r->interval[0]) && isinf(r->interval[1]))
-        fputs(" eigenvalues", f);
-    else if (isinf(r->interval[0]) || isinf(r->interval[1]))
-        fprintf(f, " eigenvalues %s %.6g", isinf(r->interval[0]) ? "below" : "above",
-                isinf(r->interval[0]) ? r->interval[1] : r->interval[0]);
-    else
-        fprintf(f, " eigenvalues from %.6g to %.6g", r->interval[0], r->interval[1]);
-    fprintf(f, ", %s of them near an end, in part", results_smearing(v, r));
-    fputs("' at graph 0,1 left offset 0,1.0 textcolor rgb '#505050'\n", f);
-}
-
 void plot_begin(FILE *f, const char *path, double wide, double high)
 {
     if (has_extension(path, "svg"))
@@ -99,84 +71,10 @@ void plot_begin(FILE *f, const char *path, double wide, double high)
           f);
 }
 
-static void write_frame(const tool *t, const results *r, FILE *f, const char *path, int power)
-{
-    static const char *const powers[] = {"", "10³ ", "10⁶ ", "10⁹ ", "10¹² "};
-    plot_begin(f, path, 1, 1);
-    fputs("set xlabel 'energy (units of the matrix)'\nset format x '%g'\nset key ", f);
-    fputs(t->cmd->bit == CMD_LDOS ? "outside right top vertical\n"
-                                  : "at graph 1,1.01 right bottom horizontal samplen 2\n",
-          f);
-    fprintf(f, "set ylabel '%s (%s%s)'\nset format y '%%g'\n",
-            t->cmd->bit == CMD_LDOS ? "local density of states" : "density of states", powers[power],
-            t->cmd->bit == CMD_LDOS ? "1 per energy" : "states per energy");
-    write_title(t, r, f);
-    fprintf(f, "set xrange [%.17g:%.17g] noextend\n", r->energy[0], r->energy[r->points - 1]);
-    if (t->cmd->bit == CMD_COUNT)
-        fprintf(
-            f,
-            "set object 1 rectangle from %.17g, graph 0 to %.17g, graph 1 behind fc rgb '#fbeecb' fs solid noborder\n",
-            fmax(r->interval[0], r->energy[0]), fmin(r->interval[1], r->energy[r->points - 1]));
-}
-
-/* Columns: energy, then a curve each, or the density with both ends of its bar. */
-static void write_data(const results *r, FILE *f, double unit, bool band)
-{
-    fputs("$d << EOD\n", f);
-    for (int64_t i = 0; i < r->points; i++) {
-        fprintf(f, "%.10g", r->energy[i]);
-        for (int64_t c = 0; c < r->curves; c++) fprintf(f, " %.7g", r->dos[c * r->points + i] / unit);
-        if (band) fprintf(f, " %.7g %.7g", r->low[i] / unit, r->high[i] / unit);
-        fputc('\n', f);
-    }
-    fputs("EOD\n", f);
-}
-
-/* Largest and least value to be seen. A band counts only inside: at the very ends of the interval, where the
-   density is small, its error can be many times larger. */
-static double find_range(const results *r, bool band, double *least)
-{
-    double most = 0, width = r->energy[r->points - 1] - r->energy[0];
-    *least = 0;
-    for (int64_t i = 0; i < r->points * r->curves; i++) most = fmax(most, r->dos[i]), *least = fmin(*least, r->dos[i]);
-    for (int64_t i = 0; band && i < r->points; i++) {
-        double from_end = fmin(r->energy[i] - r->energy[0], r->energy[r->points - 1] - r->energy[i]);
-        if (from_end > 0.01 * width) most = fmax(most, r->high[i]);
-    }
-    return most;
-}
-
 const char *plot_color(int64_t i)
 {
     static const char *const colors[] = {"#1f4e9c", "#d1495b", "#2e8b57", "#e08e0b", "#7b4fa3", "#12939a", "#8c6d46"};
     return colors[i % (int64_t)(sizeof colors / sizeof colors[0])];
-}
-
-void results_script(const tool *t, const void *arg, FILE *f, const char *path)
-{
-    const results *r = arg;
-    enum { MOST_KEYS = 14 };
-    bool band = !r->site && r->has_error && r->t95 > 0;
-    double least, most = find_range(r, band, &least);
-    int power = 0;
-    double unit = 1;
-    while (most / unit >= 1e4 && power < 4) unit *= 1000, power++;
-    write_frame(t, r, f, path, power);
-    /* The kernels but Dirichlet's keep the density positive, and its axis begins at 0. */
-    if (most > 0)
-        fprintf(f, "set yrange [%.7g:%.7g]\n", least < -1e-3 * most ? 1.05 * least / unit : 0, 1.05 * most / unit);
-    write_data(r, f, unit, band);
-    fputs("plot ", f);
-    if (band) fputs("$d using 1:3:4 with filledcurves fc rgb '#a9c3ea' title '95% error band', ", f);
-    for (int64_t c = 0; c < r->curves; c++) {
-        /* Equal curves lie on each other: those below are wider, to be seen. */
-        int64_t above = r->curves - 1 - c < 4 ? r->curves - 1 - c : 4;
-        fprintf(f, "%s$d using 1:%lld with lines lw %.1f lc rgb '%s'", c ? ", " : "", (long long)c + 2,
-                1.5 + 0.9 * (double)above, plot_color(c));
-        if (r->site && r->curves <= MOST_KEYS) fprintf(f, " title 'row %lld'", (long long)r->site[c]);
-        if (band) fputs(" title 'density of states'", f);
-    }
-    fputc('\n', f);
 }
 
 /* All that an unnamed file holds, ended by a 0. */

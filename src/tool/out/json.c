@@ -1,5 +1,8 @@
 /* JSON on the standard output and in memory. */
-#include "tool.h"
+#include "out.h"
+#include "text.h"
+#include "../plan.h"
+#include "../weights.h"
 #include <errno.h>
 #include <limits.h>
 #include <math.h>

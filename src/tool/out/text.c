@@ -1,5 +1,5 @@
 /* Numbers as people read them. */
-#include "tool.h"
+#include "text.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>

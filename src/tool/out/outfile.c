@@ -1,5 +1,5 @@
 /* Output files: the library writes them whole, so that nothing old is lost when something fails. */
-#include "tool.h"
+#include "out.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* All outputs that the options ask for: -o, --plot, --json. */
-#include "tool.h"
+#include "out.h"
+#include "text.h"
 #include <stdlib.h>
 #include <string.h>
 

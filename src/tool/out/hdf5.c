@@ -1,6 +1,6 @@
 /* Results as an HDF5 file, made in memory from the JSON object: scalars become attributes, arrays data sets,
    inner objects groups; what is null is left out. And the x of a linear system, there and back. */
-#include "tool.h"
+#include "out.h"
 #include "config.h"
 #ifdef WISP_HAVE_HDF5
 #include <errno.h>

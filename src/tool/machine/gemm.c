@@ -1,7 +1,7 @@
 /* Rates of the BLAS, measured by wisp-blas, a process of its own, as often as there are kernels to try: OpenBLAS
    chooses its kernels once, when it is loaded, and takes newer processors for older ones. */
-#include "../tool.h"
-#include "measure_limit.h"
+#include "machine.h"
+#include "../bench/measure_limit.h"
 #include "config.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* The columns of blocks as a dense matrix in memory, to be written or read again. */
-#include "tool.h"
+#include "out.h"
 #include <stdlib.h>
 #include <string.h>
 

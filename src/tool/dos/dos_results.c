@@ -1,5 +1,8 @@
 /* The results of dos, ldos and count: as one JSON object, as a summary, as files. */
-#include "tool.h"
+#include "dos.h"
+#include "../out/text.h"
+#include "../plan.h"
+#include "../weights.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,4 +290,39 @@ int results_write(tool *t, const results *r)
 {
     json_t *object = t->opt.json || t->opt.output ? results_json(t, r) : NULL;
     return outputs_write(t, object, results_table, results_script, r);
+}
+
+void results_table(const tool *t, const void *arg, FILE *f)
+{
+    const results *r = arg;
+    if (t->cmd->bit == CMD_COUNT) {
+        fputs("from,to,count,count_error,count_95,count_low,count_high,count_smearing\n", f);
+        csv_field(f, "", r->interval[0]);
+        csv_field(f, ",", r->interval[1]);
+        csv_field(f, ",", r->count);
+        csv_field(f, ",", r->has_error ? r->count_error : NAN);
+        csv_field(f, ",", longer_half(r->count, r->count_low, r->count_high));
+        csv_field(f, ",", r->count_low);
+        csv_field(f, ",", r->count_high);
+        csv_field(f, ",", r->count_smearing);
+        fputc('\n', f);
+        return;
+    }
+    fputs("energy", f);
+    if (r->site)
+        for (int64_t c = 0; c < r->curves; c++) fprintf(f, ",dos_%lld", (long long)r->site[c]);
+    else
+        fputs(",dos,dos_error,dos_95,dos_low,dos_high", f);
+    fputc('\n', f);
+    for (int64_t i = 0; i < r->points; i++) {
+        csv_field(f, "", r->energy[i]);
+        for (int64_t c = 0; c < r->curves; c++) csv_field(f, ",", r->dos[c * r->points + i]);
+        if (!r->site) {
+            csv_field(f, ",", r->has_error ? r->error[i] : NAN);
+            csv_field(f, ",", longer_half(r->dos[i], r->low[i], r->high[i]));
+            csv_field(f, ",", r->low[i]);
+            csv_field(f, ",", r->high[i]);
+        }
+        fputc('\n', f);
+    }
 }

@@ -1,0 +1,39 @@
+/* --checkpoint and --resume. */
+#ifndef WISP_TOOL_CHECKPOINT_H
+#define WISP_TOOL_CHECKPOINT_H
+#include <jansson.h>
+#include <stdbool.h>
+#include <wisp/wisp.h>
+
+typedef struct tool tool;
+
+/* checkpoint.c: what a run that goes on takes over, unless options say otherwise. */
+typedef struct {
+    int64_t width, order, format, type;
+    int64_t moments;       /* those that --resolution needs; 0: not known */
+    wisp_bounds bounds;    /* from which these follow */
+    double bounds_seconds; /* that it took to know them */
+} checkpoint_layout;
+
+/* checkpoint.c, in the order of a run. The options, before the context is made; after the source is opened. */
+int checkpoint_check(tool *t);
+int checkpoint_hash(tool *t, const wisp_src *src);
+/* Reads the state that --resume names, into t->resumed, and takes over its layout. EXIT_LAYOUT: begin once more, with
+   t->weights. */
+int checkpoint_open(tool *t);
+/* Before the solver, whose options get checkpoint_offer with t, and t->resumed. more: items of the command's own, which
+   may be NULL. */
+int checkpoint_begin(tool *t, const wisp_mat *A, int width, wisp_items_fn more, void *more_arg);
+wisp_status checkpoint_offer(void *tool, wisp_state *state);
+/* After the solver: the last one is on the disk, and signals end the work at once again. All ranks together. */
+void checkpoint_pause(tool *t);
+bool checkpoint_ended(const tool *t); /* whether a signal ended it, and then in words: EXIT_FAILED */
+int checkpoint_stopped(tool *t);
+/* Once the results are written, or nothing of it counts any more: its files go, unless rc is a failure on some rank.
+   Returns rc; EXIT_FAILED where another rank has failed. */
+int checkpoint_done(tool *t, int rc);
+void checkpoint_close(tool *t);
+json_t *checkpoint_json(const tool *t); /* null without */
+void checkpoint_summary(const tool *t);
+void checkpoint_plan(int64_t bytes); /* a line of --plan, for a copy of so many bytes */
+#endif

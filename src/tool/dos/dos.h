@@ -1,0 +1,73 @@
+/* The files of wisp dos, ldos and count share this. */
+#ifndef WISP_TOOL_DOS_H
+#define WISP_TOOL_DOS_H
+#include "../out/out.h"
+
+/* The results of dos, ldos and count. */
+typedef struct {
+    const wisp_moments *m;
+    wisp_eval_opts eval;
+    int64_t n;              /* moments used */
+    double resolution, t95; /* t95 times a moment's error is half of its 95% bar; NaN for a single random vector */
+    bool has_error;         /* errors are numbers: more than one vector, or exact */
+    bool interval_given;
+    double interval[2];
+    int64_t curves, *site, *vector; /* ldos: rows, and which vector of m; else one curve, vector -1 */
+    int64_t points;
+    double *energy, *dos, *error;   /* dos[curve][point] */
+    double *low, *high;             /* the ends of its 95% bar, likewise */
+    double spacing;                 /* the largest between two energies */
+    double *integral;               /* [curves] */
+    double *mean, *mean_error;      /* [n]; not for ldos */
+    double count, count_error, bar; /* bar: half of a typical 95% bar, over the DOS; NaN without one */
+    double count_low, count_high;   /* its 95% bar */
+    double count_smearing;          /* states within one resolution of an end of the interval */
+    int64_t agreed;                 /* energies at which all random vectors agree: a bar of 0 */
+    int64_t few;                    /* others at which few states, or few rows, make up the density */
+    double assemble_seconds, evaluate_seconds, total_seconds;
+    const char *matrix;
+    int runs; /* of --from; seed of each: */
+    uint64_t seed[LIST];
+    wisp_mat_info stored; /* not with --from */
+    int64_t cache_budget; /* likewise */
+    char precision[512];  /* why --precision auto took the one it took; empty without it */
+} results;
+
+/* dos_plan.c: what a run takes. */
+typedef struct {
+    wisp_mat_info matrix;
+    int64_t blocks, total; /* bytes: of vectors, dots, moments; of all that is held at once */
+} run_bytes;
+typedef struct {
+    run_bytes most, about;   /* about: total is 0 until it is estimated */
+    int64_t source, reading; /* bytes: that the source holds, and at most while it was read */
+    int64_t choosing;        /* the same while the width was chosen */
+    bool moments_unknown;
+    bool may_be_double; /* `most` is of the run in double precision */
+} run_plan;
+/* reading: as in run_plan. */
+int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, int64_t reading,
+              run_plan *p);
+int plan_show(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p);
+/* Refuses what would not fit in --mem-limit, or else in the memory of this machine, by the estimate; that is made only
+   if the run may take more. And when the number of moments is known at last. */
+int plan_check_limit(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p);
+int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko);
+int64_t plan_vectors(const wisp_kpm_opts *ko, int64_t rows); /* of the run */
+int64_t plan_steps(const wisp_kpm_opts *ko);                 /* of each of them, 1 if none may be interleaved */
+
+/* dos_eval.c */
+int results_evaluate(tool *t, results *r);
+void results_free(tool *t, results *r);
+/* The longer half of a bar; NaN without one. */
+static inline double longer_half(double v, double low, double high) { return v - low > high - v ? v - low : high - v; }
+/* results.c: everything as one JSON object; the other outputs are made of it. NULL: out of memory. */
+json_t *results_json(tool *t, const results *r);
+/* The count and its bar, with the digits that the bar and the kernel's smearing leave; TEXT_BAR bytes. */
+const char *results_count(char *buf, const results *r, const char *sign);
+const char *results_smearing(char *buf, const results *r);
+void results_summary(tool *t, const results *r);
+int results_write(tool *t, const results *r); /* all outputs that the options ask for */
+csv_table_fn results_table;                   /* of results */
+plot_script_fn results_script;                /* likewise */
+#endif

@@ -1,0 +1,31 @@
+/* What wisp machine measures, keeps, and tells other commands. */
+#ifndef WISP_TOOL_MACHINE_H
+#define WISP_TOOL_MACHINE_H
+#include "../tool.h"
+
+/* gemm.c: Gflop/s of the BLAS with the best of its kernels; 0 if they could not be measured. */
+typedef struct {
+    double dgemm, zgemm;
+    const char *coretype; /* OPENBLAS_CORETYPE that was best, or "default" */
+} gemm_rates;
+void gemm_measure(const tool *t, gemm_rates *g, double peak_gflops);
+/* A process of wisp-blas: what it prints is read from fd, what is written there it reads. */
+typedef struct {
+    pid_t pid;
+    int fd;
+} blas_process;
+/* Starts `wisp-blas WHAT` with the BLAS's kernels for this core type ("": its own choice), on all processors. */
+bool blas_start(const tool *t, const char *what, const char *core, blas_process *child);
+/* cmd_machine.c: names of the streams; both measured, as the bench has them too. */
+extern const char *const machine_stream[WISP_STREAMS];
+int machine_measure(tool *t, wisp_machine *m, gemm_rates *g, unsigned what);
+json_t *machine_json(const wisp_machine *m, const gemm_rates *g);
+/* The topology, with the loads and multiply-adds that `wisp machine` kept; false: nothing was kept, *m has none. */
+bool machine_kept(tool *t, wisp_machine *m);
+/* Tells the context how much cache `wisp machine` found it to keep, and gives *budget the bytes that an element of
+   opt.budgets stands for; 0: those of the context. */
+int machine_cache(tool *t, int64_t asked, int64_t *budget);
+int machine_budget(tool *t, const wisp_machine *m, int64_t asked, int64_t *budget); /* the latter alone */
+/* The bytes that such a budget counts on. */
+int64_t machine_counted(tool *t, int64_t budget);
+#endif

@@ -1,0 +1,65 @@
+/* Results as files, pictures and JSON. */
+#ifndef WISP_TOOL_OUT_H
+#define WISP_TOOL_OUT_H
+#include "../tool.h"
+
+/* outfile.c: a whole file at once; the context must be there. */
+int outfile_check(tool *t, const char *path); /* before a long run: could it be written? */
+int outfile_write(tool *t, const char *path, const void *data, size_t size);
+void outfile_done(tool *t, const char *path);                 /* it is complete, and stays if the run is stopped */
+bool has_extension(const char *path, const char *extensions); /* "csv|json|h5" */
+
+/* columns.c: a dense matrix in memory: the columns of some blocks, kept side by side as the user's rows. */
+typedef struct {
+    char *data; /* [blocks][rows][width] */
+    int64_t rows, blocks;
+    int width;
+    wisp_type type;
+} columns;
+int columns_make(tool *t, columns *c, const wisp_blk *like, int64_t blocks); /* all zero; free with columns_free */
+int columns_take(tool *t, columns *c, int64_t block, const wisp_blk *x);     /* all ranks together; each has all rows */
+wisp_src columns_source(columns *c);                                         /* reads c, which stays the caller's */
+int columns_write(tool *t, columns *c, const char *path);                    /* .mtx or .mtx.gz; likewise together */
+void columns_free(columns *c);
+/* The columns of x as a dense .mtx or .mtx.gz, or in an .h5 file beside the object. All ranks together have x; the
+   first one writes it. */
+int columns_save(tool *t, const wisp_blk *x, const json_t *object, const char *path);
+
+/* json.c: the top level a line each, the rest compact; free() the result. */
+char *json_text(const json_t *object);
+json_t *json_words(const char *s);                /* null for NULL; file names need not be UTF-8 */
+json_t *json_seed(uint64_t seed);                 /* beyond jansson's numbers (2^63 - 1): its digits as text */
+json_t *json_number(double v);                    /* null for NaN */
+json_t *json_numbers(const double *v, int64_t n); /* likewise */
+/* How the processes exchanged halos; null: there is one alone. */
+json_t *json_halo(const tool *t);
+json_t *json_valid(const tool *t); /* false: they never did, and the results are wrong */
+/* How the matrix is stored, where the run was, and the most memory that it held. */
+void json_run(json_t *o, tool *t, const wisp_mat_info *info); /* all ranks together */
+int json_print(tool *t, const json_t *object);                /* to the standard output */
+/* csv.c, hdf5.c, plot.c: the whole file in memory */
+/* The comments for an object and then what table() writes. */
+typedef void csv_table_fn(const tool *t, const void *arg, FILE *f);
+int csv_make_table(tool *t, csv_table_fn *table, const void *arg, const json_t *object, char **data, size_t *size);
+void csv_field(FILE *f, const char *before, double v); /* nothing for NaN */
+/* x, which may be NULL, is the data set "x" beside the object. */
+int hdf5_make(tool *t, const json_t *object, const columns *x, char **data, size_t *size);
+int hdf5_read(tool *t, columns *x, const char *path); /* such an x, by itself; free with columns_free */
+bool hdf5_available(void);
+int plot_check(tool *t); /* is there a gnuplot? */
+/* The head of a script for the kind of picture that path names; its size in multiples of the usual one. */
+void plot_begin(FILE *f, const char *path, double wide, double high);
+void plot_quote(FILE *f, const char *text); /* as a string of gnuplot */
+const char *plot_name(const char *matrix);  /* without the folders */
+const char *plot_color(int64_t i);          /* of curve i */
+/* The picture of a script that write() writes; free(*data). */
+typedef void plot_script_fn(const tool *t, const void *arg, FILE *f, const char *path);
+int plot_run(tool *t, plot_script_fn *write, const void *arg, const char *path, char **data, size_t *size);
+/* outputs.c: what could fail after a long run is tried before it, but not with --plan: whether these files (NULL: none)
+   could be written, and whether there is a gnuplot, if there will be a plot. */
+int outputs_check(tool *t, const char *const *path, int paths);
+/* What -o, --plot and --json ask for, from one object (which is freed; NULL: there was no memory for it, or
+   none is needed) and its table and picture. table NULL: -o is not for them. A failure of one output does not keep the
+   others from being written. */
+int outputs_write(tool *t, json_t *object, csv_table_fn *table, plot_script_fn *script, const void *arg);
+#endif

@@ -1,0 +1,26 @@
+/* Numbers for people. */
+#ifndef WISP_TOOL_TEXT_H
+#define WISP_TOOL_TEXT_H
+#include "../tool.h"
+
+/* text.c: numbers for people. `buf` is returned; it has TEXT bytes. */
+enum { TEXT = 64, TEXT_BAR = 4 * TEXT };
+const char *text_count(char *buf, int64_t n); /* 1,600,000 */
+const char *text_states(char *buf, double v); /* such a number that need not be whole */
+/* A number with the digits that an error of this size leaves: two of the error's. 0: as text_states */
+const char *text_rounded(char *buf, double v, double error);
+/* A number and its bar, so: 1397 +- 61, or 5.2 +4.1 -1.9; the digits of v as an error of `also` leaves them, if that is
+   larger. TEXT_BAR bytes. */
+const char *text_with_bar(char *buf, const char *sign, double v, double low, double high, double also);
+const char *text_bytes(char *buf, double bytes);    /* 1.23 GB */
+const char *text_bytes_up(char *buf, double bytes); /* never less than it is */
+const char *text_seconds(char *buf, double seconds);
+const char *text_team(char *buf, int processes, int threads);
+const char *text_order(wisp_row_order order);
+const char *text_partition(wisp_partition how);
+const char *text_format(wisp_format format);
+/* This thread prints no lines any more. */
+void text_silence(void);
+/* One line of an aligned summary: a name and a printf. */
+void text_line(const char *name, const char *format, ...) WISP_PRINTF(2, 3);
+#endif
