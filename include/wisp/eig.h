@@ -7,7 +7,7 @@
 #ifndef WISP_EIG_H
 #define WISP_EIG_H
 
-#include "wisp.h"
+#include "solvers.h"
 
 #ifdef __cplusplus
 extern "C" {

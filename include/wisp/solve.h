@@ -5,7 +5,7 @@
 #ifndef WISP_SOLVE_H
 #define WISP_SOLVE_H
 
-#include "wisp.h"
+#include "solvers.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -11,7 +11,9 @@
 #ifndef WISP_SOLVERS_H
 #define WISP_SOLVERS_H
 
-#include "wisp.h"
+#include "machine.h"
+#include "ops.h"
+#include "state.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -10,7 +10,7 @@
 #ifndef WISP_STATE_H
 #define WISP_STATE_H
 
-#include "wisp.h"
+#include "matrix.h"
 
 #ifdef __cplusplus
 extern "C" {
