@@ -1,6 +1,6 @@
 /* The device `far` (src/backend/far.c) keeps its word: its memory is closed to the host but between map and unmap, and
-   elsewhere there than for the device; it takes no address but its own. What looks at a matrix does so where map says.
-   */
+   elsewhere there than for the device; it takes no address but its own; a call reaches no buffer but those that it
+   names. What looks at a matrix does so where map says. */
 #include "ref.h"
 #include "data/data.h"
 #include <wisp/solve.h>
@@ -12,20 +12,24 @@
 
 static wisp_ctx *far_ctx(void) { return ref_ctx(&(wisp_ctx_opts){.device = "far", .threads = 2}); }
 
-/* What becomes of a process that reads there: 0, or its signal. */
-static int reads(const void *address)
+/* What becomes of a process that does so: 0, or its signal. */
+static int fate(void (*act)(const void *arg), const void *arg)
 {
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         signal(SIGSEGV, SIG_DFL); /* the test's runner has its own */
-        const char c = *(const volatile char *)address;
-        _exit(c & 0);
+        act(arg);
+        _exit(0);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
     return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
+
+static void look(const void *address) { (void)*(const volatile char *)address; }
+static int reads(const void *address) { return fate(look, address); }
 
 static void closed_to_the_host(void **state)
 {
@@ -68,6 +72,63 @@ static void closed_to_the_host(void **state)
     wisp_blk_free(x);
     wisp_blk_free(y);
     wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+}
+
+/* ---- what a call may reach -------------------------------------------------------------------- */
+
+/* A kernel that reads a byte of x, or one elsewhere, and then one of y, if the call names it. */
+typedef struct {
+    wisp_blk *x, *y;
+    bool names;            /* y */
+    int64_t at;            /* from the beginning of x */
+    const void *elsewhere; /* instead; or NULL */
+} reach;
+static const void *elsewhere;
+
+static void reading_kernel(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
+{
+    (void)begin, (void)end, (void)dot;
+    look(elsewhere ? elsewhere : (const char *)p->x + p->first);
+    if (p->y) look(p->y);
+}
+
+static void call(const void *arg)
+{
+    const reach *r = arg;
+    wisp_ctx *ctx = wisp_blk_ctx(r->x);
+    const wisp__spmmv_params p = {.x = wisp__at(r->x), .y = r->names ? wisp__at(r->y) : NULL, .first = r->at};
+    const wisp__grid grid = {.blocks = 1, .chunks_per_block = 1, .chunks = 1};
+    elsewhere = r->elsewhere;
+    REF_OK(ctx, ctx->backend->launch_spmmv(ctx, (wisp__kernel){(uintptr_t)reading_kernel}, &p, &grid, 0, 1, 0));
+}
+
+static void a_call_reaches_what_it_names(void **state)
+{
+    (void)state;
+    enum { ROWS = 1003 };
+    const int64_t bytes = ROWS * 8, line = 64, end = (bytes + line - 1) / line * line;
+    wisp_ctx *ctx = far_ctx();
+    wisp_map *map;
+    reach r = {0};
+    REF_OK(ctx, wisp_map_create(&map, ctx, ROWS));
+    REF_OK(ctx, wisp_blk_create(&r.x, ctx, map, WISP_D, 1));
+    REF_OK(ctx, wisp_blk_create(&r.y, ctx, map, WISP_D, 1));
+    assert_int_equal(fate(call, &r), 0);
+    r.names = true;
+    assert_int_equal(fate(call, &r), 0);
+    r.at = bytes - 1;
+    assert_int_equal(fate(call, &r), 0);
+    r.at = end;
+    assert_int_equal(fate(call, &r), SIGSEGV);
+    r.elsewhere = wisp__at(r.x); /* the host follows it while the call runs that names it */
+    assert_int_equal(fate(call, &r), SIGSEGV);
+    r.names = false;
+    r.elsewhere = wisp__at(r.y); /* a buffer that the call does not name */
+    assert_int_equal(fate(call, &r), SIGSEGV);
+    wisp_blk_free(r.x);
+    wisp_blk_free(r.y);
+    wisp_map_free(map);
     wisp_ctx_free(ctx);
 }
 
@@ -254,6 +315,10 @@ static void only_its_own_addresses(void **state)
     const wisp__grid grid = {0};
     REF_FAILS(ctx, ctx->backend->launch_spmmv(ctx, (wisp__kernel){0}, &sweep, &grid, 0, 0, 0), WISP_ERR_ARG,
               "no buffer");
+    const wisp__spmmv_params none = {0};
+    const wisp__grid weighed = {.weight = ptr};
+    REF_FAILS(ctx, ctx->backend->launch_spmmv(ctx, (wisp__kernel){0}, &none, &weighed, 0, 0, 0), WISP_ERR_ARG,
+              "no buffer");
     REF_FAILS(ctx, wisp_blk_borrow(&borrowed, ctx, map, WISP_D, 1, host, 1), WISP_ERR_UNSUPPORTED, "copy them");
     REF_FAILS(ctx, wisp_mat_borrow_crs(&A, ctx, &(wisp_crs){.rows = ROWS, .cols = ROWS, .type = WISP_D, .rowptr = ptr}),
               WISP_ERR_UNSUPPORTED, "copy them");
@@ -283,8 +348,8 @@ static void counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(closed_to_the_host),     cmocka_unit_test(looks),   cmocka_unit_test(views_without_rows),
-        cmocka_unit_test(only_its_own_addresses), cmocka_unit_test(counted),
+        cmocka_unit_test(closed_to_the_host), cmocka_unit_test(a_call_reaches_what_it_names), cmocka_unit_test(looks),
+        cmocka_unit_test(views_without_rows), cmocka_unit_test(only_its_own_addresses),       cmocka_unit_test(counted),
     };
     return REF_RUN(tests);
 }

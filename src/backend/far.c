@@ -1,9 +1,10 @@
-/* A device for tests: the CPU's kernels on memory that the host can't touch. Each buffer is memory that is mapped
-   twice: to the device's address, which is closed (mprotect) but while one of the backend's calls runs, and to the
-   host's, which is closed but between map and unmap. So whoever follows a device's address on the host, or what map
-   gave after unmap, ends in a segmentation fault, and an address that is no buffer's is refused. What comes with a call
-   from the host is copied to the device first, as a device would. A child of fork has the buffers in common with its
-   parent. */
+/* A device for tests: the CPU's kernels on memory that the host can't touch. A buffer has three ranges of addresses.
+   That of the device, which the host is given, has nothing behind it, ever; that of the host, which map gives, is
+   closed (mprotect) but between map and unmap; and that of the kernels nobody is told: a call puts it in place of each
+   address of the device's that it names. So whoever follows a device's address, on the host at any time or in a kernel
+   whose call did not name it, or what map gave after unmap, ends in a segmentation fault, and so does whoever goes past
+   the last cache line of an array; an address that is no buffer's is refused. What comes with a call from the host is
+   copied to the device first, as a device would. A child of fork has the buffers in common with its parent. */
 #include "backend.h"
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -11,81 +12,85 @@
 
 typedef struct buffer {
     struct buffer *next;
-    char *at, *host;      /* the device's address, and the host's */
-    size_t bytes, mapped; /* asked for; in whole pages */
+    char *range, *at;     /* where the device's range begins, and the array in it; the other ranges follow: */
+    size_t apart;         /* from one range to the next */
+    size_t bytes, mapped; /* asked for; in whole pages: no range has memory behind these */
     int maps;             /* how often the host was let in */
 } buffer;
 
 typedef struct {
     pthread_mutex_t *lock; /* the context's: in a child of fork nobody holds it */
     buffer *first;
-    int calls;         /* of the backend's that run */
-    buffer *constants; /* what came with the call; it is not counted */
-    size_t used;       /* of it, in bytes */
+    char *constants;   /* what came with the call; it is not counted */
+    size_t room, used; /* of it, in bytes */
 } far;
 
 static far *far_of(wisp_ctx *ctx) { return ctx->device; }
 
+/* In whole cache lines. */
+enum { LINE = 64 };
+static size_t padded(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
+
 /* ---- memory ----------------------------------------------------------------------------------- */
+
+/* The same place in the host's range, and in the kernels'. */
+static char *of_host(const buffer *b, const void *at) { return (char *)at + b->apart; }
+static char *of_kernels(const buffer *b, const void *at) { return (char *)at + 2 * b->apart; }
 
 /* The buffer around an address of the device's. */
 static buffer *find(far *f, const void *address)
 {
     const char *at = address;
     buffer *b = f->first;
-    while (b && !(at >= b->at && at < b->at + b->mapped)) b = b->next;
+    while (b && !(at >= b->at && at < b->range + b->apart)) b = b->next;
     return b;
 }
 
-static void let(const buffer *b, char *at, bool in)
+static void let_host(const buffer *b, bool in)
 {
-    mprotect(at, b->mapped, in ? PROT_READ | PROT_WRITE : PROT_NONE);
-}
-static void let_device(const buffer *b, bool in) { let(b, b->at, in); }
-static void let_host(const buffer *b, bool in) { let(b, b->host, in); }
-
-/* A call of the backend begins, or ends. */
-static void open_all(far *f, bool begins)
-{
-    pthread_mutex_lock(f->lock);
-    f->calls += begins ? 1 : -1;
-    for (buffer *b = f->first; b; b = b->next) let_device(b, f->calls > 0);
-    pthread_mutex_unlock(f->lock);
+    mprotect(of_host(b, b->range), b->mapped, in ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
 static void drop(buffer *b)
 {
-    if (!b) return;
-    if (b->at != MAP_FAILED) munmap(b->at, b->mapped);
-    if (b->host != MAP_FAILED) munmap(b->host, b->mapped);
+    if (b->range != MAP_FAILED) munmap(b->range, 3 * b->apart);
     free(b);
 }
 
-/* Two closed mappings of new memory; false: there is none. (No file of a size: the limit of files would count.) */
-static bool map_twice(buffer *b)
+/* New memory in the host's and the kernels' ranges; false: there is none. (No file of a size: the limit of files would
+   count.) */
+static bool map_ranges(buffer *b)
 {
-    b->host = MAP_FAILED;
-    b->at = mmap(NULL, b->mapped, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (b->at != MAP_FAILED) b->host = mremap(b->at, 0, b->mapped, MREMAP_MAYMOVE); /* of length 0: it stays, too */
-    return b->host != MAP_FAILED;
+    const int open = PROT_READ | PROT_WRITE, all = MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED;
+    b->range = mmap(NULL, 3 * b->apart, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (b->range == MAP_FAILED) return false;
+    char *host = of_host(b, b->range), *kernels = of_kernels(b, b->range);
+    if (mmap(kernels, b->mapped, open, all, -1, 0) == MAP_FAILED) return false;
+    /* Of length 0: it stays where it is, too. */
+    if (mremap(kernels, 0, b->mapped, MREMAP_MAYMOVE | MREMAP_FIXED, host) == MAP_FAILED) return false;
+    let_host(b, false);
+    return true;
 }
 
 /* Memory that is not counted yet; NULL: there is none. */
 static buffer *new_buffer(far *f, size_t bytes)
 {
+    enum { BEHIND = 1 << 16 }; /* a view without rows may begin behind the last byte */
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     buffer *b = calloc(1, sizeof *b);
     if (!b) return NULL;
     b->bytes = WISP__MAX(bytes, 1);
-    b->mapped = (b->bytes / page + 1) * page; /* a view without rows may begin behind the last byte */
-    if (!map_twice(b)) {
+    const size_t lines = padded(b->bytes);
+    b->mapped = (lines + page - 1) / page * page;
+    b->apart = b->mapped + (BEHIND + page - 1) / page * page;
+    if (!map_ranges(b)) {
         drop(b);
         return NULL;
     }
+    b->at = b->range + b->mapped - lines;
     pthread_mutex_lock(f->lock);
     b->next = f->first;
     f->first = b;
-    if (f->calls) let_device(b, true);
     pthread_mutex_unlock(f->lock);
     return b;
 }
@@ -139,7 +144,7 @@ static bool is_host(const far *f, const void *address)
 {
     const char *at = address;
     const buffer *b = f->first;
-    while (b && !(at >= b->host && at < b->host + b->mapped)) b = b->next;
+    while (b && !(at >= of_host(b, b->range) && at < of_kernels(b, b->range))) b = b->next;
     return b;
 }
 
@@ -151,7 +156,7 @@ static wisp_status far_map(wisp_ctx *ctx, void *address, void *pointer_to_host)
     pthread_mutex_lock(f->lock);
     buffer *b = find(f, address);
     const bool wrong = !b && is_host(f, address);
-    if (b) host = b->host + ((char *)address - b->at);
+    if (b) host = of_host(b, address);
     if (b && b->maps++ == 0) let_host(b, true);
     pthread_mutex_unlock(f->lock);
     if (wrong) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "the device 'far' was given an address of the host's to map");
@@ -174,9 +179,7 @@ static wisp_status far_take(wisp_ctx *ctx, void *pointer_to_array)
     const size_t bytes = wisp__array_bytes(*array);
     buffer *b = new_buffer(far_of(ctx), bytes);
     if (!b) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory: no mapping of %zu bytes for the device", bytes);
-    let_host(b, true);
-    memcpy(b->host, *array, bytes);
-    let_host(b, false);
+    memcpy(of_kernels(b, b->at), *array, bytes);
     wisp__array_replaced(*array);
     *array = b->at;
     return WISP_OK;
@@ -191,52 +194,57 @@ static wisp_status far_borrow(wisp_ctx *ctx, const void *host)
 
 /* ---- launches --------------------------------------------------------------------------------- */
 
-/* WISP_OK if all addresses are those of buffers, or NULL. */
-static wisp_status ours(wisp_ctx *ctx, const void *const *address, size_t n)
+/* The kernels' addresses in place of the device's, or of NULL: of n places. */
+static wisp_status enter(wisp_ctx *ctx, void *const *place, size_t n)
 {
     far *f = far_of(ctx);
-    bool all = true;
+    bool ours = true;
     pthread_mutex_lock(f->lock);
-    for (size_t i = 0; i < n; i++) all = all && (!address[i] || find(f, address[i]));
+    for (size_t i = 0; i < n && ours; i++) {
+        char *address;
+        memcpy(&address, place[i], sizeof address);
+        if (!address) continue;
+        const buffer *b = find(f, address);
+        ours = b;
+        if (b) address = of_kernels(b, address);
+        memcpy(place[i], &address, sizeof address);
+    }
     pthread_mutex_unlock(f->lock);
-    if (all) return WISP_OK;
+    if (ours) return WISP_OK;
     return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a kernel of the device 'far' was given an address that is no buffer's");
 }
-#define OURS(ctx, ...) \
-    ours(ctx, (const void *const[]){__VA_ARGS__}, sizeof((const void *[]){__VA_ARGS__}) / sizeof(void *))
+#define ENTER(ctx, ...) enter(ctx, (void *const[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
 
-static size_t padded(size_t bytes) { return (bytes + 63) / 64 * 64; }
-
-/* A call begins: with room for so many bytes from the host. */
+/* Room for so many bytes from the host, for a call. */
 static wisp_status begin(wisp_ctx *ctx, size_t bytes)
 {
     far *f = far_of(ctx);
-    if (bytes > (f->constants ? f->constants->bytes : 0)) {
-        if (f->constants) drop(take_out(f, f->constants->at));
-        f->constants = new_buffer(f, bytes);
-        if (!f->constants) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory: no mapping of %zu bytes", bytes);
-    }
     f->used = 0;
-    open_all(f, true);
+    if (bytes <= f->room) return WISP_OK;
+    free(f->constants);
+    f->constants = aligned_alloc(LINE, padded(bytes));
+    f->room = f->constants ? bytes : 0;
+    if (!f->constants) return wisp_ctx_fail(ctx, WISP_ERR_NOMEM, "out of memory: %zu bytes for a call", bytes);
     return WISP_OK;
 }
 
-static wisp_status end(wisp_ctx *ctx, wisp_status status)
-{
-    open_all(far_of(ctx), false);
-    return status;
-}
-
-/* The device's copy of an array of the host's, for the call that has begun. */
-static const void *copied(wisp_ctx *ctx, const void *host, size_t bytes)
+/* The device's copy of an array of the host's, for the call that has begun; NULL of NULL. */
+static void *copied(wisp_ctx *ctx, const void *host, size_t bytes)
 {
     far *f = far_of(ctx);
     if (!host) return NULL;
-    void *to = f->constants->at + f->used;
+    void *to = f->constants + f->used;
     memcpy(to, host, bytes);
     f->used += padded(bytes);
     return to;
 }
+
+/* A sweep as kernels are given it. */
+typedef struct {
+    wisp__spmmv_params p;
+    wisp__pieces pieces;
+    wisp__bundles bundles;
+} sweep;
 
 /* Of each set. */
 static size_t factor_bytes(const wisp__spmmv_params *p) { return 2 * (size_t)p->reals * (size_t)p->real_bytes; }
@@ -246,25 +254,24 @@ static size_t sweep_bytes(const wisp__spmmv_params *p)
     return K_FACTOR_SETS * padded(factor_bytes(p)) + padded(chain_bytes(p));
 }
 
-static wisp_status check_sweep(wisp_ctx *ctx, const wisp__spmmv_params *p)
+/* In a call that has begun. */
+static wisp_status enter_sweep(wisp_ctx *ctx, sweep *s, const wisp__spmmv_params *p)
 {
-    const wisp__pieces none = {0}, *pieces = p->cpu.pieces ? p->cpu.pieces : &none;
-    const wisp__bundles no_bundles = {0}, *b = p->cpu.bundles ? p->cpu.bundles : &no_bundles;
+    wisp__spmmv_params *q = &s->p;
+    wisp__pieces *pieces = &s->pieces;
+    wisp__bundles *b = &s->bundles;
     wisp_status status;
-    WISP_TRY(OURS(ctx, K_ADDRESSES(p), p->cpu.follow, p->cpu.fresh, pieces->first, pieces->col, pieces->val, b->kind,
-                  b->first, b->offset, b->take, b->factor));
-    for (int i = 0; i < p->chains; i++) WISP_TRY(OURS(ctx, p->chain[i].z));
+    *s = (sweep){.p = *p};
+    if (p->cpu.pieces) *pieces = *p->cpu.pieces, q->cpu.pieces = pieces;
+    if (p->cpu.bundles) *b = *p->cpu.bundles, q->cpu.bundles = b;
+    WISP_TRY(ENTER(ctx, K_ADDRESSES(q), &q->cpu.follow, &q->cpu.fresh, &pieces->first, &pieces->col, &pieces->val,
+                   &b->kind, &b->first, &b->offset, &b->take, &b->factor));
+    for (int i = 0; i < K_FACTOR_SETS; i++) q->factors[i] = copied(ctx, p->factors[i], factor_bytes(p));
+    wisp__chain *chain = copied(ctx, p->chains ? p->chain : NULL, chain_bytes(p));
+    for (int i = 0; i < p->chains; i++) WISP_TRY(ENTER(ctx, &chain[i].z));
+    q->chain = chain;
 out:
     return status;
-}
-
-/* In a call that has begun. */
-static wisp__spmmv_params sweep_there(wisp_ctx *ctx, const wisp__spmmv_params *p)
-{
-    wisp__spmmv_params q = *p;
-    for (int s = 0; s < K_FACTOR_SETS; s++) q.factors[s] = copied(ctx, p->factors[s], factor_bytes(p));
-    q.chain = copied(ctx, p->chains ? p->chain : NULL, chain_bytes(p));
-    return q;
 }
 
 static wisp__kernel far_find_spmmv(wisp_ctx *ctx, const wisp__key *key)
@@ -275,11 +282,13 @@ static wisp__kernel far_find_spmmv(wisp_ctx *ctx, const wisp__key *key)
 static wisp_status far_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_params *p,
                                     const wisp__grid *grid, int64_t first, int64_t last, size_t dot_size)
 {
+    wisp__grid g = *grid;
+    sweep s;
     wisp_status status;
-    WISP_TRY(check_sweep(ctx, p));
     WISP_TRY(begin(ctx, sweep_bytes(p)));
-    const wisp__spmmv_params q = sweep_there(ctx, p);
-    status = end(ctx, wisp__backend_cpu.launch_spmmv(ctx, kernel, &q, grid, first, last, dot_size));
+    WISP_TRY(enter_sweep(ctx, &s, p));
+    WISP_TRY(ENTER(ctx, &g.weight));
+    status = wisp__backend_cpu.launch_spmmv(ctx, kernel, &s.p, &g, first, last, dot_size);
 out:
     return status;
 }
@@ -297,22 +306,21 @@ static wisp_status far_reserve_steps(wisp_ctx *ctx, int steps, const wisp__grid 
 static wisp_status far_launch_steps(wisp_ctx *ctx, const wisp__step *step, int steps, const wisp__schedule *schedule,
                                     const wisp__grid *grid, size_t dot_size)
 {
-    wisp__spmmv_params *there = NULL;
+    wisp__grid g = *grid;
+    sweep *there = NULL;
     wisp__step *list = NULL;
     size_t bytes = 0;
-    wisp_status status = WISP_OK;
-    for (int i = 0; i < steps; i++) {
-        WISP_TRY(check_sweep(ctx, step[i].p));
-        bytes += sweep_bytes(step[i].p);
-    }
+    wisp_status status;
+    for (int i = 0; i < steps; i++) bytes += sweep_bytes(step[i].p);
     WISP_TRY(wisp_alloc(ctx, &there, (size_t)steps, sizeof *there));
     WISP_TRY(wisp_alloc(ctx, &list, (size_t)steps, sizeof *list));
     WISP_TRY(begin(ctx, bytes));
+    WISP_TRY(ENTER(ctx, &g.weight));
     for (int i = 0; i < steps; i++) {
-        there[i] = sweep_there(ctx, step[i].p);
-        list[i] = (wisp__step){step[i].kernel, &there[i], step[i].dot};
+        WISP_TRY(enter_sweep(ctx, &there[i], step[i].p));
+        list[i] = (wisp__step){step[i].kernel, &there[i].p, step[i].dot};
     }
-    status = end(ctx, wisp__backend_cpu.launch_steps(ctx, list, steps, schedule, grid, dot_size));
+    status = wisp__backend_cpu.launch_steps(ctx, list, steps, schedule, &g, dot_size);
 out:
     wisp_free(ctx, there);
     wisp_free(ctx, list);
@@ -320,35 +328,36 @@ out:
 }
 
 static wisp_status far_launch_half(wisp_ctx *ctx, const wisp__key *key, const wisp__spmmv_params *p,
-                                   const wisp__half *h, double *dot, size_t dot_size)
+                                   const wisp__half *half, double *dot, size_t dot_size)
 {
+    wisp__half h = *half;
+    sweep s;
     wisp_status status;
-    WISP_TRY(check_sweep(ctx, p));
-    WISP_TRY(OURS(ctx, h->first, h->row, h->inside, h->col, h->val, h->outside, h->reach, h->incoming, h->slot, h->into,
-                  h->from, h->spill, h->source_at, h->source));
     WISP_TRY(begin(ctx, sweep_bytes(p)));
-    const wisp__spmmv_params q = sweep_there(ctx, p);
-    status = end(ctx, wisp__backend_cpu.launch_half(ctx, key, &q, h, dot, dot_size));
+    WISP_TRY(enter_sweep(ctx, &s, p));
+    WISP_TRY(ENTER(ctx, &h.first, &h.row, &h.inside, &h.col, &h.val, &h.outside, &h.reach, &h.incoming, &h.slot,
+                   &h.into, &h.from, &h.spill, &h.source_at, &h.source));
+    status = wisp__backend_cpu.launch_half(ctx, key, &s.p, &h, dot, dot_size);
 out:
     return status;
 }
 
 static wisp_status far_pack(wisp_ctx *ctx, const wisp__rows_params *p, void *host)
 {
+    wisp__rows_params q = *p;
     wisp_status status;
-    WISP_TRY(OURS(ctx, p->x, p->row));
-    WISP_TRY(begin(ctx, 0));
-    status = end(ctx, wisp__backend_cpu.pack(ctx, p, host));
+    WISP_TRY(ENTER(ctx, &q.x, &q.row));
+    status = wisp__backend_cpu.pack(ctx, &q, host);
 out:
     return status;
 }
 
 static wisp_status far_unpack(wisp_ctx *ctx, const wisp__rows_params *p, const void *host)
 {
+    wisp__rows_params q = *p;
     wisp_status status;
-    WISP_TRY(OURS(ctx, p->x, p->row));
-    WISP_TRY(begin(ctx, 0));
-    status = end(ctx, wisp__backend_cpu.unpack(ctx, p, host));
+    WISP_TRY(ENTER(ctx, &q.x, &q.row));
+    status = wisp__backend_cpu.unpack(ctx, &q, host);
 out:
     return status;
 }
@@ -358,11 +367,11 @@ static wisp_status far_copy_columns(wisp_ctx *ctx, const wisp__columns_params *p
     const size_t bytes = (size_t)p->width * sizeof *p->from_column;
     wisp__columns_params q = *p;
     wisp_status status;
-    WISP_TRY(OURS(ctx, p->from, p->to));
+    WISP_TRY(ENTER(ctx, &q.from, &q.to));
     WISP_TRY(begin(ctx, 2 * padded(bytes)));
     q.from_column = copied(ctx, p->from_column, bytes);
     q.to_column = copied(ctx, p->to_column, bytes);
-    status = end(ctx, wisp__backend_cpu.copy_columns(ctx, &q, rows));
+    status = wisp__backend_cpu.copy_columns(ctx, &q, rows);
 out:
     return status;
 }
@@ -372,13 +381,13 @@ static wisp_status far_axpby(wisp_ctx *ctx, bool is_double, const wisp__axpby_pa
     const size_t bytes = (size_t)p->period * (is_double ? sizeof(double) : sizeof(float));
     wisp__axpby_params q = *p;
     wisp_status status;
-    WISP_TRY(OURS(ctx, p->x, p->y));
+    WISP_TRY(ENTER(ctx, &q.x, &q.y));
     WISP_TRY(begin(ctx, 4 * padded(bytes)));
     q.a = copied(ctx, p->a, bytes);
     q.aw = copied(ctx, p->aw, bytes);
     q.b = copied(ctx, p->b, bytes);
     q.bw = copied(ctx, p->bw, bytes);
-    status = end(ctx, wisp__backend_cpu.axpby(ctx, is_double, &q, count));
+    status = wisp__backend_cpu.axpby(ctx, is_double, &q, count);
 out:
     return status;
 }
@@ -386,22 +395,22 @@ out:
 static wisp_status far_dot(wisp_ctx *ctx, bool is_double, bool cross, bool compensated, const wisp__dot_params *p,
                            int64_t count, int64_t per_block, double *sum)
 {
+    wisp__dot_params q = *p;
     wisp_status status;
-    WISP_TRY(OURS(ctx, p->x, p->y));
-    WISP_TRY(begin(ctx, 0));
-    status = end(ctx, wisp__backend_cpu.dot(ctx, is_double, cross, compensated, p, count, per_block, sum));
+    WISP_TRY(ENTER(ctx, &q.x, &q.y));
+    status = wisp__backend_cpu.dot(ctx, is_double, cross, compensated, &q, count, per_block, sum);
 out:
     return status;
 }
 
-static wisp_status check_fuse(wisp_ctx *ctx, const wisp__fuse_params *p)
+/* In a call that has begun. */
+static wisp_status enter_update(wisp_ctx *ctx, wisp__fuse_update *u)
 {
-    wisp_status status = WISP_OK;
-    for (int i = 0; i < p->updates; i++) {
-        WISP_TRY(OURS(ctx, p->update[i].y));
-        for (int t = 0; t < p->update[i].terms; t++) WISP_TRY(OURS(ctx, K_TERM_ADDRESSES(p->update[i].term + t)));
-    }
-    for (int i = 0; i < p->dots; i++) WISP_TRY(OURS(ctx, K_DOT_ADDRESSES(p->dot + i)));
+    wisp__fuse_term *term = copied(ctx, u->term, (size_t)u->terms * sizeof *term);
+    wisp_status status;
+    WISP_TRY(ENTER(ctx, &u->y));
+    for (int i = 0; i < u->terms; i++) WISP_TRY(ENTER(ctx, K_TERM_ADDRESSES(term + i)));
+    u->term = term;
 out:
     return status;
 }
@@ -412,32 +421,28 @@ static wisp_status far_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_para
                  dots = (size_t)p->dots * sizeof *p->dot, updates = (size_t)p->updates * sizeof *p->update,
                  term = sizeof *p->update->term;
     wisp__fuse_params q = *p;
-    wisp__fuse_update *there = NULL;
     wisp_status status;
-    WISP_TRY(check_fuse(ctx, p));
-    WISP_TRY(wisp__alloc_raw(ctx, &there, (size_t)p->updates, sizeof *there));
     WISP_TRY(
         begin(ctx, padded(factors) + padded(dots) + padded(updates) + (size_t)(p->terms + p->updates) * padded(term)));
-    for (int i = 0; i < p->updates; i++) {
-        there[i] = p->update[i];
-        there[i].term = copied(ctx, p->update[i].term, (size_t)p->update[i].terms * term);
-    }
+    wisp__fuse_update *update = copied(ctx, p->update, updates);
+    wisp__fuse_dot *dot = copied(ctx, p->dot, dots);
+    for (int i = 0; i < p->updates; i++) WISP_TRY(enter_update(ctx, update + i));
+    for (int i = 0; i < p->dots; i++) WISP_TRY(ENTER(ctx, K_DOT_ADDRESSES(dot + i)));
     q.factors = copied(ctx, p->factors, factors);
-    q.dot = copied(ctx, p->dot, dots);
-    q.update = copied(ctx, there, updates);
-    status = end(ctx, wisp__backend_cpu.fuse(ctx, is_double, &q, per_block, sum));
+    q.dot = dot;
+    q.update = update;
+    status = wisp__backend_cpu.fuse(ctx, is_double, &q, per_block, sum);
 out:
-    wisp_free(ctx, there);
     return status;
 }
 
 static wisp_status far_gram(wisp_ctx *ctx, bool is_double, bool compensated, const wisp__gram_params *p,
                             int64_t per_block, double *sum)
 {
+    wisp__gram_params q = *p;
     wisp_status status;
-    WISP_TRY(OURS(ctx, p->v, p->w));
-    WISP_TRY(begin(ctx, 0));
-    status = end(ctx, wisp__backend_cpu.gram(ctx, is_double, compensated, p, per_block, sum));
+    WISP_TRY(ENTER(ctx, &q.v, &q.w));
+    status = wisp__backend_cpu.gram(ctx, is_double, compensated, &q, per_block, sum);
 out:
     return status;
 }
@@ -447,10 +452,10 @@ static wisp_status far_update(wisp_ctx *ctx, bool is_double, const wisp__update_
     const size_t bytes = (size_t)(p->p * p->ld_x) * (is_double ? sizeof(double) : sizeof(float));
     wisp__update_params q = *p;
     wisp_status status;
-    WISP_TRY(OURS(ctx, p->v, p->w));
+    WISP_TRY(ENTER(ctx, &q.v, &q.w));
     WISP_TRY(begin(ctx, padded(bytes)));
     q.x = copied(ctx, p->x, bytes);
-    status = end(ctx, wisp__backend_cpu.update(ctx, is_double, &q, rows));
+    status = wisp__backend_cpu.update(ctx, is_double, &q, rows);
 out:
     return status;
 }
@@ -469,10 +474,8 @@ static wisp_status far_open(wisp_ctx *ctx)
 static void far_close(wisp_ctx *ctx)
 {
     far *f = far_of(ctx);
-    if (f) {
-        if (f->constants) drop(take_out(f, f->constants->at));
-        free(f);
-    }
+    if (f) free(f->constants);
+    free(f);
     wisp__backend_cpu.close(ctx);
 }
 

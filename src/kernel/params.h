@@ -87,10 +87,10 @@ typedef struct {
     wisp__cpu_params cpu;        /* the last: other devices take what is before it */
 } wisp__spmmv_params;
 
-/* All addresses in the device's memory, but for those of chains and of what only CPUs use. */
-#define K_ADDRESSES(p)                                                                                                 \
-    (p)->chunk, (p)->row_len, (p)->col, (p)->short_col, (p)->list, (p)->list_first, (p)->val, (p)->code, (p)->pattern, \
-        (p)->diagonal, (p)->gather, (p)->x, (p)->y, (p)->prev, (p)->u
+/* Where all addresses in the device's memory stand, but for those of chains and of what only CPUs use. */
+#define K_ADDRESSES(p)                                                                                           \
+    &(p)->chunk, &(p)->row_len, &(p)->col, &(p)->short_col, &(p)->list, &(p)->list_first, &(p)->val, &(p)->code, \
+        &(p)->pattern, &(p)->diagonal, &(p)->gather, &(p)->x, &(p)->y, &(p)->prev, &(p)->u
 
 /* Rows of chunks [begin, end). Adds the dots to dot[K_DOT_SETS][width] pairs (re, im). */
 typedef void (*wisp__spmmv_fn)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot);
@@ -191,8 +191,8 @@ typedef struct {
     int updates, dots, sets;
     int64_t terms, factor_count; /* of all updates */
 } wisp__fuse_params;
-#define K_TERM_ADDRESSES(t) (t)->x, (t)->rows
-#define K_DOT_ADDRESSES(d) (d)->x, (d)->y, (d)->rows
+#define K_TERM_ADDRESSES(t) &(t)->x, &(t)->rows
+#define K_DOT_ADDRESSES(d) &(d)->x, &(d)->y, &(d)->rows
 /* Periods [begin, end); adds the dots to sum[sets][period]. */
 typedef void (*wisp__fuse_fn)(const wisp__fuse_params *p, int64_t begin, int64_t end, double *sum);
 
