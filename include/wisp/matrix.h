@@ -134,7 +134,8 @@ typedef struct {
     int64_t send_rows;
     int64_t receive_ranks, send_ranks; /* how many ranks it gets rows from, and sends rows to */
     int64_t exchange_bytes;            /* of the lists by which this is done, beside `bytes` */
-    int64_t packed_rows; /* rows of a block that are copied before they are sent, if it has no gaps between its rows */
+    int64_t packed_rows; /* rows of a block that are copied before they are sent, if it has no gaps between its rows; on
+                            a device with memory of its own also those that come */
 } wisp_mat_info;
 /* *info becomes the facts about A; all zero if A is NULL. */
 WISP_SIZED void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info);

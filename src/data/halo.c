@@ -21,6 +21,7 @@ void wisp__halo_tell(const wisp__halo *h, wisp_mat_info *info)
     info->send_ranks = h->to_count;
     for (int i = 0; i < h->to_count; i++)
         if (h->to[i].row < 0) info->packed_rows = h->sends;
+    if (!h->ctx->backend->host_memory) info->packed_rows = h->sends + h->rows; /* nothing comes or goes in place */
     info->exchange_bytes = h->rows * (int64_t)sizeof *h->global + h->sends * (int64_t)sizeof *h->send +
                            2 * h->ctx->ranks * (int64_t)sizeof *h->from +
                            (h->to_count + h->from_count) * (int64_t)sizeof *h->message;

@@ -128,8 +128,8 @@ static void tell(const way *w, int64_t work_blocks, wisp_mat_info *info)
                             .local_rows = A->local_rows,
                             .local_nnz = w->nnz};
     wisp__halo_tell(w->part->halo, info);
-    if (w->permuted || w->sorted)
-        info->packed_rows = info->send_rows; /* as a rule they do not follow one another then */
+    if (w->permuted || w->sorted) /* as a rule rows do not follow one another then */
+        info->packed_rows = WISP__MAX(info->packed_rows, info->send_rows);
     if (w->pattern || w->list || w->codes || w->short_columns) info->format = WISP_FORMAT_COMPRESSED;
 }
 
