@@ -257,7 +257,7 @@ static void sparse_rows(void **state)
             fprintf(f, "%d %d %d\n", i > j ? i : j, i > j ? j : i, k);
         }
         fclose(f);
-        expect_same("ranks_sparse.mtx", 2);
+        expect_same_by("ranks_sparse.mtx", 2, REF_SANITIZED ? 3 : -1); /* that many rows take long there */
     }
     unlink("ranks_sparse.mtx");
 }

@@ -84,8 +84,8 @@ static int write_on_rank(void *arg, int rank)
     return 0;
 }
 
-/* A rank's rows alone make the same file, byte by byte. */
-static void expect_written(wisp_src src, const char *path, wisp_write_opts opts)
+/* A rank's rows alone make the same file, byte by byte, whichever of these ways they are shared. */
+static void expect_written_by(wisp_src src, const char *path, wisp_write_opts opts, int first_way, int ways_end)
 {
     output o = {.src = src, .path = path, .opts = opts};
     static unsigned char one[64 << 20], all[64 << 20];
@@ -94,7 +94,7 @@ static void expect_written(wisp_src src, const char *path, wisp_write_opts opts)
     snprintf(o.message, sizeof o.message, "%s", wisp_ctx_message(ctx));
     wisp_ctx_free(ctx);
     const size_t bytes = o.status == WISP_OK ? get_bytes(path, one, sizeof one) : 0;
-    for (int way = 1; way < WAYS; way++) {
+    for (int way = first_way; way < ways_end; way++) {
         unlink(path);
         run_way(way, write_on_rank, &o);
         if (o.status != WISP_OK) continue;
@@ -102,6 +102,11 @@ static void expect_written(wisp_src src, const char *path, wisp_write_opts opts)
         assert_memory_equal(one, all, bytes);
     }
     unlink(path);
+}
+
+static void expect_written(wisp_src src, const char *path, wisp_write_opts opts)
+{
+    expect_written_by(src, path, opts, 1, WAYS);
 }
 
 static void written(void **state)
@@ -138,9 +143,11 @@ static void large_written(void **state)
     (void)state;
     wisp_ctx *ctx = naive_ctx(1);
     wisp_src src;
+    /* More than a million entries. A sanitizer sees the seams by three ranks, of which one has no rows, as by any. */
+    const int first = REF_SANITIZED ? 3 : 1, end = REF_SANITIZED ? 4 : WAYS;
     REF_OK(ctx, wisp_src_open_gallery(&src, ctx, "band:n=250000,bandwidth=5"));
-    expect_written(src, "ranks_out.crs", (wisp_write_opts){0});
-    expect_written(src, "ranks_out.mtx.gz", (wisp_write_opts){.pattern = 1});
+    expect_written_by(src, "ranks_out.crs", (wisp_write_opts){0}, first, end);
+    expect_written_by(src, "ranks_out.mtx.gz", (wisp_write_opts){.pattern = 1}, first, end);
     wisp_src_close(&src);
     wisp_ctx_free(ctx);
 }
@@ -275,6 +282,7 @@ static void parts_take_less(void **state)
     wisp_src src;
     REF_OK(ctx, wisp_src_open_gallery(&src, ctx, "band:n=400000,bandwidth=9"));
     for (int i = 0; i < 3; i++) {
+        if (REF_SANITIZED && i != 1) continue; /* text has the most seams; bytes are counted alike everywhere */
         REF_OK(ctx, wisp_src_write(&src, ctx, names[i], NULL));
         for (int part = 0; part < (i == 0 ? 2 : 1); part++) {
             peaks alone = {.path = names[i], .take_part = part}, parts = alone;
