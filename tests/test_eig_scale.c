@@ -48,7 +48,9 @@ static void units(void **state)
     enum { N = 250 };
     wisp_ctx *ctx = *state;
     static const wisp_type types[] = {WISP_D, WISP_Z, WISP_S, WISP_C};
-    for (int c = 0; c < 8; c++) {
+    /* A sanitizer has two of them, of 2^-110 in single precision and of 2^1000, and stored ones and products in turn.
+     */
+    for (int c = REF_SANITIZED ? 2 : 0; c < 8; c += REF_SANITIZED ? 3 : 1) {
         const wisp_type type = types[c % 4];
         const bool single = type == WISP_S || type == WISP_C;
         const int by = (c < 4 ? -1 : 1) * (single ? 110 : c % 4 ? 1000 : 370);
@@ -66,8 +68,8 @@ static void units(void **state)
             if (method == WISP_KRYLOV_SCHUR) continue;
             wisp_eig_opts o = method == WISP_LANCZOS ? ends : inner;
             o.method = (wisp_eig_method)method;
-            ask_units(ctx, A, by, e, N, o, blur);
-            ask_units(ctx, B, by, e, N, o, blur);
+            if (!REF_SANITIZED || (c + method) % 2) ask_units(ctx, A, by, e, N, o, blur);
+            if (!REF_SANITIZED || (c + method) % 2 == 0) ask_units(ctx, B, by, e, N, o, blur);
         }
         wisp_mat_free(B);
         wisp_mat_free(A);
