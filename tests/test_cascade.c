@@ -470,6 +470,7 @@ static void compare(wisp_ctx *ctx, const wisp_mat *A, wisp_type type, int width,
     run(ctx, A, type, width, stored, 1, &plain);
     for (size_t d = 0; d < sizeof depths / sizeof depths[0]; d++) {
         char text[200];
+        if (REF_SANITIZED && (size_t)(width + stored) % 5 != d) continue; /* other graphs and blocks meet the others */
         snprintf(text, sizeof text, "%s, %s, width %d, %d stored, depth %d", what, wisp_type_name(type), width, stored,
                  depths[d]);
         run(ctx, A, type, width, stored, depths[d], &deep);

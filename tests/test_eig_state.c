@@ -158,8 +158,9 @@ static void ask(const question *q, int chains)
     int64_t offers;
     ref_rng r = {(uint64_t)q->o.seed + 5};
     wisp_eigen want = undisturbed(ctx, q, &A, &offers);
-    for (int i = 0; i < chains; i++) chain(ctx, q, &want, offers, 1 + 5 * i, 0, &r);
-    for (int i = 0; i < 2; i++)
+    /* To a sanitizer each offer is like the one before it: one chain that ends anywhere, and one at the last offer. */
+    for (int i = REF_SANITIZED ? chains - 1 : 0; i < chains; i++) chain(ctx, q, &want, offers, 1 + 5 * i, 0, &r);
+    for (int i = 0; i < (REF_SANITIZED ? 1 : 2); i++)
         chain(ctx, q, &want, offers, 8, offers - 4 * i, &r); /* while it looks what is missing */
     wisp_eigen_free(&want);
     wisp_mat_free(A);
@@ -196,7 +197,10 @@ static const question filtered[] = {
 static void filters(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof filtered / sizeof *filtered; i++) ask(&filtered[i], 2);
+    for (size_t i = 0; i < sizeof filtered / sizeof *filtered; i++) {
+        if (REF_SANITIZED && (i == 2 || i == 4 || i == 5)) continue; /* as others, but for the numbers */
+        ask(&filtered[i], 2);
+    }
 }
 
 /* With and without a polynomial; looks by products, and searches, of which multiplets need several. */
@@ -267,7 +271,7 @@ static void ask_ranks(const question *q)
     int64_t offers;
     int result = 0, i = 0;
     wisp_eigen want = undisturbed(ctx, q, &A, &offers);
-    for (int64_t first = 2; first < 30; first += 17) {
+    for (int64_t first = 2; first < (REF_SANITIZED ? 3 : 30); first += 17) {
         by_ranks b = {.q = q, .want = &want, .end = first};
         file_name(ctx, b.file);
         for (i = 0; !b.done; i++) {

@@ -102,7 +102,10 @@ static void every_kind(void **state)
         for (int p = 0; p < REF_PAIRS && !storage_kind[k].far; p++) {
             sample s = sample_new(&r, ctx, &storage_kind[k], ref_pair[p].mat, 257 + ref_below(&r, 150));
             for (int w = 0; w < widths; w++) {
-                if (width[w] > 20 && (k + p + w) % 3) continue; /* these take nearly all of the time */
+                /* Wide ones take nearly all of the time. To a sanitizer a kernel's addresses hang on its pair of types
+                   and width, and what reads a row on its kind: these meet each other, not all three at once. */
+                const int wide = width[w] > 20, one_in = (1 + 2 * wide) * (REF_SANITIZED ? 3 - wide : 1);
+                if ((k + p + w) % one_in) continue;
                 set_strips(&s, 1 + ref_below(&r, 3));
                 check(&r, ctx, &s, ref_pair[p].blk, width[w], 0);
                 check(&r, ctx, &s, ref_pair[p].blk, width[w], REF_KPM);
