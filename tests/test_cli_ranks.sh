@@ -73,7 +73,7 @@ if "$wisp" --version | grep -q '^features:.* hdf5'; then
     # kept WEIGHTS RANKS ARGUMENTS...
     kept() {
         rm -f kept.h5
-        WISP_RANKS=$2 "$wisp" "${@:3}" --moments 8 --save kept.h5 --quiet || fail "${*:3} --save"
+        WISP_RANKS=$2 "$wisp" "${@:3}" --moments 2 --points 8 --save kept.h5 --quiet || fail "${*:3} --save"
         "$wisp" "$3" --from kept.h5 --points 8 --json >from.json
         python3 - "$1" <<'PY' || fail "weights kept by $2 ranks: $1"
 import json, sys
