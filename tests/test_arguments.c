@@ -332,7 +332,10 @@ static const argument_table all = {table, sizeof table / sizeof *table, others, 
 
 static void every_function(void **state)
 {
-    static const char *const header[] = {TEST_DATA "/../../include/wisp/wisp.h"};
+    static const char *const header[] = {
+        TEST_DATA "/../../include/wisp/base.h", TEST_DATA "/../../include/wisp/source.h",
+        TEST_DATA "/../../include/wisp/matrix.h", TEST_DATA "/../../include/wisp/ops.h",
+        TEST_DATA "/../../include/wisp/machine.h"};
     (void)state;
     every_declared(&all, header, sizeof header / sizeof *header);
 }
