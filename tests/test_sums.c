@@ -5,7 +5,7 @@
 
 static void parts(void **state)
 {
-    static const size_t length[] = {0, 1, 30, 31, 5000};
+    static const size_t length[] = {0, 1, 30, 31, 64, 65, 5000}; /* the longest that fit a post, and others */
     wisp_ctx *ctx = ref_ctx(NULL);
     (void)state;
     for (size_t k = 0; k < sizeof length / sizeof *length; k++) {
@@ -25,6 +25,26 @@ static void parts(void **state)
         assert_true(one == wisp_ctx_processes(ctx));
         assert_int_equal(after.reductions - before.reductions, 2);
         free(x), free(y);
+    }
+    wisp_ctx_free(ctx);
+}
+
+/* One sum after the other, short and long ones in turn: no rank gets what another has for the next or the last one. */
+static void many(void **state)
+{
+    enum { SUMS = 2000, LONG = 100 };
+    wisp_ctx *ctx = ref_ctx(NULL);
+    const int ranks = wisp_ctx_processes(ctx), rank = wisp_ctx_rank(ctx);
+    (void)state;
+    for (int k = 0; k < SUMS; k++) {
+        double x[LONG];
+        const size_t n = k % 7 == 6 ? LONG : 1;
+        for (size_t i = 0; i < n; i++) x[i] = k + rank;
+        wisp_ctx_enter(ctx);
+        REF_OK(ctx, wisp_ctx_sum(ctx, x, n));
+        for (size_t i = 0; i < n; i++) assert_true(x[i] == ranks * k + ranks * (ranks - 1) / 2);
+        x[0] = -1;
+        REF_OK(ctx, wisp_ctx_leave(ctx, WISP_OK));
     }
     wisp_ctx_free(ctx);
 }
@@ -93,7 +113,7 @@ static void failed_product(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(parts), cmocka_unit_test(failures),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(parts), cmocka_unit_test(many), cmocka_unit_test(failures),
                                        cmocka_unit_test(failed_product)};
     return REF_RUN(tests);
 }

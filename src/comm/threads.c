@@ -1,13 +1,20 @@
 /* Ranks as threads of one process, which copy from each other's memory: for tests.
 
-   In a round each rank posts what it has for the others, waits until all have posted, copies what it needs, and waits
-   until all have copied; then what it posted is its own again. */
+   In a round each rank posts what it has for the others, waits until all have posted, and copies what it needs. Short
+   data travel in the post itself. A rank has two posts, for rounds in turn: who posts in a round has read all of the
+   one before it, so nobody reads a post any more when its turn comes again. Of longer data the post has the address:
+   then the ranks also wait until all have copied, and what was posted is its owner's again. They do so after a failure,
+   too, for its message. All ranks find the same, since they read the same posts. */
 #include "comm.h"
+#include "../base/futex.h"
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { POST_DATA = 512 }; /* bytes */
 
 /* What a rank posts in a round. */
 typedef struct {
@@ -19,26 +26,29 @@ typedef struct {
     const wisp__message *to;
     int to_count;
     double since; /* sums: when the rank had its part */
+    bool lent;    /* the data, or the messages: what was posted is read until all have copied */
 } post;
 
 typedef struct {
-    post post;
-    int64_t posted, copied; /* rounds */
-    bool ended;             /* its thread has */
-    double sent;            /* when its messages went out */
-    double waits, busy;     /* since when it waits for those of others; until when its link is busy */
-    int taken;              /* of them */
-    double *sum;            /* started and not waited for: [sum_n]; NULL: none */
+    _Alignas(64) atomic_llong posted; /* rounds; others read this line again and again */
+    atomic_llong copied;
+    atomic_bool ended; /* its thread has */
+    _Alignas(64) post post[2];
+    char data[2][POST_DATA];
+    double sent;        /* when its messages went out */
+    double waits, busy; /* since when it waits for those of others; until when its link is busy */
+    int taken;          /* of them */
+    double *sum;        /* started and not waited for: [sum_n]; NULL: none */
     size_t sum_n;
     double sum_since;
     char message[sizeof(((wisp_ctx *)0)->message)];
 } place;
 
 typedef struct {
-    pthread_mutex_t lock;
-    pthread_cond_t news;
+    _Alignas(64) atomic_uint news; /* counts what those that sleep may wait for */
+    atomic_int sleepers;
+    atomic_bool ended; /* some rank's thread has */
     int ranks;
-    bool ended;           /* some rank's thread has */
     unsigned jitter;      /* microseconds by which ranks come late at most, to shake their order in tests */
     double latency, rate; /* of the links: seconds, bytes a second; 0: none */
     bool asleep;          /* messages only travel while their receiver waits for them */
@@ -74,42 +84,83 @@ static void come_late(const world *w, int rank, int64_t round)
     if (w->jitter) usleep((unsigned)rand_r(&seed) % w->jitter);
 }
 
-/* The lowest rank that has not posted (copied) in the present round of `me`; -1: all have. */
-static int missing(const world *w, const place *me, bool copied)
+static int64_t rounds(const place *p, bool copied) { return (int64_t)atomic_load(copied ? &p->copied : &p->posted); }
+
+/* The post of a rank in the present round of this one. */
+static post *post_of(const wisp_ctx *ctx, int rank)
+{
+    const world *w = ctx->world;
+    return &w->place[rank].post[rounds(&w->place[ctx->rank], false) % 2];
+}
+
+/* The lowest rank that has not posted (copied) in a round; -1: all have. */
+static int missing(const world *w, int64_t round, bool copied)
 {
     for (int r = 0; r < w->ranks; r++)
-        if ((copied ? w->place[r].copied : w->place[r].posted) < me->posted) return r;
+        if (rounds(&w->place[r], copied) < round) return r;
     return -1;
 }
 
-/* Wakes the others, with the lock, when `me` was the last they wait for; and always when a rank has ended, for then the
-   rest may be in different rounds. */
-static void tell(world *w, const place *me, bool copied)
+static void wake(world *w)
 {
-    if (w->ended || missing(w, me, copied) < 0) pthread_cond_broadcast(&w->news);
+    atomic_fetch_add(&w->news, 1);
+    if (atomic_load(&w->sleepers) > 0) wisp__futex_wake(&w->news);
+}
+
+/* Wakes the others when this rank was the last they wait for; and always when a rank has ended, for then the rest may
+   be in different rounds. */
+static void tell(world *w, int64_t round, bool copied)
+{
+    if (atomic_load(&w->ended) || missing(w, round, copied) < 0) wake(w);
 }
 
 static void arrive(wisp_ctx *ctx, post p)
 {
     world *w = ctx->world;
     place *me = &w->place[ctx->rank];
-    come_late(w, ctx->rank, me->posted);
-    pthread_mutex_lock(&w->lock);
-    me->post = p;
-    me->post.wish = wisp__held_wish(ctx);
-    me->posted++;
+    const int64_t round = rounds(me, false) + 1;
+    come_late(w, ctx->rank, round - 1);
+    p.wish = wisp__held_wish(ctx);
+    if (p.bytes > 0 && p.bytes <= POST_DATA && p.status == WISP_OK)
+        p.data = memcpy(me->data[round % 2], p.data, p.bytes);
+    else
+        p.lent |= p.bytes > 0;
+    me->post[round % 2] = p;
     me->sent = wisp__now();
     if (p.status != WISP_OK) wisp_ctx_copy_message(ctx, me->message, sizeof me->message);
-    tell(w, me, false);
-    pthread_mutex_unlock(&w->lock);
+    atomic_store(&me->posted, round);
+    tell(w, round, false);
 }
 
-/* Waits, with the lock, for all ranks; the one that will never come, or -1. */
-static int await_all(world *w, const place *me, bool copied)
+/* Whether a rank waits no longer; *gone is the one that will never come, or -1. (Whether one has ended is asked first:
+   it may come, and end, in between.) */
+static bool through(const world *w, int64_t round, bool copied, int *gone)
 {
-    int r;
-    while ((r = missing(w, me, copied)) >= 0 && !w->place[r].ended) pthread_cond_wait(&w->news, &w->lock);
-    return r;
+    for (*gone = 0; *gone < w->ranks; ++*gone) {
+        const bool ended = atomic_load(&w->place[*gone].ended);
+        if (rounds(&w->place[*gone], copied) < round) return ended;
+    }
+    *gone = -1;
+    return true;
+}
+
+/* Waits for all ranks; the one that will never come, or -1. Where ranks have fewer cores, a yield lets those go on that
+   this one waits for, and costs less than to sleep and be woken. */
+static int await_all(world *w, int64_t round, bool copied)
+{
+    enum { AWAKE = 20 };
+    int gone;
+    for (int turns = 0; !through(w, round, copied, &gone); turns++) {
+        if (turns < AWAKE) {
+            sched_yield();
+            continue;
+        }
+        const unsigned seen = atomic_load(&w->news);
+        atomic_fetch_add(&w->sleepers, 1);
+        if (!through(w, round, copied, &gone)) wisp__futex_wait(&w->news, seen, NULL);
+        atomic_fetch_sub(&w->sleepers, 1);
+    }
+    return gone;
 }
 
 static wisp_status failed(wisp_ctx *ctx, wisp_status status, const char *format, int rank, const char *words)
@@ -122,16 +173,16 @@ static wisp_status failed(wisp_ctx *ctx, wisp_status status, const char *format,
 static wisp_status judge(wisp_ctx *ctx)
 {
     const world *w = ctx->world;
-    const post *mine = &w->place[ctx->rank].post;
-    for (int r = 0; r < w->ranks; r++) ctx->agreed |= w->place[r].post.wish;
+    const post *mine = post_of(ctx, ctx->rank);
+    for (int r = 0; r < w->ranks; r++) ctx->agreed |= post_of(ctx, r)->wish;
     for (int r = 0; r < w->ranks; r++) {
-        const place *p = &w->place[r];
-        if (p->post.status == WISP_OK) continue;
-        if (r == ctx->rank) return ctx->failed = p->post.status;
-        return failed(ctx, p->post.status, "process %d: %s", r, p->message);
+        const wisp_status status = post_of(ctx, r)->status;
+        if (status == WISP_OK) continue;
+        if (r == ctx->rank) return ctx->failed = status;
+        return failed(ctx, status, "process %d: %s", r, w->place[r].message);
     }
     for (int r = 0; r < w->ranks; r++)
-        if (strcmp(w->place[r].post.call, mine->call) || w->place[r].post.bytes != mine->bytes)
+        if (strcmp(post_of(ctx, r)->call, mine->call) || post_of(ctx, r)->bytes != mine->bytes)
             return failed(ctx, WISP_ERR_MISMATCH, "process %d calls something else than this one (%s)", r, mine->call);
     return WISP_OK;
 }
@@ -140,24 +191,20 @@ static wisp_status judge(wisp_ctx *ctx)
 static wisp_status all_here(wisp_ctx *ctx)
 {
     world *w = ctx->world;
-    wisp_status status = WISP_OK;
-    pthread_mutex_lock(&w->lock);
-    const int gone = await_all(w, &w->place[ctx->rank], false);
-    if (gone < 0) status = judge(ctx);
-    pthread_mutex_unlock(&w->lock);
-    if (gone >= 0) status = failed(ctx, WISP_ERR_CANCELLED, "process %d has ended%s", gone, "");
-    return status;
+    const int gone = await_all(w, rounds(&w->place[ctx->rank], false), false);
+    return gone < 0 ? judge(ctx) : failed(ctx, WISP_ERR_CANCELLED, "process %d has ended%s", gone, "");
 }
 
+/* The round is through: what was lent is read no more. */
 static void all_through(wisp_ctx *ctx)
 {
     world *w = ctx->world;
     place *me = &w->place[ctx->rank];
-    pthread_mutex_lock(&w->lock);
-    me->copied = me->posted;
-    tell(w, me, true);
-    await_all(w, me, true);
-    pthread_mutex_unlock(&w->lock);
+    const int64_t round = rounds(me, false);
+    if (!post_of(ctx, ctx->rank)->lent && ctx->failed == WISP_OK) return;
+    atomic_store(&me->copied, round);
+    tell(w, round, true);
+    await_all(w, round, true);
 }
 
 /* A round in which nothing is copied, if that can be. */
@@ -192,11 +239,12 @@ static void hold_up(double until)
     if (left > 0) usleep((unsigned)(1e6 * left));
 }
 
-static void travel_sum(const world *w)
+static void travel_sum(const wisp_ctx *ctx)
 {
+    const world *w = ctx->world;
     double from = w->asleep ? wisp__now() : 0;
     if (w->latency == 0) return;
-    for (int r = 0; r < w->ranks; r++) from = fmax(from, w->place[r].post.since);
+    for (int r = 0; r < w->ranks; r++) from = fmax(from, post_of(ctx, r)->since);
     hold_up(from + w->latency);
 }
 
@@ -207,9 +255,9 @@ static wisp_status sum_since(wisp_ctx *ctx, double *x, size_t n, double since)
     wisp_status status = wisp_alloc(ctx, &sum, n, sizeof *sum);
     arrive(ctx, (post){.call = "sum", .status = status, .data = x, .bytes = n * sizeof *x, .since = since});
     status = all_here(ctx);
-    if (status == WISP_OK) travel_sum(w);
+    if (status == WISP_OK) travel_sum(ctx);
     for (int r = 0; r < w->ranks && status == WISP_OK; r++) {
-        const double *other = w->place[r].post.data;
+        const double *other = post_of(ctx, r)->data;
         for (size_t i = 0; i < n; i++) sum[i] = r ? sum[i] + other[i] : other[i];
     }
     all_through(ctx);
@@ -253,7 +301,7 @@ static wisp_status threads_gather(wisp_ctx *ctx, const void *mine, size_t bytes,
     arrive(ctx, (post){.call = "gather", .data = mine, .bytes = bytes});
     const wisp_status status = all_here(ctx);
     for (int r = 0; r < w->ranks && status == WISP_OK && bytes; r++)
-        memcpy((char *)all + (size_t)r * bytes, w->place[r].post.data, bytes);
+        memcpy((char *)all + (size_t)r * bytes, post_of(ctx, r)->data, bytes);
     all_through(ctx);
     return status;
 }
@@ -265,14 +313,14 @@ static wisp_status threads_start(wisp_ctx *ctx, const wisp__message *to, int to_
     ctx->from = from;
     ctx->from_count = from_count;
     ((world *)ctx->world)->place[ctx->rank].taken = 0;
-    arrive(ctx, (post){.call = "exchange", .to = to, .to_count = to_count});
+    arrive(ctx, (post){.call = "exchange", .to = to, .to_count = to_count, .lent = true});
     return WISP_OK;
 }
 
 /* What the other rank has for this one; NULL: nothing of that length. */
-static const void *message_of(const world *w, const wisp_ctx *ctx, const wisp__message *want)
+static const void *message_of(const wisp_ctx *ctx, const wisp__message *want)
 {
-    const post *p = &w->place[want->rank].post;
+    const post *p = post_of(ctx, want->rank);
     for (int i = 0; i < p->to_count; i++)
         if (p->to[i].rank == ctx->rank && p->to[i].bytes == want->bytes) return p->to[i].data;
     return NULL;
@@ -293,7 +341,7 @@ static wisp_status take_message(wisp_ctx *ctx)
     world *w = ctx->world;
     place *me = &w->place[ctx->rank];
     const wisp__message *m = &ctx->from[me->taken++];
-    const void *data = message_of(w, ctx, m);
+    const void *data = message_of(ctx, m);
     if (!data)
         return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "process %d sent another message than was expected", m->rank);
     travel(w, me, m);
@@ -345,6 +393,13 @@ const wisp__comm wisp__comm_threads = {
 
 /* ---- their life ------------------------------------------------------------------------------- */
 
+static void has_ended(world *w, int rank)
+{
+    atomic_store(&w->ended, true);
+    atomic_store(&w->place[rank].ended, true);
+    wake(w);
+}
+
 static void *stand_for(void *arg)
 {
     rank_thread *t = arg;
@@ -352,10 +407,7 @@ static void *stand_for(void *arg)
     here = t;
     t->result = w->fn(w->arg, t->rank);
     here = NULL;
-    pthread_mutex_lock(&w->lock);
-    w->place[t->rank].ended = w->ended = true;
-    pthread_cond_broadcast(&w->news);
-    pthread_mutex_unlock(&w->lock);
+    has_ended(w, t->rank);
     return NULL;
 }
 
@@ -368,10 +420,7 @@ static wisp_status run_all(world *w, rank_thread *t, int *result)
         t[started] = (rank_thread){.world = w, .rank = started};
         if (pthread_create(&t[started].thread, NULL, stand_for, &t[started])) break;
     }
-    pthread_mutex_lock(&w->lock);
-    for (int r = started; r < w->ranks; r++) w->place[r].ended = w->ended = true;
-    pthread_cond_broadcast(&w->news);
-    pthread_mutex_unlock(&w->lock);
+    for (int r = started; r < w->ranks; r++) has_ended(w, r);
     if (started < w->ranks)
         status = wisp_ctx_fail(NULL, WISP_ERR_NOMEM, "only %d of %d threads could be started", started, w->ranks);
     for (int r = 0; r < started; r++) {
@@ -404,15 +453,11 @@ wisp_status wisp_ranks_run(int ranks, wisp_rank_fn fn, void *arg, int *result)
     if (ranks < 1 || ranks > MOST)
         return wisp_ctx_fail(NULL, WISP_ERR_ARG, "%d ranks: there can be 1 to %d", ranks, MOST);
     if (here) return wisp_ctx_fail(NULL, WISP_ERR_UNSUPPORTED, "this thread stands for a rank already");
-    world w = {.lock = PTHREAD_MUTEX_INITIALIZER,
-               .news = PTHREAD_COND_INITIALIZER,
-               .ranks = ranks,
-               .jitter = jitter ? (unsigned)atoi(jitter) : 0,
-               .fn = fn,
-               .arg = arg};
+    world w = {.ranks = ranks, .jitter = jitter ? (unsigned)atoi(jitter) : 0, .fn = fn, .arg = arg};
     if (link) set_link(&w, link);
     rank_thread *t = calloc((size_t)ranks, sizeof *t);
-    w.place = calloc((size_t)ranks, sizeof *w.place);
+    w.place = aligned_alloc(_Alignof(place), (size_t)ranks * sizeof *w.place);
+    if (w.place) memset(w.place, 0, (size_t)ranks * sizeof *w.place);
     const wisp_status status = t && w.place ? run_all(&w, t, result)
                                             : wisp_ctx_fail(NULL, WISP_ERR_NOMEM, "out of memory for %d ranks", ranks);
     free(t);
