@@ -148,7 +148,8 @@ double ref_eps(wisp_type type);
 wisp_scalar ref_scalar(cplx v);
 
 /* Instruction sets by name, and a context on one of them (NULL: on the best), unpinned; NULL if this CPU does not run
-   it or the library was built without it. */
+   it or the library was built without it. On several ranks NULL for all but the best: which rank has which rows is
+   nothing that kernels see. */
 enum { REF_ISAS = 4 };
 extern const char *const ref_isa[REF_ISAS];
 wisp_ctx *ref_isa_ctx(const char *isa, int threads);

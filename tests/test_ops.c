@@ -156,7 +156,8 @@ static void precisions_mix(void **state)
     wisp_ctx_free(ctx);
 }
 
-/* The same layout gives the same bits for any number of threads; the same columns for any width. */
+/* The same layout gives the same bits for any number of threads; the same columns for any width. (On several ranks with
+   1, 3 and 5 threads.) */
 static void bits_do_not_depend_on_threads(void **state)
 {
     (void)state;
@@ -169,7 +170,7 @@ static void bits_do_not_depend_on_threads(void **state)
         wisp_scalar shift[W], dot0[3 * W] = {{0, 0}}, dot[3 * W] = {{0, 0}}, norm0[2 * W];
         for (int j = 0; j < W; j++) shift[j] = (wisp_scalar){0.3, 0};
         ref_mat first = {0};
-        for (int threads = 1; threads <= 5; threads++) {
+        for (int threads = 1; threads <= 5; threads += ref_ranks() > 1 ? 2 : 1) {
             wisp_ctx *ctx = ref_isa_ctx(NULL, threads);
             wisp_mat *A;
             wisp_blk *xb, *yb, *xc, *yc;
