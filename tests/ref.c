@@ -334,7 +334,6 @@ wisp_ctx *ref_isa_ctx(const char *isa, int threads)
         wisp_ctx_free(ctx);
         return NULL;
     }
-    if (ranks > 1) assert_true(made);
     if (!made && isa && !strcmp(isa, "generic"))
         fail_msg("no kernels for any CPU: every test over them would be empty");
     return made ? ctx : NULL;
