@@ -224,9 +224,15 @@ static void host_done(const wisp_blk *x) { x->ctx->backend->unmap(x->ctx, wisp__
 
 /* ---- filling --------------------------------------------------------------------------------- */
 
+/* Where the row of a view begins; its columns are those of wisp__column from there. */
+static char *row_of(const wisp_blk *x, int64_t row)
+{
+    return x->host + (size_t)(row * x->stride) * wisp_type_size(x->type);
+}
+
 static char *element(const wisp_blk *x, int64_t row, int column)
 {
-    return x->host + (size_t)(row * x->stride + wisp__column(x, column)) * wisp_type_size(x->type);
+    return row_of(x, row) + (size_t)wisp__column(x, column) * wisp_type_size(x->type);
 }
 
 /* Position of a view's row to the user's row number. */
@@ -250,13 +256,24 @@ typedef struct {
     wisp__value value;
 } value_run;
 
+/* `bytes` is a constant where this is called, so that a copy is one store. */
+static inline void fill_some(const value_run *r, int64_t begin, int64_t end, size_t bytes)
+{
+    for (int64_t i = begin; i < end; i++) {
+        char *to = row_of(r->x, i);
+        for (int j = 0; j < r->x->width; j++) memcpy(to + (size_t)wisp__column(r->x, j) * bytes, &r->value, bytes);
+    }
+}
+
 static void fill_rows(void *arg, int64_t begin, int64_t end, int part)
 {
     const value_run *r = arg;
-    const size_t size = wisp_type_size(r->x->type);
     (void)part;
-    for (int64_t i = begin; i < end; i++)
-        for (int j = 0; j < r->x->width; j++) memcpy(element(r->x, i, j), &r->value, size);
+    switch (wisp_type_size(r->x->type)) {
+    case 4: fill_some(r, begin, end, 4); break;
+    case 8: fill_some(r, begin, end, 8); break;
+    default: fill_some(r, begin, end, 16); break;
+    }
 }
 
 wisp_status wisp_blk_fill(wisp_blk *x, wisp_scalar value)
@@ -380,11 +397,11 @@ static wisp_status check_user_array(const wisp_blk *x, wisp_order order, int64_t
     return WISP_OK;
 }
 
-/* Where the element of the user's row and column is in a user array; rows count from the view's first. */
-static size_t user_at(const wisp_blk *x, wisp_order order, int64_t row, int column, int64_t ld)
+/* Where the user's row begins in a user array; rows count from the view's first. */
+static size_t user_at(const wisp_blk *x, wisp_order order, int64_t row, int64_t ld)
 {
     const int64_t r = user_row(x, row) - x->map->first - x->first_row;
-    return (size_t)(order == WISP_ROW_MAJOR ? r * ld + column : column * ld + r) * wisp_type_size(x->type);
+    return (size_t)(order == WISP_ROW_MAJOR ? r * ld : r) * wisp_type_size(x->type);
 }
 
 typedef struct {
@@ -395,22 +412,44 @@ typedef struct {
     char *to;
 } copy_run;
 
+/* `bytes` of an element are a constant where this is called, so that a copy is one load and one store. */
+static inline void copy_some(const copy_run *r, int64_t begin, int64_t end, size_t bytes)
+{
+    const wisp_blk *x = r->x;
+    const size_t step = r->order == WISP_ROW_MAJOR ? bytes : (size_t)r->ld * bytes;
+    for (int64_t i = begin; i < end; i++) {
+        const size_t at = user_at(x, r->order, i, r->ld);
+        char *mine = row_of(x, i);
+        for (int j = 0; j < x->width; j++) {
+            char *element = mine + (size_t)wisp__column(x, j) * bytes;
+            if (r->from)
+                memcpy(element, r->from + at + (size_t)j * step, bytes);
+            else
+                memcpy(r->to + at + (size_t)j * step, element, bytes);
+        }
+    }
+}
+
 static void copy_rows(void *arg, int64_t begin, int64_t end, int part)
 {
     const copy_run *r = arg;
-    /* Neighbours on both sides go together. */
-    const bool rows = r->order == WISP_ROW_MAJOR && !r->x->column;
-    const int step = rows ? r->x->width : 1;
-    const size_t size = (size_t)step * wisp_type_size(r->x->type);
+    const size_t bytes = wisp_type_size(r->x->type);
     (void)part;
-    for (int64_t i = begin; i < end; i++)
-        for (int j = 0; j < r->x->width; j += step) {
-            const size_t at = user_at(r->x, r->order, i, j, r->ld);
+    if (r->order == WISP_ROW_MAJOR && !r->x->column) { /* neighbours on both sides go together */
+        for (int64_t i = begin; i < end; i++) {
+            const size_t at = user_at(r->x, r->order, i, r->ld), size = (size_t)r->x->width * bytes;
             if (r->from)
-                memcpy(element(r->x, i, j), r->from + at, size);
+                memcpy(row_of(r->x, i), r->from + at, size);
             else
-                memcpy(r->to + at, element(r->x, i, j), size);
+                memcpy(r->to + at, row_of(r->x, i), size);
         }
+        return;
+    }
+    switch (bytes) {
+    case 4: copy_some(r, begin, end, 4); break;
+    case 8: copy_some(r, begin, end, 8); break;
+    default: copy_some(r, begin, end, 16); break;
+    }
 }
 
 wisp_status wisp_blk_put(wisp_blk *x, wisp_order order, const void *data, int64_t ld)
