@@ -34,14 +34,9 @@ leave_out() { left_out+=("$1"); } # leave_out WHAT, WHY: the test ends as skippe
 version=$("$wisp" --version) || { echo "FAILED: wisp --version: exit $?"; exit 1; }
 
 have_python=0 have_hdf5=0 have_gnuplot=0
-# The program itself, with nothing beside the standard library: what finds it (pyenv) and what it looks for take longer
-# than a check.
-if interpreter=$(python3 -c 'import json, sys; print(sys.executable)' 2>/dev/null) && [ -x "$interpreter" ]; then
-    have_python=1
-    python3() { "$interpreter" -IS "$@"; }
-else
-    leave_out "JSON, for there is no python3"
-fi
+# shellcheck source=tests/python.sh
+. "$source/tests/python.sh"
+if [ -n "$interpreter" ]; then have_python=1; else leave_out "JSON, for there is no python3"; fi
 if grep '^features:' <<<"$version" | grep -qw hdf5; then have_hdf5=1; else leave_out "HDF5 files, for this build has no HDF5"; fi
 if command -v gnuplot >/dev/null; then have_gnuplot=1; else leave_out "--plot, for there is no gnuplot"; fi
 cat >check.py <<'PY'

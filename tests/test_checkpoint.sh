@@ -8,6 +8,8 @@ rm -rf "$3"
 mkdir -p "$3"
 cd "$3" || exit 1
 export XDG_CACHE_HOME=$PWD/cache
+# shellcheck source=tests/python.sh
+. "$2/tests/python.sh"
 bad=0
 fail() { echo "FAILED: $*" >&2; bad=1; }
 trap 'kill $(jobs -p) 2>/dev/null' EXIT

@@ -6,6 +6,8 @@ rm -rf "$3"
 mkdir -p "$3"
 cd "$3"
 export XDG_CACHE_HOME=$PWD/cache
+# shellcheck source=tests/python.sh
+. "$2/tests/python.sh"
 fail() { echo "test_cli_ranks: $*" >&2; exit 1; }
 
 # same A B WORDS: the moments and results of two runs; ranks may round differently.

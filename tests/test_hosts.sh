@@ -14,6 +14,8 @@ skip() {
     exit 77
 }
 "$wisp" --version | grep -q '^features:.* mpi' || skip "this build has no MPI"
+# shellcheck source=tests/python.sh
+. "$2/tests/python.sh"
 # shellcheck source=tests/two_hosts.sh
 . "$2/tests/two_hosts.sh"
 trap remove_hosts EXIT
