@@ -12,9 +12,9 @@ for p in python3 /usr/bin/python3; do
 done
 [ -n "$python" ] || leave_out "eigenvalues against numpy, for there is none"
 
-# The answer to the question of a JSON file by numpy, and its vectors.
+# Answers to questions, in JSON files, by numpy, and their vectors: all at once, in the end, for numpy takes long to begin.
 cat >right.py <<'PY'
-import gzip, json, os, sys
+import gzip, json, sys, traceback
 import numpy as np
 def read(name):
     with (gzip.open if name.endswith("gz") else open)(name, "rt") as f:
@@ -32,57 +32,63 @@ def read(name):
         k = i != j
         np.add.at(A, (j[k], i[k]), v[k].conj() if head[4] == "hermitian" else v[k])
     return A
-def spectrum(name, A, of): # once for each matrix
-    kept = name + ".npy"
-    if not os.path.exists(kept):
-        np.save(kept, of(A))
-    return np.load(kept)
-A, d = read(sys.argv[1]), json.load(open(sys.argv[2]))
-tolerance, which, count = d["tolerance"], d["which"], d["count"]
-hermitian = np.array_equal(A, A.conj().T)
-assert hermitian == d["hermitian"]
-if hermitian:
-    w = spectrum(sys.argv[1], A, np.linalg.eigvalsh)
-    got, h = np.array(d["eigenvalues"]), d["bounds"]["halfwidth"]
-    assert (w[-1] - w[0]) / 2 <= h * (1 + 1e-12), h
-else:
-    w = spectrum(sys.argv[1], A, np.linalg.eigvals)
-    got, h = np.array(d["eigenvalues"]) @ [1, 1j], max(abs(w))
-near = 10 * tolerance * h
-distance = {"interval": lambda w: 0, "nearest": lambda w: abs(w - (d["target"] or 0)),
-            "smallest": lambda w: w if hermitian else abs(w), "largest": lambda w: -w if hermitian else -abs(w),
-            "largest-real": lambda w: -w.real}[which](w)
-if which == "interval":
-    low, high = d["interval"]
-    surely, perhaps = w[(w > low + near) & (w < high - near)], w[(w >= low - near) & (w <= high + near)]
-else:
-    last = np.sort(distance)[count - 1]
-    surely, perhaps = w[distance < last - near], w[distance <= last + near]
-    assert len(got) >= count, "%d of %d" % (len(got), count)
-assert len(surely) <= len(got) <= len(perhaps), "%d found, %d to %d are there" % (len(got), len(surely), len(perhaps))
-left = list(perhaps)
-for g in got: # each is one of them, and none is taken twice
-    k = int(np.argmin([abs(g - x) for x in left]))
-    assert abs(g - left[k]) <= near * (1 if hermitian else 1e3), "%r is %g from the next one" % (g, abs(g - left[k]))
-    del left[k]
-for x in surely:
-    assert min(abs(x - g) for g in got) <= near * (1 if hermitian else 1e3), "%r is missing" % x
-assert np.all(np.diff(got.real) >= 0), "not ascending"
-assert d["found"] == len(got) == len(d["residuals"]) and d["complete"] is True
-assert max(d["residuals"], default=0) <= tolerance
-if d["vectors_out"] and not d["vectors_out"].endswith("h5"):
-    V = read(d["vectors_out"])
-    assert V.shape == (len(A), len(got)), V.shape
-    r = np.linalg.norm(A @ V - V * got, axis=0)
-    assert all(r <= (1.01 * tolerance + 1e-14) * (h if hermitian else abs(got)) + 1e-6 * (d["type"].find("single") >= 0)), max(r)
-    gram = abs(V.conj().T @ V - np.eye(len(got))) if hermitian else abs(np.linalg.norm(V, axis=0) - 1)
-    assert np.max(gram, initial=0) <= max(1e-10, 2 * (d["orthogonality"] or 0)), np.max(gram)
+def check(A, hermitian, w, d): # w: the spectrum
+    tolerance, which, count = d["tolerance"], d["which"], d["count"]
+    assert hermitian == d["hermitian"]
+    if hermitian:
+        got, h = np.array(d["eigenvalues"]), d["bounds"]["halfwidth"]
+        assert (w[-1] - w[0]) / 2 <= h * (1 + 1e-12), h
+    else:
+        got, h = np.array(d["eigenvalues"]) @ [1, 1j], max(abs(w))
+    near = 10 * tolerance * h
+    distance = {"interval": lambda w: 0, "nearest": lambda w: abs(w - (d["target"] or 0)),
+                "smallest": lambda w: w if hermitian else abs(w), "largest": lambda w: -w if hermitian else -abs(w),
+                "largest-real": lambda w: -w.real}[which](w)
+    if which == "interval":
+        low, high = d["interval"]
+        surely, perhaps = w[(w > low + near) & (w < high - near)], w[(w >= low - near) & (w <= high + near)]
+    else:
+        last = np.sort(distance)[count - 1]
+        surely, perhaps = w[distance < last - near], w[distance <= last + near]
+        assert len(got) >= count, "%d of %d" % (len(got), count)
+    assert len(surely) <= len(got) <= len(perhaps), "%d found, %d to %d are there" % (len(got), len(surely), len(perhaps))
+    left = list(perhaps)
+    for g in got: # each is one of them, and none is taken twice
+        k = int(np.argmin([abs(g - x) for x in left]))
+        assert abs(g - left[k]) <= near * (1 if hermitian else 1e3), "%r is %g from the next one" % (g, abs(g - left[k]))
+        del left[k]
+    for x in surely:
+        assert min(abs(x - g) for g in got) <= near * (1 if hermitian else 1e3), "%r is missing" % x
+    assert np.all(np.diff(got.real) >= 0), "not ascending"
+    assert d["found"] == len(got) == len(d["residuals"]) and d["complete"] is True
+    assert max(d["residuals"], default=0) <= tolerance
+    if d["vectors_out"] and not d["vectors_out"].endswith("h5"):
+        V = read(d["vectors_out"])
+        assert V.shape == (len(A), len(got)), V.shape
+        r = np.linalg.norm(A @ V - V * got, axis=0)
+        assert all(r <= (1.01 * tolerance + 1e-14) * (h if hermitian else abs(got)) + 1e-6 * (d["type"].find("single") >= 0)), max(r)
+        gram = abs(V.conj().T @ V - np.eye(len(got))) if hermitian else abs(np.linalg.norm(V, axis=0) - 1)
+        assert np.max(gram, initial=0) <= max(1e-10, 2 * (d["orthogonality"] or 0)), np.max(gram)
+matrices, failures = {}, 0
+for line in open(sys.argv[1]):
+    name, result = line.split()
+    d = json.load(open(result))
+    try:
+        if name not in matrices:
+            A = read(name)
+            hermitian = np.array_equal(A, A.conj().T)
+            matrices[name] = A, hermitian, (np.linalg.eigvalsh if hermitian else np.linalg.eigvals)(A)
+        check(*matrices[name], d)
+    except Exception as e:
+        failures += 1
+        print("%s: %s: %s" % (d["command"], traceback.extract_tb(e.__traceback__)[-1].line, e))
+sys.exit(failures > 0)
 PY
-right() { # right MATRIX.mtx OUT: the answer in OUT is that of numpy
-    [ -n "$python" ] || return 0
-    checks=$((checks + 1))
-    "$python" right.py "$@" >why 2>&1 || fail "$(sed -n 's/.*"command": //p' "$2"): $(tail -1 why)"
+right() { # right MATRIX.mtx OUT: the answer in OUT is that of numpy; its file of vectors stays
+    checks=$((checks + 1)) rights=$((rights + 1))
+    cp "$2" right$rights.json && echo "$1 right$rights.json" >>rights
 }
+rights=0
 told() { # told FRAGMENT...: each is in the one line of the failure
     for fragment in "$@"; do check "'$fragment' in: $(cat err)" grep -qF -- "$fragment" err; done
     check "one line: $(cat err)" test "$(wc -l <err)" = 1
@@ -100,9 +106,9 @@ number=0
 asked() { # asked NAME ARGS...: the answer is right, and the vectors with it
     number=$((number + 1))
     checks=$((checks + 1))
-    "$wisp" eig $1.mtx "${@:2}" --json -o v.mtx >out 2>err || fail "wisp eig $*: $(cat err)"
+    "$wisp" eig $1.mtx "${@:2}" --json -o asked$number.mtx >out 2>err || fail "wisp eig $*: $(cat err)"
     [ -s err ] && ! grep -q '^wisp: no vectors, for no eigenvalue' err && fail "wisp eig $*: on stderr: $(cat err)"
-    cp out o$number.json && right $1.mtx o$number.json
+    right $1.mtx out
 }
 for question in "--interval -1,1" "--target 0.3 -n 7" "--target 100 -n 1" "--smallest 5" "--largest 1" "--largest-real 4"; do
     asked small $question
@@ -169,7 +175,7 @@ for method in "lanczos --smallest 4" "chebfd --interval -0.5,0.5"; do
     set -- $method
     ok eig $large --method "$@" -o start.mtx --json
     cp out first.json
-    ok eig $large --method "$@" --vectors-in start.mtx -o again.mtx --json
+    ok eig $large --method "$@" --vectors-in start.mtx -o again-$1.mtx --json
     json out 'd["products"] <= e["products"] and close(d["eigenvalues"], e["eigenvalues"], 1e-6)' first.json
     right large.mtx out
 done
@@ -215,6 +221,7 @@ for ranks in 2 3; do
     check "one file of the ranks' rows" grep -qx "100 $(sed -n 's/.*"found": \([0-9]*\),/\1/p' one.json)" v$ranks.mtx
     right small.mtx out
 done
+[ -z "$python" ] || "$python" right.py rights >why 2>&1 || fail "by numpy: $(cat why)"
 WISP_DEVICE=far ok eig $small --interval -1,1 --json
 json out 'close(d["eigenvalues"], e["eigenvalues"], 1e-10)' one.json
 
