@@ -147,7 +147,8 @@ static void large_written(void **state)
     const int first = REF_SANITIZED ? 3 : 1, end = REF_SANITIZED ? 4 : WAYS;
     REF_OK(ctx, wisp_src_open_gallery(&src, ctx, "band:n=250000,bandwidth=5"));
     expect_written_by(src, "ranks_out.crs", (wisp_write_opts){0}, first, end);
-    expect_written_by(src, "ranks_out.mtx.gz", (wisp_write_opts){.pattern = 1}, first, end);
+    /* To compress is most of the time, and rank 0 does it, whoever has the rows: by three ranks alone. */
+    expect_written_by(src, "ranks_out.mtx.gz", (wisp_write_opts){.pattern = 1}, 3, 4);
     wisp_src_close(&src);
     wisp_ctx_free(ctx);
 }
@@ -276,27 +277,32 @@ static int peak_of_rank(void *arg, int rank)
 static void parts_take_less(void **state)
 {
     (void)state;
-    enum { ROWS = 400000, EACH = 8 }; /* entries a row, at least */
-    static const char *const names[] = {"ranks_large.crs", "ranks_large.mtx", "ranks_large.mtx.gz"};
+    enum { EACH = 8 }; /* entries a row, at least */
+    static const struct {
+        const char *name, *spec;
+        int64_t rows;
+    } file[] = {{"ranks_large.crs", "band:n=400000,bandwidth=9", 400000},
+                {"ranks_large.mtx", "band:n=150000,bandwidth=9", 150000},
+                {"ranks_large.mtx.gz", "band:n=400000,bandwidth=9", 400000}};
     wisp_ctx *ctx = naive_ctx(2);
-    wisp_src src;
-    REF_OK(ctx, wisp_src_open_gallery(&src, ctx, "band:n=400000,bandwidth=9"));
     for (int i = 0; i < 3; i++) {
         if (REF_SANITIZED && i != 1) continue; /* text has the most seams; bytes are counted alike everywhere */
-        REF_OK(ctx, wisp_src_write(&src, ctx, names[i], NULL));
+        wisp_src src;
+        REF_OK(ctx, wisp_src_open_gallery(&src, ctx, file[i].spec));
+        REF_OK(ctx, wisp_src_write(&src, ctx, file[i].name, NULL));
         for (int part = 0; part < (i == 0 ? 2 : 1); part++) {
-            peaks alone = {.path = names[i], .take_part = part}, parts = alone;
+            peaks alone = {.path = file[i].name, .take_part = part}, parts = alone;
             ref_ranks_each(1, peak_of_rank, &alone);
             ref_ranks_each(5, peak_of_rank, &parts);
-            assert_true(alone.rank_peak[0] >= (int64_t)ROWS * EACH * (i || part ? 28 : 12));
+            assert_true(alone.rank_peak[0] >= file[i].rows * EACH * (i || part ? 28 : 12));
             for (int r = 0; r < 5; r++)
                 if (parts.rank_peak[r] > alone.rank_peak[0] / (i || part ? 2 : 4))
-                    fail_msg("%s: rank %d held %lld bytes, and one alone %lld", names[i], r,
+                    fail_msg("%s: rank %d held %lld bytes, and one alone %lld", file[i].name, r,
                              (long long)parts.rank_peak[r], (long long)alone.rank_peak[0]);
         }
-        unlink(names[i]);
+        wisp_src_close(&src);
+        unlink(file[i].name);
     }
-    wisp_src_close(&src);
     wisp_ctx_free(ctx);
 }
 

@@ -104,9 +104,9 @@ static void every_kind(void **state)
         for (int p = 0; p < REF_PAIRS && !storage_kind[k].far; p++) {
             sample s = sample_new(&r, ctx, &storage_kind[k], ref_pair[p].mat, 257 + ref_below(&r, 150));
             for (int w = 0; w < widths; w++) {
-                /* Each two of kind, types and width meet, not all three at once: by ranks, which share what a kernel sees;
-                   and to a sanitizer, for addresses hang on types and width, and what reads a row on its kind. Wide ones
-                   take nearly all of the time. */
+                /* Each two of kind, types and width meet, not all three at once: by ranks, which share what a kernel
+                   sees; and to a sanitizer, for addresses hang on types and width, and what reads a row on its kind.
+                   Wide ones take nearly all of the time. */
                 const int wide = width[w] > 20, one_in = (1 + 2 * wide) * (REF_SANITIZED ? 3 - wide : 1);
                 if ((k + p + w) % one_in || (ref_ranks() > 1 && (k + p + w) % REF_PAIRS)) continue;
                 set_strips(&s, 1 + ref_below(&r, 3));
