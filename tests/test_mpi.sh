@@ -6,6 +6,8 @@ rm -rf "$3"
 mkdir -p "$3"
 cd "$3"
 export XDG_CACHE_HOME=$PWD/cache
+# shellcheck source=tests/python.sh
+. "$2/tests/python.sh"
 fail() { echo "test_mpi: $*" >&2; exit 1; }
 "$wisp" --version | grep -q '^features:.* mpi' || { echo "test_mpi: this build has no MPI"; exit 77; }
 # $WISP_MPIRUN: the launcher of the MPI that wisp was built with, and its options, such as "mpirun.mpich".
@@ -37,7 +39,7 @@ for key, bound in ("moments", 1e-12), ("count", 1e-9), ("eigenvalues", 1e-9):
         assert len(u) == len(v) > 0 and max(abs(x - y) for x, y in zip(u, v)) <= bound * scale, key
 PY
 }
-echo "- the command, by 2 and 3 processes"
+echo "- the command, by 2 or 3 processes in turn" # threads as ranks, by other numbers: test_cli_ranks.sh
 "$wisp" gen topi:nx=6,ny=5,nz=4 -o m.mtx >/dev/null
 for name in m.crs m.mtx.gz; do "$wisp" convert m.mtx $name >/dev/null; done
 runs=("dos m.mtx --moments 64 --vectors 3 --partition levels" "dos topi:nx=8,ny=7,nz=6 --moments 101 --vectors 5" "dos m.mtx --moments 64 --vectors 3"
@@ -46,14 +48,14 @@ runs=("dos m.mtx --moments 64 --vectors 3 --partition levels" "dos topi:nx=8,ny=
       "solve laplace:nx=12,ny=12,nz=12 --rhs random:7" "eig graphene:nx=12,ny=9 --smallest 5"
       "eig graphene:nx=12,ny=9 --interval=-0.4,0.4")
 if "$wisp" --version | grep -q '^features:.* scotch'; then runs+=("dos m.mtx --moments 64 --vectors 3 --partition scotch"); fi
+n=2
 for run in "${runs[@]}"; do
     # shellcheck disable=SC2086 # words
     "$wisp" $run --json >one.json
-    for n in 2 3; do
-        # shellcheck disable=SC2086
-        by $n "$wisp" $run --json >many.json 2>err || fail "$run by $n: $(cat err)"
-        same one.json many.json $n "$run"
-    done
+    # shellcheck disable=SC2086
+    by $n "$wisp" $run --json >many.json 2>err || fail "$run by $n: $(cat err)"
+    same one.json many.json $n "$run"
+    n=$((5 - n))
 done
 
 echo "- files of each format, by 2 processes that measure their rates"
@@ -77,15 +79,18 @@ PY
 done
 
 echo "- wisp info --ranks foretells what ranks hold and send"
+# Each matrix by both numbers, and by processes and threads: one number each, in turn.
 for n in 2 4; do
+    turn=$((n / 2))
     for case in "topi:nx=20,ny=20,nz=20 4" "graphene:nx=200,ny=150,disorder=1,vacancies=0.05 4" \
         "graphene:nx=200,ny=150,disorder=1,vacancies=0.05 1" "graphene:nx=300,ny=300 1" "laplace:nx=60,ny=60,nz=60 1"; do
         matrix=${case% *} width=${case#* }
         "$wisp" info $matrix --ranks $n --width $width --json >plan.json
-        for run in "$launcher -n $n" "env WISP_RANKS=$n"; do
-            # shellcheck disable=SC2086 # words
-            $run "$(dirname "$wisp")/tests/test_layout" $matrix $width >out 2>err || fail "test_layout by $run: $(cat out err)"
-            python3 - plan.json out <<'PY' || fail "info $matrix --ranks $n --width $width, against $run"
+        if [ $((turn % 2)) = 0 ]; then run="$launcher -n $n"; else run="env WISP_RANKS=$n"; fi
+        turn=$((turn + 1))
+        # shellcheck disable=SC2086 # words
+        $run "$(dirname "$wisp")/tests/test_layout" $matrix $width >out 2>err || fail "test_layout by $run: $(cat out err)"
+        python3 - plan.json out <<'PY' || fail "info $matrix --ranks $n --width $width, against $run"
 import json, sys
 plan = json.load(open(sys.argv[1]))
 real = [list(map(int, line.split()[1:])) for line in open(sys.argv[2]) if line.startswith("rank: ")]
@@ -98,7 +103,6 @@ for key in keys:
     assert plan["all"][key] == sum(part[key] for part in plan["parts"])
     assert plan["most"][key] == max(part[key] for part in plan["parts"])
 PY
-        done
     done
 done
 
