@@ -127,7 +127,8 @@ typedef struct {
     int64_t assembly_bytes; /* wisp_mat_plan, wisp_mat_bound: the most that is held while it is made; else 0 */
     int64_t work_blocks;    /* row blocks, each of which has dots of its own in a sweep */
     int64_t local_rows;
-    int64_t halo_rows; /* of other ranks, which a block that is multiplied has behind its own */
+    int64_t halo_rows; /* of other ranks, which a block that is multiplied has behind its own; of an operator those */
+                       /* of matrices on its map */
     /* Before a product each rank gets its halo, and sends rows of its own that others need: a row counts once for each
        of these. A row of a block of `width` columns has width times the bytes of its type. */
     int64_t local_nnz; /* entries of the local rows; of wisp_mat_plan on several ranks exact, but for duplicates */

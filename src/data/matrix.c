@@ -30,6 +30,7 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
                             .format = A->format,
                             .work_blocks = A->grid.blocks,
                             .local_rows = A->local_rows,
+                            .halo_rows = A->col_map->halo, /* of an operator, whose own products may need it */
                             .local_nnz = A->local.nnz};
     wisp__halo_tell(A->halo, info);
 }

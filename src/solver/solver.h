@@ -20,6 +20,11 @@ enum { WISP__STREAM_TRACE = 0, WISP__STREAM_LANCZOS = 1, WISP__STREAM_EIG = 3, W
 /* The matrix's properties, or a refusal that names the entry: it must be square, finite and exactly Hermitian. */
 wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props);
 
+/* What a product with so many columns holds at most for the rows that ranks send each other. */
+static inline double wisp__exchange_bytes(const wisp_mat_info *A, wisp_type type, int width)
+{
+    return (double)(A->send_rows + A->halo_rows) * width * (double)wisp_type_size(type);
+}
 static inline int wisp__is_single(wisp_type type) { return type == WISP_S || type == WISP_C; }
 static inline wisp_type wisp__in_double(wisp_type type) { return wisp_type_is_complex(type) ? WISP_Z : WISP_D; }
 

@@ -37,6 +37,16 @@ static wisp_status offer_look(void *arg, wisp_state *state)
     return status == WISP_OK ? o->offer(o->offer_arg, state) : status;
 }
 
+static wisp_kpm_opts look_opts(const wisp__chebfd *c, int64_t moments)
+{
+    const wisp__eig *k = c->k;
+    return (wisp_kpm_opts){.moments = moments,
+                           .vectors = VECTORS,
+                           .seed = k->o.seed,
+                           .type = k->type,
+                           .width = c->row_bytes / (int)wisp_type_size(k->type)};
+}
+
 static wisp_status look(wisp__chebfd *c, int64_t moments, wisp_state *resume)
 {
     wisp__eig *k = c->k;
@@ -47,14 +57,10 @@ static wisp_status look(wisp__chebfd *c, int64_t moments, wisp_state *resume)
         WISP_TRY(wisp_mat_choose(k->A, k->type, VECTORS, moments / 2, &choice));
         c->row_bytes = choice.width * (int)wisp_type_size(k->type);
     }
-    const wisp_kpm_opts o = {.moments = moments,
-                             .vectors = VECTORS,
-                             .seed = k->o.seed,
-                             .type = k->type,
-                             .width = c->row_bytes / (int)wisp_type_size(k->type),
-                             .offer = k->o.offer ? offer_look : NULL,
-                             .offer_arg = c,
-                             .resume = resume};
+    wisp_kpm_opts o = look_opts(c, moments);
+    o.offer = k->o.offer ? offer_look : NULL;
+    o.offer_arg = c;
+    o.resume = resume;
     wisp_moments_free(c->m);
     WISP_TRY(wisp__kpm(c->m, k->A, &o, &k->e->bounds, "density of states"));
     k->e->flops += c->m->flops;
@@ -120,18 +126,31 @@ static void set_target(wisp__chebfd *c)
 
 /* ---- the search space and the filter -------------------------------------------------------------- */
 
+/* Bytes that the density held beside the matrix: more than all else, where a rank has few rows. */
+static int64_t look_bytes(const wisp__chebfd *c)
+{
+    const wisp_kpm_opts o = look_opts(c, c->m->n);
+    wisp_mat_info info;
+    wisp_mat_get_info(c->k->A, &info);
+    return wisp_kpm_bound(c->k->ctx, &info, &o);
+}
+
 /* Bytes that a run with so many columns holds beside the matrix: the space, blocks to filter and for Rayleigh-Ritz, and
    those of the search for what is missing. */
 static int64_t memory(const wisp__chebfd *c, double search, bool is_single)
 {
-    const double local = (double)wisp_map_local(wisp_mat_map(c->k->A), NULL), size = (double)wisp_type_size(c->k->type),
+    const wisp__eig *k = c->k;
+    const double held = (double)wisp__eig_held(k), size = (double)wisp_type_size(k->type),
                  width = c->width > 0 ? c->width : 128 / size;
     wisp_mat_info info;
-    wisp_mat_get_info(c->k->A, &info);
-    const double blocks = wisp__eig_scaled_blocks(c->k) + 6.0;
-    return (int64_t)(local * size * (search + blocks * width + fmax(width, CHECK_COLUMNS)) +
-                     64 * search * (search + 1)) +
-           4096 + (is_single && !wisp__is_single(info.type) ? info.bytes : 0);
+    wisp_mat_get_info(k->A, &info);
+    const double blocks = wisp__eig_scaled_blocks(k) + 6.0, numbers = search * search * (k->is_complex ? 2 : 1);
+    const int64_t copy = is_single && !wisp__is_single(info.type) ? info.bytes + info.exchange_bytes : 0;
+    const int64_t run =
+        (int64_t)(held * size * (search + blocks * width + fmax(width, CHECK_COLUMNS)) + 64 * search * (search + 1)) +
+        4096 + copy + wisp__eig_beside(k, (int)search, (int)fmax(width, CHECK_COLUMNS), (int64_t)numbers);
+    const int64_t look = c->m->n > 0 ? look_bytes(c) : 0;
+    return run > look ? run : look;
 }
 
 int64_t wisp__chebfd_memory(const wisp__chebfd *c) { return memory(c, c->search, c->is_single); }

@@ -272,6 +272,28 @@ wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts
     return status;
 }
 
+static void user_info(const wisp__eig *k, wisp_mat_info *info)
+{
+    wisp_mat_get_info(k->scaled.made ? k->scaled.A : k->A, info);
+}
+
+int64_t wisp__eig_held(const wisp__eig *k)
+{
+    wisp_mat_info info;
+    user_info(k, &info);
+    return info.local_rows + info.halo_rows;
+}
+
+int64_t wisp__eig_beside(const wisp__eig *k, int columns, int width, int64_t numbers)
+{
+    enum { STRIP = 64 }; /* rows of a space that a thread keeps while it is multiplied in place */
+    wisp_mat_info info;
+    user_info(k, &info);
+    const int64_t strips = (int64_t)wisp_ctx_threads(k->ctx) * STRIP * columns * (int64_t)wisp_type_size(k->type),
+                  sums = wisp_ctx_processes(k->ctx) > 1 ? numbers * (int64_t)sizeof(double) : 0;
+    return (int64_t)wisp__exchange_bytes(&info, k->type, width) + strips + sums;
+}
+
 static wisp_status plan(wisp__eig *k, wisp_eig_cost *cost)
 {
     const wisp_status status = begin(k);

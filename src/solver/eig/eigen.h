@@ -89,6 +89,12 @@ void wisp__eig_end_check(wisp__eig *k, const wisp__eig_times *before);
 
 const char *wisp__eig_method_name(wisp_eig_method method);
 
+/* For plans. Rows that a column has on this rank, with those of the halo behind it. */
+int64_t wisp__eig_held(const wisp__eig *k);
+/* Bytes beside blocks: what the exchange of `width` columns takes, what kernels do for a space of `columns`; and a copy
+   of so many numbers that all ranks add up. */
+int64_t wisp__eig_beside(const wisp__eig *k, int columns, int width, int64_t numbers);
+
 /* ---- eig_state.c --------------------------------------------------------------- */
 
 /* To be called once a method is ready to begin: it is given back where it goes on from; from now on it is offered. */

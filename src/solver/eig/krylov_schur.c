@@ -582,7 +582,7 @@ wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_eig_cost *cost)
 {
     if (k->hermitian) return wisp__eig_plan_lanczos(k, cost);
     schur K = {.k = k};
-    const int64_t local = wisp_map_local(wisp_mat_map(k->A), NULL), size = (int64_t)wisp_type_size(k->type);
+    const int64_t held = wisp__eig_held(k), size = (int64_t)wisp_type_size(k->type);
     if (!choose_sizes(&K, block_of(k))) return wisp__eig_plan_dense(k, cost);
     cost->search = K.m;
     cost->block = block_of(k);
@@ -595,8 +595,9 @@ wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_eig_cost *cost)
                   all = m + found + (wisp__eig_scaled_blocks(k) + 6) * block,
                   large = (m + found + 2 * block) * (m + found + 2 * block), twice = 48 * (m + block) * (m + block),
                   lapack = parts * (16 * m * m + 528 * m);
-    cost->bytes = local * size * (all + more) + 48 * large + 64 * m * m + (twice > lapack ? twice : lapack) +
-                  wisp__arnoldi_numbers(K.m, k->o.count);
+    cost->bytes = held * size * (all + more) + 48 * large + 64 * m * m + (twice > lapack ? twice : lapack) +
+                  wisp__arnoldi_numbers(K.m, k->o.count) +
+                  wisp__eig_beside(k, (int)(m + found), (int)block, 2 * parts * large);
     if (cost->bytes < wisp__eig_dense_bytes(k)) cost->bytes = wisp__eig_dense_bytes(k);
     return WISP_OK;
 }

@@ -16,9 +16,12 @@ static double work(const wisp__eig *k)
 /* Bytes beside A: the space, which becomes the vectors, blocks, H and what becomes of it, and LAPACK's own. */
 static int64_t memory(const wisp__eig *k)
 {
-    const double n = (double)k->rows, local = (double)wisp_map_local(wisp_mat_map(k->A), NULL);
-    const double columns = n + 2.0 * wisp__ritz_width(k, (int)k->rows), parts = k->is_complex ? 2 : 1;
-    return (int64_t)(local * columns * (double)wisp_type_size(k->type) + (k->hermitian ? 64 : 48 + 16 * parts) * n * n);
+    const double n = (double)k->rows, held = (double)wisp__eig_held(k);
+    const int width = wisp__ritz_width(k, (int)k->rows);
+    const double columns = n + 2.0 * width, parts = k->is_complex ? 2 : 1;
+    const double numbers = (k->hermitian ? 1 : 2) * parts * n * (n + 1); /* that LAPACK makes, and ranks share */
+    return (int64_t)(held * columns * (double)wisp_type_size(k->type) + (k->hermitian ? 64 : 48 + 16 * parts) * n * n) +
+           wisp__eig_beside(k, (int)k->rows, width, (int64_t)numbers);
 }
 
 wisp_status wisp__eig_dense_or_search(wisp__eig *k)

@@ -216,5 +216,6 @@ int64_t wisp_kpm_bound(const wisp_ctx *ctx, const wisp_mat_info *A, const wisp_k
     const double steps = (double)wisp_mpk_bound(ctx, A, full.type, p.width, p.powers, p.powers);
     const double sums = fmin(rows, SUMS) * EACH * p.width;
     const double states = 16 * (double)A->work_blocks; /* of half storage's blocks */
-    return whole(p.blocks + p.dots + steps + spill + sums + states + p.moments + LITTLE);
+    const double ranks = wisp__exchange_bytes(A, full.type, p.width) + (wisp_ctx_processes(ctx) > 1 ? p.dots : 0);
+    return whole(p.blocks + p.dots + steps + spill + sums + states + p.moments + ranks + LITTLE);
 }
