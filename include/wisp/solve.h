@@ -106,8 +106,9 @@ typedef struct {
    WISP_ERR_INDEFINITE: CG met a direction p with <p, A p> <= 0, or the preconditioner is not positive definite.
    WISP_ERR_BREAKDOWN: the method can't go on, whatever start it takes.
    WISP_ERR_STAGNATION: residuals computed from x no longer fall.
-   WISP_ERR_SINGULAR: A x = b has no solution, within rounding; x makes the residual as small as any x can. (Not said of
-   an operator.)
+   WISP_ERR_SINGULAR: A x = b has no solution, within rounding: a matrix that A's rounding does not tell from A is
+   singular, b is not in its range, and x makes its residual least, to 1%. A itself may be regular, but so
+   ill-conditioned that nothing of its type shows it. (Not said of an operator.)
    WISP_ERR_ITERATIONS: opts->max_iterations were not enough.
    WISP_ERR_CANCELLED: the call was cancelled, or observe() or offer() ended it.
    WISP_ERR_CALLBACK: the function of an operator or of the preconditioner failed.

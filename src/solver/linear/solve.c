@@ -392,7 +392,7 @@ static wisp_status conclude(wisp__krylov *k)
         [WISP_ERR_STAGNATION] = "the arithmetic or the restart allows no less",
         [WISP_ERR_BREAKDOWN] = "take another method or preconditioner",
         [WISP_ERR_INDEFINITE] = "take minres, or gmres, and a positive definite preconditioner",
-        [WISP_ERR_SINGULAR] = "the residual is the least that any x has",
+        [WISP_ERR_SINGULAR] = "within rounding of A, no x has less",
     };
     wisp_solution *s = k->s;
     wisp_status status = WISP_OK;

@@ -282,10 +282,12 @@ static int say_why(tool *t, const solve_results *r)
                                s->method == WISP_MINRES ? "gmres, or leave --precond out"
                                : s->precond             ? "minres without --precond, or gmres"
                                                         : "minres");
-    case WISP_ERR_SINGULAR:
+    case WISP_ERR_SINGULAR: /* of that matrix, or of one that its rounding does not tell from it */
         return tool_incomplete(t,
-                               "the matrix is singular, and b is not in its range: %s; x makes the residual least%s%s",
-                               reached, o->output ? ", and is in " : "", o->output ? o->output : "");
+                               "the matrix is singular, and b is not in its range, as far as rounding shows: %s; x "
+                               "makes the residual least, within that%s%s%s",
+                               reached, o->output ? ", and is in " : "", o->output ? o->output : "",
+                               type_is_single(r->type) ? "; try --precision double" : "");
     default:
         return tool_incomplete(t, "%s broke down after %lld iterations: %s; %s; try %s", method, n, reached, kept,
                                advice);
