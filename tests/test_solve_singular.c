@@ -1,5 +1,5 @@
-/* Systems without a solution whose matrices are not Hermitian: GMRES and BiCGStab say so, with the x that makes the
-   residual least (which solve_cases.h checks by LAPACK); and they say it of no other system. */
+/* Systems without a solution, most of whose matrices are not Hermitian: GMRES and BiCGStab say so, with the x that
+   makes the residual least (which solve_cases.h checks by LAPACK); and they say it of no other system. */
 #include "solve_cases.h"
 
 /* Some singular values are 0; or each row, or each column, of a directed graph sums to 0; or a row is empty. */
@@ -75,6 +75,38 @@ static void said(void **state)
         if (other > of[m][WISP_ERR_SINGULAR] / 20)
             fail_msg("%s names %d, and not %d", method_name[methods[m]], of[m][WISP_ERR_SINGULAR], other);
     }
+}
+
+/* Hermitian ones with an empty row, whose other rows are of very different size. */
+static void said_of_scaled(void **state)
+{
+    (void)state;
+    enum { SYSTEMS = 24, MOST = 20 };
+    int of[STATUSES] = {0}, all = 0;
+    for (uint64_t seed = 1; seed <= SYSTEMS; seed++) {
+        ref_rng r = {seed * 15485863};
+        char what[80];
+        wisp_ctx *ctx = ref_isa_ctx(NULL, 1);
+        const int64_t n = 5 + ref_below(&r, 30);
+        ref_mat A = ref_new(n, n);
+        double scale[40];
+        for (int64_t i = 0; i < n; i++) scale[i] = ldexp(1, -(int)ref_below(&r, MOST));
+        const int64_t empty = ref_below(&r, n);
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j <= i; j++)
+                if (i != empty && j != empty)
+                    REF_AT(A, i, j) = REF_AT(A, j, i) = (2 * ref_uniform(&r) - 1) * scale[i] * scale[j];
+        linear l = linear_of(ctx, A, (ref_types){WISP_D, WISP_D}, ref_random_block(&r, WISP_D, n, 1));
+        const wisp_solve_opts o = {.method = WISP_MINRES, .max_iterations = 3000};
+        snprintf(what, sizeof what, "seed %d: %s, %d rows", (int)seed, method_name[o.method], (int)n);
+        const outcome out = solve(ctx, &l, &o, what);
+        of[out.of[0]]++, all++;
+        if (out.of[0] != WISP_ERR_SINGULAR) print_message("%s: %s\n", what, wisp_status_string(out.of[0]));
+        ref_free(out.x);
+        linear_free(&l);
+        wisp_ctx_free(ctx);
+    }
+    if (10 * of[WISP_ERR_SINGULAR] < 9 * all) fail_msg("%d of %d are named", of[WISP_ERR_SINGULAR], all);
 }
 
 /* Nearly singular, by little more than rounding: LAPACK knows an x with a smaller residual. And the same singular
@@ -203,7 +235,8 @@ static void small_rows(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(said), cmocka_unit_test(not_said), cmocka_unit_test(memory),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(said), cmocka_unit_test(said_of_scaled),
+                                       cmocka_unit_test(not_said), cmocka_unit_test(memory),
                                        cmocka_unit_test(small_rows)};
     return REF_RUN(tests);
 }

@@ -203,7 +203,7 @@ wisp_status wisp__least_residual(wisp__krylov *k, int j, const wisp_blk *w, wisp
 
 /* ---- singular_any.c ---- */
 
-/* The same for a matrix that is not Hermitian. x may become another one, whose residual is less. */
+/* The same for any matrix. x may become another one, whose residual is less. */
 wisp_status wisp__prove_any(wisp__krylov *k, int j, bool *least);
 
 /* ---- columns.c ---- */

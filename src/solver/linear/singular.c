@@ -145,7 +145,11 @@ wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least)
     WISP_TRY(wisp_blk_cols(&r, k->r, j, 1));
     WISP_TRY(gradient(k, r, &part));
     *least = part <= ROUNDING * k->eps;
-    if (!*least && part <= 0.5 && k->col[j].iterations > 0) status = look_beyond(k, j, r, part, least);
+    if (!*least && part <= 0.5 && k->col[j].iterations > 0) WISP_TRY(look_beyond(k, j, r, part, least));
+    /* Rows of very different size are hard for MINRES, which can't scale columns without rows. CG and BiCGStab have
+       MINRES to go on first. */
+    const bool last = k->method == &wisp__minres || k->method == &wisp__gmres;
+    if (!*least && last && k->col[j].iterations > 0) status = wisp__prove_any(k, j, least);
 out:
     wisp_blk_free(r);
     return status;

@@ -1,4 +1,4 @@
-/* Proof that a system whose matrix is not Hermitian has no solution: w that A^H maps to 0, within rounding, leaves any
+/* Proof that a system with any matrix has no solution: w that A^H maps to 0, within rounding, leaves any
    x a residual of |<w, b>| / |w| at least, since <w, A x> = 0. Methods that have A alone do not find w, nor the x that
    makes the residual least. Conjugate gradients for the normal equations do, from r on (CGLS: Paige and Saunders 1982,
    ACM Trans. Math. Softw. 8, 43). There is no product with A^H: rows of A are read where they are stored, and summed,
