@@ -69,6 +69,38 @@ static void known(void **state)
     wisp_mat_free(A);
 }
 
+/* Search spaces of fewer columns than looks are taken at: they end, and what they call complete is. */
+static void small_spaces(void **state)
+{
+    wisp_ctx *ctx = *state;
+    for (int c = 0; c < CASES; c++) {
+        wisp_mat *A = open_mat(ctx, cases[c].spec);
+        int complete = 0;
+        wisp_eigen all, e;
+        wisp_eig_opts o = options(c);
+        REF_OK(ctx, wisp_eig(&all, A, &o));
+        o.max_rounds = 400;
+        for (int i = 0; i < 32; i++) {
+            o.search = 1 + i % 8, o.block = 1 + i / 8 % 2, o.count = 1 + i / 16;
+            const wisp_status status = wisp_eig(&e, A, &o);
+            if (status != WISP_ERR_ITERATIONS) assert_int_equal(status, WISP_OK);
+            assert_int_equal(e.complete, status == WISP_OK);
+            if (e.complete) assert_true(e.found >= o.count);
+            for (int j = 0; j < e.found; j++) {
+                const int last = o.which == WISP_EIG_SMALLEST ? j : all.found - e.found + j;
+                const double off = hypot(e.value[j].re - all.value[last].re, e.value[j].im - all.value[last].im);
+                if (e.complete) assert_true(off < 1e-6);
+            }
+            complete += e.complete;
+            wisp_eigen_free(&e);
+        }
+        print_message("%s: %d of 32 are complete\n", cases[c].spec, complete);
+        assert_true(complete >= 8);
+        wisp_eigen_free(&all);
+        wisp_mat_free(A);
+    }
+}
+
 /* ---- ends ---------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -282,9 +314,9 @@ static void planned_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known),          cmocka_unit_test(ended),     cmocka_unit_test(starts),
-        cmocka_unit_test(refused),        cmocka_unit_test(operators), cmocka_unit_test(failing_memory),
-        cmocka_unit_test(planned_memory),
+        cmocka_unit_test(known),          cmocka_unit_test(ended),        cmocka_unit_test(starts),
+        cmocka_unit_test(refused),        cmocka_unit_test(operators),    cmocka_unit_test(failing_memory),
+        cmocka_unit_test(planned_memory), cmocka_unit_test(small_spaces),
     };
     return REF_RUN_WITH(tests, setup, teardown);
 }

@@ -208,7 +208,8 @@ static wisp_status expand(schur *K, int *wanted, int *good)
 {
     wisp_status status = WISP_OK;
     const wisp_eig_opts *o = &K->k->o;
-    const int step = (K->m / LOOKS + K->a.block - 1) / K->a.block * K->a.block;
+    const int tenth = K->m < LOOKS ? 1 : K->m / LOOKS;
+    const int step = (tenth + K->a.block - 1) / K->a.block * K->a.block;
     int to = K->a.active < K->m / 2 ? K->m / 2 : K->a.active;
     do {
         if (K->a.at.to == 0) K->a.at.to = to + step < K->m ? to + step : K->m; /* else it goes on */

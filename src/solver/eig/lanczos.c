@@ -167,7 +167,8 @@ static wisp_status look_at(lanczos *L, int *to)
 {
     wisp_status status = WISP_OK;
     wisp__arnoldi_at *at = &L->a.at;
-    const int step = (L->m / LOOKS + L->a.block - 1) / L->a.block * L->a.block;
+    const int tenth = L->m < LOOKS ? 1 : L->m / LOOKS;
+    const int step = (tenth + L->a.block - 1) / L->a.block * L->a.block;
     const int from = L->a.active < L->m / 2 ? L->m / 2 : L->a.active;
     if (at->to == 0) at->to = from + step < L->m ? from + step : L->m; /* else it goes on */
     *to = at->to;
