@@ -5,7 +5,7 @@
 #include "arnoldi.h"
 #include <string.h>
 
-enum { LEAST_SEARCH = 20, MORE = 15, MORE_MULTIPLETS = 64, LOOKS = 10 };
+enum { LEAST_SEARCH = 20, MORE = 15, MORE_MULTIPLETS = 64, LOOKS = 10, TRIES = 4 };
 
 typedef struct {
     wisp__eig *k;
@@ -24,6 +24,7 @@ typedef struct {
     wisp__schur_seen seen;
     wisp__z *room;  /* [m] */
     bool delivered; /* the result is that of the locked columns already */
+    bool rounded;   /* rounding keeps residuals above the tolerance */
     bool unfit;     /* the polynomial does not do: all begins anew with A itself */
     bool plain;     /* so it has, and stays */
     bool proven;    /* that nothing is missing */
@@ -235,8 +236,39 @@ static void see(schur *K, int n)
     }
 }
 
+/* The user gets what the first n columns span. */
+static wisp_status deliver(schur *K, int n, bool *all)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *V = NULL;
+    wisp__ortho how;
+    *all = false;
+    if (n == 0) return WISP_OK;
+    WISP_TRY(wisp_blk_cols(&V, K->a.all, 0, n));
+    WISP_TRY(wisp__orthonormal(V, NULL, 1, &how));
+    WISP_TRY(wisp__schur_deliver(&K->a, how.rank, all));
+out:
+    wisp_blk_free(V);
+    return status;
+}
+
+/* Residuals may be larger than their bounds: by rounding, or because a pair has its share of those of the others,
+   however large their values are beside its own. Then all begins anew from the n locked columns, in which the wanted
+   pairs come first, with smaller bounds; *again: it does. */
+static wisp_status begin_again(schur *K, bool *again)
+{
+    const int n = K->a.locked;
+    *again = K->a.at.tries < TRIES;
+    if (!*again) return WISP_OK;
+    K->a.at = (wisp__arnoldi_at){.strict = 0.3 * K->a.at.strict, .tries = K->a.at.tries + 1};
+    K->plain = true;
+    K->a.locked = 0, K->a.active = n;
+    K->seen.n = 0;
+    return wisp__arnoldi_anew(&K->a, n);
+}
+
 /* Goes on until the first `count` values are within the tolerance, with all that belong to the last. They are locked.
- */
+   Their residuals are, too, or K->rounded. */
 static wisp_status find(schur *K)
 {
     wisp_status status = WISP_OK;
@@ -256,8 +288,16 @@ static wisp_status find(schur *K)
         }
         if (!raised && good == wanted && wanted >= o->count) {
             K->wanted_sine = K->sine;
-            if (K->a.op.degree == 1) lock(K, wanted);
-            if (K->a.op.degree == 1) goto out;
+            if (K->a.op.degree == 1) {
+                bool again = false;
+                lock(K, wanted);
+                WISP_TRY(deliver(K, wanted, &right));
+                wisp__eig_drop_pairs(K->k->e); /* to have their memory in the search for what is missing */
+                if (!right) WISP_TRY(begin_again(K, &again));
+                K->rounded = !right && !again;
+                if (!again) goto out;
+                continue;
+            }
             WISP_TRY(measure(K, wanted, &right));
             K->unfit |= !right && ++K->a.at.tries == 4;
             K->first = wisp__op_axis(&K->a.op, K->value[K->order[0]]);
@@ -395,7 +435,7 @@ static wisp_status look_for_missing(schur *K)
         if (more && K->a.op.degree > 1) WISP_TRY(measure(K, K->a.locked, &right));
         K->unfit |= !right;
     }
-    K->proven = K->k->o.which != WISP_EIG_SMALLEST && !far_from_normal(K);
+    K->proven = K->k->o.which != WISP_EIG_SMALLEST;
 out:
     wisp__eig_end_check(K->k, &at->checked);
     return status;
@@ -428,50 +468,41 @@ out:
     return status;
 }
 
-/* All that is asked for, and whether there is more. */
+/* All that is asked for, and whether there is more. Far from normal nothing is proved by any search, and residuals may
+   stay where they are for long: there is none. */
 static wisp_status find_all(schur *K)
 {
     wisp_status status = WISP_OK;
     if (K->a.at.phase == WISP__FINDS) WISP_TRY(find(K));
-    if (!K->unfit) WISP_TRY(look_for_missing(K));
+    K->proven = false;
+    if (!K->unfit && !K->rounded && !far_from_normal(K)) WISP_TRY(look_for_missing(K));
 out:
     return status;
 }
 
-/* The user gets what the first n columns span. */
-static wisp_status deliver(schur *K, int n, bool *all)
-{
-    wisp_status status = WISP_OK;
-    wisp_blk *V = NULL;
-    wisp__ortho how;
-    *all = false;
-    if (n == 0) return WISP_OK;
-    WISP_TRY(wisp_blk_cols(&V, K->a.all, 0, n));
-    WISP_TRY(wisp__orthonormal(V, NULL, 1, &how));
-    WISP_TRY(wisp__schur_deliver(&K->a, how.rank, all));
-out:
-    wisp_blk_free(V);
-    return status;
-}
-
-/* What was locked first may spoil what came later: of the residuals of the others a pair has its share, however large
-   their values are beside its own. Then all begins anew from the locked columns, in which the wanted pairs come first.
- */
+/* What the search for what is missing has locked may spoil what came before. */
 static wisp_status deliver_all(schur *K)
 {
     wisp_status status = WISP_OK;
     while (!K->delivered) {
-        const int n = K->a.locked;
-        WISP_TRY(deliver(K, n, &K->delivered));
-        if (K->delivered || K->a.at.tries == 4) goto out;
-        K->a.at = (wisp__arnoldi_at){.strict = 0.3 * K->a.at.strict, .tries = K->a.at.tries + 1};
-        K->plain = true;
-        K->a.locked = 0, K->a.active = n;
-        K->seen.n = 0;
-        WISP_TRY(wisp__arnoldi_anew(&K->a, n));
+        bool again;
+        WISP_TRY(deliver(K, K->a.locked, &K->delivered));
+        if (K->delivered) goto out;
+        WISP_TRY(begin_again(K, &again));
+        if (!again) goto out;
         WISP_TRY(find_all(K));
     }
 out:
+    return status;
+}
+
+/* The pairs of a run that has ended early: what V holds beside the locked columns may hide the pairs of these. */
+static wisp_status deliver_some(schur *K)
+{
+    const bool searches = K->a.at.phase != WISP__FINDS;
+    bool all;
+    wisp_status status = deliver(K, K->a.locked + K->a.active, &all);
+    if (status == WISP_OK && searches && K->k->e->found < K->k->o.count) status = deliver(K, K->a.locked, &all);
     return status;
 }
 
@@ -560,9 +591,8 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
     if (!choose_sizes(&K, block)) return wisp__eig_dense(k);
     wisp_status status = run(&K, block);
     wisp_status delivered = WISP_OK;
-    bool all;
     if (status != WISP_OK && wisp__eig_last(k, status) && K.a.all)
-        delivered = deliver(&K, K.a.locked + K.a.active, &all);
+        delivered = deliver_some(&K);
     else if (status == WISP_OK && !K.delivered)
         delivered = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
     else if (status == WISP_OK && !K.proven && isfinite(k->most_work))
