@@ -45,14 +45,14 @@ static wisp_status multiply(void *arg, wisp_blk *y, const wisp_blk *x)
     product p = {.l = l, .width = wisp_blk_width(x)};
     void *from = NULL, *to = NULL;
     wisp_status status;
-    WISP_TRY(wisp_blk_map(x, &from, &p.x_stride));
-    WISP_TRY(wisp_blk_map(y, &to, &p.y_stride));
+    WISP_TRY(wisp_blk_lend(x, &from, &p.x_stride));
+    WISP_TRY(wisp_blk_lend(y, &to, &p.y_stride));
     p.x = from;
     p.y = to;
     WISP_TRY(wisp_ctx_each(l->ctx, l->lines, multiply_line, &p));
 out:
-    if (to) wisp_blk_unmap(y);
-    if (from) wisp_blk_unmap(x);
+    if (to) wisp_blk_return(y);
+    if (from) wisp_blk_return(x);
     return status;
 }
 

@@ -151,7 +151,7 @@ static inline ref_sparse herm_sparse(herm *h, wisp_type type)
     return ref_sparse_of(&src, type);
 }
 
-static inline wisp_row_order order_of(const herm *h) { return h->rows % 3 ? WISP_ROWS_NATURAL : WISP_ROWS_RCM; }
+static inline wisp_order order_of(const herm *h) { return h->rows % 3 ? WISP_ROWS_NATURAL : WISP_ROWS_RCM; }
 
 /* The order is named: the one that the model picks hangs on the machine and on the threads. */
 static inline wisp_mat *half_of(wisp_ctx *ctx, herm *h, wisp_type type)

@@ -19,7 +19,7 @@ static inline wisp_status apply_stored(void *arg, wisp_blk *y, const wisp_blk *x
     wisp_ctx *ctx = wisp_mat_ctx(s->A);
     wisp_scalar *dot = calloc(4 * (size_t)width, sizeof *dot);
     wisp_status status;
-    assert_ptr_equal(wisp_blk_map_of(x), wisp_mat_map(s->A));
+    assert_ptr_equal(wisp_blk_map(x), wisp_mat_map(s->A));
     assert_true(wisp_blk_width(y) == width && wisp_blk_type(y) == wisp_blk_type(x));
     if (++s->calls == s->fails_at) {
         if (s->words) wisp_ctx_fail(ctx, s->status, "%s", s->words);
@@ -75,8 +75,8 @@ static inline wisp_status apply_ring(void *arg, wisp_blk *y, const wisp_blk *x)
     void *in, *out;
     int64_t from, to;
     wisp_status status;
-    if ((status = wisp_blk_map(x, &in, &from)) != WISP_OK) return status;
-    if ((status = wisp_blk_map(y, &out, &to)) == WISP_OK) {
+    if ((status = wisp_blk_lend(x, &in, &from)) != WISP_OK) return status;
+    if ((status = wisp_blk_lend(y, &out, &to)) == WISP_OK) {
         const double *v = in;
         double *w = out;
         for (int64_t i = 0; i < g->cells; i++) {
@@ -84,9 +84,9 @@ static inline wisp_status apply_ring(void *arg, wisp_blk *y, const wisp_blk *x)
             for (int j = 0; j < width; j++)
                 w[i * to + j] = g->center * v[i * from + j] - v[left * from + j] - v[right * from + j];
         }
-        wisp_blk_unmap(y);
+        wisp_blk_return(y);
     }
-    wisp_blk_unmap(x);
+    wisp_blk_return(x);
     return status;
 }
 

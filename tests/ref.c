@@ -241,12 +241,12 @@ ref_mat ref_random_block(ref_rng *r, wisp_type type, int64_t rows, int width)
 /* Whether a block has one rank's share of the rows, and which is their first. */
 static int is_share(const wisp_blk *x)
 {
-    return wisp_ctx_processes(wisp_blk_ctx(x)) > 1 && wisp_blk_nrows(x) == wisp_map_local(wisp_blk_map_of(x), NULL);
+    return wisp_ctx_processes(wisp_blk_ctx(x)) > 1 && wisp_blk_nrows(x) == wisp_map_local(wisp_blk_map(x), NULL);
 }
 static int64_t first_row(const wisp_blk *x)
 {
     int64_t first = 0;
-    if (is_share(x)) wisp_map_local(wisp_blk_map_of(x), &first);
+    if (is_share(x)) wisp_map_local(wisp_blk_map(x), &first);
     return first;
 }
 void ref_put(wisp_blk *x, ref_mat m)
@@ -263,7 +263,7 @@ ref_mat ref_get(const wisp_blk *x)
 {
     wisp_type type = wisp_blk_type(x);
     const int64_t first = first_row(x), rows = wisp_blk_nrows(x);
-    ref_mat m = ref_new(is_share(x) ? wisp_map_rows(wisp_blk_map_of(x)) : rows, wisp_blk_width(x));
+    ref_mat m = ref_new(is_share(x) ? wisp_map_rows(wisp_blk_map(x)) : rows, wisp_blk_width(x));
     void *data = malloc(wisp_type_size(type) * (size_t)(rows * m.cols + 1));
     assert_int_equal(wisp_blk_get(x, WISP_COL_MAJOR, data, rows), WISP_OK);
     for (int64_t i = 0; i < rows; i++)

@@ -167,7 +167,7 @@ PROCEDURE(wisp_blk_free, P(0, (wisp_blk *)NULL))
 QUERY(wisp_blk_width, P(0, f->x))
 QUERY(wisp_blk_nrows, P(0, f->x))
 QUERY(wisp_blk_type, P(0, f->x))
-QUERY(wisp_blk_map_of, P(0, f->x))
+QUERY(wisp_blk_map, P(0, f->x))
 QUERY(wisp_blk_ctx, P(0, f->x))
 PLAIN(wisp_blk_fill, P(0, f->x), ONE)
 PLAIN(wisp_blk_fill_fn, P(0, f->x), P(1, fill_element), P(2, val))
@@ -175,8 +175,8 @@ PLAIN(wisp_blk_fill_random, P(0, f->x), WISP_RANDOM_GAUSS, 1, 2, 3)
 PLAIN(wisp_blk_fill_units, P(0, f->x), P(1, col))
 PLAIN(wisp_blk_put, P(0, f->x), WISP_ROW_MAJOR, P(1, (double[ROWS * WIDTH]){0}), WIDTH)
 PLAIN(wisp_blk_get, P(0, f->x), WISP_ROW_MAJOR, P(1, (double[ROWS * WIDTH]){0}), WIDTH)
-PLAIN(wisp_blk_map, P(0, f->x), P(1, &(void *){NULL}), P(2, &(int64_t){0}))
-PLAIN(wisp_blk_unmap, P(0, f->x))
+PLAIN(wisp_blk_lend, P(0, f->x), P(1, &(void *){NULL}), P(2, &(int64_t){0}))
+PLAIN(wisp_blk_return, P(0, f->x))
 PLAIN(wisp_copy, P(0, f->y), P(1, f->x))
 PLAIN(wisp_axpy, P(0, f->y), ONE, P(1, f->x))
 PLAIN(wisp_axpby, P(0, f->y), ONE, P(1, f->x), ONE)
@@ -287,7 +287,7 @@ static const argument_row table[] = {
     ROW(wisp_blk_width, 1, 0, ALL),
     ROW(wisp_blk_nrows, 1, 0, ALL),
     ROW(wisp_blk_type, 1, 0, ALL),
-    ROW(wisp_blk_map_of, 1, 0, ALL),
+    ROW(wisp_blk_map, 1, 0, ALL),
     ROW(wisp_blk_ctx, 1, 0, ALL),
     ROW(wisp_blk_fill, 1, 0, 1),
     ROW(wisp_blk_fill_fn, 3, 4, 1),
@@ -295,8 +295,8 @@ static const argument_row table[] = {
     ROW(wisp_blk_fill_units, 2, 0, 1),
     ROW(wisp_blk_put, 2, 0, 1),
     ROW(wisp_blk_get, 2, 0, 1),
-    ROW(wisp_blk_map, 3, 4, 1),
-    ROW(wisp_blk_unmap, 1, 0, 1),
+    ROW(wisp_blk_lend, 3, 4, 1),
+    ROW(wisp_blk_return, 1, 0, 1),
     ROW(wisp_copy, 2, 0, 0),
     ROW(wisp_axpy, 2, 0, 0),
     ROW(wisp_axpby, 2, 0, 0),

@@ -85,13 +85,8 @@ CALL(wisp_eig)
 PROCEDURE(wisp_eigen_free, P(0, &(wisp_eigen){0}))
 PLAIN(wisp_eig_plan, P(0, &(wisp_eig_cost){0}), P(1, f->A), P(2, &(wisp_eig_opts){0}))
 PROCEDURE(wisp_filter_eval, P(0, &(wisp_filter){.terms = 2}), 1, P(1, val), P(2, &(double){0}))
-static int observe(void *arg, int64_t i, const wisp_blk *psi, const double *norm)
-{
-    (void)arg, (void)i, (void)psi, (void)norm;
-    return 0;
-}
 PLAIN(wisp_evolve, P(0, &(wisp_evolution){0}), P(1, f->A), P(2, f->psi), 1, P(3, (double[]){0.5}),
-      P(4, &(wisp_evolve_opts){0}), P(5, observe), P(6, val))
+      P(4, &(wisp_evolve_opts){0}))
 
 /* ---- states and checkpoints -------------------------------------------------------------------- */
 
@@ -186,7 +181,7 @@ static const argument_row table[] = {
     ROW(wisp_energies, 2, 0, ALL),
     ROW(wisp_dos, 6, 36, 1),
     ROW(wisp_count, 5, 20, 1),
-    ROW(wisp_evolve, 7, 113, 0),
+    ROW(wisp_evolve, 5, 17, 0),
     ROW(wisp_solve, 5, 17, 2),
     ROW(wisp_solution_free, 1, 0, ALL),
     ROW(wisp_solve_bound, 2, 2, ALL),

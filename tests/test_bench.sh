@@ -28,7 +28,7 @@ def row(r, op, matrix):
             and r["device"] == "cpu" and r["threads"] in (1, 2)
             and r["limit"] in ("memory", "cache", "core", "gemm", "fma")
             and (op not in ("kpm", "mpk", "tsm") or positive(r, "gemm_fraction"))
-            and (op != "mpk" or positive(r, "cache_budget") and 1 <= r["interleaved"] <= r["powers"])
+            and (op != "mpk" or positive(r, "cache_budget") and 1 <= r["depth"] <= r["powers"])
             and (op == "tsm" or positive(r, "matrix_bytes"))
             and (op == "tsm" or positive(r, "core_seconds") and r["gather_excess"] >= 1)
             and ("against" in r) == ("ratio" in r)
@@ -106,12 +106,12 @@ json m.json 'all(r["steps"] % r["powers"] == 0 for r in rows)'
 ok bench mpk topi:nx=16,ny=16,nz=8 --widths 8 --powers 1,3 --depth 3 --cache-budget 1M,2MB --repeats 7 -o c.json $(draw c.svg)
 json c.json 'all(row(r, "mpk", r["matrix"]) for r in rows)'
 json c.json '[(r["powers"], r["cache_budget"]) for r in rows] == [(1, 2**20), (3, 2**20), (3, 2000000)]'
-json c.json '[r["interleaved"] for r in rows] == [1, 3, 3]'
+json c.json '[r["depth"] for r in rows] == [1, 3, 3]'
 drawn c.svg "cache budget in MB"
 ok bench mpk topi:nx=16,ny=16,nz=8 --widths 8 --powers 1,7,8 --depth 4 --cache-budget 2MB --repeats 7 --against plain --json
-json out '[(r["powers"], r["interleaved"]) for r in rows] == [(1, 1), (7, 4), (1, 1), (8, 4), (1, 1)]'
+json out '[(r["powers"], r["depth"]) for r in rows] == [(1, 1), (7, 4), (1, 1), (8, 4), (1, 1)]'
 ok bench mpk topi:nx=16,ny=16,nz=8 --widths 8 --powers 7 --cache-budget 2MB --repeats 7 --json
-json out 'rows[0]["interleaved"] in (1, 2, 4)'
+json out 'rows[0]["depth"] in (1, 2, 4)'
 ok bench mpk $topi laplace:nx=40,ny=5,nz=5 $topi --widths 1 --powers 2 --against plain --cache-budget 50% --threads 1,2 --repeats 7 -o s.json $(draw s.svg)
 json s.json 'len(rows) == 12 and all(row(r, "mpk", r["matrix"]) for r in rows)'
 json s.json '[r["type"] for r in rows] == (["complex double"] * 2 + ["double"] * 2 + ["complex double"] * 2) * 2'

@@ -77,7 +77,7 @@ static void blas1_case(wisp_ctx *ctx, ref_rng *r, wisp_type type, int64_t n, int
     assert_memory_equal(copy.a, xm.a, sizeof(cplx) * (size_t)(n * width));
     static const wisp_type other_type[] = {[WISP_S] = WISP_D, [WISP_D] = WISP_S, [WISP_C] = WISP_Z, [WISP_Z] = WISP_C};
     wisp_blk *other;
-    REF_OK(ctx, wisp_blk_create(&other, ctx, wisp_blk_map_of(x), other_type[type], width));
+    REF_OK(ctx, wisp_blk_create(&other, ctx, wisp_blk_map(x), other_type[type], width));
     REF_OK(ctx, wisp_copy(other, x));
     ref_mat converted = ref_get(other);
     for (int64_t i = 0; i < n * width; i++)

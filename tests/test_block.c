@@ -126,15 +126,15 @@ static void views_and_copies(void **state)
     wisp_mat_get_info(opened, &info);
     assert_true(info.rows == 30 && info.nnz == 30 + 2 * (5 * 5 + 6 * 4));
     REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(opened), WISP_D, 2));
-    assert_ptr_equal(wisp_blk_map_of(x), wisp_mat_map(opened));
+    assert_ptr_equal(wisp_blk_map(x), wisp_mat_map(opened));
     assert_ptr_equal(wisp_blk_ctx(x), ctx);
     void *memory;
     int64_t stride;
-    REF_OK(ctx, wisp_blk_map(x, &memory, &stride));
+    REF_OK(ctx, wisp_blk_lend(x, &memory, &stride));
     int64_t first;
     const int64_t local = wisp_map_local(wisp_mat_map(opened), &first);
     for (int i = 0; i < 2 * local; i++) ((double *)memory)[i / 2 * stride + i % 2] = (double)(2 * first + i);
-    REF_OK(ctx, wisp_blk_unmap(x));
+    REF_OK(ctx, wisp_blk_return(x));
     m = ref_get(x);
     for (int i = 0; i < 60; i++) assert_true(m.a[i] == i);
     ref_free(m);

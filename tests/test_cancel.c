@@ -182,11 +182,11 @@ static void cancel_at_page(int signal, siginfo_t *info, void *context)
     mprotect(closed.page, closed.bytes, PROT_READ | PROT_WRITE);
 }
 
-/* A page in the middle of the first half of a block, which is mapped. */
+/* A page in the middle of the first half of a block, which is lent. */
 static void close_page(wisp_blk *x, size_t size)
 {
     void *data;
-    REF_OK(closed.ctx, wisp_blk_map(x, &data, NULL));
+    REF_OK(closed.ctx, wisp_blk_lend(x, &data, NULL));
     closed.bytes = (size_t)sysconf(_SC_PAGESIZE);
     closed.page = (char *)(((uintptr_t)data + size / 4 + closed.bytes - 1) / closed.bytes * closed.bytes);
     assert_int_equal(mprotect(closed.page, closed.bytes, PROT_NONE), 0);
@@ -213,7 +213,7 @@ static void random_numbers(void **state)
     REF_FAILS(ctx, wisp_blk_fill_random(x, WISP_RANDOM_TRACE, 1, 0, 0), WISP_ERR_CANCELLED, "filling");
     assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
     wisp_ctx_resume(ctx);
-    REF_OK(ctx, wisp_blk_unmap(x));
+    REF_OK(ctx, wisp_blk_return(x));
     REF_OK(ctx, wisp_blk_get(x, WISP_ROW_MAJOR, got, WIDTH));
     int left = 0;
     for (int k = 0; k < SIZE; k++) left += got[k] == 7;

@@ -115,7 +115,7 @@ static void check_order(const wisp_mat *A, const wisp__cascade *c)
         at[t.group * steps + t.step] = i;
     }
     wisp__host_mat host;
-    assert_int_equal(wisp__mat_look(A, &host), WISP_OK);
+    assert_int_equal(wisp__mat_lend(A, &host), WISP_OK);
     for (int64_t i = 0; i < A->local_rows; i++)
         for (int e = 0; e < wisp__row_len(&host.mat, i); e++) {
             const wisp__row row = wisp__row_of(&host.mat, i);
@@ -125,7 +125,7 @@ static void check_order(const wisp_mat *A, const wisp__cascade *c)
                 assert_true(at[g * steps + k - 1] <= s->task[at[h * steps + k]].after);
             }
         }
-    wisp__mat_looked(&host);
+    wisp__mat_return(&host);
     free(at);
 }
 
@@ -248,7 +248,7 @@ static int chosen(wisp_ctx *ctx, const wisp_mat *A, int width, int64_t budget)
     int depth = 0;
     wisp_blk *v[2];
     for (int i = 0; i < 2; i++) REF_OK(ctx, wisp_blk_create(&v[i], ctx, wisp_mat_map(A), WISP_D, width));
-    const wisp_mpk_opts o = {.steps = 16, .cache_budget = budget, .interleaved = &depth};
+    const wisp_mpk_opts o = {.steps = 16, .cache_budget = budget, .depth_used = &depth};
     REF_OK(ctx, wisp_mpk(v, 2, A, &o));
     for (int i = 0; i < 2; i++) wisp_blk_free(v[i]);
     return depth;
@@ -443,7 +443,7 @@ static void free_blocks(result *r, int stored)
 
 static void copy_start(wisp_ctx *ctx, wisp_blk **x, const wisp_blk *start)
 {
-    REF_OK(ctx, wisp_blk_create(x, ctx, wisp_blk_map_of(start), wisp_blk_type(start), wisp_blk_width(start)));
+    REF_OK(ctx, wisp_blk_create(x, ctx, wisp_blk_map(start), wisp_blk_type(start), wisp_blk_width(start)));
     REF_OK(ctx, wisp_copy(*x, start));
 }
 
@@ -477,12 +477,12 @@ static void same(wisp_ctx *ctx, const wisp_blk *a, const wisp_blk *b, const char
     const size_t row = (size_t)wisp_blk_width(a) * wisp_type_size(wisp_blk_type(a));
     void *x, *y;
     int64_t stride;
-    REF_OK(ctx, wisp_blk_map(a, &x, &stride));
-    REF_OK(ctx, wisp_blk_map(b, &y, NULL));
+    REF_OK(ctx, wisp_blk_lend(a, &x, &stride));
+    REF_OK(ctx, wisp_blk_lend(b, &y, NULL));
     assert_int_equal(stride, wisp_blk_width(a));
     if (memcmp(x, y, (size_t)wisp_blk_nrows(a) * row)) fail_msg("%s", what);
-    REF_OK(ctx, wisp_blk_unmap(a));
-    REF_OK(ctx, wisp_blk_unmap(b));
+    REF_OK(ctx, wisp_blk_return(a));
+    REF_OK(ctx, wisp_blk_return(b));
 }
 
 static void compare(wisp_ctx *ctx, const wisp_mat *A, wisp_type type, int width, int stored, const char *what)

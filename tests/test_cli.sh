@@ -326,14 +326,14 @@ ok dos $topi --moments 16 --vectors 1 --watchdog off --quiet # one process has n
 refused 2 "wisp dos has no option --sites" dos $topi --sites 5
 refused 2 "needs a value" dos $topi --moments
 refused 2 "takes no value" dos $topi --json=yes
-refused 2 "takes one step at a time" dos $topi --powers 2 --variant naive
+refused 2 "takes one step at a time" dos $topi --depth 2 --variant naive
 for command in dos info; do
     refused 2 "expected one of auto|natural|rcm|tiles" $command $topi --order all
     refused 2 "expected one of auto|sell|compressed|hermitian" $command $topi --format crs
 done
 refused 2 "not there yet" dos $topi --device cuda
 for value in 0 1 -5 1.5 x 12x '' ' 12' 99999999999999999999; do refused 2 "expected a whole number" dos $topi --moments "$value"; done
-for option in vectors points width powers threads; do refused 2 "expected a whole number" dos $topi --$option 0; done
+for option in vectors points width depth threads; do refused 2 "expected a whole number" dos $topi --$option 0; done
 refused 2 "expected a whole number" dos $topi --seed -1
 for value in 0 -1 nan inf x 1e999 ''; do refused 2 "expected a number above 0" dos $topi --resolution "$value"; done
 refused 2 "exclude each other" dos $topi --resolution 1 --moments 5

@@ -1,6 +1,6 @@
 #!/bin/bash
 # wisp power and wisp evolve: what they print and write, what they refuse, and what is kept when they are stopped;
-# --powers of wisp dos.
+# --depth of wisp dos.
 . "$2/tests/cli.sh"
 topi=topi:nx=4,ny=4,nz=3
 python() { # python WHAT PROGRAM ARGS...
@@ -8,33 +8,33 @@ python() { # python WHAT PROGRAM ARGS...
     check "$1" python3 -c "$2" "${@:3}"
 }
 
-# ---- dos --powers: the same moments
+# ---- dos --depth: the same moments
 ok dos $topi --moments 33 --vectors 5 --json
 cp out one.json
-ok dos $topi --moments 33 --vectors 5 --powers 7 --json
-json out 'd["moments"] == e["moments"] and d["powers"] == 1 and e["powers"] == 1' one.json # too few rows
+ok dos $topi --moments 33 --vectors 5 --depth 7 --json
+json out 'd["moments"] == e["moments"] and d["depth"] == 1 and e["depth"] == 1' one.json # too few rows
 large="topi:nx=16,ny=16,nz=16 --threads 1 --width 8 --vectors 8 --moments 33 --json"
-ok dos $large --powers 1
+ok dos $large --depth 1
 cp out one.json
-for args in "--powers 7" "--powers 7 --cache-budget 1MB" "--powers 20 --cache-budget 0.5%"; do
+for args in "--depth 7" "--depth 7 --cache-budget 1MB" "--depth 20 --cache-budget 0.5%"; do
     ok dos $large $args
-    json out 'd["moments"] == e["moments"] and d["powers"] in (7, 16) and e["powers"] == 1 and d["cache_budget"] > 0' one.json
+    json out 'd["moments"] == e["moments"] and d["depth"] in (7, 16) and e["depth"] == 1 and d["cache_budget"] > 0' one.json
 done
-ok dos $large --powers 2 --cache-budget 20M
-json out 'd["cache_budget"] == 20 * 2**20 and d["powers"] == 2'
+ok dos $large --depth 2 --cache-budget 20M
+json out 'd["cache_budget"] == 20 * 2**20 and d["depth"] == 2'
 check "the log says why there is nothing to gain" grep -q "gain nothing: matrix and blocks fit the cache" <(
-    "$wisp" dos $large --powers 2 --cache-budget 1G --log text 2>&1 >/dev/null)
+    "$wisp" dos $large --depth 2 --cache-budget 1G --log text 2>&1 >/dev/null)
 check "the log says why steps are not interleaved" grep -q "are not to be had: the matrix has too few rows" <(
-    "$wisp" dos $topi --threads 1 --powers 2 --log text 2>&1 >/dev/null)
+    "$wisp" dos $topi --threads 1 --depth 2 --log text 2>&1 >/dev/null)
 for value in 0 -1 x 20%% 1M,2M 0% 1MX "" %; do
     refused 2 "--cache-budget" dos $topi --cache-budget "$value"
 done
 refused 2 "one size such as" power $topi -p 3 --cache-budget 1M,2M
 refused 2 "naive" dos $topi --variant naive --cache-budget 5%
 if [ $have_hdf5 = 1 ]; then
-    ok dos $topi --moments 33 --vectors 5 --powers 7 --save m.h5 --json
+    ok dos $topi --moments 33 --vectors 5 --depth 7 --save m.h5 --json
     ok dos --from m.h5 --json
-    json out 'd["powers"] == 1 and d["cache_budget"] is None'
+    json out 'd["depth"] == 1 and d["cache_budget"] is None'
 fi
 
 # ---- power: a matrix whose powers are known
@@ -60,12 +60,12 @@ done
 # Whether memory or the core is what these kernels wait for depends on the instruction set: the log says which.
 small_cache="power topi:nx=16,ny=16,nz=16 -p 18 --threads 1 --width 8 --cache-budget 3000000"
 ok $small_cache --json
-json out 'd["interleaved"] >= 1 and d["cache_budget"] == 3000000'
-if grep -q '"interleaved": 1,' out; then
+json out 'd["depth"] >= 1 and d["cache_budget"] == 3000000'
+if grep -q '"depth": 1,' out; then
     check "the log says that cores take the time" grep -q "gain nothing: the cores" <("$wisp" $small_cache --log text 2>&1)
 fi
 ok power topi:nx=16,ny=16,nz=16 -p 18 --threads 1 --width 8 --cache-budget 1G --json
-json out 'd["interleaved"] == 1 and d["powers"] == 18'
+json out 'd["depth"] == 1 and d["powers"] == 18'
 # A random start is the same in any order, and --all changes nothing.
 ok power $topi -p 35 --json --order natural
 cp out natural.json
@@ -119,7 +119,7 @@ json out 'd["density"] == e["density"]' both.json
 ok evolve $topi --time 5 --steps 7 --site 17 --watch 1-3,17 --json
 cp out site.json
 printf '%%%%MatrixMarket matrix coordinate real general\n192 1 1\n18 1 3\n' >site17.mtx
-for args in "--start site17.mtx" "--site 17 --order rcm" "--site 17 --powers 6" "--site 17 --bounds gershgorin" \
+for args in "--start site17.mtx" "--site 17 --order rcm" "--site 17 --depth 6" "--site 17 --bounds gershgorin" \
     "--site 17 --tolerance 1e-12" "--site 17 --format sell"; do
     ok evolve $topi --time 5 --steps 7 $args --watch 1-3,17 --json
     json out 'all(close(a, b, 1e-9) for a, b in zip(d["density"], e["density"]))' site.json

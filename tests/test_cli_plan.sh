@@ -49,7 +49,7 @@ planned dos graphene:nx=300,ny=300,disorder=1 --moments 8 --vectors 1 --precisio
 planned dos graphene:nx=1000,ny=1000,disorder=1 --moments 4 --vectors 1 --precision single --bounds=-6,6
 planned dos laplace:nx=40,ny=40,nz=40,points=27 --moments 8 --vectors 1 --variant naive
 planned dos spinchain:sites=16,up=8 --moments 8 --order rcm
-planned dos spinchain:sites=16,up=8 --moments 200 --vectors 2 --powers 8
+planned dos spinchain:sites=16,up=8 --moments 200 --vectors 2 --depth 8
 planned dos band:n=50000,bandwidth=9 --bounds=-40,40 --resolution 2 --vectors 2
 planned count delaunay:nx=100,ny=100 --moments 8 --interval 1,2 --order tiles
 planned dos anderson:nx=6,ny=6,nz=6 --trace exact --moments 32

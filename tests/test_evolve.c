@@ -125,8 +125,9 @@ static void random_matrices(void **state)
                 ref_put(psi, start);
                 record seen = {.seen = 0};
                 wisp_evolution e;
-                const wisp_evolve_opts o = {.at_once = at_once, .powers = width == 3 ? 5 : 0};
-                REF_OK(ctx, wisp_evolve(&e, A, psi, TIMES, time, &o, keep, &seen));
+                const wisp_evolve_opts o = {
+                    .at_once = at_once, .depth = width == 3 ? 5 : 0, .observe = keep, .observe_arg = &seen};
+                REF_OK(ctx, wisp_evolve(&e, A, psi, TIMES, time, &o));
                 assert_int_equal(seen.seen, TIMES);
                 assert_int_equal(e.done, TIMES);
                 assert_true(e.sequences >= TIMES / 8 && e.sequences <= TIMES && e.flops > 0);
@@ -186,7 +187,7 @@ static void bond_and_chain(void **state)
         wisp_mat *A = ref_mat_of(ctx, H, WISP_D);
         wisp_blk *psi = at_site(ctx, A, bond ? 0 : MIDDLE);
         record seen = {.seen = 0};
-        REF_OK(ctx, wisp_evolve(NULL, A, psi, TIMES, time, NULL, keep, &seen));
+        REF_OK(ctx, wisp_evolve(NULL, A, psi, TIMES, time, &(wisp_evolve_opts){.observe = keep, .observe_arg = &seen}));
         for (int i = 0; i < TIMES; i++) {
             assert_true(fabs(seen.norm[i][0] - 1) < 1e-10);
             for (int64_t site = 0; site < H.rows; site++) {
@@ -242,7 +243,7 @@ static void tolerances_are_met(void **state)
                 wisp_blk *psi = at_site(ctx, A, START);
                 wisp_evolution e;
                 const wisp_evolve_opts o = {.tolerance = tolerance, .at_once = times == 9 ? 3 : 0};
-                REF_OK(ctx, wisp_evolve(&e, A, psi, times, time, &o, NULL, NULL));
+                REF_OK(ctx, wisp_evolve(&e, A, psi, times, time, &o));
                 ref_mat got = ref_get(psi), should = exact_chain(N, START, 1, 0.375L, (long double)spans[s]);
                 const double error = relative_error(got, should);
                 if (!(error <= tolerance))
@@ -256,7 +257,7 @@ static void tolerances_are_met(void **state)
     wisp_blk *psi = at_site(ctx, A, START);
     const double late = 1e5;
     const wisp_evolve_opts o = {.tolerance = 1e-12};
-    REF_FAILS(ctx, wisp_evolve(NULL, A, psi, 1, &late, &o, NULL, NULL), WISP_ERR_ARG, "rounding alone");
+    REF_FAILS(ctx, wisp_evolve(NULL, A, psi, 1, &late, &o), WISP_ERR_ARG, "rounding alone");
     wisp_blk_free(psi);
     wisp_mat_free(A);
     ref_free(H);
@@ -284,14 +285,14 @@ static void refusals(void **state)
     wisp_blk *psi = at_site(ctx, A, 3), *real, *of_b = at_site(ctx, B, 3);
     REF_OK(ctx, wisp_blk_create(&real, ctx, wisp_mat_map(A), WISP_D, 1));
     double time[5] = {1, 2, 3, 4, 5};
-    wisp_evolve_opts o = {0};
+    wisp_evolve_opts o = {.observe = stop_at_2};
     wisp_evolution e;
 #define REFUSED(mat, block, status, words) \
-    REF_FAILS(ctx, wisp_evolve(&e, mat, block, 5, time, &o, stop_at_2, NULL), WISP_ERR_##status, words)
+    REF_FAILS(ctx, wisp_evolve(&e, mat, block, 5, time, &o), WISP_ERR_##status, words)
     REFUSED(A, real, ARG, "must be complex");
     REFUSED(B, of_b, HERMITIAN, "(3, 4)");
     REFUSED(A, of_b, MISMATCH, "map");
-    REFUSED(A, psi, CALLBACK, "at time 3");
+    REFUSED(A, psi, CANCELLED, "observe() at time 3");
     assert_int_equal(e.done, 3);
     time[1] = NAN;
     REFUSED(A, psi, ARG, "time 1 is nan");
@@ -303,9 +304,9 @@ static void refusals(void **state)
     o.tolerance = 1e-17;
     REFUSED(A, psi, ARG, "rounding alone");
     o.tolerance = 0;
-    o.powers = -1;
-    REFUSED(A, psi, ARG, "powers");
-    o.powers = 0;
+    o.depth = -1;
+    REFUSED(A, psi, ARG, "depth");
+    o.depth = 0;
     o.at_once = 9;
     REFUSED(A, psi, ARG, "1 to 8");
     o.at_once = 1;
@@ -325,8 +326,8 @@ static void refusals(void **state)
     REFUSED(A, psi, NUMERIC, "psi has a NaN");
     /* Zero stays zero; no times: nothing is done. */
     REF_OK(ctx, wisp_blk_fill(psi, (wisp_scalar){0, 0}));
-    REF_OK(ctx, wisp_evolve(NULL, A, psi, 5, time, NULL, NULL, NULL));
-    REF_OK(ctx, wisp_evolve(&e, A, psi, 0, NULL, NULL, NULL, NULL));
+    REF_OK(ctx, wisp_evolve(NULL, A, psi, 5, time, NULL));
+    REF_OK(ctx, wisp_evolve(&e, A, psi, 0, NULL, NULL));
     assert_int_equal(e.sweeps, 0);
     wisp_blk_free(psi), wisp_blk_free(real), wisp_blk_free(of_b);
     wisp_mat_free(A), wisp_mat_free(B);
@@ -357,7 +358,7 @@ static void small_parts_outside(void **state)
                     const wisp_evolve_opts o = {.tolerance = tolerance,
                                                 .bounds_method = WISP_BOUNDS_GIVEN,
                                                 .bounds = {0.2 - cut / 2, 1.3 - cut / 2, 0}};
-                    const wisp_status status = wisp_evolve(NULL, A, psi, 1, &time, &o, NULL, NULL);
+                    const wisp_status status = wisp_evolve(NULL, A, psi, 1, &time, &o);
                     if (status == WISP_OK) {
                         ref_mat should = propagate(H, start, time), is = ref_get(psi);
                         const double error = relative_error(is, should);
@@ -390,9 +391,9 @@ static void cancelled(void **state)
     wisp_mat *A = ref_mat_of(ctx, H, WISP_D);
     wisp_blk *psi = at_site(ctx, A, 3);
     wisp_evolution e;
-    const wisp_evolve_opts o = {.at_once = 2};
     record seen = {.seen = 0};
-    assert_int_equal(wisp_evolve(&e, A, psi, 10, time, &o, keep, &seen), WISP_ERR_CANCELLED);
+    const wisp_evolve_opts o = {.at_once = 2, .observe = keep, .observe_arg = &seen};
+    assert_int_equal(wisp_evolve(&e, A, psi, 10, time, &o), WISP_ERR_CANCELLED);
     assert_int_equal(e.done, 4);
     assert_int_equal(seen.seen, 4);
     forget(&seen);
@@ -421,7 +422,7 @@ static void failing_memory(void **state)
         wisp_status status = wisp_mat_open(&A, ctx, "graphene:nx=6,ny=6", NULL);
         if (status == WISP_OK) status = wisp_blk_create(&psi, ctx, wisp_mat_map(A), WISP_Z, 2);
         if (status == WISP_OK) status = wisp_blk_fill(psi, (wisp_scalar){1, 0});
-        if (status == WISP_OK) status = wisp_evolve(NULL, A, psi, 3, time, NULL, NULL, NULL);
+        if (status == WISP_OK) status = wisp_evolve(NULL, A, psi, 3, time, NULL);
         if (status != WISP_OK) {
             assert_int_equal(status, WISP_ERR_NOMEM);
             failures++;

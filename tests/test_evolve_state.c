@@ -53,7 +53,7 @@ static system_of random_system(ref_rng *r, int64_t seed)
     s.start = ref_random_block(r, s.t.blk, n, widths[ref_below(r, 3)]);
     s.o = (wisp_evolve_opts){.tolerance = s.t.blk == WISP_C ? 1e-2 : 0,
                              .at_once = (int)ref_below(r, 3) * 4,
-                             .powers = ref_below(r, 2) ? 0 : 1 + (int)ref_below(r, 5),
+                             .depth = ref_below(r, 2) ? 0 : 1 + (int)ref_below(r, 5),
                              .bounds_method = ref_below(r, 2) ? WISP_BOUNDS_LANCZOS : WISP_BOUNDS_GERSHGORIN,
                              .seed = (uint64_t)seed};
     return s;
@@ -68,7 +68,10 @@ static wisp_status evolve(wisp_ctx *ctx, const system_of *s, const wisp_evolve_o
     REF_OK(ctx, wisp_blk_create(&psi, ctx, wisp_mat_map(A), s->t.blk, (int)s->start.cols));
     ref_put(psi, s->start);
     if (o->resume) REF_OK(ctx, wisp_blk_fill(psi, (wisp_scalar){NAN, 0}));
-    const wisp_status status = wisp_evolve(&out->e, A, psi, TIMES, time_of, o, keep, out);
+    wisp_evolve_opts seen = *o;
+    seen.observe = keep;
+    seen.observe_arg = out;
+    const wisp_status status = wisp_evolve(&out->e, A, psi, TIMES, time_of, &seen);
     if (status == WISP_OK) out->last = ref_get(psi);
     wisp_blk_free(psi);
     wisp_mat_free(A);
@@ -120,7 +123,7 @@ static void random_pieces(void **state)
         }
         same_blocks(got.last, want.last, what, TIMES);
         assert_true(got.e.sweeps == want.e.sweeps && got.e.sequences == want.e.sequences &&
-                    got.e.flops == want.e.flops && got.e.powers == want.e.powers);
+                    got.e.flops == want.e.flops && got.e.depth == want.e.depth);
         assert_true(got.e.bounds.center == want.e.bounds.center && got.e.bounds.halfwidth == want.e.bounds.halfwidth);
         forget(&want), forget(&got);
         free_system(&s);
@@ -192,9 +195,11 @@ static void refused(wisp_ctx *ctx, piece *p, const system_of *s, wisp_evolve_opt
     wisp_mat *A = ref_mat_of(ctx, s->H, s->t.mat);
     wisp_blk *psi;
     outcome out = {.seen = 0};
+    o.observe = keep;
+    o.observe_arg = &out;
     REF_OK(ctx, wisp_blk_create(&psi, ctx, wisp_mat_map(A), s->t.blk, (int)s->start.cols));
     REF_OK(ctx, wisp_state_open(&o.resume, ctx, p->path));
-    REF_FAILS(ctx, wisp_evolve(&out.e, A, psi, times, time, &o, keep, &out), WISP_ERR_MISMATCH, words);
+    REF_FAILS(ctx, wisp_evolve(&out.e, A, psi, times, time, &o), WISP_ERR_MISMATCH, words);
     assert_int_equal(out.seen, 0);
     wisp_state_free(o.resume);
     wisp_blk_free(psi);

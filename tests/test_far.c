@@ -52,7 +52,7 @@ static void closed_to_the_host(void **state)
     assert_int_equal(reads(wisp__at(x)), SIGSEGV);
     assert_int_equal(reads(wisp__at(y)), SIGSEGV);
     assert_int_equal(reads(A->local.val), SIGSEGV);
-    REF_OK(ctx, wisp_blk_map(y, &data, &stride));
+    REF_OK(ctx, wisp_blk_lend(y, &data, &stride));
     assert_int_equal(reads(data), 0);
     assert_ptr_not_equal(data, wisp__at(y));
     assert_int_equal(reads(wisp__at(y)), SIGSEGV); /* by its own address it is as closed as ever */
@@ -60,14 +60,14 @@ static void closed_to_the_host(void **state)
     assert_int_equal(ctx->backend->map(ctx, data, &again), WISP_ERR_ARG);
     REF_OK(ctx, wisp_spmmv(y, A, x, NULL)); /* a call meanwhile closes nothing that is open */
     assert_int_equal(reads(data), 0);
-    REF_OK(ctx, wisp_blk_unmap(y));
+    REF_OK(ctx, wisp_blk_return(y));
     assert_int_equal(reads(data), SIGSEGV);
-    REF_OK(ctx, wisp__mat_look(A, &host));
+    REF_OK(ctx, wisp__mat_lend(A, &host));
     const void *val = host.mat.local.val;
     assert_ptr_not_equal(val, A->local.val);
     assert_int_equal(reads(val), 0);
     assert_int_equal(reads(A->local.val), SIGSEGV);
-    wisp__mat_looked(&host);
+    wisp__mat_return(&host);
     assert_int_equal(reads(val), SIGSEGV);
     wisp_blk_free(x);
     wisp_blk_free(y);
@@ -144,7 +144,7 @@ typedef struct {
     wisp_gather gather;
     double fill_in;
     double power[SIZE * COLUMNS];
-    int interleaved;
+    int depth;
     wisp_bounds bounds;
     double x[SIZE * COLUMNS];
 } findings;
@@ -189,7 +189,7 @@ static void multiply(wisp_ctx *ctx, const wisp_mat *A, findings *f)
     wisp_blk *v[2];
     for (int i = 0; i < 2; i++) REF_OK(ctx, wisp_blk_create(&v[i], ctx, wisp_mat_map(A), WISP_D, COLUMNS));
     REF_OK(ctx, wisp_blk_fill_random(v[1], WISP_RANDOM_GAUSS, 7, 0, 0));
-    REF_OK(ctx, wisp_mpk(v, 2, A, &(wisp_mpk_opts){.steps = STEPS, .depth = STEPS, .interleaved = &f->interleaved}));
+    REF_OK(ctx, wisp_mpk(v, 2, A, &(wisp_mpk_opts){.steps = STEPS, .depth = STEPS, .depth_used = &f->depth}));
     REF_OK(ctx, wisp_blk_get(v[(STEPS + 1) % 2], WISP_ROW_MAJOR, f->power, COLUMNS));
     for (int i = 0; i < 2; i++) wisp_blk_free(v[i]);
 }
@@ -247,7 +247,7 @@ static void looks(void **state)
         assert_memory_equal(far.row, near.row, sizeof far.row);
         assert_true(far.gather.excess == near.gather.excess && far.gather.from_l3 == near.gather.from_l3);
         assert_true(far.fill_in == near.fill_in && far.fill_in >= 1);
-        assert_int_equal(far.interleaved, formats[i] == WISP_FORMAT_HERMITIAN ? 1 : STEPS);
+        assert_int_equal(far.depth, formats[i] == WISP_FORMAT_HERMITIAN ? 1 : STEPS);
         assert_memory_equal(far.power, near.power, sizeof far.power);
         assert_true(far.bounds.center == near.bounds.center && far.bounds.halfwidth == near.bounds.halfwidth);
         assert_memory_equal(far.x, near.x, sizeof far.x);
@@ -267,8 +267,8 @@ static void views_without_rows(void **state)
     REF_OK(ctx, wisp_map_create(&map, ctx, rows));
     REF_OK(ctx, wisp_blk_create(&x, ctx, map, WISP_D, 1));
     REF_OK(ctx, wisp_blk_rows(&view, x, rows, 0));
-    REF_OK(ctx, wisp_blk_map(view, &data, NULL));
-    REF_OK(ctx, wisp_blk_unmap(view));
+    REF_OK(ctx, wisp_blk_lend(view, &data, NULL));
+    REF_OK(ctx, wisp_blk_return(view));
     const wisp__axpby_params axpby = {
         .x = wisp__at(view), .y = wisp__at(view), .ld_x = 1, .ld_y = 1, .period = 1, .a = &one};
     REF_OK(ctx, ctx->backend->axpby(ctx, true, &axpby, 0));

@@ -30,7 +30,7 @@ typedef struct {
 static bool moments(const scene *s, double *mu)
 {
     wisp_moments m = {0};
-    const wisp_kpm_opts opts = {.moments = MOMENTS, .vectors = WIDTH, .powers = 4, .seed = 1};
+    const wisp_kpm_opts opts = {.moments = MOMENTS, .vectors = WIDTH, .depth = 4, .seed = 1};
     if (wisp_kpm(&m, s->A, &opts) != WISP_OK) return false;
     memcpy(mu, m.mu, MOMENTS * WIDTH * sizeof *mu);
     wisp_moments_free(&m);

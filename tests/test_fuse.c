@@ -408,7 +408,7 @@ static void misuse_is_refused(void **state)
     wisp_blk *x = s.b[0], *y = s.b[1], *left, *right, *first, *narrow;
     REF_OK(ctx, wisp_blk_cols(&narrow, x, 0, 1));
     wisp_blk *four;
-    REF_OK(ctx, wisp_blk_create(&four, ctx, wisp_blk_map_of(x), WISP_D, 4));
+    REF_OK(ctx, wisp_blk_create(&four, ctx, wisp_blk_map(x), WISP_D, 4));
     REF_OK(ctx, wisp_blk_cols(&left, four, 0, 2));
     REF_OK(ctx, wisp_blk_cols(&right, four, 1, 2));
     REF_OK(ctx, wisp_blk_cols(&first, four, 1, 1));

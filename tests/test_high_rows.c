@@ -119,7 +119,7 @@ static void products(void **state)
 {
     (void)state;
     for (int i = 0; i < NAMES; i++)
-        for (wisp_row_order order = WISP_ROWS_NATURAL; order <= WISP_ROWS_TILES; order++) {
+        for (wisp_order order = WISP_ROWS_NATURAL; order <= WISP_ROWS_TILES; order++) {
             pair p;
             wisp_blk *x[2], *y[2];
             wisp_scalar dot[2][3 * WIDTH];

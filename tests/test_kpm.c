@@ -134,10 +134,10 @@ static void powers(void **state)
             o.variant = variant ? WISP_KPM_FUSED : WISP_KPM_BLOCKED;
             wisp_moments one, m;
             REF_OK(ctx, wisp_kpm(&one, A, &o));
-            assert_int_equal(one.powers, 1);
-            for (o.powers = 2; o.powers < 14; o.powers++) {
+            assert_int_equal(one.depth, 1);
+            for (o.depth = 2; o.depth < 14; o.depth++) {
                 REF_OK(ctx, wisp_kpm(&m, A, &o));
-                assert_int_equal(m.powers, 1); /* so few rows are not interleaved */
+                assert_int_equal(m.depth, 1); /* so few rows are not interleaved */
                 assert_memory_equal(m.mu, one.mu, R * N * sizeof *m.mu);
                 assert_true(m.flops == one.flops);
                 wisp_moments_free(&m);
@@ -145,7 +145,7 @@ static void powers(void **state)
             /* The guard looks at every step of a call. */
             o.bounds_method = WISP_BOUNDS_GIVEN;
             o.bounds = (wisp_bounds){one.bounds.center + one.bounds.halfwidth / 2, one.bounds.halfwidth / 2, 0};
-            o.powers = 5;
+            o.depth = 5;
             REF_FAILS(ctx, wisp_kpm(&m, A, &o), WISP_ERR_BOUNDS, "below the lower bound");
             wisp_moments_free(&one);
         }
@@ -163,8 +163,8 @@ static void tuning(void **state)
     wisp_kpm_opts o = {.moments = N, .vectors = R, .width = 4};
     REF_OK(ctx, wisp_mat_open(&A, ctx, "topi:nx=30,ny=5,nz=10", &(wisp_mat_opts){.width = 4}));
     REF_OK(ctx, wisp_kpm(&tuned, A, &o));
-    assert_true(tuned.powers == 1 || tuned.powers == 2 || tuned.powers == 4 || tuned.powers == 8);
-    o.powers = 1;
+    assert_true(tuned.depth == 1 || tuned.depth == 2 || tuned.depth == 4 || tuned.depth == 8);
+    o.depth = 1;
     REF_OK(ctx, wisp_kpm(&plain, A, &o));
     assert_memory_equal(tuned.mu, plain.mu, R * N * sizeof *plain.mu);
     wisp_moments_free(&tuned);

@@ -87,9 +87,9 @@ static const kpm_case kpm_cases[] = {
      {.order = WISP_ROWS_RCM}},
     {"laplace:nx=9,ny=8,nz=7", {.moments = 150, .vectors = 4, .variant = WISP_KPM_NAIVE}, {.order = WISP_ROWS_NATURAL}},
     {"laplace:nx=9,ny=8,nz=7",
-     {.moments = 77, .vectors = 6, .width = 2, .reduce_each_step = 1, .powers = 3},
+     {.moments = 77, .vectors = 6, .width = 2, .reduce_each_step = 1, .depth = 3},
      {.type = WISP_S, .order = WISP_ROWS_NATURAL}},
-    {"spinchain:sites=10,up=5", {.moments = 300, .vectors = 2, .width = 2, .powers = 1}, {.order = WISP_ROWS_NATURAL}},
+    {"spinchain:sites=10,up=5", {.moments = 300, .vectors = 2, .width = 2, .depth = 1}, {.order = WISP_ROWS_NATURAL}},
 };
 enum { KPM_CASES = sizeof kpm_cases / sizeof *kpm_cases };
 

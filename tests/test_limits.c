@@ -85,9 +85,9 @@ static void numbers(void **state)
     REF_FAILS(ctx, wisp_kpm(&none, A, &(wisp_kpm_opts){.vectors = -8}), WISP_ERR_ARG, "vectors: -8");
     REF_FAILS(ctx, wisp_kpm(&none, A, &(wisp_kpm_opts){.width = -8}), WISP_ERR_ARG, "width: -8");
     REF_FAILS(ctx, wisp_kpm(&none, A, &(wisp_kpm_opts){.cache_budget = -1}), WISP_ERR_ARG, "cache budget: -1");
-    REF_FAILS(ctx, wisp_evolve(NULL, A, psi, -1, &time, NULL, NULL, NULL), WISP_ERR_ARG, "-1 times");
-    REF_FAILS(ctx, wisp_evolve(NULL, A, psi, 1, &time, &(wisp_evolve_opts){.cache_budget = -1}, NULL, NULL),
-              WISP_ERR_ARG, "cache budget of -1");
+    REF_FAILS(ctx, wisp_evolve(NULL, A, psi, -1, &time, NULL), WISP_ERR_ARG, "-1 times");
+    REF_FAILS(ctx, wisp_evolve(NULL, A, psi, 1, &time, &(wisp_evolve_opts){.cache_budget = -1}), WISP_ERR_ARG,
+              "cache budget of -1");
     assert_int_equal(wisp_mpk_plan(-5, WISP_D, 4, 1), 0);
     assert_int_equal(wisp_mpk_plan(5, WISP_D, 4, -1), 0);
     assert_int_equal(wisp_kpm_width(WISP_D, 10, &(wisp_kpm_opts){.vectors = -8}), 1);

@@ -111,7 +111,7 @@ static int same(const wisp_moments *a, const wisp_moments *b)
            (!a->sites || !memcmp(a->sites, b->sites, (size_t)a->vectors * sizeof *a->sites)) &&
            !memcmp(&a->bounds, &b->bounds, sizeof a->bounds) && a->bounds_method == b->bounds_method &&
            a->seed == b->seed && a->first_vector == b->first_vector && a->type == b->type && a->variant == b->variant &&
-           a->width == b->width && a->powers == b->powers && a->threads == b->threads && a->seconds == b->seconds &&
+           a->width == b->width && a->depth == b->depth && a->threads == b->threads && a->seconds == b->seconds &&
            a->flops == b->flops && a->bounds_seconds == b->bounds_seconds && a->partial == b->partial &&
            same_text(a->matrix, b->matrix) && same_text(a->command, b->command) && same_text(a->version, b->version);
 }
@@ -301,7 +301,7 @@ static void old_version(void **state)
         {.name = "first_vector", .words = "first_vector is out of range", .integer = 1LL << 32, .kind = 1},
         {.name = "partial", .words = "partial is out of range", .integer = 2, .kind = 1},
         {.name = "width", .words = "width is out of range", .integer = 0, .kind = 2},
-        {.name = "powers", .words = "powers is out of range", .integer = 0, .kind = 2},
+        {.name = "depth", .words = "depth is out of range", .integer = 0, .kind = 2},
         {.name = "threads", .words = "threads is out of range", .integer = -3, .kind = 2},
         {.name = "failure_probability", .words = "failure_probability is out of range", .number = 1.5},
         {.name = "seconds", .words = "seconds or bounds_seconds is out of range", .number = HUGE_VAL},

@@ -64,7 +64,7 @@ static wisp_moments sample(wisp_trace trace, int64_t vectors, int64_t n)
                       .trace = trace,
                       .type = WISP_C,
                       .width = 3,
-                      .powers = 4,
+                      .depth = 4,
                       .variant = WISP_KPM_NAIVE,
                       .threads = 2,
                       .seconds = 0.125,
@@ -108,7 +108,7 @@ static void assert_same(const wisp_moments *a, const wisp_moments *b)
     assert_true(a->seed == b->seed && a->first_vector == b->first_vector);
     assert_int_equal(a->type, b->type);
     assert_int_equal(a->variant, b->variant);
-    assert_true(a->width == b->width && a->powers == b->powers && a->threads == b->threads);
+    assert_true(a->width == b->width && a->depth == b->depth && a->threads == b->threads);
     assert_true(a->seconds == b->seconds && a->flops == b->flops && a->bounds_seconds == b->bounds_seconds);
     assert_text(a->matrix, b->matrix);
     assert_text(a->command, b->command);

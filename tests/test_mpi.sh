@@ -183,8 +183,8 @@ for ask in "dos m.mtx --plan" "solve laplace:nx=9 --plan" "eig graphene:nx=12,ny
 done
 
 echo "- what several processes do otherwise is told, and memory is that of the one that needs most"
-by 2 "$wisp" dos m.mtx --moments 64 --powers 4 --json >many.json 2>err && grep -q "warning: --powers 4: .* it is 1" err || fail "--powers: $(cat err)"
-python3 -c 'import json; o = json.load(open("many.json")); assert o["powers"] == 1 and o["valid"]' || fail "--powers 4 in JSON"
+by 2 "$wisp" dos m.mtx --moments 64 --depth 4 --json >many.json 2>err && grep -q "warning: --depth 4: .* it is 1" err || fail "--depth: $(cat err)"
+python3 -c 'import json; o = json.load(open("many.json")); assert o["depth"] == 1 and o["valid"]' || fail "--depth 4 in JSON"
 by 2 "$wisp" solve laplace:nx=9 --halo nocomm --maxit 3 --json >many.json 2>err && fail "solve --halo nocomm converges"
 grep -q "warning: --halo nocomm: .* wrong" err && python3 -c 'import json; assert not json.load(open("many.json"))["valid"]' ||
     fail "solve --halo nocomm: $(cat err)"

@@ -174,7 +174,7 @@ static outcome run_powers(wisp_ctx *ctx, const wisp_mat *A, wisp_type type, int 
                                 .z = z,
                                 .eta = eta,
                                 .depth = depth,
-                                .interleaved = &depth_used,
+                                .depth_used = &depth_used,
                                 .u = u,
                                 .add = add};
     REF_OK(ctx, wisp_mpk(v, stored_blocks, A, &opts));

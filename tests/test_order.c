@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const wisp_row_order orders[] = {WISP_ROWS_NATURAL, WISP_ROWS_RCM, WISP_ROWS_TILES, WISP_ROWS_DEFAULT};
+static const wisp_order orders[] = {WISP_ROWS_NATURAL, WISP_ROWS_RCM, WISP_ROWS_TILES, WISP_ROWS_DEFAULT};
 
 /* Every block of rows is visited once, every place holds one row, every row has one place. */
 static void check_map(const wisp_map *map)
@@ -135,7 +135,7 @@ static void rectangular(void **state)
     }
     wisp_src src = ref_random_src(&r, WISP_D, 5, 5, 5);
     wisp_mat *A;
-    REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = (wisp_row_order)9}), WISP_ERR_ARG, "order");
+    REF_FAILS(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = (wisp_order)9}), WISP_ERR_ARG, "order");
     src.free_arg(src.arg);
     wisp_ctx_free(ctx);
 }
@@ -148,11 +148,11 @@ static int64_t stored_bandwidth(const wisp_mat *A)
     wisp__host_mat host;
     const wisp__stored *s = &host.mat.local;
     int64_t most = 0;
-    assert_int_equal(wisp__mat_look(A, &host), WISP_OK);
+    assert_int_equal(wisp__mat_lend(A, &host), WISP_OK);
     for (int64_t i = 0; i < A->local_rows; i++)
         for (int k = 0; k < s->row_len[i]; k++)
             most = WISP__MAX(most, llabs(s->col[wisp__sell_at(s, A->log_c, i, k)] - i));
-    wisp__mat_looked(&host);
+    wisp__mat_return(&host);
     return most;
 }
 

@@ -25,7 +25,7 @@ static void model_counts(void **state)
     wisp__traffic t;
     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = WISP_ROWS_NATURAL, .C = 1}));
     wisp__host_mat host;
-    assert_int_equal(wisp__mat_look(A, &host), WISP_OK);
+    assert_int_equal(wisp__mat_lend(A, &host), WISP_OK);
     const wisp__walk w = {.s = &host.mat.local, .rows = A->local_rows, .cols = A->local_rows};
     const double need = two_lines(ny, row, entry);
     REF_OK(ctx,
@@ -40,7 +40,7 @@ static void model_counts(void **state)
            wisp__walk_traffic(ctx, &w, WISP_D, (int)row / 8, &(wisp__caches){.l2 = 0.1 * need, .l3 = 0.1 * need}, &t));
     assert_true(fabs(t.excess - 3) < 0.1);
     assert_true(t.seconds > t.least);
-    wisp__mat_looked(&host);
+    wisp__mat_return(&host);
     wisp_gather gather;
     REF_OK(ctx, wisp_mat_gather(A, WISP_D, 1, &gather)); /* 48 KB fit any second-level cache */
     assert_true(gather.excess == 1 && gather.from_l3 == 0);
@@ -65,7 +65,7 @@ static void tiles_save_traffic(void **state)
         wisp__traffic t;
         REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = WISP_ROWS_NATURAL, .C = 1}));
         wisp__host_mat host;
-        assert_int_equal(wisp__mat_look(A, &host), WISP_OK);
+        assert_int_equal(wisp__mat_lend(A, &host), WISP_OK);
         const int64_t blocks = (A->local_rows + per - 1) / per;
         int32_t *visit = malloc((size_t)blocks * sizeof *visit);
         if (scrambled)
@@ -96,7 +96,7 @@ static void tiles_save_traffic(void **state)
         }
         wisp__levels_free(ctx, &v);
         free(visit);
-        wisp__mat_looked(&host);
+        wisp__mat_return(&host);
         wisp_mat_free(A);
         lattice_close(&l);
     }
@@ -134,7 +134,7 @@ static void new_gathers(void **state)
         for (int i = 0; i < 3; i++) {
             set_caches(ctx, 2 * near[i], 1);
             wisp__host_mat host;
-            REF_OK(ctx, wisp__mat_look(A, &host));
+            REF_OK(ctx, wisp__mat_lend(A, &host));
             REF_OK(ctx, wisp__find_fresh(&host.mat));
             const wisp__stored *s = &host.mat.local;
             int64_t right = 0, rows = 0;
@@ -145,7 +145,7 @@ static void new_gathers(void **state)
             }
             assert_true(right >= rows * 98 / 100);
             if (!A->local.fresh) wisp_free(ctx, s->fresh); /* made for the view alone */
-            wisp__mat_looked(&host);
+            wisp__mat_return(&host);
         }
         wisp_mat_free(A);
         lattice_close(&l);

@@ -143,7 +143,7 @@ static void copies(wisp_ctx *ctx, const picked *x, picked *y)
     /* By way of a block of the other precision. */
     static const wisp_type other_type[] = {[WISP_S] = WISP_D, [WISP_D] = WISP_S, [WISP_C] = WISP_Z, [WISP_Z] = WISP_C};
     wisp_blk *other;
-    REF_OK(ctx, wisp_blk_create(&other, ctx, wisp_blk_map_of(x->x), other_type[wisp_blk_type(x->x)], x->width));
+    REF_OK(ctx, wisp_blk_create(&other, ctx, wisp_blk_map(x->x), other_type[wisp_blk_type(x->x)], x->width));
     REF_OK(ctx, wisp_copy(other, x->x));
     REF_OK(ctx, wisp_blk_fill(y->x, (wisp_scalar){NAN, 0}));
     for (int64_t i = 0; i < x->all.rows; i++)
@@ -280,10 +280,10 @@ static void views(void **state)
     /* Rising neighbours are an ordinary view, however they were come by. */
     REF_OK(ctx, wisp_blk_pick(&b, a, 2, (int[]){1, 2}));
     REF_OK(ctx, wisp_blk_pick(&c, a, 1, (int[]){3}));
-    REF_OK(ctx, wisp_blk_map(b, &data, NULL));
-    REF_OK(ctx, wisp_blk_unmap(b));
-    REF_OK(ctx, wisp_blk_map(c, &data, NULL));
-    REF_OK(ctx, wisp_blk_unmap(c));
+    REF_OK(ctx, wisp_blk_lend(b, &data, NULL));
+    REF_OK(ctx, wisp_blk_return(b));
+    REF_OK(ctx, wisp_blk_lend(c, &data, NULL));
+    REF_OK(ctx, wisp_blk_return(c));
     wisp_blk_free(b), wisp_blk_free(c), wisp_blk_free(x);
     wisp_blk_free(a); /* the last that holds the memory */
     ref_free(m);
@@ -367,8 +367,8 @@ static void refused(void **state)
     REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_Z, WIDTH));
     REF_OK(ctx, wisp_blk_pick(&v, all, WIDTH, (int[]){0, 2, 5}));
     REF_OK(ctx, wisp_blk_fill(all, (wisp_scalar){1, 0}));
-    REF_FAILS(ctx, wisp_blk_map(v, &data, &stride), WISP_ERR_UNSUPPORTED, words);
-    REF_FAILS(ctx, wisp_blk_unmap(v), WISP_ERR_UNSUPPORTED, words);
+    REF_FAILS(ctx, wisp_blk_lend(v, &data, &stride), WISP_ERR_UNSUPPORTED, words);
+    REF_FAILS(ctx, wisp_blk_return(v), WISP_ERR_UNSUPPORTED, words);
     REF_FAILS(ctx, wisp_spmmv(v, A, x, NULL), WISP_ERR_UNSUPPORTED, words);
     REF_FAILS(ctx, wisp_spmmv(y, A, v, NULL), WISP_ERR_UNSUPPORTED, words);
     REF_FAILS(ctx, wisp_spmmv(y, A, x, &(wisp_aug){.terms = WISP_CHAIN, .z = v}), WISP_ERR_UNSUPPORTED, words);
@@ -394,7 +394,7 @@ static void refused(void **state)
     REF_FAILS(ctx, wisp_fuse_cost(&update[1], 1, NULL, 0, &(wisp_cost){0}), WISP_ERR_UNSUPPORTED, words);
     REF_FAILS(ctx, wisp_fuse(NULL, 0, &(wisp_inner){.x = x, .y = v, .dot = s}, 1, 0), WISP_ERR_UNSUPPORTED, words);
     REF_FAILS(ctx, wisp_fuse(NULL, 0, &(wisp_inner){.x = v, .y = v, .dot = s}, 1, 0), WISP_ERR_UNSUPPORTED, words);
-    REF_FAILS(ctx, wisp_evolve(&(wisp_evolution){0}, A, v, 1, &time, &(wisp_evolve_opts){0}, observe, NULL),
+    REF_FAILS(ctx, wisp_evolve(&(wisp_evolution){0}, A, v, 1, &time, &(wisp_evolve_opts){.observe = observe}),
               WISP_ERR_UNSUPPORTED, words);
     REF_FAILS(ctx, wisp_blk_pick(&made, all, 0, (int[]){0}), WISP_ERR_ARG, "0 columns");
     REF_FAILS(ctx, wisp_blk_pick(&made, x, 4, (int[]){0, 1, 2, 3}), WISP_ERR_ARG, "4 columns of a block of width 3");

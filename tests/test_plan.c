@@ -164,8 +164,8 @@ static void long_runs(void **state)
     static const int64_t sites[] = {0, 5, 77};
     static const run_case cases[] = {
         {"laplace:nx=300,ny=300,nz=1", RUN(200, 2)},
-        {"laplace:nx=300,ny=300,nz=1", .k = {.moments = 32, .vectors = 3, .powers = 16, .width = 2, BOUNDS}},
-        {"anderson:nx=40,ny=40,nz=40,disorder=1", .k = {.moments = 40, .vectors = 8, .powers = 4}},
+        {"laplace:nx=300,ny=300,nz=1", .k = {.moments = 32, .vectors = 3, .depth = 16, .width = 2, BOUNDS}},
+        {"anderson:nx=40,ny=40,nz=40,disorder=1", .k = {.moments = 40, .vectors = 8, .depth = 4}},
         {"anderson:nx=40,ny=40,nz=40,disorder=1", .o = {.type = WISP_S},
          .k = {.moments = 40, .vectors = 3, .width = 1, .rounding_limit = 1}},
         {"laplace:nx=400,ny=400,nz=1", .o = {.type = WISP_S},
@@ -232,7 +232,7 @@ static void any_matrix(void **state)
         const wisp_type type = (wisp_type)(WISP_S + trial % 4);
         const int64_t n = 1 + ref_below(&r, trial % 3 ? 400 : 4000), m = trial % 4 ? n : 1 + ref_below(&r, 3000);
         wisp_mat_opts o = {.width = 1 + (int)ref_below(&r, 20) * (trial & 1),
-                           .order = (wisp_row_order)ref_below(&r, 4),
+                           .order = (wisp_order)ref_below(&r, 4),
                            .format = ref_below(&r, 2) ? SELL : WISP_FORMAT_DEFAULT};
         if (trial % 5 == 0) o.C = 1 << ref_below(&r, 8), o.sigma = ref_below(&r, 2) ? 1 : o.C * 4;
         wisp_src src = ref_random_src(&r, type, n, m, 1 + (int)ref_below(&r, trial % 7 ? 12 : 120));

@@ -57,7 +57,7 @@ static void diagonals(void **state)
             for (int kind = 0; kind < 2; kind++) {
                 ref_rng r = {(uint64_t)(1000 + 100 * p + 10 * b + kind)};
                 ref_mat m = random_matrix(&r, ref_pair[p].mat, 1 + ref_below(&r, 70), kind);
-                const wisp_mat_opts mo = {.order = (wisp_row_order)ref_below(&r, 4)};
+                const wisp_mat_opts mo = {.order = (wisp_order)ref_below(&r, 4)};
                 const wisp_solve_opts o = {.method = kind ? WISP_CG : WISP_GMRES,
                                            .precond = b < 7 ? WISP_BLOCK_JACOBI : WISP_JACOBI,
                                            .block_rows = b < 7 ? rows[b] : 0};

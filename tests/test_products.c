@@ -36,11 +36,11 @@ static void sample_free(sample *s)
 static void visit_halo_last(wisp_mat *A)
 {
     wisp__host_mat host;
-    assert_int_equal(wisp__mat_look(A, &host), WISP_OK);
+    assert_int_equal(wisp__mat_lend(A, &host), WISP_OK);
     assert_int_equal(wisp__visit_halo_last(&host.mat), WISP_OK);
     A->visit = host.mat.visit;
     A->grid = host.mat.grid;
-    wisp__mat_looked(&host);
+    wisp__mat_return(&host);
 }
 
 /* A matrix of some hundred rows has one strip in each block of work; as if it were larger, here they have more. */

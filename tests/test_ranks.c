@@ -281,16 +281,16 @@ static int mixed_rank(void *arg, int rank)
     assert_true(fabs(after.re - 4 * before.re) <= 1e-12 * fabs(after.re));
     wisp_blk_free(x), wisp_blk_free(y);
     wisp_map *map = wisp_mat_map(A);
-    /* A block that is mapped stays where it is. */
+    /* A block that is lent stays where it is. */
     wisp_mat *wide;
     wisp_src all = {4000, 4000, 3, WISP_D, half_regular, &scale, NULL, 0};
     REF_OK(ctx, wisp_map_create(&map, ctx, 4000));
     REF_OK(ctx, wisp_blk_create(&x, ctx, map, WISP_D, 1));
     REF_OK(ctx, wisp_mat_create(&wide, ctx, &all, &(wisp_mat_opts){.map = map}));
     REF_OK(ctx, wisp_blk_create(&y, ctx, map, WISP_D, 1));
-    REF_OK(ctx, wisp_blk_map(x, &data, NULL));
-    if (wisp_ctx_processes(ctx) > 1) REF_FAILS(ctx, wisp_spmmv(y, wide, x, NULL), WISP_ERR_UNSUPPORTED, "unmap");
-    REF_OK(ctx, wisp_blk_unmap(x));
+    REF_OK(ctx, wisp_blk_lend(x, &data, NULL));
+    if (wisp_ctx_processes(ctx) > 1) REF_FAILS(ctx, wisp_spmmv(y, wide, x, NULL), WISP_ERR_UNSUPPORTED, "return");
+    REF_OK(ctx, wisp_blk_return(x));
     REF_OK(ctx, wisp_spmmv(y, wide, x, NULL));
     wisp_blk_free(x), wisp_blk_free(y), wisp_mat_free(wide), wisp_map_free(map);
     wisp_mat_free(A);

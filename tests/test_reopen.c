@@ -126,7 +126,7 @@ static void every_kind(void **state)
 static void orders(void **state)
 {
     (void)state;
-    static const wisp_row_order order[] = {WISP_ROWS_NATURAL, WISP_ROWS_RCM, WISP_ROWS_TILES};
+    static const wisp_order order[] = {WISP_ROWS_NATURAL, WISP_ROWS_RCM, WISP_ROWS_TILES};
     ref_rng r = {62};
     wisp_ctx *ctx = ref_ctx(NULL);
     for (int i = 0; i < 18; i++) {

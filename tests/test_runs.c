@@ -42,7 +42,7 @@ static void check_follow(const wisp_mat *A, int way)
 {
     wisp__host_mat host;
     assert_true(wisp__is_kind(&A->local, WISP__SELL));
-    assert_int_equal(wisp__mat_look(A, &host), WISP_OK);
+    assert_int_equal(wisp__mat_lend(A, &host), WISP_OK);
     const uint8_t *follow = host.mat.local.follow;
     assert_int_equal(follow != NULL, 1 << A->log_c >= K_FOLLOW_ROWS);
     for (int64_t row = 0; follow && row + 8 <= ROWS / 32 * 32 && way < SHORTER; row += 8) {
@@ -52,7 +52,7 @@ static void check_follow(const wisp_mat *A, int way)
         const int which = row / 8 % 2 ? K_FOLLOW_SECOND : K_FOLLOW_FIRST;
         assert_int_equal((follow[row / K_FOLLOW_ROWS] & which) != 0, good);
     }
-    wisp__mat_looked(&host);
+    wisp__mat_return(&host);
 }
 
 /* Every instruction set, real type, chunk height; blocks of the matrix's precision or of more. */

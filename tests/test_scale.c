@@ -125,7 +125,7 @@ static void beyond(void **state)
     A = ref_mat_of(ctx, one, WISP_D);
     REF_OK(ctx, wisp_blk_create(&psi, ctx, wisp_mat_map(A), WISP_Z, 1));
     REF_OK(ctx, wisp_blk_fill(psi, (wisp_scalar){1, 0}));
-    REF_FAILS(ctx, wisp_evolve(NULL, A, psi, 1, &time, NULL, NULL, NULL), WISP_ERR_NUMERIC, "multiply the matrix");
+    REF_FAILS(ctx, wisp_evolve(NULL, A, psi, 1, &time, NULL), WISP_ERR_NUMERIC, "multiply the matrix");
     wisp_blk_free(psi);
     wisp_mat_free(A);
     ref_free(one);

@@ -15,7 +15,7 @@ static const int widths[WIDTHS] = {1, 3, 33};
 typedef struct {
     wisp_ctx *ctx;
     int64_t rows;
-    wisp_row_order order;
+    wisp_order order;
     wisp_partition partition;
     bool reads;
     double some[LONG], part[LONG]; /* part: this rank's */
@@ -43,7 +43,7 @@ out:
     return status;
 }
 
-static void shelf_open(shelf *h, wisp_ctx *ctx, int64_t rows, wisp_row_order order, wisp_partition partition)
+static void shelf_open(shelf *h, wisp_ctx *ctx, int64_t rows, wisp_order order, wisp_partition partition)
 {
     ref_rng r = {(uint64_t)rows + 5};
     wisp_src src = ref_random_src(&r, WISP_D, rows, rows, 5), dealt;
@@ -86,7 +86,7 @@ static void shelf_compare(shelf *h, int writers)
         for (int w = 0; w < WIDTHS; w++) {
             wisp_blk *want;
             double off[40];
-            REF_OK(h->ctx, wisp_blk_create(&want, h->ctx, wisp_blk_map_of(h->x[t][w]), types[t], widths[w]));
+            REF_OK(h->ctx, wisp_blk_create(&want, h->ctx, wisp_blk_map(h->x[t][w]), types[t], widths[w]));
             REF_OK(h->ctx, wisp_blk_fill_random(want, WISP_RANDOM_GAUSS, (uint64_t)t, 9, (uint32_t)(40 * w)));
             REF_OK(h->ctx, wisp_axpy(want, (wisp_scalar){-1, 0}, h->x[t][w]));
             REF_OK(h->ctx, wisp_norm(want, off));
@@ -97,7 +97,7 @@ static void shelf_compare(shelf *h, int writers)
 
 typedef struct {
     int64_t rows;
-    wisp_row_order order;
+    wisp_order order;
     wisp_partition partition;
     int ranks; /* that wrote */
 } shelf_case;

@@ -172,14 +172,14 @@ static void each(void **state)
 enum { MOMENTS = 64, VECTORS = 4 };
 
 /* Moments, with all other threads held up or not. */
-static void moments_of(wisp_format format, int powers, bool held_up, double *mu)
+static void moments_of(wisp_format format, int depth, bool held_up, double *mu)
 {
     wisp_ctx *ctx = ref_ctx(&(wisp_ctx_opts){.threads = THREADS, .no_pin = 1});
     wisp_mat *A;
     wisp_moments m = {0};
     REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=20,ny=20,nz=20", &(wisp_mat_opts){.format = format}));
     if (held_up) assert_true(hold_others() >= THREADS - 1);
-    REF_OK(ctx, wisp_kpm(&m, A, &(wisp_kpm_opts){.moments = MOMENTS, .vectors = VECTORS, .powers = powers, .seed = 1}));
+    REF_OK(ctx, wisp_kpm(&m, A, &(wisp_kpm_opts){.moments = MOMENTS, .vectors = VECTORS, .depth = depth, .seed = 1}));
     if (held_up) let_go();
     assert_int_equal(m.n * m.vectors, MOMENTS * VECTORS);
     memcpy(mu, m.mu, MOMENTS * VECTORS * sizeof *mu);
@@ -193,12 +193,12 @@ static void products(void **state)
 {
     static const struct {
         wisp_format format;
-        int powers;
+        int depth;
     } how[] = {{WISP_FORMAT_DEFAULT, 1}, {WISP_FORMAT_DEFAULT, 4}, {WISP_FORMAT_HERMITIAN, 1}};
     double mu[2][MOMENTS * VECTORS];
     (void)state;
     for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
-        for (int k = 0; k < 2; k++) moments_of(how[i].format, how[i].powers, k == 1, mu[k]);
+        for (int k = 0; k < 2; k++) moments_of(how[i].format, how[i].depth, k == 1, mu[k]);
         assert_memory_equal(mu[0], mu[1], sizeof mu[0]);
     }
 }

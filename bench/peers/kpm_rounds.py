@@ -62,8 +62,8 @@ class Wisp:
         d = json.loads(run(self.command))
         return {"moments": d["seconds"], "job": d["total_seconds"], "count": d["number_of_moments"], "rows": d["rows"],
                 "nnz": d["nnz"], "type": d["type"], "mu": [m / d["moments"][0] for m in d["moments"][:9]],
-                "version": f"wisp {d['version']}, {d['isa']}", "choice": f"width {d['width']}, {d['powers']} step"
-                f"{'s' if d['powers'] > 1 else ''} at a time, {d['order']}, {d['format']}"}
+                "version": f"wisp {d['version']}, {d['isa']}", "choice": f"width {d['width']}, {d['depth']} step"
+                f"{'s' if d['depth'] > 1 else ''} at a time, {d['order']}, {d['format']}"}
 
 
 def gallery(job):

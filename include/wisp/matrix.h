@@ -30,7 +30,7 @@ typedef struct wisp_blk wisp_blk; /* rows x width, row-major, on a map; or a vie
    gathered again. Each rank orders its own rows. DEFAULT: the order that a model of the caches finds best, for this
    machine and number of threads. Orders differ in the last bits of results; for the same bits with another number of
    threads, name NATURAL or RCM, or share a map. */
-typedef enum { WISP_ROWS_DEFAULT, WISP_ROWS_NATURAL, WISP_ROWS_RCM, WISP_ROWS_TILES } wisp_row_order;
+typedef enum { WISP_ROWS_DEFAULT, WISP_ROWS_NATURAL, WISP_ROWS_RCM, WISP_ROWS_TILES } wisp_order;
 /* How entries are stored.
    SELL: SELL-C-sigma, each entry with its column and value.
    COMPRESSED: without loss, by whichever of these the matrix has: repeated rows once, lists of columns that rows share
@@ -53,7 +53,7 @@ typedef struct {
     int C;          /* chunk height, a power of two up to 128; 0: chosen. SELL-1-1 is CRS */
     int64_t sigma;  /* rows are sorted by length in windows of sigma, 1 or a multiple of C; 0: chosen */
     wisp_map *map;  /* put the rows on this map; NULL: a new one (in the order that order and sigma ask for) */
-    wisp_row_order order;
+    wisp_order order;
     wisp_format format;
 } wisp_mat_opts;
 
@@ -88,7 +88,7 @@ WISP_SIZED wisp_status wisp_src_open_mat(wisp_src *src, const wisp_mat *A);
 
 /* y = A x, all columns: writes all of y and reads nothing of what was there. Both are blocks on the operator's map, of
    one width and type, with or without gaps between their rows. Their type is any that a stored matrix of op.type takes.
-   They may be given to ops and mapped (wisp_blk_map; x to be read alone), but not kept.
+   They may be given to ops and lent (wisp_blk_lend; x to be read alone), but not kept.
    The function is called from the calling thread of the op or solver, once for each product, on every rank. There x and
    y have the local rows; rows of other ranks are for the function to get, for example by products with a stored matrix.
    From this thread it may call ops on the same context, and share its work among the threads (wisp_ctx_each).
@@ -120,7 +120,7 @@ typedef struct {
     int C;
     int64_t sigma;
     int64_t bytes; /* of the stored arrays */
-    wisp_row_order order;
+    wisp_order order;
     wisp_format format;
     int64_t spill_bytes; /* half storage, operators: what wisp_spmmv holds beside it at most, per column of a block */
                          /* of its type */
@@ -214,7 +214,7 @@ WISP_API wisp_status wisp_mat_fill_in(const wisp_mat *A, int C, int64_t sigma, d
 
 /* ---- block vectors --------------------------------------------------------------------------- */
 
-typedef enum { WISP_ROW_MAJOR, WISP_COL_MAJOR } wisp_order;
+typedef enum { WISP_ROW_MAJOR, WISP_COL_MAJOR } wisp_layout;
 typedef enum {
     WISP_RANDOM_TRACE, /* +1, -1 (real) or 1, i, -1, -i (complex): Philox bits */
     WISP_RANDOM_GAUSS  /* standard normal; complex: each part with variance 1/2 */
@@ -237,7 +237,7 @@ WISP_API wisp_status wisp_blk_rows(wisp_blk **view, wisp_blk *x, int64_t first, 
 /* A view of the columns column[count] of x, in this order, each at most once (WISP_ERR_ARG). Columns j, j+1,
    j+2, ... give the same view as wisp_blk_cols. Any other choice gives a scattered view: it can be filled, copied to
    and from user arrays, and viewed; ops on blocks (wisp_copy to wisp_norm_kahan) take it, too. wisp_copy goes over each
-   block once, the other ops once for each run of neighbours. All else (wisp_blk_map, products, wisp_fuse) is
+   block once, the other ops once for each run of neighbours. All else (wisp_blk_lend, products, wisp_fuse) is
    WISP_ERR_UNSUPPORTED: copy such a view into a block of its own, and back. Views of one block without a column in
    common do not overlap. */
 WISP_API wisp_status wisp_blk_pick(wisp_blk **view, wisp_blk *x, int count, const int *column);
@@ -246,7 +246,7 @@ WISP_API void wisp_blk_free(wisp_blk *x);
 WISP_API int wisp_blk_width(const wisp_blk *x);
 WISP_API int64_t wisp_blk_nrows(const wisp_blk *x); /* local rows, or those of the view */
 WISP_API wisp_type wisp_blk_type(const wisp_blk *x);
-WISP_API wisp_map *wisp_blk_map_of(const wisp_blk *x); /* borrowed, not to be freed */
+WISP_API wisp_map *wisp_blk_map(const wisp_blk *x); /* borrowed, not to be freed */
 WISP_API wisp_ctx *wisp_blk_ctx(const wisp_blk *x);
 
 /* Every element becomes `value` (whose imaginary part a real block leaves out). */
@@ -263,12 +263,12 @@ WISP_API wisp_status wisp_blk_fill_random(wisp_blk *x, wisp_random kind, uint64_
 WISP_API wisp_status wisp_blk_fill_units(wisp_blk *x, const int64_t *row);
 /* Copies all elements from and to a user array of the block's type, with the local rows (or those of the view) in the
    natural order. ld is the distance between rows (row-major) or columns (column-major) in elements. */
-WISP_API wisp_status wisp_blk_put(wisp_blk *x, wisp_order order, const void *data, int64_t ld);
-WISP_API wisp_status wisp_blk_get(const wisp_blk *x, wisp_order order, void *data, int64_t ld);
-/* The block's memory on the host, until unmap: element (i, j) is at (*data)[i * *stride + j], with the local rows in
-   wisp's own order. stride may be NULL. Who was given x as const only reads. */
-WISP_API wisp_status wisp_blk_map(const wisp_blk *x, void **data, int64_t *stride);
-WISP_API wisp_status wisp_blk_unmap(const wisp_blk *x);
+WISP_API wisp_status wisp_blk_put(wisp_blk *x, wisp_layout layout, const void *data, int64_t ld);
+WISP_API wisp_status wisp_blk_get(const wisp_blk *x, wisp_layout layout, void *data, int64_t ld);
+/* Lends the block's memory to the host, until it is returned: element (i, j) is at (*data)[i * *stride + j], with the
+   local rows in wisp's own order. stride may be NULL. Who was given x as const only reads. */
+WISP_API wisp_status wisp_blk_lend(const wisp_blk *x, void **data, int64_t *stride);
+WISP_API wisp_status wisp_blk_return(const wisp_blk *x);
 
 #ifdef __cplusplus
 }

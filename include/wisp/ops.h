@@ -104,7 +104,7 @@ typedef struct {
                           /* time (wisp_ctx_set_machine); 1: one sweep after the other. The same results, bit by bit */
     int64_t cache_budget; /* bytes of the last cache that the steps may count on; 0: those of the context, see */
                           /* wisp_ctx_set_cache */
-    int *interleaved;     /* becomes the depth of the first steps; those left over at the end may have a smaller one. */
+    int *depth_used;      /* becomes the depth of the first steps; those left over at the end may have a smaller one. */
                           /* 1 where steps can't be interleaved (several ranks, operators, ..). May be NULL */
     const wisp_blk *u;    /* apart from the blocks of v and z; for add, and for DOT_UY */
     const wisp_scalar *add; /* [steps][width]; NULL: nothing is added */

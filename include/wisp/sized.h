@@ -120,7 +120,7 @@ WISP_API wisp_status wisp_eig_plan_sized(wisp_eig_cost *cost, size_t cost_size, 
                                          const wisp_eig_opts *opts, size_t opts_size);
 WISP_API wisp_status wisp_evolve_sized(wisp_evolution *e, size_t e_size, const wisp_mat *A, wisp_blk *psi,
                                        int64_t times, const double *time, const wisp_evolve_opts *opts,
-                                       size_t opts_size, wisp_evolve_fn observe, void *arg);
+                                       size_t opts_size);
 
 #ifndef WISP_BUILDING
 static inline wisp_status wisp_ctx_create(wisp_ctx **ctx, const wisp_ctx_opts *opts)
@@ -337,10 +337,9 @@ static inline void wisp_bars95(const wisp_moments *m, const wisp_eval_opts *opts
     wisp_bars95_sized(m, sizeof *m, opts, sizeof *opts, count, value, error, low, high);
 }
 static inline wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times,
-                                      const double *time, const wisp_evolve_opts *opts, wisp_evolve_fn observe,
-                                      void *arg)
+                                      const double *time, const wisp_evolve_opts *opts)
 {
-    return wisp_evolve_sized(e, sizeof *e, A, psi, times, time, opts, sizeof *opts, observe, arg);
+    return wisp_evolve_sized(e, sizeof *e, A, psi, times, time, opts, sizeof *opts);
 }
 static inline wisp_status wisp_fuse_cost(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
                                          wisp_cost *cost)

@@ -64,7 +64,7 @@ typedef struct {
     uint64_t seed;
     wisp_kpm_variant variant; /* the same moments three ways: figures 5, 4 and 3 of the KPM paper */
     int width;                /* columns per block (blocked); 0: see wisp_kpm_width */
-    int powers;               /* depth: the number of steps that are interleaved (blocked, fused), given to wisp_mpk */
+    int depth;                /* the number of steps that are interleaved (blocked, fused), given to wisp_mpk */
                               /* at once. 0: chosen: a long blocked run leaves it to wisp_mpk, others take 1 */
     int64_t cache_budget;     /* as in wisp_mpk_opts */
     int reduce_each_step;     /* 0: one reduction at the very end */
@@ -99,8 +99,8 @@ typedef struct {
     int64_t first_vector; /* -1: vectors of several runs (wisp_moments_merge), seed is that of the first */
     wisp_type type;       /* of the block vectors */
     wisp_kpm_variant variant;
-    int width, powers, threads; /* powers: the depth of the last call; 1 where steps could not be interleaved */
-    double seconds, flops;      /* of the moment loop alone */
+    int width, depth, threads; /* depth: of the last call; 1 where steps could not be interleaved */
+    double seconds, flops;     /* of the moment loop alone */
     double bounds_seconds;
     double rounding;        /* the largest share found, see wisp_kpm_opts.rounding_limit; 0: not estimated */
     int64_t partial;        /* 1: cancelled before all vectors and moments were there */
@@ -195,49 +195,51 @@ WISP_SIZED void wisp_bars95(const wisp_moments *m, const wisp_eval_opts *opts, i
 
 /* ---- time evolution -------------------------------------------------------------------------- */
 
-enum { WISP_EVOLVE_POWERS = 8 };
+/* Called at each time, in the order given, from the thread that called wisp_evolve: psi is psi(time[i]), and
+   norm[width] the norms of its columns. Both are there for the time of the call alone, and psi must not be changed. A
+   return value other than 0 ends the evolution (WISP_ERR_CANCELLED). */
+typedef int (*wisp_evolve_fn)(void *arg, int64_t i, const wisp_blk *psi, const double *norm);
+
+enum { WISP_EVOLVE_STEPS = 8 };
 typedef struct {
     double tolerance; /* of ||psi(t) - exact|| / ||psi(0)||, column by column; 0: 1e-10, 1e-4 in single precision */
-    int powers;       /* depth: the number of steps that are interleaved, given to wisp_mpk at once. 0: it is given */
-                      /* WISP_EVOLVE_POWERS, and chooses the depth */
+    int depth;        /* the number of steps that are interleaved, given to wisp_mpk at once. 0: it is given */
+                      /* WISP_EVOLVE_STEPS, and chooses the depth */
     int at_once;      /* times that share one sequence of vectors, each with a block of its own, 1 to 8; 0: chosen */
     int64_t cache_budget; /* as in wisp_mpk_opts */
     uint64_t seed;        /* of the Lanczos starts */
     wisp_bounds_method bounds_method;
-    wisp_bounds bounds;  /* for WISP_BOUNDS_GIVEN */
-    wisp_offer_fn offer; /* see state.h; before each call of wisp_mpk. May be NULL */
-    void *offer_arg;     /* passed to offer() */
-    wisp_state *resume;  /* a kept state, from which the run goes on, also psi(0); NULL: it begins */
+    wisp_bounds bounds;     /* for WISP_BOUNDS_GIVEN */
+    wisp_evolve_fn observe; /* may be NULL */
+    void *observe_arg;      /* passed to observe() */
+    wisp_offer_fn offer;    /* see state.h; before each call of wisp_mpk. May be NULL */
+    void *offer_arg;        /* passed to offer() */
+    wisp_state *resume;     /* a kept state, from which the run goes on, also psi(0); NULL: it begins */
 } wisp_evolve_opts;
 
 typedef struct {
     wisp_bounds bounds;
     int64_t done;              /* times that were reached */
     int64_t sequences, sweeps; /* over the matrix */
-    int powers;                /* the depth; 1: one sweep after the other */
+    int depth;                 /* 1: one sweep after the other */
     double seconds, flops;     /* of the evolution alone */
     double bounds_seconds;
 } wisp_evolution;
 
-/* Called at each time, in the order given, from the thread that called wisp_evolve: psi is psi(time[i]), and
-   norm[width] the norms of its columns. Both are there for the time of the call alone, and psi must not be changed. A
-   return value other than 0 stops the evolution (WISP_ERR_CALLBACK). */
-typedef int (*wisp_evolve_fn)(void *arg, int64_t i, const wisp_blk *psi, const double *norm);
-
 /* Time evolution under a Hermitian matrix A: psi(t) = exp(-i A t) psi(0) at time[times], finite times in any order, by
    Chebyshev polynomials (Tal-Ezer and Kosloff 1984). psi is a complex block on A's map (also for a real matrix), of any
    width; it is psi(0) first, and psi at the last time afterwards. The number of terms follows from opts->tolerance.
-   observe is called with each psi(time[i]). e, opts and observe may be NULL, time too if there are no times. e need not
+   opts->observe is called with each psi(time[i]). e and opts may be NULL, time too if there are no times. e need not
    be initialised; it is written when the call returns. 1 + at_once blocks like psi are held meanwhile.
-   With opts->resume psi(0) is of no interest; times and options must be as they were, but for powers and cache_budget;
+   With opts->resume psi(0) is of no interest; times and options must be as they were, but for depth and cache_budget;
    observe is called for times alone that had not been observed when the state was offered.
    After a failure psi holds anything, and e->done times have been observed. WISP_ERR_ARG: also if rounding alone would
    exceed the tolerance. WISP_ERR_BOUNDS: the norm was not kept, or a Chebyshev vector grew, so that eigenvalues lie
-   outside the bounds. WISP_ERR_CALLBACK: observe stopped it. WISP_ERR_MISMATCH: psi is on another map, or opts->resume
-   is of another call. WISP_ERR_HERMITIAN and WISP_ERR_NUMERIC: as in wisp_bounds_find; the latter also if psi is not
-   finite. */
+   outside the bounds. WISP_ERR_CANCELLED: the call was cancelled, or observe() or offer() ended it. WISP_ERR_MISMATCH:
+   psi is on another map, or opts->resume is of another call. WISP_ERR_HERMITIAN and WISP_ERR_NUMERIC: as in
+   wisp_bounds_find; the latter also if psi is not finite. */
 WISP_SIZED wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times,
-                                   const double *time, const wisp_evolve_opts *opts, wisp_evolve_fn observe, void *arg);
+                                   const double *time, const wisp_evolve_opts *opts);
 
 #ifdef __cplusplus
 }

@@ -572,13 +572,12 @@ void wisp_bars95_sized(const wisp_moments *m, size_t m_size, const wisp_eval_opt
 }
 
 wisp_status wisp_evolve_sized(wisp_evolution *e, size_t e_size, const wisp_mat *A, wisp_blk *psi, int64_t times,
-                              const double *time, const wisp_evolve_opts *opts, size_t opts_size,
-                              wisp_evolve_fn observe, void *arg)
+                              const double *time, const wisp_evolve_opts *opts, size_t opts_size)
 {
     wisp_status status = WISP_OK;
     IN(wisp_evolve_opts, opts, wisp_mat_ctx(A));
     RESULT(wisp_evolution, e);
-    if (status == WISP_OK) status = wisp_evolve(e_known, A, psi, times, time, opts_known, observe, arg);
+    if (status == WISP_OK) status = wisp_evolve(e_known, A, psi, times, time, opts_known);
     OUT(e);
     return status;
 }

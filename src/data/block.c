@@ -188,33 +188,33 @@ int64_t wisp_blk_nrows(const wisp_blk *x) { return x ? x->nrows : 0; }
 
 wisp_type wisp_blk_type(const wisp_blk *x) { return x ? x->type : WISP_DEFAULT; }
 
-wisp_map *wisp_blk_map_of(const wisp_blk *x) { return x ? x->map : NULL; }
+wisp_map *wisp_blk_map(const wisp_blk *x) { return x ? x->map : NULL; }
 
 wisp_ctx *wisp_blk_ctx(const wisp_blk *x) { return x ? x->ctx : NULL; }
 
-wisp_status wisp_blk_map(const wisp_blk *x, void **data, int64_t *stride)
+wisp_status wisp_blk_lend(const wisp_blk *x, void **data, int64_t *stride)
 {
     WISP_NEED(NULL, x);
     WISP_NEED(x->ctx, data);
-    wisp_status status = wisp__refuse_scattered("map", x);
+    wisp_status status = wisp__refuse_scattered("lend", x);
     if (status != WISP_OK) return status;
     if (stride) *stride = x->stride;
     status = x->ctx->backend->map(x->ctx, wisp__at(x), data);
-    if (status == WISP_OK) atomic_fetch_add(&x->store->mapped, 1);
+    if (status == WISP_OK) atomic_fetch_add(&x->store->lent, 1);
     return status;
 }
 
-wisp_status wisp_blk_unmap(const wisp_blk *x)
+wisp_status wisp_blk_return(const wisp_blk *x)
 {
     WISP_NEED(NULL, x);
-    const wisp_status status = wisp__refuse_scattered("unmap", x);
+    const wisp_status status = wisp__refuse_scattered("return", x);
     if (status != WISP_OK) return status;
     x->ctx->backend->unmap(x->ctx, wisp__at(x));
-    atomic_fetch_sub(&x->store->mapped, 1);
+    atomic_fetch_sub(&x->store->lent, 1);
     return WISP_OK;
 }
 
-/* The block as the host sees it, until wisp_blk_unmap: for the time of a call, without references of its own. */
+/* The block as the host sees it, until wisp_blk_return: for the time of a call, without references of its own. */
 static wisp_status host_view(const wisp_blk *x, wisp_blk *host)
 {
     *host = *x;
@@ -388,9 +388,9 @@ wisp_status wisp_blk_fill_units(wisp_blk *x, const int64_t *row)
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-static wisp_status check_user_array(const wisp_blk *x, wisp_order order, int64_t ld)
+static wisp_status check_user_array(const wisp_blk *x, wisp_layout layout, int64_t ld)
 {
-    const int64_t least = order == WISP_ROW_MAJOR ? x->width : x->nrows;
+    const int64_t least = layout == WISP_ROW_MAJOR ? x->width : x->nrows;
     if (ld < least)
         return wisp_ctx_fail(x->ctx, WISP_ERR_ARG, "an array with leading dimension %lld; at least %lld is needed",
                              (long long)ld, (long long)least);
@@ -398,15 +398,15 @@ static wisp_status check_user_array(const wisp_blk *x, wisp_order order, int64_t
 }
 
 /* Where the user's row begins in a user array; rows count from the view's first. */
-static size_t user_at(const wisp_blk *x, wisp_order order, int64_t row, int64_t ld)
+static size_t user_at(const wisp_blk *x, wisp_layout layout, int64_t row, int64_t ld)
 {
     const int64_t r = user_row(x, row) - x->map->first - x->first_row;
-    return (size_t)(order == WISP_ROW_MAJOR ? r * ld : r) * wisp_type_size(x->type);
+    return (size_t)(layout == WISP_ROW_MAJOR ? r * ld : r) * wisp_type_size(x->type);
 }
 
 typedef struct {
     const wisp_blk *x;
-    wisp_order order;
+    wisp_layout layout;
     int64_t ld;
     const char *from; /* one of the two is NULL */
     char *to;
@@ -416,9 +416,9 @@ typedef struct {
 static inline void copy_some(const copy_run *r, int64_t begin, int64_t end, size_t bytes)
 {
     const wisp_blk *x = r->x;
-    const size_t step = r->order == WISP_ROW_MAJOR ? bytes : (size_t)r->ld * bytes;
+    const size_t step = r->layout == WISP_ROW_MAJOR ? bytes : (size_t)r->ld * bytes;
     for (int64_t i = begin; i < end; i++) {
-        const size_t at = user_at(x, r->order, i, r->ld);
+        const size_t at = user_at(x, r->layout, i, r->ld);
         char *mine = row_of(x, i);
         for (int j = 0; j < x->width; j++) {
             char *element = mine + (size_t)wisp__column(x, j) * bytes;
@@ -435,9 +435,9 @@ static void copy_rows(void *arg, int64_t begin, int64_t end, int part)
     const copy_run *r = arg;
     const size_t bytes = wisp_type_size(r->x->type);
     (void)part;
-    if (r->order == WISP_ROW_MAJOR && !r->x->column) { /* neighbours on both sides go together */
+    if (r->layout == WISP_ROW_MAJOR && !r->x->column) { /* neighbours on both sides go together */
         for (int64_t i = begin; i < end; i++) {
-            const size_t at = user_at(r->x, r->order, i, r->ld), size = (size_t)r->x->width * bytes;
+            const size_t at = user_at(r->x, r->layout, i, r->ld), size = (size_t)r->x->width * bytes;
             if (r->from)
                 memcpy(row_of(r->x, i), r->from + at, size);
             else
@@ -452,28 +452,28 @@ static void copy_rows(void *arg, int64_t begin, int64_t end, int part)
     }
 }
 
-wisp_status wisp_blk_put(wisp_blk *x, wisp_order order, const void *data, int64_t ld)
+wisp_status wisp_blk_put(wisp_blk *x, wisp_layout layout, const void *data, int64_t ld)
 {
     WISP_NEED(NULL, x);
     WISP_NEED(x->ctx, data);
     wisp_blk host;
-    wisp_status status = check_user_array(x, order, ld);
+    wisp_status status = check_user_array(x, layout, ld);
     if (status == WISP_OK) status = host_view(x, &host);
     if (status != WISP_OK) return status;
-    each_rows(x, copy_rows, &(copy_run){&host, order, ld, data, NULL});
+    each_rows(x, copy_rows, &(copy_run){&host, layout, ld, data, NULL});
     host_done(x);
     return WISP_OK;
 }
 
-wisp_status wisp_blk_get(const wisp_blk *x, wisp_order order, void *data, int64_t ld)
+wisp_status wisp_blk_get(const wisp_blk *x, wisp_layout layout, void *data, int64_t ld)
 {
     WISP_NEED(NULL, x);
     WISP_NEED(x->ctx, data);
     wisp_blk host;
-    wisp_status status = check_user_array(x, order, ld);
+    wisp_status status = check_user_array(x, layout, ld);
     if (status == WISP_OK) status = host_view(x, &host);
     if (status != WISP_OK) return status;
-    each_rows(x, copy_rows, &(copy_run){&host, order, ld, NULL, data});
+    each_rows(x, copy_rows, &(copy_run){&host, layout, ld, NULL, data});
     host_done(x);
     return WISP_OK;
 }

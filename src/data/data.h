@@ -12,7 +12,7 @@ struct wisp_map {
     int32_t *position;    /* [local] user's local row -> where it is stored; NULL: natural */
     int32_t *user;        /* [local] the inverse */
     int64_t *number;      /* [local] numbers of the user's local rows for random vectors; NULL: from `first` on */
-    wisp_row_order order;
+    wisp_order order;
     int32_t *visit; /* [visits] the order in which a sweep takes blocks of visit_rows rows; NULL: as they come */
     int64_t visits, visit_rows; /* a multiple of K_STRIP */
 };
@@ -110,7 +110,7 @@ struct wisp_mat {
     int64_t nnz;                           /* of all ranks */
     bool square;                           /* rows and columns are on one map */
     int log_c, width;                      /* width: of the blocks it was made for */
-    wisp_row_order order;
+    wisp_order order;
     wisp_format format;
     wisp__stored local;              /* its arrays are the device's: see wisp__mat_take */
     struct wisp__cascades *cascades; /* see cascade.c */
@@ -147,8 +147,8 @@ typedef struct {
     wisp__half_mat half;
 } wisp__host_mat;
 /* From one to the other; the matrix keeps its arrays meanwhile. */
-wisp_status wisp__mat_look(const wisp_mat *A, wisp__host_mat *host);
-void wisp__mat_looked(wisp__host_mat *host);
+wisp_status wisp__mat_lend(const wisp_mat *A, wisp__host_mat *host);
+void wisp__mat_return(wisp__host_mat *host);
 
 /* Memory that blocks share with their views. */
 typedef struct {
@@ -157,7 +157,7 @@ typedef struct {
     void *at;     /* the device's address; a block that is multiplied may move it: see wisp__halo_room */
     int64_t rows; /* that it has room for, of the first block's stride */
     bool borrowed;
-    atomic_int mapped; /* calls of wisp_blk_map that are open: it stays where it is */
+    atomic_int lent; /* calls of wisp_blk_lend that are open: it stays where it is */
 } wisp__store_t;
 
 struct wisp_blk {

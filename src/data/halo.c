@@ -74,9 +74,9 @@ wisp_status wisp__halo_room(const wisp__halo *h, const wisp_blk *x)
         return wisp_ctx_fail(x->ctx, WISP_ERR_UNSUPPORTED,
                              "user memory has no room for the rows of other processes: copy it into a block of wisp's "
                              "own (wisp_blk_create, wisp_blk_put)");
-    if (atomic_load(&store->mapped) > 0)
+    if (atomic_load(&store->lent) > 0)
         return wisp_ctx_fail(x->ctx, WISP_ERR_UNSUPPORTED,
-                             "a block that is mapped can't move to where the rows of other processes have room: unmap "
+                             "a block that is lent can't move to where the rows of other processes have room: return "
                              "it, or make it after the matrix");
     WISP_TRY(backend->alloc(x->ctx, &at, (size_t)rows, row));
     if (x->map->local) {

@@ -405,14 +405,14 @@ static wisp_status look_at_all(const wisp_mat *A, props_run *run)
     wisp__host_mat host;
     wisp_mat_props *props = run->all;
     bool whole = false;
-    wisp_status status = wisp__mat_look(A, &host);
+    wisp_status status = wisp__mat_lend(A, &host);
     if (status != WISP_OK) return status;
     run->A = &host.mat;
     if ((status = tables_open(run)) == WISP_OK)
         whole = wisp__run_some(A->ctx->team, A->local.nnz < WISP__SMALL, props_thread, run);
     if (status == WISP_OK) status = wisp__whole(A->ctx, "checking the matrix", whole);
     if (status == WISP_OK && A->halo && A->square) status = look_across(run->A, props);
-    wisp__mat_looked(&host);
+    wisp__mat_return(&host);
     run->A = NULL;
     return status != WISP_OK ? status : merge_ranks(A, props, &run->sum2);
 }

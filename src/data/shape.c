@@ -211,7 +211,7 @@ wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape 
                           .visit = A->square ? A->grid.order : NULL,
                           .visits = A->grid.blocks,
                           .visit_rows = A->grid.chunks_per_block << A->log_c};
-    wisp_status status = wisp__mat_look(A, &host);
+    wisp_status status = wisp__mat_lend(A, &host);
     if (status != WISP_OK) return status;
     *m = (wisp__shape){.rows = (double)A->local_rows,
                        .entries = (double)s->nnz,
@@ -222,7 +222,7 @@ wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape 
     if (s->how->shape) s->how->shape(&host.mat, m);
     status = s->how->row ? wisp__sample_walk(A->ctx, &w, sample)
                          : wisp__sample_levels(A->ctx, A->local_rows, s->nnz, sample);
-    wisp__mat_looked(&host);
+    wisp__mat_return(&host);
     return status;
 }
 

@@ -55,9 +55,9 @@ wisp_status wisp_mat_fill_in(const wisp_mat *A, int C, int64_t sigma, double *ra
     wisp_ctx_enter(ctx);
     WISP_TRY(wisp__need_entries(A, "fill-in"));
     WISP_TRY(wisp__alloc_raw(ctx, &len, (size_t)A->local_rows, sizeof *len));
-    WISP_TRY(wisp__mat_look(A, &host));
+    WISP_TRY(wisp__mat_lend(A, &host));
     for (int64_t i = 0; i < A->local_rows; i++) len[wisp__map_row(A->map, i)] = wisp__row_len(&host.mat, i);
-    wisp__mat_looked(&host);
+    wisp__mat_return(&host);
     WISP_TRY(wisp__padded_sorted(ctx, len, A->local_rows, __builtin_ctz((unsigned)C), sigma, &padded));
     all = (double)padded;
     WISP_TRY(ctx->comm->sum(ctx, &all, 1));

@@ -349,7 +349,7 @@ static wisp_status begin(guess *g, way *w)
         w->nnz = w->part->halo ? w->part->nnz : (int64_t)((double)g->nnz * ((double)src->rows / (double)g->look.rows));
     WISP_TRY(foresee_order(&g->order, A, src, g->o, w->nnz));
     g->whole = all && (!g->order.looks || (g->nnz <= ENTRIES && !g->quick));
-    const wisp_row_order order = A->order;
+    const wisp_order order = A->order;
     if (!g->whole) A->order = WISP_ROWS_NATURAL;
     WISP_TRY(wisp__make_maps(A, w->part, g->o, g->len));
     if (!g->whole && !g->o->map) A->order = order;

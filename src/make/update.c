@@ -68,10 +68,10 @@ static wisp_status update(wisp_mat *A, const wisp_src *src)
     }
     WISP_TRY(wisp__refuse_too_small(A, &part.src));
     if (A->local.how->row) {
-        WISP_TRY(wisp__mat_look(A, &host));
+        WISP_TRY(wisp__mat_lend(A, &host));
         status = wisp__for_rows(A->ctx, "updating", &part.src, A->col_map, A->local_rows, WISP__PIECE, update_rows,
                                 &host.mat);
-        wisp__mat_looked(&host);
+        wisp__mat_return(&host);
         WISP_TRY(status);
     }
     double anew = in_place(&A->local) ? 0 : 1; /* on some rank: to make a matrix is a call of all */

@@ -273,7 +273,7 @@ wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wi
     }
     wisp__count(&A->ctx->passes, steps);
     wisp__count(&A->ctx->products, steps);
-    if (opts->interleaved) *opts->interleaved = depth;
+    if (opts->depth_used) *opts->depth_used = depth;
     if (opts->terms & WISP_DOTS) status = reduce(&m);
 out:
     wisp_free(A->ctx, m.own);

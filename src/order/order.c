@@ -68,7 +68,7 @@ out:
 /* ---- candidates ------------------------------------------------------------------------------ */
 
 typedef struct {
-    wisp_row_order order;
+    wisp_order order;
     int from; /* which levels */
     int64_t tiles;
     wisp__traffic traffic;
@@ -77,7 +77,7 @@ typedef struct {
 
 typedef struct {
     wisp_ctx *ctx;
-    wisp_row_order want;
+    wisp_order want;
     int64_t rows;
     wisp_type type;
     int width;
@@ -158,7 +158,7 @@ static wisp_status judge_all(search *s, int first)
                                          : WISP_OK;
 }
 
-static void add(search *s, wisp_row_order order, int from, int64_t tiles)
+static void add(search *s, wisp_order order, int from, int64_t tiles)
 {
     if (s->n < MOST) s->list[s->n++] = (candidate){.order = order, .from = from, .tiles = tiles};
 }
@@ -282,7 +282,7 @@ out:
     return status;
 }
 
-static void search_open(search *s, wisp_ctx *ctx, int64_t rows, int64_t nnz, wisp_row_order order, wisp_type type,
+static void search_open(search *s, wisp_ctx *ctx, int64_t rows, int64_t nnz, wisp_order order, wisp_type type,
                         int width)
 {
     *s = (search){.ctx = ctx,
@@ -295,8 +295,8 @@ static void search_open(search *s, wisp_ctx *ctx, int64_t rows, int64_t nnz, wis
     wisp__caches_find(ctx, width, row_bytes(s), (double)rows, &s->caches);
 }
 
-wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_src *src, int64_t nnz,
-                                wisp_row_order order, wisp_type type, int width)
+wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_src *src, int64_t nnz, wisp_order order,
+                                wisp_type type, int width)
 {
     const int64_t rows = src->rows, blocks = rows / K_STRIP + 2; /* of a visit, and slices, at most */
     search s;
@@ -321,7 +321,7 @@ out:
 }
 
 wisp_status wisp__map_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src, const int32_t *row_len,
-                              wisp_row_order order, wisp_type type, int width)
+                              wisp_order order, wisp_type type, int width)
 {
     const int64_t rows = src->rows;
     search s;

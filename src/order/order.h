@@ -13,13 +13,13 @@ typedef struct {
     bool banded;           /* rows reach a small part of the matrix: tiles need no other order */
     int64_t bytes, likely; /* that it holds at most while it looks, beside the lengths of rows; as a rule */
 } wisp__order_plan;
-wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_src *src, int64_t nnz,
-                                wisp_row_order order, wisp_type type, int width);
+wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_src *src, int64_t nnz, wisp_order order,
+                                wisp_type type, int width);
 
 /* A map for a square matrix with rows of these lengths: in the order asked for, or in the one that a model of
    time finds best for blocks of this width and type. */
 wisp_status wisp__map_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src, const int32_t *row_len,
-                              wisp_row_order order, wisp_type type, int width);
+                              wisp_order order, wisp_type type, int width);
 
 /* The pattern of a source with rows of these lengths, entries of the diagonal too; a column behind the square (of
    another rank) is kept with `halo`, else it becomes the row's own. */

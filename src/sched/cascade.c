@@ -137,10 +137,10 @@ out:
 static wisp_status find_graph(const wisp_mat *A, wisp__block_graph *g)
 {
     wisp__host_mat host;
-    wisp_status status = wisp__mat_look(A, &host);
+    wisp_status status = wisp__mat_lend(A, &host);
     if (status != WISP_OK) return status;
     status = look_for_graph(&host.mat, g);
-    wisp__mat_looked(&host);
+    wisp__mat_return(&host);
     return status;
 }
 

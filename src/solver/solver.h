@@ -51,7 +51,7 @@ wisp_status wisp__kpm_bounds(wisp_bounds *bounds, const wisp_mat *A, const wisp_
 int64_t wisp__kpm_vectors(const wisp_kpm_opts *full, int64_t rows);
 int wisp__kpm_width(const wisp_kpm_opts *full, int64_t vectors);
 /* Steps per call of wisp_mpk. */
-int wisp__kpm_powers(const wisp_kpm_opts *full, int64_t vectors);
+int wisp__kpm_steps(const wisp_kpm_opts *full, int64_t vectors);
 
 /* Factors of step m, from T_m to T_m+1 of (A - c)/h: a (A - c) v begins, then 2a (A - c) v - w, a = 1/h. */
 void wisp__chebyshev_step(const wisp_bounds *b, int64_t m, wisp_scalar *alpha, wisp_scalar *beta, wisp_scalar *gamma);

@@ -207,9 +207,9 @@ static void warn_of_ranks(tool *t)
     const int ranks = wisp_ctx_processes(t->ctx);
     const long all = sysconf(_SC_NPROCESSORS_ONLN);
     cpu_set_t ours;
-    if (ranks > 1 && t->opt.powers > 1)
-        wisp_ctx_log(t->ctx, WISP_LOG_WARN, "--powers %lld: several processes do not interleave steps; it is 1",
-                     (long long)t->opt.powers);
+    if (ranks > 1 && t->opt.depth > 1)
+        wisp_ctx_log(t->ctx, WISP_LOG_WARN, "--depth %lld: several processes do not interleave steps; it is 1",
+                     (long long)t->opt.depth);
     if (ranks > 1 && wisp_ctx_halo(t->ctx) == WISP_HALO_NOCOMM)
         wisp_ctx_log(t->ctx, WISP_LOG_WARN,
                      "--halo nocomm: halos are never exchanged, for measurements: the results are wrong");

@@ -98,7 +98,7 @@ static wisp_status copy_rows(tool *t, wisp_blk *x, const wisp_src *src, const ch
     char *val = NULL;
     narrowed *columns = NULL;
     wisp_status status = WISP_OK;
-    wisp_map_local(wisp_blk_map_of(x), &first);
+    wisp_map_local(wisp_blk_map(x), &first);
     WISP_TRY(wisp_alloc(t->ctx, &col, most, sizeof *col));
     WISP_TRY(wisp_alloc(t->ctx, &val, most, wisp_type_size(src->type)));
     WISP_TRY(wisp_alloc(t->ctx, &columns, (size_t)width, sizeof *columns));

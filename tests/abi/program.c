@@ -197,7 +197,7 @@ static void sources(const char *path)
                           .rowptr = rowptr,
                           .col = col,
                           .val = val};
-    wisp_src own = {2, 3, 2, WISP_D, small_row, &closed, on_close}, src;
+    wisp_src own = {2, 3, 2, WISP_D, small_row, &closed, on_close, 0}, src;
     wisp_mat *A[3];
     WORKS(wisp_src_open_crs(&src, ctx, &crs));
     CHECK(src.rows == 2 && src.cols == 3 && src.max_row == 2 && src.type == WISP_D);
@@ -355,7 +355,7 @@ static void powers(const wisp_mat *A)
                              .eta = eta,
                              .depth = 1,
                              .cache_budget = 1 << 20,
-                             .interleaved = &interleaved,
+                             .depth_used = &interleaved,
                              .u = u.block,
                              .add = add};
     WORKS(wisp_mpk((wisp_blk *[]){v[0].block, v[1].block}, 2, A, &o));
@@ -448,7 +448,7 @@ static void exact_moments(const wisp_mat *A)
     CHECK(m.rows == ROWS && m.nnz == ENTRIES && m.n == N && m.vectors == 1 && m.trace == WISP_TRACE_EXACT && !m.sites);
     CHECK(m.bounds.center == given.center && m.bounds.halfwidth == given.halfwidth &&
           m.bounds_method == o.bounds_method);
-    CHECK(m.type == WISP_D && m.width == 4 && m.powers >= 1 && m.threads == 2 && m.flops > 0 && m.bounds_seconds >= 0);
+    CHECK(m.type == WISP_D && m.width == 4 && m.depth >= 1 && m.threads == 2 && m.flops > 0 && m.bounds_seconds >= 0);
     CHECK(m.rounding == 0 && m.partial == 0 && !m.matrix && !m.command && !strcmp(m.version, wisp_version()));
     for (int n = 0; n < N; n++) CHECK(near(m.mu[n], chebyshev_moment(n, given.center, given.halfwidth, -1), 1e-9));
     densities(&m);
@@ -474,7 +474,7 @@ static void random_moments(const wisp_mat *A)
                        .vectors = 6,
                        .seed = 77,
                        .variant = WISP_KPM_FUSED,
-                       .powers = 1,
+                       .depth = 1,
                        .bounds_method = WISP_BOUNDS_GIVEN,
                        .bounds = given};
     wisp_moments whole, part[2], both;
@@ -518,16 +518,21 @@ static void evolution(const wisp_mat *A)
     wisp_scalar v[ROWS];
     wisp_blk *psi;
     wisp_evolution e;
-    wisp_evolve_opts o = {
-        .tolerance = 1e-8, .powers = 1, .at_once = 2, .bounds_method = WISP_BOUNDS_GIVEN, .bounds = given};
+    wisp_evolve_opts o = {.tolerance = 1e-8,
+                          .depth = 1,
+                          .at_once = 2,
+                          .bounds_method = WISP_BOUNDS_GIVEN,
+                          .bounds = given,
+                          .observe = on_time,
+                          .observe_arg = &observed};
     for (int row = 0; row < ROWS; row++) v[row] = scalar(eigenvector(2, 3, row));
     WORKS(wisp_blk_create(&psi, ctx, wisp_mat_map(A), WISP_Z, 1));
     WORKS(wisp_blk_put(psi, WISP_ROW_MAJOR, v, 1));
-    WORKS(wisp_evolve(&e, A, psi, 2, times, &o, on_time, &observed));
+    WORKS(wisp_evolve(&e, A, psi, 2, times, &o));
     CHECK(observed == 2 && e.done == 2 && e.bounds.center == given.center && e.bounds.halfwidth == given.halfwidth);
-    CHECK(e.sequences == 1 && e.sweeps >= 3 && e.powers == 1 && e.flops > 0 && e.seconds > 0 && e.bounds_seconds >= 0);
+    CHECK(e.sequences == 1 && e.sweeps >= 3 && e.depth == 1 && e.flops > 0 && e.seconds > 0 && e.bounds_seconds >= 0);
     o.at_once = 9;
-    CHECK(wisp_evolve(&e, A, psi, 2, times, &o, NULL, NULL) == WISP_ERR_ARG);
+    CHECK(wisp_evolve(&e, A, psi, 2, times, &o) == WISP_ERR_ARG);
     wisp_blk_free(psi);
 }
 

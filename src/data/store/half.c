@@ -372,14 +372,14 @@ static wisp_status renew(wisp_mat *A, wisp_mat *B)
 {
     wisp__host_mat a, b;
     wisp_status status;
-    WISP_TRY(wisp__mat_look(A, &a));
-    if ((status = wisp__mat_look(B, &b)) != WISP_OK) {
-        wisp__mat_looked(&a);
+    WISP_TRY(wisp__mat_lend(A, &a));
+    if ((status = wisp__mat_lend(B, &b)) != WISP_OK) {
+        wisp__mat_return(&a);
         return status;
     }
     const int64_t differs = first_difference(&a.mat, &b.mat);
-    wisp__mat_looked(&a);
-    wisp__mat_looked(&b);
+    wisp__mat_return(&a);
+    wisp__mat_return(&b);
     if (differs >= 0)
         return wisp_ctx_fail(A->ctx, WISP_ERR_MISMATCH,
                              "row %lld has another pattern than the matrix; make a new matrix",

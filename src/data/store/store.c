@@ -58,7 +58,7 @@ static void unmap(wisp_ctx *ctx, const wisp__arrays *list, int count)
     for (int i = 0; i < count; i++) ctx->backend->unmap(ctx, *(void **)list->pointer[i]);
 }
 
-wisp_status wisp__mat_look(const wisp_mat *A, wisp__host_mat *host)
+wisp_status wisp__mat_lend(const wisp_mat *A, wisp__host_mat *host)
 {
     *host = (wisp__host_mat){.of = A,
                              .mat = {.ctx = A->ctx,
@@ -93,7 +93,7 @@ wisp_status wisp__mat_look(const wisp_mat *A, wisp__host_mat *host)
     return status;
 }
 
-void wisp__mat_looked(wisp__host_mat *host)
+void wisp__mat_return(wisp__host_mat *host)
 {
     const wisp__arrays list = arrays(&host->of->local);
     unmap(host->of->ctx, &list, list.count);

@@ -51,7 +51,7 @@ static wisp_status check_start(const wisp__eig *k)
     const wisp_blk *v = k->o.start;
     if (!v) return WISP_OK;
     wisp_map *map = wisp_mat_map(k->A);
-    if (wisp_blk_map_of(v) != map || wisp_blk_nrows(v) != wisp_map_local(map, NULL) || wisp_blk_type(v) != k->type)
+    if (wisp_blk_map(v) != map || wisp_blk_nrows(v) != wisp_map_local(map, NULL) || wisp_blk_type(v) != k->type)
         return wisp_ctx_fail(k->ctx, WISP_ERR_MISMATCH,
                              "eig: the start must be on the matrix's map, with all rows, and %s",
                              wisp_type_name(k->type));

@@ -287,7 +287,7 @@ wisp_status wisp__orthonormal(wisp_blk *V, const wisp_blk *Q, double condition, 
                .n = n,
                .q = q,
                .eps = wisp__is_single(type) ? FLT_EPSILON : DBL_EPSILON,
-               .rows = (double)wisp_map_rows(wisp_blk_map_of(V))};
+               .rows = (double)wisp_map_rows(wisp_blk_map(V))};
     /* One pass leaves errors of the square of the condition; in a second one V is nearly orthonormal already. */
     double enough = condition > 0 && condition < 20 ? 400 * n : 4;
     *how = (wisp__ortho){0};

@@ -36,9 +36,9 @@ typedef struct {
     double rounding;           /* what is left to it in the end, at least */
     double *start_norm, *norm; /* [width] */
     double sweep_bytes, z_bytes, sweep_flops, z_flops;
-    int depth;           /* the number of steps that are interleaved; 0: chosen */
-    wisp_scalar *factor; /* [3][powers] alpha, beta, gamma */
-    wisp_scalar *eta;    /* [z][powers] */
+    int steps;           /* of a call of wisp_mpk */
+    wisp_scalar *factor; /* [3][steps] alpha, beta, gamma */
+    wisp_scalar *eta;    /* [z][steps] */
     group g;
     int64_t step;     /* of its sequence that comes next; T_step psi is there */
     double before;    /* seconds of the calls that this one goes on from */
@@ -64,13 +64,12 @@ static wisp_status check(evolution *s)
     if (o->tolerance == 0) o->tolerance = wisp__is_single(type) ? 1e-4 : 1e-10;
     if (!(o->tolerance > 0) || !(o->tolerance < 1))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: tolerance %g, it must lie between 0 and 1", o->tolerance);
-    if (o->powers < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: powers %d, at least 1 is needed", o->powers);
+    if (o->depth < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: depth %d, at least 1 is needed", o->depth);
     if (o->cache_budget < 0)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: a cache budget of %lld bytes", (long long)o->cache_budget);
     if (o->at_once < 0 || o->at_once > MOST_AT_ONCE)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: %d times at once; it is 1 to %d", o->at_once, MOST_AT_ONCE);
-    s->depth = o->powers; /* 0: chosen */
-    if (o->powers == 0) o->powers = WISP_EVOLVE_POWERS;
+    s->steps = o->depth ? o->depth : WISP_EVOLVE_STEPS;
     s->tolerance = o->tolerance / (double)(s->times > 1 ? s->times : 1);
     return WISP_OK;
 }
@@ -156,8 +155,8 @@ static wisp_scalar coefficient(const group *g, int i, int64_t k)
 /* Steps k .. k + count - 1, the first of which makes T_k+1 psi. */
 static wisp_status steps(evolution *s, const group *g, int64_t k, int count)
 {
-    wisp_scalar *alpha = s->factor, *beta = alpha + s->o.powers, *gamma = beta + s->o.powers;
-    int interleaved = 1;
+    wisp_scalar *alpha = s->factor, *beta = alpha + s->steps, *gamma = beta + s->steps;
+    int depth = 1;
     for (int j = 0; j < count; j++) {
         wisp__chebyshev_step(&s->e->bounds, k + j, alpha + j, beta + j, gamma + j);
         for (int i = 0; i < g->count; i++) s->eta[i * count + j] = coefficient(g, i, k + j + 1);
@@ -169,11 +168,11 @@ static wisp_status steps(evolution *s, const group *g, int64_t k, int count)
                              .sums = g->count,
                              .z = s->z,
                              .eta = s->eta,
-                             .depth = s->depth,
+                             .depth = s->o.depth,
                              .cache_budget = s->o.cache_budget,
-                             .interleaved = &interleaved};
+                             .depth_used = &depth};
     wisp_status status = wisp_mpk((wisp_blk *[]){s->w, s->psi}, 2, s->A, &o);
-    if (interleaved > s->e->powers) s->e->powers = interleaved; /* the last steps of a sequence may be fewer */
+    if (depth > s->e->depth) s->e->depth = depth; /* the last steps of a sequence may be fewer */
     if (count % 2) {
         wisp_blk *v = s->psi;
         s->psi = s->w;
@@ -213,7 +212,7 @@ static wisp_status run_group(evolution *s)
     s->goes_on = false;
     while (s->step + 1 < g->most) {
         const int64_t left = g->most - 1 - s->step;
-        const int count = left < s->o.powers ? (int)left : s->o.powers;
+        const int count = left < s->steps ? (int)left : s->steps;
         const double part = (double)g->count * (double)s->step / (double)g->most;
         WISP_TRY(wisp_ctx_step(s->ctx, "evolution", ((double)g->first + part) / (double)s->times, s->e->flops));
         if (s->live) WISP_TRY(s->o.offer(s->o.offer_arg, s->live));
@@ -246,7 +245,7 @@ static wisp_status check_norm(const evolution *s, int64_t i)
     return WISP_OK;
 }
 
-static wisp_status observe_group(evolution *s, wisp_evolve_fn observe, void *arg)
+static wisp_status observe_group(evolution *s)
 {
     wisp_status status = WISP_OK;
     const group *g = &s->g;
@@ -255,9 +254,8 @@ static wisp_status observe_group(evolution *s, wisp_evolve_fn observe, void *arg
         WISP_TRY(wisp_norm(s->z[i], s->norm));
         WISP_TRY(check_norm(s, number));
         s->e->done = number + 1;
-        if (observe && observe(arg, number, s->z[i], s->norm))
-            return wisp_ctx_fail(s->ctx, WISP_ERR_CALLBACK, "evolve: the observer reported failure at time %g",
-                                 s->time[number]);
+        if (s->o.observe && s->o.observe(s->o.observe_arg, number, s->z[i], s->norm))
+            return wisp_ctx_fail(s->ctx, WISP_ERR_CANCELLED, "evolve: ended by observe() at time %g", s->time[number]);
     }
     WISP_TRY(wisp_copy(s->psi, s->z[g->count - 1]));
     s->base = s->time[g->first + g->count - 1];
@@ -274,7 +272,7 @@ static wisp_status prepare(evolution *s)
     wisp_mat_info info;
     const wisp_type type = wisp_blk_type(s->psi);
     const int width = wisp_blk_width(s->psi);
-    const size_t powers = (size_t)s->o.powers;
+    const size_t steps = (size_t)s->steps;
     wisp_mat_get_info(s->A, &info);
     WISP_TRY(wisp_spmmv_cost(s->A, type, width, EVOLVE_TERMS, &cost));
     /* Of all ranks, for they choose by it together. */
@@ -284,8 +282,8 @@ static wisp_status prepare(evolution *s)
     s->sweep_flops = cost.flops;
     s->z_bytes = 2 * (double)info.rows * width * (double)wisp_type_size(type);
     s->z_flops = 8 * (double)info.rows * width;
-    WISP_TRY(wisp_alloc(s->ctx, &s->factor, 3 * powers, sizeof *s->factor));
-    WISP_TRY(wisp_alloc(s->ctx, &s->eta, MOST_AT_ONCE * powers, sizeof *s->eta));
+    WISP_TRY(wisp_alloc(s->ctx, &s->factor, 3 * steps, sizeof *s->factor));
+    WISP_TRY(wisp_alloc(s->ctx, &s->eta, MOST_AT_ONCE * steps, sizeof *s->eta));
     WISP_TRY(wisp_alloc(s->ctx, &s->start_norm, 2 * (size_t)width, sizeof *s->norm));
     s->norm = s->start_norm + width;
     WISP_TRY(wisp_blk_create(&s->w, s->ctx, wisp_mat_map(s->A), type, width));
@@ -350,7 +348,7 @@ out:
 
 /* What is given back first of a state, and says how much of the rest there is. */
 typedef struct {
-    int64_t done, first, count, most, terms[MOST_AT_ONCE], step, sequences, sweeps, powers;
+    int64_t done, first, count, most, terms[MOST_AT_ONCE], step, sequences, sweeps, depth;
     double base, seconds, bounds_seconds, flops;
 } position;
 
@@ -361,7 +359,7 @@ static wisp_status go_to(evolution *s, const position *at)
         return wisp_ctx_fail(s->ctx, WISP_ERR_FORMAT, "a state of an evolution that can't be: time %lld, step %lld",
                              (long long)at->first, (long long)at->step);
     wisp_evolution *e = s->e;
-    e->done = at->done, e->sequences = at->sequences, e->sweeps = at->sweeps, e->powers = (int)at->powers;
+    e->done = at->done, e->sequences = at->sequences, e->sweeps = at->sweeps, e->depth = (int)at->depth;
     e->flops = at->flops, e->bounds_seconds = at->bounds_seconds;
     s->g = (group){.count = (int)at->count, .first = at->first, .most = at->most};
     memcpy(s->g.terms, at->terms, sizeof at->terms);
@@ -386,7 +384,7 @@ static wisp_status items(void *arg, wisp_state *state)
                    s->step,
                    e->sequences,
                    e->sweeps,
-                   e->powers,
+                   e->depth,
                    s->base,
                    s->before + wisp__now() - s->began,
                    e->bounds_seconds,
@@ -408,7 +406,7 @@ out:
     return status;
 }
 
-static wisp_status run(evolution *s, wisp_evolve_fn observe, void *arg)
+static wisp_status run(evolution *s)
 {
     wisp_status status = WISP_OK;
     if (s->o.offer) WISP_TRY(wisp_state_create(&s->live, s->ctx, items, s));
@@ -418,7 +416,7 @@ static wisp_status run(evolution *s, wisp_evolve_fn observe, void *arg)
             WISP_TRY(fill_group(s));
         }
         WISP_TRY(run_group(s));
-        WISP_TRY(observe_group(s, observe, arg));
+        WISP_TRY(observe_group(s));
         empty_group(s);
     }
     status = wisp_ctx_step(s->ctx, "evolution", 1, s->e->flops);
@@ -469,7 +467,7 @@ out:
 }
 
 wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times, const double *time,
-                        const wisp_evolve_opts *opts, wisp_evolve_fn observe, void *arg)
+                        const wisp_evolve_opts *opts)
 {
     wisp_status status = WISP_OK;
     wisp_evolution unused;
@@ -477,13 +475,13 @@ wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int
     wisp_ctx *ctx = wisp_mat_ctx(A);
     WISP_NEED(ctx, psi);
     evolution s = {.ctx = ctx, .A = A, .o = opts ? *opts : (wisp_evolve_opts){0}, .e = e ? e : &unused};
-    *s.e = (wisp_evolution){.powers = 1};
+    *s.e = (wisp_evolution){.depth = 1};
     if (times > 0) WISP_NEED(ctx, time);
     s.times = times, s.time = time, s.psi = psi;
     wisp_ctx_enter(ctx);
     WISP_TRY(check(&s));
     WISP_TRY(begin(&s));
-    status = run(&s, observe, arg);
+    status = run(&s);
     /* The caller's block is one of the two that change places. */
     if (s.psi != psi) {
         wisp_blk *own = s.psi;

@@ -18,10 +18,10 @@ typedef struct kpm {
     int64_t vectors;     /* of the whole run: random ones, sites, or all unit vectors */
     wisp_blk *v, *w, *u; /* |nu_m>; |nu_m-1>, which becomes |nu_m+1>; u for the naive variant alone */
     int width;           /* their columns */
-    int powers;          /* steps per call */
-    int interleaved;     /* the depth of the last whole call, mostly */
-    wisp_scalar *factor; /* [3][powers]: alpha, beta, gamma of these steps */
-    wisp_scalar *dot;    /* [powers][3][width] of one call, as wisp_mpk gives them */
+    int at_once;         /* steps of a call */
+    int depth;           /* the depth of the last whole call, mostly */
+    wisp_scalar *factor; /* [3][at_once]: alpha, beta, gamma of these steps */
+    wisp_scalar *dot;    /* [at_once][3][width] of one call, as wisp_mpk gives them */
     double *eta;         /* [moments][width] all dots of the batch: <nu_m|nu_m> and <nu_m+1|nu_m> in turn */
     int64_t *row;        /* [width] of the unit vectors */
     int64_t sweeps;      /* of the present batch that are done */
@@ -47,7 +47,7 @@ static void swap(kpm *k)
 /* Figures 4 and 5: |w> = alpha (A - c)|v> + beta |w>  &  <v|v>  &  <w|v>, each step in one pass. */
 static wisp_status steps_fused(kpm *k, int64_t first, int count)
 {
-    wisp_scalar *alpha = k->factor, *beta = alpha + k->powers, *gamma = beta + k->powers;
+    wisp_scalar *alpha = k->factor, *beta = alpha + k->at_once, *gamma = beta + k->at_once;
     for (int i = 0; i < count; i++) wisp__chebyshev_step(&k->bounds, first + i, alpha + i, beta + i, gamma + i);
     wisp_mpk_opts o = {.steps = count,
                        .alpha = alpha,
@@ -55,9 +55,9 @@ static wisp_status steps_fused(kpm *k, int64_t first, int count)
                        .gamma = gamma,
                        .terms = WISP_DOT_XX | WISP_DOT_XY,
                        .dot = k->dot,
-                       .depth = k->opts->powers, /* 0: left to wisp_mpk */
+                       .depth = k->opts->depth, /* 0: left to wisp_mpk */
                        .cache_budget = k->opts->cache_budget,
-                       .interleaved = count == k->powers ? &k->interleaved : NULL};
+                       .depth_used = count == k->at_once ? &k->depth : NULL};
     if (!k->opts->reduce_each_step) o.terms |= WISP_NOREDUCE;
     wisp_status status = wisp_mpk((wisp_blk *[]){k->w, k->v}, 2, k->A, &o);
     if (count % 2) swap(k);
@@ -200,10 +200,9 @@ static wisp_status items(void *arg, wisp_state *s)
     const wisp_kpm_opts *o = k->opts;
     struct {
         int64_t first, sweeps, width;
-        double flops, seconds, bounds_seconds, rounding, interleaved;
-    } at = {
-        k->first,          k->sweeps,   k->width,      k->flops, k->before + wisp__now() - k->began - k->look_seconds,
-        m->bounds_seconds, m->rounding, k->interleaved};
+        double flops, seconds, bounds_seconds, rounding, depth;
+    } at = {k->first,          k->sweeps,   k->width, k->flops, k->before + wisp__now() - k->began - k->look_seconds,
+            m->bounds_seconds, m->rounding, k->depth};
     wisp_status status = WISP_OK;
     WISP_TRY(wisp_state_same(s, "solver", "kpm"));
     WISP_TRY(wisp_state_same(s, "rows", "%lld", (long long)m->rows));
@@ -235,7 +234,7 @@ static wisp_status items(void *arg, wisp_state *s)
         k->sweeps = at.sweeps;
         k->flops = at.flops;
         k->before = at.seconds;
-        k->interleaved = (int)at.interleaved;
+        k->depth = (int)at.depth;
         m->bounds = k->bounds;
         m->bounds_seconds = at.bounds_seconds;
         m->rounding = at.rounding;
@@ -271,7 +270,7 @@ static wisp_status run_batch(kpm *k, int64_t first)
     }
     k->goes_on = false;
     for (int64_t first_step = k->sweeps; first_step < sweeps; first_step = k->sweeps) {
-        const int count = sweeps - first_step < k->powers ? (int)(sweeps - first_step) : k->powers;
+        const int count = sweeps - first_step < k->at_once ? (int)(sweeps - first_step) : k->at_once;
         double done = ((double)first + k->width * (double)first_step / (double)sweeps) / (double)k->vectors;
         WISP_TRY(wisp_ctx_step(k->ctx, k->task, done, k->flops));
         if (k->live) WISP_TRY(k->opts->offer(k->opts->offer_arg, k->live));
@@ -317,8 +316,8 @@ static wisp_status run(kpm *k, wisp_moments *m)
 {
     wisp_status status = WISP_OK;
     size_t most = (size_t)wisp__kpm_width(k->opts, k->vectors);
-    WISP_TRY(wisp_alloc(k->ctx, &k->factor, 3 * (size_t)k->powers, sizeof *k->factor));
-    WISP_TRY(wisp_alloc(k->ctx, &k->dot, 3 * (size_t)k->powers * most, sizeof *k->dot));
+    WISP_TRY(wisp_alloc(k->ctx, &k->factor, 3 * (size_t)k->at_once, sizeof *k->factor));
+    WISP_TRY(wisp_alloc(k->ctx, &k->dot, 3 * (size_t)k->at_once * most, sizeof *k->dot));
     WISP_TRY(wisp_alloc(k->ctx, &k->row, most, sizeof *k->row));
     WISP_TRY(wisp_alloc(k->ctx, &k->eta, (size_t)m->n * most, sizeof *k->eta));
     if (k->opts->resume) WISP_TRY(items(k, k->opts->resume));
@@ -368,7 +367,7 @@ static wisp_status describe(wisp_moments *m, wisp_ctx *ctx, const wisp_mat_info 
                         .variant = o->variant,
                         .bounds_method = o->bounds_method,
                         .width = wisp__kpm_width(o, vectors),
-                        .powers = wisp__kpm_powers(o, vectors),
+                        .depth = 1,
                         .threads = wisp_ctx_threads(ctx)};
     snprintf(m->version, sizeof m->version, "%s", wisp_version());
     m->mu = calloc(lines, (size_t)m->n * sizeof *m->mu);
@@ -416,8 +415,8 @@ wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *o
              .task = task,
              .bounds = m->bounds,
              .vectors = wisp__kpm_vectors(&full, info.rows),
-             .powers = m->powers,
-             .interleaved = 1,
+             .at_once = wisp__kpm_steps(&full, wisp__kpm_vectors(&full, info.rows)),
+             .depth = 1,
              .m = m,
              .steps = full.variant == WISP_KPM_NAIVE ? step_naive : steps_fused,
              .sweep_flops = sweep.flops};
@@ -425,7 +424,7 @@ wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *o
     status = run(&k, m);
     m->seconds = k.before + wisp__now() - k.began - k.look_seconds;
     m->flops = k.flops;
-    m->powers = k.interleaved;
+    m->depth = k.depth;
 out:
     status = wisp_ctx_leave(ctx, status);
     m->partial = status == WISP_ERR_CANCELLED;

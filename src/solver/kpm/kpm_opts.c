@@ -44,16 +44,16 @@ enum { LONG_POWERS = 8, LONG_CALLS = 12 };
 static bool is_long(const wisp_kpm_opts *full, int64_t vectors)
 {
     const int64_t width = wisp__kpm_width(full, vectors), calls = full->moments / 2 / LONG_POWERS;
-    return full->variant == WISP_KPM_BLOCKED && full->powers == 0 && !full->reduce_each_step && width > 0 &&
+    return full->variant == WISP_KPM_BLOCKED && full->depth == 0 && !full->reduce_each_step && width > 0 &&
            calls * (vectors / width) >= LONG_CALLS;
 }
 
-int wisp__kpm_powers(const wisp_kpm_opts *full, int64_t vectors)
+int wisp__kpm_steps(const wisp_kpm_opts *full, int64_t vectors)
 {
     if (is_long(full, vectors)) return LONG_POWERS;
-    if (full->variant == WISP_KPM_NAIVE || full->powers == 0) return 1;
+    if (full->variant == WISP_KPM_NAIVE || full->depth == 0) return 1;
     const int64_t sweeps = full->moments / 2;
-    return full->powers < sweeps ? full->powers : (int)sweeps;
+    return full->depth < sweeps ? full->depth : (int)sweeps;
 }
 
 static wisp_status check_trace(wisp_ctx *ctx, const wisp_kpm_opts *o, int64_t rows)
@@ -90,11 +90,11 @@ static wisp_status check_variant(wisp_ctx *ctx, const wisp_kpm_opts *o)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG,
                              "width: %d is for the blocked variant; naive and fused take one vector at a time",
                              o->width);
-    if (o->powers < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "powers: %d, at least 1 is needed", o->powers);
+    if (o->depth < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "depth: %d, at least 1 is needed", o->depth);
     if (o->cache_budget < 0)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "cache budget: %lld bytes", (long long)o->cache_budget);
-    if (o->powers > 1 && o->variant == WISP_KPM_NAIVE)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "powers: %d; the naive variant takes one step at a time", o->powers);
+    if (o->depth > 1 && o->variant == WISP_KPM_NAIVE)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "depth: %d; the naive variant takes one step at a time", o->depth);
     return WISP_OK;
 }
 
@@ -174,7 +174,7 @@ out:
 /* The parts of what a run holds. */
 typedef struct {
     double blocks, dots, moments; /* blocks: for the bounds there are no more columns; moments: the caller's */
-    int width, powers;
+    int width, steps;
 } parts;
 
 /* Of a rank's part of the blocks, so many rows of the halo with it. */
@@ -182,9 +182,9 @@ static parts parts_of(const wisp_kpm_opts *full, int64_t vectors, int64_t rows)
 {
     const bool look = full->rounding_limit > 0; /* at rounding: a column in double precision, which is two in single */
     const double n = (double)full->moments, width = fmax(wisp__kpm_width(full, vectors), look ? 2 : 0);
-    parts p = {.width = (int)width, .powers = wisp__kpm_powers(full, vectors)};
+    parts p = {.width = (int)width, .steps = wisp__kpm_steps(full, vectors)};
     p.blocks = (full->variant == WISP_KPM_NAIVE ? 3 : 2) * width * (double)wisp_type_size(full->type) * (double)rows;
-    p.dots = (n + 1) * width * sizeof(double) + (3 * width + 3) * p.powers * sizeof(wisp_scalar);
+    p.dots = (n + 1) * width * sizeof(double) + (3 * width + 3) * p.steps * sizeof(wisp_scalar);
     if (look) p.dots += 2 * n * sizeof(double);
     p.moments = n * sizeof(double) * (full->trace == WISP_TRACE_EXACT ? 1 : (double)vectors);
     return p;
@@ -197,7 +197,7 @@ int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts)
     wisp_kpm_opts full;
     wisp__kpm_defaults(&full, type, opts);
     const parts p = parts_of(&full, wisp__kpm_vectors(&full, rows), rows);
-    const double bytes = p.blocks + p.dots + (double)wisp_mpk_plan(rows, full.type, p.width, p.powers);
+    const double bytes = p.blocks + p.dots + (double)wisp_mpk_plan(rows, full.type, p.width, p.steps);
     return whole(bytes + p.moments);
 }
 
@@ -213,7 +213,7 @@ int64_t wisp_kpm_bound(const wisp_ctx *ctx, const wisp_mat_info *A, const wisp_k
     const double rows = (double)held;
     const double wider = (double)wisp_type_size(full.type) / (double)wisp_type_size(A->type);
     const double spill = (double)A->spill_bytes * wider * p.width;
-    const double steps = (double)wisp_mpk_bound(ctx, A, full.type, p.width, p.powers, p.powers);
+    const double steps = (double)wisp_mpk_bound(ctx, A, full.type, p.width, p.steps, p.steps);
     const double sums = fmin(rows, SUMS) * EACH * p.width;
     const double states = 16 * (double)A->work_blocks; /* of half storage's blocks */
     const double ranks = wisp__exchange_bytes(A, full.type, p.width) + (wisp_ctx_processes(ctx) > 1 ? p.dots : 0);

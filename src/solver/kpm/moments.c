@@ -65,7 +65,7 @@ static const char *out_of_range(const wisp_moments *m)
         return "first_vector";
     if (m->type == WISP_DEFAULT) return "type";
     if (m->width < 1) return "width";
-    if (m->powers < 1) return "powers";
+    if (m->depth < 1) return "depth";
     if (m->threads < 1) return "threads";
     if (m->partial != 0 && m->partial != 1) return "partial";
     if (!not_negative(m->seconds) || !not_negative(m->bounds_seconds)) return "seconds or bounds_seconds";

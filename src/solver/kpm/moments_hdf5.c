@@ -75,7 +75,7 @@ static const field fields[] = {
     {"type", WORD, AT(type), type_words},
     {"variant", WORD, AT(variant), variant_words},
     {"width", WHOLE, AT(width), NULL},
-    {"powers", WHOLE_OR_1, AT(powers), NULL},
+    {"depth", WHOLE_OR_1, AT(depth), NULL},
     {"threads", WHOLE, AT(threads), NULL},
     {"seconds", NUMBER, AT(seconds), NULL},
     {"flops", NUMBER, AT(flops), NULL},

@@ -248,7 +248,7 @@ static wisp_status evaluate(wisp__precond *P, wisp_blk *z, const wisp_blk *r, wi
                               .dot = P->dot,
                               .u = r,
                               .add = P->add + (size_t)from * width,
-                              .interleaved = from == 0 ? &P->depth : NULL};
+                              .depth_used = from == 0 ? &P->depth : NULL};
     if (mo.steps > 0) WISP_TRY(wisp_mpk((wisp_blk *[]){other, begin}, 2, P->A, &mo));
     const size_t last = mo.steps > 0 ? (size_t)mo.steps - 1 : 0;
     if (rz) memcpy(rz, P->dot + (4 * last + 3) * width, width * sizeof *rz);

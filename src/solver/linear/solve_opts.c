@@ -49,7 +49,7 @@ wisp_status wisp__solve_check(const wisp__krylov *k, wisp_blk *x)
     wisp_map *map = wisp_mat_map(k->A);
     if (map != wisp_mat_col_map(k->A))
         return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: the matrix is rectangular; it must be square");
-    if (wisp_blk_map_of(x) != map || wisp_blk_map_of(k->b) != map || wisp_blk_nrows(x) != wisp_map_local(map, NULL) ||
+    if (wisp_blk_map(x) != map || wisp_blk_map(k->b) != map || wisp_blk_nrows(x) != wisp_map_local(map, NULL) ||
         wisp_blk_nrows(k->b) != wisp_map_local(map, NULL))
         return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: x and b must be on the matrix's map, with all rows");
     if (wisp_blk_width(x) != wisp_blk_width(k->b) || wisp_blk_type(x) != k->type)

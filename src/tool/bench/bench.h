@@ -49,10 +49,10 @@ extern const char *const bench_op_name[], *const bench_variant_name[];
 typedef struct {
     bench_op op;
     bench_variant variant;
-    wisp_type type;       /* of the blocks */
-    int width, powers;    /* powers: steps of a call; 1 for all but mpk */
-    int depth;            /* the number of steps that are interleaved; 0: as the library chooses */
-    wisp_row_order order; /* as asked for */
+    wisp_type type;    /* of the blocks */
+    int width, powers; /* powers: steps of a call; 1 for all but mpk */
+    int depth;         /* the number of steps that are interleaved; 0: as the library chooses */
+    wisp_order order;  /* as asked for */
     wisp_format format;
     int64_t rows;         /* of dense blocks */
     int64_t cache_budget; /* mpk: bytes; 0: the context's */
@@ -70,7 +70,7 @@ typedef struct {
     wisp_mat_info info; /* of A */
     wisp_blk *v, *w, *u;
     wisp_blk **list; /* mpk: [powers + 2], v and w and, if all powers are kept, the others */
-    int interleaved; /* mpk: the depth of the last call */
+    int depth;       /* mpk: of the last call */
     bench_reference *reference;
     blas_process blas;
     wisp_scalar *shift, *dot, *X; /* X[width][width]: tsm; mpk: alpha, beta, gamma of each step */
@@ -159,7 +159,7 @@ bench_quartiles bench_quartiles_of(double *v, int n); /* sorts v */
 typedef struct {
     bench_case what;
     const char *matrix, *order, *format; /* the last two as they are */
-    int threads, interleaved;
+    int threads, depth;
     int64_t cache_budget, matrix_bytes; /* mpk; as stored */
     int64_t repeats, steps;             /* of each repetition, one by one */
     bench_quartiles seconds, load, fraction, model, of_model, core, ratio;

@@ -39,7 +39,7 @@ static wisp_status step_steps(bench_runner *r)
 {
     wisp_blk *list[] = {r->w, r->v};
     const wisp_mpk_opts o = {
-        .steps = CALL, .alpha = r->X, .beta = r->X + CALL, .gamma = r->X + 2 * CALL, .interleaved = &r->interleaved};
+        .steps = CALL, .alpha = r->X, .beta = r->X + CALL, .gamma = r->X + 2 * CALL, .depth_used = &r->depth};
     return wisp_mpk(list, 2, r->A, &o);
 }
 

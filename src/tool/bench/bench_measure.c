@@ -139,7 +139,7 @@ static void name_against(const tool *t, const bench_case *what, const bench_case
              o->against_what == AGAINST_ORDER    ? "order="
              : o->against_what == AGAINST_FORMAT ? "format="
                                                  : "",
-             o->against_what == AGAINST_ORDER    ? text_order((wisp_row_order)o->against)
+             o->against_what == AGAINST_ORDER    ? text_order((wisp_order)o->against)
              : o->against_what == AGAINST_FORMAT ? text_format((wisp_format)o->against)
              : o->against_what == AGAINST_PLAIN  ? "plain"
              : o->against_what == AGAINST_SINGLE ? "single"
@@ -167,7 +167,7 @@ static int add_row(tool *t, bench *b, timing *s, const timing *against)
                      .limit = usual_limit(s->limit, n)};
     row.cost.bytes = r->least_bytes;
     row.matrix_bytes = r->info.bytes;
-    row.interleaved = r->interleaved;
+    row.depth = r->depth;
     row.cache_budget = machine_counted(t, r->what.cache_budget);
     if (dense || b->op == BENCH_KPM || b->op == BENCH_MPK || b->op == BENCH_EIG)
         row.gemm_gflops = gemm_of(b, r->what.type);

@@ -156,8 +156,8 @@ static bench_prediction predict_sweep(const bench_runner *r, const bench_limits 
 bench_prediction bench_predict(const bench_runner *r, const bench_limits *l)
 {
     const bench_prediction sweep = predict_sweep(r, l);
-    if (r->interleaved < 2 || l->cache_gbs > 0) return sweep;
-    const double fma = 1e-9 * r->cost.flops / l->fma_gflops, first = 1.0 / r->interleaved;
+    if (r->depth < 2 || l->cache_gbs > 0) return sweep;
+    const double fma = 1e-9 * r->cost.flops / l->fma_gflops, first = 1.0 / r->depth;
     const bool core = l->core_seconds > fma;
     const double memory = first * sweep.seconds, cache = (1 - first) * (core ? l->core_seconds : fma);
     return (bench_prediction){memory + cache, memory > cache ? sweep.limit : core ? "core" : "fma"};

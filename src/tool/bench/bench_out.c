@@ -28,7 +28,7 @@ json_t *bench_row_json(const bench_row *r)
     if (c->op == BENCH_SOLVE) json_object_set_new(o, "method", json_string(solve_method_name(c->method)));
     if (c->restart) json_object_set_new(o, "restart", json_integer(c->restart));
     if (c->op == BENCH_MPK) {
-        json_object_set_new(o, "interleaved", json_integer(r->interleaved));
+        json_object_set_new(o, "depth", json_integer(r->depth));
         json_object_set_new(o, "cache_budget", json_integer(r->cache_budget));
     }
     const struct {
@@ -90,8 +90,8 @@ void bench_table_row(const bench_row *r)
     char quartiles[TEXT];
     snprintf(quartiles, sizeof quartiles, "%.4g-%.4g", 1e3 * r->seconds.q1, 1e3 * r->seconds.q3);
     printf("%-15s  %5d  ", bench_variant_name[c->variant], c->width);
-    if (c->op == BENCH_MPK && r->interleaved > 1)
-        printf("%6d  %5d  %9.4g  ", c->powers, r->interleaved, 1e-6 * (double)r->cache_budget);
+    if (c->op == BENCH_MPK && r->depth > 1)
+        printf("%6d  %5d  %9.4g  ", c->powers, r->depth, 1e-6 * (double)r->cache_budget);
     else if (c->op == BENCH_MPK) /* and the steps were not interleaved */
         printf("%6d  %5s  %9s  ", c->powers, "-", "-");
     if (c->op == BENCH_SOLVE) printf("%6.3g  %10.3g  ", r->passes, r->reductions);

@@ -52,7 +52,7 @@ static wisp_status step_mpk(bench_runner *r)
 {
     const int powers = r->what.powers;
     wisp_mpk_opts o = {
-        .steps = powers, .depth = r->what.depth, .cache_budget = r->what.cache_budget, .interleaved = &r->interleaved};
+        .steps = powers, .depth = r->what.depth, .cache_budget = r->what.cache_budget, .depth_used = &r->depth};
     if (!is_fused(&r->what)) return wisp_mpk(r->list, powers + 2, r->A, &o);
     o.alpha = r->X;
     o.beta = r->X + powers;

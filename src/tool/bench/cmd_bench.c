@@ -187,7 +187,7 @@ static int run_case(tool *t, bench *b, const bench_case *c)
     const options *o = &t->opt;
     bench_case other = *c;
     if (o->against_what == AGAINST_ORDER)
-        other.order = (wisp_row_order)o->against;
+        other.order = (wisp_order)o->against;
     else if (o->against_what == AGAINST_FORMAT)
         other.format = (wisp_format)o->against;
     else if (o->against_what == AGAINST_PLAIN)
@@ -235,7 +235,7 @@ static int run_width(tool *t, bench *b, wisp_type type, int width, int powers, i
                                       .width = width,
                                       .powers = powers,
                                       .depth = (int)o->depth,
-                                      .order = (wisp_row_order)r,
+                                      .order = (wisp_order)r,
                                       .format = (wisp_format)f,
                                       .cache_budget = budget,
                                       .method = (wisp_method)o->method,

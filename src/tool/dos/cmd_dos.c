@@ -24,8 +24,8 @@ static int check_options(tool *t)
     if (o->trace == WISP_TRACE_EXACT && o->vectors)
         return tool_usage(t, "--vectors and --trace exact exclude each other");
     if (o->variant != WISP_KPM_BLOCKED && o->width) return tool_usage(t, "--width is for --variant blocked alone");
-    if (o->variant == WISP_KPM_NAIVE && o->powers > 1)
-        return tool_usage(t, "--powers is not for --variant naive, which takes one step at a time");
+    if (o->variant == WISP_KPM_NAIVE && o->depth > 1)
+        return tool_usage(t, "--depth is not for --variant naive, which takes one step at a time");
     if (o->variant == WISP_KPM_NAIVE && o->budgets[0])
         return tool_usage(t, "--cache-budget is not for --variant naive, which takes one step at a time");
     if (o->output && !has_extension(o->output, "csv|json|h5"))
@@ -60,7 +60,7 @@ static void set_kpm_options(const options *o, wisp_kpm_opts *k)
                          .seed = o->seed,
                          .variant = (wisp_kpm_variant)o->variant,
                          .width = (int)o->width,
-                         .powers = (int)o->powers,
+                         .depth = (int)o->depth,
                          .reduce_each_step = o->reduce,
                          .bounds_method = (wisp_bounds_method)o->bounds_method};
     if (k->bounds_method == WISP_BOUNDS_GIVEN)
@@ -217,7 +217,7 @@ static int set_matrix_options(tool *t, results *r, wisp_kpm_opts *k, const wisp_
 {
     const wisp_type type =
         t->opt.precision == PRECISION_AUTO ? needed_type(t, r, k, src) : tool_type(&t->opt, src->type);
-    *mo = (wisp_mat_opts){.type = type, .order = (wisp_row_order)t->opt.order, .format = (wisp_format)t->opt.format};
+    *mo = (wisp_mat_opts){.type = type, .order = (wisp_order)t->opt.order, .format = (wisp_format)t->opt.format};
     return choose_width(t, k, src, mo);
 }
 

@@ -164,7 +164,7 @@ typedef struct {
 /* Steps of each vector, some of which may be interleaved: 1 if none may. */
 int64_t plan_steps(const wisp_kpm_opts *ko)
 {
-    return ko->powers == 1 || ko->reduce_each_step || ko->variant != WISP_KPM_BLOCKED ? 1 : moments_of(ko) / 2;
+    return ko->depth == 1 || ko->reduce_each_step || ko->variant != WISP_KPM_BLOCKED ? 1 : moments_of(ko) / 2;
 }
 
 /* Seconds of a step of so many columns by the model, in groups of `width`. */

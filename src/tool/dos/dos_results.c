@@ -72,7 +72,7 @@ static void add_run(json_t *o, tool *t, const results *r)
     if (seeds) json_object_set_new(o, "seeds", seeds);
     json_object_set_new(o, "variant", json_string(variant_names[m->variant]));
     json_object_set_new(o, "width", json_integer(m->width));
-    json_object_set_new(o, "powers", json_integer(m->powers));
+    json_object_set_new(o, "depth", json_integer(m->depth));
     json_object_set_new(o, "cache_budget", t->opt.from ? json_null() : json_integer(r->cache_budget));
     json_object_set_new(o, "partition",
                         t->opt.from ? json_null() : json_string(text_partition((wisp_partition)t->opt.partition)));
@@ -198,8 +198,8 @@ static void show_run(tool *t, const results *r)
         text_line("time", "%s", text_seconds(b[0], r->total_seconds));
         return;
     }
-    text_line("run", "%s, width %d, powers %d, %s, %s, order %s, format %s", variant_names[m->variant], m->width,
-              m->powers, text_team(b[0], wisp_ctx_processes(t->ctx), m->threads), wisp_ctx_isa(t->ctx),
+    text_line("run", "%s, width %d, depth %d, %s, %s, order %s, format %s", variant_names[m->variant], m->width,
+              m->depth, text_team(b[0], wisp_ctx_processes(t->ctx), m->threads), wisp_ctx_isa(t->ctx),
               text_order(r->stored.order), text_format(r->stored.format));
     weights_summary(t);
     checkpoint_summary(t);

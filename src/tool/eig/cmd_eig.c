@@ -148,7 +148,7 @@ static int make_matrix(tool *t, eig_results *r, const wisp_src *src, wisp_mat **
     const wisp_type type = tool_type(&t->opt, src->type);
     const wisp_mat_opts mo = {.type = type,
                               .width = width_of(&t->opt, type),
-                              .order = (wisp_row_order)t->opt.order,
+                              .order = (wisp_order)t->opt.order,
                               .format = (wisp_format)t->opt.format};
     int rc = machine_cache(t, 0, &budget);
     if (!rc) rc = eig_plan_check_source(t, src, &mo, r, reading);

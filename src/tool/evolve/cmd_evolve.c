@@ -46,6 +46,7 @@ typedef struct {
     evolve_results *r;
     char *copy;     /* [rows] psi in the user's order; NULL: nothing is watched */
     uint64_t start; /* what psi(0) is known by */
+    bool failed;    /* and said why */
 } observer;
 
 static const char *start_kind(const tool *t) { return t->opt.start ? "file" : t->opt.random ? "random" : "rows"; }
@@ -74,8 +75,10 @@ static int take(observer *o, const wisp_blk *psi, double norm)
 
 static int observe(void *arg, int64_t i, const wisp_blk *psi, const double *norm)
 {
+    observer *o = arg;
     (void)i;
-    return take(arg, psi, norm[0]);
+    o->failed = take(o, psi, norm[0]) != EXIT_FINE;
+    return o->failed;
 }
 
 /* What was seen so far, of the same rows, from the same psi(0). */
@@ -155,7 +158,7 @@ static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer 
 {
     const options *opt = &t->opt;
     wisp_evolve_opts eo = {.tolerance = r->tolerance,
-                           .powers = (int)opt->powers,
+                           .depth = (int)opt->depth,
                            .seed = opt->seed,
                            .bounds_method = (wisp_bounds_method)opt->bounds_method};
     if (eo.bounds_method == WISP_BOUNDS_GIVEN)
@@ -170,10 +173,12 @@ static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer 
     eo.offer = t->checkpoint ? checkpoint_offer : NULL;
     eo.offer_arg = t;
     eo.resume = t->resumed;
-    const wisp_status status = wisp_evolve(&r->e, A, psi, r->times - 1, r->time + 1, &eo, observe, o);
+    eo.observe = observe;
+    eo.observe_arg = o;
+    const wisp_status status = wisp_evolve(&r->e, A, psi, r->times - 1, r->time + 1, &eo);
     checkpoint_pause(t);
+    if (o->failed) return EXIT_FAILED;
     if (status == WISP_ERR_CANCELLED) return checkpoint_ended(t) ? checkpoint_stopped(t) : stopped(t, r);
-    if (status == WISP_ERR_CALLBACK) return EXIT_FAILED; /* it has said why */
     if (status == WISP_ERR_HERMITIAN || status == WISP_ERR_NUMERIC)
         return tool_fail(t, "%s: %s", opt->arg[0], wisp_ctx_message(t->ctx));
     return status ? tool_fail_ctx(t) : EXIT_FINE;
@@ -195,10 +200,8 @@ static int open_all(tool *t, evolve_results *r, observer *obs, wisp_mat **A, wis
     obs->start = number_of(o->sites, o->site_count);
     if (!rc && o->start && (t->opt.checkpoint || t->opt.resume) && wisp_src_hash(t->ctx, &start, &obs->start))
         rc = tool_fail_ctx(t);
-    const wisp_mat_opts mo = {.type = tool_type(o, src.type),
-                              .width = 1,
-                              .order = (wisp_row_order)o->order,
-                              .format = (wisp_format)o->format};
+    const wisp_mat_opts mo = {
+        .type = tool_type(o, src.type), .width = 1, .order = (wisp_order)o->order, .format = (wisp_format)o->format};
     r->type = type_is_single(mo.type) ? WISP_C : WISP_Z;
     if (!rc && src.rows != src.cols)
         rc = tool_fail(t, "%s is %lld x %lld, and a Hamiltonian is square", o->arg[0], (long long)src.rows,

@@ -43,7 +43,7 @@ static json_t *make_json(tool *t, const evolve_results *r)
     json_object_set_new(o, "norm_deviation", json_real(r->deviation));
     json_object_set_new(o, "sweeps", json_integer(r->e.sweeps));
     json_object_set_new(o, "sequences", json_integer(r->e.sequences));
-    json_object_set_new(o, "powers", json_integer(r->e.powers));
+    json_object_set_new(o, "depth", json_integer(r->e.depth));
     json_object_set_new(o, "cache_budget", json_integer(r->cache_budget));
     json_object_set_new(o, "order", json_string(text_order(r->info.order)));
     json_object_set_new(o, "format", json_string(text_format(r->info.format)));
@@ -82,7 +82,7 @@ void evolve_summary(tool *t, const evolve_results *r)
         text_line("start", "%s, %s", t->opt.site_count ? "several rows" : start_name(t), wisp_type_name(r->type));
     text_line("times", "0 to %.6g in %s steps, tolerance %.3g", r->time[r->times - 1], text_count(x[0], r->times - 1),
               r->tolerance);
-    text_line("run", "%s sweeps, powers %d, %s, %s, order %s, format %s", text_count(x[0], r->e.sweeps), r->e.powers,
+    text_line("run", "%s sweeps, depth %d, %s, %s, order %s, format %s", text_count(x[0], r->e.sweeps), r->e.depth,
               text_team(x[1], 1, wisp_ctx_threads(t->ctx)), wisp_ctx_isa(t->ctx), text_order(r->info.order),
               text_format(r->info.format));
     checkpoint_summary(t);

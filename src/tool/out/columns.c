@@ -7,7 +7,7 @@ static size_t row_bytes(const columns *c) { return (size_t)c->width * wisp_type_
 
 int columns_make(tool *t, columns *c, const wisp_blk *like, int64_t blocks)
 {
-    *c = (columns){.rows = wisp_map_rows(wisp_blk_map_of(like)),
+    *c = (columns){.rows = wisp_map_rows(wisp_blk_map(like)),
                    .blocks = blocks,
                    .width = wisp_blk_width(like),
                    .type = wisp_blk_type(like)};
@@ -42,7 +42,7 @@ int columns_take(tool *t, columns *c, int64_t block, const wisp_blk *x)
 {
     char *data = c->data + (size_t)(block * c->rows) * row_bytes(c);
     int64_t first;
-    wisp_map_local(wisp_blk_map_of(x), &first);
+    wisp_map_local(wisp_blk_map(x), &first);
     wisp_ctx_enter(t->ctx);
     wisp_status status = wisp_blk_get(x, WISP_ROW_MAJOR, data + (size_t)first * row_bytes(c), c->width);
     if (status == WISP_OK && wisp_ctx_processes(t->ctx) > 1) status = add_ranks(t, c, data);

@@ -112,7 +112,7 @@ void text_line(const char *name, const char *format, ...)
     va_end(ap);
 }
 
-const char *text_order(wisp_row_order order)
+const char *text_order(wisp_order order)
 {
     static const char *const name[] = {"auto", "natural", "rcm", "tiles"};
     return name[order];

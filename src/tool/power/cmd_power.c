@@ -21,10 +21,10 @@ typedef struct {
     double *norm;         /* [n + 1][width] */
     wisp_scalar *work;    /* of a call: alpha[AT_ONCE], then dots */
     int64_t cache_budget; /* 0: the context's */
-    int interleaved;      /* the depth */
-    bool one_by_one;      /* steps, with norms of numbers of any size */
-    double largest;       /* so: of the entries */
-    wisp_blk *kept;       /* v_0 of a file that can't be read twice; else NULL */
+    int depth;
+    bool one_by_one; /* steps, with norms of numbers of any size */
+    double largest;  /* so: of the entries */
+    wisp_blk *kept;  /* v_0 of a file that can't be read twice; else NULL */
     double assemble_seconds, seconds, flops;
 } powers;
 
@@ -68,7 +68,7 @@ static int open_all(tool *t, powers *p)
     p->width = t->opt.start ? (int)start.cols : t->opt.width ? (int)t->opt.width : 1;
     const wisp_mat_opts mo = {.type = tool_type(&t->opt, src.type),
                               .width = p->width,
-                              .order = (wisp_row_order)t->opt.order,
+                              .order = (wisp_order)t->opt.order,
                               .format = (wisp_format)t->opt.format};
     p->type = mo.type;
     if (start.row && wisp_type_is_complex(start.type)) p->type = type_is_single(mo.type) ? WISP_C : WISP_Z;
@@ -159,17 +159,17 @@ static int check_squares(const powers *p, int64_t k)
 static int some_steps(tool *t, powers *p, int64_t k, int count)
 {
     wisp_scalar *dot = p->work + AT_ONCE;
-    int interleaved = 1;
+    int depth = 1;
     const wisp_mpk_opts o = {.steps = count,
                              .alpha = p->scale != 1 ? p->work : NULL,
                              .terms = WISP_DOT_XX | WISP_DOT_YY,
                              .dot = dot,
                              .cache_budget = p->cache_budget,
-                             .interleaved = &interleaved};
+                             .depth_used = &depth};
     wisp_blk *turned[2] = {block(p, k - 1), block(p, k)};
     wisp_status status = t->opt.all ? wisp_mpk(p->v + k, count + 2, p->A, &o) : wisp_mpk(turned, 2, p->A, &o);
     if (status) return tool_fail_ctx(t);
-    if (interleaved > p->interleaved) p->interleaved = interleaved; /* the last steps may be fewer */
+    if (depth > p->depth) p->depth = depth; /* the last steps may be fewer */
     int rc = EXIT_FINE;
     for (int i = 0; i <= count && !rc && p->one_by_one; i++) {
         if ((k == 0 || i > 0) && wisp_norm(block(p, k + i), p->norm + (k + i) * p->width)) return tool_fail_ctx(t);
@@ -210,7 +210,7 @@ static int run_one_by_one(tool *t, powers *p)
     if (wisp_mat_get_props(p->A, &props)) return tool_fail_ctx(t);
     p->largest = props.largest;
     p->one_by_one = true;
-    p->interleaved = 1;
+    p->depth = 1;
     if (p->kept) return wisp_copy(block(p, 0), p->kept) ? tool_fail_ctx(t) : all_steps(t, p);
     int rc = t->opt.start ? start_open(t, &start, t->opt.start, "start", p->info.rows) : EXIT_FINE;
     if (!rc) rc = set_start(t, p, &start);
@@ -259,7 +259,7 @@ static json_t *result_json(tool *t, const powers *p)
     json_object_set_new(o, "type", json_string(wisp_type_name(p->type)));
     json_object_set_new(o, "powers", json_integer(p->n));
     json_object_set_new(o, "width", json_integer(p->width));
-    json_object_set_new(o, "interleaved", json_integer(p->interleaved));
+    json_object_set_new(o, "depth", json_integer(p->depth));
     json_object_set_new(o, "cache_budget", json_integer(machine_counted(t, p->cache_budget)));
     json_object_set_new(o, "scale", json_real(p->scale));
     json_object_set_new(o, "order", json_string(text_order(p->info.order)));
@@ -284,9 +284,9 @@ static void show(const tool *t, const powers *p)
     text_line("rows", "%s   nonzeros %s", text_count(a, p->info.rows), text_count(b, p->info.nnz));
     text_line("start", "%s, %d vector%s, %s", t->opt.start ? t->opt.start : "random", p->width,
               p->width == 1 ? "" : "s", wisp_type_name(p->type));
-    text_line("run", "%d step%s at a time, %d thread%s, %s, order %s, format %s", p->interleaved,
-              p->interleaved == 1 ? "" : "s", wisp_ctx_threads(t->ctx), wisp_ctx_threads(t->ctx) == 1 ? "" : "s",
-              wisp_ctx_isa(t->ctx), text_order(p->info.order), text_format(p->info.format));
+    text_line("run", "%d step%s at a time, %d thread%s, %s, order %s, format %s", p->depth, p->depth == 1 ? "" : "s",
+              wisp_ctx_threads(t->ctx), wisp_ctx_threads(t->ctx) == 1 ? "" : "s", wisp_ctx_isa(t->ctx),
+              text_order(p->info.order), text_format(p->info.format));
     text_line("time", "%.3g ms a power   (assembly %s, all powers %s, %.3g Gflop/s)", p->seconds / (double)p->n * 1e3,
               text_seconds(a, p->assemble_seconds), text_seconds(b, p->seconds), p->flops / p->seconds * 1e-9);
     text_line("power", "norm%s", p->width > 1 ? " of vector 0, and largest of all" : "");
@@ -308,7 +308,7 @@ static void show(const tool *t, const powers *p)
 
 int cmd_power(tool *t)
 {
-    powers p = {.n = t->opt.powers, .interleaved = 1, .scale = option_seen(&t->opt, "scale") ? t->opt.scale : 1};
+    powers p = {.n = t->opt.powers, .depth = 1, .scale = option_seen(&t->opt, "scale") ? t->opt.scale : 1};
     p.stored = t->opt.all ? (int)p.n + 2 : 2;
     int rc = check_options(t);
     if (!rc) rc = tool_start(t);

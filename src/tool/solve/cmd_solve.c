@@ -127,7 +127,7 @@ static int prepare(tool *t, solve_results *r, wisp_mat **A, wisp_blk **b, wisp_b
     if (!rc) rc = checkpoint_open(t);
     const wisp_mat_opts mo = {.type = tool_type(&t->opt, in.matrix.type),
                               .width = r->columns,
-                              .order = (wisp_row_order)t->opt.order,
+                              .order = (wisp_order)t->opt.order,
                               .format = (wisp_format)t->opt.format};
     r->type = type_of_blocks(&in, mo.type);
     if (r->opts.tolerance <= 0) r->opts.tolerance = type_is_single(r->type) ? 1e-4 : 1e-8;

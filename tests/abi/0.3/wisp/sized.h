@@ -5,9 +5,16 @@
  * library takes fields that the program did not know as zero, and fills in only those that it has room for. The other
  * way round, an earlier library refuses options of a later version (WISP_ERR_UNSUPPORTED) if a field that it does not
  * know is not zero; functions without a status ignore such fields. wisp_scalar, wisp_bounds, wisp_progress and
- * wisp_gallery_entry never change. Languages without C headers call the symbols themselves. */
+ * wisp_gallery_entry, wisp_term, wisp_update, wisp_inner and wisp_filter never change. Languages without C headers call
+ * the symbols themselves. */
 #ifndef WISP_SIZED_H
 #define WISP_SIZED_H
+
+#include "wisp.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 WISP_API wisp_status wisp_ctx_create_sized(wisp_ctx **ctx, const wisp_ctx_opts *opts, size_t opts_size);
 WISP_API wisp_status wisp_src_open_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const char *name);
@@ -17,6 +24,10 @@ WISP_API wisp_status wisp_src_open_crs_sized(wisp_src *src, size_t src_size, wis
                                              size_t crs_size);
 WISP_API wisp_status wisp_src_hermitian_part_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
                                                    size_t other_size, double *change);
+WISP_API wisp_status wisp_src_partition_sized(wisp_src *src, size_t src_size, wisp_ctx *ctx, const wisp_src *other,
+                                              size_t other_size, wisp_partition how);
+WISP_API const int64_t *wisp_src_numbers_sized(const wisp_src *src, size_t src_size);
+WISP_API wisp_status wisp_src_open_mat_sized(wisp_src *src, size_t src_size, const wisp_mat *A);
 WISP_API void wisp_src_close_sized(wisp_src *src, size_t src_size);
 WISP_API wisp_status wisp_src_write_sized(const wisp_src *src, size_t src_size, wisp_ctx *ctx, const char *path,
                                           const wisp_write_opts *opts, size_t opts_size);
@@ -38,6 +49,7 @@ WISP_API wisp_status wisp_mat_bound_sized(wisp_ctx *ctx, const wisp_src *src, si
 WISP_API wisp_status wisp_src_choose_sized(wisp_ctx *ctx, const wisp_src *src, size_t src_size,
                                            const wisp_mat_opts *opts, size_t opts_size, wisp_type type, int64_t vectors,
                                            int64_t steps, wisp_choice *choice, size_t choice_size);
+WISP_API wisp_status wisp_src_weights_sized(wisp_ctx *ctx, const wisp_src *src, size_t src_size, int64_t *weights);
 WISP_API wisp_status wisp_mat_choose_sized(const wisp_mat *A, wisp_type type, int64_t vectors, int64_t steps,
                                            wisp_choice *choice, size_t choice_size);
 WISP_API wisp_status wisp_mat_gather_sized(const wisp_mat *A, wisp_type type, int width, wisp_gather *gather,
@@ -58,6 +70,11 @@ WISP_API wisp_status wisp_bounds_find_sized(wisp_bounds *bounds, const wisp_mat 
                                             size_t opts_size);
 WISP_API void wisp_bounds_plan_sized(const wisp_mat_info *A, size_t A_size, const wisp_bounds_opts *opts,
                                      size_t opts_size, int *columns, int *steps);
+WISP_API wisp_status wisp_checkpoint_create_sized(wisp_checkpoint **checkpoint, wisp_ctx *ctx,
+                                                  const wisp_checkpoint_opts *opts, size_t opts_size);
+WISP_API void wisp_checkpoint_get_info_sized(const wisp_checkpoint *checkpoint, wisp_checkpoint_info *info,
+                                             size_t info_size);
+WISP_API wisp_status wisp_src_hash_sized(wisp_ctx *ctx, const wisp_src *src, size_t src_size, uint64_t *hash);
 WISP_API wisp_status wisp_kpm_sized(wisp_moments *m, size_t m_size, const wisp_mat *A, const wisp_kpm_opts *opts,
                                     size_t opts_size);
 WISP_API int wisp_kpm_width_sized(wisp_type type, int64_t rows, const wisp_kpm_opts *opts, size_t opts_size);
@@ -86,9 +103,24 @@ WISP_API wisp_status wisp_count_sized(wisp_ctx *ctx, const wisp_moments *m, size
                                       double *error);
 WISP_API void wisp_bars95_sized(const wisp_moments *m, size_t m_size, const wisp_eval_opts *opts, size_t opts_size,
                                 int64_t count, const double *value, const double *error, double *low, double *high);
+WISP_API wisp_status wisp_fuse_cost_sized(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
+                                          wisp_cost *cost, size_t cost_size);
+WISP_API void wisp_ctx_counts_sized(const wisp_ctx *ctx, wisp_counts *counts, size_t counts_size);
+WISP_API wisp_status wisp_solve_sized(wisp_solution *s, size_t s_size, wisp_blk *x, const wisp_mat *A,
+                                      const wisp_blk *b, const wisp_solve_opts *opts, size_t opts_size);
+WISP_API void wisp_solution_free_sized(wisp_solution *s, size_t s_size);
+WISP_API int64_t wisp_solve_plan_sized(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts,
+                                       size_t opts_size);
+WISP_API int64_t wisp_solve_bound_sized(const wisp_ctx *ctx, int64_t rows, wisp_type type, int width,
+                                        const wisp_solve_opts *opts, size_t opts_size);
+WISP_API wisp_status wisp_eig_sized(wisp_eigen *e, size_t e_size, const wisp_mat *A, const wisp_eig_opts *opts,
+                                    size_t opts_size);
+WISP_API void wisp_eigen_free_sized(wisp_eigen *e, size_t e_size);
+WISP_API wisp_status wisp_eig_plan_sized(wisp_eig_cost *cost, size_t cost_size, const wisp_mat *A,
+                                         const wisp_eig_opts *opts, size_t opts_size);
 WISP_API wisp_status wisp_evolve_sized(wisp_evolution *e, size_t e_size, const wisp_mat *A, wisp_blk *psi,
                                        int64_t times, const double *time, const wisp_evolve_opts *opts,
-                                       size_t opts_size, wisp_evolve_fn observe, void *arg);
+                                       size_t opts_size);
 
 #ifndef WISP_BUILDING
 static inline wisp_status wisp_ctx_create(wisp_ctx **ctx, const wisp_ctx_opts *opts)
@@ -114,6 +146,15 @@ static inline wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, const 
 static inline wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, double *change)
 {
     return wisp_src_hermitian_part_sized(src, sizeof *src, ctx, other, sizeof *other, change);
+}
+static inline wisp_status wisp_src_partition(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, wisp_partition how)
+{
+    return wisp_src_partition_sized(src, sizeof *src, ctx, other, sizeof *other, how);
+}
+static inline const int64_t *wisp_src_numbers(const wisp_src *src) { return wisp_src_numbers_sized(src, sizeof *src); }
+static inline wisp_status wisp_src_open_mat(wisp_src *src, const wisp_mat *A)
+{
+    return wisp_src_open_mat_sized(src, sizeof *src, A);
 }
 static inline void wisp_src_close(wisp_src *src) { wisp_src_close_sized(src, sizeof *src); }
 static inline wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const char *path,
@@ -166,6 +207,10 @@ static inline wisp_status wisp_src_choose(wisp_ctx *ctx, const wisp_src *src, co
     return wisp_src_choose_sized(ctx, src, sizeof *src, opts, sizeof *opts, type, vectors, steps, choice,
                                  sizeof *choice);
 }
+static inline wisp_status wisp_src_weights(wisp_ctx *ctx, const wisp_src *src, int64_t *weights)
+{
+    return wisp_src_weights_sized(ctx, src, sizeof *src, weights);
+}
 static inline wisp_status wisp_mat_choose(const wisp_mat *A, wisp_type type, int64_t vectors, int64_t steps,
                                           wisp_choice *choice)
 {
@@ -211,6 +256,19 @@ static inline wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *
 static inline void wisp_bounds_plan(const wisp_mat_info *A, const wisp_bounds_opts *opts, int *columns, int *steps)
 {
     wisp_bounds_plan_sized(A, sizeof *A, opts, sizeof *opts, columns, steps);
+}
+static inline wisp_status wisp_checkpoint_create(wisp_checkpoint **checkpoint, wisp_ctx *ctx,
+                                                 const wisp_checkpoint_opts *opts)
+{
+    return wisp_checkpoint_create_sized(checkpoint, ctx, opts, sizeof *opts);
+}
+static inline void wisp_checkpoint_get_info(const wisp_checkpoint *checkpoint, wisp_checkpoint_info *info)
+{
+    wisp_checkpoint_get_info_sized(checkpoint, info, sizeof *info);
+}
+static inline wisp_status wisp_src_hash(wisp_ctx *ctx, const wisp_src *src, uint64_t *hash)
+{
+    return wisp_src_hash_sized(ctx, src, sizeof *src, hash);
 }
 static inline wisp_status wisp_kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *opts)
 {
@@ -279,10 +337,49 @@ static inline void wisp_bars95(const wisp_moments *m, const wisp_eval_opts *opts
     wisp_bars95_sized(m, sizeof *m, opts, sizeof *opts, count, value, error, low, high);
 }
 static inline wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times,
-                                      const double *time, const wisp_evolve_opts *opts, wisp_evolve_fn observe,
-                                      void *arg)
+                                      const double *time, const wisp_evolve_opts *opts)
 {
-    return wisp_evolve_sized(e, sizeof *e, A, psi, times, time, opts, sizeof *opts, observe, arg);
+    return wisp_evolve_sized(e, sizeof *e, A, psi, times, time, opts, sizeof *opts);
+}
+static inline wisp_status wisp_fuse_cost(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
+                                         wisp_cost *cost)
+{
+    return wisp_fuse_cost_sized(update, updates, inner, inners, cost, sizeof *cost);
+}
+static inline void wisp_ctx_counts(const wisp_ctx *ctx, wisp_counts *counts)
+{
+    wisp_ctx_counts_sized(ctx, counts, sizeof *counts);
+}
+static inline wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const wisp_blk *b,
+                                     const wisp_solve_opts *opts)
+{
+    return wisp_solve_sized(s, sizeof *s, x, A, b, opts, sizeof *opts);
+}
+static inline void wisp_solution_free(wisp_solution *s) { wisp_solution_free_sized(s, sizeof *s); }
+static inline int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts)
+{
+    return wisp_solve_plan_sized(rows, type, width, opts, sizeof *opts);
+}
+static inline int64_t wisp_solve_bound(const wisp_ctx *ctx, int64_t rows, wisp_type type, int width,
+                                       const wisp_solve_opts *opts)
+{
+    return wisp_solve_bound_sized(ctx, rows, type, width, opts, sizeof *opts);
+}
+
+static inline wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts)
+{
+    return wisp_eig_sized(e, sizeof *e, A, opts, sizeof *opts);
+}
+
+static inline void wisp_eigen_free(wisp_eigen *e) { wisp_eigen_free_sized(e, sizeof *e); }
+
+static inline wisp_status wisp_eig_plan(wisp_eig_cost *cost, const wisp_mat *A, const wisp_eig_opts *opts)
+{
+    return wisp_eig_plan_sized(cost, sizeof *cost, A, opts, sizeof *opts);
+}
+#endif
+
+#ifdef __cplusplus
 }
 #endif
 #endif

@@ -11,7 +11,9 @@
 #ifndef WISP_SOLVERS_H
 #define WISP_SOLVERS_H
 
-#include "wisp.h"
+#include "machine.h"
+#include "ops.h"
+#include "state.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,7 +43,7 @@ typedef struct {
    blocks of at most 8 columns are held meanwhile. WISP_ERR_HERMITIAN names an entry that is not Hermitian;
    WISP_ERR_NUMERIC: A holds a NaN or an infinity, or its values are too large, or lie too close together, for the
    arithmetic; WISP_ERR_ARG: A has no rows; WISP_ERR_UNSUPPORTED: Gershgorin's method for an operator. *bounds is zero
-   after a failure. docs/conventions.md has the formulas. */
+   after a failure. docs/solvers.md has the formulas. */
 WISP_SIZED wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts);
 /* The number of Lanczos runs (*columns) and of steps that wisp_bounds_find will take at most, for a matrix of which
    only A (from wisp_mat_get_info, wisp_mat_plan or wisp_mat_bound) is known. It goes by opts->sweeps, because the
@@ -62,7 +64,7 @@ typedef struct {
     uint64_t seed;
     wisp_kpm_variant variant; /* the same moments three ways: figures 5, 4 and 3 of the KPM paper */
     int width;                /* columns per block (blocked); 0: see wisp_kpm_width */
-    int powers;               /* depth: the number of steps that are interleaved (blocked, fused), given to wisp_mpk */
+    int depth;                /* the number of steps that are interleaved (blocked, fused), given to wisp_mpk */
                               /* at once. 0: chosen: a long blocked run leaves it to wisp_mpk, others take 1 */
     int64_t cache_budget;     /* as in wisp_mpk_opts */
     int reduce_each_step;     /* 0: one reduction at the very end */
@@ -75,6 +77,11 @@ typedef struct {
        double precision, for a part of the moments. A run that exceeds the limit fails with WISP_ERR_PRECISION. 0:
        rounding is not estimated. */
     double rounding_limit;
+    /* See state.h. The state is offered before each call of wisp_mpk; the vectors' moments so far, the moments of those
+       under way, and two blocks make it up. */
+    wisp_offer_fn offer; /* may be NULL */
+    void *offer_arg;     /* passed to offer() */
+    wisp_state *resume;  /* a kept state, from which the run goes on; NULL: it begins */
 } wisp_kpm_opts;
 #define WISP_ROUNDING_LIMIT 0.1 /* that of --precision auto */
 
@@ -92,8 +99,8 @@ typedef struct {
     int64_t first_vector; /* -1: vectors of several runs (wisp_moments_merge), seed is that of the first */
     wisp_type type;       /* of the block vectors */
     wisp_kpm_variant variant;
-    int width, powers, threads; /* powers: the depth of the last call; 1 where steps could not be interleaved */
-    double seconds, flops;      /* of the moment loop alone */
+    int width, depth, threads; /* depth: of the last call; 1 where steps could not be interleaved */
+    double seconds, flops;     /* of the moment loop alone */
     double bounds_seconds;
     double rounding;        /* the largest share found, see wisp_kpm_opts.rounding_limit; 0: not estimated */
     int64_t partial;        /* 1: cancelled before all vectors and moments were there */
@@ -131,7 +138,7 @@ WISP_SIZED void wisp_moments_free(wisp_moments *m);
 /* Sets m->matrix and m->command to copies of these texts, for the moments file; NULL takes one away. A text longer than
    32000 bytes is shortened. */
 WISP_SIZED wisp_status wisp_moments_label(wisp_ctx *ctx, wisp_moments *m, const char *matrix, const char *command);
-/* Writes and reads moments, per vector, with a checksum, as an HDF5 file (docs/conventions.md has the format). save
+/* Writes and reads moments, per vector, with a checksum, as an HDF5 file (docs/solvers.md has the format). save
    replaces an old file only when the new one is whole (WISP_ERR_IO otherwise). load overwrites m, which the caller
    frees, and which is empty after a failure: WISP_ERR_IO if the file can't be read, WISP_ERR_FORMAT or WISP_ERR_NUMERIC
    if it is damaged or no moments file. WISP_ERR_UNSUPPORTED: this build is without HDF5, or the file is of a later
@@ -180,7 +187,7 @@ WISP_SIZED wisp_status wisp_count(wisp_ctx *ctx, const wisp_moments *m, const wi
 WISP_API double wisp_student95(int64_t vectors);
 /* low[count] and high[count] become the ends of 95% bars of densities or counts: value[count] and error[count] come
    from wisp_dos or wisp_count with the same m and opts, and low[i] <= value[i] <= high[i]. As these quantities are not
-   negative, a bar reaches farther up than down where few states make them up (docs/conventions.md has the formulas).
+   negative, a bar reaches farther up than down where few states make them up (docs/solvers.md has the formulas).
    For WISP_DIRICHLET bars are Student's. low = high = value for exact traces and sites, and where all vectors agree;
    NaN for a single random vector. Nothing is done if a pointer other than opts is NULL. */
 WISP_SIZED void wisp_bars95(const wisp_moments *m, const wisp_eval_opts *opts, int64_t count, const double *value,
@@ -188,45 +195,51 @@ WISP_SIZED void wisp_bars95(const wisp_moments *m, const wisp_eval_opts *opts, i
 
 /* ---- time evolution -------------------------------------------------------------------------- */
 
-enum { WISP_EVOLVE_POWERS = 8 };
+/* Called at each time, in the order given, from the thread that called wisp_evolve: psi is psi(time[i]), and
+   norm[width] the norms of its columns. Both are there for the time of the call alone, and psi must not be changed. A
+   return value other than 0 ends the evolution (WISP_ERR_CANCELLED). */
+typedef int (*wisp_evolve_fn)(void *arg, int64_t i, const wisp_blk *psi, const double *norm);
+
+enum { WISP_EVOLVE_STEPS = 8 };
 typedef struct {
     double tolerance; /* of ||psi(t) - exact|| / ||psi(0)||, column by column; 0: 1e-10, 1e-4 in single precision */
-    int powers;       /* depth: the number of steps that are interleaved, given to wisp_mpk at once. 0: it is given */
-                      /* WISP_EVOLVE_POWERS, and chooses the depth */
+    int depth;        /* the number of steps that are interleaved, given to wisp_mpk at once. 0: it is given */
+                      /* WISP_EVOLVE_STEPS, and chooses the depth */
     int at_once;      /* times that share one sequence of vectors, each with a block of its own, 1 to 8; 0: chosen */
     int64_t cache_budget; /* as in wisp_mpk_opts */
     uint64_t seed;        /* of the Lanczos starts */
     wisp_bounds_method bounds_method;
-    wisp_bounds bounds; /* for WISP_BOUNDS_GIVEN */
+    wisp_bounds bounds;     /* for WISP_BOUNDS_GIVEN */
+    wisp_evolve_fn observe; /* may be NULL */
+    void *observe_arg;      /* passed to observe() */
+    wisp_offer_fn offer;    /* see state.h; before each call of wisp_mpk. May be NULL */
+    void *offer_arg;        /* passed to offer() */
+    wisp_state *resume;     /* a kept state, from which the run goes on, also psi(0); NULL: it begins */
 } wisp_evolve_opts;
 
 typedef struct {
     wisp_bounds bounds;
     int64_t done;              /* times that were reached */
     int64_t sequences, sweeps; /* over the matrix */
-    int powers;                /* the depth; 1: one sweep after the other */
+    int depth;                 /* 1: one sweep after the other */
     double seconds, flops;     /* of the evolution alone */
     double bounds_seconds;
 } wisp_evolution;
 
-/* Called at each time, in the order given, from the thread that called wisp_evolve: psi is psi(time[i]), and
-   norm[width] the norms of its columns. Both are there for the time of the call alone, and psi must not be changed. A
-   return value other than 0 stops the evolution (WISP_ERR_CALLBACK). */
-typedef int (*wisp_evolve_fn)(void *arg, int64_t i, const wisp_blk *psi, const double *norm);
-
 /* Time evolution under a Hermitian matrix A: psi(t) = exp(-i A t) psi(0) at time[times], finite times in any order, by
    Chebyshev polynomials (Tal-Ezer and Kosloff 1984). psi is a complex block on A's map (also for a real matrix), of any
    width; it is psi(0) first, and psi at the last time afterwards. The number of terms follows from opts->tolerance.
-   observe is called with each psi(time[i]). e, opts and observe may be NULL, time too if there are no times. e need not
+   opts->observe is called with each psi(time[i]). e and opts may be NULL, time too if there are no times. e need not
    be initialised; it is written when the call returns. 1 + at_once blocks like psi are held meanwhile.
+   With opts->resume psi(0) is of no interest; times and options must be as they were, but for depth and cache_budget;
+   observe is called for times alone that had not been observed when the state was offered.
    After a failure psi holds anything, and e->done times have been observed. WISP_ERR_ARG: also if rounding alone would
-   exceed the tolerance. WISP_ERR_BOUNDS: the norm was not kept, so that eigenvalues lie outside the bounds.
-   WISP_ERR_CALLBACK: observe stopped it. WISP_ERR_MISMATCH: psi is on another map. WISP_ERR_HERMITIAN and
-   WISP_ERR_NUMERIC: as in wisp_bounds_find; the latter also if psi is not finite. */
+   exceed the tolerance. WISP_ERR_BOUNDS: the norm was not kept, or a Chebyshev vector grew, so that eigenvalues lie
+   outside the bounds. WISP_ERR_CANCELLED: the call was cancelled, or observe() or offer() ended it. WISP_ERR_MISMATCH:
+   psi is on another map, or opts->resume is of another call. WISP_ERR_HERMITIAN and WISP_ERR_NUMERIC: as in
+   wisp_bounds_find; the latter also if psi is not finite. */
 WISP_SIZED wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int64_t times,
-                                   const double *time, const wisp_evolve_opts *opts, wisp_evolve_fn observe, void *arg);
-
-#include "sized.h"
+                                   const double *time, const wisp_evolve_opts *opts);
 
 #ifdef __cplusplus
 }

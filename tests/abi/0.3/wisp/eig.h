@@ -1,0 +1,172 @@
+/* Eigenpairs A v = lambda v: all in an interval, those nearest to a number, or those at an end of the spectrum. Part of
+ * wisp.h, which says what holds for all calls, threads among it.
+ *
+ * Pieper et al. 2016 is J. Comput. Phys. 325, 226, "High-performance implementation of Chebyshev filter diagonalization
+ * for interior eigenvalue computations". Stewart 2002 is SIAM J. Matrix Anal. Appl. 23, 601, "A Krylov-Schur algorithm
+ * for large eigenproblems". */
+#ifndef WISP_EIG_H
+#define WISP_EIG_H
+
+#include "solvers.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* CHEBFD: Chebyshev filter diagonalization (Pieper et al. 2016), for INTERVAL and NEAREST, Hermitian matrices. LANCZOS:
+   block Lanczos with thick restarts, for SMALLEST, LARGEST and LARGEST_REAL, Hermitian matrices. KRYLOV_SCHUR:
+   Krylov-Schur (Stewart 2002), for the same questions, any matrix; a Hermitian one goes to LANCZOS; SMALLEST of another
+   one is never complete by it. DENSE: all eigenvalues of a matrix of at most 20000 rows by LAPACK; INTERVAL and NEAREST
+   want a Hermitian one. DEFAULT: CHEBFD, LANCZOS or KRYLOV_SCHUR, whichever takes the question first in this order. But
+   for at most 3000 rows, and where `bytes` allows it, DENSE where it takes less, by the plan of CHEBFD, or once another
+   method has taken as long; and for SMALLEST of a matrix that is not Hermitian. An operator is taken as Hermitian,
+   unless the method is KRYLOV_SCHUR or the question LARGEST_REAL. A named method changes to DENSE by itself: CHEBFD for
+   at most 3000 rows, where the search space would have half of them or more; LANCZOS and KRYLOV_SCHUR, where the rows
+   are hardly more than their columns. */
+typedef enum { WISP_EIG_DEFAULT, WISP_CHEBFD, WISP_LANCZOS, WISP_KRYLOV_SCHUR, WISP_EIG_DENSE } wisp_eig_method;
+/* INTERVAL: all eigenvalues in [low, high], and those outside by less than twice their own residual, for these may lie
+   inside; it also has to be small beside the interval (CHEBFD: a twentieth at most, or rounding), whatever the
+   tolerance is. NEAREST: `count` eigenvalues nearest to `target`, likewise. SMALLEST, LARGEST: at the lower and upper
+   end of a Hermitian matrix's spectrum; of another matrix those of smallest and largest absolute value. LARGEST_REAL:
+   those of largest real part. If the last one of `count` belongs to a multiplet (by their residuals they may be equal;
+   not Hermitian: they are within the tolerance), all of the multiplet are given: there may be more than `count`. */
+typedef enum {
+    WISP_EIG_SMALLEST,
+    WISP_EIG_LARGEST,
+    WISP_EIG_LARGEST_REAL,
+    WISP_EIG_INTERVAL,
+    WISP_EIG_NEAREST
+} wisp_eig_which;
+
+/* Called after each round of filtering and each restart, on every rank, from the calling thread; DENSE does not call
+   it. found: pairs that have converged. wanted: how many are expected (CHEBFD: by the density of states). residual:
+   CHEBFD: the largest one in the interval that has not converged, 0 if all have; else that of the next pair. A result
+   other than 0 ends the call (WISP_ERR_CANCELLED). */
+typedef int (*wisp_eig_fn)(void *arg, int round, int found, double wanted, double residual);
+
+typedef struct {
+    wisp_eig_which which;
+    wisp_eig_method method;
+    double low, high; /* INTERVAL */
+    double target;    /* NEAREST */
+    int count;        /* all but INTERVAL: how many; 0: 1 */
+    int search;       /* columns of the search space to begin with; 0: chosen. LANCZOS, KRYLOV_SCHUR: at least */
+                      /* count + 2 block + 1 are taken */
+    int block;        /* LANCZOS, KRYLOV_SCHUR: columns that are multiplied at once; 0: chosen */
+    /* 0, or at least 16 rounding units: of |A v - lambda v| for |v| = 1, over the halfwidth of the spectrum;
+       KRYLOV_SCHUR of a matrix that is not Hermitian: over |lambda|, or |A| times the tolerance where that is more, so
+       that an eigenvalue 0 is reached, too. Residuals of 16 rounding units of the largest |lambda| are small enough at
+       any rate. 0: 1e-8, 1e-4 in single precision */
+    double tolerance;
+    int64_t max_rounds; /* CHEBFD: rounds of filtering, 0: 30. LANCZOS, KRYLOV_SCHUR: restarts, 0: 10000 */
+    uint64_t seed;      /* of the random start */
+    wisp_type type;     /* of the vectors. DEFAULT: the matrix's; as for any product a real matrix also takes complex */
+                        /* blocks, a single-precision one double ones */
+    wisp_type filter_type; /* CHEBFD: of the filter's products. Only the precision counts: single (then vectors of */
+                           /* double precision lose no digits; it is double where the matrix is an operator, half */
+                           /* stored or out of range, for degrees above 2000, and where single precision turns out */
+                           /* not to do); DEFAULT: chosen, by time */
+    int64_t bytes;      /* CHEBFD: a smaller search space is taken where that of least work would hold more beside A, */
+                        /* if one is large enough. DEFAULT: no DENSE, by cost, that would hold more. 0: no limit */
+    wisp_bounds bounds; /* of the spectrum of a Hermitian matrix; halfwidth 0: found */
+    const wisp_blk
+        *start;          /* vectors to begin with, of an earlier call; may be NULL. On A's map, of the vectors' type */
+    wisp_eig_fn observe; /* may be NULL */
+    void *observe_arg;   /* passed to observe() */
+    /* See state.h. CHEBFD offers its state between some products of the density of states and of the filter; LANCZOS
+       and KRYLOV_SCHUR before each block that the space takes in, and between some products of the search for what is
+       missing; DENSE has none. A copy takes about as many columns as the search space has, the locked ones beside it,
+       and three blocks; CHEBFD: 16 columns or one block more during the search for what is missing. In the call that
+       goes on, `max_rounds` may be another one; `bytes` is that of the first call. */
+    wisp_offer_fn offer;  /* may be NULL */
+    void *offer_arg;      /* passed to offer() */
+    wisp_state *resume;   /* a kept state, from which the call goes on; NULL: it begins */
+    double tolerance_abs; /* in place of `tolerance`: of |A v - lambda v| itself; 0: not given. Not below 16 rounding */
+                          /* units of the largest |lambda|, if A is Hermitian */
+    int any; /* all but INTERVAL: 1: where the last one of `count` belongs to a multiplet, any of that do. Then no */
+             /* more than `count` are given (but both of a conjugate pair), and "complete" means that no other */
+             /* eigenvalue comes before the last one that is given, by more than twice the tolerance */
+    int reserved; /* 0: room for a field that comes later */
+} wisp_eig_opts;
+
+/* The filter of CHEBFD: p(E) = sum over k of c_k T_k(x), x = scale (E - center)^power + shift. */
+typedef struct {
+    int terms; /* 0: none was used */
+    int power; /* 1, or 2: a polynomial of (A - center)^2, two products for each degree */
+    double center, scale, shift;
+    double *c; /* [terms]; NULL: T_(terms - 1) alone */
+} wisp_filter;
+
+/* The arrays and the block belong to the struct, until wisp_eigen_free. The arrays do not belong to a context. */
+typedef struct {
+    int found;          /* pairs within the tolerance, of those that were asked for */
+    wisp_scalar *value; /* [found] ascending by their real parts, then their imaginary ones */
+    double *residual;   /* [found] |A v - lambda v| as the tolerance has it, computed from the vectors */
+    wisp_blk *vectors;  /* [found] columns, orthonormal for a Hermitian matrix, else of length 1; NULL: none. Of the */
+                        /* type of the options; complex if that is real, but one of the values is not */
+    int complete;    /* 1: all that were asked for were found, as far as the checks of docs/solvers.md tell; else 0 */
+    double expected; /* CHEBFD: how many eigenvalues lie in [low, high], by the density of states; else NaN */
+    double expected_error;  /* half of its 95% bar, with the states that lie within one resolution of either end */
+    double low, high;       /* CHEBFD: the interval that was searched, within the bounds. DENSE: INTERVAL's. Else 0 */
+    double orthogonality;   /* the largest |<v_i, v_j> - delta_ij|; NaN for a matrix that is not Hermitian */
+    wisp_bounds bounds;     /* of the spectrum; zero where none were needed */
+    wisp_eig_method method; /* that was used */
+    int search, block;      /* columns of the search space at the end, and of the blocks that are multiplied */
+    int rounds;             /* of filtering, or restarts */
+    int64_t degree;         /* CHEBFD: products that one column took in the first round. LANCZOS: the degree of its */
+                            /* polynomial of A at the end, 1 if it took none. Else 0 */
+    int64_t products;       /* products of A with one vector, but for those that find the bounds */
+    double flops;           /* of the whole call */
+    double seconds;         /* of the whole call; and what is of it: */
+    double bounds_seconds, dos_seconds, filter_seconds; /* filter: LANCZOS, KRYLOV_SCHUR: the products */
+    double ortho_seconds, ritz_seconds, check_seconds;  /* check: of the search for what is missing */
+    wisp_type filter_type;                              /* CHEBFD: of the first round's products */
+    wisp_filter filter;                                 /* CHEBFD: of the first round */
+    wisp_moments *moments;                              /* CHEBFD: of the density of states; NULL: none */
+    int at_least;      /* eigenvalues up to the last one that is given, and all equal to it, as far as they were met: */
+                       /* more than `found` where `any` leaves some out. DENSE: all there are */
+    int sensitive;     /* values whose error may be far larger than the tolerance: `condition` times the residual, or */
+                       /* times what rounding leaves, is more than ten times what the tolerance allows */
+    double *condition; /* [found] 1 / |<y, x>|, y and x the left and the right eigenvector of length 1, as far as the */
+                       /* search space shows it: so many times as far as the matrix a value may move. NULL: Hermitian */
+} wisp_eigen;
+
+/* Computes eigenpairs of a square matrix. opts may be NULL: the smallest one. *e need not be initialised; the caller
+   frees it with wisp_eigen_free, also after a failure. A is not changed.
+   WISP_OK: all that were asked for were found, as far as the checks tell (e->complete is 1).
+   WISP_ERR_INCOMPLETE: the pairs in *e are right, but others may be missing; the message says why.
+   WISP_ERR_ITERATIONS: opts->max_rounds were not enough; WISP_ERR_STAGNATION: residuals no longer fall;
+   WISP_ERR_CANCELLED: the call was cancelled, or observe() ended it. In these cases *e has what converged (of a
+   call that was cancelled on several ranks: nothing).
+   WISP_ERR_UNSUPPORTED: the method does not answer this question; DENSE for more than 20000 rows; CHEBFD where too many
+   eigenvalues lie in or around the interval; or LAPACK could not be loaded.
+   WISP_ERR_BREAKDOWN: vectors did not become orthonormal; *e has no pairs.
+   WISP_ERR_HERMITIAN, WISP_ERR_NUMERIC, WISP_ERR_BOUNDS: as for wisp_kpm. WISP_ERR_MISMATCH: A is not square, or the
+   start does not fit. */
+WISP_SIZED wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts);
+/* Frees arrays and vectors of e, and empties it. e may be NULL. */
+WISP_SIZED void wisp_eigen_free(wisp_eigen *e);
+
+/* The work, memory and time that wisp_eig will probably take. For CHEBFD this call computes the bounds and the density
+   of states. low, high, rounds, degree: CHEBFD, else 0. products: 0 for LANCZOS and KRYLOV_SCHUR, whose number of
+   restarts is not known. */
+typedef struct {
+    wisp_eig_method method;
+    int search, block, rounds;
+    wisp_type filter_type; /* CHEBFD */
+    int64_t degree;
+    int64_t products; /* products of A with one vector */
+    int64_t bytes; /* the most that is held beside A, and the start. LANCZOS, KRYLOV_SCHUR: two columns more for each */
+                   /* further one of a multiplet that is to be given */
+    double seconds; /* CHEBFD: from a few products that are timed; else NaN */
+    double expected, expected_error;
+    double low, high;
+} wisp_eig_cost;
+WISP_SIZED wisp_status wisp_eig_plan(wisp_eig_cost *cost, const wisp_mat *A, const wisp_eig_opts *opts);
+/* value[n] becomes p at energy[n]. */
+WISP_API void wisp_filter_eval(const wisp_filter *filter, int64_t n, const double *energy, double *value);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

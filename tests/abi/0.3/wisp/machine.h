@@ -1,0 +1,77 @@
+/* The machine, what it allows, and the model of time. Part of wisp.h, which says what holds for all calls. */
+#ifndef WISP_PUBLIC_MACHINE_H
+#define WISP_PUBLIC_MACHINE_H
+
+#include "base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the machine and what it allows ------------------------------------------------------------ */
+
+typedef enum { WISP_L1, WISP_L2, WISP_L3, WISP_MEMORY, WISP_LEVELS } wisp_level;
+WISP_API const char *wisp_level_name(int level); /* "L1", ..., "memory"; NULL: there is no such level */
+/* load: sum of b; copy: a = b; triad: a = b + s c; update: a = s a. PAST: with stores past the caches. */
+typedef enum {
+    WISP_LOAD,
+    WISP_COPY,
+    WISP_COPY_PAST,
+    WISP_TRIAD,
+    WISP_TRIAD_PAST,
+    WISP_UPDATE,
+    WISP_STREAMS
+} wisp_stream;
+/* Figures for wisp_machine_measure to find. MEMORY, CACHES: gbs of these levels; LOADS: gbs of WISP_LOAD alone, of all
+   levels; FMA: fma_gflops; KEPT: kept_bytes; EXCHANGE: exchange_gbs. */
+enum {
+    WISP_MEASURE_MEMORY = 1,
+    WISP_MEASURE_CACHES = 2,
+    WISP_MEASURE_FMA = 4,
+    WISP_MEASURE_LOADS = 8,
+    WISP_MEASURE_KEPT = 16,
+    WISP_MEASURE_EXCHANGE = 32
+};
+
+typedef struct {
+    char cpu[128];                            /* the processor's name */
+    int packages, nodes, cores, cpus;         /* sockets, memory nodes, cores, hardware threads */
+    int64_t memory_bytes;                     /* installed */
+    int64_t cache_bytes[WISP_MEMORY];         /* of one cache of this level; 0: there is none, or it is not known */
+    int cache_cores[WISP_MEMORY];             /* cores that share it */
+    int threads;                              /* of the context */
+    char isa[16];                             /* of its kernels */
+    double gbs[WISP_STREAMS][WISP_LEVELS][2]; /* GB/s with one thread and with all; 0: not measured. Bytes that the */
+                                              /* loop names, without write-allocate */
+    double fma_gflops[2][2];                  /* single, double; one thread, all */
+    int64_t kept_bytes;  /* of the last cache: the largest set that all threads together load again and again at */
+                         /* 3/4 or more of the rate of small ones; 0: not measured, or there is no such cache */
+    double exchange_gbs; /* at which all threads load data that another one has just written, from its caches; 0: */
+                         /* not measured, or one thread */
+} wisp_machine;
+/* Finds the topology, and measures the ceilings that `what` (WISP_MEASURE_...) asks for: a second or two for all. The
+   context takes over the figures, as by wisp_ctx_set_machine. */
+WISP_SIZED wisp_status wisp_machine_measure(wisp_ctx *ctx, wisp_machine *machine, unsigned what);
+/* Gives a context the figures that wisp_machine_measure found in an earlier run: how fast all threads load from memory
+   and from the caches, and from each other's, and how much of the last cache they keep (as wisp_ctx_set_cache). The
+   library chooses by them, for example how many steps are interleaved. A figure of 0 is ignored; so is the whole struct
+   if it was measured with other kernels, or with another number of threads (machine->threads = 0 fits any). Without
+   figures the library assumes those of a common machine. */
+WISP_SIZED void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *machine);
+/* *gbs becomes the load bandwidth of memory at this moment with all threads, measured in 10 to 20 ms. The first call
+   takes a buffer of 256 MB or more, which stays with the context. */
+WISP_API wisp_status wisp_load_bandwidth(wisp_ctx *ctx, double *gbs);
+/* The model of time: the refined roofline of the KPM paper, section V. memory: seconds for so many bytes that are read
+   from memory and written to it at a load bandwidth of load_gbs > 0; past: whether they are written past the caches, or
+   to lines that were read. overlap: seconds of a step whose traffic and arithmetic take so long one by one, and overlap
+   in part; ahead: whether kernels ask ahead for what they stream, so that nearly all of it overlaps. */
+WISP_API double wisp_model_memory(double read, double written, int past, double load_gbs);
+WISP_API double wisp_model_overlap(double traffic, double core, int ahead);
+/* cpu[threads]: the processor that each thread runs on; negative if it may also run elsewhere: -1 - cpu. */
+WISP_API wisp_status wisp_ctx_placement(wisp_ctx *ctx, int *cpu);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,186 @@
+/* What is computed with matrices and blocks. Part of wisp.h, which says what holds for all calls. */
+#ifndef WISP_PUBLIC_OPS_H
+#define WISP_PUBLIC_OPS_H
+
+#include "matrix.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- ops on blocks --------------------------------------------------------------------------------
+
+   Blocks of one op have the same map, rows, type and width (WISP_ERR_MISMATCH). They are the same memory or do not
+   overlap (WISP_ERR_ARG). A factor with an imaginary part needs complex blocks (WISP_ERR_ARG). wisp_copy alone also
+   goes from single to double precision and back: numbers are widened, or rounded (beyond the range to infinity). */
+
+WISP_API wisp_status wisp_copy(wisp_blk *y, const wisp_blk *x);
+/* y += alpha x;  y = alpha x + beta y (beta = 0 never reads y);  x = alpha x */
+WISP_API wisp_status wisp_axpy(wisp_blk *y, wisp_scalar alpha, const wisp_blk *x);
+WISP_API wisp_status wisp_axpby(wisp_blk *y, wisp_scalar alpha, const wisp_blk *x, wisp_scalar beta);
+WISP_API wisp_status wisp_scal(wisp_blk *x, wisp_scalar alpha);
+/* The same with one scalar per column, [width]. */
+WISP_API wisp_status wisp_vaxpy(wisp_blk *y, const wisp_scalar *alpha, const wisp_blk *x);
+WISP_API wisp_status wisp_vaxpby(wisp_blk *y, const wisp_scalar *alpha, const wisp_blk *x, const wisp_scalar *beta);
+WISP_API wisp_status wisp_vscal(wisp_blk *x, const wisp_scalar *alpha);
+/* dot[j] = <x_j, y_j> = sum of conj(x) y over the rows of all ranks;  norm[j] = ||x_j||_2. The same bits for any number
+   of threads. x and y may overlap. A norm is right for numbers of any size, though their squares may be none of the
+   type. */
+WISP_API wisp_status wisp_dot(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot);
+WISP_API wisp_status wisp_norm(const wisp_blk *x, double *norm);
+/* The same with compensated sums: plain FMA sums over at most 128 rows each, and sums (in double) of these with their
+   rounding errors over all rows, threads and ranks. The error of a dot is at most (128 u + 2^-52) sum |x_i| |y_i|,
+   where u is the rounding unit of the type, plus 2^-53 of the result; where the plain sums are exact, it is right to
+   the last bit but one. (For complex blocks: of each part of the dot, |x_i| |y_i| with both parts of x and y.) The
+   relative error of a norm is at most 64 u + 2^-52. */
+WISP_API wisp_status wisp_dot_kahan(const wisp_blk *x, const wisp_blk *y, wisp_scalar *dot);
+WISP_API wisp_status wisp_norm_kahan(const wisp_blk *x, double *norm);
+
+/* ---- products of tall and skinny blocks ------------------------------------------------------- */
+
+enum { WISP_KAHAN = 256 }; /* compensated sums */
+
+/* X = alpha V^H W + beta X, summed over the rows of all ranks. X[i * ldx + j] belongs to column i of V and column j of
+   W, ldx >= width of W. V and W are on one map and of one type (WISP_ERR_MISMATCH), of any widths; they may be the
+   same. beta = 0 never reads X. The same bits for any number of threads. flags: 0, or WISP_KAHAN for compensated sums
+   (in double) of plain FMA sums over strips of at most 128 rows. With it the error of an element of V^H W is at most
+   (128 u + 2^-52) sum |v_i| |w_i|, where u is the rounding unit of the type, plus 2^-53 of the result; where the plain
+   sums are exact, it is right to the last bit but one. (For a complex element take both parts of v and w.)
+   Where W is V, or the same view, half of the sums are computed, and alpha V^H V is Hermitian bit by bit for real
+   alpha. */
+WISP_API wisp_status wisp_tsm_gram(wisp_scalar *X, int64_t ldx, wisp_scalar alpha, const wisp_blk *V, const wisp_blk *W,
+                                   wisp_scalar beta, unsigned flags);
+/* W = alpha V X + beta W; X[i * ldx + j] as above, rounded with alpha to the blocks' type. beta = 0 never reads W.
+   In place if W and V are the same memory (W may be a view of V's first columns); they must not overlap otherwise.
+   The same bits for any number of threads. Where X is upper triangular, half of the work is left out. */
+WISP_API wisp_status wisp_tsm_update(wisp_blk *W, wisp_scalar alpha, const wisp_blk *V, const wisp_scalar *X,
+                                     int64_t ldx, wisp_scalar beta);
+
+/* ---- the fused op ---------------------------------------------------------------------------- */
+
+enum {
+    WISP_SCALE = 1,      /* alpha is used, else 1 */
+    WISP_SHIFT = 2,      /* shift is used, else 0 */
+    WISP_AXPBY = 4,      /* beta is used, else 0 */
+    WISP_CHAIN = 8,      /* z, delta, eta are used */
+    WISP_DOT_XX = 16,    /* dot[0 * width + j] = <x_j, x_j> */
+    WISP_DOT_XY = 32,    /* dot[1 * width + j] = <x_j, y_j>, y the new one */
+    WISP_DOT_YY = 64,    /* dot[2 * width + j] = <y_j, y_j> */
+    WISP_NOREDUCE = 128, /* leave the dots local to this rank */
+    WISP_ADD = 512,      /* u and add are used */
+    WISP_DOT_UY = 1024,  /* dot[3 * width + j] = <u_j, y_j>; u is used */
+    WISP_DOTS = WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY | WISP_DOT_UY
+};
+
+typedef struct {    /* y = alpha (A - shift_j I) x + beta y + add_j u;  z = delta z + eta y;  dots */
+    unsigned terms; /* 0: y = A x */
+    wisp_scalar alpha, beta, delta, eta;
+    const wisp_scalar *shift; /* [width], one per column */
+    wisp_blk *z;
+    wisp_scalar *dot;  /* [3][width], with DOT_UY [4][width]; rows of terms that are not asked for are left alone */
+    const wisp_blk *u; /* a block on the row map, like y; it may be x */
+    const wisp_scalar *add; /* [width], one per column */
+} wisp_aug;
+
+/* The augmented sparse matrix times block vector product (KPM paper, fig. 5; GHOST paper, sec. 5.3; ADD: Clenshaw's
+   recurrence). x is on A's column map, y, z and u on its row map, all of one width and of one type: that of the matrix;
+   a real matrix also takes complex blocks, a single-precision one also double blocks (else WISP_ERR_UNSUPPORTED). y, z
+   and x must not overlap, nor y and z with u; real blocks take no complex factors (WISP_ERR_ARG). beta = 0 never reads
+   y, delta = 0 never reads z. SHIFT and the dots with x need a square matrix (WISP_ERR_MISMATCH). Dots are summed over
+   the ranks, but for NOREDUCE, and have the same bits for any number of threads. aug may be NULL: y = A x.
+   WISP_ERR_CALLBACK: an operator's function failed. */
+WISP_SIZED wisp_status wisp_spmmv(wisp_blk *y, const wisp_mat *A, const wisp_blk *x, const wisp_aug *aug);
+
+/* v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1] + add_kj u, k < steps;  z_i += eta_ik v[k+1];  dots */
+typedef struct {
+    int steps;
+    const wisp_scalar *alpha, *beta, *gamma; /* [steps]; NULL: 1, 0, 0 */
+    unsigned terms;                          /* of WISP_DOTS (x = v[k], y = v[k+1]) and WISP_NOREDUCE */
+    wisp_scalar *dot; /* [steps][3][width], with DOT_UY [steps][4][width]; dot[k] as in wisp_aug */
+    int sums;
+    wisp_blk *const *z;     /* [sums] */
+    const wisp_scalar *eta; /* [sums][steps]; where eta is 0, z is not touched */
+    int depth;            /* steps that are interleaved, so that rows are met again in cache; 0: chosen by a model of */
+                          /* time (wisp_ctx_set_machine); 1: one sweep after the other. The same results, bit by bit */
+    int64_t cache_budget; /* bytes of the last cache that the steps may count on; 0: those of the context, see */
+                          /* wisp_ctx_set_cache */
+    int *depth_used;      /* becomes the depth of the first steps; those left over at the end may have a smaller one. */
+                          /* 1 where steps can't be interleaved (several ranks, operators, ..). May be NULL */
+    const wisp_blk *u;    /* apart from the blocks of v and z; for add, and for DOT_UY */
+    const wisp_scalar *add; /* [steps][width]; NULL: nothing is added */
+} wisp_mpk_opts;
+
+/* Steps of a three-term recurrence with a square matrix: matrix powers, Chebyshev and Newton bases are settings of the
+   coefficients (level-based blocking: Alappat et al. 2022; the fused step: KPM paper, fig. 5). v_-1 and v_0 are given;
+   v_i is stored in v[(i + 1) % stored], stored >= 2. With 2 blocks v[k+1] takes the place of v[k-1] (Chebyshev); with
+   steps + 2 all are kept. beta_k = 0 never reads v[k-1]: so with beta_0 = 0 v_-1 is not read, and v[0] may be NULL if
+   all are kept. A call is continued by another one that is given the last two blocks. Each step is one of wisp_spmmv,
+   bit by bit, with SCALE where there is alpha and SHIFT where there is gamma; types, maps and statuses are as there. No
+   two blocks of v and z may overlap. Dots are summed over the ranks once, at the end. */
+WISP_SIZED wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wisp_mpk_opts *opts);
+/* Bytes that wisp_mpk with dots holds beside matrix and blocks; depth as in wisp_mpk_opts. plan: about, for so many
+   local rows of a matrix that was made for this width. bound: at most, for calls of so many steps with a matrix of
+   which A (from wisp_mat_bound or wisp_mat_get_info) is known. */
+WISP_API int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth);
+WISP_SIZED int64_t wisp_mpk_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width, int depth,
+                                  int64_t steps);
+
+typedef struct {
+    double bytes; /* least traffic: each array once in each direction it is needed, no write-allocate */
+    double flops; /* as table I of the KPM paper counts them */
+} wisp_cost;
+/* *cost becomes the cost of wisp_spmmv with these terms on this rank, for blocks of this type and width (WISP_ERR_ARG:
+   they do not go with A). Bytes are those of the matrix as it is stored (without padding and row lengths), of x and u
+   once, and of y and z once for each direction. For an operator they are those of the function's x and y once, and of
+   the terms, op by op; its own arithmetic, and anything else that it reads, are not known and not counted. */
+WISP_SIZED wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsigned terms, wisp_cost *cost);
+
+/* ---- updates and dots in one pass ---------------------------------------------------------------- */
+
+/* c_j x_j for each column j; with `rows`, row i of x is also multiplied by row i of `rows`. */
+typedef struct {
+    const wisp_blk *x;
+    const wisp_scalar *factor; /* [width] c; NULL: 1 */
+    const wisp_blk *rows;      /* a block of width 1 of the same map and type (a diagonal matrix); NULL: 1 */
+} wisp_term;
+typedef struct { /* y = the sum of the terms, in their order */
+    wisp_blk *y;
+    int terms;             /* 1 or more */
+    const wisp_term *term; /* [terms]; their x may be y */
+} wisp_update;
+typedef struct { /* dot[j] = <x_j, y_j> = sum of conj(x) y; with `rows`: <x_j, rows y_j> */
+    const wisp_blk *x, *y;
+    const wisp_blk *rows; /* as in wisp_term */
+    wisp_scalar *dot;     /* [width] */
+} wisp_inner;
+/* One pass over a set of blocks that carries out a list of updates, row by row in the order of the list (an update
+   sees the results of those before it in the list), and then a list of dots of the results: the vector work of an
+   iteration of a Krylov method (Rupp et al. 2016, SIAM J. Sci. Comput. 38, C412). Each block comes from memory once,
+   and goes there once. All blocks have one map, rows, type and width (WISP_ERR_MISMATCH); they are the same memory or
+   do not overlap, and a block of `rows` overlaps none that is written (WISP_ERR_ARG). Real blocks take no complex
+   factors (WISP_ERR_ARG). A term whose factors are all 0 is left out: its x is not read. Dots are summed over the
+   ranks; with WISP_NOREDUCE in flags they stay local to this rank, for wisp_ctx_sum. They have the same bits for any
+   number of threads. Either list may be empty. All ranks make this call together. */
+WISP_API wisp_status wisp_fuse(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
+                               unsigned flags);
+/* Bytes that calls of wisp_fuse hold beside blocks, at most, for so many local rows, terms of all updates, and dots. */
+WISP_API int64_t wisp_fuse_bound(const wisp_ctx *ctx, int64_t rows, wisp_type type, int width, int terms, int dots);
+/* *cost becomes the cost of wisp_fuse on this rank: each block once in each direction that it is needed. */
+WISP_SIZED wisp_status wisp_fuse_cost(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
+                                      wisp_cost *cost);
+
+/* What ops on a context have done so far: passes over block vectors (a product of one step, an op on blocks, a pass of
+   wisp_fuse; a call of wisp_mpk counts its steps), products with a matrix among them, and reductions (sums over the
+   ranks, of any number of dots at once; also counted where there is one rank). And what this rank has sent to others
+   for products: messages, and bytes in them. */
+typedef struct {
+    int64_t passes, products, reductions;
+    int64_t messages, sent_bytes;
+} wisp_counts;
+WISP_SIZED void wisp_ctx_counts(const wisp_ctx *ctx, wisp_counts *counts);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

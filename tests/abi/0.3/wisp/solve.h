@@ -1,0 +1,129 @@
+/* Linear systems A x = b, by Krylov methods. Part of wisp.h, which says what holds for all calls, threads among it.
+ *
+ * Rupp et al. 2016 is SIAM J. Sci. Comput. 38, C412, "Pipelined iterative solvers with kernel fusion for graphics
+ * processing units". */
+#ifndef WISP_SOLVE_H
+#define WISP_SOLVE_H
+
+#include "solvers.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* CG: Hermitian positive definite matrices. MINRES: Hermitian ones. BICGSTAB, GMRES: any. DEFAULT: CG for a Hermitian
+   matrix, else GMRES; an operator can't be asked, and takes GMRES. MINRES goes on where CG breaks down or stagnates;
+   and where the matrix is not positive definite, if CG was not named; and where BICGSTAB breaks down or stagnates with
+   a Hermitian matrix, without the preconditioner. Hermitian is up to rounding: 1e-10, single 1e-6. */
+typedef enum { WISP_METHOD_DEFAULT, WISP_CG, WISP_BICGSTAB, WISP_GMRES, WISP_MINRES } wisp_method;
+/* CLASSICAL: the method as textbooks have it, one op after the other (algorithms 1, 3 and 5 of Rupp et al. 2016).
+   PIPELINED: rearranged so that updates and dots share few passes and reductions (algorithms 2, 4 and 6).
+   PREDICT: for CG only, without a preconditioner. Pipelined; the norm of the next residual is first predicted, to
+   choose the direction, and then computed (PR-CG: Chen and Carson 2020, SIAM J. Matrix Anal. Appl. 41, 185). As
+   accurate in the end as CLASSICAL.
+   HIDDEN: for CG only. The one reduction is on its way while the next product, and the preconditioner, are computed
+   (Ghysels and Vanroose 2014, Parallel Computing 40, 224). It takes more memory and more traffic of vectors than the
+   others: for many processes, which wait for reductions. On a single one it gains nothing. */
+typedef enum { WISP_VARIANT_DEFAULT, WISP_PIPELINED, WISP_CLASSICAL, WISP_PREDICT, WISP_HIDDEN } wisp_variant;
+/* M^-1 approximates the inverse of A. BICGSTAB and GMRES solve A M^-1 y = b, x = M^-1 y, so that their residual is that
+   of A x = b. For CG and MINRES M^-1 must be Hermitian positive definite.
+   JACOBI: the diagonal. BLOCK_JACOBI: square blocks on the diagonal, in the natural order; none reaches over the rows
+   of two ranks. CHEBYSHEV, NEUMANN: polynomials of A (Chebyshev iteration for a spectrum on the positive real axis; the
+   truncated Neumann series). They go by opts->bounds, or by bounds that are found for a Hermitian matrix; NEUMANN goes
+   by the row sums of another stored one. If only the upper bound is above 0, CHEBYSHEV takes a 30th of it for the lower
+   one: eigenvalues below that are damped less, but the polynomial is positive at all up to the upper bound, so that CG
+   remains valid. APPLY: a function of the user's. */
+typedef enum {
+    WISP_PRECOND_NONE,
+    WISP_JACOBI,
+    WISP_BLOCK_JACOBI,
+    WISP_CHEBYSHEV,
+    WISP_NEUMANN,
+    WISP_PRECOND_APPLY
+} wisp_precond;
+
+/* Called after each iteration with the largest relative residual of all columns, by the method's recurrence. Anything
+   but 0 ends the call (WISP_ERR_CANCELLED). On every rank, from the calling thread. */
+typedef int (*wisp_solve_fn)(void *arg, int64_t iteration, double residual);
+
+typedef struct {
+    wisp_method method;
+    wisp_variant variant; /* DEFAULT: PREDICT for CG without a preconditioner, else PIPELINED */
+    wisp_precond precond;
+    int restart;            /* m of GMRES(m), 1 to 500; 0: 30 */
+    double tolerance;       /* of |b_j - A x_j| / |b_j| for each column; 0: 1e-8, 1e-4 in single precision */
+    int64_t max_iterations; /* at most so many iterations; BICGSTAB takes two products in each. 0: 10000, or 10 times */
+                            /* the rows if that is less, and at least 100 */
+    int guess;              /* 1: x holds an initial guess; 0: x begins as 0 */
+    int block_rows;         /* BLOCK_JACOBI: rows of a block; 0: 4 */
+    int degree;             /* CHEBYSHEV, NEUMANN: degree of the polynomial, the products with A that it takes; 0: 4 */
+    int reserved;           /* 0: room for a field that comes later */
+    wisp_bounds bounds;     /* CHEBYSHEV, NEUMANN: of the spectrum of A. halfwidth 0: found for a Hermitian matrix */
+    wisp_apply_fn apply;    /* APPLY: y = M^-1 x, as in wisp_operator */
+    void *apply_arg;        /* passed to apply() */
+    wisp_solve_fn observe;  /* may be NULL */
+    void *observe_arg;      /* passed to observe() */
+    wisp_offer_fn offer;    /* see state.h; after each iteration. May be NULL */
+    void *offer_arg;        /* passed to offer() */
+    wisp_state *resume;     /* a kept state, from which the call goes on; NULL: it begins */
+} wisp_solve_opts;
+
+/* The arrays belong to the struct, until wisp_solution_free; they do not belong to a context, and may outlive it. */
+typedef struct {
+    int columns;
+    int converged;      /* 1: the residuals of all columns, computed anew from x, are within the tolerance; else 0 */
+    int64_t iterations; /* of the column that took most */
+    double residual;    /* the largest |b_j - A x_j| / |b_j|, computed from x; NaN if it is not known */
+    double *residuals;  /* [columns] the same of each; 0 where b_j = 0 */
+    int64_t *iterations_of; /* [columns] */
+    wisp_status *status;    /* [columns] WISP_OK: converged; else why not */
+    double *history;        /* [iterations + 1] the largest residual by the recurrence, from the start on */
+    wisp_method method;     /* those that were used */
+    wisp_variant variant;
+    wisp_precond precond;
+    int restart;
+    int64_t replacements; /* times that residuals were computed anew from x, and the method went on from there */
+    int64_t passes, products, reductions; /* of all but the setup: see wisp_counts */
+    double seconds, setup_seconds;        /* of the iterations; of what comes before (preconditioner, bounds) */
+    double bytes; /* least traffic of an iteration without the preconditioner's own: each array once */
+                  /* per pass and direction */
+} wisp_solution;
+
+/* Solves A x_j = b_j for each column j of b at once; x and b are blocks of one width and type on A's map, which do not
+   overlap. WISP_OK alone means that all columns converged: |b_j - A x_j| <= tolerance |b_j|, computed from x itself at
+   the end, not by a recurrence. Where b_j = 0, x_j = 0. Columns that have converged are frozen, and left out when that
+   pays. opts may be NULL. *s need not be initialised; the caller frees it with wisp_solution_free, also after a
+   failure; s may be NULL. A is not changed.
+   With opts->resume x holds anything, and becomes what it would have become in the call whose state that is; A, b and
+   all options that change the result must be as they were there, but for max_iterations.
+   On MISMATCH, UNSUPPORTED, NUMERIC and HERMITIAN, and if the preconditioner can't be made (residuals are NaN), x is
+   unchanged. On all others x is the best of those whose residual was computed (the guess, if nothing was better).
+   WISP_ERR_MISMATCH: A is not square, or the blocks do not fit, or opts->resume is of another call.
+   WISP_ERR_UNSUPPORTED: their type does not go with A, or the preconditioner needs entries that an operator has not.
+   WISP_ERR_NUMERIC: A, b or the guess holds a NaN or an infinity, or an operator makes one of b; or (x is what its type
+   holds of it) a column of x has numbers too large or too small for its type.
+   WISP_ERR_HERMITIAN: CG or MINRES was named, and A is not Hermitian (an operator is taken at the user's word).
+   WISP_ERR_INDEFINITE: CG met a direction p with <p, A p> <= 0, or the preconditioner is not positive definite.
+   WISP_ERR_BREAKDOWN: the method can't go on, whatever start it takes.
+   WISP_ERR_STAGNATION: residuals computed from x no longer fall.
+   WISP_ERR_SINGULAR: A x = b has no solution, within rounding: a matrix that A's rounding does not tell from A is
+   singular, b is not in its range, and x makes its residual least, to 1%. A itself may be regular, but so
+   ill-conditioned that nothing of its type shows it. (Not said of an operator.)
+   WISP_ERR_ITERATIONS: opts->max_iterations were not enough.
+   WISP_ERR_CANCELLED: the call was cancelled, or observe() or offer() ended it.
+   WISP_ERR_CALLBACK: the function of an operator or of the preconditioner failed.
+   If columns end differently, the status is that of the first one that did not converge. */
+WISP_SIZED wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat *A, const wisp_blk *b,
+                                  const wisp_solve_opts *opts);
+/* Frees the arrays of s, and empties it. s may be NULL. */
+WISP_SIZED void wisp_solution_free(wisp_solution *s);
+/* Bytes that wisp_solve holds beside A, x and b, for so many local rows and blocks of this type and width. plan: about.
+   bound: at most, with the threads of ctx, and with the proof that there is no solution. */
+WISP_SIZED int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts);
+WISP_SIZED int64_t wisp_solve_bound(const wisp_ctx *ctx, int64_t rows, wisp_type type, int width,
+                                    const wisp_solve_opts *opts);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

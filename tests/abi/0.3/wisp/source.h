@@ -1,0 +1,102 @@
+/* Sources: a matrix given row by row, by a file, an array, or the gallery. Part of wisp.h, which says what holds for
+   all calls. */
+#ifndef WISP_PUBLIC_SOURCE_H
+#define WISP_PUBLIC_SOURCE_H
+
+#include "base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- matrix sources: a matrix given row by row ----------------------------------------------- */
+
+/* Writes the entries of one row: columns to col, values of the source's type to val. Returns their number; a negative
+   one is a failure (WISP_ERR_CALLBACK). With col = NULL (and val too) it only counts. Columns come in any order;
+   duplicates are added. It is called from many threads at once, at least twice a row. It must answer the same each time
+   (another number is WISP_ERR_CALLBACK), and return at most max_row entries with columns in range (WISP_ERR_ARG). */
+typedef int (*wisp_row_fn)(void *arg, int64_t row, int64_t *col, void *val);
+
+typedef struct {
+    int64_t rows, cols;
+    int64_t max_row; /* the most entries that row() returns */
+    wisp_type type;  /* of the values that row() writes */
+    wisp_row_fn row;
+    void *arg;                /* passed to row() */
+    void (*free_arg)(void *); /* called by wisp_src_close; may be NULL */
+    int64_t own_rows; /* 1: on several ranks row() answers for the rank's own rows alone, those that wisp_map_local */
+                      /* names of a map of so many rows, and fails for others. 0: for any row */
+} wisp_src;
+
+/* Opens NAME as a source, to be closed by wisp_src_close: a gallery spec ("topi:nx=10,ny=10,nz=4"), whose rows are
+   computed, or a file (.mtx, .mtx.gz, .crs), which is read into memory, by each rank its own rows. A file goes before
+   a spec of the same name, if rank 0 sees it. WISP_ERR_IO: the file can't be read; WISP_ERR_FORMAT: it is malformed,
+   and the message names the place; WISP_ERR_ARG: an unknown name or key. */
+WISP_SIZED wisp_status wisp_src_open(wisp_src *src, wisp_ctx *ctx, const char *name);
+WISP_SIZED wisp_status wisp_src_open_file(wisp_src *src, wisp_ctx *ctx, const char *path);
+WISP_SIZED wisp_status wisp_src_open_gallery(wisp_src *src, wisp_ctx *ctx, const char *spec);
+/* CRS arrays of the user: row pointers, and columns counted from 0, each of 64 or 32 bits (scipy: 32, or 64). */
+typedef enum { WISP_INT64, WISP_INT32 } wisp_int;
+typedef struct {
+    int64_t rows, cols;
+    wisp_type type;               /* of the values */
+    wisp_int rowptr_int, col_int; /* of what rowptr and col point to */
+    const void *rowptr;           /* [rows + 1], from 0 */
+    const void *col, *val;        /* [rowptr[rows]]; NULL if there is none */
+} wisp_crs;
+/* Opens the arrays as a source. They are read in place and must stay until the source is closed; the struct need not.
+   Columns come in any order. WISP_ERR_ARG: the arrays are no matrix, and the message names the place. */
+WISP_SIZED wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, const wisp_crs *crs);
+/* Opens (A + A^H)/2 of a square source, which may be closed afterwards. The entries are held in memory, by each rank
+   those of its own rows (wisp_src.own_rows). This makes a matrix exactly Hermitian that is so up to rounding. *change,
+   which may be NULL, becomes the largest change of an entry over the largest |a_ij|; above 1e-10 (single precision:
+   1e-6) the log has a warning. WISP_ERR_HERMITIAN: the source is not square. */
+WISP_SIZED wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, double *change);
+/* Deals the rows of a square source out anew, so that ranks have less to send each other: *src has the rows and columns
+   of `other` in another order, and the entries are held in memory, by each rank those of its own rows
+   (wisp_src.own_rows), and once more while they are dealt; `other` may be closed afterwards. LEVELS: by the levels of a
+   breadth-first search of the graph (Cuthill and McKee 1969), cut into as many consecutive parts as there are ranks.
+   SCOTCH: parts that have few entries between them, by PT-SCOTCH (of ranks as threads by SCOTCH, whose parts are
+   others); the pattern must be symmetric (WISP_ERR_ARG), and the build have it (WISP_ERR_UNSUPPORTED). A matrix from it
+   has a map in that order; random vectors on it are as if rows had kept their places, while other vectors go by the new
+   numbers, and so does what is told of a row. With one rank there is nothing to cut: *src is then `other`, which must
+   stay open. WISP_ERR_ARG: the source is not square. Collective. */
+typedef enum { WISP_PARTITION_ROWS, WISP_PARTITION_LEVELS, WISP_PARTITION_SCOTCH } wisp_partition;
+WISP_SIZED wisp_status wisp_src_partition(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, wisp_partition how);
+/* The numbers that the rank's rows had before that, as long as the source is open; NULL: they have them still. */
+WISP_SIZED const int64_t *wisp_src_numbers(const wisp_src *src);
+/* Calls free_arg, and empties the struct, which is the caller's. src may be NULL. */
+WISP_SIZED void wisp_src_close(wisp_src *src);
+
+typedef enum { WISP_SYM_GENERAL, WISP_SYM_SYMMETRIC, WISP_SYM_HERMITIAN, WISP_SYM_SKEW } wisp_symmetry;
+typedef struct {
+    wisp_symmetry symmetry; /* .mtx: store one half only; the matrix must have this symmetry exactly */
+    int array;              /* .mtx: dense "array" format instead of "coordinate" */
+    int pattern;            /* .mtx: "pattern" field, without values */
+    const char *comment;    /* .mtx: written as a comment line; may be NULL */
+} wisp_write_opts;
+/* Writes a source to path (.mtx, .mtx.gz or .crs by its name). A temporary file is written, synced and renamed, so that
+   an old file survives a failure. opts may be NULL. Where ranks have their own rows alone, rank 0 gets them from the
+   others, some at a time. WISP_ERR_IO: the file can't be written; WISP_ERR_MISMATCH: the matrix has not the symmetry of
+   opts; WISP_ERR_ARG: also if the name has another ending; WISP_ERR_UNSUPPORTED: an array of such rows. */
+WISP_SIZED wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const char *path,
+                                      const wisp_write_opts *opts);
+/* Writes data[bytes] to path in the same way (WISP_ERR_IO). A symbolic link is followed, also to a file that is not
+   there yet; a device or a pipe is written in place. */
+WISP_API wisp_status wisp_file_write(wisp_ctx *ctx, const char *path, const void *data, size_t bytes);
+/* WISP_OK if wisp_file_write could write there, else WISP_ERR_IO: to know before a long run. */
+WISP_API wisp_status wisp_file_check(wisp_ctx *ctx, const char *path);
+WISP_API int wisp_file_same(const char *a, const char *b); /* 1: both names stand for one file; it need not be there */
+
+/* The gallery, for listings: entry number i, or NULL past the end. The texts are the library's. */
+typedef struct {
+    const char *name, *summary;
+    const char *keys; /* one line per key: "key=default  meaning\n" */
+} wisp_gallery_entry;
+WISP_API const wisp_gallery_entry *wisp_gallery_list(int i);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
