@@ -73,7 +73,7 @@ CALL(wisp_solve)
     return status;
 }
 PROCEDURE(wisp_solution_free, P(0, &(wisp_solution){0}))
-QUERY(wisp_solve_bound, P(0, f->ctx), 10, WISP_D, 1, P(1, &(wisp_solve_opts){0}))
+QUERY(wisp_solve_bound, P(0, f->ctx), P(1, &f->info), WISP_D, 1, P(2, &(wisp_solve_opts){0}))
 QUERY(wisp_solve_plan, 10, WISP_D, 1, P(0, &(wisp_solve_opts){0}))
 CALL(wisp_eig)
 {
@@ -184,7 +184,7 @@ static const argument_row table[] = {
     ROW(wisp_evolve, 5, 17, 0),
     ROW(wisp_solve, 5, 17, 2),
     ROW(wisp_solution_free, 1, 0, ALL),
-    ROW(wisp_solve_bound, 2, 2, ALL),
+    ROW(wisp_solve_bound, 3, 4, ALL),
     ROW(wisp_solve_plan, 1, 1, ALL),
     ROW(wisp_eig, 3, 4, 2),
     ROW(wisp_eigen_free, 1, 0, ALL),

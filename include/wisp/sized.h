@@ -111,8 +111,8 @@ WISP_API wisp_status wisp_solve_sized(wisp_solution *s, size_t s_size, wisp_blk 
 WISP_API void wisp_solution_free_sized(wisp_solution *s, size_t s_size);
 WISP_API int64_t wisp_solve_plan_sized(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts,
                                        size_t opts_size);
-WISP_API int64_t wisp_solve_bound_sized(const wisp_ctx *ctx, int64_t rows, wisp_type type, int width,
-                                        const wisp_solve_opts *opts, size_t opts_size);
+WISP_API int64_t wisp_solve_bound_sized(const wisp_ctx *ctx, const wisp_mat_info *A, size_t A_size, wisp_type type,
+                                        int width, const wisp_solve_opts *opts, size_t opts_size);
 WISP_API wisp_status wisp_eig_sized(wisp_eigen *e, size_t e_size, const wisp_mat *A, const wisp_eig_opts *opts,
                                     size_t opts_size);
 WISP_API void wisp_eigen_free_sized(wisp_eigen *e, size_t e_size);
@@ -360,10 +360,10 @@ static inline int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, c
 {
     return wisp_solve_plan_sized(rows, type, width, opts, sizeof *opts);
 }
-static inline int64_t wisp_solve_bound(const wisp_ctx *ctx, int64_t rows, wisp_type type, int width,
+static inline int64_t wisp_solve_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
                                        const wisp_solve_opts *opts)
 {
-    return wisp_solve_bound_sized(ctx, rows, type, width, opts, sizeof *opts);
+    return wisp_solve_bound_sized(ctx, A, sizeof *A, type, width, opts, sizeof *opts);
 }
 
 static inline wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts)

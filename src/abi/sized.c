@@ -622,11 +622,12 @@ int64_t wisp_solve_plan_sized(int64_t rows, wisp_type type, int width, const wis
     return wisp_solve_plan(rows, type, width, opts_known);
 }
 
-int64_t wisp_solve_bound_sized(const wisp_ctx *ctx, int64_t rows, wisp_type type, int width,
+int64_t wisp_solve_bound_sized(const wisp_ctx *ctx, const wisp_mat_info *A, size_t A_size, wisp_type type, int width,
                                const wisp_solve_opts *opts, size_t opts_size)
 {
+    INOUT(wisp_mat_info, A);
     INOUT(wisp_solve_opts, opts);
-    return wisp_solve_bound(ctx, rows, type, width, opts_known);
+    return wisp_solve_bound(ctx, A_known, type, width, opts_known);
 }
 
 wisp_status wisp_eig_sized(wisp_eigen *e, size_t e_size, const wisp_mat *A, const wisp_eig_opts *opts, size_t opts_size)

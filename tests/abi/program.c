@@ -342,7 +342,7 @@ static void powers(const wisp_mat *A)
     static vectors v[2], z, u;
     vectors *all[] = {&v[0], &v[1], &z, &u};
     double Ax[SIZE];
-    int interleaved = -1;
+    int depth_used = -1;
     for (unsigned i = 0; i < 4; i++) make(all[i], wisp_mat_map(A), i + 11);
     const wisp_mpk_opts o = {.steps = STEPS,
                              .alpha = alpha,
@@ -355,7 +355,7 @@ static void powers(const wisp_mat *A)
                              .eta = eta,
                              .depth = 1,
                              .cache_budget = 1 << 20,
-                             .depth_used = &interleaved,
+                             .depth_used = &depth_used,
                              .u = u.block,
                              .add = add};
     WORKS(wisp_mpk((wisp_blk *[]){v[0].block, v[1].block}, 2, A, &o));
@@ -370,7 +370,7 @@ static void powers(const wisp_mat *A)
         }
         CHECK(is_dot(dot + (4 * k + 2) * WIDTH, y, y) && is_dot(dot + (4 * k + 3) * WIDTH, u.v, y));
     }
-    CHECK(is(v[0].block, v[0].v) && is(v[1].block, v[1].v) && is(z.block, z.v) && interleaved == 1);
+    CHECK(is(v[0].block, v[0].v) && is(v[1].block, v[1].v) && is(z.block, z.v) && depth_used == 1);
     CHECK(wisp_mpk((wisp_blk *[]){v[0].block, v[1].block}, 2, A, &(wisp_mpk_opts){.cache_budget = -1}) == WISP_ERR_ARG);
     for (int i = 0; i < 4; i++) unmake(all[i]);
 }

@@ -40,17 +40,17 @@ int wisp_kpm_width(wisp_type matrix_type, int64_t rows, const wisp_kpm_opts *opt
 
 /* Steps of a call, of which as many are interleaved as wisp_mpk finds best, if that has so many calls at least to find
    out in; a shorter run does not make schedules. */
-enum { LONG_POWERS = 8, LONG_CALLS = 12 };
+enum { LONG_STEPS = 8, LONG_CALLS = 12 };
 static bool is_long(const wisp_kpm_opts *full, int64_t vectors)
 {
-    const int64_t width = wisp__kpm_width(full, vectors), calls = full->moments / 2 / LONG_POWERS;
+    const int64_t width = wisp__kpm_width(full, vectors), calls = full->moments / 2 / LONG_STEPS;
     return full->variant == WISP_KPM_BLOCKED && full->depth == 0 && !full->reduce_each_step && width > 0 &&
            calls * (vectors / width) >= LONG_CALLS;
 }
 
 int wisp__kpm_steps(const wisp_kpm_opts *full, int64_t vectors)
 {
-    if (is_long(full, vectors)) return LONG_POWERS;
+    if (is_long(full, vectors)) return LONG_STEPS;
     if (full->variant == WISP_KPM_NAIVE || full->depth == 0) return 1;
     const int64_t sweeps = full->moments / 2;
     return full->depth < sweeps ? full->depth : (int)sweeps;
@@ -208,7 +208,7 @@ int64_t wisp_kpm_bound(const wisp_ctx *ctx, const wisp_mat_info *A, const wisp_k
     wisp_kpm_opts full;
     if (!ctx || !A) return 0;
     wisp__kpm_defaults(&full, A->type, opts);
-    const int64_t held = A->local_rows > 0 ? A->local_rows + A->halo_rows : A->rows;
+    const int64_t held = A->local_rows + A->halo_rows;
     const parts p = parts_of(&full, wisp__kpm_vectors(&full, A->rows), held);
     const double rows = (double)held;
     const double wider = (double)wisp_type_size(full.type) / (double)wisp_type_size(A->type);

@@ -49,7 +49,7 @@ static int64_t copy_bytes(const tool *t, const wisp_mat_info *A, wisp_type type,
 {
     enum { HEADS = 4096 };
     if (!t->opt.checkpoint) return 0;
-    const int64_t rows = A->local_rows > 0 ? A->local_rows : A->rows, width = wisp_kpm_width(type, A->rows, ko);
+    const int64_t rows = A->local_rows, width = wisp_kpm_width(type, A->rows, ko);
     const int64_t kept = ko->trace == WISP_TRACE_EXACT ? 1 : plan_vectors(ko, A->rows);
     const int64_t numbers = t->opt.partition ? 8 * rows : 0;
     return 2 * rows * width * (int64_t)wisp_type_size(type) + 8 * moments_of(ko) * (kept + width) + numbers + HEADS;
@@ -58,7 +58,7 @@ static int64_t copy_bytes(const tool *t, const wisp_mat_info *A, wisp_type type,
 /* With the spill of half storage. */
 static int64_t blocks_bytes(const tool *t, const wisp_mat_info *A, const wisp_kpm_opts *ko)
 {
-    const int64_t rows = A->local_rows > 0 ? A->local_rows + A->halo_rows : A->rows;
+    const int64_t rows = A->local_rows + A->halo_rows;
     return wisp_kpm_plan(rows, A->type, ko) + A->spill_bytes * wisp_kpm_width(A->type, A->rows, ko) +
            copy_bytes(t, A, A->type, ko);
 }
@@ -214,7 +214,7 @@ static wisp_status assembly_seconds(tool *t, const wisp_src *src, const wisp_mat
     wisp_status status = WISP_OK;
     *seconds = 0;
     if (src->rows == 0) return WISP_OK;
-    const double start = tool_now();
+    const double start = wisp_now();
     if (part.rows > ROWS) part.rows = ROWS;
     part.cols = part.rows + 1; /* not square: nor does a run look for the partner of each entry */
     part.row = sample_row;
@@ -228,7 +228,7 @@ static wisp_status assembly_seconds(tool *t, const wisp_src *src, const wisp_mat
     plain.type = src->type; /* single precision may not have numbers of a sample */
     WISP_TRY(wisp_mat_create(&A, t->ctx, &part, &plain));
     WISP_TRY(wisp_mat_get_props(A, &props));
-    *seconds = (tool_now() - start) * (double)src->rows / (double)part.rows;
+    *seconds = (wisp_now() - start) * (double)src->rows / (double)part.rows;
 out:
     wisp_mat_free(A);
     return status;
@@ -243,7 +243,7 @@ static wisp_status find_time(tool *t, const wisp_src *src, const wisp_mat_opts *
     wisp_machine m = {0};
     wisp_choice step, lanczos;
     wisp_status status = WISP_OK;
-    time->source = tool_now() - t->started;
+    time->source = wisp_now() - t->started;
     WISP_TRY(plan_ceilings(t, &m, &time->load_gbs, &time->kept));
     wisp_ctx_set_machine(t->ctx, &m);
     WISP_TRY(assembly_seconds(t, src, mo, &time->assembly));

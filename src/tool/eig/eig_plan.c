@@ -9,7 +9,7 @@ static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 /* One column of a vector's type on this rank. */
 static int64_t column_bytes(const wisp_mat_info *a, wisp_type type)
 {
-    return (a->local_rows > 0 ? a->local_rows + a->halo_rows : a->rows) * (int64_t)wisp_type_size(type);
+    return (a->local_rows + a->halo_rows) * (int64_t)wisp_type_size(type);
 }
 
 static int refuse(tool *t, const char *about, const plan_need *need, int64_t matrix)
@@ -50,7 +50,7 @@ static int64_t copy_bytes(const tool *t, const eig_results *r, const wisp_eig_co
 {
     enum { CHECKED = 16, HEADS = 1 << 16 };
     if (!t->opt.checkpoint || c->method == WISP_EIG_DENSE) return 0;
-    const int64_t rows = r->info.local_rows > 0 ? r->info.local_rows : r->info.rows, block = c->block, all = c->search;
+    const int64_t rows = r->info.local_rows, block = c->block, all = c->search;
     const bool inner = c->method == WISP_CHEBFD;
     const int64_t columns = all + 3 * block + (inner ? larger(CHECKED, block) : r->opts.count);
     const int64_t numbers = (inner ? 0 : 16 * columns * columns) + (t->opt.partition ? 8 * rows : 0);

@@ -24,7 +24,7 @@ static int64_t copy_bytes(const tool *t, const solve_results *r, const wisp_mat_
 {
     enum { HEADS = 128 << 10 }; /* with the history */
     if (!t->opt.checkpoint) return 0;
-    const int64_t rows = a->local_rows > 0 ? a->local_rows : a->rows;
+    const int64_t rows = a->local_rows;
     const int64_t ended = r->columns > 1 ? rows * r->columns * (int64_t)wisp_type_size(r->type) : 0;
     wisp_solve_opts o = r->opts;
     if (o.precond) o.precond = WISP_JACOBI; /* of all the least */
@@ -48,11 +48,11 @@ static int64_t output_bytes(const tool *t, int64_t block, int64_t rows, int widt
 static void add_up(const tool *t, const solve_results *r, int64_t source, int64_t reading, bool most, system_bytes *s)
 {
     const wisp_mat_info *a = &s->matrix;
-    const int64_t rows = a->local_rows > 0 ? a->local_rows + a->halo_rows : a->rows;
+    const int64_t rows = a->local_rows + a->halo_rows;
     const int64_t block = rows * r->columns * (int64_t)wisp_type_size(r->type);
     const bool file = t->opt.x0 || t->opt.rhs.kind == RHS_FILE;
     const int64_t spill = a->spill_bytes * r->columns;
-    const int64_t solver = most ? wisp_solve_bound(t->ctx, rows, r->type, r->columns, &r->opts)
+    const int64_t solver = most ? wisp_solve_bound(t->ctx, a, r->type, r->columns, &r->opts)
                                 : wisp_solve_plan(rows, r->type, r->columns, &r->opts);
     s->vectors = 2 * block + solver + spill + copy_bytes(t, r, a);
     const int64_t parts[] = {reading, source + a->assembly_bytes, a->bytes + s->vectors,

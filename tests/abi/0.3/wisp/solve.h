@@ -106,9 +106,9 @@ typedef struct {
    WISP_ERR_INDEFINITE: CG met a direction p with <p, A p> <= 0, or the preconditioner is not positive definite.
    WISP_ERR_BREAKDOWN: the method can't go on, whatever start it takes.
    WISP_ERR_STAGNATION: residuals computed from x no longer fall.
-   WISP_ERR_SINGULAR: A x = b has no solution, within rounding: a matrix that A's rounding does not tell from A is
-   singular, b is not in its range, and x makes its residual least, to 1%. A itself may be regular, but so
-   ill-conditioned that nothing of its type shows it. (Not said of an operator.)
+   WISP_ERR_SINGULAR: within rounding A x = b has no solution: b is not in the range of some singular matrix that
+   rounding does not tell from A, and no x has a residual that is more than 1% less. A itself may be regular, but so
+   ill-conditioned that numbers of its type do not show it. (Not said of an operator.)
    WISP_ERR_ITERATIONS: opts->max_iterations were not enough.
    WISP_ERR_CANCELLED: the call was cancelled, or observe() or offer() ended it.
    WISP_ERR_CALLBACK: the function of an operator or of the preconditioner failed.
@@ -117,10 +117,11 @@ WISP_SIZED wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat 
                                   const wisp_solve_opts *opts);
 /* Frees the arrays of s, and empties it. s may be NULL. */
 WISP_SIZED void wisp_solution_free(wisp_solution *s);
-/* Bytes that wisp_solve holds beside A, x and b, for so many local rows and blocks of this type and width. plan: about.
-   bound: at most, with the threads of ctx, and with the proof that there is no solution. */
+/* Bytes that wisp_solve holds beside A, x and b, for blocks of this type and width. plan: about, for so many local
+   rows. bound: at most, with the threads of ctx, what ranks send each other, and the proof that there is no solution;
+   A: what is known of the matrix (wisp_mat_plan, wisp_mat_get_info). */
 WISP_SIZED int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts);
-WISP_SIZED int64_t wisp_solve_bound(const wisp_ctx *ctx, int64_t rows, wisp_type type, int width,
+WISP_SIZED int64_t wisp_solve_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
                                     const wisp_solve_opts *opts);
 
 #ifdef __cplusplus

@@ -1,0 +1,96 @@
+/* The memory that wisp_solve_bound tells against what is held at the most: random methods, preconditioners, types,
+   widths and sizes, of systems that have a solution, and of some that have none, which is proved. On several ranks each
+   looks at its own: halos, sums, and what does not get less with its rows. */
+#include "ref.h"
+#include <stdbool.h>
+
+/* A ring of n rows: its Laplacian, plus a shift; or a general matrix of the same null vector. */
+typedef struct {
+    int64_t n;
+    double shift;
+    bool general;
+} ring;
+
+static int ring_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    const ring *g = arg;
+    const int64_t next = (row + 1) % g->n, before = (row + g->n - 1) % g->n;
+    double *v = val;
+    if (!col) return 3;
+    col[0] = row, v[0] = 2 + g->shift;
+    col[1] = next, v[1] = g->general ? -1.5 : -1;
+    col[2] = before, v[2] = g->general ? -0.5 : -1;
+    return 3;
+}
+
+typedef struct {
+    ring ring;
+    wisp_type type;
+    int width;
+    wisp_solve_opts o;
+} question;
+
+static question ask(ref_rng *r, int c)
+{
+    static const wisp_type types[] = {WISP_D, WISP_S, WISP_Z, WISP_C};
+    static const wisp_method methods[] = {WISP_CG, WISP_MINRES, WISP_GMRES, WISP_BICGSTAB};
+    static const wisp_precond preconds[] = {WISP_PRECOND_NONE, WISP_JACOBI, WISP_BLOCK_JACOBI, WISP_CHEBYSHEV};
+    question q = {.type = types[ref_below(r, 4)], .width = 1 + (int)ref_below(r, 7)};
+    q.ring = (ring){.n = 100 + (int64_t)ref_below(r, 8000), .shift = 0.1, .general = c % 3 == 2};
+    q.o.method = methods[q.ring.general ? 2 + ref_below(r, 2) : ref_below(r, 4)];
+    q.o.max_iterations = 300;
+    if (ref_below(r, 3) == 0) {
+        q.ring.shift = 0; /* no solution */
+        q.ring.n = 50 + (int64_t)ref_below(r, 150);
+        q.width = 1 + (int)ref_below(r, 2);
+    }
+    if (q.o.method == WISP_GMRES) q.o.restart = 1 + (int)ref_below(r, 60);
+    if (!q.ring.general) q.o.precond = preconds[ref_below(r, q.ring.shift > 0 ? 4 : 2)];
+    if (q.o.method == WISP_CG && ref_below(r, 2)) q.o.variant = WISP_CLASSICAL;
+    return q;
+}
+
+static void planned_memory(void **state)
+{
+    (void)state;
+    int singular = 0, solved = 0;
+    for (int c = 0; c < 60; c++) {
+        ref_rng r = {(uint64_t)c + 1};
+        question q = ask(&r, c);
+        const wisp_src src = {
+            .rows = q.ring.n, .cols = q.ring.n, .max_row = 3, .type = WISP_D, .row = ring_row, .arg = &q.ring};
+        wisp_ctx *ctx;
+        wisp_mat *A;
+        wisp_blk *x, *b;
+        wisp_mat_info info;
+        int64_t before, peak;
+        REF_OK(NULL, wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1 + c % 2, .no_pin = 1}));
+        REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.type = q.type}));
+        REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), q.type, q.width));
+        REF_OK(ctx, wisp_blk_create(&b, ctx, wisp_mat_map(A), q.type, q.width));
+        REF_OK(ctx, wisp_blk_fill_random(b, WISP_RANDOM_GAUSS, 1, 0, 0));
+        wisp_mat_get_info(A, &info);
+        const int64_t bound = wisp_solve_bound(ctx, &info, q.type, q.width, &q.o);
+        wisp_ctx_memory(ctx, &before, NULL);
+        const wisp_status status = wisp_solve(NULL, x, A, b, &q.o);
+        wisp_ctx_memory(ctx, NULL, &peak);
+        singular += status == WISP_ERR_SINGULAR;
+        solved += status == WISP_OK;
+        if (peak - before > bound)
+            fail_msg(
+                "case %d, rank %d of %d, %lld rows, type %d, width %d, method %d, precond %d: %lld bytes are held, "
+                "%lld were told",
+                c, wisp_ctx_rank(ctx), wisp_ctx_processes(ctx), (long long)q.ring.n, q.type, q.width, q.o.method,
+                q.o.precond, (long long)(peak - before), (long long)bound);
+        wisp_blk_free(x), wisp_blk_free(b);
+        wisp_mat_free(A);
+        wisp_ctx_free(ctx);
+    }
+    assert_true(singular > 5 && solved > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(planned_memory)};
+    return REF_RUN(tests);
+}
