@@ -8,6 +8,7 @@ enum { FULL, SPARSE, NEGATIVE, BLOCKS, HOLES, IDENTITY, CLUSTERS, WIDE, ARROW, O
 /* Multiplies entry (i, j) by phases p_i conj(p_j): complex, with the same spectrum. */
 static inline void add_phases(ref_rng *r, ref_mat m)
 {
+    if (m.rows < 1) return;
     cplx *p = calloc((size_t)m.rows, sizeof *p);
     for (int64_t i = 0; i < m.rows; i++) p[i] = cexp(I * 3.2 * ref_uniform(r));
     for (int64_t i = 0; i < m.rows; i++)

@@ -1,5 +1,5 @@
-/* Every function of wisp.h with each of its pointers NULL in turn, and numbers that are out of range: a status, with a
-   message where there is a context, and no crash. */
+/* Every function of base.h, source.h, matrix.h, ops.h and machine.h with each of its pointers NULL in turn, and numbers
+   that are out of range: a status, with a message where there is a context, and no crash. */
 #include "arguments.h"
 
 static int fill_element(void *arg, int64_t row, int column, void *value)
@@ -323,10 +323,10 @@ static const argument_row table[] = {
     ROW(wisp_file_same, 2, 0, ALL),
 };
 /* Those that take no pointer. */
-static const char *const others[] = {"wisp_status_string", "wisp_version",         "wisp_features",
-                                     "wisp_type_size",     "wisp_type_is_complex", "wisp_halo_name",
-                                     "wisp_type_name",     "wisp_gallery_list",    "wisp_mpk_plan",
-                                     "wisp_model_memory",  "wisp_model_overlap",   "wisp_level_name"};
+static const char *const others[] = {
+    "wisp_status_string", "wisp_version",    "wisp_features",     "wisp_type_size",    "wisp_type_is_complex",
+    "wisp_halo_name",     "wisp_type_name",  "wisp_gallery_list", "wisp_mpk_plan",     "wisp_model_memory",
+    "wisp_model_overlap", "wisp_level_name", "wisp_now",          "wisp_word_distance"};
 
 static const argument_table all = {table, sizeof table / sizeof *table, others, sizeof others / sizeof *others};
 

@@ -263,7 +263,7 @@ told "the matrix is not positive definite, as cg needs: residual " "try --method
 refused 1 "indefinite.mtx: " solve indefinite.mtx --method cg --precond jacobi -o y.mtx
 check "no x without a preconditioner" test ! -e y.mtx
 unsolved solve laplace:nx=6,ny=6,nz=6,periodic=xyz # all rows add up to 0, and ones are not in its range
-told "the matrix is singular, and b is not in its range, as far as rounding shows" "makes the residual least, within that"
+told "the matrix is singular, and b is not in its range, as far as rounding shows" "makes the residual least, within rounding"
 unsolved solve laplace:nx=6,ny=6,nz=6,periodic=xyz --precision single
 told "as far as rounding shows" "; try --precision double"
 # each row goes to the next one: gmres gains nothing in fewer steps than rows

@@ -121,7 +121,7 @@ static void variants_and_widths(void **state)
 }
 
 /* Several steps per call change no bit. */
-static void powers(void **state)
+static void depths(void **state)
 {
     wisp_ctx *ctx = *state;
     ref_rng r = {91};
@@ -279,7 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_trace),
         cmocka_unit_test(local_density),
-        cmocka_unit_test(powers),
+        cmocka_unit_test(depths),
         cmocka_unit_test(tuning),
         cmocka_unit_test(variants_and_widths),
         cmocka_unit_test(random_vectors),

@@ -301,7 +301,7 @@ static void old_version(void **state)
         {.name = "first_vector", .words = "first_vector is out of range", .integer = 1LL << 32, .kind = 1},
         {.name = "partial", .words = "partial is out of range", .integer = 2, .kind = 1},
         {.name = "width", .words = "width is out of range", .integer = 0, .kind = 2},
-        {.name = "depth", .words = "depth is out of range", .integer = 0, .kind = 2},
+        {.name = "powers", .words = "depth is out of range", .integer = 0, .kind = 2},
         {.name = "threads", .words = "threads is out of range", .integer = -3, .kind = 2},
         {.name = "failure_probability", .words = "failure_probability is out of range", .number = 1.5},
         {.name = "seconds", .words = "seconds or bounds_seconds is out of range", .number = HUGE_VAL},

@@ -59,6 +59,11 @@ WISP_API const char *wisp_status_string(wisp_status status);
 WISP_API const char *wisp_version(void);
 /* The optional parts of this build, such as "hdf5 hwloc mpi". */
 WISP_API const char *wisp_features(void);
+/* Seconds of a clock that only runs forward. */
+WISP_API double wisp_now(void);
+/* How many letters are put in, left out or replaced from one word to the other (Levenshtein 1966), of the first 64 of
+   each: for "did you mean". */
+WISP_API int wisp_word_distance(const char *a, const char *b);
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
@@ -97,12 +102,12 @@ typedef int (*wisp_progress_fn)(void *arg, const wisp_progress *progress);
    NEIGHBOURS in turn, and the fastest stays. */
 typedef enum {
     WISP_HALO_AUTO,
-    WISP_HALO_NONE,       /* before it multiplies */
-    WISP_HALO_OVERLAP,    /* while it multiplies the rows that need none of it */
-    WISP_HALO_TASK,       /* so, and a thread of its own waits for the messages (MPI_THREAD_SERIALIZED) */
-    WISP_HALO_NEIGHBOURS, /* as OVERLAP; then the rows that need one neighbour alone, as soon as its message is here */
-    WISP_HALO_COLUMNS,    /* some columns at a time, while it multiplies those before */
-    WISP_HALO_NOCOMM      /* never, for measurements: results are wrong */
+    WISP_HALO_NONE,       /* the whole halo is here before the product begins */
+    WISP_HALO_OVERLAP,    /* messages are on their way while rows are multiplied that need no halo */
+    WISP_HALO_TASK,       /* as OVERLAP, and a thread of its own waits for the messages (MPI_THREAD_SERIALIZED) */
+    WISP_HALO_NEIGHBOURS, /* as OVERLAP; then, when the message of a neighbour is here, the rows that need it alone */
+    WISP_HALO_COLUMNS,    /* some columns of the halo are on their way while the columns before them are multiplied */
+    WISP_HALO_NOCOMM      /* no messages, for measurements: results are wrong */
 } wisp_halo;
 
 typedef struct {
@@ -180,12 +185,12 @@ WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
    - wisp_map_create_ordered; wisp_mat_create, open, update, plan, bound, get_props, row_histogram, fill_in, choose,
      weights; wisp_src_choose, weights;
    - wisp_spmmv, wisp_mpk, wisp_fuse, wisp_tsm_gram, dots and norms, wisp_blk_fill_fn, wisp_ctx_sum, sum_start,
-   sum_wait;
+     sum_wait;
    - wisp_bounds_find, wisp_kpm, wisp_evolve, wisp_solve, wisp_eig;
-   - wisp_src_open, wisp_src_open_file, wisp_src_hermitian_part; wisp_src_write, wisp_moments_save (rank 0 writes).
-   Sizes, types, options and names must be the same on all ranks. Such a call ends with the same status on all of them:
-   if a rank fails or is cancelled, the others return its status and have its message. All other calls are of one rank
-   alone, among them ops that only change blocks, and copies in and out.
+   - wisp_src_open, wisp_src_open_file, wisp_src_hermitian_part, wisp_src_partition; wisp_src_write, wisp_moments_save
+   (rank 0 writes). Sizes, types, options and names must be the same on all ranks. Such a call ends with the same status
+   on all of them: if a rank fails or is cancelled, the others return its status and have its message. All other calls
+   are of one rank alone, among them ops that only change blocks, and copies in and out.
 
    A source answers for any row on each rank, or for the rank's own rows alone (wisp_src.own_rows), as files do: each
    rank reads a range of the file's bytes (.mtx) or rows (.crs), and gives the entries to the ranks that have their

@@ -1,5 +1,5 @@
 /* Contexts whose work is shared by the processes of an MPI communicator. It is there in builds with MPI, which
- * wisp_features names. Everything else is as wisp.h says of several ranks. */
+ * wisp_features names. Everything else is as base.h says of ranks. */
 #ifndef WISP_MPI_H
 #define WISP_MPI_H
 

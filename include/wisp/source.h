@@ -60,7 +60,7 @@ WISP_SIZED wisp_status wisp_src_hermitian_part(wisp_src *src, wisp_ctx *ctx, con
    others); the pattern must be symmetric (WISP_ERR_ARG), and the build have it (WISP_ERR_UNSUPPORTED). A matrix from it
    has a map in that order; random vectors on it are as if rows had kept their places, while other vectors go by the new
    numbers, and so does what is told of a row. With one rank there is nothing to cut: *src is then `other`, which must
-   stay open. WISP_ERR_ARG: the source is not square. Collective. */
+   stay open. WISP_ERR_ARG: the source is not square. All ranks make this call together. */
 typedef enum { WISP_PARTITION_ROWS, WISP_PARTITION_LEVELS, WISP_PARTITION_SCOTCH } wisp_partition;
 WISP_SIZED wisp_status wisp_src_partition(wisp_src *src, wisp_ctx *ctx, const wisp_src *other, wisp_partition how);
 /* The numbers that the rank's rows had before that, as long as the source is open; NULL: they have them still. */

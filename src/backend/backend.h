@@ -147,8 +147,8 @@ typedef struct wisp__backend {
     /* Each line of the blocks is met once. */
     wisp_status (*copy_columns)(wisp_ctx *ctx, const wisp__columns_params *p, int64_t rows);
     wisp_status (*axpby)(wisp_ctx *ctx, bool is_double, const wisp__axpby_params *p, int64_t count);
-    /* sum[1 or, compensated, 2][1 or, with cross, 2][a row's reals], over blocks of per_block periods, a multiple of
-       K_STRIP. */
+    /* Sums of products over blocks of per_block periods (a multiple of K_STRIP): sum[s][c][a row's reals]. s: 0, and if
+       compensated 1, the sum's rounding errors. c: 0, and with cross 1, products of real with imaginary parts. */
     wisp_status (*dot)(wisp_ctx *ctx, bool is_double, bool cross, bool compensated, const wisp__dot_params *p,
                        int64_t count, int64_t per_block, double *sum);
     /* One pass; sum[sets][row], over blocks of per_block periods. */

@@ -194,7 +194,8 @@ static wisp_status far_borrow(wisp_ctx *ctx, const void *host)
 
 /* ---- launches --------------------------------------------------------------------------------- */
 
-/* The kernels' addresses in place of the device's, or of NULL: of n places. */
+/* Puts the kernels' address in place of the device's at each of n places; NULL stays. Fails at an address that is no
+   buffer's. */
 static wisp_status enter(wisp_ctx *ctx, void *const *place, size_t n)
 {
     far *f = far_of(ctx);
@@ -228,7 +229,7 @@ static wisp_status begin(wisp_ctx *ctx, size_t bytes)
     return WISP_OK;
 }
 
-/* The device's copy of an array of the host's, for the call that has begun; NULL of NULL. */
+/* The device's copy of an array of the host's, for the call that has begun; NULL gives NULL. */
 static void *copied(wisp_ctx *ctx, const void *host, size_t bytes)
 {
     far *f = far_of(ctx);

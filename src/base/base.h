@@ -155,14 +155,6 @@ char *wisp__strdup(wisp_ctx *ctx, const char *s);
    it, not for long: read() and write() would sleep through a cancel that came just before them. */
 bool wisp__fd_ready(int fd, short events);
 
-/* Seconds of a clock that only runs forward. */
-static inline double wisp__now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 #define WISP__MIN(a, b) ((a) < (b) ? (a) : (b))
 #define WISP__MAX(a, b) ((a) > (b) ? (a) : (b))
 /* Large enough for a value of any type. */

@@ -1,10 +1,10 @@
 /* Ranks as threads of one process, which copy from each other's memory: for tests.
 
    In a round each rank posts what it has for the others, waits until all have posted, and copies what it needs. Short
-   data travel in the post itself. A rank has two posts, for rounds in turn: who posts in a round has read all of the
-   one before it, so nobody reads a post any more when its turn comes again. Of longer data the post has the address:
-   then the ranks also wait until all have copied, and what was posted is its owner's again. They do so after a failure,
-   too, for its message. All ranks find the same, since they read the same posts. */
+   data travel in the post itself. A rank has two posts and takes them in turn. Who posts in a round has read all posts
+   of the round before, so nobody reads a post any more when its turn comes again. Of longer data a post has the address
+   alone: then the ranks also wait until all have copied, and what was posted is its owner's again. They do so after a
+   failure, too, for its message. All ranks find the same, since they read the same posts. */
 #include "comm.h"
 #include "../base/futex.h"
 #include <math.h>
@@ -126,7 +126,7 @@ static void arrive(wisp_ctx *ctx, post p)
     else
         p.lent |= p.bytes > 0;
     me->post[round % 2] = p;
-    me->sent = wisp__now();
+    me->sent = wisp_now();
     if (p.status != WISP_OK) wisp_ctx_copy_message(ctx, me->message, sizeof me->message);
     atomic_store(&me->posted, round);
     tell(w, round, false);
@@ -235,14 +235,14 @@ static wisp_status threads_leave(wisp_ctx *ctx, wisp_status status)
 /* A link holds messages up, and sums, which take as long as one of them from when the last rank had its part. */
 static void hold_up(double until)
 {
-    const double left = until - wisp__now();
+    const double left = until - wisp_now();
     if (left > 0) usleep((unsigned)(1e6 * left));
 }
 
 static void travel_sum(const wisp_ctx *ctx)
 {
     const world *w = ctx->world;
-    double from = w->asleep ? wisp__now() : 0;
+    double from = w->asleep ? wisp_now() : 0;
     if (w->latency == 0) return;
     for (int r = 0; r < w->ranks; r++) from = fmax(from, post_of(ctx, r)->since);
     hold_up(from + w->latency);
@@ -268,7 +268,7 @@ static wisp_status sum_since(wisp_ctx *ctx, double *x, size_t n, double since)
 
 static wisp_status threads_sum(wisp_ctx *ctx, double *x, size_t n)
 {
-    return ctx->failed != WISP_OK ? ctx->failed : sum_since(ctx, x, n, wisp__now());
+    return ctx->failed != WISP_OK ? ctx->failed : sum_since(ctx, x, n, wisp_now());
 }
 
 /* All is done in the wait: only the link would be busy meanwhile. */
@@ -280,7 +280,7 @@ static wisp_status threads_sum_start(wisp_ctx *ctx, double *x, size_t n)
     if (me->sum) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a sum begins before the one before it is waited for");
     me->sum = n ? x : &nothing;
     me->sum_n = n;
-    me->sum_since = wisp__now();
+    me->sum_since = wisp_now();
     return WISP_OK;
 }
 
@@ -355,7 +355,7 @@ static wisp_status take_messages(wisp_ctx *ctx, int most)
     place *me = &((world *)ctx->world)->place[ctx->rank];
     const int end = WISP__MIN(me->taken + most, ctx->from_count);
     wisp_status status = all_here(ctx);
-    me->waits = wisp__now();
+    me->waits = wisp_now();
     while (status == WISP_OK && me->taken < end) status = take_message(ctx);
     return status;
 }

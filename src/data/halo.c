@@ -77,7 +77,7 @@ wisp_status wisp__halo_room(const wisp__halo *h, const wisp_blk *x)
     if (atomic_load(&store->lent) > 0)
         return wisp_ctx_fail(x->ctx, WISP_ERR_UNSUPPORTED,
                              "a block that is lent can't move to where the rows of other processes have room: return "
-                             "it, or make it after the matrix");
+                             "it (wisp_blk_return), or make it after the matrix");
     WISP_TRY(backend->alloc(x->ctx, &at, (size_t)rows, row));
     if (x->map->local) {
         WISP_TRY(backend->map(x->ctx, store->at, &from));

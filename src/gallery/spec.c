@@ -9,31 +9,13 @@
 
 enum { TOKEN = 64 }; /* longer ones are cut; no valid one is */
 
-/* Levenshtein's distance. */
-static int edits(const char *a, const char *b)
-{
-    int row[TOKEN + 1], m = (int)strlen(b);
-    if (m > TOKEN) m = TOKEN;
-    for (int j = 0; j <= m; j++) row[j] = j;
-    for (int i = 0; a[i]; i++) {
-        int diagonal = row[0];
-        row[0] = i + 1;
-        for (int j = 1; j <= m; j++) {
-            int replace = diagonal + (a[i] != b[j - 1]);
-            diagonal = row[j];
-            row[j] = WISP__MIN(replace, 1 + WISP__MIN(row[j], row[j - 1]));
-        }
-    }
-    return row[m];
-}
-
 const char *wisp__gal_nearest(const char *word, const char *const *name, int count, size_t stride)
 {
     const char *best = NULL;
     int least = INT32_MAX;
     for (int i = 0; i < count; i++) {
         const char *candidate = *(const char *const *)((const char *)name + (size_t)i * stride);
-        const int d = edits(word, candidate), letters = (int)WISP__MAX(strlen(word), strlen(candidate));
+        const int d = wisp_word_distance(word, candidate), letters = (int)WISP__MAX(strlen(word), strlen(candidate));
         if (d < least && 2 * d <= letters) {
             least = d;
             best = candidate;

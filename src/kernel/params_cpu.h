@@ -42,7 +42,8 @@ enum { K_CHUNKED_C = 16 };
 #define K_MOST_SIDES 4
 enum { K_MOST_PERIOD = 4 };
 
-/* Of so many rows: whether the columns of the first half, the second, all of them follow one another in each entry. */
+/* Marks of K_FOLLOW_ROWS rows: FIRST, for each k the k-th entries of the rows of the first half have columns that
+   follow one another; SECOND, so of the second half; ALL, so of all these rows. Then one load replaces a gather. */
 enum { K_FOLLOW_ROWS = K_CHUNKED_C, K_FOLLOW_FIRST = 1, K_FOLLOW_SECOND = 2, K_FOLLOW_ALL = 4 };
 
 /* One half of a Hermitian matrix: the diagonal and what is right of it, row by row. An entry (i, j) also stands for its
@@ -76,7 +77,8 @@ typedef struct {
     const wisp__pieces *pieces;   /* of the patterns; or NULL */
     const wisp__bundles *bundles; /* of rows with patterns, for width 1 and blocks of the matrix's type; or NULL */
     bool asks_gathered;           /* block rows that columns name are asked for ahead; fresh says which */
-    const uint32_t *fresh; /* [rows] (of each pattern) bit k: entry k gathers from afar; later entries do; NULL: all */
+    const uint32_t *fresh; /* [rows] (of each pattern) bit k: entry k asks for a row of x that no entry before it has
+                              met; entries beyond the last bit always do. NULL: all entries do */
     bool streams;          /* the matrix is large: it comes from memory */
     bool past;             /* y will not be found in the caches again: written past them where whole lines are */
     bool near;             /* all comes from caches near by: nothing is prefetched */

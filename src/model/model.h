@@ -6,8 +6,8 @@
 
 /* What the context's threads do at most: measured, else assumed. */
 void wisp__rates_find(wisp_ctx *ctx, wisp__rates *r);
-/* Whether interleaved steps could gain anything: no more is to be gained than the last cache is faster than memory, and
-   the model is not that good. */
+/* Whether interleaved steps could gain anything. They can't gain more than the last cache is faster than memory; where
+   that is little, the model's error is larger than the gain. */
 bool wisp__may_interleave(const wisp__rates *r);
 /* Seconds of work that goes on at once, in part: a larger exponent, more of it. */
 double wisp__overlapped(double traffic, double core, double exponent);

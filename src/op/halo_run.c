@@ -307,12 +307,12 @@ wisp_status wisp__sweep_with_halo(const wisp__sweep *s, const wisp__spmmv_params
     const wisp__key key = wisp__sweep_key(s, p);
     const halo_run r = {s, p, h->ctx->backend->find_spmmv(h->ctx, &key), dot, dot_size};
     const wisp_halo halo = choose(h, (size_t)p->reals * (size_t)p->real_bytes);
-    const double start = wisp__now();
+    const double start = wisp_now();
     WISP_TRY(run_by[halo](&r));
     if (halo != WISP_HALO_COLUMNS) WISP_TRY(finish_dots(&r));
     if (h->ctx->halo != WISP_HALO_AUTO || h->trial.best != WISP_HALO_AUTO) return WISP_OK;
     wisp__halo_trial *t = &h->trial;
-    const double took = wisp__now() - start;
+    const double took = wisp_now() - start;
     t->least[halo] = t->sweeps < CANDIDATES ? took : fmin(t->least[halo], took);
     if (++t->sweeps == TRIES * CANDIDATES) status = decide(h);
 out:

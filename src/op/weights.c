@@ -156,7 +156,7 @@ out:
     return status;
 }
 
-static double now(void *arg) { return (void)arg, wisp__now(); }
+static double now(void *arg) { return (void)arg, wisp_now(); }
 
 wisp_status wisp_mat_weights(const wisp_mat *A, wisp_type type, int width, int64_t *weights)
 {

@@ -3,16 +3,7 @@
 #define WISP_SOLVER_H
 #include <float.h>
 #include <stdbool.h>
-#include <time.h>
 #include <wisp/wisp.h>
-
-/* Seconds of a clock that only runs forward. */
-static inline double wisp__now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Random streams: every use of random numbers has its own. */
 enum { WISP__STREAM_TRACE = 0, WISP__STREAM_LANCZOS = 1, WISP__STREAM_EIG = 3, WISP__STREAM_SOLVE = 4 };

@@ -188,7 +188,7 @@ static wisp_status begin(wisp_checkpoint *c, wisp_state *state)
     WISP_TRY(ctx->comm->sum(ctx, &failed, 1));
     c->info.memory = (int64_t)c->image.room;
     if (failed > 0) return give_up(c);
-    c->info.last = wisp__now();
+    c->info.last = wisp_now();
     c->stage = WRITING;
     start_task(c, write_file);
 out:
@@ -256,7 +256,7 @@ static wisp_status look(wisp_checkpoint *c, wisp_state *state)
 {
     enum { WRITES, ENDS, OVER, FAILED, SECONDS, DUE, COUNT };
     wisp_ctx *ctx = c->ctx;
-    const double now = wisp__now();
+    const double now = wisp_now();
     const int wish = atomic_exchange(&c->wish, 0);
     double sum[COUNT] = {[WRITES] = (wish & WISH_WRITE) != 0, [ENDS] = (wish & WISH_END) != 0};
     wisp_status status = WISP_OK;
@@ -293,10 +293,10 @@ wisp_status wisp_checkpoint_offer(void *checkpoint, wisp_state *state)
     WISP_NEED(NULL, c);
     WISP_NEED(c->ctx, state);
     if (++c->offers < c->next_look) return WISP_OK;
-    const double before = wisp__now();
+    const double before = wisp_now();
     wisp_ctx_enter(c->ctx);
     const wisp_status status = wisp_ctx_leave(c->ctx, look(c, state));
-    c->info.seconds += wisp__now() - before;
+    c->info.seconds += wisp_now() - before;
     return status;
 }
 
@@ -405,7 +405,7 @@ wisp_status wisp_checkpoint_create(wisp_checkpoint **checkpoint, wisp_ctx *ctx, 
     WISP_TRY(wisp_alloc(ctx, &c, 1, sizeof *c));
     c->ctx = ctx;
     c->every = opts->every;
-    c->looked = wisp__now();
+    c->looked = wisp_now();
     c->due = c->looked + c->every;
     c->look = c->every > 0 && c->every < look_seconds ? c->every : look_seconds;
     if (wisp__real_name(opts->path, real)) snprintf(real, sizeof real, "%s", opts->path);

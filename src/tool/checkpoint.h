@@ -7,7 +7,7 @@
 
 typedef struct tool tool;
 
-/* checkpoint.c: what a run that goes on takes over, unless options say otherwise. */
+/* what a run that goes on takes over, unless options say otherwise. */
 typedef struct {
     int64_t width, order, format, type;
     int64_t moments;       /* those that --resolution needs; 0: not known */
@@ -15,7 +15,7 @@ typedef struct {
     double bounds_seconds; /* that it took to know them */
 } checkpoint_layout;
 
-/* checkpoint.c, in the order of a run. The options, before the context is made; after the source is opened. */
+/* in the order of a run. The options, before the context is made; after the source is opened. */
 int checkpoint_check(tool *t);
 int checkpoint_hash(tool *t, const wisp_src *src);
 /* Reads the state that --resume names, into t->resumed, and takes over its layout. EXIT_LAYOUT: begin once more, with

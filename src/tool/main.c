@@ -140,13 +140,6 @@ static const struct {
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 static const char *const later_commands[] = {"plan", NULL};
 
-double tool_now(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
-}
-
 int tool_end(tool *t, int rc, const char *format, ...)
 {
     char text[1600];
@@ -425,7 +418,7 @@ static void print_failure(tool *t, int rc)
 
 int main(int argc, char **argv)
 {
-    tool t = {.started = tool_now()};
+    tool t = {.started = wisp_now()};
     signal(SIGXFSZ, SIG_IGN); /* a limit of file sizes is an error of writing, which is told */
     int rc = processes_begin(&t, argc, argv);
     if (!rc) rc = run(&t, argc, argv);

@@ -226,7 +226,7 @@ int monitor_progress(void *arg, const wisp_progress *progress)
     if (mon->mode == MONITOR_SILENT || !progress->task) return 0;
     wisp_progress p = *progress;
     p.done = p.done > 0 ? (p.done < 1 ? p.done : 1) : 0;
-    double now = tool_now();
+    double now = wisp_now();
     bool new_task = strncmp(mon->task, p.task, sizeof mon->task - 1) != 0 || p.done < mon->printed_done;
     if (new_task) {
         snprintf(mon->task, sizeof mon->task, "%s", p.task);

@@ -3,34 +3,16 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wisp/wisp.h>
 
 static size_t smallest(size_t a, size_t b) { return a < b ? a : b; }
-
-/* Levenshtein's distance of two short words. */
-static size_t distance(const char *a, const char *b)
-{
-    enum { LONGEST = 40 };
-    size_t n = strlen(a), m = strlen(b), row[LONGEST + 1];
-    if (n > LONGEST || m > LONGEST) return LONGEST;
-    for (size_t j = 0; j <= m; j++) row[j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t above = row[j];
-            row[j] = smallest(smallest(above, row[j - 1]) + 1, diagonal + (a[i - 1] != b[j - 1]));
-            diagonal = above;
-        }
-    }
-    return row[m];
-}
 
 const char *nearest_name(const char *word, const char *const *list)
 {
     const char *best = NULL;
-    size_t least = smallest(3, strlen(word) / 2 + 1);
+    int least = (int)smallest(3, strlen(word) / 2 + 1);
     for (; *list; list++) {
-        size_t d = distance(word, *list);
+        const int d = wisp_word_distance(word, *list);
         if (d < least) least = d, best = *list;
     }
     return best;

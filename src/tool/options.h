@@ -38,7 +38,7 @@ typedef struct {
 enum { WEIGHTS_GIVEN, WEIGHTS_ROWS, WEIGHTS_NONZEROS, WEIGHTS_MEASURED }; /* GIVEN: by the list, if there is one */
 enum { AGAINST_VARIANT, AGAINST_ORDER, AGAINST_FORMAT, AGAINST_PLAIN, AGAINST_SINGLE };
 
-/* Choices are kept as the number of the alternative, in the order of the table (and of wisp.h's enums). */
+/* Choices are kept as the number of the alternative, in the order of the table (and of the library's enums). */
 typedef struct {
     int64_t moments, vectors, points, width, powers, threads, mem_limit; /* 0: not given */
     int64_t ranks;                                                       /* likewise: info */
@@ -50,8 +50,8 @@ typedef struct {
     const char *save, *from, *output, *plot, *start; /* from: the first of from_list */
     const char *from_list[LIST];
     int froms;
-    int order, format;                        /* those of wisp.h; one more: all */
-    int partition;                            /* of wisp.h */
+    int order, format;                        /* wisp_order, wisp_format; one more: all */
+    int partition;                            /* wisp_partition */
     int bench_variant, against_what, against; /* the latter: the number of the variant, order or format */
     int64_t repeats, rows, depth;
     int64_t widths[LIST], types[LIST], thread_counts[LIST], powers_list[LIST],

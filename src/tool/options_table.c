@@ -127,7 +127,7 @@ const option_def option_table[] = {
      "how the matrix would lie on so many processes, and what they\nwould send each other; it is not made for that"},
     {NULL, "width", 0, "W", parse_count, CMD_INFO, false, AT(width), 1, 4096,
      "with --ranks: vectors that are worked on side by side (1)"},
-    {NULL, "depth", 0, "P", parse_count, KPM | CMD_EVOLVE, true, AT(depth), 1, 1 << 20,
+    {NULL, "depth", 0, "N", parse_count, KPM | CMD_EVOLVE, true, AT(depth), 1, 1 << 20,
      "the number of steps that are interleaved, so that rows\nare met again in cache (what is found best)"},
     {NULL, "cache-budget", 0, "BYTES|P%", parse_budgets, KPM | VECTORS, true, AT(budgets), 0, 1,
      "what interleaved steps may count on of the last cache (what\nwisp machine measured, else 60%)"},

@@ -144,10 +144,10 @@ void processes_watch(tool *t)
 static void await(tool *t, MPI_Request *request, int rc)
 {
     const double patience = 10; /* seconds */
-    const double began = tool_now();
+    const double began = wisp_now();
     int done = 0;
     while (MPI_Test(request, &done, MPI_STATUS_IGNORE), !done) {
-        if (rc != EXIT_FINE && tool_now() - began > patience) {
+        if (rc != EXIT_FINE && wisp_now() - began > patience) {
             watchdog_said(&t->watchdog);
             if (t->process > 0) /* which has not said it yet */
                 fprintf(stderr, "wisp: process %d of %d has failed: %s\n", t->process, t->processes, t->monitor.error);

@@ -61,7 +61,6 @@ int tool_start(tool *t);
 /* All ranks together: if one has failed, and said why, the others fail with it. */
 int tool_agree(tool *t, int rc);
 static inline bool type_is_single(wisp_type type) { return type == WISP_S || type == WISP_C; }
-double tool_now(void); /* seconds of a clock that only goes forward */
 
 /* processes.c: begin and end a run; make t->ctx. */
 int processes_begin(tool *t, int argc, char **argv);
@@ -78,7 +77,7 @@ int processes_gather(tool *t, int rc, const char *own, char **all, size_t *size)
 /* source.c: the type that --precision single or double asks for; `type` without the option. */
 wisp_type tool_type(const options *o, wisp_type type);
 
-/* MATRIX of dos, ldos, count, evolve. */
+/* MATRIX of dos, ldos, count, evolve and eig, and its Hermitian part if that is asked for. */
 int source_open(tool *t, wisp_src *src);
 wisp_status source_partition(const tool *t, wisp_ctx *ctx, wisp_src *src); /* takes src over, if all is well */
 void source_summary(const tool *t);
@@ -107,7 +106,7 @@ int cmd_convert(tool *t);
 int cmd_machine(tool *t);
 int cmd_bench(tool *t);
 
-/* cmd_convert.c: reads or generates `name` and writes it to path, saying what was written. */
+/* convert/cmd_convert.c: reads or generates `name` and writes it to path, saying what was written. */
 int write_matrix(tool *t, wisp_status (*open)(wisp_src *, wisp_ctx *, const char *), const char *name,
                  const char *path);
 #endif

@@ -3,7 +3,7 @@
 #define WISP_TOOL_WEIGHTS_H
 #include "tool.h"
 
-/* weights.c: shares of rows. Before the context: whether those of --weights are as many as there are processes, and
+/* Before the context: whether those of --weights are as many as there are processes, and
    MATRIX can be read as often as they need; then those that the context is to have, NULL: not given. */
 int weights_check(tool *t);
 int weights_refuse_pipe(tool *t);
@@ -21,7 +21,7 @@ json_t *weights_json(const tool *t);
 int weights_keep(tool *t);
 void weights_summary_of(const char *command);
 json_t *weights_json_of(const char *command);
-/* weights.c, called by all ranks, each with the weights or with the exit status of its failure: EXIT_LAYOUT if they
+/* Called by all ranks, each with the weights or with the exit status of its failure: EXIT_LAYOUT if they
    differ from the present ones. Frees or keeps the array. */
 int weights_take(tool *t, int rc, int64_t *weights);
 #endif

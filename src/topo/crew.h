@@ -41,7 +41,7 @@ typedef struct wisp__crew {
     bool lost;                 /* at that fork another thread was in its turn */
     int64_t spin;              /* nanoseconds for which a thread that has nothing to do waits for the next run, awake */
     int looks;                 /* times that a thread looks who is held up, before it sleeps */
-    double began;              /* the run, by wisp__now */
+    double began;              /* the run, by wisp_now */
     int brief;                 /* how many runs, one after the other, have been brief */
     int64_t put_off;           /* elements that the calling thread did alone because the others slept */
     wisp__pin *of_run;         /* the calling thread's pin */

@@ -56,7 +56,7 @@ static void enter(wisp__crew *c, wisp__pin *pin, bool each)
     wisp__member *m = c->member;
     if (c->gone) start(c);
     c->of_run = pin;
-    c->began = wisp__now();
+    c->began = wisp_now();
     set_thread(m, pthread_self());
     atomic_store_explicit(&m->guest, !wisp__pin_set(c, pin, each), memory_order_relaxed);
     atomic_store_explicit(&m->part, PART_TAKEN, memory_order_release); /* now it may be moved */

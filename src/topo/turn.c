@@ -43,7 +43,7 @@ void wisp__pin_settle(wisp__crew *crew, wisp__pin *pin)
 
 void wisp__pin_learn(wisp__crew *crew)
 {
-    const bool brief = 1e9 * (wisp__now() - crew->began) < BRIEF_NS;
+    const bool brief = 1e9 * (wisp_now() - crew->began) < BRIEF_NS;
     crew->brief = brief ? WISP__MIN(crew->brief + 1, BRIEF_RUNS) : 0;
 }
 

@@ -41,9 +41,9 @@ static void stream_thread(void *arg, int thread, int threads)
     atomic_fetch_add(&r->ready, 1);
     for (int i = 1; atomic_load(&r->ready) < threads; i++)
         if (i % 1024 == 0) sched_yield();
-    r->start[thread] = wisp__now();
+    r->start[thread] = wisp_now();
     r->sum[thread] = r->fn(&p);
-    r->end[thread] = wisp__now();
+    r->end[thread] = wisp_now();
 }
 
 /* Seconds from the first thread's start to the last one's end. */
@@ -282,9 +282,9 @@ static void exchange_thread(void *arg, int thread, int threads)
     for (int i = 0; i < e->rounds; i++) {
         e->write(&write);
         all_here(e, &turn, threads);
-        const double start = wisp__now();
+        const double start = wisp_now();
         r->sum[thread] = gather_lines(next, r->bytes / 64);
-        seconds += wisp__now() - start;
+        seconds += wisp_now() - start;
         all_here(e, &turn, threads);
     }
     r->end[thread] = seconds;

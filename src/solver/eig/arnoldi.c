@@ -263,7 +263,7 @@ static wisp_status orthonormal(wisp__arnoldi *a, block_qr *q, int n, wisp_scalar
 {
     wisp_status status = WISP_OK;
     wisp_blk *W = NULL;
-    const double before = wisp__now();
+    const double before = wisp_now();
     const int near = n - 2 * a->block; /* the first of the columns that a recurrence of three terms knows */
     bool good = false;
     q->tiny = h ? 100 * a->rounding : 0;
@@ -285,7 +285,7 @@ static wisp_status orthonormal(wisp__arnoldi *a, block_qr *q, int n, wisp_scalar
     wisp_blk *y = a->y;
     a->y = a->x, a->x = y;
 out:
-    a->k->e->ortho_seconds += wisp__now() - before;
+    a->k->e->ortho_seconds += wisp_now() - before;
     wisp_blk_free(W);
     return status;
 }
@@ -355,7 +355,7 @@ wisp_status wisp__arnoldi_rotate(wisp__arnoldi *a, const wisp_scalar *Q, int kep
 {
     wisp_status status = WISP_OK;
     const int m = a->active, b = a->block;
-    const double before = wisp__now();
+    const double before = wisp_now();
     wisp_blk *V = NULL, *first = NULL, *W = NULL;
     wisp_scalar *B = a->work + (size_t)a->columns * (size_t)a->columns;
     WISP_TRY(wisp_blk_cols(&V, a->all, a->locked, m));
@@ -374,7 +374,7 @@ wisp_status wisp__arnoldi_rotate(wisp__arnoldi *a, const wisp_scalar *Q, int kep
     a->active = kept;
     a->recurs = false;
     a->k->e->flops += (a->k->is_complex ? 8.0 : 2.0) * (double)a->k->rows * m * kept;
-    a->k->e->ritz_seconds += wisp__now() - before;
+    a->k->e->ritz_seconds += wisp_now() - before;
 out:
     wisp_blk_free(V);
     wisp_blk_free(first);
@@ -485,7 +485,7 @@ wisp_status wisp__arnoldi_project(wisp__arnoldi *a, int n, wisp_scalar *H)
 {
     wisp_status status = WISP_OK;
     wisp__eig *k = a->k;
-    const double before = wisp__now();
+    const double before = wisp_now();
     wisp_blk *Q = NULL, *from = NULL, *x = NULL, *y = NULL;
     WISP_TRY(wisp_blk_cols(&Q, a->all, 0, n));
     for (int j = 0; j < n; j += a->block) {
@@ -501,7 +501,7 @@ wisp_status wisp__arnoldi_project(wisp__arnoldi *a, int n, wisp_scalar *H)
     }
     k->e->products += n;
     k->e->flops += k->flops * n + (k->is_complex ? 8.0 : 2.0) * (double)k->rows * n * n;
-    k->e->ritz_seconds += wisp__now() - before;
+    k->e->ritz_seconds += wisp_now() - before;
 out:
     wisp_blk_free(Q);
     wisp_blk_free(from);

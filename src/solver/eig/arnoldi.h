@@ -67,6 +67,11 @@ static inline wisp_scalar *wisp__h(const wisp__arnoldi *a, int i, int j)
     return a->H + (size_t)i * (size_t)a->columns + j;
 }
 
+/* Columns from one look at the values to the next: a tenth of the m, in whole blocks. */
+static inline int wisp__arnoldi_look_step(int m, int block)
+{
+    return ((m < 10 ? 1 : m / 10) + block - 1) / block * block;
+}
 /* Bytes of what has a number or some for each value, with m columns of V; for plans. */
 static inline int64_t wisp__arnoldi_numbers(int m, int count) { return 4096 + 128 * ((int64_t)count + m + 64); }
 /* a->k and a->op are set. The first block of so many columns is that with which to start. */
@@ -107,11 +112,12 @@ wisp_scalar wisp__op_nearest(const wisp__op *op, wisp_scalar mu);
 /* The outer end of the ellipse about the damped interval's ends on which the value lies: no value of the ellipse lies
    further out, and Op's values are as large on all of it, about. */
 double wisp__op_axis(const wisp__op *op, wisp_scalar lambda);
-/* Op becomes a polynomial that damps all from `far` to as far from the first value as the last one lies, and grows so
-   much from there to the first one, if its degree would be twice the present one. With more growth its degree rises,
-   and there are fewer blocks to make orthogonal. *most: degrees up to which products of a block move three times the
-   bytes that it takes to make it orthogonal: four passes over m columns, and its share of a restart. */
+/* Raises the degree of Op, if that at least doubles it, and says so. Op then damps what lies from `far` to about as far
+   from `first` as `last` is, and is `growth` times as large at `first`. A higher degree needs fewer blocks, and so
+   fewer that are made orthogonal. most: the highest degree that pays. */
 bool wisp__op_raise(wisp__op *op, double side, double first, double last, double far, double growth, int most);
+/* *most: up to this degree the products of a block move at most three times the bytes that it takes to make the block
+   orthogonal: four passes over m columns, and its share of a restart. */
 wisp_status wisp__op_most_degree(const wisp__arnoldi *a, int m, int *most);
 /* y = Op x, but for a multiple of x, a->guess; x is lost. */
 wisp_status wisp__arnoldi_multiply(wisp__arnoldi *a);

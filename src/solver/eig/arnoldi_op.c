@@ -104,7 +104,7 @@ wisp_status wisp__arnoldi_multiply(wisp__arnoldi *a)
 {
     wisp__eig *k = a->k;
     wisp_status status = WISP_OK;
-    const double before = wisp__now();
+    const double before = wisp_now();
     const bool shifts = a->op.degree > 1 && a->guess != 0;
     if (shifts && !a->z) WISP_TRY(wisp_blk_create(&a->z, k->ctx, wisp_mat_map(k->A), k->type, a->block));
     if (shifts) WISP_TRY(wisp_copy(a->z, a->x));
@@ -112,7 +112,7 @@ wisp_status wisp__arnoldi_multiply(wisp__arnoldi *a)
     if (shifts) WISP_TRY(wisp_axpby(a->y, wisp__real(-a->guess), a->z, wisp__real(1)));
     k->e->products += (int64_t)a->block * a->op.degree;
     k->e->flops += k->flops * a->block * a->op.degree;
-    k->e->filter_seconds += wisp__now() - before;
+    k->e->filter_seconds += wisp_now() - before;
 out:
     return status;
 }

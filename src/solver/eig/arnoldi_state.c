@@ -28,7 +28,7 @@ static numbers numbers_of(const wisp__arnoldi *a)
                  .least = a->least,
                  .recurs = a->recurs,
                  .random = a->random};
-    n.at.checked.now = wisp__now() - a->at.checked.now;
+    n.at.checked.now = wisp_now() - a->at.checked.now;
     return n;
 }
 
@@ -42,7 +42,7 @@ static wisp_status take(wisp__arnoldi *a, const numbers *n)
                              "a state of eigenpairs that can't be: %d locked and %d other columns of %d", n->locked,
                              n->active, n->columns);
     a->at = n->at;
-    a->at.checked.now = wisp__now() - n->at.checked.now;
+    a->at.checked.now = wisp_now() - n->at.checked.now;
     a->op = n->op;
     a->locked = n->locked, a->active = n->active;
     a->restarts = n->restarts, a->most_good = n->most_good, a->better_at = n->better_at;

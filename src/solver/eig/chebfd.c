@@ -82,7 +82,7 @@ static wisp_status permute(wisp__chebfd *c)
     bool same = true;
     for (int i = 0; i < n; i++) same &= c->order[i] == i;
     if (same) return WISP_OK;
-    const double before = wisp__now();
+    const double before = wisp_now();
     WISP_TRY(wisp_alloc(k->ctx, &P, (size_t)n * (size_t)n, sizeof *P));
     WISP_TRY(wisp_alloc(k->ctx, &old, 2 * (size_t)n, sizeof *old));
     for (int i = 0; i < n; i++) {
@@ -97,7 +97,7 @@ static wisp_status permute(wisp__chebfd *c)
     WISP_TRY(wisp_blk_cols(&V, c->space, 0, n));
     WISP_TRY(wisp_tsm_update(V, wisp__real(1), V, P, n, wisp__real(0)));
 out:
-    k->e->ritz_seconds += wisp__now() - before;
+    k->e->ritz_seconds += wisp_now() - before;
     wisp_free(k->ctx, P);
     wisp_free(k->ctx, old);
     wisp_blk_free(V);
@@ -113,7 +113,7 @@ static wisp_status make_orthonormal(wisp__chebfd *c, double condition)
     wisp_status status = WISP_OK;
     wisp_blk *V = NULL, *Q = NULL;
     wisp__ortho how;
-    const double before = wisp__now();
+    const double before = wisp_now();
     WISP_TRY(wisp_blk_cols(&V, c->space, c->locked, c->columns - c->locked));
     if (c->locked > 0) WISP_TRY(wisp_blk_cols(&Q, c->space, 0, c->locked));
     WISP_TRY(wisp__orthonormal(V, Q, condition, &how));
@@ -122,7 +122,7 @@ static wisp_status make_orthonormal(wisp__chebfd *c, double condition)
     wisp_ctx_log(k->ctx, WISP_LOG_DEBUG, "eig: %d orthonormal columns, rung %d, condition about %.1e", how.rank,
                  how.rung, condition);
 out:
-    k->e->ortho_seconds += wisp__now() - before;
+    k->e->ortho_seconds += wisp_now() - before;
     wisp_blk_free(V);
     wisp_blk_free(Q);
     return status;

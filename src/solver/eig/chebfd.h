@@ -48,7 +48,7 @@ typedef struct {
     int width;              /* of the blocks that are filtered */
     int row_bytes;          /* of these. Chosen once, by the model of time, for that goes by the threads, and the */
                             /* course of a run that goes on must not. 0: not yet */
-    double look_began;      /* wisp__now() */
+    double look_began;      /* wisp_now() */
     bool is_single;         /* the filter's products are of single precision, the space is not */
     bool may_be_single, must_be_single;
     wisp_mat *copy;                   /* of A in single precision; NULL: A itself, which takes such blocks */
@@ -64,7 +64,7 @@ typedef struct {
     int random;    /* random columns that were taken so far */
     int least;     /* columns that the space shall have at least */
     bool filtered; /* a round with this filter has been */
-    double gain;   /* natural logarithm: what lies in the target is damped so much less than all outside */
+    double gain;   /* natural logarithm of how much less the filter damps values in the target than those outside */
     bool whole;    /* the space would be all there is: the dense method answers */
     double done;   /* products so far, for progress */
     wisp__batch batch;

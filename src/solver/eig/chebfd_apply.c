@@ -272,7 +272,7 @@ wisp_status wisp__chebfd_apply(wisp__chebfd *c, wisp_blk *space, int first, int 
     wisp__batch *b = &c->batch;
     wisp_status status = WISP_OK;
     wisp_blk *part = NULL;
-    double before = wisp__now(), now;
+    double before = wisp_now(), now;
     for (int j = c->at.through > first ? c->at.through - first : 0; j < n; j = c->at.through - first) {
         if (b->n == 0) { /* else it goes on in its middle */
             WISP_TRY(wisp__eig_offer(k));
@@ -284,12 +284,12 @@ wisp_status wisp__chebfd_apply(wisp__chebfd *c, wisp_blk *space, int first, int 
         part = NULL;
         c->at.through = first + j + b->n;
         wisp__chebfd_close_batch(c);
-        now = wisp__now();
+        now = wisp_now();
         k->e->filter_seconds += now - before;
         before = now;
     }
 out:
     wisp_blk_free(part);
-    k->e->filter_seconds += wisp__now() - before;
+    k->e->filter_seconds += wisp_now() - before;
     return status;
 }

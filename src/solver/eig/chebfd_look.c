@@ -52,7 +52,7 @@ static wisp_status look(wisp__chebfd *c, int64_t moments, wisp_state *resume)
     wisp__eig *k = c->k;
     wisp_choice choice;
     wisp_status status = WISP_OK;
-    c->look_began = wisp__now();
+    c->look_began = wisp_now();
     if (c->row_bytes == 0) {
         WISP_TRY(wisp_mat_choose(k->A, k->type, VECTORS, moments / 2, &choice));
         c->row_bytes = choice.width * (int)wisp_type_size(k->type);
@@ -67,7 +67,7 @@ static wisp_status look(wisp__chebfd *c, int64_t moments, wisp_state *resume)
     k->e->products += moments / 2 * VECTORS;
     status = wisp__chebfd_mean(c);
 out:
-    k->e->dos_seconds += wisp__now() - c->look_began;
+    k->e->dos_seconds += wisp_now() - c->look_began;
     return status;
 }
 

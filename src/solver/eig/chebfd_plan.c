@@ -15,13 +15,13 @@ static wisp_status time_products(wisp__chebfd *c, double *seconds, double *fill)
     WISP_TRY(wisp__chebfd_blocks(c));
     WISP_TRY(wisp_blk_create(&columns, k->ctx, wisp_mat_map(k->A), k->type, c->width));
     for (int i = 0; i < TIMES; i++) {
-        const double began = wisp__now();
+        const double began = wisp_now();
         WISP_TRY(wisp_blk_fill_random(columns, WISP_RANDOM_GAUSS, k->o.seed, WISP__STREAM_EIG, 0));
-        const double before = wisp__now();
+        const double before = wisp_now();
         *fill = fmin(*fill, (before - began) / c->width);
         c->at.through = 0;
         WISP_TRY(wisp__chebfd_apply(c, columns, 0, c->width, terms, NULL));
-        *seconds = fmin(*seconds, (wisp__now() - before) / ((terms - 1) * c->plan.f.power) / c->width);
+        *seconds = fmin(*seconds, (wisp_now() - before) / ((terms - 1) * c->plan.f.power) / c->width);
     }
 out:
     wisp_blk_free(columns);
@@ -44,10 +44,10 @@ static wisp_status time_dense(const wisp__chebfd *c, double *seconds)
     WISP_TRY(wisp_blk_create(&V, k->ctx, map, k->type, c->search));
     for (int i = 0; i < TIMES; i++) {
         WISP_TRY(wisp_blk_fill_random(V, WISP_RANDOM_TRACE, k->o.seed, WISP__STREAM_EIG, 0));
-        const double before = wisp__now();
+        const double before = wisp_now();
         WISP_TRY(wisp_tsm_gram(X, c->search, wisp__real(1), V, V, wisp__real(0), 0));
         WISP_TRY(wisp_tsm_update(V, wisp__real(1), V, X, c->search, wisp__real(0)));
-        *seconds = fmin(*seconds, (wisp__now() - before) / 2 * (double)k->rows / (double)rows);
+        *seconds = fmin(*seconds, (wisp_now() - before) / 2 * (double)k->rows / (double)rows);
     }
 out:
     wisp_blk_free(V);
@@ -69,7 +69,7 @@ wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_eig_cost *cost)
         status = wisp__chebfd_is_whole(&c) ? wisp__eig_plan_dense(k, cost) : wisp__chebfd_refuse(&c);
         goto out;
     }
-    const double looks = (double)k->e->products, rounds = c.plan.rounds, look_seconds = wisp__now() - k->started;
+    const double looks = (double)k->e->products, rounds = c.plan.rounds, look_seconds = wisp_now() - k->started;
     cost->search = c.search;
     cost->block = c.width;
     cost->rounds = c.plan.rounds;

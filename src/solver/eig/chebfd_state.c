@@ -42,7 +42,7 @@ static numbers numbers_of(const wisp__chebfd *c)
                  .refines = c->batch.refines,
                  .checked = c->checked};
     n.plan.f.c = NULL;
-    n.checked.now = wisp__now() - c->checked.now;
+    n.checked.now = wisp_now() - c->checked.now;
     return n;
 }
 
@@ -77,7 +77,7 @@ static void take(wisp__chebfd *c, const numbers *n)
     c->must_be_single = n->must_be_single;
     c->filtered = n->filtered;
     c->checked = n->checked;
-    c->checked.now = wisp__now() - n->checked.now;
+    c->checked.now = wisp_now() - n->checked.now;
 }
 
 /* x[n] of malloc, which is made if it is given back. */
@@ -172,7 +172,7 @@ wisp_status wisp__chebfd_items(void *chebfd, wisp_state *s)
     wisp__chebfd *c = chebfd;
     wisp_status status = WISP_OK;
     const double dos_seconds = c->k->e->dos_seconds;
-    if (!wisp_state_is_kept(s) && c->at.phase == WISP__LOOKS) c->k->e->dos_seconds += wisp__now() - c->look_began;
+    if (!wisp_state_is_kept(s) && c->at.phase == WISP__LOOKS) c->k->e->dos_seconds += wisp_now() - c->look_began;
     status = wisp__eig_items(c->k, s);
     if (!wisp_state_is_kept(s)) c->k->e->dos_seconds = dos_seconds;
     if (status != WISP_OK) return status;

@@ -160,7 +160,7 @@ static wisp_status take_absolute(wisp__eig *k)
 
 wisp_status wisp__eig_bounds(wisp__eig *k, double products)
 {
-    const double before = wisp__now();
+    const double before = wisp_now();
     wisp_status status = WISP_OK;
     if (k->e->bounds.halfwidth > 0) return WISP_OK; /* an earlier method of this call found them */
     if (k->o.bounds.halfwidth > 0) {
@@ -170,7 +170,7 @@ wisp_status wisp__eig_bounds(wisp__eig *k, double products)
         status = wisp_bounds_find(&k->e->bounds, k->A, &o);
     }
     const wisp_bounds *b = &k->e->bounds;
-    k->e->bounds_seconds = wisp__now() - before;
+    k->e->bounds_seconds = wisp_now() - before;
     if (status == WISP_OK && k->o.tolerance_abs > 0) status = take_absolute(k);
     if (status != WISP_OK) return status;
     /* Residuals that are rounding alone are small enough. */
@@ -204,12 +204,12 @@ bool wisp__eig_last(wisp__eig *k, wisp_status status)
 
 wisp__eig_times wisp__eig_begin_check(const wisp__eig *k)
 {
-    return (wisp__eig_times){wisp__now(), k->e->filter_seconds, k->e->ortho_seconds, k->e->ritz_seconds};
+    return (wisp__eig_times){wisp_now(), k->e->filter_seconds, k->e->ortho_seconds, k->e->ritz_seconds};
 }
 
 void wisp__eig_end_check(wisp__eig *k, const wisp__eig_times *before)
 {
-    k->e->check_seconds += wisp__now() - before->now;
+    k->e->check_seconds += wisp_now() - before->now;
     k->e->filter_seconds = before->filter;
     k->e->ortho_seconds = before->ortho;
     k->e->ritz_seconds = before->ritz;
@@ -263,15 +263,16 @@ wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts
     WISP_NEED(wisp_mat_ctx(A), e);
     *e = (wisp_eigen){.expected = NAN, .expected_error = NAN, .orthogonality = NAN};
     WISP_NEED(NULL, A);
-    wisp__eig k = {.ctx = wisp_mat_ctx(A), .A = A, .e = e, .started = wisp__now(), .most_work = INFINITY};
+    wisp__eig k = {.ctx = wisp_mat_ctx(A), .A = A, .e = e, .started = wisp_now(), .most_work = INFINITY};
     if (opts) k.o = *opts;
     wisp_ctx_enter(k.ctx);
     const wisp_status status = wisp_ctx_leave(k.ctx, run(&k));
     wisp__eig_scale_back(&k);
-    e->seconds = wisp__now() - k.started;
+    e->seconds = wisp_now() - k.started;
     return status;
 }
 
+/* Of the user's matrix: k->A may be an operator that multiplies by 2^e of it. */
 static void user_info(const wisp__eig *k, wisp_mat_info *info)
 {
     wisp_mat_get_info(k->scaled.made ? k->scaled.A : k->A, info);
@@ -312,7 +313,7 @@ wisp_status wisp_eig_plan(wisp_eig_cost *cost, const wisp_mat *A, const wisp_eig
     *cost = (wisp_eig_cost){.expected = NAN, .expected_error = NAN, .seconds = NAN};
     WISP_NEED(NULL, A);
     wisp_eigen e = {.expected = NAN};
-    wisp__eig k = {.ctx = wisp_mat_ctx(A), .A = A, .e = &e, .started = wisp__now(), .most_work = INFINITY};
+    wisp__eig k = {.ctx = wisp_mat_ctx(A), .A = A, .e = &e, .started = wisp_now(), .most_work = INFINITY};
     if (opts) k.o = *opts;
     k.o.offer = NULL, k.o.resume = NULL;
     wisp_ctx_enter(k.ctx);

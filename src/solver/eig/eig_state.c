@@ -76,7 +76,7 @@ wisp_status wisp__eig_items(wisp__eig *k, wisp_state *s)
     wisp_eigen *e = k->e, now = *e;
     WISP_TRY(same(k, s));
     now.value = NULL, now.residual = now.condition = NULL, now.vectors = NULL, now.moments = NULL, now.filter.c = NULL;
-    now.seconds = wisp__now() - k->started;
+    now.seconds = wisp_now() - k->started;
     WISP_TRY(wisp_state_data(s, "result so far", &now, sizeof now));
     WISP_TRY(wisp_state_data(s, "scale", &k->scale, sizeof k->scale));
     WISP_TRY(wisp_state_data(s, "tolerance in force", &k->o.tolerance, sizeof k->o.tolerance));
@@ -85,7 +85,7 @@ wisp_status wisp__eig_items(wisp__eig *k, wisp_state *s)
     if (!wisp_state_is_kept(s)) return pairs(k, s);
     now.value = e->value, now.residual = e->residual, now.condition = e->condition, now.vectors = e->vectors;
     now.moments = e->moments, now.filter.c = e->filter.c;
-    k->started = wisp__now() - now.seconds;
+    k->started = wisp_now() - now.seconds;
     *e = now;
     status = pairs(k, s);
 out:

@@ -26,7 +26,7 @@ typedef struct {
     double flops;     /* of one product with one vector */
     double asked;     /* the tolerance, as it was asked for; o.tolerance is the one in force */
     double scale;     /* by which residuals are divided, once it is known */
-    double started;   /* wisp__now() */
+    double started;   /* wisp_now() */
     bool ended;       /* the user's wish to end is set aside */
     double most_work; /* of a search, of which LAPACK takes as much; INFINITY: it is not to take its place */
     bool whole;       /* it takes its place */
@@ -91,8 +91,8 @@ const char *wisp__eig_method_name(wisp_eig_method method);
 
 /* For plans. Rows that a column has on this rank, with those of the halo behind it. */
 int64_t wisp__eig_held(const wisp__eig *k);
-/* Bytes beside blocks: what the exchange of `width` columns takes, what kernels do for a space of `columns`; and a copy
-   of so many numbers that all ranks add up. */
+/* Bytes beside blocks: what the exchange of `width` columns takes, what kernels take for a space of `columns`; and a
+   copy of so many numbers that all ranks add up. */
 int64_t wisp__eig_beside(const wisp__eig *k, int columns, int width, int64_t numbers);
 
 /* ---- eig_state.c --------------------------------------------------------------- */

@@ -2,34 +2,10 @@
    restart keeps the leading part of an ordered Schur form. A real matrix keeps its real form, in which conjugate pairs
    stay together. For a Hermitian matrix all this is Lanczos with thick restarts. As there, the space becomes that of a
    polynomial of the matrix, where values of largest real part are wanted and the others lie near a line. */
-#include "arnoldi.h"
+#include "krylov_schur.h"
 #include <string.h>
 
-enum { LEAST_SEARCH = 20, MORE = 15, MORE_MULTIPLETS = 64, LOOKS = 10, TRIES = 4 };
-
-typedef struct {
-    wisp__eig *k;
-    wisp__arnoldi a;
-    int m;                      /* columns of V before a restart */
-    wisp_scalar *S, *U, *X, *Y; /* [m][m] Schur form, its vectors, eigenvectors of S and of H */
-    wisp_scalar *mu, *value;    /* [m] in the order of S: Op's values, and A's to them */
-    int *order, *chosen;        /* [m] by how much they are wanted; for the order of S */
-    double *bound, *residual;   /* [m] in the order of S: of |Op v - mu v|; of |A v - value v| over |value| */
-    wisp_scalar *locked;        /* [most] values of the locked columns */
-    int most;
-    int most_degree;
-    double sine;        /* of the pairs that the last restart put in front, see wisp__dense_schur_order */
-    double wanted_sine; /* the same when all that are wanted had converged */
-    double first, next; /* of a polynomial: where the first locked value's ellipse ends; the first other one's, about */
-    wisp__schur_seen seen;
-    wisp__z *room;  /* [m] */
-    bool delivered; /* the result is that of the locked columns already */
-    bool rounded;   /* rounding keeps residuals above the tolerance */
-    bool unfit;     /* the polynomial does not do: all begins anew with A itself */
-    bool plain;     /* so it has, and stays */
-    bool proven;    /* that nothing is missing */
-    int beside;     /* any: so many further ones of the last multiplet the search for what is missing has met */
-} schur;
+enum { LEAST_SEARCH = 20, MORE = 15, MORE_MULTIPLETS = 64, TRIES = 4 };
 
 static const wisp__op itself = {1, 1, 0, 1};
 static const double strict = 0.5;
@@ -37,13 +13,13 @@ static const double growth = 1000; /* of a polynomial, to the first value */
 
 /* ---- restarts ------------------------------------------------------------------------------------------- */
 
-static void values(schur *K)
+static void values(wisp__schur *K)
 {
     for (int j = 0; j < K->a.active; j++) K->value[j] = wisp__op_nearest(&K->a.op, K->mu[j]);
 }
 
 /* The bound of pair j, over |value|. */
-static double residual_of(const schur *K, int j, double bound)
+static double residual_of(const wisp__schur *K, int j, double bound)
 {
     const double over = wisp__schur_over(&K->a, K->value[j]);
     if (K->a.op.degree == 1) return bound / over;
@@ -51,12 +27,12 @@ static double residual_of(const schur *K, int j, double bound)
 }
 
 /* V takes in columns until it has m; then the Schur form of H, its values in order, and the bounds. */
-static wisp_status cycle(schur *K, int m)
+wisp_status wisp__schur_cycle(wisp__schur *K, int m)
 {
     wisp_status status = WISP_OK;
     wisp__eig *k = K->k;
     WISP_TRY(wisp__arnoldi_expand(&K->a, m));
-    const double start = wisp__now();
+    const double start = wisp_now();
     const int n = K->a.active;
     k->e->flops += (k->is_complex ? 160.0 : 40.0) * n * n * n; /* about */
     for (int i = 0; i < n; i++) memcpy(K->S + i * n, wisp__h(&K->a, i, 0), (size_t)n * sizeof *K->S);
@@ -69,13 +45,13 @@ static wisp_status cycle(schur *K, int m)
         K->residual[j] = residual_of(K, j, K->bound[j]);
     }
     wisp__schur_sort(&K->a, 0, n, K->value, K->order);
-    k->e->ritz_seconds += wisp__now() - start;
+    k->e->ritz_seconds += wisp_now() - start;
 out:
     return status;
 }
 
 /* V keeps those that come first in order: the first `first`, which are put in front, and others, `kept` in all. */
-static wisp_status restart(schur *K, int first, int kept)
+wisp_status wisp__schur_restart(wisp__schur *K, int first, int kept)
 {
     wisp_status status = WISP_OK;
     const int n = K->a.active;
@@ -100,7 +76,7 @@ out:
 }
 
 /* What a restart keeps: half, and more as more of them are good. */
-static int kept_of(const schur *K, int wanted, int good)
+int wisp__schur_kept(const wisp__schur *K, int wanted, int good)
 {
     const int n = K->a.active, most = n - K->a.block;
     const int half = good + (n - good) / 2, least = wanted < n / 2 ? wanted : n / 2, kept = half > least ? half : least;
@@ -109,21 +85,21 @@ static int kept_of(const schur *K, int wanted, int good)
 
 /* The first n columns of V, whose values lie in front, are locked. Values that a polynomial tells are no good as a
    border: they are measured afterwards, and until then the border lies where it was, or further in. */
-static void lock(schur *K, int n)
+void wisp__schur_lock(wisp__schur *K, int n)
 {
     for (int i = 0; i < n; i++) K->locked[K->a.locked + i] = K->value[i];
     for (int i = 0; i < n && K->a.op.degree > 1; i++) K->locked[K->a.locked + i] = wisp__real(-INFINITY);
     wisp__arnoldi_lock(&K->a, n);
 }
 
-static double own_key(const schur *K, int i)
+double wisp__schur_own_key(const wisp__schur *K, int i)
 {
     return K->a.op.degree > 1 ? K->locked[i].re : wisp__schur_key(&K->a, K->locked[i]);
 }
 
 /* How far out the first value that is not wanted may lie, by the ellipses and its bound; half the way to the last one
    that is wanted at most. */
-static double reach(const schur *K, int wanted)
+static double reach(const wisp__schur *K, int wanted)
 {
     if (wanted == K->a.active) return -INFINITY;
     const int i = K->order[wanted];
@@ -135,7 +111,7 @@ static double reach(const schur *K, int wanted)
 /* ---- polynomials ---------------------------------------------------------------------------------------- */
 
 /* Values that the polynomial would put before wanted ones, or that it could not tell from them, forbid it. */
-static bool suits(const schur *K, const wisp__op *op, int count)
+static bool suits(const wisp__schur *K, const wisp__op *op, int count)
 {
     const double least = wisp__op_axis(op, K->value[K->order[count - 1]]);
     for (int i = 0; i < K->a.active; i++) {
@@ -149,7 +125,7 @@ static bool suits(const schur *K, const wisp__op *op, int count)
 
 /* Op becomes a polynomial, if values of largest real part are wanted and it pays; V is made anew then from what was
    found. */
-static wisp_status raise_degree(schur *K, bool *raised)
+static wisp_status raise_degree(wisp__schur *K, bool *raised)
 {
     wisp_status status = WISP_OK;
     const wisp_eig_opts *o = &K->k->o;
@@ -182,7 +158,7 @@ out:
 
 /* After a polynomial: A's values in the span of the first n columns, as far as they are wanted; *right if they are
    within the tolerance. */
-static wisp_status measure(schur *K, int n, bool *right)
+wisp_status wisp__schur_measure(wisp__schur *K, int n, bool *right)
 {
     wisp_status status = WISP_OK;
     const wisp_eigen *e = K->k->e;
@@ -205,17 +181,16 @@ out:
 
 /* V takes in columns until it has m, or until all that is wanted is within the tolerance: *good of the *wanted first
    ones are. To look takes little. */
-static wisp_status expand(schur *K, int *wanted, int *good)
+static wisp_status expand(wisp__schur *K, int *wanted, int *good)
 {
     wisp_status status = WISP_OK;
     const wisp_eig_opts *o = &K->k->o;
-    const int tenth = K->m < LOOKS ? 1 : K->m / LOOKS;
-    const int step = (tenth + K->a.block - 1) / K->a.block * K->a.block;
+    const int step = wisp__arnoldi_look_step(K->m, K->a.block);
     int to = K->a.active < K->m / 2 ? K->m / 2 : K->a.active;
     do {
         if (K->a.at.to == 0) K->a.at.to = to + step < K->m ? to + step : K->m; /* else it goes on */
         to = K->a.at.to;
-        WISP_TRY(cycle(K, to));
+        WISP_TRY(wisp__schur_cycle(K, to));
         K->a.at.to = 0;
         const int n = K->a.active, most = n - K->a.block;
         *wanted = wisp__schur_wanted(&K->a, n, K->value, K->order), *good = 0;
@@ -227,7 +202,7 @@ out:
 }
 
 /* The conditions of the first n values in order, by all of V. */
-static void see(schur *K, int n)
+static void see(wisp__schur *K, int n)
 {
     const double tiny = fmax(K->a.rounding, DBL_MIN);
     for (int i = 0; i < n; i++) {
@@ -237,7 +212,7 @@ static void see(schur *K, int n)
 }
 
 /* The user gets what the first n columns span. */
-static wisp_status deliver(schur *K, int n, bool *all)
+static wisp_status deliver(wisp__schur *K, int n, bool *all)
 {
     wisp_status status = WISP_OK;
     wisp_blk *V = NULL;
@@ -253,9 +228,9 @@ out:
 }
 
 /* Residuals may be larger than their bounds: by rounding, or because a pair has its share of those of the others,
-   however large their values are beside its own. Then all begins anew from the n locked columns, in which the wanted
-   pairs come first, with smaller bounds; *again: it does. */
-static wisp_status begin_again(schur *K, bool *again)
+   however large their values are beside its own. Then all begins anew, with smaller bounds, from the locked columns, in
+   which the wanted pairs come first. *again is false after TRIES times: then nothing is changed. */
+static wisp_status begin_again(wisp__schur *K, bool *again)
 {
     const int n = K->a.locked;
     *again = K->a.at.tries < TRIES;
@@ -267,9 +242,10 @@ static wisp_status begin_again(schur *K, bool *again)
     return wisp__arnoldi_anew(&K->a, n);
 }
 
-/* Goes on until the first `count` values are within the tolerance, with all that belong to the last. They are locked.
-   Their residuals are, too, or K->rounded. */
-static wisp_status find(schur *K)
+/* Goes on until the bounds of the first `count` values, and of all that belong to the last, are within the tolerance,
+   and locks them. With A itself (degree 1) their residuals are then within it, too, or K->rounded says that rounding
+   does not allow it. */
+static wisp_status find(wisp__schur *K)
 {
     wisp_status status = WISP_OK;
     const wisp_eig_opts *o = &K->k->o;
@@ -282,15 +258,15 @@ static wisp_status find(schur *K)
         if (2 * good < wanted) WISP_TRY(raise_degree(K, &raised));
         if (good == wanted && wanted >= o->count) see(K, wanted);
         if (!raised) {
-            const int kept = kept_of(K, wanted, good),
+            const int kept = wisp__schur_kept(K, wanted, good),
                       front = good == wanted ? wanted : wisp__schur_untorn(K->k, K->mu, K->order, good);
-            WISP_TRY(restart(K, front, kept > front ? kept : front));
+            WISP_TRY(wisp__schur_restart(K, front, kept > front ? kept : front));
         }
         if (!raised && good == wanted && wanted >= o->count) {
             K->wanted_sine = K->sine;
             if (K->a.op.degree == 1) {
                 bool again = false;
-                lock(K, wanted);
+                wisp__schur_lock(K, wanted);
                 WISP_TRY(deliver(K, wanted, &right));
                 wisp__eig_drop_pairs(K->k->e); /* to have their memory in the search for what is missing */
                 if (!right) WISP_TRY(begin_again(K, &again));
@@ -298,8 +274,8 @@ static wisp_status find(schur *K)
                 if (!again) goto out;
                 continue;
             }
-            WISP_TRY(measure(K, wanted, &right));
-            K->unfit |= !right && ++K->a.at.tries == 4;
+            WISP_TRY(wisp__schur_measure(K, wanted, &right));
+            K->unfit |= !right && ++K->a.at.tries == TRIES;
             K->first = wisp__op_axis(&K->a.op, K->value[K->order[0]]);
             if (right) wisp__arnoldi_lock(&K->a, wanted);
             if (right || K->unfit) goto out;
@@ -311,134 +287,13 @@ out:
     return status;
 }
 
-/* The last one that is wanted of the locked values. */
-static wisp_scalar last_wanted(const schur *K)
-{
-    wisp_scalar last = {INFINITY, 0};
-    double key = INFINITY;
-    for (int i = 0; i < K->a.locked; i++) {
-        int above = 0;
-        for (int j = 0; j < K->a.locked; j++) above += own_key(K, j) > own_key(K, i);
-        if (above < K->k->o.count && own_key(K, i) < key) key = own_key(K, i), last = K->locked[i];
-    }
-    return last;
-}
-
-/* The key beyond which a value counts: that of the last one that is wanted of the locked ones, and so many of its
-   widths less. These values are A's own: a polynomial's keys are no smaller than those, so that none that counts falls
-   short of it. */
-static double border(const schur *K, double widths)
-{
-    const wisp_scalar last = last_wanted(K);
-    const double key = K->a.op.degree > 1 ? last.re : wisp__schur_key(&K->a, last);
-    return key - widths * K->k->o.tolerance * wisp__schur_over(&K->a, last);
-}
-
-/* Whether the first value in order lies so far beyond the border that what may have mixed with it does not matter. */
-static bool beyond(const schur *K, double edge)
-{
-    const wisp__op *op = &K->a.op;
-    const int top = K->order[0];
-    const double first = wisp__schur_key(&K->a, K->value[top]);
-    if (!(first < edge)) return false;
-    if (K->residual[top] <= K->k->o.tolerance) return true;
-    if (op->degree == 1) return first + WISP__RESERVE * K->bound[top] < edge;
-    return wisp__op_of(op, first) + WISP__RESERVE * K->bound[top] < wisp__op_of(op, edge);
-}
-
-/* Any: how many pairs of the search that has ended are like the last one that is wanted. */
-static int count_beside(const schur *K)
-{
-    int good = 0;
-    while (good < K->a.active && K->residual[K->order[good]] <= K->k->o.tolerance) good++;
-    return K->k->o.any ? wisp__schur_like_last(&K->a, good, K->value, K->order, last_wanted(K)) : 0;
-}
-
-/* A search from random vectors beside the locked columns; at.more: how many were locked, because they count. */
-static wisp_status search(schur *K)
-{
-    wisp_status status = WISP_OK;
-    wisp__arnoldi_at *at = &K->a.at;
-    /* With any, what counts lies before the last multiplet, by two widths. */
-    const double tolerance = K->k->o.tolerance, widths = K->k->o.any ? -2 : 1;
-    if (at->phase != WISP__SEARCHES) { /* else it goes on */
-        at->phase = WISP__SEARCHES;
-        at->more = 0;
-        K->a.active = 0; /* V begins anew: nothing of it is copied to a larger block */
-        WISP_TRY(wisp__arnoldi_room(&K->a, K->m));
-        WISP_TRY(wisp__arnoldi_start(&K->a, true));
-    }
-    for (;;) {
-        WISP_TRY(cycle(K, K->m));
-        const double edge = border(K, widths);
-        const int n = K->a.active;
-        if (beyond(K, edge)) {
-            K->beside = count_beside(K);
-            goto out;
-        }
-        int good = 0;
-        while (good < n - K->a.block && wisp__schur_key(&K->a, K->value[K->order[good]]) >= edge &&
-               K->residual[K->order[good]] <= K->a.at.strict * tolerance)
-            good++;
-        good = wisp__schur_untorn(K->k, K->mu, K->order, good);
-        const double next = K->residual[K->order[good]];
-        WISP_TRY(restart(K, good, kept_of(K, 1, good)));
-        lock(K, good);
-        at->more += good;
-        K->unfit |= K->a.op.degree > 1 && K->a.locked > K->most;
-        if (K->unfit) goto out;
-        if (K->a.locked > K->most) {
-            status = wisp_ctx_fail(
-                K->k->ctx, WISP_ERR_INCOMPLETE,
-                "eig: %d eigenvalues, and more of the last one's multiplet, of which `any` takes some", K->a.locked);
-            goto out;
-        }
-        WISP_TRY(wisp__arnoldi_room(&K->a, K->m));
-        WISP_TRY(wisp__arnoldi_told(&K->a, K->k->o.count, K->a.locked, next));
-    }
-out:
-    return status;
-}
-
 /* Whether an error as large as the tolerance could mix the wanted pairs with others: then their residuals prove no
    eigenvalue nearby (docs/solvers.md). */
-static bool far_from_normal(const schur *K)
+static bool far_from_normal(const wisp__schur *K)
 {
     const wisp_eig_opts *o = &K->k->o;
     const double norm = K->a.smallest / K->k->eps, unit = o->tolerance_abs > 0 ? fmax(norm, DBL_MIN) : 1;
     return K->wanted_sine * K->wanted_sine < o->tolerance / unit;
-}
-
-/* Where there is a polynomial, what it damps is known, and products may tell that nothing is missing; where they would
-   take as long as the search, or do not tell, it is another search. A search finds outer values before others. Of inner
-   ones it tells nothing: a Krylov space may come upon them last, and the whole space alone is a proof. */
-static wisp_status look_for_missing(schur *K)
-{
-    wisp_status status = WISP_OK;
-    wisp__arnoldi_at *at = &K->a.at;
-    bool right = true, empty = false;
-    if (at->phase == WISP__FINDS) {
-        at->checked = wisp__eig_begin_check(K->k);
-        at->phase = WISP__BETWEEN;
-        if (K->a.op.degree > 1) {
-            const wisp__op *op = &K->a.op;
-            const double edge = border(K, 1), damped = op->center + op->scale, far = op->center - op->scale;
-            at->gap = (wisp__gap){K->a.locked, 1, K->first, edge, fmax(K->next, damped), far, K->k->o.tolerance};
-            if (wisp__gap_steps(&K->a, &at->gap) * K->a.block <= (double)K->k->e->products) at->phase = WISP__GAPS;
-        }
-    }
-    if (at->phase == WISP__GAPS) WISP_TRY(wisp__gap_empty(&K->a, &empty));
-    for (bool more = !empty; more && !K->unfit;) {
-        WISP_TRY(search(K));
-        at->phase = WISP__BETWEEN;
-        more = at->more > 0;
-        if (more && K->a.op.degree > 1) WISP_TRY(measure(K, K->a.locked, &right));
-        K->unfit |= !right;
-    }
-    K->proven = K->k->o.which != WISP_EIG_SMALLEST;
-out:
-    wisp__eig_end_check(K->k, &at->checked);
-    return status;
 }
 
 /* ---- the call -------------------------------------------------------------------------------------------- */
@@ -446,7 +301,7 @@ out:
 /* The items of a state (wisp_items_fn). */
 static wisp_status items(void *arg, wisp_state *s)
 {
-    schur *K = arg;
+    wisp__schur *K = arg;
     wisp_status status = WISP_OK;
     struct {
         double first, next, wanted_sine;
@@ -468,20 +323,20 @@ out:
     return status;
 }
 
-/* All that is asked for, and whether there is more. Far from normal nothing is proved by any search, and residuals may
-   stay where they are for long: there is none. */
-static wisp_status find_all(schur *K)
+/* All that is asked for, and whether there is more. Where the matrix is far from normal a search proves nothing, and
+   its residuals may not fall for long: none begins. */
+static wisp_status find_all(wisp__schur *K)
 {
     wisp_status status = WISP_OK;
     if (K->a.at.phase == WISP__FINDS) WISP_TRY(find(K));
     K->proven = false;
-    if (!K->unfit && !K->rounded && !far_from_normal(K)) WISP_TRY(look_for_missing(K));
+    if (!K->unfit && !K->rounded && !far_from_normal(K)) WISP_TRY(wisp__schur_missing(K));
 out:
     return status;
 }
 
 /* What the search for what is missing has locked may spoil what came before. */
-static wisp_status deliver_all(schur *K)
+static wisp_status deliver_all(wisp__schur *K)
 {
     wisp_status status = WISP_OK;
     while (!K->delivered) {
@@ -496,8 +351,9 @@ out:
     return status;
 }
 
-/* The pairs of a run that has ended early: what V holds beside the locked columns may hide the pairs of these. */
-static wisp_status deliver_some(schur *K)
+/* Delivers what a run that ended early has. Once it searches for what is missing, the other columns of V may spoil the
+   pairs of the locked ones: if too few are left so, the locked columns alone are given. */
+static wisp_status deliver_some(wisp__schur *K)
 {
     const bool searches = K->a.at.phase != WISP__FINDS;
     bool all;
@@ -506,7 +362,7 @@ static wisp_status deliver_some(schur *K)
     return status;
 }
 
-static wisp_status run(schur *K, int block)
+static wisp_status run(wisp__schur *K, int block)
 {
     wisp_status status = WISP_OK;
     wisp__eig *k = K->k;
@@ -554,7 +410,7 @@ static int block_of(const wisp__eig *k)
 }
 
 /* Columns of V in a search, and that are locked at most; false: for so few rows the whole space is taken. */
-static bool choose_sizes(schur *K, int block)
+static bool choose_sizes(wisp__schur *K, int block)
 {
     const wisp_eig_opts *o = &K->k->o;
     const int least = o->count + 2 * block + 1, usual = 2 * o->count > o->count + MORE ? 2 * o->count : o->count + MORE;
@@ -566,7 +422,7 @@ static bool choose_sizes(schur *K, int block)
 }
 
 /* Why more may be there. */
-static wisp_status tell_why(const schur *K)
+static wisp_status tell_why(const wisp__schur *K)
 {
     const wisp__eig *k = K->k;
     if (k->o.which == WISP_EIG_SMALLEST)
@@ -586,7 +442,7 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
         k->e->method = WISP_LANCZOS;
         return wisp__eig_lanczos(k);
     }
-    schur K = {.k = k, .a = {.k = k, .op = itself, .at.strict = strict}};
+    wisp__schur K = {.k = k, .a = {.k = k, .op = itself, .at.strict = strict}};
     const int block = block_of(k);
     if (!choose_sizes(&K, block)) return wisp__eig_dense(k);
     wisp_status status = run(&K, block);
@@ -612,7 +468,7 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
 wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_eig_cost *cost)
 {
     if (k->hermitian) return wisp__eig_plan_lanczos(k, cost);
-    schur K = {.k = k};
+    wisp__schur K = {.k = k};
     const int64_t held = wisp__eig_held(k), size = (int64_t)wisp_type_size(k->type);
     if (!choose_sizes(&K, block_of(k))) return wisp__eig_plan_dense(k, cost);
     cost->search = K.m;

@@ -4,7 +4,7 @@
 #include "arnoldi.h"
 #include <string.h>
 
-enum { LEAST_SEARCH = 24, MORE_MULTIPLETS = 64, BLOCK = 2, LOOKS = 10 };
+enum { LEAST_SEARCH = 24, MORE_MULTIPLETS = 64, BLOCK = 2 };
 static const double growth = 100; /* of a polynomial, to the end of the spectrum */
 
 typedef struct {
@@ -39,7 +39,7 @@ static wisp_status ritz(lanczos *L)
     wisp__eig *k = L->k;
     const int m = L->a.active;
     const size_t size = (size_t)m;
-    const double before = wisp__now();
+    const double before = wisp_now();
     wisp_scalar *T = L->Q + (size_t)L->m * (size_t)L->m; /* behind Q */
     double *ascending = L->bound;
     for (int i = 0; i < m; i++)
@@ -56,7 +56,7 @@ static wisp_status ritz(lanczos *L)
         L->lambda[i] = wisp__op_value(&L->a.op, L->mu[i]);
         L->bound[i] = wisp__arnoldi_bound(&L->a, L->Q + i, m);
     }
-    k->e->ritz_seconds += wisp__now() - before;
+    k->e->ritz_seconds += wisp_now() - before;
 out:
     return status;
 }
@@ -167,8 +167,7 @@ static wisp_status look_at(lanczos *L, int *to)
 {
     wisp_status status = WISP_OK;
     wisp__arnoldi_at *at = &L->a.at;
-    const int tenth = L->m < LOOKS ? 1 : L->m / LOOKS;
-    const int step = (tenth + L->a.block - 1) / L->a.block * L->a.block;
+    const int step = wisp__arnoldi_look_step(L->m, L->a.block);
     const int from = L->a.active < L->m / 2 ? L->m / 2 : L->a.active;
     if (at->to == 0) at->to = from + step < L->m ? from + step : L->m; /* else it goes on */
     *to = at->to;

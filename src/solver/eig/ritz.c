@@ -16,7 +16,7 @@ static wisp_status multiply(wisp__eig *k, wisp_blk *space, int first, int n, wis
 {
     wisp_status status = WISP_OK;
     wisp_blk *from = NULL, *part_x = NULL, *part_y = NULL;
-    const double before = wisp__now();
+    const double before = wisp_now();
     const wisp_aug aug = {.terms = shift ? WISP_SHIFT | WISP_DOT_YY : 0, .shift = shift, .dot = dot};
     WISP_TRY(wisp_blk_cols(&from, space, first, n));
     WISP_TRY(wisp_blk_cols(&part_x, x, 0, n));
@@ -26,7 +26,7 @@ static wisp_status multiply(wisp__eig *k, wisp_blk *space, int first, int n, wis
     k->e->products += n;
     k->e->flops += k->flops * n;
 out:
-    k->e->ritz_seconds += wisp__now() - before;
+    k->e->ritz_seconds += wisp_now() - before;
     wisp_blk_free(from);
     wisp_blk_free(part_x);
     wisp_blk_free(part_y);
@@ -71,12 +71,12 @@ wisp_status wisp__ritz(wisp__eig *k, wisp_blk *space, int first, int n, double *
     wisp_blk *V = NULL;
     WISP_TRY(wisp_alloc(k->ctx, &H, (size_t)n * (size_t)n, sizeof *H));
     WISP_TRY(project(k, space, first, n, H));
-    const double before = wisp__now();
+    const double before = wisp_now();
     WISP_TRY(wisp__dense_eigh(k->ctx, k->is_complex, n, H, theta));
     WISP_TRY(wisp_blk_cols(&V, space, first, n));
     WISP_TRY(wisp_tsm_update(V, wisp__real(1), V, H, n, wisp__real(0)));
     k->e->flops += (k->is_complex ? 8.0 : 2.0) * (double)k->rows * n * n;
-    k->e->ritz_seconds += wisp__now() - before;
+    k->e->ritz_seconds += wisp_now() - before;
 out:
     wisp_free(k->ctx, H);
     wisp_blk_free(V);

@@ -42,7 +42,7 @@ typedef struct {
     group g;
     int64_t step;     /* of its sequence that comes next; T_step psi is there */
     double before;    /* seconds of the calls that this one goes on from */
-    double began;     /* when this one began, see wisp__now */
+    double began;     /* when this one began, see wisp_now */
     bool goes_on;     /* in the middle of a group, from a kept state */
     wisp_state *live; /* NULL: it is not offered */
 } evolution;
@@ -386,7 +386,7 @@ static wisp_status items(void *arg, wisp_state *state)
                    e->sweeps,
                    e->depth,
                    s->base,
-                   s->before + wisp__now() - s->began,
+                   s->before + wisp_now() - s->began,
                    e->bounds_seconds,
                    e->flops};
     memcpy(at.terms, s->g.terms, sizeof at.terms);
@@ -449,13 +449,13 @@ static wisp_status check_bounds(evolution *s)
 static wisp_status begin(evolution *s)
 {
     wisp_status status = WISP_OK;
-    const double before = wisp__now();
+    const double before = wisp_now();
     if (!s->o.resume) {
         WISP_TRY(find_bounds(s));
-        s->e->bounds_seconds = wisp__now() - before;
+        s->e->bounds_seconds = wisp_now() - before;
         WISP_TRY(check_bounds(s));
     }
-    s->began = wisp__now();
+    s->began = wisp_now();
     WISP_TRY(prepare(s));
     if (s->o.resume) {
         WISP_TRY(items(s, s->o.resume));
@@ -489,7 +489,7 @@ wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int
         s.w = own;
         if (status == WISP_OK) status = wisp_copy(psi, own);
     }
-    s.e->seconds = s.before + wisp__now() - s.began;
+    s.e->seconds = s.before + wisp_now() - s.began;
 out:
     wisp_state_free(s.live);
     empty_group(&s);

@@ -18,10 +18,10 @@ typedef struct kpm {
     int64_t vectors;     /* of the whole run: random ones, sites, or all unit vectors */
     wisp_blk *v, *w, *u; /* |nu_m>; |nu_m-1>, which becomes |nu_m+1>; u for the naive variant alone */
     int width;           /* their columns */
-    int at_once;         /* steps of a call */
-    int depth;           /* the depth of the last whole call, mostly */
-    wisp_scalar *factor; /* [3][at_once]: alpha, beta, gamma of these steps */
-    wisp_scalar *dot;    /* [at_once][3][width] of one call, as wisp_mpk gives them */
+    int per_call;        /* steps of a call of wisp_mpk */
+    int depth;           /* of the last call that had all its steps; 1: there was none */
+    wisp_scalar *factor; /* [3][per_call]: alpha, beta, gamma of these steps */
+    wisp_scalar *dot;    /* [per_call][3][width] of one call, as wisp_mpk gives them */
     double *eta;         /* [moments][width] all dots of the batch: <nu_m|nu_m> and <nu_m+1|nu_m> in turn */
     int64_t *row;        /* [width] of the unit vectors */
     int64_t sweeps;      /* of the present batch that are done */
@@ -29,7 +29,7 @@ typedef struct kpm {
     double flops;        /* so far */
     double look_seconds; /* for the look at rounding, which are not those of the moments */
     double before;       /* seconds of the calls that this one goes on from */
-    double began;        /* when this one began, see wisp__now */
+    double began;        /* when this one began, see wisp_now */
     wisp_moments *m;
     int64_t first;    /* vector of the present batch */
     bool goes_on;     /* in the middle of that batch, from a kept state */
@@ -47,7 +47,7 @@ static void swap(kpm *k)
 /* Figures 4 and 5: |w> = alpha (A - c)|v> + beta |w>  &  <v|v>  &  <w|v>, each step in one pass. */
 static wisp_status steps_fused(kpm *k, int64_t first, int count)
 {
-    wisp_scalar *alpha = k->factor, *beta = alpha + k->at_once, *gamma = beta + k->at_once;
+    wisp_scalar *alpha = k->factor, *beta = alpha + k->per_call, *gamma = beta + k->per_call;
     for (int i = 0; i < count; i++) wisp__chebyshev_step(&k->bounds, first + i, alpha + i, beta + i, gamma + i);
     wisp_mpk_opts o = {.steps = count,
                        .alpha = alpha,
@@ -57,7 +57,7 @@ static wisp_status steps_fused(kpm *k, int64_t first, int count)
                        .dot = k->dot,
                        .depth = k->opts->depth, /* 0: left to wisp_mpk */
                        .cache_budget = k->opts->cache_budget,
-                       .depth_used = count == k->at_once ? &k->depth : NULL};
+                       .depth_used = count == k->per_call ? &k->depth : NULL};
     if (!k->opts->reduce_each_step) o.terms |= WISP_NOREDUCE;
     wisp_status status = wisp_mpk((wisp_blk *[]){k->w, k->v}, 2, k->A, &o);
     if (count % 2) swap(k);
@@ -201,7 +201,7 @@ static wisp_status items(void *arg, wisp_state *s)
     struct {
         int64_t first, sweeps, width;
         double flops, seconds, bounds_seconds, rounding, depth;
-    } at = {k->first,          k->sweeps,   k->width, k->flops, k->before + wisp__now() - k->began - k->look_seconds,
+    } at = {k->first,          k->sweeps,   k->width, k->flops, k->before + wisp_now() - k->began - k->look_seconds,
             m->bounds_seconds, m->rounding, k->depth};
     wisp_status status = WISP_OK;
     WISP_TRY(wisp_state_same(s, "solver", "kpm"));
@@ -270,7 +270,7 @@ static wisp_status run_batch(kpm *k, int64_t first)
     }
     k->goes_on = false;
     for (int64_t first_step = k->sweeps; first_step < sweeps; first_step = k->sweeps) {
-        const int count = sweeps - first_step < k->at_once ? (int)(sweeps - first_step) : k->at_once;
+        const int count = sweeps - first_step < k->per_call ? (int)(sweeps - first_step) : k->per_call;
         double done = ((double)first + k->width * (double)first_step / (double)sweeps) / (double)k->vectors;
         WISP_TRY(wisp_ctx_step(k->ctx, k->task, done, k->flops));
         if (k->live) WISP_TRY(k->opts->offer(k->opts->offer_arg, k->live));
@@ -316,8 +316,8 @@ static wisp_status run(kpm *k, wisp_moments *m)
 {
     wisp_status status = WISP_OK;
     size_t most = (size_t)wisp__kpm_width(k->opts, k->vectors);
-    WISP_TRY(wisp_alloc(k->ctx, &k->factor, 3 * (size_t)k->at_once, sizeof *k->factor));
-    WISP_TRY(wisp_alloc(k->ctx, &k->dot, 3 * (size_t)k->at_once * most, sizeof *k->dot));
+    WISP_TRY(wisp_alloc(k->ctx, &k->factor, 3 * (size_t)k->per_call, sizeof *k->factor));
+    WISP_TRY(wisp_alloc(k->ctx, &k->dot, 3 * (size_t)k->per_call * most, sizeof *k->dot));
     WISP_TRY(wisp_alloc(k->ctx, &k->row, most, sizeof *k->row));
     WISP_TRY(wisp_alloc(k->ctx, &k->eta, (size_t)m->n * most, sizeof *k->eta));
     if (k->opts->resume) WISP_TRY(items(k, k->opts->resume));
@@ -331,10 +331,10 @@ static wisp_status run(kpm *k, wisp_moments *m)
         done = first + k->width;
         if (m->trace != WISP_TRACE_EXACT) m->vectors = done;
         if (k->opts->rounding_limit > 0 && m->rounding == 0 && done > 1) {
-            const double before = wisp__now();
+            const double before = wisp_now();
             free_blocks(k); /* so that the look needs no more memory */
             WISP_TRY(wisp__kpm_rounding(m, k->A, k->opts));
-            k->look_seconds = wisp__now() - before;
+            k->look_seconds = wisp_now() - before;
         }
     }
     m->vectors = m->trace == WISP_TRACE_EXACT ? 1 : k->vectors;
@@ -401,13 +401,13 @@ wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *o
     wisp_cost sweep; /* of one vector: table I of the paper, whatever the variant */
     WISP_TRY(wisp_spmmv_cost(A, full.type, 1, KPM_TERMS, &sweep));
     WISP_TRY(wisp_ctx_sum(ctx, &sweep.flops, 1));
-    double before = wisp__now();
+    double before = wisp_now();
     if (bounds)
         m->bounds = *bounds;
     else if (!full.resume)
         WISP_TRY(wisp__kpm_bounds(&m->bounds, A, &full));
     if (!full.resume) WISP_TRY(wisp__check_scale(ctx, full.type, m->bounds.halfwidth));
-    m->bounds_seconds = wisp__now() - before;
+    m->bounds_seconds = wisp_now() - before;
 
     kpm k = {.ctx = ctx,
              .A = A,
@@ -415,14 +415,14 @@ wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *o
              .task = task,
              .bounds = m->bounds,
              .vectors = wisp__kpm_vectors(&full, info.rows),
-             .at_once = wisp__kpm_steps(&full, wisp__kpm_vectors(&full, info.rows)),
+             .per_call = wisp__kpm_steps(&full, wisp__kpm_vectors(&full, info.rows)),
              .depth = 1,
              .m = m,
              .steps = full.variant == WISP_KPM_NAIVE ? step_naive : steps_fused,
              .sweep_flops = sweep.flops};
-    k.began = wisp__now();
+    k.began = wisp_now();
     status = run(&k, m);
-    m->seconds = k.before + wisp__now() - k.began - k.look_seconds;
+    m->seconds = k.before + wisp_now() - k.began - k.look_seconds;
     m->flops = k.flops;
     m->depth = k.depth;
 out:

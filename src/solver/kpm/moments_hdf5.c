@@ -75,7 +75,7 @@ static const field fields[] = {
     {"type", WORD, AT(type), type_words},
     {"variant", WORD, AT(variant), variant_words},
     {"width", WHOLE, AT(width), NULL},
-    {"depth", WHOLE_OR_1, AT(depth), NULL},
+    {"powers", WHOLE_OR_1, AT(depth), NULL}, /* the depth, by its name in files of format version 2 */
     {"threads", WHOLE, AT(threads), NULL},
     {"seconds", NUMBER, AT(seconds), NULL},
     {"flops", NUMBER, AT(flops), NULL},

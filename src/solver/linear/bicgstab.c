@@ -161,4 +161,4 @@ static wisp_status step(wisp__krylov *k)
 
 static bool keeps(const wisp__krylov *k, int i) { return i == P || i == SHADOW || (i == LOW && wisp__has_low(k)); }
 
-const wisp__method wisp__bicgstab = {"bicgstab", blocks, start, resume, step, NULL, keeps, LOW};
+const wisp__method wisp__bicgstab = {"bicgstab", blocks, start, resume, step, NULL, keeps, LOW, false, false};

@@ -289,4 +289,4 @@ static wisp_status step(wisp__krylov *k)
 
 static bool keeps(const wisp__krylov *k, int i) { return hides(k) || i == P || (i == S && !has_two_reductions(k)); }
 
-const wisp__method wisp__cg = {"cg", blocks, start, resume, step, NULL, keeps, 0};
+const wisp__method wisp__cg = {"cg", blocks, start, resume, step, NULL, keeps, 0, true, false};

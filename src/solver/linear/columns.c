@@ -116,7 +116,7 @@ wisp_status wisp__keep_best(wisp__krylov *k)
 
 wisp_status wisp__go_back(wisp__krylov *k)
 {
-    const int n = list_some(k, k->method == &wisp__minres ? is_worse : is_far);
+    const int n = list_some(k, k->method->falls ? is_worse : is_far);
     const wisp_status status = n ? copy_columns(k->x, k->list, k->best, k->list, n) : WISP_OK;
     return n && status == WISP_OK ? wisp__residual(k) : status;
 }

@@ -210,4 +210,4 @@ out:
 
 static bool keeps(const wisp__krylov *k, int i) { return i <= k->step_of_cycle; }
 
-const wisp__method wisp__gmres = {"gmres", blocks, start, NULL, step, settle, keeps, 0};
+const wisp__method wisp__gmres = {"gmres", blocks, start, NULL, step, settle, keeps, 0, false, false};

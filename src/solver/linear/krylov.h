@@ -48,9 +48,13 @@ typedef struct {
     wisp_status (*step)(wisp__krylov *k);        /* one iteration of all columns that are wisp__going */
     wisp_status (*settle)(wisp__krylov *k);      /* x becomes that of the last step; NULL: it is so */
     bool (*keeps)(const wisp__krylov *k, int i); /* whether block i holds something between steps */
-    int low; /* the block of an earlier x; 0: it keeps none, for its residuals do not wander */
+    int low;       /* the block of an earlier x; 0: it keeps none, for its residuals do not wander */
+    bool definite; /* A has to be positive definite, and where the method breaks down, that is its end */
+    bool falls;    /* residuals never rise */
 } wisp__method;
 extern const wisp__method wisp__cg, wisp__bicgstab, wisp__gmres, wisp__minres;
+/* With a Hermitian matrix MINRES goes on where CG and BiCGStab can't. */
+static inline bool wisp__has_next(const wisp__method *m) { return m->definite || m->low; }
 
 struct wisp__krylov {
     wisp_ctx *ctx;
@@ -97,7 +101,7 @@ struct wisp__krylov {
     int64_t room;      /* for the history */
     double progress;
     wisp_counts before; /* as the run began, less those of the calls that it goes on from */
-    double began;       /* the same, see wisp__now */
+    double began;       /* the same, see wisp_now */
     wisp_method asked;  /* the method and variant that it began with */
     wisp_variant asked_variant;
     double *stamp;    /* [3][columns] what b is known by; NULL: it is of no interest */
@@ -168,6 +172,19 @@ wisp_status wisp__solve_items(void *krylov, wisp_state *state);
 void wisp__start_counts(wisp__krylov *k);
 void wisp__take_counts(wisp__krylov *k);
 
+/* ---- solve_look.c ---- */
+
+/* How many columns iterations go on for. */
+int wisp__columns_going(const wisp__krylov *k);
+/* Whether no column is left. */
+bool wisp__all_done(const wisp__krylov *k);
+/* Whether a column's recurrence is so far from the residual that was computed last that it needs a look. */
+bool wisp__has_come_far(const wisp__krylov *k, const wisp__krylov_column *c);
+/* Whether it is time to look at the residuals themselves, before the last iteration. */
+bool wisp__must_look(wisp__krylov *k, int claimed_before);
+/* Computes residuals from x, and ends columns by them; may change the method. */
+wisp_status wisp__solve_look(wisp__krylov *k);
+
 /* ---- solve.c ---- */
 
 /* wisp_solve, within one: see inner. */
@@ -203,7 +220,7 @@ wisp_status wisp__least_residual(wisp__krylov *k, int j, const wisp_blk *w, wisp
 
 /* ---- singular_any.c ---- */
 
-/* The same for any matrix. x may become another one, whose residual is less. */
+/* As wisp__prove_least, for a matrix that need not be Hermitian. x may become another one, whose residual is less. */
 wisp_status wisp__prove_any(wisp__krylov *k, int j, bool *least);
 
 /* ---- columns.c ---- */

@@ -152,4 +152,4 @@ static bool keeps(const wisp__krylov *k, int i)
     return i != Q;
 }
 
-const wisp__method wisp__minres = {"minres", blocks, start, resume, step, NULL, keeps, 0};
+const wisp__method wisp__minres = {"minres", blocks, start, resume, step, NULL, keeps, 0, false, true};

@@ -146,10 +146,9 @@ wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least)
     WISP_TRY(gradient(k, r, &part));
     *least = part <= ROUNDING * k->eps;
     if (!*least && part <= 0.5 && k->col[j].iterations > 0) WISP_TRY(look_beyond(k, j, r, part, least));
-    /* Rows of very different size are hard for MINRES, which can't scale columns without rows. CG and BiCGStab have
-       MINRES to go on first. */
-    const bool last = k->method == &wisp__minres || k->method == &wisp__gmres;
-    if (!*least && last && k->col[j].iterations > 0) status = wisp__prove_any(k, j, least);
+    /* MINRES must scale rows and columns alike, and so may not get far where rows are of very different size. After CG
+       and BiCGStab MINRES is tried first, so not yet for them. */
+    if (!*least && !wisp__has_next(k->method) && k->col[j].iterations > 0) status = wisp__prove_any(k, j, least);
 out:
     wisp_blk_free(r);
     return status;

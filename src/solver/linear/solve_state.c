@@ -21,7 +21,7 @@ void wisp__start_counts(wisp__krylov *k)
     k->before.passes -= k->s->passes;
     k->before.products -= k->s->products;
     k->before.reductions -= k->s->reductions;
-    k->began = wisp__now() - k->s->seconds;
+    k->began = wisp_now() - k->s->seconds;
 }
 
 void wisp__take_counts(wisp__krylov *k)
@@ -31,7 +31,7 @@ void wisp__take_counts(wisp__krylov *k)
     k->s->passes = now.passes - k->before.passes;
     k->s->products = now.products - k->before.products;
     k->s->reductions = now.reductions - k->before.reductions;
-    k->s->seconds = wisp__now() - k->began;
+    k->s->seconds = wisp_now() - k->began;
 }
 
 /* ---- what has to be the same ------------------------------------------------------------------------ */

@@ -151,7 +151,7 @@ out:
 
 wisp_status bench_eig_time(bench_runner *r, int64_t steps, double *seconds)
 {
-    const double start = tool_now();
+    const double start = wisp_now();
     const bench_variant v = r->what.variant;
     wisp_status status = WISP_OK;
     for (int64_t i = 0; i < steps && status == WISP_OK; i++)
@@ -159,7 +159,7 @@ wisp_status bench_eig_time(bench_runner *r, int64_t steps, double *seconds)
                  : v == VARIANT_STEPS ? step_steps(r)
                  : v == VARIANT_QR    ? step_qr(r)
                                       : step_ritz(r);
-    *seconds = (tool_now() - start) / (double)steps / (v == VARIANT_SQUARES ? 2 : v == VARIANT_STEPS ? CALL : 1);
+    *seconds = (wisp_now() - start) / (double)steps / (v == VARIANT_SQUARES ? 2 : v == VARIANT_STEPS ? CALL : 1);
     return status;
 }
 

@@ -105,12 +105,12 @@ wisp_status bench_time(bench_runner *r, int64_t steps, double *seconds)
     if (r->blas.pid) return bench_blas_time(r, steps, seconds);
     if (r->what.op == BENCH_SOLVE) return bench_solve_time(r, steps, seconds);
     if (is_eig(&r->what)) return bench_eig_time(r, steps, seconds);
-    const double start = tool_now();
+    const double start = wisp_now();
     for (int64_t i = 0; i < steps; i++) {
         wisp_status status = bench_step(r);
         if (status != WISP_OK) return status;
     }
-    *seconds = (tool_now() - start) / (double)(steps * r->what.powers);
+    *seconds = (wisp_now() - start) / (double)(steps * r->what.powers);
     return WISP_OK;
 }
 

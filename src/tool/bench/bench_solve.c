@@ -36,7 +36,7 @@ static int observe(void *arg, int64_t iteration, double residual)
     (void)residual;
     if (iteration < w->from) return 0;
     w->last = iteration;
-    w->ended = tool_now();
+    w->ended = wisp_now();
     wisp_ctx_counts(w->ctx, &w->after);
     if (iteration > w->from) return 0;
     w->before = w->after;

@@ -129,7 +129,7 @@ static int run_moments(tool *t, results *r, wisp_mat *A, wisp_type source, wisp_
         k->bounds_method = WISP_BOUNDS_GIVEN;
         k->moments = t->kept.layout.moments;
     } else if (t->opt.resolution > 0 && method != WISP_BOUNDS_GIVEN) {
-        double start = tool_now();
+        double start = wisp_now();
         wisp_mat_info info;
         wisp_mat_get_info(A, &info);
         wisp_kpm_opts unit = *k; /* as many moments as a halfwidth of 1 takes */
@@ -139,7 +139,7 @@ static int run_moments(tool *t, results *r, wisp_mat *A, wisp_type source, wisp_
         o.sweeps = 0;
         const wisp_status status = wisp_bounds_find(&found, A, &o);
         if (status) return fail_or_again(t, r, k, source, status);
-        bounds_seconds = tool_now() - start;
+        bounds_seconds = wisp_now() - start;
         k->bounds = found;
         k->bounds_method = WISP_BOUNDS_GIVEN;
         int rc = moments_for(t, k);
@@ -229,7 +229,7 @@ static int compute_once(tool *t, results *r, wisp_moments *m, bool *ran)
     wisp_kpm_opts k;
     wisp_mat_opts mo;
     run_plan plan;
-    double start = tool_now();
+    double start = wisp_now();
     *ran = false;
     int64_t held, reading;
     int rc = source_open(t, &src);
@@ -253,7 +253,7 @@ static int compute_once(tool *t, results *r, wisp_moments *m, bool *ran)
     if (!rc && A) rc = weights_by_matrix(t, A, mo.width);
     const wisp_type source = src.type;
     wisp_src_close(&src);
-    r->assemble_seconds = tool_now() - start;
+    r->assemble_seconds = wisp_now() - start;
     if (!rc && A) {
         *ran = true;
         wisp_mat_get_info(A, &r->stored);
@@ -344,10 +344,10 @@ int cmd_dos(tool *t)
     else if (t->opt.save)
         outfile_done(t, t->opt.save);
     const bool ended = save_rc && tool_is_stopped(t); /* a signal ended the saving, which tool_fail_ctx has said */
-    double start = tool_now();
+    double start = wisp_now();
     if ((rc = tool_agree(t, ended ? save_rc : results_evaluate(t, &r)))) goto out;
-    r.evaluate_seconds = tool_now() - start;
-    r.total_seconds = tool_now() - t->started;
+    r.evaluate_seconds = wisp_now() - start;
+    r.total_seconds = wisp_now() - t->started;
     monitor_clear(&t->monitor);
     if (!t->opt.json && !t->opt.quiet) {
         results_summary(t, &r);

@@ -61,7 +61,7 @@ int results_evaluate(tool *t, results *r);
 void results_free(tool *t, results *r);
 /* The longer half of a bar; NaN without one. */
 static inline double longer_half(double v, double low, double high) { return v - low > high - v ? v - low : high - v; }
-/* results.c: everything as one JSON object; the other outputs are made of it. NULL: out of memory. */
+/* dos_results.c: everything as one JSON object; the other outputs are made of it. NULL: out of memory. */
 json_t *results_json(tool *t, const results *r);
 /* The count and its bar, with the digits that the bar and the kernel's smearing leave; TEXT_BAR bytes. */
 const char *results_count(char *buf, const results *r, const char *sign);

@@ -170,7 +170,7 @@ static int make_matrix(tool *t, eig_results *r, const wisp_src *src, wisp_mat **
 static int prepare(tool *t, eig_results *r, wisp_mat **A, wisp_blk **start)
 {
     wisp_src matrix = {0}, src = {0};
-    const double started = tool_now();
+    const double started = wisp_now();
     int64_t reading;
     int rc = open_inputs(t, &matrix, &src);
     if (!rc) rc = weights_by_source(t, &matrix);
@@ -179,7 +179,7 @@ static int prepare(tool *t, eig_results *r, wisp_mat **A, wisp_blk **start)
     wisp_src_close(&matrix);
     if (!rc) rc = open_start(t, r, *A, &src, start);
     wisp_src_close(&src);
-    r->assemble_seconds = tool_now() - started;
+    r->assemble_seconds = wisp_now() - started;
     if (!rc && t->opt.plan) return eig_plan_show(t, *A, r, reading);
     return rc ? rc : eig_plan_check(t, *A, r);
 }

@@ -188,7 +188,7 @@ static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer 
 static int open_all(tool *t, evolve_results *r, observer *obs, wisp_mat **A, wisp_blk **psi)
 {
     wisp_src src = {0}, start = {0};
-    const double started = tool_now();
+    const double started = wisp_now();
     const options *o = &t->opt;
     int rc = source_open(t, &src);
     if (!rc) rc = checkpoint_open(t);
@@ -209,7 +209,7 @@ static int open_all(tool *t, evolve_results *r, observer *obs, wisp_mat **A, wis
     if (!rc && src.rows == 0) rc = tool_fail(t, "%s has no rows", o->arg[0]);
     if (!rc && wisp_mat_create(A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
     wisp_src_close(&src);
-    r->assemble_seconds = tool_now() - started;
+    r->assemble_seconds = wisp_now() - started;
     if (!rc) wisp_mat_get_info(*A, &r->info);
     if (!rc && wisp_blk_create(psi, t->ctx, wisp_mat_map(*A), r->type, 1)) rc = tool_fail_ctx(t);
     if (!rc) rc = begin(t, *psi, &start);

@@ -133,11 +133,11 @@ static void measure_cores(const tool *t, gemm_rates *g)
 void gemm_measure(const tool *t, gemm_rates *g, double peak_gflops)
 {
     enum { TRIES = 3 };
-    const double start = tool_now(), enough = 0.6 * peak_gflops, longest = measure_limit(1);
+    const double start = wisp_now(), enough = 0.6 * peak_gflops, longest = measure_limit(1);
     *g = (gemm_rates){.coretype = "default"};
     for (int i = 0; i < TRIES && (i == 0 || g->zgemm < enough || g->dgemm < enough); i++) {
         measure_cores(t, g);
-        if (tool_now() - start > longest) break;
+        if (wisp_now() - start > longest) break;
     }
     if (!(g->zgemm > 0))
         wisp_ctx_log(t->ctx, WISP_LOG_WARN, "no rates of DGEMM and ZGEMM: wisp-blas, which measures them, did not run");

@@ -1,9 +1,9 @@
-/* Numbers for people. */
+/* Numbers and lines of text for people. */
 #ifndef WISP_TOOL_TEXT_H
 #define WISP_TOOL_TEXT_H
 #include "../tool.h"
 
-/* text.c: numbers for people. `buf` is returned; it has TEXT bytes. */
+/* `buf` is returned; it has TEXT bytes. */
 enum { TEXT = 64, TEXT_BAR = 4 * TEXT };
 const char *text_count(char *buf, int64_t n); /* 1,600,000 */
 const char *text_states(char *buf, double v); /* such a number that need not be whole */

@@ -57,7 +57,7 @@ static int set_start(tool *t, powers *p, const wisp_src *start)
 static int open_all(tool *t, powers *p)
 {
     wisp_src src = {0}, start = {0};
-    const double begin = tool_now();
+    const double begin = wisp_now();
     if (wisp_src_open(&src, t->ctx, t->opt.arg[0])) return tool_fail_ctx(t);
     int rc = EXIT_FINE;
     if (src.rows != src.cols)
@@ -75,7 +75,7 @@ static int open_all(tool *t, powers *p)
     if (!rc) rc = machine_cache(t, t->opt.budgets[0], &p->cache_budget);
     if (!rc && wisp_mat_create(&p->A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
     wisp_src_close(&src);
-    p->assemble_seconds = tool_now() - begin;
+    p->assemble_seconds = wisp_now() - begin;
     if (!rc) wisp_mat_get_info(p->A, &p->info);
     if (!rc && wisp_alloc(t->ctx, &p->v, (size_t)p->stored, sizeof(wisp_blk *))) rc = tool_fail_ctx(t);
     for (int i = t->opt.all ? 1 : 0; i < p->stored && !rc; i++) /* with all of them v_-1 is not needed */
@@ -188,7 +188,7 @@ static int all_steps(tool *t, powers *p)
     const int at_once = p->one_by_one ? 1 : AT_ONCE;
     wisp_cost cost;
     if (wisp_spmmv_cost(p->A, p->type, p->width, p->scale != 1 ? WISP_SCALE : 0, &cost)) return tool_fail_ctx(t);
-    const double begin = tool_now();
+    const double begin = wisp_now();
     p->flops = 0;
     for (int64_t k = 0; k < p->n; k += at_once) {
         const int count = p->n - k < at_once ? (int)(p->n - k) : at_once;
@@ -197,7 +197,7 @@ static int all_steps(tool *t, powers *p)
         if (rc) return rc;
         p->flops += cost.flops * count;
     }
-    p->seconds = tool_now() - begin;
+    p->seconds = wisp_now() - begin;
     return EXIT_FINE;
 }
 

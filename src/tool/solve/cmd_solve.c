@@ -119,7 +119,7 @@ static int fill(tool *t, const solve_inputs *in, wisp_blk *b, wisp_blk *x)
 static int prepare(tool *t, solve_results *r, wisp_mat **A, wisp_blk **b, wisp_blk **x)
 {
     solve_inputs in = {0};
-    const double started = tool_now();
+    const double started = wisp_now();
     int64_t reading, budget;
     int rc = open_inputs(t, &in, r);
     wisp_ctx_memory(t->ctx, NULL, &reading);
@@ -144,7 +144,7 @@ static int prepare(tool *t, solve_results *r, wisp_mat **A, wisp_blk **b, wisp_b
         if (!rc) rc = fill(t, &in, *b, *x);
     }
     close_inputs(&in);
-    r->assemble_seconds = tool_now() - started;
+    r->assemble_seconds = wisp_now() - started;
     return rc;
 }
 
@@ -282,10 +282,10 @@ static int say_why(tool *t, const solve_results *r)
                                s->method == WISP_MINRES ? "gmres, or leave --precond out"
                                : s->precond             ? "minres without --precond, or gmres"
                                                         : "minres");
-    case WISP_ERR_SINGULAR: /* of that matrix, or of one that its rounding does not tell from it */
+    case WISP_ERR_SINGULAR: /* A is, or a matrix that rounding does not tell from A */
         return tool_incomplete(t,
                                "the matrix is singular, and b is not in its range, as far as rounding shows: %s; x "
-                               "makes the residual least, within that%s%s%s",
+                               "makes the residual least, within rounding%s%s%s",
                                reached, o->output ? ", and is in " : "", o->output ? o->output : "",
                                type_is_single(r->type) ? "; try --precision double" : "");
     default:

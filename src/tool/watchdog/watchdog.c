@@ -97,9 +97,9 @@ void watchdog_end(watchdog *w)
     const tell x = {.kind = TELL_END};
     if (!w->pid) return;
     put(w, &x, sizeof x);
-    const double until = tool_now() + patience;
+    const double until = wisp_now() + patience;
     struct pollfd end = {.fd = w->fd, .events = POLLIN};
-    for (double left; (left = until - tool_now()) > 0 && poll(&end, 1, (int)(left * 1000) + 1) < 0 && errno == EINTR;) {
+    for (double left; (left = until - wisp_now()) > 0 && poll(&end, 1, (int)(left * 1000) + 1) < 0 && errno == EINTR;) {
     }
     if (!end.revents) kill(w->pid, SIGKILL);
     while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR) {}

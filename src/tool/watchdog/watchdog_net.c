@@ -86,7 +86,7 @@ bool net_make(network *net)
         net->peer[r].fd = -1;
         if (r == net->rank || !net->place[r].port) net->peer[r].state = PEER_CLOSED;
     }
-    net->began = net->now = tool_now();
+    net->began = net->now = wisp_now();
     return true;
 }
 
@@ -306,7 +306,7 @@ bool net_wait(network *net, int control, double seconds)
             (struct pollfd){.fd = net->peer[r].fd, .events = net->peer[r].state == PEER_CONNECTING ? POLLOUT : POLLIN};
     if (poll(f, n, (int)(seconds * 1000) + 1) <= 0)
         for (nfds_t i = 0; i < n; i++) f[i].revents = 0;
-    net->now = tool_now();
+    net->now = wisp_now();
     const struct pollfd *of_callers = f + 2, *of_peers = of_callers + callers;
     for (int r = 0; r < net->n; r++)
         if (!of_peers[r].revents || net->peer[r].fd != of_peers[r].fd)

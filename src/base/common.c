@@ -1,0 +1,28 @@
+/* What the library and the command both need of time and words. */
+#include "base.h"
+#include <string.h>
+
+double wisp_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int wisp_word_distance(const char *a, const char *b)
+{
+    enum { LONGEST = 64 };
+    const int m = b ? (int)strnlen(b, LONGEST) : 0;
+    int row[LONGEST + 1];
+    for (int j = 0; j <= m; j++) row[j] = j;
+    for (int i = 0; a && i < LONGEST && a[i]; i++) {
+        int diagonal = row[0];
+        row[0] = i + 1;
+        for (int j = 1; j <= m; j++) {
+            const int replace = diagonal + (a[i] != b[j - 1]);
+            diagonal = row[j];
+            row[j] = WISP__MIN(replace, 1 + WISP__MIN(row[j], row[j - 1]));
+        }
+    }
+    return row[m];
+}

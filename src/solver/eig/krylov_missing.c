@@ -1,0 +1,124 @@
+/* Krylov-Schur: whether a pair that counts is missing from those that were found. */
+#include "krylov_schur.h"
+
+/* The last one that is wanted of the locked values. */
+static wisp_scalar last_wanted(const wisp__schur *K)
+{
+    wisp_scalar last = {INFINITY, 0};
+    double key = INFINITY;
+    for (int i = 0; i < K->a.locked; i++) {
+        int above = 0;
+        for (int j = 0; j < K->a.locked; j++) above += wisp__schur_own_key(K, j) > wisp__schur_own_key(K, i);
+        if (above < K->k->o.count && wisp__schur_own_key(K, i) < key)
+            key = wisp__schur_own_key(K, i), last = K->locked[i];
+    }
+    return last;
+}
+
+/* The key beyond which a value counts: that of the last one that is wanted of the locked ones, and so many of its
+   widths less. These values are A's own: a polynomial's keys are no smaller than those, so that none that counts falls
+   short of it. */
+static double border(const wisp__schur *K, double widths)
+{
+    const wisp_scalar last = last_wanted(K);
+    const double key = K->a.op.degree > 1 ? last.re : wisp__schur_key(&K->a, last);
+    return key - widths * K->k->o.tolerance * wisp__schur_over(&K->a, last);
+}
+
+/* Whether the first value in order lies so far beyond the border that what may have mixed with it does not matter. */
+static bool beyond(const wisp__schur *K, double edge)
+{
+    const wisp__op *op = &K->a.op;
+    const int top = K->order[0];
+    const double first = wisp__schur_key(&K->a, K->value[top]);
+    if (!(first < edge)) return false;
+    if (K->residual[top] <= K->k->o.tolerance) return true;
+    if (op->degree == 1) return first + WISP__RESERVE * K->bound[top] < edge;
+    return wisp__op_of(op, first) + WISP__RESERVE * K->bound[top] < wisp__op_of(op, edge);
+}
+
+/* Any: how many pairs of the search that has ended are like the last one that is wanted. */
+static int count_beside(const wisp__schur *K)
+{
+    int good = 0;
+    while (good < K->a.active && K->residual[K->order[good]] <= K->k->o.tolerance) good++;
+    return K->k->o.any ? wisp__schur_like_last(&K->a, good, K->value, K->order, last_wanted(K)) : 0;
+}
+
+/* A search from random vectors beside the locked columns; at.more: how many were locked, because they count. */
+static wisp_status search(wisp__schur *K)
+{
+    wisp_status status = WISP_OK;
+    wisp__arnoldi_at *at = &K->a.at;
+    /* With any, what counts lies before the last multiplet, by two widths. */
+    const double tolerance = K->k->o.tolerance, widths = K->k->o.any ? -2 : 1;
+    if (at->phase != WISP__SEARCHES) { /* else it goes on */
+        at->phase = WISP__SEARCHES;
+        at->more = 0;
+        K->a.active = 0; /* V begins anew: nothing of it is copied to a larger block */
+        WISP_TRY(wisp__arnoldi_room(&K->a, K->m));
+        WISP_TRY(wisp__arnoldi_start(&K->a, true));
+    }
+    for (;;) {
+        WISP_TRY(wisp__schur_cycle(K, K->m));
+        const double edge = border(K, widths);
+        const int n = K->a.active;
+        if (beyond(K, edge)) {
+            K->beside = count_beside(K);
+            goto out;
+        }
+        int good = 0;
+        while (good < n - K->a.block && wisp__schur_key(&K->a, K->value[K->order[good]]) >= edge &&
+               K->residual[K->order[good]] <= K->a.at.strict * tolerance)
+            good++;
+        good = wisp__schur_untorn(K->k, K->mu, K->order, good);
+        const double next = K->residual[K->order[good]];
+        WISP_TRY(wisp__schur_restart(K, good, wisp__schur_kept(K, 1, good)));
+        wisp__schur_lock(K, good);
+        at->more += good;
+        K->unfit |= K->a.op.degree > 1 && K->a.locked > K->most;
+        if (K->unfit) goto out;
+        if (K->a.locked > K->most) {
+            status = wisp_ctx_fail(
+                K->k->ctx, WISP_ERR_INCOMPLETE,
+                "eig: %d eigenvalues, and more of the last one's multiplet, of which `any` takes some", K->a.locked);
+            goto out;
+        }
+        WISP_TRY(wisp__arnoldi_room(&K->a, K->m));
+        WISP_TRY(wisp__arnoldi_told(&K->a, K->k->o.count, K->a.locked, next));
+    }
+out:
+    return status;
+}
+
+/* Where there is a polynomial, what it damps is known, and products may tell that nothing is missing; where they would
+   take as long as the search, or do not tell, it is another search. A search finds outer values before others. Of inner
+   ones it tells nothing: a Krylov space may come upon them last, and the whole space alone is a proof. */
+wisp_status wisp__schur_missing(wisp__schur *K)
+{
+    wisp_status status = WISP_OK;
+    wisp__arnoldi_at *at = &K->a.at;
+    bool right = true, empty = false;
+    if (at->phase == WISP__FINDS) {
+        at->checked = wisp__eig_begin_check(K->k);
+        at->phase = WISP__BETWEEN;
+        if (K->a.op.degree > 1) {
+            const wisp__op *op = &K->a.op;
+            const double edge = border(K, 1), damped = op->center + op->scale, far = op->center - op->scale;
+            at->gap = (wisp__gap){K->a.locked, 1, K->first, edge, fmax(K->next, damped), far, K->k->o.tolerance};
+            if (wisp__gap_steps(&K->a, &at->gap) * K->a.block <= (double)K->k->e->products) at->phase = WISP__GAPS;
+        }
+    }
+    if (at->phase == WISP__GAPS) WISP_TRY(wisp__gap_empty(&K->a, &empty));
+    for (bool more = !empty; more && !K->unfit;) {
+        WISP_TRY(search(K));
+        at->phase = WISP__BETWEEN;
+        more = at->more > 0;
+        if (more && K->a.op.degree > 1) WISP_TRY(wisp__schur_measure(K, K->a.locked, &right));
+        K->unfit |= !right;
+    }
+    K->proven = K->k->o.which != WISP_EIG_SMALLEST;
+out:
+    wisp__eig_end_check(K->k, &at->checked);
+    return status;
+}

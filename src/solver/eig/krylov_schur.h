@@ -1,0 +1,49 @@
+/* The files of Krylov-Schur share this. */
+#ifndef WISP_KRYLOV_SCHUR_H
+#define WISP_KRYLOV_SCHUR_H
+#include "arnoldi.h"
+
+typedef struct {
+    wisp__eig *k;
+    wisp__arnoldi a;
+    int m;                      /* columns of V before a restart */
+    wisp_scalar *S, *U, *X, *Y; /* [m][m] Schur form, its vectors, eigenvectors of S and of H */
+    wisp_scalar *mu, *value;    /* [m] in the order of S: Op's values, and A's to them */
+    int *order, *chosen;        /* [m] by how much they are wanted; for the order of S */
+    double *bound, *residual;   /* [m] in the order of S: of |Op v - mu v|; of |A v - value v| over |value| */
+    wisp_scalar *locked;        /* [most] values of the locked columns */
+    int most;
+    int most_degree;
+    double sine;        /* of the pairs that the last restart put in front, see wisp__dense_schur_order */
+    double wanted_sine; /* the same when all that are wanted had converged */
+    double first, next; /* of a polynomial: where the first locked value's ellipse ends; the first other one's, about */
+    wisp__schur_seen seen;
+    wisp__z *room;  /* [m] */
+    bool delivered; /* the result is that of the locked columns already */
+    bool rounded;   /* rounding keeps residuals above the tolerance */
+    bool unfit;     /* the polynomial does not do: all begins anew with A itself */
+    bool plain;     /* so it has, and stays */
+    bool proven;    /* that nothing is missing */
+    int beside;     /* any: so many further ones of the last multiplet the search for what is missing has met */
+} wisp__schur;
+
+/* ---- krylov_schur.c ---- */
+
+/* V takes in columns until it has m; then the Schur form of H, its values in order, and the bounds. */
+wisp_status wisp__schur_cycle(wisp__schur *K, int m);
+/* V keeps the first pairs in order, of which `first` are put in front, and `kept` in all. */
+wisp_status wisp__schur_restart(wisp__schur *K, int first, int kept);
+/* How many pairs a restart keeps. */
+int wisp__schur_kept(const wisp__schur *K, int wanted, int good);
+/* The first n columns of V, whose values lie in front, are locked. */
+void wisp__schur_lock(wisp__schur *K, int n);
+/* By which locked value i is compared with others. */
+double wisp__schur_own_key(const wisp__schur *K, int i);
+/* The first n pairs by A itself: their values, and whether they are right. */
+wisp_status wisp__schur_measure(wisp__schur *K, int n, bool *right);
+
+/* ---- krylov_missing.c ---- */
+
+/* Searches for pairs that count and were not found, and locks them: K->proven if nothing is missing then. */
+wisp_status wisp__schur_missing(wisp__schur *K);
+#endif

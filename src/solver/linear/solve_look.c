@@ -1,0 +1,212 @@
+/* Linear systems: when residuals are looked at, and what follows from them: a column ends, or goes on, maybe by another
+   method. */
+#include "krylov.h"
+#include <math.h>
+
+enum { LOOK_EVERY = 50 };
+
+int wisp__columns_going(const wisp__krylov *k)
+{
+    int n = 0;
+    for (int j = 0; j < k->width; j++) n += wisp__going(&k->col[j]);
+    return n;
+}
+
+bool wisp__all_done(const wisp__krylov *k)
+{
+    for (int j = 0; j < k->width; j++)
+        if (!k->col[j].done) return false;
+    return true;
+}
+
+/* By its recurrence, which may be a claim of what rounding does not allow. GMRES, whose basis is orthogonal, can be
+   believed for longer; and it loses that basis where it is looked at: it can't resume. */
+bool wisp__has_come_far(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    const double far = !k->method->resume ? 100 * k->eps * k->eps : wisp__far(k);
+    return c->rr < far * c->verified;
+}
+
+/* CG whose scalars or vectors come from recurrences that the classical one does not have. */
+static bool can_be_careful(const wisp__krylov *k)
+{
+    return k->method->definite && !k->careful && !k->separate && (!k->P || k->o.variant == WISP_HIDDEN);
+}
+
+/* One that these keep on a level, for longer than those before all together. */
+static bool is_level(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    enum { LEVEL = 1000 };
+    const int64_t since = c->iterations - c->least_at;
+    return can_be_careful(k) && since > LEVEL && since > c->iterations / 2;
+}
+
+/* BiCGStab with a Hermitian matrix: without rounding it ends after as many iterations as there are rows. Where twice as
+   many have gained nothing, MINRES is to go on. */
+static bool is_stuck(const wisp__krylov *k, const wisp__krylov_column *c)
+{
+    const int64_t since = c->iterations - c->least_at, rows = wisp_map_rows(wisp_mat_map(k->A));
+    return k->method->low && k->hermitian && since > 2 * rows + 100 && since > c->iterations / 2;
+}
+
+/* Whether it is time to look at the residuals themselves, before the last iteration: columns claim to be through (all
+   of them, or so many that blocks can be narrower), can't go on, or have come far; or the recurrence's norm is not that
+   of r. */
+bool wisp__must_look(wisp__krylov *k, int claimed_before)
+{
+    int claimed = 0;
+    bool look = k->cycle_ends || 2 * wisp__columns_going(k) <= k->width;
+    for (int j = 0; j < k->width; j++) {
+        const wisp__krylov_column *c = &k->col[j];
+        claimed += c->claimed;
+        look |= !c->done && (c->broken != WISP_OK || wisp__has_come_far(k, c) || is_level(k, c) || is_stuck(k, c) ||
+                             !isfinite(c->rr));
+    }
+    if (k->method->falls) look |= k->P ? claimed > claimed_before : k->s->iterations % LOOK_EVERY == 0;
+    return look;
+}
+
+static void drop_preconditioner(wisp__krylov *k)
+{
+    wisp_ctx_log(k->ctx, WISP_LOG_INFO, "solve: minres goes on without the preconditioner");
+    wisp__precond_free(k->P);
+    k->P = NULL;
+    k->fresh = true;
+    for (int j = 0; j < k->width; j++) k->col[j].stalls = 0;
+}
+
+/* Goes on by MINRES where CG has met more than it can do, or BiCGStab with a Hermitian matrix. Its preconditioner need
+   not be definite. */
+static wisp_status change_method(wisp__krylov *k, wisp_status why)
+{
+    wisp_ctx_log(k->ctx, WISP_LOG_INFO, "solve: %s after %lld iterations of %s; minres goes on",
+                 wisp_status_string(why), (long long)k->s->iterations, k->method->name);
+    const bool bicgstab = k->method->low > 0;
+    wisp__free_blocks(k);
+    k->o.method = WISP_MINRES;
+    k->method = wisp__method_of(WISP_MINRES);
+    if (wisp__is_of_cg(k->o.variant)) k->o.variant = WISP_PIPELINED;
+    k->rows = NULL;
+    k->fresh = true;
+    for (int j = 0; j < k->width; j++) {
+        k->col[j].broken = WISP_OK;
+        k->col[j].stalls = 0;
+        k->col[j].low = INFINITY;
+        k->col[j].moved = false;
+    }
+    if (bicgstab && k->P) drop_preconditioner(k);
+    return wisp__make_blocks(k);
+}
+
+/* With a preconditioner MINRES makes another norm of r least than |r|. Where that gains no more, it goes on without. */
+static bool drops_preconditioner(const wisp__krylov *k, const wisp__krylov_column *c, wisp_status why)
+{
+    if (!k->method->falls || !k->P || why == WISP_ERR_ITERATIONS) return false;
+    return c->broken == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION;
+}
+
+/* What becomes of a column that has not converged: WISP_OK, it goes on. */
+static wisp_status verdict(wisp__krylov *k, wisp__krylov_column *c)
+{
+    const double enough = c->claimed ? 0.25 : c->broken != WISP_OK ? 0.99 : 1 - 1e-6;
+    const bool stalls = !(c->verified < enough * c->best);
+    if (!isfinite(c->verified)) return WISP_ERR_BREAKDOWN;
+    if (c->broken == WISP_ERR_INDEFINITE || (c->broken != WISP_OK && k->method->definite)) return c->broken;
+    /* MINRES's residuals never rise, so that one which is as at the look before has stalled. But a large one may be the
+       least there is, of which look_for_proof decides. */
+    const bool in_turn = k->method->falls && k->s->iterations % LOOK_EVERY == 0 && c->verified < sqrt(k->eps) * c->bb;
+    if (c->claimed || c->broken != WISP_OK || k->cycle_ends || in_turn) c->stalls = stalls ? c->stalls + 1 : 0;
+    if (is_stuck(k, c)) return WISP_ERR_STAGNATION;
+    if (c->stalls >= WISP__MOST_STALLS) return c->broken != WISP_OK ? c->broken : WISP_ERR_STAGNATION;
+    return k->s->iterations >= k->o.max_iterations ? WISP_ERR_ITERATIONS : WISP_OK;
+}
+
+/* Whether iterations have run out of a method that gained nothing during half of them, or whose recurrence promised
+   what no x kept. (With a Hermitian matrix is_stuck and MINRES have looked at it before.) */
+static bool ends_level(const wisp__krylov *k, const wisp__krylov_column *c, wisp_status why)
+{
+    const bool level = c->iterations - c->least_at > c->iterations / 2, promised = c->least < 0.01 * c->best;
+    return why == WISP_ERR_ITERATIONS && !k->hermitian && (level || promised);
+}
+
+/* Whether the system has no solution, and the best x makes |r| least: that is looked at where a method gains nothing
+   any more, or where MINRES can't go on, which may be for that reason. */
+static wisp_status look_for_proof(wisp__krylov *k, wisp__krylov_column *c, int j, wisp_status *why)
+{
+    const bool minres = k->method->falls, ends = minres && c->broken == WISP_ERR_BREAKDOWN;
+    wisp_status status = WISP_OK;
+    bool least;
+    if (k->inner) goto out;
+    if (!ends && *why != WISP_ERR_BREAKDOWN && *why != WISP_ERR_STAGNATION && !(minres && c->iterations == 0) &&
+        !ends_level(k, c, *why))
+        goto out;
+    if (!(c->verified <= c->best)) WISP_TRY(wisp__return_to_best(k, j));
+    WISP_TRY(wisp__prove_least(k, j, &least));
+    if (least) *why = WISP_ERR_SINGULAR;
+    k->fresh |= !minres; /* x may be an earlier one; that of MINRES is its best */
+out:
+    return status;
+}
+
+/* They may be what keeps it from the accuracy that it has without. */
+static void be_careful(wisp__krylov *k)
+{
+    if (!can_be_careful(k)) return;
+    k->careful = k->fresh = true;
+    for (int j = 0; j < k->width; j++) k->col[j].stalls = 0;
+}
+
+/* Whether another method is left where this one can't go on. */
+static bool can_change(const wisp__krylov *k, wisp_status why)
+{
+    if (!k->hermitian || !wisp__has_next(k->method)) return false;
+    return why == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION || (why == WISP_ERR_INDEFINITE && k->chosen);
+}
+
+/* Computes residuals from x, and ends columns by them. */
+wisp_status wisp__solve_look(wisp__krylov *k)
+{
+    wisp_status status = WISP_OK, change = WISP_OK;
+    bool drop = false;
+    if (k->method->settle) WISP_TRY(k->method->settle(k));
+    WISP_TRY(wisp__residual(k));
+    WISP_TRY(wisp__return_to_low(k, k->s->iterations >= k->o.max_iterations));
+    k->fresh = !k->method->resume || k->cycle_ends;
+    for (int j = 0; j < k->width; j++) {
+        wisp__krylov_column *c = &k->col[j];
+        if (c->done) continue;
+        if (c->verified <= c->target) {
+            WISP_TRY(wisp__end(k, j, WISP_OK));
+            continue;
+        }
+        wisp_status why = verdict(k, c);
+        if (drops_preconditioner(k, c, why)) {
+            drop = true;
+            why = WISP_OK;
+        } else
+            WISP_TRY(look_for_proof(k, c, j, &why));
+        const bool minres_may_do = can_change(k, why);
+        if (minres_may_do && k->s->iterations >= k->o.max_iterations) why = WISP_ERR_ITERATIONS;
+        if (minres_may_do && why != WISP_ERR_ITERATIONS)
+            change = why;
+        else if (why != WISP_OK)
+            WISP_TRY(wisp__end(k, j, why));
+        if (c->broken != WISP_OK || c->stalls > 1 || c->moved) k->fresh = true;
+        c->moved = false;
+        if (c->stalls > 1 || is_level(k, c)) be_careful(k);
+        if (c->claimed && c->claimed_at < k->s->iterations) k->fresh = true; /* the others have gone on */
+        c->claimed = false;
+        c->broken = WISP_OK;
+    }
+    k->s->replacements += !wisp__all_done(k);
+    if (change != WISP_OK) WISP_TRY(wisp__return_to_low(k, true)); /* its block goes */
+    WISP_TRY(wisp__keep_best(k));
+    const bool bicgstab = k->method->low > 0;
+    if (change != WISP_OK) WISP_TRY(change_method(k, change));
+    if (drop) drop_preconditioner(k);
+    if (k->fresh) WISP_TRY(wisp__go_back(k));
+    if (change != WISP_OK && bicgstab) WISP_TRY(wisp__leave_far(k));
+    WISP_TRY(wisp__compact(k));
+out:
+    return status;
+}
