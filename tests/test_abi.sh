@@ -11,11 +11,15 @@ nm -D --defined-only "$library" | awk '{ print $NF }' | sort >"$scratch/exported
 # all_compared WHAT PATTERN-IN-THE-HEADERS PATTERN-IN-THE-FILE
 all_compared() {
     local want got
-    want=$(cat "$kept"wisp/*.h | grep -c "$2") got=$(grep -c "$3" "$file") || true
+    # shellcheck disable=SC2010 # names of headers
+    want=$(ls "$kept"wisp/*.h | grep -vE '/(mpi|task)\.h$' | xargs cat | grep -c "$2") got=$(grep -c "$3" "$file") || true
     [ "$got" = "$want" ] || { echo "$version: $got of $want $1 are compared"; bad=1; }
 }
 
-for kept in "$source"/tests/abi/*/; do
+# As long as no version is released, today's headers, so that this test is tried.
+versions=("$source"/tests/abi/*/)
+[ -d "${versions[0]}" ] || versions=("$source/include/")
+for kept in "${versions[@]}"; do
     version=$(basename "$kept") file=$scratch/$(basename "$kept").c
     echo '#include <wisp/wisp.h>' | "${CC-cc}" -E -P -I"$kept" - | awk -f "$source/tests/abi/kept.awk" >"$file"
     # None was overlooked.
