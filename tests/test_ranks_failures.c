@@ -210,14 +210,39 @@ static void one_has_no_memory(void **state)
     assert_true(failures > 40);
 }
 
+/* Rank 0 ends after a sum, rank 1 begins others, and rank 2 is late to read the first one. */
+static int slow_reader(void *arg, int rank)
+{
+    wisp_ctx *ctx = own_ctx();
+    outcome *o = arg;
+    for (int i = 0; i < (rank == 1 ? 4 : 1); i++) {
+        double x = i == 0 ? 1 : 1000;
+        wisp_ctx_enter(ctx);
+        const wisp_status status = wisp_ctx_leave(ctx, wisp_ctx_sum(ctx, &x, 1));
+        if (i == 0) o->status[rank] = x == 3 ? status : WISP_ERR_NUMERIC;
+    }
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+static void one_reads_late(void **state)
+{
+    (void)state;
+    setenv("WISP_RANKS_JITTER", "500", 1);
+    for (int run = 0; run < 20; run++) {
+        outcome o = {.who = 0};
+        ref_ranks_each(3, slow_reader, &o);
+        for (int r = 0; r < 3; r++) assert_int_equal(o.status[r], WISP_OK);
+    }
+    unsetenv("WISP_RANKS_JITTER");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(one_is_lost),
-        cmocka_unit_test(one_is_cancelled),
-        cmocka_unit_test(one_has_no_memory),
+        cmocka_unit_test(refusals),         cmocka_unit_test(one_reads_late),    cmocka_unit_test(one_is_lost),
+        cmocka_unit_test(one_is_cancelled), cmocka_unit_test(one_has_no_memory),
     };
-    enum { ALL = sizeof tests / sizeof tests[0], IN_ONE_MEMORY = 3 }; /* ranks_mpi.c has the like for processes */
+    enum { ALL = sizeof tests / sizeof tests[0], IN_ONE_MEMORY = 4 }; /* ranks_mpi.c has the like for processes */
     return ref_run_rank_tests(tests, ref_by_mpi() ? ALL - IN_ONE_MEMORY : ALL);
 }

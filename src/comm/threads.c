@@ -132,15 +132,18 @@ static void arrive(wisp_ctx *ctx, post p)
     tell(w, round, false);
 }
 
-/* Whether a rank waits no longer; *gone is the one that will never come, or -1. (Whether one has ended is asked first:
-   it may come, and end, in between.) */
+/* Whether each rank has come, or never will; *gone is the lowest that will not, or -1. The others are waited for all
+   the same: who has not come may still read the posts of the round before. (Whether one has ended is asked first: it
+   may come, and end, in between.) */
 static bool through(const world *w, int64_t round, bool copied, int *gone)
 {
-    for (*gone = 0; *gone < w->ranks; ++*gone) {
-        const bool ended = atomic_load(&w->place[*gone].ended);
-        if (rounds(&w->place[*gone], copied) < round) return ended;
-    }
     *gone = -1;
+    for (int r = 0; r < w->ranks; r++) {
+        const bool ended = atomic_load(&w->place[r].ended);
+        if (rounds(&w->place[r], copied) >= round) continue;
+        if (!ended) return false;
+        if (*gone < 0) *gone = r;
+    }
     return true;
 }
 
@@ -191,7 +194,9 @@ static wisp_status judge(wisp_ctx *ctx)
 static wisp_status all_here(wisp_ctx *ctx)
 {
     world *w = ctx->world;
-    const int gone = await_all(w, rounds(&w->place[ctx->rank], false), false);
+    const int64_t round = rounds(&w->place[ctx->rank], false);
+    const int gone = await_all(w, round, false);
+    come_late(w, ctx->rank, round); /* to read */
     return gone < 0 ? judge(ctx) : failed(ctx, WISP_ERR_CANCELLED, "process %d has ended%s", gone, "");
 }
 
