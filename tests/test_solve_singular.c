@@ -229,9 +229,23 @@ static void small_rows(void **state)
             if (status == WISP_ERR_SINGULAR && fabs(residual - sqrt(0.4)) > 1e-6) /* the least for any s */
                 fail_msg("%s: rows of 1e-%d beside a singular block: %g", method_name[methods[m]], exponent, residual);
         }
-        for (wisp_method m = WISP_CG; m <= WISP_MINRES; m++)
+        const double beside[4][4] = {{1, 1, 0}, {1, 1, 0}, {0, 0, s}}, nearly[4][4] = {{1, 0, 0}, {0, 0, s}, {0, 0, 0}};
+        for (wisp_method m = WISP_CG; m <= WISP_MINRES; m++) {
             if (end_of(diagonal, 2, (double[]){1, 1}, m, &residual) == WISP_ERR_SINGULAR)
                 fail_msg("%s: diag(1, 1e-%d) is said to be singular", method_name[m], exponent);
+            /* A Hermitian one: r = (d, -d, 0) is left, and not what the small row has. */
+            for (double d = 0.1; d > 1e-10; d *= 1e-4) {
+                const double least = sqrt(2 * d * d / (1 + 2 * d * d));
+                if (end_of(beside, 3, (double[]){d, -d, 1}, m, &residual) == WISP_ERR_SINGULAR &&
+                    residual > 1.02 * least)
+                    fail_msg("%s: a row of 1e-%d beside a singular block: %g, least %g", method_name[m], exponent,
+                             residual, least);
+            }
+            /* Hermitian but for s: b is in the range of A, not in that of A^H. */
+            if (end_of(nearly, 3, (double[]){0, 1, 0}, m, &residual) == WISP_ERR_SINGULAR)
+                fail_msg("%s: 1e-%d above the diagonal alone: b is said not to be in the range", method_name[m],
+                         exponent);
+        }
     }
 }
 

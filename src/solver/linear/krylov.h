@@ -88,6 +88,7 @@ struct wisp__krylov {
     bool counting;
     int64_t counted;   /* iterations that were counted */
     bool hermitian;    /* up to rounding, or by the user's word */
+    bool exact;        /* so, without any rounding: A r is A^H r */
     bool inner;        /* it is a part of a proof, and has none of its own */
     bool chosen;       /* the method is not the user's choice */
     bool fresh;        /* the method starts anew */

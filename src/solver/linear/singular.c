@@ -18,7 +18,7 @@ static wisp_status of_hermitian(scan *s, const wisp_blk *r, double *part)
 {
     wisp_status status = WISP_OK;
     wisp__krylov *k = s->k;
-    double square[2] = {0, 0};
+    double square[4] = {0, 0, 0, 0};
     const wisp_aug scaled = {.terms = WISP_SCALE, .alpha = wisp__real(wisp__a_factor(k))};
     wisp_blk *product = NULL;
     WISP_TRY(wisp_blk_create(&product, k->ctx, wisp_mat_map(k->A), k->type, 1));
@@ -26,16 +26,19 @@ static wisp_status of_hermitian(scan *s, const wisp_blk *r, double *part)
     WISP_TRY(wisp_blk_get(product, WISP_ROW_MAJOR, s->product, 1));
     for (int64_t i = 0; i < s->rows; i++) {
         const int entries = s->src.row(s->src.arg, s->first + i, s->col, s->val);
-        double largest = 0;
+        double largest = 0, whole = 0;
         for (int e = 0; e < entries; e++) largest = fmax(largest, cabs(wisp__number_at(s->src.type, s->val, e)));
+        for (int e = 0; e < entries; e++) whole += cabs(wisp__number_at(s->src.type, s->val, e));
+        square[3] += pow(cabs(wisp__number_at(k->type, s->r, i)), 2);
         if (largest == 0) continue;
+        square[2] += pow(cabs(wisp__number_at(k->type, s->product, i)) / (whole * wisp__a_factor(k)), 2);
         largest *= wisp__a_factor(k);
         square[0] +=
             pow(cabs(wisp__number_at(k->type, s->product, i)) / sqrt(largest), 2); /* a square alone may be 0 */
         square[1] += pow(cabs(wisp__number_at(k->type, s->r, i)), 2) * largest;
     }
-    WISP_TRY(wisp_ctx_sum(k->ctx, square, 2));
-    *part = square[1] > 0 ? sqrt(square[0] / square[1]) : 0;
+    WISP_TRY(wisp_ctx_sum(k->ctx, square, 4));
+    *part = square[1] > 0 ? fmax(sqrt(square[0] / square[1]), sqrt(square[2] / square[3])) : 0;
 out:
     wisp_blk_free(product);
     return status;
@@ -71,7 +74,7 @@ static wisp_status gradient(wisp__krylov *k, const wisp_blk *r, double *part)
 }
 
 /* Rounding, beside the entries of a row. */
-enum { ROUNDING = 100 };
+enum { ROUNDING = 10 };
 
 wisp_status wisp__column_of_b(wisp__krylov *k, int j, wisp_blk *to)
 {
@@ -141,7 +144,7 @@ wisp_status wisp__prove_least(wisp__krylov *k, int j, bool *least)
     if (k->anorm == 0 || !isfinite(k->col[j].verified)) goto out;
     WISP_TRY(wisp__has_room(k, wisp__proof_columns(k->type), &room));
     if (!room) goto out; /* it is not known */
-    if (!k->hermitian) return wisp__prove_any(k, j, least);
+    if (!k->exact) return wisp__prove_any(k, j, least);
     WISP_TRY(wisp_blk_cols(&r, k->r, j, 1));
     WISP_TRY(gradient(k, r, &part));
     *least = part <= ROUNDING * k->eps;

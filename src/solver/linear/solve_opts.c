@@ -96,6 +96,7 @@ wisp_status wisp__choose_method(wisp__krylov *k)
         return wisp_ctx_fail(k->ctx, WISP_ERR_NUMERIC, "solve: row %lld of the matrix holds a NaN or an infinity",
                              (long long)props.nonfinite_row);
     k->hermitian = props.nearly_hermitian;
+    k->exact = props.hermitian;
     k->anorm = fmax(props.largest, DBL_MIN); /* 0: not known */
     if (hermitian && !props.nearly_hermitian)
         return wisp_ctx_fail(k->ctx, WISP_ERR_HERMITIAN,
