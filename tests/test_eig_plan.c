@@ -2,6 +2,7 @@
    matrices whose eigenvalues are single. On several ranks each looks at its own: halos, sums, and what does not get
    less with its rows. */
 #include "ref.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -85,8 +86,75 @@ static void planned_memory(void **state)
     assert_true(told > 16);
 }
 
+/* A chain of n sites, times a factor, with single eigenvalues. */
+typedef struct {
+    int64_t n;
+    double factor;
+    int general;
+} chain;
+
+static int chain_row(void *arg, int64_t i, int64_t *col, void *val)
+{
+    const chain *c = arg;
+    int entries = 0;
+    for (int64_t j = i - 1; j <= i + 1; j++) {
+        if (j < 0 || j >= c->n) continue;
+        const double site = 2 + (double)(i * 7919 % 20011) / 2001.1, hop = c->general && j < i ? -0.5 : -1;
+        if (col) col[entries] = j, ((double *)val)[entries] = c->factor * (i == j ? site : hop);
+        entries++;
+    }
+    return entries;
+}
+
+/* Those of the dense method, and matrices that are solved in units of their own: a factor of 2^400. */
+static void planned_dense_and_scaled(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t n;
+        wisp_eig_method method;
+        wisp_eig_which which;
+        int general;
+    } q[] = {{10, WISP_EIG_DENSE, WISP_EIG_SMALLEST, 0},        {150, WISP_EIG_DENSE, WISP_EIG_SMALLEST, 0},
+             {20, WISP_EIG_DENSE, WISP_EIG_LARGEST_REAL, 1},    {150, WISP_EIG_DENSE, WISP_EIG_LARGEST_REAL, 1},
+             {900, WISP_LANCZOS, WISP_EIG_LARGEST, 0},          {1200, WISP_CHEBFD, WISP_EIG_NEAREST, 0},
+             {900, WISP_KRYLOV_SCHUR, WISP_EIG_LARGEST_REAL, 1}};
+    for (size_t i = 0; i < 2 * sizeof q / sizeof q[0]; i++) {
+        chain c = {q[i / 2].n, i % 2 ? ldexp(1, 400) : 1, q[i / 2].general};
+        const wisp_src src = {.rows = c.n, .cols = c.n, .max_row = 3, .type = WISP_D, .row = chain_row, .arg = &c};
+        const wisp_eig_opts o = {.which = q[i / 2].which,
+                                 .method = q[i / 2].method,
+                                 .count = 4,
+                                 .any = 1,
+                                 .tolerance = 1e-6,
+                                 .target = 7 * c.factor};
+        wisp_ctx *ctx;
+        wisp_mat *A;
+        wisp_eig_cost cost;
+        wisp_eigen e;
+        int64_t before, peak;
+        for (int run = 0; run < 2; run++) { /* the plan's own products are not counted */
+            REF_OK(NULL, wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1, .no_pin = 1}));
+            REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
+            if (run == 0) {
+                REF_OK(ctx, wisp_eig_plan(&cost, A, &o));
+            } else {
+                wisp_ctx_memory(ctx, &before, NULL);
+                REF_OK(ctx, wisp_eig(&e, A, &o));
+                wisp_ctx_memory(ctx, NULL, &peak);
+                if (peak - before > cost.bytes)
+                    fail_msg("case %zu, rank %d: %lld bytes are held, %lld were told", i, wisp_ctx_rank(ctx),
+                             (long long)(peak - before), (long long)cost.bytes);
+                wisp_eigen_free(&e);
+            }
+            wisp_mat_free(A);
+            wisp_ctx_free(ctx);
+        }
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(planned_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(planned_memory), cmocka_unit_test(planned_dense_and_scaled)};
     return REF_RUN(tests);
 }

@@ -30,9 +30,9 @@ void wisp_mat_get_info(const wisp_mat *A, wisp_mat_info *info)
                             .format = A->format,
                             .work_blocks = A->grid.blocks,
                             .local_rows = A->local_rows,
-                            .halo_rows = A->col_map->halo, /* of an operator, whose own products may need it */
                             .local_nnz = A->local.nnz};
     wisp__halo_tell(A->halo, info);
+    info->halo_rows = WISP__MAX(info->halo_rows, A->col_map->halo); /* blocks have room for the largest of the map */
 }
 
 wisp_map *wisp_mat_map(const wisp_mat *A) { return A ? A->map : NULL; }

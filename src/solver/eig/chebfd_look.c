@@ -129,10 +129,12 @@ static void set_target(wisp__chebfd *c)
 /* Bytes that the density held beside the matrix: more than all else, where a rank has few rows. */
 static int64_t look_bytes(const wisp__chebfd *c)
 {
+    const wisp__eig *k = c->k;
     const wisp_kpm_opts o = look_opts(c, c->m->n);
+    const int64_t block = wisp__eig_held(k) * o.width * (int64_t)wisp_type_size(k->type);
     wisp_mat_info info;
-    wisp_mat_get_info(c->k->A, &info);
-    return wisp_kpm_bound(c->k->ctx, &info, &o);
+    wisp_mat_get_info(k->A, &info);
+    return wisp_kpm_bound(k->ctx, &info, &o) + wisp__eig_scaled_blocks(k) * block + wisp__eig_beside(k, 0, o.width, 0);
 }
 
 /* Bytes that a run with so many columns holds beside the matrix: the space, blocks to filter and for Rayleigh-Ritz, and
@@ -144,16 +146,21 @@ static int64_t memory(const wisp__chebfd *c, double search, bool is_single)
                  width = c->width > 0 ? c->width : 128 / size;
     wisp_mat_info info;
     wisp_mat_get_info(k->A, &info);
+    enum { LISTS = 16 }; /* bytes of a row beside those of blocks: a margin */
     const double blocks = wisp__eig_scaled_blocks(k) + 6.0, numbers = search * search * (k->is_complex ? 2 : 1);
     const int64_t copy = is_single && !wisp__is_single(info.type) ? info.bytes + info.exchange_bytes : 0;
-    const int64_t run =
-        (int64_t)(held * size * (search + blocks * width + fmax(width, CHECK_COLUMNS)) + 64 * search * (search + 1)) +
-        4096 + copy + wisp__eig_beside(k, (int)search, (int)fmax(width, CHECK_COLUMNS), (int64_t)numbers);
-    const int64_t look = c->m->n > 0 ? look_bytes(c) : 0;
-    return run > look ? run : look;
+    return (int64_t)(held * size * (search + blocks * width + fmax(width, CHECK_COLUMNS)) +
+                     64 * search * (search + 1)) +
+           4096 + LISTS * info.local_rows + copy + (int64_t)(fmax(width, CHECK_COLUMNS) * (double)info.spill_bytes) +
+           wisp__eig_beside(k, (int)search, (int)fmax(width, CHECK_COLUMNS), (int64_t)numbers);
 }
 
-int64_t wisp__chebfd_memory(const wisp__chebfd *c) { return memory(c, c->search, c->is_single); }
+/* The density's memory has gone when filters are chosen. */
+int64_t wisp__chebfd_memory(const wisp__chebfd *c)
+{
+    const int64_t run = memory(c, c->search, c->is_single), look = c->m->n > 0 ? look_bytes(c) : 0;
+    return run > look ? run : look;
+}
 
 /* *yes: on some rank this is more than the user allows. */
 static wisp_status lacks_memory(const wisp__chebfd *c, double search, bool is_single, bool *yes)

@@ -18,10 +18,11 @@ static int64_t memory(const wisp__eig *k)
 {
     const double n = (double)k->rows, held = (double)wisp__eig_held(k);
     const int width = wisp__ritz_width(k, (int)k->rows);
-    const double columns = n + 2.0 * width, parts = k->is_complex ? 2 : 1;
+    const double columns = n + (2.0 + 2 * wisp__eig_scaled_blocks(k)) * width, parts = k->is_complex ? 2 : 1;
     const double numbers = (k->hermitian ? 1 : 2) * parts * n * (n + 1); /* that LAPACK makes, and ranks share */
-    return (int64_t)(held * columns * (double)wisp_type_size(k->type) + (k->hermitian ? 64 : 48 + 16 * parts) * n * n) +
-           wisp__eig_beside(k, (int)k->rows, width, (int64_t)numbers);
+    return (int64_t)(held * columns * (double)wisp_type_size(k->type) + (k->hermitian ? 64 : 48 + 16 * parts) * n * n +
+                     528 * parts * n) +
+           wisp__arnoldi_numbers((int)k->rows, k->o.count) + wisp__eig_beside(k, (int)k->rows, width, (int64_t)numbers);
 }
 
 wisp_status wisp__eig_dense_or_search(wisp__eig *k)
