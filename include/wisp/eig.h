@@ -4,6 +4,9 @@
  * Pieper et al. 2016 is J. Comput. Phys. 325, 226, "High-performance implementation of Chebyshev filter diagonalization
  * for interior eigenvalue computations". Stewart 2002 is SIAM J. Matrix Anal. Appl. 23, 601, "A Krylov-Schur algorithm
  * for large eigenproblems". */
+#ifndef WISP_H
+#include "wisp.h" /* all of it: functions of one header are inline in another */
+#endif
 #ifndef WISP_EIG_H
 #define WISP_EIG_H
 

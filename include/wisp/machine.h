@@ -1,4 +1,7 @@
 /* The machine, what it allows, and the model of time. Part of wisp.h, which says what holds for all calls. */
+#ifndef WISP_H
+#include "wisp.h" /* all of it: functions of one header are inline in another */
+#endif
 #ifndef WISP_PUBLIC_MACHINE_H
 #define WISP_PUBLIC_MACHINE_H
 

@@ -1,4 +1,7 @@
 /* Maps, matrices and block vectors. Part of wisp.h, which says what holds for all calls. */
+#ifndef WISP_H
+#include "wisp.h" /* all of it: functions of one header are inline in another */
+#endif
 #ifndef WISP_PUBLIC_MATRIX_H
 #define WISP_PUBLIC_MATRIX_H
 

@@ -2,6 +2,9 @@
  *
  * Rupp et al. 2016 is SIAM J. Sci. Comput. 38, C412, "Pipelined iterative solvers with kernel fusion for graphics
  * processing units". */
+#ifndef WISP_H
+#include "wisp.h" /* all of it: functions of one header are inline in another */
+#endif
 #ifndef WISP_SOLVE_H
 #define WISP_SOLVE_H
 

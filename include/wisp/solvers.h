@@ -8,6 +8,9 @@
  * Energies, bounds, centers and halfwidths are in the unit of the matrix's entries. Times are in the inverse of that
  * unit (hbar = 1). The KPM paper is Kreutzer et al., "Performance engineering of the kernel polynomial method on
  * large-scale CPU-GPU systems"; Weisse et al. 2006 is Rev. Mod. Phys. 78, 275. */
+#ifndef WISP_H
+#include "wisp.h" /* all of it: functions of one header are inline in another */
+#endif
 #ifndef WISP_SOLVERS_H
 #define WISP_SOLVERS_H
 

@@ -1,5 +1,8 @@
 /* Sources: a matrix given row by row, by a file, an array, or the gallery. Part of wisp.h, which says what holds for
    all calls. */
+#ifndef WISP_H
+#include "wisp.h" /* all of it: functions of one header are inline in another */
+#endif
 #ifndef WISP_PUBLIC_SOURCE_H
 #define WISP_PUBLIC_SOURCE_H
 

@@ -7,6 +7,9 @@
  * file (resume) and goes on from there. On the same layout, with any number of threads, it ends with the same bits as a
  * call that was never interrupted; with another number of ranks, or rows in another order, with the same up to
  * rounding. */
+#ifndef WISP_H
+#include "wisp.h" /* all of it: functions of one header are inline in another */
+#endif
 #ifndef WISP_STATE_H
 #define WISP_STATE_H
 
