@@ -352,13 +352,14 @@ out:
 }
 
 /* Delivers what a run that ended early has. Once it searches for what is missing, the other columns of V may spoil the
-   pairs of the locked ones: if too few are left so, the locked columns alone are given. */
+   pairs of the locked ones: then these are given alone, unless they are too few. */
 static wisp_status deliver_some(wisp__schur *K)
 {
     const bool searches = K->a.at.phase != WISP__FINDS;
     bool all;
-    wisp_status status = deliver(K, K->a.locked + K->a.active, &all);
-    if (status == WISP_OK && searches && K->k->e->found < K->k->o.count) status = deliver(K, K->a.locked, &all);
+    const int whole = K->a.locked + K->a.active;
+    wisp_status status = deliver(K, searches ? K->a.locked : whole, &all);
+    if (status == WISP_OK && searches && K->k->e->found < K->k->o.count) status = deliver(K, whole, &all);
     return status;
 }
 
@@ -429,6 +430,11 @@ static wisp_status tell_why(const wisp__schur *K)
         return wisp_ctx_fail(k->ctx, WISP_ERR_INCOMPLETE,
                              "eig: products prove nothing about inner eigenvalues: smaller ones may be missing; the "
                              "dense method finds all, if it has the memory");
+    if (K->rounded)
+        return wisp_ctx_fail(
+            k->ctx, WISP_ERR_INCOMPLETE,
+            "eig: rounding keeps residuals about the tolerance, so that nothing proves that no pair is "
+            "missing; try a larger tolerance, or the dense method if it has the memory");
     return wisp_ctx_fail(k->ctx, WISP_ERR_INCOMPLETE,
                          "eig: the matrix is far from normal (errors in it may move these eigenvalues by %.0e times "
                          "their size): pairs within the tolerance may belong to a matrix nearby; try a smaller "
