@@ -190,18 +190,20 @@ WISP_API void wisp_ctx_resume(wisp_ctx *ctx);
    - wisp_spmmv, wisp_mpk, wisp_fuse, wisp_tsm_gram, dots and norms, wisp_blk_fill_fn, wisp_ctx_sum, sum_start,
      sum_wait;
    - wisp_bounds_find, wisp_kpm, wisp_evolve, wisp_solve, wisp_eig;
-   - wisp_src_open, wisp_src_open_file, wisp_src_hermitian_part, wisp_src_partition; wisp_src_write, wisp_moments_save
-   (rank 0 writes). Sizes, types, options and names must be the same on all ranks. Such a call ends with the same status
-   on all of them: if a rank fails or is cancelled, the others return its status and have its message. All other calls
-   are of one rank alone, among them ops that only change blocks, and copies in and out.
+   - wisp_src_open, wisp_src_open_file, wisp_src_hermitian_part, wisp_src_partition;
+   - wisp_src_write, wisp_moments_save (rank 0 writes).
+
+   Sizes, types, options and names must be the same on all ranks. Such a call ends with the same status on all of them:
+   if a rank fails or is cancelled, the others return its status and have its message. All other calls are of one rank
+   alone, among them ops that only change blocks, and copies in and out.
 
    A source answers for any row on each rank, or for the rank's own rows alone (wisp_src.own_rows), as files do: each
    rank reads a range of the file's bytes (.mtx) or rows (.crs), and gives the entries to the ranks that have their
    rows. So no rank holds the whole matrix. Gzip, pipes, and arrays in .mtx, are read by rank 0, which deals the entries
    out. A matrix reads its own rows of a source, and has a halo: the rows of other ranks that its columns name. An x
-   that is multiplied has room for the halo behind its own rows, which the product fills, so that nobody may read or map
-   that x meanwhile. Not supported on several ranks (WISP_ERR_UNSUPPORTED): CRS arrays in place, half storage, and user
-   memory as an x that needs a halo. Steps are not interleaved there yet: the depth is 1. */
+   that is multiplied has room for the halo behind its own rows, which the product fills, so that nobody may read or
+   lend that x meanwhile. Not supported on several ranks (WISP_ERR_UNSUPPORTED): CRS arrays in place, half storage, and
+   user memory as an x that needs a halo. Steps are not interleaved there yet: the depth is 1. */
 
 /* The number of ranks, and the rank of this context, from 0. With a single rank: 1 and 0. */
 WISP_API int wisp_ctx_processes(const wisp_ctx *ctx);
