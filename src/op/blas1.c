@@ -57,49 +57,73 @@ static wisp_status copy_columns(wisp_blk *y, const wisp_blk *x)
     return y->ctx->backend->copy_columns(y->ctx, &p, y->nrows);
 }
 
-wisp_status wisp__axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b, bool per_column)
+static bool has_zero(const wisp_scalar *f, int n)
+{
+    for (int j = 0; f && j < n; j++)
+        if (f[j].re == 0 && f[j].im == 0) return true;
+    return false;
+}
+
+/* The factors as the kernel takes them, in the scratch memory of the team: those of a and of b, each for the elements
+   of a period and for their partners in complex pairs. */
+static wisp_status set_factors(wisp__axpby_params *p, const wisp_blk *y, const wisp_scalar *a, const wisp_scalar *b,
+                               bool per_column)
+{
+    const int n = per_column ? y->width : 1;
+    const bool pairs = !(wisp__all_real(a, n) && wisp__all_real(b, n));
+    const size_t bytes = (size_t)p->period * wisp_type_size(wisp__real_type(y->type));
+    char *f;
+    const wisp_status status = wisp__scratch(y->ctx->team, WISP__OP_SCRATCH, &f, 4, bytes);
+    if (status != WISP_OK) return status;
+    wisp__spread(y->type, a, per_column, y->width, p->period, f, f + bytes);
+    p->a = f;
+    p->aw = pairs ? f + bytes : NULL;
+    if (!b) return status;
+    wisp__spread(y->type, b, per_column, y->width, p->period, f + 2 * bytes, f + 3 * bytes);
+    p->b = f + 2 * bytes;
+    p->bw = pairs ? f + 3 * bytes : NULL;
+    p->b_is_one = wisp__all_equal(b, n, 1, 0);
+    return status;
+}
+
+/* Columns that are side by side in both blocks: period by period, then the rows that are left. */
+static wisp_status axpby_rows(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b,
+                              bool per_column)
 {
     wisp_ctx *ctx = y->ctx;
-    const int n = per_column ? y->width : 1;
-    if (!wisp_type_is_complex(y->type) && !(wisp__all_real(a, n) && wisp__all_real(b, n)))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a complex factor for a real block");
-    if (b && wisp__all_equal(b, n, 0, 0)) b = NULL;
-    if (x->column || y->column) {
-        const bool copies = !b && wisp__all_equal(a, n, 1, 0);
-        return copies ? copy_columns(y, x) : axpby_runs(y, a, x, b, per_column, y->width);
-    }
-    /* Column by column: some beta is zero, and beta = 0 never reads y (NaN there must not come through). */
-    for (int j = 0; b && j < n; j++)
-        if (b[j].re == 0 && b[j].im == 0) return axpby_runs(y, a, x, b, per_column, 1);
-    const wisp__cut c = wisp__cut_of(x, compact(x, y));
-    const size_t size = wisp_type_size(y->type) / (size_t)wisp__parts(y->type);
-    char *f;
-    wisp_status status = wisp__scratch(ctx->team, WISP__OP_SCRATCH, &f, 4 * (size_t)c.period, size);
-    if (status != WISP_OK) return status;
-    char *part[4];
-    for (int i = 0; i < 4; i++) part[i] = f + (size_t)i * (size_t)c.period * size;
-    wisp__spread(y->type, a, per_column, y->width, c.period, part[0], part[1]);
-    if (b) wisp__spread(y->type, b, per_column, y->width, c.period, part[2], part[3]);
-    const bool complex_factors = !(wisp__all_real(a, n) && wisp__all_real(b, n));
+    const bool is_double = wisp__type_is_double(y->type);
     const int parts = wisp__parts(y->type);
+    const size_t size = wisp_type_size(wisp__real_type(y->type));
+    const wisp__cut c = wisp__cut_of(x, compact(x, y));
     wisp__axpby_params p = {.x = wisp__at(x),
                             .y = wisp__at(y),
                             .ld_x = x->stride * parts * c.rows,
                             .ld_y = y->stride * parts * c.rows,
-                            .period = c.period,
-                            .a = part[0],
-                            .aw = complex_factors ? part[1] : NULL,
-                            .b = b ? part[2] : NULL,
-                            .bw = b && complex_factors ? part[3] : NULL,
-                            .b_is_one = b && wisp__all_equal(b, n, 1, 0)};
-    const bool is_double = wisp__type_is_double(y->type);
-    status = ctx->backend->axpby(ctx, is_double, &p, c.count);
-    if (status != WISP_OK || c.tail == 0) return status;
+                            .period = c.period};
+    wisp_status status;
+    WISP_TRY(set_factors(&p, y, a, b, per_column));
+    WISP_TRY(ctx->backend->axpby(ctx, is_double, &p, c.count));
+    if (c.tail == 0) goto out;
     p.x = wisp__at(x) + (size_t)(c.count * p.ld_x) * size;
     p.y = wisp__at(y) + (size_t)(c.count * p.ld_y) * size;
-    p.period = y->width * parts;
-    p.ld_x = p.ld_y = p.period;
-    return ctx->backend->axpby(ctx, is_double, &p, c.tail);
+    p.ld_x = p.ld_y = p.period = y->width * parts; /* the blocks are compact */
+    status = ctx->backend->axpby(ctx, is_double, &p, c.tail);
+out:
+    return status;
+}
+
+wisp_status wisp__axpby(wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b, bool per_column)
+{
+    const int n = per_column ? y->width : 1;
+    if (!wisp_type_is_complex(y->type) && !(wisp__all_real(a, n) && wisp__all_real(b, n)))
+        return wisp_ctx_fail(y->ctx, WISP_ERR_ARG, "a complex factor for a real block");
+    if (b && wisp__all_equal(b, n, 0, 0)) b = NULL;
+    const bool scattered = x->column || y->column, copies = !b && wisp__all_equal(a, n, 1, 0);
+    if (scattered && copies) return copy_columns(y, x);
+    if (scattered) return axpby_runs(y, a, x, b, per_column, y->width);
+    /* Column by column where some beta is zero: it never reads y (NaN there must not come through). */
+    if (has_zero(b, n)) return axpby_runs(y, a, x, b, per_column, 1);
+    return axpby_rows(y, a, x, b, per_column);
 }
 
 static wisp_status checked(const char *op, wisp_blk *y, const wisp_scalar *a, const wisp_blk *x, const wisp_scalar *b,
@@ -206,40 +230,51 @@ static wisp_status dot_runs(const wisp_blk *x, const wisp_blk *y, bool cross, in
     return status;
 }
 
+/* Adds the sums over `count` periods to dot[], and their errors to error[], if that is not NULL. */
+static wisp_status dot_periods(const wisp_blk *x, bool cross, const wisp__dot_params *p, int64_t count,
+                               wisp_scalar *dot, double *error)
+{
+    enum { SUMS = 1 << 15 };
+    wisp_ctx *ctx = x->ctx;
+    const size_t sums = (size_t)(x->width * wisp__parts(x->type) * (cross ? 2 : 1)), size = error ? 2 * sums : sums;
+    const int64_t per = wisp__rows_per_sum(count, size * (size_t)p->rows, SUMS, 1);
+    double *sum;
+    wisp_status status = WISP_OK;
+    if (count == 0) goto out;
+    WISP_TRY(wisp__scratch(ctx->team, WISP__OP_SCRATCH, &sum, size, sizeof *sum));
+    WISP_TRY(ctx->backend->dot(ctx, wisp__type_is_double(x->type), cross, error, p, count, per, sum));
+    wisp__gather_dots(x, cross, sum, sum + sums, dot, error);
+out:
+    return status;
+}
+
 /* The dots of this process, with exponent as in wisp__dot_params; compensated with their errors, error[2 width], if
    that is not NULL. */
 static wisp_status local_dot(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, wisp_scalar *dot,
                              double *error)
 {
-    enum { SUMS = 1 << 15 };
-    wisp_ctx *ctx = x->ctx;
-    const bool is_double = wisp__type_is_double(x->type);
     if (x->column || y->column) return dot_runs(x, y, cross, exponent, dot, error);
-    const wisp__cut c = wisp__cut_of(x, compact(x, y));
     const int parts = wisp__parts(x->type);
-    const size_t size = wisp_type_size(x->type) / (size_t)parts;
+    const size_t size = wisp_type_size(wisp__real_type(x->type));
+    const wisp__cut c = wisp__cut_of(x, compact(x, y));
+    wisp__dot_params p = {.x = wisp__at(x),
+                          .y = wisp__at(y),
+                          .ld_x = x->stride * parts * c.rows,
+                          .ld_y = y->stride * parts * c.rows,
+                          .period = c.period,
+                          .rows = c.rows,
+                          .exponent = exponent};
+    wisp_status status;
     memset(dot, 0, (size_t)x->width * sizeof *dot);
     if (error) memset(error, 0, 2 * (size_t)x->width * sizeof *error);
-    wisp__dot_params p = {wisp__at(x), wisp__at(y), x->stride * parts * c.rows, y->stride * parts * c.rows, c.period,
-                          c.rows,      exponent};
-    for (int pass = 0; pass < 2; pass++) {
-        if (pass) {
-            p.x = wisp__at(x) + (size_t)(c.count * p.ld_x) * size;
-            p.y = wisp__at(y) + (size_t)(c.count * p.ld_y) * size;
-            p.ld_x = p.ld_y = p.period = x->width * parts;
-            p.rows = 1;
-        }
-        const size_t sums = (size_t)(x->width * parts * (cross ? 2 : 1)), step = error ? 2 * sums : sums;
-        const int64_t count = pass ? c.tail : c.count;
-        const int64_t per = wisp__rows_per_sum(count, step * (size_t)p.rows, SUMS, 1);
-        if (count == 0) continue;
-        double *sum;
-        wisp_status status = wisp__scratch(ctx->team, WISP__OP_SCRATCH, &sum, step, sizeof *sum);
-        if (status == WISP_OK) status = ctx->backend->dot(ctx, is_double, cross, error, &p, count, per, sum);
-        if (status != WISP_OK) return status;
-        wisp__gather_dots(x, cross, sum, sum + sums, dot, error);
-    }
-    return WISP_OK;
+    WISP_TRY(dot_periods(x, cross, &p, c.count, dot, error));
+    p.x = wisp__at(x) + (size_t)(c.count * p.ld_x) * size;
+    p.y = wisp__at(y) + (size_t)(c.count * p.ld_y) * size;
+    p.ld_x = p.ld_y = p.period = x->width * parts; /* rows that are left, of compact blocks */
+    p.rows = 1;
+    status = dot_periods(x, cross, &p, c.tail, dot, error);
+out:
+    return status;
 }
 
 static wisp_status plain_dot(const wisp_blk *x, const wisp_blk *y, bool cross, int exponent, wisp_scalar *dot)
