@@ -145,47 +145,63 @@ static void set_factors(wisp__spmmv_params *p, wisp_type type, int set, const wi
     p->factors[set] = at;
 }
 
+/* The blocks as the kernel takes them. */
+static void set_blocks(wisp__sweep *s)
+{
+    const wisp_blk *x = s->x, *u = s->terms & (WISP_ADD | WISP_DOT_UY) ? s->u : NULL;
+    const int parts = wisp__parts(x->type);
+    s->p = (wisp__spmmv_params){.rows = s->A->map->local,
+                                .log_c = s->A->log_c,
+                                .gather = wisp__at(x),
+                                .x = wisp__at(x),
+                                .y = wisp__at(s->y),
+                                .prev = wisp__at(s->prev),
+                                .u = u ? wisp__at(u) : NULL,
+                                .ld_gather = x->stride * parts,
+                                .ld_x = x->stride * parts,
+                                .ld_y = s->y->stride * parts,
+                                .ld_prev = s->prev->stride * parts,
+                                .ld_u = u ? u->stride * parts : 0,
+                                .width = x->width,
+                                .reals = parts * x->width,
+                                .real_bytes = (int)wisp_type_size(wisp__real_type(x->type))};
+}
+
+static void set_chains(wisp__spmmv_params *p, const wisp__sums *sums)
+{
+    for (int i = 0; i < sums->count; i++) {
+        const wisp_blk *z = sums->z[i];
+        sums->chain[i] =
+            (wisp__chain){wisp__at(z), z->stride * wisp__parts(z->type), {sums->eta[i].re, sums->eta[i].im}};
+    }
+    p->chain = sums->chain;
+    p->chains = sums->count;
+}
+
+static void set_advice(wisp__sweep *s)
+{
+    s->p.cpu.past = writes_past(s->A, s->y);
+    s->p.cpu.asks_gathered = asks_gathered(s->A, s->x);
+    s->p.cpu.in_turn = wisp__side_by_side(s->A->ctx, s->x->width, both_bytes(s->x, s->y));
+    s->p.cpu.gapless = gapless(&s->p);
+}
+
 wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, wisp_blk *y, const wisp_blk *x,
                             const wisp_blk *prev, const wisp_aug *aug, const wisp__sums *sums, void *factors)
 {
-    const int parts = wisp__parts(x->type), reals = parts * x->width;
+    wisp_status status = WISP_OK;
     s->A = A, s->y = y, s->z = sums->z, s->x = x, s->prev = prev, s->u = aug->u, s->terms = aug->terms;
-    if (A->halo) {
-        const wisp_status status = wisp__halo_room(A->halo, x);
-        if (status != WISP_OK) return status; /* before any address is looked up: x may move, and its memory's views */
-    }
-    for (int i = 0; i < sums->count; i++) {
-        const wisp_blk *z = sums->z[i];
-        sums->chain[i] = (wisp__chain){wisp__at(z), z->stride * parts, {sums->eta[i].re, sums->eta[i].im}};
-    }
-    s->p = (wisp__spmmv_params){.rows = A->map->local,
-                                .log_c = A->log_c,
-                                .gather = wisp__at(x),
-                                .x = wisp__at(x),
-                                .y = wisp__at(y),
-                                .prev = wisp__at(prev),
-                                .ld_gather = x->stride * parts,
-                                .ld_x = x->stride * parts,
-                                .ld_y = y->stride * parts,
-                                .ld_prev = prev->stride * parts,
-                                .width = x->width,
-                                .reals = reals,
-                                .real_bytes = (int)wisp_type_size(wisp__real_type(x->type)),
-                                .chain = sums->chain,
-                                .chains = sums->count,
-                                .cpu.past = writes_past(A, y),
-                                .cpu.asks_gathered = asks_gathered(A, x),
-                                .cpu.in_turn = wisp__side_by_side(A->ctx, x->width, both_bytes(x, y))};
-    if (aug->terms & (WISP_ADD | WISP_DOT_UY)) {
-        s->p.u = wisp__at(aug->u);
-        s->p.ld_u = aug->u->stride * parts;
-    }
+    /* Before any address is looked up: x may move, and its memory's views. */
+    if (A->halo) WISP_TRY(wisp__halo_room(A->halo, x));
+    set_blocks(s);
+    set_chains(&s->p, sums);
     if (set_terms(&s->p, aug, A->type, x->type) != WISP_OK)
         return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "%s: a complex factor for a real block", op);
-    s->p.cpu.gapless = gapless(&s->p);
+    set_advice(s);
     if (s->p.terms & K_ADD) set_factors(&s->p, x->type, K_FACTORS_ADD, aug->add, factors);
     if (s->p.terms & K_SHIFT) set_factors(&s->p, x->type, K_FACTORS_SHIFT, aug->shift, factors);
-    return WISP_OK;
+out:
+    return status;
 }
 
 /* The entries. */
