@@ -1,5 +1,5 @@
 #!/bin/bash
-# Who may use whom (docs/design.md, section 3), by includes and by symbols. usage: tests/layering.sh BUILD-FOLDER
+# Who may use whom (docs/design.md, section 3), by includes and by symbols; and no circles of files. usage: tests/layering.sh BUILD-FOLDER
 set -euo pipefail
 build=${1:?usage: tests/layering.sh BUILD-FOLDER}
 build=$(cd "$build" && pwd)
@@ -50,4 +50,16 @@ done < <(cd "$objects" && find . -name '*.o' | while read -r o; do
     nm "$o" | awk -v room="$room" '$(NF-1) ~ /^[TDRBU]$/ { print room, $(NF-1), $NF }'
 done | sort -u | awk '$2 != "U" { at[$3] = $1; next } { need[$1 " " $3] } END {
     for (n in need) { split(n, f, " "); if (f[2] in at && at[f[2]] != f[1]) print f[1], f[2], at[f[2]] } }')
+
+# Circles: in these folders files use one another in one direction, by headers and by symbols, so that each can be read
+# after those below it.
+for folder in base comm make order sched solver solver/eig solver/evolve abi; do
+    circle=$({
+        grep -sHoE '^#include "[a-z0-9_]+\.h"' "src/$folder"/*.h | sed -E 's/^.*\/([^/]*):#include "(.*)"/\1 \2/'
+        cd "$objects/$folder" && nm -A -- *.o | awk '{ sub(/\.o:.*/, "", $1) } $(NF-1) ~ /^[TDRB]$/ { at[$NF] = $1 }
+            $(NF-1) == "U" { need[$1 " " $NF] }
+            END { for (n in need) { split(n, f, " "); if (f[2] in at && at[f[2]] != f[1]) print f[1], at[f[2]] } }'
+    } | sort -u | tsort 2>&1 >/dev/null | awk '/loop/ { loops++; next } loops == 1 { printf " %s", $NF }') || true
+    [ -z "$circle" ] || say "files of src/$folder use one another in a circle:$circle"
+done
 exit $bad

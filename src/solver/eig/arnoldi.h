@@ -134,7 +134,7 @@ wisp_status wisp__gap_empty(wisp__arnoldi *a, bool *empty);
 /* The items of a state between two blocks that V takes in, or two parts of wisp__gap_empty. */
 wisp_status wisp__arnoldi_items(wisp__arnoldi *a, wisp_state *state);
 
-/* ---- schur_values.c: of matrices that are not Hermitian ------------------------------------------------ */
+/* ---- schur_values.c, schur_condition.c, schur_pairs.c: of matrices that are not Hermitian ---------------- */
 
 /* The larger, the more wanted. */
 double wisp__schur_key(const wisp__arnoldi *a, wisp_scalar value);

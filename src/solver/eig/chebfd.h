@@ -4,7 +4,7 @@
 #include "eigen.h"
 #include "filter.h"
 
-enum { WISP__FILTER_BLOCKS = 4 };
+enum { WISP__FILTER_BLOCKS = 4, WISP__VECTORS = 32 }; /* the latter: random vectors of the density */
 /* Of a product in single precision, about, over that of one in double precision. */
 static const double wisp__single_time = 0.6;
 
@@ -74,10 +74,6 @@ typedef struct {
     wisp_blk *view[2];       /* of states: of the space, and the fresh columns */
 } wisp__chebfd;
 
-void wisp__chebfd_free(wisp__chebfd *c);
-/* Room for c->search columns; those that are there stay, and the first ones are the user's. */
-wisp_status wisp__chebfd_space(wisp__chebfd *c);
-
 static inline bool wisp__chebfd_converged(const wisp__chebfd *c, int i) { return c->residual[i] <= c->k->o.tolerance; }
 
 /* As far as its residual tells. */
@@ -87,13 +83,15 @@ static inline bool wisp__chebfd_in_target(const wisp__chebfd *c, int i)
     return c->theta[i] >= c->low - room && c->theta[i] <= c->high + room;
 }
 
-/* A residual, times k->scale, up to which a pair is one in the target. */
-double wisp__chebfd_narrow(const wisp__chebfd *c);
+static inline double wisp__chebfd_resolution(const wisp__chebfd *c)
+{
+    return wisp_resolution(c->m->bounds.halfwidth, c->m->n);
+}
 
 /* A residual that is small beside the density's resolution: there is an eigenvalue. */
 static inline double wisp__chebfd_sharp(const wisp__chebfd *c)
 {
-    return 0.1 * wisp_resolution(c->m->bounds.halfwidth, c->m->n) / c->k->scale;
+    return 0.1 * wisp__chebfd_resolution(c) / c->k->scale;
 }
 
 /* ---- chebfd_check.c ---- */
@@ -110,24 +108,39 @@ wisp_status wisp__chebfd_items(void *chebfd, wisp_state *state);
 
 /* Bounds, the density of states, the target, the size of the search space and the filter. */
 wisp_status wisp__chebfd_look(wisp__chebfd *c);
-/* c->mean becomes that of c->m. */
-wisp_status wisp__chebfd_mean(wisp__chebfd *c);
-/* Another size of the search space, for so many eigenvalues in the target; it never shrinks. */
-wisp_status wisp__chebfd_enlarge(wisp__chebfd *c, double wanted);
 /* NEAREST: a wider target, as the one before held fewer eigenvalues than were asked for. */
 wisp_status wisp__chebfd_widen(wisp__chebfd *c, int found);
+
+/* ---- chebfd_density.c ---- */
+
+/* Of the call that finds so many moments of it. */
+wisp_kpm_opts wisp__chebfd_look_opts(const wisp__chebfd *c, int64_t moments);
+/* c->mean becomes that of c->m. */
+wisp_status wisp__chebfd_mean(wisp__chebfd *c);
+/* Eigenvalues from .. to (wisp__states_fn); those that lie outside the bounds are none. */
+double wisp__chebfd_states(void *chebfd, double from, double to);
+/* How many eigenvalues lie in low .. high, and half of the bar. */
+double wisp__chebfd_bar(const wisp__chebfd *c, double low, double high, double *count);
+/* Whether theta[n], the eigenvalues that were found in the target and around it, make up the density there: *missing
+   is how many it has more, and *error half of its 95% bar. */
+wisp_status wisp__chebfd_compare(const wisp__chebfd *c, int n, const double *theta, double *missing, double *error);
+
+/* ---- chebfd_size.c ---- */
+
+/* In which precision the filter may be. */
+void wisp__chebfd_choose_precision(wisp__chebfd *c);
 /* The filter is of double precision from the next choice on. */
 void wisp__chebfd_give_up_single(wisp__chebfd *c);
+/* Another size of the search space, for so many eigenvalues in the target; it never shrinks. */
+wisp_status wisp__chebfd_enlarge(wisp__chebfd *c, double wanted);
 /* The space would be nearly all there is, and the matrix is small: the dense method answers. */
 bool wisp__chebfd_is_whole(const wisp__chebfd *c);
 /* There is no filter: the message says why. */
 wisp_status wisp__chebfd_refuse(const wisp__chebfd *c);
 /* Bytes that a run holds beside the matrix. */
 int64_t wisp__chebfd_memory(const wisp__chebfd *c);
-/* Whether theta[n], the eigenvalues that were found in the target and around it, make up the density there: *missing
-   is how many it has more, and *error half of its 95% bar. */
-wisp_status wisp__chebfd_compare(const wisp__chebfd *c, int n, const double *theta, double *missing, double *error);
-
+/* A residual, times k->scale, up to which a pair is one in the target. */
+double wisp__chebfd_narrow(const wisp__chebfd *c);
 /* A look for what is missing: so many columns are filtered so often with so many terms. */
 typedef struct {
     int columns, times, terms;
@@ -135,6 +148,16 @@ typedef struct {
 wisp__chebfd_check wisp__chebfd_plan_check(const wisp__chebfd *c);
 /* As many columns as it has, if there are so many beside the space. */
 int wisp__chebfd_fresh(const wisp__chebfd *c);
+
+/* ---- chebfd_space.c ---- */
+
+void wisp__chebfd_free(wisp__chebfd *c);
+/* Room for c->search columns; those that are there stay, and the first ones are the user's. */
+wisp_status wisp__chebfd_space(wisp__chebfd *c);
+/* Columns from c->columns on become random, of numbers that were not used before. */
+wisp_status wisp__chebfd_fill_up(wisp__chebfd *c);
+/* The columns, with their pairs, come in the order of c->order[columns]. */
+wisp_status wisp__chebfd_permute(wisp__chebfd *c);
 
 /* ---- chebfd_apply.c ---- */
 

@@ -5,10 +5,6 @@
 
 enum { ROUNDS = 30, RESTARTS = 10000 };
 
-static const char *const method_name[] = {"default", "chebfd", "lanczos", "krylov-schur", "dense"};
-
-const char *wisp__eig_method_name(wisp_eig_method method) { return method_name[method]; }
-
 /* ---- options -------------------------------------------------------------------------------------- */
 
 /* The question is not one for the ends of the spectrum. */
@@ -64,7 +60,7 @@ static wisp_status check_method(wisp__eig *k)
     const bool inner = is_inner(&k->o);
     const wisp_eig_method m = k->o.method;
     if ((m == WISP_CHEBFD && !inner) || ((m == WISP_LANCZOS || m == WISP_KRYLOV_SCHUR) && inner))
-        return wisp_ctx_fail(k->ctx, WISP_ERR_UNSUPPORTED, "eig: %s finds eigenvalues %s", method_name[m],
+        return wisp_ctx_fail(k->ctx, WISP_ERR_UNSUPPORTED, "eig: %s finds eigenvalues %s", wisp__eig_method_name(m),
                              inner ? "at the ends of the spectrum only; take chebfd"
                                    : "in an interval or nearest to a target only; take lanczos or krylov-schur");
     if (m == WISP_KRYLOV_SCHUR) return WISP_OK;
@@ -133,96 +129,7 @@ static wisp_status begin(wisp__eig *k)
     return status == WISP_OK ? wisp__eig_scale(k) : status;
 }
 
-/* ---- what methods share --------------------------------------------------------------------------- */
-
-double wisp__eig_unit(const wisp__eig *k) { return k->o.tolerance_abs > 0 && k->hermitian ? k->scale : 1; }
-
-double wisp__eig_residual(const wisp__eig *k, double residual)
-{
-    const double r = residual * wisp__eig_unit(k);
-    return k->o.tolerance_abs > 0 ? wisp__eig_shown(k, r) : r;
-}
-
-/* An absolute tolerance becomes one over the halfwidth. */
-static wisp_status take_absolute(wisp__eig *k)
-{
-    const wisp_bounds *b = &k->e->bounds;
-    const double rounding = 16 * k->eps * (b->halfwidth + fabs(b->center)), tolerance = k->o.tolerance_abs;
-    if (tolerance < rounding)
-        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG,
-                             "eig: the absolute tolerance, %g, is below what %s allows for eigenvalues of up to %.3g: "
-                             "at least %.1e",
-                             wisp__eig_shown(k, tolerance), wisp_type_name(k->type),
-                             wisp__eig_shown(k, b->halfwidth + fabs(b->center)), wisp__eig_shown(k, rounding));
-    k->o.tolerance = fmin(tolerance / b->halfwidth, 0.5);
-    return WISP_OK;
-}
-
-wisp_status wisp__eig_bounds(wisp__eig *k, double products)
-{
-    const double before = wisp_now();
-    wisp_status status = WISP_OK;
-    if (k->e->bounds.halfwidth > 0) return WISP_OK; /* an earlier method of this call found them */
-    if (k->o.bounds.halfwidth > 0) {
-        k->e->bounds = k->o.bounds;
-    } else {
-        const wisp_bounds_opts o = {.seed = k->o.seed, .sweeps = products};
-        status = wisp_bounds_find(&k->e->bounds, k->A, &o);
-    }
-    const wisp_bounds *b = &k->e->bounds;
-    k->e->bounds_seconds = wisp_now() - before;
-    if (status == WISP_OK && k->o.tolerance_abs > 0) status = take_absolute(k);
-    if (status != WISP_OK) return status;
-    /* Residuals that are rounding alone are small enough. */
-    k->scale = fmax(b->halfwidth, 16 * k->eps * (b->halfwidth + fabs(b->center)) / k->o.tolerance);
-    return WISP_OK;
-}
-
-wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, double residual)
-{
-    k->e->rounds = round;
-    const double shown = wisp__eig_residual(k, residual);
-    double ended = k->o.observe && k->o.observe(k->o.observe_arg, round, found, wanted, shown) != 0;
-    const wisp_status status = wisp_ctx_sum(k->ctx, &ended, 1);
-    if (status != WISP_OK) return status;
-    if (ended > 0) return wisp_ctx_fail(k->ctx, WISP_ERR_CANCELLED, "eig: ended by the observing function");
-    return WISP_OK;
-}
-
-bool wisp__eig_last(wisp__eig *k, wisp_status status)
-{
-    if (status == WISP_OK || status == WISP_ERR_INCOMPLETE || status == WISP_ERR_ITERATIONS ||
-        status == WISP_ERR_STAGNATION)
-        return !k->whole;
-    if (status != WISP_ERR_CANCELLED) return false;
-    if (wisp_ctx_processes(k->ctx) > 1) return false;
-    if (wisp_ctx_step(k->ctx, "eigenpairs", 1, k->e->flops) == WISP_OK) return true;
-    wisp_ctx_resume(k->ctx);
-    k->ended = true;
-    return true;
-}
-
-wisp__eig_times wisp__eig_begin_check(const wisp__eig *k)
-{
-    return (wisp__eig_times){wisp_now(), k->e->filter_seconds, k->e->ortho_seconds, k->e->ritz_seconds};
-}
-
-void wisp__eig_end_check(wisp__eig *k, const wisp__eig_times *before)
-{
-    k->e->check_seconds += wisp_now() - before->now;
-    k->e->filter_seconds = before->filter;
-    k->e->ortho_seconds = before->ortho;
-    k->e->ritz_seconds = before->ritz;
-}
-
 /* ---- calls ------------------------------------------------------------------------------------------ */
-
-void wisp__eig_drop_pairs(wisp_eigen *e)
-{
-    free(e->value), free(e->residual), free(e->condition), wisp_blk_free(e->vectors);
-    e->value = NULL, e->residual = e->condition = NULL, e->vectors = NULL;
-    e->found = e->at_least = e->sensitive = 0;
-}
 
 /* LAPACK takes the place of a search; nothing is left of what that has found. */
 static wisp_status go_over(wisp__eig *k)
@@ -272,29 +179,6 @@ wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts
     return status;
 }
 
-/* Of the user's matrix: k->A may be an operator that multiplies by 2^e of it. */
-static void user_info(const wisp__eig *k, wisp_mat_info *info)
-{
-    wisp_mat_get_info(k->scaled.made ? k->scaled.A : k->A, info);
-}
-
-int64_t wisp__eig_held(const wisp__eig *k)
-{
-    wisp_mat_info info;
-    user_info(k, &info);
-    return info.local_rows + info.halo_rows;
-}
-
-int64_t wisp__eig_beside(const wisp__eig *k, int columns, int width, int64_t numbers)
-{
-    enum { STRIP = 64 }; /* rows of a space that a thread keeps while it is multiplied in place */
-    wisp_mat_info info;
-    user_info(k, &info);
-    const int64_t strips = (int64_t)wisp_ctx_threads(k->ctx) * STRIP * columns * (int64_t)wisp_type_size(k->type),
-                  sums = wisp_ctx_processes(k->ctx) > 1 ? numbers * (int64_t)sizeof(double) : 0;
-    return (int64_t)wisp__exchange_bytes(&info, k->type, width) + strips + sums;
-}
-
 static wisp_status plan(wisp__eig *k, wisp_eig_cost *cost)
 {
     const wisp_status status = begin(k);
@@ -322,21 +206,6 @@ wisp_status wisp_eig_plan(wisp_eig_cost *cost, const wisp_mat *A, const wisp_eig
     wisp__eig_scale_back(&k);
     wisp_eigen_free(&e);
     return status;
-}
-
-void wisp_filter_eval(const wisp_filter *filter, int64_t n, const double *energy, double *value)
-{
-    if (!filter || !energy || !value) return;
-    for (int64_t i = 0; i < n; i++) {
-        const double d = energy[i] - filter->center,
-                     x = filter->scale * (filter->power == 2 ? d * d : d) + filter->shift;
-        double b1 = 0, b2 = 0;
-        for (int k = filter->terms - 1; k > 0; k--) {
-            const double b = (filter->c ? filter->c[k] : k == filter->terms - 1) + 2 * x * b1 - b2;
-            b2 = b1, b1 = b;
-        }
-        value[i] = (filter->c ? filter->c[0] : filter->terms == 1) + x * b1 - b2;
-    }
 }
 
 void wisp_eigen_free(wisp_eigen *e)

@@ -48,9 +48,6 @@ wisp_status wisp__eig_plan_dense(wisp__eig *k, wisp_eig_cost *cost);
 
 /* By default: the method becomes dense, or most_work is set, where LAPACK may take the place of a search. */
 wisp_status wisp__eig_dense_or_search(wisp__eig *k);
-/* Whether the search has taken as much as LAPACK will; a flop of a product counts as five of dense kernels. As for the
-   skier who rents: in the end it is at most twice the best choice. */
-wisp_status wisp__eig_enough(wisp__eig *k, bool *enough);
 /* Bytes beside A for LAPACK, if it may take the place of the search; else 0. */
 int64_t wisp__eig_dense_bytes(const wisp__eig *k);
 
@@ -65,7 +62,7 @@ double wisp__eig_shown(const wisp__eig *k, double x);
 /* The result becomes that of the user's matrix. */
 void wisp__eig_scale_back(wisp__eig *k);
 
-/* ---- eig.c --- */
+/* ---- eig_shared.c --- */
 
 /* Takes the bounds of the options, or finds them; `products`: how many will follow, which sets how much work tight
    bounds are worth. Sets k->scale. */
@@ -80,6 +77,9 @@ wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, do
    what has converged, so the wish to end is set aside until the method returns. But not on several ranks, which one of
    them may leave anywhere. */
 bool wisp__eig_last(wisp__eig *k, wisp_status status);
+/* Whether the search has taken as much as LAPACK will; a flop of a product counts as five of dense kernels. As for the
+   skier who rents: in the end it is at most twice the best choice. */
+wisp_status wisp__eig_enough(wisp__eig *k, bool *enough);
 /* The search for what is missing is timed as a whole: its parts do not count among those of the search itself. */
 typedef struct {
     double now, filter, ortho, ritz;
@@ -87,6 +87,8 @@ typedef struct {
 wisp__eig_times wisp__eig_begin_check(const wisp__eig *k);
 void wisp__eig_end_check(wisp__eig *k, const wisp__eig_times *before);
 
+/* Takes the pairs of a result back. */
+void wisp__eig_drop_pairs(wisp_eigen *e);
 const char *wisp__eig_method_name(wisp_eig_method method);
 
 /* For plans. Rows that a column has on this rank, with those of the halo behind it. */
@@ -122,8 +124,6 @@ wisp_status wisp__ritz_residuals(wisp__eig *k, wisp_blk *space, int first, int n
    residual[found] (wisp__ritz_residuals). Where they are not orthonormal they are made so, and Ritz pairs again;
    WISP_ERR_BREAKDOWN, and no result: that is not enough. The space may be freed afterwards. */
 wisp_status wisp__eig_deliver(wisp__eig *k, wisp_blk *space, int first, int found, double *theta, double *residual);
-/* Takes the pairs of a result back. */
-void wisp__eig_drop_pairs(wisp_eigen *e);
 /* How far dots of orthonormal vectors may lie from 0 and 1. */
 static inline double wisp__eig_orthogonal(const wisp__eig *k) { return k->eps * fmax(1000, sqrt((double)k->rows)); }
 /* So far from theta an eigenvalue of a Hermitian matrix is, at most: by the residual, which is rounded, too. */

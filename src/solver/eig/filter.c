@@ -260,3 +260,18 @@ int wisp__filter_terms(const wisp__filter_plan *plan, double gain)
     const double terms = ceil((gain + M_LN2) / (plan->edge + M_LN2) * (most - 1)) + 1;
     return terms < most ? (terms > 2 ? (int)terms : 2) : most;
 }
+
+void wisp_filter_eval(const wisp_filter *filter, int64_t n, const double *energy, double *value)
+{
+    if (!filter || !energy || !value) return;
+    for (int64_t i = 0; i < n; i++) {
+        const double d = energy[i] - filter->center,
+                     x = filter->scale * (filter->power == 2 ? d * d : d) + filter->shift;
+        double b1 = 0, b2 = 0;
+        for (int k = filter->terms - 1; k > 0; k--) {
+            const double b = (filter->c ? filter->c[k] : k == filter->terms - 1) + 2 * x * b1 - b2;
+            b2 = b1, b1 = b;
+        }
+        value[i] = (filter->c ? filter->c[0] : filter->terms == 1) + x * b1 - b2;
+    }
+}

@@ -27,19 +27,21 @@ typedef struct {
     int beside;     /* any: so many further ones of the last multiplet the search for what is missing has met */
 } wisp__schur;
 
-/* ---- krylov_schur.c ---- */
+/* ---- krylov_restart.c ---- */
 
 /* V takes in columns until it has m; then the Schur form of H, its values in order, and the bounds. */
 wisp_status wisp__schur_cycle(wisp__schur *K, int m);
-/* V keeps the first pairs in order, of which `first` are put in front, and `kept` in all. */
+/* V keeps those that come first in order: the first `first`, which are put in front, and others, `kept` in all. */
 wisp_status wisp__schur_restart(wisp__schur *K, int first, int kept);
-/* How many pairs a restart keeps. */
+/* How many pairs a restart keeps: half, and more as more of them are good. */
 int wisp__schur_kept(const wisp__schur *K, int wanted, int good);
-/* The first n columns of V, whose values lie in front, are locked. */
+/* The first n columns of V, whose values lie in front, are locked. Values that a polynomial tells are no good as a
+   border: they are measured afterwards, and until then the border lies where it was, or further in. */
 void wisp__schur_lock(wisp__schur *K, int n);
 /* By which locked value i is compared with others. */
 double wisp__schur_own_key(const wisp__schur *K, int i);
-/* The first n pairs by A itself: their values, and whether they are right. */
+/* After a polynomial: A's values in the span of the first n columns, as far as they are wanted; *right if they are
+   within the tolerance. */
 wisp_status wisp__schur_measure(wisp__schur *K, int n, bool *right);
 
 /* ---- krylov_missing.c ---- */

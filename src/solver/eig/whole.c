@@ -38,17 +38,6 @@ wisp_status wisp__eig_dense_or_search(wisp__eig *k)
     return WISP_OK;
 }
 
-wisp_status wisp__eig_enough(wisp__eig *k, bool *enough)
-{
-    *enough = false;
-    if (!isfinite(k->most_work)) return WISP_OK;
-    double over = k->e->flops + 4 * k->flops * (double)k->e->products > k->most_work;
-    const wisp_status status = wisp_ctx_sum(k->ctx, &over, 1);
-    *enough = over > 0;
-    if (*enough) wisp_ctx_log(k->ctx, WISP_LOG_INFO, "eig: the search took as much as LAPACK will, which goes on");
-    return status;
-}
-
 static wisp_status refuse_large(const wisp__eig *k)
 {
     if (k->rows <= MOST_ROWS) return WISP_OK;

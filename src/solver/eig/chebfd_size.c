@@ -1,0 +1,220 @@
+/* Chebyshev filter diagonalization: the size of the search space, the filter, what both take, and the look for what is
+   missing. */
+#include <stdlib.h>
+#include "chebfd.h"
+
+enum { MOST_SEARCH = 30000, CHECK_COLUMNS = 16 };
+/* Digits that are gained beyond the tolerance, so that few columns need one more round. */
+static const double spare_digits = 0.5;
+/* Flops of dense kernels that take as long as one of a product. */
+static const double slower = 5;
+/* Flops of dense kernels that take as long as all trials of series, per term of theirs. */
+static const double series_work = 2e6;
+
+/* ---- memory and work ------------------------------------------------------------------------------ */
+
+/* Bytes that the density held beside the matrix: more than all else, where a rank has few rows. */
+static int64_t look_bytes(const wisp__chebfd *c)
+{
+    const wisp__eig *k = c->k;
+    const wisp_kpm_opts o = wisp__chebfd_look_opts(c, c->m->n);
+    const int64_t block = wisp__eig_held(k) * o.width * (int64_t)wisp_type_size(k->type);
+    wisp_mat_info info;
+    wisp_mat_get_info(k->A, &info);
+    return wisp_kpm_bound(k->ctx, &info, &o) + wisp__eig_scaled_blocks(k) * block + wisp__eig_beside(k, 0, o.width, 0);
+}
+
+/* Bytes that a run with so many columns holds beside the matrix: the space, blocks to filter and for Rayleigh-Ritz, and
+   those of the search for what is missing. */
+static int64_t memory(const wisp__chebfd *c, double search, bool is_single)
+{
+    const wisp__eig *k = c->k;
+    const double held = (double)wisp__eig_held(k), size = (double)wisp_type_size(k->type),
+                 width = c->width > 0 ? c->width : 128 / size;
+    wisp_mat_info info;
+    wisp_mat_get_info(k->A, &info);
+    enum { LISTS = 16 }; /* bytes of a row beside those of blocks: a margin */
+    const double blocks = wisp__eig_scaled_blocks(k) + 6.0, numbers = search * search * (k->is_complex ? 2 : 1);
+    const int64_t copy = is_single && !wisp__is_single(info.type) ? info.bytes + info.exchange_bytes : 0;
+    return (int64_t)(held * size * (search + blocks * width + fmax(width, CHECK_COLUMNS)) +
+                     64 * search * (search + 1)) +
+           4096 + LISTS * info.local_rows + copy + (int64_t)(fmax(width, CHECK_COLUMNS) * (double)info.spill_bytes) +
+           wisp__eig_beside(k, (int)search, (int)fmax(width, CHECK_COLUMNS), (int64_t)numbers);
+}
+
+/* The density's memory has gone when filters are chosen. */
+int64_t wisp__chebfd_memory(const wisp__chebfd *c)
+{
+    const int64_t run = memory(c, c->search, c->is_single), look = c->m->n > 0 ? look_bytes(c) : 0;
+    return run > look ? run : look;
+}
+
+/* *yes: on some rank this is more than the user allows. */
+static wisp_status lacks_memory(const wisp__chebfd *c, double search, bool is_single, bool *yes)
+{
+    const int64_t most = c->k->o.bytes;
+    double lacks = most > 0 && memory(c, search, is_single) > most;
+    const wisp_status status = wisp_ctx_sum(c->k->ctx, &lacks, 1);
+    *yes = lacks > 0;
+    return status;
+}
+
+/* Flops of a run with this plan, where those of products take longer than those of dense kernels, and in single
+   precision somewhat more than half as long as in double precision. */
+static double work(const wisp__chebfd *c, const wisp__filter_plan *plan, double search, bool is_single)
+{
+    const double dense = (c->k->is_complex ? 8.0 : 2.0) * (double)c->k->rows * search * search;
+    const double exact = 2.0 * plan->rounds,
+                 products = is_single ? wisp__single_time * plan->products + exact : plan->products;
+    return slower * c->k->flops * (products + exact) * search + (2.0 * plan->rounds + 2) * dense;
+}
+
+/* ---- the search space and the filter -------------------------------------------------------------- */
+
+/* Single precision beside vectors of double precision takes a matrix that can be copied, and values in range. */
+void wisp__chebfd_choose_precision(wisp__chebfd *c)
+{
+    const wisp__eig *k = c->k;
+    const wisp_bounds *b = &k->e->bounds;
+    const double largest = fabs(b->center) + b->halfwidth;
+    wisp_mat_info info;
+    wisp_mat_get_info(k->A, &info);
+    const bool can = !wisp__is_single(k->type) && info.format != WISP_FORMAT_OPERATOR &&
+                     info.format != WISP_FORMAT_HERMITIAN && largest < 1e30 && largest > 1e-30 &&
+                     b->halfwidth > 0.01 * largest;
+    c->must_be_single = can && wisp__is_single(k->o.filter_type);
+    c->may_be_single = can && (k->o.filter_type == WISP_DEFAULT || c->must_be_single);
+}
+
+void wisp__chebfd_give_up_single(wisp__chebfd *c) { c->may_be_single = c->must_be_single = false; }
+
+/* The filter of least work for a space of this size, if it is better than the one that is chosen. In single precision
+   the range between the filter's peak and what it damps has to leave digits for the vectors. */
+static wisp_status try_filter(wisp__chebfd *c, double search, bool is_single, double *best)
+{
+    wisp__eig *k = c->k;
+    const wisp_bounds *b = &k->e->bounds;
+    /* A filter of more products takes longer than LAPACK does, and so does the search for a longer series. */
+    const double product = slower * (is_single ? wisp__single_time : 1) * k->flops * search;
+    const double worth = k->most_work / product, findable = k->most_work / (product + series_work);
+    wisp__filter_want want = {.lowest = b->center - b->halfwidth,
+                              .highest = b->center + b->halfwidth,
+                              .low = c->low,
+                              .high = c->high,
+                              .rows = (double)k->rows,
+                              .search = (int)search,
+                              .gain = M_LN10 * (spare_digits - log10(k->o.tolerance)),
+                              .most_peak = M_LN10 * (wisp__is_single(k->type) ? 4.5
+                                                     : is_single              ? 6
+                                                                              : 11),
+                              .most_degree = (int)fmin(is_single ? 2000 : 1000000000, worth),
+                              .most_terms = (int)fmin(20000, findable),
+                              .states = wisp__chebfd_states,
+                              .states_arg = c};
+    wisp__filter_plan plan;
+    const wisp_status status = wisp__filter_choose(k->ctx, &want, &plan);
+    if (status != WISP_OK) return status;
+    if (plan.rounds > 0 && work(c, &plan, search, is_single) < *best) {
+        free(c->plan.f.c);
+        *best = c->work = work(c, &plan, search, is_single);
+        c->plan = plan;
+        c->search = (int)search;
+        c->is_single = is_single;
+    } else {
+        free(plan.f.c);
+    }
+    return WISP_OK;
+}
+
+/* In either precision, one of which may be ruled out. The first one that does is taken even if it lacks memory. */
+static wisp_status try_filters(wisp__chebfd *c, double search, double *best)
+{
+    wisp_status status = WISP_OK;
+    for (int single = c->must_be_single; single <= c->may_be_single; single++) {
+        bool lacks;
+        WISP_TRY(lacks_memory(c, search, single, &lacks));
+        if (!lacks || !isfinite(*best)) WISP_TRY(try_filter(c, search, single, best));
+    }
+out:
+    return status;
+}
+
+static wisp_status choose_filter(wisp__chebfd *c, double wanted)
+{
+    static const double part[] = {1.5, 2, 2.5, 3, 4};
+    const wisp__eig *k = c->k;
+    wisp_status status = WISP_OK;
+    const int line = (int)(64 / wisp_type_size(k->type));
+    double best = INFINITY, before = 0;
+    for (size_t i = 0; i < sizeof part / sizeof *part && status == WISP_OK; i++) {
+        const bool given = k->o.search > 0 && c->least == 0; /* where to begin */
+        double search = given ? k->o.search : fmax(fmax(part[i] * wanted, wanted + 16), c->least);
+        if (!given) search = ceil(search / line) * line;
+        search = fmin(search, (double)k->rows);
+        if (search > before && search <= MOST_SEARCH) status = try_filters(c, search, &best);
+        before = search; /* few wanted ones or few rows: the same space again, whose filters may take long to find */
+        if (given) break;
+    }
+    return status;
+}
+
+wisp_status wisp__chebfd_enlarge(wisp__chebfd *c, double wanted)
+{
+    const int before = c->search;
+    free(c->plan.f.c);
+    c->plan = (wisp__filter_plan){0};
+    c->search = 0;
+    wisp_status status = choose_filter(c, wanted);
+    if (status == WISP_OK && c->search == 0 && c->must_be_single) { /* its degree is limited */
+        wisp__chebfd_give_up_single(c);
+        status = choose_filter(c, wanted);
+    }
+    if (status != WISP_OK) return status;
+    if (c->search < before) c->search = before;
+    if (c->plan.rounds == 0) c->search = 0;
+    status = wisp__chebfd_copy(c);
+    if (status != WISP_OK) return status;
+    wisp__chebfd_width(c, c->search > 0 ? c->search : WISP__VECTORS);
+    return WISP_OK;
+}
+
+bool wisp__chebfd_is_whole(const wisp__chebfd *c)
+{
+    enum { ROWS = 3000 };
+    if (c->work > c->k->most_work) return true;
+    return c->k->rows <= ROWS && (c->search == 0 || 2 * (int64_t)c->search >= c->k->rows);
+}
+
+wisp_status wisp__chebfd_refuse(const wisp__chebfd *c)
+{
+    return wisp_ctx_fail(c->k->ctx, WISP_ERR_UNSUPPORTED,
+                         "eig: about %.0f eigenvalues lie in %.6g .. %.6g, and too many around it for a filter; take a "
+                         "shorter interval",
+                         c->wanted, wisp__eig_shown(c->k, c->low), wisp__eig_shown(c->k, c->high));
+}
+
+/* ---- a look for what is missing --------------------------------------------------------------- */
+
+double wisp__chebfd_narrow(const wisp__chebfd *c)
+{
+    const double width = c->high - c->low, tolerance = c->k->o.tolerance * c->k->scale;
+    return width > 0 ? fmax(0.05 * width, tolerance) : 100 * tolerance;
+}
+
+/* Five digits, or what it takes to see a pair as one, beyond what random columns lose at first. */
+wisp__chebfd_check wisp__chebfd_plan_check(const wisp__chebfd *c)
+{
+    const double lost = fmax(0, c->plan.edge - c->plan.first),
+                 enough = lost + fmax(5 * M_LN10, 1 - log(wisp__chebfd_narrow(c) / c->k->scale));
+    /* In single precision residuals are filtered from the second time on, and see as far as in double precision. */
+    const int least = c->is_single ? 2 : 1, needed = 1 + (int)(enough / fmax(c->plan.edge, 1)),
+              times = needed > least ? needed : least;
+    return (wisp__chebfd_check){.columns = c->width > CHECK_COLUMNS ? c->width : CHECK_COLUMNS,
+                                .times = times,
+                                .terms = wisp__filter_terms(&c->plan, enough / times)};
+}
+
+int wisp__chebfd_fresh(const wisp__chebfd *c)
+{
+    return (int)fmin((double)wisp__chebfd_plan_check(c).columns, (double)c->k->rows - c->columns);
+}

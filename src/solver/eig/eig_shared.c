@@ -1,0 +1,134 @@
+/* What the methods of wisp_eig share: bounds and units of residuals, progress and ends, times, memory for plans. */
+#include "eigen.h"
+#include <stdlib.h>
+
+static const char *const method_name[] = {"default", "chebfd", "lanczos", "krylov-schur", "dense"};
+
+const char *wisp__eig_method_name(wisp_eig_method method) { return method_name[method]; }
+
+/* ---- bounds and units ----------------------------------------------------------------------------- */
+
+double wisp__eig_unit(const wisp__eig *k) { return k->o.tolerance_abs > 0 && k->hermitian ? k->scale : 1; }
+
+double wisp__eig_residual(const wisp__eig *k, double residual)
+{
+    const double r = residual * wisp__eig_unit(k);
+    return k->o.tolerance_abs > 0 ? wisp__eig_shown(k, r) : r;
+}
+
+/* An absolute tolerance becomes one over the halfwidth. */
+static wisp_status take_absolute(wisp__eig *k)
+{
+    const wisp_bounds *b = &k->e->bounds;
+    const double rounding = 16 * k->eps * (b->halfwidth + fabs(b->center)), tolerance = k->o.tolerance_abs;
+    if (tolerance < rounding)
+        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG,
+                             "eig: the absolute tolerance, %g, is below what %s allows for eigenvalues of up to %.3g: "
+                             "at least %.1e",
+                             wisp__eig_shown(k, tolerance), wisp_type_name(k->type),
+                             wisp__eig_shown(k, b->halfwidth + fabs(b->center)), wisp__eig_shown(k, rounding));
+    k->o.tolerance = fmin(tolerance / b->halfwidth, 0.5);
+    return WISP_OK;
+}
+
+wisp_status wisp__eig_bounds(wisp__eig *k, double products)
+{
+    const double before = wisp_now();
+    wisp_status status = WISP_OK;
+    if (k->e->bounds.halfwidth > 0) return WISP_OK; /* an earlier method of this call found them */
+    if (k->o.bounds.halfwidth > 0) {
+        k->e->bounds = k->o.bounds;
+    } else {
+        const wisp_bounds_opts o = {.seed = k->o.seed, .sweeps = products};
+        status = wisp_bounds_find(&k->e->bounds, k->A, &o);
+    }
+    const wisp_bounds *b = &k->e->bounds;
+    k->e->bounds_seconds = wisp_now() - before;
+    if (status == WISP_OK && k->o.tolerance_abs > 0) status = take_absolute(k);
+    if (status != WISP_OK) return status;
+    /* Residuals that are rounding alone are small enough. */
+    k->scale = fmax(b->halfwidth, 16 * k->eps * (b->halfwidth + fabs(b->center)) / k->o.tolerance);
+    return WISP_OK;
+}
+
+/* ---- progress and ends ---------------------------------------------------------------------------- */
+
+wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, double residual)
+{
+    k->e->rounds = round;
+    const double shown = wisp__eig_residual(k, residual);
+    double ended = k->o.observe && k->o.observe(k->o.observe_arg, round, found, wanted, shown) != 0;
+    const wisp_status status = wisp_ctx_sum(k->ctx, &ended, 1);
+    if (status != WISP_OK) return status;
+    if (ended > 0) return wisp_ctx_fail(k->ctx, WISP_ERR_CANCELLED, "eig: ended by the observing function");
+    return WISP_OK;
+}
+
+bool wisp__eig_last(wisp__eig *k, wisp_status status)
+{
+    if (status == WISP_OK || status == WISP_ERR_INCOMPLETE || status == WISP_ERR_ITERATIONS ||
+        status == WISP_ERR_STAGNATION)
+        return !k->whole;
+    if (status != WISP_ERR_CANCELLED) return false;
+    if (wisp_ctx_processes(k->ctx) > 1) return false;
+    if (wisp_ctx_step(k->ctx, "eigenpairs", 1, k->e->flops) == WISP_OK) return true;
+    wisp_ctx_resume(k->ctx);
+    k->ended = true;
+    return true;
+}
+
+wisp_status wisp__eig_enough(wisp__eig *k, bool *enough)
+{
+    *enough = false;
+    if (!isfinite(k->most_work)) return WISP_OK;
+    double over = k->e->flops + 4 * k->flops * (double)k->e->products > k->most_work;
+    const wisp_status status = wisp_ctx_sum(k->ctx, &over, 1);
+    *enough = over > 0;
+    if (*enough) wisp_ctx_log(k->ctx, WISP_LOG_INFO, "eig: the search took as much as LAPACK will, which goes on");
+    return status;
+}
+
+wisp__eig_times wisp__eig_begin_check(const wisp__eig *k)
+{
+    return (wisp__eig_times){wisp_now(), k->e->filter_seconds, k->e->ortho_seconds, k->e->ritz_seconds};
+}
+
+void wisp__eig_end_check(wisp__eig *k, const wisp__eig_times *before)
+{
+    k->e->check_seconds += wisp_now() - before->now;
+    k->e->filter_seconds = before->filter;
+    k->e->ortho_seconds = before->ortho;
+    k->e->ritz_seconds = before->ritz;
+}
+
+void wisp__eig_drop_pairs(wisp_eigen *e)
+{
+    free(e->value), free(e->residual), free(e->condition), wisp_blk_free(e->vectors);
+    e->value = NULL, e->residual = e->condition = NULL, e->vectors = NULL;
+    e->found = e->at_least = e->sensitive = 0;
+}
+
+/* ---- memory, for plans ---------------------------------------------------------------------------- */
+
+/* Of the user's matrix: k->A may be an operator that multiplies by 2^e of it. */
+static void user_info(const wisp__eig *k, wisp_mat_info *info)
+{
+    wisp_mat_get_info(k->scaled.made ? k->scaled.A : k->A, info);
+}
+
+int64_t wisp__eig_held(const wisp__eig *k)
+{
+    wisp_mat_info info;
+    user_info(k, &info);
+    return info.local_rows + info.halo_rows;
+}
+
+int64_t wisp__eig_beside(const wisp__eig *k, int columns, int width, int64_t numbers)
+{
+    enum { STRIP = 64 }; /* rows of a space that a thread keeps while it is multiplied in place */
+    wisp_mat_info info;
+    user_info(k, &info);
+    const int64_t strips = (int64_t)wisp_ctx_threads(k->ctx) * STRIP * columns * (int64_t)wisp_type_size(k->type),
+                  sums = wisp_ctx_processes(k->ctx) > 1 ? numbers * (int64_t)sizeof(double) : 0;
+    return (int64_t)wisp__exchange_bytes(&info, k->type, width) + strips + sums;
+}

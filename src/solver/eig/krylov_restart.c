@@ -1,0 +1,101 @@
+/* Krylov-Schur: values and their bounds, restarts, and columns that are locked. */
+#include "krylov_schur.h"
+#include <string.h>
+
+static void values(wisp__schur *K)
+{
+    for (int j = 0; j < K->a.active; j++) K->value[j] = wisp__op_nearest(&K->a.op, K->mu[j]);
+}
+
+/* The bound of pair j, over |value|. */
+static double residual_of(const wisp__schur *K, int j, double bound)
+{
+    const double over = wisp__schur_over(&K->a, K->value[j]);
+    if (K->a.op.degree == 1) return bound / over;
+    return bound / (over * wisp__op_slope(&K->a.op, wisp__op_axis(&K->a.op, K->value[j])));
+}
+
+wisp_status wisp__schur_cycle(wisp__schur *K, int m)
+{
+    wisp_status status = WISP_OK;
+    wisp__eig *k = K->k;
+    WISP_TRY(wisp__arnoldi_expand(&K->a, m));
+    const double start = wisp_now();
+    const int n = K->a.active;
+    k->e->flops += (k->is_complex ? 160.0 : 40.0) * n * n * n; /* about */
+    for (int i = 0; i < n; i++) memcpy(K->S + i * n, wisp__h(&K->a, i, 0), (size_t)n * sizeof *K->S);
+    WISP_TRY(wisp__dense_schur(k->ctx, k->is_complex, n, K->S, K->U, K->mu));
+    WISP_TRY(wisp__dense_schur_vectors(k->ctx, k->is_complex, n, K->S, K->mu, K->X));
+    wisp__schur_times(n, K->U, K->X, K->Y);
+    values(K);
+    for (int j = 0; j < n; j++) {
+        K->bound[j] = wisp__arnoldi_bound(&K->a, K->Y + j, n);
+        K->residual[j] = residual_of(K, j, K->bound[j]);
+    }
+    wisp__schur_sort(&K->a, 0, n, K->value, K->order);
+    k->e->ritz_seconds += wisp_now() - start;
+out:
+    return status;
+}
+
+wisp_status wisp__schur_restart(wisp__schur *K, int first, int kept)
+{
+    wisp_status status = WISP_OK;
+    const int n = K->a.active;
+    double ignored;
+    for (int stage = 0; stage < 2; stage++) {
+        if (stage == 1) kept = first + wisp__schur_untorn(K->k, K->mu, K->order + first, kept - first);
+        const int from = stage == 0 ? 0 : first, to = stage == 0 ? first : kept;
+        if (to == from) continue;
+        for (int i = 0; i < n; i++) K->chosen[i] = stage > 0 && i < from;
+        for (int i = from; i < to; i++) K->chosen[K->order[i]] = 1;
+        WISP_TRY(wisp__dense_schur_order(K->k->ctx, K->k->is_complex, n, K->S, K->U, K->mu, K->chosen,
+                                         stage == 0 ? &K->sine : &ignored));
+        values(K);
+        for (int i = 0; i < to; i++) K->order[i] = i;
+        wisp__schur_sort(&K->a, to, n, K->value, K->order);
+    }
+    for (int i = 0; i < n; i++) memcpy(K->X + i * kept, K->U + i * n, (size_t)kept * sizeof *K->X);
+    WISP_TRY(wisp__arnoldi_rotate(&K->a, K->X, kept));
+    for (int i = 0; i < kept; i++) memcpy(wisp__h(&K->a, i, 0), K->S + i * n, (size_t)kept * sizeof *K->S);
+out:
+    return status;
+}
+
+int wisp__schur_kept(const wisp__schur *K, int wanted, int good)
+{
+    const int n = K->a.active, most = n - K->a.block;
+    const int half = good + (n - good) / 2, least = wanted < n / 2 ? wanted : n / 2, kept = half > least ? half : least;
+    return kept < most ? kept : most;
+}
+
+void wisp__schur_lock(wisp__schur *K, int n)
+{
+    for (int i = 0; i < n; i++) K->locked[K->a.locked + i] = K->value[i];
+    for (int i = 0; i < n && K->a.op.degree > 1; i++) K->locked[K->a.locked + i] = wisp__real(-INFINITY);
+    wisp__arnoldi_lock(&K->a, n);
+}
+
+double wisp__schur_own_key(const wisp__schur *K, int i)
+{
+    return K->a.op.degree > 1 ? K->locked[i].re : wisp__schur_key(&K->a, K->locked[i]);
+}
+
+wisp_status wisp__schur_measure(wisp__schur *K, int n, bool *right)
+{
+    wisp_status status = WISP_OK;
+    const wisp_eigen *e = K->k->e;
+    wisp_blk *W = NULL;
+    WISP_TRY(wisp__schur_deliver(&K->a, n, right));
+    K->delivered = *right;
+    for (int i = 0; i < n; i++) K->locked[i] = wisp__real(-INFINITY);
+    for (int i = 0; i < e->found; i++) {
+        K->locked[i] = e->value[i];
+        K->unfit |= !(e->value[i].re > K->a.op.center + K->a.op.scale);
+    }
+    WISP_TRY(wisp_blk_cols(&W, K->a.all, K->a.locked + K->a.active, K->a.block));
+    WISP_TRY(wisp_copy(K->a.x, W)); /* products were made in it */
+out:
+    wisp_blk_free(W);
+    return status;
+}
