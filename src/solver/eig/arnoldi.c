@@ -1,25 +1,9 @@
-/* Krylov decompositions by blocks. A new block is made orthogonal to all columns by block Gram-Schmidt passes, each of
-   which reads them twice. One pass is enough where it leaves so much of each vector's length as it takes away ("twice
-   is enough"; Daniel et al. 1976): what the columns lack of being orthogonal goes into the new one times the ratio of
-   the two, so that less grows from column to column. So that one pass often does, the product is shifted by what the
-   Rayleigh quotient was last: that takes no part of the new directions away. As no bound forbids that errors grow all
-   the same, V^H V - I is looked at after each restart. */
+/* Krylov decompositions by blocks. As no bound forbids that V's columns lose their being orthogonal (arnoldi_block.c),
+   V^H V - I is looked at after each restart. */
 #include "arnoldi.h"
 #include <string.h>
 
-enum { PASSES = 8, STALLS = 500 };
-
-static wisp_status draw(wisp__arnoldi *a, wisp_blk *of, int j)
-{
-    wisp_blk *one = NULL;
-    wisp_status status = wisp_blk_cols(&one, of, j, 1);
-    if (status == WISP_OK)
-        status = wisp_blk_fill_random(one, WISP_RANDOM_GAUSS, a->k->o.seed, WISP__STREAM_EIG, a->random++);
-    const wisp_scalar unit = wisp__real(1 / sqrt((double)a->k->rows));
-    if (status == WISP_OK) status = wisp_scal(one, unit);
-    wisp_blk_free(one);
-    return status;
-}
+enum { STALLS = 500 };
 
 /* The first block: sums of the user's vectors, each of which is in one of them, and random columns if they are fewer.
  */
@@ -36,7 +20,7 @@ static wisp_status begin(wisp__arnoldi *a)
         WISP_TRY(wisp_blk_cols(&to, a->all, 0, width));
         WISP_TRY(wisp_tsm_update(to, wisp__real(1), start, X, width, wisp__real(0)));
     }
-    for (int j = width; j < b; j++) WISP_TRY(draw(a, a->all, j));
+    for (int j = width; j < b; j++) WISP_TRY(wisp__arnoldi_draw(a, a->all, j));
 out:
     wisp_blk_free(to);
     wisp_free(a->k->ctx, X);
@@ -129,191 +113,44 @@ out:
     return status;
 }
 
-/* ---- orthogonal blocks ------------------------------------------------------------------------------ */
-
-static double of_gram(const wisp__arnoldi *a) { return (a->k->is_complex ? 8.0 : 2.0) * (double)a->k->rows * a->block; }
-
-/* C[block][n] = y^H (n columns); y -= columns X, X = C^H. */
-static wisp_status project(wisp__arnoldi *a, int from, int n, wisp_scalar *C, wisp_scalar *X)
-{
-    wisp_status status = WISP_OK;
-    wisp_blk *Q = NULL;
-    if (n == 0) return WISP_OK;
-    WISP_TRY(wisp_blk_cols(&Q, a->all, from, n));
-    WISP_TRY(wisp_tsm_gram(C, n, wisp__real(1), a->y, Q, wisp__real(0), 0));
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < a->block; j++) X[i * a->block + j] = (wisp_scalar){C[j * n + i].re, -C[j * n + i].im};
-    WISP_TRY(wisp_tsm_update(a->y, wisp__real(-1), Q, X, a->block, wisp__real(1)));
-    a->k->e->flops += 2 * n * of_gram(a);
-out:
-    wisp_blk_free(Q);
-    return status;
-}
-
-typedef struct {
-    wisp__z R[WISP__MOST_BLOCK][WISP__MOST_BLOCK]; /* upper triangular: old columns = new columns R */
-    wisp__z P[WISP__MOST_BLOCK][WISP__MOST_BLOCK]; /* the same from the first old columns to the newest */
-    wisp_scalar G[WISP__MOST_BLOCK * WISP__MOST_BLOCK], inverse[WISP__MOST_BLOCK * WISP__MOST_BLOCK];
-    double tiny;
-    double near[WISP__MOST_BLOCK];   /* squares of the parts that were taken out before the first pass */
-    double length[WISP__MOST_BLOCK]; /* of the old columns, before they were projected */
-    bool lost[WISP__MOST_BLOCK];     /* the column added nothing, and is drawn anew */
-} block_qr;
-
-/* R from G = y^H y (Cholesky), row by row. A column of which no more than `tiny` is left, in the first one's measure,
-   is lost. Where d is rounding alone, any number does: the next pass makes up for it. */
-static void factor(block_qr *q, int b, const wisp_scalar *G, double tiny)
-{
-    for (int i = 0; i < b; i++) {
-        double d = G[i * b + i].re;
-        for (int l = 0; l < i; l++) d -= creal(q->R[l][i] * conj(q->R[l][i]));
-        const double r = sqrt(fmax(d, 8 * DBL_EPSILON * G[i * b + i].re)), left = r * cabs(q->P[i][i]);
-        q->lost[i] = r == 0 || (q->P[i][i] != 0 && left <= tiny); /* P is 0 where it was drawn */
-        for (int j = 0; j < b; j++) {
-            wisp__z z = wisp__z_of(G[i * b + j]);
-            for (int l = 0; l < i; l++) z -= conj(q->R[l][i]) * q->R[l][j];
-            q->R[i][j] = j < i || q->lost[i] ? 0 : j == i ? r : z / r;
-        }
-    }
-}
-
-/* Its inverse, with zeros in the rows and columns of what is lost. */
-static void invert(block_qr *q, int b)
-{
-    for (int j = 0; j < b; j++)
-        for (int i = b - 1; i >= 0; i--) {
-            wisp__z z = i == j ? 1 : 0;
-            for (int l = i + 1; l <= j; l++) z -= q->R[i][l] * wisp__z_of(q->inverse[l * b + j]);
-            q->inverse[i * b + j] = i > j || q->lost[i] || q->lost[j] ? wisp__real(0) : wisp__of_z(z / q->R[i][i]);
-        }
-}
-
-/* y loses its part in n columns from `from` on, which h gets. */
-static wisp_status take_near(wisp__arnoldi *a, block_qr *q, int from, int n, wisp_scalar *h)
-{
-    wisp_status status = WISP_OK;
-    const int b = a->block;
-    wisp_scalar *C = a->work, *X = C + (size_t)a->columns * (size_t)a->columns;
-    WISP_TRY(project(a, from, n, C, X));
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < b; j++) {
-            const wisp_scalar x = h[(from + i) * b + j] = X[i * b + j];
-            q->near[j] += x.re * x.re + x.im * x.im;
-        }
-out:
-    return status;
-}
-
-/* y X, X upper triangular. */
-static wisp_status scale(wisp__arnoldi *a, const wisp_scalar *X)
-{
-    if (a->block == 1) return wisp_scal(a->y, X[0]);
-    return wisp_tsm_update(a->y, wisp__real(1), a->y, X, a->block, wisp__real(0));
-}
-
-/* One pass: y loses its part in n columns and becomes orthonormal; *good: enough of it was left for that to be right.
- */
-static wisp_status pass(wisp__arnoldi *a, block_qr *q, int n, bool first, wisp_scalar *h, bool *good)
-{
-    wisp_status status = WISP_OK;
-    const int b = a->block;
-    wisp_scalar *C = a->work, *X = C + (size_t)a->columns * (size_t)a->columns, *G = q->G;
-    WISP_TRY(project(a, 0, n, C, X));
-    WISP_TRY(wisp_tsm_gram(G, b, wisp__real(1), a->y, a->y, wisp__real(0), 0));
-    double finite = 0;
-    for (int j = 0; j < b; j++) {
-        double square = G[j * b + j].re;
-        for (int i = 0; i < n; i++) square += C[j * n + i].re * C[j * n + i].re + C[j * n + i].im * C[j * n + i].im;
-        q->length[j] = sqrt(square);
-        finite += 0 * square;
-        if (first) q->tiny = fmax(q->tiny, 100 * a->k->eps * sqrt(square + q->near[j]));
-    }
-    if (finite != 0) {
-        status = wisp_ctx_fail(a->k->ctx, WISP_ERR_NUMERIC, "eig: a product of the matrix is not finite");
-        goto out;
-    }
-    factor(q, b, G, q->tiny);
-    invert(q, b);
-    *good = true;
-    for (int j = 0; j < b; j++) *good &= !q->lost[j] && creal(q->R[j][j]) >= a->enough * q->length[j];
-    WISP_TRY(scale(a, q->inverse));
-    for (int j = 0; j < b; j++)
-        if (q->lost[j]) WISP_TRY(draw(a, a->y, j));
-    for (int i = 0; i < n && h; i++)
-        for (int j = 0; j < b; j++) {
-            wisp_scalar *to = &h[i * b + j];
-            wisp__z z = wisp__z_of(*to);
-            for (int l = 0; l <= j; l++) z += wisp__z_of(X[i * b + l]) * q->P[l][j];
-            *to = wisp__of_z(z);
-        }
-    for (int j = 0; j < b; j++) {
-        wisp__z z[WISP__MOST_BLOCK] = {0};
-        for (int i = 0; i < b; i++)
-            for (int l = i; l < b; l++) z[i] += q->R[i][l] * q->P[l][j];
-        for (int i = 0; i < b; i++) q->P[i][j] = z[i];
-    }
-    a->k->e->flops += 2 * b * of_gram(a);
-out:
-    return status;
-}
-
-/* y becomes orthonormal, and orthogonal to the first n columns, of which it had h (NULL: of no interest); B is in q->P.
-   Then it is column n and those that follow. */
-static wisp_status orthonormal(wisp__arnoldi *a, block_qr *q, int n, wisp_scalar *h)
-{
-    wisp_status status = WISP_OK;
-    wisp_blk *W = NULL;
-    const double before = wisp_now();
-    const int near = n - 2 * a->block; /* the first of the columns that a recurrence of three terms knows */
-    bool good = false;
-    q->tiny = h ? 100 * a->rounding : 0;
-    memset(q->near, 0, sizeof q->near);
-    for (int i = 0; i < a->block; i++)
-        for (int j = 0; j < a->block; j++) q->P[i][j] = i == j;
-    if (h && a->recurs && near > 0) WISP_TRY(take_near(a, q, near, n - near, h));
-    for (int i = 0; !good; i++) {
-        if (i == PASSES) {
-            status = wisp_ctx_fail(a->k->ctx, WISP_ERR_BREAKDOWN, "eig: no vector is orthogonal to %d others", n);
-            goto out;
-        }
-        WISP_TRY(pass(a, q, n, i == 0, h, &good));
-        if (i == 0 && h) a->rounding = q->tiny / 100;
-        if (a->op.degree == 1) a->smallest = a->rounding;
-    }
-    WISP_TRY(wisp_blk_cols(&W, a->all, n, a->block));
-    WISP_TRY(wisp_copy(W, a->y));
-    wisp_blk *y = a->y;
-    a->y = a->x, a->x = y;
-out:
-    a->k->e->ortho_seconds += wisp_now() - before;
-    wisp_blk_free(W);
-    return status;
-}
+/* ---- V ---------------------------------------------------------------------------------------------- */
 
 wisp_status wisp__arnoldi_start(wisp__arnoldi *a, bool random)
 {
     wisp_status status = WISP_OK;
     wisp_blk *W = NULL;
-    block_qr q;
     a->active = 0;
     a->guess = 0;
     a->recurs = false;
     a->most_good = -1;
     WISP_TRY(wisp_blk_cols(&W, a->all, a->locked, a->block));
     if (random)
-        for (int j = 0; j < a->block; j++) WISP_TRY(draw(a, W, j));
+        for (int j = 0; j < a->block; j++) WISP_TRY(wisp__arnoldi_draw(a, W, j));
     WISP_TRY(wisp_copy(a->y, W));
-    WISP_TRY(orthonormal(a, &q, a->locked, NULL));
+    WISP_TRY(wisp__arnoldi_orthonormal(a, a->locked, NULL, NULL));
 out:
     wisp_blk_free(W);
+    return status;
+}
+
+wisp_status wisp__arnoldi_begin_search(wisp__arnoldi *a, int m)
+{
+    wisp_status status = WISP_OK;
+    if (a->at.phase == WISP__SEARCHES) return WISP_OK; /* it goes on */
+    a->at.phase = WISP__SEARCHES;
+    a->at.more = 0;
+    a->active = 0; /* V begins anew: nothing of it is copied to a larger block */
+    WISP_TRY(wisp__arnoldi_room(a, m));
+    WISP_TRY(wisp__arnoldi_start(a, true));
+out:
     return status;
 }
 
 wisp_status wisp__arnoldi_expand(wisp__arnoldi *a, int active)
 {
     wisp_status status = WISP_OK;
-    block_qr q;
     const int b = a->block, c = a->columns;
+    wisp_scalar B[WISP__MOST_BLOCK * WISP__MOST_BLOCK];
     for (; a->active + b <= active; a->active += b) {
         const int n = a->locked + a->active + b;
         const double guess = a->guess;
@@ -321,13 +158,13 @@ wisp_status wisp__arnoldi_expand(wisp__arnoldi *a, int active)
         memset(h, 0, (size_t)n * (size_t)b * sizeof *h);
         WISP_TRY(wisp__eig_offer(a->k));
         WISP_TRY(wisp__arnoldi_multiply(a));
-        WISP_TRY(orthonormal(a, &q, n, h));
+        WISP_TRY(wisp__arnoldi_orthonormal(a, n, h, B));
         double mean = 0;
         for (int j = 0; j < b; j++) {
             for (int i = a->locked; i < n; i++) *wisp__h(a, i - a->locked, a->active + j) = h[i * b + j];
             wisp__h(a, a->active + j, a->active + j)->re += guess;
             mean += wisp__h(a, a->active + j, a->active + j)->re / b;
-            for (int i = 0; i < b; i++) *wisp__h(a, a->active + b + i, a->active + j) = wisp__of_z(q.P[i][j]);
+            for (int i = 0; i < b; i++) *wisp__h(a, a->active + b + i, a->active + j) = B[i * b + j];
         }
         /* W's rows in B were those of the block before alone. */
         for (int i = 0; i < b; i++)

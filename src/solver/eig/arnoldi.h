@@ -85,6 +85,9 @@ wisp_status wisp__arnoldi_enlarge(wisp__arnoldi *a, int columns);
 wisp_status wisp__arnoldi_start(wisp__arnoldi *a, bool random);
 /* V becomes empty. W is made of sums of V's first n columns. */
 wisp_status wisp__arnoldi_anew(wisp__arnoldi *a, int n);
+/* A search beside the locked columns, with m columns of V, from random vectors; where one is under way already it goes
+   on. */
+wisp_status wisp__arnoldi_begin_search(wisp__arnoldi *a, int m);
 /* V takes W in, and W is made anew, until V has `active` columns or less than a block fewer. */
 wisp_status wisp__arnoldi_expand(wisp__arnoldi *a, int active);
 /* V becomes V Q, Q[active][kept], and W follows it; B becomes B Q. The new H is left to the caller. */
@@ -99,6 +102,15 @@ void wisp__arnoldi_lock(wisp__arnoldi *a, int n);
 wisp_status wisp__arnoldi_project(wisp__arnoldi *a, int n, wisp_scalar *H);
 /* The length of B q, q[active] with this distance between elements. */
 double wisp__arnoldi_bound(const wisp__arnoldi *a, const wisp_scalar *q, int distance);
+
+/* ---- arnoldi_block.c ------------------------------------------------------------------------------------ */
+
+/* Column j of a block becomes random, about of length 1. */
+wisp_status wisp__arnoldi_draw(wisp__arnoldi *a, wisp_blk *of, int j);
+/* y becomes orthonormal, and orthogonal to the first n columns; then it is W: column n and those that follow, and in x.
+   h[n][block], B[block][block]: y was the first n columns times what is added to h, and W times B; NULL: of no
+   interest. */
+wisp_status wisp__arnoldi_orthonormal(wisp__arnoldi *a, int n, wisp_scalar *h, wisp_scalar *B);
 
 /* ---- arnoldi_op.c --------------------------------------------------------------------------------------- */
 

@@ -52,13 +52,7 @@ static wisp_status search(wisp__schur *K)
     wisp__arnoldi_at *at = &K->a.at;
     /* With any, what counts lies before the last multiplet, by two widths. */
     const double tolerance = K->k->o.tolerance, widths = K->k->o.any ? -2 : 1;
-    if (at->phase != WISP__SEARCHES) { /* else it goes on */
-        at->phase = WISP__SEARCHES;
-        at->more = 0;
-        K->a.active = 0; /* V begins anew: nothing of it is copied to a larger block */
-        WISP_TRY(wisp__arnoldi_room(&K->a, K->m));
-        WISP_TRY(wisp__arnoldi_start(&K->a, true));
-    }
+    WISP_TRY(wisp__arnoldi_begin_search(&K->a, K->m));
     for (;;) {
         WISP_TRY(wisp__schur_cycle(K, K->m));
         const double edge = border(K, widths);

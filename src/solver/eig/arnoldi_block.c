@@ -1,0 +1,221 @@
+/* A new block of a Krylov decomposition is made orthogonal to all columns by block Gram-Schmidt passes, each of which
+   reads them twice. One pass is enough where it leaves so much of each vector's length as it takes away ("twice is
+   enough"; Daniel et al. 1976): what the columns lack of being orthogonal goes into the new one times the ratio of the
+   two, so that less grows from column to column. So that one pass often does, the product is shifted by what the
+   Rayleigh quotient was last: that takes no part of the new directions away. */
+#include "arnoldi.h"
+#include <string.h>
+
+enum { PASSES = 8 };
+
+wisp_status wisp__arnoldi_draw(wisp__arnoldi *a, wisp_blk *of, int j)
+{
+    wisp_blk *one = NULL;
+    wisp_status status = wisp_blk_cols(&one, of, j, 1);
+    if (status == WISP_OK)
+        status = wisp_blk_fill_random(one, WISP_RANDOM_GAUSS, a->k->o.seed, WISP__STREAM_EIG, a->random++);
+    const wisp_scalar unit = wisp__real(1 / sqrt((double)a->k->rows));
+    if (status == WISP_OK) status = wisp_scal(one, unit);
+    wisp_blk_free(one);
+    return status;
+}
+
+static double of_gram(const wisp__arnoldi *a) { return (a->k->is_complex ? 8.0 : 2.0) * (double)a->k->rows * a->block; }
+
+/* C[block][n] = y^H (n columns); y -= columns X, X = C^H. */
+static wisp_status project(wisp__arnoldi *a, int from, int n, wisp_scalar *C, wisp_scalar *X)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *Q = NULL;
+    if (n == 0) return WISP_OK;
+    WISP_TRY(wisp_blk_cols(&Q, a->all, from, n));
+    WISP_TRY(wisp_tsm_gram(C, n, wisp__real(1), a->y, Q, wisp__real(0), 0));
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < a->block; j++) X[i * a->block + j] = (wisp_scalar){C[j * n + i].re, -C[j * n + i].im};
+    WISP_TRY(wisp_tsm_update(a->y, wisp__real(-1), Q, X, a->block, wisp__real(1)));
+    a->k->e->flops += 2 * n * of_gram(a);
+out:
+    wisp_blk_free(Q);
+    return status;
+}
+
+/* A block on its way to be orthonormal, in passes. Each makes y = columns X + new y R, R upper triangular. In all, the
+   block that came in is columns h + y P: a pass adds X P to h, and then P becomes R P. */
+typedef struct {
+    wisp__z R[WISP__MOST_BLOCK][WISP__MOST_BLOCK], P[WISP__MOST_BLOCK][WISP__MOST_BLOCK];
+    wisp_scalar G[WISP__MOST_BLOCK * WISP__MOST_BLOCK];       /* y^H y */
+    wisp_scalar inverse[WISP__MOST_BLOCK * WISP__MOST_BLOCK]; /* of R */
+    double tiny;                   /* what rounding leaves of a vector that lies in the columns, in the first measure */
+    double near[WISP__MOST_BLOCK]; /* squares of the parts that were taken out before the first pass */
+    double length[WISP__MOST_BLOCK]; /* of y before this pass */
+    bool lost[WISP__MOST_BLOCK];     /* the column added nothing, and is drawn anew */
+} block_qr;
+
+/* ---- small matrices ---------------------------------------------------------------------------------- */
+
+/* R from G (Cholesky), row by row. A column of which no more than `tiny` is left, in the first one's measure, is lost.
+   Where d is rounding alone, any number does: the next pass makes up for it. */
+static void factor(block_qr *q, int b)
+{
+    const wisp_scalar *G = q->G;
+    for (int i = 0; i < b; i++) {
+        double d = G[i * b + i].re;
+        for (int l = 0; l < i; l++) d -= creal(q->R[l][i] * conj(q->R[l][i]));
+        const double r = sqrt(fmax(d, 8 * DBL_EPSILON * G[i * b + i].re)), left = r * cabs(q->P[i][i]);
+        q->lost[i] = r == 0 || (q->P[i][i] != 0 && left <= q->tiny); /* P is 0 where it was drawn */
+        for (int j = 0; j < b; j++) {
+            wisp__z z = wisp__z_of(G[i * b + j]);
+            for (int l = 0; l < i; l++) z -= conj(q->R[l][i]) * q->R[l][j];
+            q->R[i][j] = j < i || q->lost[i] ? 0 : j == i ? r : z / r;
+        }
+    }
+}
+
+/* R's inverse, with zeros in the rows and columns of what is lost. */
+static void invert(block_qr *q, int b)
+{
+    for (int j = 0; j < b; j++)
+        for (int i = b - 1; i >= 0; i--) {
+            wisp__z z = i == j ? 1 : 0;
+            for (int l = i + 1; l <= j; l++) z -= q->R[i][l] * wisp__z_of(q->inverse[l * b + j]);
+            q->inverse[i * b + j] = i > j || q->lost[i] || q->lost[j] ? wisp__real(0) : wisp__of_z(z / q->R[i][i]);
+        }
+}
+
+/* h += X P, of n rows. */
+static void add_parts(const block_qr *q, int b, int n, const wisp_scalar *X, wisp_scalar *h)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < b; j++) {
+            wisp__z z = wisp__z_of(h[i * b + j]);
+            for (int l = 0; l <= j; l++) z += wisp__z_of(X[i * b + l]) * q->P[l][j];
+            h[i * b + j] = wisp__of_z(z);
+        }
+}
+
+/* P = R P. */
+static void take_factor(block_qr *q, int b)
+{
+    for (int j = 0; j < b; j++) {
+        wisp__z z[WISP__MOST_BLOCK] = {0};
+        for (int i = 0; i < b; i++)
+            for (int l = i; l < b; l++) z[i] += q->R[i][l] * q->P[l][j];
+        for (int i = 0; i < b; i++) q->P[i][j] = z[i];
+    }
+}
+
+/* ---- passes ------------------------------------------------------------------------------------------ */
+
+/* Room for X, n columns of a block: behind C, which is first in a->work. */
+static wisp_scalar *room_of_x(const wisp__arnoldi *a) { return a->work + (size_t)a->columns * (size_t)a->columns; }
+
+/* Before the passes: y loses its part in n columns from `from` on, which h gets. */
+static wisp_status take_near(wisp__arnoldi *a, block_qr *q, int from, int n, wisp_scalar *h)
+{
+    wisp_status status = WISP_OK;
+    const int b = a->block;
+    wisp_scalar *C = a->work, *X = room_of_x(a);
+    WISP_TRY(project(a, from, n, C, X));
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < b; j++) {
+            const wisp_scalar x = h[(from + i) * b + j] = X[i * b + j];
+            q->near[j] += x.re * x.re + x.im * x.im;
+        }
+out:
+    return status;
+}
+
+/* How long y's columns were before they lost their parts C[block][n]. */
+static wisp_status measure(const wisp__arnoldi *a, block_qr *q, int n, const wisp_scalar *C, bool first)
+{
+    const int b = a->block;
+    double finite = 0;
+    for (int j = 0; j < b; j++) {
+        double square = q->G[j * b + j].re;
+        for (int i = 0; i < n; i++) square += C[j * n + i].re * C[j * n + i].re + C[j * n + i].im * C[j * n + i].im;
+        q->length[j] = sqrt(square);
+        finite += 0 * square;
+        if (first) q->tiny = fmax(q->tiny, 100 * a->k->eps * sqrt(square + q->near[j]));
+    }
+    if (finite == 0) return WISP_OK;
+    return wisp_ctx_fail(a->k->ctx, WISP_ERR_NUMERIC, "eig: a product of the matrix is not finite");
+}
+
+/* y's columns become orthonormal, by R's inverse; those that are lost become random ones. */
+static wisp_status normalize(wisp__arnoldi *a, const block_qr *q)
+{
+    wisp_status status = WISP_OK;
+    if (a->block == 1)
+        WISP_TRY(wisp_scal(a->y, q->inverse[0]));
+    else
+        WISP_TRY(wisp_tsm_update(a->y, wisp__real(1), a->y, q->inverse, a->block, wisp__real(0)));
+    for (int j = 0; j < a->block; j++)
+        if (q->lost[j]) WISP_TRY(wisp__arnoldi_draw(a, a->y, j));
+out:
+    return status;
+}
+
+/* One pass: y loses its part in the first n columns, which h gets, and becomes orthonormal. *good: enough of it was
+   left for that to be right. */
+static wisp_status pass(wisp__arnoldi *a, block_qr *q, int n, bool first, wisp_scalar *h, bool *good)
+{
+    wisp_status status = WISP_OK;
+    const int b = a->block;
+    wisp_scalar *C = a->work, *X = room_of_x(a);
+    WISP_TRY(project(a, 0, n, C, X));
+    WISP_TRY(wisp_tsm_gram(q->G, b, wisp__real(1), a->y, a->y, wisp__real(0), 0));
+    a->k->e->flops += 2 * b * of_gram(a);
+    WISP_TRY(measure(a, q, n, C, first));
+    factor(q, b);
+    invert(q, b);
+    WISP_TRY(normalize(a, q));
+    *good = true;
+    for (int j = 0; j < b; j++) *good &= !q->lost[j] && creal(q->R[j][j]) >= a->enough * q->length[j];
+    if (h) add_parts(q, b, n, X, h);
+    take_factor(q, b);
+out:
+    return status;
+}
+
+/* y becomes W. */
+static wisp_status put_last(wisp__arnoldi *a, int n)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *W = NULL;
+    WISP_TRY(wisp_blk_cols(&W, a->all, n, a->block));
+    WISP_TRY(wisp_copy(W, a->y));
+    wisp_blk *y = a->y;
+    a->y = a->x, a->x = y;
+out:
+    wisp_blk_free(W);
+    return status;
+}
+
+wisp_status wisp__arnoldi_orthonormal(wisp__arnoldi *a, int n, wisp_scalar *h, wisp_scalar *B)
+{
+    wisp_status status = WISP_OK;
+    const double before = wisp_now();
+    const int b = a->block, near = n - 2 * b; /* the first of the columns that a recurrence of three terms knows */
+    block_qr q;
+    bool good = false;
+    q.tiny = h ? 100 * a->rounding : 0;
+    memset(q.near, 0, sizeof q.near);
+    for (int i = 0; i < b; i++)
+        for (int j = 0; j < b; j++) q.P[i][j] = i == j;
+    if (h && a->recurs && near > 0) WISP_TRY(take_near(a, &q, near, n - near, h));
+    for (int i = 0; !good; i++) {
+        if (i == PASSES) {
+            status = wisp_ctx_fail(a->k->ctx, WISP_ERR_BREAKDOWN, "eig: no vector is orthogonal to %d others", n);
+            goto out;
+        }
+        WISP_TRY(pass(a, &q, n, i == 0, h, &good));
+        if (i == 0 && h) a->rounding = q.tiny / 100;
+        if (a->op.degree == 1) a->smallest = a->rounding;
+    }
+    for (int i = 0; i < b && B; i++)
+        for (int j = 0; j < b; j++) B[i * b + j] = wisp__of_z(q.P[i][j]);
+    WISP_TRY(put_last(a, n));
+out:
+    a->k->e->ortho_seconds += wisp_now() - before;
+    return status;
+}

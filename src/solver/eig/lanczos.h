@@ -1,0 +1,42 @@
+/* The files of Lanczos share this. */
+#ifndef WISP_LANCZOS_H
+#define WISP_LANCZOS_H
+#include "arnoldi.h"
+
+typedef struct {
+    wisp__eig *k;
+    wisp__arnoldi a;
+    int m;           /* columns of V before a restart */
+    wisp_scalar *Q;  /* [m][m] eigenvectors of V^H Op V; those of the ends that is wanted come first */
+    double *mu;      /* [m] their values, descending */
+    double *lambda;  /* [m] the values of A to them, on its scale */
+    double *bound;   /* [m] bounds of residuals |Op v - mu v| */
+    int good;        /* the first Ritz vectors of the last restart that are within the tolerance */
+    double *value;   /* [most] of A, to the locked columns */
+    int most;        /* columns that may be locked */
+    int most_degree; /* of Op */
+    int beside;      /* any: so many further ones of the last multiplet the search for what is missing has met */
+} wisp__lanczos;
+
+/* ---- lanczos_restart.c ---- */
+
+/* The bound of pair i, over the halfwidth of the spectrum. */
+double wisp__lanczos_residual(const wisp__lanczos *L, int i);
+/* V takes in a tenth more columns, or half of all at first: *to in all; then its Ritz values. To look at these takes
+   little. */
+wisp_status wisp__lanczos_look(wisp__lanczos *L, int *to);
+/* V becomes its first `kept` Ritz vectors, and H their values. */
+wisp_status wisp__lanczos_restart(wisp__lanczos *L, int kept);
+/* What a restart keeps: those that are wanted, and half of the rest. */
+int wisp__lanczos_kept(const wisp__lanczos *L, int wanted);
+/* Residuals of the locked columns and the first n Ritz vectors, from the vectors themselves: *over is by what factor
+   the latter exceed what they may have. */
+wisp_status wisp__lanczos_verify(wisp__lanczos *L, int n, double *over);
+/* The first n Ritz vectors of the last restart, of which wisp__lanczos_verify has told, are locked. */
+void wisp__lanczos_lock(wisp__lanczos *L, int n);
+
+/* ---- lanczos_missing.c ---- */
+
+/* Searches for pairs that count and were not found, and locks them. */
+wisp_status wisp__lanczos_missing(wisp__lanczos *L);
+#endif
