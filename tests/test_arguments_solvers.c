@@ -212,7 +212,7 @@ static const argument_row table[] = {
 };
 /* Those that take no pointer. */
 static const char *const others[] = {
-    "wisp_resolution",   "wisp_moments_for",  "wisp_student95",
+    "wisp_resolution",   "wisp_moments_for",  "wisp_student95", "wisp_set_lapack",
 #ifndef WISP_HAVE_HDF5
     "wisp_moments_save", "wisp_moments_load",
 #endif

@@ -1,10 +1,12 @@
 /* Small dense problems by LAPACK (solver/eig/dense.h): right, and at any size modulo 4 nothing beyond their memory is
    touched, by the BLAS neither: each array ends at a page that nobody may touch. */
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "lapack_counted.h"
 #include "ref.h"
 #include "solver/eig/dense.h"
 
@@ -170,21 +172,24 @@ static void schur(wisp_ctx *ctx, ref_mat A, bool is_complex)
     free(s), free(u), free(x), free(value), free(before), free(chosen);
 }
 
+static void all_of_size(wisp_ctx *ctx, ref_rng *r, int n)
+{
+    for (int is_complex = 0; is_complex < 2; is_complex++) {
+        ref_mat A = ref_random_block(r, is_complex ? WISP_Z : WISP_D, n, n);
+        hermitian(ctx, A, is_complex);
+        cholesky(ctx, A, is_complex);
+        schur(ctx, A, is_complex);
+        ref_free(A);
+    }
+}
+
 static void sizes(void **state)
 {
     wisp_ctx *ctx = *state;
     static const int large[] = {47, 62, 63, 64, 65, 66, 97, 128, 129, 190, 191, 193};
     enum { SMALL = 34, LARGE = sizeof large / sizeof *large };
     ref_rng r = {31};
-    for (int i = 1; i < SMALL + LARGE; i++)
-        for (int is_complex = 0; is_complex < 2; is_complex++) {
-            const int n = i < SMALL ? i : large[i - SMALL];
-            ref_mat A = ref_random_block(&r, is_complex ? WISP_Z : WISP_D, n, n);
-            hermitian(ctx, A, is_complex);
-            cholesky(ctx, A, is_complex);
-            schur(ctx, A, is_complex);
-            ref_free(A);
-        }
+    for (int i = 1; i < SMALL + LARGE; i++) all_of_size(ctx, &r, i < SMALL ? i : large[i - SMALL]);
 }
 
 /* S = (a c; 0 b): the projector on a's vector along b's is (1 c / (a - b); 0 0). */
@@ -205,9 +210,143 @@ static void sines(void **state)
     }
 }
 
+/* ---- the program's LAPACK ---------------------------------------------------------------------------------- */
+
+/* All is computed by the functions that the program gives, and by none of them after it has taken them back. */
+static void by_the_program(void **state)
+{
+    ref_rng r = {33};
+    int calls[COUNTED_FUNCTIONS];
+    counted_open();
+    wisp_set_lapack(counted_find);
+    for (int n = 1; n < 12; n++) {
+        for (int i = 0; i < COUNTED_FUNCTIONS; i++) calls[i] = atomic_load(&counted_all[i]->calls);
+        all_of_size(*state, &r, n);
+        for (int i = 0; i < COUNTED_FUNCTIONS; i++)
+            if (atomic_load(&counted_all[i]->calls) == calls[i]) fail_msg("%d: no %s", n, counted_all[i]->name);
+    }
+    wisp_set_lapack(NULL);
+    for (int i = 0; i < COUNTED_FUNCTIONS; i++) calls[i] = atomic_load(&counted_all[i]->calls);
+    all_of_size(*state, &r, 7);
+    for (int i = 0; i < COUNTED_FUNCTIONS; i++) assert_int_equal(atomic_load(&counted_all[i]->calls), calls[i]);
+}
+
+/* The status of the call that needs counted_missing; all others must succeed. */
+static wisp_status without(wisp_ctx *ctx, const char *const *needs, wisp_status status)
+{
+    bool needed = false;
+    for (; *needs; needs++) needed = needed || !strcmp(*needs, counted_missing);
+    if (!needed) REF_OK(ctx, status);
+    return needed ? status : WISP_OK;
+}
+
+static void assert_names_missing(wisp_ctx *ctx)
+{
+    const char *message = wisp_ctx_message(ctx);
+    if (!strstr(message, counted_missing) || !strstr(message, "wisp_set_lapack")) fail_msg("%s", message);
+}
+
+static void function_missing(void **state)
+{
+    wisp_ctx *ctx = *state;
+    counted_open();
+    for (int i = 0; i < COUNTED_FUNCTIONS; i++) {
+        counted_missing = counted_all[i]->name;
+        wisp_set_lapack(counted_find);
+        int failed = 0;
+        for (int is_complex = 0; is_complex < 2; is_complex++) {
+            wisp_scalar a[4] = {{3, 0}, {0, 0}, {0, 0}, {2, 0}}, u[4], x[4], value[2] = {{0}};
+            double real[2], sine;
+            int good;
+            const char *const calls[][3] = {{is_complex ? "zheevd" : "dsyevd"},
+                                            {is_complex ? "zpotrf" : "dpotrf", is_complex ? "ztrtri" : "dtrtri"},
+                                            {is_complex ? "zgees" : "dgees"},
+                                            {is_complex ? "ztrevc" : "dtrevc"},
+                                            {is_complex ? "ztrsen" : "dtrsen"}};
+            memcpy(u, (wisp_scalar[4]){{1, 0}, {0, 0}, {0, 0}, {1, 0}}, sizeof u);
+            for (int call = 0; call < 5; call++) {
+                const wisp_status status = without(
+                    ctx, calls[call],
+                    call == 0   ? wisp__dense_eigh(ctx, is_complex, 2, a, real)
+                    : call == 1 ? wisp__dense_cholesky(ctx, is_complex, 2, a, &good)
+                    : call == 2 ? wisp__dense_schur(ctx, is_complex, 2, a, u, value)
+                    : call == 3 ? wisp__dense_schur_vectors(ctx, is_complex, 2, a, value, x)
+                                : wisp__dense_schur_order(ctx, is_complex, 2, a, u, value, (int[]){0, 1}, &sine));
+                if (status == WISP_OK) continue;
+                assert_int_equal(status, WISP_ERR_UNSUPPORTED);
+                assert_names_missing(ctx);
+                failed++;
+            }
+        }
+        assert_int_equal(failed, 1);
+    }
+    counted_missing = NULL;
+    wisp_set_lapack(NULL);
+}
+
+/* wisp_eig says so, too, on all ranks. */
+static int eig_missing(void *arg, int rank)
+{
+    (void)arg, (void)rank;
+    wisp_ctx *ctx;
+    wisp_mat *A;
+    wisp_eigen e;
+    assert_int_equal(wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1, .no_pin = 1}), WISP_OK);
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=5,ny=4", NULL));
+    assert_int_equal(wisp_eig(&e, A, &(wisp_eig_opts){.method = WISP_EIG_DENSE}), WISP_ERR_UNSUPPORTED);
+    assert_names_missing(ctx);
+    wisp_eigen_free(&e);
+    wisp_mat_free(A);
+    wisp_ctx_free(ctx);
+    return 0;
+}
+
+static void eig_without_a_function(void **state)
+{
+    (void)state;
+    counted_open();
+    counted_missing = "dsyevd";
+    wisp_set_lapack(counted_find);
+    assert_int_equal(wisp_ranks_run(1, eig_missing, NULL, NULL), WISP_OK);
+    assert_int_equal(wisp_ranks_run(3, eig_missing, NULL, NULL), WISP_OK);
+    counted_missing = NULL;
+    wisp_set_lapack(NULL);
+}
+
+/* The LAPACK changes while others compute: each computes right, and by one LAPACK from a begin to its end. */
+static void *computes(void *arg)
+{
+    ref_rng r = {34};
+    wisp_ctx *ctx = ref_isa_ctx(NULL, 1);
+    for (int i = 0; i < 40; i++) all_of_size(ctx, &r, 1 + i % 5);
+    wisp_ctx_free(ctx);
+    return arg;
+}
+
+static void changes_meanwhile(void **state)
+{
+    (void)state;
+    pthread_t thread[3];
+    counted_open();
+    for (int t = 0; t < 3; t++) assert_int_equal(pthread_create(&thread[t], NULL, computes, NULL), 0);
+    for (int i = 0; i < 200; i++) {
+        wisp_set_lapack(i % 2 ? NULL : counted_find);
+        wisp__lapack_alone(true);
+        wisp__lapack_fn fn = wisp__lapack(NULL, "zpotrf"), wanted = (wisp__lapack_fn)zpotrf_counted;
+        assert_true((fn == wanted) == !(i % 2));
+        wisp__lapack_alone(false);
+    }
+    for (int t = 0; t < 3; t++) assert_int_equal(pthread_join(thread[t], NULL), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(guard_guards), cmocka_unit_test(sizes),
-                                       cmocka_unit_test(sines)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(guard_guards),
+                                       cmocka_unit_test(sizes),
+                                       cmocka_unit_test(sines),
+                                       cmocka_unit_test(by_the_program),
+                                       cmocka_unit_test(function_missing),
+                                       cmocka_unit_test(eig_without_a_function),
+                                       cmocka_unit_test(changes_meanwhile)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

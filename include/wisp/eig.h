@@ -169,6 +169,19 @@ WISP_SIZED wisp_status wisp_eig_plan(wisp_eig_cost *cost, const wisp_mat *A, con
 /* value[n] becomes p at energy[n]. */
 WISP_API void wisp_filter_eval(const wisp_filter *filter, int64_t n, const double *energy, double *value);
 
+/* Gives wisp_eig the program's LAPACK for its small dense problems, in all contexts of the process. find(name) returns
+   the address of the function of that name, in lower case and without an underscore, such as "zheevd", or NULL: then a
+   call that needs it is WISP_ERR_UNSUPPORTED, and the message names the function. They are LAPACK's of Fortran: all
+   arguments by address, integers of 32 bits, and the lengths of strings, as size_t, behind the others (functions of C
+   that lack these, such as those of scipy's cython_lapack, do as well). Asked for are, with d for real and z for
+   complex matrices: dsyevd, zheevd; potrf, trtri, gees, trsen, trevc. find is also asked for openblas_get_num_threads
+   and openblas_set_num_threads; without them the last bits may hang on the threads that LAPACK has. It may be called by
+   several threads at once, and must not call wisp.
+   NULL, as at first: the library looks for a LAPACK of the machine. This call may be made at any time by any thread; it
+   waits for LAPACK calls that are under way, and when it returns nothing of the former LAPACK is called any more. */
+typedef void *(*wisp_find_fn)(const char *name);
+WISP_API void wisp_set_lapack(wisp_find_fn find);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,61 +1,6 @@
-/* LAPACK is loaded when it is first needed, and not before: its libraries start threads of their own as they are
-   loaded, which runs without small dense problems can do without. */
+/* Small dense matrices that are Hermitian, and what all ranks get of them. */
 #include "dense.h"
-#include <dlfcn.h>
-#include <pthread.h>
 #include <string.h>
-
-static void *library;
-
-static void load(void)
-{
-    static const char *const name[] = {"liblapack.so.3", "libopenblas.so.0", "liblapack.so", "libopenblas.so"};
-    for (size_t i = 0; !library && i < sizeof name / sizeof *name; i++)
-        library = dlopen(name[i], RTLD_NOW | RTLD_LOCAL);
-}
-
-static bool have_library(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load);
-    return library != NULL;
-}
-
-void wisp__lapack_alone(bool begin)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static int users, threads; /* threads: before the first of them came */
-    wisp__lapack_fn get = NULL, set = NULL;
-    if (!have_library()) return;
-    *(void **)&get = dlsym(library, "openblas_get_num_threads");
-    *(void **)&set = dlsym(library, "openblas_set_num_threads");
-    if (!get || !set) return;
-    pthread_mutex_lock(&lock);
-    if (begin && users++ == 0) {
-        threads = ((int (*)(void))get)();
-        ((void (*)(int))set)(1);
-    } else if (!begin && --users == 0) {
-        ((void (*)(int))set)(threads);
-    }
-    pthread_mutex_unlock(&lock);
-}
-
-wisp__lapack_fn wisp__lapack(wisp_ctx *ctx, const char *name)
-{
-    if (!have_library()) {
-        wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "eigenvalues of small matrices need LAPACK: install liblapack3");
-        return NULL;
-    }
-    wisp__lapack_fn fn;
-    *(void **)&fn = dlsym(library, name);
-    if (!fn) wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "LAPACK has no function %s", name);
-    return fn;
-}
-
-wisp_status wisp__lapack_alloc(wisp_ctx *ctx, double **array, size_t count, int rows)
-{
-    return wisp_alloc(ctx, array, count + 2 * (size_t)rows, sizeof **array);
-}
 
 wisp_status wisp__dense_share(wisp_ctx *ctx, double *data, size_t n, int *info)
 {
@@ -102,11 +47,14 @@ typedef void (*zheevd_fn)(const char *, const char *, const int *, double *, con
 static wisp_status eigh(wisp_ctx *ctx, bool is_complex, int n, double *a, double *value, int *info)
 {
     wisp_status status = WISP_OK;
-    const wisp__lapack_fn fn = wisp__lapack(ctx, is_complex ? "zheevd_" : "dsyevd_");
-    if (!fn) return WISP_ERR_UNSUPPORTED;
-    wisp__lapack_alone(true);
     double work_size[2] = {0}, real_size = 0, *work = NULL, *real = NULL;
     int query = -1, whole_size = 0, *whole = NULL;
+    wisp__lapack_alone(true);
+    const wisp__lapack_fn fn = wisp__lapack(ctx, is_complex ? "zheevd" : "dsyevd");
+    if (!fn) {
+        status = WISP_ERR_UNSUPPORTED;
+        goto out;
+    }
     if (is_complex)
         ((zheevd_fn)fn)("V", "L", &n, a, &n, value, work_size, &query, &real_size, &query, &whole_size, &query, info, 1,
                         1);
@@ -185,19 +133,19 @@ wisp_status wisp__dense_cholesky(wisp_ctx *ctx, bool is_complex, int n, wisp_sca
     if (n == 0) return WISP_OK;
     WISP_TRY(wisp__lapack_alloc(ctx, &a, size, n));
     if (wisp_ctx_rank(ctx) == 0) {
-        const wisp__lapack_fn factor = wisp__lapack(ctx, is_complex ? "zpotrf_" : "dpotrf_"),
-                              invert = wisp__lapack(ctx, is_complex ? "ztrtri_" : "dtrtri_");
+        wisp__lapack_alone(true);
+        const wisp__lapack_fn factor = wisp__lapack(ctx, is_complex ? "zpotrf" : "dpotrf"),
+                              invert = factor ? wisp__lapack(ctx, is_complex ? "ztrtri" : "dtrtri") : NULL;
         wisp__dense_pack(is_complex, n, G, a);
         if (!factor || !invert) {
             info = -2;
         } else if (!finite_all(a, size)) {
             info = -1;
         } else {
-            wisp__lapack_alone(true);
             ((potrf_fn)factor)("U", &n, a, &n, &info, 1);
             if (info == 0) ((trtri_fn)invert)("U", "N", &n, a, &n, &info, 1, 1);
-            wisp__lapack_alone(false);
         }
+        wisp__lapack_alone(false);
     }
     WISP_TRY(wisp__dense_share(ctx, a, size, &info));
     if (info < 0) {

@@ -26,16 +26,17 @@ wisp_status wisp__dense_schur_order(wisp_ctx *ctx, bool is_complex, int n, wisp_
 wisp_status wisp__dense_schur_vectors(wisp_ctx *ctx, bool is_complex, int n, const wisp_scalar *S,
                                       const wisp_scalar *value, wisp_scalar *X);
 
-/* ---- for further functions of this kind ---- */
+/* ---- lapack.c: for further functions of this kind ---- */
 
-/* A function of LAPACK by its Fortran name, such as "zheevd_"; NULL: there is none, or no LAPACK. The first call loads
-   the library. */
+/* A function of LAPACK by its name, such as "zheevd", for calls between a begin and an end of wisp__lapack_alone; NULL:
+   there is none, or no LAPACK, and ctx has a message. The first call loads the library, where the program gave none. */
 typedef void (*wisp__lapack_fn)(void);
 wisp__lapack_fn wisp__lapack(wisp_ctx *ctx, const char *name);
 /* Zeroed memory for LAPACK, with room for a column of `rows` complex numbers behind it: OpenBLAS 0.3.21's zgemv reads
    up to so much beyond a matrix. All that LAPACK gets comes from here. */
 wisp_status wisp__lapack_alloc(wisp_ctx *ctx, double **array, size_t count, int rows);
-/* Between begin and its end OpenBLAS computes with one thread, so that the bits do not depend on their number. */
+/* Between begin and its end the LAPACK stays the same one (wisp_set_lapack waits), and OpenBLAS computes with one
+   thread, so that the bits do not depend on their number. */
 void wisp__lapack_alone(bool begin);
 /* data[n] and *info of rank 0 go to all ranks. */
 wisp_status wisp__dense_share(wisp_ctx *ctx, double *data, size_t n, int *info);

@@ -55,7 +55,9 @@ static wisp_status share(schur *d, int info)
     wisp__lapack_alone(false);
     const wisp_status status = wisp__dense_share(d->ctx, d->s, d->shared, &info);
     if (status != WISP_OK || info == 0) return status;
-    if (info == NO_LAPACK) return wisp_ctx_fail(d->ctx, WISP_ERR_UNSUPPORTED, "eig: no LAPACK could be loaded");
+    if (info == NO_LAPACK) /* rank 0 has a message */
+        return wisp_ctx_rank(d->ctx) > 0 ? wisp_ctx_fail(d->ctx, WISP_ERR_UNSUPPORTED, "no LAPACK")
+                                         : WISP_ERR_UNSUPPORTED;
     return wisp_ctx_fail(d->ctx, WISP_ERR_NUMERIC, "a dense matrix of %d rows has no Schur form: %s", d->n,
                          info == NOT_FINITE ? "it is not finite" : "LAPACK's iteration did not end");
 }
@@ -72,7 +74,7 @@ static void give(const schur *d, wisp_scalar *S, wisp_scalar *U, wisp_scalar *va
 
 static int decompose(schur *d)
 {
-    const wisp__lapack_fn fn = wisp__lapack(d->ctx, d->is_complex ? "zgees_" : "dgees_");
+    const wisp__lapack_fn fn = wisp__lapack(d->ctx, d->is_complex ? "zgees" : "dgees");
     const int n = d->n, works = WORK * n;
     int info = 0, none = 0;
     double sum = 0;
@@ -102,7 +104,7 @@ out:
 
 static int order(schur *d, const int *chosen)
 {
-    const wisp__lapack_fn fn = wisp__lapack(d->ctx, d->is_complex ? "ztrsen_" : "dtrsen_");
+    const wisp__lapack_fn fn = wisp__lapack(d->ctx, d->is_complex ? "ztrsen" : "dtrsen");
     const int n = d->n, works = d->works, wholes = 1;
     int info = 0, leading, whole[1];
     double sep;
@@ -133,7 +135,7 @@ out:
 
 static int vectors(schur *d)
 {
-    const wisp__lapack_fn fn = wisp__lapack(d->ctx, d->is_complex ? "ztrevc_" : "dtrevc_");
+    const wisp__lapack_fn fn = wisp__lapack(d->ctx, d->is_complex ? "ztrevc" : "dtrevc");
     const int n = d->n, none = 1;
     int info = 0, given;
     double unused[2];
