@@ -310,8 +310,11 @@ static void only_its_own_addresses(void **state)
     const wisp__update_params update = {
         .v = host, .w = wisp__at(x), .x = &one, .ld_v = 1, .ld_w = 1, .ld_x = 1, .p = 1, .q = 1};
     REF_FAILS(ctx, ctx->backend->update(ctx, true, &update, ROWS), WISP_ERR_ARG, "no buffer");
-    const wisp__spmmv_params sweep = {
-        .rows = ROWS, .x = wisp__at(x), .gather = wisp__at(x), .y = wisp__at(x), .prev = wisp__at(x), .val = host};
+    const wisp__spmmv_params sweep = {.a = {.rows = ROWS, .val = host},
+                                      .x = wisp__at(x),
+                                      .gather = wisp__at(x),
+                                      .y = wisp__at(x),
+                                      .prev = wisp__at(x)};
     const wisp__grid grid = {0};
     REF_FAILS(ctx, ctx->backend->launch_spmmv(ctx, (wisp__kernel){0}, &sweep, &grid, 0, 0, 0), WISP_ERR_ARG,
               "no buffer");

@@ -265,8 +265,8 @@ static wisp_status enter_sweep(wisp_ctx *ctx, sweep *s, const wisp__spmmv_params
     *s = (sweep){.p = *p};
     if (p->cpu.pieces) *pieces = *p->cpu.pieces, q->cpu.pieces = pieces;
     if (p->cpu.bundles) *b = *p->cpu.bundles, q->cpu.bundles = b;
-    WISP_TRY(ENTER(ctx, K_ADDRESSES(q), &q->cpu.follow, &q->cpu.fresh, &pieces->first, &pieces->col, &pieces->val,
-                   &b->kind, &b->first, &b->offset, &b->take, &b->factor));
+    WISP_TRY(ENTER(ctx, K_ENTRY_ADDRESSES(&q->a), K_ADDRESSES(q), &q->cpu.follow, &q->cpu.fresh, &pieces->first,
+                   &pieces->col, &pieces->val, &b->kind, &b->first, &b->offset, &b->take, &b->factor));
     for (int i = 0; i < K_FACTOR_SETS; i++) q->factors[i] = copied(ctx, p->factors[i], factor_bytes(p));
     wisp__chain *chain = copied(ctx, p->chains ? p->chain : NULL, chain_bytes(p));
     for (int i = 0; i < p->chains; i++) WISP_TRY(ENTER(ctx, &chain[i].z));

@@ -48,10 +48,8 @@ typedef struct {
     double eta[2];
 } wisp__chain;
 
-/* y = alpha (A - shift_j) x + beta prev + add_j u;  z_i = delta z_i + eta_i y;  dots. Scalars come as (re, im). Offsets
-   and strides of blocks count scalars of the block's real type (a complex element counts two).
-
-   Entries are stored in one of four ways. SELL: entry k of row r of chunk c is at chunk[c] + (k << log_c) + r.
+/* The entries of a matrix, stored in one of four ways. SELL: entry k of row r of chunk c is at
+   chunk[c] + (k << log_c) + r.
    Coded: likewise, with a short column (relative to the row), a code of the value, or both, in place of col and val.
    Lists: as SELL, or with codes, but columns relative to row r are list_first[i] .. list_first[i + 1] - 1, i = list[r].
    Patterns: row r is entries chunk[i] .. chunk[i + 1] - 1, i = pattern[r], with columns relative to r. */
@@ -68,8 +66,14 @@ typedef struct {
     const uint8_t *code;     /* NULL: val has a value per entry */
     const uint16_t *pattern; /* [rows]; NULL: rows have entries of their own */
     const void *diagonal;    /* [rows] real parts to be added to the (real) diagonal of the entries; NULL: none */
-    const void *gather;      /* the block that columns point into: x, or the halo of x */
-    const void *x;           /* the block whose rows are this process's own */
+} wisp__entries;
+
+/* y = alpha (A - shift_j) x + beta prev + add_j u;  z_i = delta z_i + eta_i y;  dots. Scalars come as (re, im). Offsets
+   and strides of blocks count scalars of the block's real type (a complex element counts two). */
+typedef struct {
+    wisp__entries a;
+    const void *gather; /* the block that columns point into: x, or the halo of x */
+    const void *x;      /* the block whose rows are this process's own */
     void *y;
     const void *prev; /* y itself, or a block apart from it */
     const void *u;    /* a block apart from y */
@@ -87,10 +91,12 @@ typedef struct {
     wisp__cpu_params cpu;        /* the last: other devices take what is before it */
 } wisp__spmmv_params;
 
-/* Where all addresses in the device's memory stand, but for those of chains and of what only CPUs use. */
-#define K_ADDRESSES(p)                                                                                           \
-    &(p)->chunk, &(p)->row_len, &(p)->col, &(p)->short_col, &(p)->list, &(p)->list_first, &(p)->val, &(p)->code, \
-        &(p)->pattern, &(p)->diagonal, &(p)->gather, &(p)->x, &(p)->y, &(p)->prev, &(p)->u
+/* Where all addresses in the device's memory stand: of entries; and of a sweep, but for those of its entries, of chains
+   and of what only CPUs use. */
+#define K_ENTRY_ADDRESSES(a)                                                                                     \
+    &(a)->chunk, &(a)->row_len, &(a)->col, &(a)->short_col, &(a)->list, &(a)->list_first, &(a)->val, &(a)->code, \
+        &(a)->pattern, &(a)->diagonal
+#define K_ADDRESSES(p) &(p)->gather, &(p)->x, &(p)->y, &(p)->prev, &(p)->u
 
 /* Rows of chunks [begin, end). Adds the dots to dot[K_DOT_SETS][width] pairs (re, im). */
 typedef void (*wisp__spmmv_fn)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot);

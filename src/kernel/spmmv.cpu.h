@@ -48,12 +48,12 @@ INLINE void FN(multiply)(const wisp__spmmv_params *p, const int coded, row_entri
 {
     const int64_t ld = p->ld_gather;
     const real *gather = (const real *)p->gather + r.base * ld + at;
-    const mat_real *val = (const mat_real *)p->val;
+    const mat_real *val = (const mat_real *)p->a.val;
     const int64_t step = (int64_t)1 << r.log_step, col_step = (int64_t)1 << r.col_step;
     FN(begin)(ar, ai);
     for (int64_t k = 0, e = r.first, c = r.cols; k < r.len; k++, e += step, c += col_step) {
-        const real *x = gather + (coded && p->short_col ? p->short_col[c] : p->col[c]) * ld;
-        const int64_t i = (coded && p->code ? p->code[e] : e) * (1 + MAT_COMPLEX);
+        const real *x = gather + (coded && p->a.short_col ? p->a.short_col[c] : p->a.col[c]) * ld;
+        const int64_t i = (coded && p->a.code ? p->a.code[e] : e) * (1 + MAT_COMPLEX);
         const real a = FN(alone)((real)val[i]);
         UNROLL for (int v = 0; v < NV; v++) ar[v] += a * FN(load)(x + AT(v));
         if (MAT_COMPLEX) {
@@ -80,7 +80,7 @@ INLINE int FN(takes_some)(const wisp__spmmv_params *p, const int stored)
    so that sums are those of whole entries bit by bit. */
 INLINE void FN(multiply_pieces)(const wisp__spmmv_params *p, int64_t row, int64_t at, vec ar[NV], vec ai[NV])
 {
-    const int64_t ld = p->ld_gather, *first = p->cpu.pieces->first + 2 * (int64_t)p->pattern[row];
+    const int64_t ld = p->ld_gather, *first = p->cpu.pieces->first + 2 * (int64_t)p->a.pattern[row];
     const real *gather = (const real *)p->gather + row * ld + at;
     const mat_real *val = (const mat_real *)p->cpu.pieces->val;
     const int32_t *col = p->cpu.pieces->col;
@@ -96,8 +96,8 @@ INLINE void FN(multiply_pieces)(const wisp__spmmv_params *p, int64_t row, int64_
 INLINE void FN(join)(const wisp__spmmv_params *p, int64_t row, int64_t at, vec ar[NV], vec ai[NV])
 {
     if (MAT_COMPLEX) UNROLL for (int v = 0; v < NV; v++) ar[v] += FN(times_i)(ai[v]);
-    if (!p->diagonal) return;
-    const real d = (real)((const mat_real *)p->diagonal)[row], *x = (const real *)p->x + row * p->ld_x + at;
+    if (!p->a.diagonal) return;
+    const real d = (real)((const mat_real *)p->a.diagonal)[row], *x = (const real *)p->x + row * p->ld_x + at;
     UNROLL for (int v = 0; v < NV; v++) ar[v] += d * FN(load)(x + AT(v));
 }
 
@@ -105,7 +105,7 @@ INLINE void FN(join)(const wisp__spmmv_params *p, int64_t row, int64_t at, vec a
 INLINE void FN(product)(const wisp__spmmv_params *p, const int stored, int64_t row, row_entries r, int64_t at,
                         vec ar[NV])
 {
-    const int uncoded = stored != ROWS_ANY || !(p->code || p->short_col);
+    const int uncoded = stored != ROWS_ANY || !(p->a.code || p->a.short_col);
     vec ai[NV] = {0};
 #ifdef SOME
     if (uncoded && r.log_step == 0 && FN(takes_some)(p, stored)) {
@@ -159,7 +159,8 @@ INLINE void FN(finish)(const wisp__spmmv_params *p, const int stored, int64_t ro
 INLINE void FN(matrix_ahead)(const wisp__spmmv_params *p, const int stored, int64_t e, int64_t n)
 {
     enum { VALUE = (1 + MAT_COMPLEX) * MAT_BYTES };
-    const char *val = (const char *)p->val + e * VALUE + STREAM_AHEAD, *col = (const char *)(p->col + e) + STREAM_AHEAD;
+    const char *val = (const char *)p->a.val + e * VALUE + STREAM_AHEAD,
+               *col = (const char *)(p->a.col + e) + STREAM_AHEAD;
     for (int64_t i = 0; i < n * VALUE; i += 64) __builtin_prefetch(val + i);
     for (int64_t i = 0; !has_lists(p, stored) && i < n * 4; i += 64) __builtin_prefetch(col + i);
 }
@@ -168,7 +169,7 @@ INLINE void FN(matrix_ahead)(const wisp__spmmv_params *p, const int stored, int6
 INLINE int FN(asks_matrix)(const wisp__spmmv_params *p, const int stored)
 {
     if (!p->cpu.streams || has_patterns(p, stored)) return 0;
-    return stored != ROWS_ANY || (p->log_c == 0 && !p->code && !p->short_col && p->first == 0);
+    return stored != ROWS_ANY || (p->a.log_c == 0 && !p->a.code && !p->a.short_col && p->first == 0);
 }
 
 /* Rows of one list or pattern that go side by side, as many as there are accumulators for: their columns, and values
@@ -191,16 +192,17 @@ INLINE void FN(side_products)(const wisp__spmmv_params *p, const int stored, int
                               vec ar[SIDE][NV])
 {
     const int patterns = has_patterns(p, stored);
-    const int64_t *first = patterns ? p->chunk + p->pattern[row] : p->list_first + p->list[row], ld = p->ld_gather;
+    const int64_t *first = patterns ? p->a.chunk + p->a.pattern[row] : p->a.list_first + p->a.list[row],
+                  ld = p->ld_gather;
     const int64_t at = stored == ROWS_ANY ? p->first : 0;
-    const int32_t *col = p->col + first[0];
+    const int32_t *col = p->a.col + first[0];
     const int n = (int)(first[1] - first[0]);
     const real *gather = (const real *)p->gather + row * ld + at;
     const mat_real *val[SIDE];
     vec ai[SIDE][NV];
     UNROLL for (int i = 0; i < SIDE; i++)
     {
-        val[i] = (const mat_real *)p->val + (patterns ? first[0] : p->chunk[row + i * apart]) * (1 + MAT_COMPLEX);
+        val[i] = (const mat_real *)p->a.val + (patterns ? first[0] : p->a.chunk[row + i * apart]) * (1 + MAT_COMPLEX);
         UNROLL for (int v = 0; v < NV; v++) ar[i][v] = ai[i][v] = (vec){0};
         FN(begin)(ar[i], ai[i]);
     }
@@ -236,11 +238,11 @@ INLINE int FN(sides)(const wisp__spmmv_params *p, const int stored, int64_t row,
 {
     const int patterns = has_patterns(p, stored), n = SIDE * FN(period)(p, stored);
     if (SIDE == 1 || stored == ROWS_CRS || stored == ROWS_PIECES || row + n > end) return 1;
-    if (stored == ROWS_ANY && (patterns ? !!p->cpu.pieces : !p->list || p->code || p->log_c)) return 1;
+    if (stored == ROWS_ANY && (patterns ? !!p->cpu.pieces : !p->a.list || p->a.code || p->a.log_c)) return 1;
 #ifdef SOME
     if (FN(takes_some)(p, stored)) return 1;
 #endif
-    return alike((patterns ? p->pattern : p->list) + row, SIDE, FN(period)(p, stored)) ? n : 1;
+    return alike((patterns ? p->a.pattern : p->a.list) + row, SIDE, FN(period)(p, stored)) ? n : 1;
 }
 
 #if WIDTH * PARTS * REAL_BYTES >= 64
@@ -261,7 +263,7 @@ INLINE void FN(ask)(const real *row, int64_t reals, const int to_write)
    second-level cache, and asking for them would cost more than half of what the core can do. */
 INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t row, const int rows, const int period)
 {
-    if (p->cpu.near || row + rows * period > p->rows) return;
+    if (p->cpu.near || row + rows * period > p->a.rows) return;
     const int64_t at = stored == ROWS_ANY ? p->first : 0, ld = p->ld_gather;
     for (int i = 0; i < rows * period; i++) {
         if (p->terms || !p->cpu.past) FN(ask)((const real *)p->y + (row + i) * p->ld_y + at, p->reals, 1);
@@ -274,7 +276,7 @@ INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t 
         uint32_t fresh = fresh_of(p, stored, row + j, r.len);
         for (int k = fresh ? __builtin_ctz(fresh) : 32; k < r.len;) {
             const int64_t c = r.cols + ((int64_t)k << r.col_step);
-            const int64_t col = stored != ROWS_ANY || p->col ? p->col[c] : p->short_col[c];
+            const int64_t col = stored != ROWS_ANY || p->a.col ? p->a.col[c] : p->a.short_col[c];
             for (int i = 0; i < rows; i++) FN(ask)(gather + (col + i * period) * ld, p->reals, 0);
             fresh &= fresh - 1;
             k = fresh ? __builtin_ctz(fresh) : k < 32 ? 32 : k + 1;
@@ -296,7 +298,7 @@ INLINE void FN(side_by_side)(const wisp__spmmv_params *p, const int stored, int6
     const int64_t ahead = row + ROWS_AHEAD - ROWS_AHEAD % period; /* where the same patterns are */
     vec ar[SIDE][NV], ax[MOST_PERIOD * SIDE][NV];
     if (FN(asks_matrix)(p, stored))
-        FN(matrix_ahead)(p, stored, p->chunk[row], p->chunk[row + SIDE * period] - p->chunk[row]);
+        FN(matrix_ahead)(p, stored, p->a.chunk[row], p->a.chunk[row + SIDE * period] - p->a.chunk[row]);
     FN(prefetch)(p, stored, ahead, SIDE, period);
     if (period == 1) {
         FN(side_products)(p, stored, row, 1, ar);
@@ -417,9 +419,9 @@ INLINE void FN(compact_rows)(const wisp__spmmv_params *p, const int stored, cons
 {
     wisp__spmmv_params q = *p;
     q.terms = terms;
-    q.log_c = 0;
+    q.a.log_c = 0;
     if (!MULTIPLES) q.ld_gather = q.ld_x = q.ld_y = q.reals = WIDTH * PARTS;
-    if (stored == ROWS_CRS || stored == ROWS_LISTS) q.diagonal = NULL;
+    if (stored == ROWS_CRS || stored == ROWS_LISTS) q.a.diagonal = NULL;
     for (int64_t strip = begin; strip < end; strip += K_STRIP) {
         FN(strip_sums) s;
         const FN(sink) to = {.sums = s};
@@ -481,15 +483,15 @@ INLINE wisp__spmmv_fn FN(compact)(const wisp__spmmv_params *p, const unsigned ma
 {
     const int64_t ld = MULTIPLES ? p->reals : WIDTH * PARTS;
     if (p->ld_gather != ld || p->ld_x != ld || p->ld_y != ld || p->reals != ld) return NULL;
-    if (p->log_c || p->code || p->short_col) return NULL;
+    if (p->a.log_c || p->a.code || p->a.short_col) return NULL;
 #if MAT_COMPLEX
     if (p->cpu.pieces) return COMPACT_ONE(pieces);
 #endif
-    if (p->pattern) return COMPACT_ONE(patterns);
+    if (p->a.pattern) return COMPACT_ONE(patterns);
 #ifdef COMPACT_LISTS
-    if (p->list) return COMPACT_ONE(lists);
+    if (p->a.list) return COMPACT_ONE(lists);
 #else
-    if (p->list) return NULL;
+    if (p->a.list) return NULL;
 #endif
     return COMPACT_ONE(crs);
 }
@@ -509,7 +511,7 @@ static void FN(kernel)(const wisp__spmmv_params *p, int64_t begin, int64_t end, 
     const bool is_step = WIDTH > 2 && (terms & ~(unsigned)K_MASK_STEP_TOO) == K_MASK_STEP;
     const bool usual = is_step || p->terms == 0 || (PAIRS_TOO ? terms : p->terms) == K_MASK_KPM;
     const wisp__spmmv_fn compact = FN(compact)(p, is_step ? K_MASK_STEP : usual && terms ? K_MASK_KPM : 0);
-    const int64_t row_end = end < p->rows ? end : p->rows;
+    const int64_t row_end = end < p->a.rows ? end : p->a.rows;
     if (!compact || !(usual || (EIGHTS && p->reals <= TERMS_REALS))) {
         any_width(p, begin, end, dot);
     } else if (!usual) {

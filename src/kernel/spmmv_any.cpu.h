@@ -19,10 +19,10 @@ INLINE int64_t any_columns(const wisp__spmmv_params *q, int64_t begin, int64_t e
 /* Columns that one kernel takes all at once need no strips. */
 static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
 {
-    const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
+    const int64_t row_end = (end << p->a.log_c) < p->a.rows ? end << p->a.log_c : p->a.rows;
     const int64_t columns = p->reals / PARTS, most = any_kernels[0].width;
     const int64_t step = columns & (columns - 1) || columns > most ? K_STRIP : row_end;
-    for (int64_t row = begin << p->log_c; row < row_end; row += step) {
+    for (int64_t row = begin << p->a.log_c; row < row_end; row += step) {
         wisp__spmmv_params q = *p;
         while (q.first < q.reals) q.first = any_columns(&q, row, row + step < row_end ? row + step : row_end, dot);
     }

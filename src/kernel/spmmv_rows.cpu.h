@@ -14,28 +14,28 @@ enum { ROWS_ANY, ROWS_CRS, ROWS_LISTS, ROWS_PATTERNS, ROWS_PIECES };
 
 INLINE int has_patterns(const wisp__spmmv_params *p, const int stored)
 {
-    return stored == ROWS_PATTERNS || stored == ROWS_PIECES || (stored == ROWS_ANY && p->pattern);
+    return stored == ROWS_PATTERNS || stored == ROWS_PIECES || (stored == ROWS_ANY && p->a.pattern);
 }
 
 INLINE int has_lists(const wisp__spmmv_params *p, const int stored)
 {
-    return stored == ROWS_LISTS || (stored == ROWS_ANY && p->list);
+    return stored == ROWS_LISTS || (stored == ROWS_ANY && p->a.list);
 }
 
 INLINE row_entries entries_of(const wisp__spmmv_params *p, const int stored, int64_t row)
 {
     if (has_patterns(p, stored)) {
-        const int64_t *first = p->chunk + p->pattern[row];
+        const int64_t *first = p->a.chunk + p->a.pattern[row];
         return (row_entries){first[0], first[0], row, (int)(first[1] - first[0]), 0, 0};
     }
-    const int log_c = stored == ROWS_ANY ? p->log_c : 0;
-    const int64_t begin = p->chunk[row >> log_c] + (row & ((1 << log_c) - 1));
+    const int log_c = stored == ROWS_ANY ? p->a.log_c : 0;
+    const int64_t begin = p->a.chunk[row >> log_c] + (row & ((1 << log_c) - 1));
     if (has_lists(p, stored)) {
-        const int64_t *first = p->list_first + p->list[row];
+        const int64_t *first = p->a.list_first + p->a.list[row];
         return (row_entries){begin, first[0], row, (int)(first[1] - first[0]), log_c, 0};
     }
-    const int64_t base = stored == ROWS_ANY && p->short_col ? row : 0;
-    return (row_entries){begin, begin, base, p->row_len[row], log_c, log_c};
+    const int64_t base = stored == ROWS_ANY && p->a.short_col ? row : 0;
+    return (row_entries){begin, begin, base, p->a.row_len[row], log_c, log_c};
 }
 
 /* Whether each of rows * apart rows has the list, or pattern, of the row `apart` before it. */
@@ -52,7 +52,7 @@ INLINE int alike(const uint16_t *id, const int rows, const int apart)
 /* The entries among a row's first 32 whose block rows are worth a prefetch. */
 INLINE uint32_t fresh_of(const wisp__spmmv_params *p, const int stored, int64_t row, int len)
 {
-    if (p->cpu.fresh) return p->cpu.fresh[has_patterns(p, stored) ? p->pattern[row] : row];
+    if (p->cpu.fresh) return p->cpu.fresh[has_patterns(p, stored) ? p->a.pattern[row] : row];
     return len < 32 ? (1u << len) - 1 : ~0u;
 }
 

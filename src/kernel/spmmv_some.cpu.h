@@ -5,9 +5,9 @@
 /* The matrix streams past faster than the hardware asks for it. */
 INLINE void FN(stream_ahead)(const wisp__spmmv_params *p, int64_t e)
 {
-    if (p->pattern || p->cpu.near) return;
-    __builtin_prefetch((const char *)p->val + e * MAT_BYTES + STREAM_AHEAD);
-    __builtin_prefetch((const char *)(p->col + e) + STREAM_AHEAD);
+    if (p->a.pattern || p->cpu.near) return;
+    __builtin_prefetch((const char *)p->a.val + e * MAT_BYTES + STREAM_AHEAD);
+    __builtin_prefetch((const char *)(p->a.col + e) + STREAM_AHEAD);
 }
 
 #if REALS == 2
@@ -21,12 +21,12 @@ INLINE int FN(some)(const wisp__spmmv_params *p, row_entries r, int64_t at, vec 
     int k = 0;
     for (; k + 4 <= r.len; k += 4) {
         const int64_t e = r.first + k;
-        const int32_t *col = p->col + e;
+        const int32_t *col = p->a.col + e;
         FN(stream_ahead)(p, e);
 #define X(i) FN(load)(x + col[i] * p->ld_gather)
         const eight xv = JOIN_4(JOIN_2(X(0), X(1)), JOIN_2(X(2), X(3)));
 #undef X
-        const values a = __builtin_convertvector(*(const stored *)((const mat_real *)p->val + e), values);
+        const values a = __builtin_convertvector(*(const stored *)((const mat_real *)p->a.val + e), values);
         pairs += __builtin_shufflevector(a, a, 0, 0, 1, 1, 2, 2, 3, 3) * xv;
     }
     const simd_4 four =
@@ -44,10 +44,10 @@ INLINE int FN(some)(const wisp__spmmv_params *p, row_entries r, int64_t at, vec 
     int k = 0;
     for (; k + N <= r.len; k += N) {
         const int64_t e = r.first + k;
-        const int32_t *col = p->col + e;
+        const int32_t *col = p->a.col + e;
         FN(stream_ahead)(p, e);
 #define ELEMENT(l) x[col[l] * p->ld_gather]
-        sum += __builtin_convertvector(*(const stored *)((const mat_real *)p->val + e), simd_vec) * SIMD_EACH;
+        sum += __builtin_convertvector(*(const stored *)((const mat_real *)p->a.val + e), simd_vec) * SIMD_EACH;
 #undef ELEMENT
     }
     for (int l = 0; k && l < N; l++) *to += sum[l];

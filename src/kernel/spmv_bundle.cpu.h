@@ -30,7 +30,7 @@ INLINE void bundle_product(const wisp__spmmv_params *p, const int regs, const in
 /* The diagonal that is stored apart: one real number a row. */
 INLINE W(vec) bundle_diagonal(const wisp__spmmv_params *p, int64_t row)
 {
-    const real *d = (const real *)p->diagonal + row;
+    const real *d = (const real *)p->a.diagonal + row;
 #if PARTS == 1
     const W(vec) v = W(load)(d);
 #else
@@ -51,7 +51,7 @@ INLINE void bundle_rows(const wisp__spmmv_params *p, const wisp__spmmv_params *w
     UNROLL for (int v = 0; v < regs; v++)
     {
         const int64_t at = row + v * WIDE;
-        if (p->diagonal) sum[v] += bundle_diagonal(p, at);
+        if (p->a.diagonal) sum[v] += bundle_diagonal(p, at);
         if (terms == 0 || terms == K_MASK_KPM) {
             W(epilogue)(wide, terms, at, 0, sum + v, s);
         } else {
@@ -99,8 +99,8 @@ INLINE void bundle_strip(const wisp__spmmv_params *p, const wisp__spmmv_params *
 INLINE void bundle_range(const wisp__spmmv_params *p, const wisp__spmmv_params *wide, const unsigned terms,
                          int64_t begin, int64_t end, double *dot)
 {
-    const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
-    for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
+    const int64_t row_end = (end << p->a.log_c) < p->a.rows ? end << p->a.log_c : p->a.rows;
+    for (int64_t strip = begin << p->a.log_c; strip < row_end; strip += K_STRIP) {
         strip_sums_w1 single;
         W(strip_sums) s;
         clear_w1(single, 1);

@@ -17,16 +17,16 @@ INLINE chunk_vec chunk_widen(const mat_real *p) { return __builtin_convertvector
 /* What follows A x, for CHUNK_VL rows. */
 INLINE void chunk_epilogue(const wisp__spmmv_params *p, unsigned terms, int64_t row, chunk_vec ax, chunk_sums *s)
 {
-    if (p->diagonal) ax += chunk_widen((const mat_real *)p->diagonal + row) * chunk_load((const real *)p->x + row);
+    if (p->a.diagonal) ax += chunk_widen((const mat_real *)p->a.diagonal + row) * chunk_load((const real *)p->x + row);
     W(epilogue)(p, terms, row, 0, &ax, s);
 }
 
 /* Values `at` of CHUNK_VL rows. */
 INLINE chunk_vec chunk_values(const wisp__spmmv_params *p, const unsigned coded, int64_t at)
 {
-    const mat_real *val = (const mat_real *)p->val;
+    const mat_real *val = (const mat_real *)p->a.val;
     if (!(coded & CODES)) return chunk_widen(val + at);
-#define ELEMENT(l) (real) val[p->code[at + (l)]]
+#define ELEMENT(l) (real) val[p->a.code[at + (l)]]
     return SIMD_EACH;
 #undef ELEMENT
 }
@@ -54,11 +54,11 @@ INLINE chunk_vec chunk_gathered(const wisp__spmmv_params *p, const unsigned code
     const real *x = (const real *)p->gather;
     chunk_vec xv;
     if (coded & SHORT_COLS) {
-#define ELEMENT(l) x[row + (l) + p->short_col[at + (l)]]
+#define ELEMENT(l) x[row + (l) + p->a.short_col[at + (l)]]
         xv = SIMD_EACH;
 #undef ELEMENT
     } else {
-#define ELEMENT(l) x[p->col[at + (l)]]
+#define ELEMENT(l) x[p->a.col[at + (l)]]
         xv = SIMD_EACH;
 #undef ELEMENT
     }
@@ -70,7 +70,7 @@ INLINE chunk_vec chunk_gathered(const wisp__spmmv_params *p, const unsigned code
 INLINE void chunk_ahead(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t at)
 {
     if (p->cpu.near) return;
-    const char *val = (const char *)p->val + at * MAT_BYTES, *col = (const char *)(p->col + at);
+    const char *val = (const char *)p->a.val + at * MAT_BYTES, *col = (const char *)(p->a.col + at);
     if (!(coded & CODES)) UNROLL for (int i = 0; i < regs * CHUNK_VL * MAT_BYTES; i += 64)
         {
             __builtin_prefetch(val + STREAM_AHEAD + i);
@@ -84,13 +84,13 @@ INLINE void chunk_ahead(const wisp__spmmv_params *p, const unsigned coded, const
 INLINE void chunk_list(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t row, int64_t e,
                        chunk_vec sum[CHUNK_REGS])
 {
-    const int64_t *first = p->list_first + p->list[row];
-    const int32_t *col = p->col + first[0];
+    const int64_t *first = p->a.list_first + p->a.list[row];
+    const int32_t *col = p->a.col + first[0];
     const int n = (int)(first[1] - first[0]);
     const real *x = (const real *)p->gather + row;
     chunk_vec s[CHUNK_REGS] = {{0}};
     for (int k = 0; k < n; k++) {
-        const int64_t at = e + ((int64_t)k << p->log_c);
+        const int64_t at = e + ((int64_t)k << p->a.log_c);
         chunk_ahead(p, coded, regs, at);
         UNROLL for (int v = 0; v < regs; v++) s[v] +=
             chunk_values(p, coded, at + v * CHUNK_VL) * chunk_load(x + col[k] + v * CHUNK_VL);
@@ -102,7 +102,7 @@ INLINE void chunk_list(const wisp__spmmv_params *p, const unsigned coded, const 
 INLINE void chunk_entries(const wisp__spmmv_params *p, const unsigned coded, const unsigned follow, const int regs,
                           int64_t row, int64_t e, int n, chunk_vec sum[CHUNK_REGS])
 {
-    const int64_t c = (int64_t)1 << p->log_c, end = e + n * c;
+    const int64_t c = (int64_t)1 << p->a.log_c, end = e + n * c;
     const real *x = (const real *)p->gather;
     chunk_vec s[CHUNK_REGS] = {{0}};
     for (int64_t at = e; at < end; at += c) {
@@ -111,7 +111,7 @@ INLINE void chunk_entries(const wisp__spmmv_params *p, const unsigned coded, con
         {
             const int64_t i = at + v * CHUNK_VL;
             if (follow >> v & 1)
-                s[v] += chunk_values(p, coded, i) * chunk_load(x + p->col[i]);
+                s[v] += chunk_values(p, coded, i) * chunk_load(x + p->a.col[i]);
             else
                 s[v] += chunk_gathered(p, coded, row + v * CHUNK_VL, i);
         }
@@ -142,20 +142,20 @@ INLINE void chunk_rest(const wisp__spmmv_params *p, const unsigned coded, int ro
 {
     const real *x = (const real *)p->gather;
     for (int l = 0; l < rows; l++)
-        for (int k = begin; k < p->row_len[row + l]; k++) {
-            const int64_t at = e + l + ((int64_t)k << p->log_c);
-            const int64_t c = coded & LISTS        ? row + l + p->col[p->list_first[p->list[row + l]] + k]
-                              : coded & SHORT_COLS ? row + l + p->short_col[at]
-                                                   : p->col[at];
+        for (int k = begin; k < p->a.row_len[row + l]; k++) {
+            const int64_t at = e + l + ((int64_t)k << p->a.log_c);
+            const int64_t c = coded & LISTS        ? row + l + p->a.col[p->a.list_first[p->a.list[row + l]] + k]
+                              : coded & SHORT_COLS ? row + l + p->a.short_col[at]
+                                                   : p->a.col[at];
             sum[l / CHUNK_VL][l % CHUNK_VL] +=
-                (real)((const mat_real *)p->val)[coded & CODES ? p->code[at] : at] * x[c];
+                (real)((const mat_real *)p->a.val)[coded & CODES ? p->a.code[at] : at] * x[c];
         }
 }
 
 static __attribute__((noinline)) void chunk_rest_any(const wisp__spmmv_params *p, int rows, int64_t row, int64_t e,
                                                      int begin, chunk_vec *sum)
 {
-    chunk_rest(p, (p->short_col ? SHORT_COLS : 0) | (p->code ? CODES : 0), rows, row, e, begin, sum);
+    chunk_rest(p, (p->a.short_col ? SHORT_COLS : 0) | (p->a.code ? CODES : 0), rows, row, e, begin, sum);
 }
 
 /* A register of rows of different lists. */
@@ -165,14 +165,14 @@ INLINE void chunk_mixed(const wisp__spmmv_params *p, const unsigned coded, int64
     const int32_t *col[CHUNK_VL];
     int shortest = INT32_MAX;
     for (int l = 0; l < CHUNK_VL; l++) {
-        const int64_t *first = p->list_first + p->list[row + l];
+        const int64_t *first = p->a.list_first + p->a.list[row + l];
         const int n = (int)(first[1] - first[0]);
-        col[l] = p->col + first[0];
+        col[l] = p->a.col + first[0];
         shortest = n < shortest ? n : shortest;
     }
     chunk_vec s = {0};
     for (int k = 0; k < shortest; k++) {
-        const int64_t at = e + ((int64_t)k << p->log_c);
+        const int64_t at = e + ((int64_t)k << p->a.log_c);
         chunk_ahead(p, coded, 1, at);
 #define ELEMENT(l) x[(l) + col[l][k]]
         s += chunk_values(p, coded, at) * SIMD_EACH;
@@ -186,12 +186,12 @@ INLINE void chunk_mixed(const wisp__spmmv_params *p, const unsigned coded, int64
 INLINE void chunk_lists(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t row, int64_t e,
                         chunk_vec sum[CHUNK_REGS])
 {
-    if (alike(p->list + row, regs * CHUNK_VL, 1)) {
+    if (alike(p->a.list + row, regs * CHUNK_VL, 1)) {
         chunk_list(p, coded, regs, row, e, sum);
         return;
     }
     for (int v = 0; v < regs * CHUNK_VL; v += CHUNK_VL)
-        if (regs > 1 && alike(p->list + row + v, CHUNK_VL, 1))
+        if (regs > 1 && alike(p->a.list + row + v, CHUNK_VL, 1))
             chunk_list(p, coded, 1, row + v, e + v, sum + v / CHUNK_VL);
         else
             chunk_mixed(p, coded, row + v, e + v, sum + v / CHUNK_VL);
@@ -201,10 +201,10 @@ INLINE void chunk_lists(const wisp__spmmv_params *p, const unsigned coded, const
 INLINE int chunk_shared(const wisp__spmmv_params *p, const int regs, int64_t row)
 {
     if (p->cpu.padded) {
-        const int64_t *chunk = p->chunk + (row >> p->log_c);
-        return (int)((chunk[1] - chunk[0]) >> p->log_c);
+        const int64_t *chunk = p->a.chunk + (row >> p->a.log_c);
+        return (int)((chunk[1] - chunk[0]) >> p->a.log_c);
     }
-    const int32_t *len = p->row_len + row;
+    const int32_t *len = p->a.row_len + row;
     int shortest = len[0];
     for (int l = 1; l < regs * CHUNK_VL; l++) shortest = len[l] < shortest ? len[l] : shortest;
     return shortest;
@@ -267,9 +267,9 @@ INLINE void chunk_finish(const wisp__spmmv_params *p, const int regs, int64_t ro
 INLINE void chunk_run(const wisp__spmmv_params *p, const int regs, int64_t row, chunk_sums *s)
 {
     const row_entries r = entries_of(p, ROWS_PATTERNS, row);
-    const mat_real *val = (const mat_real *)p->val + r.first;
+    const mat_real *val = (const mat_real *)p->a.val + r.first;
     const real *x = (const real *)p->gather + row;
-    const int32_t *col = p->col + r.first;
+    const int32_t *col = p->a.col + r.first;
     chunk_vec sum[CHUNK_RUN] = {{0}};
     for (int k = 0; k < r.len; k++)
         UNROLL for (int v = 0; v < regs; v++) sum[v] += (real)val[k] * chunk_load(x + col[k] + v * CHUNK_VL);
@@ -280,7 +280,7 @@ INLINE void chunk_run(const wisp__spmmv_params *p, const int regs, int64_t row, 
 INLINE int chunk_run_length(const wisp__spmmv_params *p, int64_t row, int most)
 {
     int n = 1;
-    while (n < most && p->pattern[row + n] == p->pattern[row]) n++;
+    while (n < most && p->a.pattern[row + n] == p->a.pattern[row]) n++;
     return n;
 }
 
@@ -289,10 +289,10 @@ INLINE void chunk_group(const wisp__spmmv_params *p, chunk_product_fn *product, 
                         chunk_sums *s)
 {
     chunk_vec sum[CHUNK_REGS];
-    const int64_t e = p->chunk[row >> p->log_c] + (row & (((int64_t)1 << p->log_c) - 1));
-    const int n = p->list ? 0 : chunk_shared(p, regs, row);
+    const int64_t e = p->a.chunk[row >> p->a.log_c] + (row & (((int64_t)1 << p->a.log_c) - 1));
+    const int n = p->a.list ? 0 : chunk_shared(p, regs, row);
     product(p, row, e, n, sum);
-    if (!p->list && !p->cpu.padded) chunk_rest_any(p, regs * CHUNK_VL, row, e, n, sum);
+    if (!p->a.list && !p->cpu.padded) chunk_rest_any(p, regs * CHUNK_VL, row, e, n, sum);
     chunk_finish(p, regs, row, sum, s);
 }
 
@@ -300,7 +300,7 @@ INLINE void chunk_group(const wisp__spmmv_params *p, chunk_product_fn *product, 
 INLINE int64_t chunk_stored_rows(const wisp__spmmv_params *p, chunk_product_fn *const product[2], int64_t row,
                                  int64_t end, chunk_sums *s)
 {
-    const int wide = 1 << p->log_c >= CHUNK_REGS * CHUNK_VL;
+    const int wide = 1 << p->a.log_c >= CHUNK_REGS * CHUNK_VL;
     for (; wide && row + CHUNK_REGS * CHUNK_VL <= end; row += CHUNK_REGS * CHUNK_VL)
         chunk_group(p, product[1], CHUNK_REGS, row, s);
     for (; row + CHUNK_VL <= end; row += CHUNK_VL) chunk_group(p, product[0], 1, row, s);
@@ -329,9 +329,9 @@ INLINE void chunk_pattern_rows(const wisp__spmmv_params *p, int64_t row, int64_t
 
 INLINE void chunk_range(const wisp__spmmv_params *p, const int patterns, int64_t begin, int64_t end, double *dot)
 {
-    const int lists = p->list != NULL, way = (lists ? 4 : p->short_col ? 1 : 0) + (p->code ? lists ? 1 : 2 : 0);
-    const int64_t row_end = (end << p->log_c) < p->rows ? end << p->log_c : p->rows;
-    for (int64_t strip = begin << p->log_c; strip < row_end; strip += K_STRIP) {
+    const int lists = p->a.list != NULL, way = (lists ? 4 : p->a.short_col ? 1 : 0) + (p->a.code ? lists ? 1 : 2 : 0);
+    const int64_t row_end = (end << p->a.log_c) < p->a.rows ? end << p->a.log_c : p->a.rows;
+    for (int64_t strip = begin << p->a.log_c; strip < row_end; strip += K_STRIP) {
         strip_sums_w1 single;
         clear_w1(single, 1);
         chunk_sums s;
@@ -369,7 +369,7 @@ static void chunked(const wisp__spmmv_params *p, int64_t begin, int64_t end, dou
     wisp__spmmv_params q = *p; /* with the factors of one row for all of them */
     real factors[K_FACTOR_SETS][2 * WIDE_REALS];
     wide_factors(&q, factors);
-    if (!p->pattern)
+    if (!p->a.pattern)
         chunk_range(&q, 0, begin, end, dot);
     else if (p->terms == 0)
         chunk_pattern_range(&q, 0, begin, end, dot);

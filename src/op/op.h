@@ -80,7 +80,7 @@ typedef struct {
     wisp_blk *y, *const *z; /* z: of the sums */
     const wisp_blk *x, *prev, *u;
     unsigned terms;       /* of wisp_aug */
-    wisp__spmmv_params p; /* all but the entries, which sweep_run puts in */
+    wisp__spmmv_params p; /* all but what only CPUs use of the entries, which sweep_run puts in */
 } wisp__sweep;
 
 /* The blocks fit the matrix, and each other in width and type; z may be NULL. */

@@ -150,8 +150,7 @@ static void set_blocks(wisp__sweep *s)
 {
     const wisp_blk *x = s->x, *u = s->terms & (WISP_ADD | WISP_DOT_UY) ? s->u : NULL;
     const int parts = wisp__parts(x->type);
-    s->p = (wisp__spmmv_params){.rows = s->A->map->local,
-                                .log_c = s->A->log_c,
+    s->p = (wisp__spmmv_params){.a = s->A->told,
                                 .gather = wisp__at(x),
                                 .x = wisp__at(x),
                                 .y = wisp__at(s->y),
@@ -204,7 +203,7 @@ out:
     return status;
 }
 
-/* The entries. */
+/* What only CPUs use. */
 static void set_entries(wisp__spmmv_params *p, const wisp_mat *A)
 {
     enum { LARGE = 32 << 20 };

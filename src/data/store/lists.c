@@ -51,10 +51,10 @@ static wisp__row row_of(const wisp__stored *s, int log_c, int64_t row)
     return r;
 }
 
-static void params(const wisp__stored *s, wisp__spmmv_params *p)
+static void tell(const wisp__stored *s, wisp__entries *a)
 {
-    p->list = s->lists.of;
-    p->list_first = s->lists.first;
+    a->list = s->lists.of;
+    a->list_first = s->lists.first;
 }
 
 static void shape(const wisp_mat *A, wisp__shape *m)
@@ -77,6 +77,6 @@ const wisp__storage wisp__storage_lists = {
     .row = row_of,
     .update = wisp__chunks_update,
     .renew = wisp__stored_renew,
-    .params = params,
+    .tell = tell,
     .shape = shape,
 };

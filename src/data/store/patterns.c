@@ -97,9 +97,10 @@ static int64_t bytes(const wisp_mat *A, bool all)
     return all ? sum + wisp__pieces_bytes(A) + wisp__bundles_bytes(A) : sum;
 }
 
+static void tell(const wisp__stored *s, wisp__entries *a) { a->pattern = s->patterns.of; }
+
 static void params(const wisp__stored *s, wisp__spmmv_params *p)
 {
-    p->pattern = s->patterns.of;
     p->cpu.pieces = s->patterns.pieces;
     p->cpu.bundles = s->patterns.bundles;
 }
@@ -123,6 +124,7 @@ const wisp__storage wisp__storage_patterns = {
     .bytes = bytes,
     .row = row_of,
     .renew = wisp__stored_renew,
+    .tell = tell,
     .params = params,
     .shape = shape,
 };

@@ -42,12 +42,28 @@ void wisp__stored_free(wisp_ctx *ctx, wisp__stored *s)
     *s = (wisp__stored){0};
 }
 
+static wisp__entries told(const wisp_mat *A)
+{
+    const wisp__stored *s = &A->local;
+    wisp__entries a = {.rows = A->local_rows,
+                       .log_c = A->log_c,
+                       .chunk = s->chunk,
+                       .row_len = s->row_len,
+                       .col = s->col,
+                       .val = s->val,
+                       .code = s->code,
+                       .diagonal = s->diagonal};
+    if (s->how->tell) s->how->tell(s, &a);
+    return a;
+}
+
 wisp_status wisp__mat_take(wisp_mat *A)
 {
     const wisp__arrays list = arrays(&A->local);
     wisp_status status = WISP_OK;
     for (int i = 0; i < list.count; i++) WISP_TRY(A->ctx->backend->take(A->ctx, list.pointer[i]));
     if (A->grid.weight) A->grid.weight = A->local.chunk;
+    A->told = told(A);
 out:
     return status;
 }
@@ -107,12 +123,6 @@ int64_t wisp__mat_bytes(const wisp_mat *A, bool all) { return A->local_rows > 0 
 void wisp__stored_params(const wisp_mat *A, wisp__spmmv_params *p)
 {
     const wisp__stored *s = &A->local;
-    p->chunk = s->chunk;
-    p->row_len = s->row_len;
-    p->col = s->col;
-    p->val = s->val;
-    p->code = s->code;
-    p->diagonal = s->diagonal;
     p->cpu.padded = s->padded;
     p->cpu.period = WISP__MAX(s->period, 1);
     p->cpu.fresh = s->fresh;
@@ -133,12 +143,15 @@ wisp_scalar wisp__row_value(const wisp__row *r, wisp_type type, int64_t k)
 wisp_status wisp__stored_renew(wisp_mat *A, wisp_mat *B)
 {
     const wisp__stored old = A->local;
+    const wisp__entries old_told = A->told;
     A->local = B->local;
+    A->told = B->told;
     A->format = B->format;
     A->log_c = B->log_c;
     A->sigma = B->sigma;
     A->grid = B->grid;
     B->local = old;
+    B->told = old_told;
     struct wisp__halo *const halo = A->halo;
     int32_t *const visit = A->visit;
     A->halo = B->halo, B->halo = halo;

@@ -63,6 +63,7 @@ struct wisp__storage {
     /* Takes over what B has, a matrix made anew of the same rows in the same order. */
     wisp_status (*renew)(wisp_mat *A, wisp_mat *B);
 
+    void (*tell)(const wisp__stored *s, wisp__entries *a); /* what the kind has beside what several have */
     void (*params)(const wisp__stored *s, wisp__spmmv_params *p);
     void (*shape)(const wisp_mat *A, wisp__shape *m); /* what the model of time is told */
 };
@@ -72,7 +73,7 @@ extern const wisp__storage wisp__storage_sell, wisp__storage_coded, wisp__storag
 /* For a matrix of which this was found. */
 const wisp__storage *wisp__storage_for(const wisp__compression *c);
 void wisp__stored_free(wisp_ctx *ctx, wisp__stored *s);
-/* Puts the entries into a kernel's parameters. */
+/* Puts what only CPUs use into a kernel's parameters. */
 void wisp__stored_params(const wisp_mat *A, wisp__spmmv_params *p);
 /* The usual way to take over what B has. */
 wisp_status wisp__stored_renew(wisp_mat *A, wisp_mat *B);
