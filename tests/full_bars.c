@@ -77,7 +77,7 @@ static void check_coverage(wisp_ctx *ctx, const char *name, wisp_mat *A, ref_mat
     wisp_moments all;
     wisp_kpm_opts o = {.moments = moments, .vectors = VECTORS, .seed = 1, .type = type};
     REF_OK(ctx, wisp_kpm(&all, A, &o));
-    o.bounds_method = WISP_BOUNDS_GIVEN, o.bounds = all.bounds;
+    o.bounds.method = WISP_BOUNDS_GIVEN, o.bounds.given = all.bounds;
     find_exact(ctx, x, A, dense, o);
     for (int64_t vectors = 8; vectors <= 64; vectors *= 2) {
         tally t[REGIONS] = {0};

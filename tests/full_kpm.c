@@ -104,7 +104,7 @@ static void widths(void **state)
         REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &mo));
         for (int i = 1; i <= R + 2; i++) {
             wisp_kpm_opts o = {.moments = N, .vectors = R, .width = i > R ? 0 : i};
-            o.bounds_method = WISP_BOUNDS_GERSHGORIN; /* Lanczos takes as many runs as there are columns */
+            o.bounds.method = WISP_BOUNDS_GERSHGORIN; /* Lanczos takes as many runs as there are columns */
             if (i > R) o.variant = i == R + 1 ? WISP_KPM_FUSED : WISP_KPM_NAIVE;
             REF_OK(ctx, wisp_kpm(&m, A, &o));
             if (i > 1) {
@@ -151,7 +151,7 @@ static void coverage(void **state)
     enum { N = 128, POINTS = 200, SEEDS = 200 };
     wisp_mat *A = mat_of_spec(ctx, "topi:nx=8,ny=8,nz=6", NULL);
     wisp_kpm_opts o = {
-        .moments = N, .trace = WISP_TRACE_EXACT, .bounds_method = WISP_BOUNDS_GIVEN, .bounds = {0, 5, 0}};
+        .moments = N, .trace = WISP_TRACE_EXACT, .bounds.method = WISP_BOUNDS_GIVEN, .bounds.given = {0, 5, 0}};
     wisp_moments exact, m;
     double energy[POINTS], truth[POINTS], dos[POINTS], error[N > POINTS ? N : POINTS], mean[N];
     tally moments[N] = {0}, energies[POINTS] = {0}, counts[1] = {0};

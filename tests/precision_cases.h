@@ -20,8 +20,8 @@ static inline void check_agreement(wisp_ctx *ctx, const char *spec, uint64_t see
         wisp_kpm_opts o = {.moments = MOMENTS, .vectors = VECTORS, .seed = seed, .width = 8};
         REF_OK(ctx, wisp_kpm(&exact, A, &o));
         assert_true(exact.rounding == 0);
-        o.bounds_method = WISP_BOUNDS_GIVEN;
-        o.bounds = exact.bounds;
+        o.bounds.method = WISP_BOUNDS_GIVEN;
+        o.bounds.given = exact.bounds;
         o.rounding_limit = WISP_ROUNDING_LIMIT;
         REF_OK(ctx, wisp_kpm(&rounded, B, &o));
         assert_int_equal(rounded.vectors, VECTORS);

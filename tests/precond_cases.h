@@ -31,7 +31,7 @@ static inline ref_mat random_matrix(ref_rng *r, wisp_type type, int64_t n, int h
 }
 
 /* Its Gershgorin circles, as bounds. */
-static inline wisp_bounds circles(ref_mat m)
+static inline wisp_bounds_opts circles(ref_mat m)
 {
     double low = HUGE_VAL, high = -HUGE_VAL;
     for (int64_t i = 0; i < m.rows; i++) {
@@ -39,7 +39,7 @@ static inline wisp_bounds circles(ref_mat m)
         for (int64_t j = 0; j < m.cols; j++) sum += i == j ? 0 : cabs(REF_AT(m, i, j));
         low = fmin(low, creal(REF_AT(m, i, i)) - sum), high = fmax(high, creal(REF_AT(m, i, i)) + sum);
     }
-    return (wisp_bounds){low / 2 + high / 2, high / 2 - low / 2, 0};
+    return (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = {low / 2 + high / 2, high / 2 - low / 2, 0}};
 }
 
 static inline wisp_blk *blk_of(wisp_ctx *ctx, const wisp_mat *A, wisp_type type, ref_mat m)

@@ -25,8 +25,8 @@ static inline wisp_mat *random_diagonal(wisp_ctx *ctx, ref_rng *r, const linear 
     return D;
 }
 
-/* A spectrum between the Gershgorin circles' ends, where those are positive. */
-static inline wisp_bounds circles(ref_mat A)
+/* A spectrum between the Gershgorin circles' ends, where those are positive; else it is to be found. */
+static inline wisp_bounds_opts circles(ref_mat A)
 {
     double low = HUGE_VAL, high = 0;
     for (int64_t i = 0; i < A.rows; i++) {
@@ -34,7 +34,8 @@ static inline wisp_bounds circles(ref_mat A)
         for (int64_t j = 0; j < A.cols; j++) sum += i == j ? 0 : cabs(REF_AT(A, i, j));
         low = fmin(low, creal(REF_AT(A, i, i)) - sum), high = fmax(high, creal(REF_AT(A, i, i)) + sum);
     }
-    return low > 0 && high > low ? (wisp_bounds){low / 2 + high / 2, high / 2 - low / 2, 0} : (wisp_bounds){0, 0, 0};
+    if (!(low > 0 && high > low)) return (wisp_bounds_opts){.method = WISP_BOUNDS_LANCZOS};
+    return (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = {low / 2 + high / 2, high / 2 - low / 2, 0}};
 }
 
 static inline wisp_solve_opts random_options(ref_rng *r, const linear *l)

@@ -137,6 +137,11 @@ json out 'd["method"] == "chebfd" and d["degree"] > 0 and abs(d["found"] - d["ex
 asked large --target 0 -n 10 --tol 1e-11
 json out 'd["tolerance"] == 1e-11 and d["interval"][0] < 0 < d["interval"][1]'
 asked wave --target 0 -n 10 --precision single
+asked large --interval -0.1,0.1 --search 60 --bounds gershgorin
+json out 'd["bounds"]["halfwidth"] > 0'
+cp out circles.json
+asked large --interval -0.1,0.1 --search 60 --bounds lanczos
+json out 'd["bounds"]["halfwidth"] < e["bounds"]["halfwidth"]' circles.json
 asked large --interval -0.1,0.1 --search 60 --seed 5 --bounds -20,40
 json out 'd["seed"] == 5 and d["bounds"] == {"center": 10.0, "halfwidth": 30.0}'
 for name in small large wave; do

@@ -197,7 +197,8 @@ refused 2 "--variant predict takes no --precond" solve $small --variant predict 
 refused 2 "--restart is for --method gmres" solve $small --method cg --restart 5
 refused 2 "--bounds is for --precond chebyshev and neumann" solve $small --bounds 1,2
 refused 2 "chebyshev needs a spectrum above 0" solve $small --bounds -1,2 --precond chebyshev
-refused 2 "expected two numbers" solve $small --bounds lanczos --precond chebyshev
+refused 2 "--bounds is for --precond chebyshev and neumann" solve $small --bounds gershgorin --precond jacobi
+refused 2 "expected lanczos, gershgorin, or two numbers" solve $small --bounds magic --precond chebyshev
 refused 2 "the name must end in .mtx, .mtx.gz or .h5" solve $small -o x.csv
 refused 2 "the name must end in .svg, .png or .pdf" solve $small --plot x.mtx
 refused 2 "--output and --rhs name the same file" solve $small --rhs b.mtx -o ./b.mtx

@@ -330,7 +330,7 @@ static void refuse(const question *q, int64_t end)
     REFUSED(other.search = 64, "search columns");
     REFUSED(other.block = 4, "block");
     if (is_filter) REFUSED(other.type = WISP_Z, "vectors of type");
-    REFUSED((other.bounds = (wisp_bounds){.halfwidth = 20}), "given bounds");
+    REFUSED((other.bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = {.halfwidth = 20}}), "bounds");
     wisp_mat *B;
     REF_OK(ctx, wisp_mat_open(&B, ctx, "graphene:nx=20,ny=20", NULL));
     REF_FAILS(ctx, wisp_eig(&v, B, &o), WISP_ERR_MISMATCH, q->o.which == WISP_EIG_LARGEST_REAL ? "method" : "rows");

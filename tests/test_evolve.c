@@ -310,11 +310,11 @@ static void refusals(void **state)
     o.at_once = 9;
     REFUSED(A, psi, ARG, "1 to 8");
     o.at_once = 1;
-    o.bounds_method = WISP_BOUNDS_GIVEN;
+    o.bounds.method = WISP_BOUNDS_GIVEN;
     REFUSED(A, psi, ARG, "no interval");
     const int64_t site = 3;
     for (int high = 0; high < 2; high++) {
-        o.bounds = (wisp_bounds){high ? -0.4 : 0.4, 1.6, 0};
+        o.bounds.given = (wisp_bounds){high ? -0.4 : 0.4, 1.6, 0};
         REF_OK(ctx, wisp_blk_fill_units(psi, &site));
         time[0] = 20;
         REFUSED(A, psi, BOUNDS, "beyond the bounds");
@@ -356,8 +356,8 @@ static void small_parts_outside(void **state)
                     REF_OK(ctx, wisp_blk_fill_units(psi, &site));
                     ref_mat start = ref_get(psi);
                     const wisp_evolve_opts o = {.tolerance = tolerance,
-                                                .bounds_method = WISP_BOUNDS_GIVEN,
-                                                .bounds = {0.2 - cut / 2, 1.3 - cut / 2, 0}};
+                                                .bounds.method = WISP_BOUNDS_GIVEN,
+                                                .bounds.given = {0.2 - cut / 2, 1.3 - cut / 2, 0}};
                     const wisp_status status = wisp_evolve(NULL, A, psi, 1, &time, &o);
                     if (status == WISP_OK) {
                         ref_mat should = propagate(H, start, time), is = ref_get(psi);

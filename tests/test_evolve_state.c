@@ -54,8 +54,8 @@ static system_of random_system(ref_rng *r, int64_t seed)
     s.o = (wisp_evolve_opts){.tolerance = s.t.blk == WISP_C ? 1e-2 : 0,
                              .at_once = (int)ref_below(r, 3) * 4,
                              .depth = ref_below(r, 2) ? 0 : 1 + (int)ref_below(r, 5),
-                             .bounds_method = ref_below(r, 2) ? WISP_BOUNDS_LANCZOS : WISP_BOUNDS_GERSHGORIN,
-                             .seed = (uint64_t)seed};
+                             .bounds.method = ref_below(r, 2) ? WISP_BOUNDS_LANCZOS : WISP_BOUNDS_GERSHGORIN,
+                             .bounds.seed = (uint64_t)seed};
     return s;
 }
 
@@ -213,7 +213,7 @@ static void refusals(void **state)
     system_of s = random_system(&r, 0);
     outcome out = {.seen = 0};
     piece p = {.offers = 0};
-    s.o.bounds_method = WISP_BOUNDS_LANCZOS;
+    s.o.bounds.method = WISP_BOUNDS_LANCZOS;
     assert_int_equal(one_piece(&s, &p, 1, 2, &out), 1);
     wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
     double other[TIMES];
@@ -224,14 +224,14 @@ static void refusals(void **state)
     refused(ctx, &p, &s, o, TIMES, other, "number 7 is 9.5");
     o.tolerance = 1e-8;
     refused(ctx, &p, &s, o, TIMES, time_of, "tolerance");
-    o = s.o, o.seed++;
+    o = s.o, o.bounds.seed++;
     refused(ctx, &p, &s, o, TIMES, time_of, "seed");
     o = s.o, o.at_once = 3;
     refused(ctx, &p, &s, o, TIMES, time_of, "times at once");
-    o = s.o, o.bounds_method = WISP_BOUNDS_GERSHGORIN;
-    refused(ctx, &p, &s, o, TIMES, time_of, "bounds by Lanczos");
-    o.bounds_method = WISP_BOUNDS_GIVEN, o.bounds = (wisp_bounds){0, 100, 0};
-    refused(ctx, &p, &s, o, TIMES, time_of, "halfwidth 100");
+    o = s.o, o.bounds.method = WISP_BOUNDS_GERSHGORIN;
+    refused(ctx, &p, &s, o, TIMES, time_of, "bounds lanczos");
+    o.bounds.method = WISP_BOUNDS_GIVEN, o.bounds.given = (wisp_bounds){0, 100, 0};
+    refused(ctx, &p, &s, o, TIMES, time_of, "bounds lanczos, and this one has 0 -+ 100");
     system_of wide = s;
     wide.start = ref_new(s.H.rows, s.start.cols + 1);
     refused(ctx, &p, &wide, s.o, TIMES, time_of, "width");

@@ -147,7 +147,7 @@ static void up_to_rounding(void **state)
     REF_OK(ctx, wisp_mat_create(&clean, ctx, &s.clean, NULL));
     REF_OK(ctx, wisp_kpm(&m, A, &o));
     wisp_kpm_opts same = o;
-    same.bounds = m.bounds, same.bounds_method = WISP_BOUNDS_GIVEN;
+    same.bounds.given = m.bounds, same.bounds.method = WISP_BOUNDS_GIVEN;
     REF_OK(ctx, wisp_kpm(&want, clean, &same));
     assert_true(worst_difference(m.mu, want.mu, 4 * 64) < 1e-7 * (double)m.rows);
     wisp_moments_free(&m);

@@ -164,8 +164,8 @@ static void moments(void **state)
                                .trace = WISP_TRACE_SITES,
                                .sites = site[h],
                                .width = 4,
-                               .bounds_method = WISP_BOUNDS_GIVEN,
-                               .bounds = {.center = 0, .halfwidth = 12}};
+                               .bounds.method = WISP_BOUNDS_GIVEN,
+                               .bounds.given = {.center = 0, .halfwidth = 12}};
             REF_OK(p.ctx[h], wisp_kpm(&m[h], p.A[h], &o));
         }
         assert_memory_equal(m[0].mu, m[1].mu, (size_t)(m[0].n * m[0].vectors) * sizeof *m[0].mu);

@@ -96,7 +96,7 @@ static void variants_and_widths(void **state)
         wisp_moments first = {0};
         for (int width = 1; width <= R + 2; width++) {
             wisp_kpm_opts o = {.moments = N, .vectors = R, .seed = 3, .width = width, .type = combo[c].blk};
-            o.bounds_method = WISP_BOUNDS_GERSHGORIN; /* Lanczos takes as many runs as there are columns */
+            o.bounds.method = WISP_BOUNDS_GERSHGORIN; /* Lanczos takes as many runs as there are columns */
             if (width > R) o.width = 0, o.variant = width == R + 1 ? WISP_KPM_FUSED : WISP_KPM_NAIVE;
             if (width % 2) o.reduce_each_step = 1;
             wisp_moments m;
@@ -143,8 +143,8 @@ static void depths(void **state)
                 wisp_moments_free(&m);
             }
             /* The guard looks at every step of a call. */
-            o.bounds_method = WISP_BOUNDS_GIVEN;
-            o.bounds = (wisp_bounds){one.bounds.center + one.bounds.halfwidth / 2, one.bounds.halfwidth / 2, 0};
+            o.bounds.method = WISP_BOUNDS_GIVEN;
+            o.bounds.given = (wisp_bounds){one.bounds.center + one.bounds.halfwidth / 2, one.bounds.halfwidth / 2, 0};
             o.depth = 5;
             REF_FAILS(ctx, wisp_kpm(&m, A, &o), WISP_ERR_BOUNDS, "below the lower bound");
             wisp_moments_free(&one);
@@ -195,7 +195,7 @@ static void random_vectors(void **state)
     }
     /* A run that begins with vector 4 continues one of vectors 0 to 3. */
     o.first_vector = 0, o.vectors = 11;
-    o.bounds_method = WISP_BOUNDS_GIVEN, o.bounds = m.bounds;
+    o.bounds.method = WISP_BOUNDS_GIVEN, o.bounds.given = m.bounds;
     REF_OK(ctx, wisp_kpm(&all, A, &o));
     assert_true(worst_difference(all.mu + 4 * 4, m.mu, 7 * 4) < 1e-12 * 29);
     assert_true(worst_difference(all.mu, m.mu, 4 * 4) > 1e-3);
@@ -241,7 +241,7 @@ static void costs(void **state)
         wisp_kpm_opts o = {.moments = 12,
                            .vectors = 18,
                            .variant = (wisp_kpm_variant)v,
-                           .bounds_method = v == 1 ? WISP_BOUNDS_GERSHGORIN : WISP_BOUNDS_LANCZOS};
+                           .bounds.method = v == 1 ? WISP_BOUNDS_GERSHGORIN : WISP_BOUNDS_LANCZOS};
         wisp_moments m;
         wisp_mat *again = mat_of_spec(ctx, "topi:nx=10,ny=10,nz=20", NULL);
         REF_OK(ctx, wisp_kpm(&m, again, &o));

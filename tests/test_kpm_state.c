@@ -209,7 +209,7 @@ static void refuses(void **state)
     wisp_checkpoint_free(e.to);
     REF_OK(ctx, wisp_state_open(&kept, ctx, path));
     o.offer = NULL;
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 11; i++) {
         wisp_kpm_opts other = o;
         const wisp_mat *of = A;
         other.resume = kept;
@@ -221,6 +221,9 @@ static void refuses(void **state)
         case 4: other.variant = WISP_KPM_NAIVE, other.width = 0; break;
         case 5: other.first_vector = 1; break;
         case 6: of = B; break;
+        case 7: other.bounds.method = WISP_BOUNDS_GERSHGORIN; break;
+        case 8: other.bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = {0, 9, 0}}; break;
+        case 9: other.bounds.seed = 5; break;
         default: other.reduce_each_step = 1;
         }
         assert_int_equal(wisp_kpm(&m, of, &other), WISP_ERR_MISMATCH);

@@ -9,7 +9,7 @@ static void make_runs(wisp_ctx *ctx, wisp_moments *runs, wisp_moments *all, cons
     ref_rng r = {5};
     ref_mat H = random_hermitian(&r, WISP_Z, ROWS, 0.2);
     wisp_mat *A = ref_mat_of(ctx, H, WISP_Z);
-    wisp_kpm_opts o = {.moments = MOMENTS, .bounds_method = WISP_BOUNDS_GERSHGORIN};
+    wisp_kpm_opts o = {.moments = MOMENTS, .bounds.method = WISP_BOUNDS_GERSHGORIN};
     for (int i = 0; i < count; i++) {
         o.seed = seed[i], o.first_vector = first[i], o.vectors = vectors[i], o.width = 1 + i;
         REF_OK(ctx, wisp_kpm(&runs[i], A, &o));

@@ -23,8 +23,8 @@ static void moments(void **state)
                                      .type = ref_pair[k].blk,
                                      .variant = (wisp_kpm_variant)(v % 3),
                                      .depth = v == 3 ? 4 : 0,
-                                     .bounds_method = WISP_BOUNDS_GIVEN,
-                                     .bounds = around};
+                                     .bounds.method = WISP_BOUNDS_GIVEN,
+                                     .bounds.given = around};
             REF_OK(ctx, wisp_kpm(&want, A, &o));
             REF_OK(ctx, wisp_kpm(&got, B, &o));
             assert_true(got.depth == 1 && got.vectors == 5 && got.n == 41 && s.calls > 0);

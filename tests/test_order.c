@@ -210,7 +210,7 @@ static void users_view(void **state)
                                               .vectors = W,
                                               .trace = WISP_TRACE_SITES,
                                               .sites = sites,
-                                              .bounds_method = WISP_BOUNDS_GERSHGORIN}));
+                                              .bounds.method = WISP_BOUNDS_GERSHGORIN}));
         moments[o] = ref_new(1, 32 * W);
         for (int i = 0; i < 32 * W; i++) moments[o].a[i] = m.mu[i];
         assert_close(moments[o], moments[0], 1e-12);

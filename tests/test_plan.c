@@ -94,7 +94,7 @@ static void check_all(const run_case *c, size_t n)
 #define SELL WISP_FORMAT_SELL
 #define COMPRESSED WISP_FORMAT_COMPRESSED
 #define HALF WISP_FORMAT_HERMITIAN
-#define BOUNDS .bounds_method = WISP_BOUNDS_GERSHGORIN
+#define BOUNDS .bounds.method = WISP_BOUNDS_GERSHGORIN
 #define RUN(m, v) .k = {.moments = m, .vectors = v, BOUNDS}
 
 static void gallery(void **state)

@@ -218,6 +218,7 @@ static void refusals(void **state)
     for (int i = 0; i < 4; i++) REF_AT(m, i, i) = 2, REF_AT(minus, i, i) = -2, REF_AT(far, i, i) = 1e18;
     REF_AT(m, 1, 2) = 1;
     wisp_mat *A = ref_mat_of(ctx, m, WISP_D), *N = ref_mat_of(ctx, minus, WISP_D), *F = ref_mat_of(ctx, far, WISP_S);
+#define GIVEN(...) .bounds.method = WISP_BOUNDS_GIVEN, .bounds.given = __VA_ARGS__
     const struct {
         wisp_mat *A;
         wisp_solve_opts o;
@@ -228,12 +229,12 @@ static void refusals(void **state)
         {A, {.precond = WISP_PRECOND_APPLY}, WISP_ERR_ARG, "precond: apply is NULL"},
         {A, {.precond = WISP_NEUMANN, .degree = -1}, WISP_ERR_ARG, "degree: -1"},
         {A, {.precond = WISP_CHEBYSHEV, .degree = 2}, WISP_ERR_ARG, "needs bounds above 0"},
-        {A, {.precond = WISP_CHEBYSHEV, .degree = 2, .bounds = {1, 1, 0}}, WISP_ERR_ARG, "needs bounds above 0"},
-        {A, {.precond = WISP_CHEBYSHEV, .degree = 2, .bounds = {1, -1, 0}}, WISP_ERR_ARG, "are no interval"},
-        {A, {.precond = WISP_NEUMANN, .degree = 2, .bounds = {1, NAN, 0}}, WISP_ERR_ARG, "are no interval"},
-        {A, {.precond = WISP_NEUMANN, .degree = 2, .bounds = {HUGE_VAL, 1, 0}}, WISP_ERR_ARG, "are no interval"},
-        {A, {.precond = WISP_NEUMANN, .degree = 2, .bounds = {1e30, 1, 0}}, WISP_ERR_ARG, "are no interval"},
-        {A, {.precond = WISP_NEUMANN, .degree = 2, .bounds = {-3, 1, 0}}, WISP_ERR_ARG, "-4 to -2"},
+        {A, {.precond = WISP_CHEBYSHEV, .degree = 2, GIVEN({1, 1, 0})}, WISP_ERR_ARG, "needs bounds above 0"},
+        {A, {.precond = WISP_CHEBYSHEV, .degree = 2, GIVEN({1, -1, 0})}, WISP_ERR_ARG, "are no interval"},
+        {A, {.precond = WISP_NEUMANN, .degree = 2, GIVEN({1, NAN, 0})}, WISP_ERR_ARG, "are no interval"},
+        {A, {.precond = WISP_NEUMANN, .degree = 2, GIVEN({HUGE_VAL, 1, 0})}, WISP_ERR_ARG, "are no interval"},
+        {A, {.precond = WISP_NEUMANN, .degree = 2, GIVEN({1e30, 1, 0})}, WISP_ERR_ARG, "are no interval"},
+        {A, {.precond = WISP_NEUMANN, .degree = 2, GIVEN({-3, 1, 0})}, WISP_ERR_ARG, "-4 to -2"},
         {N, {.precond = WISP_CHEBYSHEV, .degree = 2}, WISP_ERR_INDEFINITE, "no eigenvalue above -"},
         {N, {.precond = WISP_NEUMANN, .degree = 2}, WISP_ERR_INDEFINITE, "times -1"},
         {F, {.precond = WISP_NEUMANN, .degree = 2}, WISP_ERR_NUMERIC, "too far for a polynomial"},

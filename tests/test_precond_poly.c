@@ -49,7 +49,8 @@ static void check_polynomial(wisp_ctx *ctx, ref_rng *r, ref_types t, ref_mat den
     for (int w = 0; w < 3; w++) {
         ref_mat x = ref_random_block(r, t.blk, dense.rows, widths[w]);
         ref_mat z = applied(ctx, A, P, t.blk, x), left = ref_times(dense, z);
-        ref_mat want = (o.precond == WISP_NEUMANN ? neumann_leaves : chebyshev_leaves)(dense, x, o.bounds, o.degree);
+        ref_mat want =
+            (o.precond == WISP_NEUMANN ? neumann_leaves : chebyshev_leaves)(dense, x, o.bounds.given, o.degree);
         for (int64_t i = 0; i < x.rows * x.cols; i++) left.a[i] = x.a[i] - left.a[i];
         snprintf(what, sizeof what, "precond %d of degree %d, %s and %s, width %d", (int)o.precond, o.degree,
                  wisp_type_name(t.mat), wisp_type_name(t.blk), widths[w]);
@@ -103,7 +104,7 @@ static void polynomials_are_positive(void **state)
         const double high = upper[i / 2 % 3], low = lowest[i / 6 % 4] * high;
         double x[N], p[N];
         o.degree = 1 + i / 24;
-        if (i / 6 % 4 == 1) o.bounds = (wisp_bounds){0, high, 0};
+        if (i / 6 % 4 == 1) o.bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = {0, high, 0}};
         if (i / 6 % 4 == 2) o.method = WISP_GMRES;
         for (int k = 0; k < N; k++) x[k] = low + (high - low) * k / (N - 1);
         values(*state, &o, N, x, p);
@@ -111,7 +112,7 @@ static void polynomials_are_positive(void **state)
             assert_true(p[k] > 0);
             if (x[k] > 0) assert_true(x[k] * p[k] < 2);
         }
-        if (o.precond == WISP_NEUMANN || o.bounds.halfwidth == 0) continue;
+        if (o.precond == WISP_NEUMANN || o.bounds.method != WISP_BOUNDS_GIVEN) continue;
         /* The bounds that are taken instead. */
         const double c = high * 31 / 60, h = high * 29 / 60, n = o.degree + 1;
         for (int k = 0; k < N; k++) {
@@ -145,8 +146,10 @@ static void interleaved(void **state)
         wisp_ctx *ctx = ref_isa_ctx(NULL, 2);
         const wisp_src src = {.rows = CHAIN, .cols = CHAIN, .max_row = 2 * NEAR + 1, .type = WISP_D, .row = chain_row};
         const wisp_mat_opts mo = {.width = WIDTH, .order = WISP_ROWS_NATURAL, .format = WISP_FORMAT_SELL};
-        const wisp_solve_opts o = {
-            .method = WISP_CG, .precond = WISP_CHEBYSHEV, .degree = DEGREE, .bounds = {7, 6.9, 0}};
+        const wisp_solve_opts o = {.method = WISP_CG,
+                                   .precond = WISP_CHEBYSHEV,
+                                   .degree = DEGREE,
+                                   .bounds = {.method = WISP_BOUNDS_GIVEN, .given = {7, 6.9, 0}}};
         wisp_machine m = {.exchange_gbs = deep ? 500 : 6};
         for (int l = 0; l < WISP_LEVELS; l++)
             m.gbs[WISP_LOAD][l][1] = l == WISP_MEMORY ? 5 : l == WISP_L3 ? m.exchange_gbs : 500;

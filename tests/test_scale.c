@@ -73,7 +73,7 @@ static void small_spectra(void **state)
             const wisp_kpm_opts o = {.moments = MOMENTS,
                                      .trace = WISP_TRACE_EXACT,
                                      .type = c->vectors,
-                                     .bounds_method = (wisp_bounds_method)method};
+                                     .bounds.method = (wisp_bounds_method)method};
             wisp_moments m;
             if (c->refusal) {
                 REF_FAILS(ctx, wisp_kpm(&m, A, &o), WISP_ERR_NUMERIC, c->refusal);

@@ -110,7 +110,7 @@ static void arrays(void **state)
     REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=30", NULL));
     for (int i = 0; i < 2; i++) {
         const wisp_kpm_opts o = {
-            .moments = 8, .vectors = 2, .seed = 1 + (uint64_t)i, .bounds_method = WISP_BOUNDS_GERSHGORIN};
+            .moments = 8, .vectors = 2, .seed = 1 + (uint64_t)i, .bounds.method = WISP_BOUNDS_GERSHGORIN};
         REF_OK(ctx, wisp_kpm(&m[i], A, &o));
     }
     char *runs = calloc(2, stride);

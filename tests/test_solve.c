@@ -261,7 +261,7 @@ static void operators(void **state)
                                            .precond = (wisp_precond)p,
                                            .apply = by_diagonal,
                                            .apply_arg = D,
-                                           .bounds = {0.505, 0.5, 0}};
+                                           .bounds = {.method = WISP_BOUNDS_GIVEN, .given = {0.505, 0.5, 0}}};
                 const int entries = p == WISP_JACOBI || p == WISP_BLOCK_JACOBI;
                 snprintf(what, sizeof what, "%s, %s, preconditioner %d", wisp_type_name(type), method_name[m], p);
                 const outcome out = solve_by(ctx, &l, A, &o, what);

@@ -57,8 +57,8 @@ static result solve_scaled(wisp_ctx *ctx, const linear *l, wisp_solve_opts o, in
     REF_OK(ctx, wisp_blk_create(&side, ctx, wisp_mat_map(mat), l->t.blk, (int)B.cols));
     ref_put(side, B);
     wisp_mat *function_mat = as_operator ? operator_of(ctx, &function, mat) : NULL;
-    if (o.bounds.halfwidth > 0)
-        o.bounds.center = ldexp(o.bounds.center, a), o.bounds.halfwidth = ldexp(o.bounds.halfwidth, a);
+    if (o.bounds.method == WISP_BOUNDS_GIVEN)
+        o.bounds.given = (wisp_bounds){ldexp(o.bounds.given.center, a), ldexp(o.bounds.given.halfwidth, a), 0};
     r.status = wisp_solve(&s, x, as_operator ? function_mat : mat, side, &o);
     wisp_mat_free(function_mat);
     r.x = ref_get(x);
@@ -166,7 +166,8 @@ static void operators(void **state)
                     normalise(l.b);
                     const wisp_solve_opts o = {.method = (wisp_method)m,
                                                .precond = p ? WISP_CHEBYSHEV : WISP_PRECOND_NONE,
-                                               .bounds = {p ? 1 : 0, p ? 0.99 : 0, 0},
+                                               .bounds = {.method = p ? WISP_BOUNDS_GIVEN : WISP_BOUNDS_LANCZOS,
+                                                          .given = {p ? 1 : 0, p ? 0.99 : 0, 0}},
                                                .restart = 40};
                     const result one = solve_scaled(ctx, &l, o, 0, 0);
                     const int far = is_single(types[t]) ? 90 : 900;

@@ -362,6 +362,10 @@ static void refusals(void **state)
     refused(&p, other, "degree 3");
     other = q, other.o.precond = WISP_JACOBI;
     refused(&p, other, "preconditioner chebyshev");
+    other = q, other.o.bounds.method = WISP_BOUNDS_GERSHGORIN;
+    refused(&p, other, "bounds lanczos");
+    other = q, other.o.bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = {2, 1, 0}};
+    refused(&p, other, "2 -+ 1");
     other = q, other.l.t.blk = WISP_Z;
     refused(&p, other, "type");
     other = q, other.l.b = ref_random_block(&r, WISP_D, q.l.b.rows, 3);

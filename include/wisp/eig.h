@@ -69,9 +69,9 @@ typedef struct {
                            /* double precision lose no digits; it is double where the matrix is an operator, half */
                            /* stored or out of range, for degrees above 2000, and where single precision turns out */
                            /* not to do); DEFAULT: chosen, by time */
-    int64_t bytes;      /* CHEBFD: a smaller search space is taken where that of least work would hold more beside A, */
-                        /* if one is large enough. DEFAULT: no DENSE, by cost, that would hold more. 0: no limit */
-    wisp_bounds bounds; /* of the spectrum of a Hermitian matrix; halfwidth 0: found */
+    int64_t bytes; /* CHEBFD: a smaller search space is taken where that of least work would hold more beside A, */
+                   /* if one is large enough. DEFAULT: no DENSE, by cost, that would hold more. 0: no limit */
+    wisp_bounds_opts bounds; /* of the spectrum of a Hermitian matrix; zero: found by Lanczos */
     const wisp_blk
         *start;          /* vectors to begin with, of an earlier call; may be NULL. On A's map, of the vectors' type */
     wisp_eig_fn observe; /* may be NULL */

@@ -4,9 +4,9 @@
  * the program was compiled with it, to the library's symbol NAME_sized. Fields are only appended to structs. So a later
  * library takes fields that the program did not know as zero, and fills in only those that it has room for. The other
  * way round, an earlier library refuses options of a later version (WISP_ERR_UNSUPPORTED) if a field that it does not
- * know is not zero; functions without a status ignore such fields. wisp_scalar, wisp_bounds, wisp_progress and
- * wisp_gallery_entry, wisp_term, wisp_update, wisp_inner and wisp_filter never change. Languages without C headers call
- * the symbols themselves. */
+ * know is not zero; functions without a status ignore such fields. wisp_scalar, wisp_bounds, wisp_bounds_opts,
+ * wisp_progress, wisp_gallery_entry, wisp_term, wisp_update, wisp_inner and wisp_filter never change. Languages without
+ * C headers call the symbols themselves. */
 #ifndef WISP_SIZED_H
 #define WISP_SIZED_H
 
@@ -66,10 +66,8 @@ WISP_API wisp_status wisp_spmmv_cost_sized(const wisp_mat *A, wisp_type type, in
 WISP_API wisp_status wisp_machine_measure_sized(wisp_ctx *ctx, wisp_machine *machine, size_t machine_size,
                                                 unsigned what);
 WISP_API void wisp_ctx_set_machine_sized(wisp_ctx *ctx, const wisp_machine *machine, size_t machine_size);
-WISP_API wisp_status wisp_bounds_find_sized(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts,
-                                            size_t opts_size);
-WISP_API void wisp_bounds_plan_sized(const wisp_mat_info *A, size_t A_size, const wisp_bounds_opts *opts,
-                                     size_t opts_size, int *columns, int *steps);
+WISP_API void wisp_bounds_plan_sized(const wisp_mat_info *A, size_t A_size, const wisp_bounds_opts *opts, int *columns,
+                                     int *steps);
 WISP_API wisp_status wisp_checkpoint_create_sized(wisp_checkpoint **checkpoint, wisp_ctx *ctx,
                                                   const wisp_checkpoint_opts *opts, size_t opts_size);
 WISP_API void wisp_checkpoint_get_info_sized(const wisp_checkpoint *checkpoint, wisp_checkpoint_info *info,
@@ -79,7 +77,7 @@ WISP_API wisp_status wisp_kpm_sized(wisp_moments *m, size_t m_size, const wisp_m
                                     size_t opts_size);
 WISP_API int wisp_kpm_width_sized(wisp_type type, int64_t rows, const wisp_kpm_opts *opts, size_t opts_size);
 WISP_API wisp_type wisp_kpm_type_sized(wisp_type type, int64_t rows, const wisp_kpm_opts *opts, size_t opts_size);
-WISP_API void wisp_kpm_bounds_opts_sized(wisp_bounds_opts *result, size_t result_size, wisp_type type, int64_t rows,
+WISP_API void wisp_kpm_bounds_opts_sized(wisp_bounds_opts *result, wisp_type type, int64_t rows,
                                          const wisp_kpm_opts *opts, size_t opts_size);
 WISP_API int64_t wisp_kpm_plan_sized(int64_t rows, wisp_type type, const wisp_kpm_opts *opts, size_t opts_size);
 WISP_API int64_t wisp_kpm_bound_sized(const wisp_ctx *ctx, const wisp_mat_info *A, size_t A_size,
@@ -249,13 +247,9 @@ static inline void wisp_ctx_set_machine(wisp_ctx *ctx, const wisp_machine *machi
 {
     wisp_ctx_set_machine_sized(ctx, machine, sizeof *machine);
 }
-static inline wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts)
-{
-    return wisp_bounds_find_sized(bounds, A, opts, sizeof *opts);
-}
 static inline void wisp_bounds_plan(const wisp_mat_info *A, const wisp_bounds_opts *opts, int *columns, int *steps)
 {
-    wisp_bounds_plan_sized(A, sizeof *A, opts, sizeof *opts, columns, steps);
+    wisp_bounds_plan_sized(A, sizeof *A, opts, columns, steps);
 }
 static inline wisp_status wisp_checkpoint_create(wisp_checkpoint **checkpoint, wisp_ctx *ctx,
                                                  const wisp_checkpoint_opts *opts)
@@ -285,7 +279,7 @@ static inline wisp_type wisp_kpm_type(wisp_type type, int64_t rows, const wisp_k
 static inline wisp_bounds_opts wisp_kpm_bounds_opts(wisp_type type, int64_t rows, const wisp_kpm_opts *opts)
 {
     wisp_bounds_opts result;
-    wisp_kpm_bounds_opts_sized(&result, sizeof result, type, rows, opts, sizeof *opts);
+    wisp_kpm_bounds_opts_sized(&result, type, rows, opts, sizeof *opts);
     return result;
 }
 static inline int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts)

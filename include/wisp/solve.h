@@ -32,8 +32,8 @@ typedef enum { WISP_VARIANT_DEFAULT, WISP_PIPELINED, WISP_CLASSICAL, WISP_PREDIC
    of A x = b. For CG and MINRES M^-1 must be Hermitian positive definite.
    JACOBI: the diagonal. BLOCK_JACOBI: square blocks on the diagonal, in the natural order; none reaches over the rows
    of two ranks. CHEBYSHEV, NEUMANN: polynomials of A (Chebyshev iteration for a spectrum on the positive real axis; the
-   truncated Neumann series). They go by opts->bounds, or by bounds that are found for a Hermitian matrix; NEUMANN goes
-   by the row sums of another stored one. If only the upper bound is above 0, CHEBYSHEV takes a 30th of it for the lower
+   truncated Neumann series). They go by opts->bounds, which are found for a Hermitian matrix alone; NEUMANN goes by the
+   row sums of another stored one. If only the upper bound is above 0, CHEBYSHEV takes a 30th of it for the lower
    one: eigenvalues below that are damped less, but the polynomial is positive at all up to the upper bound, so that CG
    remains valid. APPLY: a function of the user's. */
 typedef enum {
@@ -61,14 +61,14 @@ typedef struct {
     int block_rows;         /* BLOCK_JACOBI: rows of a block; 0: 4 */
     int degree;             /* CHEBYSHEV, NEUMANN: degree of the polynomial, the products with A that it takes; 0: 4 */
     int reserved;           /* 0: room for a field that comes later */
-    wisp_bounds bounds;     /* CHEBYSHEV, NEUMANN: of the spectrum of A. halfwidth 0: found for a Hermitian matrix */
-    wisp_apply_fn apply;    /* APPLY: y = M^-1 x, as in wisp_operator */
-    void *apply_arg;        /* passed to apply() */
-    wisp_solve_fn observe;  /* may be NULL */
-    void *observe_arg;      /* passed to observe() */
-    wisp_offer_fn offer;    /* see state.h; after each iteration. May be NULL */
-    void *offer_arg;        /* passed to offer() */
-    wisp_state *resume;     /* a kept state, from which the call goes on; NULL: it begins */
+    wisp_bounds_opts bounds; /* CHEBYSHEV, NEUMANN: of the spectrum of A. Zero: found by Lanczos, if A is Hermitian */
+    wisp_apply_fn apply;     /* APPLY: y = M^-1 x, as in wisp_operator */
+    void *apply_arg;         /* passed to apply() */
+    wisp_solve_fn observe;   /* may be NULL */
+    void *observe_arg;       /* passed to observe() */
+    wisp_offer_fn offer;     /* see state.h; after each iteration. May be NULL */
+    void *offer_arg;         /* passed to offer() */
+    wisp_state *resume;      /* a kept state, from which the call goes on; NULL: it begins */
 } wisp_solve_opts;
 
 /* The arrays belong to the struct, until wisp_solution_free; they do not belong to a context, and may outlive it. */

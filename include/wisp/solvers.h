@@ -29,28 +29,32 @@ typedef struct {
     double center, halfwidth;   /* the spectrum lies in center -+ halfwidth */
     double failure_probability; /* that it does not; 0 for Gershgorin, NaN when given by the user */
 } wisp_bounds;
+/* How bounds are come by; also as `bounds` in the options of each solver, which knows what will follow: where the seed,
+   both numbers of sweeps or the width are 0, they are the solver's, and a width is never more than the solver's. */
 typedef struct {
-    wisp_bounds_method method; /* not WISP_BOUNDS_GIVEN */
-    uint64_t seed;             /* of the Lanczos starts */
+    wisp_bounds_method method;
+    int width;         /* of the blocks that will follow; no more columns are used here. 0: 4 */
+    wisp_bounds given; /* GIVEN: the center and the halfwidth. Else 0 */
+    uint64_t seed;     /* of the Lanczos starts */
     /* How many products of A with a vector will follow, about; their number is taken to grow with the interval. Or,
        where that is 0, their number for a halfwidth of 1. Both 0: 8192 products. */
     double sweeps, sweeps_per_halfwidth;
-    int width;    /* of the blocks that will follow; no more columns are used here. 0: 4 */
-    int reserved; /* 0: room for a field that comes later */
+    int64_t reserved[4]; /* 0: room for fields that come later */
 } wisp_bounds_opts;
-/* Finds an interval that holds all eigenvalues of a Hermitian matrix A, with some room at both ends. Lanczos runs with
-   Gaussian starts, side by side as one block, give it; their error bound (Kuczynski and Wozniakowski 1992) keeps the
-   chance of failure at 1e-8. The number of runs and of steps is chosen so that bounds and the computation that follows
-   take least time together. Gershgorin's interval is taken where more steps would not give a narrower one; an operator
-   (wisp_mat_from_apply) has none, and that it is Hermitian is not checked. opts may be NULL; A is not changed, and two
-   blocks of at most 8 columns are held meanwhile. WISP_ERR_HERMITIAN names an entry that is not Hermitian;
-   WISP_ERR_NUMERIC: A holds a NaN or an infinity, or its values are too large, or lie too close together, for the
-   arithmetic; WISP_ERR_ARG: A has no rows; WISP_ERR_UNSUPPORTED: Gershgorin's method for an operator. *bounds is zero
-   after a failure. docs/solvers.md has the formulas. */
-WISP_SIZED wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts);
+/* Finds an interval that holds all eigenvalues of a Hermitian matrix A, with some room at both ends; or checks the one
+   that is given, and looks at A no further. Lanczos runs with Gaussian starts, side by side as one block, give it;
+   their error bound (Kuczynski and Wozniakowski 1992) keeps the chance of failure at 1e-8. The number of runs and of
+   steps is chosen so that bounds and the computation that follows take least time together. Gershgorin's interval is
+   taken where more steps would not give a narrower one; an operator (wisp_mat_from_apply) has none, and that it is
+   Hermitian is not checked. opts may be NULL; A is not changed, and two blocks of at most 8 columns are held meanwhile.
+   WISP_ERR_HERMITIAN names an entry that is not Hermitian; WISP_ERR_NUMERIC: A holds a NaN or an infinity, or its
+   values are too large, or lie too close together, for the arithmetic; WISP_ERR_ARG: A has no rows, or what is given is
+   no interval: its ends must be finite, its halfwidth above 0; WISP_ERR_UNSUPPORTED: Gershgorin's method for an
+   operator. *bounds is zero after a failure. docs/solvers.md has the formulas. */
+WISP_API wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts);
 /* The number of Lanczos runs (*columns) and of steps that wisp_bounds_find will take at most, for a matrix of which
    only A (from wisp_mat_get_info, wisp_mat_plan or wisp_mat_bound) is known. It goes by opts->sweeps, because the
-   halfwidth is not known. Both are 0 for Gershgorin's method. */
+   halfwidth is not known. Both are 0 for the other methods. */
 WISP_SIZED void wisp_bounds_plan(const wisp_mat_info *A, const wisp_bounds_opts *opts, int *columns, int *steps);
 
 /* ---- kernel polynomial method ---------------------------------------------------------------- */
@@ -73,8 +77,7 @@ typedef struct {
     int reduce_each_step;     /* 0: one reduction at the very end */
     wisp_type type; /* of the block vectors. DEFAULT: the matrix's. A real matrix also takes complex ones, and a */
                     /* single-precision one double ones */
-    wisp_bounds_method bounds_method;
-    wisp_bounds bounds; /* for WISP_BOUNDS_GIVEN */
+    wisp_bounds_opts bounds; /* of the spectrum; zero: found by Lanczos */
     /* How much rounding is allowed, as a share of half a moment's 95% bar; for block vectors in single precision, and
        two random vectors or more. Rounding is estimated when two vectors are through: the first one is run once more in
        double precision, for a part of the moments. A run that exceeds the limit fails with WISP_ERR_PRECISION. 0:
@@ -209,15 +212,13 @@ typedef struct {
     int depth;        /* the number of steps that are interleaved, given to wisp_mpk at once. 0: it is given */
                       /* WISP_EVOLVE_STEPS, and chooses the depth */
     int at_once;      /* times that share one sequence of vectors, each with a block of its own, 1 to 8; 0: chosen */
-    int64_t cache_budget; /* as in wisp_mpk_opts */
-    uint64_t seed;        /* of the Lanczos starts */
-    wisp_bounds_method bounds_method;
-    wisp_bounds bounds;     /* for WISP_BOUNDS_GIVEN */
-    wisp_evolve_fn observe; /* may be NULL */
-    void *observe_arg;      /* passed to observe() */
-    wisp_offer_fn offer;    /* see state.h; before each call of wisp_mpk. May be NULL */
-    void *offer_arg;        /* passed to offer() */
-    wisp_state *resume;     /* a kept state, from which the run goes on, also psi(0); NULL: it begins */
+    int64_t cache_budget;    /* as in wisp_mpk_opts */
+    wisp_bounds_opts bounds; /* of the spectrum; zero: found by Lanczos */
+    wisp_evolve_fn observe;  /* may be NULL */
+    void *observe_arg;       /* passed to observe() */
+    wisp_offer_fn offer;     /* see state.h; before each call of wisp_mpk. May be NULL */
+    void *offer_arg;         /* passed to offer() */
+    wisp_state *resume;      /* a kept state, from which the run goes on, also psi(0); NULL: it begins */
 } wisp_evolve_opts;
 
 typedef struct {

@@ -73,7 +73,6 @@ ENDS_WITH(wisp_aug, add);
 ENDS_WITH(wisp_mpk_opts, add);
 ENDS_WITH(wisp_cost, flops);
 ENDS_WITH(wisp_machine, exchange_gbs);
-ENDS_WITH(wisp_bounds_opts, reserved);
 ENDS_WITH(wisp_kpm_opts, resume);
 ENDS_WITH(wisp_moments, version);
 ENDS_WITH(wisp_eval_opts, n);
@@ -386,21 +385,11 @@ void wisp_ctx_set_machine_sized(wisp_ctx *ctx, const wisp_machine *machine, size
     wisp_ctx_set_machine(ctx, machine_known);
 }
 
-wisp_status wisp_bounds_find_sized(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *opts,
-                                   size_t opts_size)
-{
-    wisp_status status = WISP_OK;
-    IN(wisp_bounds_opts, opts, wisp_mat_ctx(A));
-    if (status == WISP_OK) status = wisp_bounds_find(bounds, A, opts_known);
-    return status;
-}
-
-void wisp_bounds_plan_sized(const wisp_mat_info *A, size_t A_size, const wisp_bounds_opts *opts, size_t opts_size,
-                            int *columns, int *steps)
+void wisp_bounds_plan_sized(const wisp_mat_info *A, size_t A_size, const wisp_bounds_opts *opts, int *columns,
+                            int *steps)
 {
     INOUT(wisp_mat_info, A);
-    INOUT(wisp_bounds_opts, opts);
-    wisp_bounds_plan(A_known, opts_known, columns, steps);
+    wisp_bounds_plan(A_known, opts, columns, steps);
 }
 
 wisp_status wisp_checkpoint_create_sized(wisp_checkpoint **checkpoint, wisp_ctx *ctx, const wisp_checkpoint_opts *opts,
@@ -449,12 +438,11 @@ wisp_type wisp_kpm_type_sized(wisp_type type, int64_t rows, const wisp_kpm_opts 
     return wisp_kpm_type(type, rows, opts_known);
 }
 
-void wisp_kpm_bounds_opts_sized(wisp_bounds_opts *result, size_t result_size, wisp_type type, int64_t rows,
-                                const wisp_kpm_opts *opts, size_t opts_size)
+void wisp_kpm_bounds_opts_sized(wisp_bounds_opts *result, wisp_type type, int64_t rows, const wisp_kpm_opts *opts,
+                                size_t opts_size)
 {
     INOUT(wisp_kpm_opts, opts);
-    const wisp_bounds_opts known = wisp_kpm_bounds_opts(type, rows, opts_known);
-    give(result, result_size, &known, sizeof known);
+    *result = wisp_kpm_bounds_opts(type, rows, opts_known);
 }
 
 int64_t wisp_kpm_plan_sized(int64_t rows, wisp_type type, const wisp_kpm_opts *opts, size_t opts_size)

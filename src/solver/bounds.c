@@ -1,5 +1,5 @@
-/* Where the spectrum of a Hermitian matrix lies: Lanczos with a margin that holds with known probability, or
-   Gershgorin's circles. */
+/* Where the spectrum of a Hermitian matrix lies: Lanczos with a margin that holds with known probability, Gershgorin's
+   circles, or what is given. */
 #include "solver.h"
 #include <float.h>
 #include <math.h>
@@ -357,22 +357,71 @@ out:
     return status;
 }
 
-static wisp_status check_options(wisp_ctx *ctx, const wisp_bounds_opts *o, wisp_format format)
+/* ---- options -------------------------------------------------------------------------------------- */
+
+wisp_bounds_opts wisp__bounds_opts(const wisp_bounds_opts *o, uint64_t seed, double sweeps, double sweeps_per_halfwidth,
+                                   int width)
 {
+    wisp_bounds_opts full = *o;
+    if (full.seed == 0) full.seed = seed;
+    if (full.sweeps == 0 && full.sweeps_per_halfwidth == 0)
+        full.sweeps = sweeps, full.sweeps_per_halfwidth = sweeps_per_halfwidth;
+    if (full.width == 0 || full.width > width) full.width = width;
+    return full;
+}
+
+wisp_status wisp__same_bounds(wisp_state *state, const char *name, const wisp_bounds_opts *o)
+{
+    if (o->method == WISP_BOUNDS_GIVEN)
+        return wisp_state_same(state, name, "%.17g -+ %.17g", o->given.center, o->given.halfwidth);
+    if (o->method == WISP_BOUNDS_GERSHGORIN) return wisp_state_same(state, name, "gershgorin");
+    if (o->seed == 0 && o->width == 0 && o->sweeps == 0 && o->sweeps_per_halfwidth == 0)
+        return wisp_state_same(state, name, "lanczos");
+    return wisp_state_same(state, name, "lanczos, seed %llu, width %d, for %.17g sweeps, %.17g over the halfwidth",
+                           (unsigned long long)o->seed, o->width, o->sweeps, o->sweeps_per_halfwidth);
+}
+
+static wisp_status check_given(wisp_ctx *ctx, const wisp_bounds *b)
+{
+    const double low = b->center - b->halfwidth, high = b->center + b->halfwidth;
+    if (low < high && isfinite(low) && isfinite(high)) return WISP_OK;
+    return wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                         "bounds: center %g and halfwidth %g are no interval; both ends must be finite, the halfwidth "
+                         "positive",
+                         b->center, b->halfwidth);
+}
+
+wisp_status wisp__check_bounds(const wisp_mat *A, const wisp_bounds_opts *o)
+{
+    wisp_ctx *ctx = wisp_mat_ctx(A);
+    wisp_mat_info info;
+    wisp_mat_get_info(A, &info);
+    for (size_t i = 0; i < sizeof o->reserved / sizeof *o->reserved; i++)
+        if (o->reserved[i])
+            return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
+                                 "the program uses fields of wisp_bounds_opts that this library, version %s, does not "
+                                 "know",
+                                 wisp_version());
+    if (o->method == WISP_BOUNDS_GIVEN) return check_given(ctx, &o->given);
     if (o->method != WISP_BOUNDS_LANCZOS && o->method != WISP_BOUNDS_GERSHGORIN)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "bounds: unknown method %d", (int)o->method);
+    if (o->given.center != 0 || o->given.halfwidth != 0)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "bounds are found by the Lanczos or the Gershgorin method, not by method %d",
-                             (int)o->method);
+                             "bounds: center %g and halfwidth %g are given, which goes with the method "
+                             "WISP_BOUNDS_GIVEN alone",
+                             o->given.center, o->given.halfwidth);
     if (o->width < 0 || !(o->sweeps >= 0) || !(o->sweeps_per_halfwidth >= 0))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG,
                              "bounds: width %d, %g sweeps, %g over the halfwidth; none may be negative", o->width,
                              o->sweeps, o->sweeps_per_halfwidth);
-    if (o->method == WISP_BOUNDS_GERSHGORIN && format == WISP_FORMAT_OPERATOR)
+    if (o->method == WISP_BOUNDS_GERSHGORIN && info.format == WISP_FORMAT_OPERATOR)
         return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
                              "an operator has no entries for Gershgorin's circles: take the Lanczos method, or give "
                              "bounds (WISP_BOUNDS_GIVEN)");
     return WISP_OK;
 }
+
+/* ---- the call ------------------------------------------------------------------------------------- */
 
 static wisp_status find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds_opts o)
 {
@@ -381,7 +430,11 @@ static wisp_status find(wisp_bounds *bounds, const wisp_mat *A, wisp_bounds_opts
     wisp_mat_props props;
     wisp_mat_info info;
     wisp_mat_get_info(A, &info);
-    WISP_TRY(check_options(ctx, &o, info.format));
+    WISP_TRY(wisp__check_bounds(A, &o));
+    if (o.method == WISP_BOUNDS_GIVEN) {
+        *bounds = (wisp_bounds){o.given.center, o.given.halfwidth, NAN};
+        goto out;
+    }
     WISP_TRY(wisp__require_hermitian(A, &props));
     int single = wisp__is_single(info.type);
     double eps = single ? FLT_EPSILON : DBL_EPSILON, probability = 0;
@@ -421,4 +474,11 @@ wisp_status wisp_bounds_find(wisp_bounds *bounds, const wisp_mat *A, const wisp_
     WISP_NEED(NULL, A);
     wisp_ctx_enter(ctx);
     return wisp_ctx_leave(ctx, find(bounds, A, opts ? *opts : (wisp_bounds_opts){0}));
+}
+
+wisp_status wisp__hermitian_bounds(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *o)
+{
+    wisp_mat_props props;
+    const wisp_status status = wisp_bounds_find(bounds, A, o);
+    return status == WISP_OK && o->method == WISP_BOUNDS_GIVEN ? wisp__require_hermitian(A, &props) : status;
 }

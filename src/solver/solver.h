@@ -8,6 +8,16 @@
 /* Random streams: every use of random numbers has its own. */
 enum { WISP__STREAM_TRACE = 0, WISP__STREAM_LANCZOS = 1, WISP__STREAM_EIG = 3, WISP__STREAM_SOLVE = 4 };
 
+/* What is asked of wisp_bounds_find by a solver whose options have `o`: what they leave open is the solver's. */
+wisp_bounds_opts wisp__bounds_opts(const wisp_bounds_opts *o, uint64_t seed, double sweeps, double sweeps_per_halfwidth,
+                                   int width);
+/* wisp_bounds_find; the matrix has to be Hermitian also where bounds are given. */
+wisp_status wisp__hermitian_bounds(wisp_bounds *bounds, const wisp_mat *A, const wisp_bounds_opts *o);
+/* Whether bounds of A can be come by that way, as far as the options say. */
+wisp_status wisp__check_bounds(const wisp_mat *A, const wisp_bounds_opts *o);
+/* Names how bounds are come by, which has to be the same in a call that goes on. */
+wisp_status wisp__same_bounds(wisp_state *state, const char *name, const wisp_bounds_opts *o);
+
 /* The matrix's properties, or a refusal that names the entry: it must be square, finite and exactly Hermitian. */
 wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props);
 
@@ -34,10 +44,8 @@ wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *o
 wisp_status wisp__kpm_rounding(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *full);
 
 void wisp__kpm_defaults(wisp_kpm_opts *full, wisp_type matrix_type, const wisp_kpm_opts *opts);
-/* Every default filled in, every option checked against the matrix; all but the bounds, which are found or checked
-   by wisp__kpm_bounds. opts may be NULL. */
+/* Every default filled in, every option checked against the matrix; all but the bounds. opts may be NULL. */
 wisp_status wisp__kpm_options(wisp_kpm_opts *full, const wisp_mat *A, const wisp_kpm_opts *opts);
-wisp_status wisp__kpm_bounds(wisp_bounds *bounds, const wisp_mat *A, const wisp_kpm_opts *full);
 /* Vectors of the whole run, and columns of its blocks. */
 int64_t wisp__kpm_vectors(const wisp_kpm_opts *full, int64_t rows);
 int wisp__kpm_width(const wisp_kpm_opts *full, int64_t vectors);

@@ -55,8 +55,10 @@ const option_def option_table[] = {
      CMD_SOLVE, false, AT(precond), 0, 0,
      "preconditioner (none): the diagonal; blocks of ROWS rows on it\n(4); polynomials of the matrix of this degree "
      "(4)"},
-    {NULL, "bounds", 0, "A,B", parse_pair, CMD_SOLVE, false, AT(bounds), 0, 0,
-     "interval of the spectrum, for --precond chebyshev and neumann\n(found, if the matrix is Hermitian)"},
+    {NULL, "bounds", 0, "lanczos|gershgorin|A,B", parse_bounds, CMD_SOLVE, false, AT(bounds_method), 0, 0,
+     "how the interval of the spectrum of a Hermitian matrix is found\n(lanczos), or the interval itself; for "
+     "--precond "
+     "chebyshev and\nneumann"},
     {NULL, "tolerance", 0, "T", parse_positive, CMD_SOLVE, false, AT(tolerance), 0, 0,
      "|b - A x| / |b| of each column, to be reached; may be written\n--tol (1e-8; in single precision 1e-4)"},
     {NULL, "maxit", 0, "N", parse_count, CMD_SOLVE, false, AT(max_iterations), 1, INT64_C(1) << 40,
@@ -81,8 +83,8 @@ const option_def option_table[] = {
      "Hermitian matrices;\nkrylov-schur: for the others, any matrix; dense: all by LAPACK,\nfor small Hermitian "
      "matrices "
      "(dense up to 400 rows, else the\nfirst of these that fits)"},
-    {NULL, "bounds", 0, "A,B", parse_pair, CMD_EIG, false, AT(bounds), 0, 0,
-     "interval of the spectrum of a Hermitian matrix (found)"},
+    {NULL, "bounds", 0, "lanczos|gershgorin|A,B", parse_bounds, CMD_EIG, false, AT(bounds_method), 0, 0,
+     "how the interval of the spectrum of a Hermitian matrix is found\n(lanczos), or the interval itself"},
     {NULL, "tolerance", 0, "T", parse_positive, CMD_EIG, false, AT(tolerance), 0, 0,
      "of |A v - lambda v| over the spectrum's halfwidth, over |lambda|\nif the matrix is not Hermitian, but no less "
      "than |A| times T;\nmay be written --tol (1e-8; in single precision 1e-4)"},

@@ -203,8 +203,16 @@ bool parse_bounds(const option_def *def, const char *text, void *value, char *wh
         return true;
     }
     if (!strchr(text, ',')) return refuse(why, "expected lanczos, gershgorin, or two numbers such as -5,5");
-    o->bounds_method = 2;
+    o->bounds_method = WISP_BOUNDS_GIVEN;
     return parse_pair(def, text, o->bounds, why);
+}
+
+wisp_bounds_opts bounds_options(const options *o)
+{
+    wisp_bounds_opts b = {.method = (wisp_bounds_method)o->bounds_method};
+    if (b.method == WISP_BOUNDS_GIVEN)
+        b.given = (wisp_bounds){0.5 * (o->bounds[0] + o->bounds[1]), 0.5 * (o->bounds[1] - o->bounds[0]), NAN};
+    return b;
 }
 
 /* ones, random:SEED[xK], or else the name of a file. */

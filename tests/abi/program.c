@@ -442,12 +442,12 @@ static void exact_moments(const wisp_mat *A)
     enum { N = 64 };
     const int64_t site[] = {60, 3};
     wisp_kpm_opts o = {
-        .moments = N, .trace = WISP_TRACE_EXACT, .width = 4, .bounds_method = WISP_BOUNDS_GIVEN, .bounds = given};
+        .moments = N, .trace = WISP_TRACE_EXACT, .width = 4, .bounds.method = WISP_BOUNDS_GIVEN, .bounds.given = given};
     wisp_moments m;
     WORKS(wisp_kpm(&m, A, &o));
     CHECK(m.rows == ROWS && m.nnz == ENTRIES && m.n == N && m.vectors == 1 && m.trace == WISP_TRACE_EXACT && !m.sites);
     CHECK(m.bounds.center == given.center && m.bounds.halfwidth == given.halfwidth &&
-          m.bounds_method == o.bounds_method);
+          m.bounds_method == o.bounds.method);
     CHECK(m.type == WISP_D && m.width == 4 && m.depth >= 1 && m.threads == 2 && m.flops > 0 && m.bounds_seconds >= 0);
     CHECK(m.rounding == 0 && m.partial == 0 && !m.matrix && !m.command && !strcmp(m.version, wisp_version()));
     for (int n = 0; n < N; n++) CHECK(near(m.mu[n], chebyshev_moment(n, given.center, given.halfwidth, -1), 1e-9));
@@ -475,8 +475,8 @@ static void random_moments(const wisp_mat *A)
                        .seed = 77,
                        .variant = WISP_KPM_FUSED,
                        .depth = 1,
-                       .bounds_method = WISP_BOUNDS_GIVEN,
-                       .bounds = given};
+                       .bounds.method = WISP_BOUNDS_GIVEN,
+                       .bounds.given = given};
     wisp_moments whole, part[2], both;
     double mean[16], error[16];
     WORKS(wisp_kpm(&whole, A, &o));
@@ -521,8 +521,8 @@ static void evolution(const wisp_mat *A)
     wisp_evolve_opts o = {.tolerance = 1e-8,
                           .depth = 1,
                           .at_once = 2,
-                          .bounds_method = WISP_BOUNDS_GIVEN,
-                          .bounds = given,
+                          .bounds.method = WISP_BOUNDS_GIVEN,
+                          .bounds.given = given,
                           .observe = on_time,
                           .observe_arg = &observed};
     for (int row = 0; row < ROWS; row++) v[row] = scalar(eigenvector(2, 3, row));

@@ -22,6 +22,7 @@ wisp_kpm_opts wisp__chebfd_look_opts(const wisp__chebfd *c, int64_t moments)
                            .vectors = WISP__VECTORS,
                            .seed = k->o.seed,
                            .type = k->type,
+                           .bounds = k->o.bounds,
                            .width = c->row_bytes / (int)wisp_type_size(k->type)};
 }
 

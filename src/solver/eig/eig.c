@@ -24,9 +24,6 @@ static wisp_status check_numbers(const wisp__eig *k)
                              o->search, o->block, (long long)o->max_rounds);
     if (o->any && o->which == WISP_EIG_INTERVAL)
         return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: an interval has no count, of which any could be taken");
-    if (o->bounds.halfwidth != 0 && !(o->bounds.halfwidth > 0 && isfinite(o->bounds.halfwidth + o->bounds.center)))
-        return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: the bounds are %g -+ %g", o->bounds.center,
-                             o->bounds.halfwidth);
     if (!(o->tolerance >= 0 && o->tolerance < 1))
         return wisp_ctx_fail(k->ctx, WISP_ERR_ARG, "eig: tolerance %g, it must lie between 0 and 1", o->tolerance);
     if (!(o->tolerance_abs >= 0 && isfinite(o->tolerance_abs)) || (o->tolerance_abs > 0 && o->tolerance > 0))
@@ -123,6 +120,7 @@ static wisp_status begin(wisp__eig *k)
 {
     wisp_status status = look_at_matrix(k);
     if (status == WISP_OK) status = check_numbers(k);
+    if (status == WISP_OK) status = wisp__check_bounds(k->A, &k->o.bounds);
     if (status != WISP_OK) return status;
     status = defaults(k);
     if (status == WISP_OK) status = check_start(k);

@@ -68,10 +68,23 @@ wisp_status wisp__eig_scale(wisp__eig *k)
     if (status != WISP_OK) return status;
     k->A = k->scaled.made;
     times(k, &k->o.low), times(k, &k->o.high), times(k, &k->o.target), times(k, &k->o.tolerance_abs);
-    times(k, &k->o.bounds.center), times(k, &k->o.bounds.halfwidth);
+    times(k, &k->o.bounds.given.center), times(k, &k->o.bounds.given.halfwidth);
+    k->o.bounds.sweeps_per_halfwidth = ldexp(k->o.bounds.sweeps_per_halfwidth, -k->scaled.exponent);
     if (k->o.tolerance_abs > 0) times(k, &k->asked);
     if (k->o.tolerance_abs > 0 && !k->hermitian) k->o.tolerance = k->o.tolerance_abs;
     return WISP_OK;
+}
+
+/* Gershgorin's circles are those of the user's matrix, for 2^e A is an operator. */
+wisp_status wisp__eig_find_bounds(wisp__eig *k, double products)
+{
+    enum { WIDTH = 4 };
+    wisp_bounds *b = &k->e->bounds;
+    const wisp_bounds_opts o = wisp__bounds_opts(&k->o.bounds, k->o.seed, products, 0, WIDTH);
+    const bool circles = o.method == WISP_BOUNDS_GERSHGORIN && k->scaled.made;
+    const wisp_status status = wisp_bounds_find(b, circles ? k->scaled.A : k->A, &o);
+    if (circles) times(k, &b->center), times(k, &b->halfwidth);
+    return status;
 }
 
 double wisp__eig_shown(const wisp__eig *k, double x) { return ldexp(x, -k->scaled.exponent); }

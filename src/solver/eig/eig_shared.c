@@ -36,12 +36,7 @@ wisp_status wisp__eig_bounds(wisp__eig *k, double products)
     const double before = wisp_now();
     wisp_status status = WISP_OK;
     if (k->e->bounds.halfwidth > 0) return WISP_OK; /* an earlier method of this call found them */
-    if (k->o.bounds.halfwidth > 0) {
-        k->e->bounds = k->o.bounds;
-    } else {
-        const wisp_bounds_opts o = {.seed = k->o.seed, .sweeps = products};
-        status = wisp_bounds_find(&k->e->bounds, k->A, &o);
-    }
+    status = wisp__eig_find_bounds(k, products);
     const wisp_bounds *b = &k->e->bounds;
     k->e->bounds_seconds = wisp_now() - before;
     if (status == WISP_OK && k->o.tolerance_abs > 0) status = take_absolute(k);

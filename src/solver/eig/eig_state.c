@@ -22,7 +22,6 @@ static wisp_status same(const wisp__eig *k, wisp_state *s)
 {
     wisp_status status = WISP_OK;
     const wisp_eig_opts *o = &k->o;
-    const wisp_bounds *b = &o->bounds;
     char words[96];
     WISP_TRY(wisp_state_same(s, "question", "%s", words_of(o, words, sizeof words)));
     WISP_TRY(wisp_state_same(s, "method", "%s", wisp__eig_method_name(k->e->method)));
@@ -33,10 +32,7 @@ static wisp_status same(const wisp__eig *k, wisp_state *s)
     WISP_TRY(wisp_state_same(s, "search columns", "%d", o->search));
     WISP_TRY(wisp_state_same(s, "block", "%d", o->block));
     WISP_TRY(wisp_state_same(s, "start vectors", "%d", o->start ? wisp_blk_width(o->start) : 0));
-    if (b->halfwidth > 0)
-        WISP_TRY(wisp_state_same(s, "given bounds", "%.17g -+ %.17g", b->center, b->halfwidth));
-    else
-        WISP_TRY(wisp_state_same(s, "given bounds", "none"));
+    WISP_TRY(wisp__same_bounds(s, "eig bounds", &o->bounds));
     if (k->e->method != WISP_CHEBFD) goto out;
     WISP_TRY(wisp_state_same(s, "filter type", "%s", o->filter_type ? wisp_type_name(o->filter_type) : "any"));
 out:

@@ -55,6 +55,8 @@ int64_t wisp__eig_dense_bytes(const wisp__eig *k);
 
 /* Takes 2^e A in the place of A, where its numbers are out of range; those of the options likewise. */
 wisp_status wisp__eig_scale(wisp__eig *k);
+/* Finds bounds of k->A by the options, for so many products. */
+wisp_status wisp__eig_find_bounds(wisp__eig *k, double products);
 /* Blocks that its products take. */
 static inline int wisp__eig_scaled_blocks(const wisp__eig *k) { return k->scaled.made ? 1 : 0; }
 /* A number of the user's matrix, for messages. */

@@ -334,13 +334,8 @@ static wisp_status same_options(const evolution *s, wisp_state *state)
     WISP_TRY(wisp_state_same(state, "type", "%s", wisp_type_name(wisp_blk_type(s->psi))));
     WISP_TRY(wisp_state_same(state, "width", "%d", wisp_blk_width(s->psi)));
     WISP_TRY(wisp_state_same(state, "tolerance", "%.17g", o->tolerance));
-    WISP_TRY(wisp_state_same(state, "seed", "%llu", (unsigned long long)o->seed));
     WISP_TRY(wisp_state_same(state, "times at once", "%d", o->at_once));
-    if (o->bounds_method == WISP_BOUNDS_GIVEN)
-        WISP_TRY(wisp_state_same(state, "bounds", "%.17g and halfwidth %.17g", o->bounds.center, o->bounds.halfwidth));
-    else
-        WISP_TRY(wisp_state_same(state, "bounds", "%s",
-                                 o->bounds_method == WISP_BOUNDS_GERSHGORIN ? "by Gershgorin" : "by Lanczos"));
+    WISP_TRY(wisp__same_bounds(state, "bounds", &o->bounds));
     status = same_times(s, state);
 out:
     return status;
@@ -430,13 +425,8 @@ static wisp_status find_bounds(evolution *s)
     double longest = 0;
     for (int64_t i = 0; i < s->times; i++) longest = fmax(longest, fabs(s->time[i]));
     const int width = wisp_blk_width(s->psi);
-    const wisp_bounds_opts o = {.method = s->o.bounds_method,
-                                .seed = s->o.seed,
-                                .sweeps_per_halfwidth = fmax(longest * width, DBL_MIN),
-                                .width = width};
-    const wisp_kpm_opts given = {.bounds_method = WISP_BOUNDS_GIVEN, .bounds = s->o.bounds};
-    return o.method == WISP_BOUNDS_GIVEN ? wisp__kpm_bounds(&s->e->bounds, s->A, &given)
-                                         : wisp_bounds_find(&s->e->bounds, s->A, &o);
+    const wisp_bounds_opts o = wisp__bounds_opts(&s->o.bounds, 0, 0, fmax(longest * width, DBL_MIN), width);
+    return wisp__hermitian_bounds(&s->e->bounds, s->A, &o);
 }
 
 static wisp_status check_bounds(evolution *s)

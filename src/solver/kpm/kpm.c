@@ -217,13 +217,9 @@ static wisp_status items(void *arg, wisp_state *s)
     WISP_TRY(wisp_state_same(s, "variant", "%s, %s", o->variant == WISP_KPM_NAIVE ? "naive" : "fused",
                              whole_each_step(o) ? "summed at each step" : "summed at the end"));
     WISP_TRY(wisp_state_same(s, "width", "%d", wisp__kpm_width(o, k->vectors)));
-    if (o->bounds_method == WISP_BOUNDS_GIVEN)
-        WISP_TRY(wisp_state_same(s, "--bounds", "%.17g -+ %.17g", o->bounds.center, o->bounds.halfwidth));
-    else
-        WISP_TRY(
-            wisp_state_same(s, "--bounds", "%s", o->bounds_method == WISP_BOUNDS_LANCZOS ? "lanczos" : "gershgorin"));
+    WISP_TRY(wisp__same_bounds(s, "bounds", &o->bounds));
     WISP_TRY(wisp_state_data(s, "at", &at, sizeof at));
-    WISP_TRY(wisp_state_data(s, "bounds", &k->bounds, sizeof k->bounds));
+    WISP_TRY(wisp_state_data(s, "found bounds", &k->bounds, sizeof k->bounds));
     if (wisp_state_is_kept(s)) {
         if (at.first < 0 || at.sweeps < 0 || at.sweeps > m->n / 2 || at.width < 1 || at.first + at.width > k->vectors ||
             at.width > wisp__kpm_width(o, k->vectors))
@@ -365,7 +361,7 @@ static wisp_status describe(wisp_moments *m, wisp_ctx *ctx, const wisp_mat_info 
                         .first_vector = o->trace == WISP_TRACE_RANDOM ? o->first_vector : 0,
                         .type = o->type,
                         .variant = o->variant,
-                        .bounds_method = o->bounds_method,
+                        .bounds_method = o->bounds.method,
                         .width = wisp__kpm_width(o, vectors),
                         .depth = 1,
                         .threads = wisp_ctx_threads(ctx)};
@@ -402,10 +398,11 @@ wisp_status wisp__kpm(wisp_moments *m, const wisp_mat *A, const wisp_kpm_opts *o
     WISP_TRY(wisp_spmmv_cost(A, full.type, 1, KPM_TERMS, &sweep));
     WISP_TRY(wisp_ctx_sum(ctx, &sweep.flops, 1));
     double before = wisp_now();
+    const wisp_bounds_opts how = wisp_kpm_bounds_opts(info.type, info.rows, &full);
     if (bounds)
         m->bounds = *bounds;
     else if (!full.resume)
-        WISP_TRY(wisp__kpm_bounds(&m->bounds, A, &full));
+        WISP_TRY(wisp__hermitian_bounds(&m->bounds, A, &how));
     if (!full.resume) WISP_TRY(wisp__check_scale(ctx, full.type, m->bounds.halfwidth));
     m->bounds_seconds = wisp_now() - before;
 

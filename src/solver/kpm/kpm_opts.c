@@ -143,32 +143,8 @@ wisp_bounds_opts wisp_kpm_bounds_opts(wisp_type type, int64_t rows, const wisp_k
     wisp_kpm_opts full;
     wisp__kpm_defaults(&full, type, opts);
     const int64_t vectors = wisp__kpm_vectors(&full, rows);
-    return (wisp_bounds_opts){.method = full.bounds_method,
-                              .seed = full.seed,
-                              .sweeps = 0.5 * (double)full.moments * (double)vectors,
-                              .width = wisp__kpm_width(&full, vectors)};
-}
-
-wisp_status wisp__kpm_bounds(wisp_bounds *bounds, const wisp_mat *A, const wisp_kpm_opts *full)
-{
-    wisp_status status = WISP_OK;
-    wisp_mat_props props;
-    if (full->bounds_method != WISP_BOUNDS_GIVEN) {
-        wisp_mat_info info;
-        wisp_mat_get_info(A, &info);
-        const wisp_bounds_opts o = wisp_kpm_bounds_opts(info.type, info.rows, full);
-        return wisp_bounds_find(bounds, A, &o);
-    }
-    *bounds = full->bounds;
-    bounds->failure_probability = NAN;
-    if (!isfinite(bounds->center) || !isfinite(bounds->halfwidth) || !(bounds->halfwidth > 0))
-        return wisp_ctx_fail(wisp_mat_ctx(A), WISP_ERR_ARG,
-                             "bounds: center %g and halfwidth %g are no interval; both must be finite, the halfwidth "
-                             "positive",
-                             bounds->center, bounds->halfwidth);
-    WISP_TRY(wisp__require_hermitian(A, &props));
-out:
-    return status;
+    return wisp__bounds_opts(&full.bounds, full.seed, 0.5 * (double)full.moments * (double)vectors, 0,
+                             wisp__kpm_width(&full, vectors));
 }
 
 /* The parts of what a run holds. */

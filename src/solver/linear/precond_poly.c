@@ -28,30 +28,21 @@ out:
     return status;
 }
 
-static wisp_status given_bounds(wisp_ctx *ctx, const wisp_bounds *b, interval *s)
-{
-    *s = (interval){b->center - b->halfwidth, b->center + b->halfwidth};
-    if (!isfinite(s->low) || !isfinite(s->high) || !(s->low < s->high))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "bounds: center %g and halfwidth %g are no interval; both must be finite, the halfwidth "
-                             "positive",
-                             b->center, b->halfwidth);
-    if (!(s->high > 0))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "bounds: %g to %g; a polynomial preconditioner needs a spectrum on the positive axis",
-                             s->low, s->high);
-    return WISP_OK;
-}
-
-/* Of a Hermitian matrix. The bounds serve some hundred products, so that few are spent on finding them. */
-static wisp_status found_bounds(const wisp_mat *A, const wisp_solve_opts *o, int width, interval *s)
+/* By the options; of a Hermitian matrix, unless they are given. They serve some hundred products, so that few are spent
+   on finding them. */
+static wisp_status by_bounds(const wisp_mat *A, const wisp_solve_opts *o, int width, interval *s)
 {
     enum { APPLICATIONS = 100 };
     wisp_bounds b;
-    const wisp_bounds_opts bo = {.sweeps = (double)APPLICATIONS * o->degree * width, .width = width};
+    const bool given = o->bounds.method == WISP_BOUNDS_GIVEN;
+    const wisp_bounds_opts bo = wisp__bounds_opts(&o->bounds, 0, (double)APPLICATIONS * o->degree * width, 0, width);
     const wisp_status status = wisp_bounds_find(&b, A, &bo);
     if (status != WISP_OK) return status;
     *s = (interval){b.center - b.halfwidth, b.center + b.halfwidth};
+    if (given && !(s->high > 0))
+        return wisp_ctx_fail(wisp_mat_ctx(A), WISP_ERR_ARG,
+                             "bounds: %g to %g; a polynomial preconditioner needs a spectrum on the positive axis",
+                             s->low, s->high);
     if (s->high > 0) return WISP_OK;
     return wisp_ctx_fail(wisp_mat_ctx(A), WISP_ERR_INDEFINITE,
                          "the matrix has no eigenvalue above %g, and a polynomial preconditioner needs positive ones: "
@@ -75,16 +66,17 @@ static wisp_status spectrum(const wisp_mat *A, const wisp_solve_opts *o, int wid
 {
     wisp_status status = WISP_OK;
     wisp_ctx *ctx = wisp_mat_ctx(A);
-    const bool given = o->bounds.halfwidth != 0;
+    const bool given = o->bounds.method == WISP_BOUNDS_GIVEN;
     bool hermitian;
     wisp_mat_info info;
     wisp_mat_get_info(A, &info);
+    WISP_TRY(wisp__check_bounds(A, &o->bounds));
     if (given) {
-        WISP_TRY(given_bounds(ctx, &o->bounds, s));
+        WISP_TRY(by_bounds(A, o, width, s));
         if (s->low > DBL_EPSILON * s->high) goto out;
     }
     WISP_TRY(is_hermitian(A, o, &hermitian));
-    if (hermitian && !given) WISP_TRY(found_bounds(A, o, width, s));
+    if (hermitian && !given) WISP_TRY(by_bounds(A, o, width, s));
     if (!hermitian && o->precond == WISP_CHEBYSHEV)
         status = wisp_ctx_fail(ctx, WISP_ERR_ARG,
                                "the Chebyshev preconditioner needs bounds above 0 of the spectrum of %s: give them, or "
@@ -175,7 +167,7 @@ wisp_status wisp__polynomial_make(wisp__polynomial *p, const wisp_mat *A, double
     if (o->precond == WISP_NEUMANN) {
         neumann(p, s);
     } else {
-        const bool above = o->bounds.halfwidth > 0 && s.low > DBL_EPSILON * s.high;
+        const bool above = o->bounds.method == WISP_BOUNDS_GIVEN && s.low > DBL_EPSILON * s.high;
         if (!above) s.low = fmax(s.low, least_share * s.high);
         chebyshev(p, s);
     }

@@ -91,9 +91,8 @@ static wisp_status same_preconditioner(const wisp_solve_opts *o, wisp_state *sta
     if (o->precond == WISP_BLOCK_JACOBI)
         return wisp_state_same(state, label, "%s with blocks of %d rows", what, o->block_rows);
     if (o->precond != WISP_CHEBYSHEV && o->precond != WISP_NEUMANN) return wisp_state_same(state, label, "%s", what);
-    if (o->bounds.halfwidth == 0) return wisp_state_same(state, label, "%s of degree %d", what, o->degree);
-    return wisp_state_same(state, label, "%s of degree %d for %.17g and halfwidth %.17g", what, o->degree,
-                           o->bounds.center, o->bounds.halfwidth);
+    const wisp_status status = wisp_state_same(state, label, "%s of degree %d", what, o->degree);
+    return status == WISP_OK ? wisp__same_bounds(state, "bounds", &o->bounds) : status;
 }
 
 /* More iterations may be allowed, or fewer. */

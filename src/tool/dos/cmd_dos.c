@@ -62,20 +62,18 @@ static void set_kpm_options(const options *o, wisp_kpm_opts *k)
                          .width = (int)o->width,
                          .depth = (int)o->depth,
                          .reduce_each_step = o->reduce,
-                         .bounds_method = (wisp_bounds_method)o->bounds_method};
-    if (k->bounds_method == WISP_BOUNDS_GIVEN)
-        k->bounds = (wisp_bounds){0.5 * (o->bounds[0] + o->bounds[1]), 0.5 * (o->bounds[1] - o->bounds[0]), NAN};
+                         .bounds = bounds_options(o)};
 }
 
 /* The number of moments that --resolution needs, once the halfwidth is known. */
 static int moments_for(tool *t, wisp_kpm_opts *k)
 {
-    k->moments = wisp_moments_for(k->bounds.halfwidth, t->opt.resolution);
+    k->moments = wisp_moments_for(k->bounds.given.halfwidth, t->opt.resolution);
     if (k->moments < 2) k->moments = 2;
     if (k->moments > 1 << 30)
         return tool_fail(
             t, "--resolution %g needs more than 2^30 moments on a spectrum of half width %g; take a coarser one",
-            t->opt.resolution, k->bounds.halfwidth);
+            t->opt.resolution, k->bounds.given.halfwidth);
     return EXIT_FINE;
 }
 
@@ -120,13 +118,13 @@ static int fail_or_again(tool *t, results *r, const wisp_kpm_opts *k, wisp_type 
 /* Bounds first when the number of moments follows from them; then the moments. */
 static int run_moments(tool *t, results *r, wisp_mat *A, wisp_type source, wisp_kpm_opts *k, wisp_moments *m)
 {
-    wisp_bounds_method method = k->bounds_method;
-    wisp_bounds found = k->bounds;
+    wisp_bounds_method method = k->bounds.method;
+    wisp_bounds found = k->bounds.given;
     double bounds_seconds = 0;
     if (t->resumed && t->opt.resolution > 0) {
         bounds_seconds = t->kept.layout.bounds_seconds;
-        k->bounds = found = t->kept.layout.bounds;
-        k->bounds_method = WISP_BOUNDS_GIVEN;
+        found = t->kept.layout.bounds;
+        k->bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = found};
         k->moments = t->kept.layout.moments;
     } else if (t->opt.resolution > 0 && method != WISP_BOUNDS_GIVEN) {
         double start = wisp_now();
@@ -140,8 +138,7 @@ static int run_moments(tool *t, results *r, wisp_mat *A, wisp_type source, wisp_
         const wisp_status status = wisp_bounds_find(&found, A, &o);
         if (status) return fail_or_again(t, r, k, source, status);
         bounds_seconds = wisp_now() - start;
-        k->bounds = found;
-        k->bounds_method = WISP_BOUNDS_GIVEN;
+        k->bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = found};
         int rc = moments_for(t, k);
         if (!rc && k->rounding_limit > 0 && wisp_kpm_type(source, info.rows, k) == source)
             rc = again(r, source, "rounding in single precision would show in the error bars");
@@ -240,7 +237,7 @@ static int compute_once(tool *t, results *r, wisp_moments *m, bool *ran)
     if (!rc && src.rows != src.cols)
         rc = tool_fail(t, "%s: the matrix is rectangular (%lld x %lld), and this needs a Hermitian one", t->opt.arg[0],
                        (long long)src.rows, (long long)src.cols);
-    if (!rc && t->opt.resolution > 0 && k.bounds_method == WISP_BOUNDS_GIVEN) rc = moments_for(t, &k);
+    if (!rc && t->opt.resolution > 0 && k.bounds.method == WISP_BOUNDS_GIVEN) rc = moments_for(t, &k);
     if (!rc) rc = check_sites(t, src.rows);
     if (!rc) rc = weights_by_source(t, &src);
     if (!rc) rc = machine_cache(t, t->opt.budgets[0], &k.cache_budget);

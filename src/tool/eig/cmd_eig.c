@@ -81,14 +81,13 @@ static void set_options(tool *t, wisp_eig_opts *eo)
                           .any = o->any,
                           .max_rounds = o->max_iterations,
                           .seed = o->seed,
+                          .bounds = bounds_options(o),
                           .observe = observe,
                           .observe_arg = t};
     if (option_seen(o, "filter-precision") && o->filter_precision != PRECISION_AUTO)
         eo->filter_type = o->filter_precision == PRECISION_SINGLE ? WISP_S : WISP_D;
     for (int i = 0; i < QUESTIONS; i++)
         if (option_seen(o, questions[i])) eo->which = (wisp_eig_which)i;
-    if (option_seen(o, "bounds"))
-        eo->bounds = (wisp_bounds){0.5 * (o->bounds[0] + o->bounds[1]), 0.5 * (o->bounds[1] - o->bounds[0]), NAN};
 }
 
 /* Columns that the method will multiply at once, as far as the question tells the method, for which the matrix is

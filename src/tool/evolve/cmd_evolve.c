@@ -157,13 +157,8 @@ static int stopped(tool *t, const evolve_results *r)
 static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer *o)
 {
     const options *opt = &t->opt;
-    wisp_evolve_opts eo = {.tolerance = r->tolerance,
-                           .depth = (int)opt->depth,
-                           .seed = opt->seed,
-                           .bounds_method = (wisp_bounds_method)opt->bounds_method};
-    if (eo.bounds_method == WISP_BOUNDS_GIVEN)
-        eo.bounds =
-            (wisp_bounds){0.5 * (opt->bounds[0] + opt->bounds[1]), 0.5 * (opt->bounds[1] - opt->bounds[0]), NAN};
+    wisp_evolve_opts eo = {.tolerance = r->tolerance, .depth = (int)opt->depth, .bounds = bounds_options(opt)};
+    eo.bounds.seed = opt->seed;
     double norm;
     int rc = machine_cache(t, opt->budgets[0], &eo.cache_budget);
     if (rc) return rc;

@@ -20,7 +20,7 @@ static int check_options(tool *t)
         return tool_usage(t, "--restart is for --method gmres alone");
     if (option_seen(o, "bounds") && !polynomial)
         return tool_usage(t, "--bounds is for --precond chebyshev and neumann alone");
-    if (option_seen(o, "bounds") && o->precond == WISP_CHEBYSHEV && o->bounds[0] <= 0)
+    if (o->bounds_method == WISP_BOUNDS_GIVEN && o->precond == WISP_CHEBYSHEV && o->bounds[0] <= 0)
         return tool_usage(t, "--bounds %g,%g: --precond chebyshev needs a spectrum above 0", o->bounds[0],
                           o->bounds[1]);
     if (o->output && !has_extension(o->output, "mtx|mtx.gz|h5"))
@@ -49,13 +49,12 @@ static void set_options(const options *o, wisp_solve_opts *so)
                             .restart = (int)o->restart,
                             .tolerance = o->tolerance,
                             .max_iterations = o->max_iterations,
-                            .guess = o->x0 != NULL};
+                            .guess = o->x0 != NULL,
+                            .bounds = bounds_options(o)};
     if (so->precond == WISP_BLOCK_JACOBI)
         so->block_rows = (int)o->precond_number;
     else
         so->degree = (int)o->precond_number;
-    if (option_seen(o, "bounds"))
-        so->bounds = (wisp_bounds){0.5 * (o->bounds[0] + o->bounds[1]), 0.5 * (o->bounds[1] - o->bounds[0]), NAN};
 }
 
 static void close_inputs(solve_inputs *in)
