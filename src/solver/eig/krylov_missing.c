@@ -45,42 +45,44 @@ static int count_beside(const wisp__schur *K)
     return K->k->o.any ? wisp__schur_like_last(&K->a, good, K->value, K->order, last_wanted(K)) : 0;
 }
 
-/* A search from random vectors beside the locked columns; at.more: how many were locked, because they count. */
-static wisp_status search(wisp__schur *K)
+/* A step of a search from random vectors beside the locked columns, first part: it ends where nothing else counts. */
+static wisp_status look_beyond(wisp__schur *K, wisp__schur_step *s)
 {
     wisp_status status = WISP_OK;
-    wisp__arnoldi_at *at = &K->a.at;
+    WISP_TRY(wisp__schur_cycle(K, K->m));
     /* With any, what counts lies before the last multiplet, by two widths. */
-    const double tolerance = K->k->o.tolerance, widths = K->k->o.any ? -2 : 1;
-    WISP_TRY(wisp__arnoldi_begin_search(&K->a, K->m));
-    for (;;) {
-        WISP_TRY(wisp__schur_cycle(K, K->m));
-        const double edge = border(K, widths);
-        const int n = K->a.active;
-        if (beyond(K, edge)) {
-            K->beside = count_beside(K);
-            goto out;
-        }
-        int good = 0;
-        while (good < n - K->a.block && wisp__schur_key(&K->a, K->value[K->order[good]]) >= edge &&
-               K->residual[K->order[good]] <= K->a.at.strict * tolerance)
-            good++;
-        good = wisp__schur_untorn(K->k, K->mu, K->order, good);
-        const double next = K->residual[K->order[good]];
-        WISP_TRY(wisp__schur_restart(K, good, wisp__schur_kept(K, 1, good)));
-        wisp__schur_lock(K, good);
-        at->more += good;
-        K->unfit |= K->a.op.degree > 1 && K->a.locked > K->most;
-        if (K->unfit) goto out;
-        if (K->a.locked > K->most) {
-            status = wisp_ctx_fail(
-                K->k->ctx, WISP_ERR_INCOMPLETE,
-                "eig: %d eigenvalues, and more of the last one's multiplet, of which `any` takes some", K->a.locked);
-            goto out;
-        }
-        WISP_TRY(wisp__arnoldi_room(&K->a, K->m));
-        WISP_TRY(wisp__arnoldi_told(&K->a, K->k->o.count, K->a.locked, next));
-    }
+    const double edge = border(K, K->k->o.any ? -2 : 1), tolerance = K->a.at.strict * K->k->o.tolerance;
+    const int most = K->a.active - K->a.block;
+    s->ended = beyond(K, edge);
+    if (s->ended) K->beside = count_beside(K);
+    if (s->ended) goto out;
+    int good = 0;
+    while (good < most && wisp__schur_key(&K->a, K->value[K->order[good]]) >= edge &&
+           K->residual[K->order[good]] <= tolerance)
+        good++;
+    s->front = wisp__schur_untorn(K->k, K->mu, K->order, good);
+    s->kept = wisp__schur_kept(K, 1, s->front);
+    s->next = K->residual[K->order[s->front]];
+out:
+    return status;
+}
+
+/* Second part: those that count are locked; at.more: how many were in all of the search. */
+static wisp_status take_more(wisp__schur *K, wisp__schur_step *s)
+{
+    wisp_status status = WISP_OK;
+    wisp__schur_lock(K, s->front);
+    K->a.at.more += s->front;
+    K->unfit |= K->a.op.degree > 1 && K->a.locked > K->most;
+    s->ended = K->unfit;
+    if (s->ended) goto out;
+    if (K->a.locked > K->most)
+        return wisp_ctx_fail(K->k->ctx, WISP_ERR_INCOMPLETE,
+                             "eig: %d eigenvalues, and more of the last one's multiplet, of which `any` takes some",
+                             K->a.locked);
+    WISP_TRY(wisp__arnoldi_room(&K->a, K->m));
+    s->wanted = K->k->o.count;
+    s->good = K->a.locked;
 out:
     return status;
 }
@@ -105,7 +107,8 @@ wisp_status wisp__schur_missing(wisp__schur *K)
     }
     if (at->phase == WISP__GAPS) WISP_TRY(wisp__gap_empty(&K->a, &empty));
     for (bool more = !empty; more && !K->unfit;) {
-        WISP_TRY(search(K));
+        WISP_TRY(wisp__arnoldi_begin_search(&K->a, K->m));
+        WISP_TRY(wisp__schur_run(K, look_beyond, take_more));
         at->phase = WISP__BETWEEN;
         more = at->more > 0;
         if (more && K->a.op.degree > 1) WISP_TRY(wisp__schur_measure(K, K->a.locked, &right));

@@ -38,7 +38,8 @@ out:
     return status;
 }
 
-wisp_status wisp__schur_restart(wisp__schur *K, int first, int kept)
+/* V keeps those that come first in order: the first `first`, which are put in front, and others, `kept` in all. */
+static wisp_status restart(wisp__schur *K, int first, int kept)
 {
     wisp_status status = WISP_OK;
     const int n = K->a.active;
@@ -58,6 +59,24 @@ wisp_status wisp__schur_restart(wisp__schur *K, int first, int kept)
     for (int i = 0; i < n; i++) memcpy(K->X + i * kept, K->U + i * n, (size_t)kept * sizeof *K->X);
     WISP_TRY(wisp__arnoldi_rotate(&K->a, K->X, kept));
     for (int i = 0; i < kept; i++) memcpy(wisp__h(&K->a, i, 0), K->S + i * n, (size_t)kept * sizeof *K->S);
+out:
+    return status;
+}
+
+wisp_status wisp__schur_run(wisp__schur *K, wisp__schur_step_fn look, wisp__schur_step_fn take)
+{
+    wisp_status status = WISP_OK;
+    for (;;) {
+        wisp__schur_step s = {0};
+        WISP_TRY(look(K, &s));
+        if (s.ended) goto out;
+        if (!s.anew) {
+            WISP_TRY(restart(K, s.front, s.kept));
+            WISP_TRY(take(K, &s));
+            if (s.ended) goto out;
+        }
+        if (!s.again) WISP_TRY(wisp__arnoldi_told(&K->a, s.wanted, s.good, s.next));
+    }
 out:
     return status;
 }

@@ -135,49 +135,65 @@ static wisp_status begin_again(wisp__schur *K, bool *again)
     return wisp__arnoldi_anew(&K->a, n);
 }
 
-/* Goes on until the bounds of the first `count` values, and of all that belong to the last, are within the tolerance,
-   and locks them. With A itself (degree 1) their residuals are then within it, too, or K->rounded says that rounding
-   does not allow it. */
-static wisp_status find(wisp__schur *K)
+static bool has_all(const wisp__schur *K, const wisp__schur_step *s)
+{
+    return s->good == s->wanted && s->wanted >= K->k->o.count;
+}
+
+/* A step of the search, first part: V takes in columns, and a polynomial where one does. */
+static wisp_status look_for_wanted(wisp__schur *K, wisp__schur_step *s)
 {
     wisp_status status = WISP_OK;
-    const wisp_eig_opts *o = &K->k->o;
-    for (;;) {
-        int wanted, good;
-        WISP_TRY(expand(K, &wanted, &good));
-        const double next = K->residual[K->order[good < wanted ? good : wanted - 1]];
-        bool raised = false, right = true;
-        K->next = reach(K, wanted);
-        if (2 * good < wanted) WISP_TRY(raise_degree(K, &raised));
-        if (good == wanted && wanted >= o->count) see(K, wanted);
-        if (!raised) {
-            const int kept = wisp__schur_kept(K, wanted, good),
-                      front = good == wanted ? wanted : wisp__schur_untorn(K->k, K->mu, K->order, good);
-            WISP_TRY(wisp__schur_restart(K, front, kept > front ? kept : front));
-        }
-        if (!raised && good == wanted && wanted >= o->count) {
-            K->wanted_sine = K->sine;
-            if (K->a.op.degree == 1) {
-                bool again = false;
-                wisp__schur_lock(K, wanted);
-                WISP_TRY(deliver(K, wanted, &right));
-                wisp__eig_drop_pairs(K->k->e); /* to have their memory in the search for what is missing */
-                if (!right) WISP_TRY(begin_again(K, &again));
-                K->rounded = !right && !again;
-                if (!again) goto out;
-                continue;
-            }
-            WISP_TRY(wisp__schur_measure(K, wanted, &right));
-            K->unfit |= !right && ++K->a.at.tries == TRIES;
-            K->first = wisp__op_axis(&K->a.op, K->value[K->order[0]]);
-            if (right) wisp__arnoldi_lock(&K->a, wanted);
-            if (right || K->unfit) goto out;
-            K->a.at.strict *= 0.3;
-        }
-        WISP_TRY(wisp__arnoldi_told(&K->a, wanted, good, next));
-    }
+    WISP_TRY(expand(K, &s->wanted, &s->good));
+    s->next = K->residual[K->order[s->good < s->wanted ? s->good : s->wanted - 1]];
+    K->next = reach(K, s->wanted);
+    if (has_all(K, s)) see(K, s->wanted);
+    const int kept = wisp__schur_kept(K, s->wanted, s->good);
+    s->front = s->good == s->wanted ? s->wanted : wisp__schur_untorn(K->k, K->mu, K->order, s->good);
+    s->kept = kept > s->front ? kept : s->front;
+    if (2 * s->good < s->wanted) WISP_TRY(raise_degree(K, &s->anew));
 out:
     return status;
+}
+
+/* With A itself: all that are wanted are locked. Their residuals are within the tolerance, too, or all begins again, or
+   K->rounded says that rounding does not allow it. */
+static wisp_status take_of_matrix(wisp__schur *K, wisp__schur_step *s)
+{
+    wisp_status status = WISP_OK;
+    bool right;
+    wisp__schur_lock(K, s->wanted);
+    WISP_TRY(deliver(K, s->wanted, &right));
+    wisp__eig_drop_pairs(K->k->e); /* to have their memory in the search for what is missing */
+    if (!right) WISP_TRY(begin_again(K, &s->again));
+    s->ended = !s->again;
+    K->rounded = !right && !s->again;
+out:
+    return status;
+}
+
+/* After a polynomial: they are, if A itself says that they are right; else bounds have to be smaller. */
+static wisp_status take_of_polynomial(wisp__schur *K, wisp__schur_step *s)
+{
+    wisp_status status = WISP_OK;
+    bool right;
+    WISP_TRY(wisp__schur_measure(K, s->wanted, &right));
+    K->unfit |= !right && ++K->a.at.tries == TRIES;
+    K->first = wisp__op_axis(&K->a.op, K->value[K->order[0]]);
+    if (right) wisp__arnoldi_lock(&K->a, s->wanted);
+    s->ended = right || K->unfit;
+    if (!s->ended) K->a.at.strict *= 0.3;
+out:
+    return status;
+}
+
+/* Second part: when the bounds of the first `count` values, and of all that belong to the last, are within the
+   tolerance, the run may end. */
+static wisp_status take_wanted(wisp__schur *K, wisp__schur_step *s)
+{
+    if (!has_all(K, s)) return WISP_OK;
+    K->wanted_sine = K->sine;
+    return K->a.op.degree == 1 ? take_of_matrix(K, s) : take_of_polynomial(K, s);
 }
 
 /* Whether an error as large as the tolerance could mix the wanted pairs with others: then their residuals prove no
@@ -221,7 +237,7 @@ out:
 static wisp_status find_all(wisp__schur *K)
 {
     wisp_status status = WISP_OK;
-    if (K->a.at.phase == WISP__FINDS) WISP_TRY(find(K));
+    if (K->a.at.phase == WISP__FINDS) WISP_TRY(wisp__schur_run(K, look_for_wanted, take_wanted));
     K->proven = false;
     if (!K->unfit && !K->rounded && !far_from_normal(K)) WISP_TRY(wisp__schur_missing(K));
 out:
@@ -256,7 +272,7 @@ static wisp_status deliver_some(wisp__schur *K)
     return status;
 }
 
-static wisp_status run(wisp__schur *K, int block)
+static wisp_status make(wisp__schur *K, int block)
 {
     wisp_status status = WISP_OK;
     wisp__eig *k = K->k;
@@ -275,17 +291,31 @@ static wisp_status run(wisp__schur *K, int block)
     K->bound = K->residual + m;
     WISP_TRY(wisp__arnoldi_make(&K->a, K->m + block, block));
     WISP_TRY(wisp__op_most_degree(&K->a, K->m, &K->most_degree));
+out:
+    return status;
+}
+
+/* The polynomial does not do: all begins anew with A itself. */
+static wisp_status begin_plain(wisp__schur *K)
+{
+    K->a.op = itself;
+    K->a.rounding = K->a.smallest = 0;
+    K->unfit = K->delivered = false;
+    K->plain = true;
+    K->a.locked = K->seen.n = 0;
+    K->a.at = (wisp__arnoldi_at){.strict = strict};
+    return wisp__arnoldi_start(&K->a, true);
+}
+
+static wisp_status search(wisp__schur *K)
+{
+    wisp_status status = WISP_OK;
+    wisp__eig *k = K->k;
     WISP_TRY(wisp__eig_state(k, items, K));
     if (!k->o.resume) WISP_TRY(wisp__arnoldi_start(&K->a, false));
     WISP_TRY(find_all(K));
     if (K->unfit) {
-        K->a.op = itself;
-        K->a.rounding = K->a.smallest = 0;
-        K->unfit = K->delivered = false;
-        K->plain = true;
-        K->a.locked = K->seen.n = 0;
-        K->a.at = (wisp__arnoldi_at){.strict = strict};
-        WISP_TRY(wisp__arnoldi_start(&K->a, true));
+        WISP_TRY(begin_plain(K));
         WISP_TRY(find_all(K));
     }
     WISP_TRY(deliver_all(K));
@@ -344,7 +374,8 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
     wisp__schur K = {.k = k, .a = {.k = k, .op = itself, .at.strict = strict}};
     const int block = block_of(k);
     if (!choose_sizes(&K, block)) return wisp__eig_dense(k);
-    wisp_status status = run(&K, block);
+    wisp_status status = make(&K, block);
+    if (status == WISP_OK) status = search(&K);
     wisp_status delivered = WISP_OK;
     if (status != WISP_OK && wisp__eig_last(k, status) && K.a.all)
         delivered = deliver_some(&K);

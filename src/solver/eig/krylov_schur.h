@@ -27,12 +27,24 @@ typedef struct {
     int beside;     /* any: so many further ones of the last multiplet the search for what is missing has met */
 } wisp__schur;
 
+/* One step of a run. */
+typedef struct {
+    int wanted, good; /* for the user: of so many pairs so many are good, */
+    double next;      /* and the residual of the next one */
+    int front, kept;  /* pairs that a restart puts in front, and that it keeps in all */
+    bool anew;        /* V has begun anew: there is no restart, and nothing to take */
+    bool again;       /* all has begun again: there is nothing to tell */
+    bool ended;
+} wisp__schur_step;
+typedef wisp_status (*wisp__schur_step_fn)(wisp__schur *K, wisp__schur_step *s);
+
 /* ---- krylov_restart.c ---- */
 
+/* Steps until one has ended: look() has V take in columns, and says what a restart keeps of them; then take() locks
+   those that count. */
+wisp_status wisp__schur_run(wisp__schur *K, wisp__schur_step_fn look, wisp__schur_step_fn take);
 /* V takes in columns until it has m; then the Schur form of H, its values in order, and the bounds. */
 wisp_status wisp__schur_cycle(wisp__schur *K, int m);
-/* V keeps those that come first in order: the first `first`, which are put in front, and others, `kept` in all. */
-wisp_status wisp__schur_restart(wisp__schur *K, int first, int kept);
 /* How many pairs a restart keeps: half, and more as more of them are good. */
 int wisp__schur_kept(const wisp__schur *K, int wanted, int good);
 /* The first n columns of V, whose values lie in front, are locked. Values that a polynomial tells are no good as a
