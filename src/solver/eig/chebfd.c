@@ -2,6 +2,7 @@
    orthonormal, and gives Ritz pairs; again, until all pairs in the target have converged and a look for others finds
    none. */
 #include "chebfd.h"
+#include "chebfd_next.h"
 #include <stdlib.h>
 
 /* ---- one round -------------------------------------------------------------------------------------- */
@@ -153,43 +154,6 @@ static wisp_status grow(wisp__chebfd *c, double wanted)
     return c->search == 0 ? wisp__chebfd_refuse(c) : wisp__chebfd_space(c);
 }
 
-/* Another filter, and the search space that goes with it; single precision may have had too few digits. */
-static wisp_status grow_in_double(wisp__chebfd *c)
-{
-    wisp__chebfd_give_up_single(c);
-    return grow(c, c->wanted + 1);
-}
-
-/* All that is there has converged: *more if the space has become a larger one. */
-static wisp_status settle(wisp__chebfd *c, const standing *s, bool *more)
-{
-    wisp__eig *k = c->k;
-    wisp_status status = wisp__chebfd_verify(c, more);
-    if (status == WISP_ERR_INCOMPLETE && c->is_single) {
-        status = grow_in_double(c);
-        *more = true;
-    } else if (status != WISP_OK) {
-        return status;
-    } else if (*more) {
-        status = grow(c, 1.25 * fmax(c->wanted, s->inside) + c->width);
-    } else if (k->o.which == WISP_EIG_NEAREST && s->inside < k->o.count) {
-        k->e->complete = 0;
-        WISP_TRY(wisp__chebfd_widen(c, s->inside));
-        WISP_TRY(grow(c, 0));
-        *more = true;
-    }
-out:
-    return status;
-}
-
-/* Digits or columns may tell apart what these do not. */
-static wisp_status end_stall(wisp__chebfd *c)
-{
-    if (c->is_single) return grow_in_double(c);
-    c->least = c->search + c->search / 2 + c->width;
-    return grow(c, c->wanted + 1);
-}
-
 /* A round, its report, and the columns in order. */
 static wisp_status whole_round(wisp__chebfd *c)
 {
@@ -204,43 +168,89 @@ out:
     return status;
 }
 
+static wisp__chebfd_known known_of(const wisp__chebfd *c)
+{
+    const wisp__eig *k = c->k;
+    const standing s = look_around(c);
+    return (wisp__chebfd_known){.inside = s.inside,
+                                .pending = s.pending,
+                                .worst = s.worst,
+                                .before = c->at.last,
+                                .search = c->search,
+                                .rows = k->rows,
+                                .tells = tells_mixtures(c),
+                                .is_single = c->is_single,
+                                .stalls = c->at.stalls,
+                                .growths = c->at.growths,
+                                .asked = k->o.which == WISP_EIG_NEAREST ? k->o.count : 0};
+}
+
+/* n->verdict; *end: the status that says why all is not known to be found. */
+static wisp_status verify(wisp__chebfd *c, wisp__chebfd_known *n, wisp_status *end)
+{
+    bool more = false;
+    const wisp_status status = wisp__chebfd_verify(c, &more);
+    *end = status;
+    n->verdict = status == WISP_ERR_INCOMPLETE ? WISP__DIFFERS : more ? WISP__MISSING : WISP__FINE;
+    return status == WISP_ERR_INCOMPLETE ? WISP_OK : status;
+}
+
+static wisp_status give_up(wisp__chebfd *c, const wisp__chebfd_known *n)
+{
+    wisp__eig *k = c->k;
+    c->whole = isfinite(k->most_work);
+    if (c->whole) return WISP_OK;
+    return wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION,
+                         "eig: the residuals no longer fall after %d rounds: %d in the target are up to %.1e; the "
+                         "tolerance is %.1e",
+                         c->at.round, n->pending, wisp__eig_residual(k, n->worst),
+                         wisp__eig_residual(k, k->o.tolerance));
+}
+
+/* WISP__VERIFY and WISP__END are the caller's. */
+static wisp_status carry_out(wisp__chebfd *c, const wisp__chebfd_known *n, wisp__chebfd_move move)
+{
+    wisp_status status = WISP_OK;
+    switch (move) {
+    case WISP__ENLARGE: c->least = c->search + c->width; return grow(c, 1.5 * (n->inside + n->pending));
+    case WISP__ADD_MISSING: return grow(c, 1.25 * fmax(c->wanted, n->inside) + c->width);
+    case WISP__LOOK_FARTHER:
+        c->k->e->complete = 0;
+        WISP_TRY(wisp__chebfd_widen(c, n->inside));
+        return grow(c, 0);
+    case WISP__TAKE_DOUBLE:
+        c->at.growths += n->pending > 0; /* it is tried against a stall */
+        wisp__chebfd_give_up_single(c);
+        return grow(c, c->wanted + 1);
+    case WISP__ADD_COLUMNS:
+        c->at.growths++;
+        c->least = c->search + c->search / 2 + c->width;
+        return grow(c, c->wanted + 1);
+    case WISP__GIVE_UP: return give_up(c, n);
+    default: break;
+    }
+out:
+    return status;
+}
+
 static wisp_status rounds(wisp__chebfd *c)
 {
-    enum { MOST_STALLS = 3, MOST_GROWTHS = 3 };
     wisp__eig *k = c->k;
     wisp__chebfd_at *at = &c->at;
-    wisp_status status = WISP_OK;
+    wisp_status status = WISP_OK, end = WISP_OK;
     for (; at->round <= k->o.max_rounds; at->round++) {
         if (at->phase != WISP__CHECKS) WISP_TRY(whole_round(c)); /* else it is done already */
-        const standing s = look_around(c);
-        bool more = s.pending > 0, grown = false;
-        if (tells_mixtures(c) && s.inside + s.pending > 0.8 * c->search && c->search < k->rows) {
-            c->least = c->search + c->width;
-            WISP_TRY(grow(c, 1.5 * (s.inside + s.pending)));
-            more = grown = true;
-        } else if (!more) {
-            WISP_TRY(settle(c, &s, &more));
-            grown = more;
-        }
-        if (more && !c->whole) WISP_TRY(wisp__eig_enough(k, &c->whole));
-        if (!more || c->whole) return WISP_OK;
-        at->stalls = grown || s.worst < 0.3 * at->last ? 0 : at->stalls + 1;
-        at->last = grown ? INFINITY : s.worst;
-        if (at->stalls == MOST_STALLS - 1 && at->growths < MOST_GROWTHS) {
-            WISP_TRY(end_stall(c));
-            if (c->whole) return WISP_OK;
-            grown = true, at->stalls = 0, at->last = INFINITY, at->growths++;
-        }
-        if (at->stalls > MOST_STALLS) {
-            c->whole = isfinite(k->most_work);
-            if (c->whole) return WISP_OK;
-            return wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION,
-                                 "eig: the residuals no longer fall after %d rounds: %d in the target are up to %.1e; "
-                                 "the tolerance is %.1e",
-                                 at->round, s.pending, wisp__eig_residual(k, s.worst),
-                                 wisp__eig_residual(k, k->o.tolerance));
-        }
-        at->terms = grown ? c->plan.f.terms : wisp__filter_terms(&c->plan, log(s.worst / k->o.tolerance) + 1);
+        wisp__chebfd_known n = known_of(c);
+        if (wisp__chebfd_next(&n) == WISP__VERIFY) WISP_TRY(verify(c, &n, &end));
+        const wisp__chebfd_move move = wisp__chebfd_next(&n);
+        if (move == WISP__END) return end;
+        WISP_TRY(carry_out(c, &n, move));
+        if (!c->whole) WISP_TRY(wisp__eig_enough(k, &c->whole));
+        if (c->whole) return WISP_OK;
+        const bool refines = move == WISP__REFINE; /* else it is another space, or another filter */
+        at->stalls = refines ? wisp__chebfd_stalls(&n) : 0;
+        at->last = refines ? n.worst : INFINITY;
+        at->terms = refines ? wisp__filter_terms(&c->plan, log(n.worst / k->o.tolerance) + 1) : c->plan.f.terms;
     }
     return wisp_ctx_fail(k->ctx, WISP_ERR_ITERATIONS, "eig: not all pairs converged in %lld rounds",
                          (long long)k->o.max_rounds);
