@@ -385,8 +385,7 @@ static void walks(void **state)
         for (int steps = 2; steps <= 64; steps *= 4) {
             wisp__groups p = {.ctx = ctx,
                               .groups = GROUPS,
-                              .begin = begin,
-                              .neighbour = neighbour,
+                              .graph = {GROUPS, begin, neighbour},
                               .vector_bytes = 1,
                               .matrix_bytes = 1,
                               .steps = steps,

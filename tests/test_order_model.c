@@ -26,7 +26,7 @@ static void model_counts(void **state)
     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = WISP_ROWS_NATURAL, .C = 1}));
     wisp__host_mat host;
     assert_int_equal(wisp__mat_lend(A, &host), WISP_OK);
-    const wisp__walk w = {.s = &host.mat.local, .rows = A->local_rows, .cols = A->local_rows};
+    const wisp__walk w = wisp__walk_of(&host.mat);
     const double need = two_lines(ny, row, entry);
     REF_OK(ctx,
            wisp__walk_traffic(ctx, &w, WISP_D, (int)row / 8, &(wisp__caches){.l2 = 1.2 * need, .l3 = 10 * need}, &t));
@@ -66,24 +66,20 @@ static void tiles_save_traffic(void **state)
         REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.order = WISP_ROWS_NATURAL, .C = 1}));
         wisp__host_mat host;
         assert_int_equal(wisp__mat_lend(A, &host), WISP_OK);
+        const wisp__graph graph = {A->local_rows, host.mat.local.chunk, host.mat.local.col};
         const int64_t blocks = (A->local_rows + per - 1) / per;
         int32_t *visit = malloc((size_t)blocks * sizeof *visit);
         if (scrambled)
-            REF_OK(ctx, wisp__levels_rcm(ctx, &host.mat.local, A->local_rows, &v));
+            REF_OK(ctx, wisp__levels_rcm(ctx, &graph, &v));
         else
             REF_OK(ctx, wisp__levels_natural(ctx, A->local_rows, ny, &v));
         assert_int_equal(v.begin[0], 0);
         assert_int_equal(v.begin[v.levels], A->local_rows);
         for (int slices = 12; slices >= 6; slices /= 2) {
             REF_OK(ctx, wisp__tiles_visit(ctx, &v, A->local_rows, slices, per, visit));
-            const wisp__walk w = {.s = &host.mat.local,
-                                  .rows = A->local_rows,
-                                  .cols = A->local_rows,
-                                  .user = v.row,
-                                  .place = v.place,
-                                  .visit = visit,
-                                  .visits = blocks,
-                                  .visit_rows = per};
+            wisp__walk w = wisp__walk_of(&host.mat);
+            w.user = v.row, w.place = v.place;
+            w.visit = visit, w.visits = blocks, w.visit_rows = per;
             const double cache = 3 * two_lines(ny / slices, row, entry);
             REF_OK(ctx,
                    wisp__walk_traffic(ctx, &w, WISP_D, (int)row / 8, &(wisp__caches){.l2 = cache, .l3 = cache}, &t));

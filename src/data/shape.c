@@ -1,6 +1,5 @@
 /* Samples of the rows of matrices and sources, by which the model of time judges them (model/model.h). */
 #include "shape.h"
-#include "store/store.h"
 #include <math.h>
 
 enum { MOST_RUNS = 128, MOST_ENTRIES = 1 << 20 };
@@ -51,7 +50,7 @@ static int64_t time_of(const wisp__walk *w, const int32_t *turn, int64_t place)
 static void sample_row(const wisp__walk *w, const int32_t *turn, int64_t i, int64_t *at, wisp__sample *s, int64_t r)
 {
     const int64_t row = row_at(w, i);
-    const wisp__row entries = row < 0 ? (wisp__row){0} : w->s->how->row(w->s, w->log_c, row);
+    const wisp__row entries = row < 0 ? (wisp__row){0} : w->row(w->of, row);
     s->place[(*at)++] = i;
     for (int e = 0; e < entries.n; e++) {
         const int64_t col = wisp__row_col(&entries, e), place = w->place ? w->place[col] : col;
@@ -60,19 +59,28 @@ static void sample_row(const wisp__walk *w, const int32_t *turn, int64_t i, int6
     s->first[r + 1] = *at;
 }
 
+static wisp__row row_of(const void *A, int64_t row) { return wisp__row_of(A, row); }
+
+wisp__walk wisp__walk_of(const wisp_mat *A)
+{
+    const wisp__stored *s = &A->local;
+    return (wisp__walk){.of = A,
+                        .row = row_of,
+                        .rows = A->local_rows,
+                        .entries = wisp__is_kind(s, WISP__PATTERNS) ? s->nnz : s->entries};
+}
+
 wisp_status wisp__sample_walk(wisp_ctx *ctx, const wisp__walk *w, wisp__sample *s)
 {
     const int64_t places = w->visit ? w->visits * w->visit_rows : w->rows;
-    const double each =
-        (double)(wisp__is_kind(w->s, WISP__PATTERNS) ? w->s->nnz : w->s->entries) / (double)WISP__MAX(w->rows, 1);
-    const pick p = pick_rows(places, each);
+    const pick p = pick_rows(places, (double)w->entries / (double)WISP__MAX(w->rows, 1));
     const int64_t rows = picked_rows(p);
     int64_t entries = 0, at = 0;
     int32_t *turn = NULL;
     wisp_status status;
     for (int64_t i = 0; i < rows; i++) {
         const int64_t row = row_at(w, picked(p, i));
-        entries += row < 0 ? 0 : w->s->how->row(w->s, w->log_c, row).n;
+        entries += row < 0 ? 0 : w->row(w->of, row).n;
     }
     WISP_TRY(wisp__sample_open(s, ctx, rows, entries));
     if (w->visit) WISP_TRY(wisp_alloc(ctx, &turn, (size_t)w->visits, sizeof *turn));
@@ -204,15 +212,12 @@ wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape 
 {
     const wisp__stored *s = &A->local;
     wisp__host_mat host;
-    const wisp__walk w = {.s = &host.mat.local,
-                          .log_c = A->log_c,
-                          .rows = A->local_rows,
-                          .cols = A->local_cols,
-                          .visit = A->square ? A->grid.order : NULL,
-                          .visits = A->grid.blocks,
-                          .visit_rows = A->grid.chunks_per_block << A->log_c};
     wisp_status status = wisp__mat_lend(A, &host);
     if (status != WISP_OK) return status;
+    wisp__walk w = wisp__walk_of(&host.mat);
+    w.visit = A->square ? A->grid.order : NULL;
+    w.visits = A->grid.blocks;
+    w.visit_rows = A->grid.chunks_per_block << A->log_c;
     *m = (wisp__shape){.rows = (double)A->local_rows,
                        .entries = (double)s->nnz,
                        .bytes = (double)wisp__mat_bytes(A, false),

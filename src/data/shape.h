@@ -1,18 +1,19 @@
 /* What the model of time is given of matrices and sources: samples of their rows, and how entries are stored. */
 #ifndef WISP_SHAPE_H
 #define WISP_SHAPE_H
-#include "../model/model.h"
-#include "data.h"
+#include "store/store.h"
 
-/* A pattern in some order: place i holds row user[i] of s, and column j of s is at place[j] (NULL: as they are); blocks
+/* A pattern in some order: place i holds row user[i] of it, and its column j is at place[j] (NULL: as they are); blocks
    of visit_rows places are taken in the order visit[visits] (NULL: as they come). */
 typedef struct {
-    const wisp__stored *s;
-    int log_c;
-    int64_t rows, cols;
+    const void *of; /* what has the pattern, for row() */
+    wisp__row (*row)(const void *of, int64_t row);
+    int64_t rows, entries; /* in all, with padding */
     const int32_t *user, *place, *visit;
     int64_t visits, visit_rows;
 } wisp__walk;
+/* Of the rows of a matrix that the host sees, as they are stored. */
+wisp__walk wisp__walk_of(const wisp_mat *A);
 wisp_status wisp__sample_walk(wisp_ctx *ctx, const wisp__walk *w, wisp__sample *s);
 /* The same of a square source, as its rows come. */
 wisp_status wisp__sample_source(wisp_ctx *ctx, const wisp_src *src, wisp__sample *s);

@@ -25,8 +25,9 @@ wisp_status wisp__levels_natural(wisp_ctx *ctx, int64_t rows, int64_t reach, wis
 
 typedef wisp__level_search search;
 
-wisp_status wisp__level_search_open(wisp_ctx *ctx, const wisp__stored *graph, int64_t rows, search *s)
+wisp_status wisp__level_search_open(wisp_ctx *ctx, const wisp__graph *graph, search *s)
 {
+    const int64_t rows = graph->rows;
     *s = (search){.ctx = ctx, .graph = graph};
     wisp_status status;
     WISP_TRY(wisp_alloc(ctx, &s->begin, (size_t)rows + 1, sizeof *s->begin));
@@ -43,12 +44,15 @@ void wisp__level_search_close(search *s)
     wisp_free(s->ctx, s->found);
 }
 
+static int64_t degree(const search *s, int64_t row) { return wisp__degree(s->graph, row); }
+
 /* Appends the new neighbours of queue[i]; the new end. */
 static int64_t find_neighbours(search *s, int64_t i, int64_t tail)
 {
-    const int64_t row = s->queue[i], first = s->graph->chunk[row];
-    for (int32_t e = 0; e < s->graph->row_len[row]; e++) {
-        const int32_t to = s->graph->col[first + e];
+    const wisp__graph *g = s->graph;
+    const int64_t row = s->queue[i], end = g->begin[row + 1];
+    for (int64_t e = g->begin[row]; e < end; e++) {
+        const int32_t to = g->neighbour[e];
         if (s->found[to]) continue;
         s->found[to] = 1;
         s->queue[tail++] = to;
@@ -71,7 +75,7 @@ static int32_t farthest(search *s, int32_t root, int64_t at, int64_t *depth)
     }
     int32_t best = s->queue[begin];
     for (int64_t i = begin; i < end; i++)
-        if (s->graph->row_len[s->queue[i]] < s->graph->row_len[best]) best = s->queue[i];
+        if (degree(s, s->queue[i]) < degree(s, best)) best = s->queue[i];
     for (int64_t i = at; i < end; i++) s->found[s->queue[i]] = 0;
     return best;
 }
@@ -80,7 +84,7 @@ static int32_t peripheral(search *s, int32_t root, int64_t at)
 {
     enum { TRIES = 3 };
     int64_t depth, deeper;
-    if (s->graph->row_len[root] == 0) return root;
+    if (degree(s, root) == 0) return root;
     int32_t end = farthest(s, root, at, &depth);
     for (int i = 0; i < TRIES; i++) {
         const int32_t other = farthest(s, end, at, &deeper);
@@ -93,8 +97,8 @@ static int32_t peripheral(search *s, int32_t root, int64_t at)
 
 static bool shorter(const search *s, int32_t a, int32_t b)
 {
-    const int32_t *len = s->graph->row_len;
-    return len[a] != len[b] ? len[a] < len[b] : a < b;
+    const int64_t of_a = degree(s, a), of_b = degree(s, b);
+    return of_a != of_b ? of_a < of_b : a < b;
 }
 
 /* Sinks row[i] of a heap of n rows with the longest on top. */
@@ -118,8 +122,9 @@ static void by_length(const search *s, int64_t begin, int64_t end)
     if (n <= FEW) {
         for (int64_t i = 1; i < n; i++) {
             const int32_t own = row[i];
+            const int64_t length = degree(s, own);
             int64_t j = i;
-            for (; j > 0 && s->graph->row_len[row[j - 1]] > s->graph->row_len[own]; j--) row[j] = row[j - 1];
+            for (; j > 0 && degree(s, row[j - 1]) > length; j--) row[j] = row[j - 1];
             row[j] = own;
         }
         return;
@@ -188,12 +193,13 @@ static void reverse(search *s, int64_t rows, wisp__levels *v)
     for (int64_t l = 0; l < v->levels; l++) v->widest = WISP__MAX(v->widest, s->begin[l + 1] - s->begin[l]);
 }
 
-wisp_status wisp__levels_rcm(wisp_ctx *ctx, const wisp__stored *graph, int64_t rows, wisp__levels *v)
+wisp_status wisp__levels_rcm(wisp_ctx *ctx, const wisp__graph *graph, wisp__levels *v)
 {
+    const int64_t rows = graph->rows;
     search s;
     wisp_status status;
     *v = (wisp__levels){0};
-    WISP_TRY(wisp__level_search_open(ctx, graph, rows, &s));
+    WISP_TRY(wisp__level_search_open(ctx, graph, &s));
     WISP_TRY(wisp__alloc_raw(ctx, &v->row, (size_t)rows, sizeof *v->row));
     WISP_TRY(wisp__alloc_raw(ctx, &v->place, (size_t)rows, sizeof *v->place));
     WISP_TRY(wisp__level_search_run(&s, NULL, rows, -1, v->row));

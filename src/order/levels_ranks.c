@@ -8,7 +8,7 @@ enum { MOST_ROUNDS = 50000 }; /* of all searches: some seconds */
 
 typedef struct {
     wisp_ctx *ctx;
-    const wisp__stored *graph;
+    const wisp__graph *graph;
     const wisp__halo *halo;
     int64_t first, rows;
     int32_t *level;     /* [rows] -1: not found yet */
@@ -54,14 +54,14 @@ static void find(search *s, int64_t row, int64_t level, int64_t *tail)
 /* The neighbours of queue[begin .. end) become `level`; the new end. */
 static wisp_status next_level(search *s, int64_t level, int64_t begin, int64_t end, int64_t *tail)
 {
-    const wisp__stored *g = s->graph;
+    const wisp__graph *g = s->graph;
     wisp_status status;
     memset(s->tell, 0, (size_t)s->halo->rows);
     *tail = end;
     for (int64_t i = begin; i < end; i++) {
         const int64_t row = s->queue[i];
-        for (int64_t e = g->chunk[row]; e < g->chunk[row + 1]; e++) {
-            const int64_t col = g->col[e], foreign = col - s->rows;
+        for (int64_t e = g->begin[row]; e < g->begin[row + 1]; e++) {
+            const int64_t col = g->neighbour[e], foreign = col - s->rows;
             if (foreign < 0) {
                 find(s, col, level, tail);
             } else if (!s->reached[foreign]) {
@@ -113,8 +113,8 @@ static wisp_status run(search *s, int64_t number, int64_t level, int64_t *end, i
     for (;;) {
         choice own = {0, -1};
         for (int64_t i = begin, row; i < tail; i++)
-            if (row = s->queue[i], own.number < 0 || s->graph->row_len[row] < own.key)
-                own = (choice){s->graph->row_len[row], s->first + row};
+            if (row = s->queue[i], own.number < 0 || wisp__degree(s->graph, row) < own.key)
+                own = (choice){wisp__degree(s->graph, row), s->first + row};
         *last = own; /* of this rank */
         *end = ++level;
         *found = tail;
@@ -145,16 +145,17 @@ out:
 }
 
 /* A row without neighbours is near to all. */
-static bool is_alone(const wisp__stored *g, int64_t row)
+static bool is_alone(const wisp__graph *g, int64_t row)
 {
-    for (int64_t e = g->chunk[row]; e < g->chunk[row + 1]; e++)
-        if (g->col[e] != row) return false;
+    for (int64_t e = g->begin[row]; e < g->begin[row + 1]; e++)
+        if (g->neighbour[e] != row) return false;
     return true;
 }
 
-wisp_status wisp__levels_of_ranks(wisp_ctx *ctx, const wisp__stored *graph, const wisp__halo *halo, int64_t first,
-                                  int64_t rows, int32_t *level, int64_t *levels)
+wisp_status wisp__levels_of_ranks(wisp_ctx *ctx, const wisp__graph *graph, const wisp__halo *halo, int64_t first,
+                                  int32_t *level, int64_t *levels)
 {
+    const int64_t rows = graph->rows;
     search s = {.ctx = ctx, .graph = graph, .halo = halo, .first = first, .rows = rows, .level = level};
     int64_t from = 0;
     wisp_status status;

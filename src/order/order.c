@@ -15,56 +15,6 @@ enum { FEWEST_LEVELS = 8, MOST = 24 };
 
 static const char *const order_name[] = {"", "natural", "RCM", "tiles"};
 
-/* ---- the pattern ----------------------------------------------------------------------------- */
-
-typedef struct {
-    wisp_ctx *ctx;
-    const wisp_src *src;
-    bool halo;
-    wisp__stored *graph;
-} pattern_run;
-
-static wisp_status read_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
-{
-    const pattern_run *r = arg;
-    for (int64_t i = begin; i < end; i++) {
-        int n;
-        wisp_status status = wisp__read_columns(reader, r->ctx, i, &n);
-        if (status != WISP_OK) return status;
-        if ((status = wisp__same_count(r->ctx, reader->src, i, n, r->graph->row_len[i])) != WISP_OK) return status;
-        int32_t *col = r->graph->col + r->graph->chunk[i];
-        for (int e = 0; e < n; e++) col[e] = (int32_t)(r->halo || reader->col[e] < r->src->rows ? reader->col[e] : i);
-    }
-    return WISP_OK;
-}
-
-void wisp__graph_free(wisp_ctx *ctx, wisp__stored *g)
-{
-    wisp_free(ctx, g->chunk);
-    wisp_free(ctx, g->row_len);
-    wisp_free(ctx, g->col);
-    *g = (wisp__stored){0};
-}
-
-wisp_status wisp__graph_read(wisp_ctx *ctx, const wisp_src *src, const int32_t *len, bool halo, wisp__stored *g)
-{
-    const int64_t rows = src->rows;
-    wisp_status status;
-    WISP_TRY(wisp__alloc_raw(ctx, &g->chunk, (size_t)rows + 1, sizeof *g->chunk));
-    WISP_TRY(wisp__alloc_raw(ctx, &g->row_len, (size_t)rows, sizeof *g->row_len));
-    memcpy(g->row_len, len, (size_t)rows * sizeof *len);
-    g->chunk[0] = 0;
-    for (int64_t i = 0; i < rows; i++) g->chunk[i + 1] = g->chunk[i] + len[i];
-    g->how = &wisp__storage_sell;
-    g->chunks = rows;
-    g->entries = g->nnz = g->chunk[rows];
-    WISP_TRY(wisp__alloc_raw(ctx, &g->col, (size_t)g->entries, sizeof *g->col));
-    pattern_run run = {ctx, src, halo, g};
-    WISP_TRY(wisp__for_rows(ctx, "ordering", src, NULL, rows, WISP__PIECE, read_rows, &run));
-out:
-    return status;
-}
-
 /* ---- candidates ------------------------------------------------------------------------------ */
 
 typedef struct {
@@ -85,7 +35,7 @@ typedef struct {
     bool repeats; /* rows do, as they are numbered: with other numbers they would not, and the matrix be stored whole */
     double entries; /* of a row */
     wisp__caches caches;
-    wisp__stored graph;
+    wisp__graph graph;
     wisp__levels levels[2]; /* of the natural order, and breadth first */
     candidate list[MOST];
     int n;
@@ -111,10 +61,16 @@ out:
 
 enum { AT_ONCE = 4 }; /* judges; each takes memory */
 
+static wisp__row row_of(const void *graph, int64_t row)
+{
+    const wisp__graph *g = graph;
+    return (wisp__row){.row = row, .n = (int)wisp__degree(g, row), .col = g->neighbour + g->begin[row]};
+}
+
 static wisp_status judge(const search *s, candidate *c)
 {
     const wisp__levels *v = &s->levels[c->from];
-    wisp__walk w = {.s = &s->graph, .rows = s->rows, .cols = s->rows};
+    wisp__walk w = {.of = &s->graph, .row = row_of, .rows = s->rows, .entries = s->graph.begin[s->rows]};
     int32_t *visit = NULL;
     wisp_status status = WISP_OK;
     if (c->order != WISP_ROWS_NATURAL) w.user = v->row, w.place = v->place;
@@ -207,7 +163,7 @@ static wisp_status search_orders(search *s)
     const int judged = choose ? s->n : 0;
     if (choose && s->repeats && banded) return status;
     if (choose ? best(s)->traffic.seconds > (1 + bad) * s->list[0].traffic.least : !tiles || !banded) {
-        WISP_TRY(wisp__levels_rcm(s->ctx, &s->graph, s->rows, &s->levels[1]));
+        WISP_TRY(wisp__levels_rcm(s->ctx, &s->graph, &s->levels[1]));
         if (choose || !tiles) add(s, WISP_ROWS_RCM, 1, 0);
         if (tiles) add_tiles(s, 1);
     }
@@ -308,7 +264,7 @@ wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_s
     WISP_TRY(natural_will_do(&s, src, &natural));
     if (s.reach >= 0) p->bytes = p->likely = wisp__sample_bytes(src, nnz);
     if (natural) return status;
-    const int64_t graph = 4 * nnz + (8 + 4) * (rows + 1), breadth_first = (8 + 4 + 4 + 1) * (rows + 1);
+    const int64_t graph = 4 * nnz + 8 * (rows + 1), breadth_first = (8 + 4 + 4 + 1) * (rows + 1);
     const int64_t judges = WISP__MIN(ctx->threads, AT_ONCE) * (wisp__sample_bytes(src, nnz) + 3 * 4 * blocks);
     p->looks = true;
     p->banded = is_banded(&s);

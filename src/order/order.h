@@ -4,6 +4,7 @@
 #include "../data/halo.h"
 #include "../data/rows.h"
 #include "../data/shape.h"
+#include "graph.h"
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
@@ -21,11 +22,6 @@ wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_s
 wisp_status wisp__map_ordered(wisp_map **map, wisp_ctx *ctx, const wisp_src *src, const int32_t *row_len,
                               wisp_order order, wisp_type type, int width);
 
-/* The pattern of a source with rows of these lengths, entries of the diagonal too; a column behind the square (of
-   another rank) is kept with `halo`, else it becomes the row's own. */
-wisp_status wisp__graph_read(wisp_ctx *ctx, const wisp_src *src, const int32_t *len, bool halo, wisp__stored *graph);
-void wisp__graph_free(wisp_ctx *ctx, wisp__stored *graph);
-
 /* ---- level structures ------------------------------------------------------------------------ */
 
 /* Rows in levels: neighbours of a row are in its level or in the two beside it (all but a few). */
@@ -38,30 +34,30 @@ void wisp__levels_free(wisp_ctx *ctx, wisp__levels *v);
 /* Levels of `reach` consecutive rows. */
 wisp_status wisp__levels_natural(wisp_ctx *ctx, int64_t rows, int64_t reach, wisp__levels *v);
 /* Reverse Cuthill-McKee from a pseudo-peripheral row in each component. */
-wisp_status wisp__levels_rcm(wisp_ctx *ctx, const wisp__stored *graph, int64_t rows, wisp__levels *v);
+wisp_status wisp__levels_rcm(wisp_ctx *ctx, const wisp__graph *graph, wisp__levels *v);
 
 /* Breadth-first levels of the graph that all ranks have together, component by component, each from a row far out:
    level[rows], all below *levels. The graph has columns in the rank's rows, from number `first` on, and behind them in
    the halo. Rows without neighbours are of level 0; very long graphs end in rows of one level. Collective. */
-wisp_status wisp__levels_of_ranks(wisp_ctx *ctx, const wisp__stored *graph, const wisp__halo *halo, int64_t first,
-                                  int64_t rows, int32_t *level, int64_t *levels);
+wisp_status wisp__levels_of_ranks(wisp_ctx *ctx, const wisp__graph *graph, const wisp__halo *halo, int64_t first,
+                                  int32_t *level, int64_t *levels);
 
 /* Parts of that graph, a rank for each of the rank's rows, about as large as the ranks' shares and with few entries
    between them. WISP_ERR_ARG: the pattern is not symmetric; WISP_ERR_UNSUPPORTED: this build has no PT-SCOTCH.
    Collective. */
-wisp_status wisp__parts_of_ranks(wisp_ctx *ctx, const wisp__stored *graph, const wisp__halo *halo, int64_t all_rows,
+wisp_status wisp__parts_of_ranks(wisp_ctx *ctx, const wisp__graph *graph, const wisp__halo *halo, int64_t all_rows,
                                  int32_t *part);
 
 /* Breadth-first levels of a part of a graph, for those who cut it again and again. */
 typedef struct {
     wisp_ctx *ctx;
-    const wisp__stored *graph;
+    const wisp__graph *graph;
     uint8_t *found; /* [rows] all 1 between searches */
     int64_t *begin; /* [levels + 1] of the levels in what was found last */
     int64_t levels;
     int32_t *queue; /* where that is */
 } wisp__level_search;
-wisp_status wisp__level_search_open(wisp_ctx *ctx, const wisp__stored *graph, int64_t rows, wisp__level_search *s);
+wisp_status wisp__level_search_open(wisp_ctx *ctx, const wisp__graph *graph, wisp__level_search *s);
 void wisp__level_search_close(wisp__level_search *s);
 /* Puts the rows part[n] (NULL: all n) into row[n], which is memory of its own, level by level: from row `start`, then
    component by component from pseudo-peripheral rows; start = -1: these alone. */

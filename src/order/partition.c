@@ -66,7 +66,7 @@ out:
 static wisp_status renumber_rows(renumber *r, const wisp_src *src, wisp_partition how)
 {
     wisp_ctx *ctx = r->ctx;
-    wisp__stored graph = {0};
+    wisp__graph graph = {0};
     wisp_status status;
     WISP_TRY(wisp__part_open(&r->part, ctx, src));
     const int64_t rows = r->part.src.rows;
@@ -77,7 +77,7 @@ static wisp_status renumber_rows(renumber *r, const wisp_src *src, wisp_partitio
         r->levels = ctx->ranks;
         WISP_TRY(wisp__parts_of_ranks(ctx, &graph, r->part.halo, src->rows, r->level));
     } else {
-        WISP_TRY(wisp__levels_of_ranks(ctx, &graph, r->part.halo, r->part.first, rows, r->level, &r->levels));
+        WISP_TRY(wisp__levels_of_ranks(ctx, &graph, r->part.halo, r->part.first, r->level, &r->levels));
     }
     WISP_TRY(wisp_alloc(ctx, &r->place, (size_t)(rows + r->part.halo->rows), sizeof *r->place));
     WISP_TRY(number_rows(r));

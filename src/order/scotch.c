@@ -22,18 +22,20 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static wisp_status find_edges(wisp_ctx *ctx, const wisp__stored *g, const wisp__halo *h, int64_t first, int64_t rows,
-                              edges *e)
+static wisp_status find_edges(wisp_ctx *ctx, const wisp__graph *g, const wisp__halo *h, int64_t first, edges *e)
 {
+    const int64_t rows = g->rows;
     wisp_status status;
     e->rows = (num)rows;
     WISP_TRY(wisp_alloc(ctx, &e->begin, (size_t)rows + 1, sizeof *e->begin));
-    WISP_TRY(wisp__alloc_raw(ctx, &e->col, (size_t)WISP__MAX(g->nnz, 1), sizeof *e->col));
+    WISP_TRY(wisp__alloc_raw(ctx, &e->col, (size_t)WISP__MAX(g->begin[rows], 1), sizeof *e->col));
     for (int64_t i = 0; i < rows; i++) {
         num *const col = e->col + e->edges;
         int64_t n = 0, unique = 0;
-        for (int64_t k = g->chunk[i]; k < g->chunk[i + 1]; k++)
-            if (g->col[k] != i) col[n++] = (num)(g->col[k] < rows ? first + g->col[k] : h->global[g->col[k] - rows]);
+        for (int64_t k = g->begin[i]; k < g->begin[i + 1]; k++) {
+            const int64_t to = g->neighbour[k];
+            if (to != i) col[n++] = (num)(to < rows ? first + to : h->global[to - rows]);
+        }
         qsort(col, (size_t)n, sizeof *col, by_number);
         for (int64_t k = 0; k < n; k++)
             if (unique == 0 || col[unique - 1] != col[k]) col[unique++] = col[k];
@@ -206,18 +208,17 @@ out:
     return status;
 }
 
-wisp_status wisp__parts_of_ranks(wisp_ctx *ctx, const wisp__stored *graph, const wisp__halo *halo, int64_t all_rows,
+wisp_status wisp__parts_of_ranks(wisp_ctx *ctx, const wisp__graph *graph, const wisp__halo *halo, int64_t all_rows,
                                  int32_t *part)
 {
-    const int64_t first = wisp__share_begin(ctx, all_rows, ctx->rank),
-                  rows = wisp__share_begin(ctx, all_rows, ctx->rank + 1) - first;
+    const int64_t first = wisp__share_begin(ctx, all_rows, ctx->rank), rows = graph->rows;
     edges e = {0};
     target t = {0};
     num *found = NULL;
     double ready = 1;
     MPI_Comm comm;
     wisp_status status;
-    WISP_TRY(find_edges(ctx, graph, halo, first, rows, &e));
+    WISP_TRY(find_edges(ctx, graph, halo, first, &e));
     WISP_TRY(check_edges(ctx, &e, first));
     WISP_TRY(find_target(ctx, &t, all_rows));
     WISP_TRY(wisp_alloc(ctx, &found, (size_t)rows + 1, sizeof *found));
@@ -236,7 +237,7 @@ out:
     return status;
 }
 #else
-wisp_status wisp__parts_of_ranks(wisp_ctx *ctx, const wisp__stored *graph, const wisp__halo *halo, int64_t all_rows,
+wisp_status wisp__parts_of_ranks(wisp_ctx *ctx, const wisp__graph *graph, const wisp__halo *halo, int64_t all_rows,
                                  int32_t *part)
 {
     (void)graph, (void)halo, (void)all_rows, (void)part;

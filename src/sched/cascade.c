@@ -31,8 +31,7 @@ void wisp__cascades_free(wisp_mat *A)
         next = c->next;
         cascade_free(A->ctx, c);
     }
-    wisp_free(A->ctx, s->graph.begin);
-    wisp_free(A->ctx, s->graph.neighbour);
+    wisp__graph_free(A->ctx, &s->blocks.graph);
     pthread_mutex_destroy(&s->lock);
     wisp_free(A->ctx, s);
 }
@@ -41,8 +40,8 @@ void wisp__cascades_free(wisp_mat *A)
 
 typedef struct {
     const wisp_mat *A;
-    int64_t *begin; /* counts, then places */
-    int32_t *neighbour, *mark;
+    wisp__graph graph; /* begin[]: counts, then places */
+    int32_t *mark;
     bool fill;
 } graph_run;
 
@@ -54,7 +53,7 @@ static void look_at_blocks(void *arg, int thread, int threads)
     int32_t *mark = r->mark + thread * blocks;
     const int64_t end = wisp__split(blocks, threads, thread + 1);
     for (int64_t b = wisp__split(blocks, threads, thread); b < end && !wisp__cancelled(A->ctx->team); b++) {
-        int64_t n = r->fill ? r->begin[b] : 0;
+        int64_t n = r->fill ? r->graph.begin[b] : 0;
         for (int64_t row = b * per; row < WISP__MIN(A->local_rows, (b + 1) * per); row++) {
             const wisp__row entries = wisp__row_of(A, row);
             int64_t low = 0, high = 0; /* rows of the row block of the entry before */
@@ -66,41 +65,39 @@ static void look_at_blocks(void *arg, int thread, int threads)
                 high = low + per;
                 if (to == b || mark[to] == b + 1) continue;
                 mark[to] = (int32_t)(b + 1);
-                if (r->fill) r->neighbour[n] = (int32_t)to;
+                if (r->fill) r->graph.neighbour[n] = (int32_t)to;
                 n++;
             }
         }
-        if (!r->fill) r->begin[b + 1] = n;
+        if (!r->fill) r->graph.begin[b + 1] = n;
     }
 }
 
 /* Neighbours both ways: row blocks that lead to one are added behind those that it leads to. */
-static wisp_status add_transposed(const wisp_mat *A, int64_t **begin, int32_t **neighbour)
+static wisp_status add_transposed(wisp_ctx *ctx, wisp__graph *g)
 {
-    const int64_t blocks = A->grid.blocks, *b = *begin, entries = b[blocks];
-    int64_t *both = NULL;
-    int32_t *to = NULL;
+    const int64_t rows = g->rows, entries = g->begin[rows];
+    wisp__graph both = {.rows = rows};
     wisp_status status;
-    WISP_TRY(wisp_alloc(A->ctx, &both, (size_t)blocks + 2, sizeof *both));
-    WISP_TRY(wisp__alloc_raw(A->ctx, &to, (size_t)WISP__MAX(2 * entries, 1), sizeof *to));
-    for (int64_t i = 0; i < blocks; i++) {
-        both[i + 2] += b[i + 1] - b[i];
-        for (int64_t e = b[i]; e < b[i + 1]; e++) both[(*neighbour)[e] + 2]++;
+    WISP_TRY(wisp_alloc(ctx, &both.begin, (size_t)rows + 2, sizeof *both.begin));
+    WISP_TRY(wisp__alloc_raw(ctx, &both.neighbour, (size_t)WISP__MAX(2 * entries, 1), sizeof *both.neighbour));
+    int64_t *at = both.begin + 1; /* of row i in the end: where those of the next one begin */
+    for (int64_t i = 0; i < rows; i++) {
+        at[i + 1] += wisp__degree(g, i);
+        for (int64_t e = g->begin[i]; e < g->begin[i + 1]; e++) at[g->neighbour[e] + 1]++;
     }
-    for (int64_t i = 0; i < blocks; i++) both[i + 2] += both[i + 1];
-    for (int64_t i = 0; i < blocks; i++)
-        for (int64_t e = b[i]; e < b[i + 1]; e++) {
-            const int32_t j = (*neighbour)[e];
-            to[both[i + 1]++] = j;
-            to[both[j + 1]++] = (int32_t)i;
+    for (int64_t i = 0; i < rows; i++) at[i + 1] += at[i];
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t e = g->begin[i]; e < g->begin[i + 1]; e++) {
+            const int32_t j = g->neighbour[e];
+            both.neighbour[at[i]++] = j;
+            both.neighbour[at[j]++] = (int32_t)i;
         }
-    wisp_free(A->ctx, *begin);
-    wisp_free(A->ctx, *neighbour);
-    *begin = both;
-    *neighbour = to;
-    both = NULL;
+    wisp__graph_free(ctx, g);
+    *g = both;
+    both = (wisp__graph){0};
 out:
-    wisp_free(A->ctx, both);
+    wisp__graph_free(ctx, &both);
     return status;
 }
 
@@ -109,27 +106,26 @@ static wisp_status look_for_graph(const wisp_mat *A, wisp__block_graph *g)
     enum { MOST_NEIGHBOURS = 96 }; /* of a row block, on average; beyond, everything is next to everything */
     wisp_ctx *ctx = A->ctx;
     const int64_t blocks = A->grid.blocks;
-    graph_run r = {.A = A};
+    graph_run r = {.A = A, .graph = {.rows = blocks}};
+    int64_t *begin;
     wisp_status status;
-    WISP_TRY(wisp_alloc(ctx, &r.begin, (size_t)blocks + 1, sizeof *r.begin));
+    WISP_TRY(wisp_alloc(ctx, &r.graph.begin, (size_t)blocks + 1, sizeof *r.graph.begin));
     WISP_TRY(wisp_alloc(ctx, &r.mark, (size_t)(ctx->threads * blocks), sizeof *r.mark));
     WISP_TRY(wisp__whole(ctx, "ordering", wisp__team_run(ctx->team, look_at_blocks, &r)));
-    for (int64_t i = 0; i < blocks; i++) r.begin[i + 1] += r.begin[i];
-    g->far = g->known = r.begin[blocks] > MOST_NEIGHBOURS * blocks;
+    begin = r.graph.begin;
+    for (int64_t i = 0; i < blocks; i++) begin[i + 1] += begin[i];
+    g->far = g->known = begin[blocks] > MOST_NEIGHBOURS * blocks;
     if (g->far) goto out;
-    WISP_TRY(wisp__alloc_raw(ctx, &r.neighbour, (size_t)WISP__MAX(r.begin[blocks], 1), sizeof *r.neighbour));
+    WISP_TRY(wisp__alloc_raw(ctx, &r.graph.neighbour, (size_t)WISP__MAX(begin[blocks], 1), sizeof(int32_t)));
     memset(r.mark, 0, (size_t)(ctx->threads * blocks) * sizeof *r.mark);
     r.fill = true;
     WISP_TRY(wisp__whole(ctx, "ordering", wisp__team_run(ctx->team, look_at_blocks, &r)));
-    WISP_TRY(add_transposed(A, &r.begin, &r.neighbour));
+    WISP_TRY(add_transposed(ctx, &r.graph));
     g->known = true;
-    g->begin = r.begin;
-    g->neighbour = r.neighbour;
-    r.begin = NULL;
-    r.neighbour = NULL;
+    g->graph = r.graph;
+    r.graph = (wisp__graph){0};
 out:
-    wisp_free(ctx, r.begin);
-    wisp_free(ctx, r.neighbour);
+    wisp__graph_free(ctx, &r.graph);
     wisp_free(ctx, r.mark);
     return status;
 }
@@ -195,8 +191,8 @@ static wisp_status add(const wisp_mat *A, const wisp__cascade *like, int64_t ask
     WISP_TRY(wisp_alloc(A->ctx, &c, 1, sizeof *c));
     *c = *like;
     c->why = cannot(A);
-    if (!c->why && !s->graph.known) WISP_TRY(find_graph(A, &s->graph));
-    if (!c->why) WISP_TRY(wisp__cascade_make(A, &s->graph, c));
+    if (!c->why && !s->blocks.known) WISP_TRY(find_graph(A, &s->blocks));
+    if (!c->why) WISP_TRY(wisp__cascade_make(A, &s->blocks, c));
     tell(A, c, asked);
     c->next = s->first;
     s->first = *out = c;

@@ -4,6 +4,7 @@
 #ifndef WISP_CASCADE_H
 #define WISP_CASCADE_H
 #include "../data/shape.h"
+#include "../order/graph.h"
 
 /* One schedule, kept with the matrix. */
 typedef struct wisp__cascade {
@@ -40,8 +41,7 @@ wisp_status wisp__depth_find(const wisp_mat *A, wisp_type type, int width, int s
 
 /* Which row blocks are next to each other, in both directions, some twice. */
 typedef struct {
-    int64_t *begin; /* [blocks + 1] */
-    int32_t *neighbour;
+    wisp__graph graph;
     bool known, far; /* it was made; it has too many entries, and is not kept */
 } wisp__block_graph;
 
@@ -57,7 +57,7 @@ typedef struct {
 /* What is kept with a matrix. */
 struct wisp__cascades {
     pthread_mutex_t lock;
-    wisp__block_graph graph;
+    wisp__block_graph blocks;
     wisp__foreseen foreseen;
     int64_t finds;
     const char *told; /* why there was none, or none of use, last time */
@@ -68,8 +68,7 @@ struct wisp__cascades {
 typedef struct {
     wisp_ctx *ctx;
     int64_t groups, group_blocks, group_rows;
-    int64_t *begin; /* [groups + 1] neighbours, the group itself first */
-    int32_t *neighbour;
+    wisp__graph graph;                 /* of the groups: each is its own first neighbour */
     double vector_bytes, matrix_bytes; /* of a group */
     double budget;                     /* of the cache */
     int steps;

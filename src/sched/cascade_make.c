@@ -18,28 +18,30 @@
 
 typedef wisp__groups plan;
 
-static wisp_status merge_blocks(plan *p, const wisp_mat *A, const wisp__block_graph *s)
+static wisp_status merge_blocks(plan *p, const wisp_mat *A, const wisp__graph *s)
 {
+    wisp__graph *graph = &p->graph;
     const int64_t blocks = A->grid.blocks, n = p->groups;
     int32_t *mark = NULL;
     int64_t at = 0;
     wisp_status status;
     WISP_TRY(wisp_alloc(p->ctx, &mark, (size_t)n, sizeof *mark));
-    WISP_TRY(wisp__alloc_raw(p->ctx, &p->begin, (size_t)n + 1, sizeof *p->begin));
-    WISP_TRY(wisp__alloc_raw(p->ctx, &p->neighbour, (size_t)(s->begin[blocks] + n), sizeof *p->neighbour));
+    graph->rows = n;
+    WISP_TRY(wisp__alloc_raw(p->ctx, &graph->begin, (size_t)n + 1, sizeof *graph->begin));
+    WISP_TRY(wisp__alloc_raw(p->ctx, &graph->neighbour, (size_t)(s->begin[blocks] + n), sizeof *graph->neighbour));
     for (int64_t g = 0; g < n; g++) {
-        p->begin[g] = at;
-        p->neighbour[at++] = (int32_t)g;
+        graph->begin[g] = at;
+        graph->neighbour[at++] = (int32_t)g;
         mark[g] = (int32_t)(g + 1);
         const int64_t last = WISP__MIN(blocks, (g + 1) * p->group_blocks);
         for (int64_t e = s->begin[g * p->group_blocks]; e < s->begin[last]; e++) {
             const int64_t to = s->neighbour[e] / p->group_blocks;
             if (mark[to] == g + 1) continue;
             mark[to] = (int32_t)(g + 1);
-            p->neighbour[at++] = (int32_t)to;
+            graph->neighbour[at++] = (int32_t)to;
         }
     }
-    p->begin[n] = at;
+    graph->begin[n] = at;
 out:
     wisp_free(p->ctx, mark);
     return status;
@@ -56,8 +58,8 @@ typedef struct {
 static bool ready(const plan *p, int32_t g)
 {
     if (p->step[g] == 0 || p->step[g] == p->steps) return false;
-    for (int64_t e = p->begin[g] + 1; e < p->begin[g + 1]; e++)
-        if (p->step[p->neighbour[e]] < p->step[g]) return false;
+    for (int64_t e = p->graph.begin[g] + 1; e < p->graph.begin[g + 1]; e++)
+        if (p->step[p->graph.neighbour[e]] < p->step[g]) return false;
     return true;
 }
 
@@ -83,8 +85,8 @@ static void advance(const plan *p, schedule *s, int32_t g, bool end)
     for (int32_t now = g, after = -1;;) {
         append(p, s, now, after);
         waiting[now] = 0;
-        for (int64_t e = p->begin[now]; e < p->begin[now + 1]; e++) {
-            const int32_t h = p->neighbour[e];
+        for (int64_t e = p->graph.begin[now]; e < p->graph.begin[now + 1]; e++) {
+            const int32_t h = p->graph.neighbour[e];
             if (waiting[h] || !ready(p, h)) continue;
             waiting[h] = 1;
             became[s->top] = (int32_t)s->tasks - 1;
@@ -138,8 +140,8 @@ static double meet(const plan *p, double *when, cache *c, wisp__task t, double *
 {
     double *x = when + (t.step & 1) * p->groups, *y = when + (~t.step & 1) * p->groups;
     const double before = c->bytes;
-    const int64_t begin = p->begin[t.group], end = p->begin[t.group + 1];
-    for (int64_t e = begin; e < end; e++) touch(c, x + p->neighbour[e], p->vector_bytes);
+    const int64_t begin = p->graph.begin[t.group], end = p->graph.begin[t.group + 1];
+    for (int64_t e = begin; e < end; e++) touch(c, x + p->graph.neighbour[e], p->vector_bytes);
     *gathered += c->bytes - before;
     touch(c, when + 2 * p->groups + t.group, p->matrix_bytes);
     const double missed = c->bytes - before;
@@ -164,7 +166,7 @@ static wisp__step_cost simulate(const plan *p, schedule *s)
     forget(p, p->when);
     for (int64_t i = 0; i < s->tasks; i++) {
         const int32_t g = s->task[i].group;
-        const double reads = (double)(p->begin[g + 1] - p->begin[g]) * p->vector_bytes + p->matrix_bytes;
+        const double reads = (double)wisp__degree(&p->graph, g) * p->vector_bytes + p->matrix_bytes;
         s->task[i].near = meet(p, p->when, &c, s->task[i], &gathered, &written) <= nearly_none * reads;
     }
     return (wisp__step_cost){.read = c.bytes / p->steps, .written = written / p->steps};
@@ -236,11 +238,11 @@ out:
     return status;
 }
 
-static wisp_status plan_open(plan *p, const wisp_mat *A, const wisp__block_graph *s)
+static wisp_status plan_open(plan *p, const wisp_mat *A, const wisp__graph *blocks)
 {
     const size_t n = (size_t)p->groups;
     wisp_status status;
-    WISP_TRY(merge_blocks(p, A, s));
+    WISP_TRY(merge_blocks(p, A, blocks));
     WISP_TRY(wisp__alloc_raw(p->ctx, &p->walk, n, sizeof *p->walk));
     WISP_TRY(wisp__alloc_raw(p->ctx, &p->stack, 3 * n, sizeof *p->stack));
     WISP_TRY(wisp__alloc_raw(p->ctx, &p->step, n, sizeof *p->step));
@@ -251,8 +253,9 @@ out:
 
 static void plan_close(plan *p)
 {
-    void *own[] = {p->begin, p->neighbour, p->walk, p->stack, p->step, p->when};
+    void *own[] = {p->walk, p->stack, p->step, p->when};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) wisp_free(p->ctx, own[i]);
+    wisp__graph_free(p->ctx, &p->graph);
 }
 
 /* Groups of as many blocks as a part of the threads' second-level caches holds, about, with their rows of the matrix.
@@ -321,7 +324,7 @@ wisp_status wisp__cascade_make(const wisp_mat *A, const wisp__block_graph *g, wi
              : p.groups > INT32_MAX / p.steps ? "there are too many tasks"
                                               : NULL;
     if (c->why) return status;
-    WISP_TRY(plan_open(&p, A, g));
+    WISP_TRY(plan_open(&p, A, &g->graph));
     WISP_TRY(wisp__alloc_raw(ctx, &s.task, (size_t)(p.groups * p.steps), sizeof *s.task));
     WISP_TRY(best_schedule(&p, &s, &c->step));
     simulate_near(&p, &s, &c->rates, false, &c->step);

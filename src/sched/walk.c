@@ -17,8 +17,8 @@ static wisp_status find_reach(const plan *p, int64_t *reach)
     wisp_status status = wisp_alloc(p->ctx, &count, (size_t)p->groups, sizeof *count);
     if (status != WISP_OK) return status;
     for (int64_t g = 0; g < p->groups; g++)
-        for (int64_t e = p->begin[g] + 1; e < p->begin[g + 1]; e++) {
-            const int64_t d = p->neighbour[e] - g;
+        for (int64_t e = p->graph.begin[g] + 1; e < p->graph.begin[g + 1]; e++) {
+            const int64_t d = p->graph.neighbour[e] - g;
             count[d < 0 ? -d : d]++;
             pairs++;
         }
@@ -48,7 +48,6 @@ static double group_bytes(const plan *p) { return 2 * p->vector_bytes + p->matri
 typedef struct {
     const plan *p;
     const wisp__walk_way *way;
-    wisp__stored graph; /* of the groups */
     wisp__level_search search;
     int32_t *spare; /* [groups] */
     int64_t parts;
@@ -112,20 +111,15 @@ out:
 
 static wisp_status walk_levels(const plan *p, const wisp__walk_way *way, int64_t *parts)
 {
-    cutter c = {.p = p, .way = way, .graph = {.chunk = p->begin, .col = p->neighbour}};
+    cutter c = {.p = p, .way = way};
     wisp_status status;
-    WISP_TRY(wisp__alloc_raw(p->ctx, &c.graph.row_len, (size_t)p->groups, sizeof *c.graph.row_len));
     WISP_TRY(wisp__alloc_raw(p->ctx, &c.spare, (size_t)p->groups, sizeof *c.spare));
-    WISP_TRY(wisp__level_search_open(p->ctx, &c.graph, p->groups, &c.search));
-    for (int64_t g = 0; g < p->groups; g++) {
-        c.graph.row_len[g] = (int32_t)(p->begin[g + 1] - p->begin[g]);
-        p->walk[g] = (int32_t)g;
-    }
+    WISP_TRY(wisp__level_search_open(p->ctx, &p->graph, &c.search));
+    for (int64_t g = 0; g < p->groups; g++) p->walk[g] = (int32_t)g;
     WISP_TRY(walk_part(&c, p->walk, p->groups, 0));
     *parts = c.parts;
 out:
     wisp__level_search_close(&c.search);
-    wisp_free(p->ctx, c.graph.row_len);
     wisp_free(p->ctx, c.spare);
     return status;
 }
