@@ -111,7 +111,7 @@ coarse no dos $topi --moments 256 --vectors 2 --points 300
 coarse no dos $topi --moments 256 --vectors 2 --interval -1,1 --points 200
 coarse no ldos $topi --moments 1000 --sites 0,1
 ok dos --help
-check "what few moments do not show" grep -q 'few moments one just outside may go unnoticed' out
+check "what few moments do not show" grep -qzE 'few\s+moments\s+one\s+just\s+outside\s+may\s+go\s+unnoticed' out
 
 # ---- runs taken together
 if [ $have_hdf5 = 1 ]; then

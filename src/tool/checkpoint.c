@@ -8,7 +8,6 @@
 #include <string.h>
 
 static const double EVERY = 600; /* seconds */
-static const char *const bounds_by[] = {"lanczos", "gershgorin", "hand"};
 
 static bool is_wanted(const tool *t) { return (t->opt.checkpoint || t->opt.resume) && !t->opt.plan; }
 
@@ -54,7 +53,7 @@ static wisp_status items(void *arg, wisp_state *s)
     WISP_TRY(wisp_state_same(s, "matrix", "%016llx", (unsigned long long)t->kept.hash));
     WISP_TRY(wisp_state_same(s, "--hermitian-part", "%s", t->opt.hermitian_part ? "given" : "not given"));
     WISP_TRY(wisp_state_same(s, "--resolution", "%.17g", t->opt.resolution));
-    if (t->opt.resolution > 0) WISP_TRY(wisp_state_same(s, "bounds by", "%s", bounds_by[t->opt.bounds_method]));
+    if (t->opt.resolution > 0) WISP_TRY(wisp_state_same(s, "bounds by", "%s", bounds_names[t->opt.bounds_method]));
     WISP_TRY(wisp_state_data(s, "layout", &t->kept.layout, sizeof t->kept.layout));
     const int ranks = wisp_ctx_processes(t->ctx);
     if (wisp_state_is_kept(s)) return WISP_OK;

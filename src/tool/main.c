@@ -12,132 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MATRIX_TEXT                                                                 \
-    "MATRIX is a file (.mtx, .mtx.gz, .crs) or names one of the gallery, such as\n" \
-    "topi:nx=20,ny=20,nz=10 (wisp gen --list shows them all). It must be Hermitian."
-
-static const struct {
-    command_def def;
-    int (*run)(tool *t);
-} commands[] = {
-    {{"dos",
-      CMD_DOS,
-      "MATRIX [options]\n--from FILE.h5 [options]",
-      {"MATRIX"},
-      0,
-      "density of states",
-      "The density of states by the kernel polynomial method: states per unit of energy,\n"
-      "with error bars. " MATRIX_TEXT},
-     cmd_dos},
-    {{"ldos",
-      CMD_LDOS,
-      "MATRIX --sites I,J,.. [options]\n--from FILE.h5 [options]",
-      {"MATRIX"},
-      0,
-      "local density of states at chosen rows",
-      "The local density of states at chosen rows by the kernel polynomial method.\n" MATRIX_TEXT},
-     cmd_dos},
-    {{"count",
-      CMD_COUNT,
-      "MATRIX --interval A,B [options]\n--from FILE.h5 --interval A,B [options]",
-      {"MATRIX"},
-      0,
-      "number of eigenvalues in an interval",
-      "The number of eigenvalues in an interval, with its error, by the kernel polynomial\n"
-      "method. " MATRIX_TEXT},
-     cmd_dos},
-    {{"power",
-      CMD_POWER,
-      "MATRIX -p N [options]",
-      {"MATRIX"},
-      1,
-      "powers of a matrix times a vector",
-      "Applies a square matrix N times to a random or given vector (or to several side by side),\n"
-      "and prints the norms. MATRIX is a file (.mtx, .mtx.gz, .crs) or names one of the gallery."},
-     cmd_power},
-    {{"evolve",
-      CMD_EVOLVE,
-      "MATRIX --time T --site I|--random|--start FILE [options]",
-      {"MATRIX"},
-      1,
-      "time evolution of a quantum state",
-      "psi(t) = exp(-i H t) psi(0) by Chebyshev polynomials, to a tolerance: its norm, which must\n"
-      "stay 1, and densities |psi_i|^2 over time. psi(0) is normalised.\n" MATRIX_TEXT},
-     cmd_evolve},
-    {{"solve",
-      CMD_SOLVE,
-      "MATRIX [--rhs FILE|ones|random:SEED[xK]] [-o x.mtx] [options]",
-      {"MATRIX"},
-      1,
-      "solve linear systems A x = b",
-      "Solves A x = b for one right-hand side or several at once, by a Krylov method, until\n"
-      "|b - A x| / |b|, computed from x, is within the tolerance for each: then the exit status is\n"
-      "0. MATRIX is a file (.mtx, .mtx.gz, .crs) or names one of the gallery; it must be square."},
-     cmd_solve},
-    {{"eig",
-      CMD_EIG,
-      "MATRIX --interval A,B|--target X [-n K] [options]\nMATRIX --smallest K|--largest K|--largest-real K [options]",
-      {"MATRIX"},
-      1,
-      "eigenvalues and eigenvectors",
-      "Eigenpairs: all in an interval, those nearest to a number, or those at an end of the\n"
-      "spectrum. The exit status is 0 only if all that were asked for were found, as far as the\n"
-      "checks tell. MATRIX is a file (.mtx, .mtx.gz, .crs) or names one of the gallery."},
-     cmd_eig},
-    {{"info",
-      CMD_INFO,
-      "MATRIX [options]",
-      {"MATRIX"},
-      1,
-      "size, row lengths, symmetry and storage of a matrix",
-      "Looks at every entry of a matrix: sizes, row lengths, bandwidth, symmetry, Gershgorin's\n"
-      "interval, and what its storage as SELL-C-sigma costs. MATRIX is a file (.mtx, .mtx.gz,\n"
-      ".crs) or names one of the gallery."},
-     cmd_info},
-    {{"gen",
-      CMD_GEN,
-      "SPEC -o FILE [options]\n--list",
-      {"SPEC"},
-      0,
-      "write a matrix of the gallery to a file",
-      "Writes a matrix of the gallery, such as topi:nx=20,ny=20,nz=10, to a file."},
-     cmd_gen},
-    {{"convert",
-      CMD_CONVERT,
-      "IN OUT [options]",
-      {"IN", "OUT"},
-      2,
-      "write a matrix in another file format",
-      "Reads a matrix and writes it in the format of OUT's name: .mtx and .mtx.gz (Matrix\n"
-      "Market), .crs (binary)."},
-     cmd_convert},
-    {{"bench",
-      CMD_BENCH,
-      "spmv|spmmv|kpm|mpk|solve|eig MATRIX.. [options]\ntsm|stream [options]",
-      {"OP", "MATRIX"},
-      1,
-      "speed of an operation, and how far it is from the machine's limit",
-      "Times one operation: stream (bandwidths of memory and caches), spmv (sparse matrix times\n"
-      "vector), spmmv (times block vector), kpm (one step of the kernel polynomial method),\n"
-      "mpk (steps of a recurrence, interleaved), solve (an iteration of a solver of linear\n"
-      "systems), eig (the filter, orthogonalisation and Rayleigh-Ritz of eigenpairs), tsm\n"
-      "(products of tall and skinny blocks).\n"
-      "Every repetition lies between two measurements of the load bandwidth, with which it is\n"
-      "compared. MATRIX is a file (.mtx, .mtx.gz, .crs) or names one of the gallery; several\n"
-      "have rows of their own each."},
-     cmd_bench},
-    {{"machine",
-      CMD_MACHINE,
-      "[options]",
-      {NULL},
-      0,
-      "what this machine is and what it allows",
-      "Processor, placement of the threads, and measured ceilings: bandwidths of memory and\n"
-      "caches, rates of multiply-adds and of the BLAS, and how much of the last cache the\n"
-      "threads really keep. They are kept in the user's cache folder and measured anew on demand."},
-     cmd_machine},
+static const command_def commands[] = {
+#define COMMAND(...) {__VA_ARGS__},
+#include "commands.h"
 };
-enum { COMMANDS = sizeof commands / sizeof commands[0] };
 static const char *const later_commands[] = {"plan", NULL};
 
 int tool_end(tool *t, int rc, const char *format, ...)
@@ -268,7 +146,7 @@ static void print_help(void)
     puts("Usage: wisp COMMAND ARGUMENTS [options]\n\n"
          "wisp computes spectral properties of very large sparse matrices, and solves linear\n"
          "systems with them.\n");
-    for (int i = 0; i < COMMANDS; i++) printf("  %-10s%s\n", commands[i].def.name, commands[i].def.summary);
+    for (int i = 0; i < COMMANDS; i++) printf("  %-10s%s\n", commands[i].name, commands[i].summary);
     fputs("\nNot there yet:", stdout);
     for (int i = 0; later_commands[i]; i++) printf(" %s", later_commands[i]);
     puts("\n\n"
@@ -305,8 +183,8 @@ static int find_command(tool *t, int argc, char **argv, int *rc)
     } else {
         int n = 0;
         for (int i = 0; i < COMMANDS; i++) {
-            names[n++] = commands[i].def.name;
-            if (!strcmp(argv[1], commands[i].def.name)) return i;
+            names[n++] = commands[i].name;
+            if (!strcmp(argv[1], commands[i].name)) return i;
         }
         for (int i = 0; (names[n] = later_commands[i]); i++, n++) {
             if (strcmp(argv[1], later_commands[i])) continue;
@@ -336,15 +214,15 @@ static int run_rank(void *arg, int rank)
 }
 
 /* WISP_RANKS=N: by so many ranks, as threads of this process, for tests. */
-static int run_on_ranks(tool *t, int (*command)(tool *t), const char *number)
+static int run_on_ranks(tool *t, const char *number)
 {
     char *end;
     const long ranks = strtol(number, &end, 10);
     int rc = EXIT_FAILED;
-    rank_run r = {.run = command};
+    rank_run r = {.run = t->cmd->run};
     if (*end || ranks < 1 || ranks > 1024)
         return tool_usage(t, "WISP_RANKS=%s: take a number from 1 to 1024, or unset it", number);
-    if (command != cmd_dos && command != cmd_solve && command != cmd_eig)
+    if (t->cmd->ranks != RANKS_ANY)
         return tool_usage(t, "WISP_RANKS is for dos, ldos, count, solve and eig; unset it for wisp %s", t->cmd->name);
     r.t = calloc((size_t)ranks, sizeof *r.t);
     if (!r.t) return tool_fail(t, "out of memory for %ld ranks", ranks);
@@ -377,11 +255,13 @@ static int read_words(tool *t, int argc, char **argv, int *command)
     char error[512];
     *command = find_command(t, argc, argv, &rc);
     if (rc || *command < 0) return rc;
-    t->cmd = &commands[*command].def;
+    t->cmd = &commands[*command];
     t->command_line = t->typed_line = join_command_line(argc, argv);
     if (!options_parse(&t->opt, t->cmd, argc - 2, argv + 2, error, sizeof error)) return tool_usage(t, "%s", error);
+    const char *missing = t->cmd->args; /* the first one, or the second */
+    if (t->opt.args) missing += strcspn(missing, " ") + 1;
     if (!t->opt.help && t->opt.args < t->cmd->min_args)
-        return tool_usage(t, "%s is missing; see wisp %s --help", t->cmd->args[t->opt.args], t->cmd->name);
+        return tool_usage(t, "%.*s is missing; see wisp %s --help", (int)strcspn(missing, " "), missing, t->cmd->name);
     return t->command_line ? EXIT_FINE : tool_fail(t, "out of memory");
 }
 
@@ -397,13 +277,11 @@ static int run(tool *t, int argc, char **argv)
         return EXIT_FINE;
     }
     processes_watch(t);
-    int (*const command)(tool *) = commands[i].run;
-    const bool many = command == cmd_dos || command == cmd_solve || command == cmd_eig;
-    if (t->processes > 1 && !many && command != cmd_machine)
+    if (t->processes > 1 && t->cmd->ranks == RANKS_ONE)
         return tool_usage(t, "wisp %s runs as one process; start it without mpirun", t->cmd->name);
     if (t->process > 0) t->opt.quiet = true;
     const char *ranks = getenv("WISP_RANKS");
-    return ranks && *ranks && !t->by_mpi ? run_on_ranks(t, command, ranks) : command(t);
+    return ranks && *ranks && !t->by_mpi ? run_on_ranks(t, ranks) : t->cmd->run(t);
 }
 
 /* With --json (read before what is refused) a failure is JSON, too; not a stop by a signal. */

@@ -18,6 +18,15 @@ const char *nearest_name(const char *word, const char *const *list)
     return best;
 }
 
+const char *option_words(const option_def *def, char *buf)
+{
+    size_t n = 0;
+    *buf = '\0';
+    for (int64_t i = def->min; def->choices[i] && (!def->max || i < def->max) && n < WHY; i++)
+        n += (size_t)snprintf(buf + n, WHY - n, "%s%s", n ? "|" : "", def->choices[i]);
+    return buf;
+}
+
 static int find_row(const char *name, size_t length, unsigned commands)
 {
     int found = -1, longer = -1;
@@ -160,16 +169,16 @@ static int match(const command_def *cmd, int argc, char **argv, int *i, const ch
         if (a[2]) *value = a[2] == '=' ? a + 3 : a + 2;
     }
     const option_def *def = &option_table[row];
-    if (!def->arg && *value) {
+    const bool takes = def->arg || def->choices;
+    char words[WHY];
+    if (takes && !*value && ++*i < argc) *value = argv[*i];
+    if (takes == (*value != NULL)) return row;
+    if (takes)
+        snprintf(error, size, "--%s needs a value: --%s %s", def->name, def->name,
+                 def->arg ? def->arg : option_words(def, words));
+    else
         snprintf(error, size, "--%s takes no value", def->name);
-        return -1;
-    }
-    if (def->arg && !*value && ++*i < argc) *value = argv[*i];
-    if (def->arg && !*value) {
-        snprintf(error, size, "--%s needs a value: --%s %s", def->name, def->name, def->arg);
-        return -1;
-    }
-    return row;
+    return -1;
 }
 
 static bool is_number(const char *text)
@@ -196,29 +205,33 @@ static bool asks_json(const command_def *cmd, int argc, char **argv)
     return false;
 }
 
+/* The value of the option in that row; argument i + 1 is the next one. */
+static bool parse_value(options *o, int row, const char *text, const char *next, char *error, size_t size)
+{
+    const option_def *def = &option_table[row];
+    char why[WHY];
+    option_value v = {.def = def, .text = text, .value = (char *)o + def->offset, .o = o, .why = why};
+    o->seen[row] = def->parse(&v);
+    if (o->seen[row]) return true;
+    if (two_words(def, text, next))
+        snprintf(error, size, "--%s %.60s %.60s: write it with a comma and no blank: --%s %.60s,%.60s", def->name, text,
+                 next, def->name, text, next);
+    else
+        snprintf(error, size, "--%s %.60s: %s", def->name, text, why);
+    return false;
+}
+
 static bool parse_all(options *o, const command_def *cmd, int argc, char **argv, char *error, size_t size)
 {
     bool only_args = false;
-    const int max_args = cmd->bit == CMD_BENCH ? LIST : cmd->args[1] ? 2 : cmd->args[0] ? 1 : 0;
     for (int i = 0; i < argc; i++) {
         if (!only_args && !strcmp(argv[i], "--")) {
             only_args = true;
         } else if (!only_args && argv[i][0] == '-' && argv[i][1]) {
             const char *value;
-            char why[WHY];
-            int row = match(cmd, argc, argv, &i, &value, error, size);
-            if (row < 0) return false;
-            if (!option_table[row].parse(&option_table[row], value, (char *)o + option_table[row].offset, why)) {
-                const char *next = i + 1 < argc ? argv[i + 1] : NULL;
-                if (two_words(&option_table[row], value, next))
-                    snprintf(error, size, "--%s %.60s %.60s: write it with a comma and no blank: --%s %.60s,%.60s",
-                             option_table[row].name, value, next, option_table[row].name, value, next);
-                else
-                    snprintf(error, size, "--%s %.60s: %s", option_table[row].name, value, why);
-                return false;
-            }
-            o->seen[row] = true;
-        } else if (o->args < max_args) {
+            const int row = match(cmd, argc, argv, &i, &value, error, size);
+            if (row < 0 || !parse_value(o, row, value, i + 1 < argc ? argv[i + 1] : NULL, error, size)) return false;
+        } else if (o->args < cmd->max_args) {
             o->arg[o->args++] = argv[i];
         } else {
             snprintf(error, size, "\"%.60s\" is one argument too many; see wisp %s --help", argv[i], cmd->name);
@@ -254,30 +267,27 @@ bool option_seen(const options *o, const char *name)
 const char *options_new_run(const options *o)
 {
     for (int i = 0; i < option_rows; i++)
-        if (o->seen[i] && option_table[i].new_run) return option_table[i].name;
+        if (o->seen[i] && (option_table[i].commands & NEW_RUN)) return option_table[i].name;
     return NULL;
 }
 
-static void help_row(FILE *out, const option_def *def, const command_def *cmd)
+/* Words in lines of so many characters, the second and later ones behind so many blanks. */
+static void print_wrapped(FILE *out, const char *text, int column, int width)
 {
-    enum { COLUMN = 30 };
-    const char *help = def->help, *arg = def->arg;
-    if (!strcmp(def->name, "variant") && cmd->bit == CMD_BENCH) arg = "VARIANT"; /* too many for a line */
-    if (!strcmp(def->name, "plot"))
-        help = cmd->bit == CMD_BENCH
-                   ? "draw the roofline, and rates over widths, powers, budgets or\nmatrices (gnuplot)"
-               : cmd->bit == CMD_EVOLVE ? "draw the densities of the rows over time (gnuplot)"
-               : cmd->bit == CMD_SOLVE  ? "draw the residual over the iterations (gnuplot)"
-               : cmd->bit == CMD_EIG
-                   ? "draw the density of states, the filter and the eigenvalues that\nwere found (gnuplot)"
-                   : "draw the density of states with its error band (gnuplot)";
-    if (!strcmp(def->name, "output"))
-        help = cmd->bit == CMD_GEN     ? "where to write it: .mtx, .mtx.gz or .crs"
-               : cmd->bit == CMD_BENCH ? "the results as JSON"
-               : cmd->bit == CMD_POWER ? "the last power, as the columns of a dense .mtx or .mtx.gz"
-               : cmd->bit == CMD_SOLVE
-                   ? "x, as the columns of a dense .mtx or .mtx.gz, or .h5 with all\nthat --json has"
-                   : "the results: .csv, .json or .h5";
+    for (int at = 0; *text; text += *text == ' ') {
+        const int n = (int)strcspn(text, " ");
+        if (at + 1 + n > width) at = 0, fprintf(out, "\n%*s", column, "");
+        at += fprintf(out, "%s%.*s", at ? " " : "", n, text);
+        text += n;
+    }
+    fputc('\n', out);
+}
+
+static void help_row(FILE *out, const option_def *def)
+{
+    enum { COLUMN = 30, WIDTH = 64 };
+    char words[WHY];
+    const char *arg = def->arg || !def->choices ? def->arg : option_words(def, words);
     int n = def->letter ? fprintf(out, "  -%c, --%s", def->letter, def->name) : fprintf(out, "      --%s", def->name);
     if (arg) n += fprintf(out, " %s", arg);
     if (n > COLUMN - 2) {
@@ -285,11 +295,7 @@ static void help_row(FILE *out, const option_def *def, const command_def *cmd)
         fputc('\n', out);
     }
     fprintf(out, "%*s", COLUMN - n, "");
-    for (; *help; help++) {
-        fputc(*help, out);
-        if (*help == '\n') fprintf(out, "%*s", COLUMN, "");
-    }
-    fputc('\n', out);
+    print_wrapped(out, def->help, COLUMN, WIDTH);
 }
 
 void options_help(FILE *out, const command_def *cmd)
@@ -306,6 +312,6 @@ void options_help(FILE *out, const command_def *cmd)
         if (option_table[i].group) group = option_table[i].group;
         if (!(option_table[i].commands & cmd->bit)) continue;
         if (group != printed) fprintf(out, "\n%s\n", group), printed = group;
-        help_row(out, &option_table[i], cmd);
+        help_row(out, &option_table[i]);
     }
 }

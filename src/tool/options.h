@@ -8,26 +8,23 @@
 #include <stdio.h>
 #include <wisp/wisp.h>
 
+typedef struct tool tool;
+
+/* Each subcommand has a bit. */
 enum {
-    CMD_DOS = 1,
-    CMD_LDOS = 2,
-    CMD_COUNT = 4,
-    CMD_INFO = 8,
-    CMD_GEN = 16,
-    CMD_CONVERT = 32,
-    CMD_MACHINE = 64,
-    CMD_BENCH = 128,
-    CMD_POWER = 256,
-    CMD_EVOLVE = 512,
-    CMD_SOLVE = 1024,
-    CMD_EIG = 2048
+#define COMMAND(bit, ...) bit##_NUMBER,
+#include "commands.h"
+    COMMANDS
+};
+enum {
+#define COMMAND(bit, ...) bit = 1 << bit##_NUMBER,
+#include "commands.h"
+    NEW_RUN = 1 << 30 /* of an option: it acts on the computation itself, so it does not go with --from */
 };
 
-enum { LIST = 33 };    /* one more than a list may have */
-enum { OPTIONS = 96 }; /* more than the rows of the table */
-#define BENCH_VARIANTS                                                                                           \
-    "blocked|naive|reference|chebyshev|powers|gram|gram_kahan|update|update_beta|update_in_place|dot|dot_kahan|" \
-    "gram_blas|update_blas|update_beta_blas|predict|pipelined|classical|squares|steps|qr|ritz"
+enum { LIST = 33 };          /* one more than a list may have */
+enum { OPTIONS = 128 };      /* more than the rows of the table */
+enum { BENCH_CHOICES = 22 }; /* of bench_variant_names, which --variant and --against take */
 /* --rhs: a file, or values that are made. */
 typedef enum { RHS_ONES, RHS_RANDOM, RHS_FILE } rhs_kind;
 typedef struct {
@@ -47,8 +44,8 @@ typedef struct {
     double resolution, interval[2], lambda, bounds[2], time, tolerance, tolerance_abs, scale;
     int kernel, bounds_method, trace, variant, precision, filter_precision, reduce, halo, log, symmetry;
     int64_t *sites, site_count, *watch, watch_count, *weights, weight_count, steps;
-    int weights_by;                                  /* WEIGHTS_... */
-    const char *save, *from, *output, *plot, *start; /* from: the first of from_list */
+    int weights_by;                                           /* WEIGHTS_... */
+    const char *save, *from, *output, *plot, *start, *device; /* from: the first of from_list */
     const char *from_list[LIST];
     int froms;
     int order, format;                        /* wisp_order, wisp_format; one more: all */
@@ -81,31 +78,43 @@ enum { PRECISION_SINGLE, PRECISION_DOUBLE, PRECISION_AUTO };
 typedef struct option_def option_def;
 enum { WHY = 256 }; /* size of the text that says why a value was refused */
 
+/* A value that is read. */
+typedef struct {
+    const option_def *def;
+    const char *text; /* what is left to be read */
+    void *value;      /* its place in o */
+    options *o;
+    char *why; /* WHY bytes */
+} option_value;
+
 /* Reads text into *value; on failure says what was expected. */
-typedef bool option_parse_fn(const option_def *def, const char *text, void *value, char *why);
+typedef bool option_parse_fn(option_value *v);
 
 struct option_def {
     const char *group; /* heading in --help; NULL: as the row before */
     const char *name;
     char letter;
-    const char *arg; /* what --help calls the value; for a choice, its alternatives; NULL: a flag */
+    const char *arg;            /* what --help calls the value, unless that is its choices; neither: a flag */
+    const char *const *choices; /* from number `min` to before `max`, if that is not 0; NULL: none */
     option_parse_fn *parse;
-    unsigned commands; /* that take it: CMD_... */
-    bool new_run;      /* acts on the computation itself, so it does not go with --from */
+    unsigned commands; /* that take it: CMD_..., and NEW_RUN */
     size_t offset;     /* of the value in options */
     int64_t min, max;
-    const char *help;
+    const char *help; /* without ends of lines */
 };
 
 typedef struct {
-    const char *name;
-    unsigned bit;        /* CMD_... */
-    const char *usage;   /* after "wisp NAME", one line each */
-    const char *args[2]; /* names of the arguments */
-    int min_args;        /* that must be there */
-    const char *summary; /* one line for `wisp --help` */
-    const char *text;    /* more for --help */
+    unsigned bit; /* CMD_... */
+    int (*run)(tool *t);
+    int ranks;         /* RANKS_... */
+    const char *name;  /* and so on, as commands.h says */
+    const char *usage; /* one line each */
+    const char *args;  /* with a blank between them */
+    int min_args, max_args;
+    const char *summary, *text;
 } command_def;
+/* ONE alone; ANY, also as threads by $WISP_RANKS; SHOWN: it tells where they are. */
+enum { RANKS_ONE, RANKS_ANY, RANKS_SHOWN };
 
 extern const option_def option_table[]; /* options_table.c */
 extern const int option_rows;
@@ -118,6 +127,8 @@ bool option_seen(const options *o, const char *name);
 /* The first option on the command line that needs a new run; NULL if there is none. */
 const char *options_new_run(const options *o);
 void options_help(FILE *out, const command_def *cmd);
+/* The choices of an option with | between them, in buf, which has WHY bytes. */
+const char *option_words(const option_def *def, char *buf);
 /* The name in list (ended by NULL) that is nearest to `word`, or NULL if none is near. */
 const char *nearest_name(const char *word, const char *const *list);
 
@@ -125,6 +136,6 @@ const char *nearest_name(const char *word, const char *const *list);
 wisp_bounds_opts bounds_options(const options *o);
 option_parse_fn parse_flag, parse_string, parse_picture, parse_count, parse_positive, parse_pair, parse_choice,
     parse_kernel, parse_bounds, parse_bytes, parse_sites, parse_watch, parse_weights, parse_list, parse_budgets,
-    parse_types, parse_against, parse_device, parse_seed, parse_window, parse_from, parse_rhs, parse_choice_1,
-    parse_precond, parse_number, parse_watchdog;
+    parse_types, parse_against, parse_device, parse_seed, parse_window, parse_from, parse_rhs, parse_precond,
+    parse_number, parse_watchdog;
 #endif

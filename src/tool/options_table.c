@@ -1,236 +1,249 @@
-/* The table of all options. */
+/* The table of all options. A row for each option and each set of commands that take it in one way. */
+#include "names.h"
 #include "options.h"
 
 #define KPM (CMD_DOS | CMD_LDOS | CMD_COUNT)
 #define VECTORS (CMD_POWER | CMD_EVOLVE)
 #define SYSTEMS (CMD_SOLVE | CMD_EIG)
 #define RESUMED (KPM | CMD_EVOLVE | SYSTEMS)
-#define ALL (KPM | VECTORS | SYSTEMS | CMD_INFO | CMD_GEN | CMD_CONVERT | CMD_MACHINE | CMD_BENCH)
 #define WRITE (CMD_GEN | CMD_CONVERT)
-#define AT(field) offsetof(options, field)
-#define FLAG(name, letter, commands, new_run, field, help)                             \
-    {                                                                                  \
-        NULL, name, letter, NULL, parse_flag, commands, new_run, AT(field), 0, 0, help \
+#define RUNS (KPM | VECTORS | SYSTEMS)
+#define ALL (~(unsigned)NEW_RUN)
+
+/* After the help what few rows have: .letter, .group, .min, .max. */
+#define VALUE(name_, arg_, parse_, commands_, field, ...)                                                       \
+    {                                                                                                           \
+        .name = name_, .arg = arg_, .parse = parse_, .commands = commands_, .offset = offsetof(options, field), \
+        .help = __VA_ARGS__                                                                                     \
     }
+#define FLAG(name, commands, field, ...) VALUE(name, NULL, parse_flag, commands, field, __VA_ARGS__)
+#define FILENAME(name, commands, field, ...) VALUE(name, "FILE", parse_string, commands, field, __VA_ARGS__)
+/* A whole number, or (_S) several, from `least` to `most`. */
+#define COUNT(name, arg, commands, field, least, most, ...) \
+    VALUE(name, arg, parse_count, commands, field, __VA_ARGS__, .min = least, .max = most)
+#define COUNT_S(name, arg, commands, field, least, most, ...) \
+    VALUE(name, arg, parse_list, commands, field, __VA_ARGS__, .min = least, .max = most)
+/* A word of the list from number `first` to before number `end`, or to its end. */
+#define CHOICE(name, commands, field, words, first, last, ...) \
+    VALUE(name, NULL, parse_choice, commands, field, __VA_ARGS__, .choices = words, .min = first, .max = last)
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define OUTPUT(commands, ...) FILENAME("output", commands, output, __VA_ARGS__, .letter = 'o')
+#define PICTURE(commands, help) VALUE("plot", "FILE.svg|.png|.pdf", parse_picture, commands, plot, help)
+#define BOUNDS(commands, help)                                                                                      \
+    VALUE("bounds", "lanczos|gershgorin|A,B", parse_bounds, commands, bounds_method, help, .choices = bounds_names, \
+          .max = WISP_BOUNDS_GIVEN)
+enum { END = 0 };
 
 const option_def option_table[] = {
-    {"What is computed", "moments", 0, "N", parse_count, KPM, false, AT(moments), 2, 1 << 30,
-     "number of Chebyshev moments (512); with --from at most\nthose of the file"},
-    {NULL, "resolution", 0, "E", parse_positive, KPM, false, AT(resolution), 0, 0,
-     "take as many moments as this resolution needs: standard\ndeviation of the Jackson kernel, in the matrix's units"},
-    {NULL, "vectors", 0, "R", parse_count, CMD_DOS | CMD_COUNT, true, AT(vectors), 1, 1 << 30,
-     "number of random vectors (32)"},
-    {NULL, "trace", 0, "random|exact", parse_choice, CMD_DOS | CMD_COUNT, true, AT(trace), 0, 0,
-     "random vectors, or every unit vector (for small matrices)"},
-    {NULL, "powers", 'p', "N", parse_count, CMD_POWER, false, AT(powers), 1, 1 << 20,
-     "how many powers: v_k = (S A)^k v_0 for k up to N (needed)"},
-    {NULL, "scale", 0, "S", parse_positive, CMD_POWER, false, AT(scale), 0, 0, "factor of the matrix in each step (1)"},
-    {NULL, "time", 0, "T", parse_positive, CMD_EVOLVE, false, AT(time), 0, 0,
-     "how long, in 1/unit of the matrix (needed)"},
-    {NULL, "steps", 0, "M", parse_count, CMD_EVOLVE, false, AT(steps), 1, 1000000,
-     "times at which results are wanted, T/M apart (100)"},
-    {NULL, "site", 0, "I,J,..", parse_sites, CMD_EVOLVE, false, AT(sites), 0, 1000000,
-     "start on this row, on several with equal amplitudes"},
-    FLAG("random", 0, CMD_EVOLVE, false, random, "start from a random vector"),
-    {NULL, "start", 0, "FILE", parse_string, VECTORS, false, AT(start), 0, 0,
-     "start from the vector in a file (.mtx, .mtx.gz, .crs, .h5)"},
-    {NULL, "watch", 0, "I,J,..", parse_watch, CMD_EVOLVE, false, AT(watch), 0, 10000,
-     "rows whose density |psi_i|^2 is wanted (with --site: these)"},
-    {NULL, "tolerance", 0, "E", parse_positive, CMD_EVOLVE, false, AT(tolerance), 0, 0,
-     "of the norm of the error (1e-10; in single precision 1e-4)"},
-    {NULL, "rhs", 0, "FILE|ones|random[:SEED[xK]]", parse_rhs, CMD_SOLVE, false, AT(rhs), 1, 4096,
-     "right-hand sides: the columns of a file (.mtx, .mtx.gz, .crs,\n.h5), a column of ones (default), or K random "
-     "ones"},
-    {NULL, "x0", 0, "FILE", parse_string, CMD_SOLVE, false, AT(x0), 0, 0,
-     "begin with the x of a file, such as -o has written (0)"},
-    {NULL, "method", 0, "cg|bicgstab|gmres|minres", parse_choice_1, CMD_SOLVE | CMD_BENCH, false, AT(method), 0, 0,
-     "cg: Hermitian positive definite matrices; minres: Hermitian\nones; bicgstab, gmres: any (cg if the matrix is "
-     "Hermitian,\nelse gmres; bench: cg)"},
-    {NULL, "variant", 0, "pipelined|classical|predict|hidden", parse_choice_1, CMD_SOLVE, false, AT(solve_variant), 0,
-     0,
-     "of the method: updates and dots in few passes; one after the\nother; or (cg without --precond) with the next "
-     "residual's\nnorm predicted and then computed; or (cg) with sums of processes\nbeside the product (predict for cg "
-     "without --precond, else\npipelined)"},
-    {NULL, "precond", 0, "none|jacobi|block-jacobi[:ROWS]|chebyshev[:DEGREE]|neumann[:DEGREE]", parse_precond,
-     CMD_SOLVE, false, AT(precond), 0, 0,
-     "preconditioner (none): the diagonal; blocks of ROWS rows on it\n(4); polynomials of the matrix of this degree "
-     "(4)"},
-    {NULL, "bounds", 0, "lanczos|gershgorin|A,B", parse_bounds, CMD_SOLVE, false, AT(bounds_method), 0, 0,
-     "how the interval of the spectrum of a Hermitian matrix is found\n(lanczos), or the interval itself; for "
-     "--precond "
-     "chebyshev and\nneumann"},
-    {NULL, "tolerance", 0, "T", parse_positive, CMD_SOLVE, false, AT(tolerance), 0, 0,
-     "|b - A x| / |b| of each column, to be reached; may be written\n--tol (1e-8; in single precision 1e-4)"},
-    {NULL, "maxit", 0, "N", parse_count, CMD_SOLVE, false, AT(max_iterations), 1, INT64_C(1) << 40,
-     "at most so many iterations; bicgstab takes two products in each\n(10000, or 10 times the rows if that is less, "
-     "and at least 100)"},
-    {NULL, "restart", 0, "M", parse_count, CMD_SOLVE | CMD_BENCH, false, AT(restart), 1, 500,
-     "gmres: iterations after which it begins anew, 1 to 500 (30)"},
-    {NULL, "interval", 0, "A,B", parse_pair, CMD_EIG, false, AT(interval), 0, 0, "all eigenvalues from A to B"},
-    {NULL, "target", 0, "X", parse_number, CMD_EIG, false, AT(target), 0, 0,
-     "the K eigenvalues nearest to X, with -n K"},
-    {NULL, "count", 'n', "K", parse_count, CMD_EIG, false, AT(count), 1, INT32_MAX, "how many, for --target (1)"},
-    {NULL, "smallest", 0, "K", parse_count, CMD_EIG, false, AT(count), 1, INT32_MAX,
-     "the K smallest ones; by absolute value, if the matrix is not\nHermitian"},
-    {NULL, "largest", 0, "K", parse_count, CMD_EIG, false, AT(count), 1, INT32_MAX, "the K largest ones, likewise"},
-    {NULL, "largest-real", 0, "K", parse_count, CMD_EIG, false, AT(count), 1, INT32_MAX,
-     "the K ones of largest real part"},
-    FLAG("any", 0, CMD_EIG, false, any,
-         "no more than K, though others may be equal to the last one\n(without it all that are equal to that are "
-         "given)"),
-    {NULL, "method", 0, "chebfd|lanczos|krylov-schur|dense", parse_choice_1, CMD_EIG, false, AT(method), 0, 0,
-     "chebfd: Chebyshev filters, for --interval and --target; lanczos:\nblock Lanczos, for the others; both take "
-     "Hermitian matrices;\nkrylov-schur: for the others, any matrix; dense: all by LAPACK,\nfor small Hermitian "
-     "matrices "
-     "(dense up to 400 rows, else the\nfirst of these that fits)"},
-    {NULL, "bounds", 0, "lanczos|gershgorin|A,B", parse_bounds, CMD_EIG, false, AT(bounds_method), 0, 0,
-     "how the interval of the spectrum of a Hermitian matrix is found\n(lanczos), or the interval itself"},
-    {NULL, "tolerance", 0, "T", parse_positive, CMD_EIG, false, AT(tolerance), 0, 0,
-     "of |A v - lambda v| over the spectrum's halfwidth, over |lambda|\nif the matrix is not Hermitian, but no less "
-     "than |A| times T;\nmay be written --tol (1e-8; in single precision 1e-4)"},
-    {NULL, "tol-abs", 0, "T", parse_positive, CMD_EIG, false, AT(tolerance_abs), 0, 0,
-     "of |A v - lambda v| itself, in place of --tolerance"},
-    {NULL, "search", 0, "N", parse_count, CMD_EIG, false, AT(search), 1, INT32_MAX,
-     "columns of the search space (chosen)"},
-    {NULL, "filter-precision", 0, "single|double|auto", parse_choice, CMD_EIG, true, AT(filter_precision), 0, 0,
-     "of the filter's products; single: half as many bytes, and the\nsame digits (auto: the faster)"},
-    {NULL, "maxit", 0, "N", parse_count, CMD_EIG, false, AT(max_iterations), 1, INT64_C(1) << 40,
-     "at most so many rounds of filtering (30) or restarts (10000)"},
-    {NULL, "vectors-in", 0, "FILE", parse_string, CMD_EIG, false, AT(vectors_in), 0, 0,
-     "begin with the vectors of a file, such as --vectors-out has\nwritten (random ones)"},
-    {NULL, "sites", 0, "I,J,..", parse_sites, CMD_LDOS, false, AT(sites), 0, 1000000,
-     "rows (from 0) whose local density of states is wanted;\nranges such as 3-7 count too; with --from a choice of "
-     "its rows"},
-    {NULL, "seed", 0, "S", parse_seed, KPM | VECTORS | CMD_EIG, true, AT(seed), 0, 0,
-     "seed of the random vectors and of the Lanczos starts (0)"},
-    {NULL, "bounds", 0, "lanczos|gershgorin|A,B", parse_bounds, KPM | CMD_EVOLVE, true, AT(bounds_method), 0, 0,
-     "how the interval of the spectrum is found (lanczos), or\nthe interval itself. Eigenvalues outside stop the run; "
-     "but with\nfew moments one just outside may go unnoticed"},
-    FLAG("hermitian-part", 0, KPM | CMD_EVOLVE | CMD_EIG, true, hermitian_part,
-         "take (A + A^H)/2 of a matrix A that is Hermitian up to rounding,\nand tell by how much that changes it"),
-    {"How it is evaluated", "kernel", 0, "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, KPM, false, AT(kernel), 0,
-     0, "damping of the moments (jackson); L is lambda (4)"},
-    {NULL, "interval", 0, "A,B", parse_pair, CMD_DOS | CMD_LDOS, false, AT(interval), 0, 0,
-     "energy window of the output, on a uniform grid that includes\nboth ends (all energies)"},
-    {NULL, "interval", 0, "A,B", parse_window, CMD_COUNT, false, AT(interval), 0, 0,
-     "where eigenvalues are counted; A must be below B; -inf,B and\nA,inf have one end"},
-    {NULL, "points", 0, "P", parse_count, CMD_DOS | CMD_LDOS, false, AT(points), 2, 1 << 30,
-     "number of energies (twice the moments, at least 1024)"},
-    {NULL, "from", 0, "FILE.h5", parse_from, KPM, false, AT(from), 0, 0,
-     "evaluate the moments of an earlier --save; no MATRIX. Give\nit several times to combine runs with different "
-     "seeds"},
-    {"How it is run", "variant", 0, "blocked|fused|naive", parse_choice, KPM, true, AT(variant), 0, 0,
-     "the same moments in three ways (blocked is fastest)"},
-    {NULL, "width", 0, "W", parse_count, KPM, true, AT(width), 1, 4096,
-     "vectors that are worked on side by side (default: by\na model of time)"},
-    {NULL, "width", 0, "W", parse_count, CMD_POWER, true, AT(width), 1, 4096,
-     "vectors that are worked on side by side (1)"},
-    {NULL, "ranks", 0, "N", parse_count, CMD_INFO, false, AT(ranks), 2, 1024,
-     "how the matrix would lie on so many processes, and what they\nwould send each other; it is not made for that"},
-    {NULL, "width", 0, "W", parse_count, CMD_INFO, false, AT(width), 1, 4096,
-     "with --ranks: vectors that are worked on side by side (1)"},
-    {NULL, "depth", 0, "N", parse_count, KPM | CMD_EVOLVE, true, AT(depth), 1, 1 << 20,
-     "the number of steps that are interleaved, so that rows\nare met again in cache (what is found best)"},
-    {NULL, "cache-budget", 0, "BYTES|P%", parse_budgets, KPM | VECTORS, true, AT(budgets), 0, 1,
-     "what interleaved steps may count on of the last cache (what\nwisp machine measured, else 60%)"},
-    {NULL, "precision", 0, "single|double|auto", parse_choice, KPM, true, AT(precision), 0, 0,
-     "of matrix and vectors (that of the matrix); auto: single where\nits rounding is far below the error bars"},
-    {NULL, "precision", 0, "single|double", parse_choice, VECTORS | SYSTEMS | CMD_INFO, true, AT(precision), 0, 0,
-     "of matrix and vectors (that of the matrix)"},
-    {NULL, "reduce", 0, "end|step", parse_choice, KPM, true, AT(reduce), 0, 0,
-     "one global reduction at the end, or one each step"},
-    {NULL, "halo", 0, "auto|none|overlap|task|neighbours|columns|nocomm", parse_choice, KPM | SYSTEMS, true, AT(halo),
-     0, 0,
-     "when processes exchange rows that they need of each other:\nbefore they multiply; while they do; so, by a thread "
-     "of its own;\nneighbour by neighbour; some columns at a time; never, for\nmeasurements: results are wrong (auto: "
-     "the fastest, by trial)"},
-    {NULL, "threads", 0, "T", parse_count, ALL & ~(unsigned)CMD_BENCH, false, AT(threads), 1, 4096,
-     "threads (OMP_NUM_THREADS, else all cores)"},
-    {NULL, "threads", 0, "T,T,..", parse_list, CMD_BENCH, false, AT(thread_counts), 1, 4096,
-     "numbers of threads, with rows of their own\n(OMP_NUM_THREADS, else all cores)"},
-    {NULL, "weights", 0, "N,N,..|rows|nonzeros|measured", parse_weights, KPM | SYSTEMS, true, AT(weights), 0,
-     INT64_C(1) << 40,
-     "shares of the rows of several processes, one number for each;\nor as many rows each, or nonzeros; or by the rate "
-     "of each\nprocess, measured for a moment (rows)"},
-    {NULL, "partition", 0, "rows|levels|scotch", parse_choice, CMD_DOS | CMD_COUNT | CMD_INFO, true, AT(partition), 0,
-     0,
-     "which rows several processes have: as they come, or dealt out\nanew by levels of the graph, or by PT-SCOTCH, so "
-     "that "
-     "they\nsend less (rows)"},
-    {NULL, "device", 0, "D", parse_device, KPM | VECTORS | SYSTEMS, true, 0, 0, 0,
-     "where it runs; cpu is the only one so far (cpu)"},
-    {NULL, "order", 0, "auto|natural|rcm|tiles", parse_choice, KPM | VECTORS | SYSTEMS | CMD_INFO, true, AT(order), 0,
-     0,
-     "of the rows in memory: as they come, reverse Cuthill-McKee,\nor in tiles that stay in cache (what a model finds "
-     "best)"},
-    {NULL, "order", 0, "auto|natural|rcm|tiles|all", parse_choice, CMD_BENCH, false, AT(order), 0, 0,
-     "of the rows in memory (what the library chooses); all: a row\nfor each"},
-    {NULL, "format", 0, "auto|sell|compressed|hermitian", parse_choice, KPM | VECTORS | SYSTEMS | CMD_INFO, true,
-     AT(format), 0, 0,
-     "of the stored matrix: as it is, compressed without loss, or\none half of it (compressed where that pays)"},
-    {NULL, "format", 0, "auto|sell|compressed|hermitian|all", parse_choice, CMD_BENCH, false, AT(format), 0, 0,
-     "of the stored matrix (what the library chooses); all: a row\nfor each that it can have"},
-    {NULL, "widths", 0, "W,W,..", parse_list, CMD_BENCH, false, AT(widths), 1, 4096,
-     "block widths, one row each (spmv, solve: 1; tsm: 4,8,16,32;\neig: by a model of time; else 1,4,8,16,32)"},
-    {NULL, "columns", 0, "K,K,..", parse_list, CMD_BENCH, false, AT(columns), 1, 4096,
-     "eig: of the search space, one row each (64,200)"},
-    {NULL, "types", 0, "s,d,c,z", parse_types, CMD_BENCH, false, AT(types), 0, 0,
-     "of the blocks: single, double, complex single, complex\ndouble (that of the matrix; tsm: d,z)"},
-    {NULL, "powers", 0, "P,P,..", parse_list, CMD_BENCH, false, AT(powers_list), 1, 256,
-     "mpk: steps of a call, one row each; 1: one sweep after the\nother (1,2,4,8,16)"},
-    {NULL, "depth", 0, "N", parse_count, CMD_BENCH, false, AT(depth), 0, 256,
-     "mpk: the number of steps that are interleaved, at most all of\na call (as the library chooses: 0)"},
-    {NULL, "cache-budget", 0, "B,B,..", parse_budgets, CMD_BENCH, false, AT(budgets), 0, LIST - 1,
-     "mpk: bytes or P% of the last cache on which interleaved steps\nmay count, one row each (what is measured first)"},
-    {NULL, "rows", 0, "N", parse_count, CMD_BENCH, false, AT(rows), 1, INT32_MAX,
-     "tsm: rows of the blocks (4000000, complex: 2000000)"},
-    {NULL, "variant", 0, BENCH_VARIANTS, parse_choice, CMD_BENCH, false, AT(bench_variant), 0, 0,
-     "spmv, spmmv: blocked alone; kpm: blocked, naive (separate\nvector operations), reference (a plain fused CRS "
-     "kernel);\n"
-     "mpk: chebyshev (with dots, two blocks), powers (all kept);\ntsm: gram, gram_kahan, update, update_beta, "
-     "update_in_place,\n"
-     "dot, dot_kahan, and by the BLAS (in a process of its own)\ngram_blas, update_blas, update_beta_blas; solve: "
-     "predict (cg),\npipelined, classical; eig: squares, steps (products of the\nfilter), qr, ritz\n"
-     "(blocked; mpk: chebyshev; tsm: the first five; solve, eig: all)"},
-    {NULL, "against", 0, "VARIANT|order=O|format=F|plain|single", parse_against, CMD_BENCH, false, 0, 0, 0,
-     "alternate with this variant, or with the same one in another\norder or format or (mpk) by plain sweeps or "
-     "(solve) with its\ncolumns one by one, and give the ratio of the times: how many\ntimes faster the row is"},
-    {NULL, "repeats", 0, "N", parse_count, CMD_BENCH, false, AT(repeats), 7, 10000, "repetitions of each row (9)"},
-    FLAG("measure", 0, CMD_MACHINE, false, measure, "measure anew, even if an earlier result is kept"),
-    {NULL, "watchdog", 0, "off|SECONDS", parse_watchdog, KPM | SYSTEMS, false, AT(watchdog), 0, 0,
-     "several processes: after so many seconds without a sign of one,\nor with one stopped alone, all are ended (30)"},
-    FLAG("plan", 0, KPM | SYSTEMS, true, plan, "print the memory and the time that the run would take"),
-    {NULL, "mem-limit", 0, "BYTES", parse_bytes, ALL, false, AT(mem_limit), 0, 0,
-     "limit the library's arrays to this; the machine's own memory\nis then not looked at; 8G and 8GiB are 8 times "
-     "1024^3,\n8GB is 8 times 10^9"},
-    {"Runs that survive", "checkpoint", 0, "FILE", parse_string, RESUMED, true, AT(checkpoint), 0, 0,
-     "write the state of the run to FILE again and again, beside the\ncomputation, so that it can go on after its end; "
-     "removed when\nthe results are there"},
-    {NULL, "every", 0, "SECONDS", parse_positive, RESUMED, true, AT(every), 0, 0,
-     "from one checkpoint to the next (600); SIGUSR1 has one written\nat once, SIGTERM, SIGHUP and Ctrl-C too, before "
-     "they end the run"},
-    {NULL, "resume", 0, "FILE", parse_string, RESUMED, true, AT(resume), 0, 0,
-     "go on from a checkpoint: the same command as before, and this"},
-    {"Output", "output", 'o', "FILE", parse_string, KPM | VECTORS | CMD_SOLVE | CMD_GEN | CMD_BENCH, false, AT(output),
-     0, 0, NULL},
-    {NULL, "vectors-out", 'o', "FILE", parse_string, CMD_EIG, false, AT(vectors_out), 0, 0,
-     "the vectors, as the columns of a dense .mtx or .mtx.gz, or .h5\nwith all that --json has"},
-    {NULL, "save", 0, "FILE.h5", parse_string, KPM, true, AT(save), 0, 0,
-     "keep the moments, one set per vector, for --from"},
-    {NULL, "plot", 0, "FILE.svg|.png|.pdf", parse_picture, KPM | CMD_EVOLVE | SYSTEMS | CMD_BENCH, false, AT(plot), 0,
-     0, NULL},
-    {NULL, "symmetry", 0, "general|symmetric|hermitian|skew", parse_choice, WRITE, false, AT(symmetry), 0, 0,
-     ".mtx: store one half of a matrix that has this symmetry"},
-    FLAG("all", 0, CMD_POWER, false, all, "keep and write all powers, not the last one alone"),
-    FLAG("array", 0, WRITE, false, array, ".mtx: dense, all entries in column order"),
-    FLAG("pattern", 0, WRITE, false, pattern, ".mtx: positions without values"),
-    FLAG("list", 0, CMD_GEN, false, list, "list the gallery with all keys and their defaults"),
-    FLAG("json", 0, KPM | VECTORS | SYSTEMS | CMD_INFO | CMD_MACHINE | CMD_BENCH, false, json,
+    COUNT("moments", "N", KPM, moments, 2, 1 << 30,
+          "number of Chebyshev moments (512); with --from at most those of the file", .group = "What is computed"),
+    VALUE("resolution", "E", parse_positive, KPM, resolution,
+          "take as many moments as this resolution needs: standard deviation of the Jackson kernel, in the matrix's "
+          "units"),
+    COUNT("vectors", "R", NEW_RUN | CMD_DOS | CMD_COUNT, vectors, 1, 1 << 30, "number of random vectors (32)"),
+    CHOICE("trace", NEW_RUN | CMD_DOS | CMD_COUNT, trace, trace_names, 0, 2,
+           "random vectors, or every unit vector (for small matrices)"),
+    COUNT("powers", "N", CMD_POWER, powers, 1, 1 << 20, "how many powers: v_k = (S A)^k v_0 for k up to N (needed)",
+          .letter = 'p'),
+    VALUE("scale", "S", parse_positive, CMD_POWER, scale, "factor of the matrix in each step (1)"),
+    VALUE("time", "T", parse_positive, CMD_EVOLVE, time, "how long, in 1/unit of the matrix (needed)"),
+    COUNT("steps", "M", CMD_EVOLVE, steps, 1, 1000000, "times at which results are wanted, T/M apart (100)"),
+    VALUE("site", "I,J,..", parse_sites, CMD_EVOLVE, sites, "start on this row, on several with equal amplitudes",
+          .max = 1000000),
+    FLAG("random", CMD_EVOLVE, random, "start from a random vector"),
+    FILENAME("start", VECTORS, start, "start from the vector in a file (.mtx, .mtx.gz, .crs, .h5)"),
+    VALUE("watch", "I,J,..", parse_watch, CMD_EVOLVE, watch,
+          "rows whose density |psi_i|^2 is wanted (with --site: these)", .max = 10000),
+    VALUE("tolerance", "E", parse_positive, CMD_EVOLVE, tolerance,
+          "of the norm of the error (1e-10; in single precision 1e-4)"),
+    VALUE("rhs", "FILE|ones|random[:SEED[xK]]", parse_rhs, CMD_SOLVE, rhs,
+          "right-hand sides: the columns of a file (.mtx, .mtx.gz, .crs, .h5), a column of ones (default), or K random "
+          "ones",
+          .min = 1, .max = 4096),
+    FILENAME("x0", CMD_SOLVE, x0, "begin with the x of a file, such as -o has written (0)"),
+    CHOICE("method", CMD_SOLVE | CMD_BENCH, method, solve_method_names, 1, END,
+           "cg: Hermitian positive definite matrices; minres: Hermitian ones; bicgstab, gmres: any (cg if the matrix "
+           "is Hermitian, else gmres; bench: cg)"),
+    CHOICE("variant", CMD_SOLVE, solve_variant, solve_variant_names, 1, END,
+           "of the method: updates and dots in few passes; one after the other; or (cg without --precond) with the "
+           "next residual's norm predicted and then computed; or (cg) with sums of processes beside the product "
+           "(predict for cg without --precond, else pipelined)"),
+    VALUE("precond", "none|jacobi|block-jacobi[:ROWS]|chebyshev[:DEGREE]|neumann[:DEGREE]", parse_precond, CMD_SOLVE,
+          precond,
+          "preconditioner (none): the diagonal; blocks of ROWS rows on it (4); polynomials of the matrix of this "
+          "degree (4)",
+          .choices = precond_names, .max = 5),
+    BOUNDS(CMD_SOLVE,
+           "how the interval of the spectrum of a Hermitian matrix is found (lanczos), or the interval itself; "
+           "for --precond chebyshev and neumann"),
+    VALUE("tolerance", "T", parse_positive, CMD_SOLVE, tolerance,
+          "|b - A x| / |b| of each column, to be reached; may be written --tol (1e-8; in single precision 1e-4)"),
+    COUNT("maxit", "N", CMD_SOLVE, max_iterations, 1, INT64_C(1) << 40,
+          "at most so many iterations; bicgstab takes two products in each (10000, or 10 times the rows if that is "
+          "less, and at least 100)"),
+    COUNT("restart", "M", CMD_SOLVE | CMD_BENCH, restart, 1, 500,
+          "gmres: iterations after which it begins anew, 1 to 500 (30)"),
+    VALUE("interval", "A,B", parse_pair, CMD_EIG, interval, "all eigenvalues from A to B"),
+    VALUE("target", "X", parse_number, CMD_EIG, target, "the K eigenvalues nearest to X, with -n K"),
+    COUNT("count", "K", CMD_EIG, count, 1, INT32_MAX, "how many, for --target (1)", .letter = 'n'),
+    COUNT("smallest", "K", CMD_EIG, count, 1, INT32_MAX,
+          "the K smallest ones; by absolute value, if the matrix is not Hermitian"),
+    COUNT("largest", "K", CMD_EIG, count, 1, INT32_MAX, "the K largest ones, likewise"),
+    COUNT("largest-real", "K", CMD_EIG, count, 1, INT32_MAX, "the K ones of largest real part"),
+    FLAG(
+        "any", CMD_EIG, any,
+        "no more than K, though others may be equal to the last one (without it all that are equal to that are given)"),
+    CHOICE("method", CMD_EIG, method, eig_method_names, 1, END,
+           "chebfd: Chebyshev filters, for --interval and --target; lanczos: block Lanczos, for the others; both take "
+           "Hermitian matrices; krylov-schur: for the others, any matrix; dense: all by LAPACK, for small Hermitian "
+           "matrices (dense up to 400 rows, else the first of these that fits)"),
+    BOUNDS(CMD_EIG,
+           "how the interval of the spectrum of a Hermitian matrix is found (lanczos), or the interval itself"),
+    VALUE("tolerance", "T", parse_positive, CMD_EIG, tolerance,
+          "of |A v - lambda v| over the spectrum's halfwidth, over |lambda| if the matrix is not Hermitian, but no "
+          "less than |A| times T; may be written --tol (1e-8; in single precision 1e-4)"),
+    VALUE("tol-abs", "T", parse_positive, CMD_EIG, tolerance_abs,
+          "of |A v - lambda v| itself, in place of --tolerance"),
+    COUNT("search", "N", CMD_EIG, search, 1, INT32_MAX, "columns of the search space (chosen)"),
+    CHOICE("filter-precision", NEW_RUN | CMD_EIG, filter_precision, precision_names, 0, END,
+           "of the filter's products; single: half as many bytes, and the same digits (auto: the faster)"),
+    COUNT("maxit", "N", CMD_EIG, max_iterations, 1, INT64_C(1) << 40,
+          "at most so many rounds of filtering (30) or restarts (10000)"),
+    FILENAME("vectors-in", CMD_EIG, vectors_in,
+             "begin with the vectors of a file, such as --vectors-out has written (random ones)"),
+    VALUE("sites", "I,J,..", parse_sites, CMD_LDOS, sites,
+          "rows (from 0) whose local density of states is wanted; ranges such as 3-7 count too; with --from a choice "
+          "of its rows",
+          .max = 1000000),
+    VALUE("seed", "S", parse_seed, NEW_RUN | KPM | VECTORS | CMD_EIG, seed,
+          "seed of the random vectors and of the Lanczos starts (0)"),
+    BOUNDS(NEW_RUN | KPM | CMD_EVOLVE,
+           "how the interval of the spectrum is found (lanczos), or the interval itself. Eigenvalues outside stop the "
+           "run; but with few moments one just outside may go unnoticed"),
+    FLAG("hermitian-part", NEW_RUN | KPM | CMD_EVOLVE | CMD_EIG, hermitian_part,
+         "take (A + A^H)/2 of a matrix A that is Hermitian up to rounding, and tell by how much that changes it"),
+    VALUE("kernel", "jackson|lorentz[:L]|fejer|dirichlet", parse_kernel, KPM, kernel,
+          "damping of the moments (jackson); L is lambda (4)", .choices = damping_names,
+          .group = "How it is evaluated"),
+    VALUE("interval", "A,B", parse_pair, CMD_DOS | CMD_LDOS, interval,
+          "energy window of the output, on a uniform grid that includes both ends (all energies)"),
+    VALUE("interval", "A,B", parse_window, CMD_COUNT, interval,
+          "where eigenvalues are counted; A must be below B; -inf,B and A,inf have one end"),
+    COUNT("points", "P", CMD_DOS | CMD_LDOS, points, 2, 1 << 30,
+          "number of energies (twice the moments, at least 1024)"),
+    VALUE("from", "FILE.h5", parse_from, KPM, from,
+          "evaluate the moments of an earlier --save; no MATRIX. Give it several times to combine runs with different "
+          "seeds"),
+    CHOICE("variant", NEW_RUN | KPM, variant, kpm_variant_names, 0, END,
+           "the same moments in three ways (blocked is fastest)", .group = "How it is run"),
+    COUNT("width", "W", NEW_RUN | KPM, width, 1, 4096,
+          "vectors that are worked on side by side (default: by a model of time)"),
+    COUNT("width", "W", NEW_RUN | CMD_POWER, width, 1, 4096, "vectors that are worked on side by side (1)"),
+    COUNT(
+        "ranks", "N", CMD_INFO, ranks, 2, 1024,
+        "how the matrix would lie on so many processes, and what they would send each other; it is not made for that"),
+    COUNT("width", "W", CMD_INFO, width, 1, 4096, "with --ranks: vectors that are worked on side by side (1)"),
+    COUNT("depth", "N", NEW_RUN | KPM | CMD_EVOLVE, depth, 1, 1 << 20,
+          "the number of steps that are interleaved, so that rows are met again in cache (what is found best)"),
+    VALUE("cache-budget", "BYTES|P%", parse_budgets, NEW_RUN | KPM | VECTORS, budgets,
+          "what interleaved steps may count on of the last cache (what wisp machine measured, else 60%)", .max = 1),
+    CHOICE("precision", NEW_RUN | KPM, precision, precision_names, 0, END,
+           "of matrix and vectors (that of the matrix); auto: single where its rounding is far below the error bars"),
+    CHOICE("precision", NEW_RUN | VECTORS | SYSTEMS | CMD_INFO, precision, precision_names, 0, 2,
+           "of matrix and vectors (that of the matrix)"),
+    CHOICE("reduce", NEW_RUN | KPM, reduce, WORDS("end", "step"), 0, END,
+           "one global reduction at the end, or one each step"),
+    CHOICE("halo", NEW_RUN | KPM | SYSTEMS, halo, halo_names, 0, END,
+           "when processes exchange rows that they need of each other: before they multiply; while they do; so, by a "
+           "thread of its own; neighbour by neighbour; some columns at a time; never, for measurements: results are "
+           "wrong (auto: the fastest, by trial)"),
+    COUNT("threads", "T", ALL & ~(unsigned)CMD_BENCH, threads, 1, 4096, "threads (OMP_NUM_THREADS, else all cores)"),
+    COUNT_S("threads", "T,T,..", CMD_BENCH, thread_counts, 1, 4096,
+            "numbers of threads, with rows of their own (OMP_NUM_THREADS, else all cores)"),
+    VALUE("weights", "N,N,..|rows|nonzeros|measured", parse_weights, NEW_RUN | KPM | SYSTEMS, weights,
+          "shares of the rows of several processes, one number for each; or as many rows each, or nonzeros; or by the "
+          "rate of each process, measured for a moment (rows)",
+          .choices = weights_names, .min = 1),
+    CHOICE("partition", NEW_RUN | CMD_DOS | CMD_COUNT | CMD_INFO, partition, partition_names, 0, END,
+           "which rows several processes have: as they come, or dealt out anew by levels of the graph, or by "
+           "PT-SCOTCH, so that they send less (rows)"),
+    VALUE("device", "D", parse_device, NEW_RUN | RUNS, device, "where it runs; cpu is the only one so far (cpu)"),
+    CHOICE("order", NEW_RUN | RUNS | CMD_INFO, order, order_names, 0, ORDERS,
+           "of the rows in memory: as they come, reverse Cuthill-McKee, or in tiles that stay in cache (what a model "
+           "finds best)"),
+    CHOICE("order", CMD_BENCH, order, order_names, 0, END,
+           "of the rows in memory (what the library chooses); all: a row for each"),
+    CHOICE("format", NEW_RUN | RUNS | CMD_INFO, format, format_names, 0, FORMATS,
+           "of the stored matrix: as it is, compressed without loss, or one half of it (compressed where that pays)"),
+    CHOICE("format", CMD_BENCH, format, format_names, 0, END,
+           "of the stored matrix (what the library chooses); all: a row for each that it can have"),
+    COUNT_S("widths", "W,W,..", CMD_BENCH, widths, 1, 4096,
+            "block widths, one row each (spmv, solve: 1; tsm: 4,8,16,32; eig: by a model of time; else 1,4,8,16,32)"),
+    COUNT_S("columns", "K,K,..", CMD_BENCH, columns, 1, 4096, "eig: of the search space, one row each (64,200)"),
+    VALUE("types", "s,d,c,z", parse_types, CMD_BENCH, types,
+          "of the blocks: single, double, complex single, complex double (that of the matrix; tsm: d,z)"),
+    COUNT_S("powers", "P,P,..", CMD_BENCH, powers_list, 1, 256,
+            "mpk: steps of a call, one row each; 1: one sweep after the other (1,2,4,8,16)"),
+    COUNT("depth", "N", CMD_BENCH, depth, 0, 256,
+          "mpk: the number of steps that are interleaved, at most all of a call (as the library chooses: 0)"),
+    VALUE("cache-budget", "B,B,..", parse_budgets, CMD_BENCH, budgets,
+          "mpk: bytes or P% of the last cache on which interleaved steps may count, one row each (what is measured "
+          "first)",
+          .max = LIST - 1),
+    COUNT("rows", "N", CMD_BENCH, rows, 1, INT32_MAX, "tsm: rows of the blocks (4000000, complex: 2000000)"),
+    VALUE("variant", "VARIANT", parse_choice, CMD_BENCH, bench_variant,
+          "spmv, spmmv: blocked alone; kpm: blocked, naive (separate vector operations), reference (a plain fused CRS "
+          "kernel); mpk: chebyshev (with dots, two blocks), powers (all kept); tsm: gram, gram_kahan, update, "
+          "update_beta, update_in_place, dot, dot_kahan, and by the BLAS (in a process of its own) gram_blas, "
+          "update_blas, update_beta_blas; solve: predict (cg), pipelined, classical; eig: squares, steps (products of "
+          "the filter), qr, ritz (blocked; mpk: chebyshev; tsm: the first five; solve, eig: all)",
+          .choices = bench_variant_names, .max = BENCH_CHOICES),
+    VALUE("against", "VARIANT|order=O|format=F|plain|single", parse_against, CMD_BENCH, against,
+          "alternate with this variant, or with the same one in another order or format or (mpk) by plain sweeps or "
+          "(solve) with its columns one by one, and give the ratio of the times: how many times faster the row is"),
+    COUNT("repeats", "N", CMD_BENCH, repeats, 7, 10000, "repetitions of each row (9)"),
+    FLAG("measure", CMD_MACHINE, measure, "measure anew, even if an earlier result is kept"),
+    VALUE("watchdog", "off|SECONDS", parse_watchdog, KPM | SYSTEMS, watchdog,
+          "several processes: after so many seconds without a sign of one, or with one stopped alone, all are ended "
+          "(30)"),
+    FLAG("plan", NEW_RUN | KPM | SYSTEMS, plan, "print the memory and the time that the run would take"),
+    VALUE("mem-limit", "BYTES", parse_bytes, ALL, mem_limit,
+          "limit the library's arrays to this; the machine's own memory is then not looked at; 8G and 8GiB are 8 times "
+          "1024^3, 8GB is 8 times 10^9"),
+    FILENAME("checkpoint", NEW_RUN | RESUMED, checkpoint,
+             "write the state of the run to FILE again and again, beside the computation, so that it can go on after "
+             "its end; removed when the results are there",
+             .group = "Runs that survive"),
+    VALUE("every", "SECONDS", parse_positive, NEW_RUN | RESUMED, every,
+          "from one checkpoint to the next (600); SIGUSR1 has one written at once, SIGTERM, SIGHUP and Ctrl-C too, "
+          "before they end the run"),
+    FILENAME("resume", NEW_RUN | RESUMED, resume, "go on from a checkpoint: the same command as before, and this"),
+    OUTPUT(KPM | CMD_EVOLVE, "the results: .csv, .json or .h5", .group = "Output"),
+    OUTPUT(CMD_POWER, "the last power, as the columns of a dense .mtx or .mtx.gz"),
+    OUTPUT(CMD_SOLVE, "x, as the columns of a dense .mtx or .mtx.gz, or .h5 with all that --json has"),
+    OUTPUT(CMD_GEN, "where to write it: .mtx, .mtx.gz or .crs"),
+    OUTPUT(CMD_BENCH, "the results as JSON"),
+    FILENAME("vectors-out", CMD_EIG, vectors_out,
+             "the vectors, as the columns of a dense .mtx or .mtx.gz, or .h5 with all that --json has", .letter = 'o'),
+    VALUE("save", "FILE.h5", parse_string, NEW_RUN | KPM, save, "keep the moments, one set per vector, for --from"),
+    PICTURE(KPM, "draw the density of states with its error band (gnuplot)"),
+    PICTURE(CMD_EVOLVE, "draw the densities of the rows over time (gnuplot)"),
+    PICTURE(CMD_SOLVE, "draw the residual over the iterations (gnuplot)"),
+    PICTURE(CMD_EIG, "draw the density of states, the filter and the eigenvalues that were found (gnuplot)"),
+    PICTURE(CMD_BENCH, "draw the roofline, and rates over widths, powers, budgets or matrices (gnuplot)"),
+    CHOICE("symmetry", WRITE, symmetry, WORDS("general", "symmetric", "hermitian", "skew"), 0, END,
+           ".mtx: store one half of a matrix that has this symmetry"),
+    FLAG("all", CMD_POWER, all, "keep and write all powers, not the last one alone"),
+    FLAG("array", WRITE, array, ".mtx: dense, all entries in column order"),
+    FLAG("pattern", WRITE, pattern, ".mtx: positions without values"),
+    FLAG("list", CMD_GEN, list, "list the gallery with all keys and their defaults"),
+    FLAG("json", RUNS | CMD_INFO | CMD_MACHINE | CMD_BENCH, json,
          "one JSON object on the standard output, nothing else"),
-    {NULL, "log", 0, "text|json", parse_choice, ALL, false, AT(log), 0, 0,
-     "progress and messages on the standard error, also when it\nis no terminal, as text or as one JSON object a line"},
-    FLAG("quiet", 0, ALL, false, quiet, "no summary, no progress bar"),
-    FLAG("help", 'h', ALL, false, help, "this text"),
+    CHOICE("log", ALL, log, WORDS("text", "json"), 0, END,
+           "progress and messages on the standard error, also when it is no terminal, as text or as one JSON object a "
+           "line"),
+    FLAG("quiet", ALL, quiet, "no summary, no progress bar"),
+    FLAG("help", ALL, help, "this text", .letter = 'h'),
 };
 const int option_rows = sizeof option_table / sizeof option_table[0];
 _Static_assert(sizeof option_table / sizeof option_table[0] <= OPTIONS, "options.seen has one for each row");

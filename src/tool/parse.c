@@ -1,49 +1,61 @@
 /* Reads the values of options. */
+#include "names.h"
 #include "out/out.h"
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool refuse(char *why, const char *text)
+/* False, with the reason. */
+static bool WISP_PRINTF(2, 3) refuse(const option_value *v, const char *format, ...)
 {
-    snprintf(why, WHY, "%s", text);
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(v->why, WHY, format, ap);
+    va_end(ap);
     return false;
 }
 
-bool parse_flag(const option_def *def, const char *text, void *value, char *why)
+bool parse_flag(option_value *v)
 {
-    (void)def, (void)text, (void)why;
-    *(bool *)value = true;
+    *(bool *)v->value = true;
     return true;
 }
 
-bool parse_string(const option_def *def, const char *text, void *value, char *why)
+bool parse_string(option_value *v)
 {
-    (void)def;
-    if (!*text) return refuse(why, "the name is empty");
-    *(const char **)value = text;
+    if (!*v->text) return refuse(v, "the name is empty");
+    *(const char **)v->value = v->text;
     return true;
 }
 
 /* The file of a picture. */
-bool parse_picture(const option_def *def, const char *text, void *value, char *why)
+bool parse_picture(option_value *v)
 {
-    if (*text && !has_extension(text, "svg|png|pdf")) return refuse(why, "the name must end in .svg, .png or .pdf");
-    return parse_string(def, text, value, why);
+    if (*v->text && !has_extension(v->text, "svg|png|pdf")) return refuse(v, "the name must end in .svg, .png or .pdf");
+    return parse_string(v);
 }
 
 /* One more file of moments. */
-bool parse_from(const option_def *def, const char *text, void *value, char *why)
+bool parse_from(option_value *v)
 {
-    options *o = (options *)(void *)((char *)value - def->offset);
-    if (o->froms == LIST - 1) return refuse(why, "too many files");
-    if (!parse_string(def, text, &o->from_list[o->froms], why)) return false;
+    options *o = v->o;
+    if (o->froms == LIST - 1) return refuse(v, "too many files");
+    v->value = &o->from_list[o->froms];
+    if (!parse_string(v)) return false;
     o->froms++;
     o->from = o->from_list[0];
     return true;
 }
+
+bool parse_device(option_value *v)
+{
+    return strcmp(v->text, "cpu") ? refuse(v, "devices other than cpu are not there yet") : parse_string(v);
+}
+
+/* ---- numbers --------------------------------------------------------------------------------------- */
 
 /* A whole number at *text, which moves behind it. No sign, no blanks. */
 static bool read_whole(const char **text, int64_t *value)
@@ -56,31 +68,30 @@ static bool read_whole(const char **text, int64_t *value)
     return errno == 0;
 }
 
-bool parse_count(const option_def *def, const char *text, void *value, char *why)
+static bool is_within(const option_def *def, int64_t n) { return n >= def->min && n <= def->max; }
+
+bool parse_count(option_value *v)
 {
-    int64_t v;
-    if (read_whole(&text, &v) && !*text && v >= def->min && v <= def->max) {
-        *(int64_t *)value = v;
-        return true;
-    }
-    if (def->max == INT64_MAX)
-        snprintf(why, WHY, "expected a whole number of at least %lld", (long long)def->min);
-    else
-        snprintf(why, WHY, "expected a whole number from %lld to %lld", (long long)def->min, (long long)def->max);
-    return false;
+    const option_def *def = v->def;
+    int64_t n;
+    if (!read_whole(&v->text, &n) || *v->text || !is_within(def, n))
+        return refuse(v, "expected a whole number from %lld to %lld", (long long)def->min, (long long)def->max);
+    *(int64_t *)v->value = n;
+    return true;
+}
+
+static bool read_seed(const char *text, uint64_t *seed)
+{
+    char *end;
+    errno = 0;
+    *seed = strtoull(text, &end, 10);
+    return isdigit((unsigned char)*text) && !*end && !errno;
 }
 
 /* All that the random numbers can take. */
-bool parse_seed(const option_def *def, const char *text, void *value, char *why)
+bool parse_seed(option_value *v)
 {
-    char *end;
-    (void)def;
-    errno = 0;
-    const unsigned long long v = strtoull(text, &end, 10);
-    if (!isdigit((unsigned char)*text) || *end || errno)
-        return refuse(why, "expected a whole number from 0 to 18446744073709551615");
-    *(uint64_t *)value = v;
-    return true;
+    return read_seed(v->text, v->value) || refuse(v, "expected a whole number from 0 to 18446744073709551615");
 }
 
 /* A finite number at *text, which moves behind it. */
@@ -94,117 +105,144 @@ static bool read_number(const char **text, double *value)
     return any && isfinite(*value);
 }
 
-bool parse_positive(const option_def *def, const char *text, void *value, char *why)
+/* The whole text is one. */
+static bool is_number(option_value *v, double *value) { return read_number(&v->text, value) && !*v->text; }
+
+bool parse_positive(option_value *v)
 {
-    (void)def;
-    double v;
-    if (!read_number(&text, &v) || *text || v <= 0) return refuse(why, "expected a number above 0");
-    *(double *)value = v;
+    double x;
+    if (!is_number(v, &x) || x <= 0) return refuse(v, "expected a number above 0");
+    *(double *)v->value = x;
     return true;
 }
 
-bool parse_watchdog(const option_def *def, const char *text, void *value, char *why)
+bool parse_watchdog(option_value *v)
 {
-    (void)def;
-    double v;
-    const bool off = !strcmp(text, "off");
-    if (!off && (!read_number(&text, &v) || *text || v < 2 || v > 1e6))
-        return refuse(why, "expected off, or seconds from 2 to 1000000");
-    *(double *)value = off ? -1 : v;
+    double x = -1;
+    if (strcmp(v->text, "off") && (!is_number(v, &x) || x < 2 || x > 1e6))
+        return refuse(v, "expected off, or seconds from 2 to 1000000");
+    *(double *)v->value = x;
     return true;
 }
 
-bool parse_number(const option_def *def, const char *text, void *value, char *why)
+bool parse_number(option_value *v)
 {
-    (void)def;
-    double v;
-    if (!read_number(&text, &v) || *text) return refuse(why, "expected a number");
-    *(double *)value = v;
+    double x;
+    if (!is_number(v, &x)) return refuse(v, "expected a number");
+    *(double *)v->value = x;
     return true;
 }
 
-bool parse_pair(const option_def *def, const char *text, void *value, char *why)
+static bool set_pair(option_value *v, double a, double b)
 {
-    (void)def;
-    double *v = value, a, b;
-    if (!read_number(&text, &a) || *text++ != ',' || !read_number(&text, &b) || *text)
-        return refuse(why, "expected two numbers with a comma between them, such as -1,0.5");
-    if (!(a < b)) return refuse(why, "the first number must be below the second");
-    if (!isfinite(b - a)) return refuse(why, "the numbers are too far apart");
-    v[0] = a, v[1] = b;
+    double *pair = v->value;
+    if (!(a < b)) return refuse(v, "the first number must be below the second");
+    pair[0] = a, pair[1] = b;
     return true;
+}
+
+bool parse_pair(option_value *v)
+{
+    double a, b;
+    if (!read_number(&v->text, &a) || *v->text++ != ',' || !is_number(v, &b))
+        return refuse(v, "expected two numbers with a comma between them, such as -1,0.5");
+    if (a < b && !isfinite(b - a)) return refuse(v, "the numbers are too far apart");
+    return set_pair(v, a, b);
 }
 
 /* Likewise, but an end may be infinite. */
-bool parse_window(const option_def *def, const char *text, void *value, char *why)
+bool parse_window(option_value *v)
 {
-    double *v = value, a, b;
     char *end;
-    (void)def;
-    a = strtod(text, &end);
+    const char *text = v->text;
+    const double a = strtod(text, &end);
     bool well = end != text && *end == ',' && !isspace((unsigned char)*text) && !isspace((unsigned char)end[1]);
     text = well ? end + 1 : text;
-    b = strtod(text, &end);
+    const double b = strtod(text, &end);
     if (!well || end == text || *end || isnan(a) || isnan(b))
-        return refuse(why, "expected two numbers with a comma between them, such as -1,0.5 or -inf,0.5");
-    if (!(a < b)) return refuse(why, "the first number must be below the second");
-    v[0] = a, v[1] = b;
+        return refuse(v, "expected two numbers with a comma between them, such as -1,0.5 or -inf,0.5");
+    return set_pair(v, a, b);
+}
+
+/* As in GNU programs: K is 1024, kB is 1000, KiB is 1024; a plain number is bytes. At v->text, which moves behind it.
+ */
+static bool read_bytes(option_value *v, int64_t *bytes)
+{
+    static const char letters[] = "KMGTP";
+    const char **text = &v->text;
+    double x, unit = 1;
+    if (!read_number(text, &x) || x <= 0) return refuse(v, "expected a size such as 8000000000, 8G, 8GB or 8GiB");
+    const char *letter = **text ? strchr(letters, toupper((unsigned char)**text)) : NULL;
+    if (letter) {
+        ++*text;
+        const bool decimal = (**text == 'B' || **text == 'b') && ((*text)[1] == '\0' || (*text)[1] == ',');
+        unit = pow(decimal ? 1000 : 1024, (double)(letter - letters + 1));
+        if (**text == 'i') ++*text;
+    }
+    if (**text == 'B' || **text == 'b') ++*text;
+    if (x * unit < 1 || x * unit > 9e18) return refuse(v, "this many bytes cannot be");
+    *bytes = (int64_t)(x * unit);
     return true;
 }
 
-/* Number of the alternative in "one|two|three" that text (up to `length` characters) is, or -1. */
-static int find_choice(const char *choices, const char *text, size_t length)
+bool parse_bytes(option_value *v)
 {
-    int i = 0;
-    for (const char *c = choices; c; i++) {
-        const char *end = strchr(c, '|');
-        size_t n = end ? (size_t)(end - c) : strlen(c);
-        if (n == length && !strncmp(c, text, n)) return i;
-        c = end ? end + 1 : NULL;
-    }
+    int64_t bytes;
+    if (!read_bytes(v, &bytes)) return false;
+    if (*v->text) return refuse(v, "expected a size such as 8000000000, 8G, 8GB or 8GiB");
+    *(int64_t *)v->value = bytes;
+    return true;
+}
+
+/* ---- words ----------------------------------------------------------------------------------------- */
+
+/* Number of the word that text (up to `length` characters) is, from `first` to before `end`, if that is not 0; or -1.
+ */
+static int find_word(const char *const *words, int64_t first, int64_t end, const char *text, size_t length)
+{
+    for (int64_t i = first; words[i] && (!end || i < end); i++)
+        if (!strncmp(words[i], text, length) && !words[i][length]) return (int)i;
     return -1;
 }
 
-bool parse_choice(const option_def *def, const char *text, void *value, char *why)
+/* That of the option's choices which the text is up to one of these characters, or its end. */
+static int find_choice(const option_value *v, const char *stop)
 {
-    int i = find_choice(def->arg, text, strlen(text));
-    if (i < 0) {
-        snprintf(why, WHY, "expected one of %s", def->arg);
-        return false;
-    }
-    *(int *)value = i;
+    return find_word(v->def->choices, v->def->min, v->def->max, v->text, strcspn(v->text, stop));
+}
+
+bool parse_choice(option_value *v)
+{
+    char words[WHY];
+    const int i = find_choice(v, "");
+    if (i < 0) return refuse(v, "expected one of %s", option_words(v->def, words));
+    *(int *)v->value = i;
     return true;
 }
 
-bool parse_kernel(const option_def *def, const char *text, void *value, char *why)
+bool parse_kernel(option_value *v)
 {
-    options *o = (options *)(void *)((char *)value - def->offset);
-    size_t length = strcspn(text, ":");
-    int i = find_choice("jackson|lorentz|fejer|dirichlet", text, length);
-    const char *rest = text + length;
+    const int i = find_choice(v, ":");
+    const char *rest = v->text + strcspn(v->text, ":");
     double lambda = 0;
-    if (i < 0) return refuse(why, "expected jackson, lorentz, lorentz:LAMBDA, fejer or dirichlet");
+    if (i < 0) return refuse(v, "expected jackson, lorentz, lorentz:LAMBDA, fejer or dirichlet");
     if (*rest++ == ':') {
-        if (i != 1) return refuse(why, "only the Lorentz kernel has a parameter");
+        if (i != WISP_LORENTZ) return refuse(v, "only the Lorentz kernel has a parameter");
         if (!read_number(&rest, &lambda) || *rest || lambda <= 0)
-            return refuse(why, "expected a number above 0 after \"lorentz:\"");
+            return refuse(v, "expected a number above 0 after \"lorentz:\"");
     }
-    o->kernel = i;
-    o->lambda = lambda;
+    v->o->kernel = i;
+    v->o->lambda = lambda;
     return true;
 }
 
-bool parse_bounds(const option_def *def, const char *text, void *value, char *why)
+bool parse_bounds(option_value *v)
 {
-    options *o = (options *)(void *)((char *)value - def->offset);
-    int i = find_choice("lanczos|gershgorin", text, strlen(text));
-    if (i >= 0) {
-        o->bounds_method = i;
-        return true;
-    }
-    if (!strchr(text, ',')) return refuse(why, "expected lanczos, gershgorin, or two numbers such as -5,5");
-    o->bounds_method = WISP_BOUNDS_GIVEN;
-    return parse_pair(def, text, o->bounds, why);
+    const int i = find_choice(v, "");
+    if (i < 0 && !strchr(v->text, ',')) return refuse(v, "expected lanczos, gershgorin, or two numbers such as -5,5");
+    v->o->bounds_method = i >= 0 ? i : WISP_BOUNDS_GIVEN;
+    v->value = v->o->bounds;
+    return i >= 0 || parse_pair(v);
 }
 
 wisp_bounds_opts bounds_options(const options *o)
@@ -216,11 +254,12 @@ wisp_bounds_opts bounds_options(const options *o)
 }
 
 /* ones, random:SEED[xK], or else the name of a file. */
-bool parse_rhs(const option_def *def, const char *text, void *value, char *why)
+bool parse_rhs(option_value *v)
 {
-    rhs_option *r = value;
+    rhs_option *r = v->value;
+    const char *text = v->text;
     *r = (rhs_option){.kind = RHS_FILE, .text = text, .columns = 1};
-    if (!*text) return refuse(why, "the name is empty");
+    if (!*text) return refuse(v, "the name is empty");
     if (!strcmp(text, "ones")) r->kind = RHS_ONES;
     if (strncmp(text, "random", 6) || (text[6] && text[6] != ':')) return true;
     r->kind = RHS_RANDOM;
@@ -229,223 +268,166 @@ bool parse_rhs(const option_def *def, const char *text, void *value, char *why)
     const size_t digits = strspn(text, "0123456789");
     char seed[32];
     snprintf(seed, sizeof seed, "%.*s", digits < sizeof seed ? (int)digits : 0, text);
-    if (!parse_seed(def, seed, &r->seed, why)) return refuse(why, "expected random:SEED or random:SEEDxK");
     text += digits;
-    if (!*text) return true;
-    if (*text++ != 'x') return refuse(why, "expected random:SEED or random:SEEDxK");
-    if (read_whole(&text, &r->columns) && !*text && r->columns >= def->min && r->columns <= def->max) return true;
-    snprintf(why, WHY, "K, the number of columns, must be %lld to %lld", (long long)def->min, (long long)def->max);
-    return false;
-}
-
-/* A choice whose first alternative is 1, as 0 stands for none that was given. */
-bool parse_choice_1(const option_def *def, const char *text, void *value, char *why)
-{
-    if (!parse_choice(def, text, value, why)) return false;
-    *(int *)value += 1;
-    return true;
+    if (!read_seed(seed, &r->seed) || (*text && *text != 'x'))
+        return refuse(v, "expected random:SEED or random:SEEDxK");
+    if (!*text++) return true;
+    if (read_whole(&text, &r->columns) && !*text && is_within(v->def, r->columns)) return true;
+    return refuse(v, "K, the number of columns, must be %lld to %lld", (long long)v->def->min, (long long)v->def->max);
 }
 
 /* The preconditioner, and the number after its colon. */
-bool parse_precond(const option_def *def, const char *text, void *value, char *why)
+bool parse_precond(option_value *v)
 {
     static const int64_t most[] = {0, 0, 1000, 1000, 1000};
-    options *o = (options *)(void *)((char *)value - def->offset);
-    const size_t length = strcspn(text, ":");
-    const int i = find_choice("none|jacobi|block-jacobi|chebyshev|neumann", text, length);
+    options *o = v->o;
+    const int i = find_choice(v, ":");
+    const char *text = v->text + strcspn(v->text, ":");
     if (i < 0)
-        return refuse(why, "expected one of none, jacobi, block-jacobi[:ROWS], chebyshev[:DEGREE], neumann[:DEGREE]");
+        return refuse(v, "expected one of none, jacobi, block-jacobi[:ROWS], chebyshev[:DEGREE], neumann[:DEGREE]");
     o->precond = i;
     o->precond_number = 0;
-    if (!text[length]) return true;
-    text += length + 1;
-    if (!most[i]) return refuse(why, "it takes no number");
+    if (!*text++) return true;
+    if (!most[i]) return refuse(v, "it takes no number");
     if (read_whole(&text, &o->precond_number) && !*text && o->precond_number >= 1 && o->precond_number <= most[i])
         return true;
-    snprintf(why, WHY, "the number after the colon must be 1 to %lld", (long long)most[i]);
-    return false;
+    return refuse(v, "the number after the colon must be 1 to %lld", (long long)most[i]);
 }
 
-/* As in GNU programs: K is 1024, kB is 1000, KiB is 1024; a plain number is bytes. At *text, which moves behind it. */
-static bool read_bytes(const char **text, int64_t *bytes, char *why)
+/* A variant, another order or format, or plain sweeps; they are kept apart from each other by what comes before. */
+bool parse_against(option_value *v)
 {
-    static const char letters[] = "KMGTP";
-    double v, unit = 1;
-    if (!read_number(text, &v) || v <= 0) return refuse(why, "expected a size such as 8000000000, 8G, 8GB or 8GiB");
-    const char *letter = **text ? strchr(letters, toupper((unsigned char)**text)) : NULL;
-    if (letter) {
-        ++*text;
-        const bool decimal = (**text == 'B' || **text == 'b') && ((*text)[1] == '\0' || (*text)[1] == ',');
-        unit = pow(decimal ? 1000 : 1024, (double)(letter - letters + 1));
-        if (**text == 'i') ++*text;
-    }
-    if (**text == 'B' || **text == 'b') ++*text;
-    if (v * unit < 1 || v * unit > 9e18) return refuse(why, "this many bytes cannot be");
-    *bytes = (int64_t)(v * unit);
-    return true;
+    static const struct {
+        const char *text, *const *words; /* words NULL: the text is all */
+        int what, end;
+    } kinds[] = {{"order=", order_names, AGAINST_ORDER, ORDERS},
+                 {"format=", format_names, AGAINST_FORMAT, FORMATS},
+                 {"plain", NULL, AGAINST_PLAIN, 0},
+                 {"single", NULL, AGAINST_SINGLE, 0},
+                 {"", bench_variant_names, AGAINST_VARIANT, BENCH_CHOICES}};
+    size_t k = 0, length;
+    while (length = strlen(kinds[k].text),
+           strncmp(v->text, kinds[k].text, length) || (!kinds[k].words && v->text[length]))
+        k++;
+    const char *name = v->text + length;
+    char words[WHY];
+    v->o->against_what = kinds[k].what;
+    if (!kinds[k].words) return true;
+    v->o->against = find_word(kinds[k].words, 0, kinds[k].end, name, strlen(name));
+    if (v->o->against >= 0) return true;
+    option_words(&(option_def){.choices = kinds[k].words, .max = kinds[k].end}, words);
+    if (kinds[k].what != AGAINST_VARIANT) return refuse(v, "expected one of %s after the =", words);
+    return refuse(v, "expected one of %s, order=O, format=F, plain or single", words);
 }
 
-bool parse_bytes(const option_def *def, const char *text, void *value, char *why)
-{
-    (void)def;
-    int64_t bytes;
-    if (!read_bytes(&text, &bytes, why)) return false;
-    if (*text) return refuse(why, "expected a size such as 8000000000, 8G, 8GB or 8GiB");
-    *(int64_t *)value = bytes;
-    return true;
-}
+/* ---- lists ----------------------------------------------------------------------------------------- */
 
 /* Sizes, or percentages of the last cache: up to def->max of them. */
-bool parse_budgets(const option_def *def, const char *text, void *value, char *why)
+bool parse_budgets(option_value *v)
 {
-    int64_t *list = value;
-    for (int64_t n = 0; n < def->max; n++) {
-        const char *end = text;
+    static const char one[] = "size such as 20M or 20MiB, or 60% of the last cache";
+    int64_t *list = v->value;
+    for (int64_t n = 0; n < v->def->max; n++) {
+        const char *end = v->text;
         double percent;
         if (read_number(&end, &percent) && *end == '%') {
-            if (percent < 0.001 || percent > 10000) return refuse(why, "a percentage must be 0.001 to 10000");
+            if (percent < 0.001 || percent > 10000) return refuse(v, "a percentage must be 0.001 to 10000");
             list[n] = -(int64_t)(1000 * percent + 0.5);
-            text = end + 1;
-        } else if (!read_bytes(&text, &list[n], why)) {
-            return refuse(why, "expected a size such as 20M or 20MiB, or 60% of the last cache");
+            v->text = end + 1;
+        } else if (!read_bytes(v, &list[n])) {
+            return refuse(v, "expected a %s", one);
         }
         list[n + 1] = 0;
-        if (!*text) return true;
-        if (*text++ != ',') return refuse(why, "expected a size such as 20M or 20MiB, or 60% of the last cache");
+        if (!*v->text) return true;
+        if (*v->text++ != ',') return refuse(v, "expected a %s", one);
     }
-    if (def->max == 1) return refuse(why, "expected one size such as 20M or 20MiB, or 60% of the last cache");
-    snprintf(why, WHY, "at most %lld sizes at a time", (long long)def->max);
-    return false;
+    if (v->def->max == 1) return refuse(v, "expected one %s", one);
+    return refuse(v, "at most %lld sizes at a time", (long long)v->def->max);
+}
+
+/* More room for a list. */
+static bool extend(option_value *v, int64_t **list, int64_t count)
+{
+    int64_t *more = realloc(*list, (size_t)count * sizeof *more);
+    if (!more) return refuse(v, "out of memory");
+    *list = more;
+    return true;
 }
 
 /* Row numbers and ranges of them: 5,8,10-14. */
-static bool read_rows(const option_def *def, const char *text, int64_t **rows, int64_t *count, char *why)
+static bool read_rows(option_value *v, int64_t **rows, int64_t *count)
 {
+    static const char what[] = "expected row numbers (from 0) such as 5,8,10-14";
+    const char *text = v->text;
     free(*rows);
     *rows = NULL, *count = 0;
     for (;;) {
         int64_t a, b;
-        if (!read_whole(&text, &a)) return refuse(why, "expected row numbers (from 0) such as 5,8,10-14");
+        if (!read_whole(&text, &a)) return refuse(v, what);
         b = a;
-        if (*text == '-' && (text++, !read_whole(&text, &b)))
-            return refuse(why, "expected row numbers (from 0) such as 5,8,10-14");
-        if (b < a) return refuse(why, "a range must go upwards");
-        if (b - a >= def->max - *count) {
-            snprintf(why, WHY, "at most %lld rows at a time", (long long)def->max);
-            return false;
-        }
+        if (*text == '-' && (text++, !read_whole(&text, &b))) return refuse(v, what);
+        if (b < a) return refuse(v, "a range must go upwards");
+        if (b - a >= v->def->max - *count) return refuse(v, "at most %lld rows at a time", (long long)v->def->max);
         const int64_t some = b - a + 1; /* b itself may be the largest number there is */
-        int64_t *more = realloc(*rows, (size_t)(*count + some) * sizeof *more);
-        if (!more) return refuse(why, "out of memory");
-        *rows = more;
-        for (int64_t i = 0; i < some; i++) more[(*count)++] = a + i;
+        if (!extend(v, rows, *count + some)) return false;
+        for (int64_t i = 0; i < some; i++) (*rows)[(*count)++] = a + i;
         if (!*text) return true;
-        if (*text++ != ',') return refuse(why, "expected row numbers (from 0) such as 5,8,10-14");
+        if (*text++ != ',') return refuse(v, what);
     }
 }
 
-bool parse_sites(const option_def *def, const char *text, void *value, char *why)
-{
-    options *o = (options *)(void *)((char *)value - def->offset);
-    return read_rows(def, text, &o->sites, &o->site_count, why);
-}
+bool parse_sites(option_value *v) { return read_rows(v, &v->o->sites, &v->o->site_count); }
 
-bool parse_watch(const option_def *def, const char *text, void *value, char *why)
-{
-    options *o = (options *)(void *)((char *)value - def->offset);
-    return read_rows(def, text, &o->watch, &o->watch_count, why);
-}
+bool parse_watch(option_value *v) { return read_rows(v, &v->o->watch, &v->o->watch_count); }
 
 /* A list of any length, or a word. */
-bool parse_weights(const option_def *def, const char *text, void *value, char *why)
+bool parse_weights(option_value *v)
 {
-    options *o = (options *)(void *)((char *)value - def->offset);
+    static const int64_t LARGEST = INT64_C(1) << 40;
+    options *o = v->o;
+    const char *text = v->text;
     free(o->weights);
     o->weights = NULL, o->weight_count = 0;
-    o->weights_by = find_choice("rows|nonzeros|measured", text, strlen(text)) + 1;
-    while (!o->weights_by) {
-        int64_t v, *more;
-        if (!read_whole(&text, &v) || v > def->max || (*text && *text != ','))
-            return refuse(why, "expected rows, nonzeros, measured, or a number for each process such as 2,1,1");
-        if (!(more = realloc(o->weights, (size_t)(o->weight_count + 1) * sizeof *more)))
-            return refuse(why, "out of memory");
-        o->weights = more;
-        more[o->weight_count++] = v;
-        if (!*text++) break;
-    }
+    o->weights_by = find_choice(v, "");
+    if (o->weights_by >= 0) return true;
+    o->weights_by = WEIGHTS_GIVEN;
+    do {
+        int64_t n;
+        if (!read_whole(&text, &n) || n > LARGEST || (*text && *text != ','))
+            return refuse(v, "expected rows, nonzeros, measured, or a number for each process such as 2,1,1");
+        if (!extend(v, &o->weights, o->weight_count + 1)) return false;
+        o->weights[o->weight_count++] = n;
+    } while (*text++);
     return true;
 }
 
 /* Up to LIST - 1 numbers; the option's name says of what. */
-bool parse_list(const option_def *def, const char *text, void *value, char *why)
+bool parse_list(option_value *v)
 {
-    int64_t *list = value;
+    const option_def *def = v->def;
+    int64_t *list = v->value;
     for (int n = 0;; n++) {
-        if (n == LIST - 1) {
-            snprintf(why, WHY, "at most %d %s at a time", LIST - 1, def->name);
-            return false;
-        }
-        if (!read_whole(&text, &list[n]) || list[n] < def->min || list[n] > def->max || (*text && *text != ',')) {
-            snprintf(why, WHY, "expected %s from %lld to %lld such as 1,4,8", def->name, (long long)def->min,
-                     (long long)def->max);
-            return false;
-        }
+        if (n == LIST - 1) return refuse(v, "at most %d %s at a time", LIST - 1, def->name);
+        if (!read_whole(&v->text, &list[n]) || !is_within(def, list[n]) || (*v->text && *v->text != ','))
+            return refuse(v, "expected %s from %lld to %lld such as 1,4,8", def->name, (long long)def->min,
+                          (long long)def->max);
         list[n + 1] = 0;
-        if (!*text++) return true;
+        if (!*v->text++) return true;
     }
 }
 
 /* Letters of BLAS for the types, kept as in wisp_type. */
-bool parse_types(const option_def *def, const char *text, void *value, char *why)
+bool parse_types(option_value *v)
 {
     static const char letters[] = "sdcz";
-    int64_t *list = value;
-    (void)def;
+    int64_t *list = v->value;
     for (int n = 0; n < LIST - 1; n++) {
-        const char *letter = *text ? strchr(letters, tolower((unsigned char)*text)) : NULL;
-        if (!letter || (text[1] && text[1] != ',')) break;
+        const char *letter = *v->text ? strchr(letters, tolower((unsigned char)*v->text)) : NULL;
+        if (!letter || (v->text[1] && v->text[1] != ',')) break;
         list[n] = letter - letters + 1;
         list[n + 1] = 0;
-        if (!text[1]) return true;
-        text += 2;
+        if (!v->text[1]) return true;
+        v->text += 2;
     }
-    return refuse(why, "expected letters s, d, c, z with commas between them");
-}
-
-/* A variant, another order or format, or plain sweeps; they are kept apart from each other by what comes before. */
-bool parse_against(const option_def *def, const char *text, void *value, char *why)
-{
-    static const char orders[] = "auto|natural|rcm|tiles", formats[] = "auto|sell|compressed|hermitian";
-    options *o = (options *)(void *)((char *)value - def->offset);
-    const char *choices = BENCH_VARIANTS;
-    o->against_what = AGAINST_VARIANT;
-    if (!strcmp(text, "plain")) {
-        o->against_what = AGAINST_PLAIN;
-        return true;
-    }
-    if (!strcmp(text, "single")) {
-        o->against_what = AGAINST_SINGLE;
-        return true;
-    }
-    if (!strncmp(text, "order=", 6)) {
-        o->against_what = AGAINST_ORDER;
-        choices = orders;
-        text += 6;
-    } else if (!strncmp(text, "format=", 7)) {
-        o->against_what = AGAINST_FORMAT;
-        choices = formats;
-        text += 7;
-    }
-    o->against = find_choice(choices, text, strlen(text));
-    if (o->against >= 0) return true;
-    if (o->against_what == AGAINST_VARIANT)
-        return refuse(why, "expected one of " BENCH_VARIANTS ", order=O, format=F, plain or single");
-    snprintf(why, WHY, "expected one of %s after the =", choices);
-    return false;
-}
-
-bool parse_device(const option_def *def, const char *text, void *value, char *why)
-{
-    (void)def, (void)value;
-    return !strcmp(text, "cpu") || refuse(why, "devices other than cpu are not there yet");
+    return refuse(v, "expected letters s, d, c, z with commas between them");
 }

@@ -95,16 +95,9 @@ int start_from_sites(tool *t, wisp_blk *x); /* --site */
 /* Columns of norm 1; one that is zero or not finite is an error. */
 int start_normalise(tool *t, wisp_blk *x);
 
-int cmd_dos(tool *t); /* dos, ldos and count */
-int cmd_info(tool *t);
-int cmd_power(tool *t);
-int cmd_evolve(tool *t);
-int cmd_solve(tool *t);
-int cmd_eig(tool *t);
-int cmd_gen(tool *t);
-int cmd_convert(tool *t);
-int cmd_machine(tool *t);
-int cmd_bench(tool *t);
+/* cmd_NAME of each subcommand: its exit status. */
+#define COMMAND(bit, run, ...) int run(tool *t);
+#include "commands.h"
 
 /* convert/cmd_convert.c: reads or generates `name` and writes it to path, saying what was written. */
 int write_matrix(tool *t, wisp_status (*open)(wisp_src *, wisp_ctx *, const char *), const char *name,

@@ -107,10 +107,9 @@ static bool is_wanted(const tool *t, int by)
 
 int weights_refuse_pipe(tool *t)
 {
-    static const char *const name[] = {"", "rows", "nonzeros", "measured"};
     if (t->processes == 1 || t->opt.weights_by <= WEIGHTS_ROWS || !file_reads_once(t->opt.arg[0])) return EXIT_FINE;
     return tool_fail(t, "%s can be read only once, and --weights %s may have to read it again", t->opt.arg[0],
-                     name[t->opt.weights_by]);
+                     weights_names[t->opt.weights_by]);
 }
 
 int weights_take(tool *t, int rc, int64_t *weights)

@@ -2,6 +2,7 @@
 #ifndef WISP_TOOL_BENCH_H
 #define WISP_TOOL_BENCH_H
 #include "../machine/machine.h"
+#include "../names.h"
 #include "measure_limit.h"
 #include "reference.h"
 
@@ -15,7 +16,7 @@ typedef enum {
     BENCH_SOLVE,
     BENCH_EIG
 } bench_op;
-/* In the order of BENCH_VARIANTS. */
+/* In the order of bench_variant_names. */
 typedef enum {
     VARIANT_BLOCKED,
     VARIANT_NAIVE,
@@ -43,7 +44,6 @@ typedef enum {
     VARIANT_KPM_STEP,
     VARIANTS
 } bench_variant;
-extern const char *const bench_op_name[], *const bench_variant_name[];
 
 /* What a row of the table measures. */
 typedef struct {

@@ -144,7 +144,7 @@ static void name_against(const tool *t, const bench_case *what, const bench_case
              : o->against_what == AGAINST_PLAIN  ? "plain"
              : o->against_what == AGAINST_SINGLE ? "single"
              : double_too                        ? "double"
-                                                 : bench_variant_name[against->variant]);
+                                                 : bench_variant_names[against->variant]);
 }
 
 /* `against`: the case that a row is set in relation to, maybe itself, and then there is no ratio. */
@@ -200,7 +200,7 @@ static int skip(tool *t, bench *b, const bench_case *what)
     char text[512], how[128];
     snprintf(how, sizeof how, "order %s, format %s", text_order(what->order), text_format(what->format));
     snprintf(text, sizeof text, "%s, width %d, %s is left out: %s", wisp_type_name(what->type), what->width,
-             bench_is_dense(what) ? bench_variant_name[what->variant] : how, wisp_ctx_message(t->ctx));
+             bench_is_dense(what) ? bench_variant_names[what->variant] : how, wisp_ctx_message(t->ctx));
     monitor_clear(&t->monitor);
     if (!t->opt.json && !t->opt.quiet) printf("%s\n", text);
     json_array_append_new(b->skipped, json_pack("{s:s, s:i, s:s, s:s, s:s}", "type", wisp_type_name(what->type),

@@ -2,7 +2,6 @@
 #include "bench.h"
 #include "../out/out.h"
 #include "../out/text.h"
-#include "../solve/solve.h"
 
 static json_t *text_or_null(const char *s) { return s ? json_words(s) : json_null(); }
 
@@ -18,9 +17,9 @@ static bool is_product(const bench_row *r) { return r->what.op == BENCH_EIG && !
 json_t *bench_row_json(const bench_row *r)
 {
     const bench_case *c = &r->what;
-    json_t *o = json_pack("{s:s, s:o, s:s, s:i, s:i, s:i, s:s, s:o, s:o, s:s, s:I, s:I}", "op", bench_op_name[c->op],
+    json_t *o = json_pack("{s:s, s:o, s:s, s:i, s:i, s:i, s:s, s:o, s:o, s:s, s:I, s:I}", "op", bench_op_names[c->op],
                           "matrix", text_or_null(r->matrix), "type", wisp_type_name(c->type), "width", c->width,
-                          "powers", c->powers, "threads", r->threads, "variant", bench_variant_name[c->variant],
+                          "powers", c->powers, "threads", r->threads, "variant", bench_variant_names[c->variant],
                           "order", text_or_null(r->order), "format", text_or_null(r->format), "device", "cpu",
                           "repeats", (json_int_t)r->repeats, "steps", (json_int_t)r->steps);
     if (!o) return NULL;
@@ -89,7 +88,7 @@ void bench_table_row(const bench_row *r)
     const double ms = 1e3 * r->seconds.median;
     char quartiles[TEXT];
     snprintf(quartiles, sizeof quartiles, "%.4g-%.4g", 1e3 * r->seconds.q1, 1e3 * r->seconds.q3);
-    printf("%-15s  %5d  ", bench_variant_name[c->variant], c->width);
+    printf("%-15s  %5d  ", bench_variant_names[c->variant], c->width);
     if (c->op == BENCH_MPK && r->depth > 1)
         printf("%6d  %5d  %9.4g  ", c->powers, r->depth, 1e-6 * (double)r->cache_budget);
     else if (c->op == BENCH_MPK) /* and the steps were not interleaved */

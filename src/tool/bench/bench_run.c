@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const bench_op_name[] = {"spmv", "spmmv", "kpm", "mpk", "tsm", "stream", "solve", "eig", NULL};
-const char *const bench_variant_name[] = {"blocked", "naive",      "reference", "chebyshev",   "powers",
-                                          "gram",    "gram_kahan", "update",    "update_beta", "update_in_place",
-                                          "dot",     "dot_kahan",  "gram_blas", "update_blas", "update_beta_blas",
-                                          "predict", "pipelined",  "classical", "squares",     "steps",
-                                          "qr",      "ritz",       "qr_lapack", "kpm_step"};
+name_list bench_op_names = {"spmv", "spmmv", "kpm", "mpk", "tsm", "stream", "solve", "eig", NULL};
+name_list bench_variant_names = {"blocked", "naive",      "reference", "chebyshev",   "powers",
+                                 "gram",    "gram_kahan", "update",    "update_beta", "update_in_place",
+                                 "dot",     "dot_kahan",  "gram_blas", "update_blas", "update_beta_blas",
+                                 "predict", "pipelined",  "classical", "squares",     "steps",
+                                 "qr",      "ritz",       "qr_lapack", "kpm_step"};
 static const unsigned kpm_terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY;
 
 /* The step of Figure 5, by itself or as one of several. */

@@ -1,7 +1,6 @@
 /* The iterations that `wisp bench solve` times: some of each call of wisp_solve, without what comes before and after
    them. */
 #include "bench.h"
-#include "../solve/solve.h"
 
 enum { ITERATIONS = 30 };
 

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALL_ORDERS = WISP_ROWS_TILES + 1, ALL_FORMATS = WISP_FORMAT_HERMITIAN + 1 };
-
 /* ---- options ------------------------------------------------------------------------------------- */
 
 /* From the first one, which most ops take by default, to the last one. */
@@ -42,8 +40,8 @@ static int check_variants(tool *t, bench_op op)
     for (int i = 0; i < 2; i++) {
         if (list[i] < 0) continue;
         if (list[i] < (int)variants_of[op].first || list[i] > (int)variants_of[op].last)
-            return tool_usage(t, "wisp bench %s has no variant %s; it has %s", bench_op_name[op],
-                              bench_variant_name[list[i]], variants_of[op].names);
+            return tool_usage(t, "wisp bench %s has no variant %s; it has %s", bench_op_names[op],
+                              bench_variant_names[list[i]], variants_of[op].names);
     }
     if (op == BENCH_MPK && !variant) o->bench_variant = VARIANT_CHEBYSHEV;
     if (op == BENCH_SOLVE && !variant) o->bench_variant = o->method == WISP_CG ? VARIANT_PREDICT : VARIANT_PIPELINED;
@@ -74,7 +72,7 @@ static int check_op(tool *t, bench_op op)
                                                  "order",  "format", "rows",    NULL};
     static const char *const not_for_tsm[] = {"order", "format", NULL};
     const bool alone = op == BENCH_STREAM || op == BENCH_TSM;
-    const char *name = bench_op_name[op];
+    const char *name = bench_op_names[op];
     if (alone && o->args > 1) return tool_usage(t, "wisp bench %s takes no MATRIX", name);
     if (!alone && o->args < 2) return tool_usage(t, "MATRIX is missing; see wisp bench --help");
     const char *const *list = op == BENCH_STREAM ? not_for_stream : op == BENCH_TSM ? not_for_tsm : NULL;
@@ -102,8 +100,8 @@ static int check_options(tool *t, bench_op *op)
 {
     options *o = &t->opt;
     int i = 0;
-    while (bench_op_name[i] && strcmp(bench_op_name[i], o->arg[0])) i++;
-    if (!bench_op_name[i])
+    while (bench_op_names[i] && strcmp(bench_op_names[i], o->arg[0])) i++;
+    if (!bench_op_names[i])
         return tool_usage(t, "\"%.40s\" is no operation; expected spmv, spmmv, kpm, mpk, tsm, stream, solve or eig",
                           o->arg[0]);
     *op = (bench_op)i;
@@ -136,7 +134,7 @@ static int check_source(tool *t, const bench *b)
     const bool reference = has_variant(o, VARIANT_REFERENCE);
     if ((b->op == BENCH_KPM || b->op == BENCH_MPK || b->op == BENCH_SOLVE || b->op == BENCH_EIG) &&
         b->src.rows != b->src.cols)
-        return tool_fail(t, "wisp bench %s needs a square matrix", bench_op_name[b->op]);
+        return tool_fail(t, "wisp bench %s needs a square matrix", bench_op_names[b->op]);
     for (int i = 0; o->types[i]; i++) {
         const wisp_type type = (wisp_type)o->types[i];
         if (wisp_type_is_complex(b->src.type) && !wisp_type_is_complex(type))
@@ -162,7 +160,7 @@ static int find_bounds(tool *t, bench *b)
     if (wisp_mat_create(&A, t->ctx, &b->src, &mo) || wisp_mat_get_props(A, &p))
         rc = tool_fail_ctx(t);
     else if (!p.hermitian)
-        rc = tool_fail(t, "wisp bench %s needs a Hermitian matrix, which %s is not%s", bench_op_name[b->op], b->matrix,
+        rc = tool_fail(t, "wisp bench %s needs a Hermitian matrix, which %s is not%s", bench_op_names[b->op], b->matrix,
                        b->op == BENCH_MPK ? "; --variant powers takes any square one" : "");
     wisp_mat_free(A);
     if (rc) return rc;
@@ -197,7 +195,7 @@ static int run_case(tool *t, bench *b, const bench_case *c)
     else
         other.variant = (bench_variant)o->against;
     const bool alternate = option_seen(o, "against") && !same_case(c, &other);
-    const bool optional = o->order == ALL_ORDERS || o->format == ALL_FORMATS;
+    const bool optional = o->order == ORDERS || o->format == FORMATS;
     int rc = bench_measure(t, b, (bench_case[]){*c, other}, alternate ? 2 : 1, optional);
     b->row++;
     return rc;
@@ -213,7 +211,7 @@ static int run_variants(tool *t, bench *b, const bench_case *c)
         list[count] = *c;
         list[count++].variant = (bench_variant)v;
     }
-    int rc = bench_measure(t, b, list, count, o->order == ALL_ORDERS || o->format == ALL_FORMATS);
+    int rc = bench_measure(t, b, list, count, o->order == ORDERS || o->format == FORMATS);
     b->row++;
     return rc;
 }
@@ -227,8 +225,8 @@ static int run_width(tool *t, bench *b, wisp_type type, int width, int powers, i
     const int first = all ? VARIANT_GRAM : o->bench_variant, last = all ? VARIANT_UPDATE_IN_PLACE : o->bench_variant;
     int rc = EXIT_FINE;
     for (int v = first; v <= last; v++)
-        for (int r = first_of(o->order, ALL_ORDERS); r <= last_of(o->order, ALL_ORDERS); r++)
-            for (int f = first_of(o->format, ALL_FORMATS); f <= last_of(o->format, ALL_FORMATS) && !rc; f++) {
+        for (int r = first_of(o->order, ORDERS); r <= last_of(o->order, ORDERS); r++)
+            for (int f = first_of(o->format, FORMATS); f <= last_of(o->format, FORMATS) && !rc; f++) {
                 const bench_case c = {.op = b->op,
                                       .variant = (bench_variant)v,
                                       .type = type,
@@ -246,10 +244,9 @@ static int run_width(tool *t, bench *b, wisp_type type, int width, int powers, i
                 if (count_only)
                     b->row_count++;
                 else
-                    rc = b->op == BENCH_EIG
-                             ? bench_eig_filter(t, b, &c, o->order == ALL_ORDERS || o->format == ALL_FORMATS)
-                         : together ? run_variants(t, b, &c)
-                                    : run_case(t, b, &c);
+                    rc = b->op == BENCH_EIG ? bench_eig_filter(t, b, &c, o->order == ORDERS || o->format == FORMATS)
+                         : together         ? run_variants(t, b, &c)
+                                            : run_case(t, b, &c);
             }
     for (int i = 0; b->op == BENCH_EIG && width == o->widths[0] && o->columns[i] && !rc; i++) {
         const bench_case c = {.op = b->op, .type = type, .width = (int)o->columns[i], .powers = 1, .rows = b->src.rows};

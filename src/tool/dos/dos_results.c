@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kernel_names[] = {"jackson", "lorentz", "fejer", "dirichlet"};
-static const char *const variant_names[] = {"blocked", "fused", "naive"};
-static const char *const trace_names[] = {"random", "exact", "sites"};
-static const char *const method_names[] = {"lanczos", "gershgorin", "given"};
-
 static double gflops(const wisp_moments *m) { return m->seconds > 0 ? m->flops / m->seconds * 1e-9 : NAN; }
 
 static json_t *json_sites(const results *r)
@@ -61,7 +56,7 @@ static void add_run(json_t *o, tool *t, const results *r)
     json_object_set_new(o, "bounds",
                         json_pack("{s:f, s:f, s:o, s:s}", "center", m->bounds.center, "halfwidth", m->bounds.halfwidth,
                                   "failure_probability", json_number(m->bounds.failure_probability), "method",
-                                  method_names[m->bounds_method]));
+                                  bounds_names[m->bounds_method]));
     json_object_set_new(o, "hermitian_change", t->opt.from ? json_null() : json_number(t->hermitian_change));
     json_object_set_new(o, "trace", json_string(trace_names[m->trace]));
     json_object_set_new(o, "vectors", json_integer(m->vectors));
@@ -70,7 +65,7 @@ static void add_run(json_t *o, tool *t, const results *r)
     json_t *seeds = r->runs > 1 ? json_array() : NULL;
     for (int i = 0; seeds && i < r->runs; i++) json_array_append_new(seeds, json_seed(r->seed[i]));
     if (seeds) json_object_set_new(o, "seeds", seeds);
-    json_object_set_new(o, "variant", json_string(variant_names[m->variant]));
+    json_object_set_new(o, "variant", json_string(kpm_variant_names[m->variant]));
     json_object_set_new(o, "width", json_integer(m->width));
     json_object_set_new(o, "depth", json_integer(m->depth));
     json_object_set_new(o, "cache_budget", t->opt.from ? json_null() : json_integer(r->cache_budget));
@@ -135,7 +130,7 @@ json_t *results_json(tool *t, const results *r)
 {
     json_t *o = json_object(); /* also without it all ranks go on: what follows has a call of all of them */
     add_run(o, t, r);
-    json_object_set_new(o, "kernel", json_string(kernel_names[r->eval.kernel]));
+    json_object_set_new(o, "kernel", json_string(damping_names[r->eval.kernel]));
     if (r->eval.kernel == WISP_LORENTZ)
         json_object_set_new(o, "lambda", json_real(r->eval.lambda > 0 ? r->eval.lambda : 4));
     json_object_set_new(o, "number_of_moments", json_integer(r->n));
@@ -198,7 +193,7 @@ static void show_run(tool *t, const results *r)
         text_line("time", "%s", text_seconds(b[0], r->total_seconds));
         return;
     }
-    text_line("run", "%s, width %d, depth %d, %s, %s, order %s, format %s", variant_names[m->variant], m->width,
+    text_line("run", "%s, width %d, depth %d, %s, %s, order %s, format %s", kpm_variant_names[m->variant], m->width,
               m->depth, text_team(b[0], wisp_ctx_processes(t->ctx), m->threads), wisp_ctx_isa(t->ctx),
               text_order(r->stored.order), text_format(r->stored.format));
     weights_summary(t);
@@ -270,7 +265,7 @@ void results_summary(tool *t, const results *r)
     if (r->eval.kernel == WISP_LORENTZ)
         text_line("kernel", "lorentz, lambda %.4g", r->eval.lambda > 0 ? r->eval.lambda : 4);
     else
-        text_line("kernel", "%s", kernel_names[r->eval.kernel]);
+        text_line("kernel", "%s", damping_names[r->eval.kernel]);
     if (r->runs > 1)
         text_line("vectors", "%s random of %d runs, %s", text_count(a, m->vectors), r->runs, wisp_type_name(m->type));
     else if (m->first_vector < 0)

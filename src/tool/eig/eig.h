@@ -1,6 +1,7 @@
 /* wisp eig: what its files share. */
 #ifndef WISP_TOOL_EIG_H
 #define WISP_TOOL_EIG_H
+#include "../names.h"
 #include "../out/out.h"
 
 typedef struct {
@@ -22,9 +23,7 @@ int eig_plan_check(tool *t, const wisp_mat *A, const eig_results *r);
 int eig_plan_show(tool *t, const wisp_mat *A, const eig_results *r, int64_t reading);
 
 /* eig_out.c */
-const char *eig_method_name(wisp_eig_method method);
 const char *eig_question(char *buf, const eig_results *r);          /* TEXT_BAR bytes */
-const char *eig_question_name(wisp_eig_which which);                /* as in JSON */
 const char *eig_expected(char *buf, double expected, double error); /* TEXT_BAR bytes */
 const char *eig_round_word(const wisp_eigen *e);                    /* of what e->rounds counts */
 void eig_summary(const tool *t, const eig_results *r);

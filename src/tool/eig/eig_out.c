@@ -5,12 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const method_names[] = {"default", "chebfd", "lanczos", "krylov-schur", "dense"};
-static const char *const question_names[] = {"smallest", "largest", "largest-real", "interval", "nearest"};
-
-const char *eig_method_name(wisp_eig_method method) { return method_names[method]; }
-const char *eig_question_name(wisp_eig_which which) { return question_names[which]; }
-
 const char *eig_question(char *buf, const eig_results *r)
 {
     const wisp_eig_opts *o = &r->opts;
@@ -22,7 +16,8 @@ const char *eig_question(char *buf, const eig_results *r)
     case WISP_EIG_NEAREST: snprintf(buf, TEXT_BAR, "%s eigenvalue%s nearest to %.9g", n, s, o->target); break;
     case WISP_EIG_LARGEST_REAL: snprintf(buf, TEXT_BAR, "%s eigenvalue%s of largest real part", n, s); break;
     default:
-        snprintf(buf, TEXT_BAR, "%s %s eigenvalue%s%s%s", n, question_names[o->which], s, *size ? ", by" : "", size);
+        snprintf(buf, TEXT_BAR, "%s %s eigenvalue%s%s%s", n, eig_question_names[o->which], s, *size ? ", by" : "",
+                 size);
     }
     return buf;
 }
@@ -79,7 +74,7 @@ static void add_question(json_t *o, const eig_results *r)
     const wisp_eigen *e = &r->e;
     const double interval[2] = {e->low, e->high}, asked[2] = {q->low, q->high};
     const bool all = q->which == WISP_EIG_INTERVAL;
-    json_object_set_new(o, "which", json_string(question_names[q->which]));
+    json_object_set_new(o, "which", json_string(eig_question_names[q->which]));
     json_object_set_new(o, "count", all ? json_null() : json_integer(q->count));
     json_object_set_new(o, "any", json_boolean(q->any));
     json_object_set_new(o, "target", q->which == WISP_EIG_NEAREST ? json_real(q->target) : json_null());
@@ -115,7 +110,7 @@ static json_t *make_json(tool *t, const eig_results *r)
     json_object_set_new(o, "status", json_string(r->status ? wisp_status_string(r->status) : "complete"));
     json_object_set_new(o, "why", r->status ? json_words(r->why) : json_null());
     add_question(o, r);
-    json_object_set_new(o, "method", json_string(method_names[e->method]));
+    json_object_set_new(o, "method", json_string(eig_method_names[e->method]));
     json_object_set_new(o, "found", json_integer(e->found));
     json_object_set_new(o, "at_least", json_integer(e->at_least));
     json_object_set_new(o, "expected_count", json_number(e->expected));
@@ -249,7 +244,7 @@ void eig_summary(const tool *t, const eig_results *r)
               wisp_type_name(r->type));
     source_summary(t);
     text_line("question", "%s", eig_question(q, r));
-    text_line("method", "%s, %s search vectors%s%s", method_names[e->method], text_count(a, e->search),
+    text_line("method", "%s, %s search vectors%s%s", eig_method_names[e->method], text_count(a, e->search),
               t->opt.vectors_in ? ", start " : "", t->opt.vectors_in ? t->opt.vectors_in : "");
     if (e->degree)
         text_line("", "degree %s%s%s, %d %s%s", text_count(a, e->degree), e->filter_type ? " in " : "",

@@ -20,7 +20,6 @@ static json_t *json_rows(const int64_t *row, int64_t count)
 
 static json_t *make_json(tool *t, const evolve_results *r)
 {
-    static const char *const methods[] = {"lanczos", "gershgorin", "given"};
     const wisp_bounds *b = &r->e.bounds;
     json_t *o = json_object(), *density = json_array();
     if (!o || !density) return NULL;
@@ -34,7 +33,7 @@ static json_t *make_json(tool *t, const evolve_results *r)
     json_object_set_new(o, "bounds",
                         json_pack("{s:f, s:f, s:o, s:s}", "center", b->center, "halfwidth", b->halfwidth,
                                   "failure_probability", json_number(b->failure_probability), "method",
-                                  methods[t->opt.bounds_method]));
+                                  bounds_names[t->opt.bounds_method]));
     json_object_set_new(o, "hermitian_change", json_number(t->hermitian_change));
     json_object_set_new(o, "start", json_words(start_name(t)));
     json_object_set_new(o, "start_sites", t->opt.site_count ? json_rows(t->opt.sites, t->opt.site_count) : json_null());

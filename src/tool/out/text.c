@@ -111,21 +111,3 @@ void text_line(const char *name, const char *format, ...)
     putchar('\n');
     va_end(ap);
 }
-
-const char *text_order(wisp_order order)
-{
-    static const char *const name[] = {"auto", "natural", "rcm", "tiles"};
-    return name[order];
-}
-
-const char *text_partition(wisp_partition how)
-{
-    static const char *const name[] = {"rows", "levels", "scotch"};
-    return name[how];
-}
-
-const char *text_format(wisp_format format)
-{
-    static const char *const name[] = {"auto", "sell", "compressed", "hermitian"};
-    return name[format];
-}

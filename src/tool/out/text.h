@@ -1,6 +1,7 @@
 /* Numbers and lines of text for people. */
 #ifndef WISP_TOOL_TEXT_H
 #define WISP_TOOL_TEXT_H
+#include "../names.h"
 #include "../tool.h"
 
 /* `buf` is returned; it has TEXT bytes. */
@@ -16,9 +17,6 @@ const char *text_bytes(char *buf, double bytes);    /* 1.23 GB */
 const char *text_bytes_up(char *buf, double bytes); /* never less than it is */
 const char *text_seconds(char *buf, double seconds);
 const char *text_team(char *buf, int processes, int threads);
-const char *text_order(wisp_order order);
-const char *text_partition(wisp_partition how);
-const char *text_format(wisp_format format);
 /* This thread prints no lines any more. */
 void text_silence(void);
 /* One line of an aligned summary: a name and a printf. */

@@ -13,7 +13,7 @@ static int check_options(tool *t)
     if (o->tolerance >= 1) return tool_usage(t, "--tolerance %g: it must be below 1", o->tolerance);
     const bool of_cg = o->solve_variant == WISP_PREDICT || o->solve_variant == WISP_HIDDEN;
     if (of_cg && o->method && o->method != WISP_CG)
-        return tool_usage(t, "--variant %s is for --method cg alone", solve_variant_name(o->solve_variant));
+        return tool_usage(t, "--variant %s is for --method cg alone", solve_variant_names[o->solve_variant]);
     if (o->solve_variant == WISP_PREDICT && o->precond)
         return tool_usage(t, "--variant predict takes no --precond; --variant pipelined does");
     if (o->restart && o->method && o->method != WISP_GMRES)

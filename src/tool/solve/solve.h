@@ -1,6 +1,7 @@
 /* wisp solve: what its files share. */
 #ifndef WISP_TOOL_SOLVE_H
 #define WISP_TOOL_SOLVE_H
+#include "../names.h"
 #include "../out/out.h"
 
 typedef struct {
@@ -22,8 +23,6 @@ int solve_plan_show(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, co
 int solve_plan_check(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, const solve_results *r, int64_t reading);
 
 /* solve_out.c */
-const char *solve_method_name(wisp_method method);
-const char *solve_variant_name(int variant);
 void solve_summary(const tool *t, const solve_results *r);
 int solve_write(tool *t, const solve_results *r, const wisp_blk *x); /* all outputs that the options ask for */
 #endif

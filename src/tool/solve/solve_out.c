@@ -5,13 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const method_names[] = {"default", "cg", "bicgstab", "gmres", "minres"};
-static const char *const variant_names[] = {"default", "pipelined", "classical", "predict", "hidden"};
-const char *solve_variant_name(int variant) { return variant_names[variant]; }
-static const char *const precond_names[] = {"none", "jacobi", "block-jacobi", "chebyshev", "neumann", "apply"};
 static const int decades = 20; /* more than a residual falls */
-
-const char *solve_method_name(wisp_method method) { return method_names[method]; }
 
 static double gigabytes_per_second(const solve_results *r)
 {
@@ -74,8 +68,8 @@ static json_t *make_json(tool *t, const solve_results *r)
     json_object_set_new(o, "iterations", json_integer(s->iterations));
     json_object_set_new(o, "residual_true", json_number(s->residual));
     json_object_set_new(o, "tolerance", json_real(r->opts.tolerance));
-    json_object_set_new(o, "method", json_string(method_names[s->method]));
-    json_object_set_new(o, "variant", json_string(variant_names[s->variant]));
+    json_object_set_new(o, "method", json_string(solve_method_names[s->method]));
+    json_object_set_new(o, "variant", json_string(solve_variant_names[s->variant]));
     json_object_set_new(o, "preconditioner", json_string(precond_text(precond, r)));
     json_object_set_new(o, "restart", s->method == WISP_GMRES ? json_integer(s->restart) : json_null());
     json_object_set_new(o, "passes", json_integer(s->passes));
@@ -121,8 +115,8 @@ void solve_summary(const tool *t, const solve_results *r)
     text_line("rows", "%s   nonzeros %s", text_count(a[0], r->info.rows), text_count(a[1], r->info.nnz));
     text_line("rhs", "%s, %d column%s, %s%s%s", rhs_name(t), r->columns, r->columns == 1 ? "" : "s",
               wisp_type_name(r->type), t->opt.x0 ? "   start " : "", t->opt.x0 ? t->opt.x0 : "");
-    text_line("method", "%s%s, %s   preconditioner %s", method_names[s->method], restart, variant_names[s->variant],
-              precond_text(precond, r));
+    text_line("method", "%s%s, %s   preconditioner %s", solve_method_names[s->method], restart,
+              solve_variant_names[s->variant], precond_text(precond, r));
     text_line("run", "%s, %s, order %s, format %s",
               text_team(team, wisp_ctx_processes(t->ctx), wisp_ctx_threads(t->ctx)), wisp_ctx_isa(t->ctx),
               text_order(r->info.order), text_format(r->info.format));
@@ -145,10 +139,10 @@ void solve_summary(const tool *t, const solve_results *r)
         text_line("", "residuals computed anew %s time%s", text_count(a[0], s->replacements),
                   s->replacements == 1 ? "" : "s");
     if (t->opt.restart && s->method != WISP_GMRES)
-        text_line("", "--restart is for gmres, and %s does not use it", method_names[s->method]);
+        text_line("", "--restart is for gmres, and %s does not use it", solve_method_names[s->method]);
     if (t->opt.solve_variant > WISP_CLASSICAL && (int)s->variant != t->opt.solve_variant)
-        text_line("", "--variant %s is for cg, and %s does not use it", variant_names[t->opt.solve_variant],
-                  method_names[s->method]);
+        text_line("", "--variant %s is for cg, and %s does not use it", solve_variant_names[t->opt.solve_variant],
+                  solve_method_names[s->method]);
 }
 
 /* ---- files ------------------------------------------------------------------------------------- */
@@ -176,8 +170,8 @@ static void write_script(const tool *t, const void *arg, FILE *f, const char *pa
     fputs("set tmargin 4\nset label 1 ", f);
     plot_quote(f, plot_name(t->opt.arg[0]));
     fputs(" at graph 0,1 left offset 0,2.2\n", f);
-    fprintf(f, "set label 2 '%s, %s, preconditioner %s%s: ", method_names[s->method], variant_names[s->variant],
-            precond_text(precond, r), columns);
+    fprintf(f, "set label 2 '%s, %s, preconditioner %s%s: ", solve_method_names[s->method],
+            solve_variant_names[s->variant], precond_text(precond, r), columns);
     fprintf(f, "%s' at graph 0,1 left offset 0,1.0 textcolor rgb '#505050'\n",
             s->converged ? "converged" : "not converged");
     fprintf(f,

@@ -1,0 +1,71 @@
+/* The subcommands, a row each, for whoever defines COMMAND and includes this (so it has no guard):
+   COMMAND(its bit in the table of options, the function that runs it, by how many processes it may run,
+           its name, what stands after "wisp NAME" (a line each), the names of its arguments,
+           how many of them must be there, and may, one line for `wisp --help`, more for `wisp NAME --help`) */
+#define A_MATRIX "MATRIX is a file (.mtx, .mtx.gz, .crs) or names one of the gallery"
+#define A_HERMITIAN                                                                 \
+    "MATRIX is a file (.mtx, .mtx.gz, .crs) or names one of the gallery, such as\n" \
+    "topi:nx=20,ny=20,nz=10 (wisp gen --list shows them all). It must be Hermitian."
+
+COMMAND(CMD_DOS, cmd_dos, RANKS_ANY, "dos", "MATRIX [options]\n--from FILE.h5 [options]", "MATRIX", 0, 1,
+        "density of states",
+        "The density of states by the kernel polynomial method: states per unit of energy,\n"
+        "with error bars. " A_HERMITIAN)
+COMMAND(CMD_LDOS, cmd_dos, RANKS_ANY, "ldos", "MATRIX --sites I,J,.. [options]\n--from FILE.h5 [options]", "MATRIX", 0,
+        1, "local density of states at chosen rows",
+        "The local density of states at chosen rows by the kernel polynomial method.\n" A_HERMITIAN)
+COMMAND(CMD_COUNT, cmd_dos, RANKS_ANY, "count",
+        "MATRIX --interval A,B [options]\n--from FILE.h5 --interval A,B [options]", "MATRIX", 0, 1,
+        "number of eigenvalues in an interval",
+        "The number of eigenvalues in an interval, with its error, by the kernel polynomial\n"
+        "method. " A_HERMITIAN)
+COMMAND(CMD_POWER, cmd_power, RANKS_ONE, "power", "MATRIX -p N [options]", "MATRIX", 1, 1,
+        "powers of a matrix times a vector",
+        "Applies a square matrix N times to a random or given vector (or to several side by side),\n"
+        "and prints the norms. " A_MATRIX ".")
+COMMAND(CMD_EVOLVE, cmd_evolve, RANKS_ONE, "evolve", "MATRIX --time T --site I|--random|--start FILE [options]",
+        "MATRIX", 1, 1, "time evolution of a quantum state",
+        "psi(t) = exp(-i H t) psi(0) by Chebyshev polynomials, to a tolerance: its norm, which must\n"
+        "stay 1, and densities |psi_i|^2 over time. psi(0) is normalised.\n" A_HERMITIAN)
+COMMAND(CMD_SOLVE, cmd_solve, RANKS_ANY, "solve", "MATRIX [--rhs FILE|ones|random:SEED[xK]] [-o x.mtx] [options]",
+        "MATRIX", 1, 1, "solve linear systems A x = b",
+        "Solves A x = b for one right-hand side or several at once, by a Krylov method, until\n"
+        "|b - A x| / |b|, computed from x, is within the tolerance for each: then the exit status is\n"
+        "0. " A_MATRIX "; it must be square.")
+COMMAND(CMD_EIG, cmd_eig, RANKS_ANY, "eig",
+        "MATRIX --interval A,B|--target X [-n K] [options]\nMATRIX --smallest K|--largest K|--largest-real K [options]",
+        "MATRIX", 1, 1, "eigenvalues and eigenvectors",
+        "Eigenpairs: all in an interval, those nearest to a number, or those at an end of the\n"
+        "spectrum. The exit status is 0 only if all that were asked for were found, as far as the\n"
+        "checks tell. " A_MATRIX ".")
+COMMAND(CMD_INFO, cmd_info, RANKS_ONE, "info", "MATRIX [options]", "MATRIX", 1, 1,
+        "size, row lengths, symmetry and storage of a matrix",
+        "Looks at every entry of a matrix: sizes, row lengths, bandwidth, symmetry, Gershgorin's\n"
+        "interval, and what its storage as SELL-C-sigma costs. MATRIX is a file (.mtx, .mtx.gz,\n"
+        ".crs) or names one of the gallery.")
+COMMAND(CMD_GEN, cmd_gen, RANKS_ONE, "gen", "SPEC -o FILE [options]\n--list", "SPEC", 0, 1,
+        "write a matrix of the gallery to a file",
+        "Writes a matrix of the gallery, such as topi:nx=20,ny=20,nz=10, to a file.")
+COMMAND(CMD_CONVERT, cmd_convert, RANKS_ONE, "convert", "IN OUT [options]", "IN OUT", 2, 2,
+        "write a matrix in another file format",
+        "Reads a matrix and writes it in the format of OUT's name: .mtx and .mtx.gz (Matrix\n"
+        "Market), .crs (binary).")
+COMMAND(CMD_BENCH, cmd_bench, RANKS_ONE, "bench",
+        "spmv|spmmv|kpm|mpk|solve|eig MATRIX.. [options]\ntsm|stream [options]", "OP MATRIX", 1, LIST,
+        "speed of an operation, and how far it is from the machine's limit",
+        "Times one operation: stream (bandwidths of memory and caches), spmv (sparse matrix times\n"
+        "vector), spmmv (times block vector), kpm (one step of the kernel polynomial method),\n"
+        "mpk (steps of a recurrence, interleaved), solve (an iteration of a solver of linear\n"
+        "systems), eig (the filter, orthogonalisation and Rayleigh-Ritz of eigenpairs), tsm\n"
+        "(products of tall and skinny blocks).\n"
+        "Every repetition lies between two measurements of the load bandwidth, with which it is\n"
+        "compared. " A_MATRIX "; several\n"
+        "have rows of their own each.")
+COMMAND(CMD_MACHINE, cmd_machine, RANKS_SHOWN, "machine", "[options]", "", 0, 0,
+        "what this machine is and what it allows",
+        "Processor, placement of the threads, and measured ceilings: bandwidths of memory and\n"
+        "caches, rates of multiply-adds and of the BLAS, and how much of the last cache the\n"
+        "threads really keep. They are kept in the user's cache folder and measured anew on demand.")
+#undef COMMAND
+#undef A_MATRIX
+#undef A_HERMITIAN
