@@ -213,9 +213,8 @@ json_t *checkpoint_json(const tool *t)
 {
     const wisp_checkpoint_info *i = &t->kept.info;
     if (!t->opt.checkpoint) return json_null();
-    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:f}", "file", json_words(t->opt.checkpoint), "written",
-                     (json_int_t)i->written, "failed", (json_int_t)i->failed, "bytes", (json_int_t)i->bytes,
-                     "memory_bytes", (json_int_t)i->memory, "seconds", i->seconds);
+    return JSON_NEW(J("file", t->opt.checkpoint), J("written", i->written), J("failed", i->failed),
+                    J("bytes", i->bytes), J("memory_bytes", i->memory), J("seconds", i->seconds));
 }
 
 void checkpoint_summary(const tool *t)

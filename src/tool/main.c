@@ -288,10 +288,8 @@ static int run(tool *t, int argc, char **argv)
 static void print_failure(tool *t, int rc)
 {
     if (rc == EXIT_FINE || !t->opt.json || t->printed || t->process > 0 || tool_is_stopped(t)) return;
-    json_t *o = json_pack("{s:s, s:o, s:o, s:i}", "version", wisp_version(), "command", json_words(t->command_line),
-                          "error", json_words(t->monitor.error), "exit_status", rc);
-    (void)json_print(t, o);
-    json_decref(o);
+    (void)json_print_new(t, JSON_NEW(J("version", wisp_version()), J("command", t->command_line),
+                                     J("error", t->monitor.error), J("exit_status", rc)));
 }
 
 int main(int argc, char **argv)

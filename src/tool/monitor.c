@@ -103,7 +103,7 @@ void monitor_error(monitor *mon, const char *message)
     if (mon->off) return;
     monitor_clear(mon);
     if (mon->mode == MONITOR_JSON)
-        json_line(json_pack("{s:s, s:o}", "event", "error", "message", json_words(message)));
+        json_line(JSON_NEW(J("event", "error"), J("message", message)));
     else
         fprintf(stderr, "wisp: %s\n", message);
 }
@@ -114,7 +114,7 @@ static void print_message(monitor *mon, wisp_log_level level, const char *messag
     if (mon->off) return;
     monitor_clear(mon);
     if (mon->mode == MONITOR_JSON)
-        json_line(json_pack("{s:s, s:s, s:o}", "event", "log", "level", names[level], "message", json_words(message)));
+        json_line(JSON_NEW(J("event", "log"), J("level", names[level]), J("message", message)));
     else
         fprintf(stderr, "wisp: %s%s%s\n", level == WISP_LOG_INFO ? "" : names[level],
                 level == WISP_LOG_INFO ? "" : ": ", message);
@@ -187,19 +187,12 @@ static void print_progress(monitor *mon, const wisp_progress *p, double seconds)
         if (rate > 0) fprintf(stderr, ", %.1f Gflop/s", rate);
         fputc('\n', stderr);
     } else {
-        json_t *o = json_pack("{s:s, s:s, s:f, s:f}", "event", "progress", "task", p->task, "done", p->done, "seconds",
-                              seconds);
-        if (o && isfinite(left)) json_object_set_new(o, "seconds_left", json_real(left));
-        if (o && mon->iteration > 0) {
-            json_object_set_new(o, mon->pairs ? "round" : "iteration", json_integer(mon->iteration));
-            json_object_set_new(o, "residual", json_number(mon->residual));
-        }
-        if (o && mon->pairs) {
-            json_object_set_new(o, "found", json_integer(mon->found));
-            json_object_set_new(o, "wanted", json_number(mon->wanted));
-        }
-        if (o && rate > 0) json_object_set_new(o, "gflops", json_real(rate));
-        json_line(o);
+        const bool solves = mon->iteration > 0;
+        json_line(JSON_NEW(J("event", "progress"), J("task", p->task), J("done", p->done), J("seconds", seconds),
+                           J_MAYBE(isfinite(left), "seconds_left", left),
+                           J_MAYBE(solves, mon->pairs ? "round" : "iteration", mon->iteration),
+                           J_MAYBE(solves, "residual", mon->residual), J_MAYBE(mon->pairs, "found", mon->found),
+                           J_MAYBE(mon->pairs, "wanted", mon->wanted), J_MAYBE(rate > 0, "gflops", rate)));
     }
 }
 

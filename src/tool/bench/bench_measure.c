@@ -1,5 +1,6 @@
 /* Repetitions of one case, or of several in turn, each between two measurements of the load bandwidth. */
 #include "bench.h"
+#include "../out/out.h"
 #include "../out/text.h"
 #include <stdlib.h>
 #include <string.h>
@@ -203,9 +204,10 @@ static int skip(tool *t, bench *b, const bench_case *what)
              bench_is_dense(what) ? bench_variant_names[what->variant] : how, wisp_ctx_message(t->ctx));
     monitor_clear(&t->monitor);
     if (!t->opt.json && !t->opt.quiet) printf("%s\n", text);
-    json_array_append_new(b->skipped, json_pack("{s:s, s:i, s:s, s:s, s:s}", "type", wisp_type_name(what->type),
-                                                "width", what->width, "order", text_order(what->order), "format",
-                                                text_format(what->format), "reason", wisp_ctx_message(t->ctx)));
+    json_array_append_new(b->skipped,
+                          JSON_NEW(J("type", wisp_type_name(what->type)), J("width", what->width),
+                                   J("order", text_order(what->order)), J("format", text_format(what->format)),
+                                   J("reason", wisp_ctx_message(t->ctx))));
     return EXIT_FINE;
 }
 

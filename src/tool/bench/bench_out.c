@@ -3,8 +3,6 @@
 #include "../out/out.h"
 #include "../out/text.h"
 
-static json_t *text_or_null(const char *s) { return s ? json_words(s) : json_null(); }
-
 /* The rate as a fraction of that of square matrix products. */
 static double gemm_fraction(const bench_row *r) { return 1e-9 * r->cost.flops / r->seconds.median / r->gemm_gflops; }
 
@@ -14,58 +12,33 @@ static bool has_bytes(const bench_row *r) { return r->what.op == BENCH_SOLVE || 
 /* Of the filter, counted column by column. */
 static bool is_product(const bench_row *r) { return r->what.op == BENCH_EIG && !bench_is_dense(&r->what); }
 
+#define J_QUARTILES(key, q) J(key, (q).median), J(key "_q1", (q).q1), J(key "_q3", (q).q3)
+
 json_t *bench_row_json(const bench_row *r)
 {
     const bench_case *c = &r->what;
-    json_t *o = json_pack("{s:s, s:o, s:s, s:i, s:i, s:i, s:s, s:o, s:o, s:s, s:I, s:I}", "op", bench_op_names[c->op],
-                          "matrix", text_or_null(r->matrix), "type", wisp_type_name(c->type), "width", c->width,
-                          "powers", c->powers, "threads", r->threads, "variant", bench_variant_names[c->variant],
-                          "order", text_or_null(r->order), "format", text_or_null(r->format), "device", "cpu",
-                          "repeats", (json_int_t)r->repeats, "steps", (json_int_t)r->steps);
-    if (!o) return NULL;
-    if (r->matrix) json_object_set_new(o, "matrix_bytes", json_integer(r->matrix_bytes));
-    if (c->op == BENCH_SOLVE) json_object_set_new(o, "method", json_string(solve_method_name(c->method)));
-    if (c->restart) json_object_set_new(o, "restart", json_integer(c->restart));
-    if (c->op == BENCH_MPK) {
-        json_object_set_new(o, "depth", json_integer(r->depth));
-        json_object_set_new(o, "cache_budget", json_integer(r->cache_budget));
-    }
-    const struct {
-        const char *key;
-        double value;
-        bool there;
-    } numbers[] = {{"seconds", r->seconds.median, true},
-                   {"seconds_q1", r->seconds.q1, true},
-                   {"seconds_q3", r->seconds.q3, true},
-                   {"flops", r->cost.flops, true},
-                   {"gflops", 1e-9 * r->cost.flops / r->seconds.median, true},
-                   {"min_bytes", r->cost.bytes, true},
-                   {"effective_gbs", 1e-9 * r->cost.bytes / r->seconds.median, true},
-                   {"load_gbs", r->load.median, true},
-                   {"paired_fraction", r->fraction.median, true},
-                   {"paired_fraction_q1", r->fraction.q1, true},
-                   {"paired_fraction_q3", r->fraction.q3, true},
-                   {"gemm_fraction", gemm_fraction(r), r->gemm_gflops > 0},
-                   {"bytes_per_nonzero", r->bytes_per_nonzero, r->bytes_per_nonzero > 0},
-                   {"gather_excess", r->gather_excess, r->matrix},
-                   {"core_seconds", r->core.median, r->core.median > 0},
-                   {"model_seconds", r->model.median, true},
-                   {"measured_over_model", r->of_model.median, true},
-                   {"measured_over_model_q1", r->of_model.q1, true},
-                   {"measured_over_model_q3", r->of_model.q3, true},
-                   {"passes", r->passes, c->op == BENCH_SOLVE},
-                   {"reductions", r->reductions, c->op == BENCH_SOLVE},
-                   {"products_per_second", c->width / r->seconds.median, is_product(r)},
-                   {"ratio_of_bytes", r->ratio_of_bytes, has_bytes(r) && *r->against},
-                   {"ratio_of_gbs", r->ratio.median / r->ratio_of_bytes, c->op == BENCH_EIG && *r->against},
-                   {"ratio", r->ratio.median, *r->against},
-                   {"ratio_q1", r->ratio.q1, *r->against},
-                   {"ratio_q3", r->ratio.q3, *r->against}};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        if (numbers[i].there) json_object_set_new(o, numbers[i].key, json_number(numbers[i].value));
-    json_object_set_new(o, "limit", json_string(r->limit));
-    if (*r->against) json_object_set_new(o, "against", json_string(r->against));
-    return o;
+    const bool mpk = c->op == BENCH_MPK, solve = c->op == BENCH_SOLVE, ratio = *r->against;
+    return JSON_NEW(
+        J("op", bench_op_names[c->op]), J("matrix", r->matrix), J("type", wisp_type_name(c->type)),
+        J("width", c->width), J("powers", c->powers), J("threads", r->threads),
+        J("variant", bench_variant_names[c->variant]), J("order", r->order), J("format", r->format), J("device", "cpu"),
+        J("repeats", r->repeats), J("steps", r->steps), J_MAYBE(r->matrix, "matrix_bytes", r->matrix_bytes),
+        J_MAYBE(solve, "method", solve_method_name(c->method)), J_MAYBE(c->restart, "restart", c->restart),
+        J_MAYBE(mpk, "depth", r->depth), J_MAYBE(mpk, "cache_budget", r->cache_budget),
+        J_QUARTILES("seconds", r->seconds), J("flops", r->cost.flops),
+        J("gflops", 1e-9 * r->cost.flops / r->seconds.median), J("min_bytes", r->cost.bytes),
+        J("effective_gbs", 1e-9 * r->cost.bytes / r->seconds.median), J("load_gbs", r->load.median),
+        J_QUARTILES("paired_fraction", r->fraction), J_MAYBE(r->gemm_gflops > 0, "gemm_fraction", gemm_fraction(r)),
+        J_MAYBE(r->bytes_per_nonzero > 0, "bytes_per_nonzero", r->bytes_per_nonzero),
+        J_MAYBE(r->matrix, "gather_excess", r->gather_excess),
+        J_MAYBE(r->core.median > 0, "core_seconds", r->core.median), J("model_seconds", r->model.median),
+        J_QUARTILES("measured_over_model", r->of_model), J_MAYBE(solve, "passes", r->passes),
+        J_MAYBE(solve, "reductions", r->reductions),
+        J_MAYBE(is_product(r), "products_per_second", c->width / r->seconds.median),
+        J_MAYBE(has_bytes(r) && ratio, "ratio_of_bytes", r->ratio_of_bytes),
+        J_MAYBE(c->op == BENCH_EIG && ratio, "ratio_of_gbs", r->ratio.median / r->ratio_of_bytes),
+        J_MAYBE(ratio, "ratio", r->ratio.median), J_MAYBE(ratio, "ratio_q1", r->ratio.q1),
+        J_MAYBE(ratio, "ratio_q3", r->ratio.q3), J("limit", r->limit), J_MAYBE(ratio, "against", r->against));
 }
 
 void bench_table_head(const bench_row *r, bool ratio)
@@ -132,8 +105,8 @@ void bench_stream_rows(json_t *rows, const wisp_machine *m)
         for (int s = 0; s < WISP_STREAMS; s++)
             for (int all = 0; all < 2; all++) {
                 if (!(m->gbs[s][l][all] > 0)) continue;
-                json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:i, s:s, s:f}", "op", "stream", "variant",
-                                                      machine_stream[s], "level", wisp_level_name(l), "threads",
-                                                      all ? m->threads : 1, "device", "cpu", "gbs", m->gbs[s][l][all]));
+                json_array_append_new(rows, JSON_NEW(J("op", "stream"), J("variant", machine_stream[s]),
+                                                     J("level", wisp_level_name(l)), J("threads", all ? m->threads : 1),
+                                                     J("device", "cpu"), J("gbs", m->gbs[s][l][all])));
             }
 }

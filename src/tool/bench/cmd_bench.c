@@ -368,8 +368,8 @@ static int run_all(tool *t, bench *b)
 static int write_results(tool *t, const bench *b)
 {
     json_t *machine = json_array_get(b->machines, 0);
-    json_t *o = json_pack("{s:s, s:o, s:O, s:O}", "version", wisp_version(), "command", json_words(t->command_line),
-                          "machine", machine, "rows", b->rows);
+    json_t *o = JSON_NEW(J("version", wisp_version()), J("command", t->command_line),
+                         J("machine", json_incref(machine)), J("rows", json_incref(b->rows)));
     int rc = o ? EXIT_FINE : tool_fail(t, "out of memory for the results");
     if (!rc && json_array_size(b->machines) > 1) json_object_set(o, "machines", b->machines);
     if (!rc && json_array_size(b->skipped) > 0) json_object_set(o, "skipped", b->skipped);

@@ -9,13 +9,6 @@
 
 static double gflops(const wisp_moments *m) { return m->seconds > 0 ? m->flops / m->seconds * 1e-9 : NAN; }
 
-static json_t *json_sites(const results *r)
-{
-    json_t *array = json_array();
-    for (int64_t c = 0; array && c < r->curves; c++) json_array_append_new(array, json_integer(r->site[c]));
-    return array;
-}
-
 /* One row per curve, or the only one's numbers. */
 static json_t *json_curves(const results *r, const double *v, int64_t n)
 {
@@ -39,106 +32,68 @@ static json_t *site_moments(const results *r, bool errors)
 static void add_run(json_t *o, tool *t, const results *r)
 {
     const wisp_moments *m = r->m;
-    json_object_set_new(o, "version", json_string(wisp_version()));
-    json_object_set_new(o, "command", json_words(t->command_line));
-    json_object_set_new(o, "quantity", json_string(t->cmd->name));
-    json_object_set_new(o, "matrix", json_words(r->matrix));
-    if (t->opt.from) {
-        json_object_set_new(o, "moments_command", json_words(m->command));
-        json_object_set_new(o, "moments_version", json_words(m->version));
-    }
-    json_object_set_new(o, "completed", json_boolean(!m->partial));
-    json_object_set_new(o, "rows", json_integer(m->rows));
-    json_object_set_new(o, "nnz", json_integer(m->nnz));
-    json_object_set_new(o, "type", json_string(wisp_type_name(m->type)));
-    json_object_set_new(o, "precision", *r->precision ? json_words(r->precision) : json_null());
-    json_object_set_new(o, "rounding", m->rounding > 0 ? json_number(m->rounding) : json_null());
-    json_object_set_new(o, "bounds",
-                        json_pack("{s:f, s:f, s:o, s:s}", "center", m->bounds.center, "halfwidth", m->bounds.halfwidth,
-                                  "failure_probability", json_number(m->bounds.failure_probability), "method",
-                                  bounds_names[m->bounds_method]));
-    json_object_set_new(o, "hermitian_change", t->opt.from ? json_null() : json_number(t->hermitian_change));
-    json_object_set_new(o, "trace", json_string(trace_names[m->trace]));
-    json_object_set_new(o, "vectors", json_integer(m->vectors));
-    json_object_set_new(o, "first_vector", m->first_vector < 0 ? json_null() : json_integer(m->first_vector));
-    json_object_set_new(o, "seed", r->runs > 1 || m->first_vector < 0 ? json_null() : json_seed(m->seed));
-    json_t *seeds = r->runs > 1 ? json_array() : NULL;
-    for (int i = 0; seeds && i < r->runs; i++) json_array_append_new(seeds, json_seed(r->seed[i]));
-    if (seeds) json_object_set_new(o, "seeds", seeds);
-    json_object_set_new(o, "variant", json_string(kpm_variant_names[m->variant]));
-    json_object_set_new(o, "width", json_integer(m->width));
-    json_object_set_new(o, "depth", json_integer(m->depth));
-    json_object_set_new(o, "cache_budget", t->opt.from ? json_null() : json_integer(r->cache_budget));
-    json_object_set_new(o, "partition",
-                        t->opt.from ? json_null() : json_string(text_partition((wisp_partition)t->opt.partition)));
-    json_object_set_new(o, "order", t->opt.from ? json_null() : json_string(text_order(r->stored.order)));
-    json_object_set_new(o, "format", t->opt.from ? json_null() : json_string(text_format(r->stored.format)));
-    json_object_set_new(o, "threads", json_integer(m->threads));
-    json_object_set_new(o, "ranks", t->opt.from ? json_null() : json_integer(wisp_ctx_processes(t->ctx)));
-    json_object_set_new(o, "halo", json_halo(t));
-    json_object_set_new(o, "valid", json_valid(t));
-    json_object_set_new(o, "weights",
-                        !t->opt.from        ? weights_json(t)
-                        : t->opt.froms == 1 ? weights_json_of(m->command)
-                                            : json_null());
-    json_object_set_new(o, "device", t->opt.from ? json_null() : json_string(wisp_ctx_device(t->ctx)));
-    json_object_set_new(o, "isa", t->opt.from ? json_null() : json_string(wisp_ctx_isa(t->ctx)));
+    const bool own = !t->opt.from;
+    json_t *seeds = json_array();
     int64_t held;
     wisp_ctx_memory(t->ctx, NULL, &held);
-    json_object_set_new(o, "memory_bytes", t->opt.from ? json_null() : json_integer(plan_most(t, held)));
-    json_object_set_new(o, "checkpoint", checkpoint_json(t));
-    json_object_set_new(o, "resumed", json_words(t->opt.resume));
-    json_object_set_new(o, "seconds", json_number(m->seconds));
-    json_object_set_new(o, "gflops", json_number(gflops(m)));
-    json_object_set_new(o, "bounds_seconds", json_number(m->bounds_seconds));
-    json_object_set_new(o, "assemble_seconds", t->opt.from ? json_null() : json_number(r->assemble_seconds));
-    json_object_set_new(o, "evaluate_seconds", json_number(r->evaluate_seconds));
-    json_object_set_new(o, "total_seconds", json_number(r->total_seconds));
+    for (int i = 0; i < r->runs; i++) json_array_append_new(seeds, json_seed(r->seed[i]));
+    JSON_PUT(o, J("version", wisp_version()), J("command", t->command_line), J("quantity", t->cmd->name),
+             J("matrix", r->matrix), J_MAYBE(!own, "moments_command", m->command),
+             J_MAYBE(!own, "moments_version", m->version), J("completed", json_boolean(!m->partial)),
+             J("rows", m->rows), J("nnz", m->nnz), J("type", wisp_type_name(m->type)),
+             J_IF(*r->precision, "precision", r->precision), J_IF(m->rounding > 0, "rounding", m->rounding),
+             J("bounds", json_bounds(&m->bounds, m->bounds_method)), J_IF(own, "hermitian_change", t->hermitian_change),
+             J("trace", trace_names[m->trace]), J("vectors", m->vectors),
+             J_IF(m->first_vector >= 0, "first_vector", m->first_vector),
+             J_IF(r->runs <= 1 && m->first_vector >= 0, "seed", json_seed(m->seed)),
+             J_MAYBE(r->runs > 1, "seeds", json_incref(seeds)), J("variant", kpm_variant_names[m->variant]),
+             J("width", m->width), J("depth", m->depth), J_IF(own, "cache_budget", r->cache_budget),
+             J_IF(own, "partition", text_partition((wisp_partition)t->opt.partition)),
+             J_IF(own, "order", text_order(r->stored.order)), J_IF(own, "format", text_format(r->stored.format)),
+             J("threads", m->threads), J_IF(own, "ranks", wisp_ctx_processes(t->ctx)), J("halo", json_halo(t)),
+             J("valid", json_valid(t)),
+             J_IF(own || t->opt.froms == 1, "weights", own ? weights_json(t) : weights_json_of(m->command)),
+             J_IF(own, "device", wisp_ctx_device(t->ctx)), J_IF(own, "isa", wisp_ctx_isa(t->ctx)),
+             J_IF(own, "memory_bytes", plan_most(t, held)), J("checkpoint", checkpoint_json(t)),
+             J("resumed", t->opt.resume), J("seconds", m->seconds), J("gflops", gflops(m)),
+             J("bounds_seconds", m->bounds_seconds), J_IF(own, "assemble_seconds", r->assemble_seconds),
+             J("evaluate_seconds", r->evaluate_seconds), J("total_seconds", r->total_seconds));
+    json_decref(seeds);
 }
 
 static void add_data(json_t *o, const tool *t, const results *r)
 {
     bool local = r->site != NULL;
-    json_object_set_new(o, "student95", json_number(r->t95));
-    if (t->cmd->bit == CMD_COUNT) {
-        json_object_set_new(o, "count", json_number(r->count));
-        json_object_set_new(o, "count_error", json_number(r->has_error ? r->count_error : NAN));
-        json_object_set_new(o, "count_95", json_number(longer_half(r->count, r->count_low, r->count_high)));
-        json_object_set_new(o, "count_low", json_number(r->count_low));
-        json_object_set_new(o, "count_high", json_number(r->count_high));
-        json_object_set_new(o, "count_smearing", json_number(r->count_smearing));
-    }
-    if (local) json_object_set_new(o, "sites", json_sites(r));
-    json_object_set_new(o, "moments", local ? site_moments(r, false) : json_numbers(r->mean, r->n));
-    json_object_set_new(o, "moments_error",
-                        !r->has_error ? json_null()
-                        : local       ? site_moments(r, true)
-                                      : json_numbers(r->mean_error, r->n));
-    if (t->cmd->bit == CMD_COUNT) return;
-    json_object_set_new(o, "integral", local ? json_numbers(r->integral, r->curves) : json_number(r->integral[0]));
-    json_object_set_new(o, "coarse_grid", json_boolean(r->spacing > r->resolution));
-    json_object_set_new(o, "energies", json_numbers(r->energy, r->points));
-    json_object_set_new(o, "dos", json_curves(r, r->dos, r->points));
-    json_object_set_new(o, "dos_error", r->has_error ? json_curves(r, r->error, r->points) : json_null());
-    json_object_set_new(o, "dos_low", r->has_error ? json_curves(r, r->low, r->points) : json_null());
-    json_object_set_new(o, "dos_high", r->has_error ? json_curves(r, r->high, r->points) : json_null());
-    json_object_set_new(o, "energies_without_bar", local || !r->has_error ? json_null() : json_integer(r->agreed));
-    json_object_set_new(o, "energies_with_few_states", local || !r->has_error ? json_null() : json_integer(r->few));
+    const bool count = t->cmd->bit == CMD_COUNT;
+    JSON_PUT(o, J("student95", r->t95), J_MAYBE(count, "count", r->count),
+             J_MAYBE(count, "count_error", r->has_error ? r->count_error : NAN),
+             J_MAYBE(count, "count_95", longer_half(r->count, r->count_low, r->count_high)),
+             J_MAYBE(count, "count_low", r->count_low), J_MAYBE(count, "count_high", r->count_high),
+             J_MAYBE(count, "count_smearing", r->count_smearing),
+             J_MAYBE(local, "sites", json_wholes(r->site, r->curves)),
+             J("moments", local ? site_moments(r, false) : json_numbers(r->mean, r->n)),
+             J_IF(r->has_error, "moments_error", local ? site_moments(r, true) : json_numbers(r->mean_error, r->n)));
+    if (count) return;
+    JSON_PUT(o, J("integral", local ? json_numbers(r->integral, r->curves) : json_number(r->integral[0])),
+             J("coarse_grid", json_boolean(r->spacing > r->resolution)),
+             J("energies", json_numbers(r->energy, r->points)), J("dos", json_curves(r, r->dos, r->points)),
+             J_IF(r->has_error, "dos_error", json_curves(r, r->error, r->points)),
+             J_IF(r->has_error, "dos_low", json_curves(r, r->low, r->points)),
+             J_IF(r->has_error, "dos_high", json_curves(r, r->high, r->points)),
+             J_IF(!local && r->has_error, "energies_without_bar", r->agreed),
+             J_IF(!local && r->has_error, "energies_with_few_states", r->few));
 }
 
 json_t *results_json(tool *t, const results *r)
 {
     json_t *o = json_object(); /* also without it all ranks go on: what follows has a call of all of them */
     add_run(o, t, r);
-    json_object_set_new(o, "kernel", json_string(damping_names[r->eval.kernel]));
-    if (r->eval.kernel == WISP_LORENTZ)
-        json_object_set_new(o, "lambda", json_real(r->eval.lambda > 0 ? r->eval.lambda : 4));
-    json_object_set_new(o, "number_of_moments", json_integer(r->n));
-    json_object_set_new(o, "resolution", json_number(r->resolution));
-    json_object_set_new(o, "interval", r->interval_given ? json_numbers(r->interval, 2) : json_null());
-    json_object_set_new(o, "units",
-                        json_pack("{s:s, s:s}", "energy", "units of the matrix", "dos",
-                                  t->cmd->bit == CMD_LDOS ? "probability per energy" : "states per energy"));
+    JSON_PUT(o, J("kernel", damping_names[r->eval.kernel]),
+             J_MAYBE(r->eval.kernel == WISP_LORENTZ, "lambda", r->eval.lambda > 0 ? r->eval.lambda : 4),
+             J("number_of_moments", r->n), J("resolution", r->resolution),
+             J_IF(r->interval_given, "interval", json_numbers(r->interval, 2)),
+             J("units", JSON_NEW(J("energy", "units of the matrix"),
+                                 J("dos", t->cmd->bit == CMD_LDOS ? "probability per energy" : "states per energy"))));
     add_data(o, t, r);
     return o;
 }

@@ -53,39 +53,6 @@ static double tolerance_of(const eig_results *r)
 
 /* ---- JSON ------------------------------------------------------------------------------------- */
 
-static void add_run(json_t *o, tool *t, const eig_results *r)
-{
-    const wisp_eigen *e = &r->e;
-    json_run(o, t, &r->info);
-    json_object_set_new(o, "seconds", json_number(e->seconds));
-    json_object_set_new(o, "bounds_seconds", json_number(e->bounds_seconds));
-    json_object_set_new(o, "dos_seconds", json_number(e->dos_seconds));
-    json_object_set_new(o, "filter_seconds", json_number(e->filter_seconds));
-    json_object_set_new(o, "ortho_seconds", json_number(e->ortho_seconds));
-    json_object_set_new(o, "ritz_seconds", json_number(e->ritz_seconds));
-    json_object_set_new(o, "check_seconds", json_number(e->check_seconds));
-    json_object_set_new(o, "assemble_seconds", json_number(r->assemble_seconds));
-    json_object_set_new(o, "gflops", json_number(gflops(e)));
-}
-
-static void add_question(json_t *o, const eig_results *r)
-{
-    const wisp_eig_opts *q = &r->opts;
-    const wisp_eigen *e = &r->e;
-    const double interval[2] = {e->low, e->high}, asked[2] = {q->low, q->high};
-    const bool all = q->which == WISP_EIG_INTERVAL;
-    json_object_set_new(o, "which", json_string(eig_question_names[q->which]));
-    json_object_set_new(o, "count", all ? json_null() : json_integer(q->count));
-    json_object_set_new(o, "any", json_boolean(q->any));
-    json_object_set_new(o, "target", q->which == WISP_EIG_NEAREST ? json_real(q->target) : json_null());
-    json_object_set_new(o, "interval",
-                        e->low < e->high ? json_numbers(interval, 2)
-                        : all            ? json_numbers(asked, 2)
-                                         : json_null());
-    json_object_set_new(o, "tolerance", json_real(tolerance_of(r)));
-    json_object_set_new(o, "tolerance_absolute", json_boolean(q->tolerance_abs > 0));
-}
-
 /* Complex numbers as pairs, if the matrix is not Hermitian. */
 static json_t *eigenvalues_json(const eig_results *r)
 {
@@ -100,44 +67,35 @@ static json_t *eigenvalues_json(const eig_results *r)
 static json_t *make_json(tool *t, const eig_results *r)
 {
     const wisp_eigen *e = &r->e;
-    json_t *o = json_object(); /* also without it all ranks go on: what follows has a call of all of them */
-    json_object_set_new(o, "version", json_string(wisp_version()));
-    json_object_set_new(o, "command", json_words(t->command_line));
-    json_object_set_new(o, "matrix", json_words(t->opt.arg[0]));
-    json_object_set_new(o, "vectors_in", json_words(t->opt.vectors_in));
-    json_object_set_new(o, "vectors_out", json_words(e->found ? t->opt.vectors_out : NULL));
-    json_object_set_new(o, "complete", json_boolean(e->complete));
-    json_object_set_new(o, "status", json_string(r->status ? wisp_status_string(r->status) : "complete"));
-    json_object_set_new(o, "why", r->status ? json_words(r->why) : json_null());
-    add_question(o, r);
-    json_object_set_new(o, "method", json_string(eig_method_names[e->method]));
-    json_object_set_new(o, "found", json_integer(e->found));
-    json_object_set_new(o, "at_least", json_integer(e->at_least));
-    json_object_set_new(o, "expected_count", json_number(e->expected));
-    json_object_set_new(o, "expected_error", json_number(e->expected_error));
-    json_object_set_new(o, "orthogonality", json_number(e->orthogonality));
-    json_object_set_new(o, "search_vectors", json_integer(e->search));
-    json_object_set_new(o, "block", json_integer(e->block));
-    json_object_set_new(o, "rounds", json_integer(e->rounds));
-    json_object_set_new(o, "degree", json_integer(e->degree));
-    json_object_set_new(o, "filter_type", json_words(e->filter_type ? wisp_type_name(e->filter_type) : NULL));
-    json_object_set_new(o, "products", json_integer(e->products));
-    json_object_set_new(o, "bounds",
-                        e->bounds.halfwidth > 0
-                            ? json_pack("{s:f, s:f}", "center", e->bounds.center, "halfwidth", e->bounds.halfwidth)
-                            : json_null());
-    json_object_set_new(o, "hermitian", json_boolean(r->hermitian));
-    json_object_set_new(o, "hermitian_change", json_number(t->hermitian_change));
-    json_object_set_new(o, "seed", json_seed(r->opts.seed));
-    json_object_set_new(o, "rows", json_integer(r->info.rows));
-    json_object_set_new(o, "nnz", json_integer(r->info.nnz));
-    json_object_set_new(o, "type", json_string(wisp_type_name(r->type)));
-    add_run(o, t, r);
-    json_object_set_new(o, "eigenvalues", eigenvalues_json(r));
-    json_object_set_new(o, "residuals", json_numbers(e->residual, e->found));
-    json_object_set_new(o, "conditions", e->condition ? json_numbers(e->condition, e->found) : json_null());
-    json_object_set_new(o, "sensitive", json_integer(e->sensitive));
-    return o;
+    const wisp_eig_opts *q = &r->opts;
+    const bool all = q->which == WISP_EIG_INTERVAL, window = e->low < e->high;
+    json_t *o =
+        json_head(t, t->opt.arg[0]); /* also without it all ranks go on: what follows has a call of all of them */
+    JSON_PUT(
+        o, J("vectors_in", t->opt.vectors_in), J("vectors_out", e->found ? t->opt.vectors_out : NULL),
+        J("complete", json_boolean(e->complete)), J("status", r->status ? wisp_status_string(r->status) : "complete"),
+        J_IF(r->status, "why", r->why), J("which", eig_question_names[q->which]), J_IF(!all, "count", q->count),
+        J("any", json_boolean(q->any)), J_IF(q->which == WISP_EIG_NEAREST, "target", q->target),
+        J_IF(window || all, "interval",
+             json_numbers((double[]){window ? e->low : q->low, window ? e->high : q->high}, 2)),
+        J("tolerance", tolerance_of(r)), J("tolerance_absolute", json_boolean(q->tolerance_abs > 0)),
+        J("method", eig_method_names[e->method]), J("found", e->found), J("at_least", e->at_least),
+        J("expected_count", e->expected), J("expected_error", e->expected_error), J("orthogonality", e->orthogonality),
+        J("search_vectors", e->search), J("block", e->block), J("rounds", e->rounds), J("degree", e->degree),
+        J("filter_type", e->filter_type ? wisp_type_name(e->filter_type) : NULL), J("products", e->products),
+        J_IF(e->bounds.halfwidth > 0, "bounds",
+             JSON_NEW(J("center", e->bounds.center), J("halfwidth", e->bounds.halfwidth))),
+        J("hermitian", json_boolean(r->hermitian)), J("hermitian_change", t->hermitian_change),
+        J("seed", json_seed(q->seed)), J("rows", r->info.rows), J("nnz", r->info.nnz),
+        J("type", wisp_type_name(r->type)));
+    json_run(o, t, &r->info);
+    return JSON_PUT(
+        o, J("seconds", e->seconds), J("bounds_seconds", e->bounds_seconds), J("dos_seconds", e->dos_seconds),
+        J("filter_seconds", e->filter_seconds), J("ortho_seconds", e->ortho_seconds),
+        J("ritz_seconds", e->ritz_seconds), J("check_seconds", e->check_seconds),
+        J("assemble_seconds", r->assemble_seconds), J("gflops", gflops(e)), J("eigenvalues", eigenvalues_json(r)),
+        J("residuals", json_numbers(e->residual, e->found)),
+        J_IF(e->condition, "conditions", json_numbers(e->condition, e->found)), J("sensitive", e->sensitive));
 }
 
 /* ---- summary ----------------------------------------------------------------------------------- */

@@ -11,58 +11,26 @@ static double gflops(const evolve_results *r) { return r->e.seconds > 0 ? r->e.f
 /* How psi(0) came about. */
 static const char *start_name(const tool *t) { return t->opt.start ? t->opt.start : t->opt.random ? "random" : "site"; }
 
-static json_t *json_rows(const int64_t *row, int64_t count)
-{
-    json_t *array = json_array();
-    for (int64_t i = 0; array && i < count; i++) json_array_append_new(array, json_integer(row[i]));
-    return array;
-}
-
 static json_t *make_json(tool *t, const evolve_results *r)
 {
-    const wisp_bounds *b = &r->e.bounds;
-    json_t *o = json_object(), *density = json_array();
-    if (!o || !density) return NULL;
-    json_object_set_new(o, "version", json_string(wisp_version()));
-    json_object_set_new(o, "command", json_words(t->command_line));
-    json_object_set_new(o, "matrix", json_words(t->opt.arg[0]));
-    json_object_set_new(o, "completed", json_boolean(r->done == r->times));
-    json_object_set_new(o, "rows", json_integer(r->info.rows));
-    json_object_set_new(o, "nnz", json_integer(r->info.nnz));
-    json_object_set_new(o, "type", json_string(wisp_type_name(r->type)));
-    json_object_set_new(o, "bounds",
-                        json_pack("{s:f, s:f, s:o, s:s}", "center", b->center, "halfwidth", b->halfwidth,
-                                  "failure_probability", json_number(b->failure_probability), "method",
-                                  bounds_names[t->opt.bounds_method]));
-    json_object_set_new(o, "hermitian_change", json_number(t->hermitian_change));
-    json_object_set_new(o, "start", json_words(start_name(t)));
-    json_object_set_new(o, "start_sites", t->opt.site_count ? json_rows(t->opt.sites, t->opt.site_count) : json_null());
-    json_object_set_new(o, "seed", json_seed(t->opt.seed));
-    json_object_set_new(o, "tolerance", json_real(r->tolerance));
-    json_object_set_new(o, "norm_deviation", json_real(r->deviation));
-    json_object_set_new(o, "sweeps", json_integer(r->e.sweeps));
-    json_object_set_new(o, "sequences", json_integer(r->e.sequences));
-    json_object_set_new(o, "depth", json_integer(r->e.depth));
-    json_object_set_new(o, "cache_budget", json_integer(r->cache_budget));
-    json_object_set_new(o, "order", json_string(text_order(r->info.order)));
-    json_object_set_new(o, "format", json_string(text_format(r->info.format)));
-    json_object_set_new(o, "threads", json_integer(wisp_ctx_threads(t->ctx)));
-    json_object_set_new(o, "device", json_string(wisp_ctx_device(t->ctx)));
-    json_object_set_new(o, "isa", json_string(wisp_ctx_isa(t->ctx)));
-    json_object_set_new(o, "checkpoint", checkpoint_json(t));
-    json_object_set_new(o, "resumed", json_words(t->opt.resume));
-    json_object_set_new(o, "seconds", json_number(r->e.seconds));
-    json_object_set_new(o, "gflops", json_number(gflops(r)));
-    json_object_set_new(o, "bounds_seconds", json_number(r->e.bounds_seconds));
-    json_object_set_new(o, "assemble_seconds", json_number(r->assemble_seconds));
-    json_object_set_new(o, "units",
-                        json_pack("{s:s, s:s}", "time", "1 / unit of the matrix", "density", "probability"));
-    json_object_set_new(o, "times", json_numbers(r->time, r->done));
-    json_object_set_new(o, "norm", json_numbers(r->norm, r->done));
-    json_object_set_new(o, "sites", r->watched ? json_rows(r->watch, r->watched) : json_null());
+    json_t *o = json_head(t, t->opt.arg[0]), *density = json_array();
     for (int64_t w = 0; w < r->watched; w++)
         json_array_append_new(density, json_numbers(r->density + w * r->times, r->done));
-    json_object_set(o, "density", r->watched ? density : json_null());
+    JSON_PUT(o, J("completed", json_boolean(r->done == r->times)), J("rows", r->info.rows), J("nnz", r->info.nnz),
+             J("type", wisp_type_name(r->type)), J("bounds", json_bounds(&r->e.bounds, t->opt.bounds_method)),
+             J("hermitian_change", t->hermitian_change), J("start", start_name(t)),
+             J_IF(t->opt.site_count, "start_sites", json_wholes(t->opt.sites, t->opt.site_count)),
+             J("seed", json_seed(t->opt.seed)), J("tolerance", r->tolerance), J("norm_deviation", r->deviation),
+             J("sweeps", r->e.sweeps), J("sequences", r->e.sequences), J("depth", r->e.depth),
+             J("cache_budget", r->cache_budget), J("order", text_order(r->info.order)),
+             J("format", text_format(r->info.format)), J("threads", wisp_ctx_threads(t->ctx)),
+             J("device", wisp_ctx_device(t->ctx)), J("isa", wisp_ctx_isa(t->ctx)), J("checkpoint", checkpoint_json(t)),
+             J("resumed", t->opt.resume), J("seconds", r->e.seconds), J("gflops", gflops(r)),
+             J("bounds_seconds", r->e.bounds_seconds), J("assemble_seconds", r->assemble_seconds),
+             J("units", JSON_NEW(J("time", "1 / unit of the matrix"), J("density", "probability"))),
+             J("times", json_numbers(r->time, r->done)), J("norm", json_numbers(r->norm, r->done)),
+             J_IF(r->watched, "sites", json_wholes(r->watch, r->watched)),
+             J_IF(r->watched, "density", json_incref(density)));
     json_decref(density);
     return o;
 }

@@ -138,53 +138,30 @@ static json_t *info_json(const tool *t, const findings *f)
 {
     const wisp_mat_info *a = &f->info;
     const wisp_mat_props *p = &f->props;
-    json_t *o = json_pack("{s:s, s:o, s:o, s:I, s:I, s:I, s:s, s:i, s:I, s:I}", "version", wisp_version(), "command",
-                          json_words(t->command_line), "matrix", json_words(t->opt.arg[0]), "rows", (json_int_t)a->rows,
-                          "cols", (json_int_t)a->cols, "nnz", (json_int_t)a->nnz, "type", wisp_type_name(a->type), "C",
-                          a->C, "sigma", (json_int_t)a->sigma, "bytes", (json_int_t)a->bytes);
-    if (!o) return NULL;
-    json_object_set_new(o, "row_length",
-                        json_pack("{s:I, s:I, s:o, s:o}", "min", (json_int_t)p->min_row, "max", (json_int_t)p->max_row,
-                                  "mean", json_number(p->row_mean), "sdev", json_number(p->row_sdev)));
-    json_object_set_new(o, "bytes_per_nonzero",
-                        a->nnz > 0 ? json_real((double)a->bytes / (double)a->nnz) : json_null());
-    json_object_set_new(o, "order", json_string(text_order(a->order)));
-    json_object_set_new(o, "format", json_string(text_format(a->format)));
-    json_object_set_new(o, "empty_rows", json_integer(p->empty_rows));
-    json_object_set_new(o, "diagonal", json_integer(p->diagonal));
-    json_object_set_new(o, "bandwidth", json_integer(p->bandwidth));
-    const struct {
-        const char *key;
-        int value;
-    } flags[] = {{"square", p->square},
-                 {"pattern_symmetric", p->pattern_symmetric},
-                 {"symmetric", p->symmetric},
-                 {"hermitian", p->hermitian},
-                 {"skew", p->skew}};
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
-        json_object_set_new(o, flags[i].key, json_boolean(flags[i].value));
-    json_object_set_new(o, "first_not_hermitian",
-                        p->bad_row < 0 ? json_null()
-                                       : json_pack("[I, I]", (json_int_t)p->bad_row, (json_int_t)p->bad_col));
-    json_object_set_new(o, "asymmetry", p->square ? json_number(p->asymmetry) : json_null());
-    json_object_set_new(o, "largest", json_number(p->largest));
-    json_object_set_new(o, "nonfinite_row", p->nonfinite_row < 0 ? json_null() : json_integer(p->nonfinite_row));
-    json_object_set_new(o, "gershgorin",
-                        p->square && p->nonfinite_row < 0
-                            ? json_numbers((double[]){p->gershgorin_min, p->gershgorin_max}, 2)
-                            : json_null());
     json_t *bars = json_array(), *fill = json_array();
     for (int i = 0; i < f->bar_count; i++)
-        json_array_append_new(bars, json_pack("{s:I, s:I, s:I}", "from", (json_int_t)f->bars[i].from, "to",
-                                              (json_int_t)f->bars[i].to, "rows", (json_int_t)f->bars[i].rows));
+        json_array_append_new(bars,
+                              JSON_NEW(J("from", f->bars[i].from), J("to", f->bars[i].to), J("rows", f->bars[i].rows)));
     for (int i = 0; a->nnz > 0 && i < FILL_C; i++)
         for (int j = 0; j < FILL_SIGMA; j++)
-            json_array_append_new(fill,
-                                  json_pack("{s:i, s:I, s:o}", "C", fill_c[i], "sigma",
-                                            (json_int_t)sigma_of(j, fill_c[i]), "ratio", json_number(f->fill[i][j])));
-    json_object_set_new(o, "row_lengths", bars);
-    json_object_set_new(o, "fill_in", fill);
-    return o;
+            json_array_append_new(
+                fill, JSON_NEW(J("C", fill_c[i]), J("sigma", sigma_of(j, fill_c[i])), J("ratio", f->fill[i][j])));
+    return JSON_PUT(json_head(t, t->opt.arg[0]), J("rows", a->rows), J("cols", a->cols), J("nnz", a->nnz),
+                    J("type", wisp_type_name(a->type)), J("C", a->C), J("sigma", a->sigma), J("bytes", a->bytes),
+                    J("row_length", JSON_NEW(J("min", p->min_row), J("max", p->max_row), J("mean", p->row_mean),
+                                             J("sdev", p->row_sdev))),
+                    J_IF(a->nnz > 0, "bytes_per_nonzero", (double)a->bytes / (double)a->nnz),
+                    J("order", text_order(a->order)), J("format", text_format(a->format)),
+                    J("empty_rows", p->empty_rows), J("diagonal", p->diagonal), J("bandwidth", p->bandwidth),
+                    J("square", json_boolean(p->square)), J("pattern_symmetric", json_boolean(p->pattern_symmetric)),
+                    J("symmetric", json_boolean(p->symmetric)), J("hermitian", json_boolean(p->hermitian)),
+                    J("skew", json_boolean(p->skew)),
+                    J_IF(p->bad_row >= 0, "first_not_hermitian", json_wholes((int64_t[]){p->bad_row, p->bad_col}, 2)),
+                    J_IF(p->square, "asymmetry", p->asymmetry), J("largest", p->largest),
+                    J_IF(p->nonfinite_row >= 0, "nonfinite_row", p->nonfinite_row),
+                    J_IF(p->square && p->nonfinite_row < 0, "gershgorin",
+                         json_numbers((double[]){p->gershgorin_min, p->gershgorin_max}, 2)),
+                    J("row_lengths", bars), J("fill_in", fill));
 }
 
 /* The matrix itself. */
@@ -194,13 +171,10 @@ static int info_whole(tool *t, const wisp_src *src, const wisp_mat_opts *mo)
     findings f = {0};
     int rc = wisp_mat_create(&A, t->ctx, src, mo) ? tool_fail_ctx(t) : find_all(t, A, &f);
     monitor_clear(&t->monitor);
-    if (!rc && t->opt.json) {
-        json_t *o = info_json(t, &f);
-        rc = json_print(t, o);
-        json_decref(o);
-    } else if (!rc) {
+    if (!rc && t->opt.json)
+        rc = json_print_new(t, info_json(t, &f));
+    else if (!rc)
         print_text(t, &f);
-    }
     wisp_mat_free(A);
     return rc;
 }

@@ -133,7 +133,7 @@ static void print_text(const layout *l)
 static json_t *numbers_json(const numbers *n)
 {
     json_t *o = json_object();
-    for (int i = 0; i < NUMBERS; i++) json_object_set_new(o, shown[i].key, json_integer(n->of[i]));
+    for (int i = 0; i < NUMBERS; i++) JSON_PUT(o, J(shown[i].key, n->of[i]));
     return o;
 }
 
@@ -148,12 +148,11 @@ static json_t *layout_json(const layout *l)
         const numbers n = numbers_of(l, r);
         json_array_append_new(parts, numbers_json(&n));
     }
-    return json_pack("{s:s, s:o, s:o, s:I, s:I, s:s, s:s, s:i, s:s, s:I, s:o, s:o, s:o}", "version", wisp_version(),
-                     "command", json_words(t->command_line), "matrix", json_words(t->opt.arg[0]), "rows",
-                     (json_int_t)a->rows, "cols", (json_int_t)a->cols, "type", wisp_type_name(a->type), "order",
-                     text_order(a->order), "width", l->mo->width > 0 ? l->mo->width : 1, "partition",
-                     text_partition((wisp_partition)t->opt.partition), "ranks", (json_int_t)t->opt.ranks, "all",
-                     numbers_json(&all), "most", numbers_json(&most), "parts", parts);
+    return JSON_PUT(json_head(t, t->opt.arg[0]), J("rows", a->rows), J("cols", a->cols),
+                    J("type", wisp_type_name(a->type)), J("order", text_order(a->order)),
+                    J("width", l->mo->width > 0 ? l->mo->width : 1),
+                    J("partition", text_partition((wisp_partition)t->opt.partition)), J("ranks", t->opt.ranks),
+                    J("all", numbers_json(&all)), J("most", numbers_json(&most)), J("parts", parts));
 }
 
 int info_ranks(tool *t, const wisp_src *src, const wisp_mat_opts *mo)
@@ -166,13 +165,10 @@ int info_ranks(tool *t, const wisp_src *src, const wisp_mat_opts *mo)
     else if (rc)
         rc = tool_is_stopped(t) ? tool_stopped(t) : tool_fail(t, "%s", l.why);
     monitor_clear(&t->monitor);
-    if (!rc && t->opt.json) {
-        json_t *o = layout_json(&l);
-        rc = json_print(t, o);
-        json_decref(o);
-    } else if (!rc) {
+    if (!rc && t->opt.json)
+        rc = json_print_new(t, layout_json(&l));
+    else if (!rc)
         print_text(&l);
-    }
     free(l.part);
     return rc;
 }

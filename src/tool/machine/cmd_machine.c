@@ -25,31 +25,25 @@ json_t *machine_json(const wisp_machine *m, const gemm_rates *g)
 {
     char host[256] = "";
     gethostname(host, sizeof host - 1);
-    json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:I}", "version", wisp_version(), "host", host,
-                          "cpu", m->cpu, "isa", m->isa, "threads", m->threads, "packages", m->packages, "nodes",
-                          m->nodes, "cores", m->cores, "cpus", m->cpus, "memory_bytes", (json_int_t)m->memory_bytes);
     json_t *caches = json_array(), *bandwidth = json_object();
     for (int l = 0; l < WISP_MEMORY; l++)
         if (m->cache_bytes[l] > 0)
-            json_array_append_new(caches, json_pack("{s:s, s:I, s:i}", "level", wisp_level_name(l), "bytes",
-                                                    (json_int_t)m->cache_bytes[l], "cores", m->cache_cores[l]));
+            json_array_append_new(caches, JSON_NEW(J("level", wisp_level_name(l)), J("bytes", m->cache_bytes[l]),
+                                                   J("cores", m->cache_cores[l])));
     for (int l = WISP_LEVELS - 1; l >= 0; l--) {
         json_t *level = json_object();
         for (int s = 0; s < WISP_STREAMS; s++)
-            if (m->gbs[s][l][1] > 0) json_object_set_new(level, machine_stream[s], pair(m->gbs[s][l]));
-        json_object_set_new(bandwidth, wisp_level_name(l), level);
+            if (m->gbs[s][l][1] > 0) JSON_PUT(level, J(machine_stream[s], pair(m->gbs[s][l])));
+        JSON_PUT(bandwidth, J(wisp_level_name(l), level));
     }
-    json_object_set_new(o, "caches", caches);
-    json_object_set_new(o, "cache_kept_bytes", m->kept_bytes > 0 ? json_integer(m->kept_bytes) : json_null());
-    json_object_set_new(o, "exchange_gbs", measured(m->exchange_gbs));
-    json_object_set_new(o, "load_gbs", measured(m->gbs[WISP_LOAD][WISP_MEMORY][1]));
-    json_object_set_new(o, "bandwidth_gbs", bandwidth);
-    json_object_set_new(o, "fma_gflops",
-                        json_pack("{s:o, s:o}", "single", pair(m->fma_gflops[0]), "double", pair(m->fma_gflops[1])));
-    json_object_set_new(o, "dgemm_gflops", measured(g->dgemm));
-    json_object_set_new(o, "zgemm_gflops", measured(g->zgemm));
-    json_object_set_new(o, "gemm_coretype", json_string(g->coretype));
-    return o;
+    return JSON_NEW(
+        J("version", wisp_version()), J("host", host), J("cpu", m->cpu), J("isa", m->isa), J("threads", m->threads),
+        J("packages", m->packages), J("nodes", m->nodes), J("cores", m->cores), J("cpus", m->cpus),
+        J("memory_bytes", m->memory_bytes), J("caches", caches),
+        J_IF(m->kept_bytes > 0, "cache_kept_bytes", m->kept_bytes), J("exchange_gbs", measured(m->exchange_gbs)),
+        J("load_gbs", measured(m->gbs[WISP_LOAD][WISP_MEMORY][1])), J("bandwidth_gbs", bandwidth),
+        J("fma_gflops", JSON_NEW(J("single", pair(m->fma_gflops[0])), J("double", pair(m->fma_gflops[1])))),
+        J("dgemm_gflops", measured(g->dgemm)), J("zgemm_gflops", measured(g->zgemm)), J("gemm_coretype", g->coretype));
 }
 
 /* ---- the kept file ----------------------------------------------------------------------------- */
@@ -256,8 +250,7 @@ static int add_placement(tool *t, json_t *o)
         pinned &= cpu[i] >= 0;
         json_array_append_new(list, json_integer(cpu[i] >= 0 ? cpu[i] : -1 - cpu[i]));
     }
-    json_object_set_new(o, "placement", list);
-    json_object_set_new(o, "pinned", json_boolean(pinned));
+    JSON_PUT(o, J("placement", list), J("pinned", json_boolean(pinned)));
     wisp_free(t->ctx, cpu);
     return rc;
 }
@@ -301,7 +294,7 @@ static int show_processes(tool *t)
     char host[256] = "", *own = NULL, *all;
     size_t size;
     gethostname(host, sizeof host - 1);
-    json_t *o = json_pack("{s:s, s:i}", "host", host, "threads", wisp_ctx_threads(t->ctx)), *list = json_array();
+    json_t *o = JSON_NEW(J("host", host), J("threads", wisp_ctx_threads(t->ctx))), *list = json_array();
     int rc = add_placement(t, o);
     if (!rc) own = json_dumps(o, JSON_COMPACT);
     if (!rc && !own) rc = tool_fail(t, "out of memory for the results");
@@ -316,9 +309,7 @@ static int show_processes(tool *t)
         return rc;
     }
     if (t->opt.json) {
-        o = json_pack("{s:s, s:O}", "version", wisp_version(), "processes", list);
-        rc = json_print(t, o);
-        json_decref(o);
+        rc = json_print_new(t, JSON_NEW(J("version", wisp_version()), J("processes", json_incref(list))));
     } else
         for (size_t r = 0; r < json_array_size(list); r++) print_process(json_array_get(list, r), (int)r);
     json_decref(list);

@@ -13,6 +13,17 @@
 
 json_t *json_number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
 
+json_t *json_put(json_t *object, const json_entry *entry)
+{
+    for (; entry->key; entry++) json_object_set_new(object, entry->key, entry->value);
+    return object;
+}
+
+json_t *json_head(const tool *t, const char *matrix)
+{
+    return JSON_NEW(J("version", wisp_version()), J("command", t->command_line), J("matrix", matrix));
+}
+
 json_t *json_halo(const tool *t)
 {
     const bool exchanges = !t->opt.from && wisp_ctx_processes(t->ctx) > 1;
@@ -28,18 +39,11 @@ void json_run(json_t *o, tool *t, const wisp_mat_info *info)
 {
     int64_t held;
     wisp_ctx_memory(t->ctx, NULL, &held);
-    json_object_set_new(o, "order", json_string(text_order(info->order)));
-    json_object_set_new(o, "format", json_string(text_format(info->format)));
-    json_object_set_new(o, "threads", json_integer(wisp_ctx_threads(t->ctx)));
-    json_object_set_new(o, "ranks", json_integer(wisp_ctx_processes(t->ctx)));
-    json_object_set_new(o, "halo", json_halo(t));
-    json_object_set_new(o, "valid", json_valid(t));
-    json_object_set_new(o, "weights", weights_json(t));
-    json_object_set_new(o, "device", json_string(wisp_ctx_device(t->ctx)));
-    json_object_set_new(o, "isa", json_string(wisp_ctx_isa(t->ctx)));
-    json_object_set_new(o, "memory_bytes", json_integer(plan_most(t, held)));
-    json_object_set_new(o, "checkpoint", checkpoint_json(t));
-    json_object_set_new(o, "resumed", json_words(t->opt.resume));
+    JSON_PUT(o, J("order", text_order(info->order)), J("format", text_format(info->format)),
+             J("threads", wisp_ctx_threads(t->ctx)), J("ranks", wisp_ctx_processes(t->ctx)), J("halo", json_halo(t)),
+             J("valid", json_valid(t)), J("weights", weights_json(t)), J("device", wisp_ctx_device(t->ctx)),
+             J("isa", wisp_ctx_isa(t->ctx)), J("memory_bytes", plan_most(t, held)), J("checkpoint", checkpoint_json(t)),
+             J("resumed", t->opt.resume));
 }
 
 json_t *json_seed(uint64_t seed)
@@ -59,6 +63,19 @@ json_t *json_numbers(const double *v, int64_t n)
         array = NULL;
     }
     return array;
+}
+
+json_t *json_wholes(const int64_t *v, int64_t n)
+{
+    json_t *array = json_array();
+    for (int64_t i = 0; i < n; i++) json_array_append_new(array, json_integer(v[i]));
+    return array;
+}
+
+json_t *json_bounds(const wisp_bounds *b, int method)
+{
+    return JSON_NEW(J("center", b->center), J("halfwidth", b->halfwidth),
+                    J("failure_probability", b->failure_probability), J("method", bounds_names[method]));
 }
 
 char *json_text(const json_t *object)
@@ -122,6 +139,13 @@ int json_print(tool *t, const json_t *object)
     free(text);
     if (tool_is_stopped(t)) return tool_stopped(t);
     return error ? tool_fail(t, "cannot write to the standard output: %s", strerror(error)) : EXIT_FINE;
+}
+
+int json_print_new(tool *t, json_t *object)
+{
+    const int rc = json_print(t, object);
+    json_decref(object);
+    return rc;
 }
 
 /* A string that need not be there, nor be UTF-8 (file names). */

@@ -25,18 +25,54 @@ void columns_free(columns *c);
    first one writes it. */
 int columns_save(tool *t, const wisp_blk *x, const json_t *object, const char *path);
 
-/* json.c: the top level a line each, the rest compact; free() the result. */
-char *json_text(const json_t *object);
+/* json.c. JSON_PUT(object, J("key", value), ...) and, for an object of its own, JSON_NEW(J("key", value), ...): values
+   are numbers, words, or JSON, which is taken over; without the condition those of J_IF are null, and those
+   of J_MAYBE are not there. Without memory something is missing, or all: NULL. */
+typedef struct {
+    const char *key;
+    json_t *value;
+} json_entry;
+#define JSON_OF(v) \
+    _Generic((v),                 \
+        double: json_number,      \
+        int: json_integer,        \
+        long: json_integer,       \
+        long long: json_integer,  \
+        char *: json_words,       \
+        const char *: json_words, \
+        json_t *: json_itself)(v)
+#define J(key, v)       \
+    {                   \
+        key, JSON_OF(v) \
+    }
+#define J_IF(condition, key, v)                     \
+    {                                               \
+        key, (condition) ? JSON_OF(v) : json_null() \
+    }
+#define J_MAYBE(condition, key, v)           \
+    {                                        \
+        key, (condition) ? JSON_OF(v) : NULL \
+    }
+#define JSON_PUT(object, ...) json_put(object, (const json_entry[]){__VA_ARGS__, {NULL, NULL}})
+#define JSON_NEW(...) JSON_PUT(json_object(), __VA_ARGS__)
+json_t *json_put(json_t *object, const json_entry *entry);
+static inline json_t *json_itself(json_t *v) { return v; }
 json_t *json_words(const char *s);                /* null for NULL; file names need not be UTF-8 */
 json_t *json_seed(uint64_t seed);                 /* beyond jansson's numbers (2^63 - 1): its digits as text */
 json_t *json_number(double v);                    /* null for NaN */
 json_t *json_numbers(const double *v, int64_t n); /* likewise */
+json_t *json_wholes(const int64_t *v, int64_t n);
+json_t *json_head(const tool *t, const char *matrix);  /* of results: the version, the command, and this */
+json_t *json_bounds(const wisp_bounds *b, int method); /* wisp_bounds_method */
+/* The top level a line each, the rest compact; free() the result. */
+char *json_text(const json_t *object);
 /* How the processes exchanged halos; null: there is one alone. */
 json_t *json_halo(const tool *t);
 json_t *json_valid(const tool *t); /* false: they never did, and the results are wrong */
 /* How the matrix is stored, where the run was, and the most memory that it held. */
 void json_run(json_t *o, tool *t, const wisp_mat_info *info); /* all ranks together */
 int json_print(tool *t, const json_t *object);                /* to the standard output */
+int json_print_new(tool *t, json_t *object);                  /* likewise, and frees it; NULL: there was no memory */
 /* csv.c, hdf5.c, plot.c: the whole file in memory */
 /* The comments for an object and then what table() writes. */
 typedef void csv_table_fn(const tool *t, const void *arg, FILE *f);

@@ -247,32 +247,16 @@ static int write_vectors(tool *t, const powers *p)
 
 static json_t *result_json(tool *t, const powers *p)
 {
-    json_t *o = json_object(), *norms = json_array();
-    if (!o || !norms) return NULL;
-    json_object_set_new(o, "version", json_string(wisp_version()));
-    json_object_set_new(o, "command", json_words(t->command_line));
-    json_object_set_new(o, "matrix", json_words(t->opt.arg[0]));
-    json_object_set_new(o, "start", t->opt.start ? json_words(t->opt.start) : json_string("random"));
-    json_object_set_new(o, "seed", json_seed(t->opt.seed));
-    json_object_set_new(o, "rows", json_integer(p->info.rows));
-    json_object_set_new(o, "nnz", json_integer(p->info.nnz));
-    json_object_set_new(o, "type", json_string(wisp_type_name(p->type)));
-    json_object_set_new(o, "powers", json_integer(p->n));
-    json_object_set_new(o, "width", json_integer(p->width));
-    json_object_set_new(o, "depth", json_integer(p->depth));
-    json_object_set_new(o, "cache_budget", json_integer(machine_counted(t, p->cache_budget)));
-    json_object_set_new(o, "scale", json_real(p->scale));
-    json_object_set_new(o, "order", json_string(text_order(p->info.order)));
-    json_object_set_new(o, "format", json_string(text_format(p->info.format)));
-    json_object_set_new(o, "threads", json_integer(wisp_ctx_threads(t->ctx)));
-    json_object_set_new(o, "device", json_string(wisp_ctx_device(t->ctx)));
-    json_object_set_new(o, "isa", json_string(wisp_ctx_isa(t->ctx)));
-    json_object_set_new(o, "assemble_seconds", json_number(p->assemble_seconds));
-    json_object_set_new(o, "seconds", json_number(p->seconds));
-    json_object_set_new(o, "gflops", json_number(p->flops / p->seconds * 1e-9));
+    json_t *norms = json_array();
     for (int64_t k = 0; k <= p->n; k++) json_array_append_new(norms, json_numbers(p->norm + k * p->width, p->width));
-    json_object_set_new(o, "norms", norms);
-    return o;
+    return JSON_PUT(json_head(t, t->opt.arg[0]), J("start", t->opt.start ? t->opt.start : "random"),
+                    J("seed", json_seed(t->opt.seed)), J("rows", p->info.rows), J("nnz", p->info.nnz),
+                    J("type", wisp_type_name(p->type)), J("powers", p->n), J("width", p->width), J("depth", p->depth),
+                    J("cache_budget", machine_counted(t, p->cache_budget)), J("scale", p->scale),
+                    J("order", text_order(p->info.order)), J("format", text_format(p->info.format)),
+                    J("threads", wisp_ctx_threads(t->ctx)), J("device", wisp_ctx_device(t->ctx)),
+                    J("isa", wisp_ctx_isa(t->ctx)), J("assemble_seconds", p->assemble_seconds),
+                    J("seconds", p->seconds), J("gflops", p->flops / p->seconds * 1e-9), J("norms", norms));
 }
 
 /* The first powers and the last ones. */
@@ -319,9 +303,7 @@ int cmd_power(tool *t)
     if (!rc && t->opt.output) rc = write_vectors(t, &p);
     monitor_clear(&t->monitor);
     if (!rc && t->opt.json) {
-        json_t *o = result_json(t, &p);
-        rc = json_print(t, o);
-        json_decref(o);
+        rc = json_print_new(t, result_json(t, &p));
     } else if (!rc && !t->opt.quiet) {
         show(t, &p);
         if (t->opt.output) text_line("written", "%s", t->opt.output);

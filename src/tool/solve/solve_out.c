@@ -28,61 +28,32 @@ static const char *rhs_name(const tool *t) { return t->opt.rhs.text ? t->opt.rhs
 
 /* ---- JSON ------------------------------------------------------------------------------------- */
 
-static void add_run(json_t *o, tool *t, const solve_results *r)
-{
-    json_run(o, t, &r->info);
-    json_object_set_new(o, "seconds", json_number(r->s.seconds));
-    json_object_set_new(o, "setup_seconds", json_number(r->s.setup_seconds));
-    json_object_set_new(o, "assemble_seconds", json_number(r->assemble_seconds));
-    json_object_set_new(o, "bytes_per_iteration", json_number(r->s.bytes));
-    json_object_set_new(o, "gbs", json_number(gigabytes_per_second(r)));
-}
-
-static void add_columns(json_t *o, const solve_results *r)
+static json_t *make_json(tool *t, const solve_results *r)
 {
     const wisp_solution *s = &r->s;
+    char precond[TEXT];
+    json_t *o =
+        json_head(t, t->opt.arg[0]); /* also without it all ranks go on: what follows has a call of all of them */
     json_t *iterations = json_array(), *converged = json_array();
     for (int j = 0; j < s->columns; j++) {
         json_array_append_new(iterations, json_integer(s->iterations_of[j]));
         json_array_append_new(converged, json_integer(s->status[j] == WISP_OK));
     }
-    json_object_set_new(o, "residuals", json_numbers(s->residuals, s->columns));
-    json_object_set_new(o, "iterations_of", iterations);
-    json_object_set_new(o, "converged_of", converged);
-    json_object_set_new(o, "residual_history", json_numbers(s->history, s->history ? s->iterations + 1 : 0));
-}
-
-static json_t *make_json(tool *t, const solve_results *r)
-{
-    const wisp_solution *s = &r->s;
-    char precond[TEXT];
-    json_t *o = json_object(); /* also without it all ranks go on: what follows has a call of all of them */
-    json_object_set_new(o, "version", json_string(wisp_version()));
-    json_object_set_new(o, "command", json_words(t->command_line));
-    json_object_set_new(o, "matrix", json_words(t->opt.arg[0]));
-    json_object_set_new(o, "rhs", json_words(rhs_name(t)));
-    json_object_set_new(o, "x0", json_words(t->opt.x0));
-    json_object_set_new(o, "solution", json_words(t->opt.output));
-    json_object_set_new(o, "converged", json_boolean(s->converged));
-    json_object_set_new(o, "status", json_string(r->status ? wisp_status_string(r->status) : "converged"));
-    json_object_set_new(o, "iterations", json_integer(s->iterations));
-    json_object_set_new(o, "residual_true", json_number(s->residual));
-    json_object_set_new(o, "tolerance", json_real(r->opts.tolerance));
-    json_object_set_new(o, "method", json_string(solve_method_names[s->method]));
-    json_object_set_new(o, "variant", json_string(solve_variant_names[s->variant]));
-    json_object_set_new(o, "preconditioner", json_string(precond_text(precond, r)));
-    json_object_set_new(o, "restart", s->method == WISP_GMRES ? json_integer(s->restart) : json_null());
-    json_object_set_new(o, "passes", json_integer(s->passes));
-    json_object_set_new(o, "products", json_integer(s->products));
-    json_object_set_new(o, "reductions", json_integer(s->reductions));
-    json_object_set_new(o, "replacements", json_integer(s->replacements));
-    json_object_set_new(o, "rows", json_integer(r->info.rows));
-    json_object_set_new(o, "nnz", json_integer(r->info.nnz));
-    json_object_set_new(o, "columns", json_integer(r->columns));
-    json_object_set_new(o, "type", json_string(wisp_type_name(r->type)));
-    add_run(o, t, r);
-    add_columns(o, r);
-    return o;
+    JSON_PUT(o, J("rhs", rhs_name(t)), J("x0", t->opt.x0), J("solution", t->opt.output),
+             J("converged", json_boolean(s->converged)),
+             J("status", r->status ? wisp_status_string(r->status) : "converged"), J("iterations", s->iterations),
+             J("residual_true", s->residual), J("tolerance", r->opts.tolerance),
+             J("method", solve_method_names[s->method]), J("variant", solve_variant_names[s->variant]),
+             J("preconditioner", precond_text(precond, r)), J_IF(s->method == WISP_GMRES, "restart", s->restart),
+             J("passes", s->passes), J("products", s->products), J("reductions", s->reductions),
+             J("replacements", s->replacements), J("rows", r->info.rows), J("nnz", r->info.nnz),
+             J("columns", r->columns), J("type", wisp_type_name(r->type)));
+    json_run(o, t, &r->info);
+    return JSON_PUT(o, J("seconds", s->seconds), J("setup_seconds", s->setup_seconds),
+                    J("assemble_seconds", r->assemble_seconds), J("bytes_per_iteration", s->bytes),
+                    J("gbs", gigabytes_per_second(r)), J("residuals", json_numbers(s->residuals, s->columns)),
+                    J("iterations_of", iterations), J("converged_of", converged),
+                    J("residual_history", json_numbers(s->history, s->history ? s->iterations + 1 : 0)));
 }
 
 /* ---- summary ----------------------------------------------------------------------------------- */
