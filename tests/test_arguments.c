@@ -192,8 +192,9 @@ PLAIN(wisp_tsm_gram, P(0, (wisp_scalar[WIDTH * WIDTH]){{0}}), WIDTH, ONE, P(1, f
 PLAIN(wisp_tsm_update, P(0, f->y), ONE, P(1, f->x), P(2, (wisp_scalar[WIDTH * WIDTH]){{0}}), WIDTH, ONE)
 PLAIN(wisp_spmmv, P(0, f->y), P(1, f->A), P(2, f->x), P(3, &(wisp_aug){0}))
 PLAIN(wisp_mpk, P(0, ((wisp_blk *[]){f->x, f->y})), 2, P(1, f->A), P(2, &(wisp_mpk_opts){.steps = 1}))
-QUERY(wisp_fuse_bound, P(0, f->ctx), 10, WISP_D, WIDTH, 1, 1)
-QUERY(wisp_mpk_bound, P(0, f->ctx), P(1, &f->info), WISP_D, WIDTH, 1, 1)
+PLAIN(wisp_fuse_plan, P(0, &(wisp_plan){0}), P(1, f->ctx), 10, WISP_D, WIDTH, 1, 1)
+PLAIN(wisp_mpk_plan, P(0, &(wisp_plan){0}), P(1, f->ctx), P(2, &f->info), WISP_D, WIDTH,
+      P(3, &(wisp_mpk_opts){.steps = 1}), P(4, &(wisp_choice){0}))
 #define UPDATE (&(wisp_update){f->y, 1, &(wisp_term){f->x, NULL, NULL}})
 #define INNER (&(wisp_inner){f->y, f->x, NULL, (wisp_scalar[WIDTH]){{0}}})
 PLAIN(wisp_fuse, P(0, UPDATE), 1, P(1, INNER), 1, 0)
@@ -312,9 +313,9 @@ static const argument_row table[] = {
     ROW(wisp_tsm_update, 3, 0, 0),
     ROW(wisp_spmmv, 4, 8, 0),
     ROW(wisp_mpk, 3, 0, 2),
-    ROW(wisp_mpk_bound, 2, 0, ALL),
+    ROW(wisp_mpk_plan, 5, 16, 2),
     ROW(wisp_fuse, 2, 0, 0),
-    ROW(wisp_fuse_bound, 1, 0, ALL),
+    ROW(wisp_fuse_plan, 2, 0, 2),
     ROW(wisp_fuse_cost, 3, 0, 0),
     ROW(wisp_ctx_counts, 2, 0, ALL),
     ROW(wisp_spmmv_cost, 2, 0, 1),
@@ -324,9 +325,9 @@ static const argument_row table[] = {
 };
 /* Those that take no pointer. */
 static const char *const others[] = {
-    "wisp_status_string", "wisp_version",    "wisp_features",     "wisp_type_size",    "wisp_type_is_complex",
-    "wisp_halo_name",     "wisp_type_name",  "wisp_gallery_list", "wisp_mpk_plan",     "wisp_model_memory",
-    "wisp_model_overlap", "wisp_level_name", "wisp_now",          "wisp_word_distance"};
+    "wisp_status_string", "wisp_version",   "wisp_features",     "wisp_type_size",    "wisp_type_is_complex",
+    "wisp_halo_name",     "wisp_type_name", "wisp_gallery_list", "wisp_model_memory", "wisp_model_overlap",
+    "wisp_level_name",    "wisp_now",       "wisp_word_distance"};
 
 static const argument_table all = {table, sizeof table / sizeof *table, others, sizeof others / sizeof *others};
 

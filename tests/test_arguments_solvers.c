@@ -25,8 +25,8 @@ CALL(wisp_kpm)
     return status;
 }
 QUERY(wisp_kpm_width, WISP_D, ROWS, P(0, &(wisp_kpm_opts){0}))
-QUERY(wisp_kpm_bound, P(0, f->ctx), P(1, &f->info), P(2, &(wisp_kpm_opts){.moments = MOMENTS}))
-QUERY(wisp_kpm_plan, ROWS, WISP_D, P(0, &(wisp_kpm_opts){0}))
+PLAIN(wisp_kpm_plan, P(0, &(wisp_plan){0}), P(1, f->ctx), P(2, &f->info), P(3, &(wisp_kpm_opts){.moments = MOMENTS}),
+      P(4, &(wisp_choice){0}))
 PROCEDURE(wisp_moments_free, P(0, &(wisp_moments){0}))
 PLAIN(wisp_moments_label, P(0, f->ctx), P(1, &f->m), P(2, "matrix"), P(3, "command"))
 CALL(wisp_moments_merge)
@@ -73,8 +73,8 @@ CALL(wisp_solve)
     return status;
 }
 PROCEDURE(wisp_solution_free, P(0, &(wisp_solution){0}))
-QUERY(wisp_solve_bound, P(0, f->ctx), P(1, &f->info), WISP_D, 1, P(2, &(wisp_solve_opts){0}))
-QUERY(wisp_solve_plan, 10, WISP_D, 1, P(0, &(wisp_solve_opts){0}))
+PLAIN(wisp_solve_plan, P(0, &(wisp_plan){0}), P(1, f->ctx), P(2, &f->info), WISP_D, 1, P(3, &(wisp_solve_opts){0}),
+      P(4, &(wisp_choice){0}))
 CALL(wisp_eig)
 {
     wisp_eigen e;
@@ -166,8 +166,7 @@ static const argument_row table[] = {
     ROW(wisp_kpm_type, 1, 1, ALL),
     ROW(wisp_kpm, 3, 4, 2),
     ROW(wisp_kpm_width, 1, 1, 0),
-    ROW(wisp_kpm_bound, 3, 4, ALL),
-    ROW(wisp_kpm_plan, 1, 1, 0),
+    ROW(wisp_kpm_plan, 5, 24, 2),
     ROW(wisp_moments_free, 1, 0, ALL),
     ROW(wisp_moments_label, 4, 12, 1),
     ROW(wisp_moments_merge, 3, 0, 1),
@@ -184,8 +183,7 @@ static const argument_row table[] = {
     ROW(wisp_evolve, 5, 17, 0),
     ROW(wisp_solve, 5, 17, 2),
     ROW(wisp_solution_free, 1, 0, ALL),
-    ROW(wisp_solve_bound, 3, 4, ALL),
-    ROW(wisp_solve_plan, 1, 1, ALL),
+    ROW(wisp_solve_plan, 5, 24, 2),
     ROW(wisp_eig, 3, 4, 2),
     ROW(wisp_eigen_free, 1, 0, ALL),
     ROW(wisp_eig_plan, 3, 4, 2),

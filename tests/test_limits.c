@@ -88,10 +88,19 @@ static void numbers(void **state)
     REF_FAILS(ctx, wisp_evolve(NULL, A, psi, -1, &time, NULL), WISP_ERR_ARG, "-1 times");
     REF_FAILS(ctx, wisp_evolve(NULL, A, psi, 1, &time, &(wisp_evolve_opts){.cache_budget = -1}), WISP_ERR_ARG,
               "cache budget of -1");
-    assert_int_equal(wisp_mpk_plan(-5, WISP_D, 4, 1), 0);
-    assert_int_equal(wisp_mpk_plan(5, WISP_D, 4, -1), 0);
+    wisp_plan plan;
+    wisp_mat_get_info(A, &info);
+    REF_FAILS(ctx, wisp_mpk_plan(&plan, ctx, &info, WISP_D, 0, &(wisp_mpk_opts){0}, NULL), WISP_ERR_ARG, "of width 0");
+    REF_FAILS(ctx, wisp_mpk_plan(&plan, ctx, &info, WISP_S, 1, &(wisp_mpk_opts){0}, NULL), WISP_ERR_ARG,
+              "single blocks");
+    REF_FAILS(ctx, wisp_mpk_plan(&plan, ctx, &info, WISP_D, 4, &(wisp_mpk_opts){.steps = -5}, NULL), WISP_ERR_ARG,
+              "-5 steps");
+    REF_FAILS(ctx, wisp_mpk_plan(&plan, ctx, &info, WISP_D, 4, &(wisp_mpk_opts){.depth = -1}, NULL), WISP_ERR_ARG,
+              "a depth of -1");
+    REF_FAILS(ctx, wisp_fuse_plan(&plan, ctx, -5, WISP_D, 4, 1, 1), WISP_ERR_ARG, "-5 rows");
+    REF_FAILS(ctx, wisp_kpm_plan(&plan, ctx, &info, &(wisp_kpm_opts){.vectors = -8}, NULL), WISP_ERR_ARG,
+              "vectors: -8");
     assert_int_equal(wisp_kpm_width(WISP_D, 10, &(wisp_kpm_opts){.vectors = -8}), 1);
-    assert_true(wisp_kpm_plan(-5, WISP_D, NULL) >= 0);
     wisp_moments_free(&m);
     wisp_blk_free(psi);
     wisp_mat_free(A);

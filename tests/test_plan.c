@@ -34,10 +34,13 @@ static void plan(const run_case *c, int threads, wisp_mat_opts *o, found *f)
     o->width = wisp_kpm_width(type, src.rows, &c->k);
     REF_OK(ctx, wisp_mat_bound(ctx, &src, o, &most));
     REF_OK(ctx, wisp_mat_plan(ctx, &src, o, &about));
-    const int64_t spill = about.spill_bytes * o->width;
+    wisp_plan run, run_most;
+    REF_OK(ctx, wisp_kpm_plan(&run, ctx, &about, &c->k, NULL));
+    REF_OK(ctx, wisp_kpm_plan(&run_most, ctx, &most, &c->k, NULL));
+    assert_true(0 < run.bytes && run.bytes <= run.bytes_most);
     f->planned = about.format;
-    f->total = larger(source + about.assembly_bytes, about.bytes + wisp_kpm_plan(src.rows, type, &c->k) + spill);
-    f->bound = larger(source + most.assembly_bytes, most.bytes + wisp_kpm_bound(ctx, &most, &c->k));
+    f->total = larger(source + about.assembly_bytes, about.bytes + run.bytes);
+    f->bound = larger(source + most.assembly_bytes, most.bytes + run_most.bytes_most);
     f->total = larger(f->total, reading);
     f->bound = larger(f->bound, reading);
     wisp_src_close(&src);

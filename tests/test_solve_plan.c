@@ -1,4 +1,4 @@
-/* The memory that wisp_solve_bound tells against what is held at the most: random methods, preconditioners, types,
+/* The memory that wisp_solve_plan tells against what is held at the most: random methods, preconditioners, types,
    widths and sizes, of systems that have a solution, and of some that have none, which is proved. On several ranks each
    looks at its own: halos, sums, and what does not get less with its rows. */
 #include "ref.h"
@@ -70,18 +70,20 @@ static void planned_memory(void **state)
         REF_OK(ctx, wisp_blk_create(&b, ctx, wisp_mat_map(A), q.type, q.width));
         REF_OK(ctx, wisp_blk_fill_random(b, WISP_RANDOM_GAUSS, 1, 0, 0));
         wisp_mat_get_info(A, &info);
-        const int64_t bound = wisp_solve_bound(ctx, &info, q.type, q.width, &q.o);
+        wisp_plan plan;
+        REF_OK(ctx, wisp_solve_plan(&plan, ctx, &info, q.type, q.width, &q.o, NULL));
+        assert_true(0 < plan.bytes && plan.bytes <= plan.bytes_most);
         wisp_ctx_memory(ctx, &before, NULL);
         const wisp_status status = wisp_solve(NULL, x, A, b, &q.o);
         wisp_ctx_memory(ctx, NULL, &peak);
         singular += status == WISP_ERR_SINGULAR;
         solved += status == WISP_OK;
-        if (peak - before > bound)
+        if (peak - before > plan.bytes_most)
             fail_msg(
                 "case %d, rank %d of %d, %lld rows, type %d, width %d, method %d, precond %d: %lld bytes are held, "
                 "%lld were told",
                 c, wisp_ctx_rank(ctx), wisp_ctx_processes(ctx), (long long)q.ring.n, q.type, q.width, q.o.method,
-                q.o.precond, (long long)(peak - before), (long long)bound);
+                q.o.precond, (long long)(peak - before), (long long)plan.bytes_most);
         wisp_blk_free(x), wisp_blk_free(b);
         wisp_mat_free(A);
         wisp_ctx_free(ctx);

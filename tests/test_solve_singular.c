@@ -179,7 +179,9 @@ static void memory(void **state)
         wisp_ctx_memory(ctx, NULL, &most);
         wisp_mat_info info;
         wisp_mat_get_info(A, &info);
-        const int64_t plan = wisp_solve_plan(N, WISP_D, 1, &o), bound = wisp_solve_bound(ctx, &info, WISP_D, 1, &o);
+        wisp_plan told;
+        REF_OK(ctx, wisp_solve_plan(&told, ctx, &info, WISP_D, 1, &o, NULL));
+        const int64_t plan = told.bytes, bound = told.bytes_most;
         print_message("took %d kB, plan %d kB, bound %d kB\n", (int)((most - before) / 1000), (int)(plan / 1000),
                       (int)(bound / 1000));
         assert_true(most - before > plan && most - before <= bound && bound < 2 * (most - before));

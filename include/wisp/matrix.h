@@ -163,6 +163,7 @@ typedef struct {
     int width;
     double seconds;    /* for each step of all columns; 0: not known */
     const char *limit; /* of the time: "memory", "cache" or "core"; "operator", whose time is not known */
+    double load_gbs;   /* at which all threads load from memory, by the model; 0: not known */
 } wisp_choice;
 WISP_SIZED wisp_status wisp_src_choose(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_type type,
                                        int64_t vectors, int64_t steps, wisp_choice *choice);

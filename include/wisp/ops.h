@@ -121,12 +121,24 @@ typedef struct {
    bit by bit, with SCALE where there is alpha and SHIFT where there is gamma; types, maps and statuses are as there. No
    two blocks of v and z may overlap. Dots are summed over the ranks once, at the end. */
 WISP_SIZED wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_mat *A, const wisp_mpk_opts *opts);
-/* Bytes that wisp_mpk with dots holds beside matrix and blocks; depth as in wisp_mpk_opts. plan: about, for so many
-   local rows of a matrix that was made for this width. bound: at most, for calls of so many steps with a matrix of
-   which A (from wisp_mat_bound or wisp_mat_get_info) is known. */
-WISP_API int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth);
-WISP_SIZED int64_t wisp_mpk_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width, int depth,
-                                  int64_t steps);
+
+/* What a call will take, as far as it is known before the call, on this rank. */
+typedef struct {
+    int64_t bytes;      /* that the call holds beside what it is given (matrix, blocks): about, */
+    int64_t bytes_most; /* and at most */
+    double products;    /* of A with one vector. NaN (so are the numbers below): not known before the call */
+    double sweeps;      /* over the matrix; steps that are interleaved count each */
+    double seconds;     /* by the model of docs/model.md, or by what was timed */
+    double iteration_bytes, iteration_seconds; /* of an iteration, where it is their number that is not known: least */
+                                               /* traffic, and time; else NaN */
+} wisp_plan;
+/* *plan becomes what wisp_mpk with such options will take, for blocks of this type (DEFAULT: the matrix's) and width.
+   A: what is known of the matrix, from wisp_mat_plan, wisp_mat_bound (only with this one bytes_most holds before the
+   matrix is there) or wisp_mat_get_info. step: what wisp_src_choose or wisp_mat_choose found for the columns of all
+   these blocks; NULL: seconds are not known. Of the arrays and blocks in *opts it counts alone whether they are there.
+   WISP_ERR_ARG: the type does not go with A. */
+WISP_SIZED wisp_status wisp_mpk_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
+                                     const wisp_mpk_opts *opts, const wisp_choice *step);
 
 typedef struct {
     double bytes; /* least traffic: each array once in each direction it is needed, no write-allocate */
@@ -166,8 +178,9 @@ typedef struct { /* dot[j] = <x_j, y_j> = sum of conj(x) y; with `rows`: <x_j, r
    number of threads. Either list may be empty. All ranks make this call together. */
 WISP_API wisp_status wisp_fuse(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
                                unsigned flags);
-/* Bytes that calls of wisp_fuse hold beside blocks, at most, for so many local rows, terms of all updates, and dots. */
-WISP_API int64_t wisp_fuse_bound(const wisp_ctx *ctx, int64_t rows, wisp_type type, int width, int terms, int dots);
+/* *plan becomes what calls of wisp_fuse will take, for so many local rows, terms of all updates, and dots. */
+WISP_SIZED wisp_status wisp_fuse_plan(wisp_plan *plan, wisp_ctx *ctx, int64_t rows, wisp_type type, int width,
+                                      int terms, int dots);
 /* *cost becomes the cost of wisp_fuse on this rank: each block once in each direction that it is needed. */
 WISP_SIZED wisp_status wisp_fuse_cost(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
                                       wisp_cost *cost);

@@ -59,8 +59,11 @@ WISP_API wisp_status wisp_spmmv_sized(wisp_blk *y, const wisp_mat *A, const wisp
                                       size_t aug_size);
 WISP_API wisp_status wisp_mpk_sized(wisp_blk *const *v, int stored, const wisp_mat *A, const wisp_mpk_opts *opts,
                                     size_t opts_size);
-WISP_API int64_t wisp_mpk_bound_sized(const wisp_ctx *ctx, const wisp_mat_info *A, size_t A_size, wisp_type type,
-                                      int width, int depth, int64_t steps);
+WISP_API wisp_status wisp_mpk_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *ctx, const wisp_mat_info *A,
+                                         size_t A_size, wisp_type type, int width, const wisp_mpk_opts *opts,
+                                         size_t opts_size, const wisp_choice *step, size_t step_size);
+WISP_API wisp_status wisp_fuse_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *ctx, int64_t rows,
+                                          wisp_type type, int width, int terms, int dots);
 WISP_API wisp_status wisp_spmmv_cost_sized(const wisp_mat *A, wisp_type type, int width, unsigned terms,
                                            wisp_cost *cost, size_t cost_size);
 WISP_API wisp_status wisp_machine_measure_sized(wisp_ctx *ctx, wisp_machine *machine, size_t machine_size,
@@ -79,9 +82,9 @@ WISP_API int wisp_kpm_width_sized(wisp_type type, int64_t rows, const wisp_kpm_o
 WISP_API wisp_type wisp_kpm_type_sized(wisp_type type, int64_t rows, const wisp_kpm_opts *opts, size_t opts_size);
 WISP_API void wisp_kpm_bounds_opts_sized(wisp_bounds_opts *result, wisp_type type, int64_t rows,
                                          const wisp_kpm_opts *opts, size_t opts_size);
-WISP_API int64_t wisp_kpm_plan_sized(int64_t rows, wisp_type type, const wisp_kpm_opts *opts, size_t opts_size);
-WISP_API int64_t wisp_kpm_bound_sized(const wisp_ctx *ctx, const wisp_mat_info *A, size_t A_size,
-                                      const wisp_kpm_opts *opts, size_t opts_size);
+WISP_API wisp_status wisp_kpm_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *ctx, const wisp_mat_info *A,
+                                         size_t A_size, const wisp_kpm_opts *opts, size_t opts_size,
+                                         const wisp_choice *step, size_t step_size);
 WISP_API void wisp_moments_free_sized(wisp_moments *m, size_t m_size);
 WISP_API wisp_status wisp_moments_label_sized(wisp_ctx *ctx, wisp_moments *m, size_t m_size, const char *matrix,
                                               const char *command);
@@ -107,10 +110,9 @@ WISP_API void wisp_ctx_counts_sized(const wisp_ctx *ctx, wisp_counts *counts, si
 WISP_API wisp_status wisp_solve_sized(wisp_solution *s, size_t s_size, wisp_blk *x, const wisp_mat *A,
                                       const wisp_blk *b, const wisp_solve_opts *opts, size_t opts_size);
 WISP_API void wisp_solution_free_sized(wisp_solution *s, size_t s_size);
-WISP_API int64_t wisp_solve_plan_sized(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts,
-                                       size_t opts_size);
-WISP_API int64_t wisp_solve_bound_sized(const wisp_ctx *ctx, const wisp_mat_info *A, size_t A_size, wisp_type type,
-                                        int width, const wisp_solve_opts *opts, size_t opts_size);
+WISP_API wisp_status wisp_solve_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *ctx, const wisp_mat_info *A,
+                                           size_t A_size, wisp_type type, int width, const wisp_solve_opts *opts,
+                                           size_t opts_size, const wisp_choice *step, size_t step_size);
 WISP_API wisp_status wisp_eig_sized(wisp_eigen *e, size_t e_size, const wisp_mat *A, const wisp_eig_opts *opts,
                                     size_t opts_size);
 WISP_API void wisp_eigen_free_sized(wisp_eigen *e, size_t e_size);
@@ -230,10 +232,16 @@ static inline wisp_status wisp_mpk(wisp_blk *const *v, int stored, const wisp_ma
 {
     return wisp_mpk_sized(v, stored, A, opts, sizeof *opts);
 }
-static inline int64_t wisp_mpk_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width, int depth,
-                                     int64_t steps)
+static inline wisp_status wisp_mpk_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type,
+                                        int width, const wisp_mpk_opts *opts, const wisp_choice *step)
 {
-    return wisp_mpk_bound_sized(ctx, A, sizeof *A, type, width, depth, steps);
+    return wisp_mpk_plan_sized(plan, sizeof *plan, ctx, A, sizeof *A, type, width, opts, sizeof *opts, step,
+                               sizeof *step);
+}
+static inline wisp_status wisp_fuse_plan(wisp_plan *plan, wisp_ctx *ctx, int64_t rows, wisp_type type, int width,
+                                         int terms, int dots)
+{
+    return wisp_fuse_plan_sized(plan, sizeof *plan, ctx, rows, type, width, terms, dots);
 }
 static inline wisp_status wisp_spmmv_cost(const wisp_mat *A, wisp_type type, int width, unsigned terms, wisp_cost *cost)
 {
@@ -282,13 +290,10 @@ static inline wisp_bounds_opts wisp_kpm_bounds_opts(wisp_type type, int64_t rows
     wisp_kpm_bounds_opts_sized(&result, type, rows, opts, sizeof *opts);
     return result;
 }
-static inline int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts)
+static inline wisp_status wisp_kpm_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A,
+                                        const wisp_kpm_opts *opts, const wisp_choice *step)
 {
-    return wisp_kpm_plan_sized(rows, type, opts, sizeof *opts);
-}
-static inline int64_t wisp_kpm_bound(const wisp_ctx *ctx, const wisp_mat_info *A, const wisp_kpm_opts *opts)
-{
-    return wisp_kpm_bound_sized(ctx, A, sizeof *A, opts, sizeof *opts);
+    return wisp_kpm_plan_sized(plan, sizeof *plan, ctx, A, sizeof *A, opts, sizeof *opts, step, sizeof *step);
 }
 static inline void wisp_moments_free(wisp_moments *m) { wisp_moments_free_sized(m, sizeof *m); }
 static inline wisp_status wisp_moments_label(wisp_ctx *ctx, wisp_moments *m, const char *matrix, const char *command)
@@ -350,16 +355,12 @@ static inline wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_m
     return wisp_solve_sized(s, sizeof *s, x, A, b, opts, sizeof *opts);
 }
 static inline void wisp_solution_free(wisp_solution *s) { wisp_solution_free_sized(s, sizeof *s); }
-static inline int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts)
+static inline wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type,
+                                          int width, const wisp_solve_opts *opts, const wisp_choice *step)
 {
-    return wisp_solve_plan_sized(rows, type, width, opts, sizeof *opts);
+    return wisp_solve_plan_sized(plan, sizeof *plan, ctx, A, sizeof *A, type, width, opts, sizeof *opts, step,
+                                 sizeof *step);
 }
-static inline int64_t wisp_solve_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
-                                       const wisp_solve_opts *opts)
-{
-    return wisp_solve_bound_sized(ctx, A, sizeof *A, type, width, opts, sizeof *opts);
-}
-
 static inline wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts)
 {
     return wisp_eig_sized(e, sizeof *e, A, opts, sizeof *opts);

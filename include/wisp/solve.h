@@ -120,12 +120,12 @@ WISP_SIZED wisp_status wisp_solve(wisp_solution *s, wisp_blk *x, const wisp_mat 
                                   const wisp_solve_opts *opts);
 /* Frees the arrays of s, and empties it. s may be NULL. */
 WISP_SIZED void wisp_solution_free(wisp_solution *s);
-/* Bytes that wisp_solve holds beside A, x and b, for blocks of this type and width. plan: about, for so many local
-   rows. bound: at most, with the threads of ctx, what ranks send each other, and the proof that there is no solution;
-   A: what is known of the matrix (wisp_mat_plan, wisp_mat_get_info). */
-WISP_SIZED int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts);
-WISP_SIZED int64_t wisp_solve_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
-                                    const wisp_solve_opts *opts);
+/* *plan becomes what wisp_solve will take, for blocks of this type (DEFAULT: the matrix's) and width. A and step: as in
+   wisp_mpk_plan, for these columns. How many iterations it takes is not known; traffic and time of one are those of CG
+   if the method is DEFAULT, for A is not looked at. bytes_most counts the proof that there is no solution. Statuses as
+   of wisp_solve for such options. */
+WISP_SIZED wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type,
+                                       int width, const wisp_solve_opts *opts, const wisp_choice *step);
 
 #ifdef __cplusplus
 }

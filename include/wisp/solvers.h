@@ -135,10 +135,11 @@ WISP_SIZED int wisp_kpm_width(wisp_type type, int64_t rows, const wisp_kpm_opts 
 WISP_SIZED wisp_type wisp_kpm_type(wisp_type type, int64_t rows, const wisp_kpm_opts *opts);
 /* The options with which wisp_kpm calls wisp_bounds_find, for a matrix with values of this type and so many rows. */
 WISP_SIZED wisp_bounds_opts wisp_kpm_bounds_opts(wisp_type type, int64_t rows, const wisp_kpm_opts *opts);
-/* Bytes that wisp_kpm holds beside the matrix. plan: about, without the spill of half storage (wisp_mat_info). bound:
-   at most, spill included, for a matrix of which this is known (from wisp_mat_bound or wisp_mat_get_info). */
-WISP_SIZED int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts);
-WISP_SIZED int64_t wisp_kpm_bound(const wisp_ctx *ctx, const wisp_mat_info *A, const wisp_kpm_opts *opts);
+/* *plan becomes what wisp_kpm with these options will take, moments among it. A and step: as in wisp_mpk_plan, for all
+   vectors of the run. Products and seconds are those of the moments, without those that find the bounds
+   (wisp_bounds_plan). Statuses as of wisp_kpm for such options. */
+WISP_SIZED wisp_status wisp_kpm_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, const wisp_kpm_opts *opts,
+                                     const wisp_choice *step);
 /* Frees the arrays and texts of m, and empties it. The struct itself is the caller's. m may be NULL. */
 WISP_SIZED void wisp_moments_free(wisp_moments *m);
 /* Sets m->matrix and m->command to copies of these texts, for the moments file; NULL takes one away. A text longer than

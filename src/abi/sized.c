@@ -55,6 +55,11 @@ static void give(void *given, size_t given_size, const void *known, size_t known
     if (name && status == WISP_OK) status = take_options(name##_known, sizeof(type), name, name##_size, #type, ctx)
 #define OUT(name) \
     if (name) give(name, name##_size, name##_known, sizeof *name##_known)
+/* What every plan has: the result, and what is known of the matrix and of a step. */
+#define PLAN_OF(A, step)     \
+    RESULT(wisp_plan, plan); \
+    INOUT(wisp_mat_info, A); \
+    INOUT(wisp_choice, step)
 
 /* Nothing lies behind the last field, so that a field that is appended makes the struct longer. */
 #define ENDS_WITH(type, last) \
@@ -67,11 +72,12 @@ ENDS_WITH(wisp_crs, val);
 ENDS_WITH(wisp_mat_opts, format);
 ENDS_WITH(wisp_mat_info, packed_rows);
 ENDS_WITH(wisp_operator, free_arg);
-ENDS_WITH(wisp_choice, limit);
+ENDS_WITH(wisp_choice, load_gbs);
 ENDS_WITH(wisp_gather, from_l3);
 ENDS_WITH(wisp_aug, add);
 ENDS_WITH(wisp_mpk_opts, add);
 ENDS_WITH(wisp_cost, flops);
+ENDS_WITH(wisp_plan, iteration_seconds);
 ENDS_WITH(wisp_machine, exchange_gbs);
 ENDS_WITH(wisp_kpm_opts, resume);
 ENDS_WITH(wisp_moments, version);
@@ -355,11 +361,25 @@ wisp_status wisp_mpk_sized(wisp_blk *const *v, int stored, const wisp_mat *A, co
     return status;
 }
 
-int64_t wisp_mpk_bound_sized(const wisp_ctx *ctx, const wisp_mat_info *A, size_t A_size, wisp_type type, int width,
-                             int depth, int64_t steps)
+wisp_status wisp_mpk_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *ctx, const wisp_mat_info *A, size_t A_size,
+                                wisp_type type, int width, const wisp_mpk_opts *opts, size_t opts_size,
+                                const wisp_choice *step, size_t step_size)
 {
-    INOUT(wisp_mat_info, A);
-    return wisp_mpk_bound(ctx, A_known, type, width, depth, steps);
+    wisp_status status = WISP_OK;
+    IN(wisp_mpk_opts, opts, ctx);
+    PLAN_OF(A, step);
+    if (status == WISP_OK) status = wisp_mpk_plan(plan_known, ctx, A_known, type, width, opts_known, step_known);
+    OUT(plan);
+    return status;
+}
+
+wisp_status wisp_fuse_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *ctx, int64_t rows, wisp_type type,
+                                 int width, int terms, int dots)
+{
+    RESULT(wisp_plan, plan);
+    const wisp_status status = wisp_fuse_plan(plan_known, ctx, rows, type, width, terms, dots);
+    OUT(plan);
+    return status;
 }
 
 wisp_status wisp_spmmv_cost_sized(const wisp_mat *A, wisp_type type, int width, unsigned terms, wisp_cost *cost,
@@ -445,18 +465,15 @@ void wisp_kpm_bounds_opts_sized(wisp_bounds_opts *result, wisp_type type, int64_
     *result = wisp_kpm_bounds_opts(type, rows, opts_known);
 }
 
-int64_t wisp_kpm_plan_sized(int64_t rows, wisp_type type, const wisp_kpm_opts *opts, size_t opts_size)
+wisp_status wisp_kpm_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *ctx, const wisp_mat_info *A, size_t A_size,
+                                const wisp_kpm_opts *opts, size_t opts_size, const wisp_choice *step, size_t step_size)
 {
-    INOUT(wisp_kpm_opts, opts);
-    return wisp_kpm_plan(rows, type, opts_known);
-}
-
-int64_t wisp_kpm_bound_sized(const wisp_ctx *ctx, const wisp_mat_info *A, size_t A_size, const wisp_kpm_opts *opts,
-                             size_t opts_size)
-{
-    INOUT(wisp_mat_info, A);
-    INOUT(wisp_kpm_opts, opts);
-    return wisp_kpm_bound(ctx, A_known, opts_known);
+    wisp_status status = WISP_OK;
+    IN(wisp_kpm_opts, opts, ctx);
+    PLAN_OF(A, step);
+    if (status == WISP_OK) status = wisp_kpm_plan(plan_known, ctx, A_known, opts_known, step_known);
+    OUT(plan);
+    return status;
 }
 
 void wisp_moments_free_sized(wisp_moments *m, size_t m_size)
@@ -604,18 +621,16 @@ void wisp_solution_free_sized(wisp_solution *s, size_t s_size)
     OUT(s);
 }
 
-int64_t wisp_solve_plan_sized(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts, size_t opts_size)
+wisp_status wisp_solve_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *ctx, const wisp_mat_info *A,
+                                  size_t A_size, wisp_type type, int width, const wisp_solve_opts *opts,
+                                  size_t opts_size, const wisp_choice *step, size_t step_size)
 {
-    INOUT(wisp_solve_opts, opts);
-    return wisp_solve_plan(rows, type, width, opts_known);
-}
-
-int64_t wisp_solve_bound_sized(const wisp_ctx *ctx, const wisp_mat_info *A, size_t A_size, wisp_type type, int width,
-                               const wisp_solve_opts *opts, size_t opts_size)
-{
-    INOUT(wisp_mat_info, A);
-    INOUT(wisp_solve_opts, opts);
-    return wisp_solve_bound(ctx, A_known, type, width, opts_known);
+    wisp_status status = WISP_OK;
+    IN(wisp_solve_opts, opts, ctx);
+    PLAN_OF(A, step);
+    if (status == WISP_OK) status = wisp_solve_plan(plan_known, ctx, A_known, type, width, opts_known, step_known);
+    OUT(plan);
+    return status;
 }
 
 wisp_status wisp_eig_sized(wisp_eigen *e, size_t e_size, const wisp_mat *A, const wisp_eig_opts *opts, size_t opts_size)

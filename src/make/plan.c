@@ -505,6 +505,17 @@ out:
     return status;
 }
 
+static wisp_status find_width(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int64_t vectors, int64_t steps,
+                              wisp_choice *choice)
+{
+    wisp__rates rates;
+    const wisp_status status = wisp__width_find(ctx, m, type, vectors, steps, choice);
+    if (status != WISP_OK) return status;
+    wisp__rates_find(ctx, &rates);
+    choice->load_gbs = 1e-9 * rates.memory;
+    return agree(ctx, choice);
+}
+
 wisp_status wisp_src_choose(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *opts, wisp_type type,
                             int64_t vectors, int64_t steps, wisp_choice *choice)
 {
@@ -523,8 +534,7 @@ wisp_status wisp_src_choose(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_o
     o.width = WIDE;
     wisp_ctx_enter(ctx);
     WISP_TRY(foresee(ctx, src, &o, &info, &sample, &m));
-    WISP_TRY(wisp__width_find(ctx, &m, type, vectors, steps, choice));
-    status = agree(ctx, choice);
+    status = find_width(ctx, &m, type, vectors, steps, choice);
 out:
     wisp__sample_close(&sample, ctx);
     return wisp_ctx_leave(ctx, status);
@@ -548,8 +558,7 @@ wisp_status wisp_mat_choose(const wisp_mat *A, wisp_type type, int64_t vectors, 
     }
     wisp_ctx_enter(A->ctx);
     WISP_TRY(wisp__shape_of(A, &sample, &m));
-    WISP_TRY(wisp__width_find(A->ctx, &m, type, vectors, steps, choice));
-    status = agree(A->ctx, choice);
+    status = find_width(A->ctx, &m, type, vectors, steps, choice);
 out:
     wisp__sample_close(&sample, A->ctx);
     return wisp_ctx_leave(A->ctx, status);

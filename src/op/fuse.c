@@ -1,5 +1,6 @@
 /* Updates and dots in one pass: check; the kernel's parameters; launch; reduction. */
 #include "op.h"
+#include <math.h>
 #include <string.h>
 
 typedef struct {
@@ -355,9 +356,16 @@ wisp_status wisp_fuse(const wisp_update *update, int updates, const wisp_inner *
 }
 
 /* Lists; sums of each row block, and of each thread where a period is several rows. */
-int64_t wisp_fuse_bound(const wisp_ctx *ctx, int64_t rows, wisp_type type, int width, int terms, int dots)
+wisp_status wisp_fuse_plan(wisp_plan *plan, wisp_ctx *ctx, int64_t rows, wisp_type type, int width, int terms, int dots)
 {
-    if (!ctx || rows < 0 || width < 1 || terms < 0 || dots < 0 || !wisp__type_ok(type)) return 0;
+    WISP_NEED(ctx, plan);
+    *plan = (wisp_plan){0};
+    WISP_NEED(NULL, ctx);
+    if (rows < 0 || width < 1 || terms < 0 || dots < 0 || !wisp__type_ok(type))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                             "plan: fuse of blocks of %lld rows, width %d and type %d, %d terms and %d "
+                             "dots",
+                             (long long)rows, width, (int)type, terms, dots);
     const wisp_blk like = {.type = type, .width = width, .nrows = rows};
     const int64_t parts = wisp__parts(type), period = wisp__cut_of(&like, true).period, row = width * parts;
     const int64_t sums = dots * row * parts, numbers = rows * row;
@@ -369,7 +377,10 @@ int64_t wisp_fuse_bound(const wisp_ctx *ctx, int64_t rows, wisp_type type, int w
     /* Calls with fewer dots may cut more row blocks; their sums are then SUMS at most. */
     const int64_t most = WISP__MAX(SUMS, most_blocks(sums) * sums), few = (2 * numbers / NUMBERS + 2) * sums;
     const int64_t threads = (int64_t)ctx->threads * dots * period * parts;
-    return bytes + (int64_t)sizeof(double) * (WISP__MIN(most, few) + threads);
+    plan->bytes_most = bytes + (int64_t)sizeof(double) * (WISP__MIN(most, few) + threads);
+    plan->bytes = plan->bytes_most;
+    plan->seconds = plan->iteration_bytes = plan->iteration_seconds = NAN;
+    return WISP_OK;
 }
 
 /* ---- cost ------------------------------------------------------------------------------------- */

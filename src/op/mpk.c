@@ -281,36 +281,69 @@ out:
     return wisp__together_end(A->ctx, status);
 }
 
-int64_t wisp_mpk_plan(int64_t rows, wisp_type type, int width, int depth)
+/* ---- plan ------------------------------------------------------------------------------------ */
+
+static wisp_status check_plan(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width, const wisp_mpk_opts *o)
 {
-    enum { DOTS = 2 * K_DOT_SETS, GRAPH = 400 }; /* numbers of a column; bytes of a block in graph and orders */
-    if (rows < 0 || width < 1 || depth < 0 || !wisp__type_ok(type)) return 0;
-    if (depth == 0) depth = WISP__MOST_DEPTH;
-    const int64_t per = wisp__rows_per_wide_block(rows, (int64_t)wisp_type_size(type) * width);
-    const int64_t blocks = (rows + per - 1) / per;
-    const int64_t each = (int64_t)depth * DOTS * width * (int64_t)sizeof(double) + (depth > 1 ? GRAPH : 0);
-    int64_t bytes;
-    return __builtin_mul_overflow(blocks, each, &bytes) ? INT64_MAX : bytes;
+    if (width < 1 || !wisp__types_fit(A->type, type))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "plan: no product of a %s matrix with %s blocks of width %d",
+                             wisp_type_name(A->type), wisp_type_name(type), width);
+    if (o->steps < 0 || o->depth < 0 || o->sums < 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "plan: %d steps, a depth of %d, %d sums; none may be negative",
+                             o->steps, o->depth, o->sums);
+    return WISP_OK;
 }
 
-/* Dots of each block of rows and of all, for each step; the graph of the blocks and what orders are made with
-   (cascade.c, cascade_make.c, walk.c), for each block. Orders are kept for two widths, and for fewer steps:
-   those that are left over at the end, or half, a quarter, .. of them where the depth is chosen. */
-int64_t wisp_mpk_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width, int depth, int64_t steps)
+/* At most, for `most` steps that are interleaved: what reserve() takes; dots of each block of rows; and where some are
+   interleaved the graph of the blocks and what orders are made with (cascade.c, cascade_make.c, walk.c), for each
+   block. Orders are kept for two widths, and for fewer steps: those that are left over at the end, or half, a quarter,
+   .. of them where the depth is chosen. */
+static double most_bytes(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width, const wisp_mpk_opts *o,
+                         double most, double dots)
 {
-    enum { DOTS = 2 * K_DOT_SETS, NEIGHBOURS = 96, ORDERS = 4, MAKING = 256, LITTLE = 1024 };
-    if (!ctx || !A || width < 1 || depth < 0 || steps < 0 || !wisp__type_ok(type)) return 0;
-    const double most = (double)(depth == 0 ? WISP__MOST_DEPTH : depth), blocks = (double)WISP__MAX(A->work_blocks, 1);
-    const double each = (double)(sizeof(wisp__sweep) + sizeof(wisp__step)) +
-                        (2.0 * K_FACTOR_SETS + 2) * width * (double)wisp_type_size(type);
-    const double dots = DOTS * (double)width * sizeof(double);
-    double bytes =
-        LITTLE + most * (each + 64 + blocks * dots) + (double)steps * dots + width * (double)sizeof(wisp_scalar);
-    if (most > 1) {
-        const double neighbours = 16 * fmin(NEIGHBOURS, blocks) + 4.0 * ctx->threads;
-        const double tasks = most * ((ORDERS + 1) * (double)sizeof(wisp__task) + sizeof(atomic_int));
-        bytes += blocks * (neighbours + MAKING + tasks) + ctx->threads * (64 + most * (double)sizeof(atomic_int)) +
-                 16 * (double)sizeof(wisp__cascade);
-    }
-    return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
+    enum { NEIGHBOURS = 96, ORDERS = 4, MAKING = 256, LITTLE = 1024, LINE = 64, STATE = 16 };
+    const double blocks = (double)WISP__MAX(A->work_blocks, 1), threads = ctx->threads, sums = o->sums;
+    const double factors = (2.0 * K_FACTOR_SETS + 2) * width * (double)wisp_type_size(type) + LINE;
+    const double each = (double)(sizeof(wisp__sweep) + sizeof(wisp__step)) + factors + blocks * dots +
+                        sums * (double)(sizeof(wisp__chain) + sizeof(wisp_blk *) + sizeof(wisp_scalar));
+    const double bytes = LITTLE + most * each + (double)o->steps * dots + width * (double)sizeof(wisp_scalar) +
+                         STATE * (double)A->work_blocks; /* of half storage's blocks */
+    if (most <= 1) return bytes;
+    const double neighbours = 16 * fmin(NEIGHBOURS, blocks) + 4.0 * threads;
+    const double tasks = most * ((ORDERS + 1) * (double)sizeof(wisp__task) + sizeof(atomic_int));
+    return bytes + blocks * (neighbours + MAKING + tasks) + threads * (LINE + most * (double)sizeof(atomic_int)) +
+           16 * (double)sizeof(wisp__cascade);
+}
+
+static int64_t whole(double bytes) { return bytes < 9e18 ? (int64_t)bytes : INT64_MAX; }
+
+wisp_status wisp_mpk_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
+                          const wisp_mpk_opts *opts, const wisp_choice *step)
+{
+    enum { DOTS = 2 * K_DOT_SETS, GRAPH = 400 }; /* numbers of a column; bytes of a block in graph and orders */
+    wisp_status status;
+    WISP_NEED(ctx, plan);
+    *plan = (wisp_plan){0};
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, A);
+    WISP_NEED(ctx, opts);
+    if (type == WISP_DEFAULT) type = A->type;
+    WISP_TRY(check_plan(ctx, A, type, width, opts));
+    const double size = (double)wisp_type_size(type), steps = opts->steps;
+    const double depth = ctx->ranks > 1 ? 1 : opts->depth == 0 ? WISP__MOST_DEPTH : opts->depth;
+    const double most = fmax(fmin(depth, steps), 1), dots = opts->terms & WISP_DOTS ? DOTS * (double)width * 8 : 0;
+    /* Rows that ranks send each other; the spill of half storage, or what an operator takes for its terms. */
+    const double beside = (double)(A->send_rows + A->halo_rows) * width * size +
+                          (double)A->spill_bytes * size / (double)wisp_type_size(A->type) * width;
+    const double about = most * dots + (most > 1 ? GRAPH : 0);
+    *plan = (wisp_plan){.bytes = whole(beside + about * (double)A->work_blocks),
+                        .bytes_most = whole(beside + most_bytes(ctx, A, type, width, opts, most, dots)),
+                        .products = steps * width,
+                        .sweeps = steps,
+                        .seconds = step && step->seconds > 0 ? steps * step->seconds : NAN,
+                        .iteration_bytes = NAN,
+                        .iteration_seconds = NAN};
+    plan->bytes = WISP__MIN(plan->bytes, plan->bytes_most);
+out:
+    return status;
 }

@@ -481,7 +481,12 @@ static void random_moments(const wisp_mat *A)
     double mean[16], error[16];
     WORKS(wisp_kpm(&whole, A, &o));
     CHECK(whole.seed == 77 && whole.first_vector == 0 && whole.variant == WISP_KPM_FUSED && whole.vectors == 6);
-    CHECK(wisp_kpm_plan(ROWS, WISP_D, &o) > 0 && wisp_kpm_type(WISP_D, ROWS, &o) != WISP_DEFAULT);
+    wisp_mat_info info;
+    wisp_plan plan;
+    wisp_mat_get_info(A, &info);
+    WORKS(wisp_kpm_plan(&plan, ctx, &info, &o, NULL));
+    CHECK(0 < plan.bytes && plan.bytes <= plan.bytes_most && plan.products == 48 &&
+          wisp_kpm_type(WISP_D, ROWS, &o) != WISP_DEFAULT);
     o.vectors = 3;
     WORKS(wisp_kpm(&part[0], A, &o));
     o.first_vector = 3;

@@ -20,8 +20,10 @@ static int64_t look_bytes(const wisp__chebfd *c)
     const wisp_kpm_opts o = wisp__chebfd_look_opts(c, c->m->n);
     const int64_t block = wisp__eig_held(k) * o.width * (int64_t)wisp_type_size(k->type);
     wisp_mat_info info;
+    wisp_plan plan = {0};
     wisp_mat_get_info(k->A, &info);
-    return wisp_kpm_bound(k->ctx, &info, &o) + wisp__eig_scaled_blocks(k) * block + wisp__eig_beside(k, 0, o.width, 0);
+    wisp_kpm_plan(&plan, k->ctx, &info, &o, NULL); /* the run had these options */
+    return plan.bytes_most + wisp__eig_scaled_blocks(k) * block + wisp__eig_beside(k, 0, o.width, 0);
 }
 
 /* Bytes that a run with so many columns holds beside the matrix: the space, blocks to filter and for Rayleigh-Ritz, and

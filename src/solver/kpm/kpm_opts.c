@@ -120,22 +120,26 @@ static wisp_status check_rounding(wisp_ctx *ctx, wisp_kpm_opts *full)
     return WISP_OK;
 }
 
-wisp_status wisp__kpm_options(wisp_kpm_opts *full, const wisp_mat *A, const wisp_kpm_opts *opts)
+static wisp_status check(wisp_ctx *ctx, wisp_kpm_opts *full, const wisp_mat_info *info, const wisp_kpm_opts *opts)
 {
     wisp_status status = WISP_OK;
-    wisp_ctx *ctx = wisp_mat_ctx(A);
-    wisp_mat_info info;
-    wisp_mat_get_info(A, &info);
-    wisp__kpm_defaults(full, info.type, opts);
+    wisp__kpm_defaults(full, info->type, opts);
     if (full->moments < 2 || full->moments > most_moments)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "moments: %lld, it must be 2 to %lld", (long long)full->moments,
                              (long long)most_moments);
     WISP_TRY(check_variant(ctx, full));
-    WISP_TRY(check_type(ctx, full->type, info.type));
-    WISP_TRY(check_trace(ctx, full, info.rows));
+    WISP_TRY(check_type(ctx, full->type, info->type));
+    WISP_TRY(check_trace(ctx, full, info->rows));
     WISP_TRY(check_rounding(ctx, full));
 out:
     return status;
+}
+
+wisp_status wisp__kpm_options(wisp_kpm_opts *full, const wisp_mat *A, const wisp_kpm_opts *opts)
+{
+    wisp_mat_info info;
+    wisp_mat_get_info(A, &info);
+    return check(wisp_mat_ctx(A), full, &info, opts);
 }
 
 wisp_bounds_opts wisp_kpm_bounds_opts(wisp_type type, int64_t rows, const wisp_kpm_opts *opts)
@@ -168,30 +172,43 @@ static parts parts_of(const wisp_kpm_opts *full, int64_t vectors, int64_t rows)
 
 static int64_t whole(double bytes) { return bytes < 9e18 ? (int64_t)bytes : INT64_MAX; }
 
-int64_t wisp_kpm_plan(int64_t rows, wisp_type type, const wisp_kpm_opts *opts)
+/* Seconds of a step of all vectors, by those of the fused one: single operations pass over blocks so many times more
+   (KPM paper, section III). */
+static double step_seconds(const wisp_kpm_opts *full, int64_t vectors, const wisp_mat_info *A, const wisp_choice *step)
 {
-    wisp_kpm_opts full;
-    wisp__kpm_defaults(&full, type, opts);
-    const parts p = parts_of(&full, wisp__kpm_vectors(&full, rows), rows);
-    const double bytes = p.blocks + p.dots + (double)wisp_mpk_plan(rows, full.type, p.width, p.steps);
-    return whole(bytes + p.moments);
+    enum { NAIVE = 10 };
+    if (!step || !(step->seconds > 0)) return NAN;
+    if (full->variant != WISP_KPM_NAIVE) return step->seconds;
+    const double column = (double)A->local_rows * (double)wisp_type_size(full->type);
+    return step->seconds + 1e-9 * NAIVE * column * (double)vectors / step->load_gbs;
 }
 
 /* The scratch memory of the bounds stays for the moments. */
-int64_t wisp_kpm_bound(const wisp_ctx *ctx, const wisp_mat_info *A, const wisp_kpm_opts *opts)
+wisp_status wisp_kpm_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, const wisp_kpm_opts *opts,
+                          const wisp_choice *step)
 {
     enum { LITTLE = 16 << 10, SUMS = 1024, EACH = 32 }; /* of a dot: row blocks at most, bytes of a column */
+    wisp_status status;
     wisp_kpm_opts full;
-    if (!ctx || !A) return 0;
-    wisp__kpm_defaults(&full, A->type, opts);
-    const int64_t held = A->local_rows + A->halo_rows;
-    const parts p = parts_of(&full, wisp__kpm_vectors(&full, A->rows), held);
-    const double rows = (double)held;
-    const double wider = (double)wisp_type_size(full.type) / (double)wisp_type_size(A->type);
-    const double spill = (double)A->spill_bytes * wider * p.width;
-    const double steps = (double)wisp_mpk_bound(ctx, A, full.type, p.width, p.steps, p.steps);
-    const double sums = fmin(rows, SUMS) * EACH * p.width;
-    const double states = 16 * (double)A->work_blocks; /* of half storage's blocks */
-    const double ranks = wisp__exchange_bytes(A, full.type, p.width) + (wisp_ctx_processes(ctx) > 1 ? p.dots : 0);
-    return whole(p.blocks + p.dots + steps + spill + sums + states + p.moments + ranks + LITTLE);
+    wisp_plan steps;
+    WISP_NEED(ctx, plan);
+    *plan = (wisp_plan){0};
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, A);
+    WISP_TRY(check(ctx, &full, A, opts));
+    const int64_t held = A->local_rows + A->halo_rows, vectors = wisp__kpm_vectors(&full, A->rows);
+    const parts p = parts_of(&full, vectors, held);
+    const wisp_mpk_opts o = {.steps = p.steps, .depth = p.steps, .terms = WISP_DOT_XX | WISP_DOT_XY};
+    WISP_TRY(wisp_mpk_plan(&steps, ctx, A, full.type, p.width > 0 ? p.width : 1, &o, NULL));
+    const double all = p.blocks + p.dots + p.moments, sums = fmin((double)held, SUMS) * EACH * p.width;
+    const double ranks = wisp_ctx_processes(ctx) > 1 ? p.dots : 0, sweeps = (double)(full.moments / 2);
+    *plan = (wisp_plan){.bytes = whole(all + (double)steps.bytes),
+                        .bytes_most = whole(all + (double)steps.bytes_most + sums + ranks + LITTLE),
+                        .products = sweeps * (double)vectors,
+                        .sweeps = p.width > 0 ? sweeps * ceil((double)vectors / p.width) : 0,
+                        .seconds = sweeps * step_seconds(&full, vectors, A, step),
+                        .iteration_bytes = NAN,
+                        .iteration_seconds = NAN};
+out:
+    return status;
 }

@@ -160,6 +160,7 @@ const wisp__method *wisp__method_of(wisp_method m);
 void wisp__solve_defaults(wisp_solve_opts *o, wisp_type type, int64_t rows);
 /* All options, and the shapes of x, b and A. */
 wisp_status wisp__solve_check(const wisp__krylov *k, wisp_blk *x);
+wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o);
 /* CG and MINRES need a Hermitian matrix, up to rounding; if no method is named, A is asked. */
 wisp_status wisp__choose_method(wisp__krylov *k);
 

@@ -151,7 +151,7 @@ int64_t wisp__precond_plan(int64_t rows, wisp_type type, int width, const wisp_s
 {
     enum { BOUNDS = 8 }; /* columns of two blocks, while bounds are found */
     const int64_t size = (int64_t)wisp_type_size(type), column = (int64_t)sizeof(int32_t);
-    const int64_t steps = rows * width * size + wisp_mpk_plan(rows, type, width, 0);
+    const int64_t steps = rows * width * size;
     const int64_t bounds =
         o->bounds.method != WISP_BOUNDS_GIVEN ? 2 * rows * (width < BOUNDS ? width : BOUNDS) * size : 0;
     switch (o->precond) {

@@ -22,7 +22,8 @@ wisp_status wisp__precond_apply(wisp__precond *P, wisp_blk *z, const wisp_blk *r
 /* JACOBI: the inverse diagonal, a block of width 1 that wisp_fuse takes as `rows`; else NULL. */
 const wisp_blk *wisp__precond_rows(const wisp__precond *P);
 int wisp__precond_products(const wisp__precond *P); /* with A, in each application */
-int64_t wisp__precond_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *o); /* bytes, about */
+/* Bytes, about, but for what products hold. */
+int64_t wisp__precond_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *o);
 void wisp__precond_free(wisp__precond *P);
 
 /* Number i of an array of this type. */

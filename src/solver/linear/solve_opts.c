@@ -42,22 +42,8 @@ static wisp_status check_apart(const wisp__krylov *k, wisp_blk *x)
     return status == WISP_ERR_ARG ? wisp_ctx_fail(k->ctx, status, "solve: x and b overlap") : status;
 }
 
-wisp_status wisp__solve_check(const wisp__krylov *k, wisp_blk *x)
+wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o)
 {
-    wisp_ctx *ctx = k->ctx;
-    const wisp_solve_opts *o = &k->o;
-    wisp_map *map = wisp_mat_map(k->A);
-    if (map != wisp_mat_col_map(k->A))
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: the matrix is rectangular; it must be square");
-    if (wisp_blk_map(x) != map || wisp_blk_map(k->b) != map || wisp_blk_nrows(x) != wisp_map_local(map, NULL) ||
-        wisp_blk_nrows(k->b) != wisp_map_local(map, NULL))
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: x and b must be on the matrix's map, with all rows");
-    if (wisp_blk_width(x) != wisp_blk_width(k->b) || wisp_blk_type(x) != k->type)
-        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: x is %s of width %d, b %s of width %d",
-                             wisp_type_name(wisp_blk_type(x)), wisp_blk_width(x), wisp_type_name(k->type),
-                             wisp_blk_width(k->b));
-    const wisp_status apart = check_apart(k, x);
-    if (apart != WISP_OK) return apart;
     if (o->method < 0 || o->method > WISP_MINRES || o->variant < 0 || o->variant > WISP_HIDDEN || o->precond < 0 ||
         o->precond > WISP_PRECOND_APPLY)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: unknown method, variant or preconditioner");
@@ -77,6 +63,23 @@ wisp_status wisp__solve_check(const wisp__krylov *k, wisp_blk *x)
     if (o->precond == WISP_PRECOND_APPLY && !o->apply)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: the preconditioner's function is NULL");
     return WISP_OK;
+}
+
+wisp_status wisp__solve_check(const wisp__krylov *k, wisp_blk *x)
+{
+    wisp_ctx *ctx = k->ctx;
+    wisp_map *map = wisp_mat_map(k->A);
+    if (map != wisp_mat_col_map(k->A))
+        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: the matrix is rectangular; it must be square");
+    if (wisp_blk_map(x) != map || wisp_blk_map(k->b) != map || wisp_blk_nrows(x) != wisp_map_local(map, NULL) ||
+        wisp_blk_nrows(k->b) != wisp_map_local(map, NULL))
+        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: x and b must be on the matrix's map, with all rows");
+    if (wisp_blk_width(x) != wisp_blk_width(k->b) || wisp_blk_type(x) != k->type)
+        return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "solve: x is %s of width %d, b %s of width %d",
+                             wisp_type_name(wisp_blk_type(x)), wisp_blk_width(x), wisp_type_name(k->type),
+                             wisp_blk_width(k->b));
+    const wisp_status apart = check_apart(k, x);
+    return apart == WISP_OK ? wisp__solve_check_options(ctx, &k->o) : apart;
 }
 
 wisp_status wisp__choose_method(wisp__krylov *k)

@@ -1,4 +1,4 @@
-/* The memory of wisp_solve. */
+/* What wisp_solve takes: memory, and an iteration. */
 #include "krylov.h"
 #include <math.h>
 
@@ -11,57 +11,113 @@ static int64_t small_bytes(const wisp_solve_opts *o, int width, int blocks, bool
     return width * (column + (int64_t)sizeof(wisp__krylov_column)) + blocks * BLOCK + HEADS;
 }
 
-/* MINRES may follow CG and BiCGStab, and takes less than that; without a method it may be any but BiCGStab. beside:
-   columns of a block that is made beside all others. all: rows of all ranks. ctx NULL: without what wisp_fuse takes. 0:
-   options are wrong. */
-static int64_t plan(const wisp_ctx *ctx, int64_t all, int64_t rows, wisp_type type, int width,
-                    const wisp_solve_opts *opts, int beside)
+/* Blocks of the method at most. MINRES may follow CG and BiCGStab, and takes less than that; without a method it may be
+   any but BiCGStab. */
+static int most_blocks(wisp__krylov *k)
 {
     static const wisp_method any[] = {WISP_CG, WISP_MINRES, WISP_GMRES, WISP_BICGSTAB};
-    wisp__krylov k = {.o = opts ? *opts : (wisp_solve_opts){0}};
-    const wisp_method named = k.o.method;
+    const wisp_method named = k->o.method;
     int most = 0;
-    if (named < 0 || named > WISP_MINRES || k.o.restart < 0 || k.o.restart > WISP__MOST_RESTART) return 0;
-    wisp__solve_defaults(&k.o, type, all);
-    k.P = k.o.precond != WISP_PRECOND_NONE ? (wisp__precond *)&k : NULL; /* never followed */
+    k->P = k->o.precond != WISP_PRECOND_NONE ? (wisp__precond *)k : NULL; /* never followed */
     for (int i = 0; i < 4; i++) {
         const bool possible = any[i] == named || (named == WISP_CG && any[i] == WISP_MINRES) ||
                               (named == WISP_METHOD_DEFAULT && any[i] != WISP_BICGSTAB);
-        const int blocks = possible ? wisp__method_of(any[i])->blocks(&k) : 0;
+        const int blocks = possible ? wisp__method_of(any[i])->blocks(k) : 0;
         if (blocks > most) most = blocks;
     }
-    const int64_t size = (int64_t)wisp_type_size(type), columns = (3 + most) * width + beside;
-    const bool gmres = named == WISP_GMRES || named == WISP_METHOD_DEFAULT;
-    /* Terms, and dots, of one call: GMRES has one for each vector of its basis. */
-    const int lists = 16 + (gmres ? k.o.restart : 0);
-    return rows * columns * size + wisp__precond_plan(rows, type, width, &k.o) +
-           small_bytes(&k.o, width, 4 + most, gmres) +
-           (ctx ? wisp_fuse_bound(ctx, rows, type, width, lists, lists) : 0);
+    return most;
 }
 
-int64_t wisp_solve_plan(int64_t rows, wisp_type type, int width, const wisp_solve_opts *opts)
-{
-    return plan(NULL, rows, rows, type, width, opts, width / 2);
-}
-
-/* Of several ranks: what they send each other, and copies of what they sum, which are the dots of a call, or the sizes
-   of some columns; the proof has a list of those. */
-static double ranks_bytes(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
-                          const wisp_solve_opts *opts)
+/* Of several ranks: copies of what they sum, which are the dots of a call, or the sizes of some columns; the proof has
+   a list of those. */
+static double sums_bytes(wisp_ctx *ctx, const wisp_mat_info *A, int width, const wisp_solve_opts *o)
 {
     enum { CHUNK = 1024, DOTS = 16 };
     if (wisp_ctx_processes(ctx) == 1) return 0;
-    const double chunk = fmax((double)A->local_rows, CHUNK), restart = opts && opts->restart ? opts->restart : 30;
-    const double dots = (DOTS + restart) * width;
-    return wisp__exchange_bytes(A, type, width) + (fmax(chunk, dots) + CHUNK) * sizeof(wisp_scalar) +
-           (double)A->rows / CHUNK;
+    const double chunk = fmax((double)A->local_rows, CHUNK), dots = (double)(DOTS + o->restart) * width;
+    return (fmax(chunk, dots) + CHUNK) * sizeof(wisp_scalar) + (double)A->rows / CHUNK;
 }
 
-int64_t wisp_solve_bound(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
-                         const wisp_solve_opts *opts)
+/* Of products, those of polynomials among them. */
+static wisp_status products_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
+                                 const wisp_solve_opts *o)
 {
-    const int proof = wisp__proof_columns(type);
-    if (!ctx || !A) return 0;
-    return plan(ctx, A->rows, A->local_rows + A->halo_rows, type, width, opts, width / 2 > proof ? width / 2 : proof) +
-           (int64_t)ranks_bytes(ctx, A, type, width, opts);
+    const bool polynomial = o->precond == WISP_CHEBYSHEV || o->precond == WISP_NEUMANN;
+    const wisp_mpk_opts steps = {.steps = polynomial ? o->degree : 1, .terms = WISP_DOT_XX | WISP_DOT_XY};
+    return wisp_mpk_plan(plan, ctx, A, type, width, &steps, NULL);
+}
+
+/* ---- an iteration -------------------------------------------------------------------------------- */
+
+/* Blocks that are loaded or stored outside the products (Rupp et al. 2016, algorithms 1 to 6). GMRES: at the middle of
+   its basis, which a pass of dots and a pass of updates go through. */
+static double blocks_of(wisp_method method, wisp_variant variant, int restart)
+{
+    const bool classical = variant == WISP_CLASSICAL;
+    const double basis = 0.5 * restart;
+    switch (method) {
+    case WISP_BICGSTAB: return classical ? 23 : 14;
+    case WISP_GMRES: return classical ? 5 * basis + 6 : 2 * basis + 5;
+    case WISP_MINRES: return classical ? 18 : 12;
+    default: return classical ? 12 : variant == WISP_PIPELINED ? 7 : variant == WISP_HIDDEN ? 13 : 8;
+    }
+}
+
+/* Each application of a polynomial is so many products; of a diagonal, a pass over a block, and of blocks on it two. */
+static void plan_iteration(wisp_plan *plan, const wisp_mat_info *A, wisp_type type, int width, const wisp_solve_opts *o,
+                           const wisp_choice *step)
+{
+    const int times = o->method == WISP_BICGSTAB ? 2 : 1;
+    const double block = (double)A->local_rows * width * (double)wisp_type_size(type);
+    double products = times, blocks = blocks_of(o->method, o->variant, o->restart);
+    switch (o->precond) {
+    case WISP_JACOBI: blocks += times; break;
+    case WISP_BLOCK_JACOBI: blocks += 2 * times; break;
+    case WISP_CHEBYSHEV:
+    case WISP_NEUMANN: products += times * o->degree; break;
+    default: break;
+    }
+    plan->iteration_bytes = products * ((double)A->bytes + 2 * block) + blocks * block;
+    if (!step || !(step->seconds > 0)) return;
+    plan->iteration_seconds = products * step->seconds + 1e-9 * blocks * block / step->load_gbs;
+}
+
+wisp_status wisp_solve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
+                            const wisp_solve_opts *opts, const wisp_choice *step)
+{
+    wisp_status status;
+    wisp_plan products, passes;
+    WISP_NEED(ctx, plan);
+    *plan = (wisp_plan){0};
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, A);
+    if (type == WISP_DEFAULT) type = A->type;
+    wisp__krylov k = {.o = opts ? *opts : (wisp_solve_opts){0}};
+    WISP_TRY(wisp__solve_check_options(ctx, &k.o));
+    const wisp_method named = k.o.method;
+    if (named == WISP_METHOD_DEFAULT) k.o.method = WISP_CG;
+    wisp__solve_defaults(&k.o, type, A->rows);
+    wisp_solve_opts o = k.o;
+    k.o.method = named;
+    WISP_TRY(products_plan(&products, ctx, A, type, width, &o));
+    /* Terms, and dots, of one call: GMRES has one for each vector of its basis. */
+    const bool gmres = named == WISP_GMRES || named == WISP_METHOD_DEFAULT;
+    const int most = most_blocks(&k), lists = 16 + (gmres ? o.restart : 0), proof = wisp__proof_columns(type);
+    const int64_t rows = A->local_rows + A->halo_rows, size = (int64_t)wisp_type_size(type);
+    WISP_TRY(wisp_fuse_plan(&passes, ctx, rows, type, width, lists, lists));
+    /* Narrower blocks are made beside the others, and those of the proof. */
+    const int64_t beside = width / 2, more = proof > beside ? proof - beside : 0;
+    const int64_t all = rows * ((3 + most) * width + beside) * size + wisp__precond_plan(rows, type, width, &o) +
+                        small_bytes(&o, width, 4 + most, gmres);
+    *plan = (wisp_plan){.bytes = all + products.bytes,
+                        .bytes_most = all + rows * more * size + products.bytes_most + passes.bytes_most +
+                                      (int64_t)sums_bytes(ctx, A, width, &o),
+                        .products = NAN,
+                        .sweeps = NAN,
+                        .seconds = NAN,
+                        .iteration_bytes = NAN,
+                        .iteration_seconds = NAN};
+    plan_iteration(plan, A, type, width, &o, step);
+out:
+    return status;
 }

@@ -108,7 +108,7 @@ bool bench_stores_past(const bench_runner *r, double block);
 wisp_status bench_solve_open(bench_runner *r);
 /* Seconds of an iteration, the mean of so many calls of wisp_solve. */
 wisp_status bench_solve_time(bench_runner *r, int64_t calls, double *seconds);
-double bench_solve_blocks(const bench_case *c); /* as large as x, that a call has beside the matrix */
+double bench_solve_blocks(wisp_ctx *ctx, const bench_case *c); /* as large as x, that a call has beside the matrix */
 
 /* bench_eig.c: the filter's products, for which A and the blocks are there; and what has no matrix. */
 bool bench_is_dense(const bench_case *c);

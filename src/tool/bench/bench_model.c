@@ -44,7 +44,7 @@ static int piece_row(void *arg, int64_t row, int64_t *col, void *val)
 }
 
 /* Bytes that a step touches for one row, about. */
-static double bytes_per_row(const bench_case *c, const wisp_src *src)
+static double bytes_per_row(wisp_ctx *ctx, const bench_case *c, const wisp_src *src)
 {
     enum { SAMPLE = 64 };
     double entries = 0;
@@ -52,7 +52,7 @@ static double bytes_per_row(const bench_case *c, const wisp_src *src)
         const int n = src->row(src->arg, (int64_t)((double)src->rows * i / SAMPLE), NULL, NULL);
         entries += (double)(n > 0 ? n : 0) / SAMPLE;
     }
-    const double blocks = c->op == BENCH_SOLVE                                           ? bench_solve_blocks(c)
+    const double blocks = c->op == BENCH_SOLVE                                           ? bench_solve_blocks(ctx, c)
                           : c->variant == VARIANT_NAIVE || c->variant == VARIANT_SQUARES ? 3
                                                                                          : 2;
     return entries * (double)(wisp_type_size(src->type) + sizeof(int32_t)) +
@@ -70,7 +70,7 @@ wisp_status bench_piece_open(bench_piece *p, const bench_runner *like, wisp_ctx 
                              double cache_bytes)
 {
     enum { LEAST = 64 };
-    int64_t rows = (int64_t)(cache_bytes / bytes_per_row(&like->what, src)) | 1;
+    int64_t rows = (int64_t)(cache_bytes / bytes_per_row(ctx, &like->what, src)) | 1;
     if (rows < LEAST) rows = LEAST;
     if (rows > (src->rows + 1) / 2) rows = (src->rows + 1) / 2;
     const bool wrap = like->info.format != WISP_FORMAT_HERMITIAN && like->what.format != WISP_FORMAT_HERMITIAN &&

@@ -97,12 +97,15 @@ static double written_blocks(const bench_case *c)
     }
 }
 
-double bench_solve_blocks(const bench_case *c)
+double bench_solve_blocks(wisp_ctx *ctx, const bench_case *c)
 {
     enum { ROWS = 1 << 20 };
+    const wisp_mat_info like = {.rows = ROWS, .cols = ROWS, .local_rows = ROWS, .type = c->type};
     const wisp_solve_opts o = options_of(c);
     const double block = (double)ROWS * (double)wisp_type_size(c->type) * c->width;
-    return 2 + (double)wisp_solve_plan(ROWS, c->type, c->width, &o) / block;
+    wisp_plan plan = {0}; /* stays so where the run will fail */
+    wisp_solve_plan(&plan, ctx, &like, c->type, c->width, &o, NULL);
+    return 2 + (double)plan.bytes / block;
 }
 
 /* Least traffic and operations of an iteration. The product's y is read before it is written, unless it is stored past
@@ -121,7 +124,7 @@ static void find_cost(bench_runner *r, const stopwatch *w, double bytes)
     r->read_bytes = bytes - r->write_bytes + (past ? 0 : products * block);
     r->gather_bytes *= products;
     r->stores_past = false;
-    r->working_bytes = (double)r->info.bytes + bench_solve_blocks(c) * block;
+    r->working_bytes = (double)r->info.bytes + bench_solve_blocks(r->ctx, c) * block;
 }
 
 wisp_status bench_solve_open(bench_runner *r)

@@ -55,21 +55,23 @@ static int64_t copy_bytes(const tool *t, const wisp_mat_info *A, wisp_type type,
     return 2 * rows * width * (int64_t)wisp_type_size(type) + 8 * moments_of(ko) * (kept + width) + numbers + HEADS;
 }
 
-/* With the spill of half storage. */
-static int64_t blocks_bytes(const tool *t, const wisp_mat_info *A, const wisp_kpm_opts *ko)
+/* r->blocks of r->matrix. */
+static int find_blocks(tool *t, const wisp_kpm_opts *ko, bool most, run_bytes *r)
 {
-    const int64_t rows = A->local_rows + A->halo_rows;
-    return wisp_kpm_plan(rows, A->type, ko) + A->spill_bytes * wisp_kpm_width(A->type, A->rows, ko) +
-           copy_bytes(t, A, A->type, ko);
+    const wisp_mat_info *A = &r->matrix;
+    wisp_plan plan;
+    if (wisp_kpm_plan(&plan, t->ctx, A, ko, NULL)) return tool_fail_ctx(t);
+    r->blocks = (most ? plan.bytes_most : plan.bytes) + copy_bytes(t, A, A->type, ko);
+    return EXIT_FINE;
 }
 
 static int find_most(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, const run_plan *p,
                      run_bytes *most)
 {
     if (wisp_mat_bound(t->ctx, src, mo, &most->matrix)) return tool_fail_ctx(t);
-    most->blocks = wisp_kpm_bound(t->ctx, &most->matrix, ko) + copy_bytes(t, &most->matrix, most->matrix.type, ko);
+    const int rc = find_blocks(t, ko, true, most);
     add_up(t, p, ko, most);
-    return EXIT_FINE;
+    return rc;
 }
 
 /* p->most of a run whose single precision may turn out not to be enough: that of the run in double precision, beside
@@ -80,7 +82,8 @@ static int find_most_of_both(tool *t, const wisp_src *src, const wisp_mat_opts *
     wisp_mat_opts mo_double = *mo;
     wisp_kpm_opts ko_double = *ko;
     run_bytes most;
-    const int64_t stays = p->most.blocks - 2 * mo->width * (int64_t)wisp_type_size(mo->type) * src->rows;
+    const int64_t stays =
+        p->most.blocks - 2 * mo->width * (int64_t)wisp_type_size(mo->type) * p->most.matrix.local_rows;
     ko_double.rounding_limit = 0;
     mo_double.type = src->type;
     mo_double.width = wisp_kpm_width(src->type, src->rows, ko);
@@ -105,9 +108,9 @@ int plan_make(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_
 static int plan_estimate(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko, run_plan *p)
 {
     if (wisp_mat_plan(t->ctx, src, mo, &p->about.matrix)) return tool_fail_ctx(t);
-    p->about.blocks = blocks_bytes(t, &p->about.matrix, ko);
+    const int rc = find_blocks(t, ko, false, &p->about);
     add_up(t, p, ko, &p->about);
-    return EXIT_FINE;
+    return rc;
 }
 
 static int refuse(tool *t, const run_bytes *own, const plan_need *need)
@@ -144,10 +147,10 @@ int plan_check_blocks(tool *t, const wisp_mat *A, const wisp_kpm_opts *ko)
 {
     run_plan p = {0};
     wisp_mat_get_info(A, &p.about.matrix);
-    p.about.blocks = blocks_bytes(t, &p.about.matrix, ko);
-    add_up(t, &p, ko, &p.about);
     plan_need need;
-    const int rc = plan_needed(t, p.about.total, &need);
+    int rc = find_blocks(t, ko, false, &p.about);
+    add_up(t, &p, ko, &p.about);
+    if (!rc) rc = plan_needed(t, p.about.total, &need);
     return rc || need.bytes <= need.limit ? rc : refuse(t, &p.about, &need);
 }
 
@@ -238,10 +241,10 @@ out:
 static wisp_status find_time(tool *t, const wisp_src *src, const wisp_mat_opts *mo, const wisp_kpm_opts *ko,
                              const run_plan *plan, run_time *time)
 {
-    /* Passes over the block beside the fused step's: of Lanczos, and of single operations (KPM paper, section III). */
-    enum { LANCZOS = 5, NAIVE = 10 };
+    enum { LANCZOS = 5 }; /* passes over the block beside the fused step's */
     wisp_machine m = {0};
     wisp_choice step, lanczos;
+    wisp_plan moments;
     wisp_status status = WISP_OK;
     time->source = wisp_now() - t->started;
     WISP_TRY(plan_ceilings(t, &m, &time->load_gbs, &time->kept));
@@ -250,8 +253,8 @@ static wisp_status find_time(tool *t, const wisp_src *src, const wisp_mat_opts *
     const double column = 1e-9 * (double)src->rows * (double)wisp_type_size(mo->type) / time->load_gbs;
     const int64_t vectors = plan_vectors(ko, src->rows);
     WISP_TRY(step_seconds(t, src, mo, vectors, mo->width, plan_steps(ko), &step));
-    if (ko->variant == WISP_KPM_NAIVE) step.seconds += NAIVE * column * (double)vectors;
-    time->moments = floor((double)moments_of(ko) / 2) * step.seconds;
+    WISP_TRY(wisp_kpm_plan(&moments, t->ctx, &plan->about.matrix, ko, &step));
+    time->moments = moments.seconds;
     time->limit = step.limit;
     const wisp_bounds_opts bo = wisp_kpm_bounds_opts(mo->type, src->rows, ko);
     int columns, steps;

@@ -26,9 +26,12 @@ static int64_t copy_bytes(const tool *t, const solve_results *r, const wisp_mat_
     if (!t->opt.checkpoint) return 0;
     const int64_t rows = a->local_rows;
     const int64_t ended = r->columns > 1 ? rows * r->columns * (int64_t)wisp_type_size(r->type) : 0;
+    const wisp_mat_info blocks = {.rows = a->rows, .cols = a->cols, .type = a->type, .local_rows = rows};
     wisp_solve_opts o = r->opts;
-    if (o.precond) o.precond = WISP_JACOBI; /* of all the least */
-    return wisp_solve_plan(rows, r->type, r->columns, &o) + ended + HEADS;
+    wisp_plan plan = {0};
+    if (o.precond) o.precond = WISP_JACOBI;                                 /* of all the least */
+    wisp_solve_plan(&plan, t->ctx, &blocks, r->type, r->columns, &o, NULL); /* add_up tells a failure */
+    return plan.bytes + ended + HEADS;
 }
 
 /* What x is written through, when the matrix has gone: a copy, in HDF5 a whole file in memory; else its transpose, of
@@ -45,19 +48,19 @@ static int64_t output_bytes(const tool *t, int64_t block, int64_t rows, int widt
 }
 
 /* Files of b and x0 stay open until their blocks are filled, through a copy of a block. */
-static void add_up(const tool *t, const solve_results *r, int64_t source, int64_t reading, bool most, system_bytes *s)
+static int add_up(tool *t, const solve_results *r, int64_t source, int64_t reading, bool most, system_bytes *s)
 {
     const wisp_mat_info *a = &s->matrix;
     const int64_t rows = a->local_rows + a->halo_rows;
     const int64_t block = rows * r->columns * (int64_t)wisp_type_size(r->type);
     const bool file = t->opt.x0 || t->opt.rhs.kind == RHS_FILE;
-    const int64_t spill = a->spill_bytes * r->columns;
-    const int64_t solver = most ? wisp_solve_bound(t->ctx, a, r->type, r->columns, &r->opts)
-                                : wisp_solve_plan(rows, r->type, r->columns, &r->opts);
-    s->vectors = 2 * block + solver + spill + copy_bytes(t, r, a);
+    wisp_plan plan;
+    if (wisp_solve_plan(&plan, t->ctx, a, r->type, r->columns, &r->opts, NULL)) return tool_fail_ctx(t);
+    s->vectors = 2 * block + (most ? plan.bytes_most : plan.bytes) + copy_bytes(t, r, a);
     const int64_t parts[] = {reading, source + a->assembly_bytes, a->bytes + s->vectors,
                              file ? source + a->bytes + 3 * block : 0, output_bytes(t, block, rows, r->columns)};
     s->total = largest(parts, sizeof parts / sizeof parts[0]);
+    return EXIT_FINE;
 }
 
 static int find_bytes(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, const solve_results *r, int64_t reading,
@@ -67,8 +70,7 @@ static int find_bytes(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, 
     wisp_ctx_memory(t->ctx, &source, NULL);
     if (most ? wisp_mat_bound(t->ctx, &in->matrix, mo, &s->matrix) : wisp_mat_plan(t->ctx, &in->matrix, mo, &s->matrix))
         return tool_fail_ctx(t);
-    add_up(t, r, source, reading, most, s);
-    return EXIT_FINE;
+    return add_up(t, r, source, reading, most, s);
 }
 
 int solve_plan_check(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, const solve_results *r, int64_t reading)
@@ -101,41 +103,11 @@ int solve_plan_check(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, c
 typedef struct {
     wisp_method method;
     bool assumed;   /* nothing was asked for, and the matrix has not been looked at */
-    int products;   /* with the matrix */
-    double blocks;  /* that go between the core and memory once, beside those of the products */
-    double bytes;   /* least, of all of it */
-    double seconds; /* by the model; known: there is one */
+    wisp_plan plan; /* known: with its time */
     double load_gbs;
     bool known, kept; /* kept: by the ceilings of an earlier `wisp machine`, not those of now */
     const char *limit;
 } iteration;
-
-/* Blocks that are loaded or stored outside the products (Rupp et al. 2016, algorithms 1 to 6). GMRES: at the middle of
-   its basis, which a pass of dots and a pass of updates go through. */
-static double blocks_of(wisp_method method, wisp_variant variant, int restart)
-{
-    const bool classical = variant == WISP_CLASSICAL;
-    const double basis = 0.5 * (restart ? restart : 30);
-    switch (method) {
-    case WISP_BICGSTAB: return classical ? 23 : 14;
-    case WISP_GMRES: return classical ? 5 * basis + 6 : 2 * basis + 5;
-    case WISP_MINRES: return classical ? 18 : 12;
-    default: return classical ? 12 : variant == WISP_PIPELINED ? 7 : variant == WISP_HIDDEN ? 13 : 8;
-    }
-}
-
-/* Each application of a polynomial is so many products; of blocks on the diagonal, a pass. */
-static void add_preconditioner(const wisp_solve_opts *so, iteration *i)
-{
-    const int times = i->method == WISP_BICGSTAB ? 2 : 1;
-    switch (so->precond) {
-    case WISP_JACOBI: i->blocks += times; break;
-    case WISP_BLOCK_JACOBI: i->blocks += 2 * times; break;
-    case WISP_CHEBYSHEV:
-    case WISP_NEUMANN: i->products += times * (so->degree ? so->degree : 4); break;
-    default: break;
-    }
-}
 
 static wisp_status find_iteration(tool *t, const solve_inputs *in, const wisp_mat_opts *mo, const solve_results *r,
                                   const wisp_mat_info *a, iteration *i)
@@ -143,17 +115,13 @@ static wisp_status find_iteration(tool *t, const solve_inputs *in, const wisp_ma
     wisp_machine m = {0};
     wisp_choice step;
     wisp_status status = WISP_OK;
-    const double block = (double)a->rows * r->columns * (double)wisp_type_size(r->type);
     i->assumed = r->opts.method == WISP_METHOD_DEFAULT;
     i->method = i->assumed ? WISP_CG : r->opts.method;
-    i->products = i->method == WISP_BICGSTAB ? 2 : 1;
-    i->blocks = blocks_of(i->method, r->opts.variant, r->opts.restart);
-    add_preconditioner(&r->opts, i);
-    i->bytes = i->products * ((double)a->bytes + 2 * block) + i->blocks * block;
+    WISP_TRY(wisp_solve_plan(&i->plan, t->ctx, a, r->type, r->columns, &r->opts, NULL));
     WISP_TRY(plan_ceilings(t, &m, &i->load_gbs, &i->kept));
     wisp_ctx_set_machine(t->ctx, &m);
     WISP_TRY(wisp_src_choose(t->ctx, &in->matrix, mo, mo->type, r->columns, 1, &step));
-    i->seconds = i->products * step.seconds + 1e-9 * i->blocks * block / i->load_gbs;
+    WISP_TRY(wisp_solve_plan(&i->plan, t->ctx, a, r->type, r->columns, &r->opts, &step));
     i->limit = step.limit;
     i->known = true;
 out:
@@ -174,8 +142,8 @@ static int show_json(tool *t, const solve_results *r, const system_bytes *most, 
                           (json_int_t)about->total, "bound_bytes", (json_int_t)most->total);
     json_object_set_new(o, "checkpoint_bytes", json_integer(copy_bytes(t, r, a)));
     json_object_set_new(o, "method_assumed", json_boolean(i->assumed));
-    json_object_set_new(o, "iteration_bytes", json_number(i->bytes));
-    json_object_set_new(o, "iteration_seconds", i->known ? json_number(i->seconds) : json_null());
+    json_object_set_new(o, "iteration_bytes", json_number(i->plan.iteration_bytes));
+    json_object_set_new(o, "iteration_seconds", i->known ? json_number(i->plan.iteration_seconds) : json_null());
     json_object_set_new(o, "load_gbs", i->known ? json_number(i->load_gbs) : json_null());
     json_object_set_new(o, "ceilings", i->known ? json_string(i->kept ? "kept" : "now") : json_null());
     json_object_set_new(o, "limit", i->known ? json_string(i->limit) : json_null());
@@ -198,10 +166,10 @@ static void show_text(const tool *t, const solve_results *r, const system_bytes 
     text_line("total", "about %s at once   (at most %s)", text_bytes(b[0], (double)about->total),
               text_bytes_up(b[1], (double)most->total));
     if (t->opt.checkpoint) checkpoint_plan(copy_bytes(t, r, &about->matrix));
-    text_line("iteration", "about %s%s%s", text_bytes(b[0], i->bytes), i->assumed ? ", if it is by " : " by ",
-              solve_method_name(i->method));
+    text_line("iteration", "about %s%s%s", text_bytes(b[0], i->plan.iteration_bytes),
+              i->assumed ? ", if it is by " : " by ", solve_method_name(i->method));
     if (!i->known) return;
-    text_line("time", "about %.3g ms an iteration", 1e3 * i->seconds);
+    text_line("time", "about %.3g ms an iteration", 1e3 * i->plan.iteration_seconds);
     text_line("", "by the model, products limited by %s, at a load bandwidth of %.1f GB/s %s", i->limit, i->load_gbs,
               i->kept ? "kept by wisp machine" : "of now");
 }
