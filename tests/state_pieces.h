@@ -25,10 +25,10 @@ static inline piece piece_new(wisp_ctx *ctx, const char *name)
 }
 
 /* wisp_offer_fn */
-static inline wisp_status piece_offer(void *arg, wisp_state *state)
+static inline int piece_offer(void *arg, wisp_state *state)
 {
     piece *p = arg;
-    if (p->offers++ < p->end_at) return WISP_OK;
+    if (p->offers++ < p->end_at) return 0;
     wisp_checkpoint_request(p->checkpoint, 1);
     return wisp_checkpoint_offer(p->checkpoint, state);
 }

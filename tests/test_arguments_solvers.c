@@ -122,7 +122,7 @@ CALL(wisp_state_bytes) { return (void)f, wisp_state_bytes(NULL, P(0, "x")) ? WIS
         REF_OK(f->ctx, wisp_state_create(&s, f->ctx, no_items, f));                                \
         REF_OK(f->ctx, wisp_checkpoint_create(&c, f->ctx, &(wisp_checkpoint_opts){.path = path})); \
         wisp_checkpoint_request(c, 0);                                                             \
-        REF_OK(f->ctx, wisp_checkpoint_offer(c, s));                                               \
+        assert_int_equal(wisp_checkpoint_offer(c, s), 0);                                          \
         REF_OK(f->ctx, wisp_checkpoint_wait(c));                                                   \
         const wisp_status status = call;                                                           \
         wisp_checkpoint_remove(c);                                                                 \
@@ -139,7 +139,8 @@ static wisp_status open_kept(wisp_state **to, wisp_ctx *ctx, const char *path)
 }
 #define VOID(call) ((call), null < 0 ? WISP_OK : WISP_ERR_ARG)
 WITH_CHECKPOINT(wisp_state_open, open_kept(P(0, &(wisp_state *){NULL}), P(1, f->ctx), P(2, path)))
-WITH_CHECKPOINT(wisp_checkpoint_offer, wisp_checkpoint_offer(P(0, c), P(1, s)))
+WITH_CHECKPOINT(wisp_checkpoint_offer, (wisp_status)wisp_checkpoint_offer(P(0, c), P(1, s)))
+WITH_CHECKPOINT(wisp_state_offer, wisp_state_offer(P(0, s), P(1, wisp_checkpoint_offer), c))
 WITH_CHECKPOINT(wisp_checkpoint_wait, wisp_checkpoint_wait(P(0, c)))
 WITH_CHECKPOINT(wisp_checkpoint_request, VOID(wisp_checkpoint_request(P(0, c), 1)))
 WITH_CHECKPOINT(wisp_checkpoint_remove, VOID(wisp_checkpoint_remove(P(0, c))))
@@ -194,6 +195,7 @@ static const argument_row table[] = {
     ROW(wisp_state_block, 3, 0, 1),
     ROW(wisp_state_same, 3, 0, 1),
     ROW(wisp_state_add, 2, 0, 1),
+    ROW(wisp_state_offer, 2, 0, 1),
     ROW(wisp_state_is_kept, 1, 1, ALL),
     ROW(wisp_state_open, 3, 0, 2),
     ROW(wisp_state_free, 1, 0, ALL),

@@ -22,12 +22,12 @@ typedef struct {
     int64_t offers;
 } ending;
 
-static wisp_status end_at(void *arg, wisp_state *state)
+static int end_at(void *arg, wisp_state *state)
 {
     ending *e = arg;
     assert_false(wisp_state_is_kept(state));
     e->offers++;
-    if (!e->checkpoint || --e->left > 0) return WISP_OK;
+    if (!e->checkpoint || --e->left > 0) return 0;
     wisp_checkpoint_request(e->checkpoint, 1);
     return wisp_checkpoint_offer(e->checkpoint, state);
 }

@@ -13,7 +13,7 @@ typedef struct {
     int offers, asked;
 } ender;
 
-static wisp_status end_at(void *arg, wisp_state *state)
+static int end_at(void *arg, wisp_state *state)
 {
     ender *e = arg;
     e->offers++;
@@ -128,10 +128,10 @@ typedef struct {
 
 /* Several ranks look at each other's requests at their first offer, and then at times of a clock. So they offer nothing
    before the one that ends the run. */
-static wisp_status end_ranks_at(void *arg, wisp_state *state)
+static int end_ranks_at(void *arg, wisp_state *state)
 {
     ender *e = arg;
-    return --e->left > 0 ? WISP_OK : wisp_checkpoint_offer(e->to, state);
+    return --e->left > 0 ? 0 : wisp_checkpoint_offer(e->to, state);
 }
 
 static int kpm_rank(void *arg, int rank)

@@ -116,12 +116,12 @@ static int write_shelf(void *arg, int rank)
     REF_OK(ctx, wisp_state_create(&live, ctx, shelf_items, &h));
     assert_false(wisp_state_is_kept(live));
     REF_OK(ctx, wisp_checkpoint_create(&to, ctx, &(wisp_checkpoint_opts){.path = path}));
-    REF_OK(ctx, wisp_checkpoint_offer(to, live)); /* none is due, nor asked for */
+    assert_int_equal(wisp_checkpoint_offer(to, live), 0); /* none is due, nor asked for */
     wisp_checkpoint_get_info(to, &info);
     assert_int_equal(info.written, 0);
     if (wisp_ctx_rank(ctx) == wisp_ctx_processes(ctx) - 1) wisp_checkpoint_request(to, 0); /* one for all */
     while (info.last == 0) { /* at some offer the ranks look at each other */
-        REF_OK(ctx, wisp_checkpoint_offer(to, live));
+        assert_int_equal(wisp_checkpoint_offer(to, live), 0);
         wisp_checkpoint_get_info(to, &info);
     }
     REF_OK(ctx, wisp_checkpoint_wait(to));
@@ -311,7 +311,7 @@ static void misfits(void **state)
     REF_OK(ctx, wisp_state_create(&live, ctx, misfit_items, &m));
     REF_OK(ctx, wisp_checkpoint_create(&to, ctx, &(wisp_checkpoint_opts){.path = path}));
     wisp_checkpoint_request(to, 1);
-    assert_int_equal(wisp_checkpoint_offer(to, live), WISP_ERR_CANCELLED);
+    assert_int_not_equal(wisp_checkpoint_offer(to, live), 0);
     wisp_checkpoint_info info;
     wisp_checkpoint_get_info(to, &info);
     assert_true(info.ended && info.saved && info.written == 1);
@@ -422,7 +422,7 @@ static void a_disk_that_fails(void **state)
         snprintf(command, sizeof command, "mv '%s.away' '%s'", folder, folder);
         if (i == 4) assert_int_equal(system(command), 0);
         wisp_checkpoint_request(to, 0);
-        REF_OK(ctx, wisp_checkpoint_offer(to, live));
+        assert_int_equal(wisp_checkpoint_offer(to, live), 0);
         REF_OK(ctx, wisp_checkpoint_wait(to));
         wisp_checkpoint_get_info(to, &info);
         assert_int_equal(info.failed, i == 0 ? 0 : i > 3 ? 3 : i);

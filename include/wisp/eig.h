@@ -139,13 +139,11 @@ typedef struct {
    WISP_OK: all that were asked for were found, as far as the checks tell (e->complete is 1).
    WISP_ERR_INCOMPLETE: the pairs in *e are right, but others may be missing; the message says why.
    WISP_ERR_ITERATIONS: opts->max_rounds were not enough; WISP_ERR_STAGNATION: residuals no longer fall;
-   WISP_ERR_CANCELLED: the call was cancelled, or observe() ended it. In these cases *e has what converged (of a
-   call that was cancelled on several ranks: nothing).
-   WISP_ERR_UNSUPPORTED: the method does not answer this question; DENSE for more than 20000 rows; CHEBFD where too many
-   eigenvalues lie in or around the interval; or LAPACK could not be loaded.
-   WISP_ERR_BREAKDOWN: vectors did not become orthonormal; *e has no pairs.
-   WISP_ERR_HERMITIAN, WISP_ERR_NUMERIC, WISP_ERR_BOUNDS: as for wisp_kpm. WISP_ERR_MISMATCH: A is not square, or the
-   start does not fit. */
+   WISP_ERR_CANCELLED: the call was cancelled, or observe() or offer() ended it. In these cases *e has what converged
+   (of a call that was cancelled on several ranks: nothing). WISP_ERR_UNSUPPORTED: the method does not answer this
+   question; DENSE for more than 20000 rows; CHEBFD where too many eigenvalues lie in or around the interval; or LAPACK
+   could not be loaded. WISP_ERR_BREAKDOWN: vectors did not become orthonormal; *e has no pairs. WISP_ERR_HERMITIAN,
+   WISP_ERR_NUMERIC, WISP_ERR_BOUNDS: as for wisp_kpm. WISP_ERR_MISMATCH: A is not square, or the start does not fit. */
 WISP_SIZED wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts);
 /* Frees arrays and vectors of e, and empties it. e may be NULL. */
 WISP_SIZED void wisp_eigen_free(wisp_eigen *e);

@@ -118,8 +118,8 @@ typedef struct {
    paper): first bounds, unless they are given, then batches of opts->width vectors. opts may be NULL. m need not be
    initialised; it is empty after a failure, but for a cancelled call. The caller frees it with wisp_moments_free. A is
    not changed.
-   WISP_ERR_CANCELLED: m holds the vectors that were completed, m->vectors of them; or, if there is none yet, those of
-   the first batch with fewer moments, m->n; or none (an exact trace keeps nothing).
+   WISP_ERR_CANCELLED, also where offer() ended it: m holds the vectors that were completed, m->vectors of them; or, if
+   there is none yet, those of the first batch with fewer moments, m->n; or none (an exact trace keeps nothing).
    WISP_ERR_BOUNDS: a moment exceeds mu_0, so that eigenvalues lie outside the bounds; the message names the bound.
    WISP_ERR_PRECISION: see wisp_kpm_opts.rounding_limit. WISP_ERR_UNSUPPORTED: blocks of that type do not go with A.
    WISP_ERR_HERMITIAN and WISP_ERR_NUMERIC: as in wisp_bounds_find. Flops are counted as in table I of the KPM paper. */

@@ -24,8 +24,9 @@ extern "C" {
 typedef struct wisp_state wisp_state;
 
 /* Called by a solver between two steps, on all ranks together, from the calling thread. `state` is live, and valid for
-   the time of the call alone. It may end the solver's call: a status other than WISP_OK becomes that of the call. */
-typedef wisp_status (*wisp_offer_fn)(void *arg, wisp_state *state);
+   the time of the call alone. Anything but 0 ends the solver's call (WISP_ERR_CANCELLED), with what it has said by
+   wisp_ctx_fail as the message. One rank is enough for that. */
+typedef int (*wisp_offer_fn)(void *arg, wisp_state *state);
 
 /* ---- for those who write solvers --------------------------------------------------------------- */
 
@@ -51,6 +52,8 @@ WISP_API wisp_status wisp_state_create(wisp_state **state, wisp_ctx *ctx, wisp_i
    them: of a program that wraps a solver's offer, say. A solver may offer one state after the other; those that are
    there already are not added again. */
 WISP_API wisp_status wisp_state_add(wisp_state *state, wisp_items_fn items, void *arg);
+/* Offers a live state: calls offer(arg, state). WISP_ERR_CANCELLED: that was not 0. */
+WISP_API wisp_status wisp_state_offer(wisp_state *state, wisp_offer_fn offer, void *arg);
 /* 1: it is kept, and items are given back; 0: it is live. */
 WISP_API int wisp_state_is_kept(const wisp_state *state);
 
@@ -96,8 +99,9 @@ WISP_SIZED wisp_status wisp_checkpoint_create(wisp_checkpoint **checkpoint, wisp
 /* The offer function (wisp_offer_fn), whose arg is the checkpoint. When one is due, the state is copied; a task without
    units of its own (task.h) writes the copy while the computation goes on: each rank a file, which is synced. When all
    are there, one renaming makes the generation valid. The last two are kept. If it can't be written, or there is no
-   memory for the copy, the log has one warning, the call goes on, and it is tried again. */
-WISP_API wisp_status wisp_checkpoint_offer(void *checkpoint, wisp_state *state);
+   memory for the copy, the log has one warning, the call goes on, and it is tried again. Not 0: a request has ended
+   the call, or another rank has failed. */
+WISP_API int wisp_checkpoint_offer(void *checkpoint, wisp_state *state);
 /* Has the next offer write one, whenever the last one was. end = 1: and then end the call, with WISP_ERR_CANCELLED.
    It may be called from a signal handler; on one rank it counts for all. */
 WISP_API void wisp_checkpoint_request(wisp_checkpoint *checkpoint, int end);

@@ -75,6 +75,7 @@ struct wisp_ctx {
     pthread_mutex_t lock;        /* message, log, the list of what was logged once, rates, topology */
     pthread_mutex_t device_lock; /* what a backend keeps; no callback comes under it */
     char message[1024];
+    atomic_uint told;        /* such messages, counted */
     struct wisp__said *said; /* what the log function is still to be told */
     bool logging;            /* a thread is at it: */
     pthread_t logger;

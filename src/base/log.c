@@ -15,6 +15,7 @@ wisp_status wisp_ctx_fail(wisp_ctx *ctx, wisp_status status, const char *format,
     va_start(ap, format);
     if (ctx) pthread_mutex_lock(&ctx->lock);
     vsnprintf(ctx ? ctx->message : without, sizeof without, format ? format : "(no words)", ap);
+    if (ctx) atomic_fetch_add(&ctx->told, 1);
     if (ctx) pthread_mutex_unlock(&ctx->lock);
     va_end(ap);
     return status;

@@ -38,6 +38,7 @@ struct wisp_checkpoint {
     wisp_task *task;
     stage stage;
     char why[WHY]; /* of a failure, by the task */
+    char *whys;    /* [ranks] of all */
     bool failing;  /* the last generation could not be written */
     int64_t offers, next_look;
     int64_t looked_at;
@@ -127,15 +128,10 @@ static void start_task(wisp_checkpoint *c, wisp_task_fn fn)
 static wisp_status share_why(wisp_checkpoint *c)
 {
     wisp_ctx *ctx = c->ctx;
-    char *all = NULL;
-    wisp_status status;
     if (ctx->ranks == 1) return WISP_OK;
-    WISP_TRY(wisp_alloc(ctx, &all, (size_t)ctx->ranks, WHY));
-    WISP_TRY(ctx->comm->gather(ctx, c->why, WHY, all));
-    for (int r = ctx->ranks - 1; r >= 0; r--)
-        if (all[(size_t)r * WHY]) memcpy(c->why, all + (size_t)r * WHY, WHY);
-out:
-    wisp_free(ctx, all);
+    const wisp_status status = ctx->comm->gather(ctx, c->why, WHY, c->whys);
+    for (int r = ctx->ranks - 1; status == WISP_OK && r >= 0; r--)
+        if (c->whys[(size_t)r * WHY]) memcpy(c->why, c->whys + (size_t)r * WHY, WHY);
     return status;
 }
 
@@ -287,7 +283,7 @@ out:
     return status;
 }
 
-wisp_status wisp_checkpoint_offer(void *checkpoint, wisp_state *state)
+int wisp_checkpoint_offer(void *checkpoint, wisp_state *state)
 {
     wisp_checkpoint *c = checkpoint;
     WISP_NEED(NULL, c);
@@ -410,6 +406,7 @@ wisp_status wisp_checkpoint_create(wisp_checkpoint **checkpoint, wisp_ctx *ctx, 
     c->look = c->every > 0 && c->every < look_seconds ? c->every : look_seconds;
     if (wisp__real_name(opts->path, real)) snprintf(real, sizeof real, "%s", opts->path);
     if (!(c->path = wisp__strdup(ctx, real))) WISP_TRY(WISP_ERR_NOMEM);
+    WISP_TRY(wisp_alloc(ctx, &c->whys, (size_t)ctx->ranks, WHY));
     if (after) take_over(c, after);
     if (ctx->rank == 0) {
         WISP_TRY(wisp_file_check(ctx, opts->path));
@@ -447,6 +444,7 @@ void wisp_checkpoint_free(wisp_checkpoint *checkpoint)
     if (checkpoint->task) (void)end_task(checkpoint);
     wisp__out_abort(&checkpoint->out);
     wisp_free(ctx, checkpoint->image.at);
+    wisp_free(ctx, checkpoint->whys);
     wisp_free(ctx, checkpoint->path);
     wisp_free(ctx, checkpoint);
 }

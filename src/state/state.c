@@ -41,6 +41,17 @@ wisp_status wisp_state_add(wisp_state *state, wisp_items_fn items, void *arg)
     return WISP_OK;
 }
 
+wisp_status wisp_state_offer(wisp_state *state, wisp_offer_fn offer, void *arg)
+{
+    WISP_NEED(NULL, state);
+    wisp_ctx *ctx = state->ctx;
+    WISP_NEED(ctx, offer);
+    const unsigned told = atomic_load(&ctx->told);
+    if (offer(arg, state) == 0) return WISP_OK;
+    if (atomic_load(&ctx->told) != told) return WISP_ERR_CANCELLED; /* it has said why */
+    return wisp_ctx_fail(ctx, WISP_ERR_CANCELLED, "ended by offer()");
+}
+
 static void forget_items(wisp_state *s)
 {
     for (int i = 0; i < s->items; i++)

@@ -24,7 +24,7 @@ int checkpoint_open(tool *t);
 /* Before the solver, whose options get checkpoint_offer with t, and t->resumed. more: items of the command's own, which
    may be NULL. */
 int checkpoint_begin(tool *t, const wisp_mat *A, int width, wisp_items_fn more, void *more_arg);
-wisp_status checkpoint_offer(void *tool, wisp_state *state);
+int checkpoint_offer(void *tool, wisp_state *state);
 /* After the solver: the last one is on the disk, and signals end the work at once again. All ranks together. */
 void checkpoint_pause(tool *t);
 bool checkpoint_ended(const tool *t); /* whether a signal ended it, and then in words: EXIT_FAILED */

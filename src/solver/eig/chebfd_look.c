@@ -10,12 +10,11 @@ static const double fineness = 12;
 /* ---- the density ---------------------------------------------------------------------------------- */
 
 /* The states of the density's moments, with the items of this solver beside theirs. */
-static wisp_status offer_look(void *arg, wisp_state *state)
+static int offer_look(void *arg, wisp_state *state)
 {
     wisp__chebfd *c = arg;
     const wisp_eig_opts *o = &c->k->o;
-    const wisp_status status = wisp_state_add(state, wisp__chebfd_items, c);
-    return status == WISP_OK ? o->offer(o->offer_arg, state) : status;
+    return wisp_state_add(state, wisp__chebfd_items, c) != WISP_OK || o->offer(o->offer_arg, state) != 0;
 }
 
 static wisp_status look(wisp__chebfd *c, int64_t moments, wisp_state *resume)

@@ -97,7 +97,10 @@ out:
     return status;
 }
 
-wisp_status wisp__eig_offer(const wisp__eig *k) { return k->live ? k->o.offer(k->o.offer_arg, k->live) : WISP_OK; }
+wisp_status wisp__eig_offer(const wisp__eig *k)
+{
+    return k->live ? wisp_state_offer(k->live, k->o.offer, k->o.offer_arg) : WISP_OK;
+}
 
 wisp_status wisp__eig_array(wisp__eig *k, wisp_state *s, const char *name, double **x, size_t n)
 {

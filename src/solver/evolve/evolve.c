@@ -215,7 +215,7 @@ static wisp_status run_group(evolution *s)
         const int count = left < s->steps ? (int)left : s->steps;
         const double part = (double)g->count * (double)s->step / (double)g->most;
         WISP_TRY(wisp_ctx_step(s->ctx, "evolution", ((double)g->first + part) / (double)s->times, s->e->flops));
-        if (s->live) WISP_TRY(s->o.offer(s->o.offer_arg, s->live));
+        if (s->live) WISP_TRY(wisp_state_offer(s->live, s->o.offer, s->o.offer_arg));
         WISP_TRY(steps(s, g, s->step, count));
         s->step += count;
         s->e->sweeps += count;

@@ -269,7 +269,7 @@ static wisp_status run_batch(kpm *k, int64_t first)
         const int count = sweeps - first_step < k->per_call ? (int)(sweeps - first_step) : k->per_call;
         double done = ((double)first + k->width * (double)first_step / (double)sweeps) / (double)k->vectors;
         WISP_TRY(wisp_ctx_step(k->ctx, k->task, done, k->flops));
-        if (k->live) WISP_TRY(k->opts->offer(k->opts->offer_arg, k->live));
+        if (k->live) WISP_TRY(wisp_state_offer(k->live, k->opts->offer, k->opts->offer_arg));
         WISP_TRY(k->steps(k, first_step, count));
         WISP_TRY(take_dots(k, first, first_step, count, whole));
         k->sweeps = first_step + count;

@@ -113,7 +113,7 @@ static wisp_status iterate(wisp__krylov *k)
         }
         k->looks = wisp__must_look(k, claimed);
         WISP_TRY(record(k));
-        if (k->live) WISP_TRY(k->o.offer(k->o.offer_arg, k->live));
+        if (k->live) WISP_TRY(wisp_state_offer(k->live, k->o.offer, k->o.offer_arg));
         last = k->s->iterations >= k->o.max_iterations;
     }
 out:

@@ -1,0 +1,137 @@
+/* A function that a state is offered to ends the call of any solver: by any number but 0, on one rank or all. */
+#include <stdbool.h>
+#include "kpm_dense.h"
+
+typedef struct {
+    wisp_ctx *ctx;
+    int left, result; /* offers to the one that this ends; 0: none */
+    bool here, says;  /* on this rank; with words */
+    int offers;
+} ending;
+
+static int offered(void *arg, wisp_state *state)
+{
+    ending *e = arg;
+    assert_false(wisp_state_is_kept(state));
+    e->offers++;
+    if (--e->left != 0 || !e->here) return 0;
+    if (e->says) (void)wisp_ctx_fail(e->ctx, WISP_ERR_IO, "the disk of number %d is full", e->result);
+    return e->result;
+}
+
+typedef wisp_status (*solver_fn)(const wisp_mat *A, ending *e);
+
+static wisp_status moments(const wisp_mat *A, ending *e)
+{
+    wisp_moments m;
+    const wisp_status status =
+        wisp_kpm(&m, A, &(wisp_kpm_opts){.moments = 64, .vectors = 8, .width = 4, .offer = offered, .offer_arg = e});
+    assert_true(status == WISP_OK ? m.vectors == 8 && !m.partial : m.vectors <= 4 && m.partial);
+    wisp_moments_free(&m);
+    return status;
+}
+
+static wisp_status evolution(const wisp_mat *A, ending *e)
+{
+    wisp_evolution out;
+    wisp_blk *psi;
+    const double time[] = {1, 4};
+    REF_OK(e->ctx, wisp_blk_create(&psi, e->ctx, wisp_mat_map(A), WISP_Z, 2));
+    REF_OK(e->ctx, wisp_blk_fill_random(psi, WISP_RANDOM_GAUSS, 1, 9, 0));
+    const wisp_status status = wisp_evolve(
+        &out, A, psi, 2, time, &(wisp_evolve_opts){.at_once = 1, .depth = 1, .offer = offered, .offer_arg = e});
+    assert_true(status == WISP_OK ? out.done == 2 : out.done == 0);
+    wisp_blk_free(psi);
+    return status;
+}
+
+static wisp_status solution(const wisp_mat *A, ending *e, wisp_method method)
+{
+    wisp_solution s;
+    wisp_blk *x, *b;
+    REF_OK(e->ctx, wisp_blk_create(&x, e->ctx, wisp_mat_map(A), WISP_D, 2));
+    REF_OK(e->ctx, wisp_blk_create(&b, e->ctx, wisp_mat_map(A), WISP_D, 2));
+    REF_OK(e->ctx, wisp_blk_fill_random(b, WISP_RANDOM_GAUSS, 1, 9, 0));
+    const wisp_status status =
+        wisp_solve(&s, x, A, b, &(wisp_solve_opts){.method = method, .offer = offered, .offer_arg = e});
+    assert_true(s.converged || status != WISP_OK); /* x may be there when the call is ended */
+    wisp_solution_free(&s);
+    wisp_blk_free(x), wisp_blk_free(b);
+    return status;
+}
+static wisp_status cg(const wisp_mat *A, ending *e) { return solution(A, e, WISP_CG); }
+static wisp_status bicgstab(const wisp_mat *A, ending *e) { return solution(A, e, WISP_BICGSTAB); }
+static wisp_status gmres(const wisp_mat *A, ending *e) { return solution(A, e, WISP_GMRES); }
+static wisp_status minres(const wisp_mat *A, ending *e) { return solution(A, e, WISP_MINRES); }
+
+static wisp_status pairs(const wisp_mat *A, ending *e, wisp_eig_opts o)
+{
+    wisp_eigen v;
+    o.offer = offered, o.offer_arg = e;
+    const wisp_status status = wisp_eig(&v, A, &o);
+    assert_int_equal(v.complete, status == WISP_OK);
+    wisp_eigen_free(&v);
+    return status;
+}
+static wisp_status lanczos(const wisp_mat *A, ending *e)
+{
+    return pairs(A, e, (wisp_eig_opts){.method = WISP_LANCZOS, .count = 4});
+}
+static wisp_status largest_real(const wisp_mat *A, ending *e)
+{
+    return pairs(A, e, (wisp_eig_opts){.method = WISP_KRYLOV_SCHUR, .which = WISP_EIG_LARGEST_REAL, .count = 2});
+}
+static wisp_status chebfd(const wisp_mat *A, ending *e)
+{
+    return pairs(A, e, (wisp_eig_opts){.method = WISP_CHEBFD, .which = WISP_EIG_INTERVAL, .low = 3, .high = 3.2});
+}
+
+static void ends(wisp_ctx *ctx, const wisp_mat *A, solver_fn solver, ending e)
+{
+    char words[80];
+    const int at = e.left;
+    snprintf(words, sizeof words, e.says ? "the disk of number %d is full" : "ended by offer()", e.result);
+    (void)wisp_ctx_fail(ctx, WISP_OK, "of another call");
+    REF_FAILS(ctx, solver(A, &e), WISP_ERR_CANCELLED, words);
+    if (e.here) assert_int_equal(e.offers, at);
+}
+
+/* At the first offers, one in the middle, and the last one. */
+static void each_solver(void **state)
+{
+    static const struct {
+        solver_fn fn;
+        bool general;
+    } solver[] = {{moments, false}, {evolution, false}, {cg, false},          {bicgstab, true}, {gmres, true},
+                  {minres, false},  {lanczos, false},   {largest_real, true}, {chebfd, false}};
+    static const int results[] = {1, -1, WISP_ERR_IO, WISP_ERR_CANCELLED, 1 << 30};
+    wisp_ctx *ctx = *state;
+    const int ranks = wisp_ctx_processes(ctx), rank = wisp_ctx_rank(ctx);
+    wisp_mat *A, *G;
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=30,ny=29", NULL));
+    REF_OK(ctx, wisp_mat_open(&G, ctx, "matpde:nx=20,ny=19", NULL));
+    for (size_t i = 0; i < sizeof solver / sizeof *solver; i++) {
+        const wisp_mat *of = solver[i].general ? G : A;
+        ending none = {.ctx = ctx};
+        REF_OK(ctx, solver[i].fn(of, &none));
+        assert_true(none.offers > 1);
+        const int at[] = {1, 2, 1 + none.offers / 2, none.offers};
+        for (int k = 0; k < 4 * 4; k++) {
+            const int by = k % (ranks + 1);                                                    /* a rank, or all */
+            if ((solver[i].fn == moments || solver[i].fn == evolution) && k / 4 > 1) continue; /* keep what is done */
+            ends(ctx, of, solver[i].fn,
+                 (ending){.ctx = ctx,
+                          .left = at[k / 4],
+                          .result = results[k % 5],
+                          .here = by == ranks || by == rank,
+                          .says = k % 2});
+        }
+    }
+    wisp_mat_free(A), wisp_mat_free(G);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_solver)};
+    return REF_RUN_WITH(tests, make_ctx, free_ctx);
+}
