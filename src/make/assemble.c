@@ -6,46 +6,89 @@
 #include <math.h>
 #include <string.h>
 
-wisp_status wisp__mat_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *o, wisp_mat *A)
+/* ---- the shape ------------------------------------------------------------------------------- */
+
+static bool is_half(const wisp_mat_opts *o) { return o->format == WISP_FORMAT_HERMITIAN; }
+
+static wisp_status set_type(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o)
 {
     A->type = o->type == WISP_DEFAULT ? src->type : o->type;
-    if (!wisp__type_ok(A->type)) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "unknown matrix type %d", (int)o->type);
+    if (!wisp__type_ok(A->type)) return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "unknown matrix type %d", (int)o->type);
     if (wisp_type_is_complex(src->type) && !wisp_type_is_complex(A->type))
-        return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "complex values can't be stored in a real matrix");
-    /* Block rows are vectorised along the row and like CRS; single vectors, if real, along the chunk. */
-    const bool half = o->format == WISP_FORMAT_HERMITIAN;
-    if (half && !(ctx->backend->kinds & WISP__HALF))
+        return wisp_ctx_fail(A->ctx, WISP_ERR_UNSUPPORTED, "complex values can't be stored in a real matrix");
+    return WISP_OK;
+}
+
+/* Rows of a chunk. Block rows are vectorised along the row and like CRS; single vectors, if real, along the chunk. */
+static wisp_status set_height(wisp_mat *A, const wisp_mat_opts *o)
+{
+    const bool along_rows = o->width > 1 || wisp_type_is_complex(A->type) || is_half(o);
+    const int c = o->C ? o->C : along_rows ? 1 : 16;
+    if (c < 1 || c > K_MAX_C || (c & (c - 1)))
+        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "C = %d: the chunk height is a power of two up to %d", c, K_MAX_C);
+    A->log_c = __builtin_ctz((unsigned)c);
+    return WISP_OK;
+}
+
+/* Whether half of the matrix can be stored. */
+static wisp_status check_half(const wisp_mat *A, const wisp_src *src)
+{
+    wisp_ctx *ctx = A->ctx;
+    const int c = 1 << A->log_c;
+    if (!(ctx->backend->kinds & WISP__HALF))
         return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED, "the device '%s' takes no half of a matrix; store it whole",
                              ctx->backend->name);
-    int c = o->C ? o->C : o->width > 1 || wisp_type_is_complex(A->type) || half ? 1 : 16;
-    if (c < 1 || c > K_MAX_C || (c & (c - 1)))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "C = %d: the chunk height is a power of two up to %d", c, K_MAX_C);
-    if (half && ctx->ranks > 1)
+    if (ctx->ranks > 1)
         return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
                              "half of a Hermitian matrix is stored on one process alone: of an entry between two, each "
                              "would need the whole; take another format");
-    if (half && (c != 1 || !A->square))
+    if (c != 1 || !A->square)
         return wisp_ctx_fail(
             ctx, c != 1 ? WISP_ERR_ARG : WISP_ERR_HERMITIAN,
             "half of a matrix of %lld x %lld with C = %d can't be stored: it must be square and Hermitian, "
             "and C is 1; take another format",
             (long long)src->rows, (long long)src->cols, c);
+    return WISP_OK;
+}
+
+/* The window in which rows are sorted by length: given, or none where rows are in an order already or chunks are single
+   rows; else it is found later (0). */
+static wisp_status set_window(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o)
+{
+    const int64_t c = (int64_t)1 << A->log_c, all = (src->rows + c - 1) / c * c;
     A->sigma = o->sigma ? o->sigma : c == 1 || o->map ? 1 : 0;
     if (A->sigma < 0 || (A->sigma > 1 && A->sigma % c))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "sigma = %lld: it is 1 or a multiple of C = %d", (long long)A->sigma,
-                             c);
+        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "sigma = %lld: it is 1 or a multiple of C = %d", (long long)A->sigma,
+                             (int)c);
     /* A window of all rows is the most that means something (and a huge sigma the natural way to ask for it). */
-    A->sigma = WISP__MIN(A->sigma, WISP__MAX(1, (src->rows + c - 1) / c * c));
-    A->log_c = __builtin_ctz((unsigned)c);
+    A->sigma = WISP__MIN(A->sigma, WISP__MAX(1, all));
+    return WISP_OK;
+}
+
+static wisp_status set_order(wisp_mat *A, const wisp_mat_opts *o)
+{
+    if ((unsigned)o->order > WISP_ROWS_TILES || (unsigned)o->format > WISP_FORMAT_HERMITIAN)
+        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "unknown order of rows %d or format %d", (int)o->order,
+                             (int)o->format);
+    A->order = o->map ? o->map->order : A->square ? o->order : WISP_ROWS_NATURAL;
+    A->format = is_half(o) ? WISP_FORMAT_HERMITIAN : WISP_FORMAT_SELL;
+    return WISP_OK;
+}
+
+wisp_status wisp__mat_shape(const wisp_src *src, const wisp_mat_opts *o, wisp_mat *A)
+{
+    wisp_status status;
     A->local_rows = src->rows;
     A->local_cols = src->cols;
     A->width = o->width;
-    if (o->width < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a matrix for blocks of width %d", o->width);
-    if ((unsigned)o->order > WISP_ROWS_TILES || (unsigned)o->format > WISP_FORMAT_HERMITIAN)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "unknown order of rows %d or format %d", (int)o->order, (int)o->format);
-    A->order = o->map ? o->map->order : A->square ? o->order : WISP_ROWS_NATURAL;
-    A->format = half ? WISP_FORMAT_HERMITIAN : WISP_FORMAT_SELL;
-    return WISP_OK;
+    WISP_TRY(set_type(A, src, o));
+    WISP_TRY(set_height(A, o));
+    if (is_half(o)) WISP_TRY(check_half(A, src));
+    WISP_TRY(set_window(A, src, o));
+    if (o->width < 0) return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "a matrix for blocks of width %d", o->width);
+    status = set_order(A, o);
+out:
+    return status;
 }
 
 /* ---- maps ------------------------------------------------------------------------------------ */
@@ -90,7 +133,7 @@ wisp_status wisp_map_create_ordered(wisp_map **out, wisp_ctx *ctx, const wisp_sr
     wisp_ctx_enter(ctx);
     WISP_TRY(wisp__part_open(&part, ctx, src));
     A.square = src->rows == src->cols;
-    WISP_TRY(wisp__mat_shape(ctx, &part.src, &o, &A));
+    WISP_TRY(wisp__mat_shape(&part.src, &o, &A));
     WISP_TRY(wisp__count_rows(ctx, &part.src, 0, part.src.rows, &len));
     WISP_TRY(wisp__make_maps(&A, &part, &o, len));
 out:
@@ -386,7 +429,7 @@ wisp_status wisp_mat_create(wisp_mat **out, wisp_ctx *ctx, const wisp_src *src, 
     A->ctx = ctx;
     A->square = src->rows == src->cols;
     A->halo = part.halo;
-    WISP_TRY(wisp__mat_shape(ctx, &part.src, &o, A));
+    WISP_TRY(wisp__mat_shape(&part.src, &o, A));
     WISP_TRY(wisp__cascades_open(A));
     WISP_TRY(build(A, &part, &o));
     WISP_TRY(wisp__refuse_too_small(A, &part.src));

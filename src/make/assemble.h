@@ -4,8 +4,9 @@
 #include "../data/halo.h"
 #include "../data/store/compress.h"
 
-/* The shape of a new matrix from the options: type, C, sigma (0: to be found from the row lengths), order, format. */
-wisp_status wisp__mat_shape(wisp_ctx *ctx, const wisp_src *src, const wisp_mat_opts *o, wisp_mat *A);
+/* The shape of a new matrix from the options: type, C, sigma (0: to be found from the row lengths), order, format. Its
+   context, and whether it is square, are known. */
+wisp_status wisp__mat_shape(const wisp_src *src, const wisp_mat_opts *o, wisp_mat *A);
 
 /* The steps of a new matrix from its shape on. First the maps, by the lengths of rows, in the user's order. */
 wisp_status wisp__make_maps(wisp_mat *A, const wisp__part *part, const wisp_mat_opts *o, const int32_t *len);

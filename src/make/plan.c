@@ -271,7 +271,7 @@ wisp_status wisp_mat_bound(wisp_ctx *ctx, const wisp_src *whole, const wisp_mat_
     WISP_TRY(wisp__part_open(&part, ctx, whole));
     const wisp_src *src = &part.src;
     A.square = whole->rows == whole->cols;
-    WISP_TRY(wisp__mat_shape(ctx, src, &o, &A));
+    WISP_TRY(wisp__mat_shape(src, &o, &A));
     WISP_TRY(wisp_alloc(ctx, &run, 1, sizeof *run));
     *run = (count_run){.ctx = ctx, .src = src, .log_c = A.log_c, .sigma = WISP__MAX(A.sigma, 1)};
     const int64_t piece = (WISP__PIECE * 16 + run->sigma - 1) / run->sigma * run->sigma;
@@ -421,7 +421,7 @@ static wisp_status foresee(wisp_ctx *ctx, const wisp_src *whole, const wisp_mat_
     way w = {.A = &g.A, .part = &part, .src = src};
     wisp_status status;
     WISP_TRY(wisp__part_open(&part, ctx, whole));
-    WISP_TRY(wisp__mat_shape(ctx, src, o, &g.A));
+    WISP_TRY(wisp__mat_shape(src, o, &g.A));
     WISP_TRY(begin(&g, &w));
     WISP_TRY(choose(&g, &w));
     w.order_bytes = g.order.likely;
