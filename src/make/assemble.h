@@ -2,6 +2,7 @@
 #ifndef WISP_ASSEMBLE_H
 #define WISP_ASSEMBLE_H
 #include "../data/halo.h"
+#include "../data/shape.h"
 #include "../data/store/compress.h"
 
 /* The shape of a new matrix from the options: type, C, sigma (0: to be found from the row lengths), order, format. Its
@@ -36,6 +37,10 @@ int64_t wisp__padded_entries(const int32_t *len, const int32_t *user, int64_t ro
 /* The same of rows that are sorted as wisp__map_sort does (sigma > 1) and cut into chunks of 1 << log_c. */
 wisp_status wisp__padded_sorted(wisp_ctx *ctx, const int32_t *row_len, int64_t rows, int log_c, int64_t sigma,
                                 int64_t *entries);
+/* plan.c: what a matrix will take, about; and, if m is not NULL, how the model of time sees it, without an order that
+   takes long to find. The sample is then the caller's to close, whatever the status. */
+wisp_status wisp__mat_foresee(wisp_ctx *ctx, const wisp_src *whole, const wisp_mat_opts *o, wisp_mat_info *info,
+                              wisp__sample *sample, wisp__shape *m);
 /* By all ranks together. Refuses a single-precision matrix if all numbers of its double-precision source are 0 or too
    small for single precision: it would be another matrix, or 0. Ends at the first number that is not. */
 wisp_status wisp__refuse_too_small(const wisp_mat *A, const wisp_src *src);
