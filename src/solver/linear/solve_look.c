@@ -105,17 +105,23 @@ static bool drops_preconditioner(const wisp__krylov *k, const wisp__krylov_colum
     return c->broken == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION;
 }
 
-/* What becomes of a column that has not converged: WISP_OK, it goes on. */
-static wisp_status verdict(wisp__krylov *k, wisp__krylov_column *c)
+/* Counts the looks at which the residual was not less than before. */
+static void count_stalls(const wisp__krylov *k, wisp__krylov_column *c)
 {
     const double enough = c->claimed ? 0.25 : c->broken != WISP_OK ? 0.99 : 1 - 1e-6;
     const bool stalls = !(c->verified < enough * c->best);
-    if (!isfinite(c->verified)) return WISP_ERR_BREAKDOWN;
-    if (c->broken == WISP_ERR_INDEFINITE || (c->broken != WISP_OK && k->method->definite)) return c->broken;
     /* MINRES's residuals never rise, so that one which is as at the look before has stalled. But a large one may be the
        least there is, of which look_for_proof decides. */
     const bool in_turn = k->method->falls && k->s->iterations % LOOK_EVERY == 0 && c->verified < sqrt(k->eps) * c->bb;
     if (c->claimed || c->broken != WISP_OK || k->cycle_ends || in_turn) c->stalls = stalls ? c->stalls + 1 : 0;
+}
+
+/* What becomes of a column that has not converged: WISP_OK, it goes on. */
+static wisp_status verdict(const wisp__krylov *k, wisp__krylov_column *c)
+{
+    if (!isfinite(c->verified)) return WISP_ERR_BREAKDOWN;
+    if (c->broken == WISP_ERR_INDEFINITE || (c->broken != WISP_OK && k->method->definite)) return c->broken;
+    count_stalls(k, c);
     if (is_stuck(k, c)) return WISP_ERR_STAGNATION;
     if (c->stalls >= WISP__MOST_STALLS) return c->broken != WISP_OK ? c->broken : WISP_ERR_STAGNATION;
     return k->s->iterations >= k->o.max_iterations ? WISP_ERR_ITERATIONS : WISP_OK;
@@ -129,21 +135,27 @@ static bool ends_level(const wisp__krylov *k, const wisp__krylov_column *c, wisp
     return why == WISP_ERR_ITERATIONS && !k->hermitian && (level || promised);
 }
 
-/* Whether the system has no solution, and the best x makes |r| least: that is looked at where a method gains nothing
+/* Whether it is to be asked if the system has no solution, and the best x makes |r| least: where a method gains nothing
    any more, or where MINRES can't go on, which may be for that reason. */
-static wisp_status look_for_proof(wisp__krylov *k, wisp__krylov_column *c, int j, wisp_status *why)
+static bool asks_for_proof(const wisp__krylov *k, const wisp__krylov_column *c, wisp_status why)
 {
-    const bool minres = k->method->falls, ends = minres && c->broken == WISP_ERR_BREAKDOWN;
+    if (k->inner) return false;
+    if (why == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION) return true;
+    if (k->method->falls && (c->broken == WISP_ERR_BREAKDOWN || c->iterations == 0)) return true;
+    return ends_level(k, c, why);
+}
+
+/* *why becomes SINGULAR where it is so. */
+static wisp_status look_for_proof(wisp__krylov *k, int j, wisp_status *why)
+{
+    wisp__krylov_column *c = &k->col[j];
     wisp_status status = WISP_OK;
     bool least;
-    if (k->inner) goto out;
-    if (!ends && *why != WISP_ERR_BREAKDOWN && *why != WISP_ERR_STAGNATION && !(minres && c->iterations == 0) &&
-        !ends_level(k, c, *why))
-        goto out;
+    if (!asks_for_proof(k, c, *why)) goto out;
     if (!(c->verified <= c->best)) WISP_TRY(wisp__return_to_best(k, j));
     WISP_TRY(wisp__prove_least(k, j, &least));
     if (least) *why = WISP_ERR_SINGULAR;
-    k->fresh |= !minres; /* x may be an earlier one; that of MINRES is its best */
+    k->fresh |= !k->method->falls; /* x may be an earlier one; that of MINRES is its best */
 out:
     return status;
 }
@@ -163,11 +175,66 @@ static bool can_change(const wisp__krylov *k, wisp_status why)
     return why == WISP_ERR_BREAKDOWN || why == WISP_ERR_STAGNATION || (why == WISP_ERR_INDEFINITE && k->chosen);
 }
 
+/* What columns ask of the whole run. */
+typedef struct {
+    wisp_status change; /* another method goes on, for this reason; WISP_OK: none */
+    bool drop;          /* the preconditioner goes */
+} wish;
+
+/* A column that has not converged ends, or goes on, maybe by what it asks for. */
+static wisp_status judge(wisp__krylov *k, int j, wish *w)
+{
+    wisp__krylov_column *c = &k->col[j];
+    wisp_status status = WISP_OK, why = verdict(k, c);
+    if (drops_preconditioner(k, c, why)) {
+        w->drop = true;
+        goto out;
+    }
+    WISP_TRY(look_for_proof(k, j, &why));
+    if (can_change(k, why)) {
+        if (k->s->iterations < k->o.max_iterations) {
+            w->change = why;
+            goto out;
+        }
+        why = WISP_ERR_ITERATIONS;
+    }
+    if (why != WISP_OK) status = wisp__end(k, j, why);
+out:
+    return status;
+}
+
+/* What the steps before the look said of a column has been heard. Where its vectors do not fit x any more, or the
+   others have gone on without it, the method starts anew. */
+static void forget_steps(wisp__krylov *k, wisp__krylov_column *c)
+{
+    const bool behind = c->claimed && c->claimed_at < k->s->iterations;
+    if (c->broken != WISP_OK || c->stalls > 1 || c->moved || behind) k->fresh = true;
+    if (c->stalls > 1 || is_level(k, c)) be_careful(k);
+    c->moved = c->claimed = false;
+    c->broken = WISP_OK;
+}
+
+/* Goes on as columns ask. */
+static wisp_status go_on(wisp__krylov *k, const wish *w)
+{
+    const bool change = w->change != WISP_OK, bicgstab = k->method->low > 0;
+    wisp_status status = WISP_OK;
+    if (change) WISP_TRY(wisp__return_to_low(k, true)); /* its block goes */
+    WISP_TRY(wisp__keep_best(k));
+    if (change) WISP_TRY(change_method(k, w->change));
+    if (w->drop) drop_preconditioner(k);
+    if (k->fresh) WISP_TRY(wisp__go_back(k));
+    if (change && bicgstab) WISP_TRY(wisp__leave_far(k));
+    status = wisp__compact(k);
+out:
+    return status;
+}
+
 /* Computes residuals from x, and ends columns by them. */
 wisp_status wisp__solve_look(wisp__krylov *k)
 {
-    wisp_status status = WISP_OK, change = WISP_OK;
-    bool drop = false;
+    wish w = {WISP_OK, false};
+    wisp_status status = WISP_OK;
     if (k->method->settle) WISP_TRY(k->method->settle(k));
     WISP_TRY(wisp__residual(k));
     WISP_TRY(wisp__return_to_low(k, k->s->iterations >= k->o.max_iterations));
@@ -179,34 +246,11 @@ wisp_status wisp__solve_look(wisp__krylov *k)
             WISP_TRY(wisp__end(k, j, WISP_OK));
             continue;
         }
-        wisp_status why = verdict(k, c);
-        if (drops_preconditioner(k, c, why)) {
-            drop = true;
-            why = WISP_OK;
-        } else
-            WISP_TRY(look_for_proof(k, c, j, &why));
-        const bool minres_may_do = can_change(k, why);
-        if (minres_may_do && k->s->iterations >= k->o.max_iterations) why = WISP_ERR_ITERATIONS;
-        if (minres_may_do && why != WISP_ERR_ITERATIONS)
-            change = why;
-        else if (why != WISP_OK)
-            WISP_TRY(wisp__end(k, j, why));
-        if (c->broken != WISP_OK || c->stalls > 1 || c->moved) k->fresh = true;
-        c->moved = false;
-        if (c->stalls > 1 || is_level(k, c)) be_careful(k);
-        if (c->claimed && c->claimed_at < k->s->iterations) k->fresh = true; /* the others have gone on */
-        c->claimed = false;
-        c->broken = WISP_OK;
+        WISP_TRY(judge(k, j, &w));
+        forget_steps(k, c);
     }
     k->s->replacements += !wisp__all_done(k);
-    if (change != WISP_OK) WISP_TRY(wisp__return_to_low(k, true)); /* its block goes */
-    WISP_TRY(wisp__keep_best(k));
-    const bool bicgstab = k->method->low > 0;
-    if (change != WISP_OK) WISP_TRY(change_method(k, change));
-    if (drop) drop_preconditioner(k);
-    if (k->fresh) WISP_TRY(wisp__go_back(k));
-    if (change != WISP_OK && bicgstab) WISP_TRY(wisp__leave_far(k));
-    WISP_TRY(wisp__compact(k));
+    status = go_on(k, &w);
 out:
     return status;
 }
