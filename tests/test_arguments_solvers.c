@@ -83,7 +83,7 @@ CALL(wisp_eig)
     return status;
 }
 PROCEDURE(wisp_eigen_free, P(0, &(wisp_eigen){0}))
-PLAIN(wisp_eig_plan, P(0, &(wisp_eig_cost){0}), P(1, f->A), P(2, &(wisp_eig_opts){0}))
+PLAIN(wisp_eig_plan, P(0, &(wisp_plan){0}), P(1, &(wisp_eig_choice){0}), P(2, f->A), P(3, &(wisp_eig_opts){0}))
 PROCEDURE(wisp_filter_eval, P(0, &(wisp_filter){.terms = 2}), 1, P(1, val), P(2, &(double){0}))
 PLAIN(wisp_evolve, P(0, &(wisp_evolution){0}), P(1, f->A), P(2, f->psi), 1, P(3, (double[]){0.5}),
       P(4, &(wisp_evolve_opts){0}))
@@ -187,7 +187,7 @@ static const argument_row table[] = {
     ROW(wisp_solve_plan, 5, 24, 2),
     ROW(wisp_eig, 3, 4, 2),
     ROW(wisp_eigen_free, 1, 0, ALL),
-    ROW(wisp_eig_plan, 3, 4, 2),
+    ROW(wisp_eig_plan, 4, 10, 4),
     ROW(wisp_filter_eval, 3, 0, ALL),
     ROW(wisp_state_create, 3, 0, 2),
     ROW(wisp_state_data, 3, 0, 1),

@@ -84,9 +84,12 @@ static void lattice(void **state)
     REF_OK(ctx, wisp_eig(&v, A, &(wisp_eig_opts){.which = WISP_EIG_INTERVAL, .low = 5, .high = 6}));
     assert_int_equal(v.found, 0);
     wisp_eigen_free(&v);
-    wisp_eig_cost cost;
-    REF_OK(ctx, wisp_eig_plan(&cost, A, &(wisp_eig_opts){.which = WISP_EIG_INTERVAL, .low = -0.2, .high = 0.2}));
-    assert_true(cost.products > 0 && cost.bytes > 0 && cost.seconds > 0 && cost.search > 0);
+    wisp_eig_choice choice;
+    wisp_plan cost;
+    REF_OK(ctx,
+           wisp_eig_plan(&cost, &choice, A, &(wisp_eig_opts){.which = WISP_EIG_INTERVAL, .low = -0.2, .high = 0.2}));
+    assert_true(cost.products > 0 && cost.bytes > 0 && cost.seconds > 0 && choice.search > 0 &&
+                cost.bytes <= cost.bytes_most);
     free(e);
     wisp_mat_free(A);
 }

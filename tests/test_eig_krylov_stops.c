@@ -294,17 +294,17 @@ static void planned_memory(void **state)
         wisp_ctx *ctx;
         REF_OK(NULL, wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1, .no_pin = 1}));
         wisp_mat *A = open_mat(ctx, ask[c].spec);
-        wisp_eig_cost cost;
+        wisp_plan cost;
         wisp_eigen e;
         int64_t before, peak;
-        REF_OK(ctx, wisp_eig_plan(&cost, A, &ask[c].o));
+        REF_OK(ctx, wisp_eig_plan(&cost, NULL, A, &ask[c].o));
         wisp_ctx_memory(ctx, &before, NULL);
         REF_OK(ctx, wisp_eig(&e, A, &ask[c].o));
         wisp_ctx_memory(ctx, NULL, &peak);
-        print_message("%s: %lld of %lld bytes\n", ask[c].spec, (long long)(peak - before), (long long)cost.bytes);
-        if (peak - before > cost.bytes || 2 * (peak - before) < cost.bytes)
+        print_message("%s: %lld of %lld bytes\n", ask[c].spec, (long long)(peak - before), (long long)cost.bytes_most);
+        if (peak - before > cost.bytes_most || 2 * (peak - before) < cost.bytes_most)
             fail_msg("%s: %lld bytes are held, %lld were told", ask[c].spec, (long long)(peak - before),
-                     (long long)cost.bytes);
+                     (long long)cost.bytes_most);
         wisp_eigen_free(&e);
         wisp_mat_free(A);
         wisp_ctx_free(ctx);

@@ -57,12 +57,13 @@ static void planned_memory(void **state)
         const wisp_mat_opts mo = {.type = q.stored};
         wisp_ctx *ctx;
         wisp_mat *A;
-        wisp_eig_cost cost;
+        wisp_eig_choice choice;
+        wisp_plan plan;
         wisp_eigen e;
         int64_t before, peak;
         REF_OK(NULL, wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1, .no_pin = 1}));
         REF_OK(ctx, wisp_mat_open(&A, ctx, q.spec, &mo));
-        REF_OK(ctx, wisp_eig_plan(&cost, A, &q.o));
+        REF_OK(ctx, wisp_eig_plan(&plan, &choice, A, &q.o));
         wisp_mat_free(A); /* the plan's own products are not counted */
         wisp_ctx_free(ctx);
         REF_OK(NULL, wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1, .no_pin = 1}));
@@ -71,13 +72,13 @@ static void planned_memory(void **state)
         const wisp_status status = wisp_eig(&e, A, &q.o);
         wisp_ctx_memory(ctx, NULL, &peak);
         const int64_t held = peak - before;
-        if (e.method == cost.method && status == WISP_OK && e.found <= q.o.count + 1) {
+        if (e.method == choice.method && status == WISP_OK && e.found <= q.o.count + 1) {
             told++;
-            if (held > cost.bytes)
+            if (held > plan.bytes_most)
                 fail_msg("case %d, rank %d, %s, method %d, count %d, search %d, block %d: %lld bytes are held, %lld "
                          "were told",
-                         c, wisp_ctx_rank(ctx), q.spec, cost.method, q.o.count, q.o.search, q.o.block, (long long)held,
-                         (long long)cost.bytes);
+                         c, wisp_ctx_rank(ctx), q.spec, choice.method, q.o.count, q.o.search, q.o.block,
+                         (long long)held, (long long)plan.bytes_most);
         }
         wisp_eigen_free(&e);
         wisp_mat_free(A);
@@ -130,21 +131,22 @@ static void planned_dense_and_scaled(void **state)
                                  .target = 7 * c.factor};
         wisp_ctx *ctx;
         wisp_mat *A;
-        wisp_eig_cost cost;
+        wisp_eig_choice choice;
+        wisp_plan plan;
         wisp_eigen e;
         int64_t before, peak;
         for (int run = 0; run < 2; run++) { /* the plan's own products are not counted */
             REF_OK(NULL, wisp_ctx_create(&ctx, &(wisp_ctx_opts){.threads = 1, .no_pin = 1}));
             REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
             if (run == 0) {
-                REF_OK(ctx, wisp_eig_plan(&cost, A, &o));
+                REF_OK(ctx, wisp_eig_plan(&plan, &choice, A, &o));
             } else {
                 wisp_ctx_memory(ctx, &before, NULL);
                 REF_OK(ctx, wisp_eig(&e, A, &o));
                 wisp_ctx_memory(ctx, NULL, &peak);
-                if (peak - before > cost.bytes)
+                if (peak - before > plan.bytes_most)
                     fail_msg("case %zu, rank %d: %lld bytes are held, %lld were told", i, wisp_ctx_rank(ctx),
-                             (long long)(peak - before), (long long)cost.bytes);
+                             (long long)(peak - before), (long long)plan.bytes_most);
                 wisp_eigen_free(&e);
             }
             wisp_mat_free(A);

@@ -18,11 +18,12 @@ static void ask_units(wisp_ctx *ctx, const wisp_mat *A, int by, const double *e,
                       double blur)
 {
     wisp_eigen v;
-    wisp_eig_cost cost;
+    wisp_eig_choice cost;
+    wisp_plan plan;
     const demand d = demand_of(&o, e, n, blur);
     const double low = o.low, high = o.high;
     o.low = ldexp(low, by), o.high = ldexp(high, by), o.tolerance_abs = ldexp(o.tolerance_abs, by);
-    REF_OK(ctx, wisp_eig_plan(&cost, A, &o));
+    REF_OK(ctx, wisp_eig_plan(&plan, &cost, A, &o));
     REF_OK(ctx, wisp_eig(&v, A, &o));
     assert_true(v.complete);
     for (int i = 0; i < v.found; i++) {

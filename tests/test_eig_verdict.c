@@ -80,11 +80,12 @@ static void inner_values_by_default(void **state)
     wisp_mat *A = open_data(ctx, "eig_normal_diagonal_200.crs");
     for (uint64_t seed = 1; seed <= 5; seed++) {
         wisp_eigen e;
-        wisp_eig_cost cost;
+        wisp_eig_choice cost;
+        wisp_plan plan;
         const wisp_eig_opts o = {.which = WISP_EIG_SMALLEST, .seed = seed};
-        REF_OK(ctx, wisp_eig_plan(&cost, A, &o));
+        REF_OK(ctx, wisp_eig_plan(&plan, &cost, A, &o));
         REF_OK(ctx, wisp_eig(&e, A, &o));
-        assert_true(cost.method == WISP_EIG_DENSE && cost.search == 200 && cost.bytes > 200 * 200 * 16);
+        assert_true(cost.method == WISP_EIG_DENSE && cost.search == 200 && plan.bytes_most > 200 * 200 * 16);
         assert_true(e.complete && e.found == 1 && e.method == WISP_EIG_DENSE);
         assert_true(hypot(e.value[0].re - 0.00123923438670282, e.value[0].im - 0.0322028214453997) < 1e-14);
         wisp_eigen_free(&e);
@@ -156,10 +157,11 @@ static void narrow_interval(void **state)
     ref_mat m = read_symmetric("494_bus.mtx", 494);
     double *key = keys(m, WISP_EIG_LARGEST_REAL);
     wisp_eigen e;
-    wisp_eig_cost cost;
+    wisp_eig_choice cost;
+    wisp_plan plan;
     int there = 0;
     const wisp_eig_opts o = {.which = WISP_EIG_INTERVAL, .low = 25.6, .high = 26.8};
-    REF_OK(ctx, wisp_eig_plan(&cost, A, &o));
+    REF_OK(ctx, wisp_eig_plan(&plan, &cost, A, &o));
     REF_OK(ctx, wisp_eig(&e, A, &o));
     assert_true(cost.method == WISP_EIG_DENSE && e.method == WISP_EIG_DENSE && e.complete);
     for (int i = 493; i >= 0; i--)

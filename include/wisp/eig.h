@@ -148,22 +148,22 @@ WISP_SIZED wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig
 /* Frees arrays and vectors of e, and empties it. e may be NULL. */
 WISP_SIZED void wisp_eigen_free(wisp_eigen *e);
 
-/* The work, memory and time that wisp_eig will probably take. For CHEBFD this call computes the bounds and the density
-   of states. low, high, rounds, degree: CHEBFD, else 0. products: 0 for LANCZOS and KRYLOV_SCHUR, whose number of
-   restarts is not known. */
+/* What wisp_eig will choose. rounds, filter_type, degree, low, high: CHEBFD, else 0; expected, expected_error: CHEBFD,
+   else NaN. */
 typedef struct {
     wisp_eig_method method;
-    int search, block, rounds;
-    wisp_type filter_type; /* CHEBFD */
+    int search, block, rounds; /* as in wisp_eigen; rounds: at most */
+    wisp_type filter_type;
     int64_t degree;
-    int64_t products; /* products of A with one vector */
-    int64_t bytes; /* the most that is held beside A, and the start. LANCZOS, KRYLOV_SCHUR: two columns more for each */
-                   /* further one of a multiplet that is to be given */
-    double seconds; /* CHEBFD: from a few products that are timed; else NaN */
     double expected, expected_error;
     double low, high;
-} wisp_eig_cost;
-WISP_SIZED wisp_status wisp_eig_plan(wisp_eig_cost *cost, const wisp_mat *A, const wisp_eig_opts *opts);
+} wisp_eig_choice;
+/* *plan and *choice (may be NULL) become what wisp_eig will probably take, and choose. For CHEBFD this call computes
+   the bounds and the density of states, which count, and times a few products; seconds of other methods are not known.
+   Nor are products of LANCZOS and KRYLOV_SCHUR, whose number of restarts is not; they hold two columns more than
+   bytes_most for each further one of a multiplet that is to be given. The start is not counted. */
+WISP_SIZED wisp_status wisp_eig_plan(wisp_plan *plan, wisp_eig_choice *choice, const wisp_mat *A,
+                                     const wisp_eig_opts *opts);
 /* value[n] becomes p at energy[n]. */
 WISP_API void wisp_filter_eval(const wisp_filter *filter, int64_t n, const double *energy, double *value);
 

@@ -116,8 +116,8 @@ WISP_API wisp_status wisp_solve_plan_sized(wisp_plan *plan, size_t plan_size, wi
 WISP_API wisp_status wisp_eig_sized(wisp_eigen *e, size_t e_size, const wisp_mat *A, const wisp_eig_opts *opts,
                                     size_t opts_size);
 WISP_API void wisp_eigen_free_sized(wisp_eigen *e, size_t e_size);
-WISP_API wisp_status wisp_eig_plan_sized(wisp_eig_cost *cost, size_t cost_size, const wisp_mat *A,
-                                         const wisp_eig_opts *opts, size_t opts_size);
+WISP_API wisp_status wisp_eig_plan_sized(wisp_plan *plan, size_t plan_size, wisp_eig_choice *choice, size_t choice_size,
+                                         const wisp_mat *A, const wisp_eig_opts *opts, size_t opts_size);
 WISP_API wisp_status wisp_evolve_sized(wisp_evolution *e, size_t e_size, const wisp_mat *A, wisp_blk *psi,
                                        int64_t times, const double *time, const wisp_evolve_opts *opts,
                                        size_t opts_size);
@@ -368,9 +368,10 @@ static inline wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_
 
 static inline void wisp_eigen_free(wisp_eigen *e) { wisp_eigen_free_sized(e, sizeof *e); }
 
-static inline wisp_status wisp_eig_plan(wisp_eig_cost *cost, const wisp_mat *A, const wisp_eig_opts *opts)
+static inline wisp_status wisp_eig_plan(wisp_plan *plan, wisp_eig_choice *choice, const wisp_mat *A,
+                                        const wisp_eig_opts *opts)
 {
-    return wisp_eig_plan_sized(cost, sizeof *cost, A, opts, sizeof *opts);
+    return wisp_eig_plan_sized(plan, sizeof *plan, choice, sizeof *choice, A, opts, sizeof *opts);
 }
 #endif
 

@@ -90,7 +90,7 @@ ENDS_WITH(wisp_solve_opts, resume);
 ENDS_WITH(wisp_solution, bytes);
 ENDS_WITH(wisp_eig_opts, reserved);
 ENDS_WITH(wisp_eigen, condition);
-ENDS_WITH(wisp_eig_cost, high);
+ENDS_WITH(wisp_eig_choice, high);
 ENDS_WITH(wisp_checkpoint_opts, after);
 ENDS_WITH(wisp_checkpoint_info, saved);
 
@@ -654,13 +654,15 @@ void wisp_eigen_free_sized(wisp_eigen *e, size_t e_size)
     OUT(e);
 }
 
-wisp_status wisp_eig_plan_sized(wisp_eig_cost *cost, size_t cost_size, const wisp_mat *A, const wisp_eig_opts *opts,
-                                size_t opts_size)
+wisp_status wisp_eig_plan_sized(wisp_plan *plan, size_t plan_size, wisp_eig_choice *choice, size_t choice_size,
+                                const wisp_mat *A, const wisp_eig_opts *opts, size_t opts_size)
 {
     wisp_status status = WISP_OK;
     IN(wisp_eig_opts, opts, wisp_mat_ctx(A));
-    RESULT(wisp_eig_cost, cost);
-    if (status == WISP_OK) status = wisp_eig_plan(cost_known, A, opts_known);
-    OUT(cost);
+    RESULT(wisp_plan, plan);
+    RESULT(wisp_eig_choice, choice);
+    if (status == WISP_OK) status = wisp_eig_plan(plan_known, choice_known, A, opts_known);
+    OUT(plan);
+    OUT(choice);
     return status;
 }

@@ -56,26 +56,26 @@ out:
     return status;
 }
 
-wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_eig_cost *cost)
+wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice)
 {
     wisp_status status = WISP_OK;
     wisp__chebfd c = {.k = k, .m = k->e->moments = calloc(1, sizeof *c.m)};
     double product, fill, dense;
     if (!c.m) return wisp_ctx_fail(k->ctx, WISP_ERR_NOMEM, "eig: out of memory");
     WISP_TRY(wisp__chebfd_look(&c));
-    cost->expected = k->e->expected, cost->expected_error = k->e->expected_error;
-    cost->low = c.low, cost->high = c.high;
+    choice->expected = k->e->expected, choice->expected_error = k->e->expected_error;
+    choice->low = c.low, choice->high = c.high;
     if (wisp__chebfd_is_whole(&c) || c.search == 0) {
-        status = wisp__chebfd_is_whole(&c) ? wisp__eig_plan_dense(k, cost) : wisp__chebfd_refuse(&c);
+        status = wisp__chebfd_is_whole(&c) ? wisp__eig_plan_dense(k, plan, choice) : wisp__chebfd_refuse(&c);
         goto out;
     }
     const double looks = (double)k->e->products, rounds = c.plan.rounds, look_seconds = wisp_now() - k->started;
-    cost->search = c.search;
-    cost->block = c.width;
-    cost->rounds = c.plan.rounds;
-    cost->filter_type = wisp__chebfd_type(&c);
-    cost->degree = (int64_t)(c.plan.f.terms - 1) * c.plan.f.power;
-    cost->bytes = wisp__chebfd_memory(&c);
+    choice->search = c.search;
+    choice->block = c.width;
+    choice->rounds = c.plan.rounds;
+    choice->filter_type = wisp__chebfd_type(&c);
+    choice->degree = (int64_t)(c.plan.f.terms - 1) * c.plan.f.power;
+    plan->bytes_most = wisp__chebfd_memory(&c);
     WISP_TRY(time_products(&c, &product, &fill));
     WISP_TRY(time_dense(&c, &dense));
     /* The search for what is missing takes a block; Rayleigh-Ritz and residuals take a product each, and residuals that
@@ -85,10 +85,10 @@ wisp_status wisp__eig_plan_chebfd(wisp__eig *k, wisp_eig_cost *cost)
     const double filtered = c.is_single ? (rounds - 1) * c.plan.f.power : 0,
                  slower = c.is_single ? 1 / wisp__single_time : 1;
     const double filter = c.plan.products * c.search + check, exact = (2 * rounds + filtered) * c.search;
-    cost->products = (int64_t)(looks + filter + exact);
+    plan->products = floor(looks + filter + exact);
     /* A round: two halves of V^H V and of V R^-1, twice; V^H A V by half, V Y; and the columns that are put in order.
      */
-    cost->seconds = look_seconds + (filter + slower * exact) * product + fill * c.search + (rounds * 4.5 + 1) * dense;
+    plan->seconds = look_seconds + (filter + slower * exact) * product + fill * c.search + (rounds * 4.5 + 1) * dense;
 out:
     wisp__chebfd_free(&c);
     return status;

@@ -177,30 +177,36 @@ wisp_status wisp_eig(wisp_eigen *e, const wisp_mat *A, const wisp_eig_opts *opts
     return status;
 }
 
-static wisp_status plan(wisp__eig *k, wisp_eig_cost *cost)
+static wisp_status plan_by_method(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice)
 {
     const wisp_status status = begin(k);
     if (status != WISP_OK) return status;
-    cost->method = k->o.method;
+    choice->method = k->o.method;
     switch (k->o.method) {
-    case WISP_CHEBFD: return wisp__eig_plan_chebfd(k, cost);
-    case WISP_EIG_DENSE: return wisp__eig_plan_dense(k, cost);
-    default: return wisp__eig_plan_krylov(k, cost);
+    case WISP_CHEBFD: return wisp__eig_plan_chebfd(k, plan, choice);
+    case WISP_EIG_DENSE: return wisp__eig_plan_dense(k, plan, choice);
+    default: return wisp__eig_plan_krylov(k, plan, choice);
     }
 }
 
-wisp_status wisp_eig_plan(wisp_eig_cost *cost, const wisp_mat *A, const wisp_eig_opts *opts)
+wisp_status wisp_eig_plan(wisp_plan *plan, wisp_eig_choice *choice, const wisp_mat *A, const wisp_eig_opts *opts)
 {
-    WISP_NEED(wisp_mat_ctx(A), cost);
-    *cost = (wisp_eig_cost){.expected = NAN, .expected_error = NAN, .seconds = NAN};
+    wisp_eig_choice unused;
+    WISP_NEED(wisp_mat_ctx(A), plan);
+    if (!choice) choice = &unused;
+    *plan =
+        (wisp_plan){.products = NAN, .sweeps = NAN, .seconds = NAN, .iteration_bytes = NAN, .iteration_seconds = NAN};
+    *choice = (wisp_eig_choice){.expected = NAN, .expected_error = NAN};
     WISP_NEED(NULL, A);
     wisp_eigen e = {.expected = NAN};
     wisp__eig k = {.ctx = wisp_mat_ctx(A), .A = A, .e = &e, .started = wisp_now(), .most_work = INFINITY};
     if (opts) k.o = *opts;
     k.o.offer = NULL, k.o.resume = NULL;
     wisp_ctx_enter(k.ctx);
-    const wisp_status status = wisp_ctx_leave(k.ctx, plan(&k, cost));
-    cost->low = wisp__eig_shown(&k, cost->low), cost->high = wisp__eig_shown(&k, cost->high);
+    const wisp_status status = wisp_ctx_leave(k.ctx, plan_by_method(&k, plan, choice));
+    plan->bytes = plan->bytes_most;
+    plan->sweeps = plan->products / fmax(choice->block, 1);
+    choice->low = wisp__eig_shown(&k, choice->low), choice->high = wisp__eig_shown(&k, choice->high);
     wisp__eig_scale_back(&k);
     wisp_eigen_free(&e);
     return status;

@@ -395,26 +395,26 @@ wisp_status wisp__eig_krylov_schur(wisp__eig *k)
     return status == WISP_OK ? delivered : status;
 }
 
-wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_eig_cost *cost)
+wisp_status wisp__eig_plan_krylov(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice)
 {
-    if (k->hermitian) return wisp__eig_plan_lanczos(k, cost);
+    if (k->hermitian) return wisp__eig_plan_lanczos(k, plan, choice);
     wisp__schur K = {.k = k};
     const int64_t held = wisp__eig_held(k), size = (int64_t)wisp_type_size(k->type);
-    if (!choose_sizes(&K, block_of(k))) return wisp__eig_plan_dense(k, cost);
-    cost->search = K.m;
-    cost->block = block_of(k);
+    if (!choose_sizes(&K, block_of(k))) return wisp__eig_plan_dense(k, plan, choice);
+    choice->search = K.m;
+    choice->block = block_of(k);
     /* V, W and three blocks. The search for what is missing has as many beside those that were found, which are held
        twice while there is made room, and H likewise; in the end there are the user's vectors in place of that, which
        are complex and made of two real parts, by way of a column of each. Schur forms, their vectors, and room for
        LAPACK. */
-    const int64_t m = K.m, block = cost->block, found = k->o.count + !k->is_complex, parts = k->is_complex ? 2 : 1,
+    const int64_t m = K.m, block = choice->block, found = k->o.count + !k->is_complex, parts = k->is_complex ? 2 : 1,
                   more = k->is_complex ? found : 4 * found + 4,
                   all = m + found + (wisp__eig_scaled_blocks(k) + 6) * block,
                   large = (m + found + 2 * block) * (m + found + 2 * block), twice = 48 * (m + block) * (m + block),
                   lapack = parts * (16 * m * m + 528 * m);
-    cost->bytes = held * size * (all + more) + 48 * large + 64 * m * m + (twice > lapack ? twice : lapack) +
-                  wisp__arnoldi_numbers(K.m, k->o.count) +
-                  wisp__eig_beside(k, (int)(m + found), (int)block, 2 * parts * large);
-    if (cost->bytes < wisp__eig_dense_bytes(k)) cost->bytes = wisp__eig_dense_bytes(k);
+    plan->bytes_most = held * size * (all + more) + 48 * large + 64 * m * m + (twice > lapack ? twice : lapack) +
+                       wisp__arnoldi_numbers(K.m, k->o.count) +
+                       wisp__eig_beside(k, (int)(m + found), (int)block, 2 * parts * large);
+    if (plan->bytes_most < wisp__eig_dense_bytes(k)) plan->bytes_most = wisp__eig_dense_bytes(k);
     return WISP_OK;
 }

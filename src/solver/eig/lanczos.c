@@ -221,14 +221,14 @@ wisp_status wisp__eig_lanczos(wisp__eig *k)
     return status == WISP_OK ? delivered : status;
 }
 
-wisp_status wisp__eig_plan_lanczos(wisp__eig *k, wisp_eig_cost *cost)
+wisp_status wisp__eig_plan_lanczos(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice)
 {
     const int block = block_of(k), m = search_columns(k, block);
     const int64_t held = wisp__eig_held(k), size = (int64_t)wisp_type_size(k->type);
-    if (k->rows <= 2 * k->o.count + MORE_MULTIPLETS + 2 * m + block) return wisp__eig_plan_dense(k, cost);
-    cost->method = WISP_LANCZOS;
-    cost->search = m;
-    cost->block = block;
+    if (k->rows <= 2 * k->o.count + MORE_MULTIPLETS + 2 * m + block) return wisp__eig_plan_dense(k, plan, choice);
+    choice->method = WISP_LANCZOS;
+    choice->search = m;
+    choice->block = block;
     /* V, W and three blocks, one of them for polynomials. The search for what is missing has as many beside those that
        were found, which are held twice while there is made room, and H likewise; a block of products'. Ritz vectors,
        and room for LAPACK. */
@@ -236,9 +236,9 @@ wisp_status wisp__eig_plan_lanczos(wisp__eig *k, wisp_eig_cost *cost)
                   small = (int64_t)(m + block) * (m + block), large = (m + found + 2 * block) * (m + found + 2 * block),
                   twice = 48 * small, lapack = parts * (24 * (int64_t)m * m + 512 * (int64_t)m),
                   columns = m + 2 * found + blocks * block;
-    cost->bytes = held * size * columns + 48 * large + 32 * (int64_t)m * m + (twice > lapack ? twice : lapack) +
-                  wisp__arnoldi_numbers(m, k->o.count) +
-                  wisp__eig_beside(k, m + (int)found, block, parts * ((int64_t)m * m + m));
-    if (cost->bytes < wisp__eig_dense_bytes(k)) cost->bytes = wisp__eig_dense_bytes(k);
+    plan->bytes_most = held * size * columns + 48 * large + 32 * (int64_t)m * m + (twice > lapack ? twice : lapack) +
+                       wisp__arnoldi_numbers(m, k->o.count) +
+                       wisp__eig_beside(k, m + (int)found, block, parts * ((int64_t)m * m + m));
+    if (plan->bytes_most < wisp__eig_dense_bytes(k)) plan->bytes_most = wisp__eig_dense_bytes(k);
     return WISP_OK;
 }

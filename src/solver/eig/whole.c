@@ -45,15 +45,15 @@ static wisp_status refuse_large(const wisp__eig *k)
                          (long long)k->rows, MOST_ROWS);
 }
 
-wisp_status wisp__eig_plan_dense(wisp__eig *k, wisp_eig_cost *cost)
+wisp_status wisp__eig_plan_dense(wisp__eig *k, wisp_plan *plan, wisp_eig_choice *choice)
 {
     const wisp_status status = refuse_large(k);
     if (status != WISP_OK) return status;
-    cost->method = WISP_EIG_DENSE;
-    cost->search = (int)k->rows;
-    cost->block = wisp__ritz_width(k, cost->search);
-    cost->products = 2 * k->rows;
-    cost->bytes = memory(k);
+    choice->method = WISP_EIG_DENSE;
+    choice->search = (int)k->rows;
+    choice->block = wisp__ritz_width(k, choice->search);
+    plan->products = 2 * (double)k->rows;
+    plan->bytes_most = memory(k);
     return WISP_OK;
 }
 

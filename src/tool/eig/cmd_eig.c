@@ -199,11 +199,11 @@ static bool has_pairs(wisp_status status)
 /* For advice: whether --method dense takes so many rows, and has the memory. */
 static bool dense_fits(const eig_results *r, const wisp_mat *A)
 {
-    wisp_eig_cost cost;
+    wisp_plan plan;
     wisp_eig_opts o = r->opts;
     if (r->e.method == WISP_EIG_DENSE) return false;
     o.method = WISP_EIG_DENSE;
-    return wisp_eig_plan(&cost, A, &o) == WISP_OK && cost.bytes <= o.bytes;
+    return wisp_eig_plan(&plan, NULL, A, &o) == WISP_OK && plan.bytes_most <= o.bytes;
 }
 
 static int find(tool *t, eig_results *r, const wisp_mat *A)

@@ -46,7 +46,7 @@ int eig_plan_check_source(tool *t, const wisp_src *src, const wisp_mat_opts *mo,
 
 /* The copy of a checkpoint: the search space, with the columns that are locked, blocks, and what is computed from dots.
    DENSE has none. */
-static int64_t copy_bytes(const tool *t, const eig_results *r, const wisp_eig_cost *c)
+static int64_t copy_bytes(const tool *t, const eig_results *r, const wisp_eig_choice *c)
 {
     enum { CHECKED = 16, HEADS = 1 << 16 };
     if (!t->opt.checkpoint || c->method == WISP_EIG_DENSE) return 0;
@@ -60,43 +60,45 @@ static int64_t copy_bytes(const tool *t, const eig_results *r, const wisp_eig_co
 /* Where to know it costs no run of its own. */
 int eig_plan_check(tool *t, const wisp_mat *A, const eig_results *r)
 {
-    wisp_eig_cost cost;
+    wisp_plan plan;
+    wisp_eig_choice choice;
     plan_need need;
     const wisp_eig_method method = r->opts.method;
     const bool inner = r->opts.which == WISP_EIG_INTERVAL || r->opts.which == WISP_EIG_NEAREST;
     if (method == WISP_CHEBFD || (method == WISP_EIG_DEFAULT && inner)) return EXIT_FINE;
-    const wisp_status status = wisp_eig_plan(&cost, A, &r->opts);
+    const wisp_status status = wisp_eig_plan(&plan, &choice, A, &r->opts);
     if (status) return status == WISP_ERR_CANCELLED ? tool_fail_ctx(t) : EXIT_FINE; /* the run tells why */
-    const int rc = plan_needed(t, r->info.bytes + cost.bytes + copy_bytes(t, r, &cost), &need);
+    const int rc = plan_needed(t, r->info.bytes + plan.bytes_most + copy_bytes(t, r, &choice), &need);
     return rc || need.bytes <= need.limit ? rc : refuse(t, "about", &need, r->info.bytes);
 }
 
 /* ---- shown ----------------------------------------------------------------------------------------- */
 
 typedef struct {
-    wisp_eig_cost cost;
+    wisp_plan run;
+    wisp_eig_choice choice;
     int64_t total;
     double load_gbs;
     bool kept; /* ceilings of an earlier `wisp machine`, not those of now */
 } eig_plan;
 
 /* The vectors go out as a copy, and in HDF5 as a whole file in memory, when the matrix has gone. */
-static int64_t output_bytes(const tool *t, const eig_results *r, const wisp_eig_cost *cost)
+static int64_t output_bytes(const tool *t, const eig_results *r, const wisp_eig_choice *c)
 {
     const bool interval = r->opts.which == WISP_EIG_INTERVAL;
-    const double columns = !interval ? r->opts.count : isfinite(cost->expected) ? cost->expected : 0;
+    const double columns = !interval ? r->opts.count : isfinite(c->expected) ? c->expected : 0;
     return t->opt.vectors_out ? (int64_t)(4 * columns * (double)column_bytes(&r->info, r->type)) : 0;
 }
 
 static int show_json(tool *t, const eig_results *r, const eig_plan *p)
 {
-    const wisp_eig_cost *c = &p->cost;
+    const wisp_eig_choice *c = &p->choice;
     json_t *o = json_pack(
         "{s:o, s:o, s:s, s:I, s:I, s:s, s:s, s:s, s:I, s:I, s:I}", "command", json_words(t->command_line), "matrix",
         json_words(t->opt.arg[0]), "which", eig_question_name(r->opts.which), "rows", (json_int_t)r->info.rows, "nnz",
         (json_int_t)r->info.nnz, "type", wisp_type_name(r->type), "format", text_format(r->info.format), "method",
-        eig_method_name(c->method), "matrix_bytes", (json_int_t)r->info.bytes, "vectors_bytes", (json_int_t)c->bytes,
-        "total_bytes", (json_int_t)p->total);
+        eig_method_name(c->method), "matrix_bytes", (json_int_t)r->info.bytes, "vectors_bytes",
+        (json_int_t)p->run.bytes, "total_bytes", (json_int_t)p->total);
     const double interval[2] = {c->low, c->high};
     json_object_set_new(o, "interval", c->low < c->high ? json_numbers(interval, 2) : json_null());
     json_object_set_new(o, "checkpoint_bytes", json_integer(copy_bytes(t, r, c)));
@@ -107,8 +109,9 @@ static int show_json(tool *t, const eig_results *r, const eig_plan *p)
     json_object_set_new(o, "rounds", json_integer(c->rounds));
     json_object_set_new(o, "degree", json_integer(c->degree));
     json_object_set_new(o, "filter_type", json_words(c->filter_type ? wisp_type_name(c->filter_type) : NULL));
-    json_object_set_new(o, "products", json_integer(c->products));
-    json_object_set_new(o, "seconds", json_number(c->seconds));
+    json_object_set_new(o, "products",
+                        isfinite(p->run.products) ? json_integer((json_int_t)p->run.products) : json_null());
+    json_object_set_new(o, "seconds", json_number(p->run.seconds));
     json_object_set_new(o, "load_gbs", json_number(p->load_gbs));
     json_object_set_new(o, "ceilings", json_string(p->kept ? "kept" : "now"));
     const int rc = json_print(t, o);
@@ -118,7 +121,7 @@ static int show_json(tool *t, const eig_results *r, const eig_plan *p)
 
 static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
 {
-    const wisp_eig_cost *c = &p->cost;
+    const wisp_eig_choice *c = &p->choice;
     char a[3][TEXT], b[TEXT_BAR];
     text_line("matrix", "%s", t->opt.arg[0]);
     text_line("rows", "%s   nonzeros %s   %s", text_count(a[0], r->info.rows), text_count(a[1], r->info.nnz),
@@ -131,15 +134,15 @@ static void show_text(const tool *t, const eig_results *r, const eig_plan *p)
         text_line("", "degree %s in %s, %d rounds", text_count(a[0], c->degree), wisp_type_name(c->filter_type),
                   c->rounds);
     text_line("storage", "%s", text_bytes(a[0], (double)r->info.bytes));
-    text_line("vectors", "about %s", text_bytes(a[0], (double)c->bytes));
+    text_line("vectors", "about %s", text_bytes(a[0], (double)p->run.bytes));
     text_line("total", "about %s at once", text_bytes(a[0], (double)p->total));
     if (t->opt.checkpoint) checkpoint_plan(copy_bytes(t, r, c));
-    if (c->products) text_line("products", "about %s", text_count(a[0], c->products));
-    if (!isfinite(c->seconds)) {
+    if (isfinite(p->run.products)) text_line("products", "about %s", text_count(a[0], (int64_t)p->run.products));
+    if (!isfinite(p->run.seconds)) {
         text_line("time", "not known");
         return;
     }
-    text_line("time", "about %s", text_seconds(a[0], c->seconds));
+    text_line("time", "about %s", text_seconds(a[0], p->run.seconds));
     text_line("", "from a few products that were timed");
 }
 
@@ -151,9 +154,10 @@ int eig_plan_show(tool *t, const wisp_mat *A, const eig_results *r, int64_t read
     /* What is measured for the time may take more memory than the run. */
     if (status != WISP_OK && !(status == WISP_ERR_NOMEM && t->opt.mem_limit)) return tool_fail_ctx(t);
     if (status == WISP_OK) wisp_ctx_set_machine(t->ctx, &m);
-    if (wisp_eig_plan(&p.cost, A, &r->opts)) return tool_fail_ctx(t);
-    p.total = larger(larger(reading, r->info.assembly_bytes), r->info.bytes + p.cost.bytes + copy_bytes(t, r, &p.cost));
-    p.total = larger(p.total, output_bytes(t, r, &p.cost));
+    if (wisp_eig_plan(&p.run, &p.choice, A, &r->opts)) return tool_fail_ctx(t);
+    p.total =
+        larger(larger(reading, r->info.assembly_bytes), r->info.bytes + p.run.bytes_most + copy_bytes(t, r, &p.choice));
+    p.total = larger(p.total, output_bytes(t, r, &p.choice));
     struct {
         eig_plan plan;
         wisp_mat_info info;
