@@ -11,25 +11,8 @@ static const double EVERY = 600; /* seconds */
 
 static bool is_wanted(const tool *t) { return (t->opt.checkpoint || t->opt.resume) && !t->opt.plan; }
 
-/* Results written over a state would be removed with it in the end. */
-static int check_names(tool *t)
-{
-    const options *o = &t->opt;
-    const struct {
-        const char *option, *path;
-    } state[] = {{"checkpoint", o->checkpoint}, {"resume", o->resume}},
-      output[] = {{"output", o->output}, {"save", o->save}, {"plot", o->plot}, {"vectors-out", o->vectors_out}};
-    for (int i = 0; i < 2; i++)
-        for (int j = 0; j < 4; j++)
-            if (wisp_file_same(state[i].path, output[j].path))
-                return tool_usage(t, "--%s and --%s name the same file", state[i].option, output[j].option);
-    return EXIT_FINE;
-}
-
 int checkpoint_check(tool *t)
 {
-    const int rc = check_names(t);
-    if (rc) return rc;
     if (t->opt.every > 0 && !t->opt.checkpoint) return tool_usage(t, "--every is for --checkpoint FILE");
     if (is_wanted(t) && file_reads_once(t->opt.arg[0]))
         return tool_fail(t, "%s can be read only once, so that no run could go on with it; keep it in a file",

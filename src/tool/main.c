@@ -41,6 +41,12 @@ int tool_fail_ctx(tool *t)
 
 bool tool_is_stopped(const tool *t) { return caught_signal() && !t->keeping; }
 
+void tool_keep(tool *t)
+{
+    wisp_ctx_resume(t->ctx);
+    t->keeping = true;
+}
+
 int tool_stopped(tool *t)
 {
     if (!t->done && t->kept.file)
@@ -262,6 +268,7 @@ static int read_words(tool *t, int argc, char **argv, int *command)
     if (t->opt.args) missing += strcspn(missing, " ") + 1;
     if (!t->opt.help && t->opt.args < t->cmd->min_args)
         return tool_usage(t, "%.*s is missing; see wisp %s --help", (int)strcspn(missing, " "), missing, t->cmd->name);
+    if (!t->opt.help && (rc = outputs_names(t))) return rc;
     return t->command_line ? EXIT_FINE : tool_fail(t, "out of memory");
 }
 

@@ -134,7 +134,7 @@ const char *nearest_name(const char *word, const char *const *list);
 
 /* parse.c */
 wisp_bounds_opts bounds_options(const options *o);
-option_parse_fn parse_flag, parse_string, parse_picture, parse_count, parse_positive, parse_pair, parse_choice,
+option_parse_fn parse_flag, parse_string, parse_output, parse_count, parse_positive, parse_pair, parse_choice,
     parse_kernel, parse_bounds, parse_bytes, parse_sites, parse_watch, parse_weights, parse_list, parse_budgets,
     parse_types, parse_against, parse_device, parse_seed, parse_window, parse_from, parse_rhs, parse_precond,
     parse_number, parse_watchdog;

@@ -27,8 +27,11 @@
 #define CHOICE(name, commands, field, words, first, last, ...) \
     VALUE(name, NULL, parse_choice, commands, field, __VA_ARGS__, .choices = words, .min = first, .max = last)
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define OUTPUT(commands, ...) FILENAME("output", commands, output, __VA_ARGS__, .letter = 'o')
-#define PICTURE(commands, help) VALUE("plot", "FILE.svg|.png|.pdf", parse_picture, commands, plot, help)
+/* A file that is written, with the endings of its name. */
+#define WRITTEN(name, arg, commands, field, endings, ...) \
+    VALUE(name, arg, parse_output, commands, field, __VA_ARGS__, .choices = endings)
+#define OUTPUT(commands, endings, ...) WRITTEN("output", "FILE", commands, output, endings, __VA_ARGS__, .letter = 'o')
+#define PICTURE(commands, help) WRITTEN("plot", "FILE.svg|.png|.pdf", commands, plot, WORDS("svg", "png", "pdf"), help)
 #define BOUNDS(commands, help)                                                                                      \
     VALUE("bounds", "lanczos|gershgorin|A,B", parse_bounds, commands, bounds_method, help, .choices = bounds_names, \
           .max = WISP_BOUNDS_GIVEN)
@@ -218,14 +221,15 @@ const option_def option_table[] = {
           "from one checkpoint to the next (600); SIGUSR1 has one written at once, SIGTERM, SIGHUP and Ctrl-C too, "
           "before they end the run"),
     FILENAME("resume", NEW_RUN | RESUMED, resume, "go on from a checkpoint: the same command as before, and this"),
-    OUTPUT(KPM | CMD_EVOLVE, "the results: .csv, .json or .h5", .group = "Output"),
-    OUTPUT(CMD_POWER, "the last power, as the columns of a dense .mtx or .mtx.gz"),
-    OUTPUT(CMD_SOLVE, "x, as the columns of a dense .mtx or .mtx.gz, or .h5 with all that --json has"),
-    OUTPUT(CMD_GEN, "where to write it: .mtx, .mtx.gz or .crs"),
-    OUTPUT(CMD_BENCH, "the results as JSON"),
-    FILENAME("vectors-out", CMD_EIG, vectors_out,
-             "the vectors, as the columns of a dense .mtx or .mtx.gz, or .h5 with all that --json has", .letter = 'o'),
-    VALUE("save", "FILE.h5", parse_string, NEW_RUN | KPM, save, "keep the moments, one set per vector, for --from"),
+    OUTPUT(KPM | CMD_EVOLVE, WORDS("csv", "json", "h5"), "the results: .csv, .json or .h5", .group = "Output"),
+    OUTPUT(CMD_POWER, WORDS("mtx", "mtx.gz"), "the last power, as the columns of a dense .mtx or .mtx.gz"),
+    OUTPUT(CMD_SOLVE, WORDS("mtx", "mtx.gz", "h5"),
+           "x, as the columns of a dense .mtx or .mtx.gz, or .h5 with all that --json has"),
+    FILENAME("output", CMD_GEN, output, "where to write it: .mtx, .mtx.gz or .crs", .letter = 'o'),
+    OUTPUT(CMD_BENCH, WORDS("json"), "the results as JSON"),
+    WRITTEN("vectors-out", "FILE", CMD_EIG, vectors_out, WORDS("mtx", "mtx.gz", "h5"),
+            "the vectors, as the columns of a dense .mtx or .mtx.gz, or .h5 with all that --json has", .letter = 'o'),
+    WRITTEN("save", "FILE.h5", NEW_RUN | KPM, save, WORDS("h5"), "keep the moments, one set per vector, for --from"),
     PICTURE(KPM, "draw the density of states with its error band (gnuplot)"),
     PICTURE(CMD_EVOLVE, "draw the densities of the rows over time (gnuplot)"),
     PICTURE(CMD_SOLVE, "draw the residual over the iterations (gnuplot)"),

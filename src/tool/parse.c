@@ -31,10 +31,16 @@ bool parse_string(option_value *v)
     return true;
 }
 
-/* The file of a picture. */
-bool parse_picture(option_value *v)
+/* A file that is written, whose name ends in one of the choices. */
+bool parse_output(option_value *v)
 {
-    if (*v->text && !has_extension(v->text, "svg|png|pdf")) return refuse(v, "the name must end in .svg, .png or .pdf");
+    const char *const *e = v->def->choices;
+    char list[WHY] = "";
+    size_t n = 0;
+    for (int i = 0; *v->text && e[i] && !has_extension(v->text, e[i]); i++) {
+        n += (size_t)snprintf(list + n, WHY - n, "%s.%s", !i ? "" : e[i + 1] ? ", " : " or ", e[i]);
+        if (!e[i + 1]) return refuse(v, "the name must end in %s", list);
+    }
     return parse_string(v);
 }
 

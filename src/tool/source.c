@@ -47,6 +47,14 @@ int source_open(tool *t, wisp_src *src)
     return rc;
 }
 
+int source_square(tool *t, const wisp_src *src, const char *why)
+{
+    if (src->rows != src->cols)
+        return tool_fail(t, "%s is %lld x %lld, and %s", t->opt.arg[0], (long long)src->rows, (long long)src->cols,
+                         why);
+    return src->rows ? EXIT_FINE : tool_fail(t, "%s has no rows", t->opt.arg[0]);
+}
+
 void source_summary(const tool *t)
 {
     if (t->opt.partition && wisp_ctx_processes(t->ctx) > 1)

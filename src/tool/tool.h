@@ -56,6 +56,8 @@ int tool_fail_ctx(tool *t);
 /* After a Ctrl-C that still holds (a run that keeps what it has goes on after it). */
 bool tool_is_stopped(const tool *t);
 int tool_stopped(tool *t); /* says so, and what was kept; returns EXIT_FAILED */
+/* A run that was stopped, be it at the last moment, goes on to write what it has. */
+void tool_keep(tool *t);
 /* Makes t->ctx by the options, with the monitor and Ctrl-C connected to it. */
 int tool_start(tool *t);
 /* All ranks together: if one has failed, and said why, the others fail with it. */
@@ -80,6 +82,8 @@ wisp_type tool_type(const options *o, wisp_type type);
 /* MATRIX of dos, ldos, count, evolve and eig, and its Hermitian part if that is asked for. */
 int source_open(tool *t, wisp_src *src);
 wisp_status source_partition(const tool *t, wisp_ctx *ctx, wisp_src *src); /* takes src over, if all is well */
+/* MATRIX must be square, which the rest of the message is about, and have rows. */
+int source_square(tool *t, const wisp_src *src, const char *why);
 void source_summary(const tool *t);
 /* As this process sees it: a file that can't be read a second time, such as a pipe (t->read_once: MATRIX, as rank 0
    sees it). */

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const colors[] = {"#1f4e9c", "#d1495b", "#2e8b57", "#e08e0b", "#7b4fa3", "#12939a", "#8c6d46"};
-enum { COLORS = sizeof colors / sizeof colors[0], MOST_SERIES = 24, NAME = 128 };
+enum { COLORS = 7, MOST_SERIES = 24, NAME = 128 };
 
 /* A series: rows that differ in one of these alone, which the sweep is over. */
 static const char *const series_keys[] = {"type",   "threads", "variant", "order",
@@ -160,14 +159,14 @@ static void write_roofline(const picture *p, FILE *f)
     for (int s = 0; s < p->count; s++) {
         char name[NAME];
         series_name(p, s, name);
-        fprintf(f, ", $s%d using 4:2 with points pt %d ps 1.2 lc rgb '%s' ", s, point_of(s), colors[s % COLORS]);
+        fprintf(f, ", $s%d using 4:2 with points pt %d ps 1.2 lc rgb '%s' ", s, point_of(s), plot_color(s));
         if (p->places == 1) {
             fputs("title ", f);
             plot_quote(f, name);
         }
         if (p->places > 1 && p->count <= 2 && !p->bytes)
             fprintf(f, ", $s%d using 4:2:(sprintf('%%d',$1)) with labels %s tc rgb '%s'", s,
-                    s ? "left offset 0.7,-0.3" : "right offset -0.7,0.3", colors[s % COLORS]);
+                    s ? "left offset 0.7,-0.3" : "right offset -0.7,0.3", plot_color(s));
     }
     fputs("\nunset logscale\nset ytics auto\n", f);
 }
@@ -231,9 +230,9 @@ static void write_sweep(const picture *p, FILE *f)
         char name[NAME];
         series_name(p, s, name);
         fprintf(f, "%s$s%d using 1:2 smooth unique with linespoints lw 2 pt %d ps 1.1 lc rgb '%s' title ",
-                s ? ", " : "", s, point_of(s), colors[s % COLORS]);
+                s ? ", " : "", s, point_of(s), plot_color(s));
         plot_quote(f, name);
-        fprintf(f, ", $s%d using 1:3 smooth unique with lines lw 1.4 dt 2 lc rgb '%s'", s, colors[s % COLORS]);
+        fprintf(f, ", $s%d using 1:3 smooth unique with lines lw 1.4 dt 2 lc rgb '%s'", s, plot_color(s));
     }
     fputs(", NaN with lines lw 1.4 dt 2 lc rgb '#404040' title 'model'\n", f);
 }
@@ -311,7 +310,8 @@ static void write_stream(const tool *t, const void *arg, FILE *f, const char *pa
           "(10,20,50,100,200,500,1000,2000,5000)\nplot ",
           f);
     for (int s = 0; s < 6; s++)
-        fprintf(f, "%s$d using %d:xtic(1) lc rgb '%s' title '%s'", s ? ", " : "", s + 2, colors[s], streams[s].name);
+        fprintf(f, "%s$d using %d:xtic(1) lc rgb '%s' title '%s'", s ? ", " : "", s + 2, plot_color(s),
+                streams[s].name);
     fputc('\n', f);
 }
 

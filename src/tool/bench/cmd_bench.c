@@ -110,8 +110,6 @@ static int check_options(tool *t, bench_op *op)
     if (o->method == WISP_GMRES && !o->restart) o->restart = 30;
     if (!rc) rc = check_variants(t, *op);
     if (rc) return rc;
-    if (o->output && !has_extension(o->output, "json"))
-        return tool_usage(t, "--output %s: the name must end in .json", o->output);
     if (!o->repeats) o->repeats = 9;
     return EXIT_FINE;
 }
@@ -341,9 +339,6 @@ static int run_threads(tool *t, bench *b)
     return rc;
 }
 
-/* What could fail after a long run is tried before it. */
-static int check_outputs(tool *t) { return outputs_check(t, (const char *[]){t->opt.output, t->opt.plot}, 2); }
-
 /* One context after the other, for pinned threads belong to a context. */
 static int run_all(tool *t, bench *b)
 {
@@ -358,7 +353,7 @@ static int run_all(tool *t, bench *b)
         t->ctx = NULL;
         o->threads = o->thread_counts[i];
         rc = tool_start(t);
-        if (!rc && i == 0) rc = check_outputs(t);
+        if (!rc && i == 0) rc = outputs_check(t);
         if (!rc) rc = run_threads(t, b);
         wisp_src_close(&b->src);
     }

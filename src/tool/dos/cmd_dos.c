@@ -28,27 +28,7 @@ static int check_options(tool *t)
         return tool_usage(t, "--depth is not for --variant naive, which takes one step at a time");
     if (o->variant == WISP_KPM_NAIVE && o->budgets[0])
         return tool_usage(t, "--cache-budget is not for --variant naive, which takes one step at a time");
-    if (o->output && !has_extension(o->output, "csv|json|h5"))
-        return tool_usage(t, "--output %s: the name must end in .csv, .json or .h5", o->output);
-    if (o->save && !has_extension(o->save, "h5")) return tool_usage(t, "--save %s: the name must end in .h5", o->save);
-    if (o->output && o->save && wisp_file_same(o->output, o->save))
-        return tool_usage(t, "--output and --save name the same file");
-    for (int i = 0; i < o->froms; i++)
-        if (o->output && wisp_file_same(o->output, o->from_list[i]))
-            return tool_usage(t, "--output and --from name the same file");
     return EXIT_FINE;
-}
-
-static int check_outputs(tool *t)
-{
-    const options *o = &t->opt;
-    const char *needs = o->save                                       ? "--save"
-                        : o->from                                     ? "--from"
-                        : o->output && has_extension(o->output, "h5") ? "a .h5 file of results"
-                                                                      : NULL;
-    if (needs && !hdf5_available()) return tool_fail(t, "this build of wisp has no HDF5, which %s needs", needs);
-    const char *paths[] = {o->save, o->output, o->plot};
-    return outputs_check(t, paths, 3);
 }
 
 static void set_kpm_options(const options *o, wisp_kpm_opts *k)
@@ -326,7 +306,7 @@ int cmd_dos(tool *t)
     if (!rc && !t->opt.from) rc = weights_refuse_pipe(t);
     if (!rc && !t->opt.from) rc = checkpoint_check(t);
     if (!rc) rc = tool_start(t);
-    if (!rc) rc = check_outputs(t);
+    if (!rc) rc = outputs_check(t);
     if (rc) return rc;
     if (t->opt.from) {
         rc = tool_agree(t, load_moments(t, &m, &r));

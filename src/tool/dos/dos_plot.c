@@ -7,28 +7,23 @@
 static void write_title(const tool *t, const results *r, FILE *f)
 {
     const wisp_moments *m = r->m;
-    char n[TEXT_BAR], v[TEXT];
-    bool count = t->cmd->bit == CMD_COUNT;
-    fprintf(f, "set tmargin %d\nset label 1 ", count ? 5 : 4);
-    plot_quote(f, plot_name(r->matrix));
-    fprintf(f, " at graph 0,1 left offset 0,%.1f\n", count ? 3.4 : 2.2);
-    fprintf(f, "set label 2 '%s moments, resolution %.3g", text_count(n, r->n), r->resolution);
+    const double a = r->interval[0], b = r->interval[1];
+    char n[TEXT_BAR], v[TEXT], how[TEXT_BAR] = "", line[2][3 * TEXT_BAR];
+    const bool count = t->cmd->bit == CMD_COUNT;
     if (m->trace == WISP_TRACE_RANDOM)
-        fprintf(f, ", %s random vector%s", text_count(v, m->vectors), m->vectors == 1 ? "" : "s");
-    else if (m->trace == WISP_TRACE_EXACT)
-        fputs(", exact trace", f);
-    fprintf(f, "' at graph 0,1 left offset 0,%.1f textcolor rgb '#505050'\n", count ? 2.2 : 1.0);
-    if (!count) return;
-    fprintf(f, "set label 3 '%s", results_count(n, r, "±"));
-    if (isinf(r->interval[0]) && isinf(r->interval[1]))
-        fputs(" eigenvalues", f);
-    else if (isinf(r->interval[0]) || isinf(r->interval[1]))
-        fprintf(f, " eigenvalues %s %.6g", isinf(r->interval[0]) ? "below" : "above",
-                isinf(r->interval[0]) ? r->interval[1] : r->interval[0]);
+        snprintf(how, sizeof how, ", %s random vector%s", text_count(v, m->vectors), m->vectors == 1 ? "" : "s");
+    snprintf(line[0], sizeof *line, "%s moments, resolution %.3g%s", text_count(n, r->n), r->resolution,
+             m->trace == WISP_TRACE_EXACT ? ", exact trace" : how);
+    if (isinf(a) && isinf(b))
+        *how = '\0';
+    else if (isinf(a) || isinf(b))
+        snprintf(how, sizeof how, " %s %.6g", isinf(a) ? "below" : "above", isinf(a) ? b : a);
     else
-        fprintf(f, " eigenvalues from %.6g to %.6g", r->interval[0], r->interval[1]);
-    fprintf(f, ", %s of them near an end, in part", results_smearing(v, r));
-    fputs("' at graph 0,1 left offset 0,1.0 textcolor rgb '#505050'\n", f);
+        snprintf(how, sizeof how, " from %.6g to %.6g", a, b);
+    if (count)
+        snprintf(line[1], sizeof *line, "%s eigenvalues%s, %s of them near an end, in part", results_count(n, r, "±"),
+                 how, results_smearing(v, r));
+    plot_title(f, count ? 3 : 2, r->matrix, (const char *[]){line[0], count ? line[1] : NULL, NULL});
 }
 
 static void write_frame(const tool *t, const results *r, FILE *f, const char *path, int power)

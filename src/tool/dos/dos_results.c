@@ -148,9 +148,8 @@ static void show_run(tool *t, const results *r)
         text_line("time", "%s", text_seconds(b[0], r->total_seconds));
         return;
     }
-    text_line("run", "%s, width %d, depth %d, %s, %s, order %s, format %s", kpm_variant_names[m->variant], m->width,
-              m->depth, text_team(b[0], wisp_ctx_processes(t->ctx), m->threads), wisp_ctx_isa(t->ctx),
-              text_order(r->stored.order), text_format(r->stored.format));
+    snprintf(b[0], TEXT, "%s, width %d, depth %d", kpm_variant_names[m->variant], m->width, m->depth);
+    text_run(t, &r->stored, b[0]);
     weights_summary(t);
     checkpoint_summary(t);
     text_line("time", "%s   (assembly %s, bounds %s, moments %s, evaluation %s)", text_seconds(b[0], r->total_seconds),
@@ -211,9 +210,8 @@ static void show_numbers(const tool *t, const results *r)
 void results_summary(tool *t, const results *r)
 {
     const wisp_moments *m = r->m;
-    char a[TEXT], b[TEXT];
-    text_line("matrix", "%s", r->matrix);
-    text_line("rows", "%s   nonzeros %s", text_count(a, m->rows), text_count(b, m->nnz));
+    char a[TEXT];
+    text_matrix(r->matrix, m->rows, m->nnz, "");
     source_summary(t);
     show_bounds(m);
     text_line("moments", "%s   resolution %.4g", text_count(a, r->n), r->resolution);
@@ -247,32 +245,29 @@ void results_table(const tool *t, const void *arg, FILE *f)
     const results *r = arg;
     if (t->cmd->bit == CMD_COUNT) {
         fputs("from,to,count,count_error,count_95,count_low,count_high,count_smearing\n", f);
-        csv_field(f, "", r->interval[0]);
-        csv_field(f, ",", r->interval[1]);
-        csv_field(f, ",", r->count);
-        csv_field(f, ",", r->has_error ? r->count_error : NAN);
-        csv_field(f, ",", longer_half(r->count, r->count_low, r->count_high));
-        csv_field(f, ",", r->count_low);
-        csv_field(f, ",", r->count_high);
-        csv_field(f, ",", r->count_smearing);
+        const double row[] = {r->interval[0],
+                              r->interval[1],
+                              r->count,
+                              r->has_error ? r->count_error : NAN,
+                              longer_half(r->count, r->count_low, r->count_high),
+                              r->count_low,
+                              r->count_high,
+                              r->count_smearing};
+        csv_numbers(f, "", row, sizeof row / sizeof row[0]);
         fputc('\n', f);
         return;
     }
     fputs("energy", f);
-    if (r->site)
-        for (int64_t c = 0; c < r->curves; c++) fprintf(f, ",dos_%lld", (long long)r->site[c]);
-    else
-        fputs(",dos,dos_error,dos_95,dos_low,dos_high", f);
-    fputc('\n', f);
+    for (int64_t c = 0; r->site && c < r->curves; c++) fprintf(f, ",dos_%lld", (long long)r->site[c]);
+    fputs(r->site ? "\n" : ",dos,dos_error,dos_95,dos_low,dos_high\n", f);
     for (int64_t i = 0; i < r->points; i++) {
-        csv_field(f, "", r->energy[i]);
-        for (int64_t c = 0; c < r->curves; c++) csv_field(f, ",", r->dos[c * r->points + i]);
-        if (!r->site) {
-            csv_field(f, ",", r->has_error ? r->error[i] : NAN);
-            csv_field(f, ",", longer_half(r->dos[i], r->low[i], r->high[i]));
-            csv_field(f, ",", r->low[i]);
-            csv_field(f, ",", r->high[i]);
-        }
+        csv_numbers(f, "", &r->energy[i], 1);
+        for (int64_t c = 0; c < r->curves; c++) csv_numbers(f, ",", &r->dos[c * r->points + i], 1);
+        if (!r->site)
+            csv_numbers(f, ",",
+                        (double[]){r->has_error ? r->error[i] : NAN, longer_half(r->dos[i], r->low[i], r->high[i]),
+                                   r->low[i], r->high[i]},
+                        4);
         fputc('\n', f);
     }
 }

@@ -43,21 +43,7 @@ static int check_options(tool *t)
         return tool_usage(t, "--method dense has no state to go on from, for --checkpoint and --resume");
     if (o->tolerance >= 1) return tool_usage(t, "--tolerance %g: it must be below 1", o->tolerance);
     if (o->tolerance > 0 && o->tolerance_abs > 0) return tool_usage(t, "--tolerance and --tol-abs exclude each other");
-    if (o->vectors_out && !has_extension(o->vectors_out, "mtx|mtx.gz|h5"))
-        return tool_usage(t, "--vectors-out %s: the name must end in .mtx, .mtx.gz or .h5", o->vectors_out);
-    if (o->vectors_out && wisp_file_same(o->vectors_out, o->arg[0]))
-        return tool_usage(t, "--vectors-out and MATRIX name the same file");
     return EXIT_FINE;
-}
-
-static int check_outputs(tool *t)
-{
-    const options *o = &t->opt;
-    if (o->vectors_out && has_extension(o->vectors_out, "h5") && !hdf5_available())
-        return tool_fail(t,
-                         "this build of wisp has no HDF5, which a .h5 file of vectors needs; a .mtx file needs none");
-    const char *paths[] = {o->vectors_out, o->plot};
-    return outputs_check(t, paths, 2);
 }
 
 static int observe(void *arg, int round, int found, double wanted, double residual)
@@ -103,12 +89,8 @@ static int open_inputs(tool *t, wisp_src *matrix, wisp_src *start)
     const options *o = &t->opt;
     int rc = source_open(t, matrix);
     if (!rc) rc = checkpoint_open(t);
-    if (rc) return rc;
-    if (matrix->rows != matrix->cols)
-        return tool_fail(t, "%s is %lld x %lld, and only a square matrix has eigenvalues", o->arg[0],
-                         (long long)matrix->rows, (long long)matrix->cols);
-    if (matrix->rows == 0) return tool_fail(t, "%s has no rows", o->arg[0]);
-    return o->vectors_in ? start_open(t, start, o->vectors_in, "start", matrix->rows) : EXIT_FINE;
+    if (!rc) rc = source_square(t, matrix, "only a square matrix has eigenvalues");
+    return !rc && o->vectors_in ? start_open(t, start, o->vectors_in, "start", matrix->rows) : rc;
 }
 
 /* The vectors of a file; complex ones of a real matrix make all vectors complex. */
@@ -256,13 +238,9 @@ static int say_why(tool *t, const eig_results *r)
     }
 }
 
-/* A run that was stopped, be it at the last moment, goes on to write what it has. */
 static int finish(tool *t, const eig_results *r)
 {
-    if (r->status == WISP_ERR_CANCELLED || caught_signal()) {
-        wisp_ctx_resume(t->ctx);
-        t->keeping = true;
-    }
+    if (r->status == WISP_ERR_CANCELLED || caught_signal()) tool_keep(t);
     monitor_clear(&t->monitor);
     if (!t->opt.json && !t->opt.quiet) eig_summary(t, r);
     const int rc = tool_agree(t, eig_write(t, r));
@@ -278,7 +256,7 @@ int cmd_eig(tool *t)
     if (!rc) rc = weights_refuse_pipe(t);
     if (!rc) rc = checkpoint_check(t);
     if (!rc) rc = tool_start(t);
-    if (!rc) rc = check_outputs(t);
+    if (!rc) rc = outputs_check(t);
     if (rc) return rc;
     set_options(t, &r.opts);
     rc = prepare(t, &r, &A, &start);

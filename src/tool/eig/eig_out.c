@@ -195,11 +195,8 @@ static void show_table(const eig_results *r)
 void eig_summary(const tool *t, const eig_results *r)
 {
     const wisp_eigen *e = &r->e;
-    char team[TEXT];
-    char a[TEXT], b[TEXT], q[TEXT_BAR];
-    text_line("matrix", "%s", t->opt.arg[0]);
-    text_line("rows", "%s   nonzeros %s   %s", text_count(a, r->info.rows), text_count(b, r->info.nnz),
-              wisp_type_name(r->type));
+    char a[TEXT], q[TEXT_BAR];
+    text_matrix(t->opt.arg[0], r->info.rows, r->info.nnz, wisp_type_name(r->type));
     source_summary(t);
     text_line("question", "%s", eig_question(q, r));
     text_line("method", "%s, %s search vectors%s%s", eig_method_names[e->method], text_count(a, e->search),
@@ -210,9 +207,7 @@ void eig_summary(const tool *t, const eig_results *r)
                   e->rounds == 1 ? "" : "s");
     else if (e->rounds)
         text_line("", "%d %s%s", e->rounds, eig_round_word(e), e->rounds == 1 ? "" : "s");
-    text_line("run", "%s, %s, order %s, format %s",
-              text_team(team, wisp_ctx_processes(t->ctx), wisp_ctx_threads(t->ctx)), wisp_ctx_isa(t->ctx),
-              text_order(r->info.order), text_format(r->info.format));
+    text_run(t, &r->info, "");
     weights_summary(t);
     checkpoint_summary(t);
     show_times(r);

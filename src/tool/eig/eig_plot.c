@@ -8,13 +8,10 @@ enum { POINTS = 1201 };
 static void write_title(const tool *t, const eig_results *r, FILE *f)
 {
     const wisp_eigen *e = &r->e;
-    char q[TEXT_BAR], n[TEXT];
-    fputs("set tmargin 5\nset label 1 ", f);
-    plot_quote(f, plot_name(t->opt.arg[0]));
-    fputs(" at graph 0,1 left offset 0,3.4\n", f);
-    fprintf(f, "set label 2 '%s: %s found by %s, %s' at graph 0,1 left offset 0,2.2 textcolor rgb '#505050'\n",
-            eig_question(q, r), text_count(n, e->found), eig_method_name(e->method),
-            e->complete ? "complete" : "not complete");
+    char q[TEXT_BAR], n[TEXT], line[2 * TEXT_BAR];
+    snprintf(line, sizeof line, "%s: %s found by %s, %s", eig_question(q, r), text_count(n, e->found),
+             eig_method_name(e->method), e->complete ? "complete" : "not complete");
+    plot_title(f, 3, t->opt.arg[0], (const char *[]){line, NULL});
 }
 
 /* The window with three quarters of its width at either side, inside the spectrum. */

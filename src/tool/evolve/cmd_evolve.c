@@ -16,20 +16,7 @@ static int check_options(tool *t)
     if (starts == 0) return tool_usage(t, "where to start is missing: --site I, --random or --start FILE");
     if (starts > 1) return tool_usage(t, "--site, --random and --start exclude each other");
     if (o->tolerance >= 1) return tool_usage(t, "--tolerance %g: it must be below 1", o->tolerance);
-    if (o->output && !has_extension(o->output, "csv|json|h5"))
-        return tool_usage(t, "--output %s: the name must end in .csv, .json or .h5", o->output);
-    if (o->start && o->output && wisp_file_same(o->start, o->output))
-        return tool_usage(t, "--output and --start name the same file");
     return EXIT_FINE;
-}
-
-static int check_outputs(tool *t)
-{
-    const options *o = &t->opt;
-    if (o->output && has_extension(o->output, "h5") && !hdf5_available())
-        return tool_fail(t, "this build of wisp has no HDF5, which a .h5 file of results needs");
-    const char *paths[] = {o->output, o->plot};
-    return outputs_check(t, paths, 2);
 }
 
 static int check_rows(tool *t, const char *option, const int64_t *row, int64_t count, int64_t rows)
@@ -144,9 +131,9 @@ static int stopped(tool *t, const evolve_results *r)
         return tool_fail(t, "stopped by %s; nothing was kept%s", why,
                          t->opt.output ? " (no time was reached yet)" : " (-o FILE keeps what is done)");
     }
-    wisp_ctx_resume(t->ctx);
+    tool_keep(t);
     const bool json = t->opt.json, quiet = t->opt.quiet;
-    t->opt.json = false, t->opt.quiet = true, t->keeping = true;
+    t->opt.json = false, t->opt.quiet = true;
     const int rc = evolve_write(t, r);
     t->opt.json = json, t->opt.quiet = quiet;
     if (rc) return rc;
@@ -198,10 +185,7 @@ static int open_all(tool *t, evolve_results *r, observer *obs, wisp_mat **A, wis
     const wisp_mat_opts mo = {
         .type = tool_type(o, src.type), .width = 1, .order = (wisp_order)o->order, .format = (wisp_format)o->format};
     r->type = type_is_single(mo.type) ? WISP_C : WISP_Z;
-    if (!rc && src.rows != src.cols)
-        rc = tool_fail(t, "%s is %lld x %lld, and a Hamiltonian is square", o->arg[0], (long long)src.rows,
-                       (long long)src.cols);
-    if (!rc && src.rows == 0) rc = tool_fail(t, "%s has no rows", o->arg[0]);
+    if (!rc) rc = source_square(t, &src, "a Hamiltonian is square");
     if (!rc && wisp_mat_create(A, t->ctx, &src, &mo)) rc = tool_fail_ctx(t);
     wisp_src_close(&src);
     r->assemble_seconds = wisp_now() - started;
@@ -224,7 +208,7 @@ int cmd_evolve(tool *t)
     int rc = check_options(t);
     if (!rc) rc = checkpoint_check(t);
     if (!rc) rc = tool_start(t);
-    if (!rc) rc = check_outputs(t);
+    if (!rc) rc = outputs_check(t);
     if (rc) return rc;
     rc = open_all(t, &r, &obs, &A, &psi);
     r.tolerance = o->tolerance > 0 ? o->tolerance : r.type == WISP_Z ? 1e-10 : 1e-4;

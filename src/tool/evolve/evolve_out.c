@@ -39,8 +39,7 @@ void evolve_summary(tool *t, const evolve_results *r)
 {
     const wisp_bounds *b = &r->e.bounds;
     char x[3][TEXT];
-    text_line("matrix", "%s", t->opt.arg[0]);
-    text_line("rows", "%s   nonzeros %s", text_count(x[0], r->info.rows), text_count(x[1], r->info.nnz));
+    text_matrix(t->opt.arg[0], r->info.rows, r->info.nnz, "");
     source_summary(t);
     text_line("bounds", "[%.6g, %.6g]", b->center - b->halfwidth, b->center + b->halfwidth);
     if (t->opt.site_count == 1)
@@ -49,9 +48,8 @@ void evolve_summary(tool *t, const evolve_results *r)
         text_line("start", "%s, %s", t->opt.site_count ? "several rows" : start_name(t), wisp_type_name(r->type));
     text_line("times", "0 to %.6g in %s steps, tolerance %.3g", r->time[r->times - 1], text_count(x[0], r->times - 1),
               r->tolerance);
-    text_line("run", "%s sweeps, depth %d, %s, %s, order %s, format %s", text_count(x[0], r->e.sweeps), r->e.depth,
-              text_team(x[1], 1, wisp_ctx_threads(t->ctx)), wisp_ctx_isa(t->ctx), text_order(r->info.order),
-              text_format(r->info.format));
+    snprintf(x[1], TEXT, "%s sweeps, depth %d", text_count(x[0], r->e.sweeps), r->e.depth);
+    text_run(t, &r->info, x[1]);
     checkpoint_summary(t);
     text_line("time", "%s   (assembly %s, bounds %s)", text_seconds(x[0], r->e.seconds),
               text_seconds(x[1], r->assemble_seconds), text_seconds(x[2], r->e.bounds_seconds));
@@ -72,9 +70,8 @@ static void write_table(const tool *t, const void *arg, FILE *f)
     for (int64_t w = 0; w < r->watched; w++) fprintf(f, ",density_%lld", (long long)r->watch[w]);
     fputc('\n', f);
     for (int64_t i = 0; i < r->done; i++) {
-        csv_field(f, "", r->time[i]);
-        csv_field(f, ",", r->norm[i]);
-        for (int64_t w = 0; w < r->watched; w++) csv_field(f, ",", r->density[w * r->times + i]);
+        csv_numbers(f, "", (double[]){r->time[i], r->norm[i]}, 2);
+        for (int64_t w = 0; w < r->watched; w++) csv_numbers(f, ",", &r->density[w * r->times + i], 1);
         fputc('\n', f);
     }
 }
@@ -84,14 +81,10 @@ static void write_script(const tool *t, const void *arg, FILE *f, const char *pa
 {
     enum { MOST_KEYS = 14 };
     const evolve_results *r = arg;
+    char line[TEXT];
     plot_begin(f, path, 1, 1);
-    fputs("set tmargin 4\nset label 1 ", f);
-    plot_quote(f, plot_name(t->opt.arg[0]));
-    fputs(" at graph 0,1 left offset 0,2.2\n", f);
-    fprintf(f,
-            "set label 2 'tolerance %.3g, norm 1 to within %.2g' at graph 0,1 left offset 0,1.0 textcolor rgb "
-            "'#505050'\n",
-            r->tolerance, r->deviation);
+    snprintf(line, sizeof line, "tolerance %.3g, norm 1 to within %.2g", r->tolerance, r->deviation);
+    plot_title(f, 2, t->opt.arg[0], (const char *[]){line, NULL});
     fputs("set xlabel 'time (1 / unit of the matrix)'\nset format x '%g'\nset format y '%g'\n", f);
     fprintf(f, "set xrange [0:%.17g] noextend\nset key outside right top vertical\n", r->time[r->done - 1]);
     fprintf(f, "set ylabel '%s'\nset yrange [0:*]\n$d << EOD\n", r->watched ? "density |ψ|²" : "|norm − 1|");

@@ -26,11 +26,13 @@ static void write_comments(FILE *f, const char *prefix, json_t *object)
     }
 }
 
-/* A number that reads back as the same one; nothing for what is none. */
-void csv_field(FILE *f, const char *before, double v)
+/* Numbers that read back as the same ones; nothing for what is none. */
+void csv_numbers(FILE *f, const char *before, const double *v, int64_t n)
 {
-    fputs(before, f);
-    if (isfinite(v)) fprintf(f, "%.17g", v);
+    for (int64_t i = 0; i < n; i++) {
+        fputs(i ? "," : before, f);
+        if (isfinite(v[i])) fprintf(f, "%.17g", v[i]);
+    }
 }
 
 int csv_make_table(tool *t, csv_table_fn *table, const void *arg, const json_t *object, char **data, size_t *size)

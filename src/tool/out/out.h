@@ -77,7 +77,8 @@ int json_print_new(tool *t, json_t *object);                  /* likewise, and f
 /* The comments for an object and then what table() writes. */
 typedef void csv_table_fn(const tool *t, const void *arg, FILE *f);
 int csv_make_table(tool *t, csv_table_fn *table, const void *arg, const json_t *object, char **data, size_t *size);
-void csv_field(FILE *f, const char *before, double v); /* nothing for NaN */
+/* So many numbers, with commas between them, and before the first one this; nothing for NaN. */
+void csv_numbers(FILE *f, const char *before, const double *v, int64_t n);
 /* x, which may be NULL, is the data set "x" beside the object. */
 int hdf5_make(tool *t, const json_t *object, const columns *x, char **data, size_t *size);
 int hdf5_read(tool *t, columns *x, const char *path); /* such an x, by itself; free with columns_free */
@@ -85,15 +86,19 @@ bool hdf5_available(void);
 int plot_check(tool *t); /* is there a gnuplot? */
 /* The head of a script for the kind of picture that path names; its size in multiples of the usual one. */
 void plot_begin(FILE *f, const char *path, double wide, double high);
+/* Above the picture, in room for so many lines: the matrix, and below it these lines, up to NULL. */
+void plot_title(FILE *f, int room, const char *matrix, const char *const *line);
 void plot_quote(FILE *f, const char *text); /* as a string of gnuplot */
 const char *plot_name(const char *matrix);  /* without the folders */
 const char *plot_color(int64_t i);          /* of curve i */
 /* The picture of a script that write() writes; free(*data). */
 typedef void plot_script_fn(const tool *t, const void *arg, FILE *f, const char *path);
 int plot_run(tool *t, plot_script_fn *write, const void *arg, const char *path, char **data, size_t *size);
-/* outputs.c: what could fail after a long run is tried before it, but not with --plan: whether these files (NULL: none)
-   could be written, and whether there is a gnuplot, if there will be a plot. */
-int outputs_check(tool *t, const char *const *path, int paths);
+/* outputs.c: whether files that are written are others than those that are read, or kept. */
+int outputs_names(tool *t);
+/* What could fail after a long run is tried before it, but for the HDF5 of this build not with --plan: whether all
+   files of the options could be written, and whether there is a gnuplot, if there will be a plot. */
+int outputs_check(tool *t);
 /* What -o, --plot and --json ask for, from one object (which is freed; NULL: there was no memory for it, or
    none is needed) and its table and picture. table NULL: -o is not for them. A failure of one output does not keep the
    others from being written. */

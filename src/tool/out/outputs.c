@@ -4,13 +4,52 @@
 #include <stdlib.h>
 #include <string.h>
 
-int outputs_check(tool *t, const char *const *path, int paths)
+/* An option and its file. */
+typedef struct {
+    const char *name, *path;
+} named;
+
+static int compare_names(tool *t, const named *a, int count_a, const named *b, int count_b)
 {
+    for (int i = 0; i < count_a; i++)
+        for (int j = 0; j < count_b; j++)
+            if (a[i].name != b[j].name && wisp_file_same(a[i].path, b[j].path))
+                return tool_usage(t, "--%s and %s%s name the same file", a[i].name, *b[j].name == 'M' ? "" : "--",
+                                  b[j].name);
+    return EXIT_FINE;
+}
+
+int outputs_names(tool *t)
+{
+    enum { WRITTEN = 4, KEPT = 2, READ = 3 };
+    const options *o = &t->opt;
+    const named kept[KEPT] = {{"checkpoint", o->checkpoint}, {"resume", o->resume}};
+    const named written[WRITTEN] = {
+        {"output", o->output}, {"save", o->save}, {"plot", o->plot}, {"vectors-out", o->vectors_out}};
+    named read[READ + LIST] = {{"MATRIX", strcmp(t->cmd->args, "MATRIX") ? NULL : o->arg[0]},
+                               {"start", o->start},
+                               {"rhs", o->rhs.kind == RHS_FILE ? o->rhs.text : NULL}};
+    for (int i = 0; i < o->froms; i++) read[READ + i] = (named){"from", o->from_list[i]};
+    int rc = compare_names(t, kept, KEPT, written, WRITTEN);
+    if (!rc) rc = compare_names(t, written, WRITTEN, written, WRITTEN);
+    return rc ? rc : compare_names(t, written, WRITTEN, read, READ + o->froms);
+}
+
+int outputs_check(tool *t)
+{
+    const options *o = &t->opt;
+    const char *results = o->output ? o->output : o->vectors_out, *path[] = {o->save, results, o->plot};
+    const bool h5 = results && has_extension(results, "h5");
     int rc = EXIT_FINE;
-    if (t->opt.plan) return rc;
-    for (int i = 0; i < paths && !rc; i++)
+    if ((h5 || o->save || o->from) && !hdf5_available())
+        return tool_fail(t, "this build of wisp has no HDF5, which %s",
+                         o->save                               ? "--save needs"
+                         : o->from                             ? "--from needs"
+                         : t->cmd->bit & (CMD_SOLVE | CMD_EIG) ? "a .h5 file needs; a .mtx file needs none"
+                                                               : "a .h5 file of results needs");
+    for (int i = 0; i < 3 && !rc && !o->plan; i++)
         if (path[i]) rc = outfile_check(t, path[i]);
-    return rc || !t->opt.plot ? rc : plot_check(t);
+    return rc || !o->plot || o->plan ? rc : plot_check(t);
 }
 
 static int write_results(tool *t, const json_t *object, csv_table_fn *table, const void *arg)

@@ -48,6 +48,17 @@ void plot_quote(FILE *f, const char *text)
     fputc('\'', f);
 }
 
+void plot_title(FILE *f, int room, const char *matrix, const char *const *line)
+{
+    double up = 1.2 * room - 0.2;
+    fprintf(f, "set tmargin %d\nset label 1 ", room + 2);
+    plot_quote(f, plot_name(matrix));
+    fprintf(f, " at graph 0,1 left offset 0,%.1f\n", up);
+    for (int i = 0; line[i]; i++)
+        fprintf(f, "set label %d '%s' at graph 0,1 left offset 0,%.1f textcolor rgb '#505050'\n", i + 2, line[i],
+                up -= 1.2);
+}
+
 const char *plot_name(const char *matrix)
 {
     const char *slash = strrchr(matrix, '/');

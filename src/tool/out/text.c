@@ -111,3 +111,18 @@ void text_line(const char *name, const char *format, ...)
     putchar('\n');
     va_end(ap);
 }
+
+void text_matrix(const char *name, int64_t rows, int64_t nnz, const char *more)
+{
+    char a[TEXT], b[TEXT];
+    text_line("matrix", "%s", name);
+    text_line("rows", "%s   nonzeros %s%s%s", text_count(a, rows), text_count(b, nnz), *more ? "   " : "", more);
+}
+
+void text_run(const tool *t, const wisp_mat_info *info, const char *more)
+{
+    char team[TEXT];
+    text_line("run", "%s%s%s, %s, order %s, format %s", more, *more ? ", " : "",
+              text_team(team, wisp_ctx_processes(t->ctx), wisp_ctx_threads(t->ctx)), wisp_ctx_isa(t->ctx),
+              text_order(info->order), text_format(info->format));
+}

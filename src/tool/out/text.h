@@ -17,6 +17,9 @@ const char *text_bytes(char *buf, double bytes);    /* 1.23 GB */
 const char *text_bytes_up(char *buf, double bytes); /* never less than it is */
 const char *text_seconds(char *buf, double seconds);
 const char *text_team(char *buf, int processes, int threads);
+/* Lines that several summaries have: the matrix; how it was run, after `more`. */
+void text_matrix(const char *name, int64_t rows, int64_t nnz, const char *more);
+void text_run(const tool *t, const wisp_mat_info *info, const char *more);
 /* This thread prints no lines any more. */
 void text_silence(void);
 /* One line of an aligned summary: a name and a printf. */

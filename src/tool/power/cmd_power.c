@@ -33,13 +33,7 @@ static int check_options(tool *t)
     const options *o = &t->opt;
     if (!option_seen(o, "powers")) return tool_usage(t, "-p N is missing; see wisp power --help");
     if (o->all && !o->output) return tool_usage(t, "--all needs -o FILE");
-    if (o->output && !has_extension(o->output, "mtx|mtx.gz"))
-        return tool_usage(t, "--output %s: the name must end in .mtx or .mtx.gz", o->output);
     if (o->start && o->width) return tool_usage(t, "--width and --start exclude each other: the file has the vectors");
-    if (o->start && o->output && wisp_file_same(o->start, o->output))
-        return tool_usage(t, "--output and --start name the same file");
-    if (o->output && wisp_file_same(o->output, o->arg[0]))
-        return tool_usage(t, "--output and MATRIX name the same file");
     return EXIT_FINE;
 }
 
@@ -59,11 +53,7 @@ static int open_all(tool *t, powers *p)
     wisp_src src = {0}, start = {0};
     const double begin = wisp_now();
     if (wisp_src_open(&src, t->ctx, t->opt.arg[0])) return tool_fail_ctx(t);
-    int rc = EXIT_FINE;
-    if (src.rows != src.cols)
-        rc = tool_fail(t, "%s is %lld x %lld, and powers need a square matrix", t->opt.arg[0], (long long)src.rows,
-                       (long long)src.cols);
-    if (!rc && src.rows == 0) rc = tool_fail(t, "%s has no rows", t->opt.arg[0]);
+    int rc = source_square(t, &src, "powers need a square matrix");
     if (!rc && t->opt.start) rc = start_open(t, &start, t->opt.start, "start", src.rows);
     p->width = t->opt.start ? (int)start.cols : t->opt.width ? (int)t->opt.width : 1;
     const wisp_mat_opts mo = {.type = tool_type(&t->opt, src.type),
@@ -264,13 +254,11 @@ static void show(const tool *t, const powers *p)
 {
     enum { ENDS = 8 };
     char a[TEXT], b[TEXT];
-    text_line("matrix", "%s", t->opt.arg[0]);
-    text_line("rows", "%s   nonzeros %s", text_count(a, p->info.rows), text_count(b, p->info.nnz));
+    text_matrix(t->opt.arg[0], p->info.rows, p->info.nnz, "");
     text_line("start", "%s, %d vector%s, %s", t->opt.start ? t->opt.start : "random", p->width,
               p->width == 1 ? "" : "s", wisp_type_name(p->type));
-    text_line("run", "%d step%s at a time, %d thread%s, %s, order %s, format %s", p->depth, p->depth == 1 ? "" : "s",
-              wisp_ctx_threads(t->ctx), wisp_ctx_threads(t->ctx) == 1 ? "" : "s", wisp_ctx_isa(t->ctx),
-              text_order(p->info.order), text_format(p->info.format));
+    snprintf(a, sizeof a, "%d step%s at a time", p->depth, p->depth == 1 ? "" : "s");
+    text_run(t, &p->info, a);
     text_line("time", "%.3g ms a power   (assembly %s, all powers %s, %.3g Gflop/s)", p->seconds / (double)p->n * 1e3,
               text_seconds(a, p->assemble_seconds), text_seconds(b, p->seconds), p->flops / p->seconds * 1e-9);
     text_line("power", "norm%s", p->width > 1 ? " of vector 0, and largest of all" : "");
@@ -296,7 +284,7 @@ int cmd_power(tool *t)
     p.stored = t->opt.all ? (int)p.n + 2 : 2;
     int rc = check_options(t);
     if (!rc) rc = tool_start(t);
-    if (!rc && t->opt.output) rc = outfile_check(t, t->opt.output);
+    if (!rc) rc = outputs_check(t);
     if (rc) return rc;
     rc = open_all(t, &p);
     if (!rc) rc = run(t, &p);

@@ -23,22 +23,7 @@ static int check_options(tool *t)
     if (o->bounds_method == WISP_BOUNDS_GIVEN && o->precond == WISP_CHEBYSHEV && o->bounds[0] <= 0)
         return tool_usage(t, "--bounds %g,%g: --precond chebyshev needs a spectrum above 0", o->bounds[0],
                           o->bounds[1]);
-    if (o->output && !has_extension(o->output, "mtx|mtx.gz|h5"))
-        return tool_usage(t, "--output %s: the name must end in .mtx, .mtx.gz or .h5", o->output);
-    if (o->output && o->rhs.kind == RHS_FILE && o->rhs.text && wisp_file_same(o->output, o->rhs.text))
-        return tool_usage(t, "--output and --rhs name the same file");
-    if (o->output && wisp_file_same(o->output, o->arg[0]))
-        return tool_usage(t, "--output and MATRIX name the same file");
     return EXIT_FINE;
-}
-
-static int check_outputs(tool *t)
-{
-    const options *o = &t->opt;
-    if (o->output && has_extension(o->output, "h5") && !hdf5_available())
-        return tool_fail(t, "this build of wisp has no HDF5, which a .h5 file of x needs; a .mtx file needs none");
-    const char *paths[] = {o->output, o->plot};
-    return outputs_check(t, paths, 2);
 }
 
 static void set_options(const options *o, wisp_solve_opts *so)
@@ -69,12 +54,8 @@ static int open_inputs(tool *t, solve_inputs *in, solve_results *r)
 {
     const options *o = &t->opt;
     if (wisp_src_open(&in->matrix, t->ctx, o->arg[0])) return tool_fail_ctx(t);
-    const int64_t rows = in->matrix.rows, cols = in->matrix.cols;
-    int rc = EXIT_FINE;
-    if (rows != cols)
-        rc = tool_fail(t, "%s is %lld x %lld, and a linear system needs a square matrix", o->arg[0], (long long)rows,
-                       (long long)cols);
-    if (!rc && rows == 0) rc = tool_fail(t, "%s has no rows", o->arg[0]);
+    const int64_t rows = in->matrix.rows;
+    int rc = source_square(t, &in->matrix, "a linear system needs a square matrix");
     if (!rc && o->rhs.kind == RHS_FILE) rc = start_open(t, &in->rhs, o->rhs.text, "right-hand side", rows);
     if (!rc && o->x0) rc = start_open(t, &in->x0, o->x0, "start", rows);
     if (rc) return rc;
@@ -175,8 +156,7 @@ static int find_residuals(tool *t, wisp_solution *s, const wisp_mat *A, wisp_blk
     const wisp_aug aug = {.terms = WISP_SCALE | WISP_AXPBY, .alpha = {-1, 0}, .beta = {1, 0}};
     double *norm = NULL;
     wisp_status status = WISP_OK;
-    wisp_ctx_resume(t->ctx);
-    t->keeping = true;
+    tool_keep(t);
     wisp_ctx_enter(t->ctx);
     WISP_TRY(wisp_alloc(t->ctx, &norm, (size_t)s->columns, sizeof *norm));
     WISP_TRY(wisp_norm(b, norm));
@@ -293,13 +273,9 @@ static int say_why(tool *t, const solve_results *r)
     }
 }
 
-/* A run that was stopped, be it at the last moment, goes on to write what it has. */
 static int finish(tool *t, const solve_results *r, const wisp_blk *x)
 {
-    if (r->status == WISP_ERR_CANCELLED || caught_signal()) {
-        wisp_ctx_resume(t->ctx);
-        t->keeping = true;
-    }
+    if (r->status == WISP_ERR_CANCELLED || caught_signal()) tool_keep(t);
     monitor_clear(&t->monitor);
     if (!t->opt.json && !t->opt.quiet) solve_summary(t, r);
     const int rc = tool_agree(t, solve_write(t, r, x));
@@ -315,7 +291,7 @@ int cmd_solve(tool *t)
     if (!rc) rc = weights_refuse_pipe(t);
     if (!rc) rc = checkpoint_check(t);
     if (!rc) rc = tool_start(t);
-    if (!rc) rc = check_outputs(t);
+    if (!rc) rc = outputs_check(t);
     if (rc) return rc;
     set_options(&t->opt, &r.opts);
     rc = prepare(t, &r, &A, &b, &x);

@@ -79,18 +79,14 @@ static void show_history(const wisp_solution *s)
 void solve_summary(const tool *t, const solve_results *r)
 {
     const wisp_solution *s = &r->s;
-    char team[TEXT];
     char a[3][TEXT], precond[TEXT], restart[TEXT] = "", residual[TEXT] = "?";
     if (s->method == WISP_GMRES) snprintf(restart, sizeof restart, "(%d)", s->restart);
-    text_line("matrix", "%s", t->opt.arg[0]);
-    text_line("rows", "%s   nonzeros %s", text_count(a[0], r->info.rows), text_count(a[1], r->info.nnz));
+    text_matrix(t->opt.arg[0], r->info.rows, r->info.nnz, "");
     text_line("rhs", "%s, %d column%s, %s%s%s", rhs_name(t), r->columns, r->columns == 1 ? "" : "s",
               wisp_type_name(r->type), t->opt.x0 ? "   start " : "", t->opt.x0 ? t->opt.x0 : "");
     text_line("method", "%s%s, %s   preconditioner %s", solve_method_names[s->method], restart,
               solve_variant_names[s->variant], precond_text(precond, r));
-    text_line("run", "%s, %s, order %s, format %s",
-              text_team(team, wisp_ctx_processes(t->ctx), wisp_ctx_threads(t->ctx)), wisp_ctx_isa(t->ctx),
-              text_order(r->info.order), text_format(r->info.format));
+    text_run(t, &r->info, "");
     weights_summary(t);
     checkpoint_summary(t);
     text_line("time", "%s   (assembly %s, setup %s)", text_seconds(a[0], s->seconds),
@@ -135,16 +131,13 @@ static void write_script(const tool *t, const void *arg, FILE *f, const char *pa
     const solve_results *r = arg;
     const wisp_solution *s = &r->s;
     const int64_t n = s->history ? s->iterations + 1 : 0, every = n / POINTS + 1;
-    char precond[TEXT], columns[TEXT] = "";
+    char precond[TEXT], columns[TEXT] = "", line[4 * TEXT];
     if (r->columns > 1) snprintf(columns, sizeof columns, ", the largest of %d columns", r->columns);
     plot_begin(f, path, 1, 1);
-    fputs("set tmargin 4\nset label 1 ", f);
-    plot_quote(f, plot_name(t->opt.arg[0]));
-    fputs(" at graph 0,1 left offset 0,2.2\n", f);
-    fprintf(f, "set label 2 '%s, %s, preconditioner %s%s: ", solve_method_names[s->method],
-            solve_variant_names[s->variant], precond_text(precond, r), columns);
-    fprintf(f, "%s' at graph 0,1 left offset 0,1.0 textcolor rgb '#505050'\n",
-            s->converged ? "converged" : "not converged");
+    snprintf(line, sizeof line, "%s, %s, preconditioner %s%s: %s", solve_method_names[s->method],
+             solve_variant_names[s->variant], precond_text(precond, r), columns,
+             s->converged ? "converged" : "not converged");
+    plot_title(f, 2, t->opt.arg[0], (const char *[]){line, NULL});
     fprintf(f,
             "set xlabel 'iteration'\nset ylabel 'relative residual |b - A x| / |b|'\nset logscale y\n"
             "set format y '1e%%T'\nset format x '%%g'\nset xrange [0:%lld] noextend\n"
