@@ -203,10 +203,10 @@ refused() {
 }
 refused 1 "no.ck is there already" "${long[@]}" --checkpoint no.ck
 refused 1 "is of a run with another matrix" dos topi:nx=20,ny=20,nz=10,disorder=0.1 --moments 100000 --vectors 8 --width 4 --resume no.ck
-refused 1 "is of a run with seed 0, and this one has 4" "${long[@]}" --seed 4 --resume no.ck
-refused 1 "is of a run with moments 100000, and this one has 99" dos topi:nx=20,ny=20,nz=10 --moments 99 --vectors 8 --width 4 --resume no.ck
-refused 1 "is of a run with vectors 8 from 0 on, and this one has 9 from 0 on" dos topi:nx=20,ny=20,nz=10 --moments 100000 --vectors 9 --width 4 --resume no.ck
-refused 1 "is of a run with type complex double, and this one has complex single" "${long[@]}" --precision single --resume no.ck
+refused 1 "is of a run with --seed 0, and this one has 4" "${long[@]}" --seed 4 --resume no.ck
+refused 1 "is of a run with --moments 100000, and this one has 99" dos topi:nx=20,ny=20,nz=10 --moments 99 --vectors 8 --width 4 --resume no.ck
+refused 1 "is of a run with --vectors 8 from 0 on, and this one has 9 from 0 on" dos topi:nx=20,ny=20,nz=10 --moments 100000 --vectors 9 --width 4 --resume no.ck
+refused 1 "is of a run with --precision complex double, and this one has complex single" "${long[@]}" --precision single --resume no.ck
 refused 1 "is of a run with command dos, and this one has count" count topi:nx=20,ny=20,nz=10 --moments 100000 --vectors 8 --width 4 --interval 0,1 --resume no.ck
 refused 1 "is of a run with --bounds lanczos, and this one has gershgorin" "${long[@]}" --bounds gershgorin --resume no.ck
 refused 1 "is of a run with --bounds lanczos, and this one has 0 -+ 9" "${long[@]}" --bounds=-9,9 --resume no.ck
@@ -343,7 +343,7 @@ python3 -c 'import json
 a, b = (json.load(open(name)) for name in ("p.want", "p.json"))
 assert a["residual_history"] == b["residual_history"]' || fail "more iterations: not the same"
 refused 1 "right-hand side" solve laplace:nx=24,ny=24,nz=20 --rhs random:4x3 --tol 1e-13 --method minres --resume s.ck
-refused 1 "is of a run with tolerance" solve laplace:nx=24,ny=24,nz=20 --rhs random:3x3 --tol 1e-12 --method minres --resume s.ck
+refused 1 "is of a run with --tol " solve laplace:nx=24,ny=24,nz=20 --rhs random:3x3 --tol 1e-12 --method minres --resume s.ck
 one=(solve laplace:nx=40,ny=40,nz=30 --rhs random:3 --tol 1e-13 --method gmres)
 bound=$("$wisp" "${one[@]}" --checkpoint plan.ck --plan --json | python3 -c 'import json, sys; o = json.load(sys.stdin); print(o["bound_bytes"] if o["checkpoint_bytes"] > 33 * 48000 * 8 else 0)')
 WISP_STOP_AT=USR1:solving:0.3 "$wisp" "${one[@]}" --checkpoint plan.ck --every 1000 --mem-limit "$bound" --json >plan.json 2>err || fail "solve within the plan: $(cat err)"

@@ -279,8 +279,8 @@ WISP_STOP_AT=TERM:checkpoint:1 "$wisp" eig spinchain:sites=16 --smallest 20 --ch
 if [ -e no.ck ]; then
     refused 1 "no.ck is there already" eig spinchain:sites=16 --smallest 20 --checkpoint no.ck
     refused 1 "is of a run with another matrix" eig spinchain:sites=14 --smallest 20 --resume no.ck
-    refused 1 "is of a run with question 20 smallest, and this one has 19 smallest" eig spinchain:sites=16 --smallest 19 --resume no.ck
-    refused 1 "is of a run with eig seed 0, and this one has 5" eig spinchain:sites=16 --smallest 20 --seed 5 --resume no.ck
+    refused 1 "is of a run with eigenvalues: 20 smallest, and this one has 19 smallest" eig spinchain:sites=16 --smallest 19 --resume no.ck
+    refused 1 "is of a run with --seed: 0, and this one has 5" eig spinchain:sites=16 --smallest 20 --seed 5 --resume no.ck
 else
     fail "no checkpoint by SIGTERM: $(cat err)"
 fi
@@ -357,14 +357,16 @@ json out 'd["found"] == 30 and d["complete"] and d["tolerance_absolute"] is Fals
 ok eig outlier.mtx --interval=-0.1,0.1 --tol-abs 1e-4 --json --quiet
 json out 'd["found"] == 30 and d["tolerance"] == 1e-4 and d["tolerance_absolute"] and max(d["residuals"]) <= 1e-4'
 "$wisp" eig $large --interval=-0.1,0 --tol 0.1 --method chebfd --json --quiet >out 2>err
-check "a wide tolerance is told" grep -q "is wide beside the target" err
+check "a wide tolerance is told" grep -q "eig: --tol, .* is wide beside the target" err
+"$wisp" eig $large --interval=-0.1,0 --tol 0.1 --method chebfd --json --quiet --log json >out 2>err
+check "and in JSON" grep -q '"level":"warning","message":"eig: --tol, .* is wide beside the target' err
 json out 'd["complete"] and max(d["residuals"]) * d["bounds"]["halfwidth"] <= 0.005 * (1 + 1e-12)'
 
 # ---- bad matrices and files
 refused 1 "nowhere.mtx" eig nowhere.mtx --smallest 1
-refused 1 "101 eigenvalues of a matrix of 100 rows" eig $small --smallest 101
+refused 1 "eig: --smallest is 101, and the matrix has 100 rows" eig $small --smallest 101
 refused 1 "below what double allows" eig $small --smallest 1 --tol 1e-17
-refused 1 "the absolute tolerance, 1e-17, is below what double allows" eig $small --smallest 1 --tol-abs 1e-17
+refused 1 "eig: --tol-abs, 1e-17, is below what double allows" eig $small --smallest 1 --tol-abs 1e-17
 refused 2 "exclude each other" eig $small --smallest 1 --tol-abs 1e-9 --tol 1e-9
 refused 1 "flow.mtx: " eig flow.mtx --target 0
 refused 1 "flow.mtx: " eig flow.mtx --interval 0,1 --method dense

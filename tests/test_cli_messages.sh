@@ -52,6 +52,25 @@ meant evolve start psi0 v0
 refused 2 "unknown option --; see" dos $topi --=5
 refused 2 "unknown option --where; see wisp dos --help" dos $topi --where 1
 
+# ---- where a text of the library names fields of options, the command names its own
+refused 1 "take wider --bounds, or none, so that they are found" dos $topi $quick --bounds=-1,1
+refused 1 "take wider --bounds, or none" evolve $topi --time 1 --site 0 --bounds=-1,1
+refused 1 "evolve: --tol, 1e-20, can't be met" evolve $topi --time 1 --site 0 --tol 1e-20
+"$wisp" evolve $topi --time 1 --site 0 --tol 1e-20 --json >out 2>err
+json out '"evolve: --tol, 1e-20" in d["error"] and "opts." not in d["error"]'
+"$wisp" evolve $topi --time 1 --site 0 --tol 1e-20 --log json >out 2>err
+check "in the log" grep -q '"event":"error","message":"evolve: --tol, 1e-20' err
+for option in smallest largest; do refused 1 "eig: --$option is 10, and" eig laplace:nx=3,ny=3,nz=1 --$option 10; done
+refused 1 "eig: --count is 10, and" eig laplace:nx=3,ny=3,nz=1 --target 0 -n 10
+refused 1 "take --format sell" dos delaunay:nx=300,ny=300,shuffle=1 $quick --order natural --format compressed
+refused 1 "(wisp gen --list has those)" info qqqqqq
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1\n2 1 1.0000000000000002\n' >rounded.mtx
+refused 1 "the Hermitian part (--hermitian-part)" dos rounded.mtx $quick
+refused 1 "take another --format, or, if that is rounding, the Hermitian part (wisp_src_hermitian_part)" solve rounded.mtx --format hermitian
+refused 1 "(take --symmetry general)" convert rounded.mtx out.mtx --symmetry symmetric
+cp rounded.mtx opts.bounds.mtx # a name of a file is no field
+refused 1 "opts.bounds.mtx: the matrix is not Hermitian" dos opts.bounds.mtx $quick
+
 # ---- intervals
 for option in interval bounds; do
     refused 2 "--$option -1 1: write it with a comma and no blank: --$option -1,1" dos $topi --$option -1 1
@@ -157,7 +176,7 @@ PY
     ok dos $topi --moments 32 --bounds -6,6 --seed 3 --quiet --save few.h5
     refused 1 "b.h5 and few.h5 cannot be taken together: they have 64 and 32 moments" dos --from b.h5 --from few.h5
     part bounds.h5 --seed 3 --bounds -6,7
-    refused 1 "their bounds differ: the later run should be given those of the earlier one, -6,6" dos --from a.h5 --from bounds.h5
+    refused 1 "their bounds differ: give the later run the --bounds of the earlier one, -6,6" dos --from a.h5 --from bounds.h5
     ok dos topi:nx=4,ny=4,nz=4 --moments 64 --bounds -6,6 --seed 3 --quiet --save other.h5
     refused 1 "their matrices differ" dos --from a.h5 --from other.h5
     part single.h5 --seed 3 --precision single

@@ -278,11 +278,11 @@ static void refusals(void **state)
         wisp_eval_opts o;
         int64_t vector;
         const char *words;
-    } table[] = {{{.n = 11}, -1, "11 moments are asked for, and there are 10"},
-                 {{.n = -1}, -1, "-1 moments"},
-                 {{.kernel = (wisp_damping)4}, -1, "kernel: unknown value 4"},
-                 {{.lambda = -1}, -1, "lambda: -1"},
-                 {{.lambda = NAN}, -1, "lambda: nan"},
+    } table[] = {{{.n = 11}, -1, "opts.n is 11, and there are 10 moments"},
+                 {{.n = -1}, -1, "opts.n is -1"},
+                 {{.kernel = (wisp_damping)4}, -1, "opts.kernel: unknown value 4"},
+                 {{.lambda = -1}, -1, "opts.lambda is -1"},
+                 {{.lambda = NAN}, -1, "opts.lambda is nan"},
                  {{.n = 0}, 3, "vector 3: the moments have vectors 0 to 2"},
                  {{.n = 0}, -2, "vector -2"}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {

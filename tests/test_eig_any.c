@@ -153,11 +153,11 @@ static void too_many(void **state)
     wisp_mat *A = ref_mat_of(ctx, m, WISP_D);
     wisp_eigen v;
     const wisp_eig_opts o = {.count = 2, .method = WISP_LANCZOS};
-    REF_FAILS(ctx, wisp_eig(&v, A, &o), WISP_ERR_INCOMPLETE, "multiplet, of which `any` takes some");
+    REF_FAILS(ctx, wisp_eig(&v, A, &o), WISP_ERR_INCOMPLETE, "multiplet, of which opts.any takes some");
     assert_true(!v.complete);
     wisp_eigen_free(&v);
     const wisp_eig_opts bad = {.which = WISP_EIG_INTERVAL, .low = -1, .high = 1, .any = 1};
-    REF_FAILS(ctx, wisp_eig(&v, A, &bad), WISP_ERR_ARG, "interval has no count");
+    REF_FAILS(ctx, wisp_eig(&v, A, &bad), WISP_ERR_ARG, "opts.any is for a number of eigenvalues");
     wisp_eigen_free(&v);
     wisp_mat_free(A);
     ref_free(m);
@@ -196,7 +196,7 @@ static void not_hermitian(void **state)
         }
         wisp_eigen_free(&v);
         o.any = 0;
-        if (count > 2) REF_FAILS(ctx, wisp_eig(&v, A, &o), WISP_ERR_INCOMPLETE, "of which `any` takes some");
+        if (count > 2) REF_FAILS(ctx, wisp_eig(&v, A, &o), WISP_ERR_INCOMPLETE, "of which opts.any takes some");
         if (count > 2) wisp_eigen_free(&v);
     }
     wisp_mat_free(A);

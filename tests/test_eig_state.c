@@ -321,19 +321,20 @@ static void refuse(const question *q, int64_t end)
         assert_null(v.vectors);                                            \
         wisp_eigen_free(&v);                                               \
     } while (0)
-    REFUSED(other.count = 3, "question");
-    if (is_filter) REFUSED(other.target += 0.1, "question");
-    if (is_filter) REFUSED(other.filter_type = WISP_S, "filter type");
-    if (!is_filter) REFUSED(other.count = 4, "question");
-    REFUSED(other.seed = 99, "seed");
-    REFUSED(other.tolerance = 1e-5, "tolerance");
-    REFUSED(other.search = 64, "search columns");
-    REFUSED(other.block = 4, "block");
-    if (is_filter) REFUSED(other.type = WISP_Z, "vectors of type");
+    REFUSED(other.count = 3, "eigenvalues:");
+    if (is_filter) REFUSED(other.target += 0.1, "eigenvalues:");
+    if (is_filter) REFUSED(other.filter_type = WISP_S, "opts.filter_type:");
+    if (!is_filter) REFUSED(other.count = 4, "eigenvalues:");
+    REFUSED(other.seed = 99, "opts.seed:");
+    REFUSED(other.tolerance = 1e-5, "opts.tolerance:");
+    REFUSED(other.search = 64, "opts.search:");
+    REFUSED(other.block = 4, "opts.block:");
+    if (is_filter) REFUSED(other.type = WISP_Z, "opts.type:");
     REFUSED((other.bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = {.halfwidth = 20}}), "bounds");
     wisp_mat *B;
     REF_OK(ctx, wisp_mat_open(&B, ctx, "graphene:nx=20,ny=20", NULL));
-    REF_FAILS(ctx, wisp_eig(&v, B, &o), WISP_ERR_MISMATCH, q->o.which == WISP_EIG_LARGEST_REAL ? "method" : "rows");
+    REF_FAILS(ctx, wisp_eig(&v, B, &o), WISP_ERR_MISMATCH,
+              q->o.which == WISP_EIG_LARGEST_REAL ? "opts.method:" : "rows");
     wisp_eigen_free(&v);
     wisp_moments m;
     REF_FAILS(ctx, wisp_kpm(&m, B, &(wisp_kpm_opts){.moments = 16, .vectors = 2, .resume = state}), WISP_ERR_MISMATCH,

@@ -292,7 +292,7 @@ static void refusals(void **state)
     REFUSED(A, real, ARG, "must be complex");
     REFUSED(B, of_b, HERMITIAN, "(3, 4)");
     REFUSED(A, of_b, MISMATCH, "map");
-    REFUSED(A, psi, CANCELLED, "observe() at time 3");
+    REFUSED(A, psi, CANCELLED, "opts.observe at time 3");
     assert_int_equal(e.done, 3);
     time[1] = NAN;
     REFUSED(A, psi, ARG, "time 1 is nan");
@@ -305,7 +305,7 @@ static void refusals(void **state)
     REFUSED(A, psi, ARG, "rounding alone");
     o.tolerance = 0;
     o.depth = -1;
-    REFUSED(A, psi, ARG, "depth");
+    REFUSED(A, psi, ARG, "opts.depth is -1");
     o.depth = 0;
     o.at_once = 9;
     REFUSED(A, psi, ARG, "1 to 8");

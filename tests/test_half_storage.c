@@ -124,7 +124,7 @@ static void new_values(void **state)
     int64_t k = 0;
     while (h.e[k].row <= h.e[k].col) k++;
     h.e[k].a += 1;
-    REF_FAILS(ctx, wisp_mat_update(A, &src), WISP_ERR_HERMITIAN, "are not conjugate; take another format");
+    REF_FAILS(ctx, wisp_mat_update(A, &src), WISP_ERR_HERMITIAN, "are not conjugate; take another opts.format");
     ref_call_free(&c);
     ref_sparse_free(s);
     wisp_mat_free(A);

@@ -127,7 +127,7 @@ static void up_to_rounding(void **state)
     REF_OK(ctx, wisp_src_open_gallery(&s.clean, ctx, "topi:nx=12,ny=10,nz=8"));
     const wisp_src src = {s.clean.rows, s.clean.cols, s.clean.max_row + 1, WISP_Z, noisy_row, &s, NULL, 0};
     REF_OK(ctx, wisp_mat_create(&A, ctx, &src, NULL));
-    REF_FAILS(ctx, wisp_kpm(&m, A, &o), WISP_ERR_HERMITIAN, "--hermitian-part");
+    REF_FAILS(ctx, wisp_kpm(&m, A, &o), WISP_ERR_HERMITIAN, "wisp_src_hermitian_part");
     REF_OK(ctx, wisp_mat_get_props(A, &props));
     assert_true(!props.hermitian && props.largest > 1 && props.asymmetry > 1e-13 && props.asymmetry < 1e-11);
     assert_true(props.nearly_hermitian);

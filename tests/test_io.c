@@ -379,7 +379,7 @@ static void test_names(void **state)
     REF_FAILS(ctx, wisp_src_open(&src, ctx, "topo:nx=4"), WISP_ERR_ARG,
               "topo:nx=4: neither a file nor a gallery name (the nearest is topi)");
     REF_FAILS(ctx, wisp_src_open(&src, ctx, "qqqqqq:nx=4"), WISP_ERR_ARG,
-              "qqqqqq:nx=4: neither a file nor a gallery name (wisp gen --list shows those)");
+              "qqqqqq:nx=4: neither a file nor a gallery name (wisp_gallery_list has those)");
     REF_FAILS(ctx, wisp_src_open(&src, ctx, "no/such.mtx"), WISP_ERR_IO,
               "no/such.mtx: neither a file nor a gallery name");
     /* A file goes before the gallery, but a folder does not. */

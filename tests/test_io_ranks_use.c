@@ -158,7 +158,7 @@ static int array_on_rank(void *arg, int rank)
     wisp_ctx *ctx = naive_ctx(1);
     (void)rank;
     REF_FAILS(ctx, wisp_src_write(arg, ctx, "ranks_out.mtx", &(wisp_write_opts){.array = 1}), WISP_ERR_UNSUPPORTED,
-              "write coordinates");
+              "without opts.array");
     wisp_ctx_free(ctx);
     return 0;
 }

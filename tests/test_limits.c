@@ -17,11 +17,11 @@ static void contexts(void **state)
         wisp_ctx_opts opts;
         const char *words;
     } bad[] = {
-        {{.threads = -1}, "-1 threads"},
+        {{.threads = -1}, "opts.threads is -1"},
         {{.threads = 1000000}, "1000000 threads are too many"},
-        {{.index_limit = -1}, "index limit of -1"},
-        {{.memory_limit = -5}, "memory limit of -5"},
-        {{.level = (wisp_log_level)9}, "level of log messages 9"},
+        {{.index_limit = -1}, "opts.index_limit is -1"},
+        {{.memory_limit = -5}, "opts.memory_limit -5"},
+        {{.level = (wisp_log_level)9}, "opts.level: unknown value 9"},
         {{.device = "toaster"}, "toaster"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -73,21 +73,22 @@ static void numbers(void **state)
     REF_OK(ctx, wisp_blk_create(&psi, ctx, wisp_mat_map(A), WISP_Z, 1));
     REF_OK(ctx, wisp_kpm(&m, A, &(wisp_kpm_opts){.moments = 4, .vectors = 2}));
     REF_FAILS(ctx, wisp_map_create(&map, ctx, -1), WISP_ERR_ARG, "-1 rows");
-    REF_FAILS(ctx, wisp_mat_create(&B, ctx, &src, &(wisp_mat_opts){.width = -3}), WISP_ERR_ARG, "width -3");
-    REF_FAILS(ctx, wisp_mat_create(&B, ctx, &src, &(wisp_mat_opts){.C = -4}), WISP_ERR_ARG, "C = -4");
-    REF_FAILS(ctx, wisp_mat_create(&B, ctx, &src, &(wisp_mat_opts){.sigma = -16}), WISP_ERR_ARG, "sigma = -16");
-    REF_FAILS(ctx, wisp_mat_plan(ctx, &src, &(wisp_mat_opts){.width = -3}, &info), WISP_ERR_ARG, "width -3");
+    REF_FAILS(ctx, wisp_mat_create(&B, ctx, &src, &(wisp_mat_opts){.width = -3}), WISP_ERR_ARG, "opts.width is -3");
+    REF_FAILS(ctx, wisp_mat_create(&B, ctx, &src, &(wisp_mat_opts){.C = -4}), WISP_ERR_ARG, "opts.C is -4");
+    REF_FAILS(ctx, wisp_mat_create(&B, ctx, &src, &(wisp_mat_opts){.sigma = -16}), WISP_ERR_ARG, "opts.sigma is -16");
+    REF_FAILS(ctx, wisp_mat_plan(ctx, &src, &(wisp_mat_opts){.width = -3}, &info), WISP_ERR_ARG, "opts.width is -3");
     REF_FAILS(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, -1), WISP_ERR_ARG, "width of at least 1");
     REF_FAILS(ctx, wisp_dos(ctx, &m, NULL, -1, -2, energy, dos, NULL), WISP_ERR_ARG, "-2 points");
     REF_OK(ctx, wisp_dos(ctx, &m, NULL, -1, 0, NULL, NULL, NULL));
-    REF_FAILS(ctx, wisp_dos(ctx, &m, &(wisp_eval_opts){.n = -2}, -1, 2, energy, dos, NULL), WISP_ERR_ARG, "-2 moments");
-    REF_FAILS(ctx, wisp_kpm(&none, A, &(wisp_kpm_opts){.moments = -8}), WISP_ERR_ARG, "moments: -8");
-    REF_FAILS(ctx, wisp_kpm(&none, A, &(wisp_kpm_opts){.vectors = -8}), WISP_ERR_ARG, "vectors: -8");
-    REF_FAILS(ctx, wisp_kpm(&none, A, &(wisp_kpm_opts){.width = -8}), WISP_ERR_ARG, "width: -8");
-    REF_FAILS(ctx, wisp_kpm(&none, A, &(wisp_kpm_opts){.cache_budget = -1}), WISP_ERR_ARG, "cache budget: -1");
+    REF_FAILS(ctx, wisp_dos(ctx, &m, &(wisp_eval_opts){.n = -2}, -1, 2, energy, dos, NULL), WISP_ERR_ARG,
+              "opts.n is -2");
+    REF_FAILS(ctx, wisp_kpm(&none, A, &(wisp_kpm_opts){.moments = -8}), WISP_ERR_ARG, "opts.moments is -8");
+    REF_FAILS(ctx, wisp_kpm(&none, A, &(wisp_kpm_opts){.vectors = -8}), WISP_ERR_ARG, "opts.vectors is -8");
+    REF_FAILS(ctx, wisp_kpm(&none, A, &(wisp_kpm_opts){.width = -8}), WISP_ERR_ARG, "opts.width is -8");
+    REF_FAILS(ctx, wisp_kpm(&none, A, &(wisp_kpm_opts){.cache_budget = -1}), WISP_ERR_ARG, "opts.cache_budget is -1");
     REF_FAILS(ctx, wisp_evolve(NULL, A, psi, -1, &time, NULL), WISP_ERR_ARG, "-1 times");
     REF_FAILS(ctx, wisp_evolve(NULL, A, psi, 1, &time, &(wisp_evolve_opts){.cache_budget = -1}), WISP_ERR_ARG,
-              "cache budget of -1");
+              "evolve: opts.cache_budget is -1");
     wisp_plan plan;
     wisp_mat_get_info(A, &info);
     REF_FAILS(ctx, wisp_mpk_plan(&plan, ctx, &info, WISP_D, 0, &(wisp_mpk_opts){0}, NULL), WISP_ERR_ARG, "of width 0");
@@ -99,7 +100,7 @@ static void numbers(void **state)
               "a depth of -1");
     REF_FAILS(ctx, wisp_fuse_plan(&plan, ctx, -5, WISP_D, 4, 1, 1), WISP_ERR_ARG, "-5 rows");
     REF_FAILS(ctx, wisp_kpm_plan(&plan, ctx, &info, &(wisp_kpm_opts){.vectors = -8}, NULL), WISP_ERR_ARG,
-              "vectors: -8");
+              "opts.vectors is -8");
     assert_int_equal(wisp_kpm_width(WISP_D, 10, &(wisp_kpm_opts){.vectors = -8}), 1);
     wisp_moments_free(&m);
     wisp_blk_free(psi);

@@ -429,7 +429,7 @@ static void refusals(void **state)
 #define REFUSED(blocks, stored, matrix, status, words) \
     REF_FAILS(ctx, wisp_mpk(blocks, stored, matrix, &o), WISP_ERR_##status, words)
     o.steps = -1;
-    REFUSED(v, 2, A, ARG, "-1 steps");
+    REFUSED(v, 2, A, ARG, "opts.steps is -1");
     o.steps = 1;
     REFUSED(v, 1, A, ARG, "at least 2");
     REFUSED(v, 2, B, MISMATCH, "not square");
@@ -442,7 +442,7 @@ static void refusals(void **state)
     REFUSED(((wisp_blk *[]){NULL, v[1], v[2]}), 3, A, ARG, "no block v[0]");
     o.beta = NULL;
     o.add = one;
-    REFUSED(v, 2, A, ARG, "u that is not given");
+    REFUSED(v, 2, A, ARG, "opts.u, which is NULL");
     o.u = v[2];
     o.steps = 1;
     REF_OK(ctx, wisp_mpk(v, 2, A, &o));
@@ -453,9 +453,9 @@ static void refusals(void **state)
     o.u = NULL;
     o.add = NULL;
     o.terms = WISP_DOT_UY;
-    REFUSED(v, 2, A, ARG, "needs u");
+    REFUSED(v, 2, A, ARG, "needs opts.u");
     o.terms = WISP_CHAIN;
-    REFUSED(v, 2, A, ARG, "unknown terms");
+    REFUSED(v, 2, A, ARG, "opts.terms has unknown ones");
     o.terms = WISP_DOT_XX;
     REFUSED(v, 2, A, ARG, "nowhere");
     o.terms = 0;
@@ -463,7 +463,7 @@ static void refusals(void **state)
     REFUSED(v, 2, A, ARG, "complex factor");
     o.alpha = NULL;
     o.sums = 1;
-    REFUSED(v, 2, A, ARG, "need as many");
+    REFUSED(v, 2, A, ARG, "as many blocks opts.z");
     o.eta = one;
     o.z = &view;
     REFUSED(v, 2, A, ARG, "overlap");

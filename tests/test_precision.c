@@ -54,7 +54,7 @@ static void refusals(void **state)
     o.rounding_limit = -1;
     REF_FAILS(ctx, wisp_kpm(&m, C, &o), WISP_ERR_ARG, "negative");
     o.rounding_limit = NAN;
-    REF_FAILS(ctx, wisp_kpm(&m, C, &o), WISP_ERR_ARG, "rounding limit");
+    REF_FAILS(ctx, wisp_kpm(&m, C, &o), WISP_ERR_ARG, "opts.rounding_limit is");
     /* What has no bars is not looked at; nor is one vector. */
     for (int trace = 0; trace < 3; trace++) {
         const int64_t sites[] = {4, 5};

@@ -131,7 +131,7 @@ static void bad_blocks(void **state)
         {7, 8, -1, WISP_BLOCK_JACOBI, WISP_GMRES, WISP_S, WISP_ERR_BREAKDOWN, "rows 6 to 8 is singular"},
         {5, 4, INFINITY, WISP_BLOCK_JACOBI, WISP_GMRES, WISP_C, WISP_ERR_NUMERIC, "rows 3 to 5 holds a NaN"},
         {4, 6, 1, WISP_BLOCK_JACOBI, WISP_CG, WISP_D, WISP_OK, ""}, /* beside the blocks */
-        {0, 0, 1, WISP_BLOCK_JACOBI, WISP_METHOD_DEFAULT, WISP_D, WISP_ERR_ARG, "block_rows: 0"},
+        {0, 0, 1, WISP_BLOCK_JACOBI, WISP_METHOD_DEFAULT, WISP_D, WISP_ERR_ARG, "opts.block_rows is 0"},
     };
     if (ref_ranks() != 1 && ref_ranks() != 3) return;
     if (getenv("WISP_WEIGHTS")) return;
@@ -226,8 +226,8 @@ static void refusals(void **state)
         const char *words;
     } table[] = {
         {A, {.precond = (wisp_precond)9}, WISP_ERR_ARG, "precond: unknown value 9"},
-        {A, {.precond = WISP_PRECOND_APPLY}, WISP_ERR_ARG, "precond: apply is NULL"},
-        {A, {.precond = WISP_NEUMANN, .degree = -1}, WISP_ERR_ARG, "degree: -1"},
+        {A, {.precond = WISP_PRECOND_APPLY}, WISP_ERR_ARG, "precond: opts.apply is NULL"},
+        {A, {.precond = WISP_NEUMANN, .degree = -1}, WISP_ERR_ARG, "opts.degree is -1"},
         {A, {.precond = WISP_CHEBYSHEV, .degree = 2}, WISP_ERR_ARG, "needs bounds above 0"},
         {A, {.precond = WISP_CHEBYSHEV, .degree = 2, GIVEN({1, 1, 0})}, WISP_ERR_ARG, "needs bounds above 0"},
         {A, {.precond = WISP_CHEBYSHEV, .degree = 2, GIVEN({1, -1, 0})}, WISP_ERR_ARG, "are no interval"},

@@ -56,7 +56,7 @@ static void indefinite(void **state)
     static const wisp_type types[] = {WISP_D, WISP_Z, WISP_S};
     for (int t = 0; t < 3; t++) {
         linear l = random_system(ctx, 5, INDEFINITE, types[t], 2);
-        ends(ctx, &l, (wisp_solve_opts){.method = WISP_CG}, WISP_ERR_INDEFINITE, "take minres");
+        ends(ctx, &l, (wisp_solve_opts){.method = WISP_CG}, WISP_ERR_INDEFINITE, "take opts.method = WISP_MINRES");
         ends(ctx, &l, (wisp_solve_opts){.method = WISP_MINRES}, WISP_OK, "");
         ends(ctx, &l, (wisp_solve_opts){0}, WISP_OK, "");
         linear_free(&l);
@@ -77,7 +77,8 @@ static void not_hermitian(void **state)
     for (int m = 0; m < METHODS; m++) {
         const int needs = m == WISP_CG || m == WISP_MINRES;
         ends(ctx, &l, (wisp_solve_opts){.method = (wisp_method)m}, needs ? WISP_ERR_HERMITIAN : WISP_OK,
-             "entries (1, 2) and (2, 1), counted from 0, are not conjugate; take bicgstab or gmres");
+             "entries (1, 2) and (2, 1), counted from 0, are not conjugate; take opts.method = WISP_BICGSTAB or "
+             "WISP_GMRES");
     }
     linear_free(&l);
     /* Up to rounding it is. */
@@ -251,21 +252,21 @@ static void bad_options(void **state)
         wisp_solve_opts o;
         const char *words;
     } table[] = {
-        {{.method = (wisp_method)9}, "method"},
-        {{.method = (wisp_method)-1}, "method"},
-        {{.variant = (wisp_variant)9}, "variant"},
-        {{.precond = (wisp_precond)9}, "preconditioner"},
+        {{.method = (wisp_method)9}, "opts.method is 9"},
+        {{.method = (wisp_method)-1}, "opts.method is -1"},
+        {{.variant = (wisp_variant)9}, "opts.variant 9"},
+        {{.precond = (wisp_precond)9}, "opts.precond 9"},
         {{.method = WISP_GMRES, .variant = WISP_PREDICT}, "\"predict\" is one of cg, not of gmres"},
         {{.method = WISP_CG, .variant = WISP_PREDICT, .precond = WISP_JACOBI}, "takes no preconditioner"},
         {{.method = WISP_MINRES, .variant = WISP_HIDDEN}, "\"hidden\" is one of cg, not of minres"},
-        {{.tolerance = -1}, "tolerance -1"},
-        {{.tolerance = 1}, "tolerance 1"},
-        {{.tolerance = NAN}, "tolerance nan"},
-        {{.max_iterations = -3}, "-3 iterations"},
-        {{.restart = -1}, "restart -1"},
-        {{.restart = 100000}, "restart 100000"},
-        {{.block_rows = -1}, "-1 rows of a block"},
-        {{.degree = -2}, "degree -2"},
+        {{.tolerance = -1}, "opts.tolerance is -1"},
+        {{.tolerance = 1}, "opts.tolerance is 1"},
+        {{.tolerance = NAN}, "opts.tolerance is nan"},
+        {{.max_iterations = -3}, "opts.max_iterations is -3"},
+        {{.restart = -1}, "opts.restart is -1"},
+        {{.restart = 100000}, "opts.restart is 100000"},
+        {{.block_rows = -1}, "opts.block_rows is -1"},
+        {{.degree = -2}, "opts.degree -2"},
         {{.precond = WISP_PRECOND_APPLY}, "NULL"},
     };
     linear l = random_system(ctx, 2, DEFINITE, WISP_D, 1);

@@ -9,10 +9,11 @@
  * heterogeneous systems".
  *
  * Calls. No function aborts or prints. A function that can fail returns a wisp_status, and its context keeps a message
- * (wisp_ctx_message). A zeroed options struct means the defaults. Free functions accept NULL; so do functions that
- * return a number or a pointer, which answer 0 or NULL. Arrays, structs and texts that are passed in stay the user's
- * and are read during the call alone, unless the comment says otherwise. After a failure a handle that the call would
- * have made is NULL, and blocks and arrays that it writes hold anything.
+ * (wisp_ctx_message), which names fields of its options as opts.tolerance. A zeroed options struct means the defaults.
+ * Free functions accept NULL; so do functions that return a number or a pointer, which answer 0 or NULL. Arrays,
+ * structs and texts that are passed in stay the user's and are read during the call alone, unless the comment says
+ * otherwise. After a failure a handle that the call would have made is NULL, and blocks and arrays that it writes hold
+ * anything.
  *
  * Statuses. Any call may return WISP_ERR_ARG (a pointer is NULL that may not be, a number or an option is out of its
  * range, a size is negative) and WISP_ERR_NOMEM. Calls that take long return WISP_ERR_CANCELLED (wisp_ctx_cancel).

@@ -24,10 +24,10 @@ static wisp_status check_options(wisp_ctx *ctx)
     const wisp_ctx_opts *o = &ctx->opts;
     if (o->index_limit < 0 || o->memory_limit < 0)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "a context with an index limit of %lld and a memory limit of %lld bytes",
+                             "opts.index_limit is %lld and opts.memory_limit %lld bytes; they can't be negative",
                              (long long)o->index_limit, (long long)o->memory_limit);
     if ((unsigned)o->level > WISP_LOG_DEBUG)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "unknown level of log messages %d", (int)o->level);
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.level: unknown value %d", (int)o->level);
     return WISP_OK;
 }
 
@@ -79,7 +79,7 @@ static wisp_status take_weights(wisp_ctx *ctx)
     const int64_t *given = ctx->opts.weights;
     const char *text = getenv("WISP_WEIGHTS");
     ctx->opts.weights = NULL; /* the user's, of this call alone */
-    if (given) return set_weights(ctx, given, "weights");
+    if (given) return set_weights(ctx, given, "opts.weights");
     return text && *text && ctx->ranks > 1 ? read_weights(ctx, text) : WISP_OK;
 }
 
@@ -102,7 +102,7 @@ static wisp_status find_halo(wisp_ctx *ctx)
     const char *want = getenv("WISP_HALO");
     ctx->halo = ctx->opts.halo;
     if (!wisp_halo_name(ctx->halo))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "unknown exchange of halos %d", (int)ctx->halo);
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.halo: unknown value %d", (int)ctx->halo);
     if (ctx->halo != WISP_HALO_AUTO || !want || !*want) return WISP_OK;
     for (wisp_halo h = WISP_HALO_AUTO; h <= WISP_HALO_NOCOMM; h++)
         if (!strcmp(wisp_halo_name(h), want)) {

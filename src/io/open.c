@@ -68,7 +68,7 @@ static wisp_status unknown_name(wisp_ctx *ctx, const char *name)
     const char *near = path ? NULL : wisp__gal_nearest(word, names, n, sizeof *names);
     if (!near)
         return wisp_ctx_fail(ctx, path ? WISP_ERR_IO : WISP_ERR_ARG,
-                             "%s: neither a file nor a gallery name (wisp gen --list shows those)", name);
+                             "%s: neither a file nor a gallery name (wisp_gallery_list has those)", name);
     return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: neither a file nor a gallery name (the nearest is %s)", name, near);
 }
 

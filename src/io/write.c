@@ -280,7 +280,8 @@ static wisp_status kind_of(wisp_ctx *ctx, const char *path, const wisp_write_opt
     bool nameless = stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
     *kind = wisp__ends_in(path, ".mtx.gz") ? FILE_GZIP : wisp__ends_in(path, ".crs") ? FILE_CRS : FILE_MTX;
     if (*kind == FILE_CRS && (opts->symmetry != WISP_SYM_GENERAL || opts->array || opts->pattern))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: symmetry, array and pattern are for .mtx files only", path);
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                             "%s: opts.symmetry, opts.array and opts.pattern are for .mtx files alone", path);
     if (*kind != FILE_MTX || wisp__ends_in(path, ".mtx") || nameless) return WISP_OK;
     return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%s: unknown kind of file (name it .mtx, .mtx.gz or .crs)", path);
 }

@@ -13,7 +13,8 @@ static bool is_half(const wisp_mat_opts *o) { return o->format == WISP_FORMAT_HE
 static wisp_status set_type(wisp_mat *A, const wisp_src *src, const wisp_mat_opts *o)
 {
     A->type = o->type == WISP_DEFAULT ? src->type : o->type;
-    if (!wisp__type_ok(A->type)) return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "unknown matrix type %d", (int)o->type);
+    if (!wisp__type_ok(A->type))
+        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "opts.type: unknown value %d", (int)o->type);
     if (wisp_type_is_complex(src->type) && !wisp_type_is_complex(A->type))
         return wisp_ctx_fail(A->ctx, WISP_ERR_UNSUPPORTED, "complex values can't be stored in a real matrix");
     return WISP_OK;
@@ -25,7 +26,8 @@ static wisp_status set_height(wisp_mat *A, const wisp_mat_opts *o)
     const bool along_rows = o->width > 1 || wisp_type_is_complex(A->type) || is_half(o);
     const int c = o->C ? o->C : along_rows ? 1 : 16;
     if (c < 1 || c > K_MAX_C || (c & (c - 1)))
-        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "C = %d: the chunk height is a power of two up to %d", c, K_MAX_C);
+        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "opts.C is %d; the chunk height is a power of two up to %d", c,
+                             K_MAX_C);
     A->log_c = __builtin_ctz((unsigned)c);
     return WISP_OK;
 }
@@ -41,12 +43,12 @@ static wisp_status check_half(const wisp_mat *A, const wisp_src *src)
     if (ctx->ranks > 1)
         return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
                              "half of a Hermitian matrix is stored on one process alone: of an entry between two, each "
-                             "would need the whole; take another format");
+                             "would need the whole; take another opts.format");
     if (c != 1 || !A->square)
         return wisp_ctx_fail(
             ctx, c != 1 ? WISP_ERR_ARG : WISP_ERR_HERMITIAN,
             "half of a matrix of %lld x %lld with C = %d can't be stored: it must be square and Hermitian, "
-            "and C is 1; take another format",
+            "and opts.C is 1; take another opts.format",
             (long long)src->rows, (long long)src->cols, c);
     return WISP_OK;
 }
@@ -58,8 +60,8 @@ static wisp_status set_window(wisp_mat *A, const wisp_src *src, const wisp_mat_o
     const int64_t c = (int64_t)1 << A->log_c, all = (src->rows + c - 1) / c * c;
     A->sigma = o->sigma ? o->sigma : c == 1 || o->map ? 1 : 0;
     if (A->sigma < 0 || (A->sigma > 1 && A->sigma % c))
-        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "sigma = %lld: it is 1 or a multiple of C = %d", (long long)A->sigma,
-                             (int)c);
+        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "opts.sigma is %lld; it is 1 or a multiple of C, %d",
+                             (long long)A->sigma, (int)c);
     /* A window of all rows is the most that means something (and a huge sigma the natural way to ask for it). */
     A->sigma = WISP__MIN(A->sigma, WISP__MAX(1, all));
     return WISP_OK;
@@ -68,7 +70,7 @@ static wisp_status set_window(wisp_mat *A, const wisp_src *src, const wisp_mat_o
 static wisp_status set_order(wisp_mat *A, const wisp_mat_opts *o)
 {
     if ((unsigned)o->order > WISP_ROWS_TILES || (unsigned)o->format > WISP_FORMAT_HERMITIAN)
-        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "unknown order of rows %d or format %d", (int)o->order,
+        return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "opts.order is %d, opts.format %d: one is unknown", (int)o->order,
                              (int)o->format);
     A->order = o->map ? o->map->order : A->square ? o->order : WISP_ROWS_NATURAL;
     A->format = is_half(o) ? WISP_FORMAT_HERMITIAN : WISP_FORMAT_SELL;
@@ -85,7 +87,7 @@ wisp_status wisp__mat_shape(const wisp_src *src, const wisp_mat_opts *o, wisp_ma
     WISP_TRY(set_height(A, o));
     if (is_half(o)) WISP_TRY(check_half(A, src));
     WISP_TRY(set_window(A, src, o));
-    if (o->width < 0) return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "a matrix for blocks of width %d", o->width);
+    if (o->width < 0) return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "opts.width is %d, it can't be negative", o->width);
     status = set_order(A, o);
 out:
     return status;
@@ -363,7 +365,8 @@ static wisp_status build(wisp_mat *A, const wisp__part *part, const wisp_mat_opt
     if (A->format == WISP_FORMAT_SELL) A->format = A->local.how->format;
     if (is_asked_for(o) && A->format != WISP_FORMAT_COMPRESSED && A->local_rows > 0)
         status = wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
-                               "this matrix can't be compressed: its rows and values do not repeat; use SELL");
+                               "this matrix can't be compressed: its rows and values do not repeat; take "
+                               "opts.format = WISP_FORMAT_SELL");
     if (status == WISP_OK) status = wisp__make_grid(A);
     if (status == WISP_OK) status = A->local.how->finish(A);
 out:

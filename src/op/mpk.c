@@ -41,18 +41,21 @@ static wisp_status check_options(const mpk *m)
     const wisp_mpk_opts *o = m->o;
     wisp_ctx *ctx = m->A->ctx;
     const unsigned known = WISP_DOTS | WISP_NOREDUCE;
-    if (o->steps < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: %d steps", o->steps);
-    if (o->depth < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: a depth of %d steps", o->depth);
+    if (o->steps < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: opts.steps is %d, it can't be negative", o->steps);
+    if (o->depth < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: opts.depth is %d, it can't be negative", o->depth);
     if (o->cache_budget < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: a cache budget of %lld bytes", (long long)o->cache_budget);
-    if (o->terms & ~known) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: unknown terms 0x%x", o->terms & ~known);
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: opts.cache_budget is %lld bytes", (long long)o->cache_budget);
+    if (o->terms & ~known)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: opts.terms has unknown ones, 0x%x", o->terms & ~known);
     if (m->stored < 2)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: %d stored blocks; at least 2 are needed", m->stored);
     if (o->sums < 0 || (o->sums > 0 && (!o->z || !o->eta)))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: %d sums need as many blocks z and factors eta", o->sums);
-    if (o->add && !o->u) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: factors of a block u that is not given");
-    if ((o->terms & WISP_DOT_UY) && !o->u) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: the dot with u needs u");
-    if ((o->terms & WISP_DOTS) && !o->dot) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: nowhere to put the dots");
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                             "mpk: opts.sums is %d; as many blocks opts.z and factors opts.eta are needed", o->sums);
+    if (o->add && !o->u) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: opts.add has factors of opts.u, which is NULL");
+    if ((o->terms & WISP_DOT_UY) && !o->u) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: the dot with u needs opts.u");
+    if ((o->terms & WISP_DOTS) && !o->dot)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "mpk: opts.dot is NULL, nowhere to put the dots");
     if (m->A->map != m->A->col_map)
         return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH, "mpk: powers of a matrix that is not square (%lld x %lld)",
                              (long long)m->A->map->rows, (long long)m->A->col_map->rows);

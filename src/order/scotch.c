@@ -80,9 +80,10 @@ static wisp_status check_edges(wisp_ctx *ctx, const edges *e, int64_t first)
                                "SCOTCH takes matrices with a symmetric pattern; this one has "
                                "entries without their mirrors");
     else if (sizeof(num) < sizeof(int64_t) && sum.edges > INT32_MAX)
-        status = wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW,
-                               "a matrix of %lld entries, and this SCOTCH has numbers of 32 bits; take levels",
-                               (long long)sum.edges);
+        status = wisp_ctx_fail(
+            ctx, WISP_ERR_OVERFLOW,
+            "a matrix of %lld entries, and this SCOTCH has numbers of 32 bits; take WISP_PARTITION_LEVELS",
+            (long long)sum.edges);
 out:
     wisp_free(ctx, all);
     return status;
@@ -242,6 +243,6 @@ wisp_status wisp__parts_of_ranks(wisp_ctx *ctx, const wisp__graph *graph, const 
 {
     (void)graph, (void)halo, (void)all_rows, (void)part;
     return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,
-                         "this build has no PT-SCOTCH (Debian: libptscotch-dev); take levels");
+                         "this build has no PT-SCOTCH (Debian: libptscotch-dev); take WISP_PARTITION_LEVELS");
 }
 #endif

@@ -33,8 +33,7 @@ wisp_status wisp__require_hermitian(const wisp_mat *A, wisp_mat_props *props)
                              (long long)props->nonfinite_row);
     if (!props->hermitian) {
         const char *advice = props->nearly_hermitian
-                                 ? "if that is rounding, take the Hermitian part (--hermitian-part, "
-                                   "wisp_src_hermitian_part)"
+                                 ? "if that is rounding, take the Hermitian part (wisp_src_hermitian_part)"
                                  : "this needs a Hermitian matrix";
         if (props->bad_row == props->bad_col)
             return wisp_ctx_fail(ctx, WISP_ERR_HERMITIAN,
@@ -412,7 +411,7 @@ wisp_status wisp__check_bounds(const wisp_mat *A, const wisp_bounds_opts *o)
                              o->given.center, o->given.halfwidth);
     if (o->width < 0 || !(o->sweeps >= 0) || !(o->sweeps_per_halfwidth >= 0))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                             "bounds: width %d, %g sweeps, %g over the halfwidth; none may be negative", o->width,
+                             "bounds: width is %d, sweeps %g, sweeps_per_halfwidth %g; none may be negative", o->width,
                              o->sweeps, o->sweeps_per_halfwidth);
     if (o->method == WISP_BOUNDS_GERSHGORIN && info.format == WISP_FORMAT_OPERATOR)
         return wisp_ctx_fail(ctx, WISP_ERR_UNSUPPORTED,

@@ -393,9 +393,9 @@ wisp_status wisp_checkpoint_create(wisp_checkpoint **checkpoint, wisp_ctx *ctx, 
     *checkpoint = NULL;
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, opts);
-    WISP_NEED(ctx, opts->path);
+    if (!opts->path) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_checkpoint_create: opts.path is NULL");
     if (!(opts->every >= 0) || opts->every > 1e12)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a checkpoint every %g seconds", opts->every);
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.every is %g seconds, it must be 0 to 1e12", opts->every);
     const wisp_state *after = opts->after && wisp_file_same(opts->after->path, opts->path) ? opts->after : NULL;
     wisp_ctx_enter(ctx);
     WISP_TRY(wisp_alloc(ctx, &c, 1, sizeof *c));

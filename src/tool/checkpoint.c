@@ -36,7 +36,7 @@ static wisp_status items(void *arg, wisp_state *s)
     WISP_TRY(wisp_state_same(s, "matrix", "%016llx", (unsigned long long)t->kept.hash));
     WISP_TRY(wisp_state_same(s, "--hermitian-part", "%s", t->opt.hermitian_part ? "given" : "not given"));
     WISP_TRY(wisp_state_same(s, "--resolution", "%.17g", t->opt.resolution));
-    if (t->opt.resolution > 0) WISP_TRY(wisp_state_same(s, "bounds by", "%s", bounds_names[t->opt.bounds_method]));
+    if (t->opt.resolution > 0) WISP_TRY(wisp_state_same(s, "--bounds", "%s", bounds_names[t->opt.bounds_method]));
     WISP_TRY(wisp_state_data(s, "layout", &t->kept.layout, sizeof t->kept.layout));
     const int ranks = wisp_ctx_processes(t->ctx);
     if (wisp_state_is_kept(s)) return WISP_OK;
@@ -152,7 +152,7 @@ int checkpoint_stopped(tool *t)
     const wisp_checkpoint_info *i = &t->kept.info;
     if (i->saved) return tool_fail(t, "stopped by %s; to go on, repeat the command with --resume %s", why, file);
     if (t->kept.file) return tool_fail(t, "stopped by %s; the last state that was kept is in %s", why, t->kept.file);
-    return tool_fail(t, "stopped by %s; %s", why, wisp_ctx_message(t->ctx));
+    return tool_fail(t, "stopped by %s; %s", why, tool_message(t));
 }
 
 /* Before the checkpoint goes: what was printed may be all that there is of the results. */

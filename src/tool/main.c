@@ -32,10 +32,15 @@ int tool_end(tool *t, int rc, const char *format, ...)
     return rc;
 }
 
+const char *tool_message(tool *t)
+{
+    return fields_to_options(&t->monitor, wisp_ctx_message(t->ctx), t->message, sizeof t->message);
+}
+
 int tool_fail_ctx(tool *t)
 {
     if (tool_is_stopped(t)) return tool_stopped(t);
-    const char *message = wisp_ctx_message(t->ctx);
+    const char *message = tool_message(t);
     return tool_fail(t, "%s", *message ? message : "the library reported a failure without a message");
 }
 
@@ -59,7 +64,7 @@ int tool_stopped(tool *t)
 static int make_context(tool *t, bool no_pin)
 {
     monitor *mon = &t->monitor;
-    monitor_open(mon, &t->opt);
+    monitor_open(mon, t->cmd, &t->opt);
     wisp_ctx_opts o = {.threads = (int)t->opt.threads,
                        .no_pin = no_pin,
                        .memory_limit = t->opt.mem_limit,
@@ -248,6 +253,7 @@ static int run_on_ranks(tool *t, const char *number)
         if (i > 0) free(r.t[i].done);
     }
     t->monitor = r.t[0].monitor;
+    t->monitor.opt = &t->opt;
     t->done = r.t[0].done;
     t->printed = r.t[0].printed;
     free(r.t);

@@ -63,10 +63,11 @@ const char *caught_signal(void)
     }
 }
 
-void monitor_open(monitor *mon, const options *o)
+void monitor_open(monitor *mon, const command_def *cmd, const options *o)
 {
     const bool asked = option_seen(o, "log"), terminal = mon->terminal || isatty(STDERR_FILENO);
-    *mon = (monitor){.level = WISP_LOG_WARN, .off = mon->off, .terminal = mon->terminal, .stop = mon->stop};
+    *mon = (monitor){
+        .level = WISP_LOG_WARN, .off = mon->off, .terminal = mon->terminal, .stop = mon->stop, .cmd = cmd, .opt = o};
     if (mon->off) return;
     if (asked && o->log == 1)
         mon->mode = MONITOR_JSON;
@@ -129,13 +130,15 @@ void monitor_release(monitor *mon)
 void monitor_log(void *arg, wisp_log_level level, const char *message)
 {
     monitor *mon = arg;
+    char text[sizeof mon->held];
+    fields_to_options(mon, message, text, sizeof text);
     if (!mon->holding) {
-        print_message(mon, level, message);
+        print_message(mon, level, text);
         return;
     }
     monitor_release(mon);
     mon->held_level = level;
-    snprintf(mon->held, sizeof mon->held, "%s", message);
+    memcpy(mon->held, text, sizeof text);
 }
 
 /* How far a solver is; nothing for others. TEXT bytes. */

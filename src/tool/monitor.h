@@ -20,8 +20,10 @@ typedef enum { MONITOR_SILENT, MONITOR_BAR, MONITOR_TEXT, MONITOR_JSON } monitor
 typedef struct {
     monitor_mode mode;
     wisp_log_level level;
-    bool off;      /* nothing is said: another rank does */
-    bool terminal; /* what the launcher gets to print goes to one */
+    bool off;               /* nothing is said: another rank does */
+    bool terminal;          /* what the launcher gets to print goes to one */
+    const command_def *cmd; /* that runs, and its options: whose words texts of the library get; NULL: none yet */
+    const options *opt;
     stop_point stop;
     char error[1024]; /* the last one, said or not */
     bool bar_shown;
@@ -43,8 +45,12 @@ int stop_at_read(tool *t);
 bool stop_at_names(const stop_point *s, const char *point);
 void stop_at(stop_point *s, const char *point, double reached);
 
+/* fields.c: a text of the library, with the options of the running subcommand where it names fields of a call's
+   options; in to, which is returned. */
+const char *fields_to_options(const monitor *mon, const char *text, char *to, size_t size);
+
 /* monitor.c */
-void monitor_open(monitor *mon, const options *o);
+void monitor_open(monitor *mon, const command_def *cmd, const options *o);
 void monitor_clear(monitor *mon); /* takes the bar away, to print something else */
 int monitor_progress(void *arg, const wisp_progress *p);
 /* What is shown beside the progress from now on. */

@@ -257,6 +257,12 @@ void options_free(options *o)
     o->sites = o->watch = o->weights = NULL;
 }
 
+bool option_there(const command_def *cmd, const char *name)
+{
+    const int row = find_row(name, strlen(name), cmd->bit);
+    return row >= 0 && !strcmp(option_table[row].name, name);
+}
+
 bool option_seen(const options *o, const char *name)
 {
     for (int i = 0; i < option_rows; i++)

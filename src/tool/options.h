@@ -122,6 +122,8 @@ extern const int option_rows;
 /* False: `error` holds the one line that tells why. */
 bool options_parse(options *o, const command_def *cmd, int argc, char **argv, char *error, size_t error_size);
 void options_free(options *o);
+/* Whether the command has the option. */
+bool option_there(const command_def *cmd, const char *name);
 /* Whether the option was on the command line. */
 bool option_seen(const options *o, const char *name);
 /* The first option on the command line that needs a new run; NULL if there is none. */

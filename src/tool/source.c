@@ -23,7 +23,7 @@ static int open_whole(tool *t, wisp_src *src)
     if (wisp_src_open(&whole, t->ctx, t->opt.arg[0])) return tool_fail_ctx(t);
     const wisp_status status = wisp_src_hermitian_part(src, t->ctx, &whole, &t->hermitian_change);
     wisp_src_close(&whole);
-    if (status == WISP_ERR_HERMITIAN) return tool_fail(t, "%s: %s", t->opt.arg[0], wisp_ctx_message(t->ctx));
+    if (status == WISP_ERR_HERMITIAN) return tool_fail(t, "%s: %s", t->opt.arg[0], tool_message(t));
     return status ? tool_fail_ctx(t) : EXIT_FINE;
 }
 

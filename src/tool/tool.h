@@ -21,6 +21,7 @@ struct tool {
     char *typed_line, *own_line;
     wisp_ctx *ctx;
     monitor monitor;
+    char message[1600]; /* of tool_message */
     double started;
     int processes, process; /* of one run, by MPI: how many, and which this is; else 1 and 0 */
     bool by_mpi;
@@ -51,7 +52,9 @@ int tool_end(tool *t, int rc, const char *format, ...) WISP_PRINTF(3, 4);
 #define tool_fail(t, ...) tool_end(t, EXIT_FAILED, __VA_ARGS__)
 #define tool_usage(t, ...) tool_end(t, EXIT_USAGE, __VA_ARGS__)
 #define tool_incomplete(t, ...) tool_end(t, EXIT_INCOMPLETE, __VA_ARGS__)
-/* The last failure of the library, after a Ctrl-C in its words. */
+/* The library's last message, in the words of the command; until the next call. */
+const char *tool_message(tool *t);
+/* Fails with it, after a Ctrl-C in the words of that. */
 int tool_fail_ctx(tool *t);
 /* After a Ctrl-C that still holds (a run that keeps what it has goes on after it). */
 bool tool_is_stopped(const tool *t);

@@ -116,7 +116,8 @@ wisp_status wisp__threads_wanted(wisp_ctx *ctx, int cpus, int *threads)
     static const char *const variable[] = {"OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"};
     long wanted = ctx->opts.threads;
     const char *env, *from = "";
-    if (wanted < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%ld threads; 0 is for as many as there are cores", wanted);
+    if (wanted < 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.threads is %ld; 0 is for as many as there are cores", wanted);
     for (size_t i = 0; i < sizeof variable / sizeof *variable && wanted <= 0; i++)
         if ((env = getenv(variable[i]))) wanted = strtol(env, NULL, 10), from = variable[i];
     if (wanted > MOST_THREADS)

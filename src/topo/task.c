@@ -210,13 +210,15 @@ static wisp_status open_tasks(wisp_ctx *ctx)
 static wisp_status check(wisp_ctx *ctx, const wisp_task_opts *o)
 {
     WISP_NEED(ctx, o);
-    WISP_NEED(ctx, o->fn);
+    if (!o->fn) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_task_start: opts.fn is NULL");
     if (o->units < 0 || o->node < 0 || o->after_count < 0 || o->flags > 15)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a task with %d units, node %d, flags %u, after %d others", o->units,
-                             o->node, o->flags, o->after_count);
+        return wisp_ctx_fail(
+            ctx, WISP_ERR_ARG,
+            "wisp_task_start: opts.units is %d, opts.node %d, opts.flags %u, opts.after_count %d: one can't be",
+            o->units, o->node, o->flags, o->after_count);
     for (int i = 0; i < o->after_count; i++) {
-        WISP_NEED(ctx, o->after);
-        WISP_NEED(ctx, o->after[i]);
+        if (!o->after || !o->after[i])
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_task_start: opts.after%s is NULL", o->after ? "[i]" : "");
         if (o->after[i]->ctx != ctx)
             return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a task after one of another context: wait for that one instead");
     }

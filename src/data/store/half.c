@@ -334,11 +334,12 @@ wisp_status wisp__half_build(wisp_mat *A)
     WISP_TRY(wisp_mat_get_props(A, &props));
     const long long row = props.bad_row, col = props.bad_col;
     if (!props.hermitian)
-        return wisp_ctx_fail(ctx, WISP_ERR_HERMITIAN,
-                             "half of the matrix can't be stored, for it is not Hermitian: entries (%lld, %lld) and "
-                             "(%lld, %lld), counted from 0, are not conjugate; take another format, or, if that is "
-                             "rounding, the Hermitian part (--hermitian-part, wisp_src_hermitian_part)",
-                             row, col, col, row);
+        return wisp_ctx_fail(
+            ctx, WISP_ERR_HERMITIAN,
+            "half of the matrix can't be stored, for it is not Hermitian: entries (%lld, %lld) and "
+            "(%lld, %lld), counted from 0, are not conjugate; take another opts.format, or, if that is "
+            "rounding, the Hermitian part (wisp_src_hermitian_part)",
+            row, col, col, row);
     WISP_TRY(wisp_alloc(ctx, &m, 1, sizeof *m));
     m->props = props;
     A->local.how = &wisp__storage_half; /* its whole rows are freed with it, too, until they are given back */

@@ -114,7 +114,7 @@ static void fit_tolerance(const wisp__chebfd *c)
     if (width <= 0 || k->o.tolerance * k->scale <= enough) return;
     wisp_ctx_log(
         k->ctx, WISP_LOG_WARN,
-        "eig: the tolerance, %.1e, is wide beside the target, which is %.1e wide: residuals of %.1e at most are "
+        "eig: opts.tolerance, %.1e, is wide beside the target, which is %.1e wide: residuals of %.1e at most are "
         "asked for",
         wisp__eig_shown(k, k->o.tolerance * k->scale), wisp__eig_shown(k, width), wisp__eig_shown(k, enough));
     k->o.tolerance = enough / k->scale;

@@ -23,7 +23,7 @@ static wisp_status take_absolute(wisp__eig *k)
     const double rounding = 16 * k->eps * (b->halfwidth + fabs(b->center)), tolerance = k->o.tolerance_abs;
     if (tolerance < rounding)
         return wisp_ctx_fail(k->ctx, WISP_ERR_ARG,
-                             "eig: the absolute tolerance, %g, is below what %s allows for eigenvalues of up to %.3g: "
+                             "eig: opts.tolerance_abs, %g, is below what %s allows for eigenvalues of up to %.3g: "
                              "at least %.1e",
                              wisp__eig_shown(k, tolerance), wisp_type_name(k->type),
                              wisp__eig_shown(k, b->halfwidth + fabs(b->center)), wisp__eig_shown(k, rounding));

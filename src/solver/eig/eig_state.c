@@ -17,24 +17,25 @@ static const char *words_of(const wisp_eig_opts *o, char *words, size_t size)
     return words;
 }
 
-/* The limit of rounds may be another one: it says when to end, and not how. That of bytes is the first call's. */
+/* The limit of rounds may be another one: it says when to end, and not how. That of bytes is the first call's. By the
+   colon names differ from those of wisp_kpm, whose moments may be in the same state. */
 static wisp_status same(const wisp__eig *k, wisp_state *s)
 {
     wisp_status status = WISP_OK;
     const wisp_eig_opts *o = &k->o;
     char words[96];
-    WISP_TRY(wisp_state_same(s, "question", "%s", words_of(o, words, sizeof words)));
-    WISP_TRY(wisp_state_same(s, "method", "%s", wisp__eig_method_name(k->e->method)));
+    WISP_TRY(wisp_state_same(s, "eigenvalues:", "%s", words_of(o, words, sizeof words)));
+    WISP_TRY(wisp_state_same(s, "opts.method:", "%s", wisp__eig_method_name(k->e->method)));
     WISP_TRY(wisp_state_same(s, "matrix rows", "%lld", (long long)k->rows));
-    WISP_TRY(wisp_state_same(s, "vectors of type", "%s", wisp_type_name(k->type)));
-    WISP_TRY(wisp_state_same(s, "tolerance", "%.17g%s", k->asked, o->tolerance_abs > 0 ? ", absolute" : ""));
-    WISP_TRY(wisp_state_same(s, "eig seed", "%llu", (unsigned long long)o->seed));
-    WISP_TRY(wisp_state_same(s, "search columns", "%d", o->search));
-    WISP_TRY(wisp_state_same(s, "block", "%d", o->block));
+    WISP_TRY(wisp_state_same(s, "opts.type:", "%s", wisp_type_name(k->type)));
+    WISP_TRY(wisp_state_same(s, "opts.tolerance:", "%.17g%s", k->asked, o->tolerance_abs > 0 ? ", absolute" : ""));
+    WISP_TRY(wisp_state_same(s, "opts.seed:", "%llu", (unsigned long long)o->seed));
+    WISP_TRY(wisp_state_same(s, "opts.search:", "%d", o->search));
+    WISP_TRY(wisp_state_same(s, "opts.block:", "%d", o->block));
     WISP_TRY(wisp_state_same(s, "start vectors", "%d", o->start ? wisp_blk_width(o->start) : 0));
-    WISP_TRY(wisp__same_bounds(s, "eig bounds", &o->bounds));
+    WISP_TRY(wisp__same_bounds(s, "opts.bounds:", &o->bounds));
     if (k->e->method != WISP_CHEBFD) goto out;
-    WISP_TRY(wisp_state_same(s, "filter type", "%s", o->filter_type ? wisp_type_name(o->filter_type) : "any"));
+    WISP_TRY(wisp_state_same(s, "opts.filter_type:", "%s", o->filter_type ? wisp_type_name(o->filter_type) : "any"));
 out:
     return status;
 }

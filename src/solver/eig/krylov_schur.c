@@ -357,11 +357,11 @@ static wisp_status tell_why(const wisp__schur *K)
         return wisp_ctx_fail(
             k->ctx, WISP_ERR_INCOMPLETE,
             "eig: rounding keeps residuals about the tolerance, so that nothing proves that no pair is "
-            "missing; try a larger tolerance, or the dense method if it has the memory");
+            "missing; try a larger opts.tolerance, or the dense method if it has the memory");
     return wisp_ctx_fail(k->ctx, WISP_ERR_INCOMPLETE,
                          "eig: the matrix is far from normal (errors in it may move these eigenvalues by %.0e times "
                          "their size): pairs within the tolerance may belong to a matrix nearby; try a smaller "
-                         "tolerance, or the dense method if it has the memory",
+                         "opts.tolerance, or the dense method if it has the memory",
                          1 / K->wanted_sine);
 }
 

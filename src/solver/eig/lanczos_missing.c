@@ -59,7 +59,7 @@ static wisp_status search(wisp__lanczos *L)
         if (L->a.locked > L->most) {
             status = wisp_ctx_fail(
                 L->k->ctx, WISP_ERR_INCOMPLETE,
-                "eig: %d eigenvalues, and more of the last one's multiplet, of which `any` takes some", L->a.locked);
+                "eig: %d eigenvalues, and more of the last one's multiplet, of which opts.any takes some", L->a.locked);
             goto out;
         }
         WISP_TRY(wisp__arnoldi_room(&L->a, L->m));

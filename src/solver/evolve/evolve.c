@@ -63,12 +63,14 @@ static wisp_status check(evolution *s)
             return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: time %lld is %g", (long long)i, s->time[i]);
     if (o->tolerance == 0) o->tolerance = wisp__is_single(type) ? 1e-4 : 1e-10;
     if (!(o->tolerance > 0) || !(o->tolerance < 1))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: tolerance %g, it must lie between 0 and 1", o->tolerance);
-    if (o->depth < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: depth %d, at least 1 is needed", o->depth);
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: opts.tolerance is %g, it must lie between 0 and 1",
+                             o->tolerance);
+    if (o->depth < 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: opts.depth is %d, at least 1 is needed", o->depth);
     if (o->cache_budget < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: a cache budget of %lld bytes", (long long)o->cache_budget);
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: opts.cache_budget is %lld bytes", (long long)o->cache_budget);
     if (o->at_once < 0 || o->at_once > MOST_AT_ONCE)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: %d times at once; it is 1 to %d", o->at_once, MOST_AT_ONCE);
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: opts.at_once is %d; it is 1 to %d", o->at_once, MOST_AT_ONCE);
     s->steps = o->depth ? o->depth : WISP_EVOLVE_STEPS;
     s->tolerance = o->tolerance / (double)(s->times > 1 ? s->times : 1);
     return WISP_OK;
@@ -86,9 +88,10 @@ static wisp_status check_rounding(evolution *s)
     }
     s->rounding = eps * (4 + largest * path);
     if (s->o.tolerance >= s->rounding) return WISP_OK;
-    return wisp_ctx_fail(s->ctx, WISP_ERR_ARG,
-                         "evolve: tolerance %g can't be met: over this time rounding alone makes about %.1g in %s",
-                         s->o.tolerance, s->rounding, wisp_type_name(wisp_blk_type(s->psi)));
+    return wisp_ctx_fail(
+        s->ctx, WISP_ERR_ARG,
+        "evolve: opts.tolerance, %g, can't be met: over this time rounding alone makes about %.1g in %s",
+        s->o.tolerance, s->rounding, wisp_type_name(wisp_blk_type(s->psi)));
 }
 
 /* ---- groups of times ------------------------------------------------------------------------- */
@@ -181,6 +184,12 @@ static wisp_status steps(evolution *s, const group *g, int64_t k, int count)
     return status;
 }
 
+/* What to do when bounds do not hold, after "take wider opts.bounds". */
+static const char *or_none(const wisp_bounds *b)
+{
+    return isnan(b->failure_probability) ? ", or none, so that they are found" : "";
+}
+
 /* T_n psi of the last step is no longer than psi, unless the spectrum leaves the bounds. A part of psi outside, however
    small, grows like exp(n a), cosh a its distance from the center in halfwidths; while it is no longer than psi, the
    terms that are left out of it are those of the tolerance, but for a factor of about that distance. The norm of the
@@ -195,8 +204,9 @@ static wisp_status check_growth(const evolution *s)
         const wisp_bounds *b = &s->e->bounds;
         return wisp_ctx_fail(s->ctx, WISP_ERR_BOUNDS,
                              "a Chebyshev vector of column %d grows from norm %.6g to %.6g: the matrix has eigenvalues "
-                             "beyond the bounds %.10g to %.10g; take wider ones, or have them found",
-                             j, s->start_norm[j], s->norm[j], b->center - b->halfwidth, b->center + b->halfwidth);
+                             "beyond the bounds %.10g to %.10g; take wider opts.bounds%s",
+                             j, s->start_norm[j], s->norm[j], b->center - b->halfwidth, b->center + b->halfwidth,
+                             or_none(b));
     }
     return WISP_OK;
 }
@@ -239,8 +249,9 @@ static wisp_status check_norm(const evolution *s, int64_t i)
         return wisp_ctx_fail(
             s->ctx, WISP_ERR_BOUNDS,
             "the norm of vector %d goes from %.6g to %.6g at time %g: the matrix has eigenvalues beyond "
-            "the bounds %.10g to %.10g; take wider ones, or have them found",
-            j, s->start_norm[j], s->norm[j], s->time[i], b->center - b->halfwidth, b->center + b->halfwidth);
+            "the bounds %.10g to %.10g; take wider opts.bounds%s",
+            j, s->start_norm[j], s->norm[j], s->time[i], b->center - b->halfwidth, b->center + b->halfwidth,
+            or_none(b));
     }
     return WISP_OK;
 }
@@ -255,7 +266,8 @@ static wisp_status observe_group(evolution *s)
         WISP_TRY(check_norm(s, number));
         s->e->done = number + 1;
         if (s->o.observe && s->o.observe(s->o.observe_arg, number, s->z[i], s->norm))
-            return wisp_ctx_fail(s->ctx, WISP_ERR_CANCELLED, "evolve: ended by observe() at time %g", s->time[number]);
+            return wisp_ctx_fail(s->ctx, WISP_ERR_CANCELLED, "evolve: ended by opts.observe at time %g",
+                                 s->time[number]);
     }
     WISP_TRY(wisp_copy(s->psi, s->z[g->count - 1]));
     s->base = s->time[g->first + g->count - 1];
@@ -331,11 +343,11 @@ static wisp_status same_options(const evolution *s, wisp_state *state)
     wisp_status status;
     WISP_TRY(wisp_state_same(state, "solver", "evolve"));
     WISP_TRY(wisp_state_same(state, "rows", "%lld", (long long)wisp_map_rows(wisp_mat_map(s->A))));
-    WISP_TRY(wisp_state_same(state, "type", "%s", wisp_type_name(wisp_blk_type(s->psi))));
-    WISP_TRY(wisp_state_same(state, "width", "%d", wisp_blk_width(s->psi)));
-    WISP_TRY(wisp_state_same(state, "tolerance", "%.17g", o->tolerance));
-    WISP_TRY(wisp_state_same(state, "times at once", "%d", o->at_once));
-    WISP_TRY(wisp__same_bounds(state, "bounds", &o->bounds));
+    WISP_TRY(wisp_state_same(state, "type of psi", "%s", wisp_type_name(wisp_blk_type(s->psi))));
+    WISP_TRY(wisp_state_same(state, "width of psi", "%d", wisp_blk_width(s->psi)));
+    WISP_TRY(wisp_state_same(state, "opts.tolerance", "%.17g", o->tolerance));
+    WISP_TRY(wisp_state_same(state, "opts.at_once", "%d", o->at_once));
+    WISP_TRY(wisp__same_bounds(state, "opts.bounds", &o->bounds));
     status = same_times(s, state);
 out:
     return status;

@@ -52,13 +52,13 @@ static wisp_status check(wisp_ctx *ctx, const wisp_moments *m, const wisp_eval_o
                              (long long)m->vectors - 1);
     if (full->n == 0) full->n = m->n;
     if (full->n < 1 || full->n > m->n)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "%lld moments are asked for, and there are %lld", (long long)full->n,
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.n is %lld, and there are %lld moments", (long long)full->n,
                              (long long)m->n);
     if (full->kernel < WISP_JACKSON || full->kernel > WISP_DIRICHLET)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "kernel: unknown value %d", (int)full->kernel);
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.kernel: unknown value %d", (int)full->kernel);
     if (full->lambda == 0) full->lambda = 4;
     if (!(full->lambda > 0) || !isfinite(full->lambda))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "lambda: %g, it must be positive", full->lambda);
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.lambda is %g, it must be positive", full->lambda);
     return WISP_OK;
 }
 

@@ -114,9 +114,10 @@ static wisp_status guard(const kpm *k, int64_t first, int64_t n, int64_t m)
         return wisp_ctx_fail(
             k->ctx, WISP_ERR_BOUNDS,
             "the matrix has eigenvalues %s: bounds %.10g to %.10g, and moment %lld of vector %lld is %.4g times moment "
-            "0; take wider bounds, or have them found (--bounds lanczos or gershgorin)",
+            "0; take wider opts.bounds%s",
             side(k, m, j), k->bounds.center - k->bounds.halfwidth, k->bounds.center + k->bounds.halfwidth, (long long)n,
-            (long long)(first + j), mu / mu_0);
+            (long long)(first + j), mu / mu_0,
+            isnan(k->bounds.failure_probability) ? ", or none, so that they are found" : "");
     }
     return WISP_OK;
 }
@@ -206,18 +207,19 @@ static wisp_status items(void *arg, wisp_state *s)
     wisp_status status = WISP_OK;
     WISP_TRY(wisp_state_same(s, "solver", "kpm"));
     WISP_TRY(wisp_state_same(s, "rows", "%lld", (long long)m->rows));
-    WISP_TRY(wisp_state_same(s, "moments", "%lld", (long long)m->n));
-    WISP_TRY(wisp_state_same(s, "vectors", "%lld from %lld on", (long long)k->vectors, (long long)o->first_vector));
-    WISP_TRY(wisp_state_same(s, "seed", "%llu", (unsigned long long)o->seed));
-    WISP_TRY(wisp_state_same(s, "trace", "%s",
+    WISP_TRY(wisp_state_same(s, "opts.moments", "%lld", (long long)m->n));
+    WISP_TRY(
+        wisp_state_same(s, "opts.vectors", "%lld from %lld on", (long long)k->vectors, (long long)o->first_vector));
+    WISP_TRY(wisp_state_same(s, "opts.seed", "%llu", (unsigned long long)o->seed));
+    WISP_TRY(wisp_state_same(s, "opts.trace", "%s",
                              o->trace == WISP_TRACE_RANDOM  ? "random"
                              : o->trace == WISP_TRACE_EXACT ? "exact"
                                                             : "sites"));
-    WISP_TRY(wisp_state_same(s, "type", "%s", wisp_type_name(o->type)));
-    WISP_TRY(wisp_state_same(s, "variant", "%s, %s", o->variant == WISP_KPM_NAIVE ? "naive" : "fused",
+    WISP_TRY(wisp_state_same(s, "opts.type", "%s", wisp_type_name(o->type)));
+    WISP_TRY(wisp_state_same(s, "opts.variant", "%s, %s", o->variant == WISP_KPM_NAIVE ? "naive" : "fused",
                              whole_each_step(o) ? "summed at each step" : "summed at the end"));
-    WISP_TRY(wisp_state_same(s, "width", "%d", wisp__kpm_width(o, k->vectors)));
-    WISP_TRY(wisp__same_bounds(s, "bounds", &o->bounds));
+    WISP_TRY(wisp_state_same(s, "opts.width", "%d", wisp__kpm_width(o, k->vectors)));
+    WISP_TRY(wisp__same_bounds(s, "opts.bounds", &o->bounds));
     WISP_TRY(wisp_state_data(s, "at", &at, sizeof at));
     WISP_TRY(wisp_state_data(s, "found bounds", &k->bounds, sizeof k->bounds));
     if (wisp_state_is_kept(s)) {

@@ -53,7 +53,7 @@ wisp_status wisp_moments_fit(wisp_ctx *ctx, const wisp_moments *a, const wisp_mo
                              (long long)b->n);
     if (!same_bounds(&a->bounds, &b->bounds))
         return wisp_ctx_fail(ctx, WISP_ERR_MISMATCH,
-                             "their bounds differ: the later run should be given those of the earlier one, %.17g,%.17g",
+                             "their bounds differ: give the later run the opts.bounds of the earlier one, %.17g,%.17g",
                              a->bounds.center - a->bounds.halfwidth, a->bounds.center + a->bounds.halfwidth);
     if (a->first_vector < 0 || b->first_vector < 0)
         return no_fit(ctx, "one of them is of several runs already; take these instead");

@@ -91,10 +91,12 @@ static wisp_status make(wisp__precond *P, const wisp_solve_opts *o, const double
         WISP_TRY(wisp_alloc(P->ctx, &P->add, steps * width, sizeof *P->add));
         break;
     case WISP_PRECOND_APPLY:
-        if (!o->apply) return wisp_ctx_fail(P->ctx, WISP_ERR_ARG, "precond: apply is NULL, and no function");
+        if (!o->apply)
+            return wisp_ctx_fail(P->ctx, WISP_ERR_ARG,
+                                 "precond: opts.apply is NULL, and the preconditioner is that function");
         WISP_TRY(wisp_mat_from_apply(&P->M, P->ctx, &op));
         break;
-    default: return wisp_ctx_fail(P->ctx, WISP_ERR_ARG, "precond: unknown value %d", (int)P->kind);
+    default: return wisp_ctx_fail(P->ctx, WISP_ERR_ARG, "opts.precond: unknown value %d", (int)P->kind);
     }
     WISP_TRY(wisp_alloc(P->ctx, &P->dot, steps * 4 * width, sizeof *P->dot));
 out:

@@ -41,12 +41,12 @@ static wisp_status by_bounds(const wisp_mat *A, const wisp_solve_opts *o, int wi
     *s = (interval){b.center - b.halfwidth, b.center + b.halfwidth};
     if (given && !(s->high > 0))
         return wisp_ctx_fail(wisp_mat_ctx(A), WISP_ERR_ARG,
-                             "bounds: %g to %g; a polynomial preconditioner needs a spectrum on the positive axis",
+                             "opts.bounds: %g to %g; a polynomial preconditioner needs a spectrum on the positive axis",
                              s->low, s->high);
     if (s->high > 0) return WISP_OK;
     return wisp_ctx_fail(wisp_mat_ctx(A), WISP_ERR_INDEFINITE,
                          "the matrix has no eigenvalue above %g, and a polynomial preconditioner needs positive ones: "
-                         "take another preconditioner, or the system times -1",
+                         "take another opts.precond, or the system times -1",
                          s->high);
 }
 
@@ -59,7 +59,8 @@ static wisp_status row_sums(const wisp_mat *A, interval *s)
     *s = (interval){0, fmax(-props.gershgorin_min, props.gershgorin_max)};
     if (props.nonfinite_row < 0 && s->high > 0 && isfinite(s->high)) return WISP_OK;
     return wisp_ctx_fail(wisp_mat_ctx(A), WISP_ERR_NUMERIC,
-                         "Neumann's series has no factor for a matrix with row sums of up to %g: give bounds", s->high);
+                         "Neumann's series has no factor for a matrix with row sums of up to %g: give opts.bounds",
+                         s->high);
 }
 
 static wisp_status spectrum(const wisp_mat *A, const wisp_solve_opts *o, int width, interval *s)
@@ -78,14 +79,16 @@ static wisp_status spectrum(const wisp_mat *A, const wisp_solve_opts *o, int wid
     WISP_TRY(is_hermitian(A, o, &hermitian));
     if (hermitian && !given) WISP_TRY(by_bounds(A, o, width, s));
     if (!hermitian && o->precond == WISP_CHEBYSHEV)
-        status = wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                               "the Chebyshev preconditioner needs bounds above 0 of the spectrum of %s: give them, or "
-                               "take another preconditioner",
-                               info.format == WISP_FORMAT_OPERATOR ? "an operator" : "a matrix that is not Hermitian");
+        status =
+            wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                          "the Chebyshev preconditioner needs bounds above 0 of the spectrum of %s: give opts.bounds, "
+                          "or take another opts.precond",
+                          info.format == WISP_FORMAT_OPERATOR ? "an operator" : "a matrix that is not Hermitian");
     else if (!hermitian && !given && info.format == WISP_FORMAT_OPERATOR)
-        status = wisp_ctx_fail(ctx, WISP_ERR_ARG,
-                               "the Neumann preconditioner needs bounds of the spectrum of an operator: give them, or "
-                               "take another preconditioner");
+        status = wisp_ctx_fail(
+            ctx, WISP_ERR_ARG,
+            "the Neumann preconditioner needs bounds of the spectrum of an operator: give opts.bounds, or "
+            "take another opts.precond");
     else if (!hermitian && !given)
         status = row_sums(A, s);
 out:
@@ -154,7 +157,8 @@ wisp_status wisp__polynomial_make(wisp__polynomial *p, const wisp_mat *A, double
     interval s = {known[0], known[1]};
     *p = (wisp__polynomial){.degree = o->degree};
     if (o->degree < 1)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "degree: %d; a polynomial preconditioner has at least 1", o->degree);
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "opts.degree is %d; a polynomial preconditioner has at least 1",
+                             o->degree);
     const size_t d = (size_t)o->degree;
     if (s.high == 0) WISP_TRY(spectrum(A, o, width, &s));
     p->spectrum[0] = s.low, p->spectrum[1] = s.high;

@@ -179,10 +179,11 @@ static void sum_up(wisp_solution *s)
 static wisp_status conclude(wisp__krylov *k)
 {
     static const char *const advice[] = {
-        [WISP_ERR_ITERATIONS] = "allow more, or take a preconditioner or another method",
+        [WISP_ERR_ITERATIONS] =
+            "allow more (opts.max_iterations), or take a preconditioner (opts.precond) or another opts.method",
         [WISP_ERR_STAGNATION] = "the arithmetic or the restart allows no less",
-        [WISP_ERR_BREAKDOWN] = "take another method or preconditioner",
-        [WISP_ERR_INDEFINITE] = "take minres, or gmres, and a positive definite preconditioner",
+        [WISP_ERR_BREAKDOWN] = "take another opts.method or opts.precond",
+        [WISP_ERR_INDEFINITE] = "take opts.method = WISP_MINRES or WISP_GMRES, and a positive definite preconditioner",
         [WISP_ERR_SINGULAR] = "within rounding no x has a smaller one",
     };
     wisp_solution *s = k->s;
@@ -192,7 +193,7 @@ static wisp_status conclude(wisp__krylov *k)
         if (s->status[i] != WISP_OK) status = s->status[first = i];
     if (status == WISP_OK || status == WISP_ERR_CANCELLED) return status;
     const bool minres = status == WISP_ERR_INDEFINITE && k->method->falls;
-    const char *take = minres ? "take gmres, or a positive definite preconditioner" : advice[status];
+    const char *take = minres ? "take opts.method = WISP_GMRES, or a positive definite preconditioner" : advice[status];
     if (status == WISP_ERR_STAGNATION && k->method->resume) take = "the arithmetic allows no less";
     return wisp_ctx_fail(k->ctx, status, "solve: %s%s: residual %.2g after %lld iterations of %s, wanted %.2g%s%s",
                          wisp_status_string(status), s->columns > 1 ? " (the first of the columns left)" : "",

@@ -46,22 +46,28 @@ wisp_status wisp__solve_check_options(wisp_ctx *ctx, const wisp_solve_opts *o)
 {
     if (o->method < 0 || o->method > WISP_MINRES || o->variant < 0 || o->variant > WISP_HIDDEN || o->precond < 0 ||
         o->precond > WISP_PRECOND_APPLY)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: unknown method, variant or preconditioner");
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG,
+                             "solve: opts.method is %d, opts.variant %d, opts.precond %d: one is unknown",
+                             (int)o->method, (int)o->variant, (int)o->precond);
     if (wisp__is_of_cg(o->variant) && o->method != WISP_CG && o->method != WISP_METHOD_DEFAULT)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: the variant \"%s\" is one of cg, not of %s",
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: opts.variant: \"%s\" is one of cg, not of %s",
                              o->variant == WISP_HIDDEN ? "hidden" : "predict", wisp__method_of(o->method)->name);
     if (o->variant == WISP_PREDICT && o->precond != WISP_PRECOND_NONE)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: the variant \"predict\" takes no preconditioner");
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: opts.variant: \"predict\" takes no preconditioner");
     if (!(o->tolerance >= 0) || !(o->tolerance < 1))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: tolerance %g, it must lie between 0 and 1", o->tolerance);
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: opts.tolerance is %g, it must lie between 0 and 1",
+                             o->tolerance);
     if (o->max_iterations < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: at most %lld iterations", (long long)o->max_iterations);
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: opts.max_iterations is %lld, it can't be negative",
+                             (long long)o->max_iterations);
     if (o->restart < 0 || o->restart > WISP__MOST_RESTART)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: restart %d; it is 1 to %d", o->restart, WISP__MOST_RESTART);
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: opts.restart is %d; it is 1 to %d", o->restart,
+                             WISP__MOST_RESTART);
     if (o->block_rows < 0 || o->degree < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: %d rows of a block, degree %d", o->block_rows, o->degree);
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: opts.block_rows is %d, opts.degree %d; they can't be negative",
+                             o->block_rows, o->degree);
     if (o->precond == WISP_PRECOND_APPLY && !o->apply)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: the preconditioner's function is NULL");
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "solve: opts.apply is NULL, and the preconditioner is that function");
     return WISP_OK;
 }
 
@@ -104,7 +110,7 @@ wisp_status wisp__choose_method(wisp__krylov *k)
     if (hermitian && !props.nearly_hermitian)
         return wisp_ctx_fail(k->ctx, WISP_ERR_HERMITIAN,
                              "solve: %s needs a Hermitian matrix, and entries (%lld, %lld) and (%lld, %lld), counted "
-                             "from 0, are not conjugate; take bicgstab or gmres",
+                             "from 0, are not conjugate; take opts.method = WISP_BICGSTAB or WISP_GMRES",
                              wisp__method_of(k->o.method)->name, (long long)props.bad_row, (long long)props.bad_col,
                              (long long)props.bad_col, (long long)props.bad_row);
     if (k->o.method == WISP_METHOD_DEFAULT) {

@@ -87,12 +87,12 @@ out:
 static wisp_status same_preconditioner(const wisp_solve_opts *o, wisp_state *state)
 {
     static const char *const name[] = {"none", "jacobi", "block-jacobi", "chebyshev", "neumann", "a function"};
-    const char *what = name[o->precond], *label = "preconditioner";
+    const char *what = name[o->precond], *label = "opts.precond";
     if (o->precond == WISP_BLOCK_JACOBI)
         return wisp_state_same(state, label, "%s with blocks of %d rows", what, o->block_rows);
     if (o->precond != WISP_CHEBYSHEV && o->precond != WISP_NEUMANN) return wisp_state_same(state, label, "%s", what);
     const wisp_status status = wisp_state_same(state, label, "%s of degree %d", what, o->degree);
-    return status == WISP_OK ? wisp__same_bounds(state, "bounds", &o->bounds) : status;
+    return status == WISP_OK ? wisp__same_bounds(state, "opts.bounds", &o->bounds) : status;
 }
 
 /* More iterations may be allowed, or fewer. */
@@ -104,13 +104,14 @@ static wisp_status same_call(const wisp__krylov *k, wisp_state *state)
     WISP_TRY(wisp_state_same(state, "solver", "solve"));
     WISP_TRY(wisp_state_same(state, "bytes of a column", "%zu", sizeof *k->col));
     WISP_TRY(wisp_state_same(state, "rows", "%lld", (long long)wisp_map_rows(wisp_mat_map(k->A))));
-    WISP_TRY(wisp_state_same(state, "type", "%s", wisp_type_name(k->type)));
-    WISP_TRY(wisp_state_same(state, "width", "%d", k->s->columns));
-    WISP_TRY(wisp_state_same(state, "method", "%s%s", wisp__method_of(k->asked)->name, k->chosen ? ", chosen" : ""));
-    WISP_TRY(wisp_state_same(state, "variant", "%s", variant[k->asked_variant]));
+    WISP_TRY(wisp_state_same(state, "type of b", "%s", wisp_type_name(k->type)));
+    WISP_TRY(wisp_state_same(state, "width of b", "%d", k->s->columns));
+    WISP_TRY(
+        wisp_state_same(state, "opts.method", "%s%s", wisp__method_of(k->asked)->name, k->chosen ? ", chosen" : ""));
+    WISP_TRY(wisp_state_same(state, "opts.variant", "%s", variant[k->asked_variant]));
     WISP_TRY(same_preconditioner(o, state));
-    if (k->asked == WISP_GMRES) WISP_TRY(wisp_state_same(state, "restart", "%d", o->restart));
-    WISP_TRY(wisp_state_same(state, "tolerance", "%.17g", o->tolerance));
+    if (k->asked == WISP_GMRES) WISP_TRY(wisp_state_same(state, "opts.restart", "%d", o->restart));
+    WISP_TRY(wisp_state_same(state, "opts.tolerance", "%.17g", o->tolerance));
     status = same_right_sides(k, state);
 out:
     return status;

@@ -71,7 +71,7 @@ static int stopped(tool *t, wisp_moments *m, int64_t wanted)
                          t->opt.save ? " (no vector had two moments yet)" : " (--save FILE.h5 keeps what is done)");
     wisp_ctx_resume(t->ctx);
     if (wisp_moments_label(t->ctx, m, t->opt.arg[0], t->command_line) || wisp_moments_save(t->ctx, m, t->opt.save))
-        return tool_fail(t, "stopped by %s, and the vectors done were not kept: %s", why, wisp_ctx_message(t->ctx));
+        return tool_fail(t, "stopped by %s, and the vectors done were not kept: %s", why, tool_message(t));
     return tool_fail(t, "stopped by %s; %lld of %lld vectors with %lld moments are kept: wisp %s --from %s", why,
                      (long long)m->vectors, (long long)wanted, (long long)m->n, t->cmd->name, t->opt.save);
 }
@@ -91,7 +91,7 @@ static bool double_may_do(const wisp_kpm_opts *k, wisp_status status)
 
 static int fail_or_again(tool *t, results *r, const wisp_kpm_opts *k, wisp_type source, wisp_status status)
 {
-    if (double_may_do(k, status)) return again(r, source, wisp_ctx_message(t->ctx));
+    if (double_may_do(k, status)) return again(r, source, tool_message(t));
     return tool_fail_ctx(t);
 }
 
@@ -135,9 +135,9 @@ static int run_moments(tool *t, results *r, wisp_mat *A, wisp_type source, wisp_
     k->resume = t->resumed;
     wisp_status status = wisp_kpm(m, A, k);
     checkpoint_pause(t);
-    if (double_may_do(k, status)) return again(r, source, wisp_ctx_message(t->ctx));
+    if (double_may_do(k, status)) return again(r, source, tool_message(t));
     if (status == WISP_ERR_HERMITIAN || status == WISP_ERR_NUMERIC)
-        return tool_fail(t, "%s: %s", t->opt.arg[0], wisp_ctx_message(t->ctx));
+        return tool_fail(t, "%s: %s", t->opt.arg[0], tool_message(t));
     if (status != WISP_OK && status != WISP_ERR_CANCELLED) return tool_fail_ctx(t);
     if (bounds_seconds > 0) {
         m->bounds_method = method;
@@ -276,7 +276,7 @@ static int merge_runs(tool *t, wisp_moments *m, const wisp_moments *runs, int co
         for (int j = 0; j < i; j++)
             if (wisp_moments_fit(t->ctx, &runs[j], &runs[i]))
                 return tool_fail(t, "%s and %s cannot be taken together: %s", t->opt.from_list[j], t->opt.from_list[i],
-                                 wisp_ctx_message(t->ctx));
+                                 tool_message(t));
     return tool_fail_ctx(t); /* for want of memory */
 }
 

@@ -198,7 +198,7 @@ static int find(tool *t, eig_results *r, const wisp_mat *A)
     r->status = wisp_eig(&r->e, A, &r->opts);
     checkpoint_pause(t);
     monitor_pairs(&t->monitor, 0, 0, NAN, NAN); /* not beside what comes after */
-    if (r->status) snprintf(r->why, sizeof r->why, "%s", wisp_ctx_message(t->ctx));
+    if (r->status) snprintf(r->why, sizeof r->why, "%s", tool_message(t));
     if (r->e.vectors) r->type = wisp_blk_type(r->e.vectors);
     if (r->status == WISP_ERR_CANCELLED && checkpoint_ended(t)) return checkpoint_stopped(t);
     r->hermitian |= isfinite(r->e.orthogonality); /* also up to rounding */

@@ -162,7 +162,7 @@ static int run(tool *t, wisp_mat *A, wisp_blk *psi, evolve_results *r, observer 
     if (o->failed) return EXIT_FAILED;
     if (status == WISP_ERR_CANCELLED) return checkpoint_ended(t) ? checkpoint_stopped(t) : stopped(t, r);
     if (status == WISP_ERR_HERMITIAN || status == WISP_ERR_NUMERIC)
-        return tool_fail(t, "%s: %s", opt->arg[0], wisp_ctx_message(t->ctx));
+        return tool_fail(t, "%s: %s", opt->arg[0], tool_message(t));
     return status ? tool_fail_ctx(t) : EXIT_FINE;
 }
 

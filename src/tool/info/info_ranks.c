@@ -30,7 +30,7 @@ static int plan_part(void *arg, int rank)
     src.free_arg = NULL; /* it is everybody's */
     if (status == WISP_OK) status = source_partition(t, ctx, &src);
     if (status == WISP_OK) status = wisp_mat_plan(ctx, &src, l->mo, &l->part[rank]);
-    if (rank == 0 && status != WISP_OK) snprintf(l->why, sizeof l->why, "%s", wisp_ctx_message(ctx));
+    if (rank == 0 && status != WISP_OK) fields_to_options(&l->t->monitor, wisp_ctx_message(ctx), l->why, sizeof l->why);
     if (rank == 0) catch_signals(t->ctx);
     wisp_src_close(&src);
     wisp_ctx_free(ctx);

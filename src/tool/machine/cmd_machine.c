@@ -158,7 +158,7 @@ static int keep(tool *t, const json_t *o)
     free(text);
     if (!failed) outfile_done(t, path);
     if (failed && tool_is_stopped(t)) return tool_stopped(t);
-    return failed ? tool_incomplete(t, "%s: %s", but, wisp_ctx_message(t->ctx)) : EXIT_FINE;
+    return failed ? tool_incomplete(t, "%s: %s", but, tool_message(t)) : EXIT_FINE;
 }
 
 /* ---- the tables -------------------------------------------------------------------------------- */

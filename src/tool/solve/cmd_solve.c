@@ -193,7 +193,7 @@ static int solve(tool *t, solve_results *r, const wisp_mat *A, wisp_blk *b, wisp
     if (has_x(r->status) && known) return EXIT_FINE;
     const bool by_matrix = r->status == WISP_ERR_HERMITIAN || r->status == WISP_ERR_NUMERIC;
     if (by_matrix || (has_x(r->status) && r->status != WISP_ERR_CANCELLED))
-        return tool_fail(t, "%s: %s", t->opt.arg[0], wisp_ctx_message(t->ctx));
+        return tool_fail(t, "%s: %s", t->opt.arg[0], tool_message(t));
     return tool_fail_ctx(t);
 }
 
