@@ -54,6 +54,28 @@ int wisp__kpm_steps(const wisp_kpm_opts *full, int64_t vectors);
 
 /* Factors of step m, from T_m to T_m+1 of (A - c)/h: a (A - c) v begins, then 2a (A - c) v - w, a = 1/h. */
 void wisp__chebyshev_step(const wisp_bounds *b, int64_t m, wisp_scalar *alpha, wisp_scalar *beta, wisp_scalar *gamma);
+/* chebyshev_sum.c: z_i = sum over k < terms of coefficient(i, k) T_k((A - c)/h) v, i < sums, which share one sequence
+   of vectors. */
+typedef struct {
+    const wisp_mat *A;
+    const wisp_bounds *bounds;
+    wisp_blk *v, *w;     /* T_step v and the one before; they change places */
+    wisp_blk *const *z;  /* [sums] */
+    int sums, steps;     /* steps: at most, of a call of wisp_mpk */
+    int64_t terms, step; /* terms of the longest sum; those up to `step` are in the sums */
+    wisp_scalar (*coefficient)(const void *arg, int i, int64_t k); /* 0 behind the last of sum i */
+    const void *arg;
+    int depth, depth_used; /* as in wisp_mpk_opts; the largest that was taken */
+    int64_t cache_budget;
+    wisp_scalar *factor; /* [3 + sums at most][steps] alpha, beta, gamma; those of the sums */
+} wisp__chebyshev_sum;
+/* Memory for its calls; all that comes before `step` is set, but for what differs from sequence to sequence. */
+wisp_status wisp__chebyshev_sum_open(wisp__chebyshev_sum *s, int most_sums, int steps);
+void wisp__chebyshev_sum_close(wisp__chebyshev_sum *s);
+/* The terms of T_0 v = v; then, again and again while step + 1 < terms, those of the next steps, *count of them. */
+wisp_status wisp__chebyshev_sum_begin(wisp__chebyshev_sum *s);
+wisp_status wisp__chebyshev_sum_next(wisp__chebyshev_sum *s, int *count);
+
 /* Least n for which the terms from n on of the Chebyshev series of exp(-i x E), |E| <= 1, are together at most
    tolerance; at least 1. */
 int64_t wisp__chebyshev_terms(double x, double tolerance);

@@ -28,7 +28,7 @@ typedef struct {
     wisp_evolution *e;
     int64_t times;
     const double *time;
-    wisp_blk *psi, *w;         /* psi at the base time, then T_k psi; T_k-1 psi */
+    wisp__chebyshev_sum sum;   /* its v: psi at the base time, then T_k psi */
     wisp_blk *z[MOST_AT_ONCE]; /* psi at the times of a group */
     int made;                  /* blocks z that are there */
     double base;               /* the time of psi */
@@ -36,11 +36,7 @@ typedef struct {
     double rounding;           /* what is left to it in the end, at least */
     double *start_norm, *norm; /* [width] */
     double sweep_bytes, z_bytes, sweep_flops, z_flops;
-    int steps;           /* of a call of wisp_mpk */
-    wisp_scalar *factor; /* [3][steps] alpha, beta, gamma */
-    wisp_scalar *eta;    /* [z][steps] */
     group g;
-    int64_t step;     /* of its sequence that comes next; T_step psi is there */
     double before;    /* seconds of the calls that this one goes on from */
     double began;     /* when this one began, see wisp_now */
     bool goes_on;     /* in the middle of a group, from a kept state */
@@ -52,7 +48,7 @@ typedef struct {
 static wisp_status check(evolution *s)
 {
     wisp_ctx *ctx = s->ctx;
-    const wisp_type type = wisp_blk_type(s->psi);
+    const wisp_type type = wisp_blk_type(s->sum.v);
     wisp_evolve_opts *o = &s->o;
     if (!wisp_type_is_complex(type))
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: psi is %s; it must be complex, also with a real matrix",
@@ -71,7 +67,6 @@ static wisp_status check(evolution *s)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: opts.cache_budget is %lld bytes", (long long)o->cache_budget);
     if (o->at_once < 0 || o->at_once > MOST_AT_ONCE)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: opts.at_once is %d; it is 1 to %d", o->at_once, MOST_AT_ONCE);
-    s->steps = o->depth ? o->depth : WISP_EVOLVE_STEPS;
     s->tolerance = o->tolerance / (double)(s->times > 1 ? s->times : 1);
     return WISP_OK;
 }
@@ -79,7 +74,7 @@ static wisp_status check(evolution *s)
 /* What rounding does, in all: the matrix itself is known to its rounding only, and so are the phases h t and c t. */
 static wisp_status check_rounding(evolution *s)
 {
-    const double eps = wisp__is_single(wisp_blk_type(s->psi)) ? FLT_EPSILON : DBL_EPSILON;
+    const double eps = wisp__is_single(wisp_blk_type(s->sum.v)) ? FLT_EPSILON : DBL_EPSILON;
     const double largest = s->e->bounds.halfwidth + fabs(s->e->bounds.center);
     double path = 0, base = 0;
     for (int64_t i = 0; i < s->times; i++) {
@@ -91,7 +86,7 @@ static wisp_status check_rounding(evolution *s)
     return wisp_ctx_fail(
         s->ctx, WISP_ERR_ARG,
         "evolve: opts.tolerance, %g, can't be met: over this time rounding alone makes about %.1g in %s",
-        s->o.tolerance, s->rounding, wisp_type_name(wisp_blk_type(s->psi)));
+        s->o.tolerance, s->rounding, wisp_type_name(wisp_blk_type(s->sum.v)));
 }
 
 /* ---- groups of times ------------------------------------------------------------------------- */
@@ -121,6 +116,8 @@ static wisp_status fill_group(evolution *s)
 {
     group *g = &s->g;
     wisp_status status = WISP_OK;
+    s->sum.sums = g->count;
+    s->sum.terms = g->most;
     for (int i = 0; i < g->count; i++) {
         const double t = s->time[g->first + i] - s->base;
         WISP_TRY(wisp_alloc(s->ctx, &g->J[i], (size_t)g->terms[i], sizeof *g->J[i]));
@@ -128,8 +125,8 @@ static wisp_status fill_group(evolution *s)
         g->phase[i] = (wisp_scalar){cos(s->e->bounds.center * t), -sin(s->e->bounds.center * t)};
     }
     for (; s->made < g->count; s->made++)
-        WISP_TRY(
-            wisp_blk_create(&s->z[s->made], s->ctx, wisp_mat_map(s->A), wisp_blk_type(s->psi), wisp_blk_width(s->psi)));
+        WISP_TRY(wisp_blk_create(&s->z[s->made], s->ctx, wisp_mat_map(s->A), wisp_blk_type(s->sum.v),
+                                 wisp_blk_width(s->sum.v)));
 out:
     return status;
 }
@@ -141,8 +138,9 @@ static void empty_group(evolution *s)
 }
 
 /* Coefficient k of time i; 0 behind the last one. */
-static wisp_scalar coefficient(const group *g, int i, int64_t k)
+static wisp_scalar coefficient(const void *arg, int i, int64_t k)
 {
+    const group *g = arg;
     if (k >= g->terms[i]) return (wisp_scalar){0, 0};
     const double f = (k == 0 ? 1 : 2) * g->J[i][k], re = f * g->phase[i].re, im = f * g->phase[i].im;
     switch (k % 4) { /* times (-i)^k */
@@ -154,35 +152,6 @@ static wisp_scalar coefficient(const group *g, int i, int64_t k)
 }
 
 /* ---- one sequence ---------------------------------------------------------------------------- */
-
-/* Steps k .. k + count - 1, the first of which makes T_k+1 psi. */
-static wisp_status steps(evolution *s, const group *g, int64_t k, int count)
-{
-    wisp_scalar *alpha = s->factor, *beta = alpha + s->steps, *gamma = beta + s->steps;
-    int depth = 1;
-    for (int j = 0; j < count; j++) {
-        wisp__chebyshev_step(&s->e->bounds, k + j, alpha + j, beta + j, gamma + j);
-        for (int i = 0; i < g->count; i++) s->eta[i * count + j] = coefficient(g, i, k + j + 1);
-    }
-    const wisp_mpk_opts o = {.steps = count,
-                             .alpha = alpha,
-                             .beta = beta,
-                             .gamma = gamma,
-                             .sums = g->count,
-                             .z = s->z,
-                             .eta = s->eta,
-                             .depth = s->o.depth,
-                             .cache_budget = s->o.cache_budget,
-                             .depth_used = &depth};
-    wisp_status status = wisp_mpk((wisp_blk *[]){s->w, s->psi}, 2, s->A, &o);
-    if (depth > s->e->depth) s->e->depth = depth; /* the last steps of a sequence may be fewer */
-    if (count % 2) {
-        wisp_blk *v = s->psi;
-        s->psi = s->w;
-        s->w = v;
-    }
-    return status;
-}
 
 /* What to do when bounds do not hold, after "take wider opts.bounds". */
 static const char *or_none(const wisp_bounds *b)
@@ -197,9 +166,9 @@ static const char *or_none(const wisp_bounds *b)
 static wisp_status check_growth(const evolution *s)
 {
     const double most = 2; /* rounding, which grows at the very edge, makes far less */
-    const wisp_status status = wisp_norm(s->psi, s->norm);
+    const wisp_status status = wisp_norm(s->sum.v, s->norm);
     if (status != WISP_OK) return status;
-    for (int j = 0; j < wisp_blk_width(s->psi); j++) {
+    for (int j = 0; j < wisp_blk_width(s->sum.v); j++) {
         if (s->norm[j] <= most * s->start_norm[j]) continue;
         const wisp_bounds *b = &s->e->bounds;
         return wisp_ctx_fail(s->ctx, WISP_ERR_BOUNDS,
@@ -215,19 +184,16 @@ static wisp_status run_group(evolution *s)
 {
     wisp_status status = WISP_OK;
     const group *g = &s->g;
-    if (!s->goes_on) {
-        s->step = 0;
-        for (int i = 0; i < g->count; i++) WISP_TRY(wisp_axpby(s->z[i], coefficient(g, i, 0), s->psi, wisp__real(0)));
-    }
+    wisp__chebyshev_sum *sum = &s->sum;
+    int count;
+    if (!s->goes_on) WISP_TRY(wisp__chebyshev_sum_begin(sum));
     s->goes_on = false;
-    while (s->step + 1 < g->most) {
-        const int64_t left = g->most - 1 - s->step;
-        const int count = left < s->steps ? (int)left : s->steps;
-        const double part = (double)g->count * (double)s->step / (double)g->most;
+    while (sum->step + 1 < sum->terms) {
+        const double part = (double)g->count * (double)sum->step / (double)sum->terms;
         WISP_TRY(wisp_ctx_step(s->ctx, "evolution", ((double)g->first + part) / (double)s->times, s->e->flops));
         if (s->live) WISP_TRY(wisp_state_offer(s->live, s->o.offer, s->o.offer_arg));
-        WISP_TRY(steps(s, g, s->step, count));
-        s->step += count;
+        WISP_TRY(wisp__chebyshev_sum_next(sum, &count));
+        s->e->depth = sum->depth_used;
         s->e->sweeps += count;
         s->e->flops += count * s->sweep_flops;
     }
@@ -242,7 +208,7 @@ out:
 static wisp_status check_norm(const evolution *s, int64_t i)
 {
     const double allowed = 10 * (s->o.tolerance + s->rounding);
-    for (int j = 0; j < wisp_blk_width(s->psi); j++) {
+    for (int j = 0; j < wisp_blk_width(s->sum.v); j++) {
         const double change = fabs(s->norm[j] - s->start_norm[j]);
         if (change <= allowed * s->start_norm[j]) continue;
         const wisp_bounds *b = &s->e->bounds;
@@ -269,7 +235,7 @@ static wisp_status observe_group(evolution *s)
             return wisp_ctx_fail(s->ctx, WISP_ERR_CANCELLED, "evolve: ended by opts.observe at time %g",
                                  s->time[number]);
     }
-    WISP_TRY(wisp_copy(s->psi, s->z[g->count - 1]));
+    WISP_TRY(wisp_copy(s->sum.v, s->z[g->count - 1]));
     s->base = s->time[g->first + g->count - 1];
 out:
     return status;
@@ -282,9 +248,8 @@ static wisp_status prepare(evolution *s)
     wisp_status status = WISP_OK;
     wisp_cost cost;
     wisp_mat_info info;
-    const wisp_type type = wisp_blk_type(s->psi);
-    const int width = wisp_blk_width(s->psi);
-    const size_t steps = (size_t)s->steps;
+    const wisp_type type = wisp_blk_type(s->sum.v);
+    const int width = wisp_blk_width(s->sum.v);
     wisp_mat_get_info(s->A, &info);
     WISP_TRY(wisp_spmmv_cost(s->A, type, width, EVOLVE_TERMS, &cost));
     /* Of all ranks, for they choose by it together. */
@@ -294,11 +259,10 @@ static wisp_status prepare(evolution *s)
     s->sweep_flops = cost.flops;
     s->z_bytes = 2 * (double)info.rows * width * (double)wisp_type_size(type);
     s->z_flops = 8 * (double)info.rows * width;
-    WISP_TRY(wisp_alloc(s->ctx, &s->factor, 3 * steps, sizeof *s->factor));
-    WISP_TRY(wisp_alloc(s->ctx, &s->eta, MOST_AT_ONCE * steps, sizeof *s->eta));
+    WISP_TRY(wisp__chebyshev_sum_open(&s->sum, MOST_AT_ONCE, s->o.depth ? s->o.depth : WISP_EVOLVE_STEPS));
     WISP_TRY(wisp_alloc(s->ctx, &s->start_norm, 2 * (size_t)width, sizeof *s->norm));
     s->norm = s->start_norm + width;
-    WISP_TRY(wisp_blk_create(&s->w, s->ctx, wisp_mat_map(s->A), type, width));
+    WISP_TRY(wisp_blk_create(&s->sum.w, s->ctx, wisp_mat_map(s->A), type, width));
 out:
     return status;
 }
@@ -306,8 +270,8 @@ out:
 static wisp_status find_start(evolution *s)
 {
     wisp_status status = WISP_OK;
-    const int width = wisp_blk_width(s->psi);
-    WISP_TRY(wisp_norm(s->psi, s->start_norm));
+    const int width = wisp_blk_width(s->sum.v);
+    WISP_TRY(wisp_norm(s->sum.v, s->start_norm));
     for (int j = 0; j < width; j++)
         if (!isfinite(s->start_norm[j]))
             return wisp_ctx_fail(s->ctx, WISP_ERR_NUMERIC, "evolve: psi has a NaN or an infinity in column %d", j);
@@ -343,8 +307,8 @@ static wisp_status same_options(const evolution *s, wisp_state *state)
     wisp_status status;
     WISP_TRY(wisp_state_same(state, "solver", "evolve"));
     WISP_TRY(wisp_state_same(state, "rows", "%lld", (long long)wisp_map_rows(wisp_mat_map(s->A))));
-    WISP_TRY(wisp_state_same(state, "type of psi", "%s", wisp_type_name(wisp_blk_type(s->psi))));
-    WISP_TRY(wisp_state_same(state, "width of psi", "%d", wisp_blk_width(s->psi)));
+    WISP_TRY(wisp_state_same(state, "type of psi", "%s", wisp_type_name(wisp_blk_type(s->sum.v))));
+    WISP_TRY(wisp_state_same(state, "width of psi", "%d", wisp_blk_width(s->sum.v)));
     WISP_TRY(wisp_state_same(state, "opts.tolerance", "%.17g", o->tolerance));
     WISP_TRY(wisp_state_same(state, "opts.at_once", "%d", o->at_once));
     WISP_TRY(wisp__same_bounds(state, "opts.bounds", &o->bounds));
@@ -370,7 +334,8 @@ static wisp_status go_to(evolution *s, const position *at)
     e->flops = at->flops, e->bounds_seconds = at->bounds_seconds;
     s->g = (group){.count = (int)at->count, .first = at->first, .most = at->most};
     memcpy(s->g.terms, at->terms, sizeof at->terms);
-    s->step = at->step;
+    s->sum.step = at->step;
+    s->sum.depth_used = e->depth;
     s->base = at->base;
     s->before = at->seconds;
     s->goes_on = true;
@@ -388,7 +353,7 @@ static wisp_status items(void *arg, wisp_state *state)
                    s->g.count,
                    s->g.most,
                    {0},
-                   s->step,
+                   s->sum.step,
                    e->sequences,
                    e->sweeps,
                    e->depth,
@@ -401,14 +366,14 @@ static wisp_status items(void *arg, wisp_state *state)
     WISP_TRY(wisp_state_data(state, "at", &at, sizeof at));
     WISP_TRY(wisp_state_data(state, "found bounds", &s->e->bounds, sizeof s->e->bounds));
     if (wisp_state_is_kept(state)) WISP_TRY(go_to(s, &at));
-    WISP_TRY(wisp_state_data(state, "norms", s->start_norm, (size_t)wisp_blk_width(s->psi) * sizeof *s->start_norm));
-    WISP_TRY(wisp_state_block(state, "w", s->w));
+    WISP_TRY(wisp_state_data(state, "norms", s->start_norm, (size_t)wisp_blk_width(s->sum.v) * sizeof *s->start_norm));
+    WISP_TRY(wisp_state_block(state, "w", s->sum.w));
     for (int i = 0; i < s->g.count; i++) {
         char name[] = "z0";
         name[1] = (char)('0' + i);
         WISP_TRY(wisp_state_block(state, name, s->z[i]));
     }
-    status = wisp_state_block(state, "psi", s->psi);
+    status = wisp_state_block(state, "psi", s->sum.v);
 out:
     return status;
 }
@@ -436,14 +401,14 @@ static wisp_status find_bounds(evolution *s)
 {
     double longest = 0;
     for (int64_t i = 0; i < s->times; i++) longest = fmax(longest, fabs(s->time[i]));
-    const int width = wisp_blk_width(s->psi);
+    const int width = wisp_blk_width(s->sum.v);
     const wisp_bounds_opts o = wisp__bounds_opts(&s->o.bounds, 0, 0, fmax(longest * width, DBL_MIN), width);
     return wisp__hermitian_bounds(&s->e->bounds, s->A, &o);
 }
 
 static wisp_status check_bounds(evolution *s)
 {
-    const wisp_status status = wisp__check_scale(s->ctx, wisp_blk_type(s->psi), s->e->bounds.halfwidth);
+    const wisp_status status = wisp__check_scale(s->ctx, wisp_blk_type(s->sum.v), s->e->bounds.halfwidth);
     return status == WISP_OK ? check_rounding(s) : status;
 }
 
@@ -479,26 +444,34 @@ wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp_blk *psi, int
     evolution s = {.ctx = ctx, .A = A, .o = opts ? *opts : (wisp_evolve_opts){0}, .e = e ? e : &unused};
     *s.e = (wisp_evolution){.depth = 1};
     if (times > 0) WISP_NEED(ctx, time);
-    s.times = times, s.time = time, s.psi = psi;
+    s.times = times, s.time = time;
+    s.sum = (wisp__chebyshev_sum){.A = A,
+                                  .bounds = &s.e->bounds,
+                                  .v = psi,
+                                  .z = s.z,
+                                  .coefficient = coefficient,
+                                  .arg = &s.g,
+                                  .depth = s.o.depth,
+                                  .cache_budget = s.o.cache_budget,
+                                  .depth_used = 1};
     wisp_ctx_enter(ctx);
     WISP_TRY(check(&s));
     WISP_TRY(begin(&s));
     status = run(&s);
     /* The caller's block is one of the two that change places. */
-    if (s.psi != psi) {
-        wisp_blk *own = s.psi;
-        s.psi = psi;
-        s.w = own;
+    if (s.sum.v != psi) {
+        wisp_blk *own = s.sum.v;
+        s.sum.v = psi;
+        s.sum.w = own;
         if (status == WISP_OK) status = wisp_copy(psi, own);
     }
     s.e->seconds = s.before + wisp_now() - s.began;
 out:
     wisp_state_free(s.live);
     empty_group(&s);
-    wisp_blk_free(s.w);
+    wisp_blk_free(s.sum.w);
     for (int i = 0; i < s.made; i++) wisp_blk_free(s.z[i]);
-    wisp_free(ctx, s.factor);
-    wisp_free(ctx, s.eta);
+    wisp__chebyshev_sum_close(&s.sum);
     wisp_free(ctx, s.start_norm);
     return wisp_ctx_leave(ctx, status);
 }
