@@ -1,4 +1,5 @@
 #include "storage.h"
+#include "backend/cpu/prepare.h"
 #include "data/store/store.h"
 #include <math.h>
 #include <stdlib.h>
@@ -243,14 +244,15 @@ const int storage_kinds = sizeof storage_kind / sizeof storage_kind[0];
 unsigned storage_of(const wisp_mat *A)
 {
     const wisp__stored *s = &A->local;
+    const wisp__cpu_prepared *made = wisp__cpu_prepared_of(&A->told);
     unsigned has = (s->code ? HAS_CODES : 0) | (s->diagonal ? HAS_DIAGONAL : 0) | (s->padded ? HAS_PADDING : 0) |
-                   (s->period > 1 ? HAS_PERIOD : 0);
+                   (made && made->period > 1 ? HAS_PERIOD : 0);
     switch (s->how->kind) {
-    case WISP__SELL: return has | (s->follow ? HAS_FOLLOW : 0);
+    case WISP__SELL: return has | (made->follow ? HAS_FOLLOW : 0);
     case WISP__CODED: return has | (s->short_col ? HAS_SHORT_COLUMNS : 0);
     case WISP__LISTS: return has | HAS_LISTS;
     case WISP__PATTERNS:
-        return has | HAS_PATTERNS | (s->patterns.pieces ? HAS_PIECES : 0) | (s->patterns.bundles ? HAS_BUNDLES : 0);
+        return has | HAS_PATTERNS | (made->pieces ? HAS_PIECES : 0) | (made->bundles ? HAS_BUNDLES : 0);
     case WISP__HALF: return HAS_HALF;
     case WISP__OPERATOR: return 0;
     }

@@ -1,5 +1,6 @@
 /* Storage without repetition: which way is taken, what a matrix says of itself, new values, bits. (Products:
    test_products.c.) */
+#include "backend/cpu/prepare.h"
 #include "data/store/store.h"
 #include "storage.h"
 #include <math.h>
@@ -295,9 +296,7 @@ static void full_of_kinds(void **state)
             const wisp_aug aug = {.terms = WISP_DOT_YY, .dot = dot};
             REF_OK(ctx, wisp_mat_create(&A, ctx, &src, &(wisp_mat_opts){.width = 1, .format = WISP_FORMAT_COMPRESSED}));
             assert_true(wisp__is_kind(&A->local, WISP__PATTERNS));
-            wisp__host_mat host;
-            REF_OK(ctx, wisp__mat_lend(A, &host));
-            const wisp__bundles *b = host.mat.local.patterns.bundles;
+            const wisp__bundles *b = wisp__cpu_prepared_of(&A->told)->bundles;
             some = b;
             assert_int_equal(!b, ctx->bundle_bytes == 0);
             for (int64_t i = 0; b && i < CROWD / b->rows; i++) {
@@ -306,7 +305,6 @@ static void full_of_kinds(void **state)
                 ref_rng block = {(uint64_t)(i * b->rows / CROWD_BLOCK) + 1};
                 if (ref_below(&block, 10) < 6 && i < CROWD / b->rows - 20) assert_true(common);
             }
-            wisp__mat_return(&host);
             REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_col_map(A), WISP_D, 1));
             REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, 1));
             REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_GAUSS, 1, 0, 0));

@@ -1,5 +1,5 @@
 /* The model that orders of rows are chosen by, against closed forms, and what is worth a prefetch. */
-#include "data/store/hints.h"
+#include "backend/cpu/prepare.h"
 #include "data/store/store.h"
 #include "order/order.h"
 #include "lattice.h"
@@ -129,18 +129,18 @@ static void new_gathers(void **state)
         const int64_t near[] = {4 * line, line / 4, 1};
         for (int i = 0; i < 3; i++) {
             set_caches(ctx, 2 * near[i], 1);
+            REF_OK(ctx, wisp__mat_prepare(A));
             wisp__host_mat host;
             REF_OK(ctx, wisp__mat_lend(A, &host));
-            REF_OK(ctx, wisp__find_fresh(&host.mat));
+            const uint32_t *fresh = wisp__cpu_prepared_of(&A->told)->fresh;
             const wisp__stored *s = &host.mat.local;
             int64_t right = 0, rows = 0;
             for (int64_t row = 5 * ny; row < (nx - 5) * ny; row++) {
                 if (row % ny < 2 || row % ny > ny - 3) continue;
-                right += s->fresh[patterns ? s->patterns.of[row] : row] == want[i];
+                right += fresh[patterns ? s->patterns.of[row] : row] == want[i];
                 rows++;
             }
             assert_true(right >= rows * 98 / 100);
-            if (!A->local.fresh) wisp_free(ctx, s->fresh); /* made for the view alone */
             wisp__mat_return(&host);
         }
         wisp_mat_free(A);

@@ -1,5 +1,6 @@
 /* Single columns of SELL: rows whose columns follow one another are loaded, not gathered, so whatever breaks such a run
    in any one row of a register must be noticed. */
+#include "backend/cpu/prepare.h"
 #include "data/store/store.h"
 #include "ref.h"
 #include <stdio.h>
@@ -40,10 +41,8 @@ static ref_mat make(ref_rng *r, int way, wisp_type type)
 /* Of rows 32 i .. 32 i + 31 row 32 i + i is off, and so is the one that it exchanged an entry with. */
 static void check_follow(const wisp_mat *A, int way)
 {
-    wisp__host_mat host;
     assert_true(wisp__is_kind(&A->local, WISP__SELL));
-    assert_int_equal(wisp__mat_lend(A, &host), WISP_OK);
-    const uint8_t *follow = host.mat.local.follow;
+    const uint8_t *follow = wisp__cpu_prepared_of(&A->told)->follow;
     assert_int_equal(follow != NULL, 1 << A->log_c >= K_FOLLOW_ROWS);
     for (int64_t row = 0; follow && row + 8 <= ROWS / 32 * 32 && way < SHORTER; row += 8) {
         const int64_t off = row / 32, first = row % 32;
@@ -52,7 +51,6 @@ static void check_follow(const wisp_mat *A, int way)
         const int which = row / 8 % 2 ? K_FOLLOW_SECOND : K_FOLLOW_FIRST;
         assert_int_equal((follow[row / K_FOLLOW_ROWS] & which) != 0, good);
     }
-    wisp__mat_return(&host);
 }
 
 /* Every instruction set, real type, chunk height; blocks of the matrix's precision or of more. */

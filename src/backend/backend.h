@@ -4,7 +4,7 @@
 #include "../base/base.h"
 #include "../comm/comm.h"
 #include "../topo/team.h"
-#include "../kernel/params.h"
+#include "../kernel/params_cpu.h"
 #include <string.h>
 
 /* Ways to store the entries of a matrix, as bits of a set: kernel/params.h says what each is to a kernel. */
@@ -23,7 +23,6 @@ typedef struct {
     wisp_type matrix, block; /* that fit each other */
     int width, log_c;        /* columns of the matrix's kind, real or complex */
     bool pairs;              /* these are the parts of complex columns */
-    bool bundled;            /* rows in bundles */
 } wisp__key;
 
 /* The handle of a kernel: only the backend that found it knows its meaning. */
@@ -41,6 +40,32 @@ typedef struct {
                               share blocks; NULL: all blocks weigh the same */
     const int32_t *order;  /* [blocks] in which they are taken; NULL: as they come */
 } wisp__grid;
+
+/* A matrix as a backend is given it: its entries, and what there is to know of them. */
+typedef struct {
+    const wisp__entries *entries; /* in the device's memory; NULL, where it is but foreseen */
+    wisp__kind kind;
+    wisp_type type;
+    int width, log_c;   /* width: of the blocks that it was made for */
+    int64_t rows, cols; /* cols: of the blocks that are multiplied, */
+    int64_t halo;       /* and those that come from other ranks, behind them */
+    int64_t patterns;   /* that rows share; 0: they have entries of their own */
+    bool repeats;       /* rows share patterns or lists */
+    int64_t stored;     /* entries: with padding; of all patterns */
+    int64_t longest;    /* entries of a row, at most: where it is foreseen */
+    int64_t bytes;      /* that a sweep reads of them */
+    int64_t foretold;   /* of bytes that are made, by some of its rows; -1: not known */
+    const wisp__grid *grid;
+} wisp__given;
+
+/* What a backend has made of it for itself begins with what others may know of that. */
+typedef struct wisp__prepared {
+    int64_t bytes;  /* of memory, */
+    double per_row; /* and of each further row alike, in a matrix with patterns */
+    int64_t spared; /* bytes of the entries that a sweep does not read then */
+    bool bundles;   /* see wisp__shape, as for: */
+    double follows;
+} wisp__prepared;
 
 /* Steps of a recurrence in an order of their own: task i is one step of one group of rows (group_blocks blocks of the
    grid; the last group may have fewer). It begins when task `after` is done, and so are those before it: every
@@ -89,6 +114,9 @@ static inline int64_t wisp__rows_per_turn(int64_t rows, int64_t row_bytes, int t
 
 /* Bytes of the last caches that the context's threads have together: its part, where other ranks share them. */
 int64_t wisp__last_caches(wisp_ctx *ctx);
+int64_t wisp__l2_bytes(wisp_ctx *ctx); /* of a second-level cache */
+/* Rows in a bundle: less than 2 if the instruction set has none for this type. */
+int wisp__bundle_rows(const wisp_ctx *ctx, wisp_type type);
 
 /* Threads that share memory and the last cache take neighbouring blocks of rows in turn, and gather wide block rows
    from one neighbourhood that the cache holds, not from one each. Not where it holds the whole blocks, of so many
@@ -118,14 +146,19 @@ typedef struct wisp__backend {
     void (*free)(wisp_ctx *ctx, void *address);
     /* An array of wisp_alloc becomes the device's: *array is freed, or goes on as its address there. */
     wisp_status (*take)(wisp_ctx *ctx, void *pointer_to_array);
+    /* What it may make for itself of a matrix that it has taken, and frees in the end. */
+    wisp_status (*prepare)(wisp_ctx *ctx, const wisp__given *g, wisp__prepared **made);
+    void (*release)(wisp_ctx *ctx, wisp__prepared *made);
+    /* The bytes of that, at most if nothing is foretold; and what is held besides while it is made. */
+    void (*foresee)(wisp_ctx *ctx, const wisp__given *g, int64_t *kept, int64_t *making);
     /* Memory of the user's as the device's; WISP_ERR_UNSUPPORTED where a device has memory of its own. */
     wisp_status (*borrow)(wisp_ctx *ctx, const void *host);
     /* Lets the host into the memory around an address, until unmap; calls may be nested. */
     wisp_status (*map)(wisp_ctx *ctx, void *address, void *pointer_to_host);
     void (*unmap)(wisp_ctx *ctx, void *address);
 
-    /* The kernel for a key; there is one for every valid key (a generic one at worst, logged once). */
-    wisp__kernel (*find_spmmv)(wisp_ctx *ctx, const wisp__key *key);
+    /* The kernel for a key and such entries; there is one for every valid key (a generic one at worst, logged once). */
+    wisp__kernel (*find_spmmv)(wisp_ctx *ctx, const wisp__key *key, const wisp__entries *a);
     /* Runs it over blocks first .. end - 1 of the grid, in their order. The dots of each block, dot_size numbers (0:
        there are none), are kept; when all blocks have been launched, in one piece or several and with nothing else in
        between, finish_dots adds them up. */

@@ -240,13 +240,6 @@ static void *copied(wisp_ctx *ctx, const void *host, size_t bytes)
     return to;
 }
 
-/* A sweep as kernels are given it. */
-typedef struct {
-    wisp__spmmv_params p;
-    wisp__pieces pieces;
-    wisp__bundles bundles;
-} sweep;
-
 /* Of each set. */
 static size_t factor_bytes(const wisp__spmmv_params *p) { return 2 * (size_t)p->reals * (size_t)p->real_bytes; }
 static size_t chain_bytes(const wisp__spmmv_params *p) { return (size_t)p->chains * sizeof *p->chain; }
@@ -256,17 +249,11 @@ static size_t sweep_bytes(const wisp__spmmv_params *p)
 }
 
 /* In a call that has begun. */
-static wisp_status enter_sweep(wisp_ctx *ctx, sweep *s, const wisp__spmmv_params *p)
+static wisp_status enter_sweep(wisp_ctx *ctx, wisp__spmmv_params *q, const wisp__spmmv_params *p)
 {
-    wisp__spmmv_params *q = &s->p;
-    wisp__pieces *pieces = &s->pieces;
-    wisp__bundles *b = &s->bundles;
     wisp_status status;
-    *s = (sweep){.p = *p};
-    if (p->cpu.pieces) *pieces = *p->cpu.pieces, q->cpu.pieces = pieces;
-    if (p->cpu.bundles) *b = *p->cpu.bundles, q->cpu.bundles = b;
-    WISP_TRY(ENTER(ctx, K_ENTRY_ADDRESSES(&q->a), K_ADDRESSES(q), &q->cpu.follow, &q->cpu.fresh, &pieces->first,
-                   &pieces->col, &pieces->val, &b->kind, &b->first, &b->offset, &b->take, &b->factor));
+    *q = *p;
+    WISP_TRY(ENTER(ctx, K_ENTRY_ADDRESSES(&q->a), K_ADDRESSES(q)));
     for (int i = 0; i < K_FACTOR_SETS; i++) q->factors[i] = copied(ctx, p->factors[i], factor_bytes(p));
     wisp__chain *chain = copied(ctx, p->chains ? p->chain : NULL, chain_bytes(p));
     for (int i = 0; i < p->chains; i++) WISP_TRY(ENTER(ctx, &chain[i].z));
@@ -275,21 +262,42 @@ out:
     return status;
 }
 
-static wisp__kernel far_find_spmmv(wisp_ctx *ctx, const wisp__key *key)
+/* What the CPU makes lies in memory of its own, which nobody else knows. */
+static wisp_status far_prepare(wisp_ctx *ctx, const wisp__given *given, wisp__prepared **made)
 {
-    return wisp__backend_cpu.find_spmmv(ctx, key);
+    wisp__entries a = *given->entries;
+    wisp__given g = *given;
+    wisp_status status;
+    *made = NULL;
+    WISP_TRY(ENTER(ctx, K_ENTRY_ADDRESSES(&a)));
+    g.entries = &a;
+    status = wisp__backend_cpu.prepare(ctx, &g, made);
+out:
+    return status;
+}
+
+static void far_release(wisp_ctx *ctx, wisp__prepared *made) { wisp__backend_cpu.release(ctx, made); }
+
+static void far_foresee(wisp_ctx *ctx, const wisp__given *g, int64_t *kept, int64_t *making)
+{
+    wisp__backend_cpu.foresee(ctx, g, kept, making);
+}
+
+static wisp__kernel far_find_spmmv(wisp_ctx *ctx, const wisp__key *key, const wisp__entries *a)
+{
+    return wisp__backend_cpu.find_spmmv(ctx, key, a);
 }
 
 static wisp_status far_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wisp__spmmv_params *p,
                                     const wisp__grid *grid, int64_t first, int64_t last, size_t dot_size)
 {
     wisp__grid g = *grid;
-    sweep s;
+    wisp__spmmv_params q;
     wisp_status status;
     WISP_TRY(begin(ctx, sweep_bytes(p)));
-    WISP_TRY(enter_sweep(ctx, &s, p));
+    WISP_TRY(enter_sweep(ctx, &q, p));
     WISP_TRY(ENTER(ctx, &g.weight));
-    status = wisp__backend_cpu.launch_spmmv(ctx, kernel, &s.p, &g, first, last, dot_size);
+    status = wisp__backend_cpu.launch_spmmv(ctx, kernel, &q, &g, first, last, dot_size);
 out:
     return status;
 }
@@ -308,7 +316,7 @@ static wisp_status far_launch_steps(wisp_ctx *ctx, const wisp__step *step, int s
                                     const wisp__grid *grid, size_t dot_size)
 {
     wisp__grid g = *grid;
-    sweep *there = NULL;
+    wisp__spmmv_params *there = NULL;
     wisp__step *list = NULL;
     size_t bytes = 0;
     wisp_status status;
@@ -319,7 +327,7 @@ static wisp_status far_launch_steps(wisp_ctx *ctx, const wisp__step *step, int s
     WISP_TRY(ENTER(ctx, &g.weight));
     for (int i = 0; i < steps; i++) {
         WISP_TRY(enter_sweep(ctx, &there[i], step[i].p));
-        list[i] = (wisp__step){step[i].kernel, &there[i].p, step[i].dot};
+        list[i] = (wisp__step){step[i].kernel, &there[i], step[i].dot};
     }
     status = wisp__backend_cpu.launch_steps(ctx, list, steps, schedule, &g, dot_size);
 out:
@@ -332,13 +340,13 @@ static wisp_status far_launch_half(wisp_ctx *ctx, const wisp__key *key, const wi
                                    const wisp__half *half, double *dot, size_t dot_size)
 {
     wisp__half h = *half;
-    sweep s;
+    wisp__spmmv_params q;
     wisp_status status;
     WISP_TRY(begin(ctx, sweep_bytes(p)));
-    WISP_TRY(enter_sweep(ctx, &s, p));
+    WISP_TRY(enter_sweep(ctx, &q, p));
     WISP_TRY(ENTER(ctx, &h.first, &h.row, &h.inside, &h.col, &h.val, &h.outside, &h.reach, &h.incoming, &h.slot,
                    &h.into, &h.from, &h.spill, &h.source_at, &h.source));
-    status = wisp__backend_cpu.launch_half(ctx, key, &s.p, &h, dot, dot_size);
+    status = wisp__backend_cpu.launch_half(ctx, key, &q, &h, dot, dot_size);
 out:
     return status;
 }
@@ -488,6 +496,9 @@ const wisp__backend wisp__backend_far = {
     .alloc = far_alloc,
     .free = far_free,
     .take = far_take,
+    .prepare = far_prepare,
+    .release = far_release,
+    .foresee = far_foresee,
     .borrow = far_borrow,
     .map = far_map,
     .unmap = far_unmap,

@@ -55,9 +55,7 @@ typedef struct {
 /* Rows that share patterns, which are in chunk[count + 1], col and val. */
 typedef struct {
     int64_t count;
-    uint16_t *of;           /* [rows] */
-    wisp__pieces *pieces;   /* of a complex matrix; NULL: entries are taken as they are */
-    wisp__bundles *bundles; /* for width 1; NULL: none */
+    uint16_t *of; /* [rows] */
 } wisp__patterns;
 
 /* The half that is stored of a Hermitian matrix, made from the whole one. Beside it only the lengths of whole rows, and
@@ -90,10 +88,7 @@ typedef struct {
     void *diagonal;               /* [rows], real; the entries' diagonal is 0 then */
     unsigned borrowed;            /* WISP__BORROWED_*: arrays that are the user's */
     bool padded;                  /* see kernel/params.h */
-    int period;                   /* of patterns, or lists: see kernel/params.h; 0 counts as 1 */
-    uint32_t *fresh;              /* [rows], [patterns]: see kernel/params.h; NULL: not known */
     union {                       /* of one kind alone: */
-        uint8_t *follow;          /* SELL: [wisp__follow_bytes(rows)]: see kernel/params.h; NULL: none */
         int16_t *short_col;       /* coded: [entries]; NULL: they have col */
         wisp__lists lists;
         wisp__patterns patterns;
@@ -113,7 +108,8 @@ struct wisp_mat {
     wisp_order order;
     wisp_format format;
     wisp__stored local;              /* its arrays are the device's: see wisp__mat_take */
-    wisp__entries told;              /* what kernels are told of it */
+    wisp__entries told;              /* what kernels are told of it, and */
+    wisp__prepared *prepared;        /* what the backend has made of that for itself */
     struct wisp__cascades *cascades; /* see cascade.c */
     wisp_mat_props props;            /* kept by wisp_mat_get_props until there are new values, as props_kept says */
     atomic_int props_kept;
@@ -126,14 +122,14 @@ struct wisp_mat {
 wisp_status wisp__cascades_open(wisp_mat *A);
 void wisp__cascades_free(wisp_mat *A);
 
-/* Bytes of follow[]. */
-static inline int64_t wisp__follow_bytes(int64_t rows) { return (rows + K_FOLLOW_ROWS - 1) / K_FOLLOW_ROWS; }
-
 /* Bytes of the arrays that a sweep reads; `all`: with those that it could do without. */
 int64_t wisp__mat_bytes(const wisp_mat *A, bool all);
 /* A matrix is put together in the host's memory. When it is complete, its arrays become the device's, and nobody but
    the backend follows them. */
 wisp_status wisp__mat_take(wisp_mat *A);
+/* Lets the backend prepare what it may; in place of what it had prepared before. */
+wisp_status wisp__mat_prepare(wisp_mat *A);
+void wisp__mat_release(wisp_mat *A); /* that; before the matrix is freed */
 /* What the ranks' parts are together: A->nnz; and room for the halo in later blocks. Collective. */
 wisp_status wisp__mat_join(wisp_mat *A);
 void wisp__forget_props(wisp_mat *A); /* whose values change */
@@ -143,8 +139,6 @@ void wisp__forget_props(wisp_mat *A); /* whose values change */
 typedef struct {
     const wisp_mat *of;
     wisp_mat mat; /* without what is kept with `of`: properties, cascades */
-    wisp__pieces pieces;
-    wisp__bundles bundles;
     wisp__half_mat half;
 } wisp__host_mat;
 /* From one to the other; the matrix keeps its arrays meanwhile. */

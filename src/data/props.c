@@ -1,6 +1,5 @@
 /* The exact properties of a matrix: symmetry, lengths of rows, Gershgorin's discs. */
 #include "halo.h"
-#include "patterns.h"
 #include "store/store.h"
 #include <math.h>
 

@@ -20,7 +20,7 @@ typedef real fuse_mem __attribute__((vector_size(SIMD_BYTES), aligned(REAL_BYTES
 INLINE simd_vec fuse_load(const real *p) { return *(const fuse_mem *)p; }
 INLINE void fuse_store(real *p, simd_vec v) { *(fuse_mem *)p = v; }
 
-void OUT(fuse)(const wisp__fuse_params *p, int64_t begin, int64_t end, double *sum);
+void OUT(fuse)(const wisp__fuse_params *p, int64_t begin, int64_t end, int64_t strip, double *sum);
 
 /* Where the numbers are that multiply the rows of element l of period i: as many as rows, or one for all of them. */
 INLINE const real *rows_at(const wisp__fuse_params *p, const void *rows, int64_t ld, int64_t i, int l)
@@ -274,11 +274,11 @@ INLINE void dot_any(const wisp__fuse_params *p, const wisp__fuse_dot *d, int64_t
         dot_plain(p, d, begin, end, sum);
 }
 
-void OUT(fuse)(const wisp__fuse_params *p, int64_t begin, int64_t end, double *sum)
+void OUT(fuse)(const wisp__fuse_params *p, int64_t begin, int64_t end, int64_t strip, double *sum)
 {
-    for (int64_t strip = begin; strip < end; strip += p->strip) {
-        const int64_t strip_end = strip + p->strip < end ? strip + p->strip : end;
-        for (int u = 0; u < p->updates; u++) update_any(p, p->update + u, strip, strip_end);
-        for (int d = 0; d < p->dots; d++) dot_any(p, p->dot + d, strip, strip_end, sum);
+    for (int64_t first = begin; first < end; first += strip) {
+        const int64_t last = first + strip < end ? first + strip : end;
+        for (int u = 0; u < p->updates; u++) update_any(p, p->update + u, first, last);
+        for (int d = 0; d < p->dots; d++) dot_any(p, p->dot + d, first, last, sum);
     }
 }

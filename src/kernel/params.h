@@ -1,12 +1,11 @@
-/* The parameters of kernels, on every device: plain numbers, and addresses in the device's memory. The further ones of
-   CPUs are in params_cpu.h. */
+/* The parameters of kernels, on every device: plain numbers, and addresses in the device's memory. What only
+   CPUs use is in params_cpu.h. */
 #ifndef WISP_PARAMS_H
 #define WISP_PARAMS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "params_cpu.h"
 
 /* Kernel terms: the public ones of wisp_spmmv plus what the op found out about the scalars. */
 enum {
@@ -56,6 +55,7 @@ typedef struct {
 typedef struct {
     int64_t rows;           /* local rows */
     int log_c;              /* C = 1 << log_c */
+    bool padded;            /* SELL: no row is empty, and padding is 0 times a column of its row: it may be read */
     const int64_t *chunk;   /* [chunks + 1] first entry of each chunk (of each pattern) */
     const int32_t *row_len; /* [rows]; NULL with patterns */
     const int32_t *col;     /* [entries], [of all lists]; NULL with short columns */
@@ -66,7 +66,31 @@ typedef struct {
     const uint8_t *code;     /* NULL: val has a value per entry */
     const uint16_t *pattern; /* [rows]; NULL: rows have entries of their own */
     const void *diagonal;    /* [rows] real parts to be added to the (real) diagonal of the entries; NULL: none */
+    const struct wisp__prepared *prepared; /* what the backend has made of them for itself; or NULL */
 } wisp__entries;
+
+/* One half of a Hermitian matrix: the diagonal and what is right of it, row by row. An entry (i, j) also stands for its
+   partner (j, i), so that a row of y is added to by its own row and by rows above it. Rows are cut into blocks that
+   threads take side by side; what a block has for rows of later blocks it sums up in rows of its own (spill), from
+   which the later block takes it. */
+typedef struct {
+    int64_t rows, blocks, slots;
+    int64_t *first;  /* [blocks + 1] first row of each block, a multiple of K_STRIP */
+    int64_t *row;    /* [rows + 1] first entry; columns rise, so a diagonal is first */
+    int32_t *inside; /* [rows] entries with columns of the row's own block: these come before the others */
+    int32_t *col;
+    void *val;
+    /* Of each strip of K_STRIP rows: */
+    int64_t *outside;   /* [strips + 1] running number of the entries that are not inside */
+    int32_t *reach;     /* [strips] end of the rows of y that its block has touched so far */
+    int64_t *incoming;  /* [strips + 1] first row of spill that is added to this strip, in into[] and from[] */
+    int32_t *slot;      /* [outside] the row of spill for each entry that is not inside */
+    int32_t *into;      /* [slots] row of y */
+    int32_t *from;      /* [slots] row of spill, those of earlier blocks first */
+    int64_t *spill;     /* [blocks + 1] first row of spill of each block */
+    int64_t *source_at; /* [blocks + 1] blocks whose spill a block takes, in source[] */
+    int32_t *source;
+} wisp__half;
 
 /* y = alpha (A - shift_j) x + beta prev + add_j u;  z_i = delta z_i + eta_i y;  dots. Scalars come as (re, im). Offsets
    and strides of blocks count scalars of the block's real type (a complex element counts two). */
@@ -88,11 +112,10 @@ typedef struct {
     int chains;
     const void
         *factors[K_FACTOR_SETS]; /* each [2][reals]: of a block, and of it with re and im swapped (signed); or NULL */
-    wisp__cpu_params cpu;        /* the last: other devices take what is before it */
 } wisp__spmmv_params;
 
-/* Where all addresses in the device's memory stand: of entries; and of a sweep, but for those of its entries, of chains
-   and of what only CPUs use. */
+/* Where all addresses in the device's memory stand: of entries; and of a sweep, but for those of its entries and of
+   chains. */
 #define K_ENTRY_ADDRESSES(a)                                                                                     \
     &(a)->chunk, &(a)->row_len, &(a)->col, &(a)->short_col, &(a)->list, &(a)->list_first, &(a)->val, &(a)->code, \
         &(a)->pattern, &(a)->diagonal
@@ -100,19 +123,6 @@ typedef struct {
 
 /* Rows of chunks [begin, end). Adds the dots to dot[K_DOT_SETS][width] pairs (re, im). */
 typedef void (*wisp__spmmv_fn)(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot);
-
-typedef struct {
-    wisp__spmmv_params p; /* with K_AXPBY and beta = 1: rows are added to a y that has begun */
-    const wisp__half *half;
-    double beta[2]; /* y begins as beta prev, or as 0 */
-    int reads_prev;
-    void *spill; /* [slots] rows of ld_spill reals */
-    int64_t ld_spill;
-} wisp__half_params;
-
-/* A strip and some columns from column `at` on. First y begins (reading prev) from row `begin` to the strip's reach,
-   then the strip's rows are multiplied; or what other blocks had for the strip is added, and its rows are finished. */
-typedef void (*wisp__half_fn)(const wisp__half_params *h, int64_t strip, int64_t begin, int at, double *dot);
 
 /* Rows of a block: row[count], or `first` and those that follow it. In bytes. */
 typedef struct {
@@ -190,7 +200,7 @@ typedef struct {
     int64_t count;                   /* rows */
     int parts, row, period, rows;    /* real elements of a number, a row, a period; rows in a period */
     int flat;                        /* no block has gaps between its periods */
-    int64_t strip;                   /* periods of all blocks that stay in the first-level cache */
+    int blocks;                      /* that it reads or writes, each counted once */
     const wisp__fuse_update *update; /* [updates] */
     const wisp__fuse_dot *dot;       /* [dots] */
     const void *factors;             /* [factor_count] in the real type */
@@ -199,8 +209,8 @@ typedef struct {
 } wisp__fuse_params;
 #define K_TERM_ADDRESSES(t) &(t)->x, &(t)->rows
 #define K_DOT_ADDRESSES(d) &(d)->x, &(d)->y, &(d)->rows
-/* Periods [begin, end); adds the dots to sum[sets][period]. */
-typedef void (*wisp__fuse_fn)(const wisp__fuse_params *p, int64_t begin, int64_t end, double *sum);
+/* Periods [begin, end), so many at a time; adds the dots to sum[sets][period]. */
+typedef void (*wisp__fuse_fn)(const wisp__fuse_params *p, int64_t begin, int64_t end, int64_t strip, double *sum);
 
 /* partial[blocks][1 or, compensated, 2][size], elements [begin, end): all blocks are added up in the order of a tree,
    with the rounding errors if compensated; the sum is in partial[0]. */

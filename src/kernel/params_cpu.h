@@ -1,10 +1,9 @@
-/* The parameters of CPU kernels alone: other forms of the entries, and how to use the caches. */
+/* The parameters of CPU kernels alone: other forms of the entries, and how to use the caches. Kernels of other devices
+   never see them. */
 #ifndef WISP_PARAMS_CPU_H
 #define WISP_PARAMS_CPU_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "params.h"
 
 /* The patterns of a complex matrix whose entries are, most of them, real or imaginary: the real parts that are not
    zero, then the imaginary ones. */
@@ -46,32 +45,8 @@ enum { K_MOST_PERIOD = 4 };
    follow one another; SECOND, so of the second half; ALL, so of all these rows. Then one load replaces a gather. */
 enum { K_FOLLOW_ROWS = K_CHUNKED_C, K_FOLLOW_FIRST = 1, K_FOLLOW_SECOND = 2, K_FOLLOW_ALL = 4 };
 
-/* One half of a Hermitian matrix: the diagonal and what is right of it, row by row. An entry (i, j) also stands for its
-   partner (j, i), so that a row of y is added to by its own row and by rows above it. Rows are cut into blocks that
-   threads take side by side; what a block has for rows of later blocks it sums up in rows of its own (spill), from
-   which the later block takes it. */
-typedef struct {
-    int64_t rows, blocks, slots;
-    int64_t *first;  /* [blocks + 1] first row of each block, a multiple of K_STRIP */
-    int64_t *row;    /* [rows + 1] first entry; columns rise, so a diagonal is first */
-    int32_t *inside; /* [rows] entries with columns of the row's own block: these come before the others */
-    int32_t *col;
-    void *val;
-    /* Of each strip of K_STRIP rows: */
-    int64_t *outside;   /* [strips + 1] running number of the entries that are not inside */
-    int32_t *reach;     /* [strips] end of the rows of y that its block has touched so far */
-    int64_t *incoming;  /* [strips + 1] first row of spill that is added to this strip, in into[] and from[] */
-    int32_t *slot;      /* [outside] the row of spill for each entry that is not inside */
-    int32_t *into;      /* [slots] row of y */
-    int32_t *from;      /* [slots] row of spill, those of earlier blocks first */
-    int64_t *spill;     /* [blocks + 1] first row of spill of each block */
-    int64_t *source_at; /* [blocks + 1] blocks whose spill a block takes, in source[] */
-    int32_t *source;
-} wisp__half;
-
 /* Beside the entries of a sweep. */
 typedef struct {
-    bool padded;           /* SELL: no row is empty, and padding is 0 times a column of its row: it may be read */
     const uint8_t *follow; /* [rows / K_FOLLOW_ROWS, rounded up] SELL along chunks: bits of K_FOLLOW_*; NULL: none */
     int period;            /* rows so far apart have the same pattern, or list, as a rule: 1 .. K_MOST_PERIOD */
     const wisp__pieces *pieces;   /* of the patterns; or NULL */
@@ -85,4 +60,25 @@ typedef struct {
     bool gapless;          /* other blocks than those of x and y have no gaps between their rows */
     bool in_turn;          /* threads take neighbouring row blocks in turn, not ranges of their own */
 } wisp__cpu_params;
+
+/* What a CPU's kernel is given: it takes the first part as kernels of every device do, and finds the other behind it.
+ */
+typedef struct {
+    wisp__spmmv_params p;
+    wisp__cpu_params cpu;
+} wisp__cpu_sweep;
+#define K_SWEEP(p) ((const wisp__cpu_sweep *)(p))
+
+typedef struct {
+    wisp__cpu_sweep s; /* with K_AXPBY and beta = 1: rows are added to a y that has begun */
+    const wisp__half *half;
+    double beta[2]; /* y begins as beta prev, or as 0 */
+    int reads_prev;
+    void *spill; /* [slots] rows of ld_spill reals */
+    int64_t ld_spill;
+} wisp__half_params;
+
+/* A strip and some columns from column `at` on. First y begins (reading prev) from row `begin` to the strip's reach,
+   then the strip's rows are multiplied; or what other blocks had for the strip is added, and its rows are finished. */
+typedef void (*wisp__half_fn)(const wisp__half_params *h, int64_t strip, int64_t begin, int at, double *dot);
 #endif

@@ -106,7 +106,7 @@ INLINE vec FN(cmul)(const double f[2], int c, vec v)
 INLINE void FN(store_row)(const wisp__spmmv_params *p, unsigned terms, real *y, vec v[NV])
 {
 #if VL * REAL_BYTES == SIMD_BYTES && (REALS * REAL_BYTES % 64 == 0 || NV == 1)
-    if (terms == 0 && p->cpu.past &&
+    if (terms == 0 && K_SWEEP(p)->cpu.past &&
         (NV > 1 || ((REALS * REAL_BYTES % 64 == 0 || p->ld_y == PARTS) && (uintptr_t)y % SIMD_BYTES == 0))) {
         UNROLL for (int i = 0; i < NV; i++)
         {

@@ -1,6 +1,6 @@
 /* The running instruction set's registers, for kernels written with the compilers' vector types. A file that
    includes this sets REAL_BYTES (4 or 8). */
-#include "params.h"
+#include "params_cpu.h"
 #include <stddef.h>
 
 /* SIMD_SUMS: accumulators that a kernel may keep, so that room is left for what is added to them. */

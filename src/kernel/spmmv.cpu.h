@@ -80,10 +80,10 @@ INLINE int FN(takes_some)(const wisp__spmmv_params *p, const int stored)
    so that sums are those of whole entries bit by bit. */
 INLINE void FN(multiply_pieces)(const wisp__spmmv_params *p, int64_t row, int64_t at, vec ar[NV], vec ai[NV])
 {
-    const int64_t ld = p->ld_gather, *first = p->cpu.pieces->first + 2 * (int64_t)p->a.pattern[row];
+    const int64_t ld = p->ld_gather, *first = K_SWEEP(p)->cpu.pieces->first + 2 * (int64_t)p->a.pattern[row];
     const real *gather = (const real *)p->gather + row * ld + at;
-    const mat_real *val = (const mat_real *)p->cpu.pieces->val;
-    const int32_t *col = p->cpu.pieces->col;
+    const mat_real *val = (const mat_real *)K_SWEEP(p)->cpu.pieces->val;
+    const int32_t *col = K_SWEEP(p)->cpu.pieces->col;
     FN(begin)(ar, ai);
     for (int64_t e = first[0]; e < first[1]; e++)
         UNROLL for (int v = 0; v < NV; v++) ar[v] += (real)val[e] * FN(load)(gather + col[e] * ld + AT(v));
@@ -116,7 +116,7 @@ INLINE void FN(product)(const wisp__spmmv_params *p, const int stored, int64_t r
     }
 #endif
 #if MAT_COMPLEX
-    if (stored == ROWS_PIECES || (stored == ROWS_ANY && p->cpu.pieces))
+    if (stored == ROWS_PIECES || (stored == ROWS_ANY && K_SWEEP(p)->cpu.pieces))
         FN(multiply_pieces)(p, row, at, ar, ai);
     else
 #endif
@@ -168,7 +168,7 @@ INLINE void FN(matrix_ahead)(const wisp__spmmv_params *p, const int stored, int6
 /* Whether it does: rows are one after the other, and no other columns of the block have asked for it. */
 INLINE int FN(asks_matrix)(const wisp__spmmv_params *p, const int stored)
 {
-    if (!p->cpu.streams || has_patterns(p, stored)) return 0;
+    if (!K_SWEEP(p)->cpu.streams || has_patterns(p, stored)) return 0;
     return stored != ROWS_ANY || (p->a.log_c == 0 && !p->a.code && !p->a.short_col && p->first == 0);
 }
 
@@ -183,7 +183,7 @@ INLINE int FN(asks_matrix)(const wisp__spmmv_params *p, const int stored)
 #define SIDE 1
 #endif
 
-/* They are p->cpu.period rows apart, since the orbitals of a site, or sublattices, take turns. Real block rows of a
+/* They are cpu.period rows apart, since the orbitals of a site, or sublattices, take turns. Real block rows of a
    line of cache gain by that. Wider ones go with their neighbours alone: others would fill the first-level cache. */
 #define MOST_PERIOD (MAT_COMPLEX || ROW_LINES > 1 ? 1 : K_MOST_PERIOD)
 
@@ -230,7 +230,7 @@ INLINE void FN(side_products)(const wisp__spmmv_params *p, const int stored, int
 /* How far apart rows are that go side by side. */
 INLINE int FN(period)(const wisp__spmmv_params *p, const int stored)
 {
-    return MOST_PERIOD == 1 || stored == ROWS_ANY ? 1 : p->cpu.period;
+    return MOST_PERIOD == 1 || stored == ROWS_ANY ? 1 : K_SWEEP(p)->cpu.period;
 }
 
 /* How many rows are taken next: one, or as many as go side by side. */
@@ -238,7 +238,7 @@ INLINE int FN(sides)(const wisp__spmmv_params *p, const int stored, int64_t row,
 {
     const int patterns = has_patterns(p, stored), n = SIDE * FN(period)(p, stored);
     if (SIDE == 1 || stored == ROWS_CRS || stored == ROWS_PIECES || row + n > end) return 1;
-    if (stored == ROWS_ANY && (patterns ? !!p->cpu.pieces : !p->a.list || p->a.code || p->a.log_c)) return 1;
+    if (stored == ROWS_ANY && (patterns ? !!K_SWEEP(p)->cpu.pieces : !p->a.list || p->a.code || p->a.log_c)) return 1;
 #ifdef SOME
     if (FN(takes_some)(p, stored)) return 1;
 #endif
@@ -263,14 +263,14 @@ INLINE void FN(ask)(const real *row, int64_t reals, const int to_write)
    second-level cache, and asking for them would cost more than half of what the core can do. */
 INLINE void FN(prefetch)(const wisp__spmmv_params *p, const int stored, int64_t row, const int rows, const int period)
 {
-    if (p->cpu.near || row + rows * period > p->a.rows) return;
+    if (K_SWEEP(p)->cpu.near || row + rows * period > p->a.rows) return;
     const int64_t at = stored == ROWS_ANY ? p->first : 0, ld = p->ld_gather;
     for (int i = 0; i < rows * period; i++) {
-        if (p->terms || !p->cpu.past) FN(ask)((const real *)p->y + (row + i) * p->ld_y + at, p->reals, 1);
+        if (p->terms || !K_SWEEP(p)->cpu.past) FN(ask)((const real *)p->y + (row + i) * p->ld_y + at, p->reals, 1);
         if (p->terms & K_PREV) FN(ask)((const real *)p->prev + (row + i) * p->ld_prev + at, p->reals, 0);
         if (p->terms & K_ADD) FN(ask)((const real *)p->u + (row + i) * p->ld_u + at, p->reals, 0);
     }
-    for (int j = 0; p->cpu.asks_gathered && j < period; j++) {
+    for (int j = 0; K_SWEEP(p)->cpu.asks_gathered && j < period; j++) {
         const row_entries r = entries_of(p, stored, row + j);
         const real *gather = (const real *)p->gather + r.base * ld + at;
         uint32_t fresh = fresh_of(p, stored, row + j, r.len);
@@ -395,15 +395,15 @@ static void terms_after(const wisp__spmmv_params *p, wisp__spmmv_fn multiply, in
         FN(clear)(s, panels);
         last = strip + K_STRIP < end ? strip + K_STRIP : end;
         for (int64_t row = strip, next; row < last; row = next) {
-            wisp__spmmv_params q = *p;
+            wisp__cpu_sweep q = *K_SWEEP(p);
             next = row + rows < last ? row + rows : last;
-            q.terms = 0;
+            q.p.terms = 0;
             q.cpu.past = false;
-            q.y = ax - row * p->reals;
-            each_part(&q, multiply, part, row, next, NULL);
-            q = *p;
-            for (int i = 0; i < panels; i++, q.first += WIDTH * PARTS)
-                FN(epilogues)(&q, row, (int)(next - row), ax + q.first, p->reals, s + i);
+            q.p.y = ax - row * p->reals;
+            each_part(&q.p, multiply, part, row, next, NULL);
+            q = *K_SWEEP(p);
+            for (int i = 0; i < panels; i++, q.p.first += WIDTH * PARTS)
+                FN(epilogues)(&q.p, row, (int)(next - row), ax + q.p.first, p->reals, s + i);
         }
         for (int i = 0; (p->terms & K_DOTS) && i < panels; i++)
             FN(flush_panel)(s + i, p->terms, p->reals, i * WIDTH * PARTS, dot);
@@ -417,17 +417,17 @@ static void terms_after(const wisp__spmmv_params *p, wisp__spmmv_fn multiply, in
 INLINE void FN(compact_rows)(const wisp__spmmv_params *p, const int stored, const unsigned terms, int64_t begin,
                              int64_t end, double *dot)
 {
-    wisp__spmmv_params q = *p;
-    q.terms = terms;
-    q.a.log_c = 0;
-    if (!MULTIPLES) q.ld_gather = q.ld_x = q.ld_y = q.reals = WIDTH * PARTS;
-    if (stored == ROWS_CRS || stored == ROWS_LISTS) q.a.diagonal = NULL;
+    wisp__cpu_sweep q = *K_SWEEP(p);
+    q.p.terms = terms;
+    q.p.a.log_c = 0;
+    if (!MULTIPLES) q.p.ld_gather = q.p.ld_x = q.p.ld_y = q.p.reals = WIDTH * PARTS;
+    if (stored == ROWS_CRS || stored == ROWS_LISTS) q.p.a.diagonal = NULL;
     for (int64_t strip = begin; strip < end; strip += K_STRIP) {
         FN(strip_sums) s;
         const FN(sink) to = {.sums = s};
         FN(clear)(s, PANELS);
-        FN(rows)(&q, stored, strip, strip + K_STRIP < end ? strip + K_STRIP : end, &to);
-        FN(flush)(s, &q, dot);
+        FN(rows)(&q.p, stored, strip, strip + K_STRIP < end ? strip + K_STRIP : end, &to);
+        FN(flush)(s, &q.p, dot);
     }
 }
 
@@ -485,7 +485,7 @@ INLINE wisp__spmmv_fn FN(compact)(const wisp__spmmv_params *p, const unsigned ma
     if (p->ld_gather != ld || p->ld_x != ld || p->ld_y != ld || p->reals != ld) return NULL;
     if (p->a.log_c || p->a.code || p->a.short_col) return NULL;
 #if MAT_COMPLEX
-    if (p->cpu.pieces) return COMPACT_ONE(pieces);
+    if (K_SWEEP(p)->cpu.pieces) return COMPACT_ONE(pieces);
 #endif
     if (p->a.pattern) return COMPACT_ONE(patterns);
 #ifdef COMPACT_LISTS
@@ -522,7 +522,7 @@ static void FN(kernel)(const wisp__spmmv_params *p, int64_t begin, int64_t end, 
         else
             for (int64_t row = begin; row < row_end; row += K_STRIP)
                 each_part(p, compact, WIDTH * PARTS, row, row + K_STRIP < row_end ? row + K_STRIP : row_end, dot);
-        if (p->terms == 0 && p->cpu.past) simd_fence();
+        if (p->terms == 0 && K_SWEEP(p)->cpu.past) simd_fence();
     }
 }
 #endif

@@ -23,8 +23,9 @@ static void any_width(const wisp__spmmv_params *p, int64_t begin, int64_t end, d
     const int64_t columns = p->reals / PARTS, most = any_kernels[0].width;
     const int64_t step = columns & (columns - 1) || columns > most ? K_STRIP : row_end;
     for (int64_t row = begin << p->a.log_c; row < row_end; row += step) {
-        wisp__spmmv_params q = *p;
-        while (q.first < q.reals) q.first = any_columns(&q, row, row + step < row_end ? row + step : row_end, dot);
+        wisp__cpu_sweep q = *K_SWEEP(p);
+        while (q.p.first < q.p.reals)
+            q.p.first = any_columns(&q.p, row, row + step < row_end ? row + step : row_end, dot);
     }
-    if (p->terms == 0 && p->cpu.past) simd_fence();
+    if (p->terms == 0 && K_SWEEP(p)->cpu.past) simd_fence();
 }

@@ -34,12 +34,12 @@ INLINE void FN(prefetch_pairs)(const wisp__half_params *h, int64_t row, int64_t 
     const wisp__half *m = h->half;
     if (row >= m->rows) return;
     const int64_t begin = m->row[row], inside = begin + m->inside[row], end = m->row[row + 1];
-    const real *x = (const real *)h->p.gather + at, *y = (const real *)h->p.y + at;
+    const real *x = (const real *)h->s.p.gather + at, *y = (const real *)h->s.p.y + at;
     for (int64_t e = begin; e < end; e++) {
         UNROLL for (int l = 0; l < ROW_LINES; l++)
         {
-            __builtin_prefetch((const char *)(x + m->col[e] * h->p.ld_gather) + 64 * l);
-            if (e < inside) __builtin_prefetch((const char *)(y + m->col[e] * h->p.ld_y) + 64 * l, 1);
+            __builtin_prefetch((const char *)(x + m->col[e] * h->s.p.ld_gather) + 64 * l);
+            if (e < inside) __builtin_prefetch((const char *)(y + m->col[e] * h->s.p.ld_y) + 64 * l, 1);
         }
     }
 }
@@ -51,7 +51,7 @@ INLINE void FN(prefetch_pairs)(const wisp__half_params *h, int64_t row, int64_t 
 INLINE void FN(half_row)(const wisp__half_params *h, unsigned terms, int64_t row, int64_t outside, int64_t at,
                          FN(sums) *restrict s)
 {
-    const wisp__spmmv_params *p = &h->p;
+    const wisp__spmmv_params *p = &h->s.p;
     const wisp__half *m = h->half;
     const real *gather = (const real *)p->gather + at;
     const mat_real *val = (const mat_real *)m->val;
@@ -92,10 +92,10 @@ INLINE void FN(half_row)(const wisp__half_params *h, unsigned terms, int64_t row
 
 INLINE void FN(begin_rows)(const wisp__half_params *h, int64_t row, int64_t end, int64_t at)
 {
-    real *y = (real *)h->p.y + row * h->p.ld_y + at;
-    const real *prev = (const real *)h->p.prev + row * h->p.ld_prev + at;
-    const int c = !!(h->p.terms & K_COMPLEX);
-    for (; row < end; row++, y += h->p.ld_y, prev += h->p.ld_prev) {
+    real *y = (real *)h->s.p.y + row * h->s.p.ld_y + at;
+    const real *prev = (const real *)h->s.p.prev + row * h->s.p.ld_prev + at;
+    const int c = !!(h->s.p.terms & K_COMPLEX);
+    for (; row < end; row++, y += h->s.p.ld_y, prev += h->s.p.ld_prev) {
         if (h->reads_prev)
             UNROLL for (int v = 0; v < NV; v++) FN(store)(y + v * VL, FN(cmul)(h->beta, c, FN(load)(prev + v * VL)));
         else
@@ -120,7 +120,7 @@ INLINE void FN(half_strip)(const wisp__half_params *h, const unsigned terms, int
         FN(half_row)(h, terms, row, outside, at, &s);
         outside += m->row[row + 1] - m->row[row] - m->inside[row];
     }
-    if (terms & K_DOTS) FN(flush_panel)(&s, terms, h->p.reals, at, dot);
+    if (terms & K_DOTS) FN(flush_panel)(&s, terms, h->s.p.reals, at, dot);
 }
 
 #if !defined(WISP_ISA_generic) && MAT_BYTES == REAL_BYTES && WIDTH != 2
@@ -136,25 +136,25 @@ static __attribute__((noinline)) void FN(half_kpm)(const wisp__half_params *h, i
 static void FN(half_multiply)(const wisp__half_params *h, int64_t strip, int64_t begin, int column, double *dot)
 {
 #ifdef HALF_KPM
-    if (h->p.terms == K_MASK_KPM) {
+    if (h->s.p.terms == K_MASK_KPM) {
         FN(half_kpm)(h, strip, begin, column, dot);
         return;
     }
 #endif
-    FN(half_strip)(h, h->p.terms, strip, begin, column, dot);
+    FN(half_strip)(h, h->s.p.terms, strip, begin, column, dot);
 }
 
 static void FN(half_finish)(const wisp__half_params *h, int64_t strip, int64_t begin, int column, double *dot)
 {
     (void)begin;
     const wisp__half *m = h->half;
-    const unsigned terms = h->p.terms & (K_AXPBY | K_CHAIN | K_DELTA | K_DOTS | K_COMPLEX | K_PAIRS);
+    const unsigned terms = h->s.p.terms & (K_AXPBY | K_CHAIN | K_DELTA | K_DOTS | K_COMPLEX | K_PAIRS);
     const int64_t at = (int64_t)column * PARTS,
                   last = (strip + 1) * K_STRIP < m->rows ? (strip + 1) * K_STRIP : m->rows;
-    real *y = (real *)h->p.y + at;
+    real *y = (real *)h->s.p.y + at;
     const real *spill = (const real *)h->spill + at;
     for (int64_t k = m->incoming[strip]; k < m->incoming[strip + 1]; k++) {
-        real *to = y + m->into[k] * h->p.ld_y;
+        real *to = y + m->into[k] * h->s.p.ld_y;
         const real *from = spill + m->from[k] * h->ld_spill;
         UNROLL for (int v = 0; v < NV; v++) FN(store)(to + v * VL, FN(load)(to + v * VL) + FN(load)(from + v * VL));
     }
@@ -163,9 +163,9 @@ static void FN(half_finish)(const wisp__half_params *h, int64_t strip, int64_t b
     FN(clear)(&s, 1);
     for (int64_t row = strip * K_STRIP; row < last; row++) {
         vec none[NV] = {0};
-        FN(epilogue)(&h->p, terms, row, at, none, &s);
+        FN(epilogue)(&h->s.p, terms, row, at, none, &s);
     }
-    if (terms & K_DOTS) FN(flush_panel)(&s, terms, h->p.reals, at, dot);
+    if (terms & K_DOTS) FN(flush_panel)(&s, terms, h->s.p.reals, at, dot);
 }
 #undef FN_NO_PREFETCH
 #undef HALF_KPM

@@ -52,7 +52,7 @@ INLINE int alike(const uint16_t *id, const int rows, const int apart)
 /* The entries among a row's first 32 whose block rows are worth a prefetch. */
 INLINE uint32_t fresh_of(const wisp__spmmv_params *p, const int stored, int64_t row, int len)
 {
-    if (p->cpu.fresh) return p->cpu.fresh[has_patterns(p, stored) ? p->a.pattern[row] : row];
+    if (K_SWEEP(p)->cpu.fresh) return K_SWEEP(p)->cpu.fresh[has_patterns(p, stored) ? p->a.pattern[row] : row];
     return len < 32 ? (1u << len) - 1 : ~0u;
 }
 
@@ -60,17 +60,18 @@ INLINE uint32_t fresh_of(const wisp__spmmv_params *p, const int stored, int64_t 
 INLINE void each_part(const wisp__spmmv_params *p, wisp__spmmv_fn fn, int64_t reals, int64_t begin, int64_t end,
                       double *dot)
 {
-    wisp__spmmv_params q = *p;
-    for (; q.first < q.reals; q.first += reals) {
-        fn(&q, begin, end, dot);
-        q.cpu.near = true;
-        q.gather = (const real *)q.gather + reals;
-        q.x = (const real *)q.x + reals;
-        q.y = (real *)q.y + reals;
-        if (q.terms & K_PREV) q.prev = (const real *)q.prev + reals;
-        if (q.terms & K_ADD) q.u = (const real *)q.u + reals;
-        UNROLL for (int s = 0; s < K_FACTOR_SETS; s++) if (q.factors[s]) q.factors[s] =
-            (const real *)q.factors[s] + reals;
+    wisp__cpu_sweep s = *K_SWEEP(p);
+    wisp__spmmv_params *q = &s.p;
+    for (; q->first < q->reals; q->first += reals) {
+        fn(q, begin, end, dot);
+        s.cpu.near = true;
+        q->gather = (const real *)q->gather + reals;
+        q->x = (const real *)q->x + reals;
+        q->y = (real *)q->y + reals;
+        if (q->terms & K_PREV) q->prev = (const real *)q->prev + reals;
+        if (q->terms & K_ADD) q->u = (const real *)q->u + reals;
+        UNROLL for (int i = 0; i < K_FACTOR_SETS; i++) if (q->factors[i]) q->factors[i] =
+            (const real *)q->factors[i] + reals;
     }
 }
 

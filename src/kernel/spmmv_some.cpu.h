@@ -5,7 +5,7 @@
 /* The matrix streams past faster than the hardware asks for it. */
 INLINE void FN(stream_ahead)(const wisp__spmmv_params *p, int64_t e)
 {
-    if (p->a.pattern || p->cpu.near) return;
+    if (p->a.pattern || K_SWEEP(p)->cpu.near) return;
     __builtin_prefetch((const char *)p->a.val + e * MAT_BYTES + STREAM_AHEAD);
     __builtin_prefetch((const char *)(p->a.col + e) + STREAM_AHEAD);
 }

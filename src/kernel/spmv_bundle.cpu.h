@@ -12,7 +12,7 @@ typedef real bundle_half __attribute__((vector_size(SIMD_BYTES / 2), aligned(REA
 INLINE void bundle_product(const wisp__spmmv_params *p, const int regs, const int same, int64_t row, int kind,
                            W(vec) sum[BUNDLE_REGS])
 {
-    const wisp__bundles *b = p->cpu.bundles;
+    const wisp__bundles *b = K_SWEEP(p)->cpu.bundles;
     const real *x = (const real *)p->gather + row * PARTS;
     UNROLL for (int v = 0; v < regs; v++) SIMD_KEEP(sum[v]);
     for (int64_t t = b->first[kind]; t < b->first[kind + 1]; t++) {
@@ -80,7 +80,7 @@ INLINE void bundle_alone(const wisp__spmmv_params *p, const unsigned terms, int6
 INLINE void bundle_strip(const wisp__spmmv_params *p, const wisp__spmmv_params *wide, const unsigned terms, int64_t row,
                          int64_t end, W(strip_sums) s, strip_sums_w1 single)
 {
-    const uint16_t *kind = p->cpu.bundles->kind;
+    const uint16_t *kind = K_SWEEP(p)->cpu.bundles->kind;
     while (row < end) {
         const int k = row + WIDE <= end ? kind[row / WIDE] : K_ALONE;
         if (k == K_ALONE) {
@@ -111,7 +111,7 @@ INLINE void bundle_range(const wisp__spmmv_params *p, const wisp__spmmv_params *
             flush_panel_w1(single, terms, PARTS, 0, dot);
         }
     }
-    if (terms == 0 && p->cpu.past) simd_fence();
+    if (terms == 0 && K_SWEEP(p)->cpu.past) simd_fence();
 }
 
 static void bundled(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
@@ -120,15 +120,15 @@ static void bundled(const wisp__spmmv_params *p, int64_t begin, int64_t end, dou
         any_width(p, begin, end, dot);
         return;
     }
-    wisp__spmmv_params wide = *p;
+    wisp__cpu_sweep wide = *K_SWEEP(p);
     real factors[K_FACTOR_SETS][2 * WIDE_REALS];
-    wide.reals = WIDE_REALS;
-    wide.ld_gather = wide.ld_x = wide.ld_y = wide.ld_prev = PARTS;
-    wide_factors(&wide, factors);
+    wide.p.reals = WIDE_REALS;
+    wide.p.ld_gather = wide.p.ld_x = wide.p.ld_y = wide.p.ld_prev = PARTS;
+    wide_factors(&wide.p, factors);
     if (p->terms == 0)
-        bundle_range(p, &wide, 0, begin, end, dot);
+        bundle_range(p, &wide.p, 0, begin, end, dot);
     else if (p->terms == K_MASK_KPM)
-        bundle_range(p, &wide, K_MASK_KPM, begin, end, dot);
+        bundle_range(p, &wide.p, K_MASK_KPM, begin, end, dot);
     else
-        bundle_range(p, &wide, p->terms, begin, end, dot);
+        bundle_range(p, &wide.p, p->terms, begin, end, dot);
 }

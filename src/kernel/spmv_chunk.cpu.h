@@ -36,8 +36,8 @@ INLINE chunk_vec chunk_values(const wisp__spmmv_params *p, const unsigned coded,
 INLINE unsigned chunk_follow(const wisp__spmmv_params *p, const int regs, int64_t row)
 {
     enum { HALF = K_FOLLOW_ROWS / 2 };
-    if (!p->cpu.follow) return 0;
-    const uint8_t *f = p->cpu.follow + row / K_FOLLOW_ROWS;
+    if (!K_SWEEP(p)->cpu.follow) return 0;
+    const uint8_t *f = K_SWEEP(p)->cpu.follow + row / K_FOLLOW_ROWS;
     unsigned bits = 0;
     UNROLL for (int v = 0; v < regs; v++)
     {
@@ -69,12 +69,12 @@ INLINE chunk_vec chunk_gathered(const wisp__spmmv_params *p, const unsigned code
    dropped, so values are asked for again at half the distance. */
 INLINE void chunk_ahead(const wisp__spmmv_params *p, const unsigned coded, const int regs, int64_t at)
 {
-    if (p->cpu.near) return;
+    if (K_SWEEP(p)->cpu.near) return;
     const char *val = (const char *)p->a.val + at * MAT_BYTES, *col = (const char *)(p->a.col + at);
     if (!(coded & CODES)) UNROLL for (int i = 0; i < regs * CHUNK_VL * MAT_BYTES; i += 64)
         {
             __builtin_prefetch(val + STREAM_AHEAD + i);
-            if (p->cpu.streams) __builtin_prefetch(val + STREAM_AHEAD / 2 + i);
+            if (K_SWEEP(p)->cpu.streams) __builtin_prefetch(val + STREAM_AHEAD / 2 + i);
         }
     if (coded & (SHORT_COLS | LISTS)) return;
     UNROLL for (int i = 0; i < regs * CHUNK_VL * 4; i += 64) __builtin_prefetch(col + STREAM_AHEAD + i);
@@ -125,7 +125,7 @@ INLINE void chunk_columns(const wisp__spmmv_params *p, const unsigned coded, con
                           int n, chunk_vec sum[CHUNK_REGS])
 {
     const unsigned all = (1u << regs) - 1, low = (1u << regs / 2) - 1;
-    const unsigned follow = coded & SHORT_COLS || p->cpu.streams ? 0 : chunk_follow(p, regs, row);
+    const unsigned follow = coded & SHORT_COLS || K_SWEEP(p)->cpu.streams ? 0 : chunk_follow(p, regs, row);
     if (follow == 0)
         chunk_entries(p, coded, 0, regs, row, e, n, sum);
     else if (follow == all)
@@ -200,7 +200,7 @@ INLINE void chunk_lists(const wisp__spmmv_params *p, const unsigned coded, const
 /* Entries that each of `regs` registers of rows has. */
 INLINE int chunk_shared(const wisp__spmmv_params *p, const int regs, int64_t row)
 {
-    if (p->cpu.padded) {
+    if (p->a.padded) {
         const int64_t *chunk = p->a.chunk + (row >> p->a.log_c);
         return (int)((chunk[1] - chunk[0]) >> p->a.log_c);
     }
@@ -292,7 +292,7 @@ INLINE void chunk_group(const wisp__spmmv_params *p, chunk_product_fn *product, 
     const int64_t e = p->a.chunk[row >> p->a.log_c] + (row & (((int64_t)1 << p->a.log_c) - 1));
     const int n = p->a.list ? 0 : chunk_shared(p, regs, row);
     product(p, row, e, n, sum);
-    if (!p->a.list && !p->cpu.padded) chunk_rest_any(p, regs * CHUNK_VL, row, e, n, sum);
+    if (!p->a.list && !p->a.padded) chunk_rest_any(p, regs * CHUNK_VL, row, e, n, sum);
     chunk_finish(p, regs, row, sum, s);
 }
 
@@ -348,16 +348,16 @@ INLINE void chunk_range(const wisp__spmmv_params *p, const int patterns, int64_t
             flush_w1(single, p, dot);
         }
     }
-    if (p->terms == 0 && p->cpu.past) simd_fence();
+    if (p->terms == 0 && K_SWEEP(p)->cpu.past) simd_fence();
 }
 
 /* Rows with patterns have so little to do each that what follows is compiled with its terms. */
 INLINE void chunk_pattern_range(const wisp__spmmv_params *p, const unsigned terms, int64_t begin, int64_t end,
                                 double *dot)
 {
-    wisp__spmmv_params same = *p;
-    same.terms = terms;
-    chunk_range(&same, 1, begin, end, dot);
+    wisp__cpu_sweep same = *K_SWEEP(p);
+    same.p.terms = terms;
+    chunk_range(&same.p, 1, begin, end, dot);
 }
 
 static void chunked(const wisp__spmmv_params *p, int64_t begin, int64_t end, double *dot)
@@ -366,15 +366,15 @@ static void chunked(const wisp__spmmv_params *p, int64_t begin, int64_t end, dou
         any_width(p, begin, end, dot);
         return;
     }
-    wisp__spmmv_params q = *p; /* with the factors of one row for all of them */
+    wisp__cpu_sweep q = *K_SWEEP(p); /* with the factors of one row for all of them */
     real factors[K_FACTOR_SETS][2 * WIDE_REALS];
-    wide_factors(&q, factors);
+    wide_factors(&q.p, factors);
     if (!p->a.pattern)
-        chunk_range(&q, 0, begin, end, dot);
+        chunk_range(&q.p, 0, begin, end, dot);
     else if (p->terms == 0)
-        chunk_pattern_range(&q, 0, begin, end, dot);
+        chunk_pattern_range(&q.p, 0, begin, end, dot);
     else if (p->terms == K_MASK_KPM)
-        chunk_pattern_range(&q, K_MASK_KPM, begin, end, dot);
+        chunk_pattern_range(&q.p, K_MASK_KPM, begin, end, dot);
     else
-        chunk_pattern_range(&q, p->terms, begin, end, dot);
+        chunk_pattern_range(&q.p, p->terms, begin, end, dot);
 }

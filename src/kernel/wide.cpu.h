@@ -17,7 +17,7 @@ enum { WIDE_REALS = WIDE * PARTS };
 /* Whether no block has gaps between its rows. */
 INLINE int wide_compact(const wisp__spmmv_params *p)
 {
-    return p->ld_gather == PARTS && p->ld_x == PARTS && p->ld_y == PARTS && p->cpu.gapless;
+    return p->ld_gather == PARTS && p->ld_x == PARTS && p->ld_y == PARTS && K_SWEEP(p)->cpu.gapless;
 }
 
 /* The factors of one column become those of WIDE rows. */

@@ -368,7 +368,6 @@ static wisp_status build(wisp_mat *A, const wisp__part *part, const wisp_mat_opt
                                "this matrix can't be compressed: its rows and values do not repeat; take "
                                "opts.format = WISP_FORMAT_SELL");
     if (status == WISP_OK) status = wisp__make_grid(A);
-    if (status == WISP_OK) status = A->local.how->finish(A);
 out:
     wisp__compression_free(&c, ctx);
     wisp_free(ctx, len);
@@ -410,6 +409,7 @@ void wisp_mat_free(wisp_mat *A)
     wisp__halo_free(A->halo);
     wisp_free(A->ctx, A->visit);
     wisp__cascades_free(A);
+    wisp__mat_release(A);
     wisp__stored_free(A->ctx, &A->local);
     wisp_map_free(A->map);
     wisp_map_free(A->col_map);

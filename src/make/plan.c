@@ -1,10 +1,8 @@
 /* Predicts the storage of a matrix and its bytes before it is made: at most, over all choices that may be made for it;
    and about, by the choice that its rows lead to (of a large matrix some rows, read as when it is made). */
 #include "assemble.h"
-#include "../data/store/hints.h"
 #include "../data/store/store.h"
 #include "../order/order.h"
-#include "../data/patterns.h"
 
 /* A matrix as it may come to be: how it is stored, and what is looked for on the way. */
 typedef struct {
@@ -16,7 +14,7 @@ typedef struct {
     bool tried_apart;     /* with their diagonals apart, too */
     bool pattern, list, codes, short_columns, apart;
     int64_t strings, string_bytes; /* of patterns or lists */
-    int64_t bundles;               /* bytes of bundles of rows with patterns, about */
+    int64_t foretold;              /* of what the backend makes of patterns, about; -1: not known */
     int64_t values;                /* that have codes */
     bool permuted, sorted;         /* rows are in an order of their own; by length at last */
     int64_t visits;                /* blocks of rows in tiles */
@@ -46,13 +44,8 @@ static int64_t half_bytes(const way *w)
 
 static int64_t pattern_bytes(const way *w)
 {
-    const wisp_mat *A = w->A;
-    const int64_t rows = A->local_rows, in_patterns = w->string_bytes / (size_of(w) + 4);
-    int64_t bundles = w->bundles;
-    if (w->most && A->width <= 1)
-        bundles = wisp__bundles_most(A->ctx, A->type, rows, WISP__MIN(w->src->max_row, in_patterns));
-    return 2 * rows + w->string_bytes + 8 * (w->strings + 1) + (w->apart ? rows * real_of(w) : 0) +
-           wisp__pieces_most(A->type, w->strings, in_patterns) + bundles;
+    const int64_t rows = w->A->local_rows;
+    return 2 * rows + w->string_bytes + 8 * (w->strings + 1) + (w->apart ? rows * real_of(w) : 0);
 }
 
 static int64_t entry_bytes(const way *w)
@@ -62,18 +55,40 @@ static int64_t entry_bytes(const way *w)
     int64_t columns = w->entries * (w->short_columns ? 2 : 4);
     const int64_t values = w->codes ? w->entries + w->values * size_of(w) : w->entries * size_of(w);
     if (w->list) columns = 2 * rows + w->string_bytes + 8 * (w->strings + 1);
-    const bool follows = A->log_c > 0 && !w->list && !w->short_columns && !wisp_type_is_complex(A->type);
-    return columns + values + (w->apart ? rows * real_of(w) : 0) + 4 * rows + 8 * ((rows >> A->log_c) + 2) +
-           (follows ? wisp__follow_bytes(rows) : 0);
+    return columns + values + (w->apart ? rows * real_of(w) : 0) + 4 * rows + 8 * ((rows >> A->log_c) + 2);
+}
+
+static wisp__kind kind_of(const way *w)
+{
+    return w->pattern                     ? WISP__PATTERNS
+           : w->list                      ? WISP__LISTS
+           : w->codes || w->short_columns ? WISP__CODED
+                                          : WISP__SELL;
 }
 
 /* All that stays, the maps with it; *making: what is held besides shortly before. */
 static int64_t stored_bytes(const way *w, int64_t *making)
 {
+    const wisp_mat *A = w->A;
     const int64_t bytes = map_bytes(w) + (w->pattern ? pattern_bytes(w) : entry_bytes(w));
-    int64_t fresh;
-    wisp__fresh_bytes(w->A, w->pattern ? w->strings : 0, w->list || w->most, bytes, &fresh, making);
-    return bytes + fresh;
+    const int64_t stored = w->pattern ? w->string_bytes / (size_of(w) + 4) : w->entries;
+    const wisp__given given = {.kind = kind_of(w),
+                               .type = A->type,
+                               .width = A->width,
+                               .log_c = A->log_c,
+                               .rows = A->local_rows,
+                               .cols = A->local_cols,
+                               .patterns = w->pattern ? w->strings : 0,
+                               .repeats = w->pattern || w->list || w->most,
+                               .stored = stored,
+                               .longest = WISP__MIN(w->src->max_row, stored),
+                               .bytes = bytes,
+                               .foretold = w->most ? -1 : w->foretold};
+    int64_t made = 0;
+    *making = 0;
+    if (A->ctx->backend->foresee && A->format != WISP_FORMAT_HERMITIAN)
+        A->ctx->backend->foresee(A->ctx, &given, &made, making);
+    return bytes + made;
 }
 
 /* The whole matrix, then its half beside it, then what is numbered in this. */
@@ -275,7 +290,12 @@ wisp_status wisp_mat_bound(wisp_ctx *ctx, const wisp_src *whole, const wisp_mat_
     *run = (count_run){.ctx = ctx, .src = src, .log_c = A.log_c, .sigma = WISP__MAX(A.sigma, 1)};
     const int64_t piece = (WISP__PIECE * 16 + run->sigma - 1) / run->sigma * run->sigma;
     WISP_TRY(wisp__for_rows(ctx, "planning", src, NULL, src->rows, piece, count_rows, run));
-    way w = {.A = &A, .part = &part, .src = src, .nnz = atomic_load(&run->nnz), .entries = atomic_load(&run->entries)};
+    way w = {.A = &A,
+             .part = &part,
+             .src = src,
+             .foretold = -1,
+             .nnz = atomic_load(&run->nnz),
+             .entries = atomic_load(&run->entries)};
     WISP_TRY(foresee_order(&order, &A, src, &o, w.nnz));
     if (order.looks || o.map) w.entries = most_padded(run);
     if (A.sigma == 0) A.sigma = wisp__window_for(w.entries, w.nnz, A.log_c);
@@ -356,22 +376,24 @@ out:
     return status;
 }
 
-/* What bundles of the rows looked at take, for all rows: their tables, which the first rows fill as a rule, and a
-   number for each bundle. The patterns go from c into a matrix of these rows alone. */
-static wisp_status find_bundles(const guess *g, way *w, wisp__compression *c)
+/* What the backend makes of patterns for single columns, by the rows looked at: tables, which the first rows fill as a
+   rule, and what grows with the rows. The patterns go from c into a matrix of these rows alone. */
+static wisp_status foretell(const guess *g, way *w, wisp__compression *c)
 {
     wisp_mat B = g->A;
     wisp_ctx *ctx = B.ctx;
     wisp_status status;
     B.local_rows = g->look.rows;
     B.local = (wisp__stored){.how = &wisp__storage_patterns};
+    w->foretold = 0;
     WISP_TRY(B.local.how->create(&B, c));
-    WISP_TRY(wisp__bundles_find(&B));
-    w->bundles = wisp__bundles_bytes(&B);
-    if (w->bundles) w->bundles += (g->A.local_rows - B.local_rows) / wisp__bundle_rows(ctx, B.type) * 2;
+    WISP_TRY(wisp__mat_take(&B));
+    if (B.prepared)
+        w->foretold = B.prepared->bytes + (int64_t)(B.prepared->per_row * (double)(g->A.local_rows - B.local_rows));
 out:
+    wisp__mat_release(&B);
     wisp__stored_free(ctx, &B.local);
-    return status == WISP_ERR_NOMEM ? WISP_OK : status; /* nor are there bundles of the matrix then */
+    return status == WISP_ERR_NOMEM ? WISP_OK : status; /* nor is there room for these then */
 }
 
 /* Runs the search that chooses the storage, of rows or values. */
@@ -404,7 +426,7 @@ static wisp_status choose(guess *g, way *w)
     w->strings = w->pattern || w->list ? atomic_load(&c.rows.strings) : 0;
     w->string_bytes = w->strings ? c.rows.begin[w->strings] : 0;
     w->values = w->codes ? atomic_load(&c.values.strings) : 0;
-    if (w->pattern && A->width <= 1) WISP_TRY(find_bundles(g, w, &c));
+    if (w->pattern && A->width <= 1) WISP_TRY(foretell(g, w, &c));
 out:
     wisp__compression_free(&c, ctx);
     return status;
@@ -416,7 +438,7 @@ wisp_status wisp__mat_foresee(wisp_ctx *ctx, const wisp_src *whole, const wisp_m
     guess g = {.A = {.ctx = ctx, .square = whole->rows == whole->cols}, .o = o, .quick = m != NULL};
     wisp__part part;
     const wisp_src *src = &part.src;
-    way w = {.A = &g.A, .part = &part, .src = src};
+    way w = {.A = &g.A, .part = &part, .src = src, .foretold = -1};
     wisp_status status;
     WISP_TRY(wisp__part_open(&part, ctx, whole));
     WISP_TRY(wisp__mat_shape(src, o, &g.A));

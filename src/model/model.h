@@ -27,12 +27,6 @@ typedef struct {
 /* The part of `bytes`, met once in each sweep, that a cache keeps from one to the next. */
 double wisp__kept_part(double bytes, double cache);
 void wisp__caches_find(wisp_ctx *ctx, int width, int64_t row_bytes, double rows, wisp__caches *c);
-int64_t wisp__near_bytes(wisp_ctx *ctx); /* half of the second-level cache of a core */
-
-/* Whether kernels ask ahead for the block rows that they gather from a block of so many. Not where the second-level
-   cache holds the block. Nor for rows of one line, of a matrix whose rows do not repeat, where the last cache keeps
-   half of the sweep or more (the matrix and two blocks): there the core runs ahead far enough. (docs/performance.md) */
-bool wisp__asks_gathered(wisp_ctx *ctx, bool repeats, double row_bytes, double rows, double matrix_bytes);
 
 /* Rows of a pattern, in runs of WISP__RUN that follow one another in a sweep, and for each of them where in the sweep
    the rows stand that gather its row of the block. With a symmetric pattern these are the columns of the row itself;

@@ -4,11 +4,6 @@
 #include "model.h"
 #include <math.h>
 
-static int64_t l2_of(const wisp_machine *m)
-{
-    return m->cache_bytes[WISP_L2] > 0 ? m->cache_bytes[WISP_L2] : 256 << 10;
-}
-
 /* Rates that were not measured are those of a common core: two loads of a register in each turn of a clock of 3 GHz,
    half a cache line from the second level, a quarter from the third, and a part of what a socket loads from memory. */
 void wisp__rates_find(wisp_ctx *ctx, wisp__rates *r)
@@ -19,7 +14,7 @@ void wisp__rates_find(wisp_ctx *ctx, wisp__rates *r)
     pthread_mutex_lock(&ctx->lock);
     *r = ctx->rates;
     pthread_mutex_unlock(&ctx->lock);
-    if (r->l2_bytes == 0) r->l2_bytes = wisp__cache_count(m, WISP_L2, ctx->threads) * (double)l2_of(m);
+    if (r->l2_bytes == 0) r->l2_bytes = wisp__cache_count(m, WISP_L2, ctx->threads) * (double)wisp__l2_bytes(ctx);
     if (r->loads == 0) r->loads = 2 * clock * threads;
     if (r->l2 == 0) r->l2 = line / 2 * clock * threads;
     if (r->l3 == 0) r->l3 = line / 4 * clock * threads;
@@ -37,22 +32,12 @@ void wisp__caches_find(wisp_ctx *ctx, int width, int64_t row_bytes, double rows,
     c->threads = ctx->threads;
     c->block_rows = together ? WISP__MIN(wisp__rows_per_turn((int64_t)rows, row_bytes, ctx->threads), range) : range;
     c->l1 = (double)WISP__MAX(m->cache_bytes[WISP_L1], 32 << 10);
-    c->l2 = (double)l2_of(m);
+    c->l2 = (double)wisp__l2_bytes(ctx);
     c->all_l1 = c->l1 * ctx->threads;
     c->all_l2 = c->l2 * wisp__cache_count(m, WISP_L2, ctx->threads);
     c->l3 = (together ? l3 : l3 / sharing) / ranks;
     c->l3 = WISP__MAX(c->l3, c->l2);
     c->kept = WISP__MAX((double)wisp_ctx_cache(ctx, NULL), c->all_l2);
-}
-
-int64_t wisp__near_bytes(wisp_ctx *ctx) { return WISP__MIN(l2_of(wisp__topology(ctx)) / 2, (int64_t)1 << 30); }
-
-bool wisp__asks_gathered(wisp_ctx *ctx, bool repeats, double row_bytes, double rows, double matrix_bytes)
-{
-    enum { LINE = 64, MUCH = 2 };
-    const double gathered = rows * row_bytes, all = matrix_bytes + 2 * gathered;
-    if (gathered <= (double)wisp__near_bytes(ctx)) return false;
-    return repeats || row_bytes > LINE || all > MUCH * (double)wisp_ctx_cache(ctx, NULL);
 }
 
 bool wisp__may_interleave(const wisp__rates *r)

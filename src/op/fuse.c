@@ -278,17 +278,15 @@ static void set_dots(const lists *l, memory *m, wisp__fuse_params *p)
 
 static wisp__fuse_params params_of(const lists *l, memory *m)
 {
-    enum { NEAR = 20 << 10, LEAST = 512 }; /* bytes of a strip: of all blocks, of each */
     const wisp_blk *b = l->like;
     const wisp__cut cut = wisp__cut_of(b, m->list.compact && !m->list.wide_rows);
-    const int64_t size = (int64_t)wisp_type_size(wisp__real_type(b->type)), bytes = cut.period * size;
     wisp__fuse_params p = {.count = b->nrows,
                            .parts = wisp__parts(b->type),
                            .row = b->width * wisp__parts(b->type),
                            .period = cut.period,
                            .rows = cut.rows,
                            .flat = m->list.compact,
-                           .strip = WISP__MAX(WISP__MAX(NEAR / m->list.count, LEAST) / bytes, 1),
+                           .blocks = m->list.count,
                            .update = m->update,
                            .dot = m->dot,
                            .factors = m->factors,

@@ -180,11 +180,10 @@ static void set_part(column_part *c, const halo_run *r, int first, int width)
             memcpy(to + half * row, (const char *)p->factors[k] + half * all + skip, row);
         c->p.factors[k] = to;
     }
-    c->p.cpu.past = c->p.cpu.gapless = false;
     const wisp__key key = wisp__sweep_key(&c->s, &c->p);
     c->run = (halo_run){.s = &c->s,
                         .p = &c->p,
-                        .kernel = c->x.ctx->backend->find_spmmv(c->x.ctx, &key),
+                        .kernel = c->x.ctx->backend->find_spmmv(c->x.ctx, &key, &c->p.a),
                         .dot = r->dot ? c->dot : NULL,
                         .dot_size = r->dot_size / (size_t)p->width * (size_t)width};
 }
@@ -300,12 +299,13 @@ out:
     return status;
 }
 
-wisp_status wisp__sweep_with_halo(const wisp__sweep *s, const wisp__spmmv_params *p, double *dot, size_t dot_size)
+wisp_status wisp__sweep_with_halo(const wisp__sweep *s, double *dot, size_t dot_size)
 {
+    const wisp__spmmv_params *p = &s->p;
     wisp_status status;
     wisp__halo *h = s->A->halo;
     const wisp__key key = wisp__sweep_key(s, p);
-    const halo_run r = {s, p, h->ctx->backend->find_spmmv(h->ctx, &key), dot, dot_size};
+    const halo_run r = {s, p, h->ctx->backend->find_spmmv(h->ctx, &key, &p->a), dot, dot_size};
     const wisp_halo halo = choose(h, (size_t)p->reals * (size_t)p->real_bytes);
     const double start = wisp_now();
     WISP_TRY(run_by[halo](&r));

@@ -79,8 +79,8 @@ typedef struct {
     const wisp_mat *A;
     wisp_blk *y, *const *z; /* z: of the sums */
     const wisp_blk *x, *prev, *u;
-    unsigned terms;       /* of wisp_aug */
-    wisp__spmmv_params p; /* all but what only CPUs use of the entries, which sweep_run puts in */
+    unsigned terms; /* of wisp_aug */
+    wisp__spmmv_params p;
 } wisp__sweep;
 
 /* The blocks fit the matrix, and each other in width and type; z may be NULL. */
@@ -95,9 +95,8 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, w
 size_t wisp__factor_bytes(const wisp_blk *x);
 /* Exchange, and all rows. dot takes wisp__dot_size numbers, the dots of this process (NULL without dots). */
 wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot);
-/* The same with these parameters, which have the entries, for a matrix that has a halo (halo_run.c); dot has dot_size
-   numbers, or is NULL. */
-wisp_status wisp__sweep_with_halo(const wisp__sweep *s, const wisp__spmmv_params *p, double *dot, size_t dot_size);
+/* The same for a matrix that has a halo (halo_run.c); dot has dot_size numbers, or is NULL. */
+wisp_status wisp__sweep_with_halo(const wisp__sweep *s, double *dot, size_t dot_size);
 /* The kernel's key. */
 wisp__key wisp__sweep_key(const wisp__sweep *s, const wisp__spmmv_params *p);
 /* The same with an operator (apply.c). */

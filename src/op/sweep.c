@@ -103,37 +103,6 @@ static wisp_status set_terms(wisp__spmmv_params *p, const wisp_aug *aug, wisp_ty
     return imaginary && !wisp_type_is_complex(type) ? WISP_ERR_ARG : WISP_OK;
 }
 
-/* Whether y is better written past the caches: it and the matrix that streams by are too large for it to be found there
-   again, and it is in whole cache lines. */
-static bool writes_past(const wisp_mat *A, const wisp_blk *y)
-{
-    enum { LINE = 64, LARGE = 64 << 20 };
-    const int64_t size = (int64_t)wisp_type_size(y->type), row = y->stride * size;
-    if (wisp__half_of(A)) return false;
-    const bool large = wisp__mat_bytes(A, false) + y->nrows * row >= LARGE;
-    return large && (row % LINE == 0 || y->stride == 1) && (uintptr_t)wisp__at(y) % LINE == 0;
-}
-
-static bool asks_gathered(const wisp_mat *A, const wisp_blk *x)
-{
-    const double row = (double)x->width * (double)wisp_type_size(x->type);
-    return wisp__asks_gathered(A->ctx, A->local.how->repeats, row, (double)x->nrows, (double)wisp__mat_bytes(A, false));
-}
-
-/* Whether the blocks beside x and y have no gaps between their rows. */
-static bool gapless(const wisp__spmmv_params *p)
-{
-    bool all = p->ld_prev == p->reals && (!p->u || p->ld_u == p->reals);
-    for (int i = 0; i < p->chains; i++) all = all && p->chain[i].ld == p->reals;
-    return all;
-}
-
-static double both_bytes(const wisp_blk *x, const wisp_blk *y)
-{
-    const double size = (double)wisp_type_size(y->type);
-    return size * ((double)x->nrows * (double)x->stride + (double)y->nrows * (double)y->stride);
-}
-
 size_t wisp__factor_bytes(const wisp_blk *x) { return 2 * K_FACTOR_SETS * (size_t)x->width * wisp_type_size(x->type); }
 
 /* The factors of a term, one for each column, as kernels take them. */
@@ -177,14 +146,6 @@ static void set_chains(wisp__spmmv_params *p, const wisp__sums *sums)
     p->chains = sums->count;
 }
 
-static void set_advice(wisp__sweep *s)
-{
-    s->p.cpu.past = writes_past(s->A, s->y);
-    s->p.cpu.asks_gathered = asks_gathered(s->A, s->x);
-    s->p.cpu.in_turn = wisp__side_by_side(s->A->ctx, s->x->width, both_bytes(s->x, s->y));
-    s->p.cpu.gapless = gapless(&s->p);
-}
-
 wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, wisp_blk *y, const wisp_blk *x,
                             const wisp_blk *prev, const wisp_aug *aug, const wisp__sums *sums, void *factors)
 {
@@ -196,19 +157,10 @@ wisp_status wisp__sweep_set(wisp__sweep *s, const char *op, const wisp_mat *A, w
     set_chains(&s->p, sums);
     if (set_terms(&s->p, aug, A->type, x->type) != WISP_OK)
         return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "%s: a complex factor for a real block", op);
-    set_advice(s);
     if (s->p.terms & K_ADD) set_factors(&s->p, x->type, K_FACTORS_ADD, aug->add, factors);
     if (s->p.terms & K_SHIFT) set_factors(&s->p, x->type, K_FACTORS_SHIFT, aug->shift, factors);
 out:
     return status;
-}
-
-/* What only CPUs use. */
-static void set_entries(wisp__spmmv_params *p, const wisp_mat *A)
-{
-    enum { LARGE = 32 << 20 };
-    p->cpu.streams = A->local.entries * (int64_t)wisp_type_size(A->type) > LARGE;
-    wisp__stored_params(A, p);
 }
 
 size_t wisp__dot_size(const wisp_blk *x, unsigned terms)
@@ -219,15 +171,14 @@ size_t wisp__dot_size(const wisp_blk *x, unsigned terms)
 wisp__key wisp__sweep_key(const wisp__sweep *s, const wisp__spmmv_params *p)
 {
     const int width = (int)p->reals / wisp__parts(s->A->type);
-    return (wisp__key){s->A->type, s->x->type, width, s->A->log_c, width != p->width, p->cpu.bundles};
+    return (wisp__key){s->A->type, s->x->type, width, s->A->log_c, width != p->width};
 }
 
 wisp__step wisp__sweep_as_step(wisp__sweep *s, double *dot)
 {
-    set_entries(&s->p, s->A);
-    s->p.cpu.past = s->p.cpu.streams = false; /* they are read again soon */
     const wisp__key key = wisp__sweep_key(s, &s->p);
-    return (wisp__step){s->A->ctx->backend->find_spmmv(s->A->ctx, &key), &s->p, s->p.terms & K_DOTS ? dot : NULL};
+    return (wisp__step){s->A->ctx->backend->find_spmmv(s->A->ctx, &key, &s->p.a), &s->p,
+                        s->p.terms & K_DOTS ? dot : NULL};
 }
 
 wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot)
@@ -236,17 +187,15 @@ wisp_status wisp__sweep_run(const wisp__sweep *s, double *dot)
     wisp_ctx *ctx = A->ctx;
     const wisp__backend *backend = ctx->backend;
     const size_t dot_size = wisp__dot_size(s->x, s->terms);
-    wisp__spmmv_params p = s->p;
     wisp_status status;
     if (wisp__operator_of(A)) return wisp__sweep_apply(s, dot);
-    set_entries(&p, A);
-    if (!(p.terms & K_DOTS)) dot = NULL;
-    const wisp__key key = wisp__sweep_key(s, &p);
+    if (!(s->p.terms & K_DOTS)) dot = NULL;
+    const wisp__key key = wisp__sweep_key(s, &s->p);
     const wisp__half_mat *half = wisp__half_of(A);
-    if (half) return backend->launch_half(ctx, &key, &p, &half->h, dot, dot_size);
-    if (A->halo) return wisp__sweep_with_halo(s, &p, dot, dot_size);
-    const wisp__kernel kernel = backend->find_spmmv(ctx, &key);
-    WISP_TRY(backend->launch_spmmv(ctx, kernel, &p, &A->grid, 0, A->grid.blocks, dot ? dot_size : 0));
+    if (half) return backend->launch_half(ctx, &key, &s->p, &half->h, dot, dot_size);
+    if (A->halo) return wisp__sweep_with_halo(s, dot, dot_size);
+    const wisp__kernel kernel = backend->find_spmmv(ctx, &key, &s->p.a);
+    WISP_TRY(backend->launch_spmmv(ctx, kernel, &s->p, &A->grid, 0, A->grid.blocks, dot ? dot_size : 0));
     if (dot) status = backend->finish_dots(ctx, &A->grid, dot, dot_size);
 out:
     return status;

@@ -5,7 +5,7 @@ typedef struct {
     const wisp__isa *isa;
     wisp__fuse_fn fn;
     const wisp__fuse_params *p;
-    int64_t periods, per_block;
+    int64_t periods, per_block, strip;
     double *partial, *work; /* [blocks][sets][row]; [threads][sets][period], where a period is several rows */
 } fuse_run;
 
@@ -16,7 +16,7 @@ static void fuse_block(const fuse_run *r, int64_t block, double *sum, double *wo
     const int64_t begin = block * r->per_block, end = WISP__MIN(begin + r->per_block, r->periods);
     if (p->rows == 1) work = sum;
     if (p->sets) memset(work, 0, (size_t)p->sets * (size_t)p->period * sizeof *work);
-    r->fn(p, begin, end, work);
+    r->fn(p, begin, end, r->strip, work);
     for (int s = 0; s < p->sets && p->rows > 1; s++) {
         r->isa->fold(p->rows, p->row, work + s * p->period, NULL);
         memcpy(sum + s * p->row, work + s * p->period, (size_t)p->row * sizeof *sum);
@@ -34,6 +34,14 @@ static void fuse_thread(void *arg, int thread, int threads)
         fuse_block(r, b, r->partial + b * p->sets * p->row, work);
 }
 
+/* Periods that stay in the first-level cache from update to update, and to the dots. */
+static int64_t strip_of(const wisp__fuse_params *p, bool is_double)
+{
+    enum { NEAR = 20 << 10, LEAST = 512 }; /* bytes of all blocks, of each */
+    const int64_t bytes = p->period * (is_double ? (int64_t)sizeof(double) : (int64_t)sizeof(float));
+    return WISP__MAX(WISP__MAX(NEAR / p->blocks, LEAST) / bytes, 1);
+}
+
 wisp_status wisp__cpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block, double *sum)
 {
     const int64_t periods = (p->count + p->rows - 1) / p->rows, blocks = (periods + per_block - 1) / per_block;
@@ -43,7 +51,8 @@ wisp_status wisp__cpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_param
     const wisp_status status =
         sums ? wisp__scratch(ctx->team, WISP__DEVICE_SCRATCH, &partial, all + work, sizeof *partial) : WISP_OK;
     if (status != WISP_OK) return status;
-    fuse_run run = {ctx->isa, ctx->isa->fuse[is_double], p, periods, per_block, partial, partial + all};
+    fuse_run run = {ctx->isa,  ctx->isa->fuse[is_double], p,       periods,
+                    per_block, strip_of(p, is_double),    partial, partial + all};
     const bool little = wisp__is_little(ctx->team, p->count * p->row * (p->terms + p->dots));
     wisp__run_some(ctx->team, little, fuse_thread, &run);
     if (sums) wisp__cpu_add_up(ctx, false, partial, blocks, sums, sum);

@@ -47,7 +47,7 @@ static void do_strip(const half_run *r, const wisp__half_params *p, bool finish,
 {
     const wisp__half_entry *k = r->kernels;
     for (int at = 0; at < r->columns; at += k->width) {
-        while (k->width > r->columns - at || ((p->p.terms & K_PAIRS) && k->width % 2)) k++;
+        while (k->width > r->columns - at || ((p->s.p.terms & K_PAIRS) && k->width % 2)) k++;
         (finish ? k->finish : k->multiply)(p, strip, begin, at, dot);
     }
 }
@@ -155,7 +155,7 @@ wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wis
     wisp_status status = wisp__scratch(ctx->team, WISP__DEVICE_SCRATCH, &spill, 1, spill_bytes + dot_bytes);
     if (status != WISP_OK) return status;
     double *partial = (double *)(void *)(spill + spill_bytes);
-    const wisp__half_params whole = {.p = *p,
+    const wisp__half_params whole = {.s.p = *p,
                                      .half = half,
                                      .beta = {p->beta[0], p->beta[1]},
                                      .reads_prev = !!(p->terms & K_AXPBY),
@@ -169,10 +169,10 @@ wisp_status wisp__cpu_launch_half(wisp_ctx *ctx, const wisp__key *key, const wis
                     .partial = dot ? partial : NULL,
                     .dot_size = dot_size,
                     .row_bytes = row_bytes};
-    run.whole.p.terms = (p->terms | K_AXPBY) & ~(unsigned)K_PREV; /* prev is in y once it has begun */
-    run.whole.p.beta[0] = 1, run.whole.p.beta[1] = 0;
+    run.whole.s.p.terms = (p->terms | K_AXPBY) & ~(unsigned)K_PREV; /* prev is in y once it has begun */
+    run.whole.s.p.beta[0] = 1, run.whole.s.p.beta[1] = 0;
     run.first = run.whole;
-    run.first.p.terms &= ~(unsigned)(K_CHAIN | K_DELTA | K_DOTS);
+    run.first.s.p.terms &= ~(unsigned)(K_CHAIN | K_DELTA | K_DOTS);
     status = wisp_alloc(ctx, &run.state, (size_t)half->blocks, sizeof *run.state);
     if (status != WISP_OK) return status;
     set_shares(&run, ctx->threads);

@@ -3,7 +3,7 @@
    include this and need no C library, so that they compile for any target. */
 #ifndef WISP_KERNELS_H
 #define WISP_KERNELS_H
-#include "../../kernel/params.h"
+#include "../../kernel/params_cpu.h"
 
 /* Matrix value type and precision of the block that one kernel instance is made for: backend/cpu/spmmv_NAME.c. The
    accuracy is the block's: a single-precision matrix takes double blocks. To a real matrix a complex block is a real

@@ -1,5 +1,5 @@
 /* The CPU backend: kernels of the best instruction set, run by the pinned team. */
-#include "cpu.h"
+#include "prepare.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -163,12 +163,13 @@ static void say_no_kernel(wisp_ctx *ctx, const wisp__key *key)
 /* Whether a kernel of `width` columns takes a block of so many as a whole. */
 static bool fits(int width, int columns) { return width == columns || (width >= K_MULTIPLES && columns % width == 0); }
 
-static wisp__kernel cpu_find_spmmv(wisp_ctx *ctx, const wisp__key *key)
+static wisp__kernel cpu_find_spmmv(wisp_ctx *ctx, const wisp__key *key, const wisp__entries *a)
 {
+    const wisp__cpu_prepared *m = wisp__cpu_prepared_of(a);
     const wisp__spmmv_entry *e = ctx->isa->spmmv[wisp__combo_of(key->matrix, key->block)];
     while (e->width && !fits(e->width, key->width)) e++;
     if (!e->width) say_no_kernel(ctx, key);
-    if (e->bundled && key->bundled) return wisp__cpu_kernel(e->bundled);
+    if (e->bundled && m && m->bundles) return wisp__cpu_kernel(e->bundled);
     if (e->chunked && (1 << key->log_c) >= K_CHUNKED_C) return wisp__cpu_kernel(e->chunked);
     return wisp__cpu_kernel(e->fn);
 }
@@ -234,14 +235,15 @@ static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wi
 {
     const int64_t blocks = end - first;
     const bool little = is_little(ctx, p, grid, blocks);
-    const int shares = little || p->cpu.in_turn ? 1 : WISP__MIN(ctx->threads, WISP__MOST_SHARES);
+    const wisp__cpu_sweep sweep = {*p, wisp__cpu_advise(ctx, p)};
+    const int shares = little || sweep.cpu.in_turn ? 1 : WISP__MIN(ctx->threads, WISP__MOST_SHARES);
     double *partial = NULL;
     wisp_status status = dot_size ? wisp__cpu_room(ctx, &partial, grid->blocks, dot_size) : WISP_OK;
     if (status != WISP_OK) return status;
     spmmv_run run; /* the shares in use are set */
-    run.ctx = ctx, run.fn = wisp__cpu_fn(kernel), run.p = p, run.grid = grid, run.partial = partial,
+    run.ctx = ctx, run.fn = wisp__cpu_fn(kernel), run.p = &sweep.p, run.grid = grid, run.partial = partial,
     run.dot_size = dot_size, run.first = first, run.end = end;
-    run.turn = p->cpu.in_turn ? wisp__blocks_per_turn(blocks, ctx->threads) : 1;
+    run.turn = sweep.cpu.in_turn ? wisp__blocks_per_turn(blocks, ctx->threads) : 1;
     run.shares.count = shares;
     for (int i = 0; i < shares; i++)
         wisp__share_set(&run.shares, i, first_turn(&run, i, shares), first_turn(&run, i + 1, shares));
@@ -504,6 +506,9 @@ const wisp__backend wisp__backend_cpu = {
     .alloc = wisp_alloc,
     .free = wisp_free,
     .take = cpu_take,
+    .prepare = wisp__cpu_prepare,
+    .release = wisp__cpu_release,
+    .foresee = wisp__cpu_foresee,
     .borrow = cpu_borrow,
     .map = cpu_map,
     .unmap = cpu_unmap,

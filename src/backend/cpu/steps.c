@@ -2,11 +2,12 @@
    part of each group, the same rows in all steps, so that they stay in its caches, and what other threads have not
    begun of theirs when that is done. It waits only where a task needs blocks that other threads have begun and not
    finished. */
-#include "cpu.h"
+#include "prepare.h"
 
 typedef struct {
     wisp_ctx *ctx;
     const wisp__step *step;
+    wisp__cpu_sweep *sweep; /* [steps] */
     const wisp__schedule *schedule;
     const wisp__grid *grid;
     double *partial; /* [steps][blocks][dot_size], if there are dots */
@@ -60,13 +61,13 @@ static void steps_thread(void *arg, int thread, int threads)
         const wisp__spmmv_fn fn = wisp__cpu_fn(step->kernel);
         double *partial = step->dot ? r->partial + (size_t)(task.step * g->blocks) * r->dot_size : NULL;
         int done = 0;
-        wisp__spmmv_params p = *step->p;
-        p.cpu.near = task.near;
+        wisp__cpu_sweep sweep = r->sweep[task.step];
+        sweep.cpu.near = task.near;
         for (; a.task <= task.after && !wisp__team_stop(r->ctx->team, &r->stopped); a.task++)
             if (!finished(&a)) wisp__team_wait(r->ctx->team, finished, &a);
         if (wisp__team_stop(r->ctx->team, &r->stopped)) return;
         for (int64_t b; (b = next_block(r, i, n, thread, threads)) >= 0; done++)
-            wisp__run_block(fn, &p, g, first + b, partial, r->dot_size);
+            wisp__run_block(fn, &sweep.p, g, first + b, partial, r->dot_size);
         if (done == 0) continue;
         atomic_fetch_add(&r->finished[i], done);
         wisp__team_tell(r->ctx->team);
@@ -85,7 +86,12 @@ wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int st
     steps_run run = {.ctx = ctx, .step = step, .schedule = schedule, .grid = grid, .dot_size = dot_size};
     bool dots = false;
     wisp_status status;
-    for (int i = 0; i < steps; i++) dots |= step[i].dot != NULL;
+    WISP_TRY(wisp_alloc(ctx, &run.sweep, (size_t)steps, sizeof *run.sweep));
+    for (int i = 0; i < steps; i++) {
+        dots |= step[i].dot != NULL;
+        run.sweep[i] = (wisp__cpu_sweep){*step[i].p, wisp__cpu_advise(ctx, step[i].p)};
+        run.sweep[i].cpu.past = run.sweep[i].cpu.streams = false; /* they are read again soon */
+    }
     if (dots) WISP_TRY(wisp__cpu_room(ctx, &run.partial, steps * grid->blocks, dot_size));
     WISP_TRY(wisp_alloc(ctx, &run.finished, (size_t)schedule->tasks, sizeof *run.finished));
     WISP_TRY(wisp_alloc(ctx, &run.taken, (size_t)(ctx->threads * schedule->tasks), sizeof *run.taken));
@@ -96,6 +102,7 @@ wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int st
         wisp__cpu_add_up(ctx, false, partial, grid->blocks, dot_size, step[i].dot);
     }
 out:
+    wisp_free(ctx, run.sweep);
     wisp_free(ctx, run.finished);
     wisp_free(ctx, run.taken);
     return status;

@@ -49,7 +49,6 @@ int64_t wisp__chunks_bytes(const wisp_mat *A, bool all)
     int64_t bytes = (s->code ? entries + s->values * size : entries * size) + (s->chunks + all) * 8;
     if (s->diagonal) bytes += A->local_rows * real;
     if (all) bytes += A->local_rows * 4; /* row_len */
-    if (all && s->fresh) bytes += A->local_rows * 4;
     return bytes;
 }
 

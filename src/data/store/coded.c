@@ -1,5 +1,4 @@
 /* Storage like SELL, but with short columns, codes in place of values, or both. */
-#include "hints.h"
 #include "store.h"
 
 static bool suits(const wisp__compression *c) { return c->codes || c->short_columns; }
@@ -58,7 +57,6 @@ const wisp__storage wisp__storage_coded = {
     .suits = suits,
     .create = create,
     .put = put,
-    .finish = wisp__find_fresh,
     .arrays = arrays,
     .bytes = bytes,
     .row = row_of,

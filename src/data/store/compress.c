@@ -285,32 +285,3 @@ void wisp__compression_free(wisp__compression *c, wisp_ctx *ctx)
     wisp_free(ctx, c->diagonal);
     *c = (wisp__compression){0};
 }
-
-/* Rows of [begin, end) in groups that kernels take at once, if patterns, or lists, repeat with that period. */
-static int64_t rows_in_groups(const uint16_t *id, int64_t begin, int64_t end, int period)
-{
-    const int rows = K_MOST_SIDES * period;
-    int64_t in_groups = 0;
-    for (int64_t i = begin, n; i + rows <= end; i += n) {
-        n = memcmp(id + i, id + i + period, (size_t)(rows - period) * sizeof *id) ? 1 : rows;
-        if (n == rows) in_groups += rows;
-    }
-    return in_groups;
-}
-
-int wisp__period_of(const uint16_t *id, int64_t rows)
-{
-    enum { WINDOW = 1 << 12, WINDOWS = 64 };
-    const int64_t windows = WISP__MIN(WINDOWS, rows / WINDOW + 1);
-    int64_t most = 0;
-    int best = 1;
-    for (int period = 1; period <= K_MOST_PERIOD; period++) {
-        int64_t in_groups = 0;
-        for (int64_t w = 0; w < windows; w++) {
-            const int64_t begin = rows / windows * w;
-            in_groups += rows_in_groups(id, begin, WISP__MIN(begin + WINDOW, rows), period);
-        }
-        if (in_groups > most) most = in_groups, best = period;
-    }
-    return best;
-}

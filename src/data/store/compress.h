@@ -2,7 +2,7 @@
 #ifndef WISP_COMPRESS_H
 #define WISP_COMPRESS_H
 #include "../rows.h"
-#include "strings.h"
+#include "../../base/strings.h"
 
 /* Rows that are looked at, by their places: all, or some by which the others are judged, in runs of `run` (the last one
    may be shorter) that begin `stride` rows apart. Arrays over rows are over these. */
@@ -36,8 +36,6 @@ wisp_status wisp__compression_find_values(wisp__compression *c, const wisp_mat *
 int64_t wisp__compression_search_bytes(const wisp_mat *A, int64_t entries, int64_t max_row, bool apart);
 void wisp__compression_most(const wisp_mat *A, int64_t entries, int64_t *strings, int64_t *bytes);
 void wisp__compression_free(wisp__compression *c, wisp_ctx *ctx);
-/* Orbitals of a site, or sublattices, take turns: how far apart rows are that have one pattern, or list. */
-int wisp__period_of(const uint16_t *id, int64_t rows);
 /* The code of a value that was met before. */
 uint8_t wisp__compression_code(wisp__compression *c, wisp_type type, wisp_scalar value);
 #endif

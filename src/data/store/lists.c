@@ -1,5 +1,4 @@
 /* Rows whose columns repeat: lists of offsets from the diagonal that rows share. Values are as in SELL, or codes. */
-#include "hints.h"
 #include "store.h"
 #include <string.h>
 
@@ -18,7 +17,6 @@ static wisp_status create(wisp_mat *A, wisp__compression *c)
     WISP_TRY(wisp__alloc_raw(A->ctx, &s->col, (size_t)WISP__MAX(r->begin[l->count], size), 1));
     for (int64_t i = 0; i <= l->count; i++) l->first[i] = r->begin[i] / size;
     memcpy(s->col, r->bytes, (size_t)r->begin[l->count]);
-    s->period = wisp__period_of(c->list, A->local_rows);
     l->of = c->list, c->list = NULL;
     wisp__strings_close(&c->rows, A->ctx);
     WISP_TRY(wisp__chunks_create(A, c));
@@ -71,7 +69,6 @@ const wisp__storage wisp__storage_lists = {
     .suits = suits,
     .create = create,
     .put = put,
-    .finish = wisp__find_fresh,
     .arrays = arrays,
     .bytes = bytes,
     .row = row_of,

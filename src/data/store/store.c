@@ -29,7 +29,7 @@ static wisp__arrays arrays(const wisp__stored *stored)
     if (!(s->borrowed & WISP__BORROWED_CHUNK)) WISP__ARRAYS(&list, &s->chunk);
     if (!(s->borrowed & WISP__BORROWED_COL)) WISP__ARRAYS(&list, &s->col);
     if (!(s->borrowed & WISP__BORROWED_VAL)) WISP__ARRAYS(&list, &s->val);
-    WISP__ARRAYS(&list, &s->row_len, &s->code, &s->diagonal, &s->fresh);
+    WISP__ARRAYS(&list, &s->row_len, &s->code, &s->diagonal);
     if (s->how && s->how->arrays) s->how->arrays(s, &list);
     return list;
 }
@@ -47,6 +47,7 @@ static wisp__entries told(const wisp_mat *A)
     const wisp__stored *s = &A->local;
     wisp__entries a = {.rows = A->local_rows,
                        .log_c = A->log_c,
+                       .padded = s->padded,
                        .chunk = s->chunk,
                        .row_len = s->row_len,
                        .col = s->col,
@@ -57,6 +58,41 @@ static wisp__entries told(const wisp_mat *A)
     return a;
 }
 
+wisp_status wisp__mat_prepare(wisp_mat *A)
+{
+    const wisp__backend *backend = A->ctx->backend;
+    const wisp__stored *s = &A->local;
+    const int64_t cols = A->col_map->local;
+    const wisp__given given = {.entries = &A->told,
+                               .kind = s->how->kind,
+                               .type = A->type,
+                               .width = A->width,
+                               .log_c = A->log_c,
+                               .rows = A->local_rows,
+                               .cols = cols,
+                               .halo = A->local_cols - cols,
+                               .patterns = wisp__is_kind(s, WISP__PATTERNS) ? s->patterns.count : 0,
+                               .repeats = s->how->repeats,
+                               .stored = s->entries,
+                               .bytes = A->local_rows > 0 ? s->how->bytes(A, false) : 0,
+                               .foretold = -1,
+                               .grid = &A->grid};
+    if (!backend->prepare || wisp__half_of(A)) return WISP_OK; /* halves have kernels of their own */
+    wisp__prepared *made;
+    const wisp_status status = backend->prepare(A->ctx, &given, &made);
+    if (status != WISP_OK) return status;
+    wisp__mat_release(A);
+    A->prepared = made;
+    A->told.prepared = made;
+    return WISP_OK;
+}
+
+void wisp__mat_release(wisp_mat *A)
+{
+    if (A->prepared) A->ctx->backend->release(A->ctx, A->prepared);
+    A->told.prepared = A->prepared = NULL;
+}
+
 wisp_status wisp__mat_take(wisp_mat *A)
 {
     const wisp__arrays list = arrays(&A->local);
@@ -64,6 +100,7 @@ wisp_status wisp__mat_take(wisp_mat *A)
     for (int i = 0; i < list.count; i++) WISP_TRY(A->ctx->backend->take(A->ctx, list.pointer[i]));
     if (A->grid.weight) A->grid.weight = A->local.chunk;
     A->told = told(A);
+    status = wisp__mat_prepare(A);
 out:
     return status;
 }
@@ -91,6 +128,7 @@ wisp_status wisp__mat_lend(const wisp_mat *A, wisp__host_mat *host)
                                      .order = A->order,
                                      .format = A->format,
                                      .local = A->local,
+                                     .prepared = A->prepared,
                                      .grid = A->grid,
                                      .halo = A->halo,
                                      .visit = A->visit}};
@@ -118,15 +156,11 @@ void wisp__mat_return(wisp__host_mat *host)
 
 /* ---- what the kinds do ------------------------------------------------------------------------ */
 
-int64_t wisp__mat_bytes(const wisp_mat *A, bool all) { return A->local_rows > 0 ? A->local.how->bytes(A, all) : 0; }
-
-void wisp__stored_params(const wisp_mat *A, wisp__spmmv_params *p)
+int64_t wisp__mat_bytes(const wisp_mat *A, bool all)
 {
-    const wisp__stored *s = &A->local;
-    p->cpu.padded = s->padded;
-    p->cpu.period = WISP__MAX(s->period, 1);
-    p->cpu.fresh = s->fresh;
-    if (s->how->params) s->how->params(s, p);
+    const wisp__prepared *p = A->prepared;
+    if (A->local_rows == 0) return 0;
+    return A->local.how->bytes(A, all) + (!p ? 0 : all ? p->bytes : -p->spared);
 }
 
 wisp_scalar wisp__row_value(const wisp__row *r, wisp_type type, int64_t k)
@@ -144,14 +178,17 @@ wisp_status wisp__stored_renew(wisp_mat *A, wisp_mat *B)
 {
     const wisp__stored old = A->local;
     const wisp__entries old_told = A->told;
+    wisp__prepared *const old_prepared = A->prepared;
     A->local = B->local;
     A->told = B->told;
+    A->prepared = B->prepared;
     A->format = B->format;
     A->log_c = B->log_c;
     A->sigma = B->sigma;
     A->grid = B->grid;
     B->local = old;
     B->told = old_told;
+    B->prepared = old_prepared;
     struct wisp__halo *const halo = A->halo;
     int32_t *const visit = A->visit;
     A->halo = B->halo, B->halo = halo;

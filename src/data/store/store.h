@@ -47,8 +47,6 @@ struct wisp__storage {
     /* The n entries of a row, and padding up to `width`; rows from A->local_rows on have padding alone. False if the
        row has not as many entries as it had. */
     bool (*put)(wisp_mat *A, wisp__compression *c, const wisp__row_reader *r, int64_t row, int n, int64_t width);
-    /* Adds to a matrix that is else complete what kernels may be told besides, where it pays. */
-    wisp_status (*finish)(wisp_mat *A);
 
     /* What it has besides the arrays of several kinds: pointers to arrays; structs around them, to be freed. */
     void (*arrays)(wisp__stored *s, wisp__arrays *list);
@@ -64,8 +62,7 @@ struct wisp__storage {
     wisp_status (*renew)(wisp_mat *A, wisp_mat *B);
 
     void (*tell)(const wisp__stored *s, wisp__entries *a); /* what the kind has beside what several have */
-    void (*params)(const wisp__stored *s, wisp__spmmv_params *p);
-    void (*shape)(const wisp_mat *A, wisp__shape *m); /* what the model of time is told */
+    void (*shape)(const wisp_mat *A, wisp__shape *m);      /* what the model of time is told */
 };
 extern const wisp__storage wisp__storage_sell, wisp__storage_coded, wisp__storage_lists, wisp__storage_patterns,
     wisp__storage_half, wisp__storage_operator;
@@ -73,8 +70,6 @@ extern const wisp__storage wisp__storage_sell, wisp__storage_coded, wisp__storag
 /* For a matrix of which this was found. */
 const wisp__storage *wisp__storage_for(const wisp__compression *c);
 void wisp__stored_free(wisp_ctx *ctx, wisp__stored *s);
-/* Puts what only CPUs use into a kernel's parameters. */
-void wisp__stored_params(const wisp_mat *A, wisp__spmmv_params *p);
 /* The usual way to take over what B has. */
 wisp_status wisp__stored_renew(wisp_mat *A, wisp_mat *B);
 
@@ -103,6 +98,10 @@ static inline int64_t wisp__row_col(const wisp__row *r, int64_t k)
     return r->base + (r->short_col ? r->short_col[k << r->log_col] : r->col[k << r->log_col]);
 }
 wisp_scalar wisp__row_value(const wisp__row *r, wisp_type type, int64_t k);
+static inline wisp_scalar wisp__pattern_value(const wisp_mat *A, int64_t entry)
+{
+    return wisp__load(A->type, (const char *)A->local.val + (size_t)entry * wisp_type_size(A->type));
+}
 
 /* ---- chunks.c: what kinds in chunks share (SELL, coded, lists) ---- */
 

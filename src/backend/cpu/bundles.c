@@ -1,8 +1,8 @@
 /* Bundles: as many rows as fill a register, side by side, in a matrix with row patterns. The patterns of its rows are
    the kind of a bundle. This finds the kinds, and works out for each of them the registers that are loaded and the
    products that are made (kernel/spmv_bundle.cpu.h). */
-#include "../patterns.h"
-#include "strings.h"
+#include "../../base/strings.h"
+#include "prepare.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +15,8 @@ typedef struct {
 } met;
 
 typedef struct {
-    const wisp_mat *A;
+    wisp_ctx *ctx;
+    const wisp__given *g;
     wisp__bundles *b;
     wisp__strings *kinds; /* the patterns of their rows */
     met *met;             /* [kinds] those that are met most come first */
@@ -31,7 +32,7 @@ typedef struct {
     double factor[2];
 } piece;
 
-static void free_bundles(wisp_ctx *ctx, wisp__bundles *b)
+void wisp__bundles_free(wisp_ctx *ctx, wisp__bundles *b)
 {
     if (!b) return;
     void *own[] = {b->kind, b->first, b->offset, b->take, b->factor, b};
@@ -56,14 +57,14 @@ static bool alike(const uint16_t *pattern, int rows)
 /* The pieces of a bundle whose rows have these patterns: how many. */
 static int64_t pieces_of(const bundle_run *r, const uint16_t *pattern, piece *out)
 {
-    const wisp__stored *s = &r->A->local;
+    const wisp__entries *a = r->g->entries;
     int64_t n = 0;
     for (int row = 0; row < r->b->rows; row++)
-        for (int64_t e = s->chunk[pattern[row]]; e < s->chunk[pattern[row] + 1]; e++) {
-            const wisp_scalar v = wisp__pattern_value(r->A, e);
+        for (int64_t e = a->chunk[pattern[row]]; e < a->chunk[pattern[row] + 1]; e++) {
+            const wisp_scalar v = wisp__entry_value(a, r->g->type, e);
             for (int part = 0; part < 2; part++) {
-                if (!wisp__is_piece(s, e, v, part)) continue;
-                out[n++] = (piece){row + s->col[e], row, part, {part ? -v.im : v.re, part ? v.im : v.re}};
+                if (!wisp__is_piece(a, e, v, part)) continue;
+                out[n++] = (piece){row + a->col[e], row, part, {part ? -v.im : v.re, part ? v.im : v.re}};
             }
         }
     qsort(out, (size_t)n, sizeof *out, by_place);
@@ -74,7 +75,7 @@ static size_t term_bytes(const bundle_run *r) { return (size_t)r->lanes * 4; }
 
 static void set_lane(const bundle_run *r, int64_t term, const piece *p, int32_t begin)
 {
-    const wisp_type real = wisp__real_type(r->A->type);
+    const wisp_type real = wisp__real_type(r->g->type);
     const int size = (int)wisp_type_size(real), words = size / 4, lane = p->row * r->parts,
               from = (p->col - begin) * r->parts;
     for (int i = 0; i < r->parts; i++) {
@@ -126,9 +127,9 @@ static void number_kinds(void *arg, int thread, int threads)
 {
     const bundle_run *r = arg;
     const int rows = r->b->rows;
-    const int64_t bundles = r->A->local_rows / rows, end = wisp__split(bundles, threads, thread + 1);
+    const int64_t bundles = r->g->entries->rows / rows, end = wisp__split(bundles, threads, thread + 1);
     for (int64_t i = wisp__split(bundles, threads, thread); i < end; i++) {
-        const uint16_t *pattern = r->A->local.patterns.of + i * rows;
+        const uint16_t *pattern = r->g->entries->pattern + i * rows;
         const int kind = wisp__strings_add(r->kinds, (const char *)pattern, (size_t)rows * sizeof *pattern);
         r->b->kind[i] = kind < 0 ? K_ALONE : (uint16_t)kind;
     }
@@ -146,21 +147,21 @@ static int by_bundles(const void *a, const void *b)
 static wisp_status rank_kinds(bundle_run *r)
 {
     wisp__bundles *b = r->b;
-    wisp_ctx *ctx = r->A->ctx;
+    wisp_ctx *ctx = r->ctx;
     uint16_t *rank = NULL;
     wisp_status status;
     b->kinds = WISP__MIN(atomic_load(&r->kinds->strings), r->kinds->max_strings);
     WISP_TRY(wisp_alloc(ctx, &r->met, (size_t)b->kinds, sizeof *r->met));
     WISP_TRY(wisp_alloc(ctx, &rank, (size_t)b->kinds, sizeof *rank));
     for (int64_t i = 0; i < b->kinds; i++) r->met[i].came = (int32_t)i;
-    for (int64_t i = 0; i < r->A->local_rows / b->rows; i++) {
+    for (int64_t i = 0; i < r->g->entries->rows / b->rows; i++) {
         if (b->kind[i] == K_ALONE) continue;
         met *m = &r->met[b->kind[i]];
         if (!m->bundles++) m->first = i;
     }
     qsort(r->met, (size_t)b->kinds, sizeof *r->met, by_bundles);
     for (int64_t i = 0; i < b->kinds; i++) rank[r->met[i].came] = (uint16_t)i;
-    for (int64_t i = 0; i < r->A->local_rows / b->rows; i++)
+    for (int64_t i = 0; i < r->g->entries->rows / b->rows; i++)
         if (b->kind[i] != K_ALONE) b->kind[i] = rank[b->kind[i]];
 out:
     wisp_free(ctx, rank);
@@ -199,13 +200,13 @@ static void count_terms(const bundle_run *r, piece *p)
 
 static wisp_status make_kinds(const bundle_run *r)
 {
-    wisp_ctx *ctx = r->A->ctx;
+    wisp_ctx *ctx = r->ctx;
     wisp__bundles *b = r->b;
     piece *p = NULL;
-    const wisp__stored *s = &r->A->local;
+    const int64_t *chunk = r->g->entries->chunk;
     int64_t longest = 1;
     wisp_status status;
-    for (int64_t i = 0; i < s->patterns.count; i++) longest = WISP__MAX(longest, s->chunk[i + 1] - s->chunk[i]);
+    for (int64_t i = 0; i < r->g->patterns; i++) longest = WISP__MAX(longest, chunk[i + 1] - chunk[i]);
     WISP_TRY(wisp__alloc_raw(ctx, &p, (size_t)(longest * b->rows * r->parts), sizeof *p));
     WISP_TRY(wisp_alloc(ctx, &b->first, (size_t)b->kinds + 1, sizeof *b->first));
     count_terms(r, p);
@@ -239,18 +240,19 @@ static reach reach_of(const wisp__bundles *b, int64_t kind, int64_t kinds)
 static int64_t settle(const bundle_run *r)
 {
     wisp__bundles *b = r->b;
-    const wisp_mat *A = r->A;
+    const wisp__entries *a = r->g->entries;
+    const int64_t cols = r->g->cols + r->g->halo;
     const reach all = reach_of(b, 0, b->kinds);
     int64_t rows = 0;
-    for (int64_t i = 0; i < A->local_rows / b->rows; i++) {
+    for (int64_t i = 0; i < a->rows / b->rows; i++) {
         const int64_t row = i * b->rows, kind = b->kind[i];
         if (kind == K_ALONE) continue;
         b->kind[i] = K_ALONE;
         if (b->first[kind + 1] == b->first[kind]) continue;
-        const bool inside = row + all.begin >= 0 && row + all.end <= A->local_cols;
+        const bool inside = row + all.begin >= 0 && row + all.end <= cols;
         const reach at = inside ? all : reach_of(b, kind, 1);
-        if (row + at.begin < 0 || row + at.end > A->local_cols || row + b->rows > A->local_cols) continue;
-        b->kind[i] = (uint16_t)(r->parts == 1 && alike(A->local.patterns.of + row, b->rows) ? kind | K_SAME : kind);
+        if (row + at.begin < 0 || row + at.end > cols || row + b->rows > cols) continue;
+        b->kind[i] = (uint16_t)(r->parts == 1 && alike(a->pattern + row, b->rows) ? kind | K_SAME : kind);
         rows += b->rows;
     }
     return rows;
@@ -261,28 +263,37 @@ int wisp__bundle_rows(const wisp_ctx *ctx, wisp_type type) { return ctx->bundle_
 static wisp_status open_kinds(const bundle_run *r)
 {
     const int rows = r->b->rows;
-    const int64_t kinds = WISP__MIN(MOST_KINDS, r->A->local_rows / rows);
-    return wisp__strings_open(r->kinds, r->A->ctx, kinds, kinds * rows * (int64_t)sizeof(uint16_t));
+    const int64_t kinds = WISP__MIN(MOST_KINDS, r->g->entries->rows / rows);
+    return wisp__strings_open(r->kinds, r->ctx, kinds, kinds * rows * (int64_t)sizeof(uint16_t));
 }
 
-static wisp_status open_run(bundle_run *r, wisp_mat *A)
+static wisp_status open_run(bundle_run *r)
 {
     wisp__bundles *b;
     wisp_status status;
-    WISP_TRY(wisp_alloc(A->ctx, &r->b, 1, sizeof *r->b));
+    WISP_TRY(wisp_alloc(r->ctx, &r->b, 1, sizeof *r->b));
     b = r->b;
-    b->rows = wisp__bundle_rows(A->ctx, A->type);
+    b->rows = wisp__bundle_rows(r->ctx, r->g->type);
     WISP_TRY(open_kinds(r));
-    WISP_TRY(wisp__alloc_raw(A->ctx, &b->kind, (size_t)(A->local_rows / b->rows), sizeof *b->kind));
+    WISP_TRY(wisp__alloc_raw(r->ctx, &b->kind, (size_t)(r->g->entries->rows / b->rows), sizeof *b->kind));
 out:
     return status;
 }
 
-static wisp_status find(bundle_run *r, wisp_mat *A)
+static int64_t bytes_of(const bundle_run *r)
 {
-    wisp_ctx *ctx = A->ctx;
+    const wisp__bundles *b = r->b;
+    const int64_t bytes = r->ctx->bundle_bytes;
+    return r->g->entries->rows / b->rows * (int64_t)sizeof *b->kind + (b->kinds + 1) * (int64_t)sizeof *b->first +
+           b->terms * ((int64_t)sizeof *b->offset + 2 * bytes);
+}
+
+static wisp_status find(bundle_run *r, wisp__cpu_prepared *to)
+{
+    wisp_ctx *ctx = r->ctx;
+    const int64_t rows = r->g->entries->rows;
     wisp_status status;
-    WISP_TRY(open_run(r, A));
+    WISP_TRY(open_run(r));
     wisp__team_run(ctx->team, number_kinds, r);
     if (wisp__strings_full(r->kinds)) { /* which of them have numbers must not follow from who comes first */
         wisp__strings_close(r->kinds, ctx);
@@ -291,50 +302,47 @@ static wisp_status find(bundle_run *r, wisp_mat *A)
     }
     WISP_TRY(rank_kinds(r));
     WISP_TRY(make_kinds(r));
-    if (2 * settle(r) < A->local_rows) goto out;
+    if (2 * settle(r) < rows) goto out;
     wisp_ctx_log(ctx, WISP_LOG_DEBUG, "single columns take %d rows at a time, of %lld kinds with %lld terms in all",
                  r->b->rows, (long long)r->b->kinds, (long long)r->b->first[r->b->kinds]);
     r->b->terms = r->b->first[r->b->kinds];
-    A->local.patterns.bundles = r->b;
-    r->b = NULL;
+    to->told.bytes += bytes_of(r);
+    to->told.spared = (rows - rows / r->b->rows) * (int64_t)sizeof(uint16_t); /* rows that share a number */
+    to->told.per_row = (double)sizeof *r->b->kind / r->b->rows;
+    to->told.bundles = true;
+    to->bundles = r->b, r->b = NULL;
 out:
     wisp_free(ctx, r->met);
     return status;
 }
 
-wisp_status wisp__bundles_find(wisp_mat *A)
+wisp_status wisp__bundles_find(wisp_ctx *ctx, const wisp__given *g, wisp__cpu_prepared *to)
 {
     wisp__strings kinds = {0};
-    bundle_run r = {
-        .A = A, .kinds = &kinds, .parts = wisp_type_is_complex(A->type) ? 2 : 1, .lanes = A->ctx->bundle_bytes / 4};
-    const int rows = wisp__bundle_rows(A->ctx, A->type);
-    if (A->width > 1 || rows < 2 || A->local_rows < rows) return WISP_OK;
-    const wisp_status status = find(&r, A);
-    wisp__strings_close(&kinds, A->ctx);
-    free_bundles(A->ctx, r.b);
+    bundle_run r = {.ctx = ctx,
+                    .g = g,
+                    .kinds = &kinds,
+                    .parts = wisp_type_is_complex(g->type) ? 2 : 1,
+                    .lanes = ctx->bundle_bytes / 4};
+    const int rows = wisp__bundle_rows(ctx, g->type);
+    if (g->kind != WISP__PATTERNS || g->width > 1 || rows < 2 || g->entries->rows < rows) return WISP_OK;
+    const wisp_status status = find(&r, to);
+    wisp__strings_close(&kinds, ctx);
+    wisp__bundles_free(ctx, r.b);
     if (status != WISP_ERR_NOMEM) return status;
-    wisp_ctx_log(A->ctx, WISP_LOG_PERF, "no memory for rows in bundles; single columns go row by row");
+    wisp_ctx_log(ctx, WISP_LOG_PERF, "no memory for rows in bundles; single columns go row by row");
     return WISP_OK;
 }
 
-int64_t wisp__bundles_most(const wisp_ctx *ctx, wisp_type type, int64_t rows, int64_t longest)
+int64_t wisp__bundles_most(const wisp_ctx *ctx, const wisp__given *g)
 {
     const wisp__bundles *b = NULL;
-    const int64_t bytes = ctx->bundle_bytes, in_one = wisp__bundle_rows(ctx, type),
-                  parts = wisp_type_is_complex(type) ? 2 : 1;
-    if (in_one < 2 || rows < in_one) return 0;
-    const int64_t kinds = WISP__MIN(MOST_KINDS, rows / in_one), term = (int64_t)sizeof *b->offset + 2 * bytes;
+    const int64_t bytes = ctx->bundle_bytes, in_one = wisp__bundle_rows(ctx, g->type),
+                  parts = wisp_type_is_complex(g->type) ? 2 : 1;
+    if (g->kind != WISP__PATTERNS || g->width > 1 || in_one < 2 || g->rows < in_one) return 0;
+    const int64_t kinds = WISP__MIN(MOST_KINDS, g->rows / in_one), term = (int64_t)sizeof *b->offset + 2 * bytes;
     const int64_t tables = wisp__strings_most(kinds, kinds * in_one * (int64_t)sizeof(uint16_t));
     const int64_t each = (int64_t)(sizeof(met) + sizeof(uint16_t) + sizeof *b->first);
-    return rows / in_one * (int64_t)sizeof *b->kind + tables + (kinds + 1) * each +
-           longest * in_one * parts * (int64_t)sizeof(piece) + MOST_TERMS * term;
-}
-
-int64_t wisp__bundles_bytes(const wisp_mat *A)
-{
-    const wisp__bundles *b = A->local.patterns.bundles;
-    if (!b) return 0;
-    const int64_t bytes = A->ctx->bundle_bytes;
-    return A->local_rows / b->rows * (int64_t)sizeof *b->kind + (b->kinds + 1) * (int64_t)sizeof *b->first +
-           b->terms * ((int64_t)sizeof *b->offset + 2 * bytes);
+    return g->rows / in_one * (int64_t)sizeof *b->kind + tables + (kinds + 1) * each +
+           g->longest * in_one * parts * (int64_t)sizeof(piece) + MOST_TERMS * term;
 }

@@ -1,7 +1,7 @@
 /* Numbers byte strings, equal ones alike: rows or values that repeat are found so. */
 #ifndef WISP_STRINGS_H
 #define WISP_STRINGS_H
-#include "../../base/base.h"
+#include "base.h"
 #include <pthread.h>
 
 /* A set of byte strings, numbered as they come; reading it needs no lock. */

@@ -1,7 +1,5 @@
 /* Finds the entries that gather a block row which no row nearby has gathered: those are worth a prefetch. */
-#include "hints.h"
-#include "store.h"
-#include <string.h>
+#include "prepare.h"
 
 enum {
     LINE = 64,
@@ -19,7 +17,9 @@ enum {
 };
 
 typedef struct {
-    const wisp_mat *A;
+    wisp_ctx *ctx;
+    const wisp__given *g;
+    uint32_t *fresh; /* what is found */
     int64_t row_bytes, entry_bytes;
     uint32_t near;           /* units: block rows fetched less than this ago are in the second-level cache */
     _Atomic uint32_t *votes; /* [patterns][MASK] rows in which an entry was fresh; NULL: there are no patterns */
@@ -29,22 +29,24 @@ typedef struct {
     atomic_int failed;
 } fresh_run;
 
+/* With the halo. */
+static int64_t columns(const wisp__given *g) { return g->cols + g->halo; }
+
 /* Follows the rows of blocks [begin, end), in the order in which they are taken, from an empty cache. */
 static void follow(const fresh_run *r, int64_t begin, int64_t end, uint32_t *when)
 {
-    const wisp_mat *A = r->A;
-    const wisp__stored *s = &A->local;
-    const int64_t per = A->grid.chunks_per_block << A->log_c;
+    const wisp__entries *a = r->g->entries;
+    const wisp__grid *grid = r->g->grid;
+    const int64_t per = grid->chunks_per_block << a->log_c;
     const uint32_t units = (uint32_t)(r->row_bytes / UNIT);
     uint32_t now = 1u << 31;
     for (int64_t b = begin; b < end; b++) {
-        const int64_t first = (A->grid.order ? A->grid.order[b] : b) * per,
-                      last = WISP__MIN(A->local_rows, first + per);
+        const int64_t first = (grid->order ? grid->order[b] : b) * per, last = WISP__MIN(a->rows, first + per);
         for (int64_t row = first; row < last; row++) {
-            const wisp__row entries = wisp__row_of(A, row);
+            const wisp__columns entries = wisp__columns_of(a, row);
             uint32_t fresh = 0;
             for (int k = 0; k < entries.n; k++) {
-                const int64_t col = wisp__row_col(&entries, k);
+                const int64_t col = wisp__column_of(&entries, k);
                 if (now - when[col] >= r->near) {
                     now += units;
                     if (k < MASK) fresh |= 1u << k;
@@ -53,10 +55,10 @@ static void follow(const fresh_run *r, int64_t begin, int64_t end, uint32_t *whe
             }
             now += (uint32_t)((r->row_bytes + entries.n * r->entry_bytes) / UNIT); /* y, and the matrix */
             if (!r->votes) {
-                s->fresh[row] = fresh;
+                r->fresh[row] = fresh;
                 continue;
             }
-            const uint16_t pattern = s->patterns.of[row];
+            const uint16_t pattern = a->pattern[row];
             _Atomic uint32_t *votes = r->votes + (int64_t)pattern * MASK;
             atomic_fetch_add_explicit(&r->heard[pattern], 1, memory_order_relaxed);
             for (; fresh; fresh &= fresh - 1)
@@ -68,13 +70,13 @@ static void follow(const fresh_run *r, int64_t begin, int64_t end, uint32_t *whe
 /* Patterns that were not met keep all bits. */
 static void count_votes(const fresh_run *r)
 {
-    const wisp__stored *s = &r->A->local;
-    for (int64_t i = 0; i < s->patterns.count; i++) {
-        s->fresh[i] = 0;
+    const int64_t *first = r->g->entries->chunk;
+    for (int64_t i = 0; i < r->g->patterns; i++) {
+        r->fresh[i] = 0;
         for (int k = 0; k < MASK; k++)
-            if (r->votes[i * MASK + k] * FEW >= r->heard[i]) s->fresh[i] |= 1u << k;
-        const int64_t n = s->chunk[i + 1] - s->chunk[i];
-        if (n < MASK) s->fresh[i] &= (1u << n) - 1;
+            if (r->votes[i * MASK + k] * FEW >= r->heard[i]) r->fresh[i] |= 1u << k;
+        const int64_t n = first[i + 1] - first[i];
+        if (n < MASK) r->fresh[i] &= (1u << n) - 1;
     }
 }
 
@@ -83,18 +85,18 @@ enum { WINDOWS = 8 };
 /* A range of blocks, from memory of its own. */
 static void follow_range(fresh_run *r, int i, int ranges)
 {
-    const wisp_mat *A = r->A;
-    const int64_t blocks = A->grid.blocks, per = A->grid.chunks_per_block << A->log_c;
+    const wisp__grid *grid = r->g->grid;
+    const int64_t blocks = grid->blocks, per = grid->chunks_per_block << r->g->log_c;
     const int64_t begin = wisp__split(blocks, ranges, i);
     int64_t end = wisp__split(blocks, ranges, i + 1);
     uint32_t *when;
     if (r->sample) end = WISP__MIN(end, begin + SAMPLE / WINDOWS / per + 1);
-    if (wisp_alloc(A->ctx, &when, (size_t)A->local_cols, sizeof *when) != WISP_OK) {
+    if (wisp_alloc(r->ctx, &when, (size_t)columns(r->g), sizeof *when) != WISP_OK) {
         atomic_store(&r->failed, 1);
         return;
     }
     follow(r, begin, end, when);
-    wisp_free(A->ctx, when);
+    wisp_free(r->ctx, when);
 }
 
 static void follow_some(void *arg, int64_t begin, int64_t end, int part)
@@ -109,58 +111,53 @@ static void follow_some(void *arg, int64_t begin, int64_t end, int part)
 /* Some ranges of blocks are enough to know the patterns; the bits of single rows need all. */
 static wisp_status follow_all(fresh_run *r)
 {
-    const wisp_mat *A = r->A;
-    r->threads = WISP__MIN(A->ctx->threads, SEARCHES);
-    r->sample = r->votes && A->local_rows > 2 * SAMPLE;
-    wisp__team_each(A->ctx->team, r->threads, 1, follow_some, r);
+    r->threads = WISP__MIN(r->ctx->threads, SEARCHES);
+    r->sample = r->votes && r->g->rows > 2 * SAMPLE;
+    wisp__team_each(r->ctx->team, r->threads, 1, follow_some, r);
     return atomic_load(&r->failed) ? WISP_ERR_NOMEM : WISP_OK;
 }
 
-static int64_t row_bytes_of(const wisp_mat *A) { return (int64_t)wisp_type_size(A->type) * WISP__MAX(A->width, 1); }
+static int64_t row_bytes_of(const wisp__given *g) { return (int64_t)wisp_type_size(g->type) * WISP__MAX(g->width, 1); }
 
-/* Whether the bits are worth having. repeats: rows share patterns or lists; bytes: of the matrix. */
-static bool pays(const wisp_mat *A, bool repeats, int64_t bytes)
+/* Whether the bits are worth having; bytes: of the matrix. */
+static bool pays(wisp_ctx *ctx, const wisp__given *g, int64_t bytes)
 {
-    const int64_t row = row_bytes_of(A), most = wisp_type_is_complex(A->type) ? SHORT_COMPLEX : SHORT_REAL;
-    if (row < LINE || A->local_rows == 0 || A->format == WISP_FORMAT_HERMITIAN) return false;
-    if (row > most && A->local_cols * row > SMALL * wisp__near_bytes(A->ctx)) return false;
-    return wisp__asks_gathered(A->ctx, repeats, (double)row, (double)A->local_cols, (double)bytes);
+    const int64_t row = row_bytes_of(g), most = wisp_type_is_complex(g->type) ? SHORT_COMPLEX : SHORT_REAL;
+    if (row < LINE || g->rows == 0) return false;
+    if (row > most && columns(g) * row > SMALL * wisp__near_bytes(ctx)) return false;
+    return wisp__asks_gathered(ctx, g->repeats, (double)row, (double)columns(g), (double)bytes);
 }
 
-void wisp__fresh_bytes(const wisp_mat *A, int64_t patterns, bool lists, int64_t bytes, int64_t *kept, int64_t *making)
+void wisp__fresh_bytes(wisp_ctx *ctx, const wisp__given *g, int64_t bytes, int64_t *kept, int64_t *making)
 {
     const fresh_run *r = NULL;
     *kept = *making = 0;
-    if (!pays(A, patterns || lists, bytes)) return;
-    *kept = (patterns ? patterns : A->local_rows) * (int64_t)sizeof *A->local.fresh;
-    *making = WISP__MIN(A->ctx->threads, SEARCHES) * A->local_cols * (int64_t)sizeof(uint32_t) +
-              patterns * (MASK * (int64_t)sizeof *r->votes + (int64_t)sizeof *r->heard);
+    if (!pays(ctx, g, bytes)) return;
+    *kept = (g->patterns ? g->patterns : g->rows) * (int64_t)sizeof *r->fresh;
+    *making = WISP__MIN(ctx->threads, SEARCHES) * columns(g) * (int64_t)sizeof(uint32_t) +
+              g->patterns * (MASK * (int64_t)sizeof *r->votes + (int64_t)sizeof *r->heard);
 }
 
-wisp_status wisp__find_fresh(wisp_mat *A)
+wisp_status wisp__fresh_find(wisp_ctx *ctx, const wisp__given *g, wisp__cpu_prepared *to)
 {
-    wisp_ctx *ctx = A->ctx;
-    wisp__stored *s = &A->local;
-    fresh_run r = {.A = A, .row_bytes = row_bytes_of(A), .near = (uint32_t)(wisp__near_bytes(ctx) / UNIT)};
-    const bool patterns = wisp__is_kind(s, WISP__PATTERNS);
-    const int64_t n = patterns ? s->patterns.count : A->local_rows;
+    fresh_run r = {.ctx = ctx, .g = g, .row_bytes = row_bytes_of(g), .near = (uint32_t)(wisp__near_bytes(ctx) / UNIT)};
+    const bool patterns = g->kind == WISP__PATTERNS;
+    const int64_t n = patterns ? g->patterns : g->rows;
     wisp_status status = WISP_OK;
-    if (!pays(A, s->how->repeats, wisp__mat_bytes(A, false))) return WISP_OK;
-    r.entry_bytes = patterns ? 0 : (s->how->repeats ? 0 : 4) + (int64_t)wisp_type_size(A->type);
-    if (!s->fresh) WISP_TRY(wisp_alloc(ctx, &s->fresh, (size_t)n, sizeof *s->fresh));
+    if (!pays(ctx, g, g->bytes)) return WISP_OK;
+    r.entry_bytes = patterns ? 0 : (g->repeats ? 0 : 4) + (int64_t)wisp_type_size(g->type);
+    WISP_TRY(wisp_alloc(ctx, &r.fresh, (size_t)n, sizeof *r.fresh));
     if (patterns) {
         WISP_TRY(wisp_alloc(ctx, &r.votes, (size_t)n * MASK, sizeof *r.votes));
         WISP_TRY(wisp_alloc(ctx, &r.heard, (size_t)n, sizeof *r.heard));
     }
     WISP_TRY(follow_all(&r));
     if (patterns) count_votes(&r);
+    to->fresh = r.fresh, r.fresh = NULL;
+    to->told.bytes += n * (int64_t)sizeof *r.fresh;
 out:
     wisp_free(ctx, r.votes);
     wisp_free(ctx, r.heard);
-    if (status == WISP_ERR_NOMEM) { /* it is a gain, not a need */
-        wisp_free(ctx, s->fresh);
-        s->fresh = NULL;
-        status = WISP_OK;
-    }
-    return status;
+    wisp_free(ctx, r.fresh);
+    return status == WISP_ERR_NOMEM ? WISP_OK : status; /* it is a gain, not a need */
 }
