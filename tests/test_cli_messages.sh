@@ -49,6 +49,20 @@ meant ldos sites where orbitals
 meant evolve tolerance rtol accuracy
 meant evolve time tmax max-time
 meant evolve start psi0 v0
+meant dos depth interleaved
+meant eig smallest which eps-smallest-real
+meant eig count nev eps-nev
+meant eig search ncv
+for command in dos ldos count evolve; do # an option of another command
+    refused 2 "wisp $command has no option --powers; did you mean --depth?" $command $topi --powers 4
+done
+refused 2 "wisp solve has no option --start; did you mean --x0?" solve $topi --start x.mtx
+refused 2 "wisp evolve has no option --sites; did you mean --site?" evolve $topi --sites 1
+refused 2 "wisp solve has no option --moments; see wisp solve --help" solve $topi --moments 4
+refused 2 "unknown option -eps_nev; did you mean --count?" eig $topi -eps_nev 4 # one dash, as PETSc has
+refused 2 "unknown option -ksp_rtol; did you mean --tolerance?" solve $topi -ksp_rtol 1e-4
+refused 2 "unknown option -moments; did you mean --moments?" dos $topi -moments=4
+refused 2 "unknown option -q; see wisp dos --help" dos $topi -q
 refused 2 "unknown option --; see" dos $topi --=5
 refused 2 "unknown option --where; see wisp dos --help" dos $topi --where 1
 

@@ -39,16 +39,17 @@ static int find_row(const char *name, size_t length, unsigned commands)
     return found != -1 ? found : longer;
 }
 
-/* Names that users of Kwant, scipy and other programs would type, by the option that does it here. */
+/* Names that users of Kwant, KITE, scipy, SLEPc and earlier versions would type, by the option that does it here. */
 static const struct {
     const char *ours, *theirs;
 } other_names[] = {
     {"moments", "expansion-order chebyshev-order cheb-order polynomials degree ncheb"},
     {"vectors", "samples realizations nvec nvecs nrandom num-random n-random"},
     {"resolution", "broadening smearing eta sigma fwhm linewidth"},
-    {"interval", "energies energy energy-range energy-window erange emin emax range window limits"},
+    {"interval", "energies energy energy-range energy-window erange emin emax range window limits eps-interval"},
     {"points", "grid bins num-energies n-energies nenergies"},
     {"bounds", "eps spectrum spectral-range"},
+    {"depth", "powers interleaved interleave"},
     {"kernel", "damping"},
     {"seed", "rng random-state"},
     {"sites", "where index indices orbital orbitals atoms positions"},
@@ -56,6 +57,9 @@ static const struct {
     {"partition", "decomposition reorder scotch metis parmetis graph-partition"},
     {"threads", "ncores cores nproc num-procs jobs workers"},
     {"precision", "dtype float"},
+    {"widths", "width block-size"},
+    {"width", "widths block-size blocksize"},
+    {"types", "precision dtype"},
     {"mem-limit", "memory max-memory maxmem memory-limit ram"},
     {"from", "load input"},
     {"resume", "restart continue"},
@@ -70,17 +74,21 @@ static const struct {
     {"time", "tmax t-max t-end duration final-time"},
     {"steps", "nt times num-times"},
     {"start", "psi0 v0 initial initial-state"},
-    {"tolerance", "tol rtol atol accuracy ksp-rtol"},
+    {"tolerance", "tol rtol atol accuracy ksp-rtol eps-tol"},
+    {"site", "sites"},
     {"rhs", "b right-hand-side righthandside"},
     {"x0", "guess initial-guess initial start restart-from x"},
-    {"method", "solver ksp ksp-type algorithm"},
+    {"method", "solver ksp ksp-type eps-type algorithm"},
     {"precond", "pc pc-type preconditioner m"},
-    {"maxit", "maxiter max-it max-iter max-iterations iterations ksp-max-it"},
+    {"maxit", "maxiter max-it max-iter max-iterations iterations ksp-max-it eps-max-it"},
     {"restart", "ksp-gmres-restart krylov-dim"},
     {"count", "k nev num num-eigs neig eps-nev"},
+    {"smallest", "which sa sm smallest-real smallest-magnitude eps-smallest-real eps-smallest-magnitude"},
+    {"largest", "la lm largest-magnitude eps-largest-magnitude"},
+    {"largest-real", "lr eps-largest-real"},
     {"target", "sigma shift eps-target near nearest center"},
     {"search", "ncv subspace basis krylov-dim eps-ncv"},
-    {"vectors-in", "v0 start initial guess restart"},
+    {"vectors-in", "v0 x0 start initial guess restart"},
     {"vectors-out", "output eigenvectors vecs save vectors"},
 };
 
@@ -110,37 +118,57 @@ static const char *named_inside(const char *word, const char *const *known)
     return best;
 }
 
-/* What was meant by an option that is not there, or NULL. */
-static const char *suggest(const char *name, const char *const *known)
+/* A word with dashes and in small letters. */
+static void lower(char *word)
 {
-    char word[48];
-    snprintf(word, sizeof word, "%s", name);
-    for (char *c = word; *c; c++) *c = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
+    for (; *word; word++) *word = *word == '_' ? '-' : (char)tolower((unsigned char)*word);
+}
+
+/* The option with this other name, or its own; NULL: none. */
+static const char *synonym(const char *word, const char *const *known)
+{
     for (size_t i = 0; i < sizeof other_names / sizeof other_names[0]; i++)
         for (int k = 0; known[k]; k++)
             if (!strcmp(known[k], other_names[i].ours) && has_word(other_names[i].theirs, word)) return known[k];
     for (int k = 0; known[k]; k++)
         if (!strcmp(known[k], word)) return known[k];
-    const char *inside = named_inside(word, known);
-    return inside ? inside : nearest_name(word, known);
+    return NULL;
 }
 
-static void unknown_option(const command_def *cmd, const char *name, size_t length, char *error, size_t size)
+/* What was meant by an option that is not there, or NULL. */
+static const char *suggest(const char *word, const char *const *known)
 {
-    const char *known[option_rows + 1], *near;
+    const char *near = synonym(word, known);
+    if (!near) near = named_inside(word, known);
+    return near ? near : nearest_name(word, known);
+}
+
+/* `dashes` stand before the name: with one, as other programs have before words, an option must have it as a synonym.
+ */
+static void unknown_option(const command_def *cmd, int dashes, const char *name, size_t length, char *error,
+                           size_t size)
+{
+    const char *known[option_rows + 1];
     int n = 0;
     for (int i = 0; i < option_rows; i++)
         if (option_table[i].commands & cmd->bit) known[n++] = option_table[i].name;
     known[n] = NULL;
-    char word[48];
+    char word[48], meant[48], what[128], advice[80];
     snprintf(word, sizeof word, "%.*s", (int)smallest(length, sizeof word - 1), name);
-    int other = length ? find_row(name, length, ~0u) : -1;
-    if (other >= 0 && strlen(option_table[other].name) == length)
-        snprintf(error, size, "wisp %s has no option --%s; see wisp %s --help", cmd->name, word, cmd->name);
-    else if ((near = suggest(word, known)))
-        snprintf(error, size, "unknown option --%s; did you mean --%s?", word, near);
+    strcpy(meant, word);
+    lower(meant);
+    int other = dashes > 1 && length ? find_row(name, length, ~0u) : -1;
+    if (other >= 0 && strlen(option_table[other].name) != length) other = -1;
+    const char *near = other >= 0 || dashes < 2 ? synonym(meant, known) : suggest(meant, known);
+    if (other >= 0)
+        snprintf(what, sizeof what, "wisp %s has no option --%s", cmd->name, word);
     else
-        snprintf(error, size, "unknown option --%s; see wisp %s --help", word, cmd->name);
+        snprintf(what, sizeof what, "unknown option %.*s%s", dashes, "--", word);
+    if (near)
+        snprintf(advice, sizeof advice, "did you mean --%s?", near);
+    else
+        snprintf(advice, sizeof advice, "see wisp %s --help", cmd->name);
+    snprintf(error, size, "%s; %s", what, advice);
 }
 
 /* Row of the option that argv[*i] is, with its value, which may be the next argument; -1 is an error. */
@@ -157,13 +185,13 @@ static int match(const command_def *cmd, int argc, char **argv, int *i, const ch
             snprintf(error, size, "%.*s could be one of several options; write it out", (int)smallest(length, 40) + 2,
                      a);
         else if (row < 0)
-            unknown_option(cmd, a + 2, length, error, size);
+            unknown_option(cmd, 2, a + 2, length, error, size);
         if (row < 0) return -1;
     } else {
         for (int r = 0; r < option_rows; r++)
             if ((option_table[r].commands & cmd->bit) && option_table[r].letter == a[1]) row = r;
         if (row < 0) {
-            snprintf(error, size, "unknown option %.40s; see wisp %s --help", a, cmd->name);
+            unknown_option(cmd, 1, a + 1, strcspn(a + 1, "="), error, size);
             return -1;
         }
         if (a[2]) *value = a[2] == '=' ? a + 3 : a + 2;
