@@ -60,11 +60,39 @@ typedef struct {
     int restart;          /* gmres; else 0 */
 } bench_case;
 
+/* ---- bench_ops.c: tables of ops, and of the variants of each ------------------------------------ */
+
+typedef struct bench_runner bench_runner;
+enum {
+    STEP_TERMS = WISP_SCALE | WISP_SHIFT | WISP_AXPBY, /* of a step of a recurrence; and with its dots: */
+    KPM_TERMS = STEP_TERMS | WISP_DOT_XX | WISP_DOT_XY
+};
+
+/* A variant of an op. */
+typedef struct {
+    bench_op op;
+    bench_variant variant;
+    wisp_status (*step)(bench_runner *r);                                 /* one call */
+    wisp_status (*open)(bench_runner *r);                                 /* NULL: A, v and w are all that it needs */
+    wisp_status (*time)(bench_runner *r, int64_t calls, double *seconds); /* in the place of `step` */
+    const char *blas; /* likewise: how wisp-blas calls it, which has the blocks */
+    int calls;        /* steps of a call; 0: those of the case */
+    unsigned terms;   /* of the product */
+    bool third;       /* a third block, u */
+    bool past;        /* the caches: what is written */
+    struct {
+        double reads, writes, products, blocks; /* products: of blocks, of width^2 multiply-adds a row; 0: width */
+    } dense;                                    /* blocks 0: it is a sparse matrix that is multiplied */
+} bench_kind;
+const bench_kind *bench_kind_of(const bench_case *c);
+bool bench_is_dense(const bench_case *c);
+
 /* ---- bench_run.c: a case with its own matrix and blocks ------------------------------------------ */
 
-typedef struct {
+struct bench_runner {
     wisp_ctx *ctx;
     bench_case what;
+    const bench_kind *kind;
     double center, halfwidth; /* kpm and mpk: set before bench_open */
     wisp_mat *A;
     wisp_mat_info info; /* of A */
@@ -82,7 +110,7 @@ typedef struct {
     double gather_excess;      /* how often the gathered block comes from memory in a sweep; 0: once */
     double working_bytes;      /* matrix and blocks */
     double passes, reductions; /* solve: of an iteration */
-} bench_runner;
+};
 
 /* Not WISP_OK: the context has the message. */
 wisp_status bench_open(bench_runner *r, wisp_ctx *ctx, const wisp_src *src);
@@ -94,7 +122,6 @@ wisp_status bench_time(bench_runner *r, int64_t steps, double *seconds);
 wisp_status bench_find_steps(bench_runner *r, double wanted, int64_t *steps);
 
 /* bench_blas.c: a case of the BLAS in a process of its own, which has the blocks. */
-bool bench_is_blas(bench_variant v);
 wisp_status bench_blas_open(const tool *t, bench_runner *r, const char *coretype);
 wisp_status bench_blas_time(bench_runner *r, int64_t steps, double *seconds);
 void bench_blas_close(bench_runner *r);
@@ -109,13 +136,6 @@ wisp_status bench_solve_open(bench_runner *r);
 /* Seconds of an iteration, the mean of so many calls of wisp_solve. */
 wisp_status bench_solve_time(bench_runner *r, int64_t calls, double *seconds);
 double bench_solve_blocks(wisp_ctx *ctx, const bench_case *c); /* as large as x, that a call has beside the matrix */
-
-/* bench_eig.c: the filter's products, for which A and the blocks are there; and what has no matrix. */
-bool bench_is_dense(const bench_case *c);
-wisp_status bench_eig_open(bench_runner *r);
-wisp_status bench_eig_open_dense(bench_runner *r);
-/* Seconds of a product, or of a dense operation. */
-wisp_status bench_eig_time(bench_runner *r, int64_t steps, double *seconds);
 
 /* ---- bench_model.c: the time that a step should take --------------------------------------------- */
 
@@ -171,16 +191,19 @@ typedef struct {
     const char *limit;
 } bench_row;
 
+typedef struct bench_op_def bench_op_def;
 /* The whole run. */
 typedef struct {
     bench_op op;
-    wisp_machine machine; /* of the context's number of threads */
+    const bench_op_def *def; /* of it */
+    wisp_machine machine;    /* of the context's number of threads */
     gemm_rates gemm;
     const char *matrix; /* NULL: none */
     bool any_type;      /* blocks are of each matrix's type */
     wisp_src src;
     double center, halfwidth;
     json_t *machines, *rows, *skipped;
+    bool counted;       /* row_count holds, and cases are run */
     int row_count, row; /* for the progress bar */
 } bench;
 
@@ -190,9 +213,26 @@ typedef struct {
 enum { BENCH_MOST_CASES = 5 };
 int bench_measure(tool *t, bench *b, const bench_case *list, int count, bool optional);
 
-/* bench_eig.c: the filter's rows, of the type and width of c, or of the model's width; the rows of dense blocks. */
-int bench_eig_filter(tool *t, bench *b, const bench_case *c, bool optional);
-int bench_eig_dense(tool *t, bench *b, const bench_case *c);
+/* bench_rows.c: the rows of a case, and of those that it is set in relation to. */
+typedef int bench_rows_fn(tool *t, bench *b, const bench_case *c, bool optional);
+bench_rows_fn bench_rows_one, bench_rows_solve, bench_rows_filter, bench_rows_dense;
+
+/* What it needs: a MATRIX, a square one, bounds of its spectrum. What is told beside: the fraction of gemm's rate, the
+   ratio of bytes. */
+enum { OP_MATRIX = 1, OP_SQUARE = 2, OP_BOUNDS = 4, OP_OF_GEMM = 8, OP_OF_BYTES = 16 };
+/* bench_ops.c: an op. Lists are words with a blank between them. */
+struct bench_op_def {
+    bench_rows_fn *rows; /* NULL: none but bandwidths */
+    bench_rows_fn *more; /* likewise, for each of --columns */
+    const char *own;     /* options that are there for it alone */
+    const char *refuses; /* others that it does not take */
+    int64_t widths[6];   /* usual ones; none: those of most ops */
+    unsigned is;         /* OP_... */
+    unsigned measures;   /* WISP_MEASURE_..., besides the usual ones */
+};
+extern const bench_op_def bench_ops[];
+/* Whether options can ask for it; the first one is the usual one. */
+bool bench_has_variant(bench_op op, int variant);
 
 /* bench_out.c */
 json_t *bench_row_json(const bench_row *r);

@@ -12,19 +12,9 @@ static bool say(int fd, const char *text)
     return send(fd, text, strlen(text), MSG_NOSIGNAL) == (ssize_t)strlen(text);
 }
 
-bool bench_is_blas(bench_variant v)
-{
-    return v == VARIANT_GRAM_BLAS || v == VARIANT_UPDATE_BLAS || v == VARIANT_UPDATE_BETA_BLAS ||
-           v == VARIANT_QR_LAPACK;
-}
-
 wisp_status bench_blas_open(const tool *t, bench_runner *r, const char *coretype)
 {
     const bench_case *c = &r->what;
-    const char *what = c->variant == VARIANT_GRAM_BLAS          ? "gram"
-                       : c->variant == VARIANT_UPDATE_BETA_BLAS ? "update_beta"
-                       : c->variant == VARIANT_QR_LAPACK        ? "qr"
-                                                                : "update";
     static const char letter[] = {[WISP_S] = 's', [WISP_D] = 'd', [WISP_C] = 'c', [WISP_Z] = 'z'};
     char text[128];
     if (!blas_start(t, "shape", coretype, &r->blas)) {
@@ -32,7 +22,7 @@ wisp_status bench_blas_open(const tool *t, bench_runner *r, const char *coretype
         return wisp_ctx_fail(r->ctx, WISP_ERR_IO,
                              "wisp-blas could not be started: is it beside wisp, or where it was installed?");
     }
-    snprintf(text, sizeof text, "%s %c %lld %d\n", what, letter[c->type], (long long)c->rows, c->width);
+    snprintf(text, sizeof text, "%s %c %lld %d\n", r->kind->blas, letter[c->type], (long long)c->rows, c->width);
     double seconds;
     return say(r->blas.fd, text) ? bench_blas_time(r, 1, &seconds) : WISP_OK;
 }

@@ -170,8 +170,7 @@ static int add_row(tool *t, bench *b, timing *s, const timing *against)
     row.matrix_bytes = r->info.bytes;
     row.depth = r->depth;
     row.cache_budget = machine_counted(t, r->what.cache_budget);
-    if (dense || b->op == BENCH_KPM || b->op == BENCH_MPK || b->op == BENCH_EIG)
-        row.gemm_gflops = gemm_of(b, r->what.type);
+    if (b->def->is & OP_OF_GEMM) row.gemm_gflops = gemm_of(b, r->what.type);
     if (!dense && !reference && r->info.nnz > 0) row.bytes_per_nonzero = (double)r->info.bytes / (double)r->info.nnz;
     row.seconds = bench_quartiles_of(s->series[SECONDS], n);
     row.load = bench_quartiles_of(s->series[LOAD], n);
@@ -227,7 +226,7 @@ static wisp_status open_timing(const tool *t, const bench *b, timing *s, double 
     s->run.center = b->center;
     s->run.halfwidth = b->halfwidth;
     wisp_status status = bench_open(&s->run, t->ctx, &b->src);
-    if (status == WISP_OK && bench_is_blas(s->run.what.variant))
+    if (status == WISP_OK && s->run.kind->blas)
         status = bench_blas_open(t, &s->run, strcmp(b->gemm.coretype, "default") ? b->gemm.coretype : "");
     if (status != WISP_OK || bench_is_dense(&s->run.what)) return status;
     status = bench_piece_open(&s->piece, &s->run, t->ctx, &b->src, bench_piece_bytes(&b->machine));

@@ -52,9 +52,7 @@ static double bytes_per_row(wisp_ctx *ctx, const bench_case *c, const wisp_src *
         const int n = src->row(src->arg, (int64_t)((double)src->rows * i / SAMPLE), NULL, NULL);
         entries += (double)(n > 0 ? n : 0) / SAMPLE;
     }
-    const double blocks = c->op == BENCH_SOLVE                                           ? bench_solve_blocks(ctx, c)
-                          : c->variant == VARIANT_NAIVE || c->variant == VARIANT_SQUARES ? 3
-                                                                                         : 2;
+    const double blocks = c->op == BENCH_SOLVE ? bench_solve_blocks(ctx, c) : bench_kind_of(c)->third ? 3 : 2;
     return entries * (double)(wisp_type_size(src->type) + sizeof(int32_t)) +
            blocks * c->width * (double)wisp_type_size(c->type);
 }

@@ -2,12 +2,13 @@
 #include "bench.h"
 #include "../out/out.h"
 #include "../out/text.h"
+#include <math.h>
 
 /* The rate as a fraction of that of square matrix products. */
 static double gemm_fraction(const bench_row *r) { return 1e-9 * r->cost.flops / r->seconds.median / r->gemm_gflops; }
 
 /* Whether the ratio of bytes is told beside that of times. */
-static bool has_bytes(const bench_row *r) { return r->what.op == BENCH_SOLVE || r->what.op == BENCH_EIG; }
+static bool has_bytes(const bench_row *r) { return bench_ops[r->what.op].is & OP_OF_BYTES; }
 
 /* Of the filter, counted column by column. */
 static bool is_product(const bench_row *r) { return r->what.op == BENCH_EIG && !bench_is_dense(&r->what); }
@@ -41,44 +42,51 @@ json_t *bench_row_json(const bench_row *r)
         J_MAYBE(ratio, "ratio_q3", r->ratio.q3), J("limit", r->limit), J_MAYBE(ratio, "against", r->against));
 }
 
+static void table_row(const bench_row *r, bool head)
+{
+    const bench_case *c = &r->what;
+    const bool mpk = c->op == BENCH_MPK, solve = c->op == BENCH_SOLVE, interleaved = r->depth > 1;
+    const double seconds = r->seconds.median;
+    char quartiles[TEXT];
+    snprintf(quartiles, sizeof quartiles, "%.4g-%.4g", 1e3 * r->seconds.q1, 1e3 * r->seconds.q3);
+#define CELL(width, name, words) text_cell(width, head ? name : NULL, words)
+#define NUMBER(width, name, format, v) text_number(width, head ? name : NULL, format, v)
+    printf("%-15s", head ? "variant" : bench_variant_names[c->variant]);
+    NUMBER(5, "width", "%.0f", c->width);
+    if (mpk) NUMBER(6, "powers", "%.0f", c->powers);
+    if (mpk) NUMBER(5, "depth", "%.0f", interleaved ? (double)r->depth : NAN);
+    if (mpk) NUMBER(9, "cache MB", "%.4g", interleaved ? 1e-6 * (double)r->cache_budget : NAN);
+    if (solve) NUMBER(6, "passes", "%.3g", r->passes);
+    if (solve) NUMBER(10, "reductions", "%.3g", r->reductions);
+    if (c->op == BENCH_EIG) NUMBER(10, "products/s", "%.4g", is_product(r) ? c->width / seconds : NAN);
+    CELL(-14, "type", wisp_type_name(c->type));
+    if (r->matrix) CELL(-7, "order", r->order);
+    if (r->matrix) CELL(-10, "format", r->format);
+    NUMBER(9, "ms", "%.4g", 1e3 * seconds);
+    CELL(17, "quartiles", quartiles);
+    NUMBER(7, "Gflop/s", "%.2f", 1e-9 * r->cost.flops / seconds);
+    NUMBER(8, "min. MB", "%.4g", 1e-6 * r->cost.bytes);
+    NUMBER(6, "GB/s", "%.1f", 1e-9 * r->cost.bytes / seconds);
+    NUMBER(6, "load", "%.1f", r->load.median);
+    NUMBER(8, "fraction", "%.2f", r->fraction.median);
+    if (r->gemm_gflops > 0) NUMBER(7, "of gemm", "%.2f", gemm_fraction(r));
+    NUMBER(9, "model ms", "%.4g", 1e3 * r->model.median);
+    NUMBER(8, "of model", "%.2f", r->of_model.median);
+    CELL(-6, "limit", r->limit);
+}
+
 void bench_table_head(const bench_row *r, bool ratio)
 {
-    printf("%-15s  %5s  ", "variant", "width");
-    if (r->what.op == BENCH_MPK) printf("%6s  %5s  %9s  ", "powers", "depth", "cache MB");
-    if (r->what.op == BENCH_SOLVE) printf("%6s  %10s  ", "passes", "reductions");
-    if (r->what.op == BENCH_EIG) printf("%10s  ", "products/s");
-    printf("%-14s  ", "type");
-    if (r->matrix) printf("%-7s  %-10s  ", "order", "format");
-    printf("%9s  %17s  %7s  %8s  %6s  %6s  %8s  ", "ms", "quartiles", "Gflop/s", "min. MB", "GB/s", "load", "fraction");
-    if (r->gemm_gflops > 0) printf("%7s  ", "of gemm");
-    printf("%9s  %8s  %-6s%s\n", "model ms", "of model", "limit",
-           ratio ? has_bytes(r) ? "  ratio (quartiles; of bytes)" : "  ratio (quartiles)" : "");
+    table_row(r, true);
+    puts(!ratio ? "" : has_bytes(r) ? "  ratio (quartiles; of bytes)" : "  ratio (quartiles)");
 }
 
 void bench_table_row(const bench_row *r)
 {
-    const bench_case *c = &r->what;
-    const double ms = 1e3 * r->seconds.median;
-    char quartiles[TEXT];
-    snprintf(quartiles, sizeof quartiles, "%.4g-%.4g", 1e3 * r->seconds.q1, 1e3 * r->seconds.q3);
-    printf("%-15s  %5d  ", bench_variant_names[c->variant], c->width);
-    if (c->op == BENCH_MPK && r->depth > 1)
-        printf("%6d  %5d  %9.4g  ", c->powers, r->depth, 1e-6 * (double)r->cache_budget);
-    else if (c->op == BENCH_MPK) /* and the steps were not interleaved */
-        printf("%6d  %5s  %9s  ", c->powers, "-", "-");
-    if (c->op == BENCH_SOLVE) printf("%6.3g  %10.3g  ", r->passes, r->reductions);
-    if (is_product(r)) printf("%10.4g  ", c->width / r->seconds.median);
-    if (c->op == BENCH_EIG && !is_product(r)) printf("%10s  ", "-");
-    printf("%-14s  ", wisp_type_name(c->type));
-    if (r->matrix) printf("%-7s  %-10s  ", r->order ? r->order : "-", r->format ? r->format : "-");
-    printf("%9.4g  %17s  %7.2f  %8.4g  %6.1f  %6.1f  %8.2f  ", ms, quartiles, 1e-6 * r->cost.flops / ms,
-           1e-6 * r->cost.bytes, 1e-6 * r->cost.bytes / ms, r->load.median, r->fraction.median);
-    if (r->gemm_gflops > 0) printf("%7.2f  ", gemm_fraction(r));
-    printf("%9.4g  %8.2f  %-6s", 1e3 * r->model.median, r->of_model.median, r->limit);
+    table_row(r, false);
     if (*r->against) printf("  %.2f (%.2f-%.2f", r->ratio.median, r->ratio.q1, r->ratio.q3);
     if (*r->against && has_bytes(r)) printf("; %.2f", r->ratio_of_bytes);
-    if (*r->against) putchar(')');
-    putchar('\n');
+    puts(*r->against ? ")" : "");
     fflush(stdout);
 }
 
@@ -91,10 +99,7 @@ void bench_stream_table(const wisp_machine *m)
         printf("%-12s", machine_stream[s]);
         for (int l = WISP_LEVELS - 1; l >= 0; l--)
             for (int all = 0; all < 2; all++)
-                if (m->gbs[s][l][all] > 0)
-                    printf("  %12.1f", m->gbs[s][l][all]);
-                else
-                    printf("  %12s", "-");
+                text_number(12, NULL, "%.1f", m->gbs[s][l][all] > 0 ? m->gbs[s][l][all] : NAN);
         putchar('\n');
     }
 }

@@ -1,116 +1,25 @@
-/* The steps that `wisp bench` times. */
+/* A case of `wisp bench`: its matrix, its blocks, what it costs, and its time. */
 #include "bench.h"
 #include <stdlib.h>
 #include <string.h>
 
-name_list bench_op_names = {"spmv", "spmmv", "kpm", "mpk", "tsm", "stream", "solve", "eig", NULL};
-name_list bench_variant_names = {"blocked", "naive",      "reference", "chebyshev",   "powers",
-                                 "gram",    "gram_kahan", "update",    "update_beta", "update_in_place",
-                                 "dot",     "dot_kahan",  "gram_blas", "update_blas", "update_beta_blas",
-                                 "predict", "pipelined",  "classical", "squares",     "steps",
-                                 "qr",      "ritz",       "qr_lapack", "kpm_step"};
-static const unsigned kpm_terms = WISP_SCALE | WISP_SHIFT | WISP_AXPBY | WISP_DOT_XX | WISP_DOT_XY;
-
-/* The step of Figure 5, by itself or as one of several. */
-static bool is_kpm(const bench_case *c) { return c->op == BENCH_KPM || c->variant == VARIANT_KPM_STEP; }
-static bool is_fused(const bench_case *c) { return is_kpm(c) || c->variant == VARIANT_CHEBYSHEV; }
-
-/* Apart from its yardsticks. */
-static bool is_eig(const bench_case *c)
-{
-    return c->op == BENCH_EIG && c->variant != VARIANT_KPM_STEP && !bench_is_blas(c->variant);
-}
-
-static wisp_scalar real(double x) { return (wisp_scalar){x, 0}; }
-
-/* ---- the steps ----------------------------------------------------------------------------------- */
-
-/* Figure 5 of the KPM paper: all in one pass. */
-static wisp_status step_blocked(bench_runner *r)
-{
-    wisp_aug aug = {
-        .terms = kpm_terms, .alpha = real(2 / r->halfwidth), .beta = real(-1), .shift = r->shift, .dot = r->dot};
-    return wisp_spmmv(r->w, r->A, r->v, &aug);
-}
-
-/* Figure 3: separate operations. */
-static wisp_status step_naive(bench_runner *r)
-{
-    wisp_status status = WISP_OK;
-    WISP_TRY(wisp_spmmv(r->u, r->A, r->v, NULL));
-    WISP_TRY(wisp_axpy(r->u, real(-r->center), r->v));
-    WISP_TRY(wisp_scal(r->w, real(-1)));
-    WISP_TRY(wisp_axpy(r->w, real(2 / r->halfwidth), r->u));
-    WISP_TRY(wisp_dot(r->v, r->v, r->dot));
-    WISP_TRY(wisp_dot(r->w, r->v, r->dot + r->what.width));
-out:
-    return status;
-}
-
-/* Chebyshev steps go on where the call before has stopped; powers start anew. */
-static wisp_status step_mpk(bench_runner *r)
-{
-    const int powers = r->what.powers;
-    wisp_mpk_opts o = {
-        .steps = powers, .depth = r->what.depth, .cache_budget = r->what.cache_budget, .depth_used = &r->depth};
-    if (!is_fused(&r->what)) return wisp_mpk(r->list, powers + 2, r->A, &o);
-    o.alpha = r->X;
-    o.beta = r->X + powers;
-    o.gamma = r->X + 2 * powers;
-    o.terms = kpm_terms & (WISP_DOT_XX | WISP_DOT_XY);
-    o.dot = r->dot;
-    wisp_status status = wisp_mpk(r->list, 2, r->A, &o);
-    if (powers % 2) {
-        wisp_blk *last = r->list[0];
-        r->list[0] = r->list[1];
-        r->list[1] = last;
-    }
-    return status;
-}
-
-static wisp_status step_tsm(bench_runner *r)
-{
-    const int width = r->what.width;
-    switch (r->what.variant) {
-    case VARIANT_GRAM: return wisp_tsm_gram(r->dot, width, real(1), r->v, r->w, real(0), 0);
-    case VARIANT_GRAM_KAHAN: return wisp_tsm_gram(r->dot, width, real(1), r->v, r->w, real(0), WISP_KAHAN);
-    case VARIANT_UPDATE_BETA: return wisp_tsm_update(r->w, real(1), r->v, r->X, width, real(0.5));
-    case VARIANT_UPDATE_IN_PLACE: return wisp_tsm_update(r->v, real(1), r->v, r->X, width, real(0));
-    case VARIANT_DOT: return wisp_dot(r->v, r->w, r->dot);
-    case VARIANT_DOT_KAHAN: return wisp_dot_kahan(r->v, r->w, r->dot);
-    default: return wisp_tsm_update(r->w, real(1), r->v, r->X, width, real(0));
-    }
-}
-
 wisp_status bench_step(bench_runner *r)
 {
     double seconds;
-    if (r->blas.pid) return bench_blas_time(r, 1, &seconds);
-    if (r->what.op == BENCH_SOLVE) return bench_solve_time(r, 1, &seconds);
-    if (is_eig(&r->what)) return bench_eig_time(r, 1, &seconds);
-    if (r->what.op == BENCH_TSM) return step_tsm(r);
-    if (r->what.op == BENCH_MPK) return step_mpk(r);
-    if (!is_kpm(&r->what)) return wisp_spmmv(r->w, r->A, r->v, NULL);
-    if (r->what.variant == VARIANT_REFERENCE)
-        return bench_reference_step(r->reference, 2 / r->halfwidth, r->center, -1, r->dot);
-    wisp_status status = r->what.variant == VARIANT_NAIVE ? step_naive(r) : step_blocked(r);
-    wisp_blk *v = r->v;
-    r->v = r->w;
-    r->w = v;
-    return status;
+    return bench_time(r, 1, &seconds);
 }
 
 wisp_status bench_time(bench_runner *r, int64_t steps, double *seconds)
 {
-    if (r->blas.pid) return bench_blas_time(r, steps, seconds);
-    if (r->what.op == BENCH_SOLVE) return bench_solve_time(r, steps, seconds);
-    if (is_eig(&r->what)) return bench_eig_time(r, steps, seconds);
+    const bench_kind *k = r->kind;
+    if (k->blas) return bench_blas_time(r, steps, seconds);
+    if (k->time) return k->time(r, steps, seconds);
     const double start = wisp_now();
     for (int64_t i = 0; i < steps; i++) {
-        wisp_status status = bench_step(r);
+        wisp_status status = k->step(r);
         if (status != WISP_OK) return status;
     }
-    *seconds = (wisp_now() - start) / (double)(steps * r->what.powers);
+    *seconds = (wisp_now() - start) / (double)(steps * (k->calls ? k->calls : r->what.powers));
     return WISP_OK;
 }
 
@@ -152,41 +61,37 @@ static double least_bytes(const bench_runner *r, double block)
 static wisp_status find_cost(bench_runner *r)
 {
     const bench_case *c = &r->what;
-    const bool fused = is_fused(c), kept = c->variant == VARIANT_POWERS;
+    const bool naive = c->variant == VARIANT_NAIVE, reads = r->kind->terms & WISP_AXPBY;
     const double block = (double)r->info.rows * c->width * (double)wisp_type_size(c->type);
-    wisp_status status = wisp_spmmv_cost(r->A, c->type, c->width, fused ? kpm_terms : 0, &r->cost);
-    r->working_bytes = (double)r->info.bytes + block * (c->variant == VARIANT_NAIVE ? 3 : kept ? c->powers + 1 : 2);
+    wisp_status status = wisp_spmmv_cost(r->A, c->type, c->width, r->kind->terms, &r->cost);
+    r->working_bytes = (double)r->info.bytes + block * (r->kind->third                 ? 3
+                                                        : c->variant == VARIANT_POWERS ? c->powers + 1
+                                                                                       : 2);
     r->gather_bytes = (double)r->info.cols * c->width * (double)wisp_type_size(c->type);
-    r->write_bytes = block;
-    if (c->variant == VARIANT_NAIVE) {
-        r->cost.bytes += (13 - 3) * block;
-        r->write_bytes += 3 * block;
-    }
-    r->read_bytes = r->cost.bytes - r->write_bytes;
+    r->cost.bytes += naive ? (13 - 3) * block : 0;
+    r->write_bytes = (naive ? 1 + 3 : 1) * block;
     r->least_bytes = least_bytes(r, block);
-    r->stores_past = !fused && bench_stores_past(r, block);
-    if ((!fused && !r->stores_past) || c->variant == VARIANT_NAIVE) r->read_bytes += block;
+    r->stores_past = !reads && bench_stores_past(r, block);
+    r->read_bytes = r->cost.bytes - r->write_bytes + (naive || (!reads && !r->stores_past) ? block : 0);
     wisp_gather gather = {1, 0};
     if (status == WISP_OK) status = wisp_mat_gather(r->A, c->type, c->width, &gather);
     r->gather_excess = gather.excess;
     return status;
 }
 
-static void find_tsm_cost(bench_runner *r)
+static void find_dense_cost(bench_runner *r)
 {
     const bench_case *c = &r->what;
-    const bool dot = c->variant == VARIANT_DOT || c->variant == VARIANT_DOT_KAHAN;
-    const bool gram =
-        dot || c->variant == VARIANT_GRAM || c->variant == VARIANT_GRAM_KAHAN || c->variant == VARIANT_GRAM_BLAS;
-    const bool beta = c->variant == VARIANT_UPDATE_BETA || c->variant == VARIANT_UPDATE_BETA_BLAS;
-    const double block = (double)c->rows * c->width * (double)wisp_type_size(c->type);
-    r->read_bytes = gram || beta ? 2 * block : block;
-    r->write_bytes = gram ? 0 : block;
+    const bench_kind *k = r->kind;
+    const double n = (double)c->rows * c->width, block = n * (double)wisp_type_size(c->type);
+    r->read_bytes = k->dense.reads * block;
+    r->write_bytes = k->dense.writes * block;
     r->cost.bytes = r->least_bytes = r->read_bytes + r->write_bytes;
-    r->stores_past = c->variant == VARIANT_UPDATE;
+    r->stores_past = k->past;
     if (c->variant == VARIANT_UPDATE_BLAS) r->read_bytes += block;
-    r->cost.flops = (wisp_type_is_complex(c->type) ? 8.0 : 2.0) * (double)c->rows * c->width * (dot ? 1 : c->width);
-    r->working_bytes = c->variant == VARIANT_UPDATE_IN_PLACE ? block : 2 * block;
+    r->cost.flops =
+        (wisp_type_is_complex(c->type) ? 8 : 2) * n * (k->dense.products > 0 ? k->dense.products * c->width : 1);
+    r->working_bytes = k->dense.blocks * block;
 }
 
 /* ---- matrix and blocks --------------------------------------------------------------------------- */
@@ -204,45 +109,30 @@ static wisp_status make_blocks(bench_runner *r, wisp_map *rows, wisp_map *cols)
     const bench_case *c = &r->what;
     WISP_TRY(wisp_blk_create(&r->v, r->ctx, cols, c->type, c->width));
     WISP_TRY(wisp_blk_create(&r->w, r->ctx, rows, c->type, c->width));
-    if (c->variant == VARIANT_NAIVE || c->variant == VARIANT_SQUARES)
-        WISP_TRY(wisp_blk_create(&r->u, r->ctx, rows, c->type, c->width));
+    if (r->kind->third) WISP_TRY(wisp_blk_create(&r->u, r->ctx, rows, c->type, c->width));
     WISP_TRY(wisp_blk_fill_random(r->v, WISP_RANDOM_TRACE, 1, 0, 0));
 out:
     return status;
 }
 
-static wisp_status open_mpk(bench_runner *r)
-{
-    wisp_status status = WISP_OK;
-    const int powers = r->what.powers;
-    const bool kept = r->what.variant == VARIANT_POWERS;
-    WISP_TRY(wisp_alloc(r->ctx, &r->list, (size_t)powers + 2, sizeof *r->list));
-    r->list[kept ? 2 : 0] = r->w;
-    r->list[1] = r->v;
-    for (int k = 2; kept && k <= powers; k++)
-        WISP_TRY(wisp_blk_create(&r->list[k + 1], r->ctx, wisp_mat_map(r->A), r->what.type, r->what.width));
-    WISP_TRY(wisp_alloc(r->ctx, &r->X, 3 * (size_t)powers, sizeof *r->X));
-    for (int k = 0; k < powers; k++) {
-        r->X[k] = real(2 / r->halfwidth);
-        r->X[powers + k] = real(-1);
-        r->X[2 * powers + k] = real(r->center);
-    }
-out:
-    return status;
-}
-
-static wisp_status open_tsm(bench_runner *r)
+/* v, w and X, with which steps in place stay bounded. */
+static wisp_status open_dense(bench_runner *r)
 {
     wisp_status status = WISP_OK;
     wisp_map *map = NULL;
-    const int width = r->what.width;
-    WISP_TRY(wisp_map_create(&map, r->ctx, r->what.rows));
-    find_tsm_cost(r);
-    if (bench_is_blas(r->what.variant)) goto out;
-    WISP_TRY(make_blocks(r, map, map));
-    WISP_TRY(wisp_blk_fill_random(r->w, WISP_RANDOM_TRACE, 1, 1, 0));
-    WISP_TRY(wisp_alloc(r->ctx, &r->X, (size_t)width * (size_t)width, sizeof *r->X));
-    for (int i = 0; i < width * width; i++) r->X[i] = real(1.0 / width); /* steps in place stay bounded */
+    const bench_case *c = &r->what;
+    const bool qr = c->variant == VARIANT_QR, ritz = c->variant == VARIANT_RITZ;
+    const int n = c->width;
+    find_dense_cost(r);
+    if (r->kind->blas) return WISP_OK;
+    WISP_TRY(wisp_map_create(&map, r->ctx, c->rows));
+    WISP_TRY(wisp_blk_create(&r->v, r->ctx, map, c->type, n));
+    WISP_TRY(wisp_blk_fill_random(r->v, WISP_RANDOM_TRACE, 1, 0, 0));
+    if (!qr) WISP_TRY(wisp_blk_create(&r->w, r->ctx, map, c->type, ritz ? (int)(128 / wisp_type_size(c->type)) : n));
+    if (!qr) WISP_TRY(wisp_blk_fill_random(r->w, WISP_RANDOM_TRACE, 1, 1, 0));
+    WISP_TRY(wisp_alloc(r->ctx, &r->X, (size_t)n * (size_t)n, sizeof *r->X));
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) r->X[i * n + j].re = !qr ? 1.0 / n : i == j ? 1 : i < j ? 1e-9 : 0;
 out:
     wisp_map_free(map);
     return status;
@@ -267,9 +157,7 @@ static wisp_status open_matrix(bench_runner *r, const wisp_src *src)
         WISP_TRY(bench_reference_open(&r->reference, r->ctx, src, c->width, 1));
     } else {
         WISP_TRY(make_blocks(r, wisp_mat_map(r->A), wisp_mat_col_map(r->A)));
-        if (c->op == BENCH_MPK) WISP_TRY(open_mpk(r));
-        if (c->op == BENCH_SOLVE) WISP_TRY(bench_solve_open(r));
-        if (is_eig(c)) WISP_TRY(bench_eig_open(r));
+        if (r->kind->open) WISP_TRY(r->kind->open(r));
     }
 out:
     return status;
@@ -280,12 +168,11 @@ wisp_status bench_open(bench_runner *r, wisp_ctx *ctx, const wisp_src *src)
     wisp_status status = WISP_OK;
     const size_t width = (size_t)r->what.width, dots = 3 * (size_t)r->what.powers;
     r->ctx = ctx;
+    r->kind = bench_kind_of(&r->what);
     WISP_TRY(wisp_alloc(ctx, &r->shift, width, sizeof *r->shift));
     WISP_TRY(wisp_alloc(ctx, &r->dot, (width > dots ? width : dots) * width, sizeof *r->dot));
-    for (size_t j = 0; j < width; j++) r->shift[j] = real(r->center);
-    WISP_TRY(r->what.op == BENCH_TSM    ? open_tsm(r)
-             : bench_is_dense(&r->what) ? bench_eig_open_dense(r)
-                                        : open_matrix(r, src));
+    for (size_t j = 0; j < width; j++) r->shift[j].re = r->center;
+    status = r->kind->dense.blocks > 0 ? open_dense(r) : open_matrix(r, src);
 out:
     return status;
 }

@@ -100,11 +100,11 @@ static void print_fill(const findings *f)
 {
     printf("\nSELL-C-sigma: stored entries over nonzeros\n%13s", "C");
     static const char *const heads[] = {"sigma 1", "sigma 8 C", "sigma 1024", "sigma 65536"};
-    for (int j = 0; j < FILL_SIGMA; j++) printf("  %11s", heads[j]);
+    for (int j = 0; j < FILL_SIGMA; j++) text_cell(11, heads[j], NULL);
     putchar('\n');
     for (int i = 0; i < FILL_C; i++) {
         printf("%13d", fill_c[i]);
-        for (int j = 0; j < FILL_SIGMA; j++) printf("  %11.3f", f->fill[i][j]);
+        for (int j = 0; j < FILL_SIGMA; j++) text_number(11, NULL, "%.3f", f->fill[i][j]);
         putchar('\n');
     }
 }

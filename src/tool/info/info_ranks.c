@@ -94,7 +94,7 @@ static void print_row(const char *name, const numbers *n)
     char b[TEXT];
     printf("%6s", name);
     for (int i = 0; i < NUMBERS; i++)
-        printf("  %*s", shown[i].width, shown[i].bytes ? text_bytes(b, (double)n->of[i]) : text_count(b, n->of[i]));
+        text_cell(shown[i].width, NULL, shown[i].bytes ? text_bytes(b, (double)n->of[i]) : text_count(b, n->of[i]));
     putchar('\n');
 }
 
@@ -119,7 +119,7 @@ static void print_text(const layout *l)
     text_line("memory", "%s, on a rank at most %s, without vectors", text_bytes(b[0], (double)all.of[MEMORY]),
               text_bytes(b[1], (double)most.of[MEMORY]));
     printf("\n%6s", "rank");
-    for (int i = 0; i < NUMBERS; i++) printf("  %*s", shown[i].width, shown[i].head);
+    for (int i = 0; i < NUMBERS; i++) text_cell(shown[i].width, shown[i].head, NULL);
     putchar('\n');
     for (int r = 0; r < t->opt.ranks; r++) {
         const numbers n = numbers_of(l, r);

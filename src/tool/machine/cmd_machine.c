@@ -4,6 +4,7 @@
 #include "../out/text.h"
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -165,10 +166,7 @@ static int keep(tool *t, const json_t *o)
 
 static void print_number(const json_t *v)
 {
-    if (json_is_number(v))
-        printf("  %9.1f", json_number_value(v));
-    else
-        printf("  %9s", "-");
+    text_number(9, NULL, "%.1f", json_is_number(v) ? json_number_value(v) : NAN);
 }
 
 static void print_topology(const json_t *o)

@@ -99,6 +99,7 @@ int outputs_names(tool *t);
 /* What could fail after a long run is tried before it, but for the HDF5 of this build not with --plan: whether all
    files of the options could be written, and whether there is a gnuplot, if there will be a plot. */
 int outputs_check(tool *t);
+int outputs_json(tool *t, const json_t *object); /* to the file of -o */
 /* What -o, --plot and --json ask for, from one object (which is freed; NULL: there was no memory for it, or
    none is needed) and its table and picture. table NULL: -o is not for them. A failure of one output does not keep the
    others from being written. */

@@ -52,20 +52,22 @@ int outputs_check(tool *t)
     return rc || !o->plot || o->plan ? rc : plot_check(t);
 }
 
+int outputs_json(tool *t, const json_t *object)
+{
+    char *text = json_text(object);
+    const int rc =
+        text ? outfile_write(t, t->opt.output, text, strlen(text)) : tool_fail(t, "out of memory for the results");
+    free(text);
+    return rc;
+}
+
 static int write_results(tool *t, const json_t *object, csv_table_fn *table, const void *arg)
 {
     char *data = NULL;
     size_t size = 0;
-    int rc;
-    if (has_extension(t->opt.output, "csv")) {
-        rc = csv_make_table(t, table, arg, object, &data, &size);
-    } else if (has_extension(t->opt.output, "json")) {
-        data = json_text(object);
-        size = data ? strlen(data) : 0;
-        rc = data ? EXIT_FINE : tool_fail(t, "out of memory for the results");
-    } else {
-        rc = hdf5_make(t, object, NULL, &data, &size);
-    }
+    if (has_extension(t->opt.output, "json")) return outputs_json(t, object);
+    int rc = has_extension(t->opt.output, "csv") ? csv_make_table(t, table, arg, object, &data, &size)
+                                                 : hdf5_make(t, object, NULL, &data, &size);
     if (!rc) rc = outfile_write(t, t->opt.output, data, size);
     free(data);
     return rc;

@@ -126,3 +126,15 @@ void text_run(const tool *t, const wisp_mat_info *info, const char *more)
               text_team(team, wisp_ctx_processes(t->ctx), wisp_ctx_threads(t->ctx)), wisp_ctx_isa(t->ctx),
               text_order(info->order), text_format(info->format));
 }
+
+void text_cell(int width, const char *head, const char *words)
+{
+    printf("  %*s", width, head ? head : words ? words : "-");
+}
+
+void text_number(int width, const char *head, const char *format, double v)
+{
+    char number[TEXT];
+    snprintf(number, sizeof number, format, v);
+    text_cell(width, head, isfinite(v) ? number : NULL);
+}

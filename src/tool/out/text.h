@@ -17,6 +17,10 @@ const char *text_bytes(char *buf, double bytes);    /* 1.23 GB */
 const char *text_bytes_up(char *buf, double bytes); /* never less than it is */
 const char *text_seconds(char *buf, double seconds);
 const char *text_team(char *buf, int processes, int threads);
+/* A place in a row of a table, after two blanks: its head, if there is one, or what stands below it, "-" for NULL and
+   NaN. A width below 0: at the left. */
+void text_cell(int width, const char *head, const char *words);
+void text_number(int width, const char *head, const char *format, double v);
 /* Lines that several summaries have: the matrix; how it was run, after `more`. */
 void text_matrix(const char *name, int64_t rows, int64_t nnz, const char *more);
 void text_run(const tool *t, const wisp_mat_info *info, const char *more);
