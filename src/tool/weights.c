@@ -126,19 +126,14 @@ int weights_take(tool *t, int rc, int64_t *weights)
 static int find(tool *t, const wisp_src *src, const wisp_mat *A, int width)
 {
     const size_t ranks = (size_t)wisp_ctx_processes(t->ctx);
-    int64_t *weights = calloc(ranks, sizeof *weights), *present = calloc(ranks, sizeof *present);
-    wisp_status status = WISP_OK;
+    int64_t *weights = calloc(ranks, sizeof *weights);
     wisp_ctx_enter(t->ctx);
-    if (!weights || !present)
-        status = wisp_ctx_fail(t->ctx, WISP_ERR_NOMEM, "out of memory for the weights of %zu processes", ranks);
-    if (status == WISP_OK) status = wisp_ctx_weights(t->ctx, present);
-    if (status == WISP_OK)
-        status = A ? wisp_mat_weights(A, WISP_DEFAULT, width, weights) : wisp_src_weights(t->ctx, src, weights);
+    wisp_status status =
+        !weights ? wisp_ctx_fail(t->ctx, WISP_ERR_NOMEM, "out of memory for the weights of %zu processes", ranks)
+        : A      ? wisp_mat_weights(A, WISP_DEFAULT, width, weights)
+                 : wisp_src_weights(t->ctx, src, weights);
     status = wisp_ctx_leave(t->ctx, status);
-    if (status == WISP_OK) return settle(t, weights, present);
-    free(weights);
-    free(present);
-    return tool_fail_ctx(t);
+    return weights_take(t, status ? tool_fail_ctx(t) : EXIT_FINE, weights);
 }
 
 int weights_by_source(tool *t, const wisp_src *src)

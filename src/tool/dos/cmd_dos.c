@@ -198,41 +198,45 @@ static int set_matrix_options(tool *t, results *r, wisp_kpm_opts *k, const wisp_
     return choose_width(t, k, src, mo);
 }
 
-/* Source, plan, matrix, moments. *ran is false when only the plan was wanted. */
-static int compute_once(tool *t, results *r, wisp_moments *m, bool *ran)
+/* The source, and what is asked of it; or the plan alone. */
+static int open_run(tool *t, results *r, wisp_src *src, wisp_kpm_opts *k, wisp_mat_opts *mo)
+{
+    run_plan plan;
+    int64_t reading;
+    int rc = source_open(t, src);
+    if (rc) return rc;
+    wisp_ctx_memory(t->ctx, NULL, &reading);
+    rc = checkpoint_open(t);
+    set_kpm_options(&t->opt, k);
+    if (!rc && src->rows != src->cols)
+        rc = tool_fail(t, "%s: the matrix is rectangular (%lld x %lld), and this needs a Hermitian one", t->opt.arg[0],
+                       (long long)src->rows, (long long)src->cols);
+    if (!rc && t->opt.resolution > 0 && k->bounds.method == WISP_BOUNDS_GIVEN) rc = moments_for(t, k);
+    if (!rc) rc = check_sites(t, src->rows);
+    if (!rc) rc = weights_by_source(t, src);
+    if (!rc) rc = machine_cache(t, t->opt.budgets[0], &k->cache_budget);
+    if (!rc) rc = set_matrix_options(t, r, k, src, mo);
+    if (!rc) rc = plan_make(t, src, mo, k, reading, &plan);
+    if (!rc && t->opt.plan) rc = plan_show(t, src, mo, k, &plan);
+    return rc ? rc : plan_check_limit(t, src, mo, k, &plan);
+}
+
+/* Source, plan, matrix, moments; no matrix where only the plan is wanted. */
+static int compute_once(tool *t, results *r, wisp_moments *m)
 {
     wisp_src src = {0};
     wisp_mat *A = NULL;
     wisp_kpm_opts k;
     wisp_mat_opts mo;
-    run_plan plan;
-    double start = wisp_now();
-    *ran = false;
-    int64_t held, reading;
-    int rc = source_open(t, &src);
-    if (rc) return rc;
-    wisp_ctx_memory(t->ctx, &held, &reading);
-    rc = checkpoint_open(t);
-    set_kpm_options(&t->opt, &k);
-    if (!rc && src.rows != src.cols)
-        rc = tool_fail(t, "%s: the matrix is rectangular (%lld x %lld), and this needs a Hermitian one", t->opt.arg[0],
-                       (long long)src.rows, (long long)src.cols);
-    if (!rc && t->opt.resolution > 0 && k.bounds.method == WISP_BOUNDS_GIVEN) rc = moments_for(t, &k);
-    if (!rc) rc = check_sites(t, src.rows);
-    if (!rc) rc = weights_by_source(t, &src);
-    if (!rc) rc = machine_cache(t, t->opt.budgets[0], &k.cache_budget);
-    if (!rc) rc = set_matrix_options(t, r, &k, &src, &mo);
-    if (!rc) rc = plan_make(t, &src, &mo, &k, reading, &plan);
-    if (!rc && t->opt.plan) rc = plan_show(t, &src, &mo, &k, &plan);
-    if (!rc) rc = plan_check_limit(t, &src, &mo, &k, &plan);
-    const wisp_status status = !rc && !t->opt.plan ? wisp_mat_create(&A, t->ctx, &src, &mo) : WISP_OK;
-    if (status) rc = fail_or_again(t, r, &k, src.type, status);
-    if (!rc && A) rc = weights_by_matrix(t, A, mo.width);
+    const double start = wisp_now();
+    int rc = open_run(t, r, &src, &k, &mo);
     const wisp_type source = src.type;
+    const wisp_status status = !rc && !t->opt.plan ? wisp_mat_create(&A, t->ctx, &src, &mo) : WISP_OK;
     wisp_src_close(&src);
+    if (status) rc = fail_or_again(t, r, &k, source, status);
+    if (!rc && A) rc = weights_by_matrix(t, A, mo.width);
     r->assemble_seconds = wisp_now() - start;
     if (!rc && A) {
-        *ran = true;
         wisp_mat_get_info(A, &r->stored);
         r->cache_budget = machine_counted(t, k.cache_budget);
         rc = run_moments(t, r, A, source, &k, m);
@@ -242,24 +246,24 @@ static int compute_once(tool *t, results *r, wisp_moments *m, bool *ran)
 }
 
 /* Once more on another layout, if one is found. */
-static int compute_on_layout(tool *t, results *r, wisp_moments *m, bool *ran)
+static int compute_on_layout(tool *t, results *r, wisp_moments *m)
 {
-    int rc = compute_once(t, r, m, ran);
-    if (rc == EXIT_LAYOUT && !(rc = weights_restart(t))) rc = compute_once(t, r, m, ran);
+    int rc = compute_once(t, r, m);
+    if (rc == EXIT_LAYOUT && !(rc = weights_restart(t))) rc = compute_once(t, r, m);
     return rc;
 }
 
 /* Once more if --precision auto took single, and that is not enough. */
-static int compute(tool *t, results *r, wisp_moments *m, bool *ran)
+static int compute(tool *t, results *r, wisp_moments *m)
 {
-    int rc = compute_on_layout(t, r, m, ran);
+    int rc = compute_on_layout(t, r, m);
     if (rc == EXIT_AGAIN && checkpoint_ended(t)) {
         rc = checkpoint_stopped(t);
     } else if (rc == EXIT_AGAIN) {
         t->opt.precision = PRECISION_DOUBLE;
         rc = checkpoint_done(t, EXIT_FINE);
         t->opt.resume = NULL;
-        if (!rc) rc = compute_on_layout(t, r, m, ran);
+        if (!rc) rc = compute_on_layout(t, r, m);
     } else if (m->rounding > 0) {
         snprintf(r->precision, sizeof r->precision,
                  "%s: rounding moves no moment by more than %.2g of half its 95%% bar", wisp_type_name(m->type),
@@ -301,19 +305,14 @@ int cmd_dos(tool *t)
 {
     wisp_moments m = {0};
     results r = {.m = &m};
-    bool ran = true;
     int rc = check_options(t), save_rc = EXIT_FINE;
     if (!rc && !t->opt.from) rc = weights_refuse_pipe(t);
     if (!rc && !t->opt.from) rc = checkpoint_check(t);
     if (!rc) rc = tool_start(t);
     if (!rc) rc = outputs_check(t);
     if (rc) return rc;
-    if (t->opt.from) {
-        rc = tool_agree(t, load_moments(t, &m, &r));
-    } else {
-        rc = compute(t, &r, &m, &ran);
-    }
-    if (rc || !ran) goto out;
+    rc = t->opt.from ? tool_agree(t, load_moments(t, &m, &r)) : compute(t, &r, &m);
+    if (rc || t->opt.plan) goto out;
     r.matrix = m.matrix ? m.matrix : "(not named)";
     /* The moments first: they are what took long. If they cannot be kept, the results are still given. */
     if (t->opt.save && wisp_moments_save(t->ctx, &m, t->opt.save))
