@@ -6,44 +6,23 @@
 #include "measure_limit.h"
 #include "reference.h"
 
-typedef enum {
-    BENCH_SPMV,
-    BENCH_SPMMV,
-    BENCH_KPM,
-    BENCH_MPK,
-    BENCH_TSM,
-    BENCH_STREAM,
-    BENCH_SOLVE,
-    BENCH_EIG
-} bench_op;
-/* In the order of bench_variant_names. */
-typedef enum {
-    VARIANT_BLOCKED,
-    VARIANT_NAIVE,
-    VARIANT_REFERENCE,
-    VARIANT_CHEBYSHEV,
-    VARIANT_POWERS,
-    VARIANT_GRAM,
-    VARIANT_GRAM_KAHAN,
-    VARIANT_UPDATE,
-    VARIANT_UPDATE_BETA,
-    VARIANT_UPDATE_IN_PLACE,
-    VARIANT_DOT,
-    VARIANT_DOT_KAHAN,
-    VARIANT_GRAM_BLAS,
-    VARIANT_UPDATE_BLAS,
-    VARIANT_UPDATE_BETA_BLAS,
-    VARIANT_PREDICT,
-    VARIANT_PIPELINED,
-    VARIANT_CLASSICAL,
-    VARIANT_SQUARES,
-    VARIANT_STEPS,
-    VARIANT_QR,
-    VARIANT_RITZ,
-    VARIANT_QR_LAPACK, /* this one and the next stand beside others */
-    VARIANT_KPM_STEP,
-    VARIANTS
-} bench_variant;
+/* Their numbers and names, in the order of the lists of names. */
+#define BENCH_OPS(X)                                                                                           \
+    X(SPMV, spmv), X(SPMMV, spmmv), X(KPM, kpm), X(MPK, mpk), X(TSM, tsm), X(STREAM, stream), X(SOLVE, solve), \
+        X(EIG, eig)
+/* The last two stand beside others, and are no choices. */
+#define BENCH_VARIANTS(X)                                                                                      \
+    X(BLOCKED, blocked), X(NAIVE, naive), X(REFERENCE, reference), X(CHEBYSHEV, chebyshev), X(POWERS, powers), \
+        X(GRAM, gram), X(GRAM_KAHAN, gram_kahan), X(UPDATE, update), X(UPDATE_BETA, update_beta),              \
+        X(UPDATE_IN_PLACE, update_in_place), X(DOT, dot), X(DOT_KAHAN, dot_kahan), X(GRAM_BLAS, gram_blas),    \
+        X(UPDATE_BLAS, update_blas), X(UPDATE_BETA_BLAS, update_beta_blas), X(PREDICT, predict),               \
+        X(PIPELINED, pipelined), X(CLASSICAL, classical), X(SQUARES, squares), X(STEPS, steps), X(QR, qr),     \
+        X(RITZ, ritz), X(QR_LAPACK, qr_lapack), X(KPM_STEP, kpm_step)
+#define BENCH_OP(NAME, name) BENCH_##NAME
+#define BENCH_VARIANT(NAME, name) VARIANT_##NAME
+#define BENCH_NAME(NAME, name) #name
+typedef enum { BENCH_OPS(BENCH_OP) } bench_op;
+typedef enum { BENCH_VARIANTS(BENCH_VARIANT), VARIANTS } bench_variant;
 
 /* What a row of the table measures. */
 typedef struct {

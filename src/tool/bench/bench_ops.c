@@ -211,7 +211,9 @@ out:
 
 /* ---- the tables ------------------------------------------------------------------------------------ */
 
-name_list bench_op_names = {"spmv", "spmmv", "kpm", "mpk", "tsm", "stream", "solve", "eig", NULL};
+name_list bench_op_names = {BENCH_OPS(BENCH_NAME), NULL};
+name_list bench_variant_names = {BENCH_VARIANTS(BENCH_NAME), NULL};
+_Static_assert(BENCH_CHOICES == VARIANT_RITZ + 1, "the last one that options can name");
 
 const bench_op_def bench_ops[] = {
     [BENCH_SPMV] = {bench_rows_one, .is = OP_MATRIX, .widths = {1}},
@@ -228,12 +230,6 @@ const bench_op_def bench_ops[] = {
                    .is = OP_MATRIX | OP_SQUARE | OP_BOUNDS | OP_OF_GEMM | OP_OF_BYTES, .own = "columns",
                    .refuses = "against", .widths = {1}},
 };
-
-name_list bench_variant_names = {"blocked", "naive",      "reference", "chebyshev",   "powers",
-                                 "gram",    "gram_kahan", "update",    "update_beta", "update_in_place",
-                                 "dot",     "dot_kahan",  "gram_blas", "update_blas", "update_beta_blas",
-                                 "predict", "pipelined",  "classical", "squares",     "steps",
-                                 "qr",      "ritz",       "qr_lapack", "kpm_step",    NULL};
 
 static const bench_kind kinds[] = {
     {BENCH_SPMV, VARIANT_BLOCKED, .step = step_product},
