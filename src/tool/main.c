@@ -114,6 +114,14 @@ int tool_start(tool *t)
     return rc;
 }
 
+int tool_begin(tool *t)
+{
+    int rc = weights_refuse_pipe(t);
+    if (!rc) rc = checkpoint_check(t);
+    if (!rc) rc = tool_start(t);
+    return rc ? rc : outputs_check(t);
+}
+
 int tool_agree(tool *t, int rc)
 {
     wisp_ctx_enter(t->ctx);

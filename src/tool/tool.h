@@ -61,6 +61,9 @@ bool tool_is_stopped(const tool *t);
 int tool_stopped(tool *t); /* says so, and what was kept; returns EXIT_FAILED */
 /* A run that was stopped, be it at the last moment, goes on to write what it has. */
 void tool_keep(tool *t);
+/* What a command begins with, once its options are checked: what is given is looked at, the context is made, outputs
+   are tried. */
+int tool_begin(tool *t);
 /* Makes t->ctx by the options, with the monitor and Ctrl-C connected to it. */
 int tool_start(tool *t);
 /* All ranks together: if one has failed, and said why, the others fail with it. */

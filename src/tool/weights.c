@@ -148,8 +148,9 @@ int weights_by_matrix(tool *t, const wisp_mat *A, int width)
     return find(t, NULL, A, width > 0 ? width : 1);
 }
 
-int weights_restart(tool *t)
+int weights_restart(tool *t, wisp_mat **A)
 {
+    if (A) wisp_mat_free(*A), *A = NULL;
     catch_signals(NULL);
     checkpoint_close(t);
     wisp_ctx_free(t->ctx);

@@ -12,7 +12,7 @@ const int64_t *weights_given(const tool *t);
    should free what it has on the context, call weights_restart, and begin again. */
 int weights_by_source(tool *t, const wisp_src *src);
 int weights_by_matrix(tool *t, const wisp_mat *A, int width);
-int weights_restart(tool *t);
+int weights_restart(tool *t, wisp_mat **A); /* and frees *A; A may be NULL */
 void weights_free(tool *t);
 void weights_summary(const tool *t); /* and the exchange of halos: a line each, of several processes */
 json_t *weights_json(const tool *t);

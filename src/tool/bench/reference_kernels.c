@@ -24,33 +24,10 @@
 static const double signs[8] __attribute__((aligned(64))) = {-1, 1, -1, 1, -1, 1, -1, 1};
 
 #define PARTS 1
-#define WIDTH 1
-#include "reference.cpu.h"
-#define WIDTH 2
-#include "reference.cpu.h"
-#define WIDTH 4
-#include "reference.cpu.h"
-#define WIDTH 8
-#include "reference.cpu.h"
-#define WIDTH 16
-#include "reference.cpu.h"
-#define WIDTH 32
-#include "reference.cpu.h"
+#include "reference_widths.cpu.h"
 #undef PARTS
-
 #define PARTS 2
-#define WIDTH 1
-#include "reference.cpu.h"
-#define WIDTH 2
-#include "reference.cpu.h"
-#define WIDTH 4
-#include "reference.cpu.h"
-#define WIDTH 8
-#include "reference.cpu.h"
-#define WIDTH 16
-#include "reference.cpu.h"
-#define WIDTH 32
-#include "reference.cpu.h"
+#include "reference_widths.cpu.h"
 
 #define TABLE PASTE(reference_, WISP_ISA)
 extern reference_table TABLE;

@@ -249,7 +249,7 @@ static int compute_once(tool *t, results *r, wisp_moments *m)
 static int compute_on_layout(tool *t, results *r, wisp_moments *m)
 {
     int rc = compute_once(t, r, m);
-    if (rc == EXIT_LAYOUT && !(rc = weights_restart(t))) rc = compute_once(t, r, m);
+    if (rc == EXIT_LAYOUT && !(rc = weights_restart(t, NULL))) rc = compute_once(t, r, m);
     return rc;
 }
 
@@ -306,10 +306,7 @@ int cmd_dos(tool *t)
     wisp_moments m = {0};
     results r = {.m = &m};
     int rc = check_options(t), save_rc = EXIT_FINE;
-    if (!rc && !t->opt.from) rc = weights_refuse_pipe(t);
-    if (!rc && !t->opt.from) rc = checkpoint_check(t);
-    if (!rc) rc = tool_start(t);
-    if (!rc) rc = outputs_check(t);
+    if (!rc) rc = tool_begin(t);
     if (rc) return rc;
     rc = t->opt.from ? tool_agree(t, load_moments(t, &m, &r)) : compute(t, &r, &m);
     if (rc || t->opt.plan) goto out;

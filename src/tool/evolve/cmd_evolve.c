@@ -206,9 +206,7 @@ int cmd_evolve(tool *t)
     wisp_mat *A = NULL;
     wisp_blk *psi = NULL;
     int rc = check_options(t);
-    if (!rc) rc = checkpoint_check(t);
-    if (!rc) rc = tool_start(t);
-    if (!rc) rc = outputs_check(t);
+    if (!rc) rc = tool_begin(t);
     if (rc) return rc;
     rc = open_all(t, &r, &obs, &A, &psi);
     r.tolerance = o->tolerance > 0 ? o->tolerance : r.type == WISP_Z ? 1e-10 : 1e-4;

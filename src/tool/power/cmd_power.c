@@ -283,8 +283,7 @@ int cmd_power(tool *t)
     powers p = {.n = t->opt.powers, .depth = 1, .scale = option_seen(&t->opt, "scale") ? t->opt.scale : 1};
     p.stored = t->opt.all ? (int)p.n + 2 : 2;
     int rc = check_options(t);
-    if (!rc) rc = tool_start(t);
-    if (!rc) rc = outputs_check(t);
+    if (!rc) rc = tool_begin(t);
     if (rc) return rc;
     rc = open_all(t, &p);
     if (!rc) rc = run(t, &p);

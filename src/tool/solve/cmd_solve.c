@@ -288,18 +288,11 @@ int cmd_solve(tool *t)
     wisp_mat *A = NULL;
     wisp_blk *b = NULL, *x = NULL;
     int rc = check_options(t);
-    if (!rc) rc = weights_refuse_pipe(t);
-    if (!rc) rc = checkpoint_check(t);
-    if (!rc) rc = tool_start(t);
-    if (!rc) rc = outputs_check(t);
+    if (!rc) rc = tool_begin(t);
     if (rc) return rc;
     set_options(&t->opt, &r.opts);
     rc = prepare(t, &r, &A, &b, &x);
-    if (rc == EXIT_LAYOUT) {
-        wisp_mat_free(A);
-        A = NULL;
-        if (!(rc = weights_restart(t))) rc = prepare(t, &r, &A, &b, &x);
-    }
+    if (rc == EXIT_LAYOUT && !(rc = weights_restart(t, &A))) rc = prepare(t, &r, &A, &b, &x);
     if (!rc && A) {
         rc = solve(t, &r, A, b, x);
         wisp_mat_free(A); /* to have its memory for the outputs */
