@@ -17,7 +17,8 @@ static json_t *make_json(tool *t, const evolve_results *r)
     for (int64_t w = 0; w < r->watched; w++)
         json_array_append_new(density, json_numbers(r->density + w * r->times, r->done));
     JSON_PUT(o, J("completed", json_boolean(r->done == r->times)), J("rows", r->info.rows), J("nnz", r->info.nnz),
-             J("type", wisp_type_name(r->type)), J("bounds", json_bounds(&r->e.bounds, t->opt.bounds_method)),
+             J("type", wisp_type_name(r->type)),
+             J("bounds", json_bounds(&r->e.bounds, (wisp_bounds_method)t->opt.bounds_method)),
              J("hermitian_change", t->hermitian_change), J("start", start_name(t)),
              J_IF(t->opt.site_count, "start_sites", json_wholes(t->opt.sites, t->opt.site_count)),
              J("seed", json_seed(t->opt.seed)), J("tolerance", r->tolerance), J("norm_deviation", r->deviation),

@@ -72,7 +72,7 @@ json_t *json_wholes(const int64_t *v, int64_t n)
     return array;
 }
 
-json_t *json_bounds(const wisp_bounds *b, int method)
+json_t *json_bounds(const wisp_bounds *b, wisp_bounds_method method)
 {
     return JSON_NEW(J("center", b->center), J("halfwidth", b->halfwidth),
                     J("failure_probability", b->failure_probability), J("method", bounds_names[method]));

@@ -62,8 +62,8 @@ json_t *json_seed(uint64_t seed);                 /* beyond jansson's numbers (2
 json_t *json_number(double v);                    /* null for NaN */
 json_t *json_numbers(const double *v, int64_t n); /* likewise */
 json_t *json_wholes(const int64_t *v, int64_t n);
-json_t *json_head(const tool *t, const char *matrix);  /* of results: the version, the command, and this */
-json_t *json_bounds(const wisp_bounds *b, int method); /* wisp_bounds_method */
+json_t *json_head(const tool *t, const char *matrix); /* of results: the version, the command, and this */
+json_t *json_bounds(const wisp_bounds *b, wisp_bounds_method method);
 /* The top level a line each, the rest compact; free() the result. */
 char *json_text(const json_t *object);
 /* How the processes exchanged halos; null: there is one alone. */
