@@ -87,6 +87,8 @@ PLAIN(wisp_eig_plan, P(0, &(wisp_plan){0}), P(1, &(wisp_eig_choice){0}), P(2, f-
 PROCEDURE(wisp_filter_eval, P(0, &(wisp_filter){.terms = 2}), 1, P(1, val), P(2, &(double){0}))
 PLAIN(wisp_evolve, P(0, &(wisp_evolution){0}), P(1, f->A), P(2, f->psi), 1, P(3, (double[]){0.5}),
       P(4, &(wisp_evolve_opts){0}))
+PLAIN(wisp_evolve_plan, P(0, &(wisp_plan){0}), P(1, f->ctx), P(2, &f->info), WISP_Z, 1, 1, P(3, (double[]){0.5}),
+      P(4, &(wisp_evolve_opts){0}), P(5, &(wisp_choice){0}))
 
 /* ---- states and checkpoints -------------------------------------------------------------------- */
 
@@ -182,6 +184,7 @@ static const argument_row table[] = {
     ROW(wisp_dos, 6, 36, 1),
     ROW(wisp_count, 5, 20, 1),
     ROW(wisp_evolve, 5, 17, 0),
+    ROW(wisp_evolve_plan, 6, 48, 2),
     ROW(wisp_solve, 5, 17, 2),
     ROW(wisp_solution_free, 1, 0, ALL),
     ROW(wisp_solve_plan, 5, 24, 2),

@@ -121,6 +121,10 @@ WISP_API wisp_status wisp_eig_plan_sized(wisp_plan *plan, size_t plan_size, wisp
 WISP_API wisp_status wisp_evolve_sized(wisp_evolution *e, size_t e_size, const wisp_mat *A, wisp_blk *psi,
                                        int64_t times, const double *time, const wisp_evolve_opts *opts,
                                        size_t opts_size);
+WISP_API wisp_status wisp_evolve_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *ctx, const wisp_mat_info *A,
+                                            size_t A_size, wisp_type type, int width, int64_t times, const double *time,
+                                            const wisp_evolve_opts *opts, size_t opts_size, const wisp_choice *step,
+                                            size_t step_size);
 
 #ifndef WISP_BUILDING
 static inline wisp_status wisp_ctx_create(wisp_ctx **ctx, const wisp_ctx_opts *opts)
@@ -339,6 +343,13 @@ static inline wisp_status wisp_evolve(wisp_evolution *e, const wisp_mat *A, wisp
                                       const double *time, const wisp_evolve_opts *opts)
 {
     return wisp_evolve_sized(e, sizeof *e, A, psi, times, time, opts, sizeof *opts);
+}
+static inline wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type,
+                                           int width, int64_t times, const double *time, const wisp_evolve_opts *opts,
+                                           const wisp_choice *step)
+{
+    return wisp_evolve_plan_sized(plan, sizeof *plan, ctx, A, sizeof *A, type, width, times, time, opts, sizeof *opts,
+                                  step, sizeof *step);
 }
 static inline wisp_status wisp_fuse_cost(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
                                          wisp_cost *cost)

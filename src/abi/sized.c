@@ -587,6 +587,20 @@ wisp_status wisp_evolve_sized(wisp_evolution *e, size_t e_size, const wisp_mat *
     return status;
 }
 
+wisp_status wisp_evolve_plan_sized(wisp_plan *plan, size_t plan_size, wisp_ctx *ctx, const wisp_mat_info *A,
+                                   size_t A_size, wisp_type type, int width, int64_t times, const double *time,
+                                   const wisp_evolve_opts *opts, size_t opts_size, const wisp_choice *step,
+                                   size_t step_size)
+{
+    wisp_status status = WISP_OK;
+    IN(wisp_evolve_opts, opts, ctx);
+    PLAN_OF(A, step);
+    if (status == WISP_OK)
+        status = wisp_evolve_plan(plan_known, ctx, A_known, type, width, times, time, opts_known, step_known);
+    OUT(plan);
+    return status;
+}
+
 wisp_status wisp_fuse_cost_sized(const wisp_update *update, int updates, const wisp_inner *inner, int inners,
                                  wisp_cost *cost, size_t cost_size)
 {

@@ -31,6 +31,15 @@ int64_t wisp__sample_bytes(const wisp_src *src, int64_t nnz)
     return 8 * (2 * rows + 1 + most) + 4 * rows + 8 * WISP__RUN * (1 + src->max_row) + wisp__comings_bytes;
 }
 
+double wisp__look_bytes(const wisp_mat_info *A)
+{
+    enum { UNEVEN = 4, LITTLE = 2 * WISP__RUN, MORE = 1 << 10 };
+    const double all = (double)A->local_rows, nnz = (double)A->local_nnz;
+    const double rows = fmin(MOST_RUNS * WISP__RUN, 2 * all + LITTLE); /* the last row block is filled up */
+    const double entries = fmin(nnz, UNEVEN * nnz / fmax(all, 1) * rows);
+    return 8 * (2 * rows + 1 + entries) + 4.0 * (double)A->work_blocks + (double)wisp__comings_bytes + MORE;
+}
+
 /* ---- of a walk through a pattern ------------------------------------------------------------- */
 
 /* The row that a sweep takes as number i; -1: behind a short last block. */

@@ -22,6 +22,8 @@ wisp_status wisp__sample_source(wisp_ctx *ctx, const wisp_src *src, wisp__sample
 wisp_status wisp__sample_levels(wisp_ctx *ctx, int64_t rows, int64_t nnz, wisp__sample *s);
 /* Bytes that are held at most while a pattern of so many entries is sampled and looked at. */
 int64_t wisp__sample_bytes(const wisp_src *src, int64_t nnz);
+/* The same of a matrix, about: where rows are uneven, those of the sample are taken to be a few times longer. */
+double wisp__look_bytes(const wisp_mat_info *A);
 
 /* A matrix whose rows come as in the sample, as if it were not compressed. */
 wisp__shape wisp__shape_stored(const wisp__sample *s, int64_t rows, wisp_type type);

@@ -1,6 +1,7 @@
 /* Steps of a three-term recurrence: v[k+1] = alpha_k (A - gamma_k I) v[k] + beta_k v[k-1], with dots, and sums
    z_i += eta_ik v[k+1]. Check; each step as a sweep of its own (its kernel's parameters); a schedule that runs the
    steps; reduction. */
+#include "../data/shape.h"
 #include "../sched/cascade.h"
 #include "op.h"
 #include <math.h>
@@ -297,9 +298,10 @@ static wisp_status check_plan(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type t
     return WISP_OK;
 }
 
-/* At most, for `most` steps that are interleaved: what reserve() takes; dots of each block of rows; and where some are
-   interleaved the graph of the blocks and what orders are made with (cascade.c, cascade_make.c, walk.c), for each
-   block. Orders are kept for two widths, and for fewer steps: those that are left over at the end, or half, a quarter,
+/* At most, for `most` steps that are interleaved: what reserve() takes; dots of each block of rows, and all of them
+   once more while ranks sum them; what is looked at for the depth; and where some are interleaved the graph of the
+   blocks and what orders are made with (cascade.c, cascade_make.c, walk.c), for each block. Orders are kept for two
+   widths, and for fewer steps: those that are left over at the end, or half, a quarter,
    .. of them where the depth is chosen. */
 static double most_bytes(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width, const wisp_mpk_opts *o,
                          double most, double dots)
@@ -309,13 +311,15 @@ static double most_bytes(const wisp_ctx *ctx, const wisp_mat_info *A, wisp_type 
     const double factors = (2.0 * K_FACTOR_SETS + 2) * width * (double)wisp_type_size(type) + LINE;
     const double each = (double)(sizeof(wisp__sweep) + sizeof(wisp__step)) + factors + blocks * dots +
                         sums * (double)(sizeof(wisp__chain) + sizeof(wisp_blk *) + sizeof(wisp_scalar));
-    const double bytes = LITTLE + most * each + (double)o->steps * dots + width * (double)sizeof(wisp_scalar) +
+    const double bytes = LITTLE + most * each + (ctx->ranks > 1 ? 2 : 1) * (double)o->steps * dots +
+                         width * (double)sizeof(wisp_scalar) +
                          STATE * (double)A->work_blocks; /* of half storage's blocks */
-    if (most <= 1) return bytes;
+    const double look = ctx->ranks == 1 && o->depth != 1 ? wisp__look_bytes(A) : 0;
+    if (most <= 1) return bytes + look;
     const double neighbours = 16 * fmin(NEIGHBOURS, blocks) + 4.0 * threads;
     const double tasks = most * ((ORDERS + 1) * (double)sizeof(wisp__task) + sizeof(atomic_int));
-    return bytes + blocks * (neighbours + MAKING + tasks) + threads * (LINE + most * (double)sizeof(atomic_int)) +
-           16 * (double)sizeof(wisp__cascade);
+    return bytes + look + blocks * (neighbours + MAKING + tasks) +
+           threads * (LINE + most * (double)sizeof(atomic_int)) + 16 * (double)sizeof(wisp__cascade);
 }
 
 static int64_t whole(double bytes) { return bytes < 9e18 ? (int64_t)bytes : INT64_MAX; }

@@ -4,22 +4,9 @@
      exp(-i H t) = exp(-i c t) sum over k of (2 - delta_k0) (-i)^k J_k(h t) T_k(H~).
 
    The vectors T_k(H~) psi do not depend on t: several times share one sequence of them, and each takes its own sum. */
-#include "../solver.h"
-#include <float.h>
+#include "evolve.h"
 #include <math.h>
 #include <string.h>
-
-enum { MOST_AT_ONCE = 8, EVOLVE_TERMS = WISP_SCALE | WISP_SHIFT | WISP_AXPBY };
-
-/* The times that share one sequence. */
-typedef struct {
-    int count;
-    int64_t first;               /* number of the first time */
-    int64_t terms[MOST_AT_ONCE]; /* of the series of each */
-    int64_t most;
-    double *J[MOST_AT_ONCE];
-    wisp_scalar phase[MOST_AT_ONCE];
-} group;
 
 typedef struct {
     wisp_ctx *ctx;
@@ -28,15 +15,15 @@ typedef struct {
     wisp_evolution *e;
     int64_t times;
     const double *time;
-    wisp__chebyshev_sum sum;   /* its v: psi at the base time, then T_k psi */
-    wisp_blk *z[MOST_AT_ONCE]; /* psi at the times of a group */
-    int made;                  /* blocks z that are there */
-    double base;               /* the time of psi */
-    double tolerance;          /* of one sequence */
-    double rounding;           /* what is left to it in the end, at least */
-    double *start_norm, *norm; /* [width] */
+    wisp__chebyshev_sum sum;         /* its v: psi at the base time, then T_k psi */
+    wisp_blk *z[WISP__MOST_AT_ONCE]; /* psi at the times of a group */
+    int made;                        /* blocks z that are there */
+    double base;                     /* the time of psi */
+    double tolerance;                /* of one sequence */
+    double rounding;                 /* what is left to it in the end, at least */
+    double *start_norm, *norm;       /* [width] */
     double sweep_bytes, z_bytes, sweep_flops, z_flops;
-    group g;
+    wisp__evolve_group g;
     double before;    /* seconds of the calls that this one goes on from */
     double began;     /* when this one began, see wisp_now */
     bool goes_on;     /* in the middle of a group, from a kept state */
@@ -47,41 +34,14 @@ typedef struct {
 
 static wisp_status check(evolution *s)
 {
-    wisp_ctx *ctx = s->ctx;
-    const wisp_type type = wisp_blk_type(s->sum.v);
-    wisp_evolve_opts *o = &s->o;
-    if (!wisp_type_is_complex(type))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: psi is %s; it must be complex, also with a real matrix",
-                             wisp_type_name(type));
-    if (s->times < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: %lld times", (long long)s->times);
-    for (int64_t i = 0; i < s->times; i++)
-        if (!isfinite(s->time[i]))
-            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: time %lld is %g", (long long)i, s->time[i]);
-    if (o->tolerance == 0) o->tolerance = wisp__is_single(type) ? 1e-4 : 1e-10;
-    if (!(o->tolerance > 0) || !(o->tolerance < 1))
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: opts.tolerance is %g, it must lie between 0 and 1",
-                             o->tolerance);
-    if (o->depth < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: opts.depth is %d, at least 1 is needed", o->depth);
-    if (o->cache_budget < 0)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: opts.cache_budget is %lld bytes", (long long)o->cache_budget);
-    if (o->at_once < 0 || o->at_once > MOST_AT_ONCE)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: opts.at_once is %d; it is 1 to %d", o->at_once, MOST_AT_ONCE);
-    s->tolerance = o->tolerance / (double)(s->times > 1 ? s->times : 1);
-    return WISP_OK;
+    const wisp_status status = wisp__evolve_check(s->ctx, &s->o, wisp_blk_type(s->sum.v), s->times, s->time);
+    s->tolerance = s->o.tolerance / (double)(s->times > 1 ? s->times : 1);
+    return status;
 }
 
-/* What rounding does, in all: the matrix itself is known to its rounding only, and so are the phases h t and c t. */
 static wisp_status check_rounding(evolution *s)
 {
-    const double eps = wisp__is_single(wisp_blk_type(s->sum.v)) ? FLT_EPSILON : DBL_EPSILON;
-    const double largest = s->e->bounds.halfwidth + fabs(s->e->bounds.center);
-    double path = 0, base = 0;
-    for (int64_t i = 0; i < s->times; i++) {
-        path += fabs(s->time[i] - base);
-        base = s->time[i];
-    }
-    s->rounding = eps * (4 + largest * path);
+    s->rounding = wisp__evolve_rounding(&s->e->bounds, wisp_blk_type(s->sum.v), s->times, s->time);
     if (s->o.tolerance >= s->rounding) return WISP_OK;
     return wisp_ctx_fail(
         s->ctx, WISP_ERR_ARG,
@@ -91,30 +51,21 @@ static wisp_status check_rounding(evolution *s)
 
 /* ---- groups of times ------------------------------------------------------------------------- */
 
-/* As many of the next times as make the bytes per time least: a longer sequence, but for all of them. */
 static void choose_group(evolution *s, int64_t first)
 {
-    group *g = &s->g;
-    const int64_t left = s->times - first;
-    const int most = s->o.at_once ? s->o.at_once : MOST_AT_ONCE;
-    double sums = 0, best = HUGE_VAL;
-    int64_t longest = 0;
-    *g = (group){.first = first};
-    for (int n = 0; n < most && n < left; n++) {
-        g->terms[n] = wisp__chebyshev_terms(s->e->bounds.halfwidth * (s->time[first + n] - s->base), s->tolerance);
-        if (g->terms[n] > longest) longest = g->terms[n];
-        sums += (double)g->terms[n];
-        const double bytes = ((double)longest * s->sweep_bytes + sums * s->z_bytes) / (n + 1);
-        if (bytes >= best && !s->o.at_once) continue;
-        best = bytes;
-        g->count = n + 1;
-        g->most = longest;
-    }
+    const wisp__evolve_times t = {.times = s->times,
+                                  .time = s->time,
+                                  .at_once = s->o.at_once,
+                                  .halfwidth = s->e->bounds.halfwidth,
+                                  .tolerance = s->tolerance,
+                                  .sweep_bytes = s->sweep_bytes,
+                                  .z_bytes = s->z_bytes};
+    wisp__evolve_choose(&t, first, s->base, &s->g);
 }
 
 static wisp_status fill_group(evolution *s)
 {
-    group *g = &s->g;
+    wisp__evolve_group *g = &s->g;
     wisp_status status = WISP_OK;
     s->sum.sums = g->count;
     s->sum.terms = g->most;
@@ -140,7 +91,7 @@ static void empty_group(evolution *s)
 /* Coefficient k of time i; 0 behind the last one. */
 static wisp_scalar coefficient(const void *arg, int i, int64_t k)
 {
-    const group *g = arg;
+    const wisp__evolve_group *g = arg;
     if (k >= g->terms[i]) return (wisp_scalar){0, 0};
     const double f = (k == 0 ? 1 : 2) * g->J[i][k], re = f * g->phase[i].re, im = f * g->phase[i].im;
     switch (k % 4) { /* times (-i)^k */
@@ -183,7 +134,7 @@ static wisp_status check_growth(const evolution *s)
 static wisp_status run_group(evolution *s)
 {
     wisp_status status = WISP_OK;
-    const group *g = &s->g;
+    const wisp__evolve_group *g = &s->g;
     wisp__chebyshev_sum *sum = &s->sum;
     int count;
     if (!s->goes_on) WISP_TRY(wisp__chebyshev_sum_begin(sum));
@@ -225,7 +176,7 @@ static wisp_status check_norm(const evolution *s, int64_t i)
 static wisp_status observe_group(evolution *s)
 {
     wisp_status status = WISP_OK;
-    const group *g = &s->g;
+    const wisp__evolve_group *g = &s->g;
     for (int i = 0; i < g->count; i++) {
         const int64_t number = g->first + i;
         WISP_TRY(wisp_norm(s->z[i], s->norm));
@@ -251,7 +202,7 @@ static wisp_status prepare(evolution *s)
     const wisp_type type = wisp_blk_type(s->sum.v);
     const int width = wisp_blk_width(s->sum.v);
     wisp_mat_get_info(s->A, &info);
-    WISP_TRY(wisp_spmmv_cost(s->A, type, width, EVOLVE_TERMS, &cost));
+    WISP_TRY(wisp_spmmv_cost(s->A, type, width, WISP__EVOLVE_TERMS, &cost));
     /* Of all ranks, for they choose by it together. */
     WISP_TRY(wisp_ctx_sum(s->ctx, &cost.bytes, 1));
     WISP_TRY(wisp_ctx_sum(s->ctx, &cost.flops, 1));
@@ -259,7 +210,7 @@ static wisp_status prepare(evolution *s)
     s->sweep_flops = cost.flops;
     s->z_bytes = 2 * (double)info.rows * width * (double)wisp_type_size(type);
     s->z_flops = 8 * (double)info.rows * width;
-    WISP_TRY(wisp__chebyshev_sum_open(&s->sum, MOST_AT_ONCE, s->o.depth ? s->o.depth : WISP_EVOLVE_STEPS));
+    WISP_TRY(wisp__chebyshev_sum_open(&s->sum, WISP__MOST_AT_ONCE, s->o.depth ? s->o.depth : WISP_EVOLVE_STEPS));
     WISP_TRY(wisp_alloc(s->ctx, &s->start_norm, 2 * (size_t)width, sizeof *s->norm));
     s->norm = s->start_norm + width;
     WISP_TRY(wisp_blk_create(&s->sum.w, s->ctx, wisp_mat_map(s->A), type, width));
@@ -319,20 +270,20 @@ out:
 
 /* What is given back first of a state, and says how much of the rest there is. */
 typedef struct {
-    int64_t done, first, count, most, terms[MOST_AT_ONCE], step, sequences, sweeps, depth;
+    int64_t done, first, count, most, terms[WISP__MOST_AT_ONCE], step, sequences, sweeps, depth;
     double base, seconds, bounds_seconds, flops;
 } position;
 
 static wisp_status go_to(evolution *s, const position *at)
 {
-    if (at->done < 0 || at->first != at->done || at->count < 1 || at->count > MOST_AT_ONCE ||
+    if (at->done < 0 || at->first != at->done || at->count < 1 || at->count > WISP__MOST_AT_ONCE ||
         at->count > s->times - at->first || at->step < 0 || at->step >= at->most)
         return wisp_ctx_fail(s->ctx, WISP_ERR_FORMAT, "a state of an evolution that can't be: time %lld, step %lld",
                              (long long)at->first, (long long)at->step);
     wisp_evolution *e = s->e;
     e->done = at->done, e->sequences = at->sequences, e->sweeps = at->sweeps, e->depth = (int)at->depth;
     e->flops = at->flops, e->bounds_seconds = at->bounds_seconds;
-    s->g = (group){.count = (int)at->count, .first = at->first, .most = at->most};
+    s->g = (wisp__evolve_group){.count = (int)at->count, .first = at->first, .most = at->most};
     memcpy(s->g.terms, at->terms, sizeof at->terms);
     s->sum.step = at->step;
     s->sum.depth_used = e->depth;

@@ -1,0 +1,182 @@
+/* The options of wisp_evolve, which times share one sequence, and what an evolution will take. */
+#include "evolve.h"
+#include <math.h>
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+wisp_status wisp__evolve_check(wisp_ctx *ctx, wisp_evolve_opts *o, wisp_type type, int64_t times, const double *time)
+{
+    if (!wisp_type_is_complex(type))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: psi is %s; it must be complex, also with a real matrix",
+                             wisp_type_name(type));
+    if (times < 0) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: %lld times", (long long)times);
+    for (int64_t i = 0; i < times; i++)
+        if (!isfinite(time[i]))
+            return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: time %lld is %g", (long long)i, time[i]);
+    if (o->tolerance == 0) o->tolerance = wisp__is_single(type) ? 1e-4 : 1e-10;
+    if (!(o->tolerance > 0) || !(o->tolerance < 1))
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: opts.tolerance is %g, it must lie between 0 and 1",
+                             o->tolerance);
+    if (o->depth < 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: opts.depth is %d, at least 1 is needed", o->depth);
+    if (o->cache_budget < 0)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: opts.cache_budget is %lld bytes", (long long)o->cache_budget);
+    if (o->at_once < 0 || o->at_once > WISP__MOST_AT_ONCE)
+        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: opts.at_once is %d; it is 1 to %d", o->at_once,
+                             WISP__MOST_AT_ONCE);
+    return WISP_OK;
+}
+
+static double epsilon(wisp_type type) { return wisp__is_single(type) ? FLT_EPSILON : DBL_EPSILON; }
+
+/* Of all steps from one time to the next. */
+static double path_of(int64_t times, const double *time)
+{
+    double path = 0, base = 0;
+    for (int64_t i = 0; i < times; i++) {
+        path += fabs(time[i] - base);
+        base = time[i];
+    }
+    return path;
+}
+
+double wisp__evolve_rounding(const wisp_bounds *b, wisp_type type, int64_t times, const double *time)
+{
+    return epsilon(type) * (4 + (b->halfwidth + fabs(b->center)) * path_of(times, time));
+}
+
+/* ---- groups of times ------------------------------------------------------------------------- */
+
+/* As many of the next times as make the bytes per time least: a longer sequence, but for all of them. */
+void wisp__evolve_choose(const wisp__evolve_times *t, int64_t first, double base, wisp__evolve_group *g)
+{
+    const int64_t left = t->times - first;
+    const int most = t->at_once ? t->at_once : WISP__MOST_AT_ONCE;
+    double sums = 0, best = HUGE_VAL;
+    int64_t longest = 0;
+    *g = (wisp__evolve_group){.first = first};
+    for (int n = 0; n < most && n < left; n++) {
+        g->terms[n] = wisp__chebyshev_terms(t->halfwidth * (t->time[first + n] - base), t->tolerance);
+        if (g->terms[n] > longest) longest = g->terms[n];
+        sums += (double)g->terms[n];
+        const double bytes = ((double)longest * t->sweep_bytes + sums * t->z_bytes) / (n + 1);
+        if (bytes >= best && !t->at_once) continue;
+        best = bytes;
+        g->count = n + 1;
+        g->most = longest;
+    }
+}
+
+/* ---- plan ------------------------------------------------------------------------------------ */
+
+/* All groups: the most times of one, the most terms of their series together, steps, and sums of a term. */
+typedef struct {
+    int count;
+    double terms, sweeps, sums;
+} outline;
+
+static outline outline_of(const wisp__evolve_times *t)
+{
+    outline all = {0};
+    double base = 0;
+    wisp__evolve_group g;
+    for (int64_t first = 0; first < t->times; first += g.count) {
+        double terms = 0;
+        wisp__evolve_choose(t, first, base, &g);
+        for (int i = 0; i < g.count; i++) terms += (double)g.terms[i];
+        if (g.count > all.count) all.count = g.count;
+        all.terms = fmax(all.terms, terms);
+        all.sweeps += (double)(g.most - 1);
+        all.sums += terms;
+        base = t->time[first + g.count - 1];
+    }
+    return all;
+}
+
+/* Terms of the series of so many times together, at most: of a halfwidth that is not known it is known that rounding
+   allows the tolerance, else the call is refused. */
+static double most_terms(const wisp__evolve_times *t, wisp_type type, double tolerance, int count)
+{
+    enum { MOST = 1 << 20 };
+    const double path = path_of(t->times, t->time);
+    double reach = 0, halfwidth = t->halfwidth;
+    for (int64_t i = 0; i < t->times; i++)
+        for (int d = 1; d <= count && d <= i + 1; d++)
+            reach = fmax(reach, fabs(t->time[i] - (d <= i ? t->time[i - d] : 0)));
+    if (halfwidth == 0) halfwidth = path > 0 ? fmin(tolerance / epsilon(type) / path, MOST / reach) : 0;
+    return count * (double)wisp__chebyshev_terms(halfwidth * reach, t->tolerance);
+}
+
+/* While bounds are found: two blocks, which may have to be of double precision. */
+static wisp_status bounds_bytes(wisp_ctx *ctx, const wisp_mat_info *A, int width, double *bytes)
+{
+    enum { COLUMNS = 8, LITTLE = 16 << 10 };
+    const wisp_type type = wisp__in_double(A->type);
+    const int columns = width < COLUMNS ? width : COLUMNS;
+    const wisp_mpk_opts one = {.steps = 1, .terms = WISP_DOT_XX | WISP_DOT_XY | WISP_DOT_YY};
+    wisp_plan product;
+    const wisp_status status = wisp_mpk_plan(&product, ctx, A, type, columns, &one, NULL);
+    *bytes = 2.0 * columns * (double)wisp_type_size(type) * (double)(A->local_rows + A->halo_rows) +
+             (double)product.bytes_most + LITTLE;
+    return status;
+}
+
+/* psi(t) is in a block each; factors, and norms, whose sums are those of row blocks. J: terms of series. */
+static wisp_status run_bytes(wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
+                             const wisp_evolve_opts *o, int count, double J, double *about, double *most)
+{
+    enum { LITTLE = 48 << 10, SUMS = 1024, EACH = 32, FACTORS = 64 }; /* of a column: in dots, and spread over rows */
+    const int steps = o->depth ? o->depth : WISP_EVOLVE_STEPS;
+    const wisp_mpk_opts some = {.steps = steps, .depth = o->depth, .sums = count};
+    const double held = (double)(A->local_rows + A->halo_rows);
+    const double blocks = (1.0 + count) * width * (double)wisp_type_size(type) * held + 8 * J;
+    wisp_plan products;
+    const wisp_status status = wisp_mpk_plan(&products, ctx, A, type, width, &some, NULL);
+    *about = blocks + (double)products.bytes;
+    *most = blocks + (double)products.bytes_most + (fmin(held, SUMS) * EACH + FACTORS) * width +
+            (3.0 + WISP__MOST_AT_ONCE) * steps * sizeof(wisp_scalar) + 2.0 * width * sizeof(double) + LITTLE;
+    return status;
+}
+
+static int64_t whole(double bytes) { return bytes < 9e18 ? (int64_t)bytes : INT64_MAX; }
+
+wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info *A, wisp_type type, int width,
+                             int64_t times, const double *time, const wisp_evolve_opts *opts, const wisp_choice *step)
+{
+    wisp_status status;
+    wisp_evolve_opts o = opts ? *opts : (wisp_evolve_opts){0};
+    double about, most, unused, bounds = 0;
+    WISP_NEED(ctx, plan);
+    *plan = (wisp_plan){0};
+    WISP_NEED(NULL, ctx);
+    WISP_NEED(ctx, A);
+    if (times > 0) WISP_NEED(ctx, time);
+    if (type == WISP_DEFAULT) type = wisp__is_single(A->type) ? WISP_C : WISP_Z;
+    WISP_TRY(wisp__evolve_check(ctx, &o, type, times, time));
+    const bool given = o.bounds.method == WISP_BOUNDS_GIVEN, is_operator = A->format == WISP_FORMAT_OPERATOR;
+    const double block = (double)A->local_rows * width * (double)wisp_type_size(type);
+    const wisp__evolve_times t = {.times = times,
+                                  .time = time,
+                                  .at_once = o.at_once,
+                                  .halfwidth = given ? o.bounds.given.halfwidth : 0,
+                                  .tolerance = o.tolerance / (double)(times > 1 ? times : 1),
+                                  .sweep_bytes = (double)A->bytes + (is_operator ? 7 : 3) * block,
+                                  .z_bytes = 2 * block};
+    const int64_t at_once = o.at_once ? o.at_once : WISP__MOST_AT_ONCE;
+    const int count = (int)(times < at_once ? times : at_once);
+    const outline all = given ? outline_of(&t) : (outline){.count = count, .sweeps = NAN, .sums = NAN};
+    WISP_TRY(run_bytes(ctx, A, type, width, &o, all.count, all.terms, &about, &unused));
+    WISP_TRY(run_bytes(ctx, A, type, width, &o, count, most_terms(&t, type, o.tolerance, count), &unused, &most));
+    if (!given) WISP_TRY(bounds_bytes(ctx, A, width, &bounds));
+    *plan = (wisp_plan){.bytes = whole(fmin(about, most)),
+                        .bytes_most = whole(fmax(most, bounds)),
+                        .products = all.sweeps * width,
+                        .sweeps = all.sweeps,
+                        .seconds = NAN,
+                        .iteration_bytes = NAN,
+                        .iteration_seconds = NAN};
+    if (step && step->seconds > 0)
+        plan->seconds = all.sweeps * step->seconds + 1e-9 * all.sums * t.z_bytes / step->load_gbs;
+out:
+    return status;
+}

@@ -1,0 +1,225 @@
+/* The memory that plans of wisp_kpm, wisp_evolve and wisp_mpk tell, by what is known of the matrix before it is made
+   and of the matrix itself, against what is held at the most: random matrices, types, widths, options. On several ranks
+   each looks at its own. And products and sweeps against those that were made. */
+#include "ref.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct {
+    char spec[96];
+    wisp_mat_opts mo;
+    wisp_type type; /* of the blocks */
+    int width;
+} problem;
+
+static problem pose(ref_rng *r, int c)
+{
+    static const wisp_type types[] = {WISP_D, WISP_S, WISP_Z, WISP_C};
+    static const wisp_order orders[] = {WISP_ROWS_DEFAULT, WISP_ROWS_NATURAL, WISP_ROWS_RCM};
+    problem p = {.width = 1 + (int)ref_below(r, ref_below(r, 2) ? 4 : 24)};
+    const int n = 4 + (int)ref_below(r, 20), m = 4 + (int)ref_below(r, 20);
+    wisp_type least = WISP_D;
+    switch (c % 5) {
+    case 0: snprintf(p.spec, sizeof p.spec, "anderson:nx=%d,ny=%d,nz=%d,disorder=2", n, m, 2 + n % 7); break;
+    case 1: snprintf(p.spec, sizeof p.spec, "laplace:nx=%d,ny=%d,nz=1,periodic=xy", 8 * n, m); break;
+    case 2:
+        snprintf(p.spec, sizeof p.spec, "topi:nx=%d,ny=%d,nz=2,disorder=1", n, m);
+        least = WISP_Z;
+        break;
+    case 3: snprintf(p.spec, sizeof p.spec, "spinchain:sites=%d,up=%d", 8 + n % 5, 4); break;
+    default: snprintf(p.spec, sizeof p.spec, "band:n=%d,bandwidth=%d", 40 * n, 1 + m % 4 * 2);
+    }
+    p.mo.type = ref_below(r, 2) ? least : least == WISP_Z ? WISP_C : WISP_S;
+    p.type = p.mo.type;
+    if (ref_below(r, 3) == 0) p.type = types[ref_below(r, 2) + 2];
+    if (p.mo.type == WISP_D || p.mo.type == WISP_Z) p.type = wisp_type_is_complex(p.type) ? WISP_Z : p.mo.type;
+    p.mo.width = p.width;
+    p.mo.order = orders[ref_below(r, 3)];
+    if (ref_below(r, 3) == 0) p.mo.format = WISP_FORMAT_SELL;
+    if (ref_below(r, 4) == 0 && ref_ranks() == 1) p.mo.format = WISP_FORMAT_HERMITIAN;
+    return p;
+}
+
+/* A matrix on a context of its own, what is known of it, and what is held. */
+typedef struct {
+    wisp_ctx *ctx;
+    wisp_mat *A;
+    wisp_mat_info most, info;
+    int64_t before, made;
+} setting;
+
+static void set_up(setting *s, const problem *p, int threads)
+{
+    wisp_src src;
+    s->ctx = ref_ctx(&(wisp_ctx_opts){.threads = threads, .no_pin = 1});
+    REF_OK(s->ctx, wisp_src_open(&src, s->ctx, p->spec));
+    REF_OK(s->ctx, wisp_mat_bound(s->ctx, &src, &p->mo, &s->most));
+    REF_OK(s->ctx, wisp_mat_create(&s->A, s->ctx, &src, &p->mo));
+    wisp_src_close(&src);
+    wisp_mat_get_info(s->A, &s->info);
+    wisp_ctx_memory(s->ctx, &s->before, &s->made);
+}
+
+/* Whether the call was what took most. */
+static int look(setting *s, const problem *p, const char *call, const wisp_plan *first, const wisp_plan *plan)
+{
+    int64_t peak;
+    wisp_ctx_memory(s->ctx, NULL, &peak);
+    assert_true(0 <= plan->bytes && plan->bytes <= plan->bytes_most && first->bytes <= first->bytes_most);
+    const int64_t least = plan->bytes_most < first->bytes_most ? plan->bytes_most : first->bytes_most;
+    if (peak > s->made && peak - s->before > least)
+        fail_msg("%s, rank %d of %d, %s, types %s and %s, width %d, order %d, format %d: %lld bytes are held, at most "
+                 "%lld and %lld were told",
+                 call, wisp_ctx_rank(s->ctx), wisp_ctx_processes(s->ctx), p->spec, wisp_type_name(p->mo.type),
+                 wisp_type_name(p->type), p->width, (int)p->mo.order, (int)p->mo.format, (long long)(peak - s->before),
+                 (long long)first->bytes_most, (long long)plan->bytes_most);
+    return peak > s->made;
+}
+
+static void tear_down(setting *s)
+{
+    wisp_mat_free(s->A);
+    wisp_ctx_free(s->ctx);
+}
+
+static int64_t products_of(const setting *s)
+{
+    wisp_counts counts;
+    wisp_ctx_counts(s->ctx, &counts);
+    return counts.products;
+}
+
+/* Interval that holds the spectrum of each of these matrices. */
+static const wisp_bounds wide = {2, 40, NAN};
+
+static void of_kpm(void **state)
+{
+    (void)state;
+    int told = 0;
+    for (int c = 0; c < 60; c++) {
+        ref_rng r = {(uint64_t)c + 1};
+        const problem p = pose(&r, c);
+        setting s;
+        set_up(&s, &p, 1 + c % 2);
+        const int64_t row = s.info.rows / 2;
+        wisp_kpm_opts o = {.moments = 2 + (int64_t)ref_below(&r, c % 3 ? 40 : 300),
+                           .vectors = 1 + (int64_t)ref_below(&r, 40),
+                           .variant = (wisp_kpm_variant)ref_below(&r, 3),
+                           .type = p.type,
+                           .reduce_each_step = ref_below(&r, 4) == 0};
+        const int given = ref_below(&r, 2) == 0;
+        if (given) o.bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = wide};
+        if (o.variant == WISP_KPM_BLOCKED) o.width = p.width;
+        if (o.variant != WISP_KPM_NAIVE && ref_below(&r, 2)) o.depth = 1 + (int)ref_below(&r, 12);
+        if (ref_below(&r, 5) == 0) o.trace = WISP_TRACE_SITES, o.sites = &row, o.vectors = 1;
+        if (ref_below(&r, 4) == 0) o.rounding_limit = 1e9;
+        wisp_plan first, plan;
+        wisp_moments m;
+        REF_OK(s.ctx, wisp_kpm_plan(&first, s.ctx, &s.most, &o, NULL));
+        REF_OK(s.ctx, wisp_kpm_plan(&plan, s.ctx, &s.info, &o, NULL));
+        const int64_t before = products_of(&s);
+        const wisp_status status = wisp_kpm(&m, s.A, &o);
+        if (status != WISP_ERR_PRECISION) REF_OK(s.ctx, status);
+        const int64_t made = products_of(&s) - before;
+        told += look(&s, &p, "kpm", &first, &plan);
+        assert_true(plan.products == (double)(o.moments / 2 * o.vectors));
+        if (given && o.rounding_limit == 0) assert_true(plan.sweeps == (double)made);
+        wisp_moments_free(&m);
+        tear_down(&s);
+    }
+    assert_true(told > 20);
+}
+
+static void of_evolve(void **state)
+{
+    (void)state;
+    int told = 0;
+    for (int c = 0; c < 60; c++) {
+        ref_rng r = {(uint64_t)c + 1000};
+        problem p = pose(&r, c);
+        p.type = p.type == WISP_S || p.type == WISP_C ? WISP_C : WISP_Z;
+        setting s;
+        set_up(&s, &p, 1 + c % 2);
+        enum { TIMES = 24 };
+        double time[TIMES];
+        const int times = (int)ref_below(&r, TIMES);
+        const double longest = c % 7 ? 0.3 : 40;
+        for (int i = 0; i < times; i++)
+            time[i] = ref_below(&r, 4) ? longest * (i + 1) / times : longest * ref_uniform(&r);
+        wisp_evolve_opts o = {.tolerance = p.type == WISP_C ? 1e-2 : 1e-8};
+        const int given = ref_below(&r, 2) == 0;
+        if (given) o.bounds = (wisp_bounds_opts){.method = WISP_BOUNDS_GIVEN, .given = wide};
+        if (ref_below(&r, 2)) o.depth = 1 + (int)ref_below(&r, 12);
+        if (ref_below(&r, 2)) o.at_once = 1 + (int)ref_below(&r, 8);
+        wisp_plan first, plan;
+        wisp_blk *psi;
+        wisp_evolution e;
+        REF_OK(s.ctx, wisp_blk_create(&psi, s.ctx, wisp_mat_map(s.A), p.type, p.width));
+        REF_OK(s.ctx, wisp_blk_fill_random(psi, WISP_RANDOM_GAUSS, 1, 0, 0));
+        wisp_ctx_memory(s.ctx, &s.before, &s.made);
+        REF_OK(s.ctx, wisp_evolve_plan(&first, s.ctx, &s.most, p.type, p.width, times, time, &o, NULL));
+        REF_OK(s.ctx, wisp_evolve_plan(&plan, s.ctx, &s.info, p.type, p.width, times, time, &o, NULL));
+        REF_OK(s.ctx, wisp_evolve(&e, s.A, psi, times, time, &o));
+        told += look(&s, &p, "evolve", &first, &plan);
+        assert_true(given || isnan(plan.sweeps));
+        if (given && ref_ranks() == 1)
+            assert_true(fabs(plan.sweeps - (double)e.sweeps) <= 0.2 * (double)e.sweeps &&
+                        plan.products == p.width * plan.sweeps);
+        wisp_blk_free(psi);
+        tear_down(&s);
+    }
+    assert_true(told > 20);
+}
+
+static void of_mpk(void **state)
+{
+    (void)state;
+    int told = 0;
+    for (int c = 0; c < 60; c++) {
+        ref_rng r = {(uint64_t)c + 2000};
+        const problem p = pose(&r, c);
+        enum { STEPS = 40, SUMS = 3, WIDEST = 24 };
+        wisp_scalar factor[STEPS], eta[SUMS * STEPS], *add = calloc(STEPS * WIDEST, sizeof *add),
+                                                      *dot = calloc(4 * STEPS * WIDEST, sizeof *dot);
+        wisp_blk *v[2], *z[SUMS], *u;
+        setting s;
+        set_up(&s, &p, 1 + c % 2);
+        for (int i = 0; i < STEPS; i++) factor[i] = (wisp_scalar){0.125, 0};
+        for (int i = 0; i < SUMS * STEPS; i++) eta[i] = (wisp_scalar){0.5, 0};
+        wisp_mpk_opts o = {
+            .steps = 1 + (int)ref_below(&r, STEPS), .alpha = factor, .sums = (int)ref_below(&r, SUMS + 1)};
+        o.z = z, o.eta = eta, o.dot = dot;
+        if (ref_below(&r, 2)) o.depth = 1 + (int)ref_below(&r, 12);
+        if (ref_below(&r, 2)) o.terms = WISP_DOT_XX | WISP_DOT_YY;
+        if (ref_below(&r, 2)) o.gamma = factor;
+        for (int i = 0; i < 2; i++) {
+            REF_OK(s.ctx, wisp_blk_create(&v[i], s.ctx, wisp_mat_map(s.A), p.type, p.width));
+            REF_OK(s.ctx, wisp_blk_fill_random(v[i], WISP_RANDOM_GAUSS, 1, 0, 0));
+        }
+        REF_OK(s.ctx, wisp_blk_create(&u, s.ctx, wisp_mat_map(s.A), p.type, p.width));
+        REF_OK(s.ctx, wisp_blk_fill_random(u, WISP_RANDOM_GAUSS, 2, 0, 0));
+        for (int i = 0; i < SUMS; i++) REF_OK(s.ctx, wisp_blk_create(&z[i], s.ctx, wisp_mat_map(s.A), p.type, p.width));
+        if (ref_below(&r, 3) == 0) o.u = u, o.add = add, o.terms |= WISP_DOT_UY;
+        wisp_ctx_memory(s.ctx, &s.before, &s.made);
+        wisp_plan first, plan;
+        REF_OK(s.ctx, wisp_mpk_plan(&first, s.ctx, &s.most, p.type, p.width, &o, NULL));
+        REF_OK(s.ctx, wisp_mpk_plan(&plan, s.ctx, &s.info, p.type, p.width, &o, NULL));
+        const int64_t before = products_of(&s);
+        REF_OK(s.ctx, wisp_mpk(v, 2, s.A, &o));
+        told += look(&s, &p, "mpk", &first, &plan);
+        assert_true(plan.sweeps == (double)(products_of(&s) - before) && plan.products == p.width * plan.sweeps);
+        wisp_blk_free(u);
+        for (int i = 0; i < 2; i++) wisp_blk_free(v[i]);
+        for (int i = 0; i < SUMS; i++) wisp_blk_free(z[i]);
+        free(add), free(dot);
+        tear_down(&s);
+    }
+    assert_true(told > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(of_kpm), cmocka_unit_test(of_evolve), cmocka_unit_test(of_mpk)};
+    return REF_RUN(tests);
+}
