@@ -19,16 +19,28 @@ extern "C" {
    duplicates are added. It is called from many threads at once, at least twice a row. It must answer the same each time
    (another number is WISP_ERR_CALLBACK), and return at most max_row entries with columns in range (WISP_ERR_ARG). */
 typedef int (*wisp_row_fn)(void *arg, int64_t row, int64_t *col, void *val);
+/* The same for many rows at once, where a call costs more than a row, as in Python: the rows first .. first + count -
+   1, of which there is at least one. Writes rowptr[count + 1], from 0: the entries of row first + i are those from
+   rowptr[i] to rowptr[i + 1] - 1. Returns their number, rowptr[count]; a negative one is a failure (WISP_ERR_CALLBACK).
+   If there are at most `room` of them, it also writes columns to col and values to val. If there are more, it leaves
+   both alone, and is called again, with more room or for fewer rows. With room = 0 col and val are NULL: it only
+   counts. What is said of columns, duplicates, max_row and repeated calls holds as above. It must not call wisp with
+   the context that reads the source. */
+typedef int64_t (*wisp_many_fn)(void *arg, int64_t first, int64_t count, int64_t room, int64_t *rowptr, int64_t *col,
+                                void *val);
 
+/* A program gives row or many, not both (WISP_ERR_ARG); sources that the library opens have row. */
 typedef struct {
     int64_t rows, cols;
-    int64_t max_row; /* the most entries that row() returns */
-    wisp_type type;  /* of the values that row() writes */
-    wisp_row_fn row;
-    void *arg;                /* passed to row() */
+    int64_t max_row;          /* the most entries of a row */
+    wisp_type type;           /* of the values that are written */
+    wisp_row_fn row;          /* one row; NULL: many() gives them */
+    void *arg;                /* passed to row() or many() */
     void (*free_arg)(void *); /* called by wisp_src_close; may be NULL */
-    int64_t own_rows; /* 1: on several ranks row() answers for the rank's own rows alone, those that wisp_map_local */
-                      /* names of a map of so many rows, and fails for others. 0: for any row */
+    int64_t own_rows;     /* 1: on several ranks it answers for the rank's own rows alone, those that wisp_map_local */
+                          /* names of a map of so many rows, and fails for others. 0: for any row */
+    wisp_many_fn many;    /* many rows; NULL: row() gives them */
+    int64_t many_at_once; /* 0: of a context's threads one at a time calls many(), whichever it is. 1: several may */
 } wisp_src;
 
 /* Opens NAME as a source, to be closed by wisp_src_close: a gallery spec ("topi:nx=10,ny=10,nz=4"), whose rows are

@@ -66,7 +66,7 @@ static void give(void *given, size_t given_size, const void *known, size_t known
     _Static_assert(sizeof(type) == offsetof(type, last) + sizeof(((type *)0)->last), #type " ends with padding")
 ENDS_WITH(wisp_ctx_opts, reserved);
 ENDS_WITH(wisp_task_opts, after);
-ENDS_WITH(wisp_src, own_rows);
+ENDS_WITH(wisp_src, many_at_once);
 ENDS_WITH(wisp_write_opts, comment);
 ENDS_WITH(wisp_crs, val);
 ENDS_WITH(wisp_mat_opts, format);

@@ -132,6 +132,7 @@ static void end(wisp_ctx *ctx)
     wisp__tasks_free(ctx);
     pthread_mutex_destroy(&ctx->lock);
     pthread_mutex_destroy(&ctx->device_lock);
+    pthread_mutex_destroy(&ctx->source_lock);
     free(ctx->weight);
     free(ctx);
 }
@@ -194,6 +195,7 @@ wisp_status wisp_ctx_create(wisp_ctx **ctx_out, const wisp_ctx_opts *opts)
     if (ctx->opts.level == WISP_LOG_DEFAULT) ctx->opts.level = WISP_LOG_WARN;
     pthread_mutex_init(&ctx->lock, NULL);
     pthread_mutex_init(&ctx->device_lock, NULL);
+    pthread_mutex_init(&ctx->source_lock, NULL);
     atomic_init(&ctx->held, 1);
     ctx->end = end;
     ctx->zero = wisp__zero;

@@ -59,13 +59,13 @@ static wisp_status find_columns(void *arg, wisp__row_reader *reader, int64_t beg
         if (status == WISP_OK) nnz += n;
         for (int k = 0; k < n && status == WISP_OK; k++) {
             const int64_t own = reader->col[k] - p->col_first;
-            if (own < 0 || own >= p->col_local) reader->col[foreign++] = reader->col[k];
+            if (own < 0 || own >= p->col_local) reader->own_col[foreign++] = reader->col[k];
         }
         if (foreign == 0 || status != WISP_OK) continue;
         pthread_mutex_lock(&s->lock);
         status = make_room(s, foreign);
         if (status == WISP_OK) {
-            memcpy(s->list + s->count, reader->col, (size_t)foreign * sizeof *s->list);
+            memcpy(s->list + s->count, reader->own_col, (size_t)foreign * sizeof *s->list);
             s->count += foreign;
         }
         pthread_mutex_unlock(&s->lock);
@@ -138,26 +138,40 @@ out:
 
 /* ---- the part --------------------------------------------------------------------------------- */
 
-static int part_row(void *arg, int64_t row, int64_t *col, void *val)
+/* col[n] become columns of the part; false: it has other columns than before. */
+static bool to_local(const wisp__part *p, int64_t n, int64_t *col)
 {
-    const wisp__part *p = arg;
-    const int n = p->whole->row(p->whole->arg, p->first + row, col, val);
-    for (int k = 0; col && k < n && n <= p->whole->max_row; k++) {
+    for (int64_t k = 0; k < n; k++) {
         const int64_t own = col[k] - p->col_first;
         if (own >= 0 && own < p->col_local) {
             col[k] = own;
             continue;
         }
         const int64_t i = wisp__halo_find(p->halo, col[k]);
-        if (i < 0) return -1; /* it has other columns than before */
+        if (i < 0) return false;
         col[k] = p->col_local + i;
     }
-    return n;
+    return true;
+}
+
+static int part_row(void *arg, int64_t row, int64_t *col, void *val)
+{
+    const wisp__part *p = arg;
+    const int n = p->whole->row(p->whole->arg, p->first + row, col, val);
+    return !col || n > p->whole->max_row || to_local(p, n, col) ? n : -1;
+}
+
+static int64_t part_many(void *arg, int64_t first, int64_t count, int64_t room, int64_t *rowptr, int64_t *col,
+                         void *val)
+{
+    const wisp__part *p = arg;
+    const int64_t n = p->whole->many(p->whole->arg, p->first + first, count, room, rowptr, col, val);
+    return !col || n > room || to_local(p, n, col) ? n : -1;
 }
 
 int64_t wisp__row_number(const wisp_src *src, int64_t row)
 {
-    return src->row == part_row ? ((const wisp__part *)src->arg)->first + row : row;
+    return src->row == part_row || src->many == part_many ? ((const wisp__part *)src->arg)->first + row : row;
 }
 
 /* p->halo, with the columns in it. */
@@ -191,9 +205,11 @@ wisp_status wisp__part_open(wisp__part *p, wisp_ctx *ctx, const wisp_src *src)
     WISP_TRY(find_halo(p, ctx, p->src.rows));
     p->src.cols = p->col_local + p->halo->rows;
     WISP_TRY(wisp__index_check(ctx, p->src.rows, p->src.cols));
-    p->src.row = part_row;
+    p->src.row = src->many ? NULL : part_row;
+    p->src.many = src->many ? part_many : NULL;
     p->src.arg = p;
     p->src.free_arg = NULL;
+    p->src.own_rows = 0; /* it answers for all of its rows */
     status = exchange_requests(p);
 out:
     return status;

@@ -15,8 +15,9 @@ wisp_status wisp__index_check(wisp_ctx *ctx, int64_t rows, int64_t cols)
 
 wisp_status wisp__src_check(wisp_ctx *ctx, const wisp_src *src)
 {
-    if (!src->row || !wisp__type_ok(src->type) || src->rows < 0 || src->cols < 0 || src->max_row < 0)
+    if ((!src->row && !src->many) || !wisp__type_ok(src->type) || src->rows < 0 || src->cols < 0 || src->max_row < 0)
         return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a matrix source needs rows, cols, max_row, a type and a row callback");
+    if (src->row && src->many) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "a matrix source has row() or many(), not both");
     if (src->max_row > INT32_MAX)
         return wisp_ctx_fail(ctx, WISP_ERR_OVERFLOW, "rows of %lld entries are too long; the most is 2^31 - 1",
                              (long long)src->max_row);
@@ -28,8 +29,11 @@ wisp_status wisp__row_reader_open(wisp__row_reader *r, wisp_ctx *ctx, const wisp
     const size_t n = (size_t)src->max_row;
     *r = (wisp__row_reader){.src = src, .col_map = col_map};
     wisp_status status;
-    WISP_TRY(wisp__alloc_raw(ctx, &r->col, n, sizeof *r->col));
-    WISP_TRY(wisp__alloc_raw(ctx, &r->val, n, wisp_type_size(src->type)));
+    if (src->many)
+        WISP_TRY(wisp__many_open(r, ctx));
+    else
+        WISP_TRY(wisp__alloc_raw(ctx, &r->own_val, n, wisp_type_size(src->type)));
+    WISP_TRY(wisp__alloc_raw(ctx, &r->own_col, n, sizeof *r->own_col));
     WISP_TRY(wisp__alloc_raw(ctx, &r->entry, n, sizeof *r->entry));
     WISP_TRY(wisp__alloc_raw(ctx, &r->sum, n, sizeof *r->sum));
     WISP_TRY(wisp__alloc_raw(ctx, &r->merged, n, sizeof *r->merged));
@@ -39,21 +43,62 @@ out:
 
 void wisp__row_reader_close(wisp__row_reader *r, wisp_ctx *ctx)
 {
-    wisp_free(ctx, r->col);
-    wisp_free(ctx, r->val);
+    wisp_free(ctx, r->many.rowptr);
+    wisp_free(ctx, r->many.col);
+    wisp_free(ctx, r->many.val);
+    wisp_free(ctx, r->own_col);
+    wisp_free(ctx, r->own_val);
     wisp_free(ctx, r->entry);
     wisp_free(ctx, r->sum);
     wisp_free(ctx, r->merged);
 }
 
-wisp_status wisp__count_row(wisp_ctx *ctx, const wisp_src *src, int64_t row, int32_t *n)
+int64_t wisp__row_reader_bytes(const wisp_src *src)
 {
-    *n = src->row(src->arg, row, NULL, NULL);
-    if (*n < 0) return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the row callback failed at row %lld", number(src, row));
-    if (*n > src->max_row)
-        return wisp_ctx_fail(ctx, WISP_ERR_ARG, "row %lld has %d entries, more than the declared maximum of %lld",
-                             number(src, row), *n, (long long)src->max_row);
-    return WISP_OK;
+    const wisp__row_reader *r = NULL;
+    const int64_t entry = (int64_t)(sizeof *r->own_col + sizeof *r->entry + sizeof *r->sum + sizeof *r->merged);
+    return src->max_row * entry +
+           (src->many ? wisp__many_bytes(src) : src->max_row * (int64_t)wisp_type_size(src->type));
+}
+
+static wisp_status refuse_longer(wisp_ctx *ctx, const wisp_src *src, int64_t row, int64_t n)
+{
+    if (n <= src->max_row) return WISP_OK;
+    return wisp_ctx_fail(ctx, WISP_ERR_ARG, "row %lld has %lld entries, more than the declared maximum of %lld",
+                         number(src, row), (long long)n, (long long)src->max_row);
+}
+
+wisp_status wisp__count_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int32_t *n)
+{
+    const wisp_src *src = r->src;
+    int64_t count;
+    wisp_status status = WISP_OK;
+    if (src->many) {
+        status = wisp__many_row(r, ctx, row, false, &count);
+    } else if ((count = src->row(src->arg, row, NULL, NULL)) < 0) {
+        status = wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the row callback failed at row %lld", number(src, row));
+    }
+    if (status == WISP_OK) status = refuse_longer(ctx, src, row, count);
+    if (status == WISP_OK) *n = (int32_t)count;
+    return status;
+}
+
+/* A row as the source gives it. */
+static wisp_status give_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row)
+{
+    const wisp_src *src = r->src;
+    if (src->many) {
+        int64_t count;
+        wisp_status status = wisp__many_row(r, ctx, row, true, &count);
+        if (status == WISP_OK) status = refuse_longer(ctx, src, row, count);
+        if (status == WISP_OK) r->raw = (int)count;
+        return status;
+    }
+    r->col = r->own_col;
+    r->val = r->own_val;
+    r->raw = src->row(src->arg, row, r->own_col, r->own_val);
+    if (r->raw >= 0 && r->raw <= src->max_row) return WISP_OK;
+    return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the row callback failed at row %lld", number(src, row));
 }
 
 wisp_status wisp__same_count(wisp_ctx *ctx, const wisp_src *src, int64_t row, int raw, int32_t counted)
@@ -90,9 +135,9 @@ static void sort_entries(wisp__entry *e, int n)
 wisp_status wisp__read_columns(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int *n)
 {
     const wisp_src *src = r->src;
-    *n = r->raw = src->row(src->arg, row, r->col, r->val);
-    if (*n < 0 || *n > src->max_row)
-        return wisp_ctx_fail(ctx, WISP_ERR_CALLBACK, "the row callback failed at row %lld", number(src, row));
+    const wisp_status status = give_row(r, ctx, row);
+    if (status != WISP_OK) return status;
+    *n = r->raw;
     for (int k = 0; k < *n; k++)
         if (r->col[k] < 0 || r->col[k] >= src->cols)
             return wisp_ctx_fail(ctx, WISP_ERR_ARG, "row %lld names column %lld; columns are 0 to %lld",
@@ -111,7 +156,7 @@ wisp_status wisp__read_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int 
     const size_t size = wisp_type_size(src->type);
     int m = 0;
     for (int k = 0; k < n; k++) {
-        const wisp_scalar v = wisp__load(src->type, (char *)r->val + (size_t)r->entry[k].at * size);
+        const wisp_scalar v = wisp__load(src->type, (const char *)r->val + (size_t)r->entry[k].at * size);
         if (m > 0 && r->merged[m - 1] == r->entry[k].col) {
             r->sum[m - 1].re += v.re;
             r->sum[m - 1].im += v.im;
@@ -206,17 +251,15 @@ wisp_status wisp__for_rows(wisp_ctx *ctx, const char *task, const wisp_src *src,
 
 typedef struct {
     wisp_ctx *ctx;
-    const wisp_src *src;
     int64_t first;
     int32_t *len;
 } count_run;
 
 static wisp_status count_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
 {
-    (void)reader;
     const count_run *r = arg;
     for (int64_t i = begin; i < end; i++) {
-        wisp_status status = wisp__count_row(r->ctx, r->src, r->first + i, r->len + i);
+        wisp_status status = wisp__count_row(reader, r->ctx, r->first + i, r->len + i);
         if (status != WISP_OK) return status;
     }
     return WISP_OK;
@@ -226,8 +269,7 @@ wisp_status wisp__count_rows(wisp_ctx *ctx, const wisp_src *src, int64_t first, 
 {
     wisp_status status;
     WISP_TRY(wisp_alloc(ctx, len, (size_t)rows, sizeof **len));
-    WISP_TRY(
-        wisp__for_rows(ctx, "counting", src, NULL, rows, WISP__PIECE, count_rows, &(count_run){ctx, src, first, *len}));
+    WISP_TRY(wisp__for_rows(ctx, "counting", src, NULL, rows, WISP__PIECE, count_rows, &(count_run){ctx, first, *len}));
 out:
     return status;
 }

@@ -8,12 +8,26 @@ typedef struct {
     int64_t at;  /* where the source wrote it */
 } wisp__entry;
 
+/* The rows that a source's many() has given last. */
+typedef struct {
+    int64_t first, rows; /* of them */
+    bool counted;        /* their lengths alone are there */
+    int64_t read;        /* how many of them the reader was asked for */
+    int64_t ask;         /* so many rows are asked for next: more while it is asked for many of them */
+    int64_t room;
+    int64_t *rowptr, *col; /* [WISP__PIECE + 1], [room] */
+    void *val;             /* [room] */
+} wisp__many;
+
 /* A thread's buffers for reading rows. */
 typedef struct {
     const wisp_src *src;
     const wisp_map *col_map;
-    int64_t *col;
-    void *val;
+    const int64_t *col; /* of the row read last, as the source gave it */
+    const void *val;
+    wisp__many many;
+    int64_t *own_col; /* [max_row] where the source's row() writes, and then free for use */
+    void *own_val;
     wisp__entry *entry;
     wisp_scalar *sum; /* [n] values of the merged row */
     int32_t *merged;  /* [n] columns of the merged row */
@@ -26,6 +40,7 @@ wisp_status wisp__index_check(wisp_ctx *ctx, int64_t rows, int64_t cols);
 wisp_status wisp__src_check(wisp_ctx *ctx, const wisp_src *src);
 wisp_status wisp__row_reader_open(wisp__row_reader *r, wisp_ctx *ctx, const wisp_src *src, const wisp_map *col_map);
 void wisp__row_reader_close(wisp__row_reader *r, wisp_ctx *ctx);
+int64_t wisp__row_reader_bytes(const wisp_src *src);
 /* Reads a row (as the source counts them) to r->merged and r->sum; *n is its number of distinct columns. */
 wisp_status wisp__read_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int *n);
 /* Refuses such a row of n columns if this type has no number for one of its values, but has infinity. */
@@ -33,7 +48,7 @@ wisp_status wisp__refuse_too_large(const wisp__row_reader *r, wisp_ctx *ctx, int
 /* The columns of a row as the source gives them, unsorted and checked, in r->col. */
 wisp_status wisp__read_columns(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int *n);
 /* The number of entries that a source announces for a row, checked. */
-wisp_status wisp__count_row(wisp_ctx *ctx, const wisp_src *src, int64_t row, int32_t *n);
+wisp_status wisp__count_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, int32_t *n);
 /* Refuses a row that has another number of entries (duplicates count) than when it was counted. */
 wisp_status wisp__same_count(wisp_ctx *ctx, const wisp_src *src, int64_t row, int raw, int32_t counted);
 
@@ -45,4 +60,12 @@ wisp_status wisp__for_rows(wisp_ctx *ctx, const char *task, const wisp_src *src,
                            int64_t piece, wisp__rows_fn fn, void *arg);
 /* (*len)[rows] of wisp_alloc: the entries that a source announces for each of its rows from `first` on. */
 wisp_status wisp__count_rows(wisp_ctx *ctx, const wisp_src *src, int64_t first, int64_t rows, int32_t **len);
+
+/* ---- many.c: one row of a source that gives many at once. All read rows through the reader, so that nobody else has
+   to know of the two kinds of sources ---- */
+
+wisp_status wisp__many_open(wisp__row_reader *r, wisp_ctx *ctx);
+int64_t wisp__many_bytes(const wisp_src *src);
+/* *n entries of a row, their number unchecked; fills: also r->col and r->val, if there are at most max_row. */
+wisp_status wisp__many_row(wisp__row_reader *r, wisp_ctx *ctx, int64_t row, bool fills, int64_t *n);
 #endif

@@ -136,15 +136,20 @@ wisp_status wisp__sample_source(wisp_ctx *ctx, const wisp_src *src, wisp__sample
     source_run run = {.ctx = ctx, .s = s, .rows = p};
     int64_t entries = 0;
     wisp_status status;
+    wisp__row_reader reader = {0};
+    WISP_TRY(wisp__row_reader_open(&reader, ctx, src, NULL));
     WISP_TRY(wisp__alloc_raw(ctx, &run.len, (size_t)rows, sizeof *run.len));
     for (int64_t i = 0; i < rows; i++) {
-        WISP_TRY(wisp__count_row(ctx, src, picked(p, i), &run.len[i]));
+        WISP_TRY(wisp__count_row(&reader, ctx, picked(p, i), &run.len[i]));
         entries += run.len[i];
     }
+    wisp__row_reader_close(&reader, ctx);
+    reader = (wisp__row_reader){0};
     WISP_TRY(wisp__sample_open(s, ctx, rows, entries));
     WISP_TRY(wisp__for_rows(ctx, "sampling", src, NULL, rows, WISP__MAX(rows, 1), read_sample, &run));
     wisp__sample_finish(s);
 out:
+    wisp__row_reader_close(&reader, ctx);
     wisp_free(ctx, run.len);
     return status;
 }

@@ -210,7 +210,13 @@ wisp_status wisp_src_open_crs(wisp_src *src, wisp_ctx *ctx, const wisp_crs *crs)
     WISP_TRY(wisp__arrays_check(ctx, crs, __func__, false, &max_row));
     WISP_TRY(wisp__alloc_raw(ctx, &u, 1, sizeof *u));
     *u = (user_crs){ctx, *crs};
-    *src = (wisp_src){crs->rows, crs->cols, max_row, crs->type, user_row, u, user_close, 0};
+    *src = (wisp_src){.rows = crs->rows,
+                      .cols = crs->cols,
+                      .max_row = max_row,
+                      .type = crs->type,
+                      .row = user_row,
+                      .arg = u,
+                      .free_arg = user_close};
 out:
     return status;
 }

@@ -311,7 +311,7 @@ wisp_status wisp_src_write(const wisp_src *src, wisp_ctx *ctx, const char *path,
     WISP_NEED(ctx, src);
     WISP_NEED(NULL, ctx);
     WISP_NEED(ctx, path);
-    WISP_NEED(ctx, src->row);
+    if (!src->many) WISP_NEED(ctx, src->row);
     if (!wisp__type_ok(src->type)) return wisp_ctx_fail(ctx, WISP_ERR_ARG, "wisp_src_write: the source has no type");
     const bool together = wisp__rows_to_write(src, ctx).own;
     wisp_ctx_enter(ctx);

@@ -53,7 +53,7 @@ static wisp_status take_piece(void *arg, wisp__row_reader *reader, int64_t begin
     wisp_status status;
     for (int64_t i = begin; i < end; i++) {
         int32_t n;
-        if ((status = wisp__count_row(t->ctx, t->src, t->first + i, &n)) != WISP_OK) return status;
+        if ((status = wisp__count_row(reader, t->ctx, t->first + i, &n)) != WISP_OK) return status;
         count += n;
     }
     wisp_free(t->ctx, run->memory); /* a piece that failed is run again, for its message */

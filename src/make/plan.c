@@ -105,9 +105,7 @@ static int64_t assembly_bytes(const way *w)
     enum { LITTLE = 16 << 10 };
     const wisp_mat *A = w->A;
     const int64_t rows = A->local_rows, lengths = 4 * rows, map = map_bytes(w);
-    const int64_t readers =
-        A->ctx->threads * w->src->max_row *
-        (int64_t)(sizeof(int64_t) + wisp_type_size(w->src->type) + sizeof(wisp__entry) + sizeof(wisp_scalar) + 4);
+    const int64_t readers = A->ctx->threads * wisp__row_reader_bytes(w->src);
     int64_t making, strings = 0, bytes = 0, most = lengths + w->order_bytes;
     const int64_t stored = stored_bytes(w, &making);
     if (w->compared) {
@@ -171,14 +169,13 @@ typedef struct {
 /* A piece is a whole number of sorting windows. */
 static wisp_status count_rows(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
 {
-    (void)reader;
     count_run *r = arg;
     int32_t *len;
     int64_t nnz = 0, rows[LENGTHS] = {0}, longer_rows = 0, in_longer = 0, entries;
     wisp_status status;
     WISP_TRY(wisp__alloc_raw(r->ctx, &len, (size_t)(end - begin), sizeof *len));
     for (int64_t i = begin; i < end; i++) {
-        WISP_TRY(wisp__count_row(r->ctx, r->src, i, len + (i - begin)));
+        WISP_TRY(wisp__count_row(reader, r->ctx, i, len + (i - begin)));
         const int32_t n = len[i - begin];
         nnz += n;
         if (n < LENGTHS) {
@@ -329,11 +326,10 @@ typedef struct {
 
 static wisp_status find_lengths(void *arg, wisp__row_reader *reader, int64_t begin, int64_t end)
 {
-    (void)reader;
     const length_run *r = arg;
     for (int64_t i = begin; i < end; i++) {
         const int64_t place = wisp__look_place(r->look, i), row = r->map ? wisp__map_row(r->map, place) : place;
-        wisp_status status = wisp__count_row(r->ctx, r->src, row, r->len + i);
+        wisp_status status = wisp__count_row(reader, r->ctx, row, r->len + i);
         if (status != WISP_OK) return status;
     }
     return WISP_OK;

@@ -293,6 +293,7 @@ out:
     src->free_arg = NULL;
     if (!d) return WISP_OK;
     src->row = dealt_row;
+    src->many = NULL;
     src->arg = d;
     src->free_arg = dealt_free;
     src->own_rows = 1;

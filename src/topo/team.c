@@ -276,6 +276,7 @@ void wisp__crew_forked(wisp__crew *c)
     const bool mine = pthread_equal(holder, pthread_self());
     wisp__log_forked(ctx);
     pthread_mutex_init(&ctx->device_lock, NULL);
+    pthread_mutex_init(&ctx->source_lock, NULL);
     pthread_mutex_init(&c->turn, NULL);
     if (mine) {
         pthread_mutex_lock(&c->turn);

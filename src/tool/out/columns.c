@@ -63,7 +63,7 @@ static int row(void *arg, int64_t i, int64_t *col, void *val)
 wisp_src columns_source(columns *c)
 {
     const int64_t cols = c->blocks * c->width;
-    return (wisp_src){c->rows, cols, cols, c->type, row, c, NULL, 0};
+    return (wisp_src){.rows = c->rows, .cols = cols, .max_row = cols, .type = c->type, .row = row, .arg = c};
 }
 
 int columns_write(tool *t, columns *c, const char *path)
