@@ -153,6 +153,12 @@ wisp_status wisp_evolve_plan(wisp_plan *plan, wisp_ctx *ctx, const wisp_mat_info
     if (times > 0) WISP_NEED(ctx, time);
     if (type == WISP_DEFAULT) type = wisp__is_single(A->type) ? WISP_C : WISP_Z;
     WISP_TRY(wisp__evolve_check(ctx, &o, type, times, time));
+    if (o.bounds.method == WISP_BOUNDS_GIVEN && !(o.bounds.given.halfwidth > 0 && isfinite(o.bounds.given.halfwidth))) {
+        status =
+            wisp_ctx_fail(ctx, WISP_ERR_ARG, "evolve: opts.bounds.given.halfwidth is %g; it is finite, and above 0",
+                          o.bounds.given.halfwidth);
+        goto out;
+    }
     const bool given = o.bounds.method == WISP_BOUNDS_GIVEN, is_operator = A->format == WISP_FORMAT_OPERATOR;
     const double block = (double)A->local_rows * width * (double)wisp_type_size(type);
     const wisp__evolve_times t = {.times = times,
