@@ -210,7 +210,7 @@ struct bench_op_def {
     unsigned measures;   /* WISP_MEASURE_..., besides the usual ones */
 };
 extern const bench_op_def bench_ops[];
-/* Whether options can ask for it; the first one is the usual one. */
+/* Whether options can ask for it. */
 bool bench_has_variant(bench_op op, int variant);
 
 /* bench_out.c */
