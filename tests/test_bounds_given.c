@@ -156,7 +156,7 @@ static void refused(const wisp_mat *A, wisp_bounds_opts bad, wisp_status status,
     wisp_bounds b;
     wisp_moments m;
     wisp_eigen e;
-    wisp_eig_cost cost;
+    wisp_plan cost;
     wisp_blk *x, *y;
     const double time = 1;
     REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_Z, 1));
@@ -183,7 +183,7 @@ static void refused(const wisp_mat *A, wisp_bounds_opts bad, wisp_status status,
         if (method == WISP_CHEBFD) o.which = WISP_EIG_NEAREST;
         REFUSED(wisp_eig(&e, A, &o));
         assert_null(e.value);
-        REFUSED(wisp_eig_plan(&cost, A, &o));
+        REFUSED(wisp_eig_plan(&cost, NULL, A, &o));
     }
     wisp_blk_free(x), wisp_blk_free(y);
 }
