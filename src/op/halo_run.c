@@ -269,8 +269,10 @@ static wisp_halo choose(wisp__halo *h, size_t row)
     wisp__halo_trial *t = &h->trial;
     const wisp_ctx *ctx = h->ctx;
     if (ctx->halo != WISP_HALO_AUTO) return ctx->halo;
-    const bool known = t->best != WISP_HALO_AUTO || t->failures == ctx->failures;
-    if (!known || row > 2 * t->row || t->row > 2 * row) *t = (wisp__halo_trial){.row = row, .failures = ctx->failures};
+    /* Without the sweeps that a rank has missed its trial may be another one, or over. */
+    const bool together = t->failures == ctx->failures;
+    if (!together || row > 2 * t->row || t->row > 2 * row)
+        *t = (wisp__halo_trial){.row = row, .failures = ctx->failures};
     return t->best != WISP_HALO_AUTO ? t->best : candidate[t->sweeps % CANDIDATES];
 }
 
