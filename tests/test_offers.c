@@ -1,4 +1,5 @@
-/* A function that a state is offered to ends the call of any solver: by any number but 0, on one rank or all. */
+/* A function that a state is offered to, or that observes, ends the call of any solver: by any number but 0, on one
+   rank or all. */
 #include <stdbool.h>
 #include "kpm_dense.h"
 
@@ -130,8 +131,84 @@ static void each_solver(void **state)
     wisp_mat_free(A), wisp_mat_free(G);
 }
 
+/* ---- observers ---------------------------------------------------------------------------------------- */
+
+static int seen(ending *e)
+{
+    e->offers++;
+    return --e->left == 0 && e->here ? e->result : 0;
+}
+static int seen_time(void *arg, int64_t i, const wisp_blk *psi, const double *norm)
+{
+    return (void)i, (void)psi, (void)norm, seen(arg);
+}
+static int seen_iteration(void *arg, int64_t iteration, double residual)
+{
+    return (void)iteration, (void)residual, seen(arg);
+}
+static int seen_round(void *arg, int round, int found, double wanted, double residual)
+{
+    return (void)round, (void)found, (void)wanted, (void)residual, seen(arg);
+}
+
+/* Solver `number`, of 8. */
+static wisp_status observed(wisp_ctx *ctx, const wisp_mat *A, int number, ending *e)
+{
+    static const wisp_eig_opts question[] = {
+        {.method = WISP_LANCZOS, .count = 8},
+        {.method = WISP_KRYLOV_SCHUR, .which = WISP_EIG_LARGEST_REAL, .count = 8},
+        {.method = WISP_CHEBFD, .which = WISP_EIG_INTERVAL, .low = 3, .high = 3.2, .tolerance = 1e-13}};
+    enum { QUESTIONS = sizeof question / sizeof *question, METHODS = WISP_MINRES };
+    wisp_status status;
+    wisp_blk *x, *b;
+    if (number < QUESTIONS) {
+        wisp_eigen v;
+        wisp_eig_opts o = question[number];
+        o.observe = seen_round, o.observe_arg = e;
+        status = wisp_eig(&v, A, &o);
+        assert_int_equal(v.complete, status == WISP_OK);
+        wisp_eigen_free(&v);
+        return status;
+    }
+    number -= QUESTIONS;
+    const wisp_type type = number < METHODS ? WISP_D : WISP_Z;
+    REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), type, 2));
+    REF_OK(ctx, wisp_blk_create(&b, ctx, wisp_mat_map(A), type, 2));
+    REF_OK(ctx, wisp_blk_fill_random(b, WISP_RANDOM_GAUSS, 1, 9, 0));
+    if (number < METHODS) {
+        wisp_solution s;
+        const wisp_solve_opts o = {
+            .method = (wisp_method)(WISP_CG + number), .observe = seen_iteration, .observe_arg = e};
+        status = wisp_solve(&s, x, A, b, &o);
+        if (status != WISP_OK && e->here) assert_int_equal(s.iterations, 2);
+        wisp_solution_free(&s);
+    } else {
+        wisp_evolution out;
+        const double time[] = {1, 2, 3};
+        status = wisp_evolve(&out, A, b, 3, time, &(wisp_evolve_opts){.observe = seen_time, .observe_arg = e});
+        assert_int_equal(out.done, e->offers);
+    }
+    wisp_blk_free(x), wisp_blk_free(b);
+    return status;
+}
+
+static void each_observer(void **state)
+{
+    wisp_ctx *ctx = *state;
+    const int ranks = wisp_ctx_processes(ctx), rank = wisp_ctx_rank(ctx);
+    wisp_mat *A;
+    REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:nx=30,ny=29", NULL));
+    for (int number = 0; number < 8; number++)
+        for (int by = 0; by <= ranks; by++) { /* a rank, or all */
+            ending e = {.ctx = ctx, .left = 2, .result = by % 2 ? -1 : 7, .here = by == ranks || by == rank};
+            REF_FAILS(ctx, observed(ctx, A, number, &e), WISP_ERR_CANCELLED, "ended by observe()");
+            if (e.here) assert_int_equal(e.offers, 2);
+        }
+    wisp_mat_free(A);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_solver)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_solver), cmocka_unit_test(each_observer)};
     return REF_RUN_WITH(tests, make_ctx, free_ctx);
 }
