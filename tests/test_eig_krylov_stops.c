@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "ref.h"
+#include "eig_cases.h"
 
 static int setup(void **state)
 {
@@ -99,6 +99,79 @@ static void small_spaces(void **state)
         wisp_eigen_free(&all);
         wisp_mat_free(A);
     }
+}
+
+/* Multiplets at tolerances of 18 and 45 rounding errors: their bounds, and columns that were turned by hundreds of
+   restarts, keep residuals above it that Ritz vectors of the matrix itself, once more filtered, do not have. */
+static void near_rounding(void **state)
+{
+    enum { N = 9, COUNT = 18, TIMES = 8 };
+    wisp_ctx *ctx = *state;
+    wisp_mat *A = open_mat(ctx, "laplace:points=7,nx=9,ny=9,nz=9");
+    int complete = 0;
+    double w[N * N * N];
+    for (int i = 0; i < N * N * N; i++) {
+        const double v = 6 - 2 * cos((i % N + 1) * M_PI / (N + 1)) - 2 * cos((i / N % N + 1) * M_PI / (N + 1)) -
+                         2 * cos((i / N / N + 1) * M_PI / (N + 1));
+        int at = i;
+        for (; at > 0 && w[at - 1] > v; at--) w[at] = w[at - 1];
+        w[at] = v;
+    }
+    for (int i = 0; i < TIMES; i++) {
+        wisp_eigen e;
+        const wisp_eig_opts o = {.method = WISP_LANCZOS,
+                                 .which = i % 2 ? WISP_EIG_SMALLEST : WISP_EIG_LARGEST,
+                                 .count = COUNT,
+                                 .any = 1,
+                                 .search = 4 + i % 3,
+                                 .tolerance = i % 4 == 3 ? 1e-14 : 4e-15,
+                                 .seed = (uint64_t)i};
+        const wisp_status status = wisp_eig(&e, A, &o);
+        print_message("status %d, %d pairs after %d restarts\n", status, e.found, e.rounds);
+        if (status != WISP_OK) assert_int_equal(status, WISP_ERR_STAGNATION);
+        assert_int_equal(e.complete, status == WISP_OK);
+        for (int j = 0; j < e.found; j++) {
+            assert_true(e.residual[j] <= o.tolerance);
+            assert_true(fabs(e.value[j].re - w[i % 2 ? j : N * N * N - e.found + j]) < 1e-13);
+        }
+        if (e.complete) assert_int_equal(e.found, COUNT);
+        complete += e.complete;
+        wisp_eigen_free(&e);
+    }
+    assert_true(complete >= TIMES - 1);
+    wisp_mat_free(A);
+}
+
+/* A dense matrix, whose products are not as exact as the smallest tolerance: the search may end because rounding keeps
+   residuals above it, but what is within it is given. */
+static void below_rounding(void **state)
+{
+    enum { COPIES = 11, ROWS = 500, COUNT = 4, TIMES = 6 };
+    wisp_ctx *ctx = *state;
+    ref_rng r = {47};
+    double value[ROWS];
+    for (int i = 0; i < ROWS; i++) value[i] = i < COPIES ? -1 : ROWS - i <= COPIES ? 1 : 0.9 * ref_uniform(&r);
+    ref_mat m = hermitian_of(&r, value, ROWS, WISP_D);
+    wisp_mat *A = ref_mat_of(ctx, m, WISP_D);
+    int found = 0;
+    for (int i = 0; i < TIMES; i++) {
+        wisp_eigen e;
+        const wisp_eig_opts o = {.method = WISP_LANCZOS,
+                                 .which = i % 2 ? WISP_EIG_LARGEST : WISP_EIG_SMALLEST,
+                                 .count = COUNT,
+                                 .any = 1,
+                                 .tolerance = 16.5 * 0x1p-52,
+                                 .seed = ref_next(&r)};
+        const wisp_status status = wisp_eig(&e, A, &o);
+        print_message("status %d, %d pairs after %d restarts\n", status, e.found, e.rounds);
+        if (status != WISP_OK) assert_int_equal(status, WISP_ERR_STAGNATION);
+        for (int j = 0; j < e.found; j++) assert_true(e.residual[j] <= o.tolerance);
+        found += e.found;
+        wisp_eigen_free(&e);
+    }
+    assert_true(found >= COUNT * TIMES * 3 / 4);
+    wisp_mat_free(A);
+    ref_free(m);
 }
 
 /* ---- ends ---------------------------------------------------------------------------------------------- */
@@ -316,7 +389,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known),          cmocka_unit_test(ended),        cmocka_unit_test(starts),
         cmocka_unit_test(refused),        cmocka_unit_test(operators),    cmocka_unit_test(failing_memory),
-        cmocka_unit_test(planned_memory), cmocka_unit_test(small_spaces),
+        cmocka_unit_test(planned_memory), cmocka_unit_test(small_spaces), cmocka_unit_test(near_rounding),
+        cmocka_unit_test(below_rounding),
     };
     return REF_RUN_WITH(tests, setup, teardown);
 }

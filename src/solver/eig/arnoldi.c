@@ -146,6 +146,15 @@ out:
     return status;
 }
 
+wisp_status wisp__arnoldi_take_last(wisp__arnoldi *a)
+{
+    wisp_blk *W = NULL;
+    wisp_status status = wisp_blk_cols(&W, a->all, a->locked + a->active, a->block);
+    if (status == WISP_OK) status = wisp_copy(a->x, W);
+    wisp_blk_free(W);
+    return status;
+}
+
 wisp_status wisp__arnoldi_expand(wisp__arnoldi *a, int active)
 {
     wisp_status status = WISP_OK;

@@ -88,6 +88,8 @@ wisp_status wisp__arnoldi_anew(wisp__arnoldi *a, int n);
 /* A search beside the locked columns, with m columns of V, from random vectors; where one is under way already it goes
    on. */
 wisp_status wisp__arnoldi_begin_search(wisp__arnoldi *a, int m);
+/* x holds W again, after it was used for other products. */
+wisp_status wisp__arnoldi_take_last(wisp__arnoldi *a);
 /* V takes W in, and W is made anew, until V has `active` columns or less than a block fewer. */
 wisp_status wisp__arnoldi_expand(wisp__arnoldi *a, int active);
 /* V becomes V Q, Q[active][kept], and W follows it; B becomes B Q. The new H is left to the caller. */

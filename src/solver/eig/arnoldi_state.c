@@ -55,16 +55,6 @@ static wisp_status take(wisp__arnoldi *a, const numbers *n)
     return n->columns > a->columns ? wisp__arnoldi_enlarge(a, n->columns) : WISP_OK;
 }
 
-/* x holds W. */
-static wisp_status copy_last(wisp__arnoldi *a)
-{
-    wisp_blk *W = NULL;
-    wisp_status status = wisp_blk_cols(&W, a->all, a->locked + a->active, a->block);
-    if (status == WISP_OK) status = wisp_copy(a->x, W);
-    wisp_blk_free(W);
-    return status;
-}
-
 wisp_status wisp__arnoldi_items(wisp__arnoldi *a, wisp_state *s)
 {
     wisp_status status = WISP_OK;
@@ -79,7 +69,7 @@ wisp_status wisp__arnoldi_items(wisp__arnoldi *a, wisp_state *s)
         WISP_TRY(wisp_state_block(s, "newest", a->x));
         WISP_TRY(wisp_state_block(s, "before", a->y));
     } else if (kept) {
-        WISP_TRY(copy_last(a));
+        WISP_TRY(wisp__arnoldi_take_last(a));
     }
 out:
     return status;

@@ -104,7 +104,6 @@ wisp_status wisp__schur_measure(wisp__schur *K, int n, bool *right)
 {
     wisp_status status = WISP_OK;
     const wisp_eigen *e = K->k->e;
-    wisp_blk *W = NULL;
     WISP_TRY(wisp__schur_deliver(&K->a, n, right));
     K->delivered = *right;
     for (int i = 0; i < n; i++) K->locked[i] = wisp__real(-INFINITY);
@@ -112,9 +111,7 @@ wisp_status wisp__schur_measure(wisp__schur *K, int n, bool *right)
         K->locked[i] = e->value[i];
         K->unfit |= !(e->value[i].re > K->a.op.center + K->a.op.scale);
     }
-    WISP_TRY(wisp_blk_cols(&W, K->a.all, K->a.locked + K->a.active, K->a.block));
-    WISP_TRY(wisp_copy(K->a.x, W)); /* products were made in it */
+    status = wisp__arnoldi_take_last(&K->a);
 out:
-    wisp_blk_free(W);
     return status;
 }

@@ -63,6 +63,14 @@ out:
     return status;
 }
 
+/* How many of the first ones, of n, have bounds that are not far from the tolerance. */
+static int near_of(const wisp__lanczos *L, int n)
+{
+    int near = 0;
+    while (near < n && wisp__lanczos_residual(L, near) <= WISP__NEAR * L->k->o.tolerance) near++;
+    return near;
+}
+
 /* Goes on until `count` pairs are within the tolerance, with the whole multiplet of the last one. They are locked. */
 static wisp_status find(wisp__lanczos *L, int count)
 {
@@ -74,27 +82,22 @@ static wisp_status find(wisp__lanczos *L, int count)
         const double next = wisp__lanczos_residual(L, good < wanted ? good : wanted - 1);
         L->good = 0;
         const bool all = good == wanted && wanted >= count;
+        const bool stalls = wisp__lanczos_stalls(L) && wanted >= count && near_of(L, wanted) == wanted;
         if (good == 0) WISP_TRY(raise_degree(L, &raised)); /* else what is found already would be lost */
         if (raised) {
             WISP_TRY(wisp__arnoldi_told(&L->a, wanted, good, next));
             continue;
         }
         WISP_TRY(wisp__lanczos_restart(L, wisp__lanczos_kept(L, wanted)));
-        L->good = good;
-        if (all) {
+        while (L->good < wanted && wisp__lanczos_residual(L, L->good) <= L->k->o.tolerance) L->good++;
+        if (all || stalls) {
             double over;
             WISP_TRY(wisp__lanczos_verify(L, wanted, &over));
             if (over <= 1) {
                 wisp__lanczos_lock(L, wanted);
                 goto out;
             }
-            L->a.at.strict *= fmin(0.5, 1 / over);
-            if (++L->a.at.tries == 8) {
-                status = wisp_ctx_fail(L->k->ctx, WISP_ERR_STAGNATION,
-                                       "eig: rounding keeps the residuals at %.2g of the spectrum's halfwidth",
-                                       over * L->k->o.tolerance);
-                goto out;
-            }
+            if (all) WISP_TRY(wisp__lanczos_be_stricter(L, over));
         }
         WISP_TRY(wisp__arnoldi_told(&L->a, wanted, good, next));
     }
@@ -104,9 +107,27 @@ out:
 
 /* ---- the call ------------------------------------------------------------------------------------------- */
 
+/* The first n columns, which are orthonormal, become Ritz vectors, as good as they can be unless the run is to end at
+   once. */
+static wisp_status last_ritz(wisp__lanczos *L, int n, bool at_once, double *theta, double *residual)
+{
+    wisp_status status = WISP_OK;
+    wisp_blk *V = NULL;
+    double over = 0;
+    WISP_TRY(wisp__ritz(L->k, L->a.all, 0, n, theta));
+    WISP_TRY(wisp__ritz_residuals(L->k, L->a.all, 0, n, theta, residual));
+    for (int i = 0; i < n; i++) over = fmax(over, residual[i] / L->k->o.tolerance);
+    if (over <= 1 || at_once) goto out;
+    WISP_TRY(wisp_blk_cols(&V, L->a.all, 0, n));
+    WISP_TRY(wisp__lanczos_polish(L, V, theta, residual, &over));
+out:
+    wisp_blk_free(V);
+    return status;
+}
+
 /* The user gets the first n columns, as far as they are within the tolerance, or those of them that were asked for;
-   all: each has to be. */
-static wisp_status deliver(wisp__lanczos *L, int n, bool all)
+   after a run that has ended well each has to be. */
+static wisp_status deliver(wisp__lanczos *L, int n, wisp_status ended)
 {
     wisp_status status = WISP_OK;
     wisp__eig *k = L->k;
@@ -121,8 +142,7 @@ static wisp_status deliver(wisp__lanczos *L, int n, bool all)
     if (n == 0) goto out;
     WISP_TRY(wisp_alloc(k->ctx, &theta, 2 * (size_t)n, sizeof *theta));
     residual = theta + n;
-    WISP_TRY(wisp__ritz(k, L->a.all, 0, n, theta));
-    WISP_TRY(wisp__ritz_residuals(k, L->a.all, 0, n, theta, residual));
+    WISP_TRY(last_ritz(L, n, ended != WISP_OK && ended != WISP_ERR_STAGNATION, theta, residual));
     wisp__eig_select(k, n, theta, residual, &first, &found);
     k->e->at_least += L->beside;
     if (L->beside > 0 && found > 0) {
@@ -139,7 +159,7 @@ static wisp_status deliver(wisp__lanczos *L, int n, bool all)
     }
     if (found < asked) k->e->at_least = found;
     WISP_TRY(wisp__eig_deliver(k, L->a.all, first, found, theta + first, residual + first));
-    if (all && (found < asked || found < k->o.count))
+    if (ended == WISP_OK && (found < asked || found < k->o.count))
         status = wisp_ctx_fail(k->ctx, WISP_ERR_STAGNATION, "eig: rounding keeps residuals above the tolerance");
 out:
     wisp_blk_free(V);
@@ -213,7 +233,8 @@ wisp_status wisp__eig_lanczos(wisp__eig *k)
     wisp_status status = k->o.resume ? WISP_OK : wisp__eig_bounds(k, L.m), delivered = WISP_OK;
     if (status == WISP_OK) {
         status = run(&L);
-        if (wisp__eig_last(k, status) && L.a.all) delivered = deliver(&L, L.a.locked + L.good, status == WISP_OK);
+        const bool gives = wisp__eig_last(k, status) && L.a.all;
+        if (gives) delivered = deliver(&L, L.a.locked + L.good, status);
     }
     wisp__arnoldi_free(&L.a);
     wisp_free(k->ctx, L.Q);

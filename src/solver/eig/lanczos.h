@@ -3,6 +3,9 @@
 #define WISP_LANCZOS_H
 #include "arnoldi.h"
 
+/* Bounds of so many tolerances are not far from it. */
+enum { WISP__NEAR = 10 };
+
 typedef struct {
     wisp__eig *k;
     wisp__arnoldi a;
@@ -11,7 +14,7 @@ typedef struct {
     double *mu;      /* [m] their values, descending */
     double *lambda;  /* [m] the values of A to them, on its scale */
     double *bound;   /* [m] bounds of residuals |Op v - mu v| */
-    int good;        /* the first Ritz vectors of the last restart that are within the tolerance */
+    int good;        /* the first Ritz vectors of the last restart whose bounds are within the tolerance */
     double *value;   /* [most] of A, to the locked columns */
     int most;        /* columns that may be locked */
     int most_degree; /* of Op */
@@ -30,8 +33,18 @@ wisp_status wisp__lanczos_restart(wisp__lanczos *L, int kept);
 /* What a restart keeps: those that are wanted, and half of the rest. */
 int wisp__lanczos_kept(const wisp__lanczos *L, int wanted);
 /* Residuals of the locked columns and the first n Ritz vectors, from the vectors themselves: *over is by what factor
-   the latter exceed what they may have. */
+   the latter exceed what they may have. Where that may be rounding, or restarts no longer help, all of these become
+   Ritz vectors of A itself, if they are within the tolerance then. */
 wisp_status wisp__lanczos_verify(wisp__lanczos *L, int n, double *over);
+/* Of restarts that have changed little for a while some are so: pairs that are not far from the tolerance are worth to
+   be verified. */
+bool wisp__lanczos_stalls(const wisp__lanczos *L);
+/* Z's columns become Ritz vectors of A itself, with these values and residuals, which exceed the tolerance by the
+   factor *over; and again, multiplied by Op before, until that is 1 at most or no longer helps. What is left is
+   rounding, which is another one each time. */
+wisp_status wisp__lanczos_polish(wisp__lanczos *L, wisp_blk *Z, double *value, double *residual, double *over);
+/* Bounds have to be smaller, but not far below rounding: they would tell nothing, and may never be as small. */
+wisp_status wisp__lanczos_be_stricter(wisp__lanczos *L, double over);
 /* The first n Ritz vectors of the last restart, of which wisp__lanczos_verify has told, are locked. */
 void wisp__lanczos_lock(wisp__lanczos *L, int n);
 

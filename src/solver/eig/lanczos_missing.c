@@ -24,6 +24,14 @@ static int count_beside(const wisp__lanczos *L)
     return n;
 }
 
+/* How many of the first ones count, and have bounds within the limit. */
+static int first_within(const wisp__lanczos *L, double edge, double limit)
+{
+    int n = 0;
+    while (n < L->a.active - L->a.block && L->mu[n] >= edge && wisp__lanczos_residual(L, n) <= limit) n++;
+    return n;
+}
+
 /* A search from random vectors in what is orthogonal to the locked columns: at.more is how many were locked, because
    they belong to those that are wanted. It ends where the first Ritz value lies so far beyond the border that what may
    have mixed with it does not matter, or has converged there. Any: of the last multiplet no more are wanted, so that
@@ -44,15 +52,15 @@ static wisp_status search(wisp__lanczos *L)
                 goto out;
             }
         }
-        int wanted = 0;
-        double over;
-        while (wanted < L->a.active - L->a.block && L->mu[wanted] >= edge &&
-               wisp__lanczos_residual(L, wanted) <= L->a.at.strict * tolerance)
-            wanted++;
+        double over = 0;
+        int wanted = first_within(L, edge, L->a.at.strict * tolerance);
+        const bool stalls = wanted == 0 && wisp__lanczos_stalls(L);
+        if (stalls) wanted = first_within(L, edge, WISP__NEAR * tolerance);
         WISP_TRY(wisp__lanczos_restart(L, wisp__lanczos_kept(L, wanted)));
-        if (wanted > 0) {
-            WISP_TRY(wisp__lanczos_verify(L, wanted, &over));
-            if (over > 1) L->a.at.strict *= fmin(0.5, 1 / over), wanted = 0;
+        if (wanted > 0) WISP_TRY(wisp__lanczos_verify(L, wanted, &over));
+        if (over > 1) {
+            if (!stalls) WISP_TRY(wisp__lanczos_be_stricter(L, over));
+            wanted = 0;
         }
         at->more += wanted;
         wisp__lanczos_lock(L, wanted);
@@ -124,6 +132,7 @@ wisp_status wisp__lanczos_missing(wisp__lanczos *L)
     if (at->phase == WISP__FINDS) {
         at->checked = wisp__eig_begin_check(L->k);
         at->phase = WISP__BETWEEN;
+        at->tries = 0;
         steps = best_gap(L, &at->gap);
     }
     for (;;) {

@@ -61,21 +61,129 @@ void wisp__lanczos_lock(wisp__lanczos *L, int n)
     L->good = 0;
 }
 
+/* ---- whether residuals are within the tolerance ---------------------------------------------------- */
+
+/* What rounding alone makes of a residual, about. */
+static double unit_of(const wisp__lanczos *L)
+{
+    const wisp_bounds *b = &L->k->e->bounds;
+    return L->k->eps * (b->halfwidth + fabs(b->center)) / L->k->scale;
+}
+
+/* Bounds are so small that all else is rounding. */
+static bool is_rounding(const wisp__lanczos *L)
+{
+    return L->a.at.strict < 0.05 || L->a.at.strict * L->k->o.tolerance <= 8 * unit_of(L);
+}
+
 /* By what factor the last n residuals exceed what they may have: first + n columns are delivered, as mixtures of those
    with values that are alike, and a mixture may have as much as the root of the sum of their squares. Of the square of
-   the tolerance, less what the first ones have, the others may take half: what is found later needs some, too. */
+   the tolerance, less what the first ones have, the others may take half: what is found later needs some, too. Of
+   rounding a mixture has no more than each. */
 static double excess(const wisp__lanczos *L, int first, int n, const double *residual)
 {
     const double tolerance = L->k->o.tolerance, alike = 10 * tolerance * L->k->scale;
+    const bool rounding = is_rounding(L);
     double over = 0;
     for (int i = first; i < first + n; i++) {
         double before = 0, square = 0;
         for (int j = 0; j < first + n; j++)
             if (fabs(L->value[j] - L->value[i]) <= alike) *(j < first ? &before : &square) += residual[j] * residual[j];
         const double may = fmax(tolerance * tolerance - before, 1e-2 * tolerance * tolerance) / 2;
-        over = fmax(over, L->a.at.strict < 0.05 ? residual[i] / tolerance : sqrt(square / may));
+        over = fmax(over, rounding ? residual[i] / tolerance : sqrt(square / may));
     }
-    return over; /* where the bounds are that small, all else is rounding, of which a mixture has no more than each */
+    return over;
+}
+
+/* Z's columns are multiplied by Op, which takes out of them what rounding has put in of other vectors, above all where
+   V has been turned many times. */
+static wisp_status filter(wisp__lanczos *L, wisp_blk *Z)
+{
+    wisp_status status = WISP_OK;
+    wisp__arnoldi *a = &L->a;
+    wisp_blk *from = NULL, *part = NULL;
+    const int n = wisp_blk_width(Z);
+    for (int j = 0; j < n; j += a->block) {
+        const int width = n - j < a->block ? n - j : a->block;
+        WISP_TRY(wisp_blk_cols(&from, Z, j, width));
+        WISP_TRY(wisp_blk_cols(&part, a->x, 0, width));
+        WISP_TRY(wisp_copy(part, from));
+        wisp_blk_free(part);
+        part = NULL;
+        WISP_TRY(wisp__arnoldi_multiply(a));
+        WISP_TRY(wisp_blk_cols(&part, a->y, 0, width));
+        WISP_TRY(wisp_copy(from, part));
+        wisp_blk_free(from), wisp_blk_free(part);
+        from = part = NULL;
+    }
+    status = wisp__arnoldi_take_last(a);
+out:
+    wisp_blk_free(from);
+    wisp_blk_free(part);
+    return status;
+}
+
+/* Z's columns become orthonormal, and Ritz vectors of A itself: value and residual are theirs. */
+static wisp_status turn(wisp__lanczos *L, wisp_blk *Z, double *value, double *residual, double *over)
+{
+    wisp_status status = WISP_OK;
+    const int n = wisp_blk_width(Z);
+    wisp__ortho how;
+    *over = INFINITY;
+    WISP_TRY(wisp__orthonormal(Z, NULL, 0, &how));
+    if (how.rank < n) goto out;
+    WISP_TRY(wisp__ritz(L->k, Z, 0, n, value));
+    WISP_TRY(wisp__ritz_residuals(L->k, Z, 0, n, value, residual));
+    *over = 0;
+    for (int i = 0; i < n; i++) *over = fmax(*over, residual[i] / L->k->o.tolerance);
+out:
+    return status;
+}
+
+wisp_status wisp__lanczos_polish(wisp__lanczos *L, wisp_blk *Z, double *value, double *residual, double *over)
+{
+    enum { TIMES = 10 };
+    wisp_status status = WISP_OK;
+    double last = INFINITY;
+    WISP_TRY(turn(L, Z, value, residual, over));
+    for (int i = 0; i<TIMES && * over> 1 && L->a.op.degree > 1 && (*over < 2 || *over < 0.8 * last); i++) {
+        last = *over;
+        WISP_TRY(filter(L, Z));
+        WISP_TRY(turn(L, Z, value, residual, over));
+    }
+out:
+    return status;
+}
+
+/* The locked columns and V's first n become the best that Op makes of them, if that is within the tolerance, *over <=
+   1; else they stay. */
+static wisp_status mend(wisp__lanczos *L, int n, double *residual, double *over)
+{
+    wisp_status status = WISP_OK;
+    wisp__eig *k = L->k;
+    wisp_blk *V = NULL, *Z = NULL;
+    double *value = NULL;
+    const int all = L->a.locked + n;
+    WISP_TRY(wisp_alloc(k->ctx, &value, (size_t)all, sizeof *value));
+    WISP_TRY(wisp_blk_create(&Z, k->ctx, wisp_mat_map(k->A), k->type, all));
+    WISP_TRY(wisp_blk_cols(&V, L->a.all, 0, all));
+    WISP_TRY(wisp_copy(Z, V));
+    WISP_TRY(wisp__lanczos_polish(L, Z, value, residual, over));
+    if (*over > 1) goto out;
+    WISP_TRY(wisp_copy(V, Z));
+    for (int i = 0; i < all; i++) L->value[i] = value[i];
+out:
+    wisp_blk_free(V);
+    wisp_blk_free(Z);
+    wisp_free(k->ctx, value);
+    return status;
+}
+
+bool wisp__lanczos_stalls(const wisp__lanczos *L)
+{
+    enum { EACH = 25 };
+    const int since = L->a.restarts - L->a.better_at;
+    return since > 0 && since % EACH == 0;
 }
 
 wisp_status wisp__lanczos_verify(wisp__lanczos *L, int n, double *over)
@@ -87,10 +195,26 @@ wisp_status wisp__lanczos_verify(wisp__lanczos *L, int n, double *over)
     WISP_TRY(wisp_alloc(L->k->ctx, &residual, (size_t)(first + n), sizeof *residual));
     WISP_TRY(wisp__ritz_residuals(L->k, L->a.all, 0, first + n, L->value, residual));
     *over = excess(L, first, n, residual);
+    if (*over > 1 && (is_rounding(L) || wisp__lanczos_stalls(L))) status = mend(L, n, residual, over);
 out:
     wisp_free(L->k->ctx, residual);
     return status;
 }
+
+wisp_status wisp__lanczos_be_stricter(wisp__lanczos *L, double over)
+{
+    enum { TRIES = 8 };
+    wisp__arnoldi_at *at = &L->a.at;
+    const double tolerance = L->k->o.tolerance, least = 2 * unit_of(L) / tolerance;
+    if (++at->tries == TRIES || at->strict <= least)
+        return wisp_ctx_fail(L->k->ctx, WISP_ERR_STAGNATION,
+                             "eig: rounding keeps the residuals at %.2g of the spectrum's halfwidth", over * tolerance);
+    at->strict = fmax(at->strict * fmin(0.5, 1 / over), least);
+    L->a.most_good = -1; /* by other bounds */
+    return WISP_OK;
+}
+
+/* ---- V ---------------------------------------------------------------------------------------------- */
 
 wisp_status wisp__lanczos_look(wisp__lanczos *L, int *to)
 {
