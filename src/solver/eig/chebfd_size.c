@@ -35,12 +35,11 @@ static int64_t memory(const wisp__chebfd *c, double search, bool is_single)
                  width = c->width > 0 ? c->width : 128 / size;
     wisp_mat_info info;
     wisp_mat_get_info(k->A, &info);
-    enum { LISTS = 16 }; /* bytes of a row beside those of blocks: a margin */
     const double blocks = wisp__eig_scaled_blocks(k) + 6.0, numbers = search * search * (k->is_complex ? 2 : 1);
     const int64_t copy = is_single && !wisp__is_single(info.type) ? info.bytes + info.exchange_bytes : 0;
     return (int64_t)(held * size * (search + blocks * width + fmax(width, CHECK_COLUMNS)) +
                      64 * search * (search + 1)) +
-           4096 + LISTS * info.local_rows + copy + (int64_t)(fmax(width, CHECK_COLUMNS) * (double)info.spill_bytes) +
+           4096 + copy + (int64_t)(fmax(width, CHECK_COLUMNS) * (double)info.spill_bytes) +
            wisp__eig_beside(k, (int)search, (int)fmax(width, CHECK_COLUMNS), (int64_t)numbers);
 }
 
