@@ -6,7 +6,7 @@ build=$(cd "$build" && pwd)
 cd "$(dirname "$0")/.."
 # Rooms from the bottom up; those of one line stand beside each other and may not use one another, but for io, which
 # opens the gallery's matrices by their names, and sched, which walks by orders' levels.
-rooms=(base topo,comm backend model data order gallery io,sched,state make op solver abi)
+rooms=(base topo,comm,model backend data order gallery io,sched,state make op solver abi)
 bad=0
 say() { echo "layering: $*"; bad=1; }
 

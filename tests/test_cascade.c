@@ -301,8 +301,9 @@ static wisp__core_work work_of(const wisp_mat *A, int width)
     wisp__comings x;
     wisp__core_work w;
     REF_OK(A->ctx, wisp__shape_of(A, &sample, &m));
-    REF_OK(A->ctx, wisp__shape_comings(A->ctx, &m, WISP_D, width, &c, &x));
-    REF_OK(A->ctx, wisp__core_work_find(A->ctx, &m, WISP_D, width, &x, &c, &w));
+    const wisp__facts f = wisp__facts_of(A->ctx);
+    REF_OK(A->ctx, wisp__shape_comings(A->ctx, &f, &m, WISP_D, width, &c, &x));
+    REF_OK(A->ctx, wisp__core_work_find(A->ctx, &f, &m, WISP_D, width, &x, &c, &w));
     wisp__sample_close(&sample, A->ctx);
     return w;
 }

@@ -1,4 +1,5 @@
 /* The model of a sweep against closed forms, and the width that is chosen by it. */
+#include "backend/backend.h"
 #include "model/model.h"
 #include "ref.h"
 #include <math.h>
@@ -29,7 +30,8 @@ static void only_loads(wisp_ctx *ctx) { ctx->rates = (wisp__rates){1e18, 1e18, 1
 
 static double sweep(wisp_ctx *ctx, const wisp__shape *m, int width, wisp__step_cost *c)
 {
-    REF_OK(ctx, wisp__sweep_find(ctx, m, WISP_D, width, 1, c));
+    const wisp__facts f = wisp__facts_of(ctx);
+    REF_OK(ctx, wisp__sweep_find(ctx, &f, m, WISP_D, width, 1, c));
     return c->seconds;
 }
 
@@ -96,9 +98,10 @@ static void traffic(void **state)
 static int chosen(wisp_ctx *ctx, const wisp__shape *m, int64_t vectors)
 {
     wisp_choice c = {0}, given;
-    REF_OK(ctx, wisp__width_find(ctx, m, WISP_D, vectors, 1, &c));
+    const wisp__facts f = wisp__facts_of(ctx);
+    REF_OK(ctx, wisp__width_find(ctx, &f, m, WISP_D, vectors, 1, &c));
     given = (wisp_choice){.width = c.width};
-    REF_OK(ctx, wisp__width_find(ctx, m, WISP_D, vectors, 1, &given));
+    REF_OK(ctx, wisp__width_find(ctx, &f, m, WISP_D, vectors, 1, &given));
     assert_true(given.seconds == c.seconds && given.width == c.width);
     return c.width;
 }

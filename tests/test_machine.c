@@ -168,9 +168,9 @@ static void rates(void **state)
     for (int l = 0; l < WISP_LEVELS; l++) m.gbs[WISP_LOAD][l][1] = 100.0 * (1 + l);
     for (int i = 0; i < 2; i++) {
         ctx[i] = ref_ctx(&(wisp_ctx_opts){.threads = 2, .no_pin = 1});
-        if (i) wisp__rates_find(ctx[i], &assumed);
+        if (i) assumed = wisp__facts_of(ctx[i]).rates;
         wisp_ctx_set_machine(ctx[i], &m);
-        wisp__rates_find(ctx[i], &found[i]);
+        found[i] = wisp__facts_of(ctx[i]).rates;
     }
     assert_memory_equal(&found[0], &found[1], sizeof found[0]);
     assert_true(found[0].memory == 100e9 * (1 + WISP_MEMORY) && found[0].l3 == 100e9 * (1 + WISP_L3));
@@ -180,7 +180,7 @@ static void rates(void **state)
         for (int l = 0; l < WISP_LEVELS; l++) m.gbs[WISP_LOAD][l][1] = bad[i];
         m.threads = i == 3 ? 3 : 2;
         wisp_ctx_set_machine(ctx[0], &m);
-        wisp__rates_find(ctx[0], &found[1]);
+        found[1] = wisp__facts_of(ctx[0]).rates;
         assert_memory_equal(&found[0], &found[1], sizeof found[0]);
     }
     for (int i = 0; i < 2; i++) wisp_ctx_free(ctx[i]);
@@ -220,7 +220,6 @@ static void simulated(void **state)
         wisp_ctx *ctx = on_machine(text, threads);
         wisp_machine m;
         wisp__caches c;
-        wisp__rates r;
         assert_non_null(ctx);
         REF_OK(ctx, wisp_machine_measure(ctx, &m, WISP_MEASURE_MEMORY | WISP_MEASURE_EXCHANGE));
         assert_true(m.gbs[WISP_LOAD][WISP_L3][1] == 0 && m.kept_bytes == 0);
@@ -229,11 +228,12 @@ static void simulated(void **state)
         assert_true(m.cores == 12 && m.nodes == 3 && m.packages == 1 && m.cpus == 12 && !ctx->one_node);
         assert_true(m.cache_bytes[WISP_L2] == 20000 && m.cache_cores[WISP_L2] == 2);
         assert_string_equal(wisp_ctx_isa(ctx), getenv("WISP_ISA") ? getenv("WISP_ISA") : "generic");
-        wisp__rates_find(ctx, &r);
+        const wisp__facts f = wisp__facts_of(ctx);
+        const wisp__rates r = f.rates;
         assert_true(r.memory == (threads == 1 ? 10e9 : 35e9) && r.l3 == 20e9 * threads);
         assert_true(r.exchange ==
                     (threads == 1 ? 10e9 : 60e9)); /* one has none, and half of the last cache is assumed */
-        wisp__caches_find(ctx, 4, 32, 1e6, &c);
+        wisp__caches_find(&f, 4, 32, 1e6, &c);
         assert_true(c.l1 == 32 << 10 && c.l2 == 20000 && c.all_l2 == 20000.0 * (threads == 1 ? 1 : 3));
         assert_true(c.kept == 500000.0 * (threads == 1 ? 1 : 2));
         wisp_ctx_free(ctx);

@@ -108,6 +108,12 @@ static void set_caches(wisp_ctx *ctx, int64_t l2, int64_t kept)
     wisp_ctx_set_cache(ctx, kept);
 }
 
+static wisp__facts facts_with(wisp_ctx *ctx, int64_t l2, int64_t kept)
+{
+    set_caches(ctx, l2, kept);
+    return wisp__facts_of(ctx);
+}
+
 /* Of a lattice's five entries the one a line ahead is new; where no line stays near, those of the three lines; where
    nothing does, all. The same if the rows are stored as patterns. */
 static void new_gathers(void **state)
@@ -156,14 +162,14 @@ static void who_asks(void **state)
     enum { ROWS = 10000 }; /* 640 kB of lines; with y and the matrix 2.28 MB */
     const double line = 64, matrix = 1e6;
     wisp_ctx *ctx = ref_ctx(NULL);
-    set_caches(ctx, 1000000, 1200000);
-    assert_false(wisp__asks_gathered(ctx, false, line, ROWS, matrix));
-    assert_true(wisp__asks_gathered(ctx, true, line, ROWS, matrix));
-    assert_true(wisp__asks_gathered(ctx, false, line + 1, ROWS, matrix));
-    set_caches(ctx, 1000000, 1100000);
-    assert_true(wisp__asks_gathered(ctx, false, line, ROWS, matrix));
-    set_caches(ctx, 1280000, 1100000); /* half of it holds the lines */
-    assert_false(wisp__asks_gathered(ctx, true, line, ROWS, matrix));
+    wisp__facts f = facts_with(ctx, 1000000, 1200000);
+    assert_false(wisp__asks_gathered(&f, false, line, ROWS, matrix));
+    assert_true(wisp__asks_gathered(&f, true, line, ROWS, matrix));
+    assert_true(wisp__asks_gathered(&f, false, line + 1, ROWS, matrix));
+    f = facts_with(ctx, 1000000, 1100000);
+    assert_true(wisp__asks_gathered(&f, false, line, ROWS, matrix));
+    f = facts_with(ctx, 1280000, 1100000); /* half of it holds the lines */
+    assert_false(wisp__asks_gathered(&f, true, line, ROWS, matrix));
     wisp_ctx_free(ctx);
 }
 
@@ -181,7 +187,7 @@ static void turns(void **state)
         if (threads > 1) set_caches(ctx, 0, 0);
         REF_OK(ctx, wisp_mat_open(&A, ctx, "laplace:points=5,nx=600,ny=500",
                                   &(wisp_mat_opts){.width = W, .order = WISP_ROWS_NATURAL}));
-        assert_true(A->grid.blocks > 1024 && wisp__blocks_per_turn(A->grid.blocks, threads) == 2);
+        assert_true(A->grid.blocks > 1024 && wisp__blocks_per_turn(&wisp__cpu_row_cut, A->grid.blocks, threads) == 2);
         REF_OK(ctx, wisp_blk_create(&x, ctx, wisp_mat_map(A), WISP_D, W));
         REF_OK(ctx, wisp_blk_create(&y, ctx, wisp_mat_map(A), WISP_D, W));
         REF_OK(ctx, wisp_blk_fill_random(x, WISP_RANDOM_TRACE, 1, 0, 0));
@@ -193,7 +199,7 @@ static void turns(void **state)
         wisp_mat_free(A);
         wisp_ctx_free(ctx);
     }
-    assert_true(wisp__blocks_per_turn(0, 2) == 1);
+    assert_true(wisp__blocks_per_turn(&wisp__cpu_row_cut, 0, 2) == 1);
 }
 
 /* Where caches hold no two planes of a lattice, other numbers would do better for x alone; but then no rows repeat. */

@@ -1,5 +1,6 @@
 /* Any width, type and number of rows, on arrays that end at a page that nobody may touch: an array that is sized by one
    rule and filled by another is found at once. (An address sanitizer finds it to the byte, in arrays of its own.) */
+#include "backend/backend.h"
 #include "model/model.h"
 #include "ref.h"
 #include "storage.h"

@@ -3,8 +3,9 @@
 #define WISP_BACKEND_H
 #include "../base/base.h"
 #include "../comm/comm.h"
+#include "../model/facts.h"
 #include "../topo/team.h"
-#include "../kernel/params_cpu.h"
+#include "../kernel/params.h"
 #include <string.h>
 
 /* Ways to store the entries of a matrix, as bits of a set: kernel/params.h says what each is to a kernel. */
@@ -84,49 +85,6 @@ typedef struct {
     double *dot; /* [dot_size]; NULL without dots */
 } wisp__step;
 
-/* How work on `rows` rows is cut, by the layout alone: at most about 1024 blocks of whole strips. */
-static inline int64_t wisp__rows_per_block(int64_t rows)
-{
-    int64_t per = (rows + 1023) / 1024;
-    return WISP__MAX((per + K_STRIP - 1) / K_STRIP, 1) * K_STRIP;
-}
-/* The same for block rows of that many bytes: no more than a part of the second-level cache holds twice, so that a few
-   blocks make a group of rows that stays there from step to step. */
-static inline int64_t wisp__rows_per_wide_block(int64_t rows, int64_t row_bytes)
-{
-    enum { BYTES = 128 << 10, LEAST = 2 };
-    const int64_t strips = WISP__MAX(BYTES / (2 * row_bytes * K_STRIP), LEAST);
-    return WISP__MIN(wisp__rows_per_block(rows), strips * K_STRIP);
-}
-
-/* Blocks that a thread takes in one turn, so that there are about 1024 turns, or 32 for each of many threads: in
-   shorter ones it gathers more rows that lie in another core's cache. */
-static inline int64_t wisp__blocks_per_turn(int64_t blocks, int threads)
-{
-    const int64_t turns = WISP__MAX(1024, 32 * threads);
-    return WISP__MAX((blocks + turns - 1) / turns, 1);
-}
-static inline int64_t wisp__rows_per_turn(int64_t rows, int64_t row_bytes, int threads)
-{
-    const int64_t per = wisp__rows_per_wide_block(rows, row_bytes);
-    return per * wisp__blocks_per_turn((rows + per - 1) / per, threads);
-}
-
-/* Bytes of the last caches that the context's threads have together: its part, where other ranks share them. */
-int64_t wisp__last_caches(wisp_ctx *ctx);
-int64_t wisp__l2_bytes(wisp_ctx *ctx); /* of a second-level cache */
-/* Rows in a bundle: less than 2 if the instruction set has none for this type. */
-int wisp__bundle_rows(const wisp_ctx *ctx, wisp_type type);
-
-/* Threads that share memory and the last cache take neighbouring blocks of rows in turn, and gather wide block rows
-   from one neighbourhood that the cache holds, not from one each. Not where it holds the whole blocks, of so many
-   bytes: rows that a thread wrote in the last sweep are nearest to itself. Narrow blocks stream the matrix, and long
-   ranges stream better. (docs/performance.md) */
-static inline bool wisp__side_by_side(wisp_ctx *ctx, int width, double block_bytes)
-{
-    return ctx->one_node && width >= 8 && block_bytes > (double)wisp__last_caches(ctx);
-}
-
 /* A device: its memory and its kernels.
 
    An address in a device's memory stands for that memory: views add bytes to it, and kernels take it. Only the backend
@@ -140,6 +98,7 @@ typedef struct wisp__backend {
     unsigned kinds;   /* of storage that its kernels take: WISP__SELL, and others */
     wisp_status (*open)(wisp_ctx *ctx);
     void (*close)(wisp_ctx *ctx);
+    void (*facts)(wisp_ctx *ctx, wisp__facts *f);
 
     /* Zeroed memory, placed by the threads that will use it. */
     wisp_status (*alloc)(wisp_ctx *ctx, void *pointer_to_address, size_t count, size_t size);
@@ -193,6 +152,14 @@ typedef struct wisp__backend {
 } wisp__backend;
 
 extern const wisp__backend wisp__backend_cpu, wisp__backend_far;
+extern const wisp__row_cut wisp__cpu_row_cut;
+
+static inline wisp__facts wisp__facts_of(wisp_ctx *ctx)
+{
+    wisp__facts f;
+    ctx->backend->facts(ctx, &f);
+    return f;
+}
 /* Sets ctx->units, by all ranks together (share.c). */
 wisp_status wisp__share_units(wisp_ctx *ctx);
 #endif

@@ -488,11 +488,14 @@ static void far_close(wisp_ctx *ctx)
     wisp__backend_cpu.close(ctx);
 }
 
+static void far_facts(wisp_ctx *ctx, wisp__facts *f) { wisp__backend_cpu.facts(ctx, f); }
+
 const wisp__backend wisp__backend_far = {
     .name = "far",
     .kinds = WISP__ALL_KINDS,
     .open = far_open,
     .close = far_close,
+    .facts = far_facts,
     .alloc = far_alloc,
     .free = far_free,
     .take = far_take,

@@ -189,6 +189,7 @@ wisp__shape wisp__shape_stored(const wisp__sample *s, int64_t rows, wisp_type ty
 
 wisp_status wisp__traffic_find(wisp_ctx *ctx, const wisp__shape *m, int width, const wisp__caches *c, wisp__traffic *t)
 {
+    const wisp__facts f = wisp__facts_of(ctx);
     const wisp__comings once = {.last = 1, .l2 = 1, .l1 = 1, .threads = 1};
     const int64_t row = width * (int64_t)wisp_type_size(m->type);
     const double matrix = m->bytes / m->rows;
@@ -197,8 +198,8 @@ wisp_status wisp__traffic_find(wisp_ctx *ctx, const wisp__shape *m, int width, c
     wisp__step_cost cost, least;
     wisp_status status;
     WISP_TRY(wisp__comings_find(ctx, m->sample, row, matrix + (double)row, c, &x));
-    WISP_TRY(wisp__sweep_by(ctx, m, m->type, width, c, &x, &work, &cost));
-    WISP_TRY(wisp__sweep_by(ctx, m, m->type, width, c, &once, &work, &least));
+    WISP_TRY(wisp__sweep_by(ctx, &f, m, m->type, width, c, &x, &work, &cost));
+    WISP_TRY(wisp__sweep_by(ctx, &f, m, m->type, width, c, &once, &work, &least));
     *t = (wisp__traffic){
         .excess = x.last, .from_l3 = (x.l2 - x.last) * (double)row, .seconds = cost.seconds, .least = least.seconds};
 out:
@@ -236,7 +237,7 @@ wisp_status wisp__shape_of(const wisp_mat *A, wisp__sample *sample, wisp__shape 
                        .entries = (double)s->nnz,
                        .bytes = (double)wisp__mat_bytes(A, false),
                        .type = A->type,
-                       .chunks = 1 << A->log_c >= K_CHUNKED_C,
+                       .chunks = 1 << A->log_c >= wisp__facts_of(A->ctx).C,
                        .sample = sample};
     if (s->how->shape) s->how->shape(&host.mat, m);
     status = s->how->row ? wisp__sample_walk(A->ctx, &w, sample)
@@ -260,7 +261,8 @@ wisp_status wisp_mat_gather(const wisp_mat *A, wisp_type type, int width, wisp_g
     WISP_TRY(wisp__need_entries(A, "what is gathered"));
     if (!A->local.how->row || A->local_rows == 0) return WISP_OK; /* what is scattered is not modelled */
     WISP_TRY(wisp__shape_of(A, &sample, &m));
-    WISP_TRY(wisp__shape_comings(A->ctx, &m, type, width, &caches, &x));
+    const wisp__facts f = wisp__facts_of(A->ctx);
+    WISP_TRY(wisp__shape_comings(A->ctx, &f, &m, type, width, &caches, &x));
     g->excess = x.last;
     g->from_l3 = m.rows * width * (double)wisp_type_size(type) *
                  WISP__MAX(x.l2 - WISP__MAX(x.threads, x.last), 0); /* again, to the same cache */

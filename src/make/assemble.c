@@ -24,7 +24,7 @@ static wisp_status set_type(wisp_mat *A, const wisp_src *src, const wisp_mat_opt
 static wisp_status set_height(wisp_mat *A, const wisp_mat_opts *o)
 {
     const bool along_rows = o->width > 1 || wisp_type_is_complex(A->type) || is_half(o);
-    const int c = o->C ? o->C : along_rows ? 1 : 16;
+    const int c = o->C ? o->C : along_rows ? 1 : wisp__facts_of(A->ctx).C;
     if (c < 1 || c > K_MAX_C || (c & (c - 1)))
         return wisp_ctx_fail(A->ctx, WISP_ERR_ARG, "opts.C is %d; the chunk height is a power of two up to %d", c,
                              K_MAX_C);
@@ -249,7 +249,8 @@ wisp_status wisp__make_grid(wisp_mat *A)
 {
     const wisp_map *map = A->map;
     const int64_t row_bytes = (int64_t)wisp_type_size(A->type) * WISP__MAX(A->width, 1);
-    const int64_t per = map->visit ? map->visit_rows : wisp__rows_per_wide_block(A->local_rows, row_bytes);
+    const wisp__facts f = wisp__facts_of(A->ctx);
+    const int64_t per = map->visit ? map->visit_rows : wisp__rows_per_wide_block(&f.cut, A->local_rows, row_bytes);
     A->grid = (wisp__grid){.blocks = (A->local_rows + per - 1) / per,
                            .elements = A->local.nnz + A->local_rows,
                            .early = (A->local_rows + per - 1) / per,

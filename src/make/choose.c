@@ -49,11 +49,10 @@ out:
 static wisp_status find_width(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int64_t vectors, int64_t steps,
                               wisp_choice *choice)
 {
-    wisp__rates rates;
-    const wisp_status status = wisp__width_find(ctx, m, type, vectors, steps, choice);
+    const wisp__facts f = wisp__facts_of(ctx);
+    const wisp_status status = wisp__width_find(ctx, &f, m, type, vectors, steps, choice);
     if (status != WISP_OK) return status;
-    wisp__rates_find(ctx, &rates);
-    choice->load_gbs = 1e-9 * rates.memory;
+    choice->load_gbs = 1e-9 * f.rates.memory;
     return agree(ctx, choice);
 }
 

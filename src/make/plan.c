@@ -215,7 +215,8 @@ static int64_t most_padded(count_run *r)
 static int64_t grid_blocks(const wisp_mat *A)
 {
     const int64_t row_bytes = (int64_t)wisp_type_size(A->type) * WISP__MAX(A->width, 1);
-    const int64_t per = wisp__rows_per_wide_block(A->local_rows, row_bytes);
+    const wisp__facts f = wisp__facts_of(A->ctx);
+    const int64_t per = wisp__rows_per_wide_block(&f.cut, A->local_rows, row_bytes);
     return (A->local_rows + per - 1) / per;
 }
 
@@ -449,12 +450,13 @@ wisp_status wisp__mat_foresee(wisp_ctx *ctx, const wisp_src *whole, const wisp_m
         WISP_TRY(wisp__sample_levels(ctx, src->rows, w.nnz, sample));
     else
         WISP_TRY(wisp__sample_source(ctx, src, sample));
+    const wisp__facts f = wisp__facts_of(ctx);
     *m = (wisp__shape){.rows = (double)info->local_rows,
                        .entries = (double)info->nnz,
                        .bytes = (double)info->bytes,
                        .type = info->type,
                        .patterns = w.pattern,
-                       .bundles = w.pattern && wisp__bundle_rows(ctx, info->type) >= 2,
+                       .bundles = w.pattern && wisp__bundle_rows(&f, info->type) >= 2,
                        .lists = w.list,
                        .chunks = !wisp_type_is_complex(info->type), /* for single columns */
                        .follows = w.list ? 1 : sample->follows,

@@ -21,21 +21,22 @@ static double loads_by(const wisp__shape *m, weights w, double registers)
 
 /* Rows that repeat look up less, and real ones of one pattern or list go side by side, so that their products do not
    wait for each other. */
-static double loads_of_block(const wisp__shape *m, double bytes, double registers)
+static double loads_of_block(const wisp__facts *f, const wisp__shape *m, double bytes, double registers)
 {
     if (wisp_type_is_complex(m->type)) return loads_by(m, m->patterns ? complex_repeated : complex_stored, registers);
     if (!m->patterns && !m->lists) return loads_by(m, stored, registers);
-    const double alike = wisp__sample_alike(m->sample, K_MOST_SIDES, bytes <= LINE ? K_MOST_PERIOD : 1);
+    const double alike = wisp__sample_alike(m->sample, f->sides, bytes <= LINE ? f->apart : 1);
     return alike * loads_by(m, together, registers) + (1 - alike) * loads_by(m, repeated, registers);
 }
 
 /* Single columns go a register of rows at a time, each entry of which is gathered unless it lies as the one before, or
    where groups of rows repeat; else element by element. */
-static wisp_status loads_of_column(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, double *loads)
+static wisp_status loads_of_column(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type,
+                                   double *loads)
 {
     const weights alone = {3, 0, 6}, gathered = {1, 0, 3.5}, bundled = {5, 0, 8}, complex_bundled = {4, 0, 4},
                   complex_alone = {4.5, 0, 0};
-    const int64_t reg = ctx->register_bytes, element = (int64_t)wisp_type_size(type);
+    const int64_t reg = f->register_bytes, element = (int64_t)wisp_type_size(type);
     const int64_t group = WISP__MIN(WISP__MAX(reg / element, 1), WISP__RUN);
     const bool complex = wisp_type_is_complex(type);
     double repeats = 0;
@@ -60,21 +61,21 @@ static int widest_part(int width, int most)
     return part;
 }
 
-wisp_status wisp__core_work_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, const wisp__comings *x,
-                                 const wisp__caches *c, wisp__core_work *w)
+wisp_status wisp__core_work_find(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type, int width,
+                                 const wisp__comings *x, const wisp__caches *c, wisp__core_work *w)
 {
     enum { WIDEST = 32 };
-    const double element = (double)wisp_type_size(type), reg = ctx->register_bytes;
+    const double element = (double)wisp_type_size(type), reg = f->register_bytes;
     const double block = m->rows * width * element, missed = 1 - wisp__kept_part(m->bytes + 2 * block, c->all_l1);
     *w = (wisp__core_work){.far = missed * (m->bytes + 2 * block + block * x->l1),
                            .ahead = width == 1 && m->bytes > block,
                            .late = width > 1 && width * element < LINE,
-                           .threads = ctx->threads};
+                           .threads = f->threads};
     if (width == 1 && wisp_type_is_complex(type) == wisp_type_is_complex(m->type))
-        return loads_of_column(ctx, m, type, &w->loads);
+        return loads_of_column(ctx, f, m, type, &w->loads);
     for (int left = width, part; left > 0; left -= part) {
         part = widest_part(left, WIDEST);
-        w->loads += loads_of_block(m, part * element, ceil(part * element / reg));
+        w->loads += loads_of_block(f, m, part * element, ceil(part * element / reg));
     }
     return WISP_OK;
 }

@@ -1,11 +1,9 @@
 /* How long a sweep takes: one model of caches and one of time (docs/model.md). It works on samples of patterns and on
-   numbers, and knows no matrices. */
+   the numbers of a device, and knows no matrices; of a context it takes memory alone, and its log. */
 #ifndef WISP_MODEL_H
 #define WISP_MODEL_H
-#include "../backend/backend.h"
+#include "facts.h"
 
-/* What the context's threads do at most: measured, else assumed. */
-void wisp__rates_find(wisp_ctx *ctx, wisp__rates *r);
 /* Whether interleaved steps could gain anything. They can't gain more than the last cache is faster than memory; where
    that is little, the model's error is larger than the gain. */
 bool wisp__may_interleave(const wisp__rates *r);
@@ -26,7 +24,7 @@ typedef struct {
 } wisp__caches;
 /* The part of `bytes`, met once in each sweep, that a cache keeps from one to the next. */
 double wisp__kept_part(double bytes, double cache);
-void wisp__caches_find(wisp_ctx *ctx, int width, int64_t row_bytes, double rows, wisp__caches *c);
+void wisp__caches_find(const wisp__facts *f, int width, int64_t row_bytes, double rows, wisp__caches *c);
 
 /* Rows of a pattern, in runs of WISP__RUN that follow one another in a sweep, and for each of them where in the sweep
    the rows stand that gather its row of the block. With a symmetric pattern these are the columns of the row itself;
@@ -95,21 +93,22 @@ typedef struct {
     bool late;    /* they ask for nothing ahead, and wait for what comes from afar */
     int threads;
 } wisp__core_work;
-wisp_status wisp__shape_comings(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, wisp__caches *c,
-                                wisp__comings *x);
-wisp_status wisp__core_work_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, const wisp__comings *x,
-                                 const wisp__caches *c, wisp__core_work *w);
+wisp_status wisp__shape_comings(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type, int width,
+                                wisp__caches *c, wisp__comings *x);
+wisp_status wisp__core_work_find(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type, int width,
+                                 const wisp__comings *x, const wisp__caches *c, wisp__core_work *w);
 double wisp__core_seconds(const wisp__core_work *w, const wisp__rates *r);
 double wisp__step_seconds(const wisp__step_cost *c, const wisp__core_work *w, const wisp__rates *r);
 
 /* A sweep of the fused KPM step over blocks of this type and width, by what comes to caches; and what it asks of the
    cores. */
-wisp_status wisp__sweep_by(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, const wisp__caches *caches,
-                           const wisp__comings *x, wisp__core_work *work, wisp__step_cost *c);
+wisp_status wisp__sweep_by(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type, int width,
+                           const wisp__caches *caches, const wisp__comings *x, wisp__core_work *work,
+                           wisp__step_cost *c);
 /* The same by its own look at the caches; one of so many, some of which may be interleaved. */
-wisp_status wisp__sweep_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, int64_t steps,
-                             wisp__step_cost *c);
+wisp_status wisp__sweep_find(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type, int width,
+                             int64_t steps, wisp__step_cost *c);
 /* The width (if it is 0) in which `vectors` columns take least time, and the time. */
-wisp_status wisp__width_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int64_t vectors, int64_t steps,
-                             wisp_choice *choice);
+wisp_status wisp__width_find(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type, int64_t vectors,
+                             int64_t steps, wisp_choice *choice);
 #endif

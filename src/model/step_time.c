@@ -20,57 +20,54 @@ static const char *limit_of(const wisp__step_cost *c, const wisp__core_work *w, 
 /* Steps that are interleaved, if that is faster: rows between the first and the last of them stay in the cache, as many
    levels as steps and one more, so that memory is asked once for all. How it goes in fact is found out when the orders
    of steps are made; here it matters only whether narrow blocks leave room for it. */
-static void interleave(wisp_ctx *ctx, const wisp__shape *m, double row, const wisp__caches *caches,
+static void interleave(const wisp__facts *f, const wisp__shape *m, double row, const wisp__caches *caches,
                        const wisp__core_work *work, wisp__step_cost *c)
 {
     enum { DEEPEST = 8 };
     const double worth_it = 0.85, level = m->sample->reach * (2 * row + m->bytes / m->rows);
-    const double near = c->read + c->written + c->from_l3, others = (1 - 1.0 / ctx->threads) * m->rows * row;
-    wisp__rates r;
-    wisp__rates_find(ctx, &r);
-    if (!wisp__may_interleave(&r) || (ctx->threads > 1 && !ctx->one_node)) return;
+    const double near = c->read + c->written + c->from_l3, others = (1 - 1.0 / f->threads) * m->rows * row;
+    if (!wisp__may_interleave(&f->rates) || (f->threads > 1 && !f->one_node)) return;
     const wisp__step_cost plain = *c;
     for (int depth = 2; depth <= DEEPEST && (depth + 1) * level <= caches->kept; depth *= 2) {
         wisp__step_cost p = {.read = plain.read / depth, .written = plain.written / depth, .depth = depth};
         p.from_others = WISP__MIN(others, near - p.read - p.written);
         p.from_l3 = near - p.read - p.written - p.from_others;
-        p.seconds = wisp__step_seconds(&p, work, &r);
-        p.limit = limit_of(&p, work, &r);
+        p.seconds = wisp__step_seconds(&p, work, &f->rates);
+        p.limit = limit_of(&p, work, &f->rates);
         if (p.seconds < worth_it * plain.seconds && p.seconds < c->seconds) *c = p;
     }
 }
 
-wisp_status wisp__shape_comings(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, wisp__caches *c,
-                                wisp__comings *x)
+wisp_status wisp__shape_comings(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type, int width,
+                                wisp__caches *c, wisp__comings *x)
 {
     const int64_t row = width * (int64_t)wisp_type_size(type);
-    wisp__caches_find(ctx, width, row, m->rows, c);
+    wisp__caches_find(f, width, row, m->rows, c);
     return wisp__comings_find(ctx, m->sample, row, m->bytes / WISP__MAX(m->rows, 1) + (double)row, c, x);
 }
 
-wisp_status wisp__sweep_by(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, const wisp__caches *caches,
-                           const wisp__comings *x, wisp__core_work *work, wisp__step_cost *c)
+wisp_status wisp__sweep_by(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type, int width,
+                           const wisp__caches *caches, const wisp__comings *x, wisp__core_work *work,
+                           wisp__step_cost *c)
 {
     const double block = m->rows * width * (double)wisp_type_size(type), all = m->bytes + 2 * block;
     const double memory = 1 - wisp__kept_part(all, caches->kept), last = 1 - wisp__kept_part(all, caches->all_l2);
-    wisp__rates rates;
     wisp_status status;
-    WISP_TRY(wisp__core_work_find(ctx, m, type, width, x, caches, work));
-    wisp__rates_find(ctx, &rates);
+    WISP_TRY(wisp__core_work_find(ctx, f, m, type, width, x, caches, work));
     *c =
         (wisp__step_cost){.read = memory * (m->bytes + block + block * x->last), .written = memory * block, .depth = 1};
     c->from_l3 =
         last * (m->bytes + block + block * x->l2) + wisp__cost_of_writing * (last * block - c->written) - c->read;
     c->from_l3 = WISP__MAX(c->from_l3, 0);
     c->from_others = (1 - last) * block * (x->threads - 1);
-    c->seconds = wisp__step_seconds(c, work, &rates);
-    c->limit = limit_of(c, work, &rates);
+    c->seconds = wisp__step_seconds(c, work, &f->rates);
+    c->limit = limit_of(c, work, &f->rates);
 out:
     return status;
 }
 
-wisp_status wisp__sweep_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int width, int64_t steps,
-                             wisp__step_cost *c)
+wisp_status wisp__sweep_find(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type, int width,
+                             int64_t steps, wisp__step_cost *c)
 {
     wisp__caches caches;
     wisp__comings x;
@@ -78,22 +75,22 @@ wisp_status wisp__sweep_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type
     wisp_status status;
     *c = (wisp__step_cost){.depth = 1, .limit = "core"};
     if (m->rows < 1) return WISP_OK;
-    WISP_TRY(wisp__shape_comings(ctx, m, type, width, &caches, &x));
-    WISP_TRY(wisp__sweep_by(ctx, m, type, width, &caches, &x, &work, c));
-    if (steps > 1) interleave(ctx, m, width * (double)wisp_type_size(type), &caches, &work, c);
+    WISP_TRY(wisp__shape_comings(ctx, f, m, type, width, &caches, &x));
+    WISP_TRY(wisp__sweep_by(ctx, f, m, type, width, &caches, &x, &work, c));
+    if (steps > 1) interleave(f, m, width * (double)wisp_type_size(type), &caches, &work, c);
 out:
     return status;
 }
 
 /* All of the vectors, in groups of so many. */
-static wisp_status groups_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int64_t vectors, int64_t steps,
-                               wisp_choice *c)
+static wisp_status groups_find(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type,
+                               int64_t vectors, int64_t steps, wisp_choice *c)
 {
     wisp__step_cost group = {0}, rest = {0};
     const int64_t left = vectors % c->width;
     wisp_status status;
-    WISP_TRY(wisp__sweep_find(ctx, m, type, c->width, steps, &group));
-    if (left) WISP_TRY(wisp__sweep_find(ctx, m, type, (int)left, steps, &rest));
+    WISP_TRY(wisp__sweep_find(ctx, f, m, type, c->width, steps, &group));
+    if (left) WISP_TRY(wisp__sweep_find(ctx, f, m, type, (int)left, steps, &rest));
     c->seconds = (double)(vectors / c->width) * group.seconds + rest.seconds;
     c->limit = vectors >= c->width ? group.limit : rest.limit;
     wisp_ctx_log(ctx, WISP_LOG_DEBUG, "width %d: %.4g s for each step of all columns by the model, limit %s", c->width,
@@ -103,19 +100,19 @@ out:
 }
 
 /* Of widths that take hardly longer than the best one, the narrowest: its blocks take least memory. */
-wisp_status wisp__width_find(wisp_ctx *ctx, const wisp__shape *m, wisp_type type, int64_t vectors, int64_t steps,
-                             wisp_choice *choice)
+wisp_status wisp__width_find(wisp_ctx *ctx, const wisp__facts *f, const wisp__shape *m, wisp_type type, int64_t vectors,
+                             int64_t steps, wisp_choice *choice)
 {
     enum { WIDEST = 32, MOST = 8 };
     const double hardly = 1.03;
     wisp_choice list[MOST] = {{0}};
     int n = 0, best = 0;
     wisp_status status = WISP_OK;
-    if (choice->width > 0) return groups_find(ctx, m, type, vectors, steps, choice);
+    if (choice->width > 0) return groups_find(ctx, f, m, type, vectors, steps, choice);
     for (int w = 1; w <= WIDEST && w <= vectors; w *= 2) list[n++].width = w;
     if (vectors <= WIDEST && vectors > list[n - 1].width) list[n++].width = (int)vectors;
     for (int i = 0; i < n; i++) {
-        WISP_TRY(groups_find(ctx, m, type, vectors, steps, &list[i]));
+        WISP_TRY(groups_find(ctx, f, m, type, vectors, steps, &list[i]));
         if (list[i].seconds < list[best].seconds) best = i;
     }
     for (int i = best; i >= 0; i--)

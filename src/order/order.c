@@ -49,8 +49,9 @@ static wisp_status tiles_make(const search *s, const candidate *c, int32_t **vis
 {
     enum { PER_SLICE = 4 };
     const wisp__levels *v = &s->levels[c->from];
+    const wisp__facts f = wisp__facts_of(s->ctx);
     const int64_t strips = v->widest / (c->tiles * PER_SLICE * K_STRIP);
-    *visit_rows = WISP__MIN(WISP__MAX(strips, 1) * K_STRIP, wisp__rows_per_block(s->rows));
+    *visit_rows = WISP__MIN(WISP__MAX(strips, 1) * K_STRIP, wisp__rows_per_block(&f.cut, s->rows));
     *visits = (s->rows + *visit_rows - 1) / *visit_rows;
     wisp_status status;
     WISP_TRY(wisp__alloc_raw(s->ctx, visit, (size_t)*visits, sizeof **visit));
@@ -248,7 +249,8 @@ static void search_open(search *s, wisp_ctx *ctx, int64_t rows, int64_t nnz, wis
                   .width = width,
                   .entries = (double)nnz / (double)rows,
                   .reach = -1};
-    wisp__caches_find(ctx, width, row_bytes(s), (double)rows, &s->caches);
+    const wisp__facts f = wisp__facts_of(ctx);
+    wisp__caches_find(&f, width, row_bytes(s), (double)rows, &s->caches);
 }
 
 wisp_status wisp__order_foresee(wisp__order_plan *p, wisp_ctx *ctx, const wisp_src *src, int64_t nnz, wisp_order order,

@@ -213,18 +213,16 @@ wisp_status wisp__cascade_find(const wisp_mat *A, wisp_type type, int width, int
 {
     struct wisp__cascades *s = A->cascades;
     wisp_status status = WISP_OK;
-    wisp__rates rates;
     *out = NULL;
     if (steps < 2) return status;
-    wisp__rates_find(A->ctx, &rates);
+    const wisp__facts facts = wisp__facts_of(A->ctx);
     pthread_mutex_lock(&s->lock);
     const wisp__cascade like = {.steps = steps,
                                 .type = type,
                                 .width = width,
                                 .row_bytes = width * (int64_t)wisp_type_size(type),
-                                .budget =
-                                    cache_budget > 0 ? (double)cache_budget : (double)wisp_ctx_cache(A->ctx, NULL),
-                                .rates = rates};
+                                .budget = cache_budget > 0 ? (double)cache_budget : facts.kept,
+                                .rates = facts.rates};
     wisp__cascade *c = s->first;
     while (c && !same(c, &like)) c = c->next;
     if (!c) status = add(A, &like, cache_budget, &c);

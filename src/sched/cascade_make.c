@@ -275,19 +275,19 @@ static void cut_groups(plan *p, const wisp_mat *A, int64_t row_bytes)
 }
 
 /* The cost of each step in sweeps one after the other. */
-static wisp__step_cost simulate_plain(plan *p, schedule *s, const wisp__rates *r, int width)
+static wisp__step_cost simulate_plain(plan *p, schedule *s, const wisp__facts *f, const wisp__rates *r, int width)
 {
     p->steps = 1;
     for (int64_t g = 0; g < p->groups; g++) p->walk[g] = (int32_t)g;
     make_schedule(p, s);
     wisp__step_cost cost = simulate(p, s);
-    simulate_near(p, s, r, !wisp__side_by_side(p->ctx, width, 2 * (double)p->groups * p->vector_bytes), &cost);
+    simulate_near(p, s, r, !wisp__side_by_side(f, width, 2 * (double)p->groups * p->vector_bytes), &cost);
     return cost;
 }
 
 /* Times, and why the schedule is of no use, if so: it must save a part of the time, for what the model does not see
    (waiting for each other, what else uses the cache) is in its way alone. */
-static wisp_status judge(const wisp_mat *A, const plan *p, wisp__cascade *c)
+static wisp_status judge(const wisp_mat *A, const wisp__facts *f, const plan *p, wisp__cascade *c)
 {
     const double worth_it = 0.92, less = 0.95;
     wisp__sample sample = {0};
@@ -297,8 +297,8 @@ static wisp_status judge(const wisp_mat *A, const plan *p, wisp__cascade *c)
     wisp__core_work core;
     wisp_status status;
     WISP_TRY(wisp__shape_of(A, &sample, &shape));
-    WISP_TRY(wisp__shape_comings(A->ctx, &shape, c->type, c->width, &caches, &x));
-    WISP_TRY(wisp__core_work_find(A->ctx, &shape, c->type, c->width, &x, &caches, &core));
+    WISP_TRY(wisp__shape_comings(A->ctx, f, &shape, c->type, c->width, &caches, &x));
+    WISP_TRY(wisp__core_work_find(A->ctx, f, &shape, c->type, c->width, &x, &caches, &core));
     c->step.seconds = wisp__step_seconds(&c->step, &core, &c->rates);
     c->plain.seconds = wisp__step_seconds(&c->plain, &core, &c->rates);
     c->why = (double)p->groups * (2 * p->vector_bytes + p->matrix_bytes) <= p->budget
@@ -315,6 +315,7 @@ wisp_status wisp__cascade_make(const wisp_mat *A, const wisp__block_graph *g, wi
 {
     enum { FEWEST = 4 };
     wisp_ctx *ctx = A->ctx;
+    const wisp__facts facts = wisp__facts_of(ctx);
     plan p = {.ctx = ctx, .steps = c->steps, .budget = c->budget};
     schedule s = {0}, plain = {0};
     wisp_status status = WISP_OK;
@@ -329,9 +330,9 @@ wisp_status wisp__cascade_make(const wisp_mat *A, const wisp__block_graph *g, wi
     WISP_TRY(best_schedule(&p, &s, &c->step));
     simulate_near(&p, &s, &c->rates, false, &c->step);
     WISP_TRY(wisp__alloc_raw(ctx, &plain.task, (size_t)p.groups, sizeof *plain.task));
-    c->plain = simulate_plain(&p, &plain, &c->rates, c->width);
+    c->plain = simulate_plain(&p, &plain, &facts, &c->rates, c->width);
     WISP_TRY(wisp__whole(ctx, "ordering", plain.tasks == p.groups));
-    WISP_TRY(judge(A, &p, c));
+    WISP_TRY(judge(A, &facts, &p, c));
     c->schedule = (wisp__schedule){s.task, s.tasks, p.group_blocks};
     s.task = NULL;
 out:

@@ -10,10 +10,10 @@ static const double clearly = 0.97;
 
 /* Whether even the best schedules gain nothing by the model of a sweep, so that making them (0.5 s for topi 100x100x40)
    is in vain; remembered, for each call of a run asks. */
-static wisp_status hopeless(const wisp_mat *A, wisp_type type, int width, const wisp__rates *r, bool *yes)
+static wisp_status hopeless(const wisp_mat *A, wisp_type type, int width, const wisp__facts *f, bool *yes)
 {
     struct wisp__cascades *s = A->cascades;
-    const wisp__foreseen now = {.type = type, .width = width, .kept = wisp_ctx_cache(A->ctx, NULL), .rates = *r};
+    const wisp__foreseen now = {.type = type, .width = width, .kept = (int64_t)f->kept, .rates = f->rates};
     wisp__sample sample = {0};
     wisp__shape m;
     wisp__step_cost cost;
@@ -24,12 +24,12 @@ static wisp_status hopeless(const wisp_mat *A, wisp_type type, int width, const 
     if (*yes) return status; /* the cache holds all */
     pthread_mutex_lock(&s->lock);
     const bool known = s->foreseen.type == type && s->foreseen.width == width && s->foreseen.kept == now.kept &&
-                       !memcmp(&s->foreseen.rates, r, sizeof *r);
+                       !memcmp(&s->foreseen.rates, &f->rates, sizeof f->rates);
     *yes = s->foreseen.hopeless;
     pthread_mutex_unlock(&s->lock);
     if (known) return status;
     WISP_TRY(wisp__shape_of(A, &sample, &m));
-    WISP_TRY(wisp__sweep_find(A->ctx, &m, type, width, WISP__MOST_DEPTH, &cost));
+    WISP_TRY(wisp__sweep_find(A->ctx, f, &m, type, width, WISP__MOST_DEPTH, &cost));
     *yes = cost.depth == 1;
     pthread_mutex_lock(&s->lock);
     s->foreseen = now;
@@ -52,16 +52,15 @@ wisp_status wisp__depth_find(const wisp_mat *A, wisp_type type, int width, int s
 {
     const wisp__cascade *c = NULL;
     wisp_status status = WISP_OK;
-    wisp__rates r;
+    const wisp__facts f = wisp__facts_of(A->ctx);
     *best = NULL;
-    wisp__rates_find(A->ctx, &r);
-    if (!wisp__may_interleave(&r)) {
+    if (!wisp__may_interleave(&f.rates)) {
         wisp__log_once(A->ctx, WISP__ONCE_DEPTH, WISP_LOG_INFO,
                        "steps are not interleaved: the last cache is hardly faster than memory");
         return WISP_OK;
     }
     bool vain = false;
-    if (cache_budget == 0 && A->local.how->row) WISP_TRY(hopeless(A, type, width, &r, &vain));
+    if (cache_budget == 0 && A->local.how->row) WISP_TRY(hopeless(A, type, width, &f, &vain));
     if (vain) return status;
     for (int depth = 2; depth <= WISP__MOST_DEPTH && depth <= steps; depth *= 2) {
         WISP_TRY(wisp__cascade_find(A, type, width, depth, cache_budget, &c));

@@ -258,7 +258,7 @@ static int64_t settle(const bundle_run *r)
     return rows;
 }
 
-int wisp__bundle_rows(const wisp_ctx *ctx, wisp_type type) { return ctx->bundle_bytes / (int)wisp_type_size(type); }
+static int rows_in_one(const wisp_ctx *ctx, wisp_type type) { return ctx->bundle_bytes / (int)wisp_type_size(type); }
 
 static wisp_status open_kinds(const bundle_run *r)
 {
@@ -273,7 +273,7 @@ static wisp_status open_run(bundle_run *r)
     wisp_status status;
     WISP_TRY(wisp_alloc(r->ctx, &r->b, 1, sizeof *r->b));
     b = r->b;
-    b->rows = wisp__bundle_rows(r->ctx, r->g->type);
+    b->rows = rows_in_one(r->ctx, r->g->type);
     WISP_TRY(open_kinds(r));
     WISP_TRY(wisp__alloc_raw(r->ctx, &b->kind, (size_t)(r->g->entries->rows / b->rows), sizeof *b->kind));
 out:
@@ -324,7 +324,7 @@ wisp_status wisp__bundles_find(wisp_ctx *ctx, const wisp__given *g, wisp__cpu_pr
                     .kinds = &kinds,
                     .parts = wisp_type_is_complex(g->type) ? 2 : 1,
                     .lanes = ctx->bundle_bytes / 4};
-    const int rows = wisp__bundle_rows(ctx, g->type);
+    const int rows = rows_in_one(ctx, g->type);
     if (g->kind != WISP__PATTERNS || g->width > 1 || rows < 2 || g->entries->rows < rows) return WISP_OK;
     const wisp_status status = find(&r, to);
     wisp__strings_close(&kinds, ctx);
@@ -337,7 +337,7 @@ wisp_status wisp__bundles_find(wisp_ctx *ctx, const wisp__given *g, wisp__cpu_pr
 int64_t wisp__bundles_most(const wisp_ctx *ctx, const wisp__given *g)
 {
     const wisp__bundles *b = NULL;
-    const int64_t bytes = ctx->bundle_bytes, in_one = wisp__bundle_rows(ctx, g->type),
+    const int64_t bytes = ctx->bundle_bytes, in_one = rows_in_one(ctx, g->type),
                   parts = wisp_type_is_complex(g->type) ? 2 : 1;
     if (g->kind != WISP__PATTERNS || g->width > 1 || in_one < 2 || g->rows < in_one) return 0;
     const int64_t kinds = WISP__MIN(MOST_KINDS, g->rows / in_one), term = (int64_t)sizeof *b->offset + 2 * bytes;

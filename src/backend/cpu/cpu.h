@@ -3,6 +3,7 @@
 #define WISP_CPU_H
 #include "../backend.h"
 #include "kernels.h"
+#include "tuned.h"
 
 /* WISP__COMBOS if there is no kernel for the pair. */
 wisp__combo wisp__combo_of(wisp_type matrix, wisp_type block);
@@ -24,6 +25,7 @@ wisp_status wisp__cpu_room(wisp_ctx *ctx, double **partial, int64_t blocks, size
 /* Adds partial[blocks][1 or, compensated, 2][size] up in a fixed tree, which changes it: sum[1 or 2][size]. */
 void wisp__cpu_add_up(wisp_ctx *ctx, bool compensated, double *partial, int64_t blocks, size_t size, double *sum);
 
+void wisp__cpu_facts(wisp_ctx *ctx, wisp__facts *f);
 wisp_status wisp__cpu_reserve_steps(wisp_ctx *ctx, int steps, const wisp__grid *grid, size_t dot_size);
 wisp_status wisp__cpu_launch_steps(wisp_ctx *ctx, const wisp__step *step, int steps, const wisp__schedule *schedule,
                                    const wisp__grid *grid, size_t dot_size);

@@ -2,17 +2,9 @@
 #include "prepare.h"
 
 enum {
-    LINE = 64,
     UNIT = 16,    /* bytes; the clock counts what was fetched in these */
-    FEW = 16,     /* an entry of a pattern is prefetched if one in so many of its rows needs it */
     MASK = 32,    /* entries of a row that have a bit */
     SEARCHES = 4, /* threads at most: each has a clock for every column */
-    /* Rows of many lines from memory fill all the room for pending loads, and a prefetch that finds none is lost: there
-       it pays to ask for all entries, which asks again, unless that is as much work as the sums (real matrices). (topi
-       100x100x40, width 16: 105 against 92 Gflop/s; 27-point stencil, width 32: 28 against 46.) */
-    SHORT_REAL = 4 * LINE,
-    SHORT_COMPLEX = 2 * LINE,
-    SMALL = 4, /* times what is near */
     SAMPLE = 1 << 20
 };
 
@@ -74,7 +66,7 @@ static void count_votes(const fresh_run *r)
     for (int64_t i = 0; i < r->g->patterns; i++) {
         r->fresh[i] = 0;
         for (int k = 0; k < MASK; k++)
-            if (r->votes[i * MASK + k] * FEW >= r->heard[i]) r->fresh[i] |= 1u << k;
+            if (r->votes[i * MASK + k] * TUNED_FEW >= r->heard[i]) r->fresh[i] |= 1u << k;
         const int64_t n = first[i + 1] - first[i];
         if (n < MASK) r->fresh[i] &= (1u << n) - 1;
     }
@@ -120,19 +112,20 @@ static wisp_status follow_all(fresh_run *r)
 static int64_t row_bytes_of(const wisp__given *g) { return (int64_t)wisp_type_size(g->type) * WISP__MAX(g->width, 1); }
 
 /* Whether the bits are worth having; bytes: of the matrix. */
-static bool pays(wisp_ctx *ctx, const wisp__given *g, int64_t bytes)
+static bool pays(const wisp__facts *f, const wisp__given *g, int64_t bytes)
 {
-    const int64_t row = row_bytes_of(g), most = wisp_type_is_complex(g->type) ? SHORT_COMPLEX : SHORT_REAL;
-    if (row < LINE || g->rows == 0) return false;
-    if (row > most && columns(g) * row > SMALL * wisp__near_bytes(ctx)) return false;
-    return wisp__asks_gathered(ctx, g->repeats, (double)row, (double)columns(g), (double)bytes);
+    const int64_t row = row_bytes_of(g), most = wisp_type_is_complex(g->type) ? TUNED_SHORT_COMPLEX : TUNED_SHORT_REAL;
+    if (row < TUNED_LINE || g->rows == 0) return false;
+    if (row > most && columns(g) * row > TUNED_SMALL * wisp__near_bytes(f)) return false;
+    return wisp__asks_gathered(f, g->repeats, (double)row, (double)columns(g), (double)bytes);
 }
 
 void wisp__fresh_bytes(wisp_ctx *ctx, const wisp__given *g, int64_t bytes, int64_t *kept, int64_t *making)
 {
+    const wisp__facts f = wisp__facts_of(ctx);
     const fresh_run *r = NULL;
     *kept = *making = 0;
-    if (!pays(ctx, g, bytes)) return;
+    if (!pays(&f, g, bytes)) return;
     *kept = (g->patterns ? g->patterns : g->rows) * (int64_t)sizeof *r->fresh;
     *making = WISP__MIN(ctx->threads, SEARCHES) * columns(g) * (int64_t)sizeof(uint32_t) +
               g->patterns * (MASK * (int64_t)sizeof *r->votes + (int64_t)sizeof *r->heard);
@@ -140,11 +133,12 @@ void wisp__fresh_bytes(wisp_ctx *ctx, const wisp__given *g, int64_t bytes, int64
 
 wisp_status wisp__fresh_find(wisp_ctx *ctx, const wisp__given *g, wisp__cpu_prepared *to)
 {
-    fresh_run r = {.ctx = ctx, .g = g, .row_bytes = row_bytes_of(g), .near = (uint32_t)(wisp__near_bytes(ctx) / UNIT)};
+    const wisp__facts f = wisp__facts_of(ctx);
+    fresh_run r = {.ctx = ctx, .g = g, .row_bytes = row_bytes_of(g), .near = (uint32_t)(wisp__near_bytes(&f) / UNIT)};
     const bool patterns = g->kind == WISP__PATTERNS;
     const int64_t n = patterns ? g->patterns : g->rows;
     wisp_status status = WISP_OK;
-    if (!pays(ctx, g, g->bytes)) return WISP_OK;
+    if (!pays(&f, g, g->bytes)) return WISP_OK;
     r.entry_bytes = patterns ? 0 : (g->repeats ? 0 : 4) + (int64_t)wisp_type_size(g->type);
     WISP_TRY(wisp_alloc(ctx, &r.fresh, (size_t)n, sizeof *r.fresh));
     if (patterns) {

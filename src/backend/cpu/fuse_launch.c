@@ -37,9 +37,8 @@ static void fuse_thread(void *arg, int thread, int threads)
 /* Periods that stay in the first-level cache from update to update, and to the dots. */
 static int64_t strip_of(const wisp__fuse_params *p, bool is_double)
 {
-    enum { NEAR = 20 << 10, LEAST = 512 }; /* bytes of all blocks, of each */
     const int64_t bytes = p->period * (is_double ? (int64_t)sizeof(double) : (int64_t)sizeof(float));
-    return WISP__MAX(WISP__MAX(NEAR / p->blocks, LEAST) / bytes, 1);
+    return WISP__MAX(WISP__MAX(TUNED_STRIP_BYTES / p->blocks, TUNED_STRIP_LEAST) / bytes, 1);
 }
 
 wisp_status wisp__cpu_fuse(wisp_ctx *ctx, bool is_double, const wisp__fuse_params *p, int64_t per_block, double *sum)

@@ -27,7 +27,7 @@ typedef struct {
 /* Part i of the parts into which threads cut the blocks, by entries. */
 static int64_t first_block(const wisp__half *h, int part, int parts)
 {
-    const int64_t rows_weight = 4; /* as for whole matrices */
+    const int64_t rows_weight = TUNED_ROW_WEIGHT;
     const int64_t target = wisp__split(h->row[h->rows] + rows_weight * h->rows, parts, part);
     int64_t b = 0;
     if (part >= parts) return h->blocks;

@@ -189,7 +189,7 @@ typedef struct {
 /* Of all blocks, the first of a part: their running weight reaches its fraction of the total. */
 static int64_t first_block(const wisp__grid *g, int part, int parts)
 {
-    const int64_t rows_weight = 4; /* a row costs about as much as some entries */
+    const int64_t rows_weight = TUNED_ROW_WEIGHT;
     if (part >= parts) return g->blocks;
     const int64_t total = g->weight[g->chunks] + rows_weight * g->chunks;
     const int64_t target = wisp__split(total, parts, part);
@@ -243,7 +243,7 @@ static wisp_status cpu_launch_spmmv(wisp_ctx *ctx, wisp__kernel kernel, const wi
     spmmv_run run; /* the shares in use are set */
     run.ctx = ctx, run.fn = wisp__cpu_fn(kernel), run.p = &sweep.p, run.grid = grid, run.partial = partial,
     run.dot_size = dot_size, run.first = first, run.end = end;
-    run.turn = sweep.cpu.in_turn ? wisp__blocks_per_turn(blocks, ctx->threads) : 1;
+    run.turn = sweep.cpu.in_turn ? wisp__blocks_per_turn(&wisp__cpu_row_cut, blocks, ctx->threads) : 1;
     run.shares.count = shares;
     for (int i = 0; i < shares; i++)
         wisp__share_set(&run.shares, i, first_turn(&run, i, shares), first_turn(&run, i + 1, shares));
@@ -283,8 +283,7 @@ static void move_rows(void *arg, int64_t begin, int64_t end, int part)
 
 static void move_all(wisp_ctx *ctx, const wisp__rows_params *p, char *to_host, const char *from_host)
 {
-    enum { LITTLE = 65536 }; /* bytes of a range */
-    wisp__team_each(ctx->team, p->count, LITTLE / WISP__MIN(WISP__MAX(p->bytes, 1), LITTLE), move_rows,
+    wisp__team_each(ctx->team, p->count, TUNED_MOVED / WISP__MIN(WISP__MAX(p->bytes, 1), TUNED_MOVED), move_rows,
                     &(move_run){p, to_host, from_host});
 }
 
@@ -503,6 +502,7 @@ const wisp__backend wisp__backend_cpu = {
     .kinds = WISP__ALL_KINDS,
     .open = cpu_open,
     .close = cpu_close,
+    .facts = wisp__cpu_facts,
     .alloc = wisp_alloc,
     .free = wisp_free,
     .take = cpu_take,

@@ -236,19 +236,6 @@ int64_t wisp_ctx_cache(wisp_ctx *ctx, int *measured)
     return WISP__MAX((int64_t)(left_by_others * (double)last), LEAST);
 }
 
-int64_t wisp__l2_bytes(wisp_ctx *ctx)
-{
-    const int64_t bytes = wisp__topology(ctx)->cache_bytes[WISP_L2];
-    return bytes > 0 ? bytes : 256 << 10;
-}
-
-int64_t wisp__last_caches(wisp_ctx *ctx)
-{
-    const wisp_machine *m = wisp__topology(ctx);
-    const wisp_level last = m->cache_bytes[WISP_L3] > 0 ? WISP_L3 : WISP_L2;
-    return m->cache_bytes[last] * wisp__cache_count(m, last, ctx->threads) / ctx->cache_ranks;
-}
-
 /* ---- what threads have from each other ------------------------------------------------------ */
 
 /* All write a part of their second-level caches, then load what the next one has written. */

@@ -50,7 +50,6 @@ void wisp__cpu_release(wisp_ctx *ctx, wisp__prepared *made)
 
 wisp_status wisp__cpu_prepare(wisp_ctx *ctx, const wisp__given *g, wisp__prepared **made)
 {
-    enum { LARGE = 32 << 20 };
     const wisp__entries *a = g->entries;
     wisp__cpu_prepared *m;
     wisp_status status;
@@ -58,7 +57,7 @@ wisp_status wisp__cpu_prepare(wisp_ctx *ctx, const wisp__given *g, wisp__prepare
     WISP_TRY(wisp_alloc(ctx, &m, 1, sizeof *m));
     m->repeats = g->repeats;
     m->cols = g->cols;
-    m->large = g->stored * (int64_t)wisp_type_size(g->type) > LARGE;
+    m->large = g->stored * (int64_t)wisp_type_size(g->type) > TUNED_FROM_MEMORY;
     m->period = period_of(a->pattern ? a->pattern : a->list, a->rows);
     *made = &m->told;
     WISP_TRY(wisp__follow_find(ctx, g, m));
@@ -84,24 +83,22 @@ void wisp__cpu_foresee(wisp_ctx *ctx, const wisp__given *g, int64_t *kept, int64
 
 /* ---- of a sweep ------------------------------------------------------------------------------- */
 
-int64_t wisp__near_bytes(wisp_ctx *ctx) { return WISP__MIN(wisp__l2_bytes(ctx) / 2, (int64_t)1 << 30); }
+int64_t wisp__near_bytes(const wisp__facts *f) { return WISP__MIN((int64_t)f->l2 / 2, (int64_t)1 << 30); }
 
-bool wisp__asks_gathered(wisp_ctx *ctx, bool repeats, double row_bytes, double rows, double matrix_bytes)
+bool wisp__asks_gathered(const wisp__facts *f, bool repeats, double row_bytes, double rows, double matrix_bytes)
 {
-    enum { LINE = 64, MUCH = 2 };
     const double gathered = rows * row_bytes, all = matrix_bytes + 2 * gathered;
-    if (gathered <= (double)wisp__near_bytes(ctx)) return false;
-    return repeats || row_bytes > LINE || all > MUCH * (double)wisp_ctx_cache(ctx, NULL);
+    if (gathered <= (double)wisp__near_bytes(f)) return false;
+    return repeats || row_bytes > TUNED_LINE || all > TUNED_MUCH * f->kept;
 }
 
 /* Whether y is better written past the caches: it and the matrix that streams by are too large for it to be found there
    again, and it is in whole cache lines. */
 static bool writes_past(const wisp__cpu_prepared *m, const wisp__spmmv_params *p)
 {
-    enum { LINE = 64, LARGE = 64 << 20 };
     const int64_t row = p->ld_y * p->real_bytes;
-    const bool large = m->read + p->a.rows * row >= LARGE, column = p->ld_y * p->width == p->reals;
-    return large && (row % LINE == 0 || column) && (uintptr_t)p->y % LINE == 0;
+    const bool large = m->read + p->a.rows * row >= TUNED_PAST, column = p->ld_y * p->width == p->reals;
+    return large && (row % TUNED_LINE == 0 || column) && (uintptr_t)p->y % TUNED_LINE == 0;
 }
 
 /* Whether the blocks beside x and y have no gaps between their rows. */
@@ -116,17 +113,18 @@ wisp__cpu_params wisp__cpu_advise(wisp_ctx *ctx, const wisp__spmmv_params *p)
 {
     const wisp__cpu_prepared *m = wisp__cpu_prepared_of(&p->a);
     if (!m) return (wisp__cpu_params){.period = 1, .gapless = gapless(p)};
+    const wisp__facts f = wisp__facts_of(ctx);
     const double size = p->real_bytes, x_bytes = size * (double)m->cols * (double)p->ld_x,
                  y_bytes = size * (double)p->a.rows * (double)p->ld_y;
-    return (wisp__cpu_params){.follow = m->follow,
-                              .period = m->period,
-                              .pieces = m->pieces,
-                              .bundles = m->bundles,
-                              .asks_gathered = wisp__asks_gathered(ctx, m->repeats, size * (double)p->reals,
-                                                                   (double)m->cols, (double)m->read),
-                              .fresh = m->fresh,
-                              .streams = m->large,
-                              .past = writes_past(m, p),
-                              .gapless = gapless(p),
-                              .in_turn = wisp__side_by_side(ctx, p->width, x_bytes + y_bytes)};
+    return (wisp__cpu_params){
+        .follow = m->follow,
+        .period = m->period,
+        .pieces = m->pieces,
+        .bundles = m->bundles,
+        .asks_gathered = wisp__asks_gathered(&f, m->repeats, size * (double)p->reals, (double)m->cols, (double)m->read),
+        .fresh = m->fresh,
+        .streams = m->large,
+        .past = writes_past(m, p),
+        .gapless = gapless(p),
+        .in_turn = wisp__side_by_side(&f, p->width, x_bytes + y_bytes)};
 }

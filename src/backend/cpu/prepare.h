@@ -32,8 +32,8 @@ wisp__cpu_params wisp__cpu_advise(wisp_ctx *ctx, const wisp__spmmv_params *p);
 /* Whether kernels ask ahead for the block rows that they gather from a block of so many. Not where the second-level
    cache holds the block. Nor for rows of one line, of a matrix whose rows do not repeat, where the last cache keeps
    half of the sweep or more (the matrix and two blocks): there the core runs ahead far enough. (docs/performance.md) */
-bool wisp__asks_gathered(wisp_ctx *ctx, bool repeats, double row_bytes, double rows, double matrix_bytes);
-int64_t wisp__near_bytes(wisp_ctx *ctx); /* half of the second-level cache of a core */
+bool wisp__asks_gathered(const wisp__facts *f, bool repeats, double row_bytes, double rows, double matrix_bytes);
+int64_t wisp__near_bytes(const wisp__facts *f); /* half of the second-level cache of a core */
 
 /* Where the columns of a row are. */
 typedef struct {

@@ -1,0 +1,58 @@
+/* What a CPU answers to the rooms above. */
+#include "../../topo/machine.h"
+#include "prepare.h"
+
+const wisp__row_cut wisp__cpu_row_cut = {.strip = K_STRIP,
+                                         .most_blocks = TUNED_MOST_BLOCKS,
+                                         .wide_bytes = TUNED_BLOCK_BYTES,
+                                         .least_strips = TUNED_LEAST_STRIPS,
+                                         .turns = TUNED_TURNS,
+                                         .own_turns = TUNED_OWN_TURNS,
+                                         .abreast = TUNED_ABREAST};
+
+static double l2_bytes(const wisp_machine *m)
+{
+    return (double)(m->cache_bytes[WISP_L2] > 0 ? m->cache_bytes[WISP_L2] : 256 << 10);
+}
+
+/* Rates that were not measured are those of a common core: two loads of a register in each turn of a clock of 3 GHz,
+   half a cache line from the second level, a quarter from the third, and a part of what a socket loads from memory. */
+static wisp__rates rates_of(wisp_ctx *ctx, const wisp_machine *m)
+{
+    const double clock = 3e9, line = 64, memory = 20e9, most = 200e9;
+    const double threads = ctx->threads;
+    pthread_mutex_lock(&ctx->lock);
+    wisp__rates r = ctx->rates;
+    pthread_mutex_unlock(&ctx->lock);
+    if (r.l2_bytes == 0) r.l2_bytes = wisp__cache_count(m, WISP_L2, ctx->threads) * l2_bytes(m);
+    if (r.loads == 0) r.loads = 2 * clock * threads;
+    if (r.l2 == 0) r.l2 = line / 2 * clock * threads;
+    if (r.l3 == 0) r.l3 = line / 4 * clock * threads;
+    if (r.exchange == 0) r.exchange = r.l3 / 2;
+    if (r.memory == 0) r.memory = WISP__MIN(memory * threads, most);
+    return r;
+}
+
+void wisp__cpu_facts(wisp_ctx *ctx, wisp__facts *f)
+{
+    const wisp_machine *m = wisp__topology(ctx);
+    const wisp_level last = m->cache_bytes[WISP_L3] > 0 ? WISP_L3 : WISP_L2;
+    const int caches = wisp__cache_count(m, last, ctx->threads);
+    *f = (wisp__facts){.threads = ctx->threads,
+                       .one_node = ctx->one_node,
+                       .register_bytes = ctx->register_bytes,
+                       .C = K_CHUNKED_C,
+                       .sides = K_MOST_SIDES,
+                       .apart = K_MOST_PERIOD,
+                       .bundle_bytes = ctx->bundle_bytes,
+                       .l1 = (double)WISP__MAX(m->cache_bytes[WISP_L1], 32 << 10),
+                       .l2 = l2_bytes(m),
+                       .l2_caches = wisp__cache_count(m, WISP_L2, ctx->threads),
+                       .l3 = (double)WISP__MAX(m->cache_bytes[WISP_L3], m->cache_bytes[WISP_L2]),
+                       .l3_threads = WISP__MAX(1, WISP__MIN(m->cache_cores[WISP_L3], ctx->threads)),
+                       .l3_ranks = ctx->cache_ranks,
+                       .last = (double)(m->cache_bytes[last] * caches / ctx->cache_ranks),
+                       .kept = (double)wisp_ctx_cache(ctx, NULL),
+                       .rates = rates_of(ctx, m),
+                       .cut = wisp__cpu_row_cut};
+}
