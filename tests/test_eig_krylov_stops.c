@@ -206,7 +206,7 @@ static void ended(void **state)
         for (int at = 1; at < all.calls; at++) {
             watch some = {.ends_at = at};
             o.observe_arg = &some;
-            REF_FAILS(ctx, wisp_eig(&part, A, &o), WISP_ERR_CANCELLED, "ended by observe() after round");
+            REF_FAILS(ctx, wisp_eig(&part, A, &o), WISP_ERR_CANCELLED, "ended by opts.observe after round");
             assert_true(!part.complete && part.found <= e.found + 2 && (part.found == 0) == (part.vectors == NULL));
             for (int i = 0; i < part.found; i++) {
                 double nearest = INFINITY;

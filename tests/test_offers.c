@@ -201,7 +201,7 @@ static void each_observer(void **state)
     for (int number = 0; number < 8; number++)
         for (int by = 0; by <= ranks; by++) { /* a rank, or all */
             ending e = {.ctx = ctx, .left = 2, .result = by % 2 ? -1 : 7, .here = by == ranks || by == rank};
-            REF_FAILS(ctx, observed(ctx, A, number, &e), WISP_ERR_CANCELLED, "ended by observe()");
+            REF_FAILS(ctx, observed(ctx, A, number, &e), WISP_ERR_CANCELLED, "ended by opts.observe");
             if (e.here) assert_int_equal(e.offers, 2);
         }
     wisp_mat_free(A);

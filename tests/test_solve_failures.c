@@ -296,7 +296,7 @@ static void stopped(void **state)
                 char what[80];
                 snprintf(what, sizeof what, "%s, stopped after %d iterations", method_name[m], (int)stop);
                 const outcome out = solve(ctx, &l, &o, what);
-                if (out.status != WISP_ERR_CANCELLED || !strstr(wisp_ctx_message(ctx), "ended by observe() after"))
+                if (out.status != WISP_ERR_CANCELLED || !strstr(wisp_ctx_message(ctx), "ended by opts.observe after"))
                     fail_msg("%s: %s (%s)", what, wisp_status_string(out.status), wisp_ctx_message(ctx));
                 assert_int_equal(out.s.iterations, stop);
                 for (int j = 0; j < 3 && !guess && stop >= 10 && ref_ranks() == 1; j++)

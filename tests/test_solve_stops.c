@@ -106,7 +106,7 @@ static int ended_rank(void *arg, int rank)
     REF_OK(ctx, wisp_blk_create(&b, ctx, wisp_mat_map(A), WISP_D, 1));
     REF_OK(ctx, wisp_blk_fill_random(b, WISP_RANDOM_GAUSS, 5, 1, 0));
     REF_OK(ctx, wisp_scal(b, tiny));
-    REF_FAILS(ctx, wisp_solve(&s, x, A, b, &o), WISP_ERR_CANCELLED, "ended by observe() after 5 iterations");
+    REF_FAILS(ctx, wisp_solve(&s, x, A, b, &o), WISP_ERR_CANCELLED, "ended by opts.observe after 5 iterations");
     wisp_solution_free(&s);
     wisp_blk_free(x), wisp_blk_free(b), wisp_mat_free(A);
     wisp_ctx_free(ctx);

@@ -55,7 +55,7 @@ wisp_status wisp__eig_told(wisp__eig *k, int round, int found, double wanted, do
     double ended = k->o.observe && k->o.observe(k->o.observe_arg, round, found, wanted, shown) != 0;
     const wisp_status status = wisp_ctx_sum(k->ctx, &ended, 1);
     if (status != WISP_OK) return status;
-    if (ended > 0) return wisp_ctx_fail(k->ctx, WISP_ERR_CANCELLED, "eig: ended by observe() after round %d", round);
+    if (ended > 0) return wisp_ctx_fail(k->ctx, WISP_ERR_CANCELLED, "eig: ended by opts.observe after round %d", round);
     return WISP_OK;
 }
 

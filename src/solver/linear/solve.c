@@ -81,7 +81,7 @@ static wisp_status record(wisp__krylov *k)
     const double whole = log(s->history[0] / k->o.tolerance), done = log(s->history[0] / now);
     if (whole > 0 && done / whole > k->progress) k->progress = fmin(done / whole, 1);
     if (k->o.observe && k->o.observe(k->o.observe_arg, s->iterations, now))
-        return wisp_ctx_fail(k->ctx, WISP_ERR_CANCELLED, "solve: ended by observe() after %lld iterations",
+        return wisp_ctx_fail(k->ctx, WISP_ERR_CANCELLED, "solve: ended by opts.observe after %lld iterations",
                              (long long)s->iterations);
     const wisp_status status = wisp_ctx_step(k->ctx, k->inner ? "proving" : "solving", k->progress, 0);
     k->together = status != WISP_OK;
